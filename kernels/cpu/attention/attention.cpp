@@ -22,10 +22,25 @@ namespace {
 constexpr int done = 0;
 constexpr int refused = 1;
 
+/// Rows of a tile: fewer where that leaves no thread without one.
+template <class Views>
+std::int64_t rows_of_tiles(const Calls<Views>& calls) {
+  std::int64_t rows = 0;
+  for (std::int64_t i = 0; i < calls.count(); ++i) {
+    const Views call = calls[i];
+    const AttentionViews& views = forward_of(call);
+    rows += views.batch() * views.key_heads() * rows_of(views);
+  }
+  constexpr auto step = static_cast<std::int64_t>(tile_step), most = static_cast<std::int64_t>(tile_rows);
+  const std::int64_t threads = thread_count();
+  return threads == 1 ? most : std::clamp(rows / (4 * threads) / step * step, step, most);
+}
+
 /// one(tile, views, place) for each tile of all calls; each thread has a Tile of its own.
 template <class Tile, class Views, class One>
 void each_tile(const Calls<Views>& calls, One one) {
-  const auto most = static_cast<std::int64_t>(tile_rows);
+  const std::int64_t most = rows_of_tiles(calls);
+  const std::size_t capacity = capacity_of(forward_of(calls.largest()), static_cast<std::size_t>(most));
   const auto tiles_of = [&](const AttentionViews& views) { return (rows_of(views) + most - 1) / most; };
   CallTasks tasks;
   for (std::int64_t i = 0; i < calls.count(); ++i) {
@@ -34,7 +49,7 @@ void each_tile(const Calls<Views>& calls, One one) {
     tasks.add(views.batch() * views.key_heads() * tiles_of(views));
   }
   parallel_tasks(tasks.count(), thread_count(), [&] {
-    return [&, tile = std::make_shared<Tile>(calls.largest())](std::int64_t task) {
+    return [&, tile = std::make_shared<Tile>(calls.largest(), capacity)](std::int64_t task) {
       const auto [index, own] = tasks[task];
       const Views call = calls[index];
       const AttentionViews& views = forward_of(call);

@@ -73,8 +73,9 @@ template <class T>
 void differentiate(const GradientCalls& calls, bool adaptive) {
   const auto most = static_cast<std::int64_t>(tile_rows), block = static_cast<std::int64_t>(key_block);
   CallTerms<T> terms(calls);
+  const std::size_t capacity = capacity_of(calls.largest().forward, tile_rows);
   parallel_heads(calls, rows_of, most, [&] {
-    return [&, gradient = std::make_shared<QueryGradient<T>>(calls.largest())](const HeadPart& part,
+    return [&, gradient = std::make_shared<QueryGradient<T>>(calls.largest(), capacity)](const HeadPart& part,
                                                                                const AttentionGradientViews& views) {
       const auto rows = static_cast<std::size_t>(std::min(most, rows_of(views.forward) - part.first));
       gradient->run(views, {part.batch, part.key_head, part.first, rows}, adaptive,

@@ -14,18 +14,22 @@
 // the scores anew, so that nothing of size queries times keys is kept.
 namespace softcheck::kernels::cpu {
 
+/// Rows whose contributions to dk and dv are added one after the other, docs/tolerances/attention_gradient.md.
+inline constexpr std::size_t gradient_rows = 48;
+
 /// A tile's scores and g against blocks of keys.
 template <class T>
 class GradientTile {
  public:
-  explicit GradientTile(const AttentionViews& views)
-      : scores_(views),
+  /// capacity: rows of the largest tile, whole vectors.
+  GradientTile(const AttentionViews& views, std::size_t capacity)
+      : scores_(views, capacity),
         incoming_width_(rounded_up(views.value_dim(), column_group<T>)),
         keys_(key_stride<T> * views.dim()),
         values_(key_stride<T> * views.value_dim()),
-        incoming_(tile_rows * incoming_width_, T(0)),
-        gradients_(tile_rows * key_block),
-        maximum_(tile_rows) {}
+        incoming_(capacity * incoming_width_, T(0)),
+        gradients_(capacity * key_block),
+        maximum_(capacity) {}
 
   void begin(const AttentionViews& views, const TilePlace& place) {
     scores_.begin(views, place);
@@ -40,7 +44,10 @@ class GradientTile {
 
   /// Scores and g against the loaded block.
   void score(const KeySpan& keys) {
-    width_ = scores_.score_with(keys_.get(), keys, maximum_.get()).width;
+    const TileScores<T> tile = scores_.score_with(keys_.get(), keys, maximum_.get());
+    width_ = tile.width;
+    std::fill(tile.scores, tile.scores + tile.first * key_block, ScoreTile<T>::none);
+    std::fill(tile.scores + tile.rows * key_block, tile.scores + scores_.rows() * key_block, ScoreTile<T>::none);
     tile_product(TileProduct<T>{incoming_.get(), incoming_width_, 1, values_.get(), key_stride<T>,
                                 scores_.views().value_dim(), gradients_.get(), key_block},
                  scores_.rows(), width_);
@@ -81,13 +88,13 @@ template <class T>
 class QueryGradient {
  public:
   /// views: of the call with the most keys.
-  explicit QueryGradient(const AttentionGradientViews& views)
-      : tile_(views.forward),
-        statistics_(views.forward.keys(), 0),
+  QueryGradient(const AttentionGradientViews& views, std::size_t capacity)
+      : tile_(views.forward, capacity),
+        statistics_(views.forward.keys(), capacity, 0),
         width_(tile_.scores().queries().stride),
         keys_(key_block * width_, T(0)),
-        beta_(tile_rows, T(1)),
-        sums_(static_cast<std::size_t>(views.forward.keys()) / key_block + 1, tile_rows * width_) {}
+        beta_(capacity, T(1)),
+        sums_(static_cast<std::size_t>(views.forward.keys()) / key_block + 1, capacity * width_) {}
 
   /// terms: (rows)
   void run(const AttentionGradientViews& views, const TilePlace& place, bool adaptive, GradientTerms<T>* terms) {
@@ -135,7 +142,7 @@ class QueryGradient {
 
   void find_adaptive_terms(GradientTerms<T>* terms) {
     ScoreTile<T>& scores = tile_.scores();
-    std::fill(beta_.get(), beta_.get() + tile_rows, T(1));
+    std::fill(beta_.get(), beta_.get() + scores.rows(), T(1));
     const TileState<T> state = statistics_.run(scores, nullptr, beta_.get());
     AdaptiveBeta betas[tile_rows];
     for (std::size_t row = 0; row < scores.rows(); ++row) {
@@ -190,8 +197,8 @@ class KeyGradient {
  public:
   /// views: of the call with the most queries.
   explicit KeyGradient(const AttentionGradientViews& views)
-      : tile_(views.forward),
-        probabilities_(tile_rows * key_block),
+      : tile_(views.forward, gradient_rows),
+        probabilities_(gradient_rows * key_block),
         dk_(tiles_of(views.forward), key_block * tile_.scores().queries().stride),
         dv_(tiles_of(views.forward), key_block * tile_.incoming().stride) {}
 
@@ -215,7 +222,7 @@ class KeyGradient {
   }
 
  private:
-  static constexpr auto most = static_cast<std::int64_t>(tile_rows);
+  static constexpr auto most = static_cast<std::int64_t>(gradient_rows);
 
   static std::size_t tiles_of(const AttentionViews& views) {
     return static_cast<std::size_t>((rows_of(views) + most - 1) / most);

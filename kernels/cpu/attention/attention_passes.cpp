@@ -97,7 +97,7 @@ HWY_INLINE void weigh_row(const TileScores<T>& tile, std::size_t row, T maximum,
 
 template <class T>
 HWY_INLINE void weigh_rows(const TileScores<T>& tile, const T* maximum, const T* beta, const TileState<T>& state) {
-  for (std::size_t row = 0; row < tile.rows; ++row) {
+  for (std::size_t row = tile.first; row < tile.rows; ++row) {
     if (state.squares != nullptr) {
       weigh_row<true, T>(tile, row, maximum[row], beta[row], state);
     } else {
@@ -178,12 +178,12 @@ HWY_INLINE void merge_of(const TileState<T>& left, const TileState<T>& right, st
 
 // One plain function per pass and type: what the dispatch table can point to.
 void Mask32(const TileScores<float>& tile, float scale, float* maximum) {
-  for (std::size_t row = 0; row < tile.rows; ++row) {
+  for (std::size_t row = tile.first; row < tile.rows; ++row) {
     mask_row<float>(tile, row, scale, maximum);
   }
 }
 void Mask64(const TileScores<double>& tile, double scale, double* maximum) {
-  for (std::size_t row = 0; row < tile.rows; ++row) {
+  for (std::size_t row = tile.first; row < tile.rows; ++row) {
     mask_row<double>(tile, row, scale, maximum);
   }
 }

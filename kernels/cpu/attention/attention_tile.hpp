@@ -14,11 +14,13 @@ namespace softcheck::kernels::cpu {
 template <class T>
 class WeightPass {
  public:
-  /// keys: the most of any tile. width: the most columns. squared: with U.
-  WeightPass(std::int64_t keys, std::size_t width, bool squared = false)
-      : weights_(tile_rows * key_block), states_(static_cast<std::size_t>(keys) / key_block + 1, width, squared) {}
+  /// keys: the most of any tile. capacity: rows, whole vectors. width: the most columns. squared: with U.
+  WeightPass(std::int64_t keys, std::size_t capacity, std::size_t width, bool squared = false)
+      : weights_(capacity * key_block),
+        states_(static_cast<std::size_t>(keys) / key_block + 1, capacity, width, squared) {}
 
-  /// maximum: where it is known already, else each block has its own. each(keys, weights, state) adds width columns.
+  /// maximum: where it is known already, else each block has its own. each(keys, scores, state) writes width columns of
+  /// the rows that see any of the keys.
   template <class Each>
   TileState<T> run(ScoreTile<T>& tile, const T* maximum, const T* beta, std::size_t width, Each each) {
     states_.clear(tile.skipped_blocks());
@@ -30,38 +32,50 @@ class WeightPass {
         state.maximum[row] = state.maximum[row] == tile.none ? tile.none : maximum[row];
       }
       weigh_scores(scores, state.maximum, beta, state);
-      each(keys, weights_.get(), state);
+      clear_rows(state, 0, scores.first);
+      clear_rows(state, scores.rows, tile.rows());
+      each(keys, scores, state);
       states_.push(tile.rows(), width);
     });
     return states_.total(tile.rows(), width);
   }
   /// The statistics alone.
   TileState<T> run(ScoreTile<T>& tile, const T* maximum, const T* beta) {
-    return run(tile, maximum, beta, 0, [](const KeySpan&, const T*, const TileState<T>&) {});
+    return run(tile, maximum, beta, 0, [](const KeySpan&, const TileScores<T>&, const TileState<T>&) {});
   }
 
  private:
+  /// Sums of rows that see nothing.
+  static void clear_rows(const TileState<T>& state, std::size_t from, std::size_t to) {
+    for (T* sums : {state.ones, state.rest, state.deviations, state.squares}) {
+      if (sums != nullptr) {
+        std::fill(sums + from, sums + to, T(0));
+      }
+    }
+  }
+
   AlignedArray<T> weights_;
   MergedStates<T> states_;
 };
 
-/// Attention for one tile after the other, block of keys by block. Memory: O(dim (tile_rows + key_block) + dim log
-/// keys), whatever the call.
+/// Attention for one tile after the other, block of keys by block. Memory: O(dim (capacity + key_block) + capacity dim
+/// log keys), whatever the call.
 template <class T>
 class AttentionTile {
  public:
-  /// views: of the call with the most keys.
-  explicit AttentionTile(const AttentionViews& views)
-      : tile_(views),
+  /// views: of the call with the most keys. capacity: rows of the largest tile, whole vectors.
+  AttentionTile(const AttentionViews& views, std::size_t capacity)
+      : capacity_(capacity),
+        tile_(views, capacity),
         width_(rounded_up(views.value_dim(), column_group<T>)),
         values_(key_block * width_, T(0)),
-        row_numbers_(2 * tile_rows),
-        pass_(views.keys(), width_) {}
+        row_numbers_(2 * capacity),
+        pass_(views.keys(), capacity, width_) {}
 
   void attend(const AttentionViews& views, const TilePlace& place, bool adaptive) {
     tile_.begin(views, place, adaptive);
     T* maximum = row_numbers_.get();
-    T* beta = maximum + tile_rows;
+    T* beta = maximum + capacity_;
     std::fill(beta, beta + place.rows, T(1));
     if (adaptive) {
       const TileState<T> state = pass_.run(tile_, nullptr, beta);
@@ -71,9 +85,8 @@ class AttentionTile {
       }
     }
     const TileState<T> state = pass_.run(tile_, adaptive ? maximum : nullptr, beta, width_,
-                                         [this](const KeySpan& keys, const T* weights, const TileState<T>& block) {
-                                           weigh_values(keys, weights, block);
-                                         });
+                                         [this](const KeySpan& keys, const TileScores<T>& scores,
+                                                const TileState<T>& block) { weigh_values(keys, scores, block); });
     if (views.attributes.sinks) {
       add_sinks(*views.attributes.sinks, state);
     }
@@ -82,17 +95,20 @@ class AttentionTile {
 
  private:
   /// O of a block: the weights times V, of which what a row does not see may be infinite or NaN.
-  void weigh_values(const KeySpan& keys, const T* weights, const TileState<T>& state) {
+  void weigh_values(const KeySpan& keys, const TileScores<T>& scores, const TileState<T>& state) {
     const RowMajor<T> values = tile_.keys_in_rows(tile_.views().v, keys, width_, values_.get());
-    const TileProduct<T> product{weights, key_block, 1, values.data, values.stride, keys.count, state.values, width_};
-    partial_product(product, tile_.partial(), tile_.scores(), tile_.rows(), width_);
+    const std::size_t first = scores.first, at = first * key_block;
+    const TileProduct<T> product{scores.weights + at, key_block,  1,
+                                 values.data,         values.stride, keys.count,
+                                 state.values + first * width_, width_};
+    partial_product(product, tile_.partial(), scores.scores + at, scores.rows - first, width_);
   }
 
   /// A head's sink is one item more, of value 0.
   void add_sinks(const View& sinks, const TileState<T>& state) {
     if (!sink_) {
-      sink_.emplace(width_, false);
-      std::fill(sink_->state().values, sink_->state().values + tile_rows * width_, T(0));
+      sink_.emplace(capacity_, width_, false);
+      std::fill(sink_->state().values, sink_->state().values + capacity_ * width_, T(0));
     }
     const TileState<T> sink = sink_->state();
     for (std::size_t row = 0; row < tile_.rows(); ++row) {
@@ -135,6 +151,7 @@ class AttentionTile {
     tile_.store(views.maximum, row, maximum);
   }
 
+  std::size_t capacity_;
   ScoreTile<T> tile_;
   std::size_t width_;  // of V, with its padding
   AlignedArray<T> values_, row_numbers_;

@@ -66,12 +66,12 @@ HWY_INLINE void attribute_row(const TileScores<T>& tile, const ScoreTerms<T>& te
 }
 
 void Attribute32(const TileScores<float>& tile, const ScoreTerms<float>& terms, float scale, float* maximum) {
-  for (std::size_t row = 0; row < tile.rows; ++row) {
+  for (std::size_t row = tile.first; row < tile.rows; ++row) {
     attribute_row<float>(tile, terms, row, scale, maximum);
   }
 }
 void Attribute64(const TileScores<double>& tile, const ScoreTerms<double>& terms, double scale, double* maximum) {
-  for (std::size_t row = 0; row < tile.rows; ++row) {
+  for (std::size_t row = tile.first; row < tile.rows; ++row) {
     attribute_row<double>(tile, terms, row, scale, maximum);
   }
 }

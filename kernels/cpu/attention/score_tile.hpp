@@ -24,6 +24,12 @@ struct TilePlace {
 
 inline std::int64_t rows_of(const AttentionViews& views) { return views.queries() * views.group(); }
 
+/// Room for the rows of a tile of at most most rows: whole vectors.
+inline std::size_t capacity_of(const AttentionViews& views, std::size_t most) {
+  const auto rows = static_cast<std::size_t>(std::min<std::int64_t>(rows_of(views), static_cast<std::int64_t>(most)));
+  return rounded_up(std::max<std::size_t>(rows, 1), column_group<float>);
+}
+
 /// (count, width) numbers of T.
 template <class T>
 struct RowMajor {
@@ -31,23 +37,24 @@ struct RowMajor {
   std::size_t stride;
 };
 
-/// The queries of a tile and their scores against blocks of keys. Memory: O(dim (tile_rows + key_block)).
+/// The queries of a tile and their scores against blocks of keys. Memory: O(dim (capacity + key_block)).
 template <class T>
 class ScoreTile {
  public:
   static constexpr T none = -std::numeric_limits<T>::infinity();
 
-  /// views: of the call, or of one with as many dimensions.
-  explicit ScoreTile(const AttentionViews& views)
-      : width_(rounded_up(views.dim(), column_group<T>)),
-        queries_(tile_rows * width_, T(0)),
+  /// views: of the call, or of one with as many dimensions. capacity: rows of the largest tile, whole vectors.
+  ScoreTile(const AttentionViews& views, std::size_t capacity)
+      : capacity_(capacity),
+        width_(rounded_up(views.dim(), column_group<T>)),
+        queries_(capacity * width_, T(0)),
         keys_(key_stride<T> * views.dim()),
         staging_(key_block * std::max(views.dim(), views.value_dim())),
-        scores_(tile_rows * key_block),
-        mask_(tile_rows * key_block),
-        undefined_(tile_rows) {
+        scores_(capacity * key_block),
+        mask_(capacity * key_block),
+        undefined_(capacity) {
     if (!views.attributes.are_plain()) {
-      terms_.emplace(views.attributes.bias ? tile_rows * key_block : 0);
+      terms_.emplace(views.attributes.bias ? capacity * key_block : 0);
     }
   }
 
@@ -61,7 +68,7 @@ class ScoreTile {
     for (std::size_t row = 0; row < place.rows; ++row) {
       seen_.add(views, place_of(row));
     }
-    std::fill(undefined_.get(), undefined_.get() + tile_rows, T(0));
+    std::fill(undefined_.get(), undefined_.get() + capacity_, T(0));
     keeps_ = twice && place.rows <= few_rows;
     // At least one block, if of no keys.
     const std::size_t blocks = static_cast<std::size_t>(views.keys()) / key_block + 1;
@@ -103,8 +110,9 @@ class ScoreTile {
     return {begin, static_cast<std::size_t>(std::min<std::int64_t>(key_block, views_->keys() - begin))};
   }
 
-  /// The scores of a block and each row's largest of them. The weights are left to the caller. again: whether this
-  /// block was scored before, since begin.
+  /// The scores of a block and each row's largest of them; -inf for rows in front of the result's first and from its
+  /// rows on, which see nothing and whose scores are not written. The weights are left to the caller. again: whether
+  /// this block was scored before, since begin.
   TileScores<T> score(const KeySpan& keys, T* maximum, bool again = false) {
     const std::size_t width = rounded_up(keys.count, row_group<T>);
     if (rows() > few_rows) {
@@ -122,7 +130,8 @@ class ScoreTile {
     row_product(
         RowProduct<T>{queries_.get(), width_, at, known_rows(keys, width), views_->dim(), scores_.get(), key_block},
         rows(), width);
-    const TileScores<T> tile = masked(keys, width, maximum);
+    const TileScores<T> tile = block_of(keys, width);
+    mask(tile, keys, maximum);
     if (keeps_) {
       std::copy(scores_.get(), scores_.get() + scores, kept);
       std::copy(maximum, maximum + rows(), kept + scores);
@@ -131,11 +140,12 @@ class ScoreTile {
   }
   /// The same with keys that load_keys has loaded.
   TileScores<T> score_with(const T* transposed, const KeySpan& keys, T* maximum) {
-    const std::size_t width = rounded_up(keys.count, row_group<T>);
-    tile_product(
-        TileProduct<T>{queries_.get(), width_, 1, transposed, key_stride<T>, views_->dim(), scores_.get(), key_block},
-        rows(), width);
-    return masked(keys, width, maximum);
+    const TileScores<T> tile = block_of(keys, rounded_up(keys.count, row_group<T>));
+    tile_product(TileProduct<T>{queries_.get() + tile.first * width_, width_, 1, transposed, key_stride<T>,
+                                views_->dim(), scores_.get() + tile.first * key_block, key_block},
+                 tile.rows - tile.first, tile.width);
+    mask(tile, keys, maximum);
+    return tile;
   }
   /// Whether some row does not see all of a block that was scored last.
   bool partial() const { return partial_; }
@@ -244,23 +254,25 @@ class ScoreTile {
 
   /// What the rows see of a block.
   TileScores<T> block_of(const KeySpan& keys, std::size_t width) {
-    partial_ = !seen_.find_limits(keys, begins_.data(), limits_.data()) || views_->mask.has_value();
-    return {rows(), width, scores_.get(), nullptr, limits_.data(), nullptr, undefined_.get(), begins_.data()};
+    const SeenKeys::Seen seen = seen_.find_limits(keys, begins_.data(), limits_.data());
+    partial_ = !seen.all || views_->mask.has_value();
+    return {seen.first, seen.last, width, scores_.get(), nullptr, limits_.data(), nullptr, undefined_.get(),
+            begins_.data()};
   }
 
-  TileScores<T> masked(const KeySpan& keys, std::size_t width, T* maximum) {
-    TileScores<T> tile = block_of(keys, width);
+  void mask(TileScores<T> tile, const KeySpan& keys, T* maximum) {
     if (views_->mask) {
-      load_mask(keys, width);
+      load_mask(keys, tile.width);
       tile.mask = mask_.get();
     }
+    std::fill(maximum, maximum + tile.first, none);
+    std::fill(maximum + tile.rows, maximum + rows(), none);
     const auto scale = static_cast<T>(views_->scale);
     if (views_->attributes.are_plain()) {
       mask_scores(tile, scale, maximum);
     } else {
-      attribute_scores(tile, terms_of(keys, width), scale, maximum);
+      attribute_scores(tile, terms_of(keys, tile.width), scale, maximum);
     }
-    return tile;
   }
 
   void load_mask(const KeySpan& keys, std::size_t width) {
@@ -297,6 +309,7 @@ class ScoreTile {
 
   const AttentionViews* views_ = nullptr;
   TilePlace place_{};
+  std::size_t capacity_;
   std::size_t width_;  // of a query, with its padding
   AlignedArray<T> queries_, keys_, staging_, scores_, mask_, undefined_;
   std::array<const T*, key_block + fetched_rows<T>> key_rows_{};
