@@ -68,6 +68,19 @@ HWY_INLINE void product_panel(const TileProduct<T>& p, std::size_t row, std::siz
   }
 }
 
+HWY_INLINE void fetch_lines(RowsAhead* ahead) {
+  constexpr std::size_t lines = 16, line = 64;
+  for (std::size_t i = 0; ahead != nullptr && ahead->rows != 0 && i < lines; ++i) {
+    fetch(ahead->row + ahead->done);
+    ahead->done += line;
+    if (ahead->done >= ahead->bytes) {
+      ahead->done = 0;
+      ahead->row += ahead->stride;
+      --ahead->rows;
+    }
+  }
+}
+
 // rows (at most most) rows, as many columns as vectors hold.
 template <std::size_t most, std::size_t vectors, class T>
 HWY_INLINE void product_rows(const TileProduct<T>& p, std::size_t rows, std::size_t row, std::size_t column) {
@@ -90,6 +103,7 @@ HWY_INLINE void product_of(const TileProduct<T>& p, std::size_t rows, std::size_
   }
   for (; column + wide <= width; column += wide) {
     for (std::size_t row = 0; row < rows; row += panel_rows<T>) {
+      fetch_lines(p.ahead);
       product_rows<panel_rows<T>, panel_vectors<T>>(p, std::min(panel_rows<T>, rows - row), row, column);
     }
   }

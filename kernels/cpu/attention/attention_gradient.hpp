@@ -23,7 +23,7 @@ class GradientTile {
  public:
   /// capacity: rows of the largest tile, whole vectors.
   GradientTile(const AttentionViews& views, std::size_t capacity)
-      : scores_(views, capacity),
+      : scores_(views, capacity, capacity),
         incoming_width_(rounded_up(views.value_dim(), column_group<T>)),
         keys_(key_stride<T> * views.dim()),
         values_(key_stride<T> * views.value_dim()),
@@ -44,10 +44,7 @@ class GradientTile {
 
   /// Scores and g against the loaded block.
   void score(const KeySpan& keys) {
-    const TileScores<T> tile = scores_.score_with(keys_.get(), keys, maximum_.get());
-    width_ = tile.width;
-    std::fill(tile.scores, tile.scores + tile.first * key_block, ScoreTile<T>::none);
-    std::fill(tile.scores + tile.rows * key_block, tile.scores + scores_.rows() * key_block, ScoreTile<T>::none);
+    width_ = scores_.score_all(keys_.get(), keys, maximum_.get()).width;
     tile_product(TileProduct<T>{incoming_.get(), incoming_width_, 1, values_.get(), key_stride<T>,
                                 scores_.views().value_dim(), gradients_.get(), key_block},
                  scores_.rows(), width_);

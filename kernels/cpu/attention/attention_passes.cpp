@@ -28,8 +28,8 @@ HWY_INLINE void mask_row(const TileScores<T>& tile, std::size_t row, T scale_fac
   const V lowest = hn::Set(d, -std::numeric_limits<T>::infinity());
   const V scale = hn::Set(d, scale_factor);
   const V limit = hn::Set(d, static_cast<T>(tile.limit[row]));
-  T* x = tile.scores + row * key_block;
-  const T* visible = tile.mask == nullptr ? nullptr : tile.mask + row * key_block;
+  T* x = tile.scores + (row - tile.first) * key_block;
+  const T* visible = tile.mask == nullptr ? nullptr : tile.mask + (row - tile.first) * key_block;
   V best = lowest;
   auto undefined = hn::Lt(hn::Zero(d), hn::Zero(d));
   for (std::size_t i = 0; i < tile.width; i += hn::Lanes(d)) {
@@ -59,8 +59,8 @@ HWY_INLINE void weigh_row(const TileScores<T>& tile, std::size_t row, T maximum,
   const V m = hn::Set(d, maximum == -std::numeric_limits<T>::infinity() ? T(0) : maximum);
   const V beta = hn::Set(d, inverse_temperature);
   const V zero = hn::Zero(d);
-  const T* x = tile.scores + row * key_block;
-  T* weights = tile.weights + row * key_block;
+  const T* x = tile.scores + (row - tile.first) * key_block;
+  T* weights = tile.weights + (row - tile.first) * key_block;
   V ones[vectors];
   V rest[vectors];
   V deviations[vectors];

@@ -16,6 +16,14 @@ inline constexpr std::size_t tile_rows = 192;
 /// Tiles are multiples of this many rows: of the lanes of a vector, and of the rows of a product's panel.
 inline constexpr std::size_t tile_step = 48;
 
+/// Rows that are scored, weighed and multiplied with V one part after the other: their scores and weights are to stay in
+/// the first-level cache.
+inline constexpr std::size_t row_part = 48;
+
+/// Scores that adaptive attention keeps between its passes, in bytes: what a second-level cache of 2 MiB holds beside K
+/// and V of a block.
+inline constexpr std::size_t kept_bytes = std::size_t{3} << 19;
+
 /// What is known of some keys, for each row of a tile: m, the number of keys whose weight is 1, the sum of the other
 /// weights, T = sum w D, U = sum w D^2, and O = sum w v. S = ones + rest: a sharp row's S - 1 keeps its relative
 /// accuracy.
@@ -29,10 +37,10 @@ struct TileState {
   T* values;      // (capacity, width); nullptr with width 0 where only statistics are wanted
 };
 
-/// The scores of a tile against a block of keys, (rows, key_block) each.
+/// The scores of rows first to rows of a tile against a block of keys, (rows - first, key_block) each.
 template <class T>
 struct TileScores {
-  std::size_t first;           // the rows in front of it see nothing of the block, and no pass takes them,
+  std::size_t first;           // no pass takes the rows in front of it,
   std::size_t rows;            // nor those from this one on
   std::size_t width;           // keys of the block, rounded up to block_lanes
   T* scores;                   // q k at first, then scale q k, -inf where a key is not seen

@@ -16,46 +16,89 @@ class WeightPass {
  public:
   /// keys: the most of any tile. capacity: rows, whole vectors. width: the most columns. squared: with U.
   WeightPass(std::int64_t keys, std::size_t capacity, std::size_t width, bool squared = false)
-      : weights_(capacity * key_block),
+      : weights_(std::min(capacity, row_part) * key_block),
         states_(static_cast<std::size_t>(keys) / key_block + 1, capacity, width, squared) {}
 
-  /// maximum: where it is known already, else each block has its own. each(keys, scores, state) writes width columns of
-  /// the rows that see any of the keys.
-  template <class Each>
-  TileState<T> run(ScoreTile<T>& tile, const T* maximum, const T* beta, std::size_t width, Each each) {
+  /// maximum: where it is known already, else each block has its own. values.take(keys) comes before a block's rows,
+  /// values.add(scores, state) writes width columns for rows that see any of them.
+  template <class Values>
+  TileState<T> run(ScoreTile<T>& tile, const T* maximum, const T* beta, std::size_t width, Values& values) {
     states_.clear(tile.skipped_blocks());
     tile.each_block([&](const KeySpan& keys) {
       const TileState<T> state = states_.next();
-      TileScores<T> scores = tile.score(keys, state.maximum, maximum != nullptr);
-      scores.weights = weights_.get();
-      for (std::size_t row = 0; maximum != nullptr && row < tile.rows(); ++row) {
-        state.maximum[row] = state.maximum[row] == tile.none ? tile.none : maximum[row];
+      const RowSpan seen = tile.take(keys, maximum != nullptr);
+      clear_rows(state, {0, seen.first});
+      clear_rows(state, {seen.last, tile.rows()});
+      values.take(keys);
+      for (std::size_t first = seen.first; first < seen.last; first += row_part) {
+        const RowSpan rows{first, std::min(first + row_part, seen.last)};
+        TileScores<T> scores = tile.score(rows, state.maximum, values.ahead());
+        scores.weights = weights_.get();
+        for (std::size_t row = rows.first; maximum != nullptr && row < rows.last; ++row) {
+          state.maximum[row] = state.maximum[row] == tile.none ? tile.none : maximum[row];
+        }
+        weigh_scores(scores, state.maximum, beta, state);
+        values.add(scores, state);
       }
-      weigh_scores(scores, state.maximum, beta, state);
-      clear_rows(state, 0, scores.first);
-      clear_rows(state, scores.rows, tile.rows());
-      each(keys, scores, state);
       states_.push(tile.rows(), width);
     });
     return states_.total(tile.rows(), width);
   }
   /// The statistics alone.
   TileState<T> run(ScoreTile<T>& tile, const T* maximum, const T* beta) {
-    return run(tile, maximum, beta, 0, [](const KeySpan&, const TileScores<T>&, const TileState<T>&) {});
+    struct {
+      void take(const KeySpan&) {}
+      RowsAhead* ahead() { return nullptr; }
+      void add(const TileScores<T>&, const TileState<T>&) {}
+    } no_values;
+    return run(tile, maximum, beta, 0, no_values);
   }
 
  private:
-  /// Sums of rows that see nothing.
-  static void clear_rows(const TileState<T>& state, std::size_t from, std::size_t to) {
+  /// Of rows that see nothing.
+  static void clear_rows(const TileState<T>& state, const RowSpan& rows) {
+    std::fill(state.maximum + rows.first, state.maximum + rows.last, ScoreTile<T>::none);
     for (T* sums : {state.ones, state.rest, state.deviations, state.squares}) {
       if (sums != nullptr) {
-        std::fill(sums + from, sums + to, T(0));
+        std::fill(sums + rows.first, sums + rows.last, T(0));
       }
     }
   }
 
   AlignedArray<T> weights_;
   MergedStates<T> states_;
+};
+
+/// O of a block: the weights times V, of which what a row does not see may be infinite or NaN.
+template <class T>
+class WeighedValues {
+ public:
+  WeighedValues(ScoreTile<T>& tile, std::size_t width)
+      : tile_(tile), width_(width), buffer_(key_block * width, T(0)) {}
+
+  void take(const KeySpan& keys) {
+    const View4& v = tile_.views().v;
+    count_ = keys.count;
+    values_ = tile_.keys_in_rows(v, keys, width_, buffer_.get());
+    ahead_ = tile_.rows_ahead(v, keys);
+    keys_ahead_ = tile_.rows_ahead(tile_.views().k, tile_.next_block(keys));
+  }
+  /// V of the block, for the products of its scores to fetch.
+  RowsAhead* ahead() { return &ahead_; }
+  void add(const TileScores<T>& scores, const TileState<T>& state) {
+    const TileProduct<T> product{
+        scores.weights, key_block, 1, values_.data, values_.stride, count_, state.values + scores.first * width_, width_,
+        &keys_ahead_};
+    partial_product(product, tile_.partial(), scores.scores, scores.rows - scores.first, width_);
+  }
+
+ private:
+  ScoreTile<T>& tile_;
+  std::size_t width_;
+  AlignedArray<T> buffer_;
+  std::size_t count_ = 0;
+  RowMajor<T> values_{};
+  RowsAhead ahead_{}, keys_ahead_{};
 };
 
 /// Attention for one tile after the other, block of keys by block. Memory: O(dim (capacity + key_block) + capacity dim
@@ -66,9 +109,9 @@ class AttentionTile {
   /// views: of the call with the most keys. capacity: rows of the largest tile, whole vectors.
   AttentionTile(const AttentionViews& views, std::size_t capacity)
       : capacity_(capacity),
-        tile_(views, capacity),
+        tile_(views, capacity, std::min(capacity, row_part)),
         width_(rounded_up(views.value_dim(), column_group<T>)),
-        values_(key_block * width_, T(0)),
+        values_(tile_, width_),
         row_numbers_(2 * capacity),
         pass_(views.keys(), capacity, width_) {}
 
@@ -84,9 +127,7 @@ class AttentionTile {
         beta[row] = static_cast<T>(adaptive_beta(entropy_of(state, row)));
       }
     }
-    const TileState<T> state = pass_.run(tile_, adaptive ? maximum : nullptr, beta, width_,
-                                         [this](const KeySpan& keys, const TileScores<T>& scores,
-                                                const TileState<T>& block) { weigh_values(keys, scores, block); });
+    const TileState<T> state = pass_.run(tile_, adaptive ? maximum : nullptr, beta, width_, values_);
     if (views.attributes.sinks) {
       add_sinks(*views.attributes.sinks, state);
     }
@@ -94,16 +135,6 @@ class AttentionTile {
   }
 
  private:
-  /// O of a block: the weights times V, of which what a row does not see may be infinite or NaN.
-  void weigh_values(const KeySpan& keys, const TileScores<T>& scores, const TileState<T>& state) {
-    const RowMajor<T> values = tile_.keys_in_rows(tile_.views().v, keys, width_, values_.get());
-    const std::size_t first = scores.first, at = first * key_block;
-    const TileProduct<T> product{scores.weights + at, key_block,  1,
-                                 values.data,         values.stride, keys.count,
-                                 state.values + first * width_, width_};
-    partial_product(product, tile_.partial(), scores.scores + at, scores.rows - first, width_);
-  }
-
   /// A head's sink is one item more, of value 0.
   void add_sinks(const View& sinks, const TileState<T>& state) {
     if (!sink_) {
@@ -154,7 +185,8 @@ class AttentionTile {
   std::size_t capacity_;
   ScoreTile<T> tile_;
   std::size_t width_;  // of V, with its padding
-  AlignedArray<T> values_, row_numbers_;
+  WeighedValues<T> values_;
+  AlignedArray<T> row_numbers_;
   WeightPass<T> pass_;
   std::optional<OwnedState<T>> sink_;
 };

@@ -16,6 +16,13 @@ struct KeySpan {
   std::size_t count;  // at most key_block
 };
 
+/// Rows of a tile.
+struct RowSpan {
+  std::size_t first, last;  // last: the one behind them
+
+  std::size_t count() const { return last - first; }
+};
+
 /// The keys that the rows of a tile see by causality and windows: of each row all from one key to another.
 class SeenKeys {
  public:
@@ -42,10 +49,10 @@ class SeenKeys {
   std::int64_t first_block() const { return first_ / block * block; }
   std::int64_t last() const { return last_; }
 
-  /// What the rows see of a block: all of it, or nothing outside of rows first to last.
+  /// What the rows see of a block: each of them all of it, and those outside of rows nothing.
   struct Seen {
     bool all = true;
-    std::size_t first = 0, last = 0;
+    RowSpan rows{0, 0};
   };
 
   /// Where the rows' keys begin and end in a block.
@@ -57,8 +64,7 @@ class SeenKeys {
       end[row] = static_cast<std::uint32_t>(std::clamp<std::int64_t>(ends_[row] - keys.begin, 0, count));
       seen.all = seen.all && begin[row] == 0 && end[row] == keys.count;
       if (begin[row] < end[row]) {
-        seen.first = seen.last == 0 ? row : seen.first;
-        seen.last = row + 1;
+        seen.rows = {seen.rows.last == 0 ? row : seen.rows.first, row + 1};
       }
     }
     return seen;
