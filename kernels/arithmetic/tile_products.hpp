@@ -80,13 +80,9 @@ inline constexpr std::size_t fetched_rows = 256 / sizeof(T);
 void row_product(const RowProduct<float>& product, std::size_t rows, std::size_t width);
 void row_product(const RowProduct<double>& product, std::size_t rows, std::size_t width);
 
-/// Rows that transpose_rows takes at once.
-template <class T>
-inline constexpr std::size_t transposed_rows = 16 / sizeof(T);
-
-/// out[t key_stride + r] = rows[r][t] for t < depth and all transposed_rows.
-void transpose_rows(const float* const* rows, std::size_t depth, float* out);
-void transpose_rows(const double* const* rows, std::size_t depth, double* out);
+/// out[t key_stride + r] = rows[r][t] for t < depth and r < count, a multiple of column_group.
+void transpose_rows(const float* const* rows, std::size_t count, std::size_t depth, float* out);
+void transpose_rows(const double* const* rows, std::size_t count, std::size_t depth, double* out);
 
 /// Whether no number of (rows, width) is infinite or NaN.
 bool all_finite(const float* x, std::size_t stride, std::size_t rows, std::size_t width);

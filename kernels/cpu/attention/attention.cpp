@@ -13,6 +13,7 @@
 #include "kernels/call/parallel_tasks.hpp"
 #include "kernels/cpu/attention/attention_tile.hpp"
 #include "kernels/cpu/attention/statistics_tile.hpp"
+#include "kernels/cpu/attention/tile_sizes.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/entry/ops.hpp"
 
@@ -21,25 +22,12 @@ namespace {
 
 constexpr int done = 0;
 constexpr int refused = 1;
+constexpr auto most_rows = static_cast<std::int64_t>(tile_rows);
 
-/// Rows of a tile: fewer where that leaves no thread without one.
-template <class Views>
-std::int64_t rows_of_tiles(const Calls<Views>& calls) {
-  std::int64_t rows = 0;
-  for (std::int64_t i = 0; i < calls.count(); ++i) {
-    const Views call = calls[i];
-    const AttentionViews& views = forward_of(call);
-    rows += views.batch() * views.key_heads() * rows_of(views);
-  }
-  constexpr auto step = static_cast<std::int64_t>(tile_step), most = static_cast<std::int64_t>(tile_rows);
-  const std::int64_t threads = thread_count();
-  return threads == 1 ? most : std::clamp(rows / (4 * threads) / step * step, step, most);
-}
-
-/// one(tile, views, place) for each tile of all calls; each thread has a Tile of its own.
+/// one(tile, views, place) for each tile, of at most rows rows, of all calls; each thread has a Tile of its own.
 template <class Tile, class Views, class One>
-void each_tile(const Calls<Views>& calls, One one) {
-  const std::int64_t most = rows_of_tiles(calls);
+void each_tile(const Calls<Views>& calls, std::int64_t rows, One one) {
+  const std::int64_t most = rows_of_tiles(calls, rows);
   const std::size_t capacity = capacity_of(forward_of(calls.largest()), static_cast<std::size_t>(most));
   const auto tiles_of = [&](const AttentionViews& views) { return (rows_of(views) + most - 1) / most; };
   CallTasks tasks;
@@ -66,16 +54,21 @@ struct Attend {
 
   template <class T>
   void run(const Calls<AttentionViews>& calls) const {
-    each_tile<AttentionTile<T>>(calls, [&](AttentionTile<T>& tile, const AttentionViews& views,
-                                           const TilePlace& place) { tile.attend(views, place, adaptive); });
+    const std::int64_t rows = adaptive ? rows_that_keep(calls.largest().keys(), sizeof(T)) : most_rows;
+    each_tile<AttentionTile<T>>(
+        calls, rows, [&](AttentionTile<T>& tile, const AttentionViews& views, const TilePlace& place) {
+          tile.attend(views, place, adaptive);
+        });
   }
 };
 
 struct FindStatistics {
   template <class T>
   void run(const Calls<AttentionStatisticsViews>& calls) const {
-    each_tile<StatisticsTile<T>>(calls, [](StatisticsTile<T>& tile, const AttentionStatisticsViews& views,
-                                           const TilePlace& place) { tile.find(views, place); });
+    each_tile<StatisticsTile<T>>(
+        calls, most_rows, [](StatisticsTile<T>& tile, const AttentionStatisticsViews& views, const TilePlace& place) {
+          tile.find(views, place);
+        });
   }
 };
 

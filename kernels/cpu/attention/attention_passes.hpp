@@ -20,10 +20,6 @@ inline constexpr std::size_t tile_step = 48;
 /// the first-level cache.
 inline constexpr std::size_t row_part = 48;
 
-/// Scores that adaptive attention keeps between its passes, in bytes: what a second-level cache of 2 MiB holds beside K
-/// and V of a block.
-inline constexpr std::size_t kept_bytes = std::size_t{3} << 19;
-
 /// What is known of some keys, for each row of a tile: m, the number of keys whose weight is 1, the sum of the other
 /// weights, T = sum w D, U = sum w D^2, and O = sum w v. S = ones + rest: a sharp row's S - 1 keeps its relative
 /// accuracy.

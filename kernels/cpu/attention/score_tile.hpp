@@ -11,6 +11,7 @@
 #include "kernels/cpu/attention/attention_passes.hpp"
 #include "kernels/cpu/attention/score_terms.hpp"
 #include "kernels/cpu/attention/seen_keys.hpp"
+#include "kernels/cpu/attention/tile_sizes.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/cpu/rows/read_elements.hpp"
 
@@ -21,14 +22,6 @@ struct TilePlace {
   std::int64_t batch, key_head, first;
   std::size_t rows;  // at most tile_rows
 };
-
-inline std::int64_t rows_of(const AttentionViews& views) { return views.queries() * views.group(); }
-
-/// Room for the rows of a tile of at most most rows: whole vectors.
-inline std::size_t capacity_of(const AttentionViews& views, std::size_t most) {
-  const auto rows = static_cast<std::size_t>(std::min<std::int64_t>(rows_of(views), static_cast<std::int64_t>(most)));
-  return rounded_up(std::max<std::size_t>(rows, 1), column_group<float>);
-}
 
 /// (count, width) numbers of T.
 template <class T>
@@ -71,9 +64,7 @@ class ScoreTile {
       seen_.add(views, place_of(row));
     }
     std::fill(undefined_.get(), undefined_.get() + capacity_, T(0));
-    // At least one block, if of no keys.
-    const auto seen = static_cast<std::size_t>(std::max<std::int64_t>(seen_.last() - seen_.first_block(), 1));
-    const std::size_t size = rounded_up(seen, key_block) / key_block * kept_of_block();
+    const std::size_t size = kept_size(place.rows, seen_keys());
     keeps_ = twice && (place.rows <= few_rows || size * sizeof(T) <= kept_bytes);
     if (keeps_ && kept_size_ < size) {
       kept_size_ = size;
@@ -96,7 +87,6 @@ class ScoreTile {
   bool undefined(std::size_t row) const { return undefined_.get()[row] != 0; }
   /// (rows, width), filled up with 0.
   RowMajor<T> queries() const { return {queries_.get(), width_}; }
-  const T* scores() const { return scores_.get(); }
 
   /// Calls each(span) for the blocks of keys from the first to the last that any row sees, and at least once.
   template <class Each>
@@ -109,6 +99,12 @@ class ScoreTile {
   }
   /// How many blocks of the call's keys are in front of those.
   std::size_t skipped_blocks() const { return static_cast<std::size_t>(seen_.first_block()) / key_block; }
+  /// From the first block's first key to the last one that any row sees.
+  std::int64_t seen_keys() const { return seen_.last() - seen_.first_block(); }
+  /// A block's number among those.
+  std::size_t number_of(const KeySpan& keys) const {
+    return static_cast<std::size_t>(keys.begin - seen_.first_block()) / key_block;
+  }
   KeySpan block_at(std::int64_t begin) const {
     return {begin, static_cast<std::size_t>(std::min<std::int64_t>(key_block, views_->keys() - begin))};
   }
@@ -116,10 +112,9 @@ class ScoreTile {
   /// Takes a block of keys, for score. again: whether it was taken before, since begin. Returns the rows that see any
   /// of it.
   RowSpan take(const KeySpan& keys, bool again = false) {
-    const std::size_t width = find_seen(keys);
+    const std::size_t width = see(keys);
     kept_block_ =
-        keeps_ ? kept_.get() + static_cast<std::size_t>(keys.begin - seen_.first_block()) / key_block * kept_of_block()
-               : nullptr;
+        keeps_ ? kept_.get() + number_of(keys) * kept_of_block(place_.rows) : nullptr;
     scored_ = keeps_ && again;
     if (scored_) {
       return seen_rows_;
@@ -137,7 +132,7 @@ class ScoreTile {
   /// left to the caller.
   TileScores<T> score(const RowSpan& rows, T* maximum, RowsAhead* ahead = nullptr) {
     const TileScores<T> tile = scores_of(rows, keeps_ ? kept_block_ + rows.first * key_block : scores_.get());
-    T* kept_maximum = keeps_ ? kept_block_ + capacity_ * key_block : nullptr;
+    T* kept_maximum = keeps_ ? kept_block_ + place_.rows * key_block : nullptr;
     if (scored_) {
       std::copy(kept_maximum + rows.first, kept_maximum + rows.last, maximum + rows.first);
       return tile;
@@ -159,11 +154,10 @@ class ScoreTile {
   }
 
   /// All rows' scores, -inf where nothing is seen, against keys that load_keys has loaded. Needs a tile of parts of all
-  /// rows.
-  TileScores<T> score_all(const T* transposed, const KeySpan& keys, T* maximum) {
-    find_seen(keys);
+  /// rows. scores: (rows, key_block)
+  void score_all(const T* transposed, const KeySpan& keys, T* scores, T* maximum) {
+    see(keys);
     const RowSpan seen = seen_rows_;
-    T* scores = scores_.get();
     const TileScores<T> tile = scores_of(seen, scores + seen.first * key_block);
     std::fill(scores, tile.scores, none);
     std::fill(scores + seen.last * key_block, scores + rows() * key_block, none);
@@ -173,7 +167,14 @@ class ScoreTile {
                                 views_->dim(), tile.scores, key_block},
                  seen.count(), tile.width);
     mask(tile, maximum);
-    return tile;
+  }
+  /// Finds what the rows see of a block. Returns its width, filled up.
+  std::size_t see(const KeySpan& keys) {
+    const SeenKeys::Seen seen = seen_.find_limits(keys, begins_.data(), limits_.data());
+    partial_ = !seen.all || views_->mask.has_value();
+    seen_rows_ = seen.rows;
+    block_ = keys;
+    return rounded_up(keys.count, row_group<T>);
   }
   /// Whether some row does not see all of a block that was scored last.
   bool partial() const { return partial_; }
@@ -181,10 +182,7 @@ class ScoreTile {
   /// A block of K or V, transposed: (dim, key_block) at key_stride, 0 beyond its count.
   void load_keys(const View4& view, const KeySpan& keys, T* to) {
     const std::size_t width = rounded_up(keys.count, row_group<T>);
-    const T* const* rows = rows_at(view, keys, width);
-    for (std::size_t j = 0; j < width; j += transposed_rows<T>) {
-      transpose_rows(rows + j, static_cast<std::size_t>(view.shape[3]), to + j);
-    }
+    transpose_rows(rows_at(view, keys, width), width, static_cast<std::size_t>(view.shape[3]), to);
   }
 
   /// A block of K or V as it lies, where that is row-major with width columns; else in buffer, whose columns beyond its
@@ -251,8 +249,6 @@ class ScoreTile {
     std::array<T, tile_rows> slopes;
   };
 
-  /// A block's scores and their maxima.
-  std::size_t kept_of_block() const { return capacity_ * (key_block + 1); }
 
   /// count elements of the last dimension: in place where they lie as T, else in buffer.
   const T* elements(const View4& view, std::int64_t head, std::int64_t row, std::size_t count, T* buffer) const {
@@ -293,15 +289,6 @@ class ScoreTile {
       key_rows_[width + j] = reinterpret_cast<const T*>(row);
     }
     return width + more;
-  }
-
-  /// What the rows see of a block. Returns its width, filled up.
-  std::size_t find_seen(const KeySpan& keys) {
-    const SeenKeys::Seen seen = seen_.find_limits(keys, begins_.data(), limits_.data());
-    partial_ = !seen.all || views_->mask.has_value();
-    seen_rows_ = seen.rows;
-    block_ = keys;
-    return rounded_up(keys.count, row_group<T>);
   }
 
   TileScores<T> scores_of(const RowSpan& rows, T* scores) {
