@@ -55,10 +55,10 @@ struct Attend {
   template <class T>
   void run(const Calls<AttentionViews>& calls) const {
     const std::int64_t rows = adaptive ? rows_that_keep(calls.largest().keys(), sizeof(T)) : most_rows;
-    each_tile<AttentionTile<T>>(
-        calls, rows, [&](AttentionTile<T>& tile, const AttentionViews& views, const TilePlace& place) {
-          tile.attend(views, place, adaptive);
-        });
+    each_tile<AttentionTile<T>>(calls, rows,
+                                [&](AttentionTile<T>& tile, const AttentionViews& views, const TilePlace& place) {
+                                  tile.attend(views, place, adaptive);
+                                });
   }
 };
 

@@ -77,8 +77,8 @@ void differentiate(const GradientCalls& calls, bool adaptive) {
   const std::size_t capacity = capacity_of(calls.largest().forward, static_cast<std::size_t>(most));
   CallTerms<T> terms(calls);
   parallel_heads(calls, rows_of, most, [&] {
-    return [&, gradient = std::make_shared<QueryGradient<T>>(calls.largest(), capacity)](const HeadPart& part,
-                                                                               const AttentionGradientViews& views) {
+    return [&, gradient = std::make_shared<QueryGradient<T>>(calls.largest(), capacity)](
+               const HeadPart& part, const AttentionGradientViews& views) {
       const auto rows = static_cast<std::size_t>(std::min(most, rows_of(views.forward) - part.first));
       gradient->run(views, {part.batch, part.key_head, part.first, rows}, adaptive,
                     terms.of(part, views.forward) + part.first);

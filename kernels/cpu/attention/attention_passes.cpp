@@ -237,12 +237,8 @@ HWY_INLINE void merge_of(const TileState<T>& left, const TileState<T>& right, st
 }
 
 // One plain function per pass and type: what the dispatch table can point to.
-void Mask32(const TileScores<float>& tile, float scale, float* maximum) {
-  mask_rows<float>(tile, scale, maximum);
-}
-void Mask64(const TileScores<double>& tile, double scale, double* maximum) {
-  mask_rows<double>(tile, scale, maximum);
-}
+void Mask32(const TileScores<float>& tile, float scale, float* maximum) { mask_rows<float>(tile, scale, maximum); }
+void Mask64(const TileScores<double>& tile, double scale, double* maximum) { mask_rows<double>(tile, scale, maximum); }
 void Weigh32(const TileScores<float>& tile, const float* maximum, const float* beta, const TileState<float>& state) {
   weigh_rows<float>(tile, maximum, beta, state);
 }

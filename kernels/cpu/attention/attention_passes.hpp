@@ -16,8 +16,8 @@ inline constexpr std::size_t tile_rows = 192;
 /// Tiles are multiples of this many rows: of the lanes of a vector, and of the rows of a product's panel.
 inline constexpr std::size_t tile_step = 48;
 
-/// Rows that are scored, weighed and multiplied with V one part after the other: their scores and weights are to stay in
-/// the first-level cache.
+/// Rows that are scored, weighed and multiplied with V one part after the other: their scores and weights are to stay
+/// in the first-level cache.
 inline constexpr std::size_t row_part = 48;
 
 /// What is known of some keys, for each row of a tile: m, the number of keys whose weight is 1, the sum of the other

@@ -73,8 +73,7 @@ class WeightPass {
 template <class T>
 class WeighedValues {
  public:
-  WeighedValues(ScoreTile<T>& tile, std::size_t width)
-      : tile_(tile), width_(width), buffer_(key_block * width, T(0)) {}
+  WeighedValues(ScoreTile<T>& tile, std::size_t width) : tile_(tile), width_(width), buffer_(key_block * width, T(0)) {}
 
   void take(const KeySpan& keys) {
     const View4& v = tile_.views().v;
@@ -87,8 +86,8 @@ class WeighedValues {
   RowsAhead* ahead() { return &ahead_; }
   void add(const TileScores<T>& scores, const TileState<T>& state) {
     const TileProduct<T> product{
-        scores.weights, key_block, 1, values_.data, values_.stride, count_, state.values + scores.first * width_, width_,
-        &keys_ahead_};
+        scores.weights, key_block,   1, values_.data, values_.stride, count_, state.values + scores.first * width_,
+        width_,         &keys_ahead_};
     partial_product(product, tile_.partial(), scores.scores, scores.rows - scores.first, width_);
   }
 

@@ -113,8 +113,7 @@ class ScoreTile {
   /// of it.
   RowSpan take(const KeySpan& keys, bool again = false) {
     const std::size_t width = see(keys);
-    kept_block_ =
-        keeps_ ? kept_.get() + number_of(keys) * kept_of_block(place_.rows) : nullptr;
+    kept_block_ = keeps_ ? kept_.get() + number_of(keys) * kept_of_block(place_.rows) : nullptr;
     scored_ = keeps_ && again;
     if (scored_) {
       return seen_rows_;
@@ -139,9 +138,9 @@ class ScoreTile {
     }
     const T* queries = queries_.get() + rows.first * width_;
     if (place_.rows > few_rows) {
-      tile_product(TileProduct<T>{queries, width_, 1, keys_.get(), key_stride<T>, views_->dim(), tile.scores, key_block,
-                                  ahead},
-                   rows.count(), tile.width);
+      tile_product(
+          TileProduct<T>{queries, width_, 1, keys_.get(), key_stride<T>, views_->dim(), tile.scores, key_block, ahead},
+          rows.count(), tile.width);
     } else {
       row_product(RowProduct<T>{queries, width_, key_rows_.data(), known_, views_->dim(), tile.scores, key_block},
                   rows.count(), tile.width);
@@ -249,7 +248,6 @@ class ScoreTile {
     std::array<T, tile_rows> slopes;
   };
 
-
   /// count elements of the last dimension: in place where they lie as T, else in buffer.
   const T* elements(const View4& view, std::int64_t head, std::int64_t row, std::size_t count, T* buffer) const {
     return read_elements(view.at(place_.batch, head, row), view.storage, view.strides[3], count, buffer);
@@ -292,8 +290,9 @@ class ScoreTile {
   }
 
   TileScores<T> scores_of(const RowSpan& rows, T* scores) {
-    return {rows.first,     rows.last, rounded_up(block_.count, row_group<T>), scores, nullptr, limits_.data(), nullptr,
-            undefined_.get(), begins_.data()};
+    return {rows.first, rows.last,        rounded_up(block_.count, row_group<T>),
+            scores,     nullptr,          limits_.data(),
+            nullptr,    undefined_.get(), begins_.data()};
   }
 
   void mask(TileScores<T> tile, T* maximum) {

@@ -12,7 +12,9 @@ class StatisticsTile {
  public:
   /// views: of the call with the most keys. capacity: rows of the largest tile, whole vectors.
   StatisticsTile(const AttentionStatisticsViews& views, std::size_t capacity)
-      : tile_(views.forward, capacity, std::min(capacity, row_part)), ones_(capacity, T(1)), pass_(views.forward.keys(), capacity, 0, true) {}
+      : tile_(views.forward, capacity, std::min(capacity, row_part)),
+        ones_(capacity, T(1)),
+        pass_(views.forward.keys(), capacity, 0, true) {}
 
   void find(const AttentionStatisticsViews& views, const TilePlace& place) {
     tile_.begin(views.forward, place);
