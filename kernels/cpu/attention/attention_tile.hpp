@@ -80,14 +80,14 @@ class WeighedValues {
     count_ = keys.count;
     values_ = tile_.keys_in_rows(v, keys, width_, buffer_.get());
     ahead_ = tile_.rows_ahead(v, keys);
-    next_ = tile_.rows_ahead(tile_.scored() ? v : tile_.views().k, tile_.next_block(keys));
+    keys_ahead_ = tile_.rows_ahead(tile_.views().k, tile_.next_block(keys));
   }
   /// V of the block, for the products of its scores to fetch.
   RowsAhead* ahead() { return &ahead_; }
   void add(const TileScores<T>& scores, const TileState<T>& state) {
-    T* out = state.values + scores.first * width_;
-    const TileProduct<T> product{scores.weights, key_block, 1,      values_.data, values_.stride,
-                                 count_,         out,       width_, &next_};
+    const TileProduct<T> product{
+        scores.weights, key_block,   1, values_.data, values_.stride, count_, state.values + scores.first * width_,
+        width_,         &keys_ahead_};
     partial_product(product, tile_.partial(), scores.scores, scores.rows - scores.first, width_);
   }
 
@@ -97,7 +97,7 @@ class WeighedValues {
   AlignedArray<T> buffer_;
   std::size_t count_ = 0;
   RowMajor<T> values_{};
-  RowsAhead ahead_{}, next_{};
+  RowsAhead ahead_{}, keys_ahead_{};
 };
 
 /// Attention for one tile after the other, block of keys by block. Memory: O(dim (capacity + key_block) + capacity dim

@@ -175,8 +175,6 @@ class ScoreTile {
     block_ = keys;
     return rounded_up(keys.count, row_group<T>);
   }
-  /// Whether the scores of the block that was taken are kept from before.
-  bool scored() const { return scored_; }
   /// Whether some row does not see all of a block that was scored last.
   bool partial() const { return partial_; }
 
