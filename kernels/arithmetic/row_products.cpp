@@ -18,6 +18,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class T>
 using RowTag = hn::CappedTag<T, row_group<T>>;
 
+// Numbers of a row that are turned at once: 16 bytes.
+template <class T>
+inline constexpr std::size_t transposed_rows = 16 / sizeof(T);
+
 #if HWY_TARGET != HWY_SCALAR
 // Numbers t ... of rows first, first + step, ...: 16 bytes of each, side by side.
 template <class T, class D>
@@ -139,9 +143,39 @@ HWY_INLINE void row_product_of(const RowProduct<T>& p, std::size_t rows, std::si
   }
 }
 
-// One plain function per type: what the dispatch table can point to.
+template <class T>
+HWY_INLINE void transpose_of(const T* const* rows, std::size_t count, std::size_t depth, T* out) {
+  [[maybe_unused]] const RowTag<T> d;
+  constexpr std::size_t lanes = hn::MaxLanes(RowTag<T>());
+  for (std::size_t j = 0; j < count; j += lanes) {
+    std::size_t t = 0;
+#if HWY_TARGET != HWY_SCALAR
+    for (; t + transposed_rows<T> <= depth; t += transposed_rows<T>) {
+      hn::Vec<RowTag<T>> columns[transposed_rows<T>];
+      turn<T>(rows + j, t, columns);
+      for (std::size_t c = 0; c < transposed_rows<T>; ++c) {
+        hn::StoreU(columns[c], d, out + (t + c) * key_stride<T> + j);
+      }
+    }
+#endif
+    for (; t < depth; ++t) {
+      for (std::size_t r = j; r < j + lanes; ++r) {
+        out[t * key_stride<T> + r] = rows[r][t];
+      }
+    }
+  }
+}
+
+// One plain function per pass and type: what the dispatch table can point to.
 void RowProduct32(const RowProduct<float>& p, std::size_t rows, std::size_t width) { row_product_of(p, rows, width); }
 void RowProduct64(const RowProduct<double>& p, std::size_t rows, std::size_t width) { row_product_of(p, rows, width); }
+
+void Transpose32(const float* const* rows, std::size_t count, std::size_t depth, float* out) {
+  transpose_of<float>(rows, count, depth, out);
+}
+void Transpose64(const double* const* rows, std::size_t count, std::size_t depth, double* out) {
+  transpose_of<double>(rows, count, depth, out);
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace softcheck::kernels::arithmetic
@@ -152,6 +186,8 @@ namespace softcheck::kernels::arithmetic {
 
 HWY_EXPORT(RowProduct32);
 HWY_EXPORT(RowProduct64);
+HWY_EXPORT(Transpose32);
+HWY_EXPORT(Transpose64);
 
 void row_product(const RowProduct<float>& product, std::size_t rows, std::size_t width) {
   HWY_DYNAMIC_DISPATCH(RowProduct32)(product, rows, width);
@@ -159,5 +195,12 @@ void row_product(const RowProduct<float>& product, std::size_t rows, std::size_t
 void row_product(const RowProduct<double>& product, std::size_t rows, std::size_t width) {
   HWY_DYNAMIC_DISPATCH(RowProduct64)(product, rows, width);
 }
+void transpose_rows(const float* const* rows, std::size_t count, std::size_t depth, float* out) {
+  HWY_DYNAMIC_DISPATCH(Transpose32)(rows, count, depth, out);
+}
+void transpose_rows(const double* const* rows, std::size_t count, std::size_t depth, double* out) {
+  HWY_DYNAMIC_DISPATCH(Transpose64)(rows, count, depth, out);
+}
+
 }  // namespace softcheck::kernels::arithmetic
 #endif

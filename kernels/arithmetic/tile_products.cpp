@@ -68,6 +68,19 @@ HWY_INLINE void product_panel(const TileProduct<T>& p, std::size_t row, std::siz
   }
 }
 
+HWY_INLINE void fetch_lines(RowsAhead* ahead) {
+  constexpr std::size_t lines = 16, line = 64;
+  for (std::size_t i = 0; ahead != nullptr && ahead->rows != 0 && i < lines; ++i) {
+    fetch(ahead->row + ahead->done);
+    ahead->done += line;
+    if (ahead->done >= ahead->bytes) {
+      ahead->done = 0;
+      ahead->row += ahead->stride;
+      --ahead->rows;
+    }
+  }
+}
+
 // rows (at most most) rows, as many columns as vectors hold.
 template <std::size_t most, std::size_t vectors, class T>
 HWY_INLINE void product_rows(const TileProduct<T>& p, std::size_t rows, std::size_t row, std::size_t column) {
@@ -90,43 +103,13 @@ HWY_INLINE void product_of(const TileProduct<T>& p, std::size_t rows, std::size_
   }
   for (; column + wide <= width; column += wide) {
     for (std::size_t row = 0; row < rows; row += panel_rows<T>) {
+      fetch_lines(p.ahead);
       product_rows<panel_rows<T>, panel_vectors<T>>(p, std::min(panel_rows<T>, rows - row), row, column);
     }
   }
   for (; column < width; column += column_group<T>) {
     for (std::size_t row = 0; row < rows; row += panel_rows<T>) {
       product_rows<panel_rows<T>, group_vectors<T>>(p, std::min(panel_rows<T>, rows - row), row, column);
-    }
-  }
-}
-
-template <class T>
-HWY_INLINE void transpose_of(const T* const* rows, std::size_t depth, T* out) {
-  std::size_t t = 0;
-#if HWY_TARGET != HWY_SCALAR
-  const hn::FixedTag<T, transposed_rows<T>> d;
-  if constexpr (sizeof(T) == 4) {
-    for (; t + 4 <= depth; t += 4) {
-      const auto a = hn::LoadU(d, rows[0] + t), b = hn::LoadU(d, rows[1] + t);
-      const auto c = hn::LoadU(d, rows[2] + t), e = hn::LoadU(d, rows[3] + t);
-      const auto low_ab = hn::InterleaveLower(d, a, b), low_ce = hn::InterleaveLower(d, c, e);
-      const auto high_ab = hn::InterleaveUpper(d, a, b), high_ce = hn::InterleaveUpper(d, c, e);
-      hn::StoreU(hn::ConcatLowerLower(d, low_ce, low_ab), d, out + t * key_stride<T>);
-      hn::StoreU(hn::ConcatUpperUpper(d, low_ce, low_ab), d, out + (t + 1) * key_stride<T>);
-      hn::StoreU(hn::ConcatLowerLower(d, high_ce, high_ab), d, out + (t + 2) * key_stride<T>);
-      hn::StoreU(hn::ConcatUpperUpper(d, high_ce, high_ab), d, out + (t + 3) * key_stride<T>);
-    }
-  } else {
-    for (; t + 2 <= depth; t += 2) {
-      const auto a = hn::LoadU(d, rows[0] + t), b = hn::LoadU(d, rows[1] + t);
-      hn::StoreU(hn::InterleaveLower(d, a, b), d, out + t * key_stride<T>);
-      hn::StoreU(hn::InterleaveUpper(d, a, b), d, out + (t + 1) * key_stride<T>);
-    }
-  }
-#endif
-  for (; t < depth; ++t) {
-    for (std::size_t r = 0; r < transposed_rows<T>; ++r) {
-      out[t * key_stride<T> + r] = rows[r][t];
     }
   }
 }
@@ -155,8 +138,6 @@ HWY_INLINE void add_of(const T* x, std::size_t count, T* to) {
 // One plain function per pass and type: what the dispatch table can point to.
 void Product32(const TileProduct<float>& p, std::size_t rows, std::size_t width) { product_of(p, rows, width); }
 void Product64(const TileProduct<double>& p, std::size_t rows, std::size_t width) { product_of(p, rows, width); }
-void Transpose32(const float* const* rows, std::size_t depth, float* out) { transpose_of<float>(rows, depth, out); }
-void Transpose64(const double* const* rows, std::size_t depth, double* out) { transpose_of<double>(rows, depth, out); }
 bool Finite32(const float* x, std::size_t stride, std::size_t rows, std::size_t width) {
   return finite_of<float>(x, stride, rows, width);
 }
@@ -175,8 +156,6 @@ namespace softcheck::kernels::arithmetic {
 
 HWY_EXPORT(Product32);
 HWY_EXPORT(Product64);
-HWY_EXPORT(Transpose32);
-HWY_EXPORT(Transpose64);
 HWY_EXPORT(Finite32);
 HWY_EXPORT(Finite64);
 HWY_EXPORT(Add32);
@@ -187,12 +166,6 @@ void tile_product(const TileProduct<float>& product, std::size_t rows, std::size
 }
 void tile_product(const TileProduct<double>& product, std::size_t rows, std::size_t width) {
   HWY_DYNAMIC_DISPATCH(Product64)(product, rows, width);
-}
-void transpose_rows(const float* const* rows, std::size_t depth, float* out) {
-  HWY_DYNAMIC_DISPATCH(Transpose32)(rows, depth, out);
-}
-void transpose_rows(const double* const* rows, std::size_t depth, double* out) {
-  HWY_DYNAMIC_DISPATCH(Transpose64)(rows, depth, out);
 }
 bool all_finite(const float* x, std::size_t stride, std::size_t rows, std::size_t width) {
   return HWY_DYNAMIC_DISPATCH(Finite32)(x, stride, rows, width);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 // Products of small matrices, the sizes of attention's tiles, and what brings rows into the shape that they take. Each
 // element is a chain of multiply-adds from 0 over the depth, in order: the same on every width of vector and panel.
@@ -23,6 +24,15 @@ inline constexpr std::size_t row_group = 2 * column_group<T>;
 
 constexpr std::size_t rounded_up(std::size_t count, std::size_t step) { return (count + step - 1) / step * step; }
 
+/// Rows that come next: each panel of a product fetches some of their lines into the second-level cache.
+struct RowsAhead {
+  const std::byte* row = nullptr;
+  std::int64_t stride = 0;  // in bytes
+  std::size_t bytes = 0;    // of a row
+  std::size_t rows = 0;     // still to be fetched
+  std::size_t done = 0;     // bytes of the first of them
+};
+
 /// c (rows, width) = a (rows, depth) b (depth, width): a[r a_row + t a_depth], the rows of b and c at their strides.
 template <class T>
 struct TileProduct {
@@ -34,6 +44,7 @@ struct TileProduct {
   std::size_t depth;
   T* c;
   std::size_t c_stride;
+  RowsAhead* ahead = nullptr;
 };
 
 /// width is a multiple of column_group.
@@ -69,13 +80,9 @@ inline constexpr std::size_t fetched_rows = 256 / sizeof(T);
 void row_product(const RowProduct<float>& product, std::size_t rows, std::size_t width);
 void row_product(const RowProduct<double>& product, std::size_t rows, std::size_t width);
 
-/// Rows that transpose_rows takes at once.
-template <class T>
-inline constexpr std::size_t transposed_rows = 16 / sizeof(T);
-
-/// out[t key_stride + r] = rows[r][t] for t < depth and all transposed_rows.
-void transpose_rows(const float* const* rows, std::size_t depth, float* out);
-void transpose_rows(const double* const* rows, std::size_t depth, double* out);
+/// out[t key_stride + r] = rows[r][t] for t < depth and r < count, a multiple of column_group.
+void transpose_rows(const float* const* rows, std::size_t count, std::size_t depth, float* out);
+void transpose_rows(const double* const* rows, std::size_t count, std::size_t depth, double* out);
 
 /// Whether no number of (rows, width) is infinite or NaN.
 bool all_finite(const float* x, std::size_t stride, std::size_t rows, std::size_t width);

@@ -95,11 +95,9 @@ class TurnedRows {
 
   void load(const View4& from, std::int64_t batch, std::int64_t head, std::int64_t first) {
     rows_.load(from, batch, head, first);
-    for (std::size_t i = 0; i < rows_.count(); i += transposed_rows<T>) {
-      const T* rows[transposed_rows<T>];
-      for (std::size_t j = 0; j < transposed_rows<T>; ++j) rows[j] = rows_.row(i + j);
-      transpose_rows(rows, rows_.dim(), turned_.get() + i);
-    }
+    const T* rows[block_keys];
+    for (std::size_t i = 0; i < block_keys; ++i) rows[i] = rows_.row(i);
+    transpose_rows(rows, rounded_up(rows_.count(), column_group<T>), rows_.dim(), turned_.get());
   }
 
   const Rows<T>& rows() const { return rows_; }

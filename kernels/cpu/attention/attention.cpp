@@ -13,6 +13,7 @@
 #include "kernels/call/parallel_tasks.hpp"
 #include "kernels/cpu/attention/attention_tile.hpp"
 #include "kernels/cpu/attention/statistics_tile.hpp"
+#include "kernels/cpu/attention/tile_sizes.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/entry/ops.hpp"
 
@@ -21,11 +22,13 @@ namespace {
 
 constexpr int done = 0;
 constexpr int refused = 1;
+constexpr auto most_rows = static_cast<std::int64_t>(tile_rows);
 
-/// one(tile, views, place) for each tile of all calls; each thread has a Tile of its own.
+/// one(tile, views, place) for each tile, of at most rows rows, of all calls; each thread has a Tile of its own.
 template <class Tile, class Views, class One>
-void each_tile(const Calls<Views>& calls, One one) {
-  const auto most = static_cast<std::int64_t>(tile_rows);
+void each_tile(const Calls<Views>& calls, std::int64_t rows, One one) {
+  const std::int64_t most = rows_of_tiles(calls, rows);
+  const std::size_t capacity = capacity_of(forward_of(calls.largest()), static_cast<std::size_t>(most));
   const auto tiles_of = [&](const AttentionViews& views) { return (rows_of(views) + most - 1) / most; };
   CallTasks tasks;
   for (std::int64_t i = 0; i < calls.count(); ++i) {
@@ -34,7 +37,7 @@ void each_tile(const Calls<Views>& calls, One one) {
     tasks.add(views.batch() * views.key_heads() * tiles_of(views));
   }
   parallel_tasks(tasks.count(), thread_count(), [&] {
-    return [&, tile = std::make_shared<Tile>(calls.largest())](std::int64_t task) {
+    return [&, tile = std::make_shared<Tile>(calls.largest(), capacity)](std::int64_t task) {
       const auto [index, own] = tasks[task];
       const Views call = calls[index];
       const AttentionViews& views = forward_of(call);
@@ -51,16 +54,21 @@ struct Attend {
 
   template <class T>
   void run(const Calls<AttentionViews>& calls) const {
-    each_tile<AttentionTile<T>>(calls, [&](AttentionTile<T>& tile, const AttentionViews& views,
-                                           const TilePlace& place) { tile.attend(views, place, adaptive); });
+    const std::int64_t rows = adaptive ? rows_that_keep(calls.largest().keys(), sizeof(T)) : most_rows;
+    each_tile<AttentionTile<T>>(calls, rows,
+                                [&](AttentionTile<T>& tile, const AttentionViews& views, const TilePlace& place) {
+                                  tile.attend(views, place, adaptive);
+                                });
   }
 };
 
 struct FindStatistics {
   template <class T>
   void run(const Calls<AttentionStatisticsViews>& calls) const {
-    each_tile<StatisticsTile<T>>(calls, [](StatisticsTile<T>& tile, const AttentionStatisticsViews& views,
-                                           const TilePlace& place) { tile.find(views, place); });
+    each_tile<StatisticsTile<T>>(
+        calls, most_rows, [](StatisticsTile<T>& tile, const AttentionStatisticsViews& views, const TilePlace& place) {
+          tile.find(views, place);
+        });
   }
 };
 

@@ -9,6 +9,7 @@
 #include "kernels/call/packed_views.hpp"
 #include "kernels/call/parallel_tasks.hpp"
 #include "kernels/cpu/attention/attention_gradient.hpp"
+#include "kernels/cpu/attention/tile_sizes.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/entry/ops.hpp"
 
@@ -71,11 +72,13 @@ class CallTerms {
 
 template <class T>
 void differentiate(const GradientCalls& calls, bool adaptive) {
-  const auto most = static_cast<std::int64_t>(tile_rows), block = static_cast<std::int64_t>(key_block);
+  const std::int64_t most = rows_of_tiles(calls, rows_that_keep(calls.largest().forward.keys(), sizeof(T)));
+  const auto block = static_cast<std::int64_t>(key_block);
+  const std::size_t capacity = capacity_of(calls.largest().forward, static_cast<std::size_t>(most));
   CallTerms<T> terms(calls);
   parallel_heads(calls, rows_of, most, [&] {
-    return [&, gradient = std::make_shared<QueryGradient<T>>(calls.largest())](const HeadPart& part,
-                                                                               const AttentionGradientViews& views) {
+    return [&, gradient = std::make_shared<QueryGradient<T>>(calls.largest(), capacity)](
+               const HeadPart& part, const AttentionGradientViews& views) {
       const auto rows = static_cast<std::size_t>(std::min(most, rows_of(views.forward) - part.first));
       gradient->run(views, {part.batch, part.key_head, part.first, rows}, adaptive,
                     terms.of(part, views.forward) + part.first);

@@ -21,6 +21,52 @@ namespace HWY_NAMESPACE {
 template <class T>
 using ColumnTag = hn::CappedTag<T, column_group<T>>;
 
+// A score that leaves its row without a result.
+template <class T, class V>
+HWY_INLINE auto undefined_score(Tag<T> d, V score) {
+  const V lowest = hn::Set(d, -std::numeric_limits<T>::infinity());
+  return hn::Or(hn::IsNaN(score), hn::Eq(score, hn::Neg(lowest)));
+}
+
+// mask_row where all keys are seen. 0 x is 0 for a finite x: what is not finite shows in one sum, and only then is
+// looked for.
+template <class T>
+HWY_INLINE void scale_row(const TileScores<T>& tile, std::size_t row, T scale_factor, T* maximum) {
+  const Tag<T> d;
+  using V = hn::Vec<Tag<T>>;
+  constexpr std::size_t lanes = hn::MaxLanes(Tag<T>());
+  constexpr std::size_t vectors = row_group<T> / lanes;
+  const V scale = hn::Set(d, scale_factor), zero = hn::Zero(d);
+  T* x = tile.scores + (row - tile.first) * key_block;
+  V best[vectors];
+  V zeros[vectors];
+  for (std::size_t v = 0; v < vectors; ++v) {
+    best[v] = hn::Set(d, -std::numeric_limits<T>::infinity());
+    zeros[v] = zero;
+  }
+  for (std::size_t i = 0; i < tile.width; i += row_group<T>) {
+    for (std::size_t v = 0; v < vectors; ++v) {
+      const V score = hn::Mul(scale, hn::LoadU(d, x + i + v * lanes));
+      best[v] = hn::Max(best[v], score);
+      zeros[v] = hn::MulAdd(score, zero, zeros[v]);
+      hn::StoreU(score, d, x + i + v * lanes);
+    }
+  }
+  for (std::size_t v = 1; v < vectors; ++v) {
+    best[0] = hn::Max(best[0], best[v]);
+    zeros[0] = hn::Add(zeros[0], zeros[v]);
+  }
+  maximum[row] = hn::GetLane(hn::MaxOfLanes(d, best[0]));
+  if (hn::AllTrue(d, hn::Eq(zeros[0], zero))) {
+    return;
+  }
+  for (std::size_t i = 0; i < tile.width; i += lanes) {
+    if (!hn::AllFalse(d, undefined_score<T>(d, hn::LoadU(d, x + i)))) {
+      tile.undefined[row] = T(1);
+    }
+  }
+}
+
 template <class T>
 HWY_INLINE void mask_row(const TileScores<T>& tile, std::size_t row, T scale_factor, T* maximum) {
   const Tag<T> d;
@@ -28,8 +74,8 @@ HWY_INLINE void mask_row(const TileScores<T>& tile, std::size_t row, T scale_fac
   const V lowest = hn::Set(d, -std::numeric_limits<T>::infinity());
   const V scale = hn::Set(d, scale_factor);
   const V limit = hn::Set(d, static_cast<T>(tile.limit[row]));
-  T* x = tile.scores + row * key_block;
-  const T* visible = tile.mask == nullptr ? nullptr : tile.mask + row * key_block;
+  T* x = tile.scores + (row - tile.first) * key_block;
+  const T* visible = tile.mask == nullptr ? nullptr : tile.mask + (row - tile.first) * key_block;
   V best = lowest;
   auto undefined = hn::Lt(hn::Zero(d), hn::Zero(d));
   for (std::size_t i = 0; i < tile.width; i += hn::Lanes(d)) {
@@ -38,7 +84,7 @@ HWY_INLINE void mask_row(const TileScores<T>& tile, std::size_t row, T scale_fac
       seen = hn::And(seen, hn::Ne(hn::LoadU(d, visible + i), hn::Zero(d)));
     }
     const V score = hn::IfThenElse(seen, hn::Mul(scale, hn::LoadU(d, x + i)), lowest);
-    undefined = hn::Or(undefined, hn::Or(hn::IsNaN(score), hn::Eq(score, hn::Neg(lowest))));
+    undefined = hn::Or(undefined, undefined_score<T>(d, score));
     best = hn::Max(best, score);
     hn::StoreU(score, d, x + i);
   }
@@ -48,7 +94,18 @@ HWY_INLINE void mask_row(const TileScores<T>& tile, std::size_t row, T scale_fac
   }
 }
 
-template <bool squared, class T>
+template <class T>
+HWY_INLINE void mask_rows(const TileScores<T>& tile, T scale, T* maximum) {
+  for (std::size_t row = tile.first; row < tile.rows; ++row) {
+    if (tile.mask == nullptr && tile.limit[row] == tile.width) {
+      scale_row<T>(tile, row, scale, maximum);
+    } else {
+      mask_row<T>(tile, row, scale, maximum);
+    }
+  }
+}
+
+template <bool squared, bool plain, class T>
 HWY_INLINE void weigh_row(const TileScores<T>& tile, std::size_t row, T maximum, T inverse_temperature,
                           const TileState<T>& state) {
   const Tag<T> d;
@@ -59,8 +116,8 @@ HWY_INLINE void weigh_row(const TileScores<T>& tile, std::size_t row, T maximum,
   const V m = hn::Set(d, maximum == -std::numeric_limits<T>::infinity() ? T(0) : maximum);
   const V beta = hn::Set(d, inverse_temperature);
   const V zero = hn::Zero(d);
-  const T* x = tile.scores + row * key_block;
-  T* weights = tile.weights + row * key_block;
+  const T* x = tile.scores + (row - tile.first) * key_block;
+  T* weights = tile.weights + (row - tile.first) * key_block;
   V ones[vectors];
   V rest[vectors];
   V deviations[vectors];
@@ -72,7 +129,8 @@ HWY_INLINE void weigh_row(const TileScores<T>& tile, std::size_t row, T maximum,
     V z[vectors];
     V w[vectors];
     for (std::size_t v = 0; v < vectors; ++v) {
-      z[v] = bounded_below<T>(d, hn::Mul(hn::Sub(hn::LoadU(d, x + i + v * lanes), m), beta));
+      const V difference = hn::Sub(hn::LoadU(d, x + i + v * lanes), m);
+      z[v] = bounded_below<T>(d, plain ? difference : hn::Mul(difference, beta));
     }
     scaled_exps<T>(d, z, w);
     for (std::size_t v = 0; v < vectors; ++v) {
@@ -97,11 +155,13 @@ HWY_INLINE void weigh_row(const TileScores<T>& tile, std::size_t row, T maximum,
 
 template <class T>
 HWY_INLINE void weigh_rows(const TileScores<T>& tile, const T* maximum, const T* beta, const TileState<T>& state) {
-  for (std::size_t row = 0; row < tile.rows; ++row) {
+  for (std::size_t row = tile.first; row < tile.rows; ++row) {
     if (state.squares != nullptr) {
-      weigh_row<true, T>(tile, row, maximum[row], beta[row], state);
+      weigh_row<true, false, T>(tile, row, maximum[row], beta[row], state);
+    } else if (beta[row] == T(1)) {
+      weigh_row<false, true, T>(tile, row, maximum[row], T(1), state);
     } else {
-      weigh_row<false, T>(tile, row, maximum[row], beta[row], state);
+      weigh_row<false, false, T>(tile, row, maximum[row], beta[row], state);
     }
   }
 }
@@ -177,16 +237,8 @@ HWY_INLINE void merge_of(const TileState<T>& left, const TileState<T>& right, st
 }
 
 // One plain function per pass and type: what the dispatch table can point to.
-void Mask32(const TileScores<float>& tile, float scale, float* maximum) {
-  for (std::size_t row = 0; row < tile.rows; ++row) {
-    mask_row<float>(tile, row, scale, maximum);
-  }
-}
-void Mask64(const TileScores<double>& tile, double scale, double* maximum) {
-  for (std::size_t row = 0; row < tile.rows; ++row) {
-    mask_row<double>(tile, row, scale, maximum);
-  }
-}
+void Mask32(const TileScores<float>& tile, float scale, float* maximum) { mask_rows<float>(tile, scale, maximum); }
+void Mask64(const TileScores<double>& tile, double scale, double* maximum) { mask_rows<double>(tile, scale, maximum); }
 void Weigh32(const TileScores<float>& tile, const float* maximum, const float* beta, const TileState<float>& state) {
   weigh_rows<float>(tile, maximum, beta, state);
 }

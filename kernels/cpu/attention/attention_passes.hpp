@@ -10,8 +10,15 @@
 // keys. A query's bits depend on its own row alone: no pass mixes rows, and sums run in a fixed order.
 namespace softcheck::kernels::cpu {
 
-/// Most queries of a tile; a multiple of the lanes of a vector.
-inline constexpr std::size_t tile_rows = 48;
+/// Most rows of a tile: as many as pay for transposing a block of keys; a multiple of tile_step.
+inline constexpr std::size_t tile_rows = 192;
+
+/// Tiles are multiples of this many rows: of the lanes of a vector, and of the rows of a product's panel.
+inline constexpr std::size_t tile_step = 48;
+
+/// Rows that are scored, weighed and multiplied with V one part after the other: their scores and weights are to stay
+/// in the first-level cache.
+inline constexpr std::size_t row_part = 48;
 
 /// What is known of some keys, for each row of a tile: m, the number of keys whose weight is 1, the sum of the other
 /// weights, T = sum w D, U = sum w D^2, and O = sum w v. S = ones + rest: a sharp row's S - 1 keeps its relative
@@ -23,13 +30,14 @@ struct TileState {
   T* rest;        // the other weights
   T* deviations;  // T
   T* squares;     // U; nullptr where it is not wanted
-  T* values;      // (tile_rows, width); nullptr with width 0 where only statistics are wanted
+  T* values;      // (capacity, width); nullptr with width 0 where only statistics are wanted
 };
 
-/// The scores of a tile against a block of keys, (tile_rows, key_block) each.
+/// The scores of rows first to rows of a tile against a block of keys, (rows - first, key_block) each.
 template <class T>
 struct TileScores {
-  std::size_t rows;
+  std::size_t first;           // no pass takes the rows in front of it,
+  std::size_t rows;            // nor those from this one on
   std::size_t width;           // keys of the block, rounded up to block_lanes
   T* scores;                   // q k at first, then scale q k, -inf where a key is not seen
   T* weights;                  // exp(beta (score - maximum))
@@ -39,7 +47,7 @@ struct TileScores {
   const std::uint32_t* begin;  // (rows) keys in front of this one are not seen; all 0 for mask_scores
 };
 
-/// Scales and masks the scores and finds each row's largest, -inf where it sees nothing.
+/// Scales and masks the scores of rows first to rows and finds each one's largest, -inf where it sees nothing.
 void mask_scores(const TileScores<float>& tile, float scale, float* maximum);
 void mask_scores(const TileScores<double>& tile, double scale, double* maximum);
 

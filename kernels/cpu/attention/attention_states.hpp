@@ -25,19 +25,21 @@ constexpr std::size_t counter_levels(std::size_t blocks) {
 template <class T>
 class OwnedState {
  public:
-  OwnedState(std::size_t width, bool squared)
-      : rows_(5 * tile_rows, T(0)), values_(tile_rows * width), squared_(squared) {}
+  /// capacity: rows, a multiple of the lanes of a vector.
+  OwnedState(std::size_t capacity, std::size_t width, bool squared)
+      : capacity_(capacity), rows_(5 * capacity, T(0)), values_(capacity * width), squared_(squared) {}
   TileState<T> state() const {
     T* rows = rows_.get();
     return {rows,
-            rows + tile_rows,
-            rows + 2 * tile_rows,
-            rows + 3 * tile_rows,
-            squared_ ? rows + 4 * tile_rows : nullptr,
+            rows + capacity_,
+            rows + 2 * capacity_,
+            rows + 3 * capacity_,
+            squared_ ? rows + 4 * capacity_ : nullptr,
             values_.get()};
   }
 
  private:
+  std::size_t capacity_;
   AlignedArray<T> rows_, values_;
   bool squared_;
 };
@@ -47,9 +49,9 @@ class OwnedState {
 template <class T>
 class MergedStates {
  public:
-  MergedStates(std::size_t blocks, std::size_t width, bool squared) {
+  MergedStates(std::size_t blocks, std::size_t capacity, std::size_t width, bool squared) {
     for (std::size_t level = counter_levels(blocks); level-- > 0;) {
-      levels_.emplace_back(width, squared);
+      levels_.emplace_back(capacity, width, squared);
     }
   }
 

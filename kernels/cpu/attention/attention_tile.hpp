@@ -14,54 +14,110 @@ namespace softcheck::kernels::cpu {
 template <class T>
 class WeightPass {
  public:
-  /// keys: the most of any tile. width: the most columns. squared: with U.
-  WeightPass(std::int64_t keys, std::size_t width, bool squared = false)
-      : weights_(tile_rows * key_block), states_(static_cast<std::size_t>(keys) / key_block + 1, width, squared) {}
+  /// keys: the most of any tile. capacity: rows, whole vectors. width: the most columns. squared: with U.
+  WeightPass(std::int64_t keys, std::size_t capacity, std::size_t width, bool squared = false)
+      : weights_(std::min(capacity, row_part) * key_block),
+        states_(static_cast<std::size_t>(keys) / key_block + 1, capacity, width, squared) {}
 
-  /// maximum: where it is known already, else each block has its own. each(keys, weights, state) adds width columns.
-  template <class Each>
-  TileState<T> run(ScoreTile<T>& tile, const T* maximum, const T* beta, std::size_t width, Each each) {
+  /// maximum: where it is known already, else each block has its own. values.take(keys) comes before a block's rows,
+  /// values.add(scores, state) writes width columns for rows that see any of them.
+  template <class Values>
+  TileState<T> run(ScoreTile<T>& tile, const T* maximum, const T* beta, std::size_t width, Values& values) {
     states_.clear(tile.skipped_blocks());
     tile.each_block([&](const KeySpan& keys) {
       const TileState<T> state = states_.next();
-      TileScores<T> scores = tile.score(keys, state.maximum, maximum != nullptr);
-      scores.weights = weights_.get();
-      for (std::size_t row = 0; maximum != nullptr && row < tile.rows(); ++row) {
-        state.maximum[row] = state.maximum[row] == tile.none ? tile.none : maximum[row];
+      const RowSpan seen = tile.take(keys, maximum != nullptr);
+      clear_rows(state, {0, seen.first});
+      clear_rows(state, {seen.last, tile.rows()});
+      values.take(keys);
+      for (std::size_t first = seen.first; first < seen.last; first += row_part) {
+        const RowSpan rows{first, std::min(first + row_part, seen.last)};
+        TileScores<T> scores = tile.score(rows, state.maximum, values.ahead());
+        scores.weights = weights_.get();
+        for (std::size_t row = rows.first; maximum != nullptr && row < rows.last; ++row) {
+          state.maximum[row] = state.maximum[row] == tile.none ? tile.none : maximum[row];
+        }
+        weigh_scores(scores, state.maximum, beta, state);
+        values.add(scores, state);
       }
-      weigh_scores(scores, state.maximum, beta, state);
-      each(keys, weights_.get(), state);
       states_.push(tile.rows(), width);
     });
     return states_.total(tile.rows(), width);
   }
   /// The statistics alone.
   TileState<T> run(ScoreTile<T>& tile, const T* maximum, const T* beta) {
-    return run(tile, maximum, beta, 0, [](const KeySpan&, const T*, const TileState<T>&) {});
+    struct {
+      void take(const KeySpan&) {}
+      RowsAhead* ahead() { return nullptr; }
+      void add(const TileScores<T>&, const TileState<T>&) {}
+    } no_values;
+    return run(tile, maximum, beta, 0, no_values);
   }
 
  private:
+  /// Of rows that see nothing.
+  static void clear_rows(const TileState<T>& state, const RowSpan& rows) {
+    std::fill(state.maximum + rows.first, state.maximum + rows.last, ScoreTile<T>::none);
+    for (T* sums : {state.ones, state.rest, state.deviations, state.squares}) {
+      if (sums != nullptr) {
+        std::fill(sums + rows.first, sums + rows.last, T(0));
+      }
+    }
+  }
+
   AlignedArray<T> weights_;
   MergedStates<T> states_;
 };
 
-/// Attention for one tile after the other, block of keys by block. Memory: O(dim (tile_rows + key_block) + dim log
-/// keys), whatever the call.
+/// O of a block: the weights times V, of which what a row does not see may be infinite or NaN.
+template <class T>
+class WeighedValues {
+ public:
+  WeighedValues(ScoreTile<T>& tile, std::size_t width) : tile_(tile), width_(width), buffer_(key_block * width, T(0)) {}
+
+  void take(const KeySpan& keys) {
+    const View4& v = tile_.views().v;
+    count_ = keys.count;
+    values_ = tile_.keys_in_rows(v, keys, width_, buffer_.get());
+    ahead_ = tile_.rows_ahead(v, keys);
+    keys_ahead_ = tile_.rows_ahead(tile_.views().k, tile_.next_block(keys));
+  }
+  /// V of the block, for the products of its scores to fetch.
+  RowsAhead* ahead() { return &ahead_; }
+  void add(const TileScores<T>& scores, const TileState<T>& state) {
+    const TileProduct<T> product{
+        scores.weights, key_block,   1, values_.data, values_.stride, count_, state.values + scores.first * width_,
+        width_,         &keys_ahead_};
+    partial_product(product, tile_.partial(), scores.scores, scores.rows - scores.first, width_);
+  }
+
+ private:
+  ScoreTile<T>& tile_;
+  std::size_t width_;
+  AlignedArray<T> buffer_;
+  std::size_t count_ = 0;
+  RowMajor<T> values_{};
+  RowsAhead ahead_{}, keys_ahead_{};
+};
+
+/// Attention for one tile after the other, block of keys by block. Memory: O(dim (capacity + key_block) + capacity dim
+/// log keys), whatever the call.
 template <class T>
 class AttentionTile {
  public:
-  /// views: of the call with the most keys.
-  explicit AttentionTile(const AttentionViews& views)
-      : tile_(views),
+  /// views: of the call with the most keys. capacity: rows of the largest tile, whole vectors.
+  AttentionTile(const AttentionViews& views, std::size_t capacity)
+      : capacity_(capacity),
+        tile_(views, capacity, std::min(capacity, row_part)),
         width_(rounded_up(views.value_dim(), column_group<T>)),
-        values_(key_block * width_, T(0)),
-        row_numbers_(2 * tile_rows),
-        pass_(views.keys(), width_) {}
+        values_(tile_, width_),
+        row_numbers_(2 * capacity),
+        pass_(views.keys(), capacity, width_) {}
 
   void attend(const AttentionViews& views, const TilePlace& place, bool adaptive) {
     tile_.begin(views, place, adaptive);
     T* maximum = row_numbers_.get();
-    T* beta = maximum + tile_rows;
+    T* beta = maximum + capacity_;
     std::fill(beta, beta + place.rows, T(1));
     if (adaptive) {
       const TileState<T> state = pass_.run(tile_, nullptr, beta);
@@ -70,10 +126,7 @@ class AttentionTile {
         beta[row] = static_cast<T>(adaptive_beta(entropy_of(state, row)));
       }
     }
-    const TileState<T> state = pass_.run(tile_, adaptive ? maximum : nullptr, beta, width_,
-                                         [this](const KeySpan& keys, const T* weights, const TileState<T>& block) {
-                                           weigh_values(keys, weights, block);
-                                         });
+    const TileState<T> state = pass_.run(tile_, adaptive ? maximum : nullptr, beta, width_, values_);
     if (views.attributes.sinks) {
       add_sinks(*views.attributes.sinks, state);
     }
@@ -81,18 +134,11 @@ class AttentionTile {
   }
 
  private:
-  /// O of a block: the weights times V, of which what a row does not see may be infinite or NaN.
-  void weigh_values(const KeySpan& keys, const T* weights, const TileState<T>& state) {
-    const RowMajor<T> values = tile_.keys_in_rows(tile_.views().v, keys, width_, values_.get());
-    const TileProduct<T> product{weights, key_block, 1, values.data, values.stride, keys.count, state.values, width_};
-    partial_product(product, tile_.partial(), tile_.scores(), tile_.rows(), width_);
-  }
-
   /// A head's sink is one item more, of value 0.
   void add_sinks(const View& sinks, const TileState<T>& state) {
     if (!sink_) {
-      sink_.emplace(width_, false);
-      std::fill(sink_->state().values, sink_->state().values + tile_rows * width_, T(0));
+      sink_.emplace(capacity_, width_, false);
+      std::fill(sink_->state().values, sink_->state().values + capacity_ * width_, T(0));
     }
     const TileState<T> sink = sink_->state();
     for (std::size_t row = 0; row < tile_.rows(); ++row) {
@@ -135,9 +181,11 @@ class AttentionTile {
     tile_.store(views.maximum, row, maximum);
   }
 
+  std::size_t capacity_;
   ScoreTile<T> tile_;
   std::size_t width_;  // of V, with its padding
-  AlignedArray<T> values_, row_numbers_;
+  WeighedValues<T> values_;
+  AlignedArray<T> row_numbers_;
   WeightPass<T> pass_;
   std::optional<OwnedState<T>> sink_;
 };

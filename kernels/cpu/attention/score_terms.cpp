@@ -31,7 +31,7 @@ HWY_INLINE V with_terms(Tag<T> d, V score, const ScoreTerms<T>& terms, std::size
     const V distance = hn::Abs(hn::ConvertTo(d, hn::Iota(whole, first)));
     score = hn::NegMulAdd(hn::Set(d, terms.slopes[row]), distance, score);
   }
-  return terms.bias == nullptr ? score : hn::Add(score, hn::LoadU(d, terms.bias + row * key_block + i));
+  return terms.bias == nullptr ? score : hn::Add(score, hn::LoadU(d, terms.bias + i));
 }
 
 template <class T>
@@ -42,8 +42,10 @@ HWY_INLINE void attribute_row(const TileScores<T>& tile, const ScoreTerms<T>& te
   const V lowest = hn::Set(d, -std::numeric_limits<T>::infinity()), highest = hn::Neg(lowest);
   const V scale = hn::Set(d, scale_factor);
   const V begin = hn::Set(d, static_cast<T>(tile.begin[row])), end = hn::Set(d, static_cast<T>(tile.limit[row]));
-  T* x = tile.scores + row * key_block;
-  const T* visible = tile.mask == nullptr ? nullptr : tile.mask + row * key_block;
+  T* x = tile.scores + (row - tile.first) * key_block;
+  ScoreTerms<T> own = terms;
+  own.bias = terms.bias == nullptr ? nullptr : terms.bias + (row - tile.first) * key_block;
+  const T* visible = tile.mask == nullptr ? nullptr : tile.mask + (row - tile.first) * key_block;
   V best = lowest;
   auto undefined = hn::Lt(hn::Zero(d), hn::Zero(d));
   for (std::size_t i = 0; i < tile.width; i += hn::Lanes(d)) {
@@ -54,7 +56,7 @@ HWY_INLINE void attribute_row(const TileScores<T>& tile, const ScoreTerms<T>& te
     }
     const V scaled = hn::IfThenElse(seen, hn::Mul(scale, hn::LoadU(d, x + i)), lowest);
     undefined = hn::Or(undefined, hn::Eq(scaled, highest));
-    const V score = hn::IfThenElse(hn::Eq(scaled, lowest), lowest, with_terms<T>(d, scaled, terms, row, i));
+    const V score = hn::IfThenElse(hn::Eq(scaled, lowest), lowest, with_terms<T>(d, scaled, own, row, i));
     undefined = hn::Or(undefined, hn::Or(hn::IsNaN(score), hn::Eq(score, highest)));
     best = hn::Max(best, score);
     hn::StoreU(score, d, x + i);
@@ -66,12 +68,12 @@ HWY_INLINE void attribute_row(const TileScores<T>& tile, const ScoreTerms<T>& te
 }
 
 void Attribute32(const TileScores<float>& tile, const ScoreTerms<float>& terms, float scale, float* maximum) {
-  for (std::size_t row = 0; row < tile.rows; ++row) {
+  for (std::size_t row = tile.first; row < tile.rows; ++row) {
     attribute_row<float>(tile, terms, row, scale, maximum);
   }
 }
 void Attribute64(const TileScores<double>& tile, const ScoreTerms<double>& terms, double scale, double* maximum) {
-  for (std::size_t row = 0; row < tile.rows; ++row) {
+  for (std::size_t row = tile.first; row < tile.rows; ++row) {
     attribute_row<double>(tile, terms, row, scale, maximum);
   }
 }

@@ -13,7 +13,7 @@ struct ScoreTerms {
   T softcap;                    // softcap tanh(score / softcap); 0: none
   const T* slopes;              // (rows): - slope |offset + i| at key i of the block; nullptr: none
   const std::int64_t* offsets;  // (rows): the block's first key less the key that the query stands at
-  const T* bias;                // (rows, key_block); nullptr: none
+  const T* bias;                // (rows - first, key_block); nullptr: none
 };
 
 /// Scales the scores, applies the terms, masks what tile says, and finds each row's largest, -inf where it sees

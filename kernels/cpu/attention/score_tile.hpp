@@ -11,6 +11,7 @@
 #include "kernels/cpu/attention/attention_passes.hpp"
 #include "kernels/cpu/attention/score_terms.hpp"
 #include "kernels/cpu/attention/seen_keys.hpp"
+#include "kernels/cpu/attention/tile_sizes.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/cpu/rows/read_elements.hpp"
 
@@ -22,8 +23,6 @@ struct TilePlace {
   std::size_t rows;  // at most tile_rows
 };
 
-inline std::int64_t rows_of(const AttentionViews& views) { return views.queries() * views.group(); }
-
 /// (count, width) numbers of T.
 template <class T>
 struct RowMajor {
@@ -31,28 +30,31 @@ struct RowMajor {
   std::size_t stride;
 };
 
-/// The queries of a tile and their scores against blocks of keys. Memory: O(dim (tile_rows + key_block)).
+/// The queries of a tile and their scores against blocks of keys. Memory: O(dim (capacity + key_block)).
 template <class T>
 class ScoreTile {
  public:
   static constexpr T none = -std::numeric_limits<T>::infinity();
 
-  /// views: of the call, or of one with as many dimensions.
-  explicit ScoreTile(const AttentionViews& views)
-      : width_(rounded_up(views.dim(), column_group<T>)),
-        queries_(tile_rows * width_, T(0)),
+  /// views: of the call, or of one with as many dimensions. capacity: rows of the largest tile, whole vectors. part:
+  /// the most rows that are scored at once.
+  ScoreTile(const AttentionViews& views, std::size_t capacity, std::size_t part)
+      : capacity_(capacity),
+        width_(rounded_up(views.dim(), column_group<T>)),
+        queries_(capacity * width_, T(0)),
         keys_(key_stride<T> * views.dim()),
         staging_(key_block * std::max(views.dim(), views.value_dim())),
-        scores_(tile_rows * key_block),
-        mask_(tile_rows * key_block),
-        undefined_(tile_rows) {
+        scores_(part * key_block),
+        mask_(part * key_block),
+        undefined_(capacity) {
     if (!views.attributes.are_plain()) {
-      terms_.emplace(views.attributes.bias ? tile_rows * key_block : 0);
+      terms_.emplace(views.attributes.bias ? part * key_block : 0);
     }
   }
 
   /// Takes the queries. views stays with the caller, for as long as this tile is worked on. twice: whether blocks will
-  /// be scored again: the scores of a few rows are then kept, O(keys) of them, as K costs these more than they do.
+  /// be taken again: their scores are then kept, where they fit into kept_bytes, and of a few rows in any case, O(keys)
+  /// of them, as K costs these more than they do.
   void begin(const AttentionViews& views, const TilePlace& place, bool twice = false) {
     views_ = &views;
     place_ = place;
@@ -61,12 +63,11 @@ class ScoreTile {
     for (std::size_t row = 0; row < place.rows; ++row) {
       seen_.add(views, place_of(row));
     }
-    std::fill(undefined_.get(), undefined_.get() + tile_rows, T(0));
-    keeps_ = twice && place.rows <= few_rows;
-    // At least one block, if of no keys.
-    const std::size_t blocks = static_cast<std::size_t>(views.keys()) / key_block + 1;
-    if (keeps_ && kept_size_ < blocks * kept_of_block()) {
-      kept_size_ = blocks * kept_of_block();
+    std::fill(undefined_.get(), undefined_.get() + capacity_, T(0));
+    const std::size_t size = kept_size(place.rows, seen_keys());
+    keeps_ = twice && (place.rows <= few_rows || size * sizeof(T) <= kept_bytes);
+    if (keeps_ && kept_size_ < size) {
+      kept_size_ = size;
       kept_ = AlignedArray<T>(kept_size_);
     }
   }
@@ -86,7 +87,6 @@ class ScoreTile {
   bool undefined(std::size_t row) const { return undefined_.get()[row] != 0; }
   /// (rows, width), filled up with 0.
   RowMajor<T> queries() const { return {queries_.get(), width_}; }
-  const T* scores() const { return scores_.get(); }
 
   /// Calls each(span) for the blocks of keys from the first to the last that any row sees, and at least once.
   template <class Each>
@@ -99,43 +99,81 @@ class ScoreTile {
   }
   /// How many blocks of the call's keys are in front of those.
   std::size_t skipped_blocks() const { return static_cast<std::size_t>(seen_.first_block()) / key_block; }
+  /// From the first block's first key to the last one that any row sees.
+  std::int64_t seen_keys() const { return seen_.last() - seen_.first_block(); }
+  /// A block's number among those.
+  std::size_t number_of(const KeySpan& keys) const {
+    return static_cast<std::size_t>(keys.begin - seen_.first_block()) / key_block;
+  }
   KeySpan block_at(std::int64_t begin) const {
     return {begin, static_cast<std::size_t>(std::min<std::int64_t>(key_block, views_->keys() - begin))};
   }
 
-  /// The scores of a block and each row's largest of them. The weights are left to the caller. again: whether this
-  /// block was scored before, since begin.
-  TileScores<T> score(const KeySpan& keys, T* maximum, bool again = false) {
-    const std::size_t width = rounded_up(keys.count, row_group<T>);
+  /// Takes a block of keys, for score. again: whether it was taken before, since begin. Returns the rows that see any
+  /// of it.
+  RowSpan take(const KeySpan& keys, bool again = false) {
+    const std::size_t width = see(keys);
+    kept_block_ = keeps_ ? kept_.get() + number_of(keys) * kept_of_block(place_.rows) : nullptr;
+    scored_ = keeps_ && again;
+    if (scored_) {
+      return seen_rows_;
+    }
     if (rows() > few_rows) {
       load_keys(views_->k, keys, keys_.get());
-      return score_with(keys_.get(), keys, maximum);
+    } else {
+      rows_at(views_->k, keys, width);
+      known_ = known_rows(keys, width);
     }
-    const std::size_t scores = rows() * key_block;
-    T* kept = keeps_ ? kept_.get() + static_cast<std::size_t>(keys.begin) / key_block * kept_of_block() : nullptr;
-    if (keeps_ && again) {
-      std::copy(kept, kept + scores, scores_.get());
-      std::copy(kept + scores, kept + scores + rows(), maximum);
-      return block_of(keys, width);
+    return seen_rows_;
+  }
+
+  /// Scores of some rows, at most row_part, against the block that was taken, and each one's largest. The weights are
+  /// left to the caller.
+  TileScores<T> score(const RowSpan& rows, T* maximum, RowsAhead* ahead = nullptr) {
+    const TileScores<T> tile = scores_of(rows, keeps_ ? kept_block_ + rows.first * key_block : scores_.get());
+    T* kept_maximum = keeps_ ? kept_block_ + place_.rows * key_block : nullptr;
+    if (scored_) {
+      std::copy(kept_maximum + rows.first, kept_maximum + rows.last, maximum + rows.first);
+      return tile;
     }
-    const T* const* at = rows_at(views_->k, keys, width);
-    row_product(
-        RowProduct<T>{queries_.get(), width_, at, known_rows(keys, width), views_->dim(), scores_.get(), key_block},
-        rows(), width);
-    const TileScores<T> tile = masked(keys, width, maximum);
+    const T* queries = queries_.get() + rows.first * width_;
+    if (place_.rows > few_rows) {
+      tile_product(
+          TileProduct<T>{queries, width_, 1, keys_.get(), key_stride<T>, views_->dim(), tile.scores, key_block, ahead},
+          rows.count(), tile.width);
+    } else {
+      row_product(RowProduct<T>{queries, width_, key_rows_.data(), known_, views_->dim(), tile.scores, key_block},
+                  rows.count(), tile.width);
+    }
+    mask(tile, maximum);
     if (keeps_) {
-      std::copy(scores_.get(), scores_.get() + scores, kept);
-      std::copy(maximum, maximum + rows(), kept + scores);
+      std::copy(maximum + rows.first, maximum + rows.last, kept_maximum + rows.first);
     }
     return tile;
   }
-  /// The same with keys that load_keys has loaded.
-  TileScores<T> score_with(const T* transposed, const KeySpan& keys, T* maximum) {
-    const std::size_t width = rounded_up(keys.count, row_group<T>);
-    tile_product(
-        TileProduct<T>{queries_.get(), width_, 1, transposed, key_stride<T>, views_->dim(), scores_.get(), key_block},
-        rows(), width);
-    return masked(keys, width, maximum);
+
+  /// All rows' scores, -inf where nothing is seen, against keys that load_keys has loaded. Needs a tile of parts of all
+  /// rows. scores: (rows, key_block)
+  void score_all(const T* transposed, const KeySpan& keys, T* scores, T* maximum) {
+    see(keys);
+    const RowSpan seen = seen_rows_;
+    const TileScores<T> tile = scores_of(seen, scores + seen.first * key_block);
+    std::fill(scores, tile.scores, none);
+    std::fill(scores + seen.last * key_block, scores + rows() * key_block, none);
+    std::fill(maximum, maximum + seen.first, none);
+    std::fill(maximum + seen.last, maximum + rows(), none);
+    tile_product(TileProduct<T>{queries_.get() + seen.first * width_, width_, 1, transposed, key_stride<T>,
+                                views_->dim(), tile.scores, key_block},
+                 seen.count(), tile.width);
+    mask(tile, maximum);
+  }
+  /// Finds what the rows see of a block. Returns its width, filled up.
+  std::size_t see(const KeySpan& keys) {
+    const SeenKeys::Seen seen = seen_.find_limits(keys, begins_.data(), limits_.data());
+    partial_ = !seen.all || views_->mask.has_value();
+    seen_rows_ = seen.rows;
+    block_ = keys;
+    return rounded_up(keys.count, row_group<T>);
   }
   /// Whether some row does not see all of a block that was scored last.
   bool partial() const { return partial_; }
@@ -143,10 +181,7 @@ class ScoreTile {
   /// A block of K or V, transposed: (dim, key_block) at key_stride, 0 beyond its count.
   void load_keys(const View4& view, const KeySpan& keys, T* to) {
     const std::size_t width = rounded_up(keys.count, row_group<T>);
-    const T* const* rows = rows_at(view, keys, width);
-    for (std::size_t j = 0; j < width; j += transposed_rows<T>) {
-      transpose_rows(rows + j, static_cast<std::size_t>(view.shape[3]), to + j);
-    }
+    transpose_rows(rows_at(view, keys, width), width, static_cast<std::size_t>(view.shape[3]), to);
   }
 
   /// A block of K or V as it lies, where that is row-major with width columns; else in buffer, whose columns beyond its
@@ -166,6 +201,21 @@ class ScoreTile {
       }
     }
     return {buffer, width};
+  }
+
+  /// The keys behind some.
+  KeySpan next_block(const KeySpan& keys) const {
+    const std::int64_t next = keys.begin + static_cast<std::int64_t>(keys.count);
+    return next < seen_.last() ? block_at(next) : KeySpan{next, 0};
+  }
+  /// A block of K or V, to be fetched; of none where a row's numbers do not lie together.
+  RowsAhead rows_ahead(const View4& view, const KeySpan& keys) const {
+    const std::int64_t stride = view.strides[3];
+    if (stride <= 0 || stride > static_cast<std::int64_t>(sizeof(double))) {
+      return {};
+    }
+    return {view.at(place_.batch, place_.key_head, keys.begin), view.strides[2],
+            static_cast<std::size_t>(view.shape[3] * stride), keys.count};
   }
 
   /// The tile's rows of a view like q: (rows, width), columns beyond its own as they are.
@@ -197,9 +247,6 @@ class ScoreTile {
     std::array<std::int64_t, tile_rows> offsets;
     std::array<T, tile_rows> slopes;
   };
-
-  /// Scores of a block, and a row's room for their maxima.
-  std::size_t kept_of_block() const { return (rows() + 1) * key_block; }
 
   /// count elements of the last dimension: in place where they lie as T, else in buffer.
   const T* elements(const View4& view, std::int64_t head, std::int64_t row, std::size_t count, T* buffer) const {
@@ -242,61 +289,58 @@ class ScoreTile {
     return width + more;
   }
 
-  /// What the rows see of a block.
-  TileScores<T> block_of(const KeySpan& keys, std::size_t width) {
-    partial_ = !seen_.find_limits(keys, begins_.data(), limits_.data()) || views_->mask.has_value();
-    return {rows(), width, scores_.get(), nullptr, limits_.data(), nullptr, undefined_.get(), begins_.data()};
+  TileScores<T> scores_of(const RowSpan& rows, T* scores) {
+    return {rows.first, rows.last,        rounded_up(block_.count, row_group<T>),
+            scores,     nullptr,          limits_.data(),
+            nullptr,    undefined_.get(), begins_.data()};
   }
 
-  TileScores<T> masked(const KeySpan& keys, std::size_t width, T* maximum) {
-    TileScores<T> tile = block_of(keys, width);
+  void mask(TileScores<T> tile, T* maximum) {
     if (views_->mask) {
-      load_mask(keys, width);
+      load_mask(tile);
       tile.mask = mask_.get();
     }
     const auto scale = static_cast<T>(views_->scale);
     if (views_->attributes.are_plain()) {
       mask_scores(tile, scale, maximum);
     } else {
-      attribute_scores(tile, terms_of(keys, width), scale, maximum);
+      attribute_scores(tile, terms_of(tile), scale, maximum);
     }
-    return tile;
   }
 
-  void load_mask(const KeySpan& keys, std::size_t width) {
+  void load_mask(const TileScores<T>& tile) {
     const View4& mask = *views_->mask;
-    for (std::size_t row = 0; row < rows(); ++row) {
+    for (std::size_t row = tile.first; row < tile.rows; ++row) {
       const std::int64_t head = mask.shape[1] == 1 ? 0 : head_of(row);
-      copy_mask(mask.at(place_.batch, head, query_of(row), keys.begin), mask.strides[3], keys.count, width,
-                mask_.get() + row * key_block);
+      copy_mask(mask.at(place_.batch, head, query_of(row), block_.begin), mask.strides[3], block_.count, tile.width,
+                mask_.get() + (row - tile.first) * key_block);
     }
   }
 
   /// What comes behind the scores of a block.
-  ScoreTerms<T> terms_of(const KeySpan& keys, std::size_t width) {
+  ScoreTerms<T> terms_of(const TileScores<T>& tile) {
     const AttentionAttributes& of = views_->attributes;
     TermRows& to = *terms_;
-    for (std::size_t row = 0; row < rows(); ++row) {
-      to.offsets[row] = keys.begin - place_of(row);
+    for (std::size_t row = tile.first; row < tile.rows; ++row) {
+      to.offsets[row] = block_.begin - place_of(row);
       to.slopes[row] = of.slopes ? load_element<T>(of.slopes->at(head_of(row), 0), of.slopes->storage) : T(0);
-    }
-    if (of.bias) {
-      load_bias(*of.bias, keys, width);
+      if (of.bias) {
+        load_bias(*of.bias, row, tile.width, to.bias.get() + (row - tile.first) * key_block);
+      }
     }
     return {static_cast<T>(of.softcap), of.slopes ? to.slopes.data() : nullptr, to.offsets.data(),
             of.bias ? to.bias.get() : nullptr};
   }
 
-  void load_bias(const View4& bias, const KeySpan& keys, std::size_t width) {
-    for (std::size_t row = 0; row < rows(); ++row) {
-      const std::int64_t head = bias.shape[1] == 1 ? 0 : head_of(row);
-      copy_elements(bias.at(place_.batch, head, query_of(row), keys.begin), bias.storage, bias.strides[3], keys.count,
-                    width, terms_->bias.get() + row * key_block);
-    }
+  void load_bias(const View4& bias, std::size_t row, std::size_t width, T* buffer) {
+    const std::int64_t head = bias.shape[1] == 1 ? 0 : head_of(row);
+    copy_elements(bias.at(place_.batch, head, query_of(row), block_.begin), bias.storage, bias.strides[3], block_.count,
+                  width, buffer);
   }
 
   const AttentionViews* views_ = nullptr;
   TilePlace place_{};
+  std::size_t capacity_;
   std::size_t width_;  // of a query, with its padding
   AlignedArray<T> queries_, keys_, staging_, scores_, mask_, undefined_;
   std::array<const T*, key_block + fetched_rows<T>> key_rows_{};
@@ -305,8 +349,13 @@ class ScoreTile {
   std::optional<TermRows> terms_;
   AlignedArray<T> kept_{0};
   std::size_t kept_size_ = 0;
+  T* kept_block_ = nullptr;  // of the block that was taken
+  KeySpan block_{};
+  RowSpan seen_rows_{};
+  std::size_t known_ = 0;
   bool partial_ = false;
   bool keeps_ = false;
+  bool scored_ = false;
 };
 
 }  // namespace softcheck::kernels::cpu

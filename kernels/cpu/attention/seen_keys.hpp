@@ -16,6 +16,13 @@ struct KeySpan {
   std::size_t count;  // at most key_block
 };
 
+/// Rows of a tile.
+struct RowSpan {
+  std::size_t first, last;  // last: the one behind them
+
+  std::size_t count() const { return last - first; }
+};
+
 /// The keys that the rows of a tile see by causality and windows: of each row all from one key to another.
 class SeenKeys {
  public:
@@ -42,16 +49,25 @@ class SeenKeys {
   std::int64_t first_block() const { return first_ / block * block; }
   std::int64_t last() const { return last_; }
 
-  /// Where the rows' keys begin and end in a block. Returns whether every row sees all of it.
-  bool find_limits(const KeySpan& keys, std::uint32_t* begin, std::uint32_t* end) const {
+  /// What the rows see of a block: each of them all of it, and those outside of rows nothing.
+  struct Seen {
     bool all = true;
+    RowSpan rows{0, 0};
+  };
+
+  /// Where the rows' keys begin and end in a block.
+  Seen find_limits(const KeySpan& keys, std::uint32_t* begin, std::uint32_t* end) const {
+    Seen seen;
     for (std::size_t row = 0; row < rows_; ++row) {
       const auto count = static_cast<std::int64_t>(keys.count);
       begin[row] = static_cast<std::uint32_t>(std::clamp<std::int64_t>(begins_[row] - keys.begin, 0, count));
       end[row] = static_cast<std::uint32_t>(std::clamp<std::int64_t>(ends_[row] - keys.begin, 0, count));
-      all = all && begin[row] == 0 && end[row] == keys.count;
+      seen.all = seen.all && begin[row] == 0 && end[row] == keys.count;
+      if (begin[row] < end[row]) {
+        seen.rows = {seen.rows.last == 0 ? row : seen.rows.first, row + 1};
+      }
     }
-    return all;
+    return seen;
   }
 
  private:

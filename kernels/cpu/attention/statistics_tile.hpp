@@ -10,11 +10,11 @@ namespace softcheck::kernels::cpu {
 template <class T>
 class StatisticsTile {
  public:
-  /// views: of the call with the most keys.
-  explicit StatisticsTile(const AttentionStatisticsViews& views)
-      : tile_(views.forward), ones_(tile_rows), pass_(views.forward.keys(), 0, true) {
-    std::fill(ones_.get(), ones_.get() + tile_rows, T(1));
-  }
+  /// views: of the call with the most keys. capacity: rows of the largest tile, whole vectors.
+  StatisticsTile(const AttentionStatisticsViews& views, std::size_t capacity)
+      : tile_(views.forward, capacity, std::min(capacity, row_part)),
+        ones_(capacity, T(1)),
+        pass_(views.forward.keys(), capacity, 0, true) {}
 
   void find(const AttentionStatisticsViews& views, const TilePlace& place) {
     tile_.begin(views.forward, place);

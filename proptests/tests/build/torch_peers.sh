@@ -1,6 +1,6 @@
 #!/bin/sh
 # kernels/bench/gpu/torch_peers.py as far as it goes without a GPU: the CPU's kernels beside torch's, on small problems.
-# And kernels/bench/torch_losses.py, on one.
+# And kernels/bench/torch_losses.py and torch_attention.py, on small ones.
 set -eu
 kernels=$1
 python3 -c 'import torch' 2>/dev/null || { echo "skipped: Python's torch is not installed"; exit 77; }
@@ -42,4 +42,20 @@ if python3 -c 'import numpy' 2>/dev/null; then
   grep -q 'torch_losses.py: .*nothing.so' "$folder/error"
   if losses 2>"$folder/error"; then exit 1; fi
   grep -q 'need the path' "$folder/error"
+
+  attention() { SOFTCHECK_LIBRARY="$kernels/../libsoftcheck.so" PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 python3 kernels/bench/torch_attention.py "$@"; }
+  attention "$kernels/libsoftcheck_cpu_kernels.so" --quick >"$folder/printed"
+  # Is it the same function? Outputs are means of normal numbers, below 4, and gradients of 96 of them below 16: 1e-5 is
+  # some forty roundings of either.
+  for line in 'forward full  ' 'forward causal' 'backward full  ' 'backward causal'; do
+    [ "$(grep -cE "^$line n +96 d +(64|128) .* apart ([0-9.]+e-(0[6-9]|1[0-9])|0\.0e\+00)$" "$folder/printed")" = 2 ] ||
+      { cat "$folder/printed"; exit 1; }
+  done
+  for line in 'adaptive full' 'decode n' 'formats causal'; do
+    grep -q "^$line" "$folder/printed" || { cat "$folder/printed"; exit 1; }
+  done
+  if attention "$kernels/nothing.so" 2>"$folder/error"; then exit 1; fi
+  grep -q 'torch_attention.py: .*nothing.so' "$folder/error"
+  if attention "$kernels/libsoftcheck_cpu_kernels.so" --only sideways 2>"$folder/error"; then exit 1; fi
+  grep -q 'takes some of forward' "$folder/error"
 fi

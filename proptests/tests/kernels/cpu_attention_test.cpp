@@ -106,7 +106,7 @@ TEST(CpuAttention, BitsDependOnTheQuerysRowAlone) {
 
 TEST(CpuAttention, BitsDependOnNoThreadCountAndNoRun) {
   for (const std::string& symbol : attention_symbols()) {
-    Attention call(3, 2, 1, 130, 12000, 16);  // 18 tiles, long enough for threads to meet on a busy machine
+    Attention call(3, 2, 1, 130, 12000, 16);  // up to 18 tiles, long enough for threads to meet on a busy machine
     call.run(symbol);
     const std::vector<float> out = call.out, lse = call.lse, entropy = call.entropy;
     for (const char* threads : {"1", "2", "3", "8", "1000", "nonsense"}) {
@@ -117,6 +117,46 @@ TEST(CpuAttention, BitsDependOnNoThreadCountAndNoRun) {
       EXPECT_TRUE(same_bits(call.entropy, entropy)) << symbol << " on " << threads;
     }
     unsetenv("SOFTCHECK_THREADS");
+  }
+}
+
+// 52 queries of 8704 keys have more scores than a tile keeps; one query's are kept, by attention as by its gradient.
+TEST(CpuAttention, KeptScoresAreThoseOfASecondProduct) {
+  Attention all(1, 1, 1, 52, 8704, 8);
+  const std::string symbol = "softcheck_adaptive_attention";
+  all.run(symbol);
+  const auto gradient = [&](const Attention& call) {
+    Tensor<float> q(dtype_of<float>(), {1, 1, call.queries, call.d}), k(dtype_of<float>(), {1, 1, call.keys, call.d});
+    Tensor<float> v(dtype_of<float>(), k.shape), dq(dtype_of<float>(), q.shape);
+    q.elements = call.q;
+    k.elements = call.k;
+    v.elements = call.v;
+    for (Tensor<float>* tensor : {&q, &k, &v}) tensor->view.data = tensor->elements.data();
+    run_call(symbol + "_backward", {&q.view, &k.view, &v.view, &q.view}, {&dq.view});
+    return dq.elements;
+  };
+  const std::vector<float> dq = gradient(all);
+  for (const std::int64_t row : {0, 47, 51}) {
+    Attention one = alone(all, 0, 0, row);
+    one.run(symbol);
+    EXPECT_TRUE(same_bits(one.result(0), all.result(static_cast<std::size_t>(row)))) << "row " << row;
+    EXPECT_TRUE(same_bits(gradient(one), std::vector<float>(dq.begin() + row * all.d, dq.begin() + (row + 1) * all.d)))
+        << "row " << row;
+  }
+}
+
+// Where a tile sees all of a block, too: keys 0 to 127 of 140.
+TEST(CpuAttention, AWholeBlockOfNanIsSeen) {
+  for (const std::string& symbol : attention_symbols()) {
+    for (const float bad : {attention_nan, attention_infinity}) {
+      Attention call(1, 1, 1, 7, 140, 5);
+      call.k[3 * 5 + 2] = bad;
+      std::fill(call.q.begin(), call.q.end(), 0.5f);
+      call.run(symbol);
+      for (std::size_t row = 0; row < 7; ++row) {
+        for (const float x : call.result(row)) EXPECT_TRUE(std::isnan(x)) << symbol << " row " << row;
+      }
+    }
   }
 }
 

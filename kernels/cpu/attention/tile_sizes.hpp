@@ -1,0 +1,64 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/call/packed_views.hpp"
+#include "kernels/call/parallel_tasks.hpp"
+#include "kernels/cpu/attention/attention_passes.hpp"
+#include "kernels/cpu/machine.hpp"
+
+// How many rows a tile has. A row's bits do not depend on it.
+namespace softcheck::kernels::cpu {
+
+/// Scores that a tile keeps between its passes, in bytes: what a second-level cache of 2 MiB holds beside K and V of a
+/// block. Where that cache is smaller they come from the next one, which is nearer than another product.
+inline constexpr std::size_t kept_bytes = std::size_t{13} << 17;
+
+inline std::int64_t rows_of(const AttentionViews& views) { return views.queries() * views.group(); }
+
+/// Room for the rows of a tile of at most most rows: whole vectors.
+inline std::size_t capacity_of(const AttentionViews& views, std::size_t most) {
+  const auto rows = static_cast<std::size_t>(std::min<std::int64_t>(rows_of(views), static_cast<std::int64_t>(most)));
+  return rounded_up(std::max<std::size_t>(rows, 1), column_group<float>);
+}
+
+/// Numbers that a tile keeps of a block of keys: scores, and their maxima.
+constexpr std::size_t kept_of_block(std::size_t rows) { return rows * key_block + rounded_up(rows, key_block); }
+
+/// The same of some keys, at least of one block.
+inline std::size_t kept_size(std::size_t rows, std::int64_t keys) {
+  const auto count = static_cast<std::size_t>(std::max<std::int64_t>(keys, 1));
+  return rounded_up(count, key_block) / key_block * kept_of_block(rows);
+}
+
+/// The most rows whose scores against so many keys, of size bytes each, fit into kept_bytes; tile_rows where not even
+/// tile_step rows' do.
+inline std::int64_t rows_that_keep(std::int64_t keys, std::size_t size) {
+  for (std::size_t rows = tile_rows; rows > 0; rows -= tile_step) {
+    if (kept_size(rows, keys) * size <= kept_bytes) {
+      return static_cast<std::int64_t>(rows);
+    }
+  }
+  return static_cast<std::int64_t>(tile_rows);
+}
+
+/// Rows of the tiles of some calls: at most most, and fewer where that leaves a thread without a tile.
+template <class Views>
+std::int64_t rows_of_tiles(const Calls<Views>& calls, std::int64_t most) {
+  const std::int64_t threads = thread_count();
+  if (threads == 1) {
+    return most;
+  }
+  std::int64_t rows = 0;
+  for (std::int64_t i = 0; i < calls.count(); ++i) {
+    const Views call = calls[i];
+    const AttentionViews& views = forward_of(call);
+    rows += views.batch() * views.key_heads() * rows_of(views);
+  }
+  constexpr auto step = static_cast<std::int64_t>(tile_step);
+  return std::clamp(rows / (4 * threads) / step * step, step, most);
+}
+
+}  // namespace softcheck::kernels::cpu
