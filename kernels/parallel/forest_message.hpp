@@ -80,7 +80,7 @@ void write_forest(const StateForest<T>& forest, std::span<std::byte> to) {
                         forest.nodes().size()};
   writer.put(&head);
   for (std::size_t tile = 0; tile < tiles.count(); ++tile) {
-    writer.put(forest.undefined().data() + tile * tile_rows, tiles.rows_of_tile(tile));
+    writer.put(forest.undefined().data() + tile * rank_rows, tiles.rows_of_tile(tile));
   }
   for (const auto& [node, states] : forest.nodes()) {
     writer.put(&node);
@@ -109,7 +109,7 @@ StateForest<T> read_forest(std::span<const std::byte> from) {
   const QueryTiles tiles(static_cast<std::int64_t>(head.heads), static_cast<std::int64_t>(head.rows));
   StateForest<T> forest(tiles, head.width, head.columns);
   for (std::size_t tile = 0; tile < tiles.count(); ++tile) {
-    reader.get(forest.undefined().data() + tile * tile_rows, tiles.rows_of_tile(tile));
+    reader.get(forest.undefined().data() + tile * rank_rows, tiles.rows_of_tile(tile));
   }
   for (std::uint64_t i = 0; i < head.nodes; ++i) {
     Node node = 0;

@@ -23,7 +23,7 @@ template <class T, class Leaf>
 class NodeStates {
  public:
   NodeStates(const KeyTree& tree, Leaf& leaf, std::size_t width) : tree_(tree), leaf_(leaf), width_(width) {
-    for (int level = 0; level < tree.depth(); ++level) levels_.emplace_back(width, false);
+    for (int level = 0; level < tree.depth(); ++level) levels_.emplace_back(rank_rows, width, false);
   }
 
   template <class Views>
@@ -38,7 +38,7 @@ class NodeStates {
         leaf_.begin(part.views, tiles.place(tile, forward_of(part.views).key_heads()), tile);
         for (std::size_t i = 0; i < part.nodes.size(); ++i) find(part.nodes[i], states[i].tile(tile), 0);
         for (std::size_t row = 0; row < rows_; ++row) {
-          if (leaf_.undefined(row)) forest.undefined()[tile * tile_rows + row] = 1;
+          if (leaf_.undefined(row)) forest.undefined()[tile * rank_rows + row] = 1;
         }
       }
       for (std::size_t i = 0; i < part.nodes.size(); ++i) forest.add(part.nodes[i], std::move(states[i]));

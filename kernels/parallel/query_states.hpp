@@ -14,12 +14,15 @@
 
 namespace softcheck::kernels::parallel {
 
+/// Rows of a rank's tiles.
+inline constexpr std::size_t rank_rows = row_part;
+
 /// The rows of a call in tiles: those of the first key head of the first batch, then those of the next key head.
 struct QueryTiles {
   std::int64_t heads = 0;  // batch times key heads
   std::int64_t rows = 0;   // of a key head: queries times heads of its group
 
-  static constexpr auto most = static_cast<std::int64_t>(tile_rows);
+  static constexpr auto most = static_cast<std::int64_t>(rank_rows);
 
   QueryTiles() = default;
   QueryTiles(std::int64_t heads_, std::int64_t rows_) : heads(heads_), rows(rows_) {}
@@ -44,17 +47,17 @@ template <class T>
 class QueryStates {
  public:
   QueryStates(const QueryTiles& tiles, std::size_t width)
-      : stride_(tiles.count() * tile_rows), width_(width), rows_(4 * stride_, T(0)), values_(stride_ * width, T(0)) {}
+      : stride_(tiles.count() * rank_rows), width_(width), rows_(4 * stride_, T(0)), values_(stride_ * width, T(0)) {}
 
   std::size_t width() const { return width_; }
   TileState<T> tile(std::size_t index) const {
-    T* rows = rows_.get() + index * tile_rows;
+    T* rows = rows_.get() + index * rank_rows;
     return {rows,
             rows + stride_,
             rows + 2 * stride_,
             rows + 3 * stride_,
             nullptr,
-            values_.get() + index * tile_rows * width_};
+            values_.get() + index * rank_rows * width_};
   }
 
  private:

@@ -21,11 +21,11 @@
 
 namespace softcheck::kernels::parallel {
 
-/// Of every row, tile_rows to a tile: its temperature's inverse, and its largest score where that is known.
+/// Of every row, rank_rows to a tile: its temperature's inverse, and its largest score where that is known.
 template <class T>
 struct RowTemperatures {
   explicit RowTemperatures(const QueryTiles& tiles)
-      : beta(tiles.count() * tile_rows, T(1)), maximum(tiles.count() * tile_rows, T(0)) {}
+      : beta(tiles.count() * rank_rows, T(1)), maximum(tiles.count() * rank_rows, T(0)) {}
 
   std::vector<T> beta, maximum;
   bool maximum_known = false;
@@ -37,30 +37,33 @@ class AttentionLeaf {
  public:
   /// width: 0 where no values are wanted.
   AttentionLeaf(const AttentionViews& views, std::size_t width, const RowTemperatures<T>& temperatures)
-      : tile_(views),
+      : tile_(views, rank_rows, rank_rows),
         width_(width),
-        weights_(tile_rows * key_block),
+        weights_(rank_rows * key_block),
         values_(key_block * width, T(0)),
         temperatures_(temperatures) {}
 
   void begin(const AttentionViews& views, const TilePlace& place, std::size_t tile) {
     tile_.begin(views, place);
-    first_ = tile * tile_rows;
+    first_ = tile * rank_rows;
   }
   bool undefined(std::size_t row) const { return tile_.undefined(row); }
 
   void operator()(const KeySpan& keys, const TileState<T>& state) {
-    TileScores<T> scores = tile_.score(keys, state.maximum);
+    clear_state(state, tile_.rows(), width_);  // of rows that see none of the keys
+    const RowSpan seen = tile_.take(keys);
+    if (seen.first == seen.last) return;
+    TileScores<T> scores = tile_.score(seen, state.maximum);
     scores.weights = weights_.get();
-    for (std::size_t row = 0; temperatures_.maximum_known && row < tile_.rows(); ++row) {
+    for (std::size_t row = seen.first; temperatures_.maximum_known && row < seen.last; ++row) {
       if (state.maximum[row] != tile_.none) state.maximum[row] = temperatures_.maximum[first_ + row];
     }
     weigh_scores(scores, state.maximum, temperatures_.beta.data() + first_, state);
     if (width_ == 0) return;
     const RowMajor<T> values = tile_.keys_in_rows(tile_.views().v, keys, width_, values_.get());
-    partial_product(
-        TileProduct<T>{weights_.get(), key_block, 1, values.data, values.stride, keys.count, state.values, width_},
-        tile_.partial(), tile_.scores(), tile_.rows(), width_);
+    partial_product(TileProduct<T>{weights_.get(), key_block, 1, values.data, values.stride, keys.count,
+                                   state.values + seen.first * width_, width_},
+                    tile_.partial(), scores.scores, seen.count(), width_);
   }
 
  private:
@@ -111,8 +114,8 @@ class RankAttention {
     for (std::size_t tile = 0; tile < tiles_.count(); ++tile) {
       const TileState<T> state = all.root().tile(tile);
       for (std::size_t row = 0; row < tiles_.rows_of_tile(tile); ++row) {
-        temperatures_.maximum[tile * tile_rows + row] = state.maximum[row];
-        temperatures_.beta[tile * tile_rows + row] = static_cast<T>(adaptive_beta(entropy_of(state, row)));
+        temperatures_.maximum[tile * rank_rows + row] = state.maximum[row];
+        temperatures_.beta[tile * rank_rows + row] = static_cast<T>(adaptive_beta(entropy_of(state, row)));
       }
     }
     temperatures_.maximum_known = true;
@@ -122,9 +125,9 @@ class RankAttention {
     const TileState<T> state = all.root().tile(tile);
     for (std::size_t row = 0; row < tiles_.rows_of_tile(tile); ++row) {
       T* out = state.values + row * all.width();
-      const double beta = static_cast<double>(temperatures_.beta[tile * tile_rows + row]);
+      const double beta = static_cast<double>(temperatures_.beta[tile * rank_rows + row]);
       double lse = -std::numeric_limits<double>::infinity(), entropy = 0, maximum = told_maximum(state, row);
-      if (all.undefined()[tile * tile_rows + row] != 0) {
+      if (all.undefined()[tile * rank_rows + row] != 0) {
         lse = entropy = maximum = std::numeric_limits<double>::quiet_NaN();
         std::fill_n(out, all.width(), std::numeric_limits<T>::quiet_NaN());
       } else if (state.maximum[row] == ScoreTile<T>::none) {

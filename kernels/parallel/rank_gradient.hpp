@@ -24,16 +24,16 @@ class GradientSumsLeaf {
   static constexpr std::size_t width = column_group<T>, columns = 3;
 
   GradientSumsLeaf(const AttentionGradientViews& views, const RowTemperatures<T>& temperatures)
-      : tile_(views.forward), temperatures_(temperatures) {}
+      : tile_(views.forward, rank_rows), temperatures_(temperatures) {}
 
   void begin(const AttentionGradientViews& views, const TilePlace& place, std::size_t tile) {
     tile_.begin(views.forward, place);
-    first_ = tile * tile_rows;
+    first_ = tile * rank_rows;
   }
-  bool undefined(std::size_t row) { return tile_.scores().undefined(row); }
+  bool undefined(std::size_t row) { return tile_.tile().undefined(row); }
 
   void operator()(const KeySpan& keys, const TileState<T>& state) {
-    const std::size_t rows = tile_.scores().rows();
+    const std::size_t rows = tile_.tile().rows();
     clear_state(state, rows, width);
     tile_.load(keys);
     tile_.score(keys);
@@ -62,7 +62,7 @@ template <class T>
 class QueryGradientLeaf {
  public:
   QueryGradientLeaf(const AttentionGradientViews& views, const std::vector<GradientTerms<T>>& terms)
-      : tile_(views.forward),
+      : tile_(views.forward, rank_rows),
         width_(rounded_up(views.forward.dim(), column_group<T>)),
         keys_(key_block * width_, T(0)),
         terms_(terms) {}
@@ -70,12 +70,12 @@ class QueryGradientLeaf {
   std::size_t width() const { return width_; }
   void begin(const AttentionGradientViews& views, const TilePlace& place, std::size_t tile) {
     tile_.begin(views.forward, place);
-    first_ = tile * tile_rows;
+    first_ = tile * rank_rows;
   }
-  bool undefined(std::size_t row) { return tile_.scores().undefined(row); }
+  bool undefined(std::size_t row) { return tile_.tile().undefined(row); }
 
   void operator()(const KeySpan& keys, const TileState<T>& state) {
-    ScoreTile<T>& scores = tile_.scores();
+    ScoreTile<T>& scores = tile_.tile();
     clear_state(state, scores.rows(), 0);
     tile_.load(keys);
     tile_.score(keys);
@@ -85,7 +85,7 @@ class QueryGradientLeaf {
     }
     const RowMajor<T> k = scores.keys_in_rows(scores.views().k, keys, width_, keys_.get());
     partial_product(TileProduct<T>{tile_.gradients(), key_block, 1, k.data, k.stride, keys.count, state.values, width_},
-                    scores.partial(), scores.scores(), scores.rows(), width_);
+                    scores.partial(), tile_.scores(), scores.rows(), width_);
   }
 
  private:
@@ -110,8 +110,8 @@ class RankGradient {
         parts_(std::move(parts)),
         tiles_(parts_.front().views.forward),
         temperatures_(tiles_),
-        betas_(tiles_.count() * tile_rows),
-        terms_(tiles_.count() * tile_rows) {}
+        betas_(tiles_.count() * rank_rows),
+        terms_(tiles_.count() * rank_rows) {}
 
   void differentiate(bool adaptive) {
     StateForest<T> statistics(tiles_, 0, 0);
@@ -138,7 +138,7 @@ class RankGradient {
   template <class Each>
   void each_row_of_tiles(Each each) const {
     for (std::size_t tile = 0; tile < tiles_.count(); ++tile) {
-      for (std::size_t row = 0; row < tiles_.rows_of_tile(tile); ++row) each(tile, row, tile * tile_rows + row);
+      for (std::size_t row = 0; row < tiles_.rows_of_tile(tile); ++row) each(tile, row, tile * rank_rows + row);
     }
   }
 
@@ -235,7 +235,7 @@ class RankGradient {
       const AttentionViews& views = part.views.forward;
       const std::int64_t step = keys_of_leaf(tree_.keys());
       for (std::int64_t head = 0; head < tiles_.heads; ++head) {
-        const GradientTerms<T>* terms = terms_.data() + static_cast<std::size_t>(head) * tiles_.of_head() * tile_rows;
+        const GradientTerms<T>* terms = terms_.data() + static_cast<std::size_t>(head) * tiles_.of_head() * rank_rows;
         for (std::int64_t begin = 0; begin < views.keys(); begin += step) {
           const auto count = static_cast<std::size_t>(std::min(step, views.keys() - begin));
           gradient.run(part.views, head / views.key_heads(), head % views.key_heads(), {begin, count}, terms);

@@ -25,13 +25,13 @@ class StateForest {
  public:
   /// columns   of the states' values, those that are sent to other ranks
   StateForest(const QueryTiles& tiles, std::size_t width, std::size_t columns)
-      : tiles_(tiles), width_(width), columns_(columns), undefined_(tiles.count() * tile_rows, 0) {}
+      : tiles_(tiles), width_(width), columns_(columns), undefined_(tiles.count() * rank_rows, 0) {}
 
   const QueryTiles& tiles() const { return tiles_; }
   std::size_t width() const { return width_; }
   std::size_t columns() const { return columns_; }
   const std::map<Node, QueryStates<T>>& nodes() const { return nodes_; }
-  /// For each row, tile_rows to a tile: not 0 where a score that it sees is NaN or +inf.
+  /// For each row, rank_rows to a tile: not 0 where a score that it sees is NaN or +inf.
   std::vector<std::uint8_t>& undefined() { return undefined_; }
   const std::vector<std::uint8_t>& undefined() const { return undefined_; }
 
