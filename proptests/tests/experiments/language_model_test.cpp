@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <ostream>
 #include <vector>
 
 #include "experiments/language/language_parts.hpp"
@@ -16,6 +17,12 @@
 // clang-format on
 
 namespace softcheck::experiments {
+
+// As part of a test's name: the bytes of a design have padding.
+static void PrintTo(const LanguageDesign& design, std::ostream* stream) {
+  *stream << to_string(design.positions) << (design.adaptive ? " adaptive " : " plain ") << to_string(design.weights);
+}
+
 namespace {
 
 const LanguageKernels& test_kernels() {

@@ -75,8 +75,8 @@ Proof.
   set (x := at_temperature one zero). destruct (one_is_computed x) as [tree [_ element]].
   assert (nothing : value zero = 0) by apply value_of_integer.
   exists x, 1, 0%nat, 0%nat. split; [split; cbn; lia|]. split; [|exact element].
-  constructor; [split; [now left|intros y [<-|[]]; apply Rle_refl]|].
-  exists x, [x], 0%nat. split; [split; [now left|intros y [<-|[]]; apply Rle_refl]|]. split; [|split; [exact tree|split; [|easy]]].
+  assert (max : is_maximum x [x]) by (split; [now left|intros y [<-|[]]; apply Rle_refl]).
+  apply sum_of_tree with x [x] 0%nat; [exact max|exact max| |exact tree| |easy].
   - cbn. rewrite nothing. apply converted_same.
   - unfold size. cbn. lra.
 Qed.
