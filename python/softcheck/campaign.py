@@ -125,7 +125,11 @@ def _ended(client: Any, futures: list[Any]) -> Iterator[Any]:
     count = 0
     while count < len(futures):
         if waiting.has_ready():
-            yield next(waiting)
+            future = next(waiting)
+            if future.status in ("lost", "pending"):  # its worker died with what it had made, which is made again
+                waiting.add(future)
+                continue
+            yield future
             count += 1
             last_heard = time.monotonic()
             continue
@@ -138,7 +142,7 @@ def _ended(client: Any, futures: list[Any]) -> Iterator[Any]:
 
 def _take(future: Any, key: str, out: pathlib.Path, commit: str) -> str:
     """Writes what a worker made; returns what went wrong, "" for nothing."""
-    if future.status == "cancelled" or future.status == "lost":
+    if future.status == "cancelled":
         raise CampaignError(UNDECIDED, "the scheduler is gone")
     if future.status != "finished":
         return f"{key}: {type(future.exception()).__name__}: {future.exception()}"
