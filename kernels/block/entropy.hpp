@@ -84,7 +84,8 @@ SOFTCHECK_BODY void write_each_row(B& block, const RowArguments<B, Element, Resu
 /// The entropy of softmax(x scale) of each row in nats, by one read of the row.
 ///
 /// results         (rows, 1); NaN as write_each_row says
-/// error           absolute: B6 of docs/tolerances.md with sum=lanes:512. Proved in f32 for n <= 2^22, at the contract's
+/// error           absolute: B6 of docs/tolerances.md with sum=lanes:512. Proved in f32 for n <= 2^22, at the
+/// contract's
 ///                 height (strict_entropy_theta_b6 of
 ///                 theory/proofs/strict_kernels/strict_entropy.v).
 /// shared memory   merging_bytes<RowStatistics<T>>

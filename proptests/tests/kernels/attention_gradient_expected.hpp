@@ -253,9 +253,7 @@ class RowGradient {
   }
   double blocks() const { return std::ceil(static_cast<double>(case_.problem.keys) / case_.keys_of_block); }
   // Blocks' sums in double one after the other, each a rescaling.
-  double summation() const {
-    return (height() + 1) * lambda_ + blocks() * (case_.contract.exp_error + 3) * 0x1p-53;
-  }
+  double summation() const { return (height() + 1) * lambda_ + blocks() * (case_.contract.exp_error + 3) * 0x1p-53; }
   // What a factor e^(+-log_error) and an absolute error make of a size at most.
   static double grown(double log_error, double size, double error) {
     return std::exp(log_error) * error + std::expm1(log_error) * size;
