@@ -14,6 +14,8 @@ import ctypes
 import os
 import time
 
+from turns import least_seconds
+
 from softcheck._library import Call, DLDataType, DLDevice, DLTensor
 
 FLOAT, BFLOAT = 2, 4  # DLPack's codes
@@ -66,18 +68,6 @@ class Peak:
         return f"{operations / seconds / (self.operations / peak_seconds):5.1%}"
 
 
-def least_seconds(works, rounds):
-    """The least processor time of each work; the works take turns, one round more warms caches."""
-    best = [float("inf")] * len(works)
-    for r in range(rounds + 1):
-        for i, work in enumerate(works):
-            start = time.thread_time()
-            work()
-            if r > 0:
-                best[i] = min(best[i], time.thread_time() - start)
-    return best
-
-
 class Heads:
     """One head of n keys and some queries, and what a kernel writes for them."""
 
@@ -113,7 +103,7 @@ class Bench:
         works = [
             self.attention(h, causal, [h.out]), self.attention(h, causal, [h.out, h.lse, h.entropy]),
             self.theirs(h, causal), self.peak]
-        alone, whole, torch_seconds, peak_seconds = least_seconds(works, self.rounds)
+        alone, whole, torch_seconds, peak_seconds = least_seconds(works, self.rounds, time.thread_time)
         operations = 4 * n * n * d * (0.5 if causal else 1)
         apart = float((h.out - self.result).abs().max())
         print(
@@ -132,7 +122,7 @@ class Bench:
             results["all"] = torch.autograd.grad(out, leaves, h.incoming, retain_graph=True)
 
         works = [ours, theirs, self.attention(h, causal, [h.out]), self.theirs(h, causal), self.peak]
-        own, other, own_forward, other_forward, peak_seconds = least_seconds(works, self.rounds)
+        own, other, own_forward, other_forward, peak_seconds = least_seconds(works, self.rounds, time.thread_time)
         apart = max(float((a - b).abs().max()) for a, b in zip((h.dq, h.dk, h.dv), results["all"]))
         operations = 10 * n * n * d * (0.5 if causal else 1)
         print(
@@ -143,7 +133,7 @@ class Bench:
     def adaptive(self, n, d, causal):
         h = Heads(self.torch, n, n, d)
         works = [self.attention(h, causal, [h.out], adaptive=True), self.attention(h, causal, [h.out])]
-        adaptive, plain = least_seconds(works, self.rounds)
+        adaptive, plain = least_seconds(works, self.rounds, time.thread_time)
         print(f"adaptive {'causal' if causal else 'full  '} n {n:5} d {d:3}  ours {1e3 * adaptive:8.2f} ms  adaptive / plain {adaptive / plain:5.2f}", flush=True)
 
     def decode(self, n, d):
@@ -155,7 +145,7 @@ class Bench:
 
         works = [
             self.attention(h, False, [h.out]), self.attention(h, False, [h.out], adaptive=True), self.theirs(h, False), read]
-        own, adaptive, torch_seconds, read_seconds = least_seconds(works, 3 * self.rounds)
+        own, adaptive, torch_seconds, read_seconds = least_seconds(works, 3 * self.rounds, time.thread_time)
         print(
             f"decode n {n:7} d {d:3}  ours {1e3 * own:8.2f} ms  read / ours {read_seconds / own:5.2f}  read / adaptive {read_seconds / adaptive:5.2f}"
             f"  torch / ours {torch_seconds / own:5.2f}", flush=True)
@@ -165,7 +155,7 @@ class Bench:
         for dtype, code in ((torch.float32, FLOAT), (torch.float16, FLOAT), (torch.bfloat16, BFLOAT)):
             h = Heads(torch, n, n, d, dtype)
             works += [self.attention(h, causal, [h.out], code=code), self.theirs(h, causal)]
-        f32, _, f16, torch_f16, bf16, torch_bf16 = least_seconds(works, self.rounds)
+        f32, _, f16, torch_f16, bf16, torch_bf16 = least_seconds(works, self.rounds, time.thread_time)
         print(
             f"formats {'causal' if causal else 'full  '} n {n:5} d {d:3}  our f32 / ours: f16 {f32 / f16:5.2f}  bf16 {f32 / bf16:5.2f}"
             f"  torch / ours: f16 {torch_f16 / f16:5.2f}  bf16 {torch_bf16 / bf16:5.2f}", flush=True)
@@ -193,7 +183,7 @@ def main():
     torch.set_num_threads(1)
     peak = Peak(os.path.dirname(os.path.abspath(arguments.library)))
     bench = Bench(torch, library, peak, 1 if arguments.quick else arguments.rounds)
-    peak_seconds, = least_seconds([peak], 3)
+    peak_seconds, = least_seconds([peak], 3, time.thread_time)
     print(f"torch {torch.__version__}, one thread, f32, one head; peak "
           f"{f'{peak.operations / peak_seconds * 1e-9:.0f} GFLOP/s' if peak.operations else 'absent'}", flush=True)
     lengths = [96] if arguments.quick else [int(n) for n in arguments.n.split(",")]

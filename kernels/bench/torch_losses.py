@@ -11,6 +11,8 @@ import ctypes
 import sys
 import time
 
+from turns import least_seconds
+
 from softcheck._library import Attributes, Call, Call2, DLDataType, DLDevice, DLTensor
 
 ROLE_LOGITS, ROLE_LABELS, ROLE_UPSTREAM = 0, 10, 12
@@ -43,18 +45,6 @@ class Kernel:
             raise SystemExit(f"torch_losses.py: {self.name} refused the call")
 
 
-def least_seconds(works, rounds):
-    """The least processor time of each work; the works take turns, one round more warms caches."""
-    best = [float("inf")] * len(works)
-    for r in range(rounds + 1):
-        for i, work in enumerate(works):
-            start = time.process_time()
-            work()
-            if r > 0:
-                best[i] = min(best[i], time.process_time() - start)
-    return best
-
-
 def compare(torch, library, rows, classes, rounds):
     """Prints a line: torch's seconds over ours for one shape, and how far apart the results are."""
     logits = torch.randn(rows, classes, generator=torch.Generator().manual_seed(1)) * 4
@@ -78,7 +68,7 @@ def compare(torch, library, rows, classes, rounds):
         forward()
         backward()
 
-    own, eager_pair = least_seconds([ours, eager], rounds)
+    own, eager_pair = least_seconds([ours, eager], rounds, time.process_time)
     apart = abs(float(own_loss) - theirs["loss"]), float((own_gradient - leaf.grad).abs().max())
     print(f"{rows:6} x {classes:6}  ours {1e3 * own:8.1f} ms  torch {1e3 * eager_pair:8.1f} ms  torch / ours {eager_pair / own:5.2f}"
           f"  apart: loss {apart[0]:.1e}, gradient {apart[1]:.1e}")

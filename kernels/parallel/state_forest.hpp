@@ -17,7 +17,7 @@ namespace softcheck::kernels::parallel {
 /// What some ranks know of all queries: the states of nodes of the tree, of which none lies within another.
 ///
 /// Forests of different ranks are united in any order and bracketing, with the same bits: siblings alone are merged,
-/// the left one first, so that the state of a node is always that of its two children, whoever brings them and when.
+/// the left one first. The state of a node is always the merge of its two children, whichever rank sends them first.
 /// The merge of states is a monoid in exact numbers (theory/proofs/streaming_entropy.v), not in rounded ones; the union
 /// of forests is associative and commutative in both.
 template <class T>

@@ -58,7 +58,7 @@ LinearThreshold<T> log_softmax_error(const Contract& contract, const RowStatisti
   const RoundingModel<T> model(contract, row, grants);
   const formulas::LogarithmBounds<T> bounds = model.logarithm_bounds();
   if (contract.lse == LseForm::centred) return {bounds.centred_constant, bounds.centred_slope, bounds.centred_lost};
-  // A log-sum-exp that is no number leaves nothing of x - L.
+  // Where the log-sum-exp L overflows, x - L is infinite or NaN: nothing is promised.
   const bool lost = !(upper(row.maximum_magnitude + bounds.logsumexp_rounding) < model.largest);
   return {lost ? unbounded<T>() : bounds.uncentred_constant, bounds.uncentred_slope, bounds.uncentred_lost};
 }
@@ -86,7 +86,7 @@ ScalarThreshold<T> entropy_uncentred_error(const Contract& contract, const RowSt
   const T parts = model.logarithm_bounds().log_sum_error + model.scaling * magnitude + model.argument_floor + mean;
   // Two additions: the first of a size of at most |m| + ln S + E_p|x|, the second of the result's.
   T first = parts + model.roundoff * (magnitude + row.log_sum + mean_magnitude + parts);
-  // A maximum over theta that is no number leaves nothing.
+  // Where the maximum over theta overflows, so does the entropy: nothing is promised.
   if (!(upper(magnitude + first) < model.largest)) first = unbounded<T>();
   const T entropy = row.log_sum + row.mean_deviation;
   return model.output(first + model.roundoff * (entropy + first), entropy, underflow_of_a_sum(model));

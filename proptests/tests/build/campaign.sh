@@ -1,5 +1,5 @@
 #!/bin/sh
-# softcheck campaign answers right and wrong input as docs/campaigns.md says; python/tests/test_campaign.py kills it.
+# softcheck campaign answers right and wrong input as docs/campaigns.md says; python/tests/test_campaign*.py kill it.
 #   campaign.sh SOFTCHECK KERNELS      the command, and the folder of the kernel modules
 set -u
 softcheck=$1

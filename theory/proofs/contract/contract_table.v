@@ -72,7 +72,7 @@ Definition contract_row (c : contract) (t : dyadic) : string :=
 Definition all_formats : list word_format := [f64; f32; f16; bf16; e4m3; e5m2].
 Definition accumulators : list word_format := [f64; f32; f16; bf16].
 Definition both_subnormals : list word := [subnormal flushed; subnormal kept].
-(** 0.7 is no number of f32. *)
+(** f32 does not have 0.7. *)
 Definition temperatures : list dyadic := [(1, 0); (1, -1); (3, 0); (6305039478318694, -53)]%Z.
 Definition exponentials : list word :=
   [exp_ulps (1, 0); exp_ulps (1, -1); exp_ulps (3, 0); exp_errors (50, 0) (3, 0); exp_errors (0, 0) (0, 0);

@@ -152,7 +152,7 @@ Section Numbers.
 
     Definition is_scaled : bool := negb (at_most t (1, 0) && at_most (1, 0) t).
     Definition is_divided_first : bool := is_scaled && is_before.
-    (** The reciprocal of theta, which is converted where it is no number of the accumulator. *)
+    (** The reciprocal of theta; a kernel converts it where the accumulator does not have it. *)
     Definition reciprocal_roundings : Z := if holds accumulator t then 1 else 2.
     (** Beside A: the reciprocal and a product by it; the logit's conversion where it meets the temperature first. *)
     Definition more_roundings : Z :=

@@ -1,0 +1,40 @@
+"""Campaigns that nothing disturbs: each is run once for all tests that compare with it."""
+
+import pytest
+from campaigns import KERNELS, MIXED, PLAN, REPORTS, TINY, all_files, reports, softcheck
+
+
+@pytest.fixture(scope="session")
+def plan(tmp_path_factory):
+    file = tmp_path_factory.mktemp("plan") / "plan.toml"
+    file.write_text(PLAN)
+    return file
+
+
+@pytest.fixture(scope="session")
+def expected(plan, tmp_path_factory):
+    """The report of a campaign that nothing disturbed, on one process."""
+    out = tmp_path_factory.mktemp("expected")
+    done = softcheck(plan, "--out", out, "--kernels", KERNELS, "--processes", 1)
+    assert done.returncode == 1 and done.stderr == "", done.stderr  # a bug is planted in one kernel
+    assert "campaign small: 20 judgements: 10 fail, 10 pass" in done.stdout
+    return reports(out)
+
+
+@pytest.fixture(scope="session")
+def mixed(tmp_path_factory):
+    file = tmp_path_factory.mktemp("mixed") / "mixed.toml"
+    file.write_text(MIXED.format(tiny=TINY, steps=300))
+    return file
+
+
+@pytest.fixture(scope="session")
+def expected_mixed(mixed, tmp_path_factory):
+    out = tmp_path_factory.mktemp("expected_mixed")
+    done = softcheck(mixed, "--out", out, "--processes", 1)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    assert done.stdout.startswith("campaign mixed: 2 models: 2 pass; 2 trainings: 2 pass\n")
+    files = all_files(out)
+    assert set(files) == {*REPORTS, "model-1.html", "model-2.html", "trained/1/seed-01.safetensors", "trained/1/seed-02.safetensors"}
+    assert not (out / "kept").exists()
+    return files

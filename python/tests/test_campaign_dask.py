@@ -1,0 +1,163 @@
+"""Campaigns on Dask: the same bytes for any number of workers, any kill."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+from campaigns import KERNELS, all_files, finished, needs_kernels, reports, softcheck, until
+
+from softcheck import campaign
+
+pytestmark = needs_kernels
+
+
+@pytest.fixture
+def distributed():
+    return pytest.importorskip("distributed", reason="Dask is not installed: pip install distributed")
+
+
+def cluster_of(distributed, workers):
+    return distributed.LocalCluster(
+        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, worker_dashboard_address=None
+    )
+
+
+def run_on(distributed, cluster, plan, out, disturb=None):
+    """campaign.run beside a disturbance of the cluster; its exit code."""
+    with distributed.Client(cluster, set_as_default=False) as client:
+        if disturb is not None:
+            disturb(client)
+        return campaign.run(plan, out, client, str(KERNELS))
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_dask_changes_no_byte(distributed, plan, expected, tmp_path, workers):
+    with cluster_of(distributed, workers) as cluster:
+        assert run_on(distributed, cluster, plan, tmp_path) == 1
+    assert reports(tmp_path) == expected
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_dask_replaces_killed_workers(distributed, plan, expected, tmp_path, workers):
+    import threading
+
+    killed = []
+
+    def kill_one(cluster):
+        until(lambda: len(finished(tmp_path)) >= 1)
+        worker = next(iter(cluster.workers.values()))
+        killed.append(worker.pid)
+        os.kill(killed[0], signal.SIGKILL)
+
+    with cluster_of(distributed, workers) as cluster:
+        thread = threading.Thread(target=kill_one, args=(cluster,))
+        thread.start()
+        assert run_on(distributed, cluster, plan, tmp_path) == 1
+        thread.join()
+    assert killed
+    assert reports(tmp_path) == expected
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_dask_certifies_and_trains_to_the_same_bytes(distributed, mixed, expected_mixed, tmp_path, workers):
+    import threading
+
+    def kill_one(cluster):
+        until(lambda: len(finished(tmp_path)) >= 2)
+        os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+
+    with cluster_of(distributed, workers) as cluster:
+        thread = threading.Thread(target=kill_one, args=(cluster,))
+        thread.start()
+        with distributed.Client(cluster, set_as_default=False) as client:
+            assert campaign.run(mixed, tmp_path, client, kept=str(tmp_path / "kept")) == 0
+        thread.join()
+    assert all_files(tmp_path) == expected_mixed
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs the right to mount a small disk")
+def test_a_full_disk_of_dask_loses_nothing(distributed, plan, expected, tmp_path):
+    small = tmp_path / "small"
+    small.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24k", "tmpfs", small], capture_output=True).returncode != 0:
+        pytest.skip("no right to mount a small disk")
+    try:
+        with cluster_of(distributed, 2) as cluster, distributed.Client(cluster, set_as_default=False) as client:
+            with pytest.raises(campaign.CampaignError, match=r"cannot write .*: No space left on device; \d+ of 20 shards") as failure:
+                campaign.run(plan, small, client, str(KERNELS))
+            assert failure.value.code == 2
+            before = {file: file.read_bytes() for file in finished(small)}
+            assert 0 < len(before) < 20 and not list((small / "shards").glob(".*"))
+            subprocess.run(["mount", "-o", "remount,size=10m", small], check=True)
+            assert campaign.run(plan, small, client, str(KERNELS)) == 1
+        assert reports(small) == expected
+        assert before.items() <= {file: file.read_bytes() for file in finished(small)}.items()
+    finally:
+        subprocess.run(["umount", small], check=False)
+
+
+def program(*words):
+    return subprocess.Popen([sys.executable, "-m", *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def end(*processes):
+    for process in processes:
+        process.kill()
+        process.communicate(timeout=60)
+
+
+def scheduler_and_worker(folder):
+    """Programs of their own, as on a cluster."""
+    file = folder / "scheduler.json"
+    file.unlink(missing_ok=True)
+    scheduler = program("distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", file)
+    until(file.exists)
+    until(lambda: file.read_text().endswith("}"))
+    address = json.loads(file.read_text())["address"]
+    worker = program("distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard", "--no-nanny", "--death-timeout", "20")
+    return scheduler, worker, address
+
+
+def test_a_killed_scheduler_loses_nothing(distributed, plan, expected, tmp_path):
+    out = tmp_path / "out"
+    words = ("softcheck.campaign", plan, "--out", out, "--kernels", KERNELS, "--scheduler")
+    scheduler, worker, address = scheduler_and_worker(tmp_path)
+    client = program(*words, address)
+    try:
+        until(lambda: len(finished(out)) >= 2)
+        scheduler.kill()
+        said = client.communicate(timeout=120)[1]
+    finally:
+        end(scheduler, worker, client)
+    if client.returncode != 1:
+        assert client.returncode == 5, said
+        assert re.search(r"^softcheck: campaign: the scheduler is gone; \d+ of 20 shards were finished", said, re.M), said
+    before = {file: file.stat().st_mtime_ns for file in finished(out)}
+    assert len(before) >= 2
+
+    scheduler, worker, address = scheduler_and_worker(tmp_path)
+    client = program(*words, address)
+    try:
+        client.communicate(timeout=280)
+    finally:
+        end(scheduler, worker, client)
+    assert client.returncode == 1
+    assert reports(out) == expected
+    assert {file: file.stat().st_mtime_ns for file in before} == before
+
+
+def test_everything_is_killed_and_the_plain_command_goes_on(distributed, plan, expected, tmp_path):
+    out = tmp_path / "out"
+    scheduler, worker, address = scheduler_and_worker(tmp_path)
+    client = program("softcheck.campaign", plan, "--out", out, "--kernels", KERNELS, "--scheduler", address)
+    try:
+        until(lambda: len(finished(out)) >= 1)
+    finally:
+        end(client, scheduler, worker)
+    assert len(finished(out)) >= 1
+    assert softcheck(plan, "--out", out, "--kernels", KERNELS).returncode == 1
+    assert reports(out) == expected
