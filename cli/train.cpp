@@ -20,6 +20,7 @@
 #include "cli/verbs.hpp"
 #include "experiments/heads.hpp"
 #include "experiments/network_files.hpp"
+#include "experiments/network_tensors.hpp"
 #include "experiments/trained_models.hpp"
 #include "experiments/training.hpp"
 #include "library/build_info.hpp"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "experiments/network_tensors.hpp"
 #include "experiments/safetensors.hpp"
-#include "experiments/training.hpp"
 
 namespace softcheck::experiments {
 

@@ -46,12 +46,6 @@ void train(TrainingState& state, const TrainingOptions& options,
 /// Which vector instructions train() uses here: "avx512", "avx2" or "baseline".
 std::string training_instructions();
 
-/// Parameters as NAME.weight (outputs, inputs) and NAME.bias (outputs), and back.
-///
-/// throws   models::TensorFileError when a tensor is missing, foreign, of another shape or not finite
-TensorFile tensors_of(const Floats& parameters);
-Floats parameters_of(const TensorFile& file, const std::string& name);
-
 /// A checkpoint: parameters, moments, step and generator, with the options in its metadata.
 void write_checkpoint(const std::filesystem::path& path, const TrainingState& state, const TrainingOptions& options);
 

@@ -14,6 +14,7 @@
 #include "experiments/language/language_files.hpp"
 #include "experiments/language/language_training.hpp"
 #include "experiments/network_files.hpp"
+#include "experiments/network_tensors.hpp"
 #include "experiments/safetensors.hpp"
 #include "experiments/sha256.hpp"
 #include "experiments/training.hpp"

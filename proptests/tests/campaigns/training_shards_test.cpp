@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "experiments/network_files.hpp"
+#include "experiments/network_tensors.hpp"
 #include "experiments/safetensors.hpp"
 #include "experiments/sha256.hpp"
 #include "experiments/training.hpp"

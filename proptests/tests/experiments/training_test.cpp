@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "experiments/network_lane.hpp"
+#include "experiments/network_tensors.hpp"
 #include "numerics/formats/fp_environment.hpp"
 
 namespace softcheck::experiments {
