@@ -1,8 +1,11 @@
 // The set [a, b, ..., b] in the memory of a kernel.
 #include <array>
+#include <cstddef>
 #include <cstring>
+#include <vector>
 
 #include "experiments/certificates/collapse.hpp"
+#include "experiments/kernel_call.hpp"
 #include "numerics/formats/fp_environment.hpp"
 
 namespace softcheck::experiments {
@@ -22,16 +25,8 @@ class Rows {
   Rows(Format format, std::uint64_t length)
       : format_(format),
         bytes_(static_cast<std::size_t>(numerics::properties(format).storage_bits) / 8),
-        shape_{1, 1, static_cast<std::int64_t>(length), width},
-        data_(length * width * bytes_) {
-    tensor_.data = data_.data();
-    tensor_.device = {kDLCPU, 0};
-    tensor_.ndim = static_cast<std::int32_t>(shape_.size());
-    tensor_.dtype = type_of(format);
-    tensor_.shape = shape_.data();
-  }
-  Rows(const Rows&) = delete;
-  Rows& operator=(const Rows&) = delete;
+        data_(length * width * bytes_),
+        tensor_(data_.data(), type_of(format), {1, 1, static_cast<std::int64_t>(length), width}) {}
 
   void set(std::uint64_t row, const Eigen::VectorXd& values) {
     for (Eigen::Index i = 0; i < width; ++i) {
@@ -54,7 +49,7 @@ class Rows {
     }
     return values;
   }
-  DLTensor* tensor() { return &tensor_; }
+  DLTensor* tensor() { return tensor_.get(); }
 
  private:
   std::byte* place(std::uint64_t row, Eigen::Index i) {
@@ -63,9 +58,8 @@ class Rows {
 
   Format format_;
   std::size_t bytes_;
-  std::array<std::int64_t, 4> shape_;
   std::vector<std::byte> data_;
-  DLTensor tensor_{};
+  CallTensor tensor_;
 };
 
 }  // namespace
@@ -84,14 +78,7 @@ std::optional<Eigen::VectorXd> run_attention(softcheck_kernel kernel, const Coll
   }
   const std::array<const DLTensor*, 3> inputs{query.tensor(), keys.tensor(), values.tensor()};
   const std::array<DLTensor*, 1> outputs{out.tensor()};
-  softcheck_call call{};
-  call.abi_version = SOFTCHECK_KERNEL_ABI_VERSION;
-  call.n_inputs = inputs.size();
-  call.n_outputs = outputs.size();
-  call.inputs = inputs.data();
-  call.outputs = outputs.data();
-  call.theta = 1;
-  call.scale = tensors.scale;
+  const softcheck_call call = call_of(inputs, outputs, tensors.scale);
   if (kernel(&call) != 0) return std::nullopt;
   return out.get(0);
 }

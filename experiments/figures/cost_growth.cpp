@@ -13,6 +13,7 @@
 #include <span>
 #include <stdexcept>
 
+#include "experiments/kernel_call.hpp"
 #include "experiments/kernel_library.hpp"
 #include "kernels/abi/softcheck_kernel.h"
 
@@ -57,33 +58,11 @@ Numbers drawn(std::int64_t count, std::uint32_t seed) {
   return values;
 }
 
-// A compact f32 tensor. Inputs are read alone: DLPack has one pointer for both.
-struct CallTensor {
-  CallTensor(const Numbers& data, std::vector<std::int64_t> lengths) : shape(std::move(lengths)) {
-    tensor.data = const_cast<float*>(data.data());
-    tensor.device = {kDLCPU, 0};
-    tensor.ndim = static_cast<int>(shape.size());
-    tensor.dtype = {kDLFloat, 32, 1};
-    tensor.shape = shape.data();
-  }
-  CallTensor(const CallTensor&) = delete;
-  CallTensor& operator=(const CallTensor&) = delete;
-
-  std::vector<std::int64_t> shape;
-  DLTensor tensor{};
-};
-
-void call(softcheck_kernel kernel, const std::string& name, std::span<const DLTensor* const> inputs, DLTensor* output,
-          double scale = 1) {
-  softcheck_call description{};
-  description.abi_version = SOFTCHECK_KERNEL_ABI_VERSION;
-  description.n_inputs = static_cast<std::uint32_t>(inputs.size());
-  description.n_outputs = 1;
-  description.inputs = inputs.data();
-  description.outputs = &output;
-  description.theta = 1;
-  description.scale = scale;
-  if (kernel(&description) != 0) throw std::runtime_error("the kernel " + name + " refused a call");
+void run(softcheck_kernel kernel, const std::string& name, std::span<const DLTensor* const> inputs, DLTensor* output,
+         double scale = 1) {
+  const std::array<DLTensor*, 1> outputs{output};
+  const softcheck_call call = call_of(inputs, outputs, scale);
+  if (kernel(&call) != 0) throw std::runtime_error("the kernel " + name + " refused a call");
 }
 
 // What a pass costs that does nothing but read: eight sums, so that additions do not wait for one another.
@@ -117,29 +96,30 @@ struct Measurement {
   void rows(std::int64_t n) const {
     const Numbers logits = drawn(n, 1);
     Numbers probabilities(logits.size(), 1), entropy(1);
-    const CallTensor row(logits, {1, n}), each(probabilities, {1, n}), one(entropy, {1});
-    const std::array<const DLTensor*, 1> inputs{&row.tensor};
+    CallTensor row(logits.data(), {1, n}), each(probabilities.data(), {1, n}), one(entropy.data(), {1});
+    const std::array<const DLTensor*, 1> inputs{row.get()};
     add("read of a row", n, [&] { read_result = sum_of(logits); });
     for (const auto& [name, output] : {std::pair{"softmax", &each}, {"entropy", &one}, {"adaptive softmax", &each}}) {
       const std::string symbol = symbol_of(name);
       const softcheck_kernel kernel = kernels.kernel(symbol.c_str());
-      DLTensor to = output->tensor;
-      add(name, n, [&] { call(kernel, symbol, inputs, &to); });
+      DLTensor* const to = output->get();
+      add(name, n, [&] { run(kernel, symbol, inputs, to); });
     }
   }
 
   void queries(std::int64_t n) const {
     const std::int64_t d = options.width;
     const Numbers query = drawn(d, 1), keys = drawn(n * d, 2), values = drawn(n * d, 3);
-    const Numbers pooled(query.size());
-    const CallTensor q(query, {1, 1, 1, d}), k(keys, {1, 1, n, d}), v(values, {1, 1, n, d}), out(pooled, {1, 1, 1, d});
-    const std::array<const DLTensor*, 3> inputs{&q.tensor, &k.tensor, &v.tensor};
+    Numbers pooled(query.size());
+    CallTensor q(query.data(), {1, 1, 1, d}), k(keys.data(), {1, 1, n, d}), v(values.data(), {1, 1, n, d});
+    CallTensor out(pooled.data(), {1, 1, 1, d});
+    const std::array<const DLTensor*, 3> inputs{q.get(), k.get(), v.get()};
     add("read of keys and values", n, [&] { read_result = sum_of(keys) + sum_of(values); });
     for (const char* name : {"attention", "adaptive attention"}) {
       const std::string symbol = symbol_of(name);
       const softcheck_kernel kernel = kernels.kernel(symbol.c_str());
-      DLTensor to = out.tensor;
-      add(name, n, [&] { call(kernel, symbol, inputs, &to, 1.0 / static_cast<double>(16 * d)); });  // scores in [0, 16)
+      add(name, n,
+          [&] { run(kernel, symbol, inputs, out.get(), 1.0 / static_cast<double>(16 * d)); });  // scores in [0, 16)
     }
   }
 };

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <initializer_list>
 #include <iterator>
 #include <numeric>
 #include <span>
@@ -12,6 +11,7 @@
 #include <string>
 #include <type_traits>
 
+#include "experiments/kernel_call.hpp"
 #include "experiments/kernel_library.hpp"
 // clang-format off
 #include "experiments/language/entmax_attention.inl"
@@ -19,50 +19,6 @@
 
 namespace softcheck::experiments {
 namespace {
-
-template <class Number>
-DLDataType type_of() {
-  const auto bits = static_cast<std::uint8_t>(8 * sizeof(Number));
-  return {static_cast<std::uint8_t>(std::is_integral_v<Number> ? kDLInt : kDLFloat), bits, 1};
-}
-
-// DLPack has one pointer for what is read and what is written.
-class StridedTensor {
- public:
-  template <class Number>
-  StridedTensor(const Number* data, std::initializer_list<std::int64_t> shape,
-                std::initializer_list<std::int64_t> strides) {
-    std::copy(shape.begin(), shape.end(), shape_.begin());
-    std::copy(strides.begin(), strides.end(), strides_.begin());
-    tensor_.data = const_cast<Number*>(data);
-    tensor_.device = {kDLCPU, 0};
-    tensor_.ndim = static_cast<int>(shape.size());
-    tensor_.dtype = type_of<Number>();
-    tensor_.shape = shape_.data();
-    tensor_.strides = strides_.data();
-  }
-  StridedTensor(const StridedTensor&) = delete;
-  StridedTensor& operator=(const StridedTensor&) = delete;
-  DLTensor* get() { return &tensor_; }
-
- private:
-  std::array<std::int64_t, 3> shape_{}, strides_{};
-  DLTensor tensor_{};
-};
-
-softcheck_call call_of(std::span<const DLTensor* const> inputs, std::span<DLTensor* const> outputs, double scale,
-                       bool causal) {
-  softcheck_call call{};
-  call.abi_version = SOFTCHECK_KERNEL_ABI_VERSION;
-  call.n_inputs = static_cast<std::uint32_t>(inputs.size());
-  call.n_outputs = static_cast<std::uint32_t>(outputs.size());
-  call.inputs = inputs.data();
-  call.outputs = outputs.data();
-  call.theta = 1;
-  call.scale = scale;
-  call.causal = causal ? 1 : 0;
-  return call;
-}
 
 void require_done(int code, const char* kernel) {
   if (code != 0) throw std::runtime_error(std::string("the kernel of ") + kernel + " refused a call");
@@ -74,7 +30,7 @@ void run_loss(softcheck_kernel kernel, softcheck_op op, std::span<const DLTensor
   softcheck_attributes attributes{};
   attributes.size = sizeof(attributes);
   attributes.ignore_index = -1;
-  softcheck_call_2 call{call_of(inputs, outputs, 1, false), static_cast<std::uint32_t>(op), roles.data(), &attributes};
+  softcheck_call_2 call{call_of(inputs, outputs), static_cast<std::uint32_t>(op), roles.data(), &attributes};
   call.call.abi_version = SOFTCHECK_KERNEL_ABI_VERSION_2;
   require_done(kernel(&call.call), "cross-entropy");
 }
@@ -243,14 +199,14 @@ void LanguageParts<Real>::run(const Projections<const Real>& of, Real* attended)
   const std::int64_t tokens = batch_.tokens();
   const auto count = static_cast<std::int64_t>(batch_.begins.size());
   const auto numbers = [&](std::vector<Real>& of) {
-    return StridedTensor(of.data(), {heads, tokens}, {tokens, std::int64_t{1}});
+    return CallTensor(of.data(), {heads, tokens}, {tokens, std::int64_t{1}});
   };
-  StridedTensor q(of.queries, {tokens, heads, dim}, {of.query_stride, dim, 1});
-  StridedTensor k(of.keys, {keys(), heads, dim}, {of.key_stride, dim, 1});
-  StridedTensor v(of.values, {keys(), heads, dim}, {of.key_stride, dim, 1});
-  StridedTensor lengths(batch_.begins.data(), {count}, {1}), key_lengths(key_begins_.data(), {count}, {1});
-  StridedTensor out(attended, {tokens, heads, dim}, {d, dim, 1});
-  StridedTensor lse = numbers(log_sum_), entropy = numbers(entropy_), largest = numbers(largest_);
+  CallTensor q(of.queries, {tokens, heads, dim}, {of.query_stride, dim, 1});
+  CallTensor k(of.keys, {keys(), heads, dim}, {of.key_stride, dim, 1});
+  CallTensor v(of.values, {keys(), heads, dim}, {of.key_stride, dim, 1});
+  CallTensor lengths(batch_.begins.data(), {count}, {1}), key_lengths(key_begins_.data(), {count}, {1});
+  CallTensor out(attended, {tokens, heads, dim}, {d, dim, 1});
+  CallTensor lse = numbers(log_sum_), entropy = numbers(entropy_), largest = numbers(largest_);
   const std::array<const DLTensor*, 5> inputs{q.get(), k.get(), v.get(), lengths.get(), key_lengths.get()};
   const std::array<DLTensor*, 4> outputs{out.get(), lse.get(), entropy.get(), largest.get()};
   const softcheck_call call = call_of(inputs, outputs, 1 / std::sqrt(static_cast<double>(dim)), true);
@@ -264,15 +220,15 @@ void LanguageParts<Real>::run_back(const Projections<const Real>& of, const Real
   const std::int64_t tokens = batch_.tokens();
   const auto count = static_cast<std::int64_t>(batch_.begins.size());
   const auto queries = [&](const auto& of) {
-    return StridedTensor(of.queries, {tokens, heads, dim}, {of.query_stride, dim, 1});
+    return CallTensor(of.queries, {tokens, heads, dim}, {of.query_stride, dim, 1});
   };
   const auto part = [&](const Real* data, std::int64_t stride) {
-    return StridedTensor(data, {keys(), heads, dim}, {stride, dim, 1});
+    return CallTensor(data, {keys(), heads, dim}, {stride, dim, 1});
   };
-  StridedTensor q = queries(of), k = part(of.keys, of.key_stride), v = part(of.values, of.key_stride);
-  StridedTensor dq = queries(to), dk = part(to.keys, to.key_stride), dv = part(to.values, to.key_stride);
-  StridedTensor d_out(d_attended, {tokens, heads, dim}, {d, dim, 1});
-  StridedTensor lengths(batch_.begins.data(), {count}, {1}), key_lengths(key_begins_.data(), {count}, {1});
+  CallTensor q = queries(of), k = part(of.keys, of.key_stride), v = part(of.values, of.key_stride);
+  CallTensor dq = queries(to), dk = part(to.keys, to.key_stride), dv = part(to.values, to.key_stride);
+  CallTensor d_out(d_attended, {tokens, heads, dim}, {d, dim, 1});
+  CallTensor lengths(batch_.begins.data(), {count}, {1}), key_lengths(key_begins_.data(), {count}, {1});
   const std::array<const DLTensor*, 6> inputs{q.get(), k.get(), v.get(), d_out.get(), lengths.get(), key_lengths.get()};
   const std::array<DLTensor*, 3> outputs{dq.get(), dk.get(), dv.get()};
   const softcheck_call call = call_of(inputs, outputs, 1 / std::sqrt(static_cast<double>(dim)), true);
@@ -316,14 +272,14 @@ template <class Real>
 Real LanguageParts<Real>::cross_entropy(const Real* logits, int targets, const int* labels, Real* d_logits) {
   losses_.resize(static_cast<std::size_t>(targets));
   const std::int64_t rows = targets, columns = character_count;
-  StridedTensor x(logits, {rows, columns}, {columns, 1}), y(labels, {rows}, {1}), loss(losses_.data(), {rows}, {1});
+  CallTensor x(logits, {rows, columns}, {columns, 1}), y(labels, {rows}, {1}), loss(losses_.data(), {rows}, {1});
   run_loss(kernels_.cross_entropy, SOFTCHECK_OP_CROSS_ENTROPY, std::array<const DLTensor*, 2>{x.get(), y.get()},
            std::array<DLTensor*, 1>{loss.get()});
   double sum = 0;
   for (const Real value : losses_) sum += static_cast<double>(value);
   if (d_logits != nullptr) {
     shares_.assign(static_cast<std::size_t>(targets), Real(1) / static_cast<Real>(targets));
-    StridedTensor upstream(shares_.data(), {rows}, {1}), dx(d_logits, {rows, columns}, {columns, 1});
+    CallTensor upstream(shares_.data(), {rows}, {1}), dx(d_logits, {rows, columns}, {columns, 1});
     run_loss(kernels_.cross_entropy_back, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD,
              std::array<const DLTensor*, 3>{x.get(), y.get(), upstream.get()}, std::array<DLTensor*, 1>{dx.get()});
   }

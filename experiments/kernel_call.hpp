@@ -1,0 +1,67 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <type_traits>
+
+#include "kernels/abi/softcheck_kernel.h"
+
+namespace softcheck::experiments {
+
+// Calls of kernels on memory that the caller keeps.
+
+/// A tensor of at most four dimensions, which a call points to: it stays where it is.
+class CallTensor {
+ public:
+  /// strides   in elements; none: compact
+  CallTensor(void* data, DLDataType type, std::initializer_list<std::int64_t> shape,
+             std::initializer_list<std::int64_t> strides = {}) {
+    std::copy(shape.begin(), shape.end(), shape_.begin());
+    std::copy(strides.begin(), strides.end(), strides_.begin());
+    tensor_.data = data;
+    tensor_.device = {kDLCPU, 0};
+    tensor_.ndim = static_cast<std::int32_t>(shape.size());
+    tensor_.dtype = type;
+    tensor_.shape = shape_.data();
+    tensor_.strides = strides.size() == 0 ? nullptr : strides_.data();
+  }
+  /// DLPack has one pointer for what is read and what is written: what is an input is read alone.
+  template <class Number>
+  CallTensor(const Number* data, std::initializer_list<std::int64_t> shape,
+             std::initializer_list<std::int64_t> strides = {})
+      : CallTensor(const_cast<Number*>(data), type_of<Number>(), shape, strides) {}
+  CallTensor(const CallTensor&) = delete;
+  CallTensor& operator=(const CallTensor&) = delete;
+
+  DLTensor* get() { return &tensor_; }
+
+ private:
+  template <class Number>
+  static DLDataType type_of() {
+    const auto bits = static_cast<std::uint8_t>(8 * sizeof(Number));
+    return {static_cast<std::uint8_t>(std::is_integral_v<Number> ? kDLInt : kDLFloat), bits, 1};
+  }
+
+  std::array<std::int64_t, 4> shape_{}, strides_{};
+  DLTensor tensor_{};
+};
+
+/// A call at theta = 1, which points to inputs and outputs.
+inline softcheck_call call_of(std::span<const DLTensor* const> inputs, std::span<DLTensor* const> outputs,
+                              double scale = 1, bool causal = false) {
+  softcheck_call call{};
+  call.abi_version = SOFTCHECK_KERNEL_ABI_VERSION;
+  call.n_inputs = static_cast<std::uint32_t>(inputs.size());
+  call.n_outputs = static_cast<std::uint32_t>(outputs.size());
+  call.inputs = inputs.data();
+  call.outputs = outputs.data();
+  call.theta = 1;
+  call.scale = scale;
+  call.causal = causal ? 1 : 0;
+  return call;
+}
+
+}  // namespace softcheck::experiments
