@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
@@ -14,53 +13,17 @@
 
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <thread>
 
 #include "proptests/judge/isolation/isolated_kernel.hpp"
-#include "proptests/tests/judge/kernel_call.hpp"
+#include "proptests/tests/judge/own_kernels.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
 using namespace std::chrono_literals;
-
-const std::string intruders = std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_intruders.so";
-const std::string slow = std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_loads_slowly.so";
-
-// Counters in memory that this program shares with every process that comes of it.
-class Shared {
- public:
-  Shared()
-      : counters_(static_cast<std::atomic<int>*>(
-            mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
-  ~Shared() { munmap(counters_, 4096); }
-  Shared(const Shared&) = delete;
-  Shared& operator=(const Shared&) = delete;
-  std::atomic<int>& operator[](std::size_t i) const { return counters_[i]; }
-
- private:
-  std::atomic<int>* counters_;
-};
-
-TensorCall one_row() {
-  KernelCall call;
-  call.columns = 2;
-  call.logits = {1, 1};
-  return lowered(call);
-}
-
-KernelSource source_of(std::function<int(const softcheck_call*)> kernel) {
-  return {"this program", "kernel", std::move(kernel)};
-}
-
-KernelLimits limits_of(Isolation isolation = Isolation::full) {
-  KernelLimits limits;
-  limits.isolation = isolation;
-  return limits;
-}
 
 // For what is to time out.
 KernelLimits short_limits(Isolation isolation = Isolation::full) {
@@ -68,12 +31,6 @@ KernelLimits short_limits(Isolation isolation = Isolation::full) {
   limits.seconds_per_call = 0.5;
   limits.isolation = isolation;
   return limits;
-}
-
-double seconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 // Counts for ever, in a session of its own where it may have one.
@@ -289,144 +246,6 @@ TEST(Containment, AReportNamesWhatWasReached) {
   IsolatedKernel kernel(source_of([](const softcheck_call*) { return 0; }), limits_of(Isolation::process));
   EXPECT_EQ(to_string(kernel.containment()), to_string(Containment{}));
 }
-
-TEST(LoadedKernel, ACrashCostsAForkAndNotALoad) {
-  IsolatedKernel kernel({slow, "mutant_crashes_after_a_slow_load"}, limits_of());
-  if (!kernel.containment().processes) GTEST_SKIP() << "without a pid namespace every process loads the library";
-  const double seconds = seconds_of([&] {
-    for (int i = 0; i < 10; ++i) EXPECT_EQ(kernel.call(one_row()).end, CallEnd::crashed);
-  });
-  EXPECT_LT(seconds, 5) << "ten loads take ten seconds";
-}
-
-TEST(LoadedKernel, ALibraryWithAThreadIsNotForked) {
-  const std::string library = std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_starts_a_thread.so";
-  IsolatedKernel kernel({library, "correct_by_a_thread_from_loading"}, limits_of());
-  const TensorReply reply = kernel.call(one_row());
-  EXPECT_EQ(reply.end, CallEnd::done) << reply.death;
-  EXPECT_EQ(reply.outputs.at(0), (std::vector<double>{0.5, 0.5}));
-}
-
-TEST(LoadedKernel, LoadingHasALimitOfItsOwn) {
-  KernelLimits limits = limits_of();
-  limits.seconds_per_call = 0.8;  // less than loading takes, and more than a call on a loaded machine
-  IsolatedKernel kernel({slow, "correct_after_a_slow_load"}, limits);
-  EXPECT_EQ(kernel.call(one_row()).end, CallEnd::done);
-  limits.seconds_to_load = 0.2;
-  try {
-    IsolatedKernel never({slow, "correct_after_a_slow_load"}, limits);
-    FAIL() << "loaded in 0.2 s";
-  } catch (const KernelLoadError& error) {
-    EXPECT_EQ(error.reason, KernelLoadError::Reason::died_while_loading);
-    EXPECT_NE(std::string(error.what()).find("did not finish loading"), std::string::npos) << error.what();
-  }
-}
-
-TEST(LoadedKernel, ALibraryThatSetsFtzAsItLoadsIsFound) {
-  const std::string library = std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_sets_ftz.so";
-#if defined(__SSE__) || defined(__aarch64__)
-  EXPECT_TRUE(IsolatedKernel({library, "mutant_sets_ftz_while_loading"}).loading_changed_environment());
-#endif
-  EXPECT_FALSE(IsolatedKernel({intruders, "mutant_writes_shape"}).loading_changed_environment());
-}
-
-TEST(LoadedKernel, ALimitIsANumberOfSeconds) {
-  for (const double wrong : {std::nan(""), std::numeric_limits<double>::infinity(), 0.0, -1.0}) {
-    KernelLimits limits;
-    limits.seconds_per_call = wrong;
-    EXPECT_THROW(IsolatedKernel({intruders, "mutant_writes_shape"}, limits), std::invalid_argument) << wrong;
-    limits = {};
-    limits.seconds_to_load = wrong;
-    EXPECT_THROW(IsolatedKernel({intruders, "mutant_writes_shape"}, limits), std::invalid_argument) << wrong;
-  }
-}
-
-TEST(CallMemory, TheCallIsReadOnly) {
-  const std::vector<std::function<void(const softcheck_call*)>> writes{
-      [](const softcheck_call* call) { const_cast<softcheck_call*>(call)->theta = 2; },
-      [](const softcheck_call* call) { call->inputs[0]->shape[0] = 5; },
-      [](const softcheck_call* call) { call->outputs[0]->ndim = 1; },
-      [](const softcheck_call* call) { const_cast<const DLTensor**>(call->inputs)[0] = nullptr; }};
-  for (const auto& write : writes) {
-    IsolatedKernel kernel(source_of([&](const softcheck_call* call) {
-                            write(call);
-                            return 0;
-                          }),
-                          limits_of());
-    EXPECT_EQ(kernel.call(one_row()).death, "signal 11 (Segmentation fault)");
-  }
-}
-
-// Behind the end of a view that begins its pages, and in front of one that ends them.
-TEST(CallMemory, OnlyWhatTheCallCoversCanBeTouched) {
-  for (const std::ptrdiff_t distance : {std::ptrdiff_t{1} << 17, std::ptrdiff_t{1} << 20, std::ptrdiff_t{32} << 20}) {
-    for (const bool at_the_end : {true, false}) {
-      KernelCall call;
-      call.columns = 2;
-      call.logits = {1, 1};
-      call.layout.against_the_end = call.output_layout.against_the_end = at_the_end;
-      IsolatedKernel kernel(source_of([&](const softcheck_call* asked) {
-                              static_cast<volatile char*>(asked->outputs[0]->data)[at_the_end ? -distance : distance] =
-                                  1;
-                              return 0;
-                            }),
-                            limits_of());
-      EXPECT_EQ(kernel.call(lowered(call)).end, CallEnd::crashed) << distance;
-    }
-  }
-}
-
-TEST(CallMemory, ATensorThatIsNotInTheCallCannotBeTouched) {
-  KernelCall masked;
-  masked.columns = 2;
-  masked.logits = {1, 1};
-  masked.mask = {1, 1};
-  volatile char* mask = nullptr;  // as the kernel's process remembers it
-  IsolatedKernel kernel(source_of([&](const softcheck_call* call) {
-                          if (call->n_inputs == 2) mask = static_cast<volatile char*>(call->inputs[1]->data);
-                          if (call->n_inputs == 1) *mask = 1;
-                          return 0;
-                        }),
-                        limits_of());
-  EXPECT_EQ(kernel.call(lowered(masked)).end, CallEnd::done);
-  EXPECT_EQ(kernel.call(one_row()).death, "signal 11 (Segmentation fault)");
-  EXPECT_EQ(kernel.call(lowered(masked)).end, CallEnd::done);
-}
-
-#if defined(__x86_64__)
-TEST(CallMemory, TheRegistersOfX87AndMmxAreCheckedToo) {
-  const std::vector<std::function<void()>> changes{[] {
-                                                     __asm__ volatile("fld1" ::: "st");
-                                                   },
-                                                   [] {
-                                                     __asm__ volatile("pxor %%mm0, %%mm0" ::: "mm0");
-                                                   },
-                                                   [] {
-                                                     const unsigned short word = 0x027f;
-                                                     __asm__ volatile("fldcw %0" ::"m"(word));
-                                                   }};
-  for (const auto& change : changes) {
-    IsolatedKernel kernel(source_of([&](const softcheck_call*) {
-                            change();
-                            return 0;
-                          }),
-                          limits_of());
-    EXPECT_TRUE(kernel.call(one_row()).environment_changed);
-  }
-}
-#elif defined(__aarch64__)
-TEST(CallMemory, EveryFieldOfFpcrIsChecked) {
-  // FZ, FZ16, default NaNs, the alternative half format, upward and downward (Arm Architecture Reference Manual, FPCR).
-  for (const std::uint64_t field : {0x1000000, 0x80000, 0x2000000, 0x4000000, 0x400000, 0x800000}) {
-    IsolatedKernel kernel(source_of([field](const softcheck_call*) {
-                            __asm__ volatile("msr fpcr, %0" ::"r"(field));
-                            return 0;
-                          }),
-                          limits_of());
-    EXPECT_TRUE(kernel.call(one_row()).environment_changed) << std::hex << field;
-  }
-}
-#endif
 
 }  // namespace
 }  // namespace softcheck::proptests
