@@ -16,7 +16,7 @@ import time
 
 from turns import least_seconds
 
-from softcheck._library import Call, DLDataType, DLDevice, DLTensor
+from softcheck._abi import Call, DLDataType, DLDevice, DLTensor
 
 FLOAT, BFLOAT = 2, 4  # DLPack's codes
 SECTIONS = ("forward", "backward", "adaptive", "decode", "formats")

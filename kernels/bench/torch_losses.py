@@ -13,7 +13,7 @@ import time
 
 from turns import least_seconds
 
-from softcheck._library import Attributes, Call, Call2, DLDataType, DLDevice, DLTensor
+from softcheck._abi import Attributes, Call, Call2, DLDataType, DLDevice, DLTensor
 
 ROLE_LOGITS, ROLE_LABELS, ROLE_UPSTREAM = 0, 10, 12
 OP_MEAN, OP_MEAN_BACKWARD = 18, 19

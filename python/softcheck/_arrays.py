@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-from ._library import DTYPES, FORMAT_NAMES, LONG_NAMES, OF_BITS, bits_dtype
+from ._abi import DTYPES, FORMAT_NAMES, LONG_NAMES, OF_BITS, bits_dtype
 
 # Libraries whose processes may not be forked: they have threads of their own, or a device.
 NOT_FORKED = frozenset({"jax", "mlx", "tensorflow", "cupy"})

@@ -7,37 +7,32 @@ import re
 import sys
 from typing import Any, Callable, Mapping, Sequence
 
-import numpy as np
-
 from . import _arrays, _library
 from ._function import (
-    ALL_ATTRIBUTES,
-    ATTENTION_GRADIENT_OPS,
-    ATTENTION_OPS,
-    ATTENTION_WORDS,
-    ATTRIBUTES,
-    LONGEST,
-    LOSS_OPS,
-    LOSS_WORDS,
-    MEAN_OPS,
-    MERGE_ATTRIBUTES,
-    MERGE_OPS,
-    PARAMETERS,
-    ROW_VALUE_OPS,
-    SEQUENCE_WORDS,
-    SEQUENCES,
-    TOPK_OPS,
-    TOP_P_ATTRIBUTES,
-    TOP_P_OPS,
     Adapter,
     ForkedCall,
-    Request,
     parameters_of,
     parameters_of_op,
     require_op,
     words_of,
 )
 from ._library import UsageError
+from ._ops import (
+    ALL_ATTRIBUTES,
+    ATTENTION_GRADIENT_OPS,
+    ATTENTION_OPS,
+    ATTENTION_WORDS,
+    LOSS_OPS,
+    LOSS_WORDS,
+    MEAN_OPS,
+    MERGE_OPS,
+    PARAMETERS,
+    SEQUENCE_WORDS,
+    TOPK_OPS,
+    TOP_P_ATTRIBUTES,
+    TOP_P_OPS,
+)
+from ._warm_up import call_once
 from ._worker import SpawnedCall
 from .report import Report, report_of
 
@@ -277,7 +272,7 @@ def _judge(
     how = _isolation(isolation, adapter)
     words["isolation"] = {"fork": "full", "spawn": "elsewhere", "none": "none"}[how]
     if warm_up:
-        _warm_up(adapter, name)
+        call_once(adapter, name)
     with contextlib.ExitStack() as stack:
         call: Any
         if how == "spawn":
@@ -288,51 +283,6 @@ def _judge(
     if shown is not None:
         shown("", 0, 0, 0)
     return report_of(data, adapter.arrays)
-
-
-def _warm_up(adapter: Adapter, dtype: str) -> None:
-    kind = _arrays.bits_dtype(dtype)
-    shapes = [(1, 1, 4, 16) if adapter.op in ATTENTION_OPS else (4, 16)] * adapter.own_inputs
-    scalar = adapter.op in ROW_VALUE_OPS
-    output = np.zeros(shapes[0][:-1] if scalar else shapes[0], kind)
-    inputs = [(np.zeros(shape, kind), dtype) for shape in shapes]
-    if adapter.op in LOSS_OPS:
-        inputs[1] = (np.zeros(4, np.int64), "i64")
-        inputs[2:] = [(np.ones(1 if adapter.op in MEAN_OPS else 4, kind), dtype) for _ in inputs[2:]]
-    if adapter.op in MEAN_OPS and scalar:
-        output = np.zeros(1, kind)
-    results = [(output, dtype)]
-    if adapter.op in ATTENTION_GRADIENT_OPS:
-        wide = "f64" if dtype == "f64" else "f32"
-        inputs[4] = (np.zeros(shapes[0][:-1], _arrays.bits_dtype(wide)), wide)
-        results = [(np.zeros(shapes[0], kind), dtype) for _ in range(3)]
-    if adapter.op in MERGE_OPS:  # two parts of four rows
-        wide = "f64" if dtype == "f64" else "f32"
-        inputs = [(np.zeros((2, 4, 16), kind), dtype), (np.zeros((2, 4), _arrays.bits_dtype(wide)), wide)]
-        results = [(np.zeros((4, 16), kind), dtype), (np.zeros(4, _arrays.bits_dtype(wide)), wide)]
-    if adapter.op in TOPK_OPS:  # two of the items of four rows
-        wide = "f64" if dtype == "f64" else "f32"
-        results = [(np.zeros((4, 2), _arrays.bits_dtype(wide)), wide), (np.zeros((4, 2), np.int32), "i32")]
-    attributes = {**ATTRIBUTES, **MERGE_ATTRIBUTES, **TOP_P_ATTRIBUTES, "k": 2, "renormalize": adapter.renormalizes}
-    attributes["reduction"] = adapter.reduction
-    words = {SEQUENCE_WORDS.get(name) for name in adapter.takes}
-    if words & {"packed", "pages"}:  # one sequence of four queries and four keys
-        starts, one = (np.array([0, 4], np.int32), "i32"), (np.zeros((1, 1), np.int32), "i32")
-        tokens, page = np.zeros((4, 1, 16), kind), np.zeros((1, 4, 1, 16), kind)
-        inputs = [(tokens if "packed" in words else inputs[0][0], dtype)]
-        inputs += [(page if "pages" in words else tokens, dtype)] * 2
-        results = [(np.zeros_like(inputs[0][0]), dtype)]
-        if adapter.op in ATTENTION_GRADIENT_OPS:
-            wide = "f64" if dtype == "f64" else "f32"
-            lse = (np.zeros((1, 4), _arrays.bits_dtype(wide)), wide)
-            inputs += [(tokens, dtype), lse, (tokens, dtype)]
-            results = [(np.zeros_like(tokens), dtype) for _ in range(3)]
-        attributes |= {"cu_seqlens_q": starts} if "packed" in words else {}
-        attributes |= {"block_table": one, "lengths": (np.array([4], np.int32), "i32")} if "pages" in words else {}
-        attributes |= {} if "pages" in words else {"cu_seqlens_k": starts}
-    request = Request(inputs, None, results, 1.0, 0.25, False, attributes)
-    with contextlib.suppress(Exception):  # what it raises, the judgement will show
-        adapter.answer(request)
 
 
 def check(

@@ -13,125 +13,36 @@ from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
-from . import _arrays, _library
-
-_LOGITS = ("logits",)
-_GRADIENT = ("saved", "out_gradient")
-_LOSS = ("logits", "labels")
-_LOSS_GRADIENT = ("logits", "labels", "upstream")
-_PARTS = ("out", "lse")
-_ATTENTION = ("q", "k", "v")
-_ATTENTION_GRADIENT = (*_ATTENTION, "out", "lse", "out_gradient")
-INPUTS = {
-    "softmax": _LOGITS,
-    "log_softmax": _LOGITS,
-    "logsumexp": _LOGITS,
-    "entropy": _LOGITS,
-    "adaptive_softmax": _LOGITS,
-    "softmax_backward": _GRADIENT,
-    "log_softmax_backward": _GRADIENT,
-    "cross_entropy": _LOSS,
-    "cross_entropy_backward": _LOSS_GRADIENT,
-    "cross_entropy_mean": _LOSS,
-    "cross_entropy_mean_backward": _LOSS_GRADIENT,
-    "merge_states": _PARTS,
-    "topk_softmax": _LOGITS,
-    "top_p_softmax": _LOGITS,
-    "sparsemax": _LOGITS,
-    "entmax15": _LOGITS,
-    "attention": _ATTENTION,
-    "adaptive_attention": _ATTENTION,
-    "attention_backward": _ATTENTION_GRADIENT,
-}
-"""The arrays that a function of each op gets, in this order."""
-
-OPS = tuple(INPUTS)
-ATTENTION_OPS = tuple(op for op in OPS if INPUTS[op][0:3] == _ATTENTION)
-ROW_OPS = tuple(op for op in OPS if op not in ATTENTION_OPS)
-GRADIENT_OPS = tuple(op for op in OPS if INPUTS[op] == _GRADIENT)
-LOSS_OPS = tuple(op for op in OPS if INPUTS[op][0:2] == _LOSS)
-MEAN_OPS = ("cross_entropy_mean", "cross_entropy_mean_backward")
-"""Losses of all rows of a call together, and their gradient."""
-MERGE_OPS = tuple(op for op in OPS if INPUTS[op] == _PARTS)
-"""Ops that return an array of vectors and one of log-sum-exps."""
-ATTENTION_GRADIENT_OPS = tuple(op for op in OPS if INPUTS[op] == _ATTENTION_GRADIENT)
-"""Ops that return an array for each of q, k and v."""
-TOPK_OPS = ("topk_softmax",)
-"""Ops that return an array of weights and one of ids."""
-TOP_P_OPS = ("top_p_softmax",)
-"""Ops of the items that top_p and min_p keep."""
-ROW_VALUE_OPS = ("logsumexp", "entropy", "cross_entropy", "cross_entropy_mean")
-"""Ops with one value for each row, or for all of them."""
-
-# What a function may take beside its arrays, by softcheck's names.
-ATTRIBUTES = {"label_smoothing": 0.0, "z_loss": 0.0, "softcap": 0.0, "ignore_index": -100}
-"""Of losses; with the values of a function that does not take them."""
-MEAN_ATTRIBUTES = {"reduction": "mean"}
-"""Of means: "mean" or "sum"; with the value of a function that does not take it."""
-LOSS_TENSORS = {"class_weights": None}
-"""What a call of losses may have beside them; with the value of a call that has none."""
-ATTENTION_ATTRIBUTES: dict[str, Any] = {
-    "window": (-1, -1),
-    "softcap": 0.0,
-    "sinks": None,
-    "alibi_slopes": None,
-    "bias": None,
-    "lse_gradient": None,
-    "causal_top_left": False,
-}
-"""Of attention, lse_gradient of its gradient alone; with the values of a call that has none."""
-MERGE_ATTRIBUTES = {"lse_base2": False}
-"""Of merges; with the value of a function that does not take it."""
-TOPK_ATTRIBUTES: dict[str, Any] = {"k": None, "renormalize": False}
-"""Of top-k; with the values of a function that does not take them: its k is the domain's, k=2."""
-TOP_P_ATTRIBUTES = {"top_p": 0.0, "min_p": 0.0}
-"""Of sampling; 0 is off, and the value of a function that does not take it."""
-ATTENTION_WORDS = {
-    "window": "window",
-    "softcap": "softcap",
-    "sinks": "sinks",
-    "alibi_slopes": "alibi",
-    "bias": "bias",
-    "lse_gradient": "dlse",
-    "causal_top_left": "causal=either",
-}
-"""The domain's words by which calls have them."""
-LOSS_WORDS = {
-    "label_smoothing": "nosmoothing",
-    "z_loss": "nozloss",
-    "softcap": "nosoftcap",
-    "class_weights": "noweights",
-    "ignore_index": "ignore=-100",
-}
-"""The domain's words by which calls of losses lack them."""
-SEQUENCES = ("cu_seqlens_q", "cu_seqlens_k", "block_table", "lengths")
-"""Arrays of int32 by which a call of attention holds sequences of different lengths."""
-LONGEST = {"max_seqlen_q": "cu_seqlens_q", "max_seqlen_k": "cu_seqlens_k"}
-"""Numbers that follow from them."""
-SEQUENCE_WORDS = {"cu_seqlens_q": "packed", "cu_seqlens_k": "packed", "block_table": "pages"}
-"""The domain's words by which calls are so."""
-_TENSORS = ("sinks", "alibi_slopes", "bias", "lse_gradient", *LOSS_TENSORS, *SEQUENCES)
-ALL_ATTRIBUTES = tuple(
-    dict.fromkeys(
-        (
-            *ATTRIBUTES,
-            *LOSS_TENSORS,
-            *MEAN_ATTRIBUTES,
-            *MERGE_ATTRIBUTES,
-            *TOPK_ATTRIBUTES,
-            *TOP_P_ATTRIBUTES,
-            *ATTENTION_ATTRIBUTES,
-            *SEQUENCES,
-            *LONGEST,
-        )
-    )
+from . import _abi, _arrays, _library
+from ._ops import (
+    ATTENTION_ATTRIBUTES,
+    ATTENTION_GRADIENT_OPS,
+    ATTENTION_OPS,
+    ATTRIBUTES,
+    GRADIENT_OPS,
+    INPUTS,
+    LONGEST,
+    LOSS_OPS,
+    LOSS_TENSORS,
+    MEAN_ATTRIBUTES,
+    MEAN_OPS,
+    MERGE_ATTRIBUTES,
+    MERGE_OPS,
+    OPS,
+    PARAMETERS,
+    ROW_VALUE_OPS,
+    SEQUENCES,
+    TENSORS,
+    TOPK_ATTRIBUTES,
+    TOPK_OPS,
+    TOP_P_ATTRIBUTES,
+    TOP_P_OPS,
 )
-PARAMETERS = ("mask", "theta", "scale", "causal", "out", *ALL_ATTRIBUTES)
 
-_NAMES = {**_library.FORMATS_BY_TYPE, (0, 32): "i32", (0, 64): "i64"}
+_NAMES = {**_abi.FORMATS_BY_TYPE, (0, 32): "i32", (0, 64): "i64"}
 
 
-def _bits_of(tensor: _library.DLTensor) -> tuple[np.ndarray, str]:
+def _bits_of(tensor: _abi.DLTensor) -> tuple[np.ndarray, str]:
     """The tensor's elements where they lie; a mask as bool, in memory of its own."""
     dimensions = tensor.ndim
     shape = tuple(tensor.shape[d] for d in range(dimensions))
@@ -165,12 +76,12 @@ class Request:
     attributes: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, call: _library.Call, own_inputs: int) -> Request:
+    def of(cls, call: _abi.Call, own_inputs: int) -> Request:
         inputs = [_bits_of(call.inputs[i].contents) for i in range(call.n_inputs)]
-        behind = dict(zip(_library.names_behind(call, own_inputs), inputs[own_inputs:]))
+        behind = dict(zip(_abi.names_behind(call, own_inputs), inputs[own_inputs:]))
         mask = behind.pop("mask")[0] if "mask" in behind else None
         outputs = [_bits_of(call.outputs[i].contents) for i in range(call.n_outputs)]
-        attributes = {**_library.attributes_of(call), **behind}
+        attributes = {**_abi.attributes_of(call), **behind}
         return cls(inputs[:own_inputs], mask, outputs, call.theta, call.scale, bool(call.causal), attributes)
 
     def copied(self) -> Request:
@@ -183,7 +94,7 @@ class Request:
             self.scale,
             self.causal,
             {
-                name: (value[0].copy(), value[1]) if name in _TENSORS else value
+                name: (value[0].copy(), value[1]) if name in TENSORS else value
                 for name, value in self.attributes.items()
             },
         )
@@ -246,7 +157,7 @@ class Adapter:
         for name, usual in _usual_attributes(self.op).items():
             if name in self.takes:
                 value = request.attributes.get(name, usual)
-                keywords[self.takes[name]] = self._array(*value) if name in _TENSORS and value is not None else value
+                keywords[self.takes[name]] = self._array(*value) if name in TENSORS and value is not None else value
         keywords |= self._sequences(request)
         if "out" in self.takes:
             outs = [self._array(array, dtype) for array, dtype in request.outputs]
@@ -295,7 +206,7 @@ class Adapter:
             needs["renormalize"] = request.attributes["renormalize"] != self.renormalizes
         if self.op in ATTENTION_OPS:
             needs |= {
-                name: name in request.attributes and (name in _TENSORS or request.attributes[name] != usual)
+                name: name in request.attributes and (name in TENSORS or request.attributes[name] != usual)
                 for name, usual in ATTENTION_ATTRIBUTES.items()
             }
             needs |= {name: name in request.attributes for name in SEQUENCES}
@@ -410,17 +321,17 @@ class ForkedCall:
             self._adapter.answer(Request.of(call.contents, self._adapter.own_inputs))
             return 0
         except Refused:
-            return _library.CALL_REFUSED
+            return _abi.CALL_REFUSED
         except WrongResult as error:
-            return self._ended(f"softcheck: the function's result: {error}\n", _library.CALL_MALFORMED)
+            return self._ended(f"softcheck: the function's result: {error}\n", _abi.CALL_MALFORMED)
         except BaseException:  # noqa: BLE001: whatever it is, it must not cross into C
-            return self._ended(traceback.format_exc(), _library.CALL_CRASHED)
+            return self._ended(traceback.format_exc(), _abi.CALL_CRASHED)
 
     def _ended(self, text: str, code: int) -> int:
         if self._in_process:
             _library.printed(text)
             return code
         os.write(2, text.encode(errors="replace"))
-        if code == _library.CALL_CRASHED:
+        if code == _abi.CALL_CRASHED:
             os._exit(1)
         return code

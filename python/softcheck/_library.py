@@ -1,4 +1,4 @@
-"""libsoftcheck through ctypes: the structures of softcheck.h, one function a call."""
+"""libsoftcheck through ctypes: the options of softcheck.h, one function a call."""
 
 from __future__ import annotations
 
@@ -8,131 +8,15 @@ import os
 import pathlib
 import signal
 import threading
-from typing import Any, Callable, Sequence
+from typing import Any, Callable
 
 import numpy as np
+
+from ._abi import Call, TensorCall
 
 # The statuses of softcheck.h, which are the exit codes of the softcheck command.
 PASS, FAIL, USAGE, MALFORMED, REFUSED, UNDECIDED, CRASHED, TIMED_OUT = range(8)
 INTERNAL = 70
-
-CALL_CRASHED = -1000001
-CALL_TIMED_OUT = -1000002
-CALL_MALFORMED = -1000003
-CALL_REFUSED = 1
-
-_CPU = 1  # kDLCPU
-_INT, _UINT, _FLOAT, _BFLOAT, _BOOL, _FLOAT8_E4M3FN, _FLOAT8_E5M2 = 0, 1, 2, 4, 6, 10, 12
-
-
-class DLDevice(ctypes.Structure):
-    _fields_ = [("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32)]
-
-
-class DLDataType(ctypes.Structure):
-    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
-
-
-class DLTensor(ctypes.Structure):
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device", DLDevice),
-        ("ndim", ctypes.c_int32),
-        ("dtype", DLDataType),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]
-
-
-class Call(ctypes.Structure):
-    _fields_ = [
-        ("abi_version", ctypes.c_uint32),
-        ("n_inputs", ctypes.c_uint32),
-        ("n_outputs", ctypes.c_uint32),
-        ("inputs", ctypes.POINTER(ctypes.POINTER(DLTensor))),
-        ("outputs", ctypes.POINTER(ctypes.POINTER(DLTensor))),
-        ("theta", ctypes.c_double),
-        ("scale", ctypes.c_double),
-        ("causal", ctypes.c_int32),
-        ("stream", ctypes.c_void_p),
-    ]
-
-
-class Attributes(ctypes.Structure):
-    _fields_ = [
-        ("size", ctypes.c_uint32),
-        ("reserved", ctypes.c_int32),
-        ("window_left_plus_1", ctypes.c_int64),
-        ("window_right_plus_1", ctypes.c_int64),
-        ("softcap", ctypes.c_double),
-        ("label_smoothing", ctypes.c_double),
-        ("z_loss", ctypes.c_double),
-        ("top_p", ctypes.c_double),
-        ("min_p", ctypes.c_double),
-        ("causal_top_left", ctypes.c_int32),
-        ("lse_base2", ctypes.c_int32),
-        ("renormalize", ctypes.c_int32),
-        ("mean", ctypes.c_int32),
-        ("k", ctypes.c_int32),
-        ("reserved_2", ctypes.c_int32),
-        ("ignore_index", ctypes.c_int64),
-        ("page_size", ctypes.c_int64),
-    ]
-
-
-class Call2(ctypes.Structure):
-    """What a call of version 2 is: its first member is one of version 1."""
-
-    _fields_ = [
-        ("call", Call),
-        ("op", ctypes.c_uint32),
-        ("input_roles", ctypes.POINTER(ctypes.c_uint32)),
-        ("attributes", ctypes.POINTER(Attributes)),
-    ]
-
-
-_ROLES = {
-    1: "mask",
-    8: "lse_gradient",
-    11: "class_weights",
-    13: "sinks",
-    14: "alibi_slopes",
-    15: "bias",
-    16: "cu_seqlens_q",
-    17: "cu_seqlens_k",
-    18: "block_table",
-    19: "lengths",
-}
-# Those of attention's gradient, by the names of its arrays.
-GRADIENT_ROLES = {"q": 2, "k": 3, "v": 4, "out": 5, "lse": 6, "out_gradient": 7}
-GRADIENT_ROLES |= {name: role for role, name in _ROLES.items()}
-
-
-def attributes_of(call: Call) -> dict[str, Any]:
-    """The attributes of a call of version 2, those of losses, of merges, of top-k, of sampling and of attention; none of a call of version 1."""
-    if call.abi_version != 2:
-        return {}
-    attributes = ctypes.cast(ctypes.pointer(call), ctypes.POINTER(Call2)).contents.attributes.contents
-    found = {name: getattr(attributes, name) for name in ("label_smoothing", "z_loss", "ignore_index", "softcap")}
-    found["window"] = (attributes.window_left_plus_1 - 1, attributes.window_right_plus_1 - 1)
-    found["causal_top_left"] = bool(attributes.causal_top_left)
-    found["lse_base2"] = bool(attributes.lse_base2)
-    found["reduction"] = "mean" if attributes.mean else "sum"
-    found["k"] = attributes.k
-    found["renormalize"] = bool(attributes.renormalize)
-    found["top_p"] = attributes.top_p
-    found["min_p"] = attributes.min_p
-    return found
-
-
-def names_behind(call: Call, own_inputs: int) -> list[str]:
-    """What the inputs behind the op's own are: "mask", or the names of version 2."""
-    if call.abi_version != 2:
-        return ["mask"] * (call.n_inputs - own_inputs)
-    roles = ctypes.cast(ctypes.pointer(call), ctypes.POINTER(Call2)).contents.input_roles
-    return [_ROLES[roles[i]] for i in range(own_inputs, call.n_inputs)]
-
 
 FUNCTION = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.POINTER(Call), ctypes.c_void_p)
 _INTERRUPTED = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
@@ -314,77 +198,6 @@ def judge(what: str | Callable, words: dict[str, Any], infer: bool, progress: Ca
     if interruptions.seen:
         result["interrupted"] = True
     return result
-
-
-# The element types: the name of softcheck's command, that of NumPy or ml_dtypes, DLPack's code and bits.
-_FORMATS = (
-    ("f64", "float64", _FLOAT, 64),
-    ("f32", "float32", _FLOAT, 32),
-    ("f16", "float16", _FLOAT, 16),
-    ("bf16", "bfloat16", _BFLOAT, 16),
-    ("e4m3", "float8_e4m3fn", _FLOAT8_E4M3FN, 8),
-    ("e5m2", "float8_e5m2", _FLOAT8_E5M2, 8),
-)
-FORMAT_NAMES = ", ".join(long for _, long, _, _ in _FORMATS[:-1]) + " or " + _FORMATS[-1][1]
-# softcheck's names by both.
-DTYPES = {long: short for short, long, _, _ in _FORMATS} | {short: short for short, _, _, _ in _FORMATS}
-LONG_NAMES = {short: long for short, long, _, _ in _FORMATS}
-FORMATS_BY_TYPE = {(code, bits): short for short, _, code, bits in _FORMATS}
-# Of which NumPy has no type: their arrays are of their bits, and ml_dtypes has the types.
-OF_BITS = frozenset(short for short, _, code, _ in _FORMATS if code != _FLOAT)
-_TYPES = {short: (code, bits) for short, _, code, bits in _FORMATS} | {"int64": (_INT, 64), "int32": (_INT, 32)}
-
-
-def bits_dtype(name: str) -> np.dtype:
-    """The NumPy type that stands for a softcheck dtype; one of OF_BITS as an unsigned integer."""
-    return np.dtype(f"uint{_TYPES[name][1]}" if name in OF_BITS else LONG_NAMES[name])
-
-
-class Tensor:
-    """A DLTensor over a NumPy array, which it keeps alive. A dtype that NumPy has not comes as its bits."""
-
-    def __init__(self, array: np.ndarray, dtype: str) -> None:
-        self.array = array
-        code, bits = _TYPES[dtype] if dtype in _TYPES else (_UINT, 8)
-        dimensions = array.ndim
-        self._shape = (ctypes.c_int64 * max(dimensions, 1))(*array.shape)
-        self._strides = (ctypes.c_int64 * max(dimensions, 1))(*(s // array.itemsize for s in array.strides))
-        self.tensor = DLTensor(
-            data=array.ctypes.data if array.size else None,
-            device=DLDevice(_CPU, 0),
-            ndim=dimensions,
-            dtype=DLDataType(code, bits, 1),
-            shape=self._shape,
-            strides=self._strides,
-            byte_offset=0,
-        )
-
-
-class TensorCall:
-    """A softcheck_call with tensors of the caller's; with attributes one of version 2, which may name its inputs' roles."""
-
-    def __init__(
-        self,
-        inputs: Sequence[Tensor],
-        outputs: Sequence[Tensor],
-        theta: float,
-        scale: float,
-        causal: bool,
-        attributes: dict[str, Any] | None = None,
-        roles: Sequence[int] = (),
-    ) -> None:
-        self._keep = (inputs, outputs)
-        pointer = ctypes.POINTER(DLTensor)
-        self._inputs = (pointer * max(len(inputs), 1))(*(ctypes.pointer(t.tensor) for t in inputs))
-        self._outputs = (pointer * max(len(outputs), 1))(*(ctypes.pointer(t.tensor) for t in outputs))
-        self.call = Call(1, len(inputs), len(outputs), self._inputs, self._outputs, theta, scale, int(causal), None)
-        if attributes is not None:
-            self._attributes = Attributes(size=ctypes.sizeof(Attributes), **attributes)
-            self.call.abi_version = 2
-            # Of results at hand the library reads the roles of attention's gradient alone, and no op.
-            self._roles = (ctypes.c_uint32 * max(len(roles), 1))(*roles)
-            self._whole = Call2(self.call, 0, self._roles, ctypes.pointer(self._attributes))
-            self.call = self._whole.call
 
 
 def judge_tensors(call: TensorCall, words: dict[str, Any]) -> dict[str, Any]:

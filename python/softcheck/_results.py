@@ -7,8 +7,10 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from . import _arrays, _library
-from ._function import (
+from . import _abi, _arrays, _library
+from ._function import require_op, words_of
+from ._library import UsageError
+from ._ops import (
     ATTENTION_ATTRIBUTES,
     ATTENTION_GRADIENT_OPS,
     ATTENTION_OPS,
@@ -24,10 +26,7 @@ from ._function import (
     TOP_P_OPS,
     TOPK_ATTRIBUTES,
     TOPK_OPS,
-    require_op,
-    words_of,
 )
-from ._library import UsageError
 from .report import Report, Violation, report_of
 
 _USUAL: dict[str, Any] = {
@@ -75,7 +74,7 @@ def _tensors(
     scale: float | None,
     causal: bool,
     attributes: dict[str, Any],
-) -> _library.TensorCall:
+) -> _abi.TensorCall:
     require_op(op)
     several = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
     names = list(_names(op, len(several)))
@@ -86,7 +85,7 @@ def _tensors(
         seen, dtype = _arrays.to_bits(mask)
         if dtype not in ("bool", "uint8"):
             raise UsageError(f"mask: need bool or uint8, got {dtype}")
-        tensors.append(_library.Tensor(seen.view(np.uint8), "u8"))
+        tensors.append(_abi.Tensor(seen.view(np.uint8), "u8"))
         names.append("mask")
     results = outputs if isinstance(outputs, (tuple, list)) else () if outputs is None else (outputs,)
     called = _output_names(op)
@@ -102,11 +101,11 @@ def _tensors(
             if attributes[name] is not None:
                 tensors.append(_tensor(name, attributes[name]))
                 names.append(name)
-        roles = [_library.GRADIENT_ROLES[name] for name in names]
-    return _library.TensorCall(tensors, written, float(theta), float(scale), causal, given, roles)
+        roles = [_abi.GRADIENT_ROLES[name] for name in names]
+    return _abi.TensorCall(tensors, written, float(theta), float(scale), causal, given, roles)
 
 
-def _attributes(op: str, attributes: dict[str, Any], written: list[_library.Tensor]) -> dict[str, Any] | None:
+def _attributes(op: str, attributes: dict[str, Any], written: list[_abi.Tensor]) -> dict[str, Any] | None:
     """Those of the op, as the library has them; None for an op that has none."""
     usual: dict[str, Any] = (
         {**ATTRIBUTES, **LOSS_TENSORS, **(MEAN_ATTRIBUTES if op in MEAN_OPS else {})}
@@ -154,7 +153,7 @@ def _is_off(value: Any, off: Any) -> bool:
     return bool((tuple(value) if isinstance(off, tuple) else value) == off)
 
 
-def _chosen(k: Any, written: list[_library.Tensor]) -> int:
+def _chosen(k: Any, written: list[_abi.Tensor]) -> int:
     """k, or as many items as were written."""
     if k is not None:
         return int(k)
@@ -170,7 +169,7 @@ def _window(window: Any) -> tuple[int, int]:
     return int(sides[0]), int(sides[1])
 
 
-def _tensor(name: str, array: Any) -> _library.Tensor:
+def _tensor(name: str, array: Any) -> _abi.Tensor:
     try:
         bits, dtype = _arrays.to_bits(array)
     except TypeError as error:
@@ -178,11 +177,11 @@ def _tensor(name: str, array: Any) -> _library.Tensor:
     if name in ("labels", "ids"):
         if dtype not in ("int32", "int64"):
             raise UsageError(f"{name}: need int32 or int64, got {dtype}")
-    elif dtype not in _library.LONG_NAMES:
-        raise UsageError(f"{name}: need {_library.FORMAT_NAMES}, got {dtype}")
+    elif dtype not in _abi.LONG_NAMES:
+        raise UsageError(f"{name}: need {_abi.FORMAT_NAMES}, got {dtype}")
     if any(step % bits.itemsize for step in bits.strides):
         bits = bits.copy()
-    return _library.Tensor(bits, dtype)
+    return _abi.Tensor(bits, dtype)
 
 
 def assert_output(

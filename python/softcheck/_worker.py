@@ -11,7 +11,7 @@ import traceback
 from multiprocessing.connection import Connection
 from typing import Any
 
-from . import _library
+from . import _abi, _library
 from ._function import Adapter, Refused, Request, WrongResult
 
 
@@ -113,28 +113,28 @@ class SpawnedCall:
             return self._ask(request)
         except KeyboardInterrupt:
             self._stop()
-            return self._ended("interrupted\n", _library.CALL_TIMED_OUT)
+            return self._ended("interrupted\n", _abi.CALL_TIMED_OUT)
         except BaseException:  # noqa: BLE001: nothing may cross into C
             self._stop()
-            return self._ended(traceback.format_exc(), _library.CALL_CRASHED)
+            return self._ended(traceback.format_exc(), _abi.CALL_CRASHED)
 
     def _ask(self, request: Request) -> int:
         try:
             self._connection.send(request.copied())
             if not self._connection.poll(self._time_limit):
                 self._stop()
-                return self._ended(f"no answer within {self._time_limit:g} s\n", _library.CALL_TIMED_OUT)
+                return self._ended(f"no answer within {self._time_limit:g} s\n", _abi.CALL_TIMED_OUT)
             word, what = self._connection.recv()
         except (EOFError, BrokenPipeError, ConnectionResetError):
             self._process.join(5)
             code = self._process.exitcode
             how = signal.Signals(-code).name if code is not None and code < 0 else f"exit({code})"
             self._stop()
-            return self._ended(f"{self._printed.read()}the process ended: {how}\n", _library.CALL_CRASHED)
+            return self._ended(f"{self._printed.read()}the process ended: {how}\n", _abi.CALL_CRASHED)
         if word == "done":
             for (output, _dtype), array in zip(request.outputs, what):
                 output[...] = array
             return 0
         if word == "refused":
-            return _library.CALL_REFUSED
-        return self._ended(what, _library.CALL_MALFORMED if word == "malformed" else _library.CALL_CRASHED)
+            return _abi.CALL_REFUSED
+        return self._ended(what, _abi.CALL_MALFORMED if word == "malformed" else _abi.CALL_CRASHED)

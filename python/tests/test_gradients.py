@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import softcheck
-from softcheck import _library
-from softcheck._function import INPUTS
+from softcheck import _abi, _library
+from softcheck._ops import INPUTS
 
 QUICK = {"effort": "quick", "progress": False}
 
@@ -62,5 +62,5 @@ def test_one_array_too_few_is_said():
 
 def test_the_library_has_the_same_ops():
     with pytest.raises(softcheck.UsageError) as error:
-        _library.judge_tensors(_library.TensorCall([], [], 1.0, 1.0, False), {"op": "none"})
+        _library.judge_tensors(_abi.TensorCall([], [], 1.0, 1.0, False), {"op": "none"})
     assert set(str(error.value).split("need one of ")[1].split(",")[0].split()) == set(INPUTS)

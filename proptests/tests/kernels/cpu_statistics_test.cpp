@@ -263,6 +263,43 @@ TEST(CpuStatistics, SoftmaxGivesTheEntropy) {
   }
 }
 
+// Probabilities and entropy of a row alone.
+template <class T>
+std::pair<std::vector<T>, T> with_entropy(const char* symbol, const std::vector<T>& row) {
+  const auto columns = static_cast<std::int64_t>(row.size());
+  Tensor<T> in(dtype_of<T>(), {1, columns}), probs(dtype_of<T>(), {1, columns}), entropy(dtype_of<T>(), {1});
+  in.set_row(0, row);
+  run_call(symbol, {&in.view}, {&probs.view, &entropy.view});
+  return {probs.row(0), entropy.at(0)};
+}
+
+// Rows of few logits go through the kernel several at once.
+template <class T>
+void expect_each_row_alone(const char* symbol, std::int64_t rows, std::int64_t columns) {
+  const std::vector<T> long_row = uneven_row<T>(static_cast<std::size_t>(rows * columns));
+  Tensor<T> in(dtype_of<T>(), {rows, columns}), probs(dtype_of<T>(), {rows, columns}), entropy(dtype_of<T>(), {rows});
+  for (std::int64_t r = 0; r < rows; ++r) {
+    in.set_row(r, std::vector<T>(long_row.begin() + r * columns, long_row.begin() + (r + 1) * columns));
+  }
+  run_call(symbol, {&in.view}, {&probs.view, &entropy.view});
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const auto [probabilities, nats] = with_entropy(symbol, in.row(r));
+    EXPECT_TRUE(same_bits(probs.row(r), probabilities)) << symbol << ", row " << r << " of " << rows;
+    EXPECT_EQ(entropy.at(r), nats) << symbol << ", row " << r << " of " << rows << ", " << columns << " logits";
+  }
+}
+
+TEST(CpuStatistics, EachOfManyRowsHasItsOwnEntropy) {
+  for (const char* symbol : {"softcheck_softmax", "softcheck_adaptive_softmax"}) {
+    for (const std::int64_t rows : {2, 7, 8, 9, 33}) {
+      for (const std::int64_t columns : {3, 40, 300}) {
+        expect_each_row_alone<float>(symbol, rows, columns);
+        expect_each_row_alone<double>(symbol, rows, columns);
+      }
+    }
+  }
+}
+
 constexpr std::size_t million = std::size_t{1} << 20;
 
 /// Rows of 2^20 logits on which sums in f32 go wrong.

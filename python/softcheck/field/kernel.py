@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Callable, Mapping, Sequence
 
-from .._function import ROW_VALUE_OPS
+from .._ops import ROW_VALUE_OPS
 
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 
