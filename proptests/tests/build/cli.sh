@@ -24,6 +24,9 @@ refuses 2 'no-such-flag' kernel "$mutants:correct_two_pass" --no-such-flag
 refuses 2 'no-such-flag' test --no-such-flag
 refuses 2 'kernel' kernel
 
+# No option is lost, and no default or range changed, unseen.
+sh "$(dirname "$0")/options.sh" "$softcheck" >"$scratch/options" 2>&1 || complain "$(cat "$scratch/options")"
+
 # What cannot be loaded.
 printf 'text, not code\n' >"$scratch/text.so"
 : >"$scratch/empty.so"
