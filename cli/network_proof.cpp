@@ -95,9 +95,8 @@ CoqAnswer ask_coq(const fs::path& file, const fs::path& proofs) {
   const fs::path copy = folder.path() / file.filename(), log = folder.path() / "log";
   fs::copy_file(file, copy);
   std::vector<std::string> words{"coqc", "-q", "-w", "none", "-Q", proofs.string(), "softcheck", copy.string()};
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  std::vector<char*> arguments(words.size() + 1);  // the last one stays null
+  std::ranges::transform(words, arguments.begin(), [](std::string& word) { return word.data(); });
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);

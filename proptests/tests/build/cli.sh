@@ -11,6 +11,7 @@ says() { grep -q -e "$1" "$scratch/out" || complain "the output does not say '$1
 
 expect 0 version
 says '^softcheck [0-9]'
+test ! -s "$scratch/err" || complain "something is said on standard error"
 expect 0 --help
 says 'Exit codes'
 expect 0 kernel --help

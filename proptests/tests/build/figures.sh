@@ -109,7 +109,12 @@ if command -v gnuplot >/dev/null 2>&1; then
   test -z "$(find "$scratch/results" -name '*.tmp*')" || complain "half-written files were left"
 fi
 
-# The page: everything escaped, nothing fetched.
+# What is known when a budget ends has its picture and its numbers.
+expect 5 run exhaustive --op entropy --dtype f32 --budget 1 --out "$scratch/exhaustive"
+holds "$scratch/exhaustive/exhaustive_entropy_f32.svg" '</svg>'
+holds "$scratch/exhaustive/exhaustive_entropy_f32.csv" '^# softcheck run exhaustive --op entropy --dtype f32'
+
+# The page: everything escaped, nothing fetched, every element closed.
 refuses 2 '--results: need a folder' report --results "$scratch/missing" --out "$scratch/page.html"
 mkdir "$scratch/empty"
 refuses 2 '--results: need results' report --results "$scratch/empty" --out "$scratch/page.html"
@@ -120,6 +125,10 @@ printf '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(3)</script></svg>'
 refuses 2 '--out' report --results "$scratch/results" --out "$scratch/missing/page.html"
 expect 0 report --results "$scratch/results" --out "$scratch/page.html"
 lacks "$scratch/page.html" '<script\|<b>\|<i>\|http://\|https://\|src="[^d]'
+for element in $(grep -o '</[a-z0-9]*>' "$scratch/page.html" | tr -d '</>' | sort -u) html body ul li section pre; do
+  test "$(grep -o "<$element[ >]" "$scratch/page.html" | wc -l)" = "$(grep -o "</$element>" "$scratch/page.html" | wc -l)" ||
+    complain "the page does not close every $element"
+done
 holds "$scratch/page.html" '&lt;script&gt;alert(1)&lt;/script&gt;'
 holds "$scratch/page.html" '&lt;/pre&gt;&lt;script&gt;alert(2)'
 holds "$scratch/page.html" 'origin &amp; co'

@@ -42,7 +42,7 @@ constexpr Folder folders[] = {
     {"kernels", "kernels/cpu", "kernels/libsoftcheck_cpu_kernels.so", "test_kernels *"},
     {"models", "models", "proptests/test_models", "test_models *"},
     {"experiments", "experiments", "proptests/test_experiments", "test_experiments *"},
-    {"cli", "cli", "softcheck", "shell proptests/tests/build/cli.sh"},
+    {"cli", "cli", "softcheck", "shell proptests/tests/build/command.sh"},
 };
 
 struct Request {
