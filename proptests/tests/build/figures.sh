@@ -130,6 +130,8 @@ for element in $(grep -o '</[a-z0-9]*>' "$scratch/page.html" | tr -d '</>' | sor
     complain "the page does not close every $element"
 done
 holds "$scratch/page.html" '&lt;script&gt;alert(1)&lt;/script&gt;'
+holds "$scratch/page.html" '<th>&lt;b&gt;</th>'
+holds "$scratch/page.html" '<td>2</td>'
 holds "$scratch/page.html" '&lt;/pre&gt;&lt;script&gt;alert(2)'
 holds "$scratch/page.html" 'origin &amp; co'
 holds "$scratch/page.html" 'data:image/svg+xml;base64,'
