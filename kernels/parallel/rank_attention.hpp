@@ -126,7 +126,7 @@ class RankAttention {
     for (std::size_t row = 0; row < tiles_.rows_of_tile(tile); ++row) {
       T* out = state.values + row * all.width();
       const double beta = static_cast<double>(temperatures_.beta[tile * rank_rows + row]);
-      double lse = -std::numeric_limits<double>::infinity(), entropy = 0, maximum = told_maximum(state, row);
+      double lse = -std::numeric_limits<double>::infinity(), entropy = 0, maximum = maximum_of(state, row);
       if (all.undefined()[tile * rank_rows + row] != 0) {
         lse = entropy = maximum = std::numeric_limits<double>::quiet_NaN();
         std::fill_n(out, all.width(), std::numeric_limits<T>::quiet_NaN());
