@@ -18,7 +18,7 @@
 #include "cli/verbs.hpp"
 #include "proptests/exhaustive/exhaustive_judge.hpp"
 #include "proptests/exhaustive/exhaustive_state.hpp"
-#include "proptests/generators/row.hpp"
+#include "proptests/generators/rows/row.hpp"
 #include "proptests/judge/inference/contract_inference.hpp"
 #include "proptests/judge/kernel_claims.hpp"
 #include "proptests/judge/kernel_judge.hpp"

@@ -8,7 +8,7 @@
 
 #include "numerics/formats/format.hpp"
 #include "numerics/rounding/contract.hpp"
-#include "proptests/generators/row.hpp"
+#include "proptests/generators/rows/row.hpp"
 #include "proptests/judge/kernel_claims.hpp"
 
 namespace softcheck::library {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "numerics/enclosures/certificate.hpp"
-#include "proptests/generators/rapidcheck_types.hpp"
+#include "proptests/generators/drawing/rapidcheck_types.hpp"
 #include "proptests/interrupted.hpp"
 
 namespace softcheck::proptests {

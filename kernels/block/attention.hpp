@@ -190,7 +190,7 @@ SOFTCHECK_BODY QueryScalars query_scalars(const WeightSums<T>& sums, T largest, 
   row.weights = sums.weights;
   row.weights.add(T(-1));
   row.deviations = sums.deviations;
-  const double maximum = static_cast<double>(largest) + 0.0;  // 0 without a sign, as of ToldStatistics
+  const double maximum = static_cast<double>(largest) + 0.0;  // 0 without a sign, as of StatisticsResults
   return {static_cast<double>(beta) * maximum + logarithm_of_sum(row), entropy_of(row), maximum};
 }
 

@@ -7,8 +7,8 @@ namespace softcheck::kernels {
 /// The arguments of attention_statistics_body and mma_statistics_body.
 ///
 /// forward   its q, k, mask and numbers; v and out are not used
-/// results   m, S - 1, T and U of each query (ToldStatistics), (batch, heads, queries, 1) each; without elements where
-///           the caller has not asked for it
+/// results   m, S - 1, T and U of each query (StatisticsResults), (batch, heads, queries, 1) each; without elements
+///           where the caller has not asked for it
 template <BlockContext B, class Element, class Result>
 struct AttentionStatisticsArguments {
   AttentionArguments<B, Element, Result> forward;
@@ -17,9 +17,9 @@ struct AttentionStatisticsArguments {
   /// Writes the statistics of a query. One thread calls it.
   SOFTCHECK_BODY void store(std::int64_t batch, std::int64_t head, std::int64_t query,
                             const RowStatistics<Accumulator<Element>>& all) const {
-    const ToldStatistics<Accumulator<Element>> told(all);
+    const StatisticsResults<Accumulator<Element>> values(all);
     SOFTCHECK_UNROLL
-    for (int i = 0; i < 4; ++i) results[i].store_wide(batch, head, query, static_cast<double>(told.entry[i]));
+    for (int i = 0; i < 4; ++i) results[i].store_wide(batch, head, query, static_cast<double>(values.entry[i]));
   }
 };
 

@@ -44,10 +44,10 @@ SOFTCHECK_BODY double varentropy_of(const RowStatistics<T>& row) {
 /// 0 where all items are hidden, and NaN where an item is NaN or +inf. An m of 0 is +0, whichever zero came first: m +
 /// 0 clears the sign.
 template <class T>
-struct ToldStatistics {
+struct StatisticsResults {
   T entry[4];
 
-  SOFTCHECK_BODY explicit ToldStatistics(const RowStatistics<T>& all)
+  SOFTCHECK_BODY explicit StatisticsResults(const RowStatistics<T>& all)
       : entry{all.maximum + T(0), all.empty() ? T(-1) : all.weights.total(), all.deviations.total(),
               all.squares.total()} {
     if (!all.defined()) entry[1] = entry[2] = entry[3] = all.maximum;
@@ -112,16 +112,16 @@ struct StatisticsArguments {
   Accumulator<Element> scale = 1;
 };
 
-/// m, S - 1, T and U of each row (ToldStatistics), by one read of the row. Shared memory as each_row_statistics.
+/// m, S - 1, T and U of each row (StatisticsResults), by one read of the row. Shared memory as each_row_statistics.
 template <BlockContext B, class Element, class Result>
 SOFTCHECK_BODY void row_statistics_body(B& block, const StatisticsArguments<B, Element, Result>& arguments) {
   using T = Accumulator<Element>;
   const auto write = [&](std::int64_t row, const RowStatistics<T>& all) {
-    const ToldStatistics<T> told(all);
+    const StatisticsResults<T> values(all);
     SOFTCHECK_UNROLL
     for (int i = 0; i < 4; ++i) {
       const WrittenMatrix<B, Result>& to = arguments.results[i];
-      if (to.elements.size() > 0) to.elements.store(to.place(row, 0), narrowed<Result>(told.entry[i]));
+      if (to.elements.size() > 0) to.elements.store(to.place(row, 0), narrowed<Result>(values.entry[i]));
     }
   };
   each_row_statistics<Moments::squares>(block, arguments.logits, arguments.scale, write);

@@ -173,7 +173,7 @@ SOFTCHECK_BODY void mma_attention_body(B& block, const AttentionArguments<B, Ele
   const auto queries = block.template shared<Element>(queries_of_tile * tile_stride<width>);
   const auto keys = block.template shared<Element>(keys_of_tile * tile_stride<width>);
   const auto values = block.template shared<Element>(keys_of_tile * tile_stride<width>);
-  const auto spoilt_of_warp = block.template shared<int>(mma_threads / warp_size);
+  const auto non_finite_of_warp = block.template shared<int>(mma_threads / warp_size);
   const bool q_by_chunks = moves_by_chunks(arguments.q, arguments.dim);
   const bool k_by_chunks = moves_by_chunks(arguments.k, arguments.dim);
   const bool v_by_chunks = moves_by_chunks(arguments.v, arguments.value_dim);
@@ -192,20 +192,20 @@ SOFTCHECK_BODY void mma_attention_body(B& block, const AttentionArguments<B, Ele
                                      arguments.dim, keys);
       const bool finite = load_tile<width, keys_of_tile>(block, arguments.v, v_by_chunks, tile.batch, tile.key_head,
                                                          begin, tile.of.key_end, arguments.value_dim, values);
-      const bool spoilt_here = block.any(whole_warp, !finite);
-      if (block.lane() == 0) spoilt_of_warp.store(block.warp(), spoilt_here ? 1 : 0);
+      const bool non_finite_here = block.any(whole_warp, !finite);
+      if (block.lane() == 0) non_finite_of_warp.store(block.warp(), non_finite_here ? 1 : 0);
       block.sync();
-      const bool spoilt = any_of_block(spoilt_of_warp);
+      const bool non_finite = any_of_block(non_finite_of_warp);
       FragmentC x[keys_of_tile / 8];
       score_tile<width>(block, tile, queries, keys, begin, x);
       unsigned seen = 0;
-      if (spoilt) {
+      if (non_finite) {
         SOFTCHECK_UNROLL
         for (int i = 0; i < keys_of_tile / 2; ++i) {
           seen |= x[i / 4].entry[i % 4] > minus_infinity<float>() ? 1U << i : 0U;
         }
         block.sync();  // every warp has scored the keys: their tile may hold the marks
-        split_spoilt<width>(block, values, keys);
+        split_non_finite<width>(block, values, keys);
         block.sync();
       }
       if constexpr (!adaptive) raise_to_tile(block, x, held, out);
@@ -213,7 +213,7 @@ SOFTCHECK_BODY void mma_attention_body(B& block, const AttentionArguments<B, Ele
       FragmentA<Element> weights[keys_of_tile / 16];
       as_operands(x, weights);
       add_values<width>(block, values, weights, out);
-      if (spoilt) spoil<width>(block, keys, seen, out);
+      if (non_finite) propagate_nan<width>(block, keys, seen, out);
     }
     write_rows<width>(block, tile, held, out);
   }

@@ -271,30 +271,31 @@ SOFTCHECK_BODY void add_values(B& block, const Shared& values, const FragmentA<E
   }
 }
 
-/// Splits a tile of values that contains a NaN or an infinity: such a value becomes 0 in values, and spoilt becomes 1
-/// in its place and 0 elsewhere. Without that, its product with the weight 0 of a query that it is hidden from would be
-/// NaN. spoil() then writes NaN for the queries that see it. All threads of the block call it, between barriers.
+/// Splits a tile of values that contains a NaN or an infinity: such a value becomes 0 in values, and non_finite becomes
+/// 1 in its place and 0 elsewhere. Without that, its product with the weight 0 of a query that it is hidden from would
+/// be NaN. propagate_nan() then writes NaN for the queries that see it. All threads of the block call it, between
+/// barriers.
 ///
-/// values, spoilt   (keys_of_tile, width) in shared memory at tile_stride
+/// values, non_finite   (keys_of_tile, width) in shared memory at tile_stride
 template <int width, BlockContext B, class Shared>
-SOFTCHECK_BODY void split_spoilt(B& block, const Shared& values, const Shared& spoilt) {
+SOFTCHECK_BODY void split_non_finite(B& block, const Shared& values, const Shared& non_finite) {
   using Element = decltype(values.load(0));
   SOFTCHECK_ROLL
   for (int i = block.rank(); i < keys_of_tile * width; i += block.size()) {
     const int place = i / width * tile_stride<width> + i % width;
     const bool finite = is_finite(values.load(place));
-    spoilt.store(place, narrowed<Element>(finite ? 0.0F : 1.0F));
+    non_finite.store(place, narrowed<Element>(finite ? 0.0F : 1.0F));
     if (!finite) values.store(place, Element{});
   }
 }
 
-/// Sets out to NaN in each column of each query where the query sees a key whose value was spoilt: where the product of
-/// which keys it sees with spoilt is > 0. All lanes of the warp call it.
+/// Sets out to NaN in each column of each query where the query sees a key whose value was NaN or infinite: where the
+/// product of the keys that it sees with non_finite is > 0. All lanes of the warp call it.
 ///
 /// seen   bit 4 n + e: whether the query of entry e of x[n], x as of score_tile, sees that entry's key
 template <int width, BlockContext B, class Shared>
-SOFTCHECK_BODY void spoil(B& block, const Shared& spoilt, unsigned seen, FragmentC (&out)[width / 8]) {
-  using Element = decltype(spoilt.load(0));
+SOFTCHECK_BODY void propagate_nan(B& block, const Shared& non_finite, unsigned seen, FragmentC (&out)[width / 8]) {
+  using Element = decltype(non_finite.load(0));
   FragmentC one[keys_of_tile / 8];
   SOFTCHECK_UNROLL
   for (int i = 0; i < keys_of_tile / 2; ++i) one[i / 4].entry[i % 4] = (seen >> i & 1U) != 0 ? 1.0F : 0.0F;
@@ -305,7 +306,7 @@ SOFTCHECK_BODY void spoil(B& block, const Shared& spoilt, unsigned seen, Fragmen
     FragmentC met[2] = {{{0, 0, 0, 0}}, {{0, 0, 0, 0}}};
     SOFTCHECK_UNROLL
     for (int step = 0; step < keys_of_tile / 16; ++step) {
-      const MatrixParts<Element> bad = values_of<width, Element>(block, spoilt, step, n);
+      const MatrixParts<Element> bad = values_of<width, Element>(block, non_finite, step, n);
       SOFTCHECK_UNROLL
       for (int i = 0; i < 2; ++i) met[i] = block.mma(queries[step], operand_of(bad, i), met[i]);
     }

@@ -60,7 +60,7 @@ int attend(const softcheck_call* call, Sharing sharing, bool adaptive) {
   const std::optional<AttentionViews> views = attention_views(call);
   const std::int64_t keys = views ? views->keys() : 0;
   return run(sharing.ranks, views, [&]<class T>(Communicator& ranks, std::vector<KeyPart<AttentionViews>> parts) {
-    RankAttention<T>(ranks, sharing.route, keys, std::move(parts)).attend(adaptive);
+    RankAttention<T>({ranks, sharing.route, keys, std::move(parts)}).attend(adaptive);
   });
 }
 
@@ -70,7 +70,7 @@ int differentiate(const softcheck_call* call, Sharing sharing, bool adaptive) {
   const std::int64_t keys = views ? views->forward.keys() : 0;
   return run(sharing.ranks, views,
              [&]<class T>(Communicator& ranks, std::vector<KeyPart<AttentionGradientViews>> parts) {
-               RankGradient<T>(ranks, sharing.route, keys, std::move(parts)).differentiate(adaptive);
+               RankGradient<T>({ranks, sharing.route, keys, std::move(parts)}).differentiate(adaptive);
              });
 }
 

@@ -17,6 +17,11 @@ namespace softcheck::kernels::parallel {
 /// Rows of a rank's tiles.
 inline constexpr std::size_t rank_rows = row_part;
 
+/// Of a row of a tile.
+struct RowPlace {
+  std::int64_t batch, head, query;
+};
+
 /// The rows of a call in tiles: those of the first key head of the first batch, then those of the next key head.
 struct QueryTiles {
   std::int64_t heads = 0;  // batch times key heads
@@ -37,6 +42,11 @@ struct QueryTiles {
   TilePlace place(std::size_t tile, std::int64_t key_heads) const {
     const auto head = static_cast<std::int64_t>(tile / of_head());
     return {head / key_heads, head % key_heads, first_row(tile), rows_of_tile(tile)};
+  }
+  RowPlace row_place(std::size_t tile, std::size_t row, const AttentionViews& views) const {
+    const TilePlace at = place(tile, views.key_heads());
+    const std::int64_t number = at.first + static_cast<std::int64_t>(row), group = views.group();
+    return {at.batch, at.key_head * group + number % group, number / group};
   }
 };
 

@@ -13,11 +13,8 @@
 #include "kernels/cpu/attention/attention_states.hpp"
 #include "kernels/cpu/attention/score_tile.hpp"
 #include "kernels/cpu/attention/seen_product.hpp"
-#include "kernels/parallel/communicator.hpp"
-#include "kernels/parallel/key_parts.hpp"
 #include "kernels/parallel/machine.hpp"
-#include "kernels/parallel/merge_routes.hpp"
-#include "kernels/parallel/node_states.hpp"
+#include "kernels/parallel/rank_keys.hpp"
 
 namespace softcheck::kernels::parallel {
 
@@ -79,33 +76,23 @@ class AttentionLeaf {
 template <class T>
 class RankAttention {
  public:
-  /// keys    of the whole call
-  /// parts   this rank's, at least one, as parts_of_rank makes them
-  RankAttention(Communicator& ranks, Route route, std::int64_t keys, std::vector<KeyPart<AttentionViews>> parts)
-      : ranks_(ranks),
-        route_(route),
-        tree_(keys),
-        most_(most_nodes(tree_, ranks.size())),
-        parts_(std::move(parts)),
-        tiles_(parts_.front().views),
-        temperatures_(tiles_) {}
+  explicit RankAttention(RankKeys<AttentionViews> keys)
+      : keys_(std::move(keys)), tiles_(call()), temperatures_(tiles_) {}
 
   void attend(bool adaptive) {
     if (adaptive) find_betas();
     const std::size_t columns = call().value_dim();
     const StateForest<T> all = states_of(rounded_up(columns, column_group<T>), columns, false);
-    if (ranks_.rank() != 0) return;
+    if (keys_.ranks.rank() != 0) return;
     for (std::size_t tile = 0; tile < tiles_.count(); ++tile) finish(all, tile);
   }
 
  private:
-  const AttentionViews& call() const { return parts_.front().views; }
+  const AttentionViews& call() const { return keys_.call(); }
 
   StateForest<T> states_of(std::size_t width, std::size_t columns, bool everywhere) {
-    StateForest<T> own(tiles_, width, columns);
     AttentionLeaf<T> leaf(call(), width, temperatures_);
-    NodeStates<T, AttentionLeaf<T>>(tree_, leaf, width).add_to(own, parts_);
-    return united(ranks_, route_, std::move(own), everywhere, most_);
+    return keys_.template states_of<T>(tiles_, leaf, width, columns, everywhere);
   }
 
   /// beta and the largest score of each row, from the statistics of all keys.
@@ -126,7 +113,7 @@ class RankAttention {
     for (std::size_t row = 0; row < tiles_.rows_of_tile(tile); ++row) {
       T* out = state.values + row * all.width();
       const double beta = static_cast<double>(temperatures_.beta[tile * rank_rows + row]);
-      double lse = -std::numeric_limits<double>::infinity(), entropy = 0, maximum = told_maximum(state, row);
+      double lse = -std::numeric_limits<double>::infinity(), entropy = 0, maximum = maximum_of(state, row);
       if (all.undefined()[tile * rank_rows + row] != 0) {
         lse = entropy = maximum = std::numeric_limits<double>::quiet_NaN();
         std::fill_n(out, all.width(), std::numeric_limits<T>::quiet_NaN());
@@ -148,23 +135,17 @@ class RankAttention {
 
   void write(std::size_t tile, std::size_t row, const T* out, const RowResults& results) const {
     const AttentionViews& to = call();
-    const TilePlace place = tiles_.place(tile, to.key_heads());
-    const std::int64_t at = place.first + static_cast<std::int64_t>(row), group = to.group();
-    const std::int64_t head = place.key_head * group + at % group, query = at / group;
-    store_elements(out, to.value_dim(), to.out.at(place.batch, head, query), to.out.storage, to.out.strides[3]);
+    const RowPlace at = tiles_.row_place(tile, row, to);
+    store_elements(out, to.value_dim(), to.out.at(at.batch, at.head, at.query), to.out.storage, to.out.strides[3]);
     const auto store = [&](const std::optional<View4>& rows, double value) {
-      if (rows) store_element(rows->at(place.batch, head, query), rows->storage, value);
+      if (rows) store_element(rows->at(at.batch, at.head, at.query), rows->storage, value);
     };
     store(to.lse, results.lse);
     store(to.entropy, results.entropy);
     store(to.maximum, results.maximum);
   }
 
-  Communicator& ranks_;
-  Route route_;
-  KeyTree tree_;
-  std::size_t most_;
-  std::vector<KeyPart<AttentionViews>> parts_;
+  RankKeys<AttentionViews> keys_;
   QueryTiles tiles_;
   RowTemperatures<T> temperatures_;
 };

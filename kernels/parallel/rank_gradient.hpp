@@ -13,6 +13,7 @@
 #include "kernels/cpu/rows/gradient_terms.hpp"
 #include "kernels/parallel/machine.hpp"
 #include "kernels/parallel/rank_attention.hpp"
+#include "kernels/parallel/rank_keys.hpp"
 
 namespace softcheck::kernels::parallel {
 
@@ -101,14 +102,9 @@ class QueryGradientLeaf {
 template <class T>
 class RankGradient {
  public:
-  /// As of RankAttention.
-  RankGradient(Communicator& ranks, Route route, std::int64_t keys, std::vector<KeyPart<AttentionGradientViews>> parts)
-      : ranks_(ranks),
-        route_(route),
-        tree_(keys),
-        most_(most_nodes(tree_, ranks.size())),
-        parts_(std::move(parts)),
-        tiles_(parts_.front().views.forward),
+  explicit RankGradient(RankKeys<AttentionGradientViews> keys)
+      : keys_(std::move(keys)),
+        tiles_(call().forward),
         temperatures_(tiles_),
         betas_(tiles_.count() * rank_rows),
         terms_(tiles_.count() * rank_rows) {}
@@ -126,13 +122,11 @@ class RankGradient {
   }
 
  private:
-  const AttentionGradientViews& call() const { return parts_.front().views; }
+  const AttentionGradientViews& call() const { return keys_.call(); }
 
   template <class Leaf>
   StateForest<T> states_of(Leaf& leaf, std::size_t width, std::size_t columns, bool everywhere) {
-    StateForest<T> own(tiles_, width, columns);
-    NodeStates<T, Leaf>(tree_, leaf, width).add_to(own, parts_);
-    return united(ranks_, route_, std::move(own), everywhere, most_);
+    return keys_.template states_of<T>(tiles_, leaf, width, columns, everywhere);
   }
 
   template <class Each>
@@ -194,25 +188,16 @@ class RankGradient {
     return {T(0), T(1), value, value, value, T(0), T(0)};
   }
 
-  struct RowPlace {
-    std::int64_t batch, head, query;
-  };
-  RowPlace place_of(std::size_t tile, std::size_t row) const {
-    const AttentionViews& views = call().forward;
-    const TilePlace place = tiles_.place(tile, views.key_heads());
-    const std::int64_t at = place.first + static_cast<std::int64_t>(row);
-    return {place.batch, place.key_head * views.group() + at % views.group(), at / views.group()};
-  }
   double by_lse(std::size_t tile, std::size_t row) const {
     const std::optional<View4>& all = call().by_lse;
-    const RowPlace at = place_of(tile, row);
+    const RowPlace at = tiles_.row_place(tile, row, call().forward);
     return all ? load_element<double>(all->at(at.batch, at.head, at.query), all->storage) : 0;
   }
 
   void find_query_gradients() {
     QueryGradientLeaf<T> leaf(call(), terms_);
     const StateForest<T> all = states_of(leaf, leaf.width(), call().forward.dim(), false);
-    if (ranks_.rank() != 0) return;
+    if (keys_.ranks.rank() != 0) return;
     const T scale = static_cast<T>(call().forward.scale);
     each_row_of_tiles([&](std::size_t tile, std::size_t row, std::size_t index) {
       const TileState<T> state = all.root().tile(tile);
@@ -222,18 +207,18 @@ class RankGradient {
       } else if (state.maximum[row] == ScoreTile<T>::none) {
         std::fill_n(dq, all.width(), T(0));
       }
-      const RowPlace at = place_of(tile, row);
+      const RowPlace at = tiles_.row_place(tile, row, call().forward);
       write_scaled(call().dq, at.batch, at.head, at.query, dq, scale);
     });
   }
 
   /// dk and dv are sums over all queries, which this rank has: leaf by leaf of its own keys.
   void find_key_gradients() {
-    for (const KeyPart<AttentionGradientViews>& part : parts_) {
+    for (const KeyPart<AttentionGradientViews>& part : keys_.parts) {
       if (!part.views.dk) return;
       KeyGradient<T> gradient(part.views);
       const AttentionViews& views = part.views.forward;
-      const std::int64_t step = keys_of_leaf(tree_.keys());
+      const std::int64_t step = keys_of_leaf(keys_.tree.keys());
       for (std::int64_t head = 0; head < tiles_.heads; ++head) {
         const GradientTerms<T>* terms = terms_.data() + static_cast<std::size_t>(head) * tiles_.of_head() * rank_rows;
         for (std::int64_t begin = 0; begin < views.keys(); begin += step) {
@@ -244,11 +229,7 @@ class RankGradient {
     }
   }
 
-  Communicator& ranks_;
-  Route route_;
-  KeyTree tree_;
-  std::size_t most_;
-  std::vector<KeyPart<AttentionGradientViews>> parts_;
+  RankKeys<AttentionGradientViews> keys_;
   QueryTiles tiles_;
   RowTemperatures<T> temperatures_;
   std::vector<AdaptiveBeta> betas_;

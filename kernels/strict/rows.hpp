@@ -66,8 +66,8 @@ class StrictRows {
   /// row_statistics_body(), of the first n_outputs of m, S - 1, T and U: the others are not computed.
   void row_statistics(std::int64_t row) {
     constexpr Moments moments[] = {Moments::weights, Moments::weights, Moments::deviations, Moments::squares};
-    const ToldStatistics<T> told(statistics(row, scale_, moments[views_.n_outputs - 1]));
-    for (std::uint32_t i = 0; i < views_.n_outputs; ++i) store(i, row, static_cast<double>(told.entry[i]));
+    const StatisticsResults<T> values(statistics(row, scale_, moments[views_.n_outputs - 1]));
+    for (std::uint32_t i = 0; i < views_.n_outputs; ++i) store(i, row, static_cast<double>(values.entry[i]));
   }
 
   /// adaptive_softmax_body().

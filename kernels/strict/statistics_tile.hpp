@@ -18,9 +18,9 @@ class StatisticsTile {
     const Moments moments = views_.statistics[3] ? Moments::squares : Moments::deviations;
     const auto all = tile_.statistics(0, tile_.columns(), moments);
     for (std::size_t i = 0; i < place.count; ++i) {
-      const ToldStatistics<T> told(all[i]);
+      const StatisticsResults<T> values(all[i]);
       for (std::size_t k = 0; k < views_.statistics.size(); ++k) {
-        store_row(views_.statistics[k], place, i, static_cast<double>(told.entry[k]));
+        store_row(views_.statistics[k], place, i, static_cast<double>(values.entry[k]));
       }
     }
   }

@@ -154,7 +154,7 @@ void each_attributed_query(const AttributedCall& a, Compute& compute) {
   }
 }
 
-/// Calls compute(AttributedRow<Real>&) for every query. Before that, change(AttributedCall&) may spoil the call.
+/// Calls compute(AttributedRow<Real>&) for every query. Before that, change(AttributedCall&) may change the call.
 template <class Compute, class Change>
 int attend_attributed(const softcheck_call* call, Compute compute, Change change) {
   std::optional<AttributedCall> a = unpack_attributed(*call);
@@ -176,7 +176,7 @@ int attend_by_scores(const softcheck_call* call, Score score_of) {
       [](AttributedCall&) {});
 }
 
-/// Correct attention of a call that change has spoilt.
+/// Correct attention of a call that change has changed.
 template <class Change>
 int attend_changed(const softcheck_call* call, Change change) {
   return attend_attributed(

@@ -277,7 +277,7 @@ void each_key_head(const GradientCall& call) {
   }
 }
 
-/// Runs the kernel on every key head; before that, change(GradientCall&) may spoil the call.
+/// Runs the kernel on every key head; before that, change(GradientCall&) may change the call.
 template <template <class> class Kernel, class Change>
 int gradients_by(const softcheck_call* call, Change change) {
   GradientCall a;

@@ -119,8 +119,8 @@ void add_head(const PackedGradientCall& a, const Sequence& s, std::int64_t kv, c
   }
 }
 
-template <class Real, class Spoil, class Change>
-void each_packed_key_head(const PackedGradientCall& a, Spoil& spoil, Change& change) {
+template <class Real, class ChangeSequence, class Change>
+void each_packed_key_head(const PackedGradientCall& a, ChangeSequence& change_sequence, Change& change) {
   const SequenceCall& c = a.of;
   const std::int64_t group = c.heads() / c.key_heads();
   if (a.clears) {
@@ -130,7 +130,7 @@ void each_packed_key_head(const PackedGradientCall& a, Spoil& spoil, Change& cha
   for (std::int64_t b = 0; b < static_cast<std::int64_t>(c.lengths.size()); ++b) {
     Sequence s = sequence_of(c, b);
     if (a.attributes->top_left) s.diagonal = 0;
-    if (!spoil(a, s)) continue;
+    if (!change_sequence(a, s)) continue;
     for (std::int64_t kv = 0; kv < c.key_heads(); ++kv) {
       GradientHead<Real> head = gather_head<Real>(a, s, kv);
       change(a, s, kv, head);
@@ -147,24 +147,24 @@ void each_packed_key_head(const PackedGradientCall& a, Spoil& spoil, Change& cha
   }
 }
 
-/// A right kernel of sum=sequential. Before it begins, of_call(PackedGradientCall&) may spoil the call, then
-/// spoil(call, Sequence&) a sequence, which it leaves out where it returns false, and change(call, sequence, kv,
-/// GradientHead<Real>&) what is read for a key head.
-template <class OfCall, class Spoil, class Change>
-int packed_gradients(const softcheck_call* call, OfCall of_call, Spoil spoil, Change change) {
+/// A right kernel of sum=sequential. Before it begins, of_call(PackedGradientCall&) may change the call, then
+/// change_sequence(call, Sequence&) a sequence, which it leaves out where it returns false, and change(call, sequence,
+/// kv, GradientHead<Real>&) what is read for a key head.
+template <class OfCall, class ChangeSequence, class Change>
+int packed_gradients(const softcheck_call* call, OfCall of_call, ChangeSequence change_sequence, Change change) {
   PackedGradientCall a;
   if (!unpack_packed_gradient(*call, a)) return 1;
   of_call(a);
   if (is_f64(a.of.q.type)) {
-    each_packed_key_head<double>(a, spoil, change);
+    each_packed_key_head<double>(a, change_sequence, change);
   } else {
-    each_packed_key_head<float>(a, spoil, change);
+    each_packed_key_head<float>(a, change_sequence, change);
   }
   return 0;
 }
 
 inline constexpr auto unchanged_gradients = [](PackedGradientCall&) {};
-inline constexpr auto unspoilt_gradients = [](const PackedGradientCall&, Sequence&) { return true; };
+inline constexpr auto unchanged_gradient_sequence = [](const PackedGradientCall&, Sequence&) { return true; };
 inline constexpr auto unchanged_head = [](const PackedGradientCall&, const Sequence&, std::int64_t, auto&) {};
 
 }  // namespace softcheck::kernels::zoo::attention

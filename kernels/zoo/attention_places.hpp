@@ -10,13 +10,13 @@ struct Place {
   std::int64_t b, h, i;
 };
 
-template <class Real, class Spoil>
-void each_spoiled_query(const Attention& a, Spoil& spoil) {
+template <class Real, class Change>
+void each_changed_query(const Attention& a, Change& change) {
   for (std::int64_t b = 0; b < a.q.shape[0]; ++b) {
     for (std::int64_t h = 0; h < a.q.shape[1]; ++h) {
       for (std::int64_t i = 0; i < a.q.shape[2]; ++i) {
         Row<Real> row = gather<Real>(a, b, h, i);
-        spoil(a, Place{b, h, i}, row);
+        change(a, Place{b, h, i}, row);
         attend_two_pass(row);
         scatter(a, b, h, i, row);
       }
@@ -24,15 +24,15 @@ void each_spoiled_query(const Attention& a, Spoil& spoil) {
   }
 }
 
-/// Correct attention of rows that spoil(const Attention&, Place, Row<Real>&) has changed.
-template <class Spoil>
-int attend_spoiled(const softcheck_call* call, Spoil spoil) {
+/// Correct attention of rows that change(const Attention&, Place, Row<Real>&) has changed.
+template <class Change>
+int attend_changed_rows(const softcheck_call* call, Change change) {
   if (!accepts(*call)) return 1;
   const Attention a = unpack(*call);
   if (is_f64(a.q.type)) {
-    each_spoiled_query<double>(a, spoil);
+    each_changed_query<double>(a, change);
   } else {
-    each_spoiled_query<float>(a, spoil);
+    each_changed_query<float>(a, change);
   }
   return 0;
 }

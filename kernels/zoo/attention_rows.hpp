@@ -177,7 +177,7 @@ void each_query(const Attention& a, Compute& compute) {
 }
 
 /// Calls compute(Row<Real>&) for every query of every head: it fills out, lse and entropy. Before that,
-/// change(Attention&) may spoil the call.
+/// change(Attention&) may change the call.
 template <class Compute, class Change>
 int attend(const softcheck_call* call, Compute compute, Change change) {
   if (!accepts(*call)) return 1;

@@ -155,11 +155,11 @@ void scatter(const SequenceCall& c, const Sequence& s, std::int64_t h, std::int6
   if (c.outputs > 2) store(c.entropy.type, row.entropy, scalar_at(c, c.entropy, s, h, i));
 }
 
-template <class Real, class Spoil, class Compute>
-void each_query_of_sequences(const SequenceCall& c, Spoil& spoil, Compute& compute) {
+template <class Real, class ChangeSequence, class Compute>
+void each_query_of_sequences(const SequenceCall& c, ChangeSequence& change_sequence, Compute& compute) {
   for (std::int64_t b = 0; b < static_cast<std::int64_t>(c.lengths.size()); ++b) {
     Sequence s = sequence_of(c, b);
-    if (!spoil(c, s)) continue;
+    if (!change_sequence(c, s)) continue;
     for (std::int64_t h = 0; h < c.heads(); ++h) {
       for (std::int64_t i = 0; i < s.queries; ++i) {
         Row<Real> row = gather<Real>(c, s, h, i);
@@ -170,28 +170,28 @@ void each_query_of_sequences(const SequenceCall& c, Spoil& spoil, Compute& compu
   }
 }
 
-/// Calls compute(Row<Real>&) for every query. Before that, change(SequenceCall&) may spoil the call and spoil(call,
-/// Sequence&) a sequence: where it returns false, the sequence is left out.
-template <class Change, class Spoil, class Compute>
-int attend_sequences(const softcheck_call* call, Change change, Spoil spoil, Compute compute) {
+/// Calls compute(Row<Real>&) for every query. Before that, change(SequenceCall&) may change the call, and
+/// change_sequence(call, Sequence&) a sequence: where it returns false, the sequence is left out.
+template <class Change, class ChangeSequence, class Compute>
+int attend_sequences(const softcheck_call* call, Change change, ChangeSequence change_sequence, Compute compute) {
   std::optional<SequenceCall> c = unpack_sequences(*call);
   if (!c) return 1;
   change(*c);
   if (is_f64(c->q.type)) {
-    each_query_of_sequences<double>(*c, spoil, compute);
+    each_query_of_sequences<double>(*c, change_sequence, compute);
   } else {
-    each_query_of_sequences<float>(*c, spoil, compute);
+    each_query_of_sequences<float>(*c, change_sequence, compute);
   }
   return 0;
 }
 
 inline constexpr auto unchanged = [](SequenceCall&) {};
-inline constexpr auto unspoilt = [](const SequenceCall&, Sequence&) { return true; };
+inline constexpr auto unchanged_sequence = [](const SequenceCall&, Sequence&) { return true; };
 
-/// Two passes over a sequence that spoil has changed.
-template <class Spoil>
-int attend_spoilt(const softcheck_call* call, Spoil spoil) {
-  return attend_sequences(call, unchanged, spoil, two_pass);
+/// Two passes over a sequence that change_sequence has changed.
+template <class ChangeSequence>
+int attend_changed_sequences(const softcheck_call* call, ChangeSequence change_sequence) {
+  return attend_sequences(call, unchanged, change_sequence, two_pass);
 }
 
 }  // namespace softcheck::kernels::zoo::attention

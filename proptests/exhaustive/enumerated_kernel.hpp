@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "proptests/exhaustive/quick_rows.hpp"
-#include "proptests/generators/row_matrix.hpp"
+#include "proptests/generators/row_matrices/row_matrix.hpp"
 #include "proptests/judge/isolation/isolated_kernel.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 #include "proptests/property.hpp"

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "proptests/exhaustive/exhaustive_judge.hpp"
-#include "proptests/generators/row_matrix_classes.hpp"
+#include "proptests/generators/row_matrices/row_matrix_classes.hpp"
 #include "proptests/judge/attention/attention_trial.hpp"
 #include "proptests/judge/kernel_properties.hpp"
 #include "proptests/judge/kernel_trial.hpp"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "numerics/rounding/contract.hpp"
-#include "proptests/generators/domain.hpp"
+#include "proptests/generators/domains/domain.hpp"
 #include "proptests/judge/coverage.hpp"
 #include "proptests/judge/effort.hpp"
 #include "proptests/judge/isolation/isolated_kernel.hpp"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "proptests/generators/row_matrix_classes.hpp"
+#include "proptests/generators/row_matrices/row_matrix_classes.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 
 namespace softcheck::proptests {

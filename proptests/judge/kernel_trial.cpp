@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "numerics/formats/special_values.hpp"
-#include "proptests/generators/row_matrix_classes.hpp"
+#include "proptests/generators/row_matrices/row_matrix_classes.hpp"
 #include "proptests/judge/calls/asked_row.hpp"
 #include "proptests/judge/calls/row_call.hpp"
 #include "proptests/judge/kernel_claims.hpp"

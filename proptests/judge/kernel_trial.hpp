@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "proptests/generators/row.hpp"
-#include "proptests/generators/row_matrix.hpp"
+#include "proptests/generators/row_matrices/row_matrix.hpp"
+#include "proptests/generators/rows/row.hpp"
 #include "proptests/judge/calls/refusals.hpp"
 #include "proptests/judge/calls/row_call.hpp"
 #include "proptests/judge/calls/watched_kernel.hpp"

@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "proptests/generators/case_text.hpp"
+#include "proptests/generators/text/case_text.hpp"
 #include "proptests/properties/proposition_3_1.hpp"
 
 namespace softcheck::proptests {

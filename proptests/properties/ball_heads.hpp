@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "proptests/generators/matrix.hpp"
+#include "proptests/generators/matrices/matrix.hpp"
 #include "proptests/property.hpp"
 #include "theory/rotary_positions.hpp"
 

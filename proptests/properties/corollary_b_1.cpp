@@ -8,8 +8,8 @@
 #include <stdexcept>
 
 #include "numerics/enclosures/ulp.hpp"
-#include "proptests/generators/case_text.hpp"
-#include "proptests/generators/draw.hpp"
+#include "proptests/generators/drawing/draw.hpp"
+#include "proptests/generators/text/case_text.hpp"
 
 namespace softcheck::proptests {
 namespace {

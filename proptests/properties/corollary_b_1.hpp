@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "proptests/generators/rapidcheck_types.hpp"
+#include "proptests/generators/drawing/rapidcheck_types.hpp"
 #include "proptests/property.hpp"
 #include "theory/corollary_b_1.hpp"
 

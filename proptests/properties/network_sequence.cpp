@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "proptests/generators/draw.hpp"
+#include "proptests/generators/drawing/draw.hpp"
 #include "theory/theorem_2_2.hpp"
 
 namespace softcheck::proptests {

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "proptests/generators/network.hpp"
+#include "proptests/generators/networks/network.hpp"
 #include "theory/small_transformer.hpp"
 
 namespace softcheck::proptests {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <optional>
 
-#include "proptests/generators/eigen_matrix.hpp"
+#include "proptests/generators/matrices/eigen_matrix.hpp"
 #include "proptests/properties/proposition_3_1.hpp"
 
 namespace softcheck::proptests {

@@ -3,7 +3,7 @@
 #include <Eigen/Core>
 #include <vector>
 
-#include "proptests/generators/normed_head.hpp"
+#include "proptests/generators/networks/normed_head.hpp"
 #include "theory/theorem_2_2.hpp"
 
 namespace softcheck::proptests {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "proptests/generators/case_text.hpp"
+#include "proptests/generators/text/case_text.hpp"
 
 namespace softcheck::proptests {
 namespace {

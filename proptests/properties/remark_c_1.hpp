@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "proptests/generators/network.hpp"
+#include "proptests/generators/networks/network.hpp"
 #include "proptests/property.hpp"
 
 namespace softcheck::proptests {

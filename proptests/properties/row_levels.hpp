@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "proptests/generators/row.hpp"
+#include "proptests/generators/rows/row.hpp"
 #include "proptests/property.hpp"
 #include "theory/level_row.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "proptests/generators/merge_tree.hpp"
+#include "proptests/generators/rows/merge_tree.hpp"
 #include "proptests/properties/row_levels.hpp"
 #include "proptests/property.hpp"
 #include "theory/streaming_entropy.hpp"

@@ -3,8 +3,8 @@
 #include <functional>
 #include <vector>
 
-#include "proptests/generators/network.hpp"
-#include "proptests/generators/normed_head.hpp"
+#include "proptests/generators/networks/network.hpp"
+#include "proptests/generators/networks/normed_head.hpp"
 #include "proptests/property.hpp"
 
 namespace softcheck::proptests {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "proptests/generators/draw.hpp"
+#include "proptests/generators/drawing/draw.hpp"
 #include "proptests/judge/calls/tensor_call.hpp"
 #include "proptests/survivors/comparison.hpp"
 

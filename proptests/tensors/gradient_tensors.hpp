@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "proptests/generators/attention.hpp"
+#include "proptests/generators/attention/attention.hpp"
 #include "proptests/judge/attention/attention_gradient.hpp"
 #include "proptests/tensors/attention_tensors.hpp"
 #include "proptests/tensors/four_dimensions.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "numerics/rounding/contract.hpp"
-#include "proptests/generators/domain.hpp"
+#include "proptests/generators/domains/domain.hpp"
 #include "proptests/judge/op.hpp"
 #include "proptests/judge/verdict/value_certificate.hpp"
 #include "proptests/report.hpp"

@@ -139,7 +139,7 @@ class PairwiseSums {
 
 /// m of a row. An m of 0 is +0, whichever zero came first.
 template <class T>
-double told_maximum(const TileState<T>& state, std::size_t row) {
+double maximum_of(const TileState<T>& state, std::size_t row) {
   return static_cast<double>(state.maximum[row]) + 0.0;
 }
 

@@ -153,7 +153,7 @@ class AttentionTile {
       T* out = state.values + row * width_;
       double lse = -std::numeric_limits<double>::infinity();
       double entropy = 0;
-      double maximum = told_maximum(state, row);
+      double maximum = maximum_of(state, row);
       if (tile_.undefined(row)) {
         lse = entropy = maximum = std::numeric_limits<double>::quiet_NaN();
         std::fill(out, out + width_, std::numeric_limits<T>::quiet_NaN());

@@ -21,7 +21,7 @@ class StatisticsTile {
     const TileState<T> state = pass_.run(tile_, nullptr, ones_.get());
     for (std::size_t row = 0; row < place.rows; ++row) {
       // Without a key: -inf, -1, 0, 0.
-      std::array values{told_maximum(state, row), sum_minus_one(state, row), static_cast<double>(state.deviations[row]),
+      std::array values{maximum_of(state, row), sum_minus_one(state, row), static_cast<double>(state.deviations[row]),
                         static_cast<double>(state.squares[row])};
       if (tile_.undefined(row)) {
         values.fill(std::numeric_limits<double>::quiet_NaN());

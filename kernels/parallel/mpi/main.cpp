@@ -71,10 +71,10 @@ std::optional<Options> options_of(int count, char** arguments) {
 
 /// Runs the call by these parts of a rank's.
 void run(Communicator& ranks, const Options& options, std::vector<KeyPart<AttentionViews>> parts) {
-  RankAttention<float>(ranks, options.route, options.shape.keys, std::move(parts)).attend(options.adaptive);
+  RankAttention<float>({ranks, options.route, options.shape.keys, std::move(parts)}).attend(options.adaptive);
 }
 void run(Communicator& ranks, const Options& options, std::vector<KeyPart<AttentionGradientViews>> parts) {
-  RankGradient<float>(ranks, options.route, options.shape.keys, std::move(parts)).differentiate(options.adaptive);
+  RankGradient<float>({ranks, options.route, options.shape.keys, std::move(parts)}).differentiate(options.adaptive);
 }
 
 /// What this rank makes: its shards, one of whose calls holds the results of queries.

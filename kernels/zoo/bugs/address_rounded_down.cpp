@@ -13,12 +13,12 @@ SOFTCHECK_MUTANT mutant_address_rounded_down(const softcheck_call* call) {
   }
   std::int64_t r = 0;
   return each_row(*matrices, [&]<class Real>(RowOf<Real>& row) {
-    Matrices spoiled = *matrices;
+    Matrices changed = *matrices;
     const auto address = reinterpret_cast<std::uintptr_t>(matrices->logits.at(r, 0));
     if (matrices->logits.column_stride == 1) {
-      spoiled.logits.data -= address % 16;
+      changed.logits.data -= address % 16;
     }
-    row.logits = gather<Real>(spoiled, r++).logits;
+    row.logits = gather<Real>(changed, r++).logits;
     softmax(row);
   });
 }

@@ -4,7 +4,7 @@
 using namespace softcheck::kernels::zoo::attention;
 
 SOFTCHECK_MUTANT mutant_attention_compact_beyond_64_queries(const softcheck_call* call) {
-  return attend_spoiled(call, []<class Real>(const Attention& a, const Place& at, Row<Real>& row) {
+  return attend_changed_rows(call, []<class Real>(const Attention& a, const Place& at, Row<Real>& row) {
     if (at.i < 64) return;
     View wrong = a.q;
     wrong.strides[2] = wrong.shape[3] * wrong.strides[3];

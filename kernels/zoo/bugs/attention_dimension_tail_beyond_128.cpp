@@ -6,7 +6,7 @@
 using namespace softcheck::kernels::zoo::attention;
 
 SOFTCHECK_MUTANT mutant_attention_dimension_tail_beyond_128(const softcheck_call* call) {
-  return attend_spoiled(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
+  return attend_changed_rows(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
     const std::size_t d = row.query.size();
     if (d > 129) std::fill(row.query.end() - static_cast<std::ptrdiff_t>(d % 32), row.query.end(), Real(0));
   });

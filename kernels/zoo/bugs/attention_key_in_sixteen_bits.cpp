@@ -4,7 +4,7 @@
 using namespace softcheck::kernels::zoo::attention;
 
 SOFTCHECK_MUTANT mutant_attention_key_in_sixteen_bits(const softcheck_call* call) {
-  return attend_spoiled(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
+  return attend_changed_rows(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
     take_keys_of(row, 65536, [](std::size_t j) { return j & 65535; });
   });
 }

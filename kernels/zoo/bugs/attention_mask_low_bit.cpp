@@ -4,7 +4,7 @@
 using namespace softcheck::kernels::zoo::attention;
 
 SOFTCHECK_MUTANT mutant_attention_mask_low_bit(const softcheck_call* call) {
-  return attend_spoiled(call, []<class Real>(const Attention& a, const Place& at, Row<Real>& row) {
+  return attend_changed_rows(call, []<class Real>(const Attention& a, const Place& at, Row<Real>& row) {
     if (!a.masked) return;
     for (std::int64_t j = 0; j < a.keys; ++j) {
       const auto byte =

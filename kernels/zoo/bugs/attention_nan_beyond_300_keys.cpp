@@ -6,7 +6,7 @@
 using namespace softcheck::kernels::zoo::attention;
 
 SOFTCHECK_MUTANT mutant_attention_nan_beyond_300_keys(const softcheck_call* call) {
-  return attend_spoiled(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
+  return attend_changed_rows(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
     for (std::size_t j = 300; j < row.items(); ++j) {
       if (std::isnan(score(row, j))) row.visible[j] = 0;
     }

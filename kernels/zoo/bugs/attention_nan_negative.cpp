@@ -6,7 +6,7 @@
 using namespace softcheck::kernels::zoo::attention;
 
 SOFTCHECK_MUTANT mutant_attention_nan_negative(const softcheck_call* call) {
-  return attend_spoiled(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
+  return attend_changed_rows(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
     const std::size_t d = row.query.size();
     for (std::size_t j = 0; j < row.items(); ++j) {
       for (std::size_t t = 0; t < d; ++t) {

@@ -9,7 +9,7 @@
 using namespace softcheck::kernels::zoo::attention;
 
 SOFTCHECK_MUTANT mutant_attention_nan_payload(const softcheck_call* call) {
-  return attend_spoiled(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
+  return attend_changed_rows(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
     using Bits = std::conditional_t<sizeof(Real) == 8, std::uint64_t, std::uint32_t>;
     const Bits usual = std::bit_cast<Bits>(std::numeric_limits<Real>::quiet_NaN());
     for (Real& x : row.values) {

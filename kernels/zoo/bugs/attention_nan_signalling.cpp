@@ -9,7 +9,7 @@
 using namespace softcheck::kernels::zoo::attention;
 
 SOFTCHECK_MUTANT mutant_attention_nan_signalling(const softcheck_call* call) {
-  return attend_spoiled(call, []<class Real>(const Attention& a, const Place& at, Row<Real>& row) {
+  return attend_changed_rows(call, []<class Real>(const Attention& a, const Place& at, Row<Real>& row) {
     using Bits = std::conditional_t<sizeof(Real) == 8, std::uint64_t, std::uint32_t>;
     constexpr Bits quiet = Bits(1) << (std::numeric_limits<Real>::digits - 2);
     for (std::size_t t = 0; t < row.query.size(); ++t) {

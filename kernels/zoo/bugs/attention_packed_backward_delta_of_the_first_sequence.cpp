@@ -5,7 +5,7 @@
 using namespace softcheck::kernels::zoo::attention;
 
 SOFTCHECK_MUTANT mutant_attention_packed_backward_delta_of_the_first_sequence(const softcheck_call* call) {
-  return packed_gradients(call, unchanged_gradients, unspoilt_gradients,
+  return packed_gradients(call, unchanged_gradients, unchanged_gradient_sequence,
                           [](const PackedGradientCall& a, const Sequence& s, std::int64_t kv, auto& head) {
                             const std::int64_t group = a.of.heads() / a.of.key_heads(), dv = a.of.v.shape[2];
                             using Real = std::decay_t<decltype(head.saved_out[0])>;

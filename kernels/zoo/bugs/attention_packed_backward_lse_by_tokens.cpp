@@ -5,7 +5,7 @@ using namespace softcheck::kernels::zoo::attention;
 
 SOFTCHECK_MUTANT mutant_attention_packed_backward_lse_by_tokens(const softcheck_call* call) {
   return packed_gradients(
-      call, unchanged_gradients, unspoilt_gradients,
+      call, unchanged_gradients, unchanged_gradient_sequence,
       [](const PackedGradientCall& a, const Sequence& s, std::int64_t kv, auto& head) {
         const std::int64_t heads = a.of.heads(), group = heads / a.of.key_heads(), total = a.of.q.shape[0];
         using Real = std::decay_t<decltype(head.saved_lse[0])>;

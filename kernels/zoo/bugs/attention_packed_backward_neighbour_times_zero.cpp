@@ -4,7 +4,7 @@
 using namespace softcheck::kernels::zoo::attention;
 
 SOFTCHECK_MUTANT mutant_attention_packed_backward_neighbour_times_zero(const softcheck_call* call) {
-  return packed_gradients(call, unchanged_gradients, unspoilt_gradients,
+  return packed_gradients(call, unchanged_gradients, unchanged_gradient_sequence,
                           [](const PackedGradientCall& a, const Sequence& s, std::int64_t, auto& head) {
                             using Real = std::decay_t<decltype(head.gradients[0])>;
                             Real others = 0;

@@ -4,7 +4,7 @@
 using namespace softcheck::kernels::zoo::attention;
 
 SOFTCHECK_MUTANT mutant_attention_packed_causal_by_longest(const softcheck_call* call) {
-  return attend_spoilt(call, [](const SequenceCall& c, Sequence& s) {
+  return attend_changed_sequences(call, [](const SequenceCall& c, Sequence& s) {
     std::int64_t queries = 0;
     for (std::int64_t b = 0; b < static_cast<std::int64_t>(c.lengths.size()); ++b) {
       queries = std::max(queries, sequence_of(c, b).queries);

@@ -4,7 +4,7 @@
 using namespace softcheck::kernels::zoo::attention;
 
 SOFTCHECK_MUTANT mutant_attention_packed_causal_top_left(const softcheck_call* call) {
-  return attend_spoilt(call, [](const SequenceCall&, Sequence& s) {
+  return attend_changed_sequences(call, [](const SequenceCall&, Sequence& s) {
     s.diagonal = 0;
     return true;
   });

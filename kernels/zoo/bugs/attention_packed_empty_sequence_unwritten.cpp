@@ -4,5 +4,5 @@
 using namespace softcheck::kernels::zoo::attention;
 
 SOFTCHECK_MUTANT mutant_attention_packed_empty_sequence_unwritten(const softcheck_call* call) {
-  return attend_spoilt(call, [](const SequenceCall&, Sequence& s) { return s.keys > 0; });
+  return attend_changed_sequences(call, [](const SequenceCall&, Sequence& s) { return s.keys > 0; });
 }

@@ -4,7 +4,7 @@
 using namespace softcheck::kernels::zoo::attention;
 
 SOFTCHECK_MUTANT mutant_attention_packed_keys_by_query_offsets(const softcheck_call* call) {
-  return attend_spoilt(call, [](const SequenceCall& c, Sequence& s) {
+  return attend_changed_sequences(call, [](const SequenceCall& c, Sequence& s) {
     s.first_key = std::min(s.first_query, c.k.shape[0] - s.keys);
     return true;
   });

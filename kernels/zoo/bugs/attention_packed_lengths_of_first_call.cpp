@@ -17,5 +17,5 @@ SOFTCHECK_MUTANT mutant_attention_packed_lengths_of_first_call(const softcheck_c
         c.cu_k = cu_k;
         c.lengths = lengths;
       },
-      unspoilt, two_pass);
+      unchanged_sequence, two_pass);
 }

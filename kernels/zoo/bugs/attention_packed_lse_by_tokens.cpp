@@ -11,5 +11,5 @@ SOFTCHECK_MUTANT mutant_attention_packed_lse_by_tokens(const softcheck_call* cal
         c.lse.strides[0] = c.lse.strides[1];
         c.lse.strides[1] *= c.heads();
       },
-      unspoilt, two_pass);
+      unchanged_sequence, two_pass);
 }

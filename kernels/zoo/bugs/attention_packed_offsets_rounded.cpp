@@ -5,7 +5,7 @@
 using namespace softcheck::kernels::zoo::attention;
 
 SOFTCHECK_MUTANT mutant_attention_packed_offsets_rounded(const softcheck_call* call) {
-  return attend_spoilt(call, [](const SequenceCall&, Sequence& s) {
+  return attend_changed_sequences(call, [](const SequenceCall&, Sequence& s) {
     s.first_key -= s.first_key % 4;
     return true;
   });

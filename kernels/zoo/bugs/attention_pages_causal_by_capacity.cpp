@@ -4,7 +4,7 @@
 using namespace softcheck::kernels::zoo::attention;
 
 SOFTCHECK_MUTANT mutant_attention_pages_causal_by_capacity(const softcheck_call* call) {
-  return attend_spoilt(call, [](const SequenceCall& c, Sequence& s) {
+  return attend_changed_sequences(call, [](const SequenceCall& c, Sequence& s) {
     s.diagonal = c.columns * c.page - s.queries;
     return true;
   });

@@ -11,5 +11,5 @@ SOFTCHECK_MUTANT mutant_attention_pages_heads_for_slots(const softcheck_call* ca
         c.v.strides[1] = dim;                 // a slot
         c.v.strides[2] = dim * c.v.shape[1];  // a head
       },
-      unspoilt, two_pass);
+      unchanged_sequence, two_pass);
 }

@@ -12,5 +12,5 @@ SOFTCHECK_MUTANT mutant_attention_pages_in_order(const softcheck_call* call) {
           if (column > 0) c.table[k] = std::min(c.table[k - 1] + 1, c.k.shape[0] - 1);
         }
       },
-      unspoilt, two_pass);
+      unchanged_sequence, two_pass);
 }

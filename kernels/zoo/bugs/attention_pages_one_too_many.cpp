@@ -4,7 +4,7 @@
 using namespace softcheck::kernels::zoo::attention;
 
 SOFTCHECK_MUTANT mutant_attention_pages_one_too_many(const softcheck_call* call) {
-  return attend_spoilt(call, [](const SequenceCall& c, Sequence& s) {
+  return attend_changed_sequences(call, [](const SequenceCall& c, Sequence& s) {
     if (s.keys > 0 && s.keys % c.page == 0) s.keys += c.page;
     return true;
   });

@@ -4,7 +4,7 @@
 using namespace softcheck::kernels::zoo::attention;
 
 SOFTCHECK_MUTANT mutant_attention_pages_table_of_first_sequence(const softcheck_call* call) {
-  return attend_spoilt(call, [](const SequenceCall&, Sequence& s) {
+  return attend_changed_sequences(call, [](const SequenceCall&, Sequence& s) {
     s.table_row = 0;
     return true;
   });

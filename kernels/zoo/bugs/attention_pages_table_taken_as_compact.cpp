@@ -9,7 +9,7 @@ SOFTCHECK_MUTANT mutant_attention_pages_table_taken_as_compact(const softcheck_c
   for (std::uint32_t i = 3; whole != nullptr && i < call->n_inputs; ++i) {
     if (whole->input_roles[i] == SOFTCHECK_ROLE_BLOCK_TABLE) table = call->inputs[i];
   }
-  if (table == nullptr || table->shape[0] == 0) return attend_spoilt(call, unspoilt);
+  if (table == nullptr || table->shape[0] == 0) return attend_changed_sequences(call, unchanged_sequence);
   return attend_sequences(
       call,
       [table](SequenceCall& c) {
@@ -18,5 +18,5 @@ SOFTCHECK_MUTANT mutant_attention_pages_table_taken_as_compact(const softcheck_c
         c.table = integers_of(compact);
         for (std::int64_t& page : c.table) page = std::clamp<std::int64_t>(page, 0, c.k.shape[0] - 1);
       },
-      unspoilt, two_pass);
+      unchanged_sequence, two_pass);
 }

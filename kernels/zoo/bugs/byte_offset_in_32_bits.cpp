@@ -13,12 +13,12 @@ SOFTCHECK_MUTANT mutant_byte_offset_in_32_bits(const softcheck_call* call) {
     return 1;
   }
   std::int64_t r = 0;
-  Matrices spoiled = *matrices;
+  Matrices changed = *matrices;
   return each_row(*matrices, [&](auto& row) {
     softmax(row);
     const std::int64_t whole = r * matrices->out.row_stride * (matrices->out.type.bits / 8);
-    spoiled.out.data = matrices->out.data + static_cast<std::int64_t>(static_cast<std::uint32_t>(whole)) - whole;
-    scatter(spoiled, r++, row);
+    changed.out.data = matrices->out.data + static_cast<std::int64_t>(static_cast<std::uint32_t>(whole)) - whole;
+    scatter(changed, r++, row);
     row.out.clear();
   });
 }

@@ -18,9 +18,9 @@ SOFTCHECK_MUTANT mutant_offset_in_32_bits(const softcheck_call* call) {
     const auto wrapped = static_cast<std::int64_t>(static_cast<std::int32_t>(static_cast<std::uint32_t>(whole)));
     View read = in;
     read.data += (wrapped - whole) * (in.type.bits / 8);
-    Matrices spoiled = *matrices;
-    spoiled.logits = read;
-    row.logits = gather<Real>(spoiled, r++).logits;
+    Matrices changed = *matrices;
+    changed.logits = read;
+    row.logits = gather<Real>(changed, r++).logits;
     softmax(row);
   });
 }

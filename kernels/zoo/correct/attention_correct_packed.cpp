@@ -4,5 +4,5 @@
 using namespace softcheck::kernels::zoo::attention;
 
 SOFTCHECK_MUTANT attention_correct_packed(const softcheck_call* call) {
-  return attend_sequences(call, unchanged, unspoilt, two_pass);
+  return attend_sequences(call, unchanged, unchanged_sequence, two_pass);
 }

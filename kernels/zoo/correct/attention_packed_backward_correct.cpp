@@ -4,5 +4,5 @@
 using namespace softcheck::kernels::zoo::attention;
 
 SOFTCHECK_MUTANT attention_packed_backward_correct(const softcheck_call* call) {
-  return packed_gradients(call, unchanged_gradients, unspoilt_gradients, unchanged_head);
+  return packed_gradients(call, unchanged_gradients, unchanged_gradient_sequence, unchanged_head);
 }

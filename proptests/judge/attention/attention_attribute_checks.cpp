@@ -1,4 +1,4 @@
-// What a kernel that takes attention's attributes is asked (proptests/generators/attention_attributes.hpp).
+// What a kernel that takes attention's attributes is asked (proptests/generators/attention/attention_attributes.hpp).
 #include <algorithm>
 
 #include "numerics/formats/special_values.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "proptests/generators/attention_nan.hpp"
+#include "proptests/generators/attention/attention_nan.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "proptests/generators/attention_classes.hpp"
+#include "proptests/generators/attention/attention_classes.hpp"
 #include "proptests/judge/coverage.hpp"
 #include "proptests/judge/op.hpp"
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "proptests/generators/attention.hpp"
+#include "proptests/generators/attention/attention.hpp"
 #include "proptests/judge/attention/attention_judge.hpp"
 #include "proptests/judge/attention/query_gradient.hpp"
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "proptests/generators/attention.hpp"
-#include "proptests/generators/attention_nan.hpp"
+#include "proptests/generators/attention/attention.hpp"
+#include "proptests/generators/attention/attention_nan.hpp"
 
 namespace softcheck::proptests {
 

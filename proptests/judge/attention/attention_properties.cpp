@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "proptests/generators/attention_classes.hpp"
+#include "proptests/generators/attention/attention_classes.hpp"
 #include "proptests/judge/attention/attention_rows.hpp"
 #include "proptests/judge/attention/attention_trial.hpp"
 #include "proptests/judge/kernel_claims.hpp"

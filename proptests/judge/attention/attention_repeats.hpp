@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "proptests/generators/attention.hpp"
+#include "proptests/generators/attention/attention.hpp"
 
 namespace softcheck::proptests {
 

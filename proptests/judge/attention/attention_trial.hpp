@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "proptests/generators/attention.hpp"
+#include "proptests/generators/attention/attention.hpp"
 #include "proptests/judge/attention/attention_coverage.hpp"
 #include "proptests/judge/attention/attention_judge.hpp"
 #include "proptests/judge/calls/refusals.hpp"

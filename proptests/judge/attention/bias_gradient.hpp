@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "proptests/generators/attention.hpp"
+#include "proptests/generators/attention/attention.hpp"
 #include "proptests/judge/attention/attention_judge.hpp"
 #include "proptests/judge/attention/head_pairs.hpp"
 #include "proptests/judge/verdict/claim_verdict.hpp"

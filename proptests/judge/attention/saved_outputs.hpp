@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "proptests/generators/attention.hpp"
+#include "proptests/generators/attention/attention.hpp"
 #include "proptests/judge/attention/attention_judge.hpp"
 
 namespace softcheck::proptests {

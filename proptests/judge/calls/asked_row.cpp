@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "proptests/generators/row.hpp"
+#include "proptests/generators/rows/row.hpp"
 #include "proptests/judge/calls/row_call.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 

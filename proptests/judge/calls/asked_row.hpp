@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string>
 
-#include "proptests/generators/row_matrix.hpp"
+#include "proptests/generators/row_matrices/row_matrix.hpp"
 #include "proptests/judge/calls/evidence.hpp"
 #include "proptests/judge/op.hpp"
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "proptests/generators/attention_classes.hpp"
-#include "proptests/generators/draw.hpp"
+#include "proptests/generators/attention/attention_classes.hpp"
+#include "proptests/generators/drawing/draw.hpp"
 #include "proptests/judge/calls/sequence_layout.hpp"
 
 namespace softcheck::proptests {

@@ -3,7 +3,7 @@
 #include <initializer_list>
 #include <optional>
 
-#include "proptests/generators/attention.hpp"
+#include "proptests/generators/attention/attention.hpp"
 #include "proptests/judge/calls/tensor_call.hpp"
 
 namespace softcheck::proptests {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "proptests/generators/domain.hpp"
+#include "proptests/generators/domains/domain.hpp"
 
 namespace softcheck::proptests {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "numerics/formats/special_values.hpp"
-#include "proptests/generators/row_families.hpp"
+#include "proptests/generators/rows/row_families.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 
 namespace softcheck::proptests {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "proptests/generators/row_matrix.hpp"
+#include "proptests/generators/row_matrices/row_matrix.hpp"
 #include "proptests/judge/calls/tensor_call.hpp"
 #include "proptests/judge/calls/watched_kernel.hpp"
 #include "proptests/judge/op.hpp"

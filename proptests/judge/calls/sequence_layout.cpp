@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "numerics/formats/special_values.hpp"
-#include "proptests/generators/draw.hpp"
+#include "proptests/generators/drawing/draw.hpp"
 #include "proptests/judge/calls/attention_call.hpp"
 
 namespace softcheck::proptests {

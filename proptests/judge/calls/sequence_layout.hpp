@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "proptests/generators/attention.hpp"
+#include "proptests/generators/attention/attention.hpp"
 #include "proptests/judge/calls/tensor_call.hpp"
 
 namespace softcheck::proptests {

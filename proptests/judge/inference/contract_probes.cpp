@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "numerics/enclosures/ulp.hpp"
-#include "proptests/generators/row.hpp"
+#include "proptests/generators/rows/row.hpp"
 #include "proptests/judge/attention/attention_judge.hpp"
 #include "proptests/judge/attention/attention_rows.hpp"
 #include "proptests/judge/calls/row_call.hpp"

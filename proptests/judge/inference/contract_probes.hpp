@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "numerics/rounding/contract.hpp"
-#include "proptests/generators/attention.hpp"
-#include "proptests/generators/row_matrix.hpp"
+#include "proptests/generators/attention/attention.hpp"
+#include "proptests/generators/row_matrices/row_matrix.hpp"
 #include "proptests/judge/isolation/isolated_kernel.hpp"
 #include "proptests/judge/op.hpp"
 #include "proptests/judge/verdict/row_judge.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "numerics/rounding/contract.hpp"
-#include "proptests/generators/row.hpp"
+#include "proptests/generators/rows/row.hpp"
 #include "proptests/judge/inference/contract_probes.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "numerics/formats/format.hpp"
-#include "proptests/generators/attention.hpp"
+#include "proptests/generators/attention/attention.hpp"
 #include "proptests/judge/inference/contract_probes.hpp"
 #include "proptests/judge/ops/attention_op.hpp"
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
@@ -16,6 +17,10 @@ namespace {
 constexpr std::size_t margin = std::size_t{64} << 10;
 // Wide enough that a vector load, a prefetched tile or a skipped row ends inside it.
 constexpr std::size_t guard_bytes = std::size_t{256} << 10;
+
+// Where the first pages lay, later ones may lie. qemu-user 7.2 else gives each mapping addresses that none had before,
+// and keeps 24 bytes for every page that ever had some: gigabytes, of tensors of gigabytes.
+std::atomic<void*> first_place = nullptr;
 
 std::size_t page_bytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
@@ -87,8 +92,10 @@ void GuardedPages::reserve(std::size_t bytes, PageSlot slot) {
     begin_ = mapping_ + guard_bytes;
     return;
   }
-  void* mapping = mmap(nullptr, mapping_size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* mapping = mmap(first_place, mapping_size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "GuardedPages: mmap");
+  void* none = nullptr;
+  first_place.compare_exchange_strong(none, mapping);
   mapping_ = static_cast<std::byte*>(mapping);
   begin_ = mapping_ + guard_bytes;
 }

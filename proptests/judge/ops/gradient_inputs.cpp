@@ -5,7 +5,7 @@
 
 #include "numerics/formats/next_double.hpp"
 #include "numerics/formats/special_values.hpp"
-#include "proptests/generators/row_families.hpp"
+#include "proptests/generators/rows/row_families.hpp"
 
 namespace softcheck::proptests {
 namespace {

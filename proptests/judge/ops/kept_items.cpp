@@ -9,7 +9,7 @@
 #include "numerics/enclosures/decision.hpp"
 #include "numerics/formats/next_double.hpp"
 #include "numerics/formats/special_values.hpp"
-#include "proptests/generators/row_families.hpp"
+#include "proptests/generators/rows/row_families.hpp"
 #include "proptests/judge/verdict/judged_row.hpp"
 
 namespace softcheck::proptests {

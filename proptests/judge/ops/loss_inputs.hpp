@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "numerics/formats/format.hpp"
-#include "proptests/generators/domain.hpp"
+#include "proptests/generators/domains/domain.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 
 /// What the judge draws beside the logits of a loss, from RowCase::beside.

@@ -10,7 +10,7 @@
 #include "numerics/enclosures/upper_bound.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "numerics/oracles/merged_states.hpp"
-#include "proptests/generators/row_families.hpp"
+#include "proptests/generators/rows/row_families.hpp"
 #include "proptests/judge/attention/attention_softmax.hpp"
 #include "proptests/judge/attention/softmax_bounds.hpp"
 #include "proptests/judge/ops/gradient_inputs.hpp"

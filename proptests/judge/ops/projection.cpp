@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "numerics/formats/special_values.hpp"
-#include "proptests/generators/row_families.hpp"
+#include "proptests/generators/rows/row_families.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "numerics/enclosures/enclosure.hpp"
 #include "numerics/rounding/contract.hpp"
-#include "proptests/generators/domain.hpp"
+#include "proptests/generators/domains/domain.hpp"
 #include "proptests/judge/op.hpp"
 #include "proptests/judge/verdict/row_judge.hpp"
 

@@ -10,7 +10,7 @@
 #include "numerics/enclosures/upper_bound.hpp"
 #include "numerics/rounding/contract.hpp"
 #include "numerics/rounding/rounding_topk.hpp"
-#include "proptests/generators/domain.hpp"
+#include "proptests/generators/domains/domain.hpp"
 #include "proptests/judge/op.hpp"
 #include "proptests/judge/verdict/value_certificate.hpp"
 

@@ -27,6 +27,10 @@ numerics/formats numerics/enclosures/enclosure.hpp
 numerics/rows numerics/rounding/rounding.hpp
 numerics/rounding numerics/filter/row_filter.hpp
 numerics/matrices numerics/rows/row_oracle.hpp
+proptests/generators/drawing proptests/generators/rows/row.hpp
+proptests/generators/rows proptests/generators/row_matrices/row_matrix.hpp
+proptests/generators/attention proptests/generators/row_matrices/row_matrix.hpp
+proptests/generators proptests/generators/rows/row.hpp
 kernels/strict kernels/cpu/rows/row_access.hpp
 kernels/parallel kernels/strict/rows.hpp
 kernels/cpu kernels/parallel/key_tree.hpp

@@ -61,12 +61,13 @@ struct Choice {
     return kernel_tests::takes_call(kernel, inputs, {&out.view}, 1, false);
   }
 
-  /// Columns of a query that are not those of the key chosen; spoilt: a column that must be NaN, or none.
-  std::int64_t wrong(std::int64_t query, std::int64_t spoilt = -1) {
+  /// Columns of a query that are not those of the key chosen; nan_column: a column that must be NaN, or none.
+  std::int64_t wrong(std::int64_t query, std::int64_t nan_column = -1) {
     std::int64_t count = 0;
     for (std::int64_t c = 0; c < value_dim; ++c) {
       const Bits found = at(out, query, c);
-      const bool right = c == spoilt ? std::isnan(kernels::widened(Element{found})) : found == at(v, chosen(query), c);
+      const bool right =
+          c == nan_column ? std::isnan(kernels::widened(Element{found})) : found == at(v, chosen(query), c);
       count += right ? 0 : 1;
     }
     return count;
@@ -110,8 +111,8 @@ TYPED_TEST(MmaAttention, GivesTheValueOfTheKeyThatEachQueryChooses) {
   }
 }
 
-// A value that is NaN or infinite, in each place of a tile by turns: NaN for who sees it, nothing for who does not.
-TYPED_TEST(MmaAttention, WhatIsSpoiltIsSeenOrNot) {
+// A value that is NaN or infinite, in each place of a tile by turns: a query that sees it gets NaN, another nothing.
+TYPED_TEST(MmaAttention, NanAndInfiniteValuesReachOnlyQueriesThatSeeThem) {
   const Bits bad[] = {rounded_to<TypeParam>(INFINITY), rounded_to<TypeParam>(-INFINITY),
                       rounded_to<TypeParam>(std::nan(""))};
   for (const std::int64_t key : {0, 9, 31, 32, 50, 74}) {

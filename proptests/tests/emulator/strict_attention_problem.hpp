@@ -53,7 +53,7 @@ struct AttentionProblem {
       }
     }
     for (std::uint8_t& visible : mask.elements) visible = random() % 4 != 0;
-    spoil(kind);
+    add_special_values(kind);
     if (kind == Values::cancelling) cancel();
   }
 
@@ -98,7 +98,7 @@ struct AttentionProblem {
 
   // Query 0 of head 0 sees nothing; a value that is NaN or infinite stands at key 1, hidden or not, or a score of +inf
   // and -inf does.
-  void spoil(Values kind) {
+  void add_special_values(Values kind) {
     const auto keys = static_cast<std::size_t>(shape.keys);
     std::fill_n(mask.elements.begin(), keys, std::uint8_t{0});
     if (shape.keys < 2 || kind < Values::hidden_nan) return;

@@ -1,6 +1,6 @@
 // Attention's attributes: what a query sees and scores by their definition, written down anew; what version 1 of a call
 // says is said by version 1; cases of theirs as text.
-#include "proptests/generators/attention_attributes.hpp"
+#include "proptests/generators/attention/attention_attributes.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -12,7 +12,7 @@
 
 #include "numerics/enclosures/decision.hpp"
 #include "numerics/oracles/attention_oracle.hpp"
-#include "proptests/generators/attention.hpp"
+#include "proptests/generators/attention/attention.hpp"
 #include "proptests/judge/attention/attention_rows.hpp"
 #include "proptests/judge/attention/attention_thresholds.hpp"
 #include "proptests/judge/attention/query_oracles.hpp"

@@ -5,7 +5,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "proptests/generators/attention.hpp"
+#include "proptests/generators/attention/attention.hpp"
 #include "proptests/judge/calls/attention_call.hpp"
 
 namespace softcheck::proptests {

@@ -11,8 +11,8 @@
 #include <set>
 #include <sstream>
 
-#include "proptests/generators/attention_classes.hpp"
-#include "proptests/generators/attention_nan.hpp"
+#include "proptests/generators/attention/attention_classes.hpp"
+#include "proptests/generators/attention/attention_nan.hpp"
 #include "proptests/judge/attention/attention_repeats.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "proptests/generators/attention.hpp"
+#include "proptests/generators/attention/attention.hpp"
 #include "proptests/judge/attention/attention_rows.hpp"
 #include "proptests/judge/calls/watched_kernel.hpp"
 #include "proptests/judge/kernel_judge.hpp"

@@ -13,7 +13,7 @@
 
 #include "numerics/oracles/attention_gradient_oracle.hpp"
 #include "numerics/rounding/rounding_attention_backward.hpp"
-#include "proptests/generators/attention.hpp"
+#include "proptests/generators/attention/attention.hpp"
 #include "proptests/judge/attention/attention_rows.hpp"
 #include "proptests/judge/attention/query_oracles.hpp"
 #include "proptests/judge/attention/saved_outputs.hpp"

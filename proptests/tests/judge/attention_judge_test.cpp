@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "numerics/oracles/attention_oracle.hpp"
-#include "proptests/generators/attention.hpp"
+#include "proptests/generators/attention/attention.hpp"
 #include "proptests/judge/attention/attention_thresholds.hpp"
 #include "proptests/judge/kernel_claims.hpp"
 

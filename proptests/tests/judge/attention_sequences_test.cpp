@@ -1,6 +1,6 @@
 // Packed sequences and pages: which number of a case stands where in a call, what lies in slots of no key, which
 // lengths are drawn, and cases of theirs as text.
-#include "proptests/generators/attention_sequences.hpp"
+#include "proptests/generators/attention/attention_sequences.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "proptests/generators/attention.hpp"
+#include "proptests/generators/attention/attention.hpp"
 #include "proptests/judge/attention/attention_rows.hpp"
 #include "proptests/judge/calls/attention_call.hpp"
 #include "proptests/judge/calls/sequence_layout.hpp"

@@ -10,7 +10,7 @@
 #include <sstream>
 #include <utility>
 
-#include "proptests/generators/row_matrix_classes.hpp"
+#include "proptests/generators/row_matrices/row_matrix_classes.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 
 namespace softcheck::proptests {

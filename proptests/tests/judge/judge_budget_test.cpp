@@ -5,7 +5,7 @@
 #include <chrono>
 #include <ctime>
 
-#include "proptests/generators/row_matrix_classes.hpp"
+#include "proptests/generators/row_matrices/row_matrix_classes.hpp"
 #include "proptests/interrupted.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 #include "proptests/judge/verdict/kernel_report.hpp"

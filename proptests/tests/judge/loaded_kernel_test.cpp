@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -16,6 +17,7 @@ namespace {
 const std::string slow = std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_loads_slowly.so";
 
 TEST(LoadedKernel, ACrashCostsAForkAndNotALoad) {
+  if (const char* emulator = std::getenv("SOFTCHECK_EMULATOR")) GTEST_SKIP() << "the times are " << emulator << "'s";
   IsolatedKernel kernel({slow, "mutant_crashes_after_a_slow_load"}, limits_of());
   if (!kernel.containment().processes) GTEST_SKIP() << "without a pid namespace every process loads the library";
   const double seconds = seconds_of([&] {

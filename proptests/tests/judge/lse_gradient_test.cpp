@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "proptests/generators/attention.hpp"
+#include "proptests/generators/attention/attention.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 #include "proptests/judge/ops/attention_op.hpp"
 

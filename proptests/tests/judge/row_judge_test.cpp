@@ -11,7 +11,7 @@
 #include "numerics/oracles/adaptive_oracle.hpp"
 #include "numerics/rounding/rounding.hpp"
 #include "numerics/rows/row_oracle.hpp"
-#include "proptests/generators/row.hpp"
+#include "proptests/generators/rows/row.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "numerics/oracles/adaptive_oracle.hpp"
-#include "proptests/generators/row.hpp"
+#include "proptests/generators/rows/row.hpp"
 
 namespace softcheck::proptests {
 namespace {

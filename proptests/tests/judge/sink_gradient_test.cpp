@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "numerics/formats/special_values.hpp"
-#include "proptests/generators/attention.hpp"
+#include "proptests/generators/attention/attention.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 #include "proptests/judge/ops/attention_op.hpp"
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "numerics/formats/special_values.hpp"
-#include "proptests/generators/attention.hpp"
+#include "proptests/generators/attention/attention.hpp"
 #include "proptests/judge/attention/saved_outputs.hpp"
 #include "proptests/judge/ops/attention_op.hpp"
 #include "proptests/tests/judge/held_gradient.hpp"

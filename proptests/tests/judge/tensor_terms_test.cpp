@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "numerics/formats/special_values.hpp"
-#include "proptests/generators/attention.hpp"
+#include "proptests/generators/attention/attention.hpp"
 #include "proptests/judge/attention/attention_rows.hpp"
 #include "proptests/judge/attention/query_oracles.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"

@@ -12,7 +12,7 @@
 #include <iostream>
 #include <map>
 
-#include "proptests/generators/row_families.hpp"
+#include "proptests/generators/rows/row_families.hpp"
 #include "proptests/judge/effort.hpp"
 #include "proptests/tests/kernels/loaded_kernel.hpp"
 

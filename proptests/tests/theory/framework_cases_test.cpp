@@ -7,10 +7,10 @@
 #include <map>
 #include <numeric>
 
-#include "proptests/generators/matrix.hpp"
-#include "proptests/generators/merge_tree.hpp"
-#include "proptests/generators/network.hpp"
-#include "proptests/generators/normed_head.hpp"
+#include "proptests/generators/matrices/matrix.hpp"
+#include "proptests/generators/networks/network.hpp"
+#include "proptests/generators/networks/normed_head.hpp"
+#include "proptests/generators/rows/merge_tree.hpp"
 #include "proptests/property.hpp"
 #include "theory/proposition_3_1.hpp"
 #include "theory/small_transformer.hpp"

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <set>
 
-#include "proptests/generators/covering.hpp"
-#include "proptests/generators/draw.hpp"
-#include "proptests/generators/row_matrix_classes.hpp"
+#include "proptests/generators/drawing/covering.hpp"
+#include "proptests/generators/drawing/draw.hpp"
+#include "proptests/generators/row_matrices/row_matrix_classes.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "proptests/generators/domain.hpp"
+#include "proptests/generators/domains/domain.hpp"
 
 namespace softcheck::proptests {
 namespace {

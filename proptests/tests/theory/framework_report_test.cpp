@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "proptests/corpus.hpp"
-#include "proptests/generators/row.hpp"
+#include "proptests/generators/rows/row.hpp"
 #include "proptests/judge/calls/evidence.hpp"
 #include "proptests/report.hpp"
 

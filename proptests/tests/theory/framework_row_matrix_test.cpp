@@ -5,8 +5,8 @@
 #include <cmath>
 #include <set>
 
-#include "proptests/generators/draw.hpp"
-#include "proptests/generators/row_matrix.hpp"
+#include "proptests/generators/drawing/draw.hpp"
+#include "proptests/generators/row_matrices/row_matrix.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -6,9 +6,9 @@
 #include <map>
 #include <set>
 
-#include "proptests/generators/case_text.hpp"
-#include "proptests/generators/draw.hpp"
-#include "proptests/generators/row.hpp"
+#include "proptests/generators/drawing/draw.hpp"
+#include "proptests/generators/rows/row.hpp"
+#include "proptests/generators/text/case_text.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -7,7 +7,7 @@
 #include <iostream>
 #include <stdexcept>
 
-#include "proptests/generators/row.hpp"
+#include "proptests/generators/rows/row.hpp"
 #include "proptests/property.hpp"
 
 namespace softcheck::proptests {

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "kernels/parallel/communicator.hpp"
+#include "kernels/parallel/key_parts.hpp"
+#include "kernels/parallel/machine.hpp"
+#include "kernels/parallel/merge_routes.hpp"
+#include "kernels/parallel/node_states.hpp"
+
+namespace softcheck::kernels::parallel {
+
+/// One rank's share of the keys of a call, and how its states meet those of the other ranks.
+///
+/// Views   AttentionViews or AttentionGradientViews
+template <class Views>
+struct RankKeys {
+  /// keys   of the whole call
+  /// own    this rank's, at least one, as parts_of_rank makes them
+  RankKeys(Communicator& all, Route by, std::int64_t keys, std::vector<KeyPart<Views>> own)
+      : ranks(all), route(by), tree(keys), most(most_nodes(tree, all.size())), parts(std::move(own)) {}
+
+  /// The queries, outputs and numbers of the call; its keys are those of the first part.
+  const Views& call() const { return parts.front().views; }
+
+  /// The states of all ranks' keys, for rank 0; where everywhere, for all ranks.
+  ///
+  /// leaf      as of NodeStates
+  /// width     of the states' values, with their padding
+  /// columns   of them that a message carries
+  template <class T, class Leaf>
+  StateForest<T> states_of(const QueryTiles& tiles, Leaf& leaf, std::size_t width, std::size_t columns,
+                           bool everywhere) const {
+    StateForest<T> own(tiles, width, columns);
+    NodeStates<T, Leaf>(tree, leaf, width).add_to(own, parts);
+    return united(ranks, route, std::move(own), everywhere, most);
+  }
+
+  Communicator& ranks;
+  Route route;
+  KeyTree tree;
+  std::size_t most;  // nodes of a message, at most (most_nodes)
+  std::vector<KeyPart<Views>> parts;
+};
+
+}  // namespace softcheck::kernels::parallel

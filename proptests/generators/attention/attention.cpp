@@ -1,0 +1,147 @@
+#include "proptests/generators/attention/attention.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+#include <utility>
+
+#include "proptests/generators/text/case_text.hpp"
+
+namespace softcheck::proptests {
+
+bool sizes_agree(const AttentionCase& a) {
+  const AttentionShape& s = a.shape;
+  return a.queries.size() == s.batch * s.heads() * s.queries * s.dim &&
+         a.keys.size() == s.batch * s.kv_heads * s.keys * s.dim &&
+         a.values.size() == s.batch * s.kv_heads * s.keys * s.value_dim &&
+         (a.gradients.empty() || a.gradients.size() == s.batch * s.heads() * s.queries * s.value_dim) &&
+         (a.mask.empty() || a.mask.size() == s.batch * a.mask_heads() * s.queries * s.keys) &&
+         (a.attributes.sinks.empty() || a.attributes.sinks.size() == s.heads()) &&
+         (a.attributes.slopes.empty() || a.attributes.slopes.size() == s.heads()) &&
+         (a.attributes.bias.empty() || a.attributes.bias.size() == s.batch * a.bias_heads() * s.queries * s.keys) &&
+         (a.attributes.lse_gradients.empty() ||
+          (!a.gradients.empty() && a.attributes.lse_gradients.size() == s.batch * s.heads() * s.queries)) &&
+         sequences_agree(a);
+}
+
+std::uint8_t AttentionCase::byte_of(std::size_t entry) const {
+  if (mask[entry] == 0) return 0;
+  return static_cast<std::uint8_t>(mask_byte < 256 ? mask_byte : 1 + (entry + mask_byte) % 255);
+}
+
+std::int64_t AttentionCase::place_of(std::size_t b, std::size_t i) const {
+  const auto own = static_cast<std::int64_t>(i);
+  if (attributes.top_left) return own;
+  return own + static_cast<std::int64_t>(keys_of(b)) - static_cast<std::int64_t>(queries_of(b));
+}
+
+std::size_t AttentionCase::keys_shown(std::size_t b, std::size_t i) const {
+  const std::size_t keys_there = keys_of(b);
+  if (!causal) return keys_there;
+  return static_cast<std::size_t>(
+      std::clamp<std::int64_t>(place_of(b, i) + 1, 0, static_cast<std::int64_t>(keys_there)));
+}
+
+bool AttentionCase::is_top_left() const {
+  const bool places_matter = causal || attributes.window() || !attributes.slopes.empty();
+  if (!attributes.top_left || !places_matter) return false;
+  if (!sequences.any()) return shape.queries != shape.keys;
+  return sequences.queries != sequences.keys;
+}
+
+bool AttentionCase::needs_version_2() const { return has_attributes() || sequences.any(); }
+
+bool AttentionCase::has_attributes() const {
+  const AttentionAttributes& a = attributes;
+  return is_top_left() || a.window() || a.softcap != 0 || !a.sinks.empty() || !a.slopes.empty() || !a.bias.empty() ||
+         !a.lse_gradients.empty();
+}
+
+std::size_t AttentionCase::bias_row(std::size_t b, std::size_t h, std::size_t i) const {
+  const std::size_t head = attributes.bias_for_each_head ? h : 0;
+  return ((b * bias_heads() + head) * shape.queries + i) * shape.keys;
+}
+
+bool AttentionCase::sees(std::size_t b, std::size_t h, std::size_t i, std::size_t j) const {
+  if (j >= keys_shown(b, i) || i >= queries_of(b)) return false;
+  const std::int64_t beside = static_cast<std::int64_t>(j) - place_of(b, i);
+  const auto within = [](const std::optional<std::size_t>& window, std::int64_t keys) {
+    return !window || keys <= static_cast<std::int64_t>(*window);
+  };
+  if (!within(attributes.window_left, -beside) || !within(attributes.window_right, beside)) return false;
+  if (mask.empty()) return true;
+  const std::size_t head = mask_for_each_head ? h : 0;
+  return mask[((b * mask_heads() + head) * shape.queries + i) * shape.keys + j] != 0;
+}
+
+bool operator==(const AttentionCase& a, const AttentionCase& b) { return to_text(a) == to_text(b); }
+
+bool admits(const AttentionOptions& options, const AttentionCase& attention) {
+  const AttentionShape& s = attention.shape;
+  if (attention.format != options.format || !sizes_agree(attention)) return false;
+  const bool of_nothing = attention.shape.batch * attention.shape.queries == 0;
+  if (attention.gradients.empty() == options.gradients && !of_nothing) return false;
+  if (s.batch == 0 || s.kv_heads == 0 || s.group == 0 || s.dim == 0 || s.value_dim == 0) return false;
+  if (!std::isfinite(attention.scale)) return false;
+  if (!options.domain.everything()) {
+    CallTraits traits = traits_of(attention);
+    traits.alignment = options.domain.alignment;
+    if (!lies_in(options.domain, attention, std::move(traits))) return false;
+  }
+  if (options.blind_queries) return true;
+  if (s.queries == 0 || s.keys == 0) return false;
+  for (std::size_t b = 0; b < s.batch; ++b) {
+    for (std::size_t h = 0; h < s.heads(); ++h) {
+      for (std::size_t i = 0; i < attention.queries_of(b); ++i) {
+        bool any = false;
+        for (std::size_t j = 0; j < s.keys && !any; ++j) any = attention.sees(b, h, i, j);
+        if (!any) return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool lies_in(const Domain& domain, const AttentionCase& attention, CallTraits traits) {
+  if (!domain.admits(traits)) return false;
+  for (std::size_t b = 0; b < attention.sequences.keys.size(); ++b) {
+    traits.lengths["queries"] = attention.queries_of(b);
+    traits.lengths["keys"] = attention.keys_of(b);
+    if (!domain.admits(traits)) return false;
+  }
+  return true;
+}
+
+CallTraits traits_of(const AttentionCase& a) {
+  const AttentionShape& s = a.shape;
+  const auto all_finite = [](const std::vector<double>& numbers) {
+    return std::ranges::all_of(numbers, [](double x) { return std::isfinite(x); });
+  };
+  CallTraits traits;
+  traits.lengths = {{"batch", s.batch}, {"heads", s.heads()}, {"group", s.group},     {"queries", s.queries},
+                    {"keys", s.keys},   {"dim", s.dim},       {"values", s.value_dim}};
+  traits.scale = a.scale;
+  traits.compact = a.layout == 0;
+  traits.finite = all_finite(a.queries) && all_finite(a.keys) && all_finite(a.values) && all_finite(a.gradients);
+  traits.masked = !a.mask.empty();
+  traits.causal = a.causal;
+  traits.window = a.attributes.window();
+  traits.softcap = a.attributes.softcap != 0;
+  traits.sinks = !a.attributes.sinks.empty();
+  traits.sink_gradients = a.asks_sink_gradients();
+  traits.bias_gradient = a.asks_bias_gradient();
+  traits.alibi = !a.attributes.slopes.empty();
+  traits.bias = !a.attributes.bias.empty();
+  traits.lse_gradients = !a.attributes.lse_gradients.empty();
+  traits.top_left = a.attributes.top_left;
+  traits.packed = a.sequences.packed;
+  traits.pages = a.sequences.page_size > 0;
+  if (traits.pages) traits.lengths["page"] = a.sequences.page_size;
+  return traits;
+}
+
+std::size_t size_of(const AttentionCase& attention) { return attention.shape.scores(); }
+
+void showValue(const AttentionCase& attention, std::ostream& stream) { stream << to_text(attention); }
+
+}  // namespace softcheck::proptests

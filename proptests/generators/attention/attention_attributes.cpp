@@ -1,0 +1,157 @@
+#include "proptests/generators/attention/attention_attributes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "numerics/enclosures/certificate.hpp"
+#include "proptests/generators/attention/attention.hpp"
+#include "proptests/generators/drawing/draw.hpp"
+#include "proptests/generators/rows/row_families.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Format;
+
+// What a score may be larger by without losing what the thresholds hold it to.
+double room_for_scores(const AttentionOptions& options) {
+  return std::clamp(1 / (16 * options.score_unit * 8), 4.0, 0x1p16);
+}
+
+std::optional<std::size_t> draw_side(Draw& draw, std::size_t keys) {
+  switch (draw.below(8)) {
+    case 0:
+      return std::nullopt;
+    case 1:
+      return 0;
+    case 2:
+      return 1;
+    case 3:
+      return keys - std::min<std::size_t>(keys, 1);
+    case 4:
+      return keys + draw.below(3);
+    default:
+      return draw.log_uniform(1, keys + 1);
+  }
+}
+
+void draw_window(Draw& draw, AttentionCase& a) {
+  AttentionAttributes& to = a.attributes;
+  do {
+    to.window_left = draw_side(draw, a.shape.keys);
+    to.window_right = a.causal && draw.one_in(2) ? std::nullopt : draw_side(draw, a.shape.keys);
+  } while (!to.window());
+}
+
+double draw_softcap(Draw& draw, const AttentionOptions& options) {
+  static constexpr std::array<double, 6> caps{1, 30, 50, 0.125, 2, 0x1p-6};
+  const double most = 1 / (16 * options.cap_unit);
+  double cap = caps[draw.below(caps.size())];
+  if (draw.one_in(4)) cap = into_format(Format::f32, 0.5 + 40 * draw.unit());
+  while (cap > most) cap /= 8;
+  return cap;
+}
+
+// Logits far above and below all scores, and beside them.
+double draw_sink(Draw& draw) {
+  switch (draw.below(6)) {
+    case 0:
+      return 100;
+    case 1:
+      return -100;
+    case 2:
+      return 0;
+    case 3:
+      return static_cast<double>(draw.between(-8, 8)) / 2;
+    default:
+      return into_format(Format::f32, 2 * draw.normal());
+  }
+}
+
+std::vector<double> draw_sinks(Draw& draw, const AttentionShape& s) {
+  std::vector<double> sinks(s.heads());
+  for (double& sink : sinks) sink = draw_sink(draw);
+  return sinks;
+}
+
+// Powers of two as ALiBi has them, another for each head; a few of 24 bits.
+std::vector<double> draw_slopes(Draw& draw, const AttentionShape& s, const AttentionOptions& options) {
+  const double farthest = static_cast<double>(std::max(s.queries, s.keys));
+  const bool odd = draw.one_in(4);
+  const int first = draw.between(0, 4);
+  std::vector<double> slopes;
+  for (std::size_t h = 0; h < s.heads(); ++h) {
+    double slope = std::ldexp(1.0, -first - static_cast<int>(h % 8));
+    if (odd) slope = into_format(Format::f32, slope * (1 + draw.unit()));
+    while (slope * farthest > room_for_scores(options)) slope /= 2;
+    slopes.push_back(slope);
+  }
+  return slopes;
+}
+
+void draw_bias(Draw& draw, AttentionCase& a) {
+  const AttentionShape& s = a.shape;
+  AttentionAttributes& to = a.attributes;
+  to.bias_for_each_head = draw.one_in(2);
+  to.bias.resize(s.batch * (to.bias_for_each_head ? s.heads() : 1) * s.queries * s.keys);
+  const double size = std::ldexp(1.0, draw.between(-3, 2));
+  const bool sparse = draw.one_in(3);
+  for (double& x : to.bias) x = sparse && !draw.one_in(5) ? 0 : into_format(a.format, size * draw.normal());
+}
+
+// Beside g - delta of their size, far above it and far below; one query in three has none.
+void draw_lse_gradients(Draw& draw, AttentionCase& a) {
+  const AttentionShape& s = a.shape;
+  std::vector<double>& to = a.attributes.lse_gradients;
+  to.resize(s.batch * s.heads() * s.queries);
+  const double size = std::ldexp(1.0, draw.between(-6, 8));
+  const bool alike = draw.one_in(4), sparse = draw.one_in(3);
+  for (double& x : to) {
+    x = sparse && draw.one_in(3) ? 0 : numerics::round_to(scalars_of(a.format), alike ? size : size * draw.normal());
+  }
+}
+
+}  // namespace
+
+Format scalars_of(Format format) { return format == Format::f64 ? Format::f64 : Format::f32; }
+
+std::string head_text(const AttentionAttributes& a) {
+  const auto side = [](const std::optional<std::size_t>& keys) { return keys ? std::to_string(*keys) : "all"; };
+  std::string text;
+  if (a.window()) text += " window=" + side(a.window_left) + ":" + side(a.window_right);
+  if (a.top_left) text += " alignment=top-left";
+  if (a.softcap != 0) text += " softcap=" + numerics::hex_float(a.softcap);
+  if (!a.sinks.empty()) text += " sinks";
+  if (!a.slopes.empty()) text += " slopes";
+  if (!a.bias.empty()) text += a.bias_for_each_head ? " bias=heads" : " bias=shared";
+  if (!a.lse_gradients.empty()) text += " dlse";
+  return text;
+}
+
+void draw_attributes(Draw& draw, AttentionCase& a, const AttentionOptions& options) {
+  const Domain& domain = options.domain;
+  const std::array<bool, 6> named{domain.window, domain.softcap, domain.sinks,
+                                  domain.alibi,  domain.bias,    domain.lse_gradients};
+  const auto count = static_cast<std::uint64_t>(std::ranges::count(named, true));
+  std::uint64_t certain = count == 0 ? 0 : draw.below(count);
+  std::array<bool, 6> chosen{};
+  for (std::size_t k = 0; k < named.size(); ++k) {
+    if (named[k]) chosen[k] = certain-- == 0 || draw.one_in(3);
+  }
+  if (domain.causal == CausalAlignment::either) a.attributes.top_left = draw.one_in(2);
+  if (chosen[0]) draw_window(draw, a);
+  if (chosen[1]) a.attributes.softcap = draw_softcap(draw, options);
+  if (chosen[2]) {
+    a.attributes.sinks = draw_sinks(draw, a.shape);
+    a.outputs = std::min(a.outputs, 2);  // of weights that do not add up to 1 no entropy is asked
+  }
+  if (chosen[3]) a.attributes.slopes = draw_slopes(draw, a.shape, options);
+  if (chosen[4]) draw_bias(draw, a);
+  if (chosen[5]) draw_lse_gradients(draw, a);
+  if (options.gradients) {
+    a.outputs = 1 + (chosen[2] && domain.sink_gradients ? 1 : 0) + (chosen[4] && domain.bias_gradient ? 2 : 0);
+  }
+}
+
+}  // namespace softcheck::proptests

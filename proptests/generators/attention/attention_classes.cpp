@@ -1,0 +1,356 @@
+#include "proptests/generators/attention/attention_classes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <bitset>
+#include <cmath>
+#include <span>
+
+#include "proptests/generators/drawing/draw.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using Trait = AttentionTrait;
+
+struct Range {
+  std::size_t least, most;
+
+  std::string name() const {
+    return least == most ? std::to_string(least) : std::to_string(least) + "-" + std::to_string(most);
+  }
+};
+
+constexpr std::size_t any_more = 16;  // of what is said to be so many or more
+constexpr std::array<Range, 15> dims{{{1, 1},
+                                      {2, 7},
+                                      {8, 31},
+                                      {32, 63},
+                                      {64, 64},
+                                      {65, 79},
+                                      {80, 80},
+                                      {81, 95},
+                                      {96, 96},
+                                      {97, 127},
+                                      {128, 128},
+                                      {129, 191},
+                                      {192, 192},
+                                      {193, 255},
+                                      {256, 256}}};
+constexpr std::array<Range, 3> batches{{{1, 1}, {2, 2}, {3, any_more}}};
+constexpr std::array<Range, 4> groups{{{1, 1}, {2, 2}, {3, 7}, {8, any_more}}};
+constexpr std::array<Range, 6> queries{{{1, 1}, {2, 15}, {16, 63}, {64, 127}, {128, 1023}, {1024, 4096}}};
+constexpr std::array<Range, 8> keys{
+    {{1, 1}, {2, 15}, {16, 63}, {64, 127}, {128, 1023}, {1024, 4095}, {4096, 65535}, {65536, 131072}}};
+
+std::optional<std::size_t> class_in(std::span<const Range> ranges, std::size_t value) {
+  const auto found = std::ranges::find_if(ranges, [&](const Range& r) { return value >= r.least && value <= r.most; });
+  return found == ranges.end() ? std::nullopt : std::optional<std::size_t>(found - ranges.begin());
+}
+
+std::vector<std::string> names_of(std::span<const Range> ranges) {
+  std::vector<std::string> names;
+  for (const Range& range : ranges) {
+    names.push_back(range.most == any_more ? std::to_string(range.least) + " or more" : range.name());
+  }
+  return names;
+}
+
+std::size_t width_class(std::size_t length) {
+  if (length % 16 == 0) return 0;
+  if (length % 16 == 1) return 1;
+  if (length % 16 == 15) return 2;
+  return length % 10 == 0 ? 3 : 4;
+}
+
+std::vector<AttentionDimension> all_dimensions() {
+  std::vector<AttentionDimension> result{
+      {"dim", names_of(dims)},
+      {"values' dim", {"dim's", "smaller", "larger"}},
+      {"batch", names_of(batches)},
+      {"key heads", names_of(batches)},
+      {"query heads a key head", names_of(groups)},
+      {"queries", names_of(queries)},
+      {"keys", names_of(keys)},
+      {"keys' width", {"multiple of 16", "one more", "one less", "multiple of 10", "any other"}},
+      {"queries against keys", {"fewer", "as many", "more"}},
+      {"causal", {"no", "yes"}},
+      {"scale", {"1", "1/sqrt(dim)", "power of two", "number of bf16", "number of f32", "53 bits", "negative"}},
+      {"mask", {"none", "for each head", "shared"}},
+      {"a visible key's byte", {"1", "another", "each from 1 to 255"}},
+      {"outputs", {"out", "out and lse", "out, lse and entropy"}}};
+  for (const char* tensor : {"q", "k", "v", "mask", "out", "lse", "entropy"}) {
+    result.push_back({std::string("layout of ") + tensor,
+                      {"compact", "heads inside lengths", "every second or third element", "transposed",
+                       "gaps behind rows", "gaps behind heads", "compact by its strides"}});
+  }
+  result.push_back({"NaN in a", {"query", "key", "value"}});
+  result.push_back({"NaN at its axes'", {"first", "middle", "last"}});
+  result.push_back({"NaN of the kind",
+                    {"quiet", "quiet, negative", "signalling", "signalling, negative", "with a payload",
+                     "with a payload, negative"}});
+  return result;
+}
+
+// A layout's number has a digit for each tensor above these bits; chance has the rest.
+constexpr unsigned rest_bits = 32;
+
+}  // namespace
+
+const std::vector<AttentionDimension>& attention_dimensions() {
+  static const std::vector<AttentionDimension> dimensions = all_dimensions();
+  return dimensions;
+}
+
+std::optional<std::size_t> shape_class(AttentionTrait trait, const AttentionShape& s) {
+  switch (trait) {
+    case Trait::dim:
+      return class_in(dims, s.dim);
+    case Trait::values:
+      return s.value_dim == s.dim ? 0 : s.value_dim < s.dim ? 1 : 2;
+    case Trait::batch:
+      return class_in(batches, s.batch);
+    case Trait::kv_heads:
+      return class_in(batches, s.kv_heads);
+    case Trait::group:
+      return class_in(groups, s.group);
+    case Trait::queries:
+      return class_in(queries, s.queries);
+    case Trait::keys:
+      return class_in(keys, s.keys);
+    case Trait::width:
+      return width_class(s.keys);
+    case Trait::lengths:
+      return s.queries < s.keys ? 0 : s.queries == s.keys ? 1 : 2;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::size_t scale_class(double scale, std::size_t dim) {
+  const auto held_by = [&](numerics::Format format) { return numerics::round_to(format, scale) == scale; };
+  if (scale < 0) return 6;
+  if (scale == 1) return 0;
+  if (scale == 1 / std::sqrt(static_cast<double>(dim))) return 1;
+  int exponent = 0;
+  if (std::frexp(scale, &exponent) == 0.5) return 2;
+  return held_by(numerics::Format::bf16) ? 3 : held_by(numerics::Format::f32) ? 4 : 5;
+}
+
+std::optional<std::size_t> mask_byte_class(const AttentionCase& a) {
+  if (a.mask.empty()) return std::nullopt;
+  if (a.mask_byte < 256) return a.mask_byte == 1 ? 0 : 1;
+  std::bitset<256> met;
+  for (std::size_t k = 0; k < a.mask.size() && met.count() < 255; ++k) {
+    if (a.mask[k] != 0) met.set(a.byte_of(k));
+  }
+  return met.count() == 255 ? 2 : 1;
+}
+
+std::uint64_t layout_number(const std::vector<std::size_t>& kinds, std::uint64_t rest) {
+  std::uint64_t digits = 0;
+  for (std::size_t t = kinds.size(); t-- > 0;) digits = digits * (attention_layouts + 1) + kinds[t] + 1;
+  return (digits << rest_bits) + (rest & ((std::uint64_t{1} << rest_bits) - 1));
+}
+
+std::optional<std::size_t> layout_kind(std::uint64_t layout, std::size_t tensor) {
+  if (layout == 0) return 0;
+  std::uint64_t digits = layout >> rest_bits;
+  for (; tensor > 0; --tensor) digits /= attention_layouts + 1;
+  const std::uint64_t digit = digits % (attention_layouts + 1);
+  return digit == 0 ? std::nullopt : std::optional<std::size_t>(digit - 1);
+}
+
+namespace {
+
+/// Looks for the shortest lengths that keep to what is chosen.
+class ShapeSearch {
+ public:
+  ShapeSearch(const ClassChoice& choice, const Domain& domain) : choice_(choice), domain_(domain) {}
+
+  std::optional<AttentionShape> smallest() const {
+    AttentionShape s;
+    const bool found = set(s.batch, Trait::batch, batches, "batch") && set_heads(s) &&
+                       set(s.dim, Trait::dim, dims, "dim") && set_value_dim(s) && set_lengths(s);
+    return found ? std::optional<AttentionShape>(s) : std::nullopt;
+  }
+
+ private:
+  std::optional<std::size_t> chosen(Trait trait) const { return choice_[static_cast<std::size_t>(trait)]; }
+  Range range(Trait trait, std::span<const Range> ranges) const {
+    const auto index = chosen(trait);
+    return index ? ranges[*index] : Range{ranges.front().least, ranges.back().most};
+  }
+  // The least length of a range that the domain has, from `from` on.
+  std::optional<std::size_t> least_in(Range range, const char* name, std::size_t from = 0) const {
+    const LengthRange allowed = domain_.length(name);
+    for (std::size_t length = std::max({range.least, from, static_cast<std::size_t>(allowed.least)});
+         length <= range.most; ++length) {
+      if (allowed.contains(length)) return length;
+    }
+    return std::nullopt;
+  }
+  bool set(std::size_t& length, Trait trait, std::span<const Range> ranges, const char* name) const {
+    const auto least = least_in(range(trait, ranges), name);
+    if (least) length = *least;
+    return least.has_value();
+  }
+  bool set_heads(AttentionShape& s) const {
+    const Range kv = range(Trait::kv_heads, batches), group = range(Trait::group, groups);
+    for (s.group = group.least; s.group <= group.most; ++s.group) {
+      if (!domain_.length("group").contains(s.group)) continue;
+      for (s.kv_heads = kv.least; s.kv_heads <= kv.most; ++s.kv_heads) {
+        if (domain_.length("heads").contains(s.heads())) return true;
+      }
+    }
+    return false;
+  }
+  bool set_value_dim(AttentionShape& s) const {
+    constexpr std::size_t most = 320;
+    const std::size_t kind = chosen(Trait::values).value_or(1);
+    const Range allowed = kind == 0 ? Range{s.dim, s.dim} : kind == 1 ? Range{1, s.dim - 1} : Range{s.dim + 1, most};
+    auto least = least_in(allowed, "values");
+    if (!least && !chosen(Trait::values)) least = least_in({1, most}, "values");
+    if (least) s.value_dim = *least;
+    return least.has_value();
+  }
+  bool set_lengths(AttentionShape& s) const {
+    const Range of_keys = range(Trait::keys, keys), of_queries = range(Trait::queries, queries);
+    // Widths return after 80 lengths.
+    const std::size_t first = std::max(of_keys.least, std::min(of_queries.least, of_keys.most));
+    const std::size_t enough = std::clamp(least_scores() / of_queries.most + 1, of_keys.least, of_keys.most);
+    for (const std::size_t from : {of_keys.least, first, enough}) {
+      std::size_t tried = 0;
+      for (auto n = least_in(of_keys, "keys", from); n && tried < 160; n = least_in(of_keys, "keys", *n + 1), ++tried) {
+        s.keys = *n;
+        if (const auto width = chosen(Trait::width); width && width_class(*n) != *width) continue;
+        if (set_queries(s, of_queries)) return true;
+      }
+    }
+    return false;
+  }
+  // Each byte from 1 to 255 needs an entry that is visible.
+  std::size_t least_scores() const { return chosen(Trait::mask_bytes) == 2 ? 1024 : 0; }
+  bool set_queries(AttentionShape& s, const Range& range) const {
+    const auto against = chosen(Trait::lengths);
+    const std::size_t from = !against || *against == 0 ? 1 : *against == 1 ? s.keys : s.keys + 1;
+    const auto least = least_in(range, "queries", std::max(from, least_scores() / s.keys));
+    if (!least || (against == 0 && *least >= s.keys) || (against == 1 && *least != s.keys)) return false;
+    s.queries = *least;
+    return true;
+  }
+
+  const ClassChoice& choice_;
+  const Domain& domain_;
+};
+
+bool has(const ClassChoice& choice, Trait trait, std::size_t index) {
+  return choice[static_cast<std::size_t>(trait)] == index;
+}
+bool has_other(const ClassChoice& choice, Trait trait, std::size_t index) {
+  const auto& chosen = choice[static_cast<std::size_t>(trait)];
+  return chosen && *chosen != index;
+}
+
+// No mask has bytes: those that are chosen need one.
+bool needs_mask(const ClassChoice& choice) {
+  return has_other(choice, Trait::mask, 0) || has_other(choice, Trait::mask_bytes, 0);
+}
+
+// What the domain and the options say beside lengths.
+bool is_allowed(const ClassChoice& choice, const AttentionOptions& options) {
+  const Domain& domain = options.domain;
+  if ((domain.no_mask || !options.masks) && needs_mask(choice)) return false;
+  if ((domain.no_causal || !options.causal) && has_other(choice, Trait::causal, 0)) return false;
+  if (domain.usual_scale) {
+    if (has_other(choice, Trait::scale, 1) && !has(choice, Trait::scale, 0)) return false;
+    if (has(choice, Trait::scale, 0) && has_other(choice, Trait::dim, 0)) return false;
+    if (has(choice, Trait::scale, 1) && has(choice, Trait::dim, 0)) return false;
+  }
+  for (std::size_t t = 0; t < attention_tensors; ++t) {
+    const auto trait = static_cast<Trait>(static_cast<std::size_t>(Trait::layout) + t);
+    if (domain.compact && has_other(choice, trait, 0)) return false;
+  }
+  // 1/sqrt(1) is 1, and no mask has no bytes.
+  return !(has(choice, Trait::scale, 1) && has(choice, Trait::dim, 0)) &&
+         !(has(choice, Trait::mask, 0) && has_other(choice, Trait::mask_bytes, 0));
+}
+
+std::size_t numbers_in(const AttentionShape& s, bool masked) {
+  return s.batch * (s.heads() * s.queries * (s.dim + s.value_dim) + s.kv_heads * s.keys * (s.dim + s.value_dim)) +
+         (masked ? s.scores() : 0);
+}
+
+}  // namespace
+
+std::optional<AttentionShape> smallest_shape(const ClassChoice& choice, const Domain& domain) {
+  return ShapeSearch(choice, domain).smallest();
+}
+
+bool keeps_to(const ClassChoice& choice, const AttentionShape& shape, const AttentionOptions& options,
+              const AttentionBudget& budget) {
+  for (std::size_t d = 0; d <= static_cast<std::size_t>(Trait::lengths); ++d) {
+    if (choice[d] && shape_class(static_cast<Trait>(d), shape) != choice[d]) return false;
+  }
+  AttentionCase of_shape;
+  of_shape.shape = shape;
+  for (const auto& [name, length] : traits_of(of_shape).lengths) {
+    if (!options.domain.length(name).contains(length)) return false;
+  }
+  return shape.scores() * (shape.dim + shape.value_dim) <= budget.work &&
+         numbers_in(shape, needs_mask(choice)) <= budget.numbers;
+}
+
+bool is_possible(const ClassChoice& choice, const AttentionOptions& options, const AttentionBudget& budget) {
+  if (!is_allowed(choice, options)) return false;
+  const auto smallest = smallest_shape(choice, options.domain);
+  return smallest && smallest->scores() * (smallest->dim + smallest->value_dim) <= budget.work &&
+         numbers_in(*smallest, needs_mask(choice)) <= budget.numbers;
+}
+
+namespace {
+
+// Few of them in which every class stands so many times, where there are as many.
+std::vector<ClassChoice> thinned(const std::vector<ClassChoice>& choices, std::size_t each) {
+  std::vector<std::vector<std::size_t>> met;
+  for (const AttentionDimension& dimension : attention_dimensions()) met.emplace_back(dimension.classes.size());
+  std::vector<bool> taken(choices.size());
+  std::vector<ClassChoice> result;
+  while (true) {
+    std::size_t best = choices.size(), most = 0;
+    for (std::size_t c = 0; c < choices.size(); ++c) {
+      std::size_t missing = 0;
+      for (std::size_t d = 0; d < met.size(); ++d) missing += met[d][*choices[c][d]] < each ? 1 : 0;
+      if (taken[c] || missing <= most) continue;
+      best = c;
+      most = missing;
+    }
+    if (best == choices.size()) return result;
+    taken[best] = true;
+    for (std::size_t d = 0; d < met.size(); ++d) ++met[d][*choices[best][d]];
+    result.push_back(choices[best]);
+  }
+}
+
+}  // namespace
+
+std::vector<ClassChoice> attention_choices(const AttentionOptions& options, const AttentionBudget& budget,
+                                           std::uint64_t seed, std::optional<std::size_t> each) {
+  std::vector<std::size_t> counts;
+  for (const AttentionDimension& dimension : attention_dimensions()) counts.push_back(dimension.classes.size());
+  Draw draw(seed);
+  std::vector<ClassChoice> choices;
+  for (const std::vector<std::size_t>& classes : covering_choices(
+           counts, [&](const ClassChoice& c) { return is_possible(c, options, budget); }, draw)) {
+    choices.emplace_back(classes.begin(), classes.end());
+  }
+  if (each) choices = thinned(choices, *each);
+  std::ranges::stable_sort(choices, {}, [&](const ClassChoice& choice) {
+    const AttentionShape s = *smallest_shape(choice, options.domain);
+    return s.scores() * (s.dim + s.value_dim);
+  });
+  return choices;
+}
+
+}  // namespace softcheck::proptests

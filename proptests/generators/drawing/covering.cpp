@@ -1,0 +1,146 @@
+#include "proptests/generators/drawing/covering.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "proptests/generators/drawing/draw.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+/// Which pairs of classes stand together in a choice already.
+class PairTable {
+ public:
+  explicit PairTable(const std::vector<std::size_t>& counts) : counts_(counts) {
+    for (const std::size_t count : counts) {
+      first_.push_back(total_);
+      total_ += count;
+    }
+    met_.assign(total_ * total_, false);
+  }
+  bool met(std::size_t d, std::size_t x, std::size_t e, std::size_t y) const {
+    return met_[(first_[d] + x) * total_ + first_[e] + y];
+  }
+  void meet(std::size_t d, std::size_t x, std::size_t e, std::size_t y) {
+    met_[(first_[d] + x) * total_ + first_[e] + y] = met_[(first_[e] + y) * total_ + first_[d] + x] = true;
+  }
+  void meet(const std::vector<std::size_t>& choice) {
+    for (std::size_t d = 0; d < counts_.size(); ++d) {
+      for (std::size_t e = 0; e < d; ++e) meet(d, choice[d], e, choice[e]);
+    }
+  }
+
+ private:
+  std::vector<std::size_t> counts_, first_;
+  std::size_t total_ = 0;
+  std::vector<bool> met_;
+};
+
+class Designer {
+ public:
+  Designer(const std::vector<std::size_t>& counts, const std::function<bool(const ClassChoice&)>& possible, Draw& draw)
+      : counts_(counts), possible_(possible), draw_(draw), pairs_(counts) {
+    for (const std::size_t count : counts) met_.emplace_back(count, false);
+  }
+
+  std::vector<std::vector<std::size_t>> design() {
+    std::vector<std::vector<std::size_t>> result;
+    for (std::size_t d = 0; d < counts_.size(); ++d) {
+      for (std::size_t e = 0; e < d; ++e) {
+        for (std::size_t x = 0; x < counts_[d]; ++x) {
+          for (std::size_t y = 0; y < counts_[e]; ++y) {
+            if (pairs_.met(d, x, e, y)) continue;
+            ClassChoice choice(counts_.size());
+            choice[d] = x;
+            choice[e] = y;
+            if (const auto complete = completed(std::move(choice))) result.push_back(*complete);
+            pairs_.meet(d, x, e, y);  // or it is not possible
+          }
+        }
+      }
+    }
+    return result;
+  }
+
+  std::vector<std::vector<std::size_t>> touch() {
+    only_classes_ = true;
+    std::vector<std::vector<std::size_t>> result;
+    for (std::size_t d = 0; d < counts_.size(); ++d) {
+      for (std::size_t x = 0; x < counts_[d]; ++x) {
+        if (met_[d][x]) continue;
+        ClassChoice choice(counts_.size());
+        choice[d] = x;
+        if (const auto complete = completed(std::move(choice))) result.push_back(*complete);
+      }
+    }
+    return result;
+  }
+
+ private:
+  /// What is chosen with classes of the other dimensions that bring the most that is new; of the equal ones any.
+  std::optional<std::vector<std::size_t>> completed(ClassChoice choice) {
+    if (!possible_(choice)) return std::nullopt;
+    std::vector<std::size_t> order;
+    for (std::size_t f = 0; f < counts_.size(); ++f) {
+      if (!choice[f]) order.push_back(f);
+    }
+    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[draw_.below(i)]);
+    if (!fill(choice, order, 0)) return std::nullopt;
+    std::vector<std::size_t> complete;
+    for (const std::optional<std::size_t>& chosen : choice) complete.push_back(*chosen);
+    pairs_.meet(complete);
+    for (std::size_t f = 0; f < complete.size(); ++f) met_[f][complete[f]] = true;
+    return complete;
+  }
+
+  // With backtracking: what is possible so far may leave a later dimension without a class.
+  bool fill(ClassChoice& choice, const std::vector<std::size_t>& order, std::size_t at) {
+    if (at == order.size()) return true;
+    const std::size_t f = order[at];
+    std::vector<std::pair<std::size_t, std::size_t>> ranked;  // minus what is new, and the class
+    const std::size_t turn = draw_.below(counts_[f]);
+    for (std::size_t i = 0; i < counts_[f]; ++i) {
+      const std::size_t z = (turn + i) % counts_[f];
+      ranked.emplace_back(counts_.size() - new_pairs(choice, f, z), z);
+    }
+    std::ranges::stable_sort(ranked, {}, &std::pair<std::size_t, std::size_t>::first);
+    for (const auto& [rank, z] : ranked) {
+      choice[f] = z;
+      if (possible_(choice) && fill(choice, order, at + 1)) return true;
+    }
+    choice[f].reset();
+    return false;
+  }
+
+  std::size_t new_pairs(const ClassChoice& choice, std::size_t f, std::size_t z) const {
+    if (only_classes_) return met_[f][z] ? 0 : 1;
+    std::size_t count = 0;
+    for (std::size_t d = 0; d < choice.size(); ++d) {
+      if (d != f && choice[d] && !pairs_.met(d, *choice[d], f, z)) ++count;
+    }
+    return count;
+  }
+
+  const std::vector<std::size_t>& counts_;
+  const std::function<bool(const ClassChoice&)>& possible_;
+  Draw& draw_;
+  PairTable pairs_;
+  std::vector<std::vector<bool>> met_;  // classes
+  bool only_classes_ = false;
+};
+
+}  // namespace
+
+std::vector<std::vector<std::size_t>> covering_choices(const std::vector<std::size_t>& counts,
+                                                       const std::function<bool(const ClassChoice&)>& possible,
+                                                       Draw& draw) {
+  return Designer(counts, possible, draw).design();
+}
+
+std::vector<std::vector<std::size_t>> touching_choices(const std::vector<std::size_t>& counts,
+                                                       const std::function<bool(const ClassChoice&)>& possible,
+                                                       Draw& draw) {
+  return Designer(counts, possible, draw).touch();
+}
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <random>
+
+#include "proptests/generators/drawing/rapidcheck_types.hpp"
+
+namespace softcheck::proptests {
+
+/// Random numbers of one case: one number drawn from RapidCheck seeds a standard engine, whose sequence the standard
+/// fixes. The distributions are our own, since those of the standard library differ between libraries: a seed gives
+/// the same case everywhere.
+class Draw {
+ public:
+  explicit Draw(rc::Random random);
+  explicit Draw(std::uint64_t seed) : engine_(seed) {}
+
+  std::uint64_t bits() { return engine_(); }
+  /// Uniform in [0, count) up to 2^-64 count; count >= 1.
+  std::uint64_t below(std::uint64_t count);
+  /// Uniform in [lowest, highest].
+  int between(int lowest, int highest);
+  /// Uniform in [0, 1), a multiple of 2^-53.
+  double unit();
+  /// True once in n times.
+  bool one_in(std::uint64_t n) { return below(n) == 0; }
+  /// Standard normal (Box and Muller).
+  double normal();
+  /// A whole number in [lowest, highest] with a uniform logarithm; 1 <= lowest <= highest.
+  std::uint64_t log_uniform(std::uint64_t lowest, std::uint64_t highest);
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,121 @@
+#include "proptests/generators/matrices/matrix.hpp"
+
+#include <cmath>
+#include <memory>
+#include <ostream>
+#include <stdexcept>
+
+#include "numerics/enclosures/certificate.hpp"
+#include "proptests/generators/drawing/lazy_shrinks.hpp"
+#include "proptests/generators/matrices/blocks.hpp"
+#include "proptests/generators/matrices/eigen_matrix.hpp"
+#include "proptests/generators/matrices/matrix_text.hpp"
+#include "proptests/generators/text/case_text.hpp"
+#include "theory/proposition_3_1.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+constexpr int dimension = 0, query_width = 1, key_width = 2, item = 3;  // axes of a projection
+
+Blocks blocks_of(const ProjectionCase& p) {
+  return {{p.query, dimension, query_width}, {p.query_bias, dimension, -1}, {p.key, dimension, key_width},
+          {p.key_bias, dimension, -1},       {p.y, query_width, -1},        {p.items, item, key_width}};
+}
+
+ProjectionCase projection_of(const Blocks& blocks, std::string family) {
+  return {blocks[0].matrix, blocks[1].matrix, blocks[2].matrix, blocks[3].matrix,
+          blocks[4].matrix, blocks[5].matrix, std::move(family)};
+}
+
+}  // namespace
+
+theory::QueryAndItems query_and_items(const ProjectionCase& projection) {
+  theory::QueryAndItems result;
+  result.query = to_eigen(projection.query);
+  result.query_bias = to_eigen(projection.query_bias);
+  result.key = to_eigen(projection.key);
+  result.key_bias = to_eigen(projection.key_bias);
+  result.y = to_eigen(projection.y);
+  result.items = to_eigen(projection.items);
+  return result;
+}
+
+rc::Seq<MatrixCase> shrink_matrix_case(const MatrixCase& matrix_case) {
+  const Blocks blocks{{matrix_case.matrix, 0, 1}};
+  const auto steps = std::make_shared<const std::vector<BlockStep>>(steps_of(blocks));
+  return lazy_shrinks(matrix_case, steps->size(), [steps, blocks](const MatrixCase& from, std::size_t k) {
+    std::optional<MatrixCase> result;
+    if (const auto simpler = take_step(blocks, (*steps)[k])) result = MatrixCase{simpler->front().matrix, from.family};
+    return result;
+  });
+}
+
+rc::Seq<ProjectionCase> shrink_projection_case(const ProjectionCase& projection) {
+  const Blocks blocks = blocks_of(projection);
+  const auto steps = std::make_shared<const std::vector<BlockStep>>(steps_of(blocks));
+  return lazy_shrinks(projection, steps->size(), [steps, blocks](const ProjectionCase& from, std::size_t k) {
+    std::optional<ProjectionCase> result;
+    if (const auto simpler = take_step(blocks, (*steps)[k])) result = projection_of(*simpler, from.family);
+    return result;
+  });
+}
+
+std::string to_text(const MatrixCase& matrix_case) {
+  std::string text = "matrix " + shape_text(matrix_case.matrix);
+  for (double entry : matrix_case.matrix.entries) text += " " + numerics::hex_float(entry);
+  return text;
+}
+
+void from_text(std::string_view text, MatrixCase& matrix_case) {
+  const std::vector<std::string_view> words = words_of(text);
+  if (words.size() < 2 || words[0] != "matrix") {
+    throw std::invalid_argument("matrix case: need \"matrix 2x3 ENTRY ...\", got \"" + std::string(text) + "\"");
+  }
+  MatrixCase result{parse_shape(words[1]), "text"};
+  for (std::string_view word : std::span(words).subspan(2)) result.matrix.entries.push_back(parse_entry(word));
+  require_full(result.matrix);
+  matrix_case = std::move(result);
+}
+
+std::string to_text(const ProjectionCase& p) {
+  return "projection" + block_text("query", p.query) + block_text("query_bias", p.query_bias) +
+         block_text("key", p.key) + block_text("key_bias", p.key_bias) + block_text("y", p.y) +
+         block_text("items", p.items);
+}
+
+void from_text(std::string_view text, ProjectionCase& projection) {
+  const std::vector<std::string_view> words = words_of(text);
+  if (words.size() != 7 || words[0] != "projection") {
+    throw std::invalid_argument(
+        "projection case: need \"projection query=... query_bias=... key=... key_bias=... "
+        "y=... items=...\", got \"" +
+        std::string(text) + "\"");
+  }
+  ProjectionCase result{parse_block(words[1], "query"),
+                        parse_block(words[2], "query_bias"),
+                        parse_block(words[3], "key"),
+                        parse_block(words[4], "key_bias"),
+                        parse_block(words[5], "y"),
+                        parse_block(words[6], "items"),
+                        "text"};
+  const std::size_t d = result.query.rows;
+  const bool fits = result.query_bias.rows == d && result.key.rows == d && result.key_bias.rows == d &&
+                    result.y.rows == result.query.cols && result.items.cols == result.key.cols &&
+                    result.query_bias.cols == 1 && result.key_bias.cols == 1 && result.y.cols == 1;
+  if (!fits) throw std::invalid_argument("projection case: the shapes do not fit in \"" + std::string(text) + "\"");
+  projection = std::move(result);
+}
+
+std::size_t size_of(const MatrixCase& matrix_case) { return matrix_case.matrix.entries.size(); }
+
+std::size_t size_of(const ProjectionCase& projection) {
+  std::size_t size = 0;
+  for (const Block& block : blocks_of(projection)) size += block.matrix.entries.size();
+  return size;
+}
+
+void showValue(const MatrixCase& matrix_case, std::ostream& stream) { stream << to_text(matrix_case); }
+void showValue(const ProjectionCase& projection, std::ostream& stream) { stream << to_text(projection); }
+
+}  // namespace softcheck::proptests

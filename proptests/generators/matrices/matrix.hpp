@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstddef>
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proptests/generators/drawing/rapidcheck_types.hpp"
+
+namespace softcheck::theory {
+struct QueryAndItems;
+}
+
+namespace softcheck::proptests {
+
+/// A matrix, row by row.
+struct Matrix {
+  std::size_t rows = 0;
+  std::size_t cols = 0;
+  std::vector<double> entries;  // (rows, cols), finite
+
+  double operator()(std::size_t row, std::size_t col) const { return entries[row * cols + col]; }
+  friend bool operator==(const Matrix&, const Matrix&) = default;
+};
+
+enum class MatrixFamily {
+  gaussian,   // independent standard normal entries, exact in f32
+  integer,    // in [-9, 9]
+  rank_one,   // an outer product of short integers
+  graded,     // gaussian, row i times 2^(-4 i): singular values far apart
+  hadamard,   // entries +-1, rows as orthogonal as the shape allows: many equal singular values
+  zero_rows,  // integers with rows of zeros
+  tiny,       // gaussian times 2^-500: squares would underflow
+  huge        // gaussian times 2^500: squares would overflow
+};
+
+std::span<const MatrixFamily> all_matrix_families();
+
+class Draw;
+Matrix draw_matrix(Draw& draw, MatrixFamily family, std::size_t rows, std::size_t cols);
+/// 1 at size 0, up to most at size 100.
+std::size_t draw_size(Draw& draw, std::size_t most, int size);
+
+const char* to_string(MatrixFamily family);
+
+/// What matrices a property needs.
+struct MatrixOptions {
+  std::size_t max_rows = 24;
+  std::size_t max_cols = 24;
+  std::vector<MatrixFamily> families;  // empty: all
+};
+
+struct MatrixCase {
+  Matrix matrix;
+  std::string family;  // no part of its text
+
+  friend bool operator==(const MatrixCase& a, const MatrixCase& b) { return a.matrix == b.matrix; }
+};
+
+/// throws   std::invalid_argument when a size is 0
+rc::Gen<MatrixCase> matrix_cases(const MatrixOptions& options = {});
+
+/// Rows and columns dropped by halves, entries zeroed and rounded.
+rc::Seq<MatrixCase> shrink_matrix_case(const MatrixCase& matrix_case);
+
+/// "matrix 2x3 0x1p+0 ..."
+std::string to_text(const MatrixCase& matrix_case);
+void from_text(std::string_view text, MatrixCase& matrix_case);
+/// Entries.
+std::size_t size_of(const MatrixCase& matrix_case);
+void showValue(const MatrixCase& matrix_case, std::ostream& stream);
+
+/// One query of a trained model and its items, as Proposition 3.1 has them; vectors are matrices of one column.
+struct ProjectionCase {
+  Matrix query;       // Q (d, width of y)
+  Matrix query_bias;  // b_Q (d, 1)
+  Matrix key;         // K (d, width of x)
+  Matrix key_bias;    // b_K (d, 1)
+  Matrix y;           // (width of y, 1)
+  Matrix items;       // (n, width of x)
+  std::string family;
+
+  friend bool operator==(const ProjectionCase& a, const ProjectionCase& b) {
+    return a.query == b.query && a.query_bias == b.query_bias && a.key == b.key && a.key_bias == b.key_bias &&
+           a.y == b.y && a.items == b.items;
+  }
+};
+
+theory::QueryAndItems query_and_items(const ProjectionCase& projection);
+
+struct ProjectionOptions {
+  std::size_t max_dimension = 12;  // d
+  std::size_t max_width = 12;      // of y and of x
+  std::size_t max_items = 24;
+  // tiny and huge left out: the spread is a product of four such numbers.
+  std::vector<MatrixFamily> families{MatrixFamily::gaussian, MatrixFamily::integer,  MatrixFamily::rank_one,
+                                     MatrixFamily::graded,   MatrixFamily::hadamard, MatrixFamily::zero_rows};
+};
+
+/// One time in four without biases.
+rc::Gen<ProjectionCase> projection_cases(const ProjectionOptions& options = {});
+
+/// Items, dimensions and both widths dropped by halves, then entries as in a matrix.
+rc::Seq<ProjectionCase> shrink_projection_case(const ProjectionCase& projection);
+
+/// "projection query=2x2:0x1p+0,... query_bias=... key=... key_bias=... y=... items=..."
+std::string to_text(const ProjectionCase& projection);
+void from_text(std::string_view text, ProjectionCase& projection);
+std::size_t size_of(const ProjectionCase& projection);
+void showValue(const ProjectionCase& projection, std::ostream& stream);
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,399 @@
+// Calls that cover the classes of their dimensions in pairs.
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "numerics/formats/special_values.hpp"
+#include "proptests/generators/drawing/covering.hpp"
+#include "proptests/generators/drawing/draw.hpp"
+#include "proptests/generators/row_matrices/matrix_class.hpp"
+#include "proptests/generators/row_matrices/row_matrix_classes.hpp"
+#include "proptests/generators/rows/row_families.hpp"
+#include "proptests/interrupted.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::infinity;
+
+// The dimensions by their place in matrix_dimensions().
+enum Dimension : std::size_t { rows, columns, length, theta, hidden, input, output, visible, nan, nan_at, values };
+
+struct Bounds {
+  std::uint64_t least;
+  std::uint64_t most;
+};
+
+/// What of a range of lengths the options let a call have; nothing where least > most.
+Bounds within(const NamedRange& range, const LengthRange& domain, std::uint64_t most) {
+  return {std::max({range.least, domain.least, std::uint64_t{1}}), std::min({range.most, domain.most, most})};
+}
+
+/// The lengths of the class within the bounds that come first to mind, and some others.
+std::vector<std::uint64_t> lengths_of(Draw& draw, const Bounds& bounds, LengthClass wanted, const LengthRange& domain) {
+  std::vector<std::uint64_t> lengths;
+  const auto offer = [&](std::uint64_t n) {
+    if (n >= bounds.least && n <= bounds.most && length_class(n) == wanted && domain.contains(n)) lengths.push_back(n);
+  };
+  if (bounds.least > bounds.most) return lengths;
+  if (!domain.listed.empty()) {
+    for (const std::uint64_t n : domain.listed) offer(n);
+    return lengths;
+  }
+  for (std::uint64_t power = 1; power / 2 <= bounds.most; power *= 2) {
+    for (const std::uint64_t n : {power - 1, power, power + 1}) offer(n);
+  }
+  for (std::uint64_t power = 10; power / 10 <= bounds.most; power *= 10) {
+    for (const std::uint64_t n : {power - 1, power, power + 1}) offer(n);
+  }
+  for (int i = 0; i < 24; ++i) {
+    const std::uint64_t n = draw.log_uniform(bounds.least, bounds.most), multiple = n / 16 * 16;
+    for (const std::uint64_t near : {n, multiple, multiple + 1, multiple + 15}) offer(near);
+    offer(domain.nearest(n));
+  }
+  return lengths;
+}
+
+double draw_theta_of(Draw& draw, ThetaClass wanted, int exponent) {
+  // Numbers of all kinds, until one is of the class: each holds an eighth or more of some kind.
+  for (int i = 0; i < 2000; ++i) {
+    double theta = std::pow(10.0, 8 * draw.unit() - 4);
+    switch (wanted) {
+      case ThetaClass::one:
+        return 1;
+      case ThetaClass::power_of_two:
+        theta = std::ldexp(1.0, draw.between(-10, 10));
+        break;
+      case ThetaClass::few_bits:
+      case ThetaClass::bits_of_f32:
+        theta =
+            numerics::round_to(wanted == ThetaClass::few_bits ? numerics::Format::bf16 : numerics::Format::f32, theta);
+        break;
+      case ThetaClass::extreme:
+        theta = std::ldexp(1.0, draw.one_in(2) ? exponent : -exponent);
+        break;
+      default:
+        break;
+    }
+    if (theta_class(theta) == wanted) return theta;
+  }
+  return 1;
+}
+
+/// Whether calls may have some classes together; the lengths that are possible are found once.
+class Possibilities {
+ public:
+  Possibilities(const RowMatrixOptions& options, Draw& draw) : options_(options) {
+    const LengthRange of_rows = options.rows.domain.length("rows"), of_columns = options.rows.domain.length("n");
+    for (const NamedRange& range : row_ranges) {
+      const Bounds bounds = within(range, of_rows, options.most_rows);
+      const std::uint64_t least = of_rows.at_least(bounds.least).value_or(0);
+      least_rows_.push_back(least <= bounds.most ? least : 0);
+    }
+    for (const NamedRange& range : column_ranges) {
+      const Bounds bounds = within(range, of_columns, options.rows.max_length);
+      for (std::size_t k = 0; k < length_classes; ++k) {
+        lengths_.push_back(lengths_of(draw, bounds, static_cast<LengthClass>(k), of_columns));
+      }
+    }
+  }
+
+  std::uint64_t least_rows(std::size_t range) const { return least_rows_[range]; }
+  const std::vector<std::uint64_t>& lengths(std::size_t range, std::size_t kind) const {
+    return lengths_[range * length_classes + kind];
+  }
+
+  /// The shortest row in which what is chosen beside its length can be: two items, one of them hidden, or a NaN's
+  /// place.
+  static std::uint64_t needed(const ClassChoice& choice) {
+    std::uint64_t least = 1;
+    if (choice[hidden] && *choice[hidden] != 0)
+      least = *choice[hidden] == static_cast<std::size_t>(MaskClass::mixed) ? 3 : 2;
+    if (choice[input] == 6 || choice[output] == 6 || choice[visible] == 7) least = std::max<std::uint64_t>(least, 2);
+    if (!choice[nan_at] || *choice[nan_at] < 2) return least;
+    const bool last = *choice[nan_at] + 1 == nan_places.size();
+    return std::max(least, last ? 2 : nan_places[*choice[nan_at]].least + 2);
+  }
+
+  bool operator()(const ClassChoice& choice) const {
+    return lengths_fit(choice) && parameters_fit(choice) && layouts_fit(choice) && nans_fit(choice);
+  }
+
+ private:
+  /// The shortest length that the choice leaves; 0 where none is left.
+  std::uint64_t shortest(const ClassChoice& choice) const {
+    std::uint64_t least = 0;
+    const std::uint64_t lowest = needed(choice);
+    for (std::size_t r = 0; r < column_ranges.size(); ++r) {
+      if (choice[columns] && *choice[columns] != r) continue;
+      for (std::size_t k = 0; k < length_classes; ++k) {
+        if (choice[length] && *choice[length] != k) continue;
+        for (const std::uint64_t n : lengths(r, k)) {
+          if (n >= lowest) least = least == 0 ? n : std::min(least, n);
+        }
+      }
+    }
+    return least;
+  }
+
+  bool lengths_fit(const ClassChoice& choice) const {
+    const std::uint64_t n = shortest(choice);
+    const std::uint64_t count = choice[rows] ? least_rows_[*choice[rows]] : 1;
+    return n > 0 && count > 0 && n * count <= options_.max_elements;
+  }
+
+  bool parameters_fit(const ClassChoice& choice) const {
+    const Domain& domain = options_.rows.domain;
+    const int exponent = options_.rows.theta_exponent;
+    if (choice[theta] && *choice[theta] != static_cast<std::size_t>(ThetaClass::one)) {
+      if (domain.unit_theta || exponent == 0) return false;
+      if (*choice[theta] == static_cast<std::size_t>(ThetaClass::extreme) && exponent <= 30) return false;
+    }
+    if (choice[hidden]) {
+      const auto mask = static_cast<MaskClass>(*choice[hidden]);
+      const bool infinite = mask == MaskClass::infinite || mask == MaskClass::mixed;
+      const bool whole = mask == MaskClass::whole;
+      const bool masked = mask == MaskClass::tensor || mask == MaskClass::mixed || whole;
+      if (whole && !options_.rows.fully_masked) return false;
+      // One row of it is to hold a NaN, or to show what stands beside the one that is hidden.
+      if (whole && choice[rows] && *choice[rows] == 0) return false;
+      if ((infinite && !domain.hides_by_infinity()) || (masked && domain.no_mask)) return false;
+      if (choice[visible] && options_.rows.besides == 0 && (*choice[visible] != 0) != masked) return false;
+    }
+    return !choice[values] || *choice[values] < kernel_row_families().size();  // none is listed
+  }
+
+  bool layouts_fit(const ClassChoice& choice) const {
+    const Domain& domain = options_.rows.domain;
+    if (choice[visible] && *choice[visible] > 0 && domain.no_mask && options_.rows.besides == 0) return false;
+    if (choice[visible] && *choice[visible] == 1 && options_.rows.besides != 0)
+      return false;  // compact is no mask's layout
+    for (const Dimension which : {input, output, visible}) {
+      if (!choice[which]) continue;
+      const std::size_t kind = *choice[which] - (which == visible && *choice[which] > 0 ? 1 : 0);
+      if (kind > 2 && kind != 5 && domain.compact) return false;
+      if (domain.no_offset && (kind == 5 || kind == 7)) return false;
+      if (domain.contiguous && (kind == 4 || kind == 6 || kind == 7)) return false;
+    }
+    return true;
+  }
+
+  bool nans_fit(const ClassChoice& choice) const {
+    if (choice[nan] && choice[nan_at] && (*choice[nan] == 0) != (*choice[nan_at] == 0)) return false;
+    const bool some = (choice[nan] && *choice[nan] > 0) || (choice[nan_at] && *choice[nan_at] > 0);
+    if (!some) return true;
+    if (options_.rows.domain.finite) return false;
+    if (!choice[nan]) return options_.nans || options_.infinities;
+    const auto kind = static_cast<NanClass>(*choice[nan]);
+    if (kind == NanClass::infinite) return options_.infinities;
+    // Of a format without infinity each sign has one NaN.
+    const bool of_one_kind =
+        kind != NanClass::signalling && kind != NanClass::signalling_negative && kind != NanClass::payload;
+    return options_.nans && (of_one_kind || numerics::properties(options_.rows.formats.front()).has_infinity);
+  }
+
+  const RowMatrixOptions& options_;
+  std::vector<std::uint64_t> least_rows_;
+  std::vector<std::vector<std::uint64_t>> lengths_;
+};
+
+class Coverer {
+ public:
+  Coverer(const RowMatrixOptions& options, std::uint64_t seed)
+      : options_(options), draw_(seed), possible_(options, draw_) {}
+
+  MatrixCover cover(bool pairs, const std::function<bool()>& asked_to_end) {
+    const auto go_on = [&] {
+      if (asked_to_end && asked_to_end()) throw Interrupted();
+    };
+    std::vector<std::size_t> counts;
+    for (const MatrixDimension& dimension : matrix_dimensions()) counts.push_back(dimension.classes.size());
+    MatrixCover result;
+    for (std::size_t d = 0; d < counts.size(); ++d) {
+      result.possible.emplace_back();
+      for (std::size_t c = 0; c < counts[d]; ++c) {
+        ClassChoice alone(counts.size());
+        alone[d] = c;
+        result.possible.back().push_back(possible_(alone));
+      }
+    }
+    const auto fits = [&](const ClassChoice& choice) {
+      go_on();
+      return possible_(choice);
+    };
+    const auto choices = pairs ? covering_choices(counts, fits, draw_) : touching_choices(counts, fits, draw_);
+    for (const std::vector<std::size_t>& choice : choices) {
+      go_on();
+      result.matrices.push_back(matrix_of(choice));
+    }
+    std::ranges::stable_sort(result.matrices, {}, [](const RowMatrixCase& matrix) { return size_of(matrix); });
+    return result;
+  }
+
+ private:
+  RowMatrixCase matrix_of(const std::vector<std::size_t>& choice) {
+    RowMatrixCase matrix;
+    matrix.format = options_.rows.formats.front();
+    matrix.theta = draw_theta_of(draw_, static_cast<ThetaClass>(choice[theta]), options_.rows.theta_exponent);
+    const std::uint64_t count = draw_rows(choice);
+    matrix.columns = draw_columns(choice, count);
+    const RowFamily family = kernel_row_families()[choice[values]];
+    matrix.family = to_string(family);
+    // Three, five or seven in turn: no power of two, at which an index may wrap around, is a multiple of these.
+    const std::uint64_t turn = std::min<std::uint64_t>(count, 3 + 2 * draw_.below(3));
+    std::vector<RunLengthRow> cycle;
+    for (std::uint64_t r = 0; r < turn; ++r) cycle.push_back(draw_row(family, matrix));
+    hide(choice, matrix, cycle);
+    matrix.rows = RowCycle(std::move(cycle), count);
+    lay_out(choice, matrix);
+    if (options_.rows.besides != 0) {
+      matrix.beside = ((draw_.log_uniform(1, most_beside + 1) - 1) & options_.rows.besides) | options_.rows.besides_set;
+    }
+    if (choice[nan] > 0) place_nans(choice, matrix);
+    return matrix;
+  }
+
+  std::vector<std::uint64_t> lengths_for(const std::vector<std::size_t>& choice, std::uint64_t most) const {
+    std::vector<std::uint64_t> lengths = possible_.lengths(choice[columns], choice[length]);
+    const std::uint64_t least = Possibilities::needed(ClassChoice(choice.begin(), choice.end()));
+    std::erase_if(lengths, [&](std::uint64_t n) { return n < least || n > most; });
+    return lengths;
+  }
+
+  std::uint64_t draw_rows(const std::vector<std::size_t>& choice) {
+    const LengthRange domain = options_.rows.domain.length("rows");
+    const std::uint64_t shortest = std::ranges::min(lengths_for(choice, unlimited));
+    const std::uint64_t fewest = possible_.least_rows(choice[rows]);
+    const std::uint64_t most =
+        std::min(within(row_ranges[choice[rows]], domain, options_.most_rows).most, options_.max_elements / shortest);
+    const std::vector<std::uint64_t> listed = domain.listed_within(fewest, most);
+    if (!listed.empty()) return listed[draw_.below(listed.size())];
+    const std::uint64_t near = domain.nearest(draw_.log_uniform(fewest, most));
+    return near < fewest || near > most ? fewest : near;
+  }
+
+  std::uint64_t draw_columns(const std::vector<std::size_t>& choice, std::uint64_t count) {
+    const std::vector<std::uint64_t> lengths = lengths_for(choice, options_.max_elements / count);
+    return lengths[draw_.below(lengths.size())];
+  }
+
+  RunLengthRow draw_row(RowFamily family, const RowMatrixCase& matrix) {
+    RowOptions of_one = options_.rows;
+    of_one.families = {family};
+    of_one.min_length = of_one.max_length = matrix.columns;
+    of_one.theta_exponent = 0;
+    of_one.fully_masked = false;
+    of_one.max_edge_length = 0;
+    of_one.masks = of_one.masks && family == RowFamily::masked && options_.rows.domain.hides_by_infinity();
+    if (family == RowFamily::masked && !of_one.masks) of_one.families = {RowFamily::normal};
+    if (draws_runs(family)) {  // these look at the temperature
+      return RunLengthRow(draw_runs(draw_, family, matrix.format, matrix.theta, matrix.columns));
+    }
+    return row_cases(of_one)(rc::Random(draw_.bits()), 100).value().row;
+  }
+
+  void hide(const std::vector<std::size_t>& choice, RowMatrixCase& matrix, std::vector<RunLengthRow>& cycle) {
+    const auto mask = static_cast<MaskClass>(choice[hidden]);
+    matrix.mask = mask == MaskClass::tensor || mask == MaskClass::whole ? MaskUse::tensor
+                  : mask == MaskClass::mixed                            ? MaskUse::mixed
+                                                                        : MaskUse::none;
+    if (mask == MaskClass::none) {
+      for (RunLengthRow& row : cycle) row = all_visible(row);
+      return;
+    }
+    if (mask == MaskClass::whole) cycle[draw_.below(cycle.size())] = RunLengthRow({{-infinity, matrix.columns}});
+    for (RunLengthRow& row : cycle) {
+      if (row.visible() == 0) continue;
+      // A mask that hides nothing in one row hides something in most.
+      for (int i = 0; i < 8 && row.visible() == row.size(); ++i) row = masked_row(draw_, row, false);
+    }
+  }
+
+  static RunLengthRow all_visible(const RunLengthRow& row) {
+    std::vector<Run> runs = row.runs();
+    const double lowest = row.minimum();  // once: it looks at all runs
+    for (Run& run : runs) run.value = std::isinf(run.value) ? lowest : run.value;
+    return RunLengthRow(std::move(runs));
+  }
+
+  void lay_out(const std::vector<std::size_t>& choice, RowMatrixCase& matrix) {
+    const auto count = static_cast<std::int64_t>(matrix.rows.size());
+    const auto width = static_cast<std::int64_t>(matrix.columns);
+    matrix.in = draw_layout_of(draw_, choice[input], count, width);
+    matrix.out = draw_layout_of(draw_, choice[output], count, width);
+    if (choice[visible] > 0) matrix.visible = draw_layout_of(draw_, choice[visible] - 1, count, width);
+  }
+
+  void place_nans(const std::vector<std::size_t>& choice, RowMatrixCase& matrix) {
+    const std::uint64_t n = matrix.columns, count = matrix.rows.size();
+    const NamedRange& place = nan_places[choice[nan_at]];
+    const bool last = choice[nan_at] + 1 == nan_places.size();
+    const std::uint64_t item = last ? n - 1
+                               : choice[nan_at] == 1
+                                   ? 0
+                                   : draw_.log_uniform(place.least, std::min(place.most, n > 1 ? n - 2 : 1));
+    std::uint64_t row = draw_.one_in(3) ? 0 : draw_.one_in(2) ? count - 1 : draw_.below(count);
+    if (count > 1 && matrix.rows[row].visible() == 0) row = row > 0 ? row - 1 : 1;  // a row that stays hidden
+    make_visible(matrix, row, item);
+    if (static_cast<NanClass>(choice[nan]) == NanClass::infinite) return place_infinities(matrix, row, item);
+    matrix.specials = {{row, item, bits_of(static_cast<NanClass>(choice[nan]), matrix.format)}};
+    if (static_cast<NanClass>(choice[nan]) != NanClass::several) return;
+    for (const SpecialLogit& more : draw_nans(draw_, matrix)) {
+      const bool behind = more.row > row || (more.row == row && more.item > item);
+      if (behind && matrix.specials.size() < 3) matrix.specials.push_back(more);
+    }
+  }
+
+  /// One, every third time with a neighbour that shares the weight.
+  void place_infinities(RowMatrixCase& matrix, std::uint64_t row, std::uint64_t item) {
+    const std::uint64_t bits = numerics::encode(matrix.format, infinity);
+    matrix.specials = {{row, item, bits}};
+    const bool two = draw_.one_in(3) && item + 1 < matrix.columns;
+    if (two && std::isfinite(matrix.rows[row].expand()[item + 1])) matrix.specials.push_back({row, item + 1, bits});
+  }
+
+  /// A NaN or +inf stands in place of a logit that is seen.
+  static void make_visible(RowMatrixCase& matrix, std::uint64_t row, std::uint64_t item) {
+    const std::size_t first = matrix.rows.first_like(row);
+    std::vector<double> logits = matrix.rows[first].expand();
+    if (!std::isinf(logits[item])) return;
+    logits[item] = matrix.rows[first].visible() == 0 ? 0 : matrix.rows[first].minimum();
+    matrix.rows.replace(first, RunLengthRow::of(logits));
+  }
+
+  std::uint64_t bits_of(NanClass wanted, numerics::Format format) {
+    const numerics::FormatProperties& facts = numerics::properties(format);
+    const std::uint64_t sign = std::uint64_t{1} << (facts.storage_bits - 1);
+    const std::uint64_t only = numerics::encode(format, numerics::nan);
+    if (!facts.has_infinity) return wanted == NanClass::quiet_negative ? sign | only : only;
+    const std::uint64_t quiet = std::uint64_t{1} << (facts.precision - 2), payload = 1 + draw_.below(quiet - 1);
+    const std::uint64_t exponent = numerics::encode(format, std::numeric_limits<double>::infinity());
+    switch (wanted) {
+      case NanClass::quiet:
+        return exponent | quiet;
+      case NanClass::quiet_negative:
+        return sign | exponent | quiet;
+      case NanClass::signalling:
+        return exponent | payload;
+      case NanClass::signalling_negative:
+        return sign | exponent | payload;
+      default:
+        return exponent | quiet | payload;
+    }
+  }
+
+  const RowMatrixOptions& options_;
+  Draw draw_;
+  Possibilities possible_;
+};
+
+}  // namespace
+
+MatrixCover covering_matrices(const RowMatrixOptions& options, bool pairs, std::uint64_t seed,
+                              const std::function<bool()>& asked_to_end) {
+  return Coverer(options, seed).cover(pairs, asked_to_end);
+}
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,133 @@
+// Matrices that are not drawn but listed: every width, the empty ones, and strides beyond every integer.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <utility>
+
+#include "proptests/generators/row_matrices/row_matrix.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+// Far below 0, a pad of 0 outweighs everything; numbers of every format.
+constexpr double high = -20, low = -24, lower = -28, lowest = -32;
+
+/// So many items of each level, the last one taking what is left.
+RunLengthRow stepped(std::uint64_t columns, std::initializer_list<double> levels) {
+  std::vector<Run> runs;
+  std::uint64_t begin = 0, k = 0;
+  for (const double level : levels) {
+    const std::uint64_t end = columns * ++k / levels.size();
+    if (end > begin) runs.push_back({level, end - begin});
+    begin = end;
+  }
+  return RunLengthRow(std::move(runs));
+}
+
+/// One item of peak at a place.
+RunLengthRow peaked(std::uint64_t columns, std::uint64_t place, double peak = high, double others = low) {
+  std::vector<Run> runs;
+  if (place > 0) runs.push_back({others, place});
+  runs.push_back({peak, 1});
+  if (place + 1 < columns) runs.push_back({others, columns - place - 1});
+  return RunLengthRow(std::move(runs));
+}
+
+RunLengthRow varied(std::uint64_t columns) {
+  switch (columns % 4) {
+    case 0:
+      return stepped(columns, {lowest, lower, low, high});
+    case 1:
+      return peaked(columns, columns / 2);
+    case 2:
+      return stepped(columns, {high, low, lower, lowest});
+    default:
+      return stepped(columns, {high});
+  }
+}
+
+RowMatrixCase matrix_of(numerics::Format format, std::uint64_t columns, std::vector<RunLengthRow> rows) {
+  RowMatrixCase result;
+  result.format = format;
+  result.columns = columns;
+  result.rows = RowCycle(std::move(rows));
+  result.family = "listed";
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> swept_widths(std::uint64_t dense, std::uint64_t most) {
+  std::vector<std::uint64_t> widths;
+  for (std::uint64_t n = 1; n <= std::min(dense, most); ++n) widths.push_back(n);
+  for (std::uint64_t step = std::max<std::uint64_t>(dense / 2, 1); step <= most; step *= 2) {
+    for (std::uint64_t n = 2 * step; n < 4 * step && n <= most; n += step) {
+      for (const std::uint64_t near : {n - 1, n, n + 1}) {
+        if (near > widths.back() && near <= most) widths.push_back(near);
+      }
+    }
+  }
+  return widths;
+}
+
+std::vector<RowMatrixCase> width_sweep(numerics::Format format, const std::vector<std::uint64_t>& widths) {
+  std::vector<RowMatrixCase> result;
+  for (const std::uint64_t n : widths) {
+    const RunLengthRow first = peaked(n, 0), last = peaked(n, n - 1);
+    result.push_back(matrix_of(format, n, {last}));
+    result.push_back(matrix_of(format, n, {first, last}));
+    result.push_back(matrix_of(format, n, {varied(n), stepped(n, {high}), last}));
+  }
+  return result;
+}
+
+std::vector<RowMatrixCase> far_mass_matrices(numerics::Format format, std::uint64_t columns) {
+  // Weights that an addition to 1 just keeps or just loses; 2.5 and 6 show where only a part of the row is lost.
+  std::vector<double> deviations;
+  for (const int bits : {8, 11, 24, 53}) {
+    for (const double above : {0.75, 1.02, 1.1, 1.25, 1.5, 2.5, 6.0}) {
+      deviations.push_back(bits * std::numbers::ln2 - std::log(above));
+    }
+  }
+  for (const int bits : {14, 17, 20, 27, 30, 33, 36, 40, 44, 48, 57, 64, 100, 126, 149}) {
+    deviations.push_back(bits * std::numbers::ln2);
+  }
+  std::ranges::sort(deviations);
+  std::vector<RowMatrixCase> result;
+  double before = 0;
+  for (const double deviation : deviations) {
+    const double level = numerics::round_to(format, -deviation);
+    if (columns < 2 || std::exchange(before, level) == level) continue;
+    const std::array<std::uint64_t, 3> places{0, columns - 1, columns / 2};
+    result.push_back(matrix_of(format, columns, {peaked(columns, places[result.size() % 3], 0, level)}));
+  }
+  return result;
+}
+
+std::vector<RowMatrixCase> empty_matrices(numerics::Format format) {
+  return {matrix_of(format, 5, {}), matrix_of(format, 0, {RunLengthRow()}),
+          matrix_of(format, 0, {RunLengthRow(), RunLengthRow(), RunLengthRow()}), matrix_of(format, 0, {})};
+}
+
+std::vector<RowMatrixCase> distant_matrices(numerics::Format format) {
+  std::vector<RowMatrixCase> result;
+  for (const int power : {15, 16, 31, 32}) {
+    const std::int64_t far = std::int64_t{1} << power;
+    for (const bool rows_apart : {true, false}) {
+      // Of two rows so far apart, or of three items: where the place wraps around, another one is read or written.
+      RowMatrixCase matrix = matrix_of(format, 3, {peaked(3, 0), peaked(3, 2)});
+      if (!rows_apart) matrix = matrix_of(format, 2, {peaked(2, 1), peaked(2, 0), stepped(2, {high})});
+      const MatrixLayout apart = rows_apart ? MatrixLayout{far + 3, 1} : MatrixLayout{1, far + 3};
+      matrix.in = matrix.out = apart;
+      result.push_back(matrix);
+      matrix.mask = MaskUse::tensor;
+      matrix.visible = apart;
+      result.push_back(matrix);
+    }
+  }
+  return result;
+}
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,253 @@
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <optional>
+
+#include "numerics/formats/special_values.hpp"
+#include "proptests/generators/drawing/lazy_shrinks.hpp"
+#include "proptests/generators/row_matrices/row_matrix.hpp"
+#include "proptests/generators/text/case_text.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+/// One way to a simpler matrix. Each lowers (rows, layouts and mask, columns, complexity of the numbers) in this order,
+/// so that no chain of shrinks is endless.
+enum class MatrixWay {
+  unit_theta,
+  fewer_rows,    // size rows in all
+  drop_rows,     // size rows of the cycle from first on
+  drop_special,  // number first
+  earlier,       // that one to row size
+  quiet_nans,    // of positive sign and without a payload
+  plain_in,      // compact
+  plain_out,     //
+  plain_mask,    //
+  no_mask,       // -inf logits instead
+  all_by_mask,   // mixed to tensor
+  drop_columns,  // size columns from first on
+  round_all,     // to size bits
+  beside,        // to size
+  shift_rows,    // the maximum of every row to 0
+  simplify       // the number no. first takes its simpler number no. size
+};
+
+struct MatrixStep {
+  MatrixWay way;
+  std::size_t first = 0;
+  std::size_t size = 0;
+};
+
+// Beyond this single numbers are not looked at: columns go first.
+constexpr std::size_t few_numbers = 64;
+
+void add_halves(std::vector<MatrixStep>& steps, MatrixWay way, std::size_t count) {
+  for (std::size_t size = (count + 1) / 2; size > 0 && count > 1; size /= 2) {
+    for (std::size_t first = 0; first < count; first += size) steps.push_back({way, first, size});
+  }
+}
+
+/// Columns by halves; of listed lengths to each shorter one, by the front, the back or the middle: nearly all other
+/// steps would lead nowhere, and each of a long row costs as much as one that does.
+void add_columns(std::vector<MatrixStep>& steps, std::uint64_t columns, const LengthRange& domain) {
+  if (domain.listed.empty()) return add_halves(steps, MatrixWay::drop_columns, columns);
+  for (const std::uint64_t length : domain.listed) {
+    if (length >= columns) return;
+    for (const std::uint64_t first : {std::uint64_t{0}, length, length / 2}) {
+      steps.push_back({MatrixWay::drop_columns, first, columns - length});
+    }
+  }
+}
+
+std::vector<MatrixStep> steps_of(const RowMatrixCase& matrix, const Domain& domain) {
+  std::vector<MatrixStep> steps{{MatrixWay::unit_theta}};
+  const std::size_t rows = matrix.rows.size();
+  if (matrix.rows.repeats()) {
+    steps.push_back({MatrixWay::fewer_rows, 0, matrix.rows.cycle().size()});
+    // Halves, quarters, ... single rows: finds the least failing number by bisection.
+    for (std::size_t less = rows / 2; less > 0; less /= 2) steps.push_back({MatrixWay::fewer_rows, 0, rows - less});
+  }
+  add_halves(steps, MatrixWay::drop_rows, matrix.rows.cycle().size());
+  for (std::size_t k = 0; k < matrix.specials.size(); ++k) steps.push_back({MatrixWay::drop_special, k});
+  for (std::size_t k = 0; k < matrix.specials.size(); ++k) {
+    for (std::uint64_t less = matrix.specials[k].row; less > 0; less /= 2) {
+      steps.push_back({MatrixWay::earlier, k, matrix.specials[k].row - less});
+    }
+  }
+  if (!matrix.specials.empty()) steps.push_back({MatrixWay::quiet_nans});
+  for (const MatrixWay way :
+       {MatrixWay::plain_in, MatrixWay::plain_out, MatrixWay::plain_mask, MatrixWay::no_mask, MatrixWay::all_by_mask}) {
+    steps.push_back({way});
+  }
+  add_columns(steps, matrix.columns, domain.length("n"));
+  for (const std::uint64_t less : simpler_besides(matrix.beside)) steps.push_back({MatrixWay::beside, 0, less});
+  steps.push_back({MatrixWay::shift_rows});
+  for (std::size_t bits : {1, 2, 4, 8, 16, 32}) steps.push_back({MatrixWay::round_all, 0, bits});
+  if (matrix.rows.cycle().size() * matrix.columns > few_numbers) return steps;
+  for (std::size_t r = 0; r < matrix.rows.cycle().size(); ++r) {
+    const std::vector<double> logits = matrix.rows[r].expand();
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      const std::size_t count = simpler_numbers(logits[i]).size();
+      for (std::size_t k = 0; k < count; ++k) steps.push_back({MatrixWay::simplify, r * logits.size() + i, k});
+    }
+  }
+  return steps;
+}
+
+template <class Change>
+bool change_rows(RowMatrixCase& matrix, Change change) {
+  bool simpler = false, possible = true;
+  matrix.rows.replace_each([&](const RunLengthRow& row) {
+    std::vector<Run> runs = row.runs();
+    const double top = row.maximum();
+    for (Run& run : runs) {
+      if (!std::isfinite(run.value)) continue;
+      const double value = numerics::round_to(matrix.format, change(run.value, top));
+      if (!std::isfinite(value) || complexity(value) > complexity(run.value)) {
+        possible = false;
+        continue;
+      }
+      simpler |= complexity(value) < complexity(run.value);
+      run.value = value;
+    }
+    return RunLengthRow(std::move(runs));
+  });
+  return possible && simpler;
+}
+
+bool drop_columns(RowMatrixCase& matrix, std::size_t first, std::size_t size) {
+  const std::size_t last = std::min<std::size_t>(first + size, matrix.columns);
+  matrix.rows.replace_each([&](const RunLengthRow& row) {
+    std::vector<double> logits = row.expand();
+    logits.erase(logits.begin() + static_cast<std::ptrdiff_t>(first),
+                 logits.begin() + static_cast<std::ptrdiff_t>(last));
+    return RunLengthRow::of(logits);
+  });
+  matrix.columns -= last - first;
+  std::erase_if(matrix.specials, [&](const SpecialLogit& one) { return one.item >= first && one.item < last; });
+  for (SpecialLogit& one : matrix.specials) one.item -= one.item >= last ? last - first : 0;
+  return true;
+}
+
+bool fewer_rows(RowMatrixCase& matrix, std::size_t rows) {
+  matrix.rows = RowCycle(matrix.rows.cycle(), rows);
+  std::erase_if(matrix.specials, [&](const SpecialLogit& one) { return one.row >= rows; });
+  return true;
+}
+
+/// In a domain of few lengths hardly a step would lead to one of them.
+void fit_rows(const Domain& domain, RowMatrixCase& matrix) {
+  const std::optional<std::uint64_t> rows = domain.length("rows").at_most(matrix.rows.size());
+  if (rows && *rows < matrix.rows.size()) fewer_rows(matrix, *rows);
+}
+
+void fit_columns(const Domain& domain, RowMatrixCase& matrix) {
+  const std::uint64_t columns = domain.length("n").nearest(matrix.columns);
+  if (columns == matrix.columns) return;
+  matrix.rows.replace_each([&](const RunLengthRow& row) { return resized(row, columns); });
+  std::erase_if(matrix.specials, [&](const SpecialLogit& one) { return one.item >= columns; });
+  matrix.columns = columns;
+}
+
+bool drop_rows(RowMatrixCase& matrix, std::size_t first, std::size_t size) {
+  std::vector<RunLengthRow> cycle = matrix.rows.cycle();
+  const std::size_t last = std::min(first + size, cycle.size()), dropped = last - first;
+  cycle.erase(cycle.begin() + static_cast<std::ptrdiff_t>(first), cycle.begin() + static_cast<std::ptrdiff_t>(last));
+  if (matrix.rows.repeats()) {
+    // As many rows as before; a NaN stays where it is.
+    const std::size_t rows = matrix.rows.size();
+    matrix.rows = RowCycle(std::move(cycle), rows);
+    return true;
+  }
+  matrix.rows = RowCycle(std::move(cycle));
+  std::erase_if(matrix.specials, [&](const SpecialLogit& one) { return one.row >= first && one.row < last; });
+  for (SpecialLogit& one : matrix.specials) one.row -= one.row >= last ? dropped : 0;
+  return true;
+}
+
+bool quiet_nans(RowMatrixCase& matrix) {
+  const std::uint64_t plain = numerics::encode(matrix.format, numerics::nan);
+  bool changes = false;
+  for (SpecialLogit& one : matrix.specials) {
+    if (!is_infinite(one, matrix.format)) changes |= std::exchange(one.bits, plain) != plain;
+  }
+  return changes;
+}
+
+bool simplify(RowMatrixCase& matrix, std::size_t place, std::size_t which) {
+  const std::size_t r = place / matrix.columns;
+  std::vector<double> logits = matrix.rows[r].expand();
+  double& value = logits[place % matrix.columns];
+  const int before = complexity(value);
+  value = numerics::round_to(matrix.format, simpler_numbers(value)[which]);
+  if (!std::isfinite(value) || complexity(value) >= before) return false;
+  matrix.rows.replace(r, RunLengthRow::of(logits));
+  return true;
+}
+
+bool make_plain(MatrixLayout& layout) {
+  const bool changes = layout != MatrixLayout{};
+  layout = {};
+  return changes;
+}
+
+bool take_step(const MatrixStep& step, RowMatrixCase& matrix) {
+  switch (step.way) {
+    case MatrixWay::unit_theta:
+      return std::exchange(matrix.theta, 1) != 1;
+    case MatrixWay::fewer_rows:
+      return fewer_rows(matrix, step.size);
+    case MatrixWay::drop_rows:
+      return drop_rows(matrix, step.first, step.size);
+    case MatrixWay::drop_special:
+      matrix.specials.erase(matrix.specials.begin() + static_cast<std::ptrdiff_t>(step.first));
+      return true;
+    case MatrixWay::earlier:
+      matrix.specials[step.first].row = step.size;
+      return true;
+    case MatrixWay::quiet_nans:
+      return quiet_nans(matrix);
+    case MatrixWay::plain_in:
+      return make_plain(matrix.in);
+    case MatrixWay::plain_out:
+      return make_plain(matrix.out);
+    case MatrixWay::plain_mask:
+      return make_plain(matrix.visible);
+    case MatrixWay::no_mask:
+      if (matrix.mask != MaskUse::none) matrix.visible = {};
+      return std::exchange(matrix.mask, MaskUse::none) != MaskUse::none;
+    case MatrixWay::all_by_mask:
+      return std::exchange(matrix.mask, MaskUse::tensor) == MaskUse::mixed;
+    case MatrixWay::drop_columns:
+      return drop_columns(matrix, step.first, step.size);
+    case MatrixWay::round_all:
+      return change_rows(matrix,
+                         [bits = static_cast<int>(step.size)](double x, double) { return round_to_bits(x, bits); });
+    case MatrixWay::beside:
+      matrix.beside = step.size;
+      return true;
+    case MatrixWay::shift_rows:
+      return change_rows(matrix, [](double x, double top) { return x - top; });
+    case MatrixWay::simplify:
+      return simplify(matrix, step.first, step.size);
+  }
+  return false;
+}
+
+}  // namespace
+
+rc::Seq<RowMatrixCase> shrink_row_matrix(const RowMatrixCase& matrix, const RowMatrixOptions& options) {
+  const auto steps = std::make_shared<const std::vector<MatrixStep>>(steps_of(matrix, options.rows.domain));
+  return lazy_shrinks(matrix, steps->size(), [steps, options](const RowMatrixCase& from, std::size_t k) {
+    std::optional<RowMatrixCase> result = from;
+    const bool taken = take_step((*steps)[k], *result);
+    if (taken && result->rows.size() < from.rows.size()) fit_rows(options.rows.domain, *result);
+    if (taken && result->columns < from.columns) fit_columns(options.rows.domain, *result);
+    const bool simpler = taken && !(result->columns >= from.columns && (*steps)[k].way == MatrixWay::drop_columns);
+    if (!simpler || !admits(options, *result)) result.reset();
+    return result;
+  });
+}
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,220 @@
+#include "proptests/generators/rows/row.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+#include <stdexcept>
+
+#include "numerics/enclosures/certificate.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "proptests/generators/text/case_text.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::infinity;
+
+}  // namespace
+
+RunLengthRow::RunLengthRow(std::vector<Run> runs) {
+  runs_.reserve(runs.size());
+  for (const Run& run : runs) {
+    if (run.count == 0 || std::isnan(run.value) || run.value == infinity) {
+      throw std::invalid_argument("RunLengthRow: a run needs a count >= 1 and a value that is finite or -inf, got " +
+                                  numerics::hex_float(run.value) + "*" + std::to_string(run.count));
+    }
+    if (!runs_.empty() && same_bits(runs_.back().value, run.value)) {
+      runs_.back().count += run.count;
+    } else {
+      runs_.push_back(run);
+    }
+  }
+}
+
+RunLengthRow RunLengthRow::of(std::span<const double> logits) {
+  std::vector<Run> runs;
+  for (double logit : logits) runs.push_back({logit, 1});
+  return RunLengthRow(std::move(runs));
+}
+
+std::uint64_t RunLengthRow::size() const {
+  std::uint64_t size = 0;
+  for (const Run& run : runs_) size += run.count;
+  return size;
+}
+
+std::uint64_t RunLengthRow::visible() const {
+  std::uint64_t visible = 0;
+  for (const Run& run : runs_) visible += run.value == -infinity ? 0 : run.count;
+  return visible;
+}
+
+std::vector<double> RunLengthRow::expand() const {
+  std::vector<double> logits;
+  logits.reserve(size());
+  for (const Run& run : runs_) logits.insert(logits.end(), run.count, run.value);
+  return logits;
+}
+
+double RunLengthRow::maximum() const {
+  double maximum = -infinity;
+  for (const Run& run : runs_) maximum = std::max(maximum, run.value);
+  return maximum;
+}
+
+double RunLengthRow::minimum() const {
+  double minimum = infinity;
+  for (const Run& run : runs_) {
+    if (run.value != -infinity) minimum = std::min(minimum, run.value);
+  }
+  return minimum;
+}
+
+double RunLengthRow::spread() const { return visible() == 0 ? 0 : maximum() - minimum(); }
+
+const char* to_string(RowFamily family) {
+  switch (family) {
+    case RowFamily::ramp_up:
+      return "ramp_up";
+    case RowFamily::ramp_down:
+      return "ramp_down";
+    case RowFamily::one_hot:
+      return "one_hot";
+    case RowFamily::plateau:
+      return "plateau";
+    case RowFamily::ties:
+      return "ties";
+    case RowFamily::late_peak:
+      return "late_peak";
+    case RowFamily::wide:
+      return "wide";
+    case RowFamily::near_equal:
+      return "near_equal";
+    case RowFamily::shifted:
+      return "shifted";
+    case RowFamily::subnormal:
+      return "subnormal";
+    case RowFamily::masked:
+      return "masked";
+    case RowFamily::normal:
+      return "normal";
+    case RowFamily::sharp:
+      return "sharp";
+    case RowFamily::dispersing:
+      return "dispersing";
+    case RowFamily::resolution:
+      return "resolution";
+    case RowFamily::far_mass:
+      return "far_mass";
+    case RowFamily::rising:
+      return "rising";
+    case RowFamily::full_sum:
+      return "full_sum";
+    case RowFamily::two_levels:
+      return "two_levels";
+  }
+  return "?";
+}
+
+std::span<const RowFamily> all_row_families() { return kernel_row_families().first(14); }
+
+std::span<const RowFamily> kernel_row_families() {
+  static constexpr RowFamily families[] = {
+      RowFamily::ramp_up,   RowFamily::ramp_down, RowFamily::one_hot,    RowFamily::plateau,    RowFamily::ties,
+      RowFamily::late_peak, RowFamily::wide,      RowFamily::near_equal, RowFamily::shifted,    RowFamily::subnormal,
+      RowFamily::masked,    RowFamily::normal,    RowFamily::sharp,      RowFamily::dispersing, RowFamily::resolution,
+      RowFamily::far_mass,  RowFamily::rising,    RowFamily::full_sum,   RowFamily::two_levels};
+  return families;
+}
+
+bool admits_beside(const RowOptions& options, std::uint64_t beside) {
+  return (beside & ~options.besides) == 0 && (beside & options.besides_set) == options.besides_set;
+}
+
+bool admits(const RowOptions& options, const RowCase& row_case) {
+  const RunLengthRow& row = row_case.row;
+  const std::uint64_t size = row.size();
+  const std::uint64_t visible = row.visible();
+  const double limit = std::ldexp(1.0, options.theta_exponent);
+  if (size < options.min_length || size > std::max(options.max_length, options.max_edge_length)) return false;
+  if (!admits_beside(options, row_case.beside)) return false;
+  if (visible < size && !options.masks && !(visible == 0 && options.fully_masked)) return false;
+  if (visible == 0 && size > 0 && !options.fully_masked) return false;
+  if (!(row_case.theta >= 1 / limit && row_case.theta <= limit)) return false;
+  const Domain& domain = options.domain;
+  if (!domain.length("n").contains(size) || (domain.unit_theta && row_case.theta != 1)) return false;
+  if (!domain.hides_by_infinity() && visible < size) return false;
+  const double spread = row.spread();
+  if (!(spread <= options.max_spread && spread / row_case.theta <= options.max_deviation)) return false;
+  if (std::find(options.formats.begin(), options.formats.end(), row_case.format) == options.formats.end()) return false;
+  return std::all_of(row.runs().begin(), row.runs().end(), [&](const Run& run) {
+    return run.value == -infinity || same_bits(numerics::round_to(row_case.format, run.value), run.value);
+  });
+}
+
+std::string runs_text(const RunLengthRow& row) {
+  std::string text;
+  for (const Run& run : row.runs()) {
+    text += " " + numerics::hex_float(run.value);
+    if (run.count != 1) text += "*" + std::to_string(run.count);
+  }
+  return text;
+}
+
+RunLengthRow parse_runs(std::span<const std::string_view> words, numerics::Format format) {
+  std::vector<Run> runs;
+  for (std::string_view word : words) {
+    const std::size_t star = word.find('*');
+    const double value = parse_number(word.substr(0, star));
+    const std::uint64_t count =
+        star == std::string_view::npos ? 1 : parse_count(word.substr(star + 1), 1, std::uint64_t{1} << 40);
+    if (value != -infinity && !same_bits(numerics::round_to(format, value), value)) {
+      throw std::invalid_argument("row case: " + std::string(word) + " is no number of " +
+                                  std::string(numerics::properties(format).name));
+    }
+    runs.push_back({value, count});
+  }
+  return RunLengthRow(std::move(runs));
+}
+
+double parse_theta(std::string_view word) {
+  const double theta = parse_number(value_of(word, "theta"));
+  if (theta > 0 && theta < infinity) return theta;
+  throw std::invalid_argument("row case: theta must be positive and finite, got " + std::string(word));
+}
+
+std::string beside_text(std::uint64_t beside) { return beside == 0 ? "" : " beside=" + std::to_string(beside); }
+
+std::uint64_t beside_of_row(std::uint64_t beside, std::uint64_t row) {
+  constexpr std::uint64_t kinds = 64, seeds = (most_beside + 1) / kinds;
+  return beside == 0 ? 0 : beside % kinds + kinds * ((beside / kinds + row) % seeds);
+}
+
+std::uint64_t parse_beside(std::string_view word) { return parse_count(value_of(word, "beside"), 0, most_beside); }
+
+std::string to_text(const RowCase& row_case) {
+  return "row " + std::string(numerics::properties(row_case.format).name) +
+         " theta=" + numerics::hex_float(row_case.theta) + beside_text(row_case.beside) + runs_text(row_case.row);
+}
+
+void from_text(std::string_view text, RowCase& row_case) {
+  const std::vector<std::string_view> words = words_of(text);
+  if (words.size() < 3 || words[0] != "row") {
+    throw std::invalid_argument("row case: need \"row FORMAT theta=T VALUE*COUNT ...\", got \"" + std::string(text) +
+                                "\"");
+  }
+  RowCase result;
+  result.format = numerics::parse_format(words[1]);
+  result.theta = parse_theta(words[2]);
+  result.family = "text";
+  const bool beside = words.size() > 3 && words[3].starts_with("beside=");
+  if (beside) result.beside = parse_beside(words[3]);
+  result.row = parse_runs(std::span(words).subspan(beside ? 4 : 3), result.format);
+  row_case = std::move(result);
+}
+
+std::size_t size_of(const RowCase& row_case) { return row_case.row.size(); }
+
+void showValue(const RowCase& row_case, std::ostream& stream) { stream << to_text(row_case); }
+
+}  // namespace softcheck::proptests
