@@ -198,7 +198,7 @@ bool pack_values(const std::byte* rows, std::ptrdiff_t stride, std::size_t keys,
 }  // namespace
 
 extern const TileLane amx_lane;
-const TileLane amx_lane{"amx",       configure, release, pack_queries, pack_values, TilePasses<Amx>::attend,
-                        TilePasses<Amx>::merge};
+const TileLane amx_lane{
+    "amx", configure, release, pack_queries, pack_values, TilePasses<Amx>::attend, TilePasses<Amx>::merge};
 
 }  // namespace softcheck::kernels::cpu

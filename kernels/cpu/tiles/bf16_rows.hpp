@@ -56,7 +56,8 @@ inline Bf16Rows finite_rows(const Bf16Rows& rows, std::size_t keys, std::size_t 
   for (std::size_t j = 0; j < keys; ++j) {
     std::uint16_t* to = buffer + j * width;
     std::memmove(to, rows.data + static_cast<std::ptrdiff_t>(j) * rows.stride, width * sizeof(std::uint16_t));
-    std::replace_if(to, to + width, [](std::uint16_t bits) { return !is_finite_bf16(bits); }, std::uint16_t{0});
+    std::replace_if(
+        to, to + width, [](std::uint16_t bits) { return !is_finite_bf16(bits); }, std::uint16_t{0});
   }
   return {reinterpret_cast<const std::byte*>(buffer), static_cast<std::ptrdiff_t>(width * sizeof(std::uint16_t))};
 }

@@ -113,8 +113,8 @@ class Bf16Tile {
 
   void attend_block(const UnitStates& state, std::int64_t first, std::size_t count) {
     const std::size_t keys = rounded_up(count, tile_depth), dim = steps_ * tile_depth;
-    const Bf16Rows values = rows_of_keys(views_->v, place_.batch, place_.key_head, first, count, keys, width_,
-                                         values_staging_.get());
+    const Bf16Rows values =
+        rows_of_keys(views_->v, place_.batch, place_.key_head, first, count, keys, width_, values_staging_.get());
     const bool finite = lane_.pack_values(values.data, values.stride, keys, width_, values_.get());
     if (!finite) {
       const Bf16Rows clean = finite_rows(values, keys, width_, values_staging_.get());
@@ -122,8 +122,9 @@ class Bf16Tile {
     }
     const Bf16Rows rows =
         rows_of_keys(views_->k, place_.batch, place_.key_head, first, count, keys, dim, staging_.get());
-    UnitBlock block{rows.data,      rows.stride,   steps_,         nullptr, keys, nullptr, static_cast<float>(views_->scale),
-                    values_.get(), scores_.get(), weights_.get(), {}};
+    UnitBlock block{
+        rows.data,     rows.stride,   steps_,         nullptr, keys, nullptr, static_cast<float>(views_->scale),
+        values_.get(), scores_.get(), weights_.get(), {}};
     for (std::size_t unit = 0; unit < units_; ++unit) {
       const std::int64_t* limits = limits_.data() + unit * unit_rows;
       if (*std::max_element(limits, limits + unit_rows) <= first) {
@@ -154,8 +155,8 @@ class Bf16Tile {
         continue;
       }
       const View4& mask = *views_->mask;
-      add_mask(mask.at(place_.batch, mask.shape[1] == 1 ? 0 : head_of(row), query_of(row), first), mask.strides[3], seen,
-               bit, to);
+      add_mask(mask.at(place_.batch, mask.shape[1] == 1 ? 0 : head_of(row), query_of(row), first), mask.strides[3],
+               seen, bit, to);
     }
     return visible_.get();
   }

@@ -8,8 +8,8 @@
 
 namespace softcheck::kernels::cpu {
 
-/// While it lives, this thread rounds to nearest and takes subnormal numbers for 0, as operands and as results. Then the
-/// environment is as before, flags included.
+/// While it lives, this thread rounds to nearest and takes subnormal numbers for 0, as operands and as results. Then
+/// the environment is as before, flags included.
 class FlushingScope {
  public:
 #if defined(__x86_64__)

@@ -164,7 +164,7 @@ bool pack_values(const std::byte* rows, std::ptrdiff_t stride, std::size_t keys,
 }  // namespace
 
 extern const TileLane fma_lane;
-const TileLane fma_lane{"fma",       nothing, nothing, pack_queries, pack_values, TilePasses<Fma>::attend,
-                        TilePasses<Fma>::merge};
+const TileLane fma_lane{
+    "fma", nothing, nothing, pack_queries, pack_values, TilePasses<Fma>::attend, TilePasses<Fma>::merge};
 
 }  // namespace softcheck::kernels::cpu

@@ -7,14 +7,15 @@
 // rows and the queries as columns, so that a vector of 16 lanes holds one key's scores of 16 queries.
 namespace softcheck::kernels::cpu {
 
-inline constexpr std::size_t tile_lanes = 16;               // queries of a group
-inline constexpr std::size_t unit_groups = 2;               // groups that take a block together
+inline constexpr std::size_t tile_lanes = 16;  // queries of a group
+inline constexpr std::size_t unit_groups = 2;  // groups that take a block together
 inline constexpr std::size_t unit_rows = unit_groups * tile_lanes;
-inline constexpr std::size_t tile_depth = 32;               // products that one instruction adds to a number
-inline constexpr std::size_t tile_keys = 128;               // keys of a block
+inline constexpr std::size_t tile_depth = 32;                         // products that one instruction adds to a number
+inline constexpr std::size_t tile_keys = 128;                         // keys of a block
 inline constexpr std::size_t tile_numbers = tile_lanes * tile_depth;  // bf16 numbers of a tile
 
-/// What is known of a unit's queries, for each group: m, S = sum w, T = sum w D, (16) each, and O = sum w v, (width, 16).
+/// What is known of a unit's queries, for each group: m, S = sum w, T = sum w D, (16) each, and O = sum w v, (width,
+/// 16).
 struct UnitState {
   float* maximum;  // -inf: no key seen
   float* sum;

@@ -154,9 +154,8 @@ struct TilePasses {
       const V s = Machine::load(left.sum + at), t = Machine::load(right.sum + at);
       Machine::store(left.maximum + at, m);
       Machine::store(left.sum + at, Machine::add(Machine::mul(a.factor, s), Machine::mul(b.factor, t)));
-      Machine::store(left.deviations + at,
-                     Machine::add(raised_deviations(a, Machine::load(left.deviations + at), s),
-                                  raised_deviations(b, Machine::load(right.deviations + at), t)));
+      Machine::store(left.deviations + at, Machine::add(raised_deviations(a, Machine::load(left.deviations + at), s),
+                                                        raised_deviations(b, Machine::load(right.deviations + at), t)));
       float* to = left.values_of(group);
       const float* from = right.values_of(group);
       for (std::size_t c = 0; c < left.width; ++c, to += tile_lanes, from += tile_lanes) {
