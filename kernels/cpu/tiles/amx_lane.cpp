@@ -76,66 +76,63 @@ struct Amx {
     _mm512_store_si512(to, _mm512_permutexvar_epi16(_mm512_load_si512(pairs), halves));
   }
 
+  static constexpr std::size_t tile = tile_lanes * tile_lanes;
+
   /// What was written before is in memory: g++ 12 does not know that loads of tiles read it.
   static void finish_writing() { __asm__ volatile("" : : : "memory"); }
 
   // Tiles 0 to 3 are sums, 4 and 5 hold rows of keys or columns of values, 6 and 7 columns of queries.
-  static void multiply() {
+  static void multiply(const void* upper, const void* lower, std::ptrdiff_t stride, const std::uint32_t* left,
+                       const std::uint32_t* right) {
+    _tile_loadd(4, upper, stride);
+    _tile_loadd(6, left, 64);
     _tile_dpbf16ps(0, 4, 6);
+    _tile_loadd(7, right, 64);
     _tile_dpbf16ps(1, 4, 7);
+    _tile_loadd(5, lower, stride);
     _tile_dpbf16ps(2, 5, 6);
     _tile_dpbf16ps(3, 5, 7);
+  }
+  static void store_sums(float* left, float* right) {
+    _tile_stored(0, left, 64);
+    _tile_stored(1, right, 64);
+    _tile_stored(2, left + tile, 64);
+    _tile_stored(3, right + tile, 64);
   }
 
   static void multiply_scores(const UnitBlock& block) {
     finish_writing();
-    constexpr std::size_t tile = tile_lanes * tile_lanes;
-    const std::uint32_t* queries[unit_groups] = {block.queries, block.queries + block.steps * tile};
-    for (std::size_t j = 0; j < block.width; j += 2 * tile_lanes) {
-      const std::byte* upper = block.keys + static_cast<std::ptrdiff_t>(j) * block.key_stride;
-      const std::byte* lower = upper + static_cast<std::ptrdiff_t>(tile_lanes) * block.key_stride;
+    const std::ptrdiff_t stride = block.key_stride, tile_stride = static_cast<std::ptrdiff_t>(tile_lanes) * stride;
+    const std::byte* upper = block.keys;
+    for (std::size_t j = 0; j < block.width; j += 2 * tile_lanes, upper += 2 * tile_stride) {
       _tile_zero(0);
       _tile_zero(1);
       _tile_zero(2);
       _tile_zero(3);
       for (std::size_t step = 0; step < block.steps; ++step) {
-        _tile_loadd(4, upper + step * 64, block.key_stride);
-        _tile_loadd(6, queries[0] + step * tile, 64);
-        _tile_loadd(7, queries[1] + step * tile, 64);
-        _tile_loadd(5, lower + step * 64, block.key_stride);
-        multiply();
+        const std::uint32_t* queries = block.queries + step * tile;
+        multiply(upper + step * 64, upper + tile_stride + step * 64, stride, queries, queries + block.steps * tile);
       }
-      float* scores[unit_groups] = {block.scores + j * tile_lanes, block.scores + (tile_keys + j) * tile_lanes};
-      _tile_stored(0, scores[0], 64);
-      _tile_stored(1, scores[1], 64);
-      _tile_stored(2, scores[0] + tile, 64);
-      _tile_stored(3, scores[1] + tile, 64);
+      store_sums(block.scores + j * tile_lanes, block.scores + (tile_keys + j) * tile_lanes);
     }
   }
 
   static void multiply_values(const UnitBlock& block) {
     finish_writing();
-    constexpr std::size_t tile = tile_lanes * tile_lanes;
     const std::size_t columns = block.state.width / tile_lanes;
     for (std::size_t c = 0; c < columns; c += 2) {
-      float* sums[unit_groups] = {block.state.values_of(0) + c * tile, block.state.values_of(1) + c * tile};
-      _tile_loadd(0, sums[0], 64);
-      _tile_loadd(1, sums[1], 64);
-      _tile_loadd(2, sums[0] + tile, 64);
-      _tile_loadd(3, sums[1] + tile, 64);
+      float* left = block.state.values_of(0) + c * tile;
+      float* right = block.state.values_of(1) + c * tile;
+      _tile_loadd(0, left, 64);
+      _tile_loadd(1, right, 64);
+      _tile_loadd(2, left + tile, 64);
+      _tile_loadd(3, right + tile, 64);
       for (std::size_t step = 0; step < block.width / tile_depth; ++step) {
         const std::uint16_t* values = block.values + (step * columns + c) * tile_numbers;
         const std::uint32_t* weights = block.weights + step * tile;
-        _tile_loadd(4, values, 64);
-        _tile_loadd(6, weights, 64);
-        _tile_loadd(7, weights + tile_keys / 2 * tile_lanes, 64);
-        _tile_loadd(5, values + tile_numbers, 64);
-        multiply();
+        multiply(values, values + tile_numbers, 64, weights, weights + tile_keys / 2 * tile_lanes);
       }
-      _tile_stored(0, sums[0], 64);
-      _tile_stored(1, sums[1], 64);
-      _tile_stored(2, sums[0] + tile, 64);
-      _tile_stored(3, sums[1] + tile, 64);
+      store_sums(left, right);
     }
   }
 };

@@ -143,12 +143,13 @@ class Bf16Tile {
 
   /// A bit for each row of a unit that sees the key.
   const std::uint16_t* find_visible(std::size_t unit, std::int64_t first, std::size_t count, std::size_t keys) {
-    std::fill_n(visible_.get(), unit_groups * tile_keys, std::uint16_t{0});
+    std::uint16_t* const visible = visible_.get();
+    std::fill_n(visible, unit_groups * tile_keys, std::uint16_t{0});
     for (std::size_t i = 0; i < unit_rows; ++i) {
       const std::size_t row = unit * unit_rows + i;
       const auto seen = static_cast<std::size_t>(
           std::clamp<std::int64_t>(limits_[row] - first, 0, static_cast<std::int64_t>(std::min(count, keys))));
-      std::uint16_t* to = visible_.get() + i / tile_lanes * tile_keys;
+      std::uint16_t* to = visible + i / tile_lanes * tile_keys;
       const auto bit = static_cast<std::uint16_t>(1u << i % tile_lanes);
       if (!views_->mask || row >= place_.rows) {
         for (std::size_t j = 0; j < seen; ++j) to[j] = static_cast<std::uint16_t>(to[j] | bit);
@@ -158,7 +159,7 @@ class Bf16Tile {
       add_mask(mask.at(place_.batch, mask.shape[1] == 1 ? 0 : head_of(row), query_of(row), first), mask.strides[3],
                seen, bit, to);
     }
-    return visible_.get();
+    return visible;
   }
   static void add_mask(const std::byte* mask, std::int64_t stride, std::size_t count, std::uint16_t bit,
                        std::uint16_t* to) {

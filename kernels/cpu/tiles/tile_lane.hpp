@@ -23,7 +23,8 @@ struct UnitState {
   float* values;
   std::size_t width;  // a multiple of tile_depth
 
-  float* values_of(std::size_t group) const { return values + group * width * tile_lanes; }
+  // Inlined: a copy compiled for one instruction set must not be another source's.
+  [[gnu::always_inline]] float* values_of(std::size_t group) const { return values + group * width * tile_lanes; }
 };
 
 /// A unit's queries and a block of keys.
