@@ -17,8 +17,8 @@ namespace {
 using Half = std::uint16_t;
 const std::string tiles_symbol = "softcheck_attention_bf16_tiles";
 
-Half to_bf16(double x) { return static_cast<Half>(numerics::encode(Format::bf16, x)); }
-float of_bf16(Half bits) { return static_cast<float>(numerics::decode(Format::bf16, bits)); }
+Half to_bf16(double x) { return static_cast<Half>(numerics::encode(numerics::Format::bf16, x)); }
+float of_bf16(Half bits) { return static_cast<float>(numerics::decode(numerics::Format::bf16, bits)); }
 
 constexpr Half bf16_nan = 0x7fc0, bf16_infinity = 0x7f80, bf16_one = 0x3f80;
 
