@@ -4,8 +4,8 @@ LIBRARY is libsoftcheck_cpu_kernels.so. Torch's side is torch.nn.functional.scal
 gradient by torch.autograd.grad. All works of a line take turns in one process; each figure is the least processor time
 of the thread over the rounds. Printed: the other side's time over ours, so that more than 1 means that ours is faster.
 Shares of the peak are those of f32 multiply-adds from registers (libsoftcheck_fma_peak.so beside LIBRARY, a benchmark
-target; shown as absent else), measured in the same turns. --only takes some of forward, backward, adaptive, decode and
-formats, with commas. Needs torch (Debian: python3-torch; PyPI: torch) and the package softcheck
+target; shown as absent else), measured in the same turns. --only takes some of forward, backward, adaptive, decode,
+formats and tiles, with commas. Needs torch (Debian: python3-torch; PyPI: torch) and the package softcheck
 (PYTHONPATH=python SOFTCHECK_LIBRARY=build/release/libsoftcheck.so in a checkout), which has the call's structures.
 """
 
@@ -19,7 +19,7 @@ from turns import least_seconds
 from softcheck._abi import Call, DLDataType, DLDevice, DLTensor
 
 FLOAT, BFLOAT = 2, 4  # DLPack's codes
-SECTIONS = ("forward", "backward", "adaptive", "decode", "formats")
+SECTIONS = ("forward", "backward", "adaptive", "decode", "formats", "tiles")
 
 
 def tensor_of(array, code=FLOAT):
@@ -42,8 +42,11 @@ class Kernel:
         self.kept.append(tensors)
         return (ctypes.POINTER(DLTensor) * len(tensors))(*map(ctypes.pointer, tensors))
 
+    def is_taken(self):
+        return self.kernel(ctypes.byref(self.call)) == 0
+
     def __call__(self):
-        if self.kernel(ctypes.byref(self.call)) != 0:
+        if not self.is_taken():
             raise SystemExit(f"torch_attention.py: {self.name} refused the call")
 
 
@@ -149,6 +152,24 @@ class Bench:
         print(
             f"decode n {n:7} d {d:3}  ours {1e3 * own:8.2f} ms  read / ours {read_seconds / own:5.2f}  read / adaptive {read_seconds / adaptive:5.2f}"
             f"  torch / ours {torch_seconds / own:5.2f}", flush=True)
+
+    def tiles(self, n, d, causal):
+        """bf16 by tiles (AMX where the machine has it), with as many results as torch's, and with lse and entropy."""
+        torch = self.torch
+        f, h = Heads(torch, n, n, d), Heads(torch, n, n, d, torch.bfloat16)
+        name = "softcheck_attention_bf16_tiles"
+        alone, whole = (Kernel(self.library, name, h.qkv, outputs, causal, BFLOAT) for outputs in ([h.out], [h.out, h.lse, h.entropy]))
+        shape = f"tiles {'causal' if causal else 'full  '} n {n:5} d {d:3}"
+        if not alone.is_taken():
+            print(f"{shape}  refused: no fused multiply-adds", flush=True)
+            return
+        works = [
+            self.attention(f, causal, [f.out]), self.attention(h, causal, [h.out], code=BFLOAT), whole, alone, self.theirs(h, causal)]
+        f32, bf16, whole_seconds, own, other = least_seconds(works, self.rounds, time.thread_time)
+        apart = float((h.out.float() - self.result.float()).abs().max())
+        print(
+            f"{shape}  ours {1e3 * own:8.2f} ms  our f32 / tiles {f32 / own:5.2f}  our bf16 / tiles {bf16 / own:5.2f}"
+            f"  torch / tiles: output {other / own:5.2f}  with lse, entropy {other / whole_seconds:5.2f}  apart {apart:.1e}", flush=True)
 
     def formats(self, n, d, causal):
         torch, works = self.torch, []

@@ -54,6 +54,11 @@ if python3 -c 'import numpy' 2>/dev/null; then
   for line in 'adaptive full' 'decode n' 'formats causal'; do
     grep -q "^$line" "$folder/printed" || { cat "$folder/printed"; exit 1; }
   done
+  # In bf16 both round weights, by 2^-8 of numbers below 4, and outputs, by 2^-7 there: 2 (2^-6 + 2^-7) = 0.047.
+  for line in 'tiles full  ' 'tiles causal'; do
+    [ "$(grep -cE "^$line n +96 d +(64|128) .*( apart ([0-4]\.[0-9]e-02|[0-9.]+e-0[3-9]|0\.0e\+00)| refused.*)$" "$folder/printed")" = 2 ] ||
+      { cat "$folder/printed"; exit 1; }
+  done
   if attention "$kernels/nothing.so" 2>"$folder/error"; then exit 1; fi
   grep -q 'torch_attention.py: .*nothing.so' "$folder/error"
   if attention "$kernels/libsoftcheck_cpu_kernels.so" --only sideways 2>"$folder/error"; then exit 1; fi
