@@ -59,10 +59,13 @@ class GradientTile {
   void score(const KeySpan& keys, Each each) {
     at_ = place_of(keys);
     width_ = rounded_up(keys.count, row_group<T>);
-    scores_.score_all(keys_.get(), keys, at_, maximum_.get(), [&](const RowSpan& part) {
+    const KeySpan next = scores_.next_block(keys);
+    RowsAhead keys_ahead = scores_.rows_ahead(scores_.views().k, next);
+    RowsAhead values_ahead = scores_.rows_ahead(scores_.views().v, next);
+    scores_.score_all(keys_.get(), keys, at_, maximum_.get(), &keys_ahead, [&](const RowSpan& part) {
       tile_product(TileProduct<T>{incoming_.get() + part.first * incoming_width_, incoming_width_, 1, values_.get(),
                                   key_stride<T>, scores_.views().value_dim(),
-                                  at_ + of_block_ / 2 + part.first * key_block, key_block},
+                                  at_ + of_block_ / 2 + part.first * key_block, key_block, &values_ahead},
                    part.count(), width_);
       each(part);
     });
@@ -79,6 +82,16 @@ class GradientTile {
       load(keys);
       score(keys);
     }
+  }
+  /// Scores and g of the block behind this one, where they are kept: for products to fetch.
+  RowsAhead scores_ahead(const KeySpan& keys) const {
+    const KeySpan next = scores_.next_block(keys);
+    if (!keeps_ || next.count == 0) {
+      return {};
+    }
+    constexpr std::size_t bytes = key_block * sizeof(T);
+    return {reinterpret_cast<const std::byte*>(place_of(next)), static_cast<std::int64_t>(bytes), bytes,
+            of_block_ / key_block};
   }
   // Of a row against the block scored last: its largest score, its sums relative to m, and dx.
   T maximum(std::size_t row) const { return maximum_.get()[row]; }

@@ -76,6 +76,7 @@ class QueryGradient {
     scores.each_block([&](const KeySpan& keys) {
       tile_.score_again(keys);
       differentiate(terms);
+      ahead_ = tile_.scores_ahead(keys);
       add_query_gradients(views.forward.k, keys);
       each(keys);
     });
@@ -118,7 +119,7 @@ class QueryGradient {
     std::fill(dq + units_.last * width_, dq + scores.rows() * width_, T(0));
     const std::size_t first = units_.first * key_block;
     partial_product(TileProduct<T>{slopes_.get() + first, key_block, 1, rows.data, rows.stride, keys.count,
-                                   dq + units_.first * width_, width_},
+                                   dq + units_.first * width_, width_, &ahead_},
                     scores.partial(), tile_.scores() + first, units_.count(), width_);
     sums_.push();
   }
@@ -126,7 +127,7 @@ class QueryGradient {
   void add_contribution(const T* a, const RowMajor<T>& b, const KeySpan& keys, std::size_t tile, KeySums<T>& sums) {
     const std::size_t first = units_.first * key_block;
     const TileProduct<T> product{a + first, 1, key_block, b.data + units_.first * b.stride, b.stride, units_.count(),
-                                 nullptr, b.stride};
+                                 nullptr, b.stride, &ahead_};
     cpu::add_contribution(product, units_.first, tile_.tile().partial(), tile_.scores() + first, keys.count,
                           static_cast<std::size_t>(keys.begin) / key_block, tile, sums);
   }
@@ -195,7 +196,8 @@ class QueryGradient {
   AlignedArray<T> keys_, beta_;
   AlignedArray<T> slopes_, probabilities_;  // (rows, key_block) of a block
   bool for_values_;
-  RowSpan units_{0, 0};
+  RowSpan units_{0, 0};  // rows of the block that run() is at whose dx and p are there
+  RowsAhead ahead_{};
   PairwiseSums<T> sums_;
 };
 

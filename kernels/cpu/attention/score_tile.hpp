@@ -156,7 +156,7 @@ class ScoreTile {
   /// Calls each(part) for parts of at most row_part rows, behind their scores. Needs a tile of parts of all rows.
   /// scores: (rows, key_block)
   template <class Each>
-  void score_all(const T* transposed, const KeySpan& keys, T* scores, T* maximum, Each each) {
+  void score_all(const T* transposed, const KeySpan& keys, T* scores, T* maximum, RowsAhead* ahead, Each each) {
     see(keys);
     const RowSpan seen = seen_rows_;
     std::fill(scores, scores + seen.first * key_block, none);
@@ -167,7 +167,7 @@ class ScoreTile {
       const RowSpan part{first, std::min(first + row_part, seen.last)};
       const TileScores<T> tile = scores_of(part, scores + first * key_block);
       tile_product(TileProduct<T>{queries_.get() + first * width_, width_, 1, transposed, key_stride<T>, views_->dim(),
-                                  tile.scores, key_block},
+                                  tile.scores, key_block, ahead},
                    part.count(), tile.width);
       mask(tile, maximum);
       each(part);
