@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 
 #include "kernels/call/packed_views.hpp"
 #include "kernels/call/parallel_tasks.hpp"
@@ -59,7 +58,7 @@ inline std::int64_t rows_of_gradient(std::int64_t keys, std::size_t size, std::i
   while (2 * largest <= most) {
     largest *= 2;
   }
-  if (const char* e = getenv("XROWS")) return atoi(e);
+
   for (std::int64_t rows = largest; rows >= static_cast<std::int64_t>(tile_step); rows /= 2) {
     if (2 * kept_size(static_cast<std::size_t>(rows), keys) * size <= gradient_kept_bytes) {
       return rows;
