@@ -2,7 +2,8 @@
 // dL/dq, dL/dk, dL/dv, as many as are asked for, in the inputs' format. How near the results come to the truth is
 // derived in docs/tolerances/attention_gradient.md from acc=f32 (f64 for f64) exp=1ulp sum=blocks:128.
 //
-// Deterministic: the same bits on every number of threads and in every batch.
+// Deterministic: the same bits on every number of threads and in every batch. docs/kernels/attention.md has the
+// algorithm: one pass over tiles of queries for all three gradients, or two where that would take much memory.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -109,6 +110,7 @@ class OnePass {
     const TilePlace place{head / forward.key_heads(), head % forward.key_heads(), first,
                           static_cast<std::size_t>(rows)};
     const Turn turn{task, first_heads_[static_cast<std::size_t>(call)] + head, tile};
+    const Ends ends(*tiles_, *heads_, turn, tile + 1 == tiles);
     bool begun = false;
     if (rows > 0) {
       gradient.run(views, place, adaptive, terms, [&](const KeySpan& keys) {
@@ -121,14 +123,30 @@ class OnePass {
     begin(turn, TaskTurns::all, begun);
     if (tile + 1 == tiles) {
       write(views, place, sums_of(turn));
-      heads_->end(turn.head);
     }
-    tiles_->end(task);
   }
 
  private:
   struct Turn {
     std::int64_t task, head, tile;  // head: of all calls
+  };
+  /// Ends a task however it is left: where memory runs out, the tasks behind it must not wait.
+  struct Ends {
+    TaskTurns& tiles;
+    TaskTurns& heads;
+    const Turn& turn;
+    bool last;  // of its key head
+
+    Ends(TaskTurns& tiles_of, TaskTurns& heads_of, const Turn& of, bool is_last)
+        : tiles(tiles_of), heads(heads_of), turn(of), last(is_last) {}
+    Ends(const Ends&) = delete;
+    Ends& operator=(const Ends&) = delete;
+    ~Ends() {
+      if (last) {
+        heads.end(turn.head);
+      }
+      tiles.end(turn.task);
+    }
   };
 
   std::int64_t tiles_of(const AttentionViews& views) const {
@@ -156,7 +174,9 @@ class OnePass {
       const std::size_t block = static_cast<std::size_t>(begin) / key_block;
       write_keys(views.dk, place.batch, place.key_head, span, sums.dk.total(block), sums.dk.width(),
                  static_cast<T>(views.forward.scale));
-      write_keys(views.dv, place.batch, place.key_head, span, sums.dv.total(block), sums.dv.width(), T(1));
+      if (views.dv) {
+        write_keys(views.dv, place.batch, place.key_head, span, sums.dv.total(block), sums.dv.width(), T(1));
+      }
     }
   }
 

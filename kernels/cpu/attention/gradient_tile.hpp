@@ -15,8 +15,8 @@
 //   dq = scale sum_j dx_j k_j,   dk_j = scale sum over queries of dx_j q,   dv_j = sum over queries of p_j dO.
 //
 // dx is that of a row of (adaptive) softmax, adaptive_backward.hpp: it needs the row's GradientTerms beside its scores
-// and g. A first pass over tiles of queries finds them and dq, a second one over blocks of keys dk and dv; both compute
-// the scores anew, so that nothing of size queries times keys is kept.
+// and g. A tile of queries takes all keys for these terms, and then again for dx and the products with it: it keeps its
+// scores and g between, or computes them again. Nothing of size queries times keys is kept.
 namespace softcheck::kernels::cpu {
 
 /// A tile's scores and g against blocks of keys.
@@ -35,7 +35,8 @@ class GradientTile {
         own_(of_block_),
         at_(own_.get()) {}
 
-  /// twice: whether blocks will be scored again: their scores and g are then kept, where they fit into gradient_kept_bytes.
+  /// twice: whether blocks will be scored again: their scores and g are then kept, where they fit into
+  /// gradient_kept_bytes.
   void begin(const AttentionViews& views, const TilePlace& place, bool twice = false) {
     scores_.begin(views, place);
     scores_.load_rows(views.out, incoming_width_, incoming_.get());

@@ -41,7 +41,8 @@ class KeyGradient {
       }
       add_tile(keys, terms + first, static_cast<std::size_t>(first / most), views.dv.has_value());
     }
-    write_keys(views.dk, batch, key_head, keys, dk_.total(0), tile_.tile().queries().stride, static_cast<T>(forward.scale));
+    write_keys(views.dk, batch, key_head, keys, dk_.total(0), tile_.tile().queries().stride,
+               static_cast<T>(forward.scale));
     write_keys(views.dv, batch, key_head, keys, dv_.total(0), tile_.incoming().stride, T(1));
   }
 

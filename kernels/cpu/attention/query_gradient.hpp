@@ -39,9 +39,7 @@ struct KeyGradientSums {
   static std::size_t blocks_of(const AttentionViews& views) {
     return rounded_up(static_cast<std::size_t>(views.keys()), key_block) / key_block;
   }
-  static std::size_t width_of(std::int64_t dim) {
-    return rounded_up(static_cast<std::size_t>(dim), column_group<T>);
-  }
+  static std::size_t width_of(std::int64_t dim) { return rounded_up(static_cast<std::size_t>(dim), column_group<T>); }
 };
 
 /// What a tile of queries brings: their terms, dq, and their part of dk and dv. Tiles have 2^i gradient_rows rows, but
@@ -126,8 +124,9 @@ class QueryGradient {
 
   void add_contribution(const T* a, const RowMajor<T>& b, const KeySpan& keys, std::size_t tile, KeySums<T>& sums) {
     const std::size_t first = units_.first * key_block;
-    const TileProduct<T> product{a + first, 1, key_block, b.data + units_.first * b.stride, b.stride, units_.count(),
-                                 nullptr, b.stride, &ahead_};
+    const TileProduct<T> product{
+        a + first, 1,        key_block, b.data + units_.first * b.stride, b.stride, units_.count(),
+        nullptr,   b.stride, &ahead_};
     cpu::add_contribution(product, units_.first, tile_.tile().partial(), tile_.scores() + first, keys.count,
                           static_cast<std::size_t>(keys.begin) / key_block, tile, sums);
   }

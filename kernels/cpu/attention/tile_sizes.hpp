@@ -17,7 +17,8 @@ namespace softcheck::kernels::cpu {
 inline constexpr std::size_t kept_bytes = std::size_t{13} << 17;
 
 /// The same of a gradient's tile, which keeps g, too. What does not fit beside K, V and the sums in the second-level
-/// cache comes from the next one, as whole lines in memory's order: a tile of more rows reads K, V, dk and dv less often.
+/// cache comes from the next one, as whole lines in memory's order: a tile of more rows reads K, V, dk and dv less
+/// often.
 inline constexpr std::size_t gradient_kept_bytes = std::size_t{32} << 20;
 
 /// dk and dv of a key head that are summed up over its tiles, at most, in bytes.

@@ -59,8 +59,8 @@ TEST(CpuVarlen, ASequencesBitsAreThoseOfItsOwnCall) {
   }
 }
 
-// Where dk and dv of the longest sequence have no room for sums of all its keys, here beside a sequence without queries,
-// they come from a second pass: with the same bits, on any number of threads.
+// Where dk and dv of the longest sequence have no room for sums of all its keys, here beside a sequence without
+// queries, they come from a second pass: with the same bits, on any number of threads.
 TEST(CpuVarlen, TwoPassesHaveTheBitsOfOne) {
   const PackedShape shape{{300, 0}, {290, std::int64_t{1} << 20}, 2, 1, 3, 2, 0, 0, 0};
   const auto problem = [&] {
