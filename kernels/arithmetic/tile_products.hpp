@@ -51,6 +51,24 @@ struct TileProduct {
 void tile_product(const TileProduct<float>& product, std::size_t rows, std::size_t width);
 void tile_product(const TileProduct<double>& product, std::size_t rows, std::size_t width);
 
+/// c (rows, width) = a b, or c + a b, where each element is a sum of chains of chain steps of the depth. The chains are
+/// added pairwise, at the places of their numbers in a binary tree: a node is the sum of those of its two children that
+/// there are.
+template <class T>
+struct ChainedProduct {
+  TileProduct<T> of;
+  std::size_t chain;
+  std::size_t first;  // number of the first chain; the last one's is below 2^chain_levels
+  bool add;           // to what c holds
+};
+
+/// Levels of such a tree.
+inline constexpr std::size_t chain_levels = 8;
+
+/// width is a multiple of column_group.
+void chained_product(const ChainedProduct<float>& product, std::size_t rows, std::size_t width);
+void chained_product(const ChainedProduct<double>& product, std::size_t rows, std::size_t width);
+
 /// c (rows, width) = a (rows, depth) b^T, the rows of b wherever they are.
 template <class T>
 struct RowProduct {

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "kernels/arithmetic/adaptive_beta.hpp"
-#include "kernels/cpu/attention/attention_gradient.hpp"
+#include "kernels/cpu/attention/gradient_tile.hpp"
+#include "kernels/cpu/attention/key_gradient.hpp"
+#include "kernels/cpu/attention/seen_product.hpp"
 #include "kernels/cpu/rows/gradient_terms.hpp"
 #include "kernels/parallel/machine.hpp"
 #include "kernels/parallel/rank_attention.hpp"
@@ -66,6 +68,7 @@ class QueryGradientLeaf {
       : tile_(views.forward, rank_rows),
         width_(rounded_up(views.forward.dim(), column_group<T>)),
         keys_(key_block * width_, T(0)),
+        slopes_(rank_rows * key_block),
         terms_(terms) {}
 
   std::size_t width() const { return width_; }
@@ -82,17 +85,17 @@ class QueryGradientLeaf {
     tile_.score(keys);
     for (std::size_t row = 0; row < scores.rows(); ++row) {
       if (tile_.maximum(row) != ScoreTile<T>::none) state.maximum[row] = T(0);
-      tile_.differentiate(row, terms_[first_ + row], nullptr);
+      tile_.differentiate(row, terms_[first_ + row], slopes_.get() + row * key_block, nullptr);
     }
     const RowMajor<T> k = scores.keys_in_rows(scores.views().k, keys, width_, keys_.get());
-    partial_product(TileProduct<T>{tile_.gradients(), key_block, 1, k.data, k.stride, keys.count, state.values, width_},
+    partial_product(TileProduct<T>{slopes_.get(), key_block, 1, k.data, k.stride, keys.count, state.values, width_},
                     scores.partial(), tile_.scores(), scores.rows(), width_);
   }
 
  private:
   GradientTile<T> tile_;
   std::size_t width_;
-  AlignedArray<T> keys_;
+  AlignedArray<T> keys_, slopes_;
   const std::vector<GradientTerms<T>>& terms_;
   std::size_t first_ = 0;
 };

@@ -2,13 +2,20 @@
 // dL/dq, dL/dk, dL/dv, as many as are asked for, in the inputs' format. How near the results come to the truth is
 // derived in docs/tolerances/attention_gradient.md from acc=f32 (f64 for f64) exp=1ulp sum=blocks:128.
 //
-// Deterministic: the same bits on every number of threads and in every batch.
+// Deterministic: the same bits on every number of threads and in every batch. docs/kernels/attention.md has the
+// algorithm: one pass over tiles of queries for all three gradients, or two where that would take much memory.
+#include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "kernels/call/packed_views.hpp"
 #include "kernels/call/parallel_tasks.hpp"
-#include "kernels/cpu/attention/attention_gradient.hpp"
+#include "kernels/cpu/attention/key_gradient.hpp"
+#include "kernels/cpu/attention/query_gradient.hpp"
+#include "kernels/cpu/attention/task_turns.hpp"
 #include "kernels/cpu/attention/tile_sizes.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/entry/ops.hpp"
@@ -70,18 +77,128 @@ class CallTerms {
   std::vector<GradientTerms<T>> terms_;
 };
 
+/// All three gradients, tile of queries by tile: dk and dv of a key head are sums to which its tiles add one behind the
+/// other, block of keys by block. As many key heads have sums at once as there are threads.
 template <class T>
-void differentiate(const GradientCalls& calls, bool adaptive) {
-  const std::int64_t most = rows_of_tiles(calls, rows_that_keep(calls.largest().forward.keys(), sizeof(T)));
+class OnePass {
+ public:
+  OnePass(const GradientCalls& calls, std::int64_t most, unsigned threads) : calls_(calls), most_(most) {
+    std::int64_t heads = 0;
+    for (std::int64_t i = 0; i < calls.count(); ++i) {
+      const AttentionViews views = calls[i].forward;
+      first_heads_.push_back(heads);
+      heads += views.batch() * views.key_heads();
+      tasks_.add(views.batch() * views.key_heads() * tiles_of(views));
+    }
+    tiles_.emplace(tasks_.count());
+    heads_.emplace(heads);
+    const AttentionViews& largest = calls.largest().forward;
+    for (std::int64_t i = std::min<std::int64_t>(heads, threads); i > 0; --i) {
+      sums_.push_back(std::make_unique<KeyGradientSums<T>>(largest, static_cast<std::size_t>(tiles_of(largest))));
+    }
+  }
+
+  std::int64_t tasks() const { return tasks_.count(); }
+
+  /// terms: (most)
+  void run(std::int64_t task, bool adaptive, QueryGradient<T>& gradient, GradientTerms<T>* terms) {
+    const auto [call, own] = tasks_[task];
+    const AttentionGradientViews views = calls_[call];
+    const AttentionViews& forward = views.forward;
+    const std::int64_t tiles = tiles_of(forward), tile = own % tiles, head = own / tiles;
+    const std::int64_t first = tile * most_, rows = std::min(most_, rows_of(forward) - first);
+    const TilePlace place{head / forward.key_heads(), head % forward.key_heads(), first,
+                          static_cast<std::size_t>(rows)};
+    const Turn turn{task, first_heads_[static_cast<std::size_t>(call)] + head, tile};
+    const Ends ends(*tiles_, *heads_, turn, tile + 1 == tiles);
+    bool begun = false;
+    if (rows > 0) {
+      gradient.run(views, place, adaptive, terms, [&](const KeySpan& keys) {
+        const std::int64_t step = keys.begin / static_cast<std::int64_t>(key_block) + 1;
+        begin(turn, step, std::exchange(begun, true));
+        gradient.add_to(sums_of(turn), keys, static_cast<std::size_t>(tile));
+        tiles_->make(task, step);
+      });
+    }
+    begin(turn, TaskTurns::all, begun);
+    if (tile + 1 == tiles) {
+      write(views, place, sums_of(turn));
+    }
+  }
+
+ private:
+  struct Turn {
+    std::int64_t task, head, tile;  // head: of all calls
+  };
+  /// Ends a task however it is left: where memory runs out, the tasks behind it must not wait.
+  struct Ends {
+    TaskTurns& tiles;
+    TaskTurns& heads;
+    const Turn& turn;
+    bool last;  // of its key head
+
+    Ends(TaskTurns& tiles_of, TaskTurns& heads_of, const Turn& of, bool is_last)
+        : tiles(tiles_of), heads(heads_of), turn(of), last(is_last) {}
+    Ends(const Ends&) = delete;
+    Ends& operator=(const Ends&) = delete;
+    ~Ends() {
+      if (last) {
+        heads.end(turn.head);
+      }
+      tiles.end(turn.task);
+    }
+  };
+
+  std::int64_t tiles_of(const AttentionViews& views) const {
+    return std::max<std::int64_t>((rows_of(views) + most_ - 1) / most_, 1);
+  }
+  std::int64_t slots() const { return static_cast<std::int64_t>(sums_.size()); }
+  KeyGradientSums<T>& sums_of(const Turn& turn) { return *sums_[static_cast<std::size_t>(turn.head % slots())]; }
+
+  /// Until the tile before has made so many steps; a first tile takes the sums, once they are free.
+  void begin(const Turn& turn, std::int64_t steps, bool begun) {
+    if (turn.tile > 0) {
+      tiles_->await(turn.task - 1, steps);
+    } else if (!begun) {
+      if (turn.head >= slots()) {
+        heads_->await(turn.head - slots(), TaskTurns::all);
+      }
+      sums_of(turn).clear();
+    }
+  }
+
+  static void write(const AttentionGradientViews& views, const TilePlace& place, KeyGradientSums<T>& sums) {
+    const std::int64_t keys = views.forward.keys();
+    for (std::int64_t begin = 0; begin < keys; begin += static_cast<std::int64_t>(key_block)) {
+      const KeySpan span{begin, static_cast<std::size_t>(std::min<std::int64_t>(key_block, keys - begin))};
+      const std::size_t block = static_cast<std::size_t>(begin) / key_block;
+      write_keys(views.dk, place.batch, place.key_head, span, sums.dk.total(block), sums.dk.width(),
+                 static_cast<T>(views.forward.scale));
+      if (views.dv) {
+        write_keys(views.dv, place.batch, place.key_head, span, sums.dv.total(block), sums.dv.width(), T(1));
+      }
+    }
+  }
+
+  const GradientCalls& calls_;
+  std::int64_t most_;  // rows of a tile
+  CallTasks tasks_;
+  std::vector<std::int64_t> first_heads_;  // of each call
+  std::optional<TaskTurns> tiles_, heads_;
+  std::vector<std::unique_ptr<KeyGradientSums<T>>> sums_;
+};
+
+/// dq, and the terms of all queries; then dk and dv, from scores that are computed again.
+template <class T>
+void differentiate_in_two_passes(const GradientCalls& calls, bool adaptive, std::int64_t most, std::size_t capacity) {
   const auto block = static_cast<std::int64_t>(key_block);
-  const std::size_t capacity = capacity_of(calls.largest().forward, static_cast<std::size_t>(most));
   CallTerms<T> terms(calls);
   parallel_heads(calls, rows_of, most, [&] {
-    return [&, gradient = std::make_shared<QueryGradient<T>>(calls.largest(), capacity)](
+    return [&, gradient = std::make_shared<QueryGradient<T>>(calls.largest(), capacity, false)](
                const HeadPart& part, const AttentionGradientViews& views) {
       const auto rows = static_cast<std::size_t>(std::min(most, rows_of(views.forward) - part.first));
       gradient->run(views, {part.batch, part.key_head, part.first, rows}, adaptive,
-                    terms.of(part, views.forward) + part.first);
+                    terms.of(part, views.forward) + part.first, [](const KeySpan&) {});
     };
   });
   if (!calls.largest().dk) {
@@ -94,6 +211,25 @@ void differentiate(const GradientCalls& calls, bool adaptive) {
       const auto count = static_cast<std::size_t>(std::min(block, views.forward.keys() - part.first));
       gradient->run(views, part.batch, part.key_head, {part.first, count}, terms.of(part, views.forward));
     };
+  });
+}
+
+/// Both ways have the same bits.
+template <class T>
+void differentiate(const GradientCalls& calls, bool adaptive) {
+  const AttentionGradientViews& largest = calls.largest();
+  const std::int64_t most = rows_of_gradient(largest.forward.keys(), sizeof(T), rows_of_tiles(calls, tile_rows));
+  const std::size_t capacity = capacity_of(largest.forward, static_cast<std::size_t>(most));
+  const auto tiles = static_cast<std::size_t>((rows_of(largest.forward) + most - 1) / most);
+  if (!largest.dk || KeyGradientSums<T>::numbers(largest.forward, tiles) * sizeof(T) > key_sums_bytes) {
+    differentiate_in_two_passes<T>(calls, adaptive, most, capacity);
+    return;
+  }
+  OnePass<T> pass(calls, most, thread_count());
+  parallel_tasks(pass.tasks(), thread_count(), [&] {
+    return [&, gradient = std::make_shared<QueryGradient<T>>(largest, capacity, true),
+            terms = std::make_shared<std::vector<GradientTerms<T>>>(static_cast<std::size_t>(most))](
+               std::int64_t task) { pass.run(task, adaptive, *gradient, terms->data()); };
   });
 }
 

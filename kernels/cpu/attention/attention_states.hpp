@@ -114,11 +114,8 @@ class PairwiseSums {
       add_last();
     }
   }
-  /// All zero where no block came.
-  const T* total() {
-    if (used_ == 0) {
-      std::fill(next(), next() + size_, T(0));
-    }
+  /// Of at least one block.
+  T* total() {
     while (used_ > 1) {
       add_last();
     }

@@ -152,21 +152,29 @@ class ScoreTile {
     return tile;
   }
 
-  /// All rows' scores, -inf where nothing is seen, against keys that load_keys has loaded. Needs a tile of parts of all
-  /// rows. scores: (rows, key_block)
-  void score_all(const T* transposed, const KeySpan& keys, T* scores, T* maximum) {
+  /// The scores of the rows that see any of a block, against keys that load_keys has loaded, and -inf for the others.
+  /// Calls each(part) for parts of at most row_part rows, behind their scores. Needs a tile of parts of all rows.
+  /// scores: (rows, key_block)
+  template <class Each>
+  void score_all(const T* transposed, const KeySpan& keys, T* scores, T* maximum, RowsAhead* ahead, Each each) {
     see(keys);
     const RowSpan seen = seen_rows_;
-    const TileScores<T> tile = scores_of(seen, scores + seen.first * key_block);
-    std::fill(scores, tile.scores, none);
+    std::fill(scores, scores + seen.first * key_block, none);
     std::fill(scores + seen.last * key_block, scores + rows() * key_block, none);
     std::fill(maximum, maximum + seen.first, none);
     std::fill(maximum + seen.last, maximum + rows(), none);
-    tile_product(TileProduct<T>{queries_.get() + seen.first * width_, width_, 1, transposed, key_stride<T>,
-                                views_->dim(), tile.scores, key_block},
-                 seen.count(), tile.width);
-    mask(tile, maximum);
+    for (std::size_t first = seen.first; first < seen.last; first += row_part) {
+      const RowSpan part{first, std::min(first + row_part, seen.last)};
+      const TileScores<T> tile = scores_of(part, scores + first * key_block);
+      tile_product(TileProduct<T>{queries_.get() + first * width_, width_, 1, transposed, key_stride<T>, views_->dim(),
+                                  tile.scores, key_block, ahead},
+                   part.count(), tile.width);
+      mask(tile, maximum);
+      each(part);
+    }
   }
+  /// Rows that see any of the block that was seen last.
+  const RowSpan& seen_rows() const { return seen_rows_; }
   /// Finds what the rows see of a block. Returns its width, filled up.
   std::size_t see(const KeySpan& keys) {
     const SeenKeys::Seen seen = seen_.find_limits(keys, begins_.data(), limits_.data());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -25,6 +26,49 @@ void seen_product(const TileProduct<T>& product, const T* scores, std::size_t ro
       for (std::size_t c = 0; c < width; ++c) {
         out[c] = std::fma(product.a[at], product.b[t * product.b_stride + c], out[c]);
       }
+    }
+  }
+}
+
+/// chained_product, without the same terms.
+template <class T>
+void seen_chained_product(const ChainedProduct<T>& product, const T* scores, std::size_t rows, std::size_t width) {
+  const TileProduct<T>& of = product.of;
+  std::array<T, chain_levels> waiting;  // left nodes whose right ones are to come
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t c = 0; c < width; ++c) {
+      T sum = T(0);
+      std::size_t waits = 0;  // bit l: waiting[l]
+      const auto add_waiting = [&](std::size_t level) {
+        if ((waits >> level & 1) != 0) {
+          sum = waiting[level] + sum;
+          waits ^= std::size_t{1} << level;
+        }
+      };
+      std::size_t number = product.first;
+      for (std::size_t begin = 0; begin < of.depth; begin += product.chain, ++number) {
+        const std::size_t end = std::min(begin + product.chain, of.depth);
+        sum = T(0);
+        for (std::size_t t = begin; t < end; ++t) {
+          const std::size_t at = row * of.a_row + t * of.a_depth;
+          if (scores[at] != -std::numeric_limits<T>::infinity()) {
+            sum = std::fma(of.a[at], of.b[t * of.b_stride + c], sum);
+          }
+        }
+        std::size_t level = 0;
+        for (; (number >> level & 1) != 0; ++level) {
+          add_waiting(level);
+        }
+        if (end < of.depth) {
+          waiting[level] = sum;
+          waits |= std::size_t{1} << level;
+        }
+      }
+      for (std::size_t level = 0; level < chain_levels; ++level) {
+        add_waiting(level);
+      }
+      T& to = of.c[row * of.c_stride + c];
+      to = product.add ? to + sum : sum;
     }
   }
 }

@@ -16,6 +16,14 @@ namespace softcheck::kernels::cpu {
 /// block. Where that cache is smaller they come from the next one, which is nearer than another product.
 inline constexpr std::size_t kept_bytes = std::size_t{13} << 17;
 
+/// The same of a gradient's tile, which keeps g, too. What does not fit beside K, V and the sums in the second-level
+/// cache comes from the next one, as whole lines in memory's order: a tile of more rows reads K, V, dk and dv less
+/// often.
+inline constexpr std::size_t gradient_kept_bytes = std::size_t{32} << 20;
+
+/// dk and dv of a key head that are summed up over its tiles, at most, in bytes.
+inline constexpr std::size_t key_sums_bytes = std::size_t{256} << 20;
+
 inline std::int64_t rows_of(const AttentionViews& views) { return views.queries() * views.group(); }
 
 /// Room for the rows of a tile of at most most rows: whole vectors.
@@ -42,6 +50,22 @@ inline std::int64_t rows_that_keep(std::int64_t keys, std::size_t size) {
     }
   }
   return static_cast<std::int64_t>(tile_rows);
+}
+
+/// The rows of a gradient's tiles: at most most, a power of two times tile_step, and so many that their scores and g
+/// against keys, of size bytes each, fit into gradient_kept_bytes; most where not even tile_step rows' do.
+inline std::int64_t rows_of_gradient(std::int64_t keys, std::size_t size, std::int64_t most) {
+  std::int64_t largest = static_cast<std::int64_t>(tile_step);
+  while (2 * largest <= most) {
+    largest *= 2;
+  }
+
+  for (std::int64_t rows = largest; rows >= static_cast<std::int64_t>(tile_step); rows /= 2) {
+    if (2 * kept_size(static_cast<std::size_t>(rows), keys) * size <= gradient_kept_bytes) {
+      return rows;
+    }
+  }
+  return largest;
 }
 
 /// Rows of the tiles of some calls: at most most, and fewer where that leaves a thread without a tile.

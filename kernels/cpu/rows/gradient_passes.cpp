@@ -31,61 +31,122 @@ HWY_INLINE auto item_at(Tag<T> d, const T* x, const T* g, hn::Vec<Tag<T>> m) {
   return Item<T, V, decltype(masked)>{deviation, hn::IfThenZeroElse(masked, hn::LoadU(d, g)), masked};
 }
 
-// exp(-beta d), without a scale.
+// exp(-beta d) of n vectors, without a scale.
+template <class T, class V, std::size_t n>
+HWY_INLINE void weights_of(Tag<T> d, const V (&deviations)[n], V beta, V (&weights)[n]) {
+  V z[n];
+  for (std::size_t v = 0; v < n; ++v) {
+    z[v] = bounded_below<T>(d, hn::Neg(hn::Mul(deviations[v], beta)));
+  }
+  scaled_exps<T>(d, z, weights);
+  for (std::size_t v = 0; v < n; ++v) {
+    weights[v] = hn::Mul(weights[v], hn::Set(d, ExpConstants<T>::unscale));
+  }
+}
+
+// So many vectors at once, a whole number of blocks of lanes: their chains of operations run side by side.
+template <class T>
+inline constexpr std::size_t lane_vectors = block_lanes<T> / hn::MaxLanes(Tag<T>());
+template <class T>
+inline constexpr std::size_t side_by_side = lane_vectors<T> < 4 ? 4 : lane_vectors<T>;
+
 template <class T, class V>
-HWY_INLINE V weight_of(Tag<T> d, V deviation, V beta) {
-  const V z = bounded_below<T>(d, hn::Neg(hn::Mul(deviation, beta)));
-  return hn::Mul(scaled_exp<T>(d, z), hn::Set(d, ExpConstants<T>::unscale));
+struct VectorSums {
+  V weights[lane_vectors<T>];
+  V gradients[lane_vectors<T>];
+  V deviations[lane_vectors<T>];
+  V products[lane_vectors<T>];
+};
+
+// n vectors from x and g on; the sums take a block of lanes after the other.
+template <std::size_t n, class T, class V>
+HWY_INLINE void add_items(Tag<T> d, const T* x, const T* g, V m, V beta, VectorSums<T, V>& sums) {
+  V deviations[n];
+  V gradients[n];
+  V weights[n];
+  for (std::size_t v = 0; v < n; ++v) {
+    const auto item = item_at<T>(d, x + v * hn::MaxLanes(d), g + v * hn::MaxLanes(d), m);
+    deviations[v] = item.deviation;
+    gradients[v] = item.gradient;
+  }
+  weights_of<T>(d, deviations, beta, weights);
+  for (std::size_t v = 0; v < n; ++v) {
+    const std::size_t lane = v % lane_vectors<T>;
+    const V weighted = hn::Mul(weights[v], gradients[v]);
+    sums.weights[lane] = hn::Add(sums.weights[lane], weights[v]);
+    sums.gradients[lane] = hn::Add(sums.gradients[lane], weighted);
+    sums.deviations[lane] = hn::MulAdd(weights[v], deviations[v], sums.deviations[lane]);
+    sums.products[lane] = hn::MulAdd(weighted, deviations[v], sums.products[lane]);
+  }
 }
 
 template <class T>
 HWY_INLINE GradientSums<T> sums_of(const T* x, const T* g, std::size_t count, T maximum, T inverse_temperature) {
   const Tag<T> d;
   using V = hn::Vec<Tag<T>>;
-  constexpr std::size_t width = hn::MaxLanes(Tag<T>());
-  constexpr std::size_t vectors = block_lanes<T> / width;
+  constexpr std::size_t step = side_by_side<T> * hn::MaxLanes(Tag<T>());
   const V m = hn::Set(d, maximum);
   const V beta = hn::Set(d, inverse_temperature);
-  V weights[vectors];
-  V gradients[vectors];
-  V deviations[vectors];
-  V products[vectors];
-  for (std::size_t v = 0; v < vectors; ++v) {
-    weights[v] = gradients[v] = deviations[v] = products[v] = hn::Zero(d);
+  VectorSums<T, V> sums;
+  for (std::size_t v = 0; v < lane_vectors<T>; ++v) {
+    sums.weights[v] = sums.gradients[v] = sums.deviations[v] = sums.products[v] = hn::Zero(d);
   }
-  for (std::size_t i = 0; i < count; i += block_lanes<T>) {
-    for (std::size_t v = 0; v < vectors; ++v) {
-      const auto [deviation, gradient, masked] = item_at<T>(d, x + i + v * width, g + i + v * width, m);
-      const V w = weight_of<T>(d, deviation, beta);
-      const V weighted = hn::Mul(w, gradient);
-      weights[v] = hn::Add(weights[v], w);
-      gradients[v] = hn::Add(gradients[v], weighted);
-      deviations[v] = hn::MulAdd(w, deviation, deviations[v]);
-      products[v] = hn::MulAdd(weighted, deviation, products[v]);
+  std::size_t i = 0;
+  for (; i + step <= count; i += step) {
+    add_items<side_by_side<T>, T>(d, x + i, g + i, m, beta, sums);
+  }
+  for (; i < count; i += block_lanes<T>) {
+    add_items<lane_vectors<T>, T>(d, x + i, g + i, m, beta, sums);
+  }
+  return {sum_of_lanes<T>(d, sums.weights), sum_of_lanes<T>(d, sums.gradients), sum_of_lanes<T>(d, sums.deviations),
+          sum_of_lanes<T>(d, sums.products)};
+}
+
+// n vectors from x and g on, to out and, where it is not nullptr, to probabilities.
+template <std::size_t n, class T>
+HWY_INLINE void differentiate_items(Tag<T> d, const T* x, const T* g, const GradientTerms<T>& terms, T* out,
+                                    T* probabilities) {
+  using V = hn::Vec<Tag<T>>;
+  constexpr std::size_t lanes = hn::MaxLanes(Tag<T>());
+  const V m = hn::Set(d, terms.maximum);
+  V deviations[n];
+  V weights[n];
+  V entropic[n];
+  for (std::size_t v = 0; v < n; ++v) {
+    deviations[v] = item_at<T>(d, x + v * lanes, g + v * lanes, m).deviation;
+  }
+  weights_of<T>(d, deviations, hn::Set(d, terms.beta), weights);
+  if (terms.entropic != 0) {
+    weights_of<T>(d, deviations, hn::Set(d, T(1)), entropic);
+  }
+  for (std::size_t v = 0; v < n; ++v) {
+    const auto [deviation, gradient, masked] = item_at<T>(d, x + v * lanes, g + v * lanes, m);
+    if (probabilities != nullptr) {
+      hn::StoreU(hn::IfThenZeroElse(masked, hn::Mul(weights[v], hn::Set(d, terms.probability))), d,
+                 probabilities + v * lanes);
     }
+    V sum =
+        hn::Mul(hn::Mul(weights[v], hn::Set(d, terms.incoming)), hn::Sub(gradient, hn::Set(d, terms.mean_gradient)));
+    if (terms.entropic != 0) {
+      sum = hn::MulAdd(hn::Mul(entropic[v], hn::Set(d, terms.entropic)),
+                       hn::Sub(deviation, hn::Set(d, terms.mean_deviation)), sum);
+    }
+    hn::StoreU(hn::IfThenZeroElse(masked, sum), d, out + v * lanes);
   }
-  return {sum_of_lanes<T>(d, weights), sum_of_lanes<T>(d, gradients), sum_of_lanes<T>(d, deviations),
-          sum_of_lanes<T>(d, products)};
 }
 
 template <class T>
 HWY_INLINE void gradient_of(const T* x, const T* g, std::size_t count, const GradientTerms<T>& terms, T* out,
                             T* probabilities) {
   const Tag<T> d;
-  using V = hn::Vec<Tag<T>>;
-  const V m = hn::Set(d, terms.maximum);
-  for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-    const auto [deviation, gradient, masked] = item_at<T>(d, x + i, g + i, m);
-    const V weight = weight_of<T>(d, deviation, hn::Set(d, terms.beta));
-    if (probabilities != nullptr) {
-      hn::StoreU(hn::IfThenZeroElse(masked, hn::Mul(weight, hn::Set(d, terms.probability))), d, probabilities + i);
-    }
-    V sum = hn::Mul(hn::Mul(weight, hn::Set(d, terms.incoming)), hn::Sub(gradient, hn::Set(d, terms.mean_gradient)));
-    if (terms.entropic != 0) {
-      const V entropic = hn::Mul(weight_of<T>(d, deviation, hn::Set(d, T(1))), hn::Set(d, terms.entropic));
-      sum = hn::MulAdd(entropic, hn::Sub(deviation, hn::Set(d, terms.mean_deviation)), sum);
-    }
-    hn::StoreU(hn::IfThenZeroElse(masked, sum), d, out + i);
+  constexpr std::size_t step = side_by_side<T> * hn::MaxLanes(Tag<T>());
+  const auto at = [&](std::size_t i) { return probabilities == nullptr ? nullptr : probabilities + i; };
+  std::size_t i = 0;
+  for (; i + step <= count; i += step) {
+    differentiate_items<side_by_side<T>, T>(d, x + i, g + i, terms, out + i, at(i));
+  }
+  for (; i < count; i += block_lanes<T>) {
+    differentiate_items<lane_vectors<T>, T>(d, x + i, g + i, terms, out + i, at(i));
   }
 }
 

@@ -59,6 +59,27 @@ TEST(CpuVarlen, ASequencesBitsAreThoseOfItsOwnCall) {
   }
 }
 
+// Where dk and dv of the longest sequence have no room for sums of all its keys, here beside a sequence without
+// queries, they come from a second pass: with the same bits, on any number of threads.
+TEST(CpuVarlen, TwoPassesHaveTheBitsOfOne) {
+  const PackedShape shape{{300, 0}, {290, std::int64_t{1} << 20}, 2, 1, 3, 2, 0, 0, 0};
+  const auto problem = [&] {
+    return PackedProblem<float, float>(shape, dtype_of<float>(), [](double x) { return static_cast<float>(x); });
+  };
+  const Direction of{"softcheck_attention_backward"};
+  for (const bool causal : {false, true}) {
+    auto each = problem();
+    for (const char* threads : {"3", "1"}) {
+      setenv("SOFTCHECK_THREADS", threads, 1);
+      auto packed = problem();
+      ASSERT_TRUE(each.run_each(of.each(), of.pass(), causal));
+      ASSERT_TRUE(packed.run(of.packed(), of.pass(), causal));
+      EXPECT_TRUE(packed.same_results(each)) << "causal " << causal << ", threads " << threads;
+    }
+    unsetenv("SOFTCHECK_THREADS");
+  }
+}
+
 // As many results as are asked for; the others stay as they were.
 TEST(CpuVarlen, GivesWhatIsAskedFor) {
   for (const Direction& of : directions) {

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/arithmetic/aligned_array.hpp"
+#include "kernels/arithmetic/tile_products.hpp"
+#include "kernels/cpu/attention/attention_states.hpp"
+#include "kernels/cpu/attention/seen_product.hpp"
+#include "kernels/cpu/machine.hpp"
+
+namespace softcheck::kernels::cpu {
+
+/// Rows whose contributions to dk and dv are added one after the other, docs/tolerances/attention_gradient.md.
+inline constexpr std::size_t gradient_rows = 48;
+
+/// Sums over the rows of a key head for blocks of its keys, (key_block, width) numbers a block: dk or dv. Tiles of rows
+/// come to a block in the order of their numbers. They are added pairwise, at the places of their numbers in a binary
+/// tree, so that tiles of 2^i gradient_rows rows give the same bits for every i. Tiles that see none of a block may be
+/// left out.
+template <class T>
+class KeySums {
+ public:
+  /// tiles: how many of them there are at most.
+  KeySums(std::size_t blocks, std::size_t width, std::size_t tiles) : size_(key_block * width), held_(blocks) {
+    for (std::size_t level = most_held(tiles); level-- > 0;) {
+      levels_.emplace_back(blocks * size_);
+    }
+  }
+  static std::size_t numbers(std::size_t blocks, std::size_t width, std::size_t tiles) {
+    return most_held(tiles) * blocks * key_block * width;
+  }
+
+  std::size_t width() const { return size_ / key_block; }
+  void clear() { std::fill(held_.begin(), held_.end(), 0); }
+
+  /// Where a tile's contribution to a block is to be written, or added. added() comes next.
+  struct Place {
+    T* to;
+    bool add;
+  };
+  Place next(std::size_t block, std::size_t tile) const {
+    const std::size_t level = level_of(block, tile);
+    const bool add = (tile >> level & 1) != 0;
+    return {at(block, add ? level + 1 : level), add};
+  }
+  void added(std::size_t block, std::size_t tile) {
+    std::size_t level = level_of(block, tile);
+    std::uint64_t& held = held_[block];
+    if ((tile >> level & 1) != 0) {
+      held ^= std::uint64_t{1} << level;
+      for (++level; (tile >> level & 1) != 0; ++level) {
+        if ((held >> level & 1) != 0) {
+          add_elements(at(block, level), size_, at(block, level + 1));
+          held ^= std::uint64_t{1} << level;
+        }
+      }
+    }
+    held |= std::uint64_t{1} << level;
+  }
+
+  /// Of a block; all zero where no tile came.
+  T* total(std::size_t block) {
+    if (held_[block] == 0) {
+      std::fill_n(number(block, 0), size_, T(0));
+    }
+    for (auto left = static_cast<std::size_t>(std::popcount(held_[block])); left > 1; --left) {
+      add_elements(number(block, left - 1), size_, number(block, left - 2));
+    }
+    return number(block, 0);
+  }
+
+ private:
+  /// Levels of the tree that hold a node at once.
+  static std::size_t most_held(std::size_t tiles) { return std::max(counter_levels(tiles) - 1, std::size_t{1}); }
+
+  /// Of the first node that the tile is added to, or its own: those whose left child is not there are passed.
+  std::size_t level_of(std::size_t block, std::size_t tile) const {
+    std::size_t level = 0;
+    while ((tile >> level & 1) != 0 && (held_[block] >> level & 1) == 0) {
+      ++level;
+    }
+    return level;
+  }
+  T* number(std::size_t block, std::size_t index) const { return levels_[index].get() + block * size_; }
+  /// Where a block's node goes that comes behind those of this level and above.
+  T* at(std::size_t block, std::size_t level) const {
+    return number(block, level < 64 ? static_cast<std::size_t>(std::popcount(held_[block] >> level)) : 0);
+  }
+
+  std::size_t size_;
+  std::vector<AlignedArray<T>> levels_;
+  std::vector<std::uint64_t> held_;  // of each block, bit l: a node of level l
+};
+
+/// A tile's contribution to a block: a^T b, a (rows, key_block) and b from row first on.
+///
+/// scores   (rows, key_block): -inf where a row does not see a key
+/// partial  whether there is any such
+template <class T>
+void add_contribution(const TileProduct<T>& product, std::size_t first, bool partial, const T* scores,
+                      std::size_t count, std::size_t block, std::size_t tile, KeySums<T>& sums) {
+  const auto [to, add] = sums.next(block, tile);
+  ChainedProduct<T> chained{product, gradient_rows, first / gradient_rows, add};
+  chained.of.c = to;
+  if (partial && !all_finite(product.b, product.b_stride, product.depth, product.c_stride)) {
+    seen_chained_product(chained, scores, count, product.c_stride);
+  } else {
+    chained_product(chained, count, product.c_stride);
+  }
+  sums.added(block, tile);
+}
+
+}  // namespace softcheck::kernels::cpu

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "kernels/cpu/machine.hpp"
+
+namespace softcheck::kernels::cpu {
+
+/// Tasks that go through the same steps one behind the other. A thread takes a task after those in front of it are
+/// taken, and a task waits for those in front of it alone: the first one never waits, so that none waits for ever.
+class TaskTurns {
+ public:
+  static constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
+
+  explicit TaskTurns(std::int64_t tasks) : made_(static_cast<std::size_t>(tasks)) {}
+
+  /// Until the task has made so many steps.
+  void await(std::int64_t task, std::int64_t steps) {
+    std::atomic<std::int64_t>& made = made_[static_cast<std::size_t>(task)];
+    for (std::int64_t seen = made.load(std::memory_order_acquire); seen < steps;
+         seen = made.load(std::memory_order_acquire)) {
+      made.wait(seen, std::memory_order_acquire);
+    }
+  }
+  void make(std::int64_t task, std::int64_t steps) {
+    made_[static_cast<std::size_t>(task)].store(steps, std::memory_order_release);
+    made_[static_cast<std::size_t>(task)].notify_all();
+  }
+  void end(std::int64_t task) { make(task, all); }
+
+ private:
+  std::vector<std::atomic<std::int64_t>> made_;
+};
+
+}  // namespace softcheck::kernels::cpu
