@@ -26,6 +26,9 @@ struct RowShape {
   std::size_t columns = 2;
   double theta = 1;
   bool maximum_first = true;  // of beside_maximum
+  // Of attention, whose columns are keys: numbers of a query beyond the first, and of a value beyond the columns, are 0.
+  std::size_t dim = 1, value_dim = 0;
+  double scale = 1;
 };
 
 /// What a quick judgement finds of the rows of one call, each row by its number.

@@ -389,7 +389,7 @@ def check(
     require     "deterministic,batch-invariant"
     exempt      claims that it is known to break
     effort      "quick" (seconds), "default", "deep"; "exhaustive": all arguments of softmax, log_softmax, logsumexp or
-                entropy (minutes), as docs/kernels/exhaustive.md lists them
+                entropy, all scores of attention in 16 and 8 bits (minutes), as docs/kernels/exhaustive.md lists them
     budget      seconds for all of it; then what is known is the report
     time_limit, load_limit  seconds for one call, and for a spawned process to import the function
     out_dtype   of row values (logsumexp, entropy, attention's lse): by default float32 for 16-bit inputs

@@ -33,7 +33,7 @@ def test_one_wrong_argument_is_found():
 
 
 def test_other_ops_are_refused():
-    with pytest.raises(ValueError, match="exhaustive needs one of the ops softmax, log_softmax, logsumexp, entropy"):
+    with pytest.raises(ValueError, match="exhaustive needs one of the ops softmax, log_softmax, logsumexp, entropy, attention"):
         softcheck.check(softmax, "sparsemax", "float32", effort="exhaustive", progress=False)
 
 
