@@ -90,8 +90,8 @@ class ScoresBlock final : public EnumeratedBlock {
   std::vector<QuickRows> tests_;  // of the output, of lse and of the entropy
   BlockBytes bytes_;
   std::vector<double> queries_, keys_, scores_;
-  std::vector<std::vector<double>> got_;   // of each output
-  std::vector<double> weights_;            // of the output, the columns that keys have
+  std::vector<std::vector<double>> got_;  // of each output
+  std::vector<double> weights_;           // of the output, the columns that keys have
   std::vector<double> row_logits_, row_got_;
 };
 

@@ -25,7 +25,7 @@ std::int64_t signed_of(std::size_t size) { return static_cast<std::int64_t>(size
 
 // Numbers as the first of each dim, zeros behind them.
 std::span<const std::byte> spread_out(std::span<const std::byte> numbers, std::size_t each, std::size_t dim,
-                                   std::vector<std::byte>& wide) {
+                                      std::vector<std::byte>& wide) {
   if (dim == 1) return numbers;
   wide.assign(numbers.size() * dim, std::byte{0});
   for (std::size_t i = 0; i < numbers.size(); i += each) std::memcpy(&wide[i * dim], &numbers[i], each);

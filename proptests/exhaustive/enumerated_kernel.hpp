@@ -28,8 +28,8 @@ class EnumeratedKernel {
   /// throws   KernelLoadError; Interrupted
   EnumeratedKernel(const KernelSubject& subject, const KernelLimits& limits);
 
-  /// Rows of a shape, in calls of as many as the domain has. Attention is asked for out, lse and entropy, or for as many
-  /// of the three as it returns.
+  /// Rows of a shape, in calls of as many as the domain has. Attention is asked for out, lse and entropy, or for as
+  /// many of the three as it returns.
   ///
   /// block     its bytes; of attention a query is one number, and so is a key
   /// results   (rows, columns) or (rows); of attention (rows, value_dim), then (rows) each

@@ -136,9 +136,9 @@ AttentionCase query_as_case(Format format, const EnumeratedRow& row) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (!std::isnan(numbers[i])) continue;
     numbers[i] = 0;
-    attention.nan = i == 0 ? nan_number(format, NanPlace::Tensor::query, 0, 1, bits_at(row.bytes, each, 0))
-                           : nan_number(format, NanPlace::Tensor::key, i - 1, shape.columns,
-                                        bits_at(row.beside, each, i - 1));
+    attention.nan =
+        i == 0 ? nan_number(format, NanPlace::Tensor::query, 0, 1, bits_at(row.bytes, each, 0))
+               : nan_number(format, NanPlace::Tensor::key, i - 1, shape.columns, bits_at(row.beside, each, i - 1));
   }
   attention.format = format;
   attention.shape.keys = shape.columns;

@@ -41,10 +41,7 @@ constexpr std::chrono::seconds between_states(20);
 class ExhaustiveTrial {
  public:
   ExhaustiveTrial(const KernelSubject& subject, const JudgeOptions& options)
-      : subject_(subject),
-        options_(options),
-        kernel_(subject, options.limits),
-        tallies_(subject) {
+      : subject_(subject), options_(options), kernel_(subject, options.limits), tallies_(subject) {
     enumerations_ = enumerations_of(subject, options.arguments, skipped_);
     if (subject.op->attention) {
       block_ = std::make_unique<ScoresBlock>(subject);
@@ -200,9 +197,8 @@ class ExhaustiveTrial {
     for (std::size_t k = 0; k < found.tests.size(); ++k) {
       const QuickFindings& test = found.tests[k];
       if (test.ulps == 0) continue;
-      tallies_.add_errors(k, test, [&] {
-        return case_text_of(subject_.op, subject_.contract.input, block_->row(test.worst_row));
-      });
+      tallies_.add_errors(
+          k, test, [&] { return case_text_of(subject_.op, subject_.contract.input, block_->row(test.worst_row)); });
     }
     std::uint64_t nans = found.nans;
     for (const std::size_t row : found.open) {
@@ -290,8 +286,8 @@ class ExhaustiveTrial {
                   failure.failed);
     }
     for (const EnumeratedKernel::Broken& broken : kernel_.broken()) {
-      add_finding(broken.special ? "EveryPairOfClassesIsComputed" : plainest_property,
-                  broken.case_text, broken.size, {broken.certificate});
+      add_finding(broken.special ? "EveryPairOfClassesIsComputed" : plainest_property, broken.case_text, broken.size,
+                  {broken.certificate});
     }
     judgement.errors = tallies_.sums().errors;
     judgement.vacuity = tallies_.sums().vacuity;

@@ -184,15 +184,15 @@ std::vector<std::unique_ptr<Enumeration>> score_enumerations(const KernelSubject
   }
   const std::string others = std::to_string(calls.shape.columns - 1);
   for (const bool first : {true, false}) {
-    all.push_back(std::make_unique<Scores>(
-        calls, neighbours_beside_zero(calls.format, calls.shape.columns, first),
-        "every " + finite + format + " query with every finite key" + limit + with + ", " + others +
-            " neighbouring keys " + (first ? "behind one of 0" : "and one of 0 behind them")));
+    all.push_back(std::make_unique<Scores>(calls, neighbours_beside_zero(calls.format, calls.shape.columns, first),
+                                           "every " + finite + format + " query with every finite key" + limit + with +
+                                               ", " + others + " neighbouring keys " +
+                                               (first ? "behind one of 0" : "and one of 0 behind them")));
   }
   if (calls.finite) return all;
-  all.push_back(std::make_unique<Scores>(calls, one_nan_each(calls.format, calls.shape.columns),
-                                         "every " + format + " query with every key that is NaN" + with +
-                                             ", among keys of 1"));
+  all.push_back(
+      std::make_unique<Scores>(calls, one_nan_each(calls.format, calls.shape.columns),
+                               "every " + format + " query with every key that is NaN" + with + ", among keys of 1"));
   return all;
 }
 

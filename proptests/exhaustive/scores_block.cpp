@@ -114,7 +114,9 @@ BlockFindings ScoresBlock::judge() {
       }
     }
     for (std::size_t k = 0; k < got_.size(); ++k) {
-      result.tests.push_back(tests_[k].judge(scores_, k == 0 && wide != n ? weights_ : got_[k]));
+      result.tests.push_back(k > 0       ? tests_[k].judge_rows_of(tests_[0], got_[k])
+                             : wide == n ? tests_[0].judge(scores_, got_[0])
+                                         : tests_[0].judge(scores_, weights_));
       for (const std::size_t r : result.tests[k].open) open[r] = true;
     }
     for (const std::size_t r : nans) open[r] = false;

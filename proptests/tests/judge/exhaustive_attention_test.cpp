@@ -169,9 +169,8 @@ double at_the_edge(const KernelSubject& subject, double query, std::span<const d
   }
   const auto holds = [&] {
     const RowOpinion opinion = opinion_of(subject.op, subject.contract, {shape, {}, {}, numbers, got});
-    return std::ranges::all_of(opinion.findings, [](const ValueFinding& finding) {
-      return finding.decision == numerics::Decision::proved;
-    });
+    return std::ranges::all_of(
+        opinion.findings, [](const ValueFinding& finding) { return finding.decision == numerics::Decision::proved; });
   };
   std::uint64_t bits = numerics::encode(subject.contract.input, got[item]);
   while (holds()) got[item] = numerics::decode(subject.contract.input, ++bits);
@@ -192,7 +191,8 @@ TEST(ExhaustiveScores, FindsAnUlpTooMuchAtOnePairOfAMillion) {
           const auto item = static_cast<std::size_t>(place - keys.begin());
           results[item] = at_the_edge(plain, query, keys, item, beyond);
         };
-        const ExhaustiveJudgement judged = judge_exhaustively(subject_of(format, "finite", wrong), options_for(first, 16));
+        const ExhaustiveJudgement judged =
+            judge_exhaustively(subject_of(format, "finite", wrong), options_for(first, 16));
         EXPECT_EQ(judged.judgement.verdict, beyond ? ReportVerdict::fail : ReportVerdict::pass);
         EXPECT_EQ(judged.statements.size(), beyond && zero_first ? 1u : 2u);
         if (!beyond) EXPECT_GT(judged.judgement.rows, 2u * 16u * 4200u);
@@ -216,7 +216,8 @@ TEST(ExhaustiveScores, FindsOneLogSumExpAndOneEntropy) {
     const auto wrong = [=](double query, std::span<const double> keys, std::vector<double>& results) {
       if (query == 3.0 && keys.back() == -0.25) results[keys.size() + output - 1] *= 1 + 0x1p-17;
     };
-    const ExhaustiveJudgement judged = judge_exhaustively(subject_of(Format::bf16, "finite", wrong), options_for(first, 3));
+    const ExhaustiveJudgement judged =
+        judge_exhaustively(subject_of(Format::bf16, "finite", wrong), options_for(first, 3));
     EXPECT_EQ(judged.judgement.verdict, ReportVerdict::fail) << output;
     ASSERT_TRUE(judged.judgement.counterexample);
     EXPECT_EQ(judged.judgement.counterexample->failed.front().claim,
