@@ -99,7 +99,11 @@ BlockFindings ScoresBlock::judge() {
   std::vector<std::size_t> nans;
   for (std::size_t r = 0; r < rows_; ++r) {
     if (!all_nan && !std::isnan(queries_[r])) continue;
-    (is_nan(r) ? nans.push_back(r) : void(open[r] = true));
+    if (is_nan(r)) {
+      nans.push_back(r);
+    } else {
+      open[r] = true;
+    }
   }
   result.nans = nans.size();
   if (all_nan) {
