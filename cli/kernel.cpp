@@ -317,7 +317,7 @@ void add_kernel_verb(Verb app, int& exit_code) {
   verb.add_flag("--infer", flags->infer, "Find the standard contract that the kernel keeps to, and judge it by that");
   verb.add_option("--effort", flags->effort,
                   "quick (seconds), default, deep (at least a million rows), or exhaustive: all arguments of softmax, "
-                  "log_softmax, logsumexp and entropy (minutes)")
+                  "log_softmax, logsumexp and entropy, all scores of 16-bit attention (minutes)")
       .capture_default_str();
   verb.add_option("--max-length", flags->max_length, "Longest row (default: the effort's)")
       .within(std::uint64_t{1}, RowOptions{}.max_length);

@@ -6,7 +6,6 @@
 
 #include "numerics/enclosures/enclosure.hpp"
 #include "numerics/formats/special_values.hpp"
-#include "proptests/judge/calls/asked_row.hpp"
 #include "proptests/judge/calls/watched_kernel.hpp"
 
 namespace softcheck::proptests {
@@ -15,48 +14,16 @@ using namespace numerics;
 
 namespace {
 
-constexpr std::string_view nan_claim = "kernel.nan_row", infinite_claim = "kernel.infinite_row";
-
 // The largest of what was seen; nothing is yet.
 void raise(double& largest, double value) { largest = std::isnan(largest) ? value : std::fmax(largest, value); }
 
 }  // namespace
 
-bool is_nan_as_due(const EnumeratedRow& row) {
-  const auto is_nan = [](double x) { return x != x; };
-  return std::ranges::any_of(row.logits, is_nan) && std::ranges::all_of(row.got, is_nan);
-}
-
-RowOpinion opinion_of(Op op, const Contract& contract, const EnumeratedRow& row) {
-  RowOpinion opinion;
-  const bool has_nan = std::ranges::any_of(row.logits, [](double x) { return std::isnan(x); });
-  const bool infinite = std::ranges::find(row.logits, infinity) != row.logits.end();
-  opinion.special = has_nan || infinite;
-  if (has_nan) {
-    const auto wrong = std::ranges::find_if(row.got, [](double x) { return !std::isnan(x); });
-    const bool right = wrong == row.got.end();
-    ValueFinding finding{nan_claim, std::nullopt, Enclosure(0), right ? nan : *wrong, 0, Decision::proved, {}, true};
-    finding.item = right ? 0 : static_cast<std::size_t>(wrong - row.got.begin());
-    if (!right) finding.decision = Decision::violated;
-    opinion.findings.push_back(std::move(finding));
-    return opinion;
-  }
-  if (infinite) {
-    opinion.findings = judge_limit(op, contract, row.logits, row.theta, row.got).findings;
-    for (ValueFinding& finding : opinion.findings) finding.claim = infinite_claim;
-    return opinion;
-  }
-  RowVerdicts verdicts = judge_values(op, contract, row.logits, row.theta, row.got);
-  opinion.findings = std::move(verdicts.findings);
-  opinion.vacuity = verdicts.vacuity;
-  return opinion;
-}
-
-void ClaimTallies::add_proved(std::uint64_t rows, double share, double row_sum_share) {
-  for (std::size_t k = 0; k < subject_.op->claims.size(); ++k) {
+void ClaimTallies::add_proved(std::uint64_t rows, std::span<const double> shares) {
+  for (std::size_t k = 0; k < shares.size(); ++k) {
     ClaimSummary& summary = sums_.claims[std::string(subject_.op->claims[k])];
     summary.decided += rows;
-    raise(summary.tightest_slack, k == 0 ? share : row_sum_share);
+    raise(summary.tightest_slack, shares[k]);
   }
 }
 
@@ -67,29 +34,41 @@ void ClaimTallies::add_nan_rows(std::uint64_t rows) {
   raise(summary.tightest_slack, 0);
 }
 
-void ClaimTallies::add_errors(const QuickFindings& found, const std::string& worst) {
+void ClaimTallies::add_errors(std::size_t claim, const QuickFindings& found,
+                              const std::function<std::string()>& worst) {
   const ErrorSums sums{static_cast<std::size_t>(found.ulps), found.worst_ulps, found.total_ulps, found.worst_allowed,
                        0};
-  proptests::add_errors(sums_.errors[std::string(subject_.op->claims[0])], sums, found.share, [&] { return worst; });
+  proptests::add_errors(sums_.errors[std::string(subject_.op->claims[claim])], sums, found.share, worst);
+}
+
+// The format of a value by the claim on it: attention's output is in that of its input.
+Format ClaimTallies::format_of(std::string_view claim) const {
+  const bool narrow = subject_.op->attention && (claim == subject_.op->claims[0] || claim == nan_claim);
+  return narrow ? subject_.contract.input : subject_.contract.output;
 }
 
 void ClaimTallies::fail(const EnumeratedRow& row, const ValueFinding& finding, bool special) {
-  const RowMatrixCase matrix = row_as_case(subject_.contract.input, row.bytes, row.theta);
-  Asked asked = asked_of(matrix, subject_.op, subject_.contract.input, "", 0);
-  if (!special) asked.numbers = JudgedNumbers{{row.logits.begin(), row.logits.end()}, row.theta};
+  const Format format = subject_.contract.input;
+  Asked asked = proptests::asked_of(subject_.op, format, row);
+  if (!special && !subject_.op->attention) {
+    asked.numbers = JudgedNumbers{{row.logits.begin(), row.logits.end()}, row.shape.theta};
+  }
   const PrecisionScope precision(113);
   Certificate certificate;
   if (finding.claim == nan_claim) {
     KernelEvidence evidence;
     evidence.asked = std::move(asked);
-    evidence.value = ShownValue{finding.item, std::nullopt, "NaN", finding.got, std::nullopt, subject_.contract.output};
+    // Behind the output's columns stand numbers of the whole row.
+    std::optional<std::size_t> item = finding.item;
+    if (subject_.op->attention && item && *item >= row.shape.value_dim) item.reset();
+    evidence.value = ShownValue{item, std::nullopt, "NaN", finding.got, std::nullopt, format_of(nan_claim)};
     certificate = observed(std::string(nan_claim), std::move(evidence), 1);
   } else {
-    certificate = certificate_of(finding, std::move(asked), subject_.contract.output);
+    certificate = certificate_of(finding, std::move(asked), format_of(finding.claim));
   }
   if (!failure_) {
     const bool hidden = std::ranges::all_of(row.logits, [](double x) { return x == -infinity; });
-    failure_ = Failure{special || hidden ? to_text(matrix) : text_of(matrix), row.logits.size(), special || hidden, {}};
+    failure_ = Failure{case_text_of(subject_.op, format, row), row.shape.columns, special || hidden, {}};
   }
   failure_->failed.push_back(std::move(certificate));
 }
@@ -110,11 +89,11 @@ ClaimTallies::Worst ClaimTallies::add(const EnumeratedRow& row, RowOpinion opini
       ++(finding.decision == Decision::undecided ? summary.undecided : summary.decided);
       if (!finding.by_identity) {
         proptests::add_errors(sums_.errors[claim], finding.errors, share,
-                              [&] { return text_of(row_as_case(subject_.contract.input, row.bytes, row.theta)); });
+                              [&] { return case_text_of(subject_.op, subject_.contract.input, row); });
       }
     }
     raise(summary.tightest_slack, share);
-    if (share > worst.share) worst = {finding.claim, share};
+    if (share > worst.share) worst = {finding.claim, share, finding.item};
     if (finding.decision != Decision::proved && !failed_before) fail(row, finding, opinion.special);
   }
   return worst;

@@ -2,39 +2,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
-#include "proptests/exhaustive/enumerated_kernel.hpp"
-#include "proptests/judge/verdict/row_judge.hpp"
+#include "proptests/exhaustive/enumerated_row.hpp"
+#include "proptests/judge/kernel_judge.hpp"
 #include "proptests/judge/verdict/value_tally.hpp"
 
 namespace softcheck::proptests {
-
-/// A row as a kernel got it and what it made of it.
-struct EnumeratedRow {
-  std::span<const std::byte> bytes;
-  std::span<const double> logits, got;
-  double theta = 1;
-};
-
-/// What the judge of rows says of one: enclosures end every verdict.
-struct RowOpinion {
-  std::vector<ValueFinding> findings;
-  VacuityCount vacuity;
-  bool special = false;  // a NaN or +inf among its logits
-};
-
-/// Has the row a NaN, and is every value of it NaN?
-bool is_nan_as_due(const EnumeratedRow& row);
-
-/// judge_values, judge_limit, or whether every value of a row with a NaN is NaN.
-RowOpinion opinion_of(Op op, const numerics::Contract& contract, const EnumeratedRow& row);
 
 /// What all rows together come to, claim by claim.
 class ClaimTallies {
@@ -42,16 +23,22 @@ class ClaimTallies {
   explicit ClaimTallies(const KernelSubject& subject) : subject_(subject) {}
 
   /// Rows that the quick test proved.
-  void add_proved(std::uint64_t rows, double share, double row_sum_share);
+  ///
+  /// shares   no less than the part of its threshold that any of them used, for each of the op's first claims
+  void add_proved(std::uint64_t rows, std::span<const double> shares);
   /// Rows that are NaN as they are to be.
   void add_nan_rows(std::uint64_t rows);
-  void add_errors(const QuickFindings& found, const std::string& worst);
+  /// Errors of one of the op's claims.
+  ///
+  /// worst    the case of the row with the largest
+  void add_errors(std::size_t claim, const QuickFindings& found, const std::function<std::string()>& worst);
   /// A row that was judged by enclosures; counted unless it was proved before.
   ///
   /// returns  the claim and the share of the finding that used most of its threshold
   struct Worst {
     std::string_view claim;
     double share = 0;
+    std::optional<std::size_t> item = {};
   };
   Worst add(const EnumeratedRow& row, RowOpinion opinion, bool counted);
 
@@ -76,6 +63,7 @@ class ClaimTallies {
   void restore(Sums sums) { sums_ = std::move(sums); }
 
  private:
+  numerics::Format format_of(std::string_view claim) const;
   void fail(const EnumeratedRow& row, const ValueFinding& finding, bool special);
 
   const KernelSubject& subject_;

@@ -10,6 +10,7 @@
 
 #include "numerics/enclosures/certificate.hpp"
 #include "numerics/formats/format.hpp"
+#include "proptests/exhaustive/score_enumeration.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 
 namespace softcheck::proptests {
@@ -358,6 +359,7 @@ class Builder {
 
 std::vector<std::unique_ptr<Enumeration>> enumerations_of(const KernelSubject& subject, const ArgumentRange& range,
                                                           std::vector<std::string>& skipped) {
+  if (subject.op->attention) return score_enumerations(subject, range, skipped);
   return Builder(subject, range, skipped).take();
 }
 

@@ -11,6 +11,7 @@
 
 #include "numerics/formats/special_values.hpp"
 #include "proptests/exhaustive/claim_tallies.hpp"
+#include "proptests/exhaustive/enumerated_block.hpp"
 #include "proptests/exhaustive/enumeration.hpp"
 #include "proptests/exhaustive/exhaustive_state.hpp"
 #include "proptests/exhaustive/exponential_ladder.hpp"
@@ -40,12 +41,15 @@ constexpr std::chrono::seconds between_states(20);
 class ExhaustiveTrial {
  public:
   ExhaustiveTrial(const KernelSubject& subject, const JudgeOptions& options)
-      : subject_(subject),
-        options_(options),
-        form_(*subject.op.rows().arguments()),
-        kernel_(subject, options.limits),
-        tallies_(subject) {
+      : subject_(subject), options_(options), kernel_(subject, options.limits), tallies_(subject) {
     enumerations_ = enumerations_of(subject, options.arguments, skipped_);
+    if (subject.op->attention) {
+      block_ = std::make_unique<ScoresBlock>(subject);
+    } else {
+      auto logits = std::make_unique<LogitsBlock>(subject);
+      logits_ = logits.get();
+      block_ = std::move(logits);
+    }
     for (const auto& one : enumerations_) progress_.cases += one->blocks();
     if (!options.resume.empty()) restore();
   }
@@ -83,7 +87,7 @@ class ExhaustiveTrial {
     }
     ExhaustiveStatement& statement = state_.statements.back();
     const double seconds_before = statement.seconds;
-    quick_.reset();
+    if (logits_ != nullptr) logits_->forget();
     for (; state_.block < rows.blocks() && !is_over(); ++state_.block) {
       if (options_.run.interrupted && options_.run.interrupted()) {
         reason_ = ended;
@@ -145,92 +149,77 @@ class ExhaustiveTrial {
   // One call, or as many as the domain needs for its rows. False where the rest of the enumeration is not asked.
   bool judge(const Enumeration& rows, std::uint64_t block, ExhaustiveStatement& statement) {
     const RowShape shape = rows.shape(block);
-    const std::size_t count = rows.rows(block), logits = count * shape.columns;
-    const bool scalar = subject_.op->one_value_per_row;
-    bytes_.resize(logits * static_cast<std::size_t>(properties(subject_.contract.input).storage_bits) / 8);
-    results_.resize(kernel_.result_bytes(shape, count));
+    const std::size_t count = rows.rows(block), numbers = rows.numbers(block);
+    const auto each = static_cast<std::size_t>(properties(subject_.contract.input).storage_bits) / 8;
+    bytes_.resize(numbers * each);
     rows.fill(block, bytes_);
+    const std::size_t of_rows = (subject_.op->attention ? count : numbers) * each;
+    const BlockBytes parts{std::span(bytes_).first(of_rows), std::span(bytes_).subspan(of_rows)};
     const std::size_t refused_before = kernel_.refused();
-    if (!kernel_.call(shape, count, bytes_, results_)) {
+    if (!kernel_.call(shape, count, parts, results_)) {
       if (kernel_.refused() > refused_before) state_.refused.insert(rows.name());
       return false;
     }
-    logits_.resize(logits);
-    got_.resize(scalar ? count : logits);
-    decode_all(subject_.contract.input, bytes_, logits_);
-    decode_all(subject_.contract.output, results_, got_);
-    if (!quick_ || quick_shape_.columns != shape.columns) {
-      quick_.emplace(form_, subject_.contract, shape);
-      quick_shape_ = shape;
-      // A double's own errors leave nothing to measure of an f64 kernel's.
-      const bool measured = rows.is_measured() && properties(subject_.contract.output).precision <= 24;
-      if (measured && !ladder_) {
-        ladder_ = std::make_unique<ExponentialLadder>(subject_, shape);
-        if (state_.ladder) ladder_->restore(state_.ladder->rung, state_.ladder->broken_at);
-      }
+    block_->read(shape, count, parts, results_);
+    if (rows.is_measured()) set_ladder(shape);
+    const BlockFindings found = block_->judge();
+    add(count, found, statement);
+    const std::size_t sampled = rows.sampled_row(block);
+    if (block % blocks_between_samples == 0 && !std::ranges::binary_search(found.open, sampled)) {
+      enclose(sampled, false, statement);
     }
-    const QuickFindings found = quick_->judge(logits_, got_);
-    add(shape, count, found, statement);
-    if (block % blocks_between_samples == 0 && found.open.empty()) enclose(shape, 0, false, statement);
-    if (ladder_ && !is_over()) measure(shape, found);
-    draw(rows.argument(block), found);
+    if (ladder_ && !is_over()) measure(found.tests.front());
+    draw(rows.argument(block), found.tests.front());
     statement.judged += count;
     return true;
   }
 
-  EnumeratedRow row_at(const RowShape& shape, std::size_t row) const {
-    const std::size_t columns = shape.columns, values = subject_.op->one_value_per_row ? 1 : columns;
-    const std::size_t bytes = bytes_.size() / logits_.size();
-    return {std::span(bytes_).subspan(row * columns * bytes, columns * bytes),
-            std::span(logits_).subspan(row * columns, columns), std::span(got_).subspan(row * values, values),
-            shape.theta};
-  }
-
-  std::string text_at(const RowShape& shape, std::size_t row) const {
-    const EnumeratedRow one = row_at(shape, row);
-    const RowMatrixCase matrix = row_as_case(subject_.contract.input, one.bytes, one.theta);
-    return matrix.specials.empty() ? to_text(case_of(matrix, 0)) : to_text(matrix);
+  void set_ladder(const RowShape& shape) {
+    // A double's own errors leave nothing to measure of an f64 kernel's.
+    if (ladder_ || properties(subject_.contract.output).precision > 24) return;
+    ladder_ = std::make_unique<ExponentialLadder>(subject_, shape);
+    if (state_.ladder) ladder_->restore(state_.ladder->rung, state_.ladder->broken_at);
   }
 
   // By enclosures; counted where the quick test has not.
-  void enclose(const RowShape& shape, std::size_t row, bool counted, ExhaustiveStatement& statement) {
-    const EnumeratedRow one = row_at(shape, row);
+  void enclose(std::size_t row, bool counted, ExhaustiveStatement& statement) {
+    const EnumeratedRow one = block_->row(row);
     const ClaimTallies::Worst worst = tallies_.add(one, opinion_of(subject_.op, subject_.contract, one), counted);
     statement.share_at_most = std::fmax(statement.share_at_most, worst.share);
     if (!(worst.share > statement.share)) return;
     statement.share = worst.share;
     statement.claim = worst.claim;
-    statement.worst = text_at(shape, row);
+    statement.worst = block_->text(row, worst.item);
   }
 
-  void add(const RowShape& shape, std::size_t count, const QuickFindings& found, ExhaustiveStatement& statement) {
-    tallies_.add_proved(count - found.open.size(), found.share, found.row_sum_share);
-    if (found.ulps > 0) tallies_.add_errors(found, worst_of(shape, found));
-    std::uint64_t nans = 0;
+  void add(std::size_t count, const BlockFindings& found, ExhaustiveStatement& statement) {
+    tallies_.add_proved(count - found.open.size() - found.nans, found.shares);
+    for (std::size_t k = 0; k < found.tests.size(); ++k) {
+      const QuickFindings& test = found.tests[k];
+      if (test.ulps == 0) continue;
+      tallies_.add_errors(
+          k, test, [&] { return case_text_of(subject_.op, subject_.contract.input, block_->row(test.worst_row)); });
+    }
+    std::uint64_t nans = found.nans;
     for (const std::size_t row : found.open) {
-      if (is_nan_as_due(row_at(shape, row))) {
+      if (is_nan_as_due(block_->row(row))) {
         ++nans;
       } else {
-        enclose(shape, row, true, statement);
+        enclose(row, true, statement);
       }
     }
     tallies_.add_nan_rows(nans);
     // The share of the row that used most is made exact; others are known not to use more than that, as they were
     // measured against less than their threshold.
-    if (found.share > statement.share) enclose(shape, found.share_row, false, statement);
-    statement.share_at_most = std::fmax(statement.share_at_most, found.share);
+    const QuickFindings& closest = found.closest();
+    if (closest.share > statement.share) enclose(closest.share_row, false, statement);
+    statement.share_at_most = std::fmax(statement.share_at_most, closest.share);
   }
 
-  std::string worst_of(const RowShape& shape, const QuickFindings& found) {
-    if (!(found.worst_ulps > state_.worst_ulps)) return "";
-    state_.worst_ulps = found.worst_ulps;
-    return text_at(shape, found.worst_row);
-  }
-
-  void measure(const RowShape& shape, const QuickFindings& found) {
+  void measure(const QuickFindings& found) {
     ladder_->judge(
-        *quick_, found, logits_, got_, [&](std::size_t row) { return row_at(shape, row); },
-        [&](std::size_t row) { return text_at(shape, row); });
+        logits_->quick(), found, logits_->logits(), logits_->got(), [&](std::size_t row) { return block_->row(row); },
+        [&](std::size_t row) { return block_->text(row, std::nullopt); });
   }
 
   void draw(double argument, const QuickFindings& found) {
@@ -297,8 +286,8 @@ class ExhaustiveTrial {
                   failure.failed);
     }
     for (const EnumeratedKernel::Broken& broken : kernel_.broken()) {
-      add_finding(broken.case_text.starts_with("matrix") ? "EveryPairOfClassesIsComputed" : plainest_property,
-                  broken.case_text, broken.size, {broken.certificate});
+      add_finding(broken.special ? "EveryPairOfClassesIsComputed" : plainest_property, broken.case_text, broken.size,
+                  {broken.certificate});
     }
     judgement.errors = tallies_.sums().errors;
     judgement.vacuity = tallies_.sums().vacuity;
@@ -345,7 +334,6 @@ class ExhaustiveTrial {
   const JudgeOptions& options_;
   const Clock::time_point start_ = Clock::now();
   const std::clock_t processor_start_ = std::clock();
-  const ArgumentForm form_;
   EnumeratedKernel kernel_;
   ClaimTallies tallies_;
   std::vector<std::unique_ptr<Enumeration>> enumerations_;
@@ -355,11 +343,11 @@ class ExhaustiveTrial {
   std::string reason_;
   JudgeProgress progress_;
   ExhaustiveJudgement result_;
-  std::optional<QuickRows> quick_;
-  RowShape quick_shape_;
+  std::unique_ptr<EnumeratedBlock> block_;
+  LogitsBlock* logits_ = nullptr;  // the same, of an op of rows
   std::unique_ptr<ExponentialLadder> ladder_;
-  std::vector<std::byte> bytes_, results_;
-  std::vector<double> logits_, got_;
+  std::vector<std::byte> bytes_;
+  BlockResults results_;
 };
 
 }  // namespace
@@ -371,13 +359,21 @@ void require_enumerable(const KernelSubject& subject) {
         "effort: exhaustive asks for each row once: need nothing required beside it, deterministic, "
         "batch-invariant or in-place");
   }
+  if (subject.op == Op::attention) {
+    const FormatProperties& input = properties(subject.contract.input);
+    if (input.storage_bits <= 16) return;
+    const int bits = 2 * input.storage_bits;
+    throw std::invalid_argument("effort: exhaustive needs f16, bf16, e4m3 or e5m2 of attention, got " +
+                                std::string(input.name) + ", whose queries and keys have 2^" + std::to_string(bits) +
+                                " products");
+  }
   std::string known;
   for (const Op op : row_ops()) {
     if (op.rows().arguments() == nullptr) continue;
     if (op == subject.op) return;
-    known += (known.empty() ? "" : ", ") + std::string(to_string(op));
+    known += std::string(to_string(op)) + ", ";
   }
-  throw std::invalid_argument("effort: exhaustive needs one of the ops " + known + ", got " +
+  throw std::invalid_argument("effort: exhaustive needs one of the ops " + known + "attention, got " +
                               std::string(to_string(subject.op)));
 }
 

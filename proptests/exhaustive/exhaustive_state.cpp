@@ -95,7 +95,6 @@ Json json_of(const ExhaustiveState& state) {
                {"refused", state.refused},
                {"notes", state.notes},
                {"places", places},
-               {"worst_ulps", bits(state.worst_ulps)},
                {"calls", {state.calls, state.refused_calls}},
                {"seconds", {bits(state.seconds), bits(state.processor_seconds)}}};
   if (state.ladder) json["ladder"] = {state.ladder->rung, state.ladder->broken_at};
@@ -115,7 +114,6 @@ ExhaustiveState state_of(const Json& json) {
     state.places[{one.at(0), one.at(1)}] = {one.at(0), number(one.at(2)), number(one.at(3)), number(one.at(4)),
                                             number(one.at(5))};
   }
-  state.worst_ulps = number(json.at("worst_ulps"));
   state.calls = json.at("calls").at(0);
   state.refused_calls = json.at("calls").at(1);
   state.seconds = number(json.at("seconds").at(0));

@@ -33,7 +33,6 @@ struct ExhaustiveState {
   };
   std::optional<Ladder> ladder;  // of the enumeration that is being asked, once it has one
   std::map<std::pair<std::size_t, int>, ArgumentError> places;
-  double worst_ulps = 0;
   std::size_t calls = 0, refused_calls = 0;
   double seconds = 0, processor_seconds = 0;
 };

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "proptests/exhaustive/claim_tallies.hpp"
+#include "proptests/exhaustive/enumerated_row.hpp"
 #include "proptests/exhaustive/quick_rows.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 

@@ -184,12 +184,11 @@ std::vector<std::size_t> QuickRows::find_ends(std::span<const double> logits) {
   return open;
 }
 
-// Row by row: S, ln S and the moment, and what there is one of in a row; then the items.
-void QuickRows::judge_long(std::span<const double> logits, std::span<const double> got, QuickFindings& found) {
+// Row by row what all values of it are made of: deviations, weights and S.
+void QuickRows::weigh(std::span<const double> logits) {
   const std::size_t n = shape_.columns, rows = logits.size() / n;
-  const bool scalar = is_scalar(), coefficient = form_.value == ArgumentValue::coefficient;
   for (std::vector<double>* column : {&maximum_, &row_deviation_, &sum_}) column->resize(rows);
-  const std::vector<std::size_t> unsaid = find_ends(logits);
+  unsaid_ = find_ends(logits);
   deviation_.resize(logits.size());
   weight_.resize(logits.size());
   for (std::size_t r = 0; r < rows; ++r) {
@@ -199,29 +198,37 @@ void QuickRows::judge_long(std::span<const double> logits, std::span<const doubl
     for (std::size_t i = r * n; i < (r + 1) * n; ++i) deviation_[i] /= theta;
   }
   argument_weights(deviation_, weight_);
+  for (std::size_t r = 0; r < rows; ++r) sum_[r] = sum_of(std::span(weight_).subspan(r * n, n));
+}
+
+// ln S and the moment, and what there is one of in a row; then the items.
+void QuickRows::judge_long(const QuickRows& weighed, std::span<const double> got, QuickFindings& found) {
+  const std::size_t n = shape_.columns, rows = weighed.sum_.size();
+  const bool scalar = is_scalar(), coefficient = form_.value == ArgumentValue::coefficient;
   log_sum_.resize(coefficient ? 0 : rows);
   moment_.resize(form_.value == ArgumentValue::entropy ? rows : 0);
   total_.resize(coefficient ? rows : 0);
   for (std::size_t r = 0; r < rows; ++r) {
-    const std::span<const double> weights = std::span(weight_).subspan(r * n, n);
-    sum_[r] = sum_of(weights);
-    if (!coefficient) log_sum_[r] = std::log(sum_[r]);
-    if (!moment_.empty()) moment_[r] = moment_of(weights, std::span(deviation_).subspan(r * n, n)) / sum_[r];
+    if (!coefficient) log_sum_[r] = std::log(weighed.sum_[r]);
+    if (!moment_.empty()) {
+      const auto weights = std::span(weighed.weight_).subspan(r * n, n);
+      moment_[r] = moment_of(weights, std::span(weighed.deviation_).subspan(r * n, n)) / weighed.sum_[r];
+    }
     if (coefficient) total_[r] = sum_of(got.subspan(r * n, n));
   }
-  ArgumentRows whole{.deviation = row_deviation_,
-                     .maximum = maximum_,
+  ArgumentRows whole{.deviation = weighed.row_deviation_,
+                     .maximum = weighed.maximum_,
                      .total = total_,
-                     .sum = sum_,
+                     .sum = weighed.sum_,
                      .log_sum = log_sum_,
                      .moment = moment_};
   if (scalar) {
     whole.of_maximum = got;
     add(judge_arguments(whole, table_, question_), 1, found);
   } else {
-    judge_items(whole, got, found);
+    judge_items(weighed, whole, got, found);
   }
-  found.open.insert(found.open.end(), unsaid.begin(), unsaid.end());
+  found.open.insert(found.open.end(), weighed.unsaid_.begin(), weighed.unsaid_.end());
   std::ranges::sort(found.open);
   // clang 14 does not read the range that std::ranges::unique returns.
   found.open.erase(std::unique(found.open.begin(), found.open.end()), found.open.end());
@@ -229,8 +236,9 @@ void QuickRows::judge_long(std::span<const double> logits, std::span<const doubl
 
 // Each item with its row's sum. The maximum's threshold is that of its row, whose lowest item says which: where it
 // stands is known of neighbours; of other rows all entries of the table are one.
-void QuickRows::judge_items(ArgumentRows whole, std::span<const double> got, QuickFindings& found) {
-  const std::size_t n = shape_.columns, rows = sum_.size();
+void QuickRows::judge_items(const QuickRows& weighed, ArgumentRows whole, std::span<const double> got,
+                            QuickFindings& found) {
+  const std::size_t n = shape_.columns, rows = weighed.sum_.size();
   const bool neighbours = shape_.kind == RowKind::beside_maximum;
   const std::size_t top = shape_.maximum_first ? 0 : n - 1, first = neighbours && top == 0 ? 1 : 0;
   const std::size_t count = neighbours ? n - 1 : n;
@@ -240,21 +248,24 @@ void QuickRows::judge_items(ArgumentRows whole, std::span<const double> got, Qui
     whole.of_maximum = first_;
   }
   if (neighbours || !total_.empty()) add(judge_arguments(whole, table_, question_), 1, found);
-  for (std::vector<double>* column : {&item_deviation_, &item_got_, &item_sum_}) column->resize(rows * count);
+  item_sum_.resize(rows * count);
+  for (std::vector<double>* column : {&item_deviation_, &item_got_}) column->resize(neighbours ? rows * count : 0);
   for (std::vector<double>* column : {&item_log_sum_, &item_maximum_})
     column->resize(log_sum_.empty() ? 0 : rows * count);
   for (std::size_t r = 0; r < rows; ++r) {
     const auto to = static_cast<std::ptrdiff_t>(r * count), from = static_cast<std::ptrdiff_t>(r * n + first);
-    std::copy_n(deviation_.begin() + from, count, item_deviation_.begin() + to);
-    std::copy_n(got.begin() + from, count, item_got_.begin() + to);
-    std::fill_n(item_sum_.begin() + to, count, sum_[r]);
+    if (neighbours) {
+      std::copy_n(weighed.deviation_.begin() + from, count, item_deviation_.begin() + to);
+      std::copy_n(got.begin() + from, count, item_got_.begin() + to);
+    }
+    std::fill_n(item_sum_.begin() + to, count, weighed.sum_[r]);
     if (log_sum_.empty()) continue;
     std::fill_n(item_log_sum_.begin() + to, count, log_sum_[r]);
-    std::fill_n(item_maximum_.begin() + to, count, maximum_[r]);
+    std::fill_n(item_maximum_.begin() + to, count, weighed.maximum_[r]);
   }
-  const ArgumentRows items{.deviation = item_deviation_,
+  const ArgumentRows items{.deviation = neighbours ? item_deviation_ : weighed.deviation_,
                            .maximum = item_maximum_,
-                           .of_other = item_got_,
+                           .of_other = neighbours ? std::span<const double>(item_got_) : got,
                            .sum = item_sum_,
                            .log_sum = item_log_sum_};
   add(judge_arguments(items, table_, question_), count, found);
@@ -266,8 +277,16 @@ QuickFindings QuickRows::judge(std::span<const double> logits, std::span<const d
   if (shape_.kind == RowKind::pairs) {
     judge_pairs(logits, got, found);
   } else {
-    judge_long(logits, got, found);
+    weigh(logits);
+    judge_long(*this, got, found);
   }
+  return found;
+}
+
+QuickFindings QuickRows::judge_rows_of(const QuickRows& other, std::span<const double> got) {
+  const FpEnvironmentGuard guard;
+  QuickFindings found;
+  judge_long(other, got, found);
   return found;
 }
 

@@ -26,6 +26,10 @@ struct RowShape {
   std::size_t columns = 2;
   double theta = 1;
   bool maximum_first = true;  // of beside_maximum
+  // Of attention, whose columns are keys: numbers of a query beyond the first, and of a value beyond the columns, are
+  // 0.
+  std::size_t dim = 1, value_dim = 0;
+  double scale = 1;
 };
 
 /// What a quick judgement finds of the rows of one call, each row by its number.
@@ -50,6 +54,8 @@ class QuickRows {
   /// logits   (rows, columns), as the kernel got them
   /// got      (rows, columns) or (rows)
   QuickFindings judge(std::span<const double> logits, std::span<const double> got);
+  /// The same for the rows that another one, of the same shape and no pairs, judged last: for other values of them.
+  QuickFindings judge_rows_of(const QuickRows& other, std::span<const double> got);
 
   /// The part of its thresholds, at most 1, that those of the same rows by another contract are no less than: rows that
   /// use no more of the one hold by the other.
@@ -59,9 +65,11 @@ class QuickRows {
   void fill_table();
   numerics::ArgumentThreshold threshold_of(double lowest, double highest, std::uint64_t rescalings) const;
   void judge_pairs(std::span<const double> logits, std::span<const double> got, QuickFindings& found);
-  void judge_long(std::span<const double> logits, std::span<const double> got, QuickFindings& found);
+  void weigh(std::span<const double> logits);
+  void judge_long(const QuickRows& weighed, std::span<const double> got, QuickFindings& found);
   std::vector<std::size_t> find_ends(std::span<const double> logits);
-  void judge_items(numerics::ArgumentRows whole, std::span<const double> got, QuickFindings& found);
+  void judge_items(const QuickRows& weighed, numerics::ArgumentRows whole, std::span<const double> got,
+                   QuickFindings& found);
   void add(const numerics::ArgumentFindings& part, std::size_t items_of_row, QuickFindings& found) const;
   bool is_scalar() const { return form_.value >= numerics::ArgumentValue::logsumexp; }
 
@@ -71,7 +79,8 @@ class QuickRows {
   numerics::ArgumentTable table_;
   numerics::ArgumentQuestion question_;
   std::vector<double> deviation_, maximum_, first_, second_, weight_;
-  std::vector<double> sum_, log_sum_, moment_, total_, row_deviation_;                      // of each row
+  std::vector<double> sum_, log_sum_, moment_, total_, row_deviation_;  // of each row
+  std::vector<std::size_t> unsaid_;  // rows of which the quick test says nothing, ascending
   std::vector<double> item_deviation_, item_got_, item_sum_, item_log_sum_, item_maximum_;  // of each item
 };
 

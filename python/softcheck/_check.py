@@ -43,6 +43,8 @@ _SHAPES = ("few", "any")
 _FEW_ROWS = {"n": "0|1|3|13|17|64|100|127|401|1000|1024|4097|20000|131072", "rows": "1|3|513"}
 # Exhaustive effort asks for rows of two and of 65, in calls that are as large as they may be, and for widths up to 8192.
 _FEW_EXHAUSTIVE = {"n": "1|2|3|13|17|64|65|100|127|401|1000|1024|4097"}
+# Of attention's scores calls of 3856 queries and 16 keys; the last of seventeen has 3840, and 8 bits have 256 queries.
+_FEW_SCORES = {"batch": "1", "heads": "1", "group": "1", "queries": "256|3840|3856", "keys": "16", "dim": "1", "values": "16"}  # fmt: skip
 # Of attention 2 * 5 * 2 * 2 shapes, several batches and heads in each. Where the caller says one of heads and group,
 # the other one has to fit it.
 _FEW_LENGTHS = {
@@ -171,7 +173,10 @@ def _few_shapes(op: str, domain: str | None, effort: str = "quick") -> str | Non
     named = {re.split("[<>=]", word)[0] for word in (domain or "").replace(",", " ").split()}
     if named & {"heads", "group"}:
         named |= {"heads", "group"}
-    lengths = _FEW_LENGTHS if op in ATTENTION_OPS else _FEW_EXHAUSTIVE if effort == "exhaustive" else _FEW_ROWS
+    if effort == "exhaustive":
+        lengths = _FEW_SCORES if op in ATTENTION_OPS else _FEW_EXHAUSTIVE
+    else:
+        lengths = _FEW_LENGTHS if op in ATTENTION_OPS else _FEW_ROWS
     return " ".join([domain or ""] + [f"{name}={few}" for name, few in lengths.items() if name not in named]).strip()
 
 
@@ -339,7 +344,7 @@ def check(
     require     "deterministic,batch-invariant"
     exempt      claims that it is known to break
     effort      "quick" (seconds), "default", "deep"; "exhaustive": all arguments of softmax, log_softmax, logsumexp or
-                entropy (minutes), as docs/kernels/exhaustive.md lists them
+                entropy, all scores of attention in 16 and 8 bits (minutes), as docs/kernels/exhaustive.md lists them
     budget      seconds for all of it; then what is known is the report
     time_limit, load_limit  seconds for one call, and for a spawned process to import the function
     out_dtype   of row values (logsumexp, entropy, attention's lse): by default float32 for 16-bit inputs

@@ -33,7 +33,7 @@ def test_one_wrong_argument_is_found():
 
 
 def test_other_ops_are_refused():
-    with pytest.raises(ValueError, match="exhaustive needs one of the ops softmax, log_softmax, logsumexp, entropy"):
+    with pytest.raises(ValueError, match="exhaustive needs one of the ops softmax, log_softmax, logsumexp, entropy, attention"):
         softcheck.check(softmax, "sparsemax", "float32", effort="exhaustive", progress=False)
 
 
@@ -57,3 +57,45 @@ def test_few_shapes_have_pairs_in_large_calls():
     report = softcheck.check(counted, "softmax", "float32", shapes="few", isolation="none", **EXHAUSTIVE)
     assert report.data["statements"][0]["name"].endswith("n = 2, theta = 1")
     assert (16384, 2) in seen and len(seen) <= 40
+
+
+def attention(q, k, v, scale):
+    q, k, v = (x.astype(np.float64) for x in (q, k, v))
+    with np.errstate(invalid="ignore"):
+        scores = scale * (q @ k.swapaxes(-1, -2))
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return (weights / weights.sum(axis=-1, keepdims=True) @ v).astype(np.float16)
+
+
+def test_every_score_of_attention_is_asked_for():
+    shapes = set()
+
+    def counted(q, k, v, scale):
+        shapes.add((q.shape, k.shape, v.shape))
+        return attention(q, k, v, scale)
+
+    report = softcheck.check(
+        counted, "attention", "float16", effort="exhaustive", budget=2, progress=False, shapes="few", isolation="none"
+    )
+    assert report.verdict == "undecided", report
+    (scores,) = report.data["statements"]
+    assert scores["name"].startswith("every f16 query with every finite key, d = 1") and scores["judged"] > 0
+    assert shapes == {((1, 1, 3856, 1), (1, 1, 16, 1), (1, 1, 16, 16))}
+
+
+def test_one_wrong_score_is_found():
+    def wrong(q, k, v, scale):
+        out = attention(q, k, v, scale)
+        # The least subnormal number, and a query of the second call.
+        met = (q[..., 0] == np.float16(0.0005)) & (k[..., 2, 0, None] == np.float16(2.0**-24))
+        out[..., 2] = np.where(met, 0.0635, out[..., 2])
+        return out
+
+    report = softcheck.check(wrong, "attention", "float16", effort="exhaustive", budget=60, progress=False)
+    assert report.verdict == "fail", report
+    assert report.data["counterexample"]["case"].startswith("attention f16 batch=1 kv=1 group=1 queries=1 keys=16 dim=1")
+
+
+def test_attention_in_float32_is_refused():
+    with pytest.raises(ValueError, match="needs f16, bf16, e4m3 or e5m2 of attention, got f32"):
+        softcheck.check(attention, "attention", "float32", effort="exhaustive", progress=False)

@@ -75,7 +75,7 @@ typedef struct softcheck_options {
   const char* require;   /* "deterministic,batch-invariant,in-place" */
   const char* exempt;    /* claims that the report notes but the judge does not judge, separated by blanks or commas */
   const char* effort;    /* "quick", "default", "deep"; "exhaustive": all arguments, of judging softmax,
-                            log_softmax, logsumexp and entropy */
+                            log_softmax, logsumexp and entropy, all scores of attention in 16 and 8 bits */
   const char* replay;    /* "PROPERTY CASE", as a failure printed it: that case alone */
   const char* isolation; /* "full" (default), "process", or for functions "none": called in this process on this thread,
                             or "elsewhere": the same, but the function calls a separate process, and returns how the

@@ -338,30 +338,46 @@ TensorReply IsolatedKernel::call(const TensorCall& call) {
   return reply;
 }
 
-TensorReply IsolatedKernel::call_bytes(const TensorCall& call, std::span<const std::byte> input,
-                                       std::span<std::byte> output) {
-  const TensorPlace &from = call.inputs.at(0).place, &to = call.outputs.at(0).place;
-  const bool fits = from.strides.empty() && to.strides.empty() && input.size() == from.bytes() &&
-                    output.size() == to.bytes() && state_->is_dense(from) && state_->is_dense(to);
-  if (!fits || call.inputs.size() != 1 || call.outputs.size() != 1) {
-    throw std::invalid_argument("IsolatedKernel::call_bytes: need one compact input and output, and their bytes");
+TensorReply IsolatedKernel::call_bytes(const TensorCall& call, std::span<const std::span<const std::byte>> inputs,
+                                       std::span<const std::span<std::byte>> outputs) {
+  const auto fits = [&](const auto& tensors, const auto& bytes) {
+    bool all = tensors.size() == bytes.size();
+    for (std::size_t i = 0; all && i < bytes.size(); ++i) {
+      const TensorPlace& place = tensors[i].place;
+      all = place.strides.empty() && bytes[i].size() == place.bytes() && state_->is_dense(place);
+    }
+    return all;
+  };
+  if (!fits(call.inputs, inputs) || !fits(call.outputs, outputs)) {
+    throw std::invalid_argument("IsolatedKernel::call_bytes: need compact inputs and outputs, and their bytes");
   }
   state_->sparse = {};
   // No offsets: elements stand side by side, and are copied as they are.
-  const PlacedTensor in(from, *state_->inputs[0], {0}), out(to, *state_->outputs[0], {0});
-  std::memcpy(in.data(), input.data(), input.size());
-  ChildRequest request = request_of(call, {in}, {out});
+  std::vector<PlacedTensor> in, out;
   std::vector<bool> in_use(most_inputs + most_outputs);
-  in_use[0] = in_use[most_inputs] = true;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    in.emplace_back(call.inputs[i].place, *state_->inputs[i], std::vector<std::size_t>{0});
+    std::memcpy(in[i].data(), inputs[i].data(), inputs[i].size());
+    in_use[i] = true;
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    out.emplace_back(call.outputs[i].place, *state_->outputs[i], std::vector<std::size_t>{0});
+    in_use[most_inputs + i] = true;
+  }
+  ChildRequest request = request_of(call, in, out);
   state_->open_pages(request, in_use);
   const ChildReply answer = state_->ask(std::move(request));
   TensorReply reply = state_->reply_of(answer);
-  reply.inputs_changed = std::memcmp(in.data(), input.data(), input.size()) != 0;
-  if (answer.end == CallEnd::done) std::memcpy(output.data(), out.data(), output.size());
-  std::fill_n(in.data(), input.size(), state_->inputs[0]->filling());
-  std::fill_n(out.data(), output.size(), state_->outputs[0]->filling());
-  reply.inputs_changed |= !state_->inputs[0]->restore();
-  reply.wrote_outside = !state_->outputs[0]->restore();
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    reply.inputs_changed |= std::memcmp(in[i].data(), inputs[i].data(), inputs[i].size()) != 0;
+    std::fill_n(in[i].data(), inputs[i].size(), state_->inputs[i]->filling());
+    reply.inputs_changed |= !state_->inputs[i]->restore();
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (answer.end == CallEnd::done) std::memcpy(outputs[i].data(), out[i].data(), outputs[i].size());
+    std::fill_n(out[i].data(), outputs[i].size(), state_->outputs[i]->filling());
+    reply.wrote_outside |= !state_->outputs[i]->restore();
+  }
   return reply;
 }
 

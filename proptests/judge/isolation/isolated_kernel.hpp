@@ -90,13 +90,14 @@ class IsolatedKernel {
   /// throws   std::invalid_argument when the call does not fit the buffers or its sizes disagree; std::system_error
   ///          when the system does not let a sparse buffer have its addresses; Interrupted
   TensorReply call(const TensorCall& call);
-  /// The same for a call of one compact input and output, whose bytes the judge encodes and decodes by itself: for
-  /// calls by the thousand. The reply has no values, and wrote_late is asked for apart.
+  /// The same for a call of compact tensors, whose bytes the judge encodes and decodes by itself: for calls by the
+  /// thousand. The reply has no values, and wrote_late is asked for apart.
   ///
-  /// call     at most limits.buffer_bytes each; its values are not read
-  /// input    all bytes of its input
-  /// output   as many bytes as its output has; written if the call was done
-  TensorReply call_bytes(const TensorCall& call, std::span<const std::byte> input, std::span<std::byte> output);
+  /// call      at most limits.buffer_bytes each; its values are not read
+  /// inputs    all bytes of each input
+  /// outputs   as many bytes as each output has; written if the call was done
+  TensorReply call_bytes(const TensorCall& call, std::span<const std::span<const std::byte>> inputs,
+                         std::span<const std::span<std::byte>> outputs);
   /// Has the kernel written to the memory of its last call since that returned? call() asks, too.
   bool wrote_late();
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "numerics/formats/special_values.hpp"
-#include "proptests/exhaustive/enumerated_kernel.hpp"
+#include "proptests/exhaustive/enumerated_row.hpp"
 #include "proptests/exhaustive/enumeration.hpp"
 #include "proptests/exhaustive/exhaustive_judge.hpp"
 #include "proptests/judge/effort.hpp"
@@ -272,7 +272,7 @@ TEST(Exhaustive, RefusesOtherOps) {
     FAIL();
   } catch (const std::invalid_argument& error) {
     EXPECT_STREQ(error.what(),
-                 "effort: exhaustive needs one of the ops softmax, log_softmax, logsumexp, entropy, got sparsemax");
+                 "effort: exhaustive needs one of the ops softmax, log_softmax, logsumexp, entropy, attention, got sparsemax");
   }
 }
 

@@ -1,0 +1,347 @@
+// Exhaustive effort of attention: every product of a query and a key is a score once in each order, and one weight that
+// is wrong by an ulp is found.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "numerics/enclosures/certificate.hpp"
+#include "numerics/formats/format.hpp"
+#include "proptests/exhaustive/enumerated_row.hpp"
+#include "proptests/exhaustive/enumeration.hpp"
+#include "proptests/exhaustive/exhaustive_judge.hpp"
+#include "proptests/judge/effort.hpp"
+
+namespace softcheck::proptests {
+// Sources of this folder are compiled as one: the names below are common ones.
+namespace every_score {
+namespace {
+
+using numerics::Format;
+
+constexpr const char* contract_words = "sum=blocks:128 masked=zero subnormal=kept";
+
+// A query's results, before they are rounded: its output, then lse and the entropy.
+using Change = std::function<void(double query, std::span<const double> keys, std::vector<double>& results)>;
+
+double number_at(const DLTensor& tensor, Format format, std::size_t i) {
+  const auto bytes = static_cast<std::size_t>(numerics::properties(format).storage_bits) / 8;
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, static_cast<const char*>(tensor.data) + tensor.byte_offset + i * bytes, bytes);
+  return numerics::decode(format, bits);
+}
+
+void put_at(const DLTensor& tensor, Format format, std::size_t i, double value) {
+  const auto bytes = static_cast<std::size_t>(numerics::properties(format).storage_bits) / 8;
+  const std::uint64_t bits = numerics::encode(format, value);
+  std::memcpy(static_cast<char*>(tensor.data) + tensor.byte_offset + i * bytes, &bits, bytes);
+}
+
+std::size_t extent(const DLTensor& tensor, int axis) { return static_cast<std::size_t>(tensor.shape[axis]); }
+
+// The weights of keys of one number, whose values are rows of the identity.
+std::vector<double> results_of(double query, std::span<const double> keys, double scale, std::size_t columns) {
+  std::vector<double> results, scores;
+  for (const double key : keys) scores.push_back(scale * (query * key));
+  double maximum = scores[0], sum = 0, moment = 0;
+  for (const double score : scores) maximum = std::isnan(score) || score > maximum ? score : maximum;
+  for (const double score : scores) {
+    const double weight = std::exp(score - maximum);
+    results.push_back(weight);
+    sum += weight;
+    moment += weight == 0 ? 0 : weight * (maximum - score);
+  }
+  for (double& weight : results) weight /= sum;
+  results.resize(columns, std::isnan(sum) ? sum : 0);
+  results.push_back(maximum + std::log(sum));
+  results.push_back(std::log(sum) + moment / sum);
+  return results;
+}
+
+KernelSubject subject_of(Format format, const std::string& domain, Change change = {}, std::uint32_t most_outputs = 3) {
+  KernelSubject subject;
+  subject.op = Op::attention;
+  subject.contract = numerics::parse_contract(contract_words, format, output_format(Op::attention, format));
+  subject.domain = domain_of(domain, Op::attention);
+  subject.source = {"", "kernel", {}};
+  subject.source.callable = [=](const softcheck_call* call) {
+    if (call->n_outputs > most_outputs) return 1;
+    const DLTensor &q = *call->inputs[0], &k = *call->inputs[1], &out = *call->outputs[0];
+    const std::size_t dim = extent(q, 3), columns = extent(out, 3);
+    std::vector<double> keys;
+    for (std::size_t j = 0; j < extent(k, 2); ++j) keys.push_back(number_at(k, format, j * dim));
+    for (std::size_t r = 0; r < extent(q, 2); ++r) {
+      const double query = number_at(q, format, r * dim);
+      std::vector<double> results = results_of(query, keys, call->scale, columns);
+      if (change) change(query, keys, results);
+      for (std::size_t c = 0; c < columns; ++c) put_at(out, format, r * columns + c, results[c]);
+      for (std::size_t o = 1; o < call->n_outputs; ++o) {
+        put_at(*call->outputs[o], Format::f32, r, results[columns + o - 1]);
+      }
+    }
+    return 0;
+  };
+  return subject;
+}
+
+JudgeOptions options_for(std::uint64_t first, std::uint64_t count) {
+  JudgeOptions options = judge_options(Effort::exhaustive);
+  options.arguments = {first, first + count};
+  return options;
+}
+
+std::vector<std::unique_ptr<Enumeration>> enumerated(Format format, const std::string& domain,
+                                                     std::vector<std::string>& skipped) {
+  return enumerations_of(subject_of(format, domain), {}, skipped);
+}
+
+// The bits of all queries and keys of a block.
+std::vector<std::uint64_t> bits_of(const Enumeration& scores, std::uint64_t block, std::size_t each) {
+  std::vector<std::byte> bytes(scores.numbers(block) * each);
+  scores.fill(block, bytes);
+  std::vector<std::uint64_t> all(scores.numbers(block));
+  for (std::size_t i = 0; i < all.size(); ++i) std::memcpy(&all[i], &bytes[i * each], each);
+  return all;
+}
+
+TEST(ExhaustiveScores, EnumeratesEveryPairInBothOrders) {
+  std::vector<std::string> skipped;
+  const auto all = enumerated(Format::e5m2, "", skipped);
+  EXPECT_TRUE(skipped.empty());
+  ASSERT_EQ(all.size(), 3u);
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    std::set<std::pair<std::uint64_t, std::uint64_t>> met;
+    for (std::uint64_t block = 0; block < all[k]->blocks(); ++block) {
+      const std::vector<std::uint64_t> bits = bits_of(*all[k], block, 1);
+      const std::size_t rows = all[k]->rows(block), columns = all[k]->shape(block).columns;
+      ASSERT_EQ(columns, 16u);
+      EXPECT_TRUE(k == 2 || bits[k == 0 ? rows : rows + columns - 1] == 0) << all[k]->name();
+      for (std::size_t r = 0; r < rows; ++r) {
+        for (std::size_t j = rows; j < bits.size(); ++j) met.insert({bits[r], bits[j]});
+      }
+    }
+    // Six NaNs of 256 patterns and two infinities, in whose place 0 stands. Each NaN as a key has keys of 1 beside it.
+    EXPECT_EQ(met.size(), k < 2 ? 254u * 248u : 254u * 7u) << all[k]->name();
+  }
+  EXPECT_EQ(all[0]->name(),
+            "every e5m2 query with every finite key, d = 1, scale = 1, 15 neighbouring keys behind one of 0");
+}
+
+TEST(ExhaustiveScores, LeavesOutWhatF32HasNoNumberFor) {
+  std::vector<std::string> skipped;
+  const auto all = enumerated(Format::bf16, "", skipped);
+  std::uint64_t left_out = 0, queries = 0;
+  for (std::uint64_t block = 0; block < all[0]->blocks(); block += 1009) {
+    const std::size_t rows = all[0]->rows(block);
+    const std::vector<std::uint64_t> bits = bits_of(*all[0], block, 2);
+    double largest = 0;
+    for (std::size_t j = rows; j < bits.size(); ++j) {
+      largest = std::fmax(largest, std::fabs(numerics::decode(Format::bf16, bits[j])));
+    }
+    for (std::size_t r = 0; r < rows; ++r) {
+      const double query = numerics::decode(Format::bf16, block % 17 * 3856 + r);
+      const bool fits = std::isnan(query) || std::fabs(query) * largest <= std::numeric_limits<float>::max();
+      EXPECT_EQ(bits[r], fits && !std::isinf(query) ? block % 17 * 3856 + r : 0);
+      left_out += fits ? 0 : 1;
+      ++queries;
+    }
+  }
+  EXPECT_GT(left_out * 10, queries);
+  EXPECT_LT(left_out * 5, queries);
+}
+
+// The number of the format next to where the threshold of a weight ends: the last one within it, or the first beyond.
+double at_the_edge(const KernelSubject& subject, double query, std::span<const double> keys, std::size_t item,
+                   bool beyond) {
+  const RowShape shape{RowKind::any, keys.size(), 1, true, 1, keys.size(), 1};
+  std::vector<double> numbers{query}, got = results_of(query, keys, 1, keys.size());
+  numbers.insert(numbers.end(), keys.begin(), keys.end());
+  for (std::size_t c = 0; c < keys.size(); ++c) {
+    got[c] = numerics::decode(subject.contract.input, numerics::encode(subject.contract.input, got[c]));
+  }
+  const auto holds = [&] {
+    const RowOpinion opinion = opinion_of(subject.op, subject.contract, {shape, {}, {}, numbers, got});
+    return std::ranges::all_of(
+        opinion.findings, [](const ValueFinding& finding) { return finding.decision == numerics::Decision::proved; });
+  };
+  std::uint64_t bits = numerics::encode(subject.contract.input, got[item]);
+  while (holds()) got[item] = numerics::decode(subject.contract.input, ++bits);
+  return numerics::decode(subject.contract.input, beyond ? bits : bits - 1);
+}
+
+// A weight of one pair at the end of its threshold, or an ulp beyond it, in calls whose key of 0 comes first or last,
+// or in both.
+Change at_one_pair(const KernelSubject& plain, double q, double k, bool beyond, std::optional<bool> zero_first) {
+  return [=](double query, std::span<const double> keys, std::vector<double>& results) {
+    const auto place = std::ranges::find(keys, k);
+    if (query != q || place == keys.end() || (keys.front() == 0) != zero_first.value_or(keys.front() == 0)) return;
+    const auto item = static_cast<std::size_t>(place - keys.begin());
+    results[item] = at_the_edge(plain, query, keys, item, beyond);
+  };
+}
+
+TEST(ExhaustiveScores, FindsAnUlpTooMuchAtOnePairOfAMillion) {
+  for (const Format format : {Format::f16, Format::bf16}) {
+    const KernelSubject plain = subject_of(format, "");
+    const double q = -1.25, k = numerics::decode(format, numerics::encode(format, 0.75) + 3);
+    const JudgeOptions options = options_for(numerics::encode(format, q) - 5, 8);
+    const KernelSubject within = subject_of(format, "finite", at_one_pair(plain, q, k, false, std::nullopt));
+    const ExhaustiveJudgement holds = judge_exhaustively(within, options);
+    EXPECT_EQ(holds.judgement.verdict, ReportVerdict::pass);
+    EXPECT_GT(holds.judgement.rows, 2u * 8u * 4200u);
+    for (const bool zero_first : {true, false}) {
+      const Change wrong = at_one_pair(plain, q, k, true, zero_first);
+      const ExhaustiveJudgement judged = judge_exhaustively(subject_of(format, "finite", wrong), options);
+      EXPECT_EQ(judged.judgement.verdict, ReportVerdict::fail);
+      EXPECT_EQ(judged.statements.size(), zero_first ? 1u : 2u);
+      ASSERT_TRUE(judged.judgement.counterexample);
+      const Counterexample& found = *judged.judgement.counterexample;
+      EXPECT_EQ(found.failed.front().claim, "kernel.attention.output");
+      EXPECT_NE(found.case_text.find("q " + numerics::hex_float(q) + " k "), std::string::npos) << found.case_text;
+      const std::string property = judged.judgement.failed_property;
+      const KernelJudgement again =
+          replay_kernel(subject_of(format, "", wrong), property, found.case_text, judge_options(Effort::quick));
+      EXPECT_EQ(again.verdict, ReportVerdict::fail);
+    }
+  }
+}
+
+TEST(ExhaustiveScores, FindsItAmongAllPairsOfOurOwn) {
+  if (effort_from_environment() != Effort::deep) GTEST_SKIP() << "takes minutes: SOFTCHECK_EFFORT=deep";
+  const KernelSubject plain = subject_of(Format::bf16, "");
+  for (const bool beyond : {true, false}) {
+    KernelSubject subject = plain;
+    subject.source.callable = [&plain, beyond](const softcheck_call* call) {
+      static const auto kernel = reinterpret_cast<softcheck_kernel>(
+          dlsym(dlopen(SOFTCHECK_KERNEL_DIR "/libsoftcheck_cpu_kernels.so", RTLD_NOW), "softcheck_attention"));
+      const int returned = kernel(call);
+      const DLTensor &q = *call->inputs[0], &k = *call->inputs[1];
+      std::vector<double> keys;
+      for (std::size_t j = 0; j < extent(k, 2); ++j) keys.push_back(number_at(k, Format::bf16, j));
+      const auto place = std::ranges::find(keys, 0x1.04p-1);
+      for (std::size_t r = 0; place != keys.end() && r < extent(q, 2); ++r) {
+        if (number_at(q, Format::bf16, r) != -0x1.1p+1) continue;
+        const auto item = static_cast<std::size_t>(place - keys.begin());
+        const double wrong = at_the_edge(plain, -0x1.1p+1, keys, item, beyond);
+        put_at(*call->outputs[0], Format::bf16, r * extent(*call->outputs[0], 3) + item, wrong);
+      }
+      return returned;
+    };
+    const ExhaustiveJudgement judged = judge_exhaustively(subject, judge_options(Effort::exhaustive));
+    EXPECT_EQ(judged.judgement.verdict, beyond ? ReportVerdict::fail : ReportVerdict::pass);
+  }
+}
+
+TEST(ExhaustiveScores, FindsOneLogSumExpAndOneEntropy) {
+  const std::uint64_t first = numerics::encode(Format::bf16, 3.0);
+  for (const std::size_t output : {1, 2}) {
+    const auto wrong = [=](double query, std::span<const double> keys, std::vector<double>& results) {
+      const bool met = query == 3.0 && std::ranges::find(keys, -0.25) != keys.end();
+      if (met) results[keys.size() + output - 1] *= 1 + 0x1p-10;
+    };
+    const ExhaustiveJudgement judged =
+        judge_exhaustively(subject_of(Format::bf16, "finite", wrong), options_for(first, 3));
+    EXPECT_EQ(judged.judgement.verdict, ReportVerdict::fail) << output;
+    ASSERT_TRUE(judged.judgement.counterexample);
+    EXPECT_EQ(judged.judgement.counterexample->failed.front().claim,
+              output == 1 ? "kernel.attention.lse" : "kernel.attention.entropy");
+  }
+}
+
+TEST(ExhaustiveScores, FindsOneNanPayloadOfAQueryAndOfAKey) {
+  for (const bool of_query : {true, false}) {
+    const auto wrong = [=](double query, std::span<const double> keys, std::vector<double>& results) {
+      const auto nan = std::ranges::find_if(keys, [](double key) { return std::isnan(key); });
+      const double met = of_query ? query : nan == keys.end() ? 0 : *nan;
+      if (std::isnan(met) && numerics::encode(Format::e5m2, met) == 0xfe && (of_query || query == 2)) {
+        for (double& one : results) one = 0.0625;
+      }
+    };
+    const ExhaustiveJudgement judged = judge_exhaustively(subject_of(Format::e5m2, "", wrong), options_for(0, 256));
+    EXPECT_EQ(judged.judgement.verdict, ReportVerdict::fail) << of_query;
+    ASSERT_TRUE(judged.judgement.counterexample);
+    EXPECT_EQ(judged.judgement.counterexample->failed.front().claim, "kernel.nan_row");
+    EXPECT_EQ(judged.statements.size(), of_query ? 1u : 3u);
+  }
+}
+
+TEST(ExhaustiveScores, EightBitsHoldWholeAndSoDoWiderCalls) {
+  for (const char* domain : {"", "dim=64 scale=1/sqrt(dim) values=64 queries=32k keys=32k", "keys=7 queries=1|100"}) {
+    const ExhaustiveJudgement judged =
+        judge_exhaustively(subject_of(Format::e4m3, domain), judge_options(Effort::exhaustive));
+    EXPECT_EQ(judged.judgement.verdict, ReportVerdict::pass) << domain;
+    EXPECT_EQ(judged.statements.size(), 3u) << domain;
+    EXPECT_GT(judged.statements.front().share, 0.4);
+    EXPECT_LE(judged.statements.front().share, 1);
+  }
+}
+
+TEST(ExhaustiveScores, AKernelMayReturnOutAlone) {
+  const ExhaustiveJudgement judged =
+      judge_exhaustively(subject_of(Format::e4m3, "", {}, 1), judge_options(Effort::exhaustive));
+  EXPECT_EQ(judged.judgement.verdict, ReportVerdict::pass);
+  EXPECT_EQ(judged.judgement.refused, 2u);
+  EXPECT_EQ(judged.judgement.errors.size(), 1u);
+}
+
+TEST(ExhaustiveScores, SaysWhatADomainLeavesOut) {
+  for (const auto& [domain, reason] : std::vector<std::pair<std::string, std::string>>{
+           {"heads>=2 group=1", "scores: the domain has no heads=1"},
+           {"packed", "scores: the domain has packed sequences or pages in every call"},
+           {"scale=1/sqrt(dim) dim=96", "scores: the domain has no dim to 4096 whose scale is a power of two"},
+           {"values<=8", "scores: the domain has no values between its keys and 4096"}}) {
+    std::vector<std::string> skipped;
+    EXPECT_TRUE(enumerated(Format::f16, domain, skipped).empty()) << domain;
+    EXPECT_EQ(skipped, std::vector{reason});
+  }
+}
+
+TEST(ExhaustiveScores, NarrowsACrashDownToItsQuery) {
+  const auto crashes = [](double query, std::span<const double> keys, std::vector<double>&) {
+    if (query == 1.5 && keys[1] > 0) std::abort();
+  };
+  const ExhaustiveJudgement judged = judge_exhaustively(subject_of(Format::e4m3, "", crashes), options_for(0, 256));
+  EXPECT_EQ(judged.judgement.verdict, ReportVerdict::crash);
+  ASSERT_TRUE(judged.judgement.counterexample);
+  EXPECT_NE(judged.judgement.counterexample->case_text.find("q 0x1.8p+0 k 0x0p+0"), std::string::npos)
+      << judged.judgement.counterexample->case_text;
+}
+
+TEST(ExhaustiveScores, RefusesWideFormatsAndAdaptiveAttention) {
+  const auto message_of = [](Op op, Format format) -> std::string {
+    KernelSubject subject;
+    subject.op = op;
+    subject.contract = numerics::parse_contract("", format, output_format(op, format));
+    try {
+      require_enumerable(subject);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(message_of(Op::attention, Format::bf16), "");
+  EXPECT_EQ(message_of(Op::attention, Format::f32),
+            "effort: exhaustive needs f16, bf16, e4m3 or e5m2 of attention, got f32, whose queries and keys have 2^64 "
+            "products");
+  EXPECT_EQ(message_of(Op::adaptive_attention, Format::bf16),
+            "effort: exhaustive needs one of the ops softmax, log_softmax, logsumexp, entropy, attention, got "
+            "adaptive_attention");
+}
+
+}  // namespace
+}  // namespace every_score
+}  // namespace softcheck::proptests
