@@ -118,7 +118,7 @@ Example b7_mean_is_reached :
     = uncentred_mean_error single 0 1 l 0 one_row 1 0 0 1 0 0 + product_floor single /\
     computed_maximum single 0 1 0 0 1 /\ computed_log single one_sum x /\ Permutation [1; x; - one_mean] [- one_mean; x; 1] /\
     rounded_sum single (- one_mean + x) z /\ rounded_sum single (z + 1) H_hat /\ rounded_output 0 0 H_hat H_hat /\
-    (forall a, In a one_row -> Rabs (factor a) <= exp l) /\ INR 0 <= 2 * size logits.
+    INR 0 <= 2 * size logits /\ (0 = 0 -> 0 = 0)%nat.
 Proof.
   cbv zeta. pose proof units as [hE hl]. destruct one_statistics as [S2 [D0 [V0 X2]]]. pose proof (exp_at_least_one l hl) as x1.
   exists (ln one_sum), (- one_mean + ln one_sum), (- one_mean + ln one_sum + 1).
@@ -137,7 +137,7 @@ Proof.
     { unfold sigma, sigma_0, direct_log, rescale_unit, argument_floor, shift.
       assert (none : lost_sum single 0 1 (map logit one_row) 1 0 = 0) by (unfold lost_sum, lost; cbn -[sigma_0 exp INR]; ring).
       rewrite none, no_slope, Rminus_0_r, ln_1. cbn -[exp_unit unit second]. field. }
-    rewrite sig. unfold lost_values. cbn -[unit exp_unit values_size size second third exp]. change (S 0) with 1%nat.
+    rewrite sig. unfold lost_logits, lost. cbn -[unit exp_unit size second third exp lost_logit]. change (S 0) with 1%nat.
     replace (one_mean) with (exp (INR 1 * l + E + INR 0 * (E + l) + 0 + l + (INR 0 + 1) * 0 + (1 + 0) * 0 + l + (l + E + (l + l)))).
     - pose proof (exp_at_least_one (INR 1 * l + E + INR 0 * (E + l) + 0 + l + (INR 0 + 1) * 0 + (1 + 0) * 0 + l + (l + E + (l + l)))
                     ltac:(simpl INR; lra)).
@@ -151,8 +151,7 @@ Proof.
   split; [apply (Permutation_rev [1; ln one_sum; - one_mean])|].
   split; [exists 0, 0; rewrite Rabs_R0; cbn -[ln one_sum one_mean]; repeat split; lra|].
   split; [exists 0, 0; rewrite Rabs_R0; cbn -[ln one_sum one_mean]; repeat split; lra|].
-  split; [exists 0, 0; rewrite Rabs_R0; repeat split; lra|]. split; [|unfold size; cbn; lra].
-  intros a ina. destruct (factors a ina) as [_ [_ ->]]. rewrite Rabs_right; lra.
+  split; [exists 0, 0; rewrite Rabs_R0; repeat split; lra|]. split; [unfold size; cbn; lra|easy].
 Qed.
 
 (** ** Scores that err *)
