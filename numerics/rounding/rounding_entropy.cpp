@@ -1,4 +1,4 @@
-// B5, B6 and B7: log-sum-exp, log-softmax and entropy; B5 and B6 are the theorems' formulas (theorem_bounds.hpp).
+// B5, B6 and B7: log-sum-exp, log-softmax and entropy; B5 to B7 are the theorems' formulas (theorem_bounds.hpp).
 // Proofs: docs/tolerances.md.
 
 #include "numerics/formats/fp_environment.hpp"
@@ -9,38 +9,6 @@ namespace {
 
 // The paper's 1e-9, rounded up.
 constexpr double paper_epsilon = 0x1.12e0be826d695p-30;
-
-// ln of the factor by which one term of a computed sum of w D, or of w x, may be off, the exponential's argument aside:
-// product, additions, exponential, rescalings and, in T <- a (T + d S), one more addition a rescaling.
-template <class T>
-T moment_log(const RoundingModel<T>& model) {
-  return model.height + model.item_unit + model.rescale_unit + model.rescalings * model.unit + model.unit +
-         model.argument_floor;
-}
-
-// What underflows in sum w D, in units of S >= 1. D <= D_0 wherever the computed exponential is not 0.
-template <class T>
-T lost_moment(const RoundingModel<T>& model, const T& largest_factor) {
-  T lost = model.item_floor * largest_factor + model.product_floor + model.sum_floor;
-  if (model.rescaled) lost = lost + 4 * model.exp_floor * largest_factor + 3 * model.product_floor + model.sum_floor;
-  return model.visible * lost;
-}
-
-// What an absolute error of every D adds to sum w D, in units of S: the weights carry their own errors.
-template <class T>
-T shifted_deviations(const RoundingModel<T>& model) {
-  return model.argument_floor * (exp(model.shift) + model.sum_loss);
-}
-
-template <class T>
-T quotient_log(const RoundingModel<T>& model) {
-  return model.sum_log + model.quotient;
-}
-
-template <class T>
-T underflow_of_a_sum(const RoundingModel<T>& model) {
-  return (model.exp_floor + 3 * model.product_floor + 2 * model.sum_floor) * exp(2 * model.unit);
-}
 
 }  // namespace
 
@@ -74,22 +42,10 @@ template <class T>
 ScalarThreshold<T> entropy_uncentred_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
   const FpEnvironmentGuard guard;
   const RoundingModel<T> model(contract, row, grants);
-  const T quotient = moment_log(model) + minus_log1m(model.scaling) + quotient_log(model);
-  // |x_i| / theta <= |m| / theta + D_i, whence E_p|x|, E_p(|x| D) and the rest of the series.
-  const T& magnitude = row.maximum_magnitude;
-  const T mean_magnitude = magnitude + row.mean_deviation;
-  const T half_square = model.slope * model.slope * T(0.5);
-  const T excess = model.slope * (magnitude * row.mean_deviation + row.mean_square_deviation) +
-                   half_square * exp(model.shift) * (magnitude * model.second + model.third);
-  const T mean = expm1(quotient) * mean_magnitude + exp(quotient) * (excess + shifted_deviations(model) +
-                                                                     lost_moment(model, magnitude + model.exp_cutoff));
-  const T parts = model.logarithm_bounds().log_sum_error + model.scaling * magnitude + model.argument_floor + mean;
-  // Two additions: the first of a size of at most |m| + ln S + E_p|x|, the second of the result's.
-  T first = parts + model.roundoff * (magnitude + row.log_sum + mean_magnitude + parts);
+  const formulas::UncentredMomentBounds<T> bounds = model.uncentred_moment_bounds();
   // Where the maximum over theta overflows, so does the entropy: nothing is promised.
-  if (!(upper(magnitude + first) < model.largest)) first = unbounded<T>();
-  const T entropy = row.log_sum + row.mean_deviation;
-  return model.output(first + model.roundoff * (entropy + first), entropy, underflow_of_a_sum(model));
+  const bool lost = !(upper(row.maximum_magnitude + bounds.entropy_uncentred_first) < model.largest);
+  return {lost ? unbounded<T>() : bounds.entropy_uncentred_output, bounds.entropy_uncentred_lost};
 }
 
 template <class T>

@@ -11,7 +11,7 @@ cat >"$work/print.v" <<'TEXT'
 From Coq Require Import String List ZArith.
 From softcheck Require Import adaptive_temperature.
 From softcheck.numerics Require Import formula theorem_formulas.
-From softcheck.numerics Require output_formulas.
+From softcheck.numerics Require output_formulas uncentred_formulas.
 Import ListNotations.
 Local Open Scope string_scope.
 Definition quantities := [roundoff; exp_error; log_error; argument_unit; argument_step; sum_floor; product_floor;
@@ -39,7 +39,8 @@ Definition header := joined [
   line "  bool rescaled = false;"; line "};"; line "";
   line "template <class T>"; line "T square(const T& x) {"; line "  return x * x;"; line "}"; line "";
   line "template <class T>"; line "T cube(const T& x) {"; line "  return x * x * x;"; line "}"; line "";
-  joined (map (fun f => line (definition name f)) (all_formulas ++ output_formulas.row_sum_formulas));
+  joined (map (fun f => line (definition name f)) (all_formulas ++ output_formulas.row_sum_formulas
+    ++ uncentred_formulas.uncentred_entropy_formulas));
   line "/// In thousandths, from H^0 on.";
   line ("inline constexpr std::array<long long, " ++ decimal (Z.of_nat (List.length quartic_thousandths)) ++
         "> quartic_thousandths{" ++ String.concat ", " (map decimal quartic_thousandths) ++ "};");
@@ -65,7 +66,7 @@ Proof. destruct q; cbn; tauto. Qed.
 Definition every_formula_grows :
   forallb grows (sum_formulas ++ element_formulas ++ chord_formulas ++ logarithm_formulas ++ moment_formulas
                  ++ Out.logsumexp_formulas ++ Out.entropy_formulas ++ Out.centred_formulas ++ Out.uncentred_formulas
-                 ++ Out.row_sum_formulas) = true := eq_refl.
+                 ++ Out.row_sum_formulas ++ uncentred_formulas.uncentred_entropy_formulas) = true := eq_refl.
 Definition b3_grows : grows Out.total_variation_f = true := eq_refl.
 From softcheck.numerics Require temperature_formulas.
 Module Beta := temperature_formulas.
@@ -95,6 +96,9 @@ Definition header := joined [
           (logarithm_formulas ++ Out.logsumexp_formulas ++ Out.centred_formulas ++ Out.uncentred_formulas));
   line "/// B6.";
   line (structure name "MomentBounds" "SumBounds" sum_formulas (log_sum_error_f :: moment_formulas ++ Out.entropy_formulas));
+  line "/// B7.";
+  line (structure name "UncentredMomentBounds" "SumBounds" sum_formulas
+          (log_sum_error_f :: reciprocal_unit_f :: uncentred_formulas.uncentred_entropy_formulas));
   line "/// The chord of an element's threshold: of quantities of its own.";
   line (structure name "ChordBounds" "" [] chord_formulas);
   line "namespace variation {"; line "";

@@ -17,7 +17,7 @@ From Coq Require Import Reals List Permutation Lra Lia.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row reduction converted_row constants b1_sum b2_element b5_logsumexp b6_entropy
-  b9_attention added_terms b4_shared b7_uncentred perturbed_scores b8_merge b9_scaled_first reached_bounds reached_losses.
+  b9_attention added_terms b4_shared b7_far_items b7_uncentred perturbed_scores b8_merge b9_scaled_first reached_bounds reached_losses.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -115,7 +115,7 @@ Example b7_mean_is_reached :
     sum_of_row single 0 1 logits one_sum 1 0 /\ lost_sum single 0 1 logits 1 0 < 1 /\ 0 <= 0 /\ roundoff single + 0 < 1 /\
     quotient_by_sum single 0 one_moment one_sum one_mean /\
     Rabs (one_mean - exact_moment 1 one_row / weight_sum 1 logits)
-    = uncentred_mean_error single 0 1 l 0 one_row 1 0 0 1 0 0 + product_floor single /\
+    = uncentred_mean_error single 0 1 l 0 one_row 1 0 1 0 0 + product_floor single /\
     computed_maximum single 0 1 0 0 1 /\ computed_log single one_sum x /\ Permutation [1; x; - one_mean] [- one_mean; x; 1] /\
     rounded_sum single (- one_mean + x) z /\ rounded_sum single (z + 1) H_hat /\ rounded_output 0 0 H_hat H_hat /\
     INR 0 <= 2 * size logits /\ (0 = 0 -> 0 = 0)%nat.
