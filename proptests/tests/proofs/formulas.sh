@@ -205,6 +205,56 @@ Definition header := joined [
   "}  // namespace softcheck::numerics::formulas::projection"].
 Eval vm_compute in header.
 TEXT
+cat >"$work/print_attention.v" <<'TEXT'
+From Coq Require Import String List ZArith.
+From softcheck.numerics Require Import formula attention_formulas.
+From softcheck.numerics Require score_formulas.
+Module Score := score_formulas.
+Import ListNotations.
+Local Open Scope string_scope.
+Definition of_scores := [log_sum; mean_deviation; mean_square_deviation; maximum_magnitude; logsumexp_magnitude;
+  largest_error; mean_error; mean_error_deviation].
+Definition of_queries := [sum_log; exp_unit; unit; rescale_unit; argument_floor; slope; quotient; tilt; wider_mean;
+  mean_score_error; largest_score_error; values_height; rescalings; weight_unit; reading_unit; sums_unit; exp_floor;
+  weight_floor; quotient_floor; product_floor; sum_floor; sums_floor; quantum_share].
+Definition of_keys := [own_log; score_error; chord_slope; deviation; coefficient].
+Definition of_columns := [common_excess; common_growth; lost_weight; lost_addend; addends; output; terms; magnitude;
+  quotient_loss; output_roundoff; output_floor].
+Definition of_one_score := [Score.roundoff; Score.dimension; Score.readings; Score.scale_magnitude; Score.products_scale;
+  Score.dot_magnitude; Score.factor_sum; Score.product_floor; Score.sum_floor].
+Definition every_quantity_is_there : (forall q, In q of_scores) /\ (forall q, In q of_queries) /\
+  (forall q, In q of_keys) /\ (forall q, In q of_columns) /\ (forall q, In q of_one_score).
+Proof. repeat split; destruct q; cbn; tauto. Qed.
+Definition every_formula_grows :
+  (forallb grows Score.score_formulas && forallb grows score_formulas && forallb grows query_formulas && grows key_error_f
+   && forallb grows column_formulas)%bool = true := eq_refl.
+Definition line (text : string) := text ++ newline.
+Definition joined (texts : list string) := fold_right append "" texts.
+Definition room {q : Type} (title what : string) (name : q -> string) (quantities : list q) (more : list string)
+    (formulas : list (formula q)) (class : string) := joined [
+  line ("namespace " ++ title ++ " {"); line "";
+  line ("/// " ++ what);
+  line "template <class T>"; line "struct Quantities {";
+  joined (map (fun q => line ("  T " ++ name q ++ "{};")) quantities); joined (map line more);
+  line "};"; line "";
+  line (structure name class "" [] formulas);
+  line ("}  // namespace " ++ title); line ""].
+Definition header := joined [
+  line "// Generated from theory/proofs by proptests/tests/proofs/formulas.sh: the right-hand sides of the theorems about";
+  line "// attention, as Coq prints them. Not to be edited.";
+  line "// clang-format off"; line "#pragma once"; line "";
+  line "/// B9. What the formulas speak of: theory/proofs/numerics/attention_formulas.v.";
+  line "namespace softcheck::numerics::formulas::attention {"; line "";
+  line "template <class T>"; line "T square(const T& x) {"; line "  return x * x;"; line "}"; line "";
+  room "whole" "One score, whose scale is one factor: theory/proofs/numerics/score_formulas.v." Score.name of_one_score []
+    Score.score_formulas "WholeScoreBounds";
+  room "scores" "The exact scores and their errors: the row as computed." score_name of_scores [] score_formulas "ScoreBounds";
+  room "queries" "What all keys of a query share." query_name of_queries ["  bool rescaled = false;"] query_formulas "QueryBounds";
+  room "keys" "One key." key_name of_keys [] [key_error_f] "KeyBounds";
+  room "columns" "One column of values." column_name of_columns [] column_formulas "ColumnBounds";
+  "}  // namespace softcheck::numerics::formulas::attention"].
+Eval vm_compute in header.
+TEXT
 cat >"$work/print_words.v" <<'TEXT'
 From Coq Require Import String List.
 From softcheck.contract Require Import contract_table.
@@ -220,6 +270,7 @@ printed "$work/print.v" >"$work/theorem_formulas.hpp"
 printed "$work/print_bounds.v" >"$work/theorem_bounds.hpp"
 printed "$work/print_gradient.v" >"$work/theorem_gradient_formulas.hpp"
 printed "$work/print_projection.v" >"$work/theorem_projection_bounds.hpp"
+printed "$work/print_attention.v" >"$work/theorem_attention_bounds.hpp"
 # A list of lines, each a string.
 coqc -q -Q "$build" softcheck -w none "$work/print_words.v" | grep -oE '"[^"]*"' | tr -d '"' >"$work/contract_words.tsv"
 if [ "${3:-}" = --write ]; then
@@ -229,7 +280,7 @@ else
     { echo "contract_words.tsv is not what Coq prints: sh $0 $proofs $build --write"; exit 1; }
   echo "contract_words.tsv: $(wc -l <"$headers/contract_words.tsv") lines agree"
 fi
-for name in theorem_formulas theorem_bounds theorem_gradient_formulas theorem_projection_bounds; do
+for name in theorem_formulas theorem_bounds theorem_gradient_formulas theorem_projection_bounds theorem_attention_bounds; do
   case $name in
     *_bounds) header=$headers/../../../numerics/rounding/$name.hpp ;;
     *) header=$headers/$name.hpp ;;
