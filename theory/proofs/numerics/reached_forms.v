@@ -6,6 +6,7 @@
     - [b4_shared_is_reached]   quotients of the two exponentials that were added: the exponentials' own error is gone
     - [b7_mean_is_reached]     E[x] of the row 1, 1 from factors that err, over a sum that errs the other way; with it an
                                entropy that is added from the last number on
+    - [b7_far_is_inhabited]    the factors of that mean
     - [b9_moved_is_inhabited]  two scores of which one errs by 1/8, computed as the row 0, 0, of which [b5_is_reached] and
                                [b6_is_reached] say the rest
     - [b9_scaled_first_is_reached]   a query that is scaled before its product with the key
@@ -152,6 +153,18 @@ Proof.
   split; [exists 0, 0; rewrite Rabs_R0; cbn -[ln one_sum one_mean]; repeat split; lra|].
   split; [exists 0, 0; rewrite Rabs_R0; cbn -[ln one_sum one_mean]; repeat split; lra|].
   split; [exists 0, 0; rewrite Rabs_R0; repeat split; lra|]. split; [unfold size; cbn; lra|easy].
+Qed.
+
+(** Its factors, which are no further from 0 than e^l. *)
+Example b7_far_is_inhabited :
+  let pairs := map (fun a => (reduced a, factor a)) one_row in
+  sound single /\ (0 <= exp l /\ 0 <= 0) /\ accumulated single no_format pairs 1 one_moment 1 0 0 /\ reaches 1 (exp l) 0 pairs /\
+    INR 0 <= 2 * size pairs /\ (0 = 0 -> 0 = 0)%nat /\
+    computed_argument single (1 - 1) 0 /\ Rabs 0 <= exp_floor single /\ Rabs 0 * Rabs 0 <= exp_floor single * exp_cutoff single.
+Proof.
+  pose proof (exp_pos l). split; [apply single_sound|]. split; [lra|]. split; [apply one_moment_tree|]. split.
+  { intros p [<-|[<-|[]]]; cbn -[l exp]; rewrite Rabs_right; lra. }
+  split; [unfold size; cbn; lra|]. split; [easy|]. split; [apply one_argument|]. rewrite Rabs_R0. cbn. lra.
 Qed.
 
 (** ** Scores that err *)
