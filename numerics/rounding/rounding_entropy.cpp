@@ -10,6 +10,27 @@ namespace {
 // The paper's 1e-9, rounded up.
 constexpr double paper_epsilon = 0x1.12e0be826d695p-30;
 
+// B6d where nothing underflows: of coefficients that are B2's in the accumulator.
+template <class T>
+formulas::coefficients::DirectBounds<T> direct_bounds(const RoundingModel<T>& model, const RowStatistics<T>& row,
+                                                      const T& entropy) {
+  formulas::coefficients::Quantities<T> q;
+  q.unit = model.unit;
+  q.numerator_log = model.element_bounds().numerator_log;
+  q.sum_log = model.sum_log;
+  q.divisions = model.quantities.divisions;
+  q.height_log = model.height;
+  q.slope = model.slope;
+  q.shift = model.shift;
+  q.first_excess = model.first_excess;
+  q.mean_deviation = row.mean_deviation;
+  q.log_sum = row.log_sum;
+  q.log_error = model.log_roundoff;
+  q.entropy = entropy;
+  q.epsilon = T(paper_epsilon);
+  return formulas::coefficients::DirectBounds<T>(q);
+}
+
 }  // namespace
 
 template <class T>
@@ -52,29 +73,17 @@ template <class T>
 ScalarThreshold<T> entropy_of_coefficients_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
   const FpEnvironmentGuard guard;
   const RoundingModel<T> model(contract, row, grants);
-  // |ln(computed p_j / p_j)| <= constant + t D_j; the numerators as in B2.
-  // What a subnormal reciprocal takes from a coefficient is absolute.
-  T constant = model.item_unit + model.argument_floor + model.sum_log + (model.reciprocal ? 2 : 1) * model.unit;
-  if (model.rescaled) constant = constant + model.exp_unit + model.unit;
-  const T factor = constant + model.height + model.unit;  // of p_j ln p_j: the product and the additions
-  const T epsilon(paper_epsilon);
   const T entropy = row.log_sum + row.mean_deviation;
-  // sum p e^(t D) |ln p| - H <= first_excess-like terms of the second moment + ln S (M(t) - 1).
-  const T moment_excess = model.first_excess + row.log_sum * expm1(model.shift);
-  const T first_moment = row.mean_deviation + model.first_excess;
-  // ln(p + 1e-9) as computed: the error of p, the addition of 1e-9 and its own representation, the logarithm's.
-  const T absolute = constant + 2 * model.unit;
-  const T log_part = (absolute * exp(model.shift) + model.slope * first_moment) * (1 + model.log_roundoff) +
-                     model.log_roundoff * (entropy + moment_excess + epsilon * exp(model.shift));
-  T parts =
-      expm1(factor) * (entropy + epsilon) + exp(factor) * (moment_excess + epsilon * expm1(model.shift) + log_part);
+  const formulas::coefficients::DirectBounds<T> bounds = direct_bounds(model, row, entropy);
+  T parts = bounds.coefficients_rounding;
   // Where 1e-9 is not a normal number of the accumulator it may be lost.
   if (properties(contract.accumulator).smallest_normal > paper_epsilon) {
     parts = parts + epsilon_entropy_gap<T>(row.visible);
   }
   // A coefficient that errs by f absolutely moves p ln p by at most f (|ln f| + 1) <= f (D_0 + 1).
-  T lost = 2 * model.item_floor + 3 * model.product_floor;
-  const T floor = model.visible * (lost * (model.exp_cutoff + 1) + model.sum_floor) * exp(factor);
+  // What a subnormal reciprocal takes from a coefficient is absolute.
+  const T lost = 2 * model.item_floor + 3 * model.product_floor;
+  const T floor = model.visible * (lost * (model.exp_cutoff + 1) + model.sum_floor) * exp(bounds.total_log);
   return model.output(parts, entropy, floor);
 }
 

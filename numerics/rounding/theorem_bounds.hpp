@@ -204,6 +204,41 @@ struct TotalVariationBounds {
 
 }  // namespace variation
 
+namespace coefficients {
+
+/// What the formulas of B6d speak of: theory/proofs/numerics/coefficient_formulas.v.
+template <class T>
+struct Quantities {
+  T unit{};
+  T numerator_log{};
+  T sum_log{};
+  T divisions{};
+  T height_log{};
+  T slope{};
+  T shift{};
+  T first_excess{};
+  T mean_deviation{};
+  T log_sum{};
+  T log_error{};
+  T entropy{};
+  T epsilon{};
+};
+
+/// B6d: an entropy from coefficients, where nothing underflows.
+template <class T>
+struct DirectBounds {
+  DirectBounds() = default;
+  explicit DirectBounds(const Quantities<T>& q)
+      : kept_log(((q.numerator_log + q.sum_log) + q.divisions * q.unit)),
+        total_log(((kept_log + q.height_log) + q.unit)),
+        moment_excess((q.first_excess + q.log_sum * expm1(q.shift))),
+        log_part((((kept_log + T(2) * q.unit) * exp(q.shift) + q.slope * (q.mean_deviation + q.first_excess)) * (T(1) + q.log_error) + q.log_error * ((q.entropy + moment_excess) + q.epsilon * exp(q.shift)))),
+        coefficients_rounding((expm1(total_log) * (q.entropy + q.epsilon) + exp(total_log) * ((moment_excess + q.epsilon * expm1(q.shift)) + log_part))) {}
+  T kept_log, total_log, moment_excess, log_part, coefficients_rounding;
+};
+
+}  // namespace coefficients
+
 namespace temperature {
 
 /// What the formulas of B10 speak of: theory/proofs/numerics/temperature_formulas.v.

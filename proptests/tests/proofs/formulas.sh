@@ -76,6 +76,14 @@ Definition of_beta := [Beta.roundoff; Beta.sum_floor; Beta.product_floor; Beta.e
 Definition every_quantity_of_beta_is_there : forall q, In q of_beta.
 Proof. destruct q; cbn; tauto. Qed.
 Definition every_formula_of_beta_grows : forallb grows (Beta.beta_formulas ++ Beta.mean_formulas ++ Beta.coefficient_formulas) = true := eq_refl.
+From softcheck.numerics Require coefficient_formulas.
+Module Direct := coefficient_formulas.
+Definition of_coefficients := [Direct.unit; Direct.numerator_log; Direct.sum_log; Direct.divisions; Direct.height_log;
+  Direct.slope; Direct.shift; Direct.first_excess; Direct.mean_deviation; Direct.log_sum; Direct.log_error; Direct.entropy;
+  Direct.epsilon].
+Definition every_quantity_of_coefficients_is_there : forall q, In q of_coefficients.
+Proof. destruct q; cbn; tauto. Qed.
+Definition every_formula_of_coefficients_grows : forallb grows Direct.coefficient_formulas = true := eq_refl.
 Definition header := joined [
   line "// Generated from theory/proofs by proptests/tests/proofs/formulas.sh: right-hand sides of the rounding theorems, as Coq";
   line "// prints them. Not to be edited.";
@@ -109,6 +117,14 @@ Definition header := joined [
   line "/// B3.";
   line (structure Out.threshold_name "TotalVariationBounds" "" [] [Out.total_variation_f]);
   line "}  // namespace variation"; line "";
+  line "namespace coefficients {"; line "";
+  line "/// What the formulas of B6d speak of: theory/proofs/numerics/coefficient_formulas.v.";
+  line "template <class T>"; line "struct Quantities {";
+  joined (map (fun q => line ("  T " ++ Direct.name q ++ "{};")) of_coefficients);
+  line "};"; line "";
+  line "/// B6d: an entropy from coefficients, where nothing underflows.";
+  line (structure Direct.name "DirectBounds" "" [] Direct.coefficient_formulas);
+  line "}  // namespace coefficients"; line "";
   line "namespace temperature {"; line "";
   line "/// What the formulas of B10 speak of: theory/proofs/numerics/temperature_formulas.v.";
   line "template <class T>"; line "struct Quantities {";

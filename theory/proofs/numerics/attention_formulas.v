@@ -6,9 +6,9 @@
 
     Main results
     - [moved_scores_are]   the bounds of [perturbed_statistics], and what moves L and H
-    - [query_is]           of a query: the common factor's log error, an own term's, and what underflows
-    - [key_is]             a key's threshold
-    - [column_is]          the two parts of the right-hand side of [b9_threshold]: what is rounded, and what underflows
+    - [query_is_of_b9]     of a query: the common factor's log error, an own term's, and what underflows
+    - [key_is_of_b9]       a key's threshold
+    - [column_is_of_b9]    the two parts of the right-hand side of [b9_threshold]: what is rounded, and what underflows
 
     Source: b9_threshold.v, perturbed_scores.v; AttentionThreshold in numerics/rounding/rounding_attention.cpp. *)
 

@@ -1,6 +1,7 @@
 (** * A score whose scale is one factor, as a formula: wherever the scale enters, behind the sum or with the query or the key.
 
     Main results
+    - [whole_score_is]       the formula's value
     - [whole_score_behind]   the error of [score_error] is within the formula's value
     - [whole_score_first]    and so is that of [score_scaled_first]
 
