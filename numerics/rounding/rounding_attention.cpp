@@ -84,8 +84,8 @@ T score_error(const Contract& contract, const AttentionArithmetic& arithmetic, c
   }
   const T unit = minus_log1m(T(p.unit_roundoff));
   const T lost = T(flushed ? 2 * p.smallest_normal : p.smallest_subnormal);
-  // A product, d - 1 additions, q and k as they are read; in place of the scaling a root, computed in double and narrowed,
-  // and a product on either side.
+  // A product, d - 1 additions, q and k as they are read; in place of the scaling a root, computed in double and
+  // narrowed, and a product on either side.
   T log_error = (dimension + 2 + readings) * unit;
   log_error = log_error + 2 * unit + 2 * minus_log1m(T(properties(Format::f64).unit_roundoff));
   StorageError<T> stored;

@@ -15,8 +15,7 @@ inline Real score(const Contract& contract, const AttentionArithmetic& arithmeti
   const Real lost = a.flushed ? 2 * a.smallest_normal : a.quantum;
   Real log_error = (d + 2 + (holds(a.format, contract.input) ? 0 : 2)) * a.lambda;
   if (contract.scale == ScaleUse::whole) {
-    const Real first =
-        a.omega_m * Real(arithmetic.factor_sum) + maximum(scale, Real(1)) * d * (a.omega_m + a.omega_a);
+    const Real first = a.omega_m * Real(arithmetic.factor_sum) + maximum(scale, Real(1)) * d * (a.omega_m + a.omega_a);
     return scale * grown(log_error) * dot + exp(log_error) * first + a.omega_m;
   }
   log_error = log_error + 2 * a.lambda + 2 * lambda_of(Real::power_of_two(-53));

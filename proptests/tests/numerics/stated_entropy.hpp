@@ -24,8 +24,7 @@ inline ScalarThreshold<Real> entropy(const Contract& contract, const RowStatisti
   const Softmax s(contract, row, grants);
   const Real c_t = s.h * s.lambda + s.lambda_e + s.lambda_w + s.R * (s.lambda_e + 2 * s.lambda) + s.lambda + s.c;
   const Real c_q = c_t + s.steps + s.sigma + s.lambda_r;
-  const Real mean =
-      grown(c_q) * row.mean_deviation + exp(c_q) * (s.excess + s.c * (exp(s.mu) + s.a) + lost_moment(s));
+  const Real mean = grown(c_q) * row.mean_deviation + exp(c_q) * (s.excess + s.c * (exp(s.mu) + s.a) + lost_moment(s));
   const Real parts = s.of_logarithm() + mean, h = row.log_sum + row.mean_deviation;
   // The logarithm and the quotient, which the addition rounds, and the addition.
   return s.then_output(parts + s.u * (h + parts), h, 2 * s.omega_m * (1 + s.u) + s.omega_a);
