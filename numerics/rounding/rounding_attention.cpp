@@ -1,4 +1,5 @@
-// B9: attention. Proof: docs/tolerances.md.
+// B9: attention, by the theorems' formulas (theorem_attention_bounds.hpp) where a score and its errors are given.
+// Proof: docs/tolerances.md.
 
 #include "numerics/rounding/rounding_attention.hpp"
 
@@ -36,20 +37,19 @@ ScoreErrors<T> summarize(const ScoreRow<T>& row, std::span<const T> score_errors
   return result;
 }
 
-// The statistics of the scores as computed, from those of the exact ones: every D moves by at most 2 e_max.
+// The scores as computed, from the exact ones: every D moves by at most 2 e_max.
 template <class T>
-RowStatistics<T> perturbed(const RowStatistics<T>& row, const T& largest_error) {
-  const T shift = 2 * largest_error;
-  RowStatistics<T> moved = row;
-  moved.theta = 1;
-  moved.log_sum = row.log_sum + shift;
-  moved.mean_deviation = exp(shift) * (row.mean_deviation + shift);
-  moved.mean_square_deviation =
-      exp(shift) * (row.mean_square_deviation + 2 * shift * row.mean_deviation + shift * shift);
-  moved.maximum_magnitude = row.maximum_magnitude + largest_error;
-  moved.largest_magnitude = row.largest_magnitude + largest_error;
-  moved.logsumexp_magnitude = row.logsumexp_magnitude + largest_error;
-  return moved;
+formulas::attention::scores::ScoreBounds<T> perturbed(const RowStatistics<T>& row, const ScoreErrors<T>& errors) {
+  formulas::attention::scores::Quantities<T> q;
+  q.log_sum = row.log_sum;
+  q.mean_deviation = row.mean_deviation;
+  q.mean_square_deviation = row.mean_square_deviation;
+  q.maximum_magnitude = row.maximum_magnitude;
+  q.logsumexp_magnitude = row.logsumexp_magnitude;
+  q.largest_error = errors.largest;
+  q.mean_error = errors.mean;
+  q.mean_error_deviation = errors.mean_deviation;
+  return formulas::attention::scores::ScoreBounds<T>(q);
 }
 
 Contract over_scores(const Contract& contract) {
@@ -65,19 +65,28 @@ template <class T>
 T score_error(const Contract& contract, const AttentionArithmetic& arithmetic, const T& dot_magnitude) {
   const FpEnvironmentGuard guard;
   const FormatProperties& p = properties(contract.accumulator);
-  const T unit = minus_log1m(T(p.unit_roundoff));
-  const T lost = T(contract.subnormals == Subnormals::flushed ? 2 * p.smallest_normal : p.smallest_subnormal);
+  const bool flushed = contract.subnormals == Subnormals::flushed;
   const T scale(arithmetic.scale < 0 ? -arithmetic.scale : arithmetic.scale);
   const T dimension(static_cast<double>(arithmetic.dimension));
-  // A product, d - 1 additions, the scaling and the scale's own representation; q and k as they are read.
-  T log_error = (dimension + T(embeds(contract.input, contract.accumulator) ? 2 : 4)) * unit;
+  const T readings(embeds(contract.input, contract.accumulator) ? 0 : 2);  // of q and k
   if (contract.scale == ScaleUse::whole) {
-    // Where the scale meets a factor first, what underflows of it meets the other one; behind the sum, the scale meets
-    // what the products lost.
-    const T underflow = lost * T(arithmetic.factor_sum) + maximum(scale, T(1)) * dimension * lost;
-    return scale * expm1(log_error) * dot_magnitude + exp(log_error) * underflow + lost;
+    formulas::attention::whole::Quantities<T> q;
+    q.roundoff = T(p.unit_roundoff);
+    q.dimension = dimension;
+    q.readings = readings;
+    q.scale_magnitude = scale;
+    q.products_scale = maximum(scale, T(1));
+    q.dot_magnitude = dot_magnitude;
+    q.factor_sum = T(arithmetic.factor_sum);
+    q.product_floor = flushed ? T(p.smallest_normal) : T(p.smallest_subnormal) * T(0.5);
+    q.sum_floor = flushed ? T(p.smallest_normal) : T(0);
+    return formulas::attention::whole::WholeScoreBounds<T>(q).whole_score;
   }
-  // A root, computed in double and narrowed, and a product on either side in place of the scaling.
+  const T unit = minus_log1m(T(p.unit_roundoff));
+  const T lost = T(flushed ? 2 * p.smallest_normal : p.smallest_subnormal);
+  // A product, d - 1 additions, q and k as they are read; in place of the scaling a root, computed in double and
+  // narrowed, and a product on either side.
+  T log_error = (dimension + 2 + readings) * unit;
   log_error = log_error + 2 * unit + 2 * minus_log1m(T(properties(Format::f64).unit_roundoff));
   StorageError<T> stored;
   if (contract.scale == ScaleUse::stored) stored = storage_error<T>(contract, contract.input);
@@ -136,16 +145,22 @@ auto AttentionThreshold<T>::of_scores(const Contract& contract, const ScoreRow<T
                                 std::to_string(scores.deviations.size()) + ", " + std::to_string(score_errors.size()));
   }
   const ScoreErrors<T> errors = summarize(scores, score_errors, factor);
+  const formulas::attention::scores::ScoreBounds<T> bounds = perturbed(scores.statistics, errors);
   Perturbation result;
   result.contract = over_scores(contract);
-  result.moved = perturbed(scores.statistics, errors.largest);
+  result.moved = scores.statistics;
+  result.moved.theta = 1;
+  result.moved.log_sum = bounds.moved_log_sum;
+  result.moved.mean_deviation = bounds.moved_mean;
+  result.moved.mean_square_deviation = bounds.moved_square;
+  result.moved.maximum_magnitude = bounds.moved_maximum;
+  result.moved.largest_magnitude = scores.statistics.largest_magnitude + errors.largest;
+  result.moved.logsumexp_magnitude = bounds.moved_logsumexp;
   result.largest = errors.largest;
+  result.mean = errors.mean;
   result.factor = factor;
-  // |ln sum p e^(+-e)| <= ebar e^e_max.
-  result.denominator = result.logsumexp = errors.mean * exp(errors.largest);
-  // |dH| <= sum p |D - Dbar| e along the way from one row to the other.
-  result.entropy = exp(2 * errors.largest) *
-                   (errors.mean_deviation + errors.mean * (2 * errors.largest + result.moved.mean_deviation));
+  result.logsumexp = bounds.logsumexp_move;
+  result.entropy = bounds.entropy_move;
   return result;
 }
 
@@ -163,7 +178,7 @@ auto AttentionThreshold<T>::of_sharpened(const Contract& contract, const ScoreRo
   result.contract = temperature.granted;
   result.moved = temperature.moved;
   result.tilt = tau;
-  result.denominator = result.denominator + tau * temperature.mean;
+  result.wider_mean = temperature.mean;
   // dL / dbeta = E_p[x], and dH / dbeta = -Var(D) / beta with Var(D) <= ln^2(n + e).
   result.logsumexp = result.logsumexp + tau * (plain.moved.maximum_magnitude + temperature.mean);
   result.entropy = result.entropy + tau * temperature.moved.mean_square_deviation;
@@ -191,33 +206,52 @@ AttentionThreshold<T>::AttentionThreshold(const Contract& contract, const Attent
       grants_(grants),
       model_(perturbation_.contract, perturbation_.moved, grants) {
   const FpEnvironmentGuard guard;
+  const FormatProperties& accumulator = properties(contract.accumulator);
   const FormatProperties& narrow = properties(arithmetic.coefficients);
-  const bool rounds = narrow.precision < properties(contract.accumulator).precision;
-  common_ = model_.sum_log + perturbation_.denominator;
-
-  // The division by S may come before the sum over the keys as well as behind it.
-  const T height(static_cast<double>(arithmetic.value_sum_height));
-  const T& tilt = perturbation_.tilt;
-  const T rate = model_.slope * (1 + tilt) + tilt;
-  T term = model_.exp_unit + model_.rescale_unit + model_.argument_floor + 2 * rate * perturbation_.largest +
-           (height + 1) * model_.unit + model_.quotient;
-  if (rounds) term = term + minus_log1m(T(narrow.unit_roundoff));
-  if (!embeds(contract.input, contract.accumulator)) term = term + model_.unit;  // the values as they are read
+  const StorageError<T> sums = storage_error<T>(contract, contract.values);
+  formulas::attention::queries::Quantities<T> q;
+  q.sum_log = model_.sum_log;
+  q.exp_unit = model_.exp_unit;
+  q.unit = model_.unit;
+  q.rescale_unit = model_.rescale_unit;
+  q.argument_floor = model_.argument_floor;
+  q.slope = model_.slope;
+  q.quotient = model_.quotient;
+  q.tilt = perturbation_.tilt;
+  q.wider_mean = perturbation_.wider_mean;
+  q.mean_score_error = perturbation_.mean;
+  q.largest_score_error = perturbation_.largest;
+  q.values_height = T(static_cast<double>(arithmetic.value_sum_height));
+  q.rescalings = model_.rescalings;
+  q.rescaled = model_.rescaled;
+  if (narrow.precision < accumulator.precision) q.weight_unit = minus_log1m(T(narrow.unit_roundoff));
+  q.weight_floor = T(narrow.smallest_subnormal);
+  if (contract.subnormals == Subnormals::flushed) q.weight_floor = q.weight_floor + T(narrow.smallest_normal);
+  if (!embeds(contract.input, contract.accumulator)) q.reading_unit = model_.unit;  // the values as they are read
   // Sums of weighted values in a format of their own: its products, additions, rescalings and division are roundings
   // more, and so is a value as that format has it.
-  const StorageError<T> sums = storage_error<T>(contract, contract.values);
-  term = term + (height + model_.rescalings + 3) * sums.unit;
-  value_floor_ = sums.floor;
-  lost_ = model_.exp_floor + T(narrow.smallest_subnormal) + model_.product_floor;
-  if (contract.subnormals == Subnormals::flushed) lost_ = lost_ + T(narrow.smallest_normal);
-  if (model_.rescaled) lost_ = lost_ + 2 * model_.exp_floor;
-  const ElementThreshold<T> widest = model_.element(term + perturbation_.largest, rate, lost_);
-  lost_ = widest.floor * exp(term + perturbation_.largest);
+  q.sums_unit = sums.unit;
+  q.sums_floor = sums.floor;
+  q.exp_floor = model_.exp_floor;
+  // The division by S may come before the sum over the keys as well as behind it.
+  q.quotient_floor = q.product_floor = model_.product_floor;
+  q.sum_floor = model_.sum_floor;
+  q.quantum_share = T(accumulator.smallest_subnormal) * T(0x1p-11);
+  bounds_ = formulas::attention::queries::QueryBounds<T>(q);
+
+  formulas::attention::keys::Quantities<T> key;
+  key.own_log = bounds_.own_log;
+  key.chord_slope = model_.element(bounds_.widest_log, bounds_.rate, T(0)).slope;
   term_errors_.reserve(row.coefficients.size());
   for (std::size_t j = 0; j < row.coefficients.size(); ++j) {
-    const bool visible = upper(row.coefficients[j]) != 0;
-    const T constant = term + perturbation_.factor * score_errors[j];
-    term_errors_.push_back(visible ? (expm1(constant) + widest.slope * row.deviations[j]) * row.coefficients[j] : T(0));
+    if (upper(row.coefficients[j]) == 0) {
+      term_errors_.push_back(T(0));
+      continue;
+    }
+    key.score_error = perturbation_.factor * score_errors[j];
+    key.deviation = row.deviations[j];
+    key.coefficient = row.coefficients[j];
+    term_errors_.push_back(formulas::attention::keys::KeyBounds<T>(key).key_error);
   }
 }
 
@@ -228,19 +262,22 @@ ScalarThreshold<T> AttentionThreshold<T>::column(std::span<const T> values, cons
                                 " values, got " + std::to_string(values.size()));
   }
   const FpEnvironmentGuard guard;
-  T terms(0);
-  T magnitude(0);
-  T each = model_.product_floor + model_.sum_floor;
-  if (model_.rescaled) each = each + 2 * model_.product_floor;
-  each = each + (4 + model_.rescalings) * value_floor_;
+  formulas::attention::columns::Quantities<T> q;
+  q.common_excess = bounds_.common_excess;
+  q.common_growth = bounds_.common_growth;
+  q.lost_weight = bounds_.lost_weight;
+  q.lost_addend = bounds_.lost_addend;
+  q.addends = T(static_cast<double>(values.size()));
+  q.output = output;
+  q.quotient_loss = model_.product_floor;
+  q.output_roundoff = model_.output_roundoff;
+  q.output_floor = model_.output_floor;
   for (std::size_t j = 0; j < values.size(); ++j) {
-    terms = terms + values[j] * term_errors_[j];
-    magnitude = magnitude + values[j];
+    q.terms = q.terms + values[j] * term_errors_[j];
+    q.magnitude = q.magnitude + values[j];
   }
-  const T lost = T(static_cast<double>(values.size())) * each + magnitude * lost_;
-  const T amplification = exp(common_);
-  const T rounding = expm1(common_) * output + amplification * terms;
-  return model_.output(rounding, output, amplification * lost + 2 * model_.product_floor);
+  const formulas::attention::columns::ColumnBounds<T> bounds(q);
+  return {bounds.column_output, bounds.column_lost};
 }
 
 template <class T>

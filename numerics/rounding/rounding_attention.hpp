@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "numerics/rounding/rounding_model.hpp"
+#include "numerics/rounding/theorem_attention_bounds.hpp"
 
 namespace softcheck::numerics {
 
@@ -79,9 +80,10 @@ class AttentionThreshold {
     Contract contract;       // of the softmax of what is computed
     RowStatistics<T> moved;  // of what is computed
     T largest{};             // max e_j
+    T mean{};                // sum p_j e_j
     T factor{1};             // of the e_j
     T tilt{};                // |beta_hat - beta|: an error of tilt D_j more
-    T denominator{};         // of ln S
+    T wider_mean{};          // Dbar' of B10
     T logsumexp{};
     T entropy{};
   };
@@ -96,9 +98,7 @@ class AttentionThreshold {
   Grants grants_;
   RoundingModel<T> model_;
   std::vector<T> term_errors_;  // bounds |computed p_j / common factor - p_j|, underflow apart
-  T common_;                    // log error of the denominator and the shift by the scores' errors
-  T lost_;                      // what underflows in a coefficient
-  T value_floor_;               // what underflows in a sum of weighted values that is stored
+  formulas::attention::queries::QueryBounds<T> bounds_;
 };
 
 }  // namespace softcheck::numerics

@@ -1,4 +1,4 @@
-// B5, B6 and B7: log-sum-exp, log-softmax and entropy; B5 and B6 are the theorems' formulas (theorem_bounds.hpp).
+// B5, B6 and B7: log-sum-exp, log-softmax and entropy; B5 to B7 are the theorems' formulas (theorem_bounds.hpp).
 // Proofs: docs/tolerances.md.
 
 #include "numerics/formats/fp_environment.hpp"
@@ -10,36 +10,25 @@ namespace {
 // The paper's 1e-9, rounded up.
 constexpr double paper_epsilon = 0x1.12e0be826d695p-30;
 
-// ln of the factor by which one term of a computed sum of w D, or of w x, may be off, the exponential's argument aside:
-// product, additions, exponential, rescalings and, in T <- a (T + d S), one more addition a rescaling.
+// B6d where nothing underflows: of coefficients that are B2's in the accumulator.
 template <class T>
-T moment_log(const RoundingModel<T>& model) {
-  return model.height + model.item_unit + model.rescale_unit + model.rescalings * model.unit + model.unit +
-         model.argument_floor;
-}
-
-// What underflows in sum w D, in units of S >= 1. D <= D_0 wherever the computed exponential is not 0.
-template <class T>
-T lost_moment(const RoundingModel<T>& model, const T& largest_factor) {
-  T lost = model.item_floor * largest_factor + model.product_floor + model.sum_floor;
-  if (model.rescaled) lost = lost + 4 * model.exp_floor * largest_factor + 3 * model.product_floor + model.sum_floor;
-  return model.visible * lost;
-}
-
-// What an absolute error of every D adds to sum w D, in units of S: the weights carry their own errors.
-template <class T>
-T shifted_deviations(const RoundingModel<T>& model) {
-  return model.argument_floor * (exp(model.shift) + model.sum_loss);
-}
-
-template <class T>
-T quotient_log(const RoundingModel<T>& model) {
-  return model.sum_log + model.quotient;
-}
-
-template <class T>
-T underflow_of_a_sum(const RoundingModel<T>& model) {
-  return (model.exp_floor + 3 * model.product_floor + 2 * model.sum_floor) * exp(2 * model.unit);
+formulas::coefficients::DirectBounds<T> direct_bounds(const RoundingModel<T>& model, const RowStatistics<T>& row,
+                                                      const T& entropy) {
+  formulas::coefficients::Quantities<T> q;
+  q.unit = model.unit;
+  q.numerator_log = model.element_bounds().numerator_log;
+  q.sum_log = model.sum_log;
+  q.divisions = model.quantities.divisions;
+  q.height_log = model.height;
+  q.slope = model.slope;
+  q.shift = model.shift;
+  q.first_excess = model.first_excess;
+  q.mean_deviation = row.mean_deviation;
+  q.log_sum = row.log_sum;
+  q.log_error = model.log_roundoff;
+  q.entropy = entropy;
+  q.epsilon = T(paper_epsilon);
+  return formulas::coefficients::DirectBounds<T>(q);
 }
 
 }  // namespace
@@ -74,51 +63,27 @@ template <class T>
 ScalarThreshold<T> entropy_uncentred_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
   const FpEnvironmentGuard guard;
   const RoundingModel<T> model(contract, row, grants);
-  const T quotient = moment_log(model) + minus_log1m(model.scaling) + quotient_log(model);
-  // |x_i| / theta <= |m| / theta + D_i, whence E_p|x|, E_p(|x| D) and the rest of the series.
-  const T& magnitude = row.maximum_magnitude;
-  const T mean_magnitude = magnitude + row.mean_deviation;
-  const T half_square = model.slope * model.slope * T(0.5);
-  const T excess = model.slope * (magnitude * row.mean_deviation + row.mean_square_deviation) +
-                   half_square * exp(model.shift) * (magnitude * model.second + model.third);
-  const T mean = expm1(quotient) * mean_magnitude + exp(quotient) * (excess + shifted_deviations(model) +
-                                                                     lost_moment(model, magnitude + model.exp_cutoff));
-  const T parts = model.logarithm_bounds().log_sum_error + model.scaling * magnitude + model.argument_floor + mean;
-  // Two additions: the first of a size of at most |m| + ln S + E_p|x|, the second of the result's.
-  T first = parts + model.roundoff * (magnitude + row.log_sum + mean_magnitude + parts);
+  const formulas::UncentredMomentBounds<T> bounds = model.uncentred_moment_bounds();
   // Where the maximum over theta overflows, so does the entropy: nothing is promised.
-  if (!(upper(magnitude + first) < model.largest)) first = unbounded<T>();
-  const T entropy = row.log_sum + row.mean_deviation;
-  return model.output(first + model.roundoff * (entropy + first), entropy, underflow_of_a_sum(model));
+  const bool lost = !(upper(row.maximum_magnitude + bounds.entropy_uncentred_first) < model.largest);
+  return {lost ? unbounded<T>() : bounds.entropy_uncentred_output, bounds.entropy_uncentred_lost};
 }
 
 template <class T>
 ScalarThreshold<T> entropy_of_coefficients_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
   const FpEnvironmentGuard guard;
   const RoundingModel<T> model(contract, row, grants);
-  // |ln(computed p_j / p_j)| <= constant + t D_j; the numerators as in B2.
-  // What a subnormal reciprocal takes from a coefficient is absolute.
-  T constant = model.item_unit + model.argument_floor + model.sum_log + (model.reciprocal ? 2 : 1) * model.unit;
-  if (model.rescaled) constant = constant + model.exp_unit + model.unit;
-  const T factor = constant + model.height + model.unit;  // of p_j ln p_j: the product and the additions
-  const T epsilon(paper_epsilon);
   const T entropy = row.log_sum + row.mean_deviation;
-  // sum p e^(t D) |ln p| - H <= first_excess-like terms of the second moment + ln S (M(t) - 1).
-  const T moment_excess = model.first_excess + row.log_sum * expm1(model.shift);
-  const T first_moment = row.mean_deviation + model.first_excess;
-  // ln(p + 1e-9) as computed: the error of p, the addition of 1e-9 and its own representation, the logarithm's.
-  const T absolute = constant + 2 * model.unit;
-  const T log_part = (absolute * exp(model.shift) + model.slope * first_moment) * (1 + model.log_roundoff) +
-                     model.log_roundoff * (entropy + moment_excess + epsilon * exp(model.shift));
-  T parts =
-      expm1(factor) * (entropy + epsilon) + exp(factor) * (moment_excess + epsilon * expm1(model.shift) + log_part);
+  const formulas::coefficients::DirectBounds<T> bounds = direct_bounds(model, row, entropy);
+  T parts = bounds.coefficients_rounding;
   // Where 1e-9 is not a normal number of the accumulator it may be lost.
   if (properties(contract.accumulator).smallest_normal > paper_epsilon) {
     parts = parts + epsilon_entropy_gap<T>(row.visible);
   }
   // A coefficient that errs by f absolutely moves p ln p by at most f (|ln f| + 1) <= f (D_0 + 1).
-  T lost = 2 * model.item_floor + 3 * model.product_floor;
-  const T floor = model.visible * (lost * (model.exp_cutoff + 1) + model.sum_floor) * exp(factor);
+  // What a subnormal reciprocal takes from a coefficient is absolute.
+  const T lost = 2 * model.item_floor + 3 * model.product_floor;
+  const T floor = model.visible * (lost * (model.exp_cutoff + 1) + model.sum_floor) * exp(bounds.total_log);
   return model.output(parts, entropy, floor);
 }
 

@@ -78,6 +78,7 @@ struct RoundingModel : OperationModel<T> {
   formulas::ElementBounds<T> element_bounds() const { return {quantities, sums}; }
   formulas::LogarithmBounds<T> logarithm_bounds() const { return {quantities, sums}; }
   formulas::MomentBounds<T> moment_bounds() const { return {quantities, sums}; }
+  formulas::UncentredMomentBounds<T> uncentred_moment_bounds() const { return {quantities, sums}; }
 
  private:
   void set_stored(const Contract& contract);

@@ -146,6 +146,29 @@ struct MomentBounds {
   T log_sum_error, moment_log, reciprocal_unit, quotient_log, lost_moment, beside_mean, mean_error, entropy_parts, entropy_rounding, entropy_floor, entropy_output, entropy_lost;
 };
 
+/// B7.
+template <class T>
+struct UncentredMomentBounds {
+  UncentredMomentBounds() = default;
+  UncentredMomentBounds(const Quantities<T>& q, const SumBounds<T>& before)
+      : log_sum_error((before.sum_log + q.log_error * (q.log_sum + before.sum_log))),
+        reciprocal_unit(minus_log1m(q.reciprocal_error)),
+        factor_unit(minus_log1m(q.scaling)),
+        factor_log((((((before.height_log + q.item_unit) + before.rescale_unit) + before.unit) + before.argument_floor) + factor_unit)),
+        uncentred_mean_log((factor_log + (before.sum_log + (before.unit + reciprocal_unit)))),
+        mean_size((q.maximum_magnitude + q.mean_deviation)),
+        mean_excess((before.slope * (q.maximum_magnitude * q.mean_deviation + q.mean_square_deviation) + square(before.slope) * T(0.5) * exp(before.shift) * (q.maximum_magnitude * before.second + before.third))),
+        lost_logit(((q.maximum_magnitude + q.conversion) + ((T(1) + before.slope) * (q.exp_cutoff + q.argument_step) + T(1)))),
+        lost_logits(q.visible * (((q.item_floor * lost_logit + q.product_floor) + q.sum_floor) + (q.rescaled ? (T(2) * q.exp_floor * lost_logit + T(2) * q.product_floor) : T(0)))),
+        uncentred_mean_error((expm1(uncentred_mean_log) * mean_size + exp(uncentred_mean_log) * ((mean_excess + before.argument_floor * (exp(before.shift) + before.sum_loss)) + lost_logits))),
+        entropy_uncentred_parts((((log_sum_error + q.scaling * q.maximum_magnitude) + before.argument_floor) + uncentred_mean_error)),
+        entropy_uncentred_first((entropy_uncentred_parts + q.roundoff * (((q.maximum_magnitude + q.log_sum) + mean_size) + entropy_uncentred_parts))),
+        entropy_uncentred_rounding((entropy_uncentred_first + q.roundoff * (q.entropy_magnitude + entropy_uncentred_first))),
+        entropy_uncentred_output((entropy_uncentred_rounding + q.output_roundoff * (q.entropy_magnitude + entropy_uncentred_rounding))),
+        entropy_uncentred_lost((((T(3) * q.product_floor * (T(1) + q.roundoff) + q.sum_floor) * (T(1) + q.roundoff) + q.sum_floor) * (T(1) + q.output_roundoff) + q.output_floor)) {}
+  T log_sum_error, reciprocal_unit, factor_unit, factor_log, uncentred_mean_log, mean_size, mean_excess, lost_logit, lost_logits, uncentred_mean_error, entropy_uncentred_parts, entropy_uncentred_first, entropy_uncentred_rounding, entropy_uncentred_output, entropy_uncentred_lost;
+};
+
 /// The chord of an element's threshold: of quantities of its own.
 template <class T>
 struct ChordBounds {
@@ -180,6 +203,41 @@ struct TotalVariationBounds {
 };
 
 }  // namespace variation
+
+namespace coefficients {
+
+/// What the formulas of B6d speak of: theory/proofs/numerics/coefficient_formulas.v.
+template <class T>
+struct Quantities {
+  T unit{};
+  T numerator_log{};
+  T sum_log{};
+  T divisions{};
+  T height_log{};
+  T slope{};
+  T shift{};
+  T first_excess{};
+  T mean_deviation{};
+  T log_sum{};
+  T log_error{};
+  T entropy{};
+  T epsilon{};
+};
+
+/// B6d: an entropy from coefficients, where nothing underflows.
+template <class T>
+struct DirectBounds {
+  DirectBounds() = default;
+  explicit DirectBounds(const Quantities<T>& q)
+      : kept_log(((q.numerator_log + q.sum_log) + q.divisions * q.unit)),
+        total_log(((kept_log + q.height_log) + q.unit)),
+        moment_excess((q.first_excess + q.log_sum * expm1(q.shift))),
+        log_part((((kept_log + T(2) * q.unit) * exp(q.shift) + q.slope * (q.mean_deviation + q.first_excess)) * (T(1) + q.log_error) + q.log_error * ((q.entropy + moment_excess) + q.epsilon * exp(q.shift)))),
+        coefficients_rounding((expm1(total_log) * (q.entropy + q.epsilon) + exp(total_log) * ((moment_excess + q.epsilon * expm1(q.shift)) + log_part))) {}
+  T kept_log, total_log, moment_excess, log_part, coefficients_rounding;
+};
+
+}  // namespace coefficients
 
 namespace temperature {
 

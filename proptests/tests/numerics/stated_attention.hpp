@@ -15,8 +15,8 @@ inline Real score(const Contract& contract, const AttentionArithmetic& arithmeti
   const Real lost = a.flushed ? 2 * a.smallest_normal : a.quantum;
   Real log_error = (d + 2 + (holds(a.format, contract.input) ? 0 : 2)) * a.lambda;
   if (contract.scale == ScaleUse::whole) {
-    const Real first = lost * Real(arithmetic.factor_sum) + maximum(scale, Real(1)) * d * lost;
-    return scale * grown(log_error) * dot + exp(log_error) * first + lost;
+    const Real first = a.omega_m * Real(arithmetic.factor_sum) + maximum(scale, Real(1)) * d * (a.omega_m + a.omega_a);
+    return scale * grown(log_error) * dot + exp(log_error) * first + a.omega_m;
   }
   log_error = log_error + 2 * a.lambda + 2 * lambda_of(Real::power_of_two(-53));
   Real factor = lost;
@@ -101,17 +101,17 @@ struct Attention {
     Real lost = s.omega_x + Real(narrow.smallest_subnormal) + s.omega_m;
     if (s.flushed) lost = lost + Real(narrow.smallest_normal);
     if (s.online) lost = lost + 2 * s.omega_x;
-    const ElementThreshold<Real> chord = s.chord(term + largest, rate, lost);
-    const Real lost_each = chord.floor * exp(term + largest);
+    const ElementThreshold<Real> chord = s.chord(term + largest, rate, Real(0));
+    const Real grown_most = exp(term + largest), lost_each = lost * grown_most + chord.floor;
     const Real lost_product = s.omega_m + s.omega_a + (s.online ? 2 * s.omega_m : Real(0)) + (4 + s.R) * sums.lost;
     Real terms, underflow;
     for (std::size_t j = 0; j < values.size(); ++j) {
-      underflow = underflow + values[j] * lost_each + lost_product;
+      underflow = underflow + values[j] * lost_each + lost_product * grown_most;
       if (p[j].upper_double() == 0) continue;
       terms = terms + values[j] * p[j] * (grown(term + e[j]) + chord.slope * D[j]);
     }
     const Real common = s.sigma + k;
-    return s.then_output(grown(common) * output + exp(common) * terms, output, exp(common) * underflow + 2 * s.omega_m);
+    return s.then_output(grown(common) * output + exp(common) * terms, output, exp(common) * underflow + s.omega_m);
   }
 };
 

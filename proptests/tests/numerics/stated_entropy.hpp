@@ -4,24 +4,27 @@
 
 namespace softcheck::numerics::stated {
 
-/// B6's c_T without A' lambda, for sums of w D as of w x.
-inline Real moment(const Softmax& s) {
-  return s.h * s.lambda + s.lambda_e + s.lambda_w + s.R * (s.lambda_e + 2 * s.lambda) + s.lambda + s.c;
+/// B6's a_T.
+inline Real lost_moment(const Softmax& s) {
+  Real one = s.lost_item * s.cutoff + s.omega_m + s.omega_a;
+  if (s.online) one = one + 4 * s.omega_x * s.cutoff + 3 * s.omega_m + s.omega_a;
+  return s.n * one;
 }
 
-/// a_T: largest is what an exponential that underflows carries.
-inline Real lost_moment(const Softmax& s, const Real& largest) {
-  Real one = s.lost_item * largest + s.omega_m + s.omega_a;
-  if (s.online) one = one + 4 * s.omega_x * largest + 3 * s.omega_m + s.omega_a;
+/// B7's: F is the size of a logit whose exponential may still be one.
+inline Real lost_logits(const Softmax& s) {
+  const Real F = s.row.maximum_magnitude + s.conversion + (1 + s.t) * (s.cutoff + s.step) + 1;
+  Real one = s.lost_item * F + s.omega_m + s.omega_a;
+  if (s.online) one = one + 2 * s.omega_x * F + 2 * s.omega_m;
   return s.n * one;
 }
 
 /// B6.
 inline ScalarThreshold<Real> entropy(const Contract& contract, const RowStatistics<Real>& row, Grants grants) {
   const Softmax s(contract, row, grants);
-  const Real c_q = moment(s) + s.steps + s.sigma + s.lambda_r;
-  const Real mean =
-      grown(c_q) * row.mean_deviation + exp(c_q) * (s.excess + s.c * (exp(s.mu) + s.a) + lost_moment(s, s.cutoff));
+  const Real c_t = s.h * s.lambda + s.lambda_e + s.lambda_w + s.R * (s.lambda_e + 2 * s.lambda) + s.lambda + s.c;
+  const Real c_q = c_t + s.steps + s.sigma + s.lambda_r;
+  const Real mean = grown(c_q) * row.mean_deviation + exp(c_q) * (s.excess + s.c * (exp(s.mu) + s.a) + lost_moment(s));
   const Real parts = s.of_logarithm() + mean, h = row.log_sum + row.mean_deviation;
   // The logarithm and the quotient, which the addition rounds, and the addition.
   return s.then_output(parts + s.u * (h + parts), h, 2 * s.omega_m * (1 + s.u) + s.omega_a);
@@ -32,16 +35,19 @@ inline ScalarThreshold<Real> entropy_uncentred(const Contract& contract, const R
                                                Grants grants) {
   const Softmax s(contract, row, grants);
   const Real& m = row.maximum_magnitude;
-  const Real c_q = moment(s) + lambda_of(s.g) + s.sigma + s.lambda_r;
+  const Real c_x = s.h * s.lambda + s.lambda_e + s.lambda_w + s.rescaling + s.lambda + s.c + lambda_of(s.g);
+  const Real c_q = c_x + s.sigma + s.lambda_r;
   const Real of_x = m + row.mean_deviation;
   const Real excess =
       s.t * (m * row.mean_deviation + row.mean_square_deviation) + square(s.t) / 2 * exp(s.mu) * (m * s.v + s.l);
-  const Real mean = grown(c_q) * of_x + exp(c_q) * (excess + s.c * (exp(s.mu) + s.a) + lost_moment(s, m + s.cutoff));
+  const Real mean = grown(c_q) * of_x + exp(c_q) * (excess + s.c * (exp(s.mu) + s.a) + lost_logits(s));
   const Real parts = s.of_logarithm() + s.g * m + s.c + mean;
   Real first = parts + s.u * (m + row.log_sum + of_x + parts);
   if (!((m + first).upper_double() < properties(s.format).largest)) first = none();
   const Real h = row.log_sum + row.mean_deviation;
-  return s.then_output(first + s.u * (h + first), h, underflow_of_a_sum(s));
+  // The quotient, the logarithm and the maximum, which both additions round, and the additions.
+  const Real lost = (3 * s.omega_m * (1 + s.u) + s.omega_a) * (1 + s.u) + s.omega_a;
+  return s.then_output(first + s.u * (h + first), h, lost);
 }
 
 /// B11.

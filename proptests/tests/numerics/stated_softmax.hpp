@@ -11,6 +11,7 @@ struct Softmax : Arithmetic {
   Real n, R, h;
   Real steps;               // A' lambda
   Real t, g, c;             // the argument: t D + c; the scaled maximum: g |m| / theta
+  Real conversion, step;    // kappa; what one difference loses
   Real lambda_w, lambda_s;  // weights=, total=
   Real lost_item;           // omega_x, and what weights= adds
   Real v, l, mu, excess;    // (2) to (4)
@@ -73,17 +74,19 @@ struct Softmax : Arithmetic {
       Real lost = omega_m;
       if (!read_exactly) lost = lost + omega_m / theta;
       if (read_exactly && flushed) lost = lost + smallest_normal / theta;
-      c = (1 + t) * 2 * (moved + lost) + (R + 1) * omega_a;
+      conversion = 2 * (moved + lost);
+      step = omega_a;
+      c = (1 + t) * conversion + (R + 1) * step;
       if (t.upper_double() > 0.25) t = g = c = none();
       return;
     }
     g = grown(Real(std::max(contract.exp_argument_error + more - 1, 0.0)) * lambda + in_double);
-    Real conversion = flushed ? 2 * smallest_normal / theta : Real(0);
+    conversion = flushed ? 2 * smallest_normal / theta : Real(0);
     if (!read_exactly) {
       conversion = 2 * omega_m / theta + 2 * u * row.largest_magnitude;
       if (!(row.largest_magnitude.upper_double() * row.theta < p.largest / 2)) conversion = none();
     }
-    const Real step = scaled ? (1 + t) * omega_a / theta + omega_m : omega_a;
+    step = scaled ? (1 + t) * omega_a / theta + omega_m : omega_a;
     c = (1 + t) * conversion + (R + 1) * step;
     // The theorems' premises.
     if (t.upper_double() > 0.25 || step.upper_double() > 0.5) t = g = c = none();
@@ -118,10 +121,6 @@ inline ScalarThreshold<Real> logsumexp(const Contract& contract, const RowStatis
   const Softmax s(contract, row, grants);
   const ScalarThreshold<Real> inner = logsumexp_in_accumulator(s);
   return s.then_output(inner.rounding, row.logsumexp_magnitude, inner.floor);
-}
-
-inline Real underflow_of_a_sum(const Softmax& s) {
-  return (s.omega_x + 3 * s.omega_m + 2 * s.omega_a) * exp(2 * s.lambda);
 }
 
 /// B5: log-softmax in the form that lse= names.

@@ -342,6 +342,71 @@ T shared_rounding(const Quantities<T>& q) {
   return expm1((((height_log(q) + minus_log1m(shared_lost(q))) + q.total_unit) + ratio_log(q)));
 }
 
+template <class T>
+T factor_unit(const Quantities<T>& q) {
+  return minus_log1m(q.scaling);
+}
+
+template <class T>
+T factor_log(const Quantities<T>& q) {
+  return (((((height_log(q) + q.item_unit) + rescale_unit(q)) + unit(q)) + argument_floor(q)) + factor_unit(q));
+}
+
+template <class T>
+T uncentred_mean_log(const Quantities<T>& q) {
+  return (factor_log(q) + (sum_log(q) + (unit(q) + reciprocal_unit(q))));
+}
+
+template <class T>
+T mean_size(const Quantities<T>& q) {
+  return (q.maximum_magnitude + q.mean_deviation);
+}
+
+template <class T>
+T mean_excess(const Quantities<T>& q) {
+  return (slope(q) * (q.maximum_magnitude * q.mean_deviation + q.mean_square_deviation) + square(slope(q)) * T(0.5) * exp(shift(q)) * (q.maximum_magnitude * second(q) + third(q)));
+}
+
+template <class T>
+T lost_logit(const Quantities<T>& q) {
+  return ((q.maximum_magnitude + q.conversion) + ((T(1) + slope(q)) * (q.exp_cutoff + q.argument_step) + T(1)));
+}
+
+template <class T>
+T lost_logits(const Quantities<T>& q) {
+  return q.visible * (((q.item_floor * lost_logit(q) + q.product_floor) + q.sum_floor) + (q.rescaled ? (T(2) * q.exp_floor * lost_logit(q) + T(2) * q.product_floor) : T(0)));
+}
+
+template <class T>
+T uncentred_mean_error(const Quantities<T>& q) {
+  return (expm1(uncentred_mean_log(q)) * mean_size(q) + exp(uncentred_mean_log(q)) * ((mean_excess(q) + argument_floor(q) * (exp(shift(q)) + sum_loss(q))) + lost_logits(q)));
+}
+
+template <class T>
+T entropy_uncentred_parts(const Quantities<T>& q) {
+  return (((log_sum_error(q) + q.scaling * q.maximum_magnitude) + argument_floor(q)) + uncentred_mean_error(q));
+}
+
+template <class T>
+T entropy_uncentred_first(const Quantities<T>& q) {
+  return (entropy_uncentred_parts(q) + q.roundoff * (((q.maximum_magnitude + q.log_sum) + mean_size(q)) + entropy_uncentred_parts(q)));
+}
+
+template <class T>
+T entropy_uncentred_rounding(const Quantities<T>& q) {
+  return (entropy_uncentred_first(q) + q.roundoff * (q.entropy_magnitude + entropy_uncentred_first(q)));
+}
+
+template <class T>
+T entropy_uncentred_output(const Quantities<T>& q) {
+  return (entropy_uncentred_rounding(q) + q.output_roundoff * (q.entropy_magnitude + entropy_uncentred_rounding(q)));
+}
+
+template <class T>
+T entropy_uncentred_lost(const Quantities<T>& q) {
+  return (((T(3) * q.product_floor * (T(1) + q.roundoff) + q.sum_floor) * (T(1) + q.roundoff) + q.sum_floor) * (T(1) + q.output_roundoff) + q.output_floor);
+}
+
 /// In thousandths, from H^0 on.
 inline constexpr std::array<long long, 5> quartic_thousandths{-1791, 4917, -2300, 481, -37};
 /// Digits behind the decimal point: 5, 5, 5, 18, 18, 14, 14.

@@ -203,6 +203,9 @@ std::size_t compare(const Contract& contract, const std::vector<double>& logits,
       entropy.rounding,
       theorems::entropy_rounding(q) + q.output_roundoff * (q.entropy_magnitude + theorems::entropy_rounding(q)),
       what + "B6");
+  const auto from_logits = entropy_uncentred_error(contract, row);
+  expect_same_value(from_logits.rounding, theorems::entropy_uncentred_output(q), what + "B7");
+  expect_same_value(from_logits.floor, theorems::entropy_uncentred_lost(q), what + "B7, what underflows");
   return 1;
 }
 

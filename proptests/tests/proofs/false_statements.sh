@@ -26,7 +26,8 @@ for file in normalised_vectors norm_ellipsoid rotary_positions attention_variant
   judge/kept_contract judge/enclosed_bounds judge/judge numerics/b9_sharpened numerics/masked_row numerics/tree_heights \
   numerics/reduction numerics/exact_score numerics/b6d_coefficients strict_kernels/strict_deviations \
   strict_kernels/strict_mean strict_kernels/strict_entropy strict_kernels/strict_sums strict_kernels/strict_softmax \
-  contract/summation contract/rescalings contract/contract_words numerics/output_formulas; do
+  contract/summation contract/rescalings contract/contract_words numerics/output_formulas numerics/b7_far_items \
+  numerics/b9_threshold numerics/uncentred_formulas numerics/attention_formulas numerics/coefficient_formulas; do
   cp "$proofs/$file.v" "$work/altered/$file.v"
   compiles "$file.v" || { cat "$work/log"; exit 1; }
 done
@@ -55,6 +56,15 @@ false_statement box_form.v 'magnitude (matrix_box width (product inner (transpos
 false_statement box_form.v 'high := fun i => sum (map (fun j => Rmax' 'high := fun i => sum (map (fun j => Rmin'
 false_statement numerics/b9_sharpened.v '(t * (1 + tau) + tau) * (m - score a + 2 * largest).' '(t * (1 + tau)) * (m - score a + 2 * largest).'
 false_statement numerics/b9_sharpened.v 'normaliser_log keys m error largest + tau * mean.' 'normaliser_log keys m error largest.'
+# An item as far down as D_0 alone; scores' errors that no deviation feels, a chord of a smaller log error, an addition that loses
+# nothing; formulas with a term less.
+false_statement numerics/b7_far_items.v 'far_cutoff : R := (1 + t) * (exp_cutoff M + c0).' 'far_cutoff : R := exp_cutoff M + c0.'
+false_statement numerics/b9_threshold.v 'own_log : R := b + 2 * rate * largest + quotient_unit M r.' 'own_log : R := b + quotient_unit M r.'
+false_statement numerics/b9_threshold.v 'widest_log : R := own_log + largest.' 'widest_log : R := own_log.'
+false_statement numerics/b9_threshold.v 'lost_addend : R := product_floor M + sum_floor M +' 'lost_addend : R := product_floor M +'
+false_statement numerics/uncentred_formulas.v 'Of maximum_magnitude + Of conversion +' 'Of maximum_magnitude +'
+false_statement numerics/attention_formulas.v '(Of values_height + one) * Of unit' 'Of values_height * Of unit'
+false_statement numerics/coefficient_formulas.v 'Number 2 * Of unit' 'Number 1 * Of unit'
 # A masked item of weight 1, a sum of which nothing visible takes the place; a total of the weights that is off by twice as much,
 # T / S within less than half a rounding of the sum.
 false_statement numerics/masked_row.v 'Some v => exp v | None => 0 end.' 'Some v => exp v | None => 1 end.'

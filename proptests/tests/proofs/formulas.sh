@@ -11,7 +11,7 @@ cat >"$work/print.v" <<'TEXT'
 From Coq Require Import String List ZArith.
 From softcheck Require Import adaptive_temperature.
 From softcheck.numerics Require Import formula theorem_formulas.
-From softcheck.numerics Require output_formulas.
+From softcheck.numerics Require output_formulas uncentred_formulas.
 Import ListNotations.
 Local Open Scope string_scope.
 Definition quantities := [roundoff; exp_error; log_error; argument_unit; argument_step; sum_floor; product_floor;
@@ -39,7 +39,8 @@ Definition header := joined [
   line "  bool rescaled = false;"; line "};"; line "";
   line "template <class T>"; line "T square(const T& x) {"; line "  return x * x;"; line "}"; line "";
   line "template <class T>"; line "T cube(const T& x) {"; line "  return x * x * x;"; line "}"; line "";
-  joined (map (fun f => line (definition name f)) (all_formulas ++ output_formulas.row_sum_formulas));
+  joined (map (fun f => line (definition name f)) (all_formulas ++ output_formulas.row_sum_formulas
+    ++ uncentred_formulas.uncentred_entropy_formulas));
   line "/// In thousandths, from H^0 on.";
   line ("inline constexpr std::array<long long, " ++ decimal (Z.of_nat (List.length quartic_thousandths)) ++
         "> quartic_thousandths{" ++ String.concat ", " (map decimal quartic_thousandths) ++ "};");
@@ -65,7 +66,7 @@ Proof. destruct q; cbn; tauto. Qed.
 Definition every_formula_grows :
   forallb grows (sum_formulas ++ element_formulas ++ chord_formulas ++ logarithm_formulas ++ moment_formulas
                  ++ Out.logsumexp_formulas ++ Out.entropy_formulas ++ Out.centred_formulas ++ Out.uncentred_formulas
-                 ++ Out.row_sum_formulas) = true := eq_refl.
+                 ++ Out.row_sum_formulas ++ uncentred_formulas.uncentred_entropy_formulas) = true := eq_refl.
 Definition b3_grows : grows Out.total_variation_f = true := eq_refl.
 From softcheck.numerics Require temperature_formulas.
 Module Beta := temperature_formulas.
@@ -75,6 +76,14 @@ Definition of_beta := [Beta.roundoff; Beta.sum_floor; Beta.product_floor; Beta.e
 Definition every_quantity_of_beta_is_there : forall q, In q of_beta.
 Proof. destruct q; cbn; tauto. Qed.
 Definition every_formula_of_beta_grows : forallb grows (Beta.beta_formulas ++ Beta.mean_formulas ++ Beta.coefficient_formulas) = true := eq_refl.
+From softcheck.numerics Require coefficient_formulas.
+Module Direct := coefficient_formulas.
+Definition of_coefficients := [Direct.unit; Direct.numerator_log; Direct.sum_log; Direct.divisions; Direct.height_log;
+  Direct.slope; Direct.shift; Direct.first_excess; Direct.mean_deviation; Direct.log_sum; Direct.log_error; Direct.entropy;
+  Direct.epsilon].
+Definition every_quantity_of_coefficients_is_there : forall q, In q of_coefficients.
+Proof. destruct q; cbn; tauto. Qed.
+Definition every_formula_of_coefficients_grows : forallb grows Direct.coefficient_formulas = true := eq_refl.
 Definition header := joined [
   line "// Generated from theory/proofs by proptests/tests/proofs/formulas.sh: right-hand sides of the rounding theorems, as Coq";
   line "// prints them. Not to be edited.";
@@ -95,6 +104,9 @@ Definition header := joined [
           (logarithm_formulas ++ Out.logsumexp_formulas ++ Out.centred_formulas ++ Out.uncentred_formulas));
   line "/// B6.";
   line (structure name "MomentBounds" "SumBounds" sum_formulas (log_sum_error_f :: moment_formulas ++ Out.entropy_formulas));
+  line "/// B7.";
+  line (structure name "UncentredMomentBounds" "SumBounds" sum_formulas
+          (log_sum_error_f :: reciprocal_unit_f :: uncentred_formulas.uncentred_entropy_formulas));
   line "/// The chord of an element's threshold: of quantities of its own.";
   line (structure name "ChordBounds" "" [] chord_formulas);
   line "namespace variation {"; line "";
@@ -105,6 +117,14 @@ Definition header := joined [
   line "/// B3.";
   line (structure Out.threshold_name "TotalVariationBounds" "" [] [Out.total_variation_f]);
   line "}  // namespace variation"; line "";
+  line "namespace coefficients {"; line "";
+  line "/// What the formulas of B6d speak of: theory/proofs/numerics/coefficient_formulas.v.";
+  line "template <class T>"; line "struct Quantities {";
+  joined (map (fun q => line ("  T " ++ Direct.name q ++ "{};")) of_coefficients);
+  line "};"; line "";
+  line "/// B6d: an entropy from coefficients, where nothing underflows.";
+  line (structure Direct.name "DirectBounds" "" [] Direct.coefficient_formulas);
+  line "}  // namespace coefficients"; line "";
   line "namespace temperature {"; line "";
   line "/// What the formulas of B10 speak of: theory/proofs/numerics/temperature_formulas.v.";
   line "template <class T>"; line "struct Quantities {";
@@ -201,6 +221,56 @@ Definition header := joined [
   "}  // namespace softcheck::numerics::formulas::projection"].
 Eval vm_compute in header.
 TEXT
+cat >"$work/print_attention.v" <<'TEXT'
+From Coq Require Import String List ZArith.
+From softcheck.numerics Require Import formula attention_formulas.
+From softcheck.numerics Require score_formulas.
+Module Score := score_formulas.
+Import ListNotations.
+Local Open Scope string_scope.
+Definition of_scores := [log_sum; mean_deviation; mean_square_deviation; maximum_magnitude; logsumexp_magnitude;
+  largest_error; mean_error; mean_error_deviation].
+Definition of_queries := [sum_log; exp_unit; unit; rescale_unit; argument_floor; slope; quotient; tilt; wider_mean;
+  mean_score_error; largest_score_error; values_height; rescalings; weight_unit; reading_unit; sums_unit; exp_floor;
+  weight_floor; quotient_floor; product_floor; sum_floor; sums_floor; quantum_share].
+Definition of_keys := [own_log; score_error; chord_slope; deviation; coefficient].
+Definition of_columns := [common_excess; common_growth; lost_weight; lost_addend; addends; output; terms; magnitude;
+  quotient_loss; output_roundoff; output_floor].
+Definition of_one_score := [Score.roundoff; Score.dimension; Score.readings; Score.scale_magnitude; Score.products_scale;
+  Score.dot_magnitude; Score.factor_sum; Score.product_floor; Score.sum_floor].
+Definition every_quantity_is_there : (forall q, In q of_scores) /\ (forall q, In q of_queries) /\
+  (forall q, In q of_keys) /\ (forall q, In q of_columns) /\ (forall q, In q of_one_score).
+Proof. repeat split; destruct q; cbn; tauto. Qed.
+Definition every_formula_grows :
+  (forallb grows Score.score_formulas && forallb grows score_formulas && forallb grows query_formulas && grows key_error_f
+   && forallb grows column_formulas)%bool = true := eq_refl.
+Definition line (text : string) := text ++ newline.
+Definition joined (texts : list string) := fold_right append "" texts.
+Definition room {q : Type} (title what : string) (name : q -> string) (quantities : list q) (more : list string)
+    (formulas : list (formula q)) (class : string) := joined [
+  line ("namespace " ++ title ++ " {"); line "";
+  line ("/// " ++ what);
+  line "template <class T>"; line "struct Quantities {";
+  joined (map (fun q => line ("  T " ++ name q ++ "{};")) quantities); joined (map line more);
+  line "};"; line "";
+  line (structure name class "" [] formulas);
+  line ("}  // namespace " ++ title); line ""].
+Definition header := joined [
+  line "// Generated from theory/proofs by proptests/tests/proofs/formulas.sh: the right-hand sides of the theorems about";
+  line "// attention, as Coq prints them. Not to be edited.";
+  line "// clang-format off"; line "#pragma once"; line "";
+  line "/// B9. What the formulas speak of: theory/proofs/numerics/attention_formulas.v.";
+  line "namespace softcheck::numerics::formulas::attention {"; line "";
+  line "template <class T>"; line "T square(const T& x) {"; line "  return x * x;"; line "}"; line "";
+  room "whole" "One score, whose scale is one factor: theory/proofs/numerics/score_formulas.v." Score.name of_one_score []
+    Score.score_formulas "WholeScoreBounds";
+  room "scores" "The exact scores and their errors: the row as computed." score_name of_scores [] score_formulas "ScoreBounds";
+  room "queries" "What all keys of a query share." query_name of_queries ["  bool rescaled = false;"] query_formulas "QueryBounds";
+  room "keys" "One key." key_name of_keys [] [key_error_f] "KeyBounds";
+  room "columns" "One column of values." column_name of_columns [] column_formulas "ColumnBounds";
+  "}  // namespace softcheck::numerics::formulas::attention"].
+Eval vm_compute in header.
+TEXT
 cat >"$work/print_words.v" <<'TEXT'
 From Coq Require Import String List.
 From softcheck.contract Require Import contract_table.
@@ -216,6 +286,7 @@ printed "$work/print.v" >"$work/theorem_formulas.hpp"
 printed "$work/print_bounds.v" >"$work/theorem_bounds.hpp"
 printed "$work/print_gradient.v" >"$work/theorem_gradient_formulas.hpp"
 printed "$work/print_projection.v" >"$work/theorem_projection_bounds.hpp"
+printed "$work/print_attention.v" >"$work/theorem_attention_bounds.hpp"
 # A list of lines, each a string.
 coqc -q -Q "$build" softcheck -w none "$work/print_words.v" | grep -oE '"[^"]*"' | tr -d '"' >"$work/contract_words.tsv"
 if [ "${3:-}" = --write ]; then
@@ -225,7 +296,7 @@ else
     { echo "contract_words.tsv is not what Coq prints: sh $0 $proofs $build --write"; exit 1; }
   echo "contract_words.tsv: $(wc -l <"$headers/contract_words.tsv") lines agree"
 fi
-for name in theorem_formulas theorem_bounds theorem_gradient_formulas theorem_projection_bounds; do
+for name in theorem_formulas theorem_bounds theorem_gradient_formulas theorem_projection_bounds theorem_attention_bounds; do
   case $name in
     *_bounds) header=$headers/../../../numerics/rounding/$name.hpp ;;
     *) header=$headers/$name.hpp ;;

@@ -3,22 +3,24 @@
     Main results, |x| <= |m| + D, so that E|x| <= |m| + Dbar
     - [tilted_mass_order]   sum p e^(tD) <= 1 + t Dbar + t^2/2 e^mu v
     - [b7_moment]           T over any tree with any rescalings: |T_hat - T| <= sum w |x| (e^(B + tD) - 1) + f e^B sum w^(1 - t)
-                            + what is lost, B = b + (1 + t) kappa + g; a logit as a factor within e^(+-g) and f
+                            + e^B (f a + lost), B = b + (1 + t) kappa + g; a logit as a factor within e^(+-g) and f
     - [b7_mean]             |T_hat / S_hat - E[x]| <= (e^Q - 1)(|m| + Dbar) + e^Q (t (|m| Dbar + V2)
-                            + t^2/2 e^mu (|m| v + l) + f e^mu + lost), Q = B + sigma + the quotient
+                            + t^2/2 e^mu (|m| v + l) + f (e^mu + a) + lost), Q = B + sigma + the quotient
     - [b7_entropy]          with the logarithm, the maximum and two additions in any order, the first of a size of at most
                             |m| + ln S + |m| + Dbar, then the output
-    - [b7_lost]             what is lost where no factor is beyond F: n (omega_x F + omega_m + omega_a [+ 2 omega_x F + 2 omega_m])
+
+    lost = n (omega_x F + omega_m + omega_a [+ 2 omega_x F + 2 omega_m]), F = |m| + kappa + (1 + t)(D_0 + c) + 1, however far below the
+    maximum an item lies (b7_far_items.v), and a = n (omega_x + omega_a [+ 2 omega_x + 2 omega_m]).
 
     That its error must be so large says b7_uncentred_failure.v.
 
-    Source: docs/tolerances.md, B7; entropy_uncentred_error in numerics/rounding/rounding_entropy.cpp, where F = |m| + D_0. *)
+    Source: docs/tolerances.md, B7; entropy_uncentred_error in numerics/rounding/rounding_entropy.cpp. *)
 
 From Coq Require Import Reals List Permutation Lra Lia Psatz.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row atoms reduction converted_row b1_sum b5_logsumexp b6_entropy b9_attention
-  added_terms.
+  added_terms b7_far_items.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -48,8 +50,6 @@ Proof.
   assert (exp delta * (exp c - 1) <= exp k * (exp c - 1)) by (apply Rmult_le_compat_r; lra). rewrite exp_plus. lra.
 Qed.
 
-Definition no_format : weight_format := {| weight_unit := 0; weight_floor := 0 |}.
-
 (** A logit, as the kernel reduces it, and as it multiplies its weight. *)
 Record logit_item := { logit : R; reduced : R; factor : R }.
 
@@ -66,6 +66,8 @@ Section B7.
     Rabs ((m' - reduced a) - (m - logit a)) <= kappa /\ approximates g f (logit a) (factor a).
   Context (y s : R) (h j K h' j' : nat) (r : R).
   Hypothesis hy : accumulated M no_format pairs m' y h j K.
+  Hypothesis few : INR K <= 2 * size logits.
+  Hypothesis none : (j = 0 -> K = 0)%nat.
   Hypothesis hs : sum_of_row M kappa m logits s h' j'.
   Hypothesis some : lost_sum M kappa m logits h' j' < 1.
   Hypothesis loses : 0 <= r.
@@ -77,13 +79,19 @@ Section B7.
   Notation V2 := (mean_square_deviation m logits).
   Notation mu := (shift m logits t).
   Notation b := (term_log M no_format h j).
-  Notation lost := (lost_values M no_format pairs j K).
+  Notation n := (size logits).
 
   Definition factor_log : R := b + (1 + t) * kappa + g.
   (** sum w x, and sum w |x| (e^(B + tD) - 1) *)
   Definition exact_moment : R := weighted_sum m logits (fun d => m - d).
   Definition moment_growth : R := weighted_sum m logits (fun d => Rabs (m - d) * (exp (factor_log + t * d) - 1)).
-  Definition moment_absolute : R := f * exp factor_log * tilted m logits t (fun _ => 1) + exp b * lost.
+  (** Of an item's factor what counts, and what underflow takes from n of them. *)
+  Definition lost_logit : R := Rabs m + kappa + (far_cutoff M + 1).
+  Definition lost_logits : R :=
+    n * (exp_floor M * lost_logit + product_floor M + sum_floor M
+         + match j with 0%nat => 0 | Datatypes.S _ => 2 * exp_floor M * lost_logit + 2 * product_floor M end).
+  Definition moment_lost : R := f * (n * lost M j) + lost_logits.
+  Definition moment_absolute : R := f * exp factor_log * tilted m logits t (fun _ => 1) + exp factor_log * moment_lost.
 
   Let plain : 0 <= weight_unit no_format /\ 0 <= weight_floor no_format.
   Proof using. cbn. lra. Qed.
@@ -93,14 +101,67 @@ Section B7.
     pose proof (term_log_nonneg M no_format good plain h j) as hb; destruct losses as [hk [hg hf]];
     assert (hkt : 0 <= t * kappa) by (apply Rmult_le_pos; lra).
 
+  (** |x| e^g + f with |x| <= |m| + D, D <= D' + kappa. *)
+  Lemma factor_reaches : reaches m' (exp g * (Rabs m + kappa) + f) (exp g) pairs.
+  Proof using near losses max.
+    intros p inp. apply in_map_iff in inp as [a [<- ina]]. cbn [fst snd]. destruct losses as [hk [hg hf]].
+    destruct (near a ina) as [moved [w [e [bw [be ->]]]]]. apply abs_between in moved. apply abs_between in bw.
+    pose proof (proj2 max (logit a) (in_map logit row a ina)) as above. pose proof (Rabs_pos (logit a)).
+    assert (size : Rabs (logit a) <= Rabs m + kappa + (m' - reduced a)).
+    { replace (logit a) with (m - (m - logit a)) by ring. unfold Rminus at 1. eapply Rle_trans; [apply Rabs_triang|].
+      rewrite Rabs_Ropp, (Rabs_right (m - logit a)) by lra. lra. }
+    eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_mult, (Rabs_right (exp w)) by (left; apply exp_pos).
+    assert (Rabs (logit a) * exp w <= (Rabs m + kappa + (m' - reduced a)) * exp g).
+    { apply Rmult_le_compat; try easy; [left; apply exp_pos|apply exp_le; lra]. }
+    lra.
+  Qed.
+
+  Lemma moment_lost_nonneg : 0 <= moment_lost.
+  Proof using good losses max.
+    destruct losses as [hk [hg hf]]. assert (wx : 0 <= exp_floor M) by (unfold sound in good; lra).
+    assert (wm : 0 <= product_floor M) by (unfold sound in good; lra). assert (wa : 0 <= sum_floor M) by (unfold sound in good; lra).
+    assert (n1 : 1 <= n) by (apply size_at_least_one, in_not_nil with m, max).
+    assert (0 <= far_cutoff M) by (pose proof (far_cutoff_large M good 0 0 ltac:(lra)); lra). pose proof (Rabs_pos m).
+    assert (F0 : 0 <= exp_floor M * lost_logit) by (apply Rmult_le_pos; unfold lost_logit; lra). pose proof (lost_nonneg M good j).
+    unfold moment_lost, lost_logits. apply Rplus_le_le_0_compat; [repeat apply Rmult_le_pos; lra|].
+    apply Rmult_le_pos; [lra|]. case j; intros; lra.
+  Qed.
+
+  Lemma reached_loss :
+    exp b * lost_factors M (exp g * (Rabs m + kappa) + f) (exp g) n j <= exp factor_log * moment_lost.
+  Proof using good losses max.
+    facts. assert (wx : 0 <= exp_floor M) by (unfold sound in good; lra).
+    assert (wm : 0 <= product_floor M) by (unfold sound in good; lra). assert (wa : 0 <= sum_floor M) by (unfold sound in good; lra).
+    assert (n1 : 1 <= n) by (apply size_at_least_one, in_not_nil with m, max). pose proof (exp_at_least_one g hg) as g1.
+    set (G := exp g) in *. set (F := lost_logit).
+    assert (whole : far_factor M (G * (Rabs m + kappa) + f) G = G * F + f) by (unfold far_factor, F, lost_logit; ring).
+    assert (inner : lost_factors M (G * (Rabs m + kappa) + f) G n j <= G * moment_lost).
+    { unfold lost_factors. rewrite whole. unfold moment_lost, lost_logits, reduction.lost. fold F.
+      assert (up : forall z, 0 <= z -> z <= G * z) by (intros; rewrite <- (Rmult_1_l z) at 1; apply Rmult_le_compat_r; lra).
+      assert (fx : 0 <= f * exp_floor M) by (apply Rmult_le_pos; lra). assert (fm : 0 <= f * product_floor M) by (apply Rmult_le_pos; lra).
+      assert (fa : 0 <= f * sum_floor M) by (apply Rmult_le_pos; lra).
+      pose proof (up _ fx). pose proof (up _ wm). pose proof (up _ wa). pose proof (up _ fm). pose proof (up _ fa).
+      apply Rle_trans with (n * (G * (f * (exp_floor M + sum_floor M + match j with 0%nat => 0 | Datatypes.S _ => 2 * exp_floor M + 2 * product_floor M end)
+        + (exp_floor M * F + product_floor M + sum_floor M
+           + match j with 0%nat => 0 | Datatypes.S _ => 2 * exp_floor M * F + 2 * product_floor M end)))); [|right; ring].
+      apply Rmult_le_compat_l; [lra|]. case j; intros; lra. }
+    apply Rle_trans with (exp b * (G * moment_lost)); [apply Rmult_le_compat_l; [left; apply exp_pos|easy]|].
+    rewrite <- Rmult_assoc. unfold G. rewrite <- exp_plus. apply Rmult_le_compat_r; [apply moment_lost_nonneg|].
+    apply exp_le. unfold factor_log. assert (0 <= (1 + t) * kappa) by (apply Rmult_le_pos; lra). lra.
+  Qed.
+
   Theorem b7_moment : Rabs (y - exact_moment) <= moment_growth + moment_absolute.
-  Proof using good max max' losses near hy.
-    facts. destruct (accumulated_near M no_format good plain _ _ _ _ _ _ hy) as [_ _ [_ [_ err]]].
+  Proof using good max max' losses near hy few none.
+    facts. assert (same : size pairs = n) by (unfold size; now rewrite !map_length).
+    assert (factors : 0 <= exp g * (Rabs m + kappa) + f /\ 0 <= exp g).
+    { pose proof (exp_pos g). pose proof (Rabs_pos m). assert (0 <= exp g * (Rabs m + kappa)) by (apply Rmult_le_pos; lra). lra. }
+    destruct (far_near M good m' _ _ factors pairs y h j K hy factor_reaches ltac:(rewrite same; exact few) none) as [_ [_ err]].
+    rewrite same in err. pose proof reached_loss as loss.
     assert (exact : exact_moment = sum (map (fun a => exp (logit a - m) * logit a) row)).
     { unfold exact_moment, weighted_sum. rewrite map_map. apply sum_map_ext. intros. ring. }
     assert (growth : moment_growth + moment_absolute
                      = sum (map (fun a => exp (logit a - m) * (Rabs (logit a) * (exp (factor_log + t * (m - logit a)) - 1))
-                                          + f * exp factor_log * (exp (logit a - m) * exp (t * (m - logit a)))) row) + exp b * lost).
+                                          + f * exp factor_log * (exp (logit a - m) * exp (t * (m - logit a)))) row) + exp factor_log * moment_lost).
     { unfold moment_growth, moment_absolute, tilted, weighted_sum. rewrite !map_map, sum_map_plus, sum_map_mult_l.
       rewrite <- Rplus_assoc. f_equal. f_equal.
       - apply sum_map_ext. intros a _. replace (m - (m - logit a)) with (logit a) by ring. ring.
@@ -167,7 +228,7 @@ Section B7.
   Definition mean_excess : R :=
     t * (Rabs m * Dbar + V2) + t ^ 2 / 2 * exp mu * (Rabs m * second logits t + third logits t).
   Definition uncentred_mean_error : R :=
-    (exp mean_log - 1) * mean_size + exp mean_log * (mean_excess + f * exp mu + lost).
+    (exp mean_log - 1) * mean_size + exp mean_log * (mean_excess + f * (exp mu + n * lost M j) + lost_logits).
 
   Let scaled : 1 <= S.
   Proof using max. now apply S_at_least_one. Qed.
@@ -224,7 +285,7 @@ Section B7.
 
   Theorem b7_mean q :
     quotient_by_sum M r y s q -> Rabs (q - exact_moment / S) <= uncentred_mean_error + product_floor M.
-  Proof using good max max' losses near hy hs some loses leaves.
+  Proof using good max max' losses near hy few none hs some loses leaves.
     intros hq. facts. destruct mean_parts as [X1 [X2 X3]]. set (X := weighted_sum m logits (fun d => Rabs (m - d)) / S) in *.
     pose proof (b1_sum M good kappa m logits s h' j' hs some) as close.
     destruct (rel_inv _ _ _ close) as [theta [btheta inverse]].
@@ -238,16 +299,15 @@ Section B7.
     { unfold N, T, Rdiv. rewrite inverse, exp_plus. ring. }
     rewrite quotient. replace (N * exp T + e1 - Ex) with ((N - Ex) * exp T + Ex * (exp T - 1) + e1) by ring.
     pose proof b7_moment as moment. pose proof (tilted_mass m logits max t ltac:(lra)) as heavy.
-    pose proof (lost_values_nonneg M no_format good plain pairs j K
-                  ltac:(intros none; apply map_eq_nil in none; destruct max as [inm _]; rewrite none in inm; easy)) as hl.
-    assert (absolute : moment_absolute / S <= exp factor_log * (f * exp mu + lost)).
-    { unfold moment_absolute, Rdiv. rewrite Rmult_plus_distr_r, Rmult_plus_distr_l. apply Rplus_le_compat.
+    pose proof moment_lost_nonneg as hl. set (taken := f * (exp mu + n * lost M j) + lost_logits).
+    assert (absolute : moment_absolute / S <= exp factor_log * taken).
+    { unfold moment_absolute, Rdiv, taken. replace (f * (exp mu + n * lost M j) + lost_logits) with (f * exp mu + moment_lost)
+        by (unfold moment_lost; ring). rewrite Rmult_plus_distr_r, Rmult_plus_distr_l. apply Rplus_le_compat.
       - apply Rle_trans with (f * exp factor_log * (exp mu * S) * / S); [|right; field; lra].
         apply Rmult_le_compat_r; [lra|]. apply Rmult_le_compat_l; [|easy]. apply Rmult_le_pos; [easy|left; apply exp_pos].
-      - apply Rle_trans with (exp b * lost * 1).
-        + apply Rmult_le_compat_l; [|lra]. apply Rmult_le_pos; [left; apply exp_pos|easy].
-        + rewrite Rmult_1_r. apply Rmult_le_compat_r; [easy|]. apply exp_le. unfold factor_log. lra. }
-    assert (numer : Rabs (N - Ex) <= exp factor_log * (X + (mean_excess + f * exp mu + lost)) - X).
+      - apply Rle_trans with (exp factor_log * moment_lost * 1); [|lra].
+        apply Rmult_le_compat_l; [|lra]. apply Rmult_le_pos; [left; apply exp_pos|easy]. }
+    assert (numer : Rabs (N - Ex) <= exp factor_log * (X + (mean_excess + taken)) - X).
     { unfold N, Ex, Rdiv. rewrite <- Rmult_minus_distr_r, Rabs_mult, (Rabs_right (/ S)) by lra.
       apply Rle_trans with ((moment_growth + moment_absolute) * / S); [apply Rmult_le_compat_r; lra|].
       unfold Rdiv in *. rewrite Rmult_plus_distr_r. lra. }
@@ -255,7 +315,7 @@ Section B7.
     eapply Rle_trans; [apply Rabs_triang|]. rewrite !Rabs_mult, (Rabs_right (exp T)) by (left; apply exp_pos).
     pose proof (expm1_abs T k bT) as grows. apply abs_between in bT. assert (eT : exp T <= exp k) by (apply exp_le; lra).
     pose proof (Rabs_pos (N - Ex)). pose proof (Rabs_pos Ex).
-    assert (a1 : Rabs (N - Ex) * exp T <= (exp factor_log * (X + (mean_excess + f * exp mu + lost)) - X) * exp k).
+    assert (a1 : Rabs (N - Ex) * exp T <= (exp factor_log * (X + (mean_excess + taken)) - X) * exp k).
     { apply Rmult_le_compat; [easy|left; apply exp_pos|easy|easy]. }
     assert (a2 : Rabs Ex * Rabs (exp T - 1) <= X * (exp k - 1)) by (apply Rmult_le_compat; try easy; apply Rabs_pos).
     assert (whole : exp mean_log = exp factor_log * exp k) by (unfold mean_log; fold k; apply exp_plus).
@@ -263,7 +323,7 @@ Section B7.
     { apply exp_at_least_one. unfold mean_log, factor_log. pose proof (Rabs_pos theta). pose proof (Rabs_pos t1).
       assert (0 <= (1 + t) * kappa) by (apply Rmult_le_pos; lra). lra. }
     assert ((exp mean_log - 1) * X <= (exp mean_log - 1) * mean_size) by (apply Rmult_le_compat_l; lra).
-    unfold uncentred_mean_error. rewrite whole in *. lra.
+    unfold uncentred_mean_error. rewrite whole in *. unfold taken in *. lra.
   Qed.
 
   (** ** The entropy: three numbers, added in any order *)
@@ -280,7 +340,7 @@ Section B7.
     rounded_output u_out floor_out z H_hat ->
     Rabs (H_hat - entropy logits)
     <= uncentred_rounding gm + u_out * (entropy logits + uncentred_rounding gm) + (uncentred_loss * (1 + u_out) + floor_out).
-  Proof using good max max' losses near hy hs some loses leaves.
+  Proof using good max max' losses near hy few none hs some loses leaves.
     intros hm hx hq order [d1 [e1 [bd1 [be1 ->]]]] [d2 [e2 [bd2 [be2 ->]]]] [d3 [e3 [bd3 [be3 ->]]]].
     pose proof (log_of_sum M good kappa m logits s h' j' hs some x hx) as logged. unfold computed_maximum in hm.
     pose proof (b7_mean q hq) as mean. destruct mean_parts as [X1 [X2 _]].
@@ -319,25 +379,5 @@ Section B7.
     pose proof (Rabs_triang ((m_hat - m) + (x - ln S)) (- (q - Ex))) as a3. rewrite Rabs_Ropp in a3.
     pose proof (Rabs_triang (m_hat - m) (x - ln S)) as a4.
     unfold uncentred_first_sum. fold parts. unfold parts, uncentred_parts, wm in *. lra.
-  Qed.
-
-  Theorem b7_lost F :
-    (forall a, In a row -> Rabs (factor a) <= F) -> INR K <= 2 * size logits -> (j = 0 -> K = 0)%nat ->
-    lost <= size logits * (exp_floor M * F + product_floor M + sum_floor M
-                           + match j with 0%nat => 0 | Datatypes.S _ => 2 * exp_floor M * F + 2 * product_floor M end).
-  Proof using good.
-    intros below few none. assert (wx : 0 <= exp_floor M) by (unfold sound in good; lra).
-    assert (wm : 0 <= product_floor M) by (unfold sound in good; lra). assert (wa : 0 <= sum_floor M) by (unfold sound in good; lra).
-    assert (same : size pairs = size logits) by (unfold size; now rewrite !map_length).
-    assert (sizes : values_size pairs <= size logits * F).
-    { unfold values_size. rewrite map_map. cbn [snd]. unfold size. rewrite map_length. clear - below.
-      induction row as [|a l IH]; [unfold sum; cbn; lra|]. cbn [map length]. rewrite S_INR. unfold sum in *. cbn [fold_right].
-      pose proof (below a ltac:(now left)). assert (forall a, In a l -> Rabs (factor a) <= F) by (intros; apply below; now right).
-      specialize (IH H0). lra. }
-    clear - good few none wx wm wa same sizes. unfold lost_values. rewrite same. cbn [weight_floor no_format]. set (V := values_size pairs) in *. set (n := size logits) in *.
-    assert (V * exp_floor M <= n * F * exp_floor M) by now apply Rmult_le_compat_r.
-    destruct j as [|j0].
-    - rewrite (none eq_refl). simpl INR. lra.
-    - assert (INR K * product_floor M <= 2 * n * product_floor M) by now apply Rmult_le_compat_r. lra.
   Qed.
 End B7.

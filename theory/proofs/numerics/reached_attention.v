@@ -189,7 +189,8 @@ Example b9_sharpened_is_inhabited :
     accumulated single stored_weights (map (fun a => (s * computed_score a, value a)) two_keys) (s * 0) y 1 1 1 /\
     sum_of_row single 0 (s * 0) (scaled s (map computed_score two_keys)) S_hat 1 1 /\
     lost_sum single 0 (s * 0) (scaled s (map computed_score two_keys)) 1 1 < 1 /\
-    quotient_by_sum single 0 y S_hat q /\ rounded_output (/ 2048) 0 q O_hat.
+    quotient_by_sum single 0 y S_hat q /\ rounded_output (/ 2048) 0 q O_hat /\
+    INR 1 <= 2 * size two_keys /\ slope single * (1 + / 8) + / 8 < 1.
 Proof.
   intros s. destruct b9_is_reached as (y & S_hat & q & O_hat & top & top' & errs & hy & hs & some & hq & hout & _).
   exists y, S_hat, q, O_hat.
@@ -197,7 +198,8 @@ Proof.
   { unfold scaled. cbn. now rewrite !Rmult_0_r. }
   assert (pairs : map (fun a => (s * computed_score a, value a)) two_keys = map (fun a => (computed_score a, value a)) two_keys).
   { cbn. now rewrite !Rmult_0_r. }
-  rewrite row, pairs, Rmult_0_r. unfold s. repeat (split; [easy || lra || (apply Rabs_le; lra)|]). easy.
+  rewrite row, pairs, Rmult_0_r. unfold s. repeat (split; [easy || lra || (apply Rabs_le; lra) || (unfold size; cbn; lra)|]).
+  rewrite no_slope. lra.
 Qed.
 
 (** ** B7 *)

@@ -6,6 +6,7 @@
     - [b4_shared_is_reached]   quotients of the two exponentials that were added: the exponentials' own error is gone
     - [b7_mean_is_reached]     E[x] of the row 1, 1 from factors that err, over a sum that errs the other way; with it an
                                entropy that is added from the last number on
+    - [b7_far_is_inhabited]    the factors of that mean
     - [b9_moved_is_inhabited]  two scores of which one errs by 1/8, computed as the row 0, 0, of which [b5_is_reached] and
                                [b6_is_reached] say the rest
     - [b9_scaled_first_is_reached]   a query that is scaled before its product with the key
@@ -17,7 +18,7 @@ From Coq Require Import Reals List Permutation Lra Lia.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row reduction converted_row constants b1_sum b2_element b5_logsumexp b6_entropy
-  b9_attention added_terms b4_shared b7_uncentred perturbed_scores b8_merge b9_scaled_first reached_bounds reached_losses.
+  b9_attention added_terms b4_shared b7_far_items b7_uncentred perturbed_scores b8_merge b9_scaled_first reached_bounds reached_losses.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -115,10 +116,10 @@ Example b7_mean_is_reached :
     sum_of_row single 0 1 logits one_sum 1 0 /\ lost_sum single 0 1 logits 1 0 < 1 /\ 0 <= 0 /\ roundoff single + 0 < 1 /\
     quotient_by_sum single 0 one_moment one_sum one_mean /\
     Rabs (one_mean - exact_moment 1 one_row / weight_sum 1 logits)
-    = uncentred_mean_error single 0 1 l 0 one_row 1 0 0 1 0 0 + product_floor single /\
+    = uncentred_mean_error single 0 1 l 0 one_row 1 0 1 0 0 + product_floor single /\
     computed_maximum single 0 1 0 0 1 /\ computed_log single one_sum x /\ Permutation [1; x; - one_mean] [- one_mean; x; 1] /\
     rounded_sum single (- one_mean + x) z /\ rounded_sum single (z + 1) H_hat /\ rounded_output 0 0 H_hat H_hat /\
-    (forall a, In a one_row -> Rabs (factor a) <= exp l) /\ INR 0 <= 2 * size logits.
+    INR 0 <= 2 * size logits /\ (0 = 0 -> 0 = 0)%nat.
 Proof.
   cbv zeta. pose proof units as [hE hl]. destruct one_statistics as [S2 [D0 [V0 X2]]]. pose proof (exp_at_least_one l hl) as x1.
   exists (ln one_sum), (- one_mean + ln one_sum), (- one_mean + ln one_sum + 1).
@@ -137,7 +138,7 @@ Proof.
     { unfold sigma, sigma_0, direct_log, rescale_unit, argument_floor, shift.
       assert (none : lost_sum single 0 1 (map logit one_row) 1 0 = 0) by (unfold lost_sum, lost; cbn -[sigma_0 exp INR]; ring).
       rewrite none, no_slope, Rminus_0_r, ln_1. cbn -[exp_unit unit second]. field. }
-    rewrite sig. unfold lost_values. cbn -[unit exp_unit values_size size second third exp]. change (S 0) with 1%nat.
+    rewrite sig. unfold lost_logits, lost. cbn -[unit exp_unit size second third exp lost_logit]. change (S 0) with 1%nat.
     replace (one_mean) with (exp (INR 1 * l + E + INR 0 * (E + l) + 0 + l + (INR 0 + 1) * 0 + (1 + 0) * 0 + l + (l + E + (l + l)))).
     - pose proof (exp_at_least_one (INR 1 * l + E + INR 0 * (E + l) + 0 + l + (INR 0 + 1) * 0 + (1 + 0) * 0 + l + (l + E + (l + l)))
                     ltac:(simpl INR; lra)).
@@ -151,8 +152,19 @@ Proof.
   split; [apply (Permutation_rev [1; ln one_sum; - one_mean])|].
   split; [exists 0, 0; rewrite Rabs_R0; cbn -[ln one_sum one_mean]; repeat split; lra|].
   split; [exists 0, 0; rewrite Rabs_R0; cbn -[ln one_sum one_mean]; repeat split; lra|].
-  split; [exists 0, 0; rewrite Rabs_R0; repeat split; lra|]. split; [|unfold size; cbn; lra].
-  intros a ina. destruct (factors a ina) as [_ [_ ->]]. rewrite Rabs_right; lra.
+  split; [exists 0, 0; rewrite Rabs_R0; repeat split; lra|]. split; [unfold size; cbn; lra|easy].
+Qed.
+
+(** Its factors, which are no further from 0 than e^l. *)
+Example b7_far_is_inhabited :
+  let pairs := map (fun a => (reduced a, factor a)) one_row in
+  sound single /\ (0 <= exp l /\ 0 <= 0) /\ accumulated single no_format pairs 1 one_moment 1 0 0 /\ reaches 1 (exp l) 0 pairs /\
+    INR 0 <= 2 * size pairs /\ (0 = 0 -> 0 = 0)%nat /\
+    computed_argument single (1 - 1) 0 /\ Rabs 0 <= exp_floor single /\ Rabs 0 * Rabs 0 <= exp_floor single * exp_cutoff single.
+Proof.
+  pose proof (exp_pos l). split; [apply single_sound|]. split; [lra|]. split; [apply one_moment_tree|]. split.
+  { intros p [<-|[<-|[]]]; cbn -[l exp]; rewrite Rabs_right; lra. }
+  split; [unfold size; cbn; lra|]. split; [easy|]. split; [apply one_argument|]. rewrite Rabs_R0. cbn. lra.
 Qed.
 
 (** ** Scores that err *)
