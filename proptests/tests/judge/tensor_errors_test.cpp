@@ -1,7 +1,6 @@
 // What cannot be judged is refused, with the tensor's name, what is needed and what was got.
 #include <gtest/gtest.h>
 
-#include <stdexcept>
 #include <string>
 
 #include "proptests/tensors/tensor_judge.hpp"
@@ -11,16 +10,6 @@ namespace softcheck::proptests {
 namespace {
 
 using numerics::Format;
-
-template <class Call>
-std::string refusal_of(Call&& call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "not refused";
-}
 
 struct Refused {
   StoredTensor logits = stored(Format::f32, {3, 7}, std::vector<double>(21, 0.5));

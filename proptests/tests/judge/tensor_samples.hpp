@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -46,5 +47,16 @@ std::vector<double> ideal_output(const TensorTask& task, const numerics::Contrac
 /// The row of a claim; throws std::out_of_range where there is none.
 const ReportRow& row_of_claim(const TensorJudgement& judgement, const std::string& claim);
 std::string details_text(const TensorJudgement& judgement);
+
+/// What a call that is refused says of it; "not refused".
+template <class Call>
+std::string refusal_of(const Call& call) {
+  try {
+    call();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "not refused";
+}
 
 }  // namespace softcheck::proptests

@@ -3,7 +3,6 @@
 #include <rapidcheck.h>
 
 #include <cmath>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -19,16 +18,6 @@ namespace {
 using numerics::Contract;
 using numerics::Format;
 using numerics::infinity;
-
-template <class Call>
-std::string refusal_of(Call call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "not refused";
-}
 
 // The tensors of a case of forward attention, the mask last and the others in no usual order.
 TensorTask forward_task(const AttentionCase& a, std::vector<StoredTensor>& memory) {
