@@ -271,8 +271,9 @@ TEST(Exhaustive, RefusesOtherOps) {
     require_enumerable(subject);
     FAIL();
   } catch (const std::invalid_argument& error) {
-    EXPECT_STREQ(error.what(),
-                 "effort: exhaustive needs one of the ops softmax, log_softmax, logsumexp, entropy, attention, got sparsemax");
+    EXPECT_STREQ(
+        error.what(),
+        "effort: exhaustive needs one of the ops softmax, log_softmax, logsumexp, entropy, attention, got sparsemax");
   }
 }
 
