@@ -123,7 +123,7 @@ TEST(CpuBf16Tiles, BitsDependOnTheQuerysRowAlone) {
 }
 
 TEST(CpuBf16Tiles, BitsDependOnNoThreadCountAndNoRun) {
-  TilesCall call(3, 2, 1, 130, 3000, 48, 16);
+  TilesCall call(24, 2, 1, 130, 3000, 48, 16);  // long enough for threads to meet
   call.run();
   const std::vector<float> once = call.results();
   for (const char* threads : {"1", "2", "3", "8", "1000", "nonsense"}) {
