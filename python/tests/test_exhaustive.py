@@ -80,7 +80,9 @@ def test_every_score_of_attention_is_asked_for():
     assert report.verdict == "undecided", report
     (scores,) = report.data["statements"]
     assert scores["name"].startswith("every f16 query with every finite key, d = 1") and scores["judged"] > 0
-    assert shapes == {((1, 1, 3856, 1), (1, 1, 16, 1), (1, 1, 16, 16))}
+    # 17 calls hold all 65,536 queries: all but the last have one size.
+    assert {queries for queries, _, _ in shapes} <= {(1, 1, 3856, 1), (1, 1, 65536 - 16 * 3856, 1)}
+    assert {(keys, values) for _, keys, values in shapes} == {((1, 1, 16, 1), (1, 1, 16, 16))}
 
 
 def test_one_wrong_score_is_found():

@@ -65,7 +65,7 @@ refuses 2 '--contract: .*subnormal=flushed|kept' kernel "$mutants:correct_two_pa
 refuses 2 '--out-dtype: .*f32 or f16' kernel "$mutants:correct_logsumexp" --op logsumexp --dtype f16 --out-dtype f64
 refuses 2 '--out-dtype: .*bf16' kernel "$mutants:correct_two_pass" --out-dtype half
 refuses 2 '--effort: .*quick, default, deep or exhaustive' kernel "$mutants:correct_two_pass" --effort most
-refuses 2 '--effort: exhaustive needs one of the ops softmax, log_softmax, logsumexp, entropy, got adaptive_softmax' \
+refuses 2 '--effort: exhaustive needs one of the ops softmax, log_softmax, logsumexp, entropy, attention, got adaptive_softmax' \
   kernel "$mutants:correct_adaptive" --op adaptive_softmax --effort exhaustive
 refuses 2 '--resume: need --effort exhaustive' kernel "$mutants:correct_two_pass" --resume "$scratch/state"
 refuses 3 '--resume: need a file of an exhaustive judgement' kernel "$mutants:correct_two_pass" --effort exhaustive --resume "$scratch/text.so"
