@@ -68,7 +68,8 @@ function(softcheck_unity target)
       continue()
     endif()
     cmake_path(GET source PARENT_PATH parent)
-    string(REGEX REPLACE "(/numerics|/proptests/judge)/[a-z]+$" "\\1" parent ${parent})  # its rooms are one folder here
+    # The rooms of these are one folder here.
+    string(REGEX REPLACE "(/numerics|/proptests/judge|/proptests/generators)/[a-z_]+$" "\\1" parent ${parent})
     if(NOT parent STREQUAL folder)
       set(folder ${parent})
       set(count 0)

@@ -40,7 +40,7 @@ sh "$here/compile_flags.sh" "$build" each |
       delete left[$2]
       folder = $2
       sub(/[^\/]*$/, "", folder)
-      if (folder ~ /\/(numerics|proptests\/judge)\/[a-z]+\/$/) sub(/[a-z]+\/$/, "", folder) # its rooms are read as one
+      if (folder ~ /\/(numerics|proptests\/judge|proptests\/generators)\/[a-z_]+\/$/) sub(/[a-z_]+\/$/, "", folder) # its rooms are read as one
       alone = 0
       while ((getline line < $2) > 0) if (line ~ /foreach_target\.h/) alone = 1
       key = $1 "\t" (alone ? $2 : folder)
