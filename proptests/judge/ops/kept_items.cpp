@@ -40,7 +40,7 @@ UpperBound positive_part(const Approximation& value) {
 }
 
 // No less than the real, which is not negative.
-UpperBound above(const Enclosure& value) { return UpperBound(std::fmax(0, value.upper_double())); }
+UpperBound upper_end(const Enclosure& value) { return UpperBound(std::fmax(0, value.upper_double())); }
 
 std::vector<std::size_t> by_descending_logits(std::span<const double> logits) {
   std::vector<std::size_t> order;
@@ -232,7 +232,7 @@ void KeptItems::find_lost() {
   const Enclosure kept = outside_.empty() ? Enclosure(1) : mass(is_kept_);
   if (!outside_.empty()) {
     // The mean deviation of what is kept, from the whole row's: sum p D over a part by the part's mass.
-    const UpperBound mean = positive_part(whole_.mean_deviation()), part = above(Enclosure(1) / kept);
+    const UpperBound mean = positive_part(whole_.mean_deviation()), part = upper_end(Enclosure(1) / kept);
     lost_threshold_ = granted_.kept(visible_, top_deviation_, mean * part, part);
   }
   std::size_t first_lost = 0;
@@ -245,7 +245,7 @@ void KeptItems::find_lost() {
     certain_ = false;
   }
   const UpperBound largest_lost =
-      certain_ ? UpperBound(0) : above(exp(-exact_deviation(first_lost)) / (ExactSums(whole_).sum_minus_one + 1));
+      certain_ ? UpperBound(0) : upper_end(exp(-exact_deviation(first_lost)) / (ExactSums(whole_).sum_minus_one + 1));
   const double top_p = row_.attributes.top_p;
   const double excess = upper(granted_.mass(largest_lost) + UpperBound(static_cast<double>(visible_)) * largest_lost);
   if (!certain_ && top_p != 0 && excess < infinity &&
@@ -255,7 +255,7 @@ void KeptItems::find_lost() {
   if (certain_) {
     RowCascade chosen(reference_, row_.theta);
     mean_deviation_ = positive_part(chosen.mean_deviation());
-    over_mass_ = above(Enclosure(1) / kept);
+    over_mass_ = upper_end(Enclosure(1) / kept);
     return;
   }
   for (const std::size_t i : outside_) {
@@ -269,8 +269,8 @@ void KeptItems::find_lost() {
                             : missing < infinity ? minimum(sure, Enclosure(top_p) - Enclosure(missing))
                                                  : kept;
   const Enclosure least = numerics::maximum(kept, reached);
-  most_scale_ = above(most / least);
-  over_mass_ = above(Enclosure(1) / least);
+  most_scale_ = upper_end(most / least);
+  over_mass_ = upper_end(Enclosure(1) / least);
   RowCascade chosen(reference_, row_.theta);
   mean_deviation_ = positive_part(chosen.mean_deviation()) * most_scale_;
 }
@@ -353,7 +353,7 @@ std::optional<ValueFinding> KeptItems::too_few() {
   const Enclosure reached = mass(prefix);
   std::vector<bool> next(row_.logits.size());
   next[*next_] = true;
-  return of_mass(reached, Enclosure(row_.attributes.top_p) - reached, granted_.mass(above(mass(next))),
+  return of_mass(reached, Enclosure(row_.attributes.top_p) - reached, granted_.mass(upper_end(mass(next))),
                  "the items that are kept do not reach top_p");
 }
 
@@ -377,7 +377,7 @@ std::optional<ValueFinding> KeptItems::too_many() {
   before[largest] = false;
   last[largest] = true;
   const Enclosure reached = mass(before);
-  return of_mass(reached, reached - Enclosure(row_.attributes.top_p), granted_.mass(above(mass(last))),
+  return of_mass(reached, reached - Enclosure(row_.attributes.top_p), granted_.mass(upper_end(mass(last))),
                  "fewer of the kept items reach top_p");
 }
 
