@@ -55,7 +55,7 @@ std::vector<Op> ops_of(const ExhaustiveFlags& flags) {
     try {
       subject.op = parse_op(name);
     } catch (const std::invalid_argument& error) {
-      throw InputError(usage, fmt::format("run exhaustive: --op: {}", error.what()));
+      throw InputError(usage, fmt::format("run exhaustive: {}", error.what()));
     }
     try {
       require_enumerable(subject);
@@ -86,11 +86,13 @@ int run_exhaustive(const ExhaustiveFlags& flags) {
   ReportVerdict verdict = ReportVerdict::pass;
   std::string text;
   std::vector<std::filesystem::path> states;
+  std::string refusal;
   bool whole = true;
   for (const std::string& dtype : dtypes) {
     for (const Op op : ops) {
       if (Interruption::requested()) {
         whole = false;
+        verdict = std::min(verdict, ReportVerdict::undecided);  // of what is left
         break;
       }
       KernelSubject subject;
@@ -102,7 +104,8 @@ int run_exhaustive(const ExhaustiveFlags& flags) {
       try {
         require_enumerable(subject);
       } catch (const std::invalid_argument& error) {
-        text += fmt::format("{}: not tried: {}\n", heading, error.what());
+        refusal = error.what();
+        text += fmt::format("{}: not tried: {}\n", heading, refusal);
         continue;
       }
       JudgeOptions options = judge_options(Effort::exhaustive);
@@ -134,6 +137,8 @@ int run_exhaustive(const ExhaustiveFlags& flags) {
       }
     }
   }
+  // What judges nothing is no pass.
+  if (states.empty() && whole) throw InputError(usage, fmt::format("run exhaustive: {}", refusal));
   for (const std::filesystem::path& state : states) {
     if (whole) std::filesystem::remove(state);
   }

@@ -109,6 +109,8 @@ if command -v gnuplot >/dev/null 2>&1; then
   test -z "$(find "$scratch/results" -name '*.tmp*')" || complain "half-written files were left"
 fi
 
+refuses 2 'exhaustive: --op: need one of softmax' run exhaustive --op nothing --out "$scratch/exhaustive"
+refuses 2 'exhaustive: effort: .*f32, whose' run exhaustive --op attention --dtype f32 --out "$scratch/exhaustive"
 # What is known when a budget ends has its picture and its numbers.
 expect 5 run exhaustive --op entropy --dtype f32 --budget 1 --out "$scratch/exhaustive"
 holds "$scratch/exhaustive/exhaustive_entropy_f32.svg" '</svg>'
