@@ -83,6 +83,8 @@ class ScoresBlock final : public EnumeratedBlock {
  private:
   void set_tests(const RowShape& shape);
   bool is_nan(std::size_t number) const;
+  /// (rows, n): of outputs that are wider than the keys the first n numbers.
+  std::span<const double> weights();
 
   const KernelSubject& subject_;
   RowShape shape_;

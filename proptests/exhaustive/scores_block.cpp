@@ -92,6 +92,17 @@ bool ScoresBlock::is_nan(std::size_t number) const {
   return all;
 }
 
+std::span<const double> ScoresBlock::weights() {
+  const std::size_t n = shape_.columns, wide = shape_.value_dim;
+  if (wide == n) return got_[0];
+  weights_.resize(rows_ * n);
+  for (std::size_t r = 0; r < rows_; ++r) {
+    std::copy_n(got_[0].begin() + static_cast<std::ptrdiff_t>(r * wide), n,
+                weights_.begin() + static_cast<std::ptrdiff_t>(r * n));
+  }
+  return weights_;
+}
+
 BlockFindings ScoresBlock::judge() {
   BlockFindings result;
   const bool all_nan = std::ranges::any_of(keys_, [](double key) { return std::isnan(key); });
@@ -107,20 +118,11 @@ BlockFindings ScoresBlock::judge() {
   }
   result.nans = nans.size();
   if (all_nan) {
-    result.tests.emplace_back();
+    result.tests.emplace_back();  // no number to test, but a block has the findings of one test at least
   } else {
-    const std::size_t n = shape_.columns, wide = shape_.value_dim;
-    if (wide != n) {
-      weights_.resize(rows_ * n);
-      for (std::size_t r = 0; r < rows_; ++r) {
-        std::copy_n(got_[0].begin() + static_cast<std::ptrdiff_t>(r * wide), n,
-                    weights_.begin() + static_cast<std::ptrdiff_t>(r * n));
-      }
-    }
     for (std::size_t k = 0; k < got_.size(); ++k) {
-      result.tests.push_back(k > 0       ? tests_[k].judge_rows_of(tests_[0], got_[k])
-                             : wide == n ? tests_[0].judge(scores_, got_[0])
-                                         : tests_[0].judge(scores_, weights_));
+      result.tests.push_back(k == 0 ? tests_[0].judge(scores_, weights())
+                                    : tests_[k].judge_rows_of(tests_[0], got_[k]));
       for (const std::size_t r : result.tests[k].open) open[r] = true;
     }
     for (const std::size_t r : nans) open[r] = false;
