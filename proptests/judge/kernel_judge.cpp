@@ -152,8 +152,8 @@ void require_decided_claims(const Trial& trial, KernelJudgement& judgement) {
 // What tells the calls that were refused from those that were taken, in words that the kernel can be judged by.
 template <class Trial>
 void explain_refusals(const KernelSubject& subject, const Trial& trial, KernelJudgement& judgement) {
-  if (!subject.domain.everything() || judgement.refused < many_refusals) return;
-  const auto explanation = trial.refusals().explanation();
+  if (judgement.refused < many_refusals) return;
+  const auto explanation = trial.refusals().explanation(subject.domain);
   if (!explanation) return;
   if (explanation->unexplained) {
     judgement.notes.push_back(
@@ -163,8 +163,10 @@ void explain_refusals(const KernelSubject& subject, const Trial& trial, KernelJu
   }
   KernelSubject inside = subject;
   inside.domain = explanation->domain;
-  judgement.notes.push_back("every call that was refused lies outside the domain '" + to_string(inside.domain) +
-                            "'; to judge the kernel inside it: " + command_line(inside));
+  const std::string also =
+      explanation->lost == 0 ? "" : " (and " + std::to_string(explanation->lost) + " of those that were taken)";
+  judgement.notes.push_back("every call that was refused" + also + " lies outside the domain '" +
+                            to_string(inside.domain) + "'; to judge the kernel inside it: " + command_line(inside));
 }
 
 // The classes that no call had, though the judge means to draw them.

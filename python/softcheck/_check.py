@@ -209,7 +209,7 @@ def _name_of(function: Any) -> str:
 
 
 def _again(name: str, op: str, dtype: str) -> str:
-    return f"softcheck.check({name}, op='{op}', dtype='{dtype}'{{contract}}{{replay}})"
+    return f"softcheck.check({name}, op='{op}', dtype='{dtype}'{{contract}}{{domain}}{{replay}})"
 
 
 def _judge(

@@ -108,6 +108,14 @@ class Refused(Exception):
     """The function does not do such calls."""
 
 
+def crash_text(error: BaseException) -> str:
+    """The traceback of the exception that is being handled, and how its kind could be a refusal."""
+    text = traceback.format_exc()
+    if isinstance(error, Exception):
+        text += f"softcheck: an exception is a crash, unless refuses=({type(error).__name__},) makes it a refusal\n"
+    return text
+
+
 @dataclass
 class Adapter:
     """How a function is called: of what library its arrays are, and what it takes beside them.
@@ -324,8 +332,8 @@ class ForkedCall:
             return _abi.CALL_REFUSED
         except WrongResult as error:
             return self._ended(f"softcheck: the function's result: {error}\n", _abi.CALL_MALFORMED)
-        except BaseException:  # noqa: BLE001: whatever it is, it must not cross into C
-            return self._ended(traceback.format_exc(), _abi.CALL_CRASHED)
+        except BaseException as error:  # noqa: BLE001: whatever it is, it must not cross into C
+            return self._ended(crash_text(error), _abi.CALL_CRASHED)
 
     def _ended(self, text: str, code: int) -> int:
         if self._in_process:

@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from . import _abi, _library
-from ._function import Adapter, Refused, Request, WrongResult
+from ._function import Adapter, Refused, Request, WrongResult, crash_text
 
 
 def _pickled(adapter: Adapter) -> bytes:
@@ -49,8 +49,8 @@ def _serve(pickled: bytes, connection: Connection, printed: str) -> None:
                 connection.send(("refused", None))
             except WrongResult as error:
                 connection.send(("malformed", f"softcheck: the function's result: {error}\n"))
-            except BaseException:  # noqa: BLE001
-                connection.send(("raised", traceback.format_exc()))
+            except BaseException as error:  # noqa: BLE001
+                connection.send(("raised", crash_text(error)))
 
 
 class SpawnedCall:

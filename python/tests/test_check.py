@@ -114,6 +114,7 @@ def test_a_wrong_function_is_found(kernel, verdict, claim, isolation):
 def test_a_traceback_is_shown():
     report = softcheck.check(kernels.raises)
     assert "RuntimeError: more than two rows are too many" in report.text
+    assert "unless refuses=(RuntimeError,) makes it a refusal" in report.text
 
 
 def test_a_wrong_shape_is_told():
@@ -125,6 +126,7 @@ def test_an_exception_may_refuse():
     assert report.verdict == "pass", str(report)
     report = softcheck.check(kernels.refuses_many_rows, refuses=(NotImplementedError,))
     assert "kernel.accepts" in [finding.claim for finding in report.findings]
+    assert "check(refuses_many_rows, op='softmax', dtype='f32', domain='rows<=2 theta=1 compact nomask')" in report.text
 
 
 def test_the_counterexample_fails_by_itself():
@@ -141,7 +143,7 @@ def test_a_counterexample_replays():
     again = softcheck.check(kernels.one_item_off, replay=report.counterexample.replay)
     assert again.verdict == "fail" and again.data["calls"] < 10
     assert softcheck.check(kernels.softmax, replay=report.counterexample.replay).verdict == "pass"
-    assert "softcheck.check(one_item_off, op='softmax', dtype='f32', replay='" in report.text
+    assert "softcheck.check(one_item_off, op='softmax', dtype='f32', domain='theta=1 compact nomask', replay='" in report.text
 
 
 def test_an_exempt_claim_is_noted():

@@ -30,7 +30,7 @@ def test_functions_become_tests(pytester, monkeypatch, extra):
     result = pytester.runpytest_subprocess(*PLUGIN, *extra)
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(["*kernel.softmax.element does not hold*"])
-    result.stdout.fnmatch_lines(["*replay: softcheck.check(broken, op='softmax', dtype='f32', replay=*"])
+    result.stdout.fnmatch_lines(["*replay: softcheck.check(broken, op='softmax', dtype='f32', domain='*', replay=*"])
 
 
 def test_one_dtype_can_be_chosen(pytester, monkeypatch):

@@ -1,9 +1,11 @@
 #include "proptests/judge/calls/refusals.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <iterator>
+#include <numeric>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace softcheck::proptests {
 namespace {
@@ -13,7 +15,7 @@ constexpr std::size_t most_calls = 20000;
 // As often as a kind of call is refused before it is asked no more: no accident.
 constexpr std::ptrdiff_t no_accident = 16;
 
-// A domain of one word that may be part of an explanation.
+// Domains of one word that may be part of an explanation.
 using Words = std::vector<Domain>;
 
 Domain with_range(const std::string& name, const LengthRange& range) {
@@ -40,8 +42,8 @@ void add_lengths(const std::vector<CallTraits>& accepted, const std::string& nam
   }
 }
 
-// Those that no accepted call breaks, the plainest first.
-Words possible_words(const std::vector<CallTraits>& accepted) {
+// The plainest first.
+Words all_words(const std::vector<CallTraits>& accepted) {
   Words words(21);
   words[0].no_mask = true;
   words[1].unit_theta = true;
@@ -73,10 +75,22 @@ Words possible_words(const std::vector<CallTraits>& accepted) {
     words.emplace_back();
     words.back().alignment = alignment;
   }
-  std::erase_if(words, [&](const Domain& word) {
-    return std::ranges::any_of(accepted, [&](const CallTraits& call) { return !word.admits(call); });
-  });
   return words;
+}
+
+// The lengths of both.
+LengthRange joined(const LengthRange& a, const LengthRange& b) {
+  LengthRange both{std::max(a.least, b.least), std::min(a.most, b.most), std::lcm(a.multiple, b.multiple)};
+  const std::vector<std::uint64_t>& listed = a.listed.empty() ? b.listed : a.listed;
+  if (listed.empty()) return both;
+  std::ranges::copy_if(listed, std::back_inserter(both.listed),
+                       [&](std::uint64_t length) { return a.contains(length) && b.contains(length); });
+  if (both.listed.empty()) return both;
+  both.least = both.listed.front();
+  both.most = both.listed.back();
+  both.multiple = 1;
+  if (both.listed.size() == 1) both.listed.clear();
+  return both;
 }
 
 void join(Domain& domain, const Domain& word) {
@@ -103,9 +117,72 @@ void join(Domain& domain, const Domain& word) {
   domain.no_min_p |= word.no_min_p;
   domain.alignment = std::max(domain.alignment, word.alignment);
   for (const auto& [name, range] : word.lengths) {
-    LengthRange& joined = domain.lengths[name];
-    joined = {std::max(joined.least, range.least), std::min(joined.most, range.most),
-              std::max(joined.multiple, range.multiple)};
+    LengthRange& length = domain.lengths[name];
+    length = joined(length, range);
+  }
+}
+
+Domain joined(Domain domain, const Words& words) {
+  for (const Domain& word : words) join(domain, word);
+  return domain;
+}
+
+// The calls of a domain that are outside it with one word more. A word alone would admit no call with an attribute that
+// the domain speaks of.
+std::ptrdiff_t broken_by(const std::vector<CallTraits>& calls, const Domain& within, const Domain& word) {
+  const Domain domain = joined(within, {word});
+  return std::ranges::count_if(calls, [&](const CallTraits& call) { return !domain.admits(call); });
+}
+
+Words possible_words(const std::vector<CallTraits>& accepted, const Domain& within) {
+  Words words = all_words(accepted);
+  std::erase_if(words, [&](const Domain& word) { return broken_by(accepted, within, word) > 0; });
+  return words;
+}
+
+// The word that excludes all of these calls and keeps more than half of the accepted ones: one by which a length is 1,
+// as of a kernel that does not have that axis, or else the word that keeps most. A kernel of single heads, say, also
+// takes a group that shares its one key head, by broadcasting.
+std::optional<Domain> costly_word(const std::vector<CallTraits>& open, const std::vector<CallTraits>& accepted,
+                                  const Domain& within) {
+  Words candidates = all_words(accepted);
+  for (const auto& [name, first] : open.front().lengths) {
+    std::uint64_t least = first, most = first;
+    for (const CallTraits& call : open) {
+      const auto length = call.lengths.find(name);
+      if (length == call.lengths.end()) continue;
+      least = std::min(least, length->second);
+      most = std::max(most, length->second);
+    }
+    if (least > 0) candidates.push_back(with_range(name, {0, least - 1, 1}));
+    candidates.push_back(with_range(name, {most + 1, std::numeric_limits<std::uint64_t>::max(), 1}));
+  }
+  const auto has_no_axis = [](const Domain& word) {
+    return !word.lengths.empty() && word.lengths.begin()->second.most == 1;
+  };
+  std::optional<Domain> best;
+  std::ptrdiff_t fewest = 0;
+  for (const Domain& word : candidates) {
+    const std::ptrdiff_t broken = broken_by(accepted, within, word);
+    if (2 * broken >= std::ssize(accepted) || broken_by(open, within, word) < std::ssize(open)) continue;
+    if (!best || std::pair(!has_no_axis(word), broken) < std::pair(!has_no_axis(*best), fewest)) {
+      fewest = broken;
+      best = word;
+    }
+  }
+  return best;
+}
+
+// Of the words that exclude all of these calls together, those without which the others do.
+void drop_needless(Words& chosen, const std::vector<CallTraits>& refused, const Domain& within) {
+  for (std::size_t i = 0; i < chosen.size();) {
+    Words others = chosen;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    if (broken_by(refused, joined(within, others), {}) == std::ssize(refused)) {
+      chosen = std::move(others);
+    } else {
+      ++i;
+    }
   }
 }
 
@@ -119,33 +196,35 @@ void RefusalLog::add(CallTraits call, bool refused) {
   if (calls.size() < most_calls) calls.push_back(std::move(call));
 }
 
-std::optional<RefusalLog::Explanation> RefusalLog::explanation() const {
+std::optional<RefusalLog::Explanation> RefusalLog::explanation(const Domain& within) const {
   if (accepted_.empty() || refused_.empty()) return std::nullopt;
-  const Words words = possible_words(accepted_);
+  const Words words = possible_words(accepted_, within);
   std::vector<CallTraits> open = refused_;
-  Domain domain;
+  Words chosen;
   while (!open.empty()) {
     const Domain* best = nullptr;
     std::ptrdiff_t most = 0;
     for (const Domain& word : words) {
-      const auto explained = std::ranges::count_if(open, [&](const CallTraits& call) { return !word.admits(call); });
+      const std::ptrdiff_t explained = broken_by(open, within, word);
       if (explained > most) {
         most = explained;
         best = &word;
       }
     }
-    if (best == nullptr) return Explanation{domain, open.front()};
-    join(domain, *best);
-    std::erase_if(open, [&](const CallTraits& call) { return !best->admits(call); });
+    const std::optional<Domain> costly = best == nullptr ? costly_word(open, accepted_, within) : std::nullopt;
+    if (best == nullptr && !costly) return Explanation{joined(within, chosen), open.front(), 0};
+    chosen.push_back(best == nullptr ? *costly : *best);
+    std::erase_if(open, [&](const CallTraits& call) { return !joined(within, {chosen.back()}).admits(call); });
   }
+  drop_needless(chosen, refused_, within);
   // What the calls explained so far hide: words of other parameters that every taken call keeps and many refused break.
   for (const Domain& word : words) {
     if (!word.lengths.empty() || word.alignment > 1) continue;
-    const auto broken = std::ranges::count_if(refused_, [&](const CallTraits& call) { return !word.admits(call); });
-    if (broken >= no_accident) join(domain, word);
+    if (broken_by(refused_, within, word) >= no_accident) chosen.push_back(word);
   }
+  Domain domain = joined(within, chosen);
   if (domain.compact) domain.contiguous = false;  // it says less
-  return Explanation{domain, std::nullopt};
+  return Explanation{domain, std::nullopt, static_cast<std::size_t>(broken_by(accepted_, domain, {}))};
 }
 
 }  // namespace softcheck::proptests

@@ -15,11 +15,12 @@ class RefusalLog {
   std::size_t refused() const { return refusals_; }
 
   struct Explanation {
-    Domain domain;                          // of few words, that admits every call that was taken
-    std::optional<CallTraits> unexplained;  // a call that it admits and that was refused all the same
+    Domain domain;                          // of few words more, that admits no call that was refused
+    std::optional<CallTraits> unexplained;  // unless there is none: a call that it admits and that was refused
+    std::size_t lost;                       // calls that were taken and that it does not admit
   };
-  /// Empty if no call was accepted or none was refused.
-  std::optional<Explanation> explanation() const;
+  /// By words beside those of the domain that all calls lie in. Empty if no call was accepted or none was refused.
+  std::optional<Explanation> explanation(const Domain& within = {}) const;
 
  private:
   std::vector<CallTraits> accepted_;

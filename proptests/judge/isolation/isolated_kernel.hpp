@@ -40,7 +40,8 @@ struct KernelSource {
   /// For forwarded calls: the isolation of the kernel from the judge, for a report.
   std::string forwarded_isolation = "none: called in the judge's own process";
   /// The call that judges a kernel of a program again; empty: by softcheck::conforms. In it "{contract}" stands for
-  /// ", contract='WORDS'" and "{replay}" for ", replay='PROPERTY CASE'", or for nothing.
+  /// ", contract='WORDS'", "{domain}" for ", domain='WORDS'" and "{replay}" for ", replay='PROPERTY CASE'", or for
+  /// nothing.
   std::string again = {};
   /// Of a library's kernel. Where it is CUDA's, the call has copies of the tensors there.
   Device device = Device::cpu;

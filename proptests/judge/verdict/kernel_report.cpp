@@ -61,6 +61,7 @@ std::string judged_again(const KernelSubject& subject, std::string_view replay) 
     line.replace(found, place.size(), argument);
   };
   fill("{contract}", "contract", words_beyond_default(subject.contract));
+  fill("{domain}", "domain", to_string(subject.domain));
   fill("{replay}", "replay", replay);
   return line;
 }

@@ -10,7 +10,9 @@
 #include <sstream>
 #include <utility>
 
+#include "proptests/generators/domains/domain.hpp"
 #include "proptests/generators/row_matrices/row_matrix_classes.hpp"
+#include "proptests/judge/calls/refusals.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 
 namespace softcheck::proptests {
@@ -131,6 +133,62 @@ TEST(Refusals, AreExplainedByTheFewestWords) {
   const std::string notes = joined(judgement.notes);
   EXPECT_NE(notes.find("n=16k"), std::string::npos) << notes;
   EXPECT_NE(notes.find("lies outside the domain"), std::string::npos) << notes;
+}
+
+TEST(Refusals, InsideADomainAreExplainedByWordsMore) {
+  const KernelSource aligned = kernel_that([](const Logits& logits) { return logits.n % 16 == 0 && logits.n <= 8192; });
+  const KernelJudgement judgement =
+      judge_kernel(subject_of(aligned, "", "compact nomask finite theta=1"), judge_options(Effort::quick));
+  EXPECT_EQ(judgement.verdict, ReportVerdict::fail);
+  const std::string notes = joined(judgement.notes);
+  // Those of the lengths are told as narrow as the accepted calls were; the given ones stay behind them.
+  EXPECT_NE(notes.find("lies outside the domain 'n=16k "), std::string::npos) << notes;
+  EXPECT_NE(notes.find("n<=8192 theta=1 compact finite nomask'; to judge"), std::string::npos) << notes;
+}
+
+// Words of attributes and listed lengths stay: a domain without them admits other calls.
+TEST(Refusals, TheWordsOfTheDomainAreKept) {
+  const Domain within = parse_domain("heads=1|2|4|8 keys=3k window", true);
+  RefusalLog log;
+  for (const std::uint64_t heads : {1, 2, 4, 8}) {
+    for (std::uint64_t keys = 3; keys <= 60; keys += 3) {
+      CallTraits call;
+      call.lengths = {{"heads", heads}, {"group", 1}, {"keys", keys}};
+      call.window = true;
+      log.add(call, heads > 2 || keys % 2 != 0);
+    }
+  }
+  EXPECT_EQ(log.refused(), 60u);
+  const auto explanation = log.explanation(within);
+  ASSERT_TRUE(explanation.has_value());
+  EXPECT_FALSE(explanation->unexplained.has_value());
+  EXPECT_EQ(explanation->domain, parse_domain("heads=1|2 keys=6k window", true)) << to_string(explanation->domain);
+}
+
+// Refused unless heads are single, but for one key head that all share: no word has both.
+TEST(Refusals, WhereNoWordsTellThemApartTheDomainLosesFewCalls) {
+  RefusalLog grouped;
+  for (std::uint64_t heads = 1; heads <= 6; ++heads) {
+    for (const std::uint64_t group : {1, 2}) {
+      CallTraits call;
+      call.lengths = {{"heads", group * heads}, {"group", group}};
+      grouped.add(call, group > 1 && heads > 1);
+    }
+  }
+  const auto explanation = grouped.explanation();
+  ASSERT_TRUE(explanation.has_value());
+  EXPECT_EQ(to_string(explanation->domain), "group<=1");
+  EXPECT_EQ(explanation->lost, 1u);
+  EXPECT_FALSE(explanation->unexplained.has_value());
+  // No word keeps half of the calls that were taken.
+  RefusalLog thirds;
+  for (std::uint64_t n = 1; n <= 30; ++n) {
+    CallTraits call;
+    call.lengths = {{"n", n}};
+    thirds.add(call, n % 3 == 0);
+  }
+  ASSERT_TRUE(thirds.explanation().has_value());
+  EXPECT_EQ(thirds.explanation()->unexplained.value().lengths.at("n"), 3u);
 }
 
 constexpr const char* aligned_domain = "n=16k n>=16 n<=8192 rows>=1 theta=1 compact nooffset finite nomask";
