@@ -11,6 +11,7 @@ from . import _arrays, _library
 from ._function import (
     Adapter,
     ForkedCall,
+    left_at_defaults,
     parameters_of,
     parameters_of_op,
     require_op,
@@ -287,6 +288,8 @@ def _judge(
         data = _library.judge(call, words, infer_contract, shown)
     if shown is not None:
         shown("", 0, 0, 0)
+    if takes is None and (note := left_at_defaults(function, op, adapter.takes)):
+        data["text"] = f"{data['text'].rstrip()}\n      {note}\n"  # beneath the whole judgement's line, the last one
     return report_of(data, adapter.arrays)
 
 

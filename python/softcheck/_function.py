@@ -275,6 +275,30 @@ def parameters_of(function: Callable[..., Any], op: str) -> dict[str, str]:
     return {name: name for name in parameters_of_op(op) if name in names}
 
 
+_OTHER_NAMES = {
+    "mask": ("attn_mask", "where"),
+    "theta": ("temperature",),
+    "scale": ("sm_scale", "softmax_scale"),
+    "causal": ("is_causal",),
+}
+"""What libraries call them."""
+
+
+def left_at_defaults(function: Callable[..., Any], op: str, taken: Mapping[str, str]) -> str:
+    """A note that names the function's parameters that no call gives, and those of takes= that would; or nothing."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return ""
+    left = [p.name for p in parameters if p.default is not p.empty and p.name not in taken.values()]
+    if not left:
+        return ""
+    known = parameters_of_op(op)
+    meant = {n: own for n, others in _OTHER_NAMES.items() for own in others if n in known and own in left}
+    advice = f"; takes={dict(taken) | meant} would ask for {', '.join(meant.values())}" if meant else ""
+    return f"left at their defaults in every call: {', '.join(left)}{advice}"
+
+
 def parameters_of_op(op: str) -> tuple[str, ...]:
     """Those of PARAMETERS that the op has."""
     if op in GRADIENT_OPS:

@@ -121,6 +121,19 @@ def test_a_wrong_shape_is_told():
     assert "need shape (512, 2), got (2, 512)" in softcheck.check(kernels.transposed).text
 
 
+def test_parameters_that_no_call_gives_are_named():
+    def attention(q, k, v, *, attn_mask=None, is_causal=False, scale=None, dropout_p=0.0):
+        return v
+
+    text = softcheck.check(attention, "attention", cases=1).text
+    assert "left at their defaults in every call: attn_mask, is_causal, dropout_p; " in text
+    assert "takes={'scale': 'scale', 'mask': 'attn_mask', 'causal': 'is_causal'} would ask" in text
+    text = softcheck.check(lambda x, axis=-1: kernels.softmax(x), cases=1).text
+    assert text.rstrip().endswith("left at their defaults in every call: axis")
+    assert "defaults" not in softcheck.check(kernels.softmax, cases=1).text
+    assert "defaults" not in softcheck.check(lambda x, axis=-1: kernels.softmax(x), takes=(), cases=1).text
+
+
 def test_an_exception_may_refuse():
     report = softcheck.check(kernels.refuses_many_rows, refuses=(NotImplementedError,), domain="rows<=2")
     assert report.verdict == "pass", str(report)
