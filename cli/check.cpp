@@ -16,6 +16,7 @@
 #include "proptests/judge/kernel_claims.hpp"
 #include "proptests/judge/op.hpp"
 #include "proptests/report.hpp"
+#include "proptests/tensors/contract_fit.hpp"
 #include "proptests/tensors/slack_picture.hpp"
 #include "proptests/tensors/tensor_judge.hpp"
 #include "proptests/tensors/tensor_report.hpp"
@@ -80,11 +81,19 @@ TensorOptions options_of_check(const CheckVerbFlags& flags, Op op, Progress& pro
   return options;
 }
 
-TensorJudgement judge(const CheckVerbFlags& flags, const CheckedTensors& tensors) {
+struct Judged {
+  TensorJudgement judgement;
+  ContractFit fit;
+};
+
+Judged judge(const CheckVerbFlags& flags, const CheckedTensors& tensors) {
   Progress progress;
   const TensorOptions options = options_of_check(flags, tensors.task.op, progress);
   try {
-    return judge_tensors(tensors.task, tensors.contract, tensors.outputs, options);
+    Judged judged{judge_tensors(tensors.task, tensors.contract, tensors.outputs, options), {}};
+    judged.fit = fitting_contract(tensors.task, tensors.contract, tensors.outputs, judged.judgement, options,
+                                  seconds_for_fit(judged.judgement));
+    return judged;
   } catch (const std::invalid_argument& error) {
     throw InputError(malformed, fmt::format("check: {}", error.what()));
   }
@@ -97,15 +106,15 @@ int run_check(const CheckVerbFlags& flags) {
   parse_exemptions(flags.exempt, parse_op(flags.asked.op));
   const CheckedTensors tensors = read_tensors(flags.asked);
   const std::vector<ReportedTensor> reported = tensors.reported();
-  const TensorJudgement judgement = judge(flags, tensors);
+  const auto [judgement, fit] = judge(flags, tensors);
   const Report report{judgement.rows};
   const std::string worst = worst_text(judgement, tensors.task, tensors.contract, tensors.outputs, flags.worst);
   const std::string failing = failing_text(judgement, tensors.task);
   std::string asked = parameters_text(tensors.task);
   if (!asked.empty()) asked = "  " + asked.substr(2) + "\n";
-  const std::string text =
-      fmt::format("{}{}{}{}{}{}{}\n", tensors_text(reported), asked, to_table(report, {.colour = wants_colour()}),
-                  worst, failing, failing.empty() ? "" : "\n", closing_text(judgement, tensors, flags.exempt));
+  const std::string text = fmt::format("{}{}{}{}{}{}{}{}\n", tensors_text(reported), asked,
+                                       to_table(report, {.colour = wants_colour()}), worst, fit.text(), failing,
+                                       failing.empty() ? "" : "\n", closing_text(judgement, tensors, flags.exempt));
   const std::string json =
       tensors_json(judgement, tensors.task, tensors.contract, tensors.outputs, reported, flags.worst);
   return publish(text, judgement.verdict,

@@ -8,6 +8,7 @@
 #include "library/options.hpp"
 #include "numerics/rounding/contract.hpp"
 #include "proptests/judge/calls/row_call.hpp"
+#include "proptests/tensors/contract_fit.hpp"
 #include "proptests/tensors/shown_row.hpp"
 #include "proptests/tensors/slack_picture.hpp"
 #include "proptests/tensors/task_checks.hpp"
@@ -196,7 +197,9 @@ Answer judge(const softcheck_call* call, const softcheck_options& options) {
   Answer result = answer_of({judgement.rows}, summary);
   result.status = static_cast<softcheck_status>(exit_code(judgement.verdict));
   result.members["verdict"] = to_string(judgement.verdict);
-  result.members["text"] = to_table({judgement.rows}) + worst_text(judgement, task, contract, outputs, how.worst);
+  const ContractFit fit = fitting_contract(task, contract, outputs, judgement, how, seconds_for_fit(judgement));
+  result.members["text"] =
+      to_table({judgement.rows}) + worst_text(judgement, task, contract, outputs, how.worst) + fit.text();
   result.members["picture"] = slack_picture(judgement, task, contract);
   result.members["judged"] = judgement.judged;
   result.members["failed"] = judgement.failed;
@@ -208,6 +211,7 @@ Answer judge(const softcheck_call* call, const softcheck_options& options) {
   for (const double share : judgement.profile) result.members["profile"].push_back(number(share));
   result.members["histogram"] = judgement.histogram;
   result.members["contract"] = numerics::to_string(contract);
+  result.members["fitting_contract"] = fit.contract ? Json(numerics::to_string(*fit.contract)) : Json(nullptr);
   result.members["ended_early"] = judgement.ended_early;
   result.members["seconds"] = judgement.seconds;
   return result;

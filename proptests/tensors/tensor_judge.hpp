@@ -47,6 +47,7 @@ struct TensorOptions {
   std::size_t worst = 10;             // rows that are shown
   std::set<std::string> exempt = {};  // claims that are noted and not judged
   std::function<void(std::size_t done, std::size_t rows)> progress = {};
+  bool first_failure = false;              // a row that fails ends the judgement
   std::function<bool()> interrupted = {};  // true: what is known by then is the judgement, undecided unless it failed
 };
 

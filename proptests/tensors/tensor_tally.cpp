@@ -152,6 +152,7 @@ bool TensorTally::add_quick(std::size_t row, const QuickRow& quick) {
 }
 
 bool TensorTally::goes_on(std::size_t done) {
+  if (options_.first_failure && judgement_.failed > 0) return false;
   const auto now = std::chrono::steady_clock::now();
   if (now - told_ < telling_interval) return true;
   told_ = now;

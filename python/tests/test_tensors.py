@@ -24,6 +24,20 @@ def test_a_wrong_item_is_found_at_its_place():
     assert violation.value.report.data["failed"] == 1
 
 
+def test_a_contract_that_fits_is_named():
+    with pytest.raises(AssertionError, match="none of [0-9]+ usual contracts allow these results"):
+        softcheck.assert_output("softmax", X, kernels.softmax(X) * np.float32(1.05))
+    scores = np.einsum("bhqd,bhkd->bhqk", Q, K) / np.sqrt(np.float32(8))
+    weights = np.exp(scores - scores.max(-1, keepdims=True)).view(np.uint32)
+    stored = ((weights + 0x7FFF + ((weights >> 16) & 1)) & 0xFFFF0000).view(np.float32)  # to bf16, ties to even
+    out = stored @ V / weights.view(np.float32).sum(-1, keepdims=True)
+    with pytest.raises(softcheck.Violation) as violation:
+        softcheck.assert_output("attention", (Q, K, V), out)
+    assert "every row keeps the contract 'weights=bf16'" in str(violation.value)
+    fitting = violation.value.report.data["fitting_contract"]
+    assert softcheck.assert_output("attention", (Q, K, V), out, contract=fitting).data["fitting_contract"] is None
+
+
 def test_what_assert_allclose_accepts():
     x = np.zeros((1, 100000), np.float32)
     result = kernels.softmax(x)

@@ -168,7 +168,9 @@ SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* co
  * read abi_version. It reads these options: op, contract, exempt, worst, interrupted, progress and context. Adds
  * "judged", "failed", "worst": [{"index", "of", "claim", "item", "got", "expected", "threshold", "share", "verdict"}]
  * with "of" where there are several outputs: "dk", or "query", "key", "sinks" and "bias" where a row is right by what
- * it is, "profile" and "histogram" (proptests/tensors/tensor_judge.hpp), "picture", an SVG of them, and "contract". */
+ * it is, "profile" and "histogram" (proptests/tensors/tensor_judge.hpp), "picture", an SVG of them, "contract", and
+ * "fitting_contract": where rows fail, the first usual contract that all keep; null if there is none, or if it was not
+ * found in the time that the judgement took and two seconds. */
 SOFTCHECK_API int softcheck_judge_tensors(const softcheck_call* call, const softcheck_options* options, char** report);
 
 /* The exact value of every element of output `which` (0 is the first; of attention 1 is lse and 2 entropy; of

@@ -127,24 +127,20 @@ Domain joined(Domain domain, const Words& words) {
   return domain;
 }
 
-// The calls of a domain that are outside it with one word more. A word alone would admit no call with an attribute that
-// the domain speaks of.
-std::ptrdiff_t broken_by(const std::vector<CallTraits>& calls, const Domain& within, const Domain& word) {
-  const Domain domain = joined(within, {word});
+std::ptrdiff_t broken_by(const std::vector<CallTraits>& calls, const Domain& domain) {
   return std::ranges::count_if(calls, [&](const CallTraits& call) { return !domain.admits(call); });
 }
 
-Words possible_words(const std::vector<CallTraits>& accepted, const Domain& within) {
+Words possible_words(const std::vector<CallTraits>& accepted) {
   Words words = all_words(accepted);
-  std::erase_if(words, [&](const Domain& word) { return broken_by(accepted, within, word) > 0; });
+  std::erase_if(words, [&](const Domain& word) { return broken_by(accepted, word) > 0; });
   return words;
 }
 
 // The word that excludes all of these calls and keeps more than half of the accepted ones: one by which a length is 1,
 // as of a kernel that does not have that axis, or else the word that keeps most. A kernel of single heads, say, also
 // takes a group that shares its one key head, by broadcasting.
-std::optional<Domain> costly_word(const std::vector<CallTraits>& open, const std::vector<CallTraits>& accepted,
-                                  const Domain& within) {
+std::optional<Domain> costly_word(const std::vector<CallTraits>& open, const std::vector<CallTraits>& accepted) {
   Words candidates = all_words(accepted);
   for (const auto& [name, first] : open.front().lengths) {
     std::uint64_t least = first, most = first;
@@ -163,8 +159,8 @@ std::optional<Domain> costly_word(const std::vector<CallTraits>& open, const std
   std::optional<Domain> best;
   std::ptrdiff_t fewest = 0;
   for (const Domain& word : candidates) {
-    const std::ptrdiff_t broken = broken_by(accepted, within, word);
-    if (2 * broken >= std::ssize(accepted) || broken_by(open, within, word) < std::ssize(open)) continue;
+    const std::ptrdiff_t broken = broken_by(accepted, word);
+    if (2 * broken >= std::ssize(accepted) || broken_by(open, word) < std::ssize(open)) continue;
     if (!best || std::pair(!has_no_axis(word), broken) < std::pair(!has_no_axis(*best), fewest)) {
       fewest = broken;
       best = word;
@@ -174,11 +170,11 @@ std::optional<Domain> costly_word(const std::vector<CallTraits>& open, const std
 }
 
 // Of the words that exclude all of these calls together, those without which the others do.
-void drop_needless(Words& chosen, const std::vector<CallTraits>& refused, const Domain& within) {
+void drop_needless(Words& chosen, const std::vector<CallTraits>& refused) {
   for (std::size_t i = 0; i < chosen.size();) {
     Words others = chosen;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-    if (broken_by(refused, joined(within, others), {}) == std::ssize(refused)) {
+    if (broken_by(refused, joined({}, others)) == std::ssize(refused)) {
       chosen = std::move(others);
     } else {
       ++i;
@@ -198,33 +194,33 @@ void RefusalLog::add(CallTraits call, bool refused) {
 
 std::optional<RefusalLog::Explanation> RefusalLog::explanation(const Domain& within) const {
   if (accepted_.empty() || refused_.empty()) return std::nullopt;
-  const Words words = possible_words(accepted_, within);
+  const Words words = possible_words(accepted_);
   std::vector<CallTraits> open = refused_;
   Words chosen;
   while (!open.empty()) {
     const Domain* best = nullptr;
     std::ptrdiff_t most = 0;
     for (const Domain& word : words) {
-      const std::ptrdiff_t explained = broken_by(open, within, word);
+      const std::ptrdiff_t explained = broken_by(open, word);
       if (explained > most) {
         most = explained;
         best = &word;
       }
     }
-    const std::optional<Domain> costly = best == nullptr ? costly_word(open, accepted_, within) : std::nullopt;
+    const std::optional<Domain> costly = best == nullptr ? costly_word(open, accepted_) : std::nullopt;
     if (best == nullptr && !costly) return Explanation{joined(within, chosen), open.front(), 0};
     chosen.push_back(best == nullptr ? *costly : *best);
-    std::erase_if(open, [&](const CallTraits& call) { return !joined(within, {chosen.back()}).admits(call); });
+    std::erase_if(open, [&](const CallTraits& call) { return !chosen.back().admits(call); });
   }
-  drop_needless(chosen, refused_, within);
+  drop_needless(chosen, refused_);
   // What the calls explained so far hide: words of other parameters that every taken call keeps and many refused break.
   for (const Domain& word : words) {
     if (!word.lengths.empty() || word.alignment > 1) continue;
-    if (broken_by(refused_, within, word) >= no_accident) chosen.push_back(word);
+    if (broken_by(refused_, word) >= no_accident) chosen.push_back(word);
   }
   Domain domain = joined(within, chosen);
   if (domain.compact) domain.contiguous = false;  // it says less
-  return Explanation{domain, std::nullopt, static_cast<std::size_t>(broken_by(accepted_, domain, {}))};
+  return Explanation{domain, std::nullopt, static_cast<std::size_t>(broken_by(accepted_, domain))};
 }
 
 }  // namespace softcheck::proptests

@@ -1,7 +1,10 @@
-// The arithmetics among which --infer looks for a kernel's own (contract_search.hpp).
-#include <algorithm>
+#include "proptests/judge/inference/contract_forms.hpp"
 
-#include "proptests/judge/inference/contract_search.hpp"
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "proptests/judge/inference/contract_probes.hpp"
 
 namespace softcheck::proptests {
 
@@ -14,13 +17,18 @@ bool stores(const Contract& contract) {
          contract.score_gradients || contract.scale == ScaleUse::stored;
 }
 
+constexpr std::array exponential_words{"exp=1ulp",    "exp=2ulp",  "exp=4ulp",     "exp=E:2,A:3", "exp=8ulp",
+                                       "exp=E:8,A:3", "exp=16ulp", "exp=E:32,A:3", "exp=64ulp"};
+
 }  // namespace
 
-bool ContractSearch::has_word(std::string_view word) const {
+ContractForms::ContractForms(Op op, Contract base) : op_(op), base_(std::move(base)) {}
+
+bool ContractForms::has_word(std::string_view word) const {
   return std::ranges::find(op_->answers.words, word) != op_->answers.words.end();
 }
 
-std::vector<Format> ContractSearch::accumulators() const {
+std::vector<Format> ContractForms::accumulators() const {
   std::vector<Format> result{Format::f32, Format::f16, Format::bf16};
   // A result of 16 bits does not tell an f64 accumulator from an f32 one.
   const bool wide = properties(results()).precision >= properties(Format::f32).precision;
@@ -28,14 +36,27 @@ std::vector<Format> ContractSearch::accumulators() const {
   return result;
 }
 
+Format ContractForms::results() const { return is_gradient(op_) ? base_.input : base_.output; }
+
+std::span<const char* const> ContractForms::exponentials() const {
+  return std::span(exponential_words).first(op_->answers.exponentials ? exponential_words.size() : 1);
+}
+
+const char* ContractForms::widest_exponential() { return exponential_words.back(); }
+
+bool ContractForms::is_worse_than_narrower(const Contract& candidate) const {
+  const std::vector<Format> all = accumulators();
+  const auto next = std::ranges::find(all, candidate.accumulator) + 1;
+  return next != all.end() &&
+         candidate.exp_error * properties(candidate.accumulator).unit_roundoff > 2 * properties(*next).unit_roundoff;
+}
+
 // What is stored in 16 bits on its way: in the inputs' own format, or in bf16.
-Format ContractSearch::stored_format() const {
+Format ContractForms::stored_format() const {
   return properties(base_.input).storage_bits == 16 ? base_.input : Format::bf16;
 }
 
-// What a kernel's arithmetic may look like beside its accumulator, exponential and order, as changes to a contract: the
-// plain form, then those that differ in one word, then in more.
-std::vector<ContractSearch::Form> ContractSearch::forms() const {
+std::vector<ContractForms::Form> ContractForms::forms() const {
   std::vector<Form> forms{[](Contract&) {}};
   const Format stored = stored_format();
   const auto either = [&](const Form& form) {
@@ -75,8 +96,7 @@ std::vector<ContractSearch::Form> ContractSearch::forms() const {
   return forms;
 }
 
-// The keys of the words by which a form differs from the plain one.
-std::vector<std::string> ContractSearch::words_set(const Contract& contract) const {
+std::vector<std::string> ContractForms::words_set(const Contract& contract) const {
   std::vector<std::string> keys;
   for (const char* key :
        {"lse", "theta", "entropy_from", "scale", "weights", "ds", "total", "scores", "values", "products"}) {
@@ -85,9 +105,7 @@ std::vector<std::string> ContractSearch::words_set(const Contract& contract) con
   return keys;
 }
 
-// Accumulators and forms in the order that they are tried: what is stored in 16 bits grants more than f32 everywhere,
-// and less than 16 bits everywhere.
-std::vector<Contract> ContractSearch::arithmetics(const Contract& contract) const {
+std::vector<Contract> ContractForms::arithmetics(const Contract& contract) const {
   std::vector<Contract> wide, stored, narrow;
   for (const Format accumulator : accumulators()) {
     const bool is_wide = properties(accumulator).precision >= properties(Format::f32).precision;
@@ -105,6 +123,14 @@ std::vector<Contract> ContractSearch::arithmetics(const Contract& contract) cons
   wide.insert(wide.end(), stored.begin(), stored.end());
   wide.insert(wide.end(), narrow.begin(), narrow.end());
   return wide;
+}
+
+Contract with_exponential(Contract contract, const char* word) {
+  const Contract read = parse_contract(word, contract.input, contract.output);
+  contract.exp_error = read.exp_error;
+  contract.exp_argument_error = read.exp_argument_error;
+  contract.log_error = read.log_error;
+  return contract;
 }
 
 }  // namespace softcheck::proptests

@@ -15,23 +15,10 @@ using namespace numerics;
 
 namespace {
 
-// What exp may be promised, in the order that it is tried. E first; then arguments with two roundings more.
-constexpr std::array exponentials{"exp=1ulp",    "exp=2ulp",  "exp=4ulp",     "exp=E:2,A:3", "exp=8ulp",
-                                  "exp=E:8,A:3", "exp=16ulp", "exp=E:32,A:3", "exp=64ulp"};
-constexpr const char* widest_exponential = exponentials.back();
-
 std::string short_number(double value) {
   char text[40];
   std::snprintf(text, sizeof text, "%.3g", value);
   return text;
-}
-
-Contract with_exponential(Contract contract, const char* word) {
-  const Contract read = parse_contract(word, contract.input, contract.output);
-  contract.exp_error = read.exp_error;
-  contract.exp_argument_error = read.exp_argument_error;
-  contract.log_error = read.log_error;
-  return contract;
 }
 
 std::string told(const BrokenCandidate& broken, const std::string& words) {
@@ -49,6 +36,7 @@ const char* to_string(Evidence evidence) {
 ContractSearch::ContractSearch(const KernelSubject& subject, const JudgeOptions& options)
     : op_(subject.op),
       base_(default_contract(subject.contract.input, subject.contract.output)),
+      forms_(op_, base_),
       prober_(subject.source, subject.op, base_.input, base_.output, subject.domain, options.limits) {
   choose_lengths(options.max_length);
   ask(options.max_length);
@@ -57,7 +45,7 @@ ContractSearch::ContractSearch(const KernelSubject& subject, const JudgeOptions&
 void ContractSearch::choose_lengths(std::uint64_t max_length) {
   // Several, to tell lanes, whose height grows with n, from blocks, whose does not. A result of 16 bits shows the sum's
   // error at a million items only; rows whose elements are enclosed one by one are dear.
-  const bool narrow = properties(results()).precision < properties(base_.accumulator).precision;
+  const bool narrow = properties(forms_.results()).precision < properties(base_.accumulator).precision;
   const std::uint64_t longest = op_->answers.dear ? 4096 : std::uint64_t{1} << (narrow ? 20 : 16);
   // Rows shorter than a vector register are often added in another order than all others.
   lengths_ = {7, 15, 31};
@@ -67,7 +55,7 @@ void ContractSearch::choose_lengths(std::uint64_t max_length) {
 }
 
 void ContractSearch::ask(std::uint64_t max_length) {
-  const FormatProperties &output = properties(results()), &accumulator = properties(base_.accumulator);
+  const FormatProperties &output = properties(forms_.results()), &accumulator = properties(base_.accumulator);
   const FormatProperties& narrow = output.min_exponent > accumulator.min_exponent ? output : accumulator;
   const double normal = -narrow.min_exponent * std::log(2.0) - 1, smallest = normal + narrow.precision * std::log(2.0);
   const std::size_t count = op_->answers.dear ? 256 : 2048;
@@ -77,7 +65,7 @@ void ContractSearch::ask(std::uint64_t max_length) {
   ask_pairs(prober_, base_.input, 0, normal, count, shifts, pairs_);
   if (op_->answers.coefficients) ask_pairs(prober_, base_.input, normal + 2, smallest, 64, std::array{0.0}, tiny_);
   for (const std::uint64_t n : lengths_) {
-    for (const Format format : accumulators()) {
+    for (const Format format : forms_.accumulators()) {
       // Beyond 1/u additions the sum stands still, and no bound is tight.
       if (n >= std::uint64_t{1} << properties(format).precision) continue;
       ask_half_ulps(prober_, base_.input, format, n, sums_);
@@ -133,19 +121,11 @@ bool ContractSearch::find_summation(Contract& contract) {
   return false;
 }
 
-// An exponential worse than the best of the next narrower accumulator explains nothing that this would not.
-bool ContractSearch::is_worse_than_narrower(const Contract& candidate) const {
-  const std::vector<Format> all = accumulators();
-  const auto next = std::ranges::find(all, candidate.accumulator) + 1;
-  return next != all.end() &&
-         candidate.exp_error * properties(candidate.accumulator).unit_roundoff > 2 * properties(*next).unit_roundoff;
-}
-
 // The first exponential with which a candidate holds.
 std::optional<Contract> ContractSearch::find_exponential(const Contract& form, std::optional<BrokenCandidate>& broken) {
-  for (const char* exponential : std::span(exponentials).first(op_->answers.exponentials ? exponentials.size() : 1)) {
+  for (const char* exponential : forms_.exponentials()) {
     Contract candidate = with_exponential(form, exponential);
-    if (is_worse_than_narrower(candidate)) continue;
+    if (forms_.is_worse_than_narrower(candidate)) continue;
     ProbeShare share = pairs_.against(candidate);
     if (share.holds && scores_.against(candidate).holds && find_summation(candidate)) {
       steps_["exp"] = {broken, share};
@@ -161,7 +141,7 @@ std::optional<Contract> ContractSearch::find_exponential(const Contract& form, s
 
 bool ContractSearch::find_arithmetic(Contract& contract) {
   std::vector<BrokenCandidate> ruled_out;
-  for (const Contract& candidate : arithmetics(contract)) {
+  for (const Contract& candidate : forms_.arithmetics(contract)) {
     std::optional<BrokenCandidate> broken;
     const std::optional<Contract> found = find_exponential(candidate, broken);
     if (!found) {
@@ -179,7 +159,7 @@ bool ContractSearch::find_arithmetic(Contract& contract) {
     };
     steps_["acc"] = {last(false), share};
     steps_["lse"] = {std::nullopt, share};
-    for (const std::string& key : words_set(contract)) steps_[key] = {last(true), share};
+    for (const std::string& key : forms_.words_set(contract)) steps_[key] = {last(true), share};
     return true;
   }
   return false;
@@ -250,7 +230,7 @@ bool ContractSearch::tells_orders(Contract contract) {
 }
 
 Contract ContractSearch::widest() const {
-  Contract contract = with_exponential(base_, widest_exponential);
+  Contract contract = with_exponential(base_, ContractForms::widest_exponential());
   contract.masked = masked_rows_;
   contract.subnormals = Subnormals::flushed;
   contract.lse = LseForm::uncentred;
@@ -258,8 +238,8 @@ Contract ContractSearch::widest() const {
 }
 
 bool ContractSearch::can_explain_rows() {
-  return std::ranges::any_of(accumulators(), [&](Format accumulator) {
-    return std::ranges::any_of(forms(), [&](const Form& form) {
+  return std::ranges::any_of(forms_.accumulators(), [&](Format accumulator) {
+    return std::ranges::any_of(forms_.forms(), [&](const ContractForms::Form& form) {
       Contract contract = widest();
       contract.accumulator = accumulator;
       form(contract);
@@ -296,9 +276,9 @@ InferredWord ContractSearch::word(const Contract& found, const char* key, const 
 
 std::vector<InferredWord> ContractSearch::words(const Contract& found) {
   const std::string no_part = std::string("it has no part in ") + std::string(to_string(op_));
-  const bool hidden = properties(results()).precision < properties(found.accumulator).precision;
+  const bool hidden = properties(forms_.results()).precision < properties(found.accumulator).precision;
   const std::string rounded =
-      "results are rounded to " + std::string(properties(results()).name) + ", which hides what is narrower";
+      "results are rounded to " + std::string(properties(forms_.results()).name) + ", which hides what is narrower";
   const auto used = [&](const ProbeSet& probes, const char* key) {
     return "nothing tighter is standard; " + std::to_string(probes.size()) + " rows use at most " +
            short_number(steps_[key].share.share) + " of its thresholds";
@@ -319,8 +299,8 @@ std::vector<InferredWord> ContractSearch::words(const Contract& found) {
   if (op_->adaptive && !op_->attention && found.entropy == EntropyForm::any) {
     result.back() = {word_of(found, "entropy"), Evidence::assumed, "no row told the two forms apart"};
   }
-  result.push_back(word(found, "lse", has_word("lse") ? "" : no_part, used(pairs_, "lse")));
-  for (const std::string& key : words_set(found)) {
+  result.push_back(word(found, "lse", forms_.has_word("lse") ? "" : no_part, used(pairs_, "lse")));
+  for (const std::string& key : forms_.words_set(found)) {
     if (key != "lse") result.push_back(word(found, key.c_str(), "", used(pairs_, key.c_str())));
   }
   return result;

@@ -11,6 +11,7 @@
 
 #include "numerics/rounding/contract.hpp"
 #include "proptests/generators/rows/row.hpp"
+#include "proptests/judge/inference/contract_forms.hpp"
 #include "proptests/judge/inference/contract_probes.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 
@@ -72,22 +73,11 @@ class ContractSearch {
  private:
   void choose_lengths(std::uint64_t max_length);
   void ask(std::uint64_t max_length);
-  // The format of the results. Arithmetic that differs by less than its last place looks the same.
-  numerics::Format results() const { return is_gradient(op_) ? base_.input : base_.output; }
-  // Is it a word of the op's arithmetic?
-  bool has_word(std::string_view word) const;
-  std::vector<numerics::Format> accumulators() const;
-  using Form = std::function<void(numerics::Contract&)>;
-  numerics::Format stored_format() const;
-  std::vector<Form> forms() const;
-  std::vector<std::string> words_set(const numerics::Contract& contract) const;
   std::vector<numerics::Summation> summations() const;
-  bool is_worse_than_narrower(const numerics::Contract& candidate) const;
   bool tells_orders(numerics::Contract contract);
   bool find_summation(numerics::Contract& contract);
   std::optional<numerics::Contract> find_exponential(const numerics::Contract& form,
                                                      std::optional<BrokenCandidate>& broken);
-  std::vector<numerics::Contract> arithmetics(const numerics::Contract& contract) const;
   bool find_arithmetic(numerics::Contract& contract);
   bool find_masked(numerics::Contract& contract);
   bool find_subnormals(numerics::Contract& contract);
@@ -97,6 +87,7 @@ class ContractSearch {
 
   Op op_;
   numerics::Contract base_;
+  ContractForms forms_;
   Prober prober_;
   std::vector<std::uint64_t> lengths_;  // of the tightness witnesses
   ProbeSet pairs_, scores_, tiny_, sums_, masked_, paper_, rows_;

@@ -1,0 +1,136 @@
+// Results that fail by their contract: another one is named that all rows keep, or that none does.
+#include "proptests/tensors/contract_fit.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "numerics/formats/format.hpp"
+#include "proptests/tests/judge/tensor_samples.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Contract;
+using numerics::Format;
+
+constexpr double ample_seconds = 1000;
+
+// A softmax of f32 by the words, and its right output, to be spoiled.
+struct FitSample {
+  StoredTensor logits, mask, output;
+  TensorTask task;
+  Contract contract;
+
+  explicit FitSample(const std::string& words, double spread = 3) {
+    logits = stored(Format::f32, {6, 8}, sample_numbers(Format::f32, 48, spread, 1));
+    task.inputs = {logits.held()};
+    contract = contract_for(task, words);
+    output = stored(Format::f32, {6, 8}, ideal_output(task, contract, 0, Format::f32));
+  }
+  ContractFit fit(const TensorOptions& options = {}, double seconds = ample_seconds) const {
+    const std::vector<HeldTensor> outputs{output.held()};
+    return fitting_contract(task, contract, outputs, judge_tensors(task, contract, outputs, options), options, seconds);
+  }
+};
+
+TEST(ContractFit, RightResultsNeedNone) {
+  const ContractFit fit = FitSample("sum=tree").fit();
+  EXPECT_FALSE(fit.contract.has_value());
+  EXPECT_EQ(fit.tried, 0u);
+  EXPECT_EQ(fit.text(), "");
+}
+
+// 64 units of roundoff are more than a tree of eight is granted with exp=1ulp, and less than with exp=64ulp.
+TEST(ContractFit, AWiderExponentialKeepsTheOtherWords) {
+  FitSample sample("sum=tree");
+  for (std::size_t i = 0; i < 48; ++i) sample.output.set(i, sample.output.at(i) * (1 + 0x1p-18));
+  const ContractFit fit = sample.fit();
+  ASSERT_TRUE(fit.contract.has_value());
+  EXPECT_EQ(fit.contract->summation, sample.contract.summation);
+  EXPECT_EQ(fit.contract->accumulator, Format::f32);
+  EXPECT_GT(fit.contract->exp_error, sample.contract.exp_error);
+  EXPECT_EQ(fit.text().find("every row keeps the contract 'exp="), 0u) << fit.text();
+  const std::vector<HeldTensor> outputs{sample.output.held()};
+  EXPECT_EQ(judge_tensors(sample.task, *fit.contract, outputs).verdict, ReportVerdict::pass);
+}
+
+TEST(ContractFit, WeightsThatAreStoredAreNamed) {
+  const StoredTensor q = stored(Format::bf16, {4, 16}, sample_numbers(Format::bf16, 64, 2, 1));
+  const StoredTensor k = stored(Format::bf16, {64, 16}, sample_numbers(Format::bf16, 1024, 2, 2));
+  const StoredTensor v = stored(Format::bf16, {64, 8}, sample_numbers(Format::bf16, 512, 2, 3));
+  TensorTask task;
+  task.op = Op::attention;
+  task.scale = 0.25;
+  task.inputs = {q.held(), k.held(), v.held()};
+  const Contract contract = contract_for(task, "");
+  StoredTensor out = stored(Format::bf16, {4, 8}, std::vector<double>(32));
+  for (std::size_t row = 0; row < 4; ++row) {
+    std::vector<double> scores(64);
+    double largest = -std::numeric_limits<double>::infinity(), total = 0;
+    for (std::size_t key = 0; key < 64; ++key) {
+      for (std::size_t i = 0; i < 16; ++i) scores[key] += task.scale * q.at(row * 16 + i) * k.at(key * 16 + i);
+      largest = std::max(largest, scores[key]);
+    }
+    std::vector<double> sums(8);
+    for (std::size_t key = 0; key < 64; ++key) {
+      const double weight = std::exp(scores[key] - largest);
+      total += weight;
+      for (std::size_t c = 0; c < 8; ++c) sums[c] += numerics::round_to(Format::bf16, weight) * v.at(key * 8 + c);
+    }
+    for (std::size_t c = 0; c < 8; ++c) out.set(row * 8 + c, sums[c] / total);
+  }
+  const std::vector<HeldTensor> outputs{out.held()};
+  const TensorJudgement judgement = judge_tensors(task, contract, outputs);
+  ASSERT_EQ(judgement.verdict, ReportVerdict::fail) << details_text(judgement);
+  const ContractFit fit = fitting_contract(task, contract, outputs, judgement, {}, ample_seconds);
+  EXPECT_EQ(fit.text(),
+            "every row keeps the contract 'weights=bf16': give that one if the kernel is meant to compute so\n");
+}
+
+TEST(ContractFit, ARowWithNothingVisibleChoosesItsConvention) {
+  for (const char* words : {"masked=uniform", "masked=zero", "masked=nan"}) {
+    for (const char* given : {"masked=nan", "masked=zero"}) {
+      FitSample sample(given);
+      std::vector<std::uint8_t> bytes(48, 1);
+      std::fill_n(bytes.begin(), 8, std::uint8_t{0});
+      sample.mask = stored_mask({6, 8}, bytes);
+      sample.task.inputs.push_back(sample.mask.held());
+      const Contract kept = contract_for(sample.task, words);
+      sample.output = stored(Format::f32, {6, 8}, ideal_output(sample.task, kept, 0, Format::f32));
+      const ContractFit fit = sample.fit();
+      EXPECT_EQ(fit.contract.value_or(sample.contract).masked, kept.masked) << words << " for " << given;
+      EXPECT_EQ(fit.contract.has_value(), kept.masked != sample.contract.masked);
+    }
+  }
+}
+
+TEST(ContractFit, AWrongValueFitsNone) {
+  FitSample sample("");
+  sample.output.set(47, sample.output.at(47) * 1.25);
+  const ContractFit fit = sample.fit();
+  EXPECT_FALSE(fit.contract.has_value());
+  EXPECT_TRUE(fit.all_tried);
+  EXPECT_GT(fit.tried, 20u);
+  EXPECT_EQ(fit.text(), "none of " + std::to_string(fit.tried) + " usual contracts allow these results\n");
+}
+
+TEST(ContractFit, NoContractIsTriedForANanThatIsLostOrWithoutTime) {
+  FitSample sample("sum=tree");
+  sample.logits.set(3, std::numeric_limits<double>::quiet_NaN());
+  sample.output.set(47, sample.output.at(47) * (1 + 0x1p-18));
+  EXPECT_EQ(sample.fit().tried, 0u);
+  EXPECT_EQ(sample.fit().text(), "");
+  const ContractFit exempt = sample.fit({.exempt = {"kernel.nan_row"}});
+  EXPECT_TRUE(exempt.contract.has_value());
+  FitSample wrong("");
+  wrong.output.set(0, 0.75);
+  EXPECT_FALSE(wrong.fit({}, 0).all_tried);
+  EXPECT_EQ(wrong.fit({}, 0).text(), "");
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
