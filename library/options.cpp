@@ -24,6 +24,13 @@ constexpr std::size_t first_size = offsetof(softcheck_options, context) + sizeof
   throw UsageError(std::string(option) + ": need " + std::string(need) + ", got '" + std::string(got) + "'");
 }
 
+// What a reader says, without its own name of the option: "--op: need", "effort: need".
+std::string without_option(std::string_view text, std::string_view option) {
+  std::string_view rest = text.substr(text.starts_with("--") ? 2 : 0);
+  if (!rest.starts_with(option) || !rest.substr(option.size()).starts_with(": ")) return std::string(text);
+  return std::string(rest.substr(option.size() + 2));
+}
+
 // An error of a reader, with the option in front.
 template <class Function>
 auto reading(std::string_view option, Function function) {
@@ -32,7 +39,7 @@ auto reading(std::string_view option, Function function) {
   } catch (const numerics::ContractError& error) {
     throw UsageError(std::string(option) + ": " + error.problem);
   } catch (const std::invalid_argument& error) {
-    throw UsageError(std::string(option) + ": " + error.what());
+    throw UsageError(std::string(option) + ": " + without_option(error.what(), option));
   }
 }
 

@@ -134,6 +134,13 @@ def test_parameters_that_no_call_gives_are_named():
     assert "defaults" not in softcheck.check(lambda x, axis=-1: kernels.softmax(x), takes=(), cases=1).text
 
 
+def test_a_wrong_word_is_told_with_its_option_once():
+    with pytest.raises(softcheck.UsageError, match="^softcheck: effort: need quick, .*, got 'full'"):
+        softcheck.check(kernels.softmax, effort="full")
+    with pytest.raises(softcheck.UsageError, match="^softcheck: domain: need a length"):
+        softcheck.check(kernels.softmax, domain="foo")
+
+
 def test_an_exception_may_refuse():
     report = softcheck.check(kernels.refuses_many_rows, refuses=(NotImplementedError,), domain="rows<=2")
     assert report.verdict == "pass", str(report)
