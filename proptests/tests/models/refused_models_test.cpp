@@ -112,6 +112,7 @@ TEST(RefusedModels, ContradictTheirConfiguration) {
        {{"llama", R"({"num_hidden_layers": 1})"}, "1 layers, and there is a tensor model.layers.1."},
        {{"llama", R"({"num_hidden_layers": 3})"}, "model.layers.2."},
        {{"qwen2", R"({"num_hidden_layers": 2000000000, "layer_types": null})"}, "2000000000, and there are only"},
+       {{"llama", R"({"head_dim": 42})"}, "42 coordinates by the configuration, and no tensor has more than 40 rows"},
        {{"llama", R"({"head_dim": 1073741824})"}, "1073741824 coordinates by the configuration, and no tensor"},
        {{"gpt_neox", R"({"hidden_size": 2147483644})"}, "536870911 coordinates by the configuration"},
        {{"llama", R"({"attention_bias": true})", {{"model.layers.1.self_attn.k_proj.bias", {}}}},
