@@ -6,8 +6,8 @@
 #include <charconv>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -28,6 +28,7 @@
 #include "cli/verbs.hpp"
 #include "library/build_info.hpp"
 #include "models/read/file_errors.hpp"
+#include "models/read/file_source.hpp"
 #include "proptests/campaigns/campaign_report.hpp"
 #include "proptests/campaigns/merge.hpp"
 #include "proptests/campaigns/plan.hpp"
@@ -43,6 +44,8 @@ using namespace proptests;
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::uint64_t largest_plan = std::uint64_t{16} << 20;  // written by hand, some lines a kernel
 
 struct CampaignFlags {
   std::string plan;
@@ -63,11 +66,12 @@ struct MergeFlags {
 
 Plan plan_of(const std::string& path) {
   if (path.empty()) throw InputError(usage, "campaign: need a plan: softcheck campaign PLAN.toml --out DIR");
-  std::ifstream file(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file) throw InputError(usage, fmt::format("campaign: need a plan that can be read, got '{}'", path));
   try {
-    return parse_plan(text, path);
+    return parse_plan(models::read_text_file(path, largest_plan), path);
+  } catch (const models::MissingTensorFile&) {
+    throw InputError(usage, fmt::format("campaign: need a plan that can be read, got '{}'", path));
+  } catch (const models::TensorFileError& error) {
+    throw InputError(malformed, fmt::format("campaign: {}", error.what()));
   } catch (const PlanError& error) {
     throw InputError(malformed, error.what());
   }

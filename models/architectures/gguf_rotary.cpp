@@ -32,6 +32,7 @@ std::vector<Enclosure> divided(CheckpointView& view, const std::string& table, s
 }  // namespace
 
 Rotary read_gguf_rotary(CheckpointView& view, const ModelDescription& model, PlaneLayout layout, bool windowed) {
+  view.require_head_dim(model.head_dim);
   Rotary rotary = {.width = view.count("rope.dimension_count", model.head_dim), .layout = layout};
   if (rotary.width > model.head_dim || rotary.width % 2 != 0) {
     view.malformed("rope.dimension_count must be even and at most " + std::to_string(model.head_dim));

@@ -112,6 +112,7 @@ void set_longrope(Rotary& rotary, RopeTable& table, std::int64_t context, const 
 
 std::int64_t rotated_width(RopeTable& table, std::int64_t head_dim, const RopeDefaults& defaults) {
   CheckpointView& view = table.view();
+  view.require_head_dim(head_dim);
   std::optional<double> partial = table.number("partial_rotary_factor");
   if (!partial) {
     const std::string key = defaults.partial_key.empty() ? "partial_rotary_factor" : defaults.partial_key;

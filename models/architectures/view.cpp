@@ -90,6 +90,17 @@ std::int64_t CheckpointView::layer_count(std::string_view name) {
   return layers;
 }
 
+void CheckpointView::require_head_dim(std::int64_t head_dim) const {
+  std::int64_t longest = 0;
+  for (const std::string& name : checkpoint_.names()) {
+    for (const std::int64_t size : checkpoint_.find(name)->shape) longest = std::max(longest, size);
+  }
+  if (head_dim <= longest) return;
+  malformed("a head has " + std::to_string(head_dim) +
+            " coordinates by the configuration, and no tensor has more than " + std::to_string(longest) +
+            " rows or columns");
+}
+
 double CheckpointView::number(std::string_view name, std::optional<double> fallback) {
   const std::optional<double> given = optional_number(name);
   if (given) return *given;

@@ -33,6 +33,9 @@ class CheckpointView {
   std::int64_t count(std::string_view name, std::optional<std::int64_t> fallback = {});
   /// A number of layers: at most as many as there are tensors.
   std::int64_t layer_count(std::string_view name);
+  /// Malformed where no tensor is as long in any direction: what is made for each coordinate of a head is made before
+  /// the projections' shapes are known to be right.
+  void require_head_dim(std::int64_t head_dim) const;
   double number(std::string_view name, std::optional<double> fallback = {});
   std::optional<double> optional_number(std::string_view name);
   bool flag(std::string_view name, bool fallback);

@@ -26,7 +26,7 @@ RegularFile::RegularFile(const std::filesystem::path& path)
   size_ = static_cast<std::uint64_t>(status.st_size);
   if (regular && size_ > 0) return;
   close(descriptor_);
-  throw TensorFileError(path.string() + (regular ? ": need a file of tensors, got an empty one"
+  throw TensorFileError(path.string() + (regular ? ": need a file of at least one byte, got an empty one"
                                                  : ": need a regular file, got a folder, a pipe or a device"));
 }
 

@@ -12,7 +12,7 @@
 
 #include "models/read/file_errors.hpp"
 #include "models/read/file_source.hpp"
-#include "models/read/strict_json.hpp"
+#include "models/read/sealed_json.hpp"
 #include "models/report/stored_heads.hpp"
 
 namespace softcheck::models {
@@ -23,7 +23,7 @@ using StoredJson = nlohmann::json;
 
 constexpr std::uint64_t largest_file = std::uint64_t{1} << 28;  // a thousand bytes for each of 2^18 heads
 constexpr int deepest_nesting = 5;                              // object, heads, a head, intervals, ends
-constexpr const char* format = "softcheck heads 1";
+constexpr const char* format = "softcheck heads 2";
 
 }  // namespace
 
@@ -31,8 +31,8 @@ KeptHeads::KeptHeads(fs::path path, std::string identity) : path_(std::move(path
   std::error_code unknown;
   if (!fs::exists(fs::status(path_, unknown))) return;
   const std::string name = path_.string();
-  const StoredJson file = parse_strict_object(read_text_file(path_, largest_file), name, deepest_nesting);
-  if (!file.contains("format") || file["format"] != format || !file.contains("identity") || !file.contains("heads")) {
+  const StoredJson file = unsealed_json(read_text_file(path_, largest_file), name, format, deepest_nesting);
+  if (!file.is_object() || !file.contains("identity") || !file.contains("heads")) {
     throw TensorFileError(name + ": need a file that --resume has written, got another");
   }
   if (file["identity"] != identity_) {
@@ -58,11 +58,11 @@ void KeptHeads::keep(const HeadCertificate& certificate) {
 }
 
 void KeptHeads::write() const {
-  StoredJson file = {{"format", format}, {"identity", identity_}, {"heads", StoredJson::array()}};
+  StoredJson file = {{"identity", identity_}, {"heads", StoredJson::array()}};
   for (const auto& [place, certificate] : heads_) file["heads"].push_back(stored_head(certificate));
   const fs::path beside = path_.string() + ".partial";
   std::ofstream stream(beside, std::ios::binary | std::ios::trunc);
-  stream << file.dump() << "\n";
+  stream << sealed_json(file, format);
   stream.close();
   if (!stream) {
     const int error = errno;

@@ -21,6 +21,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* format_name = "softcheck campaign shard 2";
+// A line, an answer, a layer, its heads, one, its intervals, their ends: the library writes and copies what it has read
+// by recursion.
+constexpr int deepest_nesting = 32;
 
 [[noreturn]] void damaged(const std::string& what) { throw std::invalid_argument("shard file: " + what); }
 
@@ -155,9 +158,16 @@ std::string_view next_line(std::string_view& text) {
   return line;
 }
 
+Json parsed_line(std::string_view line) {
+  return Json::parse(line, [](int depth, Json::parse_event_t, const Json&) {
+    if (depth > deepest_nesting) damaged("a line of it nests deeper than " + std::to_string(deepest_nesting));
+    return true;
+  });
+}
+
 ShardFile read_lines(std::string_view text) {
   const std::string_view whole = text;
-  const Json head = Json::parse(next_line(text));
+  const Json head = parsed_line(next_line(text));
   if (head.at("format") != format_name) damaged("need a file of the format '" + std::string(format_name) + "'");
   ShardFile file;
   head.at("shard").get_to(file.key);
@@ -166,9 +176,9 @@ ShardFile read_lines(std::string_view text) {
   head.at("commit").get_to(file.commit);
   head.at("host").get_to(file.host);
   const auto count = head.at("answers").get<std::size_t>();
-  for (std::size_t i = 0; i < count; ++i) file.answers.push_back(answer_of(Json::parse(next_line(text))));
+  for (std::size_t i = 0; i < count; ++i) file.answers.push_back(answer_of(parsed_line(next_line(text))));
   const std::size_t before = whole.size() - text.size();
-  const Json end = Json::parse(next_line(text));
+  const Json end = parsed_line(next_line(text));
   if (end.at("end") != count || !text.empty()) damaged("its end is not that of " + std::to_string(count) + " answers");
   if (end.at("sha256") != experiments::sha256(whole.substr(0, before))) damaged("it was changed");
   return file;

@@ -1,19 +1,29 @@
 #include "proptests/campaigns/shard_folder.hpp"
 
-#include <fstream>
-#include <iterator>
+#include <cstdint>
 #include <optional>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
 
+#include "models/read/file_errors.hpp"
+#include "models/read/file_source.hpp"
+
 namespace softcheck::proptests {
 namespace {
 
+// A shard of a hundred layers of 128 heads has some megabytes.
+constexpr std::uint64_t largest_shard = std::uint64_t{1} << 30;
+
+/// nothing where there is no file; a pipe, a folder and what is too large are files that hold nothing
 std::optional<std::string> contents_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  try {
+    return models::read_text_file(path, largest_shard);
+  } catch (const models::MissingTensorFile&) {
+    return std::nullopt;
+  } catch (const models::TensorFileError&) {
+    return std::string();
+  }
 }
 
 /// Is the file about what this shard asks, in its order?

@@ -357,6 +357,12 @@ class Builder {
 
 }  // namespace
 
+std::uint64_t Enumeration::rows_before(std::uint64_t block) const {
+  std::uint64_t count = 0;
+  for (std::uint64_t before = 0; before < block; ++before) count += rows(before);
+  return count;
+}
+
 std::vector<std::unique_ptr<Enumeration>> enumerations_of(const KernelSubject& subject, const ArgumentRange& range,
                                                           std::vector<std::string>& skipped) {
   if (subject.op->attention) return score_enumerations(subject, range, skipped);

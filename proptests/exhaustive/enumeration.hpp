@@ -26,6 +26,8 @@ class Enumeration {
   virtual std::uint64_t blocks() const = 0;
   virtual RowShape shape(std::uint64_t block) const = 0;
   virtual std::size_t rows(std::uint64_t block) const = 0;
+  /// Of all blocks before this one.
+  std::uint64_t rows_before(std::uint64_t block) const;
   /// How many numbers a block has.
   virtual std::size_t numbers(std::uint64_t block) const { return rows(block) * shape(block).columns; }
   /// A row that is judged by enclosures though the quick test proved it, where a block is one of the samples.

@@ -83,7 +83,7 @@ class ExhaustiveTrial {
     const Clock::time_point start = Clock::now();
     if (state_.statements.size() == state_.enumeration) {
       state_.statements.emplace_back().name = rows.name();
-      for (std::uint64_t block = 0; block < rows.blocks(); ++block) state_.statements.back().rows += rows.rows(block);
+      state_.statements.back().rows = rows.rows_before(rows.blocks());
     }
     ExhaustiveStatement& statement = state_.statements.back();
     const double seconds_before = statement.seconds;
@@ -123,8 +123,7 @@ class ExhaustiveTrial {
     state_.subject = identity_of(subject_, enumerations_);
     std::optional<ExhaustiveState> known = read_state(options_.resume, state_.subject);
     if (!known) return;
-    const std::size_t begun = known->statements.size(), done = known->enumeration;
-    if (done > enumerations_.size() || begun < done || begun > std::min(done + 1, enumerations_.size())) {
+    if (!is_of(*known, enumerations_)) {
       throw ResumeError("resume: need an undamaged file of this judgement, got " + options_.resume);
     }
     state_ = std::move(*known);
@@ -316,6 +315,9 @@ class ExhaustiveTrial {
     if (!reason_.empty()) {
       judgement.ended_early = reason_;
       at_least(ReportVerdict::undecided);
+    }
+    for (const ExhaustiveStatement& statement : state_.statements) {
+      if (statement.verdict == ReportVerdict::undecided) at_least(ReportVerdict::undecided);
     }
     for (std::size_t k = state_.statements.size(); k < enumerations_.size(); ++k) {
       judgement.not_tried.push_back(enumerations_[k]->name() + ": " +

@@ -2,10 +2,16 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+
+#include "models/read/file_errors.hpp"
+#include "models/read/file_source.hpp"
+#include "models/read/sealed_json.hpp"
 
 namespace softcheck::proptests {
 
@@ -13,11 +19,19 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int version = 1;
+constexpr const char* format = "softcheck exhaustive judgement 2";
+constexpr int deepest_nesting = 4;                               // object, sums, claims, one of them
+constexpr std::uint64_t largest_state = std::uint64_t{1} << 28;  // some kilobytes: what is larger is none
+
+// The library turns a negative number or a fraction into a count without a word.
+std::uint64_t count(const Json& json) {
+  if (!json.is_number_unsigned()) throw std::out_of_range("need a count");
+  return json.get<std::uint64_t>();
+}
 
 // A number's bits: JSON has no NaN.
 std::uint64_t bits(double number) { return std::bit_cast<std::uint64_t>(number); }
-double number(const Json& json) { return std::bit_cast<double>(json.get<std::uint64_t>()); }
+double number(const Json& json) { return std::bit_cast<double>(count(json)); }
 
 Json json_of(const ExhaustiveStatement& one) {
   return {one.name,           one.rows,
@@ -31,10 +45,10 @@ Json json_of(const ExhaustiveStatement& one) {
 ExhaustiveStatement statement_of(const Json& json) {
   ExhaustiveStatement one;
   one.name = json.at(0);
-  one.rows = json.at(1);
-  one.judged = json.at(2);
-  const int verdict = json.at(3);
-  if (verdict < 0 || verdict > static_cast<int>(ReportVerdict::pass)) throw std::out_of_range("no such verdict");
+  one.rows = count(json.at(1));
+  one.judged = count(json.at(2));
+  const std::uint64_t verdict = count(json.at(3));
+  if (verdict > static_cast<std::uint64_t>(ReportVerdict::pass)) throw std::out_of_range("no such verdict");
   one.verdict = static_cast<ReportVerdict>(verdict);
   one.share = number(json.at(4));
   one.claim = json.at(5);
@@ -63,18 +77,18 @@ Json json_of(const ClaimTallies::Sums& sums) {
 ClaimTallies::Sums sums_of(const Json& json) {
   ClaimTallies::Sums sums;
   for (const auto& [claim, one] : json.at("claims").items()) {
-    sums.claims[claim] = {one.at(0), one.at(1), number(one.at(2))};
+    sums.claims[claim] = {count(one.at(0)), count(one.at(1)), number(one.at(2))};
   }
   for (const auto& [claim, one] : json.at("errors").items()) {
-    sums.errors[claim] = {one.at(0),         number(one.at(1)), number(one.at(2)),
+    sums.errors[claim] = {count(one.at(0)),  number(one.at(1)), number(one.at(2)),
                           number(one.at(3)), number(one.at(4)), one.at(5)};
   }
   const Json& v = json.at("vacuity");
-  sums.vacuity.judged = v.at(0);
-  sums.vacuity.vacuous = v.at(1);
-  sums.vacuity.rows = v.at(2);
-  sums.vacuity.unbounded = v.at(3);
-  sums.vacuity.unresolved = v.at(4);
+  sums.vacuity.judged = count(v.at(0));
+  sums.vacuity.vacuous = count(v.at(1));
+  sums.vacuity.rows = count(v.at(2));
+  sums.vacuity.unbounded = count(v.at(3));
+  sums.vacuity.unresolved = count(v.at(4));
   sums.notes = json.at("notes").get<std::set<std::string>>();
   return sums;
 }
@@ -86,8 +100,7 @@ Json json_of(const ExhaustiveState& state) {
     places.push_back({place.first, place.second, bits(error.argument), bits(error.ulps), bits(error.allowed_ulps),
                       bits(error.share)});
   }
-  Json json = {{"version", version},
-               {"subject", state.subject},
+  Json json = {{"subject", state.subject},
                {"enumeration", state.enumeration},
                {"block", state.block},
                {"statements", statements},
@@ -104,21 +117,22 @@ Json json_of(const ExhaustiveState& state) {
 ExhaustiveState state_of(const Json& json) {
   ExhaustiveState state;
   state.subject = json.at("subject");
-  state.enumeration = json.at("enumeration");
-  state.block = json.at("block");
+  state.enumeration = count(json.at("enumeration"));
+  state.block = count(json.at("block"));
   for (const Json& one : json.at("statements")) state.statements.push_back(statement_of(one));
   state.sums = sums_of(json.at("sums"));
   state.refused = json.at("refused").get<std::set<std::string>>();
   state.notes = json.at("notes").get<std::set<std::string>>();
   for (const Json& one : json.at("places")) {
-    state.places[{one.at(0), one.at(1)}] = {one.at(0), number(one.at(2)), number(one.at(3)), number(one.at(4)),
-                                            number(one.at(5))};
+    if (!one.at(1).is_number_integer()) throw std::out_of_range("need a place");
+    state.places[{count(one.at(0)), one.at(1).get<int>()}] = {count(one.at(0)), number(one.at(2)), number(one.at(3)),
+                                                              number(one.at(4)), number(one.at(5))};
   }
-  state.calls = json.at("calls").at(0);
-  state.refused_calls = json.at("calls").at(1);
+  state.calls = count(json.at("calls").at(0));
+  state.refused_calls = count(json.at("calls").at(1));
   state.seconds = number(json.at("seconds").at(0));
   state.processor_seconds = number(json.at("seconds").at(1));
-  if (json.contains("ladder")) state.ladder = {json.at("ladder").at(0), json.at("ladder").at(1)};
+  if (json.contains("ladder")) state.ladder = {count(json.at("ladder").at(0)), json.at("ladder").at(1)};
   return state;
 }
 
@@ -142,12 +156,25 @@ std::string identity_of(const KernelSubject& subject, const std::vector<std::uni
   return text;
 }
 
+bool is_of(const ExhaustiveState& state, const std::vector<std::unique_ptr<Enumeration>>& enumerations) {
+  const std::size_t begun = state.statements.size(), done = state.enumeration;
+  if (done > enumerations.size() || begun < done || begun > std::min(done + 1, enumerations.size())) return false;
+  if (begun == done && state.block != 0) return false;
+  for (std::size_t k = 0; k < begun; ++k) {
+    const Enumeration& rows = *enumerations[k];
+    const ExhaustiveStatement& one = state.statements[k];
+    const std::uint64_t next = k < done ? rows.blocks() : state.block;
+    if (next > rows.blocks() || one.name != rows.name() || one.rows != rows.rows_before(rows.blocks())) return false;
+    if (one.judged != rows.rows_before(next) && !state.refused.contains(one.name)) return false;
+  }
+  return true;
+}
+
 void write_state(const ExhaustiveState& state, const std::string& file) {
   const std::string unfinished = file + "." + std::to_string(getpid());
   {
     std::ofstream out(unfinished, std::ios::binary);
-    // What a kernel's name or a note holds may be no UTF-8.
-    out << json_of(state).dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+    out << models::sealed_json(json_of(state), format);
     out.flush();
     if (!out) {
       std::filesystem::remove(unfinished);
@@ -164,14 +191,18 @@ void write_state(const ExhaustiveState& state, const std::string& file) {
 std::optional<ExhaustiveState> read_state(const std::string& file, const std::string& subject) {
   std::error_code error;
   if (!std::filesystem::exists(file, error)) return std::nullopt;
-  std::ifstream in(file, std::ios::binary);
+  const auto damaged = [&] {
+    return ResumeError("resume: need a file of an exhaustive judgement, got " + file + ", which is none or damaged");
+  };
   ExhaustiveState state;
   try {
-    const Json json = Json::parse(in);
-    if (json.at("version") != version) throw std::out_of_range("another version");
-    state = state_of(json);
-  } catch (const std::exception&) {  // of the reader of JSON, or a member that is missing
-    throw ResumeError("resume: need a file of an exhaustive judgement, got " + file + ", which is none or damaged");
+    state = state_of(models::unsealed_json(models::read_text_file(file, largest_state), file, format, deepest_nesting));
+  } catch (const models::TensorFileError&) {
+    throw damaged();
+  } catch (const Json::exception&) {  // a member that is missing, or of another kind
+    throw damaged();
+  } catch (const std::out_of_range&) {
+    throw damaged();
   }
   if (state.subject != subject) {
     // Without the library's size and time and the enumerations, which no reader compares.

@@ -49,6 +49,9 @@ class ResumeError : public std::runtime_error {
 /// throws   std::invalid_argument when the kernel is a function of this program
 std::string identity_of(const KernelSubject& subject, const std::vector<std::unique_ptr<Enumeration>>& enumerations);
 
+/// Whether a state's statements are those of the enumerations, and have judged every row before the next block.
+bool is_of(const ExhaustiveState& state, const std::vector<std::unique_ptr<Enumeration>>& enumerations);
+
 /// Writes beside the file, then renames: an interrupted write leaves the file as it was.
 ///
 /// throws   ResumeError when the file cannot be written

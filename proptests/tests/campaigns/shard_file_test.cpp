@@ -1,6 +1,7 @@
 #include "proptests/campaigns/shard_file.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/sha256.hpp"
 #include "proptests/campaigns/shard_folder.hpp"
 #include "proptests/tests/campaigns/campaign_samples.hpp"
 
@@ -74,6 +76,19 @@ TEST(ShardFiles, WhatWasCutOffOrChangedIsNoShard) {
   EXPECT_THROW(parse_shard_file("{}\n"), std::invalid_argument);
 }
 
+// Its digest is right: whatever writes a file can write that, too.
+TEST(ShardFiles, NestedJsonOfAnyDepthIsRefused) {
+  std::string text = to_text(sample_campaign(1).files.front());
+  constexpr std::size_t depth = 1000000;
+  const std::string nested = R"("layer":)" + std::string(depth, '[') + std::string(depth, ']') + ",";
+  text.insert(text.find(R"("asked":)"), nested);
+  text.resize(text.rfind(R"({"end":)"));
+  const std::string digest = experiments::sha256(text);
+  text += R"({"end":)" + std::to_string(sample_campaign(1).files.front().answers.size()) + R"(,"sha256":")" + digest +
+          "\"}\n";
+  EXPECT_THROW(parse_shard_file(text), std::invalid_argument);
+}
+
 TEST(ShardFiles, TheMachineIsNoPartOfTheAnswer) {
   JudgedAnswer here = sample_campaign(1).files.front().answers.front(), there = here;
   there.seconds *= 2;
@@ -98,9 +113,10 @@ TEST(ShardFiles, AFolderKnowsWhatIsFinished) {
   sample.files[2].commit = "abd";
   write_shard_file(folder.path_of(shards[2]), to_text(sample.files[2]));
   write_shard_file(folder.path_of(shards[3]), to_text(sample.files[0]));  // another shard's, by its name
+  ASSERT_EQ(::mkfifo(folder.path_of(shards[4]).c_str(), 0600), 0);        // which nothing will ever write to
   using enum ShardState;
-  EXPECT_EQ(states("d1"), (std::vector{finished, damaged, other, damaged, missing}));
-  EXPECT_EQ(states("d2"), (std::vector{other, damaged, other, damaged, missing}));  // the library was built anew
+  EXPECT_EQ(states("d1"), (std::vector{finished, damaged, other, damaged, damaged}));
+  EXPECT_EQ(states("d2"), (std::vector{other, damaged, other, damaged, damaged}));  // the library was built anew
   EXPECT_EQ(states(""), states("d1"));                                              // it is not here: not compared
   EXPECT_EQ(folder.read(sample.plan).size(), 2U);
   // Only whole files have their names.
@@ -108,7 +124,7 @@ TEST(ShardFiles, AFolderKnowsWhatIsFinished) {
   for (const auto& entry : fs::directory_iterator(scratch.path() / "shards")) {
     files += entry.path().extension() == ".jsonl" ? 1 : 100;
   }
-  EXPECT_EQ(files, 4U);
+  EXPECT_EQ(files, 5U);
 }
 
 TEST(ShardFiles, AFullDiskLeavesNothing) {

@@ -1,11 +1,13 @@
 // An exhaustive judgement that is interrupted goes on from its file, and ends as one that was not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -162,6 +164,59 @@ TEST_F(ExhaustiveResume, RefusesADamagedFileAndKeepsIt) {
     std::ifstream again(file_);
     EXPECT_EQ((std::string{std::istreambuf_iterator<char>(again), {}}), damaged);
   }
+}
+
+// A digit that is another one would leave rows out, and the verdict would be a pass.
+TEST_F(ExhaustiveResume, RefusesAFileOfWhichOneDigitIsAnother) {
+  const KernelSubject subject = subject_of("correct_two_pass", "f16", "acc=f32 sum=sequential masked=nan");
+  std::ignore = judge_some(subject, options(), 1);
+  std::ifstream in(file_);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const std::string identity = nlohmann::json::parse(text).at("contents").at("subject");
+  ASSERT_TRUE(read_state(file_, identity));
+  for (std::size_t at = text.find_first_of("0123456789"); at != std::string::npos;
+       at = text.find_first_of("0123456789", at + 1)) {
+    std::string changed = text;
+    changed[at] = changed[at] == '9' ? '8' : '9';
+    std::ofstream(file_, std::ios::trunc) << changed;
+    EXPECT_THROW(read_state(file_, identity), ResumeError) << at << " " << changed;
+  }
+}
+
+TEST_F(ExhaustiveResume, RefusesCountsThatLeaveRowsOut) {
+  const KernelSubject subject = subject_of("correct_two_pass", "f16", "acc=f32 sum=sequential masked=nan");
+  JudgeOptions asked = options();
+  asked.arguments = {0x3f80, 0x3f88};  // eight calls
+  std::ignore = judge_some(subject, asked, 2);
+  std::ifstream in(file_);
+  const std::string identity = nlohmann::json::parse(in).at("contents").at("subject");
+  const ExhaustiveState known = read_state(file_, identity).value();
+  ASSERT_EQ(known.statements.size(), known.enumeration + 1);
+  ASSERT_EQ(known.block, 2U);
+  const auto refuses = [&](void (*change)(ExhaustiveState&)) {
+    ExhaustiveState changed = known;
+    change(changed);
+    write_state(changed, file_);
+    EXPECT_THAT([&] { std::ignore = judge_some(subject, asked, 0); },
+                ThrowsMessage<ResumeError>(HasSubstr("need an undamaged file")));
+  };
+  refuses([](ExhaustiveState& state) { ++state.block; });
+  refuses([](ExhaustiveState& state) { --state.block; });
+  refuses([](ExhaustiveState& state) { state.block = ~std::uint64_t{0}; });
+  refuses([](ExhaustiveState& state) { ++state.statements.back().judged; });
+  refuses([](ExhaustiveState& state) { state.statements.back().rows = state.statements.back().judged; });
+  refuses([](ExhaustiveState& state) { state.statements.back().name += "s"; });
+  refuses([](ExhaustiveState& state) {
+    ++state.enumeration;
+    state.block = 0;
+  });
+  write_state(known, file_);
+  EXPECT_NO_THROW(std::ignore = judge_some(subject, asked, 0));
+}
+
+TEST_F(ExhaustiveResume, WaitsForNoPipe) {
+  ASSERT_EQ(mkfifo(file_.c_str(), 0600), 0);
+  EXPECT_THROW(read_state(file_, ""), ResumeError);
 }
 
 TEST_F(ExhaustiveResume, NeedsAKernelOfALibrary) {

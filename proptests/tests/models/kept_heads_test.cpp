@@ -156,6 +156,10 @@ TEST(KeptHeads, ADamagedFileIsRefused) {
   const std::size_t at = turned.find("\"intervals\":[[") + 14;
   turned.replace(at, turned.find(']', at) - at, "2.0,1.0");
   refused(turned);
+  std::string tighter = text;  // an end that a certificate could have
+  const std::size_t digit = tighter.find_first_of("123456789", tighter.find("\"intervals\":[["));
+  tighter[digit] = tighter[digit] == '1' ? '2' : '1';
+  refused(tighter);
 }
 
 }  // namespace
