@@ -17,6 +17,7 @@
 #include "proptests/campaigns/checkpoint_digest.hpp"
 #include "proptests/campaigns/merge.hpp"
 #include "proptests/campaigns/shard_run.hpp"
+#include "proptests/tests/campaigns/kept_folder.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -41,10 +42,9 @@ std::string plan_text(const std::string& model, std::int64_t layers, const std::
 /// Every shard of a plan, the last one first, through its file.
 std::vector<ShardFile> judged(const Plan& plan, const fs::path& models) {
   const ShardRun run{plan.hash, "0.3.0", "abc", models, {}};
-  const fs::path before = fs::current_path();
+  const KeptFolder folder;
   std::vector<ShardFile> files;
   for (const Shard& shard : plan.shards) files.push_back(parse_shard_file(to_text(judge_shard(shard, run))));
-  fs::current_path(before);
   std::ranges::reverse(files);
   return files;
 }
@@ -55,11 +55,10 @@ MergedCampaign merged(const std::string& text, const fs::path& models) {
 }
 
 models::CheckpointReport unsharded(const fs::path& models, models::CheckpointQuestion question) {
-  const fs::path before = fs::current_path();
+  const KeptFolder folder;
   fs::current_path(models);
   question.threads = 1;
   models::CheckpointReport report = models::certify_checkpoint(question);
-  fs::current_path(before);
   return report;
 }
 
@@ -151,7 +150,7 @@ TEST(ModelShards, AWorkerReadsTheTensorsOfItsLayerAlone) {
   fs::copy(tiny / "llama", scratch.folder / "llama", fs::copy_options::recursive);
   const Plan plan = parse_plan(plan_text("llama", 2, ""), "plan.toml");
   const ShardRun run{plan.hash, "0.3.0", "abc", scratch.folder, {}};
-  const fs::path before = fs::current_path();
+  const KeptFolder folder;
   const JudgedAnswer sound = judge_shard(plan.shards[0], run).answers.front();
   overwrite(scratch.folder / "llama", query_of_layer_1, std::string(8, '\xff'));  // NaN in every format
   const JudgedAnswer beside = judge_shard(plan.shards[0], run).answers.front();
@@ -159,7 +158,6 @@ TEST(ModelShards, AWorkerReadsTheTensorsOfItsLayerAlone) {
   EXPECT_EQ(beside.source_sha256, sound.source_sha256);
   EXPECT_NE(beside.checkpoint_sha256, sound.checkpoint_sha256);
   EXPECT_THROW(judge_shard(plan.shards[1], run), models::TensorFileError);
-  fs::current_path(before);
 }
 
 TEST(ModelShards, ADigestSeesEveryByteOfItsLayer) {

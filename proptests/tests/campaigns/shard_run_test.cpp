@@ -11,6 +11,7 @@
 
 #include "proptests/campaigns/worker_pool.hpp"
 #include "proptests/interrupted.hpp"
+#include "proptests/tests/campaigns/kept_folder.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -81,18 +82,17 @@ TEST(ShardRuns, AnswersHaveVerdictsAndNoMachine) {
 }
 
 TEST(ShardRuns, AMissingLibraryIsNoAnswerAndAMissingSymbolIsOne) {
-  const std::filesystem::path before = std::filesystem::current_path();
+  const KeptFolder folder;
   const Plan none = parse_plan("[[kernels]]\nkernel = \"none.so:f\"\n", "plan.toml");
   EXPECT_THROW(judge_shard(none.shards[0], run_of(none)), KernelLoadError);
   const Plan symbol = parse_plan("[[kernels]]\nkernel = \"libsoftcheck_zoo.so:none\"\n", "plan.toml");
   const ShardFile file = judge_shard(symbol.shards[0], run_of(symbol));
   ASSERT_EQ(file.answers.size(), 1U);
   EXPECT_EQ(Report{file.answers[0].rows}.verdict(), ReportVerdict::refused);
-  std::filesystem::current_path(before);
 }
 
 TEST(ShardRuns, AnInterruptedShardIsNoShard) {
-  const std::filesystem::path before = std::filesystem::current_path();
+  const KeptFolder folder;
   const Plan plan = parse_plan(kernels, "plan.toml");
   ShardRun run = run_of(plan);
   int asked = 0;
@@ -104,7 +104,6 @@ TEST(ShardRuns, AnInterruptedShardIsNoShard) {
     run.interrupted = [&] { return ++asked > last; };
     EXPECT_THROW(judge_shard(plan.shards[0], run), Interrupted) << last;
   }
-  std::filesystem::current_path(before);
 }
 
 }  // namespace
