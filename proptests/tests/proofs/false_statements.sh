@@ -27,7 +27,7 @@ for file in normalised_vectors norm_ellipsoid rotary_positions attention_variant
   numerics/reduction numerics/exact_score numerics/b6d_coefficients strict_kernels/strict_deviations \
   strict_kernels/strict_mean strict_kernels/strict_entropy strict_kernels/strict_sums strict_kernels/strict_softmax \
   contract/summation contract/rescalings contract/contract_words numerics/output_formulas numerics/b7_far_items \
-  numerics/b9_threshold numerics/uncentred_formulas numerics/attention_formulas numerics/coefficient_formulas; do
+  numerics/b9_threshold numerics/uncentred_formulas numerics/attention_formulas numerics/coefficient_formulas numerics/own_exponential; do
   cp "$proofs/$file.v" "$work/altered/$file.v"
   compiles "$file.v" || { cat "$work/log"; exit 1; }
 done
@@ -64,6 +64,9 @@ false_statement numerics/b9_threshold.v 'widest_log : R := own_log + largest.' '
 false_statement numerics/b9_threshold.v 'lost_addend : R := product_floor M + sum_floor M +' 'lost_addend : R := product_floor M +'
 false_statement numerics/uncentred_formulas.v 'Of maximum_magnitude + Of conversion +' 'Of maximum_magnitude +'
 false_statement numerics/attention_formulas.v '(Of values_height + one) * Of unit' 'Of values_height * Of unit'
+false_statement numerics/own_exponential.v '+ 2 * t * D + ratio_log' '+ t * D + ratio_log'
+false_statement numerics/own_exponential.v '- (lambdaE * (1 + log_error M) * (1 + roundoff M) * (1 + u_out)) <= H.' \
+  '- (lambdaE * (1 + roundoff M) * (1 + u_out)) <= H.'
 false_statement numerics/coefficient_formulas.v 'Number 2 * Of unit' 'Number 1 * Of unit'
 # A masked item of weight 1, a sum of which nothing visible takes the place; a total of the weights that is off by twice as much,
 # T / S within less than half a rounding of the sum.
