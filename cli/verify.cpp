@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -114,13 +115,15 @@ std::set<std::string> add_shipped_kernels(const JudgeOptions& options, Progress&
 // Appends a part for each trained model that ships; returns how many.
 std::size_t add_shipped_models(Progress& progress, std::vector<ReportPart>& parts) {
   std::vector<experiments::TrainedModel> models;
+  experiments::ModelOptions options;
   try {
     models = experiments::read_models(model_folder());
+    options.attention = experiments::AttentionKernels(kernel_folder() / ours).plain();
   } catch (const models::TensorFileError& error) {
     throw InputError(malformed, error.what());
+  } catch (const std::runtime_error& error) {
+    throw InputError(unsupported, error.what());
   }
-  experiments::ModelOptions options;
-  options.attention = experiments::AttentionKernels(kernel_folder() / ours).plain();
   for (const experiments::TrainedModel& model : models) {
     parts.push_back({[model, options, &progress] { return rows_of_model(model, options, progress); }});
   }
