@@ -43,7 +43,8 @@ constexpr const char* onednn = "libsoftcheck_peer_onednn.so";
 constexpr const char* our_contract = "exp=1ulp sum=blocks:32 masked=nan subnormal=kept";
 constexpr const char* our_attention_contract = "exp=1ulp sum=blocks:128 masked=zero subnormal=kept entropy=exact";
 constexpr const char* onednn_absent =
-    "oneDNN was not found when this was built (Debian: libdnnl-dev, ocl-icd-opencl-dev)";
+    "oneDNN's kernel, which is built where oneDNN is found (Debian: libdnnl-dev, ocl-icd-opencl-dev) and is not "
+    "installed";
 
 constexpr ShippedKernel shipped_kernels[] = {
     {ours, "softcheck_softmax", "softmax", "f32", our_contract, nullptr},
