@@ -135,7 +135,7 @@ int run_model(const ModelFlags& flags) {
   }
   if (proves) return run_proof(flags);
   const std::vector<TrainedModel> models = read(flags.files);
-  const AttentionKernels kernels(kernel_folder() / "libsoftcheck_cpu_kernels.so");
+  const AttentionKernels kernels = attention_kernels();
   ModelOptions options = flags.options;
   options.items = flags.items.value_or(options.items);
   options.attention = kernels.plain();

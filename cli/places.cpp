@@ -5,29 +5,39 @@
 namespace softcheck::cli {
 namespace {
 
-std::filesystem::path source_or_installed(const char* source, const char* installed) {
+std::filesystem::path own_folder() {
   std::error_code error;
-  if (std::filesystem::exists(source, error)) return source;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  return self.parent_path().parent_path() / installed;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+}
+
+/// The prefix that this command was installed into: it lies in bin/, or where vcpkg puts programs, in tools/softcheck/.
+std::filesystem::path own_prefix() {
+  const std::filesystem::path above = own_folder().parent_path();
+  return above.filename() == "tools" ? above.parent_path() : above;
+}
+
+// An installed command asks for no folder of the machine that built it, where another user may have put something else.
+std::filesystem::path installed_or_source(const char* installed, const char* source) {
+  std::error_code error;
+  std::filesystem::path beside = own_prefix() / installed;
+  return std::filesystem::exists(beside, error) || !std::filesystem::exists(source, error) ? beside : source;
 }
 
 }  // namespace
 
 std::filesystem::path kernel_folder() {
-  return source_or_installed(SOFTCHECK_BUILD_KERNELS, SOFTCHECK_INSTALLED_KERNELS);
+  return installed_or_source(SOFTCHECK_INSTALLED_KERNELS, SOFTCHECK_BUILD_KERNELS);
 }
 
 std::filesystem::path model_folder() {
-  return source_or_installed(SOFTCHECK_SOURCE_MODELS, SOFTCHECK_INSTALLED_MODELS);
+  return installed_or_source(SOFTCHECK_INSTALLED_MODELS, SOFTCHECK_SOURCE_MODELS);
 }
 
 std::filesystem::path extracted_judge_program() {
   const char* named = std::getenv("SOFTCHECK_EXTRACTED_JUDGE");
   if (named != nullptr && *named != '\0') return named;
   std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  std::filesystem::path beside = self.parent_path() / "softcheck-extracted-judge";
+  std::filesystem::path beside = own_folder() / "softcheck-extracted-judge";
   return std::filesystem::exists(beside, error) ? beside : SOFTCHECK_BUILD_JUDGE;
 }
 

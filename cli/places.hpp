@@ -4,10 +4,11 @@
 
 namespace softcheck::cli {
 
-/// Where the kernels of this project stand: those of the build this command came from, else of the installed tree.
+/// Where the kernels of this project stand: in the tree that this command was installed into, else in its build.
 std::filesystem::path kernel_folder();
 
-/// Where the trained models of this project stand: in its source tree, else in the installed one.
+/// Where the trained models of this project stand: in the tree that this command was installed into, else in the
+/// sources.
 std::filesystem::path model_folder();
 
 /// Where the judge stands that is extracted from the proofs: what SOFTCHECK_EXTRACTED_JUDGE names; else beside the

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,8 @@ constexpr const char* onednn = "libsoftcheck_peer_onednn.so";
 constexpr const char* our_contract = "exp=1ulp sum=blocks:32 masked=nan subnormal=kept";
 constexpr const char* our_attention_contract = "exp=1ulp sum=blocks:128 masked=zero subnormal=kept entropy=exact";
 constexpr const char* onednn_absent =
-    "oneDNN was not found when this was built (Debian: libdnnl-dev, ocl-icd-opencl-dev)";
+    "oneDNN's kernel, which is built where oneDNN is found (Debian: libdnnl-dev, ocl-icd-opencl-dev) and is not "
+    "installed";
 
 constexpr ShippedKernel shipped_kernels[] = {
     {ours, "softcheck_softmax", "softmax", "f32", our_contract, nullptr},
@@ -114,13 +116,15 @@ std::set<std::string> add_shipped_kernels(const JudgeOptions& options, Progress&
 // Appends a part for each trained model that ships; returns how many.
 std::size_t add_shipped_models(Progress& progress, std::vector<ReportPart>& parts) {
   std::vector<experiments::TrainedModel> models;
+  experiments::ModelOptions options;
   try {
     models = experiments::read_models(model_folder());
+    options.attention = experiments::AttentionKernels(kernel_folder() / ours).plain();
   } catch (const models::TensorFileError& error) {
     throw InputError(malformed, error.what());
+  } catch (const std::runtime_error& error) {
+    throw InputError(unsupported, error.what());
   }
-  experiments::ModelOptions options;
-  options.attention = experiments::AttentionKernels(kernel_folder() / ours).plain();
   for (const experiments::TrainedModel& model : models) {
     parts.push_back({[model, options, &progress] { return rows_of_model(model, options, progress); }});
   }

@@ -1,7 +1,11 @@
 # What the libraries themselves need. MPFI, Arb, FLINT and libseccomp ship no CMake files on Debian, libzip none that works
 # alone, and most no pkg-config ones: MODULE, as Conan's toolchain has CMake prefer a package's own files.
 find_package(Boost 1.74 REQUIRED COMPONENTS context)
-find_package(Eigen3 3.4 REQUIRED NO_MODULE)
+# Eigen 5 came after 3.4, and its version file refuses a request for 3.4.
+find_package(Eigen3 REQUIRED NO_MODULE)
+if(Eigen3_VERSION VERSION_LESS 3.4)
+  message(FATAL_ERROR "softcheck needs Eigen 3.4 or newer, found ${Eigen3_VERSION}")
+endif()
 find_package(hwy REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)

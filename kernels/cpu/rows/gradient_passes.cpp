@@ -112,11 +112,12 @@ HWY_INLINE void differentiate_items(Tag<T> d, const T* x, const T* g, const Grad
   V deviations[n];
   V weights[n];
   V entropic[n];
+  const bool of_entropy = terms.entropic != 0;  // not asked for again behind a store, which may reach the terms
   for (std::size_t v = 0; v < n; ++v) {
     deviations[v] = item_at<T>(d, x + v * lanes, g + v * lanes, m).deviation;
   }
   weights_of<T>(d, deviations, hn::Set(d, terms.beta), weights);
-  if (terms.entropic != 0) {
+  if (of_entropy) {
     weights_of<T>(d, deviations, hn::Set(d, T(1)), entropic);
   }
   for (std::size_t v = 0; v < n; ++v) {
@@ -127,7 +128,7 @@ HWY_INLINE void differentiate_items(Tag<T> d, const T* x, const T* g, const Grad
     }
     V sum =
         hn::Mul(hn::Mul(weights[v], hn::Set(d, terms.incoming)), hn::Sub(gradient, hn::Set(d, terms.mean_gradient)));
-    if (terms.entropic != 0) {
+    if (of_entropy) {
       sum = hn::MulAdd(hn::Mul(entropic[v], hn::Set(d, terms.entropic)),
                        hn::Sub(deviation, hn::Set(d, terms.mean_deviation)), sum);
     }

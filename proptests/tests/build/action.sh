@@ -1,34 +1,72 @@
 #!/bin/sh
-# action.sh BUILD: what action.yml runs to judge a kernel, as it stands there, with its inputs' defaults: a right kernel and
-# a wrong one.
+# action.sh BUILD: what action.yml runs, as it stands there, with its inputs' defaults and the variables of a runner: a right
+# kernel, a wrong one, and inputs that are text for a shell. No input stands in a line that a shell reads.
 set -eu
 build=$(cd "$1" && pwd)
 command -v bash >/dev/null 2>&1 || { echo "Skipped: no bash"; exit 77; }
 root=$PWD
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# The last block is the step that judges; the lines above it name its variables and their inputs.
-awk '/^      run: \|$/ { on = 1; next } on { print substr($0, 9) }' action.yml >"$work/judge.sh"
-grep -q 'kernel "\$KERNEL"' "$work/judge.sh" || { echo "action.yml: found no step that judges"; exit 1; }
+fail() { echo "action.yml: $*"; exit 1; }
+
+# An expression is the whole value of a key other than run. A matrix is written in the file that uses it.
+inside=$(sed 's/\${{ matrix\.[a-z]* }}//g' action.yml .github/workflows/*.yml | grep '\${{' | grep -v -E '^ +[A-Za-z-]+: \$\{\{ [A-Za-z_.-]+ \}\}$|run:' || :)
+inside="$inside$(sed 's/\${{ matrix\.[a-z]* }}//g' action.yml .github/workflows/*.yml | grep 'run:.*\${{' || :)"
+[ -z "$inside" ] || fail "an expression stands inside a text: $inside"
+
+# step NUMBER: the lines that this step gives to bash
+step() { awk -v want="$1" '/^      run: \|/ { on = ++seen == want; next } !/^        / { on = 0 } on { print substr($0, 9) }' action.yml; }
+step 1 >"$work/build.sh"
+step 2 >"$work/judge.sh"
+grep -q 'kernel "\$KERNEL"' "$work/judge.sh" || fail "found no step that judges"
 # default INPUT: as action.yml has it
 default() { awk -v input="  $1:" '$0 == input { on = 1; next } on && /^    default:/ { sub(/^    default: */, ""); gsub(/"/, ""); print; exit } on && /^  [a-z]/ { exit }' "$root/action.yml"; }
 awk '/^        [A-Z]+: \$\{\{ inputs\./ { name = $1; sub(/:/, "", name); input = $3; sub(/inputs\./, "", input); print name, input }' \
   action.yml >"$work/variables"
-[ "$(wc -l <"$work/variables")" = "$(awk '/^inputs:/ { on = 1; next } /^runs:/ { on = 0 } on && /^  [a-z]/' action.yml | wc -l)" ] ||
-  { echo "action.yml: an input is in no variable of the step that judges"; exit 1; }
-mkdir -p "$work/action/build"
-ln -s "$build" "$work/action/build/release"
-cd "$work"
-# judged STATUS KERNEL
-judged() {
-  set -- "$1" "$2" env GITHUB_ACTION_PATH="$work/action"
-  while read -r name input; do set -- "$@" "$name=$(default "$input")"; done <variables
-  want=$1 kernel=$2 status=0
-  shift 2
-  "$@" KERNEL="$kernel" EFFORT=quick bash -eo pipefail judge.sh >out 2>&1 || status=$?
-  [ $status = "$want" ] || { cat out; echo "$kernel: need exit $want, got $status"; exit 1; }
-  grep -qs '<testsuite' softcheck.xml || { echo "$kernel: no JUnit in softcheck.xml"; exit 1; }
-  rm softcheck.xml
+[ "$(wc -l <"$work/variables")" = "$(awk '/^inputs:/ { on = 1; next } /^[a-z]/ { on = 0 } on && /^  [a-z]/' action.yml | wc -l)" ] ||
+  fail "an input is in no variable of the step that judges"
+mkdir -p "$work/an action/build" "$work/workspace"
+ln -s "$build" "$work/an action/build/release"
+cp "$root/run" "$work/an action/"
+cd "$work/workspace"
+# as_runner COMMAND...: with what a runner sets, in the folder that it begins in
+as_runner() {
+  rm -f ../output ../summary
+  : >../output
+  : >../summary
+  env GITHUB_ACTIONS=true GITHUB_WORKSPACE="$PWD" GITHUB_ACTION_PATH="$work/an action" GITHUB_OUTPUT="$work/output" \
+    GITHUB_STEP_SUMMARY="$work/summary" "$@" >../out 2>&1
 }
-judged 0 "$build/kernels/libsoftcheck_zoo.so:correct_double"
-judged 1 "$build/kernels/libsoftcheck_zoo.so:mutant_no_max_shift"
+# The step that builds calls ./run of the action's folder: it has a verb of that name.
+sed -i 's/^command_alone() {/command_alone() { echo "builds in $PWD"; return;/' "$work/an action/run"
+as_runner bash -eo pipefail ../build.sh || { cat ../out; fail "the step that builds fails"; }
+grep -qx "builds in $work/an action" ../out || { cat ../out; fail "the step that builds is not ./run command of the action's folder"; }
+
+# judged STATUS VERDICT KERNEL [VARIABLE=VALUE...]
+judged() {
+  want=$1 verdict=$2 kernel=$3 status=0
+  shift 3
+  while read -r name input; do set -- "$name=$(default "$input")" "$@"; done <../variables
+  as_runner "$@" KERNEL="$kernel" EFFORT=quick bash -eo pipefail ../judge.sh || status=$?
+  [ $status = "$want" ] || { cat ../out; fail "$kernel: need exit $want, got $status"; }
+  [ "$(cat ../output)" = "verdict=$verdict" ] || { cat ../output; fail "$kernel: need the output $verdict"; }
+  head -n 1 ../summary | grep -qx "### softcheck: $verdict" || { cat ../summary; fail "$kernel: no verdict in the summary"; }
+  [ "$(sed '1,2d; $d' ../summary | sed 's/&lt;/</g; s/&amp;/\&/g')" = "$(cat ../out)" ] || { cat ../summary; fail "$kernel: the summary is not what was said"; }
+  [ "$(grep -c '<' ../summary)" = 2 ] || { cat ../summary; fail "$kernel: the summary has marks of its own"; }
+}
+zoo=$build/kernels/libsoftcheck_zoo.so
+for each in '0 pass correct_double' '1 fail mutant_no_max_shift'; do
+  # shellcheck disable=SC2086 # three words
+  set -- $each
+  judged "$1" "$2" "$zoo:$3" DOMAIN='theta=1 n<=8192' CONTRACT='acc=f32 exp=1ulp'
+  grep -qs '<testsuite' softcheck.xml || fail "$3: no JUnit in softcheck.xml"
+  rm softcheck.xml
+done
+# shellcheck disable=SC2016 # text for a shell, which no shell reads
+text='$(touch read)`touch read`; touch read; "'"'"
+judged 2 error "$text"
+for variable in OP DTYPE CONTRACT DOMAIN; do judged 2 error "$zoo:correct_double" "$variable=$text"; done
+judged 1 fail "$zoo:mutant_no_max_shift" JUNIT="$text"
+[ -s "$text" ] || fail "no JUnit in a file of an odd name"
+[ ! -e read ] || fail "a shell read an input"
+echo "a right kernel passes, a wrong one is red, and no input is read by a shell"

@@ -25,3 +25,23 @@ fails() {
 fails SoftmaxWithoutMaximum 'Actual: false (fail: kernel.softmax.element does not hold on [1-8] logit' \
   'expected 0x1p+0' 'replay: softcheck::conforms(kernel, "softmax f32", {.replay = "Kernel'
 fails SoftmaxThatCrashes 'Actual: false (crash: kernel.returns' 'ended by signal 4'
+
+# The installed command reads the networks and kernels that were installed with it, not those of the build; so it does where
+# vcpkg puts programs.
+mkdir -p "$work/prefix/tools/softcheck"
+cp "$work/prefix/bin/softcheck" "$work/prefix/tools/softcheck/"
+# reads FILE CODE: verify ends with that code, and the message names the file, which is none of its kind
+reads() {
+  kept=$(find "$work/prefix" -path "*/$1")
+  [ -n "$kept" ] || { echo "no $1 is installed"; exit 1; }
+  mv "$kept" "$work/kept"
+  echo nothing >"$kept"
+  for command in bin/softcheck tools/softcheck/softcheck; do
+    status=0
+    "$work/prefix/$command" verify --cases 1 >"$work/log" 2>&1 || status=$?
+    [ "$status" = "$2" ] && grep -q "^softcheck: .*$kept" "$work/log" || { cat "$work/log"; echo "$command: exit $status, need $2, and a line that names $kept"; exit 1; }
+  done
+  mv "$work/kept" "$kept"
+}
+reads softcheck/models/seeds/seed-01.safetensors 3
+reads softcheck/libsoftcheck_cpu_kernels.so 4

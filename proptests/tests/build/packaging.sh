@@ -28,11 +28,21 @@ for library in required:
     assert ports[library] in [*names, None], f"{ports[library]} is missing"
 END
 
+# vcpkg has Eigen 5, whose version file takes a request for no other major version. Its headers are not asked for here.
+mkdir "$work/eigen"
+cat >"$work/eigen/Eigen3ConfigVersion.cmake" <<'END'
+set(PACKAGE_VERSION 5.0.1)
+if(PACKAGE_FIND_VERSION STREQUAL "" OR PACKAGE_FIND_VERSION_MAJOR EQUAL 5)
+  set(PACKAGE_VERSION_COMPATIBLE TRUE)
+endif()
+END
+echo 'add_library(Eigen3::Eigen INTERFACE IMPORTED)' >"$work/eigen/Eigen3Config.cmake"
+
 # vcpkg's functions, as far as a portfile uses them: what it would configure is configured, with the system's libraries.
 cat >"$work/vcpkg.cmake" <<'END'
 function(vcpkg_cmake_configure)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "SOURCE_PATH" "OPTIONS")
-  execute_process(COMMAND ${CMAKE_COMMAND} -G Ninja -S ${arg_SOURCE_PATH} -B ${BUILD} ${arg_OPTIONS} ERROR_VARIABLE said
+  execute_process(COMMAND ${CMAKE_COMMAND} -G Ninja -S ${arg_SOURCE_PATH} -B ${BUILD} -DEigen3_DIR=${EIGEN} ${arg_OPTIONS} ERROR_VARIABLE said
     OUTPUT_QUIET RESULT_VARIABLE failed)
   if(failed OR said MATCHES "not used")
     message(FATAL_ERROR "${said}")
@@ -45,8 +55,9 @@ foreach(name cmake_install cmake_config_fixup fixup_pkgconfig copy_tools install
 endforeach()
 include(${CURRENT_PORT_DIR}/portfile.cmake)
 END
-"$cmake" -DCURRENT_PORT_DIR="$PWD/packaging/vcpkg" -DCURRENT_PACKAGES_DIR="$work/packages" -DBUILD="$work/build" -P "$work/vcpkg.cmake" >"$work/log" 2>&1 ||
+"$cmake" -DCURRENT_PORT_DIR="$PWD/packaging/vcpkg" -DCURRENT_PACKAGES_DIR="$work/packages" -DBUILD="$work/build" -DEIGEN="$work/eigen" -P "$work/vcpkg.cmake" >"$work/log" 2>&1 ||
   { cat "$work/log"; fail "the portfile configures nothing"; }
+grep -qx "Eigen3_DIR:[A-Z]*=$work/eigen" "$work/build/CMakeCache.txt" || fail "Eigen 5 is passed over for the system's"
 grep -q 'SOFTCHECK_BUILD_TESTS:BOOL=OFF' "$work/build/CMakeCache.txt" || fail "the port builds tests"
 [ "$(wc -l <"$work/build/called")" = 5 ] || fail "the portfile calls $(cat "$work/build/called")"
 licence=$(sed -n 's/^vcpkg_install_copyright FILE_LIST;*//p' "$work/build/called" | tr ';' '\n' | tail -n 1)
