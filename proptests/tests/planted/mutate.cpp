@@ -1,13 +1,17 @@
-// mutate NINJA SOURCE BUILD SCRATCH LOG [--count N] [--seed S] [--folder NAME] [--list]: draws small changes of our own
-// code by a seed, the same number from each folder, and asks the tests of the folder whether they notice. What became
-// of each is added to LOG, tab-separated, and a later run does not try it again. --list: draws, and tries nothing.
+// mutate NINJA SOURCE BUILD SCRATCH LOG [--count N] [--seed S] [--folder NAME] [--within SECONDS] [--again] [--list]:
+// draws small changes of our own code by a seed, the same number from each folder, and asks the tests of the folder
+// whether they notice. What became of each is added to LOG, tab-separated, and a later run does not try it again.
+// --within: asks no test that takes longer; what the others do not notice is open, and tried again without this option.
+// --again: tries again what survived. --list: draws, and tries nothing.
 // Exit: 0 in every folder nine of ten were killed, 1 not, 2 usage.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <iomanip>
 #include <iostream>
+#include <limits>
 #include <map>
 #include <optional>
 #include <random>
@@ -18,6 +22,7 @@
 #include "proptests/tests/planted/bug_table.hpp"
 #include "proptests/tests/planted/changed_tests.hpp"
 #include "proptests/tests/planted/mutant_sites.hpp"
+#include "proptests/tests/planted/test_stages.hpp"
 
 namespace softcheck::planted {
 namespace {
@@ -25,7 +30,11 @@ namespace {
 namespace fs = std::filesystem;
 
 // Longer than the tests of any folder take.
-constexpr int seconds_of_tests = 1200;
+constexpr int seconds_of_tests = 1800;
+
+// What shows that a loop has no end: three times what the tests took without a change, and what a program takes to
+// start. It is the processor's time: how busy the machine is does not matter.
+int limit_of(const Stage& stage) { return static_cast<int>(std::lround(3 * stage.seconds)) + 10; }
 
 struct Folder {
   const char* name;    // in the log and the table
@@ -51,11 +60,13 @@ struct Request {
   std::size_t count = 300;
   std::uint64_t seed = 20241001;
   std::string folder;
+  double within = std::numeric_limits<double>::infinity();
+  bool again = false;
   bool list = false;
 };
 
 struct Tried {
-  std::string folder, file, kind, before, after, verdict;
+  std::string folder, file, kind, before, after, verdict, by;
 
   std::string key() const { return file + '\t' + before + '\t' + after; }
 };
@@ -67,13 +78,17 @@ std::vector<std::string> fields_of(const std::string& line) {
   return fields;
 }
 
-// A line of the log: folder, file, kind, the line before and after, the verdict.
+// A line of the log: folder, file, kind, the line before and after, the verdict, what noticed it. Of a change that was
+// tried again the last line holds.
 std::vector<Tried> read_log(const fs::path& log) {
   std::vector<Tried> tried;
   std::ifstream in(log);
   for (std::string line; std::getline(in, line);) {
     const std::vector<std::string> fields = fields_of(line);
-    if (fields.size() == 6) tried.push_back({fields[0], fields[1], fields[2], fields[3], fields[4], fields[5]});
+    if (fields.size() != 6 && fields.size() != 7) continue;
+    Tried read{fields[0], fields[1], fields[2], fields[3], fields[4], fields[5], fields.size() == 7 ? fields[6] : ""};
+    std::erase_if(tried, [&](const Tried& earlier) { return earlier.key() == read.key(); });
+    tried.push_back(std::move(read));
   }
   return tried;
 }
@@ -117,38 +132,97 @@ Tried described(const Places& places, const Folder& folder, const Mutant& mutant
           mutant.kind,
           line_of(source, mutant.offset),
           line_of(with_mutant(source, mutant), mutant.offset),
+          "",
           ""};
 }
 
-// "killed", "survived", or "no code" of what does not compile or link.
-std::string verdict_of(ChangedBuild& build, const Places& places, const Folder& folder, const Mutant& mutant) {
+// The tests of a folder in the order in which they are asked; those of a script are one.
+struct Tests {
+  std::vector<Stage> stages;
+  bool all = true;  // that there are
+};
+
+// "killed", "survived", "open", or "no code" of what does not compile or link.
+void try_mutant(ChangedBuild& build, const Places& places, const Folder& folder, const Tests& tests,
+                const Mutant& mutant, Tried& tried) {
   try {
     plant(build, places, mutant.file, with_mutant(contents_of(places.source / mutant.file), mutant));
   } catch (const std::runtime_error&) {
-    return "no code";
+    tried.verdict = "no code";
+    return;
   }
-  const Outcome outcome = run_test(places, folder.test, seconds_of_tests);
-  if (outcome.status == 126 || outcome.status == 127) throw std::runtime_error("the tests did not run");
-  return outcome.status == 0 ? "survived" : "killed";
+  const std::string test = folder.test, program = test.substr(0, test.find(' ') + 1);
+  for (const Stage& stage : tests.stages) {
+    const Outcome outcome = run_test(places, program + stage.filter, seconds_of_tests, limit_of(stage));
+    if (outcome.status == 126 || outcome.status == 127) throw std::runtime_error("the tests did not run");
+    if (outcome.status == 0) continue;
+    tried.verdict = "killed";
+    tried.by = failed_test(outcome.output);
+    if (outcome.status == 124 || outcome.status == 152) tried.by = "time";
+    if (tried.by.empty()) tried.by = "exit status " + std::to_string(outcome.status);
+    return;
+  }
+  tried.verdict = tests.all ? "survived" : "open";
 }
 
-void check_control(ChangedBuild& build, const Places& places, const Folder& folder, const fs::path& file) {
-  plant(build, places, file, contents_of(places.source / file));
-  const Outcome outcome = run_test(places, folder.test, seconds_of_tests);
-  if (outcome.status == 0) return;
-  throw std::runtime_error(
-      "without a change '" + std::string(folder.test) + "' must pass, got exit status " +
-      std::to_string(outcome.status) + ":\n" +
-      outcome.output.substr(outcome.output.size() - std::min<std::size_t>(outcome.output.size(), 2000)));
+// Without a change all tests pass. How long they took is kept beside the log: a later run asks new ones alone.
+Tests checked_tests(ChangedBuild& build, const Request& request, const Places& places, const Folder& folder,
+                    const fs::path& file) {
+  const std::string test = folder.test, program = test.substr(0, test.find(' ')), filter = test.substr(program.size() + 1);
+  const bool is_script = program == "shell";
+  const fs::path kept = request.log.string() + "." + (is_script ? "shell" : program);
+  std::vector<TimedTest> known;
+  if (fs::exists(kept)) known = timed_tests(contents_of(kept));
+  const bool is_new = known.empty();
+  if (is_new || !is_script) {
+    plant(build, places, file, contents_of(places.source / file));
+    const auto start = std::chrono::steady_clock::now();
+    Outcome outcome = run_test(places, program + " " + (is_script ? filter : filter_without(filter, known)), seconds_of_tests);
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    if (outcome.status != 0) {
+      throw std::runtime_error(
+          "without a change '" + test + "' must pass, got exit status " + std::to_string(outcome.status) + ":\n" +
+          outcome.output.substr(outcome.output.size() - std::min<std::size_t>(outcome.output.size(), 2000)));
+    }
+    if (is_script) outcome.output = "[       OK ] " + filter + " (" + std::to_string(std::lround(took.count())) + " ms)\n";
+    for (const TimedTest& timed : timed_tests(outcome.output)) known.push_back(timed);
+    std::ofstream(kept, std::ios::app) << outcome.output;
+  }
+  const auto is_short = [&](const TimedTest& timed) { return timed.seconds <= request.within; };
+  if (is_script) return {stages_of(known, std::numeric_limits<double>::infinity()), true};
+  return {stages_of(known, request.within), std::ranges::all_of(known, is_short)};
+}
+
+// Adds to the log what became of it.
+void note(const Request& request, const Tried& tried) {
+  std::ofstream log(request.log, std::ios::app);
+  for (const std::string* field : {&tried.folder, &tried.file, &tried.kind, &tried.before, &tried.after}) {
+    log << *field << '\t';
+  }
+  log << tried.verdict << '\t' << tried.by << '\n';
+}
+
+// What need not be tried: every line of the log, but for what is open now and what is to be tried again.
+std::map<std::string, std::string> settled(const Request& request) {
+  const std::map<std::string, std::string> equivalents = read_equivalents(request.places.source);
+  std::map<std::string, std::string> verdicts;
+  for (const Tried& tried : read_log(request.log)) {
+    const bool is_equivalent = equivalents.contains(tried.key());
+    if (tried.verdict == "open" && std::isinf(request.within) && !is_equivalent) continue;
+    const bool survived = tried.verdict == "survived" || tried.verdict == "open";
+    if (request.again && survived && !is_equivalent) continue;
+    verdicts[tried.key()] = tried.verdict;
+  }
+  return verdicts;
 }
 
 void try_folder(const Request& request, const Folder& folder, std::size_t share) {
   Places places = request.places;
   places.target = folder.target;
   const std::vector<Mutant> mutants = drawn(places.source, folder, request.seed);
-  std::map<std::string, std::string> known;
-  for (const Tried& tried : read_log(request.log)) known[tried.key()] = tried.verdict;
+  const std::map<std::string, std::string> known = settled(request);
   std::optional<ChangedBuild> build;
+  Tests tests;
   std::size_t counted = 0;
   for (const Mutant& mutant : mutants) {
     if (counted == share) break;
@@ -161,17 +235,15 @@ void try_folder(const Request& request, const Folder& folder, std::size_t share)
     const auto before = known.find(tried.key());
     if (before == known.end()) {
       if (!build) {
-        build.emplace(places);
-        check_control(*build, places, folder, mutant.file);
+        build.emplace(places, ChangedAs::soon);
+        tests = checked_tests(*build, request, places, folder, mutant.file);
       }
       const auto start = std::chrono::steady_clock::now();
-      tried.verdict = verdict_of(*build, places, folder, mutant);
+      try_mutant(*build, places, folder, tests, mutant, tried);
       const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      std::ofstream(request.log, std::ios::app)
-          << tried.folder << '\t' << tried.file << '\t' << tried.kind << '\t' << tried.before << '\t' << tried.after
-          << '\t' << tried.verdict << std::endl;
+      note(request, tried);
       std::cout << std::left << std::setw(9) << tried.verdict << ' ' << mutant.file.string() << ':' << mutant.line
-                << ' ' << tried.before << "  ->  " << tried.after << "  (" << std::lround(seconds) << " s)"
+                << ' ' << tried.before << "  ->  " << tried.after << "  (" << std::lround(seconds) << " s) " << tried.by
                 << std::endl;
     } else {
       tried.verdict = before->second;
@@ -200,7 +272,7 @@ int report(const Request& request) {
       ++tally.equivalent;
     } else {
       ++tally.survived;
-      std::cout << "survived: " << tried.file << ": " << tried.before << "  ->  " << tried.after << '\n';
+      std::cout << tried.verdict << ": " << tried.file << ": " << tried.before << "  ->  " << tried.after << '\n';
     }
   }
   bool enough = true;
@@ -224,15 +296,15 @@ Request request_of(int count, char** words) {
   request.log = words[5];
   for (int i = 6; i < count; ++i) {
     const std::string word = words[i];
-    if (word == "--list") {
-      request.list = true;
+    if (word == "--list" || word == "--again") {
+      (word == "--list" ? request.list : request.again) = true;
       continue;
     }
     if (i + 1 == count) throw std::invalid_argument(word + " needs a value");
     const std::string value = words[++i];
     if (word == "--folder") {
       request.folder = value;
-    } else if (word == "--count" || word == "--seed") {
+    } else if (word == "--count" || word == "--seed" || word == "--within") {
       std::size_t used = 0;
       const unsigned long long number =
           value.find_first_not_of("0123456789") == std::string::npos
@@ -240,8 +312,9 @@ Request request_of(int count, char** words) {
               : throw std::invalid_argument(word + ": need a number, got '" + value + "'");
       if (word == "--count") request.count = number;
       if (word == "--seed") request.seed = number;
+      if (word == "--within") request.within = static_cast<double>(number);
     } else {
-      throw std::invalid_argument("need --count, --seed, --folder or --list, got '" + word + "'");
+      throw std::invalid_argument("need --count, --seed, --folder, --within, --again or --list, got '" + word + "'");
     }
   }
   const auto named = [&](const Folder& folder) { return request.folder == folder.name; };
@@ -267,6 +340,10 @@ int run(const Request& request) {
 
 int main(int count, char** words) {
   using namespace softcheck::planted;
+  // As ctest runs the tests (cmake/softcheck_targets.cmake): the same cases each time, and what is freed is kept.
+  setenv("RC_PARAMS", "seed=20241001", 0);
+  setenv("MALLOC_MMAP_THRESHOLD_", "1073741824", 0);
+  setenv("MALLOC_TRIM_THRESHOLD_", "1073741824", 0);
   try {
     return run(request_of(count, words));
   } catch (const std::invalid_argument& error) {
