@@ -1,8 +1,6 @@
 #include "proptests/tests/planted/test_stages.hpp"
 
 #include <algorithm>
-#include <array>
-#include <limits>
 #include <sstream>
 #include <string_view>
 
@@ -36,19 +34,19 @@ std::string failed_test(const std::string& output) {
   return name.substr(0, name.find(','));
 }
 
-std::vector<Stage> stages_of(const std::vector<TimedTest>& tests, double within) {
-  constexpr std::array<double, 5> ends{0.05, 0.2, 1, 5, std::numeric_limits<double>::infinity()};
+std::vector<Stage> stages_of(std::vector<TimedTest> tests, double within) {
+  // Starting a program is little beside it, and a loop without an end is noticed soon.
+  constexpr double seconds_of_stage = 5;
+  std::erase_if(tests, [&](const TimedTest& test) { return test.seconds > within; });
+  std::ranges::stable_sort(tests, {}, &TimedTest::seconds);
   std::vector<Stage> stages;
-  double begin = -1;
-  for (const double end : ends) {
-    Stage stage{"", 0};
-    for (const TimedTest& test : tests) {
-      if (test.seconds <= begin || test.seconds > std::min(end, within)) continue;
-      stage.filter += (stage.filter.empty() ? "" : ":") + test.name;
-      stage.seconds += test.seconds;
+  for (const TimedTest& test : tests) {
+    if (stages.empty() || stages.back().seconds > seconds_of_stage) {
+      stages.push_back({test.name, test.seconds});
+    } else {
+      stages.back().filter += ":" + test.name;
+      stages.back().seconds += test.seconds;
     }
-    if (!stage.filter.empty()) stages.push_back(stage);
-    begin = end;
   }
   return stages;
 }

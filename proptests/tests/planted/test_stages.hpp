@@ -24,7 +24,7 @@ struct Stage {
 };
 
 /// Tests of at most so many seconds, short ones first: a change that a short test notices costs no long one.
-std::vector<Stage> stages_of(const std::vector<TimedTest>& tests, double within);
+std::vector<Stage> stages_of(std::vector<TimedTest> tests, double within);
 
 /// The tests of a filter without those that are known.
 std::string filter_without(const std::string& filter, const std::vector<TimedTest>& known);
