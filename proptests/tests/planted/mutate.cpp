@@ -13,11 +13,12 @@
 #include <iostream>
 #include <limits>
 #include <map>
-#include <optional>
 #include <random>
 #include <set>
 #include <sstream>
 #include <stdexcept>
+#include <tuple>
+#include <utility>
 
 #include "proptests/tests/planted/bug_table.hpp"
 #include "proptests/tests/planted/changed_tests.hpp"
@@ -36,22 +37,29 @@ constexpr int seconds_of_tests = 1800;
 // start. It is the processor's time: how busy the machine is does not matter.
 int limit_of(const Stage& stage) { return static_cast<int>(std::lround(3 * stage.seconds)) + 3; }
 
-struct Folder {
-  const char* name;    // in the log and the table
-  const char* path;    // of the sources, with what lies below, but for the folders that have a line of their own
+struct Asked {
   const char* target;  // what is built anew
   const char* test;    // changed_tests.hpp
 };
 
-constexpr Folder folders[] = {
-    {"theory", "theory", "proptests/test_theory", "test_theory *"},
-    {"numerics", "numerics", "proptests/test_numerics", "test_numerics *"},
-    {"generators", "proptests/generators", "proptests/test_judge", "test_judge -Zoo.*:ZooMatrix.*:Survivors.*"},
-    {"judge", "proptests/judge", "proptests/test_judge", "test_judge -Zoo.*:ZooMatrix.*:Survivors.*"},
-    {"kernels", "kernels/cpu", "kernels/libsoftcheck_cpu_kernels.so", "test_kernels *"},
-    {"models", "models", "proptests/test_models", "test_models *"},
-    {"experiments", "experiments", "proptests/test_experiments", "test_experiments *"},
-    {"cli", "cli", "softcheck", "shell proptests/tests/build/command.sh"},
+struct Folder {
+  const char* name;  // in the log and the table
+  const char* path;  // of the sources, with what lies below
+  std::vector<Asked> asked;
+};
+
+const Asked theory{"proptests/test_theory", "test_theory *"};
+const Asked judge{"proptests/test_judge", "test_judge -Zoo.*:ZooMatrix.*:Survivors.*"};
+
+const Folder folders[] = {
+    {"theory", "theory", {theory}},
+    {"numerics", "numerics", {{"proptests/test_numerics", "test_numerics *"}}},
+    {"generators", "proptests/generators", {theory, judge}},
+    {"judge", "proptests/judge", {judge}},
+    {"kernels", "kernels/cpu", {{"kernels/libsoftcheck_cpu_kernels.so", "test_kernels *"}}},
+    {"models", "models", {{"proptests/test_models", "test_models *"}}},
+    {"experiments", "experiments", {{"proptests/test_experiments", "test_experiments *"}}},
+    {"cli", "cli", {{"softcheck", "shell proptests/tests/build/command.sh"}}},
 };
 
 struct Request {
@@ -136,61 +144,91 @@ Tried described(const Places& places, const Folder& folder, const Mutant& mutant
           ""};
 }
 
-// The tests of a folder in the order in which they are asked; those of a script are one.
-struct Tests {
-  std::vector<Stage> stages;
-  bool all = true;  // that there are
+// A program's tests in the order in which they are asked, those of a script as one, and how it is built anew.
+class Program {
+ public:
+  // Without a change, the same contents of a file, all tests pass. How long they took is kept beside the log: a later
+  // run asks new ones alone. Throws std::runtime_error where they do not pass.
+  Program(const Request& request, const Asked& asked, const fs::path& file);
+
+  // "killed", "survived", "open", or "no code" of what does not compile or link, and what noticed it.
+  std::pair<std::string, std::string> verdict(const Mutant& mutant);
+
+ private:
+  std::vector<TimedTest> measured(const fs::path& file, const std::vector<TimedTest>& known);
+
+  Places places_;
+  std::string program_, filter_;
+  std::vector<Stage> stages_;
+  bool all_ = true;  // the tests that there are
+  ChangedBuild build_;
 };
 
-// "killed", "survived", "open", or "no code" of what does not compile or link.
-void try_mutant(ChangedBuild& build, const Places& places, const Folder& folder, const Tests& tests,
-                const Mutant& mutant, Tried& tried) {
-  try {
-    plant(build, places, mutant.file, with_mutant(contents_of(places.source / mutant.file), mutant));
-  } catch (const std::runtime_error&) {
-    tried.verdict = "no code";
-    return;
-  }
-  const std::string test = folder.test, program = test.substr(0, test.find(' ') + 1);
-  for (const Stage& stage : tests.stages) {
-    const Outcome outcome = run_test(places, program + stage.filter, seconds_of_tests, limit_of(stage));
-    if (outcome.status == 126 || outcome.status == 127) throw std::runtime_error("the tests did not run");
-    if (outcome.status == 0) continue;
-    tried.verdict = "killed";
-    tried.by = failed_test(outcome.output);
-    if (outcome.status == 124 || outcome.status == 152) tried.by = "time";
-    if (tried.by.empty()) tried.by = "exit status " + std::to_string(outcome.status);
-    return;
-  }
-  tried.verdict = tests.all ? "survived" : "open";
+Places with_target(Places places, const char* target) {
+  places.target = target;
+  return places;
 }
 
-// Without a change all tests pass. How long they took is kept beside the log: a later run asks new ones alone.
-Tests checked_tests(ChangedBuild& build, const Request& request, const Places& places, const Folder& folder,
-                    const fs::path& file) {
-  const std::string test = folder.test, program = test.substr(0, test.find(' ')), filter = test.substr(program.size() + 1);
-  const bool is_script = program == "shell";
-  const fs::path kept = request.log.string() + "." + (is_script ? "shell" : program);
-  std::vector<TimedTest> known;
-  if (fs::exists(kept)) known = timed_tests(contents_of(kept));
-  const bool is_new = known.empty();
-  if (is_new || !is_script) {
-    plant(build, places, file, contents_of(places.source / file));
-    const auto start = std::chrono::steady_clock::now();
-    Outcome outcome = run_test(places, program + " " + (is_script ? filter : filter_without(filter, known)), seconds_of_tests);
-    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-    if (outcome.status != 0) {
-      throw std::runtime_error(
-          "without a change '" + test + "' must pass, got exit status " + std::to_string(outcome.status) + ":\n" +
-          outcome.output.substr(outcome.output.size() - std::min<std::size_t>(outcome.output.size(), 2000)));
-    }
-    if (is_script) outcome.output = "[       OK ] " + filter + " (" + std::to_string(std::lround(took.count())) + " ms)\n";
-    for (const TimedTest& timed : timed_tests(outcome.output)) known.push_back(timed);
-    std::ofstream(kept, std::ios::app) << outcome.output;
+Program::Program(const Request& request, const Asked& asked, const fs::path& file)
+    : places_(with_target(request.places, asked.target)), build_(places_, ChangedAs::soon) {
+  const std::string test = asked.test;
+  program_ = test.substr(0, test.find(' '));
+  filter_ = test.substr(program_.size() + 1);
+  const fs::path kept = request.log.string() + "." + program_;
+  std::vector<TimedTest> tests;
+  if (fs::exists(kept)) tests = timed_tests(contents_of(kept));
+  std::ofstream log(kept, std::ios::app);
+  for (const TimedTest& one : measured(file, tests)) {
+    tests.push_back(one);
+    log << passed_line(one);
   }
-  const auto is_short = [&](const TimedTest& timed) { return timed.seconds <= request.within; };
-  if (is_script) return {stages_of(known, std::numeric_limits<double>::infinity()), true};
-  return {stages_of(known, request.within), std::ranges::all_of(known, is_short)};
+  const double within = program_ == "shell" ? std::numeric_limits<double>::infinity() : request.within;
+  stages_ = stages_of(tests, within);
+  all_ = std::ranges::all_of(tests, [&](const TimedTest& one) { return one.seconds <= within; });
+}
+
+std::vector<TimedTest> Program::measured(const fs::path& file, const std::vector<TimedTest>& known) {
+  const bool is_script = program_ == "shell";
+  if (is_script && !known.empty()) return {};
+  plant(build_, places_, file, contents_of(places_.source / file));
+  const auto start = std::chrono::steady_clock::now();
+  const std::string test = program_ + " " + (is_script ? filter_ : filter_without(filter_, known));
+  const Outcome outcome = run_test(places_, test, seconds_of_tests);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  if (outcome.status != 0) {
+    throw std::runtime_error(
+        "without a change the tests of " + program_ + " must pass, got exit status " + std::to_string(outcome.status) +
+        ":\n" + outcome.output.substr(outcome.output.size() - std::min<std::size_t>(outcome.output.size(), 2000)));
+  }
+  if (is_script) return {{filter_, took.count()}};
+  return timed_tests(outcome.output);
+}
+
+std::pair<std::string, std::string> Program::verdict(const Mutant& mutant) {
+  try {
+    plant(build_, places_, mutant.file, with_mutant(contents_of(places_.source / mutant.file), mutant));
+  } catch (const std::runtime_error&) {
+    return {"no code", ""};
+  }
+  for (const Stage& stage : stages_) {
+    const Outcome outcome = run_test(places_, program_ + " " + stage.filter, seconds_of_tests, limit_of(stage));
+    if (outcome.status == 126 || outcome.status == 127) throw std::runtime_error("the tests did not run");
+    if (outcome.status == 0) continue;
+    std::string by = failed_test(outcome.output);
+    if (outcome.status == 124 || outcome.status == 152) by = "time";
+    return {"killed", by.empty() ? "exit status " + std::to_string(outcome.status) : by};
+  }
+  return {all_ ? "survived" : "open", ""};
+}
+
+// The programs of a folder, one after the other until one notices.
+void try_mutant(std::vector<Program>& programs, const Mutant& mutant, Tried& tried) {
+  for (Program& program : programs) {
+    const std::string before = tried.verdict;
+    std::tie(tried.verdict, tried.by) = program.verdict(mutant);
+    if (tried.verdict == "killed" || tried.verdict == "no code") return;
+    if (before == "open") tried.verdict = before;
+  }
 }
 
 // Adds to the log what became of it.
@@ -217,12 +255,10 @@ std::map<std::string, std::string> settled(const Request& request) {
 }
 
 void try_folder(const Request& request, const Folder& folder, std::size_t share) {
-  Places places = request.places;
-  places.target = folder.target;
+  const Places& places = request.places;
   const std::vector<Mutant> mutants = drawn(places.source, folder, request.seed);
   const std::map<std::string, std::string> known = settled(request);
-  std::optional<ChangedBuild> build;
-  Tests tests;
+  std::vector<Program> programs;
   std::size_t counted = 0;
   for (const Mutant& mutant : mutants) {
     if (counted == share) break;
@@ -234,12 +270,11 @@ void try_folder(const Request& request, const Folder& folder, std::size_t share)
     }
     const auto before = known.find(tried.key());
     if (before == known.end()) {
-      if (!build) {
-        build.emplace(places, ChangedAs::soon);
-        tests = checked_tests(*build, request, places, folder, mutant.file);
+      for (std::size_t k = programs.size(); k < folder.asked.size(); ++k) {
+        programs.emplace_back(request, folder.asked[k], mutant.file);
       }
       const auto start = std::chrono::steady_clock::now();
-      try_mutant(*build, places, folder, tests, mutant, tried);
+      try_mutant(programs, mutant, tried);
       const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       note(request, tried);
       std::cout << std::left << std::setw(9) << tried.verdict << ' ' << mutant.file.string() << ':' << mutant.line

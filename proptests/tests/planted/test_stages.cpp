@@ -1,6 +1,7 @@
 #include "proptests/tests/planted/test_stages.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 #include <string_view>
 
@@ -23,6 +24,10 @@ std::vector<TimedTest> timed_tests(const std::string& output) {
     if (time.starts_with('(')) tests.push_back({name, std::stod(time.substr(1)) / 1000});
   }
   return tests;
+}
+
+std::string passed_line(const TimedTest& test) {
+  return std::string(passed) + test.name + " (" + std::to_string(std::lround(1000 * test.seconds)) + " ms)\n";
 }
 
 std::string failed_test(const std::string& output) {

@@ -14,6 +14,9 @@ struct TimedTest {
 /// The tests that passed or were skipped, by the program's output.
 std::vector<TimedTest> timed_tests(const std::string& output);
 
+/// What a program prints of a test that passed.
+std::string passed_line(const TimedTest& test);
+
 /// The first test that failed, by the program's output; empty where none did.
 std::string failed_test(const std::string& output);
 
