@@ -79,6 +79,7 @@ TEST(AttentionCoverage, TheTableOfClassesIsTheOneThatIsWrittenDown) {
 void expect_classes(const ClassChoice& choice, const AttentionCase& a) {
   const auto chosen = [&](AttentionTrait trait) { return *choice[static_cast<std::size_t>(trait)]; };
   EXPECT_EQ(a.causal, chosen(AttentionTrait::causal) == 1);
+  EXPECT_FALSE(a.attributes.top_left) << "the domain does not say so";
   EXPECT_EQ(scale_class(a.scale, a.shape.dim), chosen(AttentionTrait::scale));
   EXPECT_EQ(static_cast<std::size_t>(a.outputs), chosen(AttentionTrait::outputs) + 1);
   const std::size_t mask = chosen(AttentionTrait::mask);  // none, of each head, shared

@@ -10,6 +10,7 @@
 
 #include "proptests/generators/drawing/draw.hpp"
 #include "proptests/generators/row_matrices/row_matrix.hpp"
+#include "proptests/generators/row_matrices/row_matrix_classes.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -198,6 +199,47 @@ TEST(RowMatrix, EveryWayOfShrinkingLeadsSomewhere) {
   matrix.specials.clear();
   matrix.rows = RowCycle(matrix.rows.cycle(), 8);
   EXPECT_EQ(ways_taken(matrix), (std::set<std::string>{"columns", "rows", "cycle", "number"}));
+}
+
+// The name of a matrix's class in a dimension.
+std::string class_of(const RowMatrixCase& matrix, const std::string& dimension) {
+  const std::vector<MatrixDimension>& dimensions = matrix_dimensions();
+  const auto found = std::ranges::find(dimensions, dimension, &MatrixDimension::name);
+  const auto place = static_cast<std::size_t>(found - dimensions.begin());
+  return found->classes.at(classes_of(matrix).at(place));
+}
+
+TEST(RowMatrix, NansAreClassedByTheirBits) {
+  const auto class_of_bits = [](std::uint64_t bits) {
+    RowMatrixCase matrix = with_nans({{0, 2}});
+    matrix.specials[0].bits = bits;
+    return class_of(matrix, "NaN or +inf");
+  };
+  EXPECT_EQ(class_of(with_nans({}), "NaN or +inf"), "neither");
+  EXPECT_EQ(class_of(with_nans({{0, 1}, {1, 1}}), "NaN or +inf"), "several");
+  EXPECT_EQ(class_of_bits(0x7fc00000), "quiet");
+  EXPECT_EQ(class_of_bits(0xffc00000), "quiet, negative");
+  EXPECT_EQ(class_of_bits(0x7f800001), "signalling");
+  EXPECT_EQ(class_of_bits(0xff800001), "signalling, negative");
+  EXPECT_EQ(class_of_bits(0x7fc00001), "with a payload");
+  EXPECT_EQ(class_of_bits(0x7f800000), "+inf");
+}
+
+TEST(RowMatrix, LengthsAreClassedByThePowersBesideThem) {
+  const auto is = [](std::uint64_t n) {
+    RowMatrixCase matrix;
+    matrix.columns = n;
+    matrix.rows = RowCycle(std::vector<RunLengthRow>(1, RunLengthRow::of(std::vector<double>(n, 0))));
+    return class_of(matrix, "n is");
+  };
+  for (const std::uint64_t n : {64, 1024}) EXPECT_EQ(is(n), "a power of 2") << n;
+  for (const std::uint64_t n : {63, 65, 1023, 1025}) EXPECT_EQ(is(n), "beside a power of 2") << n;
+  for (const std::uint64_t n : {10, 11, 99, 100, 101, 999, 1000, 1001}) {
+    EXPECT_EQ(is(n), "a power of 10 or beside it") << n;
+  }
+  for (const std::uint64_t n : {48, 112}) EXPECT_EQ(is(n), "a multiple of 16") << n;
+  for (const std::uint64_t n : {47, 49}) EXPECT_EQ(is(n), "beside a multiple of 16") << n;
+  for (const std::uint64_t n : {12, 98, 102}) EXPECT_EQ(is(n), "another number") << n;
 }
 
 TEST(RowMatrix, WhatIsNoMatrixIsAWrongText) {
