@@ -65,7 +65,8 @@ TEST(CertifiedCollapse, TheNetworkIsRightOnTwoAndWrongOnMany) {
 TEST(CertifiedCollapse, TheSetsAreTheShortestThatAreProved) {
   const numerics::FpEnvironmentGuard environment;
   int found = 0;
-  for (const Floats& parameters : {trained_network(), random_network(1, 1), random_network(2, 3), random_network(4, 1)}) {
+  for (const Floats& parameters :
+       {trained_network(), random_network(1, 1), random_network(2, 3), random_network(4, 1)}) {
     const NetworkCells network(parameters);
     std::optional<CollapseSet> set = find_collapse(network, longest);
     if (!set || set->wrong_from <= 2) continue;

@@ -330,8 +330,7 @@ TEST(LanguageTraining, EveryBitOfSeedAndStreamDrawsOtherProblems) {
   const auto right = [&](std::uint64_t seed, std::uint64_t stream) {
     options.seed = seed;
     std::vector<int> numbers;
-    for (const LanguageCell& cell :
-         evaluate_language(smoke().model, false, stream, training_kernels(), options)) {
+    for (const LanguageCell& cell : evaluate_language(smoke().model, false, stream, training_kernels(), options)) {
       for (const ProblemScore& score : cell.problems) numbers.push_back(score.right);
     }
     return numbers;

@@ -130,12 +130,13 @@ TEST(BoundsSearch, PlainHeadsAreReachedAndNotExceeded) {
 TEST(BoundsSearch, TheProductOfAPlainHeadIsThatOfItsNorms) {
   Drawing drawing(3);
   for (Index round = 0; round < 8; ++round) {
-    const DrawnHead drawn = drawing.head(1 + drawing.below(8), 2 + drawing.below(7), NormKind::rms_norm, round % 2 == 0);
+    const DrawnHead drawn =
+        drawing.head(1 + drawing.below(8), 2 + drawing.below(7), NormKind::rms_norm, round % 2 == 0);
     const auto norm_of = [](const MatrixXd& w) { return Eigen::JacobiSVD<MatrixXd>(w).singularValues()(0); };
     const double gain = drawn.gain.size() != 0 ? drawn.gain.cwiseAbs().maxCoeff() : 1;
     const double input = gain * std::sqrt(static_cast<double>(drawn.width())) + drawn.shift().norm();
-    const double product = 2 * drawn.scale * (norm_of(drawn.query) * input + drawn.query_bias.norm()) *
-                           norm_of(drawn.key) * input;
+    const double product =
+        2 * drawn.scale * (norm_of(drawn.query) * input + drawn.query_bias.norm()) * norm_of(drawn.key) * input;
     const numerics::Enclosure found = HeadInMemory(drawn).certify().product;
     EXPECT_LE(found.lower_double(), product * room);
     EXPECT_GE(found.upper_double() * room, product);
@@ -160,8 +161,8 @@ TEST(BoundsSearch, MapsBehindRoundedGainsHoldTheExactOnes) {
       for (Index h = 0; h < 4; ++h) {
         // Twice the bits of both factors: MPFR's product of two sums of doubles below 2^2 is exact.
         const numerics::PrecisionScope scope(256);
-        const numerics::Enclosure exact = (numerics::Enclosure(1) + numerics::Enclosure(less_one(i))) *
-                                          numerics::Enclosure(drawn.query(h, i));
+        const numerics::Enclosure exact =
+            (numerics::Enclosure(1) + numerics::Enclosure(less_one(i))) * numerics::Enclosure(drawn.query(h, i));
         EXPECT_TRUE(linear(i, h).contains(exact)) << i << " " << h;
       }
     }

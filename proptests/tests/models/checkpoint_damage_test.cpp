@@ -177,9 +177,9 @@ TEST(CheckpointDamage, SafetensorsNeedEveryKeyOfATensorAndNoOther) {
   const std::string dtype = R"("dtype":"F32")", shape = R"("shape":[1])", offsets = R"("data_offsets":[0,4])";
   EXPECT_EQ(opening(dtype + "," + shape + "," + offsets), "accepted");
   const std::string other = R"("kind":"F32")";
-  for (const std::string& keys : {other + "," + shape + "," + offsets, dtype + "," + other + "," + offsets,
-                                  dtype + "," + shape + "," + other, dtype + "," + shape,
-                                  dtype + "," + shape + "," + offsets + "," + other}) {
+  for (const std::string& keys :
+       {other + "," + shape + "," + offsets, dtype + "," + other + "," + offsets, dtype + "," + shape + "," + other,
+        dtype + "," + shape, dtype + "," + shape + "," + offsets + "," + other}) {
     EXPECT_THAT(opening(keys), HasSubstr("need dtype, shape and data_offsets")) << keys;
   }
 }

@@ -113,7 +113,8 @@ TEST(RowCascade, TemperaturesReachBothEndsOfTheirRange) {
 // Sums that leave nothing of what the larger terms are: what the additions rounded away is all that is left.
 TEST(CertifiedSum, WhatCancellationLeavesIsWithinTheError) {
   using Values = std::vector<double>;
-  for (const auto& [values, sum] : {std::pair{Values{1, 0x1p60, -0x1p60}, 1.0}, {Values{0x1p53, 1, -0x1p53}, 1.0},
+  for (const auto& [values, sum] : {std::pair{Values{1, 0x1p60, -0x1p60}, 1.0},
+                                    {Values{0x1p53, 1, -0x1p53}, 1.0},
                                     {Values{3, -0x1p70, 5, 0x1p70, 7}, 15.0}}) {
     const numerics::Approximation found = numerics::certified_sum(std::span(values));
     EXPECT_LE(std::fabs(found.value - sum), found.error);

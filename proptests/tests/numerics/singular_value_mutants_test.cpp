@@ -1,11 +1,11 @@
 // Four ways of bounding sigma_max that look right and are not. Each stands here whole, and each must be rejected by
 // the inertia of t^2 I - A A^T, where the certified bound of the same matrix is accepted.
-#include <optional>
 #include <gtest/gtest.h>
 
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <cmath>
+#include <optional>
 
 #include "numerics/matrices/integer_gram.hpp"
 #include "numerics/matrices/scaled_matrix.hpp"

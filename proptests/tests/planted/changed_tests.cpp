@@ -63,8 +63,8 @@ Outcome run_test(const Places& places, const std::string& test, int seconds, int
   // A shell test stands where the sources are, as ctest runs it.
   const std::filesystem::path& where = test.starts_with("shell ") ? places.source : places.scratch;
   const std::string limit = processor_seconds == 0 ? "" : " && ulimit -S -t " + std::to_string(processor_seconds);
-  return run_command("cd " + shell_word(where.string()) + limit + " && timeout -k 1 " + std::to_string(seconds) + " env " +
-                     test_command(places, test) + " </dev/null");
+  return run_command("cd " + shell_word(where.string()) + limit + " && timeout -k 1 " + std::to_string(seconds) +
+                     " env " + test_command(places, test) + " </dev/null");
 }
 
 }  // namespace softcheck::planted

@@ -299,7 +299,10 @@ int report(const Request& request) {
   const std::map<std::string, std::string> equivalents = read_equivalents(request.places.source);
   std::map<std::string, Tally> tallies;
   for (const Tried& tried : read_log(request.log)) {
-    if (tried.verdict == "no code") continue;
+    // A line that is no more was answered by another one.
+    const fs::path file = request.places.source / tried.file;
+    if (tried.verdict == "no code" || !fs::exists(file) || contents_of(file).find(tried.before) == std::string::npos)
+      continue;
     Tally& tally = tallies[tried.folder];
     if (tried.verdict == "killed") {
       ++tally.killed;

@@ -53,7 +53,8 @@ TEST(StreamingEntropy, TheContractGrantsWhatTheCLibraryPromises) {
 TEST(StreamingEntropy, WitnessesShowTheFirstEightLevels) {
   std::vector<double> row;
   for (int k = 0; k < 8; ++k) row.push_back(8 - k);
-  const std::string eight = "0x1p+3 x1, 0x1.cp+2 x1, 0x1.8p+2 x1, 0x1.4p+2 x1, 0x1p+2 x1, 0x1.8p+1 x1, 0x1p+1 x1, 0x1p+0 x1";
+  const std::string eight =
+      "0x1p+3 x1, 0x1.cp+2 x1, 0x1.8p+2 x1, 0x1.4p+2 x1, 0x1p+2 x1, 0x1.8p+1 x1, 0x1p+1 x1, 0x1p+0 x1";
   EXPECT_EQ(witness_text(LevelRow(row), 1), "n=8 theta=0x1p+0 [" + eight + "]");
   row.push_back(0);
   EXPECT_EQ(witness_text(LevelRow(row), 1), "n=9 theta=0x1p+0 [" + eight + ", ...]");
