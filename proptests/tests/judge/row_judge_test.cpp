@@ -133,7 +133,7 @@ TEST(VacuityCount, ValuesBelowTheSmallestNormalOrTheResolutionAreNotCounted) {
   EXPECT_TRUE(count.add(contract, 0x1p-126, 0, false));
   EXPECT_FALSE(count.add(contract, 1, 1.5, true));
   EXPECT_FALSE(count.add(contract, 0x1p-127, 0, true));
-  EXPECT_FALSE(count.add(contract, infinity, 0, true));
+  EXPECT_FALSE(count.add(contract, std::numeric_limits<double>::infinity(), 0, true));
   EXPECT_EQ(count.judged, 2U);
   EXPECT_EQ(count.vacuous, 1U);
 }
