@@ -14,7 +14,7 @@ namespace softcheck::experiments {
 namespace {
 
 // Two heads a layer at 16 and at so many items.
-std::vector<HeadEntropy> points_of(std::int64_t layers, std::int64_t items) {
+std::vector<HeadEntropy> picture_points(std::int64_t layers, std::int64_t items) {
   std::vector<HeadEntropy> points;
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     for (std::int64_t head = 0; head < 2; ++head) {
@@ -38,7 +38,7 @@ std::vector<double> numbers_behind(const std::string& script, const std::string&
 
 TEST(EntropyPicture, AxesReachBeyondTheLargestNumberOfItems) {
   for (const std::int64_t items : {32, 512, 4096}) {
-    const std::string script = entropy_of_heads("model", points_of(1, items)).pictures.at(0).script;
+    const std::string script = entropy_of_heads("model", picture_points(1, items)).pictures.at(0).script;
     ASSERT_EQ(numbers_behind(script, "set xrange \\[14:").size(), 1U);
     EXPECT_GT(numbers_behind(script, "set xrange \\[14:")[0], static_cast<double>(items));
     ASSERT_EQ(numbers_behind(script, "set yrange \\[-0.25:").size(), 1U);
@@ -49,11 +49,11 @@ TEST(EntropyPicture, AxesReachBeyondTheLargestNumberOfItems) {
 // Left, right, bottom and top of a panel, in shares of the picture; y grows upwards.
 using Panel = std::array<double, 4>;
 
-bool overlap(const Panel& a, const Panel& b) { return a[0] < b[1] && b[0] < a[1] && a[2] < b[3] && b[2] < a[3]; }
+bool panels_overlap(const Panel& a, const Panel& b) { return a[0] < b[1] && b[0] < a[1] && a[2] < b[3] && b[2] < a[3]; }
 
 TEST(EntropyPicture, PanelsStandBesideOneAnotherBelowTheTitle) {
   for (const std::int64_t layers : {1, 2, 3, 4, 7, 12}) {
-    const std::string script = entropy_of_heads("model", points_of(layers, 64)).pictures.at(0).script;
+    const std::string script = entropy_of_heads("model", picture_points(layers, 64)).pictures.at(0).script;
     std::array<std::vector<double>, 4> margins;
     constexpr std::array<const char*, 4> sides{"lmargin", "rmargin", "bmargin", "tmargin"};
     for (std::size_t side = 0; side < 4; ++side) {
@@ -68,7 +68,7 @@ TEST(EntropyPicture, PanelsStandBesideOneAnotherBelowTheTitle) {
       const Panel panel{margins[0][k], margins[1][k], margins[2][k], margins[3][k]};
       EXPECT_TRUE(0 <= panel[0] && panel[0] < panel[1] && panel[1] <= 1) << layers << ", panel " << k;
       EXPECT_TRUE(0 <= panel[2] && panel[2] < panel[3] && panel[3] < title[0]) << layers << ", panel " << k;
-      for (const Panel& other : panels) EXPECT_FALSE(overlap(panel, other)) << layers << ", panel " << k;
+      for (const Panel& other : panels) EXPECT_FALSE(panels_overlap(panel, other)) << layers << ", panel " << k;
       panels.push_back(panel);
     }
   }
