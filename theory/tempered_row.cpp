@@ -31,7 +31,6 @@ TemperedRow::TemperedRow(const LevelRow& row, const Enclosure& beta) : items_(co
   sum_ = 1 + sum_minus_one;
   log_sum_ = log1p(sum_minus_one);
   mean_deviation_ = sums.weighted_deviation() / sum_;
-  mean_square_deviation_ = sums.second_moment() / sum_;
 }
 
 Enclosure TemperedRow::variance() const {

@@ -21,14 +21,13 @@ class TemperedRow {
   std::size_t levels() const { return counts_.size(); }
   const numerics::Enclosure& items() const { return items_; }  // n
   const numerics::Enclosure& count(std::size_t j) const { return counts_[j]; }
-  const numerics::Enclosure& deviation(std::size_t j) const { return deviations_[j]; }         // D_j
-  const numerics::Enclosure& rise(std::size_t j) const { return rises_[j]; }                   // E_j
-  const numerics::Enclosure& weight(std::size_t j) const { return weights_[j]; }               // w_j
-  const numerics::Enclosure& spread() const { return deviations_.back(); }                     // beta (M - m)
-  const numerics::Enclosure& sum() const { return sum_; }                                      // S = sum count_j w_j
-  const numerics::Enclosure& mean_deviation() const { return mean_deviation_; }                // E[D]
-  const numerics::Enclosure& mean_square_deviation() const { return mean_square_deviation_; }  // E[D^2]
-  const numerics::Enclosure& log_sum() const { return log_sum_; }                              // ln S
+  const numerics::Enclosure& deviation(std::size_t j) const { return deviations_[j]; }  // D_j
+  const numerics::Enclosure& rise(std::size_t j) const { return rises_[j]; }            // E_j
+  const numerics::Enclosure& weight(std::size_t j) const { return weights_[j]; }        // w_j
+  const numerics::Enclosure& spread() const { return deviations_.back(); }              // beta (M - m)
+  const numerics::Enclosure& sum() const { return sum_; }                               // S = sum count_j w_j
+  const numerics::Enclosure& mean_deviation() const { return mean_deviation_; }         // E[D]
+  const numerics::Enclosure& log_sum() const { return log_sum_; }                       // ln S
   numerics::Enclosure coefficient(std::size_t j) const { return weights_[j] / sum_; }
   numerics::Enclosure entropy() const { return log_sum_ + mean_deviation_; }
   /// Var(D) = beta^2 Var(x), as a sum of squares: certainly >= 0, and 0 exactly where all logits are equal.
@@ -36,7 +35,7 @@ class TemperedRow {
 
  private:
   std::vector<numerics::Enclosure> counts_, deviations_, rises_, weights_;
-  numerics::Enclosure items_, sum_, mean_deviation_, mean_square_deviation_, log_sum_;
+  numerics::Enclosure items_, sum_, mean_deviation_, log_sum_;
 };
 
 /// Two temperatures of one row, beta <= beta + step, step >= 0 known apart: a row may be so wide that the rounding

@@ -91,6 +91,14 @@ TEST(CertifiedModel, WhatLeavesTheRangeOfDoubleIsRefused) {
   EXPECT_THROW(certify_model(parameters), std::range_error);
 }
 
+TEST(CertifiedModel, LogitsThatAreAllAlikeAreRefused) {
+  Floats parameters = random_network(3, 1);
+  const auto begin = parameters.begin();
+  std::fill(begin + static_cast<std::ptrdiff_t>(layers[attention_key].weights),
+            begin + static_cast<std::ptrdiff_t>(layers[attention_key].biases()), 0.0F);
+  EXPECT_THROW(certify_model(parameters), std::range_error);
+}
+
 TEST(CertifiedModel, NothingIsShownInAFormatThatOverflows) {
   Floats parameters = trained_network();
   // Values of some 10^7, and as much less behind them: another network of the same classes.

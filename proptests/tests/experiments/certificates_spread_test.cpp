@@ -164,6 +164,20 @@ TEST(CertifiedSpread, WrongLogitBoundsAreNoticed) {
   EXPECT_FALSE(logit_bounds_hold(abs_forgotten, random_network(2, 3)));
 }
 
+// Two cells around 0 whose logits are the product of both places: nothing but it is there to make room for roundings.
+TEST(CertifiedSpread, RoomForRoundingsGrowsWithWhatTheCellsSpan) {
+  const numerics::FpEnvironmentGuard environment;
+  const auto cell = [](double half) {
+    const auto one = [](double x) { return numerics::BallMatrix::exactly(Eigen::MatrixXd::Constant(1, 1, x)); };
+    return CurveCells{Eigen::VectorXd::Zero(1), Eigen::VectorXd::Constant(1, half), one(0), one(1)};
+  };
+  const CellLogits logits = bound_cell_logits(cell(0x1p-3), cell(0x1p-4));
+  for (const int y : {0, 2}) {
+    EXPECT_GE(logits.upper[y](0, 0), 0x1p-7);
+    EXPECT_LE(logits.lower[y](0, 0), -0x1p-7);
+  }
+}
+
 long double sampled_spread(const LongNetwork& network, std::uint64_t seed) {
   RandomWords words(seed);
   std::vector<std::vector<long double>> keys;

@@ -323,6 +323,26 @@ TEST(LanguageTraining, AWholeResponseIsWhatDecodingWrites) {
   EXPECT_GT(cut, 0);
 }
 
+TEST(LanguageTraining, EveryBitOfSeedAndStreamDrawsOtherProblems) {
+  LanguageEvaluationOptions options;
+  options.sizes = {8};
+  options.problems = 2;
+  const auto right = [&](std::uint64_t seed, std::uint64_t stream) {
+    options.seed = seed;
+    std::vector<int> numbers;
+    for (const LanguageCell& cell : evaluate_language(smoke().model, false, stream, training_kernels(), options)) {
+      for (const ProblemScore& score : cell.problems) numbers.push_back(score.right);
+    }
+    return numbers;
+  };
+  const std::vector<int> first = right(1, 1);
+  EXPECT_EQ(right(1, 1), first);
+  for (const int bit : {1, 31, 32, 63}) {
+    EXPECT_NE(right(1, 1 + (std::uint64_t{1} << bit)), first) << "bit " << bit << " of the stream";
+    EXPECT_NE(right(1 + (std::uint64_t{1} << bit), 1), first) << "bit " << bit << " of the seed";
+  }
+}
+
 TEST(LanguageTraining, ScoresCountWhatIsRight) {
   LanguageEvaluationOptions options;
   options.sizes = {4, 6};

@@ -80,6 +80,14 @@ TEST(AccuracyTable, ClaimsCanFail) {
   EXPECT_EQ(claims(80, 90, 60, 1), (std::vector{true, true, false}));
 }
 
+// A worse adaptive head breaks the second claim at its sizes alone.
+TEST(AccuracyTable, NoBetterHeadIsClaimedOutsideOfTheSizesThatAreNamed) {
+  for (const int size : {16, 63, 64, 4096, 4097}) {
+    const std::vector<AccuracyRow> table = accuracy_table({{measure(size, 90, 80)}, {measure(size, 91, 82)}});
+    EXPECT_EQ(claims_of(table)[1].holds, size < 64 || size > 4096) << size;
+  }
+}
+
 TEST(AccuracyTable, ThePapersColumnsAreKnownBySize) {
   EXPECT_EQ(paper_column(1024)->adaptive, 57.7);
   EXPECT_EQ(paper_column(32), nullptr);

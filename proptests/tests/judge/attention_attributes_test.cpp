@@ -174,6 +174,20 @@ TEST(AttentionAttributes, EachIsDrawnWithItsEdges) {
   for (const std::size_t count : {sinks, caps, slopes, biases}) EXPECT_GT(count, 100u);
 }
 
+TEST(AttentionAttributes, TraitsSayWhichACaseHas) {
+  for (const AttentionCase& a : cases_of(everything, 200)) {
+    const CallTraits traits = traits_of(a);
+    EXPECT_EQ(traits.alibi, !a.attributes.slopes.empty());
+    EXPECT_EQ(traits.bias, !a.attributes.bias.empty());
+    EXPECT_EQ(traits.sinks, !a.attributes.sinks.empty());
+    EXPECT_EQ(traits.softcap, a.attributes.softcap != 0);
+    EXPECT_EQ(traits.window, a.attributes.window_left || a.attributes.window_right);
+    EXPECT_EQ(traits.masked, !a.mask.empty());
+    EXPECT_EQ(traits.causal, a.causal);
+    EXPECT_EQ(traits.compact, a.layout == 0);
+  }
+}
+
 TEST(AttentionAttributes, WithoutTheirWordsNoneIsDrawnAndCallsAreOfVersionOne) {
   for (const AttentionCase& a : cases_of("", 100)) {
     EXPECT_FALSE(a.needs_version_2());

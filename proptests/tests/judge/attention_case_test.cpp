@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <stdexcept>
@@ -56,6 +57,56 @@ TEST(AttentionCase, TheCasesThatMatterAreDrawn) {
   }
   EXPECT_EQ(families.size(), 17u);
   for (const int count : {causal, unequal, shared, grouped, other_values, long_rows}) EXPECT_GE(count, 10);
+}
+
+// A half of the shapes is drawn with values as wide as queries. The count of n draws with p >= 1/2 is below
+// n/2 - 5 sqrt(n)/2 once in some 10^6.
+TEST(AttentionCase, HalfOfTheShapesHaveValuesAsWideAsQueries) {
+  AttentionOptions options;
+  options.max_keys = options.long_keys = 2;
+  options.max_work = std::size_t{1} << 22;  // nothing is halved for its work
+  const auto generator = attention_cases(options);
+  rc::Random random(11);
+  constexpr int draws = 2000;
+  int equal = 0;
+  for (int i = 0; i < draws; ++i) {
+    const AttentionShape shape = generator(random.split(), 100).value().shape;
+    equal += shape.dim == shape.value_dim ? 1 : 0;
+  }
+  EXPECT_GE(equal, draws / 2 - 2.5 * std::sqrt(draws));
+}
+
+double largest_dot(const AttentionCase& a) {
+  const AttentionShape& s = a.shape;
+  double largest = 0;
+  for (std::size_t row = 0; row < s.batch * s.heads() * s.queries; ++row) {
+    const std::size_t head = row / s.queries / s.group;
+    for (std::size_t j = 0; j < s.keys; ++j) {
+      double dot = 0;
+      for (std::size_t t = 0; t < s.dim; ++t) {
+        dot += std::fabs(a.queries[row * s.dim + t] * a.keys[(head * s.keys + j) * s.dim + t]);
+      }
+      largest = std::max(largest, dot);
+    }
+  }
+  return std::fabs(a.scale) * largest;
+}
+
+// (dim + 4) unit |scale| sum |q k| <= 1/16, or scores of 4, which any accumulator tells apart. Queries are scaled by a
+// power of two, exactly: bf16 has no subnormal numbers of their size.
+TEST(AttentionCase, ScoresStayWithinWhatTheAccumulatorTellsApart) {
+  for (const double unit : {0x1p-8, 0x1p-11, 0x1p-24}) {
+    AttentionOptions options = with_everything(Format::bf16);
+    options.score_unit = unit;
+    options.max_work = std::size_t{1} << 14;
+    int limited = 0;
+    for (const AttentionCase& a : draw(options, 300)) {
+      const double told = 1 / (16 * unit * static_cast<double>(a.shape.dim + 4));
+      EXPECT_LE(largest_dot(a), std::max(4.0, told)) << to_text(a);
+      limited += largest_dot(a) > std::max(4.0, told) / 2 ? 1 : 0;
+    }
+    EXPECT_GT(limited, unit == 0x1p-24 ? 0 : 50);
+  }
 }
 
 TEST(AttentionCase, ShrinksAreSmallerAndKeepToTheOptions) {

@@ -75,6 +75,30 @@ TEST(AttentionCoverage, TheTableOfClassesIsTheOneThatIsWrittenDown) {
   }
 }
 
+// The classes beside those of the shape.
+void expect_classes(const ClassChoice& choice, const AttentionCase& a) {
+  const auto chosen = [&](AttentionTrait trait) { return *choice[static_cast<std::size_t>(trait)]; };
+  EXPECT_EQ(a.causal, chosen(AttentionTrait::causal) == 1);
+  EXPECT_FALSE(a.attributes.top_left) << "the domain does not say so";
+  EXPECT_EQ(scale_class(a.scale, a.shape.dim), chosen(AttentionTrait::scale));
+  EXPECT_EQ(static_cast<std::size_t>(a.outputs), chosen(AttentionTrait::outputs) + 1);
+  const std::size_t mask = chosen(AttentionTrait::mask);  // none, of each head, shared
+  EXPECT_EQ(a.mask.empty(), mask == 0);
+  if (mask > 0) {
+    EXPECT_EQ(a.mask_for_each_head, mask == 1);
+    // A mask that shows less than 255 items does not meet all bytes.
+    const std::size_t bytes = a.mask_byte == 1 ? 0 : a.mask_byte < 256 ? 1 : 2;
+    EXPECT_EQ(bytes, chosen(AttentionTrait::mask_bytes));
+  }
+  for (std::size_t t = 0; t < attention_tensors; ++t) {
+    EXPECT_EQ(layout_kind(a.layout, t), choice[static_cast<std::size_t>(AttentionTrait::layout) + t]) << t;
+  }
+  const NanPlace place{static_cast<NanPlace::Tensor>(chosen(AttentionTrait::nan_tensor)),
+                       static_cast<NanPlace::Position>(chosen(AttentionTrait::nan_place)),
+                       static_cast<NanPlace::Bits>(chosen(AttentionTrait::nan_bits))};
+  EXPECT_EQ(a.nan, place.number());
+}
+
 TEST(AttentionCoverage, CasesHaveTheClassesOfTheirChoiceAndReadBack) {
   const AttentionOptions options = covering();
   const AttentionBudget budget;
@@ -85,6 +109,7 @@ TEST(AttentionCoverage, CasesHaveTheClassesOfTheirChoiceAndReadBack) {
     const AttentionCase& a = cases[k];
     ASSERT_TRUE(admits(options, a)) << head_text(a);
     EXPECT_TRUE(keeps_to(choices[k], a.shape, options, budget)) << head_text(a);
+    expect_classes(choices[k], a);
     const std::string text = to_text(a);
     EXPECT_LT(text.size(), std::size_t{1} << 19) << head_text(a);  // of up to 2^20 numbers
     AttentionCase again;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,6 +38,16 @@ void expect_same_row(const AttentionRow& part, const AttentionRow& whole, const 
   std::vector<std::uint8_t> visible = whole.visible;
   while (visible.size() > part.visible.size() && visible.back() == 0) visible.pop_back();
   EXPECT_EQ(part.visible, visible) << text;
+}
+
+TEST(WatchedKernel, BitsAreTheSameWhereBothAreNansOrEqual) {
+  using Numbers = std::vector<double>;
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(same_bits(Numbers{1, nan, -0.0}, Numbers{1, -nan, -0.0}));
+  EXPECT_FALSE(same_bits(Numbers{nan}, Numbers{1}));
+  EXPECT_FALSE(same_bits(Numbers{1}, Numbers{nan}));
+  EXPECT_FALSE(same_bits(Numbers{0.0}, Numbers{-0.0}));
+  EXPECT_FALSE(same_bits(Numbers{1}, Numbers{1, 1}));
 }
 
 TEST(AttentionFailure, NamesItsQueryAlone) {

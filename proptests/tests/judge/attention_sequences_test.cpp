@@ -177,6 +177,12 @@ TEST(AttentionSequences, LengthsAreDrawnWithTheirEdges) {
   }
 }
 
+TEST(AttentionSequences, PagesHaveTheSizesThatKernelsHave) {
+  std::set<std::size_t> sizes;
+  for (const AttentionCase& a : sequence_cases("pages", 400)) sizes.insert(a.sequences.page_size);
+  EXPECT_EQ(sizes, (std::set<std::size_t>{1, 2, 3, 4, 8, 16, 32, 64, 128, 256}));
+}
+
 TEST(AttentionSequences, NoQueryIsBlindUnlessItMayBe) {
   for (const std::string& words : all_words) {
     std::size_t uneven = 0;

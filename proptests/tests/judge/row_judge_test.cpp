@@ -12,6 +12,7 @@
 #include "numerics/rounding/rounding.hpp"
 #include "numerics/rows/row_oracle.hpp"
 #include "proptests/generators/rows/row.hpp"
+#include "proptests/judge/verdict/value_certificate.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -124,6 +125,18 @@ TEST_P(OpTest, ANanInOnePlaceFails) {
 
 INSTANTIATE_TEST_SUITE_P(RowJudge, OpTest, ::testing::ValuesIn(logits_ops()),
                          [](const auto& param_info) { return std::string(to_string(param_info.param)); });
+
+TEST(VacuityCount, ValuesBelowTheSmallestNormalOrTheResolutionAreNotCounted) {
+  const Contract contract = parse_contract("acc=f32", Format::f32, Format::f32);
+  VacuityCount count;
+  EXPECT_TRUE(count.add(contract, 1, 1, true));
+  EXPECT_TRUE(count.add(contract, 0x1p-126, 0, false));
+  EXPECT_FALSE(count.add(contract, 1, 1.5, true));
+  EXPECT_FALSE(count.add(contract, 0x1p-127, 0, true));
+  EXPECT_FALSE(count.add(contract, std::numeric_limits<double>::infinity(), 0, true));
+  EXPECT_EQ(count.judged, 2U);
+  EXPECT_EQ(count.vacuous, 1U);
+}
 
 TEST(RowJudge, ThresholdsAsWideAsTheValuesAreVacuous) {
   const std::vector<double> logits(65536, 0.0);

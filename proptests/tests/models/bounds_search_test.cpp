@@ -2,6 +2,7 @@
 // without rotary positions the search reaches it.
 #include <gtest/gtest.h>
 
+#include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -122,6 +123,49 @@ TEST(BoundsSearch, PlainHeadsAreReachedAndNotExceeded) {
     const NormKind kind = round % 2 == 0 ? NormKind::layer_norm : NormKind::rms_norm;
     const Index dh = 1 + drawing.below(8), d = 2 + drawing.below(7);
     expect_reached(drawing.head(dh, d, kind, round % 4 < 2), drawing, "round " + std::to_string(round));
+  }
+}
+
+// Proposition 3.1's product of norms: 2 s (|W_q| n + |b_q|) |W_k| n, n = max |gain| sqrt(d) + |offset|.
+TEST(BoundsSearch, TheProductOfAPlainHeadIsThatOfItsNorms) {
+  Drawing drawing(3);
+  for (Index round = 0; round < 8; ++round) {
+    const DrawnHead drawn =
+        drawing.head(1 + drawing.below(8), 2 + drawing.below(7), NormKind::rms_norm, round % 2 == 0);
+    const auto norm_of = [](const MatrixXd& w) { return Eigen::JacobiSVD<MatrixXd>(w).singularValues()(0); };
+    const double gain = drawn.gain.size() != 0 ? drawn.gain.cwiseAbs().maxCoeff() : 1;
+    const double input = gain * std::sqrt(static_cast<double>(drawn.width())) + drawn.shift().norm();
+    const double product =
+        2 * drawn.scale * (norm_of(drawn.query) * input + drawn.query_bias.norm()) * norm_of(drawn.key) * input;
+    const numerics::Enclosure found = HeadInMemory(drawn).certify().product;
+    EXPECT_LE(found.lower_double(), product * room);
+    EXPECT_GE(found.upper_double() * room, product);
+    EXPECT_LE(found.upper_double(), product * room);
+  }
+}
+
+// Gains of 1 + w, as Gemma has them: what is rounded of the sum and of its products lies in the radius.
+TEST(BoundsSearch, MapsBehindRoundedGainsHoldTheExactOnes) {
+  Drawing drawing(4);
+  for (Index round = 0; round < 8; ++round) {
+    const DrawnHead drawn = drawing.head(4, 8, NormKind::rms_norm, false);
+    HeadInMemory memory(drawn);
+    const VectorXd less_one = drawing.vector(8) / 3;
+    memory.checkpoint.put("w", less_one.transpose());
+    memory.head.input_norm->gain = {"w", {0, 8}};
+    memory.head.input_norm->gain_plus_one = true;
+    models::HeadReader reader(memory.checkpoint);
+    const numerics::BallMatrix linear = reader.query_map(memory.head).linear;
+    EXPECT_GE(linear.radius.minCoeff(), 0);
+    for (Index i = 0; i < 8; ++i) {
+      for (Index h = 0; h < 4; ++h) {
+        // Twice the bits of both factors: MPFR's product of two sums of doubles below 2^2 is exact.
+        const numerics::PrecisionScope scope(256);
+        const numerics::Enclosure exact =
+            (numerics::Enclosure(1) + numerics::Enclosure(less_one(i))) * numerics::Enclosure(drawn.query(h, i));
+        EXPECT_TRUE(linear(i, h).contains(exact)) << i << " " << h;
+      }
+    }
   }
 }
 

@@ -163,6 +163,27 @@ TEST(CheckpointDamage, TensorsThatContradictTheFileAreRefused) {
   EXPECT_THAT(with("c", 77, {33}, 32), HasSubstr("need its offset to be"));
 }
 
+TEST(CheckpointDamage, SafetensorsNeedEveryKeyOfATensorAndNoOther) {
+  TensorFolder folder;
+  folder.write("config.json", "{}");
+  const auto opening = [&](const std::string& keys) {
+    try {
+      models::open_checkpoint(folder.write("x.safetensors", safetensors_file(R"({"f":{)" + keys + "}}", "abcd")));
+    } catch (const models::TensorFileError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  const std::string dtype = R"("dtype":"F32")", shape = R"("shape":[1])", offsets = R"("data_offsets":[0,4])";
+  EXPECT_EQ(opening(dtype + "," + shape + "," + offsets), "accepted");
+  const std::string other = R"("kind":"F32")";
+  for (const std::string& keys :
+       {other + "," + shape + "," + offsets, dtype + "," + other + "," + offsets, dtype + "," + shape + "," + other,
+        dtype + "," + shape, dtype + "," + shape + "," + offsets + "," + other}) {
+    EXPECT_THAT(opening(keys), HasSubstr("need dtype, shape and data_offsets")) << keys;
+  }
+}
+
 TEST(CheckpointDamage, SafetensorsOfPartsOfBytesFillWholeOnes) {
   TensorFolder folder;
   folder.write("config.json", "{}");

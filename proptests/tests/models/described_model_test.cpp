@@ -107,6 +107,26 @@ TEST(DescribedModel, IsTheSameByOldRopeKeys) {
   }
 }
 
+// 32 and 1 turns of a context: what transformers takes where the configuration does not say.
+TEST(DescribedModel, HasTheUsualEndsOfYarnWhereNoneAreGiven) {
+  const auto frequencies = [](const std::string& keys) {
+    const ModelDescription model = description_of("qwen2", R"({"rope_parameters": {"truncate": false)" + keys + "}}");
+    std::vector<double> numbers;
+    for (const numerics::Enclosure& one : rotary_of(model).frequencies[0]) numbers.push_back(one.midpoint());
+    return numbers;
+  };
+  const std::vector<double> usual = frequencies("");
+  EXPECT_EQ(usual, frequencies(R"(, "beta_fast": 32, "beta_slow": 1)"));
+  EXPECT_NE(usual, frequencies(R"(, "beta_fast": 33)"));
+  EXPECT_NE(usual, frequencies(R"(, "beta_slow": 2)"));
+}
+
+TEST(DescribedModel, RotatesAsFewAsTwoCoordinates) {
+  const ModelDescription model = description_of("gpt_neox", R"({"rope_parameters": {"partial_rotary_factor": 0.125}})");
+  EXPECT_EQ(model.head_dim, 16);
+  EXPECT_EQ(rotary_of(model).width, 2);
+}
+
 TEST(DescribedModel, ScalesYarnByBothMagnitudesWhereBothAreGiven) {
   const auto factor_with = [](const std::string& keys) {
     return rotary_of(description_of("qwen2", R"({"rope_parameters": )" + keys + "}")).factor.midpoint();

@@ -19,6 +19,14 @@ TEST(Certificate, CarriesWhatWasDecided) {
   EXPECT_EQ(certificate.slack, 0.25);
 }
 
+TEST(Certificate, TheSlackIsNotRoundedBelowTheQuotient) {
+  for (const int right : {3, 7, 10, 49}) {
+    const Certificate certificate = certify_less_equal("", "", [&] { return Sides{Enclosure(1), Enclosure(right)}; });
+    EXPECT_TRUE((Enclosure(certificate.slack) * Enclosure(right) - Enclosure(1)).certainly_positive()) << right;
+    EXPECT_LE(certificate.slack, 1.0 / right * (1 + 0x1p-51)) << right;
+  }
+}
+
 TEST(Certificate, FalseClaimsAreViolated) {
   EXPECT_EQ(certify_less_equal("", "", [] { return Sides{Enclosure(2), Enclosure(1)}; }).verdict, Verdict::violated);
   EXPECT_EQ(certify_less("", "", [] { return Sides{Enclosure(1), Enclosure(1)}; }).verdict, Verdict::violated);

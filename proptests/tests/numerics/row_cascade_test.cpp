@@ -8,10 +8,14 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <span>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "numerics/enclosures/certificate.hpp"
+#include "numerics/filter/certified_sum.hpp"
 #include "numerics/formats/simd_target.hpp"
 #include "proptests/tests/numerics/row_families.hpp"
 
@@ -87,6 +91,34 @@ void expect_same_verdicts(const tests::NamedRow& row, double theta, const std::v
       EXPECT_EQ(judgement.element(i), expected[i])
           << row.name << ' ' << target << " element " << i << " got " << got[i];
     }
+  }
+}
+
+TEST(RowCascade, AJudgementHasTheSizeOfItsRow) {
+  const std::vector<double> logits{0, 1, 2}, got{0.5, 0.5, 0.5};
+  const RowJudgement judgement = RowCascade(logits).judge_softmax(got, ElementTolerance{});
+  EXPECT_EQ(judgement.size, 3U);
+  EXPECT_EQ(judgement.violated, (std::vector<std::size_t>{0, 1, 2}));
+}
+
+TEST(RowCascade, TemperaturesReachBothEndsOfTheirRange) {
+  const std::vector<double> logits{0, 0};
+  for (const double theta : {0x1p-1000, 0x1p1000}) {
+    const numerics::Approximation value = RowCascade(logits, theta).entropy();
+    EXPECT_LE(std::fabs(value.value - std::log(2.0)), value.error + 0x1p-53) << theta;
+    EXPECT_THROW(RowCascade(logits, std::nextafter(theta, theta < 1 ? 0 : HUGE_VAL)), std::invalid_argument) << theta;
+  }
+}
+
+// Sums that leave nothing of what the larger terms are: what the additions rounded away is all that is left.
+TEST(CertifiedSum, WhatCancellationLeavesIsWithinTheError) {
+  using Values = std::vector<double>;
+  for (const auto& [values, sum] : {std::pair{Values{1, 0x1p60, -0x1p60}, 1.0},
+                                    {Values{0x1p53, 1, -0x1p53}, 1.0},
+                                    {Values{3, -0x1p70, 5, 0x1p70, 7}, 15.0}}) {
+    const numerics::Approximation found = numerics::certified_sum(std::span(values));
+    EXPECT_LE(std::fabs(found.value - sum), found.error);
+    EXPECT_LT(found.error, 1);
   }
 }
 

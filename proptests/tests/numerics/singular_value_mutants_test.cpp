@@ -5,6 +5,7 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <cmath>
+#include <optional>
 
 #include "numerics/matrices/integer_gram.hpp"
 #include "numerics/matrices/scaled_matrix.hpp"
@@ -161,6 +162,26 @@ TEST(VerifiedCholesky, ItsResidualHasEveryTermOfItsDerivation) {
     EXPECT_FALSE((cholesky.residual - stated * (1 - Enclosure::power_of_two(-60))).certainly_negative()) << exponent;
     EXPECT_FALSE((stated * (1 + Enclosure::power_of_two(-60)) - cholesky.residual).certainly_negative()) << exponent;
   }
+}
+
+// The eigenvalue of a diagonal matrix is its largest entry, wherever it stands.
+TEST(IntegerGram, SettlesADiagonalMatrixByItsStructure) {
+  for (int top = 0; top < 3; ++top) {
+    Eigen::MatrixXd gram = Eigen::Vector3d(1, 2, 3).asDiagonal();
+    gram(top, top) = 7;
+    IntegerGram integers(gram, 0);
+    integers.try_structure();
+    EXPECT_EQ(integers.eigenvalue().lower_double(), 7) << top;
+    EXPECT_EQ(integers.eigenvalue().upper_double(), 7) << top;
+  }
+}
+
+// Three products of numbers of 26 bits can add up to more than 2^53, one cannot.
+TEST(IntegerGram, ProductsAreExactOnlyWhereTheirSumIsBelow53Bits) {
+  const double widest = 0x1p26 - 1;
+  EXPECT_EQ(numerics::exact_product_exponent(Eigen::MatrixXd::Constant(1, 1, widest)), 0);
+  EXPECT_EQ(numerics::exact_product_exponent(Eigen::MatrixXd::Constant(1, 3, widest)), std::nullopt);
+  EXPECT_EQ(numerics::exact_product_exponent(Eigen::MatrixXd::Constant(1, 3, 0x1p25 - 1)), 0);
 }
 
 TEST(IntegerGram, LeavesWhatItsPrecisionCannotTellUndecided) {

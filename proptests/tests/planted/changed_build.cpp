@@ -73,7 +73,7 @@ std::string shell_word(const std::string& word) {
   return result + "'";
 }
 
-ChangedBuild::ChangedBuild(Places places) : places_(std::move(places)) {
+ChangedBuild::ChangedBuild(Places places, ChangedAs how) : places_(std::move(places)), how_(how) {
   const std::string ninja = shell_word(places_.ninja) + " -C " + shell_word(places_.build.string()) + " -t ";
   link_ = link_command(checked(ninja + "commands " + shell_word(places_.target.string()), "ninja names no commands"));
   std::set<std::string> archives;  // one can stand in a link twice
@@ -110,28 +110,32 @@ const std::vector<std::string>& ChangedBuild::objects_with(const std::filesystem
   return found->second;
 }
 
-void ChangedBuild::compile(const std::string& object, const std::filesystem::path& file,
+bool ChangedBuild::compile(const std::string& object, const std::filesystem::path& file,
                            const std::filesystem::path& to) {
   const auto command = commands_.find(object);
   if (command == commands_.end()) {
     throw std::runtime_error("compile_commands.json does not name " + object);
   }
   std::string line = command->second;
-  // Quoted includes find the changed file first; what it warns of is no matter.
+  const bool soon = how_ == ChangedAs::soon, replaceable = soon && line.find(" -fPIC ") != std::string::npos;
+  // Quoted includes find the changed file first; what it warns of is no matter. The last -O holds.
   replace_word(line, "-o " + object,
-               "-iquote " + shell_word(places_.scratch.string()) + " -w -o " + shell_word(to.string()));
+               std::string(soon ? "-O1 " : "") + "-iquote " + shell_word(places_.scratch.string()) + " -w -o " +
+                   shell_word(to.string()));
   const std::string own = (places_.source / file).string(), changed = (places_.scratch / file).string();
   const std::string source = line.substr(line.rfind(' ') + 1), include = "#include \"" + own + "\"";
-  if (source == own) {
-    replace_word(line, source, shell_word(changed));
-  } else if (std::string several = contents_of(source); several.find(include) != std::string::npos) {
-    // CMake made this source, which includes the changed one beside others.
+  std::string several = source == own ? "" : contents_of(source);
+  const bool one_of_several = several.find(include) != std::string::npos;  // CMake made this source
+  if (one_of_several && !replaceable) {
     several.replace(several.find(include), include.size(), "#include \"" + changed + "\"");
     const std::string copy = to.string() + ".cpp";
     std::ofstream(copy, std::ios::binary) << several;
     replace_word(line, source, shell_word(copy));
+  } else if (one_of_several || source == own) {
+    replace_word(line, source, shell_word(changed));
   }
   checked("cd " + shell_word(places_.build.string()) + " && " + line, "it does not compile");
+  return !one_of_several || !replaceable;
 }
 
 std::filesystem::path ChangedBuild::build(const std::filesystem::path& file, const std::string& contents) {
@@ -149,12 +153,14 @@ std::filesystem::path ChangedBuild::build(const std::filesystem::path& file, con
   std::string link = link_, more;
   for (const std::string& object : changed) {
     const std::filesystem::path to = objects / (std::to_string(&object - changed.data()) + ".o");
-    compile(object, file, to);
+    const bool whole = compile(object, file, to);
     if ((link_ + " ").find(" " + object + " ") != std::string::npos) {
-      replace_word(link, object, shell_word(to.string()));
+      replace_word(link, object, shell_word(to.string()) + (whole ? "" : " " + object));
     } else {
       more += " " + shell_word(to.string());  // it comes before the archive that has another
     }
+    // The linker takes the first of two functions.
+    if (!whole) more += " -Wl,-z,muldefs";
   }
   // A plug-in that lacks a symbol would not load, and every test fail for that.
   replace_word(link, "-o " + places_.target.string(), "-Wl,-z,defs -o " + shell_word(result.string()) + more);

@@ -13,6 +13,11 @@ struct Places {
   std::string ninja;
 };
 
+/// How a changed source is built. as_released: as the build has it. soon: at -O1 and, where its object is
+/// position-independent, without the sources that CMake compiles beside it: the linker takes its functions in place of
+/// theirs. The functions of an object that is not position-independent may be inlined into one another.
+enum class ChangedAs { as_released, soon };
+
 /// A shell command's exit status, 128 and more where a signal ended it, and what it printed.
 struct Outcome {
   int status;
@@ -28,17 +33,19 @@ std::string shell_word(const std::string& word);
 class ChangedBuild {
  public:
   /// Throws std::runtime_error where the build cannot be read.
-  explicit ChangedBuild(Places places);
+  explicit ChangedBuild(Places places, ChangedAs how = ChangedAs::as_released);
 
   /// The target with other contents of a file. Throws std::runtime_error where no object depends on the file, or it
   /// does not compile or link.
   std::filesystem::path build(const std::filesystem::path& file, const std::string& contents);
 
  private:
-  void compile(const std::string& object, const std::filesystem::path& file, const std::filesystem::path& to);
+  // False: of the object the new one has the file's part alone.
+  bool compile(const std::string& object, const std::filesystem::path& file, const std::filesystem::path& to);
   const std::vector<std::string>& objects_with(const std::filesystem::path& file);
 
   Places places_;
+  ChangedAs how_;
   std::string link_;                                      // of the target
   std::vector<std::string> objects_;                      // of the target and of the archives that it links
   std::map<std::string, std::string> commands_;           // object: how it is compiled

@@ -59,11 +59,12 @@ void plant(ChangedBuild& build, const Places& places, const std::filesystem::pat
   link_other_plugins(places);
 }
 
-Outcome run_test(const Places& places, const std::string& test, int seconds) {
+Outcome run_test(const Places& places, const std::string& test, int seconds, int processor_seconds) {
   // A shell test stands where the sources are, as ctest runs it.
   const std::filesystem::path& where = test.starts_with("shell ") ? places.source : places.scratch;
-  return run_command("cd " + shell_word(where.string()) + " && timeout -k 1 " + std::to_string(seconds) + " env " +
-                     test_command(places, test) + " </dev/null");
+  const std::string limit = processor_seconds == 0 ? "" : " && ulimit -S -t " + std::to_string(processor_seconds);
+  return run_command("cd " + shell_word(where.string()) + limit + " && timeout -k 1 " + std::to_string(seconds) +
+                     " env " + test_command(places, test) + " </dev/null");
 }
 
 }  // namespace softcheck::planted

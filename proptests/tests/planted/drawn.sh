@@ -37,7 +37,7 @@ LC_ALL=C sort "$scratch/all" | diff "$scratch/wanted" - || { echo "want the line
 list --count 100 | diff "$scratch/all" - || { echo "the same seed drew others"; exit 1; }
 list --count 100 --seed 7 | cmp -s "$scratch/all" - && { echo "another seed drew the same order"; exit 1; }
 [ "$(list --count 3 | wc -l)" = 3 ] || { echo "--count 3 drew another number"; exit 1; }
-for words in '--folder nowhere' '--count many' '--seed' '--counts 3'; do
+for words in '--folder nowhere' '--count many' '--seed' '--counts 3' '--within many' '--within -1' '--within 1s'; do
   status=0
   # shellcheck disable=SC2086 # a list of words
   list $words >"$scratch/output" 2>&1 || status=$?

@@ -213,11 +213,33 @@ TEST(NetworkGenerator, EveryKindOccursAndParsesBack) {
                            "depth 2", "depth 3", "long", "tempered"}) {
     EXPECT_GE(kinds[kind], 50) << kind;
   }
-  SmallNetworkCase network;
-  network.depth = 2;
-  network.mask = Mask::gpt;
-  EXPECT_EQ(theory::small_transformer(shape_of(network)).layers.size(), 2U);
-  EXPECT_EQ(shape_of(network).mask, theory::AttentionMask::gpt);
+}
+
+TEST(NetworkGenerator, TheNetworkHasEveryNumberOfItsCase) {
+  const SmallNetworkCase network{.seed = 7,
+                                 .vocabulary = 3,
+                                 .width = 6,
+                                 .heads = 2,
+                                 .depth = 4,
+                                 .mask = Mask::gpt,
+                                 .residual = false,
+                                 .feedforward = true,
+                                 .activation = Nonlinearity::tanh,
+                                 .theta = 0.5,
+                                 .weight_scale = 2};
+  const theory::SmallTransformerShape shape = shape_of(network);
+  EXPECT_EQ(shape.seed, 7U);
+  EXPECT_EQ(shape.vocabulary, 3);
+  EXPECT_EQ(shape.width, 6);
+  EXPECT_EQ(shape.heads, 2);
+  EXPECT_EQ(shape.depth, 4);
+  EXPECT_EQ(shape.mask, theory::AttentionMask::gpt);
+  EXPECT_FALSE(shape.residual);
+  EXPECT_TRUE(shape.feedforward);
+  EXPECT_EQ(shape.activation, theory::Activation::tanh);
+  EXPECT_EQ(shape.theta, 0.5);
+  EXPECT_EQ(shape.weight_scale, 2);
+  EXPECT_EQ(theory::small_transformer(shape).layers.size(), 4U);
 }
 
 TEST(NetworkGenerator, AFailureShrinksToTheNetworkItNeeds) {

@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "proptests/generators/drawing/draw.hpp"
 #include "proptests/generators/row_matrices/row_matrix.hpp"
+#include "proptests/generators/row_matrices/row_matrix_classes.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -16,13 +20,14 @@ using numerics::Format;
 std::vector<RowMatrixOptions> all_options() {
   RowMatrixOptions plain;
   plain.rows.max_length = 80;
-  std::vector<RowMatrixOptions> options(4, plain);
+  std::vector<RowMatrixOptions> options(5, plain);
   options[1].alike = options[1].layouts = false;
   options[1].most_rows = 40;
   options[2].rows.fully_masked = true;
   options[2].rows.formats = {Format::f16};
   options[3].mask_patterns = options[3].rows.masks = false;
   options[3].shifts = false;
+  options[4].nans = options[4].infinities = true;
   return options;
 }
 
@@ -145,6 +150,96 @@ TEST(RowMatrix, FarItemsWeighAboutEveryHalfUnit) {
     }
   }
   EXPECT_TRUE(far_mass_matrices(Format::f32, 1).empty());
+}
+
+RowMatrixOptions nans_allowed() {
+  RowMatrixOptions options;
+  options.nans = true;
+  return options;
+}
+
+RowMatrixCase with_nans(std::vector<std::pair<std::uint64_t, std::uint64_t>> places) {
+  RowMatrixCase matrix;
+  matrix.format = Format::f32;
+  matrix.columns = 3;
+  matrix.rows = RowCycle(std::vector<RunLengthRow>(3, RunLengthRow::of(std::vector<double>{0, 1, 2})));
+  for (const auto& [row, item] : places) matrix.specials.push_back({row, item, 0x7fc00001});
+  return matrix;
+}
+
+TEST(RowMatrix, NansStandInTheOrderOfRowsThenItems) {
+  EXPECT_TRUE(admits(nans_allowed(), with_nans({{0, 2}, {1, 0}, {1, 2}})));
+  EXPECT_FALSE(admits(nans_allowed(), with_nans({{0, 2}, {0, 1}})));
+  EXPECT_FALSE(admits(nans_allowed(), with_nans({{0, 1}, {0, 1}})));
+  EXPECT_FALSE(admits(nans_allowed(), with_nans({{1, 0}, {0, 2}})));
+}
+
+// Which kinds of shrinks lead to a simpler matrix. Of 0, 1 and 2 no other way than one number changes the rows.
+std::set<std::string> ways_taken(const RowMatrixCase& matrix) {
+  std::set<std::string> ways;
+  auto shrinks = shrink_row_matrix(matrix, nans_allowed());
+  while (const auto simpler = shrinks.next()) {
+    if (simpler->columns < matrix.columns) ways.insert("columns");
+    if (simpler->columns != matrix.columns) continue;
+    const std::size_t cycle = simpler->rows.cycle().size();
+    if (simpler->rows.size() < matrix.rows.size()) ways.insert("rows");
+    if (simpler->rows.size() == matrix.rows.size() && cycle < matrix.rows.cycle().size()) ways.insert("cycle");
+    if (simpler->rows.size() != matrix.rows.size() || cycle != matrix.rows.cycle().size()) continue;
+    if (simpler->rows != matrix.rows) ways.insert("number");
+    const std::vector<SpecialLogit>&left = simpler->specials, &all = matrix.specials;
+    if (left.size() == 1 && all.size() == 2) ways.insert("NaN " + std::to_string(left[0].row));
+    if (left.size() == 2 && left[1].row < all[1].row) ways.insert("earlier NaN");
+  }
+  return ways;
+}
+
+TEST(RowMatrix, EveryWayOfShrinkingLeadsSomewhere) {
+  RowMatrixCase matrix = with_nans({{0, 2}, {2, 0}});
+  EXPECT_EQ(ways_taken(matrix), (std::set<std::string>{"columns", "rows", "number", "NaN 0", "NaN 2", "earlier NaN"}));
+  matrix.specials.clear();
+  matrix.rows = RowCycle(matrix.rows.cycle(), 8);
+  EXPECT_EQ(ways_taken(matrix), (std::set<std::string>{"columns", "rows", "cycle", "number"}));
+}
+
+// The name of a matrix's class in a dimension.
+std::string class_of(const RowMatrixCase& matrix, const std::string& dimension) {
+  const std::vector<MatrixDimension>& dimensions = matrix_dimensions();
+  const auto found = std::ranges::find(dimensions, dimension, &MatrixDimension::name);
+  const auto place = static_cast<std::size_t>(found - dimensions.begin());
+  return found->classes.at(classes_of(matrix).at(place));
+}
+
+TEST(RowMatrix, NansAreClassedByTheirBits) {
+  const auto class_of_bits = [](std::uint64_t bits) {
+    RowMatrixCase matrix = with_nans({{0, 2}});
+    matrix.specials[0].bits = bits;
+    return class_of(matrix, "NaN or +inf");
+  };
+  EXPECT_EQ(class_of(with_nans({}), "NaN or +inf"), "neither");
+  EXPECT_EQ(class_of(with_nans({{0, 1}, {1, 1}}), "NaN or +inf"), "several");
+  EXPECT_EQ(class_of_bits(0x7fc00000), "quiet");
+  EXPECT_EQ(class_of_bits(0xffc00000), "quiet, negative");
+  EXPECT_EQ(class_of_bits(0x7f800001), "signalling");
+  EXPECT_EQ(class_of_bits(0xff800001), "signalling, negative");
+  EXPECT_EQ(class_of_bits(0x7fc00001), "with a payload");
+  EXPECT_EQ(class_of_bits(0x7f800000), "+inf");
+}
+
+TEST(RowMatrix, LengthsAreClassedByThePowersBesideThem) {
+  const auto is = [](std::uint64_t n) {
+    RowMatrixCase matrix;
+    matrix.columns = n;
+    matrix.rows = RowCycle(std::vector<RunLengthRow>(1, RunLengthRow::of(std::vector<double>(n, 0))));
+    return class_of(matrix, "n is");
+  };
+  for (const std::uint64_t n : {64, 1024}) EXPECT_EQ(is(n), "a power of 2") << n;
+  for (const std::uint64_t n : {63, 65, 1023, 1025}) EXPECT_EQ(is(n), "beside a power of 2") << n;
+  for (const std::uint64_t n : {10, 11, 99, 100, 101, 999, 1000, 1001}) {
+    EXPECT_EQ(is(n), "a power of 10 or beside it") << n;
+  }
+  for (const std::uint64_t n : {48, 112}) EXPECT_EQ(is(n), "a multiple of 16") << n;
+  for (const std::uint64_t n : {47, 49}) EXPECT_EQ(is(n), "beside a multiple of 16") << n;
+  for (const std::uint64_t n : {12, 98, 102}) EXPECT_EQ(is(n), "another number") << n;
 }
 
 TEST(RowMatrix, WhatIsNoMatrixIsAWrongText) {

@@ -92,6 +92,23 @@ TEST(NormEllipsoid, TheBoundOfANormedHeadIsTheBestOne) {
   EXPECT_NEAR(normalised_spread(head), 14, 1e-12 * 14);
 }
 
+TEST(NormEllipsoid, ANormedHeadIsCertifiedForASpreadAndAnEpsilonThatMakeSense) {
+  NormedHead head;
+  head.norm = Norm::rms_norm;
+  head.gain = Eigen::Vector2d(2, 1);
+  head.shift = head.query_bias = head.key_bias = Eigen::Vector2d::Zero();
+  head.query = head.key = Eigen::Matrix2d::Identity();
+  const Eigen::Vector2d query(1, 2);
+  const Eigen::MatrixXd inputs = Eigen::MatrixXd::Identity(2, 2);
+  const double spread = normalised_spread(head);
+  expect_proved(certify_normalised(head, query, inputs, spread, 0.25));
+  for (const double epsilon : {0.0, 1.0, 1.5, -1.0}) {
+    EXPECT_THROW(certify_normalised(head, query, inputs, spread, epsilon), std::invalid_argument) << epsilon;
+  }
+  EXPECT_THROW(certify_normalised(head, query, inputs, -1, 0.25), std::invalid_argument);
+  EXPECT_THROW(certify_normalised(head, query, Eigen::MatrixXd(0, 2), spread, 0.25), std::invalid_argument);
+}
+
 TEST(NormEllipsoid, AHeadWithoutQueryBiasNeedsNoT) {
   BallHead head = identity_head();
   head.at.query_bias.setZero();

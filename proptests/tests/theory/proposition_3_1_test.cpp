@@ -44,6 +44,11 @@ TEST(Proposition31, TheKeyBiasCancels) {
   EXPECT_TRUE(with.observed().biased.contains(2.0));
 }
 
+TEST(Proposition31, TheScaledSpreadIsThatOfLogitsOverTheRootOfTheWidth) {
+  const SpreadEvaluation evaluation(opposite_items());
+  EXPECT_TRUE(square(evaluation.observed_scaled()).contains(2.0)) << "2 / sqrt(2), squared";
+}
+
 TEST(Proposition31, TiesWithIrrationalLengthsAreDecided) {
   // ||y|| = sqrt(2), b_Q parallel to y, x = +-y: every form is attained and no length is rational.
   QueryAndItems input = opposite_items();

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <stdexcept>
+#include <string>
 
 namespace softcheck::theory {
 namespace {
@@ -59,6 +61,33 @@ TEST(RemarkB2, RefusesSymbolsItDoesNotKnow) {
   EXPECT_THROW(certify_bert_forgets(ForgettingBounds(model, 1, 1), 4, {}), std::invalid_argument);
   EXPECT_THROW(certify_bert_forgets(ForgettingBounds(model, 0, 1), 0, {}), std::invalid_argument);
   EXPECT_THROW(ForgettingBounds(model, 0, 1).forgetting_length(0), std::invalid_argument);
+}
+
+// exp(600) is what its weights are still bounded by.
+TEST(RemarkB2, SpreadsOfUpTo600TemperaturesAreBounded) {
+  SmallTransformerShape shape = shape_with(AttentionMask::bert);
+  shape.depth = 1;
+  std::string message;
+  const auto refused = [&](double theta) {
+    shape.theta = theta;
+    try {
+      const ForgettingBounds bounds(small_transformer(shape), 0, 1);
+      return false;
+    } catch (const std::invalid_argument& error) {
+      message = error.what();
+      return true;
+    }
+  };
+  double low = 0x1p-40, high = 1;
+  ASSERT_TRUE(refused(low));
+  ASSERT_FALSE(refused(high));
+  for (int k = 0; k < 60; ++k) {
+    const double middle = std::sqrt(low * high);
+    (refused(middle) ? low : high) = middle;
+  }
+  ASSERT_TRUE(refused(low));
+  // Neighbouring temperatures: the quotient is 600 up to its own last bits, and the text has six digits.
+  EXPECT_EQ(message.substr(message.find("got ")), "got 600.000000");
 }
 
 TEST(RemarkB2, TheForgettingLengthIsNotSoughtWhereItsBoundStillGrows) {

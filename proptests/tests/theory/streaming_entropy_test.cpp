@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "proptests/tests/theory/hard_rows.hpp"
 
@@ -30,6 +33,32 @@ TEST(StreamingEntropy, EveryHardRowIsDecided) {
     expect_streamed(certify_every_tree(logits, plan));
     expect_streamed(certify_streaming_rounding(logits, plan, Format::f64));
   }
+}
+
+// glibc's manual lists 1 ulp for exp and log1p of float and double on x86_64, which is 2 u; of the logarithm 2 ulp are
+// granted.
+TEST(StreamingEntropy, TheContractGrantsWhatTheCLibraryPromises) {
+  for (const Format format : {Format::f64, Format::f32, Format::bf16}) {
+    const numerics::Contract contract = streaming_contract(format);
+    EXPECT_EQ(contract.exp_error, 2);
+    EXPECT_EQ(contract.log_error, 4);
+    EXPECT_EQ(contract.input, format);
+    EXPECT_EQ(contract.accumulator, format == Format::f64 ? Format::f64 : Format::f32);
+    EXPECT_EQ(contract.output, contract.accumulator);
+    EXPECT_EQ(contract.subnormals, numerics::Subnormals::kept);
+  }
+  EXPECT_THROW(streaming_contract(Format::f16), std::invalid_argument);
+}
+
+TEST(StreamingEntropy, WitnessesShowTheFirstEightLevels) {
+  std::vector<double> row;
+  for (int k = 0; k < 8; ++k) row.push_back(8 - k);
+  const std::string eight =
+      "0x1p+3 x1, 0x1.cp+2 x1, 0x1.8p+2 x1, 0x1.4p+2 x1, 0x1p+2 x1, 0x1.8p+1 x1, 0x1p+1 x1, 0x1p+0 x1";
+  EXPECT_EQ(witness_text(LevelRow(row), 1), "n=8 theta=0x1p+0 [" + eight + "]");
+  row.push_back(0);
+  EXPECT_EQ(witness_text(LevelRow(row), 1), "n=9 theta=0x1p+0 [" + eight + ", ...]");
+  EXPECT_EQ(witness_text(LevelRow(std::vector<double>{1, 1}), 2), "n=2 theta=0x1p+1 [0x1p+0 x2]");
 }
 
 TEST(StreamingEntropy, MaskedBlocksAreTheIdentity) {
