@@ -17,7 +17,7 @@ using namespace proptests;
 
 namespace {
 
-// The size of the first version: what every caller has.
+// The size of the first version, which had no device. A size between two versions would cut a member in two.
 constexpr std::size_t first_size = offsetof(softcheck_options, context) + sizeof(void*);
 
 [[noreturn]] void refuse(std::string_view option, std::string_view need, std::string_view got) {
@@ -87,9 +87,9 @@ softcheck_options options_of(const softcheck_options* given) {
   softcheck_options options{};
   options.size = sizeof options;
   if (given == nullptr) return options;
-  if (given->size < first_size || given->size > sizeof options) {
+  if (given->size != first_size && given->size != sizeof options) {
     throw UsageError("softcheck_options: need size = sizeof(softcheck_options), " + std::to_string(first_size) +
-                     " to " + std::to_string(sizeof options) + " in this version, got " + std::to_string(given->size));
+                     " or " + std::to_string(sizeof options) + " in this version, got " + std::to_string(given->size));
   }
   std::memcpy(&options, given, given->size);
   return options;

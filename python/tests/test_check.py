@@ -1,3 +1,5 @@
+import ctypes
+import json
 import os
 import pathlib
 import signal
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 
 import softcheck
+from softcheck import _library
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
@@ -139,6 +142,20 @@ def test_a_wrong_word_is_told_with_its_option_once():
         softcheck.check(kernels.softmax, effort="full")
     with pytest.raises(softcheck.UsageError, match="^softcheck: domain: need a length"):
         softcheck.check(kernels.softmax, domain="foo")
+
+
+def test_options_have_the_size_of_a_version():
+    def status(size):
+        report = ctypes.c_char_p()
+        options = _library.Options(size=size, device=b"gpu")
+        code = _library._library.softcheck_judge_library(b"none.so:none", options, ctypes.byref(report))
+        return code, json.loads(report.value)["error"]
+
+    whole = ctypes.sizeof(_library.Options)
+    assert "device" in status(whole)[1]
+    assert status(whole - 8) == (_library.USAGE, "kernel: no such file: none.so")  # the first version, without a device
+    for size in (0, whole - 16, whole - 4, whole + 8):
+        assert status(size)[1].endswith(f"{whole - 8} or {whole} in this version, got {size}")
 
 
 def test_an_exception_may_refuse():
