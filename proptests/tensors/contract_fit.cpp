@@ -60,8 +60,9 @@ std::vector<Contract> candidates(Op op, const Contract& contract, const TensorJu
 
 std::string ContractFit::text() const {
   if (contract) {
-    return "every row keeps the contract '" + words_beyond_default(*contract) +
-           "': give that one if the kernel is meant to compute so\n";
+    const std::string words = words_beyond_default(*contract);
+    return "every row keeps the " + (words.empty() ? "default contract" : "contract '" + words + "'") +
+           ": give that one if the kernel is meant to compute so\n";
   }
   return all_tried && tried > 0 ? "none of " + std::to_string(tried) + " usual contracts allow these results\n" : "";
 }

@@ -58,6 +58,17 @@ TEST(ContractFit, AWiderExponentialKeepsTheOtherWords) {
   EXPECT_EQ(judge_tensors(sample.task, *fit.contract, outputs).verdict, ReportVerdict::pass);
 }
 
+// Of eight nearly equal logits the default grants 22 units of roundoff and more, an exponential of 1/8 ulp less
+// than 15.
+TEST(ContractFit, TheDefaultHasAName) {
+  FitSample sample("exp=0.125ulp", 0.01);
+  for (std::size_t i = 0; i < 48; ++i) {
+    sample.output.set(i, sample.output.at(i) * (1 + (i % 2 == 0 ? 18 : -18) * 0x1p-24));  // rows still add up to 1
+  }
+  EXPECT_EQ(sample.fit().text(),
+            "every row keeps the default contract: give that one if the kernel is meant to compute so\n");
+}
+
 TEST(ContractFit, WeightsThatAreStoredAreNamed) {
   const StoredTensor q = stored(Format::bf16, {4, 16}, sample_numbers(Format::bf16, 64, 2, 1));
   const StoredTensor k = stored(Format::bf16, {64, 16}, sample_numbers(Format::bf16, 1024, 2, 2));

@@ -141,7 +141,8 @@ TEST(Refusals, InsideADomainAreExplainedByWordsMore) {
       judge_kernel(subject_of(aligned, "", "compact nomask finite theta=1"), judge_options(Effort::quick));
   EXPECT_EQ(judgement.verdict, ReportVerdict::fail);
   const std::string notes = joined(judgement.notes);
-  // Those of the lengths are told as narrow as the accepted calls were; the given ones stay behind them.
+  // The words of lengths are as narrow as the accepted calls, so only their ends are known here. The words that were
+  // given follow them.
   EXPECT_NE(notes.find("lies outside the domain 'n=16k "), std::string::npos) << notes;
   EXPECT_NE(notes.find("n<=8192 theta=1 compact finite nomask'; to judge"), std::string::npos) << notes;
 }
