@@ -85,19 +85,23 @@ double draw_theta_of(Draw& draw, ThetaClass wanted, int exponent) {
 /// Whether calls may have some classes together; the lengths that are possible are found once.
 class Possibilities {
  public:
-  Possibilities(const RowMatrixOptions& options, Draw& draw) : options_(options) {
+  Possibilities(const RowMatrixOptions& options, Draw& draw) : options_(options), ascending_(place({}, {}) + 1) {
     const LengthRange of_rows = options.rows.domain.length("rows"), of_columns = options.rows.domain.length("n");
     for (const NamedRange& range : row_ranges) {
       const Bounds bounds = within(range, of_rows, options.most_rows);
       const std::uint64_t least = of_rows.at_least(bounds.least).value_or(0);
       least_rows_.push_back(least <= bounds.most ? least : 0);
     }
-    for (const NamedRange& range : column_ranges) {
-      const Bounds bounds = within(range, of_columns, options.rows.max_length);
+    for (std::size_t r = 0; r < column_ranges.size(); ++r) {
+      const Bounds bounds = within(column_ranges[r], of_columns, options.rows.max_length);
       for (std::size_t k = 0; k < length_classes; ++k) {
         lengths_.push_back(lengths_of(draw, bounds, static_cast<LengthClass>(k), of_columns));
+        for (const std::size_t at : {place(r, k), place(r, {}), place({}, k), place({}, {})}) {
+          ascending_[at].insert(ascending_[at].end(), lengths_.back().begin(), lengths_.back().end());
+        }
       }
     }
+    for (std::vector<std::uint64_t>& all : ascending_) std::ranges::sort(all);
   }
 
   std::uint64_t least_rows(std::size_t range) const { return least_rows_[range]; }
@@ -122,20 +126,15 @@ class Possibilities {
   }
 
  private:
+  static std::size_t place(std::optional<std::size_t> range, std::optional<std::size_t> kind) {
+    return range.value_or(column_ranges.size()) * (length_classes + 1) + kind.value_or(length_classes);
+  }
+
   /// The shortest length that the choice leaves; 0 where none is left.
   std::uint64_t shortest(const ClassChoice& choice) const {
-    std::uint64_t least = 0;
-    const std::uint64_t lowest = needed(choice);
-    for (std::size_t r = 0; r < column_ranges.size(); ++r) {
-      if (choice[columns] && *choice[columns] != r) continue;
-      for (std::size_t k = 0; k < length_classes; ++k) {
-        if (choice[length] && *choice[length] != k) continue;
-        for (const std::uint64_t n : lengths(r, k)) {
-          if (n >= lowest) least = least == 0 ? n : std::min(least, n);
-        }
-      }
-    }
-    return least;
+    const std::vector<std::uint64_t>& left = ascending_[place(choice[columns], choice[length])];
+    const auto least = std::ranges::lower_bound(left, needed(choice));
+    return least == left.end() ? 0 : *least;
   }
 
   bool lengths_fit(const ClassChoice& choice) const {
@@ -197,6 +196,8 @@ class Possibilities {
   const RowMatrixOptions& options_;
   std::vector<std::uint64_t> least_rows_;
   std::vector<std::vector<std::uint64_t>> lengths_;
+  // By place(): in order, those that a choice of columns and of a class of lengths leaves.
+  std::vector<std::vector<std::uint64_t>> ascending_;
 };
 
 class Coverer {

@@ -191,24 +191,27 @@ std::set<std::string> features_of(const ZooRow& row) {
 // are new next; the others are labelled by the end of their names.
 std::vector<bool> left_to_a_deep_run(const std::vector<ZooRow>& rows) {
   std::vector<bool> left;
-  std::vector<std::set<std::string>> features;
+  // Each process of a test comes here first: features have numbers, and a row keeps those that nobody has shown.
+  std::map<std::string, std::size_t> numbers;
+  std::vector<std::vector<std::size_t>> unseen;
   for (const ZooRow& row : rows) {
     left.push_back(!row.is_planted() && row.expected == "pass");
-    features.push_back(features_of(row));
-  }
-  std::set<std::string> seen;
-  for (;;) {
-    std::size_t best = 0, most = 0;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const auto news =
-          left[i] ? std::ranges::count_if(features[i], [&](const auto& f) { return !seen.contains(f); }) : 0;
-      if (static_cast<std::size_t>(news) <= most) continue;
-      best = i;
-      most = static_cast<std::size_t>(news);
+    std::vector<std::size_t>& features = unseen.emplace_back();
+    if (!left.back()) continue;
+    for (const std::string& feature : features_of(row)) {
+      features.push_back(numbers.try_emplace(feature, numbers.size()).first->second);
     }
-    if (most == 0) return left;
+  }
+  std::vector<bool> seen(numbers.size());
+  for (;;) {
+    std::size_t best = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      std::erase_if(unseen[i], [&](std::size_t feature) { return seen[feature]; });
+      if (unseen[i].size() > unseen[best].size()) best = i;
+    }
+    if (unseen[best].empty()) return left;
     left[best] = false;
-    seen.insert(features[best].begin(), features[best].end());
+    for (const std::size_t feature : unseen[best]) seen[feature] = true;
   }
 }
 
