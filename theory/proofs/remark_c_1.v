@@ -14,7 +14,7 @@
 
 From Coq Require Import Reals List Lra Lia.
 From Coquelicot Require Import Coquelicot.
-From softcheck Require Import softmax vectors lemma_2_1 small_transformer coordinate_box.
+From softcheck Require Import softmax vectors lemma_2_1 small_transformer coordinate_box lipschitz_layers.
 Import ListNotations.
 Local Open Scope R_scope.
 

@@ -239,7 +239,7 @@ TEST(TheoremFormulas, TheBoundOfStreamedEntropyIsThatOfItsTheorems) {
   const PrecisionScope precision(256);
   for (const Format format : {Format::f32, Format::f64, Format::bf16}) {
     const Contract contract = theory::streaming_contract(format);
-    // streaming_arithmetic in theory/proofs/numerics/rounded_streaming.v.
+    // streaming_arithmetic in theory/proofs/numerics/streaming_code.v.
     EXPECT_EQ(contract.exp_error, 2);
     EXPECT_EQ(contract.log_error, 4);
     EXPECT_EQ(contract.exp_argument_error, 1);

@@ -64,7 +64,7 @@ quartic_in_gappa() { # PROOFS NAME, from the constant coefficient, in thousandth
     awk '{ printf "%.0f\n", 1000 * $1 }' | numbers
 }
 quartic_in_coq() {
-  grep -E '^Definition quartic ' "$1/adaptive_temperature.v" | sed 's/.*:= (//; s|) / 1000.*||; s/H//g' | numbers
+  grep -E '^Definition quartic ' "$1/quartic.v" | sed 's/.*:= (//; s|) / 1000.*||; s/H//g' | numbers
 }
 
 same() { # WHAT FILE FILE
@@ -88,7 +88,7 @@ compare() { # ROOT PROOFS
   done
   for file in "$2"/numerics/gappa/quartic_*.g; do
     quartic_in_gappa "$2" "$(basename "$file" .g)" >"$work/gappa"
-    same "adaptive_temperature.v and $(basename "$file")" "$work/quartic" "$work/gappa" || return 1
+    same "quartic.v and $(basename "$file")" "$work/quartic" "$work/gappa" || return 1
   done
 }
 
@@ -101,7 +101,7 @@ copy() {
   for file in kernels/arithmetic/exp_constants.hpp numerics/filter/row_lanes.inl numerics/filter/filter_lanes.inl numerics/filter/row_stages.hpp; do
     cp "$root/$file" "$work/root/$file"
   done
-  cp -r "$proofs/certified" "$proofs/numerics" "$proofs/adaptive_temperature.v" "$work/root/proofs/"
+  cp -r "$proofs/certified" "$proofs/numerics" "$proofs/quartic.v" "$work/root/proofs/"
 }
 planted() { # FILE FROM TO
   copy

@@ -13,7 +13,7 @@ From Flocq Require Import Core.
 From softcheck Require Import standard_interval.
 From softcheck.floating_point Require Import standard_model formats.
 From softcheck.numerics Require Import exponential_polynomials.
-From softcheck.certified Require Import rounded_operations computed_exp.
+From softcheck.certified Require Import rounded_operations computed_exp exponential_constants.
 Import ListNotations.
 Local Open Scope R_scope.
 

@@ -9,7 +9,7 @@
 
 From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
-From softcheck Require Import small_transformer coordinate_box standard_interval.
+From softcheck Require Import small_transformer coordinate_box lipschitz_layers standard_interval.
 Local Open Scope R_scope.
 
 Definition steepness : R := 2 * sqrt (2 / PI).

@@ -12,7 +12,7 @@
 
 From Coq Require Import Reals ZArith List Lra Lia.
 From Flocq Require Import Core.
-From softcheck Require Import softmax adaptive_temperature.
+From softcheck Require Import softmax adaptive_temperature quartic.
 From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row reduction constants b1_sum b2_element b5_logsumexp b6_entropy
   b7_uncentred_failure b9_attention b10_temperature b9_sharpened score_error reached_bounds.

@@ -18,6 +18,7 @@ From Coq Require Import Reals List Permutation Lra Lia Psatz.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row atoms tree_heights.
+From softcheck.numerics Require Export sum_states. (* of which every bound of a sum speaks *)
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -53,128 +54,21 @@ Section Reduction.
   Notation wx := (exp_floor M).
   Notation wa := (sum_floor M).
   Notation wm := (product_floor M).
-
-  Definition fade : R := 1 - t.
-  Definition sum_log (h : R) (j : nat) : R :=
-    h * lambda + lambdaE + INR j * (lambdaE + lambda) + (INR j + 1) * c0.
-  (** What a kernel without underflowing factors loses: exponentials, additions, K products. *)
-  Definition base (n : R) (K : nat) : R := n * wx + (n - 1) * wa + INR K * wm.
-  Definition share : R := 4 / 3 * wx.
-
-  Record sum_state (l : list R) (r s h : R) (j K : nat) (b : list atom) : Prop := {
-    state_visible : l <> [];
-    state_above : above_all r l;
-    state_placed : placed r b;
-    state_upper : s <= exp (sum_log h j) * pull fade r (items l ++ b);
-    state_lower : exp (- sum_log h j) * weighted_sum r l (fun d => exp (- (t * d)))
-                  - exp (sum_log h j) * pull fade r b <= s;
-    state_lost : mass b + share * pull (fade / 2) r (items l ++ b) <= (1 + share) * base (size l) K + share * size l;
-    state_direct : j = 0%nat -> mass b <= base (size l) K /\ forall a, In a b -> fst a = r
-  }.
-
-  Local Lemma t_range : 0 <= t <= / 4.
-  Proof. split; [now apply slope_nonneg | apply good]. Qed.
-  Local Lemma lambda_nonneg : 0 <= lambda.
-  Proof. now apply unit_nonneg. Qed.
-  Local Lemma lambdaE_nonneg : 0 <= lambdaE.
-  Proof. now apply exp_unit_nonneg. Qed.
-  Local Lemma floors : 0 <= wx <= / 16 /\ 0 <= wa <= / 16 /\ wa <= wm /\ wm <= / 16 /\ 0 <= c0 <= / 2.
-  Proof. unfold sound in good. lra. Qed.
-
+  Local Notation fade := (sum_states.fade M).
+  Local Notation sum_log := (sum_states.sum_log M).
+  Local Notation base := (sum_states.base M).
+  Local Notation share := (sum_states.share M).
+  Local Notation sum_state := (sum_states.sum_state M).
+  Local Notation fade_range := (sum_states.fade_range M good).
+  Local Notation sum_log_nonneg := (sum_states.sum_log_nonneg M good).
+  Local Notation sum_log_growing := (sum_states.sum_log_growing M good).
+  Local Notation sum_log_addition := (sum_states.sum_log_addition M).
+  Local Notation sum_log_rescaled := (sum_states.sum_log_rescaled M).
+  Local Notation tilted_down := (sum_states.tilted_down M good).
+  Local Notation item_state := (sum_states.item_state M good).
   Local Ltac facts :=
-    pose proof t_range; pose proof lambda_nonneg; pose proof lambdaE_nonneg; pose proof floors.
-
-  Lemma fade_range : 3 / 4 <= fade <= 1.
-  Proof. facts. unfold fade. lra. Qed.
-
-  Lemma sum_log_nonneg h j : 0 <= h -> 0 <= sum_log h j.
-  Proof.
-    facts. intros pos.
-    unfold sum_log. pose proof (pos_INR j).
-    assert (0 <= h * lambda) by now apply Rmult_le_pos.
-    assert (0 <= INR j * (lambdaE + lambda)) by (apply Rmult_le_pos; lra).
-    assert (0 <= (INR j + 1) * c0) by (apply Rmult_le_pos; lra). lra.
-  Qed.
-
-  Lemma sum_log_growing h h' j j' : h <= h' -> (j <= j')%nat -> sum_log h j <= sum_log h' j'.
-  Proof.
-    facts.
-    intros hh hR. apply le_INR in hR. unfold sum_log.
-    assert (h * lambda <= h' * lambda) by now apply Rmult_le_compat_r.
-    assert (INR j * (lambdaE + lambda) <= INR j' * (lambdaE + lambda)) by (apply Rmult_le_compat_r; lra).
-    assert ((INR j + 1) * c0 <= (INR j' + 1) * c0) by (apply Rmult_le_compat_r; lra). lra.
-  Qed.
-
-  Lemma sum_log_addition k h j : sum_log (k + h) j = sum_log h j + k * lambda.
-  Proof. unfold sum_log. ring. Qed.
-
-  Lemma sum_log_rescaled h j : sum_log h (S j) = sum_log h j + (lambdaE + lambda + c0).
-  Proof. unfold sum_log. rewrite S_INR. ring. Qed.
-
-  Lemma tilted_down r l : weighted_sum r l (fun d => exp (- (t * d))) = pull (1 + t) r (items l).
-  Proof.
-    facts.
-    replace (1 + t) with (1 - - t) by ring. rewrite pull_items. apply weighted_sum_ext. intros. f_equal. ring.
-  Qed.
-
-  Lemma all_placed r l b : above_all r l -> placed r b -> placed r (items l ++ b).
-  Proof. intros. apply placed_app; [now apply placed_items | easy]. Qed.
-
-  (** ** One item *)
-
-  Lemma item_state x r b s :
-    x <= r -> computed_argument M (r - x) b -> computed_exp M b s -> sum_state [x] r s 0 0 0 [(r, wx)].
-  Proof.
-    facts.
-    intros le arg [tx [e [btx [be [_ [_ ->]]]]]].
-    destruct (weight_bounds M (r - x) b tx ltac:(lra) arg btx) as [w [bw ->]].
-    assert (log0 : sum_log 0 0 = lambdaE + c0) by (unfold sum_log; simpl; ring).
-    pose proof (pull_items t r [x]) as up. rewrite weighted_sum_single in up. fold fade in up.
-    apply abs_between in bw. apply abs_between in be.
-    pose proof (exp_at_least_one (lambdaE + c0) ltac:(lra)).
-    constructor.
-    - discriminate.
-    - intros y [<-|[]]. lra.
-    - apply placed_single. lra.
-    - rewrite log0, pull_app, up, pull_single, Rmult_plus_distr_l.
-      replace (exp (x - r)) with (exp (- (r - x))) by (f_equal; ring).
-      apply Rplus_le_compat; [|nra].
-      rewrite <- !exp_plus. apply exp_le. lra.
-    - rewrite log0, weighted_sum_single, pull_single.
-      replace (exp (x - r)) with (exp (- (r - x))) by (f_equal; ring). 
-      assert (exp (- (lambdaE + c0)) * (exp (- (r - x)) * exp (- (t * (r - x)))) <= exp (- (r - x)) * exp w).
-      { rewrite <- !exp_plus. apply exp_le. lra. }
-      nra.
-    - rewrite mass_single, pull_app, pull_single. unfold base, share. change (size [x]) with 1. change (INR 0) with 0.
-      assert (pull (fade / 2) r (items [x]) <= 1).
-      { replace 1 with (mass (items [x])) by (rewrite mass_items; easy).
-        apply pull_below_mass; [pose proof fade_range; lra|]. apply placed_items. intros y [<-|[]]. lra. }
-      nra.
-    - intros _. rewrite mass_single. unfold base. change (size [x]) with 1. change (INR 0) with 0. split; [lra|].
-      intros a [<-|[]]. easy.
-  Qed.
-
-  Lemma widened_upper E E' U x : x <= E * U -> E <= E' -> 0 <= U -> x <= E' * U.
-  Proof. intros up le pos. eapply Rle_trans; [apply up|]. now apply Rmult_le_compat_r. Qed.
-
-  Lemma widened_lower e e' E E' W B x :
-    e * W - E * B <= x -> e' <= e -> E <= E' -> 0 <= W -> 0 <= B -> e' * W - E' * B <= x.
-  Proof.
-    intros low le le' posW posB. eapply Rle_trans; [|apply low].
-    apply Rplus_le_compat; [now apply Rmult_le_compat_r|]. apply Ropp_le_contravar. now apply Rmult_le_compat_r.
-  Qed.
-
-  (** More roundoffs than there are. *)
-  Lemma higher_state l r s h h' j K b : h <= h' -> sum_state l r s h j K b -> sum_state l r s h' j K b.
-  Proof.
-    intros le [v ab p u d m z]. pose proof fade_range.
-    pose proof (pull_nonneg fade r _ (all_placed r l b ab p)). pose proof (pull_nonneg fade r _ p).
-    pose proof (pull_nonneg (1 + t) r _ (placed_items r l ab)) as w. rewrite <- tilted_down in w.
-    pose proof (sum_log_growing h h' j j le (le_n j)) as more.
-    constructor; try easy.
-    - apply widened_upper with (exp (sum_log h j)); [exact u|now apply exp_le|easy].
-    - apply widened_lower with (exp (- sum_log h j)) (exp (sum_log h j)); try easy; apply exp_le; lra.
-  Qed.
+    pose proof (t_range M good); pose proof (lambda_nonneg M good); pose proof (lambdaE_nonneg M good);
+    pose proof (floors M good).
 
   (** ** One addition: the logs' maximum and k lambda; lost omega_a *)
 
@@ -231,12 +125,12 @@ Section Reduction.
         - apply Ropp_le_contravar, Rmult_le_compat_l; [apply Rmult_le_pos; lra | easy]. }
       assert (wa <= exp a * exp (k * lambda) * wa) by (rewrite <- (Rmult_1_l wa) at 1; apply Rmult_le_compat_r; lra). lra.
     - rewrite items_app, !mass_app, !pull_app, mass_single, pull_single in *.
-      unfold base in *. rewrite plus_INR. 
+      unfold sum_states.base in *. rewrite plus_INR. 
       replace (size (l1 ++ l2)) with (size l1 + size l2) by (unfold size; now rewrite app_length, plus_INR).
       lra.
     - intros zero. unfold j in zero. rewrite !mass_app, mass_single. 
       destruct (z1 ltac:(lia)) as [z1' f1]. destruct (z2 ltac:(lia)) as [z2' f2]. split.
-      + unfold base in *. rewrite plus_INR.
+      + unfold sum_states.base in *. rewrite plus_INR.
         replace (size (l1 ++ l2)) with (size l1 + size l2) by (unfold size; now rewrite app_length, plus_INR). lra.
       + intros x inx. apply in_app_or in inx as [inx|inx]; [auto|]. apply in_app_or in inx as [inx|[<-|[]]]; auto.
   Qed.
@@ -281,9 +175,9 @@ Section Reduction.
     { apply exp_at_most_one. assert (0 <= fade / 2 * d) by (apply Rmult_le_pos; lra). lra. }
     pose proof (exp_pos (- (fade / 2 * d))). pose proof (Rabs_pos e).
     destruct (Req_dec e 0) as [->|nonzero].
-    - rewrite Rabs_R0. unfold share. split; [nra|]. auto.
+    - rewrite Rabs_R0. unfold sum_states.share. split; [nra|]. auto.
     - pose proof (far_deviation M good d b hd arg (far nonzero)) as small. fold fade in small.
-      unfold share. split; [nra|]. auto.
+      unfold sum_states.share. split; [nra|]. auto.
   Qed.
 
   Lemma rescaled_state_with l r r' s b0 f s' h j K b tx e :
@@ -316,7 +210,7 @@ Section Reduction.
         - unfold A. replace (exp a * W * (exp (- (r' - r)) * exp w) * exp tp)
             with (exp a * exp (- (r' - r)) * exp w * exp tp * W) by ring.
           rewrite <- Rmult_assoc. apply Rmult_le_compat_r; [easy|]. rewrite <- !exp_plus. apply exp_le.
-          unfold fade. lra. }
+          unfold sum_states.fade. lra. }
       assert (under : s * e * exp tp <= A * (Rabs e * W)).
       { apply Rle_trans with (Rabs s * Rabs e * exp tp).
         - apply Rmult_le_compat_r; [left; apply exp_pos|]. rewrite <- Rabs_mult. apply Rle_abs.
@@ -350,7 +244,7 @@ Section Reduction.
       { unfold X, A. replace (exp a * Q * (exp (- (r' - r)) * exp w * exp tp))
           with (exp a * exp (- (r' - r)) * exp w * exp tp * Q) by ring.
         rewrite <- Rmult_assoc. apply Rmult_le_compat_r; [easy|]. rewrite <- !exp_plus. apply exp_le.
-        unfold fade. lra. }
+        unfold sum_states.fade. lra. }
       assert (under : - (s * e * exp tp) <= A * (Rabs e * W)).
       { apply Rle_trans with (Rabs s * Rabs e * exp tp).
         - replace (- (s * e * exp tp)) with (- (s * e) * exp tp) by ring.
@@ -367,11 +261,11 @@ Section Reduction.
       rewrite app_assoc, mass_app, pull_app, mass_losses, pull_losses, (pull_moved (fade / 2) r r'). fold W.
       assert (WP : W <= pull (fade / 2) r (items l ++ b)) by (apply pull_slower; [pose proof fade_range; lra | easy]).
       set (P := pull (fade / 2) r (items l ++ b)) in *. set (q := exp (- (fade / 2 * (r' - r)))) in *.
-      assert (0 <= share) by (unfold share; lra).
+      assert (0 <= share) by (unfold sum_states.share; lra).
       assert (Rabs e * W <= Rabs e * P) by now apply Rmult_le_compat_l.
       assert (share * (Rabs e * W) <= share * (Rabs e * P)) by now apply Rmult_le_compat_l.
       assert ((Rabs e + share * q + share * Rabs e) * P <= share * P) by (apply Rmult_le_compat_r; lra).
-      unfold base in *. rewrite S_INR. lra.
+      unfold sum_states.base in *. rewrite S_INR. lra.
     - discriminate.
   Qed.
 
@@ -425,16 +319,16 @@ Section Reduction.
     facts.
     intros [v ab p u d m z] few none. pose proof (size_at_least_one l v). pose proof (pos_INR K).
     destruct j as [|j].
-    - destruct (z eq_refl) as [small _]. rewrite (none eq_refl) in small. unfold base, lost in *.
+    - destruct (z eq_refl) as [small _]. rewrite (none eq_refl) in small. unfold sum_states.base, lost in *.
       change (INR 0) with 0 in small. nra.
     - pose proof (pull_nonneg (fade / 2) r _ (all_placed r l b ab p)).
-      assert (0 <= share) by (unfold share; lra).
+      assert (0 <= share) by (unfold sum_states.share; lra).
       assert (bound : mass b <= (1 + share) * base (size l) K + share * size l) by nra.
       unfold lost. set (n := size l) in *.
       assert (half : base n K <= n / 4).
-      { unfold base. assert (INR K * wm <= 2 * n * wm) by (apply Rmult_le_compat_r; lra). nra. }
+      { unfold sum_states.base. assert (INR K * wm <= 2 * n * wm) by (apply Rmult_le_compat_r; lra). nra. }
       assert (base n K <= n * wx + n * wa + 2 * n * wm).
-      { unfold base. assert (INR K * wm <= 2 * n * wm) by (apply Rmult_le_compat_r; lra). nra. }
-      unfold share in *. nra.
+      { unfold sum_states.base. assert (INR K * wm <= 2 * n * wm) by (apply Rmult_le_compat_r; lra). nra. }
+      unfold sum_states.share in *. nra.
   Qed.
 End Reduction.

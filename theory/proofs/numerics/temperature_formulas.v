@@ -9,7 +9,7 @@
     Source: b10_temperature.v; temperature_error and adaptive_temperature_error in numerics/rounding/rounding_temperature.cpp. *)
 
 From Coq Require Import Reals ZArith String List Lra.
-From softcheck Require Import softmax adaptive_temperature.
+From softcheck Require Import softmax adaptive_temperature quartic.
 From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import constants formula row tilted_row b2_element b10_temperature.
 Import ListNotations.

@@ -17,7 +17,7 @@
     proptests/tests/numerics/theorem_formulas_test.cpp. *)
 
 From Coq Require Import Reals ZArith String List Lra.
-From softcheck Require Import softmax adaptive_temperature.
+From softcheck Require Import softmax adaptive_temperature quartic.
 From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import constants formula row tilted_row reduction b1_sum b2_element element_threshold
   b3_total_variation b5_logsumexp moments b6_entropy score_error.

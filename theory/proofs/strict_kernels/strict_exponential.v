@@ -10,7 +10,7 @@ From Coq Require Import Reals List ZArith Lra Lia.
 From Flocq Require Import Core BinarySingleNaN Sterbenz.
 From softcheck Require Import standard_interval.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.certified Require Import rounded_operations computed_exp exp_kernel_f32.
+From softcheck.certified Require Import rounded_operations computed_exp exponential_constants exp_kernel_f32.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential strict_operations.
 Import ListNotations.
 Local Open Scope R_scope.
