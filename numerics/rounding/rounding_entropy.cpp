@@ -10,13 +10,14 @@ namespace {
 // The paper's 1e-9, rounded up.
 constexpr double paper_epsilon = 0x1.12e0be826d695p-30;
 
-// B6d where nothing underflows: of coefficients that are B2's in the accumulator.
+// B6d: of coefficients that are B2's in the accumulator.
 template <class T>
 formulas::coefficients::DirectBounds<T> direct_bounds(const RoundingModel<T>& model, const RowStatistics<T>& row,
                                                       const T& entropy) {
+  const formulas::ElementBounds<T> element = model.element_bounds();
   formulas::coefficients::Quantities<T> q;
   q.unit = model.unit;
-  q.numerator_log = model.element_bounds().numerator_log;
+  q.numerator_log = element.numerator_log;
   q.sum_log = model.sum_log;
   q.divisions = model.quantities.divisions;
   q.height_log = model.height;
@@ -28,6 +29,12 @@ formulas::coefficients::DirectBounds<T> direct_bounds(const RoundingModel<T>& mo
   q.log_error = model.log_roundoff;
   q.entropy = entropy;
   q.epsilon = T(paper_epsilon);
+  q.numerator_loss = element.numerator_loss;
+  q.lost_quotients = model.quantities.lost_quotients;
+  q.product_floor = model.product_floor;
+  q.sum_floor = model.sum_floor;
+  q.visible = model.visible;
+  q.smallest_log = model.exp_cutoff * T(0.5);  // the cut-off is twice the logarithm of the smallest number
   return formulas::coefficients::DirectBounds<T>(q);
 }
 
@@ -80,11 +87,7 @@ ScalarThreshold<T> entropy_of_coefficients_error(const Contract& contract, const
   if (properties(contract.accumulator).smallest_normal > paper_epsilon) {
     parts = parts + epsilon_entropy_gap<T>(row.visible);
   }
-  // A coefficient that errs by f absolutely moves p ln p by at most f (|ln f| + 1) <= f (D_0 + 1).
-  // What a subnormal reciprocal takes from a coefficient is absolute.
-  const T lost = 2 * model.item_floor + 3 * model.product_floor;
-  const T floor = model.visible * (lost * (model.exp_cutoff + 1) + model.sum_floor) * exp(bounds.total_log);
-  return model.output(parts, entropy, floor);
+  return model.output(parts, entropy, bounds.coefficients_lost);
 }
 
 namespace {

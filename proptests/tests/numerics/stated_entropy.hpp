@@ -65,8 +65,11 @@ inline ScalarThreshold<Real> entropy_of_coefficients(const Contract& contract, c
                       s.log_error * (h + tilted + epsilon * exp(s.mu));
   Real parts = grown(a) * (h + epsilon) + exp(a) * (tilted + epsilon * grown(s.mu) + of_log);
   if ((s.smallest_normal - epsilon).certainly_positive()) parts = parts + epsilon_gap(row.visible);
-  const Real lost = (2 * s.lost_item + 3 * s.omega_m) * (s.cutoff + 1) + s.omega_a;
-  return s.then_output(parts, h, s.n * lost * exp(a));
+  // f of a coefficient moves p ln p by f (R + 1); the logarithm and the product lose something of their own.
+  const Real f = (s.lost_item + (s.online ? s.omega_x + s.omega_m : Real(0)) + (s.reciprocal ? 2 : 1) * s.omega_m) * exp(C);
+  const Real of_f = f * (s.cutoff / 2 + C + 2 * s.lambda + epsilon + 1) * (1 + s.log_error);
+  const Real lost = (of_f + (exp(C) + f) * s.omega_m) * exp(s.lambda) + s.omega_m + s.omega_a;
+  return s.then_output(parts, h, s.n * lost * exp(s.h * s.lambda));
 }
 
 /// B6d with ln p from a log-softmax.

@@ -80,7 +80,8 @@ From softcheck.numerics Require coefficient_formulas.
 Module Direct := coefficient_formulas.
 Definition of_coefficients := [Direct.unit; Direct.numerator_log; Direct.sum_log; Direct.divisions; Direct.height_log;
   Direct.slope; Direct.shift; Direct.first_excess; Direct.mean_deviation; Direct.log_sum; Direct.log_error; Direct.entropy;
-  Direct.epsilon].
+  Direct.epsilon; Direct.numerator_loss; Direct.lost_quotients; Direct.product_floor; Direct.sum_floor; Direct.visible;
+  Direct.smallest_log].
 Definition every_quantity_of_coefficients_is_there : forall q, In q of_coefficients.
 Proof. destruct q; cbn; tauto. Qed.
 Definition every_formula_of_coefficients_grows : forallb grows Direct.coefficient_formulas = true := eq_refl.
@@ -122,7 +123,7 @@ Definition header := joined [
   line "template <class T>"; line "struct Quantities {";
   joined (map (fun q => line ("  T " ++ Direct.name q ++ "{};")) of_coefficients);
   line "};"; line "";
-  line "/// B6d: an entropy from coefficients, where nothing underflows.";
+  line "/// B6d: an entropy from coefficients.";
   line (structure Direct.name "DirectBounds" "" [] Direct.coefficient_formulas);
   line "}  // namespace coefficients"; line "";
   line "namespace temperature {"; line "";
