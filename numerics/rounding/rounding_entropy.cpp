@@ -92,7 +92,15 @@ ScalarThreshold<T> entropy_of_coefficients_error(const Contract& contract, const
 
 namespace {
 
-// -sum p ln p with ln p from a log-softmax, p from it or by itself: sum p (e^(a + t D) (|ln p| + b + s D) - |ln p|).
+// A coefficient beside a log-softmax that errs by absolute and a slope: B2's of the logits, of the logarithms, or a power.
+template <class T>
+T coefficient_log(const RoundingModel<T>& model, const T& absolute) {
+  const T own = model.item_unit + model.argument_floor + model.sum_log + (model.reciprocal ? 2 : 1) * model.unit +
+                2 * absolute + model.shift;
+  return model.rescaled ? own + model.exp_unit + model.unit : own;
+}
+
+// B6d: -sum p ln p with ln p from a log-softmax, p from it or by itself.
 template <class T>
 ScalarThreshold<T> entropy_of_log_softmax_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
   Contract inner = contract;
@@ -103,17 +111,28 @@ ScalarThreshold<T> entropy_of_log_softmax_error(const Contract& contract, const 
   // is A, and 3 more for a temperature.
   inner.exp_argument_error = 2 * contract.exp_argument_error + 7;
   const RoundingModel<T> model(inner, row, grants);
-  T factor = model.item_unit + model.argument_floor + model.sum_log + (model.reciprocal ? 2 : 1) * model.unit +
-             2 * absolute + model.shift + model.height + model.unit;
-  if (model.rescaled) factor = factor + model.exp_unit + model.unit;
-  const T entropy = row.log_sum + row.mean_deviation;
-  const T first_moment = row.mean_deviation + model.first_excess;
-  const T excess = model.first_excess + row.log_sum * expm1(model.shift) + absolute * exp(model.shift) +
-                   logarithm.slope * first_moment;
-  const T parts = expm1(factor) * entropy + exp(factor) * excess;
-  const T lost = (2 * model.item_floor + 3 * model.product_floor) * (model.exp_cutoff + 1 + absolute);
+  formulas::logarithms::Quantities<T> q;
+  q.unit = model.unit;
+  q.coefficient_log = coefficient_log(model, absolute);
+  const T lost = model.element_bounds().numerator_loss + model.quantities.lost_quotients * model.product_floor;
+  q.coefficient_loss = lost * exp(q.coefficient_log);
+  // An item further below the maximum has no exponential; by the logarithms it may lie 2 absolute nearer.
+  const T reach = model.exp_cutoff + model.quantities.argument_step + 2 * absolute;
+  q.cutoff = (1 + model.slope) * reach + model.quantities.conversion;
+  q.logarithm_constant = absolute;
+  q.logarithm_slope = logarithm.slope;
+  q.height_log = model.height;
+  q.shift = model.shift;
+  q.first_excess = model.first_excess;
+  q.mean_deviation = row.mean_deviation;
+  q.log_sum = row.log_sum;
+  q.entropy = row.log_sum + row.mean_deviation;
+  q.product_floor = model.product_floor;
+  q.sum_floor = model.sum_floor;
+  q.visible = model.visible;
+  const formulas::logarithms::EntropyBounds<T> bounds(q);
   return RoundingModel<T>(contract, row, grants)
-      .output(parts, entropy, model.visible * (lost + model.sum_floor) * exp(factor));
+      .output(bounds.logarithms_rounding, q.entropy, bounds.logarithms_lost);
 }
 
 }  // namespace

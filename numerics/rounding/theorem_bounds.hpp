@@ -249,6 +249,42 @@ struct DirectBounds {
 
 }  // namespace coefficients
 
+namespace logarithms {
+
+/// What the formulas of B6d from a log-softmax speak of: theory/proofs/numerics/log_softmax_formulas.v.
+template <class T>
+struct Quantities {
+  T unit{};
+  T coefficient_log{};
+  T coefficient_loss{};
+  T cutoff{};
+  T logarithm_constant{};
+  T logarithm_slope{};
+  T height_log{};
+  T shift{};
+  T first_excess{};
+  T mean_deviation{};
+  T log_sum{};
+  T entropy{};
+  T product_floor{};
+  T sum_floor{};
+  T visible{};
+};
+
+/// B6d: an entropy from the logarithms of a log-softmax.
+template <class T>
+struct EntropyBounds {
+  EntropyBounds() = default;
+  explicit EntropyBounds(const Quantities<T>& q)
+      : total_log(((q.coefficient_log + q.height_log) + q.unit)),
+        logarithms_rounding((expm1(total_log) * q.entropy + exp(total_log) * (((q.first_excess + q.log_sum * expm1(q.shift)) + q.logarithm_constant * exp(q.shift)) + q.logarithm_slope * (q.mean_deviation + q.first_excess)))),
+        logarithm_loss((q.coefficient_loss * ((q.cutoff * (T(1) + q.logarithm_slope) + q.log_sum) + q.logarithm_constant) * exp(q.unit) + q.product_floor)),
+        logarithms_lost(exp(q.height_log) * q.visible * (logarithm_loss + q.sum_floor)) {}
+  T total_log, logarithms_rounding, logarithm_loss, logarithms_lost;
+};
+
+}  // namespace logarithms
+
 namespace temperature {
 
 /// What the formulas of B10 speak of: theory/proofs/numerics/temperature_formulas.v.

@@ -85,6 +85,14 @@ Definition of_coefficients := [Direct.unit; Direct.numerator_log; Direct.sum_log
 Definition every_quantity_of_coefficients_is_there : forall q, In q of_coefficients.
 Proof. destruct q; cbn; tauto. Qed.
 Definition every_formula_of_coefficients_grows : forallb grows Direct.coefficient_formulas = true := eq_refl.
+From softcheck.numerics Require log_softmax_formulas.
+Module Logs := log_softmax_formulas.
+Definition of_logarithms := [Logs.unit; Logs.coefficient_log; Logs.coefficient_loss; Logs.cutoff; Logs.logarithm_constant;
+  Logs.logarithm_slope; Logs.height_log; Logs.shift; Logs.first_excess; Logs.mean_deviation; Logs.log_sum; Logs.entropy;
+  Logs.product_floor; Logs.sum_floor; Logs.visible].
+Definition every_quantity_of_logarithms_is_there : forall q, In q of_logarithms.
+Proof. destruct q; cbn; tauto. Qed.
+Definition every_formula_of_logarithms_grows : forallb grows Logs.logarithm_formulas = true := eq_refl.
 Definition header := joined [
   line "// Generated from theory/proofs by proptests/tests/proofs/formulas.sh: right-hand sides of the rounding theorems, as Coq";
   line "// prints them. Not to be edited.";
@@ -126,6 +134,14 @@ Definition header := joined [
   line "/// B6d: an entropy from coefficients.";
   line (structure Direct.name "DirectBounds" "" [] Direct.coefficient_formulas);
   line "}  // namespace coefficients"; line "";
+  line "namespace logarithms {"; line "";
+  line "/// What the formulas of B6d from a log-softmax speak of: theory/proofs/numerics/log_softmax_formulas.v.";
+  line "template <class T>"; line "struct Quantities {";
+  joined (map (fun q => line ("  T " ++ Logs.name q ++ "{};")) of_logarithms);
+  line "};"; line "";
+  line "/// B6d: an entropy from the logarithms of a log-softmax.";
+  line (structure Logs.name "EntropyBounds" "" [] Logs.logarithm_formulas);
+  line "}  // namespace logarithms"; line "";
   line "namespace temperature {"; line "";
   line "/// What the formulas of B10 speak of: theory/proofs/numerics/temperature_formulas.v.";
   line "template <class T>"; line "struct Quantities {";
