@@ -92,7 +92,8 @@ ScalarThreshold<T> entropy_of_coefficients_error(const Contract& contract, const
 
 namespace {
 
-// A coefficient beside a log-softmax that errs by absolute and a slope: B2's of the logits, of the logarithms, or a power.
+// A coefficient beside a log-softmax that errs by absolute and a slope: B2's of the logits, of the logarithms, or a
+// power.
 template <class T>
 T coefficient_log(const RoundingModel<T>& model, const T& absolute) {
   const T own = model.item_unit + model.argument_floor + model.sum_log + (model.reciprocal ? 2 : 1) * model.unit +
@@ -131,8 +132,7 @@ ScalarThreshold<T> entropy_of_log_softmax_error(const Contract& contract, const 
   q.sum_floor = model.sum_floor;
   q.visible = model.visible;
   const formulas::logarithms::EntropyBounds<T> bounds(q);
-  return RoundingModel<T>(contract, row, grants)
-      .output(bounds.logarithms_rounding, q.entropy, bounds.logarithms_lost);
+  return RoundingModel<T>(contract, row, grants).output(bounds.logarithms_rounding, q.entropy, bounds.logarithms_lost);
 }
 
 }  // namespace
