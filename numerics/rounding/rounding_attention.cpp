@@ -69,6 +69,8 @@ T score_error(const Contract& contract, const AttentionArithmetic& arithmetic, c
   const T scale(arithmetic.scale < 0 ? -arithmetic.scale : arithmetic.scale);
   const T dimension(static_cast<double>(arithmetic.dimension));
   const T readings(embeds(contract.input, contract.accumulator) ? 0 : 2);  // of q and k
+  const T product_floor = flushed ? T(p.smallest_normal) : T(p.smallest_subnormal) * T(0.5);
+  const T sum_floor = flushed ? T(p.smallest_normal) : T(0);
   if (contract.scale == ScaleUse::whole) {
     formulas::attention::whole::Quantities<T> q;
     q.roundoff = T(p.unit_roundoff);
@@ -78,31 +80,39 @@ T score_error(const Contract& contract, const AttentionArithmetic& arithmetic, c
     q.products_scale = maximum(scale, T(1));
     q.dot_magnitude = dot_magnitude;
     q.factor_sum = T(arithmetic.factor_sum);
-    q.product_floor = flushed ? T(p.smallest_normal) : T(p.smallest_subnormal) * T(0.5);
-    q.sum_floor = flushed ? T(p.smallest_normal) : T(0);
+    q.product_floor = product_floor;
+    q.sum_floor = sum_floor;
     return formulas::attention::whole::WholeScoreBounds<T>(q).whole_score;
   }
-  const T unit = minus_log1m(T(p.unit_roundoff));
-  const T lost = T(flushed ? 2 * p.smallest_normal : p.smallest_subnormal);
-  // A product, d - 1 additions, q and k as they are read; in place of the scaling a root, computed in double and
-  // narrowed, and a product on either side.
-  T log_error = (dimension + 2 + readings) * unit;
-  log_error = log_error + 2 * unit + 2 * minus_log1m(T(properties(Format::f64).unit_roundoff));
+  // In place of the scaling a root, computed in double and narrowed, and a product on either side.
+  formulas::attention::split::Quantities<T> q;
   StorageError<T> stored;
   if (contract.scale == ScaleUse::stored) stored = storage_error<T>(contract, contract.input);
-  log_error = log_error + 2 * stored.unit;
-  // What underflows of a scaled factor meets the other, of a size up to sqrt(scale) times its own, and its own error.
-  const T underflow = lost + stored.floor;
-  const T root(std::nextafter(std::sqrt(std::fabs(arithmetic.scale)), infinity));
-  const T met = underflow * (root * T(arithmetic.factor_sum) + dimension * underflow);
-  return scale * expm1(log_error) * dot_magnitude + exp(log_error) * (met + dimension * lost) + lost;
+  q.roundoff = T(p.unit_roundoff);
+  q.dimension = dimension;
+  q.readings = readings;
+  q.narrowed_unit = minus_log1m(T(properties(Format::f64).unit_roundoff));
+  q.factor_unit = stored.unit;
+  q.stored_floor = stored.floor;
+  q.root = T(std::nextafter(std::sqrt(std::fabs(arithmetic.scale)), infinity));
+  q.scale_magnitude = scale;
+  q.dot_magnitude = dot_magnitude;
+  q.factor_sum = T(arithmetic.factor_sum);
+  q.product_floor = product_floor;
+  q.sum_floor = sum_floor;
+  return formulas::attention::split::SplitScoreBounds<T>(q).split_score;
 }
 
 template <class T>
 T stored_score_error(const Contract& contract, const T& score_error, const T& magnitude) {
   const FpEnvironmentGuard guard;
   const StorageError<T> stored = storage_error<T>(contract, contract.scores);
-  return score_error + expm1(stored.unit) * (magnitude + score_error) + stored.floor;
+  formulas::attention::split::Quantities<T> q;
+  q.score_magnitude = magnitude;
+  q.score_error = score_error;
+  q.score_unit = stored.unit;
+  q.score_floor = stored.floor;
+  return formulas::attention::split::StoredScoreBounds<T>(q).stored_score;
 }
 
 bool score_is_exact(const Contract& contract, double scale, std::span<const double> query,

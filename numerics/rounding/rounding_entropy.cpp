@@ -10,13 +10,14 @@ namespace {
 // The paper's 1e-9, rounded up.
 constexpr double paper_epsilon = 0x1.12e0be826d695p-30;
 
-// B6d where nothing underflows: of coefficients that are B2's in the accumulator.
+// B6d: of coefficients that are B2's in the accumulator.
 template <class T>
 formulas::coefficients::DirectBounds<T> direct_bounds(const RoundingModel<T>& model, const RowStatistics<T>& row,
                                                       const T& entropy) {
+  const formulas::ElementBounds<T> element = model.element_bounds();
   formulas::coefficients::Quantities<T> q;
   q.unit = model.unit;
-  q.numerator_log = model.element_bounds().numerator_log;
+  q.numerator_log = element.numerator_log;
   q.sum_log = model.sum_log;
   q.divisions = model.quantities.divisions;
   q.height_log = model.height;
@@ -28,6 +29,12 @@ formulas::coefficients::DirectBounds<T> direct_bounds(const RoundingModel<T>& mo
   q.log_error = model.log_roundoff;
   q.entropy = entropy;
   q.epsilon = T(paper_epsilon);
+  q.numerator_loss = element.numerator_loss;
+  q.lost_quotients = model.quantities.lost_quotients;
+  q.product_floor = model.product_floor;
+  q.sum_floor = model.sum_floor;
+  q.visible = model.visible;
+  q.smallest_log = model.exp_cutoff * T(0.5);  // the cut-off is twice the logarithm of the smallest number
   return formulas::coefficients::DirectBounds<T>(q);
 }
 
@@ -80,16 +87,21 @@ ScalarThreshold<T> entropy_of_coefficients_error(const Contract& contract, const
   if (properties(contract.accumulator).smallest_normal > paper_epsilon) {
     parts = parts + epsilon_entropy_gap<T>(row.visible);
   }
-  // A coefficient that errs by f absolutely moves p ln p by at most f (|ln f| + 1) <= f (D_0 + 1).
-  // What a subnormal reciprocal takes from a coefficient is absolute.
-  const T lost = 2 * model.item_floor + 3 * model.product_floor;
-  const T floor = model.visible * (lost * (model.exp_cutoff + 1) + model.sum_floor) * exp(bounds.total_log);
-  return model.output(parts, entropy, floor);
+  return model.output(parts, entropy, bounds.coefficients_lost);
 }
 
 namespace {
 
-// -sum p ln p with ln p from a log-softmax, p from it or by itself: sum p (e^(a + t D) (|ln p| + b + s D) - |ln p|).
+// A coefficient beside a log-softmax that errs by absolute and a slope: B2's of the logits, of the logarithms, or a
+// power.
+template <class T>
+T coefficient_log(const RoundingModel<T>& model, const T& absolute) {
+  const T own = model.item_unit + model.argument_floor + model.sum_log + (model.reciprocal ? 2 : 1) * model.unit +
+                2 * absolute + model.shift;
+  return model.rescaled ? own + model.exp_unit + model.unit : own;
+}
+
+// B6d: -sum p ln p with ln p from a log-softmax, p from it or by itself.
 template <class T>
 ScalarThreshold<T> entropy_of_log_softmax_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
   Contract inner = contract;
@@ -100,17 +112,27 @@ ScalarThreshold<T> entropy_of_log_softmax_error(const Contract& contract, const 
   // is A, and 3 more for a temperature.
   inner.exp_argument_error = 2 * contract.exp_argument_error + 7;
   const RoundingModel<T> model(inner, row, grants);
-  T factor = model.item_unit + model.argument_floor + model.sum_log + (model.reciprocal ? 2 : 1) * model.unit +
-             2 * absolute + model.shift + model.height + model.unit;
-  if (model.rescaled) factor = factor + model.exp_unit + model.unit;
-  const T entropy = row.log_sum + row.mean_deviation;
-  const T first_moment = row.mean_deviation + model.first_excess;
-  const T excess = model.first_excess + row.log_sum * expm1(model.shift) + absolute * exp(model.shift) +
-                   logarithm.slope * first_moment;
-  const T parts = expm1(factor) * entropy + exp(factor) * excess;
-  const T lost = (2 * model.item_floor + 3 * model.product_floor) * (model.exp_cutoff + 1 + absolute);
-  return RoundingModel<T>(contract, row, grants)
-      .output(parts, entropy, model.visible * (lost + model.sum_floor) * exp(factor));
+  formulas::logarithms::Quantities<T> q;
+  q.unit = model.unit;
+  q.coefficient_log = coefficient_log(model, absolute);
+  const T lost = model.element_bounds().numerator_loss + model.quantities.lost_quotients * model.product_floor;
+  q.coefficient_loss = lost * exp(q.coefficient_log);
+  // An item further below the maximum has no exponential; by the logarithms it may lie 2 absolute nearer.
+  const T reach = model.exp_cutoff + model.quantities.argument_step + 2 * absolute;
+  q.cutoff = (1 + model.slope) * reach + model.quantities.conversion;
+  q.logarithm_constant = absolute;
+  q.logarithm_slope = logarithm.slope;
+  q.height_log = model.height;
+  q.shift = model.shift;
+  q.first_excess = model.first_excess;
+  q.mean_deviation = row.mean_deviation;
+  q.log_sum = row.log_sum;
+  q.entropy = row.log_sum + row.mean_deviation;
+  q.product_floor = model.product_floor;
+  q.sum_floor = model.sum_floor;
+  q.visible = model.visible;
+  const formulas::logarithms::EntropyBounds<T> bounds(q);
+  return RoundingModel<T>(contract, row, grants).output(bounds.logarithms_rounding, q.entropy, bounds.logarithms_lost);
 }
 
 }  // namespace

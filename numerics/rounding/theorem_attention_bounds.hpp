@@ -40,6 +40,54 @@ struct WholeScoreBounds {
 
 }  // namespace whole
 
+namespace split {
+
+/// A score whose scale is split, and one that is stored: theory/proofs/numerics/split_score_formulas.v.
+template <class T>
+struct Quantities {
+  T roundoff{};
+  T dimension{};
+  T readings{};
+  T narrowed_unit{};
+  T factor_unit{};
+  T stored_floor{};
+  T root{};
+  T scale_magnitude{};
+  T dot_magnitude{};
+  T factor_sum{};
+  T product_floor{};
+  T sum_floor{};
+  T score_magnitude{};
+  T score_error{};
+  T score_unit{};
+  T score_floor{};
+};
+
+template <class T>
+struct SplitScoreBounds {
+  SplitScoreBounds() = default;
+  explicit SplitScoreBounds(const Quantities<T>& q)
+      : split_log(((((q.dimension + T(4)) + q.readings) * minus_log1m(q.roundoff) + T(2) * q.narrowed_unit) + T(2) * q.factor_unit)),
+        factor_floor((q.product_floor + q.stored_floor)),
+        lost_factors(factor_floor * (q.root * q.factor_sum + q.dimension * factor_floor)),
+        split_score((expm1(split_log) * q.scale_magnitude * q.dot_magnitude + exp(split_log) * (lost_factors + q.dimension * (q.product_floor + q.sum_floor)))) {}
+  T split_log, factor_floor, lost_factors, split_score;
+};
+
+}  // namespace split
+
+namespace split {
+
+template <class T>
+struct StoredScoreBounds {
+  StoredScoreBounds() = default;
+  explicit StoredScoreBounds(const Quantities<T>& q)
+      : stored_score(((q.score_error + expm1(q.score_unit) * (q.score_magnitude + q.score_error)) + q.score_floor)) {}
+  T stored_score;
+};
+
+}  // namespace split
+
 namespace scores {
 
 /// The exact scores and their errors: the row as computed.

@@ -222,9 +222,15 @@ struct Quantities {
   T log_error{};
   T entropy{};
   T epsilon{};
+  T numerator_loss{};
+  T lost_quotients{};
+  T product_floor{};
+  T sum_floor{};
+  T visible{};
+  T smallest_log{};
 };
 
-/// B6d: an entropy from coefficients, where nothing underflows.
+/// B6d: an entropy from coefficients.
 template <class T>
 struct DirectBounds {
   DirectBounds() = default;
@@ -233,11 +239,51 @@ struct DirectBounds {
         total_log(((kept_log + q.height_log) + q.unit)),
         moment_excess((q.first_excess + q.log_sum * expm1(q.shift))),
         log_part((((kept_log + T(2) * q.unit) * exp(q.shift) + q.slope * (q.mean_deviation + q.first_excess)) * (T(1) + q.log_error) + q.log_error * ((q.entropy + moment_excess) + q.epsilon * exp(q.shift)))),
-        coefficients_rounding((expm1(total_log) * (q.entropy + q.epsilon) + exp(total_log) * ((moment_excess + q.epsilon * expm1(q.shift)) + log_part))) {}
-  T kept_log, total_log, moment_excess, log_part, coefficients_rounding;
+        coefficients_rounding((expm1(total_log) * (q.entropy + q.epsilon) + exp(total_log) * ((moment_excess + q.epsilon * expm1(q.shift)) + log_part))),
+        kept_floor((q.numerator_loss + q.lost_quotients * q.product_floor) * exp(kept_log)),
+        logarithm_size((((q.smallest_log + ((kept_log + q.unit) + q.epsilon)) + q.unit) + T(1))),
+        term_loss(((kept_floor * logarithm_size * (T(1) + q.log_error) + (exp(kept_log) + kept_floor) * q.product_floor) * exp(q.unit) + q.product_floor)),
+        coefficients_lost(exp(q.height_log) * q.visible * (term_loss + q.sum_floor)) {}
+  T kept_log, total_log, moment_excess, log_part, coefficients_rounding, kept_floor, logarithm_size, term_loss, coefficients_lost;
 };
 
 }  // namespace coefficients
+
+namespace logarithms {
+
+/// What the formulas of B6d from a log-softmax speak of: theory/proofs/numerics/log_softmax_formulas.v.
+template <class T>
+struct Quantities {
+  T unit{};
+  T coefficient_log{};
+  T coefficient_loss{};
+  T cutoff{};
+  T logarithm_constant{};
+  T logarithm_slope{};
+  T height_log{};
+  T shift{};
+  T first_excess{};
+  T mean_deviation{};
+  T log_sum{};
+  T entropy{};
+  T product_floor{};
+  T sum_floor{};
+  T visible{};
+};
+
+/// B6d: an entropy from the logarithms of a log-softmax.
+template <class T>
+struct EntropyBounds {
+  EntropyBounds() = default;
+  explicit EntropyBounds(const Quantities<T>& q)
+      : total_log(((q.coefficient_log + q.height_log) + q.unit)),
+        logarithms_rounding((expm1(total_log) * q.entropy + exp(total_log) * (((q.first_excess + q.log_sum * expm1(q.shift)) + q.logarithm_constant * exp(q.shift)) + q.logarithm_slope * (q.mean_deviation + q.first_excess)))),
+        logarithm_loss((q.coefficient_loss * ((q.cutoff * (T(1) + q.logarithm_slope) + q.log_sum) + q.logarithm_constant) * exp(q.unit) + q.product_floor)),
+        logarithms_lost(exp(q.height_log) * q.visible * (logarithm_loss + q.sum_floor)) {}
+  T total_log, logarithms_rounding, logarithm_loss, logarithms_lost;
+};
+
+}  // namespace logarithms
 
 namespace temperature {
 

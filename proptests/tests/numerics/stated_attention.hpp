@@ -11,22 +11,20 @@ namespace softcheck::numerics::stated {
 inline Real score(const Contract& contract, const AttentionArithmetic& arithmetic, const Real& dot) {
   const Arithmetic a(contract);
   const Real scale(std::fabs(arithmetic.scale)), d = Real::integer(arithmetic.dimension);
-  // Two operations lose one floor each, or half a quantum each.
-  const Real lost = a.flushed ? 2 * a.smallest_normal : a.quantum;
   Real log_error = (d + 2 + (holds(a.format, contract.input) ? 0 : 2)) * a.lambda;
   if (contract.scale == ScaleUse::whole) {
     const Real first = a.omega_m * Real(arithmetic.factor_sum) + maximum(scale, Real(1)) * d * (a.omega_m + a.omega_a);
     return scale * grown(log_error) * dot + exp(log_error) * first + a.omega_m;
   }
   log_error = log_error + 2 * a.lambda + 2 * lambda_of(Real::power_of_two(-53));
-  Real factor = lost;
+  Real factor = a.omega_m;
   if (contract.scale == ScaleUse::stored) {
     const Storage stored(contract, contract.input);
     log_error = log_error + 2 * stored.lambda;
     factor = factor + stored.lost;
   }
   const Real met = factor * (sqrt(scale) * Real(arithmetic.factor_sum) + d * factor);
-  return scale * grown(log_error) * dot + exp(log_error) * (met + d * lost) + lost;
+  return scale * grown(log_error) * dot + exp(log_error) * (met + d * (a.omega_m + a.omega_a));
 }
 
 /// B9, "scores=".

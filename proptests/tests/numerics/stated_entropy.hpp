@@ -65,8 +65,11 @@ inline ScalarThreshold<Real> entropy_of_coefficients(const Contract& contract, c
                       s.log_error * (h + tilted + epsilon * exp(s.mu));
   Real parts = grown(a) * (h + epsilon) + exp(a) * (tilted + epsilon * grown(s.mu) + of_log);
   if ((s.smallest_normal - epsilon).certainly_positive()) parts = parts + epsilon_gap(row.visible);
-  const Real lost = (2 * s.lost_item + 3 * s.omega_m) * (s.cutoff + 1) + s.omega_a;
-  return s.then_output(parts, h, s.n * lost * exp(a));
+  // f of a coefficient moves p ln p by f (R + 1); the logarithm and the product lose something of their own.
+  const Real f = s.lost_coefficient() * exp(C);
+  const Real of_f = f * (s.cutoff / 2 + C + 2 * s.lambda + epsilon + 1) * (1 + s.log_error);
+  const Real lost = (of_f + (exp(C) + f) * s.omega_m) * exp(s.lambda) + s.omega_m + s.omega_a;
+  return s.then_output(parts, h, s.n * lost * exp(s.h * s.lambda));
 }
 
 /// B6d with ln p from a log-softmax.
@@ -79,12 +82,14 @@ inline ScalarThreshold<Real> entropy_of_logarithms(const Contract& contract, con
   // 2 A' + 4 roundings, A' <= A + 3, of which a temperature's own three are granted by the contract anyway.
   inner.exp_argument_error = 2 * contract.exp_argument_error + 7;
   const Softmax s(inner, row, grants);
-  const Real C = s.numerator() + s.sigma + (s.reciprocal ? 2 : 1) * s.lambda;
-  const Real a = C + 2 * b + s.mu + (s.h + 1) * s.lambda, h = row.log_sum + row.mean_deviation;
+  const Real C = s.numerator() + s.sigma + (s.reciprocal ? 2 : 1) * s.lambda + 2 * b + s.mu;
+  const Real a = C + (s.h + 1) * s.lambda, h = row.log_sum + row.mean_deviation;
   const Real tilted =
       s.excess + row.log_sum * grown(s.mu) + b * exp(s.mu) + logarithm.slope * (row.mean_deviation + s.excess);
-  const Real lost = (2 * s.lost_item + 3 * s.omega_m) * (s.cutoff + 1 + b) + s.omega_a;
-  return Arithmetic(contract).then_output(grown(a) * h + exp(a) * tilted, h, s.n * lost * exp(a));
+  // f times the largest logarithm that counts: of an item K below the maximum.
+  const Real f = s.lost_coefficient() * exp(C), K = (1 + s.t) * (s.cutoff + s.step + 2 * b) + s.conversion;
+  const Real lost = f * (K * (1 + logarithm.slope) + row.log_sum + b) * exp(s.lambda) + s.omega_m + s.omega_a;
+  return Arithmetic(contract).then_output(grown(a) * h + exp(a) * tilted, h, s.n * lost * exp(s.h * s.lambda));
 }
 
 inline ScalarThreshold<Real> wider(const ScalarThreshold<Real>& a, const ScalarThreshold<Real>& b) {

@@ -39,10 +39,11 @@ struct Softmax : Arithmetic {
   Real numerator() const { return lambda_e + lambda_w + c + late; }
   Real division() const { return (reciprocal ? 2 : 1) * lambda + lambda_out; }
   Real element_log() const { return numerator() + sigma + division(); }
-  Real element_lost() const {
-    const Real one = lost_item + omega_m + (online ? omega_x + omega_m : Real(0)) + (reciprocal ? omega_m : Real(0));
-    return one * exp(element_log()) + lost_out;
+  /// What underflow takes of a numerator and its division, before the roundings behind it.
+  Real lost_coefficient() const {
+    return lost_item + omega_m + (online ? omega_x + omega_m : Real(0)) + (reciprocal ? omega_m : Real(0));
   }
+  Real element_lost() const { return lost_coefficient() * exp(element_log()) + lost_out; }
   /// The chord of e^(C + rate D) - 1.
   ElementThreshold<Real> chord(const Real& C, const Real& rate, const Real& lost) const {
     const Real last = (C + log(2048 / quantum)) * over_rest(rate);

@@ -27,7 +27,9 @@ for file in normalised_vectors norm_ellipsoid rotary_positions attention_variant
   numerics/reduction numerics/exact_score numerics/b6d_coefficients strict_kernels/strict_deviations \
   strict_kernels/strict_mean strict_kernels/strict_entropy strict_kernels/strict_sums strict_kernels/strict_softmax \
   contract/summation contract/rescalings contract/contract_words numerics/output_formulas numerics/b7_far_items \
-  numerics/b9_threshold numerics/uncentred_formulas numerics/attention_formulas numerics/coefficient_formulas numerics/own_exponential; do
+  numerics/b9_threshold numerics/uncentred_formulas numerics/attention_formulas numerics/coefficient_formulas numerics/own_exponential \
+  numerics/b6d_underflow numerics/b6d_log_softmax numerics/log_softmax_formulas numerics/wider_statistics numerics/b9_widened \
+  numerics/b9_sharpened_row numerics/b9_split_scale numerics/split_score_formulas; do
   cp "$proofs/$file.v" "$work/altered/$file.v"
   compiles "$file.v" || { cat "$work/log"; exit 1; }
 done
@@ -68,6 +70,23 @@ false_statement numerics/own_exponential.v '+ 2 * t * D + ratio_log' '+ t * D + 
 false_statement numerics/own_exponential.v '- (lambdaE * (1 + log_error M) * (1 + roundoff M) * (1 + u_out)) <= H.' \
   '- (lambdaE * (1 + roundoff M) * (1 + u_out)) <= H.'
 false_statement numerics/coefficient_formulas.v 'Number 2 * Of unit' 'Number 1 * Of unit'
+# A coefficient that loses something without its logarithm's size, and without the logarithm's own error; a deviation that no lost
+# coefficient feels; the same of the formulas.
+false_statement numerics/b6d_underflow.v 'f * logarithm_size * (1 + El) + (exp C + f) * wm) * exp lambda + wm.' 'f * (1 + El) + (exp C + f) * wm) * exp lambda + wm.'
+false_statement numerics/b6d_underflow.v 'f * logarithm_size * (1 + El) + (exp C + f) * wm) * exp lambda + wm.' 'f * logarithm_size + (exp C + f) * wm) * exp lambda + wm.'
+false_statement numerics/b6d_log_softmax.v 'f * (K * (1 + s) + ln S + b) * exp lambda + wm.' 'f * (ln S + b) * exp lambda + wm.'
+false_statement numerics/b6d_log_softmax.v 'f * (K * (1 + s) + ln S + b) * exp lambda + wm.' 'f * (K * (1 + s) + b) * exp lambda + wm.'
+false_statement numerics/coefficient_formulas.v 'Of smallest_log + (kept_log_f' 'Of log_sum + (kept_log_f'
+false_statement numerics/log_softmax_formulas.v 'Of cutoff * (one + Of logarithm_slope) + Of log_sum' 'Of cutoff * one + Of log_sum'
+# Statistics that are not those of the row as computed; a beta that errs which moves no entropy, or no maximum; a root that is
+# rounded once, a factor that loses nothing.
+false_statement numerics/wider_statistics.v 'entropy_magnitude => wide_log_sum w + wide_mean w' 'entropy_magnitude => wide_log_sum w'
+false_statement numerics/b9_widened.v 'wide_maximum := Rabs m + largest;' 'wide_maximum := Rabs m;'
+false_statement numerics/b9_sharpened_row.v 'wide_mean := (1 + tau) * mean;' 'wide_mean := mean;'
+false_statement numerics/b9_sharpened_row.v '(entropy_moved keys m error largest + tau * widest_square scores).' '(entropy_moved keys m error largest).'
+false_statement numerics/b9_split_scale.v '(d + 4 + 2 * r) * lambda' '(d + 3 + 2 * r) * lambda'
+false_statement numerics/b9_split_scale.v 'F * (Rabs root * sum' '0 * (Rabs root * sum'
+false_statement numerics/split_score_formulas.v '+ Number 2 * Of factor_unit' '+ Number 1 * Of factor_unit'
 # A masked item of weight 1, a sum of which nothing visible takes the place; a total of the weights that is off by twice as much,
 # T / S within less than half a rounding of the sum.
 false_statement numerics/masked_row.v 'Some v => exp v | None => 0 end.' 'Some v => exp v | None => 1 end.'

@@ -80,10 +80,19 @@ From softcheck.numerics Require coefficient_formulas.
 Module Direct := coefficient_formulas.
 Definition of_coefficients := [Direct.unit; Direct.numerator_log; Direct.sum_log; Direct.divisions; Direct.height_log;
   Direct.slope; Direct.shift; Direct.first_excess; Direct.mean_deviation; Direct.log_sum; Direct.log_error; Direct.entropy;
-  Direct.epsilon].
+  Direct.epsilon; Direct.numerator_loss; Direct.lost_quotients; Direct.product_floor; Direct.sum_floor; Direct.visible;
+  Direct.smallest_log].
 Definition every_quantity_of_coefficients_is_there : forall q, In q of_coefficients.
 Proof. destruct q; cbn; tauto. Qed.
 Definition every_formula_of_coefficients_grows : forallb grows Direct.coefficient_formulas = true := eq_refl.
+From softcheck.numerics Require log_softmax_formulas.
+Module Logs := log_softmax_formulas.
+Definition of_logarithms := [Logs.unit; Logs.coefficient_log; Logs.coefficient_loss; Logs.cutoff; Logs.logarithm_constant;
+  Logs.logarithm_slope; Logs.height_log; Logs.shift; Logs.first_excess; Logs.mean_deviation; Logs.log_sum; Logs.entropy;
+  Logs.product_floor; Logs.sum_floor; Logs.visible].
+Definition every_quantity_of_logarithms_is_there : forall q, In q of_logarithms.
+Proof. destruct q; cbn; tauto. Qed.
+Definition every_formula_of_logarithms_grows : forallb grows Logs.logarithm_formulas = true := eq_refl.
 Definition header := joined [
   line "// Generated from theory/proofs by proptests/tests/proofs/formulas.sh: right-hand sides of the rounding theorems, as Coq";
   line "// prints them. Not to be edited.";
@@ -122,9 +131,17 @@ Definition header := joined [
   line "template <class T>"; line "struct Quantities {";
   joined (map (fun q => line ("  T " ++ Direct.name q ++ "{};")) of_coefficients);
   line "};"; line "";
-  line "/// B6d: an entropy from coefficients, where nothing underflows.";
+  line "/// B6d: an entropy from coefficients.";
   line (structure Direct.name "DirectBounds" "" [] Direct.coefficient_formulas);
   line "}  // namespace coefficients"; line "";
+  line "namespace logarithms {"; line "";
+  line "/// What the formulas of B6d from a log-softmax speak of: theory/proofs/numerics/log_softmax_formulas.v.";
+  line "template <class T>"; line "struct Quantities {";
+  joined (map (fun q => line ("  T " ++ Logs.name q ++ "{};")) of_logarithms);
+  line "};"; line "";
+  line "/// B6d: an entropy from the logarithms of a log-softmax.";
+  line (structure Logs.name "EntropyBounds" "" [] Logs.logarithm_formulas);
+  line "}  // namespace logarithms"; line "";
   line "namespace temperature {"; line "";
   line "/// What the formulas of B10 speak of: theory/proofs/numerics/temperature_formulas.v.";
   line "template <class T>"; line "struct Quantities {";
@@ -226,6 +243,8 @@ From Coq Require Import String List ZArith.
 From softcheck.numerics Require Import formula attention_formulas.
 From softcheck.numerics Require score_formulas.
 Module Score := score_formulas.
+From softcheck.numerics Require split_score_formulas.
+Module Split := split_score_formulas.
 Import ListNotations.
 Local Open Scope string_scope.
 Definition of_scores := [log_sum; mean_deviation; mean_square_deviation; maximum_magnitude; logsumexp_magnitude;
@@ -238,11 +257,15 @@ Definition of_columns := [common_excess; common_growth; lost_weight; lost_addend
   quotient_loss; output_roundoff; output_floor].
 Definition of_one_score := [Score.roundoff; Score.dimension; Score.readings; Score.scale_magnitude; Score.products_scale;
   Score.dot_magnitude; Score.factor_sum; Score.product_floor; Score.sum_floor].
+Definition of_split_scores := [Split.roundoff; Split.dimension; Split.readings; Split.narrowed_unit; Split.factor_unit;
+  Split.stored_floor; Split.root; Split.scale_magnitude; Split.dot_magnitude; Split.factor_sum; Split.product_floor;
+  Split.sum_floor; Split.score_magnitude; Split.score_error; Split.score_unit; Split.score_floor].
 Definition every_quantity_is_there : (forall q, In q of_scores) /\ (forall q, In q of_queries) /\
-  (forall q, In q of_keys) /\ (forall q, In q of_columns) /\ (forall q, In q of_one_score).
+  (forall q, In q of_keys) /\ (forall q, In q of_columns) /\ (forall q, In q of_one_score) /\ (forall q, In q of_split_scores).
 Proof. repeat split; destruct q; cbn; tauto. Qed.
 Definition every_formula_grows :
-  (forallb grows Score.score_formulas && forallb grows score_formulas && forallb grows query_formulas && grows key_error_f
+  (forallb grows Score.score_formulas && forallb grows Split.split_formulas && grows Split.stored_score_f
+   && forallb grows score_formulas && forallb grows query_formulas && grows key_error_f
    && forallb grows column_formulas)%bool = true := eq_refl.
 Definition line (text : string) := text ++ newline.
 Definition joined (texts : list string) := fold_right append "" texts.
@@ -264,6 +287,11 @@ Definition header := joined [
   line "template <class T>"; line "T square(const T& x) {"; line "  return x * x;"; line "}"; line "";
   room "whole" "One score, whose scale is one factor: theory/proofs/numerics/score_formulas.v." Score.name of_one_score []
     Score.score_formulas "WholeScoreBounds";
+  room "split" "A score whose scale is split, and one that is stored: theory/proofs/numerics/split_score_formulas.v." Split.name
+    of_split_scores [] Split.split_formulas "SplitScoreBounds";
+  line "namespace split {"; line "";
+  line (structure Split.name "StoredScoreBounds" "" [] [Split.stored_score_f]);
+  line "}  // namespace split"; line "";
   room "scores" "The exact scores and their errors: the row as computed." score_name of_scores [] score_formulas "ScoreBounds";
   room "queries" "What all keys of a query share." query_name of_queries ["  bool rescaled = false;"] query_formulas "QueryBounds";
   room "keys" "One key." key_name of_keys [] [key_error_f] "KeyBounds";

@@ -164,16 +164,11 @@ Section B6d.
     rewrite (coefficient_from_weight m logits max). unfold Rdiv. ring.
   Qed.
 
-  Theorem b6d_coefficients zs y h :
-    Forall2 coefficient_term logits zs -> added M 0 0 zs y h -> Rabs (- y - entropy_with eps logits) <= coefficients_rounding h.
-  Proof using good lossless max errs small.
-    intros terms tree. facts. destruct lossless as [no_sum _].
-    assert (inside : Forall (fun x => In x logits) logits) by (apply Forall_forall; easy).
-    pose proof (perturbed_sum M good 0 0 zs exact_terms bounds y h (Rle_refl 0) (Rle_refl 0) (terms_perturbed logits zs inside terms) tree) as near.
-    assert (nothing : added_loss M 0 h exact_terms = 0) by (unfold added_loss; rewrite no_sum; ring). rewrite nothing, Rplus_0_r in near.
-    assert (same : - y - entropy_with eps logits = - (y - sum exact_terms)).
-    { unfold entropy_with, softmax. rewrite map_map. ring. }
-    rewrite same, Rabs_Ropp. eapply Rle_trans; [exact near|]. unfold perturbed_rounding. rewrite Rplus_0_l.
+  (** What the terms err by, and the roundings of the additions behind them. *)
+  Lemma terms_within h :
+    exp (INR h * lambda) * (magnitude exact_terms + sum bounds) - magnitude exact_terms <= coefficients_rounding h.
+  Proof using good max errs small.
+    facts.
     assert (sizes : magnitude exact_terms = sum (map (fun x => p x * own_log x) logits)).
     { unfold magnitude. rewrite map_map. apply sum_map_ext. intros x _. unfold own_log. rewrite Rabs_mult, (Rabs_right (p x)); [easy|].
       left. apply coefficient_positive. }
@@ -204,6 +199,18 @@ Section B6d.
     - apply Rplus_le_compat_r. now apply Rmult_le_compat_l.
     - right. unfold coefficients_rounding, log_part, moment_excess. fold A. rewrite (entropy_from_statistics m logits max).
       unfold K, Q. ring.
+  Qed.
+
+  Theorem b6d_coefficients zs y h :
+    Forall2 coefficient_term logits zs -> added M 0 0 zs y h -> Rabs (- y - entropy_with eps logits) <= coefficients_rounding h.
+  Proof using good lossless max errs small.
+    intros terms tree. destruct lossless as [no_sum _].
+    assert (inside : Forall (fun x => In x logits) logits) by (apply Forall_forall; easy).
+    pose proof (perturbed_sum M good 0 0 zs exact_terms bounds y h (Rle_refl 0) (Rle_refl 0) (terms_perturbed logits zs inside terms) tree) as near.
+    assert (nothing : added_loss M 0 h exact_terms = 0) by (unfold added_loss; rewrite no_sum; ring). rewrite nothing, Rplus_0_r in near.
+    assert (same : - y - entropy_with eps logits = - (y - sum exact_terms)).
+    { unfold entropy_with, softmax. rewrite map_map. ring. }
+    rewrite same, Rabs_Ropp. eapply Rle_trans; [exact near|]. unfold perturbed_rounding. rewrite Rplus_0_l. apply terms_within.
   Qed.
 End B6d.
 

@@ -1,14 +1,17 @@
 (** * The premises of B6d hold of something.
 
-    Example
-    - [b6d_is_inhabited]   two equal logits, whose sum errs as far as it may; each coefficient and each term is exact after it
+    Examples
+    - [b6d_is_inhabited]             two equal logits, whose sum errs as far as it may; each coefficient and each term is exact after it
+    - [b6d_underflow_is_inhabited]   two equal logits, of whose coefficients a quotient takes 1/16
+    - [b6d_log_softmax_is_inhabited]   the same, with the exact logarithms in the place of the coefficients'
 
-    Source: numerics/b6d_coefficients.v. *)
+    Source: numerics/b6d_coefficients.v, b6d_underflow.v, b6d_log_softmax.v. *)
 
 From Coq Require Import Reals List Lra Lia.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model.
-From softcheck.numerics Require Import row tilted_row reduction b1_sum b2_element b5_logsumexp added_terms reached_bounds b6d_coefficients.
+From softcheck.numerics Require Import row tilted_row reduction b1_sum b2_element b5_logsumexp added_terms converted_row reached_bounds b6d_coefficients
+  b6d_underflow b6d_log_softmax.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -50,4 +53,106 @@ Proof.
   - assert (inside : In 0 level) by now left.
     pose proof (element_is_term single single_sound floors 0 0 level s 1 1 0 sum lost 0 z inside term) as moved.
     repeat constructor; exact moved.
+Qed.
+
+(** ** A product that may lose 1/16 *)
+
+Definition coarse : arithmetic := {|
+  roundoff := / 16777216; exp_error := 2 * / 16777216; log_error := 4 * / 16777216; argument_unit := 0; argument_step := 0;
+  sum_floor := 0; product_floor := / 16; exp_floor := 0; exp_cutoff := 8 |}.
+
+Lemma coarse_sound : sound coarse.
+Proof. unfold sound, slope; cbn. rewrite exp_0. repeat split; lra. Qed.
+
+Lemma coarse_exact :
+  0 <= unit coarse /\ computed_argument coarse 0 0 /\ computed_exp coarse 0 1 /\ (forall z, computed_sum coarse z z) /\
+  forall z e, Rabs e <= / 16 -> computed_product coarse z (z + e).
+Proof.
+  pose proof (unit_nonneg coarse coarse_sound) as hl. pose proof (exp_unit_nonneg coarse coarse_sound) as hE.
+  split; [exact hl|]. split; [exists 0, 0; rewrite Rabs_R0; cbn; repeat split; lra|].
+  split.
+  { exists 0, 0. rewrite !Rabs_R0. replace (- 0 + 0) with 0 by ring. rewrite exp_0. cbn -[exp_unit]. repeat split; lra. }
+  split; [intros z; exists 0, 0; rewrite Rabs_R0, exp_0; cbn -[unit]; repeat split; lra|].
+  intros z e be. exists 0, e. rewrite Rabs_R0, exp_0; cbn -[unit]; repeat split; lra.
+Qed.
+
+Lemma coarse_sum : sum_of_row coarse 0 0 level (1 + 1) 1 0.
+Proof.
+  destruct coarse_exact as [_ [argument [exponential [addition _]]]].
+  assert (item : summed coarse [0] 0 1 0 0 0) by (apply summed_item with 0; try lra; [rewrite Rminus_0_r|]; easy).
+  apply (sum_of_tree coarse 0 0 level 0 level _ 1 0 0); try apply level_maximum; [apply converted_same| |unfold size; cbn; lra|easy].
+  now apply (summed_addition coarse [0] [0] 0 1 1 _ 0 0 0 0 0 0).
+Qed.
+
+Lemma coarse_element : computed_element coarse kept_format 0 0 0 (1 + 1) 0 (7 / 16).
+Proof.
+  destruct coarse_exact as [_ [argument [exponential [_ product]]]].
+  exists 0, 1, (7 / 16). split; [rewrite !Rminus_0_r, Rabs_R0; lra|]. split; [|split].
+  - apply numerator_direct with 0; easy || lra.
+  - apply ratio_division. replace (7 / 16) with (1 / (1 + 1) + - / 16) by field. apply product. rewrite Rabs_Ropp, Rabs_right; lra.
+  - exists 0, 0. cbn. rewrite Rabs_R0, exp_0. repeat split; lra.
+Qed.
+
+Lemma coarse_lost : lost_sum coarse 0 0 level 1 0 < 1.
+Proof. unfold lost_sum, lost; cbn; lra. Qed.
+
+Example b6d_underflow_is_inhabited :
+  let s := 1 + 1 in let X := ln 16 in
+  exists z y, sound coarse /\ sum_of_row coarse 0 0 level s 1 0 /\ lost_sum coarse 0 0 level 1 0 < 1 /\ 0 <= X /\
+    exp (- X) <= product_floor coarse + exp_floor coarse /\ computed_element coarse kept_format 0 0 0 s 0 (7 / 16) /\
+    Forall2 (lost_element_term coarse 0 0 s 0 X 0) level [z; z] /\ added coarse 0 0 [z; z] y 1 /\
+    Forall2 (lost_term coarse 0 level (element_log coarse kept_format 0 0 level 1 0)
+               (element_floor coarse kept_format 0 0 level 1 0) X 0) level [z; z].
+Proof.
+  cbv zeta. destruct coarse_exact as [unit0 [argument [exponential [addition product]]]]. set (y := ln (7 / 16)). set (z := 7 / 16 * y).
+  assert (X0 : 0 <= ln 16) by (rewrite <- ln_1; apply ln_le; lra).
+  pose proof coarse_lost as lost. pose proof coarse_element as element.
+  assert (tiny : exp (- ln 16) <= product_floor coarse + exp_floor coarse) by (rewrite exp_Ropp, exp_ln; cbn; lra).
+  assert (term : lost_element_term coarse 0 0 (1 + 1) 0 (ln 16) 0 0 z).
+  { exists (7 / 16). split; [exact element|]. right. exists 0, 0, (7 / 16), y. rewrite Rabs_R0, exp_0.
+    repeat (split; [easy || lra|]). split; [|split].
+    - unfold y. rewrite Rabs_left1; [|rewrite <- ln_1; apply ln_le; lra]. rewrite <- ln_Rinv by lra. apply ln_le; lra.
+    - unfold computed_log, y. rewrite Rminus_diag_eq, Rabs_R0 by easy. pose proof (Rabs_pos (ln (7 / 16))). cbn. lra.
+    - unfold z. rewrite <- (Rplus_0_r (7 / 16 * y)) at 2. apply product. rewrite Rabs_R0. lra. }
+  exists z, (z + z). split; [apply coarse_sound|]. split; [apply coarse_sum|]. split; [exact lost|]. split; [exact X0|].
+  split; [exact tiny|]. split; [exact element|]. split; [repeat constructor; exact term|]. split.
+  - apply (added_addition coarse 0 0 [z] [z] z z (z + z) 0 0); [| |apply addition];
+      apply added_term; exists 0, 0; rewrite Rabs_R0, exp_0; repeat split; lra.
+  - assert (inside : In 0 level) by now left.
+    pose proof (element_is_lost_term coarse coarse_sound 0 0 level (1 + 1) 1 0 (ln 16) 0 coarse_sum lost 0 z inside term) as moved.
+    repeat constructor; exact moved.
+Qed.
+
+Example b6d_log_softmax_is_inhabited :
+  let s := 1 + 1 in let y := ln (coefficient level 0) in
+  exists z total, sound coarse /\ sum_of_row coarse 0 0 level s 1 0 /\ lost_sum coarse 0 0 level 1 0 < 1 /\
+    1 <= (1 - slope coarse) * 16 /\ exp (- ((1 - slope coarse) * 16)) <= exp_floor coarse + product_floor coarse /\
+    Forall2 (element_logarithm_term coarse 0 0 level s 0 16 0 0) level [z; z] /\ added coarse 0 0 [z; z] total 1 /\
+    Forall2 (logarithm_term coarse 0 level (element_log coarse kept_format 0 0 level 1 0) (slope coarse)
+               (element_floor coarse kept_format 0 0 level 1 0) 16 0 0) level [z; z] /\
+    far_coefficient 0 level (0 + exp_unit coarse) 0 (exp_floor coarse) 0 0 (exp (y + 0) + 0) /\
+    exists w, Rabs w <= 2 * 0 + shift 0 level 0 + 0 * (0 - 0) /\
+      coefficient (map (fun x => ln (coefficient level x)) level) y = coefficient level 0 * exp w.
+Proof.
+  cbv zeta. destruct coarse_exact as [unit0 [_ [_ [addition product]]]]. set (y := ln (coefficient level 0)). set (z := 7 / 16 * y).
+  pose proof coarse_lost as lost. assert (none : 0 <= 0 /\ 0 <= 0) by lra. assert (inside : In 0 level) by now left.
+  assert (flat : slope coarse = 0) by (unfold slope; cbn; rewrite exp_0; ring).
+  assert (far : 1 <= (1 - slope coarse) * 16) by (rewrite flat; lra).
+  assert (tiny : exp (- ((1 - slope coarse) * 16)) <= exp_floor coarse + product_floor coarse).
+  { rewrite flat. replace (- ((1 - 0) * 16)) with (- (16)) by ring. rewrite exp_Ropp. pose proof (exp_above_tangent 16). cbn.
+    rewrite Rplus_0_l. apply Rinv_le_contravar; lra. }
+  assert (exact : forall x, In x level -> Rabs (ln (coefficient level x) - ln (coefficient level x)) <= 0 + 0 * (0 - x)).
+  { intros x _. rewrite Rminus_diag_eq, Rabs_R0 by easy. lra. }
+  assert (term : element_logarithm_term coarse 0 0 level (1 + 1) 0 16 0 0 0 z).
+  { exists (7 / 16), y. split; [apply coarse_element|]. split; [lra|]. split; [now apply exact|].
+    unfold z. rewrite <- (Rplus_0_r (7 / 16 * y)) at 2. apply product. rewrite Rabs_R0. lra. }
+  exists z, (z + z). split; [apply coarse_sound|]. split; [apply coarse_sum|]. split; [exact lost|]. split; [exact far|].
+  split; [exact tiny|]. split; [repeat constructor; exact term|]. split; [|split; [|split]].
+  - apply (added_addition coarse 0 0 [z] [z] z z (z + z) 0 0); [| |apply addition];
+      apply added_term; exists 0, 0; rewrite Rabs_R0, exp_0; repeat split; lra.
+  - pose proof (element_is_logarithm_term coarse coarse_sound 0 0 level (1 + 1) 1 0 16 0 0 coarse_sum lost none far tiny 0 z inside term) as moved.
+    repeat constructor; exact moved.
+  - apply (b6d_of_powers 0 level 0 0 level_maximum coarse 0 y 0 0); [now apply exact| | |];
+      rewrite Rabs_R0; [apply exp_unit_nonneg, coarse_sound|cbn; lra|cbn; lra].
+  - apply (softmax_of_logarithms 0 level 0 0 level_maximum ltac:(lra) (fun x => ln (coefficient level x)) 0 inside exact).
 Qed.
