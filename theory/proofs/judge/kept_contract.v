@@ -16,7 +16,7 @@ From softcheck.oracle Require Import interval_oracle.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import constants row tilted_row reduction b1_sum b2_element element_threshold b5_logsumexp
-  moments b6_entropy.
+  moments b6_entropy b6_growing.
 From softcheck.judge Require Import enclosed_row.
 Local Open Scope R_scope.
 

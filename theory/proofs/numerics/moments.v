@@ -39,9 +39,7 @@ Inductive streamed (M : arithmetic) : list R -> R -> R -> R -> nat -> nat -> nat
     streamed M l r s y h j K -> Permutation l l' -> streamed M l' r s y h j K.
 
 Lemma streamed_summed M l r s y h j K : streamed M l r s y h j K -> summed M l r s h j K.
-Proof.
-  induction 1; [eapply summed_item|eapply summed_addition|eapply summed_rescaled|eapply summed_reordered]; eassumption.
-Qed.
+Proof. induction 1; econstructor; eassumption. Qed.
 
 Theorem height_of_both_trees M l r s y h j K : streamed M l r s y h j K -> streamed_at M l r s y (INR h) j K.
 Proof.

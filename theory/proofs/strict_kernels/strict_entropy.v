@@ -16,7 +16,7 @@ From Coq Require Import Reals List ZArith Lra Lia.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck Require Import softmax entropy_bounds.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.numerics Require Import row tree_heights b1_sum b5_logsumexp b6_entropy.
+From softcheck.numerics Require Import row tree_heights b1_sum b5_logsumexp b6_entropy b6_growing.
 From softcheck.certified Require Import rounded_operations.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
 From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted.
