@@ -183,6 +183,32 @@ Section Underflow.
     intros inx term. exact (coefficient_term_near (without_underflow M) (without_underflow_sound M good) (conj eq_refl eq_refl) m logits C eps max errs small x z' inx term).
   Qed.
 
+  (** A coefficient of which nothing is left has the term 0. *)
+  Lemma nothing_left x w e :
+    In x logits -> Rabs w <= C + t * (m - x) -> Rabs e <= f -> p x * exp w + e = 0 ->
+    exists z', coefficient_term (without_underflow M) m logits C eps x z' /\ Rabs (0 - z') <= term_loss.
+  Proof using good max errs loses sizes smallest small.
+    intros inx bw be nothing. facts. pose proof term_loss_nonneg as [loss0 loss1]. pose proof (exp_at_least_one lambda hl) as el.
+    assert (pos : 0 < p x * exp w) by (apply Rmult_lt_0_compat; [now apply (coefficient_positive m logits max)|apply exp_pos]).
+    pose proof (moved_coefficient_below x w inx bw) as below. set (a := p x * exp w) in *.
+    assert (z0 : Rabs 0 <= lambda) by (now rewrite Rabs_R0).
+    exists (a * (ln ((a + eps * exp 0) * exp 0) * (1 + 0)) * exp 0).
+    split; [apply (term_without_underflow x w 0 0 0 0); try easy; now rewrite Rabs_R0|].
+    assert (af : a <= f) by (apply abs_between in be; lra).
+    assert (tiny : exp (- X) <= f) by (destruct smallest as [->|]; [lra|easy]).
+    assert (0 <= eps * exp 0) by (apply Rmult_le_pos; [easy|left; apply exp_pos]).
+    pose proof (logarithm_below a 0 ltac:(lra) z0) as lnb.
+    pose proof (lost_logarithm a (a + eps * exp 0) X (C + lambda + eps) f ltac:(lra) ltac:(lra) lnb ltac:(lra) sizes tiny) as lost.
+    set (b := a + eps * exp 0) in *.
+    replace (0 - a * (ln (b * exp 0) * (1 + 0)) * exp 0) with (- (a * ln b)) by (rewrite exp_0, (Rmult_1_r b); ring). rewrite Rabs_Ropp.
+    assert (f * (X + (C + lambda + eps) + 1) <= f * logarithm_size) by (apply Rmult_le_compat_l; unfold logarithm_size; lra).
+    assert (f * logarithm_size <= f * logarithm_size * (1 + El)).
+    { apply grown; [|lra]. apply Rmult_le_pos; unfold logarithm_size; lra. }
+    assert (f * logarithm_size * (1 + El) <= (f * logarithm_size * (1 + El) + (exp C + f) * wm) * exp lambda).
+    { eapply Rle_trans; [|apply grown; lra]. lra. }
+    unfold term_loss. lra.
+  Qed.
+
   (** By how much a term that loses something lies from the one that does not. *)
   Lemma lost_term_moves x z :
     In x logits -> lost_term x z -> exists z', coefficient_term (without_underflow M) m logits C eps x z' /\ Rabs (z - z') <= term_loss.
@@ -191,49 +217,33 @@ Section Underflow.
     pose proof (exp_at_least_one lambda hl) as el.
     assert (pos : 0 < p x * exp w) by (apply Rmult_lt_0_compat; [now apply (coefficient_positive m logits max)|apply exp_pos]).
     pose proof (moved_coefficient_below x w inx bw) as below. set (a := p x * exp w) in *.
-    assert (z0 : Rabs 0 <= lambda) by (now rewrite Rabs_R0).
-    destruct product as [[nothing ->]|[v [r [q [y [bv [br [hq [q0 [qX [hy [s [e2 [bs [be2 ->]]]]]]]]]]]]]]].
-    - exists (a * (ln ((a + eps * exp 0) * exp 0) * (1 + 0)) * exp 0).
-      split; [apply (term_without_underflow x w 0 0 0 0); try easy; now rewrite Rabs_R0|].
-      assert (af : a <= f) by (apply abs_between in be; lra).
-      assert (tiny : exp (- X) <= f) by (destruct smallest as [->|]; [lra|easy]).
-      assert (0 <= eps * exp 0) by (apply Rmult_le_pos; [easy|left; apply exp_pos]).
-      pose proof (logarithm_below a 0 ltac:(lra) z0) as lnb.
-      pose proof (lost_logarithm a (a + eps * exp 0) X (C + lambda + eps) f ltac:(lra) ltac:(lra) lnb ltac:(lra) sizes tiny) as lost.
-      set (b := a + eps * exp 0) in *.
-      replace (0 - a * (ln (b * exp 0) * (1 + 0)) * exp 0) with (- (a * ln b)) by (rewrite exp_0, (Rmult_1_r b); ring). rewrite Rabs_Ropp.
-      assert (f * (X + (C + lambda + eps) + 1) <= f * logarithm_size) by (apply Rmult_le_compat_l; unfold logarithm_size; lra).
-      assert (f * logarithm_size <= f * logarithm_size * (1 + El)).
-      { apply grown; [|lra]. apply Rmult_le_pos; unfold logarithm_size; lra. }
-      assert (f * logarithm_size * (1 + El) <= (f * logarithm_size * (1 + El) + (exp C + f) * wm) * exp lambda).
-      { eapply Rle_trans; [|apply grown; lra]. lra. }
-      unfold term_loss. lra.
-    - destruct (error_in_parts El wm (ln q) (y - ln q) hE hm hy) as [rho [sigma [brho [bsigma hy']]]].
-      exists (a * (ln ((a + eps * exp v) * exp r) * (1 + rho)) * exp s).
-      split; [now apply (term_without_underflow x w v r rho s)|].
-      assert (pe : 0 <= eps * exp v) by (apply Rmult_le_pos; [easy|left; apply exp_pos]).
-      replace (a + e + eps * exp v) with (a + eps * exp v + e) in hq by ring.
-      assert (bpos : 0 < a + eps * exp v + e).
-      { pose proof (exp_pos r). destruct (Rle_dec (a + eps * exp v + e) 0); [|lra].
-        assert ((a + eps * exp v + e) * exp r <= 0 * exp r) by (apply Rmult_le_compat_r; lra). lra. }
-      pose proof (logarithm_below a v ltac:(lra) bv) as lnb. rewrite hq in qX.
-      pose proof (moved_logarithm a (a + eps * exp v) e r X (C + lambda + eps) lambda ltac:(lra) bpos br lnb ltac:(lra) sizes qX) as moved.
-      rewrite <- hq in moved. set (q' := (a + eps * exp v) * exp r) in *.
-      replace y with (ln q * (1 + rho) + sigma) by lra.
-      replace ((a + e) * (ln q * (1 + rho) + sigma) * exp s + e2 - a * (ln q' * (1 + rho)) * exp s)
-        with ((((a + e) * ln q - a * ln q') * (1 + rho) + (a + e) * sigma) * exp s + e2) by ring.
-      set (d := (a + e) * ln q - a * ln q') in *. apply abs_between in bs, brho.
-      assert (es : exp s <= exp lambda) by (apply exp_le; lra).
-      assert (part : Rabs (d * (1 + rho)) <= f * logarithm_size * (1 + El)).
-      { rewrite Rabs_mult. apply Rmult_le_compat; try apply Rabs_pos; [|apply Rabs_le; lra].
-        eapply Rle_trans; [exact moved|]. apply Rmult_le_compat_r; [unfold logarithm_size|]; lra. }
-      assert (other : Rabs ((a + e) * sigma) <= (exp C + f) * wm).
-      { rewrite Rabs_mult. apply Rmult_le_compat; try apply Rabs_pos; [|easy].
-        eapply Rle_trans; [apply Rabs_triang|]. rewrite (Rabs_right a) by lra. lra. }
-      eapply Rle_trans; [apply Rabs_triang|]. unfold term_loss. apply Rplus_le_compat; [|easy].
-      rewrite Rabs_mult, (Rabs_right (exp s)) by (left; apply exp_pos).
-      apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos| |easy].
-      eapply Rle_trans; [apply Rabs_triang|]. lra.
+    destruct product as [[nothing ->]|[v [r [q [y [bv [br [hq [q0 [qX [hy [s [e2 [bs [be2 ->]]]]]]]]]]]]]]]; [now apply (nothing_left x w e)|].
+    destruct (error_in_parts El wm (ln q) (y - ln q) hE hm hy) as [rho [sigma [brho [bsigma hy']]]].
+    exists (a * (ln ((a + eps * exp v) * exp r) * (1 + rho)) * exp s).
+    split; [now apply (term_without_underflow x w v r rho s)|].
+    assert (pe : 0 <= eps * exp v) by (apply Rmult_le_pos; [easy|left; apply exp_pos]).
+    replace (a + e + eps * exp v) with (a + eps * exp v + e) in hq by ring.
+    assert (bpos : 0 < a + eps * exp v + e).
+    { pose proof (exp_pos r). destruct (Rle_dec (a + eps * exp v + e) 0); [|lra].
+      assert ((a + eps * exp v + e) * exp r <= 0 * exp r) by (apply Rmult_le_compat_r; lra). lra. }
+    pose proof (logarithm_below a v ltac:(lra) bv) as lnb. rewrite hq in qX.
+    pose proof (moved_logarithm a (a + eps * exp v) e r X (C + lambda + eps) lambda ltac:(lra) bpos br lnb ltac:(lra) sizes qX) as moved.
+    rewrite <- hq in moved. set (q' := (a + eps * exp v) * exp r) in *.
+    replace y with (ln q * (1 + rho) + sigma) by lra.
+    replace ((a + e) * (ln q * (1 + rho) + sigma) * exp s + e2 - a * (ln q' * (1 + rho)) * exp s)
+      with ((((a + e) * ln q - a * ln q') * (1 + rho) + (a + e) * sigma) * exp s + e2) by ring.
+    set (d := (a + e) * ln q - a * ln q') in *. apply abs_between in bs, brho.
+    assert (es : exp s <= exp lambda) by (apply exp_le; lra).
+    assert (part : Rabs (d * (1 + rho)) <= f * logarithm_size * (1 + El)).
+    { rewrite Rabs_mult. apply Rmult_le_compat; try apply Rabs_pos; [|apply Rabs_le; lra].
+      eapply Rle_trans; [exact moved|]. apply Rmult_le_compat_r; [unfold logarithm_size|]; lra. }
+    assert (other : Rabs ((a + e) * sigma) <= (exp C + f) * wm).
+    { rewrite Rabs_mult. apply Rmult_le_compat; try apply Rabs_pos; [|easy].
+      eapply Rle_trans; [apply Rabs_triang|]. rewrite (Rabs_right a) by lra. lra. }
+    eapply Rle_trans; [apply Rabs_triang|]. unfold term_loss. apply Rplus_le_compat; [|easy].
+    rewrite Rabs_mult, (Rabs_right (exp s)) by (left; apply exp_pos).
+    apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos| |easy].
+    eapply Rle_trans; [apply Rabs_triang|]. lra.
   Qed.
 
   Theorem lost_term_near x z :

@@ -6,7 +6,8 @@
     Main results, V = ln^2(n + e), M = B10's mean deviation of any beta between the two
     - [tempered_entropy]       |H(s x) - H(x)| <= tau V: dH/ds = - s Var(x), and s^2 Var(x) <= V
     - [tempered_logsumexp]     |L(s x) - L(x)| <= tau (mu + M) where |s - 1| |m| <= tau mu
-    - [tempered_statistics_cover]   statistics of x give upper bounds of those of s x, as numerics/ has them
+    - [tempered_statistics_cover], [sharpened_statistics_cover]   statistics of x give upper bounds of those of s x, as numerics/ has them
+    - [betas_near]             what these theorems ask of s, from betas that are both at least 1 and within tau
     - [b9_sharpened_logsumexp], [b9_sharpened_entropy]   a kernel's L and H: the formulas of B5 and B6 at these statistics, what beta
                                moves and what the scores do
 

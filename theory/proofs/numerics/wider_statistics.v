@@ -6,6 +6,7 @@
     Main results, for a row whose statistics are at most those of [statistics]
     - [wider_logsumexp]   the right-hand side of [b5_logsumexp] is at most the formulas' values at them
     - [wider_entropy]     that of [b6_entropy], with the sum of the two in the place of H
+    - [wider_sum_is_some]   the premise of both: the sum of the row itself does not lose everything either
 
     Source: formula.upper_bounds_give_an_upper_bound; AttentionThreshold::logsumexp, entropy in numerics/rounding/rounding_attention.cpp. *)
 
