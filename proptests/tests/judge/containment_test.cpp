@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pwd.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -250,6 +251,21 @@ TEST(Containment, AKernelMayHaveThreadsAndTemporaryFiles) {
   EXPECT_EQ(kernel.call(one_row()).end, CallEnd::done);
   EXPECT_EQ(shared[0], 1);
   EXPECT_EQ(shared[1], 1);
+}
+
+TEST(Containment, AKernelThatRootAsksIsNobody) {
+  if (geteuid() != 0) GTEST_SKIP() << "need root";
+  const Shared shared;
+  IsolatedKernel kernel(source_of([&](const softcheck_call*) {
+                          shared[0] = static_cast<int>(geteuid());
+                          return 0;
+                        }),
+                        limits_of());
+  EXPECT_EQ(kernel.call(one_row()).end, CallEnd::done);
+  if (!kernel.containment().other_user) GTEST_SKIP() << to_string(kernel.containment());
+  const passwd* nobody = getpwnam("nobody");
+  ASSERT_NE(nobody, nullptr);
+  EXPECT_EQ(shared[0], static_cast<int>(nobody->pw_uid));
 }
 
 TEST(Containment, AReportNamesWhatWasReached) {
