@@ -350,8 +350,9 @@ TEST(RowJudge, ADifferenceMayOverflowBeforeItIsDividedByTheta) {
 TEST(ClaimVerdict, WhatLongDoubleRoundsToTheThresholdIsLeftToEnclosures) {
   for (const double exact : {-0x1p-66, 0x1p-66}) {
     RowVerdicts verdicts;
-    ClaimVerdict claim("kernel.softmax.element", default_contract(Format::f32, Format::f32),
-                       [&](std::optional<std::size_t>) { return Enclosure(exact); }, verdicts);
+    ClaimVerdict claim(
+        "kernel.softmax.element", default_contract(Format::f32, Format::f32),
+        [&](std::optional<std::size_t>) { return Enclosure(exact); }, verdicts);
     claim.add(0, {.exact = {exact, 0}, .threshold = 1, .magnitude = 1}, 1);
     claim.report();
     EXPECT_EQ(verdicts.findings.at(0).decision, exact < 0 ? Decision::violated : Decision::proved);

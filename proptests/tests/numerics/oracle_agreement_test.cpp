@@ -107,8 +107,8 @@ TEST_F(OracleAgreement, LowPrecisionMeetsTheOtherRouteAt512Bits) {
 TEST_F(OracleAgreement, ASmallTemperatureMakesALargeExponent) {
   const std::vector<double> logits{3, 1};
   const ArbRowOracle row(logits, 0x1p-900);
-  EXPECT_EQ(row.softmax(0).lower_double(), 1);
-  EXPECT_EQ(row.softmax(0).upper_double(), 1);
+  EXPECT_TRUE(row.softmax(0).contains(1));
+  EXPECT_LT(row.softmax(0).width(), 0x1p-60);
 }
 
 TEST_F(OracleAgreement, ArbSaysSoWhereItCannotAnswer) {
