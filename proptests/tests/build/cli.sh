@@ -131,6 +131,8 @@ for processes in 1 3; do
   sed 's/ *[0-9.]*$//' "$scratch/out" >"$scratch/by_$processes"
 done
 cmp -s "$scratch/by_1" "$scratch/by_3" || complain "three processes report other results than one"
+expect 0 test --filter Lemma21
+says '^pass: [0-9]* claims, [0-9]* decisions, 0 claims did not hold (seed [0-9]*, 100 cases each)$'
 
 # Every verdict has its code.
 expect 0 kernel "$mutants:correct_two_pass" --cases 20
@@ -268,7 +270,13 @@ refuses 2 '--n' model "$net" --n 0
 # Theorems for Coq: written without it, and what cannot be a file of Coq's is refused.
 expect 5 model "$net" --prove "$scratch/net.v" --proofs "$scratch/no-proofs"
 says '^not checked: need softcheck.s compiled proofs'
-grep -q '^Theorem norm_product ' "$scratch/net.v" || complain "no theorem in the file of --prove"
+# The table has the theorems' own numbers, rounded up: spreads in units of 2^-10, and of N(1/10) the logarithm.
+# stated THEOREM TEXT: the number before TEXT in the line of a theorem; hundredths EXPRESSION: rounded up to 0.01
+stated() { sed -n "s/^Theorem $1 .*[( ]\([0-9][0-9]*\)$2\.\$/\1/p" "$scratch/net.v"; }
+hundredths() { awk "BEGIN { x = 100 * ($1); up = int(x); if (up < x) ++up; printf \"%.2f\", up / 100 }"; }
+says "^  spread, product of singular values *<= $(hundredths "$(stated norm_product_spread ' \/ 1024)') / 1024") "
+says "^  spread, W_K^T W_Q as one matrix *<= $(hundredths "$(stated folded_spread ' \/ 1024)') / 1024") "
+says "^  N(1/10) of that spread *= 10^$(hundredths "log($(stated length_checked ' = true')) / log(10)") *$"
 mkdir -p "$scratch/proofs/certified_network"
 : >"$scratch/proofs/certified_network/mistake_check.vo"
 printf '#!/bin/sh\nPATH=%s exec %s "$@"\n' "$scratch/no-programs" "$(realpath "$softcheck")" >"$scratch/without-coqc"
