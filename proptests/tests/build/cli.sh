@@ -286,6 +286,24 @@ softcheck=$scratch/without-coqc
 expect 5 model "$net" --prove "$scratch/net.v" --proofs "$scratch/proofs"
 softcheck=$command
 says '^not checked: need coqc'
+# What coqc says is read by a user whom the log's mode binds: by nobody, where root asks and nobody may run the command.
+mkdir "$scratch/open" "$scratch/coq"
+chmod 711 "$scratch"
+chmod 777 "$scratch/open"
+cp "$net" "$scratch/open/net.safetensors"
+printf '#!/bin/sh\necho Axioms:\necho ClassicalDedekindReals.sig_not_dec : "%s"\n' 'forall P, {~ ~ P} + {~ P}' >"$scratch/coq/coqc"
+user=
+test "$(id -u)" != 0 || user='setpriv --reuid 65534 --regid 65534 --clear-groups'
+$user "$(realpath "$command")" version >"$scratch/out" 2>"$scratch/err" || user=
+printf '#!/bin/sh\nPATH=%s:$PATH exec %s %s "$@"\n' "$scratch/coq" "$user" "$(realpath "$command")" >"$scratch/with-coqc"
+chmod +x "$scratch/coq/coqc" "$scratch/with-coqc"
+softcheck=$scratch/with-coqc
+expect 0 model "$scratch/open/net.safetensors" --prove "$scratch/open/net.v" --proofs "$scratch/proofs"
+says '^pass: proved by coqc'
+echo 'echo another_axiom : False' >>"$scratch/coq/coqc"
+expect 1 model "$scratch/open/net.safetensors" --prove "$scratch/open/net.v" --proofs "$scratch/proofs"
+says '^fail: the theorems in .* rest on another_axiom$'
+softcheck=$command
 refuses 2 'name Coq takes' model "$net" --prove "$scratch/net-1.v"
 refuses 2 'name Coq takes' model "$net" --prove "$scratch/net.txt"
 refuses 2 'needs one max-retrieval network' model "$net" "$net" --prove "$scratch/two.v"
