@@ -58,6 +58,9 @@ for name in q k v; do
   printf "$half" >>$name.npy
 done
 expect 0 check --op attention --query q.npy --key k.npy --value v.npy --output v.npy --scale 1
+npy_header nodims.npy '<f4' '(1, 0)' # no dimensions: a score of 0 at a scale of 1
+expect 0 check --op attention --query nodims.npy --key nodims.npy --value v.npy --output v.npy
+says '^  scale 1$'
 npy_header lse.npy '<f4' '(1,)'
 printf '\000\000\200\076' >>lse.npy # q k = 0.25
 expect 0 check --op attention --query q.npy --key k.npy --value v.npy --output v.npy --lse lse.npy --causal

@@ -158,6 +158,18 @@ TEST(CrossEntropyJudge, ARowWhoseLossOverflowsOnTheWayCountsApart) {
   EXPECT_EQ(counts(large, 0, hard).rows, 1u);
 }
 
+// L - x_y is 2^100, a number of f32; times its class weight it is none.
+TEST(CrossEntropyJudge, AWeightedLossMayOverflowWhereThePlainOneFits) {
+  const std::vector<double> logits{0x1p+100, 0}, got{infinity};
+  const auto unresolved = [&](const std::vector<std::vector<double>>& beside) {
+    return judge_values(Op::cross_entropy, f32_contract(), logits, 1, got, beside, {.ignore_index = -100})
+        .vacuity.unresolved;
+  };
+  EXPECT_EQ(unresolved({{1}}), 0u);
+  EXPECT_EQ(unresolved({{1}, {1, 1}}), 0u);
+  EXPECT_EQ(unresolved({{1}, {1, 0x1p+40}}), 1u);
+}
+
 // What quick() bounds is where the oracle's enclosure is, for rows whose terms cancel, vanish or are as large as
 // numbers get.
 TEST(CrossEntropyJudge, TheQuickValueIsWithinItsErrorOfTheOracles) {
