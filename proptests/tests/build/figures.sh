@@ -19,6 +19,7 @@ refuses 2 '--out: need a folder' run figure-5 --out "$scratch/file"
 refuses 3 '--models: .*missing' run figure-2 --models "$scratch/missing" --out "$scratch/a"
 mkdir "$scratch/bad"
 printf 'no model' >"$scratch/bad/seed.safetensors"
+refuses 2 'largest' run figure-6 --largest 16 # one size has no axis
 refuses 3 '--models: .*seed.safetensors' run figure-6 --models "$scratch/bad" --out "$scratch/a"
 
 # What rows cost: every kernel at every length, and no picture without gnuplot.
