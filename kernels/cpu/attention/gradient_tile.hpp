@@ -43,8 +43,10 @@ class GradientTile {
     const std::size_t size = 2 * kept_size(of_block_ / (2 * key_block), scores_.seen_keys());
     keeps_ = twice && size * sizeof(T) <= gradient_kept_bytes;
     if (keeps_ && kept_size_ < size) {
-      kept_size_ = size;
-      kept_ = AlignedArray<T>(size);
+      // For all keys at once: a causal tile sees more of them than the one before.
+      const std::size_t all = 2 * kept_size(of_block_ / (2 * key_block), views.keys());
+      kept_size_ = std::min(all, gradient_kept_bytes / sizeof(T));
+      kept_ = AlignedArray<T>(kept_size_);
     }
   }
 
