@@ -110,15 +110,19 @@ class QueryGradient {
     }
   }
 
-  /// Adds what the rows bring to dk, and to dv where that is asked for, of the block that run() is at. tile: the number
-  /// of these rows' tile.
-  void add_to(KeyGradientSums<T>& sums, const KeySpan& keys, std::size_t tile) {
-    if (units_.count() == 0) {
-      return;
-    }
-    add_contribution(slopes_.get(), tile_.tile().queries(), keys, tile, sums.dk);
-    if (for_values_) {
-      add_contribution(probabilities_.get(), tile_.incoming(), keys, tile, sums.dv);
+  /// Adds what the rows bring to dk, and to dv where that is asked for, of the block that run() is at, so many rows at
+  /// a time.
+  ///
+  /// first_row   the number of the tile's first row, a multiple of step
+  /// step        key_sum_rows, or all rows of tiles that have fewer
+  void add_to(KeyGradientSums<T>& sums, const KeySpan& keys, std::size_t first_row, std::size_t step) {
+    for (std::size_t begin = units_.first / step * step; begin < units_.last; begin += step) {
+      const RowSpan rows{std::max(begin, units_.first), std::min(begin + step, units_.last)};
+      const std::size_t number = (first_row + begin) / step;
+      add_contribution(slopes_.get(), tile_.tile().queries(), keys, rows, number, step, sums.dk);
+      if (for_values_) {
+        add_contribution(probabilities_.get(), tile_.incoming(), keys, rows, number, step, sums.dv);
+      }
     }
   }
 
@@ -151,23 +155,27 @@ class QueryGradient {
   void add_query_gradients(const View4& k, const KeySpan& keys) {
     const ScoreTile<T>& scores = tile_.tile();
     const RowMajor<T> rows = scores.keys_in_rows(k, keys, width_, keys_.get());
-    T* dq = sums_.next();
-    std::fill(dq, dq + units_.first * width_, T(0));
-    std::fill(dq + units_.last * width_, dq + scores.rows() * width_, T(0));
+    const auto [dq, add] = sums_.next();
+    if (!add) {
+      std::fill(dq, dq + units_.first * width_, T(0));
+      std::fill(dq + units_.last * width_, dq + scores.rows() * width_, T(0));
+    }
     const std::size_t first = units_.first * key_block;
-    partial_product(TileProduct<T>{slopes_.get() + first, key_block, 1, rows.data, rows.stride, keys.count,
-                                   dq + units_.first * width_, width_, &ahead_},
-                    scores.partial(), tile_.scores() + first, units_.count(), width_);
+    const TileProduct<T> product{slopes_.get() + first,      key_block, 1,      rows.data, rows.stride, keys.count,
+                                 dq + units_.first * width_, width_,    &ahead_};
+    partial_chained_product({product, key_block, 0, add}, scores.partial(), tile_.scores() + first, units_.count(),
+                            width_);
     sums_.push();
   }
 
-  void add_contribution(const T* a, const RowMajor<T>& b, const KeySpan& keys, std::size_t tile, KeySums<T>& sums) {
-    const std::size_t first = units_.first * key_block;
-    const TileProduct<T> product{
-        a + first, 1,        key_block, b.data + units_.first * b.stride, b.stride, units_.count(),
-        nullptr,   b.stride, &ahead_};
-    cpu::add_contribution(product, units_.first, tile_.tile().partial(), tile_.scores() + first, keys.count,
-                          static_cast<std::size_t>(keys.begin) / key_block, tile, sums);
+  /// rows: of the tile, as many as sums takes at a time, or the last of these.
+  void add_contribution(const T* a, const RowMajor<T>& b, const KeySpan& keys, const RowSpan& rows, std::size_t number,
+                        std::size_t step, KeySums<T>& sums) {
+    const std::size_t first = rows.first * key_block;
+    const TileProduct<T> product{a + first, 1,        key_block, b.data + rows.first * b.stride, b.stride, rows.count(),
+                                 nullptr,   b.stride, &ahead_};
+    cpu::add_contribution(product, rows.first % step, tile_.tile().partial(), tile_.scores() + first, keys.count,
+                          static_cast<std::size_t>(keys.begin) / key_block, number, sums);
   }
 
   /// The row's number of those of a view, 0 of none.

@@ -11,9 +11,9 @@ namespace {
 
 /// A whole number as its format stores it; f16 in 16 bits.
 template <class Bits>
-Bits whole(int x) {
+Bits bits_of(int x) {
   if constexpr (sizeof(Bits) == 2) {
-    return static_cast<Bits>(numerics::encode(Format::f16, x));
+    return static_cast<Bits>(numerics::encode(numerics::Format::f16, x));
   } else {
     return static_cast<Bits>(x);
   }
@@ -24,9 +24,9 @@ Bits whole(int x) {
 template <class Bits>
 struct TwoQueries {
   static constexpr DLDataType type = {kDLFloat, 8 * sizeof(Bits), 1};
-  Tensor<Bits> q{type, {1, 1, 2, 1}}, k{type, {1, 1, 2, 1}, {}, 0, whole<Bits>(1)}, v{type, {1, 1, 2, 1}},
-      out{type, {1, 1, 2, 1}, {}, 0, whole<Bits>(2)}, lse{type, {1, 1, 2}},
-      dout{type, {1, 1, 2, 1}, {}, 0, whole<Bits>(1)}, by_lse{type, {1, 1, 2}, {9, 7, 3}, 2}, dq{type, {1, 1, 2, 1}},
+  Tensor<Bits> q{type, {1, 1, 2, 1}}, k{type, {1, 1, 2, 1}, {}, 0, bits_of<Bits>(1)}, v{type, {1, 1, 2, 1}},
+      out{type, {1, 1, 2, 1}, {}, 0, bits_of<Bits>(2)}, lse{type, {1, 1, 2}},
+      dout{type, {1, 1, 2, 1}, {}, 0, bits_of<Bits>(1)}, by_lse{type, {1, 1, 2}, {9, 7, 3}, 2}, dq{type, {1, 1, 2, 1}},
       dk{type, {1, 1, 2, 1}}, dv{type, {1, 1, 2, 1}};
   Call2 call{SOFTCHECK_OP_ATTENTION_BACKWARD,
              {&q.view, &k.view, &v.view, &out.view, &lse.view, &dout.view, &by_lse.view},
@@ -35,12 +35,12 @@ struct TwoQueries {
              dq.view};
 
   TwoQueries() {
-    q.elements[0] = lse.elements[0] = whole<Bits>(2);
-    q.elements[1] = lse.elements[1] = whole<Bits>(8);
-    v.elements[0] = whole<Bits>(1);
-    v.elements[1] = whole<Bits>(3);
-    by_lse.elements[2] = whole<Bits>(4);
-    by_lse.elements[5] = whole<Bits>(-2);
+    q.elements[0] = lse.elements[0] = bits_of<Bits>(2);
+    q.elements[1] = lse.elements[1] = bits_of<Bits>(8);
+    v.elements[0] = bits_of<Bits>(1);
+    v.elements[1] = bits_of<Bits>(3);
+    by_lse.elements[2] = bits_of<Bits>(4);
+    by_lse.elements[5] = bits_of<Bits>(-2);
     call.outputs.push_back(&dk.view);
     call.outputs.push_back(&dv.view);
   }
@@ -50,7 +50,7 @@ template <class Bits>
 void gradients_are(const std::vector<int>& dq, const std::vector<int>& dk, const std::vector<int>& dv) {
   const auto stored = [](const std::vector<int>& values) {
     std::vector<Bits> bits;
-    for (const int x : values) bits.push_back(whole<Bits>(x));
+    for (const int x : values) bits.push_back(bits_of<Bits>(x));
     return bits;
   };
   TwoQueries<Bits> of;

@@ -15,7 +15,7 @@
 namespace softcheck::kernel_tests {
 namespace {
 
-struct Shape {
+struct SavedShape {
   std::int64_t batch, heads, key_heads, queries, keys, dim, value_dim;
   bool causal, masked;
 };
@@ -24,7 +24,7 @@ struct Shape {
 template <class Real>
 class WholeNumbers {
  public:
-  explicit WholeNumbers(const Shape& of, std::uint64_t seed = 1)
+  explicit WholeNumbers(const SavedShape& of, std::uint64_t seed = 1)
       : s(of),
         q(type, {s.batch, s.heads, s.queries, s.dim}, gaps(s.dim), 1),
         k(type, {s.batch, s.key_heads, s.keys, s.dim}, {}, 0, Real(1)),
@@ -115,7 +115,7 @@ class WholeNumbers {
   }
 
   static constexpr DLDataType type = dtype_of<Real>();
-  Shape s;
+  SavedShape s;
   Tensor<Real> q, k, v, out, lse, dout;
   Tensor<std::uint8_t> mask;
   Tensor<Real> dq, dk, dv;
@@ -136,19 +136,20 @@ class WholeNumbers {
   std::uint64_t state_;
 };
 
-const std::vector<Shape>& shapes() {
-  static const std::vector<Shape> list{{1, 1, 1, 1, 1, 1, 1, false, false},
-                                       {2, 4, 2, 55, 270, 3, 2, false, false},
-                                       {1, 2, 1, 150, 300, 5, 17, true, false},
-                                       {2, 1, 1, 300, 140, 2, 3, true, false},  // the first 160 queries see nothing
-                                       {2, 2, 2, 60, 150, 3, 2, false, true},
-                                       {1, 3, 1, 131, 131, 2, 2, true, true}};
+const std::vector<SavedShape>& saved_shapes() {
+  static const std::vector<SavedShape> list{
+      {1, 1, 1, 1, 1, 1, 1, false, false},
+      {2, 4, 2, 55, 270, 3, 2, false, false},
+      {1, 2, 1, 150, 300, 5, 17, true, false},
+      {2, 1, 1, 300, 140, 2, 3, true, false},  // the first 160 queries see nothing
+      {2, 2, 2, 60, 150, 3, 2, false, true},
+      {1, 3, 1, 131, 131, 2, 2, true, true}};
   return list;
 }
 
 template <class Real>
 void gradients_are_whole() {
-  for (const Shape& shape : shapes()) {
+  for (const SavedShape& shape : saved_shapes()) {
     for (const char* threads : {"1", "3"}) {
       setenv("SOFTCHECK_THREADS", threads, 1);
       WholeNumbers<Real> of(shape);
@@ -166,7 +167,7 @@ TEST(CpuSavedGradient, IsMadeOfWhatTheForwardPassReturned) {
 
 // A query without keys has the log-sum-exp -inf, and a gradient of 0 whatever stands in its other rows.
 TEST(CpuSavedGradient, AQueryThatSeesNothingGivesNothing) {
-  for (const Shape& shape : shapes()) {
+  for (const SavedShape& shape : saved_shapes()) {
     WholeNumbers<float> of(shape);
     of.each_query([&](std::int64_t b, std::int64_t h, std::int64_t i) {
       if (of.sees_any(b, i)) return;
