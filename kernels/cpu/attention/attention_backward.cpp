@@ -82,8 +82,7 @@ class CallTerms {
 template <class T>
 class OnePass {
  public:
-  OnePass(const GradientCalls& calls, std::int64_t most, unsigned threads)
-      : calls_(calls), most_(most), step_(step_of(most)) {
+  OnePass(const GradientCalls& calls, std::int64_t most, unsigned threads) : calls_(calls), most_(most) {
     std::int64_t heads = 0;
     for (std::int64_t i = 0; i < calls.count(); ++i) {
       const AttentionViews views = calls[i].forward;
@@ -95,15 +94,11 @@ class OnePass {
     heads_.emplace(heads);
     const AttentionViews& largest = calls.largest().forward;
     for (std::int64_t i = std::min<std::int64_t>(heads, threads); i > 0; --i) {
-      sums_.push_back(std::make_unique<KeyGradientSums<T>>(largest, parts_of(largest, most)));
+      sums_.push_back(std::make_unique<KeyGradientSums<T>>(largest, static_cast<std::size_t>(tiles_of(largest))));
     }
   }
 
   std::int64_t tasks() const { return tasks_.count(); }
-  /// Numbers of the sums of a key head.
-  static std::size_t numbers(const AttentionViews& views, std::int64_t most) {
-    return KeyGradientSums<T>::numbers(views, parts_of(views, most));
-  }
 
   /// terms: (most)
   void run(std::int64_t task, bool adaptive, QueryGradient<T>& gradient, GradientTerms<T>* terms) {
@@ -121,7 +116,7 @@ class OnePass {
       gradient.run(views, place, adaptive, terms, [&](const KeySpan& keys) {
         const std::int64_t step = keys.begin / static_cast<std::int64_t>(key_block) + 1;
         begin(turn, step, std::exchange(begun, true));
-        gradient.add_to(sums_of(turn), keys, static_cast<std::size_t>(first), step_);
+        gradient.add_to(sums_of(turn), keys, static_cast<std::size_t>(tile));
         tiles_->make(task, step);
       });
     }
@@ -153,13 +148,6 @@ class OnePass {
       tiles.end(turn.task);
     }
   };
-
-  /// Rows that are added to the sums at a time.
-  static std::size_t step_of(std::int64_t most) { return std::min(static_cast<std::size_t>(most), key_sum_rows); }
-  static std::size_t parts_of(const AttentionViews& views, std::int64_t most) {
-    return std::max<std::size_t>(rounded_up(static_cast<std::size_t>(rows_of(views)), step_of(most)) / step_of(most),
-                                 1);
-  }
 
   std::int64_t tiles_of(const AttentionViews& views) const {
     return std::max<std::int64_t>((rows_of(views) + most_ - 1) / most_, 1);
@@ -194,7 +182,6 @@ class OnePass {
 
   const GradientCalls& calls_;
   std::int64_t most_;  // rows of a tile
-  std::size_t step_;   // as of step_of
   CallTasks tasks_;
   std::vector<std::int64_t> first_heads_;  // of each call
   std::optional<TaskTurns> tiles_, heads_;
@@ -233,7 +220,8 @@ void differentiate(const GradientCalls& calls, bool adaptive) {
   const AttentionGradientViews& largest = calls.largest();
   const std::int64_t most = rows_of_gradient(largest.forward.keys(), sizeof(T), rows_of_tiles(calls, tile_rows));
   const std::size_t capacity = capacity_of(largest.forward, static_cast<std::size_t>(most));
-  if (!largest.dk || OnePass<T>::numbers(largest.forward, most) * sizeof(T) > key_sums_bytes) {
+  const auto tiles = static_cast<std::size_t>((rows_of(largest.forward) + most - 1) / most);
+  if (!largest.dk || KeyGradientSums<T>::numbers(largest.forward, tiles) * sizeof(T) > key_sums_bytes) {
     differentiate_in_two_passes<T>(calls, adaptive, most, capacity);
     return;
   }

@@ -113,6 +113,8 @@ class GradientTile {
   const T* scores() const { return at_; }
   /// (rows, key_block): g of the rows that see any of it.
   const T* gradients() const { return at_ + of_block_ / 2; }
+  /// The same of a block that score() comes to next: a part of it may be written over once it is no longer wanted.
+  T* begin_gradients(const KeySpan& keys) { return place_of(keys) + of_block_ / 2; }
 
  private:
   T* place_of(const KeySpan& keys) const {

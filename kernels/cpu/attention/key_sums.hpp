@@ -17,10 +17,6 @@ namespace softcheck::kernels::cpu {
 /// Rows whose contributions to dk and dv are added one after the other, docs/tolerances/attention_gradient.md.
 inline constexpr std::size_t gradient_rows = 48;
 
-/// Rows of a larger tile that are added to dk and dv at a time, a power of two times gradient_rows: theirs, and what
-/// they are multiplied with, stay in the first-level cache for all keys of a block.
-inline constexpr std::size_t key_sum_rows = 96;
-
 /// Sums over the rows of a key head for blocks of its keys, (key_block, width) numbers a block: dk or dv. Tiles of rows
 /// come to a block in the order of their numbers. They are added pairwise, at the places of their numbers in a binary
 /// tree, so that tiles of 2^i gradient_rows rows give the same bits for every i. Tiles that see none of a block may be

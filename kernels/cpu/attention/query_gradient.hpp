@@ -97,6 +97,7 @@ class QueryGradient {
       } else {
         tile_.score_again(keys);
         find_units();
+        dx_ = slopes_.get();
         differentiate(units_, terms);
         ahead_ = tile_.scores_ahead(keys);
       }
@@ -110,19 +111,15 @@ class QueryGradient {
     }
   }
 
-  /// Adds what the rows bring to dk, and to dv where that is asked for, of the block that run() is at, so many rows at
-  /// a time.
-  ///
-  /// first_row   the number of the tile's first row, a multiple of step
-  /// step        key_sum_rows, or all rows of tiles that have fewer
-  void add_to(KeyGradientSums<T>& sums, const KeySpan& keys, std::size_t first_row, std::size_t step) {
-    for (std::size_t begin = units_.first / step * step; begin < units_.last; begin += step) {
-      const RowSpan rows{std::max(begin, units_.first), std::min(begin + step, units_.last)};
-      const std::size_t number = (first_row + begin) / step;
-      add_contribution(slopes_.get(), tile_.tile().queries(), keys, rows, number, step, sums.dk);
-      if (for_values_) {
-        add_contribution(probabilities_.get(), tile_.incoming(), keys, rows, number, step, sums.dv);
-      }
+  /// Adds what the rows bring to dk, and to dv where that is asked for, of the block that run() is at. tile: the number
+  /// of these rows' tile.
+  void add_to(KeyGradientSums<T>& sums, const KeySpan& keys, std::size_t tile) {
+    if (units_.count() == 0) {
+      return;
+    }
+    add_contribution(dx_, tile_.tile().queries(), keys, tile, sums.dk);
+    if (for_values_) {
+      add_contribution(probabilities_.get(), tile_.incoming(), keys, tile, sums.dv);
     }
   }
 
@@ -138,13 +135,15 @@ class QueryGradient {
   void differentiate(const RowSpan& rows, const GradientTerms<T>* terms) {
     for (std::size_t row = rows.first; row < rows.last; ++row) {
       T* p = for_values_ ? probabilities_.get() + row * key_block : nullptr;
-      tile_.differentiate(row, terms[row], slopes_.get() + row * key_block, p);
+      tile_.differentiate(row, terms[row], dx_ + row * key_block, p);
     }
   }
 
-  /// Of terms that are known before any score: each part of the rows while its scores are in the first-level cache.
+  /// Of terms that are known before any score: each part of the rows while its scores are in the first-level cache, dx
+  /// in the place of g.
   void score_and_differentiate(const KeySpan& keys, const GradientTerms<T>* terms) {
     tile_.load(keys);
+    dx_ = tile_.begin_gradients(keys);
     tile_.score(keys, [&](const RowSpan& part) { differentiate(part, terms); });
     find_units();
     const RowSpan seen = tile_.tile().seen_rows();
@@ -161,21 +160,20 @@ class QueryGradient {
       std::fill(dq + units_.last * width_, dq + scores.rows() * width_, T(0));
     }
     const std::size_t first = units_.first * key_block;
-    const TileProduct<T> product{slopes_.get() + first,      key_block, 1,      rows.data, rows.stride, keys.count,
-                                 dq + units_.first * width_, width_,    &ahead_};
+    const TileProduct<T> product{
+        dx_ + first, key_block, 1, rows.data, rows.stride, keys.count, dq + units_.first * width_, width_, &ahead_};
     partial_chained_product({product, key_block, 0, add}, scores.partial(), tile_.scores() + first, units_.count(),
                             width_);
     sums_.push();
   }
 
-  /// rows: of the tile, as many as sums takes at a time, or the last of these.
-  void add_contribution(const T* a, const RowMajor<T>& b, const KeySpan& keys, const RowSpan& rows, std::size_t number,
-                        std::size_t step, KeySums<T>& sums) {
-    const std::size_t first = rows.first * key_block;
-    const TileProduct<T> product{a + first, 1,        key_block, b.data + rows.first * b.stride, b.stride, rows.count(),
-                                 nullptr,   b.stride, &ahead_};
-    cpu::add_contribution(product, rows.first % step, tile_.tile().partial(), tile_.scores() + first, keys.count,
-                          static_cast<std::size_t>(keys.begin) / key_block, number, sums);
+  void add_contribution(const T* a, const RowMajor<T>& b, const KeySpan& keys, std::size_t tile, KeySums<T>& sums) {
+    const std::size_t first = units_.first * key_block;
+    const TileProduct<T> product{
+        a + first, 1,        key_block, b.data + units_.first * b.stride, b.stride, units_.count(),
+        nullptr,   b.stride, &ahead_};
+    cpu::add_contribution(product, units_.first, tile_.tile().partial(), tile_.scores() + first, keys.count,
+                          static_cast<std::size_t>(keys.begin) / key_block, tile, sums);
   }
 
   /// The row's number of those of a view, 0 of none.
@@ -248,8 +246,9 @@ class QueryGradient {
   std::size_t width_;  // of a query, with its padding
   AlignedArray<T> keys_, beta_;
   AlignedArray<T> outputs_;                 // of the forward pass, (rows, value dim) like dO
-  AlignedArray<T> slopes_, probabilities_;  // (rows, key_block) of a block
+  AlignedArray<T> slopes_, probabilities_;  // (rows, key_block) of a block; slopes_ where g is kept
   bool for_values_;
+  T* dx_ = nullptr;      // (rows, key_block) of the block that run() is at
   RowSpan units_{0, 0};  // rows of the block that run() is at whose dx and p are there
   RowsAhead ahead_{};
   PairwiseSums<T> sums_;
