@@ -16,7 +16,8 @@
 //
 // dx is that of a row of (adaptive) softmax, adaptive_backward.hpp: it needs the row's GradientTerms beside its scores
 // and g. A tile of queries takes all keys for these terms, and then again for dx and the products with it: it keeps its
-// scores and g between, or computes them again. Nothing of size queries times keys is kept.
+// scores and g between, or computes them again. Where the call has the forward pass's results the terms follow from
+// these, and one pass is enough. Nothing of size queries times keys is kept.
 namespace softcheck::kernels::cpu {
 
 /// A tile's scores and g against blocks of keys.
