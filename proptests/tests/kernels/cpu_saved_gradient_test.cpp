@@ -197,9 +197,10 @@ TEST(CpuSavedGradient, ALogSumExpThatIsNoNumberReachesWhatTheQuerySees) {
 // Even where the log-sum-exp does not say so.
 TEST(CpuSavedGradient, AScoreThatIsNoNumberIsSeen) {
   WholeNumbers<float> of({1, 1, 1, 60, 150, 2, 2, true, false});
-  of.at(of.k, 0, 0, 140) = NAN;
+  of.at(of.q, 0, 0, 55) = NAN;
   ASSERT_TRUE(of.call.run());
-  for (std::int64_t i = 0; i < 60; ++i) EXPECT_EQ(std::isnan(of.at(of.dq, 0, 0, i)), i >= 50) << i;
+  for (std::int64_t i = 0; i < 60; ++i) EXPECT_EQ(std::isnan(of.at(of.dq, 0, 0, i)), i == 55) << i;
+  for (std::int64_t j = 0; j < 150; ++j) EXPECT_EQ(std::isnan(of.at(of.dv, 0, 0, j)), j <= 145) << j;
 }
 
 // A log-sum-exp is rounded, and may lie below a score: no probability is above 1, nor infinite.
