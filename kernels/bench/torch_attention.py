@@ -3,6 +3,7 @@
 LIBRARY is libsoftcheck_cpu_kernels.so. Torch's side is torch.nn.functional.scaled_dot_product_attention and its
 gradient by torch.autograd.grad. All works of a line take turns in one process; each figure is the least processor time
 of the thread over the rounds. Printed: the other side's time over ours, so that more than 1 means that ours is faster.
+Torch's gradient has what its forward pass saved; ours is timed with the same (from saved) and without (computing again).
 Shares of the peak are those of f32 multiply-adds from registers (libsoftcheck_fma_peak.so beside LIBRARY, a benchmark
 target; shown as absent else), measured in the same turns. --only takes some of forward, backward, adaptive, decode,
 formats and tiles, with commas. Needs torch (Debian: python3-torch; PyPI: torch) and the package softcheck
