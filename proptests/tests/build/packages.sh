@@ -19,6 +19,10 @@ before=$(sha256sum build/packages/*)
 errors=$(lintian --allow-root --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog build/packages/*.deb | grep '^E' || :)
 [ -z "$errors" ] || fail "$errors"
 
+for file in man/man1/softcheck.1.gz bash-completion/completions/softcheck; do
+  dpkg-deb -c build/packages/softcheck_*.deb | grep -q " ./usr/share/$file\$" || fail "the command's package has no $file"
+done
+
 work=$(mktemp -d)
 trap 'umount "$work"/root/proc "$work"/root/dev/shm 2>/dev/null || :; rm -rf --one-file-system "$work"' EXIT
 mirror=$(awk '/^URIs:/ { print $2; exit } /^deb / { print $2; exit }' /etc/apt/sources.list.d/*.sources /etc/apt/sources.list 2>/dev/null)
