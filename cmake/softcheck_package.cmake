@@ -61,7 +61,7 @@ file(CONFIGURE OUTPUT ${control}/copyright CONTENT
 Upstream-Name: softcheck
 
 Files: *
-Copyright: the authors of softcheck
+Copyright: 2026 the authors of softcheck
 License: Apache-2.0
  On Debian systems the text of this license is in
  /usr/share/common-licenses/Apache-2.0.
