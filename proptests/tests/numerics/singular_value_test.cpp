@@ -135,9 +135,9 @@ TEST(LargestSingularValue, EnclosesThatOfIntegersTooLargeForExactProducts) {
 }
 
 TEST(LargestSingularValue, AllowsForTheRoundingOfItsGramMatrix) {
-  // Products that are not exact, in one row: sigma^2 = 4096 x^2. The upper end allows for gamma_k sum |a||a| of it. x^2 lies
-  // below 14 and rounds to 14, as each sum of such products rounds to a multiple of 14, with an fma too: whatever the order
-  // of the additions, the computed matrix holds 4096 * 14, which is not below sigma^2.
+  // Products that are not exact, in one row: sigma^2 = 4096 x^2. The upper end allows for gamma_k sum |a||a| of it. x^2
+  // lies below 14 and rounds to 14, as each sum of such products rounds to a multiple of 14, with an fma too: whatever
+  // the order of the additions, the computed matrix holds 4096 * 14, which is not below sigma^2.
   const double x = std::sqrt(14.0);
   MatrixXd matrix = MatrixXd::Zero(2, 4096);
   matrix.row(0).setConstant(x);
