@@ -188,7 +188,9 @@ TEST(CrossEntropyJudge, TheQuickValueIsWithinItsErrorOfTheOracles) {
         for (std::size_t i = 0; i < (op->one_value_per_row ? 1 : logits.size()); ++i) {
           const Quick quick = elements->quick(i);
           const auto high = static_cast<double>(quick.value);
-          const Enclosure middle = Enclosure(high) + Enclosure(static_cast<double>(quick.value - high));
+          const auto middle_part = static_cast<double>(quick.value - high);
+          const auto low = static_cast<double>(quick.value - high - middle_part);  // aarch64's has 113 bits
+          const Enclosure middle = Enclosure(high) + Enclosure(middle_part) + Enclosure(low);
           const Enclosure allowed(std::nextafter(static_cast<double>(quick.error), infinity));
           EXPECT_EQ(less_equal(abs(elements->value(i) - middle), allowed), Decision::proved)
               << to_string(op) << " beside=" << beside << " item " << i << " of " << logits[0];
