@@ -120,6 +120,21 @@ def test_a_traceback_is_shown():
     assert "unless refuses=(RuntimeError,) makes it a refusal" in report.text
 
 
+@pytest.mark.parametrize("isolation", ["fork", "spawn"])
+def test_a_crash_of_an_empty_call_names_the_domain_without_it(isolation):
+    report = softcheck.check(kernels.softmax_of_some, isolation=isolation)
+    assert report.verdict == "crash"
+    assert "this call is empty; domain='n>=1' leaves such calls out" in report.text
+    domain = "n>=1 finite" + (" n=5|101" if isolation == "spawn" else "")
+    assert softcheck.check(kernels.softmax_of_some, isolation=isolation, domain=domain).verdict == "pass"
+    assert "this call is empty" not in softcheck.check(kernels.raises, isolation=isolation, domain="rows=3,n=5").text
+
+
+def test_a_dtype_that_there_is_not_is_a_wrong_argument():
+    with pytest.raises(softcheck.UsageError, match="dtype: need float64, .* got 'float23'"):
+        softcheck.check(kernels.softmax, dtype="float23")
+
+
 def test_a_wrong_shape_is_told():
     assert "need shape (512, 2), got (2, 512)" in softcheck.check(kernels.transposed).text
 
