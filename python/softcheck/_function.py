@@ -9,7 +9,7 @@ import os
 import sys
 import traceback
 from dataclasses import dataclass, field
-from typing import Any, Callable, Mapping, Sequence
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -335,7 +335,12 @@ def require_op(op: str) -> None:
 
 def words_of(value: str | Sequence[str] | None, separator: str = " ") -> str | None:
     """Words in one text, given as that or one by one."""
-    return value if value is None or isinstance(value, str) else separator.join(value)
+    if value is None or isinstance(value, str):
+        return value
+    words = list(value) if isinstance(value, Iterable) else [value]
+    if not all(isinstance(word, str) for word in words):
+        raise _library.UsageError(f"need words in one text, or one by one, got {value!r}")
+    return separator.join(words)
 
 
 class ForkedCall:

@@ -135,6 +135,31 @@ def test_a_dtype_that_there_is_not_is_a_wrong_argument():
         softcheck.check(kernels.softmax, dtype="float23")
 
 
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ({"effort": 5}, "effort: need a text, got 5"),
+        ({"replay": 1}, "replay: need a text, got 1"),
+        ({"effort": "quick\0"}, "effort: need a text, got "),
+        ({"contract": 5}, "need words in one text, or one by one, got 5"),
+        ({"domain": ["n<=8", 3]}, r"need words in one text, or one by one, got \['n<=8', 3\]"),
+        ({"seed": "x"}, "seed: need a whole number from 0 to 18446744073709551615, got 'x'"),
+        ({"cases": 1.5}, "cases: need a whole number"),
+        ({"max_length": 2**70}, "max_length: need a whole number"),
+        ({"budget": "1"}, "budget: need a number, got '1'"),
+    ],
+)
+def test_an_argument_of_a_wrong_type_is_named(wrong, message):
+    # ctypes takes an integer for the address of a text, and the low bits of one that is too large.
+    with pytest.raises(softcheck.UsageError, match=message):
+        softcheck.check(kernels.softmax, **wrong)
+
+
+def test_a_domain_may_be_given_word_by_word():
+    report = softcheck.check(kernels.softmax, domain=["n<=8", "rows<=2"], cases=2)
+    assert report.verdict == "pass" and "n<=8 rows<=2" in report.text
+
+
 def test_a_wrong_shape_is_told():
     assert "need shape (512, 2), got (2, 512)" in softcheck.check(kernels.transposed).text
 
