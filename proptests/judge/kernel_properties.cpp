@@ -378,7 +378,9 @@ void require_replayable(const KernelSubject& subject, std::string_view case_text
     RowMatrixOptions options;
     options.rows = allowed;
     options.rows.min_length = options.least_rows = 0;
-    options.rows.fully_masked = options.nans = options.infinities = true;
+    options.rows.fully_masked = options.infinities = subject.op->takes_infinities;
+    options.nans = true;  // an op without infinities has them, too
+    options.rows.domain.finite = subject.domain.finite;
     options.most_rows = allowed.max_length;
     RowMatrixCase matrix;
     from_text(case_text, matrix);
