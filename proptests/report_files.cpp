@@ -205,7 +205,7 @@ std::string counts(const std::vector<const ReportRow*>& rows) {
 }
 
 [[noreturn]] void fail(const std::filesystem::path& path, const std::string& why) {
-  throw std::runtime_error("write_file_atomically: cannot write " + path.string() + ": " + why);
+  throw std::runtime_error("cannot write " + path.string() + ": " + why);
 }
 
 void write_file(const std::filesystem::path& path, std::string_view text, const std::filesystem::path& named) {

@@ -68,6 +68,9 @@ refuses 2 '--effort: .*quick, default, deep or exhaustive' kernel "$mutants:corr
 refuses 2 '--effort: exhaustive needs one of the ops softmax, log_softmax, logsumexp, entropy, attention, got adaptive_softmax' \
   kernel "$mutants:correct_adaptive" --op adaptive_softmax --effort exhaustive
 refuses 2 '--resume: need --effort exhaustive' kernel "$mutants:correct_two_pass" --resume "$scratch/state"
+# A name that leaves no room for the process's number behind it: such a file can be neither written nor removed.
+long=$(printf '%0253d' 0)
+refuses 3 '--resume: need a file that can be written, got' kernel "$mutants:correct_two_pass" --dtype e4m3 --effort exhaustive --resume "$scratch/$long"
 refuses 3 '--resume: need a file of an exhaustive judgement' kernel "$mutants:correct_two_pass" --effort exhaustive --resume "$scratch/text.so"
 refuses 2 '--effort: exhaustive judges by a contract' kernel "$mutants:correct_two_pass" --effort exhaustive --infer
 refuses 2 '--effort: exhaustive asks for each row once' \
