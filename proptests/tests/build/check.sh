@@ -39,6 +39,10 @@ for text in '"item": 1' '"failing": ' '"profile": ' '"histogram": ' '"shape": ' 
 done
 grep -q '<failure' report.xml || complain "no failure in the JUnit report"
 grep -q '<svg .*' slack.svg && grep -q '</svg>' slack.svg || complain "no picture"
+# "-" is standard output, with nothing else there.
+expect 1 check --logits logits.npy --output wrong.npy --json -
+head -c 1 "$scratch/out" | grep -q '{' && tail -c 2 "$scratch/out" | grep -q '}' || complain "standard output has more than the JSON report"
+test ! -e ./- || complain "a file is named -"
 expect 1 check --logits logits.npy --output wrong.npy --worst 0
 if grep -q '^the worst' "$scratch/out"; then complain "--worst 0 shows rows"; fi
 expect 5 check --logits logits.npy --output wrong.npy --exempt kernel.softmax.element --exempt kernel.softmax.row_sum

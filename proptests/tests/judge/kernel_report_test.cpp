@@ -206,6 +206,23 @@ TEST(KernelReport, AFailureIsToldOnceByItsSmallestCase) {
       << summary_of(judgement);
 }
 
+TEST(KernelReport, ASuiteTakesAsLongAsItsJudgement) {
+  Report report;
+  for (const auto& [claim, seconds] :
+       {std::pair{"kernel.returns", 2.0}, {"kernel.nan_row", 3.0}, {"kernel.verdict", 5.5}}) {
+    ReportRow row;
+    row.claim = claim;
+    row.subject = "f";
+    row.seconds = seconds;
+    row.verdict = ReportVerdict::pass;
+    report.rows.push_back(row);
+  }
+  EXPECT_NE(
+      to_junit(report).find("<testsuite name=\"f\" tests=\"3\" failures=\"0\" errors=\"0\" skipped=\"0\" time=\"5.5"),
+      std::string::npos)
+      << to_junit(report);
+}
+
 // What a property decided before and after shrinking: two claims broken by the case as it was drawn, one by the last.
 KernelJudgement shrunk_to_one_claim(double other_slack) {
   PropertyFinding property;
