@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <ostream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "proptests/judge/attention/attention_trial.hpp"
@@ -127,6 +128,25 @@ TEST(KernelFamiliesTest, AMatrixThatIsNoneIsAWrongCall) {
     EXPECT_THROW(replay_kernel(subject, "Kernel.LayoutsAndNeighboursDoNotMatter", text, with(Effort::quick)),
                  std::invalid_argument)
         << text;
+  }
+}
+
+// A row that a failure names is shrunk on, whatever it holds: theta, the numbers beside the NaN, and the NaN's bits.
+TEST(KernelFamiliesTest, ANanIsToldAmongThePlainestNumbers) {
+  for (const auto& [symbol, op, told] :
+       {std::tuple{"mutant_nan_swallowed", Op::softmax,
+                   "matrix f32 columns=2 theta=0x1p+0 mask=none nan=0,1,0x7fc00000 ; 0x0p+0*2"},
+        {"mutant_lse_skips_nan", Op::logsumexp,
+         "matrix f32 columns=1 theta=0x1p+0 mask=none nan=0,0,0x7fc00000 ; 0x0p+0"},
+        {"mutant_merge_states_nan_is_empty", Op::merge_states,
+         "matrix f32 columns=1 theta=0x1p+0 mask=none nan=0,0,0x7fc00000 ; 0x0p+0"},
+        {"mutant_cross_entropy_backward_ignored_nan", Op::cross_entropy_backward,
+         "matrix f32 columns=1 theta=0x1p+0 mask=none"}}) {
+    JudgeOptions options = with(Effort::quick);
+    options.only = {"ANanLogitMakesItsRowNan"};
+    const KernelJudgement judgement = judge_kernel(family_subject(symbol, op, "sum=sequential"), options);
+    ASSERT_TRUE(judgement.counterexample) << symbol;
+    EXPECT_THAT(judgement.counterexample->case_text, ::testing::StartsWith(told)) << symbol;
   }
 }
 
