@@ -66,9 +66,13 @@ void put_items_first(InputTensor& tensor) {
   std::ranges::reverse(tensor.place.shape);
   std::vector<std::int64_t>& strides = tensor.place.strides;
   if (strides.empty()) return;
-  const std::int64_t gap = std::max<std::int64_t>(strides[0] - static_cast<std::int64_t>(n), 0);
   if (strides[1] == 1) {
-    strides = {static_cast<std::int64_t>(rows) + gap, 1};
+    // All gaps together are as large as they were: those of rows that lie beyond an integer fill the address space.
+    const auto between = [](std::size_t count) {
+      return std::max<std::int64_t>(static_cast<std::int64_t>(count) - 1, 1);
+    };
+    const std::int64_t gaps = std::max<std::int64_t>(strides[0] - static_cast<std::int64_t>(n), 0) * between(rows);
+    strides = {static_cast<std::int64_t>(rows) + (gaps + between(n) - 1) / between(n), 1};
   } else {
     std::ranges::reverse(strides);
   }
