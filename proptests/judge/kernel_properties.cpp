@@ -134,12 +134,13 @@ std::vector<RowMatrixCase> cases_named_by(const RowMatrixCase& matrix, const Cer
 }
 std::vector<RowCase> cases_named_by(const RowCase&, const Certificates&, const Domain&, Op) { return {}; }
 
-// Shrinking asks of a case no more than a replay does: the property may draw fewer.
+// Shrinking asks of a case no more than a replay does: the property may draw fewer. A NaN stays one, of any op.
 rc::Shrinkable<RowMatrixCase> with_shrinks(const RowMatrixCase& matrix, const RowOptions& rows) {
-  RowMatrixOptions options;
-  options.rows = rows;
+  RowMatrixOptions options{.rows = rows};
   options.rows.min_length = 1;
   options.rows.fully_masked = true;
+  options.nans = options.infinities = !matrix.specials.empty();
+  if (options.nans) options.rows.domain.finite = false;
   options.most_rows = std::max<std::uint64_t>(options.most_rows, matrix.rows.size());
   return rc::shrinkable::shrinkRecur(matrix,
                                      [options](const RowMatrixCase& from) { return shrink_row_matrix(from, options); });
@@ -375,10 +376,11 @@ void require_replayable(const KernelSubject& subject, std::string_view case_text
   };
   bool admitted = false;
   if (case_text.starts_with("matrix")) {
-    RowMatrixOptions options;
-    options.rows = allowed;
+    RowMatrixOptions options{.rows = allowed};
     options.rows.min_length = options.least_rows = 0;
-    options.rows.fully_masked = options.nans = options.infinities = true;
+    options.rows.fully_masked = options.infinities = subject.op->takes_infinities;
+    options.nans = true;  // an op without infinities has them, too
+    options.rows.domain.finite = subject.domain.finite;
     options.most_rows = allowed.max_length;
     RowMatrixCase matrix;
     from_text(case_text, matrix);

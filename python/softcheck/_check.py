@@ -220,7 +220,7 @@ def _judge(
     op: str,
     dtype: Any,
     contract: str | Sequence[str] | None,
-    domain: str | None,
+    domain: str | Sequence[str] | None,
     require: str | Sequence[str] | None,
     exempt: str | Sequence[str] | None,
     effort: str,
@@ -245,6 +245,7 @@ def _judge(
     progress: bool | None,
 ) -> Report:
     require_op(op)
+    domain = words_of(domain)
     name = _arrays.dtype_of(dtype)
     words: dict[str, Any] = {
         "op": op,
@@ -299,7 +300,7 @@ def check(
     dtype: Any = "float32",
     *,
     contract: str | Sequence[str] | None = None,
-    domain: str | None = None,
+    domain: str | Sequence[str] | None = None,
     require: str | Sequence[str] | None = None,
     exempt: str | Sequence[str] | None = None,
     effort: str = "quick",

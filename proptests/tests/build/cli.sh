@@ -12,6 +12,8 @@ says() { grep -q -e "$1" "$scratch/out" || complain "the output does not say '$1
 expect 0 version
 says '^softcheck [0-9]'
 test ! -s "$scratch/err" || complain "something is said on standard error"
+expect 0 --version
+says '^softcheck [0-9]'
 expect 0 --help
 says 'Exit codes'
 expect 0 kernel --help
@@ -52,6 +54,14 @@ says '^refused: '
 says 'every call was refused'
 expect 4 kernel "$scratch/later.so:f" --effort quick --infer
 says '^refused: no standard contract fits: every call was refused'
+# What such a kernel may have waited for, and not every kind of call in a line of its own.
+kernels=$(dirname "$mutants")/libsoftcheck_cpu_kernels.so
+expect 4 kernel "$kernels:softcheck_attention_varlen" --op attention --effort quick
+says '^ *refused calls of all [0-9]* kinds, the first for out'
+says '^ *a kernel of packed sequences needs --domain packed, one of pages --domain pages$'
+if grep -q '^ *refused 16 calls' "$scratch/out"; then complain "every kind of call that was refused has a line of its own"; fi
+expect 4 kernel "$mutants:correct_two_pass" --op topk_softmax --effort quick
+says '^ *calls of this op have abi_version 2: they are a softcheck_call_2$'
 
 # Flags that are wrong say what exists.
 refuses 2 '--op: .*logsumexp' kernel "$mutants:correct_two_pass" --op softmin
@@ -68,6 +78,9 @@ refuses 2 '--effort: .*quick, default, deep or exhaustive' kernel "$mutants:corr
 refuses 2 '--effort: exhaustive needs one of the ops softmax, log_softmax, logsumexp, entropy, attention, got adaptive_softmax' \
   kernel "$mutants:correct_adaptive" --op adaptive_softmax --effort exhaustive
 refuses 2 '--resume: need --effort exhaustive' kernel "$mutants:correct_two_pass" --resume "$scratch/state"
+# A name that leaves no room for the process's number behind it: such a file can be neither written nor removed.
+long=$(printf '%0253d' 0)
+refuses 3 '--resume: need a file that can be written, got' kernel "$mutants:correct_two_pass" --dtype e4m3 --effort exhaustive --resume "$scratch/$long"
 refuses 3 '--resume: need a file of an exhaustive judgement' kernel "$mutants:correct_two_pass" --effort exhaustive --resume "$scratch/text.so"
 refuses 2 '--effort: exhaustive judges by a contract' kernel "$mutants:correct_two_pass" --effort exhaustive --infer
 refuses 2 '--effort: exhaustive asks for each row once' \

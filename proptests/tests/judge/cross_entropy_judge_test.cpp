@@ -231,7 +231,7 @@ TEST(CrossEntropyJudge, AReportNamesTheLabelAndTheAttributes) {
 }
 
 // A kernel that looks at no strides keeps to domain=compact: rows side by side have values side by side.
-TEST(CrossEntropyJudge, OneValueARowIsSideBySideWhereItsRowsAre) {
+TEST(CrossEntropyJudge, OneValueARowIsSideBySideWhereItsItemsAre) {
   RowMatrixCase matrix;
   matrix.format = Format::f32;
   matrix.columns = 3;
@@ -239,9 +239,12 @@ TEST(CrossEntropyJudge, OneValueARowIsSideBySideWhereItsRowsAre) {
   matrix.out = {3, 1, 0, true};
   EXPECT_EQ(call_of(matrix, Op::logsumexp, {Format::f32, Format::f32}).outputs[0].place.strides,
             std::vector<std::int64_t>{1});
-  matrix.out = {5, 1, 0, true};
+  matrix.out = {5, 1, 0, true};  // contiguous: the innermost stride, its only one, is 1
   EXPECT_EQ(call_of(matrix, Op::logsumexp, {Format::f32, Format::f32}).outputs[0].place.strides,
-            std::vector<std::int64_t>{5});
+            std::vector<std::int64_t>{1});
+  matrix.out = {6, 2, 0, true};
+  EXPECT_EQ(call_of(matrix, Op::logsumexp, {Format::f32, Format::f32}).outputs[0].place.strides,
+            std::vector<std::int64_t>{6});
 }
 
 }  // namespace
