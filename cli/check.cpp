@@ -123,6 +123,14 @@ int run_check(const CheckVerbFlags& flags) {
                   {"--plot", flags.plot, slack_picture(judgement, tensors.task, tensors.contract), false}});
 }
 
+// A name that promises another format than the picture has.
+std::string other_picture(const std::string& file) {
+  for (const char* extension : {".png", ".pdf", ".jpg", ".jpeg", ".eps"}) {
+    if (file.ends_with(extension)) return fmt::format("need the name of an SVG file, got '{}'", file);
+  }
+  return "";
+}
+
 void add_file_flags(Verb verb, CheckFlags& flags) {
   const auto file = [&](const char* name, std::string& place, const char* text) {
     verb.add_option(name, place, text).type_name("FILE[:NAME]");
@@ -219,7 +227,8 @@ void add_check_verb(Verb app, int& exit_code) {
       .capture_default_str();
   verb.add_option("--plot", flags->plot, "Draw how much of the thresholds was used to an SVG file")
       .type_name("FILE")
-      .check(unwritable);
+      .check(unwritable)
+      .check(other_picture);
   add_output_flags(verb, flags->output);
   verb.callback([flags, &exit_code] { exit_code = run_check(*flags); });
 }

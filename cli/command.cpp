@@ -77,7 +77,11 @@ int run_verb(const std::vector<std::string>& arguments, std::span<const AddVerb>
   }
   try {
     require_stack();
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 takes them from the back
+    std::vector<std::string> asked(arguments.rbegin(), arguments.rend());  // CLI11 takes them from the back
+    if (asked == std::vector<std::string>{"--version"} && std::ranges::find(names, "version") != names.end()) {
+      asked = {"version"};
+    }
+    app.parse(std::move(asked));
   } catch (const CLI::ParseError& error) {
     // Help is an error to CLI11, of code 0.
     if (error.get_exit_code() == 0) {

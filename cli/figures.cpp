@@ -204,7 +204,7 @@ void add_fit(Verb run, int& exit_code) {
       .within(std::int64_t{1}, std::int64_t{1} << 40)
       .capture_default_str();
   figure.add_option("--largest", flags->largest, "Largest set of the comparison; sizes are 16, 32, ... up to it")
-      .within(16, 1 << 20)
+      .within(32, 1 << 20)  // an axis has two sizes
       .capture_default_str();
   add_threads(figure, flags);
   figure.callback([flags, &exit_code] { exit_code = run_fit(*flags); });

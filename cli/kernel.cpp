@@ -253,8 +253,9 @@ int run_kernel(const KernelFlags& flags) {
                                 : flags.replay.empty() ? judge_kernel(subject, options)
                                                        : replay(subject, flags.replay, options);
     progress.show("");
-    // Nothing is left to do.
-    if (!flags.resume.empty() && judgement.ended_early.empty()) std::filesystem::remove(flags.resume);
+    // Nothing is left to do. A file that stays because its folder is read-only costs no report.
+    std::error_code ignored;
+    if (!flags.resume.empty() && judgement.ended_early.empty()) std::filesystem::remove(flags.resume, ignored);
     if (flags.certify) judgement.notes.push_back(certification_of(flags, subject, judgement));
     const Report report{rows_of(subject, judgement)};
     std::string how = from_corpus                                                    ? "a case of the corpus"

@@ -51,6 +51,11 @@ std::vector<TrainedModel> read(const std::vector<std::string>& files) {
     if (!std::filesystem::exists(file, error)) {
       throw InputError(usage, fmt::format("model: need a checkpoint's folder or a file, '{}' is not there", file));
     }
+    if (file.ends_with(".json")) {
+      throw InputError(usage, fmt::format("model: need a checkpoint's folder or a file of tensors, '{}' is neither: "
+                                          "name the folder in which it lies",
+                                          file));
+    }
     try {
       models.push_back(read_model(file));
     } catch (const models::TensorFileError& refusal) {

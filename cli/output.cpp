@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -42,8 +43,12 @@ std::string unwritable(const std::string& text) {
 }
 
 void add_output_flags(Verb verb, OutputFlags& flags) {
-  verb.add_option("--json", flags.json, "Write the report as JSON to FILE").type_name("FILE").check(unwritable);
-  verb.add_option("--junit", flags.junit, "Write the report as JUnit XML to FILE").type_name("FILE").check(unwritable);
+  verb.add_option("--json", flags.json, "Write the report as JSON to FILE; -: to standard output, in the table's place")
+      .type_name("FILE")
+      .check(unwritable);
+  verb.add_option("--junit", flags.junit, "Write the report as JUnit XML to FILE, or -")
+      .type_name("FILE")
+      .check(unwritable);
 }
 
 int publish(const proptests::Report& report, const OutputFlags& flags, std::string_view closing) {
@@ -54,9 +59,14 @@ int publish(const proptests::Report& report, const OutputFlags& flags, std::stri
 }
 
 int publish(std::string_view text, proptests::ReportVerdict verdict, const std::vector<OutputFile>& files) {
-  say_text(text);
+  const auto is_output = [](const OutputFile& file) { return file.path == "-"; };
+  if (std::ranges::none_of(files, is_output)) say_text(text);
   bool any_lost = false;
   for (const OutputFile& file : files) {
+    if (is_output(file)) {
+      say_text(file.text);
+      continue;
+    }
     const Written written = write(file.flag, file.path, file.text);
     if (written == Written::yes && file.has_report) forgive_lost_output();
     any_lost |= written == Written::no;

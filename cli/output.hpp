@@ -27,7 +27,7 @@ int publish(const proptests::Report& report, const OutputFlags& flags, std::stri
 /// A file that a flag asks for.
 struct OutputFile {
   std::string flag;
-  std::string path;  // empty: not asked for
+  std::string path;  // empty: not asked for; "-": standard output, in the text's place
   std::string text;
   bool has_report = true;  // the whole report: then it makes up for a terminal that has lost it
 };

@@ -1,5 +1,7 @@
 #include "cli/verb.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdint>
@@ -29,6 +31,21 @@ Flag& Flag::capture_default_str() {
   return *this;
 }
 
+namespace {
+
+// CLI::Range writes a large bound with three hundred digits.
+template <class T>
+CLI::Validator range_of(T low, T high) {
+  const auto wrong = [low, high](std::string& text) -> std::string {
+    T value = 0;
+    if (CLI::detail::lexical_cast(text, value) && value >= low && value <= high) return "";
+    return fmt::format("need a number from {} to {}, got '{}'", low, high, text);
+  };
+  return {wrong, CLI::Range(low, high).get_description()};
+}
+
+}  // namespace
+
 template <class T>
 Flag& Flag::within(T low, T high) {
   // A range lets NaN pass: it is neither below nor above.
@@ -39,7 +56,7 @@ Flag& Flag::within(T low, T high) {
       return is_number && !std::isfinite(value) ? "need a finite number, got '" + text + "'" : std::string();
     });
   }
-  option_->check(CLI::Range(low, high));
+  option_->check(range_of(low, high));
   return *this;
 }
 template Flag& Flag::within(int, int);

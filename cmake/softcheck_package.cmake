@@ -61,11 +61,15 @@ file(CONFIGURE OUTPUT ${control}/copyright CONTENT
 Upstream-Name: softcheck
 
 Files: *
-Copyright: the authors of softcheck
+Copyright: 2026 the authors of softcheck
 License: Apache-2.0
  On Debian systems the text of this license is in
  /usr/share/common-licenses/Apache-2.0.
 ")
+# ./run package writes them, too, by the command (cmake/command_pages.sh).
+install(FILES ${control}/softcheck.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT command EXCLUDE_FROM_ALL OPTIONAL)
+install(FILES ${control}/softcheck DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT command
+  EXCLUDE_FROM_ALL OPTIONAL)
 while(packages)
   list(POP_FRONT packages component package)
   # ./run package writes the changelog, whose date is the commit's.

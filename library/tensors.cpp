@@ -238,14 +238,16 @@ Answer filled(const softcheck_call* call, std::uint32_t which, const softcheck_o
   Answer result;
   const std::size_t elements = elements_of(task, which, result);
   result.members["contract"] = numerics::to_string(contract);
+  std::string summary = std::to_string(elements) + " values";
   if (count != elements || (elements > 0 && !has_room)) {
+    summary = "count: need room for " + summary + ", got " + (has_room || count == 0 ? std::to_string(count) : "NULL");
     result.status = SOFTCHECK_USAGE;
     result.members["verdict"] = "error";
-    result.members["error"] =
-        "count: need room for " + std::to_string(elements) + " values, got " + std::to_string(has_room ? count : 0);
-    return result;
+    result.members["error"] = summary;
+  } else {
+    fill(task, contract);
   }
-  fill(task, contract);
+  result.members["summary"] = result.members["text"] = summary;
   return result;
 }
 

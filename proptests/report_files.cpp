@@ -191,21 +191,26 @@ std::string testcase(const ReportRow& row) {
 
 std::string counts(const std::vector<const ReportRow*>& rows) {
   std::map<std::string, int> count;
-  double seconds = 0;
+  // Of a judgement the claims share the seconds that its verdict has as a whole.
+  std::map<std::string, double> of_claims, of_verdicts;
   const bool timed =
       rows.empty() || std::ranges::any_of(rows, [](const auto* row) { return !std::isnan(row->seconds); });
   for (const ReportRow* row : rows) {
     const char* element = junit_element(row->verdict);
     if (element != nullptr) ++count[element];
-    if (!std::isnan(row->seconds)) seconds += row->seconds;
+    if (std::isnan(row->seconds)) continue;
+    (row->claim == "kernel.verdict" ? of_verdicts : of_claims)[row->subject] += row->seconds;
   }
+  for (const auto& [subject, whole] : of_verdicts) of_claims[subject] = std::max(of_claims[subject], whole);
+  double seconds = 0;
+  for (const auto& [subject, shared] : of_claims) seconds += shared;
   return " tests=\"" + std::to_string(rows.size()) + "\" failures=\"" + std::to_string(count["failure"]) +
          "\" errors=\"" + std::to_string(count["error"]) + "\" skipped=\"" + std::to_string(count["skipped"]) + "\"" +
          (timed ? " time=\"" + seconds_text(seconds) + "\"" : "");
 }
 
 [[noreturn]] void fail(const std::filesystem::path& path, const std::string& why) {
-  throw std::runtime_error("write_file_atomically: cannot write " + path.string() + ": " + why);
+  throw std::runtime_error("cannot write " + path.string() + ": " + why);
 }
 
 void write_file(const std::filesystem::path& path, std::string_view text, const std::filesystem::path& named) {

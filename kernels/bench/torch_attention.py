@@ -3,6 +3,7 @@
 LIBRARY is libsoftcheck_cpu_kernels.so. Torch's side is torch.nn.functional.scaled_dot_product_attention and its
 gradient by torch.autograd.grad. All works of a line take turns in one process; each figure is the least processor time
 of the thread over the rounds. Printed: the other side's time over ours, so that more than 1 means that ours is faster.
+Torch's gradient has what its forward pass saved; ours is timed with the same (from saved) and without (computing again).
 Shares of the peak are those of f32 multiply-adds from registers (libsoftcheck_fma_peak.so beside LIBRARY, a benchmark
 target; shown as absent else), measured in the same turns. --only takes some of forward, backward, adaptive, decode,
 formats and tiles, with commas. Needs torch (Debian: python3-torch; PyPI: torch) and the package softcheck
@@ -16,7 +17,7 @@ import time
 
 from turns import least_seconds
 
-from softcheck._abi import Call, DLDataType, DLDevice, DLTensor
+from softcheck._abi import Attributes, Call, Call2, DLDataType, DLDevice, DLTensor
 
 FLOAT, BFLOAT = 2, 4  # DLPack's codes
 SECTIONS = ("forward", "backward", "adaptive", "decode", "formats", "tiles")
@@ -48,6 +49,20 @@ class Kernel:
     def __call__(self):
         if not self.is_taken():
             raise SystemExit(f"torch_attention.py: {self.name} refused the call")
+
+
+class SavedGradient(Kernel):
+    """attention_backward by version 2: q, k, v, out, lse, dout to dq, dk, dv."""
+
+    OP, ROLES = 13, (2, 3, 4, 5, 6, 7)
+
+    def __init__(self, library, h, causal):
+        inputs, outputs = [*h.qkv, h.out, h.lse, h.incoming], [h.dq, h.dk, h.dv]
+        super().__init__(library, "softcheck_attention_backward", inputs, outputs, causal)
+        self.call.abi_version = 2
+        self.attributes = Attributes(ctypes.sizeof(Attributes))
+        self.roles = (ctypes.c_uint32 * len(self.ROLES))(*self.ROLES)
+        self.call = Call2(self.call, self.OP, self.roles, ctypes.pointer(self.attributes))
 
 
 class Peak:
@@ -116,7 +131,10 @@ class Bench:
 
     def backward(self, n, d, causal):
         torch, h = self.torch, Heads(self.torch, n, n, d)
-        ours = Kernel(self.library, "softcheck_attention_backward", [*h.qkv, h.incoming], [h.dq, h.dk, h.dv], causal)
+        again = Kernel(self.library, "softcheck_attention_backward", [*h.qkv, h.incoming], [h.dq, h.dk, h.dv], causal)
+        forward = self.attention(h, causal, [h.out, h.lse])
+        forward()
+        saved = SavedGradient(self.library, h, causal)
         leaves = [x.clone().requires_grad_() for x in h.qkv]
         out = torch.nn.functional.scaled_dot_product_attention(*leaves, is_causal=causal)
         results = {}
@@ -124,12 +142,13 @@ class Bench:
         def theirs():
             results["all"] = torch.autograd.grad(out, leaves, h.incoming, retain_graph=True)
 
-        works = [ours, theirs, self.attention(h, causal, [h.out]), self.theirs(h, causal), self.peak]
-        own, other, own_forward, other_forward, peak_seconds = least_seconds(works, self.rounds, time.thread_time)
+        works = [again, saved, theirs, forward, self.theirs(h, causal), self.peak]
+        recomputed, own, other, own_forward, other_forward, peak_seconds = least_seconds(works, self.rounds, time.thread_time)
+        saved()
         apart = max(float((a - b).abs().max()) for a, b in zip((h.dq, h.dk, h.dv), results["all"]))
         operations = 10 * n * n * d * (0.5 if causal else 1)
         print(
-            f"backward {'causal' if causal else 'full  '} n {n:5} d {d:3}  ours {1e3 * own:8.2f} ms  torch / ours {other / own:5.2f}"
+            f"backward {'causal' if causal else 'full  '} n {n:5} d {d:3}  ours {1e3 * own:8.2f} ms  torch / ours: from saved {other / own:5.2f}  computing again {other / recomputed:5.2f}"
             f"  both passes {(other + other_forward) / (own + own_forward):5.2f}  of peak (5 products): ours {self.peak.share(operations, own, peak_seconds)}"
             f" torch {self.peak.share(operations, other, peak_seconds)}  apart {apart:.1e}", flush=True)
 

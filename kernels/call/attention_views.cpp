@@ -67,11 +67,13 @@ bool formats_fit(const AttentionViews& views) {
   return !views.mask || views.mask->storage == Storage::mask;
 }
 
+/// The format of a query's log-sum-exp.
+Storage wide_format(const View4& q) { return q.storage == Storage::f64 ? Storage::f64 : Storage::f32; }
+
 /// One number a query, in q's format or the wide one, or none.
 bool rows_fit(const View4& q, const std::optional<View4>& rows) {
-  const Storage wide = q.storage == Storage::f64 ? Storage::f64 : Storage::f32;
   return !rows || (std::equal(q.shape.begin(), q.shape.begin() + 3, rows->shape.begin()) &&
-                   (rows->storage == q.storage || rows->storage == wide));
+                   (rows->storage == q.storage || rows->storage == wide_format(q)));
 }
 
 /// In the format that it is multiplied in.
@@ -180,11 +182,11 @@ std::optional<AttentionViews> attention_views(const softcheck_call* call, Layout
 
 namespace {
 
-/// q, k, v, dL/dout[, mask] of a call of version 2, which has what the forward pass returned in front of dL/dout: these
-/// kernels compute it again. A gradient by the log-sum-exps may stand last.
+/// q, k, v, dL/dout[, mask] of a call of version 2, which has what the forward pass returned in front of dL/dout. A
+/// gradient by the log-sum-exps may stand last.
 class SavedGradientCall {
  public:
-  explicit SavedGradientCall(const softcheck_call& call) : plain_(call) {
+  explicit SavedGradientCall(const softcheck_call& call) : plain_(call), out_(call.inputs[3]), lse_(call.inputs[4]) {
     plain_.abi_version = SOFTCHECK_KERNEL_ABI_VERSION;
     plain_.inputs = inputs_.data();
     const softcheck_call_2& whole = *softcheck_version_2(&call);
@@ -199,6 +201,8 @@ class SavedGradientCall {
   SavedGradientCall& operator=(const SavedGradientCall&) = delete;
 
   const softcheck_call* plain() const { return &plain_; }
+  const DLTensor* out() const { return out_; }
+  const DLTensor* lse() const { return lse_; }
   /// NULL without one.
   const DLTensor* by_lse() const { return by_lse_; }
 
@@ -218,9 +222,24 @@ class SavedGradientCall {
 
  private:
   softcheck_call plain_;
-  const DLTensor* by_lse_ = nullptr;
+  const DLTensor *out_, *lse_, *by_lse_ = nullptr;
   std::array<const DLTensor*, 5> inputs_{};
 };
+
+/// Adds what the forward pass returned; false where it does not fit.
+bool read_saved(const SavedGradientCall& call, AttentionGradientViews& views) {
+  const View4& q = views.forward.q;
+  const std::optional<View4> out = view_like(call.out(), views.forward.out, Layout::batched);
+  const std::optional<View4> lse = view4_of(call.lse(), 3);
+  if (!out || !lse || !rows_fit(q, lse)) {
+    return false;
+  }
+  if (lse->storage == wide_format(q)) {
+    views.saved_out = out;
+    views.saved_lse = lse;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -231,7 +250,10 @@ std::optional<AttentionGradientViews> attention_gradient_views(const softcheck_c
     }
     const SavedGradientCall saved(*call);
     std::optional<AttentionGradientViews> views = attention_gradient_views(saved.plain(), layout);
-    if (!views || saved.by_lse() == nullptr) {
+    if (!views || !read_saved(saved, *views)) {
+      return std::nullopt;
+    }
+    if (saved.by_lse() == nullptr) {
       return views;
     }
     views->by_lse = view4_of(saved.by_lse(), 3);

@@ -68,6 +68,9 @@ struct AttentionGradientViews {
   View4 dq;
   std::optional<View4> dk, dv;
   std::optional<View4> by_lse = {};  // (batch, heads, queries): the gradient with respect to the log-sum-exps
+  // What the forward pass returned, in the formats that the ABI gives them; neither, or both.
+  std::optional<View4> saved_out = {};  // like forward.out
+  std::optional<View4> saved_lse = {};  // (batch, heads, queries)
 };
 
 /// A call of attention's statistics: of each query's scores m, S - 1, T = sum w D and U = sum w D^2, as many as are
@@ -91,7 +94,8 @@ enum class Layout { batched, packed };
 std::optional<AttentionViews> attention_views(const softcheck_call* call, Layout layout = Layout::batched);
 /// The same, by version 2 with attributes, too.
 std::optional<AttentionViews> attributed_attention_views(const softcheck_call* call);
-/// q, k, v, dL/dout[, mask] to dL/dq, dL/dk, dL/dv; or the judge's op by version 2, of which out and lse are not read.
+/// q, k, v, dL/dout[, mask] to dL/dq, dL/dk, dL/dv; or the judge's op by version 2, with out and lse. A log-sum-exp in
+/// 16 bits is left out: weights from it would not keep the contract.
 std::optional<AttentionGradientViews> attention_gradient_views(const softcheck_call* call,
                                                                Layout layout = Layout::batched);
 /// q, k[, mask] to m, S - 1, T, U.

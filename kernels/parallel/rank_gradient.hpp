@@ -174,7 +174,7 @@ class RankGradient {
           wide(state.maximum[row]),
           {wide(state.ones[row]) + wide(state.rest[row]), wide(values[0]), wide(values[1]), wide(values[2])}};
       if (all.undefined()[index] != 0 || !(totals.sums.weights > 0)) {
-        terms_[index] = without_sum(all.undefined()[index] != 0);
+        terms_[index] = without_sum<T>(all.undefined()[index] != 0);
       } else if (statistics == nullptr) {
         terms_[index] = gradient_terms<T>(totals, betas_[index], 1, 0, by_lse(tile, row));
       } else {
@@ -183,12 +183,6 @@ class RankGradient {
             gradient_terms<T>(totals, betas_[index], 1 + sum_minus_one(plain, row), mean_deviation(plain, row));
       }
     });
-  }
-
-  /// Of a row that sees nothing all 0, of one whose softmax is NaN NaN wherever it sees.
-  static GradientTerms<T> without_sum(bool undefined) {
-    const T value = undefined ? std::numeric_limits<T>::quiet_NaN() : T(0);
-    return {T(0), T(1), value, value, value, T(0), T(0)};
   }
 
   double by_lse(std::size_t tile, std::size_t row) const {

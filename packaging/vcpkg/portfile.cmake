@@ -19,4 +19,6 @@ vcpkg_cmake_config_fixup(PACKAGE_NAME softcheck CONFIG_PATH lib/cmake/softcheck)
 vcpkg_fixup_pkgconfig()
 vcpkg_copy_tools(TOOL_NAMES softcheck AUTO_CLEAN)
 file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/debug/include" "${CURRENT_PACKAGES_DIR}/debug/share")
+# vcpkg would tell a user of the modules that find our dependencies, and of none of our own targets.
+file(INSTALL "${CURRENT_PORT_DIR}/usage" DESTINATION "${CURRENT_PACKAGES_DIR}/share/softcheck")
 vcpkg_install_copyright(FILE_LIST "${SOURCE_PATH}/LICENSE")

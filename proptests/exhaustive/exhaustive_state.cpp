@@ -172,19 +172,20 @@ bool is_of(const ExhaustiveState& state, const std::vector<std::unique_ptr<Enume
 
 void write_state(const ExhaustiveState& state, const std::string& file) {
   const std::string unfinished = file + "." + std::to_string(getpid());
+  std::error_code ignored;  // of what could not even be begun nothing is there
   {
     std::ofstream out(unfinished, std::ios::binary);
     out << models::sealed_json(json_of(state), format);
     out.flush();
     if (!out) {
-      std::filesystem::remove(unfinished);
+      std::filesystem::remove(unfinished, ignored);
       throw ResumeError("resume: need a file that can be written, got " + file);
     }
   }
   std::error_code error;
   std::filesystem::rename(unfinished, file, error);
   if (!error) return;
-  std::filesystem::remove(unfinished);
+  std::filesystem::remove(unfinished, ignored);
   throw ResumeError("resume: need a file that can be written, got " + file + " (" + error.message() + ")");
 }
 

@@ -149,10 +149,31 @@ void require_decided_claims(const Trial& trial, KernelJudgement& judgement) {
   judgement.notes.insert(judgement.notes.begin(), reasons.begin(), reasons.end());
 }
 
+// What a kernel may have waited for that refuses every call.
+std::vector<std::string> hints_of_refusal(const KernelSubject& subject) {
+  std::vector<std::string> hints;
+  if (subject.op->number != 0) {
+    hints.push_back("calls of this op have abi_version 2: they are a softcheck_call_2");
+  }
+  if (subject.op->packed && !subject.domain.has_sequences()) {
+    hints.push_back(std::string("a kernel of packed sequences needs --domain packed") +
+                    (subject.op->pages ? ", one of pages --domain pages" : ""));
+  }
+  if (subject.op->packed && subject.op->number == 0 && !subject.domain.has_sequences() &&
+      !subject.domain.has_attributes()) {
+    hints.push_back("calls have abi_version 1 unless the domain names an attribute, packed or pages");
+  }
+  return hints;
+}
+
 // What tells the calls that were refused from those that were taken, in words that the kernel can be judged by.
 template <class Trial>
 void explain_refusals(const KernelSubject& subject, const Trial& trial, KernelJudgement& judgement) {
   if (judgement.refused < many_refusals) return;
+  if (judgement.refused == judgement.calls) {
+    for (std::string& line : hints_of_refusal(subject)) judgement.notes.push_back(std::move(line));
+    return;
+  }
   const auto explanation = trial.refusals().explanation(subject.domain);
   if (!explanation) return;
   if (explanation->unexplained) {

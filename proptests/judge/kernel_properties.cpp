@@ -114,18 +114,16 @@ std::vector<RowMatrixCase> cases_named_by(const RowMatrixCase& matrix, const Cer
     if (certificate.verdict == numerics::Verdict::proved || evidence == nullptr || !evidence->asked.row) continue;
     const std::size_t row = *evidence->asked.row;
     if (row >= matrix.rows.size() || matrix.rows.size() == 1) continue;
-    RowMatrixCase plain = matrix, single = matrix, last = matrix;
+    RowMatrixCase single = matrix, last = matrix;
     single.rows = {matrix.rows[row]};
     single.beside = beside_of_row(matrix.beside, row);
-    plain.rows = single.rows;
-    plain.beside = single.beside;
-    plain.mask = MaskUse::none;
-    plain.in = plain.out = plain.visible = {};
     last.rows = RowCycle(matrix.rows.cycle(), row + 1);
     std::erase_if(last.specials, [&](const SpecialLogit& one) { return one.row > row; });
     std::erase_if(single.specials, [&](const SpecialLogit& one) { return one.row != row; });
     for (SpecialLogit& one : single.specials) one.row = 0;
-    plain.specials = single.specials;
+    RowMatrixCase plain = single;
+    plain.mask = MaskUse::none;
+    plain.in = plain.out = plain.visible = {};
     std::vector<RowMatrixCase> named{plain, single, last};
     std::erase_if(named, [&](const RowMatrixCase& one) { return !domain.admits(traits_of(one, op)); });
     return named;
@@ -134,12 +132,13 @@ std::vector<RowMatrixCase> cases_named_by(const RowMatrixCase& matrix, const Cer
 }
 std::vector<RowCase> cases_named_by(const RowCase&, const Certificates&, const Domain&, Op) { return {}; }
 
-// Shrinking asks of a case no more than a replay does: the property may draw fewer.
+// Shrinking asks of a case no more than a replay does: the property may draw fewer. A NaN stays one, of any op.
 rc::Shrinkable<RowMatrixCase> with_shrinks(const RowMatrixCase& matrix, const RowOptions& rows) {
-  RowMatrixOptions options;
-  options.rows = rows;
+  RowMatrixOptions options{.rows = rows};
   options.rows.min_length = 1;
   options.rows.fully_masked = true;
+  options.nans = options.infinities = !matrix.specials.empty();
+  if (options.nans) options.rows.domain.finite = false;
   options.most_rows = std::max<std::uint64_t>(options.most_rows, matrix.rows.size());
   return rc::shrinkable::shrinkRecur(matrix,
                                      [options](const RowMatrixCase& from) { return shrink_row_matrix(from, options); });
@@ -375,10 +374,11 @@ void require_replayable(const KernelSubject& subject, std::string_view case_text
   };
   bool admitted = false;
   if (case_text.starts_with("matrix")) {
-    RowMatrixOptions options;
-    options.rows = allowed;
+    RowMatrixOptions options{.rows = allowed};
     options.rows.min_length = options.least_rows = 0;
-    options.rows.fully_masked = options.nans = options.infinities = true;
+    options.rows.fully_masked = options.infinities = subject.op->takes_infinities;
+    options.nans = true;  // an op without infinities has them, too
+    options.rows.domain.finite = subject.domain.finite;
     options.most_rows = allowed.max_length;
     RowMatrixCase matrix;
     from_text(case_text, matrix);
@@ -391,10 +391,10 @@ void require_replayable(const KernelSubject& subject, std::string_view case_text
     admitted = admits(allowed, row_case);
   }
   if (admitted) return;
+  const std::string power = std::to_string(allowed.theta_exponent);
   throw std::invalid_argument("need 1 to " + std::to_string(allowed.max_length) +
                               " logits, one of a row not -inf, strides that keep them apart, and theta in [2^-" +
-                              std::to_string(allowed.theta_exponent) + ", 2^" + std::to_string(allowed.theta_exponent) +
-                              "]");
+                              power + ", 2^" + power + "]");
 }
 
 }  // namespace softcheck::proptests

@@ -13,7 +13,8 @@ constexpr int bool_code = 6;
 
 std::string name_of(const DLDataType& dtype) {
   static constexpr const char* names[] = {"int", "uint", "float", "opaque", "bfloat", "complex", "bool"};
-  const std::string code = dtype.code < std::size(names) ? names[dtype.code] : "code " + std::to_string(dtype.code);
+  const std::string code =
+      dtype.code < std::size(names) ? names[dtype.code] : "code " + std::to_string(dtype.code) + " of bits ";
   const std::string lanes = dtype.lanes == 1 ? "" : " in lanes of " + std::to_string(dtype.lanes);
   return code + std::to_string(dtype.bits) + lanes;
 }

@@ -190,7 +190,7 @@ std::size_t number_of_output(const TensorTask& task, std::size_t k) {
 void require_output_number(const TensorTask& task, std::size_t which) {
   const std::size_t all = task.op->outputs.size(), always = all - task.op->asked_outputs;
   if (which >= all) {
-    throw std::invalid_argument("output_shape: need an output from 0 to " + std::to_string(all - 1) + ", got " +
+    throw std::invalid_argument("which: need an output from 0 to " + std::to_string(all - 1) + ", got " +
                                 std::to_string(which));
   }
   if (which < always || input_of(task, task.op->asked_by[which - always]) != nullptr) return;

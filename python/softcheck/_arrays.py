@@ -8,6 +8,7 @@ from typing import Any, Callable
 import numpy as np
 
 from ._abi import DTYPES, FORMAT_NAMES, LONG_NAMES, OF_BITS, bits_dtype
+from ._library import UsageError
 
 # Libraries whose processes may not be forked: they have threads of their own, or a device.
 NOT_FORKED = frozenset({"jax", "mlx", "tensorflow", "cupy"})
@@ -19,7 +20,7 @@ LIBRARIES = ("numpy", "torch", "jax", "mlx", "tensorflow", "cupy")
 def dtype_of(name: Any) -> str:
     """ "f64", "bf16", "e4m3" and the like of a dtype's name, a NumPy dtype or any library's.
 
-    Raises ValueError naming what exists.
+    Raises UsageError naming what exists.
     """
     text = name if isinstance(name, str) else getattr(name, "name", None) or str(name)
     if isinstance(name, type):
@@ -27,7 +28,7 @@ def dtype_of(name: Any) -> str:
     text = text.rsplit(".", 1)[-1].strip("'>")  # "torch.float32", "<class 'jax.numpy.float32'>"
     if text in DTYPES:
         return DTYPES[text]
-    raise ValueError(f"dtype: need {FORMAT_NAMES}, got {name!r}")
+    raise UsageError(f"dtype: need {FORMAT_NAMES}, got {name!r}")
 
 
 def library_of(array_or_dtype: Any) -> str:
@@ -162,6 +163,8 @@ def to_bits(array: Any) -> tuple[np.ndarray, str]:
         result = np.from_dlpack(array)
     else:
         raise TypeError(f"need an array, got {type(array).__name__}")
+    if not result.dtype.isnative:  # as NumPy reads files of another byte order: the name is the same, the bits are not
+        result = result.byteswap().view(result.dtype.newbyteorder("="))
     name = result.dtype.name
     dtype = DTYPES.get(name, name)
     return (result.view(bits_dtype(dtype)) if dtype in OF_BITS else result), dtype

@@ -48,7 +48,7 @@ def certify(
     *,
     eps: float = 0.1,
     items: int | None = None,
-    layers: str | None = None,
+    layers: str | int | None = None,
     activations: str | os.PathLike[str] | None = None,
     fail_if: str | Sequence[str] = (),
     threads: int | None = None,
@@ -61,7 +61,7 @@ def certify(
     model        a folder with config.json and safetensors, or a .gguf file
     eps          what a dispersed coefficient is below: dispersion_length_log10 is of this eps
     items        of the entropy floor; the model's context by default
-    layers       "3" or "0-3"; all by default
+    layers       3, "3" or "0-3"; all by default
     activations  a safetensors file of recorded queries "layers.L.query" (n, heads, dim) and keys "layers.L.key"
     fail_if      conditions that make the verdict "fail": "logit.f16 > 65504", "spread.best > 80"
     threads      all of the machine's by default
@@ -72,9 +72,9 @@ def certify(
     words = {
         "eps": float(eps),
         "items": items,
-        "layers": layers,
-        "activations": None if activations is None else os.fspath(activations),
+        "layers": str(layers) if isinstance(layers, int) else layers,
+        "activations": None if activations is None else os.fsdecode(activations),
         "fail_if": "; ".join(conditions) or None,
         "threads": threads,
     }
-    return Certificates(_library.certify(os.fspath(model), words))
+    return Certificates(_library.certify(os.fsdecode(model), words))

@@ -9,7 +9,7 @@ import os
 import sys
 import traceback
 from dataclasses import dataclass, field
-from typing import Any, Callable, Mapping, Sequence
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -108,11 +108,16 @@ class Refused(Exception):
     """The function does not do such calls."""
 
 
-def crash_text(error: BaseException) -> str:
-    """The traceback of the exception that is being handled, and how its kind could be a refusal."""
+def crash_text(error: BaseException, request: Request | None) -> str:
+    """The traceback of the exception that is being handled, how its kind could be a refusal, and the domain without
+    calls like this one where that is empty."""
     text = traceback.format_exc()
     if isinstance(error, Exception):
         text += f"softcheck: an exception is a crash, unless refuses=({type(error).__name__},) makes it a refusal\n"
+        if request is not None and any(array.size == 0 for array, _ in request.inputs):
+            shape = request.inputs[0][0].shape
+            words = "queries>=1 keys>=1" if len(shape) != 2 else "rows>=1" if shape[1] else "n>=1"
+            text += f"softcheck: this call is empty; domain='{words}' leaves such calls out\n"
     return text
 
 
@@ -330,7 +335,12 @@ def require_op(op: str) -> None:
 
 def words_of(value: str | Sequence[str] | None, separator: str = " ") -> str | None:
     """Words in one text, given as that or one by one."""
-    return value if value is None or isinstance(value, str) else separator.join(value)
+    if value is None or isinstance(value, str):
+        return value
+    words = list(value) if isinstance(value, Iterable) else [value]
+    if not all(isinstance(word, str) for word in words):
+        raise _library.UsageError(f"need words in one text, or one by one, got {value!r}")
+    return separator.join(words)
 
 
 class ForkedCall:
@@ -349,15 +359,17 @@ class ForkedCall:
             _arrays.quiet_threads()
             # Whatever stood in their place, as pytest's do, wrote to files that are closed here.
             sys.stdout = sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115: until the process ends
+        request = None
         try:
-            self._adapter.answer(Request.of(call.contents, self._adapter.own_inputs))
+            request = Request.of(call.contents, self._adapter.own_inputs)
+            self._adapter.answer(request)
             return 0
         except Refused:
             return _abi.CALL_REFUSED
         except WrongResult as error:
             return self._ended(f"softcheck: the function's result: {error}\n", _abi.CALL_MALFORMED)
         except BaseException as error:  # noqa: BLE001: whatever it is, it must not cross into C
-            return self._ended(crash_text(error), _abi.CALL_CRASHED)
+            return self._ended(crash_text(error, request), _abi.CALL_CRASHED)
 
     def _ended(self, text: str, code: int) -> int:
         if self._in_process:

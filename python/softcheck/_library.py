@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import numbers
 import os
 import pathlib
 import signal
@@ -128,12 +129,29 @@ class UsageError(ValueError):
     """An argument is wrong: what is needed, and what was got."""
 
 
+def _set(options: ctypes.Structure, name: str, value: Any) -> None:
+    """An option of its field's type. ctypes would take an integer for an address, and the rest of a large one."""
+    kind = next(field[1] for field in options._fields_ if field[0] == name)
+    if kind is ctypes.c_char_p:
+        if not isinstance(value, str) or "\0" in value:
+            raise UsageError(f"{name}: need a text, got {value!r}")
+        value = value.encode(errors="surrogateescape")
+    elif kind is ctypes.c_double:
+        if not isinstance(value, numbers.Real):
+            raise UsageError(f"{name}: need a number, got {value!r}")
+    else:
+        most = 2 ** (8 * ctypes.sizeof(kind)) - 1
+        if not isinstance(value, numbers.Integral) or not 0 <= value <= most:
+            raise UsageError(f"{name}: need a whole number from 0 to {most}, got {value!r}")
+        value = int(value)
+    setattr(options, name, value)
+
+
 def _options(words: dict[str, Any], interrupted: Callable[[], bool] | None, progress: Callable | None) -> Options:
     options = Options(size=ctypes.sizeof(Options))
     for name, value in words.items():
-        if value is None:
-            continue
-        setattr(options, name, value.encode() if isinstance(value, str) else value)
+        if value is not None:
+            _set(options, name, value)
     if interrupted is not None:
         options.interrupted = _INTERRUPTED(lambda _context: int(bool(interrupted())))
     if progress is not None:
@@ -217,9 +235,11 @@ def certify(path: str, words: dict[str, Any]) -> dict[str, Any]:
     options = CertifyOptions(size=ctypes.sizeof(CertifyOptions))
     for name, value in words.items():
         if value is not None:
-            setattr(options, name, value.encode() if isinstance(value, str) else value)
+            _set(options, name, value)
+    if "\0" in path:
+        raise UsageError(f"model: need a path, got {path!r}")
     report = ctypes.c_char_p()
-    status = _library.softcheck_certify(path.encode(), ctypes.byref(options), ctypes.byref(report))
+    status = _library.softcheck_certify(os.fsencode(path), ctypes.byref(options), ctypes.byref(report))
     result = _take(status, report)
     if result["verdict"] == "error":
         raise UsageError(f"softcheck: {result['error']}")

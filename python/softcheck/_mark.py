@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Callable, Sequence, TypeVar
+from typing import Any, Callable, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -17,8 +17,8 @@ class Mark:
     arguments: dict[str, Any] = field(default_factory=dict)
 
 
-def kernel(op: str = "softmax", dtypes: Sequence[Any] = ("float32",), **arguments: Any) -> Callable[[Function], Function]:
-    """Makes tests of a function: one for each dtype, in every test module that has the function.
+def kernel(op: str = "softmax", dtypes: Any = ("float32",), **arguments: Any) -> Callable[[Function], Function]:
+    """Makes tests of a function: one for each dtype, in every test module, or class in one, that has the function.
 
     The function itself stays what it is. The other arguments are those of check(); pytest's --softcheck-effort,
     --softcheck-seed and --softcheck-budget hold where the decorator says nothing.
@@ -26,7 +26,10 @@ def kernel(op: str = "softmax", dtypes: Sequence[Any] = ("float32",), **argument
         @softcheck.kernel(op="softmax", dtypes=["float32", "bfloat16"], contract="masked=zero")
         def my_softmax(x): ...
     """
-    marks = [Mark(op, dtype, dict(arguments)) for dtype in dtypes]
+    if "dtype" in arguments:  # as check() calls it
+        dtypes = arguments.pop("dtype")
+    several = dtypes if isinstance(dtypes, (list, tuple, set, frozenset)) else (dtypes,)
+    marks = [Mark(op, dtype, dict(arguments)) for dtype in several]
 
     def mark(function: Function) -> Function:
         function.__softcheck__ = [*getattr(function, "__softcheck__", ()), *marks]  # type: ignore[attr-defined]

@@ -82,7 +82,7 @@ def _tensors(
     if op in LOSS_OPS and attributes["class_weights"] is not None:
         tensors.append(_tensor("class_weights", attributes["class_weights"]))
     if mask is not None:
-        seen, dtype = _arrays.to_bits(mask)
+        seen, dtype = _bits("mask", mask)
         if dtype not in ("bool", "uint8"):
             raise UsageError(f"mask: need bool or uint8, got {dtype}")
         tensors.append(_abi.Tensor(seen.view(np.uint8), "u8"))
@@ -169,11 +169,15 @@ def _window(window: Any) -> tuple[int, int]:
     return int(sides[0]), int(sides[1])
 
 
-def _tensor(name: str, array: Any) -> _abi.Tensor:
+def _bits(name: str, array: Any) -> tuple[np.ndarray, str]:
     try:
-        bits, dtype = _arrays.to_bits(array)
-    except TypeError as error:
+        return _arrays.to_bits(array)
+    except (TypeError, RuntimeError) as error:  # as torch says that a tensor is sparse, or has no data
         raise UsageError(f"{name}: {error}") from None
+
+
+def _tensor(name: str, array: Any) -> _abi.Tensor:
+    bits, dtype = _bits(name, array)
     if name in ("labels", "ids"):
         if dtype not in ("int32", "int64"):
             raise UsageError(f"{name}: need int32 or int64, got {dtype}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, Iterator
 
 import pytest
@@ -40,10 +41,13 @@ class KernelItem(pytest.Item):
         check(self._function, self._mark.op, self._mark.dtype, **arguments).raise_for_verdict()
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        from ._library import UsageError
         from .report import Violation
 
         if isinstance(excinfo.value, Violation):
-            return str(excinfo.value.report)
+            return str(excinfo.value)  # its first line is the summary, which pytest repeats at its end
+        if isinstance(excinfo.value, UsageError):
+            return f"@softcheck.kernel of {self.name}: {excinfo.value}"
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
@@ -52,10 +56,13 @@ class KernelItem(pytest.Item):
 
 
 def pytest_pycollect_makeitem(collector: Any, name: str, obj: Any) -> Any:
-    marks = getattr(obj, "__softcheck__", None)
-    if not marks or not isinstance(collector, pytest.Module) or not callable(obj):
+    function = obj.__func__ if isinstance(obj, staticmethod) else obj
+    marks = getattr(function, "__softcheck__", None)
+    if not marks or not isinstance(collector, (pytest.Module, pytest.Class)) or not callable(function):
         return None
-    return list(_items(collector, name, obj, marks))
+    if isinstance(collector, pytest.Class) and next(iter(inspect.signature(function).parameters), "") == "self":
+        raise collector.CollectError(f"@softcheck.kernel of {name}: need a function without self, a staticmethod in a class")
+    return list(_items(collector, name, function, marks))
 
 
 def _items(collector: Any, name: str, function: Any, marks: list[Mark]) -> Iterator[KernelItem]:

@@ -21,6 +21,21 @@ def test_every_head_is_certified():
     assert "llama" in str(certificates)
 
 
+def test_an_argument_of_a_wrong_type_is_named():
+    folder = CHECKPOINTS / "llama"
+    assert {head["layer"] for head in softcheck.certify(folder, layers=1).heads} == {1}
+    assert softcheck.certify(bytes(folder)).verdict == "pass"
+    for wrong, message in [
+        ({"layers": [0, 1]}, r"layers: need a text, got \[0, 1\]"),
+        ({"items": -1}, "items: need a whole number"),
+        ({"threads": 2**32}, "threads: need a whole number from 0 to 4294967295"),
+    ]:
+        with pytest.raises(softcheck.UsageError, match=message):
+            softcheck.certify(folder, **wrong)
+    with pytest.raises(softcheck.UsageError, match="model: need a path"):
+        softcheck.certify(f"{folder}\0")
+
+
 def test_recorded_activations_lie_within():
     folder = CHECKPOINTS / "bert"
     certificates = softcheck.certify(folder, activations=folder / "observed.safetensors", layers="1")

@@ -120,6 +120,46 @@ def test_a_traceback_is_shown():
     assert "unless refuses=(RuntimeError,) makes it a refusal" in report.text
 
 
+@pytest.mark.parametrize("isolation", ["fork", "spawn"])
+def test_a_crash_of_an_empty_call_names_the_domain_without_it(isolation):
+    report = softcheck.check(kernels.softmax_of_some, isolation=isolation)
+    assert report.verdict == "crash"
+    assert "this call is empty; domain='n>=1' leaves such calls out" in report.text
+    domain = "n>=1 finite" + (" n=5|101" if isolation == "spawn" else "")
+    assert softcheck.check(kernels.softmax_of_some, isolation=isolation, domain=domain).verdict == "pass"
+    assert "this call is empty" not in softcheck.check(kernels.raises, isolation=isolation, domain="rows=3,n=5").text
+
+
+def test_a_dtype_that_there_is_not_is_a_wrong_argument():
+    with pytest.raises(softcheck.UsageError, match="dtype: need float64, .* got 'float23'"):
+        softcheck.check(kernels.softmax, dtype="float23")
+
+
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ({"effort": 5}, "effort: need a text, got 5"),
+        ({"replay": 1}, "replay: need a text, got 1"),
+        ({"effort": "quick\0"}, "effort: need a text, got "),
+        ({"contract": 5}, "need words in one text, or one by one, got 5"),
+        ({"domain": ["n<=8", 3]}, r"need words in one text, or one by one, got \['n<=8', 3\]"),
+        ({"seed": "x"}, "seed: need a whole number from 0 to 18446744073709551615, got 'x'"),
+        ({"cases": 1.5}, "cases: need a whole number"),
+        ({"max_length": 2**70}, "max_length: need a whole number"),
+        ({"budget": "1"}, "budget: need a number, got '1'"),
+    ],
+)
+def test_an_argument_of_a_wrong_type_is_named(wrong, message):
+    # ctypes takes an integer for the address of a text, and the low bits of one that is too large.
+    with pytest.raises(softcheck.UsageError, match=message):
+        softcheck.check(kernels.softmax, **wrong)
+
+
+def test_a_domain_may_be_given_word_by_word():
+    report = softcheck.check(kernels.softmax, domain=["n<=8", "rows<=2"], cases=2)
+    assert report.verdict == "pass" and "n<=8 rows<=2" in report.text
+
+
 def test_a_wrong_shape_is_told():
     assert "need shape (512, 2), got (2, 512)" in softcheck.check(kernels.transposed).text
 

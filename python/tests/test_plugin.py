@@ -33,6 +33,52 @@ def test_functions_become_tests(pytester, monkeypatch, extra):
     result.stdout.fnmatch_lines(["*replay: softcheck.check(broken, op='softmax', dtype='f32', domain='*', replay=*"])
 
 
+OTHERS = """
+import softcheck, kernels
+
+@softcheck.kernel(op="softmax", dtype="float32", domain="n<=256 rows<=4")
+def alone(x):
+    return kernels.one_item_off(x)
+
+@softcheck.kernel(op="softmx")
+def misnamed(x):
+    return kernels.softmax(x)
+
+class TestInAClass:
+    @softcheck.kernel(op="softmax", dtypes="float64", domain="n<=8 rows<=2", cases=2)
+    def plain(x):
+        return kernels.softmax(x)
+
+    @staticmethod
+    @softcheck.kernel(op="softmax", domain="n<=8 rows<=2", cases=2)
+    def static(x):
+        return kernels.softmax(x)
+"""
+METHOD = """
+import softcheck, kernels
+
+class TestInAClass:
+    @softcheck.kernel(op="softmax")
+    def method(self, x):
+        return kernels.softmax(x)
+"""
+
+
+def test_kernels_in_classes_become_tests_and_a_failure_says_why_in_its_line(pytester, monkeypatch):
+    monkeypatch.syspath_prepend(FOLDER)
+    monkeypatch.setenv("PYTHONPATH", str(FOLDER), prepend=":")
+    pytester.makepyfile(test_kernels=OTHERS)
+    result = pytester.runpytest_subprocess(*PLUGIN, "-v")
+    result.assert_outcomes(passed=2, failed=2)
+    result.stdout.fnmatch_lines(["*TestInAClass::plain?softmax-f64? PASSED*", "*TestInAClass::static?softmax-f32? PASSED*"])
+    result.stdout.fnmatch_lines(["@softcheck.kernel of misnamed?softmx-f32?: op: need one of softmax, *"])
+    result.stdout.fnmatch_lines(["FAILED test_kernels.py::alone?softmax-f32? - fail: kernel.softmax*"])
+    pytester.makepyfile(test_kernels=METHOD)
+    result = pytester.runpytest_subprocess(*PLUGIN)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*@softcheck.kernel of method: need a function without self, a staticmethod in a class"])
+
+
 def test_one_dtype_can_be_chosen(pytester, monkeypatch):
     monkeypatch.syspath_prepend(FOLDER)
     monkeypatch.setenv("PYTHONPATH", str(FOLDER), prepend=":")

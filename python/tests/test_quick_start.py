@@ -32,3 +32,4 @@ def test_readme():
     first = re.search(r"^```python\n(.*?)^```", (ROOT / "python/README.md").read_text(), re.M | re.S).group(1)
     done = subprocess.run([sys.executable, "-c", first], capture_output=True, text=True, timeout=280)
     assert done.returncode == 0 and "kernel.softmax.element" in done.stdout, done.stdout + done.stderr
+    assert done.stdout.rstrip().endswith("pass"), done.stdout

@@ -55,6 +55,23 @@ def test_masks_are_broadcast():
         softcheck.assert_output("softmax", X, kernels.softmax(X), mask=mask)
 
 
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_arrays_of_either_byte_order_are_read(order):
+    x, labels = X.astype(f"{order}f4"), np.zeros(X.shape[:2], f"{order}i8")
+    assert softcheck.assert_output("softmax", x, kernels.softmax(X).astype(f"{order}f4"))
+    with pytest.raises(AssertionError):
+        softcheck.assert_output("softmax", x, kernels.softmax(X)[::-1].astype(f"{order}f4"))
+    for exact, swapped in zip(softcheck.reference("cross_entropy", X, labels.astype(np.int64)),
+                              softcheck.reference("cross_entropy", x, labels)):
+        np.testing.assert_array_equal(exact, swapped)
+
+
+def test_a_tensor_without_data_is_a_wrong_argument():
+    torch = pytest.importorskip("torch")
+    with pytest.raises(softcheck.UsageError, match="logits: "):
+        softcheck.assert_output("softmax", torch.zeros(2, 3, device="meta"), X)
+
+
 def test_views_are_read_where_they_lie():
     wide = np.zeros((100, 3, 4), np.float32)
     wide[::2] = RANDOM.normal(size=(50, 3, 4))
@@ -121,6 +138,7 @@ def test_formats_of_eight_bits(name):
         (lambda: softcheck.assert_output("softmax", "x", X), "logits: need an array, got str"),
         (lambda: softcheck.assert_output("attention", X, X), "inputs: need q, k, v, got 1 arrays"),
         (lambda: softcheck.assert_output("softmax", X, X, mask=X), "mask: need bool or uint8, got f32"),
+        (lambda: softcheck.assert_output("softmax", X, X, mask=[True]), "mask: need an array, got list"),
         (lambda: softcheck.assert_output("softmax", X, X, theta=-1), "theta"),
         (lambda: softcheck.reference("softmax", np.float32(1)), "logits"),
     ],

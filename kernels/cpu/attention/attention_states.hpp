@@ -106,11 +106,22 @@ class PairwiseSums {
 
   void clear() { used_ = count_ = 0; }
 
-  /// Where the next block is to be written; push() takes what is there.
-  T* next() { return levels_[used_].get(); }
+  /// Where the next block is to be written, or added to the one before it. push() takes what is there.
+  struct Place {
+    T* to;
+    bool add;
+  };
+  Place next() const {
+    const bool add = (count_ & 1) != 0;
+    return {levels_[add ? used_ - 1 : used_].get(), add};
+  }
   void push() {
-    ++used_;
-    for (std::size_t carry = count_++; (carry & 1) != 0; carry >>= 1) {
+    const std::size_t before = count_++;
+    if ((before & 1) == 0) {
+      ++used_;
+      return;
+    }
+    for (std::size_t carry = before >> 1; (carry & 1) != 0; carry >>= 1) {
       add_last();
     }
   }

@@ -16,7 +16,8 @@
 //
 // dx is that of a row of (adaptive) softmax, adaptive_backward.hpp: it needs the row's GradientTerms beside its scores
 // and g. A tile of queries takes all keys for these terms, and then again for dx and the products with it: it keeps its
-// scores and g between, or computes them again. Nothing of size queries times keys is kept.
+// scores and g between, or computes them again. Where the call has the forward pass's results the terms follow from
+// these, and one pass is enough. Nothing of size queries times keys is kept.
 namespace softcheck::kernels::cpu {
 
 /// A tile's scores and g against blocks of keys.
@@ -43,8 +44,10 @@ class GradientTile {
     const std::size_t size = 2 * kept_size(of_block_ / (2 * key_block), scores_.seen_keys());
     keeps_ = twice && size * sizeof(T) <= gradient_kept_bytes;
     if (keeps_ && kept_size_ < size) {
-      kept_size_ = size;
-      kept_ = AlignedArray<T>(size);
+      // For all keys at once: a causal tile sees more of them than the one before.
+      const std::size_t all = 2 * kept_size(of_block_ / (2 * key_block), views.keys());
+      kept_size_ = std::min(all, gradient_kept_bytes / sizeof(T));
+      kept_ = AlignedArray<T>(kept_size_);
     }
   }
 
@@ -111,6 +114,8 @@ class GradientTile {
   const T* scores() const { return at_; }
   /// (rows, key_block): g of the rows that see any of it.
   const T* gradients() const { return at_ + of_block_ / 2; }
+  /// The same of a block that score() comes to next: a part of it may be written over once it is no longer wanted.
+  T* begin_gradients(const KeySpan& keys) { return place_of(keys) + of_block_ / 2; }
 
  private:
   T* place_of(const KeySpan& keys) const {

@@ -106,11 +106,7 @@ void add_contribution(const TileProduct<T>& product, std::size_t first, bool par
   const auto [to, add] = sums.next(block, tile);
   ChainedProduct<T> chained{product, gradient_rows, first / gradient_rows, add};
   chained.of.c = to;
-  if (partial && !all_finite(product.b, product.b_stride, product.depth, product.c_stride)) {
-    seen_chained_product(chained, scores, count, product.c_stride);
-  } else {
-    chained_product(chained, count, product.c_stride);
-  }
+  partial_chained_product(chained, partial, scores, count, product.c_stride);
   sums.added(block, tile);
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <vector>
 
@@ -18,6 +18,22 @@
 #include "kernels/cpu/rows/gradient_terms.hpp"
 
 namespace softcheck::kernels::cpu {
+
+/// The sum of the products of two rows, in double: eight chains, so that the sum does not wait for each addition.
+template <class T>
+double sum_of_products(const T* a, const T* b, std::size_t count) {
+  std::array<double, 8> sums{};
+  for (std::size_t i = 0; i < count; i += sums.size()) {
+    for (std::size_t lane = 0; lane < sums.size(); ++lane) {
+      sums[lane] += static_cast<double>(a[i + lane]) * static_cast<double>(b[i + lane]);
+    }
+  }
+  double sum = 0;
+  for (const double lane : sums) {
+    sum += lane;
+  }
+  return sum;
+}
 
 /// dk and dv of a key head, without the scale of dk, to which its tiles of rows are added.
 template <class T>
@@ -54,6 +70,7 @@ class QueryGradient {
         width_(tile_.tile().queries().stride),
         keys_(key_block * width_, T(0)),
         beta_(capacity, T(1)),
+        outputs_(views.saved_out ? capacity * tile_.incoming().stride : 0, T(0)),
         slopes_(capacity * key_block),
         probabilities_(for_keys && views.dv ? capacity * key_block : 0),
         for_values_(for_keys && views.dv),
@@ -63,18 +80,27 @@ class QueryGradient {
   template <class Each>
   void run(const AttentionGradientViews& views, const TilePlace& place, bool adaptive, GradientTerms<T>* terms,
            Each each) {
-    tile_.begin(views.forward, place, true);
-    if (adaptive) {
+    const bool saved = views.saved_lse && !adaptive;
+    tile_.begin(views.forward, place, !saved);
+    if (saved) {
+      find_saved_terms(views, terms);
+    } else if (adaptive) {
       find_adaptive_terms(terms);
     } else {
-      find_terms(views, place, terms);
+      find_terms(views, terms);
     }
     ScoreTile<T>& scores = tile_.tile();
     sums_.clear();
     scores.each_block([&](const KeySpan& keys) {
-      tile_.score_again(keys);
-      differentiate(terms);
-      ahead_ = tile_.scores_ahead(keys);
+      if (saved) {
+        score_and_differentiate(keys, terms);
+      } else {
+        tile_.score_again(keys);
+        find_units();
+        dx_ = slopes_.get();
+        differentiate(units_, terms);
+        ahead_ = tile_.scores_ahead(keys);
+      }
       add_query_gradients(views.forward.k, keys);
       each(keys);
     });
@@ -91,34 +117,53 @@ class QueryGradient {
     if (units_.count() == 0) {
       return;
     }
-    add_contribution(slopes_.get(), tile_.tile().queries(), keys, tile, sums.dk);
+    add_contribution(dx_, tile_.tile().queries(), keys, tile, sums.dk);
     if (for_values_) {
       add_contribution(probabilities_.get(), tile_.incoming(), keys, tile, sums.dv);
     }
   }
 
  private:
-  /// dx and p of the rows that see any of the block, and of those that gradient_rows are filled up with.
-  void differentiate(const GradientTerms<T>* terms) {
+  /// The rows that see any of the block, and those that gradient_rows are filled up with.
+  void find_units() {
     const RowSpan seen = tile_.tile().seen_rows();
     units_ = {seen.first / gradient_rows * gradient_rows,
               std::min(rounded_up(seen.last, gradient_rows), tile_.tile().rows())};
-    for (std::size_t row = units_.first; row < units_.last; ++row) {
+  }
+
+  /// dx and p of some rows of the block.
+  void differentiate(const RowSpan& rows, const GradientTerms<T>* terms) {
+    for (std::size_t row = rows.first; row < rows.last; ++row) {
       T* p = for_values_ ? probabilities_.get() + row * key_block : nullptr;
-      tile_.differentiate(row, terms[row], slopes_.get() + row * key_block, p);
+      tile_.differentiate(row, terms[row], dx_ + row * key_block, p);
     }
+  }
+
+  /// Of terms that are known before any score: each part of the rows while its scores are in the first-level cache, dx
+  /// in the place of g.
+  void score_and_differentiate(const KeySpan& keys, const GradientTerms<T>* terms) {
+    tile_.load(keys);
+    dx_ = tile_.begin_gradients(keys);
+    tile_.score(keys, [&](const RowSpan& part) { differentiate(part, terms); });
+    find_units();
+    const RowSpan seen = tile_.tile().seen_rows();
+    differentiate({units_.first, std::max(seen.first, units_.first)}, terms);
+    differentiate({std::min(seen.last, units_.last), units_.last}, terms);
   }
 
   void add_query_gradients(const View4& k, const KeySpan& keys) {
     const ScoreTile<T>& scores = tile_.tile();
     const RowMajor<T> rows = scores.keys_in_rows(k, keys, width_, keys_.get());
-    T* dq = sums_.next();
-    std::fill(dq, dq + units_.first * width_, T(0));
-    std::fill(dq + units_.last * width_, dq + scores.rows() * width_, T(0));
+    const auto [dq, add] = sums_.next();
+    if (!add) {
+      std::fill(dq, dq + units_.first * width_, T(0));
+      std::fill(dq + units_.last * width_, dq + scores.rows() * width_, T(0));
+    }
     const std::size_t first = units_.first * key_block;
-    partial_product(TileProduct<T>{slopes_.get() + first, key_block, 1, rows.data, rows.stride, keys.count,
-                                   dq + units_.first * width_, width_, &ahead_},
-                    scores.partial(), tile_.scores() + first, units_.count(), width_);
+    const TileProduct<T> product{
+        dx_ + first, key_block, 1, rows.data, rows.stride, keys.count, dq + units_.first * width_, width_, &ahead_};
+    partial_chained_product({product, key_block, 0, add}, scores.partial(), tile_.scores() + first, units_.count(),
+                            width_);
     sums_.push();
   }
 
@@ -131,17 +176,30 @@ class QueryGradient {
                           static_cast<std::size_t>(keys.begin) / key_block, tile, sums);
   }
 
-  void find_terms(const AttentionGradientViews& views, const TilePlace& place, GradientTerms<T>* terms) {
-    const std::vector<GradientTotals> totals = gradient_totals(nullptr, beta_.get());
+  /// The row's number of those of a view, 0 of none.
+  double number_of(const std::optional<View4>& all, std::size_t row) {
     const ScoreTile<T>& scores = tile_.tile();
+    const std::int64_t batch = scores.place().batch;
+    return all ? load_element<double>(all->at(batch, scores.head_of(row), scores.query_of(row)), all->storage) : 0;
+  }
+
+  void find_terms(const AttentionGradientViews& views, GradientTerms<T>* terms) {
+    const std::vector<GradientTotals> totals = gradient_totals(nullptr, beta_.get());
     for (std::size_t row = 0; row < totals.size(); ++row) {
-      const auto by_lse = [&] {
-        const std::optional<View4>& all = views.by_lse;
-        return all ? load_element<double>(all->at(place.batch, scores.head_of(row), scores.query_of(row)), all->storage)
-                   : 0;
-      };
-      terms[row] =
-          is_plain(row, totals[row]) ? gradient_terms<T>(totals[row], {1, 0}, 1, 0, by_lse()) : without_sum(row);
+      terms[row] = is_plain(row, totals[row])
+                       ? gradient_terms<T>(totals[row], {1, 0}, 1, 0, number_of(views.by_lse, row))
+                       : without_sum<T>(tile_.tile().undefined(row));
+    }
+  }
+
+  /// From what the forward pass returned: p = exp(x - L), and sum p g = <dO, out>.
+  void find_saved_terms(const AttentionGradientViews& views, GradientTerms<T>* terms) {
+    const RowMajor<T> incoming = tile_.incoming();
+    tile_.tile().load_rows(*views.saved_out, incoming.stride, outputs_.get());
+    for (std::size_t row = 0; row < tile_.tile().rows(); ++row) {
+      const std::size_t first = row * incoming.stride;
+      const double mean = sum_of_products(incoming.data + first, outputs_.get() + first, incoming.stride);
+      terms[row] = saved_terms<T>(number_of(views.saved_lse, row), mean - number_of(views.by_lse, row));
     }
   }
 
@@ -159,7 +217,7 @@ class QueryGradient {
       terms[row] =
           is_plain(row, totals[row])
               ? gradient_terms<T>(totals[row], betas[row], 1 + sum_minus_one(state, row), mean_deviation(state, row))
-              : without_sum(row);
+              : without_sum<T>(tile_.tile().undefined(row));
     }
   }
 
@@ -183,18 +241,14 @@ class QueryGradient {
   bool is_plain(std::size_t row, const GradientTotals& totals) {
     return !tile_.tile().undefined(row) && totals.sums.weights > 0;
   }
-  /// Of a row that sees nothing: all 0; of one whose softmax is NaN: NaN wherever it sees.
-  GradientTerms<T> without_sum(std::size_t row) {
-    const T value = tile_.tile().undefined(row) ? std::numeric_limits<T>::quiet_NaN() : T(0);
-    return {T(0), T(1), value, value, value, T(0), T(0)};
-  }
-
   GradientTile<T> tile_;
   WeightPass<T> statistics_;
   std::size_t width_;  // of a query, with its padding
   AlignedArray<T> keys_, beta_;
-  AlignedArray<T> slopes_, probabilities_;  // (rows, key_block) of a block
+  AlignedArray<T> outputs_;                 // of the forward pass, (rows, value dim) like dO
+  AlignedArray<T> slopes_, probabilities_;  // (rows, key_block) of a block; slopes_ where g is kept
   bool for_values_;
+  T* dx_ = nullptr;      // (rows, key_block) of the block that run() is at
   RowSpan units_{0, 0};  // rows of the block that run() is at whose dx and p are there
   RowsAhead ahead_{};
   PairwiseSums<T> sums_;

@@ -65,9 +65,12 @@ class ScoreTile {
     }
     std::fill(undefined_.get(), undefined_.get() + capacity_, T(0));
     const std::size_t size = kept_size(place.rows, seen_keys());
-    keeps_ = twice && (place.rows <= few_rows || size * sizeof(T) <= kept_bytes);
+    const bool few = place.rows <= few_rows;
+    keeps_ = twice && (few || size * sizeof(T) <= kept_bytes);
     if (keeps_ && kept_size_ < size) {
-      kept_size_ = size;
+      // For all keys at once: a causal tile sees more of them than the one before.
+      const std::size_t all = kept_size(place.rows, views.keys());
+      kept_size_ = few ? all : std::min(all, kept_bytes / sizeof(T));
       kept_ = AlignedArray<T>(kept_size_);
     }
   }

@@ -83,5 +83,15 @@ void partial_product(const TileProduct<T>& product, bool partial, const T* score
     tile_product(product, rows, width);
   }
 }
+template <class T>
+void partial_chained_product(const ChainedProduct<T>& product, bool partial, const T* scores, std::size_t rows,
+                             std::size_t width) {
+  const TileProduct<T>& of = product.of;
+  if (partial && !all_finite(of.b, of.b_stride, of.depth, width)) {
+    seen_chained_product(product, scores, rows, width);
+  } else {
+    chained_product(product, rows, width);
+  }
+}
 
 }  // namespace softcheck::kernels::cpu

@@ -17,7 +17,7 @@ namespace HWY_NAMESPACE {
 
 template <class T, class V, class M>
 struct Item {
-  V deviation;  // d, bounded where its weight is 0
+  V deviation;  // d, at least 0, and bounded where its weight is 0
   V gradient;   // 0 where the item is masked
   M masked;
 };
@@ -27,7 +27,10 @@ HWY_INLINE auto item_at(Tag<T> d, const T* x, const T* g, hn::Vec<Tag<T>> m) {
   using V = hn::Vec<Tag<T>>;
   const V value = hn::LoadU(d, x);
   const auto masked = hn::Eq(value, hn::Set(d, -std::numeric_limits<T>::infinity()));
-  const V deviation = hn::Min(hn::Sub(m, value), hn::Set(d, -ExpConstants<T>::vanishing));
+  // m may be a rounded log-sum-exp, and lie below x: no probability is above 1. A NaN stays one, as in
+  // bounded_below_or_nan, which bounds what is negated.
+  const V below = hn::Min(hn::Zero(d), hn::Sub(value, m));
+  const V deviation = hn::Neg(bounded_below_or_nan<T>(d, below));
   return Item<T, V, decltype(masked)>{deviation, hn::IfThenZeroElse(masked, hn::LoadU(d, g)), masked};
 }
 
@@ -36,7 +39,7 @@ template <class T, class V, std::size_t n>
 HWY_INLINE void weights_of(Tag<T> d, const V (&deviations)[n], V beta, V (&weights)[n]) {
   V z[n];
   for (std::size_t v = 0; v < n; ++v) {
-    z[v] = bounded_below<T>(d, hn::Neg(hn::Mul(deviations[v], beta)));
+    z[v] = bounded_below_or_nan<T>(d, hn::Neg(hn::Mul(deviations[v], beta)));
   }
   scaled_exps<T>(d, z, weights);
   for (std::size_t v = 0; v < n; ++v) {

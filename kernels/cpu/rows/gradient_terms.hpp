@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <limits>
 
 #include "kernels/arithmetic/adaptive_beta.hpp"
@@ -58,6 +59,25 @@ GradientTerms<T> gradient_terms(const GradientTotals& totals, const AdaptiveBeta
     terms.mean_deviation = static_cast<T>(mean_deviation);
   }
   return terms;
+}
+
+/// The terms of a row without a sum: of one that sees nothing all 0, of one whose softmax is NaN NaN wherever it sees.
+template <class T>
+GradientTerms<T> without_sum(bool undefined) {
+  const T value = undefined ? std::numeric_limits<T>::quiet_NaN() : T(0);
+  return {T(0), T(1), value, value, value, T(0), T(0)};
+}
+
+/// The terms of a row of softmax(x) whose log-sum-exp is known: p = exp(x - lse).
+///
+/// lse             -inf: the row sees nothing; NaN or +inf: it has no softmax
+/// mean_gradient   sum p g, less the gradient with respect to lse
+template <class T>
+GradientTerms<T> saved_terms(double lse, double mean_gradient) {
+  if (!std::isfinite(lse)) {
+    return without_sum<T>(!(lse < 0));
+  }
+  return {static_cast<T>(lse), T(1), T(1), T(1), static_cast<T>(mean_gradient), T(0), T(0)};
 }
 
 }  // namespace softcheck::kernels::cpu

@@ -66,8 +66,9 @@ typedef struct softcheck_options {
   size_t size;           /* sizeof(softcheck_options): later versions append */
   const char* op;        /* "softmax" (default), "log_softmax", "logsumexp", "entropy", "adaptive_softmax",
                             "softmax_backward", "log_softmax_backward", "cross_entropy",
-                            "cross_entropy_backward", "merge_states", "topk_softmax", "top_p_softmax",
-                            "sparsemax", "entmax15", "attention", "adaptive_attention", "attention_backward" */
+                            "cross_entropy_backward", "cross_entropy_mean", "cross_entropy_mean_backward",
+                            "merge_states", "topk_softmax", "top_p_softmax", "sparsemax", "entmax15",
+                            "attention", "adaptive_attention", "attention_backward" */
   const char* dtype;     /* of the inputs: "f64", "f32" (default), "f16", "bf16", "e4m3", "e5m2"; tensors have theirs */
   const char* out_dtype; /* of logsumexp, entropy and lse, if it is the inputs' dtype */
   const char* contract;  /* the kernel's contract: "acc=f32 exp=2ulp sum=lanes:8 masked=zero" */

@@ -34,14 +34,16 @@ long double tanh_by_mpfr(long double x) {
   return result;
 }
 
-// Also below the smallest double.
+// Also below the smallest double. Two doubles hold the 64 bits of x86-64's long double, three the 113 of aarch64's.
 numerics::Enclosure exactly(long double x) {
   using numerics::Enclosure;
   int exponent = 0;
   const long double significand = std::frexp(x, &exponent);
   const auto high = static_cast<double>(significand);
-  const auto low = static_cast<double>(significand - static_cast<long double>(high));
-  return (Enclosure(high) + Enclosure(low)) * Enclosure::power_of_two(exponent);
+  const long double rest = significand - static_cast<long double>(high);
+  const auto middle = static_cast<double>(rest);
+  const auto low = static_cast<double>(rest - static_cast<long double>(middle));
+  return (Enclosure(high) + Enclosure(middle) + Enclosure(low)) * Enclosure::power_of_two(exponent);
 }
 
 }  // namespace

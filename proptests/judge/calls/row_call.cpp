@@ -49,7 +49,8 @@ TensorPlace place_of_vectors(numerics::Format format, std::vector<std::int64_t> 
   return place;
 }
 
-// (rows, n) becomes (n, rows): the same elements, in the order of the new shape.
+// (rows, n) becomes (n, rows): the same elements, in the order of the new shape. Its innermost stride is 1 where the
+// matrix is contiguous, and the gap behind a row of items becomes one behind an item's rows: compact stays compact.
 void put_items_first(InputTensor& tensor) {
   const auto rows = static_cast<std::size_t>(tensor.place.shape[0]),
              n = static_cast<std::size_t>(tensor.place.shape[1]);
@@ -63,7 +64,18 @@ void put_items_first(InputTensor& tensor) {
   tensor.values = std::move(values);
   tensor.patterns = std::move(patterns);
   std::ranges::reverse(tensor.place.shape);
-  if (!tensor.place.strides.empty()) std::ranges::reverse(tensor.place.strides);
+  std::vector<std::int64_t>& strides = tensor.place.strides;
+  if (strides.empty()) return;
+  if (strides[1] == 1) {
+    // All gaps together are as large as they were: those of rows that lie beyond an integer fill the address space.
+    const auto between = [](std::size_t count) {
+      return std::max<std::int64_t>(static_cast<std::int64_t>(count) - 1, 1);
+    };
+    const std::int64_t gaps = std::max<std::int64_t>(strides[0] - static_cast<std::int64_t>(n), 0) * between(rows);
+    strides = {static_cast<std::int64_t>(rows) + (gaps + between(n) - 1) / between(n), 1};
+  } else {
+    std::ranges::reverse(strides);
+  }
 }
 
 // Any byte but 0 says that an item is there. All come up in a row of 255; in short ones the four that are most often
@@ -84,9 +96,8 @@ TensorPlace output_place(const RowMatrixCase& matrix, Extent extent, std::size_t
   place.shape.pop_back();
   if (place.strides.empty()) return place;
   place.strides.pop_back();
-  // Rows side by side are values side by side.
-  const auto columns = static_cast<std::int64_t>(matrix.columns);
-  if (matrix.out.row_stride == columns && matrix.out.column_stride == 1) place.strides[0] = 1;
+  // The only stride is the innermost one, which is 1 where the matrix is contiguous.
+  if (matrix.out.column_stride == 1) place.strides[0] = 1;
   return place;
 }
 

@@ -119,6 +119,13 @@ Certificates WatchedKernel::without_exempt(Certificates certificates) {
 
 std::vector<std::string> WatchedKernel::notes() const {
   std::vector<std::string> result(notes_.begin(), notes_.end());
+  constexpr std::size_t few_kinds = 8;
+  if (answers_.size() > few_kinds &&
+      std::ranges::all_of(answers_, [](const auto& one) { return one.second.accepted == 0; })) {
+    result.push_back("refused calls of all " + std::to_string(answers_.size()) + " kinds, the first " +
+                     answers_.begin()->first);
+    return result;
+  }
   for (const auto& [kind, answers] : answers_) {
     if (answers.refused == 0) continue;
     const bool given_up = answers.accepted == 0 && answers.refused == enough_refusals;

@@ -75,6 +75,8 @@ bool add_signals(const Filter& filter) {
 
 }  // namespace
 
+bool knows_system_calls() { return true; }
+
 bool refuse_system_calls(bool no_other_process) {
   const Filter filter(seccomp_init(SCMP_ACT_ALLOW), seccomp_release);
   if (!filter) return false;
@@ -91,6 +93,8 @@ bool refuse_system_calls(bool no_other_process) {
 #else
 
 namespace softcheck::proptests {
+
+bool knows_system_calls() { return false; }
 
 bool refuse_system_calls(bool) { return false; }
 

@@ -2,6 +2,9 @@
 
 namespace softcheck::proptests {
 
+/// Was it built with libseccomp? Without it nothing below refuses a system call.
+bool knows_system_calls();
+
 /// From here on the calling process cannot trace, read or write another process, leave its session or process group,
 /// mount, open a socket or make a namespace: those calls fail with EPERM. Threads, files, memory and devices work as
 /// before.

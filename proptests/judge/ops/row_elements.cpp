@@ -34,10 +34,17 @@ std::optional<ValueFinding> broken_rule(const RowOp& op, Extent extent, const Ju
   return coefficient_out_of_range(elements.claim(), row, [&](std::size_t i) { return elements.excess(i); });
 }
 
+// A long double is the sum of two doubles where it has 64 bits, and of three where it has 113, as on aarch64; but for
+// what lies below the least double.
+Enclosure enclosed(long double value) {
+  const auto high = static_cast<double>(value), middle = static_cast<double>(value - high);
+  const auto low = static_cast<double>(value - high - middle);
+  return Enclosure(high) + Enclosure(middle) + Enclosure(low);
+}
+
 Enclosure enclosed(const Quick& quick) {
-  const auto high = static_cast<double>(quick.value);
   const double error = next_above(static_cast<double>(quick.error));
-  return Enclosure(high) + Enclosure(static_cast<double>(quick.value - high)) + Enclosure::between(-error, error);
+  return enclosed(quick.value) + Enclosure::between(-error, error);
 }
 
 Decision decide_element(const JudgedRow& row, RowElements& elements, std::size_t i, const Quick& quick,
@@ -90,10 +97,7 @@ Quick RowElements::quick(std::size_t i) { return quick_of(value(i)); }
 Quick quick_of(const Enclosure& exact) {
   const long double middle = nearest(exact);
   if (!std::isfinite(middle)) return {middle, std::numeric_limits<long double>::infinity()};
-  // The halves of a long double are doubles, but for what lies below the least of them.
-  const auto high = static_cast<double>(middle);
-  const Enclosure of_middle = Enclosure(high) + Enclosure(static_cast<double>(middle - high));
-  return {middle, abs(exact - of_middle).upper_double() + 0x1p-1074L};
+  return {middle, abs(exact - enclosed(middle)).upper_double() + 0x1p-1074L};
 }
 
 void judge_elements(const RowOp& op, Extent extent, const JudgedRow& row, RowElements& elements,

@@ -152,6 +152,28 @@ std::vector<std::string> troubles_of(const KernelSubject& subject, const KernelJ
   return lines;
 }
 
+// A claim that the case as it was drawn breaks, and the case to which it shrank does not: that one is told of others.
+bool broken_before_shrinking(const PropertyFinding& property, const std::string& claim) {
+  const Outcome& outcome = property.outcome;
+  const auto summary = outcome.claims.find(claim);
+  return outcome.counterexample && first_of(*outcome.counterexample, claim) == nullptr &&
+         summary != outcome.claims.end() && summary->second.tightest_slack > 1;
+}
+
+// Why a claim failed that no property's smallest case breaks.
+std::vector<std::string> story_of_larger_case(const KernelSubject& subject, const KernelJudgement& judgement,
+                                              const std::string& claim) {
+  constexpr std::size_t longest = 2000;  // characters of a line that a reader may want to copy
+  for (const PropertyFinding& property : judgement.properties) {
+    if (!broken_before_shrinking(property, claim)) continue;
+    const std::string& drawn = property.outcome.counterexample->first_text;
+    std::vector<std::string> story{property.name + " fails on a larger case, which shrank to one of another claim"};
+    if (drawn.size() <= longest) story.push_back("replay: " + command_line(subject, property.name + " " + drawn));
+    return story;
+  }
+  return {};
+}
+
 // What all properties together decided of each claim.
 std::map<std::string, ReportRow> rows_by_claim(const KernelJudgement& judgement) {
   std::map<std::string, ReportRow> rows;
@@ -168,6 +190,7 @@ std::map<std::string, ReportRow> rows_by_claim(const KernelJudgement& judgement)
       row.cases += summary.decided;
       row.slack = std::fmax(row.slack, summary.tightest_slack);
       row.seconds += outcome.seconds / static_cast<double>(outcome.claims.size());
+      if (broken_before_shrinking(property, claim)) row.verdict = std::min(row.verdict, property.verdict);
     }
     if (!outcome.counterexample) continue;
     for (const Certificate& certificate : outcome.counterexample->failed) {
@@ -230,7 +253,8 @@ std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgeme
   for (auto& [claim, row] : rows_by_claim(judgement)) {
     row.claim = claim;
     row.subject = name;
-    if (!row.failed.empty()) row.details = story_of(subject, judgement, claim, told_cases);
+    row.details = row.failed.empty() ? story_of_larger_case(subject, judgement, claim)
+                                     : story_of(subject, judgement, claim, told_cases);
     rows.push_back(std::move(row));
   }
   ReportRow whole;

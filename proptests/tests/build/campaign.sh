@@ -27,6 +27,9 @@ refuses 2 'campaign: need a plan' campaign
 refuses 2 'need a plan that can be read' campaign none.toml --out results
 mkfifo pipe.toml || complain "no pipe"
 for file in pipe.toml /dev/zero; do refuses 3 'need a regular file' campaign "$file" --out results; done
+cp plan.toml long.toml
+truncate -s $(((16 << 20) + 1)) long.toml # zeros
+refuses 3 'need .*16777216' campaign long.toml --list
 refuses 2 'need --out DIR' campaign plan.toml
 refuses 2 '--kernels: need a folder' campaign plan.toml --out results --kernels "$scratch/none"
 for share in 0/2 3/2 2 1/ /2 1/2/3 a/b -1/2 1/0; do refuses 2 '--shard' campaign plan.toml --out results --shard=$share; done

@@ -39,6 +39,10 @@ for text in '"item": 1' '"failing": ' '"profile": ' '"histogram": ' '"shape": ' 
 done
 grep -q '<failure' report.xml || complain "no failure in the JUnit report"
 grep -q '<svg .*' slack.svg && grep -q '</svg>' slack.svg || complain "no picture"
+# "-" is standard output, with nothing else there.
+expect 1 check --logits logits.npy --output wrong.npy --json -
+head -c 1 "$scratch/out" | grep -q '{' && tail -c 2 "$scratch/out" | grep -q '}' || complain "standard output has more than the JSON report"
+test ! -e ./- || complain "a file is named -"
 expect 1 check --logits logits.npy --output wrong.npy --worst 0
 if grep -q '^the worst' "$scratch/out"; then complain "--worst 0 shows rows"; fi
 expect 5 check --logits logits.npy --output wrong.npy --exempt kernel.softmax.element --exempt kernel.softmax.row_sum
@@ -58,6 +62,9 @@ for name in q k v; do
   printf "$half" >>$name.npy
 done
 expect 0 check --op attention --query q.npy --key k.npy --value v.npy --output v.npy --scale 1
+npy_header nodims.npy '<f4' '(1, 0)' # no dimensions: a score of 0 at a scale of 1
+expect 0 check --op attention --query nodims.npy --key nodims.npy --value v.npy --output v.npy
+says '^  scale 1$'
 npy_header lse.npy '<f4' '(1,)'
 printf '\000\000\200\076' >>lse.npy # q k = 0.25
 expect 0 check --op attention --query q.npy --key k.npy --value v.npy --output v.npy --lse lse.npy --causal
@@ -202,13 +209,14 @@ refuses 2 '--logits: --op attention has none' check --op attention --query q.npy
 refuses 2 '--scale: --op softmax has none' check --logits logits.npy --output right.npy --scale 2
 refuses 2 '--theta: --op attention has none' check --op attention --query q.npy --key k.npy --value v.npy --output v.npy --theta 2
 refuses 2 '--entropy: need --lse' check --op attention --query q.npy --key k.npy --value v.npy --output v.npy --entropy lse.npy
-refuses 2 '--theta' check --logits logits.npy --output right.npy --theta 0
+refuses 2 "--theta: need a number from 9.3[0-9]*e-302 to 1.07[0-9]*e+301, got '0'" check --logits logits.npy --output right.npy --theta 0
 refuses 2 '--theta' check --logits logits.npy --output right.npy --theta nan
 refuses 2 '--op: need one of .*softmax' check --op softmin --logits logits.npy --output right.npy
 refuses 2 '--contract: .*sum=sequential' check --logits logits.npy --output right.npy --contract sum=fast
 refuses 2 '--exempt: need one of ' check --logits logits.npy --output right.npy --exempt kernel.nan
 refuses 2 '--dtype: need f64' check --logits logits.npy --output right.npy --dtype half
 refuses 2 '--plot' check --logits logits.npy --output right.npy --plot "$scratch/none/slack.svg"
+refuses 2 "--plot: need the name of an SVG file, got 'slack.png'" check --logits logits.npy --output right.npy --plot slack.png
 refuses 3 'need f16 as --dtype says, got f32' check --logits logits.npy --output right.npy --dtype f16
 refuses 2 "'none.npy' is not there" check --logits none.npy --output right.npy
 refuses 3 'output: need shape' check --logits logits.npy --output v.npy

@@ -12,6 +12,8 @@ says() { grep -q -e "$1" "$scratch/out" || complain "the output does not say '$1
 expect 0 version
 says '^softcheck [0-9]'
 test ! -s "$scratch/err" || complain "something is said on standard error"
+expect 0 --version
+says '^softcheck [0-9]'
 expect 0 --help
 says 'Exit codes'
 expect 0 kernel --help
@@ -52,6 +54,14 @@ says '^refused: '
 says 'every call was refused'
 expect 4 kernel "$scratch/later.so:f" --effort quick --infer
 says '^refused: no standard contract fits: every call was refused'
+# What such a kernel may have waited for, and not every kind of call in a line of its own.
+kernels=$(dirname "$mutants")/libsoftcheck_cpu_kernels.so
+expect 4 kernel "$kernels:softcheck_attention_varlen" --op attention --effort quick
+says '^ *refused calls of all [0-9]* kinds, the first for out'
+says '^ *a kernel of packed sequences needs --domain packed, one of pages --domain pages$'
+if grep -q '^ *refused 16 calls' "$scratch/out"; then complain "every kind of call that was refused has a line of its own"; fi
+expect 4 kernel "$mutants:correct_two_pass" --op topk_softmax --effort quick
+says '^ *calls of this op have abi_version 2: they are a softcheck_call_2$'
 
 # Flags that are wrong say what exists.
 refuses 2 '--op: .*logsumexp' kernel "$mutants:correct_two_pass" --op softmin
@@ -68,6 +78,9 @@ refuses 2 '--effort: .*quick, default, deep or exhaustive' kernel "$mutants:corr
 refuses 2 '--effort: exhaustive needs one of the ops softmax, log_softmax, logsumexp, entropy, attention, got adaptive_softmax' \
   kernel "$mutants:correct_adaptive" --op adaptive_softmax --effort exhaustive
 refuses 2 '--resume: need --effort exhaustive' kernel "$mutants:correct_two_pass" --resume "$scratch/state"
+# A name that leaves no room for the process's number behind it: such a file can be neither written nor removed.
+long=$(printf '%0253d' 0)
+refuses 3 '--resume: need a file that can be written, got' kernel "$mutants:correct_two_pass" --dtype e4m3 --effort exhaustive --resume "$scratch/$long"
 refuses 3 '--resume: need a file of an exhaustive judgement' kernel "$mutants:correct_two_pass" --effort exhaustive --resume "$scratch/text.so"
 refuses 2 '--effort: exhaustive judges by a contract' kernel "$mutants:correct_two_pass" --effort exhaustive --infer
 refuses 2 '--effort: exhaustive asks for each row once' \
@@ -131,6 +144,8 @@ for processes in 1 3; do
   sed 's/ *[0-9.]*$//' "$scratch/out" >"$scratch/by_$processes"
 done
 cmp -s "$scratch/by_1" "$scratch/by_3" || complain "three processes report other results than one"
+expect 0 test --filter Lemma21
+says '^pass: [0-9]* claims, [0-9]* decisions, 0 claims did not hold (seed [0-9]*, 100 cases each)$'
 
 # Every verdict has its code.
 expect 0 kernel "$mutants:correct_two_pass" --cases 20
@@ -268,7 +283,13 @@ refuses 2 '--n' model "$net" --n 0
 # Theorems for Coq: written without it, and what cannot be a file of Coq's is refused.
 expect 5 model "$net" --prove "$scratch/net.v" --proofs "$scratch/no-proofs"
 says '^not checked: need softcheck.s compiled proofs'
-grep -q '^Theorem norm_product ' "$scratch/net.v" || complain "no theorem in the file of --prove"
+# The table has the theorems' own numbers, rounded up: spreads in units of 2^-10, and of N(1/10) the logarithm.
+# stated THEOREM TEXT: the number before TEXT in the line of a theorem; hundredths EXPRESSION: rounded up to 0.01
+stated() { sed -n "s/^Theorem $1 .*[( ]\([0-9][0-9]*\)$2\.\$/\1/p" "$scratch/net.v"; }
+hundredths() { awk "BEGIN { x = 100 * ($1); up = int(x); if (up < x) ++up; printf \"%.2f\", up / 100 }"; }
+says "^  spread, product of singular values *<= $(hundredths "$(stated norm_product_spread ' \/ 1024)') / 1024") "
+says "^  spread, W_K^T W_Q as one matrix *<= $(hundredths "$(stated folded_spread ' \/ 1024)') / 1024") "
+says "^  N(1/10) of that spread *= 10^$(hundredths "log($(stated length_checked ' = true')) / log(10)") *$"
 mkdir -p "$scratch/proofs/certified_network"
 : >"$scratch/proofs/certified_network/mistake_check.vo"
 printf '#!/bin/sh\nPATH=%s exec %s "$@"\n' "$scratch/no-programs" "$(realpath "$softcheck")" >"$scratch/without-coqc"
@@ -278,6 +299,24 @@ softcheck=$scratch/without-coqc
 expect 5 model "$net" --prove "$scratch/net.v" --proofs "$scratch/proofs"
 softcheck=$command
 says '^not checked: need coqc'
+# What coqc says is read by a user whom the log's mode binds: by nobody, where root asks and nobody may run the command.
+mkdir "$scratch/open" "$scratch/coq"
+chmod 711 "$scratch"
+chmod 777 "$scratch/open"
+cp "$net" "$scratch/open/net.safetensors"
+printf '#!/bin/sh\necho Axioms:\necho ClassicalDedekindReals.sig_not_dec : "%s"\n' 'forall P, {~ ~ P} + {~ P}' >"$scratch/coq/coqc"
+user=
+test "$(id -u)" != 0 || user='setpriv --reuid 65534 --regid 65534 --clear-groups'
+$user "$(realpath "$command")" version >"$scratch/out" 2>"$scratch/err" || user=
+printf '#!/bin/sh\nPATH=%s:$PATH exec %s %s "$@"\n' "$scratch/coq" "$user" "$(realpath "$command")" >"$scratch/with-coqc"
+chmod +x "$scratch/coq/coqc" "$scratch/with-coqc"
+softcheck=$scratch/with-coqc
+expect 0 model "$scratch/open/net.safetensors" --prove "$scratch/open/net.v" --proofs "$scratch/proofs"
+says '^pass: proved by coqc'
+echo 'echo another_axiom : False' >>"$scratch/coq/coqc"
+expect 1 model "$scratch/open/net.safetensors" --prove "$scratch/open/net.v" --proofs "$scratch/proofs"
+says '^fail: the theorems in .* rest on another_axiom$'
+softcheck=$command
 refuses 2 'name Coq takes' model "$net" --prove "$scratch/net-1.v"
 refuses 2 'name Coq takes' model "$net" --prove "$scratch/net.txt"
 refuses 2 'needs one max-retrieval network' model "$net" "$net" --prove "$scratch/two.v"

@@ -19,6 +19,7 @@ refuses 2 '--out: need a folder' run figure-5 --out "$scratch/file"
 refuses 3 '--models: .*missing' run figure-2 --models "$scratch/missing" --out "$scratch/a"
 mkdir "$scratch/bad"
 printf 'no model' >"$scratch/bad/seed.safetensors"
+refuses 2 'largest' run figure-6 --largest 16 # one size has no axis
 refuses 3 '--models: .*seed.safetensors' run figure-6 --models "$scratch/bad" --out "$scratch/a"
 
 # What rows cost: every kernel at every length, and no picture without gnuplot.
@@ -71,11 +72,22 @@ test $? = 4 || complain "no exit 4 without gnuplot"
 holds "$scratch/f8/figure_8.csv" '^# softcheck run figure-8 --seed 1 --problems 2 --tokens 200'
 holds "$scratch/f8/figure_8.csv" '^# models (sha256): adaptive [0-9a-f]\{64\} plain [0-9a-f]\{64\}'
 holds "$scratch/f8/figure_8.csv" '^minimum,4,2,0,0,'
+# A model that was trained without Fig. 4's temperature writes more characters right without it.
+mkdir "$scratch/shipped"
+cp -r experiments/models/language/plain-1 "$scratch/shipped"
+PATH=/nonexistent "$softcheck" run figure-8 --models "$scratch/shipped" --problems 1 --tokens 400 --out "$scratch/f8" >"$scratch/out" 2>"$scratch/err"
+grep '^[a-z_]*,[0-9]' "$scratch/f8/figure_8.csv" | awk -F, '{ without += $8; with += $14 } END { exit !(without > with) }' ||
+  complain "figure_8.csv has the two temperatures exchanged"
 refuses 2 '--tokens' run figure-3 --model "$scratch/own/plain" --tokens "$scratch/short" --out "$scratch/a"
 PATH=/nonexistent "$softcheck" run figure-3 --model "$scratch/own/adaptive" --inputs 1 --largest 64 --out "$scratch/f3" >"$scratch/out" 2>"$scratch/err"
 test $? = 4 || complain "no exit 4 without gnuplot"
 holds "$scratch/out" 'adaptive: 3 points of heads, spreads and entropies within their certificates'
 holds "$scratch/f3/figure_3_spreads.csv" '^0,0,64,'
+# What is said of the spreads is what stands in the file: the median of two is their mean.
+PATH=/nonexistent "$softcheck" run figure-3 --model "$scratch/own/adaptive" --inputs 1 --largest 32 --out "$scratch/f3" >"$scratch/out" 2>"$scratch/err"
+holds "$scratch/out" "$(grep '^0,0,' "$scratch/f3/figure_3_spreads.csv" | awk -F, '
+  { seen += $6 / 2; certified += $7 / 2; if (NR == 1 || $6 < least) least = $6; if ($6 > most) most = $6 }
+  END { printf "at a point: median %.2f, all %.2f to %.2f; certified: median %.1f\\. ", seen, least, most, certified }')"
 
 # Heads that are not softmax of their scores: not certified as such, and asked without Fig. 4's temperature.
 expect 0 run train-language --steps 2 --tokens 64 --layers 1 --width 16 --heads 1 --inner 16 --largest 5 \
@@ -85,6 +97,12 @@ refuses 4 'softcheck_attention is not known' run figure-3 --model "$scratch/othe
 PATH=/nonexistent "$softcheck" run figure-8 --models "$scratch/others" --problems 2 --tokens 200 --out "$scratch/f8e" >"$scratch/out" 2>"$scratch/err"
 test $? = 4 || complain "no exit 4 without gnuplot"
 holds "$scratch/f8e/figure_8.csv" '^minimum,4,2,0,0,[^,]*,[^,]*,[^,]*,[^,]*,*$'
+
+# The temperature of a network is fitted to its sets.
+mkdir "$scratch/one"
+cp experiments/models/seeds/seed-01.safetensors "$scratch/one"
+PATH=/nonexistent "$softcheck" run figure-6 --models "$scratch/one" --items 64 --largest 32 --out "$scratch/f6" >"$scratch/out" 2>"$scratch/err"
+holds "$scratch/out" '^1/theta of [1-9][0-9]* sets, H^0 first: -*[0-9.]* .* (quartic), '
 
 # Without gnuplot the data are written, and that is said.
 PATH=/nonexistent "$softcheck" run figure-5 --out "$scratch/results/figure-5" >"$scratch/out" 2>"$scratch/err"

@@ -15,9 +15,13 @@ before=$(sha256sum build/packages/*)
 ./run package >/dev/null
 [ "$before" = "$(sha256sum build/packages/*)" ] || fail "two builds differ: $before"
 
-# The project has no mail host.
-errors=$(lintian --allow-root --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog build/packages/*.deb | grep '^E' || :)
-[ -z "$errors" ] || fail "$errors"
+# The project has no mail host; CPack calls ldconfig; softcheck.pc stands where the wheel and an installation from the sources have it.
+of_our_choice=bogus-mail-host,bogus-mail-host-in-debian-changelog,maintscript-calls-ldconfig,pkg-config-unavailable-for-cross-compilation
+words=$(lintian --allow-root --suppress-tags $of_our_choice build/packages/*.deb | grep '^[EW]' || :)
+[ -z "$words" ] || fail "$words"
+for file in man/man1/softcheck.1.gz bash-completion/completions/softcheck; do
+  dpkg-deb -c build/packages/softcheck_*.deb | grep -q " ./usr/share/$file\$" || fail "the command's package has no $file"
+done
 
 work=$(mktemp -d)
 trap 'umount "$work"/root/proc "$work"/root/dev/shm 2>/dev/null || :; rm -rf --one-file-system "$work"' EXIT

@@ -60,5 +60,13 @@ END
 grep -qx "Eigen3_DIR:[A-Z]*=$work/eigen" "$work/build/CMakeCache.txt" || fail "Eigen 5 is passed over for the system's"
 grep -q 'SOFTCHECK_BUILD_TESTS:BOOL=OFF' "$work/build/CMakeCache.txt" || fail "the port builds tests"
 [ "$(wc -l <"$work/build/called")" = 5 ] || fail "the portfile calls $(cat "$work/build/called")"
+usage=$work/packages/share/softcheck/usage
+[ -f "$usage" ] || fail "the port installs no usage: vcpkg would make one up"
+for target in $(grep -o 'softcheck::[a-z_]*' "$usage"); do
+  grep -rqE "softcheck_library\(${target#*::}\$|add_library\($target ALIAS" --include=CMakeLists.txt . || fail "the usage names $target, which no CMakeLists.txt makes"
+done
+grep -o '[a-z_/]*\.hp*\>' "$usage" | while read -r header; do
+  [ -f "$header" ] || [ -f "library/include/$header" ] || fail "the usage names $header, which is not there"
+done
 licence=$(sed -n 's/^vcpkg_install_copyright FILE_LIST;*//p' "$work/build/called" | tr ';' '\n' | tail -n 1)
 echo "the port configures ($licence)"

@@ -40,6 +40,9 @@ for file in /dev/zero /dev/full /dev/null; do
   test -c "$file" && refuses 3 'need a regular file' model "$file"
 done
 refuses 2 'need config.json beside the tensors' model "$scratch"
+echo '{}' >"$scratch/config.json"
+refuses 2 'config.json. is neither: name the folder in which it lies' model "$scratch/config.json"
+rm "$scratch/config.json"
 printf '{}' >"$scratch/empty_header"
 header_file "$scratch/sparse" "$scratch/empty_header" 0
 truncate -s 1T "$scratch/sparse" && refuses 3 'sparse: the tensors end at byte 0 of the data' model "$scratch/sparse"

@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -172,6 +174,49 @@ TEST(AttentionAttributes, EachIsDrawnWithItsEdges) {
   EXPECT_EQ(none, 0u);
   for (const std::size_t count : {own, beyond, far_sinks, top_left}) EXPECT_GT(count, 2u);
   for (const std::size_t count : {sinks, caps, slopes, biases}) EXPECT_GT(count, 100u);
+}
+
+// 1/16 of the scores' unit, by 8 roundings.
+TEST(AttentionAttributes, SlopesUseTheRoomThatScoresHave) {
+  AttentionOptions options;
+  options.attributes = true;
+  options.domain = parse_domain("alibi", true);
+  options.score_unit = 0x1p-12;
+  const auto generator = attention_cases(options);
+  rc::Random random(3);
+  double largest = 0;
+  for (int i = 0; i < 300; ++i) {
+    const AttentionCase a = generator(random.split(), i % 100).value();
+    for (const double slope : a.attributes.slopes) {
+      largest = std::max(largest, slope * static_cast<double>(std::max(a.shape.queries, a.shape.keys)));
+    }
+  }
+  EXPECT_LE(largest, 32);
+  EXPECT_GT(largest, 30);
+}
+
+// Of n draws with p = 1/4 fewer than n/4 - 2.5 sqrt(3 n)/4 come once in some 160 seeds: this one has more.
+TEST(AttentionAttributes, AQuarterOfTheLogSumExpsGradientsIsAlike) {
+  AttentionOptions options;
+  options.max_keys = options.long_keys = 2;
+  options.attributes = options.gradients = true;
+  options.domain = parse_domain("dlse", true);
+  const auto generator = attention_cases(options);
+  rc::Random random(3);
+  double several = 0, alike = 0;
+  for (int i = 0; i < 2000; ++i) {
+    std::set<double> values;
+    std::size_t count = 0;
+    for (const double g : generator(random.split(), 100).value().attributes.lse_gradients) {
+      if (g == 0) continue;
+      values.insert(g);
+      ++count;
+    }
+    several += count > 1 ? 1 : 0;
+    alike += count > 1 && values.size() == 1 ? 1 : 0;
+  }
+  EXPECT_GT(several, 1000);
+  EXPECT_GE(alike, several / 4 - 2.5 * std::sqrt(3 * several) / 4);
 }
 
 TEST(AttentionAttributes, TraitsSayWhichACaseHas) {

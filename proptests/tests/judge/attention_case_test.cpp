@@ -76,6 +76,16 @@ TEST(AttentionCase, HalfOfTheShapesHaveValuesAsWideAsQueries) {
   EXPECT_GE(equal, draws / 2 - 2.5 * std::sqrt(draws));
 }
 
+// A short case has at most a few keys, around a multiple of 128 at the most; a long row would have as many as there may
+// be.
+TEST(AttentionCase, WithoutLongRowsNoShortCaseHasOne) {
+  AttentionOptions options;
+  options.max_keys = options.long_keys = 1000;
+  const auto generator = attention_cases(options);
+  rc::Random random(11);
+  for (int i = 0; i < 100; ++i) EXPECT_LE(generator(random.split(), 0).value().shape.keys, 129u);
+}
+
 double largest_dot(const AttentionCase& a) {
   const AttentionShape& s = a.shape;
   double largest = 0;

@@ -14,9 +14,11 @@
 
 #include "proptests/generators/attention/attention.hpp"
 #include "proptests/judge/attention/attention_rows.hpp"
+#include "proptests/judge/attention/attention_trial.hpp"
 #include "proptests/judge/calls/attention_call.hpp"
 #include "proptests/judge/calls/sequence_layout.hpp"
 #include "proptests/judge/kernel_judge.hpp"
+#include "proptests/tests/judge/own_kernels.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -261,6 +263,24 @@ TEST(AttentionSequences, WithoutTheirWordsNoneIsDrawn) {
     EXPECT_FALSE(a.sequences.any());
     EXPECT_FALSE(a.needs_version_2());
   }
+}
+
+// Of three queries of two heads the first sequence's one has its numbers.
+TEST(AttentionSequences, AllNumbersOfOtherSequencesAreNan) {
+  const Shared shared;
+  KernelSubject subject;
+  subject.op = Op::attention;
+  subject.contract = numerics::parse_contract("", Format::f32, Format::f32);
+  subject.domain = domain_of("packed", Op::attention);
+  subject.source = source_of([&](const softcheck_call* call) {
+    const DLTensor& query = *call->inputs[0];
+    const auto* numbers = reinterpret_cast<const float*>(static_cast<const char*>(query.data) + query.byte_offset);
+    for (std::int64_t i = 0; i < query.shape[0] * query.shape[1]; ++i) ++shared[std::isnan(numbers[i]) ? 1 : 0];
+    return 0;
+  });
+  AttentionTrial(subject, limits_of()).other_sequences(by_hand());
+  EXPECT_EQ(shared[0], 2);
+  EXPECT_EQ(shared[1], 4);
 }
 
 TEST(AttentionSequences, AFailureNamesItsSequence) {

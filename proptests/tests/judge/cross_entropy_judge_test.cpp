@@ -158,6 +158,18 @@ TEST(CrossEntropyJudge, ARowWhoseLossOverflowsOnTheWayCountsApart) {
   EXPECT_EQ(counts(large, 0, hard).rows, 1u);
 }
 
+// L - x_y is 2^100, a number of f32; times its class weight it is none.
+TEST(CrossEntropyJudge, AWeightedLossMayOverflowWhereThePlainOneFits) {
+  const std::vector<double> logits{0x1p+100, 0}, got{infinity};
+  const auto unresolved = [&](const std::vector<std::vector<double>>& beside) {
+    return judge_values(Op::cross_entropy, f32_contract(), logits, 1, got, beside, {.ignore_index = -100})
+        .vacuity.unresolved;
+  };
+  EXPECT_EQ(unresolved({{1}}), 0u);
+  EXPECT_EQ(unresolved({{1}, {1, 1}}), 0u);
+  EXPECT_EQ(unresolved({{1}, {1, 0x1p+40}}), 1u);
+}
+
 // What quick() bounds is where the oracle's enclosure is, for rows whose terms cancel, vanish or are as large as
 // numbers get.
 TEST(CrossEntropyJudge, TheQuickValueIsWithinItsErrorOfTheOracles) {
@@ -176,7 +188,9 @@ TEST(CrossEntropyJudge, TheQuickValueIsWithinItsErrorOfTheOracles) {
         for (std::size_t i = 0; i < (op->one_value_per_row ? 1 : logits.size()); ++i) {
           const Quick quick = elements->quick(i);
           const auto high = static_cast<double>(quick.value);
-          const Enclosure middle = Enclosure(high) + Enclosure(static_cast<double>(quick.value - high));
+          const auto middle_part = static_cast<double>(quick.value - high);
+          const auto low = static_cast<double>(quick.value - high - middle_part);  // aarch64's has 113 bits
+          const Enclosure middle = Enclosure(high) + Enclosure(middle_part) + Enclosure(low);
           const Enclosure allowed(std::nextafter(static_cast<double>(quick.error), infinity));
           EXPECT_EQ(less_equal(abs(elements->value(i) - middle), allowed), Decision::proved)
               << to_string(op) << " beside=" << beside << " item " << i << " of " << logits[0];
@@ -217,7 +231,7 @@ TEST(CrossEntropyJudge, AReportNamesTheLabelAndTheAttributes) {
 }
 
 // A kernel that looks at no strides keeps to domain=compact: rows side by side have values side by side.
-TEST(CrossEntropyJudge, OneValueARowIsSideBySideWhereItsRowsAre) {
+TEST(CrossEntropyJudge, OneValueARowIsSideBySideWhereItsItemsAre) {
   RowMatrixCase matrix;
   matrix.format = Format::f32;
   matrix.columns = 3;
@@ -225,9 +239,12 @@ TEST(CrossEntropyJudge, OneValueARowIsSideBySideWhereItsRowsAre) {
   matrix.out = {3, 1, 0, true};
   EXPECT_EQ(call_of(matrix, Op::logsumexp, {Format::f32, Format::f32}).outputs[0].place.strides,
             std::vector<std::int64_t>{1});
-  matrix.out = {5, 1, 0, true};
+  matrix.out = {5, 1, 0, true};  // contiguous: the innermost stride, its only one, is 1
   EXPECT_EQ(call_of(matrix, Op::logsumexp, {Format::f32, Format::f32}).outputs[0].place.strides,
-            std::vector<std::int64_t>{5});
+            std::vector<std::int64_t>{1});
+  matrix.out = {6, 2, 0, true};
+  EXPECT_EQ(call_of(matrix, Op::logsumexp, {Format::f32, Format::f32}).outputs[0].place.strides,
+            std::vector<std::int64_t>{6});
 }
 
 }  // namespace

@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <ostream>
 #include <string>
+#include <vector>
 
+#include "proptests/judge/calls/row_call.hpp"
 #include "proptests/judge/effort.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 
@@ -56,6 +59,41 @@ INSTANTIATE_TEST_SUITE_P(Ops, DomainWords,
                                                           "sum=sequential masked=zero", "base=2"},
                                            AskedAttribute{Op::topk_softmax, "correct_topk_softmax",
                                                           "sum=sequential masked=nan ties=lowest", "renormalize=1"}));
+
+/// Is a tensor contiguous, and compact where the call is?
+void expect_strides_of(const TensorPlace& place, bool compact_call, const std::string& called) {
+  const std::vector<std::int64_t> strides = place.strides_in_use();
+  std::int64_t compact = 1;
+  for (std::size_t d = place.shape.size(); d-- > 0;) {
+    const bool innermost = d + 1 == place.shape.size();
+    if (place.shape[d] > 1 && (compact_call || innermost)) {
+      EXPECT_EQ(strides[d], compact) << called << ", dimension " << d;
+    }
+    compact *= place.shape[d];
+  }
+}
+
+TEST(DomainWordsOfStrides, HoldForEveryTensorOfACall) {
+  for (const Op op : row_ops()) {
+    for (const MatrixLayout& layout : {MatrixLayout{}, MatrixLayout{3, 1}, MatrixLayout{8, 1}, MatrixLayout{8, 1, 1}}) {
+      RowMatrixCase matrix;
+      matrix.rows = {RunLengthRow({{0.5, 3}}), RunLengthRow({{1, 3}}), RunLengthRow({{2, 3}}), RunLengthRow({{4, 3}})};
+      matrix.columns = 3;
+      matrix.in = matrix.out = matrix.visible = layout;
+      const CallTraits traits = traits_of(matrix, op);
+      ASSERT_TRUE(traits.contiguous);
+      ASSERT_EQ(traits.compact, layout.row_stride != 8);
+      const TensorCall call = call_of(matrix, op, {Format::f32, output_format(op, Format::f32)});
+      const std::string called = std::string(op->name) + " with rows " + std::to_string(layout.row_stride) + " apart: ";
+      for (std::size_t k = 0; k < call.inputs.size(); ++k) {
+        expect_strides_of(call.inputs[k].place, traits.compact, called + "input " + std::to_string(k));
+      }
+      for (std::size_t k = 0; k < call.outputs.size(); ++k) {
+        expect_strides_of(call.outputs[k].place, traits.compact, called + "output " + std::to_string(k));
+      }
+    }
+  }
+}
 
 }  // namespace
 }  // namespace softcheck::proptests

@@ -8,6 +8,7 @@
 #include "numerics/formats/special_values.hpp"
 #include "numerics/oracles/softmax_gradient.hpp"
 #include "proptests/judge/inference/contract_inference.hpp"
+#include "proptests/judge/ops/gradient_inputs.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 
 namespace softcheck::proptests {
@@ -38,6 +39,15 @@ struct GradientSample {
   TensorTask task() const { return {.op = op, .inputs = {saved.held(), upstream.held()}}; }
   TensorJudgement judged() const { return judge_tensors(task(), contract, std::vector{output.held()}); }
 };
+
+// Of two numbers in four with a shift, as a kernel may be given what is no logarithm of a softmax.
+TEST(GradientJudge, SavedLogarithmsAreThoseOfTheirLogits) {
+  const std::vector<double> logits{7, -1000};
+  EXPECT_EQ(saved_log_softmax(Format::f32, logits, 0), (std::vector<double>{0, -1007}));
+  EXPECT_EQ(saved_log_softmax(Format::f32, logits, 16), (std::vector<double>{0, -1007}));
+  EXPECT_EQ(saved_log_softmax(Format::f32, logits, 32), (std::vector<double>{-0.5, -1007.5}));
+  EXPECT_EQ(saved_log_softmax(Format::f32, logits, 48), (std::vector<double>{0.25, -1006.75}));
+}
 
 TEST(GradientJudge, WhatIsRoundedCorrectlyPassesInEveryDtypeAndLayout) {
   for (const Op op : {Op::softmax_backward, Op::log_softmax_backward}) {

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cfenv>
 #include <chrono>
@@ -237,6 +238,23 @@ TEST(IsolatedKernel, AWriteAfterTheReturnShowsLater) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   EXPECT_TRUE(seen);
+}
+
+// The judge's ends of the kernel's channel then have the numbers of streams.
+TEST(IsolatedKernel, AJudgeWithoutStandardStreamsIsAnswered) {
+  for (int closed = 1; closed < 8; ++closed) {
+    const pid_t judge = fork();
+    if (judge == 0) {
+      alarm(20);
+      for (int stream = 0; stream < 3; ++stream) {
+        if ((closed >> stream & 1) != 0) close(stream);
+      }
+      _exit(reply_of("correct_two_pass").end == CallEnd::done ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(judge, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "streams " << closed << " closed";
+  }
 }
 
 TEST(IsolatedKernel, NothingIsLeftBehind) {

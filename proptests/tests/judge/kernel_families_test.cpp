@@ -2,10 +2,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <ostream>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "proptests/judge/attention/attention_trial.hpp"
 #include "proptests/judge/kernel_judge.hpp"
+#include "proptests/judge/kernel_properties.hpp"
+#include "proptests/judge/kernel_trial.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -123,6 +130,99 @@ TEST(KernelFamiliesTest, AMatrixThatIsNoneIsAWrongCall) {
         << text;
   }
 }
+
+// A row that a failure names is shrunk on, whatever it holds: theta, the numbers beside the NaN, and the NaN's bits.
+TEST(KernelFamiliesTest, ANanIsToldAmongThePlainestNumbers) {
+  for (const auto& [symbol, op, told] :
+       {std::tuple{"mutant_nan_swallowed", Op::softmax,
+                   "matrix f32 columns=2 theta=0x1p+0 mask=none nan=0,1,0x7fc00000 ; 0x0p+0*2"},
+        {"mutant_lse_skips_nan", Op::logsumexp,
+         "matrix f32 columns=1 theta=0x1p+0 mask=none nan=0,0,0x7fc00000 ; 0x0p+0"},
+        {"mutant_merge_states_nan_is_empty", Op::merge_states,
+         "matrix f32 columns=1 theta=0x1p+0 mask=none nan=0,0,0x7fc00000 ; 0x0p+0"},
+        {"mutant_cross_entropy_backward_ignored_nan", Op::cross_entropy_backward,
+         "matrix f32 columns=1 theta=0x1p+0 mask=none"}}) {
+    JudgeOptions options = with(Effort::quick);
+    options.only = {"ANanLogitMakesItsRowNan"};
+    const KernelJudgement judgement = judge_kernel(family_subject(symbol, op, "sum=sequential"), options);
+    ASSERT_TRUE(judgement.counterexample) << symbol;
+    EXPECT_THAT(judgement.counterexample->case_text, ::testing::StartsWith(told)) << symbol;
+  }
+}
+
+struct DrawnSubject {
+  Op op;
+  numerics::Format format;
+  const char* domain;
+
+  friend std::ostream& operator<<(std::ostream& out, const DrawnSubject& one) {
+    return out << one.op->name << " " << numerics::properties(one.format).name << " on '" << one.domain << "'";
+  }
+};
+
+std::vector<DrawnSubject> drawn_subjects() {
+  using numerics::Format;
+  std::vector<DrawnSubject> all;
+  for (const Op op : all_ops()) {
+    all.push_back({op, op->takes_infinities ? Format::e4m3 : Format::f32, ""});
+  }
+  all.push_back({Op::softmax, Format::f32, "finite"});
+  all.push_back({Op::softmax, Format::f16, "n=16k rows<=3 theta=1 compact"});
+  all.push_back({Op::cross_entropy, Format::f32, "nosmoothing nozloss nosoftcap noweights ignore=-100"});
+  all.push_back({Op::cross_entropy_mean_backward, Format::f32, "reduction=sum"});
+  all.push_back({Op::merge_states, Format::f32, "base=2 n=2"});
+  all.push_back({Op::topk_softmax, Format::f32, "k<=8 renormalize=1"});
+  all.push_back({Op::top_p_softmax, Format::f32, "min_p=0"});
+  for (const char* words : {"window softcap sinks alibi bias causal=either", "packed", "pages page=16 packed"}) {
+    all.push_back({Op::attention, Format::f32, words});
+  }
+  for (const char* words : {"dsinks window", "dlse", "dbias softcap", "packed alibi"}) {
+    all.push_back({Op::attention_backward, Format::f32, words});
+  }
+  return all;
+}
+
+class ReplayOf : public ::testing::TestWithParam<DrawnSubject> {};
+
+// A kernel that answers no call: each property fails on the case that it draws or lists first, which is shrunk or not.
+TEST_P(ReplayOf, AnyCaseThatAPropertyFailsOn) {
+  const DrawnSubject& drawn = GetParam();
+  KernelSubject subject;
+  subject.source.symbol = "silent";
+  subject.source.forwarded = [](const softcheck_call*) { return ForwardedEnd{CallEnd::crashed, 0, "silence", ""}; };
+  subject.op = drawn.op;
+  subject.contract = numerics::parse_contract("", drawn.format, output_format(drawn.op, drawn.format));
+  subject.domain = domain_of(drawn.domain, drawn.op);
+  const JudgeOptions options = with(Effort::quick);
+  const auto expect_replayable = [&](const std::vector<KernelProperty>& properties, auto require) {
+    for (const KernelProperty& one : properties) {
+      std::size_t failed = 0;
+      // A list takes a while to make, and its first case fails whatever the seed.
+      const std::uint64_t seeds = one.property.sentence() == covering_families ? 1 : 8;
+      for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        RunOptions run;
+        run.seed = seed;
+        run.cases = 1;
+        run.shrinks = seed % 4 == 0 ? 8 : 0;
+        const Outcome outcome = one.property.run(run);
+        if (!outcome.counterexample) continue;  // the trial does not make the call
+        ++failed;
+        EXPECT_NO_THROW(require(subject, outcome.counterexample->case_text))
+            << one.property.name() << " " << outcome.counterexample->case_text;
+      }
+      EXPECT_GT(failed, 0U) << one.property.name();
+    }
+  };
+  if (drawn.op->attention) {
+    AttentionTrial trial(subject, options.limits);
+    expect_replayable(attention_properties(subject, options, trial), require_replayable_attention);
+  } else {
+    KernelTrial trial(subject, options.limits);
+    expect_replayable(kernel_properties(subject, options, trial), require_replayable);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, ReplayOf, ::testing::ValuesIn(drawn_subjects()));
 
 }  // namespace
 }  // namespace softcheck::proptests

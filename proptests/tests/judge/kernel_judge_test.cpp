@@ -1,11 +1,16 @@
 #include "proptests/judge/kernel_judge.hpp"
 
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
 
 #include <algorithm>
 #include <stdexcept>
+#include <string>
 
+#include "proptests/generators/rows/row.hpp"
 #include "proptests/judge/kernel_claims.hpp"
+#include "proptests/judge/kernel_properties.hpp"
+#include "proptests/judge/verdict/plain_telling.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -107,6 +112,30 @@ TEST(KernelJudge, EveryClaimThatFailedIsReportedAsFailed) {
     ASSERT_FALSE(row->details.empty()) << claim;
     EXPECT_EQ(row->details.back().rfind("replay: softcheck kernel '", 0), 0u) << row->details.back();
   }
+}
+
+// A case of another property that the plainest one fails, too, becomes its own and the judgement's.
+TEST(KernelJudge, AFailureIsToldByThePlainestPropertyThatHasIt) {
+  numerics::Certificate failed;
+  failed.claim = "kernel.softmax.element";
+  failed.verdict = numerics::Verdict::violated;
+  const auto fails = [failed](const RowCase&) { return Certificates{failed}; };
+  const Property plain(PropertyOf<RowCase>{kernel_suite, plainest_property, {failed.claim}, row_cases(), fails});
+  Outcome holds, broken;
+  holds.verdict = numerics::Verdict::proved;
+  broken.verdict = numerics::Verdict::violated;
+  const std::string text = "row f32 theta=0x1p+0 0x0p+0";
+  broken.counterexample = Counterexample{text, 1, {failed}, "", 0, text};
+  KernelJudgement judgement;
+  judgement.properties = {{plain.name(), holds, ReportVerdict::pass}, {"Kernel.Other", broken, ReportVerdict::fail}};
+  judgement.verdict = ReportVerdict::fail;
+  judgement.failed_property = "Kernel.Other";
+  tell_plainly({{plain, 1}}, 0, judgement);
+  EXPECT_TRUE(judgement.properties[0].found_by_another);
+  EXPECT_EQ(judgement.properties[0].verdict, ReportVerdict::fail);
+  EXPECT_EQ(judgement.failed_property, plain.name());
+  ASSERT_TRUE(judgement.counterexample);
+  EXPECT_EQ(judgement.counterexample->case_text, text);
 }
 
 TEST(KernelJudge, RequirementsAreKnownWords) {

@@ -12,6 +12,7 @@
 #include "numerics/rounding/rounding.hpp"
 #include "numerics/rows/row_oracle.hpp"
 #include "proptests/generators/rows/row.hpp"
+#include "proptests/judge/verdict/claim_verdict.hpp"
 #include "proptests/judge/verdict/value_certificate.hpp"
 
 namespace softcheck::proptests {
@@ -343,6 +344,19 @@ TEST(RowJudge, ADifferenceMayOverflowBeforeItIsDividedByTheta) {
   const std::vector<double> got{-row_infinity, 0};
   EXPECT_EQ(worst(judge_row(Op::log_softmax, contract, far, 4, got, "").certificates), Verdict::proved);
   EXPECT_EQ(worst(judge_row(Op::log_softmax, contract, near, 4, got, "").certificates), Verdict::violated);
+}
+
+// 1 + 2^-66 away from a value where 1 is allowed: long double rounds the difference to 1.
+TEST(ClaimVerdict, WhatLongDoubleRoundsToTheThresholdIsLeftToEnclosures) {
+  for (const double exact : {-0x1p-66, 0x1p-66}) {
+    RowVerdicts verdicts;
+    ClaimVerdict claim(
+        "kernel.softmax.element", default_contract(Format::f32, Format::f32),
+        [&](std::optional<std::size_t>) { return Enclosure(exact); }, verdicts);
+    claim.add(0, {.exact = {exact, 0}, .threshold = 1, .magnitude = 1}, 1);
+    claim.report();
+    EXPECT_EQ(verdicts.findings.at(0).decision, exact < 0 ? Decision::violated : Decision::proved);
+  }
 }
 
 TEST(RowJudge, TheWitnessTellsTheErrorInUlps) {

@@ -69,7 +69,7 @@ TEST(TensorErrors, OfAttention) {
     return refusal_of([&] { output_shape(task, which); });
   };
   EXPECT_EQ(refused({q.held(), k.held(), k.held()}), "not refused");
-  EXPECT_EQ(refused({q.held(), k.held(), k.held()}, 3), "output_shape: need an output from 0 to 2, got 3");
+  EXPECT_EQ(refused({q.held(), k.held(), k.held()}, 3), "which: need an output from 0 to 2, got 3");
   EXPECT_EQ(refused({q.held(), k.held()}), "inputs: need q, k, v[, mask], got 2 tensors");
   EXPECT_EQ(refused({q.held(), three.held(), k.held()}), "k: need heads that divide q's 4, got 3");
   EXPECT_EQ(refused({q.held(), k.held(), half.held()}), "v: need dtype f32, as q has it, got f16");

@@ -196,6 +196,20 @@ TEST(TopPSoftmaxJudge, AWeightThatUnderflowsMayHaveBeenKept) {
   EXPECT_EQ(broken(many, all, {1}, "acc=f32 exp=1ulp sum=tree"), SamplingClaims{"kept"});  // f32 holds them
 }
 
+// Each of a thousand weights of 2^-11 is below all numbers of e4m3, their sum is a half: the largest is no 1.
+TEST(TopPSoftmaxJudge, WeightsThatUnderflowMayHaveASumThatShows) {
+  Row many(1000, -10 * std::log(2.0));
+  many[0] = 0;
+  std::vector<std::size_t> items(many.size());
+  std::iota(items.begin(), items.end(), 0);
+  const Row all = kept(many, items, 1, Format::e4m3);
+  EXPECT_EQ(all[0], 0.5);
+  EXPECT_EQ(all[1], 0);
+  for (const double top_p : {0.0, 1.0}) {
+    EXPECT_EQ(broken(many, all, {top_p}, usual_sampling, Format::e4m3), SamplingClaims{}) << top_p;
+  }
+}
+
 TEST(TopPSoftmaxJudge, ARowWithNothingVisibleIsAsTheContractSays) {
   const Row nothing(3, -infinity);
   EXPECT_EQ(broken(nothing, {0, 0, 0}, {0.5}), SamplingClaims{});

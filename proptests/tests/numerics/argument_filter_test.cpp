@@ -3,11 +3,14 @@
 #include "numerics/filter/argument_filter.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <array>
 #include <cmath>
 #include <limits>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "numerics/enclosures/enclosure.hpp"
@@ -131,6 +134,34 @@ TEST(ArgumentFilter, OnlyLogSumExpsAreAsInaccurateAsTheirMaximum) {
     const std::size_t open = judge_arguments(rows, table, question).open.size();
     EXPECT_EQ(open, value == ArgumentValue::logsumexp ? 1u : 0u);
   }
+}
+
+TEST(ArgumentFilter, ALogSumExpIsNoEntropy) {
+  const PrecisionScope precision(113);
+  const ArgumentTable table = same_everywhere(0, 0, 0x1p-30);
+  for (const ArgumentValue value : {ArgumentValue::logsumexp, ArgumentValue::entropy}) {
+    for (const ArgumentValue other : {ArgumentValue::logsumexp, ArgumentValue::entropy}) {
+      const std::vector<double> got{exact(other, 1).midpoint()};
+      EXPECT_EQ(ask(value, {1}, got, table).open.size(), value == other ? 0u : 1u);
+    }
+  }
+}
+
+// The deviations end where a page begins that may not be read.
+TEST(ArgumentFilter, NothingBehindTheDeviationsIsRead) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* const pages = mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  double* const end = static_cast<double*>(pages) + page / sizeof(double);
+  ASSERT_EQ(mprotect(end, page, PROT_NONE), 0);
+  for (const std::size_t n : {1, 3, 7, 9}) {
+    const std::span<double> deviation(end - n, n);
+    for (std::size_t i = 0; i < n; ++i) deviation[i] = static_cast<double>(i);
+    std::vector<double> weights(n, -1);
+    argument_weights(deviation, weights);
+    for (std::size_t i = 0; i < n; ++i) EXPECT_DOUBLE_EQ(weights[i], std::exp(-deviation[i]));
+  }
+  munmap(pages, 2 * page);
 }
 
 TEST(ArgumentFilter, ShowsTheLargestShareAndWhereItStands) {

@@ -103,6 +103,14 @@ TEST_F(OracleAgreement, LowPrecisionMeetsTheOtherRouteAt512Bits) {
   }
 }
 
+// Arb has no exp(3 * 2^900), and needs none.
+TEST_F(OracleAgreement, ASmallTemperatureMakesALargeExponent) {
+  const std::vector<double> logits{3, 1};
+  const ArbRowOracle row(logits, 0x1p-900);
+  EXPECT_TRUE(row.softmax(0).contains(1));
+  EXPECT_LT(row.softmax(0).width(), 0x1p-60);
+}
+
 TEST_F(OracleAgreement, ArbSaysSoWhereItCannotAnswer) {
   EXPECT_THROW(ArbRowOracle(std::vector<double>{NAN}), std::invalid_argument);
   EXPECT_THROW(ArbRowOracle(std::vector<double>{1}, 0), std::invalid_argument);

@@ -361,6 +361,14 @@ TEST(RoundingBound, RescalingsAreTheRecordsOfTheRunningMaximum) {
   EXPECT_EQ(rescaling_count(tree, std::vector<double>{1, 2}), 1u);
 }
 
+// Were they all sought from one place on, this would take minutes.
+TEST(RoundingBound, DifferentLogitsAreCountedOneAfterTheOther) {
+  std::vector<double> logits;
+  for (int i = 0; i < 1 << 19; ++i) logits.push_back(i % (1 << 18));
+  const Contract contract = parse_contract("sum=lanes:2", Format::f32, Format::f32);
+  EXPECT_EQ(rescaling_count(contract, logits), (1u << 18) - 1);
+}
+
 TEST(RoundingBound, RescalingsOfATreeAreItsHeightOrTheDistinctLogitsLessOne) {
   std::mt19937 random(1);
   for (const char* words : {"sum=tree", "sum=lanes:8", "sum=lanes:2", "sum=blocks:4"}) {

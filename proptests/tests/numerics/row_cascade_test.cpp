@@ -200,6 +200,23 @@ TEST(RowCascade, EnclosuresDecideWhatDoubleDoubleCannot) {
   }
 }
 
+// 3/4 of 1/3 away: the first of three equal items a last place nearer, the second there, where the tolerance is 2^-163
+// less. 113 bits decide the first alone.
+TEST(RowCascade, AnItemThatIsLeftOpenKeepsItsPlace) {
+  const std::vector<double> logits(3, 0.0);
+  const std::vector<double> got{std::nextafter(5.0 / 12, 0), 0.25, 1.0 / 3};
+  ElementTolerance tolerance = ElementTolerance::within_ulps(Format::f64, 0);
+  tolerance.relative = 0.25 - 0x1p-55;
+  const PrecisionScope scope(512);
+  const Enclosure rest = Enclosure(0x1p-55) / 3;
+  tolerance.absolute = rest.lower_double();
+  tolerance.ulps = (rest - Enclosure(tolerance.absolute)).lower_double() * 0x1p54;  // of 1/3
+  RowCascade cascade(logits);
+  const RowJudgement judgement = cascade.judge_softmax(got, tolerance);
+  EXPECT_EQ(judgement.violated, std::vector<std::size_t>{1});
+  EXPECT_EQ(judgement.counts.enclosure, 2u);
+}
+
 TEST(RowCascade, ExactTiesOfUniformRowsAreDecided) {
   // p = 2^-6 exactly; below it the ulp is half of what it is above.
   const std::vector<double> logits(64, 3.25);

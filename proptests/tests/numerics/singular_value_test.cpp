@@ -135,12 +135,16 @@ TEST(LargestSingularValue, EnclosesThatOfIntegersTooLargeForExactProducts) {
 }
 
 TEST(LargestSingularValue, AllowsForTheRoundingOfItsGramMatrix) {
-  // Products that are not exact, in one row: sigma^2 = 4096 x^2. The upper end allows for gamma_k sum |a||a| of it.
-  const double x = 1.0 / 3;
+  // Products that are not exact, in one row: sigma^2 = 4096 x^2. The upper end allows for gamma_k sum |a||a| of it. x^2
+  // lies below 14 and rounds to 14, as each sum of such products rounds to a multiple of 14, with an fma too: whatever
+  // the order of the additions, the computed matrix holds 4096 * 14, which is not below sigma^2.
+  const double x = std::sqrt(14.0);
   MatrixXd matrix = MatrixXd::Zero(2, 4096);
   matrix.row(0).setConstant(x);
   const PrecisionScope precision(256);
   const Enclosure sigma_squared = 4096 * square(Enclosure(x));
+  ASSERT_EQ(less(sigma_squared, Enclosure(4096 * 14)), Decision::proved);
+  ASSERT_EQ(x * x, 14);
   const Enclosure allowed = square(Enclosure(largest_singular_value(matrix).upper)) - sigma_squared;
   EXPECT_EQ(less_equal(rounding_gamma(4096) * sigma_squared, allowed), Decision::proved);
 }

@@ -103,6 +103,23 @@ TEST(SoftmaxGradient, TheDoubleStageErrsByNoMoreThanItSays) {
   }
 }
 
+void expect_within(const Approximation& quick, const Enclosure& exact) {
+  EXPECT_EQ(less_equal(abs(Enclosure(quick.value) - exact), Enclosure(quick.error)), Decision::proved) << quick.value;
+  EXPECT_LT(quick.error, 0x1p-20);
+}
+
+// The products' sum rounds 1 away: what the additions lost is all of the mean.
+TEST(SoftmaxGradient, WhatAMeanLosesToCancellationIsAddedBack) {
+  const std::vector<double> y{1, 1, 1}, g{0x1p60, 1, -0x1p60};
+  expect_within(approximate_softmax_gradient(y, g)[1], SoftmaxGradientOracle(y, g).gradient(1));
+}
+
+// e^-744.7 is no multiple of the smallest number: the sum of the gradients multiplies what its rounding loses.
+TEST(SoftmaxGradient, ATotalMultipliesWhatASubnormalPowerLoses) {
+  const std::vector<double> y{-744.7, 0}, g{0, 0x1p40};
+  expect_within(approximate_log_softmax_gradient(y, g)[0], LogSoftmaxGradientOracle(y, g).gradient(0));
+}
+
 TEST(SoftmaxGradient, RowsThatAreNoneAreRefused) {
   const std::vector<double> one{0.5}, two{0.5, 0.5}, none, infinite{INFINITY}, masked{-INFINITY};
   EXPECT_THROW(SoftmaxGradientOracle(one, two), std::invalid_argument);
