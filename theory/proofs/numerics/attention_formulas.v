@@ -187,9 +187,9 @@ Section Values.
     | largest_score_error => largest
     | values_height => INR h
     | rescalings => INR j
-    | weight_unit => b9_attention.weight_unit P
+    | weight_unit => accumulated_values.weight_unit P
     | exp_floor => standard_model.exp_floor M
-    | weight_floor => b9_attention.weight_floor P
+    | weight_floor => accumulated_values.weight_floor P
     | product_floor => standard_model.product_floor M
     | sum_floor => standard_model.sum_floor M
     | quantum_share => quantum / 2048
@@ -208,7 +208,7 @@ Section Values.
   Proof.
     change (query_value own_log_f) with
       (standard_model.exp_unit M + b1_sum.rescale_unit M j + b1_sum.argument_floor M 0 j + 2 * b9_threshold.rate M tau * largest
-       + (INR h + 1) * standard_model.unit M + quotient_unit M r + b9_attention.weight_unit P + 0 + (INR h + INR j + 3) * 0).
+       + (INR h + 1) * standard_model.unit M + quotient_unit M r + accumulated_values.weight_unit P + 0 + (INR h + INR j + 3) * 0).
     unfold b9_threshold.own_log, term_log, b1_sum.rescale_unit, b1_sum.argument_floor. ring.
   Qed.
 
