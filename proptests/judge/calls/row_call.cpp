@@ -56,26 +56,22 @@ void put_items_first(InputTensor& tensor) {
              n = static_cast<std::size_t>(tensor.place.shape[1]);
   std::vector<double> values;
   values.reserve(tensor.values.size());
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t r = 0; r < rows; ++r) values.push_back(tensor.values[r * n + i]);
-  }
+  for (std::size_t at = 0; at < rows * n; ++at) values.push_back(tensor.values[at % rows * n + at / rows]);
   std::map<std::size_t, std::uint64_t> patterns;
   for (const auto& [at, bits] : tensor.patterns) patterns[at % n * rows + at / n] = bits;
   tensor.values = std::move(values);
   tensor.patterns = std::move(patterns);
   std::ranges::reverse(tensor.place.shape);
   std::vector<std::int64_t>& strides = tensor.place.strides;
-  if (strides.empty()) return;
-  if (strides[1] == 1) {
-    // All gaps together are as large as they were: those of rows that lie beyond an integer fill the address space.
-    const auto between = [](std::size_t count) {
-      return std::max<std::int64_t>(static_cast<std::int64_t>(count) - 1, 1);
-    };
-    const std::int64_t gaps = std::max<std::int64_t>(strides[0] - static_cast<std::int64_t>(n), 0) * between(rows);
-    strides = {static_cast<std::int64_t>(rows) + (gaps + between(n) - 1) / between(n), 1};
-  } else {
+  if (strides.empty() || strides[1] != 1) {
     std::ranges::reverse(strides);
+    return;
   }
+  // All gaps together are as large as they were: those of rows that lie beyond an integer fill the address space.
+  const std::int64_t items = tensor.place.shape[0], count = tensor.place.shape[1];
+  const std::int64_t gaps = std::max<std::int64_t>(strides[0] - items, 0) * std::max<std::int64_t>(count - 1, 1);
+  const std::int64_t places = std::max<std::int64_t>(items - 1, 1);
+  strides = {count + (gaps + places - 1) / places, 1};
 }
 
 // Any byte but 0 says that an item is there. All come up in a row of 255; in short ones the four that are most often
@@ -83,8 +79,7 @@ void put_items_first(InputTensor& tensor) {
 double byte_of_visible(std::size_t element) {
   static constexpr std::array<double, 4> first{1, 255, 2, 128};
   const std::size_t k = element % 255;
-  if (k < first.size()) return first[k];
-  return static_cast<double>(k < 129 ? k - 1 : k);  // 3 to 127, then 129 to 254
+  return k < first.size() ? first[k] : static_cast<double>(k < 129 ? k - 1 : k);  // 3 to 127, then 129 to 254
 }
 
 TensorPlace output_place(const RowMatrixCase& matrix, Extent extent, std::size_t width, numerics::Format format) {

@@ -152,7 +152,7 @@ std::vector<std::string> troubles_of(const KernelSubject& subject, const KernelJ
   return lines;
 }
 
-// A claim that the case as it was drawn breaks, and the case to which it shrank does not: that one is told of others.
+// The drawn case breaks this claim, but the smaller case that the report shows breaks only other claims.
 bool broken_before_shrinking(const PropertyFinding& property, const std::string& claim) {
   const Outcome& outcome = property.outcome;
   const auto summary = outcome.claims.find(claim);
