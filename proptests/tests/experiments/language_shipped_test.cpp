@@ -59,7 +59,7 @@ TEST(ShippedLanguageModels, HeadsDisperseWithinTheirCertificates) {
     std::map<std::int64_t, double> entropies;
     for (const LanguageHeadPoint& point : points) {
       entropies[point.entropy.items] += point.entropy.mean();
-      // The kernel's entropy is rounded to f32.
+      // No room for the kernel's rounding: no head is uniform.
       EXPECT_LE(point.entropy.largest, std::log(static_cast<double>(point.entropy.items)));
       EXPECT_GE(point.entropy.least, point.entropy.certified_floor);
       EXPECT_LE(point.largest_spread, point.certified_spread) << name;
