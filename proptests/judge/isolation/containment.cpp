@@ -101,7 +101,8 @@ std::string to_string(const Containment& containment) {
   add(containment.user_namespace, "own user namespace");
   add(containment.other_user, "another user");
   add(containment.no_capabilities, "no capabilities");
-  add(containment.filter, "system calls filtered");
+  add(containment.filter && !containment.driver_sockets, "system calls filtered");
+  add(containment.filter && containment.driver_sockets, "system calls filtered but for the driver's local sockets");
   return text.empty() ? "a process of its own with the judge's rights" : text;
 }
 
@@ -138,7 +139,7 @@ void close_file_systems(Containment& containment) {
   containment.proc = mount("proc", "/proc", "proc", plain | MS_NOEXEC, nullptr) == 0;
 }
 
-void give_up_rights(Containment& containment) {
+void give_up_rights(Containment& containment, bool driver_sockets) {
   limit_resources();
   if (geteuid() == 0 && !containment.user_namespace) {
     containment.other_user = containment.no_capabilities = become_nobody();
@@ -147,7 +148,8 @@ void give_up_rights(Containment& containment) {
   }
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   prctl(PR_SET_DUMPABLE, 0);
-  containment.filter = refuse_system_calls(!containment.processes);
+  containment.driver_sockets = driver_sockets;
+  containment.filter = refuse_system_calls(!containment.processes, driver_sockets);
 }
 
 }  // namespace softcheck::proptests

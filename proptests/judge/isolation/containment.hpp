@@ -21,6 +21,7 @@ struct Containment {
   bool other_user = false;       // another uid than the judge's
   bool no_capabilities = false;  // none but to read files
   bool filter = false;           // system calls that a kernel has no use for are refused
+  bool driver_sockets = false;   // but for the local sockets that a device's driver needs
 };
 
 /// "own pid, mount, network and IPC namespaces, files read-only, ...": one line for a report.
@@ -35,6 +36,8 @@ void close_file_systems(Containment& containment);
 
 /// In the process that will run the kernel: gives up the user, the capabilities, the resources and the system calls
 /// that a kernel does not need.
-void give_up_rights(Containment& containment);
+///
+/// driver_sockets   the kernel has a device, whose driver opens local sockets (system_call_filter.hpp)
+void give_up_rights(Containment& containment, bool driver_sockets);
 
 }  // namespace softcheck::proptests

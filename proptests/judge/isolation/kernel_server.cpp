@@ -202,7 +202,7 @@ void serve_kernel(int socket, int printed, const KernelSource& source, const Ker
   isolate_descriptors(socket, printed);
   // CUDA reserves more addresses than a machine has memory.
   if (source.device == Device::cpu) limit_memory(limits);
-  if (limits.isolation == Isolation::full) give_up_rights(containment);
+  if (limits.isolation == Isolation::full) give_up_rights(containment, source.device == Device::cuda);
   // The last step took the signal that ends this process with its parent, where it changed the user.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   ServerMessage contained;

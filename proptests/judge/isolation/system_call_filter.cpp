@@ -6,6 +6,7 @@
 #include <seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -28,8 +29,8 @@ constexpr const char* refused[] = {
     "reboot", "kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "acct", "syslog",
     "settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "quotactl", "vhangup",
     // other machines, and what opens files behind a filter's back
-    "socket", "connect", "bind", "listen", "accept", "accept4", "io_uring_setup", "io_uring_enter", "io_uring_register",
-    "bpf", "userfaultfd", "keyctl", "add_key", "request_key"};
+    "connect", "accept", "accept4", "io_uring_setup", "io_uring_enter", "io_uring_register", "bpf", "userfaultfd", "keyctl", "add_key", "request_key"};
+constexpr const char* refused_without_driver[] = {"socket", "bind", "listen"};
 
 bool add(const Filter& filter, const char* name) {
   const int number = seccomp_syscall_resolve_name(name);
@@ -63,6 +64,16 @@ bool add_terminals(const Filter& filter) {
   return done;
 }
 
+// A local socket of another type can send to any other without being connected.
+bool add_sockets_but_drivers(const Filter& filter) {
+  bool done = add(filter, "socket", {0, SCMP_CMP_NE, AF_UNIX, 0});
+  constexpr scmp_datum_t types = 0xf;  // beside them stand SOCK_CLOEXEC and SOCK_NONBLOCK
+  for (scmp_datum_t type = 0; type <= types; ++type) {
+    if (type != SOCK_SEQPACKET) done &= add(filter, "socket", {1, SCMP_CMP_MASKED_EQ, types, type});
+  }
+  return done;
+}
+
 // Its own number alone: abort() and raise() send signals to it.
 bool add_signals(const Filter& filter) {
   const scmp_datum_t own = static_cast<scmp_datum_t>(getpid());
@@ -77,13 +88,18 @@ bool add_signals(const Filter& filter) {
 
 bool knows_system_calls() { return true; }
 
-bool refuse_system_calls(bool no_other_process) {
+bool refuse_system_calls(bool no_other_process, bool driver_sockets) {
   const Filter filter(seccomp_init(SCMP_ACT_ALLOW), seccomp_release);
   if (!filter) return false;
   // What asks for no more rights needs none to load a filter.
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
   bool done = true;
   for (const char* name : refused) done &= add(filter, name);
+  if (driver_sockets) {
+    done &= add_sockets_but_drivers(filter);
+  } else {
+    for (const char* name : refused_without_driver) done &= add(filter, name);
+  }
   done &= add_clone(filter) && add_terminals(filter) && (!no_other_process || add_signals(filter));
   return done && seccomp_load(filter.get()) == 0;
 }
@@ -96,7 +112,7 @@ namespace softcheck::proptests {
 
 bool knows_system_calls() { return false; }
 
-bool refuse_system_calls(bool) { return false; }
+bool refuse_system_calls(bool, bool) { return false; }
 
 }  // namespace softcheck::proptests
 

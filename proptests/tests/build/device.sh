@@ -1,6 +1,6 @@
 #!/bin/sh
 # device.sh BUILD: kernels that take tensors of a CUDA device, by a driver whose device is the heap (device/driver.c).
-# What a real driver and a real device do, no test here says.
+# What a real driver and a real device do, `./run gpu` asks where there is one.
 set -eu
 build=$(cd "$1" && pwd)
 command -v cc >/dev/null 2>&1 || { echo "Skipped: no cc"; exit 77; }
@@ -16,11 +16,11 @@ kernel() {
   sed "s/kDLCPU/kDLCUDA/; s/ || in->strides || out->strides//; $2" "$root/kernels/examples/softmax.c" >"$1.c"
   cc -O2 -shared -fPIC -I "$root" "$1.c" -o "lib$1.so" -lm
 }
-# judged STATUS KERNEL PATTERN [FAKE_CUDA]
+# judged STATUS KERNEL PATTERN [FAKE_CUDA [ISOLATION]]
 judged() {
   status=0
   LD_LIBRARY_PATH="$work/driver" FAKE_CUDA=${4:-} "$build/softcheck" kernel "./lib$2.so:example_softmax_c" --device cuda \
-    --effort quick --domain 'compact nomask' >out 2>&1 || status=$?
+    --effort quick --domain 'compact nomask' --isolation "${5:-full}" >out 2>&1 || status=$?
   [ $status = "$1" ] && grep -q -e "$3" out || { cat out; echo "$2 ${4:-}: need exit $1 and '$3', got $status"; exit 1; }
 }
 kernel right ''
@@ -29,7 +29,14 @@ kernel beside 's|const int64_t rows = in->shape\[0\], n = in->shape\[1\];|&\n  p
 kernel before 's|const int64_t rows = in->shape\[0\], n = in->shape\[1\];|&\n  p[-1] = 0;|'
 kernel changes 's|const int64_t rows = in->shape\[0\], n = in->shape\[1\];|&\n  if (rows * n) ((float*)x)[0] += 1;|'
 kernel forgets 's|p\[i\] /= sum|if (i != 2) p[i] /= sum|'
+# A kernel whose values are wrong where one of its sockets can send something: no such socket may be there.
+cat "$root/proptests/tests/build/device/sockets.c" right.c >sends.c
+sed -i 's|p\[i\] /= sum|p[i] /= sum + sends()|' sends.c
+cc -O2 -shared -fPIC -I "$root" sends.c -o libsends.so -lm
 judged 0 right '^pass'
+grep -q "system calls filtered but for the driver's local sockets" out || { cat out; echo "need the driver's sockets named"; exit 1; }
+judged 0 sends '^pass'
+judged 1 sends 'fail: kernel.softmax.element' '' process
 judged 1 wrong 'fail: kernel.softmax.element'
 judged 1 wrong 'replay: softcheck kernel .* --device cuda'
 judged 1 beside 'kernel.stays_inside'
