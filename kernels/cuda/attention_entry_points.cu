@@ -61,7 +61,7 @@ struct CudaAttention {
     if (queries == 0) return 0;
     // Blocks take queries in turn: the grid need not hold them all.
     const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(queries, 1 << 20));
-    const std::size_t bytes = attention_bytes<Accumulator<Element>>(arguments.dim);
+    const std::size_t bytes = whole_loads(attention_bytes<Accumulator<Element>>(arguments.dim));
     attention_kernel<adaptive, Element, Result><<<blocks, attention_threads, bytes, stream>>>(arguments);
     return cudaGetLastError() == cudaSuccess ? 0 : 1;
   }
@@ -77,7 +77,7 @@ struct CudaStatistics {
     const std::int64_t queries = from.batch * from.heads * from.queries;
     if (queries == 0) return 0;
     const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(queries, 1 << 20));
-    const std::size_t bytes = attention_statistics_bytes<Accumulator<Element>>(from.dim);
+    const std::size_t bytes = whole_loads(attention_statistics_bytes<Accumulator<Element>>(from.dim));
     attention_statistics_kernel<Element, Result><<<blocks, attention_threads, bytes, stream>>>(arguments);
     return cudaGetLastError() == cudaSuccess ? 0 : 1;
   }

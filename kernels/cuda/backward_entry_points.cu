@@ -43,7 +43,7 @@ struct CudaBackward {
     using Kept = QueryGradient<Accumulator<Element>>;
     const AttentionArguments<Block, Element, Element>& from = arguments.forward;
     const std::int64_t queries = from.batch * from.heads * from.queries, keys = from.batch * from.key_heads * from.keys;
-    const std::size_t bytes = gradient_bytes<Accumulator<Element>>(from.dim, from.value_dim);
+    const std::size_t bytes = whole_loads(gradient_bytes<Accumulator<Element>>(from.dim, from.value_dim));
     Kept* kept = nullptr;
     if (queries > 0) {
       if (cudaMallocAsync(&kept, static_cast<std::size_t>(queries) * sizeof(Kept), stream) != cudaSuccess) return 1;

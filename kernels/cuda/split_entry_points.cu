@@ -86,7 +86,7 @@ struct CudaSplitAttention {
     const StreamMemory<CompensatedSum<T>> columns(items * forward.value_dim, stream);
     if (statistics.data == nullptr || states.data == nullptr || columns.data == nullptr) return 1;
     const SplitArguments<Block, Element, Result> arguments{forward, statistics.view(), states.view(), columns.view()};
-    const std::size_t bytes = attention_bytes<T>(forward.dim);
+    const std::size_t bytes = whole_loads(attention_bytes<T>(forward.dim));
     if (items > 0) {
       if constexpr (adaptive) {
         part_statistics_kernel<Element, Result><<<blocks(items), attention_threads, bytes, stream>>>(arguments);

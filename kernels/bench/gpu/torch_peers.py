@@ -261,8 +261,8 @@ def main():
     else:
         rows = [(64, 128), (8, 4096)]
         attention = [(2, 256, 64, False), (2, 256, 64, True)]
-    compare_rows(report, kernels, rows, (torch.float32, torch.bfloat16))
     compare_attention(report, kernels, attention, torch.bfloat16)
+    compare_rows(report, kernels, rows, (torch.float32, torch.bfloat16))
     write(options.results, report, torch.cuda.get_device_name() if on_gpu else "cpu")
 
 
