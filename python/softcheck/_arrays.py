@@ -14,6 +14,7 @@ from ._library import UsageError
 NOT_FORKED = frozenset({"jax", "mlx", "tensorflow", "cupy"})
 # Those that compile a function anew for each shape of its arguments.
 COMPILED_BY_SHAPE = frozenset({"jax"})
+_CPU = 1  # DLPack's kDLCPU
 LIBRARIES = ("numpy", "torch", "jax", "mlx", "tensorflow", "cupy")
 
 
@@ -136,6 +137,21 @@ def _bits_of_torch(array: Any) -> tuple[np.ndarray, str]:
     return result, DTYPES.get(result.dtype.name, result.dtype.name)
 
 
+def _from_dlpack(array: Any) -> np.ndarray:
+    """Over the same memory, or a copy of what lies on a device: its library makes that, behind the work that is queued."""
+    kind, number = getattr(array, "__dlpack_device__", lambda: (_CPU, 0))()
+    if kind == _CPU:
+        return np.from_dlpack(array)
+    try:
+        return np.from_dlpack(array, device="cpu", copy=True)
+    except (TypeError, BufferError) as error:
+        name = type(array).__name__
+        raise TypeError(
+            f"need an array that can be copied to the CPU, got {name} on DLPack's device ({int(kind)}, {number}): {error}. "
+            "NumPy 2.1 asks an array's library for that; torch, CuPy and JAX arrays need no DLPack"
+        ) from None
+
+
 def to_bits(array: Any) -> tuple[np.ndarray, str]:
     """The array's elements in NumPy, and their dtype: softcheck's (those that NumPy lacks as their bits), "bool", or as
     NumPy names what is none of these. Arrays on a device are copied to the CPU, once their stream has come to them.
@@ -160,7 +176,7 @@ def to_bits(array: Any) -> tuple[np.ndarray, str]:
     elif hasattr(array, "__array__"):
         result = np.asarray(array)
     elif hasattr(array, "__dlpack__"):
-        result = np.from_dlpack(array)
+        result = _from_dlpack(array)
     else:
         raise TypeError(f"need an array, got {type(array).__name__}")
     if not result.dtype.isnative:  # as NumPy reads files of another byte order: the name is the same, the bits are not

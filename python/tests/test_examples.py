@@ -49,10 +49,9 @@ def test_triton_softmax():
     pytest.importorskip("torch")
     import triton_softmax
 
-    small = {"arrays": "torch", "domain": "n<=256 rows<=64", "cases": 20, "contract": "sum=tree"}
-    report = softcheck.check(triton_softmax.softmax, **small)
+    report = softcheck.check(triton_softmax.softmax, **triton_softmax.JUDGED)
     assert report, str(report)
-    assert finds(softcheck.check(triton_softmax.softmax_padded_with_zeros, **small), "kernel.softmax.element")
+    assert finds(softcheck.check(triton_softmax.softmax_padded_with_zeros, **triton_softmax.JUDGED), "kernel.softmax.element")
 
 
 def test_triton_attention():
@@ -60,9 +59,9 @@ def test_triton_attention():
     pytest.importorskip("torch")
     import triton_attention
 
-    report = softcheck.check(triton_attention.attention, **triton_attention.SMALL)
+    report = softcheck.check(triton_attention.attention, **triton_attention.JUDGED)
     assert report, str(report)
-    wrong = softcheck.check(triton_attention.attention_without_rescale, **triton_attention.SMALL)
+    wrong = softcheck.check(triton_attention.attention_without_rescale, **triton_attention.JUDGED)
     assert finds(wrong, "kernel.attention.output")
 
 

@@ -138,9 +138,10 @@ def _new_kernels():
 def library() -> Library:
     jax.config.update("jax_enable_x64", True)
     rows = dict(notes="rows padded by -inf to a power of four")
+    device = jax.devices()[0]
     return Library(
         "jax",
-        jax.__version__,
+        jax.__version__ + ("" if device.platform == "cpu" else f" on {device.device_kind}"),
         [
             *kernels_of("nn.softmax", "softmax", softmax, _DOCS + "jax.nn.softmax.html", **rows),
             *kernels_of("nn.log_softmax", "log_softmax", log_softmax, _DOCS + "jax.nn.log_softmax.html", **rows),

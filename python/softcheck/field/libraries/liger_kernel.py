@@ -1,10 +1,11 @@
-"""Liger Kernel: Triton's kernels in Triton's interpreter, on the CPU. The interpreter's arithmetic is NumPy's: what a GPU's
-exp2 and tanh lose is not seen here, nor are races. It truncates float32 to bfloat16: that dtype is not judged."""
+"""Liger Kernel: Triton's kernels in Triton's interpreter, on the CPU, or compiled for device 0 with TRITON_INTERPRET=0.
+The interpreter's arithmetic is NumPy's: what a GPU's exp2 and tanh lose is not seen there, nor are races. It truncates
+float32 to bfloat16: that dtype is judged on a device alone."""
 
 import importlib.metadata
 import os
 
-os.environ["TRITON_INTERPRET"] = "1"
+os.environ.setdefault("TRITON_INTERPRET", "1")
 import torch  # noqa: E402: the environment comes first
 from liger_kernel.ops.cross_entropy import LigerCrossEntropyFunction  # noqa: E402
 from liger_kernel.ops.softmax import LigerSoftmaxFunction, _softmax_backward  # noqa: E402
@@ -12,6 +13,7 @@ from liger_kernel.ops.utils import calculate_settings  # noqa: E402
 
 from ..kernel import Library, kernels_of  # noqa: E402
 
+_ON_A_DEVICE = os.environ["TRITON_INTERPRET"] == "0"
 _DOCS = "https://linkedin.github.io/Liger-Kernel/Low-Level-APIs/"
 _FEW = "n=1|3|17|64|1000|4097 rows=1|3"  # the interpreter takes milliseconds a row
 
@@ -46,22 +48,23 @@ def library() -> Library:
     torch.set_grad_enabled(False)
     # Its sources: logits cast to float32, powers of two, the loss is the log-sum-exp less the logit.
     loss = dict(
-        dtypes=("float32", "float16"),
+        dtypes=("float32", "float16", "bfloat16") if _ON_A_DEVICE else ("float32", "float16"),
         arrays="torch",
         contract="acc=f32 exp=E:4,A:3 sum=sequential lse=uncentred",
-        notes="in Triton's interpreter; the contract is read off its source",
-        arguments={"domain": _FEW, "time_limit": 60},
+        notes="the contract is read off its source" if _ON_A_DEVICE else "in Triton's interpreter; the contract is read off its source",
+        arguments={"domain": _FEW, "time_limit": 60, "device": "cuda" if _ON_A_DEVICE else None},
     )
     # Arithmetic of 16 bits that is not cast to float32 first is the interpreter's own.
-    rows = {**loss, "dtypes": ("float32",), "contract": "acc=f32 exp=E:4,A:3 sum=sequential"}
+    rows = {**loss, "dtypes": loss["dtypes"] if _ON_A_DEVICE else ("float32",), "contract": "acc=f32 exp=E:4,A:3 sum=sequential"}
     return Library(
         "liger_kernel",
-        importlib.metadata.version("liger_kernel"),
+        importlib.metadata.version("liger_kernel") + (f" on {torch.cuda.get_device_name()}" if _ON_A_DEVICE else ""),
         [
             *kernels_of("LigerSoftmaxFunction", "softmax", softmax, _DOCS, **rows),
-            *kernels_of("LigerSoftmaxFunction, gradient", "softmax_backward", softmax_backward, _DOCS, **rows),
+            *kernels_of("LigerSoftmaxFunction, gradient", "softmax_backward", softmax_backward, _DOCS, **{**rows, "dtypes": ("float32",)}),
+            *kernels_of("LigerSoftmaxFunction, gradient", "softmax_backward", softmax_backward, _DOCS, **{**rows, "dtypes": rows["dtypes"][1:], "contract": None}),
             *kernels_of("LigerCrossEntropyFunction", "cross_entropy", cross_entropy, _DOCS, **loss),
             *kernels_of("LigerCrossEntropyFunction, gradient", "cross_entropy_backward", cross_entropy_backward, _DOCS, **loss),
         ],
-        isolation="fork",
+        isolation="none" if _ON_A_DEVICE else "fork",
     )

@@ -3,7 +3,6 @@
 import warnings
 
 import torch
-from torch.distributed.tensor.experimental._context_parallel._attention import _SDPAMerger
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.attention.bias import causal_lower_right
 from torch.nn.attention.flex_attention import AuxRequest, flex_attention
@@ -36,7 +35,7 @@ def logsumexp(x):
 
 def last_of_logcumsumexp(x):
     if x.shape[-1] == 0:
-        return torch.full(x.shape[:-1], -torch.inf, dtype=x.dtype)
+        return torch.full(x.shape[:-1], -torch.inf, dtype=x.dtype, device=x.device)
     return torch.logcumsumexp(x, -1)[..., -1]
 
 
@@ -44,12 +43,17 @@ def categorical_entropy(x):
     return torch.distributions.Categorical(logits=x, validate_args=False).entropy()
 
 
-def _attention(backend, q, k, v, mask, scale, causal):
+def _lower_right(q, k):
+    """The keys that each query sees, causal at the lower right."""
+    return torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).tril(k.shape[-2] - q.shape[-2])
+
+
+def attention_by(backend, q, k, v, mask, scale, causal):
     bias = mask
     if causal and mask is not None:
-        bias = mask & torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).tril(k.shape[-2] - q.shape[-2])
+        bias = mask & _lower_right(q, k)
     elif causal:
-        bias = causal_lower_right(q.shape[-2], k.shape[-2])._materialize()
+        bias = causal_lower_right(q.shape[-2], k.shape[-2])._materialize(q.device)
     with sdpa_kernel(backend):
         return torch.nn.functional.scaled_dot_product_attention(
             q, k, v, attn_mask=bias, scale=scale, enable_gqa=q.shape[1] != k.shape[1]
@@ -57,11 +61,11 @@ def _attention(backend, q, k, v, mask, scale, causal):
 
 
 def attention_math(q, k, v, mask, scale, causal):
-    return _attention(SDPBackend.MATH, q, k, v, mask, scale, causal)
+    return attention_by(SDPBackend.MATH, q, k, v, mask, scale, causal)
 
 
 def attention_flash(q, k, v, mask, scale, causal):
-    return _attention(SDPBackend.FLASH_ATTENTION, q, k, v, mask, scale, causal)
+    return attention_by(SDPBackend.FLASH_ATTENTION, q, k, v, mask, scale, causal)
 
 
 def attention_top_left(backend, q, k, v, scale, causal):
@@ -130,8 +134,7 @@ def attention_gradient(backend, q, k, v, out_gradient, mask, scale, causal):
     """Of what the forward pass saves itself."""
     bias = mask
     if causal:
-        seen = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).tril(k.shape[-2] - q.shape[-2])
-        bias = seen if mask is None else mask & seen
+        bias = _lower_right(q, k) if mask is None else mask & _lower_right(q, k)
     with torch.enable_grad(), sdpa_kernel(backend):
         leaves = [x.detach().requires_grad_() for x in (q, k, v)]
         result = torch.nn.functional.scaled_dot_product_attention(
@@ -184,6 +187,8 @@ def topk_of_softmax(logits, k, renormalize):
 
 def merge_states(out, lse):
     """The merger of context-parallel (ring) attention, which has no public name; the output of an empty part is 0 there."""
+    from torch.distributed.tensor.experimental._context_parallel._attention import _SDPAMerger
+
     merger = _SDPAMerger(convert_to_f32=out.dtype != torch.float64, seq_dim=0)
     for one_out, one_lse in zip(out, lse):
         merger.step(torch.where(torch.isneginf(one_lse)[:, None], 0, one_out), one_lse, partial=False)
@@ -226,7 +231,7 @@ def _attention_gradients():
     ]
 
 
-def _gradients_and_losses():
+def gradients_and_losses():
     rows = dict(arrays="torch")
     loss = dict(arrays="torch", arguments={"domain": "n>=1"})
     docs = _DOCS + "generated/torch.nn.functional.cross_entropy.html"
@@ -242,12 +247,24 @@ def _gradients_and_losses():
     ]
 
 
+def rows():
+    common = dict(arrays="torch")
+    return [
+        *kernels_of("softmax(dim=-1)", "softmax", softmax, _DOCS + "generated/torch.softmax.html", **common),
+        *kernels_of("softmax(dim=0)", "softmax", softmax_along_columns, _DOCS + "generated/torch.softmax.html", **common),
+        *kernels_of("log_softmax(dim=-1)", "log_softmax", log_softmax, _DOCS + "generated/torch.nn.functional.log_softmax.html", **common),
+        *kernels_of("log_softmax(dim=0)", "log_softmax", log_softmax_along_columns, _DOCS + "generated/torch.nn.functional.log_softmax.html", **common),
+        *kernels_of("logsumexp", "logsumexp", logsumexp, _DOCS + "generated/torch.logsumexp.html", **common),
+        *kernels_of("logcumsumexp, last item", "logsumexp", last_of_logcumsumexp, _DOCS + "generated/torch.logcumsumexp.html", **common),
+        *kernels_of("distributions.Categorical.entropy", "entropy", categorical_entropy, _DOCS + "distributions.html#categorical", arguments={"domain": "n>=1"}, **common),
+    ]
+
+
 def library() -> Library:
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
     warnings.filterwarnings("ignore", "flex_attention called without torch.compile")
     torch.compiler.set_stance("force_eager")  # else flex_attention is traced anew for each shape, as JAX's functions are
-    rows = dict(arrays="torch")
     seen = "finite"  # 0 * NaN: a NaN or an infinity behind a mask reaches the result, see notes
     attention = dict(
         arrays="torch",
@@ -262,18 +279,12 @@ def library() -> Library:
         "torch",
         torch.__version__,
         [
-            *kernels_of("softmax(dim=-1)", "softmax", softmax, _DOCS + "generated/torch.softmax.html", **rows),
-            *kernels_of("softmax(dim=0)", "softmax", softmax_along_columns, _DOCS + "generated/torch.softmax.html", **rows),
-            *kernels_of("log_softmax(dim=-1)", "log_softmax", log_softmax, _DOCS + "generated/torch.nn.functional.log_softmax.html", **rows),
-            *kernels_of("log_softmax(dim=0)", "log_softmax", log_softmax_along_columns, _DOCS + "generated/torch.nn.functional.log_softmax.html", **rows),
-            *kernels_of("logsumexp", "logsumexp", logsumexp, _DOCS + "generated/torch.logsumexp.html", **rows),
-            *kernels_of("logcumsumexp, last item", "logsumexp", last_of_logcumsumexp, _DOCS + "generated/torch.logcumsumexp.html", **rows),
-            *kernels_of("distributions.Categorical.entropy", "entropy", categorical_entropy, _DOCS + "distributions.html#categorical", arguments={"domain": "n>=1"}, **rows),
+            *rows(),
             *kernels_of("scaled_dot_product_attention, MATH", "attention", attention_math, _ATTENTION, **attention),
             *kernels_of("scaled_dot_product_attention, FLASH", "attention", attention_flash, _ATTENTION, **flash),
             *_attention_attributes(),
             *_attention_gradients(),
-            *_gradients_and_losses(),
+            *gradients_and_losses(),
         ],
         isolation="fork",
     )

@@ -1,0 +1,139 @@
+"""PyTorch on device 0: its eager kernels, attention's four backends, and what torch.compile (Inductor, Triton) makes of a few functions."""
+
+import dataclasses
+import functools
+import warnings
+
+import torch
+from torch.nn.attention import SDPBackend
+from torch.nn.attention.flex_attention import flex_attention
+
+from ..kernel import Library, kernels_of
+from . import torch as eager
+
+_COMPILE = "https://docs.pytorch.org/docs/stable/generated/torch.compile.html"
+_ATTENTION = eager._ATTENTION
+_BACKENDS = ("MATH", "FLASH_ATTENTION", "EFFICIENT_ATTENTION", "CUDNN_ATTENTION")
+_HALVES = ("float16", "bfloat16")
+# How a backend says that it does not do a call; other errors are crashes, those of the device among them.
+_REFUSALS = ("No available kernel", "No viable backend", "cuDNN Frontend error", "No execution plans")
+
+
+def _refusing(function):
+    @functools.wraps(function)
+    def refusing(*arguments, **keywords):
+        try:
+            return function(*arguments, **keywords)
+        except RuntimeError as error:
+            if any(words in str(error) for words in _REFUSALS):
+                raise NotImplementedError(str(error)) from None
+            raise
+
+    return refusing
+
+
+def _of_positive_scale(scale):
+    if scale <= 0:
+        raise NotImplementedError("the kernel with every scale shows it")
+
+
+def attention(backend):
+    @_refusing
+    def attention(q, k, v, mask, scale, causal):
+        return eager.attention_by(backend, q, k, v, mask, scale, causal)
+
+    return attention
+
+
+def attention_without_mask(backend):
+    """What models call: is_causal stands at the upper left, and no mask keeps the fused kernels away."""
+
+    @_refusing
+    def attention(q, k, v, scale, causal):
+        return eager.attention_top_left(backend, q, k, v, scale, causal)
+
+    return attention
+
+
+def attention_without_mask_scaled(backend):
+    @_refusing
+    def attention(q, k, v, scale, causal):
+        _of_positive_scale(scale)
+        return eager.attention_top_left(backend, q, k, v, scale, causal)
+
+    return attention
+
+
+def attention_with_bias(backend):
+    @_refusing
+    def attention(q, k, v, scale, bias):
+        return eager.attention_bias(backend, q, k, v, scale, bias)
+
+    return attention
+
+
+def attention_gradient(backend):
+    @_refusing
+    def gradient(q, k, v, out, lse, out_gradient, scale):
+        _of_positive_scale(scale)
+        return eager.attention_gradient(backend, q, k, v, out_gradient, None, scale, False)
+
+    return gradient
+
+
+def _attentions():
+    kernels = []
+    for name in _BACKENDS:
+        backend, short = getattr(SDPBackend, name), name.split("_")[0]
+        dtypes = {"FLASH": _HALVES, "CUDNN": _HALVES, "EFFICIENT": ("float32", *_HALVES)}.get(short, ("float64", "float32", *_HALVES))
+        common = dict(arrays="torch", exempt=("kernel.accepts", "kernel.masked_row"))
+        # The fused kernels take rows of whole 16 bytes.
+        whole = "" if short == "MATH" else " dim=8|64|128 values=8|64|128"
+        seen = {"refuses": (NotImplementedError,), "domain": "finite" + whole}
+        unmasked = {**seen, "domain": "finite nomask causal=top-left" + whole}
+        bias = {**seen, "domain": "finite nomask nocausal bias" + whole}
+        what = "scaled_dot_product_attention"
+        if short != "FLASH":  # which takes no attn_mask on CUDA
+            kernels += kernels_of(f"{what}, {short}", "attention", attention(backend), _ATTENTION, dtypes, arguments=seen, **common)
+            kernels += kernels_of(f"{what}(attn_mask=bias), {short}", "attention", attention_with_bias(backend), _ATTENTION, dtypes, arguments=bias, **common)
+        kernels += kernels_of(f"{what}(is_causal=True), {short}", "attention", attention_without_mask(backend), _ATTENTION, dtypes, arguments=unmasked, **common)
+        if short != "MATH":
+            kernels += kernels_of(f"{what}(is_causal=True), {short}, scale > 0", "attention", attention_without_mask_scaled(backend), _ATTENTION, dtypes, arguments=unmasked, **common)
+        for dtype in dtypes:
+            stored = {"float16": " weights=f16 ds=f16", "bfloat16": " weights=bf16 ds=bf16"}.get(dtype, "")
+            contract = f"exp=4ulp sum=sequential scale=split masked=zero subnormal=flushed{stored}"
+            gradient = {**seen, "domain": "finite nomask nocausal dim=64 values=64 heads=4 group=1"}
+            kernels += kernels_of(f"{what}, gradient, {short}, scale > 0", "attention_backward", attention_gradient(backend), _ATTENTION, [dtype], arguments=gradient, contract=contract, **common)
+    return kernels
+
+
+def _compiled():
+    """Each function compiled with dynamic=True, so that a few compilations serve all lengths."""
+    rows = dict(arrays="torch", notes="torch.compile(dynamic=True)", arguments={"domain": "n>=2 rows>=2", "time_limit": 120})
+    kernels = []
+    for op, function in (("softmax", eager.softmax), ("log_softmax", eager.log_softmax), ("logsumexp", eager.logsumexp)):
+        kernels += kernels_of(f"torch.compile({op})", op, torch.compile(function, dynamic=True), _COMPILE, ("float32", *_HALVES), **rows)
+
+    @torch.compile(dynamic=True)
+    def flex(q, k, v, scale):
+        return flex_attention(q, k, v, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
+
+    shapes = {"domain": "finite nomask nocausal batch=2 heads=4 group=2 dim=64 values=64 queries>=2 keys>=2", "time_limit": 120}
+    kernels += kernels_of("torch.compile(flex_attention)", "attention", flex, eager._DOCS + "nn.attention.flex_attention.html", ("float32", *_HALVES),
+                          arrays="torch", notes="torch.compile(dynamic=True)", exempt=("kernel.accepts", "kernel.masked_row"), arguments=shapes)  # fmt: skip
+    return kernels
+
+
+def kernels(device):
+    """All of them, called with tensors of the device."""
+    every = [*eager.rows(), *eager.gradients_and_losses(), *_attentions(), *_compiled()]
+    return [dataclasses.replace(kernel, arguments={**kernel.arguments, "device": device}) for kernel in every]
+
+
+def library() -> Library:
+    if not torch.cuda.is_available():
+        raise RuntimeError(f"torch_cuda: needs a CUDA device, torch {torch.__version__} sees none")
+    torch.set_grad_enabled(False)
+    warnings.simplefilter("ignore")  # why a backend does not do a call
+    torch._dynamo.config.recompile_limit = 64  # beyond it a function would be judged that is not compiled
+    return Library("torch_cuda", f"{torch.__version__} on {torch.cuda.get_device_name()}", kernels("cuda"))
