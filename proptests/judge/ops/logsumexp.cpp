@@ -44,7 +44,8 @@ class LogSumExp final : public RowOp {
     // The sum of m / theta and ln S may cancel: what is left is no more accurate than its terms.
     scalar.resolution = resolution_of_logarithms(row.contract, statistics) +
                         properties(row.contract.accumulator).unit_roundoff * statistics.maximum_magnitude.value();
-    scalar.resolved = is_resolved(row.contract, statistics);
+    // Of float64 rows the value itself, m / theta + ln S, may lie beyond all doubles, and its threshold with it.
+    scalar.resolved = is_resolved(row.contract, statistics) && upper(statistics.logsumexp_magnitude) < infinity;
     const PrecisionScope precision(113);
     scalar.exact = near_value(cascade, row.theta);
     judge_scalar(row, scalar, verdicts);

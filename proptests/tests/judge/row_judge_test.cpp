@@ -173,6 +173,20 @@ TEST(RowJudge, ARowOfWhichNothingIsPromisedIsVacuous) {
   EXPECT_TRUE(findings.vacuity.too_many());
 }
 
+// Found by judging float64 kernels on a GPU: a matrix of such rows made correct ones vacuous.
+TEST(RowJudge, ALogSumExpBeyondAllDoublesCountsApart) {
+  const Contract contract = default_contract(Format::f64, Format::f64);
+  const auto vacuity = [&](const std::vector<double>& logits, double theta, double got) {
+    return judge_row(Op::logsumexp, contract, logits, theta, std::vector<double>{got}, "").vacuity;
+  };
+  const std::vector<double> largest{0x1.fffffffffffffp+1023}, half{0x1p+1023, 0x1p+1023};
+  EXPECT_EQ(vacuity(largest, 1, largest[0]).unresolved, 1u);
+  EXPECT_EQ(vacuity(half, 0.25, row_infinity).unresolved, 1u);
+  EXPECT_EQ(vacuity(half, 0.25, row_infinity).rows, 0u);
+  EXPECT_EQ(vacuity(half, 1, half[0]).rows, 1u);
+  EXPECT_EQ(vacuity(half, 1, half[0]).unbounded, 0u);
+}
+
 TEST(RowJudge, AnInfinityIsWrongWhereTheExactValueIsFiniteUnderEveryContract) {
   const std::vector<double> zeros(65520, 0.0);
   for (const char* words : {"acc=f16 sum=tree", "acc=f16 sum=sequential", "acc=f16 sum=tree subnormal=flushed", "",
