@@ -16,7 +16,9 @@ from typing import Any, Mapping, Sequence
 from .judge import judge
 from .kernel import Library
 
-LIBRARIES = ("torch", "onnxruntime", "jax", "tensorflow", "openvino", "mlx", "liger_kernel", "scipy", "sklearn")
+LIBRARIES = ("torch", "onnxruntime", "jax", "tensorflow", "openvino", "mlx", "liger_kernel", "scipy", "sklearn", "torch_cuda", "cupy")
+ON_A_DEVICE = ("torch_cuda", "cupy")
+"""Those that are asked only by name: where one is installed, a device may still be missing."""
 ENUMERABLE = ("softmax", "log_softmax", "logsumexp", "entropy")
 """Ops that have exhaustive effort."""
 NEEDS = {"onnxruntime": ("onnx",), "jax": ("optax",), "liger_kernel": ("torch", "triton")}
@@ -166,4 +168,4 @@ def _crashed(under_way: dict[str, Any], code: int) -> dict[str, Any]:
 
 
 def names(asked: Sequence[str]) -> list[str]:
-    return list(asked) if asked else [name for name in LIBRARIES if installed(name)]
+    return list(asked) if asked else [name for name in LIBRARIES if name not in ON_A_DEVICE and installed(name)]
