@@ -7,8 +7,8 @@
 // of one.
 namespace softcheck::kernels {
 
-/// Bytes of a block's shared memory, in whole loads of 16: where a loop over an array's elements ends with fewer than that,
-/// nvcc 13 loads 16 bytes all the same and drops those behind (found by compute-sanitizer on an H100).
+/// Bytes of a block's shared memory, in whole loads of 16: where a loop over an array's elements ends with fewer than
+/// that, nvcc 13 loads 16 bytes all the same and drops those behind (found by compute-sanitizer on an H100).
 constexpr std::size_t whole_loads(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
 
 template <bool adaptive, class Launcher>

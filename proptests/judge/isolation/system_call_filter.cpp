@@ -29,7 +29,8 @@ constexpr const char* refused[] = {
     "reboot", "kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "acct", "syslog",
     "settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "quotactl", "vhangup",
     // other machines, and what opens files behind a filter's back
-    "connect", "accept", "accept4", "io_uring_setup", "io_uring_enter", "io_uring_register", "bpf", "userfaultfd", "keyctl", "add_key", "request_key"};
+    "connect", "accept", "accept4", "io_uring_setup", "io_uring_enter", "io_uring_register", "bpf", "userfaultfd",
+    "keyctl", "add_key", "request_key"};
 constexpr const char* refused_without_driver[] = {"socket", "bind", "listen"};
 
 bool add(const Filter& filter, const char* name) {

@@ -9,7 +9,8 @@ bool knows_system_calls();
 /// mount, open a socket or make a namespace: those calls fail with EPERM. Threads, files, memory and devices work as
 /// before.
 ///
-/// driver_sockets     the sockets that a CUDA driver opens when it starts, and fails without, are allowed: local ones of
+/// driver_sockets     the sockets that a CUDA driver opens when it starts, and fails without, are allowed: local ones
+/// of
 ///                    sequenced packets, which it binds and listens on. None can be connected, so that nothing is sent
 /// no_other_process   signals to other processes are refused, too: where there is no pid namespace to refuse them
 /// returns            whether the filter is in place: libseccomp was there when this was built, and the system has it

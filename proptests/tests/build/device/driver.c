@@ -1,6 +1,7 @@
 /* As much of the CUDA driver as the judge calls: a device whose memory is the heap, so that a kernel of the CPU can
- * compute there. Its start opens the sockets that driver 580.159.04 opens on an H100, and fails without them as that does. FAKE_CUDA names what goes wrong: "none" there is no device, "small" it has 1 MiB, "fault" the kernel
- * failed on it. */
+ * compute there. Its start opens the sockets that driver 580.159.04 opens on an H100, and fails without them as that
+ * does. FAKE_CUDA names what goes wrong: "none" there is no device, "small" it has 1 MiB, "fault" the kernel failed on
+ * it. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

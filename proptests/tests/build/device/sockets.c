@@ -13,7 +13,8 @@ static float sends(void) {
   for (int i = 0; i < 3; ++i) ways += socket(AF_UNIX, local[i] | SOCK_CLOEXEC, 0) >= 0;
   for (int i = 0; i < 4; ++i) {
     ways += socket(others[i], SOCK_RAW, 0) >= 0 || socket(others[i], SOCK_DGRAM, 0) >= 0;
-    ways += socket(others[i], SOCK_SEQPACKET, 0) >= 0 || errno != EPERM; /* where the system has none, the filter says no */
+    ways +=
+        socket(others[i], SOCK_SEQPACKET, 0) >= 0 || errno != EPERM; /* where the system has none, the filter says no */
   }
   struct sockaddr_un name = {AF_UNIX, "\0softcheck-device-test"};
   const socklen_t size = offsetof(struct sockaddr_un, sun_path) + 22;
