@@ -10,10 +10,14 @@
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <thread>
@@ -231,6 +235,35 @@ TEST(Containment, WhatIsNotContainedSucceeds) {
   }
 }
 
+// What a CUDA driver does when it starts, and every way to send something by a socket.
+int sockets_of_a_device() {
+  if (!refuse_system_calls(false, true)) return 2;
+  sockaddr_un name{AF_UNIX, {}};
+  snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "softcheck-test-%d", static_cast<int>(getpid()));
+  const auto* address = reinterpret_cast<const sockaddr*>(&name);
+  const int there = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), here = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+  const bool starts = there >= 0 && here >= 0 && bind(there, address, sizeof name) == 0 && listen(there, 1) == 0;
+  const auto refused = [](int result) { return result < 0 && errno == EPERM; };
+  const bool sends_nothing = refused(socket(AF_UNIX, SOCK_STREAM, 0)) && refused(socket(AF_UNIX, SOCK_DGRAM, 0)) &&
+                             refused(socket(AF_INET, SOCK_STREAM, 0)) && refused(socket(AF_INET6, SOCK_SEQPACKET, 0)) &&
+                             refused(connect(here, address, sizeof name)) && refused(accept(there, nullptr, nullptr));
+  return starts && sends_nothing ? 0 : 1;
+}
+
+TEST(Containment, ADevicesDriverHasSocketsThatCannotSend) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) _exit(sockets_of_a_device());
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 2) {
+    ASSERT_FALSE(knows_system_calls() && prctl(PR_GET_SECCOMP) >= 0) << "the filter could not be made";
+    GTEST_SKIP() << "no system call is refused";
+  }
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
 TEST(Containment, TheJudgeCannotBeTracedWhileAKernelIsThere) {
   prctl(PR_SET_DUMPABLE, 1);
   {
@@ -276,6 +309,8 @@ TEST(Containment, AReportNamesWhatWasReached) {
   Containment some;
   some.processes = some.filter = true;
   EXPECT_EQ(to_string(some), "own pid namespace, system calls filtered");
+  some.driver_sockets = true;
+  EXPECT_EQ(to_string(some), "own pid namespace, system calls filtered but for the driver's local sockets");
   IsolatedKernel kernel(source_of([](const softcheck_call*) { return 0; }), limits_of(Isolation::process));
   EXPECT_EQ(to_string(kernel.containment()), to_string(Containment{}));
 }
