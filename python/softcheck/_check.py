@@ -79,6 +79,10 @@ def _adapter(
         taken.setdefault("out", "out")
     if "out" in taken and library not in ("numpy", "torch"):
         raise UsageError(f"out: need arrays over the judge's memory, numpy or torch, got {library}")
+    if device is not None and library != "torch":
+        raise UsageError(f"device: need arrays of torch, whose devices these are, got {device!r} for arrays of {library}")
+    if device is not None and "out" in taken:
+        raise UsageError(f"out: need arrays over the judge's memory, got a function that fills one on device {device!r}")
     if op in (*MERGE_OPS, *TOPK_OPS):
         outputs = 2
     if op in ATTENTION_GRADIENT_OPS:
@@ -336,6 +340,9 @@ def check(
                 both. Each is there in calls that have sinks, or a bias
     strides     whether views with strides are tried; else all arrays are compact
     refuses     exceptions by which it refuses a call; any other is a crash
+    device      "cuda" or another of torch's: where torch's arrays lie. CuPy's and JAX's lie on the device that these
+                libraries take by default. Results are copied to the CPU behind the work of the current stream: a function
+                that queues its own on another stream must have that one waited for
     shapes      "few": at most 40 shapes in all, for a function that is compiled anew for each; lengths that the domain
                 names are left to it. "any": no such limit. By default "few" for JAX, else "any"
     isolation   "fork" (from this warm process, contained), "spawn" (a fresh interpreter), "none" (in this process: a

@@ -159,6 +159,12 @@ def test_an_array_that_does_not_leave_its_device_is_told():
         _arrays.to_bits(Lent())
 
 
+@pytest.mark.parametrize("arguments, message", [({}, "need arrays of torch"), ({"arrays": "torch", "out": True}, "over the judge's memory")])
+def test_what_a_device_is_not_for_is_told(arguments, message):
+    with pytest.raises(softcheck.UsageError, match=message):
+        softcheck.check(lambda x: x, device="cuda", **arguments)
+
+
 @pytest.mark.parametrize("example", ["triton_softmax", "triton_attention"])
 def test_triton_compiled(example):
     torch_on_a_gpu()
