@@ -81,7 +81,7 @@ def _adapter(
         raise UsageError(f"out: need arrays over the judge's memory, numpy or torch, got {library}")
     if device is not None and library != "torch":
         raise UsageError(f"device: need arrays of torch, whose devices these are, got {device!r} for arrays of {library}")
-    if device is not None and "out" in taken:
+    if device is not None and not device.startswith("cpu") and "out" in taken:
         raise UsageError(f"out: need arrays over the judge's memory, got a function that fills one on device {device!r}")
     if op in (*MERGE_OPS, *TOPK_OPS):
         outputs = 2
