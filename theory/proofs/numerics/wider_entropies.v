@@ -7,6 +7,7 @@
     - [wider_entropy_uncentred]         the right-hand side of [b7_entropy] is at most its formulas' values at them
     - [wider_entropy_of_coefficients]   that of [b6d_of_lost_coefficients] behind the output's rounding, at any eps
     - [wider_entropy_of_logarithms]     that of [b6d_of_computed_softmax], likewise, at any tau
+    - [wider_log_softmax], [wider_log_softmax_uncentred]   B5 of its logarithms: b and s of numerics/ are no less than the row's
 
     Source: formula.upper_bounds_give_an_upper_bound; contracted_entropy_error in numerics/rounding/rounding_entropy.cpp. *)
 
@@ -84,6 +85,34 @@ Section Wider.
     assert (less : value wide rescales (Of scaling) < 1) by exact small.
     destruct (grows_with entropy_uncentred_output_f eq_refl ltac:(inside)) as [_ b1].
     destruct (grows_with entropy_uncentred_lost_f eq_refl ltac:(inside)) as [_ b2]. lra.
+  Qed.
+
+  (** ** The logarithms of a log-softmax, d in the place of m - x *)
+
+  Theorem wider_log_softmax d :
+    0 <= d ->
+    let first := log_softmax_constant M kappa m logits h j + standard_model.slope M * d in
+    let second := first + standard_model.roundoff M * (d + ln (weight_sum m logits) + first) in
+    second + u_out * (d + ln (weight_sum m logits) + second)
+    + ((standard_model.product_floor M * (1 + standard_model.roundoff M) + standard_model.sum_floor M) * (1 + u_out) + b2_element.output_floor out)
+    <= widened centred_constant_f + widened centred_lost_f + widened centred_slope_f * d.
+  Proof using good good_out max conversions writes scales loses leaves covered some ordered grows_with units logarithms.
+    intros hd. cbv zeta. destruct (log_softmax_threshold_is M out kappa m logits h j u_out g 1 d r nil 0 0 0 0) as [e1 e2]. rewrite e1, e2.
+    destruct (grows_with centred_constant_f eq_refl ltac:(inside)) as [_ b1]. destruct (grows_with centred_slope_f eq_refl ltac:(inside)) as [_ b2].
+    destruct (grows_with centred_lost_f eq_refl ltac:(inside)) as [_ b3]. pose proof (Rmult_le_compat_r d _ _ hd b2) as b4.
+    unfold valued in *. lra.
+  Qed.
+
+  Theorem wider_log_softmax_uncentred d :
+    0 <= d ->
+    uncentred_second M kappa m logits h j g d + u_out * (d + ln (weight_sum m logits) + uncentred_second M kappa m logits h j g d)
+    + (uncentred_floor M * (1 + u_out) + b2_element.output_floor out)
+    <= widened uncentred_constant_f + widened uncentred_lost_f + widened uncentred_slope_f * d.
+  Proof using good good_out max conversions writes scales loses leaves covered some ordered grows_with units logarithms.
+    intros hd. destruct (uncentred_threshold_is M out kappa m logits h j u_out g 1 d r nil 0 0 0 0) as [e1 e2]. rewrite e1, e2.
+    destruct (grows_with uncentred_constant_f eq_refl ltac:(inside)) as [_ b1]. destruct (grows_with uncentred_slope_f eq_refl ltac:(inside)) as [_ b2].
+    destruct (grows_with uncentred_lost_f eq_refl ltac:(inside)) as [_ b3]. pose proof (Rmult_le_compat_r d _ _ hd b2) as b4.
+    unfold valued in *. lra.
   Qed.
 
   (** ** From coefficients *)
