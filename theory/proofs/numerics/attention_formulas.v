@@ -233,7 +233,12 @@ Section Values.
     assert (wide : query_value widest_log_f = widest) by (unfold stored_widest_log; now rewrite <- own_is).
     repeat split; try easy; try apply own_is.
     - rewrite <- wide. unfold query_value, b9_threshold.lost_weight. destruct j; simpl; ring.
-    - rewrite <- wide. unfold query_value, stored_lost_addend, b9_threshold.lost_addend. destruct j; simpl; ring.
+    - change (query_value lost_addend_f) with
+        (exp (query_value widest_log_f)
+         * (standard_model.product_floor M + standard_model.sum_floor M
+            + (if match j with 0%nat => false | Datatypes.S _ => true end then 2 * standard_model.product_floor M else 0)
+            + (4 + INR j) * floor_v)).
+      rewrite wide. unfold stored_lost_addend, b9_threshold.lost_addend. destruct j; ring.
   Qed.
 
   Definition key_is (a : key) (q : key_quantity) : R :=
