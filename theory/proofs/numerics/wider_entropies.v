@@ -87,7 +87,7 @@ Section Wider.
     destruct (grows_with entropy_uncentred_lost_f eq_refl ltac:(inside)) as [_ b2]. lra.
   Qed.
 
-  (** ** The logarithms of a log-softmax, d in the place of m - x *)
+  (** ** The logarithms of a log-softmax, d in the place of m - x: none of the three has d in it *)
 
   Theorem wider_log_softmax d :
     0 <= d ->
@@ -97,10 +97,16 @@ Section Wider.
     + ((standard_model.product_floor M * (1 + standard_model.roundoff M) + standard_model.sum_floor M) * (1 + u_out) + b2_element.output_floor out)
     <= widened centred_constant_f + widened centred_lost_f + widened centred_slope_f * d.
   Proof using good good_out max conversions writes scales loses leaves covered some ordered grows_with units logarithms.
-    intros hd. cbv zeta. destruct (log_softmax_threshold_is M out kappa m logits h j u_out g 1 d r nil 0 0 0 0) as [e1 e2]. rewrite e1, e2.
+    intros hd. cbv zeta. destruct (log_softmax_threshold_is M out kappa m logits h j u_out g 1 d r nil 0 0 0 0) as [eq1 eq2]. rewrite eq1, eq2.
+    change (valued M out kappa m logits h j u_out g 1 d r nil 0 0 0 0 centred_constant_f)
+      with (valued M out kappa m logits h j u_out g 1 0 r nil 0 0 0 0 centred_constant_f).
+    change (valued M out kappa m logits h j u_out g 1 d r nil 0 0 0 0 centred_slope_f)
+      with (valued M out kappa m logits h j u_out g 1 0 r nil 0 0 0 0 centred_slope_f).
+    change (valued M out kappa m logits h j u_out g 1 d r nil 0 0 0 0 centred_lost_f)
+      with (valued M out kappa m logits h j u_out g 1 0 r nil 0 0 0 0 centred_lost_f).
     destruct (grows_with centred_constant_f eq_refl ltac:(inside)) as [_ b1]. destruct (grows_with centred_slope_f eq_refl ltac:(inside)) as [_ b2].
     destruct (grows_with centred_lost_f eq_refl ltac:(inside)) as [_ b3]. pose proof (Rmult_le_compat_r d _ _ hd b2) as b4.
-    unfold valued in *. lra.
+    lra.
   Qed.
 
   Theorem wider_log_softmax_uncentred d :
@@ -109,10 +115,16 @@ Section Wider.
     + (uncentred_floor M * (1 + u_out) + b2_element.output_floor out)
     <= widened uncentred_constant_f + widened uncentred_lost_f + widened uncentred_slope_f * d.
   Proof using good good_out max conversions writes scales loses leaves covered some ordered grows_with units logarithms.
-    intros hd. destruct (uncentred_threshold_is M out kappa m logits h j u_out g 1 d r nil 0 0 0 0) as [e1 e2]. rewrite e1, e2.
+    intros hd. destruct (uncentred_threshold_is M out kappa m logits h j u_out g 1 d r nil 0 0 0 0) as [eq1 eq2]. rewrite eq1, eq2.
+    change (valued M out kappa m logits h j u_out g 1 d r nil 0 0 0 0 uncentred_constant_f)
+      with (valued M out kappa m logits h j u_out g 1 0 r nil 0 0 0 0 uncentred_constant_f).
+    change (valued M out kappa m logits h j u_out g 1 d r nil 0 0 0 0 uncentred_slope_f)
+      with (valued M out kappa m logits h j u_out g 1 0 r nil 0 0 0 0 uncentred_slope_f).
+    change (valued M out kappa m logits h j u_out g 1 d r nil 0 0 0 0 uncentred_lost_f)
+      with (valued M out kappa m logits h j u_out g 1 0 r nil 0 0 0 0 uncentred_lost_f).
     destruct (grows_with uncentred_constant_f eq_refl ltac:(inside)) as [_ b1]. destruct (grows_with uncentred_slope_f eq_refl ltac:(inside)) as [_ b2].
     destruct (grows_with uncentred_lost_f eq_refl ltac:(inside)) as [_ b3]. pose proof (Rmult_le_compat_r d _ _ hd b2) as b4.
-    unfold valued in *. lra.
+    lra.
   Qed.
 
   (** ** From coefficients *)
