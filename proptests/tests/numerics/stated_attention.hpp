@@ -96,7 +96,8 @@ struct Attention {
     const Storage sums(given, given.values);
     term = term + (height + s.R + 3) * sums.lambda;
     // A value that the accumulator cannot hold loses something, too.
-    const Real read = holds(s.format, given.input) ? Real(0) : s.omega_m * exp(sums.lambda), lost_stored = sums.lost + read;
+    const Real read = holds(s.format, given.input) ? Real(0) : s.omega_m * exp(sums.lambda),
+               lost_stored = sums.lost + read;
     // What a coefficient loses: its exponential, its storage, its quotient, two factors of rescaling.
     Real lost = s.omega_x + Real(narrow.smallest_subnormal) + s.omega_m;
     if (s.flushed) lost = lost + Real(narrow.smallest_normal);

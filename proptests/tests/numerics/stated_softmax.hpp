@@ -9,15 +9,15 @@ struct Softmax : Arithmetic {
   RowStatistics<Real> row;
   bool online, reciprocal;
   Real n, R, h;
-  Real steps;               // A' lambda
-  Real t, g, c;             // the argument: t D + c; the scaled maximum: g |m| / theta
-  Real conversion, step;    // kappa; what one difference loses
-  Real lambda_w, lambda_s;  // weights=, total=
-  Real lost_item;           // omega_x, and what weights= adds
-  Real v, l, mu, excess;    // (2) to (4)
+  Real steps;                        // A' lambda
+  Real t, g, c;                      // the argument: t D + c; the scaled maximum: g |m| / theta
+  Real conversion, step;             // kappa; what one difference loses
+  Real lambda_w, lambda_s;           // weights=, total=
+  Real lost_item;                    // omega_x, and what weights= adds
+  Real v, l, mu, excess;             // (2) to (4)
   Real a, sigma_0, sigma, lambda_r;  // B1, B6's reciprocal
-  Real rescaling;           // R (lambda_E + lambda)
-  Real late;                // lambda_E + lambda where a numerator is rescaled late
+  Real rescaling;                    // R (lambda_E + lambda)
+  Real late;                         // lambda_E + lambda where a numerator is rescaled late
 
   Softmax(const Contract& contract, const RowStatistics<Real>& statistics, Grants grants = Grants::all)
       : Arithmetic(contract), row(statistics), reciprocal(grants == Grants::all) {

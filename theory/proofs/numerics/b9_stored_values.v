@@ -220,7 +220,35 @@ Section Stored.
   Notation held_output := (attention_output keys m).
   Notation own_size := (sum (map (fun q => p (fst q) * Rabs (snd q)) row)).
 
-  (** The terms: sums, quotient and values together. *)
+  (** One key: its sum, its quotient and its value together. *)
+  Lemma stored_key_terms q : In q row ->
+    exp Q * (p (fst q) * Rabs (value (fst q)) * (exp (k (fst q)) - 1)) + (exp Q - 1) * (p (fst q) * Rabs (snd q))
+      + exp Q * (p (fst q) * Rabs (value (fst q) - snd q))
+    <= Rabs (snd q) * stored_threshold (fst q) + Rabs (snd q) * (quantum / 2048) + floor_v * exp (stored_widest_log - lambda_r).
+  Proof using good good_weights stores reads fits max max' holds errs tau_range loses leaves below_one quantum_range.
+    intros inq. facts. assert (ina : In (fst q) keys) by now apply in_map. destruct (held_value q inq) as [sized moved].
+    pose proof (stored_key_below (fst q) ina) as below. pose proof (weight_grown (fst q) ina) as grown_weight.
+    pose proof (weight_pos keys m m' max max' (fst q)) as pos. pose proof (Rabs_pos (snd q)) as v0.
+    destruct (errs (fst q) ina) as [close le]. pose proof (proj2 max (score (fst q)) (in_map score keys _ ina)) as above.
+    set (a := fst q) in *. set (X := exp (k a)). set (G := exp lambda_r) in *. set (W := exp (stored_widest_log - lambda_r)) in *.
+    assert (k0 : 0 <= k a).
+    { unfold sharpened_key_log. change (slope N) with t. fold (b9_threshold.rate M tau). pose proof (Rabs_pos (computed_score a - score a)).
+      assert (0 <= rate * (m - score a + 2 * largest)) by (apply Rmult_le_pos; lra). lra. }
+    assert (X1 : 1 <= X) by now apply exp_at_least_one. assert (G1 : 1 <= G) by (apply exp_at_least_one; lra).
+    assert (Q1 : 1 <= exp Q) by (apply exp_at_least_one; lra). set (E := exp Q) in *.
+    assert (joined : exp (k a + Q) = X * E /\ exp (k a + Q + lambda_r) = X * E * G).
+    { unfold X, E, G. rewrite <- !exp_plus. split; f_equal; ring. }
+    destruct joined as [j1 j2]. rewrite j1 in grown_weight. rewrite j2 in below.
+    assert (a1 : p a * Rabs (value a) * (X - 1) <= p a * (Rabs (snd q) * G + floor_v) * (X - 1)).
+    { apply Rmult_le_compat_r; [lra|]. apply Rmult_le_compat_l; lra. }
+    assert (a2 : p a * Rabs (value a - snd q) <= p a * (Rabs (snd q) * (G - 1) + floor_v)) by (apply Rmult_le_compat_l; lra).
+    assert (a3 : floor_v * (p a * (X * E)) <= floor_v * W) by (apply Rmult_le_compat_l; lra).
+    assert (a4 : Rabs (snd q) * (p a * (X * E * G - 1)) <= Rabs (snd q) * (stored_threshold a + quantum / 2048)) by (apply Rmult_le_compat_l; lra).
+    assert (b1 : E * (p a * Rabs (value a) * (X - 1)) <= E * (p a * (Rabs (snd q) * G + floor_v) * (X - 1))) by (apply Rmult_le_compat_l; lra).
+    assert (b2 : E * (p a * Rabs (value a - snd q)) <= E * (p a * (Rabs (snd q) * (G - 1) + floor_v))) by (apply Rmult_le_compat_l; lra).
+    lra.
+  Qed.
+
   Lemma stored_terms :
     exp Q * sharpened_terms N P keys m error largest tau h j + (exp Q - 1) * own_size + exp Q * Rabs (held_output - exact_output)
     <= sum (map (fun q => Rabs (snd q) * stored_threshold (fst q)) row) + exact_magnitude * (quantum / 2048)
@@ -235,30 +263,46 @@ Section Stored.
       + exp Q * sum (map (fun q => p (fst q) * Rabs (value (fst q) - snd q)) row)).
     { apply Rplus_le_compat_l, Rmult_le_compat_l; lra. }
     unfold sharpened_terms, exact_magnitude. rewrite map_map, <- !sum_map_mult_l, <- sum_map_mult_r, <- (sum_map_const (floor_v * _)), <- !sum_map_plus.
-    apply sum_map_le. intros q inq. assert (ina : In (fst q) keys) by now apply in_map. destruct (held_value q inq) as [sized moved].
-    pose proof (stored_key_below (fst q) ina) as below. pose proof (weight_grown (fst q) ina) as grown_weight.
-    pose proof (weight_pos keys m m' max max' (fst q)) as pos. pose proof (Rabs_pos (snd q)) as v0.
-    destruct (errs (fst q) ina) as [close le]. pose proof (proj2 max (score (fst q)) (in_map score keys _ ina)) as above.
-    set (a := fst q) in *. set (X := exp (k a)). set (G := exp lambda_r) in *. set (W := exp (stored_widest_log - lambda_r)) in *.
-    assert (k0 : 0 <= k a).
-    { unfold sharpened_key_log. change (slope N) with t. fold (b9_threshold.rate M tau). pose proof (Rabs_pos (computed_score a - score a)).
-      assert (0 <= rate * (m - score a + 2 * largest)) by (apply Rmult_le_pos; lra). lra. }
-    assert (X1 : 1 <= X) by now apply exp_at_least_one. assert (G1 : 1 <= G) by (apply exp_at_least_one; lra).
-    set (E := exp Q) in *.
-    assert (joined : exp (k a + Q) = X * E /\ exp (k a + Q + lambda_r) = X * E * G).
-    { unfold X, E, G. rewrite <- !exp_plus. split; f_equal; ring. }
-    destruct joined as [j1 j2]. rewrite j1 in grown_weight. rewrite j2 in below.
-    assert (a1 : p a * Rabs (value a) * (X - 1) <= p a * (Rabs (snd q) * G + floor_v) * (X - 1)).
-    { apply Rmult_le_compat_r; [lra|]. apply Rmult_le_compat_l; lra. }
-    assert (a2 : p a * Rabs (value a - snd q) <= p a * (Rabs (snd q) * (G - 1) + floor_v)) by (apply Rmult_le_compat_l; lra).
-    assert (a3 : floor_v * (p a * (X * E)) <= floor_v * W) by (apply Rmult_le_compat_l; lra).
-    assert (a4 : Rabs (snd q) * (p a * (X * E * G - 1)) <= Rabs (snd q) * (stored_threshold a + quantum / 2048)) by (apply Rmult_le_compat_l; lra).
-    assert (b1 : E * (p a * Rabs (value a) * (X - 1)) <= E * (p a * (Rabs (snd q) * G + floor_v) * (X - 1))) by (apply Rmult_le_compat_l; lra).
-    assert (b2 : E * (p a * Rabs (value a - snd q)) <= E * (p a * (Rabs (snd q) * (G - 1) + floor_v))) by (apply Rmult_le_compat_l; lra).
-    lra.
+    apply sum_map_le. intros q inq. exact (stored_key_terms q inq).
   Qed.
 
   (** What underflows in the sums, and in the values. *)
+  Lemma stored_values_lost :
+    lost_values N P pairs j K + size row * floor_v <= exp lambda_r * (exact_magnitude * lost_weight M P j + size row * stored_lost_addend).
+  Proof using good good_weights stores reads fits max holds errs hy few none.
+    clear some hs max' leaves below_one near_one positive. assert (hwx : 0 <= exp_floor M <= / 16) by (unfold sound in good; lra). destruct stores as [hv hf].
+    assert (hwm : 0 <= product_floor M) by (unfold sound in good; lra). assert (hwa : 0 <= sum_floor M) by (unfold sound in good; lra).
+    assert (visible : row <> []) by (intros empty; destruct max as [inm _]; rewrite empty in inm; easy).
+    pose proof (size_at_least_one row visible) as n1. set (n := size row) in *.
+    assert (same : size pairs = n) by (unfold n, size; now rewrite !map_length).
+    pose proof (few_rescalings N P pairs (s * m') y h j K hy) as fewer. rewrite same in fewer.
+    assert (lw : 0 <= lost_weight M P j <= 1) by (unfold lost_weight; destruct j; lra).
+    set (G := exp lambda_r). set (V := exact_magnitude). assert (G1 : 1 <= G) by (apply exp_at_least_one; lra).
+    assert (sized : values_size pairs <= V * G + n * floor_v).
+    { unfold values_size, V, exact_magnitude, n. rewrite !map_map, <- sum_map_const, <- sum_map_mult_r, <- sum_map_plus. apply sum_map_le. intros q inq.
+      exact (proj1 (held_value q inq)). }
+    assert (Ev : exp lambda_v <= G) by (unfold G; apply exp_le; lra).
+    assert (parts : lost_values N P pairs j K
+      = values_size pairs * lost_weight M P j + (n * product_floor M + (n - 1) * sum_floor M + INR K * product_floor M) * exp lambda_v
+        + (2 * n - 1 + INR K) * floor_v).
+    { unfold lost_values, lost_weight. rewrite same. cbn [stored_arithmetic exp_floor sum_floor product_floor]. destruct j; ring. }
+    rewrite parts. set (B := n * product_floor M + (n - 1) * sum_floor M + INR K * product_floor M).
+    assert (hB : 0 <= B <= n * lost_addend M j).
+    { unfold B, lost_addend. pose proof (pos_INR K). assert (0 <= n * product_floor M) by (apply Rmult_le_pos; lra).
+      assert (0 <= (n - 1) * sum_floor M) by (apply Rmult_le_pos; lra). assert (0 <= INR K * product_floor M) by (apply Rmult_le_pos; lra).
+      split; [lra|]. destruct j as [|j0]; [rewrite (none eq_refl); simpl INR; lra|].
+      assert (INR K * product_floor M <= 2 * n * product_floor M) by now apply Rmult_le_compat_r. lra. }
+    assert (values_size pairs * lost_weight M P j <= (V * G + n * floor_v) * lost_weight M P j) by (apply Rmult_le_compat_r; lra).
+    assert (B * exp lambda_v <= n * lost_addend M j * G) by (apply Rmult_le_compat; try lra; left; apply exp_pos).
+    assert (nf : 0 <= n * floor_v) by (apply Rmult_le_pos; lra).
+    assert (n * floor_v * lost_weight M P j <= n * floor_v * 1) by (apply Rmult_le_compat_l; lra).
+    assert (INR K * floor_v <= INR j * n * floor_v) by (apply Rmult_le_compat_r; lra).
+    assert (many : 0 <= n * ((4 + INR j) * floor_v)).
+    { apply Rmult_le_pos; [lra|]. apply Rmult_le_pos; [pose proof (pos_INR j); lra|lra]. }
+    assert (1 * (n * ((4 + INR j) * floor_v)) <= G * (n * ((4 + INR j) * floor_v))) by (apply Rmult_le_compat_r; lra).
+    unfold stored_lost_addend. lra.
+  Qed.
+
   Lemma stored_sums_lost :
     exp Q * sharpened_lost N P keys largest s h j K + size row * (floor_v * exp (stored_widest_log - lambda_r))
     <= exp stored_widest_log * (exact_magnitude * lost_weight M P j + size row * stored_lost_addend).
@@ -266,57 +310,24 @@ Section Stored.
     clear some hs max'. facts. unfold sharpened_lost. rewrite <- Rmult_assoc, <- exp_plus. set (L := stored_widest_log - lambda_r).
     assert (inside : Q + (term_log N P h j + largest) <= L).
     { unfold L, stored_widest_log. rewrite <- own_log_parts. assert (0 <= 2 * rate * largest) by (apply Rmult_le_pos; lra). lra. }
-    assert (visible : row <> []) by (intros empty; destruct max as [inm _]; rewrite empty in inm; easy).
-    pose proof (size_at_least_one row visible) as n1. set (n := size row) in *.
-    assert (same : size pairs = n) by (unfold n, size; now rewrite !map_length).
-    pose proof (few_rescalings N P pairs (s * m') y h j K hy) as fewer. rewrite same in fewer.
-    assert (lw : 0 <= lost_weight M P j <= 1).
-    { unfold lost_weight. destruct j; lra. }
-    set (G := exp lambda_r). set (V := exact_magnitude). assert (G1 : 1 <= G) by (apply exp_at_least_one; lra).
-    assert (sized : values_size pairs <= V * G + n * floor_v).
-    { unfold values_size, V, exact_magnitude, n. rewrite !map_map, <- sum_map_const, <- sum_map_mult_r, <- sum_map_plus. apply sum_map_le. intros q inq.
-      exact (proj1 (held_value q inq)). }
-    assert (V0 : 0 <= V) by (apply sum_map_nonneg; intros; apply Rabs_pos).
-    assert (Ev : exp lambda_v <= G) by (unfold G; apply exp_le; lra).
-    assert (whole : exp stored_widest_log = exp L * G) by (unfold G, L; rewrite <- exp_plus; f_equal; ring).
-    assert (step : lost_values N P pairs j K + n * floor_v
-                   <= G * (V * lost_weight M P j + n * stored_lost_addend)).
-    { assert (parts : lost_values N P pairs j K
-        = values_size pairs * lost_weight M P j + (n * product_floor M + (n - 1) * sum_floor M + INR K * product_floor M) * exp lambda_v
-          + (2 * n - 1 + INR K) * floor_v).
-      { unfold lost_values, lost_weight. rewrite same. cbn [stored_arithmetic exp_floor sum_floor product_floor]. destruct j; ring. }
-      rewrite parts. set (B := n * product_floor M + (n - 1) * sum_floor M + INR K * product_floor M).
-      assert (hB : 0 <= B <= n * lost_addend M j).
-      { unfold B, lost_addend. pose proof (pos_INR K). assert (0 <= n * product_floor M) by (apply Rmult_le_pos; lra).
-        assert (0 <= (n - 1) * sum_floor M) by (apply Rmult_le_pos; lra). assert (0 <= INR K * product_floor M) by (apply Rmult_le_pos; lra).
-        split; [lra|]. destruct j as [|j0]; [rewrite (none eq_refl); simpl INR; lra|].
-        assert (INR K * product_floor M <= 2 * n * product_floor M) by now apply Rmult_le_compat_r. lra. }
-      assert (values_size pairs * lost_weight M P j <= (V * G + n * floor_v) * lost_weight M P j) by (apply Rmult_le_compat_r; lra).
-      assert (B * exp lambda_v <= n * lost_addend M j * G) by (apply Rmult_le_compat; try lra; left; apply exp_pos).
-      assert (nf : 0 <= n * floor_v) by (apply Rmult_le_pos; lra).
-      assert (n * floor_v * lost_weight M P j <= n * floor_v * 1) by (apply Rmult_le_compat_l; lra).
-      assert (INR K * floor_v <= INR j * n * floor_v) by (apply Rmult_le_compat_r; lra).
-      assert (lifted : n * ((4 + INR j) * floor_v) <= G * (n * ((4 + INR j) * floor_v))).
-      { rewrite <- (Rmult_1_l (n * _)) at 1. apply Rmult_le_compat_r; [|lra].
-        apply Rmult_le_pos; [lra|]. apply Rmult_le_pos; [pose proof (pos_INR j); lra|lra]. }
-      unfold stored_lost_addend. lra. }
-    rewrite whole. pose proof (exp_pos L).
+    assert (whole : exp stored_widest_log = exp L * exp lambda_r) by (unfold L; rewrite <- exp_plus; f_equal; ring). rewrite whole.
     assert (nonneg : 0 <= lost_values N P pairs j K).
-    { apply lost_values_nonneg; try easy. intros empty. apply visible. destruct row; [easy|discriminate]. }
+    { apply lost_values_nonneg; try easy. intros empty. destruct max as [inm _]. destruct row; [easy|discriminate]. }
+    pose proof stored_values_lost as step. pose proof (exp_pos L).
     assert (exp (Q + (term_log N P h j + largest)) * lost_values N P pairs j K <= exp L * lost_values N P pairs j K)
       by (apply Rmult_le_compat_r; [exact nonneg|now apply exp_le]).
-    assert (exp L * (lost_values N P pairs j K + n * floor_v) <= exp L * (G * (V * lost_weight M P j + n * stored_lost_addend)))
+    assert (exp L * (lost_values N P pairs j K + size row * floor_v)
+            <= exp L * (exp lambda_r * (exact_magnitude * lost_weight M P j + size row * stored_lost_addend)))
       by (apply Rmult_le_compat_l; lra). lra.
   Qed.
 
-  Theorem b9_stored_values z q u_out floor_out O_hat :
-    quotient_by_sum M r y S_hat z -> approximates lambda_v floor_v z q -> rounded_output u_out floor_out q O_hat ->
-    Rabs (O_hat - exact_output)
-    <= stored_rounding + u_out * (Rabs exact_output + stored_rounding) + (stored_lost * (1 + u_out) + floor_out).
-  Proof using good good_weights stores reads fits max max' holds errs tau_range near_one positive hy few none hs some loses leaves below_one
-    quantum_range.
-    intros hq stored [d [e [bd [be ->]]]]. apply rounded_error; try easy. facts. clear d e bd be.
-    pose proof (sharpened_numerator N P goodN goodP keys m m' max max' error largest errs tau s tau_range near_one positive y h j K hy) as numer.
+  (** What the quotient and the sum of the exponentials share of all terms. *)
+  Notation share := (sharpened_normaliser keys m m' s / weight_sum (s * m') (scaled s computed_scores)).
+  Lemma stored_quotient z q :
+    quotient_by_sum M r y S_hat z -> approximates lambda_v floor_v z q ->
+    exists Theta e, Rabs Theta <= common + Q /\ Rabs e <= stored_quotient_loss /\ q = y * share * exp Theta + e.
+  Proof using good max max' errs tau_range near_one positive hs some loses leaves.
+    intros hq [t2 [e2 [bt2 [be2 ->]]]]. destruct (quotient_factor M r y S_hat z good loses leaves hq) as [t1 [e1 [bt1 [be1 ->]]]].
     destruct (share_small keys m m' max max' error largest errs tau s tau_range near_one positive) as [hR _].
     destruct (sharpened_sums keys m m' max max' s positive) as [S1 S2].
     pose proof (sharpened_normaliser_near keys m m' max max' error largest errs tau s tau_range near_one positive) as relN.
@@ -329,8 +340,22 @@ Section Stored.
       rewrite <- (Rplus_0_r (sigma _ _ _ _ _ _)). apply rel_div; [easy|apply rel_refl]. }
     destruct (rel_inv _ _ _ all) as [theta [btheta eqtheta]]. rewrite Rinv_1, Rmult_1_l in eqtheta.
     assert (quotient : y / S_hat = y * R0 * exp theta) by (rewrite <- eqtheta; field; split; lra).
-    destruct (quotient_factor M r y S_hat z good loses leaves hq) as [t1 [e1 [bt1 [be1 ->]]]].
-    destruct stored as [t2 [e2 [bt2 [be2 ->]]]].
+    exists (theta + (t1 + t2)), (e1 * exp t2 + e2). split; [|split].
+    - eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; [easy|]. eapply Rle_trans; [apply Rabs_triang|]. lra.
+    - eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_mult, (Rabs_right (exp t2)) by (left; apply exp_pos). apply abs_between in bt2.
+      apply Rplus_le_compat; [|exact be2]. apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos|easy|apply exp_le; lra].
+    - rewrite quotient, !exp_plus. ring.
+  Qed.
+
+  Theorem b9_stored_values z q u_out floor_out O_hat :
+    quotient_by_sum M r y S_hat z -> approximates lambda_v floor_v z q -> rounded_output u_out floor_out q O_hat ->
+    Rabs (O_hat - exact_output)
+    <= stored_rounding + u_out * (Rabs exact_output + stored_rounding) + (stored_lost * (1 + u_out) + floor_out).
+  Proof using good good_weights stores reads fits max max' holds errs tau_range near_one positive hy few none hs some loses leaves below_one
+    quantum_range.
+    intros hq stored [d [e [bd [be ->]]]]. apply rounded_error; try easy. facts. clear d e bd be.
+    pose proof (sharpened_numerator N P goodN goodP keys m m' max max' error largest errs tau s tau_range near_one positive y h j K hy) as numer.
+    destruct (stored_quotient z q hq stored) as [Theta [e [bT [be ->]]]]. set (R0 := share) in *.
     pose proof stored_terms as terms. pose proof stored_sums_lost as lost.
     set (T := sharpened_terms N P keys m error largest tau h j) in *. set (L := sharpened_lost N P keys largest s h j K) in *.
     set (Z := size row * (floor_v * exp (stored_widest_log - lambda_r))) in *. set (A := exp common).
@@ -338,18 +363,12 @@ Section Stored.
     assert (no_more : Rabs O <= own_size).
     { unfold O, exact_output. eapply Rle_trans; [apply sum_map_abs|]. right. apply sum_map_ext. intros a _.
       rewrite Rabs_mult, (Rabs_right (p (fst a))); [easy|]. left. apply (weight_pos keys m m' max max'). }
-    assert (bT : Rabs (theta + (t1 + t2)) <= common + Q).
-    { eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; [easy|]. eapply Rle_trans; [apply Rabs_triang|]. lra. }
-    set (Theta := theta + (t1 + t2)) in *. pose proof (expm1_abs Theta _ bT) as grows. rewrite exp_plus in grows. fold A E in grows.
+    pose proof (expm1_abs Theta _ bT) as grows. rewrite exp_plus in grows. fold A E in grows.
     assert (eT : exp Theta <= A * E) by (unfold A, E; rewrite <- exp_plus; apply exp_le; apply abs_between in bT; lra).
     assert (A0 : 0 < A) by apply exp_pos. assert (E1 : 1 <= E) by (apply exp_at_least_one; lra).
-    replace ((y / S_hat * exp t1 + e1) * exp t2 + e2 - O) with ((y * R0 - O) * exp Theta + O * (exp Theta - 1) + (e1 * exp t2 + e2))
-      by (rewrite quotient; unfold Theta; rewrite !exp_plus; ring).
+    replace (y * R0 * exp Theta + e - O) with ((y * R0 - O) * exp Theta + O * (exp Theta - 1) + e) by ring.
     eapply Rle_trans; [apply Rabs_triang|]. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|].
     rewrite !Rabs_mult, (Rabs_right (exp Theta)) by (left; apply exp_pos).
-    assert (last : Rabs (e1 * exp t2 + e2) <= stored_quotient_loss).
-    { eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_mult, (Rabs_right (exp t2)) by (left; apply exp_pos). apply abs_between in bt2.
-      apply Rplus_le_compat; [|exact be2]. apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos|easy|apply exp_le; lra]. }
     assert (near : Rabs (y * R0 - O) <= T + L + Rabs (H - O)).
     { replace (y * R0 - O) with ((y * R0 - H) + (H - O)) by ring. eapply Rle_trans; [apply Rabs_triang|]. lra. }
     assert (c1 : Rabs (y * R0 - O) * exp Theta <= (T + L + Rabs (H - O)) * (A * E)).
