@@ -7,7 +7,7 @@
     Main results, rate = t (1 + tau) + tau
     - [stored_sum], [stored_product], [stored_accumulated]   an operation of M that is stored is one of N, and one that is not
     - [few_rescalings]                 K rescalings in all are at most n j, j on a path
-    - [b9_stored_values]   [b9_threshold] with o = b + 2 rate e_max + quotient_unit + reading + (h + R + 3) lambda_v, and
+    - [b9_stored_values]   the bound of [b9_threshold] with o = b + 2 rate e_max + quotient_unit + reading + (h + R + 3) lambda_v, and
                            (4 + R) f_v more lost by each addend; the quotient loses omega_m e^lambda_v + f_v
 
     Nothing stored is lambda_v = f_v = 0, and then this is [b9_threshold], of values that the accumulator may not hold.

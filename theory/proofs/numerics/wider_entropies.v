@@ -7,6 +7,7 @@
     - [wider_entropy_uncentred]         the right-hand side of [b7_entropy] is at most its formulas' values at them
     - [wider_entropy_of_coefficients]   that of [b6d_of_lost_coefficients] behind the output's rounding, at any eps
     - [wider_entropy_of_logarithms]     that of [b6d_of_computed_softmax], likewise, at any tau
+    - [wider_sum_of_logarithms_is_some]   the premise of that theorem: the sum of the logarithms does not lose everything either
     - [wider_log_softmax], [wider_log_softmax_uncentred]   B5 of its logarithms: b and s of numerics/ are no less than the row's
 
     Source: formula.upper_bounds_give_an_upper_bound; contracted_entropy_error in numerics/rounding/rounding_entropy.cpp. *)
