@@ -237,11 +237,14 @@ AttentionThreshold<T>::AttentionThreshold(const Contract& contract, const Attent
   if (narrow.precision < accumulator.precision) q.weight_unit = minus_log1m(T(narrow.unit_roundoff));
   q.weight_floor = T(narrow.smallest_subnormal);
   if (contract.subnormals == Subnormals::flushed) q.weight_floor = q.weight_floor + T(narrow.smallest_normal);
-  if (!embeds(contract.input, contract.accumulator)) q.reading_unit = model_.unit;  // the values as they are read
   // Sums of weighted values in a format of their own: its products, additions, rescalings and division are roundings
   // more, and so is a value as that format has it.
   q.sums_unit = sums.unit;
   q.sums_floor = sums.floor;
+  if (!embeds(contract.input, contract.accumulator)) {  // the values as they are read, which may underflow
+    q.reading_unit = model_.unit;
+    q.sums_floor = q.sums_floor + model_.product_floor * exp(sums.unit);
+  }
   q.exp_floor = model_.exp_floor;
   // The division by S may come before the sum over the keys as well as behind it.
   q.quotient_floor = q.product_floor = model_.product_floor;
@@ -279,7 +282,7 @@ ScalarThreshold<T> AttentionThreshold<T>::column(std::span<const T> values, cons
   q.lost_addend = bounds_.lost_addend;
   q.addends = T(static_cast<double>(values.size()));
   q.output = output;
-  q.quotient_loss = model_.product_floor;
+  q.quotient_loss = bounds_.quotient_loss;
   q.output_roundoff = model_.output_roundoff;
   q.output_floor = model_.output_floor;
   for (std::size_t j = 0; j < values.size(); ++j) {

@@ -92,15 +92,6 @@ ScalarThreshold<T> entropy_of_coefficients_error(const Contract& contract, const
 
 namespace {
 
-// A coefficient beside a log-softmax that errs by absolute and a slope: B2's of the logits, of the logarithms, or a
-// power.
-template <class T>
-T coefficient_log(const RoundingModel<T>& model, const T& absolute) {
-  const T own = model.item_unit + model.argument_floor + model.sum_log + (model.reciprocal ? 2 : 1) * model.unit +
-                2 * absolute + model.shift;
-  return model.rescaled ? own + model.exp_unit + model.unit : own;
-}
-
 // B6d: -sum p ln p with ln p from a log-softmax, p from it or by itself.
 template <class T>
 ScalarThreshold<T> entropy_of_log_softmax_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
@@ -108,15 +99,22 @@ ScalarThreshold<T> entropy_of_log_softmax_error(const Contract& contract, const 
   inner.output = contract.accumulator;  // the logarithms never leave the accumulator
   const LinearThreshold<T> logarithm = log_softmax_error(inner, row, grants);
   const T absolute = logarithm.constant + logarithm.floor;
-  // A logarithm's own slope is less than (A' + 2) lambda: with 2 A' + 4 roundings of the argument both are granted. A'
-  // is A, and 3 more for a temperature.
+  // A logarithm's own slope and the argument's are 2 A' + 1 roundings of the argument (tilt_of_log_softmax): with 2 A +
+  // 7, and what a temperature takes, both are granted. A' is A, and at most 4 more for a temperature.
   inner.exp_argument_error = 2 * contract.exp_argument_error + 7;
   const RoundingModel<T> model(inner, row, grants);
   formulas::logarithms::Quantities<T> q;
   q.unit = model.unit;
-  q.coefficient_log = coefficient_log(model, absolute);
-  const T lost = model.element_bounds().numerator_loss + model.quantities.lost_quotients * model.product_floor;
-  q.coefficient_loss = lost * exp(q.coefficient_log);
+  // A coefficient is B2's of the logits or of the logarithms, or a power of one of these. The second errs by the most.
+  const formulas::ElementBounds<T> element = model.element_bounds();
+  q.numerator_log = element.numerator_log;
+  q.numerator_loss = element.numerator_loss;
+  q.sigma_0 = model.sums.sigma_0;
+  q.sum_loss = model.sum_loss;
+  q.total_unit = model.total_unit;
+  q.divisions = model.quantities.divisions;
+  q.lost_quotients = model.quantities.lost_quotients;
+  q.slope = model.slope;
   // An item further below the maximum has no exponential; by the logarithms it may lie 2 absolute nearer.
   const T reach = model.exp_cutoff + model.quantities.argument_step + 2 * absolute;
   q.cutoff = (1 + model.slope) * reach + model.quantities.conversion;

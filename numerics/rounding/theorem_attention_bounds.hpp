@@ -164,8 +164,9 @@ struct QueryBounds {
         widest_log((own_log + q.largest_score_error)),
         widest_growth(exp(widest_log)),
         lost_weight((widest_growth * (((q.exp_floor + q.weight_floor) + (q.rescaled ? T(2) * q.exp_floor : T(0))) + q.quotient_floor) + q.quantum_share)),
-        lost_addend(widest_growth * (((q.product_floor + q.sum_floor) + (q.rescaled ? T(2) * q.product_floor : T(0))) + (T(4) + q.rescalings) * q.sums_floor)) {}
-  T rate, denominator, common_log, common_excess, common_growth, own_log, widest_log, widest_growth, lost_weight, lost_addend;
+        lost_addend(widest_growth * (((q.product_floor + q.sum_floor) + (q.rescaled ? T(2) * q.product_floor : T(0))) + (T(4) + q.rescalings) * q.sums_floor)),
+        quotient_loss((q.product_floor * exp(q.sums_unit) + q.sums_floor)) {}
+  T rate, denominator, common_log, common_excess, common_growth, own_log, widest_log, widest_growth, lost_weight, lost_addend, quotient_loss;
 };
 
 }  // namespace queries

@@ -255,8 +255,14 @@ namespace logarithms {
 template <class T>
 struct Quantities {
   T unit{};
-  T coefficient_log{};
-  T coefficient_loss{};
+  T numerator_log{};
+  T sigma_0{};
+  T sum_loss{};
+  T total_unit{};
+  T divisions{};
+  T slope{};
+  T numerator_loss{};
+  T lost_quotients{};
   T cutoff{};
   T logarithm_constant{};
   T logarithm_slope{};
@@ -276,11 +282,16 @@ template <class T>
 struct EntropyBounds {
   EntropyBounds() = default;
   explicit EntropyBounds(const Quantities<T>& q)
-      : total_log(((q.coefficient_log + q.height_log) + q.unit)),
+      : logarithm_log((q.logarithm_constant + T(2) * q.slope * q.logarithm_constant)),
+        moved_sigma_0((q.sigma_0 + logarithm_log)),
+        moved_sigma(((moved_sigma_0 + minus_log1m(q.sum_loss * exp(T(2) * moved_sigma_0))) + q.total_unit)),
+        coefficient_log((((q.numerator_log + logarithm_log) + moved_sigma) + q.divisions * q.unit)),
+        coefficient_loss((q.numerator_loss + q.lost_quotients * q.product_floor) * exp(coefficient_log)),
+        total_log(((coefficient_log + q.height_log) + q.unit)),
         logarithms_rounding((expm1(total_log) * q.entropy + exp(total_log) * (((q.first_excess + q.log_sum * expm1(q.shift)) + q.logarithm_constant * exp(q.shift)) + q.logarithm_slope * (q.mean_deviation + q.first_excess)))),
-        logarithm_loss((q.coefficient_loss * ((q.cutoff * (T(1) + q.logarithm_slope) + q.log_sum) + q.logarithm_constant) * exp(q.unit) + q.product_floor)),
+        logarithm_loss((coefficient_loss * ((q.cutoff * (T(1) + q.logarithm_slope) + q.log_sum) + q.logarithm_constant) * exp(q.unit) + q.product_floor)),
         logarithms_lost(exp(q.height_log) * q.visible * (logarithm_loss + q.sum_floor)) {}
-  T total_log, logarithms_rounding, logarithm_loss, logarithms_lost;
+  T logarithm_log, moved_sigma_0, moved_sigma, coefficient_log, coefficient_loss, total_log, logarithms_rounding, logarithm_loss, logarithms_lost;
 };
 
 }  // namespace logarithms

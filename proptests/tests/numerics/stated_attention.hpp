@@ -95,13 +95,16 @@ struct Attention {
     if (!holds(s.format, given.input)) term = term + s.lambda;
     const Storage sums(given, given.values);
     term = term + (height + s.R + 3) * sums.lambda;
+    // A value that the accumulator cannot hold loses something, too.
+    const Real read = holds(s.format, given.input) ? Real(0) : s.omega_m * exp(sums.lambda),
+               lost_stored = sums.lost + read;
     // What a coefficient loses: its exponential, its storage, its quotient, two factors of rescaling.
     Real lost = s.omega_x + Real(narrow.smallest_subnormal) + s.omega_m;
     if (s.flushed) lost = lost + Real(narrow.smallest_normal);
     if (s.online) lost = lost + 2 * s.omega_x;
     const ElementThreshold<Real> chord = s.chord(term + largest, rate, Real(0));
     const Real grown_most = exp(term + largest), lost_each = lost * grown_most + chord.floor;
-    const Real lost_product = s.omega_m + s.omega_a + (s.online ? 2 * s.omega_m : Real(0)) + (4 + s.R) * sums.lost;
+    const Real lost_product = s.omega_m + s.omega_a + (s.online ? 2 * s.omega_m : Real(0)) + (4 + s.R) * lost_stored;
     Real terms, underflow;
     for (std::size_t j = 0; j < values.size(); ++j) {
       underflow = underflow + values[j] * lost_each + lost_product * grown_most;
@@ -109,7 +112,8 @@ struct Attention {
       terms = terms + values[j] * p[j] * (grown(term + e[j]) + chord.slope * D[j]);
     }
     const Real common = s.sigma + k;
-    return s.then_output(grown(common) * output + exp(common) * terms, output, exp(common) * underflow + s.omega_m);
+    return s.then_output(grown(common) * output + exp(common) * terms, output,
+                         exp(common) * underflow + s.omega_m * exp(sums.lambda) + lost_stored);
   }
 };
 

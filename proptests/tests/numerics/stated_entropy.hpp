@@ -79,10 +79,13 @@ inline ScalarThreshold<Real> entropy_of_logarithms(const Contract& contract, con
   inner.output = contract.accumulator;
   const LinearThreshold<Real> logarithm = log_softmax(inner, row, grants);
   const Real b = logarithm.constant + logarithm.floor;
-  // 2 A' + 4 roundings, A' <= A + 3, of which a temperature's own three are granted by the contract anyway.
+  // 2 A' + 1 roundings and more, A' <= A + 4, of which a temperature's own are granted by the contract anyway.
   inner.exp_argument_error = 2 * contract.exp_argument_error + 7;
   const Softmax s(inner, row, grants);
-  const Real C = s.numerator() + s.sigma + (s.reciprocal ? 2 : 1) * s.lambda + 2 * b + s.mu;
+  // b' of the numerator and of the sum, which loses no more of what is left.
+  const Real of_b = b * (1 + 2 * s.t), sum = s.sigma_0 + of_b;
+  const Real sigma = sum + lambda_of(s.a * exp(2 * sum)) + s.lambda_s;
+  const Real C = s.numerator() + of_b + sigma + (s.reciprocal ? 2 : 1) * s.lambda;
   const Real a = C + (s.h + 1) * s.lambda, h = row.log_sum + row.mean_deviation;
   const Real tilted =
       s.excess + row.log_sum * grown(s.mu) + b * exp(s.mu) + logarithm.slope * (row.mean_deviation + s.excess);

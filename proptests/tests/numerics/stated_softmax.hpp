@@ -9,15 +9,15 @@ struct Softmax : Arithmetic {
   RowStatistics<Real> row;
   bool online, reciprocal;
   Real n, R, h;
-  Real steps;               // A' lambda
-  Real t, g, c;             // the argument: t D + c; the scaled maximum: g |m| / theta
-  Real conversion, step;    // kappa; what one difference loses
-  Real lambda_w, lambda_s;  // weights=, total=
-  Real lost_item;           // omega_x, and what weights= adds
-  Real v, l, mu, excess;    // (2) to (4)
-  Real a, sigma, lambda_r;  // B1, B6's reciprocal
-  Real rescaling;           // R (lambda_E + lambda)
-  Real late;                // lambda_E + lambda where a numerator is rescaled late
+  Real steps;                        // A' lambda
+  Real t, g, c;                      // the argument: t D + c; the scaled maximum: g |m| / theta
+  Real conversion, step;             // kappa; what one difference loses
+  Real lambda_w, lambda_s;           // weights=, total=
+  Real lost_item;                    // omega_x, and what weights= adds
+  Real v, l, mu, excess;             // (2) to (4)
+  Real a, sigma_0, sigma, lambda_r;  // B1, B6's reciprocal
+  Real rescaling;                    // R (lambda_E + lambda)
+  Real late;                         // lambda_E + lambda where a numerator is rescaled late
 
   Softmax(const Contract& contract, const RowStatistics<Real>& statistics, Grants grants = Grants::all)
       : Arithmetic(contract), row(statistics), reciprocal(grants == Grants::all) {
@@ -98,7 +98,7 @@ struct Softmax : Arithmetic {
     l = pow(log(n + exp(Real(2))) * over_rest(t), 3);
     mu = t * row.mean_deviation + square(t) * v / 2;
     excess = t * row.mean_square_deviation + square(t) / 2 * exp(mu) * l;
-    const Real sigma_0 = h * lambda + lambda_e + lambda_w + rescaling + c + mu;
+    sigma_0 = h * lambda + lambda_e + lambda_w + rescaling + c + mu;
     a = n * (lost_item + omega_a + (online ? 2 * omega_x + 2 * omega_m : Real(0)));
     sigma = sigma_0 + lambda_of(a * exp(2 * sigma_0)) + lambda_s;
     lambda_r = lambda;

@@ -27,9 +27,9 @@ for file in normalised_vectors norm_ellipsoid rotary_positions attention_variant
   numerics/reduction numerics/exact_score numerics/b6d_coefficients strict_kernels/strict_deviations \
   strict_kernels/strict_mean strict_kernels/strict_entropy strict_kernels/strict_sums strict_kernels/strict_softmax \
   contract/summation contract/rescalings contract/contract_words numerics/output_formulas numerics/b7_far_items \
-  numerics/b9_threshold numerics/uncentred_formulas numerics/attention_formulas numerics/coefficient_formulas numerics/own_exponential \
-  numerics/b6d_underflow numerics/b6d_log_softmax numerics/log_softmax_formulas numerics/wider_statistics numerics/b9_widened \
-  numerics/b9_sharpened_row numerics/b9_split_scale numerics/split_score_formulas; do
+  numerics/b9_threshold numerics/b9_stored_values numerics/uncentred_formulas numerics/attention_formulas numerics/coefficient_formulas numerics/own_exponential \
+  numerics/b6d_underflow numerics/b6d_log_softmax numerics/b6d_computed_softmax numerics/log_softmax_formulas numerics/wider_statistics \
+  numerics/wider_entropies numerics/b9_widened numerics/b9_sharpened_row numerics/b9_widened_entropies numerics/b9_split_scale numerics/split_score_formulas; do
   cp "$proofs/$file.v" "$work/altered/$file.v"
   compiles "$file.v" || { cat "$work/log"; exit 1; }
 done
@@ -59,11 +59,15 @@ false_statement box_form.v 'high := fun i => sum (map (fun j => Rmax' 'high := f
 false_statement numerics/b9_sharpened.v '(t * (1 + tau) + tau) * (m - score a + 2 * largest).' '(t * (1 + tau)) * (m - score a + 2 * largest).'
 false_statement numerics/b9_sharpened.v 'normaliser_log keys m error largest + tau * mean.' 'normaliser_log keys m error largest.'
 # An item as far down as D_0 alone; scores' errors that no deviation feels, a chord of a smaller log error, an addition that loses
-# nothing; formulas with a term less.
+# nothing; sums of values that are stored once less than they are, or whose quotient is not; formulas with a term less.
 false_statement numerics/b7_far_items.v 'far_cutoff : R := (1 + t) * (exp_cutoff M + c0).' 'far_cutoff : R := exp_cutoff M + c0.'
 false_statement numerics/b9_threshold.v 'own_log : R := b + 2 * rate * largest + quotient_unit M r.' 'own_log : R := b + quotient_unit M r.'
 false_statement numerics/b9_threshold.v 'widest_log : R := own_log + largest.' 'widest_log : R := own_log.'
 false_statement numerics/b9_threshold.v 'lost_addend : R := product_floor M + sum_floor M +' 'lost_addend : R := product_floor M +'
+false_statement numerics/b9_stored_values.v '(INR h + INR j + 3) * lambda_v.' '(INR h + INR j + 2) * lambda_v.'
+false_statement numerics/b9_stored_values.v '(4 + INR j) * floor_v.' '(1 + INR j) * floor_v.'
+false_statement numerics/b9_stored_values.v 'stored_quotient_loss : R := product_floor M * exp lambda_v + floor_v.' 'stored_quotient_loss : R := product_floor M.'
+false_statement numerics/attention_formulas.v 'Of product_floor * Exp (Of sums_unit) + Of sums_floor' 'Of product_floor * Exp (Of sums_unit)'
 false_statement numerics/uncentred_formulas.v 'Of maximum_magnitude + Of conversion +' 'Of maximum_magnitude +'
 false_statement numerics/attention_formulas.v '(Of values_height + one) * Of unit' 'Of values_height * Of unit'
 false_statement numerics/own_exponential.v '+ 2 * t * D + ratio_log' '+ t * D + ratio_log'
@@ -78,6 +82,13 @@ false_statement numerics/b6d_log_softmax.v 'f * (K * (1 + s) + ln S + b) * exp l
 false_statement numerics/b6d_log_softmax.v 'f * (K * (1 + s) + ln S + b) * exp lambda + wm.' 'f * (K * (1 + s) + b) * exp lambda + wm.'
 false_statement numerics/coefficient_formulas.v 'Of smallest_log + (kept_log_f' 'Of log_sum + (kept_log_f'
 false_statement numerics/log_softmax_formulas.v 'Of cutoff * (one + Of logarithm_slope) + Of log_sum' 'Of cutoff * one + Of log_sum'
+# Logarithms that the kernel's own argument does not feel, or the sum; an entropy of the row without its deviations, a beta that
+# moves none.
+false_statement numerics/b6d_computed_softmax.v 'logarithm_log : R := b + 2 * t * b.' 'logarithm_log : R := b + t * b.'
+false_statement numerics/b6d_computed_softmax.v 'direct_log M kappa h j + (logarithm_log + shift' 'direct_log M kappa h j + (shift'
+false_statement numerics/log_softmax_formulas.v '(Of sigma_0 + logarithm_log_f)' '(Of sigma_0)'
+false_statement numerics/wider_entropies.v '    | Direct.entropy => wide_log_sum w + wide_mean w' '    | Direct.entropy => wide_log_sum w'
+false_statement numerics/b9_widened_entropies.v '<= entropy_moved keys m error largest + tau * widest_square scores.' '<= entropy_moved keys m error largest.'
 # Statistics that are not those of the row as computed; a beta that errs which moves no entropy, or no maximum; a root that is
 # rounded once, a factor that loses nothing.
 false_statement numerics/wider_statistics.v 'entropy_magnitude => wide_log_sum w + wide_mean w' 'entropy_magnitude => wide_log_sum w'

@@ -87,9 +87,10 @@ Proof. destruct q; cbn; tauto. Qed.
 Definition every_formula_of_coefficients_grows : forallb grows Direct.coefficient_formulas = true := eq_refl.
 From softcheck.numerics Require log_softmax_formulas.
 Module Logs := log_softmax_formulas.
-Definition of_logarithms := [Logs.unit; Logs.coefficient_log; Logs.coefficient_loss; Logs.cutoff; Logs.logarithm_constant;
-  Logs.logarithm_slope; Logs.height_log; Logs.shift; Logs.first_excess; Logs.mean_deviation; Logs.log_sum; Logs.entropy;
-  Logs.product_floor; Logs.sum_floor; Logs.visible].
+Definition of_logarithms := [Logs.unit; Logs.numerator_log; Logs.sigma_0; Logs.sum_loss; Logs.total_unit; Logs.divisions;
+  Logs.slope; Logs.numerator_loss; Logs.lost_quotients; Logs.cutoff; Logs.logarithm_constant; Logs.logarithm_slope;
+  Logs.height_log; Logs.shift; Logs.first_excess; Logs.mean_deviation; Logs.log_sum; Logs.entropy; Logs.product_floor;
+  Logs.sum_floor; Logs.visible].
 Definition every_quantity_of_logarithms_is_there : forall q, In q of_logarithms.
 Proof. destruct q; cbn; tauto. Qed.
 Definition every_formula_of_logarithms_grows : forallb grows Logs.logarithm_formulas = true := eq_refl.

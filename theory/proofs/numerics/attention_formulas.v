@@ -1,22 +1,22 @@
 (** * The right-hand side of B9 as formulas: the values that its theorems speak of, and the text that numerics/ evaluates.
 
     A query, a key and a column of values have quantities of their own, so that what they share is computed once. All is made
-    of growing functions. Quantities that a contract may widen, and the theorems set to 0: a value as it is read
-    ([reading_unit]), sums of values that are stored ([sums_unit], [sums_floor]), a weight divided before it meets its value ([quotient_floor]).
+    of growing functions. A quantity that a contract may widen, and the theorem sets to 0: a weight divided before it meets its value
+    ([quotient_floor]).
 
     Main results
     - [moved_scores_are]   the bounds of [perturbed_statistics], and what moves L and H
     - [query_is_of_b9]     of a query: the common factor's log error, an own term's, and what underflows
     - [key_is_of_b9]       a key's threshold
-    - [column_is_of_b9]    the two parts of the right-hand side of [b9_threshold]: what is rounded, and what underflows
+    - [column_is_of_b9]    the two parts of the right-hand side of [b9_stored_values]: what is rounded, and what underflows
 
-    Source: b9_threshold.v, perturbed_scores.v; AttentionThreshold in numerics/rounding/rounding_attention.cpp. *)
+    Source: b9_stored_values.v, perturbed_scores.v; AttentionThreshold in numerics/rounding/rounding_attention.cpp. *)
 
 From Coq Require Import Reals ZArith String List Lra.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import formula row tilted_row element_threshold b1_sum b6_entropy b9_attention b10_temperature
-  b9_sharpened b9_threshold perturbed_scores.
+  b9_sharpened b9_threshold b9_stored_values perturbed_scores.
 Import ListNotations.
 Local Open Scope string_scope.
 
@@ -99,10 +99,12 @@ Section Query.
     Named "lost_addend"
       (widest_growth_f * (Of product_floor + Of sum_floor + WhenRescaled (two * Of product_floor)
                           + (Number 4 + Of rescalings) * Of sums_floor)).
+  (** Behind the sum; nothing is stored where the unit is 0. *)
+  Definition quotient_loss_f := Named "quotient_loss" (Of product_floor * Exp (Of sums_unit) + Of sums_floor).
 
   Definition query_formulas : list (formula query_quantity) :=
     [rate_f; denominator_f; common_log_f; common_excess_f; common_growth_f; own_log_f; widest_log_f; widest_growth_f;
-     lost_weight_f; lost_addend_f].
+     lost_weight_f; lost_addend_f; quotient_loss_f].
 End Query.
 
 (** ** A key, and a column of values *)
@@ -143,11 +145,9 @@ End Column.
 
 Local Open Scope R_scope.
 
-Section Values.
-  Context (M : arithmetic) (P : weight_format) (keys : list key) (m m' : R) (error : key -> R) (largest tau s : R).
-  Context (h j h' j' : nat) (r quantum u_out floor_out : R).
+Section Scored.
+  Context (keys : list key) (m : R) (error : key -> R) (largest : R).
   Notation scores := (map score keys).
-  Notation computed_scores := (map computed_score keys).
 
   Definition score_is (q : score_quantity) : R :=
     match q with
@@ -172,6 +172,14 @@ Section Values.
     formula.value score_is false entropy_move_f = entropy_moved keys m error largest.
   Proof. repeat split; reflexivity. Qed.
 
+End Scored.
+
+Section Values.
+  Context (M : arithmetic) (P : weight_format) (lambda_v floor_v reading : R) (row : list (key * R)) (m m' : R) (error : key -> R).
+  Context (largest tau s : R) (h j h' j' : nat) (r quantum u_out floor_out : R).
+  Notation keys := (map fst row).
+  Notation computed_scores := (map computed_score keys).
+
   Definition query_is (q : query_quantity) : R :=
     match q with
     | sum_log => sigma M 0 (s * m') (scaled s computed_scores) h' j'
@@ -193,13 +201,16 @@ Section Values.
     | product_floor => standard_model.product_floor M
     | sum_floor => standard_model.sum_floor M
     | quantum_share => quantum / 2048
-    | reading_unit | sums_unit | sums_floor | quotient_floor => 0
+    | reading_unit => reading
+    | sums_unit => lambda_v
+    | sums_floor => floor_v
+    | quotient_floor => 0
     end.
   Definition query_value (f : formula query_quantity) : R :=
     formula.value query_is (match j with 0%nat => false | Datatypes.S _ => true end) f.
   Notation common := (b9_threshold.common M keys m m' error largest tau s h' j').
-  Notation own := (b9_threshold.own_log M P largest tau h j r).
-  Notation widest := (b9_threshold.widest_log M P largest tau h j r).
+  Notation own := (stored_own_log M P lambda_v reading largest tau h j r).
+  Notation widest := (stored_widest_log M P lambda_v reading largest tau h j r).
 
   Lemma common_is : query_value common_log_f = common.
   Proof. reflexivity. Qed.
@@ -208,20 +219,26 @@ Section Values.
   Proof.
     change (query_value own_log_f) with
       (standard_model.exp_unit M + b1_sum.rescale_unit M j + b1_sum.argument_floor M 0 j + 2 * b9_threshold.rate M tau * largest
-       + (INR h + 1) * standard_model.unit M + quotient_unit M r + accumulated_values.weight_unit P + 0 + (INR h + INR j + 3) * 0).
-    unfold b9_threshold.own_log, term_log, b1_sum.rescale_unit, b1_sum.argument_floor. ring.
+       + (INR h + 1) * standard_model.unit M + quotient_unit M r + accumulated_values.weight_unit P + reading + (INR h + INR j + 3) * lambda_v).
+    unfold stored_own_log, term_log, b1_sum.rescale_unit, b1_sum.argument_floor. ring.
   Qed.
 
   Theorem query_is_of_b9 :
     query_value rate_f = b9_threshold.rate M tau /\ query_value common_excess_f = exp common - 1 /\
     query_value common_growth_f = exp common /\ query_value own_log_f = own /\ query_value widest_log_f = widest /\
     query_value lost_weight_f = exp widest * b9_threshold.lost_weight M P j + quantum / 2048 /\
-    query_value lost_addend_f = exp widest * b9_threshold.lost_addend M j.
+    query_value lost_addend_f = exp widest * stored_lost_addend M floor_v j /\
+    query_value quotient_loss_f = stored_quotient_loss M lambda_v floor_v.
   Proof.
-    assert (wide : query_value widest_log_f = widest) by (unfold b9_threshold.widest_log; now rewrite <- own_is).
+    assert (wide : query_value widest_log_f = widest) by (unfold stored_widest_log; now rewrite <- own_is).
     repeat split; try easy; try apply own_is.
     - rewrite <- wide. unfold query_value, b9_threshold.lost_weight. destruct j; simpl; ring.
-    - rewrite <- wide. unfold query_value, b9_threshold.lost_addend. destruct j; simpl; ring.
+    - change (query_value lost_addend_f) with
+        (exp (query_value widest_log_f)
+         * (standard_model.product_floor M + standard_model.sum_floor M
+            + (if match j with 0%nat => false | Datatypes.S _ => true end then 2 * standard_model.product_floor M else 0)
+            + (4 + INR j) * floor_v)).
+      rewrite wide. unfold stored_lost_addend, b9_threshold.lost_addend. destruct j; ring.
   Qed.
 
   Definition key_is (a : key) (q : key_quantity) : R :=
@@ -234,42 +251,43 @@ Section Values.
     end.
 
   Theorem key_is_of_b9 a :
-    formula.value (key_is a) false key_error_f = key_threshold M P keys m error largest tau h j r quantum a.
+    formula.value (key_is a) false key_error_f = stored_threshold M P lambda_v reading row m error largest tau h j r quantum a.
   Proof.
-    destruct query_is_of_b9 as [rate_is [_ [_ [own_log_is [widest_is _]]]]]. unfold key_threshold.
+    destruct query_is_of_b9 as [rate_is [_ [_ [own_log_is [widest_is _]]]]]. unfold stored_threshold.
     rewrite <- rate_is, <- own_log_is, <- widest_is. reflexivity.
   Qed.
 
+  Notation output_value := (exact_output row m).
   Definition column_is (q : column_quantity) : R :=
     match q with
     | common_excess => query_value common_excess_f
     | common_growth => query_value common_growth_f
     | lost_weight => query_value lost_weight_f
     | lost_addend => query_value lost_addend_f
-    | addends => size keys
-    | output => Rabs (attention_output keys m)
-    | terms => sum (map (fun a => Rabs (value a) * formula.value (key_is a) false key_error_f) keys)
-    | magnitude => values_magnitude keys
-    | quotient_loss => standard_model.product_floor M
+    | addends => size row
+    | output => Rabs output_value
+    | terms => sum (map (fun q => Rabs (snd q) * formula.value (key_is (fst q)) false key_error_f) row)
+    | magnitude => exact_magnitude row
+    | quotient_loss => query_value quotient_loss_f
     | output_roundoff => u_out
     | output_floor => floor_out
     end.
 
-  (** The right-hand side of [b9_threshold]. *)
+  (** The right-hand side of [b9_stored_values]. *)
   Theorem column_is_of_b9 :
-    let rounding := threshold_rounding M P keys m m' error largest tau s h j h' j' r quantum in
-    formula.value column_is false column_output_f = rounding + u_out * (Rabs (attention_output keys m) + rounding) /\
+    let rounding := stored_rounding M P lambda_v reading row m m' error largest tau s h j h' j' r quantum in
+    formula.value column_is false column_output_f = rounding + u_out * (Rabs output_value + rounding) /\
     formula.value column_is false column_lost_f
-    = threshold_lost M P keys m m' error largest tau s h j h' j' r quantum * (1 + u_out) + floor_out.
+    = stored_lost M P lambda_v floor_v reading row m m' error largest tau s h j h' j' r quantum * (1 + u_out) + floor_out.
   Proof.
-    destruct query_is_of_b9 as [_ [excess_is [growth_is [_ [_ [weight_is addend_is]]]]]].
-    assert (terms_are : sum (map (fun a => Rabs (value a) * formula.value (key_is a) false key_error_f) keys)
-                        = sum (map (fun a => Rabs (value a) * key_threshold M P keys m error largest tau h j r quantum a) keys))
+    destruct query_is_of_b9 as [_ [excess_is [growth_is [_ [_ [weight_is [addend_is quotient_is]]]]]]].
+    assert (terms_are : sum (map (fun q => Rabs (snd q) * formula.value (key_is (fst q)) false key_error_f) row)
+      = sum (map (fun q => Rabs (snd q) * stored_threshold M P lambda_v reading row m error largest tau h j r quantum (fst q)) row))
       by (apply sum_map_ext; intros; now rewrite key_is_of_b9).
-    cbv zeta. unfold threshold_rounding, threshold_lost. rewrite <- excess_is, <- growth_is, <- terms_are. split; [reflexivity|].
+    cbv zeta. unfold stored_rounding, stored_lost. rewrite <- excess_is, <- growth_is, <- terms_are. split; [reflexivity|].
     change (formula.value column_is false column_lost_f) with
-      ((query_value common_growth_f * (values_magnitude keys * query_value lost_weight_f + size keys * query_value lost_addend_f)
-        + standard_model.product_floor M) * (1 + u_out) + floor_out).
-    rewrite weight_is, addend_is. ring.
+      ((query_value common_growth_f * (exact_magnitude row * query_value lost_weight_f + size row * query_value lost_addend_f)
+        + query_value quotient_loss_f) * (1 + u_out) + floor_out).
+    rewrite weight_is, addend_is, quotient_is. ring.
   Qed.
 End Values.

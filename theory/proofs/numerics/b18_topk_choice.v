@@ -153,8 +153,8 @@ Section Exchange.
       + now rewrite Rinv_inv.
       + unfold own, own_constant. lra.
       + unfold own, own_constant. lra.
-    - destruct (numerator_error M good kappa m logits s h j hs some Di xi vi ci num_i) as [wi [ei [bwi [bei eqi]]]].
-      destruct (numerator_error M good kappa m logits s h j hs some Dj xj vj cj num_j) as [wj [ej [bwj [bej eqj]]]].
+    - destruct (numerator_error M good kappa m logits s h j hs Di xi vi ci num_i) as [wi [ei [bwi [bei eqi]]]].
+      destruct (numerator_error M good kappa m logits s h j hs Dj xj vj cj num_j) as [wj [ej [bwj [bej eqj]]]].
       apply (powers (m - xi) (m - xj) wi wj 1 (exp (numerator_log M kappa j) * numerator_loss M j) vi vj ei ej); try easy; try lra.
       + rewrite Rinv_1. pose proof (exp_at_least_one whole ltac:(lra)). nra.
       + apply Rmult_le_pos; [left; apply exp_pos|easy].

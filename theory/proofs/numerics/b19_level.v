@@ -112,7 +112,7 @@ Section Level.
     In x logits -> Rabs (D - (m - x)) <= kappa -> numerator M j D v -> is_power 1 (m - x) f v.
   Proof using good good_out hs some S1.
     intros inx close num. row_facts.
-    destruct (numerator_error M good kappa m logits s h j hs some D x v close num) as [w [e [bw [be ->]]]].
+    destruct (numerator_error M good kappa m logits s h j hs D x v close num) as [w [e [bw [be ->]]]].
     assert (bw' : Rabs w <= own (m - x)).
     { assert (0 <= rescale_unit M j) by (apply Rmult_le_pos; [apply pos_INR|pose proof (exp_unit_nonneg M good); lra]).
       assert (0 <= ratio_log M out) by (destruct good_out; unfold ratio_log, division_roundings; lra).

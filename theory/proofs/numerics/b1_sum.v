@@ -33,6 +33,42 @@ Proof.
   repeat (split; [easy|]). split; [now apply height_of_tree|]. split; [lra|now split].
 Qed.
 
+(** What the two sides of a computed sum make of its log error: they err by d and, as sums of the row, by mu; y is lost. *)
+Lemma rel_of_sides d mu least y total low high s :
+  0 <= d -> 0 <= least <= mu -> 0 <= y -> 1 <= exp least * total ->
+  exp (- mu) * total <= low -> high <= exp mu * total -> exp (- d) * low - exp d * y <= s <= exp d * (high + y) ->
+  y * exp (2 * (d + mu)) < 1 -> rel (d + mu - ln (1 - y * exp (2 * (d + mu)))) s total.
+Proof.
+  intros hd hl hy one below above [from to] some. set (z := y * exp (2 * (d + mu))) in *.
+  assert (pos : 0 < total) by (apply Rmult_lt_reg_l with (exp least); [apply exp_pos|lra]).
+  assert (y <= z).
+  { unfold z. rewrite <- (Rmult_1_r y) at 1. apply Rmult_le_compat_l; [easy|]. apply exp_at_least_one. lra. }
+  assert (grown_one : 1 <= exp mu * total).
+  { apply Rle_trans with (exp least * total); [easy|]. apply Rmult_le_compat_r; [lra|]. apply exp_le. lra. }
+  assert (lost : exp d * y <= exp (d + mu) * y * total).
+  { rewrite exp_plus. replace (exp d * exp mu * y * total) with (exp d * y * (exp mu * total)) by ring.
+    rewrite <- (Rmult_1_r (exp d * y)) at 1. apply Rmult_le_compat_l; [apply Rmult_le_pos; [left; apply exp_pos|easy]|easy]. }
+  pose proof (exp_pos (d + mu)) as E. apply rel_of_bounds; [lra|].
+  assert (growth : exp (d + mu - ln (1 - z)) = exp (d + mu) * / (1 - z)).
+  { unfold Rminus at 1. rewrite exp_plus, exp_Ropp, exp_ln by lra. easy. }
+  assert (decay : exp (- (d + mu - ln (1 - z))) = exp (- (d + mu)) * (1 - z)).
+  { replace (- (d + mu - ln (1 - z))) with (- (d + mu) + ln (1 - z)) by ring. rewrite exp_plus, exp_ln by lra. easy. }
+  rewrite growth, decay. split.
+  - eapply Rle_trans; [|exact from].
+    assert (exp (- (d + mu)) * total <= exp (- d) * low).
+    { rewrite Ropp_plus_distr, exp_plus, Rmult_assoc. apply Rmult_le_compat_l; [left; apply exp_pos|easy]. }
+    assert (same : exp (d + mu) * y * total = exp (- (d + mu)) * z * total).
+    { unfold z. clear - E. set (k := d + mu) in *. replace (2 * k) with (k + k) by ring. rewrite exp_plus, exp_Ropp. field. lra. }
+    lra.
+  - eapply Rle_trans; [exact to|].
+    assert (exp d * high <= exp (d + mu) * total).
+    { rewrite exp_plus, Rmult_assoc. apply Rmult_le_compat_l; [left; apply exp_pos|easy]. }
+    apply Rle_trans with (exp (d + mu) * total * (1 + y)); [lra|].
+    replace (total * (exp (d + mu) * / (1 - z))) with (exp (d + mu) * total * / (1 - z)) by ring.
+    apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|].
+    apply Rmult_le_reg_r with (1 - z); [lra|]. rewrite Rinv_l by lra. nra.
+Qed.
+
 Section B1.
   Context (M : arithmetic).
   Hypothesis good : sound M.
@@ -103,55 +139,22 @@ Section B1.
     sum_of_row M kappa m logits s h j -> lost_sum h j < 1 -> rel (sigma h j) s S.
   Proof.
     intros computed some. pose proof (row_maximum _ _ _ _ _ _ _ computed) as max.
-    destruct (sum_between s h j computed) as [[low high] [hk hd]].
+    destruct (sum_between s h j computed) as [sides [hk hd]].
     pose proof (slope_nonneg M good) as ht. assert (ht4 : t <= / 4) by apply good.
-    pose proof (S_at_least_one m logits max) as S1. pose proof (lost_nonneg M good j) as hl.
-    pose proof (size_nonneg logits) as hn.
-    set (d := direct_log h j) in *. set (mu := shift m logits t).
-    pose proof (shift_above max ht) as hmu. fold mu in hmu.
-    pose proof (mean_deviation_nonneg m logits max). assert (mu0 : 0 <= mu) by nra.
-    pose proof (tilted_mass m logits max t ltac:(lra)) as heavy. fold mu in heavy.
-    pose proof (tilted_mass_below m logits max t) as light.
+    pose proof (S_at_least_one m logits max) as S1. pose proof (shift_above max ht) as hmu.
+    pose proof (mean_deviation_nonneg m logits max). assert (mu0 : 0 <= shift m logits t) by nra.
+    pose proof (tilted_mass m logits max t ltac:(lra)) as heavy. pose proof (tilted_mass_below m logits max t) as light.
     unfold tilted in heavy, light.
     rewrite (weighted_sum_ext _ _ (fun d => exp (t * d) * 1) (fun d => exp (t * d))) in heavy by (intros; ring).
     rewrite (weighted_sum_ext _ _ (fun d => exp (- t * d) * 1) (fun d => exp (- (t * d)))) in light
       by (intros; rewrite Rmult_1_r; f_equal; ring).
-    rewrite pull_items in high. unfold sigma. change (sigma_0 h j) with (d + mu).
-    set (y := n * lost M j) in *. assert (hy : 0 <= y) by now apply Rmult_le_pos.
-    set (z := lost_sum h j) in *. assert (hz : z = y * exp (2 * (d + mu))) by easy.
-    assert (y <= z).
-    { rewrite hz. rewrite <- (Rmult_1_r y) at 1. apply Rmult_le_compat_l; [easy|]. apply exp_at_least_one. lra. }
-    apply rel_of_bounds; [lra|].
-    assert (growth : exp (d + mu - ln (1 - z)) = exp (d + mu) * / (1 - z)).
-    { unfold Rminus at 1. rewrite exp_plus, exp_Ropp, exp_ln by lra. easy. }
-    assert (decay : exp (- (d + mu - ln (1 - z))) = exp (- (d + mu)) * (1 - z)).
-    { replace (- (d + mu - ln (1 - z))) with (- (d + mu) + ln (1 - z)) by ring. rewrite exp_plus, exp_ln by lra. easy. }
-    rewrite growth, decay.
-    split.
-    - eapply Rle_trans; [|apply low].
-      assert (exp (- (d + mu)) * S <= exp (- d) * weighted_sum m logits (fun d => exp (- (t * d)))).
-      { rewrite Ropp_plus_distr, exp_plus, Rmult_assoc. apply Rmult_le_compat_l; [left; apply exp_pos|].
-        eapply Rle_trans; [|apply light]. apply Rmult_le_compat_r; [lra|]. apply exp_le. lra. }
-      assert (exp d * y <= exp (- (d + mu)) * z * S).
-      { rewrite hz. replace (exp (- (d + mu)) * (y * exp (2 * (d + mu))) * S)
-          with (y * (exp (- (d + mu)) * exp (2 * (d + mu))) * S) by ring.
-        rewrite <- exp_plus. replace (- (d + mu) + 2 * (d + mu)) with (d + mu) by ring.
-        assert (exp d <= exp (d + mu)) by (apply exp_le; lra). pose proof (exp_pos (d + mu)).
-        assert (exp d * y <= y * exp (d + mu)) by nra.
-        assert (0 <= y * exp (d + mu)) by (apply Rmult_le_pos; lra). nra. }
-      lra.
-    - eapply Rle_trans; [apply high|].
-      assert (exp d * weighted_sum m logits (fun d => exp (t * d)) <= exp (d + mu) * S).
-      { rewrite exp_plus, Rmult_assoc. apply Rmult_le_compat_l; [left; apply exp_pos|easy]. }
-      assert (exp d * y <= exp (d + mu) * y * S).
-      { assert (exp d <= exp (d + mu)) by (apply exp_le; lra). pose proof (exp_pos d).
-        assert (exp d * y <= exp (d + mu) * y) by now apply Rmult_le_compat_r.
-        assert (0 <= exp (d + mu) * y) by (apply Rmult_le_pos; lra). nra. }
-      apply Rle_trans with (exp (d + mu) * S * (1 + y)); [lra|].
-      pose proof (exp_pos (d + mu)).
-      replace (S * (exp (d + mu) * / (1 - z))) with (exp (d + mu) * S * / (1 - z)) by ring.
-      apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|].
-      apply Rmult_le_reg_r with (1 - z); [lra|]. rewrite Rinv_l by lra. nra.
+    rewrite pull_items in sides.
+    apply (rel_of_sides (direct_log h j) (shift m logits t) 0 (n * lost M j) S
+             (weighted_sum m logits (fun d => exp (- (t * d)))) (weighted_sum m logits (fun d => exp (t * d))));
+      try easy; try lra.
+    - apply Rmult_le_pos; [apply size_nonneg|now apply lost_nonneg].
+    - rewrite exp_0. lra.
+    - eapply Rle_trans; [|apply light]. apply Rmult_le_compat_r; [lra|]. apply exp_le. lra.
   Qed.
 
   Theorem b1_sum_relative s h j :

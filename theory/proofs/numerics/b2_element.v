@@ -60,6 +60,61 @@ Proof.
   split; [apply Rmult_le_pos; lra|]. rewrite <- (Rmult_1_r (exp (- (m - x)))) at 2. apply Rmult_le_compat_l; lra.
 Qed.
 
+(** v / s as computed: W / s e^t + loss, where v = W + e and 1 / s is at most e^sigma. *)
+Lemma ratio_within M (good : sound M) nl sig nloss W e v s q :
+  0 <= nl -> 0 <= nloss -> 1 + nloss <= exp sig -> 0 < / s <= exp sig ->
+  0 <= W <= exp nl -> Rabs e <= exp nl * nloss -> v = W + e -> ratio M v s q ->
+  exists w e', Rabs w <= IZR division_roundings * unit M /\
+    Rabs e' <= exp (nl + sig + IZR division_roundings * unit M) * (nloss + IZR division_losses * product_floor M) /\
+    q = W / s * exp w + e'.
+Proof.
+  intros hnl hnloss sigma_big s_inv hW he -> quotient. pose proof (unit_nonneg M good) as hl.
+  assert (0 <= product_floor M <= / 16) by (unfold sound in good; lra).
+  set (N := exp nl) in *. assert (N1 : 1 <= N) by now apply exp_at_least_one.
+  set (G := exp sig) in *. set (L := exp (unit M)).
+  assert (L1 : 1 <= L) by (apply exp_at_least_one; lra).
+  unfold division_roundings, division_losses in *.
+  assert (total : exp (nl + sig + 2 * unit M) = N * G * L * L).
+  { unfold N, G, L. rewrite <- !exp_plus. f_equal. ring. }
+  rewrite total.
+  assert (G1 : 1 <= G) by lra.
+  assert (spread : N <= N * G) by (apply grown; lra).
+  destruct quotient as [q [t1 [e1 [bt1 [be1 ->]]]]|i q [t1 [e1 [bt1 [be1 ->]]]] [t2 [e2 [bt2 [be2 ->]]]]].
+  - apply abs_between in bt1. assert (exp t1 <= L) by (apply exp_le; lra). pose proof (exp_pos t1).
+    exists t1, (e * / s * exp t1 + e1). repeat split.
+    + apply Rabs_le. lra.
+    + eapply Rle_trans; [apply Rabs_triang|].
+      rewrite !Rabs_mult, (Rabs_right (/ s)), (Rabs_right (exp t1)) by lra.
+      assert (Rabs e * / s * exp t1 <= N * nloss * G * L).
+      { pose proof (Rabs_pos e). repeat (apply Rmult_le_compat; try easy; try lra). apply Rmult_le_pos; lra. }
+      assert (0 <= N * nloss * G * L) by (repeat apply Rmult_le_pos; lra).
+      assert (1 <= N * G * L * L) by (repeat apply one_le_product; easy).
+      assert (N * nloss * G * L <= N * nloss * G * L * L) by now apply grown.
+      assert (1 * product_floor M <= N * G * L * L * product_floor M) by (apply Rmult_le_compat_r; lra). lra.
+    + unfold Rdiv. ring.
+  - apply abs_between in bt1. assert (exp t1 <= L) by (apply exp_le; lra). pose proof (exp_pos t1).
+    apply abs_between in bt2. assert (exp t2 <= L) by (apply exp_le; lra). pose proof (exp_pos t2).
+    exists (t1 + t2), (e * / s * exp t1 * exp t2 + (W + e) * e1 * exp t2 + e2). repeat split.
+    + apply Rabs_le. lra.
+    + eapply Rle_trans; [apply Rabs_triang|]. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|].
+      rewrite !Rabs_mult, (Rabs_right (/ s)), (Rabs_right (exp t1)), (Rabs_right (exp t2)) by lra.
+      assert (Rabs e * / s * exp t1 * exp t2 <= N * nloss * G * L * L).
+      { pose proof (Rabs_pos e). repeat (apply Rmult_le_compat; try easy; try lra); repeat apply Rmult_le_pos; lra. }
+      assert (Rabs (W + e) * Rabs e1 * exp t2 <= N * G * product_floor M * L).
+      { assert (Rabs (W + e) <= N * G).
+        { eapply Rle_trans; [apply Rabs_triang|]. rewrite (Rabs_right W) by lra.
+          apply Rle_trans with (N * (1 + nloss)); [lra|]. apply Rmult_le_compat_l; lra. }
+        pose proof (Rabs_pos (W + e)). pose proof (Rabs_pos e1).
+        repeat (apply Rmult_le_compat; try easy; try lra). apply Rmult_le_pos; lra. }
+      assert (NG : 1 <= N * G) by now apply one_le_product.
+      assert (NGL : 1 <= N * G * L) by now apply one_le_product.
+      assert (NGLL : N * G * L <= N * G * L * L) by (apply grown; lra).
+      assert (N * G * L * product_floor M <= N * G * L * L * product_floor M) by (apply Rmult_le_compat_r; lra).
+      assert (1 * product_floor M <= N * G * L * L * product_floor M) by (apply Rmult_le_compat_r; lra).
+      lra.
+    + unfold Rdiv. rewrite Rmult_1_l, !exp_plus. ring.
+Qed.
+
 Section B2.
   Context (M : arithmetic) (out : output_format).
   Hypothesis good : sound M.
@@ -103,13 +158,19 @@ Section B2.
     assert (1 <= INR j) by (apply (le_INR 1); lia). nra.
   Qed.
 
+  Lemma numerator_log_nonneg : 0 <= numerator_log.
+  Proof using good hs. clear some. facts. pose proof argument_floor_above. unfold numerator_log, when_rescaled. destruct j; lra. Qed.
+
+  Lemma numerator_loss_nonneg : 0 <= numerator_loss.
+  Proof using good hs. clear some. facts. unfold numerator_loss, when_rescaled. destruct j; lra. Qed.
+
   (** w_hat = w e^s + loss. *)
   Lemma numerator_error D x v :
     Rabs (D - (m - x)) <= kappa -> numerator M j D v ->
     exists w e, Rabs w <= t * (m - x) + numerator_log /\ Rabs e <= exp numerator_log * numerator_loss /\
       v = exp (- (m - x)) * exp w + e.
-  Proof using good hs some.
-    intros close num. facts. pose proof argument_floor_above as floor1. apply abs_between in close.
+  Proof using good hs.
+    clear some. intros close num. facts. pose proof argument_floor_above as floor1. apply abs_between in close.
     assert (hkt : 0 <= (1 + t) * kappa) by lra.
     assert (tD : t * D <= t * (m - x + kappa)) by (apply Rmult_le_compat_l; lra).
     destruct num as [b v hD arg ex|D0 D1 b0 v0 b1 f v late h0 h1 sum arg0 ex0 arg1 ex1 prod].
@@ -209,63 +270,18 @@ Section B2.
                  * (numerator_loss + IZR division_losses * product_floor M) /\
       q = W / s * exp w + e'.
   Proof using good hs some.
-    intros hW he -> quotient. facts. pose proof sigma_above as [sigma_range sigma_big].
+    intros hW he eq quotient. facts. pose proof sigma_above as [sigma_range sigma_big].
     pose proof (S_at_least_one m logits (row_maximum _ _ _ _ _ _ _ hs)) as S1.
     destruct (rel_inv _ _ _ (b1_sum M good kappa m logits s h j hs some)) as [ts [bts inverse]].
-    pose proof argument_floor_above. assert (0 <= (1 + t) * kappa) by lra.
-    assert (nl : 0 <= numerator_log) by (unfold numerator_log, when_rescaled; destruct j; lra).
-    assert (nloss : 0 <= numerator_loss) by (unfold numerator_loss, when_rescaled; destruct j; lra).
+    pose proof numerator_log_nonneg as nl. pose proof numerator_loss_nonneg as nloss.
     assert (nsmall : numerator_loss <= lost M j).
     { unfold numerator_loss, when_rescaled, lost. destruct j; lra. }
     assert (inv1 : 0 < / S <= 1).
     { split; [apply Rinv_0_lt_compat; lra|]. rewrite <- Rinv_1. apply Rinv_le_contravar; lra. }
     apply abs_between in bts. assert (Es : exp ts <= exp sig) by (apply exp_le; lra). pose proof (exp_pos ts).
-    assert (s_inv : 0 < / s <= exp sig).
-    { rewrite inverse. split; [apply Rmult_lt_0_compat; lra|].
-      rewrite <- (Rmult_1_l (exp sig)). apply Rmult_le_compat; lra. }
-    set (N := exp numerator_log) in *. assert (N1 : 1 <= N) by now apply exp_at_least_one.
-    set (G := exp sig) in *. set (L := exp lambda).
-    assert (L1 : 1 <= L) by (apply exp_at_least_one; lra).
-    unfold division_roundings, division_losses in *.
-    assert (total : exp (numerator_log + sig + 2 * lambda) = N * G * L * L).
-    { unfold N, G, L. rewrite <- !exp_plus. f_equal. ring. }
-    rewrite total.
-    assert (G1 : 1 <= G) by (apply exp_at_least_one; lra).
-    assert (spread : N <= N * G) by (apply grown; lra).
-    destruct quotient as [q [t1 [e1 [bt1 [be1 ->]]]]|i q [t1 [e1 [bt1 [be1 ->]]]] [t2 [e2 [bt2 [be2 ->]]]]].
-    - apply abs_between in bt1. assert (exp t1 <= L) by (apply exp_le; lra). pose proof (exp_pos t1).
-      exists t1, (e * / s * exp t1 + e1). repeat split.
-      + apply Rabs_le. lra.
-      + eapply Rle_trans; [apply Rabs_triang|].
-        rewrite !Rabs_mult, (Rabs_right (/ s)), (Rabs_right (exp t1)) by lra.
-        assert (Rabs e * / s * exp t1 <= N * numerator_loss * G * L).
-        { pose proof (Rabs_pos e). repeat (apply Rmult_le_compat; try easy; try lra). apply Rmult_le_pos; lra. }
-        assert (0 <= N * numerator_loss * G * L) by (repeat apply Rmult_le_pos; lra).
-        assert (1 <= N * G * L * L) by (repeat apply one_le_product; easy).
-        assert (N * numerator_loss * G * L <= N * numerator_loss * G * L * L) by now apply grown.
-        assert (1 * product_floor M <= N * G * L * L * product_floor M) by (apply Rmult_le_compat_r; lra). lra.
-      + unfold Rdiv. ring.
-    - apply abs_between in bt1. assert (exp t1 <= L) by (apply exp_le; lra). pose proof (exp_pos t1).
-      apply abs_between in bt2. assert (exp t2 <= L) by (apply exp_le; lra). pose proof (exp_pos t2).
-      exists (t1 + t2), (e * / s * exp t1 * exp t2 + (W + e) * e1 * exp t2 + e2). repeat split.
-      + apply Rabs_le. lra.
-      + eapply Rle_trans; [apply Rabs_triang|]. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|].
-        rewrite !Rabs_mult, (Rabs_right (/ s)), (Rabs_right (exp t1)), (Rabs_right (exp t2)) by lra.
-        assert (Rabs e * / s * exp t1 * exp t2 <= N * numerator_loss * G * L * L).
-        { pose proof (Rabs_pos e). repeat (apply Rmult_le_compat; try easy; try lra); repeat apply Rmult_le_pos; lra. }
-        assert (Rabs (W + e) * Rabs e1 * exp t2 <= N * G * product_floor M * L).
-        { assert (Rabs (W + e) <= N * G).
-          { eapply Rle_trans; [apply Rabs_triang|]. rewrite (Rabs_right W) by lra.
-            apply Rle_trans with (N * (1 + numerator_loss)); [lra|]. apply Rmult_le_compat_l; lra. }
-          pose proof (Rabs_pos (W + e)). pose proof (Rabs_pos e1).
-          repeat (apply Rmult_le_compat; try easy; try lra). apply Rmult_le_pos; lra. }
-        assert (NG : 1 <= N * G) by now apply one_le_product.
-        assert (NGL : 1 <= N * G * L) by now apply one_le_product.
-        assert (NGLL : N * G * L <= N * G * L * L) by (apply grown; lra).
-        assert (N * G * L * product_floor M <= N * G * L * L * product_floor M) by (apply Rmult_le_compat_r; lra).
-        assert (1 * product_floor M <= N * G * L * L * product_floor M) by (apply Rmult_le_compat_r; lra).
-        lra.
-      + unfold Rdiv. rewrite Rmult_1_l, !exp_plus. ring.
+    apply (ratio_within M good numerator_log sig numerator_loss W e v s q); try lra; try easy.
+    rewrite inverse. split; [apply Rmult_lt_0_compat; lra|].
+    rewrite <- (Rmult_1_l (exp sig)). apply Rmult_le_compat; lra.
   Qed.
 
   (** All coefficients of a row share 1 / s; this is what each errs by on its own. *)

@@ -112,17 +112,22 @@ Section Split.
     - eapply Rle_trans; [apply Rabs_triang|]. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|]. lra.
   Qed.
 
+  Lemma split_terms_near l :
+    (forall a, In a l -> split_term a (term a)) ->
+    exists ss, Forall2 (approximates lambda wm) ss (map term l) /\
+      perturbed ss (map (fun a => root ^ 2 * x a) l) (map (fun a => loss a) l).
+  Proof using good losses.
+    induction l as [|a l IH]; intros all; [exists []; split; constructor|].
+    destruct IH as [ss [f p]]; [intros b' inb; apply all; now right|].
+    destruct (all a ltac:(now left)) as [u [v [hu [hv prod]]]]. exists (u * v :: ss). split; constructor; try easy.
+    now apply factors_near.
+  Qed.
+
   Theorem score_split : Rabs (y - root ^ 2 * sum (map x components)) <= split_score_error.
   Proof using good losses terms tree low some.
     pose proof (unit_nonneg M good) as fl. assert (fm : 0 <= wm) by (unfold sound in good; lra).
     assert (fa : 0 <= wa) by (unfold sound in good; lra). destruct factor_nonneg as [k0 F0]. pose proof split_log_parts as parts.
-    assert (all : exists ss, Forall2 (approximates lambda wm) ss (map term components) /\
-                    perturbed ss (map (fun a => root ^ 2 * x a) components) (map (fun a => loss a) components)).
-    { clear tree low some parts. induction components as [|a l IH]; [exists []; split; constructor|].
-      destruct IH as [ss [f p]]; [intros b' inb; apply terms; now right|].
-      destruct (terms a ltac:(now left)) as [u [v [hu [hv prod]]]]. exists (u * v :: ss). split; constructor; try easy.
-      now apply factors_near. }
-    destruct all as [ss [computed near]].
+    destruct (split_terms_near components terms) as [ss [computed near]].
     assert (tree' : added M lambda wm ss y h) by now apply added_of_terms with (map term components).
     pose proof (perturbed_sum M good lambda wm ss _ _ y h fl fm near tree') as bound.
     unfold perturbed_rounding, added_loss in bound. rewrite magnitude_map, !sum_map_mult_l in bound.

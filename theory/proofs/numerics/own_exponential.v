@@ -115,7 +115,7 @@ Section Kept.
       intros own [D [v [q [close [num [rat [r3 [e3 [b3 [be3 ->]]]]]]]]]].
       rewrite no_underflow_out in be3. rewrite (nothing e3 be3), Rplus_0_r.
       pose proof (own_below x own) as below.
-      destruct (numerator_error M good kappa m logits s h j hs some D x v close num) as [w [e [bw [be same]]]].
+      destruct (numerator_error M good kappa m logits s h j hs D x v close num) as [w [e [bw [be same]]]].
       assert (numerator_loss M j = 0) as lossless.
       { unfold numerator_loss, when_rescaled. destruct no_underflow as [-> ->]. destruct j; ring. }
       rewrite lossless, Rmult_0_r in be. rewrite (nothing e be), Rplus_0_r in same. rewrite same in *. clear same be.

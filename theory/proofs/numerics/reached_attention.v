@@ -6,6 +6,7 @@
     - [score_is_reached], [b9_is_reached]   all premises of the theorem, and its right-hand side as an equality
     - [polynomial_of_b10], [b10_is_inhabited]   all premises; the polynomial's last coefficient and a temperature off by 1/8
     - [b9_sharpened_is_inhabited]   all premises, at a temperature off by 1/8
+    - [b9_stored_is_inhabited]      the same sums beside values and a quotient that are stored
     - [b7_is_inhabited]        five logits of binary32
 
     Source: score_error.v, b7_uncentred_failure.v, b9_attention.v, b10_temperature.v. *)
@@ -15,7 +16,7 @@ From Flocq Require Import Core.
 From softcheck Require Import softmax adaptive_temperature quartic.
 From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row reduction constants b1_sum b2_element b5_logsumexp b6_entropy
-  b7_uncentred_failure b9_attention b10_temperature b9_sharpened score_error reached_bounds.
+  b7_uncentred_failure b9_attention b10_temperature b9_sharpened b9_stored_values added_terms score_error reached_bounds.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -200,6 +201,28 @@ Proof.
   { cbn. now rewrite !Rmult_0_r. }
   rewrite row, pairs, Rmult_0_r. unfold s. repeat (split; [easy || lra || (apply Rabs_le; lra) || (unfold size; cbn; lra)|]).
   rewrite no_slope. lra.
+Qed.
+
+(** Each value is e^lambda as it is, 1 as it is held; the quotient goes up once more. *)
+Definition stored_row : list (key * R) := [(one_value, exp l); (one_value, exp l)].
+
+Example b9_stored_is_inhabited :
+  let N := stored_arithmetic single l 0 in let s := 9 / 8 in
+  exists y S_hat z q O_hat,
+    0 <= weight_unit stored_weights /\ 0 <= weight_floor stored_weights <= / 2 /\ 0 <= l /\ product_floor single * exp l + 0 <= / 16 /\
+    map fst stored_row = two_keys /\ (forall q, In q stored_row -> approximates (0 + l) 0 (snd q) (value (fst q))) /\
+    accumulated N stored_weights (map (fun a => (s * computed_score a, value a)) (map fst stored_row)) (s * 0) y 1 1 1 /\
+    sum_of_row single 0 (s * 0) (scaled s (map computed_score (map fst stored_row))) S_hat 1 1 /\
+    quotient_by_sum single 0 y S_hat z /\ approximates l 0 z q /\ rounded_output (/ 2048) 0 q O_hat.
+Proof.
+  intros N s. destruct b9_sharpened_is_inhabited as (y & S_hat & z & O_hat & _ & _ & _ & _ & _ & _ & hy & hs & _ & hz & _). pose proof units.
+  exists y, S_hat, z, (z * exp l), (z * exp l * (1 + / 2048)).
+  repeat (split; [cbn -[unit]; lra|]). split; [easy|]. split; [|split; [|split; [exact hs|split; [exact hz|split]]]].
+  - intros q inq. exists (- l), 0. rewrite Rabs_R0, Rabs_Ropp, Rabs_right by lra. split; [lra|]. split; [lra|].
+    assert (q = (one_value, exp l)) as -> by (destruct inq as [<-|[<-|[]]]; easy). cbn -[unit]. rewrite <- exp_plus, Rplus_opp_r, exp_0. ring.
+  - apply (stored_accumulated single single_sound l 0); [lra|exact hy].
+  - exists l, 0. rewrite Rabs_R0, Rabs_right by lra. repeat split; try lra.
+  - apply output_up.
 Qed.
 
 (** ** B7 *)

@@ -4,14 +4,15 @@
     - [b6d_is_inhabited]             two equal logits, whose sum errs as far as it may; each coefficient and each term is exact after it
     - [b6d_underflow_is_inhabited]   two equal logits, of whose coefficients a quotient takes 1/16
     - [b6d_log_softmax_is_inhabited]   the same, with the exact logarithms in the place of the coefficients'
+    - [b6d_computed_softmax_is_inhabited]   their softmax, of logarithms that are 1/8 off
 
-    Source: numerics/b6d_coefficients.v, b6d_underflow.v, b6d_log_softmax.v. *)
+    Source: numerics/b6d_coefficients.v, b6d_underflow.v, b6d_log_softmax.v, b6d_computed_softmax.v. *)
 
 From Coq Require Import Reals List Lra Lia.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row reduction b1_sum b2_element b5_logsumexp added_terms converted_row reached_bounds b6d_coefficients
-  b6d_underflow b6d_log_softmax.
+  b6d_underflow b6d_log_softmax b6d_computed_softmax.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -155,4 +156,43 @@ Proof.
   - apply (b6d_of_powers 0 level 0 0 level_maximum coarse 0 y 0 0); [now apply exact| | |];
       rewrite Rabs_R0; [apply exp_unit_nonneg, coarse_sound|cbn; lra|cbn; lra].
   - apply (softmax_of_logarithms 0 level 0 0 level_maximum ltac:(lra) (fun x => ln (coefficient level x)) 0 inside exact).
+Qed.
+
+(** ** Logarithms that are off by 1/8, and their softmax *)
+
+Definition off_logarithm : R := ln (coefficient level 0) + / 8.
+Definition off_row : list (R * R) := [(0, off_logarithm); (0, off_logarithm)].
+
+Example b6d_computed_softmax_is_inhabited :
+  let y := off_logarithm in
+  exists z, is_maximum 0 (map fst off_row) /\
+    (forall q, In q off_row -> Rabs (snd q - ln (coefficient (map fst off_row) (fst q))) <= / 8 + 0 * (0 - fst q)) /\
+    0 + slope coarse * (1 + 0) <= 0 < 1 /\ sum_of_row coarse 0 y (map snd off_row) (1 + 1) 1 0 /\
+    moved_lost coarse off_row 0 (/ 8) 0 0 1 0 < 1 /\ 1 <= (1 - 0) * 16 /\
+    exp (- ((1 - 0) * 16)) <= exp_floor coarse + product_floor coarse /\
+    Forall2 (computed_softmax_term coarse 0 0 y (1 + 1) 0 16) off_row [z; z] /\ added coarse 0 0 [z; z] (z + z) 1.
+Proof.
+  cbv zeta. destruct coarse_exact as [unit0 [argument [exponential [addition product]]]]. set (y := off_logarithm). set (z := 7 / 16 * y).
+  assert (flat : slope coarse = 0) by (unfold slope; cbn; rewrite exp_0; ring).
+  exists z. split; [apply level_maximum|]. split; [|split; [rewrite flat; lra|split; [|split; [|split; [lra|split; [|split]]]]]].
+  - intros q inq. change (map fst off_row) with level.
+    assert (q = (0, y)) as -> by (destruct inq as [<-|[<-|[]]]; easy). cbn [fst snd]. unfold y, off_logarithm.
+    replace (ln (coefficient level 0) + / 8 - ln (coefficient level 0)) with (/ 8) by ring. rewrite Rabs_right; lra.
+  - assert (item : summed coarse [y] y 1 0 0 0) by (apply summed_item with 0; try lra; [replace (y - y) with 0 by ring|]; easy).
+    assert (top : is_maximum y [y; y]) by (split; [now left|intros x [<-|[<-|[]]]; lra]).
+    apply (sum_of_tree coarse 0 y [y; y] y [y; y] _ 1 0 0 top top (converted_same y _)); [|unfold size; cbn; lra|easy].
+    now apply (summed_addition coarse [y] [y] y 1 1 _ 0 0 0 0 0 0).
+  - unfold moved_lost, lost; cbn; lra.
+  - replace (- ((1 - 0) * 16)) with (- (16)) by ring. rewrite exp_Ropp. pose proof (exp_above_tangent 16). cbn.
+    rewrite Rplus_0_l. apply Rinv_le_contravar; lra.
+  - assert (term : computed_softmax_term coarse 0 0 y (1 + 1) 0 16 (0, y) z).
+    { exists (7 / 16). cbn [fst snd]. split; [|split; [lra|]].
+      - exists 0, 1, (7 / 16). split; [replace (0 - (y - y)) with 0 by ring; rewrite Rabs_R0; lra|]. split; [|split].
+        + apply numerator_direct with 0; easy || lra.
+        + apply ratio_division. replace (7 / 16) with (1 / (1 + 1) + - / 16) by field. apply product. rewrite Rabs_Ropp, Rabs_right; lra.
+        + exists 0, 0. cbn. rewrite Rabs_R0, exp_0. repeat split; lra.
+      - unfold z. rewrite <- (Rplus_0_r (7 / 16 * y)) at 2. apply product. rewrite Rabs_R0. lra. }
+    repeat constructor; exact term.
+  - apply (added_addition coarse 0 0 [z] [z] z z (z + z) 0 0); [| |apply addition];
+      apply added_term; exists 0, 0; rewrite Rabs_R0, exp_0; repeat split; lra.
 Qed.

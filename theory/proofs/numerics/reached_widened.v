@@ -5,13 +5,16 @@
                                   [b6_is_reached] say the rest
     - [b9_sharpened_row_is_inhabited]   the same scores at a beta of 5/4 in the place of 1
 
-    Source: wider_statistics.v, b9_widened.v, b9_sharpened_row.v. *)
+    - [b9_logarithms_is_inhabited]      the same scores as computed, in the arithmetic of [b6d_computed_softmax_is_inhabited]
+
+    Source: wider_statistics.v, wider_entropies.v, b9_widened.v, b9_sharpened_row.v, b9_widened_entropies.v. *)
 
 From Coq Require Import Reals List Lra.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import formula row b2_element b9_attention perturbed_scores reached_bounds reached_forms theorem_formulas
-  wider_statistics b9_widened b9_sharpened_row.
+  wider_statistics wider_entropies b9_widened b9_sharpened_row b9_widened_entropies reached_coefficients.
+From softcheck.numerics Require log_softmax_formulas.
 Local Open Scope R_scope.
 
 Example b9_widened_is_inhabited :
@@ -45,4 +48,19 @@ Proof.
   - set (v := wide_value single half 0 (size moved_keys) 1 1 0 0 0 (sharpened_statistics moved_keys 0 (/ 8) (/ 2) 0)).
     change (v sum_loss_f * v (Exp (Times (Number 2) sigma_0_f)) < 1).
     assert (v sum_loss_f = 0) as -> by (unfold v, wide_value; cbn; ring). lra.
+Qed.
+
+Example b9_logarithms_is_inhabited :
+  let w := score_statistics moved_keys 0 (/ 8) in
+  let at_w := formula.value (logarithms_at coarse off_row 0 (/ 8) 0 0 0 16 1 0 1 w) false in
+  covers w 0 (List.map fst off_row) /\ 0 <= / 8 /\ 0 <= 0 < 1 /\
+    Rabs (entropy (List.map fst off_row) - entropy (map score moved_keys)) <= entropy_moved moved_keys 0 moved_by (/ 8) /\
+    at_w (Times (Of Logs.sum_loss) (Exp (Times (Number 2) Logs.moved_sigma_0_f))) < 1.
+Proof.
+  cbv zeta. destruct b9_moved_is_inhabited as [max [max' [errs _]]].
+  destruct (scores_apart moved_keys 0 0 max max' moved_by (/ 8) errs) as [covered apart].
+  split; [exact covered|]. split; [lra|]. split; [lra|]. split; [exact apart|].
+  set (v := formula.value (logarithms_at coarse off_row 0 (/ 8) 0 0 0 16 1 0 1 (score_statistics moved_keys 0 (/ 8))) false).
+  change (v (Of Logs.sum_loss) * v (Exp (Times (Number 2) Logs.moved_sigma_0_f)) < 1).
+  assert (v (Of Logs.sum_loss) = 0) as -> by (unfold v; cbn; unfold reduction.lost; cbn; ring). lra.
 Qed.
