@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -175,6 +176,29 @@ TEST(CrossEntropyGradientBound, IsFiniteForEveryClassOfAnUnlikelyOne) {
       EXPECT_LT(upper(threshold.element(oracle.element<UpperBound>(1)).total()), 0x1p-120) << words << ' ' << deviation;
     }
   }
+}
+
+// An attribute that is not asked for has no operations, and so grants none; the least one has them.
+TEST(CrossEntropyBound, AnAttributeOfZeroGrantsNothing) {
+  const Contract contract = parse_contract("acc=f32 exp=1ulp sum=sequential", Format::f32, Format::f32);
+  const CrossEntropyOracle oracle(std::vector<double>{0, 0.7F, -3}, 1);
+  const auto row = oracle.row<UpperBound>(2);
+  const double least = std::numeric_limits<double>::denorm_min();
+  const auto loss = [&](const CrossEntropyOptions& options) {
+    return upper(cross_entropy_error(contract, options, row).total());
+  };
+  const auto gradient = [&](const CrossEntropyOptions& options) {
+    const CrossEntropyGradientThreshold<UpperBound> threshold(contract, options, row, UpperBound(1));
+    return upper(threshold.element(oracle.element<UpperBound>(0)).total());
+  };
+  EXPECT_LT(loss({}), loss({.label_smoothing = least}));
+  EXPECT_LT(loss({}), loss({.z_loss = least}));
+  EXPECT_LT(loss({.z_loss = 0.5}), loss({.label_smoothing = least, .z_loss = 0.5}));
+  EXPECT_LT(loss({.label_smoothing = 0.5}), loss({.label_smoothing = 0.5, .z_loss = least}));
+  EXPECT_LT(gradient({}), gradient({.label_smoothing = least}));
+  EXPECT_LT(gradient({}), gradient({.z_loss = least}));
+  EXPECT_LT(gradient({.z_loss = 0.5}), gradient({.label_smoothing = least, .z_loss = 0.5}));
+  EXPECT_LT(gradient({.label_smoothing = 0.5}), gradient({.label_smoothing = 0.5, .z_loss = least}));
 }
 
 TEST(CrossEntropyRescalings, CountItemsThatMayExceedAllBeforeThemBehindACap) {
