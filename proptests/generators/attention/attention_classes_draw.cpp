@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <cmath>
 #include <memory>
 #include <numeric>
@@ -332,6 +333,19 @@ class ClassDraw {
     }
     const std::size_t bytes = of(Trait::mask_bytes);
     a_.mask_byte = bytes == 0 ? 1 : bytes == 1 ? 2 + draw_.below(254) : 256 + draw_.below(1000);
+    if (bytes == 2) show_every_byte();
+  }
+
+  // A mask that shows few keys does not have every byte: of each that it lacks the first key is shown. Any 255 entries
+  // in a row have all of them.
+  void show_every_byte() {
+    std::bitset<256> met;
+    for (std::size_t k = 0; k < a_.mask.size(); ++k) met.set(a_.byte_of(k));
+    for (std::size_t k = 0; k < std::min<std::size_t>(255, a_.mask.size()); ++k) {
+      if (a_.mask[k] != 0) continue;
+      a_.mask[k] = 1;
+      if (met.test(a_.byte_of(k))) a_.mask[k] = 0;
+    }
   }
 
   // Some of every 13 keys, or those before or behind an edge; nearly always one.

@@ -86,9 +86,7 @@ void expect_classes(const ClassChoice& choice, const AttentionCase& a) {
   EXPECT_EQ(a.mask.empty(), mask == 0);
   if (mask > 0) {
     EXPECT_EQ(a.mask_for_each_head, mask == 1);
-    // A mask that shows less than 255 items does not meet all bytes.
-    const std::size_t bytes = a.mask_byte == 1 ? 0 : a.mask_byte < 256 ? 1 : 2;
-    EXPECT_EQ(bytes, chosen(AttentionTrait::mask_bytes));
+    EXPECT_EQ(mask_byte_class(a), chosen(AttentionTrait::mask_bytes)) << head_text(a);
   }
   for (std::size_t t = 0; t < attention_tensors; ++t) {
     EXPECT_EQ(layout_kind(a.layout, t), choice[static_cast<std::size_t>(AttentionTrait::layout) + t]) << t;
