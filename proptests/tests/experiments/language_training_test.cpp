@@ -260,8 +260,8 @@ TEST(LanguageTraining, HeadsDisperseWithinTheirCertificates) {
   for (const auto& [items, entropy] : mean) EXPECT_GT(entropy, items >= 64 ? mean.at(items / 4) : 0) << items;
 }
 
-// Of rows of every head, plain and adaptive: all coefficients within Lemma 2.1's bounds, decided by enclosures. What the
-// kernel says of its weights is of these rows.
+// Of rows of every head, plain and adaptive: all coefficients within Lemma 2.1's bounds, decided by enclosures. What
+// the kernel says of its weights is of these rows.
 TEST(LanguageTraining, EveryCoefficientLiesWithinItsBounds) {
   const std::vector<std::string> texts = long_texts(512, 1, 6);
   const std::vector<std::int64_t> items{2, 16, 100, 500};

@@ -153,8 +153,8 @@ TEST(AttentionCoverage, ADomainIsKeptAndJudgedFully) {
   }
   const auto is_entropy = [](const std::string& text) { return text.starts_with("entropies: the kernel refuses"); };
   EXPECT_TRUE(std::ranges::any_of(inside.not_tried, is_entropy));
-  // One line says how many calls were refused for it, whatever else they asked for; and a mask that no call may have has
-  // no layout and no bytes that are missed.
+  // One line says how many calls were refused for it, whatever else they asked for; and a mask that no call may have
+  // has no layout and no bytes that are missed.
   const auto told = [&](const std::string& begin) {
     return std::ranges::count_if(inside.notes, [&](const std::string& text) { return text.starts_with(begin); });
   };

@@ -132,9 +132,8 @@ int nan_and_zero(const softcheck_call* call) {
     for (std::int64_t row = 0; row < out.shape[0]; ++row) {
       for (std::int64_t column = 0; column < (k == 0 ? out.shape[1] : 1); ++column) {
         const std::int64_t columns = k == 0 ? out.shape[1] : 1;
-        const std::int64_t at = out.strides == nullptr
-                                    ? row * columns + column
-                                    : row * out.strides[0] + (k == 0 ? column * out.strides[1] : 0);
+        const std::int64_t at = out.strides == nullptr ? row * columns + column
+                                                       : row * out.strides[0] + (k == 0 ? column * out.strides[1] : 0);
         reinterpret_cast<float*>(static_cast<char*>(out.data) + out.byte_offset)[at] = k == 0 ? NAN : 0.0F;
       }
     }
