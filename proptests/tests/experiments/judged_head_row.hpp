@@ -4,8 +4,6 @@
 
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <vector>
 
 #include "experiments/language/language_heads.hpp"
 #include "numerics/enclosures/enclosure.hpp"
@@ -22,10 +20,11 @@ inline void judge_scalars(const HeadRow& row, bool adaptive) {
       .op = adaptive ? proptests::Op::adaptive_attention : proptests::Op::attention,
       .contract = numerics::parse_contract("acc=f32 exp=1ulp sum=blocks:128 masked=zero subnormal=kept entropy=exact",
                                            numerics::Format::f32, numerics::Format::f32)};
-  const proptests::AttentionRow attention{.query = row.query,
-                                          .keys = row.keys,
-                                          .scale = 1 / std::sqrt(static_cast<double>(row.query.size())),
-                                          .visible = std::vector<std::uint8_t>(row.scores.size(), 1)};
+  proptests::AttentionRow attention;
+  attention.query = row.query;
+  attention.keys = row.keys;
+  attention.scale = 1 / std::sqrt(static_cast<double>(row.query.size()));
+  attention.visible.assign(row.scores.size(), 1);
   const proptests::VisibleKeys keys(task.contract, attention);
   const proptests::AttentionThresholds thresholds(task, attention, keys);
   ASSERT_TRUE(thresholds.usable());
