@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 #include "experiments/language/language_heads.hpp"
 #include "numerics/enclosures/enclosure.hpp"
@@ -12,8 +13,8 @@
 
 namespace softcheck::experiments {
 
-/// The kernel's log-sum-exp lies within what its contract grants (B9, of adaptive attention with B10), and its largest
-/// score is one of the scores as the contract lets them err, and below none.
+/// The kernel's log-sum-exp and its entropy lie within what its contract grants (B9, of adaptive attention with B10), and
+/// its largest score is one of the scores as the contract lets them err, and below none.
 inline void judge_scalars(const HeadRow& row, bool adaptive) {
   const numerics::PrecisionScope scope(113);
   const proptests::AttentionTask task{
@@ -28,12 +29,14 @@ inline void judge_scalars(const HeadRow& row, bool adaptive) {
   const proptests::VisibleKeys keys(task.contract, attention);
   const proptests::AttentionThresholds thresholds(task, attention, keys);
   ASSERT_TRUE(thresholds.usable());
-  const proptests::Judgeable log_sum = thresholds.logsumexp();
-  EXPECT_FALSE(log_sum.vacuous);
   const auto distance = [](double got, const proptests::LongApproximation& exact) {
     return abs(numerics::Enclosure(got) - exact.enclosure()).upper_double();
   };
-  EXPECT_LE(distance(row.log_sum, log_sum.exact), log_sum.threshold) << row.scores.size();
+  for (const auto& [got, due] :
+       {std::pair(row.log_sum, thresholds.logsumexp()), std::pair(row.entropy, thresholds.entropy())}) {
+    EXPECT_FALSE(due.vacuous);
+    EXPECT_LE(distance(got, due.exact), due.threshold) << row.scores.size() << " items";
+  }
   bool is_one = false;
   for (std::size_t j = 0; j < keys.scores.size(); ++j) {
     const double error = upper(keys.score_errors[j]);
@@ -41,7 +44,7 @@ inline void judge_scalars(const HeadRow& row, bool adaptive) {
     EXPECT_LE(beyond.upper_double(), error) << "item " << j << " of " << row.scores.size();
     is_one = is_one || distance(row.largest_score, keys.scores[j]) <= error;
   }
-  EXPECT_TRUE(is_one) << row.scores.size();
+  EXPECT_TRUE(is_one) << row.scores.size() << " items";
 }
 
 }  // namespace softcheck::experiments
