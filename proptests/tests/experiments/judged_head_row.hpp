@@ -13,8 +13,8 @@
 
 namespace softcheck::experiments {
 
-/// The kernel's log-sum-exp and its entropy lie within what its contract grants (B9, of adaptive attention with B10), and
-/// its largest score is one of the scores as the contract lets them err, and below none.
+/// The kernel's log-sum-exp and its entropy lie within what its contract grants (B9, of adaptive attention with B10),
+/// and its largest score is one of the scores as the contract lets them err, and below none.
 inline void judge_scalars(const HeadRow& row, bool adaptive) {
   const numerics::PrecisionScope scope(113);
   const proptests::AttentionTask task{
