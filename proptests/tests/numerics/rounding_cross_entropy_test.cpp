@@ -9,6 +9,7 @@
 #include <iostream>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "numerics/oracles/cross_entropy.hpp"
@@ -178,12 +179,13 @@ TEST(CrossEntropyGradientBound, IsFiniteForEveryClassOfAnUnlikelyOne) {
   }
 }
 
-// An attribute that is not asked for has no operations, and so grants none; the least one has them.
+// An attribute that is not asked for has no operations, and so grants none. The least one has its own: each adds one
+// rounding or more of the value, also beside another attribute.
 TEST(CrossEntropyBound, AnAttributeOfZeroGrantsNothing) {
   const Contract contract = parse_contract("acc=f32 exp=1ulp sum=sequential", Format::f32, Format::f32);
   const CrossEntropyOracle oracle(std::vector<double>{0, 0.7F, -3}, 1);
   const auto row = oracle.row<UpperBound>(2);
-  const double least = std::numeric_limits<double>::denorm_min();
+  const double least = std::numeric_limits<double>::denorm_min(), rounding = 0x1p-24;
   const auto loss = [&](const CrossEntropyOptions& options) {
     return upper(cross_entropy_error(contract, options, row).total());
   };
@@ -191,14 +193,14 @@ TEST(CrossEntropyBound, AnAttributeOfZeroGrantsNothing) {
     const CrossEntropyGradientThreshold<UpperBound> threshold(contract, options, row, UpperBound(1));
     return upper(threshold.element(oracle.element<UpperBound>(0)).total());
   };
-  EXPECT_LT(loss({}), loss({.label_smoothing = least}));
-  EXPECT_LT(loss({}), loss({.z_loss = least}));
-  EXPECT_LT(loss({.z_loss = 0.5}), loss({.label_smoothing = least, .z_loss = 0.5}));
-  EXPECT_LT(loss({.label_smoothing = 0.5}), loss({.label_smoothing = 0.5, .z_loss = least}));
-  EXPECT_LT(gradient({}), gradient({.label_smoothing = least}));
-  EXPECT_LT(gradient({}), gradient({.z_loss = least}));
-  EXPECT_LT(gradient({.z_loss = 0.5}), gradient({.label_smoothing = least, .z_loss = 0.5}));
-  EXPECT_LT(gradient({.label_smoothing = 0.5}), gradient({.label_smoothing = 0.5, .z_loss = least}));
+  using Options = CrossEntropyOptions;
+  for (const auto& [without, with] :
+       {std::pair(Options{}, Options{.label_smoothing = least}), std::pair(Options{}, Options{.z_loss = least}),
+        std::pair(Options{.z_loss = 0.5}, Options{.label_smoothing = least, .z_loss = 0.5}),
+        std::pair(Options{.label_smoothing = 0.5}, Options{.label_smoothing = 0.5, .z_loss = least})}) {
+    EXPECT_GE(loss(with) - loss(without), rounding * oracle.loss().lower_double());
+    EXPECT_GE(gradient(with) - gradient(without), rounding * oracle.gradient(0, Enclosure(1)).lower_double());
+  }
 }
 
 TEST(CrossEntropyRescalings, CountItemsThatMayExceedAllBeforeThemBehindACap) {
