@@ -92,9 +92,9 @@ int run_survivors(const SurvivorFlags& flags) {
   const SurvivorLine::Count correct = matrix.count(ours, SpecimenKind::correct);
   say("{}\n{}: softcheck accepts {} of {} planted bugs and {} of {} correct kernels (seed {}, {} effort); "
       "survivors.txt, .csv, .svg and survivors_matrix.svg are in {}\n",
-      to_table(matrix), bugs.accepted == 0 && correct.accepted == correct.applicable ? "pass" : "fail", bugs.accepted,
-      bugs.applicable, correct.accepted, correct.applicable, flags.seed, flags.effort, flags.folder);
-  return bugs.accepted == 0 && correct.accepted == correct.applicable ? holds : violated;
+      to_table(matrix), matrix.judge_is_right() ? "pass" : "fail", bugs.accepted, bugs.applicable, correct.accepted,
+      correct.applicable, flags.seed, flags.effort, flags.folder);
+  return matrix.judge_is_right() ? holds : violated;
 }
 
 // Every table, figure and certificate from the shipped models, each as its own command, and the page that collects

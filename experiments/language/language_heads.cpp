@@ -26,17 +26,21 @@ double floor_of_spread(std::int64_t items, double spread) {
   return std::max(0.0, theory::entropy_floor(static_cast<std::uint64_t>(items), {spread, 0}).lower_double());
 }
 
-std::vector<double> scores_of_query(const LanguageShape& shape, const float* projected, std::int64_t query, int head) {
+// A query of a head with the keys up to its own, and its scores.
+HeadRow row_of(const LanguageShape& shape, const float* projected, std::int64_t query, int head) {
   const std::int64_t d = shape.width, dim = shape.head_width();
+  HeadRow row;
+  row.head = head;
   const float* const q = projected + 3 * d * query + head * dim;
-  std::vector<double> scores;
+  row.query.assign(q, q + dim);
   for (std::int64_t j = 0; j <= query; ++j) {
     const float* const k = projected + 3 * d * j + d + head * dim;
+    row.keys.insert(row.keys.end(), k, k + dim);
     double score = 0;
     for (std::int64_t c = 0; c < dim; ++c) score += static_cast<double>(q[c]) * static_cast<double>(k[c]);
-    scores.push_back(score / std::sqrt(static_cast<double>(dim)));
+    row.scores.push_back(score / std::sqrt(static_cast<double>(dim)));
   }
-  return scores;
+  return row;
 }
 
 }  // namespace
@@ -77,12 +81,12 @@ void observe_rows(const LanguageModel& model, bool adaptive, const LanguageKerne
       for (const std::int64_t count : items) {
         if (count > tokens) continue;
         const std::int64_t query = count - 1, place = head * tokens + query;
-        row({.layer = layer.layer,
-             .head = head,
-             .scores = scores_of_query(design.shape, layer.projected, query, head),
-             .log_sum = layer.log_sum[place],
-             .entropy = layer.entropy[place],
-             .largest_score = layer.largest[place]});
+        HeadRow one = row_of(design.shape, layer.projected, query, head);
+        one.layer = layer.layer;
+        one.log_sum = layer.log_sum[place];
+        one.entropy = layer.entropy[place];
+        one.largest_score = layer.largest[place];
+        row(one);
       }
     }
   };

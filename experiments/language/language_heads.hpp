@@ -16,6 +16,8 @@ namespace softcheck::experiments {
 struct HeadRow {
   int layer = 0;
   int head = 0;
+  std::vector<double> query = {};   // (head width), and
+  std::vector<double> keys = {};    // (items, head width), as the kernel reads them
   std::vector<double> scores = {};  // of all the characters that it sees: q . k / sqrt(head width), before any beta
   double log_sum = 0;               // the kernel's three, of the weights that meet the values
   double entropy = 0;

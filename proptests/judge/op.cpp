@@ -71,13 +71,17 @@ std::size_t values_of_row(const OpTraits& op, std::size_t n, std::size_t width) 
   return count;
 }
 
-bool is_index_value(const OpTraits& op, std::size_t i, std::size_t n, std::size_t width) {
-  for (std::size_t k = 0; k < op.elements.size(); ++k) {
+ValuePlace place_of_value(const OpTraits& op, std::size_t i, std::size_t n, std::size_t width) {
+  for (std::size_t k = 0; k < op.extents.size(); ++k) {
     const std::size_t count = values_of(op.extents[k], n, width);
-    if (i < count) return op.elements[k] == OutputElement::index;
+    if (i < count) return {k, op.extents[k] == Extent::rows ? std::nullopt : std::optional(i)};
     i -= count;
   }
-  return false;
+  return {0, i};
+}
+
+bool is_index_value(const OpTraits& op, std::size_t i, std::size_t n, std::size_t width) {
+  return !op.elements.empty() && op.elements[place_of_value(op, i, n, width).output] == OutputElement::index;
 }
 
 bool is_item(double value, std::size_t n) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -127,6 +129,12 @@ struct OpTraits {
 
 /// Values of all outputs for a row of n items and vectors of so many numbers.
 std::size_t values_of_row(const OpTraits& op, std::size_t n, std::size_t width);
+/// Where value i of them stands: the output's number, and the item there, nothing of an output of one value a row.
+struct ValuePlace {
+  std::size_t output = 0;
+  std::optional<std::size_t> item;
+};
+ValuePlace place_of_value(const OpTraits& op, std::size_t i, std::size_t n, std::size_t width);
 /// Is value i of them an index? It then names one of the n items, whatever the row holds.
 bool is_index_value(const OpTraits& op, std::size_t i, std::size_t n, std::size_t width);
 /// Is the number the index of one of n items?

@@ -1,6 +1,7 @@
 // What a trial says of a call's one value, and of rows that hold a NaN or an infinity.
 #include <cmath>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -65,9 +66,12 @@ void KernelTrial::judge_nan_rows(const RowMatrixCase& matrix, const std::vector<
                                    : std::isnan(values[i]);
       if (right) continue;
       if (wrong++ > 0) continue;
-      const char* due = is_index ? "an item's index" : ignored ? "0" : "NaN";
+      const OpTraits& op = *subject_.op.operator->();
+      const ValuePlace place = place_of_value(op, begin + i, matrix.columns, width);
+      std::string due = is_index ? "an item's index" : ignored ? "0" : "NaN";
+      if (place.output > 0) due += " as " + std::string(op.outputs[place.output]);
       evidence.asked = asked_of(matrix, remark, one.row);
-      evidence.value = ShownValue{begin + i, std::nullopt, due, values[i], std::nullopt, subject_.contract.output};
+      evidence.value = ShownValue{place.item, std::nullopt, due, values[i], std::nullopt, subject_.contract.output};
     }
   }
   if (before) certificates.push_back(observed("kernel.nan_row", std::move(evidence), wrong));

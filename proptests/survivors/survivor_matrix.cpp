@@ -226,6 +226,12 @@ SurvivorLine::Count SurvivorMatrix::count(const SurvivorLine& line, SpecimenKind
   return count;
 }
 
+bool SurvivorMatrix::judge_is_right() const {
+  const SurvivorLine::Count bugs = count(lines.back(), SpecimenKind::bug);
+  const SurvivorLine::Count correct = count(lines.back(), SpecimenKind::correct);
+  return bugs.accepted == 0 && correct.accepted == correct.applicable;
+}
+
 SurvivorMatrix survivor_matrix(std::vector<Criterion> criteria, const std::vector<Specimen>& zoo,
                                const SurvivorOptions& options) {
   Matrix matrix(std::move(criteria), zoo, options);

@@ -34,6 +34,8 @@ struct SurvivorMatrix {
 
   /// Of the kernels of one kind that a line applies to, how many it accepts.
   SurvivorLine::Count count(const SurvivorLine& line, SpecimenKind kind) const;
+  /// Does the judge, the last line, accept no bug, and every correct kernel that it applies to?
+  bool judge_is_right() const;
 };
 
 struct SurvivorOptions {

@@ -242,10 +242,16 @@ void differentiate_any(const GradientCalls& calls, bool adaptive) {
   }
 }
 
-int run(const softcheck_call* call, bool adaptive) try {
-  const std::optional<AttentionGradientViews> views = attention_gradient_views(call);
+enum class Saved { read, left };
+
+int run(const softcheck_call* call, bool adaptive, Saved saved) try {
+  std::optional<AttentionGradientViews> views = attention_gradient_views(call);
   if (!views || (adaptive && views->by_lse)) {
     return refused;
+  }
+  if (saved == Saved::left) {
+    views->saved_out.reset();
+    views->saved_lse.reset();
   }
   differentiate_any(GradientCalls(*views), adaptive);
   return done;
@@ -265,8 +271,9 @@ int run_packed(const softcheck_call* call, bool adaptive) try {
 }
 
 struct BackwardOps {
-  static int attention_backward(const softcheck_call* call) { return run(call, false); }
-  static int adaptive_attention_backward(const softcheck_call* call) { return run(call, true); }
+  static int attention_backward(const softcheck_call* call) { return run(call, false, Saved::read); }
+  static int attention_backward_recomputed(const softcheck_call* call) { return run(call, false, Saved::left); }
+  static int adaptive_attention_backward(const softcheck_call* call) { return run(call, true, Saved::read); }
   static int attention_backward_varlen(const softcheck_call* call) { return run_packed(call, false); }
   static int adaptive_attention_backward_varlen(const softcheck_call* call) { return run_packed(call, true); }
 };
@@ -275,3 +282,5 @@ struct BackwardOps {
 }  // namespace softcheck::kernels::cpu
 
 SOFTCHECK_BACKWARD_ENTRIES(softcheck_, softcheck::kernels::cpu::BackwardOps)
+// A call of version 1 has no out and no lse; this takes those that have them, as the judge's, the same way.
+SOFTCHECK_ENTRY(softcheck_, attention_backward_recomputed, softcheck::kernels::cpu::BackwardOps)

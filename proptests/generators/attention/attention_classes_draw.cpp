@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <numeric>
 #include <span>
+#include <utility>
 
 #include "proptests/generators/attention/attention_classes.hpp"
 #include "proptests/generators/attention/attention_gradients.hpp"
@@ -326,12 +329,21 @@ class ClassDraw {
     const std::size_t rows = s.batch * a_.mask_heads() * s.queries, distinct = std::min(rows, distinct_.rows);
     std::vector<std::vector<std::uint8_t>> drawn;
     for (std::size_t row = 0; row < distinct; ++row) drawn.push_back(mask_row());
-    for (std::size_t row = 0; row < rows; ++row) {
-      const std::vector<std::uint8_t>& from = drawn[row % distinct];
-      a_.mask.insert(a_.mask.end(), from.begin(), from.end());
-    }
+    for (std::size_t row = 0; row < rows; ++row) std::ranges::copy(drawn[row % distinct], std::back_inserter(a_.mask));
     const std::size_t bytes = of(Trait::mask_bytes);
     a_.mask_byte = bytes == 0 ? 1 : bytes == 1 ? 2 + draw_.below(254) : 256 + draw_.below(1000);
+    if (bytes == 2) show_every_byte();
+  }
+
+  // A mask that shows few keys does not have every byte: of each that it lacks the first key is shown. Any 255 entries
+  // in a row have all of them.
+  void show_every_byte() {
+    std::bitset<256> met;
+    for (std::size_t k = 0; k < a_.mask.size(); ++k) met.set(a_.byte_of(k));
+    for (std::size_t k = 0; k < std::min<std::size_t>(255, a_.mask.size()); ++k) {
+      const bool shown = std::exchange(a_.mask[k], 1) != 0;
+      a_.mask[k] = shown || !met.test(a_.byte_of(k)) ? 1 : 0;
+    }
   }
 
   // Some of every 13 keys, or those before or behind an edge; nearly always one.

@@ -160,19 +160,19 @@ Certificates AttentionTrial::blind(const AttentionCase& attention) {
 
 Certificates AttentionTrial::empty(const AttentionCase& attention) {
   Certificates certificates;
-  AttentionCase nothing = attention;
-  nothing.mask.clear();
-  const std::size_t which = (attention.shape.queries + attention.shape.keys) % 3;
-  if (which == 0) nothing.shape.keys = 0;
-  if (which == 1) nothing.shape.queries = 0;
-  if (which == 2) nothing.shape.batch = 0;
-  const AttentionShape& s = nothing.shape;
-  nothing.queries.resize(s.batch * s.heads() * s.queries * s.dim);
-  if (!nothing.gradients.empty()) nothing.gradients.resize(s.batch * s.heads() * s.queries * s.value_dim);
-  nothing.keys.resize(s.batch * s.kv_heads * s.keys * s.dim);
-  nothing.values.resize(s.batch * s.kv_heads * s.keys * s.value_dim);
-  limit_lengths(nothing);
-  call_and_judge(nothing, "", certificates);
+  // Each of the three: by which of them a case fails, a smaller one does, too.
+  for (const auto length : {&AttentionShape::keys, &AttentionShape::queries, &AttentionShape::batch}) {
+    AttentionCase nothing = attention;
+    nothing.mask.clear();
+    nothing.shape.*length = 0;
+    const AttentionShape& s = nothing.shape;
+    nothing.queries.resize(s.batch * s.heads() * s.queries * s.dim);
+    if (!nothing.gradients.empty()) nothing.gradients.resize(s.batch * s.heads() * s.queries * s.value_dim);
+    nothing.keys.resize(s.batch * s.kv_heads * s.keys * s.dim);
+    nothing.values.resize(s.batch * s.kv_heads * s.keys * s.value_dim);
+    limit_lengths(nothing);
+    call_and_judge(nothing, "", certificates);
+  }
   return certificates;
 }
 

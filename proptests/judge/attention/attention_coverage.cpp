@@ -33,7 +33,8 @@ Classes classes_of(const AttentionCase& a, std::size_t outputs) {
   return classes;
 }
 
-constexpr std::size_t first_output = static_cast<std::size_t>(Trait::layout) + 4, first_of_nan = first_output + 3;
+constexpr std::size_t layout_of_mask = static_cast<std::size_t>(Trait::layout) + 3;
+constexpr std::size_t first_output = layout_of_mask + 1, first_of_nan = first_output + 3;
 
 // The dimension as the op has it; nothing where it has no such choice.
 std::optional<CoverageDimension> dimension(Op op, Trait trait) {
@@ -97,12 +98,16 @@ void excuse_outputs(Coverage& coverage, Op op, std::size_t outputs) {
 
 void excuse_impossible(Coverage& coverage, Op op, const AttentionOptions& options, const AttentionBudget& budget) {
   ClassChoice choice(attention_traits);
+  const bool no_mask = options.domain.no_mask || !options.masks;
   for (std::size_t d = 0; d < attention_traits; ++d) {
     const AttentionDimension& one = attention_dimensions()[d];
     for (std::size_t c = 0; c < one.classes.size(); ++c) {
       choice[d] = c;
       const bool of_a_nan = d >= static_cast<std::size_t>(Trait::nan_tensor);
-      if (is_possible(choice, options, budget) && !(of_a_nan && options.domain.finite)) continue;
+      // A choice of no mask has a layout and bytes of it all the same: no call has them.
+      const bool of_a_mask = d == static_cast<std::size_t>(Trait::mask_bytes) || d == layout_of_mask;
+      const bool is_there = !(of_a_nan && options.domain.finite) && !(of_a_mask && no_mask);
+      if (is_there && is_possible(choice, options, budget)) continue;
       excuse(coverage, op, static_cast<Trait>(d), c,
              options.domain.everything() ? "larger than this effort draws" : "outside the domain");
     }

@@ -11,14 +11,19 @@
 namespace softcheck::proptests {
 namespace {
 
-std::string kind_of(const AttentionCase& a) {
-  std::string kind = !a.gradients.empty() ? "for the gradients"
-                     : a.outputs == 1     ? "for out"
-                     : a.outputs == 2     ? "for out and lse"
-                                          : "for out, lse and entropy";
+CallKind kind_of(const AttentionCase& a) {
+  CallKind result(!a.gradients.empty() ? "for the gradients"
+                  : a.outputs == 1     ? "for out"
+                  : a.outputs == 2     ? "for out and lse"
+                                       : "for out, lse and entropy");
+  result.asks = result.words;
+  std::string& kind = result.words;
   if (!a.gradients.empty() && a.asks_sink_gradients()) kind += ", the sinks'";
   if (!a.gradients.empty() && a.asks_bias_gradient()) kind += ", the bias's";
-  if (a.shape.queries == 0 || a.shape.keys == 0 || a.shape.batch == 0) return kind + " of nothing";
+  if (a.shape.queries == 0 || a.shape.keys == 0 || a.shape.batch == 0) {
+    kind += " of nothing";
+    return result;
+  }
   if (!a.mask.empty()) kind += ", with a mask";
   if (a.causal) kind += ", causal";
   if (a.is_top_left()) kind += ", aligned top-left";
@@ -31,7 +36,7 @@ std::string kind_of(const AttentionCase& a) {
   if (a.sequences.page_size > 0) kind += ", in pages";
   if (a.shape.group > 1) kind += ", with grouped heads";
   if (a.layout != 0) kind += ", with strides";
-  return kind;
+  return result;
 }
 
 }  // namespace

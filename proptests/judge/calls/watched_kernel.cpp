@@ -62,6 +62,7 @@ std::vector<std::vector<double>> WatchedKernel::call(const TensorCall& call, con
   // A kernel that hung once is not called again: the time limit is spent once, and shrinking ends where it stands.
   if (timed_out_) return {};
   Answers& answers = answers_[kind.words];
+  answers.asks = kind.asks;
   if (!must_accept_ && !kind.plain && answers.accepted == 0 && answers.refused == enough_refusals) return {};
   TensorReply reply = kernel_.call(call);
   if (reply.wrote_late) {
@@ -117,6 +118,21 @@ Certificates WatchedKernel::without_exempt(Certificates certificates) {
   return certificates;
 }
 
+// The results of which the kernel has none, whatever else a call asks for, where it was asked in several ways.
+std::map<std::string, WatchedKernel::Together> WatchedKernel::refused_together() const {
+  std::map<std::string, Together> all;
+  for (const auto& [kind, answers] : answers_) {
+    Together& of = all[answers.asks];
+    ++of.kinds;
+    of.accepted += answers.accepted;
+    of.refused += answers.refused;
+  }
+  std::erase_if(all, [](const auto& one) {
+    return one.first.empty() || one.second.kinds == 1 || one.second.accepted > 0 || one.second.refused == 0;
+  });
+  return all;
+}
+
 std::vector<std::string> WatchedKernel::notes() const {
   std::vector<std::string> result(notes_.begin(), notes_.end());
   constexpr std::size_t few_kinds = 8;
@@ -126,8 +142,13 @@ std::vector<std::string> WatchedKernel::notes() const {
                      answers_.begin()->first);
     return result;
   }
+  const std::map<std::string, Together> together = refused_together();
+  for (const auto& [asks, all] : together) {
+    result.push_back("refused all " + std::to_string(all.refused) + " calls " + asks + ", of " +
+                     std::to_string(all.kinds) + " kinds");
+  }
   for (const auto& [kind, answers] : answers_) {
-    if (answers.refused == 0) continue;
+    if (answers.refused == 0 || together.contains(answers.asks)) continue;
     const bool given_up = answers.accepted == 0 && answers.refused == enough_refusals;
     result.push_back("refused " + std::to_string(answers.refused) + (answers.refused == 1 ? " call " : " calls ") +
                      kind + (given_up ? ", and was then asked no more" : ""));

@@ -28,6 +28,9 @@ struct CallKind {
   /// The call differs from others only in lengths and numbers: the judge makes such calls again after any number of
   /// refusals.
   bool plain = false;
+  /// The results that the call asks for, by which kinds are told together where the kernel has none of them; empty:
+  /// this kind is told alone.
+  std::string asks;
 
   CallKind(std::string words_, bool plain_ = false)  // NOLINT(google-explicit-constructor): words are a kind
       : words(std::move(words_)), plain(plain_) {}
@@ -71,7 +74,13 @@ class WatchedKernel {
   struct Answers {
     std::size_t accepted = 0;
     std::size_t refused = 0;
+    std::string asks;
   };
+  struct Together {
+    std::size_t kinds = 0, accepted = 0, refused = 0;
+  };
+  std::map<std::string, Together> refused_together() const;
+
   IsolatedKernel kernel_;
   std::set<std::string> exempt_;
   bool must_accept_ = false;

@@ -324,4 +324,11 @@ refuses 2 'states N(1/10)' model "$net" --prove "$scratch/eps.v" --eps 0.01
 refuses 2 'needs --prove' model "$net" --proofs "$scratch"
 refuses 3 'cut: ' model "$scratch/cut" --prove "$scratch/cut.v"
 
+# All that ships: verify runs the attention kernel on three sets of each of the ten networks. One case a property leaves
+# some claims vacuous.
+"$softcheck" verify --quick --cases 1 >"$scratch/out" 2>"$scratch/err"
+case $? in 0 | 5) ;; *) complain "verify --quick fails" ;; esac
+runs=$(grep -c 'the attention kernel on [0-9]* items: class' "$scratch/out")
+test "$runs" = 30 || complain "$runs sets in place of 30 were given to the attention kernel"
+
 test "$failures" = 0

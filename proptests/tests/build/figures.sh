@@ -103,6 +103,11 @@ mkdir "$scratch/one"
 cp experiments/models/seeds/seed-01.safetensors "$scratch/one"
 PATH=/nonexistent "$softcheck" run figure-6 --models "$scratch/one" --items 64 --largest 32 --out "$scratch/f6" >"$scratch/out" 2>"$scratch/err"
 holds "$scratch/out" '^1/theta of [1-9][0-9]* sets, H^0 first: -*[0-9.]* .* (quartic), '
+# A terminal is told how much of it is done: no more than all.
+PATH=/nonexistent /usr/bin/script -qec "'$softcheck' run figure-6 --models '$scratch/one' --threads 1 --items 64 --largest 64 --out '$scratch/f6'" /dev/null \
+  >"$scratch/out" 2>"$scratch/err" </dev/null
+holds "$scratch/out" 'seed-01.safetensors (1 of 1): [1-9][0-9] %'
+grep -o '[0-9a-z]* %' "$scratch/out" | awk '!($1 ~ /^[0-9]+$/ && $1 <= 100) { exit 1 }' || complain "more than all of it is done"
 
 # Without gnuplot the data are written, and that is said.
 PATH=/nonexistent "$softcheck" run figure-5 --out "$scratch/results/figure-5" >"$scratch/out" 2>"$scratch/err"

@@ -10,11 +10,11 @@
 #include <bit>
 #include <cmath>
 #include <map>
-#include <numeric>
 
 #include "experiments/language/language_evaluation.hpp"
 #include "experiments/language/language_heads.hpp"
 #include "experiments/language/problem.hpp"
+#include "proptests/tests/experiments/judged_head_row.hpp"
 #include "theory/adaptive_temperature.hpp"
 #include "theory/entropy_bounds.hpp"
 #include "theory/lemma_2_1.hpp"
@@ -260,8 +260,8 @@ TEST(LanguageTraining, HeadsDisperseWithinTheirCertificates) {
   for (const auto& [items, entropy] : mean) EXPECT_GT(entropy, items >= 64 ? mean.at(items / 4) : 0) << items;
 }
 
-// Of rows of every head, plain and adaptive: all coefficients within Lemma 2.1's bounds, decided by enclosures, and the
-// kernel's largest coefficient is that of the row.
+// Of rows of every head, plain and adaptive: all coefficients within Lemma 2.1's bounds, decided by enclosures. What
+// the kernel says of its weights is of these rows.
 TEST(LanguageTraining, EveryCoefficientLiesWithinItsBounds) {
   const std::vector<std::string> texts = long_texts(512, 1, 6);
   const std::vector<std::int64_t> items{2, 16, 100, 500};
@@ -270,22 +270,12 @@ TEST(LanguageTraining, EveryCoefficientLiesWithinItsBounds) {
     observe_rows(smoke().model, adaptive, training_kernels(), texts[0], items, [&](const HeadRow& row) {
       EXPECT_EQ(std::ranges::count(items, static_cast<std::int64_t>(row.scores.size())), 1);
       const theory::LevelRow levels(row.scores);
-      const double largest = std::ranges::max(row.scores);
       const double beta = beta_of(row, adaptive);
       warmer += beta > 1 ? 1 : 0;
       for (const numerics::Certificate& bound : theory::certify_coefficient_bounds(levels, 1 / beta)) {
         EXPECT_EQ(bound.verdict, numerics::Verdict::proved) << bound.claim;
       }
-      // The kernel stores the log-sum-exp and the largest score in f32: half a roundoff of each, at most one of the
-      // size together. Its sums get no room of their own; 0.36 of the room is taken. beta amplifies what errs in the
-      // entropy by at most its slope, 2.53 (theory/adaptive_temperature.hpp).
-      const double coefficient = std::exp(beta * row.largest_score - row.log_sum);
-      const auto n = static_cast<double>(row.scores.size());
-      const double exact =
-          1 / std::accumulate(row.scores.begin(), row.scores.end(), 0.0,
-                              [&](double so_far, double score) { return so_far + std::exp(beta * (score - largest)); });
-      const double size = std::fabs(largest) + row.spread() + std::log(n);
-      EXPECT_NEAR(std::log(coefficient), std::log(exact), 0x1p-24 * (1 + 2.53 * row.spread()) * (1 + size));
+      judge_scalars(row, adaptive);
       ++rows;
     });
     EXPECT_EQ(rows, 4 * items.size());

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <string>
 
 #include "proptests/generators/attention/attention_classes.hpp"
 #include "proptests/generators/attention/attention_nan.hpp"
@@ -86,9 +87,7 @@ void expect_classes(const ClassChoice& choice, const AttentionCase& a) {
   EXPECT_EQ(a.mask.empty(), mask == 0);
   if (mask > 0) {
     EXPECT_EQ(a.mask_for_each_head, mask == 1);
-    // A mask that shows less than 255 items does not meet all bytes.
-    const std::size_t bytes = a.mask_byte == 1 ? 0 : a.mask_byte < 256 ? 1 : 2;
-    EXPECT_EQ(bytes, chosen(AttentionTrait::mask_bytes));
+    EXPECT_EQ(mask_byte_class(a), chosen(AttentionTrait::mask_bytes)) << head_text(a);
   }
   for (std::size_t t = 0; t < attention_tensors; ++t) {
     EXPECT_EQ(layout_kind(a.layout, t), choice[static_cast<std::size_t>(AttentionTrait::layout) + t]) << t;
@@ -154,6 +153,14 @@ TEST(AttentionCoverage, ADomainIsKeptAndJudgedFully) {
   }
   const auto is_entropy = [](const std::string& text) { return text.starts_with("entropies: the kernel refuses"); };
   EXPECT_TRUE(std::ranges::any_of(inside.not_tried, is_entropy));
+  // One line says how many calls were refused for it, whatever else they asked for; and a mask that no call may have
+  // has no layout and no bytes that are missed.
+  const auto told = [&](const std::string& begin) {
+    return std::ranges::count_if(inside.notes, [&](const std::string& text) { return text.starts_with(begin); });
+  };
+  EXPECT_EQ(told("refused all " + std::to_string(inside.refused) + " calls for out, lse and entropy, of "), 1);
+  EXPECT_EQ(told("refused "), 1);
+  EXPECT_EQ(told("not met by any call"), 0);
   // Without the words most calls are refused.
   const KernelJudgement anywhere =
       judge_kernel(at_home("attention_correct_small_domain", ""), judge_options(Effort::quick));
@@ -201,6 +208,20 @@ TEST(AttentionCoverage, AListedCaseShrinksToListedLengths) {
   EXPECT_TRUE(met["dim"].contains(16) && met["dim"].contains(1));
   EXPECT_TRUE(met["keys"].contains(17) && met["keys"].contains(1));
   EXPECT_TRUE(met["group"].contains(1));
+}
+
+// A call of nothing fails whatever the other lengths are: the smallest case that shows it has one of each.
+TEST(AttentionCoverage, ACallOfNothingFailsInItsSmallestCase) {
+  KernelSubject subject = at_home("mutant_attention_zero_keys_crashes", "");
+  JudgeOptions options = judge_options(Effort::quick);
+  options.only = {"AnEmptyCallHasItsValues"};
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    options.run.seed = seed;
+    const KernelJudgement judgement = judge_kernel(subject, options);
+    ASSERT_TRUE(judgement.counterexample);
+    EXPECT_NE(judgement.counterexample->case_text.find(" batch=1 kv=1 group=1 queries=1 keys=1 "), std::string::npos)
+        << judgement.counterexample->case_text;
+  }
 }
 
 TEST(AttentionCoverage, ARefusalInsideTheDomainIsAFinding) {

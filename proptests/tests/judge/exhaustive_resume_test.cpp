@@ -123,6 +123,26 @@ TEST_F(ExhaustiveResume, EndsAsAJudgementThatWasNotInterrupted) {
   expect_equal(whole, judge_some(subject, asked, 0));
 }
 
+// A statement of which a part is judged is undecided, and so is the verdict; also where nothing else says so, as of one
+// whose file says that it was left undecided.
+TEST_F(ExhaustiveResume, AStatementThatIsNotWholeIsNoPass) {
+  const KernelSubject subject = subject_of("correct_two_pass", "f16", "acc=f32 sum=sequential masked=nan");
+  const ExhaustiveJudgement part = judge_some(subject, options(), 1);
+  EXPECT_EQ(part.judgement.verdict, ReportVerdict::undecided);
+  ASSERT_FALSE(part.statements.empty());
+  EXPECT_EQ(part.statements.back().verdict, ReportVerdict::undecided);
+
+  const ExhaustiveJudgement whole = judge_exhaustively(subject, options());
+  EXPECT_EQ(whole.judgement.verdict, ReportVerdict::pass);
+  std::ifstream in(file_);
+  ExhaustiveState state = read_state(file_, nlohmann::json::parse(in).at("contents").at("subject")).value();
+  state.statements.front().verdict = ReportVerdict::undecided;
+  write_state(state, file_);
+  const ExhaustiveJudgement open = judge_exhaustively(subject, options());
+  EXPECT_TRUE(open.judgement.ended_early.empty());
+  EXPECT_EQ(open.judgement.verdict, ReportVerdict::undecided);
+}
+
 TEST_F(ExhaustiveResume, FindsAgainWhatFailed) {
   const KernelSubject subject = subject_of("mutant_shifts_by_first_logit", "f32", "acc=f32 sum=sequential masked=nan");
   JudgeOptions asked = options();

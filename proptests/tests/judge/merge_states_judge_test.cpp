@@ -2,12 +2,17 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "numerics/formats/special_values.hpp"
 #include "proptests/judge/calls/asked_row.hpp"
 #include "proptests/judge/calls/row_call.hpp"
+#include "proptests/judge/effort.hpp"
+#include "proptests/judge/kernel_judge.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 #include "proptests/judge/verdict/row_judge.hpp"
 
@@ -106,6 +111,52 @@ TEST(MergeStatesJudge, ADomainHasOneBaseOrBoth) {
   EXPECT_EQ(op.closed_besides({}), 0u);
   EXPECT_EQ(op.set_besides({}), 0u);
   EXPECT_THROW(parse_domain("base=e base=2", false), std::invalid_argument);
+}
+
+TEST(MergeStatesJudge, AValueStandsInItsOutput) {
+  const auto place = [](Op op, std::size_t i) {
+    const ValuePlace of = place_of_value(*op.operator->(), i, 7, 3);
+    return std::pair(of.output, of.item);
+  };
+  using Item = std::optional<std::size_t>;
+  EXPECT_EQ(place(Op::merge_states, 2), std::pair(std::size_t{0}, Item(2)));
+  EXPECT_EQ(place(Op::merge_states, 3), std::pair(std::size_t{1}, Item()));
+  EXPECT_EQ(place(Op::topk_softmax, 4), std::pair(std::size_t{1}, Item(1)));
+  EXPECT_EQ(place(Op::softmax, 6), std::pair(std::size_t{0}, Item(6)));
+}
+
+// out is NaN whatever comes in, lse is 0: of a row that holds a NaN the second is wrong.
+int nan_and_zero(const softcheck_call* call) {
+  for (const std::size_t k : {0, 1}) {
+    const DLTensor& out = *call->outputs[k];
+    for (std::int64_t row = 0; row < out.shape[0]; ++row) {
+      for (std::int64_t column = 0; column < (k == 0 ? out.shape[1] : 1); ++column) {
+        const std::int64_t columns = k == 0 ? out.shape[1] : 1;
+        const std::int64_t at = out.strides == nullptr ? row * columns + column
+                                                       : row * out.strides[0] + (k == 0 ? column * out.strides[1] : 0);
+        reinterpret_cast<float*>(static_cast<char*>(out.data) + out.byte_offset)[at] = k == 0 ? NAN : 0.0F;
+      }
+    }
+  }
+  return 0;
+}
+
+TEST(MergeStatesJudge, ALogSumExpThatIsNotNanIsNamed) {
+  KernelSubject subject;
+  subject.op = Op::merge_states;
+  subject.contract = parse_contract("acc=f32 exp=1ulp masked=zero", Format::f32, Format::f32);
+  subject.source.symbol = "nan_and_zero";
+  subject.source.callable = nan_and_zero;
+  // What out and lse have to be is not the question.
+  subject.exempt = {"kernel.merge_states.out", "kernel.merge_states.lse", "kernel.masked_row"};
+  JudgeOptions options = judge_options(Effort::quick);
+  options.only = {"ANanLogitMakesItsRowNan"};
+  const KernelJudgement judgement = judge_kernel(subject, options);
+  ASSERT_TRUE(judgement.counterexample);
+  const Certificate& failed = judgement.counterexample->failed.front();
+  EXPECT_EQ(failed.claim, "kernel.nan_row");
+  EXPECT_TRUE(failed.witness.ends_with(" expected=NaN as lse got=0x0p+0")) << failed.witness;
+  EXPECT_EQ(failed.witness.find("item="), std::string::npos) << failed.witness;
 }
 
 TEST(MergeStatesJudge, AReportNamesTheOutputsAndTheBase) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "proptests/survivors/criterion.hpp"
@@ -209,6 +210,28 @@ TEST(Survivors, EveryCriterionIsCitedAndHasCasesOfItsOwn) {
     }
   }
   EXPECT_GE(names.size(), 10U);
+}
+
+// `softcheck run survivors` ends with this as its exit code.
+TEST(Survivors, TheJudgeIsRightIfItAcceptsNoBugAndAllCorrectKernels) {
+  using enum CriterionVerdict;
+  const auto right = [](std::vector<CriterionVerdict> of_bug_and_correct) {
+    Specimen bug, correct;
+    bug.bug_class = "C1";
+    bug.require = correct.require = correct.bug_class = "-";
+    bug.expected = "fail";
+    correct.expected = "pass";
+    SurvivorMatrix matrix;
+    matrix.kernels = {bug, correct};
+    // A published test's line, of which nothing is asked, and the judge's.
+    matrix.lines = {{"a test", {accepted, values}}, {"softcheck", std::move(of_bug_and_correct)}};
+    return matrix.judge_is_right();
+  };
+  EXPECT_TRUE(right({values, accepted}));
+  EXPECT_TRUE(right({crashed, not_applicable}));
+  EXPECT_FALSE(right({accepted, accepted}));
+  EXPECT_FALSE(right({values, values}));
+  EXPECT_FALSE(right({accepted, values}));
 }
 
 TEST(Comparisons, FollowTheirRules) {

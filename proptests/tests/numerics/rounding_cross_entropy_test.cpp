@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "numerics/oracles/cross_entropy.hpp"
@@ -174,6 +176,30 @@ TEST(CrossEntropyGradientBound, IsFiniteForEveryClassOfAnUnlikelyOne) {
       const CrossEntropyGradientThreshold<UpperBound> threshold(contract, {}, oracle.row<UpperBound>(1), UpperBound(1));
       EXPECT_LT(upper(threshold.element(oracle.element<UpperBound>(1)).total()), 0x1p-120) << words << ' ' << deviation;
     }
+  }
+}
+
+// An attribute that is not asked for has no operations, and so grants none. The least one has its own: each adds one
+// rounding or more of the value, also beside another attribute.
+TEST(CrossEntropyBound, AnAttributeOfZeroGrantsNothing) {
+  const Contract contract = parse_contract("acc=f32 exp=1ulp sum=sequential", Format::f32, Format::f32);
+  const CrossEntropyOracle oracle(std::vector<double>{0, 0.7F, -3}, 1);
+  const auto row = oracle.row<UpperBound>(2);
+  const double least = std::numeric_limits<double>::denorm_min(), rounding = 0x1p-24;
+  const auto loss = [&](const CrossEntropyOptions& options) {
+    return upper(cross_entropy_error(contract, options, row).total());
+  };
+  const auto gradient = [&](const CrossEntropyOptions& options) {
+    const CrossEntropyGradientThreshold<UpperBound> threshold(contract, options, row, UpperBound(1));
+    return upper(threshold.element(oracle.element<UpperBound>(0)).total());
+  };
+  using Options = CrossEntropyOptions;
+  for (const auto& [without, with] :
+       {std::pair(Options{}, Options{.label_smoothing = least}), std::pair(Options{}, Options{.z_loss = least}),
+        std::pair(Options{.z_loss = 0.5}, Options{.label_smoothing = least, .z_loss = 0.5}),
+        std::pair(Options{.label_smoothing = 0.5}, Options{.label_smoothing = 0.5, .z_loss = least})}) {
+    EXPECT_GE(loss(with) - loss(without), rounding * oracle.loss().lower_double());
+    EXPECT_GE(gradient(with) - gradient(without), rounding * oracle.gradient(0, Enclosure(1)).lower_double());
   }
 }
 
