@@ -173,8 +173,7 @@ class ZooTest : public ::testing::Test {
 // Ops of one kind are judged by the same code but for their values' formulas, which the tests of numerics/ compare in
 // every format.
 std::string kind_of(const std::string& op) {
-  if (op == "merge_states") return "merges";
-  const std::string what = op.find("attention") != std::string::npos ? "attention" : "rows";
+  const std::string what = op.find("attention") != std::string::npos || op == "merge_states" ? "attention" : "rows";
   return op.find("backward") != std::string::npos ? "gradients of " + what : what;
 }
 
