@@ -13,7 +13,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tidy="clang-tidy --quiet --config-file=.clang-tidy"
 # A third of its own time goes into checks whose cases g++ or clang mostly warn of: -Wfor-loop-analysis, -Wsizeof-pointer-*,
-# -Wmemset-*, -Wtautological-*, -Woverloaded-virtual.
+# -Wmemset-*, -Wtautological-*. They are left to a deep run.
 if [ "${SOFTCHECK_EFFORT:-}" != deep ]; then
   tidy="$tidy --checks=-bugprone-infinite-loop,-bugprone-sizeof-expression,-bugprone-suspicious-memset-usage,-misc-redundant-expression"
 fi
