@@ -1,7 +1,22 @@
-"""Campaigns that nothing disturbs: each is run once for all tests that compare with it."""
+"""What is left to a deep run; and campaigns that nothing disturbs, each run once for all tests that compare with it."""
+
+import os
 
 import pytest
 from campaigns import KERNELS, MIXED, PLAN, REPORTS, TINY, all_files, reports, softcheck
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "deep: left to SOFTCHECK_EFFORT=deep; another test shows most of it in every run")
+
+
+def pytest_collection_modifyitems(config, items):
+    if os.environ.get("SOFTCHECK_EFFORT") == "deep":
+        return
+    left = [item for item in items if item.get_closest_marker("deep")]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if not item.get_closest_marker("deep")]
 
 
 @pytest.fixture(scope="session")

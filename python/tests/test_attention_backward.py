@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import softcheck
 
+FINITE = "finite batch<=2 heads<=4 queries<=17 keys<=33 dim<=9 values<=9"
 QUICK = {
     "effort": "quick",
     "cases": 20,
@@ -93,22 +94,22 @@ def two_arrays(q, k, v, out, lse, out_gradient):
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_a_right_gradient_passes(dtype):
-    report = softcheck.check(right, "attention_backward", dtype, domain="finite", **QUICK)
+    report = softcheck.check(right, "attention_backward", dtype, domain=FINITE, **QUICK)
     assert report.verdict == "pass", report
 
 
 def test_windows_are_passed_to_a_function_that_has_them():
-    words = {"domain": "finite", **QUICK}
+    words = {"domain": FINITE, **QUICK}
     assert softcheck.check(with_windows, "attention_backward", **words).verdict == "pass"
     assert softcheck.check(without_window, "attention_backward", **words).verdict == "fail"
 
 
 def test_a_bias_is_passed_to_a_function_that_has_it():
-    assert softcheck.check(with_bias, "attention_backward", domain="finite", **QUICK).verdict == "fail"
+    assert softcheck.check(with_bias, "attention_backward", domain=FINITE, **QUICK).verdict == "fail"
 
 
 def test_a_gradient_by_the_log_sum_exps_is_passed_to_a_function_that_takes_it():
-    words = {"domain": "finite", **QUICK}
+    words = {"domain": FINITE, **QUICK}
     assert softcheck.check(with_lse_gradient, "attention_backward", **words).verdict == "pass"
     report = softcheck.check(without_lse_gradient, "attention_backward", **words)
     assert report.verdict == "fail" and "lse_gradient" in report.counterexample.inputs
@@ -117,7 +118,7 @@ def test_a_gradient_by_the_log_sum_exps_is_passed_to_a_function_that_takes_it():
 
 
 def test_a_gradient_without_its_mean_fails_and_shows_its_inputs():
-    report = softcheck.check(without_delta, "attention_backward", domain="finite", **QUICK)
+    report = softcheck.check(without_delta, "attention_backward", domain=FINITE, **QUICK)
     assert report.verdict == "fail"
     assert {"q", "k", "v", "out", "lse", "out_gradient"} <= set(report.counterexample.inputs)
 
@@ -179,7 +180,7 @@ def packed_by_query_offsets(q, k, v, out, lse, out_gradient, cu_seqlens_q, cu_se
 
 
 def test_the_gradient_by_the_sinks_is_a_fourth_array():
-    words = {"domain": "finite", "outputs": 4, **QUICK}
+    words = {"domain": FINITE, "outputs": 4, **QUICK}
     report = softcheck.check(with_sinks, "attention_backward", **words)
     assert report.verdict == "pass", report
     report = softcheck.check(of_the_last_batch, "attention_backward", **words)
@@ -190,7 +191,7 @@ def test_the_gradient_by_the_sinks_is_a_fourth_array():
 
 
 def test_the_gradient_by_the_bias_is_asked_for_by_its_word():
-    words = {"domain": "finite dbias", **QUICK}
+    words = {"domain": f"{FINITE} dbias", **QUICK}
     report = softcheck.check(by_bias, "attention_backward", **words)
     assert report.verdict == "pass", report
     report = softcheck.check(by_the_first_head, "attention_backward", **words)
@@ -201,12 +202,12 @@ def test_the_gradient_by_the_bias_is_asked_for_by_its_word():
 
 
 def test_sinks_alone_ask_for_three_arrays():
-    words = {"domain": "finite", **QUICK}
+    words = {"domain": FINITE, **QUICK}
     assert softcheck.check(with_sinks, "attention_backward", **words).verdict == "pass"
 
 
 def test_packed_sequences_are_named_by_their_offsets():
-    words = {"domain": "finite", **QUICK}
+    words = {"domain": FINITE, **QUICK}
     report = softcheck.check(packed, "attention_backward", **words)
     assert report.verdict == "pass", report
     assert softcheck.check(packed_by_query_offsets, "attention_backward", **words).verdict == "fail"

@@ -13,6 +13,7 @@ from campaigns import KERNELS, all_files, finished, needs_kernels, reports, soft
 from softcheck import campaign
 
 pytestmark = needs_kernels
+NUMBERS = [pytest.param(1, marks=pytest.mark.deep), 2, pytest.param(4, marks=pytest.mark.deep)]
 
 
 @pytest.fixture
@@ -34,14 +35,14 @@ def run_on(distributed, cluster, plan, out, disturb=None):
         return campaign.run(plan, out, client, str(KERNELS))
 
 
-@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("workers", NUMBERS)
 def test_dask_changes_no_byte(distributed, plan, expected, tmp_path, workers):
     with cluster_of(distributed, workers) as cluster:
         assert run_on(distributed, cluster, plan, tmp_path) == 1
     assert reports(tmp_path) == expected
 
 
-@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("workers", NUMBERS)
 def test_dask_replaces_killed_workers(distributed, plan, expected, tmp_path, workers):
     import threading
 
@@ -62,7 +63,7 @@ def test_dask_replaces_killed_workers(distributed, plan, expected, tmp_path, wor
     assert reports(tmp_path) == expected
 
 
-@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("workers", NUMBERS)
 def test_dask_certifies_and_trains_to_the_same_bytes(distributed, mixed, expected_mixed, tmp_path, workers):
     import threading
 

@@ -61,7 +61,7 @@ def resumed(out):
     return [json.loads(line)["machine"]["resumed_at"] for line in lines]
 
 
-@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("end", [pytest.param(signal.SIGTERM, marks=pytest.mark.deep), signal.SIGKILL])
 def test_a_killed_training_goes_on_inside_its_shard(tmp_path, end):
     plan = tmp_path / "long.toml"
     plan.write_text(MIXED.format(tiny=TINY, steps=6000).replace("seed = [1, 2]", "seed = 1"))

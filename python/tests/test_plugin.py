@@ -12,9 +12,9 @@ PLUGIN = [] if NAMED else ["-p", "softcheck.pytest_plugin"]
 TESTS = """
 import softcheck, kernels
 
-softmax = softcheck.kernel(op="softmax", dtypes=["float32", "float64"])(kernels.softmax)
+softmax = softcheck.kernel(op="softmax", dtypes=["float32", "float64"], domain="n<=129 rows<=9")(kernels.softmax)
 
-@softcheck.kernel(op="softmax")
+@softcheck.kernel(op="softmax", domain="n<=129 rows<=9")
 def broken(x):
     return kernels.one_item_off(x)
 """

@@ -147,18 +147,18 @@ cmp -s "$scratch/by_1" "$scratch/by_3" || complain "three processes report other
 expect 0 test --filter Lemma21
 says '^pass: [0-9]* claims, [0-9]* decisions, 0 claims did not hold (seed [0-9]*, 100 cases each)$'
 
-# Every verdict has its code.
+# Every verdict has its code, and a kernel is judged at default effort.
 expect 0 kernel "$mutants:correct_two_pass" --cases 20
 says '^pass: '
-expect 1 kernel "$mutants:mutant_no_max_shift"
+expect 1 kernel "$mutants:mutant_no_max_shift" --effort quick
 says '^fail: '
-expect 4 kernel "$mutants:mutant_refuses_everything" --cases 5
+expect 4 kernel "$mutants:mutant_refuses_everything" --cases 5 --effort quick
 says '^refused: '
-expect 5 kernel "$mutants:correct_two_pass" --cases 20 --contract acc=bf16
+expect 5 kernel "$mutants:correct_two_pass" --cases 20 --contract acc=bf16 --effort quick
 says '^vacuous: '
-expect 6 kernel "$mutants:mutant_crashes" --cases 5
+expect 6 kernel "$mutants:mutant_crashes" --cases 5 --effort quick
 says 'Segmentation fault'
-expect 7 kernel "$mutants:mutant_hangs" --cases 5 --time-limit 0.2
+expect 7 kernel "$mutants:mutant_hangs" --cases 5 --time-limit 0.2 --effort quick
 says '^timeout: '
 
 # A failure tells its row, what was expected and got, and a line that replays it.
@@ -169,7 +169,7 @@ replays() {
   sh -c "'$softcheck' $(cat "$scratch/replay")" >"$scratch/out" 2>"$scratch/err"
   test $? = "$1" || complain "the replay line does not exit with $1: $(cat "$scratch/replay")"
 }
-expect 1 kernel "$mutants:mutant_exp_coefficient_perturbed" --json "$scratch/report.json" --junit "$scratch/report.xml"
+expect 1 kernel "$mutants:mutant_exp_coefficient_perturbed" --effort quick --json "$scratch/report.json" --junit "$scratch/report.xml"
 says '^ *Kernel\.[A-Za-z]* fails on [1-8] logit'
 says '^ *row f32 theta=0x1.* item=[0-9]*'
 says '^ *expected \[0x1.*,0x1.*\]$'

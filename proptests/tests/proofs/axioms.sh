@@ -23,14 +23,14 @@ sh "$here/theorems.sh" "$proofs" | awk -v folder="$work" -v each="$each" '
   {
     module = $0; sub(/\.[^.]*$/, "", module)
     group = each == "together" ? "all" : each == "" && module in mark ? "as " mark[module] : module
-    if (!(group in number)) { number[group] = ++groups; tuple[group] = "tt" }
+    if (!(group in number)) number[group] = ++groups
     if (!(module in seen)) { seen[module] = 1; print group "\t" module >(folder "/members"); needs[group] = needs[group] "Require " module ".\n" }
-    tuple[group] = "(" tuple[group] ", @" $0 ")"
+    lets[group] = lets[group] "let _ := @" $0 " in\n" # the type of a tuple is written again at each place of it
   }
   END {
     for (group in number) {
       k = number[group]
-      printf "%sDefinition theorems_%d := %s.\n", needs[group], k, tuple[group] >(folder "/part" k % 2 ".v")
+      printf "%sDefinition theorems_%d :=\n%stt.\n", needs[group], k, lets[group] >(folder "/part" k % 2 ".v")
       printf "Goal True. idtac \"== %s\". Abort.\nPrint Assumptions theorems_%d.\n", group, k >(folder "/part" k % 2 ".v")
     }
   }' "$work/recorded" -

@@ -75,13 +75,13 @@ faulty() { # FILE FROM TO: FROM stands once in the file
   echo "$1 must not compile: $3"
 }
 faulty matrix_norms.v '+ gram_square rest)%Z' '+ 0 * gram_square rest)%Z'
-faulty matrix_norms.v 'Definition rounding_share : Z := 64.' 'Definition rounding_share : Z := 63.'
 faulty max_retrieval.v '(at_ c - half c <=? from) &&' '(at_ c - half c <=? from + 1) &&'
+
+[ "${SOFTCHECK_EFFORT:-}" = deep ] || { echo "7 more with SOFTCHECK_EFFORT=deep"; exit 0; }
+faulty matrix_norms.v 'Definition rounding_share : Z := 64.' 'Definition rounding_share : Z := 63.'
 faulty point_layers.v '(map coarse_size (fst row)) r) + size + 2)%Z' '(map coarse_size (fst row)) r) + 2)%Z'
 faulty answer_check.v '(fst (entry_at e c) + snd (entry_at e c) <? low)' '(fst (entry_at e c) <? low)'
 faulty mistake_check.v '(alpha_cells m) 0)%bool' '(alpha_cells m) 1)%bool'
-
-[ "${SOFTCHECK_EFFORT:-}" = deep ] || exit 0
 refused() { # WHAT: Coq does not accept the file that sed has changed
   cmp -s "$work/first.v" "$work/changed.v" && { echo "nothing changed: $1"; exit 1; }
   if (cd "$work" && coqc -q -Q "$build" softcheck -w none changed.v) >"$work/log" 2>&1; then
