@@ -31,8 +31,9 @@ KernelLimits short_limits() {
   return limits;
 }
 
-TensorReply reply_of(const std::string& symbol, const KernelCall& call = two_logits()) {
-  IsolatedKernel kernel({isolated_mutants, symbol}, short_limits());
+TensorReply reply_of(const std::string& symbol, const KernelCall& call = two_logits(),
+                     const KernelLimits& limits = short_limits()) {
+  IsolatedKernel kernel({isolated_mutants, symbol}, limits);
   return kernel.call(lowered(call));
 }
 
@@ -249,7 +250,7 @@ TEST(IsolatedKernel, AJudgeWithoutStandardStreamsIsAnswered) {
       for (int stream = 0; stream < 3; ++stream) {
         if ((closed >> stream & 1) != 0) close(stream);
       }
-      _exit(reply_of("correct_two_pass").end == CallEnd::done ? 0 : 1);
+      _exit(reply_of("correct_two_pass", two_logits(), {}).end == CallEnd::done ? 0 : 1);
     }
     int status = 0;
     waitpid(judge, &status, 0);
