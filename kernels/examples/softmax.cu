@@ -1,6 +1,6 @@
 // A kernel as a CUDA programmer would plug it in: the __global__ function is his, the glue is the extern "C" one below
-// it. Tensors of a CUDA device are used where they are; those of the CPU, which is what the judge passes, are copied
-// there and back. Without a device the call is refused.
+// it. Tensors of a CUDA device are used where they are; those of the CPU, which the judge passes without
+// --device cuda, are copied there and back. Without a device the call is refused.
 #include <cuda_runtime.h>
 
 #include <cstddef>

@@ -345,6 +345,15 @@ def test_few_shapes_show_a_bug_of_one_of_them(shape):
     assert "kernel.softmax.element" in {finding.claim for finding in report.findings}
 
 
+def test_few_shapes_of_few_calls_of_attention_are_at_most_forty():
+    def attention(q, k, v):
+        return kernels.attention(q, k, v, 1 / np.sqrt(q.shape[-1]), False)
+
+    report, seen = _shapes_seen(attention, "attention", contract="masked=zero", cases=4)
+    assert report.verdict == "pass", str(report)
+    assert len(seen) <= 40
+
+
 @pytest.mark.deep
 def test_few_shapes_of_attention_are_at_most_forty():
     def attention(q, k, v):

@@ -34,7 +34,7 @@ def softmax(x):
     return torch.softmax(x, -1)
 
 
-def softmax_of_the_device_before(x):
+def softmax_without_shift(x):
     """Exponentials of the logits themselves."""
     e = x.exp()
     return e / e.sum(-1, keepdim=True)
@@ -58,7 +58,7 @@ def softmax_on_another_stream(x):
     return _on_another_stream(x, True)
 
 
-def softmax_that_nobody_waits_for(x):
+def softmax_not_synchronised(x):
     return _on_another_stream(x, False)
 
 
@@ -86,14 +86,14 @@ def test_a_function_on_the_device(dtype):
 
 def test_its_bug_is_found():
     torch_on_a_gpu()
-    assert finds(softcheck.check(softmax_of_the_device_before, **ROWS), "kernel.softmax.element")
+    assert finds(softcheck.check(softmax_without_shift, **ROWS), "kernel.softmax.element")
 
 
 def test_work_of_another_stream_is_waited_for_where_the_function_does():
     torch_on_a_gpu()
     small = {**ROWS, "cases": 20}
     assert softcheck.check(softmax_on_another_stream, **small)
-    assert not softcheck.check(softmax_that_nobody_waits_for, **small)
+    assert not softcheck.check(softmax_not_synchronised, **small)
 
 
 def test_an_error_of_the_device_is_a_crash_and_the_next_call_has_a_device():

@@ -9,7 +9,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <initializer_list>
 #include <memory>
 #include <type_traits>
 
@@ -65,14 +67,21 @@ bool add_terminals(const Filter& filter) {
   return done;
 }
 
-// A local socket of another type can send to any other without being connected.
-bool add_sockets_but_drivers(const Filter& filter) {
-  bool done = add(filter, "socket", {0, SCMP_CMP_NE, AF_UNIX, 0});
-  constexpr scmp_datum_t types = 0xf;  // beside them stand SOCK_CLOEXEC and SOCK_NONBLOCK
-  for (scmp_datum_t type = 0; type <= types; ++type) {
-    if (type != SOCK_SEQPACKET) done &= add(filter, "socket", {1, SCMP_CMP_MASKED_EQ, types, type});
+// Of a datagram's type a local socket, one of a pair too, sends to any other by its name: sockets are of types that
+// must be connected for that.
+bool add_types_but(const Filter& filter, const char* call, std::initializer_list<int> allowed) {
+  bool done = true;
+  constexpr int types = 0xf;  // beside them stand SOCK_CLOEXEC and SOCK_NONBLOCK
+  for (int type = 0; type <= types; ++type) {
+    const auto number = static_cast<scmp_datum_t>(type);
+    if (std::ranges::find(allowed, type) == allowed.end())
+      done &= add(filter, call, {1, SCMP_CMP_MASKED_EQ, types, number});
   }
   return done;
+}
+
+bool add_sockets_but_drivers(const Filter& filter) {
+  return add(filter, "socket", {0, SCMP_CMP_NE, AF_UNIX, 0}) && add_types_but(filter, "socket", {SOCK_SEQPACKET});
 }
 
 // Its own number alone: abort() and raise() send signals to it.
@@ -96,6 +105,7 @@ bool refuse_system_calls(bool no_other_process, bool driver_sockets) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
   bool done = true;
   for (const char* name : refused) done &= add(filter, name);
+  done &= add_types_but(filter, "socketpair", {SOCK_STREAM, SOCK_SEQPACKET});
   if (driver_sockets) {
     done &= add_sockets_but_drivers(filter);
   } else {

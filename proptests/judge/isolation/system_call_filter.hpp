@@ -6,13 +6,12 @@ namespace softcheck::proptests {
 bool knows_system_calls();
 
 /// From here on the calling process cannot trace, read or write another process, leave its session or process group,
-/// mount, open a socket or make a namespace: those calls fail with EPERM. Threads, files, memory and devices work as
-/// before.
+/// mount, open a socket or make a namespace: those calls fail with EPERM. Threads, files, memory, devices and connected
+/// pairs of sockets work as before.
 ///
-/// driver_sockets     the sockets that a CUDA driver opens when it starts, and fails without, are allowed: local ones
-/// of
-///                    sequenced packets, which it binds and listens on. None can be connected, so that nothing is sent
 /// no_other_process   signals to other processes are refused, too: where there is no pid namespace to refuse them
+/// driver_sockets     the calls by which a CUDA driver starts, and without which it fails, are allowed: it makes local
+///                    sockets of sequenced packets, binds them and listens. None can be connected or accepted
 /// returns            whether the filter is in place: libseccomp was there when this was built, and the system has it
 bool refuse_system_calls(bool no_other_process, bool driver_sockets);
 

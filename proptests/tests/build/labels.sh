@@ -42,6 +42,9 @@ for wrong in '' 'fast;full' 'slow'; do
   if one_label "$work/planted" >/dev/null; then echo "accepted: a test labelled '$wrong'"; exit 1; fi
 done
 
+if grep -rn "Labelled [a-z]*: " proptests/tests --include='*.cpp' | grep -v ':// Labelled'; then
+  echo "a label must begin its line, else it labels nothing"; exit 1
+fi
 for label in full deep; do
   tests "$work/build" $label >"$work/labelled"
   grep -rh "^// Labelled $label: " proptests/tests --include='*.cpp' | sed 's/^.*: //' | tr ':' '\n' >"$work/filters"

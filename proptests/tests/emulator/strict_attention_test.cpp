@@ -46,8 +46,11 @@ TYPED_TEST_SUITE(StrictAttention, StrictElements);
 
 // Labelled full: StrictAttention*
 // Halves are f32 between conversions, which StrictFormats compares: every run tries their heads and their orders of
-// sums. Labelled deep: StrictAttention/2.*InEveryCall:StrictAttention/3.*InEveryCall Labelled deep:
-// StrictAttention/2.*ForEveryNumberOfKeys:StrictAttention/3.*ForEveryNumberOfKeys
+// sums.
+//
+// Labelled deep: StrictAttention/2.*InEveryCall:StrictAttention/3.*InEveryCall
+//
+// Labelled deep: StrictAttention/2.*ForEveryNumberOfKeys:StrictAttention/3.*ForEveryNumberOfKeys
 TYPED_TEST(StrictAttention, HasTheBitsOfTheEmulatedOneForEveryNumberOfKeys) {
   for (const std::int64_t keys : {0, 1, 2, 3, 5, 127, 128, 129, 300, 511, 513, 700}) {
     this->expect_same({1, 1, 1, 1, keys, 4, 3}, Values::ordinary, false, false);

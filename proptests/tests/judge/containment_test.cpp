@@ -177,6 +177,11 @@ std::vector<Attack> attacks_on(pid_t judge, void* memory) {
              return ftruncate(STDOUT_FILENO, std::int64_t{2} << 30) == 0;
            }},
           {"opens a socket", true, false, [] { return socket(AF_UNIX, SOCK_STREAM, 0) >= 0; }},
+          {"sends a datagram of a pair", true, false,
+           [] {
+             int pair[2];
+             return socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) == 0;
+           }},
           {"opens the terminal", false, false, [=] { return opens("/dev/tty"); }},
           {"becomes root", false, false, [] { return setuid(0) == 0 && geteuid() == 0; }},
           {"writes a file of the user's", false, true, [=] { return opens(SOFTCHECK_SOURCE_DIR "/README.md"); }}};

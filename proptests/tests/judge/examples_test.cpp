@@ -16,8 +16,8 @@ TEST(CudaExample, PassesOnADeviceAndIsRefusedWithoutOne) {
   // CUDA documents expf to 2 ulp; 256 threads add strided sums, which are merged in halves.
   subject.contract = numerics::parse_contract("exp=2ulp sum=lanes:256", numerics::Format::f32, numerics::Format::f32);
   JudgeOptions options = judge_options(Effort::quick);
-  options.limits.additional_memory = std::size_t{1} << 46;  // CUDA reserves addresses for all memory of host and device
   const bool device = std::filesystem::exists("/dev/nvidia0");
+  if (device) subject.source.device = Device::cuda;  // which has the sockets and the addresses that its driver needs
   const KernelJudgement judgement = judge_kernel(subject, options);
   EXPECT_STREQ(to_string(judgement.verdict), device ? "pass" : "refused");
 }

@@ -104,11 +104,12 @@ TEST_P(RoundingBounds, HoldForLongRows) {
   print(setting.words, ratios);
 }
 
-// A plain run takes one accumulator of each width and three ways to add; the shorter rows have all settings.
+// A plain run takes one accumulator of each width, every way to add, and stored weights and totals; the shorter rows have
+// all settings.
 // Labelled deep: Contracts/RoundingBounds.HoldForVeryLongRows/2:Contracts/RoundingBounds.HoldForVeryLongRows/4
 // Labelled deep: Contracts/RoundingBounds.HoldForVeryLongRows/5:Contracts/RoundingBounds.HoldForVeryLongRows/7
 // Labelled deep: Contracts/RoundingBounds.HoldForVeryLongRows/8:Contracts/RoundingBounds.HoldForVeryLongRows/10
-// Labelled deep: Contracts/RoundingBounds.HoldForVeryLongRows/11:Contracts/RoundingBounds.HoldForVeryLongRows/12
+// Labelled deep: Contracts/RoundingBounds.HoldForVeryLongRows/11:Contracts/RoundingBounds.HoldForVeryLongRows/1
 // Labelled deep: Contracts/RoundingBounds.HoldForVeryLongRows/13
 TEST_P(RoundingBounds, HoldForVeryLongRows) {
   simulated::Ratios ratios;

@@ -9,8 +9,8 @@ from torch.nn.attention.flex_attention import AuxRequest, flex_attention
 
 from ..kernel import Library, kernels_of
 
-_DOCS = "https://docs.pytorch.org/docs/stable/"
-_ATTENTION = _DOCS + "generated/torch.nn.functional.scaled_dot_product_attention.html"
+DOCS = "https://docs.pytorch.org/docs/stable/"
+ATTENTION = DOCS + "generated/torch.nn.functional.scaled_dot_product_attention.html"
 
 
 def softmax(x):
@@ -203,12 +203,12 @@ def _attention_attributes():
     bias = {**common, "notes": "attn_mask is a tensor of the queries' dtype", "arguments": {"domain": seen + " nocausal bias", "refuses": (RuntimeError,)}}
     flex = {**common, "notes": "not compiled; attributes in a score_mod", "arguments": {"domain": seen + " window softcap alibi bias keys>=1 queries>=1 batch>=1", "outputs": 2}}
     return [
-        *kernels_of("scaled_dot_product_attention(is_causal=True), MATH", "attention", attention_top_left_math, _ATTENTION, **top_left),
-        *kernels_of("scaled_dot_product_attention(is_causal=True), FLASH", "attention", attention_top_left_flash, _ATTENTION, **top_left),
-        *kernels_of("scaled_dot_product_attention(is_causal=True), FLASH, scale > 0", "attention", attention_top_left_flash_scaled, _ATTENTION, **top_left),
-        *kernels_of("scaled_dot_product_attention(attn_mask=bias), MATH", "attention", attention_bias_math, _ATTENTION, **bias),
-        *kernels_of("scaled_dot_product_attention(attn_mask=bias), FLASH", "attention", attention_bias_flash, _ATTENTION, **bias),
-        *kernels_of("flex_attention(score_mod)", "attention", attention_flex, _DOCS + "nn.attention.flex_attention.html", **flex),
+        *kernels_of("scaled_dot_product_attention(is_causal=True), MATH", "attention", attention_top_left_math, ATTENTION, **top_left),
+        *kernels_of("scaled_dot_product_attention(is_causal=True), FLASH", "attention", attention_top_left_flash, ATTENTION, **top_left),
+        *kernels_of("scaled_dot_product_attention(is_causal=True), FLASH, scale > 0", "attention", attention_top_left_flash_scaled, ATTENTION, **top_left),
+        *kernels_of("scaled_dot_product_attention(attn_mask=bias), MATH", "attention", attention_bias_math, ATTENTION, **bias),
+        *kernels_of("scaled_dot_product_attention(attn_mask=bias), FLASH", "attention", attention_bias_flash, ATTENTION, **bias),
+        *kernels_of("flex_attention(score_mod)", "attention", attention_flex, DOCS + "nn.attention.flex_attention.html", **flex),
     ]
 
 
@@ -222,11 +222,11 @@ def _attention_gradients():
     stored = [
         kernel
         for dtype, word in (("float16", "f16"), ("bfloat16", "bf16"))
-        for kernel in kernels_of(f"{name}, FLASH", "attention_backward", attention_gradient_flash, _ATTENTION, [dtype], contract=f"{narrow} weights={word} ds={word}", **flash)
+        for kernel in kernels_of(f"{name}, FLASH", "attention_backward", attention_gradient_flash, ATTENTION, [dtype], contract=f"{narrow} weights={word} ds={word}", **flash)
     ]
     return [
-        *kernels_of(f"{name}, MATH", "attention_backward", attention_gradient_math, _ATTENTION, contract=narrow, **math),
-        *kernels_of(f"{name}, FLASH", "attention_backward", attention_gradient_flash, _ATTENTION, ["float64", "float32"], contract=narrow, **flash),
+        *kernels_of(f"{name}, MATH", "attention_backward", attention_gradient_math, ATTENTION, contract=narrow, **math),
+        *kernels_of(f"{name}, FLASH", "attention_backward", attention_gradient_flash, ATTENTION, ["float64", "float32"], contract=narrow, **flash),
         *stored,
     ]
 
@@ -234,29 +234,29 @@ def _attention_gradients():
 def gradients_and_losses():
     rows = dict(arrays="torch")
     loss = dict(arrays="torch", arguments={"domain": "n>=1"})
-    docs = _DOCS + "generated/torch.nn.functional.cross_entropy.html"
+    docs = DOCS + "generated/torch.nn.functional.cross_entropy.html"
     return [
-        *kernels_of("softmax(dim=-1), gradient", "softmax_backward", softmax_backward, _DOCS + "generated/torch.softmax.html", **rows),
-        *kernels_of("softmax(dim=0), gradient", "softmax_backward", softmax_backward_along_columns, _DOCS + "generated/torch.softmax.html", **rows),
-        *kernels_of("log_softmax(dim=-1), gradient", "log_softmax_backward", log_softmax_backward, _DOCS + "generated/torch.nn.functional.log_softmax.html", **rows),
-        *kernels_of("log_softmax(dim=0), gradient", "log_softmax_backward", log_softmax_backward_along_columns, _DOCS + "generated/torch.nn.functional.log_softmax.html", **rows),
+        *kernels_of("softmax(dim=-1), gradient", "softmax_backward", softmax_backward, DOCS + "generated/torch.softmax.html", **rows),
+        *kernels_of("softmax(dim=0), gradient", "softmax_backward", softmax_backward_along_columns, DOCS + "generated/torch.softmax.html", **rows),
+        *kernels_of("log_softmax(dim=-1), gradient", "log_softmax_backward", log_softmax_backward, DOCS + "generated/torch.nn.functional.log_softmax.html", **rows),
+        *kernels_of("log_softmax(dim=0), gradient", "log_softmax_backward", log_softmax_backward_along_columns, DOCS + "generated/torch.nn.functional.log_softmax.html", **rows),
         *kernels_of("cross_entropy", "cross_entropy", cross_entropy, docs, **loss),
         *kernels_of("cross_entropy, gradient", "cross_entropy_backward", cross_entropy_backward, docs, **loss),
-        *kernels_of("topk(softmax)", "topk_softmax", topk_of_softmax, _DOCS + "generated/torch.topk.html", arrays="torch", notes="of the softmax in float32 at least, as Mixtral's router has it"),
-        *kernels_of("ring attention's merger", "merge_states", merge_states, _DOCS + "distributed.tensor.html", arrays="torch", notes="_SDPAMerger of torch.distributed.tensor.experimental; the outputs of empty parts are 0", arguments={"domain": "n>=2 rows>=1"}),
+        *kernels_of("topk(softmax)", "topk_softmax", topk_of_softmax, DOCS + "generated/torch.topk.html", arrays="torch", notes="of the softmax in float32 at least, as Mixtral's router has it"),
+        *kernels_of("ring attention's merger", "merge_states", merge_states, DOCS + "distributed.tensor.html", arrays="torch", notes="_SDPAMerger of torch.distributed.tensor.experimental; the outputs of empty parts are 0", arguments={"domain": "n>=2 rows>=1"}),
     ]
 
 
 def rows():
     common = dict(arrays="torch")
     return [
-        *kernels_of("softmax(dim=-1)", "softmax", softmax, _DOCS + "generated/torch.softmax.html", **common),
-        *kernels_of("softmax(dim=0)", "softmax", softmax_along_columns, _DOCS + "generated/torch.softmax.html", **common),
-        *kernels_of("log_softmax(dim=-1)", "log_softmax", log_softmax, _DOCS + "generated/torch.nn.functional.log_softmax.html", **common),
-        *kernels_of("log_softmax(dim=0)", "log_softmax", log_softmax_along_columns, _DOCS + "generated/torch.nn.functional.log_softmax.html", **common),
-        *kernels_of("logsumexp", "logsumexp", logsumexp, _DOCS + "generated/torch.logsumexp.html", **common),
-        *kernels_of("logcumsumexp, last item", "logsumexp", last_of_logcumsumexp, _DOCS + "generated/torch.logcumsumexp.html", **common),
-        *kernels_of("distributions.Categorical.entropy", "entropy", categorical_entropy, _DOCS + "distributions.html#categorical", arguments={"domain": "n>=1"}, **common),
+        *kernels_of("softmax(dim=-1)", "softmax", softmax, DOCS + "generated/torch.softmax.html", **common),
+        *kernels_of("softmax(dim=0)", "softmax", softmax_along_columns, DOCS + "generated/torch.softmax.html", **common),
+        *kernels_of("log_softmax(dim=-1)", "log_softmax", log_softmax, DOCS + "generated/torch.nn.functional.log_softmax.html", **common),
+        *kernels_of("log_softmax(dim=0)", "log_softmax", log_softmax_along_columns, DOCS + "generated/torch.nn.functional.log_softmax.html", **common),
+        *kernels_of("logsumexp", "logsumexp", logsumexp, DOCS + "generated/torch.logsumexp.html", **common),
+        *kernels_of("logcumsumexp, last item", "logsumexp", last_of_logcumsumexp, DOCS + "generated/torch.logcumsumexp.html", **common),
+        *kernels_of("distributions.Categorical.entropy", "entropy", categorical_entropy, DOCS + "distributions.html#categorical", arguments={"domain": "n>=1"}, **common),
     ]
 
 
@@ -280,8 +280,8 @@ def library() -> Library:
         torch.__version__,
         [
             *rows(),
-            *kernels_of("scaled_dot_product_attention, MATH", "attention", attention_math, _ATTENTION, **attention),
-            *kernels_of("scaled_dot_product_attention, FLASH", "attention", attention_flash, _ATTENTION, **flash),
+            *kernels_of("scaled_dot_product_attention, MATH", "attention", attention_math, ATTENTION, **attention),
+            *kernels_of("scaled_dot_product_attention, FLASH", "attention", attention_flash, ATTENTION, **flash),
             *_attention_attributes(),
             *_attention_gradients(),
             *gradients_and_losses(),

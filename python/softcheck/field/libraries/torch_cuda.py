@@ -12,7 +12,7 @@ from ..kernel import Library, kernels_of
 from . import torch as eager
 
 _COMPILE = "https://docs.pytorch.org/docs/stable/generated/torch.compile.html"
-_ATTENTION = eager._ATTENTION
+_ATTENTION = eager.ATTENTION
 _BACKENDS = ("MATH", "FLASH_ATTENTION", "EFFICIENT_ATTENTION", "CUDNN_ATTENTION")
 _HALVES = ("float16", "bfloat16")
 # How a backend says that it does not do a call; other errors are crashes, those of the device among them.
@@ -119,7 +119,7 @@ def _compiled():
         return flex_attention(q, k, v, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
 
     shapes = {"domain": "finite nomask nocausal batch=2 heads=4 group=2 dim=64 values=64 queries>=2 keys>=2", "time_limit": 120}
-    kernels += kernels_of("torch.compile(flex_attention)", "attention", flex, eager._DOCS + "nn.attention.flex_attention.html", ("float32", *_HALVES),
+    kernels += kernels_of("torch.compile(flex_attention)", "attention", flex, eager.DOCS + "nn.attention.flex_attention.html", ("float32", *_HALVES),
                           arrays="torch", notes="torch.compile(dynamic=True)", exempt=("kernel.accepts", "kernel.masked_row"), arguments=shapes)  # fmt: skip
     return kernels
 
