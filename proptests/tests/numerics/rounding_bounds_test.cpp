@@ -104,8 +104,8 @@ TEST_P(RoundingBounds, HoldForLongRows) {
   print(setting.words, ratios);
 }
 
-// A plain run takes one accumulator of each width, every way to add, and stored weights and totals; the shorter rows have
-// all settings.
+// A plain run takes one accumulator of each width, every way to add, stored weights and totals; the shorter rows all.
+//
 // Labelled deep: Contracts/RoundingBounds.HoldForVeryLongRows/2:Contracts/RoundingBounds.HoldForVeryLongRows/4
 // Labelled deep: Contracts/RoundingBounds.HoldForVeryLongRows/5:Contracts/RoundingBounds.HoldForVeryLongRows/7
 // Labelled deep: Contracts/RoundingBounds.HoldForVeryLongRows/8:Contracts/RoundingBounds.HoldForVeryLongRows/10
