@@ -1,5 +1,6 @@
 // softcheck_judge_library, softcheck_judge_function, and the same that infer.
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "library/answer.hpp"
@@ -65,7 +66,13 @@ KernelSource source_of(softcheck_function function, void* context, const softche
       return forwarded_end(call(what));
     };
   } else {
-    source.callable = call;
+    // Once in a process: its forks have a copy, and the process that forks them never calls.
+    const auto told = std::make_shared<bool>(options.after_fork == nullptr);
+    source.callable = [call, told, after_fork = options.after_fork](const softcheck_call* what) {
+      if (!*told) after_fork();
+      *told = true;
+      return call(what);
+    };
   }
   return source;
 }

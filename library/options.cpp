@@ -17,7 +17,7 @@ using namespace proptests;
 
 namespace {
 
-// The size of the first version, which had no device. A size between two versions would cut a member in two.
+// The size of the first version, which ended with context. A size between two versions would cut a member in two.
 constexpr std::size_t first_size = offsetof(softcheck_options, context) + sizeof(void*);
 
 [[noreturn]] void refuse(std::string_view option, std::string_view need, std::string_view got) {

@@ -353,9 +353,9 @@ class ForkedCall:
 
     def __call__(self, call: Any, _context: Any) -> int:
         if os.getpid() != self._process:
-            # The library has forked without Python's knowledge: its locks and hooks are put right once.
+            # A fork, of which the library has told Python (after_fork): no line of Python may run before that. Where
+            # another thread waited for the interpreter, the first line would wait for that thread, which is not here.
             self._process = os.getpid()
-            ctypes.pythonapi.PyOS_AfterFork_Child()
             _arrays.quiet_threads()
             # Whatever stood in their place, as pytest's do, wrote to files that are closed here.
             sys.stdout = sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115: until the process ends

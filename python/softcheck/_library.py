@@ -53,6 +53,7 @@ class Options(ctypes.Structure):
         ("progress", _PROGRESS),
         ("context", ctypes.c_void_p),
         ("device", ctypes.c_char_p),
+        ("after_fork", ctypes.c_void_p),
     ]
 
 
@@ -149,6 +150,7 @@ def _set(options: ctypes.Structure, name: str, value: Any) -> None:
 
 def _options(words: dict[str, Any], interrupted: Callable[[], bool] | None, progress: Callable | None) -> Options:
     options = Options(size=ctypes.sizeof(Options))
+    options.after_fork = ctypes.cast(ctypes.pythonapi.PyOS_AfterFork_Child, ctypes.c_void_p).value
     for name, value in words.items():
         if value is not None:
             _set(options, name, value)

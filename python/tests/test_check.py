@@ -5,6 +5,8 @@ import pathlib
 import signal
 import subprocess
 import sys
+import threading
+import time
 
 import kernels
 import numpy as np
@@ -370,6 +372,25 @@ def test_few_shapes_of_attention_are_at_most_forty():
         return out
 
     assert _shapes_seen(wrong, "attention", contract="masked=zero")[0].verdict == "fail"
+
+
+def test_a_thread_that_waits_for_the_interpreter_does_not_stop_the_fork():
+    stop = threading.Event()
+
+    def busy():
+        while not stop.is_set():
+            pass
+
+    thread = threading.Thread(target=busy)
+    thread.start()
+    try:
+        time.sleep(0.01)
+        for _ in range(5):
+            report = softcheck.check(kernels.softmax, domain="n<=9 rows<=2", cases=2, time_limit=5)
+            assert report.verdict not in ("timeout", "crash"), str(report)
+    finally:
+        stop.set()
+        thread.join()
 
 
 def test_lengths_that_the_domain_names_are_not_made_few():

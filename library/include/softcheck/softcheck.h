@@ -99,6 +99,9 @@ typedef struct softcheck_options {
   void (*progress)(void* context, const char* property, uint64_t done, uint64_t cases, double seconds);
   void* context;      /* of both */
   const char* device; /* of a library's kernel: "cpu" (default), or "cuda": the tensors lie on device 0 of its driver */
+  /* In each process that is forked for a function, called once before the function: for a run-time system that must be
+   * told of forks, as CPython by PyOS_AfterFork_Child. NULL: nothing is. */
+  void (*after_fork)(void);
 } softcheck_options;
 
 /* "0.3.0 (commit 0123456789ab)"; valid until the program ends. */
