@@ -28,8 +28,8 @@ struct CallKind {
   /// The call differs from others only in lengths and numbers: the judge makes such calls again after any number of
   /// refusals.
   bool plain = false;
-  /// The results that the call asks for, by which kinds are told together where the kernel has none of them; empty:
-  /// this kind is told alone.
+  /// The results that the call asks for. Where the kernel refuses every call for one of them, the report has one line
+  /// for all kinds of calls that ask for it. Empty: this kind has a line of its own.
   std::string asks;
 
   CallKind(std::string words_, bool plain_ = false)  // NOLINT(google-explicit-constructor): words are a kind

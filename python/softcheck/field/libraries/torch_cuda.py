@@ -12,73 +12,33 @@ from ..kernel import Library, kernels_of
 from . import torch as eager
 
 _COMPILE = "https://docs.pytorch.org/docs/stable/generated/torch.compile.html"
-_ATTENTION = eager.ATTENTION
 _BACKENDS = ("MATH", "FLASH_ATTENTION", "EFFICIENT_ATTENTION", "CUDNN_ATTENTION")
 _HALVES = ("float16", "bfloat16")
 # How a backend says that it does not do a call; other errors are crashes, those of the device among them.
 _REFUSALS = ("No available kernel", "No viable backend", "cuDNN Frontend error", "No execution plans")
 
 
-def _refusing(function):
-    @functools.wraps(function)
-    def refusing(*arguments, **keywords):
+def attention_gradient(backend, q, k, v, out, lse, out_gradient, scale):
+    """Of what the forward pass saves itself."""
+    return eager.attention_gradient(backend, q, k, v, out_gradient, None, scale, False)
+
+
+def _by(backend, function, every_scale=True):
+    """The function with that backend, which refuses what the backend does not do."""
+    called = functools.partial(function, backend)
+
+    @functools.wraps(called)
+    def refusing(*arguments, scale, **keywords):
+        if not every_scale and scale <= 0:
+            raise NotImplementedError("the kernel with every scale shows it")
         try:
-            return function(*arguments, **keywords)
+            return called(*arguments, scale=scale, **keywords)
         except RuntimeError as error:
             if any(words in str(error) for words in _REFUSALS):
                 raise NotImplementedError(str(error)) from None
             raise
 
     return refusing
-
-
-def _of_positive_scale(scale):
-    if scale <= 0:
-        raise NotImplementedError("the kernel with every scale shows it")
-
-
-def attention(backend):
-    @_refusing
-    def attention(q, k, v, mask, scale, causal):
-        return eager.attention_by(backend, q, k, v, mask, scale, causal)
-
-    return attention
-
-
-def attention_without_mask(backend):
-    """What models call: is_causal stands at the upper left, and no mask keeps the fused kernels away."""
-
-    @_refusing
-    def attention(q, k, v, scale, causal):
-        return eager.attention_top_left(backend, q, k, v, scale, causal)
-
-    return attention
-
-
-def attention_without_mask_scaled(backend):
-    @_refusing
-    def attention(q, k, v, scale, causal):
-        _of_positive_scale(scale)
-        return eager.attention_top_left(backend, q, k, v, scale, causal)
-
-    return attention
-
-
-def attention_with_bias(backend):
-    @_refusing
-    def attention(q, k, v, scale, bias):
-        return eager.attention_bias(backend, q, k, v, scale, bias)
-
-    return attention
-
-
-def attention_gradient(backend):
-    @_refusing
-    def gradient(q, k, v, out, lse, out_gradient, scale):
-        _of_positive_scale(scale)
-        return eager.attention_gradient(backend, q, k, v, out_gradient, None, scale, False)
-
-    return gradient
 
 
 def _attentions():
@@ -93,17 +53,18 @@ def _attentions():
         unmasked = {**seen, "domain": "finite nomask causal=top-left" + whole}
         bias = {**seen, "domain": "finite nomask nocausal bias" + whole}
         what = "scaled_dot_product_attention"
+        # is_causal stands at the upper left: what models call, as no mask then keeps the fused kernels away.
         if short != "FLASH":  # which takes no attn_mask on CUDA
-            kernels += kernels_of(f"{what}, {short}", "attention", attention(backend), _ATTENTION, dtypes, arguments=seen, **common)
-            kernels += kernels_of(f"{what}(attn_mask=bias), {short}", "attention", attention_with_bias(backend), _ATTENTION, dtypes, arguments=bias, **common)
-        kernels += kernels_of(f"{what}(is_causal=True), {short}", "attention", attention_without_mask(backend), _ATTENTION, dtypes, arguments=unmasked, **common)
+            kernels += kernels_of(f"{what}, {short}", "attention", _by(backend, eager.attention_by), eager.ATTENTION, dtypes, arguments=seen, **common)
+            kernels += kernels_of(f"{what}(attn_mask=bias), {short}", "attention", _by(backend, eager.attention_bias), eager.ATTENTION, dtypes, arguments=bias, **common)
+        kernels += kernels_of(f"{what}(is_causal=True), {short}", "attention", _by(backend, eager.attention_top_left), eager.ATTENTION, dtypes, arguments=unmasked, **common)
         if short != "MATH":
-            kernels += kernels_of(f"{what}(is_causal=True), {short}, scale > 0", "attention", attention_without_mask_scaled(backend), _ATTENTION, dtypes, arguments=unmasked, **common)
+            kernels += kernels_of(f"{what}(is_causal=True), {short}, scale > 0", "attention", _by(backend, eager.attention_top_left, every_scale=False), eager.ATTENTION, dtypes, arguments=unmasked, **common)
         for dtype in dtypes:
             stored = {"float16": " weights=f16 ds=f16", "bfloat16": " weights=bf16 ds=bf16"}.get(dtype, "")
             contract = f"exp=4ulp sum=sequential scale=split masked=zero subnormal=flushed{stored}"
             gradient = {**seen, "domain": "finite nomask nocausal dim=64 values=64 heads=4 group=1"}
-            kernels += kernels_of(f"{what}, gradient, {short}, scale > 0", "attention_backward", attention_gradient(backend), _ATTENTION, [dtype], arguments=gradient, contract=contract, **common)
+            kernels += kernels_of(f"{what}, gradient, {short}, scale > 0", "attention_backward", _by(backend, attention_gradient, every_scale=False), eager.ATTENTION, [dtype], arguments=gradient, contract=contract, **common)
     return kernels
 
 
