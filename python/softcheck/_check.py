@@ -13,6 +13,7 @@ from ._function import (
     left_at_defaults,
     parameters_of,
     parameters_of_op,
+    require_device,
     require_op,
     words_of,
 )
@@ -242,6 +243,8 @@ def _judge(
     words["again"] = _again(words["name"], op, name)
     how = _isolation(isolation, adapter)
     words["isolation"] = {"fork": "full", "spawn": "elsewhere", "none": "none"}[how]
+    if how == "none" and adapter.device is not None:
+        require_device(adapter.device)
     if warm_up:
         call_once(adapter, name)
     with contextlib.ExitStack() as stack:

@@ -327,6 +327,17 @@ def parameters_of_op(op: str) -> tuple[str, ...]:
     return ("mask", "theta", "out")
 
 
+def require_device(device: str) -> None:
+    """Raises UsageError where torch cannot put an array there. It starts the device's driver: no fork may follow."""
+    import torch
+
+    try:
+        torch.empty(0, device=device)
+    except Exception as error:  # torch has several kinds for this
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise _library.UsageError(f"device: torch cannot use {device!r}: {reason}") from None
+
+
 def require_op(op: str) -> None:
     """Raises UsageError for an op that does not exist."""
     if op not in OPS:

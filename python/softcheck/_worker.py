@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from . import _abi, _library
-from ._function import Adapter, Refused, Request, WrongResult, crash_text
+from ._function import Adapter, Refused, Request, WrongResult, crash_text, require_device
 
 
 def _pickled(adapter: Adapter) -> bytes:
@@ -36,7 +36,12 @@ def _serve(pickled: bytes, connection: Connection, printed: str) -> None:
         faulthandler.enable(file)
         try:
             adapter = pickle.loads(pickled)
+            if adapter.device is not None:
+                require_device(adapter.device)
             connection.send(("ready", None))
+        except _library.UsageError as error:
+            connection.send(("wrong", str(error)))
+            return
         except BaseException:  # noqa: BLE001
             connection.send(("failed", traceback.format_exc()))
             return
@@ -90,6 +95,8 @@ class SpawnedCall:
             text = f"its process ended with {self._process.exitcode} while loading"
         if word != "ready":
             self._stop()
+            if word == "wrong":
+                raise _library.UsageError(text)
             raise RuntimeError(f"check: the function cannot be loaded in a process of its own: {text}")
 
     def _stop(self) -> None:

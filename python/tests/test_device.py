@@ -165,6 +165,13 @@ def test_what_a_device_is_not_for_is_told(arguments, message):
         softcheck.check(lambda x: x, device="cuda", **arguments)
 
 
+@pytest.mark.parametrize("isolation", ["spawn", "none"])
+def test_a_device_that_is_not_there_is_told(isolation):
+    pytest.importorskip("torch")
+    with pytest.raises(softcheck.UsageError, match="device: torch cannot use 'cuda:77': "):
+        softcheck.check(softmax, device="cuda:77", arrays="torch", isolation=isolation)
+
+
 @pytest.mark.parametrize("example", ["triton_softmax", "triton_attention"])
 def test_triton_compiled(example):
     torch_on_a_gpu()

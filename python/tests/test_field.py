@@ -50,6 +50,14 @@ def test_a_crash_costs_one_kernel(swept):
     assert kernel(swept, "softmax again")["verdict"] == "pass"
 
 
+@pytest.mark.parametrize("name, message", [("nonsense", "libraries: need one of torch, "), ("no.module", "no.module cannot be asked: No module named")])
+def test_a_library_that_is_not_there_is_told_in_a_line(name, message, tmp_path):
+    command = [sys.executable, "-m", "softcheck.field", name, "--out", str(tmp_path)]
+    asked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert asked.returncode == 2 and message in asked.stderr and "Traceback" not in asked.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_sweep_is_written(swept):
     written = json.loads((swept[1] / "fake.json").read_text())
     assert written["version"] == "1.0" and len(written["kernels"]) == 5

@@ -18,8 +18,13 @@ def _worker(text: str) -> None:
     work = json.loads(text)
     known = report.contracts_in([pathlib.Path(page) for page in work.pop("known")])
     folder = work.pop("folder")
+    try:
+        library = sweep.load(work.pop("name"))
+    except (ImportError, RuntimeError) as error:
+        print(json.dumps({"cannot": str(error)}), flush=True)
+        return
     sweep.judge_library(
-        sweep.load(work.pop("name")),
+        library,
         show=lambda message: print(json.dumps(message), flush=True),
         folder=None if folder is None else pathlib.Path(folder),
         known=known,
@@ -60,6 +65,9 @@ def main() -> int:
             parser.error(f"--known: need a page as docs/field.md, got {page}, which is no file")
         if not report.contracts_in([page]):
             parser.error(f"--known: need a page as docs/field.md, got {page}, which names no contract of a kernel")
+    for name in asked.libraries:
+        if "." not in name and name not in sweep.LIBRARIES:
+            parser.error(f"libraries: need one of {', '.join(sweep.LIBRARIES)}, or a module with library(), got {name!r}")
     idle = []
     for name in [] if asked.no_sweep else sweep.names(asked.libraries):
         try:

@@ -93,7 +93,7 @@ def sweep(
 
     go_on   leaves out what that file has of the same effort
     known   pages whose contracts are judged by, as docs/field.md
-    raises  ValueError where only or go_on would mix results of two versions
+    raises  ValueError where the library cannot be loaded, and where only or go_on would mix results of two versions
     """
     start = time.monotonic()
     result: dict[str, Any] = {"library": name, "version": None, "kernels": []}
@@ -120,6 +120,8 @@ def sweep(
                 if not line.startswith("{"):
                     continue
                 message = json.loads(line)
+                if "cannot" in message:
+                    raise ValueError(f"{name} cannot be asked: {message['cannot']}")
                 if "begins" in message:
                     under_way = message
                 elif "index" in message:

@@ -93,7 +93,7 @@ def kernels(device):
 
 def library() -> Library:
     if not torch.cuda.is_available():
-        raise RuntimeError(f"torch_cuda: needs a CUDA device, torch {torch.__version__} sees none")
+        raise RuntimeError(f"it needs a CUDA device, torch {torch.__version__} sees none")
     torch.set_grad_enabled(False)
     warnings.simplefilter("ignore")  # why a backend does not do a call
     torch._dynamo.config.recompile_limit = 64  # beyond it a function would be judged that is not compiled
