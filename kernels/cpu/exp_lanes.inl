@@ -12,8 +12,8 @@
 #include <cstddef>
 
 #include "kernels/arithmetic/exp_constants.hpp"
-#include "kernels/cpu/rows/block_passes.hpp"
 #include "kernels/cpu/machine.hpp"
+#include "kernels/cpu/rows/block_passes.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace softcheck::kernels::cpu {
@@ -100,16 +100,22 @@ HWY_INLINE T sum_in_halves([[maybe_unused]] D d, V v) {
 #endif
 }
 
-/// The lanes in halves: i + (i + half), down to one. Whole vectors first, then inside the last one: the same tree on
-/// every width.
+/// Virtual lane i + (i + half), until one vector has them all.
 template <class T, class V, std::size_t vectors>
-HWY_INLINE T sum_of_lanes(Tag<T> d, V (&sums)[vectors]) {
+HWY_INLINE V sum_of_vectors(Tag<T> /*d*/, V (&sums)[vectors]) {
   for (std::size_t half = vectors / 2; half > 0; half /= 2) {
     for (std::size_t v = 0; v < half; ++v) {
       sums[v] = hn::Add(sums[v], sums[v + half]);
     }
   }
-  return sum_in_halves<T>(d, sums[0]);
+  return sums[0];
+}
+
+/// The lanes in halves: i + (i + half), down to one. Whole vectors first, then inside the last one: the same tree on
+/// every width.
+template <class T, class V, std::size_t vectors>
+HWY_INLINE T sum_of_lanes(Tag<T> d, V (&sums)[vectors]) {
+  return sum_in_halves<T>(d, sum_of_vectors<T>(d, sums));
 }
 
 }  // namespace HWY_NAMESPACE

@@ -11,6 +11,7 @@
 
 #include "kernels/arithmetic/exp_constants.hpp"
 #include "kernels/cpu/attention/attention_passes.hpp"
+#include "kernels/cpu/attention/lane_sums.inl"
 #include "kernels/cpu/exp_lanes.inl"
 #include "kernels/cpu/machine.hpp"
 
@@ -105,64 +106,128 @@ HWY_INLINE void mask_rows(const TileScores<T>& tile, T scale, T* maximum) {
   }
 }
 
-template <bool squared, bool plain, class T>
+// Sums of a row, and of some rows lane by lane, until a vector has one row in each lane.
+template <class T>
+struct RowSums {
+  static constexpr std::size_t vectors = block_lanes<T> / hn::MaxLanes(Tag<T>());
+  hn::Vec<Tag<T>> ones[vectors], rest[vectors], deviations[vectors], squares[vectors];
+};
+template <class T>
+struct LaneSums {
+  static constexpr std::size_t rows = hn::MaxLanes(Tag<T>());
+  alignas(64) T ones[rows * rows];
+  alignas(64) T rest[rows * rows];
+  alignas(64) T deviations[rows * rows];
+  alignas(64) T squares[rows * rows];
+};
+
+// What a call of weigh_scores asks for.
+struct Wishes {
+  bool weights, deviations, squares;
+};
+
+// The weights of groups * block_lanes scores. Side by side they hide each other's latencies.
+template <Wishes wishes, bool plain, std::size_t groups, class T, class V>
+HWY_INLINE void weigh(const T* x, V m, V beta, T* weights, RowSums<T>& sums) {
+  const Tag<T> d;
+  constexpr std::size_t lanes = hn::MaxLanes(Tag<T>());
+  constexpr std::size_t vectors = groups * RowSums<T>::vectors;
+  V z[vectors];
+  V w[vectors];
+  for (std::size_t v = 0; v < vectors; ++v) {
+    const V difference = hn::Sub(hn::LoadU(d, x + v * lanes), m);
+    z[v] = bounded_below<T>(d, plain ? difference : hn::Mul(difference, beta));
+  }
+  scaled_exps<T>(d, z, w);
+  for (std::size_t v = 0; v < vectors; ++v) {
+    const std::size_t to = v % RowSums<T>::vectors;
+    const auto one = hn::Eq(z[v], hn::Zero(d));
+    w[v] = hn::Mul(w[v], hn::Set(d, ExpConstants<T>::unscale));
+    if constexpr (wishes.weights) {
+      hn::StoreU(w[v], d, weights + v * lanes);
+    }
+    sums.ones[to] = hn::Add(sums.ones[to], hn::IfThenElseZero(one, w[v]));
+    sums.rest[to] = hn::Add(sums.rest[to], hn::IfThenZeroElse(one, w[v]));
+    if constexpr (wishes.deviations) {
+      sums.deviations[to] = hn::NegMulAdd(w[v], z[v], sums.deviations[to]);
+    }
+    if constexpr (wishes.squares) {
+      sums.squares[to] = hn::MulAdd(hn::Mul(w[v], z[v]), z[v], sums.squares[to]);
+    }
+  }
+}
+
+template <Wishes wishes, bool plain, class T>
 HWY_INLINE void weigh_row(const TileScores<T>& tile, std::size_t row, T maximum, T inverse_temperature,
-                          const TileState<T>& state) {
+                          LaneSums<T>& rows, std::size_t place) {
   const Tag<T> d;
   using V = hn::Vec<Tag<T>>;
-  constexpr std::size_t lanes = hn::MaxLanes(Tag<T>());
-  constexpr std::size_t vectors = block_lanes<T> / lanes;
   // Nothing seen: every score is -inf, and so is score - 0.
   const V m = hn::Set(d, maximum == -std::numeric_limits<T>::infinity() ? T(0) : maximum);
   const V beta = hn::Set(d, inverse_temperature);
-  const V zero = hn::Zero(d);
   const T* x = tile.scores + (row - tile.first) * key_block;
-  T* weights = tile.weights + (row - tile.first) * key_block;
-  V ones[vectors];
-  V rest[vectors];
-  V deviations[vectors];
-  V squares[vectors];
-  for (std::size_t v = 0; v < vectors; ++v) {
-    ones[v] = rest[v] = deviations[v] = squares[v] = zero;
+  T* weights = wishes.weights ? tile.weights + (row - tile.first) * key_block : nullptr;
+  RowSums<T> sums;
+  for (std::size_t v = 0; v < RowSums<T>::vectors; ++v) {
+    sums.ones[v] = sums.rest[v] = sums.deviations[v] = sums.squares[v] = hn::Zero(d);
   }
-  for (std::size_t i = 0; i < tile.width; i += block_lanes<T>) {
-    V z[vectors];
-    V w[vectors];
-    for (std::size_t v = 0; v < vectors; ++v) {
-      const V difference = hn::Sub(hn::LoadU(d, x + i + v * lanes), m);
-      z[v] = bounded_below<T>(d, plain ? difference : hn::Mul(difference, beta));
-    }
-    scaled_exps<T>(d, z, w);
-    for (std::size_t v = 0; v < vectors; ++v) {
-      const auto one = hn::Eq(z[v], zero);
-      w[v] = hn::Mul(w[v], hn::Set(d, ExpConstants<T>::unscale));
-      hn::StoreU(w[v], d, weights + i + v * lanes);
-      ones[v] = hn::Add(ones[v], hn::IfThenElseZero(one, w[v]));
-      rest[v] = hn::Add(rest[v], hn::IfThenZeroElse(one, w[v]));
-      deviations[v] = hn::NegMulAdd(w[v], z[v], deviations[v]);
-      if constexpr (squared) {
-        squares[v] = hn::MulAdd(hn::Mul(w[v], z[v]), z[v], squares[v]);
+  // So many vectors leave room for the constants in 16 registers.
+  constexpr std::size_t groups = RowSums<T>::vectors < 4 ? 4 / RowSums<T>::vectors : 1;
+  std::size_t i = 0;
+  for (; i + groups * block_lanes<T> <= tile.width; i += groups * block_lanes<T>) {
+    weigh<wishes, plain, groups>(x + i, m, beta, weights + i, sums);
+  }
+  for (; i < tile.width; i += block_lanes<T>) {
+    weigh<wishes, plain, 1>(x + i, m, beta, weights + i, sums);
+  }
+  const std::size_t at = place * hn::MaxLanes(Tag<T>());
+  hn::Store(sum_of_vectors<T>(d, sums.ones), d, rows.ones + at);
+  hn::Store(sum_of_vectors<T>(d, sums.rest), d, rows.rest + at);
+  if constexpr (wishes.deviations) {
+    hn::Store(sum_of_vectors<T>(d, sums.deviations), d, rows.deviations + at);
+  }
+  if constexpr (wishes.squares) {
+    hn::Store(sum_of_vectors<T>(d, sums.squares), d, rows.squares + at);
+  }
+}
+
+template <Wishes wishes, class T>
+HWY_INLINE void weigh_rows(const TileScores<T>& tile, const T* maximum, const T* beta, const TileState<T>& state) {
+  const Tag<T> d;
+  LaneSums<T> sums;
+  for (std::size_t first = tile.first; first < tile.rows; first += LaneSums<T>::rows) {
+    const std::size_t count = std::min(LaneSums<T>::rows, tile.rows - first);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t row = first + i;
+      if (beta[row] == T(1)) {
+        weigh_row<wishes, true>(tile, row, maximum[row], T(1), sums, i);
+      } else {
+        weigh_row<wishes, false>(tile, row, maximum[row], beta[row], sums, i);
       }
     }
-  }
-  state.ones[row] = sum_of_lanes<T>(d, ones);
-  state.rest[row] = sum_of_lanes<T>(d, rest);
-  state.deviations[row] = sum_of_lanes<T>(d, deviations);
-  if constexpr (squared) {
-    state.squares[row] = sum_of_lanes<T>(d, squares);
+    sum_rows<T>(d, sums.ones, count, state.ones + first);
+    sum_rows<T>(d, sums.rest, count, state.rest + first);
+    if constexpr (wishes.deviations) {
+      sum_rows<T>(d, sums.deviations, count, state.deviations + first);
+    }
+    if constexpr (wishes.squares) {
+      sum_rows<T>(d, sums.squares, count, state.squares + first);
+    }
   }
 }
 
 template <class T>
-HWY_INLINE void weigh_rows(const TileScores<T>& tile, const T* maximum, const T* beta, const TileState<T>& state) {
-  for (std::size_t row = tile.first; row < tile.rows; ++row) {
-    if (state.squares != nullptr) {
-      weigh_row<true, false, T>(tile, row, maximum[row], beta[row], state);
-    } else if (beta[row] == T(1)) {
-      weigh_row<false, true, T>(tile, row, maximum[row], T(1), state);
+HWY_INLINE void weigh_as_wished(const TileScores<T>& tile, const T* maximum, const T* beta, const TileState<T>& state) {
+  if (tile.weights != nullptr) {
+    if (state.deviations != nullptr) {
+      weigh_rows<Wishes{true, true, false}>(tile, maximum, beta, state);
     } else {
-      weigh_row<false, false, T>(tile, row, maximum[row], beta[row], state);
+      weigh_rows<Wishes{true, false, false}>(tile, maximum, beta, state);
     }
+  } else if (state.squares != nullptr) {
+    weigh_rows<Wishes{false, true, true}>(tile, maximum, beta, state);
+  } else {
+    weigh_rows<Wishes{false, true, false}>(tile, maximum, beta, state);
   }
 }
 
@@ -178,7 +243,7 @@ HWY_INLINE auto rescaled_of(Tag<T> d, const TileState<T>& side, std::size_t i, h
   const V own = hn::Load(d, side.maximum + i);
   const V ones = hn::Load(d, side.ones + i);
   const V rest = hn::Load(d, side.rest + i);
-  const V deviations = hn::Load(d, side.deviations + i);
+  const V deviations = side.deviations == nullptr ? hn::Zero(d) : hn::Load(d, side.deviations + i);
   const V squares = side.squares == nullptr ? hn::Zero(d) : hn::Load(d, side.squares + i);
   const auto same = hn::Eq(own, m);
   const V z = bounded_below<T>(d, hn::Sub(own, m));
@@ -222,7 +287,9 @@ HWY_INLINE void merge_of(const TileState<T>& left, const TileState<T>& right, st
     hn::Store(m, d, left.maximum + i);
     hn::Store(hn::Add(from_left.ones, from_right.ones), d, left.ones + i);
     hn::Store(hn::Add(from_left.rest, from_right.rest), d, left.rest + i);
-    hn::Store(hn::Add(from_left.deviations, from_right.deviations), d, left.deviations + i);
+    if (left.deviations != nullptr) {
+      hn::Store(hn::Add(from_left.deviations, from_right.deviations), d, left.deviations + i);
+    }
     if (left.squares != nullptr) {
       hn::Store(hn::Add(from_left.squares, from_right.squares), d, left.squares + i);
     }
@@ -240,11 +307,11 @@ HWY_INLINE void merge_of(const TileState<T>& left, const TileState<T>& right, st
 void Mask32(const TileScores<float>& tile, float scale, float* maximum) { mask_rows<float>(tile, scale, maximum); }
 void Mask64(const TileScores<double>& tile, double scale, double* maximum) { mask_rows<double>(tile, scale, maximum); }
 void Weigh32(const TileScores<float>& tile, const float* maximum, const float* beta, const TileState<float>& state) {
-  weigh_rows<float>(tile, maximum, beta, state);
+  weigh_as_wished(tile, maximum, beta, state);
 }
 void Weigh64(const TileScores<double>& tile, const double* maximum, const double* beta,
              const TileState<double>& state) {
-  weigh_rows<double>(tile, maximum, beta, state);
+  weigh_as_wished(tile, maximum, beta, state);
 }
 void Merge32(const TileState<float>& left, const TileState<float>& right, std::size_t rows, std::size_t width) {
   merge_of<float>(left, right, rows, width);

@@ -28,7 +28,7 @@ struct TileState {
   T* maximum;     // -inf: no key seen
   T* ones;        // weights of exactly 1, the maximum's among them
   T* rest;        // the other weights
-  T* deviations;  // T
+  T* deviations;  // T; nullptr where it is not wanted
   T* squares;     // U; nullptr where it is not wanted
   T* values;      // (capacity, width); nullptr with width 0 where only statistics are wanted
 };
@@ -40,7 +40,7 @@ struct TileScores {
   std::size_t rows;            // nor those from this one on
   std::size_t width;           // keys of the block, rounded up to block_lanes
   T* scores;                   // q k at first, then scale q k, -inf where a key is not seen
-  T* weights;                  // exp(beta (score - maximum))
+  T* weights;                  // exp(beta (score - maximum)); may lie where scores does; nullptr: not wanted
   const std::uint32_t* limit;  // (rows) of the block's keys the first so many are seen,
   const T* mask;               // and of these where it is not 0; nullptr: all
   T* undefined;                // (rows) set to 1 where a score that is seen is NaN or +inf
@@ -51,7 +51,8 @@ struct TileScores {
 void mask_scores(const TileScores<float>& tile, float scale, float* maximum);
 void mask_scores(const TileScores<double>& tile, double scale, double* maximum);
 
-/// The weights relative to maximum, at each row's beta, and their sums; state's maximum and values are left alone.
+/// The weights relative to maximum, at each row's beta, and their sums; state's maximum and values are left alone. T is
+/// always taken where weights is null, U nowhere else.
 void weigh_scores(const TileScores<float>& tile, const float* maximum, const float* beta,
                   const TileState<float>& state);
 void weigh_scores(const TileScores<double>& tile, const double* maximum, const double* beta,

@@ -55,14 +55,15 @@ class MergedStates {
     }
   }
 
-  /// skipped: how many blocks will not come, the first ones.
-  void clear(std::size_t skipped = 0) {
+  /// skipped: how many blocks will not come, the first ones. deviations: whether T is wanted.
+  void clear(std::size_t skipped, bool deviations) {
     used_ = 0;
     count_ = skipped;
+    deviations_ = deviations;
   }
 
   /// Where the next block's state is to be written.
-  TileState<T> next() { return levels_[used_].state(); }
+  TileState<T> next() { return state(used_); }
   /// Takes what was written there. width: the columns that are wanted, 0 for the statistics alone.
   void push(std::size_t rows, std::size_t width) {
     ++used_;
@@ -79,19 +80,27 @@ class MergedStates {
     while (used_ > 1) {
       merge_last(rows, width);
     }
-    return levels_[0].state();
+    return state(0);
   }
 
  private:
+  TileState<T> state(std::size_t number) const {
+    TileState<T> state = levels_[number].state();
+    if (!deviations_) {
+      state.deviations = nullptr;
+    }
+    return state;
+  }
   void merge_last(std::size_t rows, std::size_t width) {
     --used_;
-    merge_states(levels_[used_ - 1].state(), levels_[used_].state(), rows, width);
+    merge_states(state(used_ - 1), state(used_), rows, width);
   }
 
   std::vector<OwnedState<T>> levels_;
   std::array<std::size_t, 64> at_;  // of each state the level of the tree
   std::size_t used_ = 0;
   std::size_t count_ = 0;
+  bool deviations_ = true;
 };
 
 /// Arrays of a size added element by element. Blocks of zeros change no sum.

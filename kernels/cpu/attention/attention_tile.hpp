@@ -19,11 +19,13 @@ class WeightPass {
       : weights_(std::min(capacity, row_part) * key_block),
         states_(static_cast<std::size_t>(keys) / key_block + 1, capacity, width, squared) {}
 
-  /// maximum: where it is known already, else each block has its own. values.take(keys) comes before a block's rows,
-  /// values.add(scores, state) writes width columns for rows that see any of them.
+  /// maximum: where it is known already, else each block has its own. deviations: whether T is wanted.
+  /// values.take(keys) comes before a block's rows, values.add(scores, state) writes width columns for rows that see
+  /// any of them.
   template <class Values>
-  TileState<T> run(ScoreTile<T>& tile, const T* maximum, const T* beta, std::size_t width, Values& values) {
-    states_.clear(tile.skipped_blocks());
+  TileState<T> run(ScoreTile<T>& tile, const T* maximum, const T* beta, bool deviations, std::size_t width,
+                   Values& values) {
+    states_.clear(tile.skipped_blocks(), deviations);
     tile.each_block([&](const KeySpan& keys) {
       const TileState<T> state = states_.next();
       const RowSpan seen = tile.take(keys, maximum != nullptr);
@@ -33,7 +35,7 @@ class WeightPass {
       for (std::size_t first = seen.first; first < seen.last; first += row_part) {
         const RowSpan rows{first, std::min(first + row_part, seen.last)};
         TileScores<T> scores = tile.score(rows, state.maximum, values.ahead());
-        scores.weights = weights_.get();
+        scores.weights = width == 0 ? nullptr : weights_of(tile, scores);
         for (std::size_t row = rows.first; maximum != nullptr && row < rows.last; ++row) {
           state.maximum[row] = state.maximum[row] == tile.none ? tile.none : maximum[row];
         }
@@ -51,10 +53,14 @@ class WeightPass {
       RowsAhead* ahead() { return nullptr; }
       void add(const TileScores<T>&, const TileState<T>&) {}
     } no_values;
-    return run(tile, maximum, beta, 0, no_values);
+    return run(tile, maximum, beta, true, 0, no_values);
   }
 
  private:
+  /// In the place of the scores, which then take half of the first-level cache, unless these are read again.
+  T* weights_of(const ScoreTile<T>& tile, const TileScores<T>& scores) {
+    return tile.keeps() || tile.partial() ? weights_.get() : scores.scores;
+  }
   /// Of rows that see nothing.
   static void clear_rows(const TileState<T>& state, const RowSpan& rows) {
     std::fill(state.maximum + rows.first, state.maximum + rows.last, ScoreTile<T>::none);
@@ -126,7 +132,8 @@ class AttentionTile {
         beta[row] = static_cast<T>(adaptive_beta(entropy_of(state, row)));
       }
     }
-    const TileState<T> state = pass_.run(tile_, adaptive ? maximum : nullptr, beta, width_, values_);
+    const TileState<T> state =
+        pass_.run(tile_, adaptive ? maximum : nullptr, beta, views.entropy.has_value(), width_, values_);
     if (views.attributes.sinks) {
       add_sinks(*views.attributes.sinks, state);
     }
@@ -166,7 +173,7 @@ class AttentionTile {
         }
         lse = static_cast<double>(beta[row]) * static_cast<double>(state.maximum[row]) +
               std::log1p(sum_minus_one(state, row));
-        entropy = entropy_of(state, row);
+        entropy = state.deviations == nullptr ? 0 : entropy_of(state, row);
       }
       write(row, out, lse, entropy, maximum);
     }

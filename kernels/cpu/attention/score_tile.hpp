@@ -188,6 +188,8 @@ class ScoreTile {
   }
   /// Whether some row does not see all of a block that was scored last.
   bool partial() const { return partial_; }
+  /// Whether scores are kept for a second pass.
+  bool keeps() const { return keeps_; }
 
   /// A block of K or V, transposed: (dim, key_block) at key_stride, 0 beyond its count.
   void load_keys(const View4& view, const KeySpan& keys, T* to) {
