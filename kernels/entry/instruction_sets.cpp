@@ -1,4 +1,5 @@
 // SOFTCHECK_MAX_ISA=avx2 or ssse3: no instruction set beyond that one is used, for benchmarks and for comparing bits.
+// What is beyond AVX-512 has lanes of its own, which look themselves (cpu/tiles/lanes.cpp).
 #include <hwy/targets.h>
 
 #include <cstdlib>

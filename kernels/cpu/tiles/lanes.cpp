@@ -11,7 +11,7 @@
 
 namespace softcheck::kernels::cpu {
 
-extern const TileLane amx_lane, fma_lane;
+extern const TileLane amx_lane, dot_lane, fma_lane;
 
 namespace {
 
@@ -22,19 +22,20 @@ bool is_limited_to(const char* instruction_set) {
 
 #if defined(__x86_64__)
 
-#if defined(__linux__)
-/// Whether the processor has AMX with bf16 and AVX-512 with bf16, and the system lets this process use them: it asks
-/// Linux for the tiles' part of the state, which threads and children inherit.
-bool has_amx() {
-  const auto bit = [](unsigned value, int at) { return (value >> at & 1u) != 0; };
+bool has_bit(unsigned value, int at) { return (value >> at & 1u) != 0; }
+
+bool has_avx512_bf16() {
   unsigned a = 0, b = 0, c = 0, d = 0;
-  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || !bit(d, 24) || !bit(d, 22)) {  // AMX-TILE, AMX-BF16
-    return false;
-  }
-  if (__get_cpuid_count(7, 1, &a, &b, &c, &d) == 0 || !bit(a, 5)) {  // AVX512_BF16
-    return false;
-  }
-  if (__builtin_cpu_supports("avx512f") == 0 || __builtin_cpu_supports("avx512bw") == 0) {
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && has_bit(a, 5) && __builtin_cpu_supports("avx512f") != 0 &&
+         __builtin_cpu_supports("avx512bw") != 0;
+}
+
+#if defined(__linux__)
+/// Whether the processor has AMX with bf16, and the system lets this process use it: it asks Linux for the tiles' part
+/// of the state, which threads and children inherit.
+bool has_amx() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || !has_bit(d, 24) || !has_bit(d, 22)) {  // AMX-TILE, AMX-BF16
     return false;
   }
   constexpr long request_permission = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
@@ -49,7 +50,10 @@ const TileLane* choose_lane() {
   if (!has_fma || is_limited_to("ssse3")) {
     return nullptr;
   }
-  return !is_limited_to("avx2") && has_amx() ? &amx_lane : &fma_lane;
+  if (is_limited_to("avx2") || !has_avx512_bf16()) {
+    return &fma_lane;
+  }
+  return !is_limited_to("avx512") && has_amx() ? &amx_lane : &dot_lane;
 }
 
 #else

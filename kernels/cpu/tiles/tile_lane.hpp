@@ -63,7 +63,7 @@ struct TileLane {
 };
 
 /// The one that this machine runs fastest, nullptr where it has none: x86-64 without fused multiply-adds.
-/// SOFTCHECK_MAX_ISA=avx2 leaves out AMX, ssse3 all.
+/// SOFTCHECK_MAX_ISA=avx512 leaves out AMX, avx2 AVX-512 as well, ssse3 all.
 const TileLane* tile_lane();
 
 }  // namespace softcheck::kernels::cpu

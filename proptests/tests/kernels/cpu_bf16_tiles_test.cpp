@@ -165,11 +165,12 @@ std::vector<float> of_telling_calls(const KernelOf& kernel_of) {
   return all;
 }
 
-// AMX's tiles add as the plain code does, whatever is added.
+// AMX's tiles and AVX-512's pairs add as the plain code does, whatever is added.
 TEST(CpuBf16Tiles, InstructionSetsGiveTheSameBits) {
   const std::vector<float> best = results_up_to("any", of_telling_calls);
   if (best.empty()) GTEST_SKIP() << "no fused multiply-adds";
   ASSERT_GT(best.size(), 20000u);
+  EXPECT_TRUE(same_bits(results_up_to("avx512", of_telling_calls), best));
   EXPECT_TRUE(same_bits(results_up_to("avx2", of_telling_calls), best));
   EXPECT_TRUE(results_up_to("ssse3", of_telling_calls).empty());  // refused
 }
