@@ -111,6 +111,13 @@ template <class T>
 struct RowSums {
   static constexpr std::size_t vectors = block_lanes<T> / hn::MaxLanes(Tag<T>());
   hn::Vec<Tag<T>> ones[vectors], rest[vectors], deviations[vectors], squares[vectors];
+
+  // Not left to the compiler: what it would write is outside of this file's instruction set.
+  HWY_INLINE RowSums() {
+    for (std::size_t v = 0; v < vectors; ++v) {
+      ones[v] = rest[v] = deviations[v] = squares[v] = hn::Zero(Tag<T>());
+    }
+  }
 };
 template <class T>
 struct LaneSums {
@@ -168,9 +175,6 @@ HWY_INLINE void weigh_row(const TileScores<T>& tile, std::size_t row, T maximum,
   const T* x = tile.scores + (row - tile.first) * key_block;
   T* weights = wishes.weights ? tile.weights + (row - tile.first) * key_block : nullptr;
   RowSums<T> sums;
-  for (std::size_t v = 0; v < RowSums<T>::vectors; ++v) {
-    sums.ones[v] = sums.rest[v] = sums.deviations[v] = sums.squares[v] = hn::Zero(d);
-  }
   // So many vectors leave room for the constants in 16 registers.
   constexpr std::size_t groups = RowSums<T>::vectors < 4 ? 4 / RowSums<T>::vectors : 1;
   std::size_t i = 0;
