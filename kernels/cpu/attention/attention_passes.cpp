@@ -230,8 +230,10 @@ HWY_INLINE void weigh_as_wished(const TileScores<T>& tile, const T* maximum, con
     }
   } else if (state.squares != nullptr) {
     weigh_rows<Wishes{false, true, true}>(tile, maximum, beta, state);
-  } else {
+  } else if (state.deviations != nullptr) {
     weigh_rows<Wishes{false, true, false}>(tile, maximum, beta, state);
+  } else {
+    weigh_rows<Wishes{false, false, false}>(tile, maximum, beta, state);
   }
 }
 

@@ -51,8 +51,8 @@ struct TileScores {
 void mask_scores(const TileScores<float>& tile, float scale, float* maximum);
 void mask_scores(const TileScores<double>& tile, double scale, double* maximum);
 
-/// The weights relative to maximum, at each row's beta, and their sums; state's maximum and values are left alone. T is
-/// always taken where weights is null, U nowhere else.
+/// The weights relative to maximum, at each row's beta, and their sums; state's maximum and values are left alone. U
+/// may be wanted beside T, where no weights are.
 void weigh_scores(const TileScores<float>& tile, const float* maximum, const float* beta,
                   const TileState<float>& state);
 void weigh_scores(const TileScores<double>& tile, const double* maximum, const double* beta,

@@ -222,6 +222,24 @@ TEST(CpuAttention, EqualKeysAreAveraged) {
 }
 
 // Queries and keys of no dimensions score 0: values are averaged, by few rows and by tiles of them.
+// Values of no columns: nothing to weigh, with and without an entropy asked for.
+TEST(CpuAttention, ValuesWithoutColumnsHaveALogSumExp) {
+  for (const std::string& symbol : attention_symbols()) {
+    for (const std::int64_t queries : {1, 4, 5, 49}) {
+      Tensor<float> q(dtype_of<float>(), {1, 1, queries, 2}), k(dtype_of<float>(), {1, 1, 2, 2});
+      Tensor<float> v(dtype_of<float>(), {1, 1, 2, 0}), out(dtype_of<float>(), {1, 1, queries, 0});
+      Tensor<float> lse(dtype_of<float>(), {1, 1, queries}), entropy(dtype_of<float>(), {1, 1, queries});
+      run_call(symbol, {&q.view, &k.view, &v.view}, {&out.view, &lse.view});
+      const std::vector<float> alone = lse.elements;
+      run_call(symbol, {&q.view, &k.view, &v.view}, {&out.view, &lse.view, &entropy.view});
+      for (std::int64_t i = 0; i < queries; ++i) {
+        EXPECT_EQ(alone[static_cast<std::size_t>(i)], std::log(2.0f)) << symbol << queries;
+        EXPECT_EQ(entropy.elements[static_cast<std::size_t>(i)], std::log(2.0f)) << symbol << queries;
+      }
+    }
+  }
+}
+
 TEST(CpuAttention, WithoutDimensionsAveragesTheValues) {
   for (const std::string& symbol : attention_symbols()) {
     for (const std::int64_t queries : {1, 4, 5, 49}) {
