@@ -17,7 +17,7 @@
 
 From Coq Require Import Reals List ZArith Lra Lia.
 From Coquelicot Require Import Coquelicot.
-From softcheck Require Import softmax lemma_2_1 proposition_3_2 entropy_bounds standard_interval quartic.
+From softcheck Require Import softmax lemma_2_1 proposition_3_2 entropy_bounds quartic.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -37,8 +37,8 @@ Proof.
     as [top [between root]].
   - intros. apply (is_derive_opp (V := R_NormedModule)), slope_derivative.
   - lra.
-  - unfold slope. interval with (Tactic.i_prec 100%positive).
-  - unfold slope. interval with (Tactic.i_prec 100%positive).
+  - unfold slope. lra.
+  - unfold slope. lra.
   - exists top. split; [easy | lra].
 Qed.
 
@@ -96,7 +96,15 @@ Theorem maximum :
               (forall H, quartic H <= quartic top) /\ Rabs (quartic top - 2.42138770663152) <= 1e-14.
 Proof.
   destruct top_exists as [top [place level]]. exists top. split; [easy|]. split; [now apply quartic_at_most_top|].
-  unfold quartic. interval with (Tactic.i_taylor top, Tactic.i_prec 100%positive).
+  (* From the left end of its place the quartic rises, by no more than its slope there. *)
+  pose proof (quartic_at_most_top top place level 4.41240186596566) as low.
+  destruct (mean_value quartic slope 4.41240186596566 top quartic_derivative) as [c [between difference]]; [lra|].
+  assert (slope c <= 1e-10).
+  { assert (slope 4.41240186596566 <= 1e-10) by (unfold slope; lra).
+    destruct (Req_dec c 4.41240186596566) as [-> | other]; [easy|].
+    apply Rlt_le, Rlt_le_trans with (slope 4.41240186596566); [apply slope_decreasing; lra | easy]. }
+  assert (2.42138770663151 <= quartic 4.41240186596566 <= 2.421387706631525) by (unfold quartic; lra).
+  apply Rabs_le. nra.
 Qed.
 
 (** P rises through 1 at the first root and falls through 1 at the last. *)
@@ -113,15 +121,15 @@ Proof.
   - intros. auto_derive; [exists (slope x); apply quartic_derivative|].
     rewrite Rmult_1_l. now apply is_derive_unique, quartic_derivative.
   - lra.
-  - unfold quartic. interval with (Tactic.i_prec 100%positive).
-  - unfold quartic. interval with (Tactic.i_prec 100%positive).
+  - unfold quartic. lra.
+  - unfold quartic. lra.
   - destruct (root_between (fun H => 1 - quartic H) (fun H => - slope H) 5.944520827905142860 5.944520827905142862)
       as [last [between' root']].
     + intros. auto_derive; [exists (slope x); apply quartic_derivative|].
       rewrite Rmult_1_l. f_equal. now apply is_derive_unique, quartic_derivative.
     + lra.
-    + unfold quartic. interval with (Tactic.i_prec 100%positive).
-    + unfold quartic. interval with (Tactic.i_prec 100%positive).
+    + unfold quartic. lra.
+    + unfold quartic. lra.
     + exists first, last. do 2 (split; [easy|]). do 2 (split; [lra|]). intros H. split.
       * intros above. split.
         -- destruct (Rlt_le_dec first H) as [|low]; [easy|]. exfalso.
@@ -164,13 +172,23 @@ Proof.
   destruct active_interval as [first [last [_ [place [_ [_ active]]]]]]. rewrite active. lra.
 Qed.
 
+(** 2 <= (35/32)^8 <= e^(3/4). *)
+Lemma ln_2_at_most : ln 2 <= 3 / 4.
+Proof.
+  rewrite <- (ln_exp (3 / 4)). apply ln_le; [lra|]. pose proof (exp_ineq1_le (3 / 32)).
+  replace (3 / 4) with (3 / 16 + 3 / 16 + (3 / 16 + 3 / 16)) by lra.
+  replace (3 / 16) with (3 / 32 + 3 / 32) by lra. rewrite !exp_plus.
+  assert (119 / 100 <= exp (3 / 32) * exp (3 / 32)) by nra. set (e := exp (3 / 32) * exp (3 / 32)) in *.
+  assert (141 / 100 <= e * e) by nra. nra.
+Qed.
+
 (** H <= ln 2 < 3/4 there. *)
 Theorem inactive_for_two logits :
   logits <> [] -> (length logits <= 2)%nat -> inverse_temperature (entropy logits) = 1.
 Proof.
   intros visible short. rewrite dead_guard. apply Rmax_right, Rlt_le, quartic_below_one.
   apply Rle_trans with (ln (size logits)); [now apply ceiling|].
-  apply Rle_trans with (ln 2); [|enclose].
+  apply Rle_trans with (ln 2); [|exact ln_2_at_most].
   apply ln_le; [now apply size_pos|]. unfold size. replace 2 with (INR 2) by (cbn; ring). now apply le_INR.
 Qed.
 
@@ -178,8 +196,16 @@ Qed.
 
 Lemma slope_on_active_interval H : 0.8485 <= H <= 5.944520827905142862 -> Rabs (slope H) <= lipschitz_constant.
 Proof.
-  intros. unfold slope, lipschitz_constant.
-  interval with (Tactic.i_bisect H, Tactic.i_autodiff H, Tactic.i_prec 64%positive).
+  intros [low high]. unfold lipschitz_constant. destruct (Rle_dec H (35 / 8)) as [near | far].
+  - pose proof (slope_positive_below H near). rewrite Rabs_right by lra.
+    (* P'' is at most 9/100, at 13/4. *)
+    destruct (Req_dec H 0.8485) as [-> | other]; [unfold slope; lra|].
+    destruct (mean_value slope curvature 0.8485 H slope_derivative) as [c [between difference]]; [lra|].
+    assert (curvature c <= 9 / 100) by (unfold curvature; pose proof (pow2_ge_0 (c - 13 / 4)); lra).
+    assert (slope 0.8485 <= 2) by (unfold slope; lra). nra.
+  - assert (slope H < slope 4) by (apply slope_decreasing; lra). assert (slope 4 <= 1) by (unfold slope; lra).
+    assert (slope 5.944520827905142863 < slope H) by (apply slope_decreasing; lra).
+    assert (- (252543 / 100000) <= slope 5.944520827905142863) by (unfold slope; lra). apply Rabs_le. lra.
 Qed.
 
 (** beta is P at the nearest point of the active interval, and moving there brings two entropies no farther apart. *)
@@ -220,8 +246,8 @@ Theorem lipschitz_sharp :
   exists H H', 2.52542 * Rabs (H - H') < Rabs (inverse_temperature H - inverse_temperature H').
 Proof.
   exists 5.9445208, 5.9445206. rewrite !dead_guard.
-  rewrite (Rmax_left (quartic 5.9445208)), (Rmax_left (quartic 5.9445206)); unfold quartic;
-    interval with (Tactic.i_prec 100%positive).
+  rewrite (Rmax_left (quartic 5.9445208)), (Rmax_left (quartic 5.9445206)) by (unfold quartic; lra).
+  rewrite Rabs_right, Rabs_left by (unfold quartic; lra). unfold quartic. lra.
 Qed.
 
 (** ** The integers that the C++ code carries *)

@@ -10,7 +10,7 @@
 
 From Coq Require Import Reals List Lra Lia.
 From Coquelicot Require Import Coquelicot.
-From softcheck Require Import softmax standard_interval proposition_3_2.
+From softcheck Require Import softmax proposition_3_2.
 Import ListNotations.
 Local Open Scope R_scope.
 

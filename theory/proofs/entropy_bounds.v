@@ -12,7 +12,7 @@
 
 From Coq Require Import Reals List Permutation Lra Lia.
 From Coquelicot Require Import Coquelicot.
-From softcheck Require Import softmax lemma_2_1 proposition_3_2 standard_interval.
+From softcheck Require Import softmax lemma_2_1 proposition_3_2.
 Import ListNotations.
 Local Open Scope R_scope.
 

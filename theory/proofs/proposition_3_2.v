@@ -14,7 +14,7 @@
 
 From Coq Require Import Reals List Lra Lia.
 From Coquelicot Require Import Coquelicot.
-From softcheck Require Import softmax standard_interval.
+From softcheck Require Import softmax.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -270,5 +270,21 @@ Proof.
   split; [rewrite Rabs_right, Rabs_left; lra|].
   rewrite !entropy_at_log_partition by easy. unfold log_partition.
   rewrite !mean_at_moments, !partition_moment. unfold moment, sum. simpl.
-  apply Rminus_gt_0_lt. enclose.
+  replace (-11 * 1) with (-11) by ring. rewrite !Rmult_0_r, !Rmult_0_l, !exp_0, !Rmult_1_r, !Rmult_1_l, !Rplus_0_l, !Rplus_0_r.
+  (* The left one is at most 22 e^-10, the right one at least ln 2. *)
+  assert (large : 144 < exp 10).
+  { pose proof (exp_ineq1_le (5 / 2)). replace 10 with (5 / 2 + 5 / 2 + (5 / 2 + 5 / 2)) by lra. rewrite !exp_plus.
+    assert (12 < exp (5 / 2) * exp (5 / 2)) by nra. nra. }
+  pose proof (exp_pos (-11)) as small. set (v := exp (-11)) in *.
+  assert (right : / 2 < ln (1 + (1 + v)) - -11 * (v / (1 + (1 + v)))).
+  { assert (ln 2 <= ln (1 + (1 + v))) by (apply ln_le; lra). pose proof ln_lt_2.
+    assert (0 <= v / (1 + (1 + v))) by (apply Rlt_le, Rdiv_lt_0_compat; lra). lra. }
+  assert (logarithm : ln (1 + (1 + exp 10)) <= 10 + 2 * / exp 10).
+  { rewrite <- (ln_exp (10 + 2 * / exp 10)). apply ln_le; [lra|]. rewrite exp_plus.
+    assert (0 < / exp 10) by (apply Rinv_0_lt_compat; lra).
+    pose proof (exp_ineq1_le (2 * / exp 10)). assert (exp 10 * / exp 10 = 1) by (apply Rinv_r; lra). nra. }
+  set (u := exp 10) in *.
+  assert (u * / u = 1) by (apply Rinv_r; lra). assert (0 < / u) by (apply Rinv_0_lt_compat; lra).
+  assert (1 - 2 * / u <= u / (1 + (1 + u))) by (apply Rle_div_r; nra).
+  assert (/ u < / 144) by (apply Rinv_lt_contravar; nra). lra.
 Qed.

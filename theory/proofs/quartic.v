@@ -4,7 +4,7 @@
 
 From Coq Require Import Reals Lra.
 From Coquelicot Require Import Coquelicot.
-From softcheck Require Import proposition_3_2 standard_interval.
+From softcheck Require Import proposition_3_2.
 Local Open Scope R_scope.
 
 (** P(H) = -0.037 H^4 + 0.481 H^3 - 2.3 H^2 + 4.917 H - 1.791 *)
@@ -33,11 +33,12 @@ Proof.
     + destruct high as [high | ->]; [easy | lra].
 Qed.
 
-(** By enclosures on [0, 35/8]; below 0 every term of P' is positive. *)
+(** On [0, 35/8] it is 148 (35/8 - H) (H - 43/16)^2 and a line above 0; below 0 every term of P' is positive. *)
 Lemma slope_positive_below H : H <= 35 / 8 -> 0 < slope H.
 Proof.
   intros low. destruct (Rle_dec 0 H) as [nonneg | negative].
-  - unfold slope. enclose bisecting H.
+  - unfold slope. pose proof (pow2_ge_0 (H - 43 / 16)).
+    assert (0 <= (35 / 8 - H) * (H - 43 / 16) ^ 2) by (apply Rmult_le_pos; lra). lra.
   - unfold slope. assert (0 <= - H) by lra.
     assert (0 <= H * H) by nra. assert (0 <= - H * (H * H)) by (apply Rmult_le_pos; lra). nra.
 Qed.

@@ -34,7 +34,13 @@ std::vector<ByteRange> islands_of(std::span<const ByteRange> used, std::size_t b
       throw std::invalid_argument("GuardedPages: need ranges within " + std::to_string(bytes) + " bytes, got [" +
                                   std::to_string(range.begin) + ", " + std::to_string(range.end) + ")");
     }
-    islands.push_back({range.begin / page * page, (range.end + page - 1) / page * page});
+    const ByteRange island{range.begin / page * page, (range.end + page - 1) / page * page};
+    // The rows of a call mostly come in order, thousands of them on few pages: most need no place in the sort.
+    if (!islands.empty() && island.begin >= islands.back().begin && island.begin <= islands.back().end) {
+      islands.back().end = std::max(islands.back().end, island.end);
+    } else {
+      islands.push_back(island);
+    }
   }
   std::ranges::sort(islands, {}, &ByteRange::begin);
   std::vector<ByteRange> merged;

@@ -46,16 +46,31 @@ sh "$here/compile_flags.sh" "$build" each |
       folder = $2
       sub(/[^\/]*$/, "", folder)
       if (folder ~ /\/(numerics|proptests\/judge|proptests\/generators)\/[a-z_]+\/$/) sub(/[a-z_]+\/$/, "", folder) # its rooms are read as one
-      alone = 0
-      while ((getline line < $2) > 0) if (line ~ /foreach_target\.h/) alone = 1
-      key = $1 "\t" (alone ? $2 : folder)
+      alone = program = 0
+      while ((getline line < $2) > 0) {
+        if (line ~ /foreach_target\.h|^#define Eigen /) alone = 1
+        if (line ~ /^int main\(/) program = 1
+      }
+      # One source of a folder may have a definition or a folder of headers more than the others: then all of them have it.
+      # Flags of code make no difference, as none is made.
+      flags = $1
+      gsub(/ -[DI][^ ]*| -O[0-9]| -fPIC| -Wno-subobject-linkage/, "", flags)
+      key = flags "\t" (alone ? $1 "\t" $2 : folder)
+      if (program && programs[key]++) key = key "\t" $2 # a folder may have two
       if (!(key in unit)) {
         unit[key] = work "/unit_" ++units ".cpp"
-        print tidy " " unit[key] " -- " substr($1, index($1, " "))
+        command[units] = tidy " " unit[key] " -- " substr(flags, index(flags, " "))
+        number[key] = units
+      }
+      words = split($1, word, " ")
+      for (i = 2; i <= words; ++i) if (word[i] ~ /^-[DI]/ && !((key, word[i]) in known)) {
+        known[key, word[i]]
+        command[number[key]] = command[number[key]] " " word[i]
       }
       print "#include \"" $2 "\"" >unit[key]
     }
     END {
+      for (i = 1; i <= units; ++i) print command[i]
       for (source in left) { print "no compile command for " source >"/dev/stderr"; missing = 1 }
       exit missing
     }' >"$work/commands"
