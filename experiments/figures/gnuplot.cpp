@@ -70,11 +70,14 @@ std::string run(const std::string& script) {
   // Without the settings that a user has at home, and without that user's language for numbers.
   std::array<std::string, 2> words{"gnuplot", "--default-settings"};
   std::array<char*, 3> arguments{words[0].data(), words[1].data(), nullptr};
+  constexpr const char* missing = "need gnuplot to draw (Debian: gnuplot-nox): {}";
   pid_t child = 0;
   if (const int error = posix_spawnp(&child, "gnuplot", actions.get(), nullptr, arguments.data(), environ)) {
-    throw GnuplotMissing(fmt::format("need gnuplot to draw (Debian: gnuplot-nox): {}", std::strerror(error)));
+    throw GnuplotMissing(fmt::format(missing, std::strerror(error)));
   }
   const int status = wait_for(child);
+  // By POSIX a child that cannot start the program may end with 127 instead: so it does where qemu makes vfork a fork.
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127) throw GnuplotMissing(fmt::format(missing, "it did not start"));
   std::string words_of_error = contents(errors.get());
   if (status != 0 || !words_of_error.empty()) {
     std::ranges::replace(words_of_error, '\n', ' ');

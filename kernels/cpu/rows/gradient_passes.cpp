@@ -22,14 +22,23 @@ struct Item {
   M masked;
 };
 
+// At most 0, and NaN where z is: the other side of bounded_below_or_nan.
+template <class T, class V>
+HWY_INLINE V negative_or_nan(Tag<T> d, V z) {
+#if HWY_ARCH_X86
+  return hn::Min(hn::Zero(d), z);  // minps gives its second operand where either is NaN; fminnm the number
+#else
+  return hn::IfThenZeroElse(hn::Gt(z, hn::Zero(d)), z);
+#endif
+}
+
 template <class T>
 HWY_INLINE auto item_at(Tag<T> d, const T* x, const T* g, hn::Vec<Tag<T>> m) {
   using V = hn::Vec<Tag<T>>;
   const V value = hn::LoadU(d, x);
   const auto masked = hn::Eq(value, hn::Set(d, -std::numeric_limits<T>::infinity()));
-  // m may be a rounded log-sum-exp, and lie below x: no probability is above 1. A NaN stays one, as in
-  // bounded_below_or_nan, which bounds what is negated.
-  const V below = hn::Min(hn::Zero(d), hn::Sub(value, m));
+  // m may be a rounded log-sum-exp, and lie below x: no probability is above 1.
+  const V below = negative_or_nan<T>(d, hn::Sub(value, m));
   const V deviation = hn::Neg(bounded_below_or_nan<T>(d, below));
   return Item<T, V, decltype(masked)>{deviation, hn::IfThenZeroElse(masked, hn::LoadU(d, g)), masked};
 }

@@ -1,10 +1,13 @@
 // The data behind the figures against routes of their own, and what is drawn from them.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <numeric>
 #include <sstream>
@@ -248,14 +251,31 @@ class Path {
   std::string before_;
 };
 
-TEST(Gnuplot, AMissingProgramIsNamed) {
-  const Path nowhere("/nonexistent");
+void expect_gnuplot_is_missed() {
   try {
     to_svg({"x", 100, 100, "plot sin(x)\n"});
     ADD_FAILURE() << "drawn without gnuplot";
   } catch (const GnuplotMissing& error) {
     EXPECT_THAT(error.what(), HasSubstr("gnuplot-nox"));
   }
+}
+
+TEST(Gnuplot, AMissingProgramIsNamed) {
+  const Path nowhere("/nonexistent");
+  expect_gnuplot_is_missed();
+}
+
+// What POSIX has a child do that cannot start the program, where posix_spawnp has returned before.
+TEST(Gnuplot, AProgramThatDidNotStartIsMissing) {
+  const auto folder = std::filesystem::path(::testing::TempDir()) / ("gnuplot." + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "gnuplot") << "#!/bin/sh\nexit 127\n";
+  std::filesystem::permissions(folder / "gnuplot", std::filesystem::perms::owner_all);
+  {
+    const Path alone(folder.c_str());
+    expect_gnuplot_is_missed();
+  }
+  std::filesystem::remove_all(folder);
 }
 
 bool gnuplot_is_there() { return std::system("command -v gnuplot >/dev/null 2>&1") == 0; }

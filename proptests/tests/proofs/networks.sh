@@ -30,6 +30,15 @@ cmp "$work/first.v" "$work/unchecked.v"
 grep -q '^not checked: need softcheck.s compiled proofs' "$work/log" || code=0
 [ "$code" = 5 ] || { cat "$work/log"; exit 1; }
 
+# A coqc that did not start may have said so by 127 alone (POSIX, posix_spawnp).
+code=0
+mkdir "$work/unstarted"
+printf '#!/bin/sh\nexit 127\n' >"$work/unstarted/coqc"
+chmod +x "$work/unstarted/coqc"
+PATH="$work/unstarted:$PATH" "$softcheck" model --prove "$work/unchecked.v" --proofs "$build" "$first" >"$work/log" || code=$?
+grep -q '^not checked: need coqc' "$work/log" || code=0
+[ "$code" = 5 ] || { cat "$work/log"; exit 1; }
+
 # The file's own claims, each moved by the least that makes it wrong.
 claim() { sed -n "s/^Theorem [a-z_]* : \($1 .*\) = true\.$/\1/p" "$work/first.v"; }
 length=$(claim length_check) floor=$(claim floor_check)
