@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _imp
 import ctypes
 import json
 import numbers
@@ -213,7 +214,13 @@ def judge(what: str | Callable, words: dict[str, Any], infer: bool, progress: Ca
             status = function(what.encode(), ctypes.byref(options), ctypes.byref(report))
         else:
             function = _library.softcheck_infer_function if infer else _library.softcheck_judge_function
-            status = function(FUNCTION(what), None, ctypes.byref(options), ctypes.byref(report))
+            # CPython takes this lock before a fork, and PyOS_AfterFork_Child lets go of it: from 3.13 on a process that
+            # does not hold it is ended there.
+            _imp.acquire_lock()
+            try:
+                status = function(FUNCTION(what), None, ctypes.byref(options), ctypes.byref(report))
+            finally:
+                _imp.release_lock()
     result = _take(status, report)
     if interruptions.seen:
         result["interrupted"] = True

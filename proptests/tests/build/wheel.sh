@@ -35,3 +35,22 @@ $run -m softcheck check --op softmax --logits "$work/none.npy" --output "$work/n
 site=$(dirname "$(find "$work/venv" -name softcheck -type d | head -n 1)")
 libraries=$(ls "$site/softcheck.libs" | wc -l) licences=$(ls "$site/softcheck/licences" | grep -vc '^softcheck')
 [ "$licences" -ge "$libraries" ] || { ls "$site/softcheck.libs" "$site/softcheck/licences"; exit 1; }
+for package in librapidcheck-dev nlohmann-json3-dev libeigen3-dev libcli11-dev libtomlplusplus-dev; do # compiled in
+  [ -f "$site/softcheck/licences/$package.txt" ] || { echo "no licence of $package in the wheel"; exit 1; }
+done
+# The same wheel for another Python: the newest that is here, with --deep each.
+used=$(python3 -c 'import sys; print("3.%d" % sys.version_info[1])')
+for minor in 14 13 12 11 10 9; do
+  [ "3.$minor" != "$used" ] || continue
+  other=python3.$minor
+  # What pyenv puts on the path answers for the versions that are chosen alone.
+  if ! $other -c 0 2>/dev/null && command -v pyenv >/dev/null 2>&1; then
+    other=$(find "$(pyenv root)/versions/" -path "*/versions/3.$minor.*/bin/python3.$minor" | sort | tail -n 1)
+  fi
+  ${other:-false} -c 'import venv, ensurepip' 2>/dev/null || continue
+  $other -m venv "$work/$minor"
+  "$work/$minor/bin/python" -m pip install -q --disable-pip-version-check "$work"/wheels/*.whl
+  env -i HOME="$work" PATH="$work/empty" "$work/$minor/bin/python" "$work/use.py"
+  echo "Python 3.$minor: passes"
+  [ "${SOFTCHECK_EFFORT:-}" = deep ] || break
+done
