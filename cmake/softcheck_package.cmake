@@ -65,6 +65,10 @@ Copyright: 2026 the authors of softcheck
 License: Apache-2.0
  On Debian systems the text of this license is in
  /usr/share/common-licenses/Apache-2.0.
+Comment: The programs have code of the headers of Debian's librapidcheck-dev
+ (BSD-2-Clause), nlohmann-json3-dev and libtomlplusplus-dev (MIT), libcli11-dev
+ (BSD-3-Clause) and libeigen3-dev (MPL-2.0), whose notices are in
+ /usr/share/doc of these packages.
 ")
 # ./run package writes them, too, by the command (cmake/command_pages.sh).
 install(FILES ${control}/softcheck.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT command EXCLUDE_FROM_ALL OPTIONAL)
