@@ -61,6 +61,10 @@ int run_accuracy(const AccuracyFlags& flags) {
     evaluate(TemperatureUse::everywhere, adaptive);
   }
   const std::vector<LanguageRow> rows = language_rows(cells, sets_of_each_seed);
+  if (rows.empty()) {
+    throw InputError(usage,
+                     fmt::format("--tokens: need as many as some text has, got {}", flags.evaluation.most_tokens));
+  }
   const std::vector<LanguageRow> totals = language_totals(cells, sets_of_each_seed);
   const std::string text = to_text(rows) + to_text(totals);
   const std::string origin =

@@ -67,6 +67,8 @@ expect 0 model "$scratch/own/plain"
 holds "$scratch/out" '1 of 1 heads certified'
 refuses 3 '--models: .*need folders with a model.safetensors' run figure-8 --models "$scratch/own/plain" --out "$scratch/a"
 refuses 2 'problems' run figure-8 --problems 0
+refuses 2 '--tokens: need as many as some text has, got 2' run figure-8 --tokens 2 --out "$scratch/f8none"
+test ! -e "$scratch/f8none" || complain "a refused figure-8 left a folder"
 PATH=/nonexistent "$softcheck" run figure-8 --models "$scratch/own" --problems 2 --tokens 200 --out "$scratch/f8" >"$scratch/out" 2>"$scratch/err"
 test $? = 4 || complain "no exit 4 without gnuplot"
 holds "$scratch/f8/figure_8.csv" '^# softcheck run figure-8 --seed 1 --problems 2 --tokens 200'

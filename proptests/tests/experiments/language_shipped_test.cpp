@@ -52,10 +52,11 @@ TEST(ShippedLanguageModels, AreThoseOfTheirCommand) {
 TEST(ShippedLanguageModels, HeadsDisperseWithinTheirCertificates) {
   const LanguageKernels kernels = shipped_language_kernels();
   const std::vector<std::string> texts = long_texts(1024, 1, 5);
-  for (const char* name : {"plain-1", "adaptive-1"}) {
-    const LanguageModel model = read_language_model(shipped_folder / name);
+  for (const std::filesystem::path& path : shipped_models()) {
+    const LanguageModel model = read_language_model(path);
+    const std::string& name = model.name;
     const std::vector<LanguageHeadPoint> points =
-        observe_heads(model, kernels, texts, 1024, certified_spreads(shipped_folder / name, 1));
+        observe_heads(model, kernels, texts, 1024, certified_spreads(path, 1));
     std::map<std::int64_t, double> entropies;
     for (const LanguageHeadPoint& point : points) {
       entropies[point.entropy.items] += point.entropy.mean();
@@ -69,7 +70,7 @@ TEST(ShippedLanguageModels, HeadsDisperseWithinTheirCertificates) {
       if (model.design.adaptive) continue;
       EXPECT_GT(sum, items >= 64 ? entropies.at(items / 4) : 0) << name << " at " << items;
     }
-    const std::vector<std::int64_t> items{3, 64, 600};
+    const std::vector<std::int64_t> items{3, 16, 64, 256, 600, 1000};
     observe_rows(model, model.design.adaptive, kernels, texts[0], items, [&](const HeadRow& row) {
       const double beta = beta_of(row, model.design.adaptive);
       for (const numerics::Certificate& bound :
