@@ -186,7 +186,7 @@ int infer(const KernelFlags& flags, const KernelSubject& subject, const JudgeOpt
       inference.contract
           ? fmt::format("pass: {} rows keep to '{}', which proves nothing of others; to judge by it:\n{}",
                         inference.answers, numerics::to_string(*inference.contract), command_line(inference.subject))
-          : fmt::format("{}: no standard contract fits: {}", to_string(report.verdict()), inference.failure);
+          : fmt::format("{}: {}", to_string(report.verdict()), inference.failure);
   return publish(report, flags.output, closing);
 }
 

@@ -191,10 +191,9 @@ Answer infer(const softcheck_options& options, KernelSource source) {
   const KernelSubject subject = with_source(options, std::move(source));
   const Inference inference = infer_contract(subject, judge_options_of(options));
   const std::string found = inference.contract ? numerics::to_string(*inference.contract) : "";
-  const std::string summary =
-      inference.contract
-          ? "pass: " + std::to_string(inference.answers) + " rows keep to '" + found + "'"
-          : std::string(to_string(inference.judgement.verdict)) + ": no standard contract fits: " + inference.failure;
+  const std::string summary = inference.contract
+                                  ? "pass: " + std::to_string(inference.answers) + " rows keep to '" + found + "'"
+                                  : std::string(to_string(inference.judgement.verdict)) + ": " + inference.failure;
   Answer result = answer_of({rows_of(inference)}, summary);
   add_judgement(inference.subject, inference.judgement, result.members);
   result.members["contract"] = inference.contract ? Json(found) : Json(nullptr);

@@ -62,7 +62,7 @@ std::vector<ReportRow> rows_of(const Inference& inference) {
     // Where the kernel passed by the widest, or nothing was decided, the answers that broke it stay.
     const ReportVerdict verdict = inference.judgement.verdict;
     row.verdict = verdict <= ReportVerdict::undecided ? verdict : ReportVerdict::fail;
-    row.details.push_back("no standard contract fits: " + inference.failure);
+    row.details.push_back(inference.failure);
     rows.push_back(std::move(row));
   }
   for (ReportRow& row : rows_of(inference.subject, inference.judgement)) rows.push_back(std::move(row));
@@ -109,7 +109,7 @@ Inference infer_contract(const KernelSubject& subject, const JudgeOptions& optio
   if (!found || !little.empty()) judge_by(widest);
   result.failure = search.failure();
   if (result.failure.empty()) result.failure = "what was found is no matter of a contract's words";
-  result.failure += little;
+  result.failure = "no standard contract fits: " + result.failure + little;
   return result;
 }
 

@@ -213,6 +213,8 @@ expect 1 kernel "$mutants:mutant_drops_tail" --effort quick --infer
 says '^fail: no standard contract fits: even'
 expect 6 kernel "$mutants:mutant_crashes" --effort quick --infer
 says '^crash: no standard contract fits: a call did not return'
+"$softcheck" kernel "$mutants:correct_two_pass" --dtype f64 --infer --budget 0.5 >"$scratch/out" 2>&1
+grep -q 'no standard contract fits: the time' "$scratch/out" && complain "a search that a budget ended says that no contract fits"
 
 # Plain text where it is piped, and the verdict of the claims.
 expect 0 test --filter Lemma21 --cases 2
