@@ -7,6 +7,7 @@ import sys
 from typing import Any, Callable, Mapping, Sequence
 
 from . import _arrays, _library
+from ._again import again
 from ._function import (
     Adapter,
     ForkedCall,
@@ -174,10 +175,6 @@ def _name_of(function: Any) -> str:
     return getattr(function, "__qualname__", None) or type(function).__qualname__
 
 
-def _again(name: str, op: str, dtype: str) -> str:
-    return f"softcheck.check({name}, op='{op}', dtype='{dtype}'{{contract}}{{domain}}{{replay}})"
-
-
 def _judge(
     function: Callable[..., Any] | str,
     infer_contract: bool,
@@ -209,6 +206,7 @@ def _judge(
     replay: str | None,
     progress: bool | None,
 ) -> Report:
+    arguments = dict(locals())
     require_op(op)
     domain = words_of(domain)
     name = _arrays.dtype_of(dtype)
@@ -240,7 +238,7 @@ def _judge(
     adapter = _adapter(function, op, dtype, arrays, takes, out, outputs, refuses, device)
     words["domain"] = _domain(adapter, with_shapes(shapes, adapter.arrays, op, domain, effort), strides)
     words["name"] = _name_of(function)
-    words["again"] = _again(words["name"], op, name)
+    words["again"] = again(function, arguments, check.__kwdefaults__)
     how = _isolation(isolation, adapter)
     words["isolation"] = {"fork": "full", "spawn": "elsewhere", "none": "none"}[how]
     if how == "none" and adapter.device is not None:
