@@ -121,6 +121,26 @@ def test_a_traceback_is_shown():
     assert "unless refuses=(RuntimeError,) makes it a refusal" in report.text
 
 
+@pytest.mark.parametrize("isolation", ["fork", "spawn", "none"])
+def test_a_traceback_begins_with_the_function_and_ends_with_its_message(isolation):
+    def told(kernel):
+        lines = softcheck.check(kernel, isolation=isolation, domain="rows=3 n=5", cases=1).text.splitlines()
+        lines = [line.split("| ", 1)[1] for line in lines if line.startswith("          | ")]
+        assert not any("_function.py" in line or "_worker.py" in line for line in lines)
+        begins = [i for i, line in enumerate(lines) if line == "Traceback (most recent call last):"]
+        return lines[begins[-1] + 1 :]  # before it the ends of earlier forks' tracebacks
+
+    lines = told(kernels.raises)
+    assert lines[0].startswith('  File "') and 'kernels.py", line ' in lines[0]
+    assert lines[0].endswith(', in raises: raise RuntimeError("more than two rows are too many")')
+    assert lines[1] == "RuntimeError: more than two rows are too many" and lines[2].startswith("softcheck: ")
+    lines = told(kernels.raises_deep)
+    assert len(lines) == 9 and ", in raises_deep: return _raises_at(x, 7)" in lines[0]
+    assert lines[1] == "  ... 5 more frames" and ", in _raises_at: return _raises_at" in lines[2]
+    assert ", in _raises_at: raise RuntimeError(" in lines[4] and lines[5].startswith("RuntimeError: ")
+    assert lines[6:8] == ["line 0", "... 29 more lines"]
+
+
 @pytest.mark.parametrize("isolation", ["fork", "spawn"])
 def test_a_crash_of_an_empty_call_names_the_domain_without_it(isolation):
     report = softcheck.check(kernels.softmax_of_some, isolation=isolation)
