@@ -181,6 +181,14 @@ def test_a_domain_may_be_given_word_by_word():
     assert report.verdict == "pass" and "n<=8 rows<=2" in report.text
 
 
+def test_a_report_says_what_no_isolation_leaves_to_the_program():
+    said = "a crash, a hang or a stray write of the function ends or harms this program itself"
+    report = softcheck.check(kernels.softmax, isolation="none", cases=1)
+    assert f"isolation: none: called in the judge's own process: {said}\n" in report.text
+    assert report.data["isolation"].endswith(said)
+    assert said not in softcheck.check(kernels.softmax, cases=1).text
+
+
 def test_a_wrong_shape_is_told():
     assert "need shape (512, 2), got (2, 512)" in softcheck.check(kernels.transposed).text
 
