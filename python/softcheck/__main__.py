@@ -1,4 +1,4 @@
-"""python -m softcheck: the softcheck command."""
+"""python -m softcheck: the softcheck command; "run field", which is Python, is python -m softcheck.field."""
 
 import os
 import pathlib
@@ -11,6 +11,11 @@ def _command() -> pathlib.Path:
 
 
 def main() -> None:
+    if sys.argv[1:3] == ["run", "field"]:
+        from softcheck.field.__main__ import main as field
+
+        del sys.argv[1:3]
+        sys.exit(field())
     command = _command()
     if not command.exists():
         sys.exit(f"softcheck: need the command at {command}, got nothing there")

@@ -7,6 +7,7 @@ import sys
 from typing import Any, Callable, Mapping, Sequence
 
 from . import _arrays, _library
+from ._again import again
 from ._function import (
     Adapter,
     ForkedCall,
@@ -170,12 +171,17 @@ def _show_progress(name: str, done: int, cases: int, seconds: float) -> None:
     print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
 
 
+def _tell_what_is_not_contained(data: dict[str, Any]) -> None:
+    isolation = data.get("isolation")
+    if not isolation:
+        return
+    told = f"{isolation}: a crash, a hang or a stray write of the function ends or harms this program itself"
+    data["text"] = data["text"].replace(f"isolation: {isolation}\n", f"isolation: {told}\n", 1)
+    data["isolation"] = told
+
+
 def _name_of(function: Any) -> str:
     return getattr(function, "__qualname__", None) or type(function).__qualname__
-
-
-def _again(name: str, op: str, dtype: str) -> str:
-    return f"softcheck.check({name}, op='{op}', dtype='{dtype}'{{contract}}{{domain}}{{replay}})"
 
 
 def _judge(
@@ -209,6 +215,7 @@ def _judge(
     replay: str | None,
     progress: bool | None,
 ) -> Report:
+    arguments = dict(locals())
     require_op(op)
     domain = words_of(domain)
     name = _arrays.dtype_of(dtype)
@@ -240,7 +247,7 @@ def _judge(
     adapter = _adapter(function, op, dtype, arrays, takes, out, outputs, refuses, device)
     words["domain"] = _domain(adapter, with_shapes(shapes, adapter.arrays, op, domain, effort), strides)
     words["name"] = _name_of(function)
-    words["again"] = _again(words["name"], op, name)
+    words["again"] = again(function, arguments, check.__kwdefaults__)
     how = _isolation(isolation, adapter)
     words["isolation"] = {"fork": "full", "spawn": "elsewhere", "none": "none"}[how]
     if how == "none" and adapter.device is not None:
@@ -254,6 +261,8 @@ def _judge(
         else:
             call = ForkedCall(adapter, in_process=how == "none")
         data = _library.judge(call, words, infer_contract, shown)
+    if how == "none":
+        _tell_what_is_not_contained(data)
     if shown is not None:
         shown("", 0, 0, 0)
     if takes is None and (note := left_at_defaults(function, op, adapter.takes)):
@@ -321,9 +330,9 @@ def check(
     out_dtype   of row values (logsumexp, entropy, attention's lse): by default float32 for 16-bit inputs
     arrays      what the function takes: "numpy", "torch", "jax", "mlx", "tensorflow", "cupy"; by default the library
                 of dtype or of the function itself, else numpy
-    takes       which of mask (bool, True = visible), theta, scale, causal and out, and of a loss label_smoothing, z_loss,
-                softcap (0: none), class_weights ((n) of the logits' dtype, or None) and ignore_index (-100 where it is
-                not taken), of cross_entropy_mean and its gradient reduction ("mean" or "sum"; where it is not taken
+    takes       which of mask (bool, True = visible, or None in a call without a mask), theta, scale, causal and out, and
+                of a loss label_smoothing, z_loss, softcap (0: none), class_weights ((n) of the logits' dtype, or None)
+                and ignore_index (-100 where it is not taken), of cross_entropy_mean and its gradient reduction ("mean" or "sum"; where it is not taken
                 "mean", unless the domain says reduction=sum), of merge_states lse_base2 (False where it is not taken,
                 unless the domain says base=2), of topk_softmax k (where it is not taken the domain's, k=2) and
                 renormalize (False where it is not taken, unless the domain says renormalize=1), of top_p_softmax

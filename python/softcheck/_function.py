@@ -7,13 +7,13 @@ import inspect
 import math
 import os
 import sys
-import traceback
 from dataclasses import dataclass, field
 from typing import Any, Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from . import _abi, _arrays, _library
+from ._crash import crash_text
 from ._ops import (
     ATTENTION_ATTRIBUTES,
     ATTENTION_GRADIENT_OPS,
@@ -106,19 +106,6 @@ class WrongResult(Exception):
 
 class Refused(Exception):
     """The function does not do such calls."""
-
-
-def crash_text(error: BaseException, request: Request | None) -> str:
-    """The traceback of the exception that is being handled, how its kind could be a refusal, and the domain without
-    calls like this one where that is empty."""
-    text = traceback.format_exc()
-    if isinstance(error, Exception):
-        text += f"softcheck: an exception is a crash, unless refuses=({type(error).__name__},) makes it a refusal\n"
-        if request is not None and any(array.size == 0 for array, _ in request.inputs):
-            shape = request.inputs[0][0].shape
-            words = "queries>=1 keys>=1" if len(shape) != 2 else "rows>=1" if shape[1] else "n>=1"
-            text += f"softcheck: this call is empty; domain='{words}' leaves such calls out\n"
-    return text
 
 
 @dataclass
@@ -380,7 +367,7 @@ class ForkedCall:
         except WrongResult as error:
             return self._ended(f"softcheck: the function's result: {error}\n", _abi.CALL_MALFORMED)
         except BaseException as error:  # noqa: BLE001: whatever it is, it must not cross into C
-            return self._ended(crash_text(error, request), _abi.CALL_CRASHED)
+            return self._ended(crash_text(error, None if request is None else request.inputs), _abi.CALL_CRASHED)
 
     def _ended(self, text: str, code: int) -> int:
         if self._in_process:

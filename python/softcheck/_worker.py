@@ -12,7 +12,8 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from . import _abi, _library
-from ._function import Adapter, Refused, Request, WrongResult, crash_text, require_device
+from ._crash import crash_text
+from ._function import Adapter, Refused, Request, WrongResult, require_device
 
 
 def _pickled(adapter: Adapter) -> bytes:
@@ -55,7 +56,7 @@ def _serve(pickled: bytes, connection: Connection, printed: str) -> None:
             except WrongResult as error:
                 connection.send(("malformed", f"softcheck: the function's result: {error}\n"))
             except BaseException as error:  # noqa: BLE001
-                connection.send(("raised", crash_text(error, request)))
+                connection.send(("raised", crash_text(error, request.inputs)))
 
 
 class SpawnedCall:

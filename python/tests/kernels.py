@@ -128,3 +128,14 @@ def segfaults(x):
     if x.shape[-1] > 100:
         ctypes.string_at(0)
     return softmax(x)
+
+
+def raises_deep(x):
+    return _raises_at(x, 7)
+
+
+def _raises_at(x, depth):
+    if depth:
+        return _raises_at(x, depth - 1)
+    lines = ["é" * 3000, *(f"line {i}" for i in range(30))]
+    raise RuntimeError("\n".join(lines))

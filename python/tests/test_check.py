@@ -121,6 +121,26 @@ def test_a_traceback_is_shown():
     assert "unless refuses=(RuntimeError,) makes it a refusal" in report.text
 
 
+@pytest.mark.parametrize("isolation", ["fork", "spawn", "none"])
+def test_a_traceback_begins_with_the_function_and_ends_with_its_message(isolation):
+    def told(kernel):
+        lines = softcheck.check(kernel, isolation=isolation, domain="rows=3 n=5", cases=1).text.splitlines()
+        lines = [line.split("| ", 1)[1] for line in lines if line.startswith("          | ")]
+        assert not any("_function.py" in line or "_worker.py" in line for line in lines)
+        begins = [i for i, line in enumerate(lines) if line == "Traceback (most recent call last):"]
+        return lines[begins[-1] + 1 :]  # before it the ends of earlier forks' tracebacks
+
+    lines = told(kernels.raises)
+    assert lines[0].startswith('  File "') and 'kernels.py", line ' in lines[0]
+    assert lines[0].endswith(', in raises: raise RuntimeError("more than two rows are too many")')
+    assert lines[1] == "RuntimeError: more than two rows are too many" and lines[2].startswith("softcheck: ")
+    lines = told(kernels.raises_deep)
+    assert len(lines) == 9 and ", in raises_deep: return _raises_at(x, 7)" in lines[0]
+    assert lines[1] == "  ... 5 more frames" and ", in _raises_at: return _raises_at" in lines[2]
+    assert ", in _raises_at: raise RuntimeError(" in lines[4] and lines[5].startswith("RuntimeError: ")
+    assert lines[6:8] == ["line 0", "... 29 more lines"]
+
+
 @pytest.mark.parametrize("isolation", ["fork", "spawn"])
 def test_a_crash_of_an_empty_call_names_the_domain_without_it(isolation):
     report = softcheck.check(kernels.softmax_of_some, isolation=isolation)
@@ -159,6 +179,14 @@ def test_an_argument_of_a_wrong_type_is_named(wrong, message):
 def test_a_domain_may_be_given_word_by_word():
     report = softcheck.check(kernels.softmax, domain=["n<=8", "rows<=2"], cases=2)
     assert report.verdict == "pass" and "n<=8 rows<=2" in report.text
+
+
+def test_a_report_says_what_no_isolation_leaves_to_the_program():
+    said = "a crash, a hang or a stray write of the function ends or harms this program itself"
+    report = softcheck.check(kernels.softmax, isolation="none", cases=1)
+    assert f"isolation: none: called in the judge's own process: {said}\n" in report.text
+    assert report.data["isolation"].endswith(said)
+    assert said not in softcheck.check(kernels.softmax, cases=1).text
 
 
 def test_a_wrong_shape_is_told():
@@ -205,7 +233,7 @@ def test_an_exception_may_refuse():
     assert report.verdict == "pass", str(report)
     report = softcheck.check(kernels.refuses_many_rows, refuses=(NotImplementedError,))
     assert "kernel.accepts" in [finding.claim for finding in report.findings]
-    assert "check(refuses_many_rows, op='softmax', dtype='f32', domain='rows<=2 theta=1 compact nomask')" in report.text
+    assert "check(refuses_many_rows, op='softmax', dtype='f32', refuses=(NotImplementedError,), domain='rows<=2 theta=1 compact nomask')" in report.text
 
 
 def test_the_counterexample_fails_by_itself():

@@ -1,5 +1,6 @@
-"""The calls in the docstrings of assert_output, reference and threshold, as they stand there."""
+"""The calls in the docstrings of assert_output, reference and threshold, as they stand there; and what the pages say of masks."""
 
+import pathlib
 import re
 
 import numpy as np
@@ -68,3 +69,17 @@ def test_the_ops_of_several_outputs_are_among_them():
     text = " ".join(calls_of(softcheck.assert_output))
     for op in ("attention_backward", "topk_softmax", "merge_states", "cross_entropy"):
         assert op in text
+
+
+def test_a_function_is_told_that_its_mask_may_be_none():
+    kinds = set()
+
+    def masked(x, mask):
+        kinds.add(type(mask))
+        return softmax(x if mask is None else np.where(mask, x, -np.inf).astype(x.dtype))
+
+    softcheck.check(masked, isolation="none", domain="n=3 rows=2", cases=2)
+    assert kinds == {type(None), np.ndarray}
+    readme = pathlib.Path(__file__).parents[1].joinpath("README.md").read_text()
+    for text in (softcheck.check.__doc__, readme):
+        assert re.search(r"mask\b[^.;]*\bor\s+None\s+in\s+a\s+call\s+without\s+a\s+mask", text)

@@ -96,6 +96,25 @@ def test_a_page_without_contracts_is_refused(tmp_path, text, said):
     assert f"--known: need a page as docs/field.md, got {page}" in done.stderr and said in done.stderr
 
 
+@pytest.mark.parametrize("module", [["softcheck.field"], ["softcheck", "run", "field"]])
+@pytest.mark.parametrize(
+    "page, folder, said",
+    [
+        ("none/page.md", ".", "--report: need a page in a folder that is there, got none/page.md"),
+        (".", ".", "--report: need a page, got ., which is a folder"),
+        ("page.md", "none", "--reproductions: need a folder of programs for --report, got none, which is none"),
+    ],
+)
+def test_a_report_that_cannot_be_written_is_told_before_the_sweep(module, page, folder, said, tmp_path):
+    command = [sys.executable, "-m", *module, "fake.library", "--report", page, "--reproductions", folder]
+    path = os.pathsep.join([str(HERE / "packages"), str(HERE.parent)])
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}
+    )
+    assert done.returncode == 2 and done.stderr.endswith(f"error: {said}\n") and "Traceback" not in done.stderr
+    assert done.stdout == "" and not list(tmp_path.iterdir())
+
+
 def test_contracts_of_a_page_are_judged_by(swept, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(HERE / "packages"), str(HERE.parent)]))
     page = tmp_path / "page.md"

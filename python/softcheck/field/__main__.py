@@ -1,4 +1,4 @@
-"""python -m softcheck.field"""
+"""python -m softcheck.field, or python -m softcheck run field"""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ def main() -> int:
     )
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("results/field"))
     parser.add_argument("--report", type=pathlib.Path, help="write this page from all that --out holds, as docs/field.md")
-    parser.add_argument("--reproductions", type=pathlib.Path, default=pathlib.Path("docs/field"))
+    parser.add_argument("--reproductions", type=pathlib.Path, default=pathlib.Path("docs/field"),
+                        help="folder of the programs that --report runs and tells of (default: docs/field)")  # fmt: skip
     parser.add_argument("--remark", default="", help="a line for the page's head")
     parser.add_argument("--no-sweep", action="store_true", help="judge nothing: the report alone")
     asked = parser.parse_args()
@@ -65,6 +66,13 @@ def main() -> int:
             parser.error(f"--known: need a page as docs/field.md, got {page}, which is no file")
         if not report.contracts_in([page]):
             parser.error(f"--known: need a page as docs/field.md, got {page}, which names no contract of a kernel")
+    if asked.report is not None:  # told before the sweep, which takes hours
+        if not asked.report.parent.is_dir():
+            parser.error(f"--report: need a page in a folder that is there, got {asked.report}")
+        if asked.report.is_dir():
+            parser.error(f"--report: need a page, got {asked.report}, which is a folder")
+        if not asked.reproductions.is_dir():
+            parser.error(f"--reproductions: need a folder of programs for --report, got {asked.reproductions}, which is none")
     for name in asked.libraries:
         if "." not in name and name not in sweep.LIBRARIES:
             parser.error(f"libraries: need one of {', '.join(sweep.LIBRARIES)}, or a module with library(), got {name!r}")

@@ -1,0 +1,52 @@
+"""What a report shows of an exception that a function raised."""
+
+from __future__ import annotations
+
+import traceback
+from types import TracebackType
+from typing import Sequence
+
+import numpy as np
+
+# libsoftcheck shows the last ten lines that a call printed, of its last 2,048 bytes (printed_lines.hpp). Those below have
+# room for the frames where each line has at most 200 bytes.
+_LINES = 10
+_LINE_BYTES = 200
+_MESSAGE_LINES = 3
+_CALLERS = ("softcheck._function", "softcheck._worker")
+
+
+def _cut(line: str) -> str:
+    data = line.encode(errors="replace")
+    return line if len(data) <= _LINE_BYTES else data[: _LINE_BYTES - 3].decode(errors="ignore") + "..."
+
+
+def _first_few(lines: list[str], most: int) -> list[str]:
+    return lines if len(lines) <= most else [*lines[: most - 1], f"... {len(lines) - most + 1} more lines"]
+
+
+def _frames(below: TracebackType | None, most: int) -> list[str]:
+    """The frames from the function on, one a line: the first and the last ones where there are too many."""
+    while below is not None and below.tb_next is not None and below.tb_frame.f_globals.get("__name__") in _CALLERS:
+        below = below.tb_next
+    lines = [f'  File "{f.filename}", line {f.lineno}, in {f.name}: {f.line}' for f in traceback.extract_tb(below)]
+    if len(lines) <= most:
+        return lines
+    return [lines[0], f"  ... {len(lines) - most + 1} more frames", *lines[len(lines) - most + 2 :]]
+
+
+def crash_text(error: BaseException, inputs: Sequence[tuple[np.ndarray, str]] | None) -> str:
+    """The exception's traceback without softcheck's own frames, how its kind could be a refusal, and the domain without
+    calls like this one where that is empty. Ten lines at most, all of which a report shows."""
+    hints = []
+    if isinstance(error, Exception):
+        hints.append(f"softcheck: an exception is a crash, unless refuses=({type(error).__name__},) makes it a refusal")
+        if inputs is not None and any(array.size == 0 for array, _ in inputs):
+            shape = inputs[0][0].shape
+            words = "queries>=1 keys>=1" if len(shape) != 2 else "rows>=1" if shape[1] else "n>=1"
+            hints.append(f"softcheck: this call is empty; domain='{words}' leaves such calls out")
+    message = "".join(traceback.format_exception_only(type(error), error)).splitlines()
+    message = _first_few([line for line in message if line.strip()], _MESSAGE_LINES)
+    frames = _frames(error.__traceback__, _LINES - 1 - len(message) - len(hints))
+    lines = ["Traceback (most recent call last):", *frames, *message, *hints]
+    return "".join(_cut(line) + "\n" for line in lines)

@@ -1,0 +1,31 @@
+"""What the package's page says of its wheel, beside the files that make it."""
+
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).parents[2]
+README = (ROOT / "python" / "README.md").read_text()
+# The libraries of Debian's packages, by the page's names.
+NAMES = {
+    "libgmp10": "GMP",
+    "libmpfr6": "MPFR",
+    "libmpfi0": "MPFI",
+    "libhwy1": "Highway",
+    "libseccomp2": "libseccomp",
+    "libfmt9": "fmt",
+    "libzip4": "libzip",
+    "libbz2-1.0": "bzip2",
+    "libssl3": "libcrypto",
+}
+
+
+def test_the_page_names_each_library_of_the_wheel():
+    packages = re.search(r"foreach\(package (.*?)\)", (ROOT / "library" / "CMakeLists.txt").read_text())[1].split()
+    held = re.search(r"The wheel holds (.*?);", README, re.S)[1]
+    assert sorted(packages) == sorted(NAMES)
+    assert [name for name in NAMES.values() if not re.search(rf"\b{name}\b", held)] == []
+
+
+def test_the_page_says_what_an_installation_from_a_checkout_needs():
+    said = re.search(r"`pip install \.`.*?\n\n|`pip install \.`.*", README, re.S)[0]
+    assert "Debian packages" in said and "minutes" in said
