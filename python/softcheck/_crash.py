@@ -47,6 +47,9 @@ def crash_text(error: BaseException, inputs: Sequence[tuple[np.ndarray, str]] | 
             hints.append(f"softcheck: this call is empty; domain='{words}' leaves such calls out")
     message = "".join(traceback.format_exception_only(type(error), error)).splitlines()
     message = _first_few([line for line in message if line.strip()], _MESSAGE_LINES)
+    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    if cause is not None:
+        message.append("from " + traceback.format_exception_only(type(cause), cause)[-1].splitlines()[0])
     frames = _frames(error.__traceback__, _LINES - 1 - len(message) - len(hints))
     lines = ["Traceback (most recent call last):", *frames, *message, *hints]
     return "".join(_cut(line) + "\n" for line in lines)

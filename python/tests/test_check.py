@@ -359,3 +359,16 @@ def test_a_thread_that_waits_for_the_interpreter_does_not_stop_the_fork():
         sys.setswitchinterval(interval)
         stop.set()
         thread.join()
+
+
+def test_a_crash_names_the_exception_that_it_comes_from():
+    from softcheck._crash import crash_text
+
+    try:
+        try:
+            {}["block size"]
+        except KeyError as missing:
+            raise ValueError("no block size") from missing
+    except ValueError as error:
+        lines = crash_text(error, None).splitlines()
+    assert lines[2:4] == ["ValueError: no block size", "from KeyError: 'block size'"], lines
