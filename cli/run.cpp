@@ -34,7 +34,7 @@ struct SurvivorFlags {
 
 // The planted bugs stand in the source tree, and their libraries in its build: an installed command has neither. A
 // peer's library is there where the peer is installed.
-std::vector<Specimen> zoo() {
+std::vector<ZooKernel> zoo() {
   std::error_code error;
   const std::filesystem::path list(SOFTCHECK_SOURCE_ZOO);
   if (!std::filesystem::exists(list, error)) {
@@ -43,12 +43,12 @@ std::vector<Specimen> zoo() {
                                  "from a build of the source tree alone",
                                  list.string()));
   }
-  std::vector<Specimen> rows = read_specimens(list);
-  const auto library_of = [](const Specimen& row) { return row.library_in(SOFTCHECK_BUILD_KERNELS); };
-  std::erase_if(rows, [&](const Specimen& row) {
+  std::vector<ZooKernel> rows = read_zoo_kernels(list);
+  const auto library_of = [](const ZooKernel& row) { return row.library_in(SOFTCHECK_BUILD_KERNELS); };
+  std::erase_if(rows, [&](const ZooKernel& row) {
     return row.library.starts_with("softcheck_peer_") && !std::filesystem::exists(library_of(row));
   });
-  for (const Specimen& row : rows) {
+  for (const ZooKernel& row : rows) {
     const std::filesystem::path library = library_of(row);
     if (!std::filesystem::exists(library, error)) {
       throw InputError(unsupported, fmt::format("run survivors: needs the planted bugs, {}, which is not there; build "
@@ -64,7 +64,7 @@ int run_survivors(const SurvivorFlags& flags) {
   if (effort == Effort::exhaustive) {
     throw InputError(usage, "--effort: need quick, default or deep, got 'exhaustive', which is of one kernel");
   }
-  const std::vector<Specimen> rows = zoo();
+  const std::vector<ZooKernel> rows = zoo();
   const OutputFolder folder(flags.folder);
   SurvivorMatrix matrix;
   {
@@ -88,8 +88,8 @@ int run_survivors(const SurvivorFlags& flags) {
   folder.write("survivors_matrix.svg", to_svg(matrix, origin));
 
   const SurvivorLine& ours = matrix.lines.back();
-  const SurvivorLine::Count bugs = matrix.count(ours, SpecimenKind::bug);
-  const SurvivorLine::Count correct = matrix.count(ours, SpecimenKind::correct);
+  const SurvivorLine::Count bugs = matrix.count(ours, ZooKernelKind::bug);
+  const SurvivorLine::Count correct = matrix.count(ours, ZooKernelKind::correct);
   say("{}\n{}: softcheck accepts {} of {} planted bugs and {} of {} correct kernels (seed {}, {} effort); "
       "survivors.txt, .csv, .svg and survivors_matrix.svg are in {}\n",
       to_table(matrix), matrix.judge_is_right() ? "pass" : "fail", bugs.accepted, bugs.applicable, correct.accepted,

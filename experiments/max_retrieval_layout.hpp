@@ -42,7 +42,7 @@ struct LayerPlace {
   constexpr std::size_t end() const { return biases() + static_cast<std::size_t>(outputs); }
 };
 
-enum Layer {
+enum class Layer {
   item_1,
   item_2,
   query_1,
@@ -52,9 +52,10 @@ enum Layer {
   attention_value,
   attention_output,
   head_1,
-  head_2,
-  layer_count
+  head_2
 };
+
+inline constexpr int layer_count = static_cast<int>(Layer::head_2) + 1;
 
 inline constexpr std::array<LayerPlace, layer_count> layers = [] {
   std::array<LayerPlace, layer_count> result{{
@@ -76,6 +77,8 @@ inline constexpr std::array<LayerPlace, layer_count> layers = [] {
   }
   return result;
 }();
+
+constexpr const LayerPlace& place_of(Layer layer) { return layers[static_cast<std::size_t>(layer)]; }
 
 inline constexpr std::size_t parameter_count = layers.back().end();
 static_assert(parameter_count == 118'666, "the paper's model has 118,666 parameters");

@@ -30,42 +30,42 @@ struct SetsView {
 };
 
 // The matrices of a pass. d_x is the gradient of x.
-enum Place {
+enum class Place : std::size_t {
   hidden, hidden_slope, encoded, encoded_slope, query_hidden, query_slope, query_encoded, query, folded, logits, coefficients,
   pooled, value, output, head_hidden, head_slope, scores, d_head, d_output, d_value, d_pooled, d_folded, d_query,
-  d_encoded, d_hidden, d_offset, place_count
+  d_encoded, d_hidden, d_offset
 };
 
 /// Room for the matrices of a pass, kept from one to the next.
 template <class Scalar>
 class Workspace {
  public:
-  Matrix<Scalar>& operator[](Place place) { return matrices_[place]; }
+  Matrix<Scalar>& operator[](Place place) { return matrices_[static_cast<std::size_t>(place)]; }
 
  private:
-  Matrix<Scalar> matrices_[place_count];
+  Matrix<Scalar> matrices_[static_cast<std::size_t>(Place::d_offset) + 1];
 };
 
 template <class Scalar>
 auto weights_of(const Scalar* parameters, Layer layer) {
-  const LayerPlace& place = layers[layer];
+  const LayerPlace& place = place_of(layer);
   return Eigen::Map<const RowMajorMatrix<Scalar>>(parameters + place.weights, place.outputs, place.inputs);
 }
 
 template <class Scalar>
 auto biases_of(const Scalar* parameters, Layer layer) {
-  return Eigen::Map<const Vector<Scalar>>(parameters + layers[layer].biases(), layers[layer].outputs);
+  return Eigen::Map<const Vector<Scalar>>(parameters + place_of(layer).biases(), place_of(layer).outputs);
 }
 
 template <class Scalar>
 auto weights_of(Scalar* parameters, Layer layer) {
-  const LayerPlace& place = layers[layer];
+  const LayerPlace& place = place_of(layer);
   return Eigen::Map<RowMajorMatrix<Scalar>>(parameters + place.weights, place.outputs, place.inputs);
 }
 
 template <class Scalar>
 auto biases_of(Scalar* parameters, Layer layer) {
-  return Eigen::Map<Vector<Scalar>>(parameters + layers[layer].biases(), layers[layer].outputs);
+  return Eigen::Map<Vector<Scalar>>(parameters + place_of(layer).biases(), place_of(layer).outputs);
 }
 
 /// out = W in + b, column by column.
@@ -99,36 +99,36 @@ void dense_gradient(Scalar* gradient, Layer layer, const Out& out_gradient, cons
   biases_of(gradient, layer) = out_gradient.rowwise().sum();
 }
 
-/// w[encoded] (width, items): the items behind their branch.
+/// w[Place::encoded] (width, items): the items behind their branch.
 template <class Scalar, class Items>
 void encode_items(const Scalar* parameters, const Items& items, Workspace<Scalar>& w) {
-  dense(parameters, item_1, items, w[hidden]);
-  gelu(w[hidden], w[hidden_slope]);
-  dense(parameters, item_2, w[hidden], w[encoded]);
-  gelu(w[encoded], w[encoded_slope]);
+  dense(parameters, Layer::item_1, items, w[Place::hidden]);
+  gelu(w[Place::hidden], w[Place::hidden_slope]);
+  dense(parameters, Layer::item_2, w[Place::hidden], w[Place::encoded]);
+  gelu(w[Place::encoded], w[Place::encoded_slope]);
 }
 
-/// w[folded] (width, queries): W_K^T q', with q' the scaled query. An item's logit is its product with the encoded item,
-/// plus b_K . q', which is the same for all items of a set.
+/// w[Place::folded] (width, queries): W_K^T q', with q' the scaled query. An item's logit is its product with the
+/// encoded item, plus b_K . q', which is the same for all items of a set.
 template <class Scalar, class Queries>
 void fold_queries(const Scalar* parameters, const Queries& queries, Workspace<Scalar>& w) {
   using std::sqrt;
-  dense(parameters, query_1, queries, w[query_hidden]);
-  gelu(w[query_hidden], w[query_slope]);
-  dense(parameters, query_2, w[query_hidden], w[query_encoded]);
-  dense(parameters, attention_query, w[query_encoded], w[query]);
-  w[query] *= Scalar(1) / sqrt(Scalar(width));
-  w[folded].noalias() = weights_of(parameters, attention_key).transpose() * w[query];
+  dense(parameters, Layer::query_1, queries, w[Place::query_hidden]);
+  gelu(w[Place::query_hidden], w[Place::query_slope]);
+  dense(parameters, Layer::query_2, w[Place::query_hidden], w[Place::query_encoded]);
+  dense(parameters, Layer::attention_query, w[Place::query_encoded], w[Place::query]);
+  w[Place::query] *= Scalar(1) / sqrt(Scalar(width));
+  w[Place::folded].noalias() = weights_of(parameters, Layer::attention_key).transpose() * w[Place::query];
 }
 
-/// w[scores] (class_count, sets) from the weighted sums of the encoded items.
+/// w[Place::scores] (class_count, sets) from the weighted sums of the encoded items.
 template <class Scalar, class Pooled>
 void score_classes(const Scalar* parameters, const Pooled& sums, Workspace<Scalar>& w) {
-  dense(parameters, attention_value, sums, w[value]);
-  dense(parameters, attention_output, w[value], w[output]);
-  dense(parameters, head_1, w[output], w[head_hidden]);
-  gelu(w[head_hidden], w[head_slope]);
-  dense(parameters, head_2, w[head_hidden], w[scores]);
+  dense(parameters, Layer::attention_value, sums, w[Place::value]);
+  dense(parameters, Layer::attention_output, w[Place::value], w[Place::output]);
+  dense(parameters, Layer::head_1, w[Place::output], w[Place::head_hidden]);
+  gelu(w[Place::head_hidden], w[Place::head_slope]);
+  dense(parameters, Layer::head_2, w[Place::head_hidden], w[Place::scores]);
 }
 
 /// Mean cross-entropy of the sets and, where gradient is not null, its gradient.
@@ -152,32 +152,34 @@ Scalar loss_and_gradient(const Scalar* parameters, const SetsView<Scalar>& sets,
   encode_items(parameters, items, w);
   fold_queries(parameters, queries, w);
 
-  w[coefficients].resize(n, count);
-  w[logits].resize(n, count);
-  w[pooled].resize(width, count);
+  w[Place::coefficients].resize(n, count);
+  w[Place::logits].resize(n, count);
+  w[Place::pooled].resize(width, count);
   for (int s = 0; s < count; ++s) {
-    const auto set = w[encoded].middleCols(static_cast<Eigen::Index>(s) * n, n);
-    auto alpha = w[coefficients].col(s);
+    const auto set = w[Place::encoded].middleCols(static_cast<Eigen::Index>(s) * n, n);
+    auto alpha = w[Place::coefficients].col(s);
     if (sets.head == HeadKind::softmax) {
-      alpha.noalias() = set.transpose() * w[folded].col(s);
+      alpha.noalias() = set.transpose() * w[Place::folded].col(s);
       const Scalar largest = alpha.maxCoeff();
       alpha = (alpha.array() - largest).exp().matrix();
       const Scalar sum = alpha.sum();
       alpha /= sum;
     } else {
-      auto logit = w[logits].col(s);
-      logit.noalias() = set.transpose() * w[folded].col(s);
-      if (sees_offset(sets.head)) logit.array() += biases_of(parameters, attention_key).dot(w[query].col(s));
+      auto logit = w[Place::logits].col(s);
+      logit.noalias() = set.transpose() * w[Place::folded].col(s);
+      if (sees_offset(sets.head)) {
+        logit.array() += biases_of(parameters, Layer::attention_key).dot(w[Place::query].col(s));
+      }
       head_coefficients(sets.head, logit.data(), n, alpha.data());
     }
-    w[pooled].col(s).noalias() = set * alpha;
+    w[Place::pooled].col(s).noalias() = set * alpha;
   }
-  score_classes(parameters, w[pooled], w);
+  score_classes(parameters, w[Place::pooled], w);
 
   // Cross-entropy; scores become their own gradient.
   Scalar loss(0);
   for (int s = 0; s < count; ++s) {
-    auto score = w[scores].col(s);
+    auto score = w[Place::scores].col(s);
     const int target = sets.targets[s];
     const Scalar largest = score.maxCoeff();
     const Scalar at_target = score(target) - largest;
@@ -190,55 +192,57 @@ Scalar loss_and_gradient(const Scalar* parameters, const SetsView<Scalar>& sets,
   loss /= Scalar(count);
   if (gradient == nullptr) return loss;
 
-  dense_gradient(gradient, head_2, w[scores], w[head_hidden]);
-  w[d_head].noalias() = weights_of(parameters, head_2).transpose() * w[scores];
-  w[d_head].array() *= w[head_slope].array();
-  dense_gradient(gradient, head_1, w[d_head], w[output]);
-  w[d_output].noalias() = weights_of(parameters, head_1).transpose() * w[d_head];
-  dense_gradient(gradient, attention_output, w[d_output], w[value]);
-  w[d_value].noalias() = weights_of(parameters, attention_output).transpose() * w[d_output];
-  dense_gradient(gradient, attention_value, w[d_value], w[pooled]);
-  w[d_pooled].noalias() = weights_of(parameters, attention_value).transpose() * w[d_value];
+  dense_gradient(gradient, Layer::head_2, w[Place::scores], w[Place::head_hidden]);
+  w[Place::d_head].noalias() = weights_of(parameters, Layer::head_2).transpose() * w[Place::scores];
+  w[Place::d_head].array() *= w[Place::head_slope].array();
+  dense_gradient(gradient, Layer::head_1, w[Place::d_head], w[Place::output]);
+  w[Place::d_output].noalias() = weights_of(parameters, Layer::head_1).transpose() * w[Place::d_head];
+  dense_gradient(gradient, Layer::attention_output, w[Place::d_output], w[Place::value]);
+  w[Place::d_value].noalias() = weights_of(parameters, Layer::attention_output).transpose() * w[Place::d_output];
+  dense_gradient(gradient, Layer::attention_value, w[Place::d_value], w[Place::pooled]);
+  w[Place::d_pooled].noalias() = weights_of(parameters, Layer::attention_value).transpose() * w[Place::d_value];
 
-  w[d_folded].resize(width, count);
-  w[d_offset].setZero(count, 1);
-  w[d_encoded].resize(width, items.cols());
+  w[Place::d_folded].resize(width, count);
+  w[Place::d_offset].setZero(count, 1);
+  w[Place::d_encoded].resize(width, items.cols());
   for (int s = 0; s < count; ++s) {
     const Eigen::Index first = static_cast<Eigen::Index>(s) * n;
-    const auto set = w[encoded].middleCols(first, n);
-    const auto alpha = w[coefficients].col(s);
+    const auto set = w[Place::encoded].middleCols(first, n);
+    const auto alpha = w[Place::coefficients].col(s);
     // The gradient of the coefficients, then of the logits: for softmax, alpha (d alpha - E[d alpha]).
-    auto& d_alpha = w[d_query];
-    d_alpha.noalias() = set.transpose() * w[d_pooled].col(s);
+    auto& d_alpha = w[Place::d_query];
+    d_alpha.noalias() = set.transpose() * w[Place::d_pooled].col(s);
     if (sets.head == HeadKind::softmax) {
       const Scalar mean = alpha.dot(d_alpha.col(0));
       d_alpha = (alpha.array() * (d_alpha.col(0).array() - mean)).matrix().eval();
     } else {
-      head_gradient(sets.head, w[logits].col(s).data(), alpha.data(), n, d_alpha.data());
-      if (sees_offset(sets.head)) w[d_offset](s, 0) = d_alpha.sum();
+      head_gradient(sets.head, w[Place::logits].col(s).data(), alpha.data(), n, d_alpha.data());
+      if (sees_offset(sets.head)) w[Place::d_offset](s, 0) = d_alpha.sum();
     }
-    w[d_folded].col(s).noalias() = set * d_alpha;
-    auto d_set = w[d_encoded].middleCols(first, n);
-    d_set.noalias() = w[d_pooled].col(s) * alpha.transpose();
-    d_set.noalias() += w[folded].col(s) * d_alpha.transpose();
+    w[Place::d_folded].col(s).noalias() = set * d_alpha;
+    auto d_set = w[Place::d_encoded].middleCols(first, n);
+    d_set.noalias() = w[Place::d_pooled].col(s) * alpha.transpose();
+    d_set.noalias() += w[Place::folded].col(s) * d_alpha.transpose();
   }
-  weights_of(gradient, attention_key).noalias() = w[query] * w[d_folded].transpose();
-  biases_of(gradient, attention_key).noalias() = w[query] * w[d_offset];
-  w[d_query].noalias() = weights_of(parameters, attention_key) * w[d_folded];
-  if (sees_offset(sets.head)) w[d_query].noalias() += biases_of(parameters, attention_key) * w[d_offset].transpose();
-  w[d_query] *= scale;
-  dense_gradient(gradient, attention_query, w[d_query], w[query_encoded]);
-  w[d_head].noalias() = weights_of(parameters, attention_query).transpose() * w[d_query];
-  dense_gradient(gradient, query_2, w[d_head], w[query_hidden]);
-  w[d_query].noalias() = weights_of(parameters, query_2).transpose() * w[d_head];
-  w[d_query].array() *= w[query_slope].array();
-  dense_gradient(gradient, query_1, w[d_query], queries);
+  weights_of(gradient, Layer::attention_key).noalias() = w[Place::query] * w[Place::d_folded].transpose();
+  biases_of(gradient, Layer::attention_key).noalias() = w[Place::query] * w[Place::d_offset];
+  w[Place::d_query].noalias() = weights_of(parameters, Layer::attention_key) * w[Place::d_folded];
+  if (sees_offset(sets.head)) {
+    w[Place::d_query].noalias() += biases_of(parameters, Layer::attention_key) * w[Place::d_offset].transpose();
+  }
+  w[Place::d_query] *= scale;
+  dense_gradient(gradient, Layer::attention_query, w[Place::d_query], w[Place::query_encoded]);
+  w[Place::d_head].noalias() = weights_of(parameters, Layer::attention_query).transpose() * w[Place::d_query];
+  dense_gradient(gradient, Layer::query_2, w[Place::d_head], w[Place::query_hidden]);
+  w[Place::d_query].noalias() = weights_of(parameters, Layer::query_2).transpose() * w[Place::d_head];
+  w[Place::d_query].array() *= w[Place::query_slope].array();
+  dense_gradient(gradient, Layer::query_1, w[Place::d_query], queries);
 
-  w[d_encoded].array() *= w[encoded_slope].array();
-  dense_gradient(gradient, item_2, w[d_encoded], w[hidden]);
-  w[d_hidden].noalias() = weights_of(parameters, item_2).transpose() * w[d_encoded];
-  w[d_hidden].array() *= w[hidden_slope].array();
-  dense_gradient(gradient, item_1, w[d_hidden], items);
+  w[Place::d_encoded].array() *= w[Place::encoded_slope].array();
+  dense_gradient(gradient, Layer::item_2, w[Place::d_encoded], w[Place::hidden]);
+  w[Place::d_hidden].noalias() = weights_of(parameters, Layer::item_2).transpose() * w[Place::d_encoded];
+  w[Place::d_hidden].array() *= w[Place::hidden_slope].array();
+  dense_gradient(gradient, Layer::item_1, w[Place::d_hidden], items);
   return loss;
 }
 

@@ -24,19 +24,20 @@ float loss(const float* parameters, int size, int count, const float* items, con
 
 void encode(const float* parameters, int count, const float* items, float* result) {
   encode_items(parameters, columns(items, item_features, count), workspace());
-  Eigen::Map<Matrix<float>>(result, width, count) = workspace()[encoded];
+  Eigen::Map<Matrix<float>>(result, width, count) = workspace()[Place::encoded];
 }
 
 void fold(const float* parameters, int count, const float* queries, float* result, float* offsets) {
   Workspace<float>& w = workspace();
   fold_queries(parameters, columns(queries, 1, count), w);
-  Eigen::Map<Matrix<float>>(result, width, count) = w[folded];
-  Eigen::Map<Vector<float>>(offsets, count).noalias() = w[query].transpose() * biases_of(parameters, attention_key);
+  Eigen::Map<Matrix<float>>(result, width, count) = w[Place::folded];
+  Eigen::Map<Vector<float>>(offsets, count).noalias() =
+      w[Place::query].transpose() * biases_of(parameters, Layer::attention_key);
 }
 
 void score(const float* parameters, int count, const float* sums, float* result) {
   score_classes(parameters, columns(sums, width, count), workspace());
-  Eigen::Map<Matrix<float>>(result, class_count, count) = workspace()[scores];
+  Eigen::Map<Matrix<float>>(result, class_count, count) = workspace()[Place::scores];
 }
 
 }  // namespace

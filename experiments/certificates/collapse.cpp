@@ -49,7 +49,7 @@ PairBalls balls_of(const NetworkCells& network, const CollapseSet& set) {
   const BallMatrix odd = item_at(network, set.odd).centre, other = item_at(network, set.other).centre;
   const BallMatrix folded = network.queries_folded(points({set.query})).centre.top_rows(width);
   const BallMatrix difference = odd + BallMatrix{-other.middle, other.radius};
-  return {dense(network, attention_value, odd), dense(network, attention_value, other),
+  return {dense(network, Layer::attention_value, odd), dense(network, Layer::attention_value, other),
           inner_products(difference, folded)(0, 0)};
 }
 
@@ -120,7 +120,7 @@ class PairSearch {
       : network_(network),
         longest_(std::log(static_cast<double>(longest))),
         items_(network.items(points(priorities_))),
-        values_(dense(network, attention_value, items_.centre)),
+        values_(dense(network, Layer::attention_value, items_.centre)),
         logits_(inner_products(items_.centre, network.queries_folded(points(queries_)).centre.top_rows(width))),
         scores_(scores_of_values(network, values_)) {}
 
@@ -200,8 +200,8 @@ theory::CollapseCase case_of(const CollapseTensors& tensors, Index coordinate) {
 }  // namespace
 
 BallMatrix scores_of_values(const NetworkCells& network, const BallMatrix& values) {
-  const BallMatrix output = dense(network, attention_output, values);
-  return dense(network, head_2, gelu(dense(network, head_1, output)));
+  const BallMatrix output = dense(network, Layer::attention_output, values);
+  return dense(network, Layer::head_2, gelu(dense(network, Layer::head_1, output)));
 }
 
 Enclosure least_margin(const BallMatrix& scores, int class_index) {
@@ -238,10 +238,10 @@ CollapseTensors collapse_tensors(const NetworkCells& network, const CollapseSet&
   CollapseTensors tensors;
   tensors.format = format;
   tensors.query = rounded(format, network.queries_projected(points({set.query})).centre.middle);
-  tensors.odd_key = rounded(format, dense(network, attention_key, odd).middle);
-  tensors.other_key = rounded(format, dense(network, attention_key, other).middle);
-  tensors.odd_value = rounded(format, dense(network, attention_value, odd).middle);
-  tensors.other_value = rounded(format, dense(network, attention_value, other).middle);
+  tensors.odd_key = rounded(format, dense(network, Layer::attention_key, odd).middle);
+  tensors.other_key = rounded(format, dense(network, Layer::attention_key, other).middle);
+  tensors.odd_value = rounded(format, dense(network, Layer::attention_value, odd).middle);
+  tensors.other_value = rounded(format, dense(network, Layer::attention_value, other).middle);
   tensors.scale = 1 / std::sqrt(static_cast<double>(width));
   for (const VectorXd* vector :
        {&tensors.query, &tensors.odd_key, &tensors.other_key, &tensors.odd_value, &tensors.other_value}) {

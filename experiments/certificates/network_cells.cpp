@@ -83,10 +83,10 @@ NetworkCells::NetworkCells(const Floats& parameters) {
     weights_.push_back(BallMatrix::exactly(weights.cast<double>()));
     biases_.push_back(BallMatrix::exactly(biases.cast<double>()));
   }
-  projection_ = weights(attention_query) * weights(query_2);
-  projection_constant_ = weights(attention_query) * biases(query_2) + biases(attention_query);
+  projection_ = weights(Layer::attention_query) * weights(Layer::query_2);
+  projection_constant_ = weights(Layer::attention_query) * biases(Layer::query_2) + biases(Layer::attention_query);
   MatrixXd key(width, width + 1);
-  key << weights(attention_key).middle, biases(attention_key).middle;
+  key << weights(Layer::attention_key).middle, biases(Layer::attention_key).middle;
   const BallMatrix transposed = BallMatrix::exactly(key.transpose());
   fold_ = scaled(transposed * projection_);
   fold_constant_ = scaled(transposed * projection_constant_);
@@ -105,7 +105,7 @@ CurveCells NetworkCells::items(const CellGrid& priorities) const {
 
 CurveCells NetworkCells::items(const CellGrid& priorities, const std::vector<int>& classes) const {
   const Index cells = priorities.at.size();
-  const BallMatrix& first = weights(item_1);
+  const BallMatrix& first = weights(Layer::item_1);
   const VectorXd of_priority = first.middle.col(0);
   MatrixXd of_class(width, cells);
   for (Index j = 0; j < cells; ++j) of_class.col(j) = first.middle.col(1 + classes.at(static_cast<std::size_t>(j)));
@@ -113,25 +113,25 @@ CurveCells NetworkCells::items(const CellGrid& priorities, const std::vector<int
   const BallMatrix along_priority = in_every_column(of_priority, cells);
   const BallMatrix at = BallMatrix::exactly(priorities.at.transpose().replicate(width, 1));
   const BallMatrix z1 =
-      add_to_columns(entrywise_product(along_priority, at) + BallMatrix::exactly(of_class), biases(item_1));
-  const BallMatrix z2 = add_to_columns(weights(item_2) * gelu(z1), biases(item_2));
+      add_to_columns(entrywise_product(along_priority, at) + BallMatrix::exactly(of_class), biases(Layer::item_1));
+  const BallMatrix z2 = add_to_columns(weights(Layer::item_2) * gelu(z1), biases(Layer::item_2));
   const BallMatrix slope1 = entrywise_product(gelu_slope(widened(z1, along_priority, priorities.half)), along_priority);
-  const BallMatrix slope2 = weights(item_2) * slope1;
+  const BallMatrix slope2 = weights(Layer::item_2) * slope1;
   const BallMatrix slope = entrywise_product(gelu_slope(widened(z2, slope2, priorities.half)), slope2);
   return require_finite({priorities.at, priorities.half, gelu(z2), slope});
 }
 
 CurveCells NetworkCells::along(const CellGrid& queries, const BallMatrix& matrix, const BallMatrix& constant) const {
   const Index cells = queries.at.size();
-  const BallMatrix along_query = in_every_column(weights(query_1).middle.col(0), cells);
+  const BallMatrix along_query = in_every_column(weights(Layer::query_1).middle.col(0), cells);
   const BallMatrix at = BallMatrix::exactly(queries.at.transpose().replicate(width, 1));
-  const BallMatrix z = add_to_columns(entrywise_product(along_query, at), biases(query_1));
+  const BallMatrix z = add_to_columns(entrywise_product(along_query, at), biases(Layer::query_1));
   const BallMatrix slope = entrywise_product(gelu_slope(widened(z, along_query, queries.half)), along_query);
   return require_finite({queries.at, queries.half, add_to_columns(matrix * gelu(z), constant), matrix * slope});
 }
 
 CurveCells NetworkCells::queries_encoded(const CellGrid& queries) const {
-  return along(queries, weights(query_2), biases(query_2));
+  return along(queries, weights(Layer::query_2), biases(Layer::query_2));
 }
 CurveCells NetworkCells::queries_projected(const CellGrid& queries) const {
   return along(queries, projection_, projection_constant_);

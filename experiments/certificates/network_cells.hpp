@@ -49,8 +49,8 @@ class NetworkCells {
   CurveCells queries_projected(const CellGrid& queries) const;  // W_Q Q(y) + b_Q, 128
   CurveCells queries_folded(const CellGrid& queries) const;     // with 1/sqrt(128) and the last coordinate, 129
 
-  const BallMatrix& weights(int layer) const { return weights_.at(static_cast<std::size_t>(layer)); }
-  const BallMatrix& biases(int layer) const { return biases_.at(static_cast<std::size_t>(layer)); }
+  const BallMatrix& weights(Layer layer) const { return weights_.at(static_cast<std::size_t>(layer)); }
+  const BallMatrix& biases(Layer layer) const { return biases_.at(static_cast<std::size_t>(layer)); }
 
  private:
   CurveCells along(const CellGrid& queries, const BallMatrix& matrix, const BallMatrix& constant) const;

@@ -46,8 +46,8 @@ struct PlainBall {
 class ItemBranch {
  public:
   explicit ItemBranch(const Floats& parameters)
-      : first_(plain_layer(parameters, item_1)),
-        second_(plain_layer(parameters, item_2)),
+      : first_(plain_layer(parameters, Layer::item_1)),
+        second_(plain_layer(parameters, Layer::item_2)),
         slope_of_first_(frobenius_norm(first_.weights.col(0))),
         slope_of_second_(gram_norm(second_.weights)) {}
 
@@ -142,7 +142,7 @@ ItemSuprema suprema_of_cells(const ItemBranch& branch, const std::vector<std::ve
 }
 
 double query_norm(const Floats& parameters) {
-  const PlainLayer first = plain_layer(parameters, query_1), second = plain_layer(parameters, query_2);
+  const PlainLayer first = plain_layer(parameters, Layer::query_1), second = plain_layer(parameters, Layer::query_2);
   const VectorXd hidden = (first.weights.col(0) * 0.5 + first.biases).unaryExpr(&tanh_gelu);
   const double behind_first = behind_gelu(behind_dense(frobenius_norm(first.weights), 0.5, 0.5));
   return second(hidden).norm() + behind_dense(frobenius_norm(second.weights), behind_first, hidden.norm());
@@ -224,7 +224,8 @@ ProofClaims propose_claims(const Floats& parameters, std::uint64_t items) {
   for (int c = 0; c < class_count; ++c) claims.cells.push_back(cells_of_class(branch, grid, c));
   const ItemSuprema item = suprema_of_cells(branch, claims.cells);
 
-  const PlainLayer query = plain_layer(parameters, attention_query), key = plain_layer(parameters, attention_key);
+  const PlainLayer query = plain_layer(parameters, Layer::attention_query),
+                   key = plain_layer(parameters, Layer::attention_key);
   const double sigma_query = gram_norm(query.weights), sigma_key = gram_norm(key.weights);
   const double sigma_joint =
       gram_norm(key.weights.transpose() * query.weights) + (sigma_query + sigma_key) * rounded_weights;

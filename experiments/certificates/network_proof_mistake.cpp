@@ -24,13 +24,14 @@ constexpr int most_alpha_cells = 256;
 class MistakePreview {
  public:
   MistakePreview(const Floats& parameters, const ProofMistake& mistake)
-      : head_2_(plain_layer(parameters, head_2)), other_class_(mistake.other_class) {
+      : head_2_(plain_layer(parameters, Layer::head_2)), other_class_(mistake.other_class) {
     const VectorXd a = encoded(parameters, mistake.odd, mistake.odd_class);
     const VectorXd b = encoded(parameters, mistake.other, mistake.other_class);
-    const PlainLayer query_of = plain_layer(parameters, query_2), key = plain_layer(parameters, attention_key);
+    const PlainLayer query_of = plain_layer(parameters, Layer::query_2),
+                     key = plain_layer(parameters, Layer::attention_key);
     const VectorXd at = VectorXd::Constant(1, static_cast<double>(mistake.query) * priority_unit);
     const VectorXd query =
-        plain_layer(parameters, attention_query)(query_of(gelu_of(plain_layer(parameters, query_1)(at))));
+        plain_layer(parameters, Layer::attention_query)(query_of(gelu_of(plain_layer(parameters, Layer::query_1)(at))));
     const double difference = query.dot(key(a) - key(b)) / std::sqrt(static_cast<double>(width));
     largest_alpha_ = 1 / (1 + static_cast<double>(mistake.wrong_from - 1) * std::exp(-difference));
     odd_ = behind(parameters, a);
@@ -59,12 +60,12 @@ class MistakePreview {
     VectorXd features = VectorXd::Zero(item_features);
     features(0) = static_cast<double>(at) * priority_unit;
     features(1 + class_index) = 1;
-    return gelu_of(plain_layer(parameters, item_2)(gelu_of(plain_layer(parameters, item_1)(features))));
+    return gelu_of(plain_layer(parameters, Layer::item_2)(gelu_of(plain_layer(parameters, Layer::item_1)(features))));
   }
 
   static VectorXd behind(const Floats& parameters, const VectorXd& item) {
-    const VectorXd value = plain_layer(parameters, attention_value)(item);
-    return plain_layer(parameters, head_1)(plain_layer(parameters, attention_output)(value));
+    const VectorXd value = plain_layer(parameters, Layer::attention_value)(item);
+    return plain_layer(parameters, Layer::head_1)(plain_layer(parameters, Layer::attention_output)(value));
   }
 
   PlainLayer head_2_;

@@ -14,8 +14,9 @@ namespace softcheck::experiments {
 namespace {
 
 // The layers that the logits depend on, and those behind them.
-constexpr Layer logit_layers[] = {item_1, item_2, query_1, query_2, attention_query, attention_key};
-constexpr Layer answer_layers[] = {attention_value, attention_output, head_1, head_2};
+constexpr Layer logit_layers[] = {Layer::item_1,  Layer::item_2,          Layer::query_1,
+                                  Layer::query_2, Layer::attention_query, Layer::attention_key};
+constexpr Layer answer_layers[] = {Layer::attention_value, Layer::attention_output, Layer::head_1, Layer::head_2};
 
 // Numbers as their bits, eight hexadecimal digits each, in one literal: that is what Coq reads in seconds.
 void append_words(std::string& text, const float* numbers, int count) {
@@ -42,8 +43,8 @@ void append_layers(std::string& text, const Floats& parameters, std::span<const 
                    std::string_view type, std::string_view module) {
   std::string fields, finite;
   for (const Layer layer : of) {
-    append_layer(text, parameters, layers.at(layer));
-    const std::string_view own = layers.at(layer).name;
+    append_layer(text, parameters, place_of(layer));
+    const std::string_view own = place_of(layer).name;
     fields += fmt::format("{}  {}.{} := layer {}_weights {}_bias", fields.empty() ? "" : ";\n", module, own, own, own);
     finite += fmt::format("{}finite_layer {}_weights {}_bias", finite.empty() ? "" : "\n   && ", own, own);
   }

@@ -6,7 +6,7 @@ namespace softcheck::experiments {
 
 PlainLayer plain_layer(const Floats& parameters, Layer layer) {
   using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  const LayerPlace& place = layers.at(layer);
+  const LayerPlace& place = place_of(layer);
   const Eigen::Map<const RowMajor> weights(parameters.data() + place.weights, place.outputs, place.inputs);
   const Eigen::Map<const Eigen::VectorXf> biases(parameters.data() + place.biases(), place.outputs);
   return {weights.cast<double>(), biases.cast<double>()};

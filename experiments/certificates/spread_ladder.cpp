@@ -48,15 +48,15 @@ theory::SpreadTerms<Enclosure> terms_of(const NetworkCells& network, const Sigma
   constexpr int cells = 64;
   const CellGrid grid = unit_cells(cells);
   const CurveCells items = network.items(grid);
-  const BallMatrix transposed_key = network.weights(attention_key).transpose();
+  const BallMatrix transposed_key = network.weights(Layer::attention_key).transpose();
   theory::SpreadTerms<Enclosure> terms;
   terms.dimension = width;
-  terms.sigma_query = enclosure_of(sigma(network.weights(attention_query).middle));
-  terms.sigma_key = enclosure_of(sigma(network.weights(attention_key).middle));
-  terms.sigma_joint = sigma_of(transposed_key * network.weights(attention_query), sigma);
+  terms.sigma_query = enclosure_of(sigma(network.weights(Layer::attention_query).middle));
+  terms.sigma_key = enclosure_of(sigma(network.weights(Layer::attention_key).middle));
+  terms.sigma_joint = sigma_of(transposed_key * network.weights(Layer::attention_query), sigma);
   terms.query_square = enclosure_of(largest_square_norm(network.queries_encoded(grid)));
-  terms.bias_square = frobenius_square(network.biases(attention_query));
-  terms.joint_bias_square = frobenius_square(transposed_key * network.biases(attention_query));
+  terms.bias_square = frobenius_square(network.biases(Layer::attention_query));
+  terms.joint_bias_square = frobenius_square(transposed_key * network.biases(Layer::attention_query));
   // The folded query has its 1/sqrt(128) in it, the term has not.
   terms.direct_square = Enclosure(width) * enclosure_of(largest_square_norm(folded_without_offset(network, grid)));
   terms.item_square = enclosure_of(largest_square_norm(items));

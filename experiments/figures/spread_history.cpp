@@ -17,13 +17,13 @@ namespace {
 constexpr int sample_sets = 256, sample_size = 16;
 
 Eigen::MatrixXd weights_of(const Floats& parameters, Layer layer) {
-  const LayerPlace& place = layers[layer];
+  const LayerPlace& place = place_of(layer);
   using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   return Eigen::Map<const RowMajor>(&parameters[place.weights], place.outputs, place.inputs).cast<double>();
 }
 
 Eigen::VectorXd biases_of(const Floats& parameters, Layer layer) {
-  const LayerPlace& place = layers[layer];
+  const LayerPlace& place = place_of(layer);
   return Eigen::Map<const Eigen::VectorXf>(&parameters[place.biases()], place.outputs).cast<double>();
 }
 
@@ -32,8 +32,8 @@ double gelu(double x) { return x / 2 * (1 + std::tanh(std::sqrt(2 / std::numbers
 // The query branch: Dense-GELU-Dense of the scalar query.
 Eigen::VectorXd encoded_query(const Floats& parameters, float query) {
   const Eigen::VectorXd hidden =
-      (weights_of(parameters, query_1) * query + biases_of(parameters, query_1)).unaryExpr(&gelu);
-  return weights_of(parameters, query_2) * hidden + biases_of(parameters, query_2);
+      (weights_of(parameters, Layer::query_1) * query + biases_of(parameters, Layer::query_1)).unaryExpr(&gelu);
+  return weights_of(parameters, Layer::query_2) * hidden + biases_of(parameters, Layer::query_2);
 }
 
 // Encoded items of all sets, and the spread of each set.
@@ -115,10 +115,10 @@ SpreadPoint spread_point(const Floats& parameters, const RetrievalSets& sample, 
   const SampleSpreads measured = spreads_of(parameters, sample);
   const auto widest = static_cast<std::size_t>(std::ranges::max_element(measured.spreads) - measured.spreads.begin());
   theory::QueryAndItems input;
-  input.query = weights_of(parameters, attention_query);
-  input.query_bias = biases_of(parameters, attention_query);
-  input.key = weights_of(parameters, attention_key);
-  input.key_bias = biases_of(parameters, attention_key);
+  input.query = weights_of(parameters, Layer::attention_query);
+  input.query_bias = biases_of(parameters, Layer::attention_query);
+  input.key = weights_of(parameters, Layer::attention_key);
+  input.key_bias = biases_of(parameters, Layer::attention_key);
   input.y = encoded_query(parameters, sample.queries[widest]);
   const float* const first = &measured.encoded[widest * static_cast<std::size_t>(sample.size) * width];
   using Items = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;

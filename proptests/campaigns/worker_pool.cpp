@@ -21,7 +21,9 @@ namespace softcheck::proptests {
 namespace {
 
 // How a fork ends, besides dying.
-enum Ending : int { done = 0, threw = 1, cannot_go_on = 2, was_interrupted = 3 };
+struct Ending {
+  enum : int { done = 0, threw = 1, cannot_go_on = 2, was_interrupted = 3 };
+};
 
 // As much of what a job threw as a pipe holds without a reader.
 constexpr std::size_t longest_message = 4096;
@@ -116,19 +118,19 @@ class Pool {
   [[noreturn]] void work(std::size_t job, pid_t parent, int message) const {
     // _exit: neither destructors nor buffers of the process that this one is a copy of.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(was_interrupted);
+    if (getppid() != parent) _exit(Ending::was_interrupted);
     signal_.restore();
     try {
       job_(job);
-      _exit(done);
+      _exit(Ending::done);
     } catch (const Interrupted&) {
-      _exit(was_interrupted);
+      _exit(Ending::was_interrupted);
     } catch (const CannotGoOn& error) {
       tell(message, error.what());
-      _exit(cannot_go_on);
+      _exit(Ending::cannot_go_on);
     } catch (const std::exception& error) {
       tell(message, error.what());
-      _exit(threw);
+      _exit(Ending::threw);
     }
   }
 
@@ -151,18 +153,18 @@ class Pool {
   void take(const Running& ended, int status, const std::string& message) {
     const bool exited = WIFEXITED(status);
     const int code = exited ? WEXITSTATUS(status) : -1;
-    if (code == done) {
+    if (code == Ending::done) {
       ++outcome_.done;
-    } else if (code == threw) {
+    } else if (code == Ending::threw) {
       outcome_.failures.push_back({ended.job, false, message});
-    } else if (code == cannot_go_on) {
+    } else if (code == Ending::cannot_go_on) {
       if (outcome_.stopped.empty()) outcome_.stopped = message;
     } else if (ended.tries < options_.tries) {
       waiting_.push_front({ended.job, ended.tries, -1});
     } else {
-      const std::string how = code == was_interrupted ? "a signal that asks it to end"
-                              : exited                ? "exit " + std::to_string(code)
-                                                      : "signal " + std::to_string(WTERMSIG(status));
+      const std::string how = code == Ending::was_interrupted ? "a signal that asks it to end"
+                              : exited                        ? "exit " + std::to_string(code)
+                                                              : "signal " + std::to_string(WTERMSIG(status));
       outcome_.failures.push_back({ended.job, true, how});
     }
   }

@@ -43,7 +43,7 @@ KernelLimits limits_of(const CriterionRun::Setting& setting) {
 // One kernel in a process of its own, the cases one after the other.
 class CriterionRun::Trial {
  public:
-  Trial(const CriterionRun& run, const Specimen& kernel)
+  Trial(const CriterionRun& run, const ZooKernel& kernel)
       : run_(run),
         kernel_({kernel.library_in(run.setting_.folder).string(), kernel.symbol}, limits_of(run.setting_)),
         format_(numerics::parse_format(kernel.dtype)),
@@ -126,7 +126,7 @@ const char* to_string(CriterionVerdict verdict) {
   return "n/a";
 }
 
-bool applies(const Criterion& criterion, const Specimen& kernel, const std::vector<Specimen>& zoo) {
+bool applies(const Criterion& criterion, const ZooKernel& kernel, const std::vector<ZooKernel>& zoo) {
   if (kernel.op != criterion.op) return false;
   // A test whose calls have no attribute says nothing about a bug of one, and one that has it nothing about others.
   const Domain domain = kernel.domain == "-" ? Domain{} : parse_domain(kernel.domain, parse_op(kernel.op)->attention);
@@ -141,7 +141,7 @@ bool applies(const Criterion& criterion, const Specimen& kernel, const std::vect
   }
   const std::string dtype(numerics::properties(criterion.format).name);
   if (kernel.dtype == dtype) return true;
-  return is_narrow(criterion.format) && kernel.dtype == "f32" && std::ranges::none_of(zoo, [&](const Specimen& other) {
+  return is_narrow(criterion.format) && kernel.dtype == "f32" && std::ranges::none_of(zoo, [&](const ZooKernel& other) {
            return other.symbol == kernel.symbol && other.op == kernel.op && other.dtype == dtype;
          });
 }
@@ -149,18 +149,18 @@ bool applies(const Criterion& criterion, const Specimen& kernel, const std::vect
 CriterionRun::CriterionRun(const Criterion& criterion, Setting setting)
     : criterion_(criterion), setting_(std::move(setting)), cases_(draw_cases(criterion, setting_.seed)) {}
 
-bool CriterionRun::hangs(const Specimen& kernel) const {
+bool CriterionRun::hangs(const ZooKernel& kernel) const {
   const auto ordinary =
       std::ranges::find_if(cases_, [](const CriterionCase& c) { return c.call.inputs[0].place.shape.back() > 1; });
   if (ordinary == cases_.end()) return false;
   return Trial(*this, kernel).call(static_cast<std::size_t>(ordinary - cases_.begin())) == CallEnd::timed_out;
 }
 
-std::vector<bool> CriterionRun::counted_cases(const Specimen& kernel) {
+std::vector<bool> CriterionRun::counted_cases(const ZooKernel& kernel) {
   std::vector<bool> counted(cases_.size(), true);
-  if (kernel.kind() != SpecimenKind::bug) return counted;
-  const auto control = std::ranges::find_if(setting_.zoo, [&](const Specimen& other) {
-    return other.kind() == SpecimenKind::correct && other.op == kernel.op && other.dtype == kernel.dtype &&
+  if (kernel.kind() != ZooKernelKind::bug) return counted;
+  const auto control = std::ranges::find_if(setting_.zoo, [&](const ZooKernel& other) {
+    return other.kind() == ZooKernelKind::correct && other.op == kernel.op && other.dtype == kernel.dtype &&
            other.contract == kernel.contract && applies(criterion_, other, setting_.zoo);
   });
   if (control == setting_.zoo.end()) return counted;
@@ -172,9 +172,9 @@ std::vector<bool> CriterionRun::counted_cases(const Specimen& kernel) {
   return place->second;
 }
 
-CriterionVerdict CriterionRun::verdict(const Specimen& kernel) {
+CriterionVerdict CriterionRun::verdict(const ZooKernel& kernel) {
   const std::vector<bool> counted = counted_cases(kernel);
-  const bool bug = kernel.kind() == SpecimenKind::bug;
+  const bool bug = kernel.kind() == ZooKernelKind::bug;
   Trial trial(*this, kernel);
   for (std::size_t i = 0; i < cases_.size(); ++i) {
     const CriterionVerdict verdict = trial.verdict(i);

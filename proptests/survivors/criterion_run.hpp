@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "proptests/survivors/criterion.hpp"
-#include "proptests/survivors/specimen.hpp"
+#include "proptests/survivors/zoo_kernel.hpp"
 
 namespace softcheck::proptests {
 
@@ -19,13 +19,13 @@ const char* to_string(CriterionVerdict verdict);
 /// Does the criterion apply? To kernels of its op and dtype. A criterion of a 16-bit dtype applies to an f32 kernel of
 /// a symbol that the zoo has not in that dtype, too: through a 16-bit interface, inputs of the 16-bit grid and outputs
 /// rounded to it.
-bool applies(const Criterion& criterion, const Specimen& kernel, const std::vector<Specimen>& zoo);
+bool applies(const Criterion& criterion, const ZooKernel& kernel, const std::vector<ZooKernel>& zoo);
 
 /// A criterion with the cases of one seed, for one kernel after the other.
 class CriterionRun {
  public:
   struct Setting {
-    const std::vector<Specimen>& zoo;
+    const std::vector<ZooKernel>& zoo;
     std::filesystem::path folder;  // of the libraries
     std::uint64_t seed;
     double seconds_per_call;
@@ -37,7 +37,7 @@ class CriterionRun {
   /// Does the kernel not come back from an ordinary call? Then it comes back from none, and every criterion, each of
   /// which makes ordinary calls, meets that: the hang need not be paid for again.
   /// throws   KernelLoadError
-  bool hangs(const Specimen& kernel) const;
+  bool hangs(const ZooKernel& kernel) const;
 
   /// What the criterion says of the kernel, in a process of its own as a test program would be.
   ///
@@ -46,7 +46,7 @@ class CriterionRun {
   /// A correct kernel that refuses one of the calls is not applicable: the ABI lets it. A bug that refuses is rejected.
   ///
   /// throws   KernelLoadError
-  CriterionVerdict verdict(const Specimen& kernel);
+  CriterionVerdict verdict(const ZooKernel& kernel);
 
   std::size_t cases() const { return cases_.size(); }
   /// The most cases that were not counted for a bug.
@@ -54,7 +54,7 @@ class CriterionRun {
 
  private:
   class Trial;
-  std::vector<bool> counted_cases(const Specimen& kernel);
+  std::vector<bool> counted_cases(const ZooKernel& kernel);
 
   const Criterion& criterion_;
   Setting setting_;

@@ -64,7 +64,7 @@ std::string dot(int x, int y) { return fmt::format("<circle cx=\"{}\" cy=\"{}\" 
 std::vector<std::size_t> bugs_of(const SurvivorMatrix& matrix) {
   std::vector<std::size_t> bugs;
   for (std::size_t i = 0; i < matrix.kernels.size(); ++i) {
-    if (matrix.kernels[i].kind() == SpecimenKind::bug) bugs.push_back(i);
+    if (matrix.kernels[i].kind() == ZooKernelKind::bug) bugs.push_back(i);
   }
   return bugs;
 }
@@ -117,8 +117,8 @@ std::string cells(const Picture& picture, int index) {
 
 std::string share(const Picture& picture, int index) {
   const SurvivorLine& line = picture.matrix.lines[static_cast<std::size_t>(index)];
-  const SurvivorLine::Count bugs = picture.matrix.count(line, SpecimenKind::bug);
-  const SurvivorLine::Count correct = picture.matrix.count(line, SpecimenKind::correct);
+  const SurvivorLine::Count bugs = picture.matrix.count(line, ZooKernelKind::bug);
+  const SurvivorLine::Count correct = picture.matrix.count(line, ZooKernelKind::correct);
   const int y = picture.line(index);
   const int length = bugs.applicable == 0 ? 0 : static_cast<int>(bugs.accepted * picture.bar_width / bugs.applicable);
   const bool ours = index + 1 == picture.lines();
@@ -149,7 +149,7 @@ class Stack {
   std::vector<int> ends_;
 };
 
-std::string column_name(const Specimen& bug) {
+std::string column_name(const ZooKernel& bug) {
   std::string name = bug.symbol.starts_with("mutant_") ? bug.symbol.substr(7) : bug.symbol;
   std::ranges::replace(name, '_', ' ');
   return bug.dtype == "f32" ? name : name + ", " + bug.dtype;
@@ -160,7 +160,7 @@ std::string columns(const Picture& picture) {
   std::string svg;
   Stack classes;
   for (std::size_t i = 0; i < picture.bugs.size(); ++i) {
-    const Specimen& bug = picture.matrix.kernels[picture.bugs[i]];
+    const ZooKernel& bug = picture.matrix.kernels[picture.bugs[i]];
     svg += text_at(picture.column(i) + cell_width / 2 + 4, picture.bottom() + 8, column_name(bug),
                    {.size = 10, .anchor = "end", .rotation = -90});
     if (i > 0 && picture.matrix.kernels[picture.bugs[i - 1]].bug_class == bug.bug_class) continue;

@@ -30,7 +30,7 @@ std::size_t order_of(const std::string& op) {
   return static_cast<std::size_t>(std::ranges::find(order, op) - std::begin(order));
 }
 
-std::string title_of(const Specimen& kernel) { return kernel.symbol + " " + kernel.op + " " + kernel.dtype; }
+std::string title_of(const ZooKernel& kernel) { return kernel.symbol + " " + kernel.op + " " + kernel.dtype; }
 
 CriterionVerdict verdict_of(ReportVerdict verdict) {
   switch (verdict) {
@@ -72,7 +72,7 @@ constexpr std::size_t message_size = 512;
 
 class Matrix {
  public:
-  Matrix(std::vector<Criterion> criteria, const std::vector<Specimen>& zoo, const SurvivorOptions& options)
+  Matrix(std::vector<Criterion> criteria, const std::vector<ZooKernel>& zoo, const SurvivorOptions& options)
       : zoo_(zoo),
         options_(options),
         workers_(options.workers > 0 ? options.workers : std::clamp(std::thread::hardware_concurrency(), 1U, 4U)) {
@@ -132,7 +132,7 @@ class Matrix {
       for (std::size_t c = 0; c < matrix_.criteria.size(); ++c) {
         CriterionRun run(matrix_.criteria[c], {zoo_, options_.folder, options_.seed, options_.seconds_per_call});
         for (const std::size_t i : mine) {
-          const Specimen& kernel = matrix_.kernels[i];
+          const ZooKernel& kernel = matrix_.kernels[i];
           CriterionVerdict& verdict = verdicts_->values()[c * matrix_.kernels.size() + i];
           verdict = CriterionVerdict::not_applicable;
           if (!applies(matrix_.criteria[c], kernel, zoo_)) continue;
@@ -156,7 +156,7 @@ class Matrix {
     }
   }
 
-  CriterionVerdict judge(const Specimen& kernel) const {
+  CriterionVerdict judge(const ZooKernel& kernel) const {
     JudgeOptions options = judge_options_of(kernel, options_.effort);
     options.run.seed = options_.seed;
     options.run.shrinks = 0;  // a verdict is all that is asked for
@@ -169,15 +169,15 @@ class Matrix {
   }
 
   void choose_kernels() {
-    for (const Specimen& row : zoo_) {
-      if (row.kind() != SpecimenKind::neither) {
+    for (const ZooKernel& row : zoo_) {
+      if (row.kind() != ZooKernelKind::neither) {
         matrix_.kernels.push_back(row);
       } else {
         matrix_.left_out.push_back(title_of(row) + (row.require == "-" ? "" : ", " + row.require));
       }
     }
     // "C10" after "C9": by length, then by letters.
-    std::ranges::stable_sort(matrix_.kernels, {}, [](const Specimen& row) {
+    std::ranges::stable_sort(matrix_.kernels, {}, [](const ZooKernel& row) {
       return std::tuple(row.kind(), row.bug_class.front() != 'C', row.bug_class.size(), row.bug_class, order_of(row.op),
                         row.op);
     });
@@ -188,8 +188,8 @@ class Matrix {
     std::vector<std::size_t> order(matrix_.criteria.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-      const SurvivorLine::Count left = matrix_.count(matrix_.lines[a], SpecimenKind::bug);
-      const SurvivorLine::Count right = matrix_.count(matrix_.lines[b], SpecimenKind::bug);
+      const SurvivorLine::Count left = matrix_.count(matrix_.lines[a], ZooKernelKind::bug);
+      const SurvivorLine::Count right = matrix_.count(matrix_.lines[b], ZooKernelKind::bug);
       return std::tuple(order_of(matrix_.criteria[a].op), right.accepted * left.applicable) <
              std::tuple(order_of(matrix_.criteria[b].op), left.accepted * right.applicable);
     });
@@ -204,7 +204,7 @@ class Matrix {
     matrix_.lines = std::move(lines);
   }
 
-  const std::vector<Specimen>& zoo_;
+  const std::vector<ZooKernel>& zoo_;
   const SurvivorOptions& options_;
   unsigned workers_;
   SurvivorMatrix matrix_;
@@ -216,7 +216,7 @@ class Matrix {
 
 }  // namespace
 
-SurvivorLine::Count SurvivorMatrix::count(const SurvivorLine& line, SpecimenKind kind) const {
+SurvivorLine::Count SurvivorMatrix::count(const SurvivorLine& line, ZooKernelKind kind) const {
   SurvivorLine::Count count;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     if (kernels[i].kind() != kind || line.verdicts[i] == CriterionVerdict::not_applicable) continue;
@@ -227,12 +227,12 @@ SurvivorLine::Count SurvivorMatrix::count(const SurvivorLine& line, SpecimenKind
 }
 
 bool SurvivorMatrix::judge_is_right() const {
-  const SurvivorLine::Count bugs = count(lines.back(), SpecimenKind::bug);
-  const SurvivorLine::Count correct = count(lines.back(), SpecimenKind::correct);
+  const SurvivorLine::Count bugs = count(lines.back(), ZooKernelKind::bug);
+  const SurvivorLine::Count correct = count(lines.back(), ZooKernelKind::correct);
   return bugs.accepted == 0 && correct.accepted == correct.applicable;
 }
 
-SurvivorMatrix survivor_matrix(std::vector<Criterion> criteria, const std::vector<Specimen>& zoo,
+SurvivorMatrix survivor_matrix(std::vector<Criterion> criteria, const std::vector<ZooKernel>& zoo,
                                const SurvivorOptions& options) {
   Matrix matrix(std::move(criteria), zoo, options);
   matrix.fill();

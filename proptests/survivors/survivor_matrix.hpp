@@ -28,12 +28,12 @@ struct SurvivorLine {
 
 struct SurvivorMatrix {
   std::vector<Criterion> criteria;
-  std::vector<Specimen> kernels;      // bugs by class, then the correct ones
+  std::vector<ZooKernel> kernels;     // bugs by class, then the correct ones
   std::vector<SurvivorLine> lines;    // as criteria, by op and then the most accepting first; the judge last
   std::vector<std::string> left_out;  // rows of the zoo that are neither
 
   /// Of the kernels of one kind that a line applies to, how many it accepts.
-  SurvivorLine::Count count(const SurvivorLine& line, SpecimenKind kind) const;
+  SurvivorLine::Count count(const SurvivorLine& line, ZooKernelKind kind) const;
   /// Does the judge, the last line, accept no bug, and every correct kernel that it applies to?
   bool judge_is_right() const;
 };
@@ -51,7 +51,7 @@ struct SurvivorOptions {
 /// Every criterion, and the judge, over every bug and every correct kernel of the zoo (CriterionRun). The same seed,
 /// effort and libraries give the same matrix, with any number of workers.
 /// throws   std::runtime_error when a kernel cannot be loaded, or a worker dies
-SurvivorMatrix survivor_matrix(std::vector<Criterion> criteria, const std::vector<Specimen>& zoo,
+SurvivorMatrix survivor_matrix(std::vector<Criterion> criteria, const std::vector<ZooKernel>& zoo,
                                const SurvivorOptions& options);
 
 }  // namespace softcheck::proptests

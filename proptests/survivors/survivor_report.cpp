@@ -16,7 +16,7 @@ std::string share(const SurvivorLine::Count& count) {
 }
 
 SurvivorLine::Count false_alarms(const SurvivorMatrix& matrix, const SurvivorLine& line) {
-  SurvivorLine::Count count = matrix.count(line, SpecimenKind::correct);
+  SurvivorLine::Count count = matrix.count(line, ZooKernelKind::correct);
   count.accepted = count.applicable - count.accepted;
   return count;
 }
@@ -43,10 +43,10 @@ char mark(CriterionVerdict verdict) {
 
 std::string kernel_lines(const SurvivorMatrix& matrix) {
   std::size_t width = 0;
-  for (const Specimen& kernel : matrix.kernels) width = std::max(width, kernel.symbol.size());
+  for (const ZooKernel& kernel : matrix.kernels) width = std::max(width, kernel.symbol.size());
   std::string text;
   for (std::size_t i = 0; i < matrix.kernels.size(); ++i) {
-    const Specimen& kernel = matrix.kernels[i];
+    const ZooKernel& kernel = matrix.kernels[i];
     std::string marks;
     for (const SurvivorLine& line : matrix.lines) marks += mark(line.verdicts[i]);
     text += fmt::format("  {:<4} {:<{}} {:<17} {:<5} {}\n", kernel.bug_class, kernel.symbol, width, kernel.op,
@@ -90,7 +90,7 @@ std::string to_table(const SurvivorMatrix& matrix) {
     text += fmt::format("{:<{}}  {:<11} {:<5} {:>13} {:>12}  {}\n", line.name, width,
                         ours ? "all" : matrix.criteria[i].op.c_str(),
                         ours ? "all" : numerics::properties(matrix.criteria[i].format).name,
-                        share(matrix.count(line, SpecimenKind::bug)), share(false_alarms(matrix, line)),
+                        share(matrix.count(line, ZooKernelKind::bug)), share(false_alarms(matrix, line)),
                         ours ? about_judge : matrix.criteria[i].tolerance);
   }
   return text;
@@ -107,7 +107,7 @@ std::string to_text(const SurvivorMatrix& matrix, const SurvivorOrigin& origin) 
   for (std::size_t i = 0; i < matrix.lines.size(); ++i) letters += letter(i);
   text += source_lines(matrix);
   std::size_t width = 0;
-  for (const Specimen& kernel : matrix.kernels) width = std::max(width, kernel.symbol.size());
+  for (const ZooKernel& kernel : matrix.kernels) width = std::max(width, kernel.symbol.size());
   text += fmt::format("\n  {:<{}} {}\n", "", width + 4 + 1 + 17 + 1 + 5 + 1, letters) + kernel_lines(matrix);
   text += "\nNot counted: races, and what their contracts do not forbid:\n";
   for (const std::string& title : matrix.left_out) text += "  " + title + "\n";
@@ -120,9 +120,9 @@ std::string to_csv(const SurvivorMatrix& matrix, const SurvivorOrigin& origin) {
   text += "criterion,kernel,op,dtype,class,kind,verdict\n";
   for (const SurvivorLine& line : matrix.lines) {
     for (std::size_t i = 0; i < matrix.kernels.size(); ++i) {
-      const Specimen& kernel = matrix.kernels[i];
+      const ZooKernel& kernel = matrix.kernels[i];
       text += fmt::format("{},{},{},{},{},{},{}\n", csv_field(line.name), kernel.symbol, kernel.op, kernel.dtype,
-                          kernel.bug_class, kernel.kind() == SpecimenKind::bug ? "bug" : "correct",
+                          kernel.bug_class, kernel.kind() == ZooKernelKind::bug ? "bug" : "correct",
                           to_string(line.verdicts[i]));
     }
   }

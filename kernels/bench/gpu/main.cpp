@@ -30,7 +30,9 @@ namespace softcheck::kernels::gpu {
 namespace {
 
 // docs/design.md.
-enum Exit { holds = 0, violated = 1, usage = 2, unsupported = 4, crashed = 6 };
+struct Exit {
+  enum : int { holds = 0, violated = 1, usage = 2, unsupported = 4, crashed = 6 };
+};
 
 struct Options {
   std::string results = "kernels/bench/results";
@@ -68,7 +70,7 @@ int run(const Options& options) {
   const Device device = find_device();
   if (!options.self_test && !device.missing.empty()) {
     std::fprintf(stderr, "softcheck_gpu: %s\n", device.missing.c_str());
-    return unsupported;
+    return Exit::unsupported;
   }
   const bool on_device = !options.self_test;
   const std::vector<Comparison> comparisons =
@@ -88,10 +90,10 @@ int run(const Options& options) {
   to.close();
   if (!to) {
     std::fprintf(stderr, "softcheck_gpu: cannot write %s\n", file.c_str());
-    return unsupported;
+    return Exit::unsupported;
   }
   std::printf("raw results: %s\n", file.c_str());
-  return all_hold ? holds : violated;
+  return all_hold ? Exit::holds : Exit::violated;
 }
 
 }  // namespace
@@ -105,7 +107,7 @@ int main(int argc, char** argv) try {
         "usage: softcheck_gpu [--results FOLDER] [--no-benchmarks] [--self-test [--planted]]\n"
         "  --self-test   no device: what the comparisons find of kernels on the emulator; planted: of wrong ones\n",
         stderr);
-    return gpu::usage;
+    return gpu::Exit::usage;
   }
   return gpu::run(options);
 } catch (const std::exception& error) {

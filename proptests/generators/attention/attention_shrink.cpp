@@ -15,7 +15,9 @@ namespace softcheck::proptests {
 namespace {
 
 // The axes that tensors lie along; -1 is an axis of extent 1 that has no name.
-enum Axis : int { batch, kv, group, query, key, dim, value_dim, axes };
+struct Axis {
+  enum : int { batch, kv, group, query, key, dim, value_dim, count };
+};
 
 std::size_t& extent(AttentionShape& s, int axis) {
   std::size_t* const extents[] = {&s.batch, &s.kv_heads, &s.group, &s.queries, &s.keys, &s.dim, &s.value_dim};
@@ -70,7 +72,8 @@ void add_simpler_numbers(std::vector<AttentionStep>& steps) {
 
 // Of an axis whose lengths are listed, the ends that leave each shorter one.
 void add_listed_lengths(std::vector<AttentionStep>& steps, int axis, AttentionShape shape, const Domain& domain) {
-  static constexpr std::array<const char*, axes> names{"batch", "heads", "group", "queries", "keys", "dim", "values"};
+  static constexpr std::array<const char*, Axis::count> names{"batch", "heads", "group", "queries",
+                                                              "keys",  "dim",   "values"};
   const std::size_t count = extent(shape, axis);
   const auto add = [&](std::uint64_t length) {
     if (length == 0 || length >= count) return;
@@ -78,10 +81,10 @@ void add_listed_lengths(std::vector<AttentionStep>& steps, int axis, AttentionSh
     steps.push_back({AttentionWay::drop, axis, length, count - length});
   };
   for (const std::uint64_t length : domain.length(names.at(static_cast<std::size_t>(axis))).listed) {
-    if (axis != kv) add(length);
-    if (axis == kv && length % shape.group == 0) add(length / shape.group);
+    if (axis != Axis::kv) add(length);
+    if (axis == Axis::kv && length % shape.group == 0) add(length / shape.group);
   }
-  if (axis != group) return;
+  if (axis != Axis::group) return;
   for (const std::uint64_t heads : domain.length("heads").listed) {
     if (heads % shape.kv_heads == 0) add(heads / shape.kv_heads);
   }
@@ -100,8 +103,8 @@ void add_sequences(std::vector<AttentionStep>& steps, const AttentionCase& a) {
     }
   };
   for (std::size_t b = 0; b < a.shape.batch; ++b) {
-    if (a.sequences.packed) add(query, b, a.sequences.queries[b]);
-    add(key, b, a.sequences.keys[b]);
+    if (a.sequences.packed) add(Axis::query, b, a.sequences.queries[b]);
+    add(Axis::key, b, a.sequences.keys[b]);
   }
 }
 
@@ -118,8 +121,9 @@ std::vector<AttentionStep> steps_of(AttentionCase a, const Domain& domain) {
   // with them costs as much as a thousand others.
   constexpr std::size_t few = 64, very_long = 16384, parts = 32;
   const bool dear = a.shape.keys >= very_long;
-  const std::array<int, 7> order = dear ? std::array<int, 7>{batch, kv, group, query, value_dim, dim, key}
-                                        : std::array<int, 7>{batch, kv, group, query, key, value_dim, dim};
+  const std::array<int, 7> order =
+      dear ? std::array<int, 7>{Axis::batch, Axis::kv, Axis::group, Axis::query, Axis::value_dim, Axis::dim, Axis::key}
+           : std::array<int, 7>{Axis::batch, Axis::kv, Axis::group, Axis::query, Axis::key, Axis::value_dim, Axis::dim};
   for (const int axis : order) {
     add_listed_lengths(steps, axis, a.shape, domain);
     const std::size_t count = extent(a.shape, axis), smallest = count >= very_long ? count / parts : 1;
@@ -130,7 +134,7 @@ std::vector<AttentionStep> steps_of(AttentionCase a, const Domain& domain) {
       }
     }
     // Numbers that say nothing before the ends of a length that cannot be shorter.
-    if (axis == (dear ? query : key)) add_simpler_numbers(steps);
+    if (axis == (dear ? Axis::query : Axis::key)) add_simpler_numbers(steps);
   }
   steps.push_back({AttentionWay::shared_mask});
   for (int which = 0; which < tensors; ++which) {
@@ -163,48 +167,48 @@ void drop(std::vector<Entry>& entries, std::span<const int> along, const Attenti
 }
 
 bool drop_along(AttentionCase& a, const AttentionStep& step) {
-  static constexpr std::array<int, 5> q{batch, kv, group, query, dim};
-  static constexpr std::array<int, 4> k{batch, kv, key, dim};
-  static constexpr std::array<int, 4> v{batch, kv, key, value_dim};
-  static constexpr std::array<int, 5> mask{batch, kv, group, query, key};
-  static constexpr std::array<int, 3> shared_mask{batch, query, key};
+  static constexpr std::array<int, 5> q{Axis::batch, Axis::kv, Axis::group, Axis::query, Axis::dim};
+  static constexpr std::array<int, 4> k{Axis::batch, Axis::kv, Axis::key, Axis::dim};
+  static constexpr std::array<int, 4> v{Axis::batch, Axis::kv, Axis::key, Axis::value_dim};
+  static constexpr std::array<int, 5> mask{Axis::batch, Axis::kv, Axis::group, Axis::query, Axis::key};
+  static constexpr std::array<int, 3> shared_mask{Axis::batch, Axis::query, Axis::key};
   std::size_t& length = extent(a.shape, step.axis);
   const std::size_t dropped = std::min(step.size, length - std::min(length, step.first));
   if (dropped == 0 || dropped >= length) return false;
   drop(a.queries, q, a.shape, step);
   drop(a.keys, k, a.shape, step);
   drop(a.values, v, a.shape, step);
-  static constexpr std::array<int, 5> gradients{batch, kv, group, query, value_dim};
+  static constexpr std::array<int, 5> gradients{Axis::batch, Axis::kv, Axis::group, Axis::query, Axis::value_dim};
   drop(a.gradients, gradients, a.shape, step);
   if (!a.mask.empty()) {
     drop(a.mask, a.mask_for_each_head ? std::span<const int>(mask) : std::span<const int>(shared_mask), a.shape, step);
   }
   AttentionAttributes& of = a.attributes;
-  static constexpr std::array<int, 2> heads{kv, group};
+  static constexpr std::array<int, 2> heads{Axis::kv, Axis::group};
   if (!of.sinks.empty()) drop(of.sinks, heads, a.shape, step);
   if (!of.slopes.empty()) drop(of.slopes, heads, a.shape, step);
   if (!of.bias.empty()) {
     drop(of.bias, of.bias_for_each_head ? std::span<const int>(mask) : std::span<const int>(shared_mask), a.shape,
          step);
   }
-  static constexpr std::array<int, 4> by_lse{batch, kv, group, query};
+  static constexpr std::array<int, 4> by_lse{Axis::batch, Axis::kv, Axis::group, Axis::query};
   drop(of.lse_gradients, by_lse, a.shape, step);
   AttentionSequences& sequences = a.sequences;
-  if (sequences.any() && step.axis == batch) {
+  if (sequences.any() && step.axis == Axis::batch) {
     for (std::vector<std::size_t>* lengths : {&sequences.queries, &sequences.keys}) {
       const auto first = lengths->begin() + static_cast<std::ptrdiff_t>(step.first);
       lengths->erase(first, first + static_cast<std::ptrdiff_t>(dropped));
     }
   }
-  if (step.axis == query) drop_places(sequences.queries, step.first, dropped);
-  if (step.axis == key) drop_places(sequences.keys, step.first, dropped);
+  if (step.axis == Axis::query) drop_places(sequences.queries, step.first, dropped);
+  if (step.axis == Axis::key) drop_places(sequences.keys, step.first, dropped);
   length -= dropped;
   return true;
 }
 
 // One sequence, and the shape with it where it was the longest.
 bool shorten(AttentionCase& a, const AttentionStep& step) {
-  std::vector<std::size_t>& lengths = step.axis == query ? a.sequences.queries : a.sequences.keys;
+  std::vector<std::size_t>& lengths = step.axis == Axis::query ? a.sequences.queries : a.sequences.keys;
   if (step.first >= lengths.size() || lengths[step.first] <= step.size) return false;
   lengths[step.first] = step.size;
   const std::size_t most = std::max<std::size_t>(1, *std::ranges::max_element(lengths));

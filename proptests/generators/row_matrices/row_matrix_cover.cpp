@@ -19,11 +19,12 @@ namespace {
 using numerics::infinity;
 
 // The dimensions by their place in matrix_dimensions().
-enum Dimension : std::size_t { rows, columns, length, theta, hidden, input, output, visible, nan, nan_at, values };
+struct Dim {
+  enum : std::size_t { rows, columns, length, theta, hidden, input, output, visible, nan, nan_at, values };
+};
 
 struct Bounds {
-  std::uint64_t least;
-  std::uint64_t most;
+  std::uint64_t least, most;
 };
 
 /// What of a range of lengths the options let a call have; nothing where least > most.
@@ -109,16 +110,16 @@ class Possibilities {
     return lengths_[range * length_classes + kind];
   }
 
-  /// The shortest row in which what is chosen beside its length can be: two items, one of them hidden, or a NaN's
-  /// place.
+  /// The shortest row that holds what is chosen beside its length: two items, one of them hidden, or a NaN's place.
   static std::uint64_t needed(const ClassChoice& choice) {
     std::uint64_t least = 1;
-    if (choice[hidden] && *choice[hidden] != 0)
-      least = *choice[hidden] == static_cast<std::size_t>(MaskClass::mixed) ? 3 : 2;
-    if (choice[input] == 6 || choice[output] == 6 || choice[visible] == 7) least = std::max<std::uint64_t>(least, 2);
-    if (!choice[nan_at] || *choice[nan_at] < 2) return least;
-    const bool last = *choice[nan_at] + 1 == nan_places.size();
-    return std::max(least, last ? 2 : nan_places[*choice[nan_at]].least + 2);
+    if (choice[Dim::hidden] && *choice[Dim::hidden] != 0)
+      least = *choice[Dim::hidden] == static_cast<std::size_t>(MaskClass::mixed) ? 3 : 2;
+    if (choice[Dim::input] == 6 || choice[Dim::output] == 6 || choice[Dim::visible] == 7)
+      least = std::max<std::uint64_t>(least, 2);
+    if (!choice[Dim::nan_at] || *choice[Dim::nan_at] < 2) return least;
+    const bool last = *choice[Dim::nan_at] + 1 == nan_places.size();
+    return std::max(least, last ? 2 : nan_places[*choice[Dim::nan_at]].least + 2);
   }
 
   bool operator()(const ClassChoice& choice) const {
@@ -132,46 +133,45 @@ class Possibilities {
 
   /// The shortest length that the choice leaves; 0 where none is left.
   std::uint64_t shortest(const ClassChoice& choice) const {
-    const std::vector<std::uint64_t>& left = ascending_[place(choice[columns], choice[length])];
+    const std::vector<std::uint64_t>& left = ascending_[place(choice[Dim::columns], choice[Dim::length])];
     const auto least = std::ranges::lower_bound(left, needed(choice));
     return least == left.end() ? 0 : *least;
   }
 
   bool lengths_fit(const ClassChoice& choice) const {
     const std::uint64_t n = shortest(choice);
-    const std::uint64_t count = choice[rows] ? least_rows_[*choice[rows]] : 1;
+    const std::uint64_t count = choice[Dim::rows] ? least_rows_[*choice[Dim::rows]] : 1;
     return n > 0 && count > 0 && n * count <= options_.max_elements;
   }
 
   bool parameters_fit(const ClassChoice& choice) const {
     const Domain& domain = options_.rows.domain;
     const int exponent = options_.rows.theta_exponent;
-    if (choice[theta] && *choice[theta] != static_cast<std::size_t>(ThetaClass::one)) {
+    if (choice[Dim::theta] && *choice[Dim::theta] != static_cast<std::size_t>(ThetaClass::one)) {
       if (domain.unit_theta || exponent == 0) return false;
-      if (*choice[theta] == static_cast<std::size_t>(ThetaClass::extreme) && exponent <= 30) return false;
+      if (*choice[Dim::theta] == static_cast<std::size_t>(ThetaClass::extreme) && exponent <= 30) return false;
     }
-    if (choice[hidden]) {
-      const auto mask = static_cast<MaskClass>(*choice[hidden]);
+    if (choice[Dim::hidden]) {
+      const auto mask = static_cast<MaskClass>(*choice[Dim::hidden]);
       const bool infinite = mask == MaskClass::infinite || mask == MaskClass::mixed;
       const bool whole = mask == MaskClass::whole;
       const bool masked = mask == MaskClass::tensor || mask == MaskClass::mixed || whole;
       if (whole && !options_.rows.fully_masked) return false;
       // One row of it is to hold a NaN, or to show what stands beside the one that is hidden.
-      if (whole && choice[rows] && *choice[rows] == 0) return false;
+      if (whole && choice[Dim::rows] && *choice[Dim::rows] == 0) return false;
       if ((infinite && !domain.hides_by_infinity()) || (masked && domain.no_mask)) return false;
-      if (choice[visible] && options_.rows.besides == 0 && (*choice[visible] != 0) != masked) return false;
+      if (choice[Dim::visible] && options_.rows.besides == 0 && (*choice[Dim::visible] != 0) != masked) return false;
     }
-    return !choice[values] || *choice[values] < kernel_row_families().size();  // none is listed
+    return !choice[Dim::values] || *choice[Dim::values] < kernel_row_families().size();  // none is listed
   }
 
   bool layouts_fit(const ClassChoice& choice) const {
     const Domain& domain = options_.rows.domain;
-    if (choice[visible] && *choice[visible] > 0 && domain.no_mask && options_.rows.besides == 0) return false;
-    if (choice[visible] && *choice[visible] == 1 && options_.rows.besides != 0)
-      return false;  // compact is no mask's layout
-    for (const Dimension which : {input, output, visible}) {
+    if (choice[Dim::visible] && *choice[Dim::visible] > 0 && domain.no_mask && options_.rows.besides == 0) return false;
+    if (choice[Dim::visible] == 1 && options_.rows.besides != 0) return false;  // compact is no mask's layout
+    for (const auto which : {Dim::input, Dim::output, Dim::visible}) {
       if (!choice[which]) continue;
-      const std::size_t kind = *choice[which] - (which == visible && *choice[which] > 0 ? 1 : 0);
+      const std::size_t kind = *choice[which] - (which == Dim::visible && *choice[which] > 0 ? 1 : 0);
       if (kind > 2 && kind != 5 && domain.compact) return false;
       if (domain.no_offset && (kind == 5 || kind == 7)) return false;
       if (domain.contiguous && (kind == 4 || kind == 6 || kind == 7)) return false;
@@ -180,12 +180,12 @@ class Possibilities {
   }
 
   bool nans_fit(const ClassChoice& choice) const {
-    if (choice[nan] && choice[nan_at] && (*choice[nan] == 0) != (*choice[nan_at] == 0)) return false;
-    const bool some = (choice[nan] && *choice[nan] > 0) || (choice[nan_at] && *choice[nan_at] > 0);
+    if (choice[Dim::nan] && choice[Dim::nan_at] && (choice[Dim::nan] == 0) != (choice[Dim::nan_at] == 0)) return false;
+    const bool some = (choice[Dim::nan] && *choice[Dim::nan] > 0) || (choice[Dim::nan_at] && *choice[Dim::nan_at] > 0);
     if (!some) return true;
     if (options_.rows.domain.finite) return false;
-    if (!choice[nan]) return options_.nans || options_.infinities;
-    const auto kind = static_cast<NanClass>(*choice[nan]);
+    if (!choice[Dim::nan]) return options_.nans || options_.infinities;
+    const auto kind = static_cast<NanClass>(*choice[Dim::nan]);
     if (kind == NanClass::infinite) return options_.infinities;
     // Of a format without infinity each sign has one NaN.
     const bool of_one_kind =
@@ -237,10 +237,10 @@ class Coverer {
   RowMatrixCase matrix_of(const std::vector<std::size_t>& choice) {
     RowMatrixCase matrix;
     matrix.format = options_.rows.formats.front();
-    matrix.theta = draw_theta_of(draw_, static_cast<ThetaClass>(choice[theta]), options_.rows.theta_exponent);
+    matrix.theta = draw_theta_of(draw_, static_cast<ThetaClass>(choice[Dim::theta]), options_.rows.theta_exponent);
     const std::uint64_t count = draw_rows(choice);
     matrix.columns = draw_columns(choice, count);
-    const RowFamily family = kernel_row_families()[choice[values]];
+    const RowFamily family = kernel_row_families()[choice[Dim::values]];
     matrix.family = to_string(family);
     // Three, five or seven in turn: no power of two, at which an index may wrap around, is a multiple of these.
     const std::uint64_t turn = std::min<std::uint64_t>(count, 3 + 2 * draw_.below(3));
@@ -252,12 +252,12 @@ class Coverer {
     if (options_.rows.besides != 0) {
       matrix.beside = ((draw_.log_uniform(1, most_beside + 1) - 1) & options_.rows.besides) | options_.rows.besides_set;
     }
-    if (choice[nan] > 0) place_nans(choice, matrix);
+    if (choice[Dim::nan] > 0) place_nans(choice, matrix);
     return matrix;
   }
 
   std::vector<std::uint64_t> lengths_for(const std::vector<std::size_t>& choice, std::uint64_t most) const {
-    std::vector<std::uint64_t> lengths = possible_.lengths(choice[columns], choice[length]);
+    std::vector<std::uint64_t> lengths = possible_.lengths(choice[Dim::columns], choice[Dim::length]);
     const std::uint64_t least = Possibilities::needed(ClassChoice(choice.begin(), choice.end()));
     std::erase_if(lengths, [&](std::uint64_t n) { return n < least || n > most; });
     return lengths;
@@ -266,9 +266,9 @@ class Coverer {
   std::uint64_t draw_rows(const std::vector<std::size_t>& choice) {
     const LengthRange domain = options_.rows.domain.length("rows");
     const std::uint64_t shortest = std::ranges::min(lengths_for(choice, unlimited));
-    const std::uint64_t fewest = possible_.least_rows(choice[rows]);
-    const std::uint64_t most =
-        std::min(within(row_ranges[choice[rows]], domain, options_.most_rows).most, options_.max_elements / shortest);
+    const std::uint64_t fewest = possible_.least_rows(choice[Dim::rows]);
+    const std::uint64_t most = std::min(within(row_ranges[choice[Dim::rows]], domain, options_.most_rows).most,
+                                        options_.max_elements / shortest);
     const std::vector<std::uint64_t> listed = domain.listed_within(fewest, most);
     if (!listed.empty()) return listed[draw_.below(listed.size())];
     const std::uint64_t near = domain.nearest(draw_.log_uniform(fewest, most));
@@ -296,7 +296,7 @@ class Coverer {
   }
 
   void hide(const std::vector<std::size_t>& choice, RowMatrixCase& matrix, std::vector<RunLengthRow>& cycle) {
-    const auto mask = static_cast<MaskClass>(choice[hidden]);
+    const auto mask = static_cast<MaskClass>(choice[Dim::hidden]);
     matrix.mask = mask == MaskClass::tensor || mask == MaskClass::whole ? MaskUse::tensor
                   : mask == MaskClass::mixed                            ? MaskUse::mixed
                                                                         : MaskUse::none;
@@ -322,25 +322,25 @@ class Coverer {
   void lay_out(const std::vector<std::size_t>& choice, RowMatrixCase& matrix) {
     const auto count = static_cast<std::int64_t>(matrix.rows.size());
     const auto width = static_cast<std::int64_t>(matrix.columns);
-    matrix.in = draw_layout_of(draw_, choice[input], count, width);
-    matrix.out = draw_layout_of(draw_, choice[output], count, width);
-    if (choice[visible] > 0) matrix.visible = draw_layout_of(draw_, choice[visible] - 1, count, width);
+    matrix.in = draw_layout_of(draw_, choice[Dim::input], count, width);
+    matrix.out = draw_layout_of(draw_, choice[Dim::output], count, width);
+    if (choice[Dim::visible] > 0) matrix.visible = draw_layout_of(draw_, choice[Dim::visible] - 1, count, width);
   }
 
   void place_nans(const std::vector<std::size_t>& choice, RowMatrixCase& matrix) {
     const std::uint64_t n = matrix.columns, count = matrix.rows.size();
-    const NamedRange& place = nan_places[choice[nan_at]];
-    const bool last = choice[nan_at] + 1 == nan_places.size();
+    const NamedRange& place = nan_places[choice[Dim::nan_at]];
+    const bool last = choice[Dim::nan_at] + 1 == nan_places.size();
     const std::uint64_t item = last ? n - 1
-                               : choice[nan_at] == 1
+                               : choice[Dim::nan_at] == 1
                                    ? 0
                                    : draw_.log_uniform(place.least, std::min(place.most, n > 1 ? n - 2 : 1));
     std::uint64_t row = draw_.one_in(3) ? 0 : draw_.one_in(2) ? count - 1 : draw_.below(count);
     if (count > 1 && matrix.rows[row].visible() == 0) row = row > 0 ? row - 1 : 1;  // a row that stays hidden
     make_visible(matrix, row, item);
-    if (static_cast<NanClass>(choice[nan]) == NanClass::infinite) return place_infinities(matrix, row, item);
-    matrix.specials = {{row, item, bits_of(static_cast<NanClass>(choice[nan]), matrix.format)}};
-    if (static_cast<NanClass>(choice[nan]) != NanClass::several) return;
+    if (static_cast<NanClass>(choice[Dim::nan]) == NanClass::infinite) return place_infinities(matrix, row, item);
+    matrix.specials = {{row, item, bits_of(static_cast<NanClass>(choice[Dim::nan]), matrix.format)}};
+    if (static_cast<NanClass>(choice[Dim::nan]) != NanClass::several) return;
     for (const SpecialLogit& more : draw_nans(draw_, matrix)) {
       const bool behind = more.row > row || (more.row == row && more.item > item);
       if (behind && matrix.specials.size() < 3) matrix.specials.push_back(more);

@@ -19,11 +19,9 @@ std::vector<std::uint16_t> attended(const std::vector<std::uint16_t>& first, con
       out(type, {1, 1, 1, columns});
   std::copy(first.begin(), first.end(), v.elements.begin());
   std::copy(second.begin(), second.end(), v.elements.begin() + columns);
-  const DLTensor* inputs[] = {&q.view, &k.view, &v.view};
-  DLTensor* outputs[] = {&out.view};
-  const softcheck_call call{SOFTCHECK_KERNEL_ABI_VERSION, 3, 1, inputs, outputs, 1.0, 1.0, 0, nullptr};
   const softcheck_kernel kernel = kernel_tests::load_kernel("softcheck_strict_kernels", "softcheck_strict_attention");
-  if (kernel == nullptr || kernel(&call) != 0) ADD_FAILURE() << "no kernel, or it refused the call";
+  if (!kernel_tests::takes_call(kernel, {&q.view, &k.view, &v.view}, {&out.view}))
+    ADD_FAILURE() << "no kernel, or it refused the call";
   return out.elements;
 }
 

@@ -98,18 +98,9 @@ struct Problem {
     if (masked) inputs.push_back(&mask.view);
     std::vector<DLTensor*> views;
     for (Tensor<Bits>& output : outputs) views.push_back(&output.view);
-    const softcheck_call call{SOFTCHECK_KERNEL_ABI_VERSION,
-                              static_cast<std::uint32_t>(inputs.size()),
-                              static_cast<std::uint32_t>(views.size()),
-                              inputs.data(),
-                              views.data(),
-                              theta,
-                              1.0,
-                              0,
-                              nullptr};
     const softcheck_kernel kernel =
         kernel_tests::load_kernel("softcheck_" + prefix + "_kernels", "softcheck_" + prefix + "_" + op);
-    if (kernel == nullptr || kernel(&call) != 0)
+    if (!kernel_tests::takes_call(kernel, inputs, views, 1, false, theta))
       ADD_FAILURE() << prefix << ' ' << op << " is missing or refused a call";
     std::vector<Bits> all;
     for (const Tensor<Bits>& output : outputs) all.insert(all.end(), output.elements.begin(), output.elements.end());

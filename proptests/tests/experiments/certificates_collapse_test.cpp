@@ -93,9 +93,9 @@ TEST(CertifiedCollapse, WhatIsNoErrorIsNotCertified) {
   if (another.other.class_index == set.odd.class_index)
     another.other.class_index = (set.odd.class_index + 1) % class_count;
   const BallMatrix scores =
-      scores_of_values(network, network.weights(attention_value) *
+      scores_of_values(network, network.weights(Layer::attention_value) *
                                         network.items(points({set.other.priority}), {set.other.class_index}).centre +
-                                    network.biases(attention_value));
+                                    network.biases(Layer::attention_value));
   EXPECT_TRUE(least_margin(scores, set.other.class_index).certainly_positive());
   EXPECT_TRUE(least_margin(scores, another.other.class_index).certainly_negative());
 }
@@ -103,15 +103,15 @@ TEST(CertifiedCollapse, WhatIsNoErrorIsNotCertified) {
 TEST(CertifiedCollapse, ANetworkThatTellsOneClassIsWrongAtOnce) {
   const numerics::FpEnvironmentGuard environment;
   Floats parameters = random_network(1, 1);
-  std::fill(parameters.begin() + static_cast<std::ptrdiff_t>(layers[head_2].weights), parameters.end(), 0.0F);
-  parameters[layers[head_2].biases() + 3] = 1;
+  std::fill(parameters.begin() + static_cast<std::ptrdiff_t>(place_of(Layer::head_2).weights), parameters.end(), 0.0F);
+  parameters[place_of(Layer::head_2).biases() + 3] = 1;
   const std::optional<CollapseSet> set = find_collapse(NetworkCells(parameters), longest);
   ASSERT_TRUE(set);
   EXPECT_FALSE(set->right_at_two);
   EXPECT_EQ(set->other.class_index, 3);
   EXPECT_EQ(set->wrong_from, 2U);
   // All scores alike: no class is told of anything.
-  parameters[layers[head_2].biases() + 3] = 0;
+  parameters[place_of(Layer::head_2).biases() + 3] = 0;
   EXPECT_FALSE(find_collapse(NetworkCells(parameters), longest));
 }
 

@@ -70,17 +70,17 @@ Floats network_along_one_direction() {
   RandomWords words(5);
   Floats parameters = initial_parameters(words);
   const auto set = [&](Layer layer, int row, int column, float value) {
-    parameters[layers[layer].weights + static_cast<std::size_t>(row * layers[layer].inputs + column)] = value;
+    parameters[place_of(layer).weights + static_cast<std::size_t>(row * place_of(layer).inputs + column)] = value;
   };
   for (int i = 0; i < width; ++i) {
     for (int j = 0; j < width; ++j) {
-      set(attention_query, i, j, i == j ? (i == 0 ? 2 : 1) : 0);
-      set(attention_key, i, j, i == j ? 1 : 0);
-      set(query_2, i, j, 0);
+      set(Layer::attention_query, i, j, i == j ? (i == 0 ? 2 : 1) : 0);
+      set(Layer::attention_key, i, j, i == j ? 1 : 0);
+      set(Layer::query_2, i, j, 0);
     }
   }
-  parameters[layers[query_2].biases()] = 4;
-  parameters[layers[attention_query].biases() + 1] = 0.02F;  // across: joint > direct, but barely
+  parameters[place_of(Layer::query_2).biases()] = 4;
+  parameters[place_of(Layer::attention_query).biases() + 1] = 0.02F;  // across: joint > direct, but barely
   return parameters;
 }
 

@@ -94,8 +94,8 @@ TEST(CertifiedModel, WhatLeavesTheRangeOfDoubleIsRefused) {
 TEST(CertifiedModel, LogitsThatAreAllAlikeAreRefused) {
   Floats parameters = random_network(3, 1);
   const auto begin = parameters.begin();
-  std::fill(begin + static_cast<std::ptrdiff_t>(layers[attention_key].weights),
-            begin + static_cast<std::ptrdiff_t>(layers[attention_key].biases()), 0.0F);
+  std::fill(begin + static_cast<std::ptrdiff_t>(place_of(Layer::attention_key).weights),
+            begin + static_cast<std::ptrdiff_t>(place_of(Layer::attention_key).biases()), 0.0F);
   EXPECT_THROW(certify_model(parameters), std::range_error);
 }
 
@@ -103,8 +103,9 @@ TEST(CertifiedModel, NothingIsShownInAFormatThatOverflows) {
   Floats parameters = trained_network();
   // Values of some 10^7, and as much less behind them: another network of the same classes.
   constexpr float factor = 0x1p20F;
-  for (std::size_t i = layers[attention_value].weights; i < layers[attention_value].end(); ++i) parameters[i] *= factor;
-  for (std::size_t i = layers[attention_output].weights; i < layers[attention_output].biases(); ++i) {
+  for (std::size_t i = place_of(Layer::attention_value).weights; i < place_of(Layer::attention_value).end(); ++i)
+    parameters[i] *= factor;
+  for (std::size_t i = place_of(Layer::attention_output).weights; i < place_of(Layer::attention_output).biases(); ++i) {
     parameters[i] /= factor;
   }
   std::set<std::string> claims;

@@ -47,14 +47,20 @@ class RealNetwork {
     Vector x(item_features, T(0));
     x[0] = T(priority);
     x[static_cast<std::size_t>(1 + class_index)] = T(1);
-    return activated(dense(item_2, activated(dense(item_1, x))));
+    return activated(dense(Layer::item_2, activated(dense(Layer::item_1, x))));
   }
-  Vector encoded_query(double query) const { return dense(query_2, activated(dense(query_1, Vector{T(query)}))); }
-  Vector projected_query(double query) const { return dense(attention_query, encoded_query(query)); }
-  Vector key(double priority, int class_index) const { return dense(attention_key, item(priority, class_index)); }
-  Vector value(double priority, int class_index) const { return dense(attention_value, item(priority, class_index)); }
+  Vector encoded_query(double query) const {
+    return dense(Layer::query_2, activated(dense(Layer::query_1, Vector{T(query)})));
+  }
+  Vector projected_query(double query) const { return dense(Layer::attention_query, encoded_query(query)); }
+  Vector key(double priority, int class_index) const {
+    return dense(Layer::attention_key, item(priority, class_index));
+  }
+  Vector value(double priority, int class_index) const {
+    return dense(Layer::attention_value, item(priority, class_index));
+  }
 
-  Vector key_bias() const { return dense(attention_key, Vector(width, T(0))); }
+  Vector key_bias() const { return dense(Layer::attention_key, Vector(width, T(0))); }
 
   T logit(const Vector& projected_query, const Vector& key) const {
     T sum(0);
@@ -63,12 +69,12 @@ class RealNetwork {
   }
   /// Scores of the classes from the attention's value.
   Vector scores(const Vector& value) const {
-    return dense(head_2, activated(dense(head_1, dense(attention_output, value))));
+    return dense(Layer::head_2, activated(dense(Layer::head_1, dense(Layer::attention_output, value))));
   }
 
  private:
   Vector dense(Layer layer, const Vector& x) const {
-    const LayerPlace& place = layers[layer];
+    const LayerPlace& place = place_of(layer);
     Vector out;
     for (int i = 0; i < place.outputs; ++i) {
       T sum(static_cast<double>(parameters_[place.biases() + static_cast<std::size_t>(i)]));

@@ -113,7 +113,8 @@ TEST(CertifiedSetSizes, TheRankOfTheMedianHasItsConfidence) {
 TEST(CertifiedSetSizes, EqualLogitsDisperseAtOnce) {
   const numerics::FpEnvironmentGuard environment;
   Floats parameters = random_network(1, 1);
-  std::fill_n(parameters.begin() + static_cast<std::ptrdiff_t>(layers[attention_key].weights), width * width, 0.0F);
+  std::fill_n(parameters.begin() + static_cast<std::ptrdiff_t>(place_of(Layer::attention_key).weights), width * width,
+              0.0F);
   // 1/n < 0.1 from n = 11 on.
   const TypicalLength typical = estimate_typical_length(NetworkCells(parameters), 0.1, 1);
   EXPECT_EQ(typical.lower, 11U);

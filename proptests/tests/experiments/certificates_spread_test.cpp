@@ -71,16 +71,17 @@ TEST(CertifiedSpread, CellsOfAnotherNetworkAreNoticed) {
   const Floats parameters = random_network(1, 1);
   const auto changed = [&](Layer layer, bool biases, float factor) {
     Floats other = parameters;
-    const std::size_t first = biases ? layers[layer].biases() : layers[layer].weights;
-    const std::size_t last = biases ? layers[layer].end() : layers[layer].biases();
+    const std::size_t first = biases ? place_of(layer).biases() : place_of(layer).weights;
+    const std::size_t last = biases ? place_of(layer).end() : place_of(layer).biases();
     for (std::size_t i = first; i < last; ++i) other[i] *= factor;
     return other;
   };
   const auto noticed = [&](const Floats& other) { return !cells_hold(NetworkCells(other), parameters, 1); };
-  EXPECT_TRUE(noticed(changed(attention_key, false, std::sqrt(128.0F)))) << "the scale forgotten";
-  for (const Layer layer : {item_1, item_2, query_1, query_2, attention_query, attention_key}) {
-    EXPECT_TRUE(noticed(changed(layer, true, 0))) << "the bias dropped: " << layers[layer].name;
-    EXPECT_TRUE(noticed(changed(layer, false, 1 + 0x1p-20F))) << "a weight's last bits: " << layers[layer].name;
+  EXPECT_TRUE(noticed(changed(Layer::attention_key, false, std::sqrt(128.0F)))) << "the scale forgotten";
+  for (const Layer layer :
+       {Layer::item_1, Layer::item_2, Layer::query_1, Layer::query_2, Layer::attention_query, Layer::attention_key}) {
+    EXPECT_TRUE(noticed(changed(layer, true, 0))) << "the bias dropped: " << place_of(layer).name;
+    EXPECT_TRUE(noticed(changed(layer, false, 1 + 0x1p-20F))) << "a weight's last bits: " << place_of(layer).name;
   }
 }
 

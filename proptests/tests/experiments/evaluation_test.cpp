@@ -58,14 +58,14 @@ TEST(Evaluation, EncodesAndFoldsAsTheNetworkDoes) {
   encode_items(real.data(), Eigen::Map<const Matrix<Real>>(items.data(), item_features, 1400), w);
   fold_queries(real.data(), Eigen::Map<const Matrix<Real>>(queries.data(), 1, 2), w);
 
-  Floats got(w[encoded].size());
+  Floats got(w[Place::encoded].size());
   encode(parameters, sets.items, got);
-  expect_near(got, w[encoded], 2, "encoded");
+  expect_near(got, w[Place::encoded], 2, "encoded");
   const FoldedQueries folded_queries = fold(parameters, sets.queries);
-  expect_near(folded_queries.vectors, w[folded], 4, "folded");
-  const Matrix<Real> offsets = w[query].transpose() * biases_of(real.data(), attention_key);
+  expect_near(folded_queries.vectors, w[Place::folded], 4, "folded");
+  const Matrix<Real> offsets = w[Place::query].transpose() * biases_of(real.data(), Layer::attention_key);
   // A sum may cancel, so that it is held against its terms.
-  const Real terms = w[query].cwiseAbs().maxCoeff() * width;
+  const Real terms = w[Place::query].cwiseAbs().maxCoeff() * width;
   for (int s = 0; s < 2; ++s) EXPECT_LE(std::fabs(folded_queries.offsets[s] - offsets(s)), 4 * width * u * terms);
 }
 

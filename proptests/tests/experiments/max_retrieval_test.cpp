@@ -59,7 +59,7 @@ class DirectNetwork {
 
  private:
   RealVector dense(Layer layer, const RealVector& in) const {
-    const LayerPlace& place = layers[layer];
+    const LayerPlace& place = place_of(layer);
     RealVector out(place.outputs);
     for (int o = 0; o < place.outputs; ++o) {
       out(o) = parameters_[place.biases() + static_cast<std::size_t>(o)];
@@ -80,16 +80,17 @@ class DirectNetwork {
     RealVector scalar(1);
     scalar << sets.queries[static_cast<std::size_t>(s)];
     const RealVector query =
-        dense(attention_query, dense(query_2, gelu_of(dense(query_1, scalar)))) / std::sqrt(128.0L);
+        dense(Layer::attention_query, dense(Layer::query_2, gelu_of(dense(Layer::query_1, scalar)))) /
+        std::sqrt(128.0L);
     std::vector<LongReal> logits;
     std::vector<RealVector> values;
     for (int i = 0; i < sets.size; ++i) {
       const float* features = &sets.items[static_cast<std::size_t>((s * sets.size + i) * item_features)];
       RealVector item(item_features);
       for (int f = 0; f < item_features; ++f) item(f) = features[f];
-      const RealVector encoded = gelu_of(dense(item_2, gelu_of(dense(item_1, item))));
-      logits.push_back(dense(attention_key, encoded).dot(query));
-      values.push_back(dense(attention_value, encoded));
+      const RealVector encoded = gelu_of(dense(Layer::item_2, gelu_of(dense(Layer::item_1, item))));
+      logits.push_back(dense(Layer::attention_key, encoded).dot(query));
+      values.push_back(dense(Layer::attention_value, encoded));
     }
     LongReal sum = 0;
     RealVector mixed = RealVector::Zero(width);
@@ -97,7 +98,8 @@ class DirectNetwork {
       sum += std::exp(logits[i]);
       mixed += std::exp(logits[i]) * values[i];
     }
-    const RealVector scores = dense(head_2, gelu_of(dense(head_1, dense(attention_output, mixed / sum))));
+    const RealVector scores =
+        dense(Layer::head_2, gelu_of(dense(Layer::head_1, dense(Layer::attention_output, mixed / sum))));
     return std::log(scores.array().exp().sum()) - scores(sets.targets[static_cast<std::size_t>(s)]);
   }
 
@@ -176,7 +178,7 @@ TEST(MaxRetrieval, TheGradientIsTheDerivativeForEveryHead) {
       expected += sign * gradient[i];
       size += std::fabs(gradient[i]);
     }
-    const LayerPlace& key = layers[attention_key];
+    const LayerPlace& key = place_of(Layer::attention_key);
     for (std::size_t i = key.biases(); i < key.end(); ++i) key_bias += std::fabs(gradient[i]);
     EXPECT_EQ(key_bias > 0, sees_offset(head)) << to_string(head);
     const Derivative loss = loss_and_gradient<Derivative>(moving.data(), sets.view, nullptr, derivative_workspace);

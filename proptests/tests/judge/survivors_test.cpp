@@ -10,19 +10,19 @@
 
 #include "proptests/survivors/criterion.hpp"
 #include "proptests/survivors/softmax_case.hpp"
-#include "proptests/survivors/specimen.hpp"
 #include "proptests/survivors/survivor_matrix.hpp"
 #include "proptests/survivors/survivor_report.hpp"
+#include "proptests/survivors/zoo_kernel.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
 using numerics::Format;
 
-std::vector<Specimen> specimens(const std::set<std::string>& symbols) {
-  std::vector<Specimen> chosen;
-  for (const Specimen& specimen : read_specimens(SOFTCHECK_SOURCE_DIR "/kernels/zoo/ZOO.tsv")) {
-    if (symbols.contains(specimen.symbol)) chosen.push_back(specimen);
+std::vector<ZooKernel> zoo_kernels(const std::set<std::string>& symbols) {
+  std::vector<ZooKernel> chosen;
+  for (const ZooKernel& kernel : read_zoo_kernels(SOFTCHECK_SOURCE_DIR "/kernels/zoo/ZOO.tsv")) {
+    if (symbols.contains(kernel.symbol)) chosen.push_back(kernel);
   }
   return chosen;
 }
@@ -48,7 +48,7 @@ SurvivorOptions unjudged() {
   return result;
 }
 
-std::set<std::string> accepted(const SurvivorMatrix& matrix, const std::string& name, SpecimenKind kind) {
+std::set<std::string> accepted(const SurvivorMatrix& matrix, const std::string& name, ZooKernelKind kind) {
   std::set<std::string> symbols;
   for (const SurvivorLine& line : matrix.lines) {
     for (std::size_t i = 0; i < line.verdicts.size(); ++i) {
@@ -74,22 +74,22 @@ const Names symbols{"mutant_constant_one_over_n",
 
 // Labelled full: Survivors.*
 TEST(Survivors, CriteriaAcceptWhatTheyAcceptAndTheJudgeNothing) {
-  const std::vector<Specimen> zoo = specimens(symbols);
+  const std::vector<ZooKernel> zoo = zoo_kernels(symbols);
   const SurvivorMatrix matrix = survivor_matrix(
       {published("llm.c"), published("Triton tutorial 02"), published("XNNPACK operator")}, zoo, options());
-  EXPECT_EQ(accepted(matrix, "llm.c", SpecimenKind::bug), (Names{"mutant_ignores_mask", "mutant_no_max_shift"}));
-  EXPECT_EQ(accepted(matrix, "Triton tutorial 02", SpecimenKind::bug),
+  EXPECT_EQ(accepted(matrix, "llm.c", ZooKernelKind::bug), (Names{"mutant_ignores_mask", "mutant_no_max_shift"}));
+  EXPECT_EQ(accepted(matrix, "Triton tutorial 02", ZooKernelKind::bug),
             (Names{"mutant_ignores_mask", "mutant_no_max_shift"}));
-  EXPECT_EQ(accepted(matrix, "XNNPACK operator", SpecimenKind::bug), Names{"mutant_ignores_mask"});
-  EXPECT_EQ(accepted(matrix, "softcheck", SpecimenKind::bug), Names{});
+  EXPECT_EQ(accepted(matrix, "XNNPACK operator", ZooKernelKind::bug), Names{"mutant_ignores_mask"});
+  EXPECT_EQ(accepted(matrix, "softcheck", ZooKernelKind::bug), Names{});
 
   const Names correct{"correct_two_pass", "correct_kahan", "example_softmax_c"};
-  EXPECT_EQ(accepted(matrix, "softcheck", SpecimenKind::correct), correct);
-  EXPECT_EQ(accepted(matrix, "llm.c", SpecimenKind::correct), correct);
+  EXPECT_EQ(accepted(matrix, "softcheck", ZooKernelKind::correct), correct);
+  EXPECT_EQ(accepted(matrix, "llm.c", ZooKernelKind::correct), correct);
 }
 
 TEST(Survivors, TheSameSeedGivesTheSameBytes) {
-  const std::vector<Specimen> zoo = specimens({"mutant_returns_zeros", "mutant_crashes", "example_softmax_c"});
+  const std::vector<ZooKernel> zoo = zoo_kernels({"mutant_returns_zeros", "mutant_crashes", "example_softmax_c"});
   const SurvivorOrigin origin{"softcheck", "commit", "command"};
   const auto files = [&] {
     const SurvivorMatrix matrix = survivor_matrix({published("MLX")}, zoo, options());
@@ -104,35 +104,35 @@ TEST(Survivors, TestsOfOtherOpsAcceptWhatTheyAccept) {
   const auto matrix = [](const Names& criteria, const Names& kernels) {
     std::vector<Criterion> rows;
     for (const std::string& name : criteria) rows.push_back(published(name));
-    return survivor_matrix(rows, specimens(kernels), unjudged());
+    return survivor_matrix(rows, zoo_kernels(kernels), unjudged());
   };
   const SurvivorMatrix gradients = matrix({"Liger fused linear, sum bf16", "Liger gradient bf16"},
                                           {"mutant_cross_entropy_backward_zeros",
                                            "mutant_cross_entropy_backward_negated", "correct_cross_entropy_backward"});
-  EXPECT_EQ(accepted(gradients, "Liger fused linear, sum bf16", SpecimenKind::bug),
+  EXPECT_EQ(accepted(gradients, "Liger fused linear, sum bf16", ZooKernelKind::bug),
             (Names{"mutant_cross_entropy_backward_zeros", "mutant_cross_entropy_backward_negated"}));
-  EXPECT_EQ(accepted(gradients, "Liger gradient bf16", SpecimenKind::bug), Names{});
+  EXPECT_EQ(accepted(gradients, "Liger gradient bf16", ZooKernelKind::bug), Names{});
 
   const SurvivorMatrix merges =
       matrix({"vLLM merge_attn_states"},
              {"mutant_merge_states_all_empty_is_nan", "mutant_merge_states_mean", "correct_merge_states"});
-  EXPECT_EQ(accepted(merges, "vLLM merge_attn_states", SpecimenKind::bug),
+  EXPECT_EQ(accepted(merges, "vLLM merge_attn_states", ZooKernelKind::bug),
             Names{"mutant_merge_states_all_empty_is_nan"});
-  EXPECT_EQ(accepted(merges, "vLLM merge_attn_states", SpecimenKind::correct), Names{"correct_merge_states"});
+  EXPECT_EQ(accepted(merges, "vLLM merge_attn_states", ZooKernelKind::correct), Names{"correct_merge_states"});
 
   const SurvivorMatrix routers =
       matrix({"sglang topk_softmax"},
              {"mutant_topk_softmax_epsilon", "mutant_topk_softmax_ids_from_1", "correct_topk_softmax"});
-  EXPECT_EQ(accepted(routers, "sglang topk_softmax", SpecimenKind::bug), Names{"mutant_topk_softmax_epsilon"});
-  EXPECT_EQ(accepted(routers, "sglang topk_softmax", SpecimenKind::correct), Names{"correct_topk_softmax"});
+  EXPECT_EQ(accepted(routers, "sglang topk_softmax", ZooKernelKind::bug), Names{"mutant_topk_softmax_epsilon"});
+  EXPECT_EQ(accepted(routers, "sglang topk_softmax", ZooKernelKind::correct), Names{"correct_topk_softmax"});
 }
 
 TEST(Survivors, ATestThatCountsFromTheLastKeyLeavesOutKernelsThatCountFromTheFirst) {
-  const std::vector<Specimen> zoo =
-      specimens({"attention_correct_attributes_top_left", "attention_correct_attributes_base_2",
-                 "attention_correct_packed_online", "mutant_attention_pages_whole"});
+  const std::vector<ZooKernel> zoo =
+      zoo_kernels({"attention_correct_attributes_top_left", "attention_correct_attributes_base_2",
+                   "attention_correct_packed_online", "mutant_attention_pages_whole"});
   const auto row = [&](const char* symbol) {
-    return *std::ranges::find_if(zoo, [&](const Specimen& s) { return s.symbol == symbol; });
+    return *std::ranges::find_if(zoo, [&](const ZooKernel& s) { return s.symbol == symbol; });
   };
   EXPECT_FALSE(applies(published("FlashAttention, window"), row("attention_correct_attributes_top_left"), zoo));
   EXPECT_TRUE(applies(published("FlashAttention, window"), row("attention_correct_attributes_base_2"), zoo));
@@ -143,9 +143,9 @@ TEST(Survivors, ATestThatCountsFromTheLastKeyLeavesOutKernelsThatCountFromTheFir
 }
 
 TEST(Survivors, ATestOfAnAttributeAppliesToKernelsThatHaveIt) {
-  const std::vector<Specimen> zoo = specimens({"mutant_attention_softcap_clamps", "mutant_attention_sink_dropped"});
+  const std::vector<ZooKernel> zoo = zoo_kernels({"mutant_attention_softcap_clamps", "mutant_attention_sink_dropped"});
   const auto row = [&](const char* symbol) {
-    return *std::ranges::find_if(zoo, [&](const Specimen& s) { return s.symbol == symbol; });
+    return *std::ranges::find_if(zoo, [&](const ZooKernel& s) { return s.symbol == symbol; });
   };
   EXPECT_TRUE(applies(published("FlashAttention, softcap"), row("mutant_attention_softcap_clamps"), zoo));
   EXPECT_FALSE(applies(published("FlashAttention, softcap"), row("mutant_attention_sink_dropped"), zoo));
@@ -163,10 +163,10 @@ TEST(Survivors, AnInfiniteToleranceAcceptsEveryWrongValue) {
   };
   const SurvivorMatrix matrix =
       survivor_matrix({crippled},
-                      specimens({"mutant_constant_one_over_n", "mutant_returns_zeros", "mutant_sum_in_bf16",
-                                 "mutant_scale_twice", "mutant_crashes", "correct_two_pass"}),
+                      zoo_kernels({"mutant_constant_one_over_n", "mutant_returns_zeros", "mutant_sum_in_bf16",
+                                   "mutant_scale_twice", "mutant_crashes", "correct_two_pass"}),
                       unjudged());
-  EXPECT_EQ(accepted(matrix, "crippled", SpecimenKind::bug),
+  EXPECT_EQ(accepted(matrix, "crippled", ZooKernelKind::bug),
             (Names{"mutant_constant_one_over_n", "mutant_returns_zeros", "mutant_scale_twice", "mutant_sum_in_bf16"}));
 }
 
@@ -179,20 +179,20 @@ TEST(Survivors, CasesThatTheUnspoiledKernelFailsDoNotCountForBugs) {
                                     {{Comparison::Rule::allclose, 0, 0}})};
   };
   const SurvivorMatrix matrix =
-      survivor_matrix({harsh}, specimens({"mutant_ignores_mask", "correct_two_pass"}), unjudged());
-  EXPECT_EQ(accepted(matrix, "harsh", SpecimenKind::correct), Names{});
-  EXPECT_EQ(accepted(matrix, "harsh", SpecimenKind::bug), Names{"mutant_ignores_mask"});
+      survivor_matrix({harsh}, zoo_kernels({"mutant_ignores_mask", "correct_two_pass"}), unjudged());
+  EXPECT_EQ(accepted(matrix, "harsh", ZooKernelKind::correct), Names{});
+  EXPECT_EQ(accepted(matrix, "harsh", ZooKernelKind::bug), Names{"mutant_ignores_mask"});
   EXPECT_EQ(matrix.lines.front().uncounted_cases, 1);
 }
 
 TEST(Survivors, ANarrowCriterionReachesAWideKernelThroughItsOwnDtype) {
-  const std::vector<Specimen> zoo = specimens({"mutant_returns_zeros", "correct_two_pass"});
+  const std::vector<ZooKernel> zoo = zoo_kernels({"mutant_returns_zeros", "correct_two_pass"});
   const auto row = [&](const char* symbol) {
-    return *std::ranges::find_if(zoo, [&](const Specimen& s) { return s.symbol == symbol && s.dtype == "f32"; });
+    return *std::ranges::find_if(zoo, [&](const ZooKernel& s) { return s.symbol == symbol && s.dtype == "f32"; });
   };
   const Criterion narrow = published("KernelBench fp16");
   EXPECT_EQ(narrow.format, Format::f16);
-  Specimen in_f16 = row("correct_two_pass");
+  ZooKernel in_f16 = row("correct_two_pass");
   in_f16.dtype = "f16";
   EXPECT_TRUE(applies(narrow, row("correct_two_pass"), {row("correct_two_pass")}));
   EXPECT_FALSE(applies(narrow, row("correct_two_pass"), {row("correct_two_pass"), in_f16}));
@@ -215,7 +215,7 @@ TEST(Survivors, EveryCriterionIsCitedAndHasCasesOfItsOwn) {
 TEST(Survivors, TheJudgeIsRightIfItAcceptsNoBugAndAllCorrectKernels) {
   using enum CriterionVerdict;
   const auto right = [](std::vector<CriterionVerdict> of_bug_and_correct) {
-    Specimen bug, correct;
+    ZooKernel bug, correct;
     bug.bug_class = "C1";
     bug.require = correct.require = correct.bug_class = "-";
     bug.expected = "fail";

@@ -2,22 +2,17 @@
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "proptests/judge/kernel_judge.hpp"
+#include "proptests/tests/kernels/zoo_row.hpp"
 
-// kernels/zoo/ZOO.tsv, the list of planted bugs and of correct kernels of all kinds; kernels/README.md has its
-// format.
+// kernels/zoo/ZOO.tsv as the judge is asked of its lines.
 namespace softcheck::proptests {
 
-struct ZooRow {
-  std::string library, symbol, op, dtype, contract, require, expected, bug_class, property, claim, witness, exempt,
-      effort, domain;
-
+struct ZooRow : kernel_tests::ZooRow {
   /// How its tests are called: mutant_returns_zeros_softmax_f16.
   std::string name() const {
     std::string text = symbol + "_" + op + "_" + dtype;
@@ -51,18 +46,8 @@ inline std::vector<std::string> split(const std::string& text, char separator) {
 }
 
 inline std::vector<ZooRow> read_zoo() {
-  const std::string path = SOFTCHECK_SOURCE_DIR "/kernels/zoo/ZOO.tsv";
-  std::ifstream file(path);
-  if (!file) throw std::runtime_error("cannot read " + path);
   std::vector<ZooRow> rows;
-  std::string line;
-  std::getline(file, line);  // the header
-  while (std::getline(file, line)) {
-    const std::vector<std::string> fields = split(line, '\t');
-    if (fields.size() != 14) throw std::runtime_error(path + ": need 14 fields in '" + line + "'");
-    rows.push_back({fields[0], fields[1], fields[2], fields[3], fields[4], fields[5], fields[6], fields[7], fields[8],
-                    fields[9], fields[10], fields[11], fields[12], fields[13]});
-  }
+  for (const kernel_tests::ZooRow& row : kernel_tests::read_zoo()) rows.push_back({row});
   return rows;
 }
 

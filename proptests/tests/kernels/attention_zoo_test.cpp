@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -16,23 +15,21 @@
 
 #include "proptests/tests/kernels/attention_expected.hpp"
 #include "proptests/tests/kernels/loaded_kernel.hpp"
+#include "proptests/tests/kernels/zoo_row.hpp"
 #include "proptests/tests/numerics/bound_ratio.hpp"
 
 namespace softcheck::kernel_tests {
 namespace {
 
-struct ZooRow {
-  std::string library, symbol, op, dtype, words, require, expected, bug_class, property, claim, witness, exempt, effort,
-      domain;
-
+struct AttentionRow : ZooRow {
   Format format() const { return numerics::parse_format(dtype); }
-  numerics::Contract contract() const { return numerics::parse_contract(words, format(), format()); }
+  numerics::Contract promise() const { return numerics::parse_contract(contract, format(), format()); }
   bool adaptive() const { return op == "adaptive_attention"; }
   bool correct() const { return expected == "pass"; }
   /// The fixed calls are small and of ordinary sizes, their thresholds those of contracts without stored or rounded
   /// intermediates: what else a kernel is about the judge alone sees.
   bool is_of_the_fixed_calls() const {
-    const numerics::Contract promised = contract();
+    const numerics::Contract promised = promise();
     numerics::Contract plain = numerics::parse_contract("", format(), format());
     plain.accumulator = promised.accumulator;
     plain.exp_error = promised.exp_error;
@@ -48,17 +45,10 @@ struct ZooRow {
   }
 };
 
-std::vector<ZooRow> attention_rows() {
-  std::ifstream file(std::string(SOFTCHECK_SOURCE_DIR) + "/kernels/zoo/ZOO.tsv");
-  std::vector<ZooRow> rows;
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream fields(line);
-    ZooRow row;
-    for (std::string* field :
-         {&row.library, &row.symbol, &row.op, &row.dtype, &row.words, &row.require, &row.expected, &row.bug_class,
-          &row.property, &row.claim, &row.witness, &row.exempt, &row.effort, &row.domain}) {
-      std::getline(fields, *field, '\t');
-    }
+std::vector<AttentionRow> attention_rows() {
+  std::vector<AttentionRow> rows;
+  for (const ZooRow& line : read_zoo()) {
+    const AttentionRow row{line};
     const bool attends = row.op == "attention" || row.op == "adaptive_attention";
     if (attends && row.is_of_the_fixed_calls()) rows.push_back(row);
   }
@@ -92,9 +82,9 @@ std::optional<Outputs> call_kernel(softcheck_kernel kernel, const AttentionProbl
 }
 
 /// Of every query of a problem, row-major.
-const std::vector<ExactQuery>& exact_queries(const ZooRow& row, const AttentionProblem& p) {
+const std::vector<ExactQuery>& exact_queries(const AttentionRow& row, const AttentionProblem& p) {
   static std::map<std::string, std::vector<ExactQuery>> known;
-  const bool paper = row.contract().entropy == numerics::EntropyForm::paper;
+  const bool paper = row.promise().entropy == numerics::EntropyForm::paper;
   std::optional<numerics::EntropyDefinition> form;
   if (row.adaptive()) form = paper ? numerics::EntropyDefinition::paper : numerics::EntropyDefinition::exact;
   const std::string key = row.op + (paper ? " paper " : " exact ") + row.dtype + ' ' + p.name;
@@ -127,9 +117,9 @@ struct Wanted {
 };
 
 /// The first value that is not what it must be, or an empty text.
-std::string difference(const ZooRow& row, const AttentionProblem& p, const Outputs& got) {
+std::string difference(const AttentionRow& row, const AttentionProblem& p, const Outputs& got) {
   const numerics::PrecisionScope scope(113);
-  const double if_masked = row.contract().masked == numerics::MaskedRows::zero ? 0 : NAN;
+  const double if_masked = row.promise().masked == numerics::MaskedRows::zero ? 0 : NAN;
   const std::vector<ExactQuery>& queries = exact_queries(row, p);
   const auto dv = static_cast<std::size_t>(p.value_dim);
   std::ostringstream text;
@@ -144,7 +134,7 @@ std::string difference(const ZooRow& row, const AttentionProblem& p, const Outpu
     const ExactQuery& exact = queries[r];
     const bool finite = exact.kind == ExactQuery::Kind::finite;
     Thresholds thresholds{std::vector<double>(dv), 0, 0};
-    if (finite) thresholds = thresholds_of(row.contract(), row.adaptive(), p, exact);
+    if (finite) thresholds = thresholds_of(row.promise(), row.adaptive(), p, exact);
     const std::string query = " of query " + std::to_string(r);
     for (std::size_t c = 0; c < dv; ++c) {
       const Wanted wanted{exact.kind, finite ? exact.out[c] : Enclosure(0), thresholds.out[c], if_masked};
@@ -160,7 +150,7 @@ std::string difference(const ZooRow& row, const AttentionProblem& p, const Outpu
 
 /// The first difference of a kernel over all problems, the first of them with fewer outputs, too; "refused" where it
 /// takes none of them.
-std::string first_difference(const ZooRow& row) {
+std::string first_difference(const AttentionRow& row) {
   const softcheck_kernel kernel = load_kernel(row.library, row.symbol);
   if (kernel == nullptr) return "not there";
   bool taken = false;
@@ -180,7 +170,7 @@ std::string first_difference(const ZooRow& row) {
 
 TEST(AttentionZoo, CorrectKernelsStayWithinTheirThresholds) {
   std::size_t kernels = 0;
-  for (const ZooRow& row : attention_rows()) {
+  for (const AttentionRow& row : attention_rows()) {
     if (!row.correct()) continue;
     ++kernels;
     EXPECT_EQ(first_difference(row), "") << row.symbol << " " << row.dtype;
@@ -189,7 +179,7 @@ TEST(AttentionZoo, CorrectKernelsStayWithinTheirThresholds) {
 }
 
 // In a process of its own, as some of them hang or crash: a word of ZOO.tsv's expected column.
-std::string verdict_on(const ZooRow& row) {
+std::string verdict_on(const AttentionRow& row) {
   const pid_t child = fork();
   if (child == 0) {
     // A sanitizer would turn these into an exit of its own.
@@ -206,7 +196,7 @@ std::string verdict_on(const ZooRow& row) {
 
 TEST(AttentionZoo, EveryPlantedBugShows) {
   std::size_t kernels = 0;
-  for (const ZooRow& row : attention_rows()) {
+  for (const AttentionRow& row : attention_rows()) {
     // A correct kernel under a contract that it does not keep is no bug to show.
     if (!row.symbol.starts_with("mutant_")) continue;
     ++kernels;

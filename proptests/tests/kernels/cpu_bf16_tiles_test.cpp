@@ -348,7 +348,7 @@ TEST(CpuBf16Tiles, ASequencesBitsAreThoseOfItsOwnCall) {
 TEST(CpuBf16Tiles, OtherFormatsAreRefused) {
   for (const DLDataType type : {dtype_of<float>(), f16, dtype_of<double>()}) {
     Tensor<double> q(type, {1, 1, 2, 3}), k(type, {1, 1, 4, 3}), v(type, {1, 1, 4, 3}), out(type, {1, 1, 2, 3});
-    EXPECT_FALSE(takes_call(cpu_kernel(tiles_symbol), {&q.view, &k.view, &v.view}, {&out.view}, 1, false));
+    EXPECT_FALSE(takes_call(cpu_kernel(tiles_symbol), {&q.view, &k.view, &v.view}, {&out.view}));
   }
 }
 

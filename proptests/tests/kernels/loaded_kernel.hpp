@@ -107,15 +107,15 @@ struct Call {
   softcheck_call call;
 };
 
-/// Whether there is a kernel and it takes these tensors, theta = 1.
+/// Whether there is a kernel and it takes these tensors.
 inline bool takes_call(softcheck_kernel kernel, const std::vector<const DLTensor*>& inputs,
-                       const std::vector<DLTensor*>& outputs, double scale, bool causal) {
+                       const std::vector<DLTensor*>& outputs, double scale = 1, bool causal = false, double theta = 1) {
   const softcheck_call call{SOFTCHECK_KERNEL_ABI_VERSION,
                             static_cast<std::uint32_t>(inputs.size()),
                             static_cast<std::uint32_t>(outputs.size()),
                             inputs.data(),
                             outputs.data(),
-                            1.0,
+                            theta,
                             scale,
                             causal ? 1 : 0,
                             nullptr};

@@ -187,9 +187,9 @@ TEST(ParallelAttention, CallsOfOtherFormsAreRefused) {
   RankCall call({1, 1, 1, 2, 40, 4, 4});
   Tensor<float> out(dtype_of<float>(), {1, 1, 2, 4}), short_out(dtype_of<float>(), {1, 1, 2, 3});
   const softcheck_kernel kernel = rank_kernel("4_", "attention");
-  EXPECT_TRUE(takes_call(kernel, {&call.q.view, &call.k.view, &call.v.view}, {&out.view}, 1, false));
-  EXPECT_FALSE(takes_call(kernel, {&call.q.view, &call.k.view, &call.v.view}, {&short_out.view}, 1, false));
-  EXPECT_FALSE(takes_call(kernel, {&call.q.view, &call.k.view}, {&out.view}, 1, false));
+  EXPECT_TRUE(takes_call(kernel, {&call.q.view, &call.k.view, &call.v.view}, {&out.view}));
+  EXPECT_FALSE(takes_call(kernel, {&call.q.view, &call.k.view, &call.v.view}, {&short_out.view}));
+  EXPECT_FALSE(takes_call(kernel, {&call.q.view, &call.k.view}, {&out.view}));
 }
 
 }  // namespace

@@ -67,19 +67,10 @@ struct RowKernels {
       // What is not written is neither NaN nor what anything here results in.
       tensors.back().write(std::vector(tensors.back().read().size(), numerics::properties(of).largest));
     }
-    const softcheck_call all{SOFTCHECK_KERNEL_ABI_VERSION,
-                             static_cast<std::uint32_t>(inputs.size()),
-                             static_cast<std::uint32_t>(outputs.size()),
-                             inputs.data(),
-                             outputs.data(),
-                             call.theta,
-                             1.0,
-                             0,
-                             nullptr};
     const softcheck_kernel kernel =
         load_kernel("softcheck_" + library + "_kernels", "softcheck_" + (library == "cpu" ? "" : library + "_") + op);
     if (kernel == nullptr) ADD_FAILURE() << library << " has no " << op;
-    if (kernel == nullptr || kernel(&all) != 0) return std::nullopt;
+    if (!takes_call(kernel, inputs, outputs, 1, false, call.theta)) return std::nullopt;
     std::vector<std::vector<double>> results;
     for (std::size_t i = inputs.size(); i < tensors.size(); ++i) results.push_back(tensors[i].read());
     return results;

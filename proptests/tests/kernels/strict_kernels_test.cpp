@@ -52,10 +52,8 @@ TEST(StrictThreads, AttentionHasTheSameBits) {
       q.view.data = q.elements.data();
       k.view.data = k.elements.data();
       Tensor<float> out(dtype_of<float>(), q.shape);
-      const DLTensor* inputs[] = {&q.view, &k.view, &k.view};
-      DLTensor* outputs[] = {&out.view};
-      const softcheck_call call{SOFTCHECK_KERNEL_ABI_VERSION, 3, 1, inputs, outputs, 1.0, 0x1p-8, 0, nullptr};
-      return kernel(&call) == 0 ? out.elements : std::vector<float>{};
+      const bool taken = takes_call(kernel, {&q.view, &k.view, &k.view}, {&out.view}, 0x1p-8);
+      return taken ? out.elements : std::vector<float>{};
     });
   }
 }
@@ -71,10 +69,7 @@ TEST(StrictAttentionNan, AKeyIsMetWhereverItStands) {
       Tensor<float> out(dtype_of<float>(), q.shape), lse(dtype_of<float>(), {1, 1, queries}),
           entropy(dtype_of<float>(), {1, 1, queries});
       k.elements[static_cast<std::size_t>(place * dim + 1)] = std::numeric_limits<float>::quiet_NaN();
-      const DLTensor* inputs[] = {&q.view, &k.view, &v.view};
-      DLTensor* outputs[] = {&out.view, &lse.view, &entropy.view};
-      const softcheck_call call{SOFTCHECK_KERNEL_ABI_VERSION, 3, 3, inputs, outputs, 1.0, 1.0, 0, nullptr};
-      ASSERT_EQ(kernel(&call), 0) << op;
+      ASSERT_TRUE(takes_call(kernel, {&q.view, &k.view, &v.view}, {&out.view, &lse.view, &entropy.view})) << op;
       for (const float x : {out.elements[0], out.elements[7], lse.elements[1], entropy.elements[1]}) {
         EXPECT_TRUE(std::isnan(x)) << op << " key " << place;
       }

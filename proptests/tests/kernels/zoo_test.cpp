@@ -6,46 +6,32 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <sstream>
 
 #include "proptests/tests/kernels/loaded_kernel.hpp"
+#include "proptests/tests/kernels/zoo_row.hpp"
 
 namespace softcheck::kernel_tests {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::vector<std::string>> zoo() {
-  std::ifstream file(std::string(SOFTCHECK_SOURCE_DIR) + "/kernels/zoo/ZOO.tsv");
-  std::vector<std::vector<std::string>> rows;
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream fields(line);
-    rows.emplace_back();
-    for (std::string field; std::getline(fields, field, '\t');) {
-      rows.back().push_back(field);
-    }
-  }
-  return rows;
-}
-
 TEST(Zoo, EveryRowNamesAKernelThatLoads) {
-  const auto rows = zoo();
+  const std::vector<ZooRow> rows = read_zoo();
   ASSERT_GT(rows.size(), 60u);
   std::fenv_t before;  // one of the libraries sets flush-to-zero as it loads
   std::fegetenv(&before);
-  for (std::size_t i = 1; i < rows.size(); ++i) {
-    ASSERT_EQ(rows[i].size(), rows[0].size()) << "line " << i + 1;
-    if (rows[i][0] == "softcheck_peer_onednn" && !fs::exists(library_path(rows[i][0]))) continue;  // oneDNN is optional
-    EXPECT_NE(load_kernel(rows[i][0], rows[i][1]), nullptr) << rows[i][0] << ":" << rows[i][1];
+  for (const ZooRow& row : rows) {
+    if (row.library == "softcheck_peer_onednn" && !fs::exists(library_path(row.library))) continue;  // it is optional
+    EXPECT_NE(load_kernel(row.library, row.symbol), nullptr) << row.library << ":" << row.symbol;
   }
   std::fesetenv(&before);
 }
 
 TEST(Zoo, EveryMutantHasItsRow) {
   std::set<std::string> listed;
-  for (const auto& row : zoo()) {
-    listed.insert(row[0]);
-    listed.insert(row[1]);
+  for (const ZooRow& row : read_zoo()) {
+    listed.insert(row.library);
+    listed.insert(row.symbol);
   }
   // A file may hold several, each called by its own name.
   const auto holds_a_listed_one = [&](const fs::path& file) {

@@ -1,4 +1,4 @@
-#include "proptests/survivors/specimen.hpp"
+#include "proptests/survivors/zoo_kernel.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -21,37 +21,37 @@ std::vector<std::string> fields_of(std::string_view line) {
 
 }  // namespace
 
-SpecimenKind Specimen::kind() const {
+ZooKernelKind ZooKernel::kind() const {
   const bool passes = ("|" + expected + "|").find("|pass|") != std::string::npos;
-  if (passes) return bug_class == "-" ? SpecimenKind::correct : SpecimenKind::neither;
+  if (passes) return bug_class == "-" ? ZooKernelKind::correct : ZooKernelKind::neither;
   const bool race = bug_class == "C8", planted = bug_class != "-";
-  return require == "-" && planted && !race ? SpecimenKind::bug : SpecimenKind::neither;
+  return require == "-" && planted && !race ? ZooKernelKind::bug : ZooKernelKind::neither;
 }
 
-std::filesystem::path Specimen::library_in(const std::filesystem::path& folder) const {
+std::filesystem::path ZooKernel::library_in(const std::filesystem::path& folder) const {
   return folder / ("lib" + library + ".so");
 }
 
-std::vector<Specimen> read_specimens(const std::filesystem::path& path) {
+std::vector<ZooKernel> read_zoo_kernels(const std::filesystem::path& path) {
   std::ifstream file(path);
   std::string line;
-  if (!std::getline(file, line)) throw std::runtime_error("read_specimens: cannot read " + path.string());
+  if (!std::getline(file, line)) throw std::runtime_error("read_zoo_kernels: cannot read " + path.string());
   std::map<std::string, std::size_t> columns;
   for (const std::string& name : fields_of(line)) columns.emplace(name, columns.size());
   const auto column = [&](const char* name) {
     const auto found = columns.find(name);
-    if (found == columns.end()) throw std::runtime_error("read_specimens: no column '" + std::string(name) + "'");
+    if (found == columns.end()) throw std::runtime_error("read_zoo_kernels: no column '" + std::string(name) + "'");
     return found->second;
   };
   const std::size_t wanted[] = {column("library"),  column("symbol"),   column("op"),
                                 column("dtype"),    column("contract"), column("require"),
                                 column("expected"), column("class"),    column("exempt")};
-  std::vector<Specimen> rows;
+  std::vector<ZooKernel> rows;
   while (std::getline(file, line)) {
     if (line.empty()) continue;
     const std::vector<std::string> fields = fields_of(line);
     if (fields.size() != columns.size())
-      throw std::runtime_error("read_specimens: not as many fields as columns: " + line);
+      throw std::runtime_error("read_zoo_kernels: not as many fields as columns: " + line);
     const auto optional = [&](const char* name) {
       const auto found = columns.find(name);
       return found == columns.end() ? std::string("-") : fields[found->second];
@@ -63,7 +63,7 @@ std::vector<Specimen> read_specimens(const std::filesystem::path& path) {
   return rows;
 }
 
-KernelSubject subject_of(const Specimen& row, const std::filesystem::path& folder) {
+KernelSubject subject_of(const ZooKernel& row, const std::filesystem::path& folder) {
   KernelSubject subject;
   subject.source = {row.library_in(folder).string(), row.symbol};
   subject.op = parse_op(row.op);
@@ -75,7 +75,7 @@ KernelSubject subject_of(const Specimen& row, const std::filesystem::path& folde
   return subject;
 }
 
-JudgeOptions judge_options_of(const Specimen& row, Effort least) {
+JudgeOptions judge_options_of(const ZooKernel& row, Effort least) {
   const Effort needed = row.effort == "-" ? least : parse_effort(row.effort);
   if (needed <= least || row.property == "-") return judge_options(std::max(least, needed));
   JudgeOptions options = judge_options(needed);
