@@ -332,9 +332,10 @@ def check(
                 of dtype or of the function itself, else numpy
     takes       which of mask (bool, True = visible, or None in a call without a mask), theta, scale, causal and out, and
                 of a loss label_smoothing, z_loss, softcap (0: none), class_weights ((n) of the logits' dtype, or None)
-                and ignore_index (-100 where it is not taken), of cross_entropy_mean and its gradient reduction ("mean" or "sum"; where it is not taken
-                "mean", unless the domain says reduction=sum), of merge_states lse_base2 (False where it is not taken,
-                unless the domain says base=2), of topk_softmax k (where it is not taken the domain's, k=2) and
+                and ignore_index (-100 where it is not taken), of cross_entropy_mean and its gradient reduction ("mean"
+                or "sum"; where it is not taken "mean", unless the domain says reduction=sum), of merge_states lse_base2
+                (False where it is not taken, unless the domain says base=2), of topk_softmax k (where it is not taken
+                the domain's, k=2) and
                 renormalize (False where it is not taken, unless the domain says renormalize=1), of top_p_softmax
                 top_p and min_p (0: off, as where it is not taken), and of attention window ((left, right), keys beside its
                 own that a query sees, -1 for all), softcap (0: none), sinks and alibi_slopes ((heads) or None), bias
