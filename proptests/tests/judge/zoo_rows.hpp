@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "proptests/judge/kernel_judge.hpp"
+#include "proptests/survivors/zoo_kernel.hpp"
 #include "proptests/tests/kernels/zoo_row.hpp"
 
 // kernels/zoo/ZOO.tsv as the judge is asked of its lines.
@@ -52,15 +53,9 @@ inline std::vector<ZooRow> read_zoo() {
 }
 
 inline KernelSubject subject_of(const ZooRow& row) {
-  KernelSubject subject;
-  subject.source = {row.library_path(), row.symbol};
-  subject.op = parse_op(row.op);
-  const numerics::Format input = numerics::parse_format(row.dtype);
-  subject.contract = numerics::parse_contract(row.contract, input, output_format(subject.op, input));
-  if (row.require != "-") subject.required = parse_requirements(row.require);
-  if (row.exempt != "-") subject.exempt = {row.exempt};
-  if (row.domain != "-") subject.domain = parse_domain(row.domain, subject.op->attention);
-  return subject;
+  return subject_of(ZooKernel{row.library, row.symbol, row.op, row.dtype, row.contract, row.require, row.expected,
+                              row.bug_class, row.exempt, row.property, row.effort, row.domain},
+                    SOFTCHECK_KERNEL_DIR);
 }
 
 }  // namespace softcheck::proptests
