@@ -195,6 +195,13 @@ def test_a_wrong_shape_is_told():
     assert "need shape (512, 2), got (2, 512)" in softcheck.check(kernels.transposed).text
 
 
+def test_a_crash_that_is_the_only_one_is_shown_once():
+    text = softcheck.check(kernels.softmax_of_some, domain="n<=129 rows<=9 nomask theta=1").text
+    assert text.count("ValueError: zero-size array") == 1 and "; the last lines stand above\n" in text
+    text = softcheck.check(kernels.raises).text
+    assert "; the last lines:\n" in text  # of several calls
+
+
 def test_a_wrong_dtype_is_told_without_end():
     text = softcheck.check(kernels.widened).text
     said = "the function's result: need dtype f32, got f64"

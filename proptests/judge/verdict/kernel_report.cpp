@@ -201,6 +201,14 @@ std::vector<std::string> story_of_larger_case(const KernelSubject& subject, cons
   return {};
 }
 
+// Does a claim's story show these lines as what its call printed?
+bool shows(const ReportRow& row, const std::vector<std::string>& printed) {
+  const auto found = std::ranges::search(row.details, printed, [](const std::string& detail, const std::string& line) {
+    return detail.ends_with("  | " + line);
+  });
+  return !found.empty();
+}
+
 // What all properties together decided of each claim.
 std::map<std::string, ReportRow> rows_by_claim(const KernelJudgement& judgement) {
   std::map<std::string, ReportRow> rows;
@@ -300,10 +308,16 @@ std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgeme
   }
   if (!judgement.isolation.empty()) whole.details.push_back("isolation: " + judgement.isolation);
   if (judgement.printed_bytes > 0) {
+    const std::vector<std::string>& lines = judgement.printed_lines;
+    const bool stand_above = std::ranges::any_of(rows, [&](const ReportRow& row) { return shows(row, lines); });
     whole.details.push_back("the kernel printed " + std::to_string(judgement.printed_bytes) +
                             " bytes, which prove nothing" +
-                            (judgement.printed_lines.empty() ? "" : "; the last lines:"));
-    for (const std::string& line : judgement.printed_lines) whole.details.push_back("  | " + line);
+                            (lines.empty() ? ""
+                             : stand_above ? "; the last lines stand above"
+                                           : "; the last lines:"));
+    if (!stand_above) {
+      for (const std::string& line : lines) whole.details.push_back("  | " + line);
+    }
   }
   rows.push_back(std::move(whole));
   return rows;
