@@ -128,12 +128,17 @@ void require_parameter_flags(const CheckFlags& flags, Op op) {
 }
 
 void require_flags(const CheckFlags& flags, Op op) {
-  for (const FileFlag& flag : file_flags(flags, op)) {
+  const std::vector<FileFlag> files = file_flags(flags, op);
+  // First of all a flag of another op: "--out: --op attention has none" says why --output is missing.
+  for (const FileFlag& flag : files) {
+    if (!flag.of_op && !flag.place.empty()) {
+      throw InputError(
+          usage, fmt::format("--{}: --op {} has none; it needs {}", flag.name, to_string(op), needed_flags(flags, op)));
+    }
+  }
+  for (const FileFlag& flag : files) {
     if (flag.is_needed && flag.place.empty()) {
       throw InputError(usage, fmt::format("check: --op {} needs {}", to_string(op), needed_flags(flags, op)));
-    }
-    if (!flag.of_op && !flag.place.empty()) {
-      throw InputError(usage, fmt::format("--{}: --op {} has none", flag.name, to_string(op)));
     }
   }
   if (!flags.entropy.empty() && flags.lse.empty()) {
@@ -191,8 +196,6 @@ Attributes attributes_of(const CheckFlags& flags, const TensorTask& task, const 
 FileTensor read_one(const FileFlag& flag, std::optional<numerics::Format> voids) {
   try {
     return read_tensor(flag.place, voids);
-  } catch (const models::MissingTensorFile& error) {
-    throw InputError(usage, fmt::format("--{}: {}", flag.name, error.what()));
   } catch (const models::UnsupportedTensorFile& error) {
     throw InputError(unsupported, fmt::format("--{}: {}", flag.name, error.what()));
   } catch (const models::TensorFileError& error) {

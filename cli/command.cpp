@@ -45,6 +45,16 @@ std::string words_before_flags(const CLI::App& app) {
   return below.empty() ? words : words + " " + words_before_flags(*below.front());
 }
 
+// "softcheck run nope" names what run has below it; nothing where the words were understood, or may be anything.
+std::string unknown_name(const CLI::App& app) {
+  const std::vector<CLI::App*> below = app.get_subcommands();
+  if (!below.empty()) return unknown_name(*below.front());
+  const bool takes_words = !app.get_options([](const CLI::Option* option) { return option->get_positional(); }).empty();
+  const std::vector<std::string> left = app.remaining(), names = names_of_verbs(app);
+  if (takes_words || names.empty() || left.empty() || left.front().starts_with("-")) return "";
+  return fmt::format("{}: need {}, got '{}'", app.get_name(), alternatives(names), left.front());
+}
+
 // A name that a file brought may hold anything: one line of bounded length, and nothing that moves the reader's cursor.
 std::string readable(std::string_view text) {
   constexpr std::size_t longest = 4000;
@@ -62,8 +72,9 @@ int run_verb(const std::vector<std::string>& arguments, std::span<const AddVerb>
                "softcheck");
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 holds, 1 violated, 2 usage, 3 malformed input, 4 unsupported or refused, 5 vacuous or undecided, "
-      "6 crashed, 7 timed out. Output that cannot be written turns 0 into 2.\n");
+      "Exit codes: 0 holds, 1 violated, 2 usage, 3 malformed input (of check also a file that is not there), 4 "
+      "unsupported or refused, 5 vacuous or undecided, 6 crashed, 7 timed out. Output that cannot be written turns 0 "
+      "into 2.\n");
   int exit_code = 0;
   for (const AddVerb add : verbs) add(Verb(&app), exit_code);
   const std::vector<std::string> names = names_of_verbs(app);
@@ -90,7 +101,9 @@ int run_verb(const std::vector<std::string>& arguments, std::span<const AddVerb>
       say_text(help.str());
       return code;
     }
-    complain("softcheck: {} ({} --help lists the flags)\n", readable(error.what()), words_before_flags(app));
+    const std::string unknown_below = unknown_name(app);
+    complain("softcheck: {} ({} --help lists the flags)\n",
+             readable(unknown_below.empty() ? error.what() : unknown_below), words_before_flags(app));
     return usage;
   } catch (const InputError& error) {
     return told(error);

@@ -56,7 +56,9 @@ KernelSource source_of(softcheck_function function, void* context, const softche
   if (function == nullptr) throw UsageError("function: need one, got NULL");
   KernelSource source;
   source.symbol = options.name == nullptr ? "function" : options.name;
-  source.again = text_of(options.again);
+  source.again = options.again != nullptr ? text_of(options.again)
+                                          : "softcheck_judge_function(" + source.symbol +
+                                                ", context, options) with the same options{contract}{replay}";
   const auto call = [function, context](const softcheck_call* what) { return function(what, context); };
   const std::string isolation = text_of(options.isolation);
   if (isolation == "elsewhere") source.forwarded_isolation = "a process that the function asks: not contained";

@@ -1,15 +1,22 @@
 # For ./run and the tests, which read it from the checkout's root. shellcheck shell=sh
 
-# python_tools FOLDER LIST: a virtual environment with what python/requirements/LIST.txt pins; fails where there is none
+# python_tools FOLDER LIST...: a virtual environment with what python/requirements/LIST.txt pins; fails where there is none
 # to be had, and build/python/pip.log says why.
 python_tools() {
   mkdir -p build/python
-  if [ ! -x "$1/bin/python" ]; then
-    python3 -m venv "$1" >build/python/pip.log 2>&1 || { rm -rf "$1"; return 1; }
+  venv=$1
+  shift
+  if [ ! -x "$venv/bin/python" ]; then
+    python3 -m venv "$venv" >build/python/pip.log 2>&1 || { rm -rf "$venv"; return 1; }
   fi
-  cmp -s "python/requirements/$2.txt" "$1/installed.txt" && return 0
-  "$1/bin/python" -m pip install -q --disable-pip-version-check -r "python/requirements/$2.txt" >build/python/pip.log 2>&1 || return 1
-  cp "python/requirements/$2.txt" "$1/installed.txt"
+  lists=''
+  for list do lists="$lists python/requirements/$list.txt"; done
+  # shellcheck disable=SC2086 # a list of paths
+  cat $lists | cmp -s - "$venv/installed.txt" && return 0
+  # shellcheck disable=SC2086,SC2046
+  "$venv/bin/python" -m pip install -q --disable-pip-version-check $(printf -- '-r %s ' $lists) >build/python/pip.log 2>&1 || return 1
+  # shellcheck disable=SC2086
+  cat $lists >"$venv/installed.txt"
 }
 
 # make_wheel BUILD TARGET TOOLS: the package with what BUILD holds, made whole by auditwheel, in the folder TARGET.

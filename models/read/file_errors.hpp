@@ -10,7 +10,7 @@ class TensorFileError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// No such file. Exit code 2.
+/// No such file. Exit code 2, of `softcheck check` 3: there a file is the input.
 class MissingTensorFile : public TensorFileError {
  public:
   using TensorFileError::TensorFileError;

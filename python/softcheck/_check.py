@@ -171,15 +171,6 @@ def _show_progress(name: str, done: int, cases: int, seconds: float) -> None:
     print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
 
 
-def _tell_what_is_not_contained(data: dict[str, Any]) -> None:
-    isolation = data.get("isolation")
-    if not isolation:
-        return
-    told = f"{isolation}: a crash, a hang or a stray write of the function ends or harms this program itself"
-    data["text"] = data["text"].replace(f"isolation: {isolation}\n", f"isolation: {told}\n", 1)
-    data["isolation"] = told
-
-
 def _name_of(function: Any) -> str:
     return getattr(function, "__qualname__", None) or type(function).__qualname__
 
@@ -261,8 +252,6 @@ def _judge(
         else:
             call = ForkedCall(adapter, in_process=how == "none")
         data = _library.judge(call, words, infer_contract, shown)
-    if how == "none":
-        _tell_what_is_not_contained(data)
     if shown is not None:
         shown("", 0, 0, 0)
     if takes is None and (note := left_at_defaults(function, op, adapter.takes)):

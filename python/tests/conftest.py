@@ -1,9 +1,38 @@
-"""What is left to a deep run; and campaigns that nothing disturbs, each run once for all tests that compare with it."""
+"""What is left to a deep run, and what may be skipped where every library is installed; and campaigns that nothing disturbs, each
+run once for all tests that compare with it."""
 
 import os
 
 import pytest
 from campaigns import KERNELS, MIXED, PLAN, REPORTS, TINY, all_files, reports, softcheck
+
+
+# Skips for these are the machine's, whatever is installed.
+MACHINES = ("needs a GPU", "no right to mount", "needs the right to mount")
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--every-library", action="store_true", help="fail if a test is skipped, but for a GPU or the right to mount a disk"
+    )
+
+
+def skipped_for_a_library(config):
+    """The reasons of skips that --every-library does not allow."""
+    if not config.getoption("--every-library"):
+        return []
+    skipped = config.pluginmanager.get_plugin("terminalreporter").stats.get("skipped", [])
+    return [text for report in skipped for text in [str(report.longrepr)] if not any(words in text for words in MACHINES)]
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    for reason in skipped_for_a_library(config):
+        terminalreporter.write_line(f"--every-library: skipped all the same: {reason}", red=True)
+
+
+def pytest_sessionfinish(session):
+    if skipped_for_a_library(session.config) and session.exitstatus == 0:
+        session.exitstatus = 1
 
 
 def pytest_configure(config):

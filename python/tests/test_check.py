@@ -128,17 +128,19 @@ def test_a_traceback_begins_with_the_function_and_ends_with_its_message(isolatio
         lines = [line.split("| ", 1)[1] for line in lines if line.startswith("          | ")]
         assert not any("_function.py" in line or "_worker.py" in line for line in lines)
         begins = [i for i, line in enumerate(lines) if line == "Traceback (most recent call last):"]
-        return lines[begins[-1] + 1 :]  # before it the ends of earlier forks' tracebacks
+        assert begins == [0], lines  # nothing of earlier calls, which print to the same file
+        return lines[1:]
 
     lines = told(kernels.raises)
     assert lines[0].startswith('  File "') and 'kernels.py", line ' in lines[0]
     assert lines[0].endswith(', in raises: raise RuntimeError("more than two rows are too many")')
     assert lines[1] == "RuntimeError: more than two rows are too many" and lines[2].startswith("softcheck: ")
     lines = told(kernels.raises_deep)
-    assert len(lines) == 9 and ", in raises_deep: return _raises_at(x, 7)" in lines[0]
+    assert len(lines) == 8 and ", in raises_deep: return _raises_at(x, 7)" in lines[0]
     assert lines[1] == "  ... 5 more frames" and ", in _raises_at: return _raises_at" in lines[2]
-    assert ", in _raises_at: raise RuntimeError(" in lines[4] and lines[5].startswith("RuntimeError: ")
-    assert lines[6:8] == ["line 0", "... 29 more lines"]
+    assert lines[2].endswith(" (repeated)")  # two frames
+    assert ", in _raises_at: raise RuntimeError(" in lines[3] and lines[4].startswith("RuntimeError: ")
+    assert lines[5:7] == ["line 0", "... 29 more lines"]
 
 
 @pytest.mark.parametrize("isolation", ["fork", "spawn"])
@@ -191,6 +193,19 @@ def test_a_report_says_what_no_isolation_leaves_to_the_program():
 
 def test_a_wrong_shape_is_told():
     assert "need shape (512, 2), got (2, 512)" in softcheck.check(kernels.transposed).text
+
+
+def test_a_crash_that_is_the_only_one_is_shown_once():
+    text = softcheck.check(kernels.softmax_of_some, domain="n<=129 rows<=9 nomask theta=1").text
+    assert text.count("ValueError: zero-size array") == 1 and "; the last lines stand above\n" in text
+    text = softcheck.check(kernels.raises).text
+    assert "; the last lines:\n" in text  # of several calls
+
+
+def test_a_wrong_dtype_is_told_without_end():
+    text = softcheck.check(kernels.widened).text
+    said = "the function's result: need dtype f32, got f64"
+    assert text.count(said) == 2 and f"| softcheck: {said} (repeated)\n" in text  # of the call, and of all of them
 
 
 def test_parameters_that_no_call_gives_are_named():
@@ -325,13 +340,8 @@ def test_a_wrong_argument_is_named(arguments, message):
         softcheck.check(kernels.softmax, **arguments)
 
 
-def test_a_function_that_cannot_be_sent_is_refused():
-    try:
-        import cloudpickle  # noqa: F401
-
-        pytest.skip("cloudpickle sends it")
-    except ImportError:
-        pass
+def test_a_function_that_cannot_be_sent_is_refused(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cloudpickle", None)  # it would send it
     with pytest.raises(ValueError, match="isolation='spawn' needs a function that another process can import"):
         softcheck.check(lambda x: kernels.softmax(x), isolation="spawn")
 

@@ -18,7 +18,7 @@ ROWS = {"device": "cuda", "arrays": "torch", "contract": "exp=4ulp sum=sequentia
 def torch_on_a_gpu():
     torch = pytest.importorskip("torch")
     if not torch.cuda.is_available():
-        pytest.skip("needs torch for CUDA and a GPU")
+        pytest.skip("needs a GPU, and torch for CUDA")
     return torch
 
 
@@ -121,8 +121,8 @@ def test_results_on_the_device_are_judged_where_they_lie():
 
 
 def test_cupy():
-    pytest.importorskip("cupy")
     torch_on_a_gpu()
+    pytest.importorskip("cupy")
     report = softcheck.check(cupy_softmax, arrays="cupy", contract="exp=4ulp sum=sequential", progress=False)
     assert report, str(report)
 

@@ -51,6 +51,16 @@ def test_every_status_has_a_report(function, arguments, status, summary):
     assert report["error"] == (None if status == 0 else report["summary"])
 
 
+@pytest.mark.parametrize("isolation", ["full", "none"])
+def test_a_replay_line_without_again_is_the_library_s_own_call(isolation):
+    words = {"op": "softmax", "name": "mine", "isolation": isolation, "cases": 1}
+    report = _library.judge(lambda _call, _context: 0, words, False, None)
+    line = re.search(r"replay: (.*)", report["text"])[1]
+    found = re.fullmatch(r"softcheck_judge_function\(mine, context, options\) with the same options, replay='(.*)'", line)
+    again = _library.judge(lambda _call, _context: 0, {**words, "replay": found[1]}, False, None)
+    assert report["verdict"] == again["verdict"] == "fail"
+
+
 def test_the_header_names_every_op():
     header = (ROOT / "library/include/softcheck/softcheck.h").read_text()
     comment = re.search(r"const char\* op;(.*?)\*/", header, re.S).group(1)

@@ -16,6 +16,7 @@
  *            "error"               the error in the call, if the verdict is "error"
  *            "summary", "text"     one line, and the report for a reader
  *            "claims"              the same as in `softcheck kernel --json`
+ *            "junit"               the report as JUnit XML, as `softcheck kernel --junit` writes it
  *          and the members that the function adds.
  * Threads  Functions may be called from several threads. Those that judge a kernel fork: in a process with other
  *          threads the fork has only the calling one.
@@ -84,7 +85,8 @@ typedef struct softcheck_options {
   const char* name;      /* of a function, in reports */
   const char* again;     /* of a function: the call that judges it again, for replay lines. "{contract}" in it becomes
                             ", contract='WORDS'", "{domain}" ", domain='WORDS'", and "{replay}"
-                            ", replay='PROPERTY CASE'", or nothing */
+                            ", replay='PROPERTY CASE'", or nothing. NULL: this function's, with
+                            the same options */
   double budget;         /* seconds for the judgement; the report then has the results so far */
   double time_limit;     /* seconds for one call (10) */
   double load_limit;     /* seconds for a library to load (120) */
@@ -111,10 +113,15 @@ SOFTCHECK_API const char* softcheck_version(void);
 SOFTCHECK_API void softcheck_free(char* report);
 
 /* Judges the kernel "LIB:SYMBOL", in separate processes.
- * Adds "calls", "refused", "rows", "seconds", "isolation", "notes", "printed", and "counterexample" if there is one:
- * {"property", "case", "replay", "inputs": [{"name", "dtype", "shape", "values"}], "theta", "scale", "causal"}; values
- * are numbers, "NaN", "Infinity" or "-Infinity", and null beyond 2^20 of them. At effort "exhaustive" also
- * "statements":
+ * Adds "calls", "refused", "rows", "seconds", "isolation", "notes", "printed", "contract", and "counterexample", null
+ * if there is none: {"property", "case", "replay", "inputs": [{"name", "dtype", "shape", "values"}], "theta", "scale",
+ * "causal", "attributes"}; values are numbers, "NaN", "Infinity" or "-Infinity", and null beyond 2^20 of them.
+ *
+ *   "ended_early"   why the report is partial: interrupted, or out of budget; "" if it is whole
+ *   "attributes"    of a call that has some: "label_smoothing", "z_loss", "softcap", "ignore_index", and where they are
+ *                   on "top_p" and "min_p"; of attention "window", "softcap" and "causal_top_left"
+ *
+ * At effort "exhaustive" also "statements":
  * [{"name", "rows", "judged", "verdict", "share", "share_at_most", "claim", "worst", "least_exponential",
  * "exponential_at", "seconds"}] with least_exponential "" where it is not measured, "arguments": [{"statement",
  * "argument", "worst_ulps", "allowed_ulps", "share"}], "processor_seconds", and "picture", an SVG of the arguments, if
@@ -131,8 +138,9 @@ SOFTCHECK_API int softcheck_judge_function(softcheck_function function, void* co
 SOFTCHECK_API void softcheck_printed(const char* text);
 
 /* Finds a standard contract that the kernel keeps, and judges the kernel by it. Adds the members of judging, and
- * "contract", null if none fits, "contract_words": [{"word", "because"}] and "failure". options->contract and
- * options->replay must be NULL. */
+ * "contract", null if none fits, "contract_words": [{"word", "evidence", "because"}] and "failure". "evidence" is
+ * "measured": a tighter word was broken; "held": there is no tighter word; or "assumed": no answer could tell.
+ * options->contract and options->replay must be NULL. */
 SOFTCHECK_API int softcheck_infer_library(const char* kernel, const softcheck_options* options, char** report);
 SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* context, const softcheck_options* options,
                                            char** report);
@@ -170,11 +178,19 @@ SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* co
  * attributes (softcheck_kernel.h); otherwise they are off, and ignore_index is -100. Class weights have the logits'
  * dtype, or float64 for float64 logits and else float32. topk_softmax needs its k. For other ops the function does not
  * read abi_version. It reads these options: op, contract, exempt, worst, interrupted, progress and context. Adds
- * "judged", "failed", "worst": [{"index", "of", "claim", "item", "got", "expected", "threshold", "share", "verdict"}]
- * with "of" where there are several outputs: "dk", or "query", "key", "sinks" and "bias" where a row is right by what
- * it is, "profile" and "histogram" (proptests/tensors/tensor_judge.hpp), "picture", an SVG of them, "contract", and
- * "fitting_contract": where rows fail, the first usual contract that all keep; null if there is none, or if it was not
- * found in the time that the judgement took and two seconds. */
+ * "judged", "failed", "seconds", "contract", "ended_early" as above, "worst": [{"index", "of", "claim", "item", "got",
+ * "expected", "by_identity", "reason", "threshold", "share", "verdict"}], and
+ *
+ *   "of"                 of a worst row, where there are several outputs: "dk", or "query", "key", "sinks" and "bias"
+ *                        where a row is right by what it is
+ *   "by_identity"        of a worst row: true where its value is right or wrong by what it is (NaN, an infinity, a
+ *                        zero), so that there is no threshold
+ *   "reason"             of a worst row, where no threshold excuses it: the rule that it broke
+ *   "profile"            for each of up to 512 equal stretches of rows, the largest share of a threshold used in it
+ *   "histogram"          how many rows used so much of their threshold: 40 bins of 0.05 up to 2, then all above
+ *   "picture"            both as an SVG
+ *   "fitting_contract"   where rows fail, the first usual contract that all keep; null if there is none, or if it was
+ *                        not found in the time that the judgement took and two seconds */
 SOFTCHECK_API int softcheck_judge_tensors(const softcheck_call* call, const softcheck_options* options, char** report);
 
 /* The exact value of every element of output `which` (0 is the first; of attention 1 is lse and 2 entropy; of

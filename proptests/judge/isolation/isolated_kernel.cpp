@@ -188,7 +188,8 @@ struct IsolatedKernel::State {
     reply.returned = end.returned;
     reply.death = std::move(end.death);
     printed += end.printed.size();
-    if (!end.printed.empty()) last_printed = std::move(end.printed);
+    if (!end.printed.empty()) last_printed = end.printed;
+    reply.printed = std::move(end.printed);
     return reply;
   }
 
@@ -236,8 +237,7 @@ struct IsolatedKernel::State {
     ++calls;
     const bool accepted = answer.end != CallEnd::refused && answer.end != CallEnd::not_made;
     if (!accepted) ++refused;
-    // A child that goes on after a crash of its kernel has printed all of it.
-    if (answer.end != CallEnd::done && accepted) reply.printed = printed_lines();
+    if (answer.end != CallEnd::done && accepted) reply.printed = last_lines(answer.printed);
     reply.end = answer.end;
     reply.refusal = answer.returned;
     reply.death = answer.death;

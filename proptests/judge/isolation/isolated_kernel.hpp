@@ -38,7 +38,9 @@ struct KernelSource {
   /// function itself can keep a time limit. It may call another process and return how the call ended there.
   std::function<ForwardedEnd(const softcheck_call*)> forwarded = {};
   /// For forwarded calls: the isolation of the kernel from the judge, for a report.
-  std::string forwarded_isolation = "none: called in the judge's own process";
+  std::string forwarded_isolation =
+      "none: called in the judge's own process: a crash, a hang or a stray write of the function ends or harms this "
+      "program itself";
   /// The call that judges a kernel of a program again; empty: by softcheck::conforms. In it "{contract}" stands for
   /// ", contract='WORDS'", "{domain}" for ", domain='WORDS'" and "{replay}" for ", replay='PROPERTY CASE'", or for
   /// nothing.

@@ -186,6 +186,14 @@ bool KernelChild::send_request(const ChildRequest& request) const {
 }
 
 ChildReply KernelChild::call(ChildRequest request) {
+  const std::size_t before = printed_bytes();  // by earlier calls: all forks print to one file
+  ChildReply reply = ask(std::move(request));
+  const bool returned = reply.end == CallEnd::done || reply.end == CallEnd::refused || reply.end == CallEnd::not_made;
+  if (!returned) reply.printed = last_bytes(printed_.number(), before);
+  return reply;
+}
+
+ChildReply KernelChild::ask(ChildRequest request) {
   request.number = ++calls_ * 0x9e3779b97f4a7c15u;  // odd multiples of 2^64's golden section: all different, none small
   ServerMessage message;
   Received received = Received::death;

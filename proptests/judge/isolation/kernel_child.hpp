@@ -19,6 +19,7 @@ struct ChildReply {
   int returned = 0;
   bool environment_changed = false;
   std::string death;
+  std::string printed;  // the end of what this call printed, where the kernel did not return as it should
 };
 
 /// The kernel's process and the processes around it: forks them, loads the library there, and sends one request after
@@ -46,6 +47,7 @@ class KernelChild {
   enum class Received { message, death, timeout, forged };
 
   Received receive(double seconds, ServerMessage& message);
+  ChildReply ask(ChildRequest request);
   bool send_request(const ChildRequest& request) const;
   void wait_for_library(const KernelSource& source);
   ChildReply died(Received received, const ServerMessage& message);

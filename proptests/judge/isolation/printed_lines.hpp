@@ -12,12 +12,15 @@ namespace softcheck::proptests {
 inline constexpr std::size_t most_printed_bytes = 2048;
 inline constexpr std::size_t most_printed_lines = 10;
 
-/// The last most_printed_bytes of a file, as far as there are so many. The file's offset stays where it is.
+/// The last most_printed_bytes of a file, as far as there are so many, without a line of which they are the end. The
+/// file's offset stays where it is.
 ///
 /// descriptor   of a regular file or a memfd, open for reading
-std::string last_bytes(int descriptor);
+/// from         bytes before this one are left out
+std::string last_bytes(int descriptor, std::size_t from = 0);
 
-/// The last most_printed_lines lines that are not empty. Control characters and bytes that are no UTF-8 are written as
+/// The last most_printed_lines lines that are not empty; of equal ones that follow each other one, marked "(repeated)".
+/// Control characters and bytes that are no UTF-8 are written as
 /// `\xNN`: what a kernel prints cannot move the reader's cursor or change its colours.
 std::vector<std::string> last_lines(std::string_view text);
 

@@ -114,10 +114,39 @@ const PropertyFinding* simplest(const KernelJudgement& judgement, Fails&& fails)
   return smallest;
 }
 
+// The row that failed; the whole case where it is no row.
+std::string asked_row(const Certificate& certificate) {
+  const KernelEvidence* evidence = evidence_of(certificate);
+  if (evidence == nullptr) return certificate.witness;
+  return evidence->asked.row_text.empty() ? evidence->asked.case_text : evidence->asked.row_text;
+}
+
+// "also fails: NAME on 3 logits, NAME on 1 logit, and 2 properties more"; empty where no other row fails. A property
+// whose smallest row is one that was named shows nothing more: its own kind of call, a mask or a neighbour, has no part
+// in the failure, and may not be in the domain.
+std::string other_failures(const KernelJudgement& judgement, const std::string& claim, const PropertyFinding& told) {
+  constexpr std::size_t most_named = 3;
+  std::set<std::string> rows{asked_row(*first_of(*told.outcome.counterexample, claim))};
+  std::string names;
+  std::size_t count = 0;
+  for (const PropertyFinding& other : judgement.properties) {
+    const auto& failed = other.outcome.counterexample;
+    const Certificate* broken = &other == &told || !failed ? nullptr : first_of(*failed, claim);
+    if (broken == nullptr || !rows.insert(asked_row(*broken)).second || ++count > most_named) continue;
+    names += (names.empty() ? "" : ", ") + other.name + " on " + logits(failed->size);
+  }
+  if (names.empty()) return names;
+  const std::size_t left = count - std::min(count, most_named);
+  return "also fails: " + names +
+         (left == 0 ? "" : ", and " + std::to_string(left) + (left == 1 ? " property more" : " properties more"));
+}
+
 // Why a claim failed: its smallest row, what was expected and got, and one command; the other properties by name. A
 // case that an earlier claim told of is not told again.
+//
+// slack   the largest of the claim, of any case
 std::vector<std::string> story_of(const KernelSubject& subject, const KernelJudgement& judgement,
-                                  const std::string& claim, std::set<std::string>& told_cases) {
+                                  const std::string& claim, double slack, std::set<std::string>& told_cases) {
   const PropertyFinding* property = simplest(judgement, [&](const PropertyFinding& candidate) {
     return first_of(*candidate.outcome.counterexample, claim) != nullptr;
   });
@@ -129,13 +158,11 @@ std::vector<std::string> story_of(const KernelSubject& subject, const KernelJudg
   }
   std::vector<std::string> story{property->name + " fails on " + logits(found.size)};
   for (const std::string& line : proptests::told(*first_of(found, claim))) story.push_back("  " + line);
-  std::string others;
-  for (const PropertyFinding& other : judgement.properties) {
-    const auto& failed = other.outcome.counterexample;
-    if (&other == property || !failed || first_of(*failed, claim) == nullptr) continue;
-    others += (others.empty() ? "" : ", ") + other.name + " on " + logits(failed->size);
+  if (std::isinf(slack) && std::isfinite(first_of(found, claim)->slack)) {
+    story.push_back("slack inf: of another case, with a NaN, an infinity or a value that has to be exact");
   }
-  if (!others.empty()) story.push_back("also fails: " + others);
+  const std::string others = other_failures(judgement, claim, *property);
+  if (!others.empty()) story.push_back(others);
   story.push_back("replay: " + command_line(subject, one_case));
   return story;
 }
@@ -172,6 +199,14 @@ std::vector<std::string> story_of_larger_case(const KernelSubject& subject, cons
     return story;
   }
   return {};
+}
+
+// Does a claim's story show these lines as what its call printed?
+bool shows(const ReportRow& row, const std::vector<std::string>& printed) {
+  const auto found = std::ranges::search(row.details, printed, [](const std::string& detail, const std::string& line) {
+    return detail.ends_with("  | " + line);
+  });
+  return !found.empty();
 }
 
 // What all properties together decided of each claim.
@@ -254,7 +289,7 @@ std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgeme
     row.claim = claim;
     row.subject = name;
     row.details = row.failed.empty() ? story_of_larger_case(subject, judgement, claim)
-                                     : story_of(subject, judgement, claim, told_cases);
+                                     : story_of(subject, judgement, claim, row.slack, told_cases);
     rows.push_back(std::move(row));
   }
   ReportRow whole;
@@ -273,10 +308,16 @@ std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgeme
   }
   if (!judgement.isolation.empty()) whole.details.push_back("isolation: " + judgement.isolation);
   if (judgement.printed_bytes > 0) {
+    const std::vector<std::string>& lines = judgement.printed_lines;
+    const bool stand_above = std::ranges::any_of(rows, [&](const ReportRow& row) { return shows(row, lines); });
     whole.details.push_back("the kernel printed " + std::to_string(judgement.printed_bytes) +
                             " bytes, which prove nothing" +
-                            (judgement.printed_lines.empty() ? "" : "; the last lines:"));
-    for (const std::string& line : judgement.printed_lines) whole.details.push_back("  | " + line);
+                            (lines.empty() ? ""
+                             : stand_above ? "; the last lines stand above"
+                                           : "; the last lines:"));
+    if (!stand_above) {
+      for (const std::string& line : lines) whole.details.push_back("  | " + line);
+    }
   }
   rows.push_back(std::move(whole));
   return rows;

@@ -204,8 +204,9 @@ refuses 3 'out: need shape (2, 1, 2), got (1, 2)' check --op merge_states --out 
 # Flags that are wrong, or have no meaning for the op.
 refuses 2 'needs --logits and --output' check --logits logits.npy
 refuses 2 'needs --query, --key, --value and --output' check --op attention --output v.npy
+refuses 2 '--out: --op attention has none; it needs --query, --key, --value and --output' check --op attention --out v.npy
 refuses 2 '--query: --op softmax has none' check --logits logits.npy --output right.npy --query q.npy
-refuses 2 '--logits: --op attention has none' check --op attention --query q.npy --key k.npy --value v.npy --output v.npy --logits q.npy
+refuses 2 '--logits: --op attention has none; it needs --query' check --op attention --query q.npy --key k.npy --value v.npy --output v.npy --logits q.npy
 refuses 2 '--scale: --op softmax has none' check --logits logits.npy --output right.npy --scale 2
 refuses 2 '--theta: --op attention has none' check --op attention --query q.npy --key k.npy --value v.npy --output v.npy --theta 2
 refuses 2 '--entropy: need --lse' check --op attention --query q.npy --key k.npy --value v.npy --output v.npy --entropy lse.npy
@@ -218,7 +219,7 @@ refuses 2 '--dtype: need f64' check --logits logits.npy --output right.npy --dty
 refuses 2 '--plot' check --logits logits.npy --output right.npy --plot "$scratch/none/slack.svg"
 refuses 2 "--plot: need the name of an SVG file, got 'slack.png'" check --logits logits.npy --output right.npy --plot slack.png
 refuses 3 'need f16 as --dtype says, got f32' check --logits logits.npy --output right.npy --dtype f16
-refuses 2 "'none.npy' is not there" check --logits none.npy --output right.npy
+refuses 3 "--logits: .*'none.npy' is not there" check --logits none.npy --output right.npy
 refuses 3 'output: need shape' check --logits logits.npy --output v.npy
 refuses 3 'mask: need dtype uint8 or bool' check --logits logits.npy --output right.npy --mask right.npy
 refuses 3 'logits: need a dtype of numbers' check --logits mask.npy --output right.npy

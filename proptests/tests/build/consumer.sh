@@ -23,7 +23,7 @@ fails() {
   done
 }
 fails SoftmaxWithoutMaximum 'Actual: false (fail: kernel.softmax.element does not hold on [1-8] logit' \
-  'expected 0x1p+0' 'replay: softcheck::conforms(kernel, "softmax f32", {.replay = "Kernel'
+  'expected 0x1p+0' 'replay: softcheck::conforms(your_kernel, "softmax f32", {.replay = "Kernel'
 fails SoftmaxThatCrashes 'Actual: false (crash: kernel.returns' 'ended by signal 4'
 
 # The installed command reads the networks and kernels that were installed with it, not those of the build; so it does where

@@ -17,6 +17,9 @@ expect 0 run train --help
 says '^Usage: softcheck run train '
 refuses 2 '(softcheck kernel --help lists the flags)' kernel --no-such-flag
 refuses 2 '(softcheck run train --help lists the flags)' run train --no-such-flag
+refuses 2 "run: need survivors, .*table-1.* or train-language, got 'nope'" run nope
+refuses 2 'not expected: nope (softcheck run survivors ' run survivors nope
+refuses 2 'not expected: --nope (softcheck run ' run --nope
 
 # A claim that a kernel is known to break is noted, not judged; one that does not exist is a wrong call.
 expect 1 kernel "$mutants:mutant_nan_swallowed" --effort quick
@@ -34,7 +37,8 @@ refuses 2 '--exempt' kernel "$mutants:correct_two_pass" --exempt
 # A failure is told by the property that asks the least, on the row that failed, whatever found it.
 expect 1 kernel "$mutants:mutant_sum_in_bf16" --effort quick
 says '^ *Kernel.EveryValueLiesWithinItsThreshold fails on [1-8] logits$'
-says '^ *also fails: Kernel.LayoutsAndNeighboursDoNotMatter '
+says '^ *also fails: Kernel.EarlierCallsDoNotMatter on [0-9]* logits, .*, and 2 properties more$'
+says_not 'Kernel.LayoutsAndNeighboursDoNotMatter' # it shrinks to the same row
 expect 1 kernel "$mutants:mutant_row_index_in_8_bits" --effort quick
 says ' row [0-9]* of [0-9]* item=[0-9]*$'
 

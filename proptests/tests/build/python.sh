@@ -1,8 +1,17 @@
 #!/bin/sh
 # The Python package's own tests, on this build's library.
+#   python.sh BUILD                  with NumPy and what the tests need; those of other libraries are skipped
+#   python.sh BUILD every-library    with all libraries, some 10 GB: only a GPU or the right to mount may be missing
 set -eu
 build=$1
 . python/tools.sh
-python_tools build/python/test test || { echo "skipped: no virtual environment with the pinned packages (build/python/pip.log)"; exit 77; }
+if [ "${2:-}" = every-library ]; then
+  venv=build/python/every lists='test field models' options=--every-library
+else
+  venv=build/python/test lists=test options=''
+fi
+# shellcheck disable=SC2086 # a list of words
+python_tools $venv $lists || { echo "skipped: no virtual environment with the pinned packages (build/python/pip.log)"; exit 77; }
+# shellcheck disable=SC2086
 SOFTCHECK_LIBRARY="$build/libsoftcheck.so" SOFTCHECK_KERNELS="$build/kernels" PYTHONPATH="$PWD/python" PYTHONDONTWRITEBYTECODE=1 \
-  build/python/test/bin/python -m pytest -q -rs -p softcheck.pytest_plugin -p no:cacheprovider python/tests
+  $venv/bin/python -m pytest -q -rs -p softcheck.pytest_plugin -p no:cacheprovider $options python/tests

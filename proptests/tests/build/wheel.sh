@@ -29,8 +29,13 @@ assert softcheck.assert_output("softmax", x, kernels.softmax(x))
 PYTHON
 run="env -i HOME=$work PATH=$work/empty $work/venv/bin/python"
 $run "$work/use.py"
-$run -m softcheck version
-$run -m softcheck check --op softmax --logits "$work/none.npy" --output "$work/none.npy" && exit 1
+# The command, by its name and by Python's.
+script="env -i HOME=$work PATH=$work/empty $work/venv/bin/softcheck"
+[ "$($script version)" = "$($run -m softcheck version)" ] || { echo "softcheck and python -m softcheck are two commands"; exit 1; }
+$script version
+status=0
+$script check --op softmax --logits "$work/none.npy" --output "$work/none.npy" || status=$?
+[ $status = 3 ] || { echo "softcheck check of no file: exit $status, not 3"; exit 1; }
 # A licence for each library that it brings.
 site=$(dirname "$(find "$work/venv" -name softcheck -type d | head -n 1)")
 libraries=$(ls "$site/softcheck.libs" | wc -l) licences=$(ls "$site/softcheck/licences" | grep -vc '^softcheck')

@@ -85,7 +85,7 @@ TEST(Conforms, AFailureTellsItsRowAndItsReplayReproducesIt) {
   for (const char* part : {"expected [0x1.", "got      0x0p+0", "times the threshold", "fails on 5 logits"}) {
     EXPECT_NE(found.text.find(part), std::string::npos) << part << '\n' << found.text;
   }
-  const std::string mark = "softcheck::conforms(kernel, \"softmax f32 sum=tree\", {.replay = \"";
+  const std::string mark = "softcheck::conforms(your_kernel, \"softmax f32 sum=tree\", {.replay = \"";
   const std::size_t begin = found.text.find(mark);
   ASSERT_NE(begin, std::string::npos) << found.text;
   const std::size_t end = found.text.find('"', begin + mark.size());

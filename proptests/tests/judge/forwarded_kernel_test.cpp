@@ -12,6 +12,7 @@
 #include "proptests/judge/inference/contract_inference.hpp"
 #include "proptests/judge/isolation/isolated_kernel.hpp"
 #include "proptests/judge/kernel_judge.hpp"
+#include "proptests/judge/verdict/kernel_report.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -54,7 +55,21 @@ TEST(ForwardedKernel, InferenceAsksNothingOutsideTheDomain) {
   EXPECT_TRUE(inference.contract.has_value()) << inference.failure;
   EXPECT_GT(calls, 100u);
   EXPECT_EQ(outside, 0u);
-  EXPECT_EQ(inference.judgement.isolation, "none: called in the judge's own process");
+  EXPECT_EQ(inference.judgement.isolation, KernelSource{}.forwarded_isolation);
+}
+
+TEST(ForwardedKernel, EveryReportSaysWhatIsNotContained) {
+  const KernelSubject subject = subject_of(
+      [](const softcheck_call*) {
+        return ForwardedEnd{CallEnd::refused, 1, "", ""};
+      },
+      "n<=4 theta=1 nomask compact");
+  const Report report{rows_of(subject, judge_kernel(subject, judge_options(Effort::quick)))};
+  for (const std::string& text : {to_table(report), to_json(report), to_junit(report)}) {
+    EXPECT_NE(text.find("a crash, a hang or a stray write of the function ends or harms this program"),
+              std::string::npos)
+        << text;
+  }
 }
 
 TEST(ForwardedKernel, ACallEndsAsItIsSaidToHave) {

@@ -92,6 +92,30 @@ TEST(IsolatedKernel, WhatItPrintsIsCountedAndProvesNothing) {
   EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
 }
 
+// All forks of a program print to one file.
+TEST(IsolatedKernel, ACrashShowsWhatItsOwnCallPrinted) {
+  for (const Isolation isolation : {Isolation::full, Isolation::process}) {
+    KernelLimits limits;
+    limits.isolation = isolation;
+    IsolatedKernel kernel({"this program", "kernel",
+                           [](const softcheck_call* call) {
+                             dprintf(STDERR_FILENO, "%d logits\n", static_cast<int>(call->inputs[0]->shape[1]));
+                             if (call->inputs[0]->shape[1] != 2) _exit(1);
+                             return 0;
+                           }},
+                          limits);
+    EXPECT_EQ(kernel.call(lowered(two_logits())).end, CallEnd::done);
+    for (const std::int64_t columns : {3, 4}) {
+      KernelCall call;
+      call.columns = columns;
+      call.logits.resize(static_cast<std::size_t>(columns), 1);
+      const TensorReply reply = kernel.call(lowered(call));
+      EXPECT_EQ(reply.end, CallEnd::crashed);
+      EXPECT_EQ(reply.printed, std::vector<std::string>{std::to_string(columns) + " logits"});
+    }
+  }
+}
+
 TEST(IsolatedKernel, AChangedEnvironmentShowsAndStaysInTheChild) {
   EXPECT_TRUE(reply_of("mutant_sets_ftz").environment_changed);
   EXPECT_TRUE(reply_of("mutant_rounds_upward").environment_changed);

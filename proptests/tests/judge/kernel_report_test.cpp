@@ -1,10 +1,15 @@
 #include "proptests/judge/verdict/kernel_report.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "proptests/judge/calls/evidence.hpp"
@@ -176,15 +181,66 @@ TEST(KernelReport, WhatAKernelPrintedBeforeItDiedIsTold) {
   EXPECT_EQ(table.find('\x1b'), std::string::npos);
 }
 
+TEST(KernelReport, LastBytesBeginWithALineAndWhereTheyAreAskedTo) {
+  const int file = memfd_create("printed", 0);
+  ASSERT_GE(file, 0);
+  dprintf(file, "first\nsecond\n");
+  EXPECT_EQ(last_bytes(file), "first\nsecond\n");
+  EXPECT_EQ(last_bytes(file, 6), "second\n");
+  EXPECT_EQ(last_bytes(file, 13), "");
+  dprintf(file, "%s\nthe end", std::string(most_printed_bytes - 20, 'x').c_str());
+  EXPECT_EQ(last_bytes(file), "second\n" + std::string(most_printed_bytes - 20, 'x') + "\nthe end");
+  dprintf(file, "\n%s\n", std::string(most_printed_bytes, 'y').c_str());
+  EXPECT_EQ(last_bytes(file), std::string(most_printed_bytes - 1, 'y') + "\n");
+  close(file);
+}
+
 TEST(KernelReport, PrintedLinesAreTheLastOnesAndWithoutControls) {
   EXPECT_TRUE(last_lines("").empty());
   EXPECT_TRUE(last_lines("\n\n").empty());
   EXPECT_EQ(last_lines("a\n\nb"), (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(last_lines("\xff\xc2\x9b\t\xc3\xa9"), (std::vector<std::string>{"\\xff\\xc2\\x9b\\x09\xc3\xa9"}));
+  EXPECT_EQ(last_lines("a\nb\n\nb\nb\na\n"), (std::vector<std::string>{"a", "b (repeated)", "a"}));
   std::string many;
   for (int i = 0; i < 100; ++i) many += std::to_string(i) + "\n";
   EXPECT_EQ(last_lines(many).size(), most_printed_lines);
   EXPECT_EQ(last_lines(many).back(), "99");
+}
+
+// A softmax of compact f32 rows that gives one coefficient too much from two items on, and NaNs from five on.
+int wrong_by_length(const softcheck_call* call) {
+  const DLTensor &in = *call->inputs[0], &out = *call->outputs[0];
+  const auto* x = reinterpret_cast<const float*>(static_cast<const char*>(in.data) + in.byte_offset);
+  auto* p = reinterpret_cast<float*>(static_cast<char*>(out.data) + out.byte_offset);
+  const std::int64_t n = in.shape[1];
+  for (std::int64_t row = 0; row < in.shape[0]; ++row, x += n, p += n) {
+    double maximum = -std::numeric_limits<double>::infinity(), sum = 0;
+    for (std::int64_t i = 0; i < n; ++i) maximum = std::isnan(x[i]) || x[i] > maximum ? x[i] : maximum;
+    for (std::int64_t i = 0; i < n; ++i) sum += std::exp(x[i] - maximum);
+    for (std::int64_t i = 0; i < n; ++i) p[i] = static_cast<float>(std::exp(x[i] - maximum) / sum);
+    if (n >= 2) p[0] *= 1.01f;
+    if (n >= 5) p[0] = std::numeric_limits<float>::quiet_NaN();
+  }
+  return 0;
+}
+
+TEST(KernelReport, OtherFailuresAreOfOtherRowsAndAnInfiniteSlackBesideAFiniteOneIsExplained) {
+  KernelSubject subject = reported_subject("wrong_by_length");
+  subject.source = {"", "wrong_by_length", wrong_by_length};
+  subject.domain = parse_domain("theta=1 nomask compact", false);
+  const std::string table = to_table({rows_of(subject, judge_kernel(subject, reported_cases()))});
+  EXPECT_NE(table.find("slack inf: of another case"), std::string::npos) << table;
+  const std::size_t begin = table.find("also fails: ");
+  const std::string others = table.substr(std::min(begin, table.size()), table.find('\n', begin) - begin);
+  std::size_t named = 0;
+  for (std::size_t at = others.find("Kernel."); at != std::string::npos; at = others.find("Kernel.", at + 1)) ++named;
+  EXPECT_LE(named, 3U) << others;
+  // Masks have no part in this failure: a row with a hidden item shrinks to the told row.
+  subject = reported_subject("mutant_no_max_shift");
+  subject.domain = parse_domain("theta=1 nomask compact n=1", false);
+  const std::string same = to_table({rows_of(subject, judge_kernel(subject, reported_cases()))});
+  EXPECT_NE(same.find(" fails on 1 logit"), std::string::npos) << same;
+  EXPECT_EQ(same.find("Masked"), std::string::npos) << same;
 }
 
 TEST(KernelReport, UlpsAreCountedWhereTheThresholdLeavesADigit) {

@@ -1,0 +1,97 @@
+"""softcheck.h names each member that a report of the library has: reports of every op, of every function that makes one."""
+
+import pathlib
+import re
+
+import numpy as np
+import pytest
+import softcheck
+from softcheck import _library
+from softcheck._ops import INPUTS, OPS
+
+ROOT = pathlib.Path(__file__).parents[2]
+NAMED = set(re.findall(r'"(\w+)"', (ROOT / "library/include/softcheck/softcheck.h").read_text()))
+# The header points to the command's JSON for what is inside these.
+ELSEWHERE = ("claims", "model", "heads")
+
+
+def members(value):
+    """All names of members, of members' members, and of those of lists."""
+    if isinstance(value, list):
+        return set().union(*map(members, value))
+    if not isinstance(value, dict):
+        return set()
+    return set(value).union(*(members(inner) for name, inner in value.items() if name not in ELSEWHERE))
+
+
+def unnamed(report):
+    return sorted(members(report) - NAMED)
+
+
+def wrong(_call, _context):
+    """A kernel that writes nothing."""
+    return 0
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_of_a_judgement(op):
+    report = _library.judge(wrong, {"op": op, "isolation": "none", "cases": 1, "budget": 2.0}, False, None)
+    assert {"counterexample", "ended_early", "junit"} <= set(report) and report["counterexample"], report["text"]
+    assert unnamed(report) == []
+
+
+@pytest.mark.parametrize("op", ["softmax", "attention"])
+def test_of_an_inference(op):
+    report = _library.judge(wrong, {"op": op, "isolation": "none", "cases": 1, "budget": 2.0}, True, None)
+    assert "contract_words" in report and unnamed(report) == []
+
+
+def right(x):
+    with np.errstate(invalid="ignore"):
+        e = np.exp(x - x.max(axis=-1, keepdims=True))
+        return e / e.sum(axis=-1, keepdims=True, dtype=x.dtype)
+
+
+def test_of_a_contract_that_is_found():
+    report = softcheck.infer(right, domain="n>=1 n<=33 rows<=3 nomask theta=1", cases=1)
+    assert report.data["contract_words"] and unnamed({**report.data, "interrupted": None}) == ["interrupted"]
+
+
+def test_of_all_arguments():
+    report = softcheck.check(right, effort="exhaustive", budget=2, domain="theta=1 n=2", progress=False).data
+    assert report["statements"] and report["arguments"] and "picture" in report and unnamed(report) == []
+
+
+def arrays_of(op):
+    """Inputs of two rows of three, and results that are wrong: NaN, and one that is finite."""
+    rows, row = np.ones((2, 3), np.float32), np.ones(2, np.float32)
+    by_name = {name: rows for name in ("logits", "saved", "out_gradient", "q", "k", "v", "out")}
+    by_name |= {"labels": np.zeros(2, np.int64), "upstream": row, "lse": row}
+    if op == "cross_entropy_mean_backward":
+        by_name["upstream"] = np.ones((), np.float32)
+    if op == "merge_states":
+        by_name |= {"out": np.ones((2, 2, 3), np.float32), "lse": np.zeros((2, 2), np.float32)}
+    bad = np.full((2, 3), 7, np.float32)
+    bad[0] = np.nan
+    outputs = {"topk_softmax": (bad, np.zeros((2, 3), np.int32)), "merge_states": (bad, bad[:, 0].copy())}
+    outputs |= {name: (bad, bad.copy(), bad.copy()) for name in ("attention_backward",)}
+    if op in ("logsumexp", "entropy", "cross_entropy"):
+        outputs[op] = bad[:, 0].copy()
+    if op == "cross_entropy_mean":
+        outputs[op] = np.float32(7)
+    inputs = tuple(by_name[name] for name in INPUTS[op])
+    return inputs if len(inputs) > 1 else inputs[0], outputs.get(op, bad)
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_of_results(op):
+    inputs, outputs = arrays_of(op)
+    with pytest.raises(softcheck.Violation) as violation:
+        softcheck.assert_output(op, inputs, outputs)
+    report = violation.value.report.data
+    assert report["worst"] and {"by_identity", "verdict"} <= set(report["worst"][0]) and unnamed(report) == []
+
+
+def test_of_certificates():
+    report = _library.certify(str(ROOT / "proptests/tests/models/checkpoints/gpt2"), {})
+    assert "whole" in report and unnamed(report) == []
