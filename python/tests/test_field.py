@@ -5,12 +5,18 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 
 import pytest
 
-from softcheck.field import report, sweep
+import softcheck
+from softcheck.field import judge, report, sweep
+from softcheck.field.kernel import Kernel
 
 HERE = pathlib.Path(__file__).parent
+sys.path.append(str(HERE / "packages"))
+from fake import library  # noqa: E402: its folder comes first
+
 REPRODUCTIONS = sorted((HERE.parent.parent / "docs" / "field").glob("*.py"))
 
 
@@ -48,6 +54,35 @@ def test_a_wrong_value_comes_with_its_input(swept):
 def test_a_crash_costs_one_kernel(swept):
     assert kernel(swept, "dies")["verdict"] == "crash"
     assert kernel(swept, "softmax again")["verdict"] == "pass"
+
+
+def slow_softmax(x):
+    time.sleep(0.02)
+    return library.softmax(x)
+
+
+def test_a_budget_is_for_all_stages_together():
+    slow = Kernel("slow", "softmax", "float64", slow_softmax, "https://example.org/")
+    found = judge.judge(slow, "none", 1)
+    assert found["verdict"] == "undecided" and found["ended"] == "inference" and found["contract"] is None
+    assert found["seconds"] < 1.5 * judge.F64_TIME
+    page = report.render([{"library": "fake", "version": "1.0", "kernels": [found]}], [], "command", "commit")
+    assert "| float64 | not known | undecided: the budget ended in inference |" in page
+
+
+def test_a_check_has_what_inference_left_of_the_budget(monkeypatch):
+    given = []
+
+    def check(function, op, dtype, *, budget, **arguments):
+        given.append(budget)
+        time.sleep(1)
+        return softcheck.Report("fail", "", "masked=nan", (), None, {"contract": None})
+
+    monkeypatch.setattr(softcheck, "infer", check)
+    monkeypatch.setattr(softcheck, "check", check)
+    found = judge.judge(Kernel("unfit", "softmax", "float16", library.softmax, ""), "none", 2.5)
+    assert (found["verdict"], found["ended"], found["contract"]) == ("undecided", "a check", None)
+    assert len(given) == 3 and given[0] <= 2.5 and given[1] <= 1.5 and given[2] <= 0.5
 
 
 @pytest.mark.parametrize("name, message", [("nonsense", "libraries: need one of torch, "), ("no.module", "no.module cannot be asked: No module named")])

@@ -38,7 +38,7 @@ def main() -> int:
         return 0
     parser = argparse.ArgumentParser(prog="python -m softcheck.field", description=__doc__)
     parser.add_argument("libraries", nargs="*", help=f"of {', '.join(sweep.LIBRARIES)}; by default those installed")
-    parser.add_argument("--budget", type=float, default=30, help="seconds for a judgement (default: 30)")
+    parser.add_argument("--budget", type=float, default=30, help="seconds for all that a kernel of one dtype is asked, three times as long for float64 (default: 30)")
     parser.add_argument("--effort", default="quick", choices=("quick", "default", "deep", "exhaustive"),
                         help="exhaustive: softmax, log_softmax, logsumexp and entropy of contracts that --known has; pictures go to --out")  # fmt: skip
     parser.add_argument("--domain", default="", help="words of a domain beside each kernel's own, as n=2")

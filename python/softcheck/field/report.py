@@ -67,7 +67,7 @@ def reproduce(path: pathlib.Path, limit: float = 120) -> Reproduction:
 
 def _words(contract: str | None, kernel: Mapping[str, Any]) -> str:
     if contract is None:
-        return "none that is standard"
+        return "not known" if kernel.get("ended") else "none that is standard"
     silent = [word for word in contract.split() if word in _SILENT]
     if "kernel.masked_row" in kernel["exempt"]:
         silent += [word for word in contract.split() if word.startswith("masked=")]
@@ -111,6 +111,8 @@ def _verdict(kernel: Mapping[str, Any], reproductions: Sequence[Reproduction], l
     numbers = [str(i + 1) for i, r in enumerate(reproductions) if r.library == library and own in r.kernels]
     see = f" ({', '.join(f'[{n}](#{n})' for n in numbers)})" if numbers else ""
     word = kernel["verdict"]
+    if kernel.get("ended"):
+        word = f"undecided: the budget ended in {kernel['ended']}"
     if word == "pass" and kernel["weak"]:
         word = "pass, weaker contract"
     if word == "pass" and kernel["findings"]:
@@ -162,8 +164,8 @@ def render(
         "",
         "*pass*: the judge found no row on which the kernel breaks that contract, which is one that softcheck.infer found or the",
         "first of a fixed list that holds. *fail*: it breaks every standard contract that says something; 16-bit kernels that round",
-        "their sums to 16 bits are among these where no word of a contract says what they store. *undecided*: the budget ended",
-        "first. Numbers lead to the findings. A value that only a list of smallest inputs has, without a finding, is no accusation:",
+        "their sums to 16 bits are among these where no word of a contract says what they store. *undecided*: the budget of the pair",
+        "ended in inference, or in a check by a contract. Numbers lead to the findings. A value that only a list of smallest inputs has, without a finding, is no accusation:",
         "it shows which contract does not hold. The words are those of [judging.md](kernels/judging.md#from-a-contract-to-thresholds).",
         "",
     ]

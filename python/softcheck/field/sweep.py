@@ -165,7 +165,7 @@ def _crashed(under_way: dict[str, Any], code: int) -> dict[str, Any]:
     text = f"the library's process ended with {code}"
     finding = {"claim": "kernel.returns", "verdict": "crash", "contract": None, "case": None, "details": [text]}
     kernel = {"kernel": under_way["begins"], **{key: under_way[key] for key in ("op", "dtype", "link")}}
-    return {**kernel, "contract": None, "weak": [], "exempt": [], "verdict": "crash", "summary": text, "text": text,
+    return {**kernel, "contract": None, "weak": [], "exempt": [], "verdict": "crash", "ended": None, "summary": text, "text": text,
             "findings": [finding], "seconds": 0.0, "notes": "", "domain": None, "calls": None}  # fmt: skip
 
 
