@@ -61,8 +61,10 @@ class _Stages:
         words = {} if contract is None else {"contract": contract}
         kernel, arguments = self._kernel, {**self._arguments, **words, "exempt": exempt, "budget": left}
         report = judge_by(kernel.function, kernel.op, kernel.dtype, **arguments)
-        # Undecided within the budget is another matter: enclosures that did not get tight enough.
-        if report.verdict == "undecided" and time.monotonic() >= self._end:
+        # Each property has a part of the budget, so that a judgement may be cut before all of it is spent. A value that
+        # stays undecided is another matter.
+        cut = report.data.get("ended_early") or report.data.get("verdict") == "error"
+        if report.verdict == "undecided" and cut:
             raise _BudgetEnded(stage)
         return report
 
