@@ -70,6 +70,14 @@ def test_a_budget_is_for_all_stages_together():
     assert "| float64 | not known | undecided: the budget ended in inference |" in page
 
 
+def test_a_judgement_that_is_cut_before_the_budget_ends_is_undecided(monkeypatch):
+    """Each property has its part of the budget, so that the last one may be cut with some of it left."""
+    cut = softcheck.Report("undecided", "", "", (), None, {"contract": None, "ended_early": "the time budget was spent"})
+    monkeypatch.setattr(softcheck, "infer", lambda *_, **__: cut)
+    found = judge.judge(Kernel("cut", "softmax", "float32", library.softmax, ""), "none", 60)
+    assert (found["verdict"], found["ended"], found["contract"]) == ("undecided", "inference", None)
+
+
 def test_a_check_has_what_inference_left_of_the_budget(monkeypatch):
     given = []
 
@@ -177,6 +185,18 @@ def test_a_reproduction_is_run_and_told(swept, tmp_path):
     assert "pass but for nan_row" in page
 
 
+def test_a_page_of_some_ops_has_their_kernels_and_programs(swept):
+    def program(kernels):
+        return report.Reproduction(pathlib.Path("fake_bug.py"), "fake", "1.0", "is wrong.", "wrong", kernels)
+
+    rows = kernel(swept, "softmax")
+    sweeps = [{**swept[0], "kernels": [rows, {**rows, "kernel": "other", "op": "attention"}]}]
+    programs = [program(("softmax float32",)), program(("other float32",)), program(("unknown float32",))]
+    shown, found = report.of_ops(sweeps, programs, ["attention"])
+    assert [k["kernel"] for s in shown for k in s["kernels"]] == ["other"] and found == programs[1:]
+    assert report.of_ops(sweeps, programs, ["entropy"]) == ([], programs[2:])
+
+
 def test_a_reproduction_that_names_nothing_is_refused(tmp_path):
     path = tmp_path / "bad.py"
     path.write_text('"""It is wrong."""\n')
@@ -195,5 +215,8 @@ def test_each_reproduction_names_its_library_and_needs_no_softcheck(path):
         for name in (node.names if isinstance(node, ast.Import) else [ast.alias(node.module)])
     ]
     text = path.read_text()
-    assert re.search(rf"\b(import|from) (.*\W)?{found.library}\b", text)
+    if found.library in sweep.WITHOUT_A_MODULE:
+        assert f'version("{found.library}")' in text
+    else:
+        assert re.search(rf"\b(import|from) (.*\W)?{found.library}\b", text)
     assert "softcheck" not in modules

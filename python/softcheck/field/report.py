@@ -122,13 +122,32 @@ def _verdict(kernel: Mapping[str, Any], reproductions: Sequence[Reproduction], l
     return word + see + (f"; not judged: {', '.join(unjudged)}" if unjudged else "")
 
 
+def of_ops(
+    sweeps: Sequence[Mapping[str, Any]], reproductions: Sequence[Reproduction], ops: Sequence[str]
+) -> tuple[list[dict[str, Any]], list[Reproduction]]:
+    """What a page of these ops has. A reproduction that names no kernel of any sweep stays: it would be on no page."""
+    kept = [{**sweep, "kernels": [kernel for kernel in sweep["kernels"] if kernel["op"] in ops]} for sweep in sweeps]
+
+    def names(there: Sequence[Mapping[str, Any]]) -> set[tuple[str, str]]:
+        return {(sweep["library"], f"{kernel['kernel']} {kernel['dtype']}") for sweep in there for kernel in sweep["kernels"]}
+
+    here, all_of_them = names(kept), names(sweeps)
+    shown = [r for r in reproductions if {(r.library, k) for k in r.kernels} & here or not {(r.library, k) for k in r.kernels} & all_of_them]
+    return [sweep for sweep in kept if sweep["kernels"]], shown
+
+
 def render(
-    sweeps: Sequence[Mapping[str, Any]], reproductions: Sequence[Reproduction], command: str, commit: str, remark: str = ""
+    sweeps: Sequence[Mapping[str, Any]],
+    reproductions: Sequence[Reproduction],
+    command: str,
+    commit: str,
+    remark: str = "",
+    title: str = "Softmax and attention in the field",
 ) -> str:
     """The page. A reproduction that does not show its bug in this version of the library is listed as such, not left out."""
     order = [r for kind in CLASSES for r in reproductions if r.kind == kind]
     lines = [
-        "# Softmax and attention in the field",
+        f"# {title}",
         "",
         "For users of the libraries below and for their authors: which of their kernels keep to which contract, and where one",
         "returns a wrong value. Made by the command below; each finding is shown by a program of ten to twenty lines that does not",

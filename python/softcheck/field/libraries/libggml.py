@@ -148,7 +148,7 @@ def library() -> Library:
         importlib.metadata.version("libggml-python"),
         [
             *kernels_of("soft_max", "softmax", softmax, **rows),
-            *kernels_of("soft_max_ext, mask", "softmax", softmax_ext, **rows, notes="a mask of 0 and -inf is added"),
+            *kernels_of("soft_max_ext, mask", "softmax", softmax_ext, **{**rows, "arguments": {"domain": "n>=1 rows>=1 finite"}}, notes="a mask of 0 and -inf is added: a NaN behind it is not hidden"),
             *kernels_of("flash_attn_ext", "attention", attention, _DOCS, dtypes, arguments={"domain": lengths}, notes=f"{wide}; a mask of 0 and -inf is added"),
             *kernels_of("flash_attn_ext, softcap and sinks", "attention", attention_with_attributes, _DOCS, dtypes, arguments={"domain": f"{lengths} nomask softcap sinks"}, exempt=("kernel.masked_row",), notes=wide),
             *kernels_of("soft_max_ext_back", "softmax_backward", softmax_backward, **rows),
