@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 import softcheck
@@ -76,6 +77,24 @@ def test_a_judgement_that_is_cut_before_the_budget_ends_is_undecided(monkeypatch
     monkeypatch.setattr(softcheck, "infer", lambda *_, **__: cut)
     found = judge.judge(Kernel("cut", "softmax", "float32", library.softmax, ""), "none", 60)
     assert (found["verdict"], found["ended"], found["contract"]) == ("undecided", "inference", None)
+
+
+def softmax_of_stored_exponentials(x):
+    """As torch's along an axis that is not the last."""
+    wide = x.astype(np.float32)
+    with np.errstate(all="ignore"):
+        e = np.exp(wide - wide.max(axis=-1, keepdims=True)).astype(np.float16).astype(np.float32)
+        return (e / e.sum(axis=-1, keepdims=True)).astype(np.float16)
+
+
+def test_flushed_is_not_the_first_word_for_float16(monkeypatch):
+    """It grants 2^-14 more to each value, as much as half a unit of 0.1: a kernel is not said to keep to that where another word says what it does."""
+    unfit = softcheck.Report("fail", "", "masked=nan", (), None, {"contract": None})
+    monkeypatch.setattr(softcheck, "infer", lambda *_, **__: unfit)
+    stored = Kernel("stored", "softmax", "float16", softmax_of_stored_exponentials, "", arguments={"domain": "n>=1 rows>=1"})
+    found = judge.judge(stored, "none", 60)
+    assert found["verdict"] == "pass" and found["weak"] == ["weights=f16"], found["summary"]
+    assert "flushed" not in found["contract"]
 
 
 def test_a_check_has_what_inference_left_of_the_budget(monkeypatch):

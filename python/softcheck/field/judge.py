@@ -33,6 +33,7 @@ ATTENTION = (
 )
 # Words by which a contract grants more than f32 arithmetic of a 16-bit result, or than a shifted row loses.
 WEAK = ("acc=f16", "acc=bf16", "total=", "weights=", "scores=", "values=", "products=", "ds=", "theta=before", "lse=uncentred", "scale=stored")
+FLUSHED = " subnormal=flushed"
 _SHORT = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 
 
@@ -115,7 +116,7 @@ def judge(kernel: Kernel, isolation: str, budget: float, effort: str = "quick") 
         "notes": kernel.notes,
         "domain": kernel.arguments.get("domain"),
         "contract": contract,
-        "weak": [word for word in words if word.startswith(WEAK) or word == "acc=f32" and kernel.dtype == "float64"],
+        "weak": [word for word in words if _is_weak(word, kernel.dtype)],
         "exempt": exempt,
         **told,
         "findings": found,
@@ -153,6 +154,8 @@ def _widened(
     conventions = _masked(inferred, stages, exempt)
     entropy = ["entropy_from=coefficients lse=uncentred"] if kernel.op == "entropy" else []
     ladder = ATTENTION if kernel.op == "attention" else ROWS
+    if kernel.dtype == "float16" and kernel.op != "attention":  # 2^-14 for each value is much: flushed is all but the last resort
+        ladder = (ladder[0].replace(FLUSHED, ""), *ladder[1:-1], ladder[0], ladder[-1])
     if kernel.dtype not in ("float16", "bfloat16"):
         ladder = ladder[:1] if kernel.dtype == "float32" else (ladder[0], f"acc=f32 {ladder[0]}")
     if kernel.op == "cross_entropy":  # most subtract the label's logit from a log-sum-exp
@@ -180,6 +183,10 @@ def _masked(inferred: softcheck.Report, stages: _Stages, exempt: Sequence[str]) 
         if not any(claim.claim == "kernel.masked_row" for claim in report.findings):
             return word
     return "masked=nan"
+
+
+def _is_weak(word: str, dtype: str) -> bool:
+    return word.startswith(WEAK) or (word, dtype) in (("acc=f32", "float64"), (FLUSHED.strip(), "float16"))
 
 
 def _findings(report: softcheck.Report, contract: str | None, exempt: Sequence[str]) -> list[dict[str, Any]]:
