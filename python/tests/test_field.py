@@ -97,6 +97,27 @@ def test_flushed_is_not_the_first_word_for_float16(monkeypatch):
     assert "flushed" not in found["contract"]
 
 
+def softmax_of_visible(x, mask):
+    """0 where everything is hidden, NaN where everything is -inf: no word of a contract is for that."""
+    seen = np.ones(x.shape, bool) if mask is None else mask
+    y = library.softmax(np.where(seen, x, np.float32(-np.inf)))
+    return np.where(seen.any(axis=-1, keepdims=True), y, np.float32(0)).astype(np.float32)
+
+
+def softmax_or_zero(x, mask):
+    nothing = np.isneginf(x if mask is None else np.where(mask, x, np.float32(-np.inf))).all(axis=-1, keepdims=True)
+    return np.where(nothing, np.float32(0), softmax_of_visible(x, mask))
+
+
+@pytest.mark.parametrize("function, word, exempt", [(softmax_or_zero, "masked=zero", []), (softmax_of_visible, "masked=", ["kernel.masked_row"])])
+def test_a_masked_row_that_inference_did_not_ask_is_tried(function, word, exempt, monkeypatch):
+    unfit = softcheck.Report("fail", "", "masked=nan", (), None, {"contract": None})
+    monkeypatch.setattr(softcheck, "infer", lambda *_, **__: unfit)
+    found = judge.judge(Kernel("visible", "softmax", "float32", function, "", arguments={"domain": "n>=1 rows>=1"}), "none", 60)
+    assert found["verdict"] == "pass" and word in found["contract"] and found["exempt"] == exempt, found["text"]
+    assert [f["claim"] for f in found["findings"]] == exempt
+
+
 def test_a_check_has_what_inference_left_of_the_budget(monkeypatch):
     given = []
 
