@@ -5,12 +5,19 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 
+import numpy as np
 import pytest
 
-from softcheck.field import report, sweep
+import softcheck
+from softcheck.field import judge, report, sweep
+from softcheck.field.kernel import Kernel
 
 HERE = pathlib.Path(__file__).parent
+sys.path.append(str(HERE / "packages"))
+from fake import library  # noqa: E402: its folder comes first
+
 REPRODUCTIONS = sorted((HERE.parent.parent / "docs" / "field").glob("*.py"))
 
 
@@ -48,6 +55,82 @@ def test_a_wrong_value_comes_with_its_input(swept):
 def test_a_crash_costs_one_kernel(swept):
     assert kernel(swept, "dies")["verdict"] == "crash"
     assert kernel(swept, "softmax again")["verdict"] == "pass"
+
+
+def slow_softmax(x):
+    time.sleep(0.02)
+    return library.softmax(x)
+
+
+def test_a_budget_is_for_all_stages_together():
+    slow = Kernel("slow", "softmax", "float64", slow_softmax, "https://example.org/")
+    found = judge.judge(slow, "none", 1)
+    assert found["verdict"] == "undecided" and found["ended"] == "inference" and found["contract"] is None
+    assert found["seconds"] < 1.5 * judge.F64_TIME
+    page = report.render([{"library": "fake", "version": "1.0", "kernels": [found]}], [], "command", "commit")
+    assert "| float64 | not known | undecided: the budget ended in inference |" in page
+
+
+def test_a_judgement_that_is_cut_before_the_budget_ends_is_undecided(monkeypatch):
+    """Each property has its part of the budget, so that the last one may be cut with some of it left."""
+    cut = softcheck.Report("undecided", "", "", (), None, {"contract": None, "ended_early": "the time budget was spent"})
+    monkeypatch.setattr(softcheck, "infer", lambda *_, **__: cut)
+    found = judge.judge(Kernel("cut", "softmax", "float32", library.softmax, ""), "none", 60)
+    assert (found["verdict"], found["ended"], found["contract"]) == ("undecided", "inference", None)
+
+
+def softmax_of_stored_exponentials(x):
+    """As torch's along an axis that is not the last."""
+    wide = x.astype(np.float32)
+    with np.errstate(all="ignore"):
+        e = np.exp(wide - wide.max(axis=-1, keepdims=True)).astype(np.float16).astype(np.float32)
+        return (e / e.sum(axis=-1, keepdims=True)).astype(np.float16)
+
+
+def test_flushed_is_not_the_first_word_for_float16(monkeypatch):
+    """It grants 2^-14 more to each value, as much as half a unit of 0.1: a kernel is not said to keep to that where another word says what it does."""
+    unfit = softcheck.Report("fail", "", "masked=nan", (), None, {"contract": None})
+    monkeypatch.setattr(softcheck, "infer", lambda *_, **__: unfit)
+    stored = Kernel("stored", "softmax", "float16", softmax_of_stored_exponentials, "", arguments={"domain": "n>=1 rows>=1"})
+    found = judge.judge(stored, "none", 60)
+    assert found["verdict"] == "pass" and found["weak"] == ["weights=f16"], found["summary"]
+    assert "flushed" not in found["contract"]
+
+
+def softmax_of_visible(x, mask):
+    """0 where everything is hidden, NaN where everything is -inf: no word of a contract is for that."""
+    seen = np.ones(x.shape, bool) if mask is None else mask
+    y = library.softmax(np.where(seen, x, np.float32(-np.inf)))
+    return np.where(seen.any(axis=-1, keepdims=True), y, np.float32(0)).astype(np.float32)
+
+
+def softmax_or_zero(x, mask):
+    nothing = np.isneginf(x if mask is None else np.where(mask, x, np.float32(-np.inf))).all(axis=-1, keepdims=True)
+    return np.where(nothing, np.float32(0), softmax_of_visible(x, mask))
+
+
+@pytest.mark.parametrize("function, word, exempt", [(softmax_or_zero, "masked=zero", []), (softmax_of_visible, "masked=", ["kernel.masked_row"])])
+def test_a_masked_row_that_inference_did_not_ask_is_tried(function, word, exempt, monkeypatch):
+    unfit = softcheck.Report("fail", "", "masked=nan", (), None, {"contract": None})
+    monkeypatch.setattr(softcheck, "infer", lambda *_, **__: unfit)
+    found = judge.judge(Kernel("visible", "softmax", "float32", function, "", arguments={"domain": "n>=1 rows>=1"}), "none", 60)
+    assert found["verdict"] == "pass" and word in found["contract"] and found["exempt"] == exempt, found["text"]
+    assert [f["claim"] for f in found["findings"]] == exempt
+
+
+def test_a_check_has_what_inference_left_of_the_budget(monkeypatch):
+    given = []
+
+    def check(function, op, dtype, *, budget, **arguments):
+        given.append(budget)
+        time.sleep(1)
+        return softcheck.Report("fail", "", "masked=nan", (), None, {"contract": None})
+
+    monkeypatch.setattr(softcheck, "infer", check)
+    monkeypatch.setattr(softcheck, "check", check)
+    found = judge.judge(Kernel("unfit", "softmax", "float16", library.softmax, ""), "none", 2.5)
+    assert (found["verdict"], found["ended"], found["contract"]) == ("undecided", "a check", None)
+    assert len(given) == 3 and given[0] <= 2.5 and given[1] <= 1.5 and given[2] <= 0.5
 
 
 @pytest.mark.parametrize("name, message", [("nonsense", "libraries: need one of torch, "), ("no.module", "no.module cannot be asked: No module named")])
@@ -142,6 +225,18 @@ def test_a_reproduction_is_run_and_told(swept, tmp_path):
     assert "pass but for nan_row" in page
 
 
+def test_a_page_of_some_ops_has_their_kernels_and_programs(swept):
+    def program(kernels):
+        return report.Reproduction(pathlib.Path("fake_bug.py"), "fake", "1.0", "is wrong.", "wrong", kernels)
+
+    rows = kernel(swept, "softmax")
+    sweeps = [{**swept[0], "kernels": [rows, {**rows, "kernel": "other", "op": "attention"}]}]
+    programs = [program(("softmax float32",)), program(("other float32",)), program(("unknown float32",))]
+    shown, found = report.of_ops(sweeps, programs, ["attention"])
+    assert [k["kernel"] for s in shown for k in s["kernels"]] == ["other"] and found == programs[1:]
+    assert report.of_ops(sweeps, programs, ["entropy"]) == ([], programs[2:])
+
+
 def test_a_reproduction_that_names_nothing_is_refused(tmp_path):
     path = tmp_path / "bad.py"
     path.write_text('"""It is wrong."""\n')
@@ -160,5 +255,8 @@ def test_each_reproduction_names_its_library_and_needs_no_softcheck(path):
         for name in (node.names if isinstance(node, ast.Import) else [ast.alias(node.module)])
     ]
     text = path.read_text()
-    assert re.search(rf"\b(import|from) (.*\W)?{found.library}\b", text)
+    if found.library in sweep.WITHOUT_A_MODULE:
+        assert f'version("{found.library}")' in text
+    else:
+        assert re.search(rf"\b(import|from) (.*\W)?{found.library}\b", text)
     assert "softcheck" not in modules

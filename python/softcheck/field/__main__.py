@@ -10,6 +10,7 @@ import sys
 
 import softcheck
 
+from .._ops import OPS
 from . import report, sweep
 
 
@@ -38,7 +39,7 @@ def main() -> int:
         return 0
     parser = argparse.ArgumentParser(prog="python -m softcheck.field", description=__doc__)
     parser.add_argument("libraries", nargs="*", help=f"of {', '.join(sweep.LIBRARIES)}; by default those installed")
-    parser.add_argument("--budget", type=float, default=30, help="seconds for a judgement (default: 30)")
+    parser.add_argument("--budget", type=float, default=30, help="seconds for all that a kernel of one dtype is asked, three times as long for float64 (default: 30)")
     parser.add_argument("--effort", default="quick", choices=("quick", "default", "deep", "exhaustive"),
                         help="exhaustive: softmax, log_softmax, logsumexp and entropy of contracts that --known has; pictures go to --out")  # fmt: skip
     parser.add_argument("--domain", default="", help="words of a domain beside each kernel's own, as n=2")
@@ -56,6 +57,8 @@ def main() -> int:
     parser.add_argument("--report", type=pathlib.Path, help="write this page from all that --out holds, as docs/field.md")
     parser.add_argument("--reproductions", type=pathlib.Path, default=pathlib.Path("docs/field"),
                         help="folder of the programs that --report runs and tells of (default: docs/field)")  # fmt: skip
+    parser.add_argument("--title", default="Softmax and attention in the field", help="of the page")
+    parser.add_argument("--ops", default="", help="the page has kernels of these ops alone (softmax,attention), and the programs that name one")
     parser.add_argument("--remark", default="", help="a line for the page's head")
     parser.add_argument("--no-sweep", action="store_true", help="judge nothing: the report alone")
     asked = parser.parse_args()
@@ -76,6 +79,9 @@ def main() -> int:
     for name in asked.libraries:
         if "." not in name and name not in sweep.LIBRARIES:
             parser.error(f"libraries: need one of {', '.join(sweep.LIBRARIES)}, or a module with library(), got {name!r}")
+    for op in filter(None, asked.ops.split(",")):
+        if op not in OPS:
+            parser.error(f"--ops: need some of {', '.join(OPS)}, got {op!r}")
     idle = []
     for name in [] if asked.no_sweep else sweep.names(asked.libraries):
         try:
@@ -89,7 +95,9 @@ def main() -> int:
         sweeps = [json.loads(path.read_text()) for path in written if path.exists()]
         command = f"python -m softcheck.field --budget {asked.budget:g} --effort {asked.effort} --report {asked.report}"
         found = list(report.reproductions_in(asked.reproductions))
-        asked.report.write_text(report.render(sweeps, found, command, softcheck.version(), asked.remark))
+        if asked.ops:
+            sweeps, found = report.of_ops(sweeps, found, asked.ops.split(","))
+        asked.report.write_text(report.render(sweeps, found, command, softcheck.version(), asked.remark, asked.title))
     for name in idle:
         print(f"python -m softcheck.field: {name}: no kernel was judged: none is as --only, --known or --effort asks", file=sys.stderr)
     return 2 if idle else 0

@@ -33,14 +33,49 @@ ATTENTION = (
 )
 # Words by which a contract grants more than f32 arithmetic of a 16-bit result, or than a shifted row loses.
 WEAK = ("acc=f16", "acc=bf16", "total=", "weights=", "scores=", "values=", "products=", "ds=", "theta=before", "lse=uncentred", "scale=stored")
+FLUSHED = " subnormal=flushed"
 _SHORT = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 
 
+class _BudgetEnded(Exception):
+    """What stage the pair's budget ended in: "inference" or "a check"."""
+
+    def __init__(self, stage: str) -> None:
+        super().__init__(f"the budget ended in {stage}")
+        self.stage = stage
+
+
+class _Stages:
+    """What a pair of kernel and dtype is asked, one stage after the other, before one deadline."""
+
+    def __init__(self, kernel: Kernel, budget: float, arguments: Mapping[str, Any]) -> None:
+        self._kernel = kernel
+        self._end = time.monotonic() + budget
+        self._arguments = arguments
+
+    def ask(self, contract: str | None, exempt: Sequence[str]) -> softcheck.Report:
+        """Judges by the contract, or by the one that inference finds. Raises _BudgetEnded where the budget does not let it decide."""
+        stage, judge_by = ("inference", softcheck.infer) if contract is None else ("a check", softcheck.check)
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise _BudgetEnded(stage)
+        words = {} if contract is None else {"contract": contract}
+        kernel, arguments = self._kernel, {**self._arguments, **words, "exempt": exempt, "budget": left}
+        report = judge_by(kernel.function, kernel.op, kernel.dtype, **arguments)
+        # Each property has a part of the budget, so that a judgement may be cut before all of it is spent. A value that
+        # stays undecided is another matter.
+        cut = report.data.get("ended_early") or report.data.get("verdict") == "error"
+        if report.verdict == "undecided" and cut:
+            raise _BudgetEnded(stage)
+        return report
+
+
 def judge(kernel: Kernel, isolation: str, budget: float, effort: str = "quick") -> dict[str, Any]:
-    """The verdict in plain data:
+    """The verdict in plain data. The budget is for all stages together, three times as long for float64.
 
     contract   that was found or documented; None where no standard one fits
     verdict    "pass", or what softcheck.Report has; "pass" with `weak` words of the contract is a weaker contract
+    ended      "inference" or "a check", in which the budget ended; None where it did not
     findings   each claim that does not hold, by its smallest input
     statements, picture  of exhaustive effort, else None
     """
@@ -55,24 +90,23 @@ def judge(kernel: Kernel, isolation: str, budget: float, effort: str = "quick") 
         "max_length": F64_LENGTH if kernel.dtype == "float64" else None,
         **kernel.arguments,
     }
+    stages = _Stages(kernel, budget, arguments)
     found: list[dict[str, Any]] = []
     exempt = list(kernel.exempt)
-    while True:
-        report = _report(kernel, {**arguments, "exempt": exempt, "budget": budget})
-        special = [claim for claim in report.findings if claim.claim in SPECIAL]
-        if report.contract is None:  # then the word for a masked row is not known either, and _widened looks for it
-            special = [claim for claim in special if claim.claim != "kernel.masked_row"]
-        found += [_finding(report, claim, report.contract) for claim in special]
-        exempt += [claim.claim for claim in special]
-        if not special or not set(SPECIAL) - set(exempt):
-            break
-    contract = report.contract
-    if contract is None and report.verdict not in ("crash", "timeout"):
-        report, contract, broken = _widened(kernel, report, {**arguments, "exempt": exempt, "budget": budget})
-        found += broken
-    elif not report:
-        found += _findings(report, report.contract, exempt)
-        contract = contract if report.verdict == "undecided" else None
+    told: dict[str, Any]
+    try:
+        report, contract = _judged(kernel, stages, found, exempt)
+        told = {
+            "verdict": "fail" if contract is None and found and report.verdict == "vacuous" else report.verdict,
+            "ended": None,
+            "summary": report.summary,
+            "text": report.text,
+            **{name: report.data.get(name) for name in ("calls", "statements", "picture")},
+        }
+    except _BudgetEnded as error:  # what no stage concluded is no contract, but a given one stays
+        contract = kernel.contract
+        told = {"verdict": "undecided", "ended": error.stage, "summary": f"undecided: {error}", "text": str(error)}
+        told |= {"calls": None, "statements": None, "picture": None}
     words = (contract or "").split()
     return {
         "kernel": kernel.name,
@@ -82,67 +116,96 @@ def judge(kernel: Kernel, isolation: str, budget: float, effort: str = "quick") 
         "notes": kernel.notes,
         "domain": kernel.arguments.get("domain"),
         "contract": contract,
-        "weak": [word for word in words if word.startswith(WEAK) or word == "acc=f32" and kernel.dtype == "float64"],
+        "weak": [word for word in words if _is_weak(word, kernel.dtype)],
         "exempt": exempt,
-        "verdict": "fail" if contract is None and found and report.verdict == "vacuous" else report.verdict,
-        "summary": report.summary,
-        "text": report.text,
-        "calls": report.data.get("calls"),
-        "statements": report.data.get("statements"),
-        "picture": report.data.get("picture"),
+        **told,
         "findings": found,
         "seconds": round(time.monotonic() - start, 1),
     }
 
 
+def _judged(
+    kernel: Kernel, stages: _Stages, found: list[dict[str, Any]], exempt: list[str]
+) -> tuple[softcheck.Report, str | None]:
+    """The last stage's report and the contract; what the kernel breaks is added to found, and claims of it to exempt."""
+    while True:
+        report = stages.ask(kernel.contract, exempt)
+        special = [claim for claim in report.findings if claim.claim in SPECIAL]
+        if report.contract is None:  # then the word for a masked row is not known either, and _widened looks for it
+            special = [claim for claim in special if claim.claim != "kernel.masked_row"]
+        found += [_finding(report, claim, report.contract) for claim in special]
+        exempt += [claim.claim for claim in special]
+        if not special or not set(SPECIAL) - set(exempt):
+            break
+    contract = report.contract
+    if contract is None and report.verdict not in ("crash", "timeout"):
+        return _widened(kernel, report, stages, found, exempt)
+    if not report:
+        found += _findings(report, report.contract, exempt)
+        contract = contract if report.verdict == "undecided" else None
+    return report, contract
+
+
 def _widened(
-    kernel: Kernel, inferred: softcheck.Report, arguments: Mapping[str, Any]
-) -> tuple[softcheck.Report, str | None, list[dict[str, Any]]]:
-    """The first of the contracts above that the kernel keeps to, or None; and what it breaks: under the first of them, and
-    where it keeps to none under the last."""
-    conventions = _masked(kernel, inferred, arguments)
+    kernel: Kernel, inferred: softcheck.Report, stages: _Stages, found: list[dict[str, Any]], exempt: list[str]
+) -> tuple[softcheck.Report, str | None]:
+    """The first of the contracts above that the kernel keeps to, or None; what it breaks, under the first of them, and
+    where it keeps to none under the last, is added to found."""
+    conventions = _masked(inferred, stages, exempt)
     entropy = ["entropy_from=coefficients lse=uncentred"] if kernel.op == "entropy" else []
     ladder = ATTENTION if kernel.op == "attention" else ROWS
+    if kernel.dtype == "float16" and kernel.op != "attention":  # 2^-14 for each value is much: flushed is all but the last resort
+        ladder = (ladder[0].replace(FLUSHED, ""), *ladder[1:-1], ladder[0], ladder[-1])
     if kernel.dtype not in ("float16", "bfloat16"):
         ladder = ladder[:1] if kernel.dtype == "float32" else (ladder[0], f"acc=f32 {ladder[0]}")
     if kernel.op == "cross_entropy":  # most subtract the label's logit from a log-sum-exp
         ladder = (ladder[0], f"{ladder[0]} lse=uncentred", *ladder[1:])
-    broken: list[dict[str, Any]] = []
     for words in ladder:
         own = words.replace(" lse=uncentred", "") if entropy else words
         contract = " ".join([own.format(_SHORT[kernel.dtype]), conventions, *entropy])
-        report = softcheck.check(kernel.function, kernel.op, kernel.dtype, contract=contract, **arguments)
+        report = stages.ask(contract, exempt)
+        if words == ladder[0] and _breaks_masked_row(report):  # inference ended before it had asked such a row
+            other = _tried(stages, exempt)
+            contract, conventions = contract.replace(conventions, other), other
+            report = stages.ask(contract, exempt)
+            if _breaks_masked_row(report):  # no word has it: hidden items give 0, say, and a row of -inf NaN
+                found += [_finding(report, claim, contract) for claim in report.findings if claim.claim == "kernel.masked_row"]
+                exempt.append("kernel.masked_row")
+                report = stages.ask(contract, exempt)
         if report.verdict in ("pass", "crash", "timeout"):
-            return report, contract if report else None, broken
+            return report, contract if report else None
         if words == ladder[0]:
-            broken = _findings(report, contract, arguments["exempt"])
+            found += _findings(report, contract, exempt)
     if len(ladder) > 1:
-        broken += [{**finding, "narrow": True} for finding in _findings(report, contract, arguments["exempt"])]
-    return report, None, broken
+        found += [{**finding, "narrow": True} for finding in _findings(report, contract, exempt)]
+    return report, None
 
 
-def _masked(kernel: Kernel, inferred: softcheck.Report, arguments: Mapping[str, Any]) -> str:
+def _masked(inferred: softcheck.Report, stages: _Stages, exempt: Sequence[str]) -> str:
     """The word for a row with nothing visible: the one that inference names, or the one that is not broken."""
     words = sorted(set(re.findall(r"\bmasked=\w+", inferred.text)))
-    if len(words) == 1 and not any(claim.claim == "kernel.masked_row" for claim in inferred.findings):
-        return words[0]
+    return words[0] if len(words) == 1 and not _breaks_masked_row(inferred) else _tried(stages, exempt)
+
+
+def _tried(stages: _Stages, exempt: Sequence[str]) -> str:
     for word in ("masked=nan", "masked=zero", "masked=uniform"):
-        contract = f"exp=64ulp sum=sequential {word}"
-        report = softcheck.check(kernel.function, kernel.op, kernel.dtype, contract=contract, **arguments)
-        if not any(claim.claim == "kernel.masked_row" for claim in report.findings):
+        report = stages.ask(f"exp=64ulp sum=sequential {word}", exempt)
+        if not _breaks_masked_row(report):
             return word
     return "masked=nan"
+
+
+def _breaks_masked_row(report: softcheck.Report) -> bool:
+    return any(claim.claim == "kernel.masked_row" for claim in report.findings)
+
+
+def _is_weak(word: str, dtype: str) -> bool:
+    return word.startswith(WEAK) or (word, dtype) in (("acc=f32", "float64"), (FLUSHED.strip(), "float16"))
 
 
 def _findings(report: softcheck.Report, contract: str | None, exempt: Sequence[str]) -> list[dict[str, Any]]:
     left = ("contract", "kernel.verdict", *exempt)
     return [_finding(report, claim, contract) for claim in report.findings if claim.claim not in left]
-
-
-def _report(kernel: Kernel, arguments: Mapping[str, Any]) -> softcheck.Report:
-    if kernel.contract is None:
-        return softcheck.infer(kernel.function, kernel.op, kernel.dtype, **arguments)
-    return softcheck.check(kernel.function, kernel.op, kernel.dtype, contract=kernel.contract, **arguments)
 
 
 def _finding(report: softcheck.Report, claim: softcheck.Claim, contract: str | None) -> dict[str, Any]:

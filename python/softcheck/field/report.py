@@ -67,7 +67,7 @@ def reproduce(path: pathlib.Path, limit: float = 120) -> Reproduction:
 
 def _words(contract: str | None, kernel: Mapping[str, Any]) -> str:
     if contract is None:
-        return "none that is standard"
+        return "not known" if kernel.get("ended") else "none that is standard"
     silent = [word for word in contract.split() if word in _SILENT]
     if "kernel.masked_row" in kernel["exempt"]:
         silent += [word for word in contract.split() if word.startswith("masked=")]
@@ -111,6 +111,8 @@ def _verdict(kernel: Mapping[str, Any], reproductions: Sequence[Reproduction], l
     numbers = [str(i + 1) for i, r in enumerate(reproductions) if r.library == library and own in r.kernels]
     see = f" ({', '.join(f'[{n}](#{n})' for n in numbers)})" if numbers else ""
     word = kernel["verdict"]
+    if kernel.get("ended"):
+        word = f"undecided: the budget ended in {kernel['ended']}"
     if word == "pass" and kernel["weak"]:
         word = "pass, weaker contract"
     if word == "pass" and kernel["findings"]:
@@ -120,18 +122,38 @@ def _verdict(kernel: Mapping[str, Any], reproductions: Sequence[Reproduction], l
     return word + see + (f"; not judged: {', '.join(unjudged)}" if unjudged else "")
 
 
+def of_ops(
+    sweeps: Sequence[Mapping[str, Any]], reproductions: Sequence[Reproduction], ops: Sequence[str]
+) -> tuple[list[dict[str, Any]], list[Reproduction]]:
+    """What a page of these ops has. A reproduction that names no kernel of any sweep stays: it would be on no page."""
+    kept = [{**sweep, "kernels": [kernel for kernel in sweep["kernels"] if kernel["op"] in ops]} for sweep in sweeps]
+
+    def names(there: Sequence[Mapping[str, Any]]) -> set[tuple[str, str]]:
+        return {(sweep["library"], f"{kernel['kernel']} {kernel['dtype']}") for sweep in there for kernel in sweep["kernels"]}
+
+    here, all_of_them = names(kept), names(sweeps)
+    shown = [r for r in reproductions if {(r.library, k) for k in r.kernels} & here or not {(r.library, k) for k in r.kernels} & all_of_them]
+    return [sweep for sweep in kept if sweep["kernels"]], shown
+
+
 def render(
-    sweeps: Sequence[Mapping[str, Any]], reproductions: Sequence[Reproduction], command: str, commit: str, remark: str = ""
+    sweeps: Sequence[Mapping[str, Any]],
+    reproductions: Sequence[Reproduction],
+    command: str,
+    commit: str,
+    remark: str = "",
+    title: str = "Softmax and attention in the field",
 ) -> str:
     """The page. A reproduction that does not show its bug in this version of the library is listed as such, not left out."""
     order = [r for kind in CLASSES for r in reproductions if r.kind == kind]
     lines = [
-        "# Softmax and attention in the field",
+        f"# {title}",
         "",
         "For users of the libraries below and for their authors: which of their kernels keep to which contract, and where one",
-        "returns a wrong value. Made by the command below; each finding is shown by a program of ten to twenty lines that does not",
-        "use softcheck ([docs/field/](field)). How a verdict comes about: [judging.md](kernels/judging.md). Not judged here: oneDNN,",
-        "whose softmax `softcheck verify` judges by its C interface; ggml and LiteRT, for which there is no adapter yet.",
+        "returns a wrong value. Made by the command below; each finding is shown by a program of ten to fifty lines that does not",
+        "use softcheck ([docs/field/](field)). How a verdict comes about: [judging.md](kernels/judging.md). libggml is ggml,",
+        "of PyPI's libggml-python; ai_edge_litert is LiteRT; onednn is PyPI's, built for SYCL. Not judged: attention of oneDNN and",
+        "LiteRT, and their quantised types.",
         "",
         "| | |",
         "|---|---|",
@@ -162,8 +184,8 @@ def render(
         "",
         "*pass*: the judge found no row on which the kernel breaks that contract, which is one that softcheck.infer found or the",
         "first of a fixed list that holds. *fail*: it breaks every standard contract that says something; 16-bit kernels that round",
-        "their sums to 16 bits are among these where no word of a contract says what they store. *undecided*: the budget ended",
-        "first. Numbers lead to the findings. A value that only a list of smallest inputs has, without a finding, is no accusation:",
+        "their sums to 16 bits are among these where no word of a contract says what they store. *undecided*: the budget of the pair",
+        "ended in inference, or in a check by a contract. Numbers lead to the findings. A value that only a list of smallest inputs has, without a finding, is no accusation:",
         "it shows which contract does not hold. The words are those of [judging.md](kernels/judging.md#from-a-contract-to-thresholds).",
         "",
     ]

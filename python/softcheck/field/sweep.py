@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import importlib.metadata
 import importlib.util
 import json
 import pathlib
@@ -16,15 +17,22 @@ from typing import Any, Mapping, Sequence
 from .judge import judge
 from .kernel import Library
 
-LIBRARIES = ("torch", "onnxruntime", "jax", "tensorflow", "openvino", "mlx", "liger_kernel", "scipy", "sklearn", "torch_cuda", "cupy")
+LIBRARIES = (
+    "torch", "onnxruntime", "jax", "tensorflow", "openvino", "mlx", "libggml", "ai_edge_litert", "onednn", "liger_kernel", "scipy", "sklearn",
+    "torch_cuda", "cupy",
+)  # fmt: skip
 ON_A_DEVICE = ("torch_cuda", "cupy")
 """Those that are asked only by name: where one is installed, a device may still be missing."""
 ENUMERABLE = ("softmax", "log_softmax", "logsumexp", "entropy")
 """Ops that have exhaustive effort."""
 NEEDS = {"onnxruntime": ("onnx",), "jax": ("optax",), "liger_kernel": ("torch", "triton")}
+WITHOUT_A_MODULE = ("onednn",)
+"""Those whose package holds libraries alone."""
 
 
 def installed(name: str) -> bool:
+    if name in WITHOUT_A_MODULE:
+        return any(importlib.metadata.distributions(name=name))
     return all(importlib.util.find_spec(module) for module in (name, *NEEDS.get(name, ())))
 
 
@@ -165,7 +173,7 @@ def _crashed(under_way: dict[str, Any], code: int) -> dict[str, Any]:
     text = f"the library's process ended with {code}"
     finding = {"claim": "kernel.returns", "verdict": "crash", "contract": None, "case": None, "details": [text]}
     kernel = {"kernel": under_way["begins"], **{key: under_way[key] for key in ("op", "dtype", "link")}}
-    return {**kernel, "contract": None, "weak": [], "exempt": [], "verdict": "crash", "summary": text, "text": text,
+    return {**kernel, "contract": None, "weak": [], "exempt": [], "verdict": "crash", "ended": None, "summary": text, "text": text,
             "findings": [finding], "seconds": 0.0, "notes": "", "domain": None, "calls": None}  # fmt: skip
 
 
