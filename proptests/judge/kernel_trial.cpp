@@ -220,7 +220,7 @@ Certificates KernelTrial::alone(const RowCase& row_case) {
     if (std::isfinite(logit)) logit = -logit;
   }
   decoy.rows = {RunLengthRow::of(logits)};
-  call(decoy, " (a decoy before the row itself)", certificates);
+  call(decoy, " (the row backwards with its signs turned, called before it)", certificates);
   const Outputs got = call(real, "", certificates);
   if (!got) return certificates;
   judge(real, *got, "", certificates);

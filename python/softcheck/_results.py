@@ -258,6 +258,8 @@ def assert_output(
     Returns the report. Raises Violation (an AssertionError) that shows the worst rows; UsageError.
     """
     given = locals()  # the keywords of this call
+    if output is None:
+        raise UsageError("output: need an array, got None")
     attributes = {name: given[name] for name in _USUAL}
     call = _tensors(op, inputs, output, mask, theta, scale, causal, attributes)
     words = {"op": op, "contract": words_of(contract), "exempt": words_of(exempt), "worst": worst}

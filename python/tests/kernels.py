@@ -88,6 +88,11 @@ def nothing(x):
     return None
 
 
+def in_place(x):
+    x -= x.max(axis=-1, keepdims=True, initial=-np.inf)
+    return softmax(x)
+
+
 def writes_to_its_input(x):
     result = softmax(x)
     x[...] = 0

@@ -24,6 +24,12 @@ def test_a_wrong_item_is_found_at_its_place():
     assert violation.value.report.data["failed"] == 1
 
 
+def test_no_output_is_told_by_its_name():
+    with pytest.raises(softcheck.UsageError, match="^output: need an array, got None$"):
+        softcheck.assert_output("softmax", X, None)
+
+
+
 def test_a_contract_that_fits_is_named():
     with pytest.raises(AssertionError, match="none of [0-9]+ usual contracts allow these results"):
         softcheck.assert_output("softmax", X, kernels.softmax(X) * np.float32(1.05))

@@ -92,12 +92,15 @@ std::vector<std::vector<double>> WatchedKernel::call(const TensorCall& call, con
     how.ending = CallEnding{reply.end, reply.death, reply.printed};
   }
   certificates.push_back(observed("kernel.returns", std::move(how), reply.end == CallEnd::done ? 0 : 1));
-  const auto note_of = [&](const char* claim, bool seen) {
-    certificates.push_back(observed(claim, seen ? asked() : Asked{}, seen ? 1 : 0));
+  const auto note_of = [&](const char* claim, bool seen, const char* what) {
+    Asked of = seen ? asked() : Asked{};
+    if (seen) of.remark += what;
+    certificates.push_back(observed(claim, std::move(of), seen ? 1 : 0));
   };
-  note_of("kernel.keeps_inputs", reply.inputs_changed);
-  note_of("kernel.stays_inside", reply.wrote_outside);
-  note_of("kernel.keeps_environment", reply.environment_changed);
+  note_of("kernel.keeps_inputs", reply.inputs_changed, " (the call changed one of its inputs)");
+  note_of("kernel.stays_inside", reply.wrote_outside, " (the call wrote outside its outputs)");
+  note_of("kernel.keeps_environment", reply.environment_changed,
+          " (after the call the rounding, flush-to-zero or exceptions were others)");
   return std::move(reply.outputs);
 }
 

@@ -12,8 +12,8 @@ namespace softcheck::proptests {
 inline constexpr std::size_t most_printed_bytes = 2048;
 inline constexpr std::size_t most_printed_lines = 10;
 
-/// The last most_printed_bytes of a file, as far as there are so many, without a line of which they are the end. The
-/// file's offset stays where it is.
+/// At most the last most_printed_bytes of a file. A first line that is cut is left out. The file's offset stays where
+/// it is.
 ///
 /// descriptor   of a regular file or a memfd, open for reading
 /// from         bytes before this one are left out

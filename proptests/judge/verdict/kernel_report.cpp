@@ -121,9 +121,8 @@ std::string asked_row(const Certificate& certificate) {
   return evidence->asked.row_text.empty() ? evidence->asked.case_text : evidence->asked.row_text;
 }
 
-// "also fails: NAME on 3 logits, NAME on 1 logit, and 2 properties more"; empty where no other row fails. A property
-// whose smallest row is one that was named shows nothing more: its own kind of call, a mask or a neighbour, has no part
-// in the failure, and may not be in the domain.
+// "also fails: NAME on 3 logits, NAME on 1 logit, and 2 properties more"; empty where no other row fails. A property is
+// left out whose smallest row was named before: it found the same row, and its mask or neighbour has no part in that.
 std::string other_failures(const KernelJudgement& judgement, const std::string& claim, const PropertyFinding& told) {
   constexpr std::size_t most_named = 3;
   std::set<std::string> rows{asked_row(*first_of(*told.outcome.counterexample, claim))};
@@ -159,7 +158,7 @@ std::vector<std::string> story_of(const KernelSubject& subject, const KernelJudg
   std::vector<std::string> story{property->name + " fails on " + logits(found.size)};
   for (const std::string& line : proptests::told(*first_of(found, claim))) story.push_back("  " + line);
   if (std::isinf(slack) && std::isfinite(first_of(found, claim)->slack)) {
-    story.push_back("slack inf: of another case, with a NaN, an infinity or a value that has to be exact");
+    story.push_back("slack inf is of another case: one with a NaN, an infinity or a value that has to be exact");
   }
   const std::string others = other_failures(judgement, claim, *property);
   if (!others.empty()) story.push_back(others);
@@ -201,12 +200,9 @@ std::vector<std::string> story_of_larger_case(const KernelSubject& subject, cons
   return {};
 }
 
-// Does a claim's story show these lines as what its call printed?
-bool shows(const ReportRow& row, const std::vector<std::string>& printed) {
-  const auto found = std::ranges::search(row.details, printed, [](const std::string& detail, const std::string& line) {
-    return detail.ends_with("  | " + line);
-  });
-  return !found.empty();
+// Does a claim's story show what its call printed?
+bool shows_printed(const ReportRow& row) {
+  return std::ranges::any_of(row.details, [](const std::string& detail) { return detail.starts_with("    | "); });
 }
 
 // What all properties together decided of each claim.
@@ -308,16 +304,15 @@ std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgeme
   }
   if (!judgement.isolation.empty()) whole.details.push_back("isolation: " + judgement.isolation);
   if (judgement.printed_bytes > 0) {
-    const std::vector<std::string>& lines = judgement.printed_lines;
-    const bool stand_above = std::ranges::any_of(rows, [&](const ReportRow& row) { return shows(row, lines); });
+    // A function that fails often prints the same each time: what the shown call printed is enough.
+    const bool shown = std::ranges::any_of(rows, shows_printed);
+    const std::vector<std::string> lines = shown ? std::vector<std::string>{} : judgement.printed_lines;
     whole.details.push_back("the kernel printed " + std::to_string(judgement.printed_bytes) +
                             " bytes, which prove nothing" +
-                            (lines.empty() ? ""
-                             : stand_above ? "; the last lines stand above"
-                                           : "; the last lines:"));
-    if (!stand_above) {
-      for (const std::string& line : lines) whole.details.push_back("  | " + line);
-    }
+                            (shown           ? "; those of a call that failed stand above"
+                             : lines.empty() ? ""
+                                             : "; the last lines:"));
+    for (const std::string& line : lines) whole.details.push_back("  | " + line);
   }
   rows.push_back(std::move(whole));
   return rows;

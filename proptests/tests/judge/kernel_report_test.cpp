@@ -229,12 +229,12 @@ TEST(KernelReport, OtherFailuresAreOfOtherRowsAndAnInfiniteSlackBesideAFiniteOne
   subject.source = {"", "wrong_by_length", wrong_by_length};
   subject.domain = parse_domain("theta=1 nomask compact", false);
   const std::string table = to_table({rows_of(subject, judge_kernel(subject, reported_cases()))});
-  EXPECT_NE(table.find("slack inf: of another case"), std::string::npos) << table;
+  EXPECT_NE(table.find("slack inf is of another case"), std::string::npos) << table;
   const std::size_t begin = table.find("also fails: ");
   const std::string others = table.substr(std::min(begin, table.size()), table.find('\n', begin) - begin);
   std::size_t named = 0;
   for (std::size_t at = others.find("Kernel."); at != std::string::npos; at = others.find("Kernel.", at + 1)) ++named;
-  EXPECT_LE(named, 3U) << others;
+  EXPECT_TRUE(named >= 1 && named <= 3) << others;
   // Masks have no part in this failure: a row with a hidden item shrinks to the told row.
   subject = reported_subject("mutant_no_max_shift");
   subject.domain = parse_domain("theta=1 nomask compact n=1", false);
