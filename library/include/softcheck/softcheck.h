@@ -85,8 +85,8 @@ typedef struct softcheck_options {
   const char* name;      /* of a function, in reports */
   const char* again;     /* of a function: the call that judges it again, for replay lines. "{contract}" in it becomes
                             ", contract='WORDS'", "{domain}" ", domain='WORDS'", and "{replay}"
-                            ", replay='PROPERTY CASE'", or nothing. NULL: this function's, with
-                            the same options */
+                            ", replay='PROPERTY CASE'", or nothing. NULL: softcheck_judge_function
+                            with the same options */
   double budget;         /* seconds for the judgement; the report then has the results so far */
   double time_limit;     /* seconds for one call (10) */
   double load_limit;     /* seconds for a library to load (120) */
