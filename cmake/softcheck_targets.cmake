@@ -20,6 +20,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   # GCC bug 105651: -Wrestrict misfires on `const char* + std::string` at -O3 in g++ 12.
   target_compile_options(softcheck_compile_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ collects its garbage for the first time at 128 MB; at 1 GB (in kB) it takes a tenth less time for most units here, and
+  # 0.3 GB more.
+  target_compile_options(softcheck_compile_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=1000000>)
+endif()
 if(SOFTCHECK_WARNINGS_AS_ERRORS)
   target_compile_options(softcheck_compile_options INTERFACE -Werror)
 endif()

@@ -10,7 +10,7 @@ sed -n 's/^ *"command": "\(.*\)",\{0,1\}$/\1/p' "$1/compile_commands.json" |
     line = ($start ~ /(\+\+|cpp)[^\/]*$/ ? "clang++" : "clang") " -Wno-unknown-warning-option"
     for (i = start + 1; i < NF; i++) {
       if ($i == "-o") i++
-      else if ($i != "-c") line = line " " $i
+      else if ($i != "-c" && $i !~ /^--param=ggc-/) line = line " " $i
     }
     if (each == "" || $NF !~ /\/Unity\/unity_/ || $NF ~ /softcheck_zoo\.dir/) print line "\t" $NF
     else while ((getline source < $NF) > 0) if (source ~ /^#include "/) print line "\t" substr(source, 11, length(source) - 11)
