@@ -118,6 +118,27 @@ def test_a_masked_row_that_inference_did_not_ask_is_tried(function, word, exempt
     assert [f["claim"] for f in found["findings"]] == exempt
 
 
+def attention_of_equal_stored_weights(q, k, v, mask, scale):
+    """As JAX's in float16, where a query that sees no key weighs all of them alike; the other weights are not stored here."""
+    keys, values = (np.repeat(a.astype(np.float32), q.shape[1] // a.shape[1], axis=1) for a in (k, v))
+    scores = q.astype(np.float32) @ keys.swapaxes(-1, -2) * np.float32(scale)
+    seen = np.ones(scores.shape, bool) if mask is None else np.broadcast_to(mask, scores.shape)
+    scores = np.where(seen, scores, np.float32(-1e30))
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights = e / e.sum(axis=-1, keepdims=True)
+    weights = np.where(seen.any(axis=-1, keepdims=True), weights, weights.astype(np.float16).astype(np.float32))
+    return (weights @ values).astype(np.float16)
+
+
+def test_equal_weights_that_are_stored_in_16_bits_are_those_of_a_masked_row(monkeypatch):
+    unfit = softcheck.Report("fail", "", "", (), None, {"contract": None})
+    monkeypatch.setattr(softcheck, "infer", lambda *_, **__: unfit)
+    domain = {"domain": "finite batch>=1 heads>=1 keys>=1 queries>=1 dim>=1 values>=1"}
+    found = judge.judge(Kernel("stored", "attention", "float16", attention_of_equal_stored_weights, "", arguments=domain), "none", 60)
+    assert found["verdict"] == "pass" and found["weak"] == ["weights=f16"], found["text"]
+    assert "masked=uniform" in found["contract"] and found["exempt"] == []
+
+
 def test_a_check_has_what_inference_left_of_the_budget(monkeypatch):
     given = []
 
