@@ -97,6 +97,23 @@ def test_flushed_is_not_the_first_word_for_float16(monkeypatch):
     assert "flushed" not in found["contract"]
 
 
+def topk_of_flushed_softmax(logits, k):
+    """Of float16 logits, in float32, which is 0 below its smallest normal number: as that of XLA on the CPU."""
+    y = library.softmax(logits.astype(np.float32)).astype(np.float32)
+    y = np.where(y < np.finfo(np.float32).tiny, np.float32(0), y)
+    ids = np.argsort(-logits.astype(np.float32), axis=-1, kind="stable")[:, :k]
+    return np.take_along_axis(y, ids, -1), ids.astype(np.int64)
+
+
+def test_weights_of_float32_are_not_said_to_be_stored_in_float16(monkeypatch):
+    unfit = softcheck.Report("fail", "", "masked=nan", (), None, {"contract": None})
+    monkeypatch.setattr(softcheck, "infer", lambda *_, **__: unfit)
+    router = {"domain": "n=3|17 rows=1|3 k=2 finite"}
+    found = judge.judge(Kernel("router", "topk_softmax", "float16", topk_of_flushed_softmax, "", arguments=router), "none", 60)
+    assert found["verdict"] == "pass" and found["weak"] == [], found["text"]
+    assert "weights=" not in found["contract"] and "flushed" in found["contract"]
+
+
 def softmax_of_visible(x, mask):
     """0 where everything is hidden, NaN where everything is -inf: no word of a contract is for that."""
     seen = np.ones(x.shape, bool) if mask is None else mask
