@@ -97,6 +97,23 @@ def test_flushed_is_not_the_first_word_for_float16(monkeypatch):
     assert "flushed" not in found["contract"]
 
 
+def topk_of_flushed_softmax(logits, k):
+    """Of float16 logits, in float32, which is 0 below its smallest normal number: as that of XLA on the CPU."""
+    y = library.softmax(logits.astype(np.float32)).astype(np.float32)
+    y = np.where(y < np.finfo(np.float32).tiny, np.float32(0), y)
+    ids = np.argsort(-logits.astype(np.float32), axis=-1, kind="stable")[:, :k]
+    return np.take_along_axis(y, ids, -1), ids.astype(np.int64)
+
+
+def test_weights_of_float32_are_not_said_to_be_stored_in_float16(monkeypatch):
+    unfit = softcheck.Report("fail", "", "masked=nan", (), None, {"contract": None})
+    monkeypatch.setattr(softcheck, "infer", lambda *_, **__: unfit)
+    router = {"domain": "n=3|17 rows=1|3 k=2 finite"}
+    found = judge.judge(Kernel("router", "topk_softmax", "float16", topk_of_flushed_softmax, "", arguments=router), "none", 60)
+    assert found["verdict"] == "pass" and found["weak"] == [], found["text"]
+    assert "weights=" not in found["contract"] and "flushed" in found["contract"]
+
+
 def softmax_of_visible(x, mask):
     """0 where everything is hidden, NaN where everything is -inf: no word of a contract is for that."""
     seen = np.ones(x.shape, bool) if mask is None else mask
@@ -116,6 +133,27 @@ def test_a_masked_row_that_inference_did_not_ask_is_tried(function, word, exempt
     found = judge.judge(Kernel("visible", "softmax", "float32", function, "", arguments={"domain": "n>=1 rows>=1"}), "none", 60)
     assert found["verdict"] == "pass" and word in found["contract"] and found["exempt"] == exempt, found["text"]
     assert [f["claim"] for f in found["findings"]] == exempt
+
+
+def attention_of_equal_stored_weights(q, k, v, mask, scale):
+    """As JAX's in float16, where a query that sees no key weighs all of them alike; the other weights are not stored here."""
+    keys, values = (np.repeat(a.astype(np.float32), q.shape[1] // a.shape[1], axis=1) for a in (k, v))
+    scores = q.astype(np.float32) @ keys.swapaxes(-1, -2) * np.float32(scale)
+    seen = np.ones(scores.shape, bool) if mask is None else np.broadcast_to(mask, scores.shape)
+    scores = np.where(seen, scores, np.float32(-1e30))
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights = e / e.sum(axis=-1, keepdims=True)
+    weights = np.where(seen.any(axis=-1, keepdims=True), weights, weights.astype(np.float16).astype(np.float32))
+    return (weights @ values).astype(np.float16)
+
+
+def test_equal_weights_that_are_stored_in_16_bits_are_those_of_a_masked_row(monkeypatch):
+    unfit = softcheck.Report("fail", "", "", (), None, {"contract": None})
+    monkeypatch.setattr(softcheck, "infer", lambda *_, **__: unfit)
+    domain = {"domain": "finite batch>=1 heads>=1 keys>=1 queries>=1 dim>=1 values>=1"}
+    found = judge.judge(Kernel("stored", "attention", "float16", attention_of_equal_stored_weights, "", arguments=domain), "none", 60)
+    assert found["verdict"] == "pass" and found["weak"] == ["weights=f16"], found["text"]
+    assert "masked=uniform" in found["contract"] and found["exempt"] == []
 
 
 def test_a_check_has_what_inference_left_of_the_budget(monkeypatch):

@@ -116,7 +116,7 @@ def judge(kernel: Kernel, isolation: str, budget: float, effort: str = "quick") 
         "notes": kernel.notes,
         "domain": kernel.arguments.get("domain"),
         "contract": contract,
-        "weak": [word for word in words if _is_weak(word, kernel.dtype)],
+        "weak": [word for word in words if _is_weak(word, kernel)],
         "exempt": exempt,
         **told,
         "findings": found,
@@ -151,10 +151,10 @@ def _widened(
 ) -> tuple[softcheck.Report, str | None]:
     """The first of the contracts above that the kernel keeps to, or None; what it breaks, under the first of them, and
     where it keeps to none under the last, is added to found."""
-    conventions = _masked(inferred, stages, exempt)
+    conventions = _masked(kernel, inferred, stages, exempt)
     entropy = ["entropy_from=coefficients lse=uncentred"] if kernel.op == "entropy" else []
     ladder = ATTENTION if kernel.op == "attention" else ROWS
-    if kernel.dtype == "float16" and kernel.op != "attention":  # 2^-14 for each value is much: flushed is all but the last resort
+    if _flushed_is_much(kernel) and kernel.op != "attention":  # then it is all but the last resort
         ladder = (ladder[0].replace(FLUSHED, ""), *ladder[1:-1], ladder[0], ladder[-1])
     if kernel.dtype not in ("float16", "bfloat16"):
         ladder = ladder[:1] if kernel.dtype == "float32" else (ladder[0], f"acc=f32 {ladder[0]}")
@@ -165,13 +165,13 @@ def _widened(
         contract = " ".join([own.format(_SHORT[kernel.dtype]), conventions, *entropy])
         report = stages.ask(contract, exempt)
         if words == ladder[0] and _breaks_masked_row(report):  # inference ended before it had asked such a row
-            other = _tried(stages, exempt)
-            contract, conventions = contract.replace(conventions, other), other
-            report = stages.ask(contract, exempt)
-            if _breaks_masked_row(report):  # no word has it: hidden items give 0, say, and a row of -inf NaN
+            other = _tried(kernel, stages, exempt)
+            if other is None:  # hidden items give 0, say, and a row of -inf NaN
                 found += [_finding(report, claim, contract) for claim in report.findings if claim.claim == "kernel.masked_row"]
                 exempt.append("kernel.masked_row")
-                report = stages.ask(contract, exempt)
+            else:
+                contract, conventions = contract.replace(conventions, other), other
+            report = stages.ask(contract, exempt)
         if report.verdict in ("pass", "crash", "timeout"):
             return report, contract if report else None
         if words == ladder[0]:
@@ -181,26 +181,36 @@ def _widened(
     return report, None
 
 
-def _masked(inferred: softcheck.Report, stages: _Stages, exempt: Sequence[str]) -> str:
+def _masked(kernel: Kernel, inferred: softcheck.Report, stages: _Stages, exempt: Sequence[str]) -> str:
     """The word for a row with nothing visible: the one that inference names, or the one that is not broken."""
     words = sorted(set(re.findall(r"\bmasked=\w+", inferred.text)))
-    return words[0] if len(words) == 1 and not _breaks_masked_row(inferred) else _tried(stages, exempt)
+    known = len(words) == 1 and not _breaks_masked_row(inferred)
+    return words[0] if known else _tried(kernel, stages, exempt) or "masked=nan"
 
 
-def _tried(stages: _Stages, exempt: Sequence[str]) -> str:
+def _tried(kernel: Kernel, stages: _Stages, exempt: Sequence[str]) -> str | None:
+    """The first word of masked= that is not broken; None where each is."""
+    wide = "exp=64ulp sum=sequential"
+    if kernel.op == "attention" and kernel.dtype in ("float16", "bfloat16"):  # equal weights, stored in 16 bits, are off as well
+        wide += f" scale=split weights={_SHORT[kernel.dtype]}"
     for word in ("masked=nan", "masked=zero", "masked=uniform"):
-        report = stages.ask(f"exp=64ulp sum=sequential {word}", exempt)
-        if not _breaks_masked_row(report):
+        if not _breaks_masked_row(stages.ask(f"{wide} {word}", exempt)):
             return word
-    return "masked=nan"
+    return None
 
 
 def _breaks_masked_row(report: softcheck.Report) -> bool:
     return any(claim.claim == "kernel.masked_row" for claim in report.findings)
 
 
-def _is_weak(word: str, dtype: str) -> bool:
-    return word.startswith(WEAK) or (word, dtype) in (("acc=f32", "float64"), (FLUSHED.strip(), "float16"))
+def _flushed_is_much(kernel: Kernel) -> bool:
+    """It grants each value the smallest normal number of the results' format: 2^-14 of float16. A router's weights are float32."""
+    return kernel.dtype == "float16" and kernel.op != "topk_softmax"
+
+
+def _is_weak(word: str, kernel: Kernel) -> bool:
+    flushed = word == FLUSHED.strip() and _flushed_is_much(kernel)
+    return word.startswith(WEAK) or (word, kernel.dtype) == ("acc=f32", "float64") or flushed
 
 
 def _findings(report: softcheck.Report, contract: str | None, exempt: Sequence[str]) -> list[dict[str, Any]]:

@@ -214,7 +214,7 @@ def _attention_attributes():
 
 def _attention_gradients():
     # No contract of attention's gradient is inferred. Where FLASH stores P and dS, its source says so.
-    narrow = "exp=4ulp sum=sequential scale=split masked=zero subnormal=flushed"
+    narrow = "exp=4ulp sum=sequential scale=split masked=zero"
     common = dict(arrays="torch", exempt=("kernel.accepts",))
     math = {**common, "arguments": {"domain": "finite"}}
     flash = {**common, "arguments": {"domain": "finite dim=64 values=64 heads=4 group=1", "refuses": (RuntimeError,)}}
