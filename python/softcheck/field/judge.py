@@ -33,7 +33,6 @@ ATTENTION = (
 )
 # Words by which a contract grants more than f32 arithmetic of a 16-bit result, or than a shifted row loses.
 WEAK = ("acc=f16", "acc=bf16", "total=", "weights=", "scores=", "values=", "products=", "ds=", "theta=before", "lse=uncentred", "scale=stored")
-FLUSHED = " subnormal=flushed"
 _SHORT = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 
 
@@ -154,8 +153,6 @@ def _widened(
     conventions = _masked(inferred, stages, exempt)
     entropy = ["entropy_from=coefficients lse=uncentred"] if kernel.op == "entropy" else []
     ladder = ATTENTION if kernel.op == "attention" else ROWS
-    if kernel.dtype == "float16" and kernel.op != "attention":  # 2^-14 for each value is much: flushed is all but the last resort
-        ladder = (ladder[0].replace(FLUSHED, ""), *ladder[1:-1], ladder[0], ladder[-1])
     if kernel.dtype not in ("float16", "bfloat16"):
         ladder = ladder[:1] if kernel.dtype == "float32" else (ladder[0], f"acc=f32 {ladder[0]}")
     if kernel.op == "cross_entropy":  # most subtract the label's logit from a log-sum-exp
@@ -200,7 +197,7 @@ def _breaks_masked_row(report: softcheck.Report) -> bool:
 
 
 def _is_weak(word: str, dtype: str) -> bool:
-    return word.startswith(WEAK) or (word, dtype) in (("acc=f32", "float64"), (FLUSHED.strip(), "float16"))
+    return word.startswith(WEAK) or (word, dtype) == ("acc=f32", "float64")
 
 
 def _findings(report: softcheck.Report, contract: str | None, exempt: Sequence[str]) -> list[dict[str, Any]]:
