@@ -94,6 +94,7 @@ TEST(FlushedOutput, EnclosuresDecideLikewise) {
   };
   EXPECT_EQ(decided(0, 0), Decision::violated);
   EXPECT_EQ(decided(0x1p-20, 0), Decision::proved);
+  EXPECT_EQ(decided(0x1p-20, 0x1p-30), Decision::violated);
   EXPECT_EQ(decided(0x1p-20, -0x1p-30), Decision::violated);
   EXPECT_EQ(decided(0x1p-20, 0x1p-20), Decision::proved);
 }
