@@ -20,8 +20,8 @@ Enclosure ulp_of_binade(long exponent, const FormatProperties& format) {
 }
 
 /// The part of the tolerance that does not grow with p.
-Enclosure constant_part(const ElementTolerance& tolerance, const Enclosure& ulp) {
-  return Enclosure(tolerance.ulps) * ulp + Enclosure(tolerance.absolute);
+Enclosure constant_part(const ElementTolerance& tolerance, const Enclosure& ulp, double got) {
+  return Enclosure(tolerance.ulps) * ulp + Enclosure(tolerance.absolute) + Enclosure(got == 0 ? tolerance.flushed : 0);
 }
 
 Enclosure slope_part(const ElementTolerance& tolerance, const Enclosure& deviation) {
@@ -94,7 +94,7 @@ Decision decide_element(const RowOracle& oracle, std::span<const double> logits,
   const Enclosure p = masked ? Enclosure(0) : oracle.softmax(i);
   const Enclosure ulp = hull(ulp_of_binade(binade(&p.data()->left, format), format),
                              ulp_of_binade(binade(&p.data()->right, format), format));
-  const Enclosure constant = constant_part(tolerance, ulp);
+  const Enclosure constant = constant_part(tolerance, ulp, got);
   const Enclosure slope = slope_part(tolerance, deviation);
   return both(less_equal((Enclosure(got) - constant) * sum, (Enclosure(1) + slope) * weight),
               less_equal((Enclosure(1) - slope) * weight, (Enclosure(got) + constant) * sum));
@@ -106,7 +106,7 @@ Decision decide_element_by_reciprocal(std::span<const double> logits, double the
   if (std::isinf(logits[i])) return Decision::undecided;  // p = 0 exactly: decide_element knows all there is
   const Reciprocal reciprocal = reciprocal_of(logits, theta, i);
   const Enclosure deviation = (Enclosure(maximum) - Enclosure(logits[i])) / Enclosure(theta);
-  const Enclosure constant = constant_part(tolerance, ulp_at(reciprocal, properties(tolerance.format)));
+  const Enclosure constant = constant_part(tolerance, ulp_at(reciprocal, properties(tolerance.format)), got);
   const Enclosure slope = slope_part(tolerance, deviation);
   const Enclosure low = Enclosure(got) - constant;
   const Enclosure high = Enclosure(got) + constant;

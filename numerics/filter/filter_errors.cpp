@@ -48,7 +48,7 @@ HWY_INLINE void add_errors(Lanes d, const ErrorParameters& of, const Weight& wei
   const Real exact = hn::Mul(hn::Set(d, 0.5), hn::Add(lower, upper));
   const Real slope =
       hn::Add(hn::Set(d, of.judge.relative), hn::Mul(hn::Set(d, of.judge.per_deviation), weight.deviation));
-  const Real allowed = hn::Add(hn::Mul(slope, upper), hn::Set(d, of.judge.absolute));
+  const Real allowed = hn::Add(hn::Mul(slope, upper), absolute_part(d, of.judge, got));
   const Real error = hn::Sub(got, exact);
   const hn::Mask<Lanes> visible = hn::Lt(weight.gap, hn::Set(d, std::numeric_limits<double>::infinity()));
   const Real used = hn::IfThenElseZero(visible, hn::Div(hn::Abs(error), allowed));

@@ -9,7 +9,7 @@ namespace softcheck::numerics {
 
 /// The filter's question about a row beside the tolerance of its elements.
 struct ErrorQuestion {
-  ElementTolerance tolerance;      // relative, per_deviation and absolute alone
+  ElementTolerance tolerance;      // without ulps
   Format output = Format::f32;     // of the values: at most 24 bits of precision
   double plain_relative = 0;       // an element is vacuous where plain_relative + plain_per_deviation * D >= 1
   double plain_per_deviation = 0;  // finite, as all of these

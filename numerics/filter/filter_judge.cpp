@@ -34,7 +34,7 @@ void judge_all(const T* logits, const G* got, std::size_t n, const stages::Judge
 
 template <class T, class G>
 void judge_row(const T* logits, const G* got, std::size_t n, const stages::JudgeParameters& of, StageOutcome& outcome) {
-  const bool relative = of.relative > 0 || of.per_deviation > 0 || of.absolute > 0;
+  const bool relative = of.relative > 0 || of.per_deviation > 0 || of.absolute > 0 || of.flushed > 0;
   const auto judge_with = of.theta == 1 ? (relative ? judge_all<false, true, T, G> : judge_all<false, false, T, G>)
                                         : (relative ? judge_all<true, true, T, G> : judge_all<true, false, T, G>);
   judge_with(logits, got, n, of, outcome);

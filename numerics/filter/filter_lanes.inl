@@ -59,7 +59,7 @@ HWY_INLINE hn::Mask<Lanes> proves(Lanes d, const stages::JudgeParameters& of, Re
   Real least = hn::Mul(binade, hn::Set(d, of.ulp_scale));
   if (kRelative) {
     const Real slope = hn::MulAdd(hn::Set(d, of.per_deviation), deviation, hn::Set(d, of.relative));
-    least = hn::Add(least, hn::MulAdd(slope, hn::Max(lower, hn::Zero(d)), hn::Set(d, of.absolute)));
+    least = hn::Add(least, hn::MulAdd(slope, hn::Max(lower, hn::Zero(d)), absolute_part(d, of, got)));
   }
   const Real most = hn::Add(hn::Abs(hn::Sub(got, p)), error);
   return hn::Le(hn::Mul(most, hn::Set(d, roundings)), least);

@@ -33,7 +33,7 @@ struct FilterStatistics {
 };
 
 /// What |got_j - p_j| must not exceed:
-/// ulps * ulp(format, p_j) + (relative + per_deviation * D_j) * p_j + absolute.
+/// ulps * ulp(format, p_j) + (relative + per_deviation * D_j) * p_j + absolute, and flushed beside it where got_j is 0.
 ///
 /// ulp(p) = 2^(max(floor(log2 p), min_exponent) - precision + 1): below the smallest normal number, at zero and for a
 /// masked item it is the spacing of the subnormal numbers.
@@ -43,9 +43,10 @@ struct ElementTolerance {
   double relative = 0;
   double per_deviation = 0;
   double absolute = 0;
+  double flushed = 0;
 
   static ElementTolerance within_ulps(Format format, double ulps);
-  static ElementTolerance within_relative(double relative, double per_deviation, double absolute);
+  static ElementTolerance within_relative(double relative, double per_deviation, double absolute, double flushed = 0);
 };
 
 /// The positions that one stage did not prove: positions that violate the tolerance, and positions for the next stage,

@@ -64,6 +64,12 @@ HWY_INLINE Real exponent_field(Lanes d) {
   return hn::BitCast(d, hn::Set(du, 0x7ff0000000000000u));
 }
 
+/// What of the tolerance does not grow with p.
+HWY_INLINE Real absolute_part(Lanes d, const stages::JudgeParameters& of, Real got) {
+  const Real flushed = hn::IfThenElseZero(hn::Eq(got, hn::Zero(d)), hn::Set(d, of.flushed));
+  return hn::Add(hn::Set(d, of.absolute), flushed);
+}
+
 /// Does |got - p| stay within the tolerance? p = high + low, its relative error as the parameters state.
 struct Answer {
   hn::Mask<Lanes> proved;
@@ -86,7 +92,7 @@ HWY_INLINE Answer judge(Lanes d, const stages::JudgeParameters& of, Real logit, 
   const Real normal = hn::Set(d, of.smallest_normal);
   const Real ulps = hn::Set(d, of.ulp_scale);
   const Real slope = hn::MulAdd(hn::Set(d, of.per_deviation), deviation, hn::Set(d, of.relative));
-  const Real absolute = hn::Set(d, of.absolute);
+  const Real absolute = absolute_part(d, of, got);
   // The tolerance grows with p: at the lower end of p for a proof, at the upper end for a violation.
   const Real least = hn::MulAdd(ulps, hn::And(hn::Max(lower, normal), exponent), hn::MulAdd(slope, lower, absolute));
   const Real most = hn::MulAdd(ulps, hn::And(hn::Max(upper, normal), exponent), hn::MulAdd(slope, upper, absolute));

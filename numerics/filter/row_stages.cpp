@@ -13,18 +13,21 @@ ElementTolerance ElementTolerance::within_ulps(Format format, double ulps) {
   return tolerance;
 }
 
-ElementTolerance ElementTolerance::within_relative(double relative, double per_deviation, double absolute) {
+ElementTolerance ElementTolerance::within_relative(double relative, double per_deviation, double absolute,
+                                                   double flushed) {
   ElementTolerance tolerance;
   tolerance.relative = relative;
   tolerance.per_deviation = per_deviation;
   tolerance.absolute = absolute;
+  tolerance.flushed = flushed;
   return tolerance;
 }
 
 namespace stages {
 
 JudgeParameters judge_parameters(const ElementTolerance& tolerance, double maximum, double theta) {
-  for (double part : {tolerance.ulps, tolerance.relative, tolerance.per_deviation, tolerance.absolute}) {
+  for (double part :
+       {tolerance.ulps, tolerance.relative, tolerance.per_deviation, tolerance.absolute, tolerance.flushed}) {
     if (!(part >= 0 && part <= 0x1p200)) {
       throw std::invalid_argument("ElementTolerance: every part must lie in [0, 2^200], got " + std::to_string(part));
     }
@@ -38,6 +41,7 @@ JudgeParameters judge_parameters(const ElementTolerance& tolerance, double maxim
   parameters.relative = tolerance.relative;
   parameters.per_deviation = tolerance.per_deviation;
   parameters.absolute = tolerance.absolute;
+  parameters.flushed = tolerance.flushed;
   return parameters;
 }
 

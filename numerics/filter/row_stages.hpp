@@ -37,7 +37,7 @@ struct JudgeParameters {
   double proof_constant;                   // error_constant + margin_constant
   double ulp_scale;                        // 2^(1 - precision) * ulps
   double smallest_normal;                  // of the tolerance's format
-  double relative, per_deviation, absolute;
+  double relative, per_deviation, absolute, flushed;
 };
 
 /// theta = mantissa / inverse_power, mantissa in [1, 2), inverse_power a power of two.

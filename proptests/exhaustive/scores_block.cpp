@@ -6,6 +6,7 @@
 
 #include "numerics/enclosures/certificate.hpp"
 #include "numerics/formats/special_values.hpp"
+#include "numerics/rounding/flushed_output.hpp"
 #include "numerics/rounding/rounding_attention.hpp"
 #include "proptests/exhaustive/enumerated_block.hpp"
 #include "proptests/judge/ops/argument_form.hpp"
@@ -34,7 +35,8 @@ ArgumentThreshold weight_threshold(const Contract& contract, const Statistics& s
   };
   const ScalarThreshold<UpperBound> flat = at(0), steep = at(1);
   const double slope = (upper(steep.rounding) - upper(flat.rounding)) * (1 - 0x1p-20);
-  return {upper(flat.rounding), std::isfinite(slope) ? std::fmax(slope, 0) : 0, upper(flat.floor), infinity};
+  return {upper(flat.rounding), std::isfinite(slope) ? std::fmax(slope, 0) : 0,
+          threshold_of_result(contract, upper(flat.floor), 1), infinity};
 }
 
 constexpr ArgumentForm weight_form{ArgumentValue::coefficient, &weight_threshold};

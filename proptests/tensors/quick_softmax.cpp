@@ -4,6 +4,7 @@
 
 #include "numerics/filter/certified_sum.hpp"
 #include "numerics/filter/filter_errors.hpp"
+#include "numerics/rounding/flushed_output.hpp"
 #include "numerics/rounding/rounding.hpp"
 #include "proptests/judge/verdict/judged_row.hpp"
 
@@ -33,9 +34,8 @@ std::optional<QuickRow> quick_softmax(const Contract& contract, std::span<const 
   if (!is_askable(threshold) || !is_askable(plain) || !is_resolved(contract, statistics)) {
     return std::nullopt;
   }
-  const ErrorQuestion question{
-      ElementTolerance::within_relative(upper(threshold.constant), upper(threshold.slope), upper(threshold.floor)),
-      contract.output, upper(plain.constant), upper(plain.slope)};
+  const ErrorQuestion question{tolerance_of(contract, threshold), contract.output, upper(plain.constant),
+                               upper(plain.slope)};
   const ProvedErrors errors = filter_errors(logits, filter, got, question);
   if (!errors.proved) return std::nullopt;
   QuickRow row;
@@ -44,7 +44,7 @@ std::optional<QuickRow> quick_softmax(const Contract& contract, std::span<const 
   row.vacuity.judged = errors.normal;
   row.vacuity.vacuous = errors.vacuous;
   row.vacuity.add_row(false);
-  const double allowed = upper(row_sum_error(contract, statistics).total());
+  const double allowed = granted_sum(contract, statistics, logits, got);
   if (!std::isfinite(allowed)) return row;
   const Approximation sum = certified_sum(got);
   const double distance = std::fabs(sum.value - 1);

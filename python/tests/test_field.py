@@ -87,8 +87,8 @@ def softmax_of_stored_exponentials(x):
         return (e / e.sum(axis=-1, keepdims=True)).astype(np.float16)
 
 
-def test_flushed_is_not_the_first_word_for_float16(monkeypatch):
-    """It grants 2^-14 more to each value, as much as half a unit of 0.1: a kernel is not said to keep to that where another word says what it does."""
+def test_flushed_does_not_excuse_exponentials_in_float16(monkeypatch):
+    """It grants 2^-14 to a result of 0 alone, which is as much as half a unit of 0.1: weights= says what such a kernel does."""
     unfit = softcheck.Report("fail", "", "masked=nan", (), None, {"contract": None})
     monkeypatch.setattr(softcheck, "infer", lambda *_, **__: unfit)
     stored = Kernel("stored", "softmax", "float16", softmax_of_stored_exponentials, "", arguments={"domain": "n>=1 rows>=1"})

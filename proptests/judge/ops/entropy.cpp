@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "numerics/formats/special_values.hpp"
+#include "numerics/rounding/flushed_output.hpp"
 #include "proptests/judge/ops/argument_form.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 #include "proptests/judge/ops/row_scalar.hpp"
@@ -14,7 +15,7 @@ using namespace numerics;
 class Entropy final : public RowOp {
   static ArgumentThreshold threshold(const Contract& contract, const Statistics& statistics) {
     const auto value = contracted_entropy_error(contract, statistics);
-    return {upper(value.rounding), 0, upper(value.floor), infinity};
+    return {upper(value.rounding), 0, threshold_of_result(contract, upper(value.floor), 1), infinity};
   }
   static constexpr ArgumentForm form{ArgumentValue::entropy, &threshold};
   static constexpr std::array inputs{OpInput{Role::logits}};
@@ -42,7 +43,7 @@ class Entropy final : public RowOp {
     const Statistics statistics = statistics_of(cascade.statistics(), row.contract, row.logits, row.theta);
     RowScalar scalar{claims[0], contracted_entropy_error(row.contract, statistics),
                      contracted_entropy_error(row.contract, statistics, Grants::none), Enclosure(0)};
-    scalar.decision = cascade.judge_entropy(row.got[0], upper(scalar.threshold.total()));
+    scalar.decision = cascade.judge_entropy(row.got[0], allowed_of(row, scalar.threshold));
     scalar.resolution = resolution_of_entropies(row.contract, statistics);
     scalar.resolved = is_resolved(row.contract, statistics, row.contract.entropy_from != EntropyFrom::deviations);
     const PrecisionScope precision(113);
@@ -62,9 +63,10 @@ class Entropy final : public RowOp {
   }
 
   void grant(const RowInputs& row, std::span<double> allowed) const override {
-    const RowCascade cascade(row.logits, row.theta);
+    RowCascade cascade(row.logits, row.theta);
     const Statistics statistics = statistics_of(cascade.statistics(), row.contract, row.logits, row.theta);
-    allowed[0] = upper(contracted_entropy_error(row.contract, statistics).total());
+    allowed[0] =
+        granted_scalar(row, contracted_entropy_error(row.contract, statistics), [&] { return near_value(cascade); });
   }
 
   Enclosure uniform(std::uint64_t n) const override { return log(Enclosure::integer(n)); }

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "numerics/formats/special_values.hpp"
+#include "numerics/rounding/flushed_output.hpp"
 #include "proptests/judge/ops/argument_form.hpp"
 #include "proptests/judge/ops/row_elements.hpp"
 #include "proptests/judge/verdict/judged_row.hpp"
@@ -74,7 +75,8 @@ class LogSoftmaxElements : public RowElements {
 class LogSoftmax final : public RowOp {
   static ArgumentThreshold threshold(const Contract& contract, const Statistics& statistics) {
     const auto element = log_softmax_error(contract, statistics);
-    return {upper(element.constant), upper(element.slope), upper(element.floor), infinity};
+    return {upper(element.constant), upper(element.slope), threshold_of_result(contract, upper(element.floor), 1),
+            infinity};
   }
   static constexpr ArgumentForm form{ArgumentValue::log_coefficient, &threshold};
   static constexpr std::array inputs{OpInput{Role::logits}};

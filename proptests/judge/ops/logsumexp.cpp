@@ -1,6 +1,7 @@
 #include <array>
 
 #include "numerics/formats/special_values.hpp"
+#include "numerics/rounding/flushed_output.hpp"
 #include "proptests/judge/ops/argument_form.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 #include "proptests/judge/ops/row_scalar.hpp"
@@ -13,7 +14,7 @@ using namespace numerics;
 class LogSumExp final : public RowOp {
   static ArgumentThreshold threshold(const Contract& contract, const Statistics& statistics) {
     const auto value = logsumexp_error(contract, statistics);
-    return {upper(value.rounding), 0, upper(value.floor), infinity};
+    return {upper(value.rounding), 0, threshold_of_result(contract, upper(value.floor), 1), infinity};
   }
   static constexpr ArgumentForm form{ArgumentValue::logsumexp, &threshold};
   static constexpr std::array inputs{OpInput{Role::logits}};
@@ -40,7 +41,7 @@ class LogSumExp final : public RowOp {
     const Statistics statistics = statistics_of(cascade.statistics(), row.contract, row.logits, row.theta);
     RowScalar scalar{claims[0], logsumexp_error(row.contract, statistics),
                      logsumexp_error(row.contract, statistics, Grants::none), Enclosure(0)};
-    scalar.decision = cascade.judge_logsumexp(row.got[0], upper(scalar.threshold.total()));
+    scalar.decision = cascade.judge_logsumexp(row.got[0], allowed_of(row, scalar.threshold));
     // The sum of m / theta and ln S may cancel: what is left is no more accurate than its terms.
     scalar.resolution = resolution_of_logarithms(row.contract, statistics) +
                         properties(row.contract.accumulator).unit_roundoff * statistics.maximum_magnitude.value();
@@ -58,9 +59,10 @@ class LogSumExp final : public RowOp {
   }
 
   void grant(const RowInputs& row, std::span<double> allowed) const override {
-    const RowCascade cascade(row.logits, row.theta);
+    RowCascade cascade(row.logits, row.theta);
     const Statistics statistics = statistics_of(cascade.statistics(), row.contract, row.logits, row.theta);
-    allowed[0] = upper(logsumexp_error(row.contract, statistics).total());
+    allowed[0] =
+        granted_scalar(row, logsumexp_error(row.contract, statistics), [&] { return near_value(cascade, row.theta); });
   }
 
   double nothing() const override { return -infinity; }

@@ -7,6 +7,7 @@
 
 #include "numerics/formats/next_double.hpp"
 #include "numerics/formats/special_values.hpp"
+#include "numerics/rounding/flushed_output.hpp"
 #include "proptests/judge/verdict/judged_row.hpp"
 
 namespace softcheck::proptests {
@@ -121,7 +122,8 @@ void judge_elements(const RowOp& op, Extent extent, const JudgedRow& row, RowEle
       if (said.got != got) said.decision.reset();
     }
     said.got = got;
-    const auto& [quick, allowed, metric, vacuous] = said.grants;
+    const auto& [quick, granted, metric, vacuous] = said.grants;
+    const double allowed = threshold_of_result(row.contract, granted, got);
     const auto exact = static_cast<double>(quick.value);
     const bool counted = verdicts.vacuity.add(row.contract, metric, elements.resolution, vacuous);
     if (counted) worst.errors.add(row.contract.output, exact, static_cast<double>(got - quick.value), i, allowed);
@@ -147,7 +149,7 @@ void judge_elements(const RowOp& op, Extent extent, const JudgedRow& row, RowEle
   if (!shown) return;
   const PrecisionScope precision(113);
   worst.got = row.got[*shown];
-  worst.threshold = elements.threshold(*shown);
+  worst.threshold = threshold_of_result(row.contract, elements.threshold(*shown), worst.got);
   // What is shown of a row that passes need not be closer than its verdict was, unless it would look like a violation.
   const Quick quick = elements.quick(*shown);
   const bool close = worst.decision == Decision::proved && quick.error * 16 <= worst.threshold &&
@@ -156,6 +158,13 @@ void judge_elements(const RowOp& op, Extent extent, const JudgedRow& row, RowEle
   if (extent != Extent::rows) worst.item = shown;
   worst.format = row.contract.output;
   verdicts.findings.push_back(std::move(worst));
+}
+
+double granted(const Contract& contract, RowElements& elements, std::size_t i) {
+  const double allowed = elements.threshold(i);
+  if (flushing_excess(contract) == 0) return allowed;
+  const Enclosure value = enclosed(elements.quick(i));
+  return most_granted(contract, allowed, value.lower_double(), value.upper_double());
 }
 
 bool is_narrow(const Enclosure& value) {

@@ -43,7 +43,8 @@ class RowElements {
   virtual numerics::Enclosure value(std::size_t i) = 0;
   /// Nearly the value, quickly. By default the middle of value(i).
   virtual Quick quick(std::size_t i);
-  /// What the contract grants: absolute; infinite where it promises nothing.
+  /// What the contract grants any result: absolute; infinite where it promises nothing. One that is not 0 was not
+  /// flushed (threshold_of_result).
   virtual double threshold(std::size_t i) = 0;
   /// What value i is compared with to see whether its threshold says anything: its own magnitude, or that of terms
   /// which cancel in it.
@@ -72,6 +73,9 @@ class RowElements {
 ///
 /// extent   of the output that row.got has the values of
 void judge_elements(const RowOp& op, Extent extent, const JudgedRow& row, RowElements& elements, RowVerdicts& verdicts);
+
+/// What the contract grants any result for element i: of one that cannot have been flushed less than its threshold.
+double granted(const numerics::Contract& contract, RowElements& elements, std::size_t i);
 
 /// Are the ends, rounded to doubles, at most four doubles apart? As good as a caller can ask for.
 bool is_narrow(const numerics::Enclosure& value);

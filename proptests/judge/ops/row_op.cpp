@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "numerics/formats/special_values.hpp"
+#include "numerics/rounding/flushed_output.hpp"
 #include "proptests/judge/ops/row_elements.hpp"
 
 namespace softcheck::proptests {
@@ -57,7 +58,10 @@ void RowOp::grant(const RowInputs& row, std::span<double> allowed) const {
   const std::unique_ptr<RowElements> of = elements(row);
   for (std::size_t i = 0; i < allowed.size(); ++i) {
     const double logit = traits.one_value_per_row ? 0 : row.logits[i];
-    allowed[i] = std::isnan(logit) ? nan : !of->promised ? infinity : std::isinf(logit) ? 0 : of->threshold(i);
+    allowed[i] = std::isnan(logit)   ? nan
+                 : !of->promised     ? infinity
+                 : std::isinf(logit) ? 0
+                                     : granted(row.contract, *of, i);
   }
 }
 

@@ -5,14 +5,28 @@
 #include <utility>
 
 #include "numerics/formats/special_values.hpp"
+#include "numerics/rounding/flushed_output.hpp"
 #include "proptests/judge/ops/row_elements.hpp"
 
 namespace softcheck::proptests {
 
 using namespace numerics;
 
+double allowed_of(const JudgedRow& row, const ScalarThreshold<UpperBound>& threshold) {
+  return threshold_of_result(row.contract, upper(threshold.total()), row.got[0]);
+}
+
+double granted_scalar(const RowInputs& row, const ScalarThreshold<UpperBound>& threshold,
+                      const std::function<Enclosure()>& near) {
+  const double allowed = upper(threshold.total());
+  if (flushing_excess(row.contract) == 0) return allowed;
+  const PrecisionScope precision(113);
+  const Enclosure value = near();
+  return most_granted(row.contract, allowed, value.lower_double(), value.upper_double());
+}
+
 void judge_scalar(const JudgedRow& row, const RowScalar& scalar, RowVerdicts& verdicts) {
-  const double got = row.got[0], allowed = upper(scalar.threshold.total());
+  const double got = row.got[0], allowed = allowed_of(row, scalar.threshold);
   const double magnitude = std::fabs(scalar.exact.midpoint());
   const bool promised = allowed < infinity;
   const bool counted = verdicts.vacuity.add(row.contract, magnitude, scalar.resolution,

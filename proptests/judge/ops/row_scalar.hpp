@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -17,11 +18,20 @@ struct RowScalar {
   numerics::Enclosure exact;
   double resolution = 0;  // a smaller value has no relative accuracy
   bool resolved = true;
-  numerics::Decision decision = numerics::Decision::undecided;  // |got - exact| <= threshold
+  numerics::Decision decision = numerics::Decision::undecided;  // |got - exact| <= allowed_of(row, threshold)
 };
+
+/// What is granted the value that the row has.
+double allowed_of(const JudgedRow& row, const numerics::ScalarThreshold<numerics::UpperBound>& threshold);
 
 /// Counts the value and adds the finding of its claim.
 void judge_scalar(const JudgedRow& row, const RowScalar& scalar, RowVerdicts& verdicts);
+
+/// What is granted any result for the row.
+///
+/// near   the value at 113 bits
+double granted_scalar(const RowInputs& row, const numerics::ScalarThreshold<numerics::UpperBound>& threshold,
+                      const std::function<numerics::Enclosure()>& near);
 
 /// The two ends of the narrowest enclosure of a row's one value.
 ///

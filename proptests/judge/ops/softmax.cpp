@@ -6,6 +6,7 @@
 #include "numerics/filter/certified_sum.hpp"
 #include "numerics/formats/next_double.hpp"
 #include "numerics/formats/special_values.hpp"
+#include "numerics/rounding/flushed_output.hpp"
 #include "proptests/judge/ops/argument_form.hpp"
 #include "proptests/judge/ops/row_elements.hpp"
 #include "proptests/judge/verdict/judged_row.hpp"
@@ -56,7 +57,8 @@ void judge_coefficients(const JudgedRow& row, RowCascade& cascade, const Statist
   const std::vector<long double> exact = coefficients(row, cascade, bounds);
   const auto allowed_at = [&](std::size_t i) {
     const double deviation = std::isfinite(row.logits[i]) ? (maximum - row.logits[i]) / row.theta : 0;
-    return (constant + slope * deviation) * bounds[i].upper + floor;
+    const double allowed = (constant + slope * deviation) * bounds[i].upper + floor;
+    return threshold_of_result(row.contract, allowed, row.got[i]);
   };
 
   ValueFinding finding{claim, 0, Enclosure(0), 0, 0, Decision::proved, {}, false};
@@ -85,8 +87,7 @@ void judge_coefficients(const JudgedRow& row, RowCascade& cascade, const Statist
     return;
   }
   if (!promised) return;
-  const RowJudgement judgement =
-      cascade.judge_softmax(row.got, ElementTolerance::within_relative(constant, slope, floor));
+  const RowJudgement judgement = cascade.judge_softmax(row.got, tolerance_of(row.contract, threshold));
   if (!judgement.undecided.empty()) finding.item = judgement.undecided.front();
   if (!judgement.violated.empty()) finding.item = judgement.violated.front();
   const PrecisionScope precision(113);
@@ -98,7 +99,7 @@ void judge_coefficients(const JudgedRow& row, RowCascade& cascade, const Statist
 }
 
 void judge_row_total(const JudgedRow& row, const Statistics& statistics, RowVerdicts& verdicts) {
-  const double threshold = upper(row_sum_error(row.contract, statistics).total());
+  const double threshold = granted_sum(row.contract, statistics, row.logits, row.got);
   if (!std::isfinite(threshold)) return;
   const auto stray = std::ranges::find_if(row.got, [](double value) { return !std::isfinite(value); });
   const double total = stray == row.got.end() ? certified_sum(row.got).value : *stray;
@@ -115,8 +116,9 @@ void judge_row_total(const JudgedRow& row, const Statistics& statistics, RowVerd
 class Softmax final : public RowOp {
   static ArgumentThreshold threshold(const Contract& contract, const Statistics& statistics) {
     const auto element = softmax_error(contract, statistics);
-    return {upper(element.constant), upper(element.slope), upper(element.floor),
-            upper(row_sum_error(contract, statistics).total())};
+    const double sum = upper(row_sum_error(contract, statistics).total());
+    return {upper(element.constant), upper(element.slope), threshold_of_result(contract, upper(element.floor), 1),
+            threshold_of_sum(contract, sum, statistics.visible, 0)};
   }
   static constexpr ArgumentForm form{ArgumentValue::coefficient, &threshold};
   static constexpr std::array inputs{OpInput{Role::logits}};
@@ -165,11 +167,13 @@ class Softmax final : public RowOp {
     const std::vector<ProbabilityBounds> bounds = filter_softmax(row.logits, filter);
     for (std::size_t i = 0; i < row.logits.size(); ++i) {
       const double logit = row.logits[i];
-      allowed[i] =
-          !promised ? infinity
-          : std::isinf(logit)
-              ? 0
-              : upper(threshold.at(deviation_at_most(filter.maximum, logit, row.theta), UpperBound(bounds[i].upper)));
+      if (std::isinf(logit) && promised) {
+        allowed[i] = 0;
+        continue;
+      }
+      const UpperBound deviation = deviation_at_most(filter.maximum, logit, row.theta);
+      const double any = promised ? upper(threshold.at(deviation, UpperBound(bounds[i].upper))) : infinity;
+      allowed[i] = most_granted(row.contract, any, bounds[i].lower, bounds[i].upper);
     }
   }
 };

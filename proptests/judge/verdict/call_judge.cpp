@@ -93,7 +93,7 @@ double granted_call(Op op, const CallOfRows& call) {
   if (state == CallState::nothing && !is_nan_of_nothing(call)) return 0;
   if (state != CallState::usual) return nan;
   const std::unique_ptr<RowElements> of = op.rows().call_elements(call);
-  return of->promised ? of->threshold(0) : infinity;
+  return of->promised ? granted(call.contract, *of, 0) : infinity;
 }
 
 }  // namespace softcheck::proptests

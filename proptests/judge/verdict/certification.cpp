@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "numerics/rounding/flushed_output.hpp"
 #include "proptests/judge/op.hpp"
 #include "proptests/judge/verdict/judge_question.hpp"
 #include "proptests/judge/verdict/row_judge.hpp"
@@ -73,7 +74,9 @@ Certification certified(const KernelSubject& subject, const ExtractedJudge& judg
     return not_covered("something may overflow, of which its theorems know nothing");
   }
   try {
-    const std::string contract = judge_contract_line(judge_numbers(subject.contract, row.logits, row.theta));
+    JudgeNumbers numbers = judge_numbers(subject.contract, row.logits, row.theta);
+    if (value.got != 0) numbers.result_loss -= numerics::flushing_excess(subject.contract);  // exactly
+    const std::string contract = judge_contract_line(numbers);
     for (const unsigned bits : precisions) {
       const std::string question = contract + "\n" + judge_row_line(row.logits, row.theta, bits) + "\n" +
                                    judge_value_line(subject.op, logit, value.got) + "\n";

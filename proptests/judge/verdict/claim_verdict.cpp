@@ -5,6 +5,7 @@
 
 #include "numerics/enclosures/decision.hpp"
 #include "numerics/formats/special_values.hpp"
+#include "numerics/rounding/flushed_output.hpp"
 #include "proptests/judge/verdict/judged_row.hpp"
 
 namespace softcheck::proptests {
@@ -58,7 +59,9 @@ ClaimVerdict::Verdict ClaimVerdict::verdict_of(std::optional<std::size_t> item, 
   return {decision, false, close, share};
 }
 
-void ClaimVerdict::add(std::optional<std::size_t> item, const Judgeable& value, double got) {
+void ClaimVerdict::add(std::optional<std::size_t> item, const Judgeable& granted, double got) {
+  Judgeable value = granted;
+  value.threshold = threshold_of_result(contract_, granted.threshold, got);
   verdicts_.vacuity.add(contract_, value.magnitude, value.resolution, value.vacuous);
   if (value.threshold == infinity) {
     const auto found = infinite_value(claim_, item, contract_, got, value.exact.enclosure());

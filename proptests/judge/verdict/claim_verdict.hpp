@@ -13,7 +13,7 @@ namespace softcheck::proptests {
 /// A value and its threshold.
 struct Judgeable {
   LongApproximation exact;
-  double threshold = 0;  // absolute; infinite where nothing is promised
+  double threshold = 0;  // absolute, of any result; infinite where nothing is promised
   // For vacuity: the size that the threshold is held against, below which size no kernel has any accuracy, and whether
   // the threshold without grants is as wide.
   double magnitude = 0;
@@ -29,7 +29,7 @@ class ClaimVerdict {
   ClaimVerdict(std::string_view claim, const numerics::Contract& contract,
                std::function<numerics::Enclosure(std::optional<std::size_t>)> enclosed, RowVerdicts& verdicts);
 
-  void add(std::optional<std::size_t> item, const Judgeable& value, double got);
+  void add(std::optional<std::size_t> item, const Judgeable& granted, double got);
   /// One finding: of the value that used most of its threshold.
   void report();
 

@@ -5,6 +5,7 @@
 
 #include "numerics/formats/next_double.hpp"
 #include "numerics/formats/special_values.hpp"
+#include "numerics/rounding/flushed_output.hpp"
 
 namespace softcheck::proptests {
 
@@ -67,6 +68,21 @@ Statistics statistics_of(const FilterStatistics& filter, const Contract& contrac
 UpperBound deviation_at_most(double maximum, double logit, double theta) {
   // The quotient errs by two roundings at most.
   return UpperBound(next_above((maximum - logit) / theta * (1 + 0x1p-51)));
+}
+
+ElementTolerance tolerance_of(const Contract& contract, const ElementThreshold<UpperBound>& threshold) {
+  const double floor = threshold_of_result(contract, upper(threshold.floor), 1);
+  return ElementTolerance::within_relative(upper(threshold.constant), upper(threshold.slope), floor,
+                                           flushing_excess(contract));
+}
+
+double granted_sum(const Contract& contract, const Statistics& statistics, std::span<const double> logits,
+                   std::span<const double> got) {
+  const double threshold = upper(row_sum_error(contract, statistics).total());
+  if (flushing_excess(contract) == 0) return threshold;
+  std::uint64_t zeros = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) zeros += got[i] == 0 && std::isfinite(logits[i]) ? 1 : 0;
+  return threshold_of_sum(contract, threshold, statistics.visible, zeros);
 }
 
 double resolution_of_logarithms(const Contract& contract, const Statistics& statistics) {

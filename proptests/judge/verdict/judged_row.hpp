@@ -44,6 +44,14 @@ bool is_resolved(const numerics::Contract& contract, const Statistics& statistic
 /// The same of an entropy, whose form may cancel larger terms.
 double resolution_of_entropies(const numerics::Contract& contract, const Statistics& statistics);
 
+/// B2 as the cascade takes it; the threshold is finite.
+numerics::ElementTolerance tolerance_of(const numerics::Contract& contract,
+                                        const numerics::ElementThreshold<numerics::UpperBound>& threshold);
+
+/// B4 of a row of softmax with these values: what may have been flushed are those of 0.
+double granted_sum(const numerics::Contract& contract, const Statistics& statistics, std::span<const double> logits,
+                   std::span<const double> got);
+
 /// A masked item is what it must be exactly, whatever the threshold's floor, the sign of a zero included: the first
 /// that is not.
 std::optional<ValueFinding> masked_item_that_is_not(double expected, std::string_view claim, const JudgedRow& row);

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <span>
 #include <string>
 
 #include "numerics/enclosures/decision.hpp"
+#include "numerics/rounding/flushed_output.hpp"
 #include "numerics/rounding/rounding.hpp"
 #include "proptests/tests/numerics/simulated_softmax.hpp"
 
@@ -55,7 +57,7 @@ inline std::string broken_entropy(const Contract& contract, const Enclosure& exa
   form.lse = LseForm::uncentred;
   const auto judge = [&](EntropyFrom from, double value, double& ratio) {
     form.entropy_from = from;
-    const double bound = upper(contracted_entropy_error(form, row).total());
+    const double bound = threshold_of_result(form, upper(contracted_entropy_error(form, row).total()), value);
     ratio = std::max(ratio, used(value, exact, bound));
     return holds(value, exact, bound);
   };
@@ -74,6 +76,10 @@ inline std::string broken_bound(const Contract& contract, const RowOracle& oracl
     ratio = std::max(ratio, used(value, exact, bound));
     return holds(value, exact, bound);
   };
+  // Of a result in the output's format: one that is not 0 was not flushed.
+  const auto judge_result = [&](double value, const Enclosure& exact, double bound, double& ratio) {
+    return judge(value, exact, threshold_of_result(contract, bound, value), ratio);
+  };
   if (std::isinf(got.sum)) return {};
   const double sum_bound = upper(sum_error(contract, row) * UpperBound(oracle.sum().upper_double()));
   if (!judge(got.sum, oracle.sum(), sum_bound, ratios.sum)) return "B1";
@@ -84,6 +90,7 @@ inline std::string broken_bound(const Contract& contract, const RowOracle& oracl
   if (std::isinf(upper(element.constant))) return {};
   Enclosure total(0);
   Enclosure variation(0);
+  std::uint64_t zeros = 0;
   for (std::size_t i = 0; i < got.coefficients.size(); ++i) {
     if (!std::isfinite(got.coefficients[i])) return "B2: not finite";
     total += Enclosure(got.coefficients[i]);
@@ -91,18 +98,20 @@ inline std::string broken_bound(const Contract& contract, const RowOracle& oracl
       if (got.coefficients[i] != 0) return "B2 of a masked item";
       continue;
     }
+    zeros += got.coefficients[i] == 0 ? 1 : 0;
     if (i % stride != 0 && i != oracle.argmax()) continue;
     const Enclosure exact = oracle.softmax(i);
     const UpperBound deviation(std::max(oracle.deviation(i).upper_double(), 0.0));
     variation += error_of(got.coefficients[i], exact);
-    if (!judge(got.coefficients[i], exact, upper(element.at(deviation, UpperBound(exact.upper_double()))),
-               ratios.element)) {
+    if (!judge_result(got.coefficients[i], exact, upper(element.at(deviation, UpperBound(exact.upper_double()))),
+                      ratios.element)) {
       return "B2 of item " + std::to_string(i);
     }
     if (got.coefficients[i] > 1 + upper(coefficient_excess(contract, row, deviation))) return "the excess over 1";
     const bool finite = deviation.value() * row.theta < overflow_limit(contract) &&
                         abs(oracle.log_softmax(i)).upper_double() < overflow_limit(contract);
-    if (finite && !judge(got.log_softmax[i], oracle.log_softmax(i), upper(linear.at(deviation)), ratios.log_softmax)) {
+    if (finite &&
+        !judge_result(got.log_softmax[i], oracle.log_softmax(i), upper(linear.at(deviation)), ratios.log_softmax)) {
       return "B5 (log_softmax) of item " + std::to_string(i);
     }
   }
@@ -111,12 +120,13 @@ inline std::string broken_bound(const Contract& contract, const RowOracle& oracl
     ratios.variation = std::max(ratios.variation, (variation / Enclosure(variation_bound)).lower_double());
   }
   if (!holds(variation, variation_bound)) return "B3";
-  const double row_sum = upper(row_sum_error(contract, row).total());
+  const double row_sum = threshold_of_sum(contract, upper(row_sum_error(contract, row).total()), row.visible, zeros);
   if (std::isfinite(row_sum)) {
     ratios.row_sum = std::max(ratios.row_sum, (abs(total - 1) / Enclosure(row_sum)).lower_double());
   }
   if (!holds(abs(total - 1), row_sum)) return "B4";
-  const double logsumexp_bound = upper(logsumexp_error(contract, row).total());
+  const double logsumexp_bound =
+      threshold_of_result(contract, upper(logsumexp_error(contract, row).total()), got.logsumexp);
   ratios.logsumexp = std::max(ratios.logsumexp, used(got.logsumexp, oracle.logsumexp(), logsumexp_bound));
   if (!holds_or_overflows(contract.output, got.logsumexp, oracle.logsumexp(), logsumexp_bound)) return "B5";
   if (std::isfinite(got.logsumexp)) {
@@ -124,7 +134,8 @@ inline std::string broken_bound(const Contract& contract, const RowOracle& oracl
     if (!broken.empty()) return broken;
   }
   if (std::isinf(got.deviations)) return {};
-  if (!judge(got.entropy, oracle.entropy(), upper(entropy_error(contract, row).total()), ratios.entropy)) return "B6";
+  if (!judge_result(got.entropy, oracle.entropy(), upper(entropy_error(contract, row).total()), ratios.entropy))
+    return "B6";
   if (got.entropy < -upper(entropy_undershoot(contract, row))) return "the entropy's undershoot";
   return {};
 }

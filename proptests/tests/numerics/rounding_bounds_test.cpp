@@ -48,6 +48,7 @@ const std::vector<Setting> settings{
     {Format::bf16, "acc=bf16 exp=1ulp sum=tree theta=before lse=uncentred"},
     {Format::bf16, "acc=f32 exp=1ulp sum=tree weights=bf16 total=bf16"},
     {Format::f16, "acc=f32 exp=2ulp sum=blocks:64 weights=f16 total=f16 subnormal=flushed"},
+    {Format::f16, "acc=f32 exp=1ulp sum=lanes:8 subnormal=flushed"},
 };
 
 constexpr std::array<Errors, 5> all_errors{Errors::nearest, Errors::up, Errors::down, Errors::random,

@@ -303,6 +303,20 @@ TEST(Certification, CoversWhatHasATheorem) {
   EXPECT_EQ(outside_the_theorems(Op::softmax, softmax_of_f32("theta=before").contract, 1), "");
 }
 
+// Half of f16's smallest number; its smallest normal one of a result of 0, which may have been flushed.
+TEST(Certification, OnlyAResultOfZeroMayHaveBeenFlushed) {
+  const FakeJudge of_kept("if grep -q 'result_loss 0x1p-25 '; then echo violated; else echo not_violated; fi");
+  const FakeJudge of_flushed("if grep -q 'result_loss 0x1p-14 '; then echo violated; else echo not_violated; fi");
+  KernelSubject subject;
+  subject.contract =
+      numerics::parse_contract("acc=f32 subnormal=flushed", numerics::Format::f16, numerics::Format::f16);
+  using enum Certification::Outcome;
+  EXPECT_EQ(outcome_of(of_kept, failure(0.5), subject), proved);
+  EXPECT_EQ(outcome_of(of_flushed, failure(0.5), subject), disagrees);
+  EXPECT_EQ(outcome_of(of_kept, failure(0), subject), disagrees);
+  EXPECT_EQ(outcome_of(of_flushed, failure(0), subject), proved);
+}
+
 // A word of f16 whose exponentials err so much that nothing is promised.
 TEST(Certification, IsSilentWhereNothingIsPromised) {
   const FakeJudge accuses("echo violated");

@@ -33,7 +33,6 @@ ATTENTION = (
 )
 # Words by which a contract grants more than f32 arithmetic of a 16-bit result, or than a shifted row loses.
 WEAK = ("acc=f16", "acc=bf16", "total=", "weights=", "scores=", "values=", "products=", "ds=", "theta=before", "lse=uncentred", "scale=stored")
-FLUSHED = " subnormal=flushed"
 _SHORT = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 
 
@@ -116,7 +115,7 @@ def judge(kernel: Kernel, isolation: str, budget: float, effort: str = "quick") 
         "notes": kernel.notes,
         "domain": kernel.arguments.get("domain"),
         "contract": contract,
-        "weak": [word for word in words if _is_weak(word, kernel)],
+        "weak": [word for word in words if _is_weak(word, kernel.dtype)],
         "exempt": exempt,
         **told,
         "findings": found,
@@ -154,8 +153,6 @@ def _widened(
     conventions = _masked(kernel, inferred, stages, exempt)
     entropy = ["entropy_from=coefficients lse=uncentred"] if kernel.op == "entropy" else []
     ladder = ATTENTION if kernel.op == "attention" else ROWS
-    if _flushed_is_much(kernel) and kernel.op != "attention":  # then it is all but the last resort
-        ladder = (ladder[0].replace(FLUSHED, ""), *ladder[1:-1], ladder[0], ladder[-1])
     if kernel.dtype not in ("float16", "bfloat16"):
         ladder = ladder[:1] if kernel.dtype == "float32" else (ladder[0], f"acc=f32 {ladder[0]}")
     if kernel.op == "cross_entropy":  # most subtract the label's logit from a log-sum-exp
@@ -203,14 +200,8 @@ def _breaks_masked_row(report: softcheck.Report) -> bool:
     return any(claim.claim == "kernel.masked_row" for claim in report.findings)
 
 
-def _flushed_is_much(kernel: Kernel) -> bool:
-    """It grants each value the smallest normal number of the results' format: 2^-14 of float16. A router's weights are float32."""
-    return kernel.dtype == "float16" and kernel.op != "topk_softmax"
-
-
-def _is_weak(word: str, kernel: Kernel) -> bool:
-    flushed = word == FLUSHED.strip() and _flushed_is_much(kernel)
-    return word.startswith(WEAK) or (word, kernel.dtype) == ("acc=f32", "float64") or flushed
+def _is_weak(word: str, dtype: str) -> bool:
+    return word.startswith(WEAK) or (word, dtype) == ("acc=f32", "float64")
 
 
 def _findings(report: softcheck.Report, contract: str | None, exempt: Sequence[str]) -> list[dict[str, Any]]:
