@@ -247,6 +247,15 @@ std::string words_beyond_default(const numerics::Contract& contract) {
   return result;
 }
 
+std::string narrow_accumulator(const numerics::Contract& contract) {
+  const numerics::FormatProperties &acc = numerics::properties(contract.accumulator),
+                                   &output = numerics::properties(contract.output);
+  if (acc.precision >= output.precision) return "";
+  const std::string narrow(acc.name), wide(output.name);
+  return "acc=" + narrow + " grants the " + wide + " results " + narrow + "'s unit roundoff, 2^-" +
+         std::to_string(acc.precision) + "; acc=" + wide + " grants 2^-" + std::to_string(output.precision);
+}
+
 std::string command_line(const KernelSubject& subject, std::string_view replay) {
   if (!subject.source.again.empty()) return judged_again(subject, replay);
   if (subject.source.callable) return call_of_conforms(subject, replay);
@@ -295,6 +304,8 @@ std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgeme
   whole.verdict = judgement.verdict;
   whole.seconds = judgement.seconds;
   whole.details = troubles_of(subject, judgement);
+  const std::string narrow = narrow_accumulator(subject.contract);
+  if (!narrow.empty()) whole.details.push_back(narrow);
   for (const std::string& claim : subject.exempt) whole.details.push_back("exempt, and so not judged: " + claim);
   whole.details.insert(whole.details.end(), judgement.notes.begin(), judgement.notes.end());
   whole.not_tried = judgement.not_tried;

@@ -62,6 +62,16 @@ TEST(KernelReport, WordsBeyondTheDefaultReadBack) {
   }
 }
 
+TEST(KernelReport, AnAccumulatorNarrowerThanTheResultsIsToldOf) {
+  const std::string told = "acc=f32 grants the f64 results f32's unit roundoff, 2^-24; acc=f64 grants 2^-53";
+  KernelSubject subject = reported_subject("f");
+  EXPECT_TRUE(rows_of(subject, {}).back().details.empty());
+  subject.contract = numerics::parse_contract("acc=f32", Format::f64, Format::f64);
+  EXPECT_EQ(rows_of(subject, {}).back().details, std::vector<std::string>{told});
+  subject.contract = numerics::parse_contract("", Format::f64, Format::f64);
+  EXPECT_TRUE(rows_of(subject, {}).back().details.empty());
+}
+
 TEST(KernelReport, APassTellsHowCloseItWasAndWhatWasNotTried) {
   const KernelSubject subject = reported_subject("correct_two_pass");
   const KernelJudgement judgement = judge_kernel(subject, reported_cases());
