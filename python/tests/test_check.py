@@ -1,4 +1,5 @@
 import ctypes
+import functools
 import json
 import os
 import pathlib
@@ -151,6 +152,34 @@ def test_a_crash_of_an_empty_call_names_the_domain_without_it(isolation):
     domain = "n>=1 finite" + (" n=5|101" if isolation == "spawn" else "")
     assert softcheck.check(kernels.softmax_of_some, isolation=isolation, domain=domain).verdict == "pass"
     assert "this call is empty" not in softcheck.check(kernels.raises, isolation=isolation, domain="rows=3,n=5").text
+
+
+@pytest.mark.parametrize(
+    "function, op, message",
+    [
+        (lambda: 1, "softmax", r"softmax can call with \(logits\), got <lambda>\(\): too many positional arguments"),
+        (lambda x, dim: x, "softmax", r"\(logits\), got <lambda>\(x, dim\): missing a required argument: 'dim'"),
+        (lambda q, k, scale: q, "attention", r"\(q, k, v, scale=\), got .*: multiple values for argument 'scale'"),
+        (lambda x, mask, /: x, "softmax", r"\(logits, mask=\), got "),
+    ],
+)
+def test_a_function_that_no_call_can_reach_is_a_wrong_argument(function, op, message):
+    with pytest.raises(softcheck.UsageError, match=f"^function: need one that .*{message}"):
+        softcheck.check(function, op)
+
+
+def test_a_function_whose_signature_says_nothing_is_called():
+    @functools.wraps(lambda x, axis: x)  # has that signature, and another call
+    def wrapped(x):
+        return kernels.softmax(x)
+
+    class Callable:
+        def __call__(self, *arrays, **keywords):
+            return kernels.softmax(*arrays, **keywords)
+
+    for function in (wrapped, Callable(), functools.partial(kernels.softmax), lambda *arrays: kernels.softmax(*arrays)):
+        assert softcheck.check(function, domain="n<=9 rows<=3", cases=1).verdict == "pass"
+    assert softcheck.check(min, domain="n>=3 n<=9 rows<=3", cases=1).verdict == "fail"  # a builtin without a signature
 
 
 def test_a_dtype_that_there_is_not_is_a_wrong_argument():
