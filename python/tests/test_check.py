@@ -414,3 +414,10 @@ def test_a_crash_names_the_exception_that_it_comes_from():
     except ValueError as error:
         lines = crash_text(error, None).splitlines()
     assert lines[2:4] == ["ValueError: no block size", "from KeyError: 'block size'"], lines
+
+
+def test_a_slack_of_nothing_has_no_sign():
+    report = softcheck.report.report_of(
+        {"verdict": "pass", "summary": "", "text": "", "claims": [{"claim": "c", "verdict": "pass", "cases": 1, "slack": -0.0}]}
+    )
+    assert repr(report.slack["c"]) == "0.0"

@@ -1,6 +1,7 @@
 #include "proptests/judge/calls/evidence.hpp"
 
 #include <cstdio>
+#include <limits>
 #include <utility>
 
 namespace softcheck::proptests {
@@ -19,6 +20,8 @@ std::string ulps_text(double ulps, numerics::Format format) {
 std::string ShownValue::expected_text() const {
   if (!expected) return due;
   const double lower = expected->lower_double(), upper = expected->upper_double();
+  // Less than every positive double.
+  if (lower == 0 && upper == std::numeric_limits<double>::denorm_min()) return hex_float(0);
   return lower == upper ? hex_float(lower) : "[" + hex_float(lower) + "," + hex_float(upper) + "]";
 }
 
