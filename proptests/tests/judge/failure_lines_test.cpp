@@ -1,4 +1,5 @@
-// The lines of a failure: what was due where no threshold judges, ulps as far as they measure anything.
+// The lines of a failure: what was due where no threshold judges, ulps as far as they measure anything, and what to try
+// next.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -97,6 +98,29 @@ TEST(FailureLines, ATableHasNoNumberThatMeansNothing) {
   EXPECT_THAT(table, AllOf(HasSubstr("no digit"), HasSubstr("   +0  pass"), Not(HasSubstr("-0"))));
   row.errors->worst_ulps = 0x1p+53;
   EXPECT_THAT(to_table({{row}}), HasSubstr("9.007e+15"));
+}
+
+TEST(FailureLines, AnInferenceIsNamedWhereAnotherContractMayFit) {
+  const std::string sentence = "EveryValueLiesWithinItsThreshold";
+  const ToldJudgement narrow = told_judgement("mutant_sum_in_bf16", sentence);
+  const std::string hint = inference_hint(narrow.subject, narrow.judgement);
+  EXPECT_THAT(hint,
+              AllOf(HasSubstr("another contract may fit: softcheck kernel "), HasSubstr(" --infer looks for one")));
+  for (const auto& [symbol, found_by] : {std::pair<const char*, std::string>{"mutant_no_max_shift", sentence},
+                                         {"mutant_nan_swallowed", "ANanLogitMakesItsRowNan"},
+                                         {"mutant_crashes", sentence},
+                                         {"correct_two_pass", sentence}}) {
+    const ToldJudgement other = told_judgement(symbol, found_by);
+    EXPECT_EQ(inference_hint(other.subject, other.judgement), "") << symbol;
+  }
+}
+
+TEST(FailureLines, AnotherCausalityThatExplainsAttentionIsNamed) {
+  const std::string sentence = "EveryValueLiesWithinItsThreshold", told = " the results of ";
+  EXPECT_THAT(told_judgement("mutant_attention_causal_top_left", sentence, Op::attention, Format::f64).table(),
+              HasSubstr(told + "a causal call whose first query stands at the first key (--domain causal=top-left)\n"));
+  EXPECT_THAT(told_judgement("mutant_attention_causal_plus_one", sentence, Op::attention).table(),
+              Not(HasSubstr(told)));
 }
 
 }  // namespace
