@@ -77,9 +77,11 @@ TEST(FailureLines, AnErrorAboveTheValueIsToldByItsThreshold) {
   EXPECT_NE(error_of().find("ulp(f32)"), std::string::npos) << error_of();
 }
 
-TEST(FailureLines, WhatIsLessThanEveryDoubleIsExpectedAsZero) {
+TEST(FailureLines, WhatIsSmallerThanEveryDoubleIsExpectedAsZero) {
   const numerics::PrecisionScope precision(113);
   ShownValue value{0, exp(numerics::Enclosure(-1000))};
+  EXPECT_EQ(value.expected_text(), "0x0p+0");
+  value.expected = numerics::Enclosure::between(-0x1p-1074, 0x1p-1074);
   EXPECT_EQ(value.expected_text(), "0x0p+0");
   value.expected = numerics::Enclosure::between(0, 0x1p-1000);
   EXPECT_EQ(value.expected_text(), "[0x0p+0,0x1p-1000]");

@@ -12,6 +12,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "numerics/formats/special_values.hpp"
 #include "proptests/judge/calls/evidence.hpp"
 #include "proptests/judge/isolation/printed_lines.hpp"
 #include "proptests/judge/verdict/value_certificate.hpp"
