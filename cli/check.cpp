@@ -230,6 +230,11 @@ void add_check_verb(Verb app, int& exit_code) {
       .check(unwritable)
       .check(other_picture);
   add_output_flags(verb, flags->output);
+  verb.refuse_words([flags](const std::string& word) {
+    const Op op = parse_op(flags->asked.op);
+    return fmt::format("check: need each file behind its flag, for --op {} {}, got '{}' without one", to_string(op),
+                       needed_flags(flags->asked, op), word);
+  });
   verb.callback([flags, &exit_code] { exit_code = run_check(*flags); });
 }
 

@@ -89,17 +89,6 @@ std::vector<FileFlag> file_flags(const CheckFlags& flags, Op op) {
   return all;
 }
 
-// "--logits and --output"
-std::string needed_flags(const CheckFlags& flags, Op op) {
-  std::vector<std::string> names;
-  for (const FileFlag& flag : file_flags(flags, op)) {
-    if (flag.is_needed) names.push_back(std::string("--") + flag.name);
-  }
-  const std::string last = std::exchange(names.back(), "");
-  names.pop_back();
-  return fmt::format("{} and {}", fmt::join(names, ", "), last);
-}
-
 void require_parameter_flags(const CheckFlags& flags, Op op) {
   const bool labels = has_labels(op), chooses = !op->elements.empty(), scores = op->attributes;
   struct ParameterFlag {
@@ -229,6 +218,16 @@ numerics::Contract contract_of_files(const CheckFlags& flags, const CheckedTenso
 }
 
 }  // namespace
+
+std::string needed_flags(const CheckFlags& flags, Op op) {
+  std::vector<std::string> names;
+  for (const FileFlag& flag : file_flags(flags, op)) {
+    if (flag.is_needed) names.push_back(std::string("--") + flag.name);
+  }
+  const std::string last = std::exchange(names.back(), "");
+  names.pop_back();
+  return fmt::format("{} and {}", fmt::join(names, ", "), last);
+}
 
 std::vector<ReportedTensor> CheckedTensors::reported() const {
   std::vector<ReportedTensor> result;

@@ -38,6 +38,9 @@ struct CheckedTensors {
   std::vector<proptests::ReportedTensor> reported() const;
 };
 
+/// The flags of the files that the op needs: "--logits and --output".
+std::string needed_flags(const CheckFlags& flags, proptests::Op op);
+
 /// Maps the files and reads the contract.
 ///
 /// throws   InputError: a flag that is missing or has no meaning for the op, a file that is not there, malformed, or of

@@ -253,6 +253,10 @@ int run_kernel(const KernelFlags& flags) {
                                 : flags.replay.empty() ? judge_kernel(subject, options)
                                                        : replay(subject, flags.replay, options);
     progress.show("");
+    if (!from_corpus && flags.replay.empty() && options.effort != Effort::exhaustive) {
+      const std::string hint = inference_hint(subject, judgement);
+      if (!hint.empty()) judgement.notes.push_back(hint);
+    }
     // Nothing is left to do. A file that stays because its folder is read-only costs no report.
     std::error_code ignored;
     if (!flags.resume.empty() && judgement.ended_early.empty()) std::filesystem::remove(flags.resume, ignored);

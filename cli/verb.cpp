@@ -9,6 +9,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "cli/exit_code.hpp"
+
 namespace softcheck::cli {
 
 Flag& Flag::type_name(const std::string& name) {
@@ -96,6 +98,15 @@ void Verb::add_flag(const std::string& name, bool& value, const std::string& tex
 
 void Verb::require_subcommand(std::size_t least, std::size_t most) { app_->require_subcommand(least, most); }
 bool Verb::has_subcommand() const { return !app_->get_subcommands().empty(); }
+
+void Verb::refuse_words(const std::function<std::string(const std::string& word)>& wrong) {
+  app_->parse_complete_callback([app = app_, wrong] {
+    const std::vector<std::string> left = app->remaining();
+    // An unknown flag takes its value along: what stands first is what is wrong.
+    if (!left.empty() && !left.front().starts_with("-")) throw InputError(usage, wrong(left.front()));
+  });
+}
+
 void Verb::callback(const std::function<void()>& job) { app_->callback(job); }
 
 }  // namespace softcheck::cli

@@ -178,7 +178,10 @@ Answer judge(const softcheck_options& options, KernelSource source) {
     add_statements(subject, name.empty() ? subject.source.symbol : name, judged, result.members);
     return result;
   }
-  const KernelJudgement judgement = text.empty() ? judge_kernel(subject, how) : replay(subject, text, how);
+  KernelJudgement judgement = text.empty() ? judge_kernel(subject, how) : replay(subject, text, how);
+  if (const std::string hint = text.empty() ? inference_hint(subject, judgement) : ""; !hint.empty()) {
+    judgement.notes.push_back(hint);
+  }
   Answer result = answer_of({rows_of(subject, judgement)}, summary_of(judgement));
   add_judgement(subject, judgement, result.members);
   return result;

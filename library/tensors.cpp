@@ -169,6 +169,7 @@ Json row(const JudgedTensorRow& found, const ShownRow& shown) {
   result["got"] = number(finding.got);
   result["expected"] = {number(finding.expected.lower_double()), number(finding.expected.upper_double())};
   result["by_identity"] = finding.by_identity;
+  if (!finding.due.empty()) result["due"] = finding.due;
   result["threshold"] = number(finding.threshold);
   result["share"] = number(found.share);
   result["verdict"] = word_of(finding.decision);

@@ -73,6 +73,12 @@ std::vector<std::string> details_of(const Property& property, const Outcome& out
   return details;
 }
 
+// 2^53 ulps exceed a value of every format: it has no right digit, and how many more there are says nothing.
+std::string worst_ulps_text(double ulps) { return ulps > 0x1p53 ? "no digit" : format("%.4g", ulps); }
+
+// A zero of either sign is +0.
+std::string bias_text(double ulps) { return std::fabs(ulps) > 0x1p53 ? "-" : format("%+.2g", ulps + 0.0); }
+
 /// A line for each dimension: its classes with the number of judged calls that had them, or why none had.
 std::string coverage_text(const std::vector<Coverage::Entry>& coverage) {
   std::string text;
@@ -91,6 +97,7 @@ std::string coverage_text(const std::vector<Coverage::Entry>& coverage) {
 
 std::string slack_text(double slack) {
   if (std::isnan(slack)) return "-";
+  if (slack == 0) return "0";  // of either sign
   if (!(std::fabs(slack) < 1 && slack > 0)) return format("%.4g", slack);
   const double unit = std::pow(10.0, std::floor(std::log10(slack)) - 3);
   const double upward = std::ceil(slack / unit) * unit;
@@ -228,9 +235,9 @@ std::string to_table(const Report& report, const TableOptions& options) {
     std::string verdict = left(to_string(row.verdict), verdict_width);
     if (options.colour) verdict = colour_of(row.verdict) + verdict + "\033[0m";
     const bool has_ulps = row.errors && row.errors->values > 0;
-    const std::string worst = has_ulps ? format("%.4g", row.errors->worst_ulps) : "-";
+    const std::string worst = has_ulps ? worst_ulps_text(row.errors->worst_ulps) : "-";
     const std::string allowed = has_ulps ? format("%.4g", row.errors->worst_allowed_ulps) : "-";
-    const std::string bias = has_ulps ? format("%+.2g", row.errors->bias_ulps) : "-";
+    const std::string bias = has_ulps ? bias_text(row.errors->bias_ulps) : "-";
     text += TableLine{escaped_text(row.claim),
                       std::to_string(row.cases),
                       slack_text(row.slack),

@@ -324,6 +324,9 @@ KernelJudgement judge(const KernelSubject& subject, const JudgeOptions& options,
   // A property ends where it fails: only what held has been through all its calls.
   if (judgement.verdict == ReportVerdict::pass) note_unmet(judgement);
   explain_refusals(subject, trial, judgement);
+  if constexpr (requires { trial.hints(); }) {
+    for (std::string& line : trial.hints().lines(subject)) judgement.notes.push_back(std::move(line));
+  }
   judgement.seconds = seconds_since(start);
   return judgement;
 }

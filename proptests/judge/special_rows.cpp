@@ -1,5 +1,7 @@
 // What a trial says of a call's one value, and of rows that hold a NaN or an infinity.
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
@@ -19,6 +21,19 @@ namespace {
 
 using numerics::Decision;
 using numerics::infinity;
+
+// The row as the kernel got it: the case's own text may have a finite logit in the place of an infinity.
+std::string row_text(const RowMatrixCase& matrix, std::span<const double> logits) {
+  std::string text =
+      "row " + std::string(numerics::properties(matrix.format).name) + " theta=" + numerics::hex_float(matrix.theta);
+  for (std::size_t i = 0, next = 0; i < logits.size(); i = next) {
+    while (next < logits.size() &&
+           std::bit_cast<std::uint64_t>(logits[next]) == std::bit_cast<std::uint64_t>(logits[i]))
+      ++next;
+    text += " " + numerics::hex_float(logits[i]) + (next - i > 1 ? "*" + std::to_string(next - i) : "");
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -100,7 +115,9 @@ void KernelTrial::judge_infinite_row(const RowMatrixCase& matrix, std::size_t ro
   for (ValueFinding& finding : limit.findings) {
     if (finding.decision == Decision::proved) continue;
     finding.claim = "kernel.infinite_row";
-    certificates.push_back(certificate_of(finding, asked_of(matrix, remark, row), subject_.contract.output));
+    Asked asked = asked_of(matrix, remark, row);
+    asked.case_text = asked.row_text = row_text(matrix, logits);
+    certificates.push_back(certificate_of(finding, std::move(asked), subject_.contract.output));
   }
 }
 

@@ -39,7 +39,14 @@ class ZipArchive {
     archive_ = zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error);
     if (archive_ == nullptr) {
       zip_source_free(source);
-      throw models::TensorFileError(name + ": is no .npz archive: " + zip_reason(error));
+      // A member of an archive begins so; their list, by which libzip knows one, is written last.
+      constexpr std::string_view member = "PK\3\4";
+      const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      const bool ends_early = text.starts_with(member) && zip_error_code_zip(&error) == ZIP_ER_NOZIP;
+      const std::string reason = zip_reason(error);
+      throw models::TensorFileError(name + (ends_early
+                                                ? ": ends early: the list of members at an archive's end is missing"
+                                                : ": is no .npz archive: " + reason));
     }
     zip_error_fini(&error);
   }

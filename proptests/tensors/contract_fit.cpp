@@ -28,12 +28,15 @@ std::vector<MaskedRows> conventions(const Contract& contract, const TensorJudgem
   return {MaskedRows::nan, MaskedRows::zero, MaskedRows::uniform};
 }
 
-// An arithmetic narrower than what it writes would explain nearly any number, and few kernels have one.
+// An arithmetic narrower than what it writes would explain nearly any number, and few kernels have one, but for f64
+// results that f32 computed.
 bool is_plausible(const Contract& candidate, const Contract& contract) {
   const auto precision = [](numerics::Format format) { return numerics::properties(format).precision; };
+  const int least =
+      std::min({precision(contract.output), precision(contract.accumulator), precision(numerics::Format::f32)});
   // A wider accumulator than the given one grants less.
   return precision(candidate.accumulator) <= precision(contract.accumulator) &&
-         precision(candidate.accumulator) >= std::min(precision(contract.output), precision(contract.accumulator));
+         precision(candidate.accumulator) >= least;
 }
 
 std::vector<Contract> candidates(Op op, const Contract& contract, const TensorJudgement& judgement) {

@@ -67,6 +67,7 @@ ShownRow shown_row(const JudgedTensorRow& row, const TensorTask& task, const num
   shown.share = row.share;
   shown.verdict = word_of_decision(finding.decision);
   shown.reason = finding.reason;
+  shown.due = finding.due;
   shown.format = format_of_claim(finding.claim, task, contract, outputs);
   if (finding.by_identity || finding.expected.is_nan()) return shown;
   shown.lower = finding.expected.lower_double();

@@ -20,6 +20,7 @@ struct ShownRow {
   std::optional<double> ulps;          // none where the error has no size
   double share = 0;
   std::string verdict;  // "fail"
+  std::string due;      // what the value had to be, where that is no number: "NaN"
   std::string reason;   // the rule that a value broke which no threshold excuses
   numerics::Format format = numerics::Format::f32;
 };

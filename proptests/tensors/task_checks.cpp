@@ -125,6 +125,10 @@ void require_beside(const TensorTask& task, const numerics::Contract& contract, 
                       "the inputs are " + std::string(numerics::properties(contract.input).name));
 }
 
+[[noreturn]] void refuse_dtype(const HeldTensor& tensor, const std::string& name) {
+  throw std::invalid_argument(name + ": need dtype " + numerics::format_names() + ", got " + dtype_name(tensor));
+}
+
 std::string outputs_needed(const TensorTask& task) {
   const Op op = task.op;
   if (!has_parts(op)) return op->outputs.size() == 1 ? "one tensor" : "output[, lse[, entropy]]";
@@ -205,12 +209,12 @@ numerics::Format input_format(const TensorTask& task) {
   const std::string name(to_string(role));
   const HeldTensor* const tensor = input_of(task, role);
   if (tensor == nullptr) throw std::invalid_argument("inputs: need " + name + ", got no tensor");
-  if (!tensor->format) throw std::invalid_argument(name + ": need a dtype of numbers, got " + dtype_name(*tensor));
+  if (!tensor->format) refuse_dtype(*tensor, name);
   return *tensor->format;
 }
 
 void require_numbers(const HeldTensor& tensor, const std::string& name) {
-  if (!tensor.format) throw std::invalid_argument(name + ": need a dtype of numbers, got " + dtype_name(tensor));
+  if (!tensor.format) refuse_dtype(tensor, name);
   require_memory(tensor, name);
 }
 

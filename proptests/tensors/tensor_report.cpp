@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "proptests/judge/calls/row_call.hpp"
+#include "proptests/judge/verdict/told_certificate.hpp"
 #include "proptests/tensors/shown_row.hpp"
 #include "proptests/tensors/task_checks.hpp"
 #include "proptests/tensors/tensor_shape.hpp"
@@ -72,14 +73,18 @@ using Cells = std::array<std::string, 8>;
 Cells cells_of(const ShownRow& row) {
   // The exact value to more digits than the result: else the two might look alike.
   constexpr int more_digits = 3;
-  const std::string exact =
-      row.lower ? number_text(*row.lower + (*row.upper - *row.lower) / 2, row.format, more_digits) : "-";
+  std::string exact = row.due.empty() ? "-" : row.due;
+  // Of a value that may be 0, as e^-1000 beside 0, the middle of its enclosure is none of its digits.
+  if (row.lower && *row.lower <= 0 && *row.upper >= 0) exact = "0";
+  if (row.lower && exact != "0") {
+    exact = number_text(*row.lower + (*row.upper - *row.lower) / 2, row.format, more_digits);
+  }
   return {row.index,
           row.item ? std::to_string(*row.item) : "-",
           row.logit ? fmt::format("{:.6g}", *row.logit) : "-",
           number_text(row.got, row.format),
           exact,
-          row.ulps ? fmt::format("{:.4g} ulp", *row.ulps) : "-",
+          row.ulps && leaves_a_digit(*row.ulps, row.format) ? fmt::format("{:.4g} ulp", *row.ulps) : "-",
           std::isfinite(row.share) ? fmt::format("{:.4g}", row.share) : "-",
           row.verdict};
 }

@@ -35,6 +35,7 @@ OrderedJson worst_json(const JudgedTensorRow& row, const ShownRow& shown) {
   if (shown.logit) result["logit"] = finite_or_null(*shown.logit);
   result["got"] = finite_or_null(shown.got);
   result["got_text"] = numerics::hex_float(shown.got);
+  if (!shown.due.empty()) result["due"] = shown.due;
   if (shown.lower) result["expected"] = {finite_or_null(*shown.lower), finite_or_null(*shown.upper)};
   if (shown.ulps) result["ulps"] = finite_or_null(*shown.ulps);
   result["share"] = finite_or_null(shown.share);

@@ -6,6 +6,7 @@
 
 #include "numerics/formats/special_values.hpp"
 #include "proptests/judge/kernel_claims.hpp"
+#include "proptests/judge/verdict/kernel_report.hpp"
 #include "proptests/judge/verdict/told_certificate.hpp"
 #include "proptests/judge/verdict/value_tally.hpp"
 
@@ -220,6 +221,8 @@ ReportRow TensorTally::whole(const TensorJudgement& judgement) const {
   whole.verdict = judgement.verdict;
   whole.seconds = judgement.seconds;
   if (!judgement.ended_early.empty()) whole.details.push_back("a partial report: " + judgement.ended_early);
+  const std::string narrow = narrow_accumulator(contract_);
+  if (!narrow.empty()) whole.details.push_back(narrow);
   if (judgement.verdict == ReportVerdict::vacuous) {
     for (std::string& reason : reasons_for_vacuity()) whole.details.push_back(std::move(reason));
   } else if (judgement.vacuity.unbounded > 0) {

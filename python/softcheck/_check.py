@@ -35,6 +35,7 @@ from ._ops import (
     TOP_P_OPS,
 )
 from ._shapes import with_shapes
+from ._signature import require_callable_with
 from ._warm_up import call_once
 from ._worker import SpawnedCall
 from .report import Report, report_of
@@ -237,6 +238,7 @@ def _judge(
         raise UsageError(f"function: need a function or 'LIB:SYMBOL', got {function!r}")
     adapter = _adapter(function, op, dtype, arrays, takes, out, outputs, refuses, device)
     words["domain"] = _domain(adapter, with_shapes(shapes, adapter.arrays, op, domain, effort), strides)
+    require_callable_with(adapter)
     words["name"] = _name_of(function)
     words["again"] = again(function, arguments, check.__kwdefaults__)
     how = _isolation(isolation, adapter)

@@ -187,7 +187,7 @@ def _counterexample(found: Mapping[str, Any] | None, library: str) -> Counterexa
 
 def report_of(data: Mapping[str, Any], library: str = "numpy") -> Report:
     claims = tuple(
-        Claim(row["claim"], row["verdict"], row["cases"], number(row["slack"]), tuple(row.get("details", ())))
+        Claim(row["claim"], row["verdict"], row["cases"], number(row["slack"]) + 0.0, tuple(row.get("details", ())))
         for row in data.get("claims", ())
     )
     return Report(

@@ -1,4 +1,5 @@
 import ctypes
+import functools
 import json
 import os
 import pathlib
@@ -151,6 +152,34 @@ def test_a_crash_of_an_empty_call_names_the_domain_without_it(isolation):
     domain = "n>=1 finite" + (" n=5|101" if isolation == "spawn" else "")
     assert softcheck.check(kernels.softmax_of_some, isolation=isolation, domain=domain).verdict == "pass"
     assert "this call is empty" not in softcheck.check(kernels.raises, isolation=isolation, domain="rows=3,n=5").text
+
+
+@pytest.mark.parametrize(
+    "function, op, message",
+    [
+        (lambda: 1, "softmax", r"softmax can call with \(logits\), got <lambda>\(\): too many positional arguments"),
+        (lambda x, dim: x, "softmax", r"\(logits\), got <lambda>\(x, dim\): missing a required argument: 'dim'"),
+        (lambda q, k, scale: q, "attention", r"\(q, k, v, scale=\), got .*: multiple values for argument 'scale'"),
+        (lambda x, mask, /: x, "softmax", r"\(logits, mask=\), got "),
+    ],
+)
+def test_a_function_that_no_call_can_reach_is_a_wrong_argument(function, op, message):
+    with pytest.raises(softcheck.UsageError, match=f"^function: need one that .*{message}"):
+        softcheck.check(function, op)
+
+
+def test_a_function_whose_signature_says_nothing_is_called():
+    @functools.wraps(lambda x, axis: x)  # has that signature, and another call
+    def wrapped(x):
+        return kernels.softmax(x)
+
+    class Callable:
+        def __call__(self, *arrays, **keywords):
+            return kernels.softmax(*arrays, **keywords)
+
+    for function in (wrapped, Callable(), functools.partial(kernels.softmax), lambda *arrays: kernels.softmax(*arrays)):
+        assert softcheck.check(function, domain="n<=9 rows<=3", cases=1).verdict == "pass"
+    assert softcheck.check(min, domain="n>=3 n<=9 rows<=3", cases=1).verdict == "fail"  # a builtin without a signature
 
 
 def test_a_dtype_that_there_is_not_is_a_wrong_argument():
@@ -385,3 +414,54 @@ def test_a_crash_names_the_exception_that_it_comes_from():
     except ValueError as error:
         lines = crash_text(error, None).splitlines()
     assert lines[2:4] == ["ValueError: no block size", "from KeyError: 'block size'"], lines
+
+
+def _attention_of_heads(q, k, v, causal):
+    """Without grouped heads."""
+    with np.errstate(all="ignore"):
+        scores = q @ k.swapaxes(-1, -2) * q.dtype.type(1 / np.sqrt(q.shape[-1]))
+        if causal:
+            visible = np.tril(np.ones(scores.shape[-2:], bool), k.shape[2] - q.shape[2])
+            scores = np.where(visible, scores, q.dtype.type(-np.inf))
+        e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return (e / e.sum(axis=-1, keepdims=True)) @ v
+
+
+_DENSE = "keys>=1 queries>=1 keys<=33 queries<=33 dim<=32 dim>=1 batch<=2 heads<=4 finite"
+
+
+def test_a_kernel_that_is_always_causal_is_told_so():
+    def attention(q, k, v):
+        return _attention_of_heads(q, k, v, True)
+
+    report = softcheck.check(attention, "attention", domain=f"{_DENSE} group<=1")
+    assert report.verdict == "fail"
+    assert "have the results of a causal call whose last query stands at the last key\n" in report.text
+
+
+def test_a_kernel_without_grouped_heads_is_told_its_domain():
+    def attention(q, k, v):
+        return _attention_of_heads(q, k, v, False)
+
+    report = softcheck.check(attention, "attention", domain=_DENSE)
+    assert report.verdict == "crash", str(report)
+    assert "lies outside the domain '" in report.text and "group<=1" in report.text, report.text
+
+
+def test_a_softmax_in_float16_is_told_to_infer_its_contract():
+    def softmax(x):
+        with np.errstate(all="ignore"):
+            e = np.exp(x - x.max(axis=-1, keepdims=True))
+            return e / np.cumsum(e, axis=-1, dtype=x.dtype)[..., -1:]
+
+    report = softcheck.check(softmax, dtype="float16", domain="n>=1 rows>=1 n<=64", cases=20)
+    assert report.verdict == "fail"
+    assert "another contract may fit: softcheck.infer(softmax, op='softmax', dtype='f16', domain='" in report.text
+    assert softcheck.check(kernels.unshifted, cases=20).text.count("softcheck.infer(") == 0  # no contract excuses NaN
+
+
+def test_a_slack_of_nothing_has_no_sign():
+    report = softcheck.report.report_of(
+        {"verdict": "pass", "summary": "", "text": "", "claims": [{"claim": "c", "verdict": "pass", "cases": 1, "slack": -0.0}]}
+    )
+    assert repr(report.slack["c"]) == "0.0"

@@ -179,12 +179,13 @@ SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* co
  * dtype, or float64 for float64 logits and else float32. topk_softmax needs its k. For other ops the function does not
  * read abi_version. It reads these options: op, contract, exempt, worst, interrupted, progress and context. Adds
  * "judged", "failed", "seconds", "contract", "ended_early" as above, "worst": [{"index", "of", "claim", "item", "got",
- * "expected", "by_identity", "reason", "threshold", "share", "verdict"}], and
+ * "expected", "by_identity", "due", "reason", "threshold", "share", "verdict"}], and
  *
  *   "of"                 of a worst row, where there are several outputs: "dk", or "query", "key", "sinks" and "bias"
  *                        where a row is right by what it is
  *   "by_identity"        of a worst row: true where its value is right or wrong by what it is (NaN, an infinity, a
  *                        zero), so that there is no threshold
+ *   "due"                of such a row, where it is known: what the value has to be, as "NaN"
  *   "reason"             of a worst row, where no threshold excuses it: the rule that it broke
  *   "profile"            for each of up to 512 equal stretches of rows, the largest share of a threshold used in it
  *   "histogram"          how many rows used so much of their threshold: 40 bins of 0.05 up to 2, then all above

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <string_view>
+#include <tuple>
+#include <utility>
 
 #include "numerics/enclosures/decision.hpp"
 #include "numerics/formats/special_values.hpp"
@@ -117,12 +119,22 @@ bool is_declared(MaskedRows masked, double value) {
   return masked == MaskedRows::nan ? std::isnan(value) : value == 0 && !std::signbit(value);
 }
 
-// The value to show of such a row: the first that is not as declared, else the first.
-double shown_of(const AttentionTask& task, std::span<const double> out) {
-  if (out.empty()) return 0;
+// What is due of a value that is_declared speaks of.
+std::string_view due_of(MaskedRows masked) {
+  return masked == MaskedRows::nan ? "NaN" : masked == MaskedRows::zero ? "0" : "the mean of the values";
+}
+
+// The value to show of such a row, and what is due in its place: the first that is not as declared, else the first.
+std::pair<double, std::string_view> shown_of(const AttentionTask& task, const AttentionValues& got) {
   const MaskedRows masked = task.contract.masked;
-  const auto wrong = std::ranges::find_if_not(out, [&](double value) { return is_declared(masked, value); });
-  return masked == MaskedRows::uniform || wrong == out.end() ? out[0] : *wrong;
+  if (got.lse && *got.lse != -infinity) return {*got.lse, "-inf as lse"};
+  const auto is_wrong = [&](double value) { return masked != MaskedRows::uniform && !is_declared(masked, value); };
+  const auto wrong = std::ranges::find_if(got.out, is_wrong);
+  if (wrong != got.out.end()) return {*wrong, due_of(masked)};
+  if (got.entropy && is_wrong(*got.entropy)) {
+    return {*got.entropy, masked == MaskedRows::nan ? "NaN as entropy" : "0 as entropy"};
+  }
+  return {got.out.empty() ? 0 : got.out[0], due_of(masked)};
 }
 
 // What stands in place of the softmax of nothing, as the contract says.
@@ -143,7 +155,7 @@ RowVerdicts judge_attention(const AttentionTask& task, const AttentionRow& row, 
     ValueFinding finding;
     finding.claim = "kernel.masked_row";
     finding.by_identity = true;
-    finding.got = shown_of(task, got.out);
+    std::tie(finding.got, finding.due) = shown_of(task, got);
     finding.decision = is_as_declared(task, row, got) ? Decision::proved : Decision::violated;
     verdicts.findings.push_back(std::move(finding));
     return verdicts;

@@ -135,6 +135,7 @@ auto AttentionTrial::call(const AttentionCase& attention, TensorCall tensors, co
   }
   if (called && !refused) {
     if (limited) certificates.push_back(observed("kernel.accepts", Asked{}, 0));
+    if (got.empty()) hints_.add(attention, true);
     return got;
   }
   if (kernel_.timed_out()) return {};
@@ -169,11 +170,30 @@ void AttentionTrial::judge(const AttentionCase& attention, const Outputs& got, c
       worst.add(std::move(finding), row);
     }
   });
+  if (!chosen) note_failure(attention, got, worst);
   const numerics::PrecisionScope precision(113);
   for (const auto& [claim, of] : worst.by_claim()) {
     certificates.push_back(certificate_of(of.finding, asked_of(attention, remark, of.row),
                                           is_scalar_claim(task_.op, claim) ? task_.scalars : task_.contract.output));
   }
+}
+
+void AttentionTrial::note_failure(const AttentionCase& attention, const Outputs& got, const WorstFindings& worst) {
+  const auto is_violated = [](const auto& of_claim) {
+    return of_claim.second.finding.decision == numerics::Decision::violated;
+  };
+  const bool failed = std::ranges::any_of(worst.by_claim(), is_violated);
+  hints_.add(attention, failed);
+  if (!failed) return;
+  hints_.ask(attention, [&](const AttentionCase& other) {
+    bool right = true;
+    op().judge(task_, other, got, {}, [&](std::size_t, const RowVerdicts& verdicts) {
+      right = right && std::ranges::all_of(verdicts.findings, [](const ValueFinding& finding) {
+                return finding.decision == numerics::Decision::proved;
+              });
+    });
+    return right;
+  });
 }
 
 void AttentionTrial::call_and_judge(const AttentionCase& attention, const std::string& remark,

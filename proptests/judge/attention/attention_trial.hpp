@@ -10,6 +10,7 @@
 
 #include "proptests/generators/attention/attention.hpp"
 #include "proptests/judge/attention/attention_coverage.hpp"
+#include "proptests/judge/attention/attention_hints.hpp"
 #include "proptests/judge/attention/attention_judge.hpp"
 #include "proptests/judge/calls/refusals.hpp"
 #include "proptests/judge/calls/watched_kernel.hpp"
@@ -62,6 +63,7 @@ class AttentionTrial {
   /// The claim on values that no verdict goes without; a kernel may refuse to return lse and entropy.
   std::vector<std::string> value_claims() const { return {proptests::value_claims(task_.op).front()}; }
   const RefusalLog& refusals() const { return refusals_; }
+  const AttentionHints& hints() const { return hints_; }
   /// The kernel refused all calls that asked for what the claim is about: it does not have it, and that is no gap in
   /// the judgement. Only ever so of lse and entropy.
   bool is_not_offered(const std::string& claim) const;
@@ -98,6 +100,8 @@ class AttentionTrial {
   /// A certificate of each claim on the values of the queries chosen: of the one that used most of its threshold.
   void judge(const AttentionCase& attention, const Outputs& got, const std::string& remark, Certificates& certificates,
              const Queries& chosen = {});
+  /// What the judged call has in common with others that fail.
+  void note_failure(const AttentionCase& attention, const Outputs& got, const WorstFindings& worst);
   void call_and_judge(const AttentionCase& attention, const std::string& remark, Certificates& certificates);
   /// Are the results NaN that a NaN must have reached? Shows the first that is not.
   numerics::Certificate are_nan(const PoisonedCase& poisoned, const Outputs& got) const;
@@ -113,6 +117,7 @@ class AttentionTrial {
   ErrorTally tally_;
   std::set<std::string> not_tried_;
   RefusalLog refusals_;
+  AttentionHints hints_;
   Coverage coverage_;
   std::array<std::size_t, most_outputs + 1> accepted_{}, refused_{};  // calls, by the number of outputs
 };

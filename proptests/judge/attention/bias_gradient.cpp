@@ -20,6 +20,7 @@ ValueFinding bias_zero_is_due(std::optional<std::size_t> item, double got) {
   ValueFinding finding;
   finding.claim = "kernel.masked_row";
   finding.by_identity = true;
+  finding.due = "0";
   finding.decision = item ? Decision::violated : Decision::proved;
   finding.item = item;
   finding.got = got;

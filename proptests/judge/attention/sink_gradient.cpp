@@ -17,6 +17,7 @@ RowVerdicts sink_must_be_zero(double got) {
   ValueFinding finding;
   finding.claim = "kernel.masked_row";
   finding.by_identity = true;
+  finding.due = "0";
   finding.decision = got == 0 ? Decision::proved : Decision::violated;
   finding.got = got;
   RowVerdicts verdicts;

@@ -1,6 +1,7 @@
 #include "proptests/judge/calls/evidence.hpp"
 
 #include <cstdio>
+#include <limits>
 #include <utility>
 
 namespace softcheck::proptests {
@@ -19,6 +20,10 @@ std::string ulps_text(double ulps, numerics::Format format) {
 std::string ShownValue::expected_text() const {
   if (!expected) return due;
   const double lower = expected->lower_double(), upper = expected->upper_double();
+  // 0, or smaller than every double but 0.
+  constexpr double smallest = std::numeric_limits<double>::denorm_min();
+  const bool is_tiny = lower >= -smallest && lower <= 0 && upper >= 0 && upper <= smallest;
+  if (is_tiny && lower != upper) return hex_float(0);
   return lower == upper ? hex_float(lower) : "[" + hex_float(lower) + "," + hex_float(upper) + "]";
 }
 

@@ -21,6 +21,7 @@ RowVerdicts due_value(std::string_view claim, double got, bool nan_is_due) {
   finding.claim = claim;
   finding.by_identity = true;
   finding.got = got;
+  finding.due = nan_is_due ? "NaN" : "0";
   finding.decision = (nan_is_due ? std::isnan(got) : got == 0) ? Decision::proved : Decision::violated;
   RowVerdicts verdicts;
   verdicts.findings.push_back(std::move(finding));

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "proptests/judge/calls/evidence.hpp"
+#include "proptests/judge/kernel_claims.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 #include "proptests/judge/verdict/told_certificate.hpp"
 
@@ -247,6 +248,15 @@ std::string words_beyond_default(const numerics::Contract& contract) {
   return result;
 }
 
+std::string narrow_accumulator(const numerics::Contract& contract) {
+  const numerics::FormatProperties &acc = numerics::properties(contract.accumulator),
+                                   &output = numerics::properties(contract.output);
+  if (acc.precision >= output.precision) return "";
+  const std::string narrow(acc.name), wide(output.name);
+  return "acc=" + narrow + " grants the " + wide + " results " + narrow + "'s unit roundoff, 2^-" +
+         std::to_string(acc.precision) + "; acc=" + wide + " grants 2^-" + std::to_string(output.precision);
+}
+
 std::string command_line(const KernelSubject& subject, std::string_view replay) {
   if (!subject.source.again.empty()) return judged_again(subject, replay);
   if (subject.source.callable) return call_of_conforms(subject, replay);
@@ -262,6 +272,34 @@ std::string command_line(const KernelSubject& subject, std::string_view replay) 
   if (!subject.domain.everything()) line += " --domain " + shell_quoted(to_string(subject.domain));
   if (!replay.empty()) line += " --replay " + shell_quoted(replay);
   return line;
+}
+
+std::string inference_hint(const KernelSubject& subject, const KernelJudgement& judgement) {
+  const std::vector<std::string> values = value_claims(subject.op);
+  const auto may_be_allowed = [&](const Certificate& certificate) {
+    const bool is_value = std::ranges::find(values, certificate.claim) != values.end();
+    return (is_value && std::isfinite(certificate.slack)) || certificate.claim == "kernel.masked_row";
+  };
+  std::size_t failed = 0;
+  for (const PropertyFinding& property : judgement.properties) {
+    if (!property.outcome.counterexample) continue;
+    const Counterexample& found = *property.outcome.counterexample;
+    if (!found.error.empty() || !std::ranges::all_of(found.failed, may_be_allowed)) return "";
+    failed += found.failed.size();
+  }
+  if (failed == 0 || judgement.verdict != ReportVerdict::fail) return "";
+  KernelSubject plain = subject;
+  plain.contract = numerics::default_contract(subject.contract.input, subject.contract.output);
+  std::string command = command_line(plain);
+  constexpr std::string_view check = "softcheck.check(", verb = "softcheck kernel ";
+  if (command.starts_with(check)) {
+    command = "softcheck.infer(" + command.substr(check.size());
+  } else if (command.starts_with(verb)) {
+    command += " --infer";
+  } else {
+    return "";
+  }
+  return "another contract may fit: " + command + " looks for one";
 }
 
 std::string summary_of(const KernelJudgement& judgement) {
@@ -295,6 +333,8 @@ std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgeme
   whole.verdict = judgement.verdict;
   whole.seconds = judgement.seconds;
   whole.details = troubles_of(subject, judgement);
+  const std::string narrow = narrow_accumulator(subject.contract);
+  if (!narrow.empty()) whole.details.push_back(narrow);
   for (const std::string& claim : subject.exempt) whole.details.push_back("exempt, and so not judged: " + claim);
   whole.details.insert(whole.details.end(), judgement.notes.begin(), judgement.notes.end());
   whole.not_tried = judgement.not_tried;

@@ -34,6 +34,19 @@ bool is_masked_value(const RowOp& op, const JudgedRow& row, std::size_t i) {
   return same;
 }
 
+// What is_masked_value asks of value i, for a reader.
+std::string_view due_of_masked_value(const RowOp& op, const JudgedRow& row, std::size_t i) {
+  const std::size_t n = row.logits.size(), count = row.got.size();
+  if (is_index_value(op.traits, i, n, op.width_of(row))) return "an item's index";
+  const MaskedRows masked = op.has_masked_value(i, count) ? row.contract.masked : MaskedRows::zero;
+  if (masked == MaskedRows::nan) return "NaN";
+  if (masked == MaskedRows::uniform && may_be_uniform(op) && !op.traits.one_value_per_row && n > 0) {
+    return "that of equal logits";
+  }
+  const double due = op.nothing_at(i, count);
+  return due == 0 ? "0" : due == -infinity ? "-inf" : "";
+}
+
 // As many claims as are broken by a row that stands for the uniform one: judged as the row of zeros would be.
 std::size_t not_uniform(const RowOp& op, const JudgedRow& row) {
   const std::vector<double> zeros(row.logits.size(), 0.0);
@@ -54,14 +67,13 @@ void judge_masked_row(const RowOp& op, const JudgedRow& row, RowVerdicts& verdic
   if (wrong != row.got.end() && uniform && not_uniform(op, row) == 0) wrong = row.got.end();
   const bool right = wrong == row.got.end();
   const double shown = row.got.empty() ? 0 : right ? row.got[0] : *wrong;
-  verdicts.findings.push_back({"kernel.masked_row",
-                               std::nullopt,
-                               Enclosure(0),
-                               shown,
-                               0,
-                               right ? Decision::proved : Decision::violated,
-                               {},
-                               true});
+  ValueFinding finding;
+  finding.claim = "kernel.masked_row";
+  finding.by_identity = true;
+  finding.got = shown;
+  finding.decision = right ? Decision::proved : Decision::violated;
+  if (!right) finding.due = due_of_masked_value(op, row, static_cast<std::size_t>(wrong - row.got.begin()));
+  verdicts.findings.push_back(std::move(finding));
 }
 
 // softmax(c + x) for c -> inf at the items of +inf: they share all weight, and what is finite has none.
@@ -133,7 +145,9 @@ RowVerdicts judge_limit(Op op, const Contract& contract, std::span<const double>
   const RowOp& rows = op.rows();
   if (op->answers.at_the_logits) {
     const Decision decision = std::isnan(got[0]) || got[0] == infinity ? Decision::proved : Decision::violated;
-    return {{{op->claims[0], std::nullopt, Enclosure(0), got[0], 0, decision, {}, true}}, {}};
+    ValueFinding finding{op->claims[0], std::nullopt, Enclosure(0), got[0], 0, decision, {}, true};
+    finding.due = "inf or NaN";
+    return {{std::move(finding)}, {}};
   }
   if (std::ranges::all_of(got, [](double value) { return std::isnan(value); })) return {};
   // Each value may be NaN instead; in its place stands what it would be.

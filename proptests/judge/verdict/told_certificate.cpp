@@ -11,8 +11,9 @@ namespace {
 
 // "640ulp(f32), 12 times the threshold of [5e-07, 6e-07]"; empty where the error has no size.
 std::string error_line(const ShownValue& value, const Certificate& certificate) {
-  std::string size = value.error_text();
   const std::string times = times_threshold(certificate.slack);
+  const bool in_ulps = times.empty() || (value.ulps && leaves_a_digit(*value.ulps, value.format));
+  std::string size = in_ulps ? value.error_text() : "";
   if (!times.empty()) size += (size.empty() ? "" : ", ") + times;
   return size.empty() ? "" : size + " of " + certificate.right.to_string();
 }
@@ -34,6 +35,10 @@ std::string times_threshold(double slack) {
   char text[40];
   std::snprintf(text, sizeof text, "%.3g times the threshold", slack);
   return text;
+}
+
+bool leaves_a_digit(double ulps, numerics::Format format) {
+  return ulps <= std::ldexp(1.0, numerics::properties(format).precision);
 }
 
 std::vector<ToldLine> value_lines(const ShownValue& value, const Certificate& certificate) {

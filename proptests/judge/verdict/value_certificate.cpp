@@ -63,7 +63,8 @@ Certificate certificate_of(const ValueFinding& finding, Asked asked, Format usua
     result.left = Enclosure(proved ? 0 : 1);
     result.right = Enclosure(0);
     result.slack = proved ? 0 : infinity;
-    evidence.value = ShownValue{finding.item, std::nullopt, "", finding.got, std::nullopt, output};
+    evidence.value =
+        ShownValue{finding.item, std::nullopt, std::string(finding.due), finding.got, std::nullopt, output};
     return with_evidence(std::move(result), std::move(evidence));
   }
   const Enclosure& exact = finding.expected;

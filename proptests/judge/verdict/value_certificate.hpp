@@ -43,6 +43,7 @@ struct ValueFinding {
   bool by_identity = false;   // right or wrong by what it is (NaN, infinity, zero): there is no threshold
   std::string_view reason{};  // a literal: which rule a value broke that no threshold excuses
   std::optional<numerics::Format> format{};  // of the output, where it is not the contract's
+  std::string_view due{};                    // a literal: by identity, what the value has to be, as "NaN"
 
   /// |got - expected| / threshold; infinite where got is no number or nothing may differ and does.
   double share() const;

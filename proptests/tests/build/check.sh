@@ -104,7 +104,7 @@ says '^7 of 8 rows fail'
 refuses 3 'class_weights: need shape (2,), got (2, 4)' check --op cross_entropy --logits logits.npy --labels labels.npy --class-weights losses.npy --output losses.npy
 refuses 3 'labels: need one of 2 classes, or ignore_index 1, got -100 at (1, 3)' check --op cross_entropy --logits logits.npy --labels labels.npy --output losses.npy --ignore-index 1
 refuses 3 'labels: need dtype int32 or int64, got f32' check --op cross_entropy --logits logits.npy --labels losses.npy --output losses.npy
-refuses 3 'logits: need a dtype of numbers, got int64' check --logits labels.npy --output losses.npy
+refuses 3 'logits: need dtype f64, f32, f16, bf16, e4m3 or e5m2, got int64' check --logits labels.npy --output losses.npy
 refuses 2 'needs --logits, --labels, --upstream and --output' check --op cross_entropy_backward --logits logits.npy
 refuses 2 '--labels: --op softmax has none' check --logits logits.npy --output right.npy --labels labels.npy
 refuses 2 '--z-loss: --op softmax has none' check --logits logits.npy --output right.npy --z-loss 1
@@ -202,6 +202,11 @@ refuses 2 'needs --out, --lse, --output and --output-lse' $merge
 refuses 3 'out: need shape (2, 1, 2), got (1, 2)' check --op merge_states --out merged.npy --lse part_lses.npy --output merged.npy --output-lse one.npy
 
 # Flags that are wrong, or have no meaning for the op.
+refuses 2 "check: need each file behind its flag, for --op softmax --logits and --output, got 'logits.npy' without one" check logits.npy right.npy
+refuses 2 "--op attention --query, --key, --value and --output, got 'v.npy' without one" check --query q.npy v.npy --op attention
+refuses 2 "check: need a flag of its own, as --query, got '--queries' (softcheck check --help" check --op attention --queries q.npy --keys k.npy
+refuses 2 "as --logits, got '--logit' " check --logit=logits.npy --output right.npy
+refuses 2 'not expected: --nothing-like-it ' check --nothing-like-it
 refuses 2 'needs --logits and --output' check --logits logits.npy
 refuses 2 'needs --query, --key, --value and --output' check --op attention --output v.npy
 refuses 2 '--out: --op attention has none; it needs --query, --key, --value and --output' check --op attention --out v.npy
@@ -222,7 +227,7 @@ refuses 3 'need f16 as --dtype says, got f32' check --logits logits.npy --output
 refuses 3 "--logits: .*'none.npy' is not there" check --logits none.npy --output right.npy
 refuses 3 'output: need shape' check --logits logits.npy --output v.npy
 refuses 3 'mask: need dtype uint8 or bool' check --logits logits.npy --output right.npy --mask right.npy
-refuses 3 'logits: need a dtype of numbers' check --logits mask.npy --output right.npy
+refuses 3 'logits: need dtype f64, .* got a mask of bytes' check --logits mask.npy --output right.npy
 
 # What is no file of tensors. The reader comes back within seconds, whatever it is.
 softcheck_itself=$softcheck

@@ -69,6 +69,23 @@ TEST(ContractFit, TheDefaultHasAName) {
             "every row keeps the default contract: give that one if the kernel is meant to compute so\n");
 }
 
+// Its own accumulator is named for f64 results that f32 computed, and a judgement by it says what that grants.
+TEST(ContractFit, WhatF32ComputedIsNoF64) {
+  const StoredTensor logits = stored(Format::f64, {6, 8}, sample_numbers(Format::f64, 48, 3, 1));
+  TensorTask task;
+  task.inputs = {logits.held()};
+  const Contract usual = contract_for(task, "");
+  const StoredTensor output = stored(Format::f64, {6, 8}, ideal_output(task, usual, 0, Format::f32));
+  const std::vector<HeldTensor> outputs{output.held()};
+  const TensorJudgement judgement = judge_tensors(task, usual, outputs);
+  EXPECT_TRUE(judgement.rows.back().details.empty()) << details_text(judgement);
+  const ContractFit fit = fitting_contract(task, usual, outputs, judgement, {}, ample_seconds);
+  EXPECT_EQ(fit.text(), "every row keeps the contract 'acc=f32': give that one if the kernel is meant to compute so\n");
+  EXPECT_EQ(
+      judge_tensors(task, contract_for(task, "acc=f32"), outputs).rows.back().details,
+      std::vector<std::string>{"acc=f32 grants the f64 results f32's unit roundoff, 2^-24; acc=f64 grants 2^-53"});
+}
+
 TEST(ContractFit, WeightsThatAreStoredAreNamed) {
   const StoredTensor q = stored(Format::bf16, {4, 16}, sample_numbers(Format::bf16, 64, 2, 1));
   const StoredTensor k = stored(Format::bf16, {64, 16}, sample_numbers(Format::bf16, 1024, 2, 2));

@@ -12,6 +12,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "numerics/formats/special_values.hpp"
 #include "proptests/judge/calls/evidence.hpp"
 #include "proptests/judge/isolation/printed_lines.hpp"
 #include "proptests/judge/verdict/value_certificate.hpp"
@@ -60,6 +61,16 @@ TEST(KernelReport, WordsBeyondTheDefaultReadBack) {
     EXPECT_EQ(words_beyond_default(contract), words);
     EXPECT_EQ(numerics::parse_contract(words_beyond_default(contract), Format::f32, Format::f32), contract);
   }
+}
+
+TEST(KernelReport, AnAccumulatorNarrowerThanTheResultsIsToldOf) {
+  const std::string told = "acc=f32 grants the f64 results f32's unit roundoff, 2^-24; acc=f64 grants 2^-53";
+  KernelSubject subject = reported_subject("f");
+  EXPECT_TRUE(rows_of(subject, {}).back().details.empty());
+  subject.contract = numerics::parse_contract("acc=f32", Format::f64, Format::f64);
+  EXPECT_EQ(rows_of(subject, {}).back().details, std::vector<std::string>{told});
+  subject.contract = numerics::parse_contract("", Format::f64, Format::f64);
+  EXPECT_TRUE(rows_of(subject, {}).back().details.empty());
 }
 
 TEST(KernelReport, APassTellsHowCloseItWasAndWhatWasNotTried) {

@@ -56,7 +56,8 @@ TEST(TensorErrors, MasksAreBytesThatBroadcast) {
   sample.task.inputs = {sample.logits.held(), sample.logits.held()};
   EXPECT_EQ(sample.with_output(sample.output), "mask: need dtype uint8 or bool, got f32");
   sample.task.inputs = {wrong.held()};
-  EXPECT_EQ(refusal_of([&] { contract_for(sample.task, ""); }), "logits: need a dtype of numbers, got a mask of bytes");
+  EXPECT_EQ(refusal_of([&] { contract_for(sample.task, ""); }),
+            "logits: need dtype f64, f32, f16, bf16, e4m3 or e5m2, got a mask of bytes");
 }
 
 TEST(TensorErrors, OfAttention) {

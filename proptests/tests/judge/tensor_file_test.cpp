@@ -269,6 +269,9 @@ TEST(TensorFile, AnArchiveThatIsWrongIsRefused) {
   EXPECT_THAT(refusal({{"a.npy", array, false, 0, 12}}), HasSubstr("need it stored or deflated"));
   EXPECT_THAT(refusal({{"a.npy", "text"}}), HasSubstr("x.npz:a: need a .npy file"));
   std::string damaged = zip_file(std::vector<ZipMember>{{"a.npy", array}});
+  for (const std::size_t left : {damaged.size() / 2, damaged.size() - 10}) {
+    EXPECT_THAT(file_refusal("x.npz", damaged.substr(0, left)), HasSubstr("x.npz: ends early: "));
+  }
   damaged[30 + 5 + array.size() - 1] ^= 1;  // the last byte of the member, behind its name: the sum is another
   EXPECT_THAT(file_refusal("x.npz", damaged), HasSubstr("member 'a': CRC error"));
   // A size in the header that the file cannot hold is refused.

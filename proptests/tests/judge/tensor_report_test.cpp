@@ -104,6 +104,22 @@ TEST(TensorReport, TheWorstRowsSayWhatWasGotAndDue) {
   EXPECT_EQ(json["histogram"]["rows"][3], 7);
 }
 
+// e^-1000 is enclosed by [0, 2^-1000], whose middle is none of its digits; of a row that is right by what it is the due
+// value stands there.
+TEST(TensorReport, WhatMayBeZeroIsShownAsZeroAndADueValueByName) {
+  TensorJudgement judgement = judgement_of({2, 2}, 2);
+  for (std::size_t row = 0; row < 2; ++row)
+    judgement.worst.push_back(failed_row({static_cast<std::int64_t>(row)}, row));
+  judgement.worst[0].finding.expected = numerics::Enclosure::between(0, 0x1p-1000);
+  judgement.worst[1].finding.by_identity = true;
+  judgement.worst[1].finding.due = "NaN";
+  const numerics::Contract contract = numerics::default_contract(numerics::Format::f32, numerics::Format::f32);
+  const std::string text = worst_text(judgement, task_of({2, 2}), contract, {}, 5);
+  EXPECT_THAT(text, AllOf(HasSubstr("  0.5      0  "), HasSubstr("  0.5    NaN  "), Not(HasSubstr("e-302")))) << text;
+  const auto json = nlohmann::json::parse(tensors_json(judgement, task_of({2, 2}), contract, {}, {}, 5));
+  EXPECT_EQ(json["worst"][1]["due"], "NaN");
+}
+
 TEST(TensorReport, ThePictureIsDrawnOfAnyProfile) {
   const numerics::Contract contract = numerics::default_contract(numerics::Format::f32, numerics::Format::bf16);
   for (const std::vector<double>& profile : {std::vector<double>{},

@@ -1,0 +1,72 @@
+#include "proptests/judge/attention/attention_hints.hpp"
+
+#include <algorithm>
+
+#include "proptests/judge/verdict/kernel_report.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+// A reading that is right by accident in so many calls is none.
+constexpr std::size_t most_asked = 8;
+
+constexpr std::array<const char*, 3> readings{
+    "of a call without causality", "of a causal call whose last query stands at the last key",
+    "of a causal call whose first query stands at the first key (--domain causal=top-left)"};
+
+std::size_t reading_of(const AttentionCase& attention) {
+  return !attention.causal ? 0 : attention.attributes.top_left ? 2 : 1;
+}
+
+// Is the domain one of heads, causality and masks alone?
+bool is_plain(const Domain& domain) {
+  Domain words;
+  words.no_causal = domain.no_causal;
+  words.no_mask = domain.no_mask;
+  const auto group = domain.lengths.find("group");
+  if (group != domain.lengths.end() && group->second.most == 1) words.lengths["group"] = group->second;
+  return to_string(words) == to_string(domain);
+}
+
+}  // namespace
+
+void AttentionHints::add(const AttentionCase& attention, bool failed) { calls_.add(traits_of(attention), failed); }
+
+void AttentionHints::ask(const AttentionCase& attention, const std::function<bool(const AttentionCase&)>& is_right) {
+  const bool is_dense = attention.gradients.empty() && !attention.sequences.any() && !attention.attributes.window();
+  if (!is_dense || asked_ == most_asked) return;
+  ++asked_;
+  for (std::size_t k = 0; k < readings.size(); ++k) {
+    AttentionCase other = attention;
+    other.causal = k > 0;
+    other.attributes.top_left = k == 2;
+    if (k != reading_of(attention) && is_right(other)) ++right_[k];
+  }
+}
+
+std::string AttentionHints::reading() const {
+  const auto found = std::ranges::find(right_, asked_);
+  if (asked_ == 0 || found == right_.end()) return "";
+  const auto k = static_cast<std::size_t>(found - right_.begin());
+  return "the first " + std::to_string(asked_) + (asked_ == 1 ? " call that fails has" : " calls that fail have") +
+         " the results " + readings[k];
+}
+
+std::string AttentionHints::domain(const KernelSubject& subject) const {
+  const auto words = calls_.explanation(), inside = calls_.explanation(subject.domain);
+  if (!words || words->unexplained || !inside || !is_plain(words->domain)) return "";
+  KernelSubject smaller = subject;
+  smaller.domain = inside->domain;
+  const std::string also =
+      inside->lost == 0 ? "" : " (and " + std::to_string(inside->lost) + " of those that are right)";
+  return "every call that fails" + also + " lies outside the domain '" + to_string(smaller.domain) +
+         "'; to judge the kernel inside it: " + command_line(smaller);
+}
+
+std::vector<std::string> AttentionHints::lines(const KernelSubject& subject) const {
+  std::string line = reading();
+  if (line.empty()) line = domain(subject);
+  return line.empty() ? std::vector<std::string>{} : std::vector<std::string>{line};
+}
+
+}  // namespace softcheck::proptests

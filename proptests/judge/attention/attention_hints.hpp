@@ -1,0 +1,39 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "proptests/generators/attention/attention.hpp"
+#include "proptests/judge/calls/refusals.hpp"
+#include "proptests/judge/kernel_judge.hpp"
+
+namespace softcheck::proptests {
+
+/// What the failing calls of attention have in common: another causality by which their results are right, or a word of
+/// a domain that leaves all of them out. It accuses nobody; it says what to look at first.
+class AttentionHints {
+ public:
+  /// A call that was answered, or that did not return.
+  void add(const AttentionCase& attention, bool failed);
+  /// Of a call that failed: is it right as one of another causality? Only the first few are asked.
+  ///
+  /// is_right   are the results those of this case, which is the call's but for its causality?
+  void ask(const AttentionCase& attention, const std::function<bool(const AttentionCase&)>& is_right);
+
+  /// For the report's notes: the causality by which all that were asked are right; else the domain, of heads, causality
+  /// and masks alone, that admits none of the calls that failed. None where nothing explains all of them.
+  std::vector<std::string> lines(const KernelSubject& subject) const;
+
+ private:
+  std::string reading() const;
+  std::string domain(const KernelSubject& subject) const;
+
+  RefusalLog calls_;  // those that failed as refused
+  std::size_t asked_ = 0;
+  std::array<std::size_t, 3> right_{};  // by causality: none, from the last key, from the first one
+};
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,129 @@
+// The lines of a failure: what was due where no threshold judges, ulps as far as they measure anything, and what to try
+// next.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "proptests/judge/calls/evidence.hpp"
+#include "proptests/judge/verdict/kernel_report.hpp"
+#include "proptests/judge/verdict/told_certificate.hpp"
+#include "proptests/judge/verdict/value_certificate.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Format;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct ToldJudgement {
+  KernelSubject subject;
+  KernelJudgement judgement;
+  std::string table() const { return to_table({rows_of(subject, judgement)}); }
+};
+
+// Of a kernel of the zoo, by the one property that finds it.
+ToldJudgement told_judgement(const std::string& symbol, const std::string& sentence, Op op = Op::softmax,
+                             Format format = Format::f32, const std::string& contract = "") {
+  ToldJudgement result;
+  result.subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_zoo.so", symbol, {}};
+  result.subject.op = op;
+  const Format output = op->attention ? format : output_format(op, format);
+  result.subject.contract = numerics::parse_contract(contract, format, output);
+  JudgeOptions options = judge_options(Effort::quick);
+  options.run.cases = 60;
+  options.rows = 512;
+  options.only = {sentence};
+  result.judgement = judge_kernel(result.subject, options);
+  return result;
+}
+
+TEST(FailureLines, AnInfinityStandsInTheRow) {
+  EXPECT_THAT(told_judgement("mutant_infinite_row_zero", "AnInfiniteLogitGivesNanOrTheLimit").table(),
+              AllOf(HasSubstr("row f32 theta=0x1p+0 inf (item 0 of row 0 +inf)"), Not(HasSubstr("0x0p+0 (item 0"))));
+}
+
+TEST(FailureLines, ARowWithNothingVisibleSaysWhatIsDue) {
+  const std::string sentence = "AFullyMaskedRowIsAsDeclared";
+  EXPECT_THAT(told_judgement("mutant_masked_row_uniform", sentence).table(),
+              HasSubstr("expected NaN\n        got      0x1"));
+  EXPECT_THAT(told_judgement("mutant_masked_row_nan", sentence, Op::softmax, Format::f32, "masked=zero").table(),
+              HasSubstr("expected 0\n        got      NaN"));
+  EXPECT_THAT(told_judgement("mutant_lse_of_masked_row_nan", sentence, Op::logsumexp, Format::f64).table(),
+              HasSubstr("expected -inf\n        got      NaN"));
+}
+
+// An ulp at 2^-100 is 2^-123: 1 is off by 2^123 of them.
+TEST(FailureLines, AnErrorAboveTheValueIsToldByItsThreshold) {
+  ValueFinding finding;
+  finding.claim = "kernel.softmax.element";
+  finding.expected = numerics::Enclosure(0x1p-100);
+  finding.got = 1;
+  finding.threshold = 0x1p-110;
+  finding.decision = numerics::Decision::violated;
+  const auto error_of = [&] {
+    const numerics::Certificate certificate = certificate_of(finding, {}, Format::f32);
+    return value_lines(*evidence_of(certificate)->value, certificate).back().text;
+  };
+  EXPECT_EQ(error_of().rfind("1.3e+33 times the threshold of ", 0), 0U) << error_of();
+  finding.got = 0x1p-99;  // twice the value
+  EXPECT_EQ(error_of().rfind("8.389e+06ulp(f32), 1.02e+03 times the threshold of ", 0), 0U) << error_of();
+  finding.threshold = 0;  // it has no share: the ulps are all there is to tell
+  finding.got = 1;
+  EXPECT_NE(error_of().find("ulp(f32)"), std::string::npos) << error_of();
+}
+
+TEST(FailureLines, WhatIsSmallerThanEveryDoubleIsExpectedAsZero) {
+  const numerics::PrecisionScope precision(113);
+  ShownValue value{0, exp(numerics::Enclosure(-1000))};
+  EXPECT_EQ(value.expected_text(), "0x0p+0");
+  value.expected = numerics::Enclosure::between(-0x1p-1074, 0x1p-1074);
+  EXPECT_EQ(value.expected_text(), "0x0p+0");
+  value.expected = numerics::Enclosure::between(0, 0x1p-1000);
+  EXPECT_EQ(value.expected_text(), "[0x0p+0,0x1p-1000]");
+}
+
+TEST(FailureLines, ATableHasNoNumberThatMeansNothing) {
+  ReportRow row;
+  row.claim = "kernel.softmax.element";
+  row.slack = -0.0;
+  row.verdict = ReportVerdict::pass;
+  row.errors.emplace();
+  row.errors->values = 1;
+  row.errors->worst_ulps = 0x1p+54;
+  row.errors->bias_ulps = -0.0;
+  const std::string table = to_table({{row}});
+  EXPECT_THAT(table, AllOf(HasSubstr("no digit"), HasSubstr("   +0  pass"), Not(HasSubstr("-0"))));
+  row.errors->worst_ulps = 0x1p+53;
+  EXPECT_THAT(to_table({{row}}), HasSubstr("9.007e+15"));
+}
+
+TEST(FailureLines, AnInferenceIsNamedWhereAnotherContractMayFit) {
+  const std::string sentence = "EveryValueLiesWithinItsThreshold";
+  const ToldJudgement narrow = told_judgement("mutant_sum_in_bf16", sentence);
+  const std::string hint = inference_hint(narrow.subject, narrow.judgement);
+  EXPECT_THAT(hint,
+              AllOf(HasSubstr("another contract may fit: softcheck kernel "), HasSubstr(" --infer looks for one")));
+  for (const auto& [symbol, found_by] : {std::pair<const char*, std::string>{"mutant_no_max_shift", sentence},
+                                         {"mutant_nan_swallowed", "ANanLogitMakesItsRowNan"},
+                                         {"mutant_crashes", sentence},
+                                         {"correct_two_pass", sentence}}) {
+    const ToldJudgement other = told_judgement(symbol, found_by);
+    EXPECT_EQ(inference_hint(other.subject, other.judgement), "") << symbol;
+  }
+}
+
+TEST(FailureLines, AnotherCausalityThatExplainsAttentionIsNamed) {
+  const std::string sentence = "EveryValueLiesWithinItsThreshold", told = " the results of ";
+  EXPECT_THAT(told_judgement("mutant_attention_causal_top_left", sentence, Op::attention, Format::f64).table(),
+              HasSubstr(told + "a causal call whose first query stands at the first key (--domain causal=top-left)\n"));
+  EXPECT_THAT(told_judgement("mutant_attention_causal_plus_one", sentence, Op::attention).table(),
+              Not(HasSubstr(told)));
+}
+
+}  // namespace
+}  // namespace softcheck::proptests

@@ -1,0 +1,31 @@
+"""Can a function be called as an op calls it?"""
+
+from __future__ import annotations
+
+import inspect
+
+from ._function import Adapter
+from ._library import UsageError
+from ._ops import INPUTS
+
+
+def require_callable_with(adapter: Adapter) -> None:
+    """Raises UsageError where no call can reach the function: its signature takes other arguments.
+
+    What cannot be read, as of builtins, is not judged: the calls will show it.
+    """
+    names = list(INPUTS[adapter.op])
+    keywords = list(adapter.takes.values())
+    try:
+        # The function itself is called, not what it wraps.
+        signature = inspect.signature(adapter.function, follow_wrapped=False)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*names, **dict.fromkeys(keywords))
+    except TypeError as error:
+        passed = ", ".join([*names, *(f"{keyword}=" for keyword in keywords)])
+        name = getattr(adapter.function, "__name__", type(adapter.function).__name__)
+        raise UsageError(
+            f"function: need one that {adapter.op} can call with ({passed}), got {name}{signature}: {error}"
+        ) from None
