@@ -1,6 +1,6 @@
-"""torch 2.15.0: flex_attention (not compiled) returns log-sum-exps that passed through base 2: that of a single key is not its score.
+"""torch 2.15.0: flex_attention (not compiled) takes its log-sum-exps through base 2: that of a single key may be off its score by one unit in the last place, which an ordinary contract grants (exp=E:2,A:3).
 
-class: within a weaker contract
+class: convention
 kernels: flex_attention(score_mod) float32; flex_attention(score_mod) float64
 """
 import sys, torch

@@ -156,6 +156,39 @@ def test_equal_weights_that_are_stored_in_16_bits_are_those_of_a_masked_row(monk
     assert "masked=uniform" in found["contract"] and found["exempt"] == []
 
 
+def entropy_in_16_bits(x):
+    """As torch's Categorical(logits): each step rounds to the format of the results."""
+    m = x.max(axis=-1, keepdims=True)
+    with np.errstate(all="ignore"):
+        log_p = x - (np.log(np.exp(x - m).sum(axis=-1, keepdims=True, dtype=np.float16)) + m)
+        return -(np.exp(log_p) * np.maximum(log_p, np.finfo(np.float16).min)).sum(axis=-1, dtype=np.float16)
+
+
+def test_an_entropy_that_rounds_each_step_to_16_bits_has_a_contract(monkeypatch):
+    unfit = softcheck.Report("fail", "", "masked=nan", (), None, {"contract": None})
+    monkeypatch.setattr(softcheck, "infer", lambda *_, **__: unfit)
+    steps = {"domain": "n=2|17 rows=1|3 finite", "out_dtype": "f16"}
+    found = judge.judge(Kernel("steps", "entropy", "float16", entropy_in_16_bits, "", arguments=steps), "none", 60)
+    assert found["verdict"] == "pass" and found["weak"] == ["acc=f16"], found["text"]
+    assert "sum=tree" in found["contract"] and "entropy_from=logits" in found["contract"]
+
+
+def attention_of_a_stored_scale(q, k, v, scale):
+    """As MLX's on the CPU."""
+    keys, values = (np.repeat(a.astype(np.float32), q.shape[1] // a.shape[1], axis=1) for a in (k, v))
+    scores = ((q * np.float16(scale)).astype(np.float32) @ keys.swapaxes(-1, -2)).astype(np.float16).astype(np.float32)
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return ((e / e.sum(axis=-1, keepdims=True)).astype(np.float16).astype(np.float32) @ values).astype(np.float16)
+
+
+def test_a_query_that_is_stored_with_its_scale_has_a_contract(monkeypatch):
+    unfit = softcheck.Report("fail", "", "masked=nan", (), None, {"contract": None})
+    monkeypatch.setattr(softcheck, "infer", lambda *_, **__: unfit)
+    domain = {"domain": "finite nomask batch>=1 heads>=1 keys>=1 queries>=1 dim>=1 values>=1"}
+    found = judge.judge(Kernel("stored", "attention", "float16", attention_of_a_stored_scale, "", arguments=domain), "none", 60)
+    assert found["verdict"] == "pass" and set(found["weak"]) == {"scale=stored", "scores=f16", "weights=f16"}, found["text"]
+
+
 def test_a_check_has_what_inference_left_of_the_budget(monkeypatch):
     given = []
 

@@ -17,18 +17,22 @@ F64_LENGTH = 16384
 F64_TIME = 3
 # Contracts for a kernel to which softcheck.infer fits none, from what every kernel of good arithmetic keeps to down to one
 # that stores all it computes in the format of its results. {0} is that format.
+FLUSHED_16 = "acc={0} exp=1ulp sum=tree subnormal=flushed"
 ROWS = (
     "exp=4ulp sum=sequential subnormal=flushed",
     "exp=4ulp sum=sequential products={0}",
     "exp=4ulp sum=sequential weights={0}",
     "exp=4ulp sum=sequential total={0}",
     "exp=4ulp sum=sequential total={0} weights={0}",
+    "acc={0} exp=1ulp sum=tree",
+    FLUSHED_16,
     "acc={0} total={0} weights={0} exp=64ulp sum=sequential theta=before lse=uncentred",
 )
 ATTENTION = (
     "exp=4ulp sum=sequential scale=split",
     "exp=4ulp sum=sequential scale=split weights={0}",
     "exp=4ulp sum=sequential scale=split weights={0} scores={0}",
+    "exp=4ulp sum=sequential scale=stored weights={0} scores={0}",
     "acc={0} weights={0} scores={0} values={0} scale=stored exp=64ulp sum=sequential",
 )
 # Words by which a contract grants more than f32 arithmetic of a 16-bit result, or than a shifted row loses.
@@ -151,14 +155,18 @@ def _widened(
     """The first of the contracts above that the kernel keeps to, or None; what it breaks, under the first of them, and
     where it keeps to none under the last, is added to found."""
     conventions = _masked(kernel, inferred, stages, exempt)
-    entropy = ["entropy_from=coefficients lse=uncentred"] if kernel.op == "entropy" else []
     ladder = ATTENTION if kernel.op == "attention" else ROWS
+    if kernel.dtype == "float16":  # flushing in its arithmetic would excuse 2^-14 at each step
+        ladder = tuple(words for words in ladder if words != FLUSHED_16)
     if kernel.dtype not in ("float16", "bfloat16"):
         ladder = ladder[:1] if kernel.dtype == "float32" else (ladder[0], f"acc=f32 {ladder[0]}")
     if kernel.op == "cross_entropy":  # most subtract the label's logit from a log-sum-exp
         ladder = (ladder[0], f"{ladder[0]} lse=uncentred", *ladder[1:])
     for words in ladder:
-        own = words.replace(" lse=uncentred", "") if entropy else words
+        own, entropy = words, []
+        if kernel.op == "entropy":  # in 16 bits throughout, the form by coefficients allows as much as some entropies have
+            own = words.replace(" lse=uncentred", "")
+            entropy = ["entropy_from=logits" if "sum=tree" in words else "entropy_from=coefficients lse=uncentred"]
         contract = " ".join([own.format(_SHORT[kernel.dtype]), conventions, *entropy])
         report = stages.ask(contract, exempt)
         if words == ladder[0] and _breaks_masked_row(report):  # inference ended before it had asked such a row
