@@ -19,8 +19,9 @@ struct ZooRow : kernel_tests::ZooRow {
     std::string text = symbol + "_" + op + "_" + dtype;
     if (require != "-") text += "_" + require;
     if (domain != "-") text += "_" + domain;
-    // A correct kernel under a contract that it does not keep, beside the one that it does.
+    // A correct kernel under a contract that it does not keep, beside the one that it does; and the reverse of a bug.
     if (is_planted() && symbol.find("correct_") != std::string::npos) text += "_beyond_its_contract";
+    if (is_planted() && expected == "pass") text += "_within_its_contract";
     std::ranges::replace_if(
         text, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
     return text;
