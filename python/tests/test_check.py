@@ -1,5 +1,4 @@
 import ctypes
-import functools
 import json
 import os
 import pathlib
@@ -154,59 +153,6 @@ def test_a_crash_of_an_empty_call_names_the_domain_without_it(isolation):
     assert "this call is empty" not in softcheck.check(kernels.raises, isolation=isolation, domain="rows=3,n=5").text
 
 
-@pytest.mark.parametrize(
-    "function, op, message",
-    [
-        (lambda: 1, "softmax", r"softmax can call with \(logits\), got <lambda>\(\): too many positional arguments"),
-        (lambda x, dim: x, "softmax", r"\(logits\), got <lambda>\(x, dim\): missing a required argument: 'dim'"),
-        (lambda q, k, scale: q, "attention", r"\(q, k, v, scale=\), got .*: multiple values for argument 'scale'"),
-        (lambda x, mask, /: x, "softmax", r"\(logits, mask=\), got "),
-    ],
-)
-def test_a_function_that_no_call_can_reach_is_a_wrong_argument(function, op, message):
-    with pytest.raises(softcheck.UsageError, match=f"^function: need one that .*{message}"):
-        softcheck.check(function, op)
-
-
-def test_a_function_whose_signature_says_nothing_is_called():
-    @functools.wraps(lambda x, axis: x)  # has that signature, and another call
-    def wrapped(x):
-        return kernels.softmax(x)
-
-    class Callable:
-        def __call__(self, *arrays, **keywords):
-            return kernels.softmax(*arrays, **keywords)
-
-    for function in (wrapped, Callable(), functools.partial(kernels.softmax), lambda *arrays: kernels.softmax(*arrays)):
-        assert softcheck.check(function, domain="n<=9 rows<=3", cases=1).verdict == "pass"
-    assert softcheck.check(min, domain="n>=3 n<=9 rows<=3", cases=1).verdict == "fail"  # a builtin without a signature
-
-
-def test_a_dtype_that_there_is_not_is_a_wrong_argument():
-    with pytest.raises(softcheck.UsageError, match="dtype: need float64, .* got 'float23'"):
-        softcheck.check(kernels.softmax, dtype="float23")
-
-
-@pytest.mark.parametrize(
-    "wrong, message",
-    [
-        ({"effort": 5}, "effort: need a text, got 5"),
-        ({"replay": 1}, "replay: need a text, got 1"),
-        ({"effort": "quick\0"}, "effort: need a text, got "),
-        ({"contract": 5}, "need words in one text, or one by one, got 5"),
-        ({"domain": ["n<=8", 3]}, r"need words in one text, or one by one, got \['n<=8', 3\]"),
-        ({"seed": "x"}, "seed: need a whole number from 0 to 18446744073709551615, got 'x'"),
-        ({"cases": 1.5}, "cases: need a whole number"),
-        ({"max_length": 2**70}, "max_length: need a whole number"),
-        ({"budget": "1"}, "budget: need a number, got '1'"),
-    ],
-)
-def test_an_argument_of_a_wrong_type_is_named(wrong, message):
-    # ctypes takes an integer for the address of a text, and the low bits of one that is too large.
-    with pytest.raises(softcheck.UsageError, match=message):
-        softcheck.check(kernels.softmax, **wrong)
-
-
 def test_a_domain_may_be_given_word_by_word():
     report = softcheck.check(kernels.softmax, domain=["n<=8", "rows<=2"], cases=2)
     assert report.verdict == "pass" and "n<=8 rows<=2" in report.text
@@ -251,13 +197,6 @@ def test_parameters_that_no_call_gives_are_named():
     assert text.rstrip().endswith("left at their defaults in every call: axis")
     assert "defaults" not in softcheck.check(kernels.softmax, cases=1).text
     assert "defaults" not in softcheck.check(lambda x, axis=-1: kernels.softmax(x), takes=(), cases=1).text
-
-
-def test_a_wrong_word_is_told_with_its_option_once():
-    with pytest.raises(softcheck.UsageError, match="^softcheck: effort: need quick, .*, got 'full'"):
-        softcheck.check(kernels.softmax, effort="full")
-    with pytest.raises(softcheck.UsageError, match="^softcheck: domain: need a length"):
-        softcheck.check(kernels.softmax, domain="foo")
 
 
 def test_options_have_the_size_of_a_version():
@@ -351,33 +290,6 @@ def test_reports(tmp_path):
     assert softcheck.check(kernels.softmax).raise_for_verdict()
 
 
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        ({"op": "softmx"}, "op: need one of softmax,"),
-        ({"dtype": "int8"}, "dtype: need float64, float32, float16, bfloat16, float8_e4m3fn or float8_e5m2, got 'int8'"),
-        ({"contract": "acc=f3"}, "contract: need acc="),
-        ({"domain": "m=3"}, "domain: "),
-        ({"effort": "long"}, "effort: "),
-        ({"isolation": "box"}, "isolation: need one of auto, fork, spawn, none, got 'box'"),
-        ({"arrays": "julia"}, "arrays: need one of numpy,"),
-        ({"takes": ["temperature"]}, "takes: need names among mask, theta, scale, causal, out, got 'temperature'"),
-        ({"exempt": "kernel.nothing"}, "exempt: "),
-        ({"replay": "nonsense"}, "replay: need 'PROPERTY CASE', got 'nonsense'"),
-        ({"budget": -1.0}, "budget: need a number > 0"),
-    ],
-)
-def test_a_wrong_argument_is_named(arguments, message):
-    with pytest.raises(ValueError, match="^(softcheck: )?" + message.replace("(", r"\(")):
-        softcheck.check(kernels.softmax, **arguments)
-
-
-def test_a_function_that_cannot_be_sent_is_refused(monkeypatch):
-    monkeypatch.setitem(sys.modules, "cloudpickle", None)  # it would send it
-    with pytest.raises(ValueError, match="isolation='spawn' needs a function that another process can import"):
-        softcheck.check(lambda x: kernels.softmax(x), isolation="spawn")
-
-
 def test_the_version_is_the_library_s():
     text = pathlib.Path(__file__).parents[2].joinpath("pyproject.toml").read_text()
     assert f'version = "{softcheck.__version__}"' in text
@@ -414,50 +326,6 @@ def test_a_crash_names_the_exception_that_it_comes_from():
     except ValueError as error:
         lines = crash_text(error, None).splitlines()
     assert lines[2:4] == ["ValueError: no block size", "from KeyError: 'block size'"], lines
-
-
-def _attention_of_heads(q, k, v, causal):
-    """Without grouped heads."""
-    with np.errstate(all="ignore"):
-        scores = q @ k.swapaxes(-1, -2) * q.dtype.type(1 / np.sqrt(q.shape[-1]))
-        if causal:
-            visible = np.tril(np.ones(scores.shape[-2:], bool), k.shape[2] - q.shape[2])
-            scores = np.where(visible, scores, q.dtype.type(-np.inf))
-        e = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        return (e / e.sum(axis=-1, keepdims=True)) @ v
-
-
-_DENSE = "keys>=1 queries>=1 keys<=33 queries<=33 dim<=32 dim>=1 batch<=2 heads<=4 finite"
-
-
-def test_a_kernel_that_is_always_causal_is_told_so():
-    def attention(q, k, v):
-        return _attention_of_heads(q, k, v, True)
-
-    report = softcheck.check(attention, "attention", domain=f"{_DENSE} group<=1")
-    assert report.verdict == "fail"
-    assert "have the results of a causal call whose last query stands at the last key\n" in report.text
-
-
-def test_a_kernel_without_grouped_heads_is_told_its_domain():
-    def attention(q, k, v):
-        return _attention_of_heads(q, k, v, False)
-
-    report = softcheck.check(attention, "attention", domain=_DENSE)
-    assert report.verdict == "crash", str(report)
-    assert "lies outside the domain '" in report.text and "group<=1" in report.text, report.text
-
-
-def test_a_softmax_in_float16_is_told_to_infer_its_contract():
-    def softmax(x):
-        with np.errstate(all="ignore"):
-            e = np.exp(x - x.max(axis=-1, keepdims=True))
-            return e / np.cumsum(e, axis=-1, dtype=x.dtype)[..., -1:]
-
-    report = softcheck.check(softmax, dtype="float16", domain="n>=1 rows>=1 n<=64", cases=20)
-    assert report.verdict == "fail"
-    assert "another contract may fit: softcheck.infer(softmax, op='softmax', dtype='f16', domain='" in report.text
-    assert softcheck.check(kernels.unshifted, cases=20).text.count("softcheck.infer(") == 0  # no contract excuses NaN
 
 
 def test_a_slack_of_nothing_has_no_sign():

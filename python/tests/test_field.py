@@ -204,6 +204,20 @@ def test_a_check_has_what_inference_left_of_the_budget(monkeypatch):
     assert len(given) == 3 and given[0] <= 2.5 and given[1] <= 1.5 and given[2] <= 0.5
 
 
+@pytest.mark.parametrize("dtype, asked", [("bfloat16", True), ("float16", False)])
+def test_an_arithmetic_that_flushes_is_asked_of_bfloat16_alone(dtype, asked, monkeypatch):
+    contracts = []
+
+    def check(function, op, dtype, *, contract=None, **arguments):
+        contracts.append(contract or "")
+        return softcheck.Report("fail", "", "masked=nan", (), None, {"contract": None})
+
+    monkeypatch.setattr(softcheck, "infer", check)
+    monkeypatch.setattr(softcheck, "check", check)
+    judge.judge(Kernel("unfit", "softmax", dtype, library.softmax, ""), "none", 60)
+    assert any(re.match("acc=b?f16 .* subnormal=flushed", contract) for contract in contracts) == asked, contracts
+
+
 @pytest.mark.parametrize("name, message", [("nonsense", "libraries: need one of torch, "), ("no.module", "no.module cannot be asked: No module named")])
 def test_a_library_that_is_not_there_is_told_in_a_line(name, message, tmp_path):
     command = [sys.executable, "-m", "softcheck.field", name, "--out", str(tmp_path)]

@@ -13,7 +13,7 @@
 namespace softcheck::proptests {
 
 /// What the failing calls of attention have in common: another causality by which their results are right, or a word of
-/// a domain that leaves all of them out. It accuses nobody; it says what to look at first.
+/// a domain that leaves all of them out. The report notes it as what to look at first; it is no finding.
 class AttentionHints {
  public:
   /// A call that was answered, or that did not return.

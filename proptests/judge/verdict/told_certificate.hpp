@@ -11,8 +11,8 @@ namespace softcheck::proptests {
 /// "12 times the threshold"; empty where the slack has no size.
 std::string times_threshold(double slack);
 
-/// May a value with an error of so many ulps have a right digit? A larger error exceeds the value, and is told as a
-/// share of its threshold alone: near 0 an ulp is too small to measure anything by.
+/// May a value whose error is so many ulps have a right digit? If not, the error exceeds the value, and reports give
+/// its share of the threshold alone: near 0 an ulp is too small to measure anything by.
 bool leaves_a_digit(double ulps, numerics::Format format);
 
 /// A name and its text.

@@ -1,0 +1,96 @@
+"""What check refuses before it calls anything, and what it must not refuse."""
+
+import functools
+import sys
+
+import kernels
+import pytest
+
+import softcheck
+
+
+@pytest.mark.parametrize(
+    "function, op, message",
+    [
+        (lambda: 1, "softmax", r"softmax can call with \(logits\), got <lambda>\(\): too many positional arguments"),
+        (lambda x, dim: x, "softmax", r"\(logits\), got <lambda>\(x, dim\): missing a required argument: 'dim'"),
+        (lambda q, k, scale: q, "attention", r"\(q, k, v, scale=\), got .*: multiple values for argument 'scale'"),
+        (lambda x, mask, /: x, "softmax", r"\(logits, mask=\), got "),
+    ],
+)
+def test_a_function_that_no_call_can_reach_is_a_wrong_argument(function, op, message):
+    with pytest.raises(softcheck.UsageError, match=f"^function: need one that .*{message}"):
+        softcheck.check(function, op)
+
+
+def test_a_function_whose_signature_says_nothing_is_called():
+    @functools.wraps(lambda x, axis: x)  # has that signature, and another call
+    def wrapped(x):
+        return kernels.softmax(x)
+
+    class Callable:
+        def __call__(self, *arrays, **keywords):
+            return kernels.softmax(*arrays, **keywords)
+
+    for function in (wrapped, Callable(), functools.partial(kernels.softmax), lambda *arrays: kernels.softmax(*arrays)):
+        assert softcheck.check(function, domain="n<=9 rows<=3", cases=1).verdict == "pass"
+    assert softcheck.check(min, domain="n>=3 n<=9 rows<=3", cases=1).verdict == "fail"  # a builtin without a signature
+
+
+def test_a_dtype_that_there_is_not_is_a_wrong_argument():
+    with pytest.raises(softcheck.UsageError, match="dtype: need float64, .* got 'float23'"):
+        softcheck.check(kernels.softmax, dtype="float23")
+
+
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ({"effort": 5}, "effort: need a text, got 5"),
+        ({"replay": 1}, "replay: need a text, got 1"),
+        ({"effort": "quick\0"}, "effort: need a text, got "),
+        ({"contract": 5}, "need words in one text, or one by one, got 5"),
+        ({"domain": ["n<=8", 3]}, r"need words in one text, or one by one, got \['n<=8', 3\]"),
+        ({"seed": "x"}, "seed: need a whole number from 0 to 18446744073709551615, got 'x'"),
+        ({"cases": 1.5}, "cases: need a whole number"),
+        ({"max_length": 2**70}, "max_length: need a whole number"),
+        ({"budget": "1"}, "budget: need a number, got '1'"),
+    ],
+)
+def test_an_argument_of_a_wrong_type_is_named(wrong, message):
+    # ctypes takes an integer for the address of a text, and the low bits of one that is too large.
+    with pytest.raises(softcheck.UsageError, match=message):
+        softcheck.check(kernels.softmax, **wrong)
+
+
+def test_a_wrong_word_is_told_with_its_option_once():
+    with pytest.raises(softcheck.UsageError, match="^softcheck: effort: need quick, .*, got 'full'"):
+        softcheck.check(kernels.softmax, effort="full")
+    with pytest.raises(softcheck.UsageError, match="^softcheck: domain: need a length"):
+        softcheck.check(kernels.softmax, domain="foo")
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"op": "softmx"}, "op: need one of softmax,"),
+        ({"dtype": "int8"}, "dtype: need float64, float32, float16, bfloat16, float8_e4m3fn or float8_e5m2, got 'int8'"),
+        ({"contract": "acc=f3"}, "contract: need acc="),
+        ({"domain": "m=3"}, "domain: "),
+        ({"effort": "long"}, "effort: "),
+        ({"isolation": "box"}, "isolation: need one of auto, fork, spawn, none, got 'box'"),
+        ({"arrays": "julia"}, "arrays: need one of numpy,"),
+        ({"takes": ["temperature"]}, "takes: need names among mask, theta, scale, causal, out, got 'temperature'"),
+        ({"exempt": "kernel.nothing"}, "exempt: "),
+        ({"replay": "nonsense"}, "replay: need 'PROPERTY CASE', got 'nonsense'"),
+        ({"budget": -1.0}, "budget: need a number > 0"),
+    ],
+)
+def test_a_wrong_argument_is_named(arguments, message):
+    with pytest.raises(ValueError, match="^(softcheck: )?" + message.replace("(", r"\(")):
+        softcheck.check(kernels.softmax, **arguments)
+
+
+def test_a_function_that_cannot_be_sent_is_refused(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cloudpickle", None)  # it would send it
+    with pytest.raises(ValueError, match="isolation='spawn' needs a function that another process can import"):
+        softcheck.check(lambda x: kernels.softmax(x), isolation="spawn")
