@@ -97,6 +97,16 @@ def test_flushed_does_not_excuse_exponentials_in_float16(monkeypatch):
     assert "flushed" not in found["contract"]
 
 
+def test_a_wider_contract_is_tried_where_a_documented_one_is_broken():
+    documented = "acc=f32 exp=4ulp sum=sequential subnormal=flushed masked=nan"
+    kernel = Kernel(
+        "stored", "softmax", "float16", softmax_of_stored_exponentials, "", contract=documented, arguments={"domain": "n>=1 rows>=1"}
+    )
+    found = judge.judge(kernel, "none", 60)
+    assert found["verdict"] == "pass" and found["weak"] == ["weights=f16"], found["summary"]
+    assert [(f["claim"], f["contract"].split()[0]) for f in found["findings"]] == [("kernel.element", "acc=f32")]
+
+
 def topk_of_flushed_softmax(logits, k):
     """Of float16 logits, in float32, which is 0 below its smallest normal number: as that of XLA on the CPU."""
     y = library.softmax(logits.astype(np.float32)).astype(np.float32)

@@ -6,6 +6,7 @@
 #include <bitset>
 #include <cmath>
 #include <span>
+#include <unordered_map>
 
 #include "proptests/generators/drawing/draw.hpp"
 
@@ -302,11 +303,37 @@ bool keeps_to(const ClassChoice& choice, const AttentionShape& shape, const Atte
          numbers_in(shape, needs_mask(choice)) <= budget.numbers;
 }
 
-bool is_possible(const ClassChoice& choice, const AttentionOptions& options, const AttentionBudget& budget) {
-  if (!is_allowed(choice, options)) return false;
-  const auto smallest = smallest_shape(choice, options.domain);
+namespace {
+
+bool fits(const std::optional<AttentionShape>& smallest, const ClassChoice& choice, const AttentionBudget& budget) {
   return smallest && smallest->scores() * (smallest->dim + smallest->value_dim) <= budget.work &&
          numbers_in(*smallest, needs_mask(choice)) <= budget.numbers;
+}
+
+/// smallest_shape, which most choices of a design ask for classes of lengths that others had.
+class SmallestShapes {
+ public:
+  explicit SmallestShapes(const Domain& domain) : domain_(domain) {}
+
+  const std::optional<AttentionShape>& of(const ClassChoice& choice) {
+    std::uint64_t lengths = has(choice, Trait::mask_bytes, 2) ? 1 : 0;
+    for (std::size_t d = 0; d <= static_cast<std::size_t>(Trait::lengths); ++d) {
+      lengths = lengths * (dims.size() + 1) + (choice[d] ? *choice[d] + 1 : 0);
+    }
+    const auto [known, is_new] = known_.try_emplace(lengths);
+    if (is_new) known->second = smallest_shape(choice, domain_);
+    return known->second;
+  }
+
+ private:
+  const Domain& domain_;
+  std::unordered_map<std::uint64_t, std::optional<AttentionShape>> known_;  // by the classes that ShapeSearch reads
+};
+
+}  // namespace
+
+bool is_possible(const ClassChoice& choice, const AttentionOptions& options, const AttentionBudget& budget) {
+  return is_allowed(choice, options) && fits(smallest_shape(choice, options.domain), choice, budget);
 }
 
 namespace {
@@ -340,14 +367,15 @@ std::vector<ClassChoice> attention_choices(const AttentionOptions& options, cons
   std::vector<std::size_t> counts;
   for (const AttentionDimension& dimension : attention_dimensions()) counts.push_back(dimension.classes.size());
   Draw draw(seed);
+  SmallestShapes smallest(options.domain);
+  const auto possible = [&](const ClassChoice& c) { return is_allowed(c, options) && fits(smallest.of(c), c, budget); };
   std::vector<ClassChoice> choices;
-  for (const std::vector<std::size_t>& classes : covering_choices(
-           counts, [&](const ClassChoice& c) { return is_possible(c, options, budget); }, draw)) {
+  for (const std::vector<std::size_t>& classes : covering_choices(counts, possible, draw)) {
     choices.emplace_back(classes.begin(), classes.end());
   }
   if (each) choices = thinned(choices, *each);
   std::ranges::stable_sort(choices, {}, [&](const ClassChoice& choice) {
-    const AttentionShape s = *smallest_shape(choice, options.domain);
+    const AttentionShape s = *smallest.of(choice);
     return s.scores() * (s.dim + s.value_dim);
   });
   return choices;

@@ -16,13 +16,15 @@ class PairTable {
       first_.push_back(total_);
       total_ += count;
     }
-    met_.assign(total_ * total_, false);
+    met_.assign(total_ * total_, 0);
   }
-  bool met(std::size_t d, std::size_t x, std::size_t e, std::size_t y) const {
-    return met_[(first_[d] + x) * total_ + first_[e] + y];
+  bool met(std::size_t d, std::size_t x, std::size_t e, std::size_t y) const { return row(d, x, e)[y] != 0; }
+  /// By class of e: 1 where it is met with x of d, else 0.
+  const unsigned char* row(std::size_t d, std::size_t x, std::size_t e) const {
+    return &met_[(first_[d] + x) * total_ + first_[e]];
   }
   void meet(std::size_t d, std::size_t x, std::size_t e, std::size_t y) {
-    met_[(first_[d] + x) * total_ + first_[e] + y] = met_[(first_[e] + y) * total_ + first_[d] + x] = true;
+    met_[(first_[d] + x) * total_ + first_[e] + y] = met_[(first_[e] + y) * total_ + first_[d] + x] = 1;
   }
   void meet(const std::vector<std::size_t>& choice) {
     for (std::size_t d = 0; d < counts_.size(); ++d) {
@@ -33,7 +35,7 @@ class PairTable {
  private:
   std::vector<std::size_t> counts_, first_;
   std::size_t total_ = 0;
-  std::vector<bool> met_;
+  std::vector<unsigned char> met_;  // bytes, so that a row is read at once
 };
 
 class Designer {
@@ -97,28 +99,29 @@ class Designer {
   bool fill(ClassChoice& choice, const std::vector<std::size_t>& order, std::size_t at) {
     if (at == order.size()) return true;
     const std::size_t f = order[at];
-    std::vector<std::pair<std::size_t, std::size_t>> ranked;  // minus what is new, and the class
-    const std::size_t turn = draw_.below(counts_[f]);
-    for (std::size_t i = 0; i < counts_[f]; ++i) {
-      const std::size_t z = (turn + i) % counts_[f];
-      ranked.emplace_back(counts_.size() - new_pairs(choice, f, z), z);
-    }
-    std::ranges::stable_sort(ranked, {}, &std::pair<std::size_t, std::size_t>::first);
-    for (const auto& [rank, z] : ranked) {
-      choice[f] = z;
+    const std::size_t count = counts_[f], turn = draw_.below(count);
+    const std::vector<std::size_t> old = old_pairs(choice, f);
+    std::vector<std::pair<std::size_t, std::size_t>> ranked;  // what is not new, and how far the class is from the turn
+    for (std::size_t i = 0; i < count; ++i) ranked.emplace_back(old[(turn + i) % count], i);
+    std::ranges::sort(ranked);
+    for (const auto& [rank, i] : ranked) {
+      choice[f] = (turn + i) % count;
       if (possible_(choice) && fill(choice, order, at + 1)) return true;
     }
     choice[f].reset();
     return false;
   }
 
-  std::size_t new_pairs(const ClassChoice& choice, std::size_t f, std::size_t z) const {
-    if (only_classes_) return met_[f][z] ? 0 : 1;
-    std::size_t count = 0;
+  // By class of f: with how many of the chosen classes it stands already.
+  std::vector<std::size_t> old_pairs(const ClassChoice& choice, std::size_t f) const {
+    if (only_classes_) return {met_[f].begin(), met_[f].end()};
+    std::vector<std::size_t> old(counts_[f]);
     for (std::size_t d = 0; d < choice.size(); ++d) {
-      if (d != f && choice[d] && !pairs_.met(d, *choice[d], f, z)) ++count;
+      if (d == f || !choice[d]) continue;
+      const unsigned char* row = pairs_.row(d, *choice[d], f);
+      for (std::size_t z = 0; z < old.size(); ++z) old[z] += row[z];
     }
-    return count;
+    return old;
   }
 
   const std::vector<std::size_t>& counts_;

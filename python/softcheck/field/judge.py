@@ -144,7 +144,9 @@ def _judged(
     if contract is None and report.verdict not in ("crash", "timeout"):
         return _widened(kernel, report, stages, found, exempt)
     if not report:
-        found += _findings(report, report.contract, exempt)
+        found += _findings(report, contract, exempt)
+        if report.verdict == "fail":  # of inference's own contract or a documented one: a wider one may hold
+            return _widened(kernel, report, stages, found, exempt)
         contract = contract if report.verdict == "undecided" else None
     return report, contract
 
@@ -152,8 +154,8 @@ def _judged(
 def _widened(
     kernel: Kernel, inferred: softcheck.Report, stages: _Stages, found: list[dict[str, Any]], exempt: list[str]
 ) -> tuple[softcheck.Report, str | None]:
-    """The first of the contracts above that the kernel keeps to, or None; what it breaks, under the first of them, and
-    where it keeps to none under the last, is added to found."""
+    """The first of the contracts above that the kernel keeps to, or None; what it breaks, under the first of them unless
+    found tells it already, and where it keeps to none under the last, is added to found."""
     conventions = _masked(kernel, inferred, stages, exempt)
     ladder = ATTENTION if kernel.op == "attention" else ROWS
     if kernel.dtype == "float16":  # flushing in its arithmetic would excuse 2^-14 at each step
@@ -180,7 +182,8 @@ def _widened(
         if report.verdict in ("pass", "crash", "timeout"):
             return report, contract if report else None
         if words == ladder[0]:
-            found += _findings(report, contract, exempt)
+            told = {finding["claim"] for finding in found}
+            found += [finding for finding in _findings(report, contract, exempt) if finding["claim"] not in told]
     if len(ladder) > 1:
         found += [{**finding, "narrow": True} for finding in _findings(report, contract, exempt)]
     return report, None
