@@ -41,7 +41,7 @@ class PairTable {
 class Designer {
  public:
   Designer(const std::vector<std::size_t>& counts, const std::function<bool(const ClassChoice&)>& possible, Draw& draw)
-      : counts_(counts), possible_(possible), draw_(draw), pairs_(counts) {
+      : counts_(counts), possible_(possible), draw_(draw), pairs_(counts), ranked_(counts.size()) {
     for (const std::size_t count : counts) met_.emplace_back(count, false);
   }
 
@@ -79,6 +79,11 @@ class Designer {
   }
 
  private:
+  struct Ranked {
+    std::size_t old, from_turn;
+    auto operator<=>(const Ranked&) const = default;
+  };
+
   /// What is chosen with classes of the other dimensions that bring the most that is new; of the equal ones any.
   std::optional<std::vector<std::size_t>> completed(ClassChoice choice) {
     if (!possible_(choice)) return std::nullopt;
@@ -100,28 +105,29 @@ class Designer {
     if (at == order.size()) return true;
     const std::size_t f = order[at];
     const std::size_t count = counts_[f], turn = draw_.below(count);
-    const std::vector<std::size_t> old = old_pairs(choice, f);
-    std::vector<std::pair<std::size_t, std::size_t>> ranked;  // what is not new, and how far the class is from the turn
-    for (std::size_t i = 0; i < count; ++i) ranked.emplace_back(old[(turn + i) % count], i);
+    count_old(choice, f);
+    std::vector<Ranked>& ranked = ranked_[at];
+    ranked.clear();
+    for (std::size_t i = 0; i < count; ++i) ranked.push_back({old_[(turn + i) % count], i});
     std::ranges::sort(ranked);
-    for (const auto& [rank, i] : ranked) {
-      choice[f] = (turn + i) % count;
+    for (const Ranked& next : ranked) {
+      choice[f] = (turn + next.from_turn) % count;
       if (possible_(choice) && fill(choice, order, at + 1)) return true;
     }
     choice[f].reset();
     return false;
   }
 
-  // By class of f: with how many of the chosen classes it stands already.
-  std::vector<std::size_t> old_pairs(const ClassChoice& choice, std::size_t f) const {
-    if (only_classes_) return {met_[f].begin(), met_[f].end()};
-    std::vector<std::size_t> old(counts_[f]);
+  // Sets old_.
+  void count_old(const ClassChoice& choice, std::size_t f) {
+    old_.assign(met_[f].begin(), met_[f].end());
+    if (only_classes_) return;
+    std::ranges::fill(old_, 0);
     for (std::size_t d = 0; d < choice.size(); ++d) {
       if (d == f || !choice[d]) continue;
       const unsigned char* row = pairs_.row(d, *choice[d], f);
-      for (std::size_t z = 0; z < old.size(); ++z) old[z] += row[z];
+      for (std::size_t z = 0; z < old_.size(); ++z) old_[z] += row[z];
     }
-    return old;
   }
 
   const std::vector<std::size_t>& counts_;
@@ -130,6 +136,9 @@ class Designer {
   PairTable pairs_;
   std::vector<std::vector<bool>> met_;  // classes
   bool only_classes_ = false;
+  // Kept from one step to the next: a design has thousands.
+  std::vector<std::size_t> old_;             // by class: with how many of the chosen classes it stands already
+  std::vector<std::vector<Ranked>> ranked_;  // by dimension that is chosen
 };
 
 }  // namespace
