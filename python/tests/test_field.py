@@ -104,7 +104,7 @@ def test_a_wider_contract_is_tried_where_a_documented_one_is_broken():
     )
     found = judge.judge(kernel, "none", 60)
     assert found["verdict"] == "pass" and found["weak"] == ["weights=f16"], found["summary"]
-    assert [(f["claim"], f["contract"].split()[0]) for f in found["findings"]] == [("kernel.element", "acc=f32")]
+    assert [(f["claim"], f["contract"].split()[0]) for f in found["findings"]] == [("kernel.softmax.element", "acc=f32")]
 
 
 def topk_of_flushed_softmax(logits, k):
