@@ -79,10 +79,8 @@ class Designer {
   }
 
  private:
-  struct Ranked {
-    std::size_t old, from_turn;
-    auto operator<=>(const Ranked&) const = default;
-  };
+  // With how many of the chosen classes a class stands already, and how far it is from where the turn begins.
+  using Ranked = std::pair<std::size_t, std::size_t>;
 
   /// What is chosen with classes of the other dimensions that bring the most that is new; of the equal ones any.
   std::optional<std::vector<std::size_t>> completed(ClassChoice choice) {
@@ -108,10 +106,10 @@ class Designer {
     count_old(choice, f);
     std::vector<Ranked>& ranked = ranked_[at];
     ranked.clear();
-    for (std::size_t i = 0; i < count; ++i) ranked.push_back({old_[(turn + i) % count], i});
+    for (std::size_t i = 0; i < count; ++i) ranked.emplace_back(old_[(turn + i) % count], i);
     std::ranges::sort(ranked);
-    for (const Ranked& next : ranked) {
-      choice[f] = (turn + next.from_turn) % count;
+    for (const auto& [old, from_turn] : ranked) {
+      choice[f] = (turn + from_turn) % count;
       if (possible_(choice) && fill(choice, order, at + 1)) return true;
     }
     choice[f].reset();
