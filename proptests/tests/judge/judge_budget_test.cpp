@@ -65,9 +65,12 @@ TEST(JudgeBudget, TheListOfCoveringCallsIsNotMadeBeyondTheBudget) {
   covered.most_rows = std::uint64_t{1} << 17;
   covered.max_elements = all.cover_elements;
   before = std::clock();
-  covering_matrices(covered, true, all.run.seed);
+  const std::size_t made = covering_matrices(covered, true, all.run.seed).matrices.size();
   EXPECT_LT(spent, std::max(1, all.covers) * (std::clock() - before));
   EXPECT_THROW(covering_matrices(covered, true, all.run.seed, [] { return true; }), Interrupted);
+  std::size_t asked = 0;
+  const auto after_these = [&] { return ++asked > made + 1; };  // what asks once for each matrix asks less often
+  EXPECT_THROW(covering_matrices(covered, true, all.run.seed, after_these), Interrupted);
 }
 
 TEST(JudgeBudget, WhatFailedByThenIsAFailure) {
