@@ -278,9 +278,15 @@ bool is_allowed(const ClassChoice& choice, const AttentionOptions& options) {
          !(has(choice, Trait::mask, 0) && has_other(choice, Trait::mask_bytes, 0));
 }
 
+std::size_t work_of(const AttentionShape& s) { return s.scores() * (s.dim + s.value_dim); }
+
 std::size_t numbers_in(const AttentionShape& s, bool masked) {
   return s.batch * (s.heads() * s.queries * (s.dim + s.value_dim) + s.kv_heads * s.keys * (s.dim + s.value_dim)) +
          (masked ? s.scores() : 0);
+}
+
+bool is_affordable(const AttentionShape& s, const ClassChoice& choice, const AttentionBudget& budget) {
+  return work_of(s) <= budget.work && numbers_in(s, needs_mask(choice)) <= budget.numbers;
 }
 
 }  // namespace
@@ -299,18 +305,12 @@ bool keeps_to(const ClassChoice& choice, const AttentionShape& shape, const Atte
   for (const auto& [name, length] : traits_of(of_shape).lengths) {
     if (!options.domain.length(name).contains(length)) return false;
   }
-  return shape.scores() * (shape.dim + shape.value_dim) <= budget.work &&
-         numbers_in(shape, needs_mask(choice)) <= budget.numbers;
+  return is_affordable(shape, choice, budget);
 }
 
 namespace {
 
-bool fits(const std::optional<AttentionShape>& smallest, const ClassChoice& choice, const AttentionBudget& budget) {
-  return smallest && smallest->scores() * (smallest->dim + smallest->value_dim) <= budget.work &&
-         numbers_in(*smallest, needs_mask(choice)) <= budget.numbers;
-}
-
-/// smallest_shape, which most choices of a design ask for classes of lengths that others had.
+/// Remembers what smallest_shape returned: most choices of a design have classes of lengths that an earlier one had.
 class SmallestShapes {
  public:
   explicit SmallestShapes(const Domain& domain) : domain_(domain) {}
@@ -333,7 +333,9 @@ class SmallestShapes {
 }  // namespace
 
 bool is_possible(const ClassChoice& choice, const AttentionOptions& options, const AttentionBudget& budget) {
-  return is_allowed(choice, options) && fits(smallest_shape(choice, options.domain), choice, budget);
+  if (!is_allowed(choice, options)) return false;
+  const auto smallest = smallest_shape(choice, options.domain);
+  return smallest && is_affordable(*smallest, choice, budget);
 }
 
 namespace {
@@ -368,16 +370,15 @@ std::vector<ClassChoice> attention_choices(const AttentionOptions& options, cons
   for (const AttentionDimension& dimension : attention_dimensions()) counts.push_back(dimension.classes.size());
   Draw draw(seed);
   SmallestShapes smallest(options.domain);
-  const auto possible = [&](const ClassChoice& c) { return is_allowed(c, options) && fits(smallest.of(c), c, budget); };
+  const auto possible = [&](const ClassChoice& c) {
+    return is_allowed(c, options) && smallest.of(c) && is_affordable(*smallest.of(c), c, budget);
+  };
   std::vector<ClassChoice> choices;
   for (const std::vector<std::size_t>& classes : covering_choices(counts, possible, draw)) {
     choices.emplace_back(classes.begin(), classes.end());
   }
   if (each) choices = thinned(choices, *each);
-  std::ranges::stable_sort(choices, {}, [&](const ClassChoice& choice) {
-    const AttentionShape s = *smallest.of(choice);
-    return s.scores() * (s.dim + s.value_dim);
-  });
+  std::ranges::stable_sort(choices, {}, [&](const ClassChoice& choice) { return work_of(*smallest.of(choice)); });
   return choices;
 }
 

@@ -118,9 +118,8 @@ class Designer {
 
   // Sets old_.
   void count_old(const ClassChoice& choice, std::size_t f) {
-    old_.assign(met_[f].begin(), met_[f].end());
-    if (only_classes_) return;
-    std::ranges::fill(old_, 0);
+    if (only_classes_) return old_.assign(met_[f].begin(), met_[f].end());
+    old_.assign(counts_[f], 0);
     for (std::size_t d = 0; d < choice.size(); ++d) {
       if (d == f || !choice[d]) continue;
       const unsigned char* row = pairs_.row(d, *choice[d], f);

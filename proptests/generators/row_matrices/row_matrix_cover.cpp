@@ -220,8 +220,7 @@ class Coverer {
         result.possible.back().push_back(possible_(alone));
       }
     }
-    std::size_t asked = 0;
-    const auto fits = [&](const ClassChoice& choice) {
+    const auto fits = [&, asked = std::size_t{0}](const ClassChoice& choice) mutable {
       if (++asked % 64 == 0) go_on();  // a look at the clock costs as much as the answer
       return possible_(choice);
     };

@@ -69,7 +69,7 @@ TEST(JudgeBudget, TheListOfCoveringCallsIsNotMadeBeyondTheBudget) {
   EXPECT_LT(spent, std::max(1, all.covers) * (std::clock() - before));
   EXPECT_THROW(covering_matrices(covered, true, all.run.seed, [] { return true; }), Interrupted);
   std::size_t asked = 0;
-  const auto after_these = [&] { return ++asked > made + 1; };  // what asks once for each matrix asks less often
+  const auto after_these = [&] { return ++asked > made + 1; };  // more often than once for each matrix
   EXPECT_THROW(covering_matrices(covered, true, all.run.seed, after_these), Interrupted);
 }
 
