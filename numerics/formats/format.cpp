@@ -1,5 +1,6 @@
 #include "numerics/formats/format.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -50,18 +51,18 @@ constexpr int double_bias = 1023;
 constexpr int double_fraction_bits = 52;
 constexpr std::uint64_t double_fraction_mask = (std::uint64_t{1} << double_fraction_bits) - 1;
 
-std::uint64_t infinity_bits(const FormatProperties& p) {
+constexpr std::uint64_t infinity_bits(const FormatProperties& p) {
   const std::uint64_t exponent_ones = (std::uint64_t{1} << p.exponent_bits) - 1;
   return exponent_ones << (p.precision - 1);
 }
 
-std::uint64_t quiet_nan_bits(const FormatProperties& p) {
+constexpr std::uint64_t quiet_nan_bits(const FormatProperties& p) {
   // e4m3: exponent and fraction all ones; elsewhere the highest fraction bit beside the infinity pattern.
   if (!p.has_infinity) return (std::uint64_t{1} << (p.storage_bits - 1)) - 1;
   return infinity_bits(p) | (std::uint64_t{1} << (p.precision - 2));
 }
 
-std::uint64_t largest_bits(const FormatProperties& p) {
+constexpr std::uint64_t largest_bits(const FormatProperties& p) {
   return p.has_infinity ? infinity_bits(p) - 1 : quiet_nan_bits(p) - 1;
 }
 
@@ -73,6 +74,96 @@ std::uint64_t shift_right_to_even(std::uint64_t integer, int shift) {
   const std::uint64_t rest = integer & ((std::uint64_t{1} << shift) - 1);
   const std::uint64_t half = std::uint64_t{1} << (shift - 1);
   return quotient + ((rest > half || (rest == half && (quotient & 1))) ? 1 : 0);
+}
+
+// What a double's exponent field has more than that of a normal number of the format.
+constexpr std::uint64_t rebias(const FormatProperties& p) {
+  return static_cast<std::uint64_t>(p.min_exponent - 1 + double_bias) << double_fraction_bits;
+}
+
+// The format's numbers are constants of these two: a call of a kernel converts each of its elements.
+template <Format format>
+double decoded(std::uint64_t bits) {
+  constexpr const FormatProperties& p = table[static_cast<std::size_t>(format)];
+  if (bits >> p.storage_bits) throw std::invalid_argument("decode: bits beyond the storage of " + std::string(p.name));
+  const std::uint64_t sign = (bits >> (p.storage_bits - 1)) << 63;
+  const std::uint64_t magnitude = bits & ((std::uint64_t{1} << (p.storage_bits - 1)) - 1);
+  constexpr int fraction_bits = p.precision - 1, rest = double_fraction_bits - fraction_bits;
+  constexpr std::uint64_t smallest_normal = std::uint64_t{1} << fraction_bits;
+  if (magnitude > largest_bits(p)) {
+    const bool infinite = p.has_infinity && (magnitude & (smallest_normal - 1)) == 0;
+    return std::bit_cast<double>(sign | (infinite ? 0x7ff0000000000000u : 0x7ff8000000000000u));
+  }
+  if (magnitude >= smallest_normal) return std::bit_cast<double>(sign | ((magnitude << rest) + rebias(p)));
+  if (magnitude == 0) return std::bit_cast<double>(sign);
+  // Subnormal: bring the leading one to the place of the hidden bit, which counts one exponent more.
+  const int shift = fraction_bits + 1 - std::bit_width(magnitude);
+  return std::bit_cast<double>(sign | (((magnitude << shift << rest) + rebias(p)) -
+                                       (static_cast<std::uint64_t>(shift) << double_fraction_bits)));
+}
+
+template <>
+double decoded<Format::f64>(std::uint64_t bits) {
+  return std::bit_cast<double>(bits);
+}
+
+template <Format format>
+std::uint64_t encoded(double value) {
+  const auto double_bits = std::bit_cast<std::uint64_t>(value);
+  constexpr const FormatProperties& p = table[static_cast<std::size_t>(format)];
+  const std::uint64_t sign = (double_bits >> 63) << (p.storage_bits - 1);
+  const std::uint64_t magnitude = double_bits & ~(std::uint64_t{1} << 63);
+  const std::uint64_t double_infinity = std::uint64_t{0x7ff} << double_fraction_bits;
+  if (magnitude > double_infinity) return sign | quiet_nan_bits(p);
+  const std::uint64_t overflow = p.has_infinity ? infinity_bits(p) : quiet_nan_bits(p);
+  if (magnitude == double_infinity) return sign | overflow;
+
+  constexpr int dropped = double_fraction_bits - (p.precision - 1);
+  constexpr std::uint64_t lost = (std::uint64_t{1} << dropped) - 1;
+  constexpr auto smallest_normal = std::bit_cast<std::uint64_t>(p.smallest_normal);
+  constexpr auto largest = std::bit_cast<std::uint64_t>(p.largest);
+  // A number of the format, as nearly all are.
+  if (magnitude >= smallest_normal && magnitude <= largest && (magnitude & lost) == 0) {
+    return sign | ((magnitude - rebias(p)) >> dropped);
+  }
+  const int biased = static_cast<int>(magnitude >> double_fraction_bits);
+  if (biased == 0) return sign;  // zero, or below 2^-1022: far under half the smallest subnormal of a smaller format
+  const int exponent = biased - double_bias;
+  const std::uint64_t significand = (magnitude & double_fraction_mask) | (std::uint64_t{1} << double_fraction_bits);
+  // In units of the last place of the target; a subnormal result drops one bit more for each exponent below the
+  // normals.
+  const bool subnormal = exponent < p.min_exponent;
+  const int shift = dropped + (subnormal ? p.min_exponent - exponent : 0);
+  const std::uint64_t rounded = shift_right_to_even(significand, shift);
+  // Adding the rounded significand to the exponent field carries into the next binade by itself.
+  const std::uint64_t exponent_field = subnormal ? 0 : static_cast<std::uint64_t>(exponent - p.min_exponent);
+  if (exponent > p.max_exponent) return sign | overflow;
+  const std::uint64_t result = (exponent_field << (p.precision - 1)) + rounded;
+  return sign | (result > largest_bits(p) ? overflow : result);
+}
+
+template <>
+std::uint64_t encoded<Format::f64>(double value) {
+  return std::bit_cast<std::uint64_t>(value);
+}
+
+template <typename Action>
+auto with(Format format, const Action& act) {
+  switch (format) {
+    case Format::f64:
+      return act.template operator()<Format::f64>();
+    case Format::f32:
+      return act.template operator()<Format::f32>();
+    case Format::f16:
+      return act.template operator()<Format::f16>();
+    case Format::bf16:
+      return act.template operator()<Format::bf16>();
+    case Format::e4m3:
+      return act.template operator()<Format::e4m3>();
+    case Format::e5m2:
+      break;
+  }
+  return act.template operator()<Format::e5m2>();
 }
 
 }  // namespace
@@ -103,57 +194,23 @@ Format parse_format(std::string_view name) {
 }
 
 double decode(Format format, std::uint64_t bits) {
-  if (format == Format::f64) return std::bit_cast<double>(bits);
-  const FormatProperties& p = properties(format);
-  if (bits >> p.storage_bits) throw std::invalid_argument("decode: bits beyond the storage of " + std::string(p.name));
-  const std::uint64_t sign = (bits >> (p.storage_bits - 1)) << 63;
-  const std::uint64_t magnitude = bits & ((std::uint64_t{1} << (p.storage_bits - 1)) - 1);
-  const int fraction_bits = p.precision - 1;
-  std::uint64_t fraction = magnitude & ((std::uint64_t{1} << fraction_bits) - 1);
-  int exponent = static_cast<int>(magnitude >> fraction_bits);
-  if (magnitude > largest_bits(p)) {
-    const bool infinite = p.has_infinity && fraction == 0;
-    return std::bit_cast<double>(sign | (infinite ? 0x7ff0000000000000u : 0x7ff8000000000000u));
-  }
-  if (magnitude == 0) return std::bit_cast<double>(sign);
-  int unbiased = exponent == 0 ? p.min_exponent : exponent + p.min_exponent - 1;
-  if (exponent == 0) {
-    // Subnormal: bring the leading one to the place of the hidden bit.
-    const int shift = fraction_bits + 1 - std::bit_width(fraction);
-    fraction = (fraction << shift) & ((std::uint64_t{1} << fraction_bits) - 1);
-    unbiased -= shift;
-  }
-  const auto biased = static_cast<std::uint64_t>(unbiased + double_bias);
-  return std::bit_cast<double>(sign | (biased << double_fraction_bits) |
-                               (fraction << (double_fraction_bits - fraction_bits)));
+  return with(format, [&]<Format one>() { return decoded<one>(bits); });
 }
 
 std::uint64_t encode(Format format, double value) {
-  const auto double_bits = std::bit_cast<std::uint64_t>(value);
-  if (format == Format::f64) return double_bits;
-  const FormatProperties& p = properties(format);
-  const std::uint64_t sign = (double_bits >> 63) << (p.storage_bits - 1);
-  const std::uint64_t magnitude = double_bits & ~(std::uint64_t{1} << 63);
-  const std::uint64_t double_infinity = std::uint64_t{0x7ff} << double_fraction_bits;
-  if (magnitude > double_infinity) return sign | quiet_nan_bits(p);
-  const std::uint64_t overflow = p.has_infinity ? infinity_bits(p) : quiet_nan_bits(p);
-  if (magnitude == double_infinity) return sign | overflow;
+  return with(format, [&]<Format one>() { return encoded<one>(value); });
+}
 
-  const int biased = static_cast<int>(magnitude >> double_fraction_bits);
-  if (biased == 0) return sign;  // zero, or below 2^-1022: far under half the smallest subnormal of a smaller format
-  const int exponent = biased - double_bias;
-  const std::uint64_t significand = (magnitude & double_fraction_mask) | (std::uint64_t{1} << double_fraction_bits);
-  const int dropped = double_fraction_bits - (p.precision - 1);
-  // In units of the last place of the target; a subnormal result drops one bit more for each exponent below the
-  // normals.
-  const bool subnormal = exponent < p.min_exponent;
-  const int shift = dropped + (subnormal ? p.min_exponent - exponent : 0);
-  const std::uint64_t rounded = shift_right_to_even(significand, shift);
-  // Adding the rounded significand to the exponent field carries into the next binade by itself.
-  const std::uint64_t exponent_field = subnormal ? 0 : static_cast<std::uint64_t>(exponent - p.min_exponent);
-  if (exponent > p.max_exponent) return sign | overflow;
-  const std::uint64_t result = (exponent_field << (p.precision - 1)) + rounded;
-  return sign | (result > largest_bits(p) ? overflow : result);
+std::vector<double> decode_all(Format format, std::span<const std::uint64_t> bits) {
+  std::vector<double> values(bits.size());
+  with(format, [&]<Format one>() { std::ranges::transform(bits, values.begin(), decoded<one>); });
+  return values;
+}
+
+std::vector<std::uint64_t> encode_all(Format format, std::span<const double> values) {
+  std::vector<std::uint64_t> bits(values.size());
+  with(format, [&]<Format one>() { std::ranges::transform(values, bits.begin(), encoded<one>); });
+  return bits;
 }
 
 double round_to(Format format, double value) { return decode(format, encode(format, value)); }

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace softcheck::numerics {
 
@@ -53,6 +54,10 @@ double decode(Format format, std::uint64_t bits);
 /// Bit pattern nearest to value, ties to even; the sign of zero is kept, NaN becomes the quiet NaN.
 /// Overflow gives infinity, or NaN in e4m3, which has none.
 std::uint64_t encode(Format format, double value);
+
+/// The same of each.
+std::vector<double> decode_all(Format format, std::span<const std::uint64_t> bits);
+std::vector<std::uint64_t> encode_all(Format format, std::span<const double> values);
 
 /// decode(format, encode(format, value)): the value of the format nearest to value.
 double round_to(Format format, double value);

@@ -250,14 +250,25 @@ void add_specials(const RowOptions& rows, const ClaimLists& claims, bool infinit
            row_matrices(special), &KernelTrial::with_an_infinity);
 }
 
-void add_many_rows(const RowOptions& rows, const ClaimLists& claims, std::uint64_t total, PropertyList& list) {
+/// The matrix with vectors beside it that have no more elements than a call may have.
+RowMatrixCase narrowed(RowMatrixCase matrix, Op op, std::uint64_t most_elements) {
+  const std::uint64_t elements = std::max<std::uint64_t>(size_of(matrix), 1);
+  matrix.beside = op.rows().narrowed(matrix.columns, matrix.beside, most_elements / elements);
+  return matrix;
+}
+
+void add_many_rows(const RowOptions& rows, const ClaimLists& claims, const KernelSubject& subject,
+                   const JudgeOptions& options, PropertyList& list) {
   RowMatrixOptions many = matrices_of(rows, 64);
-  many.least_rows = many.most_rows = std::min(total, rows_at_once);
+  many.least_rows = many.most_rows = std::min(options.rows, rows_at_once);
   many.alike = false;
   many.layouts = false;
   many.mask_patterns = false;
-  list.add("ManyRowsAreEachAsRight", claims.values, row_matrices(in_domain(many)), &KernelTrial::together,
-           static_cast<int>((total + rows_at_once - 1) / rows_at_once));
+  const auto narrow = [op = subject.op, most = options.cover_elements](RowMatrixCase matrix) {
+    return narrowed(std::move(matrix), op, most);
+  };
+  list.add("ManyRowsAreEachAsRight", claims.values, rc::gen::map(row_matrices(in_domain(many)), narrow),
+           &KernelTrial::together, static_cast<int>((options.rows + rows_at_once - 1) / rows_at_once));
 }
 
 /// Calls of all pairs of classes: rows, n, temperatures, masks, layouts, NaNs and values of every kind beside each
@@ -271,13 +282,15 @@ void add_covers(const RowOptions& rows, const ClaimLists& claims, const KernelSu
   covered.nans = !rows.domain.finite && !subject.exempt.contains("kernel.nan_row");
   covered.infinities =
       rows.domain.hides_by_infinity() && subject.op->has_limit && !subject.exempt.contains("kernel.infinite_row");
-  const auto made = [covered, &trial, run = options,
+  const auto made = [covered, &trial, op = subject.op, run = options,
                      seed = options.run.seed](const std::function<bool()>& asked_to_end) {
     std::vector<RowMatrixCase> matrices;
     for (int k = 0; k < std::max(1, run.covers); ++k) {
       MatrixCover cover =
           covering_matrices(covered, run.covers > 0, seed + static_cast<std::uint64_t>(k), asked_to_end);
-      std::ranges::move(cover.matrices, std::back_inserter(matrices));
+      for (RowMatrixCase& matrix : cover.matrices) {
+        matrices.push_back(narrowed(std::move(matrix), op, run.cover_elements));
+      }
       trial.leave_out(cover.possible, run);
     }
     std::ranges::stable_sort(matrices, {}, [](const RowMatrixCase& matrix) { return size_of(matrix); });
@@ -329,7 +342,7 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
                   subject.op->answers.sums_beside,
                   [rows](const RowMatrixCase& matrix) { return with_shrinks(matrix, rows); });
   add_covers(rows, claims, subject, options, trial, list);
-  if (options.rows > 0) add_many_rows(rows, claims, options.rows, list);
+  if (options.rows > 0) add_many_rows(rows, claims, subject, options, list);
   if (subject.required.in_place && subject.op->may_be_in_place) {
     RowMatrixOptions in_place = matrices_of(rows, 300);
     in_place.shifts = false;

@@ -33,6 +33,30 @@ double integer_of(const TensorPlace& place, std::uint64_t pattern) {
   return static_cast<double>(static_cast<std::int64_t>(pattern << spare) >> spare);
 }
 
+// act(word, i, offset) for each element: word has as many bytes, so that it is copied by an instruction and not by a
+// call.
+template <typename Action>
+void each_element(const TensorPlace& place, const std::vector<std::size_t>& offsets, const Action& act) {
+  const auto visit = [&](auto word) {
+    const std::size_t count = place.elements();
+    if (offsets.empty()) {
+      for (std::size_t i = 0; i < count; ++i) act(word, i, i * sizeof word);
+    } else {
+      for (std::size_t i = 0; i < count; ++i) act(word, i, offsets[i]);
+    }
+  };
+  switch (place.element_bytes()) {
+    case 1:
+      return visit(std::uint8_t{});
+    case 2:
+      return visit(std::uint16_t{});
+    case 4:
+      return visit(std::uint32_t{});
+    default:
+      return visit(std::uint64_t{});
+  }
+}
+
 bool one_view(const TensorPlace& a, const TensorPlace& b) {
   return a.format == b.format && a.shape == b.shape && a.strides == b.strides && a.offset == b.offset &&
          a.against_the_end == b.against_the_end;
@@ -73,10 +97,12 @@ std::vector<std::size_t> TensorPlace::offsets() const {
   const std::size_t size = element_bytes();
   std::vector<std::size_t> result{0};
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    std::vector<std::size_t> finer;
-    finer.reserve(result.size() * static_cast<std::size_t>(shape[d]));
+    const auto count = static_cast<std::size_t>(shape[d]);
+    const std::size_t step = static_cast<std::size_t>(steps[d]) * size;
+    std::vector<std::size_t> finer(result.size() * count);
+    auto place = finer.begin();
     for (const std::size_t base : result) {
-      for (std::int64_t i = 0; i < shape[d]; ++i) finer.push_back(base + static_cast<std::size_t>(i * steps[d]) * size);
+      for (std::size_t i = 0; i < count; ++i) *place++ = base + i * step;
     }
     result = std::move(finer);
   }
@@ -108,43 +134,59 @@ void require_valid(const TensorCall& call) {
 
 std::vector<std::uint64_t> encode(const InputTensor& tensor) {
   std::vector<std::uint64_t> bits;
-  bits.reserve(tensor.values.size());
-  const std::optional<numerics::Format> format = tensor.place.format;
-  const std::uint64_t all = ~std::uint64_t{0} >> (64 - (format ? 64 : tensor.place.integer_bits));
-  for (const double value : tensor.values) {
-    bits.push_back(format ? numerics::encode(*format, value)
-                          : static_cast<std::uint64_t>(static_cast<std::int64_t>(value)) & all);
+  if (tensor.place.format) {
+    bits = numerics::encode_all(*tensor.place.format, tensor.values);
+  } else {
+    const std::uint64_t all = ~std::uint64_t{0} >> (64 - tensor.place.integer_bits);
+    bits.reserve(tensor.values.size());
+    for (const double value : tensor.values)
+      bits.push_back(static_cast<std::uint64_t>(static_cast<std::int64_t>(value)) & all);
   }
   for (const auto& [element, pattern] : tensor.patterns) bits.at(element) = pattern;
   return bits;
 }
 
 std::vector<double> decode(const TensorPlace& place, const std::vector<std::uint64_t>& bits) {
+  if (place.format) return numerics::decode_all(*place.format, bits);
   std::vector<double> values;
   values.reserve(bits.size());
-  for (const std::uint64_t pattern : bits) {
-    values.push_back(place.format ? numerics::decode(*place.format, pattern) : integer_of(place, pattern));
-  }
+  for (const std::uint64_t pattern : bits) values.push_back(integer_of(place, pattern));
   return values;
 }
 
 void store(const TensorPlace& place, const std::vector<std::size_t>& offsets, const std::vector<std::uint64_t>& bits,
            std::byte* target) {
-  const std::size_t size = place.element_bytes();
-  for (std::size_t i = 0; i < bits.size(); ++i) std::memcpy(target + offsets[i], &bits[i], size);
+  each_element(place, offsets, [&](auto word, std::size_t i, std::size_t offset) {
+    word = static_cast<decltype(word)>(bits[i]);
+    std::memcpy(target + offset, &word, sizeof word);
+  });
 }
 
 std::vector<std::uint64_t> load(const TensorPlace& place, const std::vector<std::size_t>& offsets,
                                 const std::byte* source) {
-  const std::size_t size = place.element_bytes();
-  std::vector<std::uint64_t> bits(offsets.size());
-  for (std::size_t i = 0; i < bits.size(); ++i) std::memcpy(&bits[i], source + offsets[i], size);
+  std::vector<std::uint64_t> bits(place.elements());
+  each_element(place, offsets, [&](auto word, std::size_t i, std::size_t offset) {
+    std::memcpy(&word, source + offset, sizeof word);
+    bits[i] = word;
+  });
   return bits;
 }
 
+bool holds(const TensorPlace& place, const std::vector<std::size_t>& offsets, const std::vector<std::uint64_t>& bits,
+           const std::byte* source) {
+  bool same = true;
+  each_element(place, offsets, [&](auto word, std::size_t i, std::size_t offset) {
+    std::memcpy(&word, source + offset, sizeof word);
+    same &= word == static_cast<decltype(word)>(bits[i]);
+  });
+  return same;
+}
+
 void wipe(const TensorPlace& place, const std::vector<std::size_t>& offsets, std::byte filling, std::byte* target) {
-  const std::size_t size = place.element_bytes();
-  for (const std::size_t offset : offsets) std::memset(target + offset, static_cast<int>(filling), size);
+  each_element(place, offsets, [&](auto word, std::size_t, std::size_t offset) {
+    std::memset(&word, static_cast<int>(filling), sizeof word);
+    std::memcpy(target + offset, &word, sizeof word);
+  });
 }
 
 }  // namespace softcheck::proptests

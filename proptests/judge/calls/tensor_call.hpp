@@ -90,11 +90,14 @@ std::vector<std::uint64_t> encode(const InputTensor& tensor);
 /// Bits as the values of their format.
 std::vector<double> decode(const TensorPlace& place, const std::vector<std::uint64_t>& bits);
 
-/// Element i is offsets[i] bytes from the first one, at target or source.
+/// Element i is offsets[i] bytes from the first one, at target or source; without offsets elements stand side by side.
 void store(const TensorPlace& place, const std::vector<std::size_t>& offsets, const std::vector<std::uint64_t>& bits,
            std::byte* target);
 std::vector<std::uint64_t> load(const TensorPlace& place, const std::vector<std::size_t>& offsets,
                                 const std::byte* source);
+/// Are the elements those that have been stored?
+bool holds(const TensorPlace& place, const std::vector<std::size_t>& offsets, const std::vector<std::uint64_t>& bits,
+           const std::byte* source);
 /// All bytes of the elements become filling.
 void wipe(const TensorPlace& place, const std::vector<std::size_t>& offsets, std::byte filling, std::byte* target);
 

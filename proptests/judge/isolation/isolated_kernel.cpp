@@ -25,7 +25,7 @@ namespace {
 // One tensor of a call on its pages.
 class PlacedTensor {
  public:
-  PlacedTensor(const TensorPlace& place, GuardedPages& pages, std::vector<std::size_t> offsets)
+  PlacedTensor(const TensorPlace& place, GuardedPages& pages, std::vector<std::size_t> offsets = {})
       : place_(&place), pages_(&pages), offsets_(std::move(offsets)) {
     data_ = pages.place(place.aligned_bytes(), place.against_the_end);
   }
@@ -34,7 +34,7 @@ class PlacedTensor {
     written_ = encode(tensor);
     store(*place_, offsets_, written_, data_);
   }
-  bool holds_what_was_written() const { return load(*place_, offsets_, data_) == written_; }
+  bool holds_what_was_written() const { return holds(*place_, offsets_, written_, data_); }
   std::vector<double> read() const { return decode(*place_, load(*place_, offsets_, data_)); }
   /// Takes the elements away; false where something else has been written beside them.
   bool clear() {
@@ -46,7 +46,7 @@ class PlacedTensor {
 
   ChildTensor request() const {
     ChildTensor result;
-    result.data = offsets_.empty() ? nullptr : data_;
+    result.data = place_->elements() == 0 ? nullptr : data_;
     result.integer_bits = place_->format ? 0 : place_->integer_bits;
     if (place_->format) result.format = *place_->format;
     result.dimensions = static_cast<std::int32_t>(place_->shape.size());
@@ -60,7 +60,7 @@ class PlacedTensor {
  private:
   const TensorPlace* place_;
   GuardedPages* pages_;
-  std::vector<std::size_t> offsets_;
+  std::vector<std::size_t> offsets_;  // none where the elements stand side by side
   std::byte* data_;
   std::vector<std::uint64_t> written_;
 };
@@ -251,8 +251,7 @@ struct IsolatedKernel::State {
   PlacedTensor put(const TensorPlace& place, std::size_t index) {
     GuardedPages& pages = index < most_inputs ? *inputs[index] : *outputs[index - most_inputs];
     const std::size_t bytes = place.aligned_bytes();
-    std::vector<std::size_t> offsets = place.offsets();
-    if (is_dense(place)) return {place, pages, std::move(offsets)};
+    if (is_dense(place)) return {place, pages, place.strides.empty() ? std::vector<std::size_t>{} : place.offsets()};
     if (bytes > limits.sparse_bytes) {
       throw std::invalid_argument("IsolatedKernel::call: need at most " + std::to_string(limits.sparse_bytes) +
                                   " bytes from the first element to the last, got " + std::to_string(bytes));
@@ -261,6 +260,7 @@ struct IsolatedKernel::State {
     const std::size_t edge = std::size_t{64} << 10;  // a multiple of every page size
     const std::size_t size = (bytes + edge - 1) / edge * edge;
     const std::size_t first = place.against_the_end ? size - bytes : 0;
+    std::vector<std::size_t> offsets = place.offsets();
     std::vector<ByteRange> used;
     for (const std::size_t offset : offsets) {
       used.push_back({first + offset, first + offset + place.element_bytes()});
@@ -352,16 +352,15 @@ TensorReply IsolatedKernel::call_bytes(const TensorCall& call, std::span<const s
     throw std::invalid_argument("IsolatedKernel::call_bytes: need compact inputs and outputs, and their bytes");
   }
   state_->sparse = {};
-  // No offsets: elements stand side by side, and are copied as they are.
   std::vector<PlacedTensor> in, out;
   std::vector<bool> in_use(most_inputs + most_outputs);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    in.emplace_back(call.inputs[i].place, *state_->inputs[i], std::vector<std::size_t>{0});
+    in.emplace_back(call.inputs[i].place, *state_->inputs[i]);
     std::memcpy(in[i].data(), inputs[i].data(), inputs[i].size());
     in_use[i] = true;
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    out.emplace_back(call.outputs[i].place, *state_->outputs[i], std::vector<std::size_t>{0});
+    out.emplace_back(call.outputs[i].place, *state_->outputs[i]);
     in_use[most_inputs + i] = true;
   }
   ChildRequest request = request_of(call, in, out);

@@ -278,6 +278,10 @@ class MergeStates final : public RowOp {
   std::uint64_t closed_besides(const Domain& domain) const override { return domain.base_e ? base_2_bit : 0; }
   std::uint64_t set_besides(const Domain& domain) const override { return domain.base_2 ? base_2_bit : 0; }
   std::size_t width(std::size_t parts, std::uint64_t beside) const override { return drawn_width(parts, beside); }
+  std::uint64_t narrowed(std::size_t parts, std::uint64_t beside, std::size_t most) const override {
+    while ((beside & width_bits) != 0 && drawn_width(parts, beside) > most) --beside;
+    return beside;
+  }
 
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
                                                 std::uint64_t beside) const override {

@@ -70,6 +70,8 @@ class RowOp : public OpDefinition {
 
   /// Numbers of a vector (Extent::vectors) beside a row of n items.
   virtual std::size_t width(std::size_t, std::uint64_t) const { return 0; }
+  /// The same number for a width of at most that, where there is one: a call of very many rows has no wide ones.
+  virtual std::uint64_t narrowed(std::size_t, std::uint64_t beside, std::size_t) const { return beside; }
   /// The same of a row at hand: by default of its inputs' vectors.
   virtual std::size_t width_of(const RowInputs& row) const;
   /// Values of all outputs for a row of n items.

@@ -35,7 +35,7 @@ void ErrorSums::add(Format output, double exact, double error, std::size_t eleme
   if (!(allowed < magnitude)) return;
   // 2^(floor(log2 |exact|) + 1 - precision), by the bits of the exponent.
   const std::uint64_t binade = std::bit_cast<std::uint64_t>(magnitude) & 0x7ff0'0000'0000'0000u;
-  const double unit = std::bit_cast<double>(binade) * std::ldexp(2.0, -format.precision), ulps = error / unit;
+  const double unit = std::bit_cast<double>(binade) * (2 * format.unit_roundoff), ulps = error / unit;
   ++values;
   total_ulps += ulps;
   if (!(std::fabs(ulps) > worst_ulps)) return;

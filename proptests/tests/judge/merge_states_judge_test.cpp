@@ -1,7 +1,9 @@
 // Merges of partial states: how a call lies in memory, what is granted, what empty parts become.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -15,6 +17,7 @@
 #include "proptests/judge/kernel_judge.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 #include "proptests/judge/verdict/row_judge.hpp"
+#include "proptests/tests/judge/own_kernels.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -157,6 +160,29 @@ TEST(MergeStatesJudge, ALogSumExpThatIsNotNanIsNamed) {
   EXPECT_EQ(failed.claim, "kernel.nan_row");
   EXPECT_TRUE(failed.witness.ends_with(" expected=NaN as lse got=0x0p+0")) << failed.witness;
   EXPECT_EQ(failed.witness.find("item="), std::string::npos) << failed.witness;
+}
+
+TEST(MergeStatesJudge, NoCallOfManyRowsIsWide) {
+  constexpr std::int64_t most = 1 << 15;
+  const Shared seen;  // a call of more elements, one of a head's dimension
+  KernelSubject subject;
+  subject.op = Op::merge_states;
+  subject.contract = parse_contract("acc=f32 exp=1ulp masked=zero", Format::f32, Format::f32);
+  JudgeOptions options = judge_options(Effort::quick);
+  options.only = {"EveryPairOfClassesIsComputed", "ManyRowsAreEachAsRight"};
+  options.rows = 2048;
+  options.covers = 1;
+  options.cover_elements = most;
+  subject.source = source_of([&](const softcheck_call* call) {
+    const DLTensor& outputs = *call->inputs[0];  // of the parts
+    const std::int64_t all = outputs.shape[0] * outputs.shape[1] * outputs.shape[2];
+    if (all > std::max(most, outputs.shape[0] * outputs.shape[1])) seen[0] = 1;
+    if (outputs.shape[2] >= 64) seen[1] = 1;
+    return 1;  // refused
+  });
+  judge_kernel(subject, options);
+  EXPECT_EQ(seen[0], 0);
+  EXPECT_EQ(seen[1], 1) << "no head's dimension is tried";
 }
 
 TEST(MergeStatesJudge, AReportNamesTheOutputsAndTheBase) {

@@ -117,6 +117,22 @@ TEST(Format, EveryPatternSurvivesTheRoundTrip) {
   }
 }
 
+TEST(Format, ManyAreConvertedAsOneIs) {
+  for (const Format format : all_formats()) {
+    const std::uint64_t all = ~std::uint64_t{0} >> (64 - properties(format).storage_bits);
+    std::vector<std::uint64_t> patterns;  // of 8 and 16 bits all; of others subnormals, infinities and NaNs among them
+    for (std::uint64_t k = 0; k < 65536; ++k)
+      patterns.push_back((k << std::max(properties(format).storage_bits - 16, 0) | k) & all);
+    const std::vector<double> values = decode_all(format, patterns);
+    const std::vector<std::uint64_t> again = encode_all(format, values);
+    for (std::size_t i = 0; i < patterns.size(); ++i) {
+      ASSERT_TRUE(same_number(values[i], decode(format, patterns[i]))) << properties(format).name << " " << patterns[i];
+      ASSERT_EQ(again[i], encode(format, values[i])) << properties(format).name << " " << patterns[i];
+    }
+  }
+  EXPECT_THROW(decode_all(Format::f16, std::vector<std::uint64_t>{0, 0x10000}), std::invalid_argument);
+}
+
 TEST(Format, EveryMidpointAndItsNeighboursRoundAsMpfrDoes) {
   for (const Format format : small_formats) EXPECT_EQ(wrong_roundings(format, encode), 0u) << properties(format).name;
 }
