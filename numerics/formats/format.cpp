@@ -213,7 +213,9 @@ std::vector<std::uint64_t> encode_all(Format format, std::span<const double> val
   return bits;
 }
 
-double round_to(Format format, double value) { return decode(format, encode(format, value)); }
+double round_to(Format format, double value) {
+  return with(format, [&]<Format one>() { return decoded<one>(encoded<one>(value)); });
+}
 
 bool is_overflow(Format format, double number, bool negative) {
   const FormatProperties& p = properties(format);
