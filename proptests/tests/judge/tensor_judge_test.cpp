@@ -239,6 +239,22 @@ TEST(TensorJudge, AContractThatSaysNothingIsVacuous) {
   EXPECT_EQ(judgement.verdict, ReportVerdict::vacuous) << details_text(judgement);
 }
 
+TEST(TensorJudge, RowsOfWhichTheContractsFormKeepsNothingAreNoVerdictAlone) {
+  // Each x / theta errs by more than these rows are wide.
+  const std::vector<double> lost{1e9, 1e9 + 64, 1e9 + 192};
+  RowSample sample(Op::softmax, Format::f32, {1, 3}, lost, SampleLayout::compact, "theta=before");
+  sample.task.theta = 0.5;
+  for (std::size_t i = 0; i < 3; ++i) sample.output.set(i, i == 0 ? 0.5 : 0.25);
+  EXPECT_EQ(sample.judged().verdict, ReportVerdict::vacuous) << details_text(sample.judged());
+  // Beside a row that says something they are told of.
+  RowSample both(Op::softmax, Format::f32, {2, 3}, {1, 2, 3, lost[0], lost[1], lost[2]}, SampleLayout::compact,
+                 "theta=before");
+  both.task.theta = 0.5;
+  both.rewrite();
+  EXPECT_EQ(both.judged().verdict, ReportVerdict::pass) << details_text(both.judged());
+  EXPECT_NE(details_text(both.judged()).find("1 row more"), std::string::npos) << details_text(both.judged());
+}
+
 TEST(TensorJudge, AnInterruptedJudgementIsUndecidedUnlessItFailed) {
   // One row, so often that it takes a while.
   constexpr std::int64_t rows = std::int64_t{1} << 24;
