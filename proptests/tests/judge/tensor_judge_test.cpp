@@ -202,6 +202,14 @@ TEST(TensorJudge, ANaNInTheOutputIsShownAsNaN) {
   EXPECT_NE(details_text(judgement).find("got      NaN"), std::string::npos) << details_text(judgement);
 }
 
+TEST(TensorJudge, ValuesWhoseSumIsBeyondTheDoublesFail) {
+  RowSample sample(Op::softmax, Format::f64, {1, 3}, {1, 2, 3});
+  for (std::size_t i = 0; i < 3; ++i) sample.output.set(i, std::numeric_limits<double>::max());
+  const TensorJudgement judgement = sample.judged();
+  EXPECT_EQ(row_of_claim(judgement, "kernel.softmax.element").verdict, ReportVerdict::fail);
+  EXPECT_EQ(row_of_claim(judgement, "kernel.softmax.row_sum").verdict, ReportVerdict::fail);
+}
+
 TEST(TensorJudge, RowScalarsMayHaveAColumnOfTheirOwn) {
   RowSample sample(Op::logsumexp, Format::f16, {3, 5}, sample_numbers(Format::f16, 15, 3, 11));
   EXPECT_EQ(sample.contract.output, Format::f32);
