@@ -158,7 +158,14 @@ Enclosure Enclosure::between(double lower, double upper) {
     throw std::invalid_argument("Enclosure::between: need lower <= upper, got " + std::to_string(lower) + " and " +
                                 std::to_string(upper));
   }
-  return hull(Enclosure(lower), Enclosure(upper));
+  Enclosure result;
+  const auto set_end = [&](mpfr_ptr end, double value) {
+    if (std::isinf(value)) return mpfr_set_inf(end, value < 0 ? -1 : 1);
+    mpfr_set(end, &Enclosure(value).data()->left, MPFR_RNDN);  // exact: no precision is less than a double's
+  };
+  set_end(&result.data()->left, lower);
+  set_end(&result.data()->right, upper);
+  return result;
 }
 
 Enclosure Enclosure::decimal(std::string_view text) {

@@ -68,7 +68,7 @@ class Enclosure {
   }
 
   static Enclosure integer(std::uint64_t value);
-  /// [lower, upper]; throws std::invalid_argument unless lower <= upper, both finite.
+  /// [lower, upper], each of which may be infinite; throws std::invalid_argument unless lower <= upper.
   static Enclosure between(double lower, double upper);
   /// Tightest enclosure of a decimal fraction such as "0.481" or "1e-9".
   static Enclosure decimal(std::string_view text);

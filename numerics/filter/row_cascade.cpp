@@ -46,10 +46,12 @@ Decision judge_sum(std::span<const T> got, double tolerance) {
   }
   if (std::isinf(tolerance)) return Decision::proved;
   const Approximation sum = certified_sum(got);
-  const PrecisionScope scope(64);
-  const Enclosure near = Enclosure(sum.value) + Enclosure::between(-sum.error, sum.error) - Enclosure(1);
-  const Decision first = less_equal(abs(near), Enclosure(tolerance));
-  if (first != Decision::undecided) return first;
+  if (std::isfinite(sum.value) && std::isfinite(sum.error)) {  // values near the largest double have a sum beyond it
+    const PrecisionScope scope(64);
+    const Enclosure near = Enclosure(sum.value) + Enclosure::between(-sum.error, sum.error) - Enclosure(1);
+    const Decision first = less_equal(abs(near), Enclosure(tolerance));
+    if (first != Decision::undecided) return first;
+  }
   // From 2^-1074 to 2^1024, times at most 2^30 values: with so many bits the sum is exact.
   const PrecisionScope exactly(2200);
   Enclosure exact(-1);

@@ -173,15 +173,17 @@ CapSlope cap_slope(const Contract& contract, double softcap, const UpperBound& s
   // A reciprocal and a product in front of tanh, whose relative condition is at most 1; a product behind it, and again
   // a reciprocal and a product where it is taken from the capped score; the softcap, where it must be rounded.
   const int roundings = round_to(contract.accumulator, softcap) == softcap ? 5 : 6;
+  // The score may be stored in front of the cap, and behind it.
+  const StorageError<UpperBound> scores = storage_error<UpperBound>(contract, contract.scores);
   const UpperBound tanh_log =
       minus_log1m(UpperBound(contract.tanh_error * properties(contract.accumulator).unit_roundoff)) +
-      roundings * model.unit;
+      roundings * model.unit + 2 * scores.unit;
   const UpperBound log = 2 * tanh_log + model.unit;  // of the square
   const UpperBound moved = 2 * magnitude * score_error + score_error * score_error;
   const UpperBound square = expm1(log) * (magnitude * magnitude) + exp(log) * moved;
   // What the capped score has lost grows as it is divided by a small softcap.
   const UpperBound over(std::nextafter(1 / softcap, std::numeric_limits<double>::infinity()));
-  const UpperBound tanh_floor = exp(tanh_log) * (3 + over) * model.product_floor;
+  const UpperBound tanh_floor = exp(tanh_log) * ((3 + over) * model.product_floor + 2 * over * scores.floor);
   const UpperBound lost = exp(log) * (2 + tanh_floor) * tanh_floor + model.product_floor;
   return {slope, expm1(model.unit) * slope + exp(model.unit) * (square + lost) + model.sum_floor};
 }

@@ -68,9 +68,14 @@ void ExactQuery::output(std::span<DoubleBounds> columns) {
   // A weight is two doubles, and what those leave of its enclosure meets |v|.
   PairedSums sums(columns.size()), lows(columns.size());
   std::vector<double> left(columns.size(), 0);
-  for (std::size_t k = 0; weights_ && k < items_.size(); ++k) {
+  bool usable = weights_.has_value();
+  for (std::size_t k = 0; usable && k < items_.size(); ++k) {
     const Enclosure weight = weights_->softmax(k);
-    const double high = weight.midpoint(), low = (weight - Enclosure(high)).midpoint();
+    const double high = weight.midpoint();
+    // The scores' errors may leave a weight any size, so that doubles do not hold its middle.
+    usable = std::isfinite(high);
+    if (!usable) break;
+    const double low = (weight - Enclosure(high)).midpoint();
     const double rest = abs(weight - Enclosure(high) - Enclosure(low)).upper_double();
     const double* values = row_.values.data() + items_[k] * row_.value_size;
     sums.add(high, values);
@@ -78,7 +83,7 @@ void ExactQuery::output(std::span<DoubleBounds> columns) {
     for (std::size_t c = 0; c < columns.size(); ++c) left[c] += rest * std::fabs(values[c]);
   }
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    if (!weights_) {
+    if (!usable) {
       columns[c] = refined(std::nullopt, AttentionClaim::output, c);
       continue;
     }

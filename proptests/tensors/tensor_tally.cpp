@@ -194,6 +194,11 @@ std::vector<std::string> TensorTally::reasons_for_vacuity() const {
     reasons.push_back("the contract's thresholds are infinite for " + std::to_string(vacuity.unbounded) + " of " +
                       of_rows(vacuity.rows));
   }
+  // Thresholds of such rows are wider than what they judge: beside other rows these say nothing, alone no verdict.
+  if (vacuity.rows == 0 && vacuity.unresolved > 0) {
+    reasons.push_back("the contract's form keeps nothing of " + of_rows(vacuity.unresolved) +
+                      ", and there is no other");
+  }
   const auto decided_or_exempt = [&](const std::string& claim) {
     return claims_.contains(claim) || options_.exempt.contains(claim);
   };

@@ -58,7 +58,8 @@ LongApproximation capped_score(const LongApproximation& score, double softcap) {
   const auto cap = static_cast<long double>(softcap);
   const long double value = cap * tanh_by_mpfr(score.value / cap);
   // tanh has slope 1 at most, and so has its relative error: a quotient, tanh itself, a product.
-  return {value, second_order * (score.error + 4 * unit * std::fabs(value))};
+  // Both lie within the cap, whatever the score's error, which may be infinite.
+  return {value, second_order * std::fmin(score.error + 4 * unit * std::fabs(value), 2 * cap)};
 }
 
 LongApproximation capped_slope(const LongApproximation& score, double softcap) {
@@ -68,7 +69,8 @@ LongApproximation capped_slope(const LongApproximation& score, double softcap) {
   const long double error =
       second_order * (capped.error / static_cast<long double>(softcap) + unit * std::fabs(tangent));
   const long double size = std::fabs(tangent);
-  return {1 - tangent * tangent, second_order * (2 * size * error + error * error + 2 * unit)};
+  // Both lie in [0, 1].
+  return {1 - tangent * tangent, second_order * std::fmin(2 * size * error + error * error + 2 * unit, 1.0L)};
 }
 
 LongApproximation shifted_score(const LongApproximation& score, double slope, double distance, double bias) {

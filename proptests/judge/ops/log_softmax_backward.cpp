@@ -49,6 +49,7 @@ class LogSoftmaxBackwardElements : public RowElements {
   Quick quick(std::size_t i) override {
     const long double power = std::exp(static_cast<long double>(y_[i]));
     if (std::isinf(power)) return {0, power};
+    if (power == 0) return {g_[i], 0x1p-1070L};  // whatever the total's error, which may be infinite
     // The GNU C library documents at most 2 ulps for expl on x86-64 ("Errors in Math Functions"), 2^-62 of it; a
     // product and a difference, of 2^-64 each; the total's own error; the least numbers of a double besides.
     const long double roundings = 0x1p-61L * (std::fabs(g_[i]) + power * std::fabs(total_.value));

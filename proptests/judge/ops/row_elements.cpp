@@ -36,9 +36,11 @@ std::optional<ValueFinding> broken_rule(const RowOp& op, Extent extent, const Ju
 }
 
 // A long double is the sum of two doubles where it has 64 bits, and of three where it has 113, as on aarch64; but for
-// what lies below the least double.
+// what lies below the least double. Beyond the largest one nothing is said.
 Enclosure enclosed(long double value) {
-  const auto high = static_cast<double>(value), middle = static_cast<double>(value - high);
+  const auto high = static_cast<double>(value);
+  if (!std::isfinite(high)) return Enclosure::between(-infinity, infinity);
+  const auto middle = static_cast<double>(value - high);
   const auto low = static_cast<double>(value - high - middle);
   return Enclosure(high) + Enclosure(middle) + Enclosure(low);
 }

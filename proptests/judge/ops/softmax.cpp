@@ -102,7 +102,8 @@ void judge_row_total(const JudgedRow& row, const Statistics& statistics, RowVerd
   const double threshold = granted_sum(row.contract, statistics, row.logits, row.got);
   if (!std::isfinite(threshold)) return;
   const auto stray = std::ranges::find_if(row.got, [](double value) { return !std::isfinite(value); });
-  const double total = stray == row.got.end() ? certified_sum(row.got).value : *stray;
+  double total = stray == row.got.end() ? certified_sum(row.got).value : *stray;
+  if (stray == row.got.end() && !std::isfinite(total)) total = infinity;  // beyond the doubles
   verdicts.findings.push_back({"kernel.softmax.row_sum",
                                std::nullopt,
                                Enclosure(1),

@@ -40,6 +40,7 @@ class SoftmaxBackwardElements : public RowElements {
   Enclosure value(std::size_t i) override { return oracles_.now().gradient(i); }
   Quick quick(std::size_t i) override {
     const long double size = std::fabs(y_[i]);
+    if (size == 0) return {0, 0};  // whatever the mean's error, which may be infinite
     // A difference and a product, of 2^-64 each, and the mean's own error; the least numbers of a double besides.
     const long double roundings = 0x1p-62L * size * (std::fabs(g_[i]) + std::fabs(mean_.value));
     return {y_[i] * (g_[i] - mean_.value), roundings + 2 * size * mean_.error() + 0x1p-1070L};

@@ -62,10 +62,13 @@ class KeptElements final : public RowElements {
     if (!promised) return infinity;
     const UpperBound own = deviation(a), r = size_of(quick(a));
     UpperBound allowed = thresholds_.kept.at(own, r);
+    if (thresholds_.scale.value() != 1) {
+      const UpperBound more(next_above(thresholds_.scale.value() - 1));
+      allowed = thresholds_.kept.at(own, r * thresholds_.scale) + r * more;
+    }
+    // Lost weights belong to the row that is divided once, too.
     if (thresholds_.whole) allowed = numerics::maximum(allowed, thresholds_.whole->at(own, r));
-    if (thresholds_.scale.value() == 1) return upper(allowed);
-    const UpperBound more(next_above(thresholds_.scale.value() - 1));
-    return upper(thresholds_.kept.at(own, r * thresholds_.scale) + r * more);
+    return upper(allowed);
   }
   bool is_vacuous(std::size_t a, double) override { return !(upper(thresholds_.plain.relative(deviation(a))) < 1); }
 

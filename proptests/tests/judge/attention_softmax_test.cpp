@@ -139,5 +139,14 @@ TEST(LongSoftmax, CapsAndShiftsErrByNoMoreThanTheySay) {
   }
 }
 
+// Products beyond the doubles make a score's error infinite. Where the cap saturates 0 times that was NaN, which ended
+// the judgement of the gradient.
+TEST(LongSoftmax, ACapBoundsWhateverAScoreErrsBy) {
+  const LongApproximation score{-1e320L, INFINITY};
+  EXPECT_LE(capped_score(score, 2).error, 4.1L);
+  EXPECT_LE(capped_slope(score, 2).error, 1.1L);
+  EXPECT_LE(capped_slope({0, INFINITY}, 2).error, 1.1L);
+}
+
 }  // namespace
 }  // namespace softcheck::proptests

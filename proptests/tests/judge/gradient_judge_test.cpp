@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -118,6 +119,31 @@ TEST(GradientJudge, OneItemBeyondTheRangeOfExpLeavesTheOthersTheirThresholds) {
   EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << details_text(judgement);
   sample.output.set(1, 1);
   EXPECT_EQ(sample.judged().verdict, ReportVerdict::fail);
+}
+
+TEST(GradientJudge, ASumBeyondTheDoublesLeavesAnItemThatItDoesNotMeet) {
+  constexpr double largest = std::numeric_limits<double>::max();
+  GradientSample sample(Op::softmax_backward, Format::f64, {1, 3});
+  const double saved[] = {1, largest, 0}, upstream[] = {1, 4, 2}, gradients[] = {-infinity, -infinity, 0};
+  for (std::size_t i = 0; i < 3; ++i) {
+    sample.saved.set(i, saved[i]);
+    sample.upstream.set(i, upstream[i]);
+    sample.output.set(i, gradients[i]);
+  }
+  EXPECT_EQ(sample.judged().failed, 0u) << details_text(sample.judged());
+  sample.output.set(2, 1);
+  EXPECT_EQ(sample.judged().verdict, ReportVerdict::fail);
+  // Values beyond the doubles have thresholds where the contract flushes, too.
+  double allowed[3];
+  EXPECT_NO_THROW(thresholds(sample.task(), contract_for(sample.task(), "acc=f32"), 0, allowed));
+
+  GradientSample logarithms(Op::log_softmax_backward, Format::f64, {1, 3});
+  for (std::size_t i = 0; i < 3; ++i) {
+    logarithms.saved.set(i, i == 0 ? -largest : 0);
+    logarithms.upstream.set(i, i == 0 ? 1 : largest);
+    logarithms.output.set(i, i == 0 ? 1 : -largest);
+  }
+  EXPECT_EQ(logarithms.judged().failed, 0u) << details_text(logarithms.judged());
 }
 
 TEST(GradientJudge, ANanOfEitherInputIsDueAndAnInfinityPromisesNothing) {

@@ -202,6 +202,14 @@ TEST(TensorJudge, ANaNInTheOutputIsShownAsNaN) {
   EXPECT_NE(details_text(judgement).find("got      NaN"), std::string::npos) << details_text(judgement);
 }
 
+TEST(TensorJudge, ValuesWhoseSumIsBeyondTheDoublesFail) {
+  RowSample sample(Op::softmax, Format::f64, {1, 3}, {1, 2, 3});
+  for (std::size_t i = 0; i < 3; ++i) sample.output.set(i, std::numeric_limits<double>::max());
+  const TensorJudgement judgement = sample.judged();
+  EXPECT_EQ(row_of_claim(judgement, "kernel.softmax.element").verdict, ReportVerdict::fail);
+  EXPECT_EQ(row_of_claim(judgement, "kernel.softmax.row_sum").verdict, ReportVerdict::fail);
+}
+
 TEST(TensorJudge, RowScalarsMayHaveAColumnOfTheirOwn) {
   RowSample sample(Op::logsumexp, Format::f16, {3, 5}, sample_numbers(Format::f16, 15, 3, 11));
   EXPECT_EQ(sample.contract.output, Format::f32);
@@ -237,6 +245,22 @@ TEST(TensorJudge, AContractThatSaysNothingIsVacuous) {
                          SampleLayout::compact, "exp=E:8000000,A:1");
   const TensorJudgement judgement = sample.judged();
   EXPECT_EQ(judgement.verdict, ReportVerdict::vacuous) << details_text(judgement);
+}
+
+TEST(TensorJudge, RowsOfWhichTheContractsFormKeepsNothingAreNoVerdictAlone) {
+  // Each x / theta errs by more than these rows are wide.
+  const std::vector<double> lost{1e9, 1e9 + 64, 1e9 + 192};
+  RowSample sample(Op::softmax, Format::f32, {1, 3}, lost, SampleLayout::compact, "theta=before");
+  sample.task.theta = 0.5;
+  for (std::size_t i = 0; i < 3; ++i) sample.output.set(i, i == 0 ? 0.5 : 0.25);
+  EXPECT_EQ(sample.judged().verdict, ReportVerdict::vacuous) << details_text(sample.judged());
+  // Beside a row that says something they are told of.
+  RowSample both(Op::softmax, Format::f32, {2, 3}, {1, 2, 3, lost[0], lost[1], lost[2]}, SampleLayout::compact,
+                 "theta=before");
+  both.task.theta = 0.5;
+  both.rewrite();
+  EXPECT_EQ(both.judged().verdict, ReportVerdict::pass) << details_text(both.judged());
+  EXPECT_NE(details_text(both.judged()).find("1 row more"), std::string::npos) << details_text(both.judged());
 }
 
 TEST(TensorJudge, AnInterruptedJudgementIsUndecidedUnlessItFailed) {

@@ -122,6 +122,15 @@ TEST(TensorReference, OfAttentionHoldsWhatTheOraclesFind) {
   }
 }
 
+// Two equal scores of 2^116: what sums of two doubles say of their difference leaves a weight any size.
+TEST(TensorReference, OfAttentionHoldsBehindScoresThatDoublesCannotTellApart) {
+  const StoredTensor q = stored(Format::f32, {1, 1}, {0x1p58}), k = stored(Format::f32, {2, 1}, {0x1p58, 0x1p58});
+  const StoredTensor v = stored(Format::f32, {2, 1}, {1, 2});
+  const TensorTask task{.op = Op::attention, .inputs = {q.held(), k.held(), v.held()}, .scale = 1};
+  const PrecisionScope precision(200);
+  ExactTensor(task, contract_for(task, "")).expect_around(0, Enclosure(1.5));
+}
+
 TEST(TensorReference, ANaNIsNaNAndHasNoThreshold) {
   std::vector<double> numbers = reference_rows(1);
   numbers[30] = reference_nan;

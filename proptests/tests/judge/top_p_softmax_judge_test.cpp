@@ -64,6 +64,23 @@ const Row halves{std::log(4.0), std::log(2.0), 0, 0};
 // Equal logits: p is 1/4.
 const Row equal{3, 3, 3, 3};
 
+// Neither filter leaves an item out, and a kernel does not divide again: its sum's stored rounding stays in the
+// weights, also where one of them is lost.
+TEST(TopPSoftmaxJudge, ALostWeightBelongsToTheRowThatIsDividedOnce) {
+  const char* stored_sum = "acc=f32 exp=1ulp masked=zero total=bf16";
+  for (const double far : {-2.0, -200.0}) {
+    const Row row{0, -1, far};
+    const double sum = round_to(Format::bf16, 1 + std::exp(-1) + std::exp(far));
+    Row got;
+    for (const double x : row) got.push_back(round_to(Format::f32, std::exp(x) / sum));
+    if (far < -100) got[2] = 0;
+    EXPECT_EQ(broken(row, got, {}, stored_sum), SamplingClaims{}) << far;
+    EXPECT_EQ(broken(row, got, {}), SamplingClaims{"element"}) << far;
+    for (double& x : got) x *= 1.02;
+    EXPECT_EQ(broken(row, got, {}, stored_sum), SamplingClaims{"element"}) << far;
+  }
+}
+
 TEST(TopPSoftmaxJudge, TheShortestPrefixThatReachesTopPIsKept) {
   const Row row{1, 3, 2, 0};  // p of 0.087, 0.644, 0.237, 0.032
   EXPECT_EQ(broken(row, kept(row, {1}), {0.6}), SamplingClaims{});

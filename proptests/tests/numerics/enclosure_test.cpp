@@ -236,10 +236,25 @@ TEST(Enclosure, SetOperationsMeanWhatTheySay) {
   EXPECT_EQ(minimum(a, b).upper_double(), 3);
   EXPECT_THROW(intersection(a, Enclosure(4)), std::logic_error);
   EXPECT_THROW(Enclosure::between(2, 1), std::invalid_argument);
-  EXPECT_THROW(Enclosure::between(0, HUGE_VAL), std::invalid_argument);
   EXPECT_TRUE(abs(Enclosure::between(-2, 1)).contains(0.0));
   EXPECT_TRUE(square(Enclosure::between(-2, 1)).certainly_nonnegative());
   EXPECT_FALSE((a * 0 - a * 0).certainly_positive());
+}
+
+TEST(Enclosure, EndsMayBeInfinite) {
+  const double infinite = std::numeric_limits<double>::infinity();
+  for (const double lower : {-infinite, -3.0, 3.0}) {
+    for (const double upper : {-2.0, 4.0, infinite}) {
+      if (lower > upper) continue;
+      const Enclosure between = Enclosure::between(lower, upper);
+      EXPECT_EQ(between.lower_double(), lower);
+      EXPECT_EQ(between.upper_double(), upper);
+    }
+  }
+  const Enclosure line = Enclosure(1) + Enclosure::between(-infinite, infinite);
+  EXPECT_TRUE(line.contains(1e300) && line.contains(-1e300));
+  EXPECT_THROW((void)Enclosure::between(1, -infinite), std::invalid_argument);
+  EXPECT_THROW((void)Enclosure::between(std::nan(""), infinite), std::invalid_argument);
 }
 
 TEST(Enclosure, CopiesAndMovedFromValuesAreUsable) {

@@ -110,6 +110,20 @@ TEST(RoundingAttentionBackward, HoldsUnderASoftcap) {
   report(most);
 }
 
+TEST(RoundingAttentionBackward, HoldsUnderASoftcapOfStoredScores) {
+  Shares most;
+  for (BackwardCase c : shapes()) {
+    for (const float cap : {0.3F, 2.0F, 50.0F}) {
+      for (const Format format : {Format::f16, Format::bf16}) {
+        c.softcap = cap;
+        c.scores = format;
+        if (c.shift == 0) expect_held(c, most);
+      }
+    }
+  }
+  report(most);
+}
+
 TEST(RoundingAttentionBackward, HoldsThroughBaseTwo) {
   Shares most;
   for (BackwardCase c : shapes()) {
@@ -242,6 +256,15 @@ TEST(PlantedAttentionBackwardBound, WithoutTheStoredWeightsInTheOutputIsRejected
 
 TEST(PlantedAttentionBackwardBound, WithoutTheErrorOfASoftcapsSlopeIsRejected) {
   expect_needs({.spread = 20, .softcap = 0.3F}, {.pair = [](BackwardPair& pair) { pair.cap->error = UpperBound(); }});
+}
+
+TEST(PlantedAttentionBackwardBound, OfASlopeWithoutTheStoredScoresIsRejected) {
+  const auto of_exact_scores = [](BackwardPair& pair) {
+    // 2^-18 is far more than a score in f32 errs by.
+    const Contract exact = parse_contract("sum=sequential subnormal=kept", Format::f32, Format::f32);
+    pair.cap = cap_slope(exact, 0.3F, pair.cap->slope, UpperBound(1), UpperBound(0x1p-18));
+  };
+  expect_needs({.queries = 1, .keys = 2, .softcap = 0.3F, .scores = Format::f16}, {.pair = of_exact_scores});
 }
 
 TEST(PlantedAttentionBackwardBound, WithoutTheStoredWeightsIsRejected) {

@@ -304,6 +304,9 @@ TEST(RowCascade, RowSumsAreDecidedExactly) {
   EXPECT_EQ(numerics::judge_row_sum(got, 0x1p-80), Decision::proved);
   EXPECT_EQ(numerics::judge_row_sum(got, std::nextafter(0x1p-80, 0)), Decision::violated);
   EXPECT_EQ(numerics::judge_row_sum(std::vector<float>{1, NAN}, 1), Decision::violated);
+  constexpr double largest = std::numeric_limits<double>::max();
+  EXPECT_EQ(numerics::judge_row_sum(std::vector<double>{largest, largest}, 1), Decision::violated);
+  EXPECT_EQ(numerics::judge_row_sum(std::vector<double>{largest, largest, -largest, -largest, 1}, 0), Decision::proved);
 }
 
 TEST(RowCascade, AWrongExponentialsVerdictsAreCaught) {

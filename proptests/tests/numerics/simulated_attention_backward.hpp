@@ -39,6 +39,7 @@ struct BackwardCase {
   int grouping = 0;                        // of g - (delta - dL); 1: (g - delta) + dL; 2: (g + dL) - delta; 3: apart
   Format lse = Format::f32, out = Format::f32, weights = Format::f32, score_gradients = Format::f32;
   Format result = Format::f32, inputs = Format::f32;
+  Format scores = Format::f32;  // of the scores, before a softcap and behind it
 };
 
 struct Problem {
@@ -217,8 +218,8 @@ inline Computed kernel(const BackwardCase& c, const Problem& p, const Exact& exa
     }
   }
   const auto score_of = [&](std::size_t i, std::size_t j) {
-    const float raw = scaled.scale * product(scaled.q, i, scaled.k, j);
-    return c.softcap == 0 ? raw : c.softcap * std::tanh(raw / c.softcap);
+    const float raw = narrowed(c.scores, scaled.scale * product(scaled.q, i, scaled.k, j));
+    return c.softcap == 0 ? raw : narrowed(c.scores, c.softcap * std::tanh(raw / c.softcap));
   };
   const auto slope_of = [&](float score) {  // from the capped score
     return c.softcap == 0 ? 1 : 1 - (score / c.softcap) * (score / c.softcap);
@@ -301,6 +302,7 @@ inline Shares judged(const BackwardCase& c, const Left* left) {
   Contract contract = parse_contract(std::string("sum=sequential subnormal=kept exp=") +
                                          (c.base_two ? "E:2,A:3" : "1ulp") + (c.split ? " scale=split" : ""),
                                      c.inputs, c.result);
+  contract.scores = c.scores;
   const Problem p = problem(c);
   Exact exact = exact_gradient(c, contract, p);
   const Computed got = kernel(c, p, exact);

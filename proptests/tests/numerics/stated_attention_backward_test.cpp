@@ -39,6 +39,7 @@ const std::vector<BackwardSetting> backward_settings{
     {Format::f64, Format::f16, "acc=f16 exp=E:2,A:2 sum=tree scale=split weights=bf16 ds=bf16", Format::f32,
      Format::f32, 0.3},
     {Format::f16, Format::f16, "acc=f32 sum=sequential weights=f16 ds=f16 scale=stored", Format::f16, Format::f32, 50},
+    {Format::f32, Format::f32, "acc=f32 sum=sequential scores=f16", Format::f32, Format::f32, 0.3},
 };
 
 struct StatedPair {
@@ -100,8 +101,10 @@ class StatedBackward {
   Real slope_error(const StatedPair& pair) const {
     if (setting_.softcap == 0) return Real(0);
     const int roundings = round_to(s_.format, setting_.softcap) == setting_.softcap ? 5 : 6;
-    const Real tanh_log = stated::lambda_of(Real(contract_.tanh_error) * s_.u) + roundings * s_.lambda;
-    const Real a = 2 * tanh_log + s_.lambda, f = exp(tanh_log) * (3 + 1 / Real(setting_.softcap)) * s_.omega_m;
+    const Real tanh_log =
+        stated::lambda_of(Real(contract_.tanh_error) * s_.u) + roundings * s_.lambda + 2 * stored(contract_.scores);
+    const Real over = 1 / Real(setting_.softcap), a = 2 * tanh_log + s_.lambda;
+    const Real f = exp(tanh_log) * ((3 + over) * s_.omega_m + 2 * over * lost(contract_.scores));
     const Real t(pair.tangent), moved = 2 * t * Real(pair.raw_error) + square(Real(pair.raw_error));
     const Real lost = exp(a) * (2 + f) * f + s_.omega_m;
     return grown(s_.lambda) * Real(pair.slope) + exp(s_.lambda) * (grown(a) * t * t + exp(a) * moved + lost) +
