@@ -68,6 +68,40 @@ std::string judged_again(const KernelSubject& subject, std::string_view replay) 
 }
 
 std::string subject_name(const KernelSubject& subject) {
+// The members of softcheck_options that differ from their defaults, in the header's order.
+std::string options_in_c(const KernelSubject& subject) {
+  std::string members = "{.size = sizeof(softcheck_options)";
+  const auto add = [&members](std::string_view member, const std::string& words) {
+    if (!words.empty()) members += ", ." + std::string(member) + " = \"" + words + "\"";
+  };
+  const numerics::Format input = subject.contract.input, output = subject.contract.output;
+  std::string exempt;
+  for (const std::string& claim : subject.exempt) exempt += (exempt.empty() ? "" : " ") + claim;
+  add("op", std::string(to_string(subject.op)));
+  add("dtype", name_of(input));
+  add("out_dtype", output == output_format(subject.op, input) ? "" : name_of(output));
+  add("domain", subject.domain.everything() ? "" : to_string(subject.domain));
+  add("require", requirement_words(subject.required));
+  add("exempt", exempt);
+  return members + "}";
+}
+
+// What looks for a contract of the subject, where its own has no words. softcheck::conforms has no such call:
+// libsoftcheck infers the contract of the same function.
+std::string command_of_inference(const KernelSubject& subject) {
+  if (subject.source.again.empty() && subject.source.callable) {
+    return "softcheck_infer_function(" + subject.source.symbol +
+           ", NULL, &options, &report) of softcheck/softcheck.h, " + "where options is " + options_in_c(subject) +
+           " and " + subject.source.symbol + " an int(const softcheck_call*, void*),";
+  }
+  const std::string judged = command_line(subject);
+  const auto starts = [&judged](std::string_view words) { return judged.starts_with(words); };
+  constexpr std::string_view python = "softcheck.check(", in_c = "softcheck_judge_function(";
+  if (starts(python)) return "softcheck.infer(" + judged.substr(python.size());
+  if (starts(in_c)) return "softcheck_infer_function(" + judged.substr(in_c.size()) + " but contract NULL,";
+  return starts("softcheck kernel ") ? judged + " --infer" : "";
+}
+
   const std::string library = subject.source.callable || subject.source.forwarded
                                   ? ""
                                   : std::filesystem::path(subject.source.library).filename().string() + ":";
@@ -290,15 +324,8 @@ std::string inference_hint(const KernelSubject& subject, const KernelJudgement& 
   if (failed == 0 || judgement.verdict != ReportVerdict::fail) return "";
   KernelSubject plain = subject;
   plain.contract = numerics::default_contract(subject.contract.input, subject.contract.output);
-  std::string command = command_line(plain);
-  constexpr std::string_view check = "softcheck.check(", verb = "softcheck kernel ";
-  if (command.starts_with(check)) {
-    command = "softcheck.infer(" + command.substr(check.size());
-  } else if (command.starts_with(verb)) {
-    command += " --infer";
-  } else {
-    return "";
-  }
+  const std::string command = command_of_inference(plain);
+  if (command.empty()) return "";
   return "another contract may fit: " + command + " looks for one";
 }
 

@@ -22,8 +22,8 @@ std::string narrow_accumulator(const numerics::Contract& contract);
 std::string command_line(const KernelSubject& subject, std::string_view replay = "");
 
 /// "another contract may fit: softcheck kernel ... --infer looks for one": the next thing to try where nothing but
-/// values broke the contract, each by so much that another may allow it. Empty for any other judgement, and for a
-/// kernel that has no such command.
+/// values broke the contract, each by so much that another may allow it. For a function that softcheck::conforms
+/// judges, the call of libsoftcheck. Empty for any other judgement, and for a kernel that has no such command.
 std::string inference_hint(const KernelSubject& subject, const KernelJudgement& judgement);
 
 /// One line with the result of a judgement: the broken claim, its error and the number of logits; or how it ended.

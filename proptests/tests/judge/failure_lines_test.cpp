@@ -127,3 +127,9 @@ TEST(FailureLines, AnotherCausalityThatExplainsAttentionIsNamed) {
 
 }  // namespace
 }  // namespace softcheck::proptests
+  KernelSubject in_c = narrow.subject;
+  in_c.source.again = "softcheck_judge_function(f, context, options) with the same options{contract}{replay}";
+  EXPECT_EQ(
+      inference_hint(in_c, narrow.judgement),
+      "another contract may fit: softcheck_infer_function(f, context, options) with the same options but contract "
+      "NULL, looks for one");
