@@ -81,7 +81,9 @@ std::string to_table(const Report& report, const TableOptions& options = {});
 /// rounded outward. What is no number is null.
 std::string to_json(const Report& report);
 
-/// One `testsuite` a subject, one `testcase` a claim; refused is skipped, crash and timeout are errors.
+/// One `testsuite` a subject, one `testcase` a claim; refused is skipped, crash and timeout are errors. A testcase has
+/// `slack`, and where values were judged `worst_ulps`, `worst_allowed_ulps` and `bias_ulps`, as properties: the numbers
+/// of to_json. What is no finite number has no property.
 std::string to_junit(const Report& report);
 
 /// Four digits, upward: 1 means that a bound was attained or exceeded, never that it was nearly so; "-" for NaN.
