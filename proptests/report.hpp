@@ -24,7 +24,8 @@ ReportVerdict report_verdict(numerics::Verdict verdict);
 struct ErrorStatistics {
   std::size_t values = 0;         // judged
   double largest_share = 0;       // of its threshold that any of them used
-  double worst_ulps = 0;          // |got - exact| in ulps of the output at the exact value, of values that have one
+  double worst_ulps = 0;          // |got - exact| in ulps at the exact value, of values that have one: of the output's
+                                  // format, or of the accumulator's where that has fewer digits
   double bias_ulps = 0;           // mean of got - exact in the same unit: 0 where errors of both signs are as frequent
   double worst_allowed_ulps = 0;  // the threshold of the value that has worst_ulps
   std::string worst_witness;      // that value

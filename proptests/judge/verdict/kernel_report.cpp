@@ -12,6 +12,7 @@
 #include "proptests/judge/kernel_claims.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 #include "proptests/judge/verdict/told_certificate.hpp"
+#include "proptests/judge/verdict/value_tally.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -67,7 +68,6 @@ std::string judged_again(const KernelSubject& subject, std::string_view replay) 
   return line;
 }
 
-std::string subject_name(const KernelSubject& subject) {
 // The members of softcheck_options that differ from their defaults, in the header's order.
 std::string options_in_c(const KernelSubject& subject) {
   std::string members = "{.size = sizeof(softcheck_options)";
@@ -102,6 +102,7 @@ std::string command_of_inference(const KernelSubject& subject) {
   return starts("softcheck kernel ") ? judged + " --infer" : "";
 }
 
+std::string subject_name(const KernelSubject& subject) {
   const std::string library = subject.source.callable || subject.source.forwarded
                                   ? ""
                                   : std::filesystem::path(subject.source.library).filename().string() + ":";
@@ -241,7 +242,7 @@ bool shows_printed(const ReportRow& row) {
 }
 
 // What all properties together decided of each claim.
-std::map<std::string, ReportRow> rows_by_claim(const KernelJudgement& judgement) {
+std::map<std::string, ReportRow> rows_by_claim(const KernelJudgement& judgement, const numerics::Contract& contract) {
   std::map<std::string, ReportRow> rows;
   const auto row_of = [&](const std::string& claim) -> ReportRow& {
     const auto [place, added] = rows.try_emplace(claim);
@@ -265,7 +266,7 @@ std::map<std::string, ReportRow> rows_by_claim(const KernelJudgement& judgement)
       row.failed.push_back(certificate);
     }
   }
-  for (const auto& [claim, errors] : judgement.errors) row_of(claim).errors = errors;
+  for (const auto& [claim, errors] : judgement.errors) row_of(claim).errors = in_told_ulps(errors, contract);
   return rows;
 }
 
@@ -288,7 +289,8 @@ std::string narrow_accumulator(const numerics::Contract& contract) {
   if (acc.precision >= output.precision) return "";
   const std::string narrow(acc.name), wide(output.name);
   return "acc=" + narrow + " grants the " + wide + " results " + narrow + "'s unit roundoff, 2^-" +
-         std::to_string(acc.precision) + "; acc=" + wide + " grants 2^-" + std::to_string(output.precision);
+         std::to_string(acc.precision) + "; acc=" + wide + " grants 2^-" + std::to_string(output.precision) +
+         "; ulps are " + narrow + "'s";
 }
 
 std::string command_line(const KernelSubject& subject, std::string_view replay) {
@@ -346,7 +348,7 @@ std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgeme
   const std::string name = subject_name(subject);
   std::vector<ReportRow> rows;
   std::set<std::string> told_cases;
-  for (auto& [claim, row] : rows_by_claim(judgement)) {
+  for (auto& [claim, row] : rows_by_claim(judgement, subject.contract)) {
     row.claim = claim;
     row.subject = name;
     row.details = row.failed.empty() ? story_of_larger_case(subject, judgement, claim)

@@ -11,6 +11,7 @@
 #include "proptests/judge/verdict/kernel_report.hpp"
 #include "proptests/judge/verdict/told_certificate.hpp"
 #include "proptests/judge/verdict/value_certificate.hpp"
+#include "proptests/judge/verdict/value_tally.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -75,6 +76,31 @@ TEST(FailureLines, AnErrorAboveTheValueIsToldByItsThreshold) {
   finding.threshold = 0;  // it has no share: the ulps are all there is to tell
   finding.got = 1;
   EXPECT_NE(error_of().find("ulp(f32)"), std::string::npos) << error_of();
+}
+
+// The last rounding of an f32 accumulator alone is 2^29 ulps of f64.
+TEST(FailureLines, UlpsAreThoseOfANarrowerAccumulator) {
+  const numerics::Contract contract = numerics::parse_contract("acc=f32", Format::f64, Format::f64),
+                           own = numerics::parse_contract("", Format::f64, Format::f64),
+                           wide = numerics::parse_contract("", Format::bf16, Format::bf16);
+  EXPECT_EQ(format_of_ulps(contract, Format::f64), Format::f32);
+  EXPECT_EQ(format_of_ulps(own, Format::f64), Format::f64);
+  EXPECT_EQ(format_of_ulps(wide, Format::bf16), Format::bf16);
+  ErrorStatistics errors;
+  errors.values = 1;
+  errors.worst_ulps = 0x1p+30;
+  errors.worst_allowed_ulps = 0x1p+31;
+  errors.bias_ulps = -0x1p+28;
+  const ErrorStatistics told = in_told_ulps(errors, contract);
+  EXPECT_EQ(told.worst_ulps, 2);
+  EXPECT_EQ(told.worst_allowed_ulps, 4);
+  EXPECT_EQ(told.bias_ulps, -0.5);
+  EXPECT_EQ(in_told_ulps(errors, own).worst_ulps, errors.worst_ulps);
+  EXPECT_EQ(in_told_ulps(errors, wide).worst_ulps, errors.worst_ulps);
+  const std::string table = told_judgement("mutant_tree_drops_odd_item", "EveryValueLiesWithinItsThreshold",
+                                           Op::softmax, Format::f64, "acc=f32")
+                                .table();
+  EXPECT_THAT(table, AllOf(HasSubstr("ulp(f32), "), Not(HasSubstr("ulp(f64)")), HasSubstr("; ulps are f32's\n")));
 }
 
 TEST(FailureLines, WhatIsSmallerThanEveryDoubleIsExpectedAsZero) {
