@@ -134,6 +134,12 @@ TEST(FailureLines, AnInferenceIsNamedWhereAnotherContractMayFit) {
   const std::string hint = inference_hint(narrow.subject, narrow.judgement);
   EXPECT_THAT(hint,
               AllOf(HasSubstr("another contract may fit: softcheck kernel "), HasSubstr(" --infer looks for one")));
+  KernelSubject in_c = narrow.subject;
+  in_c.source.again = "softcheck_judge_function(f, context, options) with the same options{contract}{replay}";
+  EXPECT_EQ(
+      inference_hint(in_c, narrow.judgement),
+      "another contract may fit: softcheck_infer_function(f, context, options) with the same options but contract "
+      "NULL, looks for one");
   for (const auto& [symbol, found_by] : {std::pair<const char*, std::string>{"mutant_no_max_shift", sentence},
                                          {"mutant_nan_swallowed", "ANanLogitMakesItsRowNan"},
                                          {"mutant_crashes", sentence},
@@ -143,8 +149,11 @@ TEST(FailureLines, AnInferenceIsNamedWhereAnotherContractMayFit) {
   }
 }
 
-TEST(FailureLines, AnotherCausalityThatExplainsAttentionIsNamed) {
+TEST(FailureLines, AnotherReadingThatExplainsAttentionIsNamed) {
   const std::string sentence = "EveryValueLiesWithinItsThreshold", told = " the results of ";
+  EXPECT_THAT(
+      told_judgement("mutant_attention_grouped_heads_interleaved", sentence, Op::attention, Format::bf16).table(),
+      HasSubstr(told + "a call whose query head h reads key head h % kv_heads (it should read key head h / group)\n"));
   EXPECT_THAT(told_judgement("mutant_attention_causal_top_left", sentence, Op::attention, Format::f64).table(),
               HasSubstr(told + "a causal call whose first query stands at the first key (--domain causal=top-left)\n"));
   EXPECT_THAT(told_judgement("mutant_attention_causal_plus_one", sentence, Op::attention).table(),
@@ -153,9 +162,3 @@ TEST(FailureLines, AnotherCausalityThatExplainsAttentionIsNamed) {
 
 }  // namespace
 }  // namespace softcheck::proptests
-  KernelSubject in_c = narrow.subject;
-  in_c.source.again = "softcheck_judge_function(f, context, options) with the same options{contract}{replay}";
-  EXPECT_EQ(
-      inference_hint(in_c, narrow.judgement),
-      "another contract may fit: softcheck_infer_function(f, context, options) with the same options but contract "
-      "NULL, looks for one");
