@@ -101,6 +101,7 @@ class Report:
 
     def raise_for_verdict(self) -> Report:
         """Raises Violation unless the kernel passed; returns the report."""
+        __tracebackhide__ = True  # pytest shows the caller's line and the report, not this function
         if not self:
             raise Violation(self)
         return self
