@@ -232,6 +232,11 @@ void add_check_verb(Verb app, int& exit_code) {
   add_output_flags(verb, flags->output);
   verb.refuse_words([flags](const std::string& word) {
     const Op op = parse_op(flags->asked.op);
+    if (word.starts_with("-")) {
+      return fmt::format(
+          "check: --op {} has {} and what every op has, got '{}' (softcheck check --help lists the flags)",
+          to_string(op), flags_of_op(flags->asked, op), word.substr(0, word.find('=')));
+    }
     return fmt::format("check: need each file behind its flag, for --op {} {}, got '{}' without one", to_string(op),
                        needed_flags(flags->asked, op), word);
   });

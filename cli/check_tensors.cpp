@@ -89,27 +89,33 @@ std::vector<FileFlag> file_flags(const CheckFlags& flags, Op op) {
   return all;
 }
 
-void require_parameter_flags(const CheckFlags& flags, Op op) {
+// A flag that gives a number or a choice.
+struct ParameterFlag {
+  const char* name;
+  bool is_given, of_op;
+};
+
+std::vector<ParameterFlag> parameter_flags(const CheckFlags& flags, Op op) {
   const bool labels = has_labels(op), chooses = !op->elements.empty(), scores = op->attributes;
-  struct ParameterFlag {
-    const char* name;
-    bool is_given, of_op;
-  };
-  for (const ParameterFlag& flag : {ParameterFlag{"theta", flags.theta.has_value(), op->has_theta},
-                                    {"scale", flags.scale.has_value(), op->attention},
-                                    {"causal", flags.causal, op->attention},
-                                    {"label-smoothing", flags.label_smoothing.has_value(), labels},
-                                    {"z-loss", flags.z_loss.has_value(), labels},
-                                    {"ignore-index", flags.ignore_index.has_value(), labels},
-                                    {"top-k", flags.top_k.has_value(), chooses},
-                                    {"renormalize", flags.renormalize, chooses},
-                                    {"base-2", flags.base_2, merges_states(op)},
-                                    {"reduction", !flags.reduction.empty(), op->of_whole_calls},
-                                    {"top-p", flags.top_p.has_value(), op->filters},
-                                    {"min-p", flags.min_p.has_value(), op->filters},
-                                    {"window", !flags.window.empty(), scores},
-                                    {"softcap", flags.softcap.has_value(), labels || scores},
-                                    {"top-left", flags.top_left, scores}}) {
+  return {{"theta", flags.theta.has_value(), op->has_theta},
+          {"scale", flags.scale.has_value(), op->attention},
+          {"causal", flags.causal, op->attention},
+          {"label-smoothing", flags.label_smoothing.has_value(), labels},
+          {"z-loss", flags.z_loss.has_value(), labels},
+          {"ignore-index", flags.ignore_index.has_value(), labels},
+          {"top-k", flags.top_k.has_value(), chooses},
+          {"renormalize", flags.renormalize, chooses},
+          {"base-2", flags.base_2, merges_states(op)},
+          {"reduction", !flags.reduction.empty(), op->of_whole_calls},
+          {"top-p", flags.top_p.has_value(), op->filters},
+          {"min-p", flags.min_p.has_value(), op->filters},
+          {"window", !flags.window.empty(), scores},
+          {"softcap", flags.softcap.has_value(), labels || scores},
+          {"top-left", flags.top_left, scores}};
+}
+
+void require_parameter_flags(const CheckFlags& flags, Op op) {
+  for (const ParameterFlag& flag : parameter_flags(flags, op)) {
     if (flag.is_given && !flag.of_op) {
       throw InputError(usage, fmt::format("--{}: --op {} has none", flag.name, to_string(op)));
     }
@@ -227,6 +233,16 @@ std::string needed_flags(const CheckFlags& flags, Op op) {
   const std::string last = std::exchange(names.back(), "");
   names.pop_back();
   return fmt::format("{} and {}", fmt::join(names, ", "), last);
+}
+
+std::string flags_of_op(const CheckFlags& flags, Op op) {
+  std::vector<std::string> names;
+  const auto add = [&names](const auto& flag) {
+    if (flag.of_op) names.push_back(std::string("--") + flag.name);
+  };
+  std::ranges::for_each(file_flags(flags, op), add);
+  std::ranges::for_each(parameter_flags(flags, op), add);
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::vector<ReportedTensor> CheckedTensors::reported() const {

@@ -41,6 +41,9 @@ struct CheckedTensors {
 /// The flags of the files that the op needs: "--logits and --output".
 std::string needed_flags(const CheckFlags& flags, proptests::Op op);
 
+/// Those of the files and parameters that the op has: "--logits, --mask, --output, --theta".
+std::string flags_of_op(const CheckFlags& flags, proptests::Op op);
+
 /// Maps the files and reads the contract.
 ///
 /// throws   InputError: a flag that is missing or has no meaning for the op, a file that is not there, malformed, or of

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <exception>
 #include <new>
-#include <numeric>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
@@ -57,41 +56,16 @@ std::string unknown_name(const CLI::App& app) {
   return fmt::format("{}: need {}, got '{}'", app.get_name(), alternatives(names), left.front());
 }
 
-// How many letters are changed, added or left out between two words.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = std::exchange(row[j + 1], std::min({changed, row[j + 1] + 1, row[j] + 1}));
-    }
-  }
-  return row.back();
-}
-
 // "softcheck check --queries" names the flag that may have been meant; nothing where no name is half the same.
 std::string unknown_flag(const CLI::App& app) {
   const std::vector<CLI::App*> below = app.get_subcommands();
   if (!below.empty()) return unknown_flag(*below.front());
   const std::vector<std::string> left = app.remaining();
   if (left.empty() || !left.front().starts_with("-")) return "";
-  const std::string given = left.front().substr(0, left.front().find('='));
-  const std::string_view word = std::string_view(given).substr(given.starts_with("--") ? 2 : 1);
-  std::vector<std::string> nearest;
-  std::size_t least = word.size();
-  for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
-    for (const std::string& name : option->get_lnames()) {
-      const std::size_t distance = edit_distance(word, name);
-      if (distance > least || 2 * distance > std::max(word.size(), name.size())) continue;
-      if (distance < least) nearest.clear();
-      least = distance;
-      nearest.push_back("--" + name);
-    }
-  }
+  const std::vector<std::string> nearest = nearest_flags(app, left.front());
   if (nearest.empty()) return "";
-  return fmt::format("{}: need a flag of its own, as {}, got '{}'", app.get_name(), alternatives(nearest), given);
+  return fmt::format("{}: need a flag of its own, as {}, got '{}'", app.get_name(), alternatives(nearest),
+                     left.front().substr(0, left.front().find('=')));
 }
 
 // A name that a file brought may hold anything: one line of bounded length, and nothing that moves the reader's cursor.

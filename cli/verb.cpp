@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <optional>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "cli/exit_code.hpp"
@@ -34,6 +38,20 @@ Flag& Flag::capture_default_str() {
 }
 
 namespace {
+
+// How many letters are changed, added or left out between two words.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = std::exchange(row[j + 1], std::min({changed, row[j + 1] + 1, row[j] + 1}));
+    }
+  }
+  return row.back();
+}
 
 // CLI::Range writes a large bound with three hundred digits.
 template <class T>
@@ -103,8 +121,26 @@ void Verb::refuse_words(const std::function<std::string(const std::string& word)
   app_->parse_complete_callback([app = app_, wrong] {
     const std::vector<std::string> left = app->remaining();
     // An unknown flag takes its value along: what stands first is what is wrong.
-    if (!left.empty() && !left.front().starts_with("-")) throw InputError(usage, wrong(left.front()));
+    const bool is_near = !left.empty() && left.front().starts_with("-") && !nearest_flags(*app, left.front()).empty();
+    if (!left.empty() && !is_near) throw InputError(usage, wrong(left.front()));
   });
+}
+
+std::vector<std::string> nearest_flags(const CLI::App& verb, const std::string& given) {
+  const std::string_view flag = std::string_view(given).substr(0, given.find('=')),
+                         word = flag.substr(flag.starts_with("--") ? 2 : 1);
+  std::vector<std::string> nearest;
+  std::size_t least = word.size();
+  for (const CLI::Option* option : verb.get_options([](const CLI::Option*) { return true; })) {
+    for (const std::string& name : option->get_lnames()) {
+      const std::size_t distance = edit_distance(word, name);
+      if (distance > least || 2 * distance > std::max(word.size(), name.size())) continue;
+      if (distance < least) nearest.clear();
+      least = distance;
+      nearest.push_back("--" + name);
+    }
+  }
+  return nearest;
 }
 
 void Verb::callback(const std::function<void()>& job) { app_->callback(job); }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -43,12 +44,17 @@ class Verb {
   void add_flag(const std::string& name, bool& value, const std::string& text);
   void require_subcommand(std::size_t least, std::size_t most);
   bool has_subcommand() const;
-  /// wrong   what to say of a word that stands without a flag, for a verb that takes none
+  /// wrong   what to say of a word that stands without a flag, for a verb that takes none, and of an unknown flag that
+  /// is
+  ///         like none of its own
   void refuse_words(const std::function<std::string(const std::string& word)>& wrong);
   void callback(const std::function<void()>& job);
 
  private:
   CLI::App* app_;
 };
+
+/// The names of a verb's flags that given may have been meant as: the nearest, of which at least half is the same.
+std::vector<std::string> nearest_flags(const CLI::App& verb, const std::string& given);
 
 }  // namespace softcheck::cli

@@ -24,7 +24,8 @@ ReportVerdict report_verdict(numerics::Verdict verdict);
 struct ErrorStatistics {
   std::size_t values = 0;         // judged
   double largest_share = 0;       // of its threshold that any of them used
-  double worst_ulps = 0;          // |got - exact| in ulps of the output at the exact value, of values that have one
+  double worst_ulps = 0;          // |got - exact| in ulps at the exact value, of values that have one: of the output's
+                                  // format, or of the accumulator's where that has fewer digits
   double bias_ulps = 0;           // mean of got - exact in the same unit: 0 where errors of both signs are as frequent
   double worst_allowed_ulps = 0;  // the threshold of the value that has worst_ulps
   std::string worst_witness;      // that value
@@ -81,7 +82,9 @@ std::string to_table(const Report& report, const TableOptions& options = {});
 /// rounded outward. What is no number is null.
 std::string to_json(const Report& report);
 
-/// One `testsuite` a subject, one `testcase` a claim; refused is skipped, crash and timeout are errors.
+/// One `testsuite` a subject, one `testcase` a claim; refused is skipped, crash and timeout are errors. A testcase has
+/// `slack`, and where values were judged `worst_ulps`, `worst_allowed_ulps` and `bias_ulps`, as properties: the numbers
+/// of to_json. What is no finite number has no property.
 std::string to_junit(const Report& report);
 
 /// Four digits, upward: 1 means that a bound was attained or exceeded, never that it was nearly so; "-" for NaN.

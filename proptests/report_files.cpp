@@ -158,15 +158,34 @@ const char* junit_element(ReportVerdict verdict) {
   }
 }
 
+/// Numbers that a CI can plot from one run to the next.
+std::string properties_xml(const ReportRow& row) {
+  std::string text;
+  const auto add = [&text](const char* name, double value) {
+    if (!std::isfinite(value)) return;
+    text += std::string("        <property name=\"") + name + "\" value=\"" + Json(value).dump() + "\"/>\n";
+  };
+  add("slack", row.slack + 0.0);  // a zero of either sign is +0
+  if (row.errors && row.errors->values > 0) {
+    add("worst_ulps", row.errors->worst_ulps);
+    add("worst_allowed_ulps", row.errors->worst_allowed_ulps);
+    add("bias_ulps", row.errors->bias_ulps + 0.0);
+  }
+  return text.empty() ? "" : "      <properties>\n" + text + "      </properties>\n";
+}
+
 /// How close a pass was, and what it does not speak of.
 std::string system_out(const ReportRow& row) {
   std::string text;
-  if (row.errors) {
-    std::array<char, 160> buffer;
+  std::array<char, 160> buffer;
+  if (row.errors && row.errors->values > 0) {
     std::snprintf(buffer.data(), buffer.size(),
                   "error/threshold at most %.4g, worst %.4g ulp of %.4g allowed there, bias %+.2g ulp\n",
                   row.errors->largest_share, row.errors->worst_ulps, row.errors->worst_allowed_ulps,
                   row.errors->bias_ulps);
+    text += buffer.data();
+  } else if (row.errors) {
+    std::snprintf(buffer.data(), buffer.size(), "error/threshold at most %.4g\n", row.errors->largest_share);
     text += buffer.data();
   }
   for (const std::string& line : row.not_tried) text += "not tried: " + line + "\n";
@@ -177,9 +196,9 @@ std::string testcase(const ReportRow& row) {
   std::string text = "    <testcase classname=\"" + xml_text(row.subject) + "\" name=\"" + xml_text(row.claim) + "\"";
   if (!std::isnan(row.seconds)) text += " time=\"" + seconds_text(row.seconds) + "\"";
   const char* element = junit_element(row.verdict);
-  const std::string out = system_out(row);
-  if (element == nullptr && out.empty()) return text + "/>\n";
-  text += ">\n";
+  const std::string numbers = properties_xml(row), out = system_out(row);
+  if (element == nullptr && numbers.empty() && out.empty()) return text + "/>\n";
+  text += ">\n" + numbers;
   if (element != nullptr) {
     std::string details;
     for (const std::string& line : row.details) details += line + "\n";

@@ -64,7 +64,8 @@ void ClaimTallies::fail(const EnumeratedRow& row, const ValueFinding& finding, b
     evidence.value = ShownValue{item, std::nullopt, "NaN", finding.got, std::nullopt, format_of(nan_claim)};
     certificate = observed(std::string(nan_claim), std::move(evidence), 1);
   } else {
-    certificate = certificate_of(finding, std::move(asked), format_of(finding.claim));
+    certificate =
+        certificate_of(finding, std::move(asked), format_of_ulps(subject_.contract, format_of(finding.claim)));
   }
   if (!failure_) {
     const bool hidden = std::ranges::all_of(row.logits, [](double x) { return x == -infinity; });

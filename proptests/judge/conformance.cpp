@@ -142,9 +142,11 @@ Conformance judge(KernelSource source, std::string_view words, const Conformance
   if (!options.replay.empty() && blank == std::string::npos) {
     throw std::invalid_argument("conforms: replay: need 'PROPERTY CASE', got '" + options.replay + "'");
   }
-  const KernelJudgement judgement = options.replay.empty() ? judge_kernel(subject, how)
-                                                           : replay_kernel(subject, options.replay.substr(0, blank),
-                                                                           options.replay.substr(blank + 1), how);
+  KernelJudgement judgement = options.replay.empty() ? judge_kernel(subject, how)
+                                                     : replay_kernel(subject, options.replay.substr(0, blank),
+                                                                     options.replay.substr(blank + 1), how);
+  const std::string hint = options.replay.empty() ? inference_hint(subject, judgement) : "";
+  if (!hint.empty()) judgement.notes.push_back(hint);
   Conformance result;
   result.verdict = judgement.verdict;
   result.report.rows = rows_of(subject, judgement);

@@ -206,7 +206,8 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
     const bool told = of.finding.decision != Decision::proved;
     Asked asked = told ? asked_of(matrix, remark, of.row) : Asked{};
     if (told) asked.numbers = JudgedNumbers{inputs_of(matrix, of.row)[0], matrix.theta};
-    certificates.push_back(certificate_of(of.finding, std::move(asked), subject_.contract.output));
+    certificates.push_back(
+        certificate_of(of.finding, std::move(asked), format_of_ulps(subject_.contract, subject_.contract.output)));
   }
 }
 

@@ -48,7 +48,8 @@ void KernelTrial::judge_call(const RowMatrixCase& matrix, const std::vector<doub
     errors_.add(finding, [&] { return text_of(matrix); });
     Asked asked;
     if (finding.decision != Decision::proved) asked = {text_of(matrix), remark};
-    certificates.push_back(certificate_of(finding, std::move(asked), subject_.contract.output));
+    certificates.push_back(
+        certificate_of(finding, std::move(asked), format_of_ulps(subject_.contract, subject_.contract.output)));
   }
 }
 
@@ -117,7 +118,8 @@ void KernelTrial::judge_infinite_row(const RowMatrixCase& matrix, std::size_t ro
     finding.claim = "kernel.infinite_row";
     Asked asked = asked_of(matrix, remark, row);
     asked.case_text = asked.row_text = row_text(matrix, logits);
-    certificates.push_back(certificate_of(finding, std::move(asked), subject_.contract.output));
+    certificates.push_back(
+        certificate_of(finding, std::move(asked), format_of_ulps(subject_.contract, subject_.contract.output)));
   }
 }
 

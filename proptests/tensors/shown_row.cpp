@@ -72,9 +72,12 @@ ShownRow shown_row(const JudgedTensorRow& row, const TensorTask& task, const num
   if (finding.by_identity || finding.expected.is_nan()) return shown;
   shown.lower = finding.expected.lower_double();
   shown.upper = finding.expected.upper_double();
-  const numerics::Certificate certificate = certificate_of(finding, {}, shown.format);
+  const numerics::Certificate certificate = certificate_of(finding, {}, format_of_ulps(contract, shown.format));
   const KernelEvidence* const evidence = evidence_of(certificate);
-  if (evidence != nullptr && evidence->value) shown.ulps = evidence->value->ulps;
+  if (evidence != nullptr && evidence->value) {
+    shown.ulps = evidence->value->ulps;
+    shown.format_of_ulps = evidence->value->format;
+  }
   return shown;
 }
 

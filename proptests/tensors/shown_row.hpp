@@ -22,7 +22,7 @@ struct ShownRow {
   std::string verdict;  // "fail"
   std::string due;      // what the value had to be, where that is no number: "NaN"
   std::string reason;   // the rule that a value broke which no threshold excuses
-  numerics::Format format = numerics::Format::f32;
+  numerics::Format format = numerics::Format::f32, format_of_ulps = numerics::Format::f32;
 };
 
 /// outputs   those that were judged; they say which format row scalars have

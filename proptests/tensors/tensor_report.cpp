@@ -79,12 +79,14 @@ Cells cells_of(const ShownRow& row) {
   if (row.lower && exact != "0") {
     exact = number_text(*row.lower + (*row.upper - *row.lower) / 2, row.format, more_digits);
   }
+  const std::string of =
+      row.format_of_ulps == row.format ? "" : fmt::format("({})", numerics::properties(row.format_of_ulps).name);
   return {row.index,
           row.item ? std::to_string(*row.item) : "-",
           row.logit ? fmt::format("{:.6g}", *row.logit) : "-",
           number_text(row.got, row.format),
           exact,
-          row.ulps && leaves_a_digit(*row.ulps, row.format) ? fmt::format("{:.4g} ulp", *row.ulps) : "-",
+          row.ulps && leaves_a_digit(*row.ulps, row.format_of_ulps) ? fmt::format("{:.4g} ulp{}", *row.ulps, of) : "-",
           std::isfinite(row.share) ? fmt::format("{:.4g}", row.share) : "-",
           row.verdict};
 }

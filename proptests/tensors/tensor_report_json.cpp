@@ -37,7 +37,10 @@ OrderedJson worst_json(const JudgedTensorRow& row, const ShownRow& shown) {
   result["got_text"] = numerics::hex_float(shown.got);
   if (!shown.due.empty()) result["due"] = shown.due;
   if (shown.lower) result["expected"] = {finite_or_null(*shown.lower), finite_or_null(*shown.upper)};
-  if (shown.ulps) result["ulps"] = finite_or_null(*shown.ulps);
+  if (shown.ulps) {
+    result["ulps"] = finite_or_null(*shown.ulps);
+    result["format"] = numerics::properties(shown.format_of_ulps).name;
+  }
   result["share"] = finite_or_null(shown.share);
   if (!shown.reason.empty()) result["reason"] = shown.reason;
   return result;

@@ -169,12 +169,12 @@ ReportRow TensorTally::row_of(std::string_view claim, const OfClaim& of) const {
   row.cases = of.cases;
   row.slack = of.share;
   row.verdict = ReportVerdict::pass;
-  if (of.has_errors) row.errors = of.errors;
+  if (of.has_errors) row.errors = in_told_ulps(of.errors, contract_);
   if (of.worst.decision == Decision::proved) return row;
   row.verdict = of.worst.decision == Decision::violated ? ReportVerdict::fail : ReportVerdict::undecided;
   const numerics::PrecisionScope precision(113);
   Asked asked{.case_text = name_of(of.row), .row = of.row};
-  row.failed.push_back(certificate_of(of.worst, std::move(asked), format_of(claim)));
+  row.failed.push_back(certificate_of(of.worst, std::move(asked), format_of_ulps(contract_, format_of(claim))));
   row.details.push_back(row.verdict == ReportVerdict::fail
                             ? "fails on " + std::to_string(of.failed) + " of " + of_rows(of.cases) + "; the worst:"
                             : "is not decided; the closest of " + of_rows(of.cases) + ":");

@@ -258,6 +258,7 @@ def assert_output(
     Returns the report. Raises Violation (an AssertionError) that shows the worst rows; UsageError.
     """
     given = locals()  # the keywords of this call
+    __tracebackhide__ = True  # pytest shows the caller's line and the report, not this function
     if output is None:
         raise UsageError("output: need an array, got None")
     attributes = {name: given[name] for name in _USUAL}

@@ -101,12 +101,13 @@ class Report:
 
     def raise_for_verdict(self) -> Report:
         """Raises Violation unless the kernel passed; returns the report."""
+        __tracebackhide__ = True  # pytest shows the caller's line and the report, not this function
         if not self:
             raise Violation(self)
         return self
 
     def to_junit(self, path: str | pathlib.Path | None = None) -> str:
-        """The report as JUnit XML; written to path where one is given."""
+        """The report as JUnit XML, with each claim's slack and worst ulps as properties; written to path if one is given."""
         text = self.data["junit"]
         if path is not None:
             pathlib.Path(path).write_text(text, encoding="utf-8")

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from xml.etree import ElementTree
 
 import kernels
 import numpy as np
@@ -284,10 +285,14 @@ def test_reports(tmp_path):
     with pytest.raises(softcheck.Violation) as violation:
         report.raise_for_verdict()
     assert "does not hold" in str(violation.value)
-    report.to_junit(tmp_path / "softcheck.xml")
-    assert "<testcase" in (tmp_path / "softcheck.xml").read_text()
     assert "<svg" in report._repr_html_() and "fail" in report._repr_html_()
-    assert softcheck.check(kernels.softmax).raise_for_verdict()
+    good = softcheck.check(kernels.softmax).raise_for_verdict()
+    good.to_junit(tmp_path / "softcheck.xml")
+    cases = {case.get("name"): case for case in ElementTree.parse(tmp_path / "softcheck.xml").iter("testcase")}
+    assert set(cases) == {claim.claim for claim in good.claims}
+    numbers = {p.get("name"): float(p.get("value")) for p in cases["kernel.softmax.element"].iter("property")}
+    assert numbers["slack"] == good.slack["kernel.softmax.element"]
+    assert abs(numbers["bias_ulps"]) < numbers["worst_ulps"] <= numbers["worst_allowed_ulps"]
 
 
 def test_the_version_is_the_library_s():

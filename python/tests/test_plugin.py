@@ -33,6 +33,26 @@ def test_functions_become_tests(pytester, monkeypatch, extra):
     result.stdout.fnmatch_lines(["*replay: softcheck.check(broken, op='softmax', dtype='f32', domain='*', replay=*"])
 
 
+ASSERTIONS = """
+import numpy as np, softcheck
+
+def test_of_a_result():
+    softcheck.assert_output("softmax", np.zeros((1, 2), np.float32), np.ones((1, 2), np.float32))
+
+def test_of_a_function():
+    softcheck.check(lambda x: x, domain="n<=4", cases=1).raise_for_verdict()
+"""
+
+
+def test_a_failed_assertion_shows_the_report_and_none_of_softcheck_s_lines(pytester):
+    pytester.makepyfile(test_assertions=ASSERTIONS)
+    result = pytester.runpytest_subprocess(*PLUGIN)
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["E*Violation: fail: 1 of 1 rows fail*"])
+    for line in ("*def assert_output(*", "*def raise_for_verdict(*"):
+        result.stdout.no_fnmatch_line(line)
+
+
 OTHERS = """
 import softcheck, kernels
 

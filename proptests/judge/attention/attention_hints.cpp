@@ -10,12 +10,35 @@ namespace {
 // A reading that is right by accident in so many calls is none.
 constexpr std::size_t most_asked = 8;
 
-constexpr std::array<const char*, 3> readings{
+constexpr std::size_t interleaved = 3;
+constexpr std::array<const char*, 4> readings{
     "of a call without causality", "of a causal call whose last query stands at the last key",
-    "of a causal call whose first query stands at the first key (--domain causal=top-left)"};
+    "of a causal call whose first query stands at the first key (--domain causal=top-left)",
+    "of a call whose query head h reads key head h % kv_heads (it should read key head h / group)"};
 
 std::size_t reading_of(const AttentionCase& attention) {
   return !attention.causal ? 0 : attention.attributes.top_left ? 2 : 1;
+}
+
+// The call in which query head h reads what this one has in key head h % kv_heads: a key head for each query head.
+AttentionCase with_interleaved_heads(const AttentionCase& attention) {
+  const AttentionShape& s = attention.shape;
+  AttentionCase other = attention;
+  other.shape.kv_heads = s.heads();
+  other.shape.group = 1;
+  const auto spread = [&s](const std::vector<double>& heads, std::vector<double>& result) {
+    const auto size = static_cast<std::ptrdiff_t>(heads.size() / (s.batch * s.kv_heads));
+    result.clear();
+    for (std::size_t b = 0; b < s.batch; ++b) {
+      for (std::size_t h = 0; h < s.heads(); ++h) {
+        const auto head = heads.begin() + static_cast<std::ptrdiff_t>(b * s.kv_heads + h % s.kv_heads) * size;
+        result.insert(result.end(), head, head + size);
+      }
+    }
+  };
+  spread(attention.keys, other.keys);
+  spread(attention.values, other.values);
+  return other;
 }
 
 // Is the domain one of heads, causality and masks alone?
@@ -36,7 +59,10 @@ void AttentionHints::ask(const AttentionCase& attention, const std::function<boo
   const bool is_dense = attention.gradients.empty() && !attention.sequences.any() && !attention.attributes.window();
   if (!is_dense || asked_ == most_asked) return;
   ++asked_;
-  for (std::size_t k = 0; k < readings.size(); ++k) {
+  if (attention.shape.kv_heads > 1 && attention.shape.group > 1 && is_right(with_interleaved_heads(attention))) {
+    ++right_[interleaved];
+  }
+  for (std::size_t k = 0; k < interleaved; ++k) {
     AttentionCase other = attention;
     other.causal = k > 0;
     other.attributes.top_left = k == 2;

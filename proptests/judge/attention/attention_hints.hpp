@@ -12,18 +12,20 @@
 
 namespace softcheck::proptests {
 
-/// What the failing calls of attention have in common: another causality by which their results are right, or a word of
-/// a domain that leaves all of them out. The report notes it as what to look at first; it is no finding.
+/// What the failing calls of attention have in common: another causality or another order of heads by which their
+/// results are right, or a word of a domain that leaves all of them out. The report notes it as what to look at first;
+/// it is no finding.
 class AttentionHints {
  public:
   /// A call that was answered, or that did not return.
   void add(const AttentionCase& attention, bool failed);
-  /// Of a call that failed: is it right as one of another causality? Only the first few are asked.
+  /// Of a call that failed: is it right as one of another causality, or of heads that take turns? Only the first few
+  /// are asked.
   ///
-  /// is_right   are the results those of this case, which is the call's but for its causality?
+  /// is_right   are the results those of this case, which is the call's but for its causality or its key heads?
   void ask(const AttentionCase& attention, const std::function<bool(const AttentionCase&)>& is_right);
 
-  /// For the report's notes: the causality by which all that were asked are right; else the domain, of heads, causality
+  /// For the report's notes: the reading by which all that were asked are right; else the domain, of heads, causality
   /// and masks alone, that admits none of the calls that failed. None where nothing explains all of them.
   std::vector<std::string> lines(const KernelSubject& subject) const;
 
@@ -33,7 +35,8 @@ class AttentionHints {
 
   RefusalLog calls_;  // those that failed as refused
   std::size_t asked_ = 0;
-  std::array<std::size_t, 3> right_{};  // by causality: none, from the last key, from the first one
+  // By causality: none, from the last key, from the first one; and by interleaved heads.
+  std::array<std::size_t, 4> right_{};
 };
 
 }  // namespace softcheck::proptests

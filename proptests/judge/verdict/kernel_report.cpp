@@ -12,6 +12,7 @@
 #include "proptests/judge/kernel_claims.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 #include "proptests/judge/verdict/told_certificate.hpp"
+#include "proptests/judge/verdict/value_tally.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -65,6 +66,40 @@ std::string judged_again(const KernelSubject& subject, std::string_view replay) 
   fill("{domain}", "domain", to_string(subject.domain));
   fill("{replay}", "replay", replay);
   return line;
+}
+
+// The members of softcheck_options that differ from their defaults, in the header's order.
+std::string options_in_c(const KernelSubject& subject) {
+  std::string members = "{.size = sizeof(softcheck_options)";
+  const auto add = [&members](std::string_view member, const std::string& words) {
+    if (!words.empty()) members += ", ." + std::string(member) + " = \"" + words + "\"";
+  };
+  const numerics::Format input = subject.contract.input, output = subject.contract.output;
+  std::string exempt;
+  for (const std::string& claim : subject.exempt) exempt += (exempt.empty() ? "" : " ") + claim;
+  add("op", std::string(to_string(subject.op)));
+  add("dtype", name_of(input));
+  add("out_dtype", output == output_format(subject.op, input) ? "" : name_of(output));
+  add("domain", subject.domain.everything() ? "" : to_string(subject.domain));
+  add("require", requirement_words(subject.required));
+  add("exempt", exempt);
+  return members + "}";
+}
+
+// What looks for a contract of the subject, where its own has no words. softcheck::conforms has no such call:
+// libsoftcheck infers the contract of the same function.
+std::string command_of_inference(const KernelSubject& subject) {
+  if (subject.source.again.empty() && subject.source.callable) {
+    return "softcheck_infer_function(" + subject.source.symbol +
+           ", NULL, &options, &report) of softcheck/softcheck.h, " + "where options is " + options_in_c(subject) +
+           " and " + subject.source.symbol + " an int(const softcheck_call*, void*),";
+  }
+  const std::string judged = command_line(subject);
+  const auto starts = [&judged](std::string_view words) { return judged.starts_with(words); };
+  constexpr std::string_view python = "softcheck.check(", in_c = "softcheck_judge_function(";
+  if (starts(python)) return "softcheck.infer(" + judged.substr(python.size());
+  if (starts(in_c)) return "softcheck_infer_function(" + judged.substr(in_c.size()) + " but contract NULL,";
+  return starts("softcheck kernel ") ? judged + " --infer" : "";
 }
 
 std::string subject_name(const KernelSubject& subject) {
@@ -207,7 +242,7 @@ bool shows_printed(const ReportRow& row) {
 }
 
 // What all properties together decided of each claim.
-std::map<std::string, ReportRow> rows_by_claim(const KernelJudgement& judgement) {
+std::map<std::string, ReportRow> rows_by_claim(const KernelJudgement& judgement, const numerics::Contract& contract) {
   std::map<std::string, ReportRow> rows;
   const auto row_of = [&](const std::string& claim) -> ReportRow& {
     const auto [place, added] = rows.try_emplace(claim);
@@ -231,7 +266,7 @@ std::map<std::string, ReportRow> rows_by_claim(const KernelJudgement& judgement)
       row.failed.push_back(certificate);
     }
   }
-  for (const auto& [claim, errors] : judgement.errors) row_of(claim).errors = errors;
+  for (const auto& [claim, errors] : judgement.errors) row_of(claim).errors = in_told_ulps(errors, contract);
   return rows;
 }
 
@@ -254,7 +289,8 @@ std::string narrow_accumulator(const numerics::Contract& contract) {
   if (acc.precision >= output.precision) return "";
   const std::string narrow(acc.name), wide(output.name);
   return "acc=" + narrow + " grants the " + wide + " results " + narrow + "'s unit roundoff, 2^-" +
-         std::to_string(acc.precision) + "; acc=" + wide + " grants 2^-" + std::to_string(output.precision);
+         std::to_string(acc.precision) + "; acc=" + wide + " grants 2^-" + std::to_string(output.precision) +
+         "; ulps are " + narrow + "'s";
 }
 
 std::string command_line(const KernelSubject& subject, std::string_view replay) {
@@ -290,15 +326,8 @@ std::string inference_hint(const KernelSubject& subject, const KernelJudgement& 
   if (failed == 0 || judgement.verdict != ReportVerdict::fail) return "";
   KernelSubject plain = subject;
   plain.contract = numerics::default_contract(subject.contract.input, subject.contract.output);
-  std::string command = command_line(plain);
-  constexpr std::string_view check = "softcheck.check(", verb = "softcheck kernel ";
-  if (command.starts_with(check)) {
-    command = "softcheck.infer(" + command.substr(check.size());
-  } else if (command.starts_with(verb)) {
-    command += " --infer";
-  } else {
-    return "";
-  }
+  const std::string command = command_of_inference(plain);
+  if (command.empty()) return "";
   return "another contract may fit: " + command + " looks for one";
 }
 
@@ -319,7 +348,7 @@ std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgeme
   const std::string name = subject_name(subject);
   std::vector<ReportRow> rows;
   std::set<std::string> told_cases;
-  for (auto& [claim, row] : rows_by_claim(judgement)) {
+  for (auto& [claim, row] : rows_by_claim(judgement, subject.contract)) {
     row.claim = claim;
     row.subject = name;
     row.details = row.failed.empty() ? story_of_larger_case(subject, judgement, claim)

@@ -216,7 +216,7 @@ RowFindings judge_row(Op op, const Contract& contract, std::span<const double> l
   RowFindings result{{}, verdicts.vacuity};
   const PrecisionScope precision(113);
   for (const ValueFinding& finding : verdicts.findings) {
-    result.certificates.push_back(certificate_of(finding, {witness}, contract.output));
+    result.certificates.push_back(certificate_of(finding, {witness}, format_of_ulps(contract, contract.output)));
   }
   return result;
 }

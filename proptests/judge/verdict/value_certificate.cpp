@@ -17,11 +17,11 @@ using namespace numerics;
 namespace {
 
 // None where a side is no number or the true value may be 0 and has no size.
-std::optional<double> ulps_of(Format output, const Enclosure& exact, double got) {
+std::optional<double> ulps_of(Format format, const Enclosure& exact, double got) {
   const double lower = exact.lower_double(), higher = exact.upper_double();
   const bool has_size = std::isfinite(lower) && std::isfinite(higher) && !(lower <= 0 && higher >= 0);
   if (!std::isfinite(got) || !has_size) return std::nullopt;
-  return error_in_ulps(output, exact, got).upper_double();
+  return error_in_ulps(format, exact, got).upper_double();
 }
 
 }  // namespace
@@ -50,8 +50,12 @@ double ValueFinding::share() const {
   return threshold > 0 ? error / threshold : decision == Decision::proved ? 0 : infinity;
 }
 
+Format format_of_ulps(const Contract& contract, Format output) {
+  return properties(contract.accumulator).precision < properties(output).precision ? contract.accumulator : output;
+}
+
 Certificate certificate_of(const ValueFinding& finding, Asked asked, Format usual) {
-  const Format output = finding.format.value_or(usual);
+  const Format format = finding.format.value_or(usual);
   Certificate result;
   result.claim = finding.claim;
   result.verdict = verdict_of(finding.decision);
@@ -64,7 +68,7 @@ Certificate certificate_of(const ValueFinding& finding, Asked asked, Format usua
     result.right = Enclosure(0);
     result.slack = proved ? 0 : infinity;
     evidence.value =
-        ShownValue{finding.item, std::nullopt, std::string(finding.due), finding.got, std::nullopt, output};
+        ShownValue{finding.item, std::nullopt, std::string(finding.due), finding.got, std::nullopt, format};
     return with_evidence(std::move(result), std::move(evidence));
   }
   const Enclosure& exact = finding.expected;
@@ -75,7 +79,7 @@ Certificate certificate_of(const ValueFinding& finding, Asked asked, Format usua
   result.slack = has_share ? (result.left / result.right).upper_double() : proved ? 0 : infinity;
   result.precision = working_precision();
   evidence.value = ShownValue{
-      finding.item, exact, "", finding.got, ulps_of(output, exact, finding.got), output, !finding.reason.empty()};
+      finding.item, exact, "", finding.got, ulps_of(format, exact, finding.got), format, !finding.reason.empty()};
   return with_evidence(std::move(result), std::move(evidence));
 }
 

@@ -49,11 +49,15 @@ struct ValueFinding {
   double share() const;
 };
 
+/// The format in whose ulps a report tells an error: the output's, or the accumulator's where that has fewer digits. An
+/// f64 result of f32 arithmetic is 2^29 ulps of f64 off by its last rounding alone.
+numerics::Format format_of_ulps(const numerics::Contract& contract, numerics::Format output);
+
 /// |got - expected| <= threshold with the verdict that was found already: the sides are there to be read. The evidence
-/// has the item, what was expected and got, and the error in ulps of the output's format at the exact value.
+/// has the item, what was expected and got, and the error in ulps at the exact value.
 ///
-/// output   the contract's
-numerics::Certificate certificate_of(const ValueFinding& finding, Asked asked, numerics::Format output);
+/// usual   the format of these ulps where the finding has none of its own
+numerics::Certificate certificate_of(const ValueFinding& finding, Asked asked, numerics::Format usual);
 
 /// What a conversion may make of a result beyond the output's format (numerics::is_overflow), of the right sign, where
 /// the true value, or one that a finite threshold allows a kernel to have before it rounds to the output, lies there.

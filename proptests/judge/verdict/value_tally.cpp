@@ -24,6 +24,14 @@ void add_errors(ErrorStatistics& errors, const ErrorSums& of_row, double share,
   errors.worst_witness = witness() + " element=" + std::to_string(of_row.worst_element);
 }
 
+ErrorStatistics in_told_ulps(ErrorStatistics errors, const numerics::Contract& contract) {
+  const auto precision = [](numerics::Format format) { return numerics::properties(format).precision; };
+  const int fewer = precision(format_of_ulps(contract, contract.output)) - precision(contract.output);
+  for (double* ulps : {&errors.worst_ulps, &errors.worst_allowed_ulps, &errors.bias_ulps})
+    *ulps = std::ldexp(*ulps, fewer);
+  return errors;
+}
+
 void ErrorTally::add(const ValueFinding& finding, const std::function<std::string()>& witness) {
   if (finding.by_identity) return;
   add_errors(errors_[std::string(finding.claim)], finding.errors, finding.share(), witness);

@@ -134,6 +134,35 @@ TEST(Conforms, LibrariesAreJudgedByName) {
   EXPECT_THROW(conforms(mutants + ":no_such_symbol", "softmax f32"), proptests::KernelLoadError);
 }
 
+TEST(Conforms, WhereAnotherContractMayFitAnInferenceIsNamed) {
+  const std::string kernel = mutants + ":mutant_sum_in_bf16", told = "another contract may fit: ";
+  const std::string of_library = conforms(kernel, "softmax f32 sum=tree in-place on n<=600 theta=1").text;
+  EXPECT_NE(of_library.find(told + "softcheck kernel '" + kernel +
+                            "' --op softmax --dtype f32 --require in-place --domain 'n<=600 theta=1' --infer looks"),
+            std::string::npos)
+      << of_library;
+  const auto coarse = [](std::span<const float> logits, double theta, std::span<float> results) {
+    softmax(logits, theta, results);
+    for (float& result : results) result *= 1 + 0x1p-9F;
+  };
+  const std::string words = "softmax f32 sum=tree in-place exempt=kernel.softmax.row_sum on n<=600 theta=1";
+  const Conformance of_function = conforms(coarse, words);
+  EXPECT_NE(of_function.text.find(told + "softcheck_infer_function(your_kernel, NULL, &options, &report)"),
+            std::string::npos)
+      << of_function.text;
+  EXPECT_NE(of_function.text.find(
+                R"({.size = sizeof(softcheck_options), .op = "softmax", .dtype = "f32", .domain = "n<=600 theta=1", )"
+                R"(.require = "in-place", .exempt = "kernel.softmax.row_sum"})"),
+            std::string::npos)
+      << of_function.text;
+  const auto unshifted = [](std::span<const float> logits, std::span<float> results) {
+    float sum = 0;
+    for (std::size_t i = 0; i < logits.size(); ++i) sum += results[i] = std::exp(logits[i]);
+    for (float& result : results) result /= sum;
+  };
+  EXPECT_EQ(conforms(unshifted, "softmax f32").text.find(told), std::string::npos);  // no contract excuses NaN
+}
+
 TEST(Conforms, RequirementsAreWordsToo) {
   const std::string kernel = mutants + ":mutant_not_batch_invariant";
   EXPECT_TRUE(conforms(kernel, "softmax f32"));

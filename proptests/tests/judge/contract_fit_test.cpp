@@ -81,9 +81,9 @@ TEST(ContractFit, WhatF32ComputedIsNoF64) {
   EXPECT_TRUE(judgement.rows.back().details.empty()) << details_text(judgement);
   const ContractFit fit = fitting_contract(task, usual, outputs, judgement, {}, ample_seconds);
   EXPECT_EQ(fit.text(), "every row keeps the contract 'acc=f32': give that one if the kernel is meant to compute so\n");
-  EXPECT_EQ(
-      judge_tensors(task, contract_for(task, "acc=f32"), outputs).rows.back().details,
-      std::vector<std::string>{"acc=f32 grants the f64 results f32's unit roundoff, 2^-24; acc=f64 grants 2^-53"});
+  EXPECT_EQ(judge_tensors(task, contract_for(task, "acc=f32"), outputs).rows.back().details,
+            std::vector<std::string>{
+                "acc=f32 grants the f64 results f32's unit roundoff, 2^-24; acc=f64 grants 2^-53; ulps are f32's"});
 }
 
 TEST(ContractFit, WeightsThatAreStoredAreNamed) {

@@ -11,6 +11,7 @@
 #include "proptests/judge/verdict/kernel_report.hpp"
 #include "proptests/judge/verdict/told_certificate.hpp"
 #include "proptests/judge/verdict/value_certificate.hpp"
+#include "proptests/judge/verdict/value_tally.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -77,6 +78,31 @@ TEST(FailureLines, AnErrorAboveTheValueIsToldByItsThreshold) {
   EXPECT_NE(error_of().find("ulp(f32)"), std::string::npos) << error_of();
 }
 
+// The last rounding of an f32 accumulator alone is 2^29 ulps of f64.
+TEST(FailureLines, UlpsAreThoseOfANarrowerAccumulator) {
+  const numerics::Contract contract = numerics::parse_contract("acc=f32", Format::f64, Format::f64),
+                           own = numerics::parse_contract("", Format::f64, Format::f64),
+                           wide = numerics::parse_contract("", Format::bf16, Format::bf16);
+  EXPECT_EQ(format_of_ulps(contract, Format::f64), Format::f32);
+  EXPECT_EQ(format_of_ulps(own, Format::f64), Format::f64);
+  EXPECT_EQ(format_of_ulps(wide, Format::bf16), Format::bf16);
+  ErrorStatistics errors;
+  errors.values = 1;
+  errors.worst_ulps = 0x1p+30;
+  errors.worst_allowed_ulps = 0x1p+31;
+  errors.bias_ulps = -0x1p+28;
+  const ErrorStatistics told = in_told_ulps(errors, contract);
+  EXPECT_EQ(told.worst_ulps, 2);
+  EXPECT_EQ(told.worst_allowed_ulps, 4);
+  EXPECT_EQ(told.bias_ulps, -0.5);
+  EXPECT_EQ(in_told_ulps(errors, own).worst_ulps, errors.worst_ulps);
+  EXPECT_EQ(in_told_ulps(errors, wide).worst_ulps, errors.worst_ulps);
+  const std::string table = told_judgement("mutant_tree_drops_odd_item", "EveryValueLiesWithinItsThreshold",
+                                           Op::softmax, Format::f64, "acc=f32")
+                                .table();
+  EXPECT_THAT(table, AllOf(HasSubstr("ulp(f32), "), Not(HasSubstr("ulp(f64)")), HasSubstr("; ulps are f32's\n")));
+}
+
 TEST(FailureLines, WhatIsSmallerThanEveryDoubleIsExpectedAsZero) {
   const numerics::PrecisionScope precision(113);
   ShownValue value{0, exp(numerics::Enclosure(-1000))};
@@ -108,6 +134,12 @@ TEST(FailureLines, AnInferenceIsNamedWhereAnotherContractMayFit) {
   const std::string hint = inference_hint(narrow.subject, narrow.judgement);
   EXPECT_THAT(hint,
               AllOf(HasSubstr("another contract may fit: softcheck kernel "), HasSubstr(" --infer looks for one")));
+  KernelSubject in_c = narrow.subject;
+  in_c.source.again = "softcheck_judge_function(f, context, options) with the same options{contract}{replay}";
+  EXPECT_EQ(
+      inference_hint(in_c, narrow.judgement),
+      "another contract may fit: softcheck_infer_function(f, context, options) with the same options but contract "
+      "NULL, looks for one");
   for (const auto& [symbol, found_by] : {std::pair<const char*, std::string>{"mutant_no_max_shift", sentence},
                                          {"mutant_nan_swallowed", "ANanLogitMakesItsRowNan"},
                                          {"mutant_crashes", sentence},
@@ -117,8 +149,11 @@ TEST(FailureLines, AnInferenceIsNamedWhereAnotherContractMayFit) {
   }
 }
 
-TEST(FailureLines, AnotherCausalityThatExplainsAttentionIsNamed) {
+TEST(FailureLines, AnotherReadingThatExplainsAttentionIsNamed) {
   const std::string sentence = "EveryValueLiesWithinItsThreshold", told = " the results of ";
+  EXPECT_THAT(
+      told_judgement("mutant_attention_grouped_heads_interleaved", sentence, Op::attention, Format::bf16).table(),
+      HasSubstr(told + "a call whose query head h reads key head h % kv_heads (it should read key head h / group)\n"));
   EXPECT_THAT(told_judgement("mutant_attention_causal_top_left", sentence, Op::attention, Format::f64).table(),
               HasSubstr(told + "a causal call whose first query stands at the first key (--domain causal=top-left)\n"));
   EXPECT_THAT(told_judgement("mutant_attention_causal_plus_one", sentence, Op::attention).table(),

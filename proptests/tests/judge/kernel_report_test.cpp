@@ -64,7 +64,8 @@ TEST(KernelReport, WordsBeyondTheDefaultReadBack) {
 }
 
 TEST(KernelReport, AnAccumulatorNarrowerThanTheResultsIsToldOf) {
-  const std::string told = "acc=f32 grants the f64 results f32's unit roundoff, 2^-24; acc=f64 grants 2^-53";
+  const std::string told =
+      "acc=f32 grants the f64 results f32's unit roundoff, 2^-24; acc=f64 grants 2^-53; ulps are f32's";
   KernelSubject subject = reported_subject("f");
   EXPECT_TRUE(rows_of(subject, {}).back().details.empty());
   subject.contract = numerics::parse_contract("acc=f32", Format::f64, Format::f64);

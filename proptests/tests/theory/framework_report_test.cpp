@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -197,6 +198,28 @@ TEST(Report, JunitIsEscapedAndCountsWhatDidNotHold) {
   EXPECT_NE(text.find("name=\"a&lt;b&gt;&amp;&quot;c&quot;\""), std::string::npos) << text;
   EXPECT_NE(text.find("]]&gt; \xEF\xBF\xBD\xEF\xBF\xBD&#10;second line"), std::string::npos) << text;
   EXPECT_EQ(text.find('\x01'), std::string::npos);
+}
+
+TEST(Report, JunitHasTheNumbersAsProperties) {
+  ReportRow judged = row("toy.judged", ReportVerdict::pass);
+  judged.slack = 0.1;
+  judged.errors.emplace();
+  judged.errors->values = 3;
+  judged.errors->worst_ulps = 1.5;
+  judged.errors->worst_allowed_ulps = 8;
+  judged.errors->bias_ulps = -0.0;
+  EXPECT_NE(to_junit({{judged}})
+                .find(">\n      <properties>\n        <property name=\"slack\" value=\"0.1\"/>\n"
+                      "        <property name=\"worst_ulps\" value=\"1.5\"/>\n"
+                      "        <property name=\"worst_allowed_ulps\" value=\"8.0\"/>\n"
+                      "        <property name=\"bias_ulps\" value=\"0.0\"/>\n      </properties>\n"),
+            std::string::npos)
+      << to_junit({{judged}});
+  judged.slack = std::numeric_limits<double>::infinity();  // no number that a plot could show
+  judged.errors->values = 0;
+  judged.errors->largest_share = 0.25;
+  EXPECT_EQ(to_junit({{judged}}).find("<propert"), std::string::npos) << to_junit({{judged}});
+  EXPECT_NE(to_junit({{judged}}).find("<system-out>error/threshold at most 0.25&#10;<"), std::string::npos);
 }
 
 TEST(Report, WhatIsNoUtf8IsReplaced) {
