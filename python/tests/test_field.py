@@ -262,6 +262,15 @@ def test_a_library_that_is_not_there_is_told_in_a_line(name, message, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_the_page_has_no_row_of_a_claim_whose_failure_shrank_to_another_claims(swept):
+    shrank = "Kernel.LayoutsAndNeighboursDoNotMatter fails on a larger case, which shrank to one of another claim"
+    fields = {"claim": "kernel.softmax.row_sum", "verdict": "fail", "contract": None, "case": None, "got": None, "expected": None}
+    broken = kernel(swept, "unshifted")
+    broken = {**broken, "findings": [*broken["findings"], {**fields, "details": [shrank]}]}
+    page = report.render([{**swept[0], "kernels": [broken]}], [], "command", "commit")
+    assert "| unshifted | float32 | softmax.element |" in page and "| - | - | - |" not in page
+
+
 def test_the_sweep_is_written(swept):
     written = json.loads((swept[1] / "fake.json").read_text())
     assert written["version"] == "1.0" and len(written["kernels"]) == 5
