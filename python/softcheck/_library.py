@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import _imp
+import contextlib
 import ctypes
 import json
+import math
 import numbers
 import os
 import pathlib
 import signal
 import threading
-from typing import Any, Callable
+import time
+from typing import Any, Callable, Iterator
 
 import numpy as np
 
@@ -179,6 +182,21 @@ def _take(status: int, report: ctypes.c_char_p) -> dict[str, Any]:
     return result
 
 
+_end = math.inf
+
+
+@contextlib.contextmanager
+def ending_at(moment: float) -> Iterator[None]:
+    """Judgements of the block end at this moment of time.monotonic(). Until then each of their properties has all of the
+    time, where a budget gives it a part."""
+    global _end
+    before, _end = _end, moment
+    try:
+        yield
+    finally:
+        _end = before
+
+
 class _Interruptions:
     """Ctrl-C during a judgement: it ends with what is known by then. Python runs the handler while the library asks."""
 
@@ -187,7 +205,7 @@ class _Interruptions:
         self._before: Any = None
 
     def __call__(self) -> bool:
-        return self.seen
+        return self.seen or time.monotonic() >= _end
 
     def __enter__(self) -> _Interruptions:
         # Python lets only the main thread set a signal handler, and runs handlers there.

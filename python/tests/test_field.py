@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import softcheck
+from softcheck import _library
 from softcheck.field import judge, report, sweep
 from softcheck.field.kernel import Kernel
 
@@ -71,12 +72,37 @@ def test_a_budget_is_for_all_stages_together():
     assert "| float64 | not known | undecided: the budget ended in inference |" in page
 
 
-def test_a_judgement_that_is_cut_before_the_budget_ends_is_undecided(monkeypatch):
-    """Each property has its part of the budget, so that the last one may be cut with some of it left."""
-    cut = softcheck.Report("undecided", "", "", (), None, {"contract": None, "ended_early": "the time budget was spent"})
-    monkeypatch.setattr(softcheck, "infer", lambda *_, **__: cut)
+CUT = softcheck.Report("undecided", "", "", (), None, {"contract": None, "ended_early": "the time budget was spent"})
+
+
+def test_a_judgement_that_is_cut_before_the_budget_ends_is_asked_again_without_parts(monkeypatch):
+    """Each property has its part of a budget, so that the slowest one is cut with most of it left."""
+    held = softcheck.Report("pass", "", "", (), "acc=f32", {"contract": "acc=f32", "claims": []})
+    budgets = []
+
+    def infer(*_, budget, **__):
+        budgets.append(budget)
+        return CUT if budget else held
+
+    monkeypatch.setattr(softcheck, "infer", infer)
+    found = judge.judge(Kernel("cut", "softmax", "float32", library.softmax, ""), "none", 60)
+    assert (found["verdict"], found["ended"], found["contract"]) == ("pass", None, "acc=f32")
+    assert len(budgets) == 2 and 59 < budgets[0] <= 60 and budgets[1] is None
+
+
+def test_a_judgement_that_is_cut_twice_is_undecided(monkeypatch):
+    monkeypatch.setattr(softcheck, "infer", lambda *_, **__: CUT)
     found = judge.judge(Kernel("cut", "softmax", "float32", library.softmax, ""), "none", 60)
     assert (found["verdict"], found["ended"], found["contract"]) == ("undecided", "inference", None)
+
+
+def test_a_judgement_without_a_budget_ends_at_the_moment_that_is_told():
+    """As the second time that a field's pair is asked, which has no budget in parts."""
+    start = time.monotonic()
+    with _library.ending_at(start + 1):
+        report = softcheck.check(slow_softmax, "softmax", "float64", isolation="none", progress=False)
+    assert report.verdict == "undecided" and report.data["ended_early"] and "interrupted" not in report.data
+    assert 1 <= time.monotonic() - start < 5
 
 
 def softmax_of_stored_exponentials(x):
@@ -234,6 +260,15 @@ def test_a_library_that_is_not_there_is_told_in_a_line(name, message, tmp_path):
     asked = subprocess.run(command, capture_output=True, text=True, check=False)
     assert asked.returncode == 2 and message in asked.stderr and "Traceback" not in asked.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_the_page_has_no_row_of_a_claim_whose_failure_shrank_to_another_claims(swept):
+    shrank = "Kernel.LayoutsAndNeighboursDoNotMatter fails on a larger case, which shrank to one of another claim"
+    fields = {"claim": "kernel.softmax.row_sum", "verdict": "fail", "contract": None, "case": None, "got": None, "expected": None}
+    broken = kernel(swept, "unshifted")
+    broken = {**broken, "findings": [*broken["findings"], {**fields, "details": [shrank]}]}
+    page = report.render([{**swept[0], "kernels": [broken]}], [], "command", "commit")
+    assert "| unshifted | float32 | softmax.element |" in page and "| - | - | - |" not in page
 
 
 def test_the_sweep_is_written(swept):

@@ -8,6 +8,7 @@ from typing import Any, Mapping, Sequence
 
 import softcheck
 
+from .. import _library
 from .kernel import Kernel
 
 # Claims on rows that have no finite answer: a convention may settle them, so that the values are judged beside them.
@@ -59,18 +60,23 @@ class _Stages:
     def ask(self, contract: str | None, exempt: Sequence[str]) -> softcheck.Report:
         """Judges by the contract, or by the one that inference finds. Raises _BudgetEnded where the budget does not let it decide."""
         stage, judge_by = ("inference", softcheck.infer) if contract is None else ("a check", softcheck.check)
-        left = self._end - time.monotonic()
-        if left <= 0:
-            raise _BudgetEnded(stage)
         words = {} if contract is None else {"contract": contract}
-        kernel, arguments = self._kernel, {**self._arguments, **words, "exempt": exempt, "budget": left}
-        report = judge_by(kernel.function, kernel.op, kernel.dtype, **arguments)
-        # Each property has a part of the budget, so that a judgement may be cut before all of it is spent. A value that
-        # stays undecided is another matter.
-        cut = report.data.get("ended_early") or report.data.get("verdict") == "error"
-        if report.verdict == "undecided" and cut:
-            raise _BudgetEnded(stage)
-        return report
+        kernel, arguments = self._kernel, {**self._arguments, **words, "exempt": exempt}
+        # Of a budget each property has a part, so that what is broken is soon seen; the slowest one may be cut while most of
+        # the budget is left. What is cut so is asked again, until the end and without parts.
+        for in_parts in (True, False):
+            left = self._end - time.monotonic()
+            if left <= 0:
+                break
+            with _library.ending_at(self._end):
+                report = judge_by(kernel.function, kernel.op, kernel.dtype, **arguments, budget=left if in_parts else None)
+            # A value that stays undecided is another matter.
+            cut = report.data.get("ended_early") or report.data.get("verdict") == "error"
+            if report.verdict != "undecided" or not cut:
+                return report
+            if report.data.get("interrupted"):
+                break
+        raise _BudgetEnded(stage)
 
 
 def judge(kernel: Kernel, isolation: str, budget: float, effort: str = "quick") -> dict[str, Any]:
