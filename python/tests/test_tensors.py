@@ -152,3 +152,13 @@ def test_formats_of_eight_bits(name):
 def test_a_wrong_argument_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_products_beyond_the_doubles_promise_nothing_at_any_scale():
+    query = key = np.array([[1.7e308]])
+    for scale in (0.0, 1e-310, 1e-300):
+        lower, upper = softcheck.reference("attention", query, key, np.array([[1.0]]), scale=scale)
+        assert lower <= 1 <= upper
+        with pytest.raises(softcheck.Violation) as violation:
+            softcheck.assert_output("attention", (query, key, np.array([[1.0]])), np.array([[0.5]]), scale=scale, contract="acc=f64")
+        assert violation.value.report.verdict == "vacuous"

@@ -101,11 +101,11 @@ void VisibleKeys::add_score(const Contract& contract, const AttentionRow& row, s
   const double dots = magnitude * (1 + static_cast<double>(d + 1) * 0x1p-52);
   const bool exact = score_is_exact(contract, row.scale, row.query, key);
   const double roundings = 1.01 * static_cast<double>(d + 1) * 0x1p-64;
-  const LongApproximation score{static_cast<long double>(row.scale) * dot,
-                                exact ? 0 : roundings * std::fabs(row.scale) * dots};
+  const double scaled = row.scale == 0 ? 0 : std::fabs(row.scale) * dots;  // dots may be infinite
+  const LongApproximation score{static_cast<long double>(row.scale) * dot, exact ? 0 : roundings * scaled};
   arithmetic.factor_sum *= 1 + static_cast<double>(2 * d) * 0x1p-52;
   const UpperBound error = exact ? UpperBound(0) : score_error<UpperBound>(contract, arithmetic, UpperBound(dots));
-  double size = std::fabs(row.scale) * dots;
+  double size = scaled;
   if (row.has_terms()) {
     const ScoreTerms terms = terms_of(row, j);
     const LongApproximation capped = capped_score(score, row.softcap);
