@@ -161,7 +161,8 @@ Enclosure Enclosure::between(double lower, double upper) {
   Enclosure result;
   const auto set_end = [&](mpfr_ptr end, double value) {
     if (std::isinf(value)) return mpfr_set_inf(end, value < 0 ? -1 : 1);
-    mpfr_set(end, &Enclosure(value).data()->left, MPFR_RNDN);  // exact: no precision is less than a double's
+    const Enclosure number(value);  // not a temporary: mpfr_set is a macro that may use it when it is gone
+    mpfr_set(end, &number.data()->left, MPFR_RNDN);  // exact: no precision is less than a double's
   };
   set_end(&result.data()->left, lower);
   set_end(&result.data()->right, upper);
