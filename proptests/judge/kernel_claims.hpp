@@ -9,6 +9,9 @@
 
 namespace softcheck::proptests {
 
+struct JudgeOptions;
+struct KernelSubject;
+
 /// The claims on values of the op's rows; for attention those on out, lse and entropy.
 std::vector<std::string> value_claims(Op op);
 
@@ -23,5 +26,8 @@ std::vector<std::string> kernel_claims(Op op);
 ///
 /// throws   std::invalid_argument naming the claims that exist for the op
 std::set<std::string> parse_exemptions(const std::vector<std::string>& claims, Op op);
+
+/// The known classes of bugs that these options do not try on this subject, as "what: why".
+std::vector<std::string> not_tried_of(const KernelSubject& subject, const JudgeOptions& options);
 
 }  // namespace softcheck::proptests

@@ -9,6 +9,7 @@
 #include "proptests/exhaustive/exhaustive_judge.hpp"
 #include "proptests/generators/row_matrices/row_matrix_classes.hpp"
 #include "proptests/judge/attention/attention_trial.hpp"
+#include "proptests/judge/kernel_claims.hpp"
 #include "proptests/judge/kernel_properties.hpp"
 #include "proptests/judge/kernel_trial.hpp"
 #include "proptests/judge/loading_property.hpp"

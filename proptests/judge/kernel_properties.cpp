@@ -351,31 +351,6 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
   return list.take();
 }
 
-namespace {
-constexpr const char* inner_merges =
-    "merges of partial states inside a kernel: that parts add up to the whole follows from each value being within its "
-    "threshold";
-}  // namespace
-
-std::vector<std::string> not_tried_of(const KernelSubject& subject, const JudgeOptions& options) {
-  if (subject.op->attention) {
-    return {inner_merges, "the output in the query's place: no kernel of attention is asked for it"};
-  }
-  std::vector<std::string> result{
-      inner_merges,
-      "shifts, permutations, monotony in theta, the bounds of Lemma 2.1: no calls of their own, as the exact value has "
-      "them and every value is judged against it"};
-  if (subject.op->one_value_per_row) {
-    result.push_back("the output in the input's place: one value for each row has no such place");
-  } else if (!subject.op->may_be_in_place) {
-    result.push_back("the output in an input's place: no kernel of this op is asked for it");
-  } else if (!subject.required.in_place) {
-    result.push_back("the output in the input's place: not required (--in-place)");
-  }
-  if (options.rows == 0) result.push_back("a million rows: --effort deep");
-  return result;
-}
-
 void require_replayable(const KernelSubject& subject, std::string_view case_text) {
   RowOptions allowed = rows_for(subject, {});
   allowed.max_length = RowOptions{}.max_length;

@@ -23,9 +23,6 @@ struct KernelProperty {
 std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, const JudgeOptions& options,
                                               KernelTrial& trial);
 
-/// The known classes of bugs that these options do not try on this subject, as "what: why".
-std::vector<std::string> not_tried_of(const KernelSubject& subject, const JudgeOptions& options);
-
 /// throws   std::invalid_argument unless the text is a case of the kernel's dtype whose size fits the buffers
 void require_replayable(const KernelSubject& subject, std::string_view case_text);
 

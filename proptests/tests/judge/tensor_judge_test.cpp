@@ -254,7 +254,7 @@ TEST(TensorJudge, RowsOfWhichTheContractsFormKeepsNothingAreNoVerdictAlone) {
   sample.task.theta = 0.5;
   for (std::size_t i = 0; i < 3; ++i) sample.output.set(i, i == 0 ? 0.5 : 0.25);
   EXPECT_EQ(sample.judged().verdict, ReportVerdict::vacuous) << details_text(sample.judged());
-  // Beside a row that says something they are told of.
+  // Beside a row that is decided such a row does not take the verdict away.
   RowSample both(Op::softmax, Format::f32, {2, 3}, {1, 2, 3, lost[0], lost[1], lost[2]}, SampleLayout::compact,
                  "theta=before");
   both.task.theta = 0.5;
