@@ -14,4 +14,4 @@ fi
 python_tools $venv $lists || { echo "skipped: no virtual environment with the pinned packages (build/python/pip.log)"; exit 77; }
 # shellcheck disable=SC2086
 SOFTCHECK_LIBRARY="$build/libsoftcheck.so" SOFTCHECK_KERNELS="$build/kernels" PYTHONPATH="$PWD/python" PYTHONDONTWRITEBYTECODE=1 \
-  $venv/bin/python -m pytest -q -rs -p softcheck.pytest_plugin -p no:cacheprovider $options python/tests
+  $venv/bin/python -m pytest -q -rsfE -p softcheck.pytest_plugin -p no:cacheprovider $options python/tests
