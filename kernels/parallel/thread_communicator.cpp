@@ -17,13 +17,13 @@ void ThreadGroup::require_success() const {
 void ThreadGroup::put(int from, int to, Message message) {
   const std::scoped_lock lock(mutex_);
   boxes_[static_cast<std::size_t>(from * size_ + to)].push_back(std::move(message));
-  changed_.notify_all();
+  message_for_[static_cast<std::size_t>(to)].notify_one();
 }
 
 Message ThreadGroup::take(int from, int to) {
   std::unique_lock lock(mutex_);
   std::deque<Message>& box = boxes_[static_cast<std::size_t>(from * size_ + to)];
-  changed_.wait(lock, [&] { return failed_ || !box.empty(); });
+  message_for_[static_cast<std::size_t>(to)].wait(lock, [&] { return failed_ || !box.empty(); });
   require_success();
   Message message = std::move(box.front());
   box.pop_front();
@@ -33,7 +33,7 @@ Message ThreadGroup::take(int from, int to) {
 Message ThreadGroup::reduced(Message own) {
   std::unique_lock lock(mutex_);
   // The one before has not been left by all ranks.
-  changed_.wait(lock, [&] { return failed_ || left_ == 0; });
+  reduction_.wait(lock, [&] { return failed_ || left_ == 0; });
   require_success();
   if (arrived_ == 0) {
     sum_ = std::move(own);
@@ -42,13 +42,13 @@ Message ThreadGroup::reduced(Message own) {
   }
   if (++arrived_ == size_) {
     left_ = size_;
-    changed_.notify_all();
+    reduction_.notify_all();
   }
-  changed_.wait(lock, [&] { return failed_ || left_ != 0; });
+  reduction_.wait(lock, [&] { return failed_ || left_ != 0; });
   require_success();
   if (--left_ == 0) {
     arrived_ = 0;
-    changed_.notify_all();
+    reduction_.notify_all();
   }
   return sum_;
 }
@@ -56,7 +56,8 @@ Message ThreadGroup::reduced(Message own) {
 void ThreadGroup::fail() {
   const std::scoped_lock lock(mutex_);
   failed_ = true;
-  changed_.notify_all();
+  reduction_.notify_all();
+  for (std::condition_variable& arrived : message_for_) arrived.notify_one();
 }
 
 void ThreadCommunicator::send(int to, Message message) {

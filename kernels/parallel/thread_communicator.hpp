@@ -15,7 +15,9 @@ namespace softcheck::kernels::parallel {
 class ThreadGroup {
  public:
   explicit ThreadGroup(int size)
-      : size_(size), boxes_(static_cast<std::size_t>(size) * static_cast<std::size_t>(size)) {}
+      : size_(size),
+        message_for_(static_cast<std::size_t>(size)),
+        boxes_(static_cast<std::size_t>(size) * static_cast<std::size_t>(size)) {}
 
   int size() const { return size_; }
   void put(int from, int to, Message message);
@@ -31,7 +33,9 @@ class ThreadGroup {
 
   int size_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable reduction_;
+  // One for each rank, so that a message wakes nobody but who waits for it.
+  std::vector<std::condition_variable> message_for_;
   std::vector<std::deque<Message>> boxes_;
   Message sum_;  // of the reduction that is under way, or of the last one
   int arrived_ = 0, left_ = 0;
