@@ -56,16 +56,22 @@ std::string unknown_name(const CLI::App& app) {
   return fmt::format("{}: need {}, got '{}'", app.get_name(), alternatives(names), left.front());
 }
 
-// "softcheck check --queries" names the flag that may have been meant; nothing where no name is half the same.
-std::string unknown_flag(const CLI::App& app) {
-  const std::vector<CLI::App*> below = app.get_subcommands();
-  if (!below.empty()) return unknown_flag(*below.front());
+// An unknown flag, of the command or of the verb that it stands behind, and what may have been meant; nothing where
+// each flag is known. words: those that lead to app, "softcheck run".
+std::string unknown_flag(const CLI::App& app, const std::string& words) {
   const std::vector<std::string> left = app.remaining();
-  if (left.empty() || !left.front().starts_with("-")) return "";
-  const std::vector<std::string> nearest = nearest_flags(app, left.front());
-  if (nearest.empty()) return "";
-  return fmt::format("{}: need a flag of its own, as {}, got '{}'", app.get_name(), alternatives(nearest),
-                     left.front().substr(0, left.front().find('=')));
+  const auto flag = std::ranges::find_if(left, [](const std::string& word) { return word.starts_with("-"); });
+  if (flag == left.end()) {
+    const std::vector<CLI::App*> below = app.get_subcommands();
+    return below.empty() ? "" : unknown_flag(*below.front(), words + " " + below.front()->get_name());
+  }
+  const bool is_verb = words.find(' ') != std::string::npos;
+  const std::vector<std::string> nearest = nearest_flags(app, *flag);
+  return fmt::format(
+      "{}{}, got '{}' ({} --help lists the flags)",
+      is_verb ? words.substr(words.find(' ') + 1) + ": need a flag of its own" : "need a verb before its flags",
+      nearest.empty() ? "" : fmt::format(", as {}", alternatives(nearest)), flag->substr(0, flag->find('=')),
+      is_verb ? words : words + " VERB");
 }
 
 // A name that a file brought may hold anything: one line of bounded length, and nothing that moves the reader's cursor.
@@ -113,11 +119,13 @@ int run_verb(const std::vector<std::string>& arguments, std::span<const AddVerb>
       say_text(help.str());
       return code;
     }
-    const bool is_unexpected = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+    // Before what CLI11 says, which takes an unknown flag's value for the verb's argument, and says that a flag is
+    // missing which was mistyped.
     std::string told = unknown_name(app);
-    if (told.empty() && is_unexpected) told = unknown_flag(app);
-    complain("softcheck: {} ({} --help lists the flags)\n", readable(told.empty() ? error.what() : told),
-             words_before_flags(app));
+    if (!told.empty()) told = fmt::format("{} ({} --help lists the flags)", told, words_before_flags(app));
+    if (told.empty()) told = unknown_flag(app, app.get_name());
+    if (told.empty()) told = fmt::format("{} ({} --help lists the flags)", error.what(), words_before_flags(app));
+    complain("softcheck: {}\n", readable(told));
     return usage;
   } catch (const InputError& error) {
     return told(error);

@@ -15,11 +15,32 @@ expect 0 kernel --help
 says '^Usage: softcheck kernel '
 expect 0 run train --help
 says '^Usage: softcheck run train '
-refuses 2 '(softcheck kernel --help lists the flags)' kernel --no-such-flag
-refuses 2 '(softcheck run train --help lists the flags)' run train --no-such-flag
-refuses 2 "run: need survivors, .*table-1.* or train-language, got 'nope'" run nope
+refuses 2 "run: need survivors, .*table-1.* or train-language, got 'nope' (softcheck run --help" run nope --out x
 refuses 2 'not expected: nope (softcheck run survivors ' run survivors nope
-refuses 2 'not expected: --nope (softcheck run ' run --nope
+
+# A flag that its verb does not have: the flag, the verb, the nearest of its flags if one is near, and where they are listed.
+unknown() { # NEAREST VERB...: for the verb with --no-such-flag and, unless NEAREST is -, with that flag less its last letter
+  nearest=$1
+  shift
+  refuses 2 "$*: need a flag of its own, got '--no-such-flag' (softcheck $* --help lists the flags)$" "$@" --no-such-flag 3
+  test "$nearest" = - && return
+  refuses 2 "$*: need a flag of its own, as $nearest, got '${nearest%?}' (softcheck $* --help lists the flags)$" "$@" "${nearest%?}=3"
+}
+unknown - test
+unknown --effort kernel
+unknown --layers model
+unknown --quick verify
+unknown --processes campaign
+unknown --out campaign merge
+unknown --help run
+unknown --seed run survivors
+unknown --steps run train # a flag that it requires is missing, too
+unknown --results report
+unknown --help version
+refuses 2 'check: --op softmax has .* and what every op has, got .--no-such-flag. (softcheck check --help lists' check --no-such-flag
+refuses 2 'check: need a flag of its own, as --query, got .--queri. (softcheck check --help lists' check --queri x.npy
+refuses 2 'kernel: need a flag of its own, as --effort, got .--efort.' kernel --efort quick "$mutants:correct_two_pass"
+refuses 2 'need a verb before its flags, got .--effort. (softcheck VERB --help lists the flags)$' --effort quick kernel
 
 # A claim that a kernel is known to break is noted, not judged; one that does not exist is a wrong call.
 expect 1 kernel "$mutants:mutant_nan_swallowed" --effort quick
