@@ -54,7 +54,7 @@ def finished(out):
     return sorted((out / "shards").glob("*.jsonl")) if out.exists() else []
 
 
-def until(condition, seconds=120):
+def until(condition, seconds=280):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "nothing happened"

@@ -35,7 +35,8 @@ def run_on(distributed, cluster, plan, out, disturb=None):
         return campaign.run(plan, out, client, str(KERNELS))
 
 
-@pytest.mark.parametrize("workers", NUMBERS)
+@pytest.mark.deep  # the next one has the same bytes, though a worker is killed
+@pytest.mark.parametrize("workers", [1, 2, 4])
 def test_dask_changes_no_byte(distributed, plan, expected, tmp_path, workers):
     with cluster_of(distributed, workers) as cluster:
         assert run_on(distributed, cluster, plan, tmp_path) == 1
@@ -119,7 +120,7 @@ def scheduler_and_worker(folder):
     until(file.exists)
     until(lambda: file.read_text().endswith("}"))
     address = json.loads(file.read_text())["address"]
-    worker = program("distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard", "--no-nanny", "--death-timeout", "20")
+    worker = program("distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard", "--no-nanny", "--death-timeout", "280")
     return scheduler, worker, address
 
 
@@ -131,7 +132,7 @@ def test_a_killed_scheduler_loses_nothing(distributed, plan, expected, tmp_path)
     try:
         until(lambda: len(finished(out)) >= 2)
         scheduler.kill()
-        said = client.communicate(timeout=120)[1]
+        said = client.communicate(timeout=280)[1]
     finally:
         end(scheduler, worker, client)
     if client.returncode != 1:

@@ -72,7 +72,7 @@ def test_a_killed_training_goes_on_inside_its_shard(tmp_path, end):
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     until(lambda: kept(out) or running.poll() is not None)
     running.send_signal(end)
-    running.communicate(timeout=60)
+    running.communicate(timeout=280)
     assert running.returncode == (-9 if end == signal.SIGKILL else 5)
     assert len(kept(out)) == 1 and len(finished(out)) == 4  # the models' layers
     done = subprocess.run(command, capture_output=True, text=True, timeout=280)

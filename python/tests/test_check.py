@@ -15,11 +15,14 @@ import pytest
 import softcheck
 from softcheck import _library
 
+SMALL = "n<=129 rows<=9"
+TINY = {"domain": "n<=9 rows<=3", "cases": 1}
+
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 def test_a_correct_softmax_passes(dtype):
     contract = "acc=f16 total=f16 weights=f16" if dtype == "float16" else None
-    domain = "n<=256" if dtype == "float16" else None
+    domain = {"float16": "n<=256", "float64": "n<=1024"}.get(dtype)  # the judge's filter for long rows has no float64
     report = softcheck.check(kernels.softmax, "softmax", dtype, contract=contract, domain=domain)
     assert report.verdict == "pass", str(report)
     assert report and report.findings == () and report.counterexample is None
@@ -34,7 +37,7 @@ def test_bfloat16_comes_as_ml_dtypes():
         seen.add(x.dtype)
         return kernels.softmax(x.astype(np.float32)).astype(x.dtype)
 
-    assert softcheck.check(softmax, "softmax", "bfloat16", isolation="none").verdict == "pass"
+    assert softcheck.check(softmax, "softmax", "bfloat16", isolation="none", domain=SMALL).verdict == "pass"
     assert seen == {np.dtype(ml_dtypes.bfloat16)}
 
 
@@ -47,23 +50,23 @@ def test_formats_of_eight_bits_come_as_ml_dtypes(dtype):
         seen.add(x.dtype)
         return kernels.softmax_at(x.astype(np.float32), np.float32(1), mask).astype(x.dtype)
 
-    report = softcheck.check(softmax, "softmax", dtype, isolation="none")
+    report = softcheck.check(softmax, "softmax", dtype, isolation="none", domain=SMALL)
     assert report.verdict == "pass", str(report)
     assert seen == {np.dtype(getattr(ml_dtypes, dtype))}
 
     def truncated(x):
         return np.floor(kernels.softmax(x.astype(np.float32)) * 16).astype(np.float32).astype(x.dtype) / x.dtype.type(16)
 
-    report = softcheck.check(truncated, "softmax", dtype, isolation="none")
+    report = softcheck.check(truncated, "softmax", dtype, isolation="none", domain=SMALL)
     assert report.verdict == "fail"
     assert next(iter(report.counterexample.inputs.values())).dtype == np.dtype(getattr(ml_dtypes, dtype))
 
 
 def test_parameters_that_the_function_has_are_asked_for():
-    report = softcheck.check(kernels.softmax_at, contract="exp=E:2,A:4")
+    report = softcheck.check(kernels.softmax_at, contract="exp=E:2,A:4", domain=SMALL)
     assert report.verdict == "pass", str(report)
     assert "theta=1" not in report.text and "nomask" not in report.text
-    assert "theta=1" in softcheck.check(kernels.softmax).text
+    assert "theta=1" in softcheck.check(kernels.softmax, **TINY).text
 
 
 def test_parameters_may_have_other_names():
@@ -71,15 +74,15 @@ def test_parameters_may_have_other_names():
         return kernels.softmax_at(x, temperature, attn_mask)
 
     takes = {"theta": "temperature", "mask": "attn_mask"}
-    assert softcheck.check(softmax, contract="exp=E:2,A:4", takes=takes).verdict == "pass"
+    assert softcheck.check(softmax, contract="exp=E:2,A:4", takes=takes, domain=SMALL).verdict == "pass"
 
 
 def test_a_function_that_fills_an_output():
-    assert softcheck.check(kernels.softmax_into, out=True).verdict == "pass"
+    assert softcheck.check(kernels.softmax_into, out=True, domain=SMALL).verdict == "pass"
 
 
 def test_row_values():
-    assert softcheck.check(kernels.logsumexp, "logsumexp").verdict == "pass"
+    assert softcheck.check(kernels.logsumexp, "logsumexp", domain=SMALL).verdict == "pass"
 
 
 def test_attention():
@@ -108,7 +111,8 @@ def test_attention():
 def test_a_wrong_function_is_found(kernel, verdict, claim, isolation):
     # Each crash of a spawned process costs another one's start: with one length that crashes shrinking makes few.
     crashes = isolation == "spawn" and kernel in (kernels.exits, kernels.segfaults)
-    report = softcheck.check(kernel, isolation=isolation, time_limit=2, domain="rows=1,n=5|101" if crashes else "rows<=9 n<=129")
+    limit = 2 if kernel is kernels.hangs else 60  # a loaded machine may take seconds for a call
+    report = softcheck.check(kernel, isolation=isolation, time_limit=limit, domain="rows=1,n=5|101" if crashes else SMALL)
     if kernel is kernels.writes_to_its_input and isolation == "spawn":
         assert report.verdict == "pass"  # it was given a copy
         return
@@ -117,7 +121,7 @@ def test_a_wrong_function_is_found(kernel, verdict, claim, isolation):
 
 
 def test_a_traceback_is_shown():
-    report = softcheck.check(kernels.raises)
+    report = softcheck.check(kernels.raises, domain=SMALL)
     assert "RuntimeError: more than two rows are too many" in report.text
     assert "unless refuses=(RuntimeError,) makes it a refusal" in report.text
 
@@ -146,11 +150,10 @@ def test_a_traceback_begins_with_the_function_and_ends_with_its_message(isolatio
 
 @pytest.mark.parametrize("isolation", ["fork", "spawn"])
 def test_a_crash_of_an_empty_call_names_the_domain_without_it(isolation):
-    report = softcheck.check(kernels.softmax_of_some, isolation=isolation)
+    report = softcheck.check(kernels.softmax_of_some, isolation=isolation, domain=SMALL, cases=3)
     assert report.verdict == "crash"
     assert "this call is empty; domain='n>=1' leaves such calls out" in report.text
-    domain = "n>=1 finite" + (" n=5|101" if isolation == "spawn" else "")
-    assert softcheck.check(kernels.softmax_of_some, isolation=isolation, domain=domain).verdict == "pass"
+    assert softcheck.check(kernels.softmax_of_some, isolation=isolation, domain=f"n>=1 finite {SMALL}", cases=3).verdict == "pass"
     assert "this call is empty" not in softcheck.check(kernels.raises, isolation=isolation, domain="rows=3,n=5").text
 
 
@@ -161,43 +164,43 @@ def test_a_domain_may_be_given_word_by_word():
 
 def test_a_report_says_what_no_isolation_leaves_to_the_program():
     said = "a crash, a hang or a stray write of the function ends or harms this program itself"
-    report = softcheck.check(kernels.softmax, isolation="none", cases=1)
+    report = softcheck.check(kernels.softmax, isolation="none", **TINY)
     assert f"isolation: none: called in the judge's own process: {said}\n" in report.text
     assert report.data["isolation"].endswith(said)
-    assert said not in softcheck.check(kernels.softmax, cases=1).text
+    assert said not in softcheck.check(kernels.softmax, **TINY).text
 
 
 def test_a_wrong_shape_is_told():
-    assert "need shape (1, 2), got (2, 1)\n" in softcheck.check(kernels.transposed).text
+    assert "need shape (1, 2), got (2, 1)\n" in softcheck.check(kernels.transposed, domain=SMALL).text
 
 
 def test_a_crash_that_is_the_only_one_is_shown_once():
     text = softcheck.check(kernels.softmax_of_some, domain="n<=129 rows<=9 nomask theta=1").text
     assert text.count("ValueError: zero-size array") == 1 and "; those of a call that failed stand above\n" in text
-    text = softcheck.check(kernels.raises).text  # two claims end by it
+    text = softcheck.check(kernels.raises, domain=SMALL).text  # two claims end by it
     assert text.count("RuntimeError: more than two rows") <= 2 and "the last lines:" not in text
 
 
 def test_a_wrong_dtype_is_told_once():
-    text = softcheck.check(kernels.widened).text
+    text = softcheck.check(kernels.widened, domain=SMALL).text
     assert text.count("the function's result: need dtype f32, got f64") == 1
 
 
 def test_a_changed_input_is_named():
-    assert "(the call changed one of its inputs)\n" in softcheck.check(kernels.in_place, cases=5).text
+    assert "(the call changed one of its inputs)\n" in softcheck.check(kernels.in_place, domain=SMALL, cases=5).text
 
 
 def test_parameters_that_no_call_gives_are_named():
     def attention(q, k, v, *, attn_mask=None, is_causal=False, scale=None, dropout_p=0.0):
         return v
 
-    text = softcheck.check(attention, "attention", cases=1).text
+    text = softcheck.check(attention, "attention", domain="keys<=9 queries<=9 dim<=9", cases=1).text
     assert "left at their defaults in every call: attn_mask, is_causal, dropout_p; " in text
     assert "takes={'scale': 'scale', 'mask': 'attn_mask', 'causal': 'is_causal'} would ask" in text
-    text = softcheck.check(lambda x, axis=-1: kernels.softmax(x), cases=1).text
+    text = softcheck.check(lambda x, axis=-1: kernels.softmax(x), **TINY).text
     assert text.rstrip().endswith("left at their defaults in every call: axis")
-    assert "defaults" not in softcheck.check(kernels.softmax, cases=1).text
-    assert "defaults" not in softcheck.check(lambda x, axis=-1: kernels.softmax(x), takes=(), cases=1).text
+    assert "defaults" not in softcheck.check(kernels.softmax, **TINY).text
+    assert "defaults" not in softcheck.check(lambda x, axis=-1: kernels.softmax(x), takes=(), **TINY).text
 
 
 def test_options_have_the_size_of_a_version():
@@ -216,15 +219,15 @@ def test_options_have_the_size_of_a_version():
 
 
 def test_an_exception_may_refuse():
-    report = softcheck.check(kernels.refuses_many_rows, refuses=(NotImplementedError,), domain="rows<=2")
+    report = softcheck.check(kernels.refuses_many_rows, refuses=(NotImplementedError,), domain="rows<=2 n<=129")
     assert report.verdict == "pass", str(report)
-    report = softcheck.check(kernels.refuses_many_rows, refuses=(NotImplementedError,))
+    report = softcheck.check(kernels.refuses_many_rows, refuses=(NotImplementedError,), domain="n<=129")
     assert "kernel.accepts" in [finding.claim for finding in report.findings]
-    assert "check(refuses_many_rows, op='softmax', dtype='f32', refuses=(NotImplementedError,), domain='rows<=2 theta=1 compact nomask')" in report.text
+    assert "check(refuses_many_rows, op='softmax', dtype='f32', refuses=(NotImplementedError,), domain='n<=129 rows<=2 theta=1 compact nomask')" in report.text
 
 
 def test_the_counterexample_fails_by_itself():
-    report = softcheck.check(kernels.one_item_off)
+    report = softcheck.check(kernels.one_item_off, domain=SMALL)
     logits = report.counterexample.inputs["logits"]
     assert logits.dtype == np.float32
     with pytest.raises(softcheck.Violation):
@@ -233,41 +236,42 @@ def test_the_counterexample_fails_by_itself():
 
 
 def test_a_counterexample_replays():
-    report = softcheck.check(kernels.one_item_off)
+    report = softcheck.check(kernels.one_item_off, domain=SMALL)
     again = softcheck.check(kernels.one_item_off, replay=report.counterexample.replay)
     assert again.verdict == "fail" and again.data["calls"] < 10
     assert softcheck.check(kernels.softmax, replay=report.counterexample.replay).verdict == "pass"
-    assert "softcheck.check(one_item_off, op='softmax', dtype='f32', domain='theta=1 compact nomask', replay='" in report.text
+    assert "softcheck.check(one_item_off, op='softmax', dtype='f32', domain='n<=129 rows<=9 theta=1 compact nomask', replay='" in report.text
 
 
 def test_an_exempt_claim_is_noted():
-    report = softcheck.check(kernels.ignores_nan, exempt=["kernel.nan_row", "kernel.infinite_row", "kernel.masked_row"])
+    report = softcheck.check(kernels.ignores_nan, exempt=["kernel.nan_row", "kernel.infinite_row", "kernel.masked_row"], domain=SMALL)
     assert report.verdict == "pass", str(report)
 
 
 def test_a_budget_ends_it():
     report = softcheck.check(kernels.softmax, effort="deep", budget=1)
-    assert report.verdict == "undecided" and report.data["seconds"] < 20
+    assert report.verdict == "undecided" and "budget" in report.data["ended_early"]
 
 
 def test_an_interrupt_ends_it_with_what_is_known():
     code = (
-        "import kernels, softcheck; print('begins', flush=True); "
-        "report = softcheck.check(kernels.softmax, effort='deep'); print(report.verdict, report.data['calls'] > 0)"
+        "import kernels, softcheck; report = softcheck.check(kernels.softmax, effort='deep', progress=True); "
+        "print(report.verdict, report.data['calls'] > 0, report.data['interrupted'])"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], cwd=pathlib.Path(__file__).parent, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout.readline() == "begins\n"
-    with pytest.raises(subprocess.TimeoutExpired):  # it goes on by itself
-        process.wait(timeout=3)
-    process.send_signal(signal.SIGINT)
-    rest, _ = process.communicate(timeout=60)
-    assert rest.split() == ["undecided", "True"] and process.returncode == 0
+    words = {"cwd": pathlib.Path(__file__).parent, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", code], **words) as process:
+        shown = b""
+        while b"\x1b[K9 of " not in shown:  # by then calls have come back
+            some = process.stderr.read1()
+            assert some, shown
+            shown += some
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=280)
+    assert rest.split() == [b"undecided", b"True", b"True"] and process.returncode == 0
 
 
 def test_infer_finds_a_contract():
-    report = softcheck.infer(kernels.softmax)
+    report = softcheck.infer(kernels.softmax, domain=SMALL)
     assert report.verdict == "pass" and "acc=f32" in report.contract, str(report)
 
 
@@ -281,12 +285,12 @@ def test_a_plug_in_is_judged_by_its_name():
 
 
 def test_reports(tmp_path):
-    report = softcheck.check(kernels.unshifted)
+    report = softcheck.check(kernels.unshifted, domain=SMALL)
     with pytest.raises(softcheck.Violation) as violation:
         report.raise_for_verdict()
     assert "does not hold" in str(violation.value)
     assert "<svg" in report._repr_html_() and "fail" in report._repr_html_()
-    good = softcheck.check(kernels.softmax).raise_for_verdict()
+    good = softcheck.check(kernels.softmax, domain=SMALL).raise_for_verdict()
     good.to_junit(tmp_path / "softcheck.xml")
     cases = {case.get("name"): case for case in ElementTree.parse(tmp_path / "softcheck.xml").iter("testcase")}
     assert set(cases) == {claim.claim for claim in good.claims}
@@ -312,7 +316,7 @@ def test_a_thread_that_waits_for_the_interpreter_does_not_stop_the_fork():
     try:
         sys.setswitchinterval(1e-6)  # so that it asks for the interpreter long before the fork
         for _ in range(5):
-            report = softcheck.check(kernels.softmax, domain="n<=9 rows<=2", cases=2, time_limit=5)
+            report = softcheck.check(kernels.softmax, domain="n<=9 rows<=2", cases=2, time_limit=30)
             assert report.verdict not in ("timeout", "crash"), str(report)
     finally:
         sys.setswitchinterval(interval)

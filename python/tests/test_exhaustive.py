@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 import softcheck
 
-EXHAUSTIVE = {"effort": "exhaustive", "budget": 2, "progress": False, "domain": "theta=1"}
+EXHAUSTIVE = {"effort": "exhaustive", "progress": False}
+ROWS = {**EXHAUSTIVE, "domain": "theta=1"}
+
+
+def known_within_a_budget(function, *words, known, **arguments):
+    """The report of the least budget within which there is what is looked for: seconds of a loaded machine are short."""
+    for budget in (1, 4, 16, 64, 256):
+        report = softcheck.check(function, *words, budget=budget, **{**EXHAUSTIVE, **arguments})
+        assert report.verdict == "undecided", report
+        if known(report):
+            return report
+    pytest.fail(f"nothing is known in {budget} s: {report}")
 
 
 def softmax(logits):
@@ -15,9 +26,10 @@ def softmax(logits):
 
 
 def test_a_budget_ends_it_with_what_is_known():
-    report = softcheck.check(softmax, "softmax", "float32", **EXHAUSTIVE)
-    assert report.verdict == "undecided", report
-    assert any("so far within the contract" in note for note in report.data["notes"]), report
+    known_within_a_budget(
+        softmax, "softmax", "float32", domain="theta=1",
+        known=lambda report: any("so far within the contract" in note for note in report.data["notes"]),
+    )  # fmt: skip
 
 
 def test_one_wrong_argument_is_found():
@@ -27,7 +39,7 @@ def test_one_wrong_argument_is_found():
         result[np.any(logits == -np.float32(5e-43), axis=-1)] = 0.75
         return result
 
-    report = softcheck.check(wrong, "softmax", "float32", **{**EXHAUSTIVE, "budget": 60})
+    report = softcheck.check(wrong, "softmax", "float32", **ROWS, budget=600)
     assert report.verdict == "fail", report
     assert report.data["rows"] < 65536
 
@@ -38,7 +50,10 @@ def test_other_ops_are_refused():
 
 
 def test_what_holds_of_all_arguments_is_data_and_a_picture():
-    report = softcheck.check(softmax, "softmax", "float32", **{**EXHAUSTIVE, "domain": "theta=1 n=2"})
+    report = known_within_a_budget(
+        softmax, "softmax", "float32", domain="theta=1 n=2",
+        known=lambda report: report.data["arguments"] and report.data["statements"][0]["judged"] > 0,
+    )  # fmt: skip
     (pairs,) = report.data["statements"]
     assert pairs["rows"] > 1.1e9 > pairs["judged"] > 0 and pairs["verdict"] == "undecided"
     assert 0 < pairs["share"] <= pairs["share_at_most"] < 1 and pairs["worst"].startswith("row f32")
@@ -54,9 +69,11 @@ def test_few_shapes_have_pairs_in_large_calls():
         seen.add(logits.shape)
         return softmax(logits)
 
-    report = softcheck.check(counted, "softmax", "float32", shapes="few", isolation="none", **EXHAUSTIVE)
+    report = known_within_a_budget(
+        counted, "softmax", "float32", shapes="few", isolation="none", domain="theta=1", known=lambda _: (16384, 2) in seen
+    )
     assert report.data["statements"][0]["name"].endswith("n = 2, theta = 1")
-    assert (16384, 2) in seen and len(seen) <= 40
+    assert len(seen) <= 40
 
 
 def attention(q, k, v, scale):
@@ -74,12 +91,12 @@ def test_every_score_of_attention_is_asked_for():
         shapes.add((q.shape, k.shape, v.shape))
         return attention(q, k, v, scale)
 
-    report = softcheck.check(
-        counted, "attention", "float16", effort="exhaustive", budget=2, progress=False, shapes="few", isolation="none"
-    )
-    assert report.verdict == "undecided", report
+    report = known_within_a_budget(
+        counted, "attention", "float16", shapes="few", isolation="none",
+        known=lambda report: report.data["statements"] and report.data["statements"][0]["judged"] > 0,
+    )  # fmt: skip
     (scores,) = report.data["statements"]
-    assert scores["name"].startswith("every f16 query with every finite key, d = 1") and scores["judged"] > 0
+    assert scores["name"].startswith("every f16 query with every finite key, d = 1")
     # 17 calls hold all 65,536 queries: all but the last have one size.
     assert {queries for queries, _, _ in shapes} <= {(1, 1, 3856, 1), (1, 1, 65536 - 16 * 3856, 1)}
     assert {(keys, values) for _, keys, values in shapes} == {((1, 1, 16, 1), (1, 1, 16, 16))}
@@ -93,7 +110,7 @@ def test_one_wrong_score_is_found():
         out[..., 2] = np.where(met, 0.0635, out[..., 2])
         return out
 
-    report = softcheck.check(wrong, "attention", "float16", effort="exhaustive", budget=60, progress=False)
+    report = softcheck.check(wrong, "attention", "float16", budget=600, **EXHAUSTIVE)
     assert report.verdict == "fail", report
     assert report.data["counterexample"]["case"].startswith("attention f16 batch=1 kv=1 group=1 queries=1 keys=16 dim=1")
 

@@ -20,6 +20,11 @@ HERE = pathlib.Path(__file__).parent
 sys.path.append(str(HERE / "packages"))
 from fake import library  # noqa: E402: its folder comes first
 
+# Seconds for one pair: no load of a machine makes a judgement of few items take them.
+PLENTY = 600
+SMALL = "n<=33 rows<=3"
+FEW = {"domain": f"n>=1 rows>=1 {SMALL}"}
+
 REPRODUCTIONS = sorted((HERE.parent.parent / "docs" / "field").glob("*.py"))
 
 
@@ -29,7 +34,7 @@ def swept(tmp_path_factory):
     old = os.environ.get("PYTHONPATH", "")
     os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE / "packages"), str(HERE.parent), old])
     try:
-        return sweep.sweep("fake.library", folder, 120, "quick"), folder
+        return sweep.sweep("fake.library", folder, PLENTY, "quick", domain=SMALL), folder
     finally:
         os.environ["PYTHONPATH"] = old
 
@@ -127,18 +132,16 @@ def test_flushed_does_not_excuse_exponentials_in_float16(monkeypatch):
     """It grants 2^-14 to a result of 0 alone, which is as much as half a unit of 0.1: weights= says what such a kernel does."""
     unfit = softcheck.Report("fail", "", "masked=nan", (), None, {"contract": None})
     monkeypatch.setattr(softcheck, "infer", lambda *_, **__: unfit)
-    stored = Kernel("stored", "softmax", "float16", softmax_of_stored_exponentials, "", arguments={"domain": "n>=1 rows>=1"})
-    found = judge.judge(stored, "none", 60)
+    stored = Kernel("stored", "softmax", "float16", softmax_of_stored_exponentials, "", arguments=FEW)
+    found = judge.judge(stored, "none", PLENTY)
     assert found["verdict"] == "pass" and found["weak"] == ["weights=f16"], found["summary"]
     assert "flushed" not in found["contract"]
 
 
 def test_a_wider_contract_is_tried_where_a_documented_one_is_broken():
     documented = "acc=f32 exp=4ulp sum=sequential subnormal=flushed masked=nan"
-    kernel = Kernel(
-        "stored", "softmax", "float16", softmax_of_stored_exponentials, "", contract=documented, arguments={"domain": "n>=1 rows>=1"}
-    )
-    found = judge.judge(kernel, "none", 60)
+    kernel = Kernel("stored", "softmax", "float16", softmax_of_stored_exponentials, "", contract=documented, arguments=FEW)
+    found = judge.judge(kernel, "none", PLENTY)
     assert found["verdict"] == "pass" and found["weak"] == ["weights=f16"], found["summary"]
     assert [(f["claim"], f["contract"].split()[0]) for f in found["findings"]] == [("kernel.softmax.element", "acc=f32")]
 
@@ -155,7 +158,7 @@ def test_weights_of_float32_are_not_said_to_be_stored_in_float16(monkeypatch):
     unfit = softcheck.Report("fail", "", "masked=nan", (), None, {"contract": None})
     monkeypatch.setattr(softcheck, "infer", lambda *_, **__: unfit)
     router = {"domain": "n=3|17 rows=1|3 k=2 finite"}
-    found = judge.judge(Kernel("router", "topk_softmax", "float16", topk_of_flushed_softmax, "", arguments=router), "none", 60)
+    found = judge.judge(Kernel("router", "topk_softmax", "float16", topk_of_flushed_softmax, "", arguments=router), "none", PLENTY)
     assert found["verdict"] == "pass" and found["weak"] == [], found["text"]
     assert "weights=" not in found["contract"] and "flushed" in found["contract"]
 
@@ -176,7 +179,7 @@ def softmax_or_zero(x, mask):
 def test_a_masked_row_that_inference_did_not_ask_is_tried(function, word, exempt, monkeypatch):
     unfit = softcheck.Report("fail", "", "masked=nan", (), None, {"contract": None})
     monkeypatch.setattr(softcheck, "infer", lambda *_, **__: unfit)
-    found = judge.judge(Kernel("visible", "softmax", "float32", function, "", arguments={"domain": "n>=1 rows>=1"}), "none", 60)
+    found = judge.judge(Kernel("visible", "softmax", "float32", function, "", arguments=FEW), "none", PLENTY)
     assert found["verdict"] == "pass" and word in found["contract"] and found["exempt"] == exempt, found["text"]
     assert [f["claim"] for f in found["findings"]] == exempt
 
@@ -196,8 +199,8 @@ def attention_of_equal_stored_weights(q, k, v, mask, scale):
 def test_equal_weights_that_are_stored_in_16_bits_are_those_of_a_masked_row(monkeypatch):
     unfit = softcheck.Report("fail", "", "", (), None, {"contract": None})
     monkeypatch.setattr(softcheck, "infer", lambda *_, **__: unfit)
-    domain = {"domain": "finite batch>=1 heads>=1 keys>=1 queries>=1 dim>=1 values>=1"}
-    found = judge.judge(Kernel("stored", "attention", "float16", attention_of_equal_stored_weights, "", arguments=domain), "none", 60)
+    small = {"domain": "finite batch=1 heads=1|2 group=1 keys>=1 queries>=1 dim>=1 values>=1 keys<=17 queries<=5 dim<=16 values<=5", "cases": 20}
+    found = judge.judge(Kernel("stored", "attention", "float16", attention_of_equal_stored_weights, "", arguments=small), "none", PLENTY)
     assert found["verdict"] == "pass" and found["weak"] == ["weights=f16"], found["text"]
     assert "masked=uniform" in found["contract"] and found["exempt"] == []
 
@@ -214,7 +217,7 @@ def test_an_entropy_that_rounds_each_step_to_16_bits_has_a_contract(monkeypatch)
     unfit = softcheck.Report("fail", "", "masked=nan", (), None, {"contract": None})
     monkeypatch.setattr(softcheck, "infer", lambda *_, **__: unfit)
     steps = {"domain": "n=2|17 rows=1|3 finite", "out_dtype": "f16"}
-    found = judge.judge(Kernel("steps", "entropy", "float16", entropy_in_16_bits, "", arguments=steps), "none", 60)
+    found = judge.judge(Kernel("steps", "entropy", "float16", entropy_in_16_bits, "", arguments=steps), "none", PLENTY)
     assert found["verdict"] == "pass" and found["weak"] == ["acc=f16"], found["text"]
     assert "sum=tree" in found["contract"] and "entropy_from=logits" in found["contract"]
 
@@ -231,7 +234,7 @@ def test_a_query_that_is_stored_with_its_scale_has_a_contract(monkeypatch):
     unfit = softcheck.Report("fail", "", "masked=nan", (), None, {"contract": None})
     monkeypatch.setattr(softcheck, "infer", lambda *_, **__: unfit)
     domain = {"domain": "finite nomask batch>=1 heads>=1 keys>=1 queries>=1 dim>=1 values>=1"}
-    found = judge.judge(Kernel("stored", "attention", "float16", attention_of_a_stored_scale, "", arguments=domain), "none", 60)
+    found = judge.judge(Kernel("stored", "attention", "float16", attention_of_a_stored_scale, "", arguments=domain), "none", PLENTY)
     assert found["verdict"] == "pass" and set(found["weak"]) == {"scale=stored", "scores=f16", "weights=f16"}, found["text"]
 
 
@@ -291,7 +294,7 @@ def test_a_sweep_goes_on_where_one_ended(swept, tmp_path, monkeypatch):
     known = json.loads((swept[1] / "fake.json").read_text())
     known["kernels"] = [k for k in known["kernels"] if k["kernel"] != "loses_nan"]
     (tmp_path / "fake.json").write_text(json.dumps(known))
-    again = sweep.sweep("fake.library", tmp_path, 120, "quick", go_on=True)
+    again = sweep.sweep("fake.library", tmp_path, PLENTY, "quick", domain=SMALL, go_on=True)
     assert len(again["kernels"]) == 5
     old = {k["kernel"]: k["seconds"] for k in known["kernels"]}
     new = {k["kernel"]: k["seconds"] for k in again["kernels"]}
@@ -304,7 +307,7 @@ def test_results_of_two_versions_are_not_mixed(swept, tmp_path, monkeypatch):
     text = json.dumps({**known, "version": "0.0"})
     (tmp_path / "fake.json").write_text(text)
     with pytest.raises(ValueError, match="results of fake.library 0.0, .* is installed"):
-        sweep.sweep("fake.library", tmp_path, 120, "quick", go_on=True)
+        sweep.sweep("fake.library", tmp_path, PLENTY, "quick", domain=SMALL, go_on=True)
     assert (tmp_path / "fake.json").read_text() == text
 
 
@@ -345,7 +348,7 @@ def test_contracts_of_a_page_are_judged_by(swept, tmp_path, monkeypatch):
     contracts = report.contracts_in([page])
     assert ("fake", "softmax", "float32") in contracts and ("fake", "unshifted", "float32") not in contracts
     page.write_text(page.read_text().replace(contracts["fake", "softmax", "float32"], "exp=2ulp sum=sequential masked=nan", 1))
-    again = sweep.sweep("fake.library", tmp_path, 120, "quick", only="^softmax float32$", known=[page])
+    again = sweep.sweep("fake.library", tmp_path, PLENTY, "quick", domain=SMALL, only="^softmax float32$", known=[page])
     assert [(k["kernel"], k["verdict"]) for k in again["kernels"]] == [("softmax", "pass")]
     assert "exp=2ulp" in again["kernels"][0]["contract"]
 

@@ -35,14 +35,14 @@ def wrong(_call, _context):
 
 @pytest.mark.parametrize("op", OPS)
 def test_of_a_judgement(op):
-    report = _library.judge(wrong, {"op": op, "isolation": "none", "cases": 1, "budget": 2.0}, False, None)
+    report = _library.judge(wrong, {"op": op, "isolation": "none", "cases": 1, "max_length": 100}, False, None)
     assert {"counterexample", "ended_early", "junit"} <= set(report) and report["counterexample"], report["text"]
     assert unnamed(report) == []
 
 
 @pytest.mark.parametrize("op", ["softmax", "attention"])
 def test_of_an_inference(op):
-    report = _library.judge(wrong, {"op": op, "isolation": "none", "cases": 1, "budget": 2.0}, True, None)
+    report = _library.judge(wrong, {"op": op, "isolation": "none", "cases": 1, "max_length": 100}, True, None)
     assert "contract_words" in report and unnamed(report) == []
 
 
@@ -58,7 +58,10 @@ def test_of_a_contract_that_is_found():
 
 
 def test_of_all_arguments():
-    report = softcheck.check(right, effort="exhaustive", budget=2, domain="theta=1 n=2", progress=False).data
+    for budget in (1, 4, 16, 64, 256):  # seconds of a loaded machine are short
+        report = softcheck.check(right, effort="exhaustive", budget=budget, domain="theta=1 n=2", progress=False).data
+        if report["arguments"]:
+            break
     assert report["statements"] and report["arguments"] and "picture" in report and unnamed(report) == []
 
 

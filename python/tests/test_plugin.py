@@ -103,5 +103,5 @@ def test_one_dtype_can_be_chosen(pytester, monkeypatch):
     monkeypatch.syspath_prepend(FOLDER)
     monkeypatch.setenv("PYTHONPATH", str(FOLDER), prepend=":")
     pytester.makepyfile(test_kernels=TESTS)
-    result = pytester.runpytest_subprocess(*PLUGIN, "-v", "--softcheck-seed=7", "--softcheck-budget=60", "-k", "softmax-f64")
+    result = pytester.runpytest_subprocess(*PLUGIN, "-v", "--softcheck-seed=7", "--softcheck-budget=600", "-k", "softmax-f64")
     result.assert_outcomes(passed=1, deselected=2)
