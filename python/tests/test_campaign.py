@@ -147,7 +147,8 @@ def test_wrong_input_is_one_line(tmp_path, plan):
     wrong.write_text("[[kernels]]\n")
 
     def refused(*arguments):
-        done = subprocess.run([sys.executable, "-m", "softcheck.campaign", *map(str, arguments)], capture_output=True, text=True, timeout=280)
+        command = [sys.executable, "-m", "softcheck.campaign", *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=280)
         assert done.stderr.count("\n") == 1 and done.stderr.startswith("softcheck: "), done.stderr
         return done.returncode, done.stderr
 

@@ -120,6 +120,12 @@ def test_a_judgement_without_a_budget_ends_at_the_moment_that_is_told():
     assert time.monotonic() >= start + 1
 
 
+@pytest.fixture
+def inference_fits_none(monkeypatch):
+    unfit = softcheck.Report("fail", "", "masked=nan", (), None, {"contract": None})
+    monkeypatch.setattr(softcheck, "infer", lambda *_, **__: unfit)
+
+
 def softmax_of_stored_exponentials(x):
     """As torch's along an axis that is not the last."""
     wide = x.astype(np.float32)
@@ -128,10 +134,8 @@ def softmax_of_stored_exponentials(x):
         return (e / e.sum(axis=-1, keepdims=True)).astype(np.float16)
 
 
-def test_flushed_does_not_excuse_exponentials_in_float16(monkeypatch):
+def test_flushed_does_not_excuse_exponentials_in_float16(inference_fits_none):
     """It grants 2^-14 to a result of 0 alone, which is as much as half a unit of 0.1: weights= says what such a kernel does."""
-    unfit = softcheck.Report("fail", "", "masked=nan", (), None, {"contract": None})
-    monkeypatch.setattr(softcheck, "infer", lambda *_, **__: unfit)
     stored = Kernel("stored", "softmax", "float16", softmax_of_stored_exponentials, "", arguments=FEW)
     found = judge.judge(stored, "none", PLENTY)
     assert found["verdict"] == "pass" and found["weak"] == ["weights=f16"], found["summary"]
@@ -139,9 +143,8 @@ def test_flushed_does_not_excuse_exponentials_in_float16(monkeypatch):
 
 
 def test_a_wider_contract_is_tried_where_a_documented_one_is_broken():
-    documented = "acc=f32 exp=4ulp sum=sequential subnormal=flushed masked=nan"
-    kernel = Kernel("stored", "softmax", "float16", softmax_of_stored_exponentials, "", contract=documented, arguments=FEW)
-    found = judge.judge(kernel, "none", PLENTY)
+    given = {"contract": "acc=f32 exp=4ulp sum=sequential subnormal=flushed masked=nan", "arguments": FEW}
+    found = judge.judge(Kernel("stored", "softmax", "float16", softmax_of_stored_exponentials, "", **given), "none", PLENTY)
     assert found["verdict"] == "pass" and found["weak"] == ["weights=f16"], found["summary"]
     assert [(f["claim"], f["contract"].split()[0]) for f in found["findings"]] == [("kernel.softmax.element", "acc=f32")]
 
@@ -154,9 +157,7 @@ def topk_of_flushed_softmax(logits, k):
     return np.take_along_axis(y, ids, -1), ids.astype(np.int64)
 
 
-def test_weights_of_float32_are_not_said_to_be_stored_in_float16(monkeypatch):
-    unfit = softcheck.Report("fail", "", "masked=nan", (), None, {"contract": None})
-    monkeypatch.setattr(softcheck, "infer", lambda *_, **__: unfit)
+def test_weights_of_float32_are_not_said_to_be_stored_in_float16(inference_fits_none):
     router = {"domain": "n=3|17 rows=1|3 k=2 finite"}
     found = judge.judge(Kernel("router", "topk_softmax", "float16", topk_of_flushed_softmax, "", arguments=router), "none", PLENTY)
     assert found["verdict"] == "pass" and found["weak"] == [], found["text"]
@@ -176,9 +177,7 @@ def softmax_or_zero(x, mask):
 
 
 @pytest.mark.parametrize("function, word, exempt", [(softmax_or_zero, "masked=zero", []), (softmax_of_visible, "masked=", ["kernel.masked_row"])])
-def test_a_masked_row_that_inference_did_not_ask_is_tried(function, word, exempt, monkeypatch):
-    unfit = softcheck.Report("fail", "", "masked=nan", (), None, {"contract": None})
-    monkeypatch.setattr(softcheck, "infer", lambda *_, **__: unfit)
+def test_a_masked_row_that_inference_did_not_ask_is_tried(function, word, exempt, inference_fits_none):
     found = judge.judge(Kernel("visible", "softmax", "float32", function, "", arguments=FEW), "none", PLENTY)
     assert found["verdict"] == "pass" and word in found["contract"] and found["exempt"] == exempt, found["text"]
     assert [f["claim"] for f in found["findings"]] == exempt
@@ -199,7 +198,7 @@ def attention_of_equal_stored_weights(q, k, v, mask, scale):
 def test_equal_weights_that_are_stored_in_16_bits_are_those_of_a_masked_row(monkeypatch):
     unfit = softcheck.Report("fail", "", "", (), None, {"contract": None})
     monkeypatch.setattr(softcheck, "infer", lambda *_, **__: unfit)
-    small = {"domain": "finite batch=1 heads=1|2 group=1 keys>=1 queries>=1 dim>=1 values>=1 keys<=17 queries<=5 dim<=16 values<=5", "cases": 20}
+    small = {"domain": "finite batch=1 heads=1|2 group=1 keys=1|5|17 queries=1|5 dim=1|16 values=1|5", "cases": 20}
     found = judge.judge(Kernel("stored", "attention", "float16", attention_of_equal_stored_weights, "", arguments=small), "none", PLENTY)
     assert found["verdict"] == "pass" and found["weak"] == ["weights=f16"], found["text"]
     assert "masked=uniform" in found["contract"] and found["exempt"] == []
@@ -213,9 +212,7 @@ def entropy_in_16_bits(x):
         return -(np.exp(log_p) * np.maximum(log_p, np.finfo(np.float16).min)).sum(axis=-1, dtype=np.float16)
 
 
-def test_an_entropy_that_rounds_each_step_to_16_bits_has_a_contract(monkeypatch):
-    unfit = softcheck.Report("fail", "", "masked=nan", (), None, {"contract": None})
-    monkeypatch.setattr(softcheck, "infer", lambda *_, **__: unfit)
+def test_an_entropy_that_rounds_each_step_to_16_bits_has_a_contract(inference_fits_none):
     steps = {"domain": "n=2|17 rows=1|3 finite", "out_dtype": "f16"}
     found = judge.judge(Kernel("steps", "entropy", "float16", entropy_in_16_bits, "", arguments=steps), "none", PLENTY)
     assert found["verdict"] == "pass" and found["weak"] == ["acc=f16"], found["text"]
@@ -230,9 +227,7 @@ def attention_of_a_stored_scale(q, k, v, scale):
     return ((e / e.sum(axis=-1, keepdims=True)).astype(np.float16).astype(np.float32) @ values).astype(np.float16)
 
 
-def test_a_query_that_is_stored_with_its_scale_has_a_contract(monkeypatch):
-    unfit = softcheck.Report("fail", "", "masked=nan", (), None, {"contract": None})
-    monkeypatch.setattr(softcheck, "infer", lambda *_, **__: unfit)
+def test_a_query_that_is_stored_with_its_scale_has_a_contract(inference_fits_none):
     domain = {"domain": "finite nomask batch>=1 heads>=1 keys>=1 queries>=1 dim>=1 values>=1"}
     found = judge.judge(Kernel("stored", "attention", "float16", attention_of_a_stored_scale, "", arguments=domain), "none", PLENTY)
     assert found["verdict"] == "pass" and set(found["weak"]) == {"scale=stored", "scores=f16", "weights=f16"}, found["text"]
