@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 from campaigns import KERNELS, all_files, finished, needs_kernels, reports, softcheck, until
@@ -21,74 +22,85 @@ def distributed():
     return pytest.importorskip("distributed", reason="Dask is not installed: pip install distributed")
 
 
-def cluster_of(distributed, workers):
-    return distributed.LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, worker_dashboard_address=None
-    )
+@pytest.fixture(scope="module")
+def cluster_of():
+    """Clusters by their number of workers: Dask starts another worker for one that a test kills."""
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install distributed")
+    started = {}
+
+    def cluster(workers):
+        if workers not in started:
+            started[workers] = distributed.LocalCluster(
+                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, worker_dashboard_address=None
+            )
+        return started[workers]
+
+    yield cluster
+    for one in started.values():
+        one.close()
 
 
-def run_on(distributed, cluster, plan, out, disturb=None):
-    """campaign.run beside a disturbance of the cluster; its exit code."""
+def kill_one(cluster, killed):
+    """Once there is one: the worker that an earlier test has killed may not be replaced yet."""
+    until(lambda: any(worker.pid for worker in cluster.workers.values()))
+    killed.append(next(worker.pid for worker in cluster.workers.values() if worker.pid))
+    os.kill(killed[0], signal.SIGKILL)
+
+
+def run_on(distributed, cluster, plan, out):
+    """The exit code of campaign.run."""
     with distributed.Client(cluster, set_as_default=False) as client:
-        if disturb is not None:
-            disturb(client)
         return campaign.run(plan, out, client, str(KERNELS))
 
 
 @pytest.mark.deep  # the next one has the same bytes, though a worker is killed
 @pytest.mark.parametrize("workers", [1, 2, 4])
-def test_dask_changes_no_byte(distributed, plan, expected, tmp_path, workers):
-    with cluster_of(distributed, workers) as cluster:
-        assert run_on(distributed, cluster, plan, tmp_path) == 1
+def test_dask_changes_no_byte(distributed, cluster_of, plan, expected, tmp_path, workers):
+    assert run_on(distributed, cluster_of(workers), plan, tmp_path) == 1
     assert reports(tmp_path) == expected
 
 
 @pytest.mark.parametrize("workers", NUMBERS)
-def test_dask_replaces_killed_workers(distributed, plan, expected, tmp_path, workers):
-    import threading
+def test_dask_replaces_killed_workers(distributed, cluster_of, plan, expected, tmp_path, workers):
+    cluster, killed = cluster_of(workers), []
 
-    killed = []
-
-    def kill_one(cluster):
+    def disturb():
         until(lambda: len(finished(tmp_path)) >= 1)
-        worker = next(iter(cluster.workers.values()))
-        killed.append(worker.pid)
-        os.kill(killed[0], signal.SIGKILL)
+        kill_one(cluster, killed)
 
-    with cluster_of(distributed, workers) as cluster:
-        thread = threading.Thread(target=kill_one, args=(cluster,))
-        thread.start()
-        assert run_on(distributed, cluster, plan, tmp_path) == 1
-        thread.join()
+    thread = threading.Thread(target=disturb)
+    thread.start()
+    assert run_on(distributed, cluster, plan, tmp_path) == 1
+    thread.join()
     assert killed
     assert reports(tmp_path) == expected
 
 
 @pytest.mark.parametrize("workers", NUMBERS)
-def test_dask_certifies_and_trains_to_the_same_bytes(distributed, mixed, expected_mixed, tmp_path, workers):
-    import threading
+def test_dask_certifies_and_trains_to_the_same_bytes(distributed, cluster_of, mixed, expected_mixed, tmp_path, workers):
+    cluster, killed = cluster_of(workers), []
 
-    def kill_one(cluster):
+    def disturb():
         until(lambda: len(finished(tmp_path)) >= 2)
-        os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+        kill_one(cluster, killed)
 
-    with cluster_of(distributed, workers) as cluster:
-        thread = threading.Thread(target=kill_one, args=(cluster,))
-        thread.start()
-        with distributed.Client(cluster, set_as_default=False) as client:
-            assert campaign.run(mixed, tmp_path, client, kept=str(tmp_path / "kept")) == 0
-        thread.join()
+    thread = threading.Thread(target=disturb)
+    thread.start()
+    with distributed.Client(cluster, set_as_default=False) as client:
+        assert campaign.run(mixed, tmp_path, client, kept=str(tmp_path / "kept")) == 0
+    thread.join()
+    assert killed
     assert all_files(tmp_path) == expected_mixed
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs the right to mount a small disk")
-def test_a_full_disk_of_dask_loses_nothing(distributed, plan, expected, tmp_path):
+def test_a_full_disk_of_dask_loses_nothing(distributed, cluster_of, plan, expected, tmp_path):
     small = tmp_path / "small"
     small.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24k", "tmpfs", small], capture_output=True).returncode != 0:
         pytest.skip("no right to mount a small disk")
     try:
-        with cluster_of(distributed, 2) as cluster, distributed.Client(cluster, set_as_default=False) as client:
+        with distributed.Client(cluster_of(2), set_as_default=False) as client:
             with pytest.raises(campaign.CampaignError, match=r"cannot write .*: No space left on device; \d+ of 20 shards") as failure:
                 campaign.run(plan, small, client, str(KERNELS))
             assert failure.value.code == 2

@@ -279,9 +279,9 @@ def test_a_plug_in_is_judged_by_its_name():
     folder = os.environ.get("SOFTCHECK_KERNELS")
     if not folder:
         pytest.skip("SOFTCHECK_KERNELS names no folder of plug-ins")
-    good = softcheck.check(f"{folder}/libsoftcheck_cpu_kernels.so:softcheck_softmax", contract="sum=blocks:32 subnormal=kept")
+    good = softcheck.check(f"{folder}/libsoftcheck_cpu_kernels.so:softcheck_softmax", contract="sum=blocks:32 subnormal=kept", domain=SMALL)
     assert good.verdict == "pass", str(good)
-    assert softcheck.check(f"{folder}/libsoftcheck_zoo.so:mutant_no_max_shift").verdict == "fail"
+    assert softcheck.check(f"{folder}/libsoftcheck_zoo.so:mutant_no_max_shift", domain=SMALL).verdict == "fail"
 
 
 def test_reports(tmp_path):

@@ -70,11 +70,11 @@ def test_it_names_the_exceptions_that_refuse():
 def test_it_names_no_function_that_it_cannot_name():
     wrong = [lambda x: kernels.one_item_off(x), functools.partial(kernels.one_item_off)]
     for function in wrong:
-        report = softcheck.check(function, cases=3)
+        report = softcheck.check(function, domain="n<=129 rows<=3", cases=3)
         assert "softcheck.check(your_function, op=" in fails_alike(report, your_function=function)
         assert "<lambda>" not in line_of(report)
 
 
 def test_a_dtype_of_numpy_s_is_named():
-    report = softcheck.check(kernels.one_item_off, dtype=np.float64, cases=3)
+    report = softcheck.check(kernels.one_item_off, dtype=np.float64, domain="n<=129 rows<=3", cases=3)
     assert "dtype='f64'" in fails_alike(report, one_item_off=kernels.one_item_off)
