@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from typing import Any, Callable
 
 import numpy as np
 
 from ._abi import DTYPES, FORMAT_NAMES, LONG_NAMES, OF_BITS, bits_dtype
-from ._library import UsageError
+from ._library import UsageError, shown
 
 # Libraries whose processes may not be forked: they have threads of their own, or a device.
 NOT_FORKED = frozenset({"jax", "mlx", "tensorflow", "cupy"})
@@ -18,7 +19,7 @@ _CPU = 1  # DLPack's kDLCPU
 LIBRARIES = ("numpy", "torch", "jax", "mlx", "tensorflow", "cupy")
 
 
-def dtype_of(name: Any) -> str:
+def dtype_of(name: Any, argument: str = "dtype") -> str:
     """ "f64", "bf16", "e4m3" and the like of a dtype's name, a NumPy dtype or any library's.
 
     Raises UsageError naming what exists.
@@ -29,7 +30,7 @@ def dtype_of(name: Any) -> str:
     text = text.rsplit(".", 1)[-1].strip("'>")  # "torch.float32", "<class 'jax.numpy.float32'>"
     if text in DTYPES:
         return DTYPES[text]
-    raise UsageError(f"dtype: need {FORMAT_NAMES}, got {name!r}")
+    raise UsageError(f"{argument}: need {FORMAT_NAMES}, got {shown(name)}")
 
 
 def library_of(array_or_dtype: Any) -> str:
@@ -41,6 +42,12 @@ def library_of(array_or_dtype: Any) -> str:
         if name in LIBRARIES and name != "numpy":
             return name
     return "numpy"
+
+
+def require_installed(library: str) -> None:
+    """Raises UsageError where arrays of the library cannot be made."""
+    if library not in sys.modules and importlib.util.find_spec(library) is None:
+        raise UsageError(f"arrays: need {library} to be installed, got an environment without it")
 
 
 def named_dtype(dtype: str) -> np.dtype:

@@ -6,6 +6,7 @@ import os
 from typing import Any, Sequence
 
 from . import _library
+from ._function import words_of
 
 
 class Certificates:
@@ -68,13 +69,12 @@ def certify(
 
     Raises UsageError where the path, an argument or the file is wrong, or the architecture has no known bound.
     """
-    conditions = [fail_if] if isinstance(fail_if, str) else list(fail_if)
     words = {
-        "eps": float(eps),
+        "eps": _library.number("eps", eps),
         "items": items,
         "layers": str(layers) if isinstance(layers, int) else layers,
-        "activations": None if activations is None else os.fsdecode(activations),
-        "fail_if": "; ".join(conditions) or None,
+        "activations": None if activations is None else _library.path("activations", activations),
+        "fail_if": words_of("fail_if", fail_if, "; ") or None,
         "threads": threads,
     }
-    return Certificates(_library.certify(os.fsdecode(model), words))
+    return Certificates(_library.certify(_library.path("model", model), words))

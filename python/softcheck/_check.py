@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import Any, Callable, Mapping, Sequence
+from typing import Any, Callable, Collection, Mapping, Sequence
 
 from . import _arrays, _library
 from ._again import again
@@ -18,7 +18,7 @@ from ._function import (
     require_op,
     words_of,
 )
-from ._library import UsageError
+from ._library import UsageError, number, whole
 from ._ops import (
     ALL_ATTRIBUTES,
     ATTENTION_GRADIENT_OPS,
@@ -65,10 +65,12 @@ def _adapter(
         if library == "numpy":
             library = _arrays.library_of(function)
     if library not in _arrays.LIBRARIES:
-        raise UsageError(f"arrays: need one of {', '.join(_arrays.LIBRARIES)}, got {library!r}")
+        raise UsageError(f"arrays: need one of {', '.join(_arrays.LIBRARIES)}, got {_library.shown(library)}")
     if takes is None:
         taken = {name: own for name, own in parameters_of(function, op).items() if name != "out"}
     else:
+        if isinstance(takes, (str, bytes)) or not isinstance(takes, Collection):
+            raise UsageError(f"takes: need a list of names, or a dictionary to the function's own, got {_library.shown(takes)}")
         taken = dict(takes) if isinstance(takes, Mapping) else {name: name for name in takes}
         known = [
             name
@@ -77,20 +79,34 @@ def _adapter(
         ]
         unknown = [name for name in taken if name not in known]
         if unknown:
-            raise UsageError(f"takes: need names among {', '.join(known)}, got {unknown[0]!r}")
+            raise UsageError(f"takes: need names among {', '.join(known)}, got {_library.shown(unknown[0])}")
+        if not all(isinstance(own, str) for own in taken.values()):
+            raise UsageError(f"takes: need names of the function's parameters, got {_library.shown(takes)}")
     if out:
         taken.setdefault("out", "out")
     if "out" in taken and library not in ("numpy", "torch"):
         raise UsageError(f"out: need arrays over the judge's memory, numpy or torch, got {library}")
+    if device is not None and not isinstance(device, str):
+        raise UsageError(f"device: need a text such as 'cuda:0', got {_library.shown(device)}")
     if device is not None and library != "torch":
         raise UsageError(f"device: need arrays of torch, whose devices these are, got {device!r} for arrays of {library}")
     if device is not None and not device.startswith("cpu") and "out" in taken:
         raise UsageError(f"out: need arrays over the judge's memory, got a function that fills one on device {device!r}")
-    if op in (*MERGE_OPS, *TOPK_OPS):
-        outputs = 2
+    several = 5 if op in ATTENTION_GRADIENT_OPS else 3 if op in ATTENTION_OPS else 1
+    outputs = 2 if op in (*MERGE_OPS, *TOPK_OPS) else whole("outputs", outputs, 1, several)
     if op in ATTENTION_GRADIENT_OPS:
         outputs = outputs if outputs in (4, 5) else 3
+    if not isinstance(refuses, Collection) or not all(isinstance(kind, type) and issubclass(kind, BaseException) for kind in refuses):
+        raise UsageError(f"refuses: need a list of exceptions' classes, got {_library.shown(refuses)}")
+    _arrays.require_installed(library)
     return Adapter(function, op, library, taken, outputs, tuple(refuses), device)
+
+
+def _seconds(name: str, value: Any) -> float:
+    seconds = number(name, value)
+    if not seconds > 0:
+        raise UsageError(f"{name}: need a number > 0, got {_library.shown(value)}")
+    return seconds
 
 
 def _domain(adapter: Adapter, domain: str | None, strides: bool) -> str:
@@ -209,22 +225,22 @@ def _judge(
 ) -> Report:
     arguments = dict(locals())
     require_op(op)
-    domain = words_of(domain)
+    domain = words_of("domain", domain)
     name = _arrays.dtype_of(dtype)
     words: dict[str, Any] = {
         "op": op,
         "dtype": name,
-        "out_dtype": None if out_dtype is None else _arrays.dtype_of(out_dtype),
-        "contract": words_of(contract),
-        "require": words_of(require, ","),
-        "exempt": words_of(exempt),
+        "out_dtype": None if out_dtype is None else _arrays.dtype_of(out_dtype, "out_dtype"),
+        "contract": words_of("contract", contract),
+        "require": words_of("require", require, ","),
+        "exempt": words_of("exempt", exempt),
         "effort": effort,
         "budget": budget,
         "seed": seed,
         "cases": cases,
         "max_length": max_length,
-        "time_limit": float(time_limit),
-        "load_limit": float(load_limit),
+        "time_limit": _seconds("time_limit", time_limit),
+        "load_limit": _seconds("load_limit", load_limit),
         "replay": replay,
     }
     if progress is None:
@@ -235,7 +251,7 @@ def _judge(
         words["isolation"] = {"auto": "full", "fork": "full"}.get(isolation, isolation)
         return report_of(_library.judge(function, words, infer_contract, shown))
     if not callable(function):
-        raise UsageError(f"function: need a function or 'LIB:SYMBOL', got {function!r}")
+        raise UsageError(f"function: need a function or 'LIB:SYMBOL', got {_library.shown(function)}")
     adapter = _adapter(function, op, dtype, arrays, takes, out, outputs, refuses, device)
     words["domain"] = _domain(adapter, with_shapes(shapes, adapter.arrays, op, domain, effort), strides)
     require_callable_with(adapter)
@@ -250,7 +266,7 @@ def _judge(
     with contextlib.ExitStack() as stack:
         call: Any
         if how == "spawn":
-            call = stack.enter_context(SpawnedCall(adapter, float(time_limit), float(load_limit)))
+            call = stack.enter_context(SpawnedCall(adapter, words["time_limit"], words["load_limit"]))
         else:
             call = ForkedCall(adapter, in_process=how == "none")
         data = _library.judge(call, words, infer_contract, shown)

@@ -327,17 +327,17 @@ def require_device(device: str) -> None:
 
 def require_op(op: str) -> None:
     """Raises UsageError for an op that does not exist."""
-    if op not in OPS:
-        raise _library.UsageError(f"op: need one of {', '.join(OPS)}, got {op!r}")
+    if not isinstance(op, str) or op not in OPS:
+        raise _library.UsageError(f"op: need one of {', '.join(OPS)}, got {_library.shown(op)}")
 
 
-def words_of(value: str | Sequence[str] | None, separator: str = " ") -> str | None:
-    """Words in one text, given as that or one by one."""
+def words_of(name: str, value: str | Sequence[str] | None, separator: str = " ") -> str | None:
+    """Words in one text, given as that or one by one; name is the argument's."""
     if value is None or isinstance(value, str):
         return value
     words = list(value) if isinstance(value, Iterable) else [value]
     if not all(isinstance(word, str) for word in words):
-        raise _library.UsageError(f"need words in one text, or one by one, got {value!r}")
+        raise _library.UsageError(f"{name}: need words in one text, or one by one, got {_library.shown(value)}")
     return separator.join(words)
 
 

@@ -7,7 +7,7 @@ import contextlib
 import ctypes
 import json
 import math
-import numbers
+import operator
 import os
 import pathlib
 import signal
@@ -134,21 +134,53 @@ class UsageError(ValueError):
     """An argument is wrong: what is needed, and what was got."""
 
 
+def shown(value: Any) -> str:
+    """A wrong argument in a message of one line: its value, or what it is an object of."""
+    text = repr(value)
+    return text if len(text) <= 120 and "\n" not in text else f"an object of {type(value).__name__}"
+
+
+def number(name: str, value: Any) -> float:
+    """Raises UsageError, as the functions below, for what is none: float() would read a text."""
+    if not isinstance(value, (str, bytes)):
+        with contextlib.suppress(TypeError, ValueError, OverflowError):
+            return float(value)
+    raise UsageError(f"{name}: need a number, got {shown(value)}")
+
+
+def whole(name: str, value: Any, least: int, most: int) -> int:
+    """ctypes would keep the low bits of a larger one."""
+    with contextlib.suppress(TypeError):
+        if least <= operator.index(value) <= most:
+            return operator.index(value)
+    raise UsageError(f"{name}: need a whole number from {least} to {most}, got {shown(value)}")
+
+
+def flag(name: str, value: Any) -> bool:
+    """Any text is true, "no" as well."""
+    if isinstance(value, (bool, np.bool_)) or (isinstance(value, int) and value in (0, 1)):
+        return bool(value)
+    raise UsageError(f"{name}: need True or False, got {shown(value)}")
+
+
+def path(name: str, value: Any) -> str:
+    try:
+        return os.fsdecode(value)
+    except TypeError:
+        raise UsageError(f"{name}: need a path, got {shown(value)}") from None
+
+
 def _set(options: ctypes.Structure, name: str, value: Any) -> None:
     """An option of its field's type. ctypes would take an integer for an address, and the rest of a large one."""
     kind = next(field[1] for field in options._fields_ if field[0] == name)
     if kind is ctypes.c_char_p:
         if not isinstance(value, str) or "\0" in value:
-            raise UsageError(f"{name}: need a text, got {value!r}")
+            raise UsageError(f"{name}: need a text, got {shown(value)}")
         value = value.encode(errors="surrogateescape")
     elif kind is ctypes.c_double:
-        if not isinstance(value, numbers.Real):
-            raise UsageError(f"{name}: need a number, got {value!r}")
+        value = number(name, value)
     else:
-        most = 2 ** (8 * ctypes.sizeof(kind)) - 1
-        if not isinstance(value, numbers.Integral) or not 0 <= value <= most:
-            raise UsageError(f"{name}: need a whole number from 0 to {most}, got {value!r}")
-        value = int(value)
+        value = whole(name, value, 0, 2 ** (8 * ctypes.sizeof(kind)) - 1)
     setattr(options, name, value)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Callable, TypeVar
 
+from ._library import UsageError, shown
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -26,12 +28,16 @@ def kernel(op: str = "softmax", dtypes: Any = ("float32",), **arguments: Any) ->
         @softcheck.kernel(op="softmax", dtypes=["float32", "bfloat16"], contract="masked=zero")
         def my_softmax(x): ...
     """
+    if callable(op):
+        raise UsageError(f"op: need @softcheck.kernel(...) with parentheses, got {shown(op)} in place of an op")
     if "dtype" in arguments:  # as check() calls it
         dtypes = arguments.pop("dtype")
     several = dtypes if isinstance(dtypes, (list, tuple, set, frozenset)) else (dtypes,)
     marks = [Mark(op, dtype, dict(arguments)) for dtype in several]
 
     def mark(function: Function) -> Function:
+        if not callable(function):
+            raise UsageError(f"function: need a function, got {shown(function)}")
         function.__softcheck__ = [*getattr(function, "__softcheck__", ()), *marks]  # type: ignore[attr-defined]
         return function
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import numbers
 from typing import Any, Sequence
 
 import numpy as np
 
 from . import _abi, _arrays, _library
 from ._function import require_op, words_of
-from ._library import UsageError
+from ._library import UsageError, flag, number, shown, whole
 from ._ops import (
     ATTENTION_ATTRIBUTES,
     ATTENTION_GRADIENT_OPS,
@@ -77,6 +78,9 @@ def _tensors(
 ) -> _abi.TensorCall:
     require_op(op)
     several = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
+    for one in several:
+        if isinstance(one, (tuple, list)):
+            raise UsageError(f"inputs: need arrays ({', '.join(INPUTS[op])}), got a {type(one).__name__} among them")
     names = list(_names(op, len(several)))
     tensors = [_tensor(name, array) for name, array in zip(names, several)]
     if op in LOSS_OPS and attributes["class_weights"] is not None:
@@ -102,7 +106,7 @@ def _tensors(
                 tensors.append(_tensor(name, attributes[name]))
                 names.append(name)
         roles = [_abi.GRADIENT_ROLES[name] for name in names]
-    return _abi.TensorCall(tensors, written, float(theta), float(scale), causal, given, roles)
+    return _abi.TensorCall(tensors, written, number("theta", theta), number("scale", scale), flag("causal", causal), given, roles)
 
 
 def _attributes(op: str, attributes: dict[str, Any], written: list[_abi.Tensor]) -> dict[str, Any] | None:
@@ -124,25 +128,26 @@ def _attributes(op: str, attributes: dict[str, Any], written: list[_abi.Tensor])
         if name not in usual and not _is_off(attributes[name], off):
             raise UsageError(f"{name}: {op} has none")
     if op in LOSS_OPS:
-        given = {name: type(off)(attributes[name]) for name, off in ATTRIBUTES.items()}
+        given: dict[str, Any] = {name: number(name, attributes[name]) for name in ATTRIBUTES if name != "ignore_index"}
+        given["ignore_index"] = whole("ignore_index", attributes["ignore_index"], -(2**63), 2**63 - 1)
         if op not in MEAN_OPS:
             return given
-        if attributes["reduction"] not in ("mean", "sum"):
-            raise UsageError(f"reduction: need 'mean' or 'sum', got {attributes['reduction']!r}")
+        if not isinstance(attributes["reduction"], str) or attributes["reduction"] not in ("mean", "sum"):
+            raise UsageError(f"reduction: need 'mean' or 'sum', got {shown(attributes['reduction'])}")
         return {**given, "mean": int(attributes["reduction"] == "mean")}
     if op in MERGE_OPS:
-        return {"lse_base2": int(bool(attributes["lse_base2"]))}
+        return {"lse_base2": int(flag("lse_base2", attributes["lse_base2"]))}
     if op in TOPK_OPS:
-        return {"k": _chosen(attributes["k"], written), "renormalize": int(bool(attributes["renormalize"]))}
+        return {"k": _chosen(attributes["k"], written), "renormalize": int(flag("renormalize", attributes["renormalize"]))}
     if op in TOP_P_OPS:
-        return {name: float(attributes[name]) for name in TOP_P_ATTRIBUTES}
+        return {name: number(name, attributes[name]) for name in TOP_P_ATTRIBUTES}
     if op in _TERM_OPS:
         left, right = _window(attributes["window"])
         return {
             "window_left_plus_1": left + 1,
             "window_right_plus_1": right + 1,
-            "softcap": float(attributes["softcap"]),
-            "causal_top_left": int(bool(attributes["causal_top_left"])),
+            "softcap": number("softcap", attributes["softcap"]),
+            "causal_top_left": int(flag("causal_top_left", attributes["causal_top_left"])),
         }
     return None
 
@@ -150,13 +155,16 @@ def _attributes(op: str, attributes: dict[str, Any], written: list[_abi.Tensor])
 def _is_off(value: Any, off: Any) -> bool:
     if off is None or value is None:
         return value is off
-    return bool((tuple(value) if isinstance(off, tuple) else value) == off)
+    try:
+        return bool((tuple(value) if isinstance(off, tuple) else value) == off)
+    except (TypeError, ValueError):  # a number in a pair's place, an array in a number's
+        return False
 
 
 def _chosen(k: Any, written: list[_abi.Tensor]) -> int:
     """k, or as many items as were written."""
     if k is not None:
-        return int(k)
+        return whole("k", k, 0, 2**53)
     if not written or written[-1].array.ndim == 0:
         raise UsageError("k: need how many items are chosen of each row, got None")
     return int(written[-1].array.shape[-1])
@@ -164,8 +172,8 @@ def _chosen(k: Any, written: list[_abi.Tensor]) -> int:
 
 def _window(window: Any) -> tuple[int, int]:
     sides = tuple(window) if isinstance(window, (tuple, list)) else ()
-    if len(sides) != 2 or any(int(side) != side or side < -1 for side in sides):
-        raise UsageError(f"window: need (left, right), each a number of keys or -1 for all, got {window!r}")
+    if len(sides) != 2 or any(not isinstance(side, numbers.Integral) or not -1 <= side < 2**62 for side in sides):
+        raise UsageError(f"window: need (left, right), each a number of keys or -1 for all, got {shown(window)}")
     return int(sides[0]), int(sides[1])
 
 
@@ -263,7 +271,7 @@ def assert_output(
         raise UsageError("output: need an array, got None")
     attributes = {name: given[name] for name in _USUAL}
     call = _tensors(op, inputs, output, mask, theta, scale, causal, attributes)
-    words = {"op": op, "contract": words_of(contract), "exempt": words_of(exempt), "worst": worst}
+    words = {"op": op, "contract": words_of("contract", contract), "exempt": words_of("exempt", exempt), "worst": worst}
     report = report_of(_library.judge_tensors(call, words))
     if not report:
         raise Violation(report)
@@ -309,7 +317,7 @@ def reference(
     given = locals()  # the keywords of this call
     attributes = {name: given[name] for name in _USUAL}
     call = _tensors(op, inputs, None, mask, theta, scale, causal, attributes)
-    return _library.reference(call, which, {"op": op, "contract": words_of(contract)})
+    return _library.reference(call, whole("which", which, 0, 4), {"op": op, "contract": words_of("contract", contract)})
 
 
 def threshold(
@@ -352,4 +360,4 @@ def threshold(
     given = locals()  # the keywords of this call
     attributes = {name: given[name] for name in _USUAL}
     call = _tensors(op, inputs, output, mask, theta, scale, causal, attributes)
-    return _library.threshold(call, which, {"op": op, "contract": words_of(contract)})
+    return _library.threshold(call, whole("which", which, 0, 4), {"op": op, "contract": words_of("contract", contract)})

@@ -1,9 +1,11 @@
 """What check refuses before it calls anything, and what it must not refuse."""
 
 import functools
+import importlib.util
 import sys
 
 import kernels
+import numpy as np
 import pytest
 
 import softcheck
@@ -94,3 +96,50 @@ def test_a_function_that_cannot_be_sent_is_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "cloudpickle", None)  # it would send it
     with pytest.raises(ValueError, match="isolation='spawn' needs a function that another process can import"):
         softcheck.check(lambda x: kernels.softmax(x), isolation="spawn")
+
+
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ({"dtype": ["float32"]}, r"dtype: need float64, .*, got \['float32'\]"),
+        ({"out_dtype": "int8"}, "out_dtype: need float64, .*, got 'int8'"),
+        ({"domain": 5}, "domain: need words in one text, or one by one, got 5"),
+        ({"time_limit": "x"}, "time_limit: need a number, got 'x'"),
+        ({"time_limit": None}, "time_limit: need a number, got None"),
+        ({"load_limit": -3}, "load_limit: need a number > 0, got -3"),
+        ({"load_limit": float("nan")}, "load_limit: need a number > 0, got nan"),
+        ({"takes": "theta"}, "takes: need a list of names, or a dictionary to the function's own, got 'theta'"),
+        ({"takes": 5}, "takes: need a list of names, .*, got 5"),
+        ({"takes": {"theta": 3}}, r"takes: need names of the function's parameters, got \{'theta': 3\}"),
+        ({"outputs": 2}, "outputs: need a whole number from 1 to 1, got 2"),
+        ({"outputs": "two", "op": "attention"}, "outputs: need a whole number from 1 to 3, got 'two'"),
+        ({"refuses": ValueError}, "refuses: need a list of exceptions' classes, got <class 'ValueError'>"),
+        ({"refuses": ["ValueError"]}, r"refuses: need a list of exceptions' classes, got \['ValueError'\]"),
+        ({"device": 0}, "device: need a text such as 'cuda:0', got 0"),
+        ({"op": np.zeros((3, 3))}, "op: need one of softmax,.*, got an object of ndarray"),
+    ],
+)
+def test_what_python_would_say_of_an_argument_is_said_of_it_by_name(wrong, message):
+    with pytest.raises(softcheck.UsageError, match=f"^{message}$"):
+        softcheck.check(kernels.softmax, **wrong)
+
+
+def test_an_array_in_a_function_s_place_is_told_in_one_line():
+    with pytest.raises(softcheck.UsageError, match="^function: need a function or 'LIB:SYMBOL', got an object of ndarray$"):
+        softcheck.check(np.zeros((3, 3)))
+
+
+def test_a_library_of_arrays_that_is_not_installed_is_told_before_a_call(monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "mlx" else find(name))
+    monkeypatch.delitem(sys.modules, "mlx", raising=False)
+    for isolation in ("auto", "none"):
+        with pytest.raises(softcheck.UsageError, match="^arrays: need mlx to be installed, got an environment without it$"):
+            softcheck.check(kernels.softmax, arrays="mlx", isolation=isolation)
+
+
+def test_a_decorator_without_parentheses_is_no_test_that_is_never_run():
+    with pytest.raises(softcheck.UsageError, match=r"^op: need @softcheck.kernel\(...\) with parentheses, got <function softmax"):
+        softcheck.kernel(kernels.softmax)
+    with pytest.raises(softcheck.UsageError, match="^function: need a function, got 5$"):
+        softcheck.kernel(op="softmax")(5)

@@ -6,6 +6,7 @@ import softcheck
 
 RANDOM = np.random.default_rng(20241001)
 X = RANDOM.normal(size=(2, 3, 50)).astype(np.float32)
+LABELS = np.zeros(X.shape[:2], np.int64)
 Q, K, V = (RANDOM.normal(size=(2, 4, 9, 8)).astype(np.float32) for _ in range(3))
 
 
@@ -147,6 +148,24 @@ def test_formats_of_eight_bits(name):
         (lambda: softcheck.assert_output("softmax", X, X, mask=[True]), "mask: need an array, got list"),
         (lambda: softcheck.assert_output("softmax", X, X, theta=-1), "theta"),
         (lambda: softcheck.reference("softmax", np.float32(1)), "logits"),
+        (lambda: softcheck.assert_output(X, "softmax", X), "^op: need one of softmax,.*, got an object of ndarray$"),
+        (lambda: softcheck.assert_output("softmax", X.tolist(), X), r"^inputs: need arrays \(logits\), got a list among them$"),
+        (lambda: softcheck.reference("attention", (Q, K, V)), r"^inputs: need arrays \(q, k, v\), got a tuple among them$"),
+        (lambda: softcheck.assert_output("softmax", X, X, theta="hot"), "^theta: need a number, got 'hot'$"),
+        (lambda: softcheck.assert_output("softmax", X, X, contract=3), "^contract: need words in one text, or one by one, got 3$"),
+        (lambda: softcheck.assert_output("attention", (Q, K, V), Q, scale="1"), "^scale: need a number, got '1'$"),
+        (lambda: softcheck.assert_output("attention", (Q, K, V), Q, causal="no"), "^causal: need True or False, got 'no'$"),
+        (lambda: softcheck.assert_output("attention", (Q, K, V), Q, causal_top_left="no"), "^causal_top_left: need True or False"),
+        (lambda: softcheck.assert_output("attention", (Q, K, V), Q, softcap="x"), "^softcap: need a number, got 'x'$"),
+        (lambda: softcheck.assert_output("attention", (Q, K, V), Q, window=("a", 2)), r"^window: need \(left, right\), "),
+        (lambda: softcheck.assert_output("softmax", X, X, softcap=np.zeros(2)), "^softcap: softmax has none$"),
+        (lambda: softcheck.reference("top_p_softmax", X, top_p="x"), "^top_p: need a number, got 'x'$"),
+        (lambda: softcheck.reference("topk_softmax", X, k=2.5), "^k: need a whole number from 0 to .*, got 2.5$"),
+        (lambda: softcheck.reference("topk_softmax", X, k=2, renormalize="no"), "^renormalize: need True or False, got 'no'$"),
+        (lambda: softcheck.reference("softmax", X, which=2**70), "^which: need a whole number from 0 to 4, got 1180591620717411303424$"),
+        (lambda: softcheck.threshold("softmax", X, which="out"), "^which: need a whole number from 0 to 4, got 'out'$"),
+        (lambda: softcheck.reference("cross_entropy", X, LABELS, ignore_index=2**70), "^ignore_index: need a whole number from -9223372036854775808 "),
+        (lambda: softcheck.reference("cross_entropy", X, LABELS, label_smoothing="x"), "^label_smoothing: need a number, got 'x'$"),
     ],
 )
 def test_a_wrong_argument_is_named(call, message):
