@@ -8,6 +8,7 @@
 #include "library/answer.hpp"
 #include "library/options.hpp"
 #include "models/report/checkpoint_run.hpp"
+#include "models/report/gate.hpp"
 
 namespace softcheck::library {
 namespace {
@@ -26,6 +27,14 @@ softcheck_certify_options complete(const softcheck_certify_options* given) {
   return options;
 }
 
+void require_gate(const std::string& text) {
+  try {
+    models::Gate::parse(text);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(std::string("fail_if: ") + error.what());
+  }
+}
+
 models::CheckpointQuestion question_of(const char* path, const softcheck_certify_options& options) {
   if (path == nullptr || *path == '\0') throw UsageError("path: need a folder or a file, got nothing");
   models::CheckpointQuestion question;
@@ -39,7 +48,10 @@ models::CheckpointQuestion question_of(const char* path, const softcheck_certify
     for (std::size_t begin = 0; begin < all.size();) {
       const std::size_t end = std::min(all.find(';', begin), all.size());
       const std::string text = all.substr(begin, end - begin);
-      if (text.find_first_not_of(' ') != std::string::npos) question.fail_if.push_back(text);
+      if (text.find_first_not_of(' ') != std::string::npos) {
+        require_gate(text);
+        question.fail_if.push_back(text);
+      }
       begin = end + 1;
     }
   }

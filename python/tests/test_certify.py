@@ -59,7 +59,7 @@ def test_a_condition_fails():
         ({"model": "nowhere"}, "nowhere: is not there"),
         ({"layers": "7"}, "need layers of 0-1, got 7"),
         ({"layers": "x"}, "need a layer or a range"),
-        ({"fail_if": "spread > 3"}, "need one of spread.product"),
+        ({"fail_if": "spread > 3"}, "fail_if: need one of spread.product"),
         ({"model": None}, "^model: need a path, got None$"),
         ({"activations": 3}, "^activations: need a path, got 3$"),
         ({"eps": "x"}, "^eps: need a number, got 'x'$"),
