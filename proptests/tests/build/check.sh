@@ -208,7 +208,6 @@ refuses 2 "check: need a flag of its own, as --query, got '--queries' (softcheck
 refuses 2 "as --logits, got '--logit' " check --logit=logits.npy --output right.npy
 refuses 2 "check: --op softmax has --logits, --mask, --output, --theta and what every op has, got '--nothing-like-it' (softcheck check --help" check --nothing-like-it=x y
 refuses 2 "check: --op attention has --query, --key, --value, --mask, --sinks, --slopes, --bias, --output, --lse, --entropy, --scale, --causal, --window, --softcap, --top-left and" check --op attention --nothing-like-it x
-refuses 2 'not expected: --nothing-like-it ' version --nothing-like-it
 refuses 2 'needs --logits and --output' check --logits logits.npy
 refuses 2 'needs --query, --key, --value and --output' check --op attention --output v.npy
 refuses 2 '--out: --op attention has none; it needs --query, --key, --value and --output' check --op attention --out v.npy

@@ -37,8 +37,6 @@ unknown --seed run survivors
 unknown --steps run train # a flag that it requires is missing, too
 unknown --results report
 unknown --help version
-refuses 2 'check: --op softmax has .* and what every op has, got .--no-such-flag. (softcheck check --help lists' check --no-such-flag
-refuses 2 'check: need a flag of its own, as --query, got .--queri. (softcheck check --help lists' check --queri x.npy
 refuses 2 'kernel: need a flag of its own, as --effort, got .--efort.' kernel --efort quick "$mutants:correct_two_pass"
 refuses 2 'need a verb before its flags, got .--effort. (softcheck VERB --help lists the flags)$' --effort quick kernel
 
