@@ -50,7 +50,7 @@ void judge_coefficients(const JudgedRow& row, RowCascade& cascade, const Statist
   const std::string_view claim = "kernel.softmax.element";
   const double constant = upper(threshold.constant), slope = upper(threshold.slope), floor = upper(threshold.floor);
   const double plain_constant = upper(plain.constant), plain_slope = upper(plain.slope);
-  const bool promised = std::isfinite(constant) && std::isfinite(slope) && std::isfinite(floor);
+  const bool promised = is_promise(threshold);
   const bool resolved = is_resolved(row.contract, statistics);
   const double maximum = cascade.statistics().maximum;
   const std::vector<ProbabilityBounds> bounds = filter_softmax(row.logits, cascade.statistics());
@@ -163,8 +163,7 @@ class Softmax final : public RowOp {
     const RowCascade cascade(row.logits, row.theta);
     const FilterStatistics& filter = cascade.statistics();
     const auto threshold = softmax_error(row.contract, statistics_of(filter, row.contract, row.logits, row.theta));
-    const bool promised =
-        std::isfinite(upper(threshold.at(UpperBound(0), UpperBound(1)))) && std::isfinite(upper(threshold.slope));
+    const bool promised = is_promise(threshold);
     const std::vector<ProbabilityBounds> bounds = filter_softmax(row.logits, filter);
     for (std::size_t i = 0; i < row.logits.size(); ++i) {
       const double logit = row.logits[i];
