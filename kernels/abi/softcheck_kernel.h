@@ -16,7 +16,7 @@
  *                      (rows, n)
  *   log_softmax_backward  the same, y = log_softmax(x)   dx (rows, n): g - exp(y) sum g. A NaN in y makes its own item
  *                                                        NaN, and may make the row's others; one in g makes the
- *                                                        row NaN
+ *                                                        row NaN. A y of -inf has exp(y) = 0: its dx is g
  *   cross_entropy      logits x (rows, V), labels (rows)  (rows): (1 - s) (L - x_y) + s mean(L - x) + z L^2 with L the
  *                      [, class_weights (V)]             log-sum-exp of x, y the label, s label_smoothing, z z_loss
  *   cross_entropy_backward  logits, labels, upstream     dx (rows, V): upstream ((1 + 2 z L) softmax(x) - (1 - s) [j =

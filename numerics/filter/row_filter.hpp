@@ -45,6 +45,7 @@ struct ElementTolerance {
   double absolute = 0;
   double flushed = 0;
 
+  static constexpr double largest_part = 0x1p200;  // the judges refuse more
   static ElementTolerance within_ulps(Format format, double ulps);
   static ElementTolerance within_relative(double relative, double per_deviation, double absolute, double flushed = 0);
 };
@@ -79,7 +80,8 @@ std::vector<ProbabilityBounds> filter_softmax(std::span<const double> logits, co
 /// A NaN or infinite value is violated.
 ///
 /// got      (n) as many as logits
-/// throws   std::invalid_argument when the sizes differ, nothing is visible or the tolerance is negative or NaN
+/// throws   std::invalid_argument when the sizes differ, nothing is visible or a part of the tolerance is not in
+///          [0, ElementTolerance::largest_part]
 StageOutcome filter_judge(std::span<const float> logits, const FilterStatistics& statistics, std::span<const float> got,
                           const ElementTolerance& tolerance);
 StageOutcome filter_judge(std::span<const float> logits, const FilterStatistics& statistics,

@@ -28,7 +28,7 @@ namespace stages {
 JudgeParameters judge_parameters(const ElementTolerance& tolerance, double maximum, double theta) {
   for (double part :
        {tolerance.ulps, tolerance.relative, tolerance.per_deviation, tolerance.absolute, tolerance.flushed}) {
-    if (!(part >= 0 && part <= 0x1p200)) {
+    if (!(part >= 0 && part <= ElementTolerance::largest_part)) {
       throw std::invalid_argument("ElementTolerance: every part must lie in [0, 2^200], got " + std::to_string(part));
     }
   }

@@ -86,10 +86,10 @@ std::string write_number(double value) {
 }
 
 void read_exp(Contract& contract, std::string_view text) {
-  constexpr std::string_view need = "exp=Kulp with K > 0 or exp=E:e,A:a with e, a >= 0";
+  constexpr std::string_view need = "exp=Kulp with K in (0, 2^1023) or exp=E:e,A:a with e, a >= 0";
   if (text.ends_with("ulp")) {
     const auto ulps = read_number(text.substr(0, text.size() - 3));
-    if (!ulps || *ulps == 0) refuse(need, "exp=" + std::string(text));
+    if (!ulps || *ulps == 0 || !std::isfinite(2 * *ulps)) refuse(need, "exp=" + std::string(text));
     contract.exp_error = 2 * *ulps;  // an ulp is at most 2 u of the value
     contract.exp_argument_error = 1;
   } else {
@@ -106,7 +106,7 @@ void read_exp(Contract& contract, std::string_view text) {
 
 void read_tanh(Contract& contract, std::string_view text) {
   const auto ulps = text.ends_with("ulp") ? read_number(text.substr(0, text.size() - 3)) : std::nullopt;
-  if (!ulps) refuse("tanh=Kulp with K >= 0", "tanh=" + std::string(text));
+  if (!ulps || !std::isfinite(2 * *ulps)) refuse("tanh=Kulp with K in [0, 2^1023)", "tanh=" + std::string(text));
   contract.tanh_error = 2 * *ulps;
 }
 

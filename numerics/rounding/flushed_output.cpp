@@ -30,10 +30,13 @@ double threshold_of_sum(const Contract& contract, double threshold, std::uint64_
 
 double most_granted(const Contract& contract, double threshold, double lower, double upper) {
   if (flushing_excess(contract) == 0) return threshold;
-  const double of_others = threshold_of_result(contract, threshold, 1);
+  return most_granted(threshold, threshold_of_result(contract, threshold, 1), lower, upper);
+}
+
+double most_granted(double of_zero, double of_others, double lower, double upper) {
   const double least = lower > 0 ? lower : upper < 0 ? -upper : 0;
   // A result of 0 lies off by the value itself, and is within the threshold or is not.
-  return least > threshold ? of_others : std::fmax(of_others, std::fmin(threshold, std::fmax(-lower, upper)));
+  return least > of_zero ? of_others : std::fmax(of_others, std::fmin(of_zero, std::fmax(-lower, upper)));
 }
 
 }  // namespace softcheck::numerics

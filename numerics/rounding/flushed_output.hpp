@@ -28,5 +28,7 @@ double threshold_of_sum(const Contract& contract, double threshold, std::uint64_
 ///
 /// lower, upper   of the exact value
 double most_granted(const Contract& contract, double threshold, double lower, double upper);
+/// The same where the threshold of a result of 0 and that of any other one are known.
+double most_granted(double of_zero, double of_others, double lower, double upper);
 
 }  // namespace softcheck::numerics

@@ -114,6 +114,7 @@ struct OpTraits {
   bool adaptive = false;  // beta follows from the entropy (Appendix G)
   bool takes_mask = true;
   bool takes_infinities = true;   // -inf stands for a masked item
+  bool saved_logarithms = false;  // one of -inf in the first input is that of 0, a number as any other
   bool has_limit = true;          // and +inf has a limit
   bool wide_output = false;       // numbers of the output are f64 for f64 inputs, else f32
   bool wide_rows = false;         // the drawn row is f32 where the other inputs are of 16 bits

@@ -12,18 +12,6 @@ namespace softcheck::proptests {
 
 using namespace numerics;
 
-namespace {
-
-// The filter takes tolerances up to this.
-constexpr double largest_part = 0x1p200;
-
-bool is_askable(const ElementThreshold<UpperBound>& threshold) {
-  return upper(threshold.constant) <= largest_part && upper(threshold.slope) <= largest_part &&
-         upper(threshold.floor) <= largest_part;
-}
-
-}  // namespace
-
 std::optional<QuickRow> quick_softmax(const Contract& contract, std::span<const double> logits, double theta,
                                       std::span<const double> got) {
   if (properties(contract.output).precision > 24) return std::nullopt;
@@ -31,7 +19,7 @@ std::optional<QuickRow> quick_softmax(const Contract& contract, std::span<const 
   const Statistics statistics = statistics_of(filter, contract, logits, theta);
   const auto threshold = softmax_error(contract, statistics);
   const auto plain = softmax_error(contract, statistics, Grants::none);
-  if (!is_askable(threshold) || !is_askable(plain) || !is_resolved(contract, statistics)) {
+  if (!is_promise(threshold) || !is_promise(plain) || !is_resolved(contract, statistics)) {
     return std::nullopt;
   }
   const ErrorQuestion question{tolerance_of(contract, threshold), contract.output, upper(plain.constant),

@@ -176,7 +176,8 @@ RowKind RowTensors::load(std::size_t row, std::span<double> logits, std::vector<
     has_nan |= std::isnan(logit);
   }
   if (task_.op->inputs[0].nan_reach == NanReach::item) std::swap(has_nan, has_nan_items);
-  bool has_infinity = std::ranges::any_of(logits, [](double logit) { return std::isinf(logit); });
+  const bool logarithms = task_.op->saved_logarithms;
+  bool has_infinity = std::ranges::any_of(logits, [&](double x) { return std::isinf(x) && !(logarithms && x < 0); });
   bool unasked = highest == numerics::infinity && !task_.op->has_limit;
   beside.resize(beside_.size());
   for (std::size_t k = 0; k < beside.size(); ++k) {

@@ -113,7 +113,8 @@ void reference(const TensorTask& task, const numerics::Contract& contract, std::
 
 /// What the contract grants at each value: |got - exact| <= threshold. 0 where a value must be exact (masked items),
 /// infinite where nothing is promised, NaN where a value has no threshold (NaN, nothing visible, an id: equal items and
-/// nearly equal ones may be exchanged).
+/// nearly equal ones may be exchanged). Never more than what is granted; of top-p that of the items that are kept
+/// exactly, where the judge may grant other sets.
 void thresholds(const TensorTask& task, const numerics::Contract& contract, std::size_t which,
                 std::span<double> allowed);
 

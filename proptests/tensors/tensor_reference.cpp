@@ -10,6 +10,7 @@
 #include "numerics/formats/special_values.hpp"
 #include "proptests/judge/attention/attention_thresholds.hpp"
 #include "proptests/judge/verdict/call_judge.hpp"
+#include "proptests/judge/verdict/claim_verdict.hpp"
 #include "proptests/tensors/attention_tensors.hpp"
 #include "proptests/tensors/exact_query.hpp"
 #include "proptests/tensors/gradient_judge.hpp"
@@ -147,10 +148,12 @@ void granted_query(const AttentionTask& task, AttentionTensors& tensors, QueryKi
   const VisibleKeys visible(task.contract, row);
   const AttentionThresholds thresholds(task, row, visible);
   const bool usable = thresholds.usable();
-  if (which == 1) allowed[0] = usable ? thresholds.logsumexp().threshold : infinity;
-  if (which == 2) allowed[0] = usable ? thresholds.entropy().threshold : infinity;
+  Contract of_scalars = task.contract;
+  of_scalars.output = task.scalars;
+  if (which == 1) allowed[0] = usable ? granted(of_scalars, thresholds.logsumexp()) : infinity;
+  if (which == 2) allowed[0] = usable ? granted(of_scalars, thresholds.entropy()) : infinity;
   for (std::size_t k = 0; which == 0 && k < left.size(); ++k) {
-    allowed[left[k]] = usable ? thresholds.column(k).threshold : infinity;
+    allowed[left[k]] = usable ? granted(task.contract, thresholds.column(k)) : infinity;
   }
 }
 

@@ -24,8 +24,9 @@ constexpr std::chrono::milliseconds telling_interval{50};
 // Of softmax, the elements' first.
 constexpr const char* quick_claims[] = {"kernel.softmax.element", "kernel.softmax.row_sum"};
 
+// All of a threshold is within it.
 std::size_t bin_of(double share) {
-  const double bin = std::floor(share / bin_width);
+  const double bin = share == 1 ? 1 / bin_width - 1 : std::floor(share / bin_width);
   return bin < static_cast<double>(bins - 1) ? static_cast<std::size_t>(std::max(bin, 0.0)) : bins - 1;
 }
 

@@ -353,7 +353,13 @@ def threshold(
         allowed = softcheck.threshold("attention_backward", q, k, v, dout, contract="sum=tree")  # of dq
 
     0 where a value must be exact, infinite where nothing is promised, NaN where a value is right by what it is (a NaN,
-    a fully masked row, an id, as equal and nearly equal items may be exchanged).
+    a fully masked row, an id, as equal and nearly equal items may be exchanged). It is rounded down: a result within it
+    is granted. Under subnormal=flushed a value that may have been flushed has its own size, which a result of 0 may
+    lie off, and no other.
+
+    top_p_softmax: of the items that are kept exactly. assert_output grants more where a kernel may keep others: next to
+    a mass of top_p or a level of min_p the boundary item is free, and where an item of value 0 may have been kept and
+    its weight lost, the others' weights may be as much too large or too small.
 
     output   an array of the result's dtype, where that is not what the op writes for such inputs
     """

@@ -81,7 +81,8 @@ class GroupJudge {
     const bool usable = of_query ? pairs_[row].usable() : seers.usable;
     std::ranges::fill(allowed, !is_known(part, row) ? nan : !seen ? 0 : infinity);
     if (!is_known(part, row) || !seen || !usable) return;
-    each_value(part, row, seers.pairs, [&](std::size_t t, const Judgeable& value) { allowed[t] = value.threshold; });
+    each_value(part, row, seers.pairs,
+               [&](std::size_t t, const Judgeable& value) { allowed[t] = proptests::granted(task_.contract, value); });
   }
 
  private:

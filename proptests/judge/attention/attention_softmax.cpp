@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "numerics/formats/special_values.hpp"
 #include "proptests/judge/attention/long_error.hpp"
 
 namespace softcheck::proptests {
@@ -49,6 +50,9 @@ numerics::Enclosure exactly(long double x) {
 }  // namespace
 
 numerics::Enclosure LongApproximation::enclosure() const {
+  if (!std::isfinite(value) || !std::isfinite(error)) {  // nothing is known
+    return numerics::Enclosure::between(-numerics::infinity, numerics::infinity);
+  }
   const numerics::Enclosure off = exactly(error);
   return exactly(value) + hull(-off, off);
 }

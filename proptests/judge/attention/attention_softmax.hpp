@@ -13,7 +13,7 @@ struct LongApproximation {
   long double value = 0;
   long double error = 0;
 
-  /// At a working precision of 64 bits or more.
+  /// At a working precision of 64 bits or more; the whole line where value or error is not finite.
   numerics::Enclosure enclosure() const;
 };
 

@@ -8,11 +8,13 @@
 #include "numerics/formats/special_values.hpp"
 #include "numerics/rounding/rounding.hpp"
 #include "numerics/rounding/rounding_score_terms.hpp"
+#include "proptests/judge/attention/long_error.hpp"
 #include "proptests/judge/attention/softmax_bounds.hpp"
 
 namespace softcheck::proptests {
 
 using namespace numerics;
+using long_error::above;
 
 namespace {
 
@@ -88,24 +90,25 @@ void VisibleKeys::add_score(const Contract& contract, const AttentionRow& row, s
   const std::size_t d = row.query.size();
   items.push_back(j);
   const std::span<const double> key = d == 0 ? row.query : row.keys.subspan(j * d, d);
-  long double dot = 0;
-  double magnitude = 0;
+  long double dot = 0, magnitude = 0;
   AttentionArithmetic arithmetic{.dimension = d, .scale = row.scale};
   for (std::size_t t = 0; t < d; ++t) {
     const long double product = static_cast<long double>(row.query[t]) * static_cast<long double>(key[t]);
     dot += product;
-    magnitude += std::fabs(static_cast<double>(product));
+    magnitude += std::fabs(product);
     arithmetic.factor_sum += std::fabs(row.query[t]) + std::fabs(key[t]);
   }
-  // A sum of d doubles errs by less than d 2^-52 of itself.
-  const double dots = magnitude * (1 + static_cast<double>(d + 1) * 0x1p-52);
+  // A sum of d products errs by less than (d + 1) 2^-64 of itself. As a double it may be infinite: a kernel's own sum
+  // overflows then. Scaled, it may be small again.
+  const long double most = magnitude * (1 + static_cast<long double>(d + 1) * 0x1p-62L);
+  const double dots = most == 0 ? 0 : above(most);
   const bool exact = score_is_exact(contract, row.scale, row.query, key);
-  const double roundings = 1.01 * static_cast<double>(d + 1) * 0x1p-64;
-  const double scaled = row.scale == 0 ? 0 : std::fabs(row.scale) * dots;  // dots may be infinite
+  const long double roundings = 1.01L * static_cast<long double>(d + 1) * 0x1p-64L;
+  const long double scaled = std::fabs(static_cast<long double>(row.scale)) * most;
   const LongApproximation score{static_cast<long double>(row.scale) * dot, exact ? 0 : roundings * scaled};
   arithmetic.factor_sum *= 1 + static_cast<double>(2 * d) * 0x1p-52;
   const UpperBound error = exact ? UpperBound(0) : score_error<UpperBound>(contract, arithmetic, UpperBound(dots));
-  double size = scaled;
+  double size = scaled == 0 ? 0 : above(scaled);
   if (row.has_terms()) {
     const ScoreTerms terms = terms_of(row, j);
     const LongApproximation capped = capped_score(score, row.softcap);

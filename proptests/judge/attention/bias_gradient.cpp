@@ -140,7 +140,10 @@ void BiasGradient::granted(std::size_t i, std::span<double> allowed) const {
   const PrecisionScope precision(113);
   for (std::size_t j = 0; j < allowed.size(); ++j) {
     const Number value = number(i, j);
-    allowed[j] = !value.known ? nan : !value.usable ? infinity : value.zero ? 0 : value.value.threshold;
+    allowed[j] = !value.known    ? nan
+                 : !value.usable ? infinity
+                 : value.zero    ? 0
+                                 : proptests::granted(task_.contract, value.value);
   }
 }
 

@@ -104,7 +104,7 @@ double SinkGradient::granted() const {
   const PrecisionScope precision(113);
   const Sum found = sum();
   if (!found.usable) return infinity;
-  return found.value ? found.value->threshold : 0;
+  return found.value ? proptests::granted(contract_, *found.value) : 0;
 }
 
 std::optional<RowVerdicts> judge_sink_gradient(const AttentionTask& task, const AttentionCase& attention, std::size_t h,

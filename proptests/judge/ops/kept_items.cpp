@@ -365,11 +365,11 @@ std::optional<ValueFinding> KeptItems::too_many() {
   }
   if (row_.attributes.top_p == 0) return std::nullopt;
   const UpperBound low = deviation(least_);
-  const double apart = upper(granted_.choice().exchange(low, low));
   std::vector<bool> before = is_kept_, last(row_.logits.size());
   std::size_t largest = least_;
   const PrecisionScope precision(113);
   for (const std::size_t i : kept_) {
+    const double apart = upper(granted_.choice().exchange(deviation(i), low));
     if (!may_stand_apart(row_.logits[least_], row_.logits[i], apart)) continue;
     if (row_.logits[i] > row_.logits[largest]) largest = i;
     if (row_.contract.ties != Ties::lowest) before[i] = false;

@@ -27,6 +27,13 @@ LogSoftmaxGradientRow<UpperBound> bounded_upstream(std::span<const double> g, co
   return row;
 }
 
+// With 0 for each -inf, whose item has a value as any other's: who reads the row's items takes -inf for a masked one.
+std::vector<double> all_shown(std::span<const double> saved) {
+  std::vector<double> shown(saved.begin(), saved.end());
+  std::ranges::replace(shown, -infinity, 0.0);
+  return shown;
+}
+
 // With 0 for each NaN: y_i enters value i alone, and the judge asks for no value whose own y is NaN.
 std::vector<double> numbers_of(std::span<const double> saved) {
   std::vector<double> numbers(saved.begin(), saved.end());
@@ -63,8 +70,10 @@ class LogSoftmaxBackwardElements : public RowElements {
   }
 
  private:
-  // No less than e^y: the library's exp errs by less than an ulp.
-  UpperBound power(std::size_t i) const { return UpperBound(next_above(next_above(std::exp(y_[i])))); }
+  // No less than e^y: the library's exp errs by less than an ulp. That of -inf is 0 (IEEE 754, 9.2.1).
+  UpperBound power(std::size_t i) const {
+    return y_[i] == -infinity ? UpperBound(0) : UpperBound(next_above(next_above(std::exp(y_[i]))));
+  }
   UpperBound upstream(std::size_t i) const { return UpperBound(std::fabs(g_[i])); }
   const ScalarThreshold<UpperBound>& element(std::size_t i) {
     return last_.of(i, [this](std::size_t j) {
@@ -95,6 +104,7 @@ class LogSoftmaxBackward final : public RowOp {
                .has_theta = false,
                .takes_mask = false,
                .takes_infinities = false,
+               .saved_logarithms = true,
                .number = SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD,
                .answers = {.sums_beside = alike_upstream, .dear = true, .masked_rows = false}}) {}
 
@@ -104,6 +114,32 @@ class LogSoftmaxBackward final : public RowOp {
   }
   std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
     return std::make_unique<LogSoftmaxBackwardElements>(row);
+  }
+
+  void judge(const JudgedRow& row, RowVerdicts& verdicts) const override {
+    const PrecisionScope precision(113);
+    LogSoftmaxBackwardElements of(row);
+    const std::vector<double> shown = all_shown(row.logits);
+    const RowInputs items{row.contract, shown, row.theta, row.beside, row.attributes};
+    judge_elements(*this, Extent::items, {items, row.got}, of, verdicts);
+  }
+
+  void enclose(const RowInputs& row, std::span<double> lower, std::span<double> upper) const override {
+    RowOp::enclose(row, lower, upper);
+    const PrecisionScope precision(113);
+    // A product with e^-inf = 0 leaves g.
+    for (std::size_t i = 0; i < lower.size(); ++i) {
+      if (row.logits[i] == -infinity) lower[i] = upper[i] = row.beside[0][i];
+    }
+  }
+
+  void grant(const RowInputs& row, std::span<double> allowed) const override {
+    RowOp::grant(row, allowed);
+    const PrecisionScope precision(113);
+    LogSoftmaxBackwardElements of(row);
+    for (std::size_t i = 0; i < allowed.size(); ++i) {
+      if (row.logits[i] == -infinity) allowed[i] = granted(row.contract, of, i);
+    }
   }
 };
 

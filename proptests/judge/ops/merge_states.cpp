@@ -326,8 +326,10 @@ class MergeStates final : public RowOp {
     MergeBounds of(row, lse);
     MergedOutputs out(of, claims[0]);
     MergedLogSumExp logsumexp(of, lse, claims[1]);
-    for (std::size_t c = 0; c + 1 < allowed.size(); ++c) allowed[c] = out.threshold(c);
-    allowed.back() = logsumexp.threshold(0);
+    for (std::size_t c = 0; c + 1 < allowed.size(); ++c) allowed[c] = granted(row.contract, out, c);
+    Contract wide = row.contract;
+    wide.output = lse;
+    allowed.back() = granted(wide, logsumexp, 0);
   }
 
   // L of no parts is -inf whatever masked= says of O.

@@ -99,7 +99,9 @@ Quick RowElements::quick(std::size_t i) { return quick_of(value(i)); }
 
 Quick quick_of(const Enclosure& exact) {
   const long double middle = nearest(exact);
-  if (!std::isfinite(middle)) return {middle, std::numeric_limits<long double>::infinity()};
+  if (!std::isfinite(middle)) {  // that of the whole line is NaN
+    return {std::isnan(middle) ? 0 : middle, std::numeric_limits<long double>::infinity()};
+  }
   return {middle, abs(exact - enclosed(middle)).upper_double() + 0x1p-1074L};
 }
 

@@ -43,6 +43,25 @@ Enclosure expected_element(const JudgedRow& row, RowCascade& cascade, std::span<
   return exp(gap / Enclosure(row.theta)) / (ExactSums(cascade).sum_minus_one + 1);
 }
 
+/// What the cascade held the error of item i against, p from an enclosure of it.
+Enclosure allowed_error(const ElementTolerance& tolerance, const JudgedRow& row, double maximum, const Enclosure& p,
+                        std::size_t i) {
+  const bool masked = std::isinf(row.logits[i]);
+  const Enclosure deviation =
+      masked ? Enclosure(0) : (Enclosure(maximum) - Enclosure(row.logits[i])) / Enclosure(row.theta);
+  const Enclosure relative = Enclosure(tolerance.relative) + Enclosure(tolerance.per_deviation) * deviation;
+  return relative * p + Enclosure(tolerance.absolute) + Enclosure(row.got[i] == 0 ? tolerance.flushed : 0);
+}
+
+/// The exact value and the threshold of the item that is shown, both on the verdict's side.
+void show_element(const JudgedRow& row, RowCascade& cascade, std::span<const ProbabilityBounds> bounds,
+                  const ElementTolerance& tolerance, ValueFinding& finding) {
+  const std::size_t i = *finding.item;
+  finding.expected = expected_element(row, cascade, bounds, i);
+  const Enclosure allowed = allowed_error(tolerance, row, cascade.statistics().maximum, finding.expected, i);
+  finding.threshold = finding.decision == Decision::violated ? allowed.lower_double() : allowed.upper_double();
+}
+
 void judge_coefficients(const JudgedRow& row, RowCascade& cascade, const Statistics& statistics,
                         RowVerdicts& verdicts) {
   const auto threshold = softmax_error(row.contract, statistics);
@@ -50,7 +69,7 @@ void judge_coefficients(const JudgedRow& row, RowCascade& cascade, const Statist
   const std::string_view claim = "kernel.softmax.element";
   const double constant = upper(threshold.constant), slope = upper(threshold.slope), floor = upper(threshold.floor);
   const double plain_constant = upper(plain.constant), plain_slope = upper(plain.slope);
-  const bool promised = std::isfinite(constant) && std::isfinite(slope) && std::isfinite(floor);
+  const bool promised = is_promise(threshold);
   const bool resolved = is_resolved(row.contract, statistics);
   const double maximum = cascade.statistics().maximum;
   const std::vector<ProbabilityBounds> bounds = filter_softmax(row.logits, cascade.statistics());
@@ -87,14 +106,14 @@ void judge_coefficients(const JudgedRow& row, RowCascade& cascade, const Statist
     return;
   }
   if (!promised) return;
-  const RowJudgement judgement = cascade.judge_softmax(row.got, tolerance_of(row.contract, threshold));
+  const ElementTolerance tolerance = tolerance_of(row.contract, threshold);
+  const RowJudgement judgement = cascade.judge_softmax(row.got, tolerance);
   if (!judgement.undecided.empty()) finding.item = judgement.undecided.front();
   if (!judgement.violated.empty()) finding.item = judgement.violated.front();
   const PrecisionScope precision(113);
-  finding.expected = expected_element(row, cascade, bounds, *finding.item);
   finding.got = row.got[*finding.item];
-  finding.threshold = allowed_at(*finding.item);
   finding.decision = judgement.row();
+  show_element(row, cascade, bounds, tolerance, finding);
   verdicts.findings.push_back(std::move(finding));
 }
 
@@ -112,6 +131,17 @@ void judge_row_total(const JudgedRow& row, const Statistics& statistics, RowVerd
                                judge_row_sum(row.got, threshold),
                                {},
                                false});
+}
+
+/// No more than a number >= 0 that several sums and products of doubles have made.
+double rounded_down(double computed) { return std::fmax(0, next_below(next_below(computed * (1 - 0x1p-50)))); }
+
+/// No more than the tolerance of a result that is not 0.
+///
+/// deviation   D within two roundings          coefficient   no more than p
+double at_least(const ElementTolerance& tolerance, double deviation, double coefficient) {
+  const double relative = tolerance.relative + tolerance.per_deviation * deviation;
+  return rounded_down((std::isfinite(relative) ? relative * coefficient : 0) + tolerance.absolute);
 }
 
 class Softmax final : public RowOp {
@@ -163,18 +193,24 @@ class Softmax final : public RowOp {
     const RowCascade cascade(row.logits, row.theta);
     const FilterStatistics& filter = cascade.statistics();
     const auto threshold = softmax_error(row.contract, statistics_of(filter, row.contract, row.logits, row.theta));
-    const bool promised =
-        std::isfinite(upper(threshold.at(UpperBound(0), UpperBound(1)))) && std::isfinite(upper(threshold.slope));
+    const bool promised = is_promise(threshold);
     const std::vector<ProbabilityBounds> bounds = filter_softmax(row.logits, filter);
+    const ElementTolerance tolerance = tolerance_of(row.contract, threshold);
     for (std::size_t i = 0; i < row.logits.size(); ++i) {
       const double logit = row.logits[i];
       if (std::isinf(logit) && promised) {
         allowed[i] = 0;
         continue;
       }
-      const UpperBound deviation = deviation_at_most(filter.maximum, logit, row.theta);
-      const double any = promised ? upper(threshold.at(deviation, UpperBound(bounds[i].upper))) : infinity;
-      allowed[i] = most_granted(row.contract, any, bounds[i].lower, bounds[i].upper);
+      if (!promised) {
+        allowed[i] = infinity;
+        continue;
+      }
+      // The filter's p is a few units of double off: what is published is no more than what is granted.
+      const double of_others = at_least(tolerance, (filter.maximum - logit) / row.theta, bounds[i].lower);
+      const double of_zero = tolerance.flushed == 0 ? of_others : rounded_down(of_others + tolerance.flushed);
+      allowed[i] =
+          tolerance.flushed == 0 ? of_others : most_granted(of_zero, of_others, bounds[i].lower, bounds[i].upper);
     }
   }
 };

@@ -183,13 +183,15 @@ class TopPSoftmax final : public RowOp {
     const JudgedRow kept{row, values};
     RowCascade whole(row.logits, row.theta);
     const Statistics statistics = statistics_of(whole.statistics(), row.contract, row.logits, row.theta);
-    const TopPThreshold<UpperBound> granted(row.contract, statistics);
-    const KeptItems items(kept, granted, whole, set_claim);
-    KeptThresholds thresholds{items.threshold(granted), items.threshold(granted), std::nullopt, UpperBound(1)};
-    if (exact.places.size() == statistics.visible) thresholds.whole = granted.choice().weights();
+    const TopPThreshold<UpperBound> threshold(row.contract, statistics);
+    const KeptItems items(kept, threshold, whole, set_claim);
+    KeptThresholds thresholds{items.threshold(threshold), items.threshold(threshold), std::nullopt, UpperBound(1)};
+    if (exact.places.size() == statistics.visible) thresholds.whole = threshold.choice().weights();
     KeptElements elements(exact.logits, row.theta, exact.places, thresholds);
     std::ranges::fill(allowed, 0);
-    for (std::size_t a = 0; a < exact.places.size(); ++a) allowed[exact.places[a]] = elements.threshold(a);
+    for (std::size_t a = 0; a < exact.places.size(); ++a) {
+      allowed[exact.places[a]] = granted(row.contract, elements, a);
+    }
   }
 };
 

@@ -202,7 +202,7 @@ class TopkSoftmax final : public RowOp {
     set_thresholds(row, statistics, cascade, chosen, elements);
     // An id has no error: another one is right where the two items' weights may be exchanged.
     std::ranges::fill(allowed, nan);
-    for (std::size_t a = 0; a < items.size(); ++a) allowed[a] = elements.threshold(a);
+    for (std::size_t a = 0; a < items.size(); ++a) allowed[a] = granted(row.contract, elements, a);
   }
 
   bool has_masked_value(std::size_t, std::size_t) const override { return true; }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "numerics/enclosures/decision.hpp"
+#include "numerics/formats/next_double.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "numerics/rounding/flushed_output.hpp"
 #include "proptests/judge/verdict/judged_row.hpp"
@@ -32,6 +33,12 @@ void count(ErrorSums& errors, Format format, const Judgeable& value, double got,
 }
 
 }  // namespace
+
+double granted(const Contract& contract, const Judgeable& value) {
+  const auto lower = static_cast<double>(value.exact.value - value.exact.error),
+             higher = static_cast<double>(value.exact.value + value.exact.error);
+  return most_granted(contract, value.threshold, next_below(lower), next_above(higher));
+}
 
 bool ClaimVerdict::Verdict::worse_than(const Verdict& other) const {
   return severity(decision) != severity(other.decision) ? severity(decision) > severity(other.decision)

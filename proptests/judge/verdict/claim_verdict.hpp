@@ -21,6 +21,11 @@ struct Judgeable {
   bool vacuous = false;
 };
 
+/// What is granted any result: of one that cannot have been flushed less than its threshold.
+///
+/// contract   its output is that of the value
+double granted(const numerics::Contract& contract, const Judgeable& value);
+
 /// Judges the values of one claim about a row. Long double decides nearly all of them, enclosures the others.
 class ClaimVerdict {
  public:

@@ -70,6 +70,11 @@ UpperBound deviation_at_most(double maximum, double logit, double theta) {
   return UpperBound(next_above((maximum - logit) / theta * (1 + 0x1p-51)));
 }
 
+bool is_promise(const ElementThreshold<UpperBound>& threshold) {
+  constexpr double most = ElementTolerance::largest_part;
+  return upper(threshold.constant) <= most && upper(threshold.slope) <= most && upper(threshold.floor) <= most;
+}
+
 ElementTolerance tolerance_of(const Contract& contract, const ElementThreshold<UpperBound>& threshold) {
   const double floor = threshold_of_result(contract, upper(threshold.floor), 1);
   return ElementTolerance::within_relative(upper(threshold.constant), upper(threshold.slope), floor,

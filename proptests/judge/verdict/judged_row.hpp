@@ -44,7 +44,10 @@ bool is_resolved(const numerics::Contract& contract, const Statistics& statistic
 /// The same of an entropy, whose form may cancel larger terms.
 double resolution_of_entropies(const numerics::Contract& contract, const Statistics& statistics);
 
-/// B2 as the cascade takes it; the threshold is finite.
+/// Is a threshold of softmax one that the cascade takes? A wider one, as an infinite one, promises nothing.
+bool is_promise(const numerics::ElementThreshold<numerics::UpperBound>& threshold);
+
+/// B2 as the cascade takes it, of a threshold that is_promise.
 numerics::ElementTolerance tolerance_of(const numerics::Contract& contract,
                                         const numerics::ElementThreshold<numerics::UpperBound>& threshold);
 

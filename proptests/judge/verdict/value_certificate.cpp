@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "numerics/enclosures/ulp.hpp"
+#include "numerics/formats/next_double.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "numerics/rounding/rounding.hpp"
 
@@ -22,6 +23,14 @@ std::optional<double> ulps_of(Format format, const Enclosure& exact, double got)
   const bool has_size = std::isfinite(lower) && std::isfinite(higher) && !(lower <= 0 && higher >= 0);
   if (!std::isfinite(got) || !has_size) return std::nullopt;
   return error_in_ulps(format, exact, got).upper_double();
+}
+
+// A share as the verdict has it. Ends of enclosures and the rounding of a quotient may put it on the other side of 1,
+// and what no threshold excuses may lie within one.
+double as_decided(const ValueFinding& finding, double share) {
+  if (finding.decision == Decision::proved) return std::fmin(share, 1);
+  if (finding.decision == Decision::undecided || share > 1) return share;
+  return finding.reason.empty() ? next_above(1) : infinity;
 }
 
 }  // namespace
@@ -47,7 +56,7 @@ void ErrorSums::add(Format output, double exact, double error, std::size_t eleme
 double ValueFinding::share() const {
   if (by_identity || !std::isfinite(got)) return decision == Decision::proved ? 0 : infinity;
   const double error = abs(Enclosure(got) - expected).midpoint();
-  return threshold > 0 ? error / threshold : decision == Decision::proved ? 0 : infinity;
+  return as_decided(*this, threshold > 0 ? error / threshold : decision == Decision::proved ? 0 : infinity);
 }
 
 Format format_of_ulps(const Contract& contract, Format output) {
@@ -76,7 +85,8 @@ Certificate certificate_of(const ValueFinding& finding, Asked asked, Format usua
   result.relation = Relation::less_equal;
   result.right = Enclosure(std::isfinite(finding.threshold) ? finding.threshold : std::numeric_limits<double>::max());
   const bool has_share = finite && finding.threshold > 0;
-  result.slack = has_share ? (result.left / result.right).upper_double() : proved ? 0 : infinity;
+  const double share = has_share ? (result.left / result.right).upper_double() : proved ? 0 : infinity;
+  result.slack = as_decided(finding, share);
   result.precision = working_precision();
   evidence.value = ShownValue{
       finding.item, exact, "", finding.got, ulps_of(format, exact, finding.got), format, !finding.reason.empty()};
@@ -88,7 +98,7 @@ bool overflows_rightly(const Contract& contract, double got, const Enclosure& ex
   if (!is_overflow(contract.output, got, negative)) return false;
   const Enclosure magnitude = negative ? -exact : exact, limit(infinity_from(contract.output));
   const double allowed =
-      std::isfinite(threshold) ? error_before_output(contract, threshold, magnitude.lower_double()) : 0;
+      std::isfinite(threshold) ? error_before_output(contract, threshold, std::fmax(0, magnitude.lower_double())) : 0;
   const Enclosure most = magnitude + Enclosure(allowed);
   // The number halfway beyond the largest one is no overflow where the largest one is even.
   const bool has_infinity = properties(contract.output).has_infinity;

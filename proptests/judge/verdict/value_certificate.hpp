@@ -45,7 +45,8 @@ struct ValueFinding {
   std::optional<numerics::Format> format{};  // of the output, where it is not the contract's
   std::string_view due{};                    // a literal: by identity, what the value has to be, as "NaN"
 
-  /// |got - expected| / threshold; infinite where got is no number or nothing may differ and does.
+  /// |got - expected| / threshold, no more than 1 where that is proved and above 1 where it is violated; infinite where
+  /// got is no number, nothing may differ and does, or a rule is broken within the threshold.
   double share() const;
 };
 

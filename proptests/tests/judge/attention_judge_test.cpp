@@ -274,5 +274,24 @@ TEST(AttentionJudge, NarrowWeightsNeedTheirWord) {
   EXPECT_EQ(decision("weights=bf16"), Decision::proved);
 }
 
+// The sum of a query's products is beyond the doubles, and scaled it is not: a kernel's own sum overflows, so that no
+// contract promises a value, but its exact log-sum-exp is known, and is not infinite.
+TEST(AttentionJudgeOfLargeProducts, ScoresThatTheScaleMakesSmallAreKnown) {
+  const double largest = std::numeric_limits<double>::max();
+  for (const char* words : {"", "exp=E:5000,A:60"}) {
+    for (const double scale : {1e-300, 1e-308, 0x1p-1020}) {
+      const AttentionTask task = task_of(Op::attention, Format::f64, words);
+      const std::vector<double> query{largest, largest}, key{2, 2}, value{1};
+      const AttentionRow row{query, key, value, 1, scale, {1}};
+      const std::vector<double> out{1};
+      const double lse = static_cast<double>(4 * static_cast<long double>(largest) * scale);
+      const RowVerdicts right = judge_attention(task, row, {out, lse, 0.0});
+      for (const ValueFinding& finding : right.findings) EXPECT_EQ(finding.decision, Decision::proved) << finding.claim;
+      const RowVerdicts wrong = judge_attention(task, row, {out, attention_infinity, 0.0});
+      EXPECT_EQ(decision_of(wrong, "kernel.attention.lse"), Decision::violated) << words << " " << scale;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace softcheck::proptests

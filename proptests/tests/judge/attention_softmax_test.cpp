@@ -148,5 +148,17 @@ TEST(LongSoftmax, ACapBoundsWhateverAScoreErrsBy) {
   EXPECT_LE(capped_slope({0, INFINITY}, 2).error, 1.1L);
 }
 
+TEST(LongSoftmax, WhatIsNotKnownIsTheWholeLine) {
+  const PrecisionScope precision(113);
+  const long double infinite = std::numeric_limits<long double>::infinity(), none = infinite - infinite;
+  for (const LongApproximation& unknown : {LongApproximation{1, infinite}, LongApproximation{1, none},
+                                           LongApproximation{infinite, 0}, LongApproximation{none, 0}}) {
+    const Enclosure line = unknown.enclosure();
+    EXPECT_FALSE(line.is_nan());
+    EXPECT_TRUE(line.contains(
+        Enclosure::between(-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity())));
+  }
+}
+
 }  // namespace
 }  // namespace softcheck::proptests

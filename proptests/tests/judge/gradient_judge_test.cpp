@@ -158,6 +158,48 @@ TEST(GradientJudge, ANanOfEitherInputIsDueAndAnInfinityPromisesNothing) {
   EXPECT_EQ(judgement.judged, 2u);
 }
 
+// The logarithm of 0, as a masked item's is: e^-inf times a finite sum is 0, so that g is due, and as a number of the
+// output's format it is due exactly.
+TEST(GradientJudge, ASavedLogarithmOfMinusInfinityLeavesItsGradientAlone) {
+  for (const Format format : {Format::f64, Format::f32, Format::f16, Format::bf16}) {
+    GradientSample sample(Op::log_softmax_backward, format, {2, 4});
+    for (const std::size_t i : {1, 4, 5, 6, 7}) {  // of the second row all
+      sample.saved.set(i, -infinity);
+      sample.output.set(i, sample.upstream.at(i));
+    }
+    TensorJudgement judgement = sample.judged();
+    EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << details_text(judgement);
+    EXPECT_EQ(judgement.judged, 2u);
+    std::vector<double> lower(8), upper(8), allowed(8);
+    reference(sample.task(), sample.contract, 0, lower, upper);
+    thresholds(sample.task(), sample.contract, 0, allowed);
+    for (const std::size_t i : {1, 5}) {
+      const double g = sample.upstream.at(i);
+      EXPECT_EQ(lower[i], g);
+      EXPECT_EQ(upper[i], g);
+      EXPECT_GT(allowed[i], 0);
+      EXPECT_LT(allowed[i], 4 * properties(format).unit_roundoff * std::fabs(g));
+      for (const double wrong : {0.0, -g, g * (1 + 16 * properties(format).unit_roundoff), nan, infinity}) {
+        sample.output.set(i, wrong);
+        EXPECT_EQ(sample.judged().failed, 1u) << wrong << " for " << g;
+      }
+      sample.output.set(i, g);
+    }
+    // Infinity times 0 is no number: of such rows the ABI promises nothing, and the report says that.
+    sample.upstream.set(0, infinity);
+    judgement = sample.judged();
+    EXPECT_EQ(judgement.judged, 1u);
+    EXPECT_NE(details_text(judgement).find("1 row not judged"), std::string::npos);
+    // A NaN reaches the items of weight 0, too.
+    sample.upstream.set(0, nan);
+    EXPECT_EQ(row_of_claim(sample.judged(), "kernel.nan_row").verdict, ReportVerdict::fail);
+    // The logarithm of infinity is no saved one.
+    sample.upstream.set(0, 1);
+    sample.saved.set(0, infinity);
+    EXPECT_EQ(sample.judged().judged, 1u);
+  }
+}
+
 TEST(GradientJudge, AnInputOfAnotherShapeIsRefused) {
   const GradientSample sample(Op::softmax_backward, Format::f32, {3, 4}),
       other(Op::softmax_backward, Format::f32, {3, 5});

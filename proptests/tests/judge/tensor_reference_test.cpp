@@ -189,6 +189,19 @@ TEST(TensorReference, WhatIsNotPromisedIsInfinite) {
   EXPECT_EQ(exact.allowed[0], reference_infinity);
 }
 
+// Thresholds beyond what the cascade takes are finite numbers, and promise as little.
+TEST(TensorReference, WhatTheCascadeDoesNotTakeIsNotPromised) {
+  const StoredTensor logits = stored(Format::f64, {1, 2}, {-0x1p-1074, 0});
+  for (const char* words : {"exp=E:1,A:1e15", "exp=E:1e300,A:1", "exp=E:1,A:1e300"}) {
+    const TensorTask task{.inputs = {logits.held()}};
+    const Contract contract = contract_for(task, words);
+    EXPECT_EQ(ExactTensor(task, contract).allowed[0], reference_infinity) << words;
+    const StoredTensor output = stored(Format::f64, {1, 2}, {0.5, 0.5});
+    const TensorJudgement judgement = judge_tensors(task, contract, std::vector{output.held()});
+    EXPECT_EQ(judgement.verdict, ReportVerdict::vacuous) << words;
+  }
+}
+
 // A value is violated just beyond what the threshold says, and proved just within.
 TEST(TensorReference, TheThresholdIsWhereTheVerdictTurns) {
   for (const Op op : logits_ops()) {

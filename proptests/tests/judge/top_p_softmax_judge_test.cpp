@@ -227,6 +227,17 @@ TEST(TopPSoftmaxJudge, WeightsThatUnderflowMayHaveASumThatShows) {
   }
 }
 
+// A kernel may take items whose weights are lost for equal ones, but none of them for as large as an item whose weight
+// is not: what is kept beside that item needs its mass.
+TEST(TopPSoftmaxJudge, AnItemThatMayBeLostStandsBehindThoseThatMayNot) {
+  const Row row{0, -90, -91};  // e^-90 is below the smallest normal number of f32
+  const Row got{1, round_to(Format::f32, std::exp(-90)), 0}, other{1, 0, round_to(Format::f32, std::exp(-91))};
+  EXPECT_EQ(broken(row, got, {.top_p = 1}), SamplingClaims{});
+  EXPECT_EQ(broken(row, other, {.top_p = 1}), SamplingClaims{});
+  EXPECT_EQ(broken(row, got, {.top_p = 0.5}), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(row, other, {.top_p = 0.5}), SamplingClaims{"kept"});
+}
+
 TEST(TopPSoftmaxJudge, ARowWithNothingVisibleIsAsTheContractSays) {
   const Row nothing(3, -infinity);
   EXPECT_EQ(broken(nothing, {0, 0, 0}, {0.5}), SamplingClaims{});

@@ -77,7 +77,7 @@ TEST(Contract, AWordForTanhIsRead) {
   EXPECT_EQ(to_string(read("tanh=2ulp")), to_string(read("")));
   EXPECT_EQ(read(to_string(read("tanh=0.5ulp")).c_str()), read("tanh=0.5ulp"));
   EXPECT_EQ(word_of(read("tanh=8ulp"), "tanh"), "tanh=8ulp");
-  EXPECT_EQ(refusal("tanh=4"), "parse_contract: need tanh=Kulp with K >= 0, got 'tanh=4'");
+  EXPECT_EQ(refusal("tanh=4"), "parse_contract: need tanh=Kulp with K in [0, 2^1023), got 'tanh=4'");
 }
 
 TEST(Contract, CommasSeparateWordsToo) {
@@ -113,6 +113,8 @@ TEST(Contract, AWrongWordIsNamedAndWhatExistsIsListed) {
                             "exp=0ulp",
                             "exp=nanulp",
                             "exp=infulp",
+                            "exp=1e308ulp",  // twice that is beyond the doubles
+                            "tanh=1e308ulp",
                             "exp=E:1",
                             "exp=E:1,A:",
                             "exp=E:,A:1",
