@@ -119,13 +119,13 @@ int run_verb(const std::vector<std::string>& arguments, std::span<const AddVerb>
       say_text(help.str());
       return code;
     }
-    // Before what CLI11 says, which takes an unknown flag's value for the verb's argument, and says that a flag is
-    // missing which was mistyped.
-    std::string told = unknown_name(app);
-    if (!told.empty()) told = fmt::format("{} ({} --help lists the flags)", told, words_before_flags(app));
-    if (told.empty()) told = unknown_flag(app, app.get_name());
-    if (told.empty()) told = fmt::format("{} ({} --help lists the flags)", error.what(), words_before_flags(app));
-    complain("softcheck: {}\n", readable(told));
+    // CLI11's own message comes last: of a mistyped flag it says that the right one is missing, or takes the flag's
+    // value for an argument of the verb.
+    const std::string name = unknown_name(app), flag = name.empty() ? unknown_flag(app, app.get_name()) : "";
+    complain("softcheck: {}\n",
+             readable(!flag.empty() ? flag
+                                    : fmt::format("{} ({} --help lists the flags)", name.empty() ? error.what() : name,
+                                                  words_before_flags(app))));
     return usage;
   } catch (const InputError& error) {
     return told(error);

@@ -44,9 +44,9 @@ class Verb {
   void add_flag(const std::string& name, bool& value, const std::string& text);
   void require_subcommand(std::size_t least, std::size_t most);
   bool has_subcommand() const;
-  /// wrong   what to say of a word that stands without a flag, for a verb that takes none, or of an unknown flag that
-  /// is
-  ///         like none of the verb's
+  /// For a verb that takes no words without a flag.
+  ///
+  /// wrong   what to say of such a word, and of an unknown flag that is near none of the verb's
   void refuse_words(const std::function<std::string(const std::string& word)>& wrong);
   void callback(const std::function<void()>& job);
 

@@ -34,7 +34,7 @@ class ThreadGroup {
   int size_;
   std::mutex mutex_;
   std::condition_variable reduction_;
-  // One for each rank, so that a message wakes nobody but who waits for it.
+  // One for each rank: a message wakes the rank that it is for, and no other.
   std::vector<std::condition_variable> message_for_;
   std::vector<std::deque<Message>> boxes_;
   Message sum_;  // of the reduction that is under way, or of the last one

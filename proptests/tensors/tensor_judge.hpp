@@ -61,6 +61,9 @@ struct JudgedTensorRow {
   std::size_t row = 0;              // its number
 };
 
+/// Width of a bin of TensorJudgement::histogram.
+constexpr double slack_bin_width = 0.05;
+
 struct TensorJudgement {
   ReportVerdict verdict = ReportVerdict::undecided;
   std::vector<ReportRow> rows;         // one for each claim

@@ -10,9 +10,6 @@
 
 namespace softcheck::proptests {
 
-/// Width of a bin of TensorJudgement::histogram.
-constexpr double slack_bin_width = 0.05;
-
 /// A tensor as a report names it.
 struct ReportedTensor {
   std::string role;   // "logits"

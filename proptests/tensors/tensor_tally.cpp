@@ -17,16 +17,15 @@ using numerics::Decision;
 
 constexpr std::size_t most_stretches = 512;
 constexpr std::size_t bins = 41;
-constexpr double bin_width = 0.05;
 // Time between two tellings of the progress.
 constexpr std::chrono::milliseconds telling_interval{50};
 
 // Of softmax, the elements' first.
 constexpr const char* quick_claims[] = {"kernel.softmax.element", "kernel.softmax.row_sum"};
 
-// All of a threshold is within it.
+// A share of 1 is within the threshold, and so in the last bin below 1.
 std::size_t bin_of(double share) {
-  const double bin = share == 1 ? 1 / bin_width - 1 : std::floor(share / bin_width);
+  const double bin = share == 1 ? 1 / slack_bin_width - 1 : std::floor(share / slack_bin_width);
   return bin < static_cast<double>(bins - 1) ? static_cast<std::size_t>(std::max(bin, 0.0)) : bins - 1;
 }
 

@@ -133,7 +133,9 @@ void judge_row_total(const JudgedRow& row, const Statistics& statistics, RowVerd
                                false});
 }
 
-/// No more than a number >= 0 that several sums and products of doubles have made.
+/// No more than the number >= 0 that `computed` stands for. At most six roundings to double have made it, each off by
+/// 2^-53 of it; the product here is the seventh, and seven are less than 2^-50. What underflows is off by half a
+/// subnormal unit: two units are taken off.
 double rounded_down(double computed) { return std::fmax(0, next_below(next_below(computed * (1 - 0x1p-50)))); }
 
 /// No more than the tolerance of a result that is not 0.

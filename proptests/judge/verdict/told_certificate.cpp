@@ -32,7 +32,7 @@ std::string asked_line(const Asked& asked) {
 
 std::string times_threshold(double slack) {
   if (!std::isfinite(slack)) return "";
-  if (slack > 1 && slack < 1.005) return "just beyond the threshold";
+  if (slack > 1 && slack < 1.005) return "just beyond the threshold";  // three digits would say 1
   char text[40];
   std::snprintf(text, sizeof text, "%.3g times the threshold", slack);
   return text;

@@ -45,8 +45,8 @@ struct ValueFinding {
   std::optional<numerics::Format> format{};  // of the output, where it is not the contract's
   std::string_view due{};                    // a literal: by identity, what the value has to be, as "NaN"
 
-  /// |got - expected| / threshold, no more than 1 where that is proved and above 1 where it is violated; infinite where
-  /// got is no number, nothing may differ and does, or a rule is broken within the threshold.
+  /// |got - expected| / threshold: at most 1 where the decision is proved, above 1 where it is violated. Infinite where
+  /// got is not finite, where the threshold is 0 and exceeded, and where a value breaks a rule within its threshold.
   double share() const;
 };
 

@@ -8,7 +8,7 @@
 namespace softcheck::kernels::parallel {
 namespace {
 
-// A rank that nobody wakes ends these tests by their time limit.
+// A rank that is not woken waits for ever: the time limit of the test is what fails.
 TEST(ThreadCommunicator, EachMessageReachesItsRankInTheOrderOfItsSender) {
   constexpr int ranks = 8, messages = 50;
   const bool succeeded = run_ranks(ranks, [](Communicator& all) {

@@ -185,7 +185,7 @@ TEST(GradientJudge, ASavedLogarithmOfMinusInfinityLeavesItsGradientAlone) {
       }
       sample.output.set(i, g);
     }
-    // Infinity times 0 is no number: of such rows the ABI promises nothing, and the report says that.
+    // The exact gradient would be infinity times 0. The judge leaves such rows out, and the report says so.
     sample.upstream.set(0, infinity);
     judgement = sample.judged();
     EXPECT_EQ(judgement.judged, 1u);

@@ -67,7 +67,7 @@ void expect_share(const TensorJudgement& judgement, const std::string& what) {
   EXPECT_EQ(row.finding.decision == Decision::violated, fails) << what;
   for (std::size_t bin = 0; bin < judgement.histogram.size(); ++bin) {
     if (judgement.histogram[bin] == 0) continue;
-    EXPECT_EQ(bin >= 20, fails) << what << ", share " << share;
+    EXPECT_EQ(static_cast<double>(bin) * slack_bin_width >= 1, fails) << what << ", share " << share;
   }
   const ReportRow& claim = row_of_claim(judgement, std::string(row.finding.claim));
   EXPECT_EQ(claim.slack, share) << what;
@@ -85,23 +85,28 @@ TEST(GrantedValues, OfSoftmaxAreNeverMoreThanTheJudgeGrants) {
       const Contract contract = contract_for(task, words);
       const Published published(task, contract);
       const RowOracle oracle(numbers, theta);
+      std::size_t inside = 0, beyond = 0;
       for (std::size_t i = 0; i < numbers.size(); ++i) {
         for (const int side : {-1, 1}) {
           std::vector<double> values = published.lower;
           values[i] = last_within(oracle.softmax(i), published.allowed[i], side);
           if (values[i] <= 0 || values[i] > 1) continue;  // rules of their own
           const std::string what = std::string(words) + " item " + std::to_string(i) + (side < 0 ? " below" : " above");
+          ++inside;
           TensorJudgement judgement = judged(task, contract, values);
           EXPECT_EQ(judgement.failed, 0u) << what << details_text(judgement);
           expect_share(judgement, what);
           // Behind a few units of 2^-50, which the published threshold may be less, it fails.
           values[i] += side * (0x1p-47 * published.allowed[i] + 4 * 0x1p-53 * values[i]);
           if (values[i] <= 0 || values[i] > 1) continue;
+          ++beyond;
           judgement = judged(task, contract, values);
           EXPECT_EQ(judgement.failed, 1u) << what << details_text(judgement);
           expect_share(judgement, what);
         }
       }
+      EXPECT_GE(inside, numbers.size()) << words;
+      EXPECT_GE(beyond, numbers.size()) << words;
     }
   }
 }
