@@ -97,7 +97,7 @@ std::string coverage_text(const std::vector<Coverage::Entry>& coverage) {
 
 std::string slack_text(double slack) {
   if (std::isnan(slack)) return "-";
-  if (slack == 0) return "0";  // of either sign
+  if (slack == 0) return "0";                    // of either sign
   if (slack > 1 && slack < 1.0005) return ">1";  // four digits would say 1
   if (!(std::fabs(slack) < 1 && slack > 0)) return format("%.4g", slack);
   const double unit = std::pow(10.0, std::floor(std::log10(slack)) - 3);

@@ -105,8 +105,9 @@ TEST(GrantedValues, OfSoftmaxAreNeverMoreThanTheJudgeGrants) {
           expect_share(judgement, what);
         }
       }
-      EXPECT_GE(inside, numbers.size()) << words;
-      EXPECT_GE(beyond, numbers.size()) << words;
+      // Wide thresholds reach below 0, and those of the largest items above 1.
+      EXPECT_GE(2 * inside, numbers.size()) << words;
+      EXPECT_GE(2 * beyond, numbers.size()) << words;
     }
   }
 }
