@@ -1,6 +1,6 @@
 #!/bin/sh
 # examples.sh PROOFS: PROOFS/examples.tsv says of every theorem with premises which Examples meet these, or why there is
-# none. Reads what PROOFS/statements.txt records: statements.sh compares that with the build.
+# none, each theorem by its name. Reads what PROOFS/statements.txt records: statements.sh compares that with the build.
 set -eu
 awk -F '\t' '
   FILENAME ~ /statements.txt$/ {
@@ -10,9 +10,14 @@ awk -F '\t' '
     next
   }
   /^#/ { next }
-  NF < 2 || NF > 3 { printf "%s:%d: need THEOREM, EXAMPLES, REMARK\n", FILENAME, FNR; failed = 1; next }
-  $1 in line { printf "%s:%d: a second line of %s\n", FILENAME, FNR, $1; failed = 1; next }
-  { line[$1] = $2 }
+  NF < 2 || NF > 3 { printf "%s:%d: need THEOREMS, EXAMPLES, REMARK\n", FILENAME, FNR; failed = 1; next }
+  {
+    count_of_line = split($1, theorems, " ")
+    for (i = 1; i <= count_of_line; i++) {
+      if (theorems[i] in line) { printf "%s:%d: a second line of %s\n", FILENAME, FNR, theorems[i]; failed = 1 }
+      line[theorems[i]] = $2
+    }
+  }
   $2 == "-" && $3 == "" { printf "%s:%d: no Example and no reason\n", FILENAME, FNR; failed = 1 }
   $2 != "-" {
     n = split($2, named, " ")
@@ -24,13 +29,10 @@ awk -F '\t' '
   }
   END {
     for (name in premises) {
-      key = name
-      while (!(key in line) && match(key, /\.[A-Za-z0-9_]+(\.\*)?$/)) key = substr(key, 1, RSTART - 1) ".*"
-      if (!(key in line)) { printf "%s has premises and no line\n", name; failed = 1; continue }
-      met[key] = 1
-      if (line[key] == "-") without++; else with++
+      if (!(name in line)) { printf "%s has premises and no line\n", name; failed = 1; continue }
+      if (line[name] == "-") without++; else with++
     }
-    for (key in line) if (!(key in met)) { printf "%s: no theorem with premises\n", key; failed = 1 }
+    for (key in line) if (!(key in premises)) { printf "%s: no theorem with premises\n", key; failed = 1 }
     for (name in example) {
       count++
       if (!(name in used)) { printf "%s: no theorem names this Example\n", name; failed = 1 }

@@ -129,6 +129,16 @@ says "a theorem that lost its example" sh "$here/examples.sh" "$work/real"
 cp "$proofs/statements.txt" "$work/real/"
 sed '/^numerics.b12_softmax_gradient/d' "$proofs/examples.tsv" >"$work/real/examples.tsv"
 says "a theorem with premises that is in no line" sh "$here/examples.sh" "$work/real"
+sed '/^numerics.b12_softmax_gradient/s/^[^\t]*/numerics.b12_softmax_gradient.*/' "$proofs/examples.tsv" >"$work/real/examples.tsv"
+says "a file's name in the place of its theorems'" sh "$here/examples.sh" "$work/real"
+cp "$proofs/examples.tsv" "$work/real/"
+sh "$here/examples.sh" "$work/real"
+awk '/^== softcheck.theorem_2_2[.]/ && !planted++ {
+  print "== softcheck.theorem_2_2.planted\ntheorem_2_2.planted\n     : forall x : R, x < x -> False" } { print }' \
+  "$proofs/statements.txt" >"$work/real/statements.txt"
+grep -q planted "$work/real/statements.txt"
+says "a theorem of premises that nothing meets" sh "$here/examples.sh" "$work/real"
+cp "$proofs/statements.txt" "$work/real/"
 sed 's/`Contract.HeightsAreThoseOfTheGrammar`/`Contract.HeightsAreGuessed`/' "$proofs/TRUST.md" >"$work/real/TRUST.md"
 says "a test that is not there" sh "$here/trust.sh" "$work/real"
 
