@@ -23,6 +23,9 @@ namespace softcheck::theory {
 //   |e| <= s sqrt(lambda_query lambda_key),
 // both of them by largest_square(). Every E > 0 is valid; E = I, with one sigma for each of A and B, is the folded
 // form.
+//
+// The coordinates that no R_m turns may be taken in any basis: q . R_m k = (T^T q) . R_m (T^-1 k) for a T that is the
+// identity on the others.
 
 /// Two coordinates that are turned together; first == second: a coordinate that is not rotated, a plane of its own.
 struct Plane {

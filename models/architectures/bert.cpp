@@ -42,7 +42,7 @@ ModelDescription describe_bert(const Checkpoint& checkpoint) {
                             .context = most_positions(view)};
   model.key_heads = model.heads;
   model.head_dim = whole_head_dim(view, model);
-  const double stated = view.number("layer_norm_eps", 1e-12);
+  const double stated = view.epsilon("layer_norm_eps", 1e-12);
   const bool distilbert = &names == &distilbert_names;
   if (view.text("position_embedding_type").value_or("absolute") != "absolute") {
     view.unsupported("the key position_embedding_type asks for relative positions");

@@ -54,7 +54,7 @@ ModelDescription decoder_sizes(CheckpointView& view, const DecoderDefaults& defa
 
 void describe_decoder(CheckpointView& view, ModelDescription& model, const DecoderTraits& traits,
                       std::initializer_list<std::string_view> harmless) {
-  const double epsilon = view.number("rms_norm_eps", traits.epsilon);
+  const double epsilon = view.epsilon("rms_norm_eps", traits.epsilon);
   view.find_prefix(traits.fused ? "layers.0.self_attn.qkv_proj.weight" : "layers.0.self_attn.q_proj.weight");
   view.layers_at("layers.", model.layers);
   // Gemma multiplies tokens' rows by a root that it rounds; norms behind the projections are not enumerated.

@@ -48,10 +48,10 @@ const std::map<std::string, GgufTraits> gguf_traits = {
 ModelDescription gguf_sizes(CheckpointView& view) {
   ModelDescription model = {.architecture = view.architecture(),
                             .layers = view.layer_count("block_count"),
-                            .heads = view.count("attention.head_count"),
                             .hidden = view.count("embedding_length"),
                             .context = view.count("context_length")};
-  model.key_heads = view.count("attention.head_count_kv", model.heads);
+  model.heads = view.count_of_all_layers("attention.head_count", model.layers);
+  model.key_heads = view.count_of_all_layers("attention.head_count_kv", model.layers, model.heads);
   check_groups(view, model);
   model.head_dim =
       view.has_key("attention.key_length") ? view.count("attention.key_length") : whole_head_dim(view, model);
@@ -93,8 +93,8 @@ HeadDescription gguf_pattern(CheckpointView& view, const ModelDescription& model
   head.causal = view.flag("attention.causal", true);
   if (traits.softcap) head.softcap = view.number("attn_logit_softcapping", 50);
   if (head.softcap && !(*head.softcap > 0)) view.malformed("attn_logit_softcapping must be > 0");
-  view.optional_number("attention.layer_norm_epsilon");
-  view.optional_number("attention.layer_norm_rms_epsilon");
+  view.epsilon("attention.layer_norm_epsilon", 0);
+  view.epsilon("attention.layer_norm_rms_epsilon", 0);
   return head;
 }
 

@@ -17,7 +17,7 @@ ModelDescription describe_gpt2(const Checkpoint& checkpoint) {
                             .context = view.count("n_positions", view.count("n_ctx", 1024))};
   model.key_heads = model.heads;
   model.head_dim = whole_head_dim(view, model);
-  const double epsilon = view.number("layer_norm_epsilon", 1e-5);
+  const double epsilon = view.epsilon("layer_norm_epsilon", 1e-5);
   const bool by_width = view.flag("scale_attn_weights", true);
   const bool by_layer = view.flag("scale_attn_by_inverse_layer_idx", false);
   view.find_prefix("h.0.attn.c_attn.weight");

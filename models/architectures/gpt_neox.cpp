@@ -17,7 +17,7 @@ ModelDescription describe_gpt_neox(const Checkpoint& checkpoint) {
   model.key_heads = model.heads;
   model.head_dim = whole_head_dim(view, model);
   const bool bias = view.flag("attention_bias", true);
-  const double epsilon = view.number("layer_norm_eps", 1e-5);
+  const double epsilon = view.epsilon("layer_norm_eps", 1e-5);
   const Rotary rotary = read_rotary(view, rope_table(view), model.head_dim, model.context,
                                     {.theta_key = "rotary_emb_base", .partial = 0.25, .partial_key = "rotary_pct"});
   view.find_prefix("layers.0.attention.query_key_value.weight");

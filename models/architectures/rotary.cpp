@@ -58,6 +58,10 @@ Enclosure original_context(RopeTable& table, std::int64_t context, const RopeDef
   return defaults.original_context ? Enclosure(*defaults.original_context) : Enclosure(nested);
 }
 
+bool states_original_context(RopeTable& table) {
+  return table.number("original_max_position_embeddings") || table.view().has_key("original_max_position_embeddings");
+}
+
 void set_llama3(Rotary& rotary, RopeTable& table, const Enclosure& original) {
   const Llama3Scaling scaling = {.factor = Enclosure(table.positive("factor")),
                                  .low = Enclosure(table.positive("low_freq_factor")),
@@ -72,8 +76,13 @@ void set_llama3(Rotary& rotary, RopeTable& table, const Enclosure& original) {
 void set_yarn(Rotary& rotary, RopeTable& table, const Enclosure& base, std::int64_t context,
               const Enclosure& original) {
   if (!(base - Enclosure(1)).certainly_positive()) table.view().malformed("yarn needs rope_theta > 1");
-  // A quotient of two integers of at most 31 bits, which Python rounds to the same double.
-  const double factor = table.positive("factor", static_cast<double>(context) / original.midpoint());
+  // transformers takes the quotient of both contexts where the factor is null; the configuration must say both.
+  std::optional<double> quotient;
+  if (table.view().has_key("max_position_embeddings") && states_original_context(table)) {
+    // Of two integers of at most 31 bits, which Python rounds to the same double.
+    quotient = static_cast<double>(context) / original.midpoint();
+  }
+  const double factor = table.positive("factor", quotient);
   const auto beta = [&](const char* name, double fallback) {
     const double value = table.number(name).value_or(0);
     return Enclosure(value == 0 ? fallback : table.positive(name));

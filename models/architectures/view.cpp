@@ -73,11 +73,29 @@ std::int64_t CheckpointView::count(std::string_view name, std::optional<std::int
   const std::string path = key(name);
   const std::optional<std::int64_t> given = checkpoint_.config().integer(path);
   if (!given && fallback) return *fallback;
-  const std::int64_t value = given ? *given : checkpoint_.config().need_integer(path);
-  if (value < 1 || value > std::numeric_limits<std::int32_t>::max()) {
-    malformed(path + " must be in 1 ... 2^31 - 1, got " + std::to_string(value));
+  return size_in_range(path, given ? *given : checkpoint_.config().need_integer(path));
+}
+
+std::int64_t CheckpointView::size_in_range(const std::string& path, std::int64_t value) const {
+  if (value >= 1 && value <= std::numeric_limits<std::int32_t>::max()) return value;
+  malformed(path + " must be in 1 ... 2^31 - 1, got " + std::to_string(value));
+}
+
+std::int64_t CheckpointView::count_of_all_layers(std::string_view name, std::int64_t layers,
+                                                 std::optional<std::int64_t> fallback) {
+  const std::string path = key(name);
+  if (!checkpoint_.config().has_array(path)) return count(name, fallback);
+  const std::vector<std::int64_t> values = *checkpoint_.config().integers(path);
+  if (static_cast<std::int64_t>(values.size()) != layers) {
+    malformed("the key " + path + " must have " + std::to_string(layers) + " numbers, one for each layer, got " +
+              std::to_string(values.size()));
   }
-  return value;
+  for (const std::int64_t value : values) {
+    if (size_in_range(path, value) == values.front()) continue;
+    unsupported("the key " + path + " has layers with " + std::to_string(values.front()) + " and with " +
+                std::to_string(value) + ": only equal layers are described");
+  }
+  return values.front();
 }
 
 std::int64_t CheckpointView::layer_count(std::string_view name) {
@@ -109,6 +127,13 @@ double CheckpointView::number(std::string_view name, std::optional<double> fallb
 
 std::optional<double> CheckpointView::optional_number(std::string_view name) {
   return checkpoint_.config().number(key(name));
+}
+
+double CheckpointView::epsilon(std::string_view name, double fallback) {
+  const double value = number(name, fallback);
+  if (value >= 0) return value;
+  malformed("the key " + key(name) + " must be >= 0, got " + std::to_string(value) +
+            ": a normalised vector would have no bound");
 }
 
 bool CheckpointView::flag(std::string_view name, bool fallback) {

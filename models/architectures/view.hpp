@@ -31,6 +31,9 @@ class CheckpointView {
   bool states_key(std::string_view name);
   /// A size: in 1 ... 2^31 - 1, so that a product of two is no overflow; the fallback where the key is absent.
   std::int64_t count(std::string_view name, std::optional<std::int64_t> fallback = {});
+  /// The same of a key that may be an array with one size for each layer; refused where two layers differ.
+  std::int64_t count_of_all_layers(std::string_view name, std::int64_t layers,
+                                   std::optional<std::int64_t> fallback = {});
   /// A number of layers: at most as many as there are tensors.
   std::int64_t layer_count(std::string_view name);
   /// Malformed where no tensor is as long in any direction: what is made for each coordinate of a head is made before
@@ -38,6 +41,8 @@ class CheckpointView {
   void require_head_dim(std::int64_t head_dim) const;
   double number(std::string_view name, std::optional<double> fallback = {});
   std::optional<double> optional_number(std::string_view name);
+  /// What a norm adds below its root; malformed where it is negative: the normalised vector then has no bound.
+  double epsilon(std::string_view name, double fallback);
   bool flag(std::string_view name, bool fallback);
   std::optional<std::string> text(std::string_view name);
   std::optional<std::vector<std::string>> texts(std::string_view name);
@@ -73,6 +78,7 @@ class CheckpointView {
   [[noreturn]] void malformed(const std::string& what) const;
 
  private:
+  std::int64_t size_in_range(const std::string& path, std::int64_t value) const;
   std::vector<std::string> keys_below(const std::string& path) const;
   const StoredTensor& use(std::string_view name, const std::vector<std::int64_t>& shape);
   void refuse_tensor(const std::string& name, std::initializer_list<std::string_view> harmless) const;

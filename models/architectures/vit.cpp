@@ -26,7 +26,7 @@ ModelDescription describe_vit(const Checkpoint& checkpoint) {
   model.key_heads = model.heads;
   model.head_dim = whole_head_dim(view, model);
   const bool bias = view.flag("qkv_bias", true);
-  view.number("layer_norm_eps", 1e-12);
+  view.epsilon("layer_norm_eps", 1e-12);
   view.find_prefix("encoder.layer.0.attention.attention.query.weight");
   view.layers_at("encoder.layer.", model.layers);
   for (std::int64_t layer = 0; layer < model.layers; ++layer) {

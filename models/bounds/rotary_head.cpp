@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "models/bounds/head_bounds.hpp"
 #include "models/bounds/plane_weights.hpp"
 #include "models/bounds/turned.hpp"
+#include "models/bounds/unrotated_basis.hpp"
 #include "numerics/matrices/lanczos.hpp"
 #include "theory/norm_ellipsoid.hpp"
 #include "theory/rotary_positions.hpp"
@@ -174,6 +176,12 @@ HeadBounds bound_rotary_head(const ProjectionValues& query, const ProjectionValu
     return theory::rotary_logit(scale, Enclosure(squares.query.upper), Enclosure(squares.key.upper)).upper_double();
   };
   bounds.logit.upper = std::min({logit(start), logit(better), (bounds.folded / Enclosure(2)).upper_double()});
+  if (const std::optional<BalancedImages> balanced = balanced_unrotated(q, k, planes)) {
+    const PlaneWeights of_balanced = search_plane_weights(balanced->query, balanced->key, planes);
+    bounds.logit.upper =
+        std::min({bounds.logit.upper, logit(weighted(balanced->query, balanced->key, of_balanced.start)),
+                  logit(weighted(balanced->query, balanced->key, of_balanced.better))});
+  }
   bounds.spread.upper = 2 * bounds.logit.upper;
 
   const double direction = causal ? -1 : 1;

@@ -58,7 +58,7 @@ Network bert_network(const Checkpoint& checkpoint, const ModelDescription& model
   CheckpointView view(checkpoint, model.architecture);
   const bool distilled = model.architecture == "distilbert";
   const EncoderParts& parts = distilled ? distilbert_parts : bert_parts;
-  const double stated = view.number("layer_norm_eps", 1e-12);
+  const double stated = view.epsilon("layer_norm_eps", 1e-12);
   view.find_prefix("embeddings.word_embeddings.weight");
   view.layers_at(parts.layer_path, model.layers);
   Network network = {.embeddings = embeddings(view, model.hidden),

@@ -26,7 +26,7 @@ Network gpt2_network(const Checkpoint& checkpoint, const ModelDescription& model
   network.embeddings.vocabulary = view.count("vocab_size");
   network.embeddings.words = view.matrix("wte.weight", network.embeddings.vocabulary, model.hidden);
   network.embeddings.positions = view.matrix("wpe.weight", model.context, model.hidden);
-  network.epsilon = view.number("layer_norm_epsilon", 1e-5);
+  network.epsilon = view.epsilon("layer_norm_epsilon", 1e-5);
   network.activation = known_activation(view, "activation_function", "gelu_new");
   const std::int64_t inner = view.count("n_inner", 4 * model.hidden);
   for (std::int64_t layer = 0; layer < model.layers; ++layer) {

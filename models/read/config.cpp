@@ -117,6 +117,15 @@ std::optional<bool> Config::boolean(const std::string& path) const {
   return tree_->value<bool>(path, is_boolean, "true or false");
 }
 
+bool Config::has_array(const std::string& path) const {
+  const Json* const found = tree_->find(path);
+  return found != nullptr && found->is_array();
+}
+
+std::optional<std::vector<std::int64_t>> Config::integers(const std::string& path) const {
+  return tree_->values<std::int64_t>(path, is_integer, "an array of integers of 64 bits");
+}
+
 std::optional<std::vector<double>> Config::numbers(const std::string& path) const {
   return tree_->values<double>(path, is_exact_number, "an array of finite numbers");
 }

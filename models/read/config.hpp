@@ -36,6 +36,8 @@ class Config {
   std::optional<std::int64_t> integer(const std::string& path) const;
   std::optional<double> number(const std::string& path) const;  // finite
   std::optional<bool> boolean(const std::string& path) const;
+  bool has_array(const std::string& path) const;
+  std::optional<std::vector<std::int64_t>> integers(const std::string& path) const;
   std::optional<std::vector<double>> numbers(const std::string& path) const;
   std::optional<std::vector<std::string>> texts(const std::string& path) const;
   /// The keys right below a path; "" has those of the whole. Empty where the path is no object.

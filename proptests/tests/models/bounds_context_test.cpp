@@ -81,6 +81,53 @@ TEST(BoundsContext, EveryLagOfAnInputIsBoundedAndTheWorstIsReached) {
   }
 }
 
+// Matrices and frequencies that are known to 1e-3 alone: every one of them is bounded.
+TEST(BoundsContext, EveryMatrixAndFrequencyOfTheirBallsIsBounded) {
+  const numerics::PrecisionScope scope(113);
+  constexpr double radius = 1e-3;
+  Drawing drawing(82);
+  for (int round = 0; round < 10; ++round) {
+    SCOPED_TRACE(round);
+    const Index dh = 2 * (1 + drawing.below(4)), d = dh + 2, lags = 4 + drawing.below(8);
+    const MatrixXd a = drawing.matrix(dh, d), b = drawing.matrix(dh, d);
+    const models::Rotary exact = rotary_of(dh, 1);
+    const auto truth_of = [&](const MatrixXd& query, const MatrixXd& key, const models::Rotary& rotary) {
+      long double truth = 0;
+      for (Index lag = 0; lag < lags; ++lag) {
+        truth = std::max(truth, product_at(query.cast<long double>(), key.cast<long double>(), rotary, 0, lag));
+      }
+      return truth;
+    };
+    // Another column of one size adds radius to every entry of the Gram matrix, up to its sign.
+    const auto widened = [&](const MatrixXd& m) {
+      MatrixXd wide(m.rows(), m.cols() + 1);
+      wide << m, std::sqrt(radius) * drawing.vector(m.rows()).cwiseSign();
+      return wide;
+    };
+    const auto image = [&](const MatrixXd& m, bool wide) {
+      models::AffineImage result = image_of(m, 1);
+      if (wide) result.gram.radius += MatrixXd::Constant(dh, dh, radius);
+      return result;
+    };
+    const double of_keys = models::largest_lagged_product(image(a, false), image(b, true), exact, lags, false);
+    const double of_queries = models::largest_lagged_product(image(a, true), image(b, false), exact, lags, false);
+    for (int draw = 0; draw < 16; ++draw) {
+      EXPECT_GE(of_keys, truth_of(a, widened(b), exact) * (1 - 0x1p-50L));
+      EXPECT_GE(of_queries, truth_of(widened(a), b, exact) * (1 - 0x1p-50L));
+    }
+    models::Rotary wide = exact;
+    for (Enclosure& one : wide.frequencies[0]) one = one + Enclosure::between(-radius / 2, radius / 2);
+    const double of_frequencies = models::largest_lagged_product(image(a, false), image(b, false), wide, lags, false);
+    for (int draw = 0; draw < 16; ++draw) {
+      models::Rotary drawn = exact;
+      for (Enclosure& one : drawn.frequencies[0]) {
+        one = Enclosure(one.midpoint() + (drawing.below(2) == 0 ? -radius / 2 : radius / 2));
+      }
+      EXPECT_GE(of_frequencies, truth_of(a, b, drawn) * (1 - 0x1p-50L));
+    }
+  }
+}
+
 // Offsets of queries and keys: nothing that a search over inputs finds is above.
 TEST(BoundsContext, HeadsWithOffsetsAreNotExceeded) {
   Drawing drawing(83);

@@ -6,6 +6,8 @@
 #include <limits>
 
 #include "models/bounds/plane_weights.hpp"
+#include "numerics/matrices/lanczos.hpp"
+#include "numerics/matrices/verified_cholesky.hpp"
 #include "proptests/tests/models/bounds_heads.hpp"
 
 namespace softcheck::proptests {
@@ -52,6 +54,26 @@ TEST(BoundsLinear, EigenvaluesOfEveryMatrixOfTheBallLieBelowTheUpperEnd) {
       // the norm of Frobenius n times as much, are n^2 2^-52 < 2^-41.
       EXPECT_GE(found.lower, found.upper * (1 - 0x1p-38));
     }
+  }
+}
+
+// The factorisation proves shift + residual, its own rounding included, and not the shift.
+TEST(BoundsLinear, TheUpperEndHoldsTheFactorisationsResidual) {
+  Drawing drawing(11);
+  for (Index round = 0; round < 20; ++round) {
+    const Index n = 2 + drawing.below(40);
+    const MatrixXd factor = drawing.matrix(n, n);
+    BallMatrix ball = models::symmetrised(BallMatrix::exactly(factor * factor.transpose()));
+    ball.radius.setZero();
+    const double upper = models::largest_eigenvalue(ball).upper;
+    const double top = numerics::largest_ritz_pair(ball.middle).value;
+    // What is certified is no less than what a factorisation at any shift below it proves.
+    double share = 0x1p-44;
+    while (!numerics::verified_cholesky(ball.middle, top * (1 + share) + 0x1p-900).factored) share *= 16;
+    const double shift = top * (1 + share) + 0x1p-900;
+    const numerics::Enclosure residual = numerics::verified_cholesky(ball.middle, shift).residual;
+    ASSERT_GT(residual.upper_double(), 0);
+    EXPECT_GE(upper, (numerics::Enclosure(shift) + residual).upper_double());
   }
 }
 
@@ -177,6 +199,25 @@ TEST(BoundsLinear, PointsLieInTheirBall) {
   }
   const AffineImage nothing = image_of(MatrixXd::Zero(2, 2), VectorXd::Zero(2), 1);
   EXPECT_LE(nothing.point_towards(VectorXd::Ones(2)).middle.norm(), 1e-100);
+}
+
+// z = factor M^T w, whose square is factor^2 w^T G w, for every Gram matrix G of the ball.
+TEST(BoundsLinear, PointsOfWideMatricesLieInTheirBallToo) {
+  Drawing drawing(12);
+  for (Index round = 0; round < 40; ++round) {
+    const Index n = 1 + drawing.below(8);
+    const VectorXd w = drawing.vector(n);
+    const double r = std::exp(drawing.vector(1)(0)), radius = 1e-3;
+    AffineImage image = image_of(drawing.matrix(n, n + 3), VectorXd::Zero(n), r);
+    image.gram.radius += MatrixXd::Constant(n, n, radius);
+    const BallMatrix point = image.point_towards(w);
+    const VectorXd direction = image.gram.middle * w;
+    const double factor = point.middle.col(0).dot(direction) / direction.squaredNorm();
+    const VectorXd signs = w.cwiseSign();
+    const double square = w.dot(image.gram.middle * w) + radius * std::pow(w.dot(signs), 2);
+    // n + 6 roundings of numbers that the sums hold.
+    EXPECT_LE(factor * factor * square, r * (1 + 0x1p-44)) << "round " << round;
+  }
 }
 
 TEST(BoundsLinear, PlanesHaveOneWeightEachAndTheSearchHelps) {

@@ -357,5 +357,34 @@ TEST(BoundsSearch, RotaryHeadsAreNotExceeded) {
   EXPECT_GE(tightest, 0.9);
 }
 
+// Queries and keys of which the rotated plane holds nothing are those of a plain head on the other coordinates: the
+// largest logit is s sqrt(rq rk) sigma(B^T A), and the balanced basis reaches it.
+TEST(BoundsSearch, UnrotatedCoordinatesAreBoundedAsAPlainHeads) {
+  Drawing drawing(19);
+  for (Index round = 0; round < 12; ++round) {
+    SCOPED_TRACE(round);
+    const Index dh = 4 + 2 * (round % 3), d = dh + 2;
+    DrawnHead drawn = drawing.head(dh, d, NormKind::rms_norm, false);
+    drawn.gain = VectorXd::Ones(d);
+    // Half-split planes of a width of 2: the coordinates 0 and 1.
+    drawn.query.topRows(2).setZero();
+    drawn.key.topRows(2).setZero();
+    HeadInMemory memory(drawn);
+    models::Rotary rotary{2, models::PlaneLayout::half_split};
+    rotary.frequencies = {{numerics::Enclosure(1)}};
+    memory.head.rotary = rotary;
+    const HeadCertificate certificate = memory.certify();
+    const double sigma = Eigen::JacobiSVD<MatrixXd>(drawn.key.transpose() * drawn.query).singularValues()(0);
+    const double logit = drawn.scale * static_cast<double>(d) * sigma;
+    EXPECT_GE(certificate.logit.upper * room, logit);
+    // Both blocks grow by 1e-6 of their mean eigenvalue, which moves the basis by no more than this share of the least.
+    const auto grown = [&](const MatrixXd& m) {
+      const auto values = Eigen::JacobiSVD<MatrixXd>(m.bottomRows(dh - 2)).singularValues();
+      return 1e-6 * values.squaredNorm() / static_cast<double>(dh - 2) / std::pow(values.tail(1)(0), 2);
+    };
+    EXPECT_LE(certificate.logit.upper, logit * (1 + 2 * (grown(drawn.query) + grown(drawn.key)) + 0x1p-20));
+  }
+}
+
 }  // namespace
 }  // namespace softcheck::proptests

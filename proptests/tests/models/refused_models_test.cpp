@@ -2,29 +2,71 @@
 // changed in one place, and the line that must come of it. Beside them changes that alter nothing.
 #include <gmock/gmock.h>
 
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/architectures/description.hpp"
+#include "models/read/checkpoint.hpp"
 #include "models/read/file_errors.hpp"
+#include "proptests/tests/models/checkpoint_files.hpp"
 #include "proptests/tests/models/edited_checkpoint.hpp"
 
 namespace softcheck::models {
 namespace {
 
+using proptests::f32_bytes;
+using proptests::gguf_text;
+using proptests::GgufFile;
+using proptests::little_endian;
+using proptests::TensorFolder;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 /// "unsupported: ..." or "malformed: ..." with the error's text, or "described".
-std::string outcome_of(const CheckpointEdit& edit) {
+std::string outcome_of(const Checkpoint& checkpoint) {
   try {
-    describe(EditedCheckpoint(edit));
+    describe(checkpoint);
   } catch (const UnsupportedTensorFile& error) {
     return std::string("unsupported: ") + error.what();
   } catch (const TensorFileError& error) {
     return std::string("malformed: ") + error.what();
   }
   return "described";
+}
+
+std::string outcome_of(const CheckpointEdit& edit) { return outcome_of(EditedCheckpoint(edit)); }
+
+/// The GGUF file of a small Llama with other bytes for one key's type and value, which have 8 bytes. One
+/// more key, a comment, keeps the tensors aligned.
+std::string edited_gguf(std::string_view key, const std::string& value) {
+  std::ifstream file(SOFTCHECK_SOURCE_DIR "/proptests/tests/models/checkpoints/gguf-llama/model.gguf",
+                     std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t place = bytes.find(gguf_text(key));
+  if (place == bytes.npos) throw std::logic_error("no key " + std::string(key));
+  const std::string name = gguf_text("general.comment") + little_endian(GgufFile::text, 4);
+  std::string text;
+  while ((name.size() + 8 + text.size() + value.size() - 8) % 32 != 0) text += ' ';
+  bytes.replace(place + gguf_text(key).size(), 8, value + name + gguf_text(text));
+  bytes.at(16) = static_cast<char>(bytes.at(16) + 1);  // the number of keys
+  return bytes;
+}
+
+std::string outcome_of_gguf(std::string_view key, const std::string& value) {
+  const TensorFolder folder;
+  return outcome_of(*open_checkpoint(folder.write("model.gguf", edited_gguf(key, value))));
+}
+
+std::string gguf_counts(const std::vector<std::uint32_t>& counts) {
+  std::string bytes =
+      little_endian(GgufFile::array, 4) + little_endian(GgufFile::u32, 4) + little_endian(counts.size(), 8);
+  for (const std::uint32_t count : counts) bytes += little_endian(count, 4);
+  return bytes;
 }
 
 struct Refusal {
@@ -82,6 +124,55 @@ TEST(RefusedModels, NameTheRopeKeyThatIsNotKnown) {
        {{"qwen2", R"({"rope_parameters": {"rope_theta": 0.5}})"}, "rope_theta > 1"},
        {{"gpt_neox", R"({"rope_parameters": {"partial_rotary_factor": 1.5}})"}, "the rotated part of a head"},
        {{"gpt_oss", R"({"rope_parameters": null})"}, "rope_parameters or rope_scaling is missing"}});
+}
+
+// transformers divides max_position_embeddings by original_max_position_embeddings where yarn's factor is null.
+TEST(RefusedModels, NameYarnsMissingFactor) {
+  expect_refusals("malformed",
+                  {{{"gpt_oss", R"({"rope_parameters": {"factor": null, "original_max_position_embeddings": null}})"},
+                    "rope_parameters.factor is missing"},
+                   {{"gpt_neox", R"({"max_position_embeddings": null, "rope_parameters": {"rope_type": "yarn",
+        "original_max_position_embeddings": 1024}})"},
+                    "rope_parameters.factor is missing"}});
+  EXPECT_EQ(outcome_of(CheckpointEdit{"gpt_oss", R"({"rope_parameters": {"factor": null}})"}), "described");
+}
+
+TEST(RefusedModels, HaveNegativeEpsilons) {
+  for (const std::string value : {"-1", "-1e-12"}) {
+    const auto negative = [&](const std::string& key) { return "{\"" + key + "\": " + value + "}"; };
+    const auto nested = [&](const std::string& section, const std::string& key) {
+      return "{\"" + section + "\": " + negative(key) + "}";
+    };
+    std::vector<Refusal> refusals = {{{"gpt2", negative("layer_norm_epsilon")}, "layer_norm_epsilon must be >= 0"},
+                                     {{"gemma3", nested("text_config", "rms_norm_eps")}, "text_config.rms_norm_eps"}};
+    for (const std::string folder : {"bert", "roberta", "xlm-roberta", "vit", "gpt_neox"}) {
+      refusals.push_back({{folder, negative("layer_norm_eps")}, "the key layer_norm_eps must be >= 0"});
+    }
+    for (const std::string folder :
+         {"gemma", "gemma2", "gemma3_text", "gpt_oss", "llama", "mistral", "olmo2", "phi3", "qwen2", "qwen3"}) {
+      refusals.push_back({{folder, negative("rms_norm_eps")}, "the key rms_norm_eps must be >= 0"});
+    }
+    expect_refusals("malformed", refusals);
+  }
+  const std::string key = "llama.attention.layer_norm_rms_epsilon";
+  const auto of_gguf = [&](float epsilon) {
+    return outcome_of_gguf(key, little_endian(GgufFile::f32, 4) + f32_bytes({epsilon}));
+  };
+  EXPECT_THAT(of_gguf(-1), HasSubstr("the key " + key + " must be >= 0"));
+  EXPECT_EQ(of_gguf(0), "described");
+}
+
+// llama.cpp reads an array where layers may have other numbers of heads.
+TEST(RefusedModels, HaveOtherHeadsInSomeLayers) {
+  const std::string keys = "llama.attention.head_count_kv", queries = "llama.attention.head_count";
+  EXPECT_EQ(outcome_of_gguf(keys, gguf_counts({2, 2})), "described");
+  EXPECT_EQ(outcome_of_gguf(queries, gguf_counts({4, 4})), "described");
+  EXPECT_THAT(outcome_of_gguf(keys, gguf_counts({2, 1})), StartsWith("unsupported: "))
+      << outcome_of_gguf(keys, gguf_counts({2, 1}));
+  EXPECT_THAT(outcome_of_gguf(keys, gguf_counts({2, 1})), HasSubstr(keys + " has layers with 2 and with 1"));
+  EXPECT_THAT(outcome_of_gguf(keys, gguf_counts({2, 2, 2})), HasSubstr(keys + " must have 2 numbers"));
+  EXPECT_THAT(outcome_of_gguf(keys, gguf_counts({2, 0})), HasSubstr("must be in 1 ..."));
+  EXPECT_THAT(outcome_of_gguf(keys, gguf_counts({3, 3})), HasSubstr("4 heads cannot share 3 key heads"));
 }
 
 TEST(RefusedModels, NameTheTensorThatIsNotKnown) {
