@@ -5,7 +5,8 @@
     is a masked one.
 
     Main results
-    - [rescalings_of_word]     in a tree that follows its word nothing is rescaled more often than [rescalings] says
+    - [rescalings_of_word]     in a tree that follows its word nothing is rescaled more often than [rescalings] says: under
+                               sequential one item after the other, from one of the row's ends
     - [rescalings_in_turn]     items that are added one after the other are rescaled as often as the row has records
 
     Source: rescaling_count, numerics/rounding/rounding.cpp. *)
@@ -120,7 +121,7 @@ Proof.
   apply NoDup_incl_length; [easy|]. intros v inv. apply nodup_In. now apply inside.
 Qed.
 
-Theorem rescalings_of_word fresh w items t :
+Lemma rescalings_in_parts fresh w items t :
   w <> sequential -> follows w items t -> (N.of_nat (rises fresh t) <= rescalings w items)%N.
 Proof.
   intros other tree_of_word. pose proof (height_of_word w items t tree_of_word) as high.
@@ -134,22 +135,50 @@ Qed.
 
 (** ** One item after the other *)
 
-Definition in_turn (first : option Z) (rest : list (option Z)) : tree (option Z) :=
-  fold_left (fun t x => added t (leaf x)) rest (leaf first).
-
 Theorem rescalings_in_turn first rest :
   leaves (in_turn first rest) = first :: rest /\
   rises true (in_turn first rest) = records None (first :: rest) /\
   (N.of_nat (rises true (in_turn first rest)) <= rescalings sequential (first :: rest))%N.
 Proof.
-  assert (all : forall (rest : list (option Z)) (t : tree (option Z)), leaves (fold_left (fun t x => added t (leaf x)) rest t) = leaves t ++ rest).
-  { induction rest0 as [|x rest0 IH]; intros t; cbn [fold_left]; [now rewrite app_nil_r|]. rewrite IH. cbn [leaves].
-    now rewrite <- app_assoc. }
   assert (each : forall (rest : list (option Z)) (t : tree (option Z)), rises true (fold_left (fun t x => added t (leaf x)) rest t) = rises true t + records (maximum t) rest).
   { induction rest0 as [|x rest0 IH]; intros t; cbn [fold_left records]; [lia|]. rewrite IH. cbn [rises maximum]. lia. }
   assert (counted : rises true (in_turn first rest) = records None (first :: rest)).
   { unfold in_turn. rewrite each. cbn. now destruct first. }
-  split; [unfold in_turn; now rewrite all|]. split; [exact counted|]. rewrite counted. unfold rescalings. lia.
+  split; [apply in_turn_leaves|]. split; [exact counted|]. rewrite counted. unfold rescalings. lia.
+Qed.
+
+(** ** Kernels with a running maximum *)
+
+(** Which trees such a kernel adds by. sequential reads the row from one of its ends; a single item, whose exponential is
+    exp(0) = 1, is then computed against the maximum so far. Items in another order, as atomic additions have them, are
+    added below a maximum that is known before, and nothing is rescaled. *)
+Inductive streamed : bool -> summation -> list (option Z) -> tree (option Z) -> Prop :=
+| streamed_forwards first rest : streamed true sequential (first :: rest) (in_turn first rest)
+| streamed_backwards items first rest : rev items = first :: rest -> streamed true sequential items (in_turn first rest)
+| streamed_in_parts fresh w items t : w <> sequential -> follows w items t -> streamed fresh w items t.
+
+Lemma streamed_follows fresh w items t : streamed fresh w items t -> follows w items t.
+Proof.
+  destruct 1 as [first rest|items first rest turned|fresh w items t _ tree_of_word]; [now constructor| |easy].
+  constructor. rewrite <- turned. apply Permutation_rev.
+Qed.
+
+Theorem rescalings_of_word fresh w items t :
+  streamed fresh w items t -> (N.of_nat (rises fresh t) <= rescalings w items)%N.
+Proof.
+  destruct 1 as [first rest|items first rest turned|fresh w items t other tree_of_word].
+  - apply rescalings_in_turn.
+  - destruct (rescalings_in_turn first rest) as [_ [-> _]]. rewrite <- turned. unfold rescalings. lia.
+  - now apply rescalings_in_parts.
+Qed.
+
+(** Blocks that are added to a running sum, of (4, 1, 2, 3): lanes 1 grants their three rescalings, sequential one. *)
+Example blocks_are_not_sequential :
+  let row := map Some [4; 1; 2; 3]%Z in
+  let t := added (leaf (Some 4%Z)) (in_turn (Some 1%Z) [Some 2%Z; Some 3%Z]) in
+  streamed true (lanes 1) row t /\ rises true t = 3 /\ rescalings (lanes 1) row = 3%N /\ rescalings sequential row = 1%N.
+Proof.
+  cbv zeta. repeat split. apply streamed_in_parts; [easy|]. now apply any_tree_follows.
 Qed.
 
 (** Three rescalings of the first item, one after the other or in pairs of pairs: 1, 2, 3, 4 and a masked item. *)

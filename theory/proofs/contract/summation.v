@@ -1,14 +1,18 @@
 (** * The word sum= of a contract: which trees add so, and how high these may be.
 
     A tree says which sums a kernel adds. [follows w items t]: a kernel that declares the word w may add the row items by the
-    tree t. Lanes and blocks may add their own items in any order; what they come to is combined in levels, each of which
-    adds the sums in pairs (neighbours, halves of the list or any others) and leaves one alone at most, or by halves of halves.
+    tree t. sequential adds one item after the other to one sum, in any order of the items, as atomic additions do. Lanes and
+    blocks may add their own items in any order and by any tree, so that lanes 1 is any tree; what they come to is combined in
+    levels, each of which adds the sums in pairs (neighbours, halves of the list or any others) and leaves one alone at most,
+    or by halves of halves.
 
     Main results
     - [height_of_word]     no tree that follows a word is higher than [summation_height] says of it
     - [word_of_sum]        so the sum of a kernel that follows its word, masked items among its own, is one of the theorems'
                            [sum_of_row], of that height at most and of fewer additions on a path than visible items
     - [word_of_moments]    likewise both sums of an entropy
+    - [rescaled_by_one]    a factor of exp(0), which is 1 under every contract, leaves a sum as it was: a kernel that multiplies
+                           by it at every step rescales no more often than its maximum rises
 
     Source: summation_height in numerics/rounding/contract.cpp; docs/kernels/judging.md, "From a contract to thresholds". *)
 
@@ -121,8 +125,19 @@ Section Trees.
   Definition sized (least : N) (parts : list tree) : Prop := Forall (fun a => N.of_nat (length (leaves a)) <= least) parts.
   Definition parts_of (items : list item) (parts : list tree) : Prop := Permutation items (concat (map leaves parts)).
 
+  (** One item after the other to one sum. *)
+  Definition in_turn (first : item) (rest : list item) : tree := fold_left (fun t x => added t (leaf x)) rest (leaf first).
+
+  Lemma in_turn_leaves first rest : leaves (in_turn first rest) = first :: rest.
+  Proof.
+    assert (all : forall rest t, leaves (fold_left (fun t x => added t (leaf x)) rest t) = leaves t ++ rest).
+    { induction rest0 as [|x rest0 IH]; intros t; cbn [fold_left]; [now rewrite app_nil_r|]. rewrite IH. cbn [leaves].
+      now rewrite <- app_assoc. }
+    unfold in_turn. now rewrite all.
+  Qed.
+
   Inductive follows : summation -> list item -> tree -> Prop :=
-  | follows_sequential items t : Permutation items (leaves t) -> follows sequential items t
+  | follows_sequential items first rest : Permutation items (first :: rest) -> follows sequential items (in_turn first rest)
   | follows_pairs items ordered t :
       Permutation items ordered -> combined (map leaf ordered) t -> follows tree_of_pairs items t
   | follows_lanes K items parts t :
@@ -134,8 +149,8 @@ Section Trees.
 
   Lemma follows_leaves w items t : follows w items t -> Permutation items (leaves t).
   Proof.
-    destruct 1 as [items t same|items ordered t same whole|K items parts t _ _ _ same whole|K items parts t _ _ _ same whole];
-      [easy| | |]; destruct (combined_leaves _ _ whole) as [kept _]; rewrite same, <- kept; [|easy|easy].
+    destruct 1 as [items first rest same|items ordered t same whole|K items parts t _ _ _ same whole|K items parts t _ _ _ same whole];
+      [now rewrite in_turn_leaves| | |]; destruct (combined_leaves _ _ whole) as [kept _]; rewrite same, <- kept; [|easy|easy].
     clear. induction ordered as [|x rest IH]; [easy|]. cbn. now constructor.
   Qed.
 
@@ -159,7 +174,7 @@ Section Trees.
     intros tree_of_word. pose proof (Permutation_length (follows_leaves _ _ _ tree_of_word)) as all.
     pose proof (height_below_size t) as most. rewrite <- all in most. unfold summation_height.
     set (n := N.of_nat (length items)) in *. destruct (n <=? 1) eqn:short; [apply N.leb_le in short; lia|].
-    destruct tree_of_word as [items t same|items ordered t same whole|K items parts t _ few small _ whole
+    destruct tree_of_word as [items first rest same|items ordered t same whole|K items parts t _ few small _ whole
                              |K items parts t _ few small _ whole].
     - lia.
     - pose proof (combined_within 1 n _ _ whole) as bound. rewrite map_length, <- (Permutation_length same) in bound.
@@ -170,6 +185,14 @@ Section Trees.
   Qed.
 End Trees.
 Arguments tree : clear implicits.
+
+(** Any tree follows lanes 1. *)
+Lemma any_tree_follows {item : Type} (items : list item) t : Permutation items (leaves t) -> follows (lanes 1) items t.
+Proof.
+  intros same. apply follows_lanes with [t]; [lia|cbn; lia| | |constructor].
+  - constructor; [|constructor]. rewrite <- (Permutation_length same). unfold ceil_divide. rewrite N.div_1_r, N.mod_1_r. cbn. lia.
+  - unfold parts_of. cbn. now rewrite app_nil_r.
+Qed.
 
 (** ** A kernel that adds by a tree *)
 
@@ -201,6 +224,11 @@ Inductive streamed_along (M : arithmetic) : tree (option R) -> R -> R -> R -> na
     streamed_along M t r s y j K -> visible_items (leaves t) <> [] -> (r <= r')%R -> computed_argument M (r' - r) b ->
     computed_exp M b f -> computed_product M (s * f) s' -> computed_product M (b * s) p -> computed_sum M (y + p) q ->
     computed_product M (q * f) y' -> streamed_along M t r' s' y' (S j) (S K).
+
+(** exp(0) = 1, and a product with 1 is exact: such a step is none of the rescalings that [summed_along] counts. *)
+Theorem rescaled_by_one M t r s s' j K :
+  summed_along M t r s j K -> s' = (s * exp (r - r))%R -> summed_along M t r s' j K.
+Proof. intros along ->. now rewrite Rminus_diag_eq, exp_0, Rmult_1_r by easy. Qed.
 
 Lemma along_masked M t r s j K :
   summed_along M t r s j K -> exists h, (h <= height t)%nat /\ masked_summed M (leaves t) r s h j K.
@@ -301,7 +329,7 @@ Proof.
   { eapply combined_levels; [cbn; lia|reflexivity|apply level_pair, level_alone|].
     eapply combined_levels; [cbn; lia|reflexivity|apply level_pair, level_end|]. constructor. }
   repeat split.
-  - constructor. reflexivity.
+  - exact (follows_sequential [1; 2; 3; 4; 5] 1 [2; 3; 4; 5] (Permutation_refl _)).
   - apply follows_pairs with [1; 2; 3; 4; 5]; [reflexivity|].
     eapply combined_levels; [cbn; lia|reflexivity|apply level_pair, level_pair, level_alone|exact whole].
   - apply follows_lanes with [added (added (leaf 1) (leaf 3)) (leaf 5); added (leaf 2) (leaf 4)]; try (cbn; lia).
@@ -335,7 +363,7 @@ Proof.
     unfold masked_converted. repeat apply Forall2_cons; easy || apply Forall2_nil. }
   split; (split; [exact max|]).
   - exists 0%R, items, (added (added (leaf (Some 0%R)) (leaf None)) (leaf (Some 0%R))), 0%nat.
-    split; [exact max|]. split; [exact same|]. split; [now constructor|]. split; [|cbn; lra].
+    split; [exact max|]. split; [exact same|]. split; [exact (follows_sequential items (Some 0%R) [None; Some 0%R] (Permutation_refl _))|]. split; [|cbn; lra].
     apply (along_addition single _ _ 0 1 1 2 0 0 0 0); try easy.
     + apply (along_addition single _ _ 0 1 0 1 0 0 0 0); try easy.
       * apply along_item with 0%R; easy || lra.
@@ -343,7 +371,7 @@ Proof.
       * rewrite Rplus_0_r. apply exact_sum.
     + apply along_item with 0%R; easy || lra.
   - exists 0%R, items, (added (added (leaf (Some 0%R)) (leaf None)) (leaf (Some 0%R))), 0%nat.
-    split; [exact max|]. split; [exact same|]. split; [now constructor|]. split; [|cbn; lra].
+    split; [exact max|]. split; [exact same|]. split; [exact (follows_sequential items (Some 0%R) [None; Some 0%R] (Permutation_refl _))|]. split; [|cbn; lra].
     apply (streaming_addition single _ _ 0 1 1 2 0 0 0 0 0 0 0); try easy.
     + apply (streaming_addition single _ _ 0 1 0 1 0 0 0 0 0 0 0); try easy.
       * apply streaming_item with 0%R; easy || lra.

@@ -7,6 +7,7 @@
     - [b15_difference]     (alpha_hat p_hat) - b_hat in terms: e^K ((|alpha| + E_alpha)(p + Dp) + b) - (|alpha| p + b)
     - [b15_slope]          times 1 - tau^2 as computed
     - [b15_gradient]       times upstream, a quotient and a product, behind the output's rounding
+    - [b15_slope_last]     the same where upstream comes before the slope
     - [b15_cross_entropy_gradient]   a hard label from the logits to the output, p by B2
 
     Source: docs/tolerances/cross_entropy.md; CrossEntropyGradientThreshold in numerics/rounding/rounding_cross_entropy.cpp. What a
@@ -148,6 +149,31 @@ Section Gradient.
         apply Rmult_le_compat; try lra; [apply Rmult_le_pos; apply Rabs_pos|].
         apply Rmult_le_compat; try apply Rabs_pos; easy.
     - right. ring.
+  Qed.
+
+  (** upstream times v, and the factor f behind that: the roundings are those of the other order, but both products lose wm. *)
+  Theorem b15_slope_last n d scale v v' error lost f f' e y z u_out floor_out dx :
+    0 <= f -> Rabs (v' - v) <= error + lost -> Rabs (f' - f) <= e ->
+    computed_product M (n / d) scale -> computed_product M (scale * v') y -> computed_product M (y * f') z ->
+    rounded_output u_out floor_out z dx ->
+    let up := Rabs (n / d) in
+    let more := (exp lambda - 1) * f + exp lambda * e in
+    let rounding := up * (exp (2 * lambda) * (Rabs v * f + (error * (f + more) + Rabs v * more)) - Rabs v * f) in
+    let floor := (exp (2 * lambda) * (up * lost + wm * (Rabs v + error + lost)) + wm) * (exp lambda * (f + e)) + wm in
+    Rabs (dx - n / d * (v * f))
+    <= rounding + u_out * (Rabs (n / d * (v * f)) + rounding) + (floor * (1 + u_out) + floor_out).
+  Proof using good.
+    intros hf hv hf' up1 up2 slope [r [e3 [br [be ->]]]] up more rounding floor.
+    apply rounded_error; try easy.
+    assert (same : rounded_output 0 0 y y) by (exists 0, 0; rewrite Rabs_R0; repeat split; lra).
+    pose proof (b15_gradient n d scale v v' error lost y 0 0 y hv up1 up2 same) as first. cbv zeta in first. fold up in first.
+    set (R1 := up * (exp (2 * lambda) * (Rabs v + error) - Rabs v)) in first.
+    set (F1 := exp (2 * lambda) * (up * lost + wm * (Rabs v + error + lost)) + wm) in first.
+    assert (close : Rabs (y - n / d * v) <= R1 + F1) by (eapply Rle_trans; [exact first|]; right; ring).
+    pose proof (b15_slope (n / d * v) y (R1 + F1) f f' e z hf close hf' slope) as second.
+    fold more in second. rewrite Rabs_mult in second. fold up in second.
+    replace (n / d * (v * f)) with (n / d * v * f) by ring.
+    eapply Rle_trans; [exact second|]. right. unfold rounding, floor, R1, F1, more. ring.
   Qed.
 End Gradient.
 

@@ -1,15 +1,16 @@
 (** * B20, sparsemax: which items a kernel takes into the support.
 
-    D = m - x, off by e^(+-rho) and a (projected_row.read_deviation); a support of k items; sums by any tree of height at
-    most H.
+    D = m - x, off by e^(+-rho) and a (projected_row.read_deviation); a support of k items; sums of k items by any tree of
+    height at most H, in a row H k.
 
     Main results
     - [b20_condition]   the two numbers that a kernel compares for 1 + sum D > k D, in one of four forms, say no other
                         thing than this, unless both sides are within the bound condition
     - [b20_inside]      an item is left out only where D >= top - inside
-    - [b20_supports]    a kernel that stops at the first item that fails keeps at least the items that are inside and no
-                        item behind one whose condition is beyond the error: its quotient lies between top and the larger
-                        one of these two supports'
+    - [b20_supports]    a kernel that stops at the first item that fails keeps at least the items up to the first one whose
+                        condition is within the error, and those that are inside, and no item behind one whose condition is
+                        beyond it: its quotient lies between top and the larger one of these two supports', and its
+                        mean D is at most that of the largest
 
     Source: docs/tolerances/sparsemax.md; SparsemaxThreshold in numerics/rounding/rounding_sparsemax.cpp. Not covered: a support by
     elimination, or by counting the items that meet the condition. *)
@@ -220,18 +221,21 @@ End Condition.
 (** ** Supports *)
 
 Section Supports.
-  Context (M : arithmetic) (rho a : R) (H : nat).
+  Context (M : arithmetic) (rho a : R) (H : nat -> nat).
   Hypothesis good : sound M.
   Hypothesis hrho : 0 <= rho.
   Hypothesis ha : 0 <= a.
+  (** A sum of more items may be higher. *)
+  Hypothesis growing : forall i j, (i <= j)%nat -> (H i <= H j)%nat.
+  Notation off ds := (condition M rho a (H (length ds)) (size ds)).
 
   (** Whether D belongs to the support, given the items before it: from their sum with it, or without it. *)
   Inductive tested (before : list R) (D : R) : R -> R -> Prop :=
   | tested_with d s h l r :
-      approximates rho a D d -> added M rho a (before ++ [D]) s h -> (h <= H)%nat ->
+      approximates rho a D d -> added M rho a (before ++ [D]) s h -> (h <= H (length (before ++ [D])))%nat ->
       compared M (size (before ++ [D])) d s l r -> tested before D l r
   | tested_without d s h l r :
-      approximates rho a D d -> added M rho a before s h -> (h <= H)%nat ->
+      approximates rho a D d -> added M rho a before s h -> (h <= H (length before))%nat ->
       compared M (size before) d s l r -> tested before D l r.
 
   (** The kernel ends before the first item that fails; the largest one needs no test. *)
@@ -240,58 +244,94 @@ Section Supports.
     (forall before d others, kept = before ++ d :: others -> before <> [] -> exists l r, tested before d l r /\ l <= r) /\
     match rest with [] => True | d :: _ => exists l r, tested kept d l r /\ r <= l end.
 
-  Definition surely_kept (top : R) (least : list R) : Prop :=
-    forall before d others, least = before ++ d :: others -> before <> [] -> d < top - inside M rho a H top.
+  (** Of a row of n items. *)
+  Definition surely_kept (n : nat) (top : R) (least : list R) : Prop :=
+    forall before d others, least = before ++ d :: others -> before <> [] ->
+      d < top - inside M rho a (H n) top \/
+      size (before ++ [d]) * d + off (before ++ [d]) d (sum (before ++ [d])) < 1 + sum (before ++ [d]).
 
   Definition surely_ended (most rest : list R) : Prop :=
     match rest with
     | [] => True
     | d :: _ => most <> [] /\
-                1 + sum (most ++ [d]) + condition M rho a H (size (most ++ [d])) d (sum (most ++ [d])) < size (most ++ [d]) * d
+                1 + sum (most ++ [d]) + off (most ++ [d]) d (sum (most ++ [d])) < size (most ++ [d]) * d
     end.
 
-  Lemma condition_grows k k' D total total' :
-    0 <= D -> k <= k' -> 0 <= total <= total' -> condition M rho a H k D total <= condition M rho a H k' D total'.
+  Lemma logs_grow h h' : (h <= h')%nat ->
+    exp (summed_log M rho h) <= exp (summed_log M rho h') /\ item_loss M a h <= item_loss M a h'.
+  Proof using good ha.
+    intros hh. apply le_INR in hh. pose proof (unit_nonneg M good) as fl.
+    assert (hl : INR h * unit M <= INR h' * unit M) by now apply Rmult_le_compat_r.
+    split; [apply exp_le; unfold summed_log; lra|]. unfold item_loss.
+    apply Rmult_le_compat_r; [unfold sound in good; lra|apply exp_le; lra].
+  Qed.
+
+  Lemma condition_grows h h' k k' D total total' :
+    (h <= h')%nat -> 0 <= D -> 0 <= k <= k' -> 0 <= total <= total' ->
+    condition M rho a h k D total <= condition M rho a h' k' D total'.
   Proof using good hrho ha.
-    intros hD hk ht. pose proof (unit_nonneg M good). pose proof (item_loss_nonneg M a H good ha). pose proof (hl_nonneg M H good).
+    intros hh hD hk ht. pose proof (unit_nonneg M good). pose proof (item_loss_nonneg M a h' good ha). pose proof (hl_nonneg M h good).
+    destruct (logs_grow h h' hh) as [logs losses].
     unfold condition. pose proof (exp_at_least_one (compared_log M rho) ltac:(unfold compared_log; lra)).
-    pose proof (exp_at_least_one (summed_log M rho H) ltac:(unfold summed_log; lra)).
+    pose proof (exp_at_least_one (summed_log M rho h) ltac:(unfold summed_log; lra)).
     assert (k * D <= k' * D) by now apply Rmult_le_compat_r.
     assert ((exp (compared_log M rho) - 1) * (1 + k * D + total) <= (exp (compared_log M rho) - 1) * (1 + k' * D + total'))
       by (apply Rmult_le_compat_l; lra).
-    assert ((exp (summed_log M rho H) - 1) * total <= (exp (summed_log M rho H) - 1) * total') by (apply Rmult_le_compat_l; lra).
-    assert (k * item_loss M a H <= k' * item_loss M a H) by now apply Rmult_le_compat_r. lra.
+    assert ((exp (summed_log M rho h) - 1) * total <= (exp (summed_log M rho h') - 1) * total') by (apply Rmult_le_compat; lra).
+    assert (k * item_loss M a h <= k' * item_loss M a h') by (apply Rmult_le_compat; [lra|now apply item_loss_nonneg|lra|easy]). lra.
+  Qed.
+
+  Lemma inside_grows h h' top : (h <= h')%nat -> 0 <= top -> inside M rho a h top <= inside M rho a h' top.
+  Proof using good ha.
+    intros hh ht. destruct (logs_grow h h' hh) as [logs losses]. unfold inside.
+    apply Rplus_le_compat; [apply Rmult_le_compat_r; lra|easy].
   Qed.
 
   Lemma with_item before D : sum (before ++ [D]) = sum before + D /\ size (before ++ [D]) = size before + 1.
   Proof using. rewrite sum_app, size_app. split; [f_equal; unfold sum; simpl; ring|easy]. Qed.
 
-  Lemma tested_kept before D l r :
-    before <> [] -> Forall (fun x => 0 <= x) (before ++ [D]) -> tested before D l r -> l <= r ->
-    size (before ++ [D]) * D <= 1 + sum (before ++ [D]) + condition M rho a H (size (before ++ [D])) D (sum (before ++ [D])).
-  Proof using good hrho ha.
-    intros some nonneg test le. assert (n1 := proj1 (Forall_app _ _ _) nonneg). destruct n1 as [n1 n2]. apply Forall_inv in n2.
-    destruct test as [d s h l r computed tree low form|d s h l r computed tree low form].
-    - now apply (b20_condition M rho a H good hrho ha _ D d s h nonneg ltac:(now destruct before) n2 computed tree low l r form).
-    - destruct (b20_condition M rho a H good hrho ha _ D d s h n1 some n2 computed tree low l r form) as [kept _].
-      specialize (kept le). destruct (with_item before D) as [-> ->]. pose proof (sum_nonneg before n1).
-      pose proof (condition_grows (size before) (size before + 1) D (sum before) (sum before + D) n2 ltac:(lra) ltac:(lra)). lra.
+  Lemma off_grows before D :
+    0 <= D -> 0 <= sum before -> off before D (sum before) <= off (before ++ [D]) D (sum (before ++ [D])).
+  Proof using good hrho ha growing.
+    intros hD hs. destruct (with_item before D) as [-> ->]. pose proof (size_nonneg before).
+    apply condition_grows; [|easy|lra|lra]. apply growing. rewrite app_length. lia.
   Qed.
 
-  Lemma tested_left_out before D others top l r :
+  (** What either form of the test says of an item. *)
+  Lemma tested_says before D l r :
+    before <> [] -> Forall (fun x => 0 <= x) (before ++ [D]) -> tested before D l r ->
+    let k := size (before ++ [D]) in let total := sum (before ++ [D]) in
+    (l <= r -> k * D <= 1 + total + off (before ++ [D]) D total) /\ (r <= l -> 1 + total - off (before ++ [D]) D total <= k * D).
+  Proof using good hrho ha growing.
+    intros some nonneg test k total. assert (n1 := proj1 (Forall_app _ _ _) nonneg). destruct n1 as [n1 n2]. apply Forall_inv in n2.
+    destruct test as [d s h l r computed tree low form|d s h l r computed tree low form].
+    - now apply (b20_condition M rho a (H (length (before ++ [D]))) good hrho ha _ D d s h nonneg ltac:(now destruct before) n2 computed tree low l r form).
+    - destruct (b20_condition M rho a (H (length before)) good hrho ha _ D d s h n1 some n2 computed tree low l r form) as [up down].
+      pose proof (off_grows before D n2 (sum_nonneg before n1)) as more. destruct (with_item before D) as [total_is k_is].
+      unfold k, total. rewrite total_is, k_is in *.
+      split; intros cmp; [specialize (up cmp)|specialize (down cmp)]; lra.
+  Qed.
+
+  Lemma tested_left_out n before D others top l r :
+    (length (before ++ [D]) <= n)%nat ->
     before <> [] -> Forall (fun x => 0 <= x) (before ++ [D]) -> ascending (before ++ D :: others) -> 
     is_sparsemax_top top (before ++ D :: others) -> 0 <= top -> tested before D l r -> r <= l ->
-    top - inside M rho a H top <= D.
-  Proof using good hrho ha.
-    intros some nonneg sorted is t0 test le. assert (n1 := proj1 (Forall_app _ _ _) nonneg). destruct n1 as [n1 n2].
+    top - inside M rho a (H n) top <= D.
+  Proof using good hrho ha growing.
+    intros fits some nonneg sorted is t0 test le. assert (n1 := proj1 (Forall_app _ _ _) nonneg). destruct n1 as [n1 n2].
     apply Forall_inv in n2. destruct (ascending_around _ _ _ sorted) as [below _].
     destruct test as [d s h l r computed tree low form|d s h l r computed tree low form].
     - assert (some2 : before ++ [D] <> []) by now destruct before.
-      apply (b20_inside M rho a H good hrho ha (before ++ [D]) D d s h nonneg some2 n2 computed tree low top l r);
+      pose proof (inside_grows _ _ top (growing _ _ fits) t0).
+      enough (top - inside M rho a (H (length (before ++ [D]))) top <= D) by lra.
+      apply (b20_inside M rho a _ good hrho ha (before ++ [D]) D d s h nonneg some2 n2 computed tree low top l r);
         try easy.
       + intros x inx. apply in_app_or in inx as [inx|[<-|[]]]; [auto|lra].
       + apply threshold_below_quotient with others; [easy|]. now rewrite <- app_assoc.
-    - apply (b20_inside M rho a H good hrho ha before D d s h n1 some n2 computed tree low top l r); try easy.
+    - assert (shorter : (length before <= n)%nat) by (rewrite app_length in fits; lia).
+      pose proof (inside_grows _ _ top (growing _ _ shorter) t0).
+      enough (top - inside M rho a (H (length before)) top <= D) by lra.
+      apply (b20_inside M rho a _ good hrho ha before D d s h n1 some n2 computed tree low top l r); try easy.
       apply threshold_below_quotient with (D :: others); easy.
   Qed.
 
@@ -299,31 +339,54 @@ Section Supports.
     Forall (fun x => 0 <= x) (before ++ D :: others) -> Forall (fun x => 0 <= x) (before ++ [D]).
   Proof using. rewrite !Forall_app. intros [b o]. split; [easy|]. apply Forall_inv in o. now constructor. Qed.
 
+  (** The mean of a longer prefix is no smaller. *)
+  Lemma means_grow l l2 : l <> [] -> ascending (l ++ l2) -> prefix_mean l <= prefix_mean (l ++ l2).
+  Proof using.
+    intros some sorted. destruct l2 as [|d r]; [rewrite app_nil_r; lra|].
+    destruct (ascending_around _ _ _ sorted) as [below above].
+    pose proof (sum_at_most l d below) as low. pose proof (size_pos l some) as p1.
+    pose proof (size_pos (d :: r) ltac:(easy)) as p2.
+    assert (high : size (d :: r) * d <= sum (d :: r)) by (apply sum_at_least; intros x [<-|inx]; [lra|auto]).
+    unfold prefix_mean. rewrite sum_app, size_app.
+    assert (cross : sum l * size (d :: r) <= size l * sum (d :: r)).
+    { apply Rle_trans with (size l * d * size (d :: r)); [apply Rmult_le_compat_r; lra|].
+      replace (size l * d * size (d :: r)) with (size l * (size (d :: r) * d)) by ring. apply Rmult_le_compat_l; lra. }
+    apply Rmult_le_reg_r with (size l * (size l + size (d :: r))); [apply Rmult_lt_0_compat; lra|].
+    replace (sum l / size l * (size l * (size l + size (d :: r)))) with (sum l * (size l + size (d :: r))) by (field; lra).
+    replace ((sum l + sum (d :: r)) / (size l + size (d :: r)) * (size l * (size l + size (d :: r))))
+      with ((sum l + sum (d :: r)) * size l) by (field; lra). lra.
+  Qed.
+
   Theorem b20_supports top ds kept rest least beyond most ended :
     Forall (fun x => 0 <= x) ds -> ascending ds -> is_sparsemax_top top ds ->
     ds = kept ++ rest -> kept_support kept rest ->
-    ds = least ++ beyond -> least <> [] -> surely_kept top least ->
+    ds = least ++ beyond -> least <> [] -> surely_kept (length ds) top least ->
     ds = most ++ ended -> surely_ended most ended ->
     (length least <= length kept <= length most)%nat /\
-    top <= prefix_quotient kept <= Rmax (prefix_quotient least) (prefix_quotient most).
-  Proof using good hrho ha.
+    top <= prefix_quotient kept <= Rmax (prefix_quotient least) (prefix_quotient most) /\
+    prefix_mean kept <= prefix_mean most.
+  Proof using good hrho ha growing.
     intros nonneg sorted is eq [some [passed failed]] eq1 some1 sure eq2 over. pose proof (top_nonneg top ds nonneg is) as t0.
     assert (longer : exists l, kept = least ++ l).
     { rewrite eq in eq1. apply app_eq_app in eq1 as [l [[e1 e2]|[e1 e2]]]; [now exists l|].
       destruct l as [|d l]; [exists []; now rewrite app_nil_r in *|exfalso].
-      rewrite e2 in failed. destruct failed as [x [y [test le]]]. pose proof (sure kept d l e1 some).
+      rewrite e2 in failed. destruct failed as [x [y [test le]]]. pose proof (sure kept d l e1 some) as sure_of_d.
+      assert (fits : (length (kept ++ [d]) <= length ds)%nat) by (rewrite eq, e2, !app_length; cbn; lia).
       rewrite eq, e2 in nonneg, sorted, is. cbn [app] in *.
-      pose proof (tested_left_out kept d (l ++ beyond) top x y some (sorted_prefix_nonneg _ _ _ nonneg) sorted is t0 test le). lra. }
+      destruct sure_of_d as [near|over_error].
+      - pose proof (tested_left_out _ kept d (l ++ beyond) top x y fits some (sorted_prefix_nonneg _ _ _ nonneg) sorted is t0 test le). lra.
+      - destruct (tested_says kept d x y some (sorted_prefix_nonneg _ _ _ nonneg) test) as [_ out]. specialize (out le). lra. }
     assert (shorter : exists l, most = kept ++ l).
     { rewrite eq in eq2. apply app_eq_app in eq2 as [l [[e1 e2]|[e1 e2]]]; [|now exists l].
       destruct l as [|d l]; [exists []; now rewrite app_nil_r in *|exfalso].
       rewrite e2 in over. destruct over as [some2 over]. destruct (passed most d l e1 some2) as [x [y [test le]]].
       rewrite eq, e1, <- app_assoc in nonneg. cbn [app] in nonneg.
-      pose proof (tested_kept most d x y some2 (sorted_prefix_nonneg _ _ _ nonneg) test le). lra. }
-    destruct longer as [l1 e1]. destruct shorter as [l2 e2]. split; [|split].
+      destruct (tested_says most d x y some2 (sorted_prefix_nonneg _ _ _ nonneg) test) as [in_ _]. specialize (in_ le). lra. }
+    destruct longer as [l1 e1]. destruct shorter as [l2 e2]. split; [|split; [split|]].
     - rewrite e2, e1, !app_length. lia.
     - apply threshold_below_quotient with rest; [easy|]. now rewrite <- eq.
     - rewrite e2, e1, <- app_assoc. apply quotients_between; [easy|]. rewrite eq2, e2, e1, <- !app_assoc in sorted.
       apply ascending_prefix with ended. rewrite <- !app_assoc. exact sorted.
+    - rewrite e2. apply means_grow; [easy|]. rewrite <- e2. apply ascending_prefix with ended. now rewrite <- eq2.
   Qed.
 End Supports.

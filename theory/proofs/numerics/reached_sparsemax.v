@@ -99,7 +99,7 @@ Proof. pose proof (product_off 0 z ltac:(lra)) as s. now rewrite Rmult_0_l, exp_
 
 (** Without an error: k D and 1 + sum D. *)
 Lemma tested_exactly before D s h :
-  added single l 0 (before ++ [D]) s h -> (h <= 2)%nat -> tested single l 0 2 before D (size (before ++ [D]) * D) (1 + s).
+  added single l 0 (before ++ [D]) s h -> (h <= 2)%nat -> tested single l 0 (fun _ => 2%nat) before D (size (before ++ [D]) * D) (1 + s).
 Proof.
   intros tree low. pose proof units as [_ l0]. apply tested_with with D s h; [now apply term_itself|easy|easy|].
   apply compared_product with 0; [rewrite Rabs_R0; lra| |apply exact_sum]. rewrite exp_0, Rmult_1_r. apply exact_product.
@@ -126,8 +126,9 @@ Qed.
 
 Example b20_supports_is_inhabited :
   sound single /\ 0 <= l /\ Forall (fun x => 0 <= x) three /\ ascending three /\ is_sparsemax_top (3 / 4) three /\
-  three = [0; / 2] ++ [2] /\ kept_support single l 0 2 [0; / 2] [2] /\ [0; / 2] <> [] /\
-  surely_kept single l 0 2 (3 / 4) [0; / 2] /\ surely_ended single l 0 2 [0; / 2] [2] /\ prefix_quotient [0; / 2] = 3 / 4.
+  three = [0; / 2] ++ [2] /\ kept_support single l 0 (fun _ => 2%nat) [0; / 2] [2] /\ [0; / 2] <> [] /\
+  surely_kept single l 0 (fun _ => 2%nat) (length three) (3 / 4) [0; / 2] /\ surely_ended single l 0 (fun _ => 2%nat) [0; / 2] [2] /\
+  prefix_quotient [0; / 2] = 3 / 4.
 Proof.
   pose proof units as [_ l0]. split; [apply single_sound|]. split; [easy|].
   split; [repeat constructor; lra|]. split; [repeat constructor; lra|]. split; [apply three_top|]. split; [easy|].
@@ -144,7 +145,7 @@ Proof.
       unfold size; cbn. lra.
     + exists (size ([0; / 2] ++ [2]) * 2), (1 + (0 + / 2 + 2)). split; [apply tested_exactly with 2%nat; [apply added_three|lia]|].
       unfold size; cbn. lra.
-  - intros before d others eq some. destruct (last_of_two before d others eq some) as [_ ->]. unfold inside. rewrite loss. lra.
-  - cbn [surely_ended app]. split; [easy|]. unfold condition. rewrite loss. unfold sum, size; cbn -[unit compared_log summed_log]. lra.
+  - intros before d others eq some. destruct (last_of_two before d others eq some) as [_ ->]. left. cbv beta. unfold inside. rewrite loss. lra.
+  - cbn [surely_ended app]. split; [easy|]. cbv beta. unfold condition. rewrite loss. unfold sum, size; cbn -[unit compared_log summed_log]. lra.
   - unfold prefix_quotient, sum, size; cbn. lra.
 Qed.
