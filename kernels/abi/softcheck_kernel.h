@@ -123,15 +123,15 @@
  *           merge_states the input, too) are f64 for f64 inputs, else f32. With --out-dtype the judge calls the kernel
  *           with the inputs' dtype there. A mask is uint8 (kDLUInt, bits 8), nonzero = visible, of shape (rows, n), or
  *           (batch, heads or 1, queries, keys) for attention.
- * Values    Logarithms are natural. A logit of -inf means the same as a masked one: the item does not count, even if
- *           its masked logit is NaN. A visible NaN makes its whole row NaN. A visible +inf makes it NaN or the limit.
- *           A row with every item masked is all zero, all NaN or uniform, as the contract word masked= says; its
- *           logsumexp is -inf, its entropy 0, NaN, or ln n or 0 accordingly. An empty row is such a row: its logsumexp
- *           is -inf, its entropy 0 under masked=zero and masked=uniform, and NaN under masked=nan. A zero is +0.
- *           K's and V's heads divide Q's (grouped heads). Causal with unequal lengths aligns the last query with the
- *           last key (but for causal_top_left). Attention over no keys is a fully masked row. A NaN in a query or a
- *           visible key makes the query's row NaN; a NaN in a visible value makes its column NaN. lse and entropy are
- *           those of the weights of V: for adaptive attention, of softmax(beta x).
+ * Values    Logarithms are natural. exp(0) is exactly 1 in every contract. A logit of -inf means the same as a masked
+ *           one: the item does not count, even if its masked logit is NaN. A visible NaN makes its whole row NaN. A
+ *           visible +inf makes it NaN or the limit. A row with every item masked is all zero, all NaN or uniform, as
+ *           the contract word masked= says; its logsumexp is -inf, its entropy 0, NaN, or ln n or 0 accordingly. An
+ *           empty row is such a row: its logsumexp is -inf, its entropy 0 under masked=zero and masked=uniform, and NaN
+ *           under masked=nan. A zero is +0. K's and V's heads divide Q's (grouped heads). Causal with unequal lengths
+ *           aligns the last query with the last key (but for causal_top_left). Attention over no keys is a fully masked
+ *           row. A NaN in a query or a visible key makes the query's row NaN; a NaN in a visible value makes its column
+ *           NaN. lse and entropy are those of the weights of V: for adaptive attention, of softmax(beta x).
  * 8 bits    e4m3 has no infinity: an item is hidden by the mask alone, and no input is infinite. Of a result that is
  *           infinite or that rounds beyond the largest number, 448 in e4m3 and 57344 in e5m2, a kernel may make that
  *           number with its sign, or NaN in e4m3 and infinity in e5m2; from one result to the next either. NaN is 0x7f

@@ -10,7 +10,7 @@
 
 namespace softcheck::numerics {
 
-/// Order in which a kernel adds: only the height of its tree enters the bounds.
+/// Order in which a kernel adds: its tree's height and rescalings enter the bounds (docs/kernels/judging.md).
 struct Summation {
   enum class Kind { sequential, lanes, blocks, tree };
   Kind kind = Kind::sequential;
@@ -43,7 +43,7 @@ struct Contract {
   Format input = Format::f32;              // of the logits
   Format output = Format::f32;             // of the results
   Format accumulator = Format::f32;        // of exponentials, sums and ratios
-  double exp_error = 2;                    // E: |computed exp(a) / exp(a) - 1| <= E u; 1 ulp = 2 u
+  double exp_error = 2;                    // E: |computed exp(a) / exp(a) - 1| <= E u; 1 ulp = 2 u; exp(0) is 1
   double exp_argument_error = 1;           // A: the argument has relative error A u; 1 for x - max
   double log_error = 2;                    // E_l: |computed ln(a) / ln(a) - 1| <= E_l u; as exp_error
   double tanh_error = default_tanh_error;  // attention's softcap: |computed tanh(a) / tanh(a) - 1| <= that u
