@@ -62,8 +62,11 @@ LinearThreshold<T> log_softmax_error(const Contract& contract, const RowStatisti
 template <class T>
 ScalarThreshold<T> entropy_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
   const FpEnvironmentGuard guard;
-  const formulas::MomentBounds<T> bounds = RoundingModel<T>(contract, row, grants).moment_bounds();
-  return {bounds.entropy_output, bounds.entropy_lost};
+  const RoundingModel<T> model(contract, row, grants);
+  const formulas::MomentBounds<T> bounds = model.moment_bounds();
+  // Theorem b6_entropy asks that what the arguments on one path lose to underflow adds up to 2 at most.
+  const bool proved = upper(model.rescalings * model.quantities.argument_step) <= 2;
+  return {proved ? bounds.entropy_output : unbounded<T>(), bounds.entropy_lost};
 }
 
 template <class T>

@@ -76,6 +76,22 @@ TEST(StatedRows, UpperBoundsOfTheStatisticsAreTheNextDoubles) {
   }
 }
 
+// Each difference may lose N / theta = 1/4, and a little more; B6 is proved for 2 on a path.
+TEST(StatedRows, NoEntropyIsPromisedWhereArgumentsLoseMoreThanTwoOnAPath) {
+  const Contract flushed = words("acc=f32 subnormal=flushed"), kept = words("acc=f32 subnormal=kept");
+  RowStatistics<UpperBound> row;
+  row.size = row.visible = 16;
+  row.theta = 0x1p-124;
+  row.log_sum = row.logsumexp_magnitude = UpperBound(1);
+  row.rescalings = 7;
+  EXPECT_LT(upper(entropy_error(flushed, row).rounding), 4e3);
+  row.rescalings = 8;
+  EXPECT_EQ(upper(entropy_error(flushed, row).rounding), infinity);
+  EXPECT_LT(upper(entropy_error(flushed, row, Grants::none).rounding), 4e3);
+  EXPECT_LT(upper(entropy_error(kept, row).rounding), 1e-3);
+  EXPECT_LT(upper(logsumexp_error(flushed, row).rounding), 4e3);
+}
+
 TEST(StatedRows, LimitsAreThoseOfTheFormats) {
   EXPECT_EQ(overflow_limit(words("acc=f32", Format::f16)), 32752);
   EXPECT_EQ(overflow_limit(parse_contract("acc=f16", Format::f32, Format::f32)), 32752);
