@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "numerics/formats/fp_environment.hpp"
+#include "numerics/formats/special_values.hpp"
 
 namespace softcheck::numerics {
 namespace {
@@ -51,6 +52,11 @@ Contract inner_contract(const Contract& contract, const CrossEntropyOptions& opt
   inner.output = contract.accumulator;
   if (options.softcap != 0) inner.input = contract.accumulator;
   return inner;
+}
+
+// 1 / s, rounded up.
+double over_smoothing(const CrossEntropyOptions& options) {
+  return std::nextafter(1 / options.label_smoothing, infinity);
 }
 
 // e^log (magnitude + error) - magnitude.
@@ -243,6 +249,14 @@ CrossEntropyGradientThreshold<T>::CrossEntropyGradientThreshold(const Contract& 
   factor_ = rest * row.target_weight + T(options.label_smoothing) * row.mean_weight +
             twice_z * statistics.logsumexp_magnitude;
   factor_error_ = twice_z * (logsumexp.total() + logit_error_);
+  classes_ = T(static_cast<double>(row.statistics.size));
+  target_weight_ = row.target_weight;
+  weights_sum_ = classes_ * row.mean_weight;
+  addend_factors_ = target_weight_ + 2;
+  if (smoothed) addend_factors_ = addend_factors_ + weights_sum_ + 2 * classes_;
+  if (squared) {
+    addend_factors_ = addend_factors_ + statistics.logsumexp_magnitude + logsumexp.total() + logit_error_ + 2;
+  }
   int roundings = (smoothed ? 5 : 0) + (squared ? 4 : 0) + (row.weighted ? 3 : 0);
   if (!smoothed && !plain_) ++roundings;  // the difference
   term_unit_ = T(roundings) * model_.unit;
@@ -251,6 +265,33 @@ CrossEntropyGradientThreshold<T>::CrossEntropyGradientThreshold(const Contract& 
     const std::uint64_t height = summation_height(contract, row.statistics.size);
     term_unit_ = term_unit_ + T(static_cast<double>(height)) * model_.unit;
   }
+}
+
+// What upstream, a quotient and a product, makes of what underflows: theorem b15_gradient.
+template <class T>
+T CrossEntropyGradientThreshold<T>::times_upstream(const T& value, const T& error, const T& lost) const {
+  return exp(2 * model_.unit) * (upstream_ * lost + model_.product_floor * (value + error + lost)) +
+         model_.product_floor;
+}
+
+// The same where each addend of alpha p - b is multiplied by upstream: a product loses omega_m, and its addition
+// omega_a, once with each later factor, which is at most a weight, |L| or alpha, and once by itself.
+template <class T>
+T CrossEntropyGradientThreshold<T>::addends_lost(const CrossEntropyElement<T>& element, const T& off) const {
+  const T step = model_.product_floor + model_.sum_floor;
+  const T& p = element.coefficient;
+  const T& lost = coefficient_.floor;
+  // b_j is at least s w_j / V; w_j is at most the sum of all weights.
+  T own_weight(0);
+  if (options_.label_smoothing > 0) {
+    own_weight = minimum(weights_sum_, element.subtrahend * classes_ * T(over_smoothing(options_))) + 2;
+  }
+  const T alpha = step * addend_factors_;
+  const T single = step * (target_weight_ + own_weight + factor_ + factor_error_ + 10);
+  const T magnitude = factor_ * p + element.subtrahend + factor_ * off + factor_error_ * (p + off);
+  const T share = (factor_ + factor_error_) * lost;
+  return exp(term_unit_ + 2 * model_.unit) *
+         (upstream_ * share + model_.product_floor * (magnitude + share) + alpha * (p + off + lost) + single);
 }
 
 template <class T>
@@ -275,19 +316,22 @@ ScalarThreshold<T> CrossEntropyGradientThreshold<T>::element(const CrossEntropyE
     floor = exp(term_unit_) * ((factor_ + factor_error_) * lost + 6 * (model_.product_floor + model_.sum_floor));
   }
   T difference = element.difference;
+  // Upstream may meet the difference, or each of its addends, before the slope does.
+  T early = times_upstream(difference, error, floor);
+  if (!plain_) early = maximum(early, addends_lost(element, off));
   if (options_.softcap != 0) {
     // tanh^2 from tanh, or from the capped logit over the cap: twice its log error and two roundings; then 1 - it.
     const T square = expm1(2 * cap_unit_ + 3 * model_.unit) * element.cap_square;
     const T slope_error = square + model_.roundoff * (element.cap_slope + square) + 4 * model_.product_floor;
     const T product = expm1(model_.unit) * element.cap_slope + exp(model_.unit) * slope_error;
-    floor = floor * exp(model_.unit) * (element.cap_slope + slope_error) + model_.product_floor;
+    const T slope = exp(model_.unit) * (element.cap_slope + slope_error);
+    early = early * slope + model_.product_floor;
+    floor = floor * slope + model_.product_floor;
     error = error * (element.cap_slope + product) + difference * product;
     difference = difference * element.cap_slope;
   }
-  // upstream: a quotient and a product.
-  const T twice = 2 * model_.unit;
-  const T rounding = upstream_ * grown_error(twice, difference, error);
-  floor = exp(twice) * (upstream_ * floor + model_.product_floor * (difference + error + floor)) + model_.product_floor;
+  const T rounding = upstream_ * grown_error(2 * model_.unit, difference, error);
+  floor = maximum(early, times_upstream(difference, error, floor));
   return model_.output(rounding, upstream_ * difference, floor);
 }
 

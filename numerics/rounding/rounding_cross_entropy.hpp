@@ -84,7 +84,8 @@ struct CrossEntropyElement {
 };
 
 /// B15: |computed dx_j - dx_j|. Granted are: p as B2 has it, and under lse=uncentred also e^(x - L); alpha p - b with
-/// or without the factor alpha; then the product with upstream, a quotient of two exact numbers.
+/// or without the factor alpha; and the product with upstream, a quotient of two exact numbers: behind the softcap's
+/// slope, before it, or, but for a hard label alone, with each addend of alpha p - b.
 ///
 /// contract   as for cross_entropy_error
 template <class T>
@@ -97,6 +98,9 @@ class CrossEntropyGradientThreshold {
   ScalarThreshold<T> element(const CrossEntropyElement<T>& element) const;
 
  private:
+  T times_upstream(const T& value, const T& error, const T& lost) const;
+  T addends_lost(const CrossEntropyElement<T>& element, const T& off) const;
+
   CrossEntropyOptions options_;
   OperationModel<T> model_;
   T upstream_;
@@ -108,6 +112,9 @@ class CrossEntropyGradientThreshold {
   T factor_;                         // (1 - s) w_y + s mean(w) + 2 z |L|
   T factor_error_;                   // 2 z E_L
   T term_unit_;                      // log error of a term of alpha p - b
+  T classes_, target_weight_;        // V and w_y
+  T weights_sum_;                    // sum of w, at most
+  T addend_factors_;                 // of alpha's addends: how often a product of upstream may lose omega_m
 };
 
 }  // namespace softcheck::numerics

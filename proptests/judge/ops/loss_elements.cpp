@@ -79,6 +79,9 @@ LossUpstream::LossUpstream(const RowInputs& row, double upstream, bool weighted)
   error = std::fabs(value) * (rows + 2) * two_roundings + std::numeric_limits<long double>::min();
   relative = cross_entropy_divisor_error<UpperBound>(row.contract, counted.size(), weighted);
   lost = UpperBound(2) * model.product_floor * (1 + relative);
+  // A kernel may divide behind the product with upstream, which has lost omega_m by then.
+  const double over = sum > 0 ? static_cast<double>(1 / sum * (1 + 0x1p-40L)) : infinity;
+  lost_behind = model.product_floor * (UpperBound(over) + 1) * (1 + relative);
   const auto above = static_cast<double>((std::fabs(value) + error) * (1 + 0x1p-50L));
   magnitude = UpperBound(above) * (1 + relative) + lost;
   in_range = is_in_range(row.contract, static_cast<double>(sum));
@@ -114,7 +117,7 @@ Quick LossGradientElements::quick(std::size_t j) {
 }
 
 double LossGradientElements::threshold(std::size_t j) {
-  return promised ? upper(threshold_.element(element(j)).total() + of_upstream(j)) : infinity;
+  return promised ? upper(threshold_.element(element(j)).total() + of_upstream(j) + upstream_.lost_behind) : infinity;
 }
 
 UpperBound LossGradientElements::of_upstream(std::size_t j) const {

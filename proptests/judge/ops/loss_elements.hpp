@@ -60,6 +60,7 @@ struct LossUpstream {
   numerics::UpperBound magnitude;    // no less than |value| of a kernel
   numerics::UpperBound relative;     // how far that may be from the exact one, relative
   numerics::UpperBound lost;         // and absolute, where it underflows
+  numerics::UpperBound lost_behind;  // of the gradient, where it is divided behind the product with upstream
   bool in_range = true;              // does the accumulator hold the divisor?
 };
 

@@ -71,6 +71,22 @@ TEST(CrossEntropyJudge, ASoftcapComesBeforeTheLossAndHasItsSlope) {
   EXPECT_EQ(decided(Op::cross_entropy_backward, logits, {{0}, {1}}, capped, {whole, -whole}), Decision::violated);
 }
 
+// A kernel may multiply by upstream before the slope: where results are subnormal, both products lose half a quantum.
+TEST(CrossEntropyJudge, UpstreamMayMeetTheGradientBeforeTheSlopeDoes) {
+  const Contract kept = parse_contract("acc=f32 exp=1ulp sum=sequential subnormal=kept", Format::f32, Format::f32);
+  const Attributes capped{.ignore_index = -100, .softcap = 4};
+  const std::vector<double> logits{-1, 0};
+  const std::vector<std::vector<double>> beside{{0}, {0x1.ap-146}};
+  const auto of_first = [&](double got) {
+    const std::vector<double> gradient{got, 0x1.2p-146};
+    return judge_values(Op::cross_entropy_backward, kept, logits, 1, gradient, beside, capped).findings.at(0).decision;
+  };
+  EXPECT_EQ(of_first(-0x1p-146), Decision::proved);      // upstream (p - 1) rounds to -9 quanta, -8.46 of them to -8
+  EXPECT_EQ(of_first(-0x1.2p-146), Decision::proved);    // (p - 1) times the slope first: -8.89 quanta
+  EXPECT_EQ(of_first(-0x1.cp-147), Decision::violated);  // -7
+  EXPECT_EQ(of_first(-0x1.6p-146), Decision::violated);  // -11
+}
+
 // Equal logits, V = 2: the smoothed loss is ln 2 ((1 - s) w_y + s mean(w)), alpha that factor, b_j the weights' shares.
 TEST(CrossEntropyJudge, ClassWeightsAreThoseOfTheTargetAndOfTheSmoothing) {
   const std::vector<double> logits{0, 0}, weights{3, 0.5};

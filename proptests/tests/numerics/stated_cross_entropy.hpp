@@ -97,10 +97,15 @@ inline ScalarThreshold<Real> loss_gradient(const Contract& contract, const Cross
   const auto larger = [](const Real& a, const Real& b) { return promises(a) && promises(b) ? maximum(a, b) : none(); };
   const Real wider = larger(of_p.constant + of_p.slope * D, power.constant + power.slope * D);
   const Real dp = p * (exp(2 * c.e) * (1 + wider) - 1), lost_p = larger(of_p.floor, power.floor);
-  Real error, lost;
+  const Real two = 2 * c.lambda;
+  const auto times_upstream = [&](const Real& value, const Real& off, const Real& under) {
+    return exp(two) * (upstream * under + c.omega_m * (value + off + under)) + c.omega_m;
+  };
+  Real error, lost, early;
   if (!smoothed && !squared && !row.weighted) {
     error = dp + c.u * (element.difference + dp);
     lost = lost_p * (1 + c.u) + c.omega_a;
+    early = times_upstream(element.difference, error, lost);
   } else {
     const Real s(options.label_smoothing), two_z = 2 * Real(options.z_loss);
     const Real alpha = (1 - s) * row.target_weight + s * row.mean_weight + two_z * c.row.logsumexp_magnitude;
@@ -111,18 +116,30 @@ inline ScalarThreshold<Real> loss_gradient(const Contract& contract, const Cross
     if (smoothed) k = k + Real::integer(summation_height(contract, row.statistics.size)) * c.lambda;
     error = exp(k) * ((alpha + e_alpha) * (p + dp) + element.subtrahend) - (alpha * p + element.subtrahend);
     lost = exp(k) * ((alpha + e_alpha) * lost_p + 6 * (c.omega_m + c.omega_a));
+    // "upstream": with each addend, that a weight, |L| or alpha may follow.
+    const Real classes = Real::integer(row.statistics.size), total = classes * row.mean_weight;
+    Real of_alpha = row.target_weight + 2, own(0);
+    if (smoothed) of_alpha = of_alpha + total + 2 * classes;
+    if (smoothed) own = minimum(total, element.subtrahend * classes / s) + 2;
+    if (squared) of_alpha = of_alpha + c.row.logsumexp_magnitude + lse.total() + c.e + 2;
+    const Real each = c.omega_m + c.omega_a, share = (alpha + e_alpha) * lost_p;
+    const Real all = (alpha + e_alpha) * (p + dp) + element.subtrahend + share;
+    const Real of_addends = exp(k + two) * (upstream * share + c.omega_m * all + each * of_alpha * (p + dp + lost_p) +
+                                            each * (row.target_weight + own + alpha + e_alpha + 10));
+    early = larger(times_upstream(element.difference, error, lost), of_addends);
   }
   Real difference = element.difference;
   if (options.softcap != 0) {
     const Real q = grown(2 * c.log_error + 3 * c.lambda) * element.cap_square;
     const Real of_slope = q + c.u * (element.cap_slope + q) + 4 * c.omega_m;
     const Real of_product = perturbed(c.lambda, element.cap_slope, of_slope);
-    lost = lost * exp(c.lambda) * (element.cap_slope + of_slope) + c.omega_m;
+    const Real slope = exp(c.lambda) * (element.cap_slope + of_slope);
+    early = early * slope + c.omega_m;
+    lost = lost * slope + c.omega_m;
     error = error * (element.cap_slope + of_product) + difference * of_product;
     difference = difference * element.cap_slope;
   }
-  const Real two = 2 * c.lambda;
-  const Real all_lost = exp(two) * (upstream * lost + c.omega_m * (difference + error + lost)) + c.omega_m;
+  const Real all_lost = larger(early, times_upstream(difference, error, lost));
   return c.then_output(upstream * perturbed(two, difference, error), upstream * difference, all_lost);
 }
 
