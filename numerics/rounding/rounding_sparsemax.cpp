@@ -38,10 +38,11 @@ T SparsemaxThreshold<T>::inside() const {
 }
 
 template <class T>
-T SparsemaxThreshold<T>::condition(const T& count, const T& deviation, const T& sum) const {
+T SparsemaxThreshold<T>::condition(std::uint64_t count, const T& deviation, const T& sum) const {
   const FpEnvironmentGuard guard;
   formulas::projection::Quantities<T> q = quantities_;
-  q.count = count;
+  q.height = additions(count);
+  q.count = T(static_cast<double>(count));
   q.deviation = deviation;
   q.total = sum;
   return formulas::projection::SupportBounds<T>(q, deviation_).condition;

@@ -37,10 +37,11 @@ class SparsemaxThreshold {
 
   /// An item whose D is below the largest coefficient by more is in every kernel's support.
   T inside() const;
-  /// By how much the two sides of 1 + D_(1) + ... + D_(k) > k D_(k) may be off together.
+  /// By how much the two sides of 1 + D_(1) + ... + D_(k) > k D_(k) may be off together, by the roundings of a sum of k
+  /// items. It grows with each argument.
   ///
   /// count, deviation, sum   k, D_(k) and D_(1) + ... + D_(k)
-  T condition(const T& count, const T& deviation, const T& sum) const;
+  T condition(std::uint64_t count, const T& deviation, const T& sum) const;
   /// |computed - exact| of a coefficient.
   ///
   /// deviation, value   D_j and p_j

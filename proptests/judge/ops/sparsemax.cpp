@@ -10,6 +10,7 @@
 
 #include "numerics/enclosures/upper_bound.hpp"
 #include "numerics/formats/next_double.hpp"
+#include "numerics/formats/special_values.hpp"
 #include "numerics/rounding/rounding_sparsemax.hpp"
 #include "proptests/judge/ops/projection.hpp"
 #include "proptests/judge/verdict/judged_row.hpp"
@@ -76,31 +77,39 @@ class SparsemaxElements final : public RowElements {
   }
 
   // The items that a kernel may take in or leave out wrongly, and what that makes of the largest coefficient: the
-  // quotients (1 + D_(1) + ... + D_(k)) / k fall up to the exact support and rise behind it.
+  // quotients (1 + D_(1) + ... + D_(k)) / k fall up to the exact support and rise behind it. An item fails by no more
+  // than the roundings of its own prefix.
   void find_supports() {
     // Sums of long doubles err by less than 2^-40 for 2^24 items; what they cannot tell may go either way.
     constexpr double less = 1 - 0x1p-40, more = 1 + 0x1p-40;
-    const std::uint64_t least = std::max<std::uint64_t>(count_below((low_ - upper(threshold_->inside())) * less), 1);
+    // Nearer items are kept, whatever the prefix.
+    const std::uint64_t near = std::max<std::uint64_t>(count_below((low_ - upper(threshold_->inside())) * less), 1);
     const std::uint64_t sure = std::max<std::uint64_t>(count_below(low_ * less), 1);
+    std::uint64_t least = deviations_.size();
     long double sum = 0;
     double first = 0, last = 0;  // the quotients of the smallest and of the largest support
     for (std::uint64_t k = 1; k <= deviations_.size(); ++k) {
       const double deviation = deviations_[k - 1], count = static_cast<double>(k);
       sum += deviation;
-      const auto above = static_cast<double>(sum * (1 + 0x1p-40L));
-      if (k > sure) {
-        const UpperBound error = threshold_->condition(UpperBound(count), UpperBound(deviation), UpperBound(above));
-        if (count * deviation * less > (1 + above + upper(error)) * more) break;
+      const auto above = static_cast<double>(sum * (1 + 0x1p-40L)), below = static_cast<double>(sum * (1 - 0x1p-40L));
+      const bool undecided = least == deviations_.size();
+      if (k > sure || (k > near && undecided)) {
+        const double error = upper(threshold_->condition(k, UpperBound(deviation), UpperBound(above)));
+        const bool kept = (count * deviation + error) * more < (1 + below) * less;
+        if (undecided && !kept) {
+          least = k - 1;
+          first = last;
+        }
+        if (count * deviation * less > (1 + above + error) * more) break;
       }
       last = (1 + above) / count * more;
-      if (k == least) first = last;
       support_.most = k;
     }
+    least = std::min(least, support_.most);
     const bool exact = support_.most == least;
     support_.moved = UpperBound(exact ? 0 : std::max({0.0, first - low_, last - low_}) * more);
-    // The quotient less 1 / k.
-    const double mean = last - 1 / static_cast<double>(support_.most) * less;
-    support_.mean_deviation = exact ? UpperBound(std::max(0.0, mean)) : UpperBound(high_) + support_.moved;
+    // The quotient less 1 / k: means of prefixes grow with the number of items.
+    support_.mean_deviation = UpperBound(std::max(0.0, last - 1 / static_cast<double>(support_.most) * less));
   }
 
   std::span<const double> logits_;

@@ -55,15 +55,39 @@ TEST(SparsemaxJudge, AZeroBeyondTheSupportIsExact) {
 
 // Items that a kernel cannot tell from the edge move the others by what they may weigh.
 TEST(SparsemaxJudge, ItemsAtTheEdgeMoveTheOthers) {
-  // Sums of 4097 items err by 2^-12 in sequence: those of coefficients of 2^-14 may all be left out.
+  // 0.25 is left of the condition of each of 4096 items. The two sides of item k err by 0.75 k^2 2^-24 in sequence: a
+  // kernel may end from item 2364 on.
   Row logits(4097, -0.75);
   logits[0] = 0;
-  Row exact(logits.size(), 0.25 / 4097), dropped(logits.size(), 0);
-  exact[0] = 0.75 + 0.25 / 4097;
-  dropped[0] = 1;
-  EXPECT_TRUE(holds(logits, exact));
-  EXPECT_TRUE(holds(logits, dropped));
-  EXPECT_FALSE(holds(logits, dropped, "acc=f32 sum=tree"));
+  const auto ended_behind = [&](std::size_t kept) {
+    Row row(logits.size(), 0);
+    const double each = 0.25 / static_cast<double>(kept);
+    row[0] = 0.75 + each;
+    std::fill_n(row.begin() + 1, kept - 1, each);
+    return row;
+  };
+  EXPECT_TRUE(holds(logits, ended_behind(4097)));
+  EXPECT_TRUE(holds(logits, ended_behind(2400)));
+  EXPECT_FALSE(holds(logits, ended_behind(100)));
+  EXPECT_FALSE(holds(logits, ended_behind(1)));
+  EXPECT_FALSE(holds(logits, ended_behind(2400), "acc=f32 sum=tree"));
+}
+
+// Most of the weight lies close to the edge: the height of the whole row is not that of the prefix which an item is
+// compared with.
+TEST(SparsemaxJudge, ARowThatDispersesIsNotVacuous) {
+  Row logits(0x1p17, -0x1p-5 + 0x1p-13);
+  std::fill_n(logits.begin(), 16, 0.0);
+  std::fill(logits.begin() + 4112, logits.end(), -1.0);
+  const double top = (1 + 4096 * (0x1p-5 - 0x1p-13)) / 4112;
+  Row exact(logits.size(), 0);
+  std::fill_n(exact.begin(), 16, top);
+  std::fill_n(exact.begin() + 16, 4096, top - 0x1p-5 + 0x1p-13);
+  const Contract contract = parse_contract("acc=f32", Format::f32, Format::f32);
+  const RowVerdicts verdicts = judge_values(Op::sparsemax, contract, logits, 1, exact);
+  EXPECT_EQ(verdicts.findings.at(0).decision, Decision::proved);
+  EXPECT_EQ(verdicts.vacuity.judged, 4112U);
+  EXPECT_EQ(verdicts.vacuity.vacuous, 0U);
 }
 
 TEST(SparsemaxJudge, LogitsThatAreLargeCostNothing) {

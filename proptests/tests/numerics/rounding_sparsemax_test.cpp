@@ -134,19 +134,21 @@ void check_support(const Bound& bound, const SparsemaxRow& logits, std::size_t s
   SparsemaxRow sorted = logits;
   std::ranges::sort(sorted, std::greater<>());
   const Enclosure largest(bound.oracle.maximum());
-  if (support < sorted.size() && std::isfinite(sorted[support])) {
-    const Enclosure left_out = largest - Enclosure(sorted[support]);
-    ASSERT_NE(less(left_out, bound.oracle.top() - Enclosure(upper(bound.threshold.inside()))), Decision::proved);
-  }
   Enclosure sum(0);
+  const auto off = [&](std::size_t count, const Enclosure& deviation) {
+    return Enclosure(
+        upper(bound.threshold.condition(count, bound_of<UpperBound>(deviation), bound_of<UpperBound>(sum))));
+  };
   for (std::size_t k = 0; k < support; ++k) {
-    const Enclosure deviation = largest - Enclosure(sorted[k]);
+    const Enclosure deviation = largest - Enclosure(sorted[k]), count = Enclosure::integer(k + 1);
     sum += deviation;
-    const auto count = static_cast<double>(k + 1);
-    const double off =
-        upper(bound.threshold.condition(UpperBound(count), bound_of<UpperBound>(deviation), bound_of<UpperBound>(sum)));
-    ASSERT_NE(less(sum + 1 + Enclosure(off), Enclosure(count) * deviation), Decision::proved) << k;
+    ASSERT_NE(less(sum + 1 + off(k + 1, deviation), count * deviation), Decision::proved) << k;
   }
+  if (support == sorted.size() || !std::isfinite(sorted[support])) return;
+  const Enclosure left_out = largest - Enclosure(sorted[support]), count = Enclosure::integer(support + 1);
+  ASSERT_NE(less(left_out, bound.oracle.top() - Enclosure(upper(bound.threshold.inside()))), Decision::proved);
+  sum += left_out;
+  ASSERT_NE(less(count * left_out + off(support + 1, left_out), sum + 1), Decision::proved);
 }
 
 TEST(RoundingSparsemax, KernelsThatSortKeepTheBound) {

@@ -61,9 +61,11 @@ TEST(StatedBounds, OfSparsemaxAreTheDocuments) {
       const Real item = exp((all + 2) * s.lambda) * (2 * d.lost + s.omega_a + s.omega_m);
       const Real compared = grown(d.rho + 2 * s.lambda), summed = grown(d.rho + (all + 1) * s.lambda);
       expect_same(bound.inside(), (2 * compared + summed) * top + item, what + "inside");
-      for (const double count : {1.0, 5.0}) {
-        const Real k(count), deviation(0.75), sum(1.25);
-        expect_same(bound.condition(k, deviation, sum), compared * (1 + k * deviation + sum) + summed * sum + k * item,
+      for (const std::uint64_t count : {1, 5}) {
+        const Real k = Real::integer(count), deviation(0.75), sum(1.25), own = scanned(contract, size, count);
+        const Real lost = exp((own + 2) * s.lambda) * (2 * d.lost + s.omega_a + s.omega_m);
+        expect_same(bound.condition(count, deviation, sum),
+                    compared * (1 + k * deviation + sum) + grown(d.rho + (own + 1) * s.lambda) * sum + k * lost,
                     what + "condition");
       }
       const Real quotient = grown(3 * s.lambda) * (top + moved) +
