@@ -65,7 +65,8 @@ TensorCall call_of_case(const KernelSubject& subject, std::string_view text) {
     from_text(text, row_case);
     matrix = matrix_of(row_case);
   }
-  return call_of(matrix, subject.op, {subject.contract.input, subject.contract.output});
+  const CallForm form{false, static_cast<std::size_t>(subject.domain.alignment), subject.domain.hides_finite_numbers()};
+  return call_of(matrix, subject.op, {subject.contract.input, subject.contract.output}, form);
 }
 
 }  // namespace
@@ -78,7 +79,7 @@ Json counterexample_of(const KernelSubject& subject, const KernelJudgement& judg
   result["case"] = text;
   result["replay"] = judgement.failed_property + " " + text;
   try {
-    const TensorCall call = call_of_case(subject, text);
+    const TensorCall call = judgement.passed ? *judgement.passed : call_of_case(subject, text);
     Json inputs = Json::array();
     const std::size_t own = subject.op->inputs.size();
     for (std::size_t i = 0; i < call.inputs.size(); ++i) {

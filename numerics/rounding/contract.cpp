@@ -17,7 +17,7 @@ constexpr std::string_view known_words =
     "acc=f64|f32|f16|bf16 exp=Kulp|E:e,A:a sum=sequential|lanes:K|blocks:K|tree masked=zero|nan|uniform "
     "subnormal=flushed|kept entropy=any|exact|paper lse=centred|uncentred theta=fused|before "
     "entropy_from=deviations|logits|coefficients scale=whole|split|stored "
-    "weights|total|scores|values|products|ds=f64|f32|f16|bf16 tanh=Kulp ties=any|lowest";
+    "weights|total|scores|values|products|ds=f64|f32|f16|bf16 tanh=Kulp ties=any|lowest infinity=any|limit";
 
 [[noreturn]] void refuse(std::string_view need, std::string_view got) {
   throw ContractError("need " + std::string(need) + ", got '" + std::string(got) + "'");
@@ -42,6 +42,8 @@ constexpr Names<EntropyFrom, 3> entropy_sources{{{"deviations", EntropyFrom::dev
 constexpr Names<ScaleUse, 3> scale_uses{
     {{"whole", ScaleUse::whole}, {"split", ScaleUse::split}, {"stored", ScaleUse::stored}}};
 constexpr Names<Ties, 2> tie_rules{{{"any", Ties::any}, {"lowest", Ties::lowest}}};
+
+constexpr Names<InfiniteRows, 2> infinite_rows{{{"any", InfiniteRows::any}, {"limit", InfiniteRows::limit}}};
 
 // What is stored on its way: the word and the contract's field.
 struct Stored {
@@ -157,6 +159,8 @@ void read_word(Contract& contract, std::string_view word, std::string_view value
     contract.scale = named(scale_uses, word, value);
   } else if (word == "ties") {
     contract.ties = named(tie_rules, word, value);
+  } else if (word == "infinity") {
+    contract.infinity = named(infinite_rows, word, value);
   } else if (word == "tanh") {
     read_tanh(contract, value);
   } else if (!read_stored(contract, word, value)) {
@@ -239,6 +243,7 @@ std::string to_string(const Contract& contract) {
     if (contract.*(stored.format)) text += " " + word_of(contract, stored.word);
   }
   if (contract.ties != Ties::any) text += " " + word_of(contract, "ties");
+  if (contract.infinity != InfiniteRows::any) text += " " + word_of(contract, "infinity");
   if (contract.tanh_error != default_tanh_error) text += " " + word_of(contract, "tanh");
   return text;
 }
@@ -256,6 +261,7 @@ std::string word_of(const Contract& contract, std::string_view key) {
   if (key == "entropy_from") return prefix + name_of(entropy_sources, contract.entropy_from);
   if (key == "scale") return prefix + name_of(scale_uses, contract.scale);
   if (key == "ties") return prefix + name_of(tie_rules, contract.ties);
+  if (key == "infinity") return prefix + name_of(infinite_rows, contract.infinity);
   if (key == "tanh") return prefix + write_number(contract.tanh_error / 2) + "ulp";
   for (const Stored& stored : stored_words) {
     if (stored.word != key) continue;

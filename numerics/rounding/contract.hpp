@@ -32,6 +32,8 @@ enum class EntropyFrom { deviations, logits, coefficients };
 enum class ScaleUse { whole, split, stored };
 /// Which of several equal items top-k chooses first, and names first: any of them, or that of the lowest index.
 enum class Ties { any, lowest };
+/// What a visible logit of +inf gives: NaN or the limit, value by value, or the limit alone.
+enum class InfiniteRows { any, limit };
 
 /// In units of u: 2 ulp, as glibc documents its own.
 inline constexpr double default_tanh_error = 4;
@@ -56,6 +58,7 @@ struct Contract {
   EntropyFrom entropy_from = EntropyFrom::deviations;
   ScaleUse scale = ScaleUse::whole;
   Ties ties = Ties::any;
+  InfiniteRows infinity = InfiniteRows::any;
   // Formats in which something is stored on its way; nothing: the accumulator.
   std::optional<Format> weights;          // exponentials, once they are computed; attention: as they meet the values
   std::optional<Format> total;            // S, before its logarithm is taken or something is divided by it
@@ -81,8 +84,8 @@ class ContractError : public std::invalid_argument {
 
 /// Reads the words a kernel declares, over its defaults: `acc=f32 exp=1ulp sum=lanes:8 masked=nan subnormal=kept
 /// entropy=any lse=centred theta=before entropy_from=logits scale=split weights=bf16 total=bf16 scores=bf16
-/// values=bf16 products=bf16 ds=bf16 tanh=2ulp ties=lowest`. exp=Kulp means E = 2 K and A = 1; exp=E:e,A:a gives both.
-/// Words are separated by blanks or commas, each may come once.
+/// values=bf16 products=bf16 ds=bf16 tanh=2ulp ties=lowest infinity=limit`. exp=Kulp means E = 2 K and A = 1;
+/// exp=E:e,A:a gives both. Words are separated by blanks or commas, each may come once.
 ///
 /// throws   ContractError naming the word and listing what exists
 Contract parse_contract(std::string_view words, Format input, Format output);

@@ -148,13 +148,21 @@ class Sums final : public Enumeration {
 class Tuples final : public Enumeration {
  public:
   /// first, last   of the patterns of the first item
-  Tuples(Format format, std::size_t columns, std::uint64_t first, std::uint64_t last, bool finite)
-      : format_(format), columns_(columns), first_(first), last_(last), finite_(finite) {}
+  Tuples(Format format, std::size_t columns, std::uint64_t first, std::uint64_t last, const Domain& domain)
+      : format_(format),
+        columns_(columns),
+        first_(first),
+        last_(last),
+        nans_(!domain.finite),
+        infinities_(!domain.hides_finite_numbers()) {}
 
   std::string name() const override {
     const std::string what = columns_ == 2 ? "pair" : "triple", format(properties(format_).name);
-    return "every " + what + " of " + (finite_ ? "finite " : "") + format + " logits, n = " + std::to_string(columns_) +
-           ", theta = 1";
+    return "every " + what + " of " +
+           (!nans_         ? "finite "
+            : !infinities_ ? "finite and NaN "
+                           : "") +
+           format + " logits, n = " + std::to_string(columns_) + ", theta = 1";
   }
   bool is_measured() const override { return columns_ == 2; }
   std::uint64_t blocks() const override { return (all_rows() + rows_of_block - 1) / rows_of_block; }
@@ -175,8 +183,9 @@ class Tuples final : public Enumeration {
     std::uint64_t index = (first_ << bits * (columns_ - 1)) + block * rows_of_block;
     for (std::size_t r = rows(block); r > 0; --r, ++index) {
       bool leave_out = false;
-      for (std::size_t k = 0; finite_ && k < columns_; ++k) {
-        leave_out |= !std::isfinite(decode(format_, index >> bits * k & mask));
+      for (std::size_t k = 0; !infinities_ && k < columns_; ++k) {
+        const double logit = decode(format_, index >> bits * k & mask);
+        leave_out |= std::isinf(logit) || (std::isnan(logit) && !nans_);
       }
       for (std::size_t k = columns_; k-- > 0;) put(leave_out ? 0 : index >> bits * k & mask);
     }
@@ -196,7 +205,7 @@ class Tuples final : public Enumeration {
   Format format_;
   std::size_t columns_;
   std::uint64_t first_, last_;
-  bool finite_;
+  bool nans_, infinities_;
 };
 
 // Rows of each width: equal logits, logits that repeat five numbers, and one number above all others at the end.
@@ -330,7 +339,7 @@ class Builder {
     const std::uint64_t patterns = std::uint64_t{1} << properties(format_).storage_bits;
     const std::uint64_t last = std::min(range_.last, patterns);
     if (range_.first < last) {
-      all_.push_back(std::make_unique<Tuples>(format_, columns, range_.first, last, domain_.finite));
+      all_.push_back(std::make_unique<Tuples>(format_, columns, range_.first, last, domain_));
     }
   }
 

@@ -9,6 +9,7 @@
 #include "proptests/exhaustive/exhaustive_judge.hpp"
 #include "proptests/generators/row_matrices/row_matrix_classes.hpp"
 #include "proptests/judge/attention/attention_trial.hpp"
+#include "proptests/judge/failing_call.hpp"
 #include "proptests/judge/kernel_claims.hpp"
 #include "proptests/judge/kernel_properties.hpp"
 #include "proptests/judge/kernel_trial.hpp"
@@ -328,6 +329,7 @@ KernelJudgement judge(const KernelSubject& subject, const JudgeOptions& options,
   if constexpr (requires { trial.hints(); }) {
     for (std::string& line : trial.hints().lines(subject)) judgement.notes.push_back(std::move(line));
   }
+  if (reason.empty()) keep_failing_call(properties, trial.watched(), judgement);
   judgement.seconds = seconds_since(start);
   return judgement;
 }
@@ -339,6 +341,7 @@ KernelJudgement replayed(const KernelSubject& subject, std::string_view name, st
   KernelJudgement judgement;
   judgement.verdict = ReportVerdict::pass;
   std::string known;
+  trial.watched().keep_calls(true);
   for (const auto& [candidate, cases] : all_properties(subject, options, trial)) {
     known += ' ' + candidate.name();
     if (candidate.name() == name) add_outcome(candidate, candidate.replay(case_text), judgement);
@@ -348,6 +351,7 @@ KernelJudgement replayed(const KernelSubject& subject, std::string_view name, st
   }
   if (judgement.properties.front().outcome.interrupted) judgement.ended_early = reason_to_end(options);
   weigh(trial, judgement);
+  judgement.passed = passed_call(judgement.counterexample);
   judgement.seconds = seconds_since(start);
   return judgement;
 }

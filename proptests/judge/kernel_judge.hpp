@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "numerics/rounding/contract.hpp"
 #include "proptests/generators/domains/domain.hpp"
+#include "proptests/judge/calls/tensor_call.hpp"
 #include "proptests/judge/coverage.hpp"
 #include "proptests/judge/effort.hpp"
 #include "proptests/judge/isolation/isolated_kernel.hpp"
@@ -106,6 +108,7 @@ struct KernelJudgement {
   std::vector<PropertyFinding> properties;  // in the order they were run
   std::string failed_property;              // of the counterexample
   std::optional<Counterexample> counterexample;
+  std::shared_ptr<const TensorCall> passed;  // the call of it that failed, as the kernel got it; null: not known
   VacuityCount vacuity;
   std::size_t calls = 0;
   std::size_t refused = 0;

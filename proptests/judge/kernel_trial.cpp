@@ -66,7 +66,9 @@ std::vector<std::vector<double>> KernelTrial::inputs_of(const RowMatrixCase& mat
 }
 
 Asked KernelTrial::asked_of(const RowMatrixCase& matrix, const std::string& remark, std::size_t row) const {
-  return proptests::asked_of(matrix, subject_.op, subject_.contract.input, remark, row);
+  Asked asked = proptests::asked_of(matrix, subject_.op, subject_.contract.input, remark, row, form());
+  asked.passed = kernel_.passed();
+  return asked;
 }
 
 bool KernelTrial::in_domain(const RowMatrixCase& matrix) const {
@@ -76,7 +78,7 @@ bool KernelTrial::in_domain(const RowMatrixCase& matrix) const {
 }
 
 CallForm KernelTrial::form() const {
-  return {false, static_cast<std::size_t>(subject_.domain.alignment), subject_.domain.finite};
+  return {false, static_cast<std::size_t>(subject_.domain.alignment), subject_.domain.hides_finite_numbers()};
 }
 
 KernelTrial::Outputs KernelTrial::call(const RowMatrixCase& matrix, const TensorCall& tensors,
@@ -319,7 +321,7 @@ Certificates KernelTrial::among_neighbours(const RowMatrixCase& matrix) {
 Certificates KernelTrial::with_an_infinity(const RowMatrixCase& matrix) {
   Certificates certificates;
   const std::optional<Place> place = special_place(matrix);
-  if (!place || subject_.domain.finite) return certificates;
+  if (!place || subject_.domain.hides_finite_numbers()) return certificates;
   std::string remark = " (item " + std::to_string(place->item) + " of row " + std::to_string(place->row) + " +inf";
   std::vector<double> logits = matrix.rows[place->row].expand();
   TensorCall tensors = call_of(matrix, subject_.op, formats(), form());

@@ -122,7 +122,13 @@ CallTraits traits_of(const AttentionCase& a) {
                     {"keys", s.keys},   {"dim", s.dim},       {"values", s.value_dim}};
   traits.scale = a.scale;
   traits.compact = a.layout == 0;
-  traits.finite = all_finite(a.queries) && all_finite(a.keys) && all_finite(a.values) && all_finite(a.gradients);
+  const auto any_infinite = [](const std::vector<double>& numbers) {
+    return std::ranges::any_of(numbers, [](double x) { return std::isinf(x); });
+  };
+  for (const std::vector<double>* numbers : {&a.queries, &a.keys, &a.values, &a.gradients}) {
+    traits.finite &= all_finite(*numbers);
+    traits.infinite |= any_infinite(*numbers);
+  }
   traits.masked = !a.mask.empty();
   traits.causal = a.causal;
   traits.window = a.attributes.window();

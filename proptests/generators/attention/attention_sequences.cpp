@@ -137,7 +137,7 @@ void draw_sequences(Draw& draw, AttentionCase& a, const AttentionOptions& option
   const AttentionShape& s = a.shape;
   AttentionSequences& to = a.sequences;
   to.packed = domain.packed;
-  to.finite = domain.finite;
+  to.finite = domain.hides_finite_numbers();
   if (domain.pages) {
     to.page_size = draw_page(draw, domain.length("page"));
     to.order = draw.one_in(8) ? 0 : 1 + draw.below(1000);
@@ -161,7 +161,7 @@ void hold_alike_sequences(AttentionCase& a, const Domain& domain) {
   if (!domain.has_sequences()) return;
   constexpr std::uint64_t usual_page = 16;
   a.sequences.packed = domain.packed;
-  a.sequences.finite = domain.finite;
+  a.sequences.finite = domain.hides_finite_numbers();
   if (domain.pages) {
     a.sequences.page_size =
         static_cast<std::size_t>(std::max<std::uint64_t>(1, domain.length("page").nearest(usual_page)));

@@ -24,7 +24,7 @@ std::string known_words(bool attention) {
   for (const std::string_view name : row_lengths) names += attention ? "" : std::string(name) + " ";
   for (const std::string_view name : attention_lengths) names += attention ? std::string(name) + " " : "";
   return "a length (" + names.substr(0, names.size() - 1) +
-         ") with =V, =V|V|..., <=V, >=V or =Vk, compact, contiguous, align=V, finite, nomask, nooffset, " +
+         ") with =V, =V|V|..., <=V, >=V or =Vk, compact, contiguous, align=V, finite, nan=visible, nomask, nooffset, " +
          (attention
               ? "nocausal, scale=1/sqrt(dim), window, softcap, sinks, dsinks, alibi, bias, dbias, dlse, "
                 "causal=top-left|either, "
@@ -131,6 +131,8 @@ void read_word(std::string_view word, bool attention, Domain& domain) {
     domain.contiguous = true;
   } else if (word == "finite") {
     domain.finite = true;
+  } else if (word == "nan=visible") {
+    domain.visible_nan = true;
   } else if (word == "nomask") {
     domain.no_mask = true;
   } else if (word == "nooffset") {
@@ -230,6 +232,7 @@ void each_part(const Domain& domain, const CallTraits& call, Each each_written) 
     each_written([&] { return "align=" + std::to_string(domain.alignment); }, call.alignment >= domain.alignment);
   }
   if (domain.finite) each("finite", call.finite);
+  if (domain.visible_nan) each("nan=visible", !call.infinite);
   if (domain.no_infinity) each("its dtype's numbers", !call.infinite);
   if (domain.no_mask) each("nomask", !call.masked);
   if (domain.no_offset) each("nooffset", !call.offset);

@@ -50,7 +50,7 @@ struct CallTraits {
   bool side_by_side = true;     // its elements are; the stride of a dimension with one element may be anything
   bool contiguous = true;       // elements of one row stand side by side, whatever stands between rows
   bool finite = true;           // no input holds a NaN or an infinity, behind a mask either
-  bool infinite = false;        // a logit that no mask hides is infinite
+  bool infinite = false;        // a number that no mask hides is infinite
   bool offset = false;          // some tensor has a byte offset
   bool masked = false;          // a mask is passed
   bool class_weights = false;   // a loss has them
@@ -79,6 +79,7 @@ struct Domain {
   bool compact = false;
   bool contiguous = false;
   bool finite = false;
+  bool visible_nan = false;  // no infinity, and NaN only where no mask or length hides it
   bool no_infinity = false;  // no word: logits are of a dtype that has none
   bool no_mask = false;
   bool no_offset = false;
@@ -106,7 +107,9 @@ struct Domain {
   std::uint64_t alignment = 1;
 
   /// May an item be hidden by a logit of -inf?
-  bool hides_by_infinity() const { return !finite && !no_infinity; }
+  bool hides_by_infinity() const { return !finite && !visible_nan && !no_infinity; }
+  /// Is what a mask, a length or causality hides finite in every call?
+  bool hides_finite_numbers() const { return finite || visible_nan; }
   /// Does every call hold sequences of different lengths?
   bool has_sequences() const { return packed || pages; }
   /// May calls have an attribute?
@@ -137,6 +140,8 @@ std::string to_string(const CallTraits& call);
 ///   contiguous                 the innermost stride of every tensor is 1
 ///   align=V                    tensors begin at multiples of V bytes, V a power of two up to 4096
 ///   finite                     no NaN, no infinity in any input: no logit of -inf either
+///   nan=visible                no infinity in any input; a NaN only where every query or row that could see it does:
+///                              never behind a mask, a length or causality
 ///   nomask  nooffset           no mask is passed; no tensor has a byte offset
 ///   nocausal                   causal is 0
 ///   nosmoothing  nozloss       of losses: label_smoothing is 0, z_loss is 0

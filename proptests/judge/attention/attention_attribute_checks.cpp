@@ -45,7 +45,7 @@ Certificates AttentionTrial::beside_the_window(const AttentionCase& attention) {
   const auto query = [&](std::size_t b) { return attention.queries_of(b) / 2; };
   AttentionCase poisoned = attention;
   poisoned.mask.clear();
-  if (!domain_.finite) {
+  if (!domain_.hides_finite_numbers()) {
     for (std::size_t head = 0; head < s.batch * s.kv_heads; ++head) {
       for (std::size_t j = 0; j < s.keys; ++j) {
         if (poisoned.sees(head / s.kv_heads, 0, query(head / s.kv_heads), j)) continue;
@@ -56,7 +56,8 @@ Certificates AttentionTrial::beside_the_window(const AttentionCase& attention) {
       }
     }
   }
-  const std::string remark = attention.sequences.any()
+  const std::string remark = domain_.hides_finite_numbers() ? ""
+                             : attention.sequences.any()
                                  ? " (NaN where the middle query of each sequence does not look)"
                                  : " (NaN where query " + std::to_string(s.queries / 2) + " does not look)";
   const Outputs got = call(poisoned, remark, certificates);

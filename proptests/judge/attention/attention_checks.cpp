@@ -63,7 +63,7 @@ Certificates AttentionTrial::as_it_is(const AttentionCase& attention) {
   if (!same) judge(attention, again, " (second call)", certificates);
   for (std::size_t k = 0; k < got.size(); ++k) {
     kernel_.compare(got[k], again[k], required_.deterministic, "kernel.deterministic",
-                    "a second call with the same numbers gave other bits", asked_of(attention, ""), certificates);
+                    "a second call with the same numbers gave other bits", asked(attention, ""), certificates);
   }
   return certificates;
 }
@@ -106,11 +106,13 @@ Certificates AttentionTrial::masked_as_deleted(const AttentionCase& attention) {
   masked.mask_for_each_head = s.keys % 2 == 0;
   masked.mask.assign(s.batch * masked.mask_heads() * s.queries * s.keys, 1);
   for (std::size_t k = 0; k < masked.mask.size(); ++k) masked.mask[k] = hidden(k % s.keys) ? 0 : 1;
-  if (!domain_.finite) {
+  if (!domain_.hides_finite_numbers()) {
     poison(
         masked, [&](std::size_t, std::size_t j) { return hidden(j); }, true);
   }
-  call_and_judge(masked, " (two of three keys masked, NaN and huge)", certificates);
+  const bool finite = domain_.hides_finite_numbers();
+  call_and_judge(masked, finite ? " (two of three keys masked)" : " (two of three keys masked, NaN and huge)",
+                 certificates);
   return certificates;
 }
 
@@ -121,14 +123,15 @@ Certificates AttentionTrial::later_keys(const AttentionCase& attention) {
   causal.causal = true;
   const auto seeing = [&](std::size_t b) { return causal.queries_of(b) / 2; };
   const auto first = [&](std::size_t b) { return causal.keys_shown(b, seeing(b)) - 1; };
-  if (!domain_.finite) {
+  if (!domain_.hides_finite_numbers()) {
     poison(
         causal, [&](std::size_t b, std::size_t j) { return causal.queries_of(b) > 0 && j >= first(b); }, false);
   }
   std::size_t whole = 0;  // the sequence that the remark speaks of
   while (whole + 1 < causal.shape.batch && causal.queries_of(whole) == 0) ++whole;
-  const std::string remark = causal.sequences.any() ? " (NaN from the middle query's key on)"
-                                                    : " (NaN from key " + std::to_string(first(whole)) + " on)";
+  const std::string remark = domain_.hides_finite_numbers() ? " (causal)"
+                             : causal.sequences.any()       ? " (NaN from the middle query's key on)"
+                                                            : " (NaN from key " + std::to_string(first(whole)) + " on)";
   const Outputs got = call(causal, remark, certificates);
   if (got.empty()) return certificates;
   judge(causal, got, remark, certificates, [&](std::size_t b, std::size_t, std::size_t i) { return i < seeing(b); });
@@ -189,7 +192,7 @@ Certificates AttentionTrial::of_classes(const AttentionCase& attention) {
 Certificates AttentionTrial::with_a_nan(const AttentionCase& attention) {
   Certificates certificates;
   if (!PoisonedCase::is_possible(attention)) return certificates;
-  const PoisonedCase poisoned(attention);
+  const PoisonedCase poisoned(attention, domain_.visible_nan);
   TensorCall tensors = op().call(task_, poisoned.attention);
   const std::size_t element = attention.sequences.any()
                                   ? SequenceLayout(poisoned.attention).element_of(poisoned.tensor, poisoned.element)
@@ -200,7 +203,7 @@ Certificates AttentionTrial::with_a_nan(const AttentionCase& attention) {
   certificates.push_back(are_nan(poisoned, got));
   judge(poisoned.attention, got, poisoned.remark, certificates,
         [&](std::size_t b, std::size_t h, std::size_t i) { return poisoned.leaves_alone(b, h, i); });
-  if (attention.nan != 0) meet_nan(coverage_, attention.nan);
+  if (attention.nan != 0) meet_nan(coverage_, poisoned.place.number());
   return certificates;
 }
 

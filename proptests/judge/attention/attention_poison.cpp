@@ -28,14 +28,17 @@ bool PoisonedCase::is_possible(const AttentionCase& original) {
   return false;
 }
 
-PoisonedCase::PoisonedCase(const AttentionCase& original) : attention(original), place(place_in(original)) {
+PoisonedCase::PoisonedCase(const AttentionCase& original, bool visible)
+    : attention(original), place(place_in(original)) {
   const AttentionShape& s = attention.shape;
   batch_ = place.along(s.batch);
   for (std::size_t tried = 0; tried < s.batch && !has_both(attention, batch_); ++tried) batch_ = (batch_ + 1) % s.batch;
   const std::size_t kv = place.along(s.kv_heads), in_key = place.along(s.dim);
-  head_ = is_of_a_query() ? kv * s.group + place.along(s.group) : kv;
+  head_ = kv;
   query_ = place.along(attention.queries_of(batch_));
   key_ = place.along(attention.keys_of(batch_));
+  if (visible) keep_visible();
+  if (is_of_a_query()) head_ = kv * s.group + place.along(s.group);
   bits = nan_bits(attention.format, place.bits);
   tensor = static_cast<std::size_t>(place.tensor);
   const std::size_t key_row = (batch_ * s.kv_heads + kv) * s.keys + key_;
@@ -62,6 +65,25 @@ PoisonedCase::PoisonedCase(const AttentionCase& original) : attention(original),
     attention.values[element] = numerics::nan;
     remark = " (a NaN in value " + std::to_string(key_) + ")";
   }
+}
+
+// Looks for a key that all queries of its heads see, from key_ on.
+void PoisonedCase::keep_visible() {
+  if (is_of_a_query()) return;
+  const AttentionShape& s = attention.shape;
+  const std::size_t keys = attention.keys_of(batch_), queries = attention.queries_of(batch_);
+  const auto seen_by_all = [&](std::size_t key) {
+    for (std::size_t h = head_ * s.group; h < (head_ + 1) * s.group; ++h) {
+      for (std::size_t i = 0; i < queries; ++i) {
+        if (!attention.sees(batch_, h, i, key)) return false;
+      }
+    }
+    return true;
+  };
+  for (std::size_t tried = 0; tried < keys; ++tried, key_ = (key_ + 1) % keys) {
+    if (seen_by_all(key_)) return;
+  }
+  place.tensor = NanPlace::Tensor::query;
 }
 
 bool PoisonedCase::is_of_a_query() const {

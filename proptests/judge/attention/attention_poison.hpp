@@ -23,7 +23,9 @@ struct PoisonedCase {
   /// Is there a sequence of both queries and keys?
   static bool is_possible(const AttentionCase& original);
   /// The NaN that attention.nan numbers; without a number, one that the lengths choose.
-  explicit PoisonedCase(const AttentionCase& original);
+  ///
+  /// visible   a NaN in a key or value only where every query of its heads sees the key; else in a query
+  explicit PoisonedCase(const AttentionCase& original, bool visible = false);
 
   /// Is the row NaN, or its column?
   bool meets(std::size_t b, std::size_t h, std::size_t i) const;
@@ -34,6 +36,7 @@ struct PoisonedCase {
   bool is_of_a_query() const;
   bool is_its_query(std::size_t b, std::size_t h, std::size_t i) const;
   bool sees_a_key(std::size_t b, std::size_t h, std::size_t i) const;
+  void keep_visible();
 
   std::size_t batch_, head_, query_, key_;
 };

@@ -167,7 +167,7 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
         with(with(all, asked), {"kernel.masked_row"}, hides || no_keys || domain.window);
     add("SequencesOfAnyLengthAreComputed", with(with_blind, {"kernel.deterministic"}, subject.required.deterministic),
         sequences, &AttentionTrial::as_it_is, 1);
-    if (!domain.finite) {
+    if (!domain.hides_finite_numbers()) {
       add("AnotherSequenceIsNotThere", with_blind, sequences, &AttentionTrial::other_sequences);
     }
     add("EarlierLengthsDoNotMatter", with_blind, sequences, &AttentionTrial::after_other_lengths, 4);

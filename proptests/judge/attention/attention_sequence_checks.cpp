@@ -23,7 +23,7 @@ Certificates AttentionTrial::other_sequences(const AttentionCase& attention) {
   for (std::size_t tried = 0; tried < s.batch && attention.queries_of(stays) == 0; ++tried)
     stays = (stays + 1) % s.batch;
   AttentionCase poisoned = attention;
-  if (s.batch > 1 && !domain_.finite) {
+  if (s.batch > 1 && !domain_.hides_finite_numbers()) {
     fill_others(poisoned.queries, s.heads() * s.queries * s.dim, stays, numerics::nan);
     fill_others(poisoned.keys, s.kv_heads * s.keys * s.dim, stays, numerics::nan);
     fill_others(poisoned.values, s.kv_heads * s.keys * s.value_dim, stays, numerics::nan);

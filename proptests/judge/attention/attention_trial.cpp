@@ -125,7 +125,7 @@ auto AttentionTrial::call(const AttentionCase& attention, TensorCall tensors, co
   }
   const std::size_t refused_before = kernel_.kernel().refused_calls(), calls_before = kernel_.kernel().calls();
   Outputs got = kernel_.call(
-      tensors, kind_of(attention), [&] { return asked_of(attention, remark); }, certificates);
+      tensors, kind_of(attention), [&] { return asked(attention, remark); }, certificates);
   got = op().dense(attention, std::move(got));
   const bool refused = kernel_.kernel().refused_calls() > refused_before;
   const bool called = kernel_.kernel().calls() > calls_before;
@@ -148,7 +148,7 @@ auto AttentionTrial::call(const AttentionCase& attention, TensorCall tensors, co
   }
   if (refused) excuse_refused(coverage_, task_.op, attention);
   if (refused && limited)
-    certificates.push_back(observed("kernel.accepts", asked_of(attention, remark + " (refused)"), 1));
+    certificates.push_back(observed("kernel.accepts", asked(attention, remark + " (refused)"), 1));
   return {};
 }
 
@@ -166,7 +166,7 @@ void AttentionTrial::judge(const AttentionCase& attention, const Outputs& got, c
     vacuity_ += verdicts.vacuity;
     ++judged_rows_;
     for (ValueFinding& finding : verdicts.findings) {
-      tally_.add(finding, [&] { return asked_of(attention, remark, row).text(); });
+      tally_.add(finding, [&] { return asked(attention, remark, row).text(); });
       worst.add(std::move(finding), row);
     }
   });
@@ -175,7 +175,7 @@ void AttentionTrial::judge(const AttentionCase& attention, const Outputs& got, c
   for (const auto& [claim, of] : worst.by_claim()) {
     const Format format = is_scalar_claim(task_.op, claim) ? task_.scalars : task_.contract.output;
     certificates.push_back(
-        certificate_of(of.finding, asked_of(attention, remark, of.row), format_of_ulps(task_.contract, format)));
+        certificate_of(of.finding, asked(attention, remark, of.row), format_of_ulps(task_.contract, format)));
   }
 }
 
@@ -197,6 +197,13 @@ void AttentionTrial::note_failure(const AttentionCase& attention, const Outputs&
   });
 }
 
+Asked AttentionTrial::asked(const AttentionCase& attention, const std::string& remark,
+                            std::optional<std::size_t> row) const {
+  Asked result = asked_of(attention, remark, row);
+  result.passed = kernel_.passed();
+  return result;
+}
+
 void AttentionTrial::call_and_judge(const AttentionCase& attention, const std::string& remark,
                                     Certificates& certificates) {
   judge(attention, call(attention, remark, certificates), remark, certificates);
@@ -204,11 +211,11 @@ void AttentionTrial::call_and_judge(const AttentionCase& attention, const std::s
 
 numerics::Certificate AttentionTrial::are_nan(const PoisonedCase& poisoned, const Outputs& got) const {
   KernelEvidence evidence;
-  evidence.asked = asked_of(poisoned.attention, poisoned.remark);
+  evidence.asked = asked(poisoned.attention, poisoned.remark);
   std::size_t numbers = 0;
   op().reached(task_, poisoned, got, [&](const AttentionOp::Reached& one) {
     if (std::isnan(one.value) || ++numbers > 1) return;
-    evidence.asked = asked_of(poisoned.attention, poisoned.remark, one.row);
+    evidence.asked = asked(poisoned.attention, poisoned.remark, one.row);
     evidence.value = ShownValue{one.item, std::nullopt, "NaN", one.value, std::nullopt, one.format};
   });
   return observed("kernel.nan_row", std::move(evidence), numbers);
@@ -231,7 +238,7 @@ void AttentionTrial::compare_alone(const AttentionCase& attention, const Outputs
                             by_itself = op().results_of_query(alone, single, 0);
   if (!same_bits(among, by_itself)) judge(alone, single, " (one query alone)", certificates);
   kernel_.compare(among, by_itself, required_.batch_invariant, "kernel.batch_invariant",
-                  "a query's bits depend on its layout or its neighbours", asked_of(attention, "", last), certificates);
+                  "a query's bits depend on its layout or its neighbours", asked(attention, "", last), certificates);
 }
 
 }  // namespace softcheck::proptests

@@ -102,6 +102,7 @@ class AttentionTrial {
              const Queries& chosen = {});
   /// What the judged call has in common with others that fail.
   void note_failure(const AttentionCase& attention, const Outputs& got, const WorstFindings& worst);
+  Asked asked(const AttentionCase& attention, const std::string& remark, std::optional<std::size_t> row = {}) const;
   void call_and_judge(const AttentionCase& attention, const std::string& remark, Certificates& certificates);
   /// Are the results NaN that a NaN must have reached? Shows the first that is not.
   numerics::Certificate are_nan(const PoisonedCase& poisoned, const Outputs& got) const;

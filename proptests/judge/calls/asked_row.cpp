@@ -1,5 +1,6 @@
 #include "proptests/judge/calls/asked_row.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "proptests/generators/rows/row.hpp"
@@ -46,6 +47,19 @@ std::string inputs_text(const RowMatrixCase& matrix, Op op, numerics::Format inp
   return text + attributes_text(matrix, op) + ")";
 }
 
+// " (behind the mask: item 0 nan, item 2 -0x1.fffffep+127 and 3 more)": a row's text has -inf there.
+std::string hidden_text(const RowMatrixCase& matrix, std::size_t row, const CallForm& form) {
+  constexpr std::size_t shown = 4;
+  const std::vector<HiddenNumber> hidden = hidden_numbers(matrix, row, form);
+  std::string text;
+  for (std::size_t k = 0; k < std::min(shown, hidden.size()); ++k) {
+    text += (k == 0 ? " (behind the mask: item " : ", item ") + std::to_string(hidden[k].item) + " " +
+            numerics::hex_float(hidden[k].value);
+  }
+  if (hidden.size() > shown) text += " and " + std::to_string(hidden.size() - shown) + " more";
+  return text.empty() ? text : text + ")";
+}
+
 }  // namespace
 
 std::string text_of(const RowMatrixCase& matrix) {
@@ -54,10 +68,11 @@ std::string text_of(const RowMatrixCase& matrix) {
   return plain ? to_text(case_of(matrix, 0)) : to_text(matrix);
 }
 
-Asked asked_of(const RowMatrixCase& matrix, Op op, numerics::Format input, const std::string& remark, std::size_t row) {
+Asked asked_of(const RowMatrixCase& matrix, Op op, numerics::Format input, const std::string& remark, std::size_t row,
+               const CallForm& form) {
   const std::size_t rows = matrix.rows.size();
-  return {text_of(matrix), remark + inputs_text(matrix, op, input, row), row, rows == 1 ? "" : in_row(row, rows),
-          to_text(case_of(matrix, row))};
+  return {text_of(matrix), remark + inputs_text(matrix, op, input, row) + hidden_text(matrix, row, form), row,
+          rows == 1 ? "" : in_row(row, rows), to_text(case_of(matrix, row))};
 }
 
 }  // namespace softcheck::proptests

@@ -5,6 +5,7 @@
 
 #include "proptests/generators/row_matrices/row_matrix.hpp"
 #include "proptests/judge/calls/evidence.hpp"
+#include "proptests/judge/calls/row_call.hpp"
 #include "proptests/judge/op.hpp"
 
 namespace softcheck::proptests {
@@ -16,6 +17,8 @@ std::string text_of(const RowMatrixCase& matrix);
 /// logits alone: " (saved 0x1p-1 0x1p-1, out_gradient 0x1p+0 0x0p+0)".
 ///
 /// input    the format of what stands beside the drawn rows
-Asked asked_of(const RowMatrixCase& matrix, Op op, numerics::Format input, const std::string& remark, std::size_t row);
+/// form     what the mask of a call hides: up to four of these numbers are written out
+Asked asked_of(const RowMatrixCase& matrix, Op op, numerics::Format input, const std::string& remark, std::size_t row,
+               const CallForm& form = {});
 
 }  // namespace softcheck::proptests

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,12 +19,13 @@ struct JudgedNumbers {
 
 /// A kernel's call: the case, the judge's changes to it, and the row of the certificate.
 struct Asked {
-  std::string case_text;                      // one line that names the case
-  std::string remark = {};                    // as it follows the case: " (second call)"
-  std::optional<std::size_t> row = {};        // which of the call's rows; none: all of them, or the only one
-  std::string place = {};                     // of that row, as it follows the remark: " row 3 of 12"
-  std::string row_text = {};                  // that row as a case of its own
-  std::optional<JudgedNumbers> numbers = {};  // that row, where a value of it failed
+  std::string case_text;                          // one line that names the case
+  std::string remark = {};                        // as it follows the case: " (second call)"
+  std::optional<std::size_t> row = {};            // which of the call's rows; none: all of them, or the only one
+  std::string place = {};                         // of that row, as it follows the remark: " row 3 of 12"
+  std::string row_text = {};                      // that row as a case of its own
+  std::optional<JudgedNumbers> numbers = {};      // that row, where a value of it failed
+  std::shared_ptr<const TensorCall> passed = {};  // the call, while the kernel keeps calls (watched_kernel.hpp)
 
   std::string text() const { return case_text + remark + place; }
 };

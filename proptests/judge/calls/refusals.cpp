@@ -99,6 +99,7 @@ void join(Domain& domain, const Domain& word) {
   domain.compact |= word.compact;
   domain.contiguous |= word.contiguous;
   domain.finite |= word.finite;
+  domain.visible_nan |= word.visible_nan;
   domain.no_mask |= word.no_mask;
   domain.no_offset |= word.no_offset;
   domain.no_causal |= word.no_causal;

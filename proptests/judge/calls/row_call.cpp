@@ -193,9 +193,7 @@ std::vector<double> by_row(const std::vector<std::vector<double>>& outputs, std:
 InputTensor& drawn_rows(TensorCall& call, Op op) { return call.inputs[op->row_comes_last ? op->inputs.size() - 1 : 0]; }
 
 TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& formats, const CallForm& form) {
-  const double largest = numerics::properties(matrix.format).largest;
-  const std::array<double, 4> wild{nan, largest, infinity, -largest}, tame{largest, -largest, largest, -largest};
-  const std::array<double, 4>& junk = form.finite ? tame : wild;
+  const Hiding hiding(matrix, form);
   std::vector<double> logits, visible;
   logits.reserve(size_of(matrix));
   std::size_t hidden = 0;
@@ -204,9 +202,8 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& format
       const bool gone = std::isinf(run.value);
       for (std::uint64_t i = 0; i < run.count; ++i) {
         if (gone) ++hidden;
-        const bool by_mask =
-            gone && (matrix.mask == MaskUse::tensor || (matrix.mask == MaskUse::mixed && hidden % 2 == 1));
-        logits.push_back(by_mask ? junk[hidden % junk.size()] : run.value);
+        const bool by_mask = gone && hiding.by_mask(hidden);
+        logits.push_back(by_mask ? hiding.number(hidden) : run.value);
         if (matrix.mask != MaskUse::none) visible.push_back(by_mask ? 0 : byte_of_visible(visible.size()));
       }
     }

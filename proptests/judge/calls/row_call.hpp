@@ -5,19 +5,13 @@
 #include <vector>
 
 #include "proptests/generators/row_matrices/row_matrix.hpp"
+#include "proptests/judge/calls/hidden_numbers.hpp"
 #include "proptests/judge/calls/tensor_call.hpp"
 #include "proptests/judge/calls/watched_kernel.hpp"
 #include "proptests/judge/op.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 
 namespace softcheck::proptests {
-
-/// The parameters of a call beside its matrix.
-struct CallForm {
-  bool in_place = false;      // the output is the logits' view, and matrix.out is not used
-  std::size_t alignment = 1;  // of every tensor's first address, in bytes
-  bool finite = false;        // behind a mask lie the largest numbers alone
-};
 
 /// The dtypes of a call.
 struct CallFormats {

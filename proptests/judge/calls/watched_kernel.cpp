@@ -58,12 +58,18 @@ const std::vector<std::string>& WatchedKernel::claims() {
 }
 
 std::vector<std::vector<double>> WatchedKernel::call(const TensorCall& call, const CallKind& kind,
-                                                     const std::function<Asked()>& asked, Certificates& certificates) {
+                                                     const std::function<Asked()>& named, Certificates& certificates) {
   // A kernel that hung once is not called again: the time limit is spent once, and shrinking ends where it stands.
   if (timed_out_) return {};
   Answers& answers = answers_[kind.words];
   answers.asks = kind.asks;
   if (!must_accept_ && !kind.plain && answers.accepted == 0 && answers.refused == enough_refusals) return {};
+  passed_ = keeps_calls_ ? std::make_shared<const TensorCall>(call) : nullptr;
+  const auto asked = [&] {
+    Asked result = named();
+    result.passed = passed_;
+    return result;
+  };
   TensorReply reply = kernel_.call(call);
   if (reply.wrote_late) {
     Asked late = asked();

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -62,6 +63,10 @@ class WatchedKernel {
   void compare(std::span<const double> first, std::span<const double> second, bool required, const std::string& claim,
                const std::string& difference, const Asked& asked, Certificates& certificates);
 
+  /// From now on passed() is a copy of the last call; else it is null, as a call may have a million numbers.
+  void keep_calls(bool keep) { keeps_calls_ = keep; }
+  const std::shared_ptr<const TensorCall>& passed() const { return passed_; }
+
   bool exempts(const std::string& claim) const { return exempt_.contains(claim); }
   /// The certificates of the other claims; the results of exempt claims become notes.
   Certificates without_exempt(Certificates certificates);
@@ -85,6 +90,8 @@ class WatchedKernel {
   std::set<std::string> exempt_;
   bool must_accept_ = false;
   bool timed_out_ = false;
+  bool keeps_calls_ = false;
+  std::shared_ptr<const TensorCall> passed_;
   std::set<std::string> notes_;
   std::map<std::string, Answers> answers_;  // by what was asked for
 };

@@ -143,12 +143,15 @@ RowVerdicts judge_values(Op op, const Contract& contract, std::span<const double
 RowVerdicts judge_limit(Op op, const Contract& contract, std::span<const double> logits, double theta,
                         std::span<const double> got) {
   const RowOp& rows = op.rows();
+  const bool may_be_nan = contract.infinity == InfiniteRows::any;
   if (op->answers.at_the_logits) {
-    const Decision decision = std::isnan(got[0]) || got[0] == infinity ? Decision::proved : Decision::violated;
+    const bool right = got[0] == infinity || (may_be_nan && std::isnan(got[0]));
+    const Decision decision = right ? Decision::proved : Decision::violated;
     ValueFinding finding{op->claims[0], std::nullopt, Enclosure(0), got[0], 0, decision, {}, true};
-    finding.due = "inf or NaN";
+    finding.due = may_be_nan ? "inf or NaN" : "inf";
     return {{std::move(finding)}, {}};
   }
+  if (!may_be_nan) return judge_values(op, contract, limit_of(logits), theta, got);
   if (std::ranges::all_of(got, [](double value) { return std::isnan(value); })) return {};
   // Each value may be NaN instead; in its place stands what it would be.
   const std::vector<double> limit = limit_of(logits);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "numerics/enclosures/decision.hpp"
+#include "numerics/rounding/rounding.hpp"
 #include "numerics/rows/row_oracle.hpp"
 #include "proptests/judge/ops/row_elements.hpp"
 #include "proptests/judge/verdict/told_certificate.hpp"
@@ -136,6 +137,25 @@ TEST(GrantedValues, AShareIsToldOnTheSideOfTheVerdict) {
   EXPECT_EQ(times_threshold(1 + 0x1p-52), "just beyond the threshold");
   EXPECT_EQ(times_threshold(1), "1 times the threshold");
   EXPECT_EQ(times_threshold(1.01), "1.01 times the threshold");
+}
+
+// An infinite result is granted where the exact value and the kernel's error before the last rounding reach the middle
+// beyond the largest number, and that error counts once.
+TEST(GrantedValues, AnInfiniteResultIsGrantedTheErrorOnce) {
+  const PrecisionScope precision(113);
+  for (const Format output : {Format::f16, Format::bf16, Format::f32}) {
+    const Contract contract = parse_contract("acc=f32", Format::f32, output);
+    const double limit = infinity_from(output), u = properties(output).unit_roundoff;
+    const double threshold = 4 * u * limit, error = error_before_output(contract, threshold, limit);
+    ASSERT_GT(error, u * limit);
+    for (const double sign : {1.0, -1.0}) {
+      const auto granted = [&](double errors) {
+        return overflows_rightly(contract, sign * beyond_all, Enclosure(sign * (limit - errors * error)), threshold);
+      };
+      EXPECT_TRUE(granted(0.75)) << static_cast<int>(output);
+      EXPECT_FALSE(granted(1.5)) << static_cast<int>(output);
+    }
+  }
 }
 
 // What is known of a value may be nothing at all.

@@ -50,6 +50,56 @@ TEST(JudgeLimit, ScalarsHaveOneToo) {
   EXPECT_FALSE(limit_holds(Op::entropy, two, {0}));
 }
 
+// Under infinity=limit NaN is no answer.
+TEST(JudgeLimit, IsAllThatItsWordGrants) {
+  const Contract limit = contract_of("infinity=limit");
+  const auto limit_alone = [&](Op op, const std::vector<double>& logits, const std::vector<double>& got) {
+    return holds(judge_limit(op, limit, logits, 1, got));
+  };
+  const std::vector<double> one{infinity, 0}, two{infinity, 3, infinity};
+  EXPECT_TRUE(limit_alone(Op::logsumexp, one, {infinity}));
+  EXPECT_FALSE(limit_alone(Op::logsumexp, one, {nan}));
+  EXPECT_FALSE(limit_alone(Op::logsumexp, one, {-infinity}));
+  EXPECT_TRUE(limit_alone(Op::softmax, one, {1, 0}));
+  EXPECT_FALSE(limit_alone(Op::softmax, one, {nan, nan}));
+  EXPECT_FALSE(limit_alone(Op::softmax, one, {1, nan}));
+  EXPECT_TRUE(limit_alone(Op::softmax, two, {0.5, 0, 0.5}));
+  EXPECT_TRUE(limit_alone(Op::log_softmax, one, {0, -infinity}));
+  EXPECT_FALSE(limit_alone(Op::log_softmax, one, {0, nan}));
+  EXPECT_TRUE(limit_alone(Op::entropy, one, {0}));
+  EXPECT_FALSE(limit_alone(Op::entropy, one, {nan}));
+}
+
+// A pass says something of 99 values and rows of a hundred.
+TEST(JudgeValues, OneInAHundredMaySayNothing) {
+  const Contract contract = contract_of();
+  VacuityCount few, many;
+  for (int k = 0; k < 1000; ++k) {
+    few.add(contract, 1, 0, k < 10);
+    few.add_row(k < 10);
+    many.add(contract, 1, 0, k < 11);
+    many.add_row(k < 11);
+  }
+  EXPECT_FALSE(few.too_many());
+  EXPECT_FALSE(few.too_many_unbounded());
+  EXPECT_TRUE(many.too_many());
+  EXPECT_TRUE(many.too_many_unbounded());
+}
+
+// 65,535 additions in order grant more than 0.0005 of 1; the roundings of the item's own exponential grant it no such
+// excess over 1.
+TEST(JudgeValues, NoCoefficientExceedsOneByTheSumsRoundings) {
+  const Contract contract = contract_of("sum=sequential");
+  std::vector<double> logits(65536, -40.0), got(logits.size(), round_to(Format::f32, std::exp(-40.0)));
+  logits[0] = 0;
+  got[0] = 1;
+  EXPECT_TRUE(holds(judge_values(Op::softmax, contract, logits, 1, got)));
+  for (const double excess : {0x1p-20, 0x1p-12, 0x1p-10}) {
+    got[0] = 1 + excess;
+    EXPECT_FALSE(holds(judge_values(Op::softmax, contract, logits, 1, got))) << excess;
+  }
+}
+
 TEST(JudgeValues, ErrorsAreCountedInSignedUlps) {
   for (const Format format : {Format::f64, Format::f32, Format::f16, Format::bf16}) {
     const Contract contract = contract_of("", format);

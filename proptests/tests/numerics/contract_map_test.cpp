@@ -242,7 +242,9 @@ TEST(ContractMap, TheGridHasEveryWord) {
                            "scale=split",
                            "scale=stored",
                            "ties=any",
-                           "ties=lowest"}) {
+                           "ties=lowest",
+                           "infinity=any",
+                           "infinity=limit"}) {
     EXPECT_GT(met[word], 0u) << word;
   }
 }

@@ -70,6 +70,15 @@ TEST(Contract, WordsOfFormsAndStorageAreRead) {
   EXPECT_THROW(word_of(contract, "sim"), std::invalid_argument);
 }
 
+TEST(Contract, AWordForInfinityIsRead) {
+  const auto read = [](const char* words) { return parse_contract(words, Format::f32, Format::f32); };
+  EXPECT_EQ(read("").infinity, InfiniteRows::any);
+  EXPECT_EQ(read("infinity=limit").infinity, InfiniteRows::limit);
+  EXPECT_EQ(read(to_string(read("infinity=limit")).c_str()), read("infinity=limit"));
+  EXPECT_EQ(to_string(read("infinity=any")), to_string(read("")));
+  EXPECT_EQ(refusal("infinity=nan"), "parse_contract: need infinity=any|limit, got 'infinity=nan'");
+}
+
 TEST(Contract, AWordForTanhIsRead) {
   const auto read = [](const char* words) { return parse_contract(words, Format::f32, Format::f32); };
   EXPECT_EQ(read("").tanh_error, 4);  // 2 ulp

@@ -17,7 +17,7 @@ CallTraits call_of(std::uint64_t n, std::uint64_t rows) {
 TEST(Domain, WordsReadBack) {
   for (const char* words :
        {"", "n=16k", "n=16k n<=8192", "n>=2 rows=1", "theta=1 compact align=16 finite nomask nooffset", "contiguous",
-        "rows<=4096", "n=1|3|17|1000 rows=0|513"}) {
+        "rows<=4096", "n=1|3|17|1000 rows=0|513", "nan=visible"}) {
     const Domain domain = parse_domain(words, false);
     EXPECT_EQ(parse_domain(to_string(domain), false), domain) << words;
     EXPECT_EQ(domain.everything(), *words == 0);
@@ -55,6 +55,19 @@ TEST(Domain, EachWordIsBrokenByTheCallItIsAbout) {
   attention.scale = 1;
   attention.causal = true;
   EXPECT_EQ(parse_domain("scale=1/sqrt(dim) nocausal", true).broken_by(attention), "scale=1/sqrt(dim) nocausal");
+}
+
+TEST(Domain, AVisibleNanIsNoInfinityAndHidesNothing) {
+  const Domain domain = parse_domain("nan=visible", false);
+  EXPECT_FALSE(domain.finite);
+  EXPECT_FALSE(domain.hides_by_infinity());
+  EXPECT_TRUE(domain.hides_finite_numbers());
+  EXPECT_FALSE(parse_domain("nomask", false).hides_finite_numbers());
+  CallTraits with_nan = call_of(32, 4), with_infinity = with_nan;
+  with_nan.finite = with_infinity.finite = false;
+  with_infinity.infinite = true;
+  EXPECT_EQ(domain.broken_by(with_nan), "");
+  EXPECT_EQ(domain.broken_by(with_infinity), "nan=visible");
 }
 
 TEST(Domain, TheNearestLengthIsInTheRange) {

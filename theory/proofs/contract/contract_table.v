@@ -107,7 +107,7 @@ Definition by_other : list string :=
      ++ map without_numbers
        ["masked=zero"; "masked=nan"; "masked=uniform"; "entropy=any"; "entropy=exact"; "entropy=paper"; "lse=centred";
         "lse=uncentred"; "entropy_from=deviations"; "entropy_from=logits"; "entropy_from=coefficients"; "scale=whole";
-        "scale=split"; "scale=stored"; "ties=any"; "ties=lowest"])%list.
+        "scale=split"; "scale=stored"; "ties=any"; "ties=lowest"; "infinity=any"; "infinity=limit"])%list.
 
 Definition sums : list summation :=
   ([sequential; tree_of_pairs] ++ flat_map (fun K => [lanes K; blocks K])
