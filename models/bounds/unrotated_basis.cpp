@@ -17,7 +17,7 @@ using numerics::Enclosure;
 namespace {
 
 // A direction that queries or keys hardly have gets this share of the mean: the basis stays well conditioned.
-constexpr double ridge = 1e-6;
+constexpr double block_ridge = 1e-6;
 
 std::vector<Index> unrotated(std::span<const theory::Plane> planes) {
   std::vector<Index> coordinates;
@@ -31,7 +31,7 @@ std::vector<Index> unrotated(std::span<const theory::Plane> planes) {
 MatrixXd block_of(const AffineImage& image, const std::vector<Index>& coordinates) {
   const VectorXd offset = image.offset.middle.col(0)(coordinates);
   MatrixXd block = image.radius_square * image.gram.middle(coordinates, coordinates) + offset * offset.transpose();
-  block.diagonal().array() += ridge * block.trace() / static_cast<double>(block.rows()) + 0x1p-900;
+  block.diagonal().array() += block_ridge * block.trace() / static_cast<double>(block.rows()) + 0x1p-900;
   return block;
 }
 
@@ -68,7 +68,7 @@ BallMatrix within_identity(const BallMatrix& block, const std::vector<Index>& co
   return whole;
 }
 
-AffineImage mapped(const AffineImage& image, const BallMatrix& map) {
+AffineImage in_basis(const AffineImage& image, const BallMatrix& map) {
   return {symmetrised(map * image.gram * map.transpose()), map * image.offset, image.radius_square};
 }
 
@@ -84,8 +84,8 @@ std::optional<BalancedImages> balanced_unrotated(const AffineImage& query, const
   if (!inverse) return std::nullopt;
   const Index size = query.gram.rows();
   const BallMatrix transposed = BallMatrix::exactly(basis->transpose());
-  return BalancedImages{mapped(query, within_identity(transposed, coordinates, size)),
-                        mapped(key, within_identity(*inverse, coordinates, size))};
+  return BalancedImages{in_basis(query, within_identity(transposed, coordinates, size)),
+                        in_basis(key, within_identity(*inverse, coordinates, size))};
 }
 
 }  // namespace softcheck::models

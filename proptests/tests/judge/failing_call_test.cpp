@@ -16,7 +16,7 @@ namespace {
 
 using numerics::Format;
 
-KernelJudgement judged(Op op, const char* kernel, const char* domain, const char* property) {
+KernelJudgement judged_property(Op op, const char* kernel, const char* domain, const char* property) {
   KernelSubject subject;
   subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_zoo.so", kernel};
   subject.op = op;
@@ -31,7 +31,7 @@ TEST(FailingCall, HasTheNumbersBehindTheMask) {
   const double largest = numerics::properties(Format::f32).largest;
   for (const std::string domain : {"finite", "nan=visible"}) {
     const KernelJudgement judgement =
-        judged(Op::softmax, "mutant_mask_value_minus_1e4", domain.c_str(), "AMaskedItemIsADeletedOne");
+        judged_property(Op::softmax, "mutant_mask_value_minus_1e4", domain.c_str(), "AMaskedItemIsADeletedOne");
     ASSERT_EQ(judgement.verdict, ReportVerdict::fail);
     ASSERT_TRUE(judgement.passed);
     const std::vector<double>& logits = judgement.passed->inputs.at(0).values;
@@ -50,7 +50,7 @@ TEST(FailingCall, HasTheNumbersBehindTheMask) {
 
 TEST(FailingCall, HasTheNanThatAPropertyPutsIn) {
   const KernelJudgement judgement =
-      judged(Op::attention, "mutant_attention_nan_swallowed", "", "ANanReachesWhoeverMeetsIt");
+      judged_property(Op::attention, "mutant_attention_nan_swallowed", "", "ANanReachesWhoeverMeetsIt");
   ASSERT_EQ(judgement.verdict, ReportVerdict::fail);
   ASSERT_TRUE(judgement.passed);
   const auto nans = [](const InputTensor& input) {

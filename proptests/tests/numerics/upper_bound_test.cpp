@@ -20,16 +20,16 @@ struct RaisedFunction {
   double least, most;  // exponents of the arguments
 };
 
-const Enclosure one(1);
+const Enclosure exact_one(1);
 const RaisedFunction raised_functions[] = {
     {"exp", [](UpperBound x) { return exp(x); }, [](const Enclosure& x) { return exp(x); }, -30, 9},
-    {"expm1", [](UpperBound x) { return expm1(x); }, [](const Enclosure& x) { return exp(x) - one; }, -30, 9},
+    {"expm1", [](UpperBound x) { return expm1(x); }, [](const Enclosure& x) { return exp(x) - exact_one; }, -30, 9},
     {"log", [](UpperBound x) { return log(x); }, [](const Enclosure& x) { return log(x); }, 0, 900},
-    {"log1p", [](UpperBound x) { return log1p(x); }, [](const Enclosure& x) { return log(one + x); }, -60, 900},
-    {"minus_log1m", [](UpperBound x) { return minus_log1m(x); }, [](const Enclosure& x) { return -log(one - x); }, -60,
-     0},
+    {"log1p", [](UpperBound x) { return log1p(x); }, [](const Enclosure& x) { return log(exact_one + x); }, -60, 900},
+    {"minus_log1m", [](UpperBound x) { return minus_log1m(x); }, [](const Enclosure& x) { return -log(exact_one - x); },
+     -60, 0},
     {"over_one_minus", [](UpperBound x) { return over_one_minus(x); },
-     [](const Enclosure& x) { return one / (one - x); }, -60, 0},
+     [](const Enclosure& x) { return exact_one / (exact_one - x); }, -60, 0},
     {"sqrt", [](UpperBound x) { return sqrt(x); }, [](const Enclosure& x) { return sqrt(x); }, -900, 900},
 };
 
