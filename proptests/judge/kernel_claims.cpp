@@ -27,6 +27,30 @@ std::vector<std::string> kernel_claims(Op op) {
   return claims;
 }
 
+namespace {
+
+// Has the first length a value above one of the second's?
+bool may_exceed(const LengthRange& length, const LengthRange& other) {
+  const auto most = length.at_most(length.most), least = other.at_least(0);
+  return most && least && *most > *least;
+}
+
+}  // namespace
+
+bool may_see_nothing(const Domain& domain, bool gradient) {
+  const LengthRange queries = domain.length("queries"), keys = domain.length("keys");
+  if (keys.contains(0) || (gradient && queries.contains(0))) return true;
+  if (!domain.no_mask && !domain.has_sequences()) return true;
+  const bool more_queries = may_exceed(queries, keys), more_keys = may_exceed(keys, queries);
+  // From the last key a window or causality leaves the first of more queries none; from the first key causality leaves
+  // all of them that key, but the last of more keys no query.
+  const bool from_last = domain.causal != CausalAlignment::top_left,
+             from_first = domain.causal != CausalAlignment::bottom_right;
+  if (domain.window) return more_queries || (gradient && more_keys);
+  if (domain.no_causal) return false;
+  return (from_last && more_queries) || (from_first && gradient && more_keys);
+}
+
 std::set<std::string> parse_exemptions(const std::vector<std::string>& claims, Op op) {
   const std::vector<std::string> known = kernel_claims(op);
   for (const std::string& claim : claims) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "proptests/generators/domains/domain.hpp"
 #include "proptests/judge/op.hpp"
 
 namespace softcheck::proptests {
@@ -21,6 +22,10 @@ bool is_scalar_claim(Op op, std::string_view claim);
 /// Every claim that the judge may check for a kernel of the op, sorted: those on values, on how a call ended, on masked
 /// rows, on NaN and on infinities, and those that --require adds.
 std::vector<std::string> kernel_claims(Op op);
+
+/// Has the domain of a kernel of attention a query that sees no key or, of a gradient, a key that no query sees? Else
+/// kernel.masked_row is not asked.
+bool may_see_nothing(const Domain& domain, bool gradient);
 
 /// The claims that a kernel is known to break, which the judge does not judge.
 ///

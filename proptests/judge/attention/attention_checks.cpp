@@ -152,7 +152,9 @@ Certificates AttentionTrial::blind(const AttentionCase& attention) {
   early.causal = true;
   early.mask.clear();
   // More queries than keys: the first ones see nothing.
-  const std::size_t keys = std::min(s.keys, s.queries / 2);
+  std::size_t keys = std::min<std::size_t>(s.keys, domain_.length("keys").nearest(s.queries / 2));
+  // A domain of long keys may have no half.
+  if (keys >= s.queries) keys = domain_.length("keys").at_most(s.queries - 1).value_or(s.queries / 2);
   early.shape.keys = keys;
   early.keys = first_of_each(early.keys, s.keys * s.dim, keys * s.dim);
   early.values = first_of_each(early.values, s.keys * s.value_dim, keys * s.value_dim);

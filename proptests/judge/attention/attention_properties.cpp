@@ -94,12 +94,15 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   };
   // In any call there may be a key that no query sees.
   all = with(all, {"kernel.masked_row"}, cases.gradients);
+  const bool sees_nothing = may_see_nothing(domain, cases.gradients);
 
   using Check = Certificates (AttentionTrial::*)(const AttentionCase&);
   std::vector<KernelProperty> properties;
   const auto add_drawn = [&](const char* sentence, std::vector<std::string> claims,
                              const rc::Gen<AttentionCase>& generator, Check check, int count) {
-    std::erase_if(claims, [&](const std::string& claim) { return subject.exempt.contains(claim); });
+    std::erase_if(claims, [&](const std::string& claim) {
+      return subject.exempt.contains(claim) || (claim == "kernel.masked_row" && !sees_nothing);
+    });
     PropertyOf<AttentionCase> property{
         kernel_suite, sentence, std::move(claims), generator,
         [&trial, check](const AttentionCase& c) { return trial.watched().without_exempt((trial.*check)(c)); }};
@@ -129,7 +132,8 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   if (!domain.no_mask) add("AMaskedItemIsADeletedOne", all, plain, &AttentionTrial::masked_as_deleted);
   if (!domain.no_causal) add("ALaterKeyIsNotThere", all, causal, &AttentionTrial::later_keys);
   const bool hides = !domain.no_mask || !domain.no_causal, no_keys = domain.length("keys").contains(0);
-  if (hides) add("AFullyMaskedRowIsAsDeclared", with(all, {"kernel.masked_row"}), plain, &AttentionTrial::blind);
+  if (hides && sees_nothing)
+    add("AFullyMaskedRowIsAsDeclared", with(all, {"kernel.masked_row"}), plain, &AttentionTrial::blind);
   add("AnEmptyCallHasItsValues", with(calls, {"kernel.masked_row"}, no_keys), small, &AttentionTrial::empty);
   if (!domain.finite) {
     add("ANanReachesWhoeverMeetsIt", with(all, {"kernel.nan_row"}), plain, &AttentionTrial::with_a_nan);
