@@ -185,7 +185,11 @@ void AttentionTrial::note_failure(const AttentionCase& attention, const Outputs&
   };
   const bool failed = std::ranges::any_of(worst.by_claim(), is_violated);
   hints_.add(attention, failed);
-  if (!failed) return;
+  // Another causality explains no row with nothing visible: equal weights are what a call without causality has, too.
+  const bool of_masked_rows = std::ranges::all_of(worst.by_claim(), [&](const auto& of_claim) {
+    return of_claim.first == "kernel.masked_row" || !is_violated(of_claim);
+  });
+  if (!failed || of_masked_rows) return;
   hints_.ask(attention, [&](const AttentionCase& other) {
     bool right = true;
     op().judge(task_, other, got, {}, [&](std::size_t, const RowVerdicts& verdicts) {
