@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "numerics/formats/special_values.hpp"
 #include "proptests/judge/attention/group_oracles.hpp"
@@ -34,7 +35,13 @@ LongApproximation scaled(const LongApproximation& x, double scale) {
 class GroupJudge {
  public:
   GroupJudge(const AttentionTask& task, const GradientGroup& group)
-      : task_(task), group_(group), pairs_(task, group), oracles_(group, pairs_.all()) {}
+      : task_(task), group_(group), pairs_(task, group), oracles_(group, pairs_.all()) {
+    if (task.contract.masked != MaskedRows::uniform || group.keys == 0 || !group.whole) return;
+    for (std::size_t i = 0; i < group.rows.size(); ++i) {
+      if (pairs_[i].keys().empty() && !group.rows[i].sink) blind_.push_back(i);
+    }
+    if (!blind_.empty()) even_ = even_pairs();
+  }
 
   bool is_chosen(std::size_t query) const { return pairs_.is_chosen(query); }
 
@@ -52,11 +59,12 @@ class GroupJudge {
   std::optional<RowVerdicts> of_key(std::size_t j, std::span<const double> dk, std::span<const double> dv) {
     const Seers seers = seers_of(j);
     if (!seers.all_chosen) return std::nullopt;
-    if (seers.pairs.empty()) return must_be_zero({dk, dv});
+    if (seers.pairs.empty() && blind_.empty()) return must_be_zero({dk, dv});
     RowVerdicts verdicts;
     if (!promised(seers.usable, dk.size() + dv.size(), verdicts)) return verdicts;
+    if (seers.pairs.empty()) verdicts = must_be_zero({dk});
     verdicts.vacuity.add_row(seers.unbounded);
-    judge_part(Part::keys, j, seers.pairs, dk, verdicts);
+    if (!seers.pairs.empty()) judge_part(Part::keys, j, seers.pairs, dk, verdicts);
     judge_part(Part::values, j, seers.pairs, dv, verdicts);
     return verdicts;
   }
@@ -77,7 +85,8 @@ class GroupJudge {
 
   void granted(Part part, std::size_t row, std::span<double> allowed) {
     const Seers seers = part == Part::queries ? Seers{} : seers_of(row);
-    const bool of_query = part == Part::queries, seen = of_query ? !pairs_[row].keys().empty() : !seers.pairs.empty();
+    const bool of_query = part == Part::queries, by_blind = part == Part::values && !blind_.empty();
+    const bool seen = of_query ? !pairs_[row].keys().empty() : !seers.pairs.empty() || by_blind;
     const bool usable = of_query ? pairs_[row].usable() : seers.usable;
     std::ranges::fill(allowed, !is_known(part, row) ? nan : !seen ? 0 : infinity);
     if (!is_known(part, row) || !seen || !usable) return;
@@ -105,7 +114,25 @@ class GroupJudge {
       seers.unbounded = seers.unbounded || pairs_[i].unbounded();
       seers.pairs.push_back({i, *pair});
     }
+    for (const std::size_t i : blind_) seers.all_chosen = seers.all_chosen && is_chosen(i);
     return seers;
+  }
+
+  // Under masked=uniform a query that sees no key weighs all of them alike, and so adds dO / keys to each dv. Its
+  // scores are hidden: they have no gradient.
+  QueryPairs even_pairs() const {
+    AttentionRow even = group_.rows.front();
+    const std::vector<double> keys(even.keys.size()), values(even.values.size()), query(even.query.size()),
+        none(even.value_size);
+    even.query = query;
+    even.keys = keys;
+    even.values = values;
+    even.softcap = even.slope = 0;
+    even.sink.reset();
+    even.bias.clear();
+    even.distances.clear();
+    even.visible.assign(group_.keys, 1);
+    return {task_, even, none, pairs_.arithmetic()};
   }
 
   bool is_known(Part part, std::size_t row) const {
@@ -161,6 +188,7 @@ class GroupJudge {
     std::vector<BackwardPairError> errors;
     for (const Seen& one : seen) errors.push_back(pairs_[one.query].errors()[one.pair]);
     if (part == Part::keys) return each_of_key(seen, errors, each);
+    for (std::size_t k = 0; k < blind_.size(); ++k) errors.push_back(even_->errors()[0]);
     each_of_value(seen, errors, each);
   }
 
@@ -207,14 +235,17 @@ class GroupJudge {
   template <class Each>
   void each_of_value(const std::vector<Seen>& seen, const std::vector<BackwardPairError>& errors, Each each) {
     const ValueGradientSum threshold(task_.contract, pairs_.arithmetic(), errors);
-    std::vector<UpperBound> gradients(seen.size());
+    std::vector<UpperBound> gradients(errors.size());
     for (std::size_t c = 0; c < pairs_.arithmetic().value_size; ++c) {
       ProductSum sum;
-      for (std::size_t k = 0; k < seen.size(); ++k) {
-        const double gradient = pairs_.gradient_of(seen[k].query)[c];
-        sum.add(pairs_[seen[k].query].coefficient(seen[k].pair), gradient);
-        gradients[k] = magnitude(gradient);
-      }
+      std::size_t k = 0;
+      const auto add = [&](const LongApproximation& coefficient, std::size_t query) {
+        const double gradient = pairs_.gradient_of(query)[c];
+        sum.add(coefficient, gradient);
+        gradients[k++] = magnitude(gradient);
+      };
+      for (const Seen& one : seen) add(pairs_[one.query].coefficient(one.pair), one.query);
+      for (const std::size_t i : blind_) add(even_->coefficient(0), i);
       const LongApproximation exact = sum.total();
       each(c, judgeable(exact, threshold.error(gradients, size_of(exact)), sum.size()));
     }
@@ -244,13 +275,19 @@ class GroupJudge {
         sum += query.coefficients[*pair] * Enclosure(pairs_.gradient_of(i)[item]);
       }
     }
-    return part == Part::keys ? Enclosure(first.scale) * sum : sum;
+    if (part == Part::keys) return Enclosure(first.scale) * sum;
+    for (const std::size_t i : blind_) {
+      sum += Enclosure(pairs_.gradient_of(i)[item]) / Enclosure(static_cast<double>(group_.keys));
+    }
+    return sum;
   }
 
   const AttentionTask& task_;
   const GradientGroup& group_;
   GroupPairs pairs_;
   GroupOracles oracles_;
+  std::vector<std::size_t> blind_;  // queries that see no key, under masked=uniform
+  std::optional<QueryPairs> even_;  // of each of them
 };
 
 // Calls each(judge, row, first value, values) for every row of a part.

@@ -14,6 +14,7 @@ GradientGroup queries_of_heads(const AttentionCase& a, std::size_t b, std::size_
   const std::size_t first = row_number(s, b, first_head, 0), m = count * s.queries;
   GradientGroup group;
   group.keys = s.keys;
+  group.whole = !a.sequences.any();
   for (std::size_t q = 0; q < m; ++q) {
     const std::size_t h = first_head + q / s.queries, i = q % s.queries;
     group.rows.push_back(row_of(a, b, h, i));

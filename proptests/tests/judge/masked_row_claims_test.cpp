@@ -1,0 +1,100 @@
+// kernel.masked_row is asked where the domain of attention has a row that sees nothing, and of a gradient as masked=
+// says.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "proptests/generators/attention/attention.hpp"
+#include "proptests/judge/attention/attention_judge.hpp"
+#include "proptests/judge/kernel_claims.hpp"
+#include "proptests/judge/kernel_judge.hpp"
+#include "proptests/judge/ops/attention_op.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Format;
+
+TEST(MaskedRowClaims, ADomainSaysWhetherAQueryMaySeeNothing) {
+  const auto may = [](const std::string& words, bool gradient = false) {
+    return may_see_nothing(parse_domain(words, true), gradient);
+  };
+  for (const char* words :
+       {"keys>=1 nomask queries=1", "keys>=1 nomask nocausal", "keys=8 queries=8 nomask", "keys>=8 queries<=8 nomask",
+        "keys>=1 nomask causal=top-left", "keys=8 queries=8 nomask window", "keys>=1 packed nocausal"}) {
+    EXPECT_FALSE(may(words)) << words;
+  }
+  for (const char* words : {"", "nomask", "keys>=1", "keys>=1 nomask", "keys=8 queries=9 nomask",
+                            "keys=8|16 queries=8|17 nomask", "keys>=1 nomask nocausal window", "keys>=1 packed"}) {
+    EXPECT_TRUE(may(words)) << words;
+  }
+  EXPECT_FALSE(may("keys>=1 queries>=1 nomask nocausal", true));
+  EXPECT_TRUE(may("keys>=1 queries>=1 nomask causal=top-left", true));
+  EXPECT_TRUE(may("keys>=1 nomask nocausal", true));
+}
+
+// Labelled full: MaskedRowClaims.RightKernelsOfDomainsWithoutMaskedRowsPass
+TEST(MaskedRowClaims, RightKernelsOfDomainsWithoutMaskedRowsPass) {
+  const std::string small = " finite nomask batch>=1 batch<=2 heads>=1 heads<=4 dim>=1 dim<=8 values>=1 values<=8";
+  std::vector<std::pair<Op, std::string>> asked{
+      {Op::attention, "queries=1 keys>=1 keys<=32"},
+      {Op::attention, "queries=8 keys=8"},
+      {Op::attention_backward, "nocausal queries>=1 queries<=8 keys>=1 keys<=16"}};
+  for (const auto& [op, domain] : asked) {
+    KernelSubject subject;
+    const char* symbol = op == Op::attention ? "attention_correct_two_pass" : "attention_backward_correct_saved";
+    subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_zoo.so", symbol, {}};
+    subject.op = op;
+    subject.contract = numerics::default_contract(Format::f32, Format::f32);
+    subject.domain = domain_of(domain + small, op);
+    JudgeOptions options = judge_options(Effort::quick);
+    options.run.cases = 8;
+    const KernelJudgement judgement = judge_kernel(subject, options);
+    EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << domain;
+    for (const std::string& note : judgement.notes)
+      EXPECT_EQ(note.find("decided in no call"), std::string::npos) << note;
+  }
+}
+
+// Two causal queries of one key: the first one sees none. Under masked=uniform it weighs that key with 1, so that dv
+// has its dO; its hidden score has no gradient.
+TEST(MaskedRowClaims, AUniformQueryIsInTheGradientOfItsValues) {
+  AttentionCase call;
+  call.shape = {.queries = 2, .keys = 1};
+  call.causal = true;
+  call.queries = {0.5, -0.25};
+  call.keys = {2};
+  call.values = {3};
+  call.gradients = {1, 0.75};
+  const auto holds = [&](const std::string& masked, double dv, double dk = 0) {
+    AttentionTask task{Op::attention_backward, numerics::parse_contract("masked=" + masked, Format::f32, Format::f32),
+                       Format::f32};
+    bool all = true;
+    Op::attention_backward.attention_op().judge(
+        task, call, {{0, 0}, {dk}, {dv}}, {}, [&](std::size_t, const RowVerdicts& verdicts) {
+          all = all && std::ranges::all_of(verdicts.findings, [](const ValueFinding& finding) {
+                  return finding.decision == numerics::Decision::proved;
+                });
+        });
+    return all;
+  };
+  EXPECT_TRUE(holds("uniform", 1.75));
+  EXPECT_FALSE(holds("uniform", 0.75));
+  EXPECT_FALSE(holds("uniform", 1.75, 1));
+  for (const char* masked : {"nan", "zero"}) {
+    EXPECT_TRUE(holds(masked, 0.75)) << masked;
+    EXPECT_FALSE(holds(masked, 1.75)) << masked;
+  }
+  // No query sees a key: dv is the mean of dO over the keys.
+  call.causal = false;
+  call.mask = {0, 0};
+  EXPECT_TRUE(holds("uniform", 1.75));
+  EXPECT_FALSE(holds("uniform", 0));
+  EXPECT_TRUE(holds("zero", 0));
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
