@@ -43,6 +43,7 @@ struct KernelFlags {
   std::vector<std::string> exempt;
   bool in_place = false;
   bool infer = false;
+  bool strict = false;
   std::string effort = "default";
   std::string replay;
   bool certify = false;
@@ -181,12 +182,12 @@ int infer(const KernelFlags& flags, const KernelSubject& subject, const JudgeOpt
   if (!flags.replay.empty()) throw InputError(usage, "--infer judges by what it finds: need no --replay beside it");
   const Inference inference = infer_contract(subject, options);
   options.progress({});
-  const Report report{rows_of(inference)};
+  const Report report{rows_of(inference, flags.strict)};
   const std::string closing =
-      inference.contract
-          ? fmt::format("pass: {} rows keep to '{}', which proves nothing of others; to judge by it:\n{}",
-                        inference.answers, numerics::to_string(*inference.contract), command_line(inference.subject))
-          : fmt::format("{}: {}", to_string(report.verdict()), inference.failure);
+      inference.contract ? fmt::format("{}: {} rows keep to '{}', which proves nothing of others; to judge by it:\n{}",
+                                       inference.summary(), inference.answers, numerics::to_string(*inference.contract),
+                                       command_line(inference.subject))
+                         : inference.summary();
   return publish(report, flags.output, closing);
 }
 
@@ -219,6 +220,7 @@ std::string line_of(const JudgeProgress& progress) {
 
 // Exhaustive effort is of some ops, and of judging alone.
 void require_askable(const KernelFlags& flags, const KernelSubject& subject, const JudgeOptions& options) {
+  if (flags.strict && !flags.infer) throw InputError(usage, "--strict: need --infer beside it");
   if (!flags.resume.empty() && (options.effort != Effort::exhaustive || !flags.replay.empty())) {
     throw InputError(usage, "--resume: need --effort exhaustive, and no --replay");
   }
@@ -320,6 +322,8 @@ void add_kernel_verb(Verb app, int& exit_code) {
   const auto flags = std::make_shared<KernelFlags>();
   add_subject_flags(verb, *flags);
   verb.add_flag("--infer", flags->infer, "Find the standard contract that the kernel keeps to, and judge it by that");
+  verb.add_flag("--strict", flags->strict,
+                "With --infer: exit with 5 where the contract found has weaker words than the dtype's own arithmetic");
   verb.add_option("--effort", flags->effort,
                   "quick (seconds), default, deep (at least a million rows), or exhaustive: all arguments of softmax, "
                   "log_softmax, logsumexp and entropy, all scores of 16-bit attention (minutes)")

@@ -187,6 +187,15 @@ Answer judge(const softcheck_options& options, KernelSource source) {
   return result;
 }
 
+// null where there is no contract.
+Json grade_of(const Inference& inference) {
+  if (!inference.contract) return nullptr;
+  const ContractGrade& grade = inference.grade;
+  return {{"own_arithmetic", grade.is_own()},  {"weaker_words", grade.weaker},
+          {"plausible", grade.is_plausible()}, {"rows", grade.rows},
+          {"rows_needing", grade.needing},     {"others_share", number(grade.others_share)}};
+}
+
 Answer infer(const softcheck_options& options, KernelSource source) {
   if (!text_of(options.contract).empty()) throw UsageError("contract: infer finds it: need none beside it");
   if (!text_of(options.replay).empty()) throw UsageError("replay: infer judges by what it finds: need none beside it");
@@ -196,9 +205,9 @@ Answer infer(const softcheck_options& options, KernelSource source) {
   const KernelSubject subject = with_source(options, std::move(source));
   const Inference inference = infer_contract(subject, judge_options_of(options));
   const std::string found = inference.contract ? numerics::to_string(*inference.contract) : "";
-  const std::string summary = inference.contract
-                                  ? "pass: " + std::to_string(inference.answers) + " rows keep to '" + found + "'"
-                                  : std::string(to_string(inference.judgement.verdict)) + ": " + inference.failure;
+  const std::string summary =
+      inference.summary() +
+      (inference.contract ? ": " + std::to_string(inference.answers) + " rows keep to '" + found + "'" : "");
   Answer result = answer_of({rows_of(inference)}, summary);
   add_judgement(inference.subject, inference.judgement, result.members);
   result.members["contract"] = inference.contract ? Json(found) : Json(nullptr);
@@ -207,6 +216,7 @@ Answer infer(const softcheck_options& options, KernelSource source) {
     result.members["contract_words"].push_back(
         {{"word", word.word}, {"evidence", to_string(word.evidence)}, {"because", word.why}});
   }
+  result.members["grade"] = grade_of(inference);
   result.members["failure"] = printable_utf8(inference.failure);
   return result;
 }

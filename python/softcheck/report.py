@@ -99,6 +99,15 @@ class Report:
         """The contract that was judged by; of infer() the one found, or None."""
         return self.data.get("contract")
 
+    @property
+    def grade(self) -> str | None:
+        """Of infer(): "own arithmetic" where the dtype's own arithmetic explains the results, else the weaker words that the kernel
+        needs, "weights=bf16"; None where no contract was found."""
+        grade = self.data.get("grade")
+        if grade is None:
+            return None
+        return "own arithmetic" if grade["own_arithmetic"] else " ".join(grade["weaker_words"])
+
     def raise_for_verdict(self) -> Report:
         """Raises Violation unless the kernel passed; returns the report."""
         __tracebackhide__ = True  # pytest shows the caller's line and the report, not this function

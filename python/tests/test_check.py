@@ -273,6 +273,7 @@ def test_an_interrupt_ends_it_with_what_is_known():
 def test_infer_finds_a_contract():
     report = softcheck.infer(kernels.softmax, domain=SMALL)
     assert report.verdict == "pass" and "acc=f32" in report.contract, str(report)
+    assert report.grade == "own arithmetic" and report.summary.startswith("pass, as f32's own arithmetic allows: ")
 
 
 def test_a_plug_in_is_judged_by_its_name():

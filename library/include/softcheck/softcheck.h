@@ -138,8 +138,12 @@ SOFTCHECK_API int softcheck_judge_function(softcheck_function function, void* co
 SOFTCHECK_API void softcheck_printed(const char* text);
 
 /* Finds a standard contract that the kernel keeps, and judges the kernel by it. Adds the members of judging, and
- * "contract", null if none fits, "contract_words": [{"word", "evidence", "because"}] and "failure". "evidence" is
- * "measured": a tighter word was broken; "held": there is no tighter word; or "assumed": no answer could tell.
+ * "contract", null if none fits, "contract_words": [{"word", "evidence", "because"}], "grade" and "failure". "evidence"
+ * is "measured": a tighter word was broken; "held": there is no tighter word; or "assumed": no answer could tell.
+ * "grade" is null without a contract, else {"own_arithmetic", "weaker_words", "plausible", "rows", "rows_needing",
+ * "others_share"}: whether the dtype's own arithmetic explains the results; the words that grant more, how many rows
+ * need them, and the largest share of the thresholds that the other rows use. Where too few rows need them
+ * ("plausible": false) the verdict is undecided.
  * options->contract and options->replay must be NULL. */
 SOFTCHECK_API int softcheck_infer_library(const char* kernel, const softcheck_options* options, char** report);
 SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* context, const softcheck_options* options,

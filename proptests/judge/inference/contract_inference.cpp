@@ -1,5 +1,6 @@
 #include "proptests/judge/inference/contract_inference.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "proptests/judge/verdict/kernel_report.hpp"
@@ -42,7 +43,18 @@ void learn_from_failures(const KernelJudgement& judgement, ContractSearch& searc
 
 }  // namespace
 
-std::vector<ReportRow> rows_of(const Inference& inference) {
+ReportVerdict Inference::verdict() const {
+  // Where the kernel passed by the widest contract, or nothing was decided, the answers that broke it stay.
+  if (!contract) return judgement.verdict <= ReportVerdict::undecided ? judgement.verdict : ReportVerdict::fail;
+  return std::min(judgement.verdict, grade.is_plausible() ? ReportVerdict::pass : ReportVerdict::undecided);
+}
+
+std::string Inference::summary() const {
+  if (!contract) return std::string(proptests::to_string(verdict())) + ": " + failure;
+  return grade.text(subject.contract.input);
+}
+
+std::vector<ReportRow> rows_of(const Inference& inference, bool strict) {
   const std::string subject = "contract inferred from " + std::to_string(inference.answers) + " rows";
   std::vector<ReportRow> rows;
   for (const InferredWord& word : inference.contract ? inference.words : std::vector<InferredWord>{}) {
@@ -54,14 +66,21 @@ std::vector<ReportRow> rows_of(const Inference& inference) {
     row.details.push_back(word.word + " (" + to_string(word.evidence) + "): " + word.why);
     rows.push_back(std::move(row));
   }
-  if (!inference.contract) {
+  if (inference.contract) {
+    const bool weak = strict && !inference.grade.is_own();
+    ReportRow row;
+    row.claim = "contract.grade";
+    row.subject = subject;
+    row.cases = inference.grade.rows;
+    row.verdict = weak || !inference.grade.is_plausible() ? ReportVerdict::undecided : ReportVerdict::pass;
+    row.details.push_back(inference.summary());
+    rows.push_back(std::move(row));
+  } else {
     ReportRow row;
     row.claim = "contract";
     row.subject = subject;
     row.cases = inference.answers;
-    // Where the kernel passed by the widest, or nothing was decided, the answers that broke it stay.
-    const ReportVerdict verdict = inference.judgement.verdict;
-    row.verdict = verdict <= ReportVerdict::undecided ? verdict : ReportVerdict::fail;
+    row.verdict = inference.verdict();
     row.details.push_back(inference.failure);
     rows.push_back(std::move(row));
   }
@@ -97,6 +116,7 @@ Inference infer_contract(const KernelSubject& subject, const JudgeOptions& optio
   result.answers = search.answers();
   if (found && result.judgement.verdict == ReportVerdict::pass) {
     result.words = search.words(*found);
+    result.grade = search.grade(*found);
     result.contract = found;
     return result;
   }

@@ -4,14 +4,15 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <random>
 #include <utility>
 
 #include "numerics/enclosures/ulp.hpp"
 #include "proptests/generators/rows/row.hpp"
-#include "proptests/judge/attention/attention_judge.hpp"
 #include "proptests/judge/attention/attention_rows.hpp"
 #include "proptests/judge/calls/row_call.hpp"
+#include "proptests/judge/inference/embedded_probes.hpp"
 #include "proptests/judge/inference/gradient_probes.hpp"
 #include "proptests/judge/ops/attention_op.hpp"
 #include "proptests/judge/ops/row_op.hpp"
@@ -35,6 +36,11 @@ ProbeShare ProbeSet::compared(std::size_t count, const numerics::Contract& contr
   ProbeShare result;
   for (std::size_t i = 0; i < count; ++i) {
     const RowVerdicts verdicts = probes_[i].judge(contract);
+    if (verdicts.vacuity.unbounded > 0 && !keeps_own(i)) {
+      result = {false, std::numeric_limits<double>::infinity(), probes_[i].text + " (its thresholds are infinite)"};
+      std::swap(probes_[0], probes_[i]);
+      return result;
+    }
     for (const ValueFinding& finding : verdicts.findings) {
       const bool broken = finding.decision != numerics::Decision::proved;
       const double share = finding.share();
@@ -46,6 +52,17 @@ ProbeShare ProbeSet::compared(std::size_t count, const numerics::Contract& contr
     }
   }
   return result;
+}
+
+bool ProbeSet::keeps_own(std::size_t i) {
+  Probe& probe = probes_[i];
+  if (!own_) return true;
+  if (!probe.keeps_own) {
+    probe.keeps_own = std::ranges::all_of(probe.judge(*own_).findings, [](const ValueFinding& finding) {
+      return finding.decision == numerics::Decision::proved;
+    });
+  }
+  return *probe.keeps_own;
 }
 
 double ProbeSet::threshold(const numerics::Contract& contract) const {
@@ -65,6 +82,7 @@ Prober::Prober(const KernelSource& source, Op op, Format input, Format output, c
 std::vector<std::vector<double>> Prober::call(const TensorCall& tensors) {
   if (died_) return {};
   TensorReply reply = kernel_.call(tensors);
+  refused_ += reply.end == CallEnd::refused ? 1 : 0;
   died_ = reply.end != CallEnd::done && reply.end != CallEnd::refused && reply.end != CallEnd::not_made;
   return reply.end == CallEnd::done ? std::move(reply.outputs) : std::vector<std::vector<double>>{};
 }
@@ -121,29 +139,10 @@ Probe probe_of(Op op, std::shared_ptr<const AttentionCase> attention,
           }};
 }
 
-// Rows as the keys of a query each; of a gradient dv is that by out = (first weight, last weight), times 1 and 0.
-AttentionCase attention_of(const std::vector<std::vector<double>>& rows, Format input, bool gradient) {
-  AttentionCase attention;
-  attention.format = input;
-  attention.outputs = gradient ? 1 : 3;
-  attention.shape.batch = rows.size();
-  attention.shape.keys = rows.at(0).size();
-  attention.shape.value_dim = 2;
-  attention.queries.assign(rows.size(), 1.0);
-  for (const std::vector<double>& row : rows) {
-    attention.keys.insert(attention.keys.end(), row.begin(), row.end());
-    for (std::size_t j = 0; j < row.size(); ++j) {
-      attention.values.push_back(j == 0 ? 1 : 0);
-      attention.values.push_back(j + 1 == row.size() ? 1 : 0);
-    }
-    if (gradient) attention.gradients.insert(attention.gradients.end(), {1.0, 0.0});
-  }
-  return attention;
-}
-
 }  // namespace
 
-void Prober::ask(const AttentionCase& attention, ProbeSet& probes) {
+void Prober::ask(const AttentionCase& attention, ProbeSet& probes,
+                 const std::function<bool(const AttentionRow&)>& shown) {
   const auto asked = std::make_shared<AttentionCase>(attention);
   if (!asked->sequences.any()) hold_alike_sequences(*asked, domain_);
   if (!lies_in(domain_, *asked, traits_of(*asked))) return;
@@ -161,15 +160,26 @@ void Prober::ask(const AttentionCase& attention, ProbeSet& probes) {
     return;
   }
   each_row(asked->shape, [&](std::size_t b, std::size_t h, std::size_t i) {
-    if (i < asked->queries_of(b)) probes.add(probe_of(op_, asked, got, row_number(asked->shape, b, h, i)));
+    if (i >= asked->queries_of(b) || (shown && !shown(row_of(*asked, b, h, i)))) return;
+    probes.add(probe_of(op_, asked, got, row_number(asked->shape, b, h, i)));
   });
 }
 
+// The rows as one call of attention. Heads and queries that the domain asks for repeat the first one, which is shown.
+void Prober::ask_attention(const std::vector<std::vector<double>>& rows, ProbeSet& probes) {
+  const std::optional<AttentionCase> attention = attention_of(rows, input_, is_gradient(op_), domain_);
+  if (!attention) return;
+  std::size_t seen = 0;
+  const std::size_t of_batch = attention->shape.heads() * attention->shape.queries;
+  ask(*attention, probes, [&](const AttentionRow&) { return seen++ % of_batch == 0; });
+}
+
 void Prober::ask(const std::vector<std::vector<double>>& given, double theta, ProbeSet& probes, std::uint64_t beside) {
+  if (op_->attention && theta != 1) return;
   std::vector<std::vector<double>> rows = given;
   // Each loss of a mean shows best alone.
   const std::uint64_t wanted = !op_->attention && has_one_value(op_) ? 1 : rows.size();
-  const std::uint64_t together = op_->attention ? rows.size() : domain_.length("rows").nearest(wanted);
+  const std::uint64_t together = domain_.length(op_->attention ? "batch" : "rows").nearest(wanted);
   if (together == 0) return;
   // As many as the domain has: the last row fills what is missing.
   while (rows.size() % together != 0) rows.push_back(rows.back());
@@ -180,21 +190,19 @@ void Prober::ask(const std::vector<std::vector<double>>& given, double theta, Pr
     }
     return;
   }
+  if (op_->attention) return ask_attention(rows, probes);
   const std::uint64_t size = rows.at(0).size();
-  const std::uint64_t length = op_->attention ? size : domain_.length("n").at_least(size).value_or(size);
-  if (length > size) {
-    const numerics::FormatProperties& facts = numerics::properties(row_format(op_, input_));
-    const double least = facts.has_infinity ? -std::numeric_limits<double>::infinity() : -facts.largest;
-    for (std::vector<double>& row : rows) row.resize(length, least);
+  const std::uint64_t length = domain_.length("n").at_least(size).value_or(size);
+  for (std::vector<double>& row : rows) {
+    if (length > size) row.resize(length, weightless_logit(op_, input_, output_, domain_, row, theta));
   }
-  if (op_->attention) {
-    if (theta == 1) ask(attention_of(rows, input_, is_gradient(op_)), probes);
-    return;
-  }
+  const std::optional<MaskUse> mask = mask_of(rows);
+  if (!mask) return;
   RowMatrixCase matrix;
   matrix.columns = rows.at(0).size();
   matrix.theta = theta;
   matrix.format = row_format(op_, input_);
+  matrix.mask = *mask;
   matrix.beside = beside = beside | op_.rows().set_besides(domain_);
   std::vector<RunLengthRow> runs;
   for (const std::vector<double>& row : rows) runs.push_back(RunLengthRow::of(row));
@@ -213,24 +221,23 @@ void Prober::ask(const std::vector<std::vector<double>>& given, double theta, Pr
   }
 }
 
+// How a call hides the rows' items of -inf: by these numbers, or by a mask where no number of a call may be infinite;
+// nothing where neither can be.
+std::optional<MaskUse> Prober::mask_of(const std::vector<std::vector<double>>& rows) const {
+  const auto hides = [](const std::vector<double>& row) {
+    return std::ranges::find(row, -std::numeric_limits<double>::infinity()) != row.end();
+  };
+  const bool has_infinity = numerics::properties(row_format(op_, input_)).has_infinity;
+  if (std::ranges::none_of(rows, hides) || (has_infinity && op_->takes_infinities && !domain_.finite)) {
+    return MaskUse::none;
+  }
+  return op_->takes_mask && !domain_.no_mask ? std::optional(MaskUse::tensor) : std::nullopt;
+}
+
 void Prober::ask_masked(bool by_mask, ProbeSet& probes) {
+  if (op_->attention) return ask_blind_queries(by_mask, probes);
   const bool has_infinity = numerics::properties(row_format(op_, input_)).has_infinity;
   if (by_mask ? !op_->takes_mask : !(op_->takes_infinities && has_infinity)) return;
-  if (op_->attention) {
-    if (!op_->answers.masked_rows) return;
-    AttentionCase attention = attention_of({{0, 0, 0}}, input_, false);
-    if (by_mask) {
-      attention.mask = {0, 0, 0};
-    } else if (domain_.no_mask) {  // of a kernel without masks a query of no keys says it
-      attention.shape.keys = 0;
-      attention.keys.clear();
-      attention.values.clear();
-    } else {
-      return;
-    }
-    ask(attention, probes);
-    return;
-  }
   const std::vector<double> nothing(domain_.length("n").nearest(3), -std::numeric_limits<double>::infinity());
   RowMatrixCase matrix;
   matrix.columns = nothing.size();
@@ -245,6 +252,27 @@ void Prober::ask_masked(bool by_mask, ProbeSet& probes) {
   const auto results = static_cast<std::ptrdiff_t>(got.size() / matrix.rows.size());
   probes.add(probe_of(op_, text, inputs_of(matrix, op_, input_, 0), 1,
                       op_.rows().attributes(matrix.beside, matrix.columns), {got.begin(), got.begin() + results}));
+}
+
+// Queries that see no key: by a mask, by causality, or because there are no keys.
+void Prober::ask_blind_queries(bool by_mask, ProbeSet& probes) {
+  if (!op_->answers.masked_rows) return;
+  const auto is_blind = [](const AttentionRow& row) { return std::ranges::find(row.visible, 1) == row.visible.end(); };
+  const std::size_t batches = domain_.length("batch").at_least(1).value_or(1);
+  std::optional<AttentionCase> attention =
+      attention_of(std::vector<std::vector<double>>(batches, {0, 0, 0}), input_, false, domain_);
+  if (attention && by_mask) {
+    attention->mask.assign(attention->shape.scores(), 0);
+    ask(*attention, probes, is_blind);
+  }
+  if (by_mask) return;
+  if (attention && domain_.no_mask) {
+    attention->shape.keys = 0;
+    attention->keys.clear();
+    attention->values.clear();
+    ask(*attention, probes, is_blind);
+  }
+  if (const auto causal = causal_without_keys(input_, domain_)) ask(*causal, probes, is_blind);
 }
 
 void ask_scores(Prober& prober, Format input, ProbeSet& probes) {
@@ -280,11 +308,19 @@ void ask_pairs(Prober& prober, Format input, double least, double most, std::siz
     const std::size_t of_theta = theta == 1 ? count : count / 4;
     for (std::size_t i = 0; i < of_theta; ++i) {
       const double place = std::fmod(static_cast<double>(i + 1) * golden, 1);
-      const double shift = numerics::round_to(input, shifts[i % shifts.size()]);
-      const double other = numerics::round_to(input, shift - (least + place * (most - least)) * theta);
+      const double shift = within_format(input, shifts[i % shifts.size()]);
+      const double other = within_format(input, shift - (least + place * (most - least)) * theta);
       rows.push_back(i % 2 == 0 ? std::vector{shift, other} : std::vector{other, shift});
     }
     prober.ask(rows, theta, probes);
+  }
+}
+
+void ask_equal_rows(Prober& prober, Format input, ProbeSet& probes) {
+  for (const std::size_t n : {2, 4, 8}) {
+    std::vector<std::vector<double>> rows;
+    for (const double logit : {0.0, 1.0, -0.75}) rows.emplace_back(n, within_format(input, logit));
+    prober.ask(rows, 1, probes);
   }
 }
 

@@ -39,6 +39,9 @@ ContractSearch::ContractSearch(const KernelSubject& subject, const JudgeOptions&
       forms_(op_, base_),
       prober_(subject.source, subject.op, base_.input, base_.output, subject.domain, options.limits) {
   choose_lengths(options.max_length);
+  for (ProbeSet* probes : {&pairs_, &equal_, &scores_, &tiny_, &sums_, &masked_, &paper_, &rows_}) {
+    probes->judge_unbounded_by(where_unbounded());
+  }
   ask(options.max_length);
 }
 
@@ -64,6 +67,7 @@ void ContractSearch::ask(std::uint64_t max_length) {
       op_->answers.at_the_logits ? std::vector<double>{0, 0, -0.5} : std::vector<double>{0, 1.5, -3, 100, -1000};
   ask_pairs(prober_, base_.input, 0, normal, count, shifts, pairs_);
   if (op_->answers.coefficients) ask_pairs(prober_, base_.input, normal + 2, smallest, 64, std::array{0.0}, tiny_);
+  if (forms_.has_word("weights") && !is_gradient(op_)) ask_equal_rows(prober_, base_.input, equal_);
   for (const std::uint64_t n : lengths_) {
     for (const Format format : forms_.accumulators()) {
       // Beyond 1/u additions the sum stands still, and no bound is tight.
@@ -122,15 +126,18 @@ bool ContractSearch::find_summation(Contract& contract) {
 }
 
 // The first exponential with which a candidate holds.
-std::optional<Contract> ContractSearch::find_exponential(const Contract& form, std::optional<BrokenCandidate>& broken) {
-  for (const char* exponential : forms_.exponentials()) {
-    Contract candidate = with_exponential(form, exponential);
+std::optional<Contract> ContractSearch::find_exponential(const ContractForms::Arithmetic& arithmetic,
+                                                         std::optional<BrokenCandidate>& broken) {
+  for (const char* exponential : arithmetic.exponentials) {
+    Contract candidate = with_exponential(arithmetic.contract, exponential);
     if (forms_.is_worse_than_narrower(candidate)) continue;
     ProbeShare share = pairs_.against(candidate);
-    if (share.holds && scores_.against(candidate).holds && find_summation(candidate)) {
+    const bool holds = share.holds && scores_.against(candidate).holds && equal_rows_against(candidate).holds;
+    if (holds && find_summation(candidate)) {
       steps_["exp"] = {broken, share};
       return candidate;
     }
+    if (share.holds) share = equal_rows_against(candidate);
     for (ProbeSet* probes : {&scores_, &sums_, &rows_}) {
       if (share.holds) share = probes->against(candidate);
     }
@@ -139,9 +146,19 @@ std::optional<Contract> ContractSearch::find_exponential(const Contract& form, s
   return std::nullopt;
 }
 
+// A power of two of equal logits has weights of exactly 1 and an exact sum, in every accumulator and every format that
+// something may be stored in: such a row is granted only what the exponential errs by.
+ProbeShare ContractSearch::equal_rows_against(const Contract& candidate) {
+  Contract exact = forms_.without_weaker_words(candidate);
+  exact.exp_error = candidate.exp_error;
+  exact.exp_argument_error = candidate.exp_argument_error;
+  exact.log_error = candidate.log_error;
+  return equal_.against(exact);
+}
+
 bool ContractSearch::find_arithmetic(Contract& contract) {
   std::vector<BrokenCandidate> ruled_out;
-  for (const Contract& candidate : forms_.arithmetics(contract)) {
+  for (const ContractForms::Arithmetic& candidate : forms_.with_exponentials(contract)) {
     std::optional<BrokenCandidate> broken;
     const std::optional<Contract> found = find_exponential(candidate, broken);
     if (!found) {
@@ -179,6 +196,8 @@ bool ContractSearch::find_subnormals(Contract& contract) {
   for (const Subnormals subnormals : {Subnormals::kept, Subnormals::flushed}) {
     contract.subnormals = subnormals;
     step.share = tiny_.against(contract);
+    // Vector code may flush in long rows what a short row's scalar code keeps.
+    if (step.share.holds) step.share = rows_.against(contract);
     if (step.share.holds) {
       steps_["subnormal"] = step;
       if (tiny_.size() == 0) contract.subnormals = base_.subnormals;
@@ -208,15 +227,19 @@ void ContractSearch::find_entropy(Contract& contract) {
 std::optional<Contract> ContractSearch::first() {
   Contract contract = base_;
   steps_.clear();
-  if (prober_.died() || pairs_.size() == 0 || !find_masked(contract)) return {};
+  if (prober_.died() || has_no_answers() || !find_masked(contract)) return {};
   masked_rows_ = contract.masked;
   contract.subnormals = Subnormals::flushed;
   if (!find_arithmetic(contract) || !find_subnormals(contract)) return {};
   find_entropy(contract);
-  // Where no order can be told from another, nothing is promised of it.
-  if (!tells_orders(contract)) {
-    contract.summation = {};
+  // Where no order can be told from another, nothing is promised of it; but a row may need the rescalings that only
+  // other orders are granted.
+  Contract unordered = contract;
+  unordered.summation = {};
+  const auto holds = [&](ProbeSet& probes) { return probes.against(unordered).holds; };
+  if (!tells_orders(contract) && holds(rows_) && holds(pairs_) && holds(sums_)) {
     steps_["sum"].broken.reset();
+    return unordered;
   }
   return contract;
 }
@@ -237,22 +260,51 @@ Contract ContractSearch::widest() const {
   return contract;
 }
 
+// Wherever a narrow accumulator's thresholds are infinite, a kernel of that accumulator still rounds to its format: 16
+// bits may be stored where the results have no more.
+Contract ContractSearch::where_unbounded() const {
+  Contract contract = widest();
+  const Format results = forms_.results();
+  if (properties(results).precision >= properties(Format::f32).precision) return contract;
+  const Format stored = properties(results).storage_bits == 16 ? results : Format::bf16;
+  const auto store = [&](const char* key, std::optional<Format>& word) {
+    if (forms_.has_word(key)) word = stored;
+  };
+  store("weights", contract.weights);
+  store("total", contract.total);
+  store("values", contract.values);
+  store("products", contract.products);
+  store("ds", contract.score_gradients);
+  return contract;
+}
+
 bool ContractSearch::can_explain_rows() {
   return std::ranges::any_of(forms_.accumulators(), [&](Format accumulator) {
     return std::ranges::any_of(forms_.forms(), [&](const ContractForms::Form& form) {
-      Contract contract = widest();
-      contract.accumulator = accumulator;
-      form(contract);
-      return rows_.against(contract).holds;
+      const auto explains = [&](const char* exponential) {
+        Contract contract = with_exponential(widest(), exponential);
+        contract.accumulator = accumulator;
+        form(contract);
+        return rows_.against(contract).holds;
+      };
+      if (explains(ContractForms::widest_exponential())) return true;
+      return accumulator == base_.accumulator && explains(forms_.coarsest_exponential());
     });
   });
 }
 
+// Did the kernel refuse what it was asked? A domain may have none of these rows, which is nothing against the kernel.
+bool ContractSearch::has_no_answers() const { return answers() == 0 && prober_.refused() > 0; }
+
+ContractGrade ContractSearch::grade(const Contract& found) {
+  return grade_of(forms_.weaker_words(found), found, forms_.without_weaker_words(found), {&pairs_, &scores_});
+}
+
 std::string ContractSearch::failure() {
   if (prober_.died()) return "a call did not return";
-  if (pairs_.size() == 0) return "every call was refused";
+  if (has_no_answers()) return "every call was refused";
   const Contract contract = widest();
-  for (ProbeSet* probes : {&masked_, &pairs_, &scores_, &sums_, &tiny_, &rows_}) {
+  for (ProbeSet* probes : {&masked_, &pairs_, &equal_, &scores_, &sums_, &tiny_, &rows_}) {
     const ProbeShare share = probes->against(contract);
     if (!share.holds) return "even " + told({contract, share}, "'" + to_string(contract) + "'");
   }
@@ -284,14 +336,20 @@ std::vector<InferredWord> ContractSearch::words(const Contract& found) {
            short_number(steps_[key].share.share) + " of its thresholds";
   };
   const bool acc_told = found.accumulator == Format::f64 || !hidden;
+  const auto unless_asked = [](const ProbeSet& probes, const std::string& why) {
+    return probes.size() > 0 ? why : std::string("the domain has no row that shows it");
+  };
   const bool conventions = op_->answers.masked_rows && masked_.size() > 0;
   std::vector<InferredWord> result;
-  result.push_back(word(found, "acc", acc_told ? "" : rounded, used(pairs_, "acc")));
+  result.push_back(word(found, "acc", unless_asked(pairs_, acc_told ? "" : rounded), used(pairs_, "acc")));
   const std::string exp_told = op_->answers.exponentials ? (hidden ? rounded : "") : no_part;
-  result.push_back(word(found, "exp", exp_told, used(pairs_, "exp")));
+  result.push_back(word(found, "exp", unless_asked(pairs_, exp_told), used(pairs_, "exp")));
   result.push_back(word(found, "sum", tells_orders(found) ? "" : rounded, used(sums_, "sum")));
+  const char* nothing_visible = op_->attention
+                                    ? "a query that sees no key: by a mask, by causality or for want of keys"
+                                    : "a row of 3 logits, all -inf, and all behind a mask where masks are taken";
   result.push_back({word_of(found, "masked"), conventions ? Evidence::measured : Evidence::assumed,
-                    conventions ? "a row of 3 logits, all -inf, and all behind a mask where masks are taken"
+                    conventions                 ? nothing_visible
                     : !op_->answers.masked_rows ? "a masked row's value is the same under every word"
                                                 : "masked rows are refused"});
   result.push_back(word(found, "subnormal", tiny_.size() > 0 ? "" : no_part, used(tiny_, "subnormal")));

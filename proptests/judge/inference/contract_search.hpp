@@ -12,6 +12,7 @@
 #include "numerics/rounding/contract.hpp"
 #include "proptests/generators/rows/row.hpp"
 #include "proptests/judge/inference/contract_forms.hpp"
+#include "proptests/judge/inference/contract_grade.hpp"
 #include "proptests/judge/inference/contract_probes.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 
@@ -65,9 +66,12 @@ class ContractSearch {
   std::string failure();
   /// The reasons for each word of `found`, which first() returned.
   std::vector<InferredWord> words(const numerics::Contract& found);
+  /// Which words of `found` are weaker than the dtype's own arithmetic, and how many rows need them.
+  ContractGrade grade(const numerics::Contract& found);
   /// Rows whose results were compared with the candidates.
   std::size_t answers() const {
-    return pairs_.size() + scores_.size() + tiny_.size() + sums_.size() + masked_.size() + paper_.size() + rows_.size();
+    return pairs_.size() + equal_.size() + scores_.size() + tiny_.size() + sums_.size() + masked_.size() +
+           paper_.size() + rows_.size();
   }
 
  private:
@@ -76,8 +80,11 @@ class ContractSearch {
   std::vector<numerics::Summation> summations() const;
   bool tells_orders(numerics::Contract contract);
   bool find_summation(numerics::Contract& contract);
-  std::optional<numerics::Contract> find_exponential(const numerics::Contract& form,
+  std::optional<numerics::Contract> find_exponential(const ContractForms::Arithmetic& arithmetic,
                                                      std::optional<BrokenCandidate>& broken);
+  ProbeShare equal_rows_against(const numerics::Contract& candidate);
+  bool has_no_answers() const;
+  numerics::Contract where_unbounded() const;
   bool find_arithmetic(numerics::Contract& contract);
   bool find_masked(numerics::Contract& contract);
   bool find_subnormals(numerics::Contract& contract);
@@ -90,7 +97,7 @@ class ContractSearch {
   ContractForms forms_;
   Prober prober_;
   std::vector<std::uint64_t> lengths_;  // of the tightness witnesses
-  ProbeSet pairs_, scores_, tiny_, sums_, masked_, paper_, rows_;
+  ProbeSet pairs_, equal_, scores_, tiny_, sums_, masked_, paper_, rows_;
   std::map<std::string, ContractStep> steps_;  // by the word's key
   numerics::MaskedRows masked_rows_ = numerics::MaskedRows::nan;
 };

@@ -51,7 +51,11 @@ struct HalfUlps {
 HalfUlps half_ulps(Format input, Format accumulator) {
   constexpr int above_subnormals = 8;
   const double half = std::ldexp(1.0, above_subnormals - numerics::properties(accumulator).precision);
-  return {std::ldexp(1.0, above_subnormals), half + numerics::ulp(input, half)};
+  // A format of 8 bits may have no number that small: its smallest one then shows nothing, and is a number all the
+  // same.
+  const double small = std::max(numerics::round_to(input, half + numerics::ulp(input, half)),
+                                numerics::properties(input).smallest_subnormal);
+  return {std::ldexp(1.0, above_subnormals), small};
 }
 
 }  // namespace
@@ -70,6 +74,7 @@ std::vector<Probe> gradient_probes(Op op, Format scalars, const AttentionCase& a
       task.contract.output = contract.input;
       RowVerdicts all;
       op.attention_op().judge(task, *part, results, {}, [&](std::size_t, RowVerdicts verdicts) {
+        all.vacuity += verdicts.vacuity;
         std::ranges::move(verdicts.findings, std::back_inserter(all.findings));
       });
       return all;

@@ -206,9 +206,14 @@ expect 0 kernel "$mutants:correct_pairwise" --effort quick --infer
 says 'acc=f32 (measured): acc=f64 allows too little'
 says 'sum=tree (held)'
 says '(assumed)'
-says "^pass: .*'acc=f32 exp=1ulp sum=tree masked=nan"
+says "^pass, as f32's own arithmetic allows: .*'acc=f32 exp=1ulp sum=tree masked=nan"
 sh -c "'$softcheck' $(sed -n 's/^softcheck //p' "$scratch/out") --effort quick" >"$scratch/out" 2>"$scratch/err" ||
   complain "the command that --infer prints does not pass"
+# Two grades of a pass: --strict takes the second for none.
+expect 0 kernel "$mutants:attention_correct_narrow_weights" --op attention --effort quick --infer --domain 'keys<=40'
+says '^pass only as weights=bf16 ([0-9]* of [0-9]* rows need it'
+expect 5 kernel "$mutants:attention_correct_narrow_weights" --op attention --effort quick --infer --strict --domain 'keys<=40'
+refuses 2 '--strict: need --infer' kernel "$mutants:correct_two_pass" --strict
 expect 1 kernel "$mutants:mutant_drops_tail" --effort quick --infer
 says '^fail: no standard contract fits: even'
 expect 6 kernel "$mutants:mutant_crashes" --effort quick --infer

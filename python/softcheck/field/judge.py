@@ -222,7 +222,7 @@ def _is_weak(word: str, dtype: str) -> bool:
 
 
 def _findings(report: softcheck.Report, contract: str | None, exempt: Sequence[str]) -> list[dict[str, Any]]:
-    left = ("contract", "kernel.verdict", *exempt)
+    left = ("contract", "contract.grade", "kernel.verdict", *exempt)
     return [_finding(report, claim, contract) for claim in report.findings if claim.claim not in left]
 
 
