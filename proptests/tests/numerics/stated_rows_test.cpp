@@ -42,6 +42,9 @@ TEST(StatedRows, RescalingsAreTheRecordsOfALineAndTheDistinctLogitsOfATree) {
   EXPECT_EQ(both(rising), (Counts{63, 6}));
   EXPECT_EQ(both(turns), (Counts{4, 4}));
   EXPECT_EQ(rescaling_count(lanes, rising), 32U);  // 64 / 2 - 1 + 1
+  // lanes:1 is any tree: a block (1, 2, 3) that is added to 4 rescales its first item three times.
+  EXPECT_EQ(both({4, 1, 2, 3})[0], 1U);
+  EXPECT_EQ(rescaling_count(words("sum=lanes:1"), std::vector<double>{4, 1, 2, 3}), 3U);
 }
 
 TEST(StatedRows, StatisticsAreThoseOfTheRow) {
