@@ -228,7 +228,7 @@ std::optional<MaskUse> Prober::mask_of(const std::vector<std::vector<double>>& r
     return std::ranges::find(row, -std::numeric_limits<double>::infinity()) != row.end();
   };
   const bool has_infinity = numerics::properties(row_format(op_, input_)).has_infinity;
-  if (std::ranges::none_of(rows, hides) || (has_infinity && op_->takes_infinities && !domain_.finite)) {
+  if (std::ranges::none_of(rows, hides) || (has_infinity && op_->takes_infinities && domain_.hides_by_infinity())) {
     return MaskUse::none;
   }
   return op_->takes_mask && !domain_.no_mask ? std::optional(MaskUse::tensor) : std::nullopt;
