@@ -187,7 +187,9 @@ std::string beside_text(std::uint64_t beside) { return beside == 0 ? "" : " besi
 
 std::uint64_t beside_of_row(std::uint64_t beside, std::uint64_t row) {
   constexpr std::uint64_t kinds = 64, seeds = (most_beside + 1) / kinds;
-  return beside == 0 ? 0 : beside % kinds + kinds * ((beside / kinds + row) % seeds);
+  // No power of two is a multiple of 3, 5 or 7: a kernel whose row number wraps around at one reads other inputs.
+  constexpr std::uint64_t period = 3 * 5 * 7;
+  return beside == 0 ? 0 : beside % kinds + kinds * ((beside / kinds + row % period) % seeds);
 }
 
 std::uint64_t parse_beside(std::string_view word) { return parse_count(value_of(word, "beside"), 0, most_beside); }

@@ -149,8 +149,8 @@ double parse_theta(std::string_view word);
 inline constexpr std::uint64_t most_beside = 0xffff;
 std::string beside_text(std::uint64_t beside);
 std::uint64_t parse_beside(std::string_view word);
-/// RowCase::beside of row r of a matrix with this number: another one for each row, so that a kernel that reads another
-/// row's inputs shows; 0 for all rows of 0. The low six bits, which choose what is the call's, are the same.
+/// RowCase::beside of row r of a matrix with this number: another one for each of 105 rows, no power of two, then these
+/// again, so that reading another row's inputs shows; 0 for all of 0. The low six bits, the call's, are the same.
 std::uint64_t beside_of_row(std::uint64_t beside, std::uint64_t row);
 /// The next simpler ones: 0, then others less than it.
 std::vector<std::uint64_t> simpler_besides(std::uint64_t beside);
