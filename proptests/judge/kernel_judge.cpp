@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <stdexcept>
 
 #include "proptests/exhaustive/exhaustive_judge.hpp"
 #include "proptests/generators/row_matrices/row_matrix_classes.hpp"
 #include "proptests/judge/attention/attention_trial.hpp"
+#include "proptests/judge/effort_properties.hpp"
 #include "proptests/judge/failing_call.hpp"
 #include "proptests/judge/kernel_claims.hpp"
 #include "proptests/judge/kernel_properties.hpp"
@@ -90,6 +92,12 @@ void end_early(const std::string& reason, const std::vector<KernelProperty>& pro
   if (ReportVerdict::undecided < judgement.verdict) judgement.verdict = ReportVerdict::undecided;
 }
 
+// What a pass speaks of, and what it does not.
+void add_sizes(const CallSizes& sizes, KernelJudgement& judgement) {
+  judgement.notes.push_back(sizes.largest_called());
+  std::ranges::move(sizes.not_tried(), std::back_inserter(judgement.not_tried));
+}
+
 template <class Trial>
 void weigh(const Trial& trial, KernelJudgement& judgement) {
   judgement.vacuity = trial.vacuity();
@@ -103,6 +111,7 @@ void weigh(const Trial& trial, KernelJudgement& judgement) {
   judgement.errors = trial.errors();
   judgement.coverage = trial.coverage();
   judgement.not_tried.insert(judgement.not_tried.end(), trial.not_tried().begin(), trial.not_tried().end());
+  add_sizes(trial.sizes(), judgement);
   const std::size_t accepted = judgement.calls - judgement.refused;
   ReportVerdict weight = ReportVerdict::pass;
   if (accepted == 0 && judgement.calls > 0) {
@@ -264,31 +273,11 @@ JudgeOptions judge_options(Effort effort) {
 
 namespace {
 
-std::vector<KernelProperty> properties_of(const KernelSubject& subject, const JudgeOptions& options,
-                                          KernelTrial& trial) {
-  return kernel_properties(subject, options, trial);
-}
-
-std::vector<KernelProperty> properties_of(const KernelSubject& subject, const JudgeOptions& options,
-                                          AttentionTrial& trial) {
-  return attention_properties(subject, options, trial);
-}
-
-template <class Trial>
-std::vector<KernelProperty> all_properties(const KernelSubject& subject, const JudgeOptions& options, Trial& trial) {
-  std::vector<KernelProperty> properties = properties_of(subject, options, trial);
-  properties.insert(properties.begin(), loading_property(trial.watched()));
-  std::erase_if(properties, [&](const KernelProperty& one) {
-    return !options.only.empty() && std::ranges::find(options.only, one.property.sentence()) == options.only.end();
-  });
-  return properties;
-}
-
 // One property after the other, until all are run, the time is up, or the kernel has hung: that costs its limit once.
 template <class Trial>
 KernelJudgement judge(const KernelSubject& subject, const JudgeOptions& options, Trial& trial) {
   const auto start = std::chrono::steady_clock::now();
-  const std::vector<KernelProperty> properties = all_properties(subject, options, trial);
+  const std::vector<KernelProperty> properties = effort_properties(subject, options, trial);
   JudgeProgress progress;
   const auto run_of = [&](const KernelProperty& one) {
     RunOptions run = options.run;
@@ -342,9 +331,11 @@ KernelJudgement replayed(const KernelSubject& subject, std::string_view name, st
   judgement.verdict = ReportVerdict::pass;
   std::string known;
   trial.watched().keep_calls(true);
-  for (const auto& [candidate, cases] : all_properties(subject, options, trial)) {
+  for (const auto& [candidate, cases] : effort_properties(subject, options, trial)) {
     known += ' ' + candidate.name();
-    if (candidate.name() == name) add_outcome(candidate, candidate.replay(case_text), judgement);
+    // Default effort has a property twice: as quick effort draws it, and as its own.
+    if (candidate.name() != name || !judgement.properties.empty()) continue;
+    add_outcome(candidate, candidate.replay(case_text), judgement);
   }
   if (judgement.properties.empty()) {
     throw std::invalid_argument("need one of" + known + ", got '" + std::string(name) + "'");
@@ -369,10 +360,7 @@ JudgeOptions interruptible(JudgeOptions options) {
 KernelJudgement judge_kernel(const KernelSubject& subject, const JudgeOptions& given) {
   JudgeOptions options = interruptible(given);
   if (options.effort == Effort::exhaustive) return judge_exhaustively(subject, options).judgement;
-  if (const std::uint64_t most = subject.op->quick_items; most != 0 && options.effort == Effort::quick) {
-    options.max_length = std::min(options.max_length, most);
-    options.max_edge_length = std::min(options.max_edge_length, most);
-  }
+  limit_quick_rows(subject.op, options);
   if (subject.op->attention) {
     AttentionTrial trial(subject, options.limits);
     return judge(subject, options, trial);

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 #include <optional>
 #include <stdexcept>
 
+#include "proptests/generators/row_matrices/known_matrices.hpp"
 #include "proptests/generators/row_matrices/row_matrix_classes.hpp"
+#include "proptests/judge/listed_calls.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 
 namespace softcheck::proptests {
@@ -59,35 +60,6 @@ RowMatrixOptions in_domain(RowMatrixOptions matrices) {
 
 /// May a call hide items? Without masks and without -inf nothing is ever hidden.
 bool may_hide(const Domain& domain) { return domain.hides_by_infinity() || !domain.no_mask; }
-
-std::vector<std::uint64_t> widths_for(const JudgeOptions& options) {
-  const std::uint64_t dense = options.effort == Effort::quick ? 129 : 1025;
-  const std::uint64_t most = options.effort == Effort::quick ? 4097 : 65537;
-  return swept_widths(dense, std::min(most, options.max_length));
-}
-
-/// Rows of every width, the listed ones among them, in matrices of as many rows as the domain has.
-std::vector<RowMatrixCase> sweep_for(const KernelSubject& subject, const JudgeOptions& options) {
-  const LengthRange columns = subject.domain.length("n"), rows = subject.domain.length("rows");
-  std::vector<std::uint64_t> widths = widths_for(options), all;
-  std::ranges::set_union(widths, columns.listed_within(1, options.max_length), std::back_inserter(all));
-  std::vector<RowMatrixCase> sweep = width_sweep(row_format(subject.op, subject.contract.input), all);
-  const std::optional<std::uint64_t> count = rows.at_least(1);
-  if (!count || *count <= 3) return sweep;
-  // None of one to three rows is in the domain: the three stand in turn.
-  std::erase_if(sweep, [&](const RowMatrixCase& matrix) {
-    return matrix.rows.size() < 3 || matrix.columns * *count > options.cover_elements;
-  });
-  for (RowMatrixCase& matrix : sweep) matrix.rows = RowCycle(matrix.rows.cycle(), *count);
-  return sweep;
-}
-
-/// The longest rows whose additions, one after another, leave their sum four bits; of the domain.
-std::uint64_t far_columns(const KernelSubject& subject, const JudgeOptions& options) {
-  const double unit = numerics::properties(subject.contract.accumulator).unit_roundoff;
-  const auto meaningful = static_cast<std::uint64_t>(0x1p-4 / std::max(unit, 0x1p-40));
-  return subject.domain.length("n").nearest(std::min({meaningful, options.max_length, std::uint64_t{1} << 17}));
-}
 
 /// Rows in a call of many.
 constexpr std::uint64_t rows_at_once = 512;
@@ -150,8 +122,8 @@ rc::Shrinkable<RowCase> with_shrinks(const RowCase& row_case, const RowOptions& 
 /// Adds properties whose checks call one trial.
 class PropertyList {
  public:
-  PropertyList(const KernelSubject& subject, const RowOptions& rows, int cases, KernelTrial& trial)
-      : subject_(subject), rows_(rows), cases_(cases), trial_(trial) {}
+  PropertyList(const KernelSubject& subject, const RowOptions& rows, int cases, PropertyShare share, KernelTrial& trial)
+      : subject_(subject), rows_(rows), cases_(cases), share_(share), trial_(trial) {}
 
   template <class Case>
   void add(const char* sentence, std::vector<std::string> claims, rc::Gen<Case> generator,
@@ -184,13 +156,17 @@ class PropertyList {
   }
   /// Of the listed matrices those in the domain; no property where none is.
   ///
-  /// beside   of the first one, where the op has other inputs; the next one's is that of its next row
+  /// beside   of a matrix without one, where the op has other inputs: of which row follows from its sizes
   void add_listed(const char* sentence, std::vector<std::string> claims, std::vector<RowMatrixCase> listed,
                   std::uint64_t beside,
                   std::function<rc::Shrinkable<RowMatrixCase>(const RowMatrixCase&)> shrinkable = {}) {
+    if (share_ == PropertyShare::drawn) return;
     for (RowMatrixCase& matrix : listed) {
       if (rows_.besides != 0) {
-        matrix.beside = ((beside = beside_of_row(beside, 1)) & rows_.besides) | rows_.besides_set;
+        // By the matrix's own sizes, not by its place: another effort lists it behind others.
+        const std::uint64_t place = 3 * matrix.columns + matrix.rows.size();
+        const std::uint64_t own = matrix.beside != 0 ? matrix.beside : beside_of_row(beside, place);
+        matrix.beside = (own & rows_.besides) | rows_.besides_set;
       }
       // Some hide an item besides what they are for.
       if (!subject_.op->takes_mask) matrix.mask = MaskUse::none;
@@ -215,6 +191,7 @@ class PropertyList {
   const KernelSubject& subject_;
   const RowOptions& rows_;
   int cases_;
+  PropertyShare share_;
   KernelTrial& trial_;
   std::vector<KernelProperty> properties_;
 };
@@ -250,13 +227,6 @@ void add_specials(const RowOptions& rows, const ClaimLists& claims, bool infinit
            row_matrices(special), &KernelTrial::with_an_infinity);
 }
 
-/// The matrix with vectors beside it that have no more elements than a call may have.
-RowMatrixCase narrowed(RowMatrixCase matrix, Op op, std::uint64_t most_elements) {
-  const std::uint64_t elements = std::max<std::uint64_t>(size_of(matrix), 1);
-  matrix.beside = op.rows().narrowed(matrix.columns, matrix.beside, most_elements / elements);
-  return matrix;
-}
-
 void add_many_rows(const RowOptions& rows, const ClaimLists& claims, const KernelSubject& subject,
                    const JudgeOptions& options, PropertyList& list) {
   RowMatrixOptions many = matrices_of(rows, 64);
@@ -274,7 +244,7 @@ void add_many_rows(const RowOptions& rows, const ClaimLists& claims, const Kerne
 /// Calls of all pairs of classes: rows, n, temperatures, masks, layouts, NaNs and values of every kind beside each
 /// other.
 void add_covers(const RowOptions& rows, const ClaimLists& claims, const KernelSubject& subject,
-                const JudgeOptions& options, KernelTrial& trial, PropertyList& list) {
+                const JudgeOptions& options, KernelTrial& trial, PropertyShare share, PropertyList& list) {
   RowMatrixOptions covered = matrices_of(rows, rows.max_length);
   covered.most_rows = std::uint64_t{1} << 17;
   covered.max_elements = options.cover_elements;
@@ -282,7 +252,7 @@ void add_covers(const RowOptions& rows, const ClaimLists& claims, const KernelSu
   covered.nans = !rows.domain.finite && !subject.exempt.contains("kernel.nan_row");
   covered.infinities =
       rows.domain.hides_by_infinity() && subject.op->has_limit && !subject.exempt.contains("kernel.infinite_row");
-  const auto made = [covered, &trial, op = subject.op, run = options,
+  const auto made = [covered, &trial, share, op = subject.op, run = options,
                      seed = options.run.seed](const std::function<bool()>& asked_to_end) {
     std::vector<RowMatrixCase> matrices;
     for (int k = 0; k < std::max(1, run.covers); ++k) {
@@ -291,7 +261,7 @@ void add_covers(const RowOptions& rows, const ClaimLists& claims, const KernelSu
       for (RowMatrixCase& matrix : cover.matrices) {
         matrices.push_back(narrowed(std::move(matrix), op, run.cover_elements));
       }
-      trial.leave_out(cover.possible, run);
+      if (share == PropertyShare::all) trial.leave_out(cover.possible, run);
     }
     std::ranges::stable_sort(matrices, {}, [](const RowMatrixCase& matrix) { return size_of(matrix); });
     return matrices;
@@ -309,12 +279,12 @@ void add_covers(const RowOptions& rows, const ClaimLists& claims, const KernelSu
 }  // namespace
 
 std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, const JudgeOptions& options,
-                                              KernelTrial& trial) {
+                                              KernelTrial& trial, PropertyShare share) {
   const RowOptions rows = rows_for(subject, options);
   const numerics::Format format = row_format(subject.op, subject.contract.input);
   const ClaimLists claims(trial);
   constexpr std::uint64_t of_any_sign = 8;  // RowCase::beside: upstream gradients of any sign
-  PropertyList list(subject, rows, options.run.cases, trial);
+  PropertyList list(subject, rows, options.run.cases, share, trial);
 
   list.add("EveryValueLiesWithinItsThreshold",
            ClaimLists::with(claims.values, "kernel.deterministic", subject.required.deterministic), row_cases(rows),
@@ -338,10 +308,15 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
   list.add_listed("AnEmptyCallHasItsValues", ClaimLists::with(claims.clean, "kernel.masked_row", empty_rows),
                   empty_matrices(format), of_any_sign);
   list.add_listed("StridesBeyondAnIntegerAreFollowed", claims.values, distant_matrices(format), of_any_sign);
-  list.add_listed("FarItemsCountTogether", claims.values, far_mass_matrices(format, far_columns(subject, options)),
+  list.add_listed("FarItemsCountTogether", claims.values, far_masses_for(subject, options),
                   subject.op->answers.sums_beside,
                   [rows](const RowMatrixCase& matrix) { return with_shrinks(matrix, rows); });
-  add_covers(rows, claims, subject, options, trial, list);
+  const double most_logit = numerics::properties(subject.contract.accumulator).largest;
+  list.add_listed("LogitsReachTheirRange", claims.values, reaching_matrices(format, most_logit), of_any_sign,
+                  [rows](const RowMatrixCase& matrix) { return with_shrinks(matrix, rows); });
+  list.add_listed("KnownShapesAreComputed", claims.values, known_for(subject, options), of_any_sign,
+                  [rows](const RowMatrixCase& matrix) { return with_shrinks(matrix, rows); });
+  add_covers(rows, claims, subject, options, trial, share, list);
   if (options.rows > 0) add_many_rows(rows, claims, subject, options, list);
   if (subject.required.in_place && subject.op->may_be_in_place) {
     RowMatrixOptions in_place = matrices_of(rows, 300);

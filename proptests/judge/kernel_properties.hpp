@@ -19,9 +19,13 @@ struct KernelProperty {
   int cases;
 };
 
+/// Which of these options' properties: all, or those that draw their cases, where other properties of the judgement
+/// list all that the others of these would, and say which classes of calls are left out.
+enum class PropertyShare { all, drawn };
+
 /// The properties of a judgement, in the order they are run. They call trial.
 std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, const JudgeOptions& options,
-                                              KernelTrial& trial);
+                                              KernelTrial& trial, PropertyShare share = PropertyShare::all);
 
 /// throws   std::invalid_argument unless the text is a case of the kernel's dtype whose size fits the buffers
 void require_replayable(const KernelSubject& subject, std::string_view case_text);

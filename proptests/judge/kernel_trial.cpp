@@ -21,6 +21,24 @@ using numerics::Decision;
 
 using numerics::infinity;
 
+/// How far a length goes: as far as the field's, or as the domain.
+double range_in(const Domain& domain, std::string_view name, std::uint64_t of_the_field) {
+  return static_cast<double>(std::min(domain.length(name).most, of_the_field));
+}
+
+/// Rows beyond a grid's 65,535 blocks, a million logits as oneDNN's benchmarks have them, 128 chosen items; logits near
+/// the end of their format.
+CallSizes sizes_of(const KernelSubject& subject) {
+  const Domain& domain = subject.domain;
+  std::vector<CallSizes::Size> sizes{{"rows", range_in(domain, "rows", 65537)},
+                                     {"n", range_in(domain, "n", 1'000'000)}};
+  const bool chooses = subject.op->number != 0 && subject.op.rows().attributes(0, 1).k != 0;
+  if (chooses) sizes.push_back({"k", range_in(domain, "k", 128)});
+  const numerics::Format format = row_format(subject.op, subject.contract.input);
+  sizes.push_back({"|logit|", numerics::properties(format).largest / 4});
+  return CallSizes(std::move(sizes));
+}
+
 /// Which row is given a NaN or an infinity, and where: first, last, or in the middle, as what drops it may do so by
 /// place; but a visible item.
 struct Place {
@@ -43,11 +61,14 @@ std::optional<Place> special_place(const RowMatrixCase& matrix) {
 }  // namespace
 
 KernelTrial::KernelTrial(const KernelSubject& subject, const KernelLimits& limits)
-    : subject_(subject), kernel_(subject.source, limits, subject.exempt, !subject.domain.everything()), coverage_([] {
+    : subject_(subject),
+      kernel_(subject.source, limits, subject.exempt, !subject.domain.everything()),
+      coverage_([] {
         std::vector<CoverageDimension> dimensions;
         for (const MatrixDimension& one : matrix_dimensions()) dimensions.push_back({one.name, one.classes});
         return dimensions;
-      }()) {}
+      }()),
+      sizes_(sizes_of(subject)) {}
 
 std::vector<std::string> KernelTrial::value_claims() const { return proptests::value_claims(subject_.op); }
 
@@ -121,7 +142,17 @@ KernelTrial::Outputs KernelTrial::call(const RowMatrixCase& matrix, const std::s
   return call(matrix, call_of(matrix, subject_.op, formats(), form()), remark, certificates);
 }
 
+void KernelTrial::reach_sizes(const RowMatrixCase& matrix) {
+  sizes_.reach("rows", static_cast<double>(matrix.rows.size()));
+  sizes_.reach("n", static_cast<double>(matrix.columns));
+  sizes_.reach("k", subject_.op.rows().attributes(matrix.beside, matrix.columns).k);
+  for (const RunLengthRow& row : matrix.rows.cycle()) {
+    if (row.visible() > 0) sizes_.reach("|logit|", std::fmax(std::fabs(row.maximum()), std::fabs(row.minimum())));
+  }
+}
+
 void KernelTrial::meet_classes(const RowMatrixCase& matrix, bool refused) {
+  if (!refused) reach_sizes(matrix);
   const std::vector<std::size_t> classes = classes_of(matrix);
   const std::vector<MatrixDimension>& dimensions = matrix_dimensions();
   for (std::size_t d = 0; d < dimensions.size(); ++d) {

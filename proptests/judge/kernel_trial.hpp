@@ -11,6 +11,7 @@
 
 #include "proptests/generators/row_matrices/row_matrix.hpp"
 #include "proptests/generators/rows/row.hpp"
+#include "proptests/judge/call_sizes.hpp"
 #include "proptests/judge/calls/refusals.hpp"
 #include "proptests/judge/calls/row_call.hpp"
 #include "proptests/judge/calls/watched_kernel.hpp"
@@ -54,6 +55,8 @@ class KernelTrial {
   const std::map<std::string, ErrorStatistics>& errors() const { return errors_.errors(); }
   /// The classes of the judged calls.
   const Coverage& coverage() const { return coverage_; }
+  /// Their largest sizes.
+  const CallSizes& sizes() const { return sizes_; }
   /// The checks that this machine did not allow, as "what: why".
   const std::set<std::string>& not_tried() const { return not_tried_; }
 
@@ -83,6 +86,8 @@ class KernelTrial {
   /// Row number row, of these logits, of which some are +inf.
   void judge_infinite_row(const RowMatrixCase& matrix, std::size_t row, std::span<const double> logits,
                           const std::vector<double>& got, const std::string& remark, Certificates& certificates) const;
+  /// Records the sizes of a judged call.
+  void reach_sizes(const RowMatrixCase& matrix);
   /// Records the covered classes of matrix_dimensions(), or the reason for the others.
   void meet_classes(const RowMatrixCase& matrix, bool refused);
   bool in_domain(const RowMatrixCase& matrix) const;
@@ -113,6 +118,7 @@ class KernelTrial {
   ErrorTally errors_;
   std::set<std::string> not_tried_;
   Coverage coverage_;
+  CallSizes sizes_;
 };
 
 }  // namespace softcheck::proptests

@@ -9,6 +9,7 @@
 #include "proptests/generators/attention/attention.hpp"
 #include "proptests/generators/attention/attention_gradients.hpp"
 #include "proptests/generators/attention/attention_heights.hpp"
+#include "proptests/generators/attention/attention_shape.hpp"
 #include "proptests/generators/drawing/draw.hpp"
 #include "proptests/generators/rows/row_families.hpp"
 
@@ -209,7 +210,8 @@ void fit(std::size_t& length, const LengthRange& range) {
   length = static_cast<std::size_t>(std::max<std::uint64_t>(1, nearest > 0 ? nearest : range.at_least(1).value_or(1)));
 }
 
-// Into the domain, as near as its lengths are.
+}  // namespace
+
 void fit_shape(AttentionShape& s, const Domain& domain) {
   fit(s.batch, domain.length("batch"));
   fit(s.group, domain.length("group"));
@@ -224,6 +226,8 @@ void fit_shape(AttentionShape& s, const Domain& domain) {
   fit(s.dim, domain.length("dim"));
   fit(s.value_dim, domain.length("values"));
 }
+
+namespace {
 
 // Every second listed length is any of its list, where the work allows: the closest to a drawn one leaves out most.
 void choose_listed(Draw& draw, const AttentionOptions& options, AttentionShape& s) {

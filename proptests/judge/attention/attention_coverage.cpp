@@ -1,7 +1,10 @@
 #include "proptests/judge/attention/attention_coverage.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -113,6 +116,67 @@ void excuse_impossible(Coverage& coverage, Op op, const AttentionOptions& option
     }
     choice[d].reset();
   }
+}
+
+namespace {
+
+struct LengthOfCall {
+  const char* name;    // as the report has it
+  const char* length;  // as domains have it; empty: they say nothing of it
+  double range;        // of known shapes, but for keys: the longest that classes have
+  std::size_t (*of)(const AttentionShape&);
+};
+
+constexpr std::array<LengthOfCall, 8> lengths_of_calls{
+    {{"batch", "batch", 65537, [](const AttentionShape& s) { return s.batch; }},
+     {"heads", "heads", 131, [](const AttentionShape& s) { return s.heads(); }},
+     {"batch x heads", "", 65537, [](const AttentionShape& s) { return s.batch * s.heads(); }},
+     {"group", "group", 128, [](const AttentionShape& s) { return s.group; }},
+     {"queries", "queries", 8195, [](const AttentionShape& s) { return s.queries; }},
+     {"keys", "keys", 65536, [](const AttentionShape& s) { return s.keys; }},
+     {"dim", "dim", 576, [](const AttentionShape& s) { return s.dim; }},
+     {"values' dim", "values", 512, [](const AttentionShape& s) { return s.value_dim; }}}};
+constexpr const char* score_size = "|score|";
+
+// Of a small call, where a query sees the key; a large one's scores are no larger.
+double largest_score_of(const AttentionCase& a) {
+  constexpr std::size_t most_products = 4096;
+  const AttentionShape& s = a.shape;
+  if (s.scores() * s.dim > most_products) return 0;
+  double largest = 0;
+  for (std::size_t row = 0; row < s.batch * s.heads() * s.queries; ++row) {
+    const std::size_t i = row % s.queries, h = row / s.queries % s.heads(), b = row / s.queries / s.heads();
+    const std::size_t head = b * s.kv_heads + h / s.group;
+    for (std::size_t j = 0; j < s.keys; ++j) {
+      if (i >= a.queries_of(b) || j >= a.keys_of(b) || !a.sees(b, h, i, j)) continue;
+      double dot = 0;
+      for (std::size_t t = 0; t < s.dim; ++t) {
+        dot += a.queries[row * s.dim + t] * a.keys[(head * s.keys + j) * s.dim + t];
+      }
+      if (std::isfinite(dot)) largest = std::max(largest, std::fabs(dot * a.scale));
+    }
+  }
+  return largest;
+}
+
+}  // namespace
+
+CallSizes attention_sizes(const Domain& domain, double largest_score) {
+  std::vector<CallSizes::Size> result;
+  const auto most = [&](const char* length) { return static_cast<double>(domain.length(length).most); };
+  const double most_heads = most("batch") * most("heads");
+  for (const LengthOfCall& size : lengths_of_calls) {
+    result.push_back({size.name, std::min(size.range, *size.length == 0 ? most_heads : most(size.length))});
+  }
+  result.push_back({score_size, largest_score});
+  return CallSizes(std::move(result));
+}
+
+void reach_sizes(CallSizes& sizes, const AttentionCase& attention) {
+  if (attention.shape.scores() == 0) return;  // of nothing
+  for (const LengthOfCall& size : lengths_of_calls)
+    sizes.reach(size.name, static_cast<double>(size.of(attention.shape)));
+  sizes.reach(score_size, largest_score_of(attention));
 }
 
 }  // namespace softcheck::proptests

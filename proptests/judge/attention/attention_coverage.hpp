@@ -3,6 +3,7 @@
 #include <string>
 
 #include "proptests/generators/attention/attention_classes.hpp"
+#include "proptests/judge/call_sizes.hpp"
 #include "proptests/judge/coverage.hpp"
 #include "proptests/judge/op.hpp"
 
@@ -11,6 +12,11 @@ namespace softcheck::proptests {
 /// The dimensions of a call of the op, with no class covered yet. Where it always returns all of its outputs, their
 /// number is none.
 Coverage attention_coverage(Op op);
+
+/// Sizes as far as those of known_attention(), and no farther than the domain; scores up to this one.
+CallSizes attention_sizes(const Domain& domain, double largest_score);
+/// A judged call had the sizes of this one.
+void reach_sizes(CallSizes& sizes, const AttentionCase& attention);
 
 /// The kernel accepted the call and the judge judged it: this covers its classes, except those of a NaN.
 ///

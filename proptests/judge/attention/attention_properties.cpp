@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "numerics/rounding/rounding_operations.hpp"
 #include "proptests/generators/attention/attention_classes.hpp"
+#include "proptests/generators/attention/attention_known.hpp"
+#include "proptests/generators/attention/attention_reach.hpp"
 #include "proptests/judge/attention/attention_rows.hpp"
 #include "proptests/judge/attention/attention_trial.hpp"
 #include "proptests/judge/kernel_claims.hpp"
@@ -29,6 +32,17 @@ AttentionOptions cases_for(const KernelSubject& subject) {
   constexpr double roundings = 6;  // of a softcap, beside tanh itself
   cases.cap_unit = (contract.tanh_error + roundings) * numerics::properties(contract.accumulator).unit_roundoff;
   return cases;
+}
+
+ScoreReach reach_of(const KernelSubject& subject, const AttentionOptions& cases) {
+  const numerics::Contract& contract = subject.contract;
+  constexpr double dimensions = 16;
+  ScoreReach reach;
+  reach.rounded = 1 / (16 * cases.score_unit * dimensions);
+  const bool exact = contract.exp_argument_error <= 1 && numerics::embeds(contract.input, contract.accumulator);
+  reach.exact = exact ? most_score(subject) : reach.rounded;
+  reach.halves_exactly = contract.scale == numerics::ScaleUse::whole;
+  return reach;
 }
 
 AttentionOptions short_cases(AttentionOptions cases) {
@@ -63,7 +77,7 @@ CoveringSize covering_size(Effort effort, bool gradients) {
 }  // namespace
 
 std::vector<KernelProperty> attention_properties(const KernelSubject& subject, const JudgeOptions& options,
-                                                 AttentionTrial& trial) {
+                                                 AttentionTrial& trial, PropertyShare share) {
   const AttentionOptions cases = cases_for(subject);
   const AttentionOptions shorter = short_cases(cases);
   AttentionOptions strided = shorter;
@@ -99,13 +113,18 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   using Check = Certificates (AttentionTrial::*)(const AttentionCase&);
   std::vector<KernelProperty> properties;
   const auto add_drawn = [&](const char* sentence, std::vector<std::string> claims,
-                             const rc::Gen<AttentionCase>& generator, Check check, int count) {
+                             const rc::Gen<AttentionCase>& generator, Check check, int count,
+                             std::vector<AttentionCase> listed = {}) {
     std::erase_if(claims, [&](const std::string& claim) {
       return subject.exempt.contains(claim) || (claim == "kernel.masked_row" && !sees_nothing);
     });
     PropertyOf<AttentionCase> property{
-        kernel_suite, sentence, std::move(claims), generator,
-        [&trial, check](const AttentionCase& c) { return trial.watched().without_exempt((trial.*check)(c)); }};
+        kernel_suite,
+        sentence,
+        std::move(claims),
+        generator,
+        [&trial, check](const AttentionCase& c) { return trial.watched().without_exempt((trial.*check)(c)); },
+        std::move(listed)};
     property.pointed_at = [domain](const AttentionCase& c, const Certificates& failed) {
       return cases_named_by(c, failed, domain);
     };
@@ -116,6 +135,11 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
           c, [smaller](const AttentionCase& from) { return shrink_attention_case(from, smaller); });
     };
     properties.push_back({std::move(property), count});
+  };
+  const auto add_listed = [&](const char* sentence, std::vector<std::string> claims,
+                              const std::vector<AttentionCase>& listed) {
+    if (listed.empty() || share == PropertyShare::drawn) return;
+    add_drawn(sentence, std::move(claims), rc::gen::just(AttentionCase{}), &AttentionTrial::of_classes, 1, listed);
   };
   const auto add = [&](const char* sentence, std::vector<std::string> claims, const AttentionOptions& drawn,
                        Check check, int share = 2, int at_least = 1) {
@@ -129,6 +153,8 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   add("LayoutsAndNeighboursDoNotMatter", with(all, {"kernel.batch_invariant"}, subject.required.batch_invariant),
       strided, &AttentionTrial::laid_out, 1);
   add("EarlierCallsDoNotMatter", all, small, &AttentionTrial::after_others);
+  add_listed("ScoresReachTheirRange", with(all, {"kernel.masked_row"}, domain.window),
+             reaching_cases(cases, reach_of(subject, cases)));
   if (!domain.no_mask) add("AMaskedItemIsADeletedOne", all, plain, &AttentionTrial::masked_as_deleted);
   if (!domain.no_causal) add("ALaterKeyIsNotThere", all, causal, &AttentionTrial::later_keys);
   const bool hides = !domain.no_mask || !domain.no_causal, no_keys = domain.length("keys").contains(0);
@@ -142,7 +168,7 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   AttentionOptions covering = cases;
   covering.blind_queries = true;
   std::vector<ClassChoice> choices = attention_choices(covering, size.budget, options.run.seed, size.each);
-  trial.excuse_classes(covering, size.budget);
+  if (share == PropertyShare::all) trial.excuse_classes(covering, size.budget);
   if (!choices.empty()) {
     const auto count = static_cast<int>(choices.size() * size.times);
     add_drawn("EveryPairOfClassesIsComputed",
@@ -175,6 +201,11 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
       add("AnotherSequenceIsNotThere", with_blind, sequences, &AttentionTrial::other_sequences);
     }
     add("EarlierLengthsDoNotMatter", with_blind, sequences, &AttentionTrial::after_other_lengths, 4);
+  }
+  if (options.effort != Effort::quick) {
+    constexpr std::size_t all_heads = std::size_t{1} << 20, few_heads = 1024;
+    add_listed("KnownShapesAreComputed", with(all, {"kernel.masked_row"}, domain.window || no_keys),
+               known_cases(cases, cases.gradients ? few_heads : all_heads));
   }
   // Each case a child of its own.
   add("StridesBeyondAnIntegerAreFollowed", all, small, &AttentionTrial::far_apart, 4);

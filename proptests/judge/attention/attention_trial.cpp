@@ -41,11 +41,26 @@ CallKind kind_of(const AttentionCase& a) {
 
 }  // namespace
 
+double most_score(const KernelSubject& subject) {
+  return numerics::properties(subject.contract.scores.value_or(subject.contract.accumulator)).largest / 4;
+}
+
+namespace {
+
+// The largest power of two that reaching_cases() makes of two numbers of the inputs' format.
+double reached_score(const KernelSubject& subject) {
+  const double factor = std::ldexp(1.0, numerics::properties(subject.contract.input).max_exponent);
+  return std::min(most_score(subject) / 2, factor * factor);
+}
+
+}  // namespace
+
 AttentionTrial::AttentionTrial(const KernelSubject& subject, const KernelLimits& limits)
     : required_(subject.required),
       domain_(subject.domain),
       kernel_(subject.source, limits, subject.exempt),
-      coverage_(attention_coverage(subject.op)) {
+      coverage_(attention_coverage(subject.op)),
+      sizes_(attention_sizes(subject.domain, reached_score(subject))) {
   task_.op = subject.op;
   task_.contract = subject.contract;
   task_.contract.output = subject.contract.input;
@@ -160,7 +175,10 @@ auto AttentionTrial::call(const AttentionCase& attention, const std::string& rem
 void AttentionTrial::judge(const AttentionCase& attention, const Outputs& got, const std::string& remark,
                            Certificates& certificates, const Queries& chosen) {
   if (got.empty()) return;
-  if (!chosen) meet_classes(coverage_, task_.op, attention, got.size());
+  if (!chosen) {
+    meet_classes(coverage_, task_.op, attention, got.size());
+    reach_sizes(sizes_, attention);
+  }
   WorstFindings worst;
   op().judge(task_, attention, got, chosen, [&](std::size_t row, RowVerdicts verdicts) {
     vacuity_ += verdicts.vacuity;

@@ -12,6 +12,7 @@
 #include "proptests/judge/attention/attention_coverage.hpp"
 #include "proptests/judge/attention/attention_hints.hpp"
 #include "proptests/judge/attention/attention_judge.hpp"
+#include "proptests/judge/call_sizes.hpp"
 #include "proptests/judge/calls/refusals.hpp"
 #include "proptests/judge/calls/watched_kernel.hpp"
 #include "proptests/judge/kernel_claims.hpp"
@@ -21,6 +22,10 @@
 #include "proptests/judge/verdict/value_tally.hpp"
 
 namespace softcheck::proptests {
+
+/// The largest score that a call may have: neither it nor a difference of two overflows in the accumulator, or where
+/// scores are stored.
+double most_score(const KernelSubject& subject);
 
 /// One kernel of attention on trial: turns a case into calls, and the replies into certificates.
 class AttentionTrial {
@@ -74,6 +79,8 @@ class AttentionTrial {
   const std::map<std::string, ErrorStatistics>& errors() const { return tally_.errors(); }
   /// The classes of the judged calls.
   const Coverage& coverage() const { return coverage_; }
+  /// Their largest sizes.
+  const CallSizes& sizes() const { return sizes_; }
   /// Classes that no case of the options can have get a reason.
   void excuse_classes(const AttentionOptions& options, const AttentionBudget& budget) {
     excuse_impossible(coverage_, task_.op, options, budget);
@@ -120,12 +127,13 @@ class AttentionTrial {
   RefusalLog refusals_;
   AttentionHints hints_;
   Coverage coverage_;
+  CallSizes sizes_;
   std::array<std::size_t, most_outputs + 1> accepted_{}, refused_{};  // calls, by the number of outputs
 };
 
 /// The properties that a kernel of attention is judged by, in the order they are run. They call trial.
 std::vector<KernelProperty> attention_properties(const KernelSubject& subject, const JudgeOptions& options,
-                                                 AttentionTrial& trial);
+                                                 AttentionTrial& trial, PropertyShare share = PropertyShare::all);
 
 /// What a replay may hold: a case of the kernel's dtype that its properties could draw or shrink to.
 /// throws   std::invalid_argument

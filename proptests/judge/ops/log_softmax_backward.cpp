@@ -105,6 +105,7 @@ class LogSoftmaxBackward final : public RowOp {
                .takes_mask = false,
                .takes_infinities = false,
                .saved_logarithms = true,
+               .may_be_in_place = true,
                .number = SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD,
                .answers = {.sums_beside = alike_upstream, .dear = true, .masked_rows = false}}) {}
 

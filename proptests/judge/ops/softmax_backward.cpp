@@ -81,6 +81,7 @@ class SoftmaxBackward final : public RowOp {
                .has_theta = false,
                .takes_mask = false,
                .takes_infinities = false,
+               .may_be_in_place = true,
                .number = SOFTCHECK_OP_SOFTMAX_BACKWARD,
                .answers = {.words = words,
                            .sums_beside = alike_upstream,

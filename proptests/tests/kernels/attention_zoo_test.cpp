@@ -41,7 +41,8 @@ struct AttentionRow : ZooRow {
     plain.entropy = promised.entropy;
     plain.weights = promised.weights;
     const bool of_classes = property.find("EveryPairOfClassesIsComputed") != std::string::npos;
-    return promised == plain && domain == "-" && effort == "-" && !of_classes;
+    const bool of_large_scores = property.find("ScoresReachTheirRange") != std::string::npos;
+    return promised == plain && domain == "-" && effort == "-" && !of_classes && !of_large_scores;
   }
 };
 

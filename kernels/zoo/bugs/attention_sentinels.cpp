@@ -1,0 +1,54 @@
+// C3: finite numbers in place of minus infinity, each beyond those of other files. TransformerLens #318 masks by -1e5
+// and FlashInfer #4401 begins a running maximum at -5e4; -1e9 is Tensor2Tensor's and BERT's.
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+
+#include "kernels/zoo/attention_states.hpp"
+
+using namespace softcheck::kernels::zoo::attention;
+
+namespace {
+
+// A masked score is the sentinel. Rows with nothing visible stay as they are.
+template <class Real>
+void attend_with_masked_scores(Row<Real>& row, Real sentinel) {
+  auto x = scores(row);
+  if (largest(x) > lowest<Real>) {
+    for (Real& value : x) value = value == lowest<Real> ? sentinel : value;
+  }
+  const Real m = largest(x);
+  // A weight of 0 has no part in the sums, whatever its value is.
+  for (Real& value : x) value = std::exp(value - m) == 0 ? lowest<Real> : value;
+  finish(row, accumulate(row, x, m));
+}
+
+}  // namespace
+
+SOFTCHECK_MUTANT mutant_attention_mask_1e5(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) { attend_with_masked_scores(row, Real(-1e5)); });
+}
+
+SOFTCHECK_MUTANT mutant_attention_mask_1e9(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) { attend_with_masked_scores(row, Real(-1e9)); });
+}
+
+SOFTCHECK_MUTANT mutant_attention_mask_1e30(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) { attend_with_masked_scores(row, Real(-1e30)); });
+}
+
+SOFTCHECK_MUTANT mutant_attention_maximum_from_6e4(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) {
+    const auto x = scores(row);
+    finish(row, accumulate(row, x, std::max(largest(x), Real(-6e4))));
+  });
+}
+
+// Scores above 1e5 are NaN, as those of a kernel that exponentiates a part of them before it subtracts the maximum.
+SOFTCHECK_MUTANT mutant_attention_nan_from_1e5(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) {
+    auto x = scores(row);
+    for (Real& value : x) value = value > Real(1e5) ? not_a_number<Real> : value;
+    finish(row, accumulate(row, x, largest(x)));
+  });
+}

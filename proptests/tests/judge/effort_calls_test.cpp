@@ -1,0 +1,171 @@
+// What the efforts ask: default effort makes every call of quick effort, and a pass names its largest calls.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "kernels/abi/softcheck_kernel.h"
+#include "proptests/judge/call_sizes.hpp"
+#include "proptests/judge/kernel_judge.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Format;
+
+/// Numbers that child processes leave for this one.
+class SharedNumbers {
+ public:
+  SharedNumbers() : memory_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
+    if (memory_ == MAP_FAILED) throw std::runtime_error("mmap");
+    count_ = new (memory_) std::atomic<std::size_t>(0);
+    numbers_ = reinterpret_cast<std::uint64_t*>(static_cast<char*>(memory_) + 64);
+  }
+  ~SharedNumbers() { munmap(memory_, bytes); }
+  SharedNumbers(const SharedNumbers&) = delete;
+  SharedNumbers& operator=(const SharedNumbers&) = delete;
+
+  void add(std::uint64_t number) { numbers_[count_->fetch_add(1) % most] = number; }
+  std::set<std::uint64_t> take() {
+    std::set<std::uint64_t> result(numbers_, numbers_ + std::min<std::size_t>(count_->load(), most));
+    count_->store(0);
+    return result;
+  }
+
+ private:
+  static constexpr std::size_t most = std::size_t{1} << 17, bytes = 64 + most * 8;
+  void* memory_;
+  std::atomic<std::size_t>* count_;
+  std::uint64_t* numbers_;
+};
+
+/// Fowler, Noll and Vo's hash.
+class Hash {
+ public:
+  void add(const void* data, std::size_t size) {
+    for (std::size_t k = 0; k < size; ++k) {
+      value_ = (value_ ^ static_cast<const unsigned char*>(data)[k]) * 0x100000001b3u;
+    }
+  }
+  void add(const DLTensor& tensor) {
+    add(&tensor.dtype, sizeof tensor.dtype);
+    add(tensor.shape, static_cast<std::size_t>(tensor.ndim) * 8);
+    if (tensor.strides != nullptr) add(tensor.strides, static_cast<std::size_t>(tensor.ndim) * 8);
+  }
+  void add_numbers(const DLTensor& tensor) {
+    std::int64_t count = 1;
+    for (int d = 0; d < tensor.ndim; ++d) count *= tensor.shape[d];
+    const auto size = static_cast<std::size_t>(tensor.dtype.bits / 8);
+    for (std::int64_t k = 0; k < count; ++k) {
+      std::int64_t offset = 0, rest = k, compact = 1;
+      for (int d = tensor.ndim - 1; d >= 0; --d) {
+        offset += rest % tensor.shape[d] * (tensor.strides != nullptr ? tensor.strides[d] : compact);
+        compact *= tensor.shape[d];
+        rest /= tensor.shape[d];
+      }
+      add(static_cast<const char*>(tensor.data) + tensor.byte_offset + offset * static_cast<std::int64_t>(size), size);
+    }
+  }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325u;
+};
+
+std::uint64_t hash_of(const softcheck_call& call) {
+  Hash hash;
+  for (std::uint32_t k = 0; k < call.n_inputs; ++k) {
+    hash.add(*call.inputs[k]);
+    hash.add_numbers(*call.inputs[k]);
+  }
+  for (std::uint32_t k = 0; k < call.n_outputs; ++k) hash.add(*call.outputs[k]);
+  hash.add(&call.theta, sizeof call.theta);
+  hash.add(&call.scale, sizeof call.scale);
+  hash.add(&call.causal, sizeof call.causal);
+  return hash.value();
+}
+
+struct Judged {
+  const char* symbol;
+  Op op;
+  const char* domain;
+};
+
+class EffortCalls : public ::testing::TestWithParam<Judged> {
+ protected:
+  std::set<std::uint64_t> calls_of(Effort effort) {
+    SharedNumbers numbers;
+    void* library = dlopen((std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_zoo.so").c_str(), RTLD_NOW);
+    const auto kernel =
+        library == nullptr ? nullptr : reinterpret_cast<softcheck_kernel>(dlsym(library, GetParam().symbol));
+    EXPECT_NE(kernel, nullptr) << GetParam().symbol;
+    if (kernel == nullptr) return {};
+    KernelSubject subject;
+    subject.source = {"", "kernel", [&numbers, kernel](const softcheck_call* call) {
+                        numbers.add(hash_of(*call));
+                        return kernel(call);
+                      }};
+    subject.op = GetParam().op;
+    subject.contract =
+        numerics::parse_contract("exp=1ulp sum=sequential", Format::f32, output_format(subject.op, Format::f32));
+    subject.domain = domain_of(GetParam().domain, subject.op);
+    const KernelJudgement judgement = judge_kernel(subject, judge_options(effort));
+    EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << (judgement.notes.empty() ? "" : judgement.notes.front());
+    return numbers.take();
+  }
+};
+
+// Labelled full: Ops/EffortCalls.*
+TEST_P(EffortCalls, DefaultMakesEveryCallOfQuick) {
+  const std::set<std::uint64_t> quick = calls_of(Effort::quick), normal = calls_of(Effort::normal);
+  EXPECT_GT(quick.size(), 300u);
+  EXPECT_GT(normal.size(), quick.size());
+  std::vector<std::uint64_t> missing;
+  std::ranges::set_difference(quick, normal, std::back_inserter(missing));
+  EXPECT_TRUE(missing.empty()) << missing.size() << " of " << quick.size() << " calls of quick effort are missing";
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, EffortCalls,
+                         ::testing::Values(Judged{"correct_two_pass", Op::softmax, "n<=600 rows<=9"},
+                                           Judged{"correct_topk_softmax", Op::topk_softmax, "n<=200 rows<=40"},
+                                           Judged{"attention_correct_two_pass", Op::attention,
+                                                  "batch<=2 queries<=33 keys<=70 dim<=32 values<=32"}),
+                         [](const auto& info) { return std::string(info.param.symbol); });
+
+TEST(CallSizes, SayWhatIsBeyondTheLargestCall) {
+  CallSizes sizes({{"rows", 65537}, {"n", 1'000'000}, {"|logit|", 0x1p126}});
+  sizes.reach("rows", 65537);
+  sizes.reach("n", 4097);
+  sizes.reach("n", 128);
+  sizes.reach("k", 9);  // which these calls lack
+  EXPECT_EQ(sizes.largest_called(), "largest called: rows 65537, n 4097, |logit| 0");
+  EXPECT_EQ(sizes.not_tried(), (std::vector<std::string>{"n beyond 4097, up to 1000000: no judged call had it",
+                                                         "|logit| beyond 0, up to 8.507e+37: no judged call had it"}));
+}
+
+TEST(CallSizes, StandInEveryReport) {
+  KernelSubject subject;
+  subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_cpu_kernels.so", "softcheck_softmax"};
+  subject.contract = numerics::parse_contract("sum=blocks:32 subnormal=kept", Format::f32, Format::f32);
+  subject.domain = parse_domain("n<=4097 rows<=3", false);
+  const KernelJudgement judgement = judge_kernel(subject, judge_options(Effort::quick));
+  ASSERT_EQ(judgement.verdict, ReportVerdict::pass);
+  EXPECT_TRUE(std::ranges::any_of(judgement.notes, [](const std::string& note) {
+    return note.starts_with("largest called: rows 3, n 4097, |logit| ");
+  }));
+  const auto names_n = [](const std::string& line) { return line.starts_with("n beyond "); };
+  EXPECT_TRUE(std::ranges::none_of(judgement.not_tried, names_n));
+  subject.domain = parse_domain("rows<=3", false);
+  EXPECT_TRUE(std::ranges::any_of(judge_kernel(subject, judge_options(Effort::quick)).not_tried, names_n));
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
