@@ -298,7 +298,7 @@ def check(
     takes: Mapping[str, str] | Sequence[str] | None = None,
     out: bool = False,
     outputs: int = 1,
-    strides: bool = False,
+    strides: bool = True,
     refuses: Sequence[type[BaseException]] = (),
     device: str | None = None,
     shapes: str | None = None,
@@ -358,7 +358,8 @@ def check(
                 to which outputs=4 (or the domain's word dsinks) adds the gradient by the sinks, (heads), float64 for
                 float64 inputs, else float32, and the word dbias that by the bias, of its shape, last; outputs=5 says
                 both. Each is there in calls that have sinks, or a bias
-    strides     whether views with strides are tried; else all arrays are compact
+    strides     whether arrays may be views with strides, as slices and transposes are; False: all are compact, for a
+                function that needs contiguous memory and does not check for it
     refuses     exceptions by which it refuses a call; any other is a crash
     device      "cuda" or another of torch's: where torch's arrays lie. CuPy's and JAX's lie on the device that these
                 libraries take by default. Results are copied to the CPU behind the work of the current stream: a function

@@ -223,7 +223,7 @@ def test_an_exception_may_refuse():
     assert report.verdict == "pass", str(report)
     report = softcheck.check(kernels.refuses_many_rows, refuses=(NotImplementedError,), domain="n<=129")
     assert "kernel.accepts" in [finding.claim for finding in report.findings]
-    assert "check(refuses_many_rows, op='softmax', dtype='f32', refuses=(NotImplementedError,), domain='n<=129 rows<=2 theta=1 compact nomask')" in report.text
+    assert "check(refuses_many_rows, op='softmax', dtype='f32', refuses=(NotImplementedError,), domain='n<=129 rows<=2 theta=1 nomask')" in report.text
 
 
 def test_the_counterexample_fails_by_itself():
@@ -240,7 +240,7 @@ def test_a_counterexample_replays():
     again = softcheck.check(kernels.one_item_off, replay=report.counterexample.replay)
     assert again.verdict == "fail" and again.data["calls"] < 10
     assert softcheck.check(kernels.softmax, replay=report.counterexample.replay).verdict == "pass"
-    assert "softcheck.check(one_item_off, op='softmax', dtype='f32', domain='n<=129 rows<=9 theta=1 compact nomask', replay='" in report.text
+    assert "softcheck.check(one_item_off, op='softmax', dtype='f32', domain='n<=129 rows<=9 theta=1 nomask', replay='" in report.text
 
 
 def test_an_exempt_claim_is_noted():
@@ -343,3 +343,23 @@ def test_a_slack_of_nothing_has_no_sign():
         {"verdict": "pass", "summary": "", "text": "", "claims": [{"claim": "c", "verdict": "pass", "cases": 1, "slack": -0.0}]}
     )
     assert repr(report.slack["c"]) == "0.0"
+
+
+def row_stride_ignored(x):
+    """Reads its rows as if they stood side by side."""
+    return kernels.softmax(np.lib.stride_tricks.as_strided(x, x.shape, (x.shape[1] * x.itemsize, x.itemsize)))
+
+
+def test_views_with_strides_are_tried():
+    report = softcheck.check(row_stride_ignored, domain=f"{SMALL} contiguous")
+    assert report.verdict == "fail", str(report)
+    assert softcheck.check(kernels.softmax, domain=SMALL).verdict == "pass"
+
+
+def test_a_function_of_contiguous_arrays_is_judged_without_strides():
+    def softmax(x):
+        assert x.flags.c_contiguous
+        return row_stride_ignored(x)
+
+    report = softcheck.check(softmax, domain=SMALL, strides=False)
+    assert report.verdict == "pass", str(report)

@@ -41,10 +41,10 @@ def raises_of_shapes(x):
 
 def test_it_names_what_is_not_the_default():
     report = softcheck.check(
-        softmax_off, takes={"theta": "temperature"}, out=True, isolation="none", strides=True, time_limit=7, cases=3, seed=4
+        softmax_off, takes={"theta": "temperature"}, out=True, isolation="none", strides=False, time_limit=7, cases=3, seed=4
     )
     line = fails_alike(report, softmax_off=softmax_off)
-    assert "dtype='f32', time_limit=7, takes={'theta': 'temperature'}, out=True, strides=True, isolation='none'" in line
+    assert "dtype='f32', time_limit=7, takes={'theta': 'temperature'}, out=True, strides=False, isolation='none'" in line
     assert "seed" not in line and "cases" not in line and "refuses" not in line
 
 
