@@ -191,7 +191,7 @@ void AttentionTrial::judge(const AttentionCase& attention, const Outputs& got, c
   if (!chosen) note_failure(attention, got, worst);
   const numerics::PrecisionScope precision(113);
   for (const auto& [claim, of] : worst.by_claim()) {
-    const Format format = is_scalar_claim(task_.op, claim) ? task_.scalars : task_.contract.output;
+    const numerics::Format format = is_scalar_claim(task_.op, claim) ? task_.scalars : task_.contract.output;
     certificates.push_back(
         certificate_of(of.finding, asked(attention, remark, of.row), format_of_ulps(task_.contract, format)));
   }
