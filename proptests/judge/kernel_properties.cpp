@@ -162,12 +162,10 @@ class PropertyList {
                   std::function<rc::Shrinkable<RowMatrixCase>(const RowMatrixCase&)> shrinkable = {}) {
     if (share_ == PropertyShare::drawn) return;
     for (RowMatrixCase& matrix : listed) {
-      if (rows_.besides != 0) {
-        // By the matrix's own sizes, not by its place: another effort lists it behind others.
-        const std::uint64_t place = 3 * matrix.columns + matrix.rows.size();
-        const std::uint64_t own = matrix.beside != 0 ? matrix.beside : beside_of_row(beside, place);
-        matrix.beside = (own & rows_.besides) | rows_.besides_set;
-      }
+      // By the matrix's own sizes, not by its place: another effort lists it behind others.
+      const std::uint64_t place = 3 * matrix.columns + matrix.rows.size();
+      const std::uint64_t own = matrix.beside != 0 ? matrix.beside : beside_of_row(beside, place);
+      matrix.beside = rows_.besides == 0 ? 0 : (own & rows_.besides) | rows_.besides_set;
       // Some hide an item besides what they are for.
       if (!subject_.op->takes_mask) matrix.mask = MaskUse::none;
       if (!subject_.op->takes_infinities) matrix = without(std::move(matrix), infinities);
