@@ -38,12 +38,12 @@ void add_outcome(const Property& property, Outcome outcome, KernelJudgement& jud
   judgement.properties.push_back({property.name(), std::move(outcome), verdict});
 }
 
-void note_rows_without_thresholds(KernelJudgement& judgement) {
+void note_rows_without_thresholds(const std::string& first, KernelJudgement& judgement) {
   const VacuityCount& vacuity = judgement.vacuity;
   if (vacuity.unbounded > 0) {
     judgement.notes.push_back("the contract's thresholds are infinite for " + std::to_string(vacuity.unbounded) +
                               " of " + std::to_string(vacuity.rows) +
-                              " rows, of which only signs and infinities were judged");
+                              " rows, which only the rules beside the thresholds judged; the first: " + first);
   }
   if (vacuity.unresolved > 0) {
     judgement.notes.push_back(
@@ -127,7 +127,7 @@ void weigh(const Trial& trial, KernelJudgement& judgement) {
   } else if (judgement.vacuity.too_many_unbounded()) {
     weight = ReportVerdict::vacuous;
   }
-  note_rows_without_thresholds(judgement);
+  note_rows_without_thresholds(trial.unbounded_row(), judgement);
   if (weight < judgement.verdict) judgement.verdict = weight;
 }
 

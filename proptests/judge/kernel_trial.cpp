@@ -225,6 +225,7 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
         judge_values(subject_.op, subject_.contract, inputs[0], matrix.theta, values, std::span(inputs).subspan(1),
                      subject_.op.rows().attributes(matrix.beside, matrix.columns), counted.weights);
     vacuity_ += verdicts.vacuity;
+    if (unbounded_row_.empty() && vacuity_.unbounded > 0) unbounded_row_ = to_text(case_of(matrix, r));
     ++judged_rows_;
     for (ValueFinding& finding : verdicts.findings) {
       errors_.add(finding, [&] { return to_text(case_of(matrix, r)); });

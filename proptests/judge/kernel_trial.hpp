@@ -48,6 +48,8 @@ class KernelTrial {
   /// No claim on rows is about something that a kernel need not have.
   static bool is_not_offered(const std::string&) { return false; }
   const VacuityCount& vacuity() const { return vacuity_; }
+  /// The first row with an infinite threshold; empty: there is none.
+  const std::string& unbounded_row() const { return unbounded_row_; }
   const RefusalLog& refusals() const { return refusals_; }
   WatchedKernel& watched() { return kernel_; }
   const WatchedKernel& watched() const { return kernel_; }
@@ -108,6 +110,7 @@ class KernelTrial {
   KernelSubject subject_;
   WatchedKernel kernel_;
   VacuityCount vacuity_;
+  std::string unbounded_row_;
   RefusalLog refusals_;
   struct FeatureAnswers {
     std::size_t taken = 0, refused = 0;

@@ -42,6 +42,7 @@ void KernelTrial::judge_call(const RowMatrixCase& matrix, const std::vector<doub
   RowVerdicts verdicts =
       proptests::judge_call(subject_.op, rows_of_call(matrix, subject_.op, subject_.contract), got.at(0));
   vacuity_ += verdicts.vacuity;
+  if (unbounded_row_.empty() && vacuity_.unbounded > 0) unbounded_row_ = text_of(matrix);
   ++judged_rows_;
   const numerics::PrecisionScope precision(113);
   for (const ValueFinding& finding : verdicts.findings) {

@@ -92,6 +92,7 @@ void TensorTally::add_to_worst(std::size_t row, const ValueFinding& finding, dou
 
 void TensorTally::add(std::size_t row, RowVerdicts verdicts) {
   judgement_.vacuity += verdicts.vacuity;
+  if (!unbounded_row_ && verdicts.vacuity.unbounded > 0) unbounded_row_ = row;
   ++judgement_.judged;
   const ValueFinding* worst = nullptr;
   double share_of_worst = 0, largest = 0;
@@ -233,8 +234,9 @@ ReportRow TensorTally::whole(const TensorJudgement& judgement) const {
   } else if (judgement.vacuity.unbounded > 0) {
     whole.details.push_back("the contract's thresholds are infinite for " +
                             std::to_string(judgement.vacuity.unbounded) + " of " + of_rows(judgement.vacuity.rows) +
-                            ", of which only signs and infinities were judged");
+                            ", which only the rules beside the thresholds judged");
   }
+  if (unbounded_row_) whole.details.push_back("  the first of them: " + name_of(*unbounded_row_));
   if (judgement.vacuity.unresolved > 0) {
     whole.details.push_back(of_rows(judgement.vacuity.unresolved) +
                             " more hold logits so large that the contract's form overflows, or keeps no digit of their "

@@ -69,6 +69,7 @@ class TensorTally {
   std::map<std::string_view, std::size_t> broken_exempt_;
   std::map<std::string, std::size_t> skipped_;
   std::size_t undecided_ = 0;
+  std::optional<std::size_t> unbounded_row_;  // the first with an infinite threshold
   TensorJudgement judgement_;
   struct Shown {
     std::size_t row;

@@ -185,3 +185,20 @@ def test_products_beyond_the_doubles_promise_nothing_at_any_scale():
             outputs = (np.array([[0.5]]), np.zeros(1))
             softcheck.assert_output("attention", inputs, outputs, scale=scale, contract=contract)
         assert violation.value.report.verdict == "vacuous"
+
+
+def test_a_row_without_a_threshold_is_named():
+    rng = np.random.default_rng(45)
+    q = rng.standard_normal((1, 1, 200, 8)).astype(np.float32)
+    k, v = (rng.standard_normal((1, 1, 8, 8)).astype(np.float32) for _ in range(2))
+    q[0, 0, 7] *= 1e7
+    scores = (q.astype(np.float64) @ k.astype(np.float64).swapaxes(-1, -2)) / np.sqrt(8)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    out = (weights / weights.sum(axis=-1, keepdims=True) @ v.astype(np.float64)).astype(np.float32)
+    report = softcheck.assert_output("attention", (q, k, v), out)
+    assert "1 of 200 rows" in str(report) and "query (0, 0, 7)" in str(report)
+    for wrong in (np.nan, 50.0, 1e30, -7.0):
+        broken = out.copy()
+        broken[0, 0, 7, 3] = wrong
+        with pytest.raises(AssertionError):
+            softcheck.assert_output("attention", (q, k, v), broken)

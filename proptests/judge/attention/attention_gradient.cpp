@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "numerics/formats/next_double.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "proptests/judge/attention/group_oracles.hpp"
 #include "proptests/judge/attention/group_pairs.hpp"
@@ -49,7 +50,7 @@ class GroupJudge {
   RowVerdicts of_query(std::size_t i, std::span<const double> got) {
     RowVerdicts verdicts;
     if (pairs_[i].keys().empty()) return must_be_zero({got});
-    if (!promised(pairs_[i].usable(), got.size(), verdicts)) return verdicts;
+    if (!pairs_[i].usable()) return by_limits({{Part::queries, i, {}, got}});
     verdicts.vacuity.add_row(pairs_[i].unbounded());
     judge_part(Part::queries, i, {}, got, verdicts);
     return verdicts;
@@ -61,7 +62,7 @@ class GroupJudge {
     if (!seers.all_chosen) return std::nullopt;
     if (seers.pairs.empty() && blind_.empty()) return must_be_zero({dk, dv});
     RowVerdicts verdicts;
-    if (!promised(seers.usable, dk.size() + dv.size(), verdicts)) return verdicts;
+    if (!seers.usable) return by_limits({{Part::keys, j, seers.pairs, dk}, {Part::values, j, seers.pairs, dv}});
     if (seers.pairs.empty()) verdicts = must_be_zero({dk});
     verdicts.vacuity.add_row(seers.unbounded);
     if (!seers.pairs.empty()) judge_part(Part::keys, j, seers.pairs, dk, verdicts);
@@ -139,13 +140,66 @@ class GroupJudge {
     return part == Part::queries ? is_chosen(row) : seers_of(row).all_chosen;
   }
 
-  // False where the scores' own errors are that large: no contract promises anything.
-  static bool promised(bool usable, std::size_t values, RowVerdicts& verdicts) {
-    if (usable) return true;
-    verdicts.vacuity.judged += values;
-    verdicts.vacuity.vacuous += values;
+  struct PartOfRow {
+    Part part;
+    std::size_t row;
+    std::vector<Seen> seen;
+    std::span<const double> got;
+  };
+
+  // Scores whose own errors are so large that no threshold is finite: numbers are due, no more is known of them.
+  RowVerdicts by_limits(const std::vector<PartOfRow>& parts) const {
+    RowVerdicts verdicts;
     verdicts.vacuity.add_row(true);
-    return false;
+    for (const auto& [part, row, seen, got] : parts) {
+      verdicts.vacuity.judged += got.size();
+      verdicts.vacuity.vacuous += got.size();
+      const double most = largest_of(part, row, seen);
+      const ResultLimits limits{.may_overflow =
+                                    overflows(part, row, seen) || may_overflow(task_.contract.accumulator, most)};
+      const Enclosure exact = Enclosure::between(-most, most);
+      for (std::size_t t = 0; t < got.size(); ++t) {
+        const std::string_view claim = task_.op->claims[static_cast<std::size_t>(part)];
+        if (const auto found = broken_limit(claim, t, task_.contract, got[t], exact, limits)) {
+          verdicts.findings.push_back(*found);
+          break;
+        }
+      }
+    }
+    return verdicts;
+  }
+
+  bool overflows(Part part, std::size_t row, const std::vector<Seen>& seen) const {
+    if (part == Part::queries) return pairs_[row].may_overflow();
+    return std::ranges::any_of(seen, [&](const Seen& one) { return pairs_[one.query].may_overflow(); });
+  }
+
+  // No less than the magnitude of a value of the part: p <= 1 and sum p = 1.
+  double largest_of(Part part, std::size_t row, const std::vector<Seen>& seen) const {
+    const auto largest = [](std::span<const double> numbers) {
+      double most = 0;
+      for (const double x : numbers) most = std::fmax(most, std::fabs(x));
+      return most;
+    };
+    const double scale = std::fabs(pairs_.arithmetic().scale);
+    double sum = 0;
+    if (part == Part::queries) {
+      double key = 0;
+      for (const std::size_t j : pairs_[row].keys()) {
+        const std::size_t d = group_.rows[row].query.size();
+        key = std::fmax(key, largest(group_.rows[row].keys.subspan(j * d, d)));
+      }
+      return next_above(next_above(scale * pairs_[row].largest_difference()) * key);
+    }
+    for (const Seen& one : seen) {
+      sum += part == Part::values
+                 ? largest(pairs_.gradient_of(one.query))
+                 : scale * pairs_[one.query].largest_difference() * largest(group_.rows[one.query].query);
+    }
+    if (part == Part::values) {
+      for (const std::size_t i : blind_) sum += largest(pairs_.gradient_of(i));
+    }
+    return sum * (1 + 0x1p-20);  // fewer than 2^30 roundings of doubles
   }
 
   // The gradients of what takes no part.
@@ -177,7 +231,11 @@ class GroupJudge {
     ClaimVerdict verdict(
         task_.op->claims[static_cast<std::size_t>(part)], task_.contract,
         [this, part, row](std::optional<std::size_t> item) { return enclosed(part, row, *item); }, verdicts);
-    each_value(part, row, seen, [&](std::size_t t, const Judgeable& value) { verdict.add(t, value, got[t]); });
+    const bool overflow = overflows(part, row, seen);
+    each_value(part, row, seen, [&](std::size_t t, Judgeable value) {
+      value.limits.may_overflow = overflow;
+      verdict.add(t, value, got[t]);
+    });
     verdict.report();
   }
 

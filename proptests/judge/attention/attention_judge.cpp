@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "numerics/enclosures/decision.hpp"
+#include "numerics/formats/next_double.hpp"
 #include "numerics/formats/special_values.hpp"
+#include "proptests/judge/attention/attention_limits.hpp"
 #include "proptests/judge/attention/attention_thresholds.hpp"
 #include "proptests/judge/attention/query_oracles.hpp"
 #include "proptests/judge/verdict/claim_verdict.hpp"
@@ -37,13 +39,7 @@ class QueryJudge {
 
   void judge(const AttentionValues& got) {
     const AttentionThresholds thresholds(task_, row_, visible_);
-    if (!thresholds.usable()) {
-      // Scores whose own errors are that large: no contract promises anything.
-      verdicts_.vacuity.judged += got.out.size();
-      verdicts_.vacuity.vacuous += got.out.size();
-      verdicts_.vacuity.add_row(true);
-      return;
-    }
+    if (!thresholds.usable()) return judge_by_limits(got);
     verdicts_.vacuity.add_row(!thresholds.promises());
     judge_output(thresholds, got.out);
     if (got.lse) judge_scalar(lse, thresholds.logsumexp(), *got.lse);
@@ -75,24 +71,60 @@ class QueryJudge {
                                   reason});
   }
 
+  // Scores whose own errors are so large that no threshold is finite.
+  void judge_by_limits(const AttentionValues& got) {
+    verdicts_.vacuity.judged += got.out.size();
+    verdicts_.vacuity.vacuous += got.out.size();
+    verdicts_.vacuity.add_row(true);
+    for (std::size_t c = 0; c < got.out.size(); ++c) check_limits(output, c, limits().column(c), got.out[c]);
+    if (got.lse) check_limits(lse, std::nullopt, limits().logsumexp(), *got.lse);
+    if (got.entropy) check_limits(entropy, std::nullopt, limits().entropy(), *got.entropy);
+  }
+
+  void check_limits(Claim claim, std::optional<std::size_t> item, const ResultLimits& limits, double got) {
+    const double largest = next_above(visible_.largest_dot + static_cast<double>(visible_.items.size()));
+    const Enclosure exact =
+        claim == lse ? Enclosure::between(-largest, largest) : Enclosure::between(limits.least, limits.most);
+    const auto found = broken_limit(claim_of(task_.op, claim), item, contract_of(claim), got, exact, limits);
+    if (found) verdicts_.findings.push_back(*found);
+  }
+
   void judge_output(const AttentionThresholds& thresholds, std::span<const double> got) {
     ClaimVerdict verdict = verdict_of(output, task_.contract);
-    for (std::size_t c = 0; c < got.size(); ++c) verdict.add(c, thresholds.column(c), got[c]);
+    for (std::size_t c = 0; c < got.size(); ++c) {
+      Judgeable value = thresholds.column(c);
+      if (says_nothing(value)) value.limits = limits().column(c);
+      verdict.add(c, value, got[c]);
+    }
     verdict.report();
   }
 
-  void judge_scalar(Claim claim, const Judgeable& value, double got) {
-    Contract contract = task_.contract;
-    contract.output = task_.scalars;
-    ClaimVerdict verdict = verdict_of(claim, contract);
+  void judge_scalar(Claim claim, Judgeable value, double got) {
+    if (says_nothing(value)) value.limits = claim == entropy ? limits().entropy() : limits().logsumexp();
+    ClaimVerdict verdict = verdict_of(claim, contract_of(claim));
     verdict.add(std::nullopt, value, got);
     verdict.report();
+  }
+
+  static bool says_nothing(const Judgeable& value) { return value.vacuous || value.threshold == infinity; }
+
+  // Few rows need them.
+  const AttentionLimits& limits() {
+    if (!limits_) limits_.emplace(task_, row_, visible_);
+    return *limits_;
+  }
+
+  Contract contract_of(Claim claim) const {
+    Contract contract = task_.contract;
+    if (claim != output) contract.output = task_.scalars;
+    return contract;
   }
 
   const AttentionTask& task_;
   const AttentionRow& row_;
   const VisibleKeys& visible_;
   QueryOracles oracles_;
+  std::optional<AttentionLimits> limits_;
   RowVerdicts& verdicts_;
 };
 

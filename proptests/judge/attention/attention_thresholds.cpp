@@ -61,6 +61,21 @@ ScoreTerms terms_of(const AttentionRow& row, std::size_t j) {
   return terms;
 }
 
+// A factor of a query or a key, with the scale or its root, a sum of d products of them, or what is added to a score.
+// At most d + 4 roundings make a sum larger than its terms' magnitudes, and a difference of two is twice as large.
+bool score_may_overflow(const Contract& contract, const AttentionRow& row, std::span<const double> key, double dots,
+                        double size) {
+  double largest = properties(contract.accumulator).largest, factor = 0;
+  if (contract.scores) largest = std::fmin(largest, properties(*contract.scores).largest);
+  if (contract.scale == ScaleUse::stored) largest = std::fmin(largest, properties(contract.input).largest);
+  for (const double x : row.query) factor = std::fmax(factor, std::fabs(x));
+  for (const double x : key) factor = std::fmax(factor, std::fabs(x));
+  const double scale = std::fmax(1, std::fabs(row.scale));
+  const double roundings = static_cast<double>(row.query.size() + 4);
+  const double growth = std::exp(-roundings * std::log1p(-properties(contract.accumulator).unit_roundoff));
+  return !(4 * growth * std::fmax(std::fmax(dots, size), scale * std::fmax(dots, factor)) < largest);
+}
+
 }  // namespace
 
 std::uint64_t rescalings_of(const Contract& contract, const VisibleKeys& keys, std::size_t n) {
@@ -79,11 +94,32 @@ EntropyDefinition definition_of(const Contract& contract) {
   return contract.entropy == EntropyForm::paper ? EntropyDefinition::paper : EntropyDefinition::exact;
 }
 
+std::uint64_t items_of(const Contract& contract, const AttentionRow& row, const VisibleKeys& keys) {
+  return keys.sink ? size_with_sink(contract, row.visible.size()) : row.visible.size();
+}
+
+AttentionArithmetic arithmetic_of(const Contract& contract, const AttentionRow& row, const VisibleKeys& keys,
+                                  std::uint64_t n) {
+  AttentionArithmetic arithmetic;
+  arithmetic.dimension = row.query.size();
+  arithmetic.scale = row.scale;
+  arithmetic.coefficients = contract.weights.value_or(contract.accumulator);
+  const std::uint64_t summands = std::max<std::size_t>(keys.keys(), 1) - 1;  // a sink has no value
+  arithmetic.value_sum_height = std::min(summation_height(contract, n), summands);
+  return arithmetic;
+}
+
 VisibleKeys::VisibleKeys(const Contract& contract, const AttentionRow& row) {
   for (std::size_t j = 0; j < row.visible.size(); ++j) {
     if (row.visible[j] != 0) add_score(contract, row, j);
   }
   if (row.sink) add_sink(contract, row);
+}
+
+double VisibleKeys::largest_computed() const {
+  double error = 0;
+  for (const UpperBound& one : score_errors) error = std::fmax(error, upper(one));
+  return next_above(largest_dot + error);
 }
 
 void VisibleKeys::add_score(const Contract& contract, const AttentionRow& row, std::size_t j) {
@@ -124,6 +160,7 @@ void VisibleKeys::add_score(const Contract& contract, const AttentionRow& row, s
     score_errors.push_back(as_stored(contract, error, exact, score));
   }
   largest_dot = std::max(largest_dot, size);
+  may_overflow = may_overflow || score_may_overflow(contract, row, key, dots, size);
 }
 
 void VisibleKeys::add_sink(const Contract& contract, const AttentionRow& row) {
@@ -151,17 +188,11 @@ AttentionThresholds::AttentionThresholds(const AttentionTask& task, const Attent
 
 void AttentionThresholds::set_thresholds(const AttentionTask& task, const LongSoftmax& plain) {
   const Contract& contract = task.contract;
-  const std::size_t keys = row_.visible.size();
-  const std::uint64_t n = visible_.sink ? size_with_sink(contract, keys) : keys;
+  const std::uint64_t n = items_of(contract, row_, visible_);
   // m and sum p x, or L and sum p x: two roundings of each.
   const double roundoff = properties(contract.accumulator).unit_roundoff;
   if (contract.entropy_from != EntropyFrom::deviations) cancelled_ = 4 * roundoff * visible_.largest_dot;
-  AttentionArithmetic arithmetic;
-  arithmetic.dimension = row_.query.size();
-  arithmetic.scale = row_.scale;
-  arithmetic.coefficients = contract.weights.value_or(contract.accumulator);
-  const std::uint64_t summands = std::max<std::size_t>(visible_.keys(), 1) - 1;  // a sink has no value
-  arithmetic.value_sum_height = std::min(summation_height(contract, n), summands);
+  const AttentionArithmetic arithmetic = arithmetic_of(contract, row_, visible_, n);
   const auto complete = [&](RowStatistics<Bound> statistics) {
     statistics.size = n;
     statistics.rescalings = rescalings_of(contract, visible_, n);

@@ -31,15 +31,25 @@ struct VisibleKeys {
     numerics::UpperBound score_error;
   };
   std::vector<Cap> caps;
-  bool sink = false;  // the last one is the row's sink, which is no key: its item is n
+  bool sink = false;          // the last one is the row's sink, which is no key: its item is n
+  bool may_overflow = false;  // a kernel's scores, or what they are made of, may leave the range of their formats
 
   VisibleKeys(const numerics::Contract& contract, const AttentionRow& row);
   std::size_t keys() const { return items.size() - (sink ? 1 : 0); }
+  /// No less than the magnitude of a score as computed.
+  double largest_computed() const;
 
  private:
   void add_score(const numerics::Contract& contract, const AttentionRow& row, std::size_t j);
   void add_sink(const numerics::Contract& contract, const AttentionRow& row);
 };
+
+/// The keys of the row, and its sink as the contract's order adds it.
+std::uint64_t items_of(const numerics::Contract& contract, const AttentionRow& row, const VisibleKeys& keys);
+
+/// How a kernel of the contract computes the row, n items of which these are visible.
+numerics::AttentionArithmetic arithmetic_of(const numerics::Contract& contract, const AttentionRow& row,
+                                            const VisibleKeys& keys, std::uint64_t n);
 
 /// How often a running maximum may grow over n items of which these are visible.
 std::uint64_t rescalings_of(const numerics::Contract& contract, const VisibleKeys& keys, std::size_t n);

@@ -182,6 +182,7 @@ void AttentionTrial::judge(const AttentionCase& attention, const Outputs& got, c
   WorstFindings worst;
   op().judge(task_, attention, got, chosen, [&](std::size_t row, RowVerdicts verdicts) {
     vacuity_ += verdicts.vacuity;
+    if (unbounded_row_.empty() && vacuity_.unbounded > 0) unbounded_row_ = asked_of(attention, remark, row).text();
     ++judged_rows_;
     for (ValueFinding& finding : verdicts.findings) {
       tally_.add(finding, [&] { return asked(attention, remark, row).text(); });

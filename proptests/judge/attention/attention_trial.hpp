@@ -73,6 +73,8 @@ class AttentionTrial {
   /// the judgement. Only ever so of lse and entropy.
   bool is_not_offered(const std::string& claim) const;
   const VacuityCount& vacuity() const { return vacuity_; }
+  /// The first row with an infinite threshold; empty: there is none.
+  const std::string& unbounded_row() const { return unbounded_row_; }
   WatchedKernel& watched() { return kernel_; }
   const WatchedKernel& watched() const { return kernel_; }
   std::size_t judged_rows() const { return judged_rows_; }
@@ -121,6 +123,7 @@ class AttentionTrial {
   Domain domain_;
   WatchedKernel kernel_;
   VacuityCount vacuity_;
+  std::string unbounded_row_;
   std::size_t judged_rows_ = 0;
   ErrorTally tally_;
   std::set<std::string> not_tried_;

@@ -61,6 +61,7 @@ BiasGradient::Number BiasGradient::number(std::size_t i, std::size_t j) const {
   Number result;
   ProductSum sum;
   double size = 0;
+  bool overflow = false;
   std::vector<BackwardPairError> errors;
   each_pair(i, j, [&](std::size_t h, std::size_t q, std::size_t pair) {
     const QueryPairs& pairs = heads_[h].pairs[q];
@@ -70,6 +71,7 @@ BiasGradient::Number BiasGradient::number(std::size_t i, std::size_t j) const {
     sum.add(pairs.bias_gradient(pair), 1);
     size += pairs.size(pair);
     errors.push_back(pairs.bias_error(pair));
+    overflow = overflow || pairs.may_overflow();
   });
   result.zero = result.known && result.usable && errors.empty();
   if (!result.known || !result.usable || result.zero) return result;
@@ -80,6 +82,7 @@ BiasGradient::Number BiasGradient::number(std::size_t i, std::size_t j) const {
   const ScalarThreshold<UpperBound> threshold =
       sink_gradient_error(task_.contract, errors, summation_height(task_.contract, terms), size_of(exact));
   result.value = {exact, upper(threshold.total()), size, 0, is_vacuous(upper(threshold.rounding), size)};
+  result.value.limits.may_overflow = overflow;
   return result;
 }
 

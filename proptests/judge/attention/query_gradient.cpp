@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "numerics/formats/next_double.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "numerics/rounding/rounding_score_terms.hpp"
 #include "proptests/judge/attention/long_error.hpp"
@@ -71,6 +72,13 @@ QueryPairs::QueryPairs(const AttentionTask& task, const AttentionRow& row, std::
     : visible_(task.contract, row), lse_gradient_(lse_gradient), pair_of_(row.visible.size()) {
   for (std::size_t k = 0; k < visible_.keys(); ++k) pair_of_[visible_.items[k]] = k + 1;
   if (visible_.keys() == 0) return;
+  for (const std::size_t j : keys()) {
+    double size = 0;
+    dot(out_gradient, row.values.subspan(j * row.value_size, row.value_size), size);
+    largest_difference_ = std::fmax(largest_difference_, 2 * size);
+  }
+  largest_difference_ = next_above(largest_difference_ + std::fabs(lse_gradient_.value_or(0)));
+  may_overflow_ = visible_.may_overflow || proptests::may_overflow(task.contract.accumulator, largest_difference_);
   const LongSoftmax softmax(visible_.scores);
   usable_ = softmax.usable();
   if (!usable_) return;

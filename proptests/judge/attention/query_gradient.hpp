@@ -56,6 +56,10 @@ class QueryPairs {
   bool usable() const { return usable_; }
   /// Is a threshold infinite?
   bool unbounded() const { return unbounded_; }
+  /// May a score, or what its gradient is made of, leave the accumulator's range?
+  bool may_overflow() const { return may_overflow_; }
+  /// No less than |g_j - delta + dL| of any weights: 2 max sum |dO v_j| + |dL|.
+  double largest_difference() const { return largest_difference_; }
   const LongApproximation& coefficient(std::size_t pair) const { return coefficients_[pair]; }
   const LongApproximation& score_gradient(std::size_t pair) const { return score_gradients_[pair]; }
   /// p_j (|g_j - delta + dL| + sum |dO O| + |dL|): what dS_j's error is held against, as dS_j may cancel to nothing.
@@ -84,7 +88,8 @@ class QueryPairs {
 
   VisibleKeys visible_;
   std::optional<double> lse_gradient_;
-  bool usable_ = false, unbounded_ = false;
+  bool usable_ = false, unbounded_ = false, may_overflow_ = false;
+  double largest_difference_ = 0;
   std::vector<std::size_t> pair_of_;  // (n) 1 + the pair, or 0
   std::vector<LongApproximation> coefficients_, differences_, score_gradients_, bias_gradients_;
   std::vector<double> magnitudes_;  // sum |dO v_j|, at least

@@ -51,12 +51,14 @@ SinkGradient::Sum SinkGradient::sum() const {
   Sum result;
   ProductSum sum;
   double size = 0;
+  bool overflow = false;
   std::vector<BackwardPairError> errors;
   each_seeing([&](std::size_t b, std::size_t i) {
     const QueryPairs& pairs = batches_[b].pairs[i];
     result.usable = result.usable && pairs.usable();
     if (!pairs.usable()) return;
     result.unbounded = result.unbounded || pairs.unbounded();
+    overflow = overflow || pairs.may_overflow();
     sum.add(pairs.sink_gradient(), 1);
     size += pairs.sink_size();
     errors.push_back(pairs.sink_error());
@@ -66,6 +68,7 @@ SinkGradient::Sum SinkGradient::sum() const {
   const ScalarThreshold<UpperBound> threshold =
       sink_gradient_error(contract_, errors, summation_height(contract_, queries_), size_of(exact));
   result.value = Judgeable{exact, upper(threshold.total()), size, 0, is_vacuous(upper(threshold.rounding), size)};
+  result.value->limits.may_overflow = overflow;
   return result;
 }
 

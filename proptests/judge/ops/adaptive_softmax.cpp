@@ -17,6 +17,7 @@ class AdaptiveSoftmaxElements : public RowElements {
  public:
   explicit AdaptiveSoftmaxElements(const RowInputs& row)
       : logits_(row.logits),
+        contract_(row.contract),
         definition_(row.contract.entropy == EntropyForm::paper ? EntropyDefinition::paper : EntropyDefinition::exact),
         plain_cascade_(row.logits, 1),
         plain_(statistics_of(plain_cascade_.statistics(), row.contract, row.logits, 1)),
@@ -45,10 +46,14 @@ class AdaptiveSoftmaxElements : public RowElements {
   bool repeats(std::size_t i) const override { return logits_[i] == logits_[i - 1]; }
   bool is_vacuous(std::size_t i, double) override { return !(upper(bare_.relative(sharp_.deviation_ceiling(i))) < 1); }
   bool are_coefficients() const override { return true; }
-  double excess(std::size_t i) override { return upper(threshold_.at(sharp_.deviation_ceiling(i), UpperBound(1))); }
+  double excess(std::size_t i) override {
+    return std::fmin(upper(threshold_.at(sharp_.deviation_ceiling(i), UpperBound(1))),
+                     coefficient_overshoot(contract_, plain_, 0));
+  }
 
  private:
   const std::span<const double> logits_;
+  const Contract& contract_;
   const EntropyDefinition definition_;
   RowCascade plain_cascade_;
   const Statistics plain_;

@@ -1,6 +1,7 @@
 #include <array>
 #include <optional>
 
+#include "numerics/formats/next_double.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "numerics/rounding/flushed_output.hpp"
 #include "proptests/judge/ops/argument_form.hpp"
@@ -21,6 +22,15 @@ class Entropy final : public RowOp {
   static constexpr std::array inputs{OpInput{Role::logits}};
   static constexpr std::array<std::string_view, 1> outputs{"output"}, claims{"kernel.entropy.value"};
   static constexpr std::array<std::string_view, 2> words{"entropy_from", "theta"};
+
+  // Of whatever logits the kernel computed with: their exact entropy lies in [0, ln n].
+  static ResultLimits entropy_limits(const Contract& contract, const Statistics& statistics) {
+    const Statistics widest = widest_statistics(statistics.size, statistics.visible, statistics.rescalings,
+                                                2 * upper(statistics.largest_magnitude));
+    const double error = upper(contracted_entropy_error(over_computed_logits(contract), widest).total());
+    return {next_below(-error), next_above(upper(widest.log_sum) + error),
+            "no entropy is negative or beyond ln n by more than the errors of the sums"};
+  }
 
   static Enclosure near_value(RowCascade& cascade) {
     const ExactSums sums(cascade);
@@ -53,6 +63,7 @@ class Entropy final : public RowOp {
       verdicts.findings.push_back(
           {claims[0], std::nullopt, scalar.exact, row.got[0], undershoot, Decision::violated, {}, false, *reason});
     }
+    scalar.limits = entropy_limits(row.contract, statistics);
     judge_scalar(row, scalar, verdicts);
   }
 

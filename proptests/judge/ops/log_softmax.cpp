@@ -52,6 +52,10 @@ class LogSoftmaxElements : public RowElements {
   bool is_vacuous(std::size_t i, double magnitude) override {
     return numerics::is_vacuous(upper(plain_.rounding(deviation(i))), magnitude);
   }
+  ResultLimits limits(std::size_t) override {
+    return {.most = log_coefficient_overshoot(row_.contract, statistics_),
+            .rule = "no logarithm of a coefficient exceeds 0 by more than its own roundings"};
+  }
   bool overflows(std::size_t i) override {
     // x - max is not yet divided by theta.
     if (row_.contract.theta == ThetaUse::before) return false;

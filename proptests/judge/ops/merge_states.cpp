@@ -5,9 +5,11 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "numerics/enclosures/upper_bound.hpp"
+#include "numerics/formats/next_double.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "numerics/oracles/merged_states.hpp"
 #include "proptests/generators/rows/row_families.hpp"
@@ -153,6 +155,31 @@ class Merge {
     return sizes;
   }
 
+  // Of the parts that are not empty.
+  std::pair<double, double> range(std::size_t column) const {
+    std::pair<double, double> range{infinity, -infinity};
+    for (const std::size_t k : visible_) {
+      range.first = std::fmin(range.first, output_of(k, column));
+      range.second = std::fmax(range.second, output_of(k, column));
+    }
+    return range;
+  }
+  std::vector<UpperBound> alike(const UpperBound& size) const {
+    return std::vector<UpperBound>(row_.logits.size(), size);
+  }
+  // Of L_k that a kernel reads without an error: a key's error is linear in its deviation, and no mean deviation
+  // exceeds ln K.
+  MergedStatesRow<UpperBound> widest() const {
+    const std::uint64_t parts = row_.logits.size(), rescalings = visible_.size() - 1;
+    MergedStatesRow<UpperBound> bounds;
+    bounds.statistics = widest_statistics(parts, visible_.size(), rescalings, 0);
+    bounds.coefficients.assign(parts, UpperBound(0));
+    bounds.coefficients.front() = UpperBound(1);
+    bounds.deviations.assign(parts, bounds.statistics.mean_deviation);
+    bounds.magnitudes.assign(parts, UpperBound(0));
+    return bounds;
+  }
+
   MergedStatesOracle oracle() const { return {row_.logits, row_.beside[0], width(), base_}; }
 
  private:
@@ -182,10 +209,19 @@ struct MergeBounds {
         plain(merge.threshold(bounds, Grants::none)),
         oracles([this] { return merge.oracle(); }) {}
 
+  // Of any weights, the errors of the L_k aside: what an output may lie off the parts' own (ResultLimits).
+  const MergedStatesThreshold<UpperBound>& widest() {
+    if (!widest_) widest_.emplace(merge.threshold(merge.widest(), Grants::all));
+    return *widest_;
+  }
+
   Merge merge;
   MergedStatesRow<UpperBound> bounds;
   MergedStatesThreshold<UpperBound> threshold, plain;
   OracleLadder<MergedStatesOracle> oracles;
+
+ private:
+  std::optional<MergedStatesThreshold<UpperBound>> widest_;
 };
 
 class MergedOutputs final : public RowElements {
@@ -202,6 +238,13 @@ class MergedOutputs final : public RowElements {
   // Outputs may cancel: what is left is no more accurate than its terms.
   double metric(std::size_t c, double) override { return column(c).magnitude; }
   bool is_vacuous(std::size_t c, double metric) override { return numerics::is_vacuous(column(c).rounding, metric); }
+  ResultLimits limits(std::size_t c) override {
+    const auto [least, most] = of_.merge.range(c);
+    const UpperBound largest(std::fmax(std::fabs(least), std::fabs(most)));
+    const double error = upper(of_.widest().column(of_.merge.alike(largest), largest).total());
+    return {next_below(least - error), next_above(most + error),
+            "beyond the parts' outputs by more than the errors of the sums"};
+  }
 
  private:
   struct Column {

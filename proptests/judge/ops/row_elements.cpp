@@ -28,7 +28,7 @@ Decision decide(double got, double threshold, Value&& value) {
 std::optional<ValueFinding> broken_rule(const RowOp& op, Extent extent, const JudgedRow& row, RowElements& elements) {
   if (extent != Extent::items) return std::nullopt;
   // Of a row whose log-sum-exp overflows not even a masked item's value is promised.
-  if (elements.promised) {
+  if (elements.promised || !may_overflow(row)) {
     if (auto found = masked_item_that_is_not(op.nothing(), elements.claim(), row)) return found;
   }
   if (row.got.empty() || !elements.are_coefficients()) return std::nullopt;
@@ -55,6 +55,16 @@ Decision decide_element(const JudgedRow& row, RowElements& elements, std::size_t
   const double got = row.got[i];
   const Decision decision = quick.within(allowed, got);
   return decision == Decision::undecided ? decide(got, allowed, [&] { return elements.value(i); }) : decision;
+}
+
+// Where a threshold says nothing, what every result keeps does: the rule that value i breaks.
+std::optional<ValueFinding> broken_limit(const JudgedRow& row, RowElements& elements, std::size_t i, double metric) {
+  const double got = row.got[i];
+  ResultLimits limits = elements.limits(i);
+  if (got >= limits.least && got <= limits.most && std::isfinite(got)) return std::nullopt;
+  limits.may_overflow =
+      limits.may_overflow || may_overflow(row.contract.accumulator, metric) || proptests::may_overflow(row);
+  return proptests::broken_limit(elements.claim(), i, row.contract, got, elements.value(i), limits);
 }
 
 // What an op says of one item, and what was decided of a value there.
@@ -131,11 +141,13 @@ void judge_elements(const RowOp& op, Extent extent, const JudgedRow& row, RowEle
     const auto exact = static_cast<double>(quick.value);
     const bool counted = verdicts.vacuity.add(row.contract, metric, elements.resolution, vacuous);
     if (counted) worst.errors.add(row.contract.output, exact, static_cast<double>(got - quick.value), i, allowed);
-    if (allowed == infinity) {
-      const auto infinite = infinite_value(elements.claim(), i, row.contract, got, elements.value(i));
-      if (!infinite || elements.overflows(i)) continue;
-      verdicts.findings.push_back(*infinite);
-      return;
+    if (allowed == infinity || (vacuous && std::isfinite(got))) {
+      const auto broken = broken_limit(row, elements, i, metric);
+      if (broken && !elements.overflows(i)) {
+        verdicts.findings.push_back(*broken);
+        return;
+      }
+      if (allowed == infinity) continue;
     }
     const bool overflow = is_overflow(row.contract.output, got, std::signbit(exact));
     if (overflow && overflows_rightly(row.contract, got, elements.value(i), allowed)) continue;

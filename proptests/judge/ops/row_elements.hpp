@@ -11,6 +11,7 @@
 #include "numerics/enclosures/enclosure.hpp"
 #include "numerics/enclosures/upper_bound.hpp"
 #include "proptests/judge/ops/row_op.hpp"
+#include "proptests/judge/verdict/result_limits.hpp"
 
 namespace softcheck::proptests {
 
@@ -54,6 +55,8 @@ class RowElements {
   virtual bool repeats(std::size_t) const { return false; }
   /// Is the threshold, without what the contract grants for subnormals and overflow, as wide as the metric?
   virtual bool is_vacuous(std::size_t i, double metric) = 0;
+  /// What value i keeps where its threshold is infinite or vacuous. may_overflow is added by judge_elements.
+  virtual ResultLimits limits(std::size_t) { return {}; }
   /// May it come out as -inf, because something overflows before the value does?
   virtual bool overflows(std::size_t) { return false; }
   /// Are they coefficients, in [0, 1] but for the excess beyond 1 that element i may have?

@@ -29,12 +29,16 @@ void judge_scalar(const JudgedRow& row, const RowScalar& scalar, RowVerdicts& ve
   const double got = row.got[0], allowed = allowed_of(row, scalar.threshold);
   const double magnitude = std::fabs(scalar.exact.midpoint());
   const bool promised = allowed < infinity;
-  const bool counted = verdicts.vacuity.add(row.contract, magnitude, scalar.resolution,
-                                            !promised || is_vacuous(upper(scalar.plain.rounding), magnitude));
+  const bool vacuous = !promised || is_vacuous(upper(scalar.plain.rounding), magnitude);
+  const bool counted = verdicts.vacuity.add(row.contract, magnitude, scalar.resolution, vacuous);
   verdicts.vacuity.add_row(!promised, scalar.resolved);
-  if (const auto found = infinite_value(scalar.claim, std::nullopt, row.contract, got, scalar.exact);
-      found && !promised) {
-    verdicts.findings.push_back(*found);
+  if (!promised || (vacuous && std::isfinite(got))) {
+    ResultLimits limits = scalar.limits;
+    limits.may_overflow = limits.may_overflow || may_overflow(row);
+    if (const auto found = broken_limit(scalar.claim, std::nullopt, row.contract, got, scalar.exact, limits)) {
+      verdicts.findings.push_back(*found);
+      return;
+    }
   }
   if (!promised || overflows_rightly(row.contract, got, scalar.exact, allowed)) return;
   ValueFinding finding{scalar.claim, std::nullopt, scalar.exact, got, allowed, scalar.decision, {}, false};

@@ -8,6 +8,7 @@
 #include "numerics/enclosures/enclosure.hpp"
 #include "numerics/rounding/rounding.hpp"
 #include "proptests/judge/verdict/judged_row.hpp"
+#include "proptests/judge/verdict/result_limits.hpp"
 
 namespace softcheck::proptests {
 
@@ -18,6 +19,7 @@ struct RowScalar {
   numerics::Enclosure exact;
   double resolution = 0;  // a smaller value has no relative accuracy
   bool resolved = true;
+  ResultLimits limits = {};                                     // looked at where the threshold says nothing
   numerics::Decision decision = numerics::Decision::undecided;  // |got - exact| <= allowed_of(row, threshold)
 };
 

@@ -10,6 +10,7 @@
 #include "proptests/judge/ops/argument_form.hpp"
 #include "proptests/judge/ops/row_elements.hpp"
 #include "proptests/judge/verdict/judged_row.hpp"
+#include "proptests/judge/verdict/result_limits.hpp"
 
 namespace softcheck::proptests {
 
@@ -96,16 +97,24 @@ void judge_coefficients(const JudgedRow& row, RowCascade& cascade, const Statist
     finding.item = i;
   }
   const auto excess = [&](std::size_t i) {
-    const UpperBound deviation(next_above((maximum - row.logits[i]) / row.theta));
-    return upper(coefficient_excess(row.contract, statistics, deviation));
+    return coefficient_overshoot(row.contract, statistics, next_above((maximum - row.logits[i]) / row.theta));
   };
   verdicts.vacuity.add_row(!promised, resolved);
-  const auto masked = promised ? masked_item_that_is_not(0, claim, row) : std::nullopt;
+  const bool overflow = !promised && may_overflow(row);
+  const auto masked = overflow ? std::nullopt : masked_item_that_is_not(0, claim, row);
   if (const auto found = masked ? masked : coefficient_out_of_range(claim, row, excess)) {
     verdicts.findings.push_back(*found);
     return;
   }
-  if (!promised) return;
+  if (!promised) {
+    const auto stray = std::ranges::find_if(row.got, [](double value) { return !std::isfinite(value); });
+    if (stray == row.got.end()) return;
+    const auto i = static_cast<std::size_t>(stray - row.got.begin());
+    const auto broken =
+        broken_limit(claim, i, row.contract, *stray, Enclosure::between(0, 1), {.may_overflow = overflow});
+    if (broken) verdicts.findings.push_back(*broken);
+    return;
+  }
   const ElementTolerance tolerance = tolerance_of(row.contract, threshold);
   const RowJudgement judgement = cascade.judge_softmax(row.got, tolerance);
   if (!judgement.undecided.empty()) finding.item = judgement.undecided.front();

@@ -28,6 +28,7 @@ struct KeptThresholds {
   std::optional<ElementThreshold<UpperBound>>
       whole;            // of a row of which all is kept: weights that are not divided again
   UpperBound scale{1};  // the weights of all that may have been kept may be too small by this factor
+  ResultLimits limits = {};
 };
 
 // Weights of the kept items: softmax of their logits alone.
@@ -70,6 +71,7 @@ class KeptElements final : public RowElements {
     if (thresholds_.whole) allowed = numerics::maximum(allowed, thresholds_.whole->at(own, r));
     return upper(allowed);
   }
+  ResultLimits limits(std::size_t) override { return thresholds_.limits; }
   bool is_vacuous(std::size_t a, double) override { return !(upper(thresholds_.plain.relative(deviation(a))) < 1); }
 
  private:
@@ -148,6 +150,8 @@ class TopPSoftmax final : public RowOp {
     if (items.none()) return verdicts.findings.push_back(std::move(set));
     KeptThresholds thresholds{items.threshold(granted), items.threshold(plain), std::nullopt, items.most_scale()};
     if (items.is_whole()) thresholds.whole = granted.choice().weights();
+    // A kept item's weight is no larger than the sum that it is divided by.
+    thresholds.limits = {0, 1 + coefficient_overshoot(row.contract, statistics, 0), "a coefficient lies in [0, 1]"};
     KeptElements elements(items.logits(), row.theta, items.places(), thresholds);
     elements.resolved = is_resolved(row.contract, statistics);
     std::vector<double> weights;

@@ -89,7 +89,7 @@ std::optional<ValueFinding> above_one(const Contract& contract, const Statistics
                                       std::span<const double> weights, const WeightElements& elements) {
   for (std::size_t a = 0; a < weights.size(); ++a) {
     if (!(weights[a] > 1) || elements.is_masked(a)) continue;
-    const double allowed = upper(coefficient_excess(contract, statistics, elements.deviation(a)));
+    const double allowed = coefficient_overshoot(contract, statistics, upper(elements.deviation(a)));
     if (weights[a] - 1 <= allowed) continue;
     return ValueFinding{elements.claim(),
                         a,
@@ -158,18 +158,16 @@ class TopkSoftmax final : public RowOp {
     verdicts.findings.push_back(choice.set(row.contract, granted));
     verdicts.findings.push_back(choice.order(row.contract, granted));
     const std::vector<double> chosen = choice.logits();
-    if (!row.attributes.renormalize) {
-      WeightElements elements = weights_of(row, choice.items(), chosen);
-      set_thresholds(row, statistics, cascade, chosen, elements);
-      if (const auto wrong = above_one(row.contract, statistics, weights, elements)) {
-        return verdicts.findings.push_back(*wrong);
-      }
-      return judge_weights(row, weights, elements, verdicts);
-    }
     // Where a kernel may choose masked items alone, it divides 0 by 0.
-    if (std::ranges::all_of(chosen, [](double x) { return std::isinf(x); })) return verdicts.vacuity.add_row(true);
+    const bool divides = row.attributes.renormalize;
+    if (divides && std::ranges::all_of(chosen, [](double x) { return std::isinf(x); })) {
+      return verdicts.vacuity.add_row(true);
+    }
     WeightElements elements = weights_of(row, choice.items(), chosen);
     set_thresholds(row, statistics, cascade, chosen, elements);
+    if (const auto wrong = above_one(row.contract, statistics, weights, elements)) {
+      return verdicts.findings.push_back(*wrong);
+    }
     judge_weights(row, weights, elements, verdicts);
   }
 
@@ -239,7 +237,7 @@ class TopkSoftmax final : public RowOp {
 
   void judge_weights(const JudgedRow& row, std::span<const double> weights, WeightElements& elements,
                      RowVerdicts& verdicts) const {
-    if (elements.promised) {
+    if (elements.promised || !may_overflow(row)) {
       if (const auto wrong = wrong_zero(weights, elements)) return verdicts.findings.push_back(*wrong);
     }
     judge_elements(*this, Extent::vectors, {row, weights}, elements, verdicts);

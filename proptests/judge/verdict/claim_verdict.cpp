@@ -66,15 +66,24 @@ ClaimVerdict::Verdict ClaimVerdict::verdict_of(std::optional<std::size_t> item, 
   return {decision, false, close, share};
 }
 
+// Where a threshold says nothing, what every result keeps does.
+bool ClaimVerdict::keeps_limits(std::optional<std::size_t> item, const Judgeable& value, double got) {
+  ResultLimits limits = value.limits;
+  limits.may_overflow = limits.may_overflow || may_overflow(contract_.accumulator, value.magnitude);
+  if (const auto found = broken_limit(claim_, item, contract_, got, value.exact.enclosure(), limits)) {
+    verdicts_.findings.push_back(*found);
+    return false;
+  }
+  return true;
+}
+
 void ClaimVerdict::add(std::optional<std::size_t> item, const Judgeable& granted, double got) {
   Judgeable value = granted;
   value.threshold = threshold_of_result(contract_, granted.threshold, got);
   verdicts_.vacuity.add(contract_, value.magnitude, value.resolution, value.vacuous);
-  if (value.threshold == infinity) {
-    const auto found = infinite_value(claim_, item, contract_, got, value.exact.enclosure());
-    if (found) verdicts_.findings.push_back(*found);
-    return;
-  }
+  const bool bounded = value.threshold < infinity;
+  if ((!bounded || (value.vacuous && std::isfinite(got))) && !keeps_limits(item, value, got)) return;
+  if (!bounded) return;
   count(errors_, contract_.output, value, got, item.value_or(0));
   const Verdict verdict = verdict_of(item, value, got);
   if (!worst_ || verdict.worse_than(worst_->verdict)) worst_ = Worst{item, value, got, verdict};

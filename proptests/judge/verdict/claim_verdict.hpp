@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "proptests/judge/attention/attention_softmax.hpp"
+#include "proptests/judge/verdict/result_limits.hpp"
 #include "proptests/judge/verdict/row_judge.hpp"
 
 namespace softcheck::proptests {
@@ -19,6 +20,7 @@ struct Judgeable {
   double magnitude = 0;
   double resolution = 0;
   bool vacuous = false;
+  ResultLimits limits = {};  // looked at where the threshold is infinite or vacuous
 };
 
 /// What is granted any result: of one that cannot have been flushed less than its threshold.
@@ -55,6 +57,7 @@ class ClaimVerdict {
   };
 
   Verdict verdict_of(std::optional<std::size_t> item, const Judgeable& value, double got) const;
+  bool keeps_limits(std::optional<std::size_t> item, const Judgeable& value, double got);
 
   std::string_view claim_;
   const numerics::Contract contract_;

@@ -164,13 +164,6 @@ std::optional<std::string_view> entropy_out_of_range(const Contract& contract, d
   return std::nullopt;
 }
 
-std::optional<ValueFinding> infinite_value(std::string_view claim, std::optional<std::size_t> item,
-                                           const Contract& contract, double got, const Enclosure& exact) {
-  if (!std::isinf(got) || overflows_rightly(contract, got, exact, infinity)) return std::nullopt;
-  return ValueFinding{
-      claim, item, exact, got, infinity, Decision::violated, {}, false, "infinite where the exact value is finite"};
-}
-
 long double nearest(const Enclosure& value) {
   const double high = value.midpoint();
   if (!std::isfinite(high)) return high;

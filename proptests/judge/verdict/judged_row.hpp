@@ -74,11 +74,6 @@ std::optional<std::string_view> entropy_out_of_range(const numerics::Contract& c
 /// Is got the value, its zero's sign included, or what the output's format may hold in place of an infinite one?
 bool is_held_as(numerics::Format output, double got, double exact);
 
-/// An infinite value under a threshold that promises nothing, where the exact one is a number of the output's format.
-std::optional<ValueFinding> infinite_value(std::string_view claim, std::optional<std::size_t> item,
-                                           const numerics::Contract& contract, double got,
-                                           const numerics::Enclosure& exact);
-
 /// A real as a long double: within 2 units of its last place where the enclosure is that narrow.
 long double nearest(const numerics::Enclosure& value);
 

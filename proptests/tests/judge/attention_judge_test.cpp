@@ -152,6 +152,8 @@ TEST_P(AttentionJudge, AValueBeyondItsThresholdDoesNotHold) {
         EXPECT_EQ(decision_of(judge_attention(task, row, got.values()), claims[1]), expected) << to_text(a);
         got = ideal_of(task, row);
         got.entropy = moved(thresholds.entropy());
+        // Of one key it is 0, whatever the threshold grants for the score's error (ResultLimits).
+        if (visible.items.size() == 1 && expected == Decision::proved) continue;
         EXPECT_EQ(decision_of(judge_attention(task, row, got.values()), claims[2]), expected) << to_text(a);
       }
     }

@@ -1,0 +1,169 @@
+// What no threshold excuses, however wide it is: NaN, infinities, and numbers beyond what any weights give.
+#include "proptests/judge/verdict/result_limits.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "proptests/generators/attention/attention.hpp"
+#include "proptests/judge/attention/attention_gradient.hpp"
+#include "proptests/judge/attention/attention_judge.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using namespace numerics;
+
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+bool fails(const RowVerdicts& verdicts) {
+  return std::ranges::any_of(verdicts.findings,
+                             [](const ValueFinding& found) { return found.decision != Decision::proved; });
+}
+
+Contract contract_of(const char* words, Format format = Format::f32) { return parse_contract(words, format, format); }
+
+bool row_fails(Op op, const char* words, const std::vector<double>& logits, const std::vector<double>& got) {
+  return fails(judge_values(op, contract_of(words), logits, 1, got));
+}
+
+// One query of dim 1 over keys and values of dim 1.
+struct SmallQuery {
+  double query;
+  std::vector<double> keys, values;
+  double scale = 1;
+
+  AttentionRow row() const {
+    AttentionRow row;
+    row.query = std::span(&query, 1);
+    row.keys = keys;
+    row.values = values;
+    row.value_size = 1;
+    row.scale = scale;
+    row.visible.assign(keys.size(), 1);
+    return row;
+  }
+};
+
+bool attention_fails(Op op, const char* words, const SmallQuery& of, double out) {
+  const AttentionTask task{op, contract_of(words), Format::f32};
+  return fails(judge_attention(task, of.row(), {std::span(&out, 1), std::nullopt, std::nullopt}));
+}
+
+bool entropy_fails(const char* words, const SmallQuery& of, double out, double entropy) {
+  const AttentionTask task{Op::attention, contract_of(words), Format::f32};
+  return fails(judge_attention(task, of.row(), {std::span(&out, 1), std::nullopt, entropy}));
+}
+
+TEST(ResultLimits, NoCoefficientIsNanOrAboveOneWhereNothingElseIsPromised) {
+  const std::vector<double> logits{1e4, -1e4, 9990};
+  ASSERT_FALSE(row_fails(Op::softmax, "acc=bf16", logits, {1, 0, 0}));
+  for (const double wrong : {not_a_number, 1e30, -7.0, 1.5}) {
+    EXPECT_TRUE(row_fails(Op::softmax, "acc=bf16", logits, {wrong, 0, 0})) << wrong;
+    EXPECT_TRUE(row_fails(Op::softmax, "acc=bf16", logits, {1, wrong, 0})) << wrong;
+    EXPECT_TRUE(row_fails(Op::adaptive_softmax, "acc=bf16", logits, {1, wrong, 0})) << wrong;
+  }
+}
+
+TEST(ResultLimits, NoLogarithmOfACoefficientIsPositive) {
+  const std::vector<double> logits{1e4, -1e4, 9990};
+  for (const char* words : {"acc=bf16", "acc=bf16 lse=uncentred"}) {
+    ASSERT_FALSE(row_fails(Op::log_softmax, words, logits, {0, -2e4, -10})) << words;
+    for (const double wrong : {not_a_number, 1e30, 3000.0}) {
+      EXPECT_TRUE(row_fails(Op::log_softmax, words, logits, {wrong, -2e4, -10})) << words << wrong;
+    }
+  }
+  EXPECT_TRUE(row_fails(Op::log_softmax, "acc=bf16", logits, {0.5, -2e4, -10}));
+}
+
+TEST(ResultLimits, AnEntropyLiesBetweenZeroAndLnN) {
+  const std::vector<double> logits{1e4, -1e4, 9990};
+  ASSERT_FALSE(row_fails(Op::entropy, "acc=bf16", logits, {0.5}));
+  for (const double wrong : {not_a_number, 1e30, -7.0, 2.0}) {
+    EXPECT_TRUE(row_fails(Op::entropy, "acc=bf16", logits, {wrong})) << wrong;
+  }
+  EXPECT_TRUE(row_fails(Op::logsumexp, "acc=bf16", logits, {not_a_number}));
+}
+
+// A sum of 16-bit numbers stands still: kernels of these contracts return so much.
+TEST(ResultLimits, SumsThatStandStillAreNoFailure) {
+  std::vector<double> spread(400, -3.0);
+  std::fill_n(spread.begin(), 16, 0.0);
+  EXPECT_FALSE(row_fails(Op::entropy, "acc=bf16 sum=sequential", spread, {6.75}));
+  const SmallQuery alike{0, std::vector<double>(320, 0.0), std::vector<double>(320, 1.5)};
+  EXPECT_FALSE(attention_fails(Op::attention, "acc=bf16 sum=sequential", alike, 2));
+  EXPECT_TRUE(attention_fails(Op::attention, "acc=bf16 sum=sequential", alike, 1e30));
+}
+
+TEST(ResultLimits, AnOutputLiesAmongTheVisibleValues) {
+  const SmallQuery peaked{300, {1, -1}, {-1, 1}};
+  for (const Op op : {Op::attention, Op::adaptive_attention}) {
+    ASSERT_FALSE(attention_fails(op, "acc=bf16", peaked, -1)) << to_string(op);
+    for (const double wrong : {not_a_number, 1e30, -7.0, 1.5}) {
+      EXPECT_TRUE(attention_fails(op, "acc=bf16", peaked, wrong)) << to_string(op) << wrong;
+    }
+  }
+  // Scores of 1e7 and more under the default contract.
+  const SmallQuery large{3e7, {1.1, -0.7, 1.3}, {-3.5, 2, 3.5}};
+  ASSERT_FALSE(attention_fails(Op::attention, "", large, 3.5));
+  for (const double wrong : {not_a_number, 50.0, 1e30, -7.0}) {
+    EXPECT_TRUE(attention_fails(Op::attention, "", large, wrong)) << wrong;
+  }
+  for (const double wrong : {not_a_number, 1e30, -7.0}) EXPECT_TRUE(entropy_fails("", large, 3.5, wrong)) << wrong;
+}
+
+// 3e24 is known to no 64 bits of its last place: even the exact output is not, but for its range.
+TEST(ResultLimits, ScoresThatNoLongDoubleHoldsExcuseNothing) {
+  const SmallQuery large{0x1.234566p40, {0x1.98765p41, -0x1.76543p41, 0x1.987652p41}, {-3.5, 2, 3.5}, 0.1};
+  ASSERT_FALSE(attention_fails(Op::attention, "", large, 3.5));
+  for (const double wrong : {not_a_number, 50.0, 1e30, -7.0}) {
+    EXPECT_TRUE(attention_fails(Op::attention, "", large, wrong)) << wrong;
+  }
+}
+
+// inf - inf, in every kernel that computes in f32.
+TEST(ResultLimits, NanIsGrantedWhereScoresLeaveTheAccumulatorsRange) {
+  const SmallQuery overflowing{3e38, {10, 11}, {1, 2}};
+  EXPECT_FALSE(attention_fails(Op::attention, "", overflowing, not_a_number));
+  EXPECT_FALSE(row_fails(Op::entropy, "", {3e38, -3e38}, {0}));
+}
+
+TEST(ResultLimits, AMergeLiesAmongItsParts) {
+  const std::vector<double> lse{1e4, -1e4, 9990};
+  const std::vector<std::vector<double>> outputs{{-1, 0.5, 1}};
+  const auto merge_fails = [&](double out) {
+    const std::vector<double> got{out, 1e4};
+    return fails(judge_values(Op::merge_states, contract_of("acc=bf16"), lse, 1, got, outputs));
+  };
+  ASSERT_FALSE(merge_fails(-1));
+  for (const double wrong : {not_a_number, 1e30, -7.0, 1.5}) EXPECT_TRUE(merge_fails(wrong)) << wrong;
+}
+
+// Every op of rows, at logits of which 16 bits keep no digit of the differences.
+TEST(ResultLimits, NoOpOfRowsGrantsNan) {
+  const std::vector<double> logits{1e4, -1e4, 9990, 0};
+  for (const Op op : row_ops()) {
+    if (op->of_whole_calls) continue;  // judge_call has them
+    const RowOp& rows = op.rows();
+    const Contract contract = contract_of("acc=bf16");
+    const std::vector<std::vector<double>> inputs = rows.input_values(Format::f32, logits, 0);
+    const std::span<const std::vector<double>> beside = std::span(inputs).subspan(1);
+    const Attributes attributes = rows.attributes(0, logits.size());
+    const RowInputs row{contract, inputs[0], 1, beside, attributes};
+    std::vector<double> lower(values_of_row(*op.operator->(), logits.size(), rows.width_of(row))), upper = lower;
+    exact_row(op, contract, inputs[0], 1, lower, upper, beside, attributes);
+    for (std::size_t i = 0; i < lower.size(); ++i) {
+      if (is_index_value(*op.operator->(), i, logits.size(), rows.width_of(row))) continue;
+      std::vector<double> got = lower;
+      for (double& value : got) value = round_to(contract.output, value);
+      ASSERT_FALSE(fails(judge_values(op, contract, inputs[0], 1, got, beside, attributes))) << to_string(op);
+      got[i] = not_a_number;
+      EXPECT_TRUE(fails(judge_values(op, contract, inputs[0], 1, got, beside, attributes))) << to_string(op) << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
