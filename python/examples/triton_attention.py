@@ -75,7 +75,7 @@ def attention_without_rescale(q, k, v):
 
 
 ON_A_GPU = os.environ["TRITON_INTERPRET"] == "0"
-JUDGED = {"op": "attention", "arrays": "torch"} | (
+JUDGED = {"op": "attention", "arrays": "torch", "strides": False} | (
     {"device": "cuda", "domain": "batch<=2 heads<=4 queries<=64 keys<=300 dim=16 values=16", "contract": "exp=E:4,A:3 sum=lanes:16"}
     if ON_A_GPU
     else {"domain": "batch<=2 heads<=4 queries<=4 keys<=48 dim<=16 values<=16", "contract": "sum=lanes:16", "cases": 20}

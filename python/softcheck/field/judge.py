@@ -61,7 +61,8 @@ class _Stages:
         """Judges by the contract, or by the one that inference finds. Raises _BudgetEnded where the budget does not let it decide."""
         stage, judge_by = ("inference", softcheck.infer) if contract is None else ("a check", softcheck.check)
         words = {} if contract is None else {"contract": contract}
-        kernel, arguments = self._kernel, {**self._arguments, **words, "exempt": exempt}
+        # The tables of docs/ are of compact arrays: most of these libraries copy views with strides before they compute.
+        kernel, arguments = self._kernel, {"strides": False, **self._arguments, **words, "exempt": exempt}
         # Of a budget each property has a part, so that what is broken is soon seen; the slowest one may be cut while most of
         # the budget is left. What is cut so is asked again, until the end and without parts.
         for in_parts in (True, False):
