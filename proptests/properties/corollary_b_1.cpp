@@ -54,7 +54,8 @@ CollapseCase draw_collapse(const rc::Random& random) {
     input.format = numerics::all_formats()[draw.below(numerics::all_formats().size())];
     input.theta = draw.one_in(2) ? 1 : std::ldexp(1.0, draw.between(-4, 4));
     const double reach = draw.one_in(4) ? 200 : draw.one_in(4) ? 0 : 16;
-    input.spread = round_to_bits(draw.unit() * reach * input.theta, draw.one_in(2) ? 8 : 53);
+    const int bits = draw.one_in(2) ? 8 : 53;
+    input.spread = round_to_bits(draw.unit() * reach * input.theta, bits);
     input.first = draw_value(draw, input.format);
     input.other = draw_value(draw, input.format);
   } while (!admits(input));

@@ -44,7 +44,8 @@ double depth_at_resolution(Draw& draw, Format format) {
 }
 
 std::vector<double> rising(Draw& draw, Format format, std::size_t keys) {
-  const double start = std::ldexp(1 + draw.unit(), draw.between(-2, 3));
+  const int exponent = draw.between(-2, 3);
+  const double start = std::ldexp(1 + draw.unit(), exponent);
   const std::uint64_t first = numerics::encode(format, into_format(format, start));
   // From there to the largest number a format of 8 bits has fewer.
   const std::uint64_t last = numerics::encode(format, numerics::properties(format).largest);

@@ -52,8 +52,10 @@ double draw_theta(Draw& draw, int exponent) {
     }
     case 1:
       return within(full_theta(draw));
-    case 2:  // 0.1 to 10 in six bits, or in those of f32
-      return within(round_to_bits(std::pow(10.0, 2 * draw.unit() - 1), draw.one_in(2) ? 6 : 24));
+    case 2: {  // 0.1 to 10 in six bits, or in those of f32
+      const int bits = draw.one_in(2) ? 6 : 24;
+      return within(round_to_bits(std::pow(10.0, 2 * draw.unit() - 1), bits));
+    }
     case 3:
       return draw.one_in(2) ? 1 / limit : limit;
     case 4:

@@ -37,7 +37,10 @@ std::vector<Run> resolution_runs(Draw& draw, Format format, double theta, std::u
   static constexpr std::array<int, 8> powers{8, 9, 11, 24, 25, 53, 126, 149};
   double deviation = 12 + static_cast<double>(draw.below(99));
   if (draw.one_in(2)) deviation = powers[draw.below(powers.size())] * std::numbers::ln2;
-  if (draw.one_in(3)) deviation *= 1 + std::ldexp(draw.one_in(2) ? 1.0 : -1.0, -draw.between(4, 10));
+  if (draw.one_in(3)) {
+    const int exponent = -draw.between(4, 10);
+    deviation *= 1 + std::ldexp(draw.one_in(2) ? 1.0 : -1.0, exponent);
+  }
   return around(draw, {0, 1}, {below_zero(draw, format, deviation, theta), length - 1});
 }
 
@@ -50,7 +53,8 @@ std::vector<Run> far_mass_runs(Draw& draw, Format format, double theta, std::uin
 /// Neighbouring numbers of the format, ascending: those of one sign have consecutive bits.
 std::vector<Run> rising_runs(Draw& draw, Format format, std::uint64_t length) {
   const std::uint64_t steps = std::min<std::uint64_t>(length, 64);
-  const double centre = into_format(format, std::ldexp(1 + draw.unit(), draw.between(-6, 10)));
+  const int exponent = draw.between(-6, 10);
+  const double centre = into_format(format, std::ldexp(1 + draw.unit(), exponent));
   const std::uint64_t last = numerics::encode(format, numerics::properties(format).largest);
   const std::uint64_t bits = std::min(numerics::encode(format, centre), last - steps);
   const bool negative = draw.one_in(2);

@@ -10,7 +10,8 @@ namespace {
 
 /// 2^k times a number of at most 4 bits: scales that print short.
 double short_scale(Draw& draw, int lowest, int highest) {
-  return std::ldexp(static_cast<double>(8 + draw.below(8)), draw.between(lowest, highest) - 3);
+  const int exponent = draw.between(lowest, highest) - 3;
+  return std::ldexp(static_cast<double>(8 + draw.below(8)), exponent);
 }
 
 std::vector<double> ramp(Draw& draw, Format format, std::size_t slots, bool up) {
@@ -60,7 +61,8 @@ std::vector<double> wide(Draw& draw, Format format, std::size_t slots) {
   const numerics::FormatProperties& facts = numerics::properties(format);
   std::vector<double> values;
   for (std::size_t i = 0; i < slots; ++i) {
-    const double magnitude = std::ldexp(1 + draw.unit(), draw.between(facts.min_exponent, facts.max_exponent));
+    const int exponent = draw.between(facts.min_exponent, facts.max_exponent);
+    const double magnitude = std::ldexp(1 + draw.unit(), exponent);
     values.push_back(into_format(format, draw.one_in(2) ? -magnitude : magnitude));
   }
   if (draw.one_in(4)) values[draw.below(slots)] = facts.largest;
@@ -84,7 +86,8 @@ std::vector<double> near_equal(Draw& draw, Format format, std::size_t slots) {
 }
 
 std::vector<double> shifted(Draw& draw, Format format, std::size_t slots) {
-  const double shift = std::ldexp(draw.one_in(2) ? -1.0 : 1.0, draw.one_in(2) ? 16 : draw.between(4, 16));
+  const int exponent = draw.one_in(2) ? 16 : draw.between(4, 16);
+  const double shift = std::ldexp(draw.one_in(2) ? -1.0 : 1.0, exponent);
   std::vector<double> values = normal(draw, format, slots, short_scale(draw, -3, 3));
   for (double& value : values) value = into_format(format, value + shift);
   return values;
