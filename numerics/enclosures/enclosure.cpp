@@ -12,6 +12,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "numerics/enclosures/interruption.hpp"
+
 namespace softcheck::numerics {
 namespace {
 
@@ -118,6 +120,7 @@ PrecisionScope::~PrecisionScope() { thread_precision = saved_; }
 unsigned working_precision() { return thread_precision; }
 
 void Enclosure::take(unsigned precision) {
+  end_if_asked();
   if (!spare.take(interval_, precision)) mpfi_init2(interval_, precision);
 }
 

@@ -2,7 +2,9 @@
 
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -11,12 +13,68 @@
 namespace softcheck::numerics {
 namespace {
 
-// The GNU C library documents errors of at most 1 ulp for exp, expm1, log and log1p on x86-64 ("Errors in Math
-// Functions"); four steps leave room for another library.
-UpperBound four_up(double computed) {
-  UpperBound bound(computed);
-  for (int i = 0; i < 4; ++i) bound = bound.next();
-  return bound;
+// Functions of our own, of sums, products and quotients of doubles: those of a C library differ in their last bits
+// between architectures, and between processors with and without fused operations, and so would the thresholds.
+//
+// Each errs by less than 2^-48 = 32 u of itself, u = 2^-53: the derivations are beside them.
+UpperBound raised(double computed) { return UpperBound(computed) * UpperBound(1 + 0x1p-48); }
+
+// ln 2 = first + rest: first has 42 bits, so that k first is exact for |k| <= 2^11.
+constexpr double ln_2_first = 0x1.62e42fefa3800p-1, ln_2_rest = 0x1.ef35793c76730p-45;
+
+// e^r - 1 for 0 <= |r| <= 0.35: r + r^2 q(r), q the Taylor polynomial of (e^r - 1 - r) / r^2, whose rest is less than
+// r^14 / 16! < 2^-65. Horner's steps err by 3 u of q at most, r^2 q is at most 0.2 r: 3 u in all.
+double expm1_of_small(double r) {
+  constexpr double inverse_factorials[] = {0x1p-1,
+                                           0x1.5555555555555p-3,
+                                           0x1.5555555555555p-5,
+                                           0x1.1111111111111p-7,
+                                           0x1.6c16c16c16c17p-10,
+                                           0x1.a01a01a01a01ap-13,
+                                           0x1.a01a01a01a01ap-16,
+                                           0x1.71de3a556c734p-19,
+                                           0x1.27e4fb7789f5cp-22,
+                                           0x1.ae64567f544e4p-26,
+                                           0x1.1eed8eff8d898p-29,
+                                           0x1.6124613a86d09p-33,
+                                           0x1.93974a8c07c9dp-37,
+                                           0x1.ae7f3e733b81fp-41};
+  double q = 0;
+  for (std::size_t k = std::size(inverse_factorials); k-- > 0;) q = q * r + inverse_factorials[k];
+  return r + r * r * q;
+}
+
+struct Reduced {
+  int exponent;
+  double rest;  // |rest| <= 0.35
+};
+
+// x = exponent ln 2 + rest for 0 <= x < 710: two roundings of at most 0.35 and that of k ln_2_rest, 2 u in all.
+Reduced reduced(double x) {
+  const double k = std::floor(x * 0x1.71547652b82fep+0 + 0.5);
+  return {static_cast<int>(k), (x - k * ln_2_first) - k * ln_2_rest};
+}
+
+// 2 atanh(s) for 0 <= |s| <= 0.172: twice the odd Taylor polynomial, whose rest is less than s^25 / 12 < 2^-66 s. Of s
+// itself 4 u, of Horner's steps 1 u of s, as the other terms are at most s / 100: 6 u.
+double twice_atanh(double s) {
+  const double square = s * s;
+  double sum = 0;
+  for (int k = 23; k > 1; k -= 2) sum = (sum + 1.0 / k) * square;
+  return 2 * (s + s * sum);
+}
+
+// ln x for a normal x: m 2^e, m in [sqrt(1/2), sqrt 2): both terms have an error of 7 u or less, and where their signs
+// differ the sum is at least half of either: 14 u, and one more for the sum.
+double log_of(double x) {
+  int exponent = 0;
+  double mantissa = std::frexp(x, &exponent);
+  if (mantissa < 0x1.6a09e667f3bcdp-1) {
+    mantissa *= 2;
+    --exponent;
+  }
+  const double e = exponent;
+  return e * ln_2_first + (e * ln_2_rest + twice_atanh((mantissa - 1) / (mantissa + 1)));
 }
 
 }  // namespace
@@ -39,17 +97,40 @@ UpperBound UpperBound::small_product(double a, double b) {
   return UpperBound(std::bit_cast<double>(static_cast<std::uint64_t>(product) + 1));  // the bits of so many units
 }
 
-UpperBound exp(UpperBound x) { return x.value() == 0 ? UpperBound(1) : four_up(std::exp(x.value())); }
+// e^709.7 is the largest that a double holds.
+UpperBound exp(UpperBound x) {
+  if (x.value() == 0) return UpperBound(1);
+  if (x.value() > 709.7) return UpperBound::infinity();
+  const auto [exponent, rest] = reduced(x.value());
+  return raised(std::ldexp(1 + expm1_of_small(rest), exponent));
+}
 
-UpperBound expm1(UpperBound x) { return x.value() == 0 ? UpperBound() : four_up(std::expm1(x.value())); }
+// From 0.35 on e^x is at least 1.41: what it errs by is 3.5 times as much of e^x - 1.
+UpperBound expm1(UpperBound x) {
+  if (x.value() == 0) return UpperBound();
+  if (x.value() < 0.35) return raised(expm1_of_small(x.value()));
+  if (x.value() > 709.7) return UpperBound::infinity();
+  const auto [exponent, rest] = reduced(x.value());
+  return raised(std::ldexp(1 + expm1_of_small(rest), exponent) - 1);
+}
 
-UpperBound log(UpperBound x) { return x.value() <= 1 ? UpperBound() : four_up(std::log(x.value())); }
+UpperBound log(UpperBound x) {
+  if (x.value() <= 1 || std::isinf(x.value())) return x.value() <= 1 ? UpperBound() : x;
+  return raised(log_of(x.value()));
+}
 
-UpperBound log1p(UpperBound x) { return x.value() == 0 ? UpperBound() : four_up(std::log1p(x.value())); }
+// Behind 0.4 the rounding of 1 + x is at most 3 u of the logarithm.
+UpperBound log1p(UpperBound x) {
+  if (x.value() == 0 || std::isinf(x.value())) return x;
+  if (x.value() < 0.4) return raised(twice_atanh(x.value() / (2 + x.value())));
+  return raised(log_of(1 + x.value()));
+}
 
 UpperBound minus_log1m(UpperBound x) {
   if (x.value() >= 1) return UpperBound::infinity();
-  return x.value() == 0 ? UpperBound() : four_up(-std::log1p(-x.value()));
+  if (x.value() == 0) return x;
+  if (x.value() < 0.29) return raised(twice_atanh(x.value() / (2 - x.value())));
+  return raised(-log_of(1 - x.value()));
 }
 
 UpperBound over_one_minus(UpperBound x) {

@@ -9,9 +9,31 @@
 namespace softcheck::numerics {
 
 #if defined(__x86_64__)
-// 0x1f80 is the power-on value: all exceptions masked, round to nearest, FTZ and DAZ clear (Intel SDM vol. 1, 10.2.3).
-FpEnvironmentGuard::FpEnvironmentGuard() : saved_(_mm_getcsr()) { _mm_setcsr(0x1f80); }
-FpEnvironmentGuard::~FpEnvironmentGuard() { _mm_setcsr(saved_); }
+namespace {
+
+// The power-on value: all exceptions masked, round to nearest, FTZ and DAZ clear (Intel SDM vol. 1, 10.2.3). The low
+// six bits are flags of what has happened.
+constexpr unsigned power_on = 0x1f80, flags = 0x3f;
+// Reserved bits are set: no register holds this.
+constexpr unsigned nothing_to_put_back = ~0u;
+
+// Guards of this thread that are alive. The innermost ones stand around single operations and find what an outer one
+// has set: to write the register took a sixth of a judgement.
+thread_local unsigned guards = 0;
+
+}  // namespace
+
+FpEnvironmentGuard::FpEnvironmentGuard() : saved_(_mm_getcsr()) {
+  if (guards++ > 0 && (saved_ & ~flags) == power_on) {
+    saved_ = nothing_to_put_back;
+  } else {
+    _mm_setcsr(power_on);
+  }
+}
+FpEnvironmentGuard::~FpEnvironmentGuard() {
+  --guards;
+  if (saved_ != nothing_to_put_back) _mm_setcsr(saved_);
+}
 #elif defined(__aarch64__)
 namespace {
 
@@ -26,8 +48,12 @@ void set_fpcr(std::uint64_t value) { __asm__ volatile("msr fpcr, %0" ::"r"(value
 
 // 0: no exception traps, round to nearest, FZ and FZ16 clear, NaNs propagate, halves are IEEE's (Arm Architecture
 // Reference Manual, FPCR). fesetenv(FE_DFL_ENV) of the GNU C library leaves FZ16 and the last two as it finds them.
-FpEnvironmentGuard::FpEnvironmentGuard() : saved_(fpcr()) { set_fpcr(0); }
-FpEnvironmentGuard::~FpEnvironmentGuard() { set_fpcr(saved_); }
+FpEnvironmentGuard::FpEnvironmentGuard() : saved_(fpcr()) {
+  if (saved_ != 0) set_fpcr(0);
+}
+FpEnvironmentGuard::~FpEnvironmentGuard() {
+  if (fpcr() != saved_) set_fpcr(saved_);
+}
 #else
 FpEnvironmentGuard::FpEnvironmentGuard() {
   std::fegetenv(&saved_);

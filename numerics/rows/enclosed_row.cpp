@@ -42,10 +42,12 @@ void EnclosedRow::add_up() {
   const FpEnvironmentGuard environment;
   DeviationSums sums(visible_);
   weights_.assign(exponents_.size(), std::nullopt);
+  highest_ = Enclosure(0);
   for (std::size_t i = 0; i < exponents_.size(); ++i) {
     if (!exponents_[i]) continue;
     const bool repeats = i > 0 && exponents_[i - 1] && is_same(*exponents_[i], *exponents_[i - 1]);
     weights_[i] = repeats ? *weights_[i - 1] : weight_of(*exponents_[i]);
+    if (!repeats) highest_ = numerics::maximum(highest_, *exponents_[i]);
     if (i != reference_) sums.add(*exponents_[i], *weights_[i]);
   }
   sum_minus_one_ = sums.sum();
@@ -60,11 +62,7 @@ void EnclosedRow::require_visible(const char* function) const {
 
 Enclosure EnclosedRow::maximum() const {
   require_visible("maximum");
-  Enclosure highest(0);  // of the E_i
-  for (const auto& exponent : exponents_) {
-    if (exponent) highest = numerics::maximum(highest, *exponent);
-  }
-  return reference_logit_ + highest;
+  return reference_logit_ + highest_;
 }
 
 Enclosure EnclosedRow::logit(std::size_t i) const {

@@ -30,7 +30,7 @@ class EnclosedRow {
   bool is_visible(std::size_t i) const { return exponents_.at(i).has_value(); }
 
   // The rest needs a visible item and throws std::logic_error otherwise.
-  Enclosure maximum() const;               // of the logits
+  Enclosure maximum() const;               // of the logits; found once, when the row is made
   Enclosure logit(std::size_t i) const;    // i visible
   Enclosure softmax(std::size_t i) const;  // the point 0 for a masked item
   Enclosure log_softmax(std::size_t i) const;
@@ -48,6 +48,7 @@ class EnclosedRow {
   std::size_t visible_ = 0;
   std::size_t reference_ = 0;
   Enclosure reference_logit_;
+  Enclosure highest_;  // of the E_i
   Enclosure sum_minus_one_;
   Enclosure weighted_deviation_;
 };

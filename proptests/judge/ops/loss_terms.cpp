@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "numerics/enclosures/coarse.hpp"
 #include "numerics/formats/next_double.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "numerics/rounding/rounding.hpp"
@@ -211,7 +212,7 @@ double LossTerms::largest_of_gradient() const {
 
 UpperBound LossTerms::at_most(long double value) const {
   const long double above = value * (1 + roundings(16 + size()));
-  return UpperBound(next_above(static_cast<double>(above)));
+  return coarse(UpperBound(next_above(static_cast<double>(above))));
 }
 
 }  // namespace softcheck::proptests

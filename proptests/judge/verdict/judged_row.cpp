@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "numerics/enclosures/coarse.hpp"
 #include "numerics/formats/next_double.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "numerics/rounding/flushed_output.hpp"
@@ -16,7 +17,7 @@ namespace {
 double unit_roundoff(const Contract& contract) { return properties(contract.accumulator).unit_roundoff; }
 
 UpperBound at_most(const Approximation& value) {
-  return UpperBound(std::max(0.0, value.value)) + UpperBound(value.error);
+  return coarse(UpperBound(std::max(0.0, value.value)) + UpperBound(value.error));
 }
 
 double below(double value) { return next_below(value); }
@@ -34,9 +35,8 @@ UpperBound over(UpperBound a, double divisor) {
 UpperBound logsumexp_at_most(double maximum, double theta, double rest, UpperBound log_sum) {
   const double quotient = maximum / theta;
   const double high = theta == 1 ? quotient : above(quotient), low = theta == 1 ? quotient : below(quotient);
-  // The library's log1p errs by an ulp (numerics/enclosures/upper_bound.cpp).
-  double least = std::log1p(rest);
-  for (int i = 0; i < 4; ++i) least = std::fmax(0, below(least));
+  // The bound is within 2^-47 of ln(1 + rest) (numerics/enclosures/upper_bound.cpp).
+  const double least = log1p(UpperBound(rest)).value() * (1 - 0x1p-46);
   return UpperBound(std::fmax(std::fabs(above(high + log_sum.value())), std::fabs(below(low + least))));
 }
 
@@ -49,7 +49,7 @@ Statistics statistics_of(const FilterStatistics& filter, const Contract& contrac
   result.visible = filter.visible;
   result.rescalings = rescaling_count(contract, logits);
   result.theta = theta;
-  const double rest = std::fmax(0, below(filter.sum_minus_one.value - filter.sum_minus_one.error));
+  const double rest = coarse_below(std::fmax(0, below(filter.sum_minus_one.value - filter.sum_minus_one.error)));
   const double sum = std::fmax(1, below(1 + rest));  // no more than S
   result.log_sum = log1p(at_most(filter.sum_minus_one));
   result.mean_deviation = over(at_most(filter.weighted_deviation), sum);

@@ -48,8 +48,8 @@ TEST(UpperBounds, FunctionsLieAboveTheirValues) {
       EXPECT_TRUE((Enclosure(raised) - exact).certainly_nonnegative()) << function.name << " of " << x;
       worst = std::fmax(worst, ((Enclosure(raised) - exact) / exact).upper_double());
     }
-    // Five steps from a library's result that errs by an ulp; 1 - x and the quotient take a rounding more each.
-    EXPECT_LE(worst, 8 * 0x1p-52) << function.name;
+    // Raised by 2^-48 of themselves, and at most that much off before.
+    EXPECT_LE(worst, 0x1p-47) << function.name;
   }
 }
 

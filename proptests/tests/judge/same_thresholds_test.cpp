@@ -1,0 +1,124 @@
+// Thresholds have the same bits on every processor and with every C library.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "numerics/enclosures/coarse.hpp"
+#include "numerics/enclosures/enclosure.hpp"
+#include "numerics/enclosures/upper_bound.hpp"
+#include "numerics/filter/row_cascade.hpp"
+#include "numerics/rounding/rounding.hpp"
+#include "proptests/generators/drawing/draw.hpp"
+#include "proptests/judge/verdict/judged_row.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using namespace numerics;
+
+class BitHash {
+ public:
+  void add(double x) {
+    auto bits = std::bit_cast<std::uint64_t>(x);
+    for (int k = 0; k < 8; ++k, bits >>= 8) value_ = (value_ ^ (bits & 0xff)) * 0x100000001b3u;
+  }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325u;
+};
+
+// Without the C library's functions: dyadic numbers of many sizes.
+std::vector<double> plain_numbers(std::size_t count, int lowest, int highest, std::uint64_t seed) {
+  Draw draw(seed);
+  std::vector<double> numbers;
+  for (std::size_t i = 0; i < count; ++i) {
+    const int exponent = draw.between(lowest, highest);
+    numbers.push_back(std::ldexp(1 + static_cast<double>(draw.bits() >> 12) * 0x1p-52, exponent));
+  }
+  return numbers;
+}
+
+TEST(SameThresholds, FunctionsOfBoundsLieJustAboveTheirValues) {
+  const PrecisionScope precision(113);
+  const auto expect_just_above = [](UpperBound bound, const Enclosure& exact, double x, const char* what) {
+    const Enclosure share = Enclosure(bound.value()) / exact - 1;
+    EXPECT_GE(share.lower_double(), 0) << what << "(" << hex_float(x) << ")";
+    EXPECT_LT(share.upper_double(), 0x1p-47) << what << "(" << hex_float(x) << ")";
+  };
+  for (const double x : plain_numbers(4000, -60, 10, 1)) {
+    const Enclosure exact(x);
+    if (x < 709) {
+      expect_just_above(exp(UpperBound(x)), exp(exact), x, "exp");
+      expect_just_above(expm1(UpperBound(x)), expm1(exact), x, "expm1");
+    }
+    expect_just_above(log1p(UpperBound(x)), log1p(exact), x, "log1p");
+    if (x > 1) expect_just_above(log(UpperBound(x)), log(exact), x, "log");
+    if (x < 1) expect_just_above(minus_log1m(UpperBound(x)), -log1p(-exact), x, "minus_log1m");
+    const double near_one = 1 + x * 0x1p-11;
+    if (near_one == 1) continue;
+    expect_just_above(log(UpperBound(near_one)), log(Enclosure(near_one)), near_one, "log");
+  }
+  for (const double x : plain_numbers(500, 10, 1020, 2)) {
+    expect_just_above(log(UpperBound(x)), log(Enclosure(x)), x, "log");
+    expect_just_above(log1p(UpperBound(x)), log1p(Enclosure(x)), x, "log1p");
+  }
+  EXPECT_TRUE(std::isinf(exp(UpperBound(710)).value()));
+  EXPECT_TRUE(std::isinf(expm1(UpperBound::infinity()).value()));
+  EXPECT_TRUE(std::isinf(log(UpperBound::infinity()).value()));
+  EXPECT_TRUE(std::isinf(log1p(UpperBound::infinity()).value()));
+}
+
+TEST(SameThresholds, ACoarseBoundIsNoLessAndHasFewBits) {
+  for (const double x : plain_numbers(1000, -1000, 1000, 3)) {
+    const double above = coarse(UpperBound(x)).value(), below = coarse_below(x);
+    EXPECT_GE(above, x);
+    EXPECT_LE(below, x);
+    EXPECT_LE(above, x * (1 + 0x1p-31));
+    EXPECT_GE(below, x * (1 - 0x1p-31));
+    EXPECT_EQ(std::bit_cast<std::uint64_t>(above) & coarse_mask, 0u);
+    EXPECT_EQ(coarse(UpperBound(above)).value(), above);
+  }
+  EXPECT_EQ(coarse(UpperBound(0)).value(), 0);
+  EXPECT_EQ(coarse(UpperBound(5)).value(), 5);
+  EXPECT_TRUE(std::isinf(coarse(UpperBound::infinity()).value()));
+}
+
+std::uint64_t hash_of_thresholds(Format format, const char* words) {
+  const Contract contract = parse_contract(words, format, format);
+  BitHash hash;
+  Draw draw(11);
+  for (const std::size_t n : {2, 3, 7, 16, 33, 100, 257, 1000}) {
+    for (int r = 0; r < 6; ++r) {
+      std::vector<double> logits;
+      const double size = std::ldexp(1.0, draw.between(-3, 3));
+      for (std::size_t i = 0; i < n; ++i) {
+        logits.push_back(round_to(format, size * (static_cast<double>(draw.below(4096)) * 0x1p-10 - 2)));
+      }
+      const double theta = r % 3 == 0 ? 1 : 0.75;
+      const RowCascade cascade(logits, theta);
+      const Statistics statistics = statistics_of(cascade.statistics(), contract, logits, theta);
+      const auto softmax = softmax_error(contract, statistics);
+      const auto log_softmax = log_softmax_error(contract, statistics);
+      for (const UpperBound& part :
+           {softmax.constant, softmax.slope, softmax.floor, log_softmax.constant, log_softmax.slope,
+            contracted_entropy_error(contract, statistics).total(), logsumexp_error(contract, statistics).total()}) {
+        hash.add(upper(part));
+      }
+    }
+  }
+  return hash.value();
+}
+
+// Pinned on x86-64 with AVX-512; thresholds differed between x86-64 and aarch64 in their last bits.
+TEST(SameThresholds, OfSoftmaxLogSoftmaxAndEntropyAreTheseBits) {
+  EXPECT_EQ(hash_of_thresholds(Format::f32, ""), 18374352064298344691u);
+  EXPECT_EQ(hash_of_thresholds(Format::bf16, "acc=f32 exp=2ulp sum=lanes:8"), 14400219623864237218u);
+  EXPECT_EQ(hash_of_thresholds(Format::f64, ""), 11329011075084887202u);
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
