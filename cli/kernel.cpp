@@ -51,6 +51,7 @@ struct KernelFlags {
   double seconds_per_call = KernelLimits{}.seconds_per_call;
   double seconds_to_load = KernelLimits{}.seconds_to_load;
   double budget = 0;  // none
+  std::uint64_t max_calls = 0;
   std::string resume;
   std::string isolation = "full";
   std::string device = "cpu";
@@ -146,6 +147,7 @@ JudgeOptions options_of(const KernelFlags& flags) {
   options.limits.seconds_to_load = flags.seconds_to_load;
   options.limits.isolation = isolation_of(flags.isolation);
   options.deadline = deadline_of(flags.budget);
+  options.max_calls = flags.max_calls;
   options.interrupted = Interruption::requested;
   options.resume = flags.resume;
   options.limits.additional_memory = static_cast<std::size_t>(std::ldexp(flags.memory_gib, 30));
@@ -339,6 +341,10 @@ void add_kernel_verb(Verb app, int& exit_code) {
   verb.add_option("--budget", flags->budget,
                   "Seconds the whole judgement may take: then what is known is reported, as Ctrl-C does")
       .within(0.001, 1e7);
+  verb.add_option(
+          "--max-calls", flags->max_calls,
+          "Calls of the kernel at most, chosen so that each property has some. The report names what is left out")
+      .within(std::uint64_t{1}, std::uint64_t{1} << 40);
   verb.add_option("--resume", flags->resume,
                   "Of --effort exhaustive: keep what is judged in FILE, go on from it, and remove it when all is done")
       .type_name("FILE")

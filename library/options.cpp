@@ -19,6 +19,8 @@ namespace {
 
 // The size of the first version, which ended with context. A size between two versions would cut a member in two.
 constexpr std::size_t first_size = offsetof(softcheck_options, context) + sizeof(void*);
+// The second one ended with after_fork.
+constexpr std::size_t second_size = offsetof(softcheck_options, after_fork) + sizeof(softcheck_options{}.after_fork);
 
 [[noreturn]] void refuse(std::string_view option, std::string_view need, std::string_view got) {
   throw UsageError(std::string(option) + ": need " + std::string(need) + ", got '" + std::string(got) + "'");
@@ -87,9 +89,10 @@ softcheck_options options_of(const softcheck_options* given) {
   softcheck_options options{};
   options.size = sizeof options;
   if (given == nullptr) return options;
-  if (given->size != first_size && given->size != sizeof options) {
-    throw UsageError("softcheck_options: need size = sizeof(softcheck_options), " + std::to_string(first_size) +
-                     " or " + std::to_string(sizeof options) + " in this version, got " + std::to_string(given->size));
+  if (given->size != first_size && given->size != second_size && given->size != sizeof options) {
+    throw UsageError("softcheck_options: need size = sizeof(softcheck_options), " + std::to_string(first_size) + ", " +
+                     std::to_string(second_size) + " or " + std::to_string(sizeof options) + " in this version, got " +
+                     std::to_string(given->size));
   }
   std::memcpy(&options, given, given->size);
   return options;
@@ -146,6 +149,7 @@ JudgeOptions judge_options_of(const softcheck_options& options) {
     result.deadline =
         Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   }
+  result.max_calls = options.max_calls;
   if (options.interrupted != nullptr) {
     result.interrupted = [ask = options.interrupted, context = options.context] { return ask(context) != 0; };
   }

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "numerics/enclosures/interruption.hpp"
+
 namespace softcheck::proptests {
 
-/// Thrown where the user or a budget ends the work: no failure of what is being judged, and no std::exception, so that
-/// nobody takes it for one.
-struct Interrupted {};
+using numerics::Interrupted;
 
 }  // namespace softcheck::proptests

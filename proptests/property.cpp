@@ -49,9 +49,10 @@ struct Evaluation {
   bool holds() const { return verdict() == Verdict::proved; }
 };
 
-Evaluation evaluate(const CaseNode& node, const std::vector<std::string>& claims) {
+Evaluation evaluate(const CaseNode& node, const std::vector<std::string>& claims, const RunOptions& options) {
   Evaluation result;
   try {
+    const numerics::InterruptionScope scope(options.abandoned);
     result.certificates = node.check();
     for (const Certificate& certificate : result.certificates) {
       if (std::find(claims.begin(), claims.end(), certificate.claim) == claims.end()) {
@@ -116,7 +117,7 @@ Counterexample shrink(const ErasedProperty& property, std::unique_ptr<CaseNode> 
   int evaluations = 0;
   for (std::unique_ptr<CaseNode>& named : node->pointed_at(evaluation.certificates)) {
     if (evaluations == options.shrinks || asks_to_end(options)) break;
-    Evaluation tried = evaluate(*named, property.claims);
+    Evaluation tried = evaluate(*named, property.claims, options);
     if (tried.interrupted) break;
     ++evaluations;
     if (!failure.is_shown_by(tried)) continue;
@@ -127,7 +128,7 @@ Counterexample shrink(const ErasedProperty& property, std::unique_ptr<CaseNode> 
   while (evaluations < options.shrinks && !asks_to_end(options)) {
     std::unique_ptr<CaseNode> simpler = node->next_shrink();
     if (!simpler) break;
-    Evaluation tried = evaluate(*simpler, property.claims);
+    Evaluation tried = evaluate(*simpler, property.claims, options);
     if (tried.interrupted) break;
     ++evaluations;
     if (!failure.is_shown_by(tried)) continue;
@@ -156,9 +157,72 @@ Outcome started(const ErasedProperty& property) {
   return outcome;
 }
 
+/// What is known of a run that was ended from outside: nothing failed.
+Outcome cut_short(Outcome outcome, double seconds) {
+  outcome.verdict = Verdict::undecided;
+  outcome.interrupted = true;
+  outcome.note = "ended after " + std::to_string(outcome.cases) + " of " + std::to_string(outcome.wanted) + " cases";
+  outcome.seconds = seconds;
+  return outcome;
+}
+
+class Stopwatch {
+ public:
+  /// before   seconds that an earlier run took
+  explicit Stopwatch(double before = 0) : before_(before) {}
+  double seconds() const {
+    return before_ + std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  double before_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+int size_of_case(int index, int cases, int max_size) {
+  return cases <= 1 ? max_size : static_cast<int>(static_cast<long long>(max_size) * index / (cases - 1));
+}
+
+/// Of a list of all, of which so many cases are chosen.
+std::size_t listed_index(int index, int cases, int all, bool spread) {
+  if (cases == all || !spread) return static_cast<std::size_t>(index);
+  return cases == 1 ? static_cast<std::size_t>(all - 1)
+                    : static_cast<std::size_t>(static_cast<long long>(all - 1) * index / (cases - 1));
+}
+
+void require_valid(const RunOptions& options) {
+  if (options.cases < 1 || options.most_cases < 1 || options.max_size < 0 || options.shrinks < 0) {
+    throw std::invalid_argument("Property::run: cases and most_cases must be >= 1, max_size and shrinks >= 0, got " +
+                                std::to_string(options.cases) + ", " + std::to_string(options.most_cases) + ", " +
+                                std::to_string(options.max_size) + " and " + std::to_string(options.shrinks));
+  }
+}
+
+/// Goes on shrinking the counterexample of a run.
+Outcome shrunk_further(const ErasedProperty& property, const RunOptions& options, Outcome outcome,
+                       const Stopwatch& stopwatch) {
+  const Counterexample& known = *outcome.counterexample;
+  RunOptions left = options;
+  left.shrinks = options.shrinks - known.evaluations;
+  outcome.interrupted = false;
+  if (left.shrinks <= 0) return outcome;
+  Outcome again = replay(property, known.case_text, left);
+  outcome.interrupted = again.interrupted || asks_to_end(options);
+  outcome.seconds = stopwatch.seconds();
+  if (!again.counterexample) return outcome;
+  again.counterexample->evaluations += known.evaluations;
+  again.counterexample->first_text = known.first_text;
+  outcome.counterexample = std::move(again.counterexample);
+  return outcome;
+}
+
+}  // namespace
+
 /// A property none of whose cases decided one of its claims has shown nothing about it.
 void conclude(const ErasedProperty& property, Outcome& outcome) {
   outcome.verdict = Verdict::proved;
+  outcome.interrupted = false;
+  outcome.note.clear();
   for (const std::string& claim : property.claims) {
     if (outcome.claims[claim].decided > 0) continue;
     outcome.verdict = Verdict::vacuous;
@@ -170,68 +234,44 @@ void conclude(const ErasedProperty& property, Outcome& outcome) {
   }
 }
 
-/// What is known of a run that was ended from outside: nothing failed.
-Outcome cut_short(Outcome outcome, int cases, double seconds) {
-  outcome.verdict = Verdict::undecided;
-  outcome.interrupted = true;
-  outcome.note = "ended after " + std::to_string(outcome.cases) + " of " + std::to_string(cases) + " cases";
-  outcome.seconds = seconds;
-  return outcome;
-}
-
-class Stopwatch {
- public:
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
-int size_of_case(int index, const RunOptions& options) {
-  return options.cases <= 1 ? options.max_size
-                            : static_cast<int>(static_cast<long long>(options.max_size) * index / (options.cases - 1));
-}
-
-void require_valid(const RunOptions& options) {
-  if (options.cases < 1 || options.max_size < 0 || options.shrinks < 0) {
-    throw std::invalid_argument("Property::run: cases must be >= 1, max_size and shrinks >= 0, got " +
-                                std::to_string(options.cases) + ", " + std::to_string(options.max_size) + " and " +
-                                std::to_string(options.shrinks));
-  }
-}
-
-}  // namespace
-
 Outcome run(const ErasedProperty& property, const RunOptions& options) {
+  return resume(property, options, started(property));
+}
+
+Outcome resume(const ErasedProperty& property, const RunOptions& options, Outcome outcome) {
   require_valid(options);
-  const Stopwatch stopwatch;
-  Outcome outcome = started(property);
+  const Stopwatch stopwatch(outcome.seconds);
+  if (outcome.counterexample) return shrunk_further(property, options, std::move(outcome), stopwatch);
+  outcome.interrupted = false;
   rc::Random random(options.seed);
+  for (int i = 0; i < outcome.cases; ++i) random.split();
   std::size_t listed = property.listed;
   try {
     if (property.list_now) listed = property.list_now([&] { return asks_to_end(options); });
   } catch (const Interrupted&) {
-    return cut_short(outcome, options.cases, stopwatch.seconds());
+    outcome.wanted = options.cases;
+    return cut_short(outcome, stopwatch.seconds());
   }
-  const int cases = listed > 0 ? static_cast<int>(listed) : options.cases;
-  for (int i = 0; i < cases && (i == 0 || stopwatch.seconds() < options.seconds); ++i) {
+  outcome.wanted = listed > 0 ? static_cast<int>(listed) : options.cases;
+  const int cases = std::min(outcome.wanted, options.most_cases);
+  for (int i = outcome.cases; i < cases && (i == 0 || stopwatch.seconds() < options.seconds); ++i) {
     std::unique_ptr<CaseNode> node;
     if (options.progress) options.progress(i);
-    if (asks_to_end(options)) return cut_short(outcome, cases, stopwatch.seconds());
+    if (asks_to_end(options)) return cut_short(outcome, stopwatch.seconds());
     ++outcome.cases;
     try {
-      node = listed > 0 ? property.list(static_cast<std::size_t>(i))
-                        : property.draw(random.split(), size_of_case(i, options));
+      node = listed > 0 ? property.list(listed_index(i, cases, outcome.wanted, options.spread))
+                        : property.draw(random.split(), size_of_case(i, cases, options.max_size));
     } catch (const std::exception& error) {
       outcome.verdict = Verdict::violated;
       outcome.note = std::string("the generator threw: ") + error.what();
       outcome.seconds = stopwatch.seconds();
       return outcome;
     }
-    Evaluation evaluation = evaluate(*node, property.claims);
+    Evaluation evaluation = evaluate(*node, property.claims, options);
     if (evaluation.interrupted) {
       --outcome.cases;
-      return cut_short(outcome, cases, stopwatch.seconds());
+      return cut_short(outcome, stopwatch.seconds());
     }
     record(evaluation.certificates, outcome.claims);
     if (!evaluation.holds()) {
@@ -247,20 +287,32 @@ Outcome run(const ErasedProperty& property, const RunOptions& options) {
   return outcome;
 }
 
-Outcome replay(const ErasedProperty& property, std::string_view text, int shrinks) {
+void each_case(const ErasedProperty& property, const RunOptions& options,
+               const std::function<void(const std::string&)>& each) {
+  rc::Random random(options.seed);
+  const std::size_t listed = property.list_now ? property.list_now([] { return false; }) : property.listed;
+  const int wanted = listed > 0 ? static_cast<int>(listed) : options.cases;
+  const int cases = std::min(wanted, options.most_cases);
+  for (int i = 0; i < cases; ++i) {
+    each((listed > 0 ? property.list(listed_index(i, cases, wanted, options.spread))
+                     : property.draw(random.split(), size_of_case(i, cases, options.max_size)))
+             ->text());
+  }
+}
+
+Outcome replay(const ErasedProperty& property, std::string_view text, const RunOptions& options) {
   const Stopwatch stopwatch;
   Outcome outcome = started(property);
   std::unique_ptr<CaseNode> node = property.parse(text);
-  Evaluation evaluation = evaluate(*node, property.claims);
-  if (evaluation.interrupted) return cut_short(outcome, 1, stopwatch.seconds());
+  Evaluation evaluation = evaluate(*node, property.claims, options);
+  outcome.wanted = 1;
+  if (evaluation.interrupted) return cut_short(outcome, stopwatch.seconds());
   // A case that was drawn is one that the check must know; what a caller brings may be any.
   if (evaluation.wrong_call) throw OutsideDomain(property.suite + "." + property.sentence + ": " + evaluation.error);
   outcome.cases = 1;
   outcome.verdict = evaluation.verdict();
   record(evaluation.certificates, outcome.claims);
   if (!evaluation.holds()) {
-    RunOptions options;
-    options.shrinks = shrinks;
     outcome.counterexample = shrink(property, std::move(node), std::move(evaluation), options);
   } else if (evaluation.certificates.empty()) {
     outcome.verdict = Verdict::vacuous;

@@ -27,8 +27,13 @@ struct RunOptions {
   int max_size = 100;  // RapidCheck's size of the last case; the first has size 0
   int shrinks = 600;   // evaluations at most that shrinking a failing case may take
   double seconds = std::numeric_limits<double>::infinity();  // no new case is begun after this time
+  int most_cases = std::numeric_limits<int>::max();          // that are checked; of a longer list, see spread
+  bool spread = true;  // chosen evenly from the whole list, its last one included; else the first of it
   /// Asked before each case and each shrink; true ends the run with what is known. A check may throw Interrupted, too.
   std::function<bool()> interrupted = {};
+  /// Asked while a check works, too (numerics::InterruptionScope): true abandons the case. Empty: no check is
+  /// abandoned.
+  std::function<bool()> abandoned = {};
   std::function<void(int)> progress = {};  // told before each case how many have been
 };
 
@@ -59,6 +64,7 @@ struct Counterexample {
 struct Outcome {
   numerics::Verdict verdict = numerics::Verdict::undecided;
   int cases = 0;
+  int wanted = 0;                              // cases that there would have been
   std::map<std::string, ClaimSummary> claims;  // by id, the listed ones that were never met included
   std::optional<Counterexample> counterexample;
   std::string note;  // why, where there is no counterexample to tell it
@@ -131,7 +137,11 @@ struct ErasedProperty {
 };
 
 Outcome run(const ErasedProperty& property, const RunOptions& options);
-Outcome replay(const ErasedProperty& property, std::string_view text, int shrinks);
+Outcome resume(const ErasedProperty& property, const RunOptions& options, Outcome earlier);
+void conclude(const ErasedProperty& property, Outcome& outcome);
+void each_case(const ErasedProperty& property, const RunOptions& options,
+               const std::function<void(const std::string&)>& each);
+Outcome replay(const ErasedProperty& property, std::string_view text, const RunOptions& options);
 
 template <class Case>
 class NodeOf final : public CaseNode {
@@ -223,11 +233,31 @@ class Property {
   /// Draws cases (or takes those listed) until one fails, and shrinks it. A shrink is taken when it fails in the same
   /// way: the same claim with the same verdict, or an exception out of the same function.
   Outcome run(const RunOptions& options) const { return detail::run(erased_, options); }
+  /// Goes on with a run that was interrupted: with the next case, or with shrinking its counterexample.
+  ///
+  /// earlier   of run() or resume(), with the same options but for what ends it
+  Outcome resume(const RunOptions& options, Outcome earlier) const {
+    return detail::resume(erased_, options, std::move(earlier));
+  }
+  /// The outcome of an interrupted run as if its cases were all there are.
+  void conclude(Outcome& outcome) const { detail::conclude(erased_, outcome); }
+  /// Calls each with the text of every case that run() would check, in their order; checks none.
+  void each_case(const RunOptions& options, const std::function<void(const std::string&)>& each) const {
+    detail::each_case(erased_, options, each);
+  }
   /// Checks the one case that text describes.
   ///
   /// shrinks   evaluations at most that shrinking it may take where it fails; 0: it is told as it is
   /// throws    std::invalid_argument when it does not parse, OutsideDomain when the property says nothing about it
-  Outcome replay(std::string_view text, int shrinks = 0) const { return detail::replay(erased_, text, shrinks); }
+  Outcome replay(std::string_view text, int shrinks = 0) const {
+    RunOptions options;
+    options.shrinks = shrinks;
+    return detail::replay(erased_, text, options);
+  }
+  /// The same, of whose options shrinks, interrupted and abandoned are read.
+  Outcome replay(std::string_view text, const RunOptions& options) const {
+    return detail::replay(erased_, text, options);
+  }
 
  private:
   detail::ErasedProperty erased_;

@@ -16,6 +16,7 @@
 #include "proptests/judge/kernel_properties.hpp"
 #include "proptests/judge/kernel_trial.hpp"
 #include "proptests/judge/loading_property.hpp"
+#include "proptests/judge/property_schedule.hpp"
 #include "proptests/judge/verdict/kernel_report.hpp"
 #include "proptests/judge/verdict/plain_telling.hpp"
 
@@ -53,42 +54,12 @@ void note_rows_without_thresholds(const std::string& first, KernelJudgement& jud
   }
 }
 
-constexpr const char* budget_spent = "the time budget was spent";
-
-// Why the judgement is to end now; empty: it is not.
-std::string reason_to_end(const JudgeOptions& options) {
-  if (options.interrupted && options.interrupted()) return "interrupted";
-  return std::chrono::steady_clock::now() >= options.deadline ? budget_spent : "";
-}
-
-// Each property has its part of the time that is left, so that a small budget sees something of all of them.
-std::function<bool()> end_of_share(const JudgeOptions& options, std::size_t properties_left) {
-  using Clock = std::chrono::steady_clock;
-  if (options.deadline == Clock::time_point::max()) return options.run.interrupted;
-  const Clock::time_point now = Clock::now();
-  const Clock::time_point end = now + (options.deadline - now) / static_cast<Clock::rep>(properties_left);
-  return [end, interrupted = options.run.interrupted] { return interrupted() || Clock::now() >= end; };
-}
-
-// What was not reached, and a verdict that does not look like that of a whole judgement.
-void end_early(const std::string& reason, const std::vector<KernelProperty>& properties, const RunOptions& run,
-               KernelJudgement& judgement) {
-  judgement.ended_early = reason;
-  for (std::size_t i = 0; i < properties.size(); ++i) {
-    const Property& property = properties[i].property;
-    if (i >= judgement.properties.size()) {
-      judgement.not_tried.push_back(property.name() + ": " + reason);
-    } else if (const Outcome& outcome = judgement.properties[i].outcome; outcome.interrupted) {
-      RunOptions options = run;
-      options.cases = properties[i].cases;
-      judgement.not_tried.push_back(property.name() +
-                                    (outcome.counterexample
-                                         ? ", a smaller case than the one shown: "
-                                         : ", cases after the first " + std::to_string(outcome.cases) + " of " +
-                                               std::to_string(property.cases(options)) + ": ") +
-                                    reason);
-    }
-  }
+// A judgement that was cut short does not look like a whole one.
+void end_early(const PropertySchedule& schedule, KernelJudgement& judgement) {
+  const EarlyEnd& end = schedule.early_end();
+  for (std::string& line : schedule.not_tried()) judgement.not_tried.push_back(std::move(line));
+  if (end.reason.empty() || end.by_limit) return;
+  judgement.ended_early = end.reason;
   if (ReportVerdict::undecided < judgement.verdict) judgement.verdict = ReportVerdict::undecided;
 }
 
@@ -268,48 +239,27 @@ JudgeOptions judge_options(Effort effort) {
   options.cover_elements = size.cover_elements;
   options.covers = size.covers;
   options.effort = effort;
+  // Deep is asked to take what it needs; quick is far below.
+  if (effort == Effort::normal) options.enough = std::chrono::seconds(55);
   return options;
 }
 
 namespace {
 
-// One property after the other, until all are run, the time is up, or the kernel has hung: that costs its limit once.
 template <class Trial>
 KernelJudgement judge(const KernelSubject& subject, const JudgeOptions& options, Trial& trial) {
   const auto start = std::chrono::steady_clock::now();
   const std::vector<KernelProperty> properties = effort_properties(subject, options, trial);
-  JudgeProgress progress;
-  const auto run_of = [&](const KernelProperty& one) {
-    RunOptions run = options.run;
-    run.cases = one.cases;
-    return run;
-  };
-  for (const KernelProperty& one : properties) {
-    progress.cases += static_cast<std::size_t>(one.property.cases(run_of(one)));
-  }
   KernelJudgement judgement;
   judgement.verdict = ReportVerdict::pass;
   judgement.not_tried = not_tried_of(subject, options);
-  for (const KernelProperty& one : properties) {
-    if (trial.watched().timed_out() || !reason_to_end(options).empty()) break;
-    RunOptions run = run_of(one);
-    progress.property = one.property.name();
-    run.interrupted = end_of_share(options, properties.size() - judgement.properties.size());
-    run.progress = [&, before = progress.done](int cases) {
-      progress.done = before + static_cast<std::size_t>(cases);
-      progress.seconds = seconds_since(start);
-      if (options.progress) options.progress(progress);
-    };
-    const std::size_t after = progress.done + static_cast<std::size_t>(one.property.cases(run));
-    add_outcome(one.property, one.property.run(run), judgement);
-    progress.done = after;
+  PropertySchedule schedule(properties, options, trial.watched());
+  schedule.run();
+  for (std::size_t i = 0; i < schedule.outcomes().size(); ++i) {
+    add_outcome(properties[i].property, schedule.outcomes()[i], judgement);
   }
-  const std::string reason = reason_to_end(options);
-  if (!trial.watched().timed_out() && reason.empty()) tell_plainly(properties, options.run.shrinks, judgement);
-  const bool shortened =
-      std::ranges::any_of(judgement.properties, [](const auto& property) { return property.outcome.interrupted; });
-  const bool cut = !reason.empty() && judgement.properties.size() < properties.size();
-  if (shortened || cut) end_early(reason.empty() ? budget_spent : reason, properties, options.run, judgement);
+  if (!trial.watched().timed_out()) tell_plainly(properties, options.run, judgement);
+  end_early(schedule, judgement);
   weigh(trial, judgement);
   require_decided_claims(trial, judgement);
   // A property ends where it fails: only what held has been through all its calls.
@@ -318,7 +268,7 @@ KernelJudgement judge(const KernelSubject& subject, const JudgeOptions& options,
   if constexpr (requires { trial.hints(); }) {
     for (std::string& line : trial.hints().lines(subject)) judgement.notes.push_back(std::move(line));
   }
-  if (reason.empty()) keep_failing_call(properties, trial.watched(), judgement);
+  if (judgement.ended_early.empty()) keep_failing_call(properties, trial.watched(), judgement);
   judgement.seconds = seconds_since(start);
   return judgement;
 }
@@ -331,16 +281,20 @@ KernelJudgement replayed(const KernelSubject& subject, std::string_view name, st
   judgement.verdict = ReportVerdict::pass;
   std::string known;
   trial.watched().keep_calls(true);
+  RunOptions run = options.run;
+  run.shrinks = 0;
   for (const auto& [candidate, cases] : effort_properties(subject, options, trial)) {
     known += ' ' + candidate.name();
     // Default effort has a property twice: as quick effort draws it, and as its own.
     if (candidate.name() != name || !judgement.properties.empty()) continue;
-    add_outcome(candidate, candidate.replay(case_text), judgement);
+    add_outcome(candidate, candidate.replay(case_text, run), judgement);
   }
   if (judgement.properties.empty()) {
     throw std::invalid_argument("need one of" + known + ", got '" + std::string(name) + "'");
   }
-  if (judgement.properties.front().outcome.interrupted) judgement.ended_early = reason_to_end(options);
+  if (judgement.properties.front().outcome.interrupted) {
+    judgement.ended_early = options.interrupted && options.interrupted() ? "interrupted" : budget_spent;
+  }
   weigh(trial, judgement);
   judgement.passed = passed_call(judgement.counterexample);
   judgement.seconds = seconds_since(start);
@@ -350,7 +304,7 @@ KernelJudgement replayed(const KernelSubject& subject, std::string_view name, st
 }  // namespace
 
 JudgeOptions interruptible(JudgeOptions options) {
-  options.run.interrupted =
+  options.run.interrupted = options.run.abandoned =
       options.limits.interrupted = [interrupted = options.interrupted, deadline = options.deadline] {
         return (interrupted && interrupted()) || std::chrono::steady_clock::now() >= deadline;
       };
@@ -359,6 +313,11 @@ JudgeOptions interruptible(JudgeOptions options) {
 
 KernelJudgement judge_kernel(const KernelSubject& subject, const JudgeOptions& given) {
   JudgeOptions options = interruptible(given);
+  // A budget says itself how long the judgement may take.
+  if (options.deadline != std::chrono::steady_clock::time_point::max()) {
+    options.enough = std::chrono::steady_clock::duration::max();
+  }
+  options.limits.most_calls = options.max_calls;
   if (options.effort == Effort::exhaustive) return judge_exhaustively(subject, options).judgement;
   limit_quick_rows(subject.op, options);
   if (subject.op->attention) {

@@ -88,6 +88,11 @@ struct JudgeOptions {
   /// results so far: undecided unless something failed.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   std::function<bool()> interrupted = {};
+  /// After this time, where there is no deadline, the judge leaves out the cases that are left, and names them.
+  std::chrono::steady_clock::duration enough = std::chrono::steady_clock::duration::max();
+  /// Calls of the kernel, all properties together; 0: any number. The judge chooses cases so that each property has
+  /// some, and names what it left out.
+  std::uint64_t max_calls = 0;
 };
 
 /// Cases, longest row and rows of an effort, the rest at its default.

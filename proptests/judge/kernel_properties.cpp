@@ -9,6 +9,7 @@
 
 #include "proptests/generators/row_matrices/known_matrices.hpp"
 #include "proptests/generators/row_matrices/row_matrix_classes.hpp"
+#include "proptests/judge/class_order.hpp"
 #include "proptests/judge/listed_calls.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 
@@ -261,7 +262,11 @@ void add_covers(const RowOptions& rows, const ClaimLists& claims, const KernelSu
       }
       if (share == PropertyShare::all) trial.leave_out(cover.possible, run);
     }
-    std::ranges::stable_sort(matrices, {}, [](const RowMatrixCase& matrix) { return size_of(matrix); });
+    if (run.max_calls != 0) {
+      order_by_new_classes(matrices);
+    } else {
+      std::ranges::stable_sort(matrices, {}, [](const RowMatrixCase& matrix) { return size_of(matrix); });
+    }
     return matrices;
   };
   std::vector<std::string> decided = ClaimLists::with(claims.values, "kernel.nan_row", covered.nans);

@@ -8,6 +8,7 @@
 #include "numerics/formats/special_values.hpp"
 #include "proptests/generators/row_matrices/row_matrix_classes.hpp"
 #include "proptests/judge/calls/asked_row.hpp"
+#include "proptests/judge/calls/known_rows.hpp"
 #include "proptests/judge/calls/row_call.hpp"
 #include "proptests/judge/kernel_claims.hpp"
 #include "proptests/judge/ops/row_op.hpp"
@@ -208,10 +209,12 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
     if (counted.divides_by_nothing) return;
   }
   WorstFindings worst;
+  KnownRows known;
   const std::size_t rows = matrix.rows.size();
   // A row for each that stands in turn, with each of its inputs beside the logits.
   std::map<std::pair<std::size_t, std::uint64_t>, std::size_t> judged;
   for (std::size_t r = 0; r < rows; ++r) {
+    numerics::end_if_asked();
     if (r == but || is_special(matrix, r)) continue;
     const std::span<const double> values = row_of(got, matrix, r);
     const auto [like, first] = judged.try_emplace({matrix.rows.first_like(r), beside_of_row(matrix.beside, r)}, r);
@@ -221,15 +224,16 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
     if (like->second != r && same_bits(values, row_of(got, matrix, like->second))) continue;
     like->second = r;
     const std::vector<std::vector<double>> inputs = inputs_of(matrix, r);
-    RowVerdicts verdicts =
-        judge_values(subject_.op, subject_.contract, inputs[0], matrix.theta, values, std::span(inputs).subspan(1),
-                     subject_.op.rows().attributes(matrix.beside, matrix.columns), counted.weights);
+    const RowVerdicts& verdicts = known.verdicts(inputs, values, [&] {
+      return judge_values(subject_.op, subject_.contract, inputs[0], matrix.theta, values, std::span(inputs).subspan(1),
+                          subject_.op.rows().attributes(matrix.beside, matrix.columns), counted.weights);
+    });
     vacuity_ += verdicts.vacuity;
     if (unbounded_row_.empty() && vacuity_.unbounded > 0) unbounded_row_ = to_text(case_of(matrix, r));
     ++judged_rows_;
-    for (ValueFinding& finding : verdicts.findings) {
+    for (const ValueFinding& finding : verdicts.findings) {
       errors_.add(finding, [&] { return to_text(case_of(matrix, r)); });
-      worst.add(std::move(finding), r);
+      worst.add(finding, r);
     }
   }
   judge_nan_rows(matrix, got, remark, certificates);

@@ -86,7 +86,7 @@ TensorJudgement judge_gradients(const TensorTask& task, const numerics::Contract
   TensorTally tally(task, contract, by.scalars, options);
   std::size_t done = 0;
   bool goes_on = true;
-  over_groups(tensors, [&] {
+  const auto judge_group = [&] {
     const std::vector<double> dq = tensors.load_output(outputs[0], 0), dk = tensors.load_output(outputs[1], 1),
                               dv = tensors.load_output(outputs[2], 2);
     judge_attention_gradient(
@@ -98,8 +98,11 @@ TensorJudgement judge_gradients(const TensorTask& task, const numerics::Contract
     done += tensors.queries() + tensors.keys();
     goes_on = done == rows_of_task(task) || tally.goes_on(done);
     return goes_on;
+  };
+  tally.run([&] {
+    over_groups(tensors, judge_group);
+    if (goes_on) judge_gradient_sums(task, by, outputs, tally);
   });
-  if (goes_on) judge_gradient_sums(task, by, outputs, tally);
   return tally.judgement();
 }
 

@@ -87,13 +87,52 @@ TensorJudgement judge_one_value(const TensorTask& task, const Contract& contract
   TensorTally tally(task, contract, wide_format(contract.input), options);
   std::vector<double> got(1);
   decode_elements(output, 0, 1, got);
-  RowVerdicts verdicts = judge_call(task.op, tensors.call(contract), got[0]);
-  if (verdicts.findings.empty() && verdicts.vacuity.rows == 0) {
-    tally.skip("an infinity in a row that counts, or a divisor of 0, of which the ABI promises nothing");
-  } else {
-    tally.add(0, std::move(verdicts));
-  }
+  tally.run([&] {
+    RowVerdicts verdicts = judge_call(task.op, tensors.call(contract), got[0]);
+    if (verdicts.findings.empty() && verdicts.vacuity.rows == 0) {
+      tally.skip("an infinity in a row that counts, or a divisor of 0, of which the ABI promises nothing");
+    } else {
+      tally.add(0, std::move(verdicts));
+    }
+  });
   return tally.judgement();
+}
+
+struct CallAtHand {
+  const TensorTask& task;
+  const Contract& contract;
+  const RowTensors& tensors;
+  const CountedRows& counted;
+};
+
+void judge_row_at_hand(const CallAtHand& call, std::size_t row, RowKind kind, std::vector<double>& logits,
+                       std::span<const std::vector<double>> beside, std::span<const double> got, TensorTally& tally) {
+  const TensorTask& task = call.task;
+  const auto judged = [&](const CountedWeights& counted) {
+    return judge_values(task.op, call.contract, logits, task.theta, got, beside, task.attributes, counted);
+  };
+  if (kind == RowKind::ignored) {
+    tally.add(row, {{ignored_finding(task, got)}, {}});
+  } else if (kind == RowKind::nan) {
+    tally.add(row, nan_verdicts(call.tensors, got));
+  } else if (kind == RowKind::nan_items) {
+    const ValueFinding due = nan_items_finding(logits, got);
+    // The ABI lets the row's other values be NaN, too.
+    for (std::size_t i = 0; i < got.size(); ++i) logits[i] = std::isnan(got[i]) ? numerics::nan : logits[i];
+    RowVerdicts verdicts = judged({});
+    verdicts.findings.push_back(due);
+    tally.add(row, std::move(verdicts));
+  } else if (call.counted.divides_by_nothing) {
+    tally.skip("a row of a call whose divisor is 0, of which the ABI promises nothing");
+  } else if (kind == RowKind::unasked) {
+    tally.skip(has_parts(task.op)
+                   ? "a row with an infinity, or with a NaN in a vector, of which the ABI promises nothing"
+                   : "a row with an infinity, of which the ABI promises nothing");
+  } else if (kind == RowKind::infinite) {
+    tally.add(row, limit_verdicts(task, call.contract, logits, got));
+  } else if (!is_quick(task, call.contract, kind, row, logits, got, tally)) {
+    tally.add(row, judged(call.counted.weights));
+  }
 }
 
 TensorJudgement judge_rows(const TensorTask& task, const Contract& contract, std::span<const HeldTensor> outputs,
@@ -104,35 +143,16 @@ TensorJudgement judge_rows(const TensorTask& task, const Contract& contract, std
   CountedRows counted;
   if (task.op->of_whole_calls) counted = counted_rows(task.op, tensors.call(contract));
   TensorTally tally(task, contract, wide_format(contract.input), options);
-  std::vector<double> logits(tensors.columns()), got(tensors.values());
-  std::vector<std::vector<double>> beside;
-  for (std::size_t row = 0; row < tensors.rows() && tally.goes_on(row); ++row) {
-    const RowKind kind = tensors.load(row, logits, beside);
-    tensors.load_outputs(outputs, row, got);
-    if (kind == RowKind::ignored) {
-      tally.add(row, {{ignored_finding(task, got)}, {}});
-    } else if (kind == RowKind::nan) {
-      tally.add(row, nan_verdicts(tensors, got));
-    } else if (kind == RowKind::nan_items) {
-      const ValueFinding due = nan_items_finding(logits, got);
-      // The ABI lets the row's other values be NaN, too.
-      for (std::size_t i = 0; i < got.size(); ++i) logits[i] = std::isnan(got[i]) ? numerics::nan : logits[i];
-      RowVerdicts verdicts = judge_values(task.op, contract, logits, task.theta, got, beside, task.attributes);
-      verdicts.findings.push_back(due);
-      tally.add(row, std::move(verdicts));
-    } else if (counted.divides_by_nothing) {
-      tally.skip("a row of a call whose divisor is 0, of which the ABI promises nothing");
-    } else if (kind == RowKind::unasked) {
-      tally.skip(has_parts(task.op)
-                     ? "a row with an infinity, or with a NaN in a vector, of which the ABI promises nothing"
-                     : "a row with an infinity, of which the ABI promises nothing");
-    } else if (kind == RowKind::infinite) {
-      tally.add(row, limit_verdicts(task, contract, logits, got));
-    } else if (!is_quick(task, contract, kind, row, logits, got, tally)) {
-      tally.add(row,
-                judge_values(task.op, contract, logits, task.theta, got, beside, task.attributes, counted.weights));
+  tally.run([&] {
+    const CallAtHand call{task, contract, tensors, counted};
+    std::vector<double> logits(tensors.columns()), got(tensors.values());
+    std::vector<std::vector<double>> beside;
+    for (std::size_t row = 0; row < tensors.rows() && tally.goes_on(row); ++row) {
+      const RowKind kind = tensors.load(row, logits, beside);
+      tensors.load_outputs(outputs, row, got);
+      judge_row_at_hand(call, row, kind, logits, beside, got, tally);
     }
-  }
+  });
   return tally.judgement();
 }
 
@@ -209,14 +229,16 @@ TensorJudgement judge_queries(const TensorTask& task, const Contract& contract, 
   QueryValues got;
   got.out.resize(tensors.value_size());
   got.scalars.resize(outputs.size() - 1);
-  for (std::size_t row = 0; row < tensors.rows() && tally.goes_on(row); ++row) {
-    const QueryKind kind = tensors.load(row);
-    tensors.load_output(outputs[0], 0, row, got.out);
-    for (std::size_t k = 1; k < outputs.size(); ++k) {
-      tensors.load_output(outputs[k], k, row, std::span(got.scalars).subspan(k - 1, 1));
+  tally.run([&] {
+    for (std::size_t row = 0; row < tensors.rows() && tally.goes_on(row); ++row) {
+      const QueryKind kind = tensors.load(row);
+      tensors.load_output(outputs[0], 0, row, got.out);
+      for (std::size_t k = 1; k < outputs.size(); ++k) {
+        tensors.load_output(outputs[k], k, row, std::span(got.scalars).subspan(k - 1, 1));
+      }
+      judge_query(by, tensors, row, kind, got, tally);
     }
-    judge_query(by, tensors, row, kind, got, tally);
-  }
+  });
   return tally.judgement();
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "numerics/enclosures/interruption.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "proptests/judge/kernel_claims.hpp"
 #include "proptests/judge/verdict/kernel_report.hpp"
@@ -153,7 +154,17 @@ bool TensorTally::add_quick(std::size_t row, const QuickRow& quick) {
   return true;
 }
 
+void TensorTally::run(const std::function<void()>& judge_rows) {
+  const numerics::InterruptionScope scope(options_.interrupted);
+  try {
+    judge_rows();
+  } catch (const numerics::Interrupted&) {
+    judgement_.ended_early = "interrupted after " + std::to_string(done_) + " of " + of_rows(rows_);
+  }
+}
+
 bool TensorTally::goes_on(std::size_t done) {
+  done_ = done;
   if (options_.first_failure && judgement_.failed > 0) return false;
   const auto now = std::chrono::steady_clock::now();
   if (now - told_ < telling_interval) return true;

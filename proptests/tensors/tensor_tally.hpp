@@ -35,6 +35,8 @@ class TensorTally {
   /// done      rows
   /// returns   false where the work is to end
   bool goes_on(std::size_t done);
+  /// Runs the judging of rows. The caller can end it within a row, too: a row may take minutes.
+  void run(const std::function<void()>& judge_rows);
 
   TensorJudgement judgement() const;
 
@@ -78,6 +80,7 @@ class TensorTally {
   };
   std::vector<Shown> worst_;  // the worst first
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), told_ = start_;
+  std::size_t done_ = 0;  // rows
 };
 
 }  // namespace softcheck::proptests

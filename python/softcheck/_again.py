@@ -9,8 +9,8 @@ from typing import Any, Callable, Mapping
 
 from . import _arrays
 
-# What decides how a case is called and judged. What chooses the cases (effort, seed, cases, max_length, budget) and
-# progress are left out, since a replay names its case.
+# What decides how a case is called and judged. What chooses the cases (effort, seed, cases, max_length, budget,
+# max_calls) and progress are left out, since a replay names its case.
 _KEPT = ("require", "exempt", "time_limit", "load_limit", "takes", "out", "outputs", "strides", "device", "shapes", "isolation", "warm_up")  # fmt: skip
 
 

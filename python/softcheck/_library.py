@@ -58,6 +58,7 @@ class Options(ctypes.Structure):
         ("context", ctypes.c_void_p),
         ("device", ctypes.c_char_p),
         ("after_fork", ctypes.c_void_p),
+        ("max_calls", ctypes.c_uint64),
     ]
 
 

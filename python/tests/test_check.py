@@ -248,6 +248,21 @@ def test_an_exempt_claim_is_noted():
     assert report.verdict == "pass", str(report)
 
 
+def test_few_calls_reach_every_property():
+    calls = 0
+
+    def counted(x):
+        nonlocal calls
+        calls += 1
+        return kernels.softmax(x)
+
+    report = softcheck.check(counted, max_calls=100, isolation="none")
+    assert report.verdict == "pass", str(report)
+    assert 50 <= calls <= 100
+    assert "max_calls=100" in str(report) and "EveryWidthIsComputed, all but" in str(report)
+    assert softcheck.check(kernels.one_item_off, max_calls=100).verdict == "fail"
+
+
 def test_a_budget_ends_it():
     report = softcheck.check(kernels.softmax, effort="deep", budget=1)
     assert report.verdict == "undecided" and "budget" in report.data["ended_early"]

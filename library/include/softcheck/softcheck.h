@@ -104,6 +104,9 @@ typedef struct softcheck_options {
   /* In each process that is forked for a function, called once before the function: for a run-time system that must be
    * told of forks, as CPython by PyOS_AfterFork_Child. NULL: nothing is. */
   void (*after_fork)(void);
+  /* Calls of the kernel or the function at most, for one that is slow to call. The judge chooses the calls so that each
+   * property and many classes have some, and "not_tried" lists what it left out. 0: any number. */
+  uint64_t max_calls;
 } softcheck_options;
 
 /* "0.3.0 (commit 0123456789ab)"; valid until the program ends. */

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "numerics/enclosures/interruption.hpp"
 #include "numerics/formats/next_double.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "proptests/judge/attention/group_oracles.hpp"
@@ -108,6 +109,7 @@ class GroupJudge {
   Seers seers_of(std::size_t j) const {
     Seers seers;
     for (std::size_t i = 0; i < pairs_.size(); ++i) {
+      end_if_asked();
       const std::optional<std::size_t> pair = pairs_[i].pair_of(j);
       if (!pair) continue;
       seers.all_chosen = seers.all_chosen && is_chosen(i);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "numerics/enclosures/interruption.hpp"
 #include "numerics/formats/next_double.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "numerics/rounding/rounding.hpp"
@@ -123,6 +124,7 @@ double VisibleKeys::largest_computed() const {
 }
 
 void VisibleKeys::add_score(const Contract& contract, const AttentionRow& row, std::size_t j) {
+  end_if_asked();
   const std::size_t d = row.query.size();
   items.push_back(j);
   const std::span<const double> key = d == 0 ? row.query : row.keys.subspan(j * d, d);

@@ -43,7 +43,7 @@ bool same_bits(std::span<const double> a, std::span<const double> b) {
 
 WatchedKernel::WatchedKernel(const KernelSource& source, const KernelLimits& limits, std::set<std::string> exempt,
                              bool must_accept)
-    : kernel_(source, limits), exempt_(std::move(exempt)), must_accept_(must_accept) {}
+    : kernel_(source, limits), exempt_(std::move(exempt)), must_accept_(must_accept), most_calls_(limits.most_calls) {}
 
 std::vector<std::string> WatchedKernel::call_claims() const {
   std::vector<std::string> result = claims();
@@ -64,6 +64,7 @@ std::vector<std::vector<double>> WatchedKernel::call(const TensorCall& call, con
   Answers& answers = answers_[kind.words];
   answers.asks = kind.asks;
   if (!must_accept_ && !kind.plain && answers.accepted == 0 && answers.refused == enough_refusals) return {};
+  if (most_calls_ != 0 && kernel_.calls() >= most_calls_) throw Interrupted();
   passed_ = keeps_calls_ ? std::make_shared<const TensorCall>(call) : nullptr;
   const auto asked = [&] {
     Asked result = named();

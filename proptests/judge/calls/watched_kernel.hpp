@@ -57,6 +57,7 @@ class WatchedKernel {
   /// made.
   ///
   /// asked    names the call; asked for only where a claim does not hold, since a thousand rows take long to write
+  /// throws   Interrupted where limits.most_calls were made
   std::vector<std::vector<double>> call(const TensorCall& call, const CallKind& kind,
                                         const std::function<Asked()>& asked, Certificates& certificates);
   /// A note where the bits differ, and a certificate where they must not.
@@ -89,6 +90,7 @@ class WatchedKernel {
   IsolatedKernel kernel_;
   std::set<std::string> exempt_;
   bool must_accept_ = false;
+  std::uint64_t most_calls_ = 0;
   bool timed_out_ = false;
   bool keeps_calls_ = false;
   std::shared_ptr<const TensorCall> passed_;

@@ -97,8 +97,13 @@ Inference infer_contract(const KernelSubject& subject, const JudgeOptions& optio
     result.judgement = judge_kernel(result.subject, options);
     return result.judgement.verdict;
   };
+  const std::function<bool()> asked_to_end = interruptible(options).run.interrupted;
+  const auto first = [&] {
+    const numerics::InterruptionScope scope(asked_to_end);
+    return search.first();
+  };
   // A row on which a candidate fails rules it out, so that every round goes on to a later one.
-  std::optional<Contract> found = search.first();
+  std::optional<Contract> found = first();
   while (found && judge_by(*found) != ReportVerdict::pass) {
     // What a part of its cases has broken is broken; what they have not is not known.
     if (result.judgement.verdict == ReportVerdict::undecided && !result.judgement.ended_early.empty()) {
@@ -107,9 +112,12 @@ Inference infer_contract(const KernelSubject& subject, const JudgeOptions& optio
                        numerics::to_string(*found) + "'";
       return result;
     }
-    learn_from_failures(result.judgement, search);
+    {
+      const numerics::InterruptionScope scope(asked_to_end);
+      learn_from_failures(result.judgement, search);
+    }
     if (!search.can_explain_rows()) break;
-    const std::optional<Contract> next = search.first();
+    const std::optional<Contract> next = first();
     if (next == found) break;  // not a matter of the contract
     found = next;
   }

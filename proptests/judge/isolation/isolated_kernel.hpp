@@ -71,6 +71,7 @@ struct KernelLimits {
   std::size_t sparse_bytes = std::size_t{64} << 30;      // of one whose pages are mostly not there
   std::size_t additional_memory = std::size_t{8} << 30;  // address space beyond the judge's own
   Isolation isolation = Isolation::full;
+  std::uint64_t most_calls = 0;  // a WatchedKernel throws Interrupted in place of one more; 0: any number
   /// The judge calls it some twenty times a second during a call: true ends the call and its processes.
   std::function<bool()> interrupted = {};
 };

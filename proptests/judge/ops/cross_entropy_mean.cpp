@@ -1,8 +1,10 @@
 // The mean, or the sum, of the losses of a call's rows, and its gradient by the logits (B14, B15).
 #include <array>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "numerics/formats/special_values.hpp"
@@ -47,20 +49,22 @@ class MeanElements final : public RowElements {
     // Each loss is a number of the accumulator before it is added.
     inner_.output = inner_.accumulator;
     UpperBound error, rounding, magnitude, largest_resolution;
-    each_counted([&](const RowInputs& row, std::span<const double> weights) {
+    each_distinct([&](const RowInputs& row, std::span<const double> weights, std::size_t times) {
+      const auto count = static_cast<long double>(times);
+      const UpperBound of_each(static_cast<double>(times));
       LossElements loss(row, weights, claim_);
       const Quick quick = loss.quick(0);
-      sum_ += quick.value;
-      sum_error_ += quick.error;
-      error = error + UpperBound(loss.threshold(0));
-      rounding = rounding + UpperBound(loss.rounding());
-      magnitude = magnitude + size_of(quick);
-      largest_resolution = largest_resolution + UpperBound(loss.resolution);
+      sum_ += count * quick.value;
+      sum_error_ += count * quick.error;
+      error = error + of_each * UpperBound(loss.threshold(0));
+      rounding = rounding + of_each * UpperBound(loss.rounding());
+      magnitude = magnitude + of_each * size_of(quick);
+      largest_resolution = largest_resolution + of_each * UpperBound(loss.resolution);
       overflows_ = overflows_ || loss.overflows(0);
       resolved = resolved && loss.resolved;
       weighted_ = !weights.empty();
-      divisor_ += weights.empty() ? 1 : weights[loss.label()];
-      ++rows_;
+      divisor_ += weights.empty() ? count : count * weights[loss.label()];
+      rows_ += times;
     });
     if (!call.attributes.mean) divisor_ = 1;
     overflows_ = overflows_ || !is_in_range(inner_, upper(magnitude + error)) || !is_in_range(inner_, above_divisor());
@@ -74,10 +78,11 @@ class MeanElements final : public RowElements {
   std::string_view claim() const override { return claim_; }
   Enclosure value(std::size_t) override {
     Enclosure sum, divisor;
-    each_counted([&](const RowInputs& row, std::span<const double> weights) {
+    each_distinct([&](const RowInputs& row, std::span<const double> weights, std::size_t times) {
       const LossTerms terms(row, weights);
-      sum += terms.oracle().loss();
-      divisor += Enclosure(terms.weight(terms.label()));
+      const Enclosure count = Enclosure::integer(times);
+      sum += count * terms.oracle().loss();
+      divisor += count * Enclosure(terms.weight(terms.label()));
     });
     return call_.attributes.mean ? sum / divisor : sum;
   }
@@ -92,12 +97,24 @@ class MeanElements final : public RowElements {
   bool overflows(std::size_t) override { return overflows_; }
 
  private:
+  // Rows repeat: calls each(row, class weights, how often) for those that differ, in the order in which they come.
   template <class Each>
-  void each_counted(Each each) const {
+  void each_distinct(Each each) const {
+    std::map<std::vector<double>, std::size_t> times;  // of logits and label, which are numbers
+    const auto key_of = [](const RowInputs& row) {
+      std::vector<double> key(row.logits.begin(), row.logits.end());
+      key.push_back(row.beside[0][0]);
+      return key;
+    };
+    call_.each([&](const RowInputs& row) {
+      if (!has_ignored_label(row)) ++times[key_of(row)];
+    });
     call_.each([&](const RowInputs& row) {
       if (has_ignored_label(row)) return;
+      std::size_t& left = times.find(key_of(row))->second;
+      if (left == 0) return;
       const RowInputs counted{inner_, row.logits, row.theta, row.beside, row.attributes};
-      each(counted, class_weights_of(counted, beside_));
+      each(counted, class_weights_of(counted, beside_), std::exchange(left, 0));
     });
   }
   double above_divisor() const { return static_cast<double>(divisor_) * (1 + 0x1p-40); }

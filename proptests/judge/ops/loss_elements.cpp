@@ -72,12 +72,11 @@ Quick LossElements::quick(std::size_t) {
 LossUpstream::LossUpstream(const RowInputs& row, double upstream, bool weighted)
     : number(upstream), counted(row.counted) {
   const OperationModel<UpperBound> model(row.contract);
-  long double sum = 0;
-  for (const double weight : counted) sum += weight;
-  const auto rows = static_cast<long double>(counted.size());
+  const long double sum = counted->sum();
+  const auto rows = static_cast<long double>(counted->size());
   value = upstream / sum;
   error = std::fabs(value) * (rows + 2) * two_roundings + std::numeric_limits<long double>::min();
-  relative = cross_entropy_divisor_error<UpperBound>(row.contract, counted.size(), weighted);
+  relative = cross_entropy_divisor_error<UpperBound>(row.contract, counted->size(), weighted);
   lost = UpperBound(2) * model.product_floor * (1 + relative);
   // A kernel may divide behind the product with upstream, which has lost omega_m by then.
   const double over = sum > 0 ? static_cast<double>(1 / sum * (1 + 0x1p-40L)) : infinity;
@@ -88,10 +87,7 @@ LossUpstream::LossUpstream(const RowInputs& row, double upstream, bool weighted)
 }
 
 Enclosure LossUpstream::exact() const {
-  if (counted.empty()) return Enclosure(number);
-  Enclosure sum;
-  for (const double weight : counted) sum += Enclosure(weight);
-  return Enclosure(number) / sum;
+  return counted == nullptr ? Enclosure(number) : Enclosure(number) / counted->exact_sum();
 }
 
 LossGradientElements::LossGradientElements(const RowInputs& row, std::span<const double> weights,
@@ -121,7 +117,7 @@ double LossGradientElements::threshold(std::size_t j) {
 }
 
 UpperBound LossGradientElements::of_upstream(std::size_t j) const {
-  if (upstream_.counted.empty()) return UpperBound(0);
+  if (upstream_.counted == nullptr) return UpperBound(0);
   const Difference& of = difference(j);
   const UpperBound size = terms_.at_most((std::fabs(of.value) + of.error) * (of.slope.value + of.slope.error));
   return (upstream_.relative * upstream_.magnitude + upstream_.lost) * size;

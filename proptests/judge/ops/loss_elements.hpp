@@ -47,7 +47,7 @@ class LossElements final : public RowElements {
 struct LossUpstream {
   /// upstream   of the row or the call
   explicit LossUpstream(double upstream) : number(upstream), value(upstream), magnitude(std::fabs(upstream)) {}
-  /// Under a mean of the rows' losses (RowInputs::counted, not empty, its sum > 0).
+  /// Under a mean of the rows' losses (RowInputs::counted is there, not empty, its sum > 0, and outlives this).
   ///
   /// weighted   the divisor is a sum of class weights, else the count of the rows
   LossUpstream(const RowInputs& row, double upstream, bool weighted);
@@ -55,7 +55,7 @@ struct LossUpstream {
   numerics::Enclosure exact() const;
 
   double number;
-  std::span<const double> counted = {};
+  const CountedWeights* counted = nullptr;
   long double value = 0, error = 0;  // the latter absolute
   numerics::UpperBound magnitude;    // no less than |value| of a kernel
   numerics::UpperBound relative;     // how far that may be from the exact one, relative

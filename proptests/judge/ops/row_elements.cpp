@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "numerics/enclosures/coarse.hpp"
+#include "numerics/enclosures/interruption.hpp"
 #include "numerics/formats/next_double.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "numerics/rounding/flushed_output.hpp"
@@ -102,7 +104,7 @@ Decision Quick::within(double threshold, double got) const {
 
 UpperBound size_of(const Quick& quick) {
   const auto above = static_cast<double>((std::fabs(quick.value) + quick.error) * (1 + 0x1p-50L));
-  return UpperBound(next_above(above));
+  return coarse(UpperBound(next_above(above)));
 }
 
 Quick RowElements::quick(std::size_t i) { return quick_of(value(i)); }
@@ -127,6 +129,7 @@ void judge_elements(const RowOp& op, Extent extent, const JudgedRow& row, RowEle
   std::optional<std::size_t> shown;
   SaidOfItem said;
   for (std::size_t i = 0; i < row.got.size(); ++i) {
+    end_if_asked();
     if (extent == Extent::items && !std::isfinite(row.logits[i])) continue;
     const double got = row.got[i];
     if (!said.item || *said.item + 1 != i || !elements.repeats(i)) {

@@ -12,6 +12,7 @@
 #include "numerics/rounding/contract.hpp"
 #include "proptests/generators/domains/domain.hpp"
 #include "proptests/judge/op.hpp"
+#include "proptests/judge/verdict/counted_weights.hpp"
 #include "proptests/judge/verdict/row_judge.hpp"
 
 namespace softcheck::proptests {
@@ -26,8 +27,7 @@ struct RowInputs {
   double theta = 1;
   std::span<const std::vector<double>> beside = {};  // of the other inputs: (n) or (1), () of one that the call lacks
   Attributes attributes = {};
-  // Of an op of whole calls: the weights of the call's rows that count (RowOp::weight_in_call).
-  std::span<const double> counted = {};
+  const CountedWeights* counted = nullptr;  // of an op of whole calls
 };
 
 /// All rows of a call, for an op that looks at them together.

@@ -43,7 +43,7 @@ CountedRows counted_rows(Op op, const CallOfRows& call) {
     rows.empty = rows.empty && row.logits.empty();
     const std::optional<double> weight = op.rows().weight_in_call(row);
     if (!weight) return;
-    rows.weights.push_back(*weight);
+    rows.weights.add(*weight);
     total += *weight;
     nan = nan || std::ranges::any_of(row.logits, [](double x) { return std::isnan(x); });
     infinite = infinite || std::ranges::any_of(row.logits, [](double x) { return std::isinf(x); });

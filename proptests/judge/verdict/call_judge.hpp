@@ -21,7 +21,7 @@ enum class CallState {
 /// contract   of the rows; not otherwise read
 struct CountedRows {
   CallState state = CallState::usual;
-  std::vector<double> weights;
+  CountedWeights weights;
   bool divides_by_nothing = false;  // some rows count, and their weights add up to 0: nothing is promised
   bool empty = true;                // no row has a logit
 };

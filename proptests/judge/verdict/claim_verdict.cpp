@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "numerics/enclosures/decision.hpp"
+#include "numerics/enclosures/interruption.hpp"
 #include "numerics/formats/next_double.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "numerics/rounding/flushed_output.hpp"
@@ -78,6 +79,7 @@ bool ClaimVerdict::keeps_limits(std::optional<std::size_t> item, const Judgeable
 }
 
 void ClaimVerdict::add(std::optional<std::size_t> item, const Judgeable& granted, double got) {
+  end_if_asked();
   Judgeable value = granted;
   value.threshold = threshold_of_result(contract_, granted.threshold, got);
   verdicts_.vacuity.add(contract_, value.magnitude, value.resolution, value.vacuous);

@@ -30,10 +30,10 @@ bool shares_a_claim(const Counterexample& a, const Counterexample& b) {
 }
 
 // The outcome of the plainest property on the case by which another one failed; none where it holds there.
-std::optional<Outcome> fails_plainly(const Property& plainest, const Counterexample& found, int shrinks) {
+std::optional<Outcome> fails_plainly(const Property& plainest, const Counterexample& found, const RunOptions& run) {
   for (const std::string& text : plainer_texts(found)) {
     try {
-      Outcome outcome = plainest.replay(text, shrinks);
+      Outcome outcome = plainest.replay(text, run);
       const std::optional<Counterexample>& fails = outcome.counterexample;
       if (fails && fails->error.empty() && shares_a_claim(*fails, found)) return outcome;
     } catch (const std::invalid_argument&) {
@@ -71,15 +71,16 @@ ReportVerdict verdict_of_outcome(const Outcome& outcome) {
   return died(CallEnd::crashed) ? ReportVerdict::crash : ReportVerdict::fail;
 }
 
-void tell_plainly(const std::vector<KernelProperty>& properties, int shrinks, KernelJudgement& judgement) {
+void tell_plainly(const std::vector<KernelProperty>& properties, const RunOptions& run, KernelJudgement& judgement) {
   const std::string name = std::string(kernel_suite) + "." + plainest_property;
   const auto plainest =
       std::ranges::find_if(properties, [&](const KernelProperty& one) { return one.property.name() == name; });
   const auto told = std::ranges::find(judgement.properties, name, &PropertyFinding::name);
   if (plainest == properties.end() || told == judgement.properties.end()) return;
   for (const PropertyFinding& other : judgement.properties) {
+    if (run.interrupted && run.interrupted()) return;
     if (!may_be_plainer(other, *told)) continue;
-    std::optional<Outcome> plain = fails_plainly(plainest->property, *other.outcome.counterexample, shrinks);
+    std::optional<Outcome> plain = fails_plainly(plainest->property, *other.outcome.counterexample, run);
     if (!plain || !is_plainer(*plain, *told)) continue;
     told->found_by_another |= !told->outcome.counterexample;
     told->verdict = verdict_of_outcome(*plain);

@@ -17,7 +17,7 @@ ReportVerdict verdict_of_outcome(const Outcome& outcome);
 /// plainest one. If it fails there in the same claim, it becomes that property's case, and the judgement's: the failure
 /// then does not depend on a layout or a neighbour.
 ///
-/// shrinks   most evaluations for shrinking each of them
-void tell_plainly(const std::vector<KernelProperty>& properties, int shrinks, KernelJudgement& judgement);
+/// run   its shrinks, at most, for each of them; ends early where it is interrupted
+void tell_plainly(const std::vector<KernelProperty>& properties, const RunOptions& run, KernelJudgement& judgement);
 
 }  // namespace softcheck::proptests

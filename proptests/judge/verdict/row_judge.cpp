@@ -112,13 +112,13 @@ bool nothing_visible(std::span<const double> logits) {
 
 RowVerdicts judge_values(Op op, const Contract& contract, std::span<const double> logits, double theta,
                          std::span<const double> got, std::span<const std::vector<double>> beside,
-                         const Attributes& attributes, std::span<const double> counted) {
+                         const Attributes& attributes, const CountedWeights& counted) {
   const FpEnvironmentGuard environment;
   const RowOp& rows = op.rows();
   const std::size_t n = logits.size();
   // The vectors of an input say how many numbers an output's have; there is none beside no items.
   const bool unknown = n == 0 && !op->extents.empty();
-  const JudgedRow row{{contract, logits, theta, beside, attributes, counted}, got};
+  const JudgedRow row{{contract, logits, theta, beside, attributes, &counted}, got};
   const std::size_t expected = unknown ? got.size() : values_of_row(*op.operator->(), n, rows.width_of(row));
   if (got.size() != expected) {
     throw std::invalid_argument("judge_row: need " + std::to_string(expected) + " values, got " +
@@ -168,12 +168,12 @@ RowVerdicts judge_limit(Op op, const Contract& contract, std::span<const double>
 
 void exact_row(Op op, const Contract& contract, std::span<const double> logits, double theta, std::span<double> lower,
                std::span<double> upper, std::span<const std::vector<double>> beside, const Attributes& attributes,
-               std::span<const double> counted) {
+               const CountedWeights& counted) {
   const RowOp& rows = op.rows();
   std::ranges::fill(lower, rows.nothing());
   std::ranges::fill(upper, rows.nothing());
   if (std::ranges::find(logits, infinity) == logits.end()) {
-    return rows.enclose({contract, logits, theta, beside, attributes, counted}, lower, upper);
+    return rows.enclose({contract, logits, theta, beside, attributes, &counted}, lower, upper);
   }
   if (op->answers.at_the_logits) {
     std::ranges::fill(lower, infinity);
@@ -202,9 +202,9 @@ void exact_masked_row(Op op, const Contract& contract, std::size_t n, std::span<
 
 void granted_row(Op op, const Contract& contract, std::span<const double> logits, double theta,
                  std::span<double> allowed, std::span<const std::vector<double>> beside, const Attributes& attributes,
-                 std::span<const double> counted) {
+                 const CountedWeights& counted) {
   if (std::ranges::find(logits, infinity) == logits.end()) {
-    return op.rows().grant({contract, logits, theta, beside, attributes, counted}, allowed);
+    return op.rows().grant({contract, logits, theta, beside, attributes, &counted}, allowed);
   }
   if (op->answers.at_the_logits) {
     std::ranges::fill(allowed, 0);

@@ -8,6 +8,7 @@
 #include "numerics/enclosures/certificate.hpp"
 #include "numerics/rounding/contract.hpp"
 #include "proptests/judge/op.hpp"
+#include "proptests/judge/verdict/counted_weights.hpp"
 #include "proptests/judge/verdict/value_certificate.hpp"
 
 namespace softcheck::proptests {
@@ -30,7 +31,7 @@ struct RowVerdicts {
 /// counted  of an op of whole calls: RowInputs::counted
 RowVerdicts judge_values(Op op, const numerics::Contract& contract, std::span<const double> logits, double theta,
                          std::span<const double> got, std::span<const std::vector<double>> beside = {},
-                         const Attributes& attributes = {}, std::span<const double> counted = {});
+                         const Attributes& attributes = {}, const CountedWeights& counted = {});
 
 /// The same for a row with +inf among its logits: every value is NaN or the limit, which gives those items all weight.
 ///
@@ -44,7 +45,7 @@ RowVerdicts judge_limit(Op op, const numerics::Contract& contract, std::span<con
 /// error    at most four doubles, but for values that cancel beyond 512 bits
 void exact_row(Op op, const numerics::Contract& contract, std::span<const double> logits, double theta,
                std::span<double> lower, std::span<double> upper, std::span<const std::vector<double>> beside = {},
-               const Attributes& attributes = {}, std::span<const double> counted = {});
+               const Attributes& attributes = {}, const CountedWeights& counted = {});
 
 /// What stands in place of them for a row of n items with nothing visible, as masked= says. Of ids, which may be any
 /// items', the lowest ones.
@@ -56,7 +57,7 @@ void exact_masked_row(Op op, const numerics::Contract& contract, std::size_t n, 
 /// logits   as for exact_row
 void granted_row(Op op, const numerics::Contract& contract, std::span<const double> logits, double theta,
                  std::span<double> allowed, std::span<const std::vector<double>> beside = {},
-                 const Attributes& attributes = {}, std::span<const double> counted = {});
+                 const Attributes& attributes = {}, const CountedWeights& counted = {});
 
 struct RowFindings {
   std::vector<numerics::Certificate> certificates;

@@ -1,13 +1,19 @@
 // A judgement that is ended early: by its budget, or by its user.
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
 
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "proptests/generators/row_matrices/row_matrix_classes.hpp"
 #include "proptests/interrupted.hpp"
+#include "proptests/judge/calls/watched_kernel.hpp"
 #include "proptests/judge/kernel_judge.hpp"
+#include "proptests/judge/property_schedule.hpp"
 #include "proptests/judge/verdict/kernel_report.hpp"
 
 namespace softcheck::proptests {
@@ -84,6 +90,72 @@ TEST(JudgeBudget, ABudgetThatIsEnoughChangesNothing) {
   const KernelJudgement judgement = judge_kernel(subject, options_until(600s, Effort::quick));
   EXPECT_EQ(judgement.verdict, ReportVerdict::pass);
   EXPECT_EQ(judgement.ended_early, "");
+}
+
+RowOptions budget_rows() {
+  RowOptions rows;
+  rows.formats = {numerics::Format::f32};
+  return rows;
+}
+
+// Properties whose cases do nothing but take time; the first takes most of it.
+std::vector<KernelProperty> slow_properties() {
+  std::vector<KernelProperty> properties;
+  for (int p = 0; p < 10; ++p) {
+    PropertyOf<RowCase> property{kernel_suite,
+                                 "Takes" + std::to_string(p) + "OfTheTime",
+                                 {"kernel.returns"},
+                                 row_cases(budget_rows()),
+                                 [p](const RowCase&) {
+                                   std::this_thread::sleep_for(p == 0 ? 50ms : 1ms);
+                                   return Certificates{observed("kernel.returns", Asked{}, 0)};
+                                 }};
+    properties.push_back({std::move(property), 40});
+  }
+  return properties;
+}
+
+// The first property got a tenth of the budget, and most of the rest stayed unused.
+TEST(JudgeBudget, WhatOnePropertyLeavesAnotherTakes) {
+  const KernelSubject subject = budget_subject("softcheck_zoo", "correct_two_pass");
+  const WatchedKernel watched(subject.source, {}, {});
+  const JudgeOptions options = interruptible(options_until(8s));
+  const std::vector<KernelProperty> properties = slow_properties();
+  PropertySchedule schedule(properties, options, watched);
+  schedule.run();
+  EXPECT_EQ(schedule.early_end().reason, "");
+  EXPECT_TRUE(schedule.not_tried().empty());
+  ASSERT_EQ(schedule.outcomes().size(), 10u);
+  for (const Outcome& outcome : schedule.outcomes()) EXPECT_EQ(outcome.cases, 40);
+}
+
+TEST(JudgeBudget, ATimeThatIsEnoughLeavesOutCasesAndNamesThem) {
+  const KernelSubject subject = budget_subject("softcheck_zoo", "correct_two_pass");
+  JudgeOptions options = judge_options(Effort::deep);
+  options.enough = 4s;
+  const KernelJudgement judgement = judge_kernel(subject, options);
+  EXPECT_EQ(judgement.ended_early, "");
+  EXPECT_NE(judgement.verdict, ReportVerdict::undecided);
+  EXPECT_TRUE(mentions(judgement.not_tried, "without a budget a judgement takes at most 4 s"));
+}
+
+TEST(JudgeBudget, FewCallsReachEveryPropertyAndTheRestIsNamed) {
+  const KernelSubject subject = budget_subject("softcheck_zoo", "correct_two_pass");
+  JudgeOptions options = judge_options(Effort::quick);
+  options.max_calls = 100;
+  const KernelJudgement judgement = judge_kernel(subject, options);
+  EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << summary_of(judgement);
+  EXPECT_LE(judgement.calls, 100u);
+  EXPECT_GE(judgement.calls, 60u);
+  for (const PropertyFinding& property : judgement.properties) EXPECT_GE(property.outcome.cases, 1) << property.name;
+  EXPECT_TRUE(mentions(judgement.not_tried, "Kernel.EveryWidthIsComputed, all but"));
+  EXPECT_TRUE(mentions(judgement.not_tried, "max_calls=100"));
+  // The widest width is among those that are left.
+  std::size_t met = 0;
+  for (const Coverage::Entry& entry : judgement.coverage.entries()) met += entry.calls > 0 ? 1 : 0;
+  EXPECT_GE(met, 40u);
+  KernelSubject wrong = budget_subject("softcheck_zoo", "mutant_returns_zeros");
+  EXPECT_EQ(judge_kernel(wrong, options).verdict, ReportVerdict::fail);
 }
 
 TEST(JudgeBudget, TheUserEndsACallThatHangs) {
