@@ -8,8 +8,8 @@
 #include "numerics/formats/special_values.hpp"
 #include "proptests/generators/row_matrices/row_matrix_classes.hpp"
 #include "proptests/judge/calls/asked_row.hpp"
-#include "proptests/judge/calls/repeated_rows.hpp"
 #include "proptests/judge/calls/row_call.hpp"
+#include "proptests/judge/calls/row_verdict_cache.hpp"
 #include "proptests/judge/kernel_claims.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 #include "proptests/judge/verdict/call_judge.hpp"
@@ -209,7 +209,7 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
     if (counted.divides_by_nothing) return;
   }
   WorstFindings worst;
-  RepeatedRows known;
+  RowVerdictCache known;
   const std::size_t rows = matrix.rows.size();
   // A row for each that stands in turn, with each of its inputs beside the logits.
   std::map<std::pair<std::size_t, std::uint64_t>, std::size_t> judged;

@@ -16,7 +16,7 @@
 #include "proptests/judge/attention/attention_gradient.hpp"
 #include "proptests/judge/attention/attention_judge.hpp"
 #include "proptests/judge/attention/attention_rows.hpp"
-#include "proptests/judge/calls/repeated_rows.hpp"
+#include "proptests/judge/calls/row_verdict_cache.hpp"
 #include "proptests/judge/calls/watched_kernel.hpp"
 #include "proptests/judge/ops/gradient_inputs.hpp"
 #include "proptests/judge/ops/row_op.hpp"
@@ -244,7 +244,7 @@ TEST(JudgeInterruption, TheWeightsOfACallAreAddedUpOnce) {
 }
 
 TEST(JudgeInterruption, EqualRowsWithEqualResultsAreJudgedOnce) {
-  RepeatedRows known;
+  RowVerdictCache known;
   int judged = 0;
   const auto judge = [&] {
     RowVerdicts verdicts;

@@ -14,7 +14,7 @@ namespace softcheck::proptests {
 
 /// The verdicts on the rows of one call. Rows with the same inputs and the same results, bit by bit, have the same
 /// verdict: it is found once.
-class RepeatedRows {
+class RowVerdictCache {
  public:
   /// inputs   of the row, that of the logits first
   /// judge    called unless such a row was judged before

@@ -1,4 +1,4 @@
-#include "proptests/judge/calls/repeated_rows.hpp"
+#include "proptests/judge/calls/row_verdict_cache.hpp"
 
 #include <utility>
 
@@ -17,8 +17,8 @@ void append(std::string& key, std::span<const double> values) {
 
 }  // namespace
 
-const RowVerdicts& RepeatedRows::verdicts(std::span<const std::vector<double>> inputs, std::span<const double> got,
-                                          const std::function<RowVerdicts()>& judge) {
+const RowVerdicts& RowVerdictCache::verdicts(std::span<const std::vector<double>> inputs, std::span<const double> got,
+                                             const std::function<RowVerdicts()>& judge) {
   std::string key;
   for (const std::vector<double>& input : inputs) append(key, input);
   append(key, got);
