@@ -133,7 +133,9 @@ TEST(KernelJudge, AFailureIsToldByThePlainestPropertyThatHasIt) {
   judgement.properties = {{plain.name(), holds, ReportVerdict::pass}, {"Kernel.Other", broken, ReportVerdict::fail}};
   judgement.verdict = ReportVerdict::fail;
   judgement.failed_property = "Kernel.Other";
-  tell_plainly({{plain, 1}}, 0, judgement);
+  RunOptions run;
+  run.shrinks = 0;
+  tell_plainly({{plain, 1}}, run, judgement);
   EXPECT_TRUE(judgement.properties[0].found_by_another);
   EXPECT_EQ(judgement.properties[0].verdict, ReportVerdict::fail);
   EXPECT_EQ(judgement.failed_property, plain.name());

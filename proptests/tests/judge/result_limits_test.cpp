@@ -18,15 +18,15 @@ using namespace numerics;
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-bool fails(const RowVerdicts& verdicts) {
+bool any_fails(const RowVerdicts& verdicts) {
   return std::ranges::any_of(verdicts.findings,
                              [](const ValueFinding& found) { return found.decision != Decision::proved; });
 }
 
-Contract contract_of(const char* words, Format format = Format::f32) { return parse_contract(words, format, format); }
+Contract contract_in_f32(const char* words) { return parse_contract(words, Format::f32, Format::f32); }
 
 bool row_fails(Op op, const char* words, const std::vector<double>& logits, const std::vector<double>& got) {
-  return fails(judge_values(op, contract_of(words), logits, 1, got));
+  return any_fails(judge_values(op, contract_in_f32(words), logits, 1, got));
 }
 
 // One query of dim 1 over keys and values of dim 1.
@@ -48,13 +48,13 @@ struct SmallQuery {
 };
 
 bool attention_fails(Op op, const char* words, const SmallQuery& of, double out) {
-  const AttentionTask task{op, contract_of(words), Format::f32};
-  return fails(judge_attention(task, of.row(), {std::span(&out, 1), std::nullopt, std::nullopt}));
+  const AttentionTask task{op, contract_in_f32(words), Format::f32};
+  return any_fails(judge_attention(task, of.row(), {std::span(&out, 1), std::nullopt, std::nullopt}));
 }
 
 bool entropy_fails(const char* words, const SmallQuery& of, double out, double entropy) {
-  const AttentionTask task{Op::attention, contract_of(words), Format::f32};
-  return fails(judge_attention(task, of.row(), {std::span(&out, 1), std::nullopt, entropy}));
+  const AttentionTask task{Op::attention, contract_in_f32(words), Format::f32};
+  return any_fails(judge_attention(task, of.row(), {std::span(&out, 1), std::nullopt, entropy}));
 }
 
 TEST(ResultLimits, NoCoefficientIsNanOrAboveOneWhereNothingElseIsPromised) {
@@ -135,7 +135,7 @@ TEST(ResultLimits, AMergeLiesAmongItsParts) {
   const std::vector<std::vector<double>> outputs{{-1, 0.5, 1}};
   const auto merge_fails = [&](double out) {
     const std::vector<double> got{out, 1e4};
-    return fails(judge_values(Op::merge_states, contract_of("acc=bf16"), lse, 1, got, outputs));
+    return any_fails(judge_values(Op::merge_states, contract_in_f32("acc=bf16"), lse, 1, got, outputs));
   };
   ASSERT_FALSE(merge_fails(-1));
   for (const double wrong : {not_a_number, 1e30, -7.0, 1.5}) EXPECT_TRUE(merge_fails(wrong)) << wrong;
@@ -147,7 +147,7 @@ TEST(ResultLimits, NoOpOfRowsGrantsNan) {
   for (const Op op : row_ops()) {
     if (op->of_whole_calls) continue;  // judge_call has them
     const RowOp& rows = op.rows();
-    const Contract contract = contract_of("acc=bf16");
+    const Contract contract = contract_in_f32("acc=bf16");
     const std::vector<std::vector<double>> inputs = rows.input_values(Format::f32, logits, 0);
     const std::span<const std::vector<double>> beside = std::span(inputs).subspan(1);
     const Attributes attributes = rows.attributes(0, logits.size());
@@ -158,9 +158,9 @@ TEST(ResultLimits, NoOpOfRowsGrantsNan) {
       if (is_index_value(*op.operator->(), i, logits.size(), rows.width_of(row))) continue;
       std::vector<double> got = lower;
       for (double& value : got) value = round_to(contract.output, value);
-      ASSERT_FALSE(fails(judge_values(op, contract, inputs[0], 1, got, beside, attributes))) << to_string(op);
+      ASSERT_FALSE(any_fails(judge_values(op, contract, inputs[0], 1, got, beside, attributes))) << to_string(op);
       got[i] = not_a_number;
-      EXPECT_TRUE(fails(judge_values(op, contract, inputs[0], 1, got, beside, attributes))) << to_string(op) << i;
+      EXPECT_TRUE(any_fails(judge_values(op, contract, inputs[0], 1, got, beside, attributes))) << to_string(op) << i;
     }
   }
 }
