@@ -26,7 +26,7 @@ missing() { # TABLE: prints what is wrong with its rows, and fails
 # In a folder of its own, so that ctest's log of the run under way is left alone.
 mkdir "$work/build"
 echo "subdirs(\"$build\")" >"$work/build/CTestTestfile.cmake"
-"$ctest" --test-dir "$work/build" --show-only | sed -n 's/^ *Test *#[0-9]*: //p' >"$work/names"
+"$ctest" --test-dir "$work/build" --show-only | sed -n 's/  # GetParam() = .*//; s/^ *Test *#[0-9]*: //p' >"$work/names"
 [ -s "$work/names" ] || { echo "no tests below $build"; exit 1; }
 if grep '_NOT_BUILT$' "$work/names"; then echo "build these programs first: ctest does not know their tests"; exit 1; fi
 missing "$table"

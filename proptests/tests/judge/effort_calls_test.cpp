@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <ostream>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -93,13 +94,16 @@ std::uint64_t hash_of(const softcheck_call& call) {
   return hash.value();
 }
 
-struct Judged {
+struct CalledKernel {
   const char* symbol;
   Op op;
   const char* domain;
 };
 
-class EffortCalls : public ::testing::TestWithParam<Judged> {
+// In ctest's name of the test, which would have the addresses of one run.
+void PrintTo(const CalledKernel& kernel, std::ostream* out) { *out << kernel.symbol; }
+
+class EffortCalls : public ::testing::TestWithParam<CalledKernel> {
  protected:
   std::set<std::uint64_t> calls_of(Effort effort) {
     SharedNumbers numbers;
@@ -134,10 +138,10 @@ TEST_P(EffortCalls, DefaultMakesEveryCallOfQuick) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, EffortCalls,
-                         ::testing::Values(Judged{"correct_two_pass", Op::softmax, "n<=600 rows<=9"},
-                                           Judged{"correct_topk_softmax", Op::topk_softmax, "n<=200 rows<=40"},
-                                           Judged{"attention_correct_two_pass", Op::attention,
-                                                  "batch<=2 queries<=33 keys<=70 dim<=32 values<=32"}),
+                         ::testing::Values(CalledKernel{"correct_two_pass", Op::softmax, "n<=600 rows<=9"},
+                                           CalledKernel{"correct_topk_softmax", Op::topk_softmax, "n<=200 rows<=40"},
+                                           CalledKernel{"attention_correct_two_pass", Op::attention,
+                                                        "batch<=2 queries<=33 keys<=70 dim<=32 values<=32"}),
                          [](const auto& info) { return std::string(info.param.symbol); });
 
 TEST(CallSizes, SayWhatIsBeyondTheLargestCall) {

@@ -145,7 +145,7 @@ class ZooTest : public ::testing::Test {
   explicit ZooTest(ZooRow row) : row_(std::move(row)) {}
   void TestBody() override {
     if (!fs::exists(row_.library_path())) GTEST_SKIP() << row_.library << " was not built here";
-    if (row_.needs_another_processor()) GTEST_SKIP() << "a bug of x86-64's registers";
+    if (row_.needs_another_processor()) GTEST_SKIP() << "needs x86-64's registers, or oneDNN's bf16 AVX-512";
     const KernelJudgement judgement = judge_kernel(subject_of(row_), options_for(row_));
     const Judged judged = Judged::of(judgement);
     const std::string story = story_of(judgement);
