@@ -212,10 +212,11 @@ def test_options_have_the_size_of_a_version():
 
     whole = ctypes.sizeof(_library.Options)
     first = _library.Options.context.offset + ctypes.sizeof(ctypes.c_void_p)  # the first version, without a device
-    assert "device" in status(whole)[1]
+    second = _library.Options.max_calls.offset  # the second, without a limit of calls
+    assert "device" in status(whole)[1] and "device" in status(second)[1]
     assert status(first) == (_library.USAGE, "kernel: no such file: none.so")
     for size in (0, first - 8, first + 8, whole - 4, whole + 8):
-        assert status(size)[1].endswith(f"{first} or {whole} in this version, got {size}")
+        assert status(size)[1].endswith(f"{first}, {second} or {whole} in this version, got {size}")
 
 
 def test_an_exception_may_refuse():

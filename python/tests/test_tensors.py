@@ -196,7 +196,8 @@ def test_a_row_without_a_threshold_is_named():
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     out = (weights / weights.sum(axis=-1, keepdims=True) @ v.astype(np.float64)).astype(np.float32)
     report = softcheck.assert_output("attention", (q, k, v), out)
-    assert "1 of 200 rows" in str(report) and "query (0, 0, 7)" in str(report)
+    details = " ".join(detail for claim in report.claims for detail in claim.details)
+    assert "1 of 200 rows" in details and "row (0, 0, 7)" in details
     for wrong in (np.nan, 50.0, 1e30, -7.0):
         broken = out.copy()
         broken[0, 0, 7, 3] = wrong

@@ -19,6 +19,7 @@ struct ZooRow : kernel_tests::ZooRow {
     std::string text = symbol + "_" + op + "_" + dtype;
     if (require != "-") text += "_" + require;
     if (domain != "-") text += "_" + domain;
+    if (contract.find("infinity=limit") != std::string::npos) text += "_limit";
     // A correct kernel under a contract that it does not keep, beside the one that it does; and the reverse of a bug.
     if (is_planted() && symbol.find("correct_") != std::string::npos) text += "_beyond_its_contract";
     if (is_planted() && expected == "pass") text += "_within_its_contract";
@@ -27,8 +28,8 @@ struct ZooRow : kernel_tests::ZooRow {
     return text;
   }
   bool is_planted() const { return bug_class != "-"; }
-  /// Its bug is of a register that only x86-64 has, so that the kernel is right elsewhere; or oneDNN's bf16, which needs
-  /// AVX-512: without it the library refuses each call.
+  /// Its bug is of a register that only x86-64 has, so that the kernel is right elsewhere; or oneDNN's bf16, which
+  /// needs AVX-512: without it the library refuses each call.
   bool needs_another_processor() const {
 #if defined(__x86_64__)
     return symbol == "softcheck_onednn_softmax" && dtype == "bf16" && !__builtin_cpu_supports("avx512bw");
