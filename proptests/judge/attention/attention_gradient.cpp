@@ -52,7 +52,7 @@ class GroupJudge {
     RowVerdicts verdicts;
     if (pairs_[i].keys().empty()) return must_be_zero({got});
     if (!pairs_[i].usable()) return by_limits({{Part::queries, i, {}, got}});
-    verdicts.vacuity.add_row(pairs_[i].unbounded());
+    verdicts.vacuity.add_row(pairs_[i].unbounded(), !pairs_[i].may_overflow());
     judge_part(Part::queries, i, {}, got, verdicts);
     return verdicts;
   }
@@ -65,7 +65,7 @@ class GroupJudge {
     RowVerdicts verdicts;
     if (!seers.usable) return by_limits({{Part::keys, j, seers.pairs, dk}, {Part::values, j, seers.pairs, dv}});
     if (seers.pairs.empty()) verdicts = must_be_zero({dk});
-    verdicts.vacuity.add_row(seers.unbounded);
+    verdicts.vacuity.add_row(seers.unbounded, !overflows(Part::keys, j, seers.pairs));
     if (!seers.pairs.empty()) judge_part(Part::keys, j, seers.pairs, dk, verdicts);
     judge_part(Part::values, j, seers.pairs, dv, verdicts);
     return verdicts;
@@ -152,10 +152,11 @@ class GroupJudge {
   // Scores whose own errors are so large that no threshold is finite: numbers are due, no more is known of them.
   RowVerdicts by_limits(const std::vector<PartOfRow>& parts) const {
     RowVerdicts verdicts;
-    verdicts.vacuity.add_row(true);
+    const bool overflow = overflows(parts.front().part, parts.front().row, parts.front().seen);
+    verdicts.vacuity.add_row(true, !overflow);
     for (const auto& [part, row, seen, got] : parts) {
-      verdicts.vacuity.judged += got.size();
-      verdicts.vacuity.vacuous += got.size();
+      verdicts.vacuity.judged += overflow ? 0 : got.size();
+      verdicts.vacuity.vacuous += overflow ? 0 : got.size();
       const double most = largest_of(part, row, seen);
       const ResultLimits limits{.may_overflow =
                                     overflows(part, row, seen) || may_overflow(task_.contract.accumulator, most)};

@@ -119,6 +119,11 @@ Quick quick_of(const Enclosure& exact) {
 
 void judge_elements(const RowOp& op, Extent extent, const JudgedRow& row, RowElements& elements,
                     RowVerdicts& verdicts) {
+  // What overflows on the way says nothing of the contract's words.
+  if (may_overflow(row)) {
+    elements.resolved = false;
+    elements.resolution = infinity;
+  }
   verdicts.vacuity.add_row(!elements.promised, elements.resolved);
   if (const auto found = broken_rule(op, extent, row, elements)) {
     verdicts.findings.push_back(*found);

@@ -82,7 +82,9 @@ void ClaimVerdict::add(std::optional<std::size_t> item, const Judgeable& granted
   end_if_asked();
   Judgeable value = granted;
   value.threshold = threshold_of_result(contract_, granted.threshold, got);
-  verdicts_.vacuity.add(contract_, value.magnitude, value.resolution, value.vacuous);
+  // What overflows on the way says nothing of the contract's words.
+  const double resolution = value.limits.may_overflow ? infinity : value.resolution;
+  verdicts_.vacuity.add(contract_, value.magnitude, resolution, value.vacuous);
   const bool bounded = value.threshold < infinity;
   if ((!bounded || (value.vacuous && std::isfinite(got))) && !keeps_limits(item, value, got)) return;
   if (!bounded) return;
