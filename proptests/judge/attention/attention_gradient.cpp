@@ -52,7 +52,7 @@ class GroupJudge {
     RowVerdicts verdicts;
     if (pairs_[i].keys().empty()) return must_be_zero({got});
     if (!pairs_[i].usable()) return by_limits({{Part::queries, i, {}, got}});
-    verdicts.vacuity.add_row(pairs_[i].unbounded(), !pairs_[i].may_overflow());
+    verdicts.vacuity.add_row(pairs_[i].unbounded(), !overflows(Part::queries, i, {}) && resolved(Part::queries, i, {}));
     judge_part(Part::queries, i, {}, got, verdicts);
     return verdicts;
   }
@@ -65,7 +65,8 @@ class GroupJudge {
     RowVerdicts verdicts;
     if (!seers.usable) return by_limits({{Part::keys, j, seers.pairs, dk}, {Part::values, j, seers.pairs, dv}});
     if (seers.pairs.empty()) verdicts = must_be_zero({dk});
-    verdicts.vacuity.add_row(seers.unbounded, !overflows(Part::keys, j, seers.pairs));
+    verdicts.vacuity.add_row(seers.unbounded,
+                             !overflows(Part::keys, j, seers.pairs) && resolved(Part::keys, j, seers.pairs));
     if (!seers.pairs.empty()) judge_part(Part::keys, j, seers.pairs, dk, verdicts);
     judge_part(Part::values, j, seers.pairs, dv, verdicts);
     return verdicts;
@@ -177,6 +178,11 @@ class GroupJudge {
     return std::ranges::any_of(seen, [&](const Seen& one) { return pairs_[one.query].may_overflow(); });
   }
 
+  bool resolved(Part part, std::size_t row, const std::vector<Seen>& seen) const {
+    if (part == Part::queries) return pairs_[row].resolved();
+    return std::ranges::all_of(seen, [&](const Seen& one) { return pairs_[one.query].resolved(); });
+  }
+
   // No less than the magnitude of a value of the part: p <= 1 and sum p = 1.
   double largest_of(Part part, std::size_t row, const std::vector<Seen>& seen) const {
     const auto largest = [](std::span<const double> numbers) {
@@ -234,9 +240,10 @@ class GroupJudge {
     ClaimVerdict verdict(
         task_.op->claims[static_cast<std::size_t>(part)], task_.contract,
         [this, part, row](std::optional<std::size_t> item) { return enclosed(part, row, *item); }, verdicts);
-    const bool overflow = overflows(part, row, seen);
+    const bool overflow = overflows(part, row, seen), keeps_digits = resolved(part, row, seen);
     each_value(part, row, seen, [&](std::size_t t, Judgeable value) {
       value.limits.may_overflow = overflow;
+      if (!keeps_digits) value.resolution = infinity;
       verdict.add(t, value, got[t]);
     });
     verdict.report();

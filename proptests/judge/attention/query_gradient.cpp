@@ -191,6 +191,7 @@ void QueryPairs::add_errors(const AttentionTask& task, const AttentionRow& row, 
     for (BackwardPair& pair : pairs) pair.cap.reset();
     bias_errors_ = attention_backward_pairs(task.contract, arithmetic, bounds);
   }
+  resolved_ = 6 * properties(task.contract.accumulator).unit_roundoff * upper(bounds.lse_magnitude) < 1;
   unbounded_ = std::ranges::any_of(errors_, [](const BackwardPairError& pair) {
     return pair.score_gradient_error.value() == infinity || pair.coefficient_log.value() == infinity;
   });

@@ -58,6 +58,8 @@ class QueryPairs {
   bool unbounded() const { return unbounded_; }
   /// May a score, or what its gradient is made of, leave the accumulator's range?
   bool may_overflow() const { return may_overflow_; }
+  /// False where e^(score - lse) keeps no digit: the last place of lse, times 6, is 1 or more (is_resolved).
+  bool resolved() const { return resolved_; }
   /// No less than |g_j - delta + dL| of any weights: 2 max sum |dO v_j| + |dL|.
   double largest_difference() const { return largest_difference_; }
   const LongApproximation& coefficient(std::size_t pair) const { return coefficients_[pair]; }
@@ -88,7 +90,7 @@ class QueryPairs {
 
   VisibleKeys visible_;
   std::optional<double> lse_gradient_;
-  bool usable_ = false, unbounded_ = false, may_overflow_ = false;
+  bool usable_ = false, unbounded_ = false, may_overflow_ = false, resolved_ = true;
   double largest_difference_ = 0;
   std::vector<std::size_t> pair_of_;  // (n) 1 + the pair, or 0
   std::vector<LongApproximation> coefficients_, differences_, score_gradients_, bias_gradients_;
