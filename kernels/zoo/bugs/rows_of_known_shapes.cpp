@@ -6,7 +6,7 @@
 
 using namespace softcheck::kernels::zoo;
 
-// vLLM-metax 270: a template for 128 experts and k = 8 divides weights that nobody asked to divide.
+// vLLM-metax 270: a template for 128 experts and k = 8 divides weights although renormalize is off.
 SOFTCHECK_MUTANT mutant_topk_softmax_of_128_experts(const softcheck_call* call) {
   return each_topk_row(call, [](auto& row) {
     row.run();
