@@ -111,9 +111,8 @@ class ClassDraw {
       fit_listed(larger);
       if (of(Trait::lengths) == 1) larger.queries = larger.keys;
       if (of(Trait::values) == 0) larger.value_dim = larger.dim;
-      // What is long is dear: it does not grow much.
-      AttentionBudget less = budget_;
-      if (draw_.one_in(2)) less.work /= 16;
+      // What its classes make long is dear as it is, and does not grow.
+      const AttentionBudget less{budget_.work / 64, budget_.numbers / 16, budget_.judged};
       if (keeps_to(choice_, larger, options_, less)) s = larger;
     }
     return s;

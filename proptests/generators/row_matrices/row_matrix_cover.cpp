@@ -268,7 +268,7 @@ class Coverer {
     const std::uint64_t shortest = std::ranges::min(lengths_for(choice, unlimited));
     const std::uint64_t fewest = possible_.least_rows(choice[Dim::rows]);
     const std::uint64_t most = std::min(within(row_ranges[choice[Dim::rows]], domain, options_.most_rows).most,
-                                        options_.max_elements / shortest);
+                                        std::max(fewest, affordable_ / shortest));
     const std::vector<std::uint64_t> listed = domain.listed_within(fewest, most);
     if (!listed.empty()) return listed[draw_.below(listed.size())];
     const std::uint64_t near = domain.nearest(draw_.log_uniform(fewest, most));
@@ -276,7 +276,9 @@ class Coverer {
   }
 
   std::uint64_t draw_columns(const std::vector<std::size_t>& choice, std::uint64_t count) {
-    const std::vector<std::uint64_t> lengths = lengths_for(choice, options_.max_elements / count);
+    std::vector<std::uint64_t> lengths = lengths_for(choice, options_.max_elements / count);
+    const std::uint64_t most = std::max(affordable_ / count, std::ranges::min(lengths));
+    std::erase_if(lengths, [&](std::uint64_t n) { return n > most; });
     return lengths[draw_.below(lengths.size())];
   }
 
@@ -388,6 +390,8 @@ class Coverer {
   const RowMatrixOptions& options_;
   Draw draw_;
   Possibilities possible_;
+  // Logits of a call whose classes need no more: beyond them it is as small as its classes let it be.
+  std::uint64_t affordable_ = std::min(options_.max_elements, std::uint64_t{1} << 16);
 };
 
 }  // namespace
