@@ -23,25 +23,34 @@ UpperBound raised(double computed) { return UpperBound(computed) * UpperBound(1 
 constexpr double ln_2_first = 0x1.62e42fefa3800p-1, ln_2_rest = 0x1.ef35793c76730p-45;
 
 // e^r - 1 for 0 <= |r| <= 0.35: r + r^2 q(r), q the Taylor polynomial of (e^r - 1 - r) / r^2, whose rest is less than
-// r^14 / 16! < 2^-65. Horner's steps err by 3 u of q at most, r^2 q is at most 0.2 r: 3 u in all.
+// r^14 / 16! < 2^-65. Its even and its odd terms are added apart, each by Horner's steps in s = r^2, which take half as
+// long as one chain of all. q is at least 0.44. The even terms are 0.51 at most and err by 2 u of themselves: the last
+// sum by 1, what stands before it is s / 23 at most and errs by 5 u. The odd ones are 0.17 at most and err by as much;
+// times r they are 0.06. With the rounding of their sum q errs by 4 u of itself, and r^2 q is at most 0.2 r: 3 u in
+// all.
 double expm1_of_small(double r) {
-  constexpr double inverse_factorials[] = {0x1p-1,
-                                           0x1.5555555555555p-3,
-                                           0x1.5555555555555p-5,
-                                           0x1.1111111111111p-7,
-                                           0x1.6c16c16c16c17p-10,
-                                           0x1.a01a01a01a01ap-13,
-                                           0x1.a01a01a01a01ap-16,
-                                           0x1.71de3a556c734p-19,
-                                           0x1.27e4fb7789f5cp-22,
-                                           0x1.ae64567f544e4p-26,
-                                           0x1.1eed8eff8d898p-29,
-                                           0x1.6124613a86d09p-33,
-                                           0x1.93974a8c07c9dp-37,
-                                           0x1.ae7f3e733b81fp-41};
-  double q = 0;
-  for (std::size_t k = std::size(inverse_factorials); k-- > 0;) q = q * r + inverse_factorials[k];
-  return r + r * r * q;
+  constexpr double even[] = {0x1p-1,
+                             0x1.5555555555555p-5,
+                             0x1.6c16c16c16c17p-10,
+                             0x1.a01a01a01a01ap-16,
+                             0x1.27e4fb7789f5cp-22,
+                             0x1.1eed8eff8d898p-29,
+                             0x1.93974a8c07c9dp-37};
+  constexpr double odd[] = {0x1.5555555555555p-3,  0x1.1111111111111p-7,  0x1.a01a01a01a01ap-13, 0x1.71de3a556c734p-19,
+                            0x1.ae64567f544e4p-26, 0x1.6124613a86d09p-33, 0x1.ae7f3e733b81fp-41};
+  const double s = r * r;
+  double of_even = 0, of_odd = 0;
+  for (std::size_t k = std::size(even); k-- > 0;) {
+    of_even = of_even * s + even[k];
+    of_odd = of_odd * s + odd[k];
+  }
+  return r + s * (of_even + r * of_odd);
+}
+
+// 2^k x for 0 <= k <= 1024.
+double times_power(double x, int k) {
+  const auto half = static_cast<std::uint64_t>(k / 2), rest = static_cast<std::uint64_t>(k) - half;
+  return x * std::bit_cast<double>((1023 + half) << 52) * std::bit_cast<double>((1023 + rest) << 52);
 }
 
 struct Reduced {
@@ -102,7 +111,7 @@ UpperBound exp(UpperBound x) {
   if (x.value() == 0) return UpperBound(1);
   if (x.value() > 709.7) return UpperBound::infinity();
   const auto [exponent, rest] = reduced(x.value());
-  return raised(std::ldexp(1 + expm1_of_small(rest), exponent));
+  return raised(times_power(1 + expm1_of_small(rest), exponent));
 }
 
 // From 0.35 on e^x is at least 1.41: what it errs by is 3.5 times as much of e^x - 1.
@@ -111,7 +120,7 @@ UpperBound expm1(UpperBound x) {
   if (x.value() < 0.35) return raised(expm1_of_small(x.value()));
   if (x.value() > 709.7) return UpperBound::infinity();
   const auto [exponent, rest] = reduced(x.value());
-  return raised(std::ldexp(1 + expm1_of_small(rest), exponent) - 1);
+  return raised(times_power(1 + expm1_of_small(rest), exponent) - 1);
 }
 
 UpperBound log(UpperBound x) {

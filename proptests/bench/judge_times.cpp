@@ -2,6 +2,7 @@
 // their ratio to the goal. Goals are of one idle core: 10 s of rows and of attention at default effort, 15 s of its
 // gradient, 2 s at quick.
 #include <benchmark/benchmark.h>
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include <array>
@@ -99,4 +100,10 @@ const int registered = [] {
 
 }  // namespace
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  // As the command does (cli/command.cpp).
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+}

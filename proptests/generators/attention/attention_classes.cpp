@@ -374,7 +374,8 @@ std::vector<ClassChoice> attention_choices(const AttentionOptions& options, cons
     return is_allowed(c, options) && smallest.of(c) && is_affordable(*smallest.of(c), c, budget);
   };
   std::vector<ClassChoice> choices;
-  for (const std::vector<std::size_t>& classes : covering_choices(counts, possible, draw)) {
+  constexpr auto sizes = static_cast<std::size_t>(Trait::width);
+  for (const std::vector<std::size_t>& classes : covering_choices(counts, possible, draw, sizes)) {
     choices.emplace_back(classes.begin(), classes.end());
   }
   if (each) choices = thinned(choices, *each);
