@@ -374,8 +374,7 @@ std::vector<ClassChoice> attention_choices(const AttentionOptions& options, cons
     return is_allowed(c, options) && smallest.of(c) && is_affordable(*smallest.of(c), c, budget);
   };
   std::vector<ClassChoice> choices;
-  constexpr auto sizes = static_cast<std::size_t>(Trait::width);
-  for (const std::vector<std::size_t>& classes : covering_choices(counts, possible, draw, sizes)) {
+  for (const std::vector<std::size_t>& classes : covering_choices(counts, possible, draw)) {
     choices.emplace_back(classes.begin(), classes.end());
   }
   if (each) choices = thinned(choices, *each);

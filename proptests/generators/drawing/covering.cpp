@@ -40,9 +40,8 @@ class PairTable {
 
 class Designer {
  public:
-  Designer(const std::vector<std::size_t>& counts, const std::function<bool(const ClassChoice&)>& possible, Draw& draw,
-           std::size_t sizes)
-      : counts_(counts), possible_(possible), draw_(draw), sizes_(sizes), pairs_(counts), ranked_(counts.size()) {
+  Designer(const std::vector<std::size_t>& counts, const std::function<bool(const ClassChoice&)>& possible, Draw& draw)
+      : counts_(counts), possible_(possible), draw_(draw), pairs_(counts), ranked_(counts.size()) {
     for (const std::size_t count : counts) met_.emplace_back(count, false);
   }
 
@@ -83,8 +82,7 @@ class Designer {
   // With how many of the chosen classes a class stands already, and how far it is from where the turn begins.
   using Ranked = std::pair<std::size_t, std::size_t>;
 
-  /// What is chosen with classes of the other dimensions that bring the most that is new; of the equal ones any, of
-  /// sizes the smallest.
+  /// What is chosen with classes of the other dimensions that bring the most that is new; of the equal ones any.
   std::optional<std::vector<std::size_t>> completed(ClassChoice choice) {
     if (!possible_(choice)) return std::nullopt;
     std::vector<std::size_t> order;
@@ -104,7 +102,7 @@ class Designer {
   bool fill(ClassChoice& choice, const std::vector<std::size_t>& order, std::size_t at) {
     if (at == order.size()) return true;
     const std::size_t f = order[at];
-    const std::size_t count = counts_[f], turn = f < sizes_ ? 0 : draw_.below(count);
+    const std::size_t count = counts_[f], turn = draw_.below(count);
     count_old(choice, f);
     std::vector<Ranked>& ranked = ranked_[at];
     ranked.clear();
@@ -132,7 +130,6 @@ class Designer {
   const std::vector<std::size_t>& counts_;
   const std::function<bool(const ClassChoice&)>& possible_;
   Draw& draw_;
-  std::size_t sizes_;
   PairTable pairs_;
   std::vector<std::vector<bool>> met_;  // classes
   bool only_classes_ = false;
@@ -145,14 +142,14 @@ class Designer {
 
 std::vector<std::vector<std::size_t>> covering_choices(const std::vector<std::size_t>& counts,
                                                        const std::function<bool(const ClassChoice&)>& possible,
-                                                       Draw& draw, std::size_t sizes) {
-  return Designer(counts, possible, draw, sizes).design();
+                                                       Draw& draw) {
+  return Designer(counts, possible, draw).design();
 }
 
 std::vector<std::vector<std::size_t>> touching_choices(const std::vector<std::size_t>& counts,
                                                        const std::function<bool(const ClassChoice&)>& possible,
                                                        Draw& draw) {
-  return Designer(counts, possible, draw, 0).touch();
+  return Designer(counts, possible, draw).touch();
 }
 
 }  // namespace softcheck::proptests

@@ -18,12 +18,10 @@ using ClassChoice = std::vector<std::optional<std::size_t>>;
 /// counts     classes of each dimension, each >= 1
 /// possible   may a call have these classes, those that are not chosen yet being free? If it may not, no choice that
 ///            adds to them may.
-/// sizes      so many dimensions come first whose classes are sizes, in ascending order: of those that bring as much
-///            that is new the smallest is taken, of other classes any
 /// returns    complete choices
 std::vector<std::vector<std::size_t>> covering_choices(const std::vector<std::size_t>& counts,
                                                        const std::function<bool(const ClassChoice&)>& possible,
-                                                       Draw& draw, std::size_t sizes = 0);
+                                                       Draw& draw);
 
 /// Choices such that every class stands in one of them: strength 1.
 std::vector<std::vector<std::size_t>> touching_choices(const std::vector<std::size_t>& counts,

@@ -225,7 +225,7 @@ class Coverer {
       return possible_(choice);
     };
     const auto choices =
-        pairs ? covering_choices(counts, fits, draw_, Dim::length) : touching_choices(counts, fits, draw_);
+        pairs ? covering_choices(counts, fits, draw_) : touching_choices(counts, fits, draw_);
     for (const std::vector<std::size_t>& choice : choices) {
       go_on();
       result.matrices.push_back(matrix_of(choice));
@@ -239,6 +239,7 @@ class Coverer {
     RowMatrixCase matrix;
     matrix.format = options_.rows.formats.front();
     matrix.theta = draw_theta_of(draw_, static_cast<ThetaClass>(choice[Dim::theta]), options_.rows.theta_exponent);
+    affordable_ = draw_.one_in(2) ? options_.max_elements : std::min(options_.max_elements, std::uint64_t{1} << 16);
     const std::uint64_t count = draw_rows(choice);
     matrix.columns = draw_columns(choice, count);
     const RowFamily family = kernel_row_families()[choice[Dim::values]];
@@ -391,8 +392,9 @@ class Coverer {
   const RowMatrixOptions& options_;
   Draw draw_;
   Possibilities possible_;
-  // Logits of a call whose classes need no more: beyond them it is as small as its classes let it be.
-  std::uint64_t affordable_ = std::min(options_.max_elements, std::uint64_t{1} << 16);
+  // Logits of a call whose classes need no more. Half of the calls have few: beyond these they are as small as their
+  // classes let them be.
+  std::uint64_t affordable_ = 0;
 };
 
 }  // namespace

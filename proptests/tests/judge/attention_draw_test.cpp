@@ -38,8 +38,7 @@ TEST(AttentionDraw, ALargeCaseWithoutAMaskDiffersAsMuchAsTheBudgetAllows) {
   int tried = 0;
   for (const ClassChoice& choice : attention_choices(options, {}, 5, std::nullopt)) {
     const auto draw = [&](std::size_t judged) {
-      // Shapes grow to a 64th of the work and a 16th of the numbers.
-      const AttentionBudget budget{.work = std::size_t{1} << 29, .numbers = std::size_t{1} << 24, .judged = judged};
+      const AttentionBudget budget{.judged = judged};
       return attention_cases_of({choice}, options, budget)(rc::Random(1), 100).value();
     };
     const AttentionCase a = draw(0);
