@@ -43,6 +43,11 @@ Json attributes_json(Op op, const Attributes& attributes) {
               {"ignore_index", attributes.ignore_index}};
     if (attributes.top_p != 0) json["top_p"] = attributes.top_p;
     if (attributes.min_p != 0) json["min_p"] = attributes.min_p;
+    if (attributes.k != 0) {
+      json["k"] = attributes.k;
+      json["renormalize"] = attributes.renormalize;
+    }
+    if (op->of_whole_calls) json["mean"] = attributes.mean;
     return json;
   }
   return {{"window", Json::array({attributes.window_left_plus_1 - 1, attributes.window_right_plus_1 - 1})},

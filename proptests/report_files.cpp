@@ -56,7 +56,7 @@ Json value_json(const ShownValue& value) {
   if (value.expected) result["expected"] = side_of(*value.expected);
   if (!value.due.empty()) result["due"] = value.due;
   result["got"] = number(value.got);
-  result["got_text"] = numerics::hex_float(value.got);
+  result["got_text"] = value.got_text();
   if (value.ulps) result["ulps"] = number(*value.ulps);
   result["format"] = numerics::properties(value.format).name;
   return result;

@@ -246,6 +246,14 @@ JudgeOptions judge_options(Effort effort) {
 
 namespace {
 
+// The attributes of attention without which the failing call is right.
+template <class Trial>
+void note_mending_removals(Trial& trial, KernelJudgement& judgement) {
+  if constexpr (requires { trial.mending_removals(); }) {
+    for (std::string& line : trial.mending_removals()) judgement.notes.push_back(std::move(line));
+  }
+}
+
 template <class Trial>
 KernelJudgement judge(const KernelSubject& subject, const JudgeOptions& options, Trial& trial) {
   const auto start = std::chrono::steady_clock::now();
@@ -268,7 +276,10 @@ KernelJudgement judge(const KernelSubject& subject, const JudgeOptions& options,
   if constexpr (requires { trial.hints(); }) {
     for (std::string& line : trial.hints().lines(subject)) judgement.notes.push_back(std::move(line));
   }
-  if (judgement.ended_early.empty()) keep_failing_call(properties, trial.watched(), judgement);
+  if (judgement.ended_early.empty()) {
+    keep_failing_call(properties, trial.watched(), judgement);
+    note_mending_removals(trial, judgement);
+  }
   judgement.seconds = seconds_since(start);
   return judgement;
 }
@@ -297,6 +308,7 @@ KernelJudgement replayed(const KernelSubject& subject, std::string_view name, st
   }
   weigh(trial, judgement);
   judgement.passed = passed_call(judgement.counterexample);
+  note_mending_removals(trial, judgement);
   judgement.seconds = seconds_since(start);
   return judgement;
 }

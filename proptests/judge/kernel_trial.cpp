@@ -229,10 +229,13 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
                           subject_.op.rows().attributes(matrix.beside, matrix.columns), counted.weights);
     });
     vacuity_ += verdicts.vacuity;
-    if (unbounded_row_.empty() && vacuity_.unbounded > 0) unbounded_row_ = to_text(case_of(matrix, r));
+    const auto in_words = [&] {
+      return to_text(case_of(matrix, r)) + words_of_row(matrix, subject_.op, subject_.contract.input, r);
+    };
+    if (unbounded_row_.empty() && vacuity_.unbounded > 0) unbounded_row_ = in_words();
     ++judged_rows_;
     for (const ValueFinding& finding : verdicts.findings) {
-      errors_.add(finding, [&] { return to_text(case_of(matrix, r)); });
+      errors_.add(finding, in_words);
       worst.add(finding, r);
     }
   }
@@ -247,55 +250,6 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
     certificates.push_back(
         certificate_of(of.finding, std::move(asked), format_of_ulps(subject_.contract, subject_.contract.output)));
   }
-}
-
-Certificates KernelTrial::alone(const RowCase& row_case) {
-  Certificates certificates;
-  const RowMatrixCase real = matrix_of(row_case);
-  RowMatrixCase decoy = real;
-  std::vector<double> logits = row_case.row.expand();
-  std::ranges::reverse(logits);
-  for (double& logit : logits) {
-    if (std::isfinite(logit)) logit = -logit;
-  }
-  decoy.rows = {RunLengthRow::of(logits)};
-  call(decoy, " (the row backwards with its signs turned, called before it)", certificates);
-  const Outputs got = call(real, "", certificates);
-  if (!got) return certificates;
-  judge(real, *got, "", certificates);
-  const Outputs again = call(real, " (second call)", certificates);
-  if (!again) return certificates;
-  if (!same_bits(*got, *again)) judge(real, *again, " (second call)", certificates);
-  kernel_.compare(*got, *again, subject_.required.deterministic, "kernel.deterministic",
-                  "a second call with the same row gave other bits", {to_text(row_case)}, certificates);
-  return certificates;
-}
-
-Certificates KernelTrial::after_others(const RowCase& row_case) {
-  Certificates certificates;
-  const RowMatrixCase real = matrix_of(row_case);
-  RowMatrixCase warmer = real, longer = real, shorter = real;
-  warmer.theta = !subject_.op->has_theta || real.theta != 1 ? 1 : 2;
-  std::vector<double> logits = row_case.row.expand();
-  const bool rest_visible = std::ranges::any_of(std::span(logits).first(logits.size() - 1),
-                                                [](double logit) { return std::isfinite(logit); });
-  if (rest_visible) {
-    shorter.rows = {RunLengthRow::of(std::span(logits).first(logits.size() - 1))};
-    shorter.columns = logits.size() - 1;
-  }
-  logits.push_back(logits.front());
-  longer.rows = {RunLengthRow::of(logits)};
-  longer.columns = logits.size();
-  const std::pair<const RowMatrixCase*, const char*> calls[] = {{&real, " (the first of five calls)"},
-                                                                {&warmer, " (after the same logits at another theta)"},
-                                                                {&longer, " (after a call of one logit fewer)"},
-                                                                {&shorter, " (after a call of more logits)"},
-                                                                {&real, " (after four other calls)"}};
-  for (const auto& [matrix, remark] : calls) {
-    const Outputs got = call(*matrix, remark, certificates);
-    if (got) judge(*matrix, *got, remark, certificates);
-  }
-  return certificates;
 }
 
 unsigned KernelTrial::never_taken() const {

@@ -29,7 +29,8 @@ class KernelTrial {
   /// the same shape, and again: results must not depend on earlier calls.
   Certificates alone(const RowCase& row_case);
   /// The same logits at another temperature, then other lengths at the same place, then the row itself: a kernel must
-  /// not carry state from one call to the next.
+  /// not carry state from one call to the next. A call whose values are wrong by itself, too, ends the trial, and its
+  /// certificates are those by itself.
   Certificates after_others(const RowCase& row_case);
   /// One call with every row judged; if the kernel refuses it, the first of its simpler_forms that the kernel accepts.
   Certificates together(const RowMatrixCase& matrix);
@@ -78,6 +79,9 @@ class KernelTrial {
   /// The same of an op with one value for a call.
   void judge_call(const RowMatrixCase& matrix, const std::vector<double>& got, const std::string& remark,
                   Certificates& certificates);
+  /// The same call where no earlier one can have a part in its results: the first of a process, or after another row of
+  /// its shape.
+  Certificates by_itself(const RowMatrixCase& matrix);
   /// Do the bits of a row follow from that row alone?
   bool rows_stand_alone() const { return !subject_.op->of_whole_calls; }
   bool is_ignored(const RowMatrixCase& matrix, std::size_t row) const;

@@ -42,13 +42,18 @@ void KernelTrial::judge_call(const RowMatrixCase& matrix, const std::vector<doub
   RowVerdicts verdicts =
       proptests::judge_call(subject_.op, rows_of_call(matrix, subject_.op, subject_.contract), got.at(0));
   vacuity_ += verdicts.vacuity;
-  if (unbounded_row_.empty() && vacuity_.unbounded > 0) unbounded_row_ = text_of(matrix);
+  const auto asked_now = [&] {
+    Asked asked = asked_of_call(matrix, subject_.op, subject_.contract.input, remark);
+    asked.passed = kernel_.passed();
+    return asked;
+  };
+  if (unbounded_row_.empty() && vacuity_.unbounded > 0) unbounded_row_ = asked_now().text();
   ++judged_rows_;
   const numerics::PrecisionScope precision(113);
   for (const ValueFinding& finding : verdicts.findings) {
-    errors_.add(finding, [&] { return text_of(matrix); });
+    errors_.add(finding, [&] { return asked_now().text(); });
     Asked asked;
-    if (finding.decision != Decision::proved) asked = {text_of(matrix), remark};
+    if (finding.decision != Decision::proved) asked = asked_now();
     certificates.push_back(
         certificate_of(finding, std::move(asked), format_of_ulps(subject_.contract, subject_.contract.output)));
   }
@@ -89,6 +94,7 @@ void KernelTrial::judge_nan_rows(const RowMatrixCase& matrix, const std::vector<
       if (place.output > 0) due += " as " + std::string(op.outputs[place.output]);
       evidence.asked = asked_of(matrix, remark, one.row);
       evidence.value = ShownValue{place.item, std::nullopt, due, values[i], std::nullopt, subject_.contract.output};
+      evidence.value->is_index = is_index;
     }
   }
   if (before) certificates.push_back(observed("kernel.nan_row", std::move(evidence), wrong));

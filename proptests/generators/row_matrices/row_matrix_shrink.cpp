@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <numeric>
@@ -7,6 +8,7 @@
 #include "numerics/formats/special_values.hpp"
 #include "proptests/generators/drawing/lazy_shrinks.hpp"
 #include "proptests/generators/row_matrices/row_matrix.hpp"
+#include "proptests/generators/rows/row_pairs.hpp"
 #include "proptests/generators/text/case_text.hpp"
 
 namespace softcheck::proptests {
@@ -16,21 +18,23 @@ namespace {
 /// so that no chain of shrinks is endless.
 enum class MatrixWay {
   unit_theta,
-  fewer_rows,    // size rows in all
-  drop_rows,     // size rows of the cycle from first on
-  drop_special,  // number first
-  earlier,       // that one to row size
-  quiet_nans,    // of positive sign and without a payload
-  plain_in,      // compact
-  plain_out,     //
-  plain_mask,    //
-  no_mask,       // -inf logits instead
-  all_by_mask,   // mixed to tensor
-  drop_columns,  // size columns from first on
-  round_all,     // to size bits
-  beside,        // to size
-  shift_rows,    // the maximum of every row to 0
-  simplify       // the number no. first takes its simpler number no. size
+  fewer_rows,      // size rows in all
+  drop_rows,       // size rows of the cycle from first on
+  drop_special,    // number first
+  earlier,         // that one to row size
+  quiet_nans,      // of positive sign and without a payload
+  plain_in,        // compact
+  plain_out,       //
+  plain_mask,      //
+  no_mask,         // -inf logits instead
+  all_by_mask,     // mixed to tensor
+  drop_columns,    // size columns from first on
+  round_all,       // to size bits
+  beside,          // to size
+  shift_rows,      // the maximum of every row to 0
+  simplify,        // the number no. first takes its simpler number no. size
+  simplify_theta,  // to its simpler number no. size
+  pairs            // number first in each row, with number size of what may stand beside it
 };
 
 struct MatrixStep {
@@ -60,6 +64,18 @@ void add_columns(std::vector<MatrixStep>& steps, std::uint64_t columns, const Le
   }
 }
 
+// One by one, where they are few.
+void add_numbers(std::vector<MatrixStep>& steps, const RowMatrixCase& matrix) {
+  if (matrix.rows.cycle().size() * matrix.columns > few_numbers) return;
+  for (std::size_t r = 0; r < matrix.rows.cycle().size(); ++r) {
+    const std::vector<double> logits = matrix.rows[r].expand();
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      const std::size_t count = simpler_numbers(logits[i]).size();
+      for (std::size_t k = 0; k < count; ++k) steps.push_back({MatrixWay::simplify, r * logits.size() + i, k});
+    }
+  }
+}
+
 std::vector<MatrixStep> steps_of(const RowMatrixCase& matrix, const Domain& domain) {
   std::vector<MatrixStep> steps{{MatrixWay::unit_theta}};
   const std::size_t rows = matrix.rows.size();
@@ -80,17 +96,20 @@ std::vector<MatrixStep> steps_of(const RowMatrixCase& matrix, const Domain& doma
        {MatrixWay::plain_in, MatrixWay::plain_out, MatrixWay::plain_mask, MatrixWay::no_mask, MatrixWay::all_by_mask}) {
     steps.push_back({way});
   }
+  const std::size_t pairs = matrix.rows.cycle().empty() ? 0 : pairs_for(matrix.rows[0], matrix.format).size();
+  for (std::size_t i = 0; matrix.columns > many_logits && i < std::min(early_pairs, pairs); ++i) {
+    steps.push_back({MatrixWay::pairs, i, 0});
+  }
   add_columns(steps, matrix.columns, domain.length("n"));
   for (const std::uint64_t less : simpler_besides(matrix.beside)) steps.push_back({MatrixWay::beside, 0, less});
   steps.push_back({MatrixWay::shift_rows});
   for (std::size_t bits : {1, 2, 4, 8, 16, 32}) steps.push_back({MatrixWay::round_all, 0, bits});
-  if (matrix.rows.cycle().size() * matrix.columns > few_numbers) return steps;
-  for (std::size_t r = 0; r < matrix.rows.cycle().size(); ++r) {
-    const std::vector<double> logits = matrix.rows[r].expand();
-    for (std::size_t i = 0; i < logits.size(); ++i) {
-      const std::size_t count = simpler_numbers(logits[i]).size();
-      for (std::size_t k = 0; k < count; ++k) steps.push_back({MatrixWay::simplify, r * logits.size() + i, k});
-    }
+  const std::size_t thetas = simpler_numbers(matrix.theta).size();
+  for (std::size_t k = 0; k < thetas; ++k) steps.push_back({MatrixWay::simplify_theta, 0, k});
+  add_numbers(steps, matrix);
+  if (matrix.columns <= 2) return steps;
+  for (std::size_t k = 0; k < besides_of_pairs(matrix.beside).size(); ++k) {
+    for (std::size_t i = 0; i < pairs; ++i) steps.push_back({MatrixWay::pairs, i, k});
   }
   return steps;
 }
@@ -127,6 +146,15 @@ bool drop_columns(RowMatrixCase& matrix, std::size_t first, std::size_t size) {
   matrix.columns -= last - first;
   std::erase_if(matrix.specials, [&](const SpecialLogit& one) { return one.item >= first && one.item < last; });
   for (SpecialLogit& one : matrix.specials) one.item -= one.item >= last ? last - first : 0;
+  return true;
+}
+
+bool take_pairs(RowMatrixCase& matrix, std::size_t which, std::size_t beside) {
+  const std::array<double, 2> pair = pairs_for(matrix.rows[0], matrix.format)[which];
+  matrix.rows.replace_each([&](const RunLengthRow&) { return RunLengthRow::of(pair); });
+  matrix.columns = pair.size();
+  matrix.beside = besides_of_pairs(matrix.beside)[beside];
+  std::erase_if(matrix.specials, [&](const SpecialLogit& one) { return one.item >= matrix.columns; });
   return true;
 }
 
@@ -231,6 +259,11 @@ bool take_step(const MatrixStep& step, RowMatrixCase& matrix) {
       return change_rows(matrix, [](double x, double top) { return x - top; });
     case MatrixWay::simplify:
       return simplify(matrix, step.first, step.size);
+    case MatrixWay::simplify_theta:
+      matrix.theta = simpler_numbers(matrix.theta)[step.size];
+      return matrix.theta > 0;
+    case MatrixWay::pairs:
+      return take_pairs(matrix, step.first, step.size);
   }
   return false;
 }
@@ -244,7 +277,9 @@ rc::Seq<RowMatrixCase> shrink_row_matrix(const RowMatrixCase& matrix, const RowM
     const bool taken = take_step((*steps)[k], *result);
     if (taken && result->rows.size() < from.rows.size()) fit_rows(options.rows.domain, *result);
     if (taken && result->columns < from.columns) fit_columns(options.rows.domain, *result);
-    const bool simpler = taken && !(result->columns >= from.columns && (*steps)[k].way == MatrixWay::drop_columns);
+    const MatrixWay way = (*steps)[k].way;
+    const bool is_shorter = way == MatrixWay::drop_columns || way == MatrixWay::pairs;
+    const bool simpler = taken && !(is_shorter && result->columns >= from.columns);
     if (!simpler || !admits(options, *result)) result.reset();
     return result;
   });

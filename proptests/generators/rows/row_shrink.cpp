@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <numeric>
@@ -5,6 +7,7 @@
 
 #include "proptests/generators/drawing/lazy_shrinks.hpp"
 #include "proptests/generators/rows/row.hpp"
+#include "proptests/generators/rows/row_pairs.hpp"
 #include "proptests/generators/text/case_text.hpp"
 
 namespace softcheck::proptests {
@@ -16,18 +19,19 @@ using Runs = std::vector<Run>;
 /// so that no chain of shrinks is endless.
 enum class RowWay {
   unit_theta,
-  drop,            // size runs from first on
-  counts_to_one,   // of all runs
-  halve_counts,    // of all runs
-  shift,           // the maximum to 0
-  round_all,       // to size bits
-  count_to_one,    // of the run first
-  subtract_count,  // size from the run first
-  take_next,       // the run first takes the value of the next one
-  take_previous,   // the next one takes that of the run first
-  simplify,        // the run first takes its simpler number no. size
-  simplify_theta,  // to its simpler number no. size
-  simplify_beside  // to size
+  drop,             // size runs from first on
+  counts_to_one,    // of all runs
+  halve_counts,     // of all runs
+  shift,            // the maximum to 0
+  round_all,        // to size bits
+  count_to_one,     // of the run first
+  subtract_count,   // size from the run first
+  take_next,        // the run first takes the value of the next one
+  take_previous,    // the next one takes that of the run first
+  simplify,         // the run first takes its simpler number no. size
+  simplify_theta,   // to its simpler number no. size
+  simplify_beside,  // to size
+  pair              // number first, with number size of what may stand beside it
 };
 
 struct RowStep {
@@ -39,6 +43,10 @@ struct RowStep {
 std::vector<RowStep> steps_of(const RowCase& row_case) {
   const Runs& runs = row_case.row.runs();
   std::vector<RowStep> steps{{RowWay::unit_theta}};
+  const std::size_t pairs = pairs_for(row_case.row, row_case.format).size();
+  for (std::size_t i = 0; row_case.row.size() > many_logits && i < std::min(early_pairs, pairs); ++i) {
+    steps.push_back({RowWay::pair, i, 0});
+  }
   // Halves, quarters, ... single runs: a witness of a few runs in a row of n is found in some log n evaluations.
   for (std::size_t size = (runs.size() + 1) / 2; size > 0; size /= 2) {
     for (std::size_t first = 0; first < runs.size(); first += size) steps.push_back({RowWay::drop, first, size});
@@ -65,6 +73,10 @@ std::vector<RowStep> steps_of(const RowCase& row_case) {
   for (const std::uint64_t less : simpler_besides(row_case.beside)) steps.push_back({RowWay::simplify_beside, 0, less});
   const std::size_t count = simpler_numbers(row_case.theta).size();
   for (std::size_t k = 0; k < count; ++k) steps.push_back({RowWay::simplify_theta, 0, k});
+  if (row_case.row.size() <= 2) return steps;
+  for (std::size_t k = 0; k < besides_of_pairs(row_case.beside).size(); ++k) {
+    for (std::size_t i = 0; i < pairs; ++i) steps.push_back({RowWay::pair, i, k});
+  }
   return steps;
 }
 
@@ -129,6 +141,12 @@ bool take_step(const RowStep& step, const RowCase& from, Runs& runs, double& the
     case RowWay::simplify_beside:
       beside = step.size;
       return true;
+    case RowWay::pair: {
+      const std::array<double, 2> pair = pairs_for(from.row, from.format)[step.first];
+      runs = {{pair[0], 1}, {pair[1], 1}};
+      beside = besides_of_pairs(from.beside)[step.size];
+      return true;
+    }
   }
   return false;
 }
@@ -140,6 +158,30 @@ std::vector<std::uint64_t> simpler_besides(std::uint64_t beside) {
   if (beside > 0) simpler = {0, beside & 15, beside & 63, beside / 2, beside - 1};
   std::erase_if(simpler, [&](std::uint64_t one) { return one >= beside; });
   return simpler;
+}
+
+std::vector<std::array<double, 2>> pairs_for(const RunLengthRow& row, numerics::Format format) {
+  std::vector<std::array<double, 2>> pairs;
+  const auto add = [&](double a, double b) {
+    pairs.push_back({a, b});
+    pairs.push_back({b, a});
+  };
+  if (row.visible() > 0) add(row.minimum(), row.maximum());
+  for (const double distance : {0x1p+0, 0x1p-1, 0x1p+1, 0x1p-3, 0x1p+3, 0x1p+6}) {
+    if (numerics::round_to(format, distance) == distance) add(0, distance);
+  }
+  return pairs;
+}
+
+std::vector<std::uint64_t> besides_of_pairs(std::uint64_t beside) {
+  std::vector<std::uint64_t> besides{beside};
+  if (beside == 0) return besides;
+  constexpr std::uint64_t kinds = 64;
+  for (const std::uint64_t label : {0, 1, 3, 4}) {
+    const std::uint64_t other = beside % kinds + kinds * label;
+    if (other != beside) besides.push_back(other);
+  }
+  return besides;
 }
 
 rc::Seq<RowCase> shrink_row_case(const RowCase& row_case, const RowOptions& options) {

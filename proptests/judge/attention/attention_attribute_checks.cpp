@@ -26,16 +26,14 @@ AttentionAttributes changed(AttentionAttributes a) {
 }  // namespace
 
 Certificates AttentionTrial::after_other_attributes(const AttentionCase& attention) {
-  Certificates certificates;
-  call_and_judge(attention, "", certificates);
-  AttentionCase other = attention;
+  AttentionCase other = attention, none = attention;
   other.attributes = changed(attention.attributes);
-  call_and_judge(other, " (other attributes)", certificates);
-  other.attributes = {};
-  other.attributes.top_left = attention.attributes.top_left;
-  call_and_judge(other, " (no attributes)", certificates);
-  call_and_judge(attention, " (after other calls)", certificates);
-  return certificates;
+  none.attributes = {};
+  none.attributes.top_left = attention.attributes.top_left;
+  return in_turn({{attention, ""},
+                  {other, " (other attributes)"},
+                  {none, " (no attributes)"},
+                  {attention, " (after other calls)"}});
 }
 
 Certificates AttentionTrial::beside_the_window(const AttentionCase& attention) {

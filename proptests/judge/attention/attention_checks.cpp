@@ -1,6 +1,7 @@
 // What a kernel of attention is asked, one function for each property.
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <system_error>
 
 #include "numerics/formats/special_values.hpp"
@@ -79,22 +80,58 @@ Certificates AttentionTrial::laid_out(const AttentionCase& attention) {
   return certificates;
 }
 
-Certificates AttentionTrial::after_others(const AttentionCase& attention) {
+Certificates AttentionTrial::in_turn(const std::vector<RemarkedCase>& calls) {
   Certificates certificates;
+  for (const auto& [attention, remark] : calls) {
+    const Outputs got = call(attention, remark, certificates);
+    Certificates after;
+    judge(attention, got, remark, after);
+    if (numerics::worst(after) == numerics::Verdict::violated) {
+      Certificates alone = by_itself(attention);
+      if (numerics::worst(alone) == numerics::Verdict::violated) {
+        std::ranges::move(alone, std::back_inserter(certificates));
+        return certificates;
+      }
+    }
+    std::ranges::move(after, std::back_inserter(certificates));
+  }
+  return certificates;
+}
+
+Certificates AttentionTrial::by_itself(const AttentionCase& attention) {
+  Certificates certificates;
+  const bool anew = kernel_.start_anew();
+  if (!anew) {
+    AttentionCase other = attention;
+    for (std::vector<double>* numbers : {&other.queries, &other.keys, &other.values, &other.gradients}) {
+      std::ranges::reverse(*numbers);
+      for (double& number : *numbers) number = -number;
+    }
+    call(other, " (all numbers backwards with their signs turned)", certificates);
+  }
+  call_and_judge(attention, anew ? " (the first call of its process)" : " (after a call of other numbers)",
+                 certificates);
+  for (numerics::Certificate& certificate : certificates) {
+    const bool failed = certificate.verdict != numerics::Verdict::proved;
+    certificate = of_call_alone(std::move(certificate), failed ? to_text(attention) : "");
+  }
+  return certificates;
+}
+
+Certificates AttentionTrial::after_others(const AttentionCase& attention) {
   AttentionCase scaled = attention;
   scaled.scale = attention.scale / 2;
-  call_and_judge(scaled, " (half the scale)", certificates);
   AttentionCase swapped = attention;
   std::ranges::reverse(swapped.queries);
   std::ranges::reverse(swapped.values);
   std::ranges::reverse(swapped.gradients);
-  call_and_judge(swapped, " (queries and values backwards)", certificates);
   AttentionCase other = attention;
   other.mask.clear();
   other.causal = !attention.causal && every_query_sees_a_key(attention);
-  call_and_judge(other, other.causal ? " (causal)" : " (not causal)", certificates);
-  call_and_judge(attention, " (after other calls)", certificates);
-  return certificates;
+  return in_turn({{scaled, " (half the scale)"},
+                  {swapped, " (queries and values backwards)"},
+                  {other, other.causal ? " (causal)" : " (not causal)"},
+                  {attention, " (after other calls)"}});
 }
 
 Certificates AttentionTrial::masked_as_deleted(const AttentionCase& attention) {

@@ -1,6 +1,8 @@
 #include "proptests/judge/attention/attention_hints.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "proptests/judge/verdict/kernel_report.hpp"
 
@@ -51,7 +53,61 @@ bool is_plain(const Domain& domain) {
   return to_string(words) == to_string(domain);
 }
 
+// Without pages or packing, or without both.
+void add_without_sequences(const AttentionCase& attention, std::vector<RemovedAttribute>& removed) {
+  const AttentionSequences& of = attention.sequences;
+  const auto are_whole = [](const std::vector<std::size_t>& lengths, std::size_t whole) {
+    return std::ranges::all_of(lengths, [&](std::size_t length) { return length == whole; });
+  };
+  const bool whole_queries = are_whole(of.queries, attention.shape.queries),
+             whole_keys = are_whole(of.keys, attention.shape.keys);
+  if (of.page_size > 0 && (of.packed || whole_keys)) {
+    AttentionCase other = attention;
+    other.sequences = of.packed ? AttentionSequences{true, 0, 0, false, of.queries, of.keys} : AttentionSequences{};
+    removed.push_back({"pages=" + std::to_string(of.page_size), std::move(other)});
+  }
+  if (of.packed && whole_queries && (of.page_size > 0 || whole_keys)) {
+    AttentionCase other = attention;
+    other.sequences.packed = false;
+    if (!other.sequences.any()) other.sequences = {};
+    removed.push_back({"packed sequences", std::move(other)});
+  }
+}
+
+bool is_finite(const AttentionCase& attention) {
+  const auto all_finite = [](const std::vector<double>& numbers) {
+    return std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); });
+  };
+  return attention.nan == 0 && all_finite(attention.queries) && all_finite(attention.keys) &&
+         all_finite(attention.values) && all_finite(attention.gradients);
+}
+
 }  // namespace
+
+std::vector<RemovedAttribute> without_each_attribute(const AttentionCase& attention) {
+  std::vector<RemovedAttribute> removed;
+  if (!is_finite(attention)) return removed;
+  const auto add = [&](bool is_on, const std::string& name, auto remove) {
+    if (!is_on) return;
+    removed.push_back({name, attention});
+    remove(removed.back().without);
+  };
+  const AttentionAttributes& of = attention.attributes;
+  const auto side = [](const std::optional<std::size_t>& keys) { return keys ? std::to_string(*keys) : "all"; };
+  add(of.window(), "window=" + side(of.window_left) + ":" + side(of.window_right),
+      [](AttentionCase& a) { a.attributes.window_left = a.attributes.window_right = std::nullopt; });
+  add(of.top_left, "alignment=top-left", [](AttentionCase& a) { a.attributes.top_left = false; });
+  add(of.softcap != 0, "softcap=" + numerics::hex_float(of.softcap),
+      [](AttentionCase& a) { a.attributes.softcap = 0; });
+  add(!of.sinks.empty(), "sinks", [](AttentionCase& a) { a.attributes.sinks.clear(); });
+  add(!of.slopes.empty(), "slopes (ALiBi)", [](AttentionCase& a) { a.attributes.slopes.clear(); });
+  add(!of.bias.empty(), "bias", [](AttentionCase& a) { a.attributes.bias.clear(); });
+  add(!of.lse_gradients.empty(), "dlse", [](AttentionCase& a) { a.attributes.lse_gradients.clear(); });
+  add(attention.causal, "causality", [](AttentionCase& a) { a.causal = false; });
+  add(!attention.mask.empty(), "the mask", [](AttentionCase& a) { a.mask.clear(); });
+  add_without_sequences(attention, removed);
+  return removed;
+}
 
 void AttentionHints::add(const AttentionCase& attention, bool failed) { calls_.add(traits_of(attention), failed); }
 

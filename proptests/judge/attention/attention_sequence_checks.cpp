@@ -37,15 +37,11 @@ Certificates AttentionTrial::other_sequences(const AttentionCase& attention) {
 }
 
 Certificates AttentionTrial::after_other_lengths(const AttentionCase& attention) {
-  Certificates certificates;
-  call_and_judge(attention, "", certificates);
   AttentionCase other = attention;
   std::ranges::reverse(other.sequences.queries);
   std::ranges::reverse(other.sequences.keys);
   if (other.sequences.order != 0) ++other.sequences.order;
-  call_and_judge(other, " (lengths in reverse order)", certificates);
-  call_and_judge(attention, " (after other calls)", certificates);
-  return certificates;
+  return in_turn({{attention, ""}, {other, " (lengths in reverse order)"}, {attention, " (after other calls)"}});
 }
 
 }  // namespace softcheck::proptests

@@ -203,6 +203,7 @@ void AttentionTrial::note_failure(const AttentionCase& attention, const Outputs&
     return of_claim.second.finding.decision == numerics::Decision::violated;
   };
   const bool failed = std::ranges::any_of(worst.by_claim(), is_violated);
+  if (failed && kernel_.passed() && !failing_) failing_ = attention;
   hints_.add(attention, failed);
   // Another causality explains no row with nothing visible: equal weights are what a call without causality has, too.
   const bool of_masked_rows = std::ranges::all_of(worst.by_claim(), [&](const auto& of_claim) {
@@ -218,6 +219,24 @@ void AttentionTrial::note_failure(const AttentionCase& attention, const Outputs&
     });
     return right;
   });
+}
+
+std::vector<std::string> AttentionTrial::mending_removals() {
+  std::string names;
+  if (!failing_) return {};
+  for (const auto& [name, attention] : without_each_attribute(*failing_)) {
+    Certificates certificates;
+    try {
+      const Outputs got = call(attention, "", certificates);
+      if (got.empty()) continue;
+      judge(attention, got, "", certificates);
+    } catch (const Interrupted&) {
+      break;
+    }
+    if (numerics::worst(certificates) == numerics::Verdict::proved) names += (names.empty() ? "" : ", without ") + name;
+  }
+  if (names.empty()) return {};
+  return {"the call that fails is right without " + names};
 }
 
 Asked AttentionTrial::asked(const AttentionCase& attention, const std::string& remark,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "proptests/generators/attention/attention.hpp"
@@ -36,7 +37,8 @@ class AttentionTrial {
   Certificates as_it_is(const AttentionCase& drawn);
   /// In the layout that the case numbers; and the last query of the first and the last head alone.
   Certificates laid_out(const AttentionCase& attention);
-  /// After a call at another scale, one of other lengths, and one with other numbers at the same addresses.
+  /// After a call at another scale, one of other lengths, and one with other numbers at the same addresses. A call
+  /// whose values are wrong by itself, too, ends this trial, and its certificates are those by itself.
   Certificates after_others(const AttentionCase& attention);
   /// Two of three keys masked for all queries, with NaN and the largest number in their keys and values.
   Certificates masked_as_deleted(const AttentionCase& attention);
@@ -69,6 +71,9 @@ class AttentionTrial {
   std::vector<std::string> value_claims() const { return {proptests::value_claims(task_.op).front()}; }
   const RefusalLog& refusals() const { return refusals_; }
   const AttentionHints& hints() const { return hints_; }
+  /// Of the call that failed while calls were kept: a line with each attribute without which the kernel is right. Makes
+  /// one call for each.
+  std::vector<std::string> mending_removals();
   /// The kernel refused all calls that asked for what the claim is about: it does not have it, and that is no gap in
   /// the judgement. Only ever so of lse and entropy.
   bool is_not_offered(const std::string& claim) const;
@@ -113,6 +118,11 @@ class AttentionTrial {
   void note_failure(const AttentionCase& attention, const Outputs& got, const WorstFindings& worst);
   Asked asked(const AttentionCase& attention, const std::string& remark, std::optional<std::size_t> row = {}) const;
   void call_and_judge(const AttentionCase& attention, const std::string& remark, Certificates& certificates);
+  using RemarkedCase = std::pair<AttentionCase, std::string>;
+  /// Each judged; where its values are wrong by itself, too, it is the last, with these certificates.
+  Certificates in_turn(const std::vector<RemarkedCase>& calls);
+  /// The call where no earlier one can have a part in its results: the first of a process, or after other numbers.
+  Certificates by_itself(const AttentionCase& attention);
   /// Are the results NaN that a NaN must have reached? Shows the first that is not.
   numerics::Certificate are_nan(const PoisonedCase& poisoned, const Outputs& got) const;
   void compare_alone(const AttentionCase& attention, const Outputs& got, std::size_t b, std::size_t h,
@@ -129,6 +139,7 @@ class AttentionTrial {
   std::set<std::string> not_tried_;
   RefusalLog refusals_;
   AttentionHints hints_;
+  std::optional<AttentionCase> failing_;  // the first while calls were kept
   Coverage coverage_;
   CallSizes sizes_;
   std::array<std::size_t, most_outputs + 1> accepted_{}, refused_{};  // calls, by the number of outputs

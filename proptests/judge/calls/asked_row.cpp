@@ -1,6 +1,7 @@
 #include "proptests/judge/calls/asked_row.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "proptests/generators/rows/row.hpp"
@@ -30,21 +31,39 @@ std::string attributes_text(const RowMatrixCase& matrix, Op op) {
   return text + ", ignore_index " + std::to_string(attributes.ignore_index);
 }
 
+constexpr std::size_t shown_items = 8, shown_rows = 4;
+
+// " 0x1p-1 0x0p+0 ..., of 300": the first of so many; ids are integers.
+std::string numbers_text(const std::vector<double>& numbers, bool is_index) {
+  const std::size_t shown = numbers.size() <= 4 * shown_items ? numbers.size() : shown_items;
+  std::string text;
+  for (std::size_t i = 0; i < shown; ++i) {
+    text += ' ' + (is_index ? std::to_string(static_cast<std::int64_t>(numbers[i])) : numerics::hex_float(numbers[i]));
+  }
+  return numbers.size() == shown ? text : text + " ..., of " + std::to_string(numbers.size());
+}
+
+// "logits 0x1p+0 0x0p+0, labels 1, upstream 0x1p+0": the logits of a longer row stand in its text alone.
 std::string inputs_text(const RowMatrixCase& matrix, Op op, numerics::Format input, std::size_t row) {
-  constexpr std::size_t shown = 8;
-  if (op->number == 0 || matrix.columns > shown) return "";
-  if (matrix.columns * op.rows().width(matrix.columns, matrix.beside) > 4 * shown) return "";
   std::vector<std::vector<double>> inputs = inputs_of(matrix, op, input, row);
   for (const SpecialLogit& one : matrix.specials) {
     if (one.row == row) inputs[special_input(matrix, op, row)][one.item] = numerics::decode(matrix.format, one.bits);
   }
   std::string text;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
-    if (!op.rows().has_input(k, matrix.beside)) continue;
-    text += (k == 0 ? " (" : ", ") + std::string(to_string(op->inputs[k].role));
-    for (const double value : inputs[k]) text += " " + numerics::hex_float(value);
+    if (!op.rows().has_input(k, matrix.beside) || (k == 0 && inputs[0].size() > shown_items)) continue;
+    const OpInput& of = op->inputs[k];
+    text += (text.empty() ? "" : ", ") + std::string(to_string(of.role)) + numbers_text(inputs[k], of.is_index);
   }
-  return text + attributes_text(matrix, op) + ")";
+  return text;
+}
+
+// " (saved 0x1p-1, out_gradient 0x1p+0, lse_base2)"; empty for an op of logits alone.
+std::string in_parentheses(std::string inputs, const RowMatrixCase& matrix, Op op) {
+  if (op->number == 0) return "";
+  inputs += attributes_text(matrix, op);
+  if (inputs.starts_with(", ")) inputs.erase(0, 2);
+  return inputs.empty() ? "" : " (" + inputs + ")";
 }
 
 // " (behind the mask: item 0 nan, item 2 -0x1.fffffep+127 and 3 more)": a row's text has -inf there.
@@ -68,11 +87,28 @@ std::string text_of(const RowMatrixCase& matrix) {
   return plain ? to_text(case_of(matrix, 0)) : to_text(matrix);
 }
 
+std::string words_of_row(const RowMatrixCase& matrix, Op op, numerics::Format input, std::size_t row) {
+  return op->number == 0 ? "" : in_parentheses(inputs_text(matrix, op, input, row), matrix, op);
+}
+
 Asked asked_of(const RowMatrixCase& matrix, Op op, numerics::Format input, const std::string& remark, std::size_t row,
                const CallForm& form) {
   const std::size_t rows = matrix.rows.size();
-  return {text_of(matrix), remark + inputs_text(matrix, op, input, row) + hidden_text(matrix, row, form), row,
+  return {text_of(matrix), remark + words_of_row(matrix, op, input, row) + hidden_text(matrix, row, form), row,
           rows == 1 ? "" : in_row(row, rows), to_text(case_of(matrix, row))};
+}
+
+Asked asked_of_call(const RowMatrixCase& matrix, Op op, numerics::Format input, const std::string& remark) {
+  const std::size_t rows = matrix.rows.size();
+  std::string inputs;
+  for (std::size_t r = 0; r < std::min(rows, shown_rows); ++r) {
+    const std::string place = rows == 1 ? "" : (r == 0 ? "row " : "; row ") + std::to_string(r) + ": ";
+    inputs += place + inputs_text(matrix, op, input, r);
+  }
+  if (rows > shown_rows) inputs += "; and " + std::to_string(rows - shown_rows) + " rows more";
+  Asked asked{text_of(matrix), remark + in_parentheses(inputs, matrix, op)};
+  if (rows == 1) asked.row_text = to_text(case_of(matrix, 0));
+  return asked;
 }
 
 }  // namespace softcheck::proptests

@@ -1,5 +1,7 @@
 #include "proptests/judge/calls/evidence.hpp"
 
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <limits>
 #include <utility>
@@ -27,13 +29,18 @@ std::string ShownValue::expected_text() const {
   return lower == upper ? hex_float(lower) : "[" + hex_float(lower) + "," + hex_float(upper) + "]";
 }
 
+std::string ShownValue::got_text() const {
+  const bool is_number = std::fabs(got) < 0x1p53 && got == std::trunc(got);
+  return is_index && is_number ? std::to_string(static_cast<std::int64_t>(got)) : hex_float(got);
+}
+
 std::string ShownValue::error_text() const { return ulps ? ulps_text(*ulps, format) : ""; }
 
 std::string ShownValue::text() const {
   std::string result = item ? " item=" + std::to_string(*item) : "";
   const std::string wanted = expected_text();
   if (!wanted.empty()) result += " expected=" + wanted;
-  result += " got=" + hex_float(got);
+  result += " got=" + got_text();
   return result + (ulps ? " error=" + error_text() : "");
 }
 
@@ -48,6 +55,15 @@ numerics::Certificate with_evidence(numerics::Certificate certificate, KernelEvi
   certificate.witness = evidence.text();
   certificate.evidence = std::make_shared<const KernelEvidence>(std::move(evidence));
   return certificate;
+}
+
+numerics::Certificate of_call_alone(numerics::Certificate certificate, const std::string& case_text) {
+  const KernelEvidence* evidence = evidence_of(certificate);
+  if (evidence == nullptr) return certificate;
+  KernelEvidence alone = *evidence;
+  alone.asked.alone = true;
+  if (alone.asked.row_text.empty()) alone.asked.row_text = case_text;
+  return with_evidence(std::move(certificate), std::move(alone));
 }
 
 const KernelEvidence* evidence_of(const numerics::Certificate& certificate) {

@@ -26,6 +26,7 @@ struct Asked {
   std::string row_text = {};                      // that row as a case of its own
   std::optional<JudgedNumbers> numbers = {};      // that row, where a value of it failed
   std::shared_ptr<const TensorCall> passed = {};  // the call, while the kernel keeps calls (watched_kernel.hpp)
+  bool alone = false;                             // no earlier call can have a part in the results
 
   std::string text() const { return case_text + remark + place; }
 };
@@ -38,10 +39,13 @@ struct ShownValue {
   double got = 0;
   std::optional<double> ulps = {};  // |got - expected| in ulps of format at expected; none without a size
   numerics::Format format = numerics::Format::f32;
-  bool by_rule = false;  // what it broke is excused by no threshold: the sign of a zero, a range
+  bool by_rule = false;   // what it broke is excused by no threshold: the sign of a zero, a range
+  bool is_index = false;  // got is the number of an item
 
   /// " item=3 expected=0x1p-1 got=0x1p-2 error=3ulp(f32)"
   std::string text() const;
+  /// "0x1p-2"; "3" of an index.
+  std::string got_text() const;
   /// The exact value, or the required one in its place.
   std::string expected_text() const;
   /// "3ulp(f32)"; empty where the error has no size in ulps.
@@ -75,6 +79,11 @@ struct KernelEvidence final : numerics::Evidence {
 
 /// The certificate with its evidence, and its witness written from that.
 numerics::Certificate with_evidence(numerics::Certificate certificate, KernelEvidence evidence);
+
+/// The certificate of a call in whose results no earlier call can have a part.
+///
+/// case_text   the whole call as a case of its own, where the evidence names no row as one
+numerics::Certificate of_call_alone(numerics::Certificate certificate, const std::string& case_text = "");
 
 /// Null if the certificate is not about a kernel.
 const KernelEvidence* evidence_of(const numerics::Certificate& certificate);

@@ -64,6 +64,8 @@ class WatchedKernel {
   void compare(std::span<const double> first, std::span<const double> second, bool required, const std::string& claim,
                const std::string& difference, const Asked& asked, Certificates& certificates);
 
+  /// The next call is the first of a new process; false where the kernel has no process of its own.
+  bool start_anew() { return kernel_.start_anew(); }
   /// From now on passed() is a copy of the last call; else it is null, as a call may have a million numbers.
   void keep_calls(bool keep) { keeps_calls_ = keep; }
   const std::shared_ptr<const TensorCall>& passed() const { return passed_; }

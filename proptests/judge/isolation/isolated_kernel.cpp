@@ -95,6 +95,8 @@ ChildRequest request_of(const TensorCall& call, const std::vector<PlacedTensor>&
   return request;
 }
 
+constexpr std::size_t most_loads = 64;  // by start_anew
+
 }  // namespace
 
 KernelSource parse_kernel_source(std::string_view text) {
@@ -148,6 +150,7 @@ struct IsolatedKernel::State {
   std::string last_printed;  // the end of what the last of them printed that printed anything
   std::size_t calls = 0;
   std::size_t refused = 0;
+  std::size_t loads = 0;  // that start_anew asked for
 
   State(KernelSource source_, KernelLimits limits_)
       : source(std::move(source_)), limits(limits_), arena(arena_for(limits)) {
@@ -381,6 +384,12 @@ TensorReply IsolatedKernel::call_bytes(const TensorCall& call, std::span<const s
 }
 
 bool IsolatedKernel::wrote_late() { return state_->wrote_late(); }
+bool IsolatedKernel::start_anew() {
+  if (state_->source.forwarded || state_->loads == most_loads) return false;
+  if (state_->child && !state_->child->is_gone()) state_->child->end_process();
+  if (state_->child && state_->child->is_gone()) ++state_->loads;
+  return true;
+}
 
 const KernelSource& IsolatedKernel::source() const { return state_->source; }
 const Containment& IsolatedKernel::containment() const { return state_->containment; }

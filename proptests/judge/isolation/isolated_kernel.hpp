@@ -102,6 +102,9 @@ class IsolatedKernel {
   /// outputs   as many bytes as each output has; written if the call was done
   TensorReply call_bytes(const TensorCall& call, std::span<const std::span<const std::byte>> inputs,
                          std::span<const std::span<std::byte>> outputs);
+  /// The next call is the first of a new process. False, and nothing happens, where calls are forwarded, or where a
+  /// library that cannot be forked was loaded so often for this: an import may take 10 s.
+  bool start_anew();
   /// Has the kernel written to the memory of its last call since that returned? call() asks, too.
   bool wrote_late();
 

@@ -193,6 +193,12 @@ ChildReply KernelChild::call(ChildRequest request) {
   return reply;
 }
 
+void KernelChild::end_process() {
+  ServerMessage message;
+  const Received received = send_request({.number = resume}) ? receive(seconds_to_fork, message) : Received::death;
+  died(received, message);
+}
+
 ChildReply KernelChild::ask(ChildRequest request) {
   request.number = ++calls_ * 0x9e3779b97f4a7c15u;  // odd multiples of 2^64's golden section: all different, none small
   ServerMessage message;

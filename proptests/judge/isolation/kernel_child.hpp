@@ -34,6 +34,8 @@ class KernelChild {
 
   /// throws   Interrupted when limits.interrupted returns true: the child is then gone
   ChildReply call(ChildRequest request);
+  /// Ends the kernel's process: another takes its place, as after a crash.
+  void end_process();
   /// After a crash a library that can be forked has a new process; after a time-out, or otherwise, there is none.
   bool is_gone() const { return pid_ < 0; }
   std::size_t printed_bytes() const;

@@ -148,7 +148,9 @@ ValueFinding TopkChoice::order(const Contract& contract, const TopkThreshold<Upp
 ValueFinding TopkChoice::finding(std::string_view claim, std::size_t place, Decision decision,
                                  std::string_view reason) const {
   const double shown = place < ids_.size() ? ids_[place] : 0;
-  return {claim, ids_.size() + place, Enclosure(0), shown, 0, decision, {}, true, reason};
+  ValueFinding found{claim, ids_.size() + place, Enclosure(0), shown, 0, decision, {}, true, reason};
+  found.is_index = true;
+  return found;
 }
 
 Decision TopkChoice::exchanged(double higher, double lower, const TopkThreshold<UpperBound>& granted) const {

@@ -11,6 +11,7 @@
 #include "proptests/judge/calls/evidence.hpp"
 #include "proptests/judge/kernel_claims.hpp"
 #include "proptests/judge/kernel_judge.hpp"
+#include "proptests/judge/verdict/plain_telling.hpp"
 #include "proptests/judge/verdict/told_certificate.hpp"
 #include "proptests/judge/verdict/value_tally.hpp"
 
@@ -140,14 +141,19 @@ constexpr std::size_t few_logits = 8;
 // The property by which a failure is told: the first one that fails on few logits, else the one of the smallest case.
 template <class Fails>
 const PropertyFinding* simplest(const KernelJudgement& judgement, Fails&& fails) {
-  const PropertyFinding* smallest = nullptr;
+  const PropertyFinding *smallest = nullptr, *alone = nullptr;
   for (const PropertyFinding& property : judgement.properties) {
     const auto& found = property.outcome.counterexample;
     if (!found || !fails(property)) continue;
+    // A call that fails alone says nothing against the property that made it.
+    if (fails_alone(*found)) {
+      if (alone == nullptr) alone = &property;
+      continue;
+    }
     if (found->size <= few_logits) return &property;
     if (smallest == nullptr || found->size < smallest->outcome.counterexample->size) smallest = &property;
   }
-  return smallest;
+  return smallest != nullptr ? smallest : alone;
 }
 
 // The row that failed; the whole case where it is no row.
@@ -167,7 +173,8 @@ std::string other_failures(const KernelJudgement& judgement, const std::string& 
   for (const PropertyFinding& other : judgement.properties) {
     const auto& failed = other.outcome.counterexample;
     const Certificate* broken = &other == &told || !failed ? nullptr : first_of(*failed, claim);
-    if (broken == nullptr || !rows.insert(asked_row(*broken)).second || ++count > most_named) continue;
+    if (broken == nullptr || fails_alone(*failed) || !rows.insert(asked_row(*broken)).second || ++count > most_named)
+      continue;
     names += (names.empty() ? "" : ", ") + other.name + " on " + logits(failed->size);
   }
   if (names.empty()) return names;
@@ -191,7 +198,8 @@ std::vector<std::string> story_of(const KernelSubject& subject, const KernelJudg
   if (!told_cases.insert(one_case).second) {
     return {"in the same case: " + one_line(*first_of(found, claim)), "replay: as above"};
   }
-  std::vector<std::string> story{property->name + " fails on " + logits(found.size)};
+  std::vector<std::string> story{
+      property->name + (fails_alone(found) ? " made a call that fails alone, too" : " fails on " + logits(found.size))};
   for (const std::string& line : proptests::told(*first_of(found, claim))) story.push_back("  " + line);
   if (std::isinf(slack) && std::isfinite(first_of(found, claim)->slack)) {
     story.push_back("slack inf is of another case: one with a NaN, an infinity or a value that has to be exact");

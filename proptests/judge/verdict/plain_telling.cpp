@@ -49,6 +49,28 @@ bool is_plainer(const Outcome& plain, const PropertyFinding& told) {
   return !own || (own->size > plain.counterexample->size && verdict_of_outcome(plain) == told.verdict);
 }
 
+bool breaks(const PropertyFinding& finding, const std::string& claim) {
+  const std::optional<Counterexample>& found = finding.outcome.counterexample;
+  return found && std::ranges::count(found->failed, claim, &numerics::Certificate::claim) > 0;
+}
+
+// Does another property's case break each claim that this one's cases broke?
+bool is_told_elsewhere(const PropertyFinding& finding, const std::vector<PropertyFinding>& all) {
+  return std::ranges::all_of(finding.outcome.claims, [&](const auto& of_claim) {
+    if (!breaks(finding, of_claim.first) && !(of_claim.second.tightest_slack > 1)) return true;
+    return std::ranges::any_of(
+        all, [&](const PropertyFinding& other) { return &other != &finding && breaks(other, of_claim.first); });
+  });
+}
+
+// The plainest property has shown the failure: it is none of what a kernel keeps from one call to the next.
+void withdraw(PropertyFinding& finding) {
+  finding.verdict = ReportVerdict::pass;
+  finding.outcome.verdict = numerics::Verdict::undecided;
+  finding.outcome.note = "a call of its case fails alone, too";
+  finding.outcome.counterexample.reset();
+}
+
 bool may_be_plainer(const PropertyFinding& other, const PropertyFinding& told) {
   const std::optional<Counterexample>&found = other.outcome.counterexample, &own = told.outcome.counterexample;
   if (&other == &told || !found || !found->error.empty()) return false;
@@ -56,6 +78,13 @@ bool may_be_plainer(const PropertyFinding& other, const PropertyFinding& told) {
 }
 
 }  // namespace
+
+bool fails_alone(const Counterexample& found) {
+  return std::ranges::any_of(found.failed, [](const numerics::Certificate& certificate) {
+    const KernelEvidence* evidence = evidence_of(certificate);
+    return evidence != nullptr && evidence->asked.alone;
+  });
+}
 
 ReportVerdict verdict_of_outcome(const Outcome& outcome) {
   const auto died = [&](CallEnd end) {
@@ -77,15 +106,22 @@ void tell_plainly(const std::vector<KernelProperty>& properties, const RunOption
       std::ranges::find_if(properties, [&](const KernelProperty& one) { return one.property.name() == name; });
   const auto told = std::ranges::find(judgement.properties, name, &PropertyFinding::name);
   if (plainest == properties.end() || told == judgement.properties.end()) return;
-  for (const PropertyFinding& other : judgement.properties) {
+  for (PropertyFinding& other : judgement.properties) {
     if (run.interrupted && run.interrupted()) return;
-    if (!may_be_plainer(other, *told)) continue;
+    const bool is_alone =
+        &other != &*told && other.outcome.counterexample && fails_alone(*other.outcome.counterexample);
+    if (!is_alone && !may_be_plainer(other, *told)) continue;
     std::optional<Outcome> plain = fails_plainly(plainest->property, *other.outcome.counterexample, run);
-    if (!plain || !is_plainer(*plain, *told)) continue;
-    told->found_by_another |= !told->outcome.counterexample;
-    told->verdict = verdict_of_outcome(*plain);
-    told->outcome.verdict = plain->verdict;
-    told->outcome.counterexample = std::move(plain->counterexample);
+    if (!plain) continue;
+    if (is_plainer(*plain, *told)) {
+      told->found_by_another |= !told->outcome.counterexample;
+      told->verdict = verdict_of_outcome(*plain);
+      told->outcome.verdict = plain->verdict;
+      told->outcome.counterexample = std::move(plain->counterexample);
+    } else if (!is_alone) {
+      continue;
+    }
+    if (is_alone && is_told_elsewhere(other, judgement.properties)) withdraw(other);
     if (told->verdict > judgement.verdict) continue;
     judgement.failed_property = told->name;
     judgement.counterexample = told->outcome.counterexample;

@@ -1,7 +1,9 @@
 #include "proptests/judge/verdict/told_certificate.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <string_view>
 
 namespace softcheck::proptests {
 
@@ -20,6 +22,14 @@ std::string error_line(const ShownValue& value, const Certificate& certificate) 
 
 // A report shows a longer case by its failing row alone; the replay line has the whole case.
 constexpr std::size_t most_case_text = 400;
+
+// The number of a case's other inputs is for the replay line: a reader has them in the remark, in words.
+std::string without_number_of_inputs(std::string line) {
+  constexpr std::string_view number = " beside=";
+  const std::size_t first = line.find(number);
+  if (first == std::string::npos) return line;
+  return line.erase(first, std::min(line.find(' ', first + number.size()), line.size()) - first);
+}
 
 // The case, or of one that fills the screen the row that failed and its number.
 std::string asked_line(const Asked& asked) {
@@ -46,7 +56,7 @@ std::vector<ToldLine> value_lines(const ShownValue& value, const Certificate& ce
   std::vector<ToldLine> lines;
   const std::string expected = value.expected_text(), error = error_line(value, certificate);
   if (!expected.empty()) lines.push_back({"expected", expected});
-  lines.push_back({"got", std::isnan(value.got) ? "NaN" : numerics::hex_float(value.got)});
+  lines.push_back({"got", std::isnan(value.got) ? "NaN" : value.got_text()});
   if (!error.empty()) lines.push_back({"error", error});
   return lines;
 }
@@ -54,7 +64,7 @@ std::vector<ToldLine> value_lines(const ShownValue& value, const Certificate& ce
 std::vector<std::string> told(const Certificate& certificate) {
   const KernelEvidence* evidence = evidence_of(certificate);
   if (evidence == nullptr) return {certificate.witness};
-  std::vector<std::string> lines{asked_line(evidence->asked)};
+  std::vector<std::string> lines{without_number_of_inputs(asked_line(evidence->asked))};
   if (evidence->ending) {
     lines.push_back("ended by " + evidence->ending->death);
     for (const std::string& line : evidence->ending->printed) lines.push_back("  | " + line);

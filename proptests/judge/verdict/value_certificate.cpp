@@ -78,6 +78,7 @@ Certificate certificate_of(const ValueFinding& finding, Asked asked, Format usua
     result.slack = proved ? 0 : infinity;
     evidence.value =
         ShownValue{finding.item, std::nullopt, std::string(finding.due), finding.got, std::nullopt, format};
+    evidence.value->is_index = finding.is_index;
     return with_evidence(std::move(result), std::move(evidence));
   }
   const Enclosure& exact = finding.expected;

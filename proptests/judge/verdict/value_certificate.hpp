@@ -44,6 +44,7 @@ struct ValueFinding {
   std::string_view reason{};  // a literal: which rule a value broke that no threshold excuses
   std::optional<numerics::Format> format{};  // of the output, where it is not the contract's
   std::string_view due{};                    // a literal: by identity, what the value has to be, as "NaN"
+  bool is_index = false;                     // got is the number of an item
 
   /// |got - expected| / threshold: at most 1 where the decision is proved, above 1 where it is violated. Infinite where
   /// got is not finite, where the threshold is 0 and exceeded, and where a value breaks a rule within its threshold.

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -158,6 +159,96 @@ TEST(FailureLines, AnotherReadingThatExplainsAttentionIsNamed) {
               HasSubstr(told + "a causal call whose first query stands at the first key (--domain causal=top-left)\n"));
   EXPECT_THAT(told_judgement("mutant_attention_causal_plus_one", sentence, Op::attention).table(),
               Not(HasSubstr(told)));
+}
+
+// By the plainest property, and by those that make calls after others.
+ToldJudgement told_after_others(const std::string& symbol, Op op, Format format = Format::f32,
+                                const std::string& domain = "") {
+  ToldJudgement result;
+  result.subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_zoo.so", symbol, {}};
+  result.subject.op = op;
+  result.subject.contract = numerics::parse_contract("", format, op->attention ? format : output_format(op, format));
+  result.subject.domain = domain_of(domain, op);
+  JudgeOptions options = judge_options(Effort::quick);
+  options.only = {"EveryValueLiesWithinItsThreshold", "EarlierCallsDoNotMatter", "EarlierAttributesDoNotMatter",
+                  "EarlierLengthsDoNotMatter"};
+  result.judgement = judge_kernel(result.subject, options);
+  return result;
+}
+
+TEST(FailureLines, ACallThatIsWrongAloneAccusesNoState) {
+  for (const auto& [symbol, op, domain] : {std::tuple{"mutant_coefficient_above_one", Op::softmax, ""},
+                                           {"mutant_entropy_below_zero", Op::entropy, ""},
+                                           {"mutant_attention_merge_without_rescale", Op::attention, ""},
+                                           {"mutant_attention_alignment_ignored", Op::attention, "causal=either"}}) {
+    const ToldJudgement told = told_after_others(symbol, op, Format::f32, domain);
+    EXPECT_EQ(told.judgement.failed_property, "Kernel.EveryValueLiesWithinItsThreshold") << symbol;
+    EXPECT_THAT(told.table(), Not(::testing::ContainsRegex("Kernel.Earlier[A-Za-z]* (fails )?on "))) << symbol;
+  }
+}
+
+TEST(FailureLines, ACallThatIsRightAloneAccusesState) {
+  const ToldJudgement told = told_after_others("mutant_results_kept_for_same_logits", Op::softmax);
+  EXPECT_EQ(told.judgement.failed_property, "Kernel.EarlierCallsDoNotMatter");
+  EXPECT_THAT(told.table(), HasSubstr("Kernel.EarlierCallsDoNotMatter fails on "));
+  // The plainest property finds these, too, as it makes another call first.
+  for (const char* symbol : {"mutant_theta_of_the_first_call", "mutant_previous_call_output"}) {
+    EXPECT_THAT(told_after_others(symbol, Op::softmax).table(), HasSubstr("Kernel.EarlierCallsDoNotMatter on "))
+        << symbol;
+  }
+}
+
+// Without the plainest property the finding stays with its own, and shows the call that it made alone.
+TEST(FailureLines, TheRowOfACallAloneIsThatOfTheCall) {
+  const ToldJudgement told = told_judgement("mutant_coefficient_above_one", "EarlierCallsDoNotMatter");
+  ASSERT_TRUE(told.judgement.counterexample);
+  const KernelEvidence* evidence = evidence_of(told.judgement.counterexample->failed.front());
+  ASSERT_NE(evidence, nullptr);
+  EXPECT_TRUE(evidence->asked.alone);
+  EXPECT_EQ(evidence->asked.case_text, evidence->asked.row_text);
+  EXPECT_THAT(told.table(), AllOf(HasSubstr("Kernel.EarlierCallsDoNotMatter made a call that fails alone, too"),
+                                  HasSubstr(" (the first call of its process)")));
+}
+
+// The lines of a report that are for a reader, and not to be replayed.
+std::string lines_to_read(const ToldJudgement& told) {
+  std::string lines;
+  for (const ReportRow& row : rows_of(told.subject, told.judgement)) {
+    for (const std::string& line : row.details) {
+      if (!line.starts_with("replay:")) lines += line + "\n";
+    }
+  }
+  return lines;
+}
+
+TEST(FailureLines, LabelsAndScalarsStandInWords) {
+  const std::string sentence = "EveryValueLiesWithinItsThreshold";
+  const std::string ignored =
+      lines_to_read(told_judgement("mutant_cross_entropy_ignores_minus_100", sentence, Op::cross_entropy));
+  EXPECT_THAT(ignored, AllOf(HasSubstr(", labels 0, "), HasSubstr("ignore_index 0"), Not(HasSubstr("beside="))));
+  const std::string mean = lines_to_read(told_judgement("mutant_cross_entropy_mean_over_all_rows",
+                                                        "LayoutsAndNeighboursDoNotMatter", Op::cross_entropy_mean));
+  EXPECT_THAT(mean, AllOf(HasSubstr("row 0: logits "), HasSubstr(", labels -100"), HasSubstr("; row 1: logits "),
+                          HasSubstr(", mean, "), Not(HasSubstr("beside="))));
+  const std::string backward = lines_to_read(
+      told_judgement("mutant_cross_entropy_backward_forgets_ignore", sentence, Op::cross_entropy_backward));
+  EXPECT_THAT(backward, AllOf(HasSubstr(", labels 0, upstream 0x1p+0, ignore_index 0)"), Not(HasSubstr("beside="))));
+}
+
+TEST(FailureLines, IdsAreIntegers) {
+  const ToldJudgement told =
+      told_judgement("mutant_topk_softmax_padding", "AMaskedItemIsADeletedOne", Op::topk_softmax);
+  EXPECT_THAT(told.table(), AllOf(HasSubstr("got      2\n"), HasSubstr(", k 1)")));
+}
+
+TEST(FailureLines, AnAttributeWithoutWhichTheCallIsRightIsNamed) {
+  const auto removals = [](const char* symbol, const char* domain) {
+    return told_after_others(symbol, Op::attention, Format::f32, domain).judgement.notes;
+  };
+  EXPECT_THAT(removals("mutant_attention_window_right_one_more", "window"),
+              ::testing::Contains(::testing::StartsWith("the call that fails is right without window=")));
+  EXPECT_THAT(removals("mutant_attention_mean_of_values", "window"),
+              Not(::testing::Contains(HasSubstr("is right without"))));
 }
 
 }  // namespace

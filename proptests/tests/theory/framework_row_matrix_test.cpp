@@ -82,6 +82,24 @@ TEST(RowMatrix, ShrinksKeepToTheOptionsAndEnd) {
   }
 }
 
+// Rows that fail by what none of their parts has, and two other logits have.
+TEST(RowMatrix, AMatrixShrinksToTwoColumnsOfOtherNumbers) {
+  RowMatrixCase matrix;
+  matrix.format = numerics::Format::f32;
+  matrix.columns = 3;
+  matrix.theta = 0x1.1eca097198d6cp+12;
+  matrix.rows =
+      RowCycle({RunLengthRow::of(std::vector<double>{1, 1, 0}), RunLengthRow::of(std::vector<double>{2, 2, 1})});
+  std::vector<RowMatrixCase> shrinks;
+  auto left = shrink_row_matrix(matrix, {});
+  while (const auto simpler = left.next()) shrinks.push_back(*simpler);
+  const RunLengthRow half = RunLengthRow::of(std::vector<double>{0.5, 0});
+  EXPECT_TRUE(std::ranges::any_of(shrinks, [&](const RowMatrixCase& one) {
+    return one.columns == 2 && one.rows.size() == 2 && one.rows[0] == half && one.rows[1] == half;
+  }));
+  EXPECT_TRUE(std::ranges::any_of(shrinks, [](const RowMatrixCase& one) { return one.theta == 0x1p+12; }));
+}
+
 TEST(RowMatrix, DrawnLayoutsAreOfEveryKind) {
   Draw draw(3);
   std::set<std::string> kinds;

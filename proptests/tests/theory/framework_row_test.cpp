@@ -137,6 +137,19 @@ TEST(RowGenerator, ImpossibleOptionsThrow) {
   EXPECT_THROW(row_cases(options), std::invalid_argument);
 }
 
+// A row that fails by what none of its parts has, and two other logits have; with each kind of label.
+TEST(RowGenerator, ALongerRowShrinksToTwoOtherLogits) {
+  RowCase longer{RunLengthRow::of(std::vector<double>{1, 1, 0}), 1, Format::f32, "", 5 + 64 * 7};
+  RowOptions options;
+  options.besides = most_beside;
+  std::set<std::uint64_t> besides;
+  auto shrinks = shrink_row_case(longer, options);
+  while (const auto simpler = shrinks.next()) {
+    if (simpler->row == RunLengthRow::of(std::vector<double>{0.5, 0})) besides.insert(simpler->beside / 64);
+  }
+  EXPECT_EQ(besides, (std::set<std::uint64_t>{0, 1, 3, 4, 7}));
+}
+
 TEST(RowText, EveryRowParsesBack) {
   for_each_row({}, [](const rc::Shrinkable<RowCase>& drawn) {
     const RowCase row_case = drawn.value();
