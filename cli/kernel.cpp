@@ -120,9 +120,8 @@ KernelSubject subject_of(const KernelFlags& flags) {
   subject.required = parse_requirements(flags.required);
   subject.required.in_place |= flags.in_place;
   subject.exempt = parse_exemptions(flags.exempt, subject.op);
-  if (subject.required.in_place && !subject.op->may_be_in_place) {
-    throw InputError(
-        usage, fmt::format("--in-place: needs an op whose output may be its input, got {}", to_string(subject.op)));
+  if (const std::string refused = refused_place(subject.required, subject.op); !refused.empty()) {
+    throw InputError(usage, "--require: " + refused);
   }
   return subject;
 }
@@ -309,8 +308,10 @@ void add_subject_flags(Verb verb, KernelFlags& flags) {
                   "The calls that the kernel is made for: 'n=16k n<=8192 rows=1|3|512 theta=1 compact align=16 "
                   "finite nomask'. It is judged inside; a call that it refuses there is a finding")
       .type_name("WORDS");
-  verb.add_option("--require", flags.required,
-                  "Judge what is else only noted, or not tried: deterministic,batch-invariant,in-place");
+  verb.add_option(
+      "--require", flags.required,
+      "Judge what is else only noted, or not tried: deterministic,batch-invariant,in-place, and of gradients "
+      "of rows in-place=out_gradient");
   verb.add_option("--exempt", flags.exempt, "A claim that the kernel is known to break, noted and not judged; repeated")
       .type_name("CLAIM")
       .once_each();

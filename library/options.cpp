@@ -119,9 +119,8 @@ KernelSubject subject_of(const softcheck_options& options) {
   subject.domain = reading("domain", [&] { return domain_of(text_of(options.domain), subject.op); });
   subject.required = reading("require", [&] { return parse_requirements(text_of(options.require)); });
   subject.exempt = exemptions_of(options, subject.op);
-  if (subject.required.in_place && !subject.op->may_be_in_place) {
-    throw UsageError("require: in-place needs an op whose output may be its input, got " +
-                     std::string(to_string(subject.op)));
+  if (const std::string refused = refused_place(subject.required, subject.op); !refused.empty()) {
+    throw UsageError("require: " + refused);
   }
   return subject;
 }

@@ -237,8 +237,8 @@ class PlanReader {
     subject.contract = numerics::parse_contract(contract, input, output);
     subject.domain = domain_of(words.domain, subject.op);
     subject.required = parse_requirements(words.require);
-    if (subject.required.in_place && !subject.op->may_be_in_place) {
-      throw std::invalid_argument("require: in-place needs an op whose output may be its input, got " + op);
+    if (const std::string refused = refused_place(subject.required, subject.op); !refused.empty()) {
+      throw std::invalid_argument("require: " + refused);
     }
     subject.exempt = parse_exemptions(words.exempt, subject.op);
     return subject;

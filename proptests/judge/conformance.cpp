@@ -21,6 +21,7 @@ std::string_view next_word(std::string_view& words) {
 }
 
 bool read_requirement(std::string_view word, Requirements& required) {
+  if (word == "in-place=out_gradient") return required.over_out_gradient = true;
   if (word != "deterministic" && word != "batch-invariant" && word != "in-place") return false;
   required.deterministic |= word == "deterministic";
   required.batch_invariant |= word == "batch-invariant";

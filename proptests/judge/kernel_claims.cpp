@@ -80,7 +80,7 @@ std::vector<std::string> not_tried_of(const KernelSubject& subject, const JudgeO
     result.push_back("the output in the input's place: one value for each row has no such place");
   } else if (!subject.op->may_be_in_place) {
     result.push_back("the output in an input's place: no kernel of this op is asked for it");
-  } else if (!subject.required.in_place) {
+  } else if (!subject.required.in_place && !subject.required.over_out_gradient) {
     result.push_back("the output in the input's place: not required (--in-place)");
   }
   if (options.rows == 0) result.push_back("a million rows: --effort deep");

@@ -220,13 +220,25 @@ Requirements parse_requirements(std::string_view words) {
       result.batch_invariant = true;
     } else if (word == "in-place") {
       result.in_place = true;
+    } else if (word == "in-place=out_gradient") {
+      result.over_out_gradient = true;
     } else {
-      throw std::invalid_argument("--require: need deterministic, batch-invariant or in-place, got '" +
-                                  std::string(word) + "'");
+      throw std::invalid_argument(
+          "--require: need deterministic, batch-invariant, in-place or in-place=out_gradient, got '" +
+          std::string(word) + "'");
     }
     words.remove_prefix(std::min(words.size(), word.size() + 1));
   }
   return result;
+}
+
+std::string refused_place(const Requirements& required, Op op) {
+  const std::string got = ", got " + std::string(to_string(op));
+  if (required.in_place && !op->may_be_in_place) return "in-place needs an op whose output may be its input" + got;
+  if (required.over_out_gradient && !out_gradient_of(op)) {
+    return "in-place=out_gradient needs softmax_backward or log_softmax_backward" + got;
+  }
+  return {};
 }
 
 JudgeOptions judge_options(Effort effort) {

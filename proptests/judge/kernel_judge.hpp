@@ -26,15 +26,20 @@ namespace softcheck::proptests {
 
 /// Properties that the judge reports for every kernel, and judges if required: the same bits from a second call; the
 /// same bits for a row with any neighbours and any layout. In-place is tried only if required: the same thresholds
-/// where the output is the input's view.
+/// where the output is the view of the first input, or of the upstream gradient.
 struct Requirements {
   bool deterministic = false;
   bool batch_invariant = false;
   bool in_place = false;
+  bool over_out_gradient = false;
 };
 
-/// Reads "deterministic,batch-invariant,in-place"; throws std::invalid_argument naming what exists.
+/// Reads "deterministic,batch-invariant,in-place,in-place=out_gradient"; throws std::invalid_argument naming what
+/// exists.
 Requirements parse_requirements(std::string_view words);
+
+/// Why no kernel of the op can be required to write over that input; empty where one can.
+std::string refused_place(const Requirements& required, Op op);
 
 /// parse_domain of an op's words; attention's attributes for attention alone: adaptive attention has none.
 /// throws   std::invalid_argument

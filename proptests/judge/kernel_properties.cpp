@@ -321,10 +321,14 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
                   [rows](const RowMatrixCase& matrix) { return with_shrinks(matrix, rows); });
   add_covers(rows, claims, subject, options, trial, share, list);
   if (options.rows > 0) add_many_rows(rows, claims, subject, options, list);
+  RowMatrixOptions in_place = matrices_of(rows, 300);
+  in_place.shifts = false;
   if (subject.required.in_place && subject.op->may_be_in_place) {
-    RowMatrixOptions in_place = matrices_of(rows, 300);
-    in_place.shifts = false;
     list.add("TheOutputMayBeTheInput", claims.values, row_matrices(in_domain(in_place)), &KernelTrial::in_place);
+  }
+  if (subject.required.over_out_gradient) {
+    list.add("TheOutputMayBeTheOutGradient", claims.values, row_matrices(in_domain(in_place)),
+             &KernelTrial::over_out_gradient);
   }
   return list.take();
 }

@@ -100,7 +100,7 @@ bool KernelTrial::in_domain(const RowMatrixCase& matrix) const {
 }
 
 CallForm KernelTrial::form() const {
-  return {false, static_cast<std::size_t>(subject_.domain.alignment), subject_.domain.hides_finite_numbers()};
+  return {std::nullopt, static_cast<std::size_t>(subject_.domain.alignment), subject_.domain.hides_finite_numbers()};
 }
 
 KernelTrial::Outputs KernelTrial::call(const RowMatrixCase& matrix, const TensorCall& tensors,
@@ -332,11 +332,16 @@ Certificates KernelTrial::with_an_infinity(const RowMatrixCase& matrix) {
   return certificates;
 }
 
-Certificates KernelTrial::in_place(const RowMatrixCase& matrix) {
+Certificates KernelTrial::in_place(const RowMatrixCase& matrix) { return over_input(matrix, 0, " (in place)"); }
+
+Certificates KernelTrial::over_out_gradient(const RowMatrixCase& matrix) {
+  return over_input(matrix, out_gradient_of(subject_.op).value(), " (in place of out_gradient)");
+}
+
+Certificates KernelTrial::over_input(const RowMatrixCase& matrix, std::size_t input, const std::string& remark) {
   Certificates certificates;
-  const std::string remark = " (in place)";
   CallForm one_view = form();
-  one_view.in_place = true;
+  one_view.in_place_of = input;
   const Outputs got = call(matrix, call_of(matrix, subject_.op, formats(), one_view), remark, certificates);
   if (got) judge(matrix, *got, remark, certificates);
   return certificates;

@@ -40,6 +40,8 @@ class KernelTrial {
   Certificates with_an_infinity(const RowMatrixCase& matrix);
   /// together, with the output in the place of the logits.
   Certificates in_place(const RowMatrixCase& matrix);
+  /// The same in the place of the upstream gradient.
+  Certificates over_out_gradient(const RowMatrixCase& matrix);
 
   /// The classes of matrix_dimensions() that no call may have are left out of the coverage, with the reason.
   void leave_out(const std::vector<std::vector<bool>>& possible, const JudgeOptions& options);
@@ -71,6 +73,8 @@ class KernelTrial {
   Outputs call(const RowMatrixCase& matrix, const TensorCall& tensors, const std::string& remark,
                Certificates& certificates);
   Outputs call(const RowMatrixCase& matrix, const std::string& remark, Certificates& certificates);
+  /// together, with the output in the place of that input.
+  Certificates over_input(const RowMatrixCase& matrix, std::size_t input, const std::string& remark);
   /// A certificate of each claim on the values of all rows but one: of the row that used most of its threshold. Rows
   /// with a NaN are NaN, those with +inf each value NaN or the limit; a row that repeats another has its bits, or is
   /// judged by itself.

@@ -1,6 +1,7 @@
 #include "proptests/judge/listed_calls.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <optional>
 
@@ -88,6 +89,14 @@ std::vector<RowMatrixCase> known_for(const KernelSubject& subject, const JudgeOp
     RowMatrixCase padded = matrix;
     padded.in = padded.out = {static_cast<std::int64_t>(shape.n + padding), 1};
     matrices.push_back(std::move(padded));
+  }
+  // A buffer of 4,096 candidates is too short for this support: k equal items at m end at m - 1 / k, or m - 2 /
+  // sqrt(k).
+  constexpr std::uint64_t support = 4925;
+  const bool is_sparse = subject.op == Op::sparsemax || subject.op == Op::entmax15;
+  if (is_sparse && options.effort != Effort::quick) {
+    const double items = support, edge = subject.op == Op::sparsemax ? 1 / items : 2 / std::sqrt(items);
+    matrices.push_back(support_matrix(row_format(subject.op, subject.contract.input), support, edge));
   }
   std::ranges::stable_sort(matrices, {}, [](const RowMatrixCase& matrix) { return size_of(matrix); });
   return matrices;

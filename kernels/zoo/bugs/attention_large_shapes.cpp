@@ -1,5 +1,9 @@
 // C6, C10: sizes of trained models that small calls do not reach.
+#include <cstdlib>
+
+#include "kernels/zoo/attention_gradients.hpp"
 #include "kernels/zoo/attention_places.hpp"
+#include "kernels/zoo/attention_sequences.hpp"
 
 using namespace softcheck::kernels::zoo::attention;
 
@@ -59,4 +63,120 @@ SOFTCHECK_MUTANT mutant_attention_grid_of_65535_heads(const softcheck_call* call
     return 0;
   };
   return softcheck::kernels::zoo::is_f64(a.q.type) ? attend_all(double{}) : attend_all(float{});
+}
+
+// A window's length is held in eight bits.
+SOFTCHECK_MUTANT mutant_attention_window_in_eight_bits(const softcheck_call* call) {
+  return attend_changed(call, [](AttributedCall& a) {
+    if (a.left >= 0) a.left &= 255;
+  });
+}
+
+// A window's length is held in 15 bits.
+SOFTCHECK_MUTANT mutant_attention_window_in_15_bits(const softcheck_call* call) {
+  return attend_changed(call, [](AttributedCall& a) {
+    if (a.left >= 0) a.left &= 32767;
+  });
+}
+
+// ALiBi's distance is held in 15 bits.
+SOFTCHECK_MUTANT mutant_attention_alibi_distance_in_15_bits(const softcheck_call* call) {
+  return attend_by_scores(call, []<class Real>(const AttributedRow<Real>& row, std::size_t j) {
+    const Real x = attributed_score(row, j);
+    const std::int64_t distance = std::abs(row.place - static_cast<std::int64_t>(j));
+    return row.visible[j] == 0 ? x : x + row.slope * static_cast<Real>(distance - (distance & 32767));
+  });
+}
+
+// Liger-Kernel 1344: a loop over sequences that ends at the 32nd.
+SOFTCHECK_MUTANT mutant_attention_sequences_from_the_33rd(const softcheck_call* call) {
+  return attend_changed_sequences(call, [](const SequenceCall&, Sequence& s) { return s.index < 32; });
+}
+
+// The next entry of the block table is read before it is known to be there, as a prefetch does.
+SOFTCHECK_MUTANT mutant_attention_pages_read_one_entry_ahead(const softcheck_call* call) {
+  const auto look_ahead = [call](const SequenceCall& c, Sequence& s) {
+    for (std::uint32_t k = 0; c.paged() && k < call->n_inputs; ++k) {
+      const DLTensor& table = *call->inputs[k];
+      if (softcheck_version_2(call)->input_roles[k] != SOFTCHECK_ROLE_BLOCK_TABLE) continue;
+      const auto* entries =
+          reinterpret_cast<const std::int32_t*>(static_cast<const char*>(table.data) + table.byte_offset);
+      const std::int64_t row = table.strides == nullptr ? c.columns : table.strides[0];
+      const volatile std::int32_t* next = entries + s.index * row + (s.keys + c.page - 1) / c.page;
+      static_cast<void>(*next);
+    }
+    return true;
+  };
+  return attend_changed_sequences(call, look_ahead);
+}
+
+namespace {
+
+// Queries of the group's heads from the 17th on add nothing to the gradients by keys and values.
+template <class Real>
+struct OfSixteenHeads : Gradients<Real> {
+  using Gradients<Real>::Gradients;
+  void add(std::size_t i, std::size_t j, Real weight, Real ds) override {
+    const bool counts = i < 16 * this->head.queries;
+    const std::vector<Real> dk = this->head.dk, dv = this->head.dv;
+    Gradients<Real>::add(i, j, weight, ds);
+    if (counts) return;
+    this->head.dk = dk;
+    this->head.dv = dv;
+  }
+};
+
+// Queries from the 4,097th on add nothing to them.
+template <class Real>
+struct Of4096Queries : Gradients<Real> {
+  using Gradients<Real>::Gradients;
+  void add(std::size_t i, std::size_t j, Real weight, Real ds) override {
+    Gradients<Real>::add(i, j, i % this->head.queries < 4096 ? weight : 0, ds);
+  }
+};
+
+// The gradients by queries and keys end at the 512th number.
+template <class Real>
+struct Of512Dimensions : Gradients<Real> {
+  using Gradients<Real>::Gradients;
+  void finish_sums(Real scale) override {
+    Gradients<Real>::finish_sums(scale);
+    const std::size_t dim = this->head.dim;
+    for (std::size_t at = 0; at < this->head.dq.size(); ++at) this->head.dq[at] *= at % dim < 512 ? 1 : 0;
+  }
+};
+
+// Small numbers of the gradient by the output are taken for 0.
+template <class Real>
+struct SmallUpstreamDropped : Gradients<Real> {
+  explicit SmallUpstreamDropped(GradientHead<Real>& head) : Gradients<Real>(head) {
+    for (Real& g : head.gradients) g = std::fabs(g) < Real(1e-30) ? 0 : g;
+  }
+};
+
+}  // namespace
+
+SOFTCHECK_MUTANT mutant_attention_backward_group_of_sixteen(const softcheck_call* call) {
+  return gradients_by<OfSixteenHeads>(call);
+}
+
+SOFTCHECK_MUTANT mutant_attention_backward_of_4096_queries(const softcheck_call* call) {
+  return gradients_by<Of4096Queries>(call);
+}
+
+SOFTCHECK_MUTANT mutant_attention_backward_head_dim_from_513(const softcheck_call* call) {
+  return gradients_by<Of512Dimensions>(call);
+}
+
+SOFTCHECK_MUTANT mutant_attention_backward_drops_small_upstream(const softcheck_call* call) {
+  return gradients_by<SmallUpstreamDropped>(call);
+}
+
+// Heads from the 129th on are not written.
+SOFTCHECK_MUTANT mutant_attention_backward_of_128_heads(const softcheck_call* call) {
+  return gradients_by<Gradients>(call, [](GradientCall& a) {
+    const std::int64_t group = a.of.plain.k.shape[1] == 0 ? 1 : a.of.plain.q.shape[1] / a.of.plain.k.shape[1];
+    a.of.plain.k.shape[1] = std::min<std::int64_t>(a.of.plain.k.shape[1], 128 / group);
+    a.of.plain.q.shape[1] = a.of.plain.k.shape[1] * group;
+  });
 }

@@ -74,7 +74,7 @@ typedef struct softcheck_options {
   const char* out_dtype; /* of logsumexp, entropy and lse, if it is the inputs' dtype */
   const char* contract;  /* the kernel's contract: "acc=f32 exp=2ulp sum=lanes:8 masked=zero" */
   const char* domain;    /* calls that the kernel is made for: "n=16k n<=8192 theta=1 compact" */
-  const char* require;   /* "deterministic,batch-invariant,in-place" */
+  const char* require;   /* "deterministic,batch-invariant,in-place,in-place=out_gradient" */
   const char* exempt;    /* claims that the report notes but the judge does not judge, separated by blanks or commas */
   const char* effort;    /* "quick", "default", "deep"; "exhaustive": all arguments, of judging softmax,
                             log_softmax, logsumexp and entropy, all scores of attention in 16 and 8 bits */

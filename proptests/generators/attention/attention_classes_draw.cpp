@@ -103,9 +103,6 @@ class ClassDraw {
         &AttentionShape::queries,  &AttentionShape::keys,  &AttentionShape::dim,  &AttentionShape::value_dim,
         &AttentionShape::kv_heads, &AttentionShape::group, &AttentionShape::batch};
     const bool all_bytes = of(Trait::mask_bytes) == 2;
-    // Half of the cases have few numbers: what their classes make long does not grow.
-    AttentionBudget budget = budget_;
-    if (draw_.one_in(2)) budget = {budget.work / 64, budget.numbers / 16, budget.judged};
     constexpr int rounds = 40;
     for (int round = 0; round < rounds; ++round) {
       AttentionShape larger = s;
@@ -115,7 +112,7 @@ class ClassDraw {
       if (of(Trait::lengths) == 1) larger.queries = larger.keys;
       if (of(Trait::values) == 0) larger.value_dim = larger.dim;
       // What is long is dear: it does not grow much.
-      AttentionBudget less = budget;
+      AttentionBudget less = budget_;
       if (draw_.one_in(2)) less.work /= 16;
       if (keeps_to(choice_, larger, options_, less)) s = larger;
     }

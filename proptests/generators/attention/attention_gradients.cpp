@@ -12,6 +12,7 @@ void draw_gradients(Draw& draw, AttentionCase& a, std::size_t distinct) {
   const AttentionShape& s = a.shape;
   const std::size_t rows = s.batch * s.heads() * s.queries;
   const std::uint64_t kind = draw.below(8);
+  const double smallest = numerics::properties(a.format).smallest_normal;
   const auto number = [&](std::size_t row, std::size_t c) -> double {
     switch (kind) {
       case 0:  // one column: <dO, v> is that of the values
@@ -24,6 +25,8 @@ void draw_gradients(Draw& draw, AttentionCase& a, std::size_t distinct) {
         return row % 4 == 0 ? draw.normal() : 0;
       case 4:  // rows of very different sizes
         return std::ldexp(draw.normal(), static_cast<int>(row % 9) * 2 - 8);
+      case 5:  // near the least normal numbers
+        return std::ldexp(smallest * draw.normal(), static_cast<int>(row % 25));
       default:
         return draw.normal();
     }

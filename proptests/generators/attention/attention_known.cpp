@@ -60,7 +60,8 @@ std::vector<AttentionCase> known_cases(const AttentionOptions& options, std::siz
   std::vector<AttentionCase> cases;
   const auto add = [&](AttentionCase a) {
     const AttentionShape& s = a.shape;
-    if (s.batch * s.heads() > most_heads || s.queries > most_heads) return;
+    constexpr std::size_t queries_of_a_head = 8;
+    if (s.batch * s.heads() > most_heads || s.queries / queries_of_a_head > most_heads) return;
     if (lies_in(options.domain, a, traits_of(a))) cases.push_back(std::move(a));
   };
   for (const KnownAttention& k : known_attention()) {

@@ -10,7 +10,7 @@ namespace softcheck::proptests {
 /// where the domain has them. Seven queries and three key heads stand in turn, so that a judge has few rows to look at,
 /// and no power of two is a multiple of their number.
 ///
-/// most_heads   of all batches together, and of queries of one head
+/// most_heads   of all batches together; a head has at most eight times as many queries
 std::vector<AttentionCase> known_cases(const AttentionOptions& options, std::size_t most_heads);
 
 }  // namespace softcheck::proptests

@@ -47,6 +47,24 @@ RowMatrixCase known_matrix(numerics::Format format, const KnownRows& shape) {
   return matrix;
 }
 
+RowMatrixCase support_matrix(numerics::Format format, std::uint64_t support, double edge) {
+  constexpr std::uint64_t few = 40, first = 4096;
+  // Inside, at the edge and beyond it, as far as the format tells them apart.
+  const auto at = [&](double part, std::uint64_t count) {
+    return Run{numerics::round_to(format, -part * edge), count};
+  };
+  std::vector<Run> runs{at(2, 20), {0, first},    at(0.99, few), {0, support - first},
+                        at(1, 1),  at(1.01, few), at(4, 100)};
+  RowMatrixCase matrix;
+  matrix.format = format;
+  for (const Run& run : runs) matrix.columns += run.count;
+  RunLengthRow row(runs);
+  std::ranges::reverse(runs);
+  matrix.rows = RowCycle({std::move(row), RunLengthRow(std::move(runs))});
+  matrix.family = "listed";
+  return matrix;
+}
+
 std::vector<KnownRows> chosen_rows(std::uint64_t most_items) {
   std::vector<KnownRows> shapes(known_rows().begin(), known_rows().end());
   std::erase_if(shapes, [&](const KnownRows& shape) { return shape.n > most_items; });

@@ -8,6 +8,9 @@
 
 namespace softcheck::proptests {
 
+/// Two rows for sparsemax and entmax: `support` items at 0, 4,096 or more, and some around -edge.
+RowMatrixCase support_matrix(numerics::Format format, std::uint64_t support, double edge);
+
 /// A call of a known shape: compact, nothing hidden, three to seven rows that stand in turn. Their last item is among
 /// the largest, and rows of up to 1,024 items differ in most of them.
 RowMatrixCase known_matrix(numerics::Format format, const KnownRows& shape);

@@ -58,13 +58,23 @@ PoisonedCase::PoisonedCase(const AttentionCase& original, bool visible)
     attention.gradients[element] = numerics::nan;
     remark = " (a NaN in dout " + std::to_string(query_) + ")";
   } else {
-    // All weights alike, so that none is 0.
+    // All weights alike; or that of the key underflows to 0, and 0 times NaN is NaN.
     std::ranges::fill(attention.queries, 0.0);
+    if (attention.gradients.empty() && (s.keys + s.dim) % 2 == 0) put_far_below(key_row);
     column = place.along(s.value_dim);
     element = key_row * s.value_dim + *column;
     attention.values[element] = numerics::nan;
     remark = " (a NaN in value " + std::to_string(key_) + ")";
   }
+}
+
+// Every score is 0 but the key's, which is as far below as the format's numbers let it be, or 2^20.
+void PoisonedCase::put_far_below(std::size_t key_row) {
+  const AttentionShape& s = attention.shape;
+  const double most = numerics::properties(attention.format).largest, factor = most < 0x1p+17 ? 0x1p+7 : 0x1p+10;
+  for (std::size_t at = 0; at < attention.queries.size(); at += s.dim) attention.queries[at] = factor;
+  for (std::size_t at = 0; at < attention.keys.size(); at += s.dim) attention.keys[at] = 0;
+  attention.keys[key_row * s.dim] = attention.scale < 0 ? factor : -factor;
 }
 
 // Looks for a key that all queries of its heads see, from key_ on.

@@ -37,6 +37,7 @@ struct PoisonedCase {
   bool is_its_query(std::size_t b, std::size_t h, std::size_t i) const;
   bool sees_a_key(std::size_t b, std::size_t h, std::size_t i) const;
   void keep_visible();
+  void put_far_below(std::size_t key_row);
 
   std::size_t batch_, head_, query_, key_;
 };

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "proptests/generators/row_matrices/row_matrix.hpp"
@@ -10,9 +11,9 @@ namespace softcheck::proptests {
 
 /// The parameters of a call beside its matrix.
 struct CallForm {
-  bool in_place = false;      // the output is the logits' view, and matrix.out is not used
-  std::size_t alignment = 1;  // of every tensor's first address, in bytes
-  bool finite = false;        // behind a mask lie the largest numbers alone
+  std::optional<std::size_t> in_place_of = {};  // the output is this input's view, and matrix.out is not used
+  std::size_t alignment = 1;                    // of every tensor's first address, in bytes
+  bool finite = false;                          // behind a mask lie the largest numbers alone
 };
 
 /// What a call hides of its rows: of all items of -inf, row by row, each or every second one by the mask, and the

@@ -83,18 +83,24 @@ double byte_of_visible(std::size_t element) {
   return k < first.size() ? first[k] : static_cast<double>(k < 129 ? k - 1 : k);  // 3 to 127, then 129 to 254
 }
 
+// Of one number a row, from the place of the matrix: a column of it. The only stride is the innermost one, which is 1
+// where the matrix is contiguous.
+//
+// more   the stride of the tensors beside each other differs, so that none is read by another's
+TensorPlace place_of_rows(TensorPlace place, const MatrixLayout& layout, std::size_t more = 0) {
+  place.shape.pop_back();
+  if (place.strides.empty()) return place;
+  place.strides.pop_back();
+  place.strides[0] = layout.column_stride == 1 ? 1 : place.strides[0] + static_cast<std::int64_t>(more);
+  return place;
+}
+
 TensorPlace output_place(const RowMatrixCase& matrix, Extent extent, std::size_t width, numerics::Format format) {
   if (extent == Extent::vectors) {
     return place_of_vectors(format, {static_cast<std::int64_t>(matrix.rows.size())}, width, matrix.out, matrix.columns);
   }
   TensorPlace place = place_of(format, matrix, matrix.out);
-  if (extent == Extent::items) return place;
-  place.shape.pop_back();
-  if (place.strides.empty()) return place;
-  place.strides.pop_back();
-  // The only stride is the innermost one, which is 1 where the matrix is contiguous.
-  if (matrix.out.column_stride == 1) place.strides[0] = 1;
-  return place;
+  return extent == Extent::items ? place : place_of_rows(std::move(place), matrix.out);
 }
 
 /// The inputs of a call's rows. Rows stand in turn, and so do their inputs beside the logits: of 65,536 rows 105
@@ -118,7 +124,7 @@ class DistinctInputs {
   std::map<std::pair<std::size_t, std::uint64_t>, std::vector<std::vector<double>>> known_;
 };
 
-// What stands beside the logits: laid out as a mask would be, of which such an op has none; one value a row compact.
+// What stands beside the logits: laid out as a mask would be, of which such an op has none.
 void add_beside(const RowMatrixCase& matrix, Op op, numerics::Format format, TensorCall& call) {
   const std::span<const OpInput> inputs = op->inputs;
   const std::size_t rows = matrix.rows.size(), width = op.rows().width(matrix.columns, matrix.beside);
@@ -146,10 +152,7 @@ void add_beside(const RowMatrixCase& matrix, Op op, numerics::Format format, Ten
       if (!place.strides.empty()) place.strides.erase(place.strides.begin());
       values[k].resize(matrix.columns);  // of no row
     }
-    if (inputs[k].extent == Extent::rows) {
-      place = place_of(format, matrix, {});
-      place.shape.pop_back();
-    }
+    if (inputs[k].extent == Extent::rows) place = place_of_rows(std::move(place), matrix.visible, k - 1);
     if (inputs[k].extent == Extent::call) {
       place = place_of(format, matrix, {});
       place.shape = {1};
@@ -167,7 +170,8 @@ void add_beside(const RowMatrixCase& matrix, Op op, numerics::Format format, Ten
     }
     if (inputs[k].is_index) {
       place.format.reset();
-      place.integer_bits = matrix.beside / 64 % 2 == 0 ? 64 : 32;
+      const bool wide = std::abs(call.attributes.ignore_index) > INT32_MAX;
+      place.integer_bits = wide || matrix.beside / 64 % 2 == 0 ? 64 : 32;
     }
     call.inputs.push_back({place, std::move(values[k]), {}});
   }
@@ -256,8 +260,8 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& format
     call.inputs.push_back({place_of(std::nullopt, matrix, matrix.visible), std::move(visible), {}});
   }
   for (InputTensor& input : call.inputs) input.place.alignment = form.alignment;
-  if (form.in_place) {
-    call.outputs.push_back({call.inputs[0].place, 0});
+  if (form.in_place_of) {
+    call.outputs.push_back({call.inputs[*form.in_place_of].place, *form.in_place_of});
     return call;
   }
   const Extent only[] = {op->one_value_per_row ? Extent::rows : Extent::items};
@@ -282,6 +286,12 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& format
   return call;
 }
 
+std::optional<std::size_t> out_gradient_of(Op op) {
+  const auto found = std::ranges::find(op->inputs, Role::out_gradient, &OpInput::role);
+  if (op->attention || found == op->inputs.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - op->inputs.begin());
+}
+
 bool has_labels(Op op) {
   return std::ranges::any_of(op->inputs, [](const OpInput& input) { return input.role == Role::labels; });
 }
@@ -304,18 +314,6 @@ CallTraits traits_of(const RowMatrixCase& matrix, Op op) {
     traits.class_weights |= op->inputs[k].role == Role::class_weights && op.rows().has_input(k, matrix.beside);
   }
   return traits;
-}
-
-std::uint64_t alignment_of(const TensorCall& call) {
-  constexpr std::size_t page = 4096;
-  std::uint64_t alignment = page;
-  const auto add = [&](const TensorPlace& place) {
-    const std::size_t bytes = place.aligned_bytes() % page;
-    if (place.against_the_end && bytes != 0) alignment = std::min<std::uint64_t>(alignment, bytes & (~bytes + 1));
-  };
-  for (const InputTensor& input : call.inputs) add(input.place);
-  for (const OutputTensor& output : call.outputs) add(output.place);
-  return alignment;
 }
 
 namespace {

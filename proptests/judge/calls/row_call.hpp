@@ -43,11 +43,11 @@ std::vector<std::vector<double>> inputs_of(const RowMatrixCase& matrix, Op op, n
 /// Is the op a loss or its gradient, which have attributes?
 bool has_labels(Op op);
 
+/// Which input of an op of rows is the upstream gradient, item by item; nothing where none is.
+std::optional<std::size_t> out_gradient_of(Op op);
+
 /// What of the matrix's call a domain speaks of, the op's attributes included.
 CallTraits traits_of(const RowMatrixCase& matrix, Op op);
-
-/// The largest power of two, up to a page, that divides the first address of every tensor of the call.
-std::uint64_t alignment_of(const TensorCall& call);
 
 /// The features of a matrix beyond visible, contiguous numbers at theta 1; one bit each.
 enum MatrixFeature : unsigned {

@@ -60,16 +60,20 @@ void SequenceLayout::place_keys() {
   }
 }
 
-// Every sequence's row of the table ends in at least one entry more than it has pages, so that a kernel that reads one
-// page too many reads no number. Such entries name a page that no sequence has; there are one or two of these.
+// Mostly, every sequence's row of the table ends in at least one entry more than it has pages, so that a kernel that
+// reads one page too many reads no number. Such entries name a page that no sequence has; there are one or two of
+// these. In every fourth order the longest sequence's row is full: behind the last row lies a page that cannot be
+// touched.
 void SequenceLayout::place_pages() {
   const AttentionShape& s = case_.shape;
   const std::size_t size = case_.sequences.page_size;
   const auto pages_of = [&](std::size_t b) { return (case_.keys_of(b) + size - 1) / size; };
+  const std::size_t spare = case_.sequences.order % 4 == 3 ? 0 : 1;
   std::size_t owned = 0;
+  columns_ = 1;
   for (std::size_t b = 0; b < s.batch; ++b) {
     owned += pages_of(b);
-    columns_ = std::max(columns_, pages_of(b) + 1);
+    columns_ = std::max(columns_, pages_of(b) + spare);
   }
   pages_ = owned + 2;
   std::vector<std::size_t> numbers(pages_);

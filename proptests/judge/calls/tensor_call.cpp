@@ -189,4 +189,16 @@ void wipe(const TensorPlace& place, const std::vector<std::size_t>& offsets, std
   });
 }
 
+std::uint64_t alignment_of(const TensorCall& call) {
+  constexpr std::size_t page = 4096;
+  std::uint64_t alignment = page;
+  const auto add = [&](const TensorPlace& place) {
+    const std::size_t bytes = place.aligned_bytes() % page;
+    if (place.against_the_end && bytes != 0) alignment = std::min<std::uint64_t>(alignment, bytes & (~bytes + 1));
+  };
+  for (const InputTensor& input : call.inputs) add(input.place);
+  for (const OutputTensor& output : call.outputs) add(output.place);
+  return alignment;
+}
+
 }  // namespace softcheck::proptests

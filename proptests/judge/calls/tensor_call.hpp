@@ -101,4 +101,7 @@ bool holds(const TensorPlace& place, const std::vector<std::size_t>& offsets, co
 /// All bytes of the elements become filling.
 void wipe(const TensorPlace& place, const std::vector<std::size_t>& offsets, std::byte filling, std::byte* target);
 
+/// The largest power of two, up to a page, that divides the first address of every tensor of the call.
+std::uint64_t alignment_of(const TensorCall& call);
+
 }  // namespace softcheck::proptests

@@ -90,7 +90,7 @@ std::vector<std::vector<double>> Prober::call(const TensorCall& tensors) {
 std::vector<std::vector<double>> Prober::call(const RowMatrixCase& matrix) {
   if (!domain_.admits(traits_of(matrix, op_))) return {};
   return call(call_of(matrix, op_, {input_, output_},
-                      {false, static_cast<std::size_t>(domain_.alignment), domain_.hides_finite_numbers()}));
+                      {std::nullopt, static_cast<std::size_t>(domain_.alignment), domain_.hides_finite_numbers()}));
 }
 
 namespace {

@@ -78,11 +78,10 @@ class CrossEntropyBackward final : public LabelledOp {
 
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
                                                 std::uint64_t beside) const override {
-    // 1, or as small as a mean over many rows makes it, of either sign.
-    const double upstream = (beside & small_upstream_bit) != 0 ? 0x1p-6 * signed_unit(hashed(beside, 2)) : 1;
+    const bool is_one = (beside & other_upstream_bit) == 0;
     return {{logits.begin(), logits.end()},
             {drawn_label(logits, beside)},
-            {round_to(format, upstream)},
+            {is_one ? 1 : drawn_upstream(format, beside, hashed(beside, 1))},
             drawn_class_weights(format, logits.size(), beside)};
   }
   std::unique_ptr<RowElements> elements(const RowInputs& row) const override {

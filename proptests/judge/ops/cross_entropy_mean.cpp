@@ -20,7 +20,7 @@ namespace {
 using namespace numerics;
 
 // Of RowCase::beside: the losses are added up and not divided.
-constexpr std::uint64_t sum_bit = small_upstream_bit;
+constexpr std::uint64_t sum_bit = other_upstream_bit;
 // The bits that all rows of a call share.
 constexpr std::uint64_t shared_bits = 63;
 
@@ -217,11 +217,10 @@ class CrossEntropyMeanBackward final : public ReducedLossOp {
 
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
                                                 std::uint64_t beside) const override {
-    // 1, or small and of either sign: a loss's share of several.
     const std::uint64_t bits = hashed(logits.size() + 1, beside & shared_bits);
     return {{logits.begin(), logits.end()},
             {drawn_label_of_mean(logits, beside)},
-            {round_to(format, bits % 2 == 0 ? 1 : 0x1p-6 * signed_unit(hashed(bits, 2)))},
+            {bits % 2 == 0 ? 1 : drawn_upstream(format, beside, bits / 2)},
             drawn_class_weights(format, logits.size(), beside)};
   }
   std::unique_ptr<RowElements> elements(const RowInputs& row) const override {

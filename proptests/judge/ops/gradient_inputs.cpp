@@ -50,13 +50,21 @@ std::vector<double> saved_softmax(Format format, std::span<const double> logits,
 }
 
 std::vector<double> saved_log_softmax(Format format, std::span<const double> logits, std::uint64_t beside) {
-  static constexpr double shifts[] = {0, 0, -0.5, 0.25};
-  const double largest = numerics::properties(format).largest;
+  const numerics::FormatProperties& facts = numerics::properties(format);
+  const double shift = (beside & shifted_bit) == 0 ? 0 : (beside & hidden_items_bit) == 0 ? -0.5 : 0.25;
   const LogSum sum = log_sum_of(logits);
   std::vector<double> y;
   for (const double x : logits) {
-    const double value = x - sum.maximum - sum.logarithm + shifts[beside / 16 % 4];
-    y.push_back(round_to(format, std::max(value, -largest)));
+    const double value = x - sum.maximum - sum.logarithm + shift;
+    y.push_back(round_to(format, std::max(value, -facts.largest)));
+  }
+  // As a padded row has them at its end, and a sparse one here and there.
+  constexpr std::size_t few = 64;
+  const bool hides = (beside & hidden_items_bit) != 0 && facts.has_infinity;
+  const std::size_t n = y.size();
+  for (std::size_t i = 0; hides && i < n; ++i) {
+    const bool hidden = beside / 64 % 2 == 0 ? i >= n - n / 4 : n <= few && hashed(beside, i) % 4 == 0;
+    if (hidden) y[i] = -numerics::infinity;
   }
   return y;
 }
@@ -92,9 +100,10 @@ std::vector<double> upstream_gradient(Format format, std::size_t n, std::uint64_
   const std::uint64_t seed = beside / 64;
   const std::size_t place = n == 0 ? 0 : seed % n;
   // f16 holds no more than 65504. Every second number goes to the end of the format: with a saved softmax that adds up
-  // to 1.5 neither the mean nor a difference overflows there, nor do the judge's own doubles.
-  const double most = std::min(numerics::properties(format).largest / 4, 0x1p+1000);
-  const double large = seed % 2 == 0 ? std::min(1e6, most) : most;
+  // to 1.5 neither the mean nor a difference overflows at a quarter of it, nor do the judge's own doubles.
+  const numerics::FormatProperties& facts = numerics::properties(format);
+  const double most = std::min(facts.largest, 0x1p+1000);
+  const double large = seed % 2 == 0 ? std::min(1e6, most / 4) : most / 4;
   const auto value = [&](std::size_t i) -> double {
     const std::uint64_t bits = hashed(beside, i);
     switch (beside % 16) {
@@ -114,6 +123,10 @@ std::vector<double> upstream_gradient(Format format, std::size_t n, std::uint64_
         return i == place ? large : signed_unit(bits);
       case 7:
         return i == place ? 0 : -1;
+      case 9:  // near the least normal numbers
+        return std::ldexp(facts.smallest_normal * signed_unit(bits), static_cast<int>(bits % 25));
+      case 10:  // beyond half the largest number, unless y is scaled by 1.5: then y y g is beyond it
+        return i == place ? (beside / 16 % 4 == 3 ? 0.25 : 0.625) * most : signed_unit(bits);
       default:
         return 4 * signed_unit(bits);
     }

@@ -9,6 +9,9 @@
 
 namespace softcheck::proptests {
 
+/// Bits of RowCase::beside: some items of a saved log-softmax are -inf, all are shifted.
+inline constexpr std::uint64_t hidden_items_bit = 16, shifted_bit = 32;
+
 /// What the forward pass saved, rounded to the format; the logits are finite. As a saved output may come from any
 /// kernel, some are scaled, so that they add up to something else (softmax), or shifted (log-softmax).
 ///
@@ -20,8 +23,8 @@ std::vector<double> saved_log_softmax(numerics::Format format, std::span<const d
 inline constexpr std::uint64_t alike_upstream = 1;
 
 /// An upstream gradient of n items: one item alone (0), constant, small, of random signs, alternating, over a wide
-/// range of magnitudes, nearly constant, or one large item among small ones. Sums of products with y then hold one
-/// term, cancel in the difference from each item, or cancel in themselves.
+/// range of magnitudes, nearly constant, one large item among small ones, or near the least normal numbers. Sums of
+/// products with y then hold one term, cancel in the difference from each item, or cancel in themselves.
 std::vector<double> upstream_gradient(numerics::Format format, std::size_t n, std::uint64_t beside);
 
 /// Numbers of 64 bits that look like chance, the same for the same number and item.

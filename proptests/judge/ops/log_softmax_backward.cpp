@@ -113,6 +113,9 @@ class LogSoftmaxBackward final : public RowOp {
                                                 std::uint64_t beside) const override {
     return {saved_log_softmax(format, logits, beside), upstream_gradient(format, logits.size(), beside)};
   }
+  std::uint64_t closed_besides(const Domain& domain) const override {
+    return domain.hides_by_infinity() ? 0 : hidden_items_bit;
+  }
   std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
     return std::make_unique<LogSoftmaxBackwardElements>(row);
   }

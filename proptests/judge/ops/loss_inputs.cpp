@@ -13,9 +13,12 @@ using namespace numerics;
 // The caps are those of Gemma 2, and one that few logits stay below and no accumulator but f64 holds.
 Attributes drawn_loss_attributes(std::uint64_t beside, std::size_t classes) {
   static constexpr std::array caps{30.0, 50.0, 2.3};
+  constexpr std::int64_t beyond_int32 = std::int64_t{1} << 32;  // of its lower half alone, class 0
   return {.label_smoothing = (beside & smoothing_bit) != 0 ? 0.1 : 0,
           .z_loss = (beside & z_loss_bit) != 0 ? 0x1p-10 : 0,
-          .ignore_index = (beside & first_ignored_bit) != 0 ? 0 : usual_ignore_index,
+          .ignore_index = (beside & first_ignored_bit) == 0 ? usual_ignore_index
+                          : classes % 4 == 3                ? beyond_int32
+                                                            : 0,
           .softcap = (beside & softcap_bit) != 0 ? caps[classes % caps.size()] : 0};
 }
 
@@ -48,6 +51,22 @@ double drawn_label(std::span<const double> logits, std::uint64_t beside) {
       return place(std::ranges::min_element(logits));
     default:
       return static_cast<double>(hashed(seed, 1) % logits.size());
+  }
+}
+
+double drawn_upstream(Format format, std::uint64_t beside, std::uint64_t bits) {
+  const FormatProperties& facts = properties(format);
+  const double number = signed_unit(hashed(bits, 2));
+  // A factor of 1 may round upward. Class weights and a z-loss make it larger. 2^1000: the judge's own numbers.
+  const double below = (beside & (z_loss_bit | class_weights_bit)) == 0 ? 0x1p-1 : 0x1p-7;
+  switch (bits % 8) {
+    case 0:
+      return round_to(format,
+                      std::ldexp(facts.smallest_normal * (1 + std::fabs(number)), static_cast<int>(bits / 8 % 16)));
+    case 1:
+      return -below * std::min(facts.largest, 0x1p+1000);
+    default:  // as small as a mean over many rows makes it
+      return round_to(format, 0x1p-6 * number);
   }
 }
 

@@ -30,8 +30,11 @@ constexpr long double log_of_two = 0.693147180559945309417232121458176568L;
 constexpr std::uint64_t width_bits = 3, first_kind_bit = 4, base_2_bit = 32;
 
 std::size_t drawn_width(std::size_t parts, std::uint64_t beside) {
-  // A head's dimension where there are few parts.
+  // A head's dimension where there are few parts; here and there that of latent attention (DeepSeek-V3: config).
   static constexpr std::array<std::size_t, 4> of_few{1, 3, 64, 128}, of_many{1, 2, 3, 5};
+  constexpr std::size_t latent = 512;
+  constexpr std::uint64_t latent_bits = first_kind_bit * 8 - 1;
+  if (parts <= 40 && (beside & latent_bits) == latent_bits) return latent;
   return (parts <= 40 ? of_few : of_many)[beside & width_bits];
 }
 

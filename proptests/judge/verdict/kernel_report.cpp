@@ -35,6 +35,7 @@ std::string requirement_words(const Requirements& required) {
   if (required.deterministic) words += ",deterministic";
   if (required.batch_invariant) words += ",batch-invariant";
   if (required.in_place) words += ",in-place";
+  if (required.over_out_gradient) words += ",in-place=out_gradient";
   return words.empty() ? words : words.substr(1);
 }
 
