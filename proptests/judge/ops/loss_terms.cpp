@@ -124,6 +124,7 @@ void LossTerms::take_means() {
     const long double x = capped_.empty() ? logits_[i] : capped_[i];
     weights.add(weight(i));
     deviations.add(weight(i) * deviation(i));
+    largest_deviation_ = std::max(largest_deviation_, deviation(i));
     magnitudes.add(weight(i) * std::fabs(x));
   }
   const auto classes = static_cast<long double>(size());
@@ -190,7 +191,8 @@ CrossEntropyRow<UpperBound> LossTerms::bounded() const {
 
 double LossTerms::largest_of_loss() const {
   const UpperBound lse = statistics_.logsumexp_magnitude;
-  UpperBound largest = at_most(deviation(label_) + deviation_error());
+  // Smoothed, each class has a term; a kernel may weight it last.
+  UpperBound largest = at_most(std::max(deviation(label_), largest_deviation_) + deviation_error());
   if (!weights_.empty()) {
     // With a weight less than 1 the product is the smaller one.
     const double heaviest = *std::ranges::max_element(weights_);

@@ -84,6 +84,7 @@ class LossTerms {
   long double maximum_ = 0;
   Quick log_sum_{0, 0};
   long double mean_weight_ = 1, mean_deviation_ = 0, mean_magnitude_ = 0;
+  long double largest_deviation_ = 0;  // of those that are weighted; 0 where only the label counts
 };
 
 }  // namespace softcheck::proptests

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "proptests/generators/attention/attention.hpp"
 #include "proptests/judge/attention/attention_gradient.hpp"
 #include "proptests/judge/attention/attention_judge.hpp"
+#include "proptests/judge/kernel_judge.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -162,6 +164,21 @@ TEST(ResultLimits, NoOpOfRowsGrantsNan) {
       got[i] = not_a_number;
       EXPECT_TRUE(any_fails(judge_values(op, contract, inputs[0], 1, got, beside, attributes))) << to_string(op) << i;
     }
+  }
+}
+
+// m - x_j has no finite value in f32, its product with the class's weight has one: a kernel may weight it last.
+TEST(ResultLimits, ATermOfASmoothedLossMayOverflowBeforeItIsWeighted) {
+  KernelSubject subject;
+  subject.op = Op::cross_entropy;
+  subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_zoo.so", "correct_cross_entropy"};
+  subject.contract = contract_in_f32("acc=f32 exp=1ulp sum=sequential masked=nan");
+  for (int beside = 1; beside < 128; ++beside) {
+    const std::string row =
+        "row f32 theta=0x1p+0 beside=" + std::to_string(beside) + " 0x1p+103 -0x1.fffffep+127 0x0p+0*2";
+    const KernelJudgement judgement =
+        replay_kernel(subject, "Kernel.EveryValueLiesWithinItsThreshold", row, judge_options(Effort::quick));
+    EXPECT_NE(judgement.verdict, ReportVerdict::fail) << row;
   }
 }
 
