@@ -25,11 +25,15 @@ struct LossRow {
   std::vector<Real> out;  // one for the loss, one for each class of the gradient
 
   bool ignored() const { return label == ignore_index; }
-  Real target() const { return logits[static_cast<std::size_t>(label)]; }
+  /// The first class for a label that is none: a bug that does not ignore its row then gives a wrong number.
+  std::size_t class_of_label() const {
+    return label >= 0 && label < static_cast<std::int64_t>(logits.size()) ? static_cast<std::size_t>(label) : 0;
+  }
+  Real target() const { return logits[class_of_label()]; }
   Real maximum() const { return *std::max_element(logits.begin(), logits.end()); }
   Real classes() const { return static_cast<Real>(logits.size()); }
   Real weight(std::size_t j) const { return weights.empty() ? Real(1) : weights[j]; }
-  Real target_weight() const { return weight(static_cast<std::size_t>(label)); }
+  Real target_weight() const { return weight(class_of_label()); }
   /// The logits behind the softcap, as they should be.
   void put_cap() {
     logits = raw;

@@ -279,7 +279,7 @@ class Coverer {
 
   std::uint64_t draw_columns(const std::vector<std::size_t>& choice, std::uint64_t count) {
     std::vector<std::uint64_t> lengths = lengths_for(choice, options_.max_elements / count);
-    const std::uint64_t most = std::max(affordable_ / count, std::ranges::min(lengths));
+    const std::uint64_t most = std::max(affordable_ / count, 2 * std::ranges::min(lengths));
     std::erase_if(lengths, [&](std::uint64_t n) { return n > most; });
     return lengths[draw_.below(lengths.size())];
   }

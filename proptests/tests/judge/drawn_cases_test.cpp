@@ -70,13 +70,13 @@ struct Pin {
   std::uint64_t f32, bf16;
 };
 
-// From g++ 12 and clang 14 on x86-64. The test prints the hashes of today where they differ: whoever changes on
-// purpose what is drawn puts them here.
+// Of g++ 12 on x86-64. The test prints the new hashes where they differ. They belong here if the draws were meant to
+// change.
 constexpr std::array pins{
     Pin{"rows", 0xb3d7d20bde68385c, 0xc20b0fa4d08452d2},
     Pin{"matrices", 0xb3487bf94ec077d0, 0x92b3fadd172d6c2c},
-    Pin{"covers", 0x5b2afc75ea2df93e, 0x26d370b6b3ed5438},
-    Pin{"attention", 0x8a7589fb8a191dc8, 0x128060826dad9f2f},
+    Pin{"covers", 0x4f5bda9093ff6128, 0x358c6e4690e3d237},
+    Pin{"attention", 0x7bb8fc8a59350adb, 0x9c382b019eb3a4ef},
 };
 
 TEST(DrawnCases, OfOneSeedAreTheSameWithEveryCompiler) {

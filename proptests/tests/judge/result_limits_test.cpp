@@ -173,7 +173,7 @@ TEST(ResultLimits, ATermOfASmoothedLossMayOverflowBeforeItIsWeighted) {
   subject.op = Op::cross_entropy;
   subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_zoo.so", "correct_cross_entropy"};
   subject.contract = contract_in_f32("acc=f32 exp=1ulp sum=sequential masked=nan");
-  for (int beside = 1; beside < 128; ++beside) {
+  for (const int beside : {8, 9, 40, 41, 42, 105}) {
     const std::string row =
         "row f32 theta=0x1p+0 beside=" + std::to_string(beside) + " 0x1p+103 -0x1.fffffep+127 0x0p+0*2";
     const KernelJudgement judgement =
