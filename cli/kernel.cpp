@@ -121,7 +121,7 @@ KernelSubject subject_of(const KernelFlags& flags) {
   subject.required.in_place |= flags.in_place;
   subject.exempt = parse_exemptions(flags.exempt, subject.op);
   if (const std::string refused = refused_place(subject.required, subject.op); !refused.empty()) {
-    throw InputError(usage, "--require: " + refused);
+    throw InputError(usage, (flags.in_place ? "--in-place: " : "--require: ") + refused);
   }
   return subject;
 }

@@ -122,7 +122,8 @@ SOFTCHECK_API void softcheck_free(char* report);
  *
  *   "ended_early"   why the report is partial: interrupted, or out of budget; "" if it is whole
  *   "attributes"    of a call that has some: "label_smoothing", "z_loss", "softcap", "ignore_index", and where they are
- *                   on "top_p" and "min_p"; of attention "window", "softcap" and "causal_top_left"
+ *                   on "top_p" and "min_p"; of top-k "k" and "renormalize", of a mean of losses "mean"; of attention
+ *                   "window", "softcap" and "causal_top_left"
  *
  * At effort "exhaustive" also "statements":
  * [{"name", "rows", "judged", "verdict", "share", "share_at_most", "claim", "worst", "least_exponential",

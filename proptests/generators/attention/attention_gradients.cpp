@@ -25,8 +25,8 @@ void draw_gradients(Draw& draw, AttentionCase& a, std::size_t distinct) {
         return row % 4 == 0 ? draw.normal() : 0;
       case 4:  // rows of very different sizes
         return std::ldexp(draw.normal(), static_cast<int>(row % 9) * 2 - 8);
-      case 5:  // near the least normal numbers
-        return std::ldexp(smallest * draw.normal(), static_cast<int>(row % 25));
+      case 5:  // small, but not so small that products with coefficients lose digits to underflow
+        return std::fmin(std::ldexp(smallest, 12 + static_cast<int>(row % 13)), 1) * draw.normal();
       default:
         return draw.normal();
     }

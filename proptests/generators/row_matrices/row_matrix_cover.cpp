@@ -224,8 +224,7 @@ class Coverer {
       if (++asked % 64 == 0) go_on();  // a look at the clock costs as much as the answer
       return possible_(choice);
     };
-    const auto choices =
-        pairs ? covering_choices(counts, fits, draw_) : touching_choices(counts, fits, draw_);
+    const auto choices = pairs ? covering_choices(counts, fits, draw_) : touching_choices(counts, fits, draw_);
     for (const std::vector<std::size_t>& choice : choices) {
       go_on();
       result.matrices.push_back(matrix_of(choice));

@@ -43,10 +43,6 @@ struct RowStep {
 std::vector<RowStep> steps_of(const RowCase& row_case) {
   const Runs& runs = row_case.row.runs();
   std::vector<RowStep> steps{{RowWay::unit_theta}};
-  const std::size_t pairs = pairs_for(row_case.row, row_case.format).size();
-  for (std::size_t i = 0; row_case.row.size() > many_logits && i < std::min(early_pairs, pairs); ++i) {
-    steps.push_back({RowWay::pair, i, 0});
-  }
   // Halves, quarters, ... single runs: a witness of a few runs in a row of n is found in some log n evaluations.
   for (std::size_t size = (runs.size() + 1) / 2; size > 0; size /= 2) {
     for (std::size_t first = 0; first < runs.size(); first += size) steps.push_back({RowWay::drop, first, size});
@@ -74,6 +70,7 @@ std::vector<RowStep> steps_of(const RowCase& row_case) {
   const std::size_t count = simpler_numbers(row_case.theta).size();
   for (std::size_t k = 0; k < count; ++k) steps.push_back({RowWay::simplify_theta, 0, k});
   if (row_case.row.size() <= 2) return steps;
+  const std::size_t pairs = pairs_for(row_case.row, row_case.format).size();
   for (std::size_t k = 0; k < besides_of_pairs(row_case.beside).size(); ++k) {
     for (std::size_t i = 0; i < pairs; ++i) steps.push_back({RowWay::pair, i, k});
   }

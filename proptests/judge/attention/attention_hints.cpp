@@ -103,8 +103,8 @@ std::vector<RemovedAttribute> without_each_attribute(const AttentionCase& attent
   add(!of.slopes.empty(), "slopes (ALiBi)", [](AttentionCase& a) { a.attributes.slopes.clear(); });
   add(!of.bias.empty(), "bias", [](AttentionCase& a) { a.attributes.bias.clear(); });
   add(!of.lse_gradients.empty(), "dlse", [](AttentionCase& a) { a.attributes.lse_gradients.clear(); });
-  add(attention.causal, "causality", [](AttentionCase& a) { a.causal = false; });
-  add(!attention.mask.empty(), "the mask", [](AttentionCase& a) { a.mask.clear(); });
+  add(attention.causal, RemovedAttribute::causality, [](AttentionCase& a) { a.causal = false; });
+  add(!attention.mask.empty(), RemovedAttribute::mask, [](AttentionCase& a) { a.mask.clear(); });
   add_without_sequences(attention, removed);
   return removed;
 }

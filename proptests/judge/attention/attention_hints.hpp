@@ -41,6 +41,8 @@ class AttentionHints {
 
 /// The call without one of its attributes, and that by name: "window=127:0", "softcap=0x1p+5", "sinks", "the mask".
 struct RemovedAttribute {
+  static constexpr const char *causality = "causality", *mask = "the mask";
+
   std::string name;
   AttentionCase without;
 };

@@ -203,12 +203,15 @@ void AttentionTrial::note_failure(const AttentionCase& attention, const Outputs&
     return of_claim.second.finding.decision == numerics::Decision::violated;
   };
   const bool failed = std::ranges::any_of(worst.by_claim(), is_violated);
-  if (failed && kernel_.passed() && !failing_) failing_ = attention;
   hints_.add(attention, failed);
   // Another causality explains no row with nothing visible: equal weights are what a call without causality has, too.
   const bool of_masked_rows = std::ranges::all_of(worst.by_claim(), [&](const auto& of_claim) {
     return of_claim.first == "kernel.masked_row" || !is_violated(of_claim);
   });
+  if (failed && kernel_.passed() && !failing_) {
+    failing_ = attention;
+    fails_in_masked_rows_ = of_masked_rows;
+  }
   if (!failed || of_masked_rows) return;
   hints_.ask(attention, [&](const AttentionCase& other) {
     bool right = true;
@@ -225,6 +228,8 @@ std::vector<std::string> AttentionTrial::mending_removals() {
   std::string names;
   if (!failing_) return {};
   for (const auto& [name, attention] : without_each_attribute(*failing_)) {
+    // Without what hides a row no row is masked.
+    if (fails_in_masked_rows_ && (name == RemovedAttribute::causality || name == RemovedAttribute::mask)) continue;
     Certificates certificates;
     try {
       const Outputs got = call(attention, "", certificates);

@@ -140,6 +140,7 @@ class AttentionTrial {
   RefusalLog refusals_;
   AttentionHints hints_;
   std::optional<AttentionCase> failing_;  // the first while calls were kept
+  bool fails_in_masked_rows_ = false;     // and nowhere else
   Coverage coverage_;
   CallSizes sizes_;
   std::array<std::size_t, most_outputs + 1> accepted_{}, refused_{};  // calls, by the number of outputs

@@ -124,7 +124,7 @@ std::vector<double> upstream_gradient(Format format, std::size_t n, std::uint64_
       case 7:
         return i == place ? 0 : -1;
       case 9:  // near the least normal numbers
-        return std::ldexp(facts.smallest_normal * signed_unit(bits), static_cast<int>(bits % 25));
+        return std::fmin(std::ldexp(facts.smallest_normal, static_cast<int>(bits % 25)), 1) * signed_unit(bits);
       case 10:  // beyond half the largest number, unless y is scaled by 1.5: then y y g is beyond it
         return i == place ? (beside / 16 % 4 == 3 ? 0.25 : 0.625) * most : signed_unit(bits);
       default:

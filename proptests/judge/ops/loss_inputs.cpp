@@ -61,8 +61,8 @@ double drawn_upstream(Format format, std::uint64_t beside, std::uint64_t bits) {
   const double below = (beside & (z_loss_bit | class_weights_bit)) == 0 ? 0x1p-1 : 0x1p-7;
   switch (bits % 8) {
     case 0:
-      return round_to(format,
-                      std::ldexp(facts.smallest_normal * (1 + std::fabs(number)), static_cast<int>(bits / 8 % 16)));
+      return round_to(format, std::fmin(1, std::ldexp(facts.smallest_normal * (1 + std::fabs(number)),
+                                                      static_cast<int>(bits / 8 % 16))));
     case 1:
       return -below * std::min(facts.largest, 0x1p+1000);
     default:  // as small as a mean over many rows makes it

@@ -88,7 +88,7 @@ refuses 2 '--effort: exhaustive asks for each row once' \
 refuses 2 '--infer.*--contract' kernel "$mutants:correct_two_pass" --infer --contract 'acc=f32'
 refuses 2 '--infer.*--replay' kernel "$mutants:correct_two_pass" --infer --replay "x row"
 refuses 2 '--in-place' kernel "$mutants:correct_logsumexp" --op logsumexp --in-place
-refuses 2 '--require: .*deterministic, batch-invariant or in-place' kernel "$mutants:correct_two_pass" --require fast
+refuses 2 '--require: .*deterministic, batch-invariant, in-place or in-place=out_gradient' kernel "$mutants:correct_two_pass" --require fast
 refuses 2 '--require' kernel "$mutants:correct_two_pass" --require 'deterministic,'
 refuses 2 '--cases' kernel "$mutants:correct_two_pass" --cases 0
 refuses 2 '--cases' test --cases -1
