@@ -97,7 +97,8 @@ std::vector<MatrixStep> steps_of(const RowMatrixCase& matrix, const Domain& doma
     steps.push_back({way});
   }
   const std::size_t pairs = matrix.rows.cycle().empty() ? 0 : pairs_for(matrix.rows[0], matrix.format).size();
-  for (std::size_t i = 0; matrix.columns > many_logits && i < std::min(early_pairs, pairs); ++i) {
+  const bool is_long = matrix.beside != 0 && matrix.columns > many_logits;
+  for (std::size_t i = 0; is_long && i < std::min(early_pairs, pairs); ++i) {
     steps.push_back({MatrixWay::pairs, i, 0});
   }
   add_columns(steps, matrix.columns, domain.length("n"));

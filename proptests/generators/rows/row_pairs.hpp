@@ -8,8 +8,9 @@
 
 namespace softcheck::proptests {
 
-/// Rows of a matrix with more logits try the first of these pairs before anything else: to drop one item after the
-/// other takes more evaluations than shrinking has. A row that stands alone halves its runs, and tries them last.
+/// Rows of a matrix with more logits, and with other inputs beside them, try the first of these pairs before anything
+/// else: to drop one item after the other takes more evaluations than shrinking has. A row that stands alone halves its
+/// runs, and tries them last.
 inline constexpr std::uint64_t many_logits = 8;
 inline constexpr std::size_t early_pairs = 3;
 
