@@ -29,7 +29,7 @@ struct LossRow {
   std::size_t class_of_label() const {
     return label >= 0 && label < static_cast<std::int64_t>(logits.size()) ? static_cast<std::size_t>(label) : 0;
   }
-  Real target() const { return logits[class_of_label()]; }
+  Real target() const { return logits.empty() ? Real(0) : logits[class_of_label()]; }
   Real maximum() const { return *std::max_element(logits.begin(), logits.end()); }
   Real classes() const { return static_cast<Real>(logits.size()); }
   Real weight(std::size_t j) const { return weights.empty() ? Real(1) : weights[j]; }
