@@ -34,7 +34,7 @@ enum class MatrixWay {
   shift_rows,      // the maximum of every row to 0
   simplify,        // the number no. first takes its simpler number no. size
   simplify_theta,  // to its simpler number no. size
-  pairs            // number first in each row, with number size of what may stand beside it
+  pairs            // every row becomes no. first of pairs_for(), with no. size of besides_of_pairs()
 };
 
 struct MatrixStep {
@@ -45,6 +45,11 @@ struct MatrixStep {
 
 // Beyond this single numbers are not looked at: columns go first.
 constexpr std::size_t few_numbers = 64;
+
+// Longer rows with other inputs beside them try the first pairs before all else: dropping columns one by one would take
+// more attempts than shrinking has. Rows of logits alone drop columns first, which also shows what lengths are refused.
+constexpr std::uint64_t many_logits = 8;
+constexpr std::size_t early_pairs = 3;
 
 void add_halves(std::vector<MatrixStep>& steps, MatrixWay way, std::size_t count) {
   for (std::size_t size = (count + 1) / 2; size > 0 && count > 1; size /= 2) {

@@ -8,12 +8,6 @@
 
 namespace softcheck::proptests {
 
-/// Rows of a matrix with more logits, and with other inputs beside them, try the first of these pairs before anything
-/// else: to drop one item after the other takes more evaluations than shrinking has. A row that stands alone halves its
-/// runs, and tries them last.
-inline constexpr std::uint64_t many_logits = 8;
-inline constexpr std::size_t early_pairs = 3;
-
 /// Two logits of the format that a longer row may shrink to where no part of it fails: its smallest and its largest
 /// one, then two that lie from 2^-3 to 2^6 apart, in both orders.
 std::vector<std::array<double, 2>> pairs_for(const RunLengthRow& row, numerics::Format format);

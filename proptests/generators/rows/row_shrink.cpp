@@ -31,7 +31,7 @@ enum class RowWay {
   simplify,         // the run first takes its simpler number no. size
   simplify_theta,   // to its simpler number no. size
   simplify_beside,  // to size
-  pair              // number first, with number size of what may stand beside it
+  pair              // no. first of pairs_for(), with no. size of besides_of_pairs()
 };
 
 struct RowStep {
