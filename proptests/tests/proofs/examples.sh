@@ -1,7 +1,8 @@
 #!/bin/sh
-# examples.sh PROOFS: PROOFS/examples.tsv says of every theorem with premises which Examples meet these, or why there is
-# none, each theorem by its name. Reads what PROOFS/statements.txt records: statements.sh compares that with the build.
+# examples.sh PROOFS BUILD: PROOFS/examples.tsv says of every theorem with premises which Examples meet these, or why there
+# is none, each theorem by its name. Reads BUILD/statements.txt, which statements.sh writes.
 set -eu
+command -v coqc >/dev/null 2>&1 || { echo "Skipped: no coqc"; exit 77; }
 awk -F '\t' '
   FILENAME ~ /statements.txt$/ {
     if (/^=== /) { part = substr($0, 5); next }
@@ -39,4 +40,4 @@ awk -F '\t' '
     }
     printf "%d theorems with premises have an Example, %d have none; %d Examples\n", with, without, count
     exit failed || with == 0
-  }' "$1/statements.txt" "$1/examples.tsv"
+  }' "$2/statements.txt" "$1/examples.tsv"

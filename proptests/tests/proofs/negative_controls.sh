@@ -101,7 +101,8 @@ if deep; then
   altered theorem_2_2.v 'exists boxes : nat -> box, forall tokens, over vocabulary tokens ->' \
     'forall tokens, over vocabulary tokens -> exists boxes : nat -> box,'
   altered numerics/reached_losses.v 'Example b12_is_reached :' 'Lemma b12_is_reached :'
-  cp "$proofs/statements.txt" "$work/real/"
+  cp "$proofs/statements.txt" "$proofs/examples.tsv" "$proofs/TRUST.md" "$work/real/"
+  cp "$proofs/../README.md" "$work/"
   if sh "$here/statements.sh" "$work/real" "$work/overlay" >"$work/log" 2>&1; then
     echo "statements.sh did not fail: the project's own files"
     exit 1
@@ -118,27 +119,26 @@ if deep; then
 fi
 
 cp "$proofs/examples.tsv" "$work/real/"
-sed 's/^== softcheck.numerics.reached_losses.b12_is_reached$/== softcheck.gone/' "$proofs/statements.txt" >"$work/real/statements.txt"
+mkdir "$work/texts"
+sed 's/^== softcheck.numerics.reached_losses.b12_is_reached$/== softcheck.gone/' "$2/statements.txt" >"$work/texts/statements.txt"
 says() { # WHAT COMMAND...: it must fail on this
   what=$1
   shift
   if "$@" >"$work/log" 2>&1; then echo "$2 did not fail: $what"; exit 1; fi
   echo "$(basename "$2") must fail: $what"
 }
-says "a theorem that lost its example" sh "$here/examples.sh" "$work/real"
-cp "$proofs/statements.txt" "$work/real/"
+says "a theorem that lost its example" sh "$here/examples.sh" "$work/real" "$work/texts"
 sed '/^numerics.b12_softmax_gradient/d' "$proofs/examples.tsv" >"$work/real/examples.tsv"
-says "a theorem with premises that is in no line" sh "$here/examples.sh" "$work/real"
+says "a theorem with premises that is in no line" sh "$here/examples.sh" "$work/real" "$2"
 sed '/^numerics.b12_softmax_gradient/s/^[^\t]*/numerics.b12_softmax_gradient.*/' "$proofs/examples.tsv" >"$work/real/examples.tsv"
-says "a file's name in the place of its theorems'" sh "$here/examples.sh" "$work/real"
+says "a file's name in the place of its theorems'" sh "$here/examples.sh" "$work/real" "$2"
 cp "$proofs/examples.tsv" "$work/real/"
-sh "$here/examples.sh" "$work/real"
+sh "$here/examples.sh" "$work/real" "$2"
 awk '/^== softcheck.theorem_2_2[.]/ && !planted++ {
   print "== softcheck.theorem_2_2.planted\ntheorem_2_2.planted\n     : forall x : R, x < x -> False" } { print }' \
-  "$proofs/statements.txt" >"$work/real/statements.txt"
-grep -q planted "$work/real/statements.txt"
-says "a theorem of premises that nothing meets" sh "$here/examples.sh" "$work/real"
-cp "$proofs/statements.txt" "$work/real/"
+  "$2/statements.txt" >"$work/texts/statements.txt"
+grep -q planted "$work/texts/statements.txt"
+says "a theorem of premises that nothing meets" sh "$here/examples.sh" "$work/real" "$work/texts"
 sed 's/`Contract.HeightsAreThoseOfTheGrammar`/`Contract.HeightsAreGuessed`/' "$proofs/TRUST.md" >"$work/real/TRUST.md"
 says "a test that is not there" sh "$here/trust.sh" "$work/real"
 

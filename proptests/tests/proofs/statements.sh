@@ -1,43 +1,84 @@
 #!/bin/sh
-# statements.sh PROOFS BUILD [--write]: theorems, examples, definitions and instances say what theory/proofs/statements.txt
-# says that they say, so that none can become weaker unseen; notations and modules stand there as their source has them.
-# All definitions are listed, a superset of those that a theorem's statement reaches. --write records what the build proves
-# now.
+# statements.sh PROOFS BUILD [--write]: nothing that the development states has become weaker unseen. PROOFS/statements.txt has
+# the text of the theorems that readers meet (claims of theory/README.md, what TRUST.md names, bounds that examples.tsv calls
+# reached) and, for each module, a digest of everything else: theorems, examples, bodies of definitions, types of instances,
+# source lines of notations and modules. BUILD/statements.txt gets all texts. Where the record differs, the test prints the
+# texts that changed: the old ones stand in BUILD/statements.txt, or come from a build of the commit that wrote the record.
+# --write records what the build proves now.
 set -eu
 here=$(dirname "$0")
 proofs=$1 build=$2
 command -v coqc >/dev/null 2>&1 || { echo "Skipped: no coqc"; exit 77; }
-now=$(mktemp)
-trap 'rm -f "$now"' EXIT
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 # Numbers and relations of the reals as a reader writes them; a coercion is shown, since it may change what is said.
 notation='From Coq Require Import Reals List ZArith QArith Qreals. Import ListNotations. Open Scope R_scope.
 Set Printing Coercions.'
 definitions='Definition|Fixpoint|CoFixpoint|Function|Inductive|CoInductive|Variant|Record|Structure|Class'
-section() { # TITLE COMMAND KINDS
+section() { # TITLE COMMAND KINDS, of the development $from as compiled in $compiled
   echo "=== $1"
-  sh "$here/ask.sh" "$proofs" "$build" "$2" "$3" "$notation"
+  sh "$here/ask.sh" "$from" "$compiled" "$2" "$3" "$notation"
 }
-{
+texts() { # PROOFS BUILD: everything that is stated
+  from=$1 compiled=$2
   section theorems Check 'Theorem|Corollary'
   section examples Check Example
   section definitions Print "$definitions"
   section instances Check Instance
   # A notation of the reader's own would change what the lines above seem to say; a module is another's functor applied.
   echo "=== notations, scopes, coercions and modules"
-  (cd "$proofs" && find . -name '*.v' | sed 's|^\./||' | LC_ALL=C sort | xargs grep -hE \
-    '^ *((Local|Global) +)?(Infix|Notation|Reserved Notation|(Declare|Delimit|Bind) Scope|Coercion|Canonical|Module) ' /dev/null |
-    sed 's/^ */  /' | LC_ALL=C sort | uniq -c)
-} >"$now"
-if grep -n -F '...' "$now"; then
+  (cd "$from" && find . -name '*.v' | sed 's|^\./||' | LC_ALL=C sort | while read -r file; do
+    lines=$(grep -E \
+      '^ *((Local|Global) +)?(Infix|Notation|Reserved Notation|(Declare|Delimit|Bind) Scope|Coercion|Canonical|Module) ' \
+      "$file" | sed 's/^ */  /') || continue
+    printf '== softcheck.%s.source\n%s\n' "$(echo "${file%.v}" | tr / .)" "$lines"
+  done)
+}
+named() { # the theorems whose text is recorded
+  grep -ohE '`[A-Za-z0-9_.]+`' "$proofs/../README.md" "$proofs/TRUST.md" 2>/dev/null | tr -d '`'
+  awk -F '\t' '$3 ~ /^reached/ { gsub(/ /, "\n", $1); print $1 }' "$proofs/examples.tsv" 2>/dev/null || true
+}
+record() { # TEXTS: what statements.txt says of them
+  rm -rf "$work/modules"
+  mkdir "$work/modules"
+  named >"$work/named"
+  awk -v modules="$work/modules" '
+    FILENAME ~ /named$/ { shown["softcheck." $1] = 1; next }
+    /^=== / { part = $0; next }
+    /^== / {
+      name = $2
+      module = name
+      sub(/\.[^.]*$/, "", module)
+      shows = part == "=== theorems" && name in shown
+    }
+    shows { print; next }
+    # A line of its own for the kind: a theorem must not turn into a definition.
+    { if (/^== /) print part >>(modules "/" module); print >>(modules "/" module) }' "$work/named" "$1"
+  echo "=== SHA-256 of what else each module states"
+  (cd "$work/modules" && find . -type f | sed 's|^\./||' | LC_ALL=C sort | xargs -r sha256sum | awk '{ print $2, $1 }')
+}
+texts "$proofs" "$build" >"$work/statements.txt"
+if grep -n -F '...' "$work/statements.txt"; then
   echo "Coq has left something out where it prints dots."
   exit 1
 fi
+record "$work/statements.txt" >"$work/record"
 if [ "${3:-}" = --write ]; then
-  cp "$now" "$proofs/statements.txt.new" && mv "$proofs/statements.txt.new" "$proofs/statements.txt"
-  exit 0
-fi
-diff "$proofs/statements.txt" "$now" || {
+  cp "$work/record" "$proofs/statements.txt.new" && mv "$proofs/statements.txt.new" "$proofs/statements.txt"
+elif ! cmp -s "$work/record" "$proofs/statements.txt"; then
+  old=$build/statements.txt
+  if ! { [ -f "$old" ] && record "$old" | cmp -s - "$proofs/statements.txt"; }; then
+    old=$work/old.txt
+    {
+      commit=$(git -C "$proofs" log -1 --format=%H -- statements.txt) && [ -n "$commit" ] && mkdir "$work/old" &&
+        git -C "$proofs" archive "$commit" . | tar -x -C "$work/old" &&
+        sh "$here/build.sh" "$work/old" "$work/compiled" && texts "$work/old" "$work/compiled" >"$old"
+    } >"$work/log" 2>&1 || { echo "No older texts:" && tail -3 "$work/log" && : >"$old"; }
+  fi
+  diff "$proofs/statements.txt" "$work/record" || true
+  diff "$old" "$work/statements.txt" || true
   echo "A statement, an example, a definition, an instance, a notation or a module has changed. If that is meant: sh $0 $proofs $build --write, and read the difference."
   exit 1
-}
-echo "$(grep -c '^== ' "$now") statements, examples, definitions and instances"
+fi
+cp "$work/statements.txt" "$build/statements.txt.new" && mv "$build/statements.txt.new" "$build/statements.txt"
+echo "$(grep -c '^== ' "$build/statements.txt") statements, examples, definitions, instances and modules"
