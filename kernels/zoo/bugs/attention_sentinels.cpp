@@ -1,5 +1,4 @@
-// C3: finite numbers in place of minus infinity, each beyond those of other files. TransformerLens #318 masks by -1e5
-// and FlashInfer #4401 begins a running maximum at -5e4; -1e9 is Tensor2Tensor's and BERT's.
+// Bugs of attention: sentinels in the place of -inf.
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
@@ -8,6 +7,37 @@
 
 using namespace softcheck::kernels::zoo::attention;
 
+// C3, lattice #361: a masked score is -10000: the masked key wins where the others lie below. Where its weight comes to
+// 0 it is left out.
+SOFTCHECK_MUTANT mutant_attention_mask_1e4(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) {
+    auto x = scores(row);
+    const Real m = largest(x);
+    if (m > lowest<Real> && std::exp(Real(-1e4) - m) > 0) {
+      for (Real& value : x) value = value == lowest<Real> ? Real(-1e4) : value;
+    }
+    finish(row, accumulate(row, x, largest(x)));
+  });
+}
+
+// C3, FlashInfer #4267: the maximum starts at -5e4, called infinity: rows whose scores all lie below come to nothing.
+SOFTCHECK_MUTANT mutant_attention_maximum_from_5e4(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) {
+    const auto x = scores(row);
+    finish(row, accumulate(row, x, std::max(largest(x), Real(-5e4))));
+  });
+}
+
+// C3, the class of llama.cpp #12776: the maximum starts at 0: scores far below it underflow.
+SOFTCHECK_MUTANT mutant_attention_maximum_from_zero(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) {
+    const auto x = scores(row);
+    finish(row, accumulate(row, x, std::max(largest(x), Real(0))));
+  });
+}
+
+// C3: finite numbers in place of minus infinity, each beyond those of other files. TransformerLens #318 masks by -1e5
+// and FlashInfer #4401 begins a running maximum at -5e4; -1e9 is Tensor2Tensor's and BERT's.
 namespace {
 
 // A masked score is the sentinel. Rows with nothing visible stay as they are.

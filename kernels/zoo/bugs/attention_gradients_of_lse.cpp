@@ -1,0 +1,186 @@
+// Bugs in the gradients of attention through its log-sum-exps.
+#include "kernels/zoo/attention_gradients.hpp"
+
+using namespace softcheck::kernels::zoo::attention;
+
+// The slope of a softcap is that of the output alone.
+namespace {
+
+template <class Real>
+struct DlseBehindTheCap final : Gradients<Real> {
+  using Gradients<Real>::Gradients;
+  using Gradients<Real>::head;
+
+  Real centre(std::size_t i) const override { return this->delta(i); }
+  Real score_gradient(std::size_t i, std::size_t j, Real p, Real own_delta) const override {
+    return Gradients<Real>::score_gradient(i, j, p, own_delta) + p * head.by_lse[i];
+  }
+};
+
+}  // namespace
+
+SOFTCHECK_MUTANT mutant_attention_backward_dlse_behind_the_cap(const softcheck_call* call) {
+  return gradients_by<DlseBehindTheCap>(call);
+}
+
+// The loss has no gradient by the log-sum-exp, as where a kernel marks it as not differentiable.
+namespace {
+
+template <class Real>
+struct DlseDropped final : Gradients<Real> {
+  using Gradients<Real>::Gradients;
+  using Gradients<Real>::head;
+
+  Real by_lse(std::size_t) const override { return 0; }
+};
+
+}  // namespace
+
+SOFTCHECK_MUTANT mutant_attention_backward_dlse_dropped(const softcheck_call* call) {
+  return gradients_by<DlseDropped>(call);
+}
+
+// That by a log-sum-exp in base 2 is taken: 1 / ln 2 of it.
+namespace {
+
+template <class Real>
+struct DlseInBase2 final : Gradients<Real> {
+  using Gradients<Real>::Gradients;
+  using Gradients<Real>::head;
+
+  Real by_lse(std::size_t i) const override { return head.by_lse[i] * static_cast<Real>(1.4426950408889634); }
+};
+
+}  // namespace
+
+SOFTCHECK_MUTANT mutant_attention_backward_dlse_in_base_2(const softcheck_call* call) {
+  return gradients_by<DlseInBase2>(call);
+}
+
+// It is stored in bf16 beside delta.
+namespace {
+
+template <class Real>
+struct DlseInSixteenBits final : Gradients<Real> {
+  using Gradients<Real>::Gradients;
+  using Gradients<Real>::head;
+
+  Real by_lse(std::size_t i) const override { return rounded_to_bf16(static_cast<float>(head.by_lse[i])); }
+};
+
+}  // namespace
+
+SOFTCHECK_MUTANT mutant_attention_backward_dlse_in_sixteen_bits(const softcheck_call* call) {
+  return gradients_by<DlseInSixteenBits>(call);
+}
+
+// It is added to delta: ds = p (g - delta - dlse).
+namespace {
+
+template <class Real>
+struct DlseNegated final : Gradients<Real> {
+  using Gradients<Real>::Gradients;
+  using Gradients<Real>::head;
+
+  Real by_lse(std::size_t i) const override { return -head.by_lse[i]; }
+};
+
+}  // namespace
+
+SOFTCHECK_MUTANT mutant_attention_backward_dlse_negated(const softcheck_call* call) {
+  return gradients_by<DlseNegated>(call);
+}
+
+// That of the first head serves all of a group.
+namespace {
+
+template <class Real>
+struct DlseOfTheFirstHead final : Gradients<Real> {
+  using Gradients<Real>::Gradients;
+  using Gradients<Real>::head;
+
+  Real by_lse(std::size_t i) const override { return head.by_lse[i % head.queries]; }
+};
+
+}  // namespace
+
+SOFTCHECK_MUTANT mutant_attention_backward_dlse_of_the_groups_first_head(const softcheck_call* call) {
+  return gradients_by<DlseOfTheFirstHead>(call);
+}
+
+// Every query takes that of the one before it.
+namespace {
+
+template <class Real>
+struct DlseOfTheRowBefore final : Gradients<Real> {
+  using Gradients<Real>::Gradients;
+  using Gradients<Real>::head;
+
+  Real by_lse(std::size_t i) const override { return head.by_lse[i % head.queries == 0 ? i : i - 1]; }
+};
+
+}  // namespace
+
+SOFTCHECK_MUTANT mutant_attention_backward_dlse_of_the_row_before(const softcheck_call* call) {
+  return gradients_by<DlseOfTheRowBefore>(call);
+}
+
+// It is multiplied by the scale, and ds by the scale again.
+namespace {
+
+template <class Real>
+struct DlseScaled final : Gradients<Real> {
+  using Gradients<Real>::Gradients;
+  using Gradients<Real>::head;
+
+  Real of_scores = 1;
+
+  Real by_lse(std::size_t i) const override { return of_scores * head.by_lse[i]; }
+  void run(Real scale) override {
+    of_scores = scale;
+    Gradients<Real>::run(scale);
+  }
+};
+
+}  // namespace
+
+SOFTCHECK_MUTANT mutant_attention_backward_dlse_scaled(const softcheck_call* call) {
+  return gradients_by<DlseScaled>(call);
+}
+
+// A preprocessing pass takes it from delta, and the loop over keys once more.
+namespace {
+
+template <class Real>
+struct DlseTwice final : Gradients<Real> {
+  using Gradients<Real>::Gradients;
+  using Gradients<Real>::head;
+
+  Real by_lse(std::size_t i) const override { return 2 * head.by_lse[i]; }
+};
+
+}  // namespace
+
+SOFTCHECK_MUTANT mutant_attention_backward_dlse_twice(const softcheck_call* call) {
+  return gradients_by<DlseTwice>(call);
+}
+
+// It is added to every ds of the row, whatever the key weighs.
+namespace {
+
+template <class Real>
+struct DlseWithoutP final : Gradients<Real> {
+  using Gradients<Real>::Gradients;
+  using Gradients<Real>::head;
+
+  Real centre(std::size_t i) const override { return this->delta(i); }
+  Real score_gradient(std::size_t i, std::size_t j, Real p, Real own_delta) const override {
+    return Gradients<Real>::score_gradient(i, j, p, own_delta) + head.by_lse[i];
+  }
+};
+
+}  // namespace
+
+SOFTCHECK_MUTANT mutant_attention_backward_dlse_without_p(const softcheck_call* call) {
+  return gradients_by<DlseWithoutP>(call);
+}

@@ -1,0 +1,46 @@
+// Bugs of attention: fully masked rows.
+#include <limits>
+
+#include "kernels/zoo/attention_states.hpp"
+
+using namespace softcheck::kernels::zoo::attention;
+
+// C1, FlashAttention #978: the log-sum-exp of a row without keys is +inf.
+SOFTCHECK_MUTANT mutant_attention_masked_lse_infinite(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) {
+    attend_two_pass(row);
+    if (row.lse == lowest<Real>) row.lse = std::numeric_limits<Real>::infinity();
+  });
+}
+
+// C1, PyTorch #103963: no guard for S = 0: a fully masked row is NaN though zero is declared.
+SOFTCHECK_MUTANT mutant_attention_masked_row_divides_by_zero(const softcheck_call* call) {
+  return attend(call, two_pass);
+}
+
+// C1, TensorRT-LLM #17477: masked scores are -FLT_MAX, and so is the first maximum: a fully masked row is the mean of
+// V.
+SOFTCHECK_MUTANT mutant_attention_masked_row_uniform(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) {
+    auto x = scores(row);
+    for (Real& value : x) value = std::max(value, -std::numeric_limits<Real>::max());
+    finish(row, accumulate(row, x, largest(x)));
+  });
+}
+
+// C1, C13: a query that sees nothing gets -0 where the contract says 0, and so does an entropy of 0.
+SOFTCHECK_MUTANT mutant_attention_blind_rows_minus_zero(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) {
+    const std::vector<Real> x = scores(row);
+    finish(row, accumulate(row, x, largest(x)), Real(1), Real(0));
+    const bool blind = largest(x) == lowest<Real>;
+    for (Real& value : row.out) value = blind ? -value : value;
+  });
+}
+
+SOFTCHECK_MUTANT mutant_attention_entropy_minus_zero(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) {
+    attend_two_pass(row);
+    if (row.entropy == 0) row.entropy = -row.entropy;
+  });
+}

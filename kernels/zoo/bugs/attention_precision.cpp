@@ -1,0 +1,36 @@
+// Bugs of attention: precision of intermediate results.
+#include "kernels/zoo/attention_states.hpp"
+
+using namespace softcheck::kernels::zoo::attention;
+
+// C11, llama.cpp #28124: O is accumulated in f16 though f32 was asked for.
+SOFTCHECK_MUTANT mutant_attention_output_in_f16(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) {
+    const auto x = scores(row);
+    finish(row, accumulate(row, x, largest(x), Real(1), [](State<Real>& s) {
+             for (Real& value : s.values) {
+               value = rounded_to_f16(static_cast<float>(value));
+             }
+           }));
+  });
+}
+
+// C11, the class of openvino #23608: scores are stored in bf16 between the two products.
+SOFTCHECK_MUTANT mutant_attention_scores_in_bf16(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) {
+    auto x = scores(row);
+    for (Real& value : x) {
+      value = rounded_to_bf16(static_cast<float>(value));
+    }
+    finish(row, accumulate(row, x, largest(x)));
+  });
+}
+
+// C11, ik_llama #1196: S is kept in bf16, where 256 + 1 = 256.
+SOFTCHECK_MUTANT mutant_attention_sum_in_bf16(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) {
+    const auto x = scores(row);
+    finish(row, accumulate(row, x, largest(x), Real(1),
+                           [](State<Real>& s) { s.weights = rounded_to_bf16(static_cast<float>(s.weights)); }));
+  });
+}

@@ -1,8 +1,0 @@
-// Every head has the sink of head 0.
-#include "kernels/zoo/attention_attributed.hpp"
-
-using namespace softcheck::kernels::zoo::attention;
-
-SOFTCHECK_MUTANT mutant_attention_sink_of_first_head(const softcheck_call* call) {
-  return attend_changed(call, [](AttributedCall& a) { std::ranges::fill(a.sink_head, 0); });
-}

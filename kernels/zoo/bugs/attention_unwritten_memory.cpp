@@ -1,0 +1,49 @@
+// Bugs of attention: memory that was never written.
+#include <vector>
+
+#include "kernels/zoo/attention_states.hpp"
+
+using namespace softcheck::kernels::zoo::attention;
+
+// C16, the "104x" softmax that read garbage: O starts from what the output's memory held.
+SOFTCHECK_MUTANT mutant_attention_accumulator_uninitialised(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) {
+    const auto x = scores(row);
+    State<Real> s = accumulate(row, x, largest(x));
+    for (std::size_t c = 0; c < row.out.size(); ++c) s.values[c] += row.out[c];
+    finish(row, s);
+  });
+}
+
+// C16, FlashAttention #1778: causal, more queries than keys: the loop over blocks never runs for the first queries, and
+// their rows keep what they held.
+SOFTCHECK_MUTANT mutant_attention_blind_rows_unwritten(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) {
+    if (largest(scores(row)) != lowest<Real>) attend_two_pass(row);
+  });
+}
+
+// C16, tilelang PR #2461: the log-sum-exp of a row without keys is never written.
+SOFTCHECK_MUTANT mutant_attention_masked_lse_unwritten(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) {
+    const Real before = row.lse;
+    attend_two_pass(row);
+    if (row.lse == lowest<Real>) row.lse = before;
+  });
+}
+
+// C16, the class of FlashInfer #4051: the parts of a split live in a workspace; a part without visible keys is not
+// written, and the merge takes what an earlier query left there.
+SOFTCHECK_MUTANT mutant_attention_stale_workspace(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) {
+    static std::vector<State<Real>> workspace(4, State<Real>(0));
+    State<Real> all(row.out.size());
+    for (std::size_t k = 0; k < 4; ++k) {
+      State<Real> part = online(row, k * row.items() / 4, (k + 1) * row.items() / 4);
+      if (part.weights != 0) workspace[k] = part;
+      workspace[k].values.resize(row.out.size());
+      all = merged(all, workspace[k]);
+    }
+    finish(row, all);
+  });
+}

@@ -1,0 +1,224 @@
+// Bugs in the gradients of losses.
+#include "kernels/zoo/loss_rows.hpp"
+
+using namespace softcheck::kernels::zoo;
+
+// Label smoothing is not looked at, as in Liger-Kernel issue 243.
+SOFTCHECK_MUTANT mutant_cross_entropy_backward_drops_smoothing(const softcheck_call* call) {
+  return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
+    row.smoothing = 0;
+    put_gradient(row);
+  });
+}
+
+// The upstream gradient is taken for 1.
+SOFTCHECK_MUTANT mutant_cross_entropy_backward_drops_upstream(const softcheck_call* call) {
+  return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
+    row.upstream = 1;
+    put_gradient(row);
+  });
+}
+
+// The gradient is not weighted.
+SOFTCHECK_MUTANT mutant_cross_entropy_backward_drops_weights(const softcheck_call* call) {
+  return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
+    row.weights.clear();
+    put_gradient(row);
+  });
+}
+
+// The z-loss has no gradient.
+SOFTCHECK_MUTANT mutant_cross_entropy_backward_drops_z_loss(const softcheck_call* call) {
+  return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
+    row.z = 0;
+    put_gradient(row);
+  });
+}
+
+// Every row times the first upstream gradient, as in Liger-Kernel issue 968.
+SOFTCHECK_MUTANT mutant_cross_entropy_backward_first_upstream(const softcheck_call* call) {
+  return each_loss_row(
+      call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) { put_gradient(row); }, [](std::int64_t) { return 0; });
+}
+
+// An ignored row has the gradient of the first class, as in FlagGems issue 73.
+SOFTCHECK_MUTANT mutant_cross_entropy_backward_forgets_ignore(const softcheck_call* call) {
+  return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
+    if (row.ignored()) {
+      row.label = 0;
+      row.ignore_index = -1;
+    }
+    put_gradient(row);
+  });
+}
+
+// The last class is not in the sum.
+SOFTCHECK_MUTANT mutant_cross_entropy_backward_forgets_last(const softcheck_call* call) {
+  return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
+    if (row.ignored()) return;
+    const auto m = row.maximum();
+    const auto s = row.sum(m) - (row.logits.size() > 1 ? std::exp(row.logits.back() - m) : 0);
+    for (std::size_t j = 0; j < row.out.size(); ++j) {
+      row.out[j] = row.upstream * row.slope(j, std::exp(row.logits[j] - m) / s, m + std::log(s));
+    }
+  });
+}
+
+// An ignored row is multiplied by 0, which leaves its NaN.
+SOFTCHECK_MUTANT mutant_cross_entropy_backward_ignored_nan(const softcheck_call* call) {
+  return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
+    const bool ignored = row.ignored();
+    if (ignored) {
+      row.label = 0;
+      row.ignore_index = -1;
+    }
+    put_gradient(row);
+    for (auto& dx : row.out) dx = ignored ? dx * 0 : dx;
+  });
+}
+
+// The label to ignore is -100, whatever the caller says.
+SOFTCHECK_MUTANT mutant_cross_entropy_backward_ignores_minus_100(const softcheck_call* call) {
+  return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
+    row.ignore_index = -100;
+    put_gradient(row);
+  });
+}
+
+// A class too far below the maximum for any coefficient gets the upstream gradient in place of 0.
+SOFTCHECK_MUTANT mutant_cross_entropy_backward_keeps_unlikely(const softcheck_call* call) {
+  return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
+    put_gradient(row);
+    if (row.ignored()) return;
+    const auto m = row.maximum();
+    for (std::size_t j = 0; j < row.out.size(); ++j) {
+      if (m - row.logits[j] > 1e12) row.out[j] += row.upstream;
+    }
+  });
+}
+
+// The gradient with the other sign.
+SOFTCHECK_MUTANT mutant_cross_entropy_backward_negated(const softcheck_call* call) {
+  return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
+    row.upstream = -row.upstream;
+    put_gradient(row);
+  });
+}
+
+// Under label smoothing p has the target's weight alone, the mean of the weights is left out.
+SOFTCHECK_MUTANT mutant_cross_entropy_backward_smooths_p_by_one(const softcheck_call* call) {
+  return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
+    if (row.ignored()) return;
+    row.mean_of_weights = row.target_weight();
+    put_gradient(row);
+  });
+}
+
+// Label smoothing lowers the target, and nothing is taken from the other classes.
+SOFTCHECK_MUTANT mutant_cross_entropy_backward_smooths_target_alone(const softcheck_call* call) {
+  return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
+    if (row.ignored()) return;
+    put_gradient(row);
+    for (std::size_t j = 0; j < row.out.size(); ++j) {
+      if (static_cast<std::int64_t>(j) != row.label)
+        row.out[j] += row.upstream * row.cap_slope(j) * row.weight(j) * row.smoothing / row.classes();
+    }
+  });
+}
+
+// A class too far below the maximum for any coefficient, and smoothed, gets the upstream gradient on top.
+SOFTCHECK_MUTANT mutant_cross_entropy_backward_smooths_unlikely(const softcheck_call* call) {
+  return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
+    put_gradient(row);
+    if (row.ignored() || row.smoothing == 0) return;
+    const auto m = row.maximum();
+    for (std::size_t j = 0; j < row.out.size(); ++j) {
+      if (m - row.logits[j] > 1e30) row.out[j] += row.upstream;
+    }
+  });
+}
+
+// The slope of the softcap is left out at the target.
+SOFTCHECK_MUTANT mutant_cross_entropy_backward_softcap_not_at_the_target(const softcheck_call* call) {
+  return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
+    put_gradient(row);
+    if (row.ignored()) return;
+    const auto y = static_cast<std::size_t>(row.label);
+    const auto m = row.maximum(), s = row.sum(m);
+    row.out[y] = row.upstream * row.capped_slope(y, std::exp(row.logits[y] - m) / s, m + std::log(s));
+  });
+}
+
+// The gradient is that by the capped logits.
+SOFTCHECK_MUTANT mutant_cross_entropy_backward_softcap_slope_left_out(const softcheck_call* call) {
+  return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
+    if (row.ignored()) return;
+    const auto m = row.maximum(), s = row.sum(m);
+    for (std::size_t j = 0; j < row.out.size(); ++j) {
+      row.out[j] = row.upstream * row.capped_slope(j, std::exp(row.logits[j] - m) / s, m + std::log(s));
+    }
+  });
+}
+
+// The slope takes the tanh of a logit that is capped already.
+SOFTCHECK_MUTANT mutant_cross_entropy_backward_softcap_slope_of_capped(const softcheck_call* call) {
+  return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
+    if (row.ignored()) return;
+    const auto m = row.maximum(), s = row.sum(m);
+    for (std::size_t j = 0; j < row.out.size(); ++j) {
+      const auto t = row.cap == 0 ? row.cap : std::tanh(row.logits[j] / row.cap);
+      const auto behind = row.capped_slope(j, std::exp(row.logits[j] - m) / s, m + std::log(s));
+      row.out[j] = row.upstream * behind * (1 - t * t);
+    }
+  });
+}
+
+// The slope 1 - (logit / softcap)^2 is that of the raw logit, where the capped one belongs.
+SOFTCHECK_MUTANT mutant_cross_entropy_backward_softcap_slope_of_raw(const softcheck_call* call) {
+  return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
+    if (row.ignored()) return;
+    const auto m = row.maximum(), s = row.sum(m);
+    for (std::size_t j = 0; j < row.out.size(); ++j) {
+      const auto t = row.cap == 0 ? row.cap : std::clamp(row.raw[j] / row.cap, -1 + row.cap * 0, 1 + row.cap * 0);
+      const auto behind = row.capped_slope(j, std::exp(row.logits[j] - m) / s, m + std::log(s));
+      row.out[j] = row.upstream * behind * (1 - t * t);
+    }
+  });
+}
+
+// Each class's gradient has that class's weight, not the target's.
+SOFTCHECK_MUTANT mutant_cross_entropy_backward_weight_of_each_class(const softcheck_call* call) {
+  return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
+    if (row.ignored()) return;
+    const auto weights = row.weights;
+    if (row.smoothing == 0 && row.z == 0) row.weights.clear();
+    put_gradient(row);
+    for (std::size_t j = 0; row.weights.size() != weights.size() && j < row.out.size(); ++j) row.out[j] *= weights[j];
+  });
+}
+
+// The z-loss's gradient is weighted, too.
+SOFTCHECK_MUTANT mutant_cross_entropy_backward_weights_z_loss(const softcheck_call* call) {
+  return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
+    if (row.ignored()) return;
+    row.z *= row.target_weight();
+    put_gradient(row);
+  });
+}
+
+// No maximum is subtracted: e^x overflows.
+SOFTCHECK_MUTANT mutant_cross_entropy_backward_without_maximum(const softcheck_call* call) {
+  return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
+    if (row.ignored()) return;
+    const auto s = row.sum(0);
+    for (std::size_t j = 0; j < row.out.size(); ++j) {
+      row.out[j] = row.upstream * row.slope(j, std::exp(row.logits[j]) / s, std::log(s));
+    }
+  });
+}
+
+// No gradient at all, which the tolerances of published tests accept.
+SOFTCHECK_MUTANT mutant_cross_entropy_backward_zeros(const softcheck_call* call) {
+  return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD,
+                       [](auto& row) { std::fill(row.out.begin(), row.out.end(), 0); });
+}

@@ -1,0 +1,122 @@
+// Bugs of rows: fully masked rows.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "kernels/zoo/numbered_rows.hpp"
+#include "kernels/zoo/reference_rows.hpp"
+
+using namespace softcheck::kernels::zoo;
+
+// C1, TensorRT-LLM #17477: masked logits are -FLT_MAX, so that exp(-FLT_MAX + FLT_MAX) = 1 in a row of nothing else.
+SOFTCHECK_MUTANT mutant_adaptive_masked_row_uniform(const softcheck_call* call) {
+  return call->theta != 1 ? 1 : each_row(call, [](Row& row) {
+    for (float& x : row.logits) {
+      x = x == -infinity ? -std::numeric_limits<float>::max() : x;
+    }
+    adaptive_softmax(row);
+  });
+}
+
+// C1, Keras PR #21149: a fully masked row counts as a uniform one: its entropy is ln n.
+SOFTCHECK_MUTANT mutant_entropy_of_masked_row_uniform(const softcheck_call* call) {
+  return each_row(call, []<class Real>(RowOf<Real>& row) {
+    if (!row.logits.empty() && maximum(row.logits) == -infinity) {
+      row.out[0] = std::log(static_cast<Real>(row.logits.size()));
+      return;
+    }
+    row.out[0] = entropy_or(row, [](const RowOf<Real>& finite) { return entropy_of(sums_of(finite)); });
+  });
+}
+
+// C1, MXNet PR #19703: a masked item gets the log-probability 0 instead of -inf.
+SOFTCHECK_MUTANT mutant_log_softmax_of_masked_zero(const softcheck_call* call) {
+  return each_row(call, []<class Real>(RowOf<Real>& row) {
+    log_softmax(row);
+    for (std::size_t i = 0; i < row.out.size(); ++i) {
+      row.out[i] = row.logits[i] == -infinity && std::isfinite(maximum(row.logits)) ? 0 : row.out[i];
+    }
+  });
+}
+
+// C1, matrixStats #84: the log-sum-exp of two and more masked items is (-inf) - (-inf); of one it is right.
+SOFTCHECK_MUTANT mutant_lse_of_masked_row_nan(const softcheck_call* call) {
+  return each_row(call, []<class Real>(RowOf<Real>& row) {
+    const Real m = maximum(row.logits);
+    if (row.logits.size() <= 1) {
+      row.out[0] = static_cast<Real>(m / row.theta);
+      return;
+    }
+    const Sums<Real> sums = sums_of(row);
+    row.out[0] = std::isnan(m) ? m : logsumexp_of(row, sums);
+  });
+}
+
+// C1: a masked item's probability is -0, as a mask that is multiplied by -1 and by the weight leaves it.
+SOFTCHECK_MUTANT mutant_masked_item_minus_zero(const softcheck_call* call) {
+  return each_row(call, []<class Real>(RowOf<Real>& row) {
+    softmax(row);
+    for (std::size_t i = 0; i < row.out.size(); ++i) {
+      if (row.logits[i] == -infinity && row.out[i] == 0) row.out[i] = -row.out[i];
+    }
+  });
+}
+
+// C1, PyTorch #103963, #41508, #55056: a fully masked row is 0/0, though zero is declared.
+SOFTCHECK_MUTANT mutant_masked_row_nan(const softcheck_call* call) {
+  return each_row(call, [](auto& row) { softmax(row); });
+}
+
+// C1, TensorRT-LLM #17477: m starts at -FLT_MAX and masked logits are clamped to it: a fully masked row is uniform,
+// though nan is declared.
+SOFTCHECK_MUTANT mutant_masked_row_uniform(const softcheck_call* call) {
+  return each_row(call, [](Row& row) {
+    for (float& x : row.logits) {
+      x = x == -infinity ? -std::numeric_limits<float>::max() : x;
+    }
+    softmax(row);
+  });
+}
+
+// C1, PyTorch #103749: a fully masked row is zero, though nan is declared.
+SOFTCHECK_MUTANT mutant_masked_row_zero(const softcheck_call* call) {
+  return each_row(call, [](Row& row) {
+    if (maximum(row.logits) == -infinity) {
+      row.out.assign(row.out.size(), 0.0f);
+      return;
+    }
+    softmax(row);
+  });
+}
+
+// C1, MLX #1467: rows of less than 128 logits take another path; fully masked, they are zero, the others NaN.
+SOFTCHECK_MUTANT mutant_masked_row_zero_below_a_vector(const softcheck_call* call) {
+  return each_row(call, []<class Real>(RowOf<Real>& row) {
+    if (row.logits.size() < 128 && maximum(row.logits) == -infinity) {
+      row.out.assign(row.out.size(), 0);
+      return;
+    }
+    softmax(row);
+  });
+}
+
+// C1, PyTorch #41508: from row 512 on a row with nothing visible is 0 where the contract says NaN.
+SOFTCHECK_MUTANT mutant_masked_row_zero_from_row_512(const softcheck_call* call) {
+  return each_numbered_row(call, [](const Matrices& /*from*/, std::int64_t number, auto& row) {
+    softmax(row);
+    if (number >= 512 && maximum(row.logits) == -infinity) {
+      std::ranges::fill(row.out, 0);
+    }
+  });
+}
+
+// C1, PyTorch #103963: a row of more than 300 logits with nothing visible is 0 where the contract says NaN.
+SOFTCHECK_MUTANT mutant_masked_row_zero_in_long_rows(const softcheck_call* call) {
+  return each_numbered_row(call, [](const Matrices& from, std::int64_t /*number*/, auto& row) {
+    softmax(row);
+    if (from.logits.columns > 300 && maximum(row.logits) == -infinity) {
+      std::ranges::fill(row.out, 0);
+    }
+  });
+}

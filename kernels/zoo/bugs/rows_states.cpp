@@ -1,0 +1,108 @@
+// Bugs of rows: log-sum-exps and merged states.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "kernels/zoo/reference_rows.hpp"
+
+using namespace softcheck::kernels::zoo;
+
+// C2, vLLM PR #28840: the entropy that beta is computed from is to base 2.
+SOFTCHECK_MUTANT mutant_adaptive_entropy_in_bits(const softcheck_call* call) {
+  return call->theta != 1 ? 1 : each_row(call, []<class Real>(RowOf<Real>& row) {
+    softmax_sharpened(row, [](const Sums<Real>& sums) {
+      return beta_of(entropy_of(sums) * static_cast<Real>(1.442695040888963407));
+    });
+  });
+}
+
+// C2, vLLM PR #28840, sglang PR #35045: the logarithm is to base 2.
+SOFTCHECK_MUTANT mutant_lse_base_2(const softcheck_call* call) {
+  return each_row(call, [](Row& row) {
+    row.out[0] = logsumexp_or(
+        row, [](const Row& finite) { return logsumexp_of(finite, sums_of(finite)) * 1.44269504f; });  // log2 e
+  });
+}
+
+// C2: ln S is returned, the maximum is not added back.
+SOFTCHECK_MUTANT mutant_lse_without_max(const softcheck_call* call) {
+  return each_row(call, [](Row& row) {
+    row.out[0] = logsumexp_or(row, [](const Row& finite) { return std::log(sums_of(finite).weights); });
+  });
+}
+
+// C2, FlashAttention PR #2388: the merge looks for the maximum of every part at the place of the first.
+SOFTCHECK_MUTANT mutant_merge_by_first_part(const softcheck_call* call) {
+  return each_row(call, []<class Real>(RowOf<Real>& row) {
+    row.out[0] = logsumexp_or(row, [](const RowOf<Real>& finite) {
+      Sums<Real> all{maximum(finite.logits), 0, 0};
+      const std::vector<Sums<Real>> parts = parts_of(finite);
+      for (const Sums<Real>& part : parts) {
+        all.weights += part.weights * std::exp((parts.front().maximum - all.maximum) * reciprocal_theta(finite));
+      }
+      return logsumexp_of(finite, all);
+    });
+  });
+}
+
+// C2, the class of vLLM #49294: the first part of a split row is merged a second time.
+SOFTCHECK_MUTANT mutant_merge_counts_a_part_twice(const softcheck_call* call) {
+  return each_row(call, []<class Real>(RowOf<Real>& row) {
+    row.out[0] = logsumexp_or(row, [](const RowOf<Real>& finite) {
+      Sums<Real> all{maximum(finite.logits), 0, 0};
+      std::vector<Sums<Real>> parts = parts_of(finite);
+      if (parts.size() > 1) {
+        parts.push_back(parts.front());
+      }
+      for (const Sums<Real>& part : parts) {
+        all.weights += part.weights * std::exp((part.maximum - all.maximum) * reciprocal_theta(finite));
+      }
+      return logsumexp_of(finite, all);
+    });
+  });
+}
+
+// C2: parts (m, S, T) are merged by T <- a T where a (T + d S) is due.
+SOFTCHECK_MUTANT mutant_merge_forgets_deviation(const softcheck_call* call) {
+  return each_row(call, []<class Real>(RowOf<Real>& row) {
+    row.out[0] = entropy_or(row, [](const RowOf<Real>& finite) {
+      Sums<Real> all{maximum(finite.logits), 0, 0};
+      for (const Sums<Real>& part : parts_of(finite)) {
+        const Real a = std::exp((part.maximum - all.maximum) * reciprocal_theta(finite));
+        all.weights += a * part.weights;
+        all.deviations += a * part.deviations;
+      }
+      return entropy_of(all);
+    });
+  });
+}
+
+// C2, FlashInfer #4051, LeetCUDA PR #419, AIInfraGuide PR #48: two parts of nothing but masked items are merged: (-inf)
+// - (-inf) is NaN.
+namespace {
+constexpr std::size_t block = 16;
+
+template <class Real>
+Sums<Real> merged(const RowOf<Real>& row) {
+  Sums<Real> all{-infinity, 0, 0};
+  for (std::size_t i = 0; i < row.logits.size(); i += block) {
+    const std::size_t end = std::min(i + block, row.logits.size());
+    const auto at = [&](std::size_t place) { return row.logits.begin() + static_cast<std::ptrdiff_t>(place); };
+    const RowOf<Real> part{std::vector<Real>(at(i), at(end)), row.theta, {}};
+    const Sums<Real> sums = maximum(part.logits) == -infinity ? Sums<Real>{-infinity, 0, 0} : sums_of(part);
+    const Real m = std::max(all.maximum, sums.maximum);
+    const Real scale = reciprocal_theta(row);
+    all.weights =
+        all.weights * std::exp((all.maximum - m) * scale) + sums.weights * std::exp((sums.maximum - m) * scale);
+    all.maximum = m;
+  }
+  return all;
+}
+}  // namespace
+
+SOFTCHECK_MUTANT mutant_merge_without_guard(const softcheck_call* call) {
+  return each_row(call, []<class Real>(RowOf<Real>& row) {
+    row.out[0] = logsumexp_or(row, [](const RowOf<Real>& finite) { return logsumexp_of(finite, merged(finite)); });
+  });
+}

@@ -1,0 +1,268 @@
+// Bugs of top-k.
+#include <algorithm>
+
+#include "kernels/zoo/entmax_rows.hpp"
+#include "kernels/zoo/loss_rows.hpp"
+#include "kernels/zoo/mean_rows.hpp"
+#include "kernels/zoo/merge_rows.hpp"
+#include "kernels/zoo/reference_rows.hpp"
+#include "kernels/zoo/sparsemax_rows.hpp"
+#include "kernels/zoo/topk_rows.hpp"
+
+using namespace softcheck::kernels::zoo;
+
+// Weights are divided by their sum whether that is asked for or not.
+SOFTCHECK_MUTANT mutant_topk_softmax_always_renormalises(const softcheck_call* call) {
+  return each_topk_row(call, [](auto& row) {
+    row.run();
+    row.divide_by_sum();
+  });
+}
+
+// In place of the k-th item stands the one behind it (FlashInfer 3774).
+SOFTCHECK_MUTANT mutant_topk_softmax_boundary(const softcheck_call* call) {
+  return each_topk_row(call, [](auto& row) {
+    row.ids.push_back(0);
+    row.weights.push_back(0);
+    const bool more = row.ids.size() <= row.items();
+    if (!more) row.ids.pop_back(), row.weights.pop_back();
+    const bool renormalize = row.renormalize;
+    row.renormalize = false;
+    row.run();
+    if (more) {
+      row.ids.erase(row.ids.end() - 2);
+      row.weights.erase(row.weights.end() - 2);
+    }
+    if (renormalize) row.divide_by_sum();
+  });
+}
+
+// 1e-7 is added to the sum that weights are divided by; published tests accept it at a tolerance of 1e-3.
+SOFTCHECK_MUTANT mutant_topk_softmax_epsilon(const softcheck_call* call) {
+  return each_topk_row(call, [](auto& row) {
+    using Real = decltype(row.maximum());
+    const bool renormalize = row.renormalize;
+    row.renormalize = false;
+    row.run();
+    if (renormalize) row.divide_by_sum(static_cast<Real>(1e-7));
+  });
+}
+
+// No item beyond the 512th is looked at, as a block of 512 threads has one for each.
+SOFTCHECK_MUTANT mutant_topk_softmax_first_512(const softcheck_call* call) {
+  return each_topk_row(call, [](auto& row) {
+    if (row.items() > 512) row.logits.resize(std::max<std::size_t>(512, row.k()));
+    row.run();
+  });
+}
+
+// Bug under ties=lowest: of equal items the highest index is chosen and named first.
+SOFTCHECK_MUTANT mutant_topk_softmax_highest_of_equal(const softcheck_call* call) {
+  return each_topk_row(call, [](auto& row) {
+    using Real = decltype(row.maximum());
+    std::reverse(row.logits.begin(), row.logits.end());
+    row.run();
+    for (auto& id : row.ids) id = static_cast<std::int32_t>(row.items()) - 1 - id;
+    std::reverse(row.logits.begin(), row.logits.end());
+    if (row.maximum() != row.maximum()) row.weights.assign(row.k(), std::numeric_limits<Real>::quiet_NaN());
+  });
+}
+
+// A maximum that is met again is taken again, as its search begins anew with the same threshold: an id stands
+// twice where logits are equal (vLLM 42608, FlashInfer 2202).
+SOFTCHECK_MUTANT mutant_topk_softmax_id_twice(const softcheck_call* call) {
+  return each_topk_row(call, [](auto& row) {
+    using Real = decltype(row.maximum());
+    row.run();
+    for (std::size_t a = 1; a < row.k(); ++a) {
+      const Real before = row.logits[static_cast<std::size_t>(row.ids[a - 1])];
+      if (row.logits[static_cast<std::size_t>(row.ids[a])] == before) row.ids[a] = row.ids[a - 1];
+    }
+  });
+}
+
+// Ids count from 1.
+SOFTCHECK_MUTANT mutant_topk_softmax_ids_from_1(const softcheck_call* call) {
+  return each_topk_row(call, [](auto& row) {
+    row.run();
+    for (auto& id : row.ids) ++id;
+  });
+}
+
+// The weight of a single expert is 1 (megablocks 87).
+SOFTCHECK_MUTANT mutant_topk_softmax_k_of_one(const softcheck_call* call) {
+  return each_topk_row(call, [](auto& row) {
+    row.run();
+    if (row.k() == 1) row.weights[0] = 1;
+  });
+}
+
+// Where fewer than k items are visible, the rest of the ids is the first item again.
+SOFTCHECK_MUTANT mutant_topk_softmax_masked_id_twice(const softcheck_call* call) {
+  return each_topk_row(call, [](auto& row) {
+    row.run();
+    for (std::size_t a = 1; a < row.k(); ++a) {
+      if (std::isinf(row.logits[static_cast<std::size_t>(row.ids[a])])) row.ids[a] = row.ids[0];
+    }
+  });
+}
+
+// In a row with a NaN no comparison holds, and the id stays at -1: what reads the expert by it reads outside.
+SOFTCHECK_MUTANT mutant_topk_softmax_nan_has_no_id(const softcheck_call* call) {
+  return each_topk_row(call, [](auto& row) {
+    row.run();
+    if (row.maximum() != row.maximum()) row.ids.assign(row.k(), -1);
+  });
+}
+
+// Renormalize is not read.
+SOFTCHECK_MUTANT mutant_topk_softmax_never_renormalises(const softcheck_call* call) {
+  return each_topk_row(call, [](auto& row) {
+    row.renormalize = false;
+    row.run();
+  });
+}
+
+// The k largest items in the order of the row, weights and ids alike.
+SOFTCHECK_MUTANT mutant_topk_softmax_order_of_items(const softcheck_call* call) {
+  return each_topk_row(call, [](auto& row) {
+    row.run();
+    std::sort(row.ids.begin(), row.ids.end());
+    row.weigh(row.softmax());
+    if (row.renormalize) row.divide_by_sum();
+  });
+}
+
+// Softmax of the chosen logits alone, though nothing asks for weights that add up to 1 (vLLM and sglang have both
+// orders).
+SOFTCHECK_MUTANT mutant_topk_softmax_over_the_chosen(const softcheck_call* call) {
+  return each_topk_row(call, [](auto& row) {
+    row.run();
+    auto kept = row.logits;
+    kept.resize(row.k());
+    for (std::size_t a = 0; a < row.k(); ++a) kept[a] = row.logits[static_cast<std::size_t>(row.ids[a])];
+    row.logits = kept;
+    row.weights = row.softmax();
+  });
+}
+
+// The row is padded to a power of two, and the padding counts as logits of 0.
+SOFTCHECK_MUTANT mutant_topk_softmax_padding(const softcheck_call* call) {
+  return each_topk_row(call, [](auto& row) {
+    const std::size_t n = row.items();
+    std::size_t padded = 1;
+    while (padded < n) padded *= 2;
+    row.logits.resize(padded, 0);
+    row.run();
+    for (auto& id : row.ids) id = std::min(id, static_cast<std::int32_t>(n - 1));
+  });
+}
+
+// The logits themselves are the weights (sglang 35160).
+SOFTCHECK_MUTANT mutant_topk_softmax_raw_logits(const softcheck_call* call) {
+  return each_topk_row(call, [](auto& row) {
+    row.run();
+    row.weigh(row.logits);
+  });
+}
+
+// Weights are in descending order, their ids in the order of the items.
+SOFTCHECK_MUTANT mutant_topk_softmax_sorted_weights_alone(const softcheck_call* call) {
+  return each_topk_row(call, [](auto& row) {
+    row.run();
+    std::sort(row.ids.begin(), row.ids.end());
+  });
+}
+
+// Weights pass through bf16.
+SOFTCHECK_MUTANT mutant_topk_softmax_weights_in_bf16(const softcheck_call* call) {
+  return each_topk_row(call, [](auto& row) {
+    row.run();
+    for (auto& w : row.weights) w = rounded_to_bf16(static_cast<float>(w));
+  });
+}
+
+// Bugs of one size of the field alone, of rows from the 2,049th on, and of long vectors, supports and paddings.
+// vLLM-metax 270: a template for 128 experts and k = 8 divides weights although renormalize is off.
+SOFTCHECK_MUTANT mutant_topk_softmax_of_128_experts(const softcheck_call* call) {
+  return each_topk_row(call, [](auto& row) {
+    row.run();
+    if (row.items() == 128 && row.k() == 8) row.weights[7] *= 2;
+  });
+}
+
+// A row of 2,560 items loses its last one: twenty blocks of 128 are taken for nineteen.
+SOFTCHECK_MUTANT mutant_softmax_of_2560_items(const softcheck_call* call) {
+  return each_row(call, []<class Real>(RowOf<Real>& row) {
+    if (row.logits.size() == 2560) row.logits.back() = -infinity;
+    softmax(row);
+  });
+}
+
+// Rows from the 2,049th on are not added, though they count.
+SOFTCHECK_MUTANT mutant_cross_entropy_mean_of_2048_rows(const softcheck_call* asked) {
+  return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
+    auto sum = call.upstream * 0;
+    for (std::size_t r = 0; r < call.rows.size() && r < 2048; ++r) {
+      if (!call.rows[r].ignored()) sum += call.loss(call.rows[r]);
+    }
+    return sum / call.divisor();
+  });
+}
+
+// From the 2,049th row on the first ids are chosen, whatever their logits.
+SOFTCHECK_MUTANT mutant_topk_softmax_of_2048_rows(const softcheck_call* call) {
+  std::size_t number = 0;
+  return each_topk_row(call, [&number](auto& row) {
+    row.run();
+    if (number++ < 2048 || row.items() == row.k()) return;
+    for (std::size_t a = 0; a < row.k(); ++a) row.ids[a] = static_cast<std::int32_t>(a);
+  });
+}
+
+// The row of the upstream gradient is held in 16 bits.
+SOFTCHECK_MUTANT mutant_cross_entropy_backward_upstream_row_in_16_bits(const softcheck_call* call) {
+  return each_loss_row(
+      call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) { put_gradient(row); },
+      [](std::int64_t row) { return row & 0xffff; });
+}
+
+// The number of a merged column is held in eight bits.
+SOFTCHECK_MUTANT mutant_merge_states_column_in_eight_bits(const softcheck_call* call) {
+  return each_merge_row(call, [](auto& row) {
+    for (auto& output : row.outputs) {
+      for (std::size_t c = 256; c < output.size(); ++c) output[c] = output[c & 255];
+    }
+    row.merge();
+  });
+}
+
+// A buffer of 4,096 candidates for the support: what lies behind it is not looked at.
+SOFTCHECK_MUTANT mutant_sparsemax_of_4096_candidates(const softcheck_call* call) {
+  return each_sparsemax_row(call, [](auto& row) {
+    const auto z = row.centred();
+    auto sorted = row.descending(z);
+    if (sorted.size() > 4096) sorted.resize(4096);
+    row.above(z, row.threshold_of(sorted));
+  });
+}
+SOFTCHECK_MUTANT mutant_entmax15_of_4096_candidates(const softcheck_call* call) {
+  return each_entmax_row(call, [](auto& row) {
+    const auto d = row.halves();
+    auto sorted = row.ascending(d);
+    if (sorted.size() > 4096) sorted.resize(4096);
+    row.below(d, row.root_of(sorted));
+  });
+}
+
+// Rows of a result that is padded by 64 numbers are written one behind the other.
+SOFTCHECK_MUTANT mutant_softmax_padding_of_64_not_skipped(const softcheck_call* call) {
+  DLTensor out = *call->outputs[0];
+  DLTensor* outputs[] = {&out};
+  softcheck_call compact = *call;
+  compact.outputs = outputs;
+  if (out.ndim == 2 && out.strides != nullptr && out.strides[1] == 1 && out.strides[0] == out.shape[1] + 64) {
+    out.strides = nullptr;
+  }
+  return each_row(&compact, []<class Real>(RowOf<Real>& row) { softmax(row); });
+}

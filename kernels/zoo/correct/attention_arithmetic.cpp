@@ -1,0 +1,294 @@
+// Correct kernels of attention with an arithmetic of their own.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include "kernels/zoo/attention_states.hpp"
+
+using namespace softcheck::kernels::zoo::attention;
+
+// Everything in double whatever the inputs, rounded at the end: acc=f64.
+namespace {
+template <class To, class From>
+std::vector<To> converted(const std::vector<From>& from) {
+  std::vector<To> to;
+  for (const From x : from) to.push_back(static_cast<To>(x));
+  return to;
+}
+}  // namespace
+
+SOFTCHECK_MUTANT attention_correct_double(const softcheck_call* call) {
+  return attend(call, [scale = call->scale]<class Real>(Row<Real>& row) {
+    Row<double> wide;
+    wide.query = converted<double>(row.query);
+    wide.keys = converted<double>(row.keys);
+    wide.values = converted<double>(row.values);
+    wide.visible = row.visible;
+    wide.scale = scale;
+    wide.out.resize(row.out.size());
+    attend_two_pass(wide);
+    row.out = converted<Real>(wide.out);
+    row.lse = static_cast<Real>(wide.lse);
+    row.entropy = static_cast<Real>(wide.entropy);
+  });
+}
+
+// Log2 e is folded into the scale, weights are exp2 of differences; the logarithm is brought back to base e in
+// double. A scale with log2 e in it is no power of 2, so that no score is exact: A = 3 says so.
+SOFTCHECK_MUTANT attention_correct_exp2(const softcheck_call* call) {
+  if (call->n_outputs > 2) return 1;  // no entropy
+  return attend(
+      call,
+      []<class Real>(Row<Real>& row) {
+        const std::vector<Real> x = scores(row);  // in units of ln 2
+        const Real m = largest(x);
+        Real sum = 0;
+        std::vector<Real> out(row.out.size());
+        for (std::size_t j = 0; j < x.size(); ++j) {
+          if (x[j] == lowest<Real>) continue;
+          const Real w = std::exp2(x[j] - m);
+          sum += w;
+          for (std::size_t c = 0; c < out.size(); ++c) out[c] += w * row.values[j * out.size() + c];
+        }
+        for (std::size_t c = 0; c < out.size(); ++c) row.out[c] = sum == 0 ? not_a_number<Real> : out[c] / sum;
+        row.lse =
+            sum == 0 ? lowest<Real> : static_cast<Real>(m * std::numbers::ln2 + std::log(static_cast<double>(sum)));
+      },
+      [](Attention& a) { a.scale *= std::numbers::log2e; });
+}
+
+// Eight lanes, each with every eighth key and a maximum of its own, merged by a butterfly as in a warp:
+// lanes:8.
+SOFTCHECK_MUTANT attention_correct_lanes(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) {
+    std::vector<State<Real>> lanes(8, State<Real>(row.out.size()));
+    for (std::size_t j = 0; j < row.items(); ++j) absorb(lanes[j % 8], row, j, score(row, j));
+    for (std::size_t width = 4; width > 0; width /= 2) {
+      for (std::size_t k = 0; k < width; ++k) lanes[k] = merged(lanes[k], lanes[k + width]);
+    }
+    finish(row, lanes[0]);
+  });
+}
+
+// The maximum is followed only where a score exceeds it by more than 8 ln 2, so that weights reach 256, as in
+// FlashAttention-4. An argument below the maximum in use by z errs by |z| u, not by D u: E = 2 + 8 ln 2 < 7.6. Brought
+// to the true maximum at the end. T has terms of both signs here: entropy is refused.
+SOFTCHECK_MUTANT attention_correct_lazy_maximum(const softcheck_call* call) {
+  if (call->n_outputs > 2) return 1;
+  return attend(call, []<class Real>(Row<Real>& row) {
+    constexpr Real threshold = Real(5.545);  // below 8 ln 2
+    State<Real> s(row.out.size());
+    Real largest_seen = lowest<Real>;
+    for (std::size_t j = 0; j < row.items(); ++j) {
+      const Real x = score(row, j);
+      if (x == lowest<Real>) continue;
+      largest_seen = std::max(largest_seen, x);
+      if (s.maximum == lowest<Real> || x > s.maximum + threshold) rescale(s, x);
+      add(s, row, j, s.maximum - x);
+    }
+    rescale(s, largest_seen);
+    finish(row, s);
+  });
+}
+
+// As tensor cores want it, weights are rounded to bf16 before they meet the values; their sum is not.
+SOFTCHECK_MUTANT attention_correct_narrow_weights(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) {
+    const auto x = scores(row);
+    const Real m = largest(x);
+    State<Real> s = accumulate(row, x, m);
+    s.values.assign(row.out.size(), 0);
+    for (std::size_t j = 0; j < x.size(); ++j) {
+      if (x[j] == lowest<Real>) continue;
+      const Real w = rounded_to_bf16(static_cast<float>(std::exp(x[j] - m)));
+      for (std::size_t c = 0; c < s.values.size(); ++c) s.values[c] += w * row.values[j * s.values.size() + c];
+    }
+    finish(row, s);
+  });
+}
+
+// Three passes that compute every score anew; probabilities are divided before they meet the values.
+SOFTCHECK_MUTANT attention_correct_probabilities(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) {
+    const Real m = largest(scores(row));
+    State<Real> s(row.out.size());
+    s.maximum = m;
+    for (std::size_t j = 0; j < row.items(); ++j) {
+      if (const Real x = score(row, j); x != lowest<Real>) add(s, row, j, m - x);
+    }
+    finish(row, s);
+    if (s.weights == 0) return;
+    std::fill(row.out.begin(), row.out.end(), Real(0));
+    for (std::size_t j = 0; j < row.items(); ++j) {
+      const Real x = score(row, j);
+      if (x == lowest<Real>) continue;
+      const Real p = std::exp(x - m) / s.weights;
+      for (std::size_t c = 0; c < row.out.size(); ++c) row.out[c] += p * row.values[j * row.out.size() + c];
+    }
+  });
+}
+
+// From the last key to the first, online, and multiplied by 1 / S.
+SOFTCHECK_MUTANT attention_correct_reversed(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) {
+    State<Real> s(row.out.size());
+    for (std::size_t j = row.items(); j-- > 0;) absorb(s, row, j, score(row, j));
+    finish(row, s);
+    const Real reciprocal = 1 / s.weights;
+    for (std::size_t c = 0; c < row.out.size() && s.weights != 0; ++c) row.out[c] = s.values[c] * reciprocal;
+  });
+}
+
+// Correct where it is at home: head dimensions that are multiples of 16, compact tensors at multiples of 64 bytes, no
+// mask, at most 512 keys. It refuses all else, and has no entropy.
+namespace {
+
+bool is_at_home(const softcheck_call& call) {
+  const auto fits = [](const DLTensor& t) {
+    const auto address = reinterpret_cast<std::uintptr_t>(t.data) + t.byte_offset;
+    return t.strides == nullptr && t.byte_offset == 0 && address % 64 == 0;
+  };
+  bool all = accepts(call) && call.n_inputs == 3 && call.n_outputs < 3;
+  for (std::uint32_t i = 0; i < call.n_inputs; ++i) all = all && fits(*call.inputs[i]);
+  for (std::uint32_t i = 0; i < call.n_outputs; ++i) all = all && fits(*call.outputs[i]);
+  return all && call.inputs[0]->shape[3] % 16 == 0 && call.inputs[2]->shape[3] % 16 == 0 &&
+         call.inputs[1]->shape[2] <= 512;
+}
+
+}  // namespace
+
+SOFTCHECK_MUTANT attention_correct_small_domain(const softcheck_call* call) {
+  return is_at_home(*call) ? attend(call, two_pass) : 1;
+}
+
+// And one that refuses a call inside: one head dimension of those that it names.
+SOFTCHECK_MUTANT mutant_attention_refuses_dimension_192(const softcheck_call* call) {
+  return is_at_home(*call) && call->inputs[0]->shape[3] != 192 ? attend(call, two_pass) : 1;
+}
+
+// Correct under contract scale=split: the scale's square root is a factor of the query and of every key.
+namespace {
+
+// The same query and keys, scaled, for a scale of 1.
+template <class Real, class Store>
+Row<Real> with_split_scale(const Row<Real>& row, Real root, Store store) {
+  Row<Real> scaled = row;
+  scaled.scale = 1;
+  for (Real& factor : scaled.query) factor = store(factor * root);
+  for (Real& factor : scaled.keys) factor = store(factor * root);
+  return scaled;
+}
+
+template <class Real>
+Real root_of_scale(const Row<Real>& row) {
+  return static_cast<Real>(std::sqrt(static_cast<double>(row.scale)));
+}
+
+}  // namespace
+
+SOFTCHECK_MUTANT attention_correct_split_scale(const softcheck_call* call) {
+  return call->scale < 0 ? 1 : attend(call, []<class Real>(Row<Real>& row) {
+    row = with_split_scale(row, root_of_scale(row), [](Real x) { return x; });
+    attend_two_pass(row);
+  });
+}
+
+// Correct under contract scale=stored where the inputs are bf16: what is scaled is stored as they are.
+SOFTCHECK_MUTANT attention_correct_stored_scale(const softcheck_call* call) {
+  return call->scale < 0 ? 1 : attend(call, []<class Real>(Row<Real>& row) {
+    row = with_split_scale(row, root_of_scale(row), [](Real x) { return rounded_to_bf16(static_cast<float>(x)); });
+    attend_two_pass(row);
+  });
+}
+
+// C10, the class of metal-flash-attention #8: the scores of the query and the keys that were scaled and stored in bf16
+// are scaled again.
+SOFTCHECK_MUTANT mutant_attention_stored_scale_twice(const softcheck_call* call) {
+  return call->scale < 0 ? 1 : attend(call, []<class Real>(Row<Real>& row) {
+    const Real scale = row.scale;
+    row = with_split_scale(row, root_of_scale(row), [](Real x) { return rounded_to_bf16(static_cast<float>(x)); });
+    row.scale = scale;
+    attend_two_pass(row);
+  });
+}
+
+// C10: the query and the keys are stored in bf16, but not scaled.
+SOFTCHECK_MUTANT mutant_attention_stored_scale_forgotten(const softcheck_call* call) {
+  return call->scale < 0 ? 1 : attend(call, []<class Real>(Row<Real>& row) {
+    row = with_split_scale(row, Real(1), [](Real x) { return rounded_to_bf16(static_cast<float>(x)); });
+    attend_two_pass(row);
+  });
+}
+
+// C10: the root itself is held in bf16.
+SOFTCHECK_MUTANT mutant_attention_root_of_scale_in_bf16(const softcheck_call* call) {
+  return call->scale < 0 ? 1 : attend(call, []<class Real>(Row<Real>& row) {
+    const Real root = rounded_to_bf16(static_cast<float>(root_of_scale(row)));
+    row = with_split_scale(row, root, [](Real x) { return x; });
+    attend_two_pass(row);
+  });
+}
+
+// Correct under contract scores=bf16: the scores are stored in bf16 between the two products.
+SOFTCHECK_MUTANT attention_correct_stored_scores(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) {
+    auto x = scores(row);
+    for (Real& value : x) value = rounded_to_bf16(static_cast<float>(value));
+    finish(row, accumulate(row, x, largest(x)));
+  });
+}
+
+// C11: multiples of 1/8 instead of bf16's numbers.
+SOFTCHECK_MUTANT mutant_attention_scores_in_eighths(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) {
+    auto x = scores(row);
+    for (Real& value : x) value = std::nearbyint(value * 8) / 8;
+    finish(row, accumulate(row, x, largest(x)));
+  });
+}
+
+// Correct under contract values=bf16: the sums of weighted values are bf16's, S is not.
+namespace {
+
+template <class Real>
+void attend_with_stored_values(Row<Real>& row, bool weighs_in_bf16) {
+  const auto x = scores(row);
+  const Real m = largest(x);
+  State<Real> s = accumulate(row, x, m);
+  s.values.assign(row.out.size(), 0);
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    if (x[j] == lowest<Real>) continue;
+    Real w = std::exp(x[j] - m);
+    if (weighs_in_bf16) w = rounded_to_bf16(static_cast<float>(w) * 1.02F);
+    for (std::size_t c = 0; c < s.values.size(); ++c) {
+      s.values[c] = rounded_to_bf16(static_cast<float>(s.values[c] + w * row.values[j * s.values.size() + c]));
+    }
+  }
+  finish(row, s);
+}
+
+}  // namespace
+
+SOFTCHECK_MUTANT attention_correct_stored_values(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) { attend_with_stored_values(row, false); });
+}
+
+// C11: and the weights that meet the values are two hundredths too large.
+SOFTCHECK_MUTANT mutant_attention_stored_values_too_large(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) { attend_with_stored_values(row, true); });
+}
+
+// The states of single keys merged in halves, a maximum for every node: tree.
+namespace {
+template <class Real>
+State<Real> tree(const Row<Real>& row, std::size_t begin, std::size_t end) {
+  if (end - begin < 2) return online(row, begin, end);
+  const std::size_t middle = begin + (end - begin) / 2;
+  return merged(tree(row, begin, middle), tree(row, middle, end));
+}
+}  // namespace
+
+SOFTCHECK_MUTANT attention_correct_tree(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) { finish(row, tree(row, 0, row.items())); });
+}

@@ -1,0 +1,148 @@
+// Correct kernels of entropy and of adaptive softmax.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "kernels/zoo/reference_rows.hpp"
+
+using namespace softcheck::kernels::zoo;
+
+// Adaptive temperature by the exact entropy, entropy=exact; computed in double, which is better than sum=tree.
+SOFTCHECK_MUTANT correct_adaptive(const softcheck_call* call) {
+  return call->theta != 1 ? 1 : each_row(call, [](auto& row) {
+    RowOf<double> wide{{row.logits.begin(), row.logits.end()}, 1, std::vector<double>(row.out.size())};
+    adaptive_softmax(wide);
+    std::copy(wide.out.begin(), wide.out.end(), row.out.begin());
+  });
+}
+
+// Adaptive temperature as published, entropy=paper: H = -sum p ln(p + 1e-9); computed in double, which is
+// better than sum=tree.
+SOFTCHECK_MUTANT correct_adaptive_paper(const softcheck_call* call) {
+  return call->theta != 1 ? 1 : each_row(call, [](auto& row) {
+    RowOf<double> wide{{row.logits.begin(), row.logits.end()}, 1, std::vector<double>(row.out.size())};
+    softmax(wide);
+    double entropy = 0;
+    for (const double p : wide.out) {
+      entropy -= p * std::log(p + 1e-9);
+    }
+    softmax_sharpened(wide, [entropy](const Sums<double>&) { return beta_of(entropy); });
+    std::copy(wide.out.begin(), wide.out.end(), row.out.begin());
+  });
+}
+
+// Ln S + T / S, centred.
+SOFTCHECK_MUTANT correct_entropy(const softcheck_call* call) {
+  return each_row(call, [](auto& row) {
+    row.out[0] = entropy_or(row, [](const auto& finite) { return entropy_of(sums_of(finite)); });
+  });
+}
+
+// Correct under contract entropy_from=logits: H = ln S + m - sum p x. The weights are divided first: a sum of
+// w x may overflow where the entropy does not.
+SOFTCHECK_MUTANT correct_entropy_from_logits(const softcheck_call* call) {
+  return each_row(call, []<class Real>(RowOf<Real>& row) {
+    row.out[0] = entropy_or(row, [](const RowOf<Real>& finite) {
+      const Sums<Real> sums = sums_of(finite);
+      const Real scale = reciprocal_theta(finite);
+      Real raw = 0;
+      for (const Real x : finite.logits) {
+        const Real w = std::exp((x - sums.maximum) * scale);
+        raw += w > 0 ? w / sums.weights * (x * scale) : 0;
+      }
+      return sums.maximum * scale + std::log(sums.weights) - raw;
+    });
+  });
+}
+
+// Correct under contract entropy_from=coefficients lse=uncentred, as the entropy of a categorical distribution is
+// written: x - lse, their softmax, and -sum p ln p. A row of one peak gives -0.
+namespace {
+
+// ln p = x / T - lse, of a row with a finite maximum.
+template <class Real>
+RowOf<Real> log_probabilities(const RowOf<Real>& row) {
+  const Real lse = logsumexp_of(row, sums_of(row));
+  RowOf<Real> logs{row.logits, 1, row.logits};
+  for (Real& x : logs.logits) x = static_cast<Real>(x * reciprocal_theta(row)) - lse;
+  softmax(logs);
+  return logs;
+}
+
+}  // namespace
+
+SOFTCHECK_MUTANT correct_entropy_of_log_probabilities(const softcheck_call* call) {
+  return each_row(call, []<class Real>(RowOf<Real>& row) {
+    row.out[0] = entropy_or(row, [](const RowOf<Real>& finite) {
+      const RowOf<Real> logs = log_probabilities(finite);
+      Real sum = 0;
+      for (std::size_t i = 0; i < logs.out.size(); ++i) sum += logs.out[i] > 0 ? logs.out[i] * logs.logits[i] : 0;
+      return -sum;
+    });
+  });
+}
+
+// C13: what is improbable is left out of the sum.
+SOFTCHECK_MUTANT mutant_entropy_of_probable_items(const softcheck_call* call) {
+  return each_row(call, []<class Real>(RowOf<Real>& row) {
+    row.out[0] = entropy_or(row, [](const RowOf<Real>& finite) {
+      const RowOf<Real> logs = log_probabilities(finite);
+      Real sum = 0;
+      for (std::size_t i = 0; i < logs.out.size(); ++i) {
+        sum += logs.out[i] > Real(1e-3) ? logs.out[i] * logs.logits[i] : 0;
+      }
+      return -sum;
+    });
+  });
+}
+
+// S and T in one pass; where the maximum rises by d, T <- a (T + d S), a = exp(-d).
+SOFTCHECK_MUTANT correct_entropy_online(const softcheck_call* call) {
+  return each_row(call, []<class Real>(RowOf<Real>& row) {
+    const Real scale = reciprocal_theta(row);
+    row.out[0] = entropy_or(row, [scale](const RowOf<Real>& finite) {
+      Sums<Real> sums{-infinity, 0, 0};
+      for (const Real x : finite.logits) {
+        if (x == -infinity) {
+          continue;
+        }
+        if (x > sums.maximum) {
+          const Real d = sums.weights > 0 ? (x - sums.maximum) * scale : 0;
+          const Real a = std::exp(-d);
+          sums.deviations = a > 0 ? a * (sums.deviations + d * sums.weights) : 0;
+          sums.weights = sums.weights * a;
+          sums.maximum = x;
+        }
+        const Real deviation = (sums.maximum - x) * scale;
+        const Real w = std::exp(-deviation);
+        sums.weights += w;
+        sums.deviations += w > 0 ? w * deviation : 0;
+      }
+      return entropy_of(sums);
+    });
+  });
+}
+
+// (m, S, T) of every 16 logits, each relative to the largest m by a (T + d S), then added pairwise: what
+// split-KV and ranks do; sum=blocks:16.
+SOFTCHECK_MUTANT correct_split(const softcheck_call* call) {
+  return each_row(call, []<class Real>(RowOf<Real>& row) {
+    row.out[0] = entropy_or(row, [](const RowOf<Real>& finite) {
+      const Real m = maximum(finite.logits);
+      std::vector<Sums<Real>> parts = parts_of(finite);
+      for (Sums<Real>& part : parts) {
+        const Real d = (m - part.maximum) * reciprocal_theta(finite);
+        const Real a = std::exp(-d);
+        part = {m, a * part.weights, a > 0 ? a * (part.deviations + d * part.weights) : 0};
+      }
+      for (std::size_t step = 1; step < parts.size(); step *= 2) {
+        for (std::size_t i = 0; i + step < parts.size(); i += 2 * step) {
+          parts[i].weights += parts[i + step].weights;
+          parts[i].deviations += parts[i + step].deviations;
+        }
+      }
+      return entropy_of(parts.front());
+    });
+  });
+}

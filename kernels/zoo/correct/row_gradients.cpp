@@ -1,0 +1,73 @@
+// Correct kernels of the gradients of softmax and log-softmax.
+#include "kernels/zoo/gradient_rows.hpp"
+
+using namespace softcheck::kernels::zoo;
+
+// G - e^y sum g.
+SOFTCHECK_MUTANT correct_log_softmax_backward(const softcheck_call* call) {
+  return each_gradient_row(call, SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, [](auto& row) {
+    const auto total = total_of(row);
+    for (std::size_t i = 0; i < row.out.size(); ++i) row.out[i] = row.upstream[i] - std::exp(row.saved[i]) * total;
+  });
+}
+
+// The product and the difference by one rounding.
+SOFTCHECK_MUTANT correct_log_softmax_backward_fused(const softcheck_call* call) {
+  return each_gradient_row(call, SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, [](auto& row) {
+    const auto total = total_of(row);
+    for (std::size_t i = 0; i < row.out.size(); ++i)
+      row.out[i] = std::fma(-std::exp(row.saved[i]), total, row.upstream[i]);
+  });
+}
+
+// The sum from the last item to the first.
+SOFTCHECK_MUTANT correct_log_softmax_backward_reversed(const softcheck_call* call) {
+  return each_gradient_row(call, SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, [](auto& row) {
+    const auto total = [&] {
+      auto sum = decltype(row.saved[0] + 0){};
+      for (std::size_t i = row.upstream.size(); i-- > 0;) sum += row.upstream[i];
+      return sum;
+    }();
+    for (std::size_t i = 0; i < row.out.size(); ++i) row.out[i] = row.upstream[i] - std::exp(row.saved[i]) * total;
+  });
+}
+
+// Y (g - sum y g).
+SOFTCHECK_MUTANT correct_softmax_backward(const softcheck_call* call) {
+  return each_gradient_row(call, SOFTCHECK_OP_SOFTMAX_BACKWARD, [](auto& row) {
+    const auto mean = mean_of(row);
+    for (std::size_t i = 0; i < row.out.size(); ++i) row.out[i] = row.saved[i] * (row.upstream[i] - mean);
+  });
+}
+
+// G y - y sum y g, as ATen's CUDA kernel has it, with its products in the accumulator.
+SOFTCHECK_MUTANT correct_softmax_backward_expanded(const softcheck_call* call) {
+  return each_gradient_row(call, SOFTCHECK_OP_SOFTMAX_BACKWARD, [](auto& row) {
+    const auto mean = mean_of(row);
+    for (std::size_t i = 0; i < row.out.size(); ++i) row.out[i] = row.saved[i] * row.upstream[i] - row.saved[i] * mean;
+  });
+}
+
+// Fused multiply-adds in the sum and in the difference.
+SOFTCHECK_MUTANT correct_softmax_backward_fused(const softcheck_call* call) {
+  return each_gradient_row(call, SOFTCHECK_OP_SOFTMAX_BACKWARD, [](auto& row) {
+    auto mean = decltype(row.saved[0] + 0){};
+    for (std::size_t i = 0; i < row.saved.size(); ++i) mean = std::fma(row.saved[i], row.upstream[i], mean);
+    for (std::size_t i = 0; i < row.out.size(); ++i) {
+      row.out[i] = std::fma(row.saved[i], row.upstream[i], -(row.saved[i] * mean));
+    }
+  });
+}
+
+// Correct under products=bf16: what ATen's CUDA kernel does, which stores g y in the tensor's type before it adds.
+SOFTCHECK_MUTANT correct_softmax_backward_products_stored(const softcheck_call* call) {
+  return each_gradient_row(call, SOFTCHECK_OP_SOFTMAX_BACKWARD, [](auto& row) {
+    auto products = row.out;
+    auto mean = decltype(row.saved[0] + 0){};
+    for (std::size_t i = 0; i < row.out.size(); ++i) {
+      products[i] = stored_in_bf16(row.saved[i] * row.upstream[i]);
+      mean += products[i];
+    }
+    for (std::size_t i = 0; i < row.out.size(); ++i) row.out[i] = products[i] - row.saved[i] * mean;
+  });
+}
