@@ -26,16 +26,16 @@
 #include "cli/places.hpp"
 #include "cli/streams.hpp"
 #include "cli/verbs.hpp"
+#include "judge/campaigns/campaign_report.hpp"
+#include "judge/campaigns/merge.hpp"
+#include "judge/campaigns/plan.hpp"
+#include "judge/campaigns/shard_folder.hpp"
+#include "judge/campaigns/shard_run.hpp"
+#include "judge/campaigns/worker_pool.hpp"
 #include "library/build_info.hpp"
 #include "models/read/file_errors.hpp"
 #include "models/read/file_source.hpp"
-#include "proptests/campaigns/campaign_report.hpp"
-#include "proptests/campaigns/merge.hpp"
-#include "proptests/campaigns/plan.hpp"
-#include "proptests/campaigns/shard_folder.hpp"
-#include "proptests/campaigns/shard_run.hpp"
-#include "proptests/campaigns/worker_pool.hpp"
-#include "proptests/interrupted.hpp"
+#include "proptests/engine/interrupted.hpp"
 
 namespace softcheck::cli {
 

@@ -13,13 +13,13 @@
 #include "cli/output.hpp"
 #include "cli/shrunk_file.hpp"
 #include "cli/verbs.hpp"
-#include "proptests/judge/kernel_claims.hpp"
-#include "proptests/judge/op.hpp"
-#include "proptests/report.hpp"
-#include "proptests/tensors/contract_fit.hpp"
-#include "proptests/tensors/slack_picture.hpp"
-#include "proptests/tensors/tensor_judge.hpp"
-#include "proptests/tensors/tensor_report.hpp"
+#include "judge/op/op.hpp"
+#include "judge/results/contract_fit.hpp"
+#include "judge/results/slack_picture.hpp"
+#include "judge/results/tensor_judge.hpp"
+#include "judge/results/tensor_report.hpp"
+#include "judge/trial/kernel_claims.hpp"
+#include "proptests/report/report.hpp"
 
 namespace softcheck::cli {
 

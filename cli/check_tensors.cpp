@@ -12,10 +12,10 @@
 
 #include "cli/dtype.hpp"
 #include "cli/exit_code.hpp"
-#include "proptests/judge/calls/row_call.hpp"
-#include "proptests/judge/op.hpp"
-#include "proptests/tensors/task_checks.hpp"
-#include "proptests/tensors/tensor_shape.hpp"
+#include "judge/op/op.hpp"
+#include "judge/ops/rows/row_call.hpp"
+#include "judge/results/task_checks.hpp"
+#include "judge/results/tensor_shape.hpp"
 
 namespace softcheck::cli {
 

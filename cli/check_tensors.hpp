@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "judge/results/files/tensor_file.hpp"
+#include "judge/results/tensor_judge.hpp"
+#include "judge/results/tensor_report.hpp"
 #include "numerics/rounding/contract.hpp"
-#include "proptests/tensor_files/tensor_file.hpp"
-#include "proptests/tensors/tensor_judge.hpp"
-#include "proptests/tensors/tensor_report.hpp"
 
 namespace softcheck::cli {
 

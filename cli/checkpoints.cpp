@@ -8,7 +8,7 @@
 #include "cli/interruption.hpp"
 #include "models/read/file_errors.hpp"
 #include "models/report/checkpoint_html.hpp"
-#include "proptests/report.hpp"
+#include "proptests/report/report.hpp"
 
 namespace softcheck::cli {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/exit_code.hpp"
-#include "proptests/corpus.hpp"
+#include "proptests/engine/corpus.hpp"
 #include "proptests/registry.hpp"
 
 namespace softcheck::cli {

@@ -7,10 +7,10 @@
 
 #include "cli/output.hpp"
 #include "cli/verb.hpp"
-#include "proptests/corpus.hpp"
-#include "proptests/judge/effort.hpp"
-#include "proptests/property.hpp"
-#include "proptests/report_parts.hpp"
+#include "judge/trial/effort.hpp"
+#include "proptests/engine/corpus.hpp"
+#include "proptests/engine/property.hpp"
+#include "proptests/report/report_parts.hpp"
 
 namespace softcheck::cli {
 

@@ -20,7 +20,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/limits.hpp"
 #include "cli/streams.hpp"
-#include "proptests/report.hpp"
+#include "proptests/report/report.hpp"
 
 namespace softcheck::cli {
 namespace {

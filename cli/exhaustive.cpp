@@ -16,11 +16,11 @@
 #include "cli/places.hpp"
 #include "cli/streams.hpp"
 #include "cli/verbs.hpp"
+#include "judge/exhaustive/exhaustive_judge.hpp"
+#include "judge/exhaustive/exhaustive_picture.hpp"
+#include "judge/exhaustive/exhaustive_state.hpp"
+#include "judge/ops/rows/row_op.hpp"
 #include "numerics/rounding/contract.hpp"
-#include "proptests/exhaustive/exhaustive_judge.hpp"
-#include "proptests/exhaustive/exhaustive_picture.hpp"
-#include "proptests/exhaustive/exhaustive_state.hpp"
-#include "proptests/judge/ops/row_op.hpp"
 
 namespace softcheck::cli {
 

@@ -15,7 +15,7 @@
 #include "cli/streams.hpp"
 #include "cli/trained_inputs.hpp"
 #include "cli/verbs.hpp"
-#include "experiments/figures/language_accuracy.hpp"
+#include "experiments/language/language_accuracy.hpp"
 
 namespace softcheck::cli {
 

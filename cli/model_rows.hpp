@@ -5,7 +5,7 @@
 #include "cli/output.hpp"
 #include "experiments/certificates/certify_model.hpp"
 #include "experiments/trained_models.hpp"
-#include "proptests/report.hpp"
+#include "proptests/report/report.hpp"
 
 namespace softcheck::cli {
 

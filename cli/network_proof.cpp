@@ -28,7 +28,7 @@
 #include "experiments/certificates/spread_ladder.hpp"
 #include "experiments/trained_models.hpp"
 #include "models/read/file_errors.hpp"
-#include "proptests/report.hpp"
+#include "proptests/report/report.hpp"
 
 namespace softcheck::cli {
 

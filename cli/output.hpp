@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/verb.hpp"
-#include "proptests/report.hpp"
+#include "proptests/report/report.hpp"
 
 namespace softcheck::cli {
 

@@ -4,7 +4,7 @@
 
 #include "cli/exit_code.hpp"
 #include "library/build_info.hpp"
-#include "proptests/report.hpp"
+#include "proptests/report/report.hpp"
 
 namespace softcheck::cli {
 

@@ -1,6 +1,6 @@
 // softcheck report: what the run verbs have written, as one HTML page that needs nothing else.
 
-#include "proptests/report.hpp"
+#include "proptests/report/report.hpp"
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@
 #include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "library/build_info.hpp"
-#include "proptests/report_page.hpp"
+#include "proptests/report/report_page.hpp"
 
 namespace softcheck::cli {
 namespace {

@@ -16,9 +16,9 @@
 #include "cli/output_folder.hpp"
 #include "cli/streams.hpp"
 #include "cli/verbs.hpp"
+#include "judge/survivors/survivor_matrix.hpp"
+#include "judge/survivors/survivor_report.hpp"
 #include "library/build_info.hpp"
-#include "proptests/survivors/survivor_matrix.hpp"
-#include "proptests/survivors/survivor_report.hpp"
 
 namespace softcheck::cli {
 

@@ -18,7 +18,7 @@
 #include "experiments/heads.hpp"
 #include "experiments/tables/accuracy_table.hpp"
 #include "experiments/tables/sensitivity.hpp"
-#include "experiments/tables/table_pictures.hpp"
+#include "experiments/figures/table_pictures.hpp"
 #include "experiments/tables/variants.hpp"
 
 namespace softcheck::cli {

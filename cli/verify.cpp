@@ -16,10 +16,11 @@
 #include "cli/verbs.hpp"
 #include "experiments/attention_kernels.hpp"
 #include "experiments/safetensors.hpp"
+#include "judge/kernel_judge.hpp"
+#include "judge/report/kernel_report.hpp"
 #include "library/build_info.hpp"
-#include "proptests/judge/kernel_judge.hpp"
 #include "proptests/registry.hpp"
-#include "proptests/report_parts.hpp"
+#include "proptests/report/report_parts.hpp"
 
 namespace softcheck::cli {
 

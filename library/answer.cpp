@@ -6,10 +6,10 @@
 #include <new>
 #include <stdexcept>
 
+#include "judge/sandbox/isolated_kernel.hpp"
 #include "library/options.hpp"
 #include "models/read/file_errors.hpp"
-#include "proptests/interrupted.hpp"
-#include "proptests/judge/isolation/isolated_kernel.hpp"
+#include "proptests/engine/interrupted.hpp"
 
 namespace softcheck::library {
 

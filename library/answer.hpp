@@ -5,7 +5,7 @@
 #include <string>
 
 #include "library/include/softcheck/softcheck.h"
-#include "proptests/report.hpp"
+#include "proptests/report/report.hpp"
 
 namespace softcheck::library {
 

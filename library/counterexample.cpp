@@ -3,10 +3,9 @@
 #include <string>
 #include <string_view>
 
+#include "judge/ops/attention/attention_op.hpp"
+#include "judge/ops/rows/row_call.hpp"
 #include "library/answer.hpp"
-#include "proptests/judge/calls/row_call.hpp"
-#include "proptests/judge/ops/attention_op.hpp"
-#include "proptests/judge/verdict/kernel_report.hpp"
 
 namespace softcheck::library {
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "proptests/judge/kernel_judge.hpp"
+#include "judge/trial/kernel_judgement.hpp"
 
 namespace softcheck::library {
 

@@ -3,14 +3,15 @@
 #include <memory>
 #include <string>
 
+#include "judge/exhaustive/exhaustive_judge.hpp"
+#include "judge/exhaustive/exhaustive_picture.hpp"
+#include "judge/inference/contract_inference.hpp"
+#include "judge/kernel_judge.hpp"
+#include "judge/report/kernel_report.hpp"
 #include "library/answer.hpp"
 #include "library/counterexample.hpp"
 #include "library/options.hpp"
 #include "numerics/rounding/contract.hpp"
-#include "proptests/exhaustive/exhaustive_judge.hpp"
-#include "proptests/exhaustive/exhaustive_picture.hpp"
-#include "proptests/judge/inference/contract_inference.hpp"
-#include "proptests/judge/verdict/kernel_report.hpp"
 
 namespace softcheck::library {
 

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "judge/trial/kernel_claims.hpp"
 #include "numerics/formats/format.hpp"
 #include "numerics/rounding/contract.hpp"
 #include "proptests/generators/rows/row.hpp"
-#include "proptests/judge/kernel_claims.hpp"
 
 namespace softcheck::library {
 

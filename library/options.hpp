@@ -3,8 +3,8 @@
 #include <set>
 #include <string>
 
+#include "judge/trial/kernel_judgement.hpp"
 #include "library/include/softcheck/softcheck.h"
-#include "proptests/judge/kernel_judge.hpp"
 
 namespace softcheck::library {
 

@@ -4,16 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "judge/ops/rows/row_call.hpp"
+#include "judge/results/contract_fit.hpp"
+#include "judge/results/shown_row.hpp"
+#include "judge/results/slack_picture.hpp"
+#include "judge/results/task_checks.hpp"
+#include "judge/results/tensor_judge.hpp"
+#include "judge/results/tensor_report.hpp"
 #include "library/answer.hpp"
 #include "library/options.hpp"
 #include "numerics/rounding/contract.hpp"
-#include "proptests/judge/calls/row_call.hpp"
-#include "proptests/tensors/contract_fit.hpp"
-#include "proptests/tensors/shown_row.hpp"
-#include "proptests/tensors/slack_picture.hpp"
-#include "proptests/tensors/task_checks.hpp"
-#include "proptests/tensors/tensor_judge.hpp"
-#include "proptests/tensors/tensor_report.hpp"
 
 namespace softcheck::library {
 

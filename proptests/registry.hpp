@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "proptests/property.hpp"
+#include "proptests/engine/property.hpp"
 
 namespace softcheck::proptests {
 

@@ -9,7 +9,7 @@
 
 #include "experiments/language/language_parts.hpp"
 #include "experiments/language/language_training.hpp"
-#include "experiments/language/problem.hpp"
+#include "experiments/language/algorithms/problem.hpp"
 
 namespace softcheck::experiments {
 

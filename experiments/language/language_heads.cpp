@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "experiments/language/problem.hpp"
+#include "experiments/language/algorithms/problem.hpp"
 #include "models/architectures/architectures.hpp"
 #include "models/bounds/certify_checkpoint.hpp"
 #include "theory/adaptive_temperature.hpp"

@@ -6,7 +6,7 @@
 #include <numbers>
 #include <stdexcept>
 
-#include "experiments/language/problem.hpp"
+#include "experiments/language/algorithms/problem.hpp"
 
 namespace softcheck::experiments {
 namespace {

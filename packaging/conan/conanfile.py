@@ -15,7 +15,7 @@ from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
 from conan.tools.files import copy, load
 from conan.tools.system.package_manager import Apt
 
-FOLDERS = ("cmake", "cli", "experiments", "kernels", "library", "models", "numerics", "proptests", "python", "theory")
+FOLDERS = ("cmake", "cli", "experiments", "judge", "kernels", "library", "models", "numerics", "proptests", "python", "theory")
 FILES = ("CMakeLists.txt", "LICENSE", "CITATION.cff", "README.md")
 FOR_TESTS = {"libgtest-dev", "libgmock-dev", "libbenchmark-dev", "liblapack-dev", "gnuplot-nox"}
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "proptests/property.hpp"
+#include "proptests/engine/property.hpp"
 
 namespace softcheck::proptests {
 

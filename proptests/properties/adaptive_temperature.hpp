@@ -2,8 +2,8 @@
 
 #include <vector>
 
+#include "proptests/engine/property.hpp"
 #include "proptests/properties/row_levels.hpp"
-#include "proptests/property.hpp"
 
 namespace softcheck::proptests {
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "proptests/generators/drawing/rapidcheck_types.hpp"
-#include "proptests/property.hpp"
+#include "proptests/engine/property.hpp"
+#include "proptests/engine/rapidcheck_types.hpp"
 #include "theory/corollary_b_1.hpp"
 
 namespace softcheck::proptests {

@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "proptests/engine/property.hpp"
 #include "proptests/properties/ball_heads.hpp"
 #include "proptests/properties/row_levels.hpp"
-#include "proptests/property.hpp"
 
 namespace softcheck::proptests {
 

@@ -3,8 +3,8 @@
 #include <functional>
 #include <vector>
 
+#include "proptests/engine/property.hpp"
 #include "proptests/generators/matrices/matrix.hpp"
-#include "proptests/property.hpp"
 #include "theory/proposition_3_1.hpp"
 
 namespace softcheck::proptests {

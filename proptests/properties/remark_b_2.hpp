@@ -3,8 +3,8 @@
 #include <functional>
 #include <vector>
 
+#include "proptests/engine/property.hpp"
 #include "proptests/generators/networks/network.hpp"
-#include "proptests/property.hpp"
 
 namespace softcheck::proptests {
 

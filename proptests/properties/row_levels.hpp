@@ -4,8 +4,8 @@
 #include <functional>
 #include <vector>
 
+#include "proptests/engine/property.hpp"
 #include "proptests/generators/rows/row.hpp"
-#include "proptests/property.hpp"
 #include "theory/level_row.hpp"
 
 namespace softcheck::proptests {

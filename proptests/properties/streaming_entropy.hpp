@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "proptests/engine/property.hpp"
 #include "proptests/generators/rows/merge_tree.hpp"
 #include "proptests/properties/row_levels.hpp"
-#include "proptests/property.hpp"
 #include "theory/streaming_entropy.hpp"
 
 namespace softcheck::proptests {

@@ -3,9 +3,9 @@
 #include <functional>
 #include <vector>
 
+#include "proptests/engine/property.hpp"
 #include "proptests/generators/networks/network.hpp"
 #include "proptests/generators/networks/normed_head.hpp"
-#include "proptests/property.hpp"
 
 namespace softcheck::proptests {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/language/problem.hpp"
+#include "experiments/language/algorithms/problem.hpp"
 
 // The algorithms, and how they write numbers. The textbook is Cormen, Leiserson, Rivest and Stein, third edition.
 namespace softcheck::experiments {

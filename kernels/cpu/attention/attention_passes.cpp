@@ -12,7 +12,7 @@
 #include "kernels/arithmetic/exp_constants.hpp"
 #include "kernels/cpu/attention/attention_passes.hpp"
 #include "kernels/cpu/attention/lane_sums.inl"
-#include "kernels/cpu/exp_lanes.inl"
+#include "kernels/cpu/rows/exp_lanes.inl"
 #include "kernels/cpu/machine.hpp"
 
 HWY_BEFORE_NAMESPACE();

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "kernels/cpu/exp_lanes.inl"
+#include "kernels/cpu/rows/exp_lanes.inl"
 
 HWY_BEFORE_NAMESPACE();
 namespace softcheck::kernels::cpu {

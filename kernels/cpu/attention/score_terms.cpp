@@ -10,7 +10,7 @@
 
 #include "kernels/cpu/attention/score_terms.hpp"
 #include "kernels/cpu/attention/tanh_lanes.inl"
-#include "kernels/cpu/exp_lanes.inl"
+#include "kernels/cpu/rows/exp_lanes.inl"
 #include "kernels/cpu/machine.hpp"
 
 HWY_BEFORE_NAMESPACE();

@@ -9,7 +9,7 @@
 #include <hwy/highway.h>
 
 #include "kernels/arithmetic/exp_constants.hpp"
-#include "kernels/cpu/exp_lanes.inl"
+#include "kernels/cpu/rows/exp_lanes.inl"
 #include "kernels/cpu/machine.hpp"
 
 HWY_BEFORE_NAMESPACE();

@@ -14,7 +14,7 @@
 
 #include "kernels/arithmetic/exp_constants.hpp"
 #include "kernels/cpu/rows/block_passes.hpp"
-#include "kernels/cpu/exp_lanes.inl"
+#include "kernels/cpu/rows/exp_lanes.inl"
 #include "kernels/cpu/machine.hpp"
 
 HWY_BEFORE_NAMESPACE();

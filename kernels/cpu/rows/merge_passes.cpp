@@ -9,7 +9,7 @@
 #include <cstddef>
 
 #include "kernels/arithmetic/exp_constants.hpp"
-#include "kernels/cpu/exp_lanes.inl"
+#include "kernels/cpu/rows/exp_lanes.inl"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/cpu/rows/merge_passes.hpp"
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "numerics/formats/format.hpp"
+#include "proptests/engine/rapidcheck_types.hpp"
 #include "proptests/generators/attention/attention_attributes.hpp"
 #include "proptests/generators/attention/attention_sequences.hpp"
 #include "proptests/generators/domains/domain.hpp"
-#include "proptests/generators/drawing/rapidcheck_types.hpp"
 
 namespace softcheck::proptests {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <random>
 
-#include "proptests/generators/drawing/rapidcheck_types.hpp"
+#include "proptests/engine/rapidcheck_types.hpp"
 
 namespace softcheck::proptests {
 

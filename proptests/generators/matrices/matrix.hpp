@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "proptests/generators/drawing/rapidcheck_types.hpp"
+#include "proptests/engine/rapidcheck_types.hpp"
 
 namespace softcheck::theory {
 struct QueryAndItems;

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "proptests/generators/drawing/rapidcheck_types.hpp"
+#include "proptests/engine/rapidcheck_types.hpp"
 #include "proptests/generators/matrices/matrix.hpp"
 
 namespace softcheck::theory {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "proptests/engine/rapidcheck_types.hpp"
 #include "proptests/generators/domains/domain.hpp"
-#include "proptests/generators/drawing/rapidcheck_types.hpp"
 #include "proptests/generators/rows/row.hpp"
 #include "proptests/generators/rows/row_cycle.hpp"
 

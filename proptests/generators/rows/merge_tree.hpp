@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "proptests/generators/drawing/rapidcheck_types.hpp"
+#include "proptests/engine/rapidcheck_types.hpp"
 #include "proptests/generators/rows/row.hpp"
 
 namespace softcheck::proptests {

@@ -20,7 +20,7 @@ while read -r folder header; do
   echo "refused, as it should be: $folder includes $header"
 done <<'LIST'
 numerics theory/lemma_2_1.hpp
-theory proptests/property.hpp
+theory proptests/engine/property.hpp
 theory kernels/abi/softcheck_kernel.h
 kernels numerics/formats/format.hpp
 numerics/formats numerics/enclosures/enclosure.hpp
@@ -30,7 +30,21 @@ numerics/matrices numerics/rows/row_oracle.hpp
 proptests/generators/drawing proptests/generators/rows/row.hpp
 proptests/generators/rows proptests/generators/row_matrices/row_matrix.hpp
 proptests/generators/attention proptests/generators/row_matrices/row_matrix.hpp
-proptests/generators proptests/generators/rows/row.hpp
+proptests/engine proptests/report/report.hpp
+proptests/report judge/call/evidence.hpp
+judge/op judge/call/tensor_call.hpp
+judge/call judge/sandbox/watched_kernel.hpp
+judge/verdict judge/ops/rows/row_op.hpp
+judge/ops/rows judge/ops/attention/attention_rows.hpp
+judge/ops/softmax judge/ops/attention/attention_rows.hpp
+judge/trial judge/report/kernel_report.hpp
+judge/trial judge/kernel_judge.hpp
+judge/exhaustive judge/kernel_judge.hpp
+judge judge/inference/contract_search.hpp
+judge/ops/rows kernels/arithmetic/conversions.hpp
+judge/no_such_room judge/op/op.hpp
+experiments/tables experiments/figures/gnuplot.hpp
+kernels/cpu kernels/cpu/rows/row_access.hpp
 kernels/strict kernels/cpu/rows/row_access.hpp
 kernels/parallel kernels/strict/rows.hpp
 kernels/cpu kernels/parallel/key_tree.hpp
@@ -40,5 +54,5 @@ kernels/block kernels/emulator/block.hpp
 proptests kernels/cpu/softmax.hpp
 proptests/tests/judge kernels/emulator/block.hpp
 proptests cli/main.hpp
-experiments proptests/property.hpp
+experiments proptests/engine/property.hpp
 LIST

@@ -45,7 +45,9 @@ sh "$here/compile_flags.sh" "$build" each |
       delete left[$2]
       folder = $2
       sub(/[^\/]*$/, "", folder)
-      if (folder ~ /\/(numerics|proptests\/judge|proptests\/generators)\/[a-z_]+\/$/) sub(/[a-z_]+\/$/, "", folder) # its rooms are read as one
+      # Rooms that are read as one.
+      if (folder ~ /\/(numerics|proptests\/generators|judge)\// && folder !~ /\/judge\/(exhaustive|results|survivors|campaigns)\//)
+        folder = substr(folder, 1, match(folder, /(numerics|proptests\/generators|judge)\//) + RLENGTH - 1)
       alone = program = 0
       while ((getline line < $2) > 0) {
         if (line ~ /foreach_target\.h|^#define Eigen /) alone = 1

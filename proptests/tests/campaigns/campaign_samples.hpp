@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "proptests/campaigns/plan.hpp"
-#include "proptests/campaigns/shard_file.hpp"
+#include "judge/campaigns/plan.hpp"
+#include "judge/campaigns/shard_file.hpp"
 
 namespace softcheck::proptests {
 

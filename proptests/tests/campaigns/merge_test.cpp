@@ -1,4 +1,4 @@
-#include "proptests/campaigns/merge.hpp"
+#include "judge/campaigns/merge.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 
-#include "proptests/campaigns/campaign_report.hpp"
+#include "judge/campaigns/campaign_report.hpp"
 #include "proptests/tests/campaigns/campaign_samples.hpp"
 
 namespace softcheck::proptests {

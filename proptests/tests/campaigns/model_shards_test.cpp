@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "judge/campaigns/campaign_report.hpp"
+#include "judge/campaigns/checkpoint_digest.hpp"
+#include "judge/campaigns/merge.hpp"
+#include "judge/campaigns/shard_run.hpp"
 #include "models/read/file_source.hpp"
 #include "models/read/safetensors_header.hpp"
 #include "models/report/checkpoint_html.hpp"
 #include "models/report/checkpoint_run.hpp"
-#include "proptests/campaigns/campaign_report.hpp"
-#include "proptests/campaigns/checkpoint_digest.hpp"
-#include "proptests/campaigns/merge.hpp"
-#include "proptests/campaigns/shard_run.hpp"
 #include "proptests/tests/campaigns/kept_folder.hpp"
 
 namespace softcheck::proptests {

@@ -1,4 +1,4 @@
-#include "proptests/campaigns/plan.hpp"
+#include "judge/campaigns/plan.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "proptests/campaigns/shard_folder.hpp"
+#include "judge/campaigns/shard_folder.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -1,4 +1,4 @@
-#include "proptests/campaigns/shard_file.hpp"
+#include "judge/campaigns/shard_file.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "experiments/sha256.hpp"
-#include "proptests/campaigns/shard_folder.hpp"
+#include "judge/campaigns/shard_folder.hpp"
 #include "proptests/tests/campaigns/campaign_samples.hpp"
 
 namespace softcheck::proptests {

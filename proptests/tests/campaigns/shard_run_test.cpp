@@ -1,4 +1,4 @@
-#include "proptests/campaigns/shard_run.hpp"
+#include "judge/campaigns/shard_run.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <iterator>
 #include <string>
 
-#include "proptests/campaigns/worker_pool.hpp"
-#include "proptests/interrupted.hpp"
+#include "judge/campaigns/worker_pool.hpp"
+#include "proptests/engine/interrupted.hpp"
 #include "proptests/tests/campaigns/kept_folder.hpp"
 
 namespace softcheck::proptests {

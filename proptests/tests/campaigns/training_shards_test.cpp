@@ -16,13 +16,13 @@
 #include "experiments/safetensors.hpp"
 #include "experiments/sha256.hpp"
 #include "experiments/training.hpp"
-#include "proptests/campaigns/answers.hpp"
-#include "proptests/campaigns/base64.hpp"
-#include "proptests/campaigns/campaign_report.hpp"
-#include "proptests/campaigns/kept_training.hpp"
-#include "proptests/campaigns/merge.hpp"
-#include "proptests/campaigns/seed_spread.hpp"
-#include "proptests/interrupted.hpp"
+#include "judge/campaigns/answers.hpp"
+#include "judge/campaigns/base64.hpp"
+#include "judge/campaigns/campaign_report.hpp"
+#include "judge/campaigns/kept_training.hpp"
+#include "judge/campaigns/merge.hpp"
+#include "judge/campaigns/seed_spread.hpp"
+#include "proptests/engine/interrupted.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -1,4 +1,4 @@
-#include "proptests/campaigns/worker_pool.hpp"
+#include "judge/campaigns/worker_pool.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "experiments/language/language_heads.hpp"
+#include "judge/ops/attention/attention_thresholds.hpp"
 #include "numerics/enclosures/enclosure.hpp"
 #include "numerics/rounding/contract.hpp"
-#include "proptests/judge/attention/attention_thresholds.hpp"
 
 namespace softcheck::experiments {
 

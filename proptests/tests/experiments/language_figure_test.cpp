@@ -4,7 +4,7 @@
 
 #include <numbers>
 
-#include "experiments/figures/language_accuracy.hpp"
+#include "experiments/language/language_accuracy.hpp"
 
 namespace softcheck::experiments {
 namespace {

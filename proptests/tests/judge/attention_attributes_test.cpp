@@ -12,14 +12,14 @@
 #include <string>
 #include <vector>
 
+#include "judge/call/attention_call.hpp"
+#include "judge/ops/attention/attention_rows.hpp"
+#include "judge/ops/attention/attention_thresholds.hpp"
+#include "judge/ops/attention/query_oracles.hpp"
+#include "judge/trial/kernel_judgement.hpp"
 #include "numerics/enclosures/decision.hpp"
 #include "numerics/oracles/attention_oracle.hpp"
 #include "proptests/generators/attention/attention.hpp"
-#include "proptests/judge/attention/attention_rows.hpp"
-#include "proptests/judge/attention/attention_thresholds.hpp"
-#include "proptests/judge/attention/query_oracles.hpp"
-#include "proptests/judge/calls/attention_call.hpp"
-#include "proptests/judge/kernel_judge.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -6,8 +6,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "judge/call/attention_call.hpp"
 #include "proptests/generators/attention/attention.hpp"
-#include "proptests/judge/calls/attention_call.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -12,10 +12,10 @@
 #include <sstream>
 #include <string>
 
+#include "judge/kernel_judge.hpp"
+#include "judge/ops/attention/attention_repeats.hpp"
 #include "proptests/generators/attention/attention_classes.hpp"
 #include "proptests/generators/attention/attention_nan.hpp"
-#include "proptests/judge/attention/attention_repeats.hpp"
-#include "proptests/judge/kernel_judge.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "judge/kernel_judge.hpp"
+#include "judge/ops/attention/attention_rows.hpp"
+#include "judge/sandbox/watched_kernel.hpp"
 #include "proptests/generators/attention/attention.hpp"
-#include "proptests/judge/attention/attention_rows.hpp"
-#include "proptests/judge/calls/watched_kernel.hpp"
-#include "proptests/judge/kernel_judge.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -1,6 +1,6 @@
 // Attention's gradient judged: the exact value against the difference quotient of the forward pass, what an ideal
 // kernel returns holds, and a value beyond its threshold does not.
-#include "proptests/judge/attention/attention_gradient.hpp"
+#include "judge/ops/attention/attention_gradient.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -11,14 +11,14 @@
 #include <map>
 #include <string>
 
+#include "judge/ops/attention/attention_op.hpp"
+#include "judge/ops/attention/attention_rows.hpp"
+#include "judge/ops/attention/query_oracles.hpp"
+#include "judge/ops/attention/saved_outputs.hpp"
+#include "judge/trial/kernel_judgement.hpp"
 #include "numerics/oracles/attention_gradient_oracle.hpp"
 #include "numerics/rounding/rounding_attention_backward.hpp"
 #include "proptests/generators/attention/attention.hpp"
-#include "proptests/judge/attention/attention_rows.hpp"
-#include "proptests/judge/attention/query_oracles.hpp"
-#include "proptests/judge/attention/saved_outputs.hpp"
-#include "proptests/judge/kernel_judge.hpp"
-#include "proptests/judge/ops/attention_op.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -1,5 +1,5 @@
 // One query judged: what an ideal kernel returns holds, in every format, and a value beyond its threshold does not.
-#include "proptests/judge/attention/attention_judge.hpp"
+#include "judge/ops/attention/attention_judge.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -9,10 +9,10 @@
 #include <limits>
 #include <optional>
 
+#include "judge/ops/attention/attention_thresholds.hpp"
+#include "judge/trial/kernel_claims.hpp"
 #include "numerics/oracles/attention_oracle.hpp"
 #include "proptests/generators/attention/attention.hpp"
-#include "proptests/judge/attention/attention_thresholds.hpp"
-#include "proptests/judge/kernel_claims.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "judge/call/attention_call.hpp"
+#include "judge/call/sequence_layout.hpp"
+#include "judge/ops/attention/attention_rows.hpp"
+#include "judge/trial/attention_trial.hpp"
+#include "judge/trial/kernel_judgement.hpp"
 #include "proptests/generators/attention/attention.hpp"
-#include "proptests/judge/attention/attention_rows.hpp"
-#include "proptests/judge/attention/attention_trial.hpp"
-#include "proptests/judge/calls/attention_call.hpp"
-#include "proptests/judge/calls/sequence_layout.hpp"
-#include "proptests/judge/kernel_judge.hpp"
 #include "proptests/tests/judge/own_kernels.hpp"
 
 namespace softcheck::proptests {

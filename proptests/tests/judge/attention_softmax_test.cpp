@@ -1,11 +1,10 @@
-#include "proptests/judge/attention/attention_softmax.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <functional>
 #include <random>
 
+#include "judge/ops/rows/long_softmax.hpp"
 #include "numerics/enclosures/decision.hpp"
 #include "numerics/oracles/adaptive_oracle.hpp"
 #include "numerics/rows/enclosed_row.hpp"

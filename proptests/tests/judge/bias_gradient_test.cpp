@@ -1,5 +1,5 @@
 // The gradient by attention's bias: what a call asks for, and what the judge sums.
-#include "proptests/judge/attention/bias_gradient.hpp"
+#include "judge/ops/attention/bias_gradient.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "judge/ops/attention/attention_op.hpp"
+#include "judge/ops/attention/attention_rows.hpp"
+#include "judge/trial/kernel_judgement.hpp"
 #include "proptests/generators/attention/attention.hpp"
-#include "proptests/judge/attention/attention_rows.hpp"
-#include "proptests/judge/kernel_judge.hpp"
-#include "proptests/judge/ops/attention_op.hpp"
 
 namespace softcheck::proptests {
 namespace {

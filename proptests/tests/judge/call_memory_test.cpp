@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "proptests/judge/isolation/isolated_kernel.hpp"
+#include "judge/sandbox/isolated_kernel.hpp"
 #include "proptests/tests/judge/own_kernels.hpp"
 
 namespace softcheck::proptests {

@@ -1,4 +1,4 @@
-#include "proptests/judge/conformance.hpp"
+#include "judge/conformance.hpp"
 
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // What a kernel's process can reach: kernels of this program attack the judge, the machine and the caller's memory, and
 // say in a page that both share what they achieved.
-#include "proptests/judge/isolation/containment.hpp"
+#include "judge/sandbox/containment.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -22,8 +22,8 @@
 #include <memory>
 #include <thread>
 
-#include "proptests/judge/isolation/isolated_kernel.hpp"
-#include "proptests/judge/isolation/system_call_filter.hpp"
+#include "judge/sandbox/isolated_kernel.hpp"
+#include "judge/sandbox/system_call_filter.hpp"
 #include "proptests/tests/judge/own_kernels.hpp"
 
 namespace softcheck::proptests {

@@ -1,5 +1,5 @@
 // Results that fail by their contract: another one is named that all rows keep, or that none does.
-#include "proptests/tensors/contract_fit.hpp"
+#include "judge/results/contract_fit.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "proptests/judge/inference/contract_inference.hpp"
+#include "judge/inference/contract_inference.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "proptests/judge/effort.hpp"
+#include "judge/kernel_judge.hpp"
+#include "judge/trial/effort.hpp"
 
 namespace softcheck::proptests {
 namespace {

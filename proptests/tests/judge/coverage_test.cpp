@@ -10,10 +10,10 @@
 #include <sstream>
 #include <utility>
 
+#include "judge/call/refusals.hpp"
+#include "judge/kernel_judge.hpp"
 #include "proptests/generators/domains/domain.hpp"
 #include "proptests/generators/row_matrices/row_matrix_classes.hpp"
-#include "proptests/judge/calls/refusals.hpp"
-#include "proptests/judge/kernel_judge.hpp"
 
 namespace softcheck::proptests {
 namespace {

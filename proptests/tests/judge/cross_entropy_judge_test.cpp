@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "judge/ops/rows/asked_row.hpp"
+#include "judge/ops/rows/row_call.hpp"
+#include "judge/ops/rows/row_elements.hpp"
+#include "judge/ops/rows/row_judge.hpp"
+#include "judge/ops/rows/row_op.hpp"
 #include "numerics/formats/special_values.hpp"
-#include "proptests/judge/calls/asked_row.hpp"
-#include "proptests/judge/calls/row_call.hpp"
-#include "proptests/judge/ops/row_elements.hpp"
-#include "proptests/judge/ops/row_op.hpp"
-#include "proptests/judge/verdict/row_judge.hpp"
 
 namespace softcheck::proptests {
 namespace {

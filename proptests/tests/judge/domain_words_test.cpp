@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "proptests/judge/calls/row_call.hpp"
-#include "proptests/judge/effort.hpp"
-#include "proptests/judge/kernel_judge.hpp"
+#include "judge/kernel_judge.hpp"
+#include "judge/ops/rows/row_call.hpp"
+#include "judge/trial/effort.hpp"
 
 namespace softcheck::proptests {
 namespace {

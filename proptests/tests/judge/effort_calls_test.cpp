@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "judge/call/call_sizes.hpp"
+#include "judge/kernel_judge.hpp"
 #include "kernels/abi/softcheck_kernel.h"
-#include "proptests/judge/call_sizes.hpp"
-#include "proptests/judge/kernel_judge.hpp"
 
 namespace softcheck::proptests {
 namespace {

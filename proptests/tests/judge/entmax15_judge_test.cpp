@@ -5,9 +5,9 @@
 #include <cmath>
 #include <vector>
 
+#include "judge/ops/rows/row_judge.hpp"
+#include "judge/ops/rows/row_op.hpp"
 #include "numerics/formats/special_values.hpp"
-#include "proptests/judge/ops/row_op.hpp"
-#include "proptests/judge/verdict/row_judge.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -19,12 +19,13 @@
 #include <utility>
 #include <vector>
 
+#include "judge/exhaustive/enumerated_row.hpp"
+#include "judge/exhaustive/enumeration.hpp"
+#include "judge/exhaustive/exhaustive_judge.hpp"
+#include "judge/kernel_judge.hpp"
+#include "judge/trial/effort.hpp"
 #include "numerics/enclosures/certificate.hpp"
 #include "numerics/formats/format.hpp"
-#include "proptests/exhaustive/enumerated_row.hpp"
-#include "proptests/exhaustive/enumeration.hpp"
-#include "proptests/exhaustive/exhaustive_judge.hpp"
-#include "proptests/judge/effort.hpp"
 
 namespace softcheck::proptests {
 // Sources of this folder are compiled as one: the names below are common ones.

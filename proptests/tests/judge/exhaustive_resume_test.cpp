@@ -12,9 +12,9 @@
 #include <tuple>
 #include <vector>
 
-#include "proptests/exhaustive/exhaustive_judge.hpp"
-#include "proptests/exhaustive/exhaustive_state.hpp"
-#include "proptests/judge/effort.hpp"
+#include "judge/exhaustive/exhaustive_judge.hpp"
+#include "judge/exhaustive/exhaustive_state.hpp"
+#include "judge/trial/effort.hpp"
 
 namespace softcheck::proptests {
 namespace resumed_judgements {

@@ -15,12 +15,12 @@
 #include <string>
 #include <vector>
 
+#include "judge/exhaustive/enumerated_row.hpp"
+#include "judge/exhaustive/enumeration.hpp"
+#include "judge/exhaustive/exhaustive_judge.hpp"
+#include "judge/ops/rows/row_judge.hpp"
+#include "judge/trial/effort.hpp"
 #include "numerics/formats/special_values.hpp"
-#include "proptests/exhaustive/enumerated_row.hpp"
-#include "proptests/exhaustive/enumeration.hpp"
-#include "proptests/exhaustive/exhaustive_judge.hpp"
-#include "proptests/judge/effort.hpp"
-#include "proptests/judge/verdict/row_judge.hpp"
 
 namespace softcheck::proptests {
 // Sources of this folder are compiled as one: the names below are common ones.

@@ -1,5 +1,5 @@
 // A counterexample's tensors are those that the kernel was called with, and its line says what a mask hides.
-#include "proptests/judge/failing_call.hpp"
+#include "judge/trial/failing_call.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,9 @@
 #include <cmath>
 #include <string>
 
-#include "proptests/judge/calls/row_call.hpp"
-#include "proptests/judge/effort.hpp"
+#include "judge/kernel_judge.hpp"
+#include "judge/ops/rows/row_call.hpp"
+#include "judge/trial/effort.hpp"
 
 namespace softcheck::proptests {
 namespace {

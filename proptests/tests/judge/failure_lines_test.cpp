@@ -8,11 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "proptests/judge/calls/evidence.hpp"
-#include "proptests/judge/verdict/kernel_report.hpp"
-#include "proptests/judge/verdict/told_certificate.hpp"
-#include "proptests/judge/verdict/value_certificate.hpp"
-#include "proptests/judge/verdict/value_tally.hpp"
+#include "judge/call/evidence.hpp"
+#include "judge/kernel_judge.hpp"
+#include "judge/report/kernel_report.hpp"
+#include "judge/verdict/told_certificate.hpp"
+#include "judge/verdict/value_certificate.hpp"
+#include "judge/verdict/value_tally.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "judge/ops/attention/claim_verdict.hpp"
+#include "judge/ops/rows/row_judge.hpp"
 #include "numerics/filter/element_decision.hpp"
 #include "numerics/rounding/rounding.hpp"
-#include "proptests/judge/verdict/claim_verdict.hpp"
-#include "proptests/judge/verdict/row_judge.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <cstdint>
 
+#include "judge/sandbox/isolated_kernel.hpp"
+#include "judge/sandbox/kernel_messages.hpp"
 #include "kernels/abi/softcheck_kernel.h"
-#include "proptests/judge/isolation/isolated_kernel.hpp"
-#include "proptests/judge/isolation/kernel_messages.hpp"
 #include "proptests/tests/judge/kernel_call.hpp"
 
 namespace softcheck::proptests {

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "proptests/judge/inference/contract_inference.hpp"
-#include "proptests/judge/isolation/isolated_kernel.hpp"
-#include "proptests/judge/kernel_judge.hpp"
-#include "proptests/judge/verdict/kernel_report.hpp"
+#include "judge/inference/contract_inference.hpp"
+#include "judge/kernel_judge.hpp"
+#include "judge/report/kernel_report.hpp"
+#include "judge/sandbox/isolated_kernel.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "judge/inference/contract_inference.hpp"
+#include "judge/ops/rows/gradient_inputs.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "numerics/oracles/softmax_gradient.hpp"
-#include "proptests/judge/inference/contract_inference.hpp"
-#include "proptests/judge/ops/gradient_inputs.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 
 namespace softcheck::proptests {

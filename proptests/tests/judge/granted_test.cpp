@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "judge/ops/rows/row_elements.hpp"
+#include "judge/results/tensor_judge.hpp"
+#include "judge/verdict/told_certificate.hpp"
+#include "judge/verdict/value_certificate.hpp"
 #include "numerics/enclosures/decision.hpp"
 #include "numerics/rounding/rounding.hpp"
 #include "numerics/rows/row_oracle.hpp"
-#include "proptests/judge/ops/row_elements.hpp"
-#include "proptests/judge/verdict/told_certificate.hpp"
-#include "proptests/judge/verdict/value_certificate.hpp"
-#include "proptests/report.hpp"
-#include "proptests/tensors/tensor_judge.hpp"
+#include "proptests/report/report.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 
 namespace softcheck::proptests {

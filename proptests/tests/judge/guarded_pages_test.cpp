@@ -1,4 +1,4 @@
-#include "proptests/judge/isolation/guarded_pages.hpp"
+#include "judge/sandbox/guarded_pages.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

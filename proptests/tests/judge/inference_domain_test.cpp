@@ -9,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "proptests/judge/inference/contract_inference.hpp"
+#include "judge/inference/contract_inference.hpp"
+#include "judge/kernel_judge.hpp"
 #include "proptests/tests/judge/zoo_rows.hpp"
 
 namespace softcheck::proptests {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "judge/inference/contract_inference.hpp"
 #include "numerics/formats/special_values.hpp"
-#include "proptests/judge/inference/contract_inference.hpp"
 
 namespace softcheck::proptests {
 namespace {

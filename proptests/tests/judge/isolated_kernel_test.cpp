@@ -1,4 +1,4 @@
-#include "proptests/judge/isolation/isolated_kernel.hpp"
+#include "judge/sandbox/isolated_kernel.hpp"
 
 #include <dirent.h>
 #include <gtest/gtest.h>

@@ -9,12 +9,12 @@
 #include <thread>
 #include <vector>
 
+#include "judge/kernel_judge.hpp"
+#include "judge/report/kernel_report.hpp"
+#include "judge/sandbox/watched_kernel.hpp"
+#include "judge/trial/property_schedule.hpp"
+#include "proptests/engine/interrupted.hpp"
 #include "proptests/generators/row_matrices/row_matrix_classes.hpp"
-#include "proptests/interrupted.hpp"
-#include "proptests/judge/calls/watched_kernel.hpp"
-#include "proptests/judge/kernel_judge.hpp"
-#include "proptests/judge/property_schedule.hpp"
-#include "proptests/judge/verdict/kernel_report.hpp"
 
 namespace softcheck::proptests {
 namespace {

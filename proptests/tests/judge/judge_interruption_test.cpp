@@ -10,19 +10,19 @@
 #include <utility>
 #include <vector>
 
+#include "judge/ops/attention/attention_gradient.hpp"
+#include "judge/ops/attention/attention_judge.hpp"
+#include "judge/ops/attention/attention_rows.hpp"
+#include "judge/ops/rows/call_judge.hpp"
+#include "judge/ops/rows/gradient_inputs.hpp"
+#include "judge/ops/rows/row_judge.hpp"
+#include "judge/ops/rows/row_op.hpp"
+#include "judge/ops/rows/row_verdict_cache.hpp"
+#include "judge/sandbox/watched_kernel.hpp"
 #include "numerics/enclosures/interruption.hpp"
 #include "numerics/oracles/cross_entropy.hpp"
+#include "proptests/engine/property.hpp"
 #include "proptests/generators/rows/row.hpp"
-#include "proptests/judge/attention/attention_gradient.hpp"
-#include "proptests/judge/attention/attention_judge.hpp"
-#include "proptests/judge/attention/attention_rows.hpp"
-#include "proptests/judge/calls/row_verdict_cache.hpp"
-#include "proptests/judge/calls/watched_kernel.hpp"
-#include "proptests/judge/ops/gradient_inputs.hpp"
-#include "proptests/judge/ops/row_op.hpp"
-#include "proptests/judge/verdict/call_judge.hpp"
-#include "proptests/judge/verdict/row_judge.hpp"
-#include "proptests/property.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "proptests/judge/calls/tensor_call.hpp"
-#include "proptests/judge/op.hpp"
+#include "judge/call/tensor_call.hpp"
+#include "judge/op/op.hpp"
 
 namespace softcheck::proptests {
 

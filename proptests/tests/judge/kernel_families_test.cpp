@@ -9,10 +9,10 @@
 #include <tuple>
 #include <vector>
 
-#include "proptests/judge/attention/attention_trial.hpp"
-#include "proptests/judge/kernel_judge.hpp"
-#include "proptests/judge/kernel_properties.hpp"
-#include "proptests/judge/kernel_trial.hpp"
+#include "judge/kernel_judge.hpp"
+#include "judge/trial/attention_trial.hpp"
+#include "judge/trial/kernel_properties.hpp"
+#include "judge/trial/kernel_trial.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -1,4 +1,4 @@
-#include "proptests/judge/kernel_judge.hpp"
+#include "judge/kernel_judge.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -7,10 +7,11 @@
 #include <stdexcept>
 #include <string>
 
+#include "judge/report/kernel_report.hpp"
+#include "judge/trial/kernel_claims.hpp"
+#include "judge/trial/kernel_properties.hpp"
+#include "judge/trial/plainest_case.hpp"
 #include "proptests/generators/rows/row.hpp"
-#include "proptests/judge/kernel_claims.hpp"
-#include "proptests/judge/kernel_properties.hpp"
-#include "proptests/judge/verdict/plain_telling.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -1,4 +1,4 @@
-#include "proptests/judge/verdict/kernel_report.hpp"
+#include "judge/report/kernel_report.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -12,10 +12,12 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "judge/call/evidence.hpp"
+#include "judge/kernel_judge.hpp"
+#include "judge/sandbox/printed_lines.hpp"
+#include "judge/trial/command_line.hpp"
+#include "judge/verdict/value_certificate.hpp"
 #include "numerics/formats/special_values.hpp"
-#include "proptests/judge/calls/evidence.hpp"
-#include "proptests/judge/isolation/printed_lines.hpp"
-#include "proptests/judge/verdict/value_certificate.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "proptests/judge/isolation/isolated_kernel.hpp"
+#include "judge/sandbox/isolated_kernel.hpp"
 #include "proptests/tests/judge/own_kernels.hpp"
 
 namespace softcheck::proptests {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "judge/ops/attention/attention_op.hpp"
+#include "judge/trial/kernel_judgement.hpp"
 #include "proptests/generators/attention/attention.hpp"
-#include "proptests/judge/kernel_judge.hpp"
-#include "proptests/judge/ops/attention_op.hpp"
 
 namespace softcheck::proptests {
 namespace {

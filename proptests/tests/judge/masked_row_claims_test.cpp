@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "judge/kernel_judge.hpp"
+#include "judge/ops/attention/attention_judge.hpp"
+#include "judge/ops/attention/attention_op.hpp"
+#include "judge/trial/kernel_claims.hpp"
 #include "proptests/generators/attention/attention.hpp"
-#include "proptests/judge/attention/attention_judge.hpp"
-#include "proptests/judge/kernel_claims.hpp"
-#include "proptests/judge/kernel_judge.hpp"
-#include "proptests/judge/ops/attention_op.hpp"
 
 namespace softcheck::proptests {
 namespace {

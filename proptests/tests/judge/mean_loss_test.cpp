@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "judge/kernel_judge.hpp"
+#include "judge/trial/effort.hpp"
 #include "numerics/formats/special_values.hpp"
-#include "proptests/judge/effort.hpp"
-#include "proptests/judge/kernel_judge.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 
 namespace softcheck::proptests {

@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "judge/kernel_judge.hpp"
+#include "judge/ops/rows/asked_row.hpp"
+#include "judge/ops/rows/row_call.hpp"
+#include "judge/ops/rows/row_judge.hpp"
+#include "judge/ops/rows/row_op.hpp"
+#include "judge/trial/effort.hpp"
 #include "numerics/formats/special_values.hpp"
-#include "proptests/judge/calls/asked_row.hpp"
-#include "proptests/judge/calls/row_call.hpp"
-#include "proptests/judge/effort.hpp"
-#include "proptests/judge/kernel_judge.hpp"
-#include "proptests/judge/ops/row_op.hpp"
-#include "proptests/judge/verdict/row_judge.hpp"
 #include "proptests/tests/judge/own_kernels.hpp"
 
 namespace softcheck::proptests {

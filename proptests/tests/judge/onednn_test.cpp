@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "proptests/judge/kernel_judge.hpp"
+#include "judge/kernel_judge.hpp"
 
 namespace softcheck::proptests {
 namespace {

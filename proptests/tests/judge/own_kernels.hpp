@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "proptests/judge/isolation/isolated_kernel.hpp"
+#include "judge/sandbox/isolated_kernel.hpp"
 #include "proptests/tests/judge/kernel_call.hpp"
 
 // Kernels of the test program itself.

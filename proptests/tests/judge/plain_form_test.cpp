@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "proptests/judge/calls/row_call.hpp"
+#include "judge/ops/rows/row_call.hpp"
 
 namespace softcheck::proptests {
 namespace {

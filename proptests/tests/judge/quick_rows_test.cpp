@@ -1,5 +1,5 @@
 // The quick test of exhaustive effort: what it proves is within the contract's own threshold.
-#include "proptests/exhaustive/quick_rows.hpp"
+#include "judge/exhaustive/quick_rows.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "proptests/judge/ops/row_op.hpp"
-#include "proptests/judge/verdict/row_judge.hpp"
+#include "judge/ops/rows/row_judge.hpp"
+#include "judge/ops/rows/row_op.hpp"
 
 namespace softcheck::proptests {
 // Sources of this folder are compiled as one: the names below are common ones.

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "judge/kernel_judge.hpp"
 #include "proptests/tests/judge/zoo_rows.hpp"
 
 namespace softcheck::proptests {

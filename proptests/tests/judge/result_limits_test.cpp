@@ -1,5 +1,5 @@
 // What no threshold excuses, however wide it is: NaN, infinities, and numbers beyond what any weights give.
-#include "proptests/judge/verdict/result_limits.hpp"
+#include "judge/ops/rows/result_limits.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 #include <limits>
 #include <string>
 
+#include "judge/kernel_judge.hpp"
+#include "judge/ops/attention/attention_gradient.hpp"
+#include "judge/ops/attention/attention_judge.hpp"
 #include "proptests/generators/attention/attention.hpp"
-#include "proptests/judge/attention/attention_gradient.hpp"
-#include "proptests/judge/attention/attention_judge.hpp"
-#include "proptests/judge/kernel_judge.hpp"
 
 namespace softcheck::proptests {
 namespace {

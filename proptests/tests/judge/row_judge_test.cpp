@@ -1,4 +1,4 @@
-#include "proptests/judge/verdict/row_judge.hpp"
+#include "judge/ops/rows/row_judge.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -8,12 +8,12 @@
 #include <optional>
 #include <span>
 
+#include "judge/ops/attention/claim_verdict.hpp"
+#include "judge/verdict/value_certificate.hpp"
 #include "numerics/oracles/adaptive_oracle.hpp"
 #include "numerics/rounding/rounding.hpp"
 #include "numerics/rows/row_oracle.hpp"
 #include "proptests/generators/rows/row.hpp"
-#include "proptests/judge/verdict/claim_verdict.hpp"
-#include "proptests/judge/verdict/value_certificate.hpp"
 
 namespace softcheck::proptests {
 namespace {

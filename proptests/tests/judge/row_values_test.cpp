@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "judge/ops/rows/row_judge.hpp"
 #include "numerics/enclosures/ulp.hpp"
 #include "numerics/formats/special_values.hpp"
-#include "proptests/judge/verdict/row_judge.hpp"
 
 namespace softcheck::proptests {
 namespace {

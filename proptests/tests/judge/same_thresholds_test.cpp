@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "judge/ops/rows/judged_row.hpp"
 #include "numerics/enclosures/coarse.hpp"
 #include "numerics/enclosures/enclosure.hpp"
 #include "numerics/enclosures/upper_bound.hpp"
 #include "numerics/filter/row_cascade.hpp"
 #include "numerics/rounding/rounding.hpp"
 #include "proptests/generators/drawing/draw.hpp"
-#include "proptests/judge/verdict/judged_row.hpp"
 
 namespace softcheck::proptests {
 namespace {

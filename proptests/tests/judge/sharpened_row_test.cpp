@@ -1,4 +1,4 @@
-#include "proptests/judge/verdict/sharpened_row.hpp"
+#include "judge/ops/rows/sharpened_row.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

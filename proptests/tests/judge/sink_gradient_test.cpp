@@ -1,6 +1,6 @@
 // The gradient by attention's sinks, and gradients of packed sequences: what a call asks for and holds, and what the
 // judge sums.
-#include "proptests/judge/attention/sink_gradient.hpp"
+#include "judge/ops/attention/sink_gradient.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "judge/ops/attention/attention_op.hpp"
+#include "judge/trial/kernel_judgement.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "proptests/generators/attention/attention.hpp"
-#include "proptests/judge/kernel_judge.hpp"
-#include "proptests/judge/ops/attention_op.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "proptests/survivors/criterion.hpp"
-#include "proptests/survivors/softmax_case.hpp"
-#include "proptests/survivors/survivor_matrix.hpp"
-#include "proptests/survivors/survivor_report.hpp"
-#include "proptests/survivors/zoo_kernel.hpp"
+#include "judge/survivors/criterion.hpp"
+#include "judge/survivors/softmax_case.hpp"
+#include "judge/survivors/survivor_matrix.hpp"
+#include "judge/survivors/survivor_report.hpp"
+#include "judge/survivors/zoo_kernel.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "proptests/judge/attention/attention_rows.hpp"
-#include "proptests/tensors/tensor_judge.hpp"
+#include "judge/ops/attention/attention_rows.hpp"
+#include "judge/results/tensor_judge.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 
 namespace softcheck::proptests {

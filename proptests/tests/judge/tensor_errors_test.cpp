@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "proptests/tensors/tensor_judge.hpp"
+#include "judge/results/tensor_judge.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 
 namespace softcheck::proptests {

@@ -1,5 +1,5 @@
 // The readers of tensor files take what NumPy and safetensors write and refuse everything else with one clear line.
-#include "proptests/tensor_files/tensor_file.hpp"
+#include "judge/results/files/tensor_file.hpp"
 
 #include <gmock/gmock.h>
 #include <sys/resource.h>

@@ -9,10 +9,10 @@
 #include <stdexcept>
 #include <string>
 
+#include "judge/ops/attention/attention_op.hpp"
+#include "judge/ops/attention/saved_outputs.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "proptests/generators/attention/attention.hpp"
-#include "proptests/judge/attention/saved_outputs.hpp"
-#include "proptests/judge/ops/attention_op.hpp"
 #include "proptests/tests/judge/held_gradient.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 

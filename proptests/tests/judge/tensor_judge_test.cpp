@@ -1,5 +1,5 @@
 // Tensors at hand: what is right passes in every dtype and layout, and a planted error is found where it stands.
-#include "proptests/tensors/tensor_judge.hpp"
+#include "judge/results/tensor_judge.hpp"
 
 #include <gtest/gtest.h>
 

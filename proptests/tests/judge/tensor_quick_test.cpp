@@ -6,11 +6,11 @@
 #include <limits>
 #include <random>
 
+#include "judge/ops/rows/row_judge.hpp"
+#include "judge/results/quick_softmax.hpp"
 #include "numerics/filter/row_filter.hpp"
 #include "numerics/formats/simd_target.hpp"
 #include "numerics/rounding/rounding.hpp"
-#include "proptests/judge/verdict/row_judge.hpp"
-#include "proptests/tensors/quick_softmax.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 
 namespace softcheck::proptests {

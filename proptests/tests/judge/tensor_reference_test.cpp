@@ -4,10 +4,10 @@
 #include <cmath>
 #include <limits>
 
+#include "judge/results/tensor_judge.hpp"
 #include "numerics/oracles/adaptive_oracle.hpp"
 #include "numerics/oracles/attention_oracle.hpp"
 #include "numerics/rows/row_oracle.hpp"
-#include "proptests/tensors/tensor_judge.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 
 namespace softcheck::proptests {

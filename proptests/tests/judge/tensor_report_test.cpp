@@ -1,5 +1,5 @@
 // The report of judged tensors: which rows fail, the worst of them, and the picture of slack.
-#include "proptests/tensors/tensor_report.hpp"
+#include "judge/results/tensor_report.hpp"
 
 #include <gmock/gmock.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "proptests/tensors/slack_picture.hpp"
+#include "judge/results/slack_picture.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "proptests/tensors/tensor_judge.hpp"
+#include "judge/results/tensor_judge.hpp"
 
 namespace softcheck::proptests {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "judge/ops/attention/attention_rows.hpp"
+#include "judge/ops/attention/query_oracles.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "proptests/generators/attention/attention.hpp"
-#include "proptests/judge/attention/attention_rows.hpp"
-#include "proptests/judge/attention/query_oracles.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 
 namespace softcheck::proptests {

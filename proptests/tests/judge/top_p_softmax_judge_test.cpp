@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "judge/inference/contract_inference.hpp"
+#include "judge/ops/rows/asked_row.hpp"
+#include "judge/ops/rows/row_call.hpp"
+#include "judge/ops/rows/row_judge.hpp"
+#include "judge/ops/rows/row_op.hpp"
+#include "judge/ops/top_p_softmax/kept_items.hpp"
+#include "judge/trial/kernel_judgement.hpp"
 #include "numerics/formats/special_values.hpp"
-#include "proptests/judge/calls/asked_row.hpp"
-#include "proptests/judge/calls/row_call.hpp"
-#include "proptests/judge/inference/contract_inference.hpp"
-#include "proptests/judge/kernel_judge.hpp"
-#include "proptests/judge/ops/kept_items.hpp"
-#include "proptests/judge/ops/row_op.hpp"
-#include "proptests/judge/verdict/row_judge.hpp"
 
 namespace softcheck::proptests {
 namespace {

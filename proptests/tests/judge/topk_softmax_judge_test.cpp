@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "judge/ops/rows/asked_row.hpp"
+#include "judge/ops/rows/row_call.hpp"
+#include "judge/ops/rows/row_judge.hpp"
+#include "judge/ops/rows/row_op.hpp"
+#include "judge/ops/topk_softmax/topk_choice.hpp"
 #include "numerics/formats/special_values.hpp"
-#include "proptests/judge/calls/asked_row.hpp"
-#include "proptests/judge/calls/row_call.hpp"
-#include "proptests/judge/ops/row_op.hpp"
-#include "proptests/judge/ops/topk_choice.hpp"
-#include "proptests/judge/verdict/row_judge.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "judge/inference/contract_inference.hpp"
+#include "judge/kernel_judge.hpp"
+#include "judge/ops/rows/row_elements.hpp"
 #include "numerics/enclosures/upper_bound.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "numerics/rounding/rounding.hpp"
-#include "proptests/judge/inference/contract_inference.hpp"
-#include "proptests/judge/kernel_judge.hpp"
-#include "proptests/judge/ops/row_elements.hpp"
 
 namespace softcheck::proptests {
 namespace {

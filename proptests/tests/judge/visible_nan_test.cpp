@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "judge/kernel_judge.hpp"
+#include "judge/ops/attention/attention_poison.hpp"
+#include "judge/ops/rows/row_call.hpp"
+#include "judge/trial/effort.hpp"
 #include "numerics/formats/special_values.hpp"
-#include "proptests/judge/attention/attention_poison.hpp"
-#include "proptests/judge/calls/row_call.hpp"
-#include "proptests/judge/effort.hpp"
-#include "proptests/judge/kernel_judge.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "proptests/judge/kernel_judge.hpp"
-#include "proptests/survivors/zoo_kernel.hpp"
+#include "judge/survivors/zoo_kernel.hpp"
+#include "judge/trial/kernel_judgement.hpp"
 #include "proptests/tests/kernels/zoo_row.hpp"
 
 // kernels/zoo/ZOO.tsv as the judge is asked of its lines.

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "judge/kernel_judge.hpp"
 #include "proptests/tests/judge/zoo_rows.hpp"
 
 namespace softcheck::proptests {

@@ -55,7 +55,7 @@ const Folder folders[] = {
     {"theory", "theory", {theory}},
     {"numerics", "numerics", {{"proptests/test_numerics", "test_numerics *"}}},
     {"generators", "proptests/generators", {theory, judge}},
-    {"judge", "proptests/judge", {judge}},
+    {"judge", "judge", {judge}},
     {"kernels", "kernels/cpu", {{"kernels/libsoftcheck_cpu_kernels.so", "test_kernels *"}}},
     {"models", "models", {{"proptests/test_models", "test_models *"}}},
     {"experiments", "experiments", {{"proptests/test_experiments", "test_experiments *"}}},

@@ -1,6 +1,6 @@
 // The judge that Coq proved and OCaml runs, against ours: its numbers are the contract's, its thresholds ours, and it
 // accuses what ours fails and nothing that ours passes.
-#include "proptests/judge/verdict/extracted_judge.hpp"
+#include "judge/certification/extracted_judge.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,10 +10,11 @@
 #include <initializer_list>
 #include <iostream>
 
+#include "judge/certification/certification.hpp"
+#include "judge/kernel_judge.hpp"
+#include "judge/trial/effort.hpp"
 #include "numerics/formats/fp_environment.hpp"
 #include "numerics/formats/special_values.hpp"
-#include "proptests/judge/effort.hpp"
-#include "proptests/judge/verdict/certification.hpp"
 #include "proptests/tests/judge/zoo_rows.hpp"
 #include "proptests/tests/proofs/judge_rows.hpp"
 

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "judge/certification/judge_question.hpp"
+#include "judge/ops/rows/judged_row.hpp"
+#include "judge/ops/rows/row_judge.hpp"
 #include "numerics/formats/format.hpp"
 #include "numerics/rounding/contract.hpp"
 #include "numerics/rounding/rounding_model.hpp"
-#include "proptests/judge/verdict/judge_question.hpp"
-#include "proptests/judge/verdict/judged_row.hpp"
-#include "proptests/judge/verdict/row_judge.hpp"
 
 /// Rows and contracts on which the extracted judge and ours must agree.
 namespace softcheck::proptests {

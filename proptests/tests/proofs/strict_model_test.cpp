@@ -12,8 +12,8 @@
 #include <iostream>
 #include <map>
 
+#include "judge/trial/effort.hpp"
 #include "proptests/generators/rows/row_families.hpp"
-#include "proptests/judge/effort.hpp"
 #include "proptests/tests/kernels/loaded_kernel.hpp"
 
 namespace softcheck::proptests {

@@ -7,11 +7,11 @@
 #include <map>
 #include <numeric>
 
+#include "proptests/engine/property.hpp"
 #include "proptests/generators/matrices/matrix.hpp"
 #include "proptests/generators/networks/network.hpp"
 #include "proptests/generators/networks/normed_head.hpp"
 #include "proptests/generators/rows/merge_tree.hpp"
-#include "proptests/property.hpp"
 #include "theory/proposition_3_1.hpp"
 #include "theory/small_transformer.hpp"
 #include "theory/theorem_2_2.hpp"

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "proptests/report_parts.hpp"
+#include "proptests/report/report_parts.hpp"
 
 namespace softcheck::proptests {
 namespace {

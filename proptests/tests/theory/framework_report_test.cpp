@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "proptests/corpus.hpp"
+#include "judge/call/evidence.hpp"
+#include "proptests/engine/corpus.hpp"
 #include "proptests/generators/rows/row.hpp"
-#include "proptests/judge/calls/evidence.hpp"
-#include "proptests/report.hpp"
+#include "proptests/report/report.hpp"
 
 namespace softcheck::proptests {
 namespace {

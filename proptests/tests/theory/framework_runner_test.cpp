@@ -7,8 +7,8 @@
 #include <iostream>
 #include <stdexcept>
 
+#include "proptests/engine/property.hpp"
 #include "proptests/generators/rows/row.hpp"
-#include "proptests/property.hpp"
 
 namespace softcheck::proptests {
 namespace {

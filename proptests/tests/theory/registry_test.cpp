@@ -12,10 +12,10 @@
 #include <set>
 #include <sstream>
 
-#include "proptests/corpus.hpp"
-#include "proptests/judge/effort.hpp"
+#include "judge/trial/effort.hpp"
+#include "proptests/engine/corpus.hpp"
 #include "proptests/registry.hpp"
-#include "proptests/report.hpp"
+#include "proptests/report/report.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <span>
 
-#include "proptests/judge/conformance.hpp"
+#include "judge/conformance.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@ set -eu
 cd "$1"
 includes=$(mktemp --suffix=.cpp)
 trap 'rm -f "$includes"' EXIT
-grep -rhoE '^ *# *include <[A-Za-z0-9_+./-]+\.(h|hpp)>' numerics theory kernels models experiments proptests library cli \
+grep -rhoE '^ *# *include <[A-Za-z0-9_+./-]+\.(h|hpp)>' numerics theory kernels models experiments judge proptests library cli \
   --include='*.cpp' --include='*.hpp' --include='*.inl' | sort -u |
   grep -vE '<(benchmark/|cooperative_groups|cuda|mma\.|nv|softcheck/|sanitizer/|hwy/foreach_target|hwy/contrib|hwy/highway|immintrin|xmmintrin)' >"$includes"
 [ "$(wc -l <"$includes")" -gt 20 ] || { echo "the sources include nothing"; exit 1; }

@@ -1,0 +1,227 @@
+#include "judge/call/refusals.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace softcheck::proptests {
+namespace {
+
+// More tell no more of what is taken and what is not.
+constexpr std::size_t most_calls = 20000;
+// As often as a kind of call is refused before it is asked no more: no accident.
+constexpr std::ptrdiff_t no_accident = 16;
+
+// Domains of one word that may be part of an explanation.
+using Words = std::vector<Domain>;
+
+Domain with_range(const std::string& name, const LengthRange& range) {
+  Domain domain;
+  domain.lengths[name] = range;
+  return domain;
+}
+
+void add_lengths(const std::vector<CallTraits>& accepted, const std::string& name, Words& words) {
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max(), most = 0;
+  for (const CallTraits& call : accepted) {
+    const auto length = call.lengths.find(name);
+    if (length == call.lengths.end()) continue;
+    least = std::min(least, length->second);
+    most = std::max(most, length->second);
+  }
+  if (most < least) return;
+  words.push_back(with_range(name, {0, most, 1}));
+  words.push_back(with_range(name, {least, std::numeric_limits<std::uint64_t>::max(), 1}));
+  words.push_back(with_range(name, {least, most, 1}));
+  // The smallest multiple first: of those that explain as much it promises least.
+  for (std::uint64_t multiple = 2; multiple <= 4096; multiple *= 2) {
+    words.push_back(with_range(name, {0, std::numeric_limits<std::uint64_t>::max(), multiple}));
+  }
+}
+
+// The plainest first.
+Words all_words(const std::vector<CallTraits>& accepted) {
+  Words words(21);
+  words[0].no_mask = true;
+  words[1].unit_theta = true;
+  words[2].compact = true;
+  words[3].finite = true;
+  words[4].no_causal = true;
+  words[5].usual_scale = true;
+  words[6].contiguous = true;
+  words[7].no_offset = true;
+  words[8].no_smoothing = true;
+  words[9].no_z_loss = true;
+  words[10].one_ignore_index = true;
+  words[11].base_e = true;
+  words[12].base_2 = true;
+  words[13].plain_weights = true;
+  words[14].renormalized = true;
+  words[15].no_softcap = true;
+  words[16].no_class_weights = true;
+  words[17].no_top_p = true;
+  words[18].no_min_p = true;
+  words[19].mean_only = true;
+  words[20].sum_only = true;
+  std::set<std::string> names;
+  for (const CallTraits& call : accepted) {
+    for (const auto& [name, length] : call.lengths) names.insert(name);
+  }
+  for (const std::string& name : names) add_lengths(accepted, name, words);
+  for (std::uint64_t alignment = 2; alignment <= 4096; alignment *= 2) {
+    words.emplace_back();
+    words.back().alignment = alignment;
+  }
+  return words;
+}
+
+// The lengths of both.
+LengthRange joined(const LengthRange& a, const LengthRange& b) {
+  LengthRange both{std::max(a.least, b.least), std::min(a.most, b.most), std::lcm(a.multiple, b.multiple)};
+  const std::vector<std::uint64_t>& listed = a.listed.empty() ? b.listed : a.listed;
+  if (listed.empty()) return both;
+  std::ranges::copy_if(listed, std::back_inserter(both.listed),
+                       [&](std::uint64_t length) { return a.contains(length) && b.contains(length); });
+  if (both.listed.empty()) return both;
+  both.least = both.listed.front();
+  both.most = both.listed.back();
+  both.multiple = 1;
+  if (both.listed.size() == 1) both.listed.clear();
+  return both;
+}
+
+void join(Domain& domain, const Domain& word) {
+  domain.unit_theta |= word.unit_theta;
+  domain.usual_scale |= word.usual_scale;
+  domain.compact |= word.compact;
+  domain.contiguous |= word.contiguous;
+  domain.finite |= word.finite;
+  domain.visible_nan |= word.visible_nan;
+  domain.no_mask |= word.no_mask;
+  domain.no_offset |= word.no_offset;
+  domain.no_causal |= word.no_causal;
+  domain.no_smoothing |= word.no_smoothing;
+  domain.no_z_loss |= word.no_z_loss;
+  domain.one_ignore_index |= word.one_ignore_index;
+  domain.no_softcap |= word.no_softcap;
+  domain.no_class_weights |= word.no_class_weights;
+  domain.base_e |= word.base_e;
+  domain.base_2 |= word.base_2;
+  domain.plain_weights |= word.plain_weights;
+  domain.renormalized |= word.renormalized;
+  domain.mean_only |= word.mean_only;
+  domain.sum_only |= word.sum_only;
+  domain.no_top_p |= word.no_top_p;
+  domain.no_min_p |= word.no_min_p;
+  domain.alignment = std::max(domain.alignment, word.alignment);
+  for (const auto& [name, range] : word.lengths) {
+    LengthRange& length = domain.lengths[name];
+    length = joined(length, range);
+  }
+}
+
+Domain joined(Domain domain, const Words& words) {
+  for (const Domain& word : words) join(domain, word);
+  return domain;
+}
+
+std::ptrdiff_t broken_by(const std::vector<CallTraits>& calls, const Domain& domain) {
+  return std::ranges::count_if(calls, [&](const CallTraits& call) { return !domain.admits(call); });
+}
+
+Words possible_words(const std::vector<CallTraits>& accepted) {
+  Words words = all_words(accepted);
+  std::erase_if(words, [&](const Domain& word) { return broken_by(accepted, word) > 0; });
+  return words;
+}
+
+// The word that excludes all of these calls and keeps more than half of the accepted ones: one by which a length is 1,
+// as of a kernel that does not have that axis, or else the word that keeps most. A kernel of single heads, say, also
+// takes a group that shares its one key head, by broadcasting.
+std::optional<Domain> costly_word(const std::vector<CallTraits>& open, const std::vector<CallTraits>& accepted) {
+  Words candidates = all_words(accepted);
+  for (const auto& [name, first] : open.front().lengths) {
+    std::uint64_t least = first, most = first;
+    for (const CallTraits& call : open) {
+      const auto length = call.lengths.find(name);
+      if (length == call.lengths.end()) continue;
+      least = std::min(least, length->second);
+      most = std::max(most, length->second);
+    }
+    if (least > 0) candidates.push_back(with_range(name, {0, least - 1, 1}));
+    candidates.push_back(with_range(name, {most + 1, std::numeric_limits<std::uint64_t>::max(), 1}));
+  }
+  const auto has_no_axis = [](const Domain& word) {
+    return !word.lengths.empty() && word.lengths.begin()->second.most == 1;
+  };
+  std::optional<Domain> best;
+  std::ptrdiff_t fewest = 0;
+  for (const Domain& word : candidates) {
+    const std::ptrdiff_t broken = broken_by(accepted, word);
+    if (2 * broken >= std::ssize(accepted) || broken_by(open, word) < std::ssize(open)) continue;
+    if (!best || std::pair(!has_no_axis(word), broken) < std::pair(!has_no_axis(*best), fewest)) {
+      fewest = broken;
+      best = word;
+    }
+  }
+  return best;
+}
+
+// Of the words that exclude all of these calls together, those without which the others do.
+void drop_needless(Words& chosen, const std::vector<CallTraits>& refused) {
+  for (std::size_t i = 0; i < chosen.size();) {
+    Words others = chosen;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    if (broken_by(refused, joined({}, others)) == std::ssize(refused)) {
+      chosen = std::move(others);
+    } else {
+      ++i;
+    }
+  }
+}
+
+}  // namespace
+
+void RefusalLog::add(CallTraits call, bool refused) {
+  if (refused) ++refusals_;
+  // A kernel that looks at all strides refuses an odd one of a single row; one that does not takes it.
+  if (!refused) call.compact = call.side_by_side;
+  std::vector<CallTraits>& calls = refused ? refused_ : accepted_;
+  if (calls.size() < most_calls) calls.push_back(std::move(call));
+}
+
+std::optional<RefusalLog::Explanation> RefusalLog::explanation(const Domain& within) const {
+  if (accepted_.empty() || refused_.empty()) return std::nullopt;
+  const Words words = possible_words(accepted_);
+  std::vector<CallTraits> open = refused_;
+  Words chosen;
+  while (!open.empty()) {
+    const Domain* best = nullptr;
+    std::ptrdiff_t most = 0;
+    for (const Domain& word : words) {
+      const std::ptrdiff_t explained = broken_by(open, word);
+      if (explained > most) {
+        most = explained;
+        best = &word;
+      }
+    }
+    const std::optional<Domain> costly = best == nullptr ? costly_word(open, accepted_) : std::nullopt;
+    if (best == nullptr && !costly) return Explanation{joined(within, chosen), open.front(), 0};
+    chosen.push_back(best == nullptr ? *costly : *best);
+    std::erase_if(open, [&](const CallTraits& call) { return !chosen.back().admits(call); });
+  }
+  drop_needless(chosen, refused_);
+  // What the calls explained so far hide: words of other parameters that every taken call keeps and many refused break.
+  for (const Domain& word : words) {
+    if (!word.lengths.empty() || word.alignment > 1) continue;
+    if (broken_by(refused_, word) >= no_accident) chosen.push_back(word);
+  }
+  Domain domain = joined(within, chosen);
+  if (domain.compact) domain.contiguous = false;  // it says less
+  return Explanation{domain, std::nullopt, static_cast<std::size_t>(broken_by(accepted_, domain))};
+}
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,281 @@
+#include "judge/campaigns/campaign_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
+
+#include "judge/campaigns/model_views.hpp"
+#include "judge/campaigns/training_views.hpp"
+#include "models/report/checkpoint_html.hpp"
+#include "proptests/report/report_page.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+/// A claim of a kernel over all seeds and efforts.
+struct Cell {
+  double slack = std::numeric_limits<double>::quiet_NaN();
+  ReportVerdict verdict = ReportVerdict::pass;
+};
+
+struct Line {
+  std::string kernel, dtype, asked;
+  ReportVerdict verdict = ReportVerdict::pass;
+  std::map<std::string, Cell> cells;  // by claim
+};
+
+struct Block {
+  std::string op;
+  std::vector<Line> lines;                    // in the plan's order
+  std::map<std::string, std::size_t> places;  // of lines, by what they are about
+  std::vector<std::string> claims;            // sorted
+};
+
+Line& line_of(const MergedCampaign::Answer& answer, Block& block) {
+  const std::string name = answer.kernel + "\n" + answer.dtype + "\n" + answer.asked;
+  const auto [place, added] = block.places.try_emplace(name, block.lines.size());
+  if (added) block.lines.push_back({answer.kernel, answer.dtype, answer.asked, ReportVerdict::pass, {}});
+  return block.lines[place->second];
+}
+
+void add(const ReportRow& row, Line& line) {
+  line.verdict = std::min(line.verdict, row.verdict);
+  if (row.claim == "kernel.verdict") return;  // the line's own
+  Cell& cell = line.cells[row.claim];
+  cell.verdict = std::min(cell.verdict, row.verdict);
+  cell.slack = std::fmax(cell.slack, row.slack);
+}
+
+std::vector<Block> blocks_of(const MergedCampaign& campaign) {
+  std::vector<Block> blocks;
+  for (const MergedCampaign::Answer& answer : campaign.answers) {
+    auto block = std::ranges::find(blocks, answer.op, &Block::op);
+    if (block == blocks.end()) block = blocks.insert(blocks.end(), {answer.op, {}, {}, {}});
+    Line& line = line_of(answer, *block);
+    for (const ReportRow& row : answer.rows) add(row, line);
+  }
+  for (Block& block : blocks) {
+    for (const Line& line : block.lines) {
+      for (const auto& [claim, cell] : line.cells) block.claims.push_back(claim);
+    }
+    std::ranges::sort(block.claims);
+    block.claims.erase(std::unique(block.claims.begin(), block.claims.end()), block.claims.end());
+  }
+  return blocks;
+}
+
+std::string cell_text(const Line& line, const std::string& claim) {
+  const auto found = line.cells.find(claim);
+  if (found == line.cells.end()) return "";
+  const std::string slack = slack_text(found->second.slack);
+  return found->second.verdict == ReportVerdict::pass ? slack
+                                                      : fmt::format("{} {}", to_string(found->second.verdict), slack);
+}
+
+std::string short_name(std::string_view claim) {
+  constexpr std::string_view suite = "kernel.";
+  return std::string(claim.starts_with(suite) ? claim.substr(suite.size()) : claim);
+}
+
+std::string counted(const std::map<ReportVerdict, std::size_t>& counts) {
+  std::string text;
+  for (const auto& [verdict, count] : counts) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(verdict));
+  }
+  return text;
+}
+
+/// "20 judgements: 10 fail, 10 pass; 1 model: 1 pass", of what the plan has.
+std::string summary_of(const MergedCampaign& campaign) {
+  std::map<ReportVerdict, std::size_t> kernels, models, networks;
+  std::size_t seeds = 0;
+  for (const MergedCampaign::Answer& answer : campaign.answers) ++kernels[Report{answer.rows}.verdict()];
+  for (const MergedModel& model : campaign.models) ++models[Report{model.rows}.verdict()];
+  for (const MergedTraining& training : campaign.trainings) {
+    seeds += training.networks.size();
+    for (const MergedTraining::Network& network : training.networks) ++networks[Report{network.rows}.verdict()];
+  }
+  std::string text;
+  const auto add = [&](std::size_t count, const char* what, const std::map<ReportVerdict, std::size_t>& verdicts) {
+    if (count == 0) return;
+    text += fmt::format("{}{} {}: {}", text.empty() ? "" : "; ", count, what, counted(verdicts));
+  };
+  add(campaign.answers.size(), "judgements", kernels);
+  add(campaign.models.size(), "models", models);
+  add(seeds, "trainings", networks);
+  return text.empty() ? "nothing yet" : text;
+}
+
+bool is_whole(const MergedCampaign& campaign) { return campaign.missing.empty(); }
+
+std::string heading_of(const MergedCampaign& campaign) {
+  return fmt::format("campaign{}: {}{}", campaign.name.empty() ? "" : " " + escaped_text(campaign.name),
+                     summary_of(campaign),
+                     is_whole(campaign) ? "" : fmt::format("; {} shards are missing", campaign.missing.size()));
+}
+
+std::string block_text(const Block& block) {
+  std::size_t width = 0;
+  const auto head = [](const Line& line) { return escaped_text(line.kernel) + " " + line.dtype; };
+  for (const Line& line : block.lines) width = std::max(width, head(line).size());
+  std::vector<std::size_t> widths;
+  std::string text = fmt::format("\n{}\n  {:{}}  {:9}", block.op, "kernel", width, "verdict");
+  for (const std::string& claim : block.claims) {
+    std::size_t widest = short_name(claim).size();
+    for (const Line& line : block.lines) widest = std::max(widest, cell_text(line, claim).size());
+    widths.push_back(widest);
+    text += fmt::format("  {:>{}}", short_name(claim), widest);
+  }
+  for (const Line& line : block.lines) {
+    text += fmt::format("\n  {:{}}  {:9}", head(line), width, to_string(line.verdict));
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      text += fmt::format("  {:>{}}", cell_text(line, block.claims[i]), widths[i]);
+    }
+    text += fmt::format("\n      [{}]", escaped_text(line.asked));
+  }
+  return text + "\n";
+}
+
+/// The rows that do not hold, with what their judges said.
+Report failed_rows(const MergedCampaign& campaign) {
+  Report failed = campaign.report();
+  std::erase_if(failed.rows, [](const ReportRow& row) { return row.verdict == ReportVerdict::pass; });
+  for (ReportRow& row : failed.rows) row.not_tried.clear();  // the same for every kernel of an op; the JSON has it
+  return failed;
+}
+
+std::string cell_html(const Line& line, const std::string& claim) {
+  const auto found = line.cells.find(claim);
+  if (found == line.cells.end()) return "<td></td>";
+  return fmt::format("<td class=\"{}\">{}</td>", to_string(found->second.verdict), xml_text(cell_text(line, claim)));
+}
+
+std::string block_html(const Block& block) {
+  std::string text = fmt::format(
+      "<h2 id=\"{0}\">{0}</h2>\n<div class=\"wide\"><table>\n<tr><th class=\"left\">kernel</th><th>dtype</th>"
+      "<th class=\"left\">contract</th><th>verdict</th>",
+      xml_text(block.op));
+  for (const std::string& claim : block.claims) text += fmt::format("<th>{}</th>", xml_text(short_name(claim)));
+  text += "</tr>\n";
+  for (const Line& line : block.lines) {
+    text += fmt::format("<tr><td class=\"left\">{}</td><td>{}</td><td class=\"left\">{}</td><td class=\"{}\">{}</td>",
+                        xml_text(line.kernel), xml_text(line.dtype), xml_text(line.asked), to_string(line.verdict),
+                        to_string(line.verdict));
+    for (const std::string& claim : block.claims) text += cell_html(line, claim);
+    text += "</tr>\n";
+  }
+  return text + "</table></div>\n";
+}
+
+std::string failures_html(const MergedCampaign& campaign) {
+  std::string text, subject;
+  for (const ReportRow& row : failed_rows(campaign).rows) {
+    if (row.subject != subject) text += fmt::format("<h3>{}</h3>\n", xml_text(row.subject));
+    subject = row.subject;
+    std::string lines;
+    for (const std::string& line : row.details) lines += escaped_text(line) + "\n";
+    text += fmt::format("<p>{}: {}</p>\n<pre>{}</pre>\n", xml_text(row.claim), to_string(row.verdict), xml_text(lines));
+  }
+  return text.empty() ? text : "<h2 id=\"failures\">What does not hold</h2>\n" + text;
+}
+
+}  // namespace
+
+std::string to_text(const MergedCampaign& campaign) {
+  std::string text = heading_of(campaign) + "\n";
+  text += fmt::format("plan {}\nsoftcheck {} (commit {})\n", campaign.plan, campaign.version, campaign.commit);
+  for (const auto& [library, digest] : campaign.libraries) {
+    text += fmt::format("library {} {}\n", escaped_text(library), digest.empty() ? "unknown" : digest);
+  }
+  if (!campaign.answers.empty()) {
+    text += "slack: the used part of a threshold, the worst over seeds and efforts; 1 is all of it\n";
+  }
+  for (const Block& block : blocks_of(campaign)) text += block_text(block);
+  for (const MergedModel& model : campaign.models) text += model_text(model);
+  for (std::size_t i = 0; i < campaign.trainings.size(); ++i) text += training_text(campaign.trainings[i], i + 1);
+  const Report failed = failed_rows(campaign);
+  if (!failed.rows.empty()) text += "\nwhat does not hold\n" + to_table(failed);
+  return text;
+}
+
+std::string to_json(const MergedCampaign& campaign) {
+  using Json = nlohmann::ordered_json;
+  Json whole;
+  whole["campaign"] = {{"name", printable_utf8(campaign.name)},
+                       {"plan", campaign.plan},
+                       {"version", campaign.version},
+                       {"commit", campaign.commit},
+                       {"missing", campaign.missing}};
+  whole["campaign"]["libraries"] = Json::object();
+  for (const auto& [library, digest] : campaign.libraries) {
+    whole["campaign"]["libraries"][printable_utf8(library)] = digest;
+  }
+  whole["models"] = Json::array();
+  for (const MergedModel& model : campaign.models) whole["models"].push_back(model_json(model));
+  whole["trainings"] = Json::array();
+  for (std::size_t i = 0; i < campaign.trainings.size(); ++i) {
+    whole["trainings"].push_back(training_json(campaign.trainings[i], i + 1));
+  }
+  whole.update(Json::parse(to_json(campaign.report())));
+  return whole.dump(2) + "\n";
+}
+
+std::string to_html(const MergedCampaign& campaign) {
+  std::string text = page_head("softcheck: campaign " + campaign.name);
+  text +=
+      fmt::format("<h1>{}</h1>\n<p>Plan {}, judged by softcheck {} (commit {}).</p>\n", xml_text(heading_of(campaign)),
+                  campaign.plan, xml_text(campaign.version), xml_text(campaign.commit));
+  if (!campaign.answers.empty()) {
+    text +=
+        "<p>A table for each op: a line is a kernel, a cell the used part of a claim's threshold, the worst over seeds "
+        "and efforts; 1 is all of it.</p>\n";
+  }
+  for (const Block& block : blocks_of(campaign)) text += block_html(block);
+  if (!campaign.models.empty()) {
+    text +=
+        "<h2 id=\"models\">Models</h2>\n<p>What the attention heads of trained models can do at most, for every input "
+        "and every length: how far apart the logits of one row can lie, how large they can be, and the length N from "
+        "which every coefficient is below eps. The layers were certified one by one.</p>\n";
+  }
+  for (std::size_t i = 0; i < campaign.models.size(); ++i) text += model_html(campaign.models[i], i + 1);
+  if (!campaign.trainings.empty()) {
+    text +=
+        "<h2 id=\"trainings\">Trainings</h2>\n<p>Networks that were trained here, each from a seed, and tested on "
+        "inputs that no training saw. An accuracy is a share of tests; a standard deviation is that of the "
+        "seeds.</p>\n";
+  }
+  for (std::size_t i = 0; i < campaign.trainings.size(); ++i) text += training_html(campaign.trainings[i], i + 1);
+  text += failures_html(campaign);
+  if (campaign.libraries.empty()) return text + "</body>\n</html>\n";
+  text += "<h2 id=\"libraries\">Libraries</h2>\n<div class=\"wide\"><table>\n";
+  for (const auto& [library, digest] : campaign.libraries) {
+    text += fmt::format("<tr><td class=\"left\">{}</td><td>{}</td></tr>\n", xml_text(library), digest);
+  }
+  return text + "</table></div>\n</body>\n</html>\n";
+}
+
+std::map<std::string, std::string> files_beside(const MergedCampaign& campaign) {
+  std::map<std::string, std::string> files;
+  for (std::size_t i = 0; i < campaign.models.size(); ++i) {
+    const MergedModel& model = campaign.models[i];
+    if (model.report) files[model_page_name(i + 1)] = models::to_html(*model.report);
+  }
+  for (std::size_t i = 0; i < campaign.trainings.size(); ++i) files.merge(training_files(campaign.trainings[i], i + 1));
+  return files;
+}
+
+std::string hosts_to_tsv(const MergedCampaign& campaign) {
+  std::string text = "host\tanswers\tseconds\n";
+  for (const HostShare& host : campaign.hosts) {
+    text += fmt::format("{}\t{}\t{:.1f}\n", escaped_text(host.host), host.answers, host.seconds);
+  }
+  return text;
+}
+
+}  // namespace softcheck::proptests

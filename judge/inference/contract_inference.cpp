@@ -1,0 +1,146 @@
+#include "judge/inference/contract_inference.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "judge/kernel_judge.hpp"
+#include "judge/report/kernel_report.hpp"
+#include "judge/trial/command_line.hpp"
+
+namespace softcheck::proptests {
+
+using namespace numerics;
+
+namespace {
+
+// Of a matrix on which a candidate failed, as many rows at most are asked again.
+constexpr std::size_t rows_of_a_failure = 64;
+
+// Asks the kernel once more what a candidate failed on, whichever property found it: a wider candidate may explain it.
+// Rows of a matrix are asked one by one, so that layouts and neighbours are no part of the answer.
+void learn_from_failures(const KernelJudgement& judgement, ContractSearch& search) {
+  for (const PropertyFinding& property : judgement.properties) {
+    const auto& found = property.outcome.counterexample;
+    if (!found || !found->error.empty()) continue;
+    if (found->case_text.starts_with("attention")) {
+      AttentionCase attention;
+      from_text(found->case_text, attention);
+      search.add(attention);
+    } else if (found->case_text.starts_with("matrix")) {
+      RowMatrixCase matrix;
+      from_text(found->case_text, matrix);
+      std::size_t asked = 0;
+      for (std::size_t r = 0; r < matrix.rows.cycle().size(); ++r) {
+        const RunLengthRow& row = matrix.rows[r];
+        if (row.visible() > 0 && asked++ < rows_of_a_failure)
+          search.add(RowCase{row, matrix.theta, matrix.format, "", beside_of_row(matrix.beside, r)});
+      }
+    } else {
+      RowCase row_case;
+      from_text(found->case_text, row_case);
+      search.add(row_case);
+    }
+  }
+}
+
+}  // namespace
+
+ReportVerdict Inference::verdict() const {
+  // Where the kernel passed by the widest contract, or nothing was decided, the answers that broke it stay.
+  if (!contract) return judgement.verdict <= ReportVerdict::undecided ? judgement.verdict : ReportVerdict::fail;
+  return std::min(judgement.verdict, grade.is_plausible() ? ReportVerdict::pass : ReportVerdict::undecided);
+}
+
+std::string Inference::summary() const {
+  if (!contract) return std::string(proptests::to_string(verdict())) + ": " + failure;
+  return grade.text(subject.contract.input);
+}
+
+std::vector<ReportRow> rows_of(const Inference& inference, bool strict) {
+  const std::string subject = "contract inferred from " + std::to_string(inference.answers) + " rows";
+  std::vector<ReportRow> rows;
+  for (const InferredWord& word : inference.contract ? inference.words : std::vector<InferredWord>{}) {
+    ReportRow row;
+    row.claim = "contract." + word.word.substr(0, word.word.find('='));
+    row.subject = subject;
+    row.cases = inference.answers;
+    row.verdict = ReportVerdict::pass;
+    row.details.push_back(word.word + " (" + to_string(word.evidence) + "): " + word.why);
+    rows.push_back(std::move(row));
+  }
+  if (inference.contract) {
+    const bool weak = strict && !inference.grade.is_own();
+    ReportRow row;
+    row.claim = "contract.grade";
+    row.subject = subject;
+    row.cases = inference.grade.rows;
+    row.verdict = weak || !inference.grade.is_plausible() ? ReportVerdict::undecided : ReportVerdict::pass;
+    row.details.push_back(inference.summary());
+    rows.push_back(std::move(row));
+  } else {
+    ReportRow row;
+    row.claim = "contract";
+    row.subject = subject;
+    row.cases = inference.answers;
+    row.verdict = inference.verdict();
+    row.details.push_back(inference.failure);
+    rows.push_back(std::move(row));
+  }
+  for (ReportRow& row : rows_of(inference.subject, inference.judgement)) rows.push_back(std::move(row));
+  return rows;
+}
+
+Inference infer_contract(const KernelSubject& subject, const JudgeOptions& options) {
+  ContractSearch search(subject, interruptible(options));
+  Inference result;
+  result.subject = subject;
+  const auto judge_by = [&](const Contract& contract) {
+    result.subject.contract = contract;
+    result.judgement = judge_kernel(result.subject, options);
+    return result.judgement.verdict;
+  };
+  const std::function<bool()> asked_to_end = interruptible(options).run.interrupted;
+  const auto first = [&] {
+    const numerics::InterruptionScope scope(asked_to_end);
+    return search.first();
+  };
+  // A row on which a candidate fails rules it out, so that every round goes on to a later one.
+  std::optional<Contract> found = first();
+  while (found && judge_by(*found) != ReportVerdict::pass) {
+    // What a part of its cases has broken is broken; what they have not is not known.
+    if (result.judgement.verdict == ReportVerdict::undecided && !result.judgement.ended_early.empty()) {
+      result.answers = search.answers();
+      result.failure = result.judgement.ended_early + " before it was known whether the kernel keeps to '" +
+                       numerics::to_string(*found) + "'";
+      return result;
+    }
+    {
+      const numerics::InterruptionScope scope(asked_to_end);
+      learn_from_failures(result.judgement, search);
+    }
+    if (!search.can_explain_rows()) break;
+    const std::optional<Contract> next = first();
+    if (next == found) break;  // not a matter of the contract
+    found = next;
+  }
+  result.answers = search.answers();
+  if (found && result.judgement.verdict == ReportVerdict::pass) {
+    result.words = search.words(*found);
+    result.grade = search.grade(*found);
+    result.contract = found;
+    return result;
+  }
+  const Contract widest = search.widest();
+  std::string little;
+  if (found && properties(found->accumulator).precision < properties(widest.accumulator).precision) {
+    little = "; " + words_beyond_default(*found) + " would hold, but says too little to be a contract";
+  }
+  // What is shown is the judgement by a contract that says something.
+  if (!found || !little.empty()) judge_by(widest);
+  result.failure = search.failure();
+  if (result.failure.empty()) result.failure = "what was found is no matter of a contract's words";
+  result.failure = "no standard contract fits: " + result.failure + little;
+  return result;
+}
+
+}  // namespace softcheck::proptests

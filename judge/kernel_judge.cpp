@@ -1,0 +1,288 @@
+#include "judge/kernel_judge.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <stdexcept>
+
+#include "judge/exhaustive/exhaustive_judge.hpp"
+#include "judge/trial/attention_trial.hpp"
+#include "judge/trial/command_line.hpp"
+#include "judge/trial/effort_properties.hpp"
+#include "judge/trial/failing_call.hpp"
+#include "judge/trial/kernel_claims.hpp"
+#include "judge/trial/kernel_properties.hpp"
+#include "judge/trial/kernel_trial.hpp"
+#include "judge/trial/loading_property.hpp"
+#include "judge/trial/plainest_case.hpp"
+#include "judge/trial/property_schedule.hpp"
+#include "proptests/generators/row_matrices/row_matrix_classes.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+// So many calls are not refused by chance: what they have in common is worth looking for.
+constexpr std::size_t many_refusals = 16;
+
+// In the order of ReportVerdict: violated outranks crashed, crashed timed out, and everything a pass.
+void add_outcome(const Property& property, Outcome outcome, KernelJudgement& judgement) {
+  // A claim no case decided is nothing against a kernel that refused those calls; refusals are weighed on their own.
+  const bool never_met = outcome.verdict == numerics::Verdict::vacuous && !outcome.counterexample;
+  const ReportVerdict verdict = never_met ? ReportVerdict::pass : verdict_of_outcome(outcome);
+  if (verdict < judgement.verdict) {
+    judgement.verdict = verdict;
+    judgement.failed_property = property.name();
+    judgement.counterexample = outcome.counterexample;
+  }
+  judgement.properties.push_back({property.name(), std::move(outcome), verdict});
+}
+
+void note_rows_without_thresholds(const std::string& first, KernelJudgement& judgement) {
+  const VacuityCount& vacuity = judgement.vacuity;
+  if (vacuity.unbounded > 0) {
+    judgement.notes.push_back("the contract's thresholds are infinite for " + std::to_string(vacuity.unbounded) +
+                              " of " + std::to_string(vacuity.rows) +
+                              " rows, which only the rules beside the thresholds judged; the first: " + first);
+  }
+  if (vacuity.unresolved > 0) {
+    judgement.notes.push_back(
+        std::to_string(vacuity.unresolved) +
+        " more rows hold logits so large that the contract's form overflows, or keeps no digit of "
+        "their differences");
+  }
+}
+
+// A judgement that was cut short does not look like a whole one.
+void end_early(const PropertySchedule& schedule, KernelJudgement& judgement) {
+  const EarlyEnd& end = schedule.early_end();
+  for (std::string& line : schedule.not_tried()) judgement.not_tried.push_back(std::move(line));
+  if (end.reason.empty() || end.by_limit) return;
+  judgement.ended_early = end.reason;
+  if (ReportVerdict::undecided < judgement.verdict) judgement.verdict = ReportVerdict::undecided;
+}
+
+// What a pass speaks of, and what it does not.
+void add_sizes(const CallSizes& sizes, KernelJudgement& judgement) {
+  judgement.notes.push_back(sizes.largest_called());
+  std::ranges::move(sizes.not_tried(), std::back_inserter(judgement.not_tried));
+}
+
+template <class Trial>
+void weigh(const Trial& trial, KernelJudgement& judgement) {
+  judgement.vacuity = trial.vacuity();
+  judgement.calls = trial.watched().kernel().calls();
+  judgement.refused = trial.watched().kernel().refused_calls();
+  judgement.printed_bytes = trial.watched().kernel().printed_bytes();
+  judgement.printed_lines = trial.watched().kernel().printed_lines();
+  judgement.notes = trial.watched().notes();
+  judgement.isolation = trial.watched().kernel().isolation();
+  judgement.rows = trial.judged_rows();
+  judgement.errors = trial.errors();
+  judgement.coverage = trial.coverage();
+  judgement.not_tried.insert(judgement.not_tried.end(), trial.not_tried().begin(), trial.not_tried().end());
+  add_sizes(trial.sizes(), judgement);
+  const std::size_t accepted = judgement.calls - judgement.refused;
+  ReportVerdict weight = ReportVerdict::pass;
+  if (accepted == 0 && judgement.calls > 0) {
+    weight = ReportVerdict::refused;
+    judgement.notes.push_back("every call was refused");
+  } else if (accepted * 3 < judgement.calls) {
+    weight = ReportVerdict::vacuous;
+    judgement.notes.push_back("fewer than a third of the calls were accepted");
+  } else if (judgement.vacuity.too_many()) {
+    weight = ReportVerdict::vacuous;
+    judgement.notes.push_back("the contract's thresholds are as wide as " + std::to_string(judgement.vacuity.vacuous) +
+                              " of the " + std::to_string(judgement.vacuity.judged) + " values they judge");
+  } else if (judgement.vacuity.too_many_unbounded()) {
+    weight = ReportVerdict::vacuous;
+  }
+  note_rows_without_thresholds(trial.unbounded_row(), judgement);
+  if (weight < judgement.verdict) judgement.verdict = weight;
+}
+
+// What no call let the judge decide is not held, whatever else is: a kernel that refuses every row with a NaN has not
+// shown what it makes of one, and one that refuses all rows of a kind has not shown those.
+template <class Trial>
+void require_decided_claims(const Trial& trial, KernelJudgement& judgement) {
+  std::map<std::string, std::size_t> decided;
+  for (const std::string& claim : trial.value_claims()) decided[claim];
+  for (const PropertyFinding& property : judgement.properties) {
+    for (const auto& [claim, summary] : property.outcome.claims) decided[claim] += summary.decided;
+  }
+  std::vector<std::string> reasons;
+  const std::vector<std::string> values = trial.value_claims();
+  if (std::ranges::all_of(values, [&](const std::string& claim) { return trial.watched().exempts(claim); })) {
+    reasons.emplace_back("every claim on values is exempt");
+  }
+  for (const auto& [claim, times] : decided) {
+    if (times == 0 && !trial.watched().exempts(claim) && !trial.is_not_offered(claim)) {
+      reasons.push_back(claim + " was decided in no call");
+    }
+  }
+  for (const Coverage::Entry& entry : judgement.coverage.entries()) {
+    if (entry.dimension == values_dimension && entry.only_refused()) {
+      reasons.push_back("every call with values of the kind '" + entry.name + "' was refused");
+    }
+  }
+  if (judgement.verdict != ReportVerdict::pass || reasons.empty()) return;
+  judgement.verdict = ReportVerdict::vacuous;
+  judgement.notes.insert(judgement.notes.begin(), reasons.begin(), reasons.end());
+}
+
+// What a kernel may have waited for that refuses every call.
+std::vector<std::string> hints_of_refusal(const KernelSubject& subject) {
+  std::vector<std::string> hints;
+  if (subject.op->number != 0) {
+    hints.push_back("calls of this op have abi_version 2: they are a softcheck_call_2");
+  }
+  if (subject.op->packed && !subject.domain.has_sequences()) {
+    hints.push_back(std::string("a kernel of packed sequences needs --domain packed") +
+                    (subject.op->pages ? ", one of pages --domain pages" : ""));
+  }
+  if (subject.op->packed && subject.op->number == 0 && !subject.domain.has_sequences() &&
+      !subject.domain.has_attributes()) {
+    hints.push_back("calls have abi_version 1 unless the domain names an attribute, packed or pages");
+  }
+  return hints;
+}
+
+// What tells the calls that were refused from those that were taken, in words that the kernel can be judged by.
+template <class Trial>
+void explain_refusals(const KernelSubject& subject, const Trial& trial, KernelJudgement& judgement) {
+  if (judgement.refused < many_refusals) return;
+  if (judgement.refused == judgement.calls) {
+    for (std::string& line : hints_of_refusal(subject)) judgement.notes.push_back(std::move(line));
+    return;
+  }
+  const auto explanation = trial.refusals().explanation(subject.domain);
+  if (!explanation) return;
+  if (explanation->unexplained) {
+    judgement.notes.push_back(
+        "no words of a domain tell the calls that were refused from those that were taken; one is " +
+        to_string(*explanation->unexplained));
+    return;
+  }
+  KernelSubject inside = subject;
+  inside.domain = explanation->domain;
+  const std::string also =
+      explanation->lost == 0 ? "" : " (and " + std::to_string(explanation->lost) + " of those that were taken)";
+  judgement.notes.push_back("every call that was refused" + also + " lies outside the domain '" +
+                            to_string(inside.domain) + "'; to judge the kernel inside it: " + command_line(inside));
+}
+
+// The classes that no call had, though the judge means to draw them.
+void note_unmet(KernelJudgement& judgement) {
+  std::string text;
+  for (const Coverage::Entry& entry : judgement.coverage.unmet()) {
+    text += (text.empty() ? "" : "; ") + entry.dimension + " " + entry.name;
+  }
+  if (!text.empty()) judgement.notes.push_back("not met by any call: " + text);
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// The attributes of attention without which the failing call is right.
+template <class Trial>
+void note_mending_removals(Trial& trial, KernelJudgement& judgement) {
+  if constexpr (requires { trial.mending_removals(); }) {
+    for (std::string& line : trial.mending_removals()) judgement.notes.push_back(std::move(line));
+  }
+}
+
+template <class Trial>
+KernelJudgement judge(const KernelSubject& subject, const JudgeOptions& options, Trial& trial) {
+  const auto start = std::chrono::steady_clock::now();
+  const std::vector<KernelProperty> properties = effort_properties(subject, options, trial);
+  KernelJudgement judgement;
+  judgement.verdict = ReportVerdict::pass;
+  judgement.not_tried = not_tried_of(subject, options);
+  PropertySchedule schedule(properties, options, trial.watched());
+  schedule.run();
+  for (std::size_t i = 0; i < schedule.outcomes().size(); ++i) {
+    add_outcome(properties[i].property, schedule.outcomes()[i], judgement);
+  }
+  if (!trial.watched().timed_out()) tell_plainly(properties, options.run, judgement);
+  end_early(schedule, judgement);
+  weigh(trial, judgement);
+  require_decided_claims(trial, judgement);
+  // A property ends where it fails: only what held has been through all its calls.
+  if (judgement.verdict == ReportVerdict::pass) note_unmet(judgement);
+  explain_refusals(subject, trial, judgement);
+  if constexpr (requires { trial.hints(); }) {
+    for (std::string& line : trial.hints().lines(subject)) judgement.notes.push_back(std::move(line));
+  }
+  if (judgement.ended_early.empty()) {
+    keep_failing_call(properties, trial.watched(), judgement);
+    note_mending_removals(trial, judgement);
+  }
+  judgement.seconds = seconds_since(start);
+  return judgement;
+}
+
+template <class Trial>
+KernelJudgement replayed(const KernelSubject& subject, std::string_view name, std::string_view case_text,
+                         const JudgeOptions& options, Trial& trial) {
+  const auto start = std::chrono::steady_clock::now();
+  KernelJudgement judgement;
+  judgement.verdict = ReportVerdict::pass;
+  std::string known;
+  trial.watched().keep_calls(true);
+  RunOptions run = options.run;
+  run.shrinks = 0;
+  for (const auto& [candidate, cases] : effort_properties(subject, options, trial)) {
+    known += ' ' + candidate.name();
+    // Default effort has a property twice: as quick effort draws it, and as its own.
+    if (candidate.name() != name || !judgement.properties.empty()) continue;
+    add_outcome(candidate, candidate.replay(case_text, run), judgement);
+  }
+  if (judgement.properties.empty()) {
+    throw std::invalid_argument("need one of" + known + ", got '" + std::string(name) + "'");
+  }
+  if (judgement.properties.front().outcome.interrupted) {
+    judgement.ended_early = options.interrupted && options.interrupted() ? "interrupted" : budget_spent;
+  }
+  weigh(trial, judgement);
+  judgement.passed = passed_call(judgement.counterexample);
+  note_mending_removals(trial, judgement);
+  judgement.seconds = seconds_since(start);
+  return judgement;
+}
+
+}  // namespace
+
+KernelJudgement judge_kernel(const KernelSubject& subject, const JudgeOptions& given) {
+  JudgeOptions options = interruptible(given);
+  // A budget says itself how long the judgement may take.
+  if (options.deadline != std::chrono::steady_clock::time_point::max()) {
+    options.enough = std::chrono::steady_clock::duration::max();
+  }
+  options.limits.most_calls = options.max_calls;
+  if (options.effort == Effort::exhaustive) return judge_exhaustively(subject, options).judgement;
+  limit_quick_rows(subject.op, options);
+  if (subject.op->attention) {
+    AttentionTrial trial(subject, options.limits);
+    return judge(subject, options, trial);
+  }
+  KernelTrial trial(subject, options.limits);
+  return judge(subject, options, trial);
+}
+
+KernelJudgement replay_kernel(const KernelSubject& subject, std::string_view property, std::string_view case_text,
+                              const JudgeOptions& given) {
+  const JudgeOptions options = interruptible(given);
+  const bool of_loading = property == std::string(kernel_suite) + "." + loading_sentence;
+  if (subject.op->attention) {
+    if (!of_loading) require_replayable_attention(subject, case_text);
+    AttentionTrial trial(subject, options.limits);
+    return replayed(subject, property, case_text, options, trial);
+  }
+  if (!of_loading) require_replayable(subject, case_text);
+  KernelTrial trial(subject, options.limits);
+  return replayed(subject, property, case_text, options, trial);
+}
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,92 @@
+// Attention and adaptive attention: judged query by query (attention_judge.hpp).
+#include <array>
+#include <utility>
+
+#include "judge/call/attention_call.hpp"
+#include "judge/call/sequence_layout.hpp"
+#include "judge/ops/attention/attention_op.hpp"
+#include "judge/ops/attention/attention_repeats.hpp"
+#include "judge/ops/attention/attention_rows.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+constexpr std::array<std::string_view, 3> plain_claims{"kernel.attention.output", "kernel.attention.lse",
+                                                       "kernel.attention.entropy"};
+constexpr std::array<std::string_view, 3> adaptive_claims{
+    "kernel.adaptive_attention.output", "kernel.adaptive_attention.lse", "kernel.adaptive_attention.entropy"};
+
+class Attention final : public AttentionOp {
+  static constexpr std::array inputs{OpInput{Role::query}, OpInput{Role::key}, OpInput{Role::value}};
+  static constexpr std::array<std::string_view, 3> outputs{"output", "lse", "entropy"};
+  static constexpr std::array<std::string_view, 4> words{"weights", "values", "scores", "scale"};
+
+ public:
+  constexpr Attention(std::string_view name, std::span<const std::string_view> claims, bool adaptive)
+      : AttentionOp({.name = name,
+                     .inputs = inputs,
+                     .outputs = outputs,
+                     .claims = claims,
+                     .attention = true,
+                     .attributes = !adaptive,
+                     .packed = !adaptive,
+                     .pages = !adaptive,
+                     .has_theta = false,
+                     .adaptive = adaptive,
+                     .answers = {.words = words, .coefficients = true, .dear = true}}) {}
+
+  TensorCall call(const AttentionTask& task, const AttentionCase& attention) const override {
+    return attention_call(attention, task.scalars);
+  }
+
+  Outputs dense(const AttentionCase& attention, Outputs got) const override {
+    return attention.sequences.any() && !got.empty() ? SequenceLayout(attention).dense(got) : std::move(got);
+  }
+
+  void judge(const AttentionTask& task, const AttentionCase& attention, const Outputs& got, const Queries& chosen,
+             const std::function<void(std::size_t, RowVerdicts)>& each) const override {
+    RepeatedRows repeated(attention, got);
+    const std::vector<bool> judged = judged_queries(attention);
+    each_row(attention.shape, [&](std::size_t b, std::size_t h, std::size_t i) {
+      if (i >= attention.queries_of(b) || (chosen && !chosen(b, h, i)) || !judged[i]) return;
+      const std::size_t row = row_number(attention.shape, b, h, i);
+      if (repeated.repeats(b, h, i)) return each(row, {});
+      each(row, judge_attention(task, row_of(attention, b, h, i), values_of(attention, got, row)));
+    });
+  }
+
+  void reached(const AttentionTask& task, const PoisonedCase& poisoned, const Outputs& got,
+               const std::function<void(const Reached&)>& each) const override {
+    const AttentionCase& attention = poisoned.attention;
+    each_row(attention.shape, [&](std::size_t b, std::size_t h, std::size_t i) {
+      if (!poisoned.meets(b, h, i)) return;
+      const std::size_t row = row_number(attention.shape, b, h, i);
+      const AttentionValues values = values_of(attention, got, row);
+      for (std::size_t c = 0; c < values.out.size(); ++c) {
+        if (!poisoned.column || c == *poisoned.column) each({row, c, values.out[c], task.contract.output});
+      }
+      if (poisoned.column) return;
+      if (values.lse) each({row, std::nullopt, *values.lse, task.scalars});
+      if (values.entropy) each({row, std::nullopt, *values.entropy, task.scalars});
+    });
+  }
+
+  std::vector<double> results_of_query(const AttentionCase& attention, const Outputs& got,
+                                       std::size_t row) const override {
+    const AttentionValues values = values_of(attention, got, row);
+    std::vector<double> results(values.out.begin(), values.out.end());
+    if (values.lse) results.push_back(*values.lse);
+    if (values.entropy) results.push_back(*values.entropy);
+    return results;
+  }
+};
+
+constinit const Attention plain_op("attention", plain_claims, false);
+constinit const Attention adaptive_op("adaptive_attention", adaptive_claims, true);
+
+}  // namespace
+
+constinit const Op Op::attention = plain_op;
+constinit const Op Op::adaptive_attention = adaptive_op;
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,199 @@
+#include "judge/ops/attention/attention_judge.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "judge/ops/attention/attention_limits.hpp"
+#include "judge/ops/attention/attention_thresholds.hpp"
+#include "judge/ops/attention/claim_verdict.hpp"
+#include "judge/ops/attention/query_oracles.hpp"
+#include "judge/ops/rows/judged_row.hpp"
+#include "numerics/enclosures/decision.hpp"
+#include "numerics/formats/next_double.hpp"
+#include "numerics/formats/special_values.hpp"
+
+namespace softcheck::proptests {
+
+using namespace numerics;
+
+namespace {
+
+using Claim = AttentionClaim;
+using enum AttentionClaim;
+
+std::string_view claim_of(Op op, Claim claim) { return op->claims[static_cast<std::size_t>(claim)]; }
+
+// One query whose softmax exists.
+class QueryJudge {
+ public:
+  QueryJudge(const AttentionTask& task, const AttentionRow& row, const VisibleKeys& visible, RowVerdicts& verdicts)
+      : task_(task),
+        row_(row),
+        visible_(visible),
+        oracles_(task, row, std::span(visible.items).first(visible.keys())),
+        verdicts_(verdicts) {}
+
+  void judge(const AttentionValues& got) {
+    const AttentionThresholds thresholds(task_, row_, visible_);
+    if (!thresholds.usable()) return judge_by_limits(got);
+    verdicts_.vacuity.add_row(!thresholds.promises());
+    judge_output(thresholds, got.out);
+    if (got.lse) judge_scalar(lse, thresholds.logsumexp(), *got.lse);
+    if (!got.entropy) return;
+    if (const auto reason = entropy_out_of_range(task_.contract, *got.entropy, thresholds.entropy_undershoot())) {
+      refuse(entropy, std::nullopt, thresholds.entropy(), *got.entropy, *reason);
+    }
+    judge_scalar(entropy, thresholds.entropy(), *got.entropy);
+  }
+
+ private:
+  ClaimVerdict verdict_of(Claim claim, const Contract& contract) {
+    return {claim_of(task_.op, claim), contract,
+            [this, claim](std::optional<std::size_t> item) { return oracles_.value(claim, item.value_or(0)); },
+            verdicts_};
+  }
+
+  // A value that no threshold excuses.
+  void refuse(Claim claim, std::optional<std::size_t> item, const Judgeable& value, double got,
+              std::string_view reason) {
+    verdicts_.findings.push_back({claim_of(task_.op, claim),
+                                  item,
+                                  value.exact.enclosure(),
+                                  got,
+                                  value.threshold,
+                                  Decision::violated,
+                                  {},
+                                  false,
+                                  reason});
+  }
+
+  // Scores whose own errors are so large that no threshold is finite.
+  void judge_by_limits(const AttentionValues& got) {
+    verdicts_.vacuity.judged += got.out.size();
+    verdicts_.vacuity.vacuous += got.out.size();
+    verdicts_.vacuity.add_row(true);
+    for (std::size_t c = 0; c < got.out.size(); ++c) check_limits(output, c, limits().column(c), got.out[c]);
+    if (got.lse) check_limits(lse, std::nullopt, limits().logsumexp(), *got.lse);
+    if (got.entropy) check_limits(entropy, std::nullopt, limits().entropy(), *got.entropy);
+  }
+
+  void check_limits(Claim claim, std::optional<std::size_t> item, const ResultLimits& limits, double got) {
+    const double largest = next_above(visible_.largest_dot + static_cast<double>(visible_.items.size()));
+    const Enclosure exact =
+        claim == lse ? Enclosure::between(-largest, largest) : Enclosure::between(limits.least, limits.most);
+    const auto found = broken_limit(claim_of(task_.op, claim), item, contract_of(claim), got, exact, limits);
+    if (found) verdicts_.findings.push_back(*found);
+  }
+
+  void judge_output(const AttentionThresholds& thresholds, std::span<const double> got) {
+    ClaimVerdict verdict = verdict_of(output, task_.contract);
+    for (std::size_t c = 0; c < got.size(); ++c) {
+      Judgeable value = thresholds.column(c);
+      if (says_nothing(value)) value.limits = limits().column(c);
+      verdict.add(c, value, got[c]);
+    }
+    verdict.report();
+  }
+
+  void judge_scalar(Claim claim, Judgeable value, double got) {
+    if (says_nothing(value)) value.limits = claim == entropy ? limits().entropy() : limits().logsumexp();
+    ClaimVerdict verdict = verdict_of(claim, contract_of(claim));
+    verdict.add(std::nullopt, value, got);
+    verdict.report();
+  }
+
+  static bool says_nothing(const Judgeable& value) { return value.vacuous || value.threshold == infinity; }
+
+  // Few rows need them.
+  const AttentionLimits& limits() {
+    if (!limits_) limits_.emplace(task_, row_, visible_);
+    return *limits_;
+  }
+
+  Contract contract_of(Claim claim) const {
+    Contract contract = task_.contract;
+    if (claim != output) contract.output = task_.scalars;
+    return contract;
+  }
+
+  const AttentionTask& task_;
+  const AttentionRow& row_;
+  const VisibleKeys& visible_;
+  QueryOracles oracles_;
+  std::optional<AttentionLimits> limits_;
+  RowVerdicts& verdicts_;
+};
+
+// Is the output, and the entropy, that of all keys alike?
+bool is_uniform(const AttentionTask& task, const AttentionRow& row, const AttentionValues& got) {
+  if (row.visible.empty()) return true;  // of no keys: there is nothing to compare with
+  AttentionRow even = row;
+  even.query = {};
+  even.keys = {};
+  even.softcap = even.slope = 0;
+  even.bias.clear();
+  std::ranges::fill(even.visible, 1);
+  AttentionTask plain = task;
+  plain.op = Op::attention;
+  AttentionValues of_values{got.out, std::nullopt, got.entropy};
+  if (got.entropy == 0.0) of_values.entropy.reset();
+  const RowVerdicts verdicts = judge_attention(plain, even, of_values);
+  return std::ranges::all_of(verdicts.findings,
+                             [](const ValueFinding& finding) { return finding.decision == Decision::proved; });
+}
+
+// A value of a row that sees nothing, where the contract says zero or NaN.
+bool is_declared(MaskedRows masked, double value) {
+  return masked == MaskedRows::nan ? std::isnan(value) : value == 0 && !std::signbit(value);
+}
+
+// What is due of a value that is_declared speaks of.
+std::string_view due_of(MaskedRows masked) {
+  return masked == MaskedRows::nan ? "NaN" : masked == MaskedRows::zero ? "0" : "the mean of the values";
+}
+
+// The value to show of such a row, and what is due in its place: the first that is not as declared, else the first.
+std::pair<double, std::string_view> shown_of(const AttentionTask& task, const AttentionValues& got) {
+  const MaskedRows masked = task.contract.masked;
+  if (got.lse && *got.lse != -infinity) return {*got.lse, "-inf as lse"};
+  const auto is_wrong = [&](double value) { return masked != MaskedRows::uniform && !is_declared(masked, value); };
+  const auto wrong = std::ranges::find_if(got.out, is_wrong);
+  if (wrong != got.out.end()) return {*wrong, due_of(masked)};
+  if (got.entropy && is_wrong(*got.entropy)) {
+    return {*got.entropy, masked == MaskedRows::nan ? "NaN as entropy" : "0 as entropy"};
+  }
+  return {got.out.empty() ? 0 : got.out[0], due_of(masked)};
+}
+
+// What stands in place of the softmax of nothing, as the contract says.
+bool is_as_declared(const AttentionTask& task, const AttentionRow& row, const AttentionValues& got) {
+  if (got.lse && *got.lse != -infinity) return false;
+  if (task.contract.masked == MaskedRows::uniform) return is_uniform(task, row, got);
+  const auto fits = [&](double value) { return is_declared(task.contract.masked, value); };
+  return (!got.entropy || fits(*got.entropy)) && std::ranges::all_of(got.out, fits);
+}
+
+}  // namespace
+
+RowVerdicts judge_attention(const AttentionTask& task, const AttentionRow& row, const AttentionValues& got) {
+  const PrecisionScope precision(113);
+  RowVerdicts verdicts;
+  const VisibleKeys visible(task.contract, row);
+  if (visible.items.empty()) {
+    ValueFinding finding;
+    finding.claim = "kernel.masked_row";
+    finding.by_identity = true;
+    std::tie(finding.got, finding.due) = shown_of(task, got);
+    finding.decision = is_as_declared(task, row, got) ? Decision::proved : Decision::violated;
+    verdicts.findings.push_back(std::move(finding));
+    return verdicts;
+  }
+  QueryJudge(task, row, visible, verdicts).judge(got);
+  return verdicts;
+}
+
+}  // namespace softcheck::proptests

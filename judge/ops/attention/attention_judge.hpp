@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "judge/op/op.hpp"
+#include "judge/ops/rows/row_judge.hpp"
+#include "numerics/rounding/contract.hpp"
+
+namespace softcheck::proptests {
+
+/// The contract and parameters by which the judge judges attention.
+struct AttentionTask {
+  Op op = Op::attention;
+  numerics::Contract contract;                       // its output is that of out
+  numerics::Format scalars = numerics::Format::f32;  // of lse and entropy
+};
+
+/// One query against n keys, row-major. Masked keys and values are not read.
+struct AttentionRow {
+  std::span<const double> query;   // (d)
+  std::span<const double> keys;    // (n, d)
+  std::span<const double> values;  // (n, dv)
+  std::size_t value_size = 0;      // dv
+  double scale = 1;
+  std::vector<std::uint8_t> visible;  // (n)
+  // The ABI's softcap, slopes, bias and sinks, as far as the call has them.
+  double softcap = 0;
+  double slope = 0;
+  std::vector<double> distances = {};  // (n) |p - j| where slope is not 0
+  std::vector<double> bias = {};       // (n) or none
+  std::optional<double> sink = {};     // one item more, behind the keys, whose value is 0
+
+  bool has_terms() const { return softcap != 0 || slope != 0 || !bias.empty(); }
+};
+
+/// A kernel's results for one query.
+struct AttentionValues {
+  std::span<const double> out;  // (dv)
+  std::optional<double> lse;
+  std::optional<double> entropy;
+};
+
+/// Judges one query by the thresholds of the contract (numerics/rounding/rounding_attention.hpp, B9 with B10): for each
+/// claim one finding, of the value that used most of its threshold. Long double with certified errors decides nearly
+/// all values; enclosures decide the others.
+///
+/// Claims: kernel.attention.output, .lse and .entropy, or those of kernel.adaptive_attention; kernel.masked_row for a
+/// query whose keys are all masked.
+RowVerdicts judge_attention(const AttentionTask& task, const AttentionRow& row, const AttentionValues& got);
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,258 @@
+#include "judge/ops/attention/attention_thresholds.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "judge/ops/rows/long_error.hpp"
+#include "judge/ops/rows/softmax_bounds.hpp"
+#include "numerics/enclosures/interruption.hpp"
+#include "numerics/formats/next_double.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "numerics/rounding/rounding.hpp"
+#include "numerics/rounding/rounding_score_terms.hpp"
+
+namespace softcheck::proptests {
+
+using namespace numerics;
+using long_error::above;
+
+namespace {
+
+// How often a running maximum may grow: over computed scores, near-ties may fall either way.
+std::uint64_t possible_records(const VisibleKeys& keys, bool backwards) {
+  std::uint64_t count = 0;
+  long double certain = -std::numeric_limits<long double>::infinity();
+  for (std::size_t k = 0; k < keys.items.size(); ++k) {
+    const std::size_t j = backwards ? keys.items.size() - 1 - k : k;
+    const long double error = upper(keys.score_errors[j]) + keys.scores[j].error;
+    if (keys.scores[j].value + error > certain && k > 0) ++count;
+    certain = std::max(certain, keys.scores[j].value - error);
+  }
+  return count;
+}
+
+// An enclosure as a number and its error; a few units of long double wider.
+LongApproximation approximation_of(const Enclosure& x) {
+  const double high = x.midpoint();
+  const Enclosure rest = x - Enclosure(high);
+  const double low = rest.midpoint();
+  const long double value = static_cast<long double>(high) + static_cast<long double>(low);
+  const double error = abs(rest - Enclosure(low)).upper_double();
+  return {value, error + std::fabs(high) * 0x1p-63};
+}
+
+// The error of a score once it is stored; none where it is exact and a number of the format.
+UpperBound as_stored(const Contract& contract, const UpperBound& error, bool exact, const LongApproximation& score) {
+  if (!contract.scores) return error;
+  const auto value = static_cast<double>(score.value);
+  const bool fits = static_cast<long double>(value) == score.value && round_to(*contract.scores, value) == value;
+  return exact && fits ? error : stored_score_error(contract, error, size_of(score));
+}
+
+// What follows the score of a key.
+ScoreTerms terms_of(const AttentionRow& row, std::size_t j) {
+  ScoreTerms terms;
+  terms.softcap = row.softcap;
+  terms.slope = row.slope;
+  terms.key = static_cast<double>(j);
+  if (row.slope != 0) terms.distance = row.distances[j];
+  terms.has_bias = !row.bias.empty();
+  if (terms.has_bias) terms.bias = row.bias[j];
+  return terms;
+}
+
+// A factor of a query or a key, with the scale or its root, a sum of d products of them, or what is added to a score.
+// At most d + 4 roundings make a sum larger than its terms' magnitudes, and a difference of two is twice as large.
+bool score_may_overflow(const Contract& contract, const AttentionRow& row, std::span<const double> key, double dots,
+                        double size) {
+  double largest = properties(contract.accumulator).largest, factor = 0;
+  if (contract.scores) largest = std::fmin(largest, properties(*contract.scores).largest);
+  if (contract.scale == ScaleUse::stored) largest = std::fmin(largest, properties(contract.input).largest);
+  for (const double x : row.query) factor = std::fmax(factor, std::fabs(x));
+  for (const double x : key) factor = std::fmax(factor, std::fabs(x));
+  const double scale = std::fmax(1, std::fabs(row.scale));
+  const double roundings = static_cast<double>(row.query.size() + 4);
+  const double growth = std::exp(-roundings * std::log1p(-properties(contract.accumulator).unit_roundoff));
+  return !(4 * growth * std::fmax(std::fmax(dots, size), scale * std::fmax(dots, factor)) < largest);
+}
+
+}  // namespace
+
+std::uint64_t rescalings_of(const Contract& contract, const VisibleKeys& keys, std::size_t n) {
+  // A sink may be the first item of a kernel that then goes on with the first key.
+  const std::uint64_t records =
+      std::max(possible_records(keys, false), possible_records(keys, true)) + (keys.sink ? 1 : 0);
+  if (contract.summation.kind == Summation::Kind::sequential) return records;
+  const bool exact = std::ranges::all_of(keys.score_errors, [](const UpperBound& e) { return upper(e) == 0; });
+  if (!exact) return std::min<std::uint64_t>(summation_height(contract, n), keys.items.size() - 1);
+  std::vector<double> scores;
+  for (const LongApproximation& score : keys.scores) scores.push_back(static_cast<double>(score.value));
+  return rescaling_count(contract, scores);
+}
+
+EntropyDefinition definition_of(const Contract& contract) {
+  return contract.entropy == EntropyForm::paper ? EntropyDefinition::paper : EntropyDefinition::exact;
+}
+
+std::uint64_t items_of(const Contract& contract, const AttentionRow& row, const VisibleKeys& keys) {
+  return keys.sink ? size_with_sink(contract, row.visible.size()) : row.visible.size();
+}
+
+AttentionArithmetic arithmetic_of(const Contract& contract, const AttentionRow& row, const VisibleKeys& keys,
+                                  std::uint64_t n) {
+  AttentionArithmetic arithmetic;
+  arithmetic.dimension = row.query.size();
+  arithmetic.scale = row.scale;
+  arithmetic.coefficients = contract.weights.value_or(contract.accumulator);
+  const std::uint64_t summands = std::max<std::size_t>(keys.keys(), 1) - 1;  // a sink has no value
+  arithmetic.value_sum_height = std::min(summation_height(contract, n), summands);
+  return arithmetic;
+}
+
+VisibleKeys::VisibleKeys(const Contract& contract, const AttentionRow& row) {
+  for (std::size_t j = 0; j < row.visible.size(); ++j) {
+    if (row.visible[j] != 0) add_score(contract, row, j);
+  }
+  if (row.sink) add_sink(contract, row);
+}
+
+double VisibleKeys::largest_computed() const {
+  double error = 0;
+  for (const UpperBound& one : score_errors) error = std::fmax(error, upper(one));
+  return next_above(largest_dot + error);
+}
+
+void VisibleKeys::add_score(const Contract& contract, const AttentionRow& row, std::size_t j) {
+  end_if_asked();
+  const std::size_t d = row.query.size();
+  items.push_back(j);
+  const std::span<const double> key = d == 0 ? row.query : row.keys.subspan(j * d, d);
+  long double dot = 0, magnitude = 0;
+  AttentionArithmetic arithmetic{.dimension = d, .scale = row.scale};
+  for (std::size_t t = 0; t < d; ++t) {
+    const long double product = static_cast<long double>(row.query[t]) * static_cast<long double>(key[t]);
+    dot += product;
+    magnitude += std::fabs(product);
+    arithmetic.factor_sum += std::fabs(row.query[t]) + std::fabs(key[t]);
+  }
+  // A sum of d products errs by less than (d + 1) 2^-64 of itself. As a double it may be infinite: a kernel's own sum
+  // overflows then. Scaled, it may be small again.
+  const long double most = magnitude * (1 + static_cast<long double>(d + 1) * 0x1p-62L);
+  const double dots = most == 0 ? 0 : above(most);
+  const bool exact = score_is_exact(contract, row.scale, row.query, key);
+  const long double roundings = 1.01L * static_cast<long double>(d + 1) * 0x1p-64L;
+  const long double scaled = std::fabs(static_cast<long double>(row.scale)) * most;
+  const LongApproximation score{static_cast<long double>(row.scale) * dot, exact ? 0 : roundings * scaled};
+  arithmetic.factor_sum *= 1 + static_cast<double>(2 * d) * 0x1p-52;
+  const UpperBound error = exact ? UpperBound(0) : score_error<UpperBound>(contract, arithmetic, UpperBound(dots));
+  double size = scaled == 0 ? 0 : above(scaled);
+  if (row.has_terms()) {
+    const ScoreTerms terms = terms_of(row, j);
+    const LongApproximation capped = capped_score(score, row.softcap);
+    if (row.softcap != 0) {
+      const UpperBound relative = error * UpperBound(next_above(1 / row.softcap));
+      caps.push_back({capped_slope(score, row.softcap), next_above(size_of(capped).value() / row.softcap), relative});
+    }
+    scores.push_back(shifted_score(capped, terms.slope, terms.distance, terms.bias));
+    score_errors.push_back(attributed_score_error(contract, terms, error, size_of(capped), size_of(scores.back())));
+    size += std::fabs(terms.slope) * terms.distance + std::fabs(terms.bias);
+  } else {
+    scores.push_back(score);
+    score_errors.push_back(as_stored(contract, error, exact, score));
+  }
+  largest_dot = std::max(largest_dot, size);
+  may_overflow = may_overflow || score_may_overflow(contract, row, key, dots, size);
+}
+
+void VisibleKeys::add_sink(const Contract& contract, const AttentionRow& row) {
+  sink = true;
+  items.push_back(row.visible.size());
+  scores.push_back({static_cast<long double>(*row.sink), 0});
+  score_errors.push_back(sink_error<UpperBound>(contract, *row.sink));
+  largest_dot = std::max(largest_dot, std::fabs(*row.sink));
+}
+
+AttentionThresholds::AttentionThresholds(const AttentionTask& task, const AttentionRow& row, const VisibleKeys& visible)
+    : row_(row), visible_(visible), scalars_(task.scalars) {
+  const LongSoftmax plain(visible.scores);
+  if (!plain.usable()) return;
+  weights_ = plain;
+  if (task.op->adaptive) {
+    const bool paper = definition_of(task.contract) == EntropyDefinition::paper;
+    const Enclosure entropy = (paper ? plain.entropy_with_epsilon() : plain.entropy()).enclosure();
+    const LongApproximation beta = approximation_of(inverse_temperature(entropy));
+    weights_ = plain.sharpened(beta);
+    if (!weights_->usable()) return;
+  }
+  set_thresholds(task, plain);
+}
+
+void AttentionThresholds::set_thresholds(const AttentionTask& task, const LongSoftmax& plain) {
+  const Contract& contract = task.contract;
+  const std::uint64_t n = items_of(contract, row_, visible_);
+  // m and sum p x, or L and sum p x: two roundings of each.
+  const double roundoff = properties(contract.accumulator).unit_roundoff;
+  if (contract.entropy_from != EntropyFrom::deviations) cancelled_ = 4 * roundoff * visible_.largest_dot;
+  const AttentionArithmetic arithmetic = arithmetic_of(contract, row_, visible_, n);
+  const auto complete = [&](RowStatistics<Bound> statistics) {
+    statistics.size = n;
+    statistics.rescalings = rescalings_of(contract, visible_, n);
+    return statistics;
+  };
+  const ItemBounds plain_bounds(plain);
+  const ScoreRow<Bound> scores{complete(score_statistics(plain)), plain_bounds.coefficients, plain_bounds.deviations};
+  if (!task.op->adaptive) {
+    threshold_.emplace(contract, arithmetic, scores, visible_.score_errors);
+    without_grants_.emplace(contract, arithmetic, scores, visible_.score_errors, Grants::none);
+    return;
+  }
+  const ItemBounds bounds(*weights_);
+  const ScoreRow<Bound> sharpened{complete(score_statistics(*weights_)), bounds.coefficients, bounds.deviations};
+  const Bound beta(2.43);  // never more: P is 2.42139 at its largest
+  threshold_.emplace(contract, arithmetic, scores, sharpened, beta, visible_.score_errors);
+  without_grants_.emplace(contract, arithmetic, scores, sharpened, beta, visible_.score_errors, Grants::none);
+}
+
+Judgeable AttentionThresholds::column(std::size_t column) const {
+  std::vector<double> values;
+  std::vector<Bound> sizes;
+  for (const std::size_t j : visible_.items) {
+    values.push_back(j < row_.visible.size() ? row_.values[j * row_.value_size + column] : 0);
+    sizes.emplace_back(std::fabs(values.back()));
+  }
+  Judgeable result;
+  result.exact = weights_->weighted(values, result.magnitude);
+  const Bound output = size_of(result.exact);
+  result.threshold = upper(threshold_->column(sizes, output).total());
+  result.vacuous = is_vacuous(upper(without_grants_->column(sizes, output).rounding), result.magnitude);
+  return result;
+}
+
+Judgeable AttentionThresholds::logsumexp() const {
+  Judgeable result;
+  result.exact = weights_->logsumexp();
+  result.threshold = upper(threshold_->logsumexp(scalars_).total());
+  // The maximum and ln S may cancel, and so may the products that a score is made of.
+  result.magnitude = visible_.largest_dot + static_cast<double>(weights_->log_sum().value);
+  result.resolution = upper(without_grants_->sum_error());
+  if (!(result.resolution < 1)) result.resolution = 0;
+  result.vacuous = is_vacuous(upper(without_grants_->logsumexp(scalars_).rounding), result.magnitude);
+  return result;
+}
+
+Judgeable AttentionThresholds::entropy() const {
+  Judgeable result;
+  result.exact = weights_->entropy();
+  result.threshold = upper(threshold_->entropy(scalars_).total());
+  result.magnitude = static_cast<double>(result.exact.value);
+  result.resolution = upper(without_grants_->sum_error());
+  if (!(result.resolution < 1)) result.resolution = 0;
+  result.resolution += cancelled_;
+  result.vacuous = is_vacuous(upper(without_grants_->entropy(scalars_).rounding), result.magnitude);
+  return result;
+}
+
+double AttentionThresholds::entropy_undershoot() const { return upper(threshold_->undershoot(scalars_)); }
+
+}  // namespace softcheck::proptests

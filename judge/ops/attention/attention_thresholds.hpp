@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "judge/ops/attention/attention_judge.hpp"
+#include "judge/ops/attention/claim_verdict.hpp"
+#include "judge/ops/rows/long_softmax.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "numerics/oracles/adaptive_oracle.hpp"
+#include "numerics/rounding/rounding_attention.hpp"
+
+namespace softcheck::proptests {
+
+/// The entropy that beta depends on, by the contract's word; `any` means the exact one.
+numerics::EntropyDefinition definition_of(const numerics::Contract& contract);
+
+/// The keys that a query sees, and its scores.
+struct VisibleKeys {
+  std::vector<std::size_t> items;
+  std::vector<LongApproximation> scores;
+  std::vector<numerics::UpperBound> score_errors;  // e_j of a kernel of the contract; 0 where any kernel is exact
+  double largest_dot = 0;                          // max |scale| sum |q_t k_jt|, and the sizes of what is added to it
+  // Of a softcap, for each key: its slope, what it is of a tanh, and the error of what that is of, by the softcap.
+  struct Cap {
+    LongApproximation slope;
+    double magnitude = 0;  // |tanh|, at least
+    numerics::UpperBound score_error;
+  };
+  std::vector<Cap> caps;
+  bool sink = false;          // the last one is the row's sink, which is no key: its item is n
+  bool may_overflow = false;  // a kernel's scores, or what they are made of, may leave the range of their formats
+
+  VisibleKeys(const numerics::Contract& contract, const AttentionRow& row);
+  std::size_t keys() const { return items.size() - (sink ? 1 : 0); }
+  /// No less than the magnitude of a score as computed.
+  double largest_computed() const;
+
+ private:
+  void add_score(const numerics::Contract& contract, const AttentionRow& row, std::size_t j);
+  void add_sink(const numerics::Contract& contract, const AttentionRow& row);
+};
+
+/// The keys of the row, and its sink as the contract's order adds it.
+std::uint64_t items_of(const numerics::Contract& contract, const AttentionRow& row, const VisibleKeys& keys);
+
+/// How a kernel of the contract computes the row, n items of which these are visible.
+numerics::AttentionArithmetic arithmetic_of(const numerics::Contract& contract, const AttentionRow& row,
+                                            const VisibleKeys& keys, std::uint64_t n);
+
+/// How often a running maximum may grow over n items of which these are visible.
+std::uint64_t rescalings_of(const numerics::Contract& contract, const VisibleKeys& keys, std::size_t n);
+
+/// Exact values and thresholds of one query: B9, with B10 for adaptive attention.
+class AttentionThresholds {
+ public:
+  /// visible    at least one; outlives this
+  AttentionThresholds(const AttentionTask& task, const AttentionRow& row, const VisibleKeys& visible);
+
+  /// False where the scores' errors are too large for any threshold; do not call the other functions then.
+  bool usable() const { return threshold_.has_value(); }
+  /// Of the output. Its size is sum p |v|: where terms cancel, no kernel keeps the relative accuracy of the result.
+  Judgeable column(std::size_t column) const;
+  Judgeable logsumexp() const;
+  Judgeable entropy() const;
+  /// By how much an entropy may lie below 0.
+  double entropy_undershoot() const;
+  /// Is the sum of the weights' threshold finite?
+  bool promises() const { return upper(threshold_->sum_error()) < numerics::infinity; }
+
+ private:
+  using Bound = numerics::UpperBound;
+  void set_thresholds(const AttentionTask& task, const LongSoftmax& plain);
+
+  const AttentionRow& row_;
+  const VisibleKeys& visible_;
+  numerics::Format scalars_;
+  double cancelled_ = 0;                // below which an entropy has no accuracy, as larger terms cancel in it
+  std::optional<LongSoftmax> weights_;  // those that meet the values
+  std::optional<numerics::AttentionThreshold<Bound>> threshold_;
+  std::optional<numerics::AttentionThreshold<Bound>> without_grants_;
+};
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,41 @@
+// The queries of a case that look at one key head: of all heads, or of one.
+#include "judge/ops/attention/attention_gradient.hpp"
+#include "judge/ops/attention/attention_rows.hpp"
+
+namespace softcheck::proptests {
+
+namespace {
+
+// Those of count heads from the first on, which look at one key head.
+GradientGroup queries_of_heads(const AttentionCase& a, std::size_t b, std::size_t first_head, std::size_t count,
+                               const std::function<bool(std::size_t, std::size_t)>& chosen) {
+  const AttentionShape& s = a.shape;
+  // The queries of heads lie one behind the other.
+  const std::size_t first = row_number(s, b, first_head, 0), m = count * s.queries;
+  GradientGroup group;
+  group.keys = s.keys;
+  group.whole = !a.sequences.any();
+  for (std::size_t q = 0; q < m; ++q) {
+    const std::size_t h = first_head + q / s.queries, i = q % s.queries;
+    group.rows.push_back(row_of(a, b, h, i));
+    if (chosen) group.chosen.push_back(chosen(h, i));
+  }
+  group.out_gradients = std::span(a.gradients).subspan(first * s.value_dim, m * s.value_dim);
+  const std::span<const double> by_lse = a.attributes.lse_gradients;
+  if (!by_lse.empty()) group.lse_gradients = by_lse.subspan(first, m);
+  return group;
+}
+
+}  // namespace
+
+GradientGroup gradient_group(const AttentionCase& a, std::size_t b, std::size_t kv,
+                             const std::function<bool(std::size_t, std::size_t)>& chosen) {
+  return queries_of_heads(a, b, kv * a.shape.group, a.shape.group, chosen);
+}
+
+GradientGroup head_queries(const AttentionCase& a, std::size_t b, std::size_t h,
+                           const std::function<bool(std::size_t, std::size_t)>& chosen) {
+  return queries_of_heads(a, b, h, 1, chosen);
+}
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "judge/ops/attention/attention_gradient.hpp"
+#include "judge/ops/attention/query_gradient.hpp"
+#include "numerics/oracles/attention_gradient_oracle.hpp"
+
+namespace softcheck::proptests {
+
+/// The exact p and dS of a group's queries by enclosures, at each working precision made when first asked for.
+class GroupOracles {
+ public:
+  /// Both outlive this.
+  GroupOracles(const GradientGroup& group, const std::vector<std::shared_ptr<const QueryPairs>>& pairs)
+      : group_(group), pairs_(pairs) {}
+
+  /// A query that sees a key.
+  const numerics::QueryGradient& of(std::size_t query);
+
+ private:
+  numerics::QueryGradient make(std::size_t query) const;
+
+  const GradientGroup& group_;
+  const std::vector<std::shared_ptr<const QueryPairs>>& pairs_;
+  // By a query's pairs, which queries that repeat another share.
+  std::map<std::pair<unsigned, const QueryPairs*>, std::unique_ptr<numerics::QueryGradient>> made_;
+};
+
+}  // namespace softcheck::proptests

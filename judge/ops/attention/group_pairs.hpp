@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "judge/ops/attention/attention_gradient.hpp"
+#include "judge/ops/attention/query_gradient.hpp"
+
+namespace softcheck::proptests {
+
+/// What each query of a group adds to the gradients, and by how much a kernel's may differ.
+class GroupPairs {
+ public:
+  /// The task and the group outlive this.
+  GroupPairs(const AttentionTask& task, const GradientGroup& group);
+
+  const std::vector<std::shared_ptr<const QueryPairs>>& all() const { return pairs_; }
+  const QueryPairs& operator[](std::size_t query) const { return *pairs_[query]; }
+  std::size_t size() const { return pairs_.size(); }
+  bool is_chosen(std::size_t query) const { return group_.chosen.empty() || group_.chosen[query]; }
+  /// dO of a query (dv).
+  std::span<const double> gradient_of(std::size_t query) const;
+  const numerics::AttentionBackwardArithmetic& arithmetic() const { return arithmetic_; }
+
+ private:
+  void add(std::size_t query);
+  SavedForward saved_of(std::size_t query) const;
+  std::optional<double> lse_gradient_of(std::size_t query) const;
+  QueryPairs make(std::size_t query) const;
+
+  const AttentionTask& task_;
+  const GradientGroup& group_;
+  numerics::AttentionBackwardArithmetic arithmetic_;
+  std::map<std::string, std::shared_ptr<const QueryPairs>> known_;
+  std::vector<std::shared_ptr<const QueryPairs>> pairs_;
+};
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "judge/ops/attention/attention_judge.hpp"
+#include "numerics/oracles/attention_oracle.hpp"
+
+namespace softcheck::proptests {
+
+/// The judged results of a query, in the order of the ABI's outputs.
+enum class AttentionClaim : std::size_t { output, lse, entropy };
+
+/// The exact values of one query by enclosures, at each working precision made when first asked for.
+class QueryOracles {
+ public:
+  /// row    outlives this
+  /// items  the keys that the query sees; they and their values are finite, and there is one or a sink
+  QueryOracles(const AttentionTask& task, const AttentionRow& row, std::span<const std::size_t> items);
+
+  /// At the working precision.
+  numerics::Enclosure value(AttentionClaim claim, std::size_t column);
+
+ private:
+  const numerics::AttentionOracle& now();
+
+  const AttentionRow& row_;
+  std::size_t items_ = 0;
+  std::optional<numerics::EntropyDefinition> definition_;
+  std::vector<double> keys_, values_, distances_, bias_;
+  std::map<unsigned, std::unique_ptr<numerics::AttentionOracle>> oracles_;
+  std::map<unsigned, std::vector<numerics::Enclosure>> outputs_;
+};
+
+}  // namespace softcheck::proptests

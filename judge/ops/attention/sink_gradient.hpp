@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "judge/ops/attention/attention_judge.hpp"
+#include "judge/ops/attention/claim_verdict.hpp"
+#include "judge/ops/attention/head_pairs.hpp"
+#include "proptests/generators/attention/attention.hpp"
+
+namespace softcheck::proptests {
+
+/// The gradient by one head's sink, -sum p_sink delta over its queries in all batches, judged by sink_gradient_error
+/// (docs/tolerances/attention_backward.md). It is a number of task.scalars.
+///
+/// Claims: the op's fourth; kernel.masked_row where no query of the head sees a key: the gradient is 0.
+class SinkGradient {
+ public:
+  /// batches   the queries of the head in each batch, all of them chosen; their numbers outlive this
+  SinkGradient(const AttentionTask& task, std::vector<GradientGroup> batches);
+  SinkGradient(const SinkGradient&) = delete;
+  SinkGradient& operator=(const SinkGradient&) = delete;
+
+  RowVerdicts judge(double got);
+  /// The exact value between two doubles, at most four apart but where terms cancel beyond 512 bits.
+  void exact(double& lower, double& upper);
+  /// What the contract grants: 0 where the value must be 0, infinite where nothing is promised.
+  double granted() const;
+
+ private:
+  struct Sum {
+    std::optional<Judgeable> value;  // nothing: 0 is due, or nothing is promised
+    bool usable = true, unbounded = false;
+  };
+  template <class Each>
+  void each_seeing(Each each) const;
+  Sum sum() const;
+  numerics::Enclosure enclosed();
+
+  const AttentionTask task_;
+  numerics::Contract contract_;  // the task's, with the format of the result
+  std::deque<HeadPairs> batches_;
+  std::size_t queries_ = 0;
+};
+
+/// Judges the gradient by the sink of query head h. Nothing where a query of the head was not chosen.
+///
+/// attention   it has sinks
+/// chosen      of batch b, query i; empty: all
+std::optional<RowVerdicts> judge_sink_gradient(const AttentionTask& task, const AttentionCase& attention, std::size_t h,
+                                               double got,
+                                               const std::function<bool(std::size_t b, std::size_t i)>& chosen = {});
+
+}  // namespace softcheck::proptests

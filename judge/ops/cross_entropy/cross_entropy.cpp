@@ -1,0 +1,102 @@
+// loss = (1 - s) w_y (L - x_y) + s mean(w (L - x)) + z L^2, and its gradient by the logits (B14, B15).
+#include <array>
+#include <memory>
+
+#include "judge/ops/cross_entropy/loss_elements.hpp"
+#include "judge/ops/cross_entropy/loss_inputs.hpp"
+#include "judge/ops/rows/gradient_inputs.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using namespace numerics;
+
+// What the two ops have in common.
+class LabelledOp : public RowOp {
+ public:
+  Attributes attributes(std::uint64_t beside, std::size_t n) const override { return drawn_loss_attributes(beside, n); }
+  bool has_input(std::size_t k, std::uint64_t beside) const override {
+    return !traits.inputs[k].optional || (beside & class_weights_bit) != 0;
+  }
+  bool ignores(const RowInputs& row) const override { return has_ignored_label(row); }
+  std::uint64_t closed_besides(const Domain& domain) const override { return closed_loss_bits(domain); }
+
+ protected:
+  using RowOp::RowOp;
+  ~LabelledOp() = default;
+};
+
+constexpr std::array<std::string_view, 2> words{"lse", "total"};
+constexpr OpInput class_weights{Role::class_weights, Extent::classes, false, NanReach::row, true};
+
+class CrossEntropy final : public LabelledOp {
+  static constexpr std::array inputs{OpInput{Role::logits}, OpInput{Role::labels, Extent::rows, true}, class_weights};
+  static constexpr std::array<std::string_view, 1> outputs{"loss"}, claims{"kernel.cross_entropy.loss"};
+
+ public:
+  constexpr CrossEntropy()
+      : LabelledOp({.name = "cross_entropy",
+                    .inputs = inputs,
+                    .outputs = outputs,
+                    .claims = claims,
+                    .one_value_per_row = true,
+                    .has_theta = false,
+                    .takes_mask = false,
+                    .takes_infinities = false,
+                    .number = SOFTCHECK_OP_CROSS_ENTROPY,
+                    .answers = {.words = words, .dear = true, .masked_rows = false}}) {}
+
+  std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
+                                                std::uint64_t beside) const override {
+    return {{logits.begin(), logits.end()},
+            {drawn_label(logits, beside)},
+            drawn_class_weights(format, logits.size(), beside)};
+  }
+  std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
+    if (has_ignored_label(row)) return ignored_elements(claims[0]);
+    return std::make_unique<LossElements>(row, class_weights_of(row, 1), claims[0]);
+  }
+};
+
+class CrossEntropyBackward final : public LabelledOp {
+  static constexpr std::array inputs{OpInput{Role::logits}, OpInput{Role::labels, Extent::rows, true},
+                                     OpInput{Role::upstream, Extent::rows}, class_weights};
+  static constexpr std::array<std::string_view, 1> outputs{"output"}, claims{"kernel.cross_entropy_backward.element"};
+
+ public:
+  constexpr CrossEntropyBackward()
+      : LabelledOp({.name = "cross_entropy_backward",
+                    .inputs = inputs,
+                    .outputs = outputs,
+                    .claims = claims,
+                    .has_theta = false,
+                    .takes_mask = false,
+                    .takes_infinities = false,
+                    .may_be_in_place = true,
+                    .number = SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD,
+                    .answers = {.words = words, .dear = true, .masked_rows = false}}) {}
+
+  std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
+                                                std::uint64_t beside) const override {
+    const bool is_one = (beside & other_upstream_bit) == 0;
+    return {{logits.begin(), logits.end()},
+            {drawn_label(logits, beside)},
+            {is_one ? 1 : drawn_upstream(format, beside, hashed(beside, 1))},
+            drawn_class_weights(format, logits.size(), beside)};
+  }
+  std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
+    if (has_ignored_label(row)) return ignored_elements(claims[0]);
+    const LossUpstream upstream(row.beside[1][0]);
+    return std::make_unique<LossGradientElements>(row, class_weights_of(row, 2), upstream, claims[0]);
+  }
+};
+
+constinit const CrossEntropy cross_entropy_op;
+constinit const CrossEntropyBackward cross_entropy_backward_op;
+
+}  // namespace
+
+constinit const Op Op::cross_entropy = cross_entropy_op;
+constinit const Op Op::cross_entropy_backward = cross_entropy_backward_op;
+
+}  // namespace softcheck::proptests

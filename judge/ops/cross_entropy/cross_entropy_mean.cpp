@@ -1,0 +1,244 @@
+// The mean, or the sum, of the losses of a call's rows, and its gradient by the logits (B14, B15).
+#include <array>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "judge/ops/cross_entropy/loss_elements.hpp"
+#include "judge/ops/cross_entropy/loss_inputs.hpp"
+#include "judge/ops/rows/gradient_inputs.hpp"
+#include "judge/ops/rows/judged_row.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "numerics/rounding/rounding.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using namespace numerics;
+
+// Of RowCase::beside: the losses are added up and not divided.
+constexpr std::uint64_t sum_bit = other_upstream_bit;
+// The bits that all rows of a call share.
+constexpr std::uint64_t shared_bits = 63;
+
+// Libraries weight a z-loss by its class or not: beside class weights its mean has no common definition, so none is
+// asked.
+Attributes drawn_mean_attributes(std::uint64_t beside, std::size_t classes) {
+  Attributes attributes = drawn_loss_attributes(beside, classes);
+  attributes.mean = (beside & sum_bit) == 0;
+  if ((beside & class_weights_bit) != 0) attributes.z_loss = 0;
+  return attributes;
+}
+
+// Of every eighth call all rows are ignored, of every eighth all but one in four.
+double drawn_label_of_mean(std::span<const double> logits, std::uint64_t beside) {
+  const auto ignored = static_cast<double>(drawn_mean_attributes(beside, logits.size()).ignore_index);
+  const std::uint64_t kind = hashed(logits.size(), beside & shared_bits) % 8;
+  if (kind == 0 || (kind == 1 && beside / 64 % 4 != 0)) return ignored;
+  return drawn_label(logits, beside);
+}
+
+// The sum over the rows that count, over their number or the sum of their weights.
+class MeanElements final : public RowElements {
+ public:
+  MeanElements(const CallOfRows& call, std::string_view claim, std::size_t beside)
+      : call_(call), inner_(call.contract), claim_(claim), beside_(beside) {
+    // Each loss is a number of the accumulator before it is added.
+    inner_.output = inner_.accumulator;
+    UpperBound error, rounding, magnitude, largest_resolution;
+    each_distinct([&](const RowInputs& row, std::span<const double> weights, std::size_t times) {
+      const auto count = static_cast<long double>(times);
+      const UpperBound of_each(static_cast<double>(times));
+      LossElements loss(row, weights, claim_);
+      const Quick quick = loss.quick(0);
+      sum_ += count * quick.value;
+      sum_error_ += count * quick.error;
+      error = error + of_each * UpperBound(loss.threshold(0));
+      rounding = rounding + of_each * UpperBound(loss.rounding());
+      magnitude = magnitude + of_each * size_of(quick);
+      largest_resolution = largest_resolution + of_each * UpperBound(loss.resolution);
+      overflows_ = overflows_ || loss.overflows(0);
+      resolved = resolved && loss.resolved;
+      weighted_ = !weights.empty();
+      divisor_ += weights.empty() ? count : count * weights[loss.label()];
+      rows_ += times;
+    });
+    if (!call.attributes.mean) divisor_ = 1;
+    overflows_ = overflows_ || !is_in_range(inner_, upper(magnitude + error)) || !is_in_range(inner_, above_divisor());
+    promised = !overflows_ && std::isfinite(upper(error));
+    resolved = resolved && !overflows_;
+    resolution = overflows_ ? infinity : upper(largest_resolution) / static_cast<double>(divisor_) * (1 + 0x1p-40);
+    threshold_ = promised ? upper(of_mean(magnitude, error).total()) : infinity;
+    rounding_ = promised ? upper(of_mean(magnitude, rounding).rounding) : infinity;
+  }
+
+  std::string_view claim() const override { return claim_; }
+  Enclosure value(std::size_t) override {
+    Enclosure sum, divisor;
+    each_distinct([&](const RowInputs& row, std::span<const double> weights, std::size_t times) {
+      const LossTerms terms(row, weights);
+      const Enclosure count = Enclosure::integer(times);
+      sum += count * terms.oracle().loss();
+      divisor += count * Enclosure(terms.weight(terms.label()));
+    });
+    return call_.attributes.mean ? sum / divisor : sum;
+  }
+  // Terms of one sign; a rounding each, and the quotient's.
+  Quick quick(std::size_t) override {
+    const long double mean = sum_ / divisor_;
+    const auto roundings = static_cast<long double>(rows_ + 4) * two_roundings;
+    return {mean, (sum_error_ / divisor_ + std::fabs(mean) * 2 * roundings) * (1 + 2 * roundings) + 0x1p-1070L};
+  }
+  double threshold(std::size_t) override { return threshold_; }
+  bool is_vacuous(std::size_t, double magnitude) override { return numerics::is_vacuous(rounding_, magnitude); }
+  bool overflows(std::size_t) override { return overflows_; }
+
+ private:
+  // Rows repeat: calls each(row, class weights, how often) for those that differ, in the order in which they come.
+  template <class Each>
+  void each_distinct(Each each) const {
+    std::map<std::vector<double>, std::size_t> times;  // of logits and label, which are numbers
+    const auto key_of = [](const RowInputs& row) {
+      std::vector<double> key(row.logits.begin(), row.logits.end());
+      key.push_back(row.beside[0][0]);
+      return key;
+    };
+    call_.each([&](const RowInputs& row) {
+      if (!has_ignored_label(row)) ++times[key_of(row)];
+    });
+    call_.each([&](const RowInputs& row) {
+      if (has_ignored_label(row)) return;
+      std::size_t& left = times.find(key_of(row))->second;
+      if (left == 0) return;
+      const RowInputs counted{inner_, row.logits, row.theta, row.beside, row.attributes};
+      each(counted, class_weights_of(counted, beside_), std::exchange(left, 0));
+    });
+  }
+  double above_divisor() const { return static_cast<double>(divisor_) * (1 + 0x1p-40); }
+  ScalarThreshold<UpperBound> of_mean(const UpperBound& magnitude, const UpperBound& error) const {
+    const double divisor = call_.attributes.mean ? static_cast<double>(divisor_) * (1 - 0x1p-40) : 1;
+    ScalarThreshold<UpperBound> of =
+        cross_entropy_mean_error(call_.contract, rows_, magnitude, error, divisor, weighted_ && call_.attributes.mean);
+    if (!call_.attributes.mean) return of;
+    // A count that the accumulator does not hold is rounded before it divides.
+    const UpperBound more = cross_entropy_count_error<UpperBound>(call_.contract, weighted_ ? 1 : rows_);
+    of.rounding = of.rounding * (1 + more) + more * magnitude * UpperBound((1 + 0x1p-40) / divisor);
+    return of;
+  }
+
+  const CallOfRows& call_;
+  Contract inner_;
+  std::string_view claim_;
+  std::size_t beside_;  // inputs beside the logits before the class weights
+  long double sum_ = 0, sum_error_ = 0, divisor_ = 0;
+  std::uint64_t rows_ = 0;
+  bool weighted_ = false, overflows_ = false;
+  double threshold_ = 0, rounding_ = 0;
+};
+
+// What the two ops have in common.
+class ReducedLossOp : public RowOp {
+ public:
+  Attributes attributes(std::uint64_t beside, std::size_t n) const override { return drawn_mean_attributes(beside, n); }
+  bool has_input(std::size_t k, std::uint64_t beside) const override {
+    return !traits.inputs[k].optional || (beside & class_weights_bit) != 0;
+  }
+  bool ignores(const RowInputs& row) const override { return has_ignored_label(row); }
+  std::uint64_t closed_besides(const Domain& domain) const override {
+    return closed_loss_bits(domain) | (domain.mean_only ? sum_bit : 0);
+  }
+  std::uint64_t set_besides(const Domain& domain) const override { return domain.sum_only ? sum_bit : 0; }
+  std::optional<double> weight_in_call(const RowInputs& row) const override {
+    if (has_ignored_label(row)) return std::nullopt;
+    const std::span<const double> weights = class_weights_of(row, traits.inputs.size() - 2);
+    return weights.empty() ? 1 : weights[static_cast<std::size_t>(row.beside[0][0])];
+  }
+
+ protected:
+  using RowOp::RowOp;
+  ~ReducedLossOp() = default;
+};
+
+constexpr std::array<std::string_view, 2> mean_words{"lse", "total"};
+constexpr OpInput mean_class_weights{Role::class_weights, Extent::classes, false, NanReach::row, true};
+
+class CrossEntropyMean final : public ReducedLossOp {
+  static constexpr std::array inputs{OpInput{Role::logits}, OpInput{Role::labels, Extent::rows, true},
+                                     mean_class_weights};
+  static constexpr std::array<std::string_view, 1> outputs{"loss"}, claims{"kernel.cross_entropy_mean.loss"};
+
+ public:
+  constexpr CrossEntropyMean()
+      : ReducedLossOp({.name = "cross_entropy_mean",
+                       .inputs = inputs,
+                       .outputs = outputs,
+                       .claims = claims,
+                       .one_value_per_row = true,
+                       .has_theta = false,
+                       .takes_mask = false,
+                       .takes_infinities = false,
+                       .of_whole_calls = true,
+                       .number = SOFTCHECK_OP_CROSS_ENTROPY_MEAN,
+                       .answers = {.words = mean_words, .dear = true, .masked_rows = false}}) {}
+
+  std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
+                                                std::uint64_t beside) const override {
+    return {{logits.begin(), logits.end()},
+            {drawn_label_of_mean(logits, beside)},
+            drawn_class_weights(format, logits.size(), beside)};
+  }
+  std::unique_ptr<RowElements> call_elements(const CallOfRows& call) const override {
+    return std::make_unique<MeanElements>(call, claims[0], inputs.size() - 2);
+  }
+};
+
+class CrossEntropyMeanBackward final : public ReducedLossOp {
+  static constexpr std::array inputs{OpInput{Role::logits}, OpInput{Role::labels, Extent::rows, true},
+                                     OpInput{Role::upstream, Extent::call}, mean_class_weights};
+  static constexpr std::array<std::string_view, 1> outputs{"output"},
+      claims{"kernel.cross_entropy_mean_backward.element"};
+
+ public:
+  constexpr CrossEntropyMeanBackward()
+      : ReducedLossOp({.name = "cross_entropy_mean_backward",
+                       .inputs = inputs,
+                       .outputs = outputs,
+                       .claims = claims,
+                       .has_theta = false,
+                       .takes_mask = false,
+                       .takes_infinities = false,
+                       .may_be_in_place = true,
+                       .of_whole_calls = true,
+                       .number = SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD,
+                       .answers = {.words = mean_words, .dear = true, .masked_rows = false}}) {}
+
+  std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
+                                                std::uint64_t beside) const override {
+    const std::uint64_t bits = hashed(logits.size() + 1, beside & shared_bits);
+    return {{logits.begin(), logits.end()},
+            {drawn_label_of_mean(logits, beside)},
+            {bits % 2 == 0 ? 1 : drawn_upstream(format, beside, bits / 2)},
+            drawn_class_weights(format, logits.size(), beside)};
+  }
+  std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
+    if (has_ignored_label(row)) return ignored_elements(claims[0]);
+    const std::span<const double> weights = class_weights_of(row, inputs.size() - 2);
+    const double upstream = row.beside[1][0];
+    const LossUpstream of =
+        row.attributes.mean ? LossUpstream(row, upstream, !weights.empty()) : LossUpstream(upstream);
+    return std::make_unique<LossGradientElements>(row, weights, of, claims[0]);
+  }
+};
+
+constinit const CrossEntropyMean mean_op;
+constinit const CrossEntropyMeanBackward mean_backward_op;
+
+}  // namespace
+
+constinit const Op Op::cross_entropy_mean = mean_op;
+constinit const Op Op::cross_entropy_mean_backward = mean_backward_op;
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "judge/ops/cross_entropy/loss_terms.hpp"
+#include "judge/ops/rows/last_item.hpp"
+#include "judge/ops/rows/row_elements.hpp"
+#include "numerics/enclosures/upper_bound.hpp"
+#include "numerics/oracles/cross_entropy.hpp"
+#include "numerics/rounding/rounding.hpp"
+
+namespace softcheck::proptests {
+
+/// Of a row whose label is ignored: nothing but 0.
+std::unique_ptr<RowElements> ignored_elements(std::string_view claim);
+
+/// The loss of a row that counts (B14).
+class LossElements final : public RowElements {
+ public:
+  /// weights   of the classes, or none; they and the row outlive this
+  LossElements(const RowInputs& row, std::span<const double> weights, std::string_view claim);
+
+  std::string_view claim() const override { return claim_; }
+  numerics::Enclosure value(std::size_t) override { return oracles_.now().loss(); }
+  Quick quick(std::size_t) override;
+  double threshold(std::size_t) override { return threshold_; }
+  bool is_vacuous(std::size_t, double magnitude) override { return numerics::is_vacuous(rounding_, magnitude); }
+  bool overflows(std::size_t) override { return overflows_; }
+  /// What the contract grants without its floors.
+  double rounding() const { return rounding_; }
+  std::size_t label() const { return terms_.label(); }
+
+ private:
+  std::string_view claim_;
+  LossTerms terms_;
+  OracleLadder<numerics::CrossEntropyOracle> oracles_;
+  double threshold_ = 0, rounding_ = 0;
+  bool overflows_ = false;
+};
+
+/// The number that the slopes of a row are multiplied by: the loss's gradient, or under a mean its quotient by the
+/// divisor of the call.
+struct LossUpstream {
+  /// upstream   of the row or the call
+  explicit LossUpstream(double upstream) : number(upstream), value(upstream), magnitude(std::fabs(upstream)) {}
+  /// Under a mean of the rows' losses (RowInputs::counted is there, not empty, its sum > 0, and outlives this).
+  ///
+  /// weighted   the divisor is a sum of class weights, else the count of the rows
+  LossUpstream(const RowInputs& row, double upstream, bool weighted);
+
+  numerics::Enclosure exact() const;
+
+  double number;
+  const CountedWeights* counted = nullptr;
+  long double value = 0, error = 0;  // the latter absolute
+  numerics::UpperBound magnitude;    // no less than |value| of a kernel
+  numerics::UpperBound relative;     // how far that may be from the exact one, relative
+  numerics::UpperBound lost;         // and absolute, where it underflows
+  numerics::UpperBound lost_behind;  // of the gradient, where it is divided behind the product with upstream
+  bool in_range = true;              // does the accumulator hold the divisor?
+};
+
+/// The gradient of the loss of a row that counts (B15).
+class LossGradientElements final : public RowElements {
+ public:
+  LossGradientElements(const RowInputs& row, std::span<const double> weights, const LossUpstream& upstream,
+                       std::string_view claim);
+
+  std::string_view claim() const override { return claim_; }
+  numerics::Enclosure value(std::size_t j) override { return oracles_.now().gradient(j, upstream_.exact()); }
+  Quick quick(std::size_t j) override;
+  double threshold(std::size_t j) override;
+  bool overflows(std::size_t) override { return !promised; }
+  bool repeats(std::size_t j) const override { return terms_.repeats(j); }
+  double metric(std::size_t j, double) override;
+  bool is_vacuous(std::size_t j, double metric) override;
+
+ private:
+  // alpha p - b.
+  struct Difference {
+    long double coefficient, subtrahend, value, magnitude, error;
+    LossTerms::Slope slope;
+  };
+  const Difference& difference(std::size_t j) const {
+    return last_.of(j, [this](std::size_t k) { return computed_difference(k); });
+  }
+  Difference computed_difference(std::size_t j) const;
+  numerics::CrossEntropyElement<numerics::UpperBound> element(std::size_t j) const;
+  // What an upstream that errs adds to a threshold.
+  numerics::UpperBound of_upstream(std::size_t j) const;
+
+  std::string_view claim_;
+  LossTerms terms_;
+  LossUpstream upstream_;
+  mutable LastItem<Difference> last_;
+  numerics::CrossEntropyGradientThreshold<numerics::UpperBound> threshold_, plain_;
+  OracleLadder<numerics::CrossEntropyOracle> oracles_;
+};
+
+/// May a number that a kernel meets on its way be rounded, and still be one of the accumulator?
+bool is_in_range(const numerics::Contract& contract, double magnitude);
+
+}  // namespace softcheck::proptests

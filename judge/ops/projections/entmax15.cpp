@@ -1,0 +1,207 @@
+// entmax of alpha = 1.5: max(x / 2 - tau, 0)^2, tau such that it sums to 1 (B21). No exponential is in it.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "judge/ops/projections/projection.hpp"
+#include "judge/ops/rows/judged_row.hpp"
+#include "numerics/enclosures/upper_bound.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "numerics/oracles/entmax.hpp"
+#include "numerics/rounding/rounding_entmax.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using namespace numerics;
+
+constexpr std::string_view entmax_claim = "kernel.entmax15.element";
+
+// k equal largest items have the root 1 / sqrt(k) each.
+constexpr SupportScale entmax_support{2, [](double largest) { return 2 / std::sqrt(largest); }};
+
+// Sums of numbers that are not negative, relative error 2^-63: a compensated sum of fewer than 2^31 long doubles.
+class PrefixSum {
+ public:
+  void add(long double term) {
+    const long double next = sum_ + term, larger = std::max(sum_, term), smaller = std::min(sum_, term);
+    lost_ += smaller - (next - larger);
+    sum_ = next;
+  }
+  long double value() const { return sum_ + lost_; }
+
+ private:
+  long double sum_ = 0, lost_ = 0;
+};
+
+class EntmaxElements final : public RowElements {
+ public:
+  explicit EntmaxElements(const RowInputs& row)
+      : logits_(row.logits), oracles_([this] { return EntmaxOracle(logits_); }) {
+    const PrecisionScope precision(113);
+    maximum_ = oracles_.now().maximum();
+    const Enclosure& top = oracles_.now().top();
+    top_ = quick_of(top);
+    low_ = top.lower_double();
+    high_ = top.upper_double();
+    for (const double x : logits_) {
+      if (std::isfinite(x)) half_deviations_.push_back(half_deviation(x));
+    }
+    std::ranges::sort(half_deviations_);
+    threshold_.emplace(row.contract, row.logits.size(), half_deviations_.size(), UpperBound(std::fabs(maximum_)));
+    // What the long doubles of find_top() err by is less than 2^-10 of what an f64 kernel may, 2^-40 of an f32 one; of
+    // a square root that is the root.
+    more_ = row.contract.accumulator == Format::f64 ? 1 + 0x1p-4 : 1 + 0x1p-16;
+    find_top();
+    const double error = upper(threshold_->difference(UpperBound(high_), UpperBound(high_), top_error_));
+    promised = std::isfinite(error);
+    // Of an error less than d / 4 comes from d itself, in bf16, too.
+    far_ = 2 * (high_ + error);
+  }
+
+  std::string_view claim() const override { return entmax_claim; }
+  Enclosure value(std::size_t i) override { return oracles_.now().value(i); }
+  Quick quick(std::size_t i) override {
+    const Quick root = root_of(i);
+    const long double value = root.value * root.value;
+    return {value, root.error * (2 * root.value + root.error) + two_roundings * value};
+  }
+  // An item whose d is beyond the root of the largest coefficient by more than the error is exactly 0.
+  double threshold(std::size_t i) override {
+    if (!promised) return infinity;
+    const UpperBound own = deviation_at_most(maximum_, logits_[i], 1) * UpperBound(0.5);
+    if (own.value() > far_) return 0;
+    const Quick root = root_of(i);
+    const double beyond = (maximum_ / 2 - logits_[i] / 2) * (1 - 0x1p-51) - high_;
+    const UpperBound size = size_of(root), error = threshold_->difference(own, beyond > 0 ? 0 : size, top_error_);
+    if (beyond <= 0) return upper(threshold_->coefficient(size, error));
+    if (upper(error) <= beyond) return 0;
+    return upper(threshold_->coefficient(UpperBound(0), UpperBound(upper(error) - beyond).next()));
+  }
+  // The square of what is left of the root of the largest coefficient and of a deviation that cancel.
+  double metric(std::size_t, double magnitude) override { return magnitude == 0 ? 0 : high_ * high_; }
+  bool is_vacuous(std::size_t, double metric) override {
+    const UpperBound top(high_);
+    return numerics::is_vacuous(upper(threshold_->coefficient(top, threshold_->difference(top, top, top_error_))),
+                                metric);
+  }
+
+ private:
+  long double half_deviation(double x) const { return (static_cast<long double>(maximum_) - x) / 2; }
+
+  Quick root_of(std::size_t i) const {
+    const long double d = half_deviation(logits_[i]), root = top_.value - d;
+    const long double error = top_.error + two_roundings * (d + std::fabs(root));
+    if (root < -error) return {0, 0};
+    return {std::max(root, 0.0L), error};
+  }
+
+  // The items of the smallest d, their root and what a kernel may make of it.
+  struct Prefix {
+    EntmaxPrefix<UpperBound> bounds;
+    long double root = 1, error = 0;
+    PrefixSum sum, squares;
+  };
+  static UpperBound above(long double x) { return UpperBound(std::max(0.0, static_cast<double>(x))).next(); }
+
+  // Of the first items: those of an earlier prefix and the next ones.
+  Prefix extended(const Prefix& earlier, std::uint64_t count) const {
+    Prefix prefix = earlier;
+    for (std::uint64_t i = earlier.bounds.count; i < count; ++i) {
+      prefix.sum.add(half_deviations_[i]);
+      prefix.squares.add(half_deviations_[i] * half_deviations_[i]);
+    }
+    const auto k = static_cast<long double>(count);
+    const long double mean = prefix.sum.value() / k, square = prefix.squares.value() / k;
+    const long double variance = square - mean * mean, spread = std::sqrt(std::max(1 / k - variance, 0.0L));
+    const UpperBound inverse = spread > 0 ? above(1 / spread) : UpperBound::infinity();
+    prefix.root = mean + spread;
+    prefix.bounds = {count,         above(mean), above(square),     above(1 / k + variance),
+                     above(spread), inverse,     above(prefix.root)};
+    prefix.error = upper(threshold_->root(prefix.bounds)) * more_;
+    return prefix;
+  }
+
+  std::uint64_t count_below(long double limit) const {
+    const auto found = std::ranges::lower_bound(half_deviations_, limit);
+    return std::max<std::uint64_t>(static_cast<std::uint64_t>(found - half_deviations_.begin()), 1);
+  }
+
+  // The roots that a kernel may end with: an item that it cannot tell from its prefix's root, or from the one before,
+  // may end the support or not.
+  void find_top() {
+    const long double top = low_ * (1 - 0x1p-40L);
+    Prefix prefix;
+    prefix.bounds.count = 0;
+    const Prefix support = extended(prefix, count_below(top));
+    // No prefix loses an item that is below this.
+    const UpperBound within = threshold_->root_within(support.bounds) + threshold_->half_deviation(above(top));
+    prefix = extended(prefix, count_below(top - upper(within) * more_));
+    long double largest = 0;
+    for (bool ends = false; !ends;) {
+      const std::uint64_t k = prefix.bounds.count;
+      ends = k == half_deviations_.size();
+      const Prefix next = ends ? prefix : extended(prefix, k + 1);
+      const long double d = ends ? infinity : half_deviations_[k];
+      const long double off = ends ? 0 : upper(threshold_->half_deviation(above(d))) * more_;
+      if (!(d + off < std::min(prefix.root - prefix.error, next.root - next.error))) {
+        const long double moved = std::max(std::fabs(prefix.root - low_), std::fabs(prefix.root - high_));
+        largest = std::max(largest, moved + prefix.error);
+      }
+      ends = ends || d - off > std::max(prefix.root + prefix.error, next.root + next.error);
+      prefix = next;
+    }
+    top_error_ = above(largest);
+  }
+
+  std::span<const double> logits_;
+  OracleLadder<EntmaxOracle> oracles_;
+  double maximum_ = 0, low_ = 0, high_ = 0, far_ = 0, more_ = 1;
+  Quick top_{0, 0};
+  std::vector<long double> half_deviations_;  // ascending
+  std::optional<EntmaxThreshold<UpperBound>> threshold_;
+  UpperBound top_error_;
+};
+
+class Entmax15 final : public RowOp {
+  static constexpr std::array inputs{OpInput{Role::logits}};
+  static constexpr std::array<std::string_view, 1> outputs{"output"}, claims{entmax_claim};
+
+ public:
+  constexpr Entmax15()
+      : RowOp({.name = "entmax15",
+               .inputs = inputs,
+               .outputs = outputs,
+               .claims = claims,
+               .has_theta = false,
+               .takes_mask = false,
+               .has_limit = false,
+               .may_be_in_place = true,
+               .number = SOFTCHECK_OP_ENTMAX15,
+               .answers = {.exponentials = false, .dear = true}}) {}
+
+  std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
+                                                std::uint64_t beside) const override {
+    return {supported_logits(format, logits, beside, entmax_support)};
+  }
+  std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
+    return std::make_unique<EntmaxElements>(row);
+  }
+
+  void judge(const JudgedRow& row, RowVerdicts& verdicts) const override {
+    const PrecisionScope precision(113);
+    EntmaxElements elements(row);
+    judge_projection(*this, row, elements, verdicts);
+  }
+};
+
+constinit const Entmax15 entmax15_op;
+
+}  // namespace
+
+constinit const Op Op::entmax15 = entmax15_op;
+
+}  // namespace softcheck::proptests

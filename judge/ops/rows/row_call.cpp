@@ -1,0 +1,418 @@
+#include "judge/ops/rows/row_call.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "judge/ops/rows/row_op.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "proptests/generators/rows/row_families.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::infinity;
+using numerics::nan;
+
+TensorPlace place_of(std::optional<numerics::Format> format, const RowMatrixCase& matrix, const MatrixLayout& layout) {
+  TensorPlace place;
+  place.format = format;
+  place.shape = {static_cast<std::int64_t>(matrix.rows.size()), static_cast<std::int64_t>(matrix.columns)};
+  if (!layout.compact()) place.strides = {layout.row_stride, layout.column_stride};
+  place.offset = layout.offset;
+  place.against_the_end = layout.against_the_end;
+  return place;
+}
+
+// Of vectors, one for each of some dimensions: what the layout of a matrix says of rows and columns is said of vectors
+// and their numbers. They are compact, or contiguous, where the matrix is, as its traits say so of the call.
+TensorPlace place_of_vectors(numerics::Format format, std::vector<std::int64_t> shape, std::size_t width,
+                             const MatrixLayout& layout, std::uint64_t columns) {
+  TensorPlace place;
+  place.format = format;
+  place.shape = std::move(shape);
+  place.shape.push_back(static_cast<std::int64_t>(width));
+  place.offset = layout.offset;
+  place.against_the_end = layout.against_the_end;
+  if (layout.compact()) return place;
+  const bool touching = layout.row_stride == static_cast<std::int64_t>(columns) && layout.column_stride == 1;
+  const std::int64_t gap = touching ? 0 : 3;
+  std::int64_t stride = layout.column_stride != 1 && columns > 1 ? 2 : 1;
+  for (std::size_t d = place.shape.size(); d-- > 0;) {
+    place.strides.insert(place.strides.begin(), stride);
+    stride = std::max<std::int64_t>(place.shape[d], 1) * stride + gap;
+  }
+  return place;
+}
+
+// (rows, n) becomes (n, rows): the same elements, in the order of the new shape. Its innermost stride is 1 where the
+// matrix is contiguous, and the gap behind a row of items becomes one behind an item's rows: compact stays compact.
+void put_items_first(InputTensor& tensor) {
+  const auto rows = static_cast<std::size_t>(tensor.place.shape[0]),
+             n = static_cast<std::size_t>(tensor.place.shape[1]);
+  std::vector<double> values;
+  values.reserve(tensor.values.size());
+  for (std::size_t at = 0; at < rows * n; ++at) values.push_back(tensor.values[at % rows * n + at / rows]);
+  std::map<std::size_t, std::uint64_t> patterns;
+  for (const auto& [at, bits] : tensor.patterns) patterns[at % n * rows + at / n] = bits;
+  tensor.values = std::move(values);
+  tensor.patterns = std::move(patterns);
+  std::ranges::reverse(tensor.place.shape);
+  std::vector<std::int64_t>& strides = tensor.place.strides;
+  if (strides.empty() || strides[1] != 1) {
+    std::ranges::reverse(strides);
+    return;
+  }
+  // All gaps together are as large as they were: those of rows that lie beyond an integer fill the address space.
+  const std::int64_t items = tensor.place.shape[0], count = tensor.place.shape[1];
+  const std::int64_t gaps = std::max<std::int64_t>(strides[0] - items, 0) * std::max<std::int64_t>(count - 1, 1);
+  const std::int64_t places = std::max<std::int64_t>(items - 1, 1);
+  strides = {count + (gaps + places - 1) / places, 1};
+}
+
+// Any byte but 0 says that an item is there. All come up in a row of 255; in short ones the four that are most often
+// taken for something else.
+double byte_of_visible(std::size_t element) {
+  static constexpr std::array<double, 4> first{1, 255, 2, 128};
+  const std::size_t k = element % 255;
+  return k < first.size() ? first[k] : static_cast<double>(k < 129 ? k - 1 : k);  // 3 to 127, then 129 to 254
+}
+
+// Of one number a row, from the place of the matrix: a column of it. The only stride is the innermost one, which is 1
+// where the matrix is contiguous.
+//
+// more   the stride of the tensors beside each other differs, so that none is read by another's
+TensorPlace place_of_rows(TensorPlace place, const MatrixLayout& layout, std::size_t more = 0) {
+  place.shape.pop_back();
+  if (place.strides.empty()) return place;
+  place.strides.pop_back();
+  place.strides[0] = layout.column_stride == 1 ? 1 : place.strides[0] + static_cast<std::int64_t>(more);
+  return place;
+}
+
+TensorPlace output_place(const RowMatrixCase& matrix, Extent extent, std::size_t width, numerics::Format format) {
+  if (extent == Extent::vectors) {
+    return place_of_vectors(format, {static_cast<std::int64_t>(matrix.rows.size())}, width, matrix.out, matrix.columns);
+  }
+  TensorPlace place = place_of(format, matrix, matrix.out);
+  return extent == Extent::items ? place : place_of_rows(std::move(place), matrix.out);
+}
+
+/// The inputs of a call's rows. Rows stand in turn, and so do their inputs beside the logits: of 65,536 rows 105
+/// differ.
+class DistinctInputs {
+ public:
+  DistinctInputs(const RowMatrixCase& matrix, Op op, numerics::Format format)
+      : matrix_(matrix), op_(op), format_(format) {}
+
+  const std::vector<std::vector<double>>& operator()(std::size_t row) {
+    std::vector<std::vector<double>>& inputs =
+        known_[{matrix_.rows.first_like(row), beside_of_row(matrix_.beside, row)}];
+    if (inputs.empty()) inputs = inputs_of(matrix_, op_, format_, row);
+    return inputs;
+  }
+
+ private:
+  const RowMatrixCase& matrix_;
+  Op op_;
+  numerics::Format format_;
+  std::map<std::pair<std::size_t, std::uint64_t>, std::vector<std::vector<double>>> known_;
+};
+
+// What stands beside the logits: laid out as a mask would be, of which such an op has none.
+void add_beside(const RowMatrixCase& matrix, Op op, numerics::Format format, TensorCall& call) {
+  const std::span<const OpInput> inputs = op->inputs;
+  const std::size_t rows = matrix.rows.size(), width = op.rows().width(matrix.columns, matrix.beside);
+  std::vector<std::vector<double>> values(inputs.size());
+  std::vector<std::vector<double>> vectors(rows);  // of a row, item by item
+  DistinctInputs inputs_of_row(matrix, op, format);
+  for (std::size_t r = 0; r < rows; ++r) {
+    const std::vector<std::vector<double>>& of_row = inputs_of_row(r);
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      if (inputs[k].extent == Extent::vectors) {
+        vectors[r] = of_row[k];
+      } else if (inputs[k].extent == Extent::classes || inputs[k].extent == Extent::call) {
+        values[k] = of_row[k];  // each row has the same
+      } else {
+        values[k].insert(values[k].end(), of_row[k].begin(), of_row[k].end());
+      }
+    }
+  }
+  call.inputs[0].values = std::move(values[0]);
+  for (std::size_t k = 1; k < inputs.size(); ++k) {
+    if (!op.rows().has_input(k, matrix.beside)) continue;
+    TensorPlace place = place_of(format, matrix, matrix.visible);
+    if (inputs[k].extent == Extent::classes) {
+      place.shape.erase(place.shape.begin());
+      if (!place.strides.empty()) place.strides.erase(place.strides.begin());
+      values[k].resize(matrix.columns);  // of no row
+    }
+    if (inputs[k].extent == Extent::rows) place = place_of_rows(std::move(place), matrix.visible, k - 1);
+    if (inputs[k].extent == Extent::call) {
+      place = place_of(format, matrix, {});
+      place.shape = {1};
+      values[k].resize(1);  // of no row
+    }
+    if (inputs[k].extent == Extent::vectors) {
+      place = place_of_vectors(format, {static_cast<std::int64_t>(matrix.columns), static_cast<std::int64_t>(rows)},
+                               width, matrix.visible, matrix.columns);
+      for (std::size_t i = 0; i < matrix.columns; ++i) {
+        for (const std::vector<double>& row : vectors) {
+          const auto begin = row.begin() + static_cast<std::ptrdiff_t>(i * width);
+          values[k].insert(values[k].end(), begin, begin + static_cast<std::ptrdiff_t>(width));
+        }
+      }
+    }
+    if (inputs[k].is_index) {
+      place.format.reset();
+      const bool wide = std::abs(call.attributes.ignore_index) > INT32_MAX;
+      place.integer_bits = wide || matrix.beside / 64 % 2 == 0 ? 64 : 32;
+    }
+    call.inputs.push_back({place, std::move(values[k]), {}});
+  }
+}
+
+}  // namespace
+
+std::size_t special_input(const RowMatrixCase& matrix, Op op, std::size_t row) {
+  const std::span<const OpInput> inputs = op->inputs;
+  const bool has_second = inputs.size() > 1 && inputs[1].extent == Extent::items && !inputs[1].is_index;
+  return has_second && beside_of_row(matrix.beside, row) / 64 % 2 == 1 ? 1 : 0;
+}
+
+std::vector<std::vector<double>> inputs_of(const RowMatrixCase& matrix, Op op, numerics::Format input,
+                                           std::size_t row) {
+  return op.rows().input_values(input, matrix.rows[row].expand(), beside_of_row(matrix.beside, row));
+}
+
+CallOfRows rows_of_call(const RowMatrixCase& matrix, Op op, const numerics::Contract& contract) {
+  const Attributes attributes = op.rows().attributes(matrix.beside, matrix.columns);
+  const auto each = [&matrix, op, &contract, attributes](const std::function<void(const RowInputs&)>& visit) {
+    auto special = matrix.specials.begin();
+    DistinctInputs inputs_of_row(matrix, op, contract.input);
+    for (std::size_t r = 0; r < matrix.rows.size(); ++r) {
+      std::vector<std::vector<double>> inputs = inputs_of_row(r);
+      for (; special != matrix.specials.end() && special->row == r; ++special)
+        inputs[0][special->item] = is_infinite(*special, matrix.format) ? infinity : nan;
+      visit({contract, inputs[0], matrix.theta, std::span(inputs).subspan(1), attributes});
+    }
+  };
+  return {contract, attributes, each};
+}
+
+std::vector<double> by_row(const std::vector<std::vector<double>>& outputs, std::size_t rows) {
+  if (outputs.size() == 1 || rows == 0) return outputs[0];
+  std::vector<double> result;
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (const std::vector<double>& output : outputs) {
+      const std::size_t each = output.size() / rows;
+      const std::span<const double> row = std::span(output).subspan(r * each, each);
+      result.insert(result.end(), row.begin(), row.end());
+    }
+  }
+  return result;
+}
+
+InputTensor& drawn_rows(TensorCall& call, Op op) { return call.inputs[op->row_comes_last ? op->inputs.size() - 1 : 0]; }
+
+TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& formats, const CallForm& form) {
+  const Hiding hiding(matrix, form);
+  std::vector<double> logits, visible;
+  logits.reserve(size_of(matrix));
+  std::size_t hidden = 0;
+  for (std::size_t r = 0; r < matrix.rows.size(); ++r) {
+    for (const Run& run : matrix.rows[r].runs()) {
+      const bool gone = std::isinf(run.value);
+      for (std::uint64_t i = 0; i < run.count; ++i) {
+        if (gone) ++hidden;
+        const bool by_mask = gone && hiding.by_mask(hidden);
+        logits.push_back(by_mask ? hiding.number(hidden) : run.value);
+        if (matrix.mask != MaskUse::none) visible.push_back(by_mask ? 0 : byte_of_visible(visible.size()));
+      }
+    }
+  }
+  TensorCall call;
+  call.theta = matrix.theta;
+  call.inputs.push_back({place_of(matrix.format, matrix, matrix.in), std::move(logits), {}});
+  if (op->number != 0) {
+    call.op = op->number;
+    for (std::size_t k = 0; k < op->inputs.size(); ++k) {
+      if (op.rows().has_input(k, matrix.beside)) call.roles.push_back(op->inputs[k].role);
+    }
+    call.attributes = op.rows().attributes(matrix.beside, matrix.columns);
+    add_beside(matrix, op, formats.input, call);
+  }
+  for (const SpecialLogit& one : matrix.specials) {
+    InputTensor& input = call.inputs[special_input(matrix, op, one.row)];
+    input.patterns[one.row * matrix.columns + one.item] = one.bits;
+  }
+  if (op->items_first) put_items_first(call.inputs[0]);
+  if (op->row_comes_last) {
+    std::rotate(call.inputs.begin(), call.inputs.begin() + 1, call.inputs.end());
+    std::rotate(call.roles.begin(), call.roles.begin() + 1, call.roles.end());
+  }
+  if (matrix.mask != MaskUse::none) {
+    call.inputs.push_back({place_of(std::nullopt, matrix, matrix.visible), std::move(visible), {}});
+  }
+  for (InputTensor& input : call.inputs) input.place.alignment = form.alignment;
+  if (form.in_place_of) {
+    call.outputs.push_back({call.inputs[*form.in_place_of].place, *form.in_place_of});
+    return call;
+  }
+  const Extent only[] = {op->one_value_per_row ? Extent::rows : Extent::items};
+  const std::span<const Extent> extents = op->extents.empty() ? std::span<const Extent>(only) : op->extents;
+  const std::size_t width = op.rows().width(matrix.columns, matrix.beside);
+  for (std::size_t k = 0; k < extents.size(); ++k) {
+    const Extent extent = extents[k];
+    const bool beside_others = extent == Extent::rows && extents.size() > 1;
+    const numerics::Format format = beside_others ? wide_format(formats.input) : formats.output;
+    call.outputs.push_back({output_place(matrix, extent, width, format), std::nullopt});
+    if (has_one_value(op)) {
+      call.outputs.back().place.shape = {1};
+      call.outputs.back().place.strides.clear();
+    }
+    TensorPlace& place = call.outputs.back().place;
+    place.alignment = form.alignment;
+    if (!op->elements.empty() && op->elements[k] == OutputElement::index) {
+      place.format.reset();
+      place.integer_bits = 32;
+    }
+  }
+  return call;
+}
+
+std::optional<std::size_t> out_gradient_of(Op op) {
+  const auto found = std::ranges::find(op->inputs, Role::out_gradient, &OpInput::role);
+  if (op->attention || found == op->inputs.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - op->inputs.begin());
+}
+
+bool has_labels(Op op) {
+  return std::ranges::any_of(op->inputs, [](const OpInput& input) { return input.role == Role::labels; });
+}
+
+CallTraits traits_of(const RowMatrixCase& matrix, Op op) {
+  CallTraits traits = traits_of(matrix);
+  const Attributes attributes = op.rows().attributes(matrix.beside, matrix.columns);
+  traits.lse_base2 = attributes.lse_base2;
+  traits.renormalize = attributes.renormalize;
+  traits.mean = attributes.mean;
+  traits.top_p = attributes.top_p;
+  traits.min_p = attributes.min_p;
+  if (attributes.k != 0) traits.lengths["k"] = static_cast<std::uint64_t>(attributes.k);
+  if (!has_labels(op)) return traits;
+  traits.label_smoothing = attributes.label_smoothing;
+  traits.z_loss = attributes.z_loss;
+  traits.ignore_index = attributes.ignore_index;
+  traits.softcap = attributes.softcap != 0;
+  for (std::size_t k = 0; k < op->inputs.size(); ++k) {
+    traits.class_weights |= op->inputs[k].role == Role::class_weights && op.rows().has_input(k, matrix.beside);
+  }
+  return traits;
+}
+
+namespace {
+
+RowMatrixCase scaled_to_unit_theta(RowMatrixCase matrix) {
+  matrix.rows.replace_each([&](const RunLengthRow& row) {
+    std::vector<Run> runs = row.runs();
+    for (Run& run : runs) {
+      const double scaled = into_format(matrix.format, run.value / matrix.theta);
+      if (std::isfinite(scaled)) run.value = scaled;
+    }
+    return RunLengthRow(std::move(runs));
+  });
+  matrix.theta = 1;
+  matrix.family.clear();  // logits that are so much smaller are of another kind
+  return matrix;
+}
+
+RowMatrixCase all_visible(RowMatrixCase matrix) {
+  matrix.rows.replace_each([](const RunLengthRow& row) {
+    if (row.visible() == 0) return row;
+    std::vector<Run> runs = row.runs();
+    const double lowest = row.minimum();  // once: it looks at all runs
+    for (Run& run : runs) run.value = std::isinf(run.value) ? lowest : run.value;
+    return RunLengthRow(std::move(runs));
+  });
+  return matrix;
+}
+
+bool has_column_stride(const MatrixLayout& layout) { return !layout.compact() && layout.column_stride != 1; }
+
+void compact_columns(MatrixLayout& layout) {
+  if (has_column_stride(layout)) layout.row_stride = layout.column_stride = 0;
+}
+
+}  // namespace
+
+unsigned features_of(const RowMatrixCase& matrix) {
+  const bool hidden =
+      std::ranges::any_of(matrix.rows.cycle(), [](const RunLengthRow& row) { return row.visible() < row.size(); });
+  unsigned features = 0;
+  for (const SpecialLogit& one : matrix.specials) {
+    features |= is_infinite(one, matrix.format) ? plus_infinities : some_nans;
+  }
+  if (matrix.mask != MaskUse::none) features |= a_mask;
+  if (hidden && matrix.mask != MaskUse::tensor) features |= infinities;
+  if (matrix.theta != 1) features |= a_theta;
+  for (const MatrixLayout* layout : {&matrix.in, &matrix.out, &matrix.visible}) {
+    if (has_column_stride(*layout)) features |= column_strides;
+    if ((!layout->compact() && !has_column_stride(*layout)) || layout->offset > 0) features |= gaps;
+  }
+  return features;
+}
+
+RowMatrixCase without(RowMatrixCase matrix, unsigned features) {
+  std::erase_if(matrix.specials, [&](const SpecialLogit& one) {
+    return (features & (is_infinite(one, matrix.format) ? plus_infinities : some_nans)) != 0;
+  });
+  if ((features & infinities) != 0) {
+    matrix = all_visible(std::move(matrix));
+    if (matrix.mask == MaskUse::mixed) matrix.mask = MaskUse::tensor;
+  }
+  if ((features & a_mask) != 0) {
+    matrix.mask = MaskUse::none;
+    matrix.visible = {};
+  }
+  for (MatrixLayout* layout : {&matrix.in, &matrix.out, &matrix.visible}) {
+    if ((features & column_strides) != 0) compact_columns(*layout);
+    if ((features & gaps) != 0 && !has_column_stride(*layout)) *layout = {};
+  }
+  if ((features & a_theta) != 0) matrix = scaled_to_unit_theta(std::move(matrix));
+  return matrix;
+}
+
+RowMatrixCase plain_form(const RowMatrixCase& matrix) { return all_visible(without(matrix, features_of(matrix))); }
+
+std::vector<unsigned> simpler_forms(const RowMatrixCase& matrix) {
+  const unsigned all = features_of(matrix);
+  std::vector<unsigned> choices;
+  for (unsigned features = 1; features < all; ++features) {
+    if ((features & ~all) == 0) choices.push_back(features);
+  }
+  std::ranges::stable_sort(choices, {}, [](unsigned features) { return std::popcount(features); });
+  return choices;
+}
+
+CallKind kind_of(const RowMatrixCase& matrix) {
+  if (size_of(matrix) == 0) return "on nothing";
+  if (matrix.mask != MaskUse::none) return "with a mask";
+  if (!matrix.specials.empty()) {
+    return is_infinite(matrix.specials[0], matrix.format) ? "with an infinite logit" : "with a NaN";
+  }
+  for (const MatrixLayout* layout : {&matrix.in, &matrix.out}) {
+    if (layout->row_stride == 1 && layout->column_stride > 1) return "with columns closer together than rows";
+    if (layout->column_stride > 1) return "with a column stride";
+    if (layout->row_stride > static_cast<std::int64_t>(matrix.columns)) return "with a row gap";
+  }
+  if (matrix.theta != 1) return "at theta != 1";
+  return {matrix.rows.size() == 1 ? "with one compact row" : "with compact rows", true};
+}
+
+}  // namespace softcheck::proptests

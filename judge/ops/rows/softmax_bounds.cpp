@@ -1,0 +1,45 @@
+#include "judge/ops/rows/softmax_bounds.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "judge/ops/rows/long_error.hpp"
+#include "numerics/formats/next_double.hpp"
+#include "numerics/formats/special_values.hpp"
+
+namespace softcheck::proptests {
+
+using namespace numerics;
+
+UpperBound at_most(const LongApproximation& x) {
+  return UpperBound(std::max(0.0, next_above(static_cast<double>(x.value)))) + UpperBound(long_error::above(x.error));
+}
+
+UpperBound size_of(const LongApproximation& x) { return at_most(LongApproximation{std::fabs(x.value), x.error}); }
+
+RowStatistics<UpperBound> score_statistics(const LongSoftmax& row) {
+  RowStatistics<UpperBound> result;
+  result.visible = row.size();
+  result.log_sum = at_most(row.log_sum());
+  result.mean_deviation = at_most(row.mean_deviation());
+  result.mean_square_deviation = at_most(row.mean_square_deviation());
+  result.maximum_magnitude = size_of(row.maximum());
+  result.logsumexp_magnitude = size_of(row.logsumexp());
+  result.largest_magnitude = result.maximum_magnitude;
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    const LongApproximation deviation = row.deviation(j), maximum = row.maximum();
+    result.largest_magnitude =
+        numerics::maximum(result.largest_magnitude,
+                          size_of(LongApproximation{maximum.value - deviation.value, maximum.error + deviation.error}));
+  }
+  return result;
+}
+
+ItemBounds::ItemBounds(const LongSoftmax& row) {
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    coefficients.push_back(at_most(row.coefficient(j)));
+    deviations.push_back(at_most(row.deviation(j)));
+  }
+}
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,77 @@
+#include <array>
+
+#include "judge/ops/rows/argument_form.hpp"
+#include "judge/ops/rows/row_op.hpp"
+#include "judge/ops/rows/row_scalar.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "numerics/rounding/flushed_output.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using namespace numerics;
+
+class LogSumExp final : public RowOp {
+  static ArgumentThreshold threshold(const Contract& contract, const Statistics& statistics) {
+    const auto value = logsumexp_error(contract, statistics);
+    return {upper(value.rounding), 0, threshold_of_result(contract, upper(value.floor), 1), infinity};
+  }
+  static constexpr ArgumentForm form{ArgumentValue::logsumexp, &threshold};
+  static constexpr std::array inputs{OpInput{Role::logits}};
+  static constexpr std::array<std::string_view, 1> outputs{"output"}, claims{"kernel.logsumexp.value"};
+  static constexpr std::array<std::string_view, 2> words{"total", "theta"};
+
+  static Enclosure near_value(RowCascade& cascade, double theta) {
+    return Enclosure(cascade.statistics().maximum) / Enclosure(theta) + log1p(ExactSums(cascade).sum_minus_one);
+  }
+
+ public:
+  constexpr LogSumExp()
+      : RowOp({.name = "logsumexp",
+               .inputs = inputs,
+               .outputs = outputs,
+               .claims = claims,
+               .one_value_per_row = true,
+               .answers = {.words = words, .at_the_logits = true, .masked_rows = false}}) {}
+
+  const ArgumentForm* arguments() const override { return &form; }
+
+  void judge(const JudgedRow& row, RowVerdicts& verdicts) const override {
+    RowCascade cascade(row.logits, row.theta);
+    const Statistics statistics = statistics_of(cascade.statistics(), row.contract, row.logits, row.theta);
+    RowScalar scalar{claims[0], logsumexp_error(row.contract, statistics),
+                     logsumexp_error(row.contract, statistics, Grants::none), Enclosure(0)};
+    scalar.decision = cascade.judge_logsumexp(row.got[0], allowed_of(row, scalar.threshold));
+    // The sum of m / theta and ln S may cancel: what is left is no more accurate than its terms.
+    scalar.resolution = resolution_of_logarithms(row.contract, statistics) +
+                        properties(row.contract.accumulator).unit_roundoff * statistics.maximum_magnitude.value();
+    // Of float64 rows the value itself, m / theta + ln S, may lie beyond all doubles, and its threshold with it.
+    scalar.resolved = is_resolved(row.contract, statistics) && upper(statistics.logsumexp_magnitude) < infinity;
+    const PrecisionScope precision(113);
+    scalar.exact = near_value(cascade, row.theta);
+    judge_scalar(row, scalar, verdicts);
+  }
+
+  void enclose(const RowInputs& row, std::span<double> lower, std::span<double> upper) const override {
+    const PrecisionScope precision(113);
+    RowCascade cascade(row.logits, row.theta);
+    enclose_scalar(near_value(cascade, row.theta), row, &RowOracle::logsumexp, lower, upper);
+  }
+
+  void grant(const RowInputs& row, std::span<double> allowed) const override {
+    RowCascade cascade(row.logits, row.theta);
+    const Statistics statistics = statistics_of(cascade.statistics(), row.contract, row.logits, row.theta);
+    allowed[0] =
+        granted_scalar(row, logsumexp_error(row.contract, statistics), [&] { return near_value(cascade, row.theta); });
+  }
+
+  double nothing() const override { return -infinity; }
+};
+
+constinit const LogSumExp logsumexp_op;
+
+}  // namespace
+
+constinit const Op Op::logsumexp = logsumexp_op;
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,156 @@
+// dx = g - e^y sum g, from the saved output y = log_softmax(x) and the upstream gradient g (B13).
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "judge/ops/rows/gradient_inputs.hpp"
+#include "judge/ops/rows/last_item.hpp"
+#include "judge/ops/rows/row_elements.hpp"
+#include "numerics/enclosures/upper_bound.hpp"
+#include "numerics/formats/next_double.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "numerics/oracles/softmax_gradient.hpp"
+#include "numerics/rounding/rounding.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using namespace numerics;
+
+// g as the bound wants it.
+LogSoftmaxGradientRow<UpperBound> bounded_upstream(std::span<const double> g, const LongSum& total) {
+  LogSoftmaxGradientRow<UpperBound> row;
+  row.size = g.size();
+  for (const double one : g) row.terms += one != 0 ? 1 : 0;
+  row.upstream_magnitude = total.magnitude;
+  row.total_magnitude = total.size();
+  return row;
+}
+
+// With 0 for each -inf, whose item has a value as any other's: who reads the row's items takes -inf for a masked one.
+std::vector<double> all_shown(std::span<const double> saved) {
+  std::vector<double> shown(saved.begin(), saved.end());
+  std::ranges::replace(shown, -infinity, 0.0);
+  return shown;
+}
+
+// With 0 for each NaN: y_i enters value i alone, and the judge asks for no value whose own y is NaN.
+std::vector<double> numbers_of(std::span<const double> saved) {
+  std::vector<double> numbers(saved.begin(), saved.end());
+  std::ranges::replace_if(
+      numbers, [](double y) { return std::isnan(y); }, 0);
+  return numbers;
+}
+
+class LogSoftmaxBackwardElements : public RowElements {
+ public:
+  explicit LogSoftmaxBackwardElements(const RowInputs& row)
+      : y_(numbers_of(row.logits)),
+        g_(row.beside[0]),
+        total_(long_sum(g_, {})),
+        threshold_(row.contract, bounded_upstream(g_, total_)),
+        oracles_([this] { return LogSoftmaxGradientOracle(y_, g_); }) {}
+
+  std::string_view claim() const override { return "kernel.log_softmax_backward.element"; }
+  Enclosure value(std::size_t i) override { return oracles_.now().gradient(i); }
+  Quick quick(std::size_t i) override {
+    const long double power = std::exp(static_cast<long double>(y_[i]));
+    if (std::isinf(power)) return {0, power};
+    if (power == 0) return {g_[i], 0x1p-1070L};  // whatever the total's error, which may be infinite
+    // The GNU C library documents at most 2 ulps for expl on x86-64 ("Errors in Math Functions"), 2^-62 of it; a
+    // product and a difference, of 2^-64 each; the total's own error; the least numbers of a double besides.
+    const long double roundings = 0x1p-61L * (std::fabs(g_[i]) + power * std::fabs(total_.value));
+    return {g_[i] - power * total_.value, roundings + 2 * power * total_.error() + 0x1p-1070L};
+  }
+  double threshold(std::size_t i) override { return upper(element(i).total()); }
+  bool repeats(std::size_t i) const override { return y_[i] == y_[i - 1] && g_[i] == g_[i - 1]; }
+  double metric(std::size_t i, double) override { return upper(threshold_.metric(power(i), upstream(i))); }
+  bool is_vacuous(std::size_t i, double metric) override {
+    return numerics::is_vacuous(upper(element(i).rounding), metric);
+  }
+
+ private:
+  // No less than e^y: the library's exp errs by less than an ulp. That of -inf is 0 (IEEE 754, 9.2.1).
+  UpperBound power(std::size_t i) const {
+    return y_[i] == -infinity ? UpperBound(0) : UpperBound(next_above(next_above(std::exp(y_[i]))));
+  }
+  UpperBound upstream(std::size_t i) const { return UpperBound(std::fabs(g_[i])); }
+  const ScalarThreshold<UpperBound>& element(std::size_t i) {
+    return last_.of(i, [this](std::size_t j) {
+      return threshold_.element(power(j), UpperBound(std::fabs(y_[j])), upstream(j), size_of(quick(j)));
+    });
+  }
+
+  std::vector<double> y_;
+  std::span<const double> g_;
+  LongSum total_;
+  LogSoftmaxGradientThreshold<UpperBound> threshold_;
+  LastItem<ScalarThreshold<UpperBound>> last_;
+  OracleLadder<LogSoftmaxGradientOracle> oracles_;
+};
+
+class LogSoftmaxBackward final : public RowOp {
+  // e^y of one item is no part of another's value.
+  static constexpr std::array roles{OpInput{.role = Role::saved, .nan_reach = NanReach::item},
+                                    OpInput{Role::out_gradient}};
+  static constexpr std::array<std::string_view, 1> outputs{"output"}, claims{"kernel.log_softmax_backward.element"};
+
+ public:
+  constexpr LogSoftmaxBackward()
+      : RowOp({.name = "log_softmax_backward",
+               .inputs = roles,
+               .outputs = outputs,
+               .claims = claims,
+               .has_theta = false,
+               .takes_mask = false,
+               .takes_infinities = false,
+               .saved_logarithms = true,
+               .may_be_in_place = true,
+               .number = SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD,
+               .answers = {.sums_beside = alike_upstream, .dear = true, .masked_rows = false}}) {}
+
+  std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
+                                                std::uint64_t beside) const override {
+    return {saved_log_softmax(format, logits, beside), upstream_gradient(format, logits.size(), beside)};
+  }
+  std::uint64_t closed_besides(const Domain& domain) const override {
+    return domain.hides_by_infinity() ? 0 : hidden_items_bit;
+  }
+  std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
+    return std::make_unique<LogSoftmaxBackwardElements>(row);
+  }
+
+  void judge(const JudgedRow& row, RowVerdicts& verdicts) const override {
+    const PrecisionScope precision(113);
+    LogSoftmaxBackwardElements of(row);
+    const std::vector<double> shown = all_shown(row.logits);
+    const RowInputs items{row.contract, shown, row.theta, row.beside, row.attributes};
+    judge_elements(*this, Extent::items, {items, row.got}, of, verdicts);
+  }
+
+  void enclose(const RowInputs& row, std::span<double> lower, std::span<double> upper) const override {
+    RowOp::enclose(row, lower, upper);
+    const PrecisionScope precision(113);
+    // A product with e^-inf = 0 leaves g.
+    for (std::size_t i = 0; i < lower.size(); ++i) {
+      if (row.logits[i] == -infinity) lower[i] = upper[i] = row.beside[0][i];
+    }
+  }
+
+  void grant(const RowInputs& row, std::span<double> allowed) const override {
+    RowOp::grant(row, allowed);
+    const PrecisionScope precision(113);
+    LogSoftmaxBackwardElements of(row);
+    for (std::size_t i = 0; i < allowed.size(); ++i) {
+      if (row.logits[i] == -infinity) allowed[i] = granted(row.contract, of, i);
+    }
+  }
+};
+
+constinit const LogSoftmaxBackward log_softmax_backward_op;
+
+}  // namespace
+
+constinit const Op Op::log_softmax_backward = log_softmax_backward_op;
+
+}  // namespace softcheck::proptests

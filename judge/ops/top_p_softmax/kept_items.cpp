@@ -1,0 +1,384 @@
+#include "judge/ops/top_p_softmax/kept_items.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "judge/ops/rows/judged_row.hpp"
+#include "numerics/enclosures/decision.hpp"
+#include "numerics/formats/next_double.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "proptests/generators/rows/row_families.hpp"
+
+namespace softcheck::proptests {
+
+using namespace numerics;
+
+namespace {
+
+// Bits of RowCase::beside that all rows of a call share.
+constexpr std::uint64_t min_p_bits = 7, top_p_bits = 56, first_top_p_bit = 3;
+// 0 is off. Halves and quarters are masses of equal logits; 2^-20 is less than one item of most rows.
+constexpr std::array<double, 8> top_ps{0, 0.9, 0.5, 1, 0.25, 0.95, 0x1p-20, 0.75};
+constexpr std::array<double, 8> min_ps{0, 0.1, 0.5, 1, 0.05, 0.25, 0x1p-20, 0.02};
+
+// What a row's own bits of it make of the row; other numbers leave it as it was drawn.
+constexpr std::uint64_t equal_logits = 5, logits_at_the_level = 6, halves = 7;
+std::uint64_t form_of(std::uint64_t beside) { return beside / 64 % 8; }
+
+// The number of the format that lies so many steps above the value.
+double neighbour(Format format, double value, int steps) {
+  const double unit =
+      properties(format).unit_roundoff * std::fmax(std::fabs(value), properties(format).smallest_normal);
+  return into_format(format, value + steps * unit);
+}
+
+UpperBound positive_part(const Approximation& value) {
+  return UpperBound(std::fmax(0, value.value)) + UpperBound(value.error);
+}
+
+// No less than the real, which is not negative.
+UpperBound upper_end(const Enclosure& value) { return UpperBound(std::fmax(0, value.upper_double())); }
+
+std::vector<std::size_t> by_descending_logits(std::span<const double> logits) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    if (std::isfinite(logits[i])) order.push_back(i);
+  }
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return logits[a] > logits[b]; });
+  return order;
+}
+
+// Do the first items of the order have a mass of top_p or more?
+bool reaches(const RowInputs& row, std::span<const std::size_t> order, std::size_t count) {
+  if (count == order.size()) return true;
+  std::vector<double> first(row.logits.size(), -infinity);
+  for (const std::size_t i : order.first(count)) first[i] = row.logits[i];
+  return escalate([&] {
+           const Enclosure part = RowOracle(first, row.theta).sum(), whole = RowOracle(row.logits, row.theta).sum();
+           return less(part, Enclosure(row.attributes.top_p) * whole);  // both of the row's maximum
+         }) != Decision::proved;
+}
+
+// The shortest prefix of the order that does: found among doubles, decided by enclosures.
+std::size_t shortest_prefix(const RowInputs& row, std::span<const std::size_t> order) {
+  std::vector<long double> weights;
+  for (const std::size_t i : order) {
+    weights.push_back(std::exp((static_cast<long double>(row.logits[i]) - row.logits[order[0]]) / row.theta));
+  }
+  const long double due = row.attributes.top_p * std::accumulate(weights.begin(), weights.end(), 0.0L);
+  long double sum = 0;
+  std::size_t count = 0;
+  while (count < order.size() && (count == 0 || sum < due)) sum += weights[count++];
+  while (count > 1 && reaches(row, order, count - 1)) --count;
+  while (!reaches(row, order, count)) ++count;
+  return count;
+}
+
+}  // namespace
+
+Attributes drawn_filters(std::uint64_t beside) {
+  Attributes attributes;
+  attributes.top_p = top_ps[(beside & top_p_bits) >> first_top_p_bit];
+  attributes.min_p = min_ps[beside & min_p_bits];
+  return attributes;
+}
+
+std::uint64_t closed_filters(const Domain& domain) {
+  return (domain.no_top_p ? top_p_bits : 0) | (domain.no_min_p ? min_p_bits : 0);
+}
+
+std::vector<double> filtered_logits(Format format, std::span<const double> logits, std::uint64_t beside) {
+  std::vector<double> values(logits.begin(), logits.end());
+  const std::uint64_t form = form_of(beside);
+  if (form < equal_logits || values.empty()) return values;
+  const double maximum = *std::ranges::max_element(values);
+  if (!std::isfinite(maximum)) return values;
+  const double min_p = drawn_filters(beside).min_p, level = maximum + (min_p == 0 ? 0 : std::log(min_p));
+  std::size_t place = 0;
+  for (double& x : values) {
+    if (!std::isfinite(x)) continue;
+    const std::size_t k = place++;
+    if (form == equal_logits) x = maximum;
+    // The row's maximum first, then what lies up to four steps beside the level.
+    if (form == logits_at_the_level && k > 0) {
+      x = std::min(maximum, neighbour(format, level, static_cast<int>(k % 9) - 4));
+    }
+    if (form == logits_at_the_level && k == 0) x = maximum;
+    if (form == halves)
+      x = into_format(format, maximum - std::log(2.0) * static_cast<double>(std::min<std::size_t>(k, 64)));
+  }
+  return values;
+}
+
+std::vector<bool> exactly_kept(const RowInputs& row) {
+  const std::vector<std::size_t> order = by_descending_logits(row.logits);
+  const std::size_t count = row.attributes.top_p == 0 ? order.size() : shortest_prefix(row, order);
+  std::vector<bool> kept(row.logits.size());
+  for (std::size_t k = 0; k < count; ++k) {
+    const Decision below = escalate([&] {
+      if (row.attributes.min_p == 0 || row.logits[order[k]] == row.logits[order[0]]) return Decision::violated;
+      const Enclosure gap = Enclosure(row.logits[order[0]]) - Enclosure(row.logits[order[k]]);
+      return less(exp(-(gap / Enclosure(row.theta))), Enclosure(row.attributes.min_p));
+    });
+    if (below == Decision::proved) break;
+    kept[order[k]] = true;
+  }
+  return kept;
+}
+
+KeptItems::KeptItems(const JudgedRow& row, const TopPThreshold<UpperBound>& granted, RowCascade& whole,
+                     std::string_view claim)
+    : row_(row),
+      granted_(granted),
+      whole_(whole),
+      claim_(claim),
+      maximum_(whole.statistics().maximum),
+      visible_(whole.statistics().visible),
+      is_kept_(row.logits.size()),
+      may_be_lost_(row.logits.size()),
+      reference_(row.logits.size(), -infinity) {
+  const auto& x = row_.logits;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (!std::isfinite(x[i])) continue;
+    if (row_.got[i] == 0) {
+      outside_.push_back(i);
+      if (!next_ || x[i] > x[*next_]) next_ = i;
+      continue;
+    }
+    if (kept_.empty()) least_ = most_ = i;
+    if (x[i] < x[least_]) least_ = i;
+    if (x[i] > x[most_]) most_ = i;
+    kept_.push_back(i);
+    is_kept_[i] = true;
+  }
+  if (none()) return;
+  top_deviation_ = deviation(most_);
+  find_lost();
+}
+
+// Is x_high at most so much larger? Where doubles cannot tell, it is.
+bool KeptItems::may_stand_apart(double low, double high, double allowed) const {
+  return !((high - low) / row_.theta * (1 - 0x1p-50) > allowed);  // two roundings
+}
+
+UpperBound KeptItems::deviation(std::size_t i) const { return deviation_at_most(maximum_, row_.logits[i], row_.theta); }
+
+Enclosure KeptItems::exact_deviation(std::size_t i) const {
+  return (Enclosure(maximum_) - Enclosure(row_.logits[i])) / Enclosure(row_.theta);
+}
+
+// Sum p of some items: sums of double-doubles, each relative to its own largest item.
+Enclosure KeptItems::mass(const std::vector<bool>& items) {
+  std::vector<double> logits(row_.logits.size(), -infinity);
+  double largest = -infinity;
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    if (!items[i]) continue;
+    logits[i] = row_.logits[i];
+    largest = std::max(largest, logits[i]);
+  }
+  if (largest == -infinity) return Enclosure(0);
+  const PrecisionScope precision(113);
+  RowCascade part(logits, row_.theta);
+  const Enclosure gap = (Enclosure(largest) - Enclosure(maximum_)) / Enclosure(row_.theta);
+  return exp(gap) * (ExactSums(part).sum_minus_one + 1) / (ExactSums(whole_).sum_minus_one + 1);
+}
+
+// By how much D_i may miss -ln(min_p).
+UpperBound KeptItems::slack(std::size_t i) const {
+  const double inverse = next_above(1 / row_.attributes.min_p);
+  const UpperBound level = log(UpperBound(inverse)), own = deviation(i);
+  return granted_.level(own, level, level.value() < own.value() ? level : own);
+}
+
+// Is D_i + more < -ln(min_p), for a number of either sign?
+bool KeptItems::is_below_level(std::size_t i, double more) const {
+  if (std::isinf(more)) return more < 0;
+  // Doubles err by a few roundings of the larger side; enclosures tell what these leave open.
+  const double side = deviation(i).value(), level = -std::log(row_.attributes.min_p);
+  const double apart = level - more - side, error = 0x1p-48 * (std::fabs(level) + std::fabs(more) + side);
+  if (std::fabs(apart) > error) return apart > 0;
+  return escalate([&] { return less(exact_deviation(i), -log(Enclosure(row_.attributes.min_p)) - Enclosure(more)); }) ==
+         Decision::proved;
+}
+
+// May min_p have left it out?
+bool KeptItems::is_left_out_by_level(std::size_t i) const {
+  return row_.attributes.min_p != 0 && !is_below_level(i, slack(i).value());
+}
+
+// Must it have?
+bool KeptItems::is_surely_left_out_by_level(std::size_t i) const {
+  return row_.attributes.min_p != 0 && !is_below_level(i, -slack(i).next().value());
+}
+
+// Is the weight of the item, were it kept, no larger than its own threshold? p is no larger than the weight.
+bool KeptItems::is_lost(std::size_t i) const {
+  const long double log_p = -static_cast<long double>(upper(deviation(i))) -
+                            static_cast<long double>(upper(log1p(positive_part(whole_.statistics().sum_minus_one))));
+  const double p = static_cast<double>(std::exp(log_p) * (1 - 0x1p-40L));
+  const double allowed = upper(lost_threshold_.relative(deviation(i))) * p + upper(lost_threshold_.floor);
+  return !(p * (1 - 0x1p-40) > allowed);
+}
+
+// The items of value 0 that may have been kept, and what that means for the sum of the weights.
+void KeptItems::find_lost() {
+  const PrecisionScope precision(113);
+  count_ = kept_.size();
+  for (const std::size_t i : kept_) reference_[i] = row_.logits[i];
+  std::vector<bool> with_lost = is_kept_, with_sure = is_kept_;
+  const Enclosure kept = outside_.empty() ? Enclosure(1) : mass(is_kept_);
+  if (!outside_.empty()) {
+    // The mean deviation of what is kept, from the whole row's: sum p D over a part by the part's mass.
+    const UpperBound mean = positive_part(whole_.mean_deviation()), part = upper_end(Enclosure(1) / kept);
+    lost_threshold_ = granted_.kept(visible_, top_deviation_, mean * part, part);
+  }
+  std::size_t first_lost = 0;
+  for (const std::size_t i : outside_) {
+    may_be_lost_[i] = is_lost(i);
+    if (!may_be_lost_[i] || is_surely_left_out_by_level(i)) continue;
+    with_lost[i] = true;
+    with_sure[i] = !is_left_out_by_level(i);
+    if (certain_ || row_.logits[i] > row_.logits[first_lost]) first_lost = i;
+    certain_ = false;
+  }
+  const UpperBound largest_lost =
+      certain_ ? UpperBound(0) : upper_end(exp(-exact_deviation(first_lost)) / (ExactSums(whole_).sum_minus_one + 1));
+  const double top_p = row_.attributes.top_p;
+  const double excess = upper(granted_.mass(largest_lost) + UpperBound(static_cast<double>(visible_)) * largest_lost);
+  if (!certain_ && top_p != 0 && excess < infinity &&
+      less(Enclosure(top_p) + Enclosure(excess), kept) == Decision::proved) {
+    certain_ = true;  // top_p is reached by those that are kept: none of the others was
+  }
+  if (certain_) {
+    RowCascade chosen(reference_, row_.theta);
+    mean_deviation_ = positive_part(chosen.mean_deviation());
+    over_mass_ = upper_end(Enclosure(1) / kept);
+    return;
+  }
+  for (const std::size_t i : outside_) {
+    if (!with_lost[i]) continue;
+    reference_[i] = row_.logits[i];
+    ++count_;
+  }
+  const Enclosure most = mass(with_lost), sure = mass(with_sure);
+  const double missing = upper(granted_.mass(largest_lost));
+  const Enclosure reached = top_p == 0           ? sure
+                            : missing < infinity ? minimum(sure, Enclosure(top_p) - Enclosure(missing))
+                                                 : kept;
+  const Enclosure least = numerics::maximum(kept, reached);
+  most_scale_ = upper_end(most / least);
+  over_mass_ = upper_end(Enclosure(1) / least);
+  RowCascade chosen(reference_, row_.theta);
+  mean_deviation_ = positive_part(chosen.mean_deviation()) * most_scale_;
+}
+
+ElementThreshold<UpperBound> KeptItems::threshold(const TopPThreshold<UpperBound>& granted) const {
+  return granted.kept(count_, top_deviation_, mean_deviation_, over_mass_);
+}
+
+ValueFinding KeptItems::of_item(std::size_t i, Decision decision, std::string_view reason) const {
+  return {claim_, i, Enclosure(0), row_.got[i], 0, decision, {}, true, reason};
+}
+
+// mass_excess <= allowed; nothing where that is proved.
+std::optional<ValueFinding> KeptItems::of_mass(const Enclosure& mass, const Enclosure& excess, UpperBound allowed,
+                                               std::string_view reason) const {
+  if (allowed.value() == infinity) return std::nullopt;
+  const Decision decision = less_equal(excess, Enclosure(allowed.value()));
+  if (decision == Decision::proved) return std::nullopt;
+  return ValueFinding{
+      claim_, std::nullopt, Enclosure(row_.attributes.top_p), mass.midpoint(), allowed.value(), decision, {},
+      false,  reason};
+}
+
+// Is the largest coefficient of all items less than the output holds? Nothing then shows what was kept.
+bool KeptItems::may_all_be_lost() const {
+  const FormatProperties& output = properties(row_.contract.output);
+  const bool kept = row_.contract.subnormals == Subnormals::kept;
+  const Enclosure largest = Enclosure(1) / RowOracle(row_.logits, row_.theta).sum();
+  return less(largest, Enclosure(kept ? output.smallest_subnormal : output.smallest_normal)) == Decision::proved;
+}
+
+ValueFinding KeptItems::set() {
+  if (none()) return of_item(most_, may_all_be_lost() ? Decision::proved : Decision::violated, "no item is kept");
+  if (auto wrong = wrong_order()) return *wrong;
+  if (auto wrong = too_few()) return *wrong;
+  if (auto wrong = too_many()) return *wrong;
+  return of_item(most_, Decision::proved);
+}
+
+std::optional<ValueFinding> KeptItems::wrong_order() const {
+  if (!next_) return std::nullopt;
+  const double high = row_.logits[*next_], low = row_.logits[least_];
+  if (high > low) {
+    const double allowed = upper(granted_.choice().exchange(deviation(*next_), deviation(least_)));
+    const Decision decision = allowed == infinity ? Decision::proved : escalate([&] {
+      return less_equal((Enclosure(high) - Enclosure(low)) / Enclosure(row_.theta), Enclosure(allowed));
+    });
+    if (decision != Decision::proved) return of_item(*next_, decision, "an item of a smaller logit is kept");
+  }
+  if (row_.contract.ties != Ties::lowest) return std::nullopt;
+  std::map<double, std::size_t> last;  // of each logit that items outside may have, too: the kept item that comes last
+  for (const std::size_t i : kept_) {
+    if (row_.logits[i] <= high) last[row_.logits[i]] = i;
+  }
+  for (const std::size_t i : outside_) {
+    const auto found = last.find(row_.logits[i]);
+    if (found == last.end() || found->second < i) continue;
+    return of_item(found->second, Decision::violated, "an equal item of a lower index is not kept");
+  }
+  return std::nullopt;
+}
+
+// The largest item that is not kept stands for all of them: min_p left it out, or a prefix without it reached top_p.
+std::optional<ValueFinding> KeptItems::too_few() {
+  if (!next_ || may_be_lost_[*next_] || is_left_out_by_level(*next_)) return std::nullopt;
+  if (row_.attributes.top_p == 0) {
+    return of_item(
+        *next_, Decision::violated,
+        row_.attributes.min_p == 0 ? "no filter leaves this item out" : "this item has min_p of the largest");
+  }
+  // The prefix may hold items that are not kept: min_p left them out, or their weights are lost.
+  std::vector<bool> prefix = is_kept_;
+  const UpperBound own = deviation(*next_);
+  for (const std::size_t i : outside_) {
+    if (i == *next_ || !(may_be_lost_[i] || is_left_out_by_level(i))) continue;
+    const double allowed = upper(granted_.choice().exchange(own, deviation(i)));
+    prefix[i] = may_stand_apart(row_.logits[i], row_.logits[*next_], allowed);
+  }
+  const PrecisionScope precision(113);
+  const Enclosure reached = mass(prefix);
+  std::vector<bool> next(row_.logits.size());
+  next[*next_] = true;
+  return of_mass(reached, Enclosure(row_.attributes.top_p) - reached, granted_.mass(upper_end(mass(next))),
+                 "the items that are kept do not reach top_p");
+}
+
+// The smallest kept item has min_p of the largest, and the items before it do not reach top_p. Items that a kernel may
+// take for as small are kept with it or stand behind it; under ties=lowest it is one of them that comes last.
+std::optional<ValueFinding> KeptItems::too_many() {
+  if (is_surely_left_out_by_level(least_)) {
+    return of_item(least_, Decision::violated, "an item below min_p of the largest is kept");
+  }
+  if (row_.attributes.top_p == 0) return std::nullopt;
+  const UpperBound low = deviation(least_);
+  std::vector<bool> before = is_kept_, last(row_.logits.size());
+  std::size_t largest = least_;
+  const PrecisionScope precision(113);
+  for (const std::size_t i : kept_) {
+    const double apart = upper(granted_.choice().exchange(deviation(i), low));
+    if (!may_stand_apart(row_.logits[least_], row_.logits[i], apart)) continue;
+    if (row_.logits[i] > row_.logits[largest]) largest = i;
+    if (row_.contract.ties != Ties::lowest) before[i] = false;
+  }
+  before[largest] = false;
+  last[largest] = true;
+  const Enclosure reached = mass(before);
+  return of_mass(reached, reached - Enclosure(row_.attributes.top_p), granted_.mass(upper_end(mass(last))),
+                 "fewer of the kept items reach top_p");
+}
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,208 @@
+// softmax of the items that top-p and min-p keep of a row, as samplers of tokens have it (B19): zero elsewhere.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "judge/ops/rows/judged_row.hpp"
+#include "judge/ops/rows/row_elements.hpp"
+#include "judge/ops/top_p_softmax/kept_items.hpp"
+#include "numerics/enclosures/upper_bound.hpp"
+#include "numerics/formats/next_double.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "numerics/rounding/rounding.hpp"
+#include "numerics/rounding/rounding_top_p.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using namespace numerics;
+
+constexpr std::string_view element_claim = "kernel.top_p_softmax.element", set_claim = "kernel.top_p_softmax.kept";
+
+// What the contract grants the weights of the kept items of one row.
+struct KeptThresholds {
+  ElementThreshold<UpperBound> kept, plain;  // by the largest kept logit; plain without grants
+  std::optional<ElementThreshold<UpperBound>>
+      whole;            // of a row of which all is kept: weights that are not divided again
+  UpperBound scale{1};  // the weights of all that may have been kept may be too small by this factor
+  ResultLimits limits = {};
+};
+
+// Weights of the kept items: softmax of their logits alone.
+class KeptElements final : public RowElements {
+ public:
+  /// logits   (n) -inf where an item is not kept        places   (k) of those that are
+  KeptElements(std::span<const double> logits, double theta, std::span<const std::size_t> places,
+               const KeptThresholds& thresholds)
+      : logits_(logits),
+        theta_(theta),
+        places_(places),
+        thresholds_(thresholds),
+        cascade_(logits, theta),
+        oracles_([this] { return RowOracle(logits_, theta_); }) {
+    const PrecisionScope precision(113);
+    log_sum_ = quick_of(log1p(ExactSums(cascade_).sum_minus_one));
+    const auto& granted = thresholds_.kept;
+    promised = std::isfinite(upper(granted.at(UpperBound(0), UpperBound(1)))) && std::isfinite(upper(granted.slope)) &&
+               std::isfinite(upper(thresholds_.scale));
+  }
+
+  std::string_view claim() const override { return element_claim; }
+  Enclosure value(std::size_t a) override { return oracles_.now().softmax(places_[a]); }
+  Quick quick(std::size_t a) override {
+    const long double gap = static_cast<long double>(maximum()) - logits_[places_[a]];
+    const long double negative_log = log_sum_.value + gap / theta_, r = std::exp(-negative_log);
+    // The GNU C library documents at most 2 ulps for expl on x86-64; its argument errs by three roundings and ln S.
+    const long double relative = 4 * two_roundings * (1 + negative_log) + 2 * log_sum_.error;
+    return {r, r * relative + 0x1p-1070L};  // that stands for one that vanishes
+  }
+  double threshold(std::size_t a) override {
+    if (!promised) return infinity;
+    const UpperBound own = deviation(a), r = size_of(quick(a));
+    UpperBound allowed = thresholds_.kept.at(own, r);
+    if (thresholds_.scale.value() != 1) {
+      const UpperBound more(next_above(thresholds_.scale.value() - 1));
+      allowed = thresholds_.kept.at(own, r * thresholds_.scale) + r * more;
+    }
+    // Lost weights belong to the row that is divided once, too.
+    if (thresholds_.whole) allowed = numerics::maximum(allowed, thresholds_.whole->at(own, r));
+    return upper(allowed);
+  }
+  ResultLimits limits(std::size_t) override { return thresholds_.limits; }
+  bool is_vacuous(std::size_t a, double) override { return !(upper(thresholds_.plain.relative(deviation(a))) < 1); }
+
+ private:
+  double maximum() const { return cascade_.statistics().maximum; }
+  UpperBound deviation(std::size_t a) const { return deviation_at_most(maximum(), logits_[places_[a]], theta_); }
+
+  std::span<const double> logits_;
+  double theta_;
+  std::span<const std::size_t> places_;
+  KeptThresholds thresholds_;
+  RowCascade cascade_;
+  OracleLadder<RowOracle> oracles_;
+  Quick log_sum_{0, 0};
+};
+
+// No value is negative or -0, and a masked item's is +0: the first that is not so.
+std::optional<ValueFinding> wrong_zero(const JudgedRow& row) {
+  for (std::size_t i = 0; i < row.got.size(); ++i) {
+    const double got = row.got[i];
+    const bool masked = std::isinf(row.logits[i]) && got != 0;
+    if (!masked && (std::isnan(got) || !std::signbit(got))) continue;
+    const std::string_view reason = masked ? "a masked item" : "no coefficient is negative or -0";
+    return ValueFinding{element_claim, i, Enclosure(0), got, 0, Decision::violated, {}, false, reason};
+  }
+  return std::nullopt;
+}
+
+// The exact weights of a row, (n): those of the items that are kept of equal ones by the lowest indices.
+struct ExactWeights {
+  explicit ExactWeights(const RowInputs& row) : logits(row.logits.size(), -infinity) {
+    const std::vector<bool> kept = exactly_kept(row);
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      if (!kept[i]) continue;
+      logits[i] = row.logits[i];
+      places.push_back(i);
+    }
+  }
+  std::vector<double> logits;
+  std::vector<std::size_t> places;
+};
+
+class TopPSoftmax final : public RowOp {
+  static constexpr std::array inputs{OpInput{Role::logits}};
+  static constexpr std::array<std::string_view, 1> outputs{"output"};
+  static constexpr std::array<std::string_view, 2> claims{element_claim, set_claim};
+  static constexpr std::array<std::string_view, 3> words{"weights", "total", "theta"};
+
+ public:
+  constexpr TopPSoftmax()
+      : RowOp({.name = "top_p_softmax",
+               .inputs = inputs,
+               .outputs = outputs,
+               .claims = claims,
+               .takes_mask = false,
+               .has_limit = false,
+               .may_be_in_place = true,
+               .filters = true,
+               .number = SOFTCHECK_OP_TOP_P_SOFTMAX,
+               .answers = {.words = words, .coefficients = true, .dear = true}}) {}
+
+  Attributes attributes(std::uint64_t beside, std::size_t) const override { return drawn_filters(beside); }
+  std::uint64_t closed_besides(const Domain& domain) const override { return closed_filters(domain); }
+  std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
+                                                std::uint64_t beside) const override {
+    return {filtered_logits(format, logits, beside)};
+  }
+
+  void judge(const JudgedRow& row, RowVerdicts& verdicts) const override {
+    const PrecisionScope precision(113);
+    if (const auto wrong = wrong_zero(row)) return verdicts.findings.push_back(*wrong);
+    RowCascade whole(row.logits, row.theta);
+    const Statistics statistics = statistics_of(whole.statistics(), row.contract, row.logits, row.theta);
+    const TopPThreshold<UpperBound> granted(row.contract, statistics), plain(row.contract, statistics, Grants::none);
+    KeptItems items(row, granted, whole, set_claim);
+    ValueFinding set = items.set();
+    if (items.none()) return verdicts.findings.push_back(std::move(set));
+    KeptThresholds thresholds{items.threshold(granted), items.threshold(plain), std::nullopt, items.most_scale()};
+    if (items.is_whole()) thresholds.whole = granted.choice().weights();
+    // A kept item's weight is no larger than the sum that it is divided by.
+    thresholds.limits = {0, 1 + coefficient_overshoot(row.contract, statistics, 0), "a coefficient lies in [0, 1]"};
+    KeptElements elements(items.logits(), row.theta, items.places(), thresholds);
+    elements.resolved = is_resolved(row.contract, statistics);
+    std::vector<double> weights;
+    for (const std::size_t i : items.places()) weights.push_back(row.got[i]);
+    const std::size_t before = verdicts.findings.size();
+    judge_elements(*this, Extent::vectors, {row, weights}, elements, verdicts);
+    for (std::size_t k = before; k < verdicts.findings.size(); ++k) {
+      ValueFinding& found = verdicts.findings[k];
+      if (found.item) found.item = items.places()[*found.item];
+      found.errors.worst_element = items.places()[found.errors.worst_element];
+    }
+    verdicts.findings.push_back(std::move(set));
+  }
+
+  void enclose(const RowInputs& row, std::span<double> lower, std::span<double> upper) const override {
+    const ExactWeights exact(row);
+    OracleLadder<RowOracle> oracles([&] { return RowOracle(exact.logits, row.theta); });
+    const PrecisionScope precision(113);
+    std::ranges::fill(lower, 0);
+    std::ranges::fill(upper, 0);
+    for (const std::size_t i : exact.places) {
+      const Enclosure best = refined(oracles.now().softmax(i), [&] { return oracles.now().softmax(i); });
+      lower[i] = best.lower_double();
+      upper[i] = best.upper_double();
+    }
+  }
+
+  void grant(const RowInputs& row, std::span<double> allowed) const override {
+    const PrecisionScope precision(113);
+    const ExactWeights exact(row);
+    std::vector<double> values(row.logits.size(), 0);
+    for (const std::size_t i : exact.places) values[i] = 1;  // that it is kept, no more
+    const JudgedRow kept{row, values};
+    RowCascade whole(row.logits, row.theta);
+    const Statistics statistics = statistics_of(whole.statistics(), row.contract, row.logits, row.theta);
+    const TopPThreshold<UpperBound> threshold(row.contract, statistics);
+    const KeptItems items(kept, threshold, whole, set_claim);
+    KeptThresholds thresholds{items.threshold(threshold), items.threshold(threshold), std::nullopt, UpperBound(1)};
+    if (exact.places.size() == statistics.visible) thresholds.whole = threshold.choice().weights();
+    KeptElements elements(exact.logits, row.theta, exact.places, thresholds);
+    std::ranges::fill(allowed, 0);
+    for (std::size_t a = 0; a < exact.places.size(); ++a) {
+      allowed[exact.places[a]] = granted(row.contract, elements, a);
+    }
+  }
+};
+
+constinit const TopPSoftmax top_p_softmax_op;
+
+}  // namespace
+
+constinit const Op Op::top_p_softmax = top_p_softmax_op;
+
+}  // namespace softcheck::proptests

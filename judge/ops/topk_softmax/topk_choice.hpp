@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "judge/op/op.hpp"
+#include "judge/verdict/value_certificate.hpp"
+#include "numerics/enclosures/upper_bound.hpp"
+#include "numerics/rounding/contract.hpp"
+#include "numerics/rounding/rounding_topk.hpp"
+#include "proptests/generators/domains/domain.hpp"
+
+namespace softcheck::proptests {
+
+/// k and renormalize of a call of rows of n items, from the low six bits of RowCase::beside: k is 1 to 16, one of some
+/// larger numbers, n, n - 1 or half of n; at most n.
+Attributes drawn_choice(std::uint64_t beside, std::size_t n);
+/// RowOp::closed_besides and set_besides: what the domain's k and renormalize leave of these bits.
+std::uint64_t closed_choices(const Domain& domain);
+std::uint64_t set_choices(const Domain& domain);
+
+/// The items that a kernel named, and whether it may name them.
+class TopkChoice {
+ public:
+  /// logits   (n) finite or -inf, at least one finite
+  /// ids      (k), 1 <= k <= n, as the kernel wrote them
+  /// claims   of the set and of the order: literals
+  TopkChoice(std::span<const double> logits, std::span<const double> ids, std::string_view set_claim,
+             std::string_view order_claim);
+
+  /// A number that is no item's index, or that stands twice; the rest needs that there is none.
+  std::optional<ValueFinding> wrong_index() const;
+  std::vector<std::size_t> items() const;  // (k)
+  std::vector<double> logits() const;      // (k), of the items
+
+  /// Every item outside has a logit that is no larger than the chosen ones', as far as the errors that are granted can
+  /// tell; under ties=lowest, of equal logits those of the lowest indices are chosen.
+  ValueFinding set(const numerics::Contract& contract,
+                   const numerics::TopkThreshold<numerics::UpperBound>& granted) const;
+  /// The same of items and those behind them.
+  ValueFinding order(const numerics::Contract& contract,
+                     const numerics::TopkThreshold<numerics::UpperBound>& granted) const;
+
+ private:
+  ValueFinding finding(std::string_view claim, std::size_t place, numerics::Decision decision,
+                       std::string_view reason = {}) const;
+  /// May a kernel take the item of the lower logit for at least as large as that of the higher one?
+  numerics::Decision exchanged(double higher, double lower,
+                               const numerics::TopkThreshold<numerics::UpperBound>& granted) const;
+  std::optional<std::size_t> broken_tie() const;
+
+  std::span<const double> logits_, ids_;
+  std::string_view set_claim_, order_claim_;
+  double maximum_;
+};
+
+}  // namespace softcheck::proptests

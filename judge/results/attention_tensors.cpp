@@ -1,0 +1,227 @@
+#include "judge/results/attention_tensors.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "judge/results/four_dimensions.hpp"
+#include "judge/results/score_terms.hpp"
+#include "judge/results/task_checks.hpp"
+#include "judge/results/tensor_elements.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+std::array<HeldTensor, 3> inputs_of(const TensorTask& task) {
+  require_task(task);
+  std::array<HeldTensor, 3> all;
+  static constexpr std::array roles{Role::query, Role::key, Role::value};
+  for (std::size_t k = 0; k < roles.size(); ++k) {
+    all[k] = of_four(*input_of(task, roles[k]), std::string(to_string(roles[k])));
+  }
+  const Shape &q = all[0].shape, &k = all[1].shape;
+  require_size("k", all[1], of_batch, q[of_batch], "q's batch");
+  require_size("k", all[1], of_dim, q[of_dim], "q's dim");
+  require_size("v", all[2], of_batch, q[of_batch], "q's batch");
+  require_size("v", all[2], of_length, k[of_length], "k's length");
+  require_heads("k", all[1], q[of_heads]);
+  require_heads("v", all[2], q[of_heads]);
+  return all;
+}
+
+std::size_t size(const HeldTensor& tensor, std::size_t dimension) { return size_of(tensor, dimension); }
+
+std::vector<double> decoded_head(const HeldTensor& tensor, std::int64_t batch, std::int64_t head) {
+  std::vector<double> values(size(tensor, of_length) * size(tensor, of_dim));
+  decode_head(tensor, batch, head, values);
+  return values;
+}
+
+constexpr std::uint8_t has_infinity = 1, has_nan = 2;
+
+std::uint8_t kind_of_numbers(std::span<const double> numbers) {
+  std::uint8_t kind = 0;
+  for (const double x : numbers) {
+    if (std::isnan(x)) kind |= has_nan;
+    if (std::isinf(x)) kind |= has_infinity;
+  }
+  return kind;
+}
+
+}  // namespace
+
+AttentionTensors::AttentionTensors(const TensorTask& task)
+    : task_(task),
+      inputs_(inputs_of(task)),
+      walk_({inputs_[0].shape.begin(), inputs_[0].shape.end() - 1}),
+      dim_(size(inputs_[0], of_dim)),
+      keys_(size(inputs_[1], of_length)),
+      value_dim_(size(inputs_[2], of_dim)) {
+  Shape scores = inputs_[0].shape;
+  scores.back() = inputs_[1].shape[of_length];
+  if (has_mask(task)) mask_ = broadcast_to(*input_of(task, Role::mask), "mask", scores);
+  if (const HeldTensor* const bias = input_of(task, Role::bias)) bias_ = broadcast_to(*bias, "bias", scores);
+  const std::int64_t heads = scores[of_heads];
+  sinks_ = vector_of_heads(input_of(task, Role::sinks), "sinks", heads, 0, static_cast<std::size_t>(heads));
+  slopes_ = vector_of_heads(input_of(task, Role::slopes), "slopes", heads, 0, static_cast<std::size_t>(heads));
+  query_.resize(dim_);
+  row_.value_size = value_dim_;
+  row_.scale = task.scale;
+  row_.softcap = task.attributes.softcap;
+}
+
+std::vector<std::int64_t> AttentionTensors::index(std::size_t row) const {
+  const std::vector<std::int64_t> all = walk_.index(row);
+  const auto used = static_cast<std::ptrdiff_t>(input_of(task_, Role::query)->shape.size()) - 1;
+  return {all.end() - used, all.end()};
+}
+
+Shape AttentionTensors::output_shape(std::size_t which) const {
+  Shape shape = input_of(task_, Role::query)->shape;
+  shape.pop_back();
+  if (which == 0) shape.push_back(static_cast<std::int64_t>(value_dim_));
+  return shape;
+}
+
+void AttentionTensors::require_outputs(std::span<const HeldTensor> outputs) const {
+  if (!sinks_.empty() && outputs.size() > 2) {
+    throw std::invalid_argument("entropy: need none beside sinks, whose weights do not add up to 1");
+  }
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const Shape need = output_shape(k);
+    Shape column = need;
+    column.push_back(1);
+    if (k > 0 && outputs[k].shape == column) continue;
+    require_shape(output_name(task_.op, k), outputs[k].shape, need);
+  }
+}
+
+void AttentionTensors::load_head(std::size_t batch, std::size_t head) {
+  const auto head_in = [&](const HeldTensor& tensor) {
+    return static_cast<std::int64_t>(head * size(tensor, of_heads) / size(inputs_[0], of_heads));
+  };
+  const std::array<std::int64_t, 4> wanted{static_cast<std::int64_t>(batch), head_in(inputs_[1]),
+                                           static_cast<std::int64_t>(batch), head_in(inputs_[2])};
+  if (wanted == loaded_) return;
+  loaded_ = wanted;
+  head_keys_ = decoded_head(inputs_[1], wanted[0], wanted[1]);
+  head_values_ = decoded_head(inputs_[2], wanted[2], wanted[3]);
+  key_kinds_.resize(keys_);
+  for (std::size_t j = 0; j < keys_; ++j) {
+    key_kinds_[j] = kind_of_numbers(std::span<const double>(head_keys_).subspan(j * dim_, dim_));
+  }
+  values_finite_ = kind_of_numbers(head_values_) == 0;
+}
+
+void AttentionTensors::load_visible(std::size_t batch, std::size_t head, std::size_t query) {
+  row_.visible.assign(keys_, 1);
+  if (has_mask(task_)) {
+    const std::int64_t first = static_cast<std::int64_t>(batch) * mask_.strides[0] +
+                               static_cast<std::int64_t>(head) * mask_.strides[1] +
+                               static_cast<std::int64_t>(query) * mask_.strides[2];
+    for (std::size_t j = 0; j < keys_; ++j) {
+      row_.visible[j] = mask_shows(mask_, first + static_cast<std::int64_t>(j) * mask_.strides[3]) ? 1 : 0;
+    }
+  }
+  const std::int64_t place = place_of(query), left = task_.attributes.window_left_plus_1,
+                     right = task_.attributes.window_right_plus_1;
+  for (std::size_t j = 0; j < keys_; ++j) {
+    const std::int64_t before = place - static_cast<std::int64_t>(j);  // keys from j to the query's own
+    const bool hidden =
+        (task_.causal && before < 0) || (left != 0 && before >= left) || (right != 0 && -before >= right);
+    if (hidden) row_.visible[j] = 0;
+  }
+}
+
+// The key that a query stands at: the last query at the last key, or the first at the first.
+std::int64_t AttentionTensors::place_of(std::size_t query) const {
+  const auto place = static_cast<std::int64_t>(query);
+  if (task_.attributes.causal_top_left) return place;
+  return place + static_cast<std::int64_t>(keys_) - inputs_[0].shape[of_length];
+}
+
+void AttentionTensors::load_terms(std::size_t batch, std::size_t head, std::size_t query) {
+  if (!sinks_.empty()) row_.sink = sinks_[head];
+  row_.distances.clear();
+  if (!slopes_.empty()) row_.slope = slopes_[head];
+  if (row_.slope != 0) {
+    for (std::size_t j = 0; j < keys_; ++j) {
+      row_.distances.push_back(std::fabs(static_cast<double>(place_of(query) - static_cast<std::int64_t>(j))));
+    }
+  }
+  if (!bias_) return;
+  row_.bias.resize(keys_);
+  const std::int64_t first = static_cast<std::int64_t>(batch) * bias_->strides[0] +
+                             static_cast<std::int64_t>(head) * bias_->strides[1] +
+                             static_cast<std::int64_t>(query) * bias_->strides[2];
+  decode_elements(*bias_, first, bias_->strides[3], row_.bias);
+  require_finite("bias", row_.bias);
+}
+
+void AttentionTensors::find_columns() {
+  columns_.clear();
+  if (values_finite_) return;
+  columns_.assign(value_dim_, ColumnKind::usual);
+  for (std::size_t j = 0; j < keys_; ++j) {
+    if (row_.visible[j] == 0) continue;
+    for (std::size_t c = 0; c < value_dim_; ++c) {
+      const double value = head_values_[j * value_dim_ + c];
+      if (std::isnan(value)) columns_[c] = ColumnKind::nan;
+      if (std::isinf(value) && columns_[c] == ColumnKind::usual) columns_[c] = ColumnKind::infinite;
+    }
+  }
+  const bool usual = std::ranges::all_of(columns_, [](ColumnKind kind) { return kind == ColumnKind::usual; });
+  if (usual) columns_.clear();
+}
+
+QueryKind AttentionTensors::load(std::size_t number) {
+  const std::vector<std::int64_t> at = walk_.index(number);
+  const auto batch = static_cast<std::size_t>(at[0]), head = static_cast<std::size_t>(at[1]);
+  load_head(batch, head);
+  load_visible(batch, head, static_cast<std::size_t>(at[2]));
+  load_terms(batch, head, static_cast<std::size_t>(at[2]));
+  decode_elements(inputs_[0], walk_.offset(number, inputs_[0].strides), inputs_[0].strides[of_dim], query_);
+  row_.query = query_;
+  row_.keys = head_keys_;
+  row_.values = head_values_;
+  find_columns();
+  const std::uint8_t own = kind_of_numbers(query_);
+  std::uint8_t kind = own;
+  bool sees = false;
+  for (std::size_t j = 0; j < keys_; ++j) {
+    if (row_.visible[j] == 0) continue;
+    kind |= key_kinds_[j];
+    sees = true;
+  }
+  if (!sees) return own == 0 ? QueryKind::nothing : QueryKind::unasked;
+  if ((kind & has_nan) != 0) return QueryKind::nan;
+  return (kind & has_infinity) != 0 ? QueryKind::infinite : QueryKind::usual;
+}
+
+AttentionRow AttentionTensors::usual_row(std::vector<std::size_t>& left) {
+  left.clear();
+  for (std::size_t c = 0; c < value_dim_; ++c) {
+    if (columns_.empty() || columns_[c] == ColumnKind::usual) left.push_back(c);
+  }
+  AttentionRow result = row_;
+  if (columns_.empty()) return result;
+  usual_values_.clear();
+  for (std::size_t j = 0; j < keys_; ++j) {
+    for (const std::size_t c : left) usual_values_.push_back(head_values_[j * value_dim_ + c]);
+  }
+  result.values = usual_values_;
+  result.value_size = left.size();
+  return result;
+}
+
+void AttentionTensors::load_output(const HeldTensor& output, std::size_t which, std::size_t row,
+                                   std::span<double> values) const {
+  HeldTensor four = output;
+  // A scalar's own column of one, where it has that, is not walked over.
+  if (which > 0 && output.shape.size() == input_of(task_, Role::query)->shape.size()) four.strides.pop_back();
+  const std::size_t wanted = which == 0 ? 4 : 3;
+  four.strides.insert(four.strides.begin(), wanted - four.strides.size(), 0);
+  decode_elements(four, walk_.offset(row, four.strides), which == 0 ? four.strides.back() : 0, values);
+}
+
+}  // namespace softcheck::proptests

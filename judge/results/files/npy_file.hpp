@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "judge/results/held_tensor.hpp"
+#include "numerics/formats/format.hpp"
+
+namespace softcheck::proptests {
+
+/// An array as NumPy saves it, and its dtype as the header has it: "<f4".
+struct NpyArray {
+  HeldTensor tensor;  // points into the bytes
+  std::string descr;
+};
+
+/// Reads a .npy file of version 1, 2 or 3 strictly: little-endian f2, f4, f8, u1 and b1 (the last two are masks), C or
+/// Fortran order, as many bytes of data as the shape needs and not one more.
+/// Format: numpy/lib/format.py, "Format Version 1.0" to "3.0".
+///
+/// name     of the file, for errors
+/// voids    what '|V2' or '|V1' is, a format of as many bytes; nothing: refused
+/// throws   models::TensorFileError
+NpyArray parse_npy(std::span<const std::byte> bytes, const std::string& name,
+                   std::optional<numerics::Format> voids = std::nullopt);
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "judge/results/held_tensor.hpp"
+
+namespace softcheck::proptests {
+
+/// A tensor of a safetensors file.
+struct SafetensorsTensor {
+  HeldTensor tensor;  // points into the bytes
+  std::string name;
+  std::string dtype;  // "BF16"
+};
+
+/// The tensor of that name, F64, F32, F16 or BF16, or U8 or BOOL as a mask; the file's only one where wanted is empty.
+/// The other tensors may be of any dtype, but the header is read as strictly as
+/// models::read_safetensors_header does.
+///
+/// name     of the file, for errors
+/// throws   models::TensorFileError
+SafetensorsTensor parse_safetensors_tensor(std::span<const std::byte> bytes, const std::string& name,
+                                           const std::string& wanted);
+
+}  // namespace softcheck::proptests

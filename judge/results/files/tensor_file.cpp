@@ -1,0 +1,76 @@
+#include "judge/results/files/tensor_file.hpp"
+
+#include <filesystem>
+#include <utility>
+
+#include "judge/results/files/mapped_file.hpp"
+#include "judge/results/files/npy_file.hpp"
+#include "judge/results/files/npz_file.hpp"
+#include "judge/results/files/safetensors_tensor.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using models::TensorFileError;
+
+bool is_there(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(std::filesystem::status(path, error));
+}
+
+// "x.npz:logits" is the file up to the first colon with which there is one; a name may have colons of its own.
+std::pair<std::string, std::string> file_and_name(const std::string& place) {
+  if (is_there(place)) return {place, ""};
+  for (std::size_t colon = place.find(':'); colon != std::string::npos; colon = place.find(':', colon + 1)) {
+    if (is_there(place.substr(0, colon))) return {place.substr(0, colon), place.substr(colon + 1)};
+  }
+  throw models::MissingTensorFile("need a file of tensors, '" + place + "' is not there");
+}
+
+// The judge counts elements, and those of other sizes beside a 0.
+void require_countable(const FileTensor& found) {
+  if (found.tensor.shape.size() > most_file_dimensions) {
+    throw models::TensorFileError(found.place() + ": need at most " + std::to_string(most_file_dimensions) +
+                                  " dimensions, got " + std::to_string(found.tensor.shape.size()));
+  }
+  std::int64_t elements = 1;
+  for (const std::int64_t size : found.tensor.shape) {
+    if (size == 0) continue;
+    if (size > (std::int64_t{1} << 56) / elements) {
+      throw models::TensorFileError(found.place() + ": the sizes of its shape multiply to more than 2^56");
+    }
+    elements *= size;
+  }
+}
+
+FileTensor read_named(const std::string& file, const std::string& name, std::optional<numerics::Format> voids) {
+  const std::shared_ptr<const MappedFile> mapped = MappedFile::open(file);
+  const std::string ending = std::filesystem::path(file).extension().string();
+  if (ending == ".npy") {
+    if (!name.empty())
+      throw models::TensorFileError(file + ": a .npy file holds one array without a name, got '" + name + "'");
+    NpyArray array = parse_npy(mapped->bytes(), file, voids);
+    return {std::move(array.tensor), file, "", std::move(array.descr), mapped};
+  }
+  if (ending == ".npz") {
+    NpzMember member = read_npz_member(mapped->bytes(), file, name);
+    NpyArray array = parse_npy(member.bytes, file + ":" + member.name, voids);
+    return {std::move(array.tensor), file, std::move(member.name), std::move(array.descr), std::move(member.holder)};
+  }
+  if (ending == ".safetensors") {
+    SafetensorsTensor found = parse_safetensors_tensor(mapped->bytes(), file, name);
+    return {std::move(found.tensor), file, std::move(found.name), std::move(found.dtype), mapped};
+  }
+  throw models::TensorFileError(file + ": need a file that ends in .npy, .npz or .safetensors");
+}
+
+}  // namespace
+
+FileTensor read_tensor(const std::string& place, std::optional<numerics::Format> voids) {
+  const auto [file, name] = file_and_name(place);
+  FileTensor found = read_named(file, name, voids);
+  require_countable(found);
+  return found;
+}
+
+}  // namespace softcheck::proptests

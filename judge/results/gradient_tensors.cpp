@@ -1,0 +1,287 @@
+#include "judge/results/gradient_tensors.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "judge/results/four_dimensions.hpp"
+#include "judge/results/score_terms.hpp"
+#include "judge/results/task_checks.hpp"
+#include "judge/results/tensor_elements.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+// The pairs of one key head take some 300 bytes a score.
+constexpr std::size_t most_scores = std::size_t{1} << 24;
+constexpr std::uint8_t holds_infinity = 1, holds_nan = 2;
+
+std::uint8_t what_it_holds(std::span<const double> numbers) {
+  std::uint8_t kind = 0;
+  for (const double x : numbers) {
+    if (std::isnan(x)) kind |= holds_nan;
+    if (std::isinf(x)) kind |= holds_infinity;
+  }
+  return kind;
+}
+
+// Of each of the rows of a matrix.
+std::vector<std::uint8_t> what_rows_hold(std::span<const double> numbers, std::size_t rows) {
+  std::vector<std::uint8_t> kinds(rows);
+  const std::size_t n = rows == 0 ? 0 : numbers.size() / rows;
+  for (std::size_t i = 0; i < rows; ++i) kinds[i] = what_it_holds(numbers.subspan(i * n, n));
+  return kinds;
+}
+
+// A row scalar of queries, (...) or (..., 1), as (..., 1).
+HeldTensor as_column(HeldTensor tensor, const std::string& name, const Shape& queries) {
+  Shape column = queries;
+  column.push_back(1);
+  if (tensor.shape == column) return tensor;
+  require_shape(name, tensor.shape, queries);
+  tensor.shape = column;
+  tensor.strides.push_back(1);
+  return tensor;
+}
+
+std::optional<std::size_t> window_of(std::int64_t plus_1) {
+  return plus_1 == 0 ? std::nullopt : std::optional(static_cast<std::size_t>(plus_1 - 1));
+}
+
+}  // namespace
+
+GradientTensors::GradientTensors(const TensorTask& task) : task_(task) {
+  require_task(task);
+  static constexpr std::array roles{Role::query, Role::key, Role::value, Role::out_gradient};
+  for (std::size_t k = 0; k < roles.size(); ++k) {
+    inputs_[k] = of_four(*input_of(task, roles[k]), std::string(to_string(roles[k])));
+  }
+  require_shapes();
+  case_.scale = task.scale;
+  case_.causal = task.causal;
+  case_.format = input_format(task);
+  case_.attributes.window_left = window_of(task.attributes.window_left_plus_1);
+  case_.attributes.window_right = window_of(task.attributes.window_right_plus_1);
+  case_.attributes.softcap = task.attributes.softcap;
+  case_.attributes.top_left = task.attributes.causal_top_left;
+  group_ = key_heads() == 0 ? 1 : size_of(inputs_[0], of_heads) / key_heads();
+  case_.shape = {1,
+                 1,
+                 group_,
+                 size_of(inputs_[0], of_length),
+                 size_of(inputs_[1], of_length),
+                 size_of(inputs_[0], of_dim),
+                 size_of(inputs_[2], of_dim)};
+  require_scores();
+}
+
+void GradientTensors::require_shapes() {
+  const Shape &q = inputs_[0].shape, &k = inputs_[1].shape;
+  require_size("k", inputs_[1], of_batch, q[of_batch], "q's batch");
+  require_size("k", inputs_[1], of_dim, q[of_dim], "q's dim");
+  require_size("v", inputs_[2], of_batch, q[of_batch], "q's batch");
+  require_size("v", inputs_[2], of_heads, k[of_heads], "k's heads");
+  require_size("v", inputs_[2], of_length, k[of_length], "k's length");
+  require_heads("k", inputs_[1], q[of_heads]);
+  Shape queries = input_of(task_, Role::query)->shape;
+  queries.pop_back();
+  Shape out = queries;
+  out.push_back(inputs_[2].shape[of_dim]);
+  require_shape("out_gradient", input_of(task_, Role::out_gradient)->shape, out);
+  const HeldTensor *const saved_out = input_of(task_, Role::out), *const saved_lse = input_of(task_, Role::lse);
+  saved_ = saved_out != nullptr;
+  if (saved_) {
+    require_shape("out", saved_out->shape, out);
+    out_ = of_four(*saved_out, "out");
+    lse_ = of_four(as_column(*saved_lse, "lse", queries), "lse");
+  }
+  const HeldTensor* const by_lse = input_of(task_, Role::lse_gradient);
+  has_lse_gradient_ = by_lse != nullptr;
+  if (has_lse_gradient_) by_lse_ = of_four(as_column(*by_lse, "lse_gradient", queries), "lse_gradient");
+  Shape scores = q;
+  scores.back() = k[of_length];
+  masked_ = has_mask(task_);
+  if (masked_) mask_ = broadcast_to(*input_of(task_, Role::mask), "mask", scores);
+  const HeldTensor* const bias = input_of(task_, Role::bias);
+  biased_ = bias != nullptr;
+  if (biased_) bias_ = broadcast_to(*bias, "bias", scores);
+  for (const Role role : {Role::sinks, Role::slopes}) {
+    vector_of_heads(input_of(task_, role), std::string(to_string(role)), q[of_heads], 0,
+                    static_cast<std::size_t>(q[of_heads]));
+  }
+}
+
+void GradientTensors::require_scores() const {
+  const AttentionShape& s = case_.shape;
+  const std::size_t queries = group_ * s.queries;
+  if (queries == 0 || s.keys <= most_scores / queries) return;
+  throw std::invalid_argument("q: need at most 2^24 scores for each key head, got " + std::to_string(queries) +
+                              " queries and " + std::to_string(s.keys) + " keys: judge some of the queries' tensors");
+}
+
+Shape GradientTensors::output_shape(std::size_t which) const {
+  static constexpr std::array roles{Role::query, Role::key, Role::value, Role::sinks, Role::bias};
+  return input_of(task_, roles.at(which))->shape;
+}
+
+void GradientTensors::require_outputs(std::span<const HeldTensor> outputs) const {
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const std::size_t which = number_of_output(task_, k);
+    require_shape(output_name(task_.op, which), outputs[k].shape, output_shape(which));
+  }
+}
+
+std::vector<double> GradientTensors::heads_of(const HeldTensor& tensor, std::size_t first, std::size_t count) const {
+  const std::size_t values = size_of(tensor, of_length) * size_of(tensor, of_dim);
+  std::vector<double> result(count * values);
+  for (std::size_t h = 0; h < count; ++h) {
+    decode_head(tensor, static_cast<std::int64_t>(batch_), static_cast<std::int64_t>(first + h),
+                std::span(result).subspan(h * values, values));
+  }
+  return result;
+}
+
+void GradientTensors::load(std::size_t batch, std::size_t key_head) {
+  const AttentionShape& s = case_.shape;
+  batch_ = batch;
+  key_head_ = key_head;
+  const std::size_t first = key_head * group_, heads = group_ * key_heads();
+  first_query_ = (batch * heads + first) * s.queries;
+  first_key_ = batches() * heads * s.queries + (batch * key_heads() + key_head) * s.keys;
+  case_.queries = heads_of(inputs_[0], first, group_);
+  case_.keys = heads_of(inputs_[1], key_head, 1);
+  case_.values = heads_of(inputs_[2], key_head, 1);
+  case_.gradients = heads_of(inputs_[3], first, group_);
+  if (saved_) {
+    saved_out_ = heads_of(out_, first, group_);
+    saved_lse_ = heads_of(lse_, first, group_);
+  }
+  if (has_lse_gradient_) {
+    case_.attributes.lse_gradients = heads_of(by_lse_, first, group_);
+    require_finite("lse_gradient", case_.attributes.lse_gradients);
+  }
+  load_terms(batch, key_head);
+  classify();
+}
+
+void GradientTensors::load_terms(std::size_t batch, std::size_t key_head) {
+  const AttentionShape& s = case_.shape;
+  const std::size_t first = key_head * group_;
+  const std::int64_t heads = inputs_[0].shape[of_heads];
+  case_.attributes.sinks = vector_of_heads(input_of(task_, Role::sinks), "sinks", heads, first, group_);
+  case_.attributes.slopes = vector_of_heads(input_of(task_, Role::slopes), "slopes", heads, first, group_);
+  const auto row_in = [&](const HeldTensor& tensor, std::size_t row) {
+    return static_cast<std::int64_t>(batch) * tensor.strides[0] +
+           static_cast<std::int64_t>(first + row / s.queries) * tensor.strides[1] +
+           static_cast<std::int64_t>(row % s.queries) * tensor.strides[2];
+  };
+  case_.mask.assign(masked_ ? group_ * s.queries * s.keys : 0, 0);
+  case_.attributes.bias.assign(biased_ ? group_ * s.queries * s.keys : 0, 0);
+  for (std::size_t row = 0; row < group_ * s.queries; ++row) {
+    for (std::size_t j = 0; masked_ && j < s.keys; ++j) {
+      const std::int64_t at = row_in(mask_, row) + static_cast<std::int64_t>(j) * mask_.strides[3];
+      case_.mask[row * s.keys + j] = mask_shows(mask_, at) ? 1 : 0;
+    }
+    if (!biased_) continue;
+    const auto bias = std::span(case_.attributes.bias).subspan(row * s.keys, s.keys);
+    decode_elements(bias_, row_in(bias_, row), bias_.strides[3], bias);
+    require_finite("bias", bias);
+  }
+}
+
+bool GradientTensors::sees(std::size_t query, std::size_t key) const {
+  return case_.sees(0, query / case_.shape.queries, query % case_.shape.queries, key);
+}
+
+void GradientTensors::classify() {
+  const AttentionShape& s = case_.shape;
+  const std::size_t m = group_ * s.queries;
+  of_query_ = what_rows_hold(case_.queries, m);
+  of_gradient_ = what_rows_hold(case_.gradients, m);
+  of_key_ = what_rows_hold(case_.keys, s.keys);
+  of_value_ = what_rows_hold(case_.values, s.keys);
+  kinds_.assign(m, QueryKind::usual);
+  for (std::size_t q = 0; q < m; ++q) {
+    const auto own = static_cast<std::uint8_t>(of_query_[q] | of_gradient_[q]);
+    std::uint8_t all = own;
+    bool any = false;
+    for (std::size_t j = 0; j < s.keys; ++j) {
+      if (!sees(q, j)) continue;
+      any = true;
+      all |= of_key_[j] | of_value_[j];
+    }
+    if (!any) {
+      kinds_[q] = own == 0 ? QueryKind::nothing : QueryKind::unasked;
+    } else if ((all & holds_nan) != 0) {
+      kinds_[q] = QueryKind::nan;
+    } else if (all != 0) {
+      kinds_[q] = QueryKind::infinite;
+    }
+  }
+}
+
+NanOfKey GradientTensors::nan_of_key(std::size_t key) const {
+  const std::size_t dv = case_.shape.value_dim;
+  NanOfKey result;
+  for (std::size_t q = 0; q < kinds_.size(); ++q) {
+    const bool of_numbers = kinds_[q] == QueryKind::usual || kinds_[q] == QueryKind::nothing;
+    if (of_numbers || !sees(q, key)) continue;
+    result.reached = true;
+    if (kinds_[q] != QueryKind::nan) continue;
+    result.keys = true;
+    // Its p are NaN where a score is; a NaN in a value is no part of p.
+    bool scores = (of_query_[q] & holds_nan) != 0;
+    for (std::size_t j = 0; j < case_.shape.keys && !scores; ++j) scores = (of_key_[j] & holds_nan) != 0 && sees(q, j);
+    if (result.columns.empty()) result.columns.assign(dv, false);
+    for (std::size_t c = 0; c < dv; ++c) {
+      if (scores || std::isnan(case_.gradients[q * dv + c])) result.columns[c] = true;
+    }
+  }
+  return result;
+}
+
+// Of a head of the group and its query: can a threshold judge it?
+std::function<bool(std::size_t, std::size_t)> GradientTensors::judged_queries() const {
+  return [this](std::size_t h, std::size_t i) {
+    const QueryKind kind = kinds_[h * case_.shape.queries + i];
+    return kind == QueryKind::usual || kind == QueryKind::nothing;
+  };
+}
+
+GradientGroup GradientTensors::group() const {
+  GradientGroup group = gradient_group(case_, 0, 0, judged_queries());
+  group.saved = saved_ ? SavedForward::Kind::given : SavedForward::Kind::own;
+  group.saved_out = saved_out_;
+  group.saved_lse = saved_lse_;
+  return group;
+}
+
+GradientGroup GradientTensors::head(std::size_t head) const {
+  const AttentionShape& s = case_.shape;
+  GradientGroup group = head_queries(case_, 0, head, judged_queries());
+  group.saved = saved_ ? SavedForward::Kind::given : SavedForward::Kind::own;
+  if (!saved_) return group;
+  const std::size_t first = head * s.queries;
+  group.saved_out = std::span(saved_out_).subspan(first * s.value_dim, s.queries * s.value_dim);
+  group.saved_lse = std::span(saved_lse_).subspan(first, s.queries);
+  return group;
+}
+
+std::size_t GradientTensors::first_value(std::size_t which) const {
+  const AttentionShape& s = case_.shape;
+  const std::size_t heads = group_ * key_heads();
+  if (which == 0) return (batch_ * heads + key_head_ * group_) * s.queries * s.dim;
+  return (batch_ * key_heads() + key_head_) * s.keys * (which == 1 ? s.dim : s.value_dim);
+}
+
+std::size_t GradientTensors::values(std::size_t which) const {
+  const AttentionShape& s = case_.shape;
+  return which == 0 ? queries() * s.dim : s.keys * (which == 1 ? s.dim : s.value_dim);
+}
+
+std::vector<double> GradientTensors::load_output(const HeldTensor& output, std::size_t which) const {
+  const HeldTensor four = of_four(output, output_name(task_.op, which));
+  return which == 0 ? heads_of(four, key_head_ * group_, group_) : heads_of(four, key_head_, 1);
+}
+
+}  // namespace softcheck::proptests

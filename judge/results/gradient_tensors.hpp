@@ -1,0 +1,87 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "judge/ops/attention/attention_gradient.hpp"
+#include "judge/results/attention_tensors.hpp"
+#include "judge/results/four_dimensions.hpp"
+#include "judge/results/tensor_judge.hpp"
+#include "proptests/generators/attention/attention.hpp"
+
+namespace softcheck::proptests {
+
+/// What NaNs make of the results of one key.
+struct NanOfKey {
+  bool keys = false;          // dk is NaN
+  std::vector<bool> columns;  // those of dv that are NaN; empty: none
+  bool reached = false;       // a NaN or an infinity has a share in the results: no threshold judges them
+};
+
+/// The tensors of a task of attention's gradient. The queries of all heads that look at one key head are decoded at a
+/// time, with its keys and values: some 300 bytes a score, once they are judged.
+class GradientTensors {
+ public:
+  /// task     outlives this
+  /// throws   std::invalid_argument naming the tensor, what is needed and what was got
+  explicit GradientTensors(const TensorTask& task);
+
+  std::size_t batches() const { return size_of(inputs_[0], of_batch); }
+  std::size_t key_heads() const { return size_of(inputs_[1], of_heads); }
+  std::size_t heads() const { return size_of(inputs_[0], of_heads); }
+  /// Of dq, dk, dv, dsinks or dbias; the task has what the last two are gradients by.
+  Shape output_shape(std::size_t which) const;
+  void require_outputs(std::span<const HeldTensor> outputs) const;
+
+  /// Makes a key head and the queries that look at it the current ones.
+  ///
+  /// throws   std::invalid_argument where a bias, a sink, a slope or a gradient by a log-sum-exp is not finite
+  void load(std::size_t batch, std::size_t key_head);
+
+  const AttentionShape& shape() const { return case_.shape; }  // of one batch and one key head
+  std::size_t queries() const { return kinds_.size(); }
+  std::size_t keys() const { return case_.shape.keys; }
+  QueryKind kind(std::size_t query) const { return kinds_[query]; }
+  NanOfKey nan_of_key(std::size_t key) const;
+  bool sees(std::size_t query, std::size_t key) const;
+  /// Numbers among all rows of the task (task_rows.hpp).
+  std::size_t row_of_query(std::size_t query) const { return first_query_ + query; }
+  std::size_t row_of_key(std::size_t key) const { return first_key_ + key; }
+
+  /// The queries are chosen that a threshold can judge. Points into this.
+  GradientGroup group() const;
+  /// Those of one of its heads.
+  GradientGroup head(std::size_t head) const;
+  /// Their part of dq, dk or dv, row-major, and where it begins in the whole of that.
+  std::vector<double> load_output(const HeldTensor& output, std::size_t which) const;
+  std::size_t first_value(std::size_t which) const;
+  std::size_t values(std::size_t which) const;
+
+ private:
+  void require_shapes();
+  void require_scores() const;
+  void load_terms(std::size_t batch, std::size_t key_head);
+  void classify();
+  // Where in queries and their saved tensors the current ones are.
+  std::vector<double> heads_of(const HeldTensor& tensor, std::size_t first, std::size_t count) const;
+  std::function<bool(std::size_t, std::size_t)> judged_queries() const;
+
+  const TensorTask& task_;
+  std::array<HeldTensor, 4> inputs_;  // q, k, v and out_gradient of four dimensions
+  HeldTensor out_, lse_;              // the same of what was saved; lse's last dimension is 1
+  HeldTensor by_lse_;                 // as lse
+  HeldTensor mask_, bias_;            // (batch, heads, queries, keys)
+  bool saved_ = false, masked_ = false, biased_ = false, has_lse_gradient_ = false;
+  std::size_t group_ = 1, batch_ = 0, key_head_ = 0, first_query_ = 0, first_key_ = 0;
+  AttentionCase case_;
+  std::vector<double> saved_out_, saved_lse_;
+  std::vector<QueryKind> kinds_;                                          // (m)
+  std::vector<std::uint8_t> of_query_, of_gradient_, of_key_, of_value_;  // 1: an infinity, 2: a NaN
+};
+
+}  // namespace softcheck::proptests

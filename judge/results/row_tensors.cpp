@@ -1,0 +1,249 @@
+#include "judge/results/row_tensors.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "judge/ops/rows/row_op.hpp"
+#include "judge/results/task_checks.hpp"
+#include "judge/results/tensor_elements.hpp"
+#include "numerics/formats/special_values.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+std::string own_name(Op op, std::size_t k) { return std::string(to_string(op->inputs[k].role)); }
+
+// (n, ...) as (..., n), and (n, ..., width) as (..., n, width).
+HeldTensor items_behind_rows(HeldTensor tensor, std::size_t behind) {
+  const auto rotate = [&](std::vector<std::int64_t>& of) {
+    std::rotate(of.begin(), of.begin() + 1, of.end() - static_cast<std::ptrdiff_t>(behind));
+  };
+  rotate(tensor.shape);
+  rotate(tensor.strides);
+  return tensor;
+}
+
+HeldTensor logits_of(const TensorTask& task) {
+  require_task(task);
+  const std::string name = own_name(task.op, 0);
+  HeldTensor logits = own_input(task, 0);
+  const bool items_first = task.op->items_first;
+  if (logits.shape.empty()) {
+    throw std::invalid_argument(name + ": need shape " + (items_first ? "(n, ...)" : "(..., n)") + ", got ()");
+  }
+  const std::int64_t items = items_first ? logits.shape.front() : logits.shape.back();
+  // The cascade's limit (numerics/filter/row_cascade.hpp).
+  if (items > std::int64_t{1} << 30) {
+    throw std::invalid_argument(name + ": need rows of at most 2^30 items, got shape " + shape_text(logits.shape));
+  }
+  return items_first ? items_behind_rows(std::move(logits), 0) : logits;
+}
+
+// The shape of (..., n, width) as it is handed over.
+Shape shape_of_vectors(const TensorTask& task, std::int64_t width) {
+  Shape shape = own_input(task, 0).shape;
+  shape.push_back(width);
+  return shape;
+}
+
+Shape all_but_last(const Shape& shape) { return {shape.begin(), shape.end() - 1}; }
+
+}  // namespace
+
+RowTensors::RowTensors(const TensorTask& task)
+    : task_(task),
+      logits_(logits_of(task)),
+      columns_(static_cast<std::size_t>(logits_.shape.back())),
+      walk_(all_but_last(logits_.shape)) {
+  for (std::size_t k = 1; k < task.op->inputs.size(); ++k) {
+    if (input_of(task, task.op->inputs[k].role) != nullptr) require_beside(k);  // an optional one stands last
+  }
+  if (!task.op->elements.empty()) width_ = static_cast<std::size_t>(task.attributes.k);
+  masked_ = has_mask(task);
+  if (!masked_) return;
+  mask_ = *input_of(task, Role::mask);
+  mask_.strides = broadcast_strides("mask", mask_.shape, mask_.strides, logits_.shape);
+  mask_.shape = logits_.shape;
+}
+
+void RowTensors::require_beside(std::size_t k) {
+  HeldTensor tensor = own_input(task_, k);
+  const std::string name = own_name(task_.op, k);
+  const Extent extent = task_.op->inputs[k].extent;
+  if (extent == Extent::classes) {
+    require_weights(tensor, name);
+    beside_.push_back(std::move(tensor));
+    return;
+  }
+  if (extent == Extent::call) {  // one number, () or (1,)
+    if (!tensor.shape.empty()) require_shape(name, tensor.shape, Shape{1});
+    beside_.push_back(std::move(tensor));
+    return;
+  }
+  const bool of_items = extent == Extent::items;
+  if (extent == Extent::vectors) {
+    // Its last dimension is its own; a tensor of none gets a shape that it cannot have.
+    const std::int64_t width = tensor.shape.empty() ? 0 : tensor.shape.back();
+    require_shape(name, tensor.shape, shape_of_vectors(task_, width));
+    width_ = static_cast<std::size_t>(width);
+    beside_.push_back(task_.op->items_first ? items_behind_rows(std::move(tensor), 1) : std::move(tensor));
+    return;
+  }
+  require_shape(name, tensor.shape, of_items ? logits_.shape : all_but_last(logits_.shape));
+  beside_.push_back(tensor);
+  if (!task_.op->inputs[k].is_index) return;
+  const std::int64_t classes = logits_.shape.back(), ignored = task_.attributes.ignore_index;
+  for (std::size_t row = 0; row < rows(); ++row) {
+    const std::int64_t label = integer_at(tensor, walk_.offset(row, tensor.strides));
+    if ((label >= 0 && label < classes) || label == ignored) continue;
+    throw std::invalid_argument(name + ": need one of " + std::to_string(classes) + " classes, or ignore_index " +
+                                std::to_string(ignored) + ", got " + std::to_string(label) + " at " +
+                                shape_text(index(row)));
+  }
+}
+
+void RowTensors::require_weights(const HeldTensor& tensor, const std::string& name) const {
+  require_shape(name, tensor.shape, Shape{logits_.shape.back()});
+  std::vector<double> weights(columns_);
+  decode_elements(tensor, 0, tensor.strides[0], weights);
+  for (std::size_t j = 0; j < columns_; ++j) {
+    if (weights[j] >= 0 && std::isfinite(weights[j])) continue;
+    throw std::invalid_argument(name + ": need finite numbers >= 0, got " + std::to_string(weights[j]) + " at (" +
+                                std::to_string(j) + ",)");
+  }
+}
+
+Extent RowTensors::extent_of(std::size_t which) const {
+  if (has_parts(task_.op)) return task_.op->extents[which];
+  return task_.op->one_value_per_row ? Extent::rows : Extent::items;
+}
+
+std::size_t RowTensors::values_of(std::size_t which) const {
+  const Extent extent = extent_of(which);
+  return extent == Extent::rows ? 1 : extent == Extent::items ? columns_ : width_;
+}
+
+std::size_t RowTensors::values() const { return values_of_row(*task_.op.operator->(), columns_, width_); }
+
+bool RowTensors::is_index(std::size_t i) const { return is_index_value(*task_.op.operator->(), i, columns_, width_); }
+
+Shape RowTensors::output_shape(std::size_t which) const {
+  if (has_one_value(task_.op)) return {};
+  Shape shape = all_but_last(logits_.shape);
+  if (extent_of(which) != Extent::rows) shape.push_back(static_cast<std::int64_t>(values_of(which)));
+  return shape;
+}
+
+void RowTensors::load_beside(std::size_t row, std::size_t k, std::vector<double>& values) const {
+  const HeldTensor& tensor = beside_[k - 1];
+  const OpInput& input = task_.op->inputs[k];
+  const bool of_classes = input.extent == Extent::classes;
+  const bool of_call = of_classes || input.extent == Extent::call;  // the same of every row
+  const std::int64_t offset = of_call ? 0 : walk_.offset(row, tensor.strides);
+  if (input.extent == Extent::vectors) {
+    values.resize(columns_ * width_);
+    const std::int64_t of_item = tensor.strides[tensor.strides.size() - 2];
+    for (std::size_t i = 0; i < columns_; ++i) {
+      decode_elements(tensor, offset + static_cast<std::int64_t>(i) * of_item, tensor.strides.back(),
+                      std::span(values).subspan(i * width_, width_));
+    }
+    return;
+  }
+  const bool of_items = input.extent == Extent::items || of_classes;
+  values.resize(of_items ? columns_ : 1);
+  if (input.is_index) {
+    values[0] = static_cast<double>(integer_at(tensor, offset));
+  } else {
+    decode_elements(tensor, offset, of_items ? tensor.strides.back() : 0, values);
+  }
+}
+
+bool RowTensors::is_unread(std::size_t k, std::size_t i, std::span<const double> logits) const {
+  return task_.op->inputs[k].extent == Extent::vectors && logits[i / width_] == -numerics::infinity;
+}
+
+RowKind RowTensors::load(std::size_t row, std::span<double> logits, std::vector<std::vector<double>>& beside) const {
+  decode_elements(logits_, walk_.offset(row, logits_.strides), logits_.strides.back(), logits);
+  if (masked_) {
+    hide_masked(mask_, walk_.offset(row, mask_.strides), mask_.strides.back(), -numerics::infinity, logits);
+  }
+  double highest = -numerics::infinity;
+  bool has_nan = false, has_nan_items = false;
+  for (const double logit : logits) {
+    highest = logit > highest ? logit : highest;
+    has_nan |= std::isnan(logit);
+  }
+  if (task_.op->inputs[0].nan_reach == NanReach::item) std::swap(has_nan, has_nan_items);
+  const bool logarithms = task_.op->saved_logarithms;
+  bool has_infinity = std::ranges::any_of(logits, [&](double x) { return std::isinf(x) && !(logarithms && x < 0); });
+  bool unasked = highest == numerics::infinity && !task_.op->has_limit;
+  beside.resize(beside_.size());
+  for (std::size_t k = 0; k < beside.size(); ++k) {
+    load_beside(row, k + 1, beside[k]);
+    const bool vectors = task_.op->inputs[k + 1].extent == Extent::vectors;
+    for (std::size_t i = 0; i < beside[k].size(); ++i) {
+      const double value = beside[k][i];
+      if (is_unread(k + 1, i, logits)) continue;
+      if (vectors) {
+        // What a NaN or an infinity in one number makes of the others, no definition says.
+        unasked |= !std::isfinite(value);
+        continue;
+      }
+      has_nan |= std::isnan(value);
+      has_infinity |= std::isinf(value);
+    }
+  }
+  if (columns_ == 0) return RowKind::nothing;
+  const numerics::Contract unread;  // the inputs tell
+  if (task_.op.rows().ignores({unread, logits, task_.theta, beside, task_.attributes})) return RowKind::ignored;
+  if (has_nan) return RowKind::nan;
+  if (unasked || (!task_.op->takes_infinities && has_infinity)) return RowKind::unasked;
+  if (has_nan_items) return RowKind::nan_items;
+  if (!task_.op->takes_infinities) return RowKind::usual;
+  if (highest == numerics::infinity) return RowKind::infinite;
+  return highest == -numerics::infinity ? RowKind::nothing : RowKind::usual;
+}
+
+CallOfRows RowTensors::call(const numerics::Contract& contract) const {
+  const auto each = [this, &contract](const std::function<void(const RowInputs&)>& visit) {
+    std::vector<double> logits(columns_);
+    std::vector<std::vector<double>> beside;
+    for (std::size_t row = 0; row < rows(); ++row) {
+      load(row, logits, beside);
+      visit({contract, logits, task_.theta, beside, task_.attributes});
+    }
+  };
+  return {contract, task_.attributes, each};
+}
+
+void RowTensors::require_outputs(std::span<const HeldTensor> outputs) const {
+  for (std::size_t which = 0; which < outputs.size(); ++which) {
+    const Shape need = output_shape(which);
+    Shape column = need;
+    column.push_back(1);
+    if (extent_of(which) == Extent::rows && outputs[which].shape == column) continue;
+    require_shape(has_parts(task_.op) ? output_name(task_.op, which) : "output", outputs[which].shape, need);
+  }
+}
+
+void RowTensors::load_outputs(std::span<const HeldTensor> outputs, std::size_t row, std::span<double> values) const {
+  std::size_t at = 0;
+  for (std::size_t which = 0; which < outputs.size(); ++which) {
+    const HeldTensor& output = outputs[which];
+    const std::span<double> own = values.subspan(at, values_of(which));
+    at += own.size();
+    const std::int64_t stride = extent_of(which) == Extent::rows ? 0 : output.strides.back();
+    const std::int64_t offset = walk_.offset(row, output.strides);
+    if (output.integer_bits == 0) {
+      decode_elements(output, offset, stride, own);
+      continue;
+    }
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      own[i] = static_cast<double>(integer_at(output, offset + static_cast<std::int64_t>(i) * stride));
+    }
+  }
+}
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,253 @@
+#include "judge/results/task_checks.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "judge/ops/rows/row_call.hpp"
+#include "judge/results/task_parameters.hpp"
+#include "judge/results/tensor_shape.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+// The op's own inputs in the ABI's order.
+std::vector<Role> own_roles(Op op) {
+  std::vector<Role> roles;
+  for (const OpInput& input : op->inputs) roles.push_back(input.role);
+  if (op->row_comes_last) std::rotate(roles.begin(), roles.begin() + 1, roles.end());
+  return roles;
+}
+
+std::vector<Role> needed_roles(Op op) {
+  std::vector<Role> roles = own_roles(op);
+  std::erase_if(roles, [op](Role role) { return is_optional(op, role); });
+  return roles;
+}
+
+std::string list_of(const std::vector<Role>& roles) {
+  std::string names;
+  for (const Role role : roles) names += (names.empty() ? "" : ", ") + std::string(to_string(role));
+  return names;
+}
+
+// "q, k, v, out_gradient[, out, lse][, mask]"
+std::string names_of(Op op) {
+  const std::vector<Role> needed = needed_roles(op);
+  std::vector<Role> optional = own_roles(op);
+  std::erase_if(optional, [op](Role role) { return !is_optional(op, role); });
+  std::string names = list_of(needed);
+  if (!optional.empty()) names += "[, " + list_of(optional) + "]";
+  return names + (op->takes_mask ? "[, mask]" : "");
+}
+
+void require_memory(const HeldTensor& tensor, const std::string& name) {
+  if (tensor.strides.size() != tensor.shape.size()) {
+    throw std::invalid_argument(name + ": need a stride for each of " + std::to_string(tensor.shape.size()) +
+                                " dimensions, got " + std::to_string(tensor.strides.size()));
+  }
+  const std::size_t elements = elements_of(tensor.shape, name);
+  if (elements > 0 && tensor.first == nullptr) {
+    throw std::invalid_argument(name + ": need data for " + std::to_string(elements) + " elements, got NULL");
+  }
+}
+
+void require_mask(const HeldTensor& mask) {
+  if (!mask.is_mask()) throw std::invalid_argument("mask: need dtype uint8 or bool, got " + dtype_name(mask));
+  require_memory(mask, "mask");
+}
+
+void require_indices(const HeldTensor& tensor, const std::string& name) {
+  if (tensor.integer_bits == 0) {
+    throw std::invalid_argument(name + ": need dtype int32 or int64, got " + dtype_name(tensor));
+  }
+  require_memory(tensor, name);
+}
+
+void require_same_format(const HeldTensor& tensor, const std::string& name, numerics::Format format,
+                         const std::string& as) {
+  if (tensor.format == format) return;
+  throw std::invalid_argument(name + ": need dtype " + std::string(numerics::properties(format).name) + ", as " + as +
+                              ", got " + dtype_name(tensor));
+}
+
+// The op's definition of an input; nothing of a mask and of attention's attributes.
+const OpInput* definition_of(Op op, Role role) {
+  const auto found = std::ranges::find(op->inputs, role, &OpInput::role);
+  return found == op->inputs.end() ? nullptr : &*found;
+}
+
+void require_roles(const TensorTask& task) {
+  const std::vector<Role> roles = roles_of(task), needed = needed_roles(task.op);
+  const auto has = [&](Role role) { return std::ranges::find(roles, role) != roles.end(); };
+  bool fits = roles.size() == task.inputs.size() && std::ranges::all_of(needed, has);
+  for (const Role role : roles) {
+    const bool term = role == Role::sinks || role == Role::slopes || role == Role::bias;
+    const bool known = definition_of(task.op, role) != nullptr || (role == Role::mask && task.op->takes_mask) ||
+                       (term && task.op->attributes) || (role == Role::lse_gradient && is_attention_gradient(task.op));
+    if (!known) {
+      throw std::invalid_argument(std::string(to_string(role)) + ": need no such input, as " +
+                                  std::string(to_string(task.op)) + " at hand has none");
+    }
+    fits = fits && std::ranges::count(roles, role) == 1;
+  }
+  if (is_attention_gradient(task.op)) fits = fits && has(Role::out) == has(Role::lse);
+  if (fits) return;
+  throw std::invalid_argument("inputs: need " + names_of(task.op) + ", got " +
+                              (task.roles.empty() ? std::to_string(task.inputs.size()) + " tensors" : list_of(roles)));
+}
+
+void require_input(const TensorTask& task, Role role, const HeldTensor& tensor, numerics::Format format) {
+  const std::string name(to_string(role)), first(to_string(role_of_format(task.op)));
+  const OpInput* const definition = definition_of(task.op, role);
+  if (role == Role::mask) return require_mask(tensor);
+  if (definition != nullptr && definition->is_index) return require_indices(tensor, name);
+  require_numbers(tensor, name);
+  // Weights of classes may be wide, as a kernel's own parameters are.
+  const bool of_classes = definition != nullptr && definition->extent == Extent::classes;
+  if (of_classes && tensor.format == wide_format(format)) return;
+  if (!is_wide(task.op, role)) return require_same_format(tensor, name, format, first + " has it");
+  require_same_format(tensor, name, wide_format(format),
+                      first + " is " + std::string(numerics::properties(format).name));
+}
+
+// Of an op of several outputs: those beside the first.
+void require_beside(const TensorTask& task, const numerics::Contract& contract, const HeldTensor& output,
+                    std::size_t k) {
+  k = number_of_output(task, k);
+  const std::string name = output_name(task.op, k);
+  if (!task.op->elements.empty() && task.op->elements[k] == OutputElement::index) return require_indices(output, name);
+  require_numbers(output, name);
+  if (task.op->extents[k] != Extent::rows) {
+    return require_same_format(output, name, contract.output, output_name(task.op, 0) + " has it");
+  }
+  require_same_format(output, name, wide_format(contract.input),
+                      "the inputs are " + std::string(numerics::properties(contract.input).name));
+}
+
+[[noreturn]] void refuse_dtype(const HeldTensor& tensor, const std::string& name) {
+  throw std::invalid_argument(name + ": need dtype " + numerics::format_names() + ", got " + dtype_name(tensor));
+}
+
+std::string outputs_needed(const TensorTask& task) {
+  const Op op = task.op;
+  if (!has_parts(op)) return op->outputs.size() == 1 ? "one tensor" : "output[, lse[, entropy]]";
+  std::string names;
+  for (const std::string_view name : op->outputs.first(op->outputs.size() - op->asked_outputs))
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  for (const std::size_t asked : task.asked) names += ", " + output_name(op, asked);
+  return names;
+}
+
+}  // namespace
+
+bool has_parts(Op op) { return !op->extents.empty(); }
+
+bool is_attention_gradient(Op op) { return op->attention && has_parts(op); }
+
+// The first but for rows that may be wider.
+Role role_of_format(Op op) { return op->wide_rows ? op->inputs[1].role : op->inputs[0].role; }
+
+bool is_wide(Op op, Role role) {
+  if (op->wide_rows) return role == op->inputs[0].role;
+  return op->attention &&
+         (role == Role::lse || role == Role::lse_gradient || role == Role::sinks || role == Role::slopes);
+}
+
+bool merges_states(Op op) { return !op->attention && op->inputs[0].role == Role::lse; }
+
+bool is_optional(Op op, Role role) {
+  if (is_attention_gradient(op)) return role == Role::out || role == Role::lse;
+  const OpInput* const definition = definition_of(op, role);
+  return definition != nullptr && definition->optional;
+}
+
+std::vector<Role> roles_of(const TensorTask& task) {
+  if (!task.roles.empty()) return task.roles;
+  std::vector<Role> roles = own_roles(task.op);
+  // Without what may be absent, and with or without a mask.
+  if (task.inputs.size() < roles.size()) roles = needed_roles(task.op);
+  if (task.inputs.size() == roles.size() + 1 && task.op->takes_mask) roles.push_back(Role::mask);
+  return roles;
+}
+
+const HeldTensor* input_of(const TensorTask& task, Role role) {
+  const std::vector<Role> roles = roles_of(task);
+  const auto place = static_cast<std::size_t>(std::ranges::find(roles, role) - roles.begin());
+  return place < roles.size() && place < task.inputs.size() ? &task.inputs[place] : nullptr;
+}
+
+const HeldTensor& own_input(const TensorTask& task, std::size_t k) { return *input_of(task, task.op->inputs[k].role); }
+
+std::string input_name(const TensorTask& task, std::size_t k) {
+  const std::vector<Role> roles = roles_of(task);
+  return k < roles.size() ? std::string(to_string(roles[k])) : "input";
+}
+
+std::string output_name(Op op, std::size_t k) { return std::string(op->outputs[std::min(k, op->outputs.size() - 1)]); }
+
+std::size_t number_of_output(const TensorTask& task, std::size_t k) {
+  const std::size_t always = task.op->outputs.size() - task.op->asked_outputs;
+  return k < always ? k : task.asked.at(k - always);
+}
+
+void require_output_number(const TensorTask& task, std::size_t which) {
+  const std::size_t all = task.op->outputs.size(), always = all - task.op->asked_outputs;
+  if (which >= all) {
+    throw std::invalid_argument("which: need an output from 0 to " + std::to_string(all - 1) + ", got " +
+                                std::to_string(which));
+  }
+  if (which < always || input_of(task, task.op->asked_by[which - always]) != nullptr) return;
+  const std::string input(to_string(task.op->asked_by[which - always]));
+  throw std::invalid_argument(output_name(task.op, which) + ": need " + input + " among the inputs, got none");
+}
+
+bool has_mask(const TensorTask& task) { return input_of(task, Role::mask) != nullptr; }
+
+numerics::Format input_format(const TensorTask& task) {
+  const Role role = role_of_format(task.op);
+  const std::string name(to_string(role));
+  const HeldTensor* const tensor = input_of(task, role);
+  if (tensor == nullptr) throw std::invalid_argument("inputs: need " + name + ", got no tensor");
+  if (!tensor->format) refuse_dtype(*tensor, name);
+  return *tensor->format;
+}
+
+void require_numbers(const HeldTensor& tensor, const std::string& name) {
+  if (!tensor.format) refuse_dtype(tensor, name);
+  require_memory(tensor, name);
+}
+
+void require_task(const TensorTask& task) {
+  require_roles(task);
+  const numerics::Format format = input_format(task);
+  const std::vector<Role> roles = roles_of(task);
+  for (std::size_t k = 0; k < roles.size(); ++k) require_input(task, roles[k], task.inputs[k], format);
+  require_parameters(task);
+}
+
+void require_formats(const TensorTask& task, const numerics::Contract& contract, std::span<const HeldTensor> outputs) {
+  for (const std::size_t asked : task.asked) require_output_number(task, asked);
+  const std::size_t most = task.op->outputs.size() - task.op->asked_outputs + task.asked.size(),
+                    least = has_parts(task.op) ? most : 1;
+  if (outputs.size() < least || outputs.size() > most) {
+    throw std::invalid_argument("outputs: need " + outputs_needed(task) + ", got " + std::to_string(outputs.size()) +
+                                " tensors");
+  }
+  const Role first = role_of_format(task.op);
+  require_same_format(*input_of(task, first), std::string(to_string(first)), contract.input, "the contract has it");
+  require_numbers(outputs[0], output_name(task.op, 0));
+  require_same_format(outputs[0], output_name(task.op, 0), contract.output, "the contract has it");
+  for (std::size_t k = 1; k < outputs.size(); ++k) {
+    if (has_parts(task.op)) {
+      require_beside(task, contract, outputs[k], k);
+    } else {
+      require_numbers(outputs[k], output_name(task.op, k));
+    }
+  }
+  if (!has_parts(task.op) && outputs.size() == 3) {
+    require_same_format(outputs[2], "entropy", *outputs[1].format, "lse has it");
+  }
+}
+
+}  // namespace softcheck::proptests

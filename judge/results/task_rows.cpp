@@ -1,0 +1,69 @@
+#include "judge/results/task_rows.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "judge/results/task_checks.hpp"
+#include "judge/results/tensor_shape.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+std::vector<std::int64_t> leading(const HeldTensor* tensor) {
+  if (tensor == nullptr || tensor->shape.empty()) return {};
+  return {tensor->shape.begin(), tensor->shape.end() - 1};
+}
+
+}  // namespace
+
+std::vector<RowBlock> row_blocks(const TensorTask& task) {
+  if (is_attention_gradient(task.op)) {
+    std::vector<RowBlock> blocks{{"query", leading(input_of(task, Role::query))},
+                                 {"key", leading(input_of(task, Role::key))}};
+    const std::size_t always = task.op->outputs.size() - task.op->asked_outputs;
+    for (const std::size_t asked : task.asked) {
+      const Role role = task.op->asked_by[asked - always];
+      const HeldTensor* const tensor = input_of(task, role);
+      // A number for each sink, a row of numbers for each of the bias.
+      const bool one_each = task.op->extents[asked] == Extent::rows;
+      blocks.push_back({to_string(role), one_each && tensor != nullptr ? tensor->shape : leading(tensor)});
+    }
+    return blocks;
+  }
+  if (has_one_value(task.op)) return {{"call", {}}};
+  const HeldTensor* const first = input_of(task, task.op->inputs[0].role);
+  if (!task.op->items_first) return {{"row", leading(first)}};
+  if (first == nullptr || first->shape.empty()) return {{"row", {}}};
+  return {{"row", {first->shape.begin() + 1, first->shape.end()}}};
+}
+
+std::size_t rows_of_task(const TensorTask& task) {
+  std::size_t rows = 0;
+  for (const RowBlock& block : row_blocks(task)) rows += elements_of(block.shape, "rows");
+  return rows;
+}
+
+RowPlace place_of_row(const std::vector<RowBlock>& blocks, std::size_t row) {
+  for (const RowBlock& block : blocks) {
+    const RowWalk walk(block.shape);
+    if (row < walk.rows()) return {block.kind, walk.index(row), row};
+    row -= walk.rows();
+  }
+  throw std::out_of_range("place_of_row: need a row of the task, got one " + std::to_string(row) + " beyond them");
+}
+
+std::string list_text(const std::vector<std::int64_t>& index) {
+  std::string text;
+  for (const std::int64_t i : index) text += (text.empty() ? "" : ", ") + std::to_string(i);
+  return "[" + text + "]";
+}
+
+std::string_view output_of_claim(Op op, std::string_view claim) {
+  const auto found = std::ranges::find(op->claims, claim);
+  if (!has_parts(op) || found == op->claims.end()) return {};
+  // Of several claims on one output, it is the last.
+  const auto which = static_cast<std::size_t>(found - op->claims.begin());
+  return op->outputs[std::min(which, op->outputs.size() - 1)];
+}
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "judge/results/task_rows.hpp"
+#include "judge/results/tensor_judge.hpp"
+
+namespace softcheck::proptests {
+
+/// A tensor as a report names it.
+struct ReportedTensor {
+  std::string role;   // "logits"
+  std::string place;  // "x.npy", or where else it stands
+  const HeldTensor* tensor = nullptr;
+};
+
+/// ", theta 0.7" or ", scale 0.125, causal": what the task has beside its tensors; empty where that says nothing.
+std::string parameters_text(const TensorTask& task);
+
+/// Neighbouring rows, the last included.
+struct RowRun {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
+/// Where the rows that fail stand, in order: to the row where the worst rows hold them all or the profile has one
+/// stretch for each, else the stretches in which one fails.
+std::vector<RowRun> failing_runs(const TensorJudgement& judgement, const TensorTask& task);
+
+/// The same for a reader: "512 of 4096 rows fail: rows 512 to 1023"; empty where none does.
+std::string failing_text(const TensorJudgement& judgement, const TensorTask& task);
+
+/// The tensors, each with its role, place, dtype and shape, a line each.
+std::string tensors_text(std::span<const ReportedTensor> tensors);
+
+/// The worst rows as a table: where, what was got and what is exact, the error, and the share of the threshold; empty
+/// where no row was judged.
+///
+/// shown_rows   so many of them at most
+std::string worst_text(const TensorJudgement& judgement, const TensorTask& task, const numerics::Contract& contract,
+                       std::span<const HeldTensor> outputs, std::size_t shown_rows);
+
+/// to_json of the claims with all else that is known: "op", "contract", "theta", "scale", "causal", "tensors":
+/// [{"role", "place", "dtype", "shape"}], "rows": {"all", "judged", "failed", "failing": [[first, last]]}, "worst":
+/// [{"row", "of", "claim", "verdict", "item", "logit", "got", "got_text", "expected": [lower, upper], "ulps", "share",
+/// "reason"}], "profile" (null: infinite), "histogram": {"bin_width", "rows"}, "ended_early", "seconds".
+std::string tensors_json(const TensorJudgement& judgement, const TensorTask& task, const numerics::Contract& contract,
+                         std::span<const HeldTensor> outputs, std::span<const ReportedTensor> tensors,
+                         std::size_t shown_rows);
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,289 @@
+#include "judge/results/tensor_tally.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "judge/trial/command_line.hpp"
+#include "judge/trial/kernel_claims.hpp"
+#include "judge/verdict/told_certificate.hpp"
+#include "judge/verdict/value_tally.hpp"
+#include "numerics/enclosures/interruption.hpp"
+#include "numerics/formats/special_values.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Decision;
+
+constexpr std::size_t most_stretches = 512;
+constexpr std::size_t bins = 41;
+// Time between two tellings of the progress.
+constexpr std::chrono::milliseconds telling_interval{50};
+
+// Of softmax, the elements' first.
+constexpr const char* quick_claims[] = {"kernel.softmax.element", "kernel.softmax.row_sum"};
+
+// A share of 1 is within the threshold, and so in the last bin below 1.
+std::size_t bin_of(double share) {
+  const double bin = share == 1 ? 1 / slack_bin_width - 1 : std::floor(share / slack_bin_width);
+  return bin < static_cast<double>(bins - 1) ? static_cast<std::size_t>(std::max(bin, 0.0)) : bins - 1;
+}
+
+// The failed ones first, then by share.
+bool is_worse(Decision decision, double share, Decision than, double its_share) {
+  return severity(decision) != severity(than) ? severity(decision) > severity(than) : share > its_share;
+}
+
+double seconds_from(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::string of_rows(std::size_t count) { return std::to_string(count) + (count == 1 ? " row" : " rows"); }
+
+}  // namespace
+
+TensorTally::TensorTally(const TensorTask& task, const numerics::Contract& contract, numerics::Format scalars,
+                         const TensorOptions& options)
+    : task_(task),
+      contract_(contract),
+      scalars_(scalars),
+      blocks_(row_blocks(task)),
+      rows_(rows_of_task(task)),
+      options_(options) {
+  judgement_.profile.assign(std::min(rows_, most_stretches), 0);
+  judgement_.histogram.assign(bins, 0);
+}
+
+std::string TensorTally::name_of(std::size_t row) const {
+  std::string text;
+  const RowPlace place = place_of_row(blocks_, row);
+  for (const std::int64_t i : place.index) text += (text.empty() ? "" : ", ") + std::to_string(i);
+  return std::string(place.kind) + " (" + text + ")";
+}
+
+numerics::Format TensorTally::format_of(std::string_view claim) const {
+  return is_scalar_claim(task_.op, claim) ? scalars_ : contract_.output;
+}
+
+void TensorTally::add_finding(std::size_t row, ValueFinding finding, double share) {
+  OfClaim& of = claims_[finding.claim];
+  const bool first = of.cases == 0;
+  ++of.cases;
+  if (finding.decision == Decision::violated) ++of.failed;
+  if (!finding.by_identity) {
+    of.has_errors = true;
+    add_errors(of.errors, finding.errors, share, [&] { return name_of(row); });
+  }
+  if (!first && !is_worse(finding.decision, share, of.worst.decision, of.share)) return;
+  of.worst = std::move(finding);
+  of.row = row;
+  of.share = share;
+}
+
+void TensorTally::add_to_worst(std::size_t row, const ValueFinding& finding, double share) {
+  const auto before = [&](const Shown& one) {
+    return !is_worse(finding.decision, share, one.finding.decision, one.share);
+  };
+  if (worst_.size() >= options_.worst && (worst_.empty() || before(worst_.back()))) return;
+  const auto place = std::ranges::find_if_not(worst_, before);
+  worst_.insert(place, {row, finding, share});
+  if (worst_.size() > options_.worst) worst_.pop_back();
+}
+
+void TensorTally::add(std::size_t row, RowVerdicts verdicts) {
+  judgement_.vacuity += verdicts.vacuity;
+  if (!unbounded_row_ && verdicts.vacuity.unbounded > 0) unbounded_row_ = row;
+  ++judgement_.judged;
+  const ValueFinding* worst = nullptr;
+  double share_of_worst = 0, largest = 0;
+  std::vector<double> shares;
+  for (const ValueFinding& finding : verdicts.findings) {
+    shares.push_back(finding.share());
+    if (options_.exempt.contains(std::string(finding.claim))) continue;
+    largest = std::max(largest, shares.back());
+    if (worst != nullptr && !is_worse(finding.decision, shares.back(), worst->decision, share_of_worst)) continue;
+    worst = &finding;
+    share_of_worst = shares.back();
+  }
+  if (worst != nullptr) {
+    if (worst->decision == Decision::violated) ++judgement_.failed;
+    if (worst->decision == Decision::undecided) ++undecided_;
+    add_to_worst(row, *worst, share_of_worst);
+  }
+  count_row(row, largest);
+  for (std::size_t k = 0; k < shares.size(); ++k) {
+    ValueFinding& finding = verdicts.findings[k];
+    if (!options_.exempt.contains(std::string(finding.claim))) {
+      add_finding(row, std::move(finding), shares[k]);
+    } else if (finding.decision != Decision::proved) {
+      ++broken_exempt_[finding.claim];
+    }
+  }
+}
+
+void TensorTally::count_row(std::size_t row, double largest_share) {
+  ++judgement_.histogram[bin_of(largest_share)];
+  double& stretch = judgement_.profile[row * judgement_.profile.size() / rows_];
+  stretch = std::max(stretch, largest_share);
+}
+
+void TensorTally::add_quick_claim(std::size_t row, std::string_view claim, double share, const ErrorSums& errors) {
+  OfClaim& of = claims_[claim];
+  if (of.cases == 0) of.worst.decision = Decision::proved;
+  ++of.cases;
+  of.has_errors = true;
+  add_errors(of.errors, errors, share, [&] { return name_of(row); });
+  if (of.worst.decision == Decision::proved) of.share = std::max(of.share, share);
+}
+
+bool TensorTally::add_quick(std::size_t row, const QuickRow& quick) {
+  const bool elements = !options_.exempt.contains(quick_claims[0]);
+  const bool sums = quick.sum_share && !options_.exempt.contains(quick_claims[1]);
+  const double largest = std::max(elements ? quick.element_share : 0, sums ? *quick.sum_share : 0);
+  // The filter knows a share to some 40 roundings: rows that tie by that much with the last one shown are not shown.
+  const bool is_shown = worst_.size() < options_.worst ||
+                        (!worst_.empty() && is_worse(Decision::proved, largest * (1 - 0x1p-30),
+                                                     worst_.back().finding.decision, worst_.back().share));
+  if (is_shown && (elements || sums)) return false;
+  judgement_.vacuity += quick.vacuity;
+  ++judgement_.judged;
+  count_row(row, largest);
+  if (elements) add_quick_claim(row, quick_claims[0], quick.element_share, quick.errors);
+  if (sums) add_quick_claim(row, quick_claims[1], *quick.sum_share, {});
+  return true;
+}
+
+void TensorTally::run(const std::function<void()>& judge_rows) {
+  const numerics::InterruptionScope scope(options_.interrupted);
+  try {
+    judge_rows();
+  } catch (const numerics::Interrupted&) {
+    judgement_.ended_early = "interrupted after " + std::to_string(done_) + " of " + of_rows(rows_);
+  }
+}
+
+bool TensorTally::goes_on(std::size_t done) {
+  done_ = done;
+  if (options_.first_failure && judgement_.failed > 0) return false;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - told_ < telling_interval) return true;
+  told_ = now;
+  if (options_.progress) options_.progress(done, rows_);
+  if (!options_.interrupted || !options_.interrupted()) return true;
+  judgement_.ended_early = "interrupted after " + std::to_string(done) + " of " + of_rows(rows_);
+  return false;
+}
+
+ReportRow TensorTally::row_of(std::string_view claim, const OfClaim& of) const {
+  ReportRow row;
+  row.claim = std::string(claim);
+  row.cases = of.cases;
+  row.slack = of.share;
+  row.verdict = ReportVerdict::pass;
+  if (of.has_errors) row.errors = in_told_ulps(of.errors, contract_);
+  if (of.worst.decision == Decision::proved) return row;
+  row.verdict = of.worst.decision == Decision::violated ? ReportVerdict::fail : ReportVerdict::undecided;
+  const numerics::PrecisionScope precision(113);
+  Asked asked{.case_text = name_of(of.row), .row = of.row};
+  row.failed.push_back(certificate_of(of.worst, std::move(asked), format_of_ulps(contract_, format_of(claim))));
+  row.details.push_back(row.verdict == ReportVerdict::fail
+                            ? "fails on " + std::to_string(of.failed) + " of " + of_rows(of.cases) + "; the worst:"
+                            : "is not decided; the closest of " + of_rows(of.cases) + ":");
+  for (const std::string& line : told(row.failed.front())) row.details.push_back("  " + line);
+  return row;
+}
+
+std::vector<std::string> TensorTally::reasons_for_vacuity() const {
+  const VacuityCount& vacuity = judgement_.vacuity;
+  std::vector<std::string> reasons;
+  if (judgement_.judged == 0) reasons.emplace_back("no row was judged");
+  if (vacuity.too_many()) {
+    reasons.push_back("the contract's thresholds are as wide as " + std::to_string(vacuity.vacuous) + " of the " +
+                      std::to_string(vacuity.judged) + " values they judge");
+  }
+  if (vacuity.too_many_unbounded()) {
+    reasons.push_back("the contract's thresholds are infinite for " + std::to_string(vacuity.unbounded) + " of " +
+                      of_rows(vacuity.rows));
+  }
+  // Thresholds of such rows are wider than what they judge: beside other rows these say nothing, alone no verdict.
+  if (vacuity.rows == 0 && vacuity.unresolved > 0) {
+    reasons.push_back("the contract's form keeps nothing of " + of_rows(vacuity.unresolved) +
+                      ", and there is no other");
+  }
+  const auto decided_or_exempt = [&](const std::string& claim) {
+    return claims_.contains(claim) || options_.exempt.contains(claim);
+  };
+  const std::vector<std::string> claims = value_claims(task_.op);
+  if (judgement_.judged > 0 &&
+      std::ranges::all_of(claims, [&](const std::string& claim) { return options_.exempt.contains(claim); })) {
+    reasons.emplace_back("every claim on values is exempt");
+  }
+  // Of attention's claims those on lse and entropy need tensors that the caller need not have.
+  const std::size_t needed =
+      task_.op->attention && !task_.op->all_outputs ? 1 : claims.size() - task_.op->asked_outputs;
+  const auto is_needed = [&](std::size_t k) {
+    return k < needed || std::ranges::find(task_.asked, k) != task_.asked.end();
+  };
+  for (std::size_t k = 0; vacuity.rows > 0 && k < claims.size(); ++k) {
+    if (is_needed(k) && !decided_or_exempt(claims[k])) reasons.push_back(claims[k] + " was decided in no row");
+  }
+  return reasons;
+}
+
+ReportRow TensorTally::whole(const TensorJudgement& judgement) const {
+  ReportRow whole;
+  whole.claim = "kernel.verdict";
+  whole.cases = judgement.judged;
+  whole.verdict = judgement.verdict;
+  whole.seconds = judgement.seconds;
+  if (!judgement.ended_early.empty()) whole.details.push_back("a partial report: " + judgement.ended_early);
+  const std::string narrow = narrow_accumulator(contract_);
+  if (!narrow.empty()) whole.details.push_back(narrow);
+  if (judgement.verdict == ReportVerdict::vacuous) {
+    for (std::string& reason : reasons_for_vacuity()) whole.details.push_back(std::move(reason));
+  } else if (judgement.vacuity.unbounded > 0) {
+    whole.details.push_back("the contract's thresholds are infinite for " +
+                            std::to_string(judgement.vacuity.unbounded) + " of " + of_rows(judgement.vacuity.rows) +
+                            ", which only the rules beside the thresholds judged");
+  }
+  if (unbounded_row_) whole.details.push_back("  the first of them: " + name_of(*unbounded_row_));
+  if (judgement.vacuity.unresolved > 0) {
+    whole.details.push_back(of_rows(judgement.vacuity.unresolved) +
+                            " more hold logits so large that the contract's form overflows, or keeps no digit of their "
+                            "differences");
+  }
+  for (const auto& [why, count] : skipped_) whole.details.push_back(of_rows(count) + " not judged: " + why);
+  for (const std::string& claim : options_.exempt) whole.details.push_back("exempt, and so not judged: " + claim);
+  for (const auto& [claim, count] : broken_exempt_) {
+    whole.details.push_back("does not hold, as known: " + std::string(claim) + ", on " + of_rows(count));
+  }
+  return whole;
+}
+
+TensorJudgement TensorTally::judgement() const {
+  TensorJudgement result = judgement_;
+  result.seconds = seconds_from(start_);
+  for (const Shown& one : worst_) {
+    result.worst.push_back({place_of_row(blocks_, one.row).index, one.finding, one.share, one.row});
+  }
+  const bool partial = !result.ended_early.empty() || undecided_ > 0;
+  result.verdict = result.failed > 0               ? ReportVerdict::fail
+                   : partial                       ? ReportVerdict::undecided
+                   : reasons_for_vacuity().empty() ? ReportVerdict::pass
+                                                   : ReportVerdict::vacuous;
+  const std::string subject =
+      std::string(to_string(task_.op)) + " " + std::string(numerics::properties(contract_.input).name) + " -> " +
+      std::string(numerics::properties(contract_.output).name) + " [" + numerics::to_string(contract_) + "]";
+  for (const auto& [claim, of] : claims_) result.rows.push_back(row_of(claim, of));
+  result.rows.push_back(whole(result));
+  for (ReportRow& row : result.rows) row.subject = subject;
+  if (result.rows.size() > 1 && result.judged > 0) {
+    for (std::size_t k = 0; k + 1 < result.rows.size(); ++k) {
+      result.rows[k].seconds = result.seconds / static_cast<double>(result.rows.size() - 1);
+    }
+  }
+  return result;
+}
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "judge/ops/rows/row_judge.hpp"
+#include "judge/results/quick_softmax.hpp"
+#include "judge/results/task_rows.hpp"
+#include "judge/results/tensor_judge.hpp"
+
+namespace softcheck::proptests {
+
+/// What the rows of tensors came to, together.
+class TensorTally {
+ public:
+  /// scalars    format of the claims on row scalars beside an output; not read where there are none
+  /// options    outlive this, as do the task and the contract
+  TensorTally(const TensorTask& task, const numerics::Contract& contract, numerics::Format scalars,
+              const TensorOptions& options);
+
+  /// What was found of the next row, or of one later on.
+  void add(std::size_t row, RowVerdicts verdicts);
+  /// A row that quick_softmax proved.
+  ///
+  /// returns   false, and counts nothing, where the row is to be shown among the worst: add is to have its findings
+  bool add_quick(std::size_t row, const QuickRow& quick);
+  /// A row of which nothing is judged, and why.
+  void skip(const std::string& why) { ++skipped_[why]; }
+  /// Tells of the progress, and asks whether to go on, now and then.
+  ///
+  /// done      rows
+  /// returns   false where the work is to end
+  bool goes_on(std::size_t done);
+  /// Runs the judging of rows. The caller can end it within a row, too: a row may take minutes.
+  void run(const std::function<void()>& judge_rows);
+
+  TensorJudgement judgement() const;
+
+ private:
+  struct OfClaim {
+    std::size_t cases = 0;
+    std::size_t failed = 0;
+    ErrorStatistics errors;
+    ValueFinding worst;
+    std::size_t row = 0;
+    double share = 0;
+    bool has_errors = false;
+  };
+  void add_finding(std::size_t row, ValueFinding finding, double share);
+  void add_quick_claim(std::size_t row, std::string_view claim, double share, const ErrorSums& errors);
+  void count_row(std::size_t row, double largest_share);
+  void add_to_worst(std::size_t row, const ValueFinding& finding, double share);
+  std::string name_of(std::size_t row) const;
+  ReportRow row_of(std::string_view claim, const OfClaim& of) const;
+  ReportRow whole(const TensorJudgement& judgement) const;
+  /// Why a judgement in which nothing failed holds nothing; empty: it holds.
+  std::vector<std::string> reasons_for_vacuity() const;
+  numerics::Format format_of(std::string_view claim) const;
+
+  const TensorTask& task_;
+  const numerics::Contract& contract_;
+  numerics::Format scalars_;
+  std::vector<RowBlock> blocks_;
+  std::size_t rows_;
+  const TensorOptions& options_;
+  std::map<std::string_view, OfClaim> claims_;
+  std::map<std::string_view, std::size_t> broken_exempt_;
+  std::map<std::string, std::size_t> skipped_;
+  std::size_t undecided_ = 0;
+  std::optional<std::size_t> unbounded_row_;  // the first with an infinite threshold
+  TensorJudgement judgement_;
+  struct Shown {
+    std::size_t row;
+    ValueFinding finding;
+    double share;
+  };
+  std::vector<Shown> worst_;  // the worst first
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), told_ = start_;
+  std::size_t done_ = 0;  // rows
+};
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "judge/sandbox/containment.hpp"
+#include "judge/sandbox/descriptor.hpp"
+#include "judge/sandbox/isolated_kernel.hpp"
+#include "judge/sandbox/kernel_messages.hpp"
+
+namespace softcheck::proptests {
+
+struct ChildReply {
+  CallEnd end = CallEnd::done;
+  int returned = 0;
+  bool environment_changed = false;
+  std::string death;
+  std::string printed;  // the end of what this call printed, where the kernel did not return as it should
+};
+
+/// The kernel's process and the processes around it: forks them, loads the library there, and sends one request after
+/// the other over a socket. Every wait has a limit. All processes that the child started end with it.
+class KernelChild {
+ public:
+  /// throws   KernelLoadError; Interrupted when limits.interrupted returns true
+  KernelChild(const KernelSource& source, const KernelLimits& limits);
+  ~KernelChild();
+  KernelChild(const KernelChild&) = delete;
+  KernelChild& operator=(const KernelChild&) = delete;
+
+  /// throws   Interrupted when limits.interrupted returns true: the child is then gone
+  ChildReply call(ChildRequest request);
+  /// Ends the kernel's process: another takes its place, as after a crash.
+  void end_process();
+  /// After a crash a library that can be forked has a new process; after a time-out, or otherwise, there is none.
+  bool is_gone() const { return pid_ < 0; }
+  std::size_t printed_bytes() const;
+  /// The last lines of its output (printed_lines.hpp).
+  std::string printed_tail() const;
+  const Containment& containment() const { return containment_; }
+  /// Did the library change the floating-point environment of the process that loaded it?
+  bool loading_changed_environment() const { return loading_changed_environment_; }
+
+ private:
+  enum class Received { message, death, timeout, forged };
+
+  Received receive(double seconds, ServerMessage& message);
+  ChildReply ask(ChildRequest request);
+  bool send_request(const ChildRequest& request) const;
+  void wait_for_library(const KernelSource& source);
+  ChildReply died(Received received, const ServerMessage& message);
+  /// The keeper's report of how the processes ended, if it arrives within so many seconds.
+  std::string await_end(double seconds);
+  /// Ends the kernel's process and all processes that it started. Returns how it had ended, or "".
+  std::string stop();
+
+  KernelLimits limits_;
+  bool is_callable_;
+  pid_t pid_ = -1;  // the keeper's
+  Descriptor data_, control_, printed_;
+  Containment containment_;
+  bool loading_changed_environment_ = false;
+  std::uint64_t calls_ = 0;
+};
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,180 @@
+#include "judge/survivors/attention_case.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <span>
+
+#include "numerics/filter/row_filter.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::round_to;
+
+using Row = std::span<const double>;
+
+double dot(Row a, Row b) {
+  double sum = 0;
+  for (std::size_t t = 0; t < a.size(); ++t) sum += a[t] * b[t];
+  return sum;
+}
+
+// One query of one head of one batch, with the keys that it sees: those of a row from one to another.
+struct Query {
+  Row query;             // (dim)
+  Row keys;              // (visible, dim)
+  Row values;            // (visible, dim)
+  std::int64_t visible;  // keys
+  std::int64_t own;      // its own key, counted from the first that it sees
+  double slope;          // ALiBi's
+};
+
+// The values of q, k and v are row-major in (batch, heads, length, dim), whatever their strides.
+template <class Take>
+void each_query(const PublishedTensors& tensors, const TensorCall& call, Take take) {
+  const auto dim = static_cast<std::size_t>(tensors.dim);
+  const auto length = static_cast<std::size_t>(tensors.keys) * dim;
+  const Row q(call.inputs[0].values), k(call.inputs[1].values), v(call.inputs[2].values);
+  for (std::int64_t head = 0; head < tensors.batch * tensors.heads; ++head) {
+    const auto first = static_cast<std::size_t>(head) * length;
+    const double slope = tensors.slopes.empty() ? 0 : tensors.slopes[static_cast<std::size_t>(head % tensors.heads)];
+    for (std::int64_t i = 0; i < tensors.queries; ++i) {
+      const auto row = static_cast<std::size_t>(head * tensors.queries + i) * dim;
+      const std::int64_t own = tensors.keys - tensors.queries + i;
+      const auto [from, end] = seen_keys(tensors, i);
+      const auto skipped = static_cast<std::size_t>(from) * dim, seen = static_cast<std::size_t>(end - from) * dim;
+      take(Query{q.subspan(row, dim), k.subspan(first + skipped, seen), v.subspan(first + skipped, seen), end - from,
+                 own - from, slope});
+    }
+  }
+}
+
+// What the attributes make of key j's score, each step as round makes it.
+template <class Round>
+double attributed(const PublishedTensors& tensors, const Query& query, std::int64_t j, double score, Round round) {
+  if (tensors.softcap > 0) score = round(tensors.softcap * round(std::tanh(round(score / tensors.softcap))));
+  const auto distance = static_cast<double>(std::abs(query.own - j));
+  return query.slope == 0 ? score : round(score - round(query.slope * distance));
+}
+
+// sum p_j v_j into out; the coefficients as round makes them.
+template <class Round>
+void weigh(const Query& query, const std::vector<double>& scores, Round round, std::vector<double>& out) {
+  const std::vector<double> p = exact_coefficients(scores);
+  const std::size_t dim = query.query.size();
+  std::vector<double> sum(dim);
+  for (std::size_t j = 0; j < p.size(); ++j) {
+    const double weight = round(p[j]);
+    for (std::size_t t = 0; t < dim; ++t) sum[t] += weight * query.values[j * dim + t];
+  }
+  out.insert(out.end(), sum.begin(), sum.end());
+}
+
+TensorPlace place_of(const PublishedTensors& tensors, std::int64_t length) {
+  TensorPlace place;
+  place.format = tensors.format;
+  place.shape = {tensors.batch, tensors.heads, length, tensors.dim};
+  if (tensors.heads_inside) {
+    place.strides = {length * tensors.heads * tensors.dim, tensors.dim, tensors.heads * tensors.dim, 1};
+  }
+  place.against_the_end = false;
+  return place;
+}
+
+}  // namespace
+
+SeenKeys seen_keys(const PublishedTensors& tensors, std::int64_t query) {
+  const std::int64_t own = tensors.keys - tensors.queries + query;
+  const std::int64_t from = tensors.window_left < 0 ? 0 : std::max<std::int64_t>(0, own - tensors.window_left);
+  std::int64_t end = tensors.causal ? own + 1 : tensors.keys;
+  if (tensors.window_right >= 0) end = std::min(end, own + tensors.window_right + 1);
+  return {from, end};
+}
+
+InputTensor attention_input(const PublishedTensors& tensors, std::int64_t length,
+                            const std::function<double()>& value) {
+  InputTensor result{place_of(tensors, length), {}};
+  for (std::size_t i = 0; i < result.place.elements(); ++i) result.values.push_back(round_to(tensors.format, value()));
+  return result;
+}
+
+std::vector<double> exact_coefficients(const std::vector<double>& scores) {
+  std::vector<double> values;
+  for (const auto& [lower, upper] : numerics::filter_softmax(scores, numerics::filter_row(scores))) {
+    values.push_back(lower + (upper - lower) / 2);
+  }
+  return values;
+}
+
+void add_attributes(const PublishedTensors& tensors, TensorCall& call) {
+  if (tensors.softcap == 0 && tensors.slopes.empty() && tensors.window_left < 0 && tensors.window_right < 0) return;
+  call.op = SOFTCHECK_OP_ATTENTION;
+  call.roles = {Role::query, Role::key, Role::value};
+  call.attributes.softcap = tensors.softcap;
+  call.attributes.window_left_plus_1 = tensors.window_left + 1;
+  call.attributes.window_right_plus_1 = tensors.window_right + 1;
+  if (tensors.slopes.empty()) return;
+  InputTensor slopes{{}, tensors.slopes};
+  slopes.place.shape = {tensors.heads};
+  slopes.place.against_the_end = false;
+  call.inputs.push_back(std::move(slopes));
+  call.roles.push_back(Role::slopes);
+}
+
+PublishedTensors taken(PublishedTensors published) {
+  constexpr std::int64_t most = std::int64_t{1} << 20;
+  published.heads = std::min<std::int64_t>(published.heads, 2);
+  const std::int64_t of_a_batch = published.heads * published.keys * published.dim;
+  published.batch = std::min<std::int64_t>(published.batch, 2 * of_a_batch > most ? 1 : 2);
+  published.queries = std::min(published.queries, std::max<std::int64_t>(2, most / (published.batch * of_a_batch)));
+  return published;
+}
+
+CriterionCase attention_case(const PublishedTensors& tensors, const std::function<double()>& value,
+                             std::vector<Comparison> comparisons) {
+  CriterionCase result;
+  for (const std::int64_t length : {tensors.queries, tensors.keys, tensors.keys}) {
+    result.call.inputs.push_back(attention_input(tensors, length, value));
+  }
+  result.call.outputs.push_back({place_of(tensors, tensors.queries), {}});
+  result.call.scale = tensors.scale;
+  result.call.causal = tensors.causal;
+  add_attributes(tensors, result.call);
+  result.row_length = static_cast<std::size_t>(tensors.dim);
+  result.comparisons = std::move(comparisons);
+  each_query(tensors, result.call, [&](const Query& query) {
+    std::vector<double> scores;
+    for (std::int64_t j = 0; j < query.visible; ++j) {
+      const auto first = static_cast<std::size_t>(j * tensors.dim);
+      const double score = tensors.scale * dot(query.query, query.keys.subspan(first, query.query.size()));
+      scores.push_back(attributed(tensors, query, j, score, [](double x) { return x; }));
+    }
+    weigh(
+        query, scores, [](double p) { return p; }, result.expected);
+  });
+  for (double& exact : result.expected) exact = round_to(tensors.format, exact);
+  return result;
+}
+
+double error_of_unfused(const PublishedTensors& tensors, const CriterionCase& criterion_case) {
+  const auto round = [&](double x) { return round_to(tensors.format, x); };
+  std::vector<double> out;
+  each_query(tensors, criterion_case.call, [&](const Query& query) {
+    std::vector<double> scores, key(query.query.size());
+    for (std::int64_t j = 0; j < query.visible; ++j) {
+      const Row plain = query.keys.subspan(static_cast<std::size_t>(j * tensors.dim), key.size());
+      std::ranges::transform(plain, key.begin(), [&](double x) { return round(tensors.scale * x); });
+      scores.push_back(attributed(tensors, query, j, round(dot(query.query, key)), round));
+    }
+    weigh(query, scores, round, out);
+  });
+  double largest = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    largest = std::max(largest, std::fabs(round(out[i]) - criterion_case.expected[i]));
+  }
+  return largest;
+}
+
+}  // namespace softcheck::proptests

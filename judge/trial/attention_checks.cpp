@@ -1,0 +1,265 @@
+// What a kernel of attention is asked, one function for each property.
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <system_error>
+
+#include "judge/call/attention_call.hpp"
+#include "judge/call/sequence_layout.hpp"
+#include "judge/ops/attention/attention_poison.hpp"
+#include "judge/ops/attention/attention_rows.hpp"
+#include "judge/trial/attention_trial.hpp"
+#include "numerics/formats/special_values.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::nan;
+
+// The keys of every head from first on, by steps, become NaN, or every second of them the largest number.
+void poison(AttentionCase& a, const std::function<bool(std::size_t b, std::size_t j)>& chosen, bool largest_too) {
+  const AttentionShape& s = a.shape;
+  const double largest = numerics::properties(a.format).largest;
+  for (std::size_t head = 0; head < s.batch * s.kv_heads; ++head) {
+    for (std::size_t j = 0; j < s.keys; ++j) {
+      if (!chosen(head / s.kv_heads, j)) continue;
+      const double value = largest_too && j % 2 == 0 ? largest : nan;
+      const auto key = a.keys.begin() + static_cast<std::ptrdiff_t>((head * s.keys + j) * s.dim);
+      std::fill_n(key, s.dim, value);
+      const auto first = a.values.begin() + static_cast<std::ptrdiff_t>((head * s.keys + j) * s.value_dim);
+      std::fill_n(first, s.value_dim, value);
+    }
+  }
+}
+
+// Is it so where a call is causal?
+bool every_query_sees_a_key(const AttentionCase& a) {
+  if (!a.sequences.any()) return a.shape.keys >= a.shape.queries;
+  for (std::size_t b = 0; b < a.shape.batch; ++b) {
+    if (a.keys_of(b) < a.queries_of(b)) return false;
+  }
+  return true;
+}
+
+// The first kept numbers of every size of them.
+std::vector<double> first_of_each(const std::vector<double>& numbers, std::size_t size, std::size_t kept) {
+  std::vector<double> result;
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    if (k % size < kept) result.push_back(numbers[k]);
+  }
+  return result;
+}
+
+}  // namespace
+
+Certificates AttentionTrial::as_it_is(const AttentionCase& attention) {
+  Certificates certificates;
+  const Outputs got = call(attention, "", certificates);
+  judge(attention, got, "", certificates);
+  if (got.empty()) return certificates;
+  const Outputs again = call(attention, " (second call)", certificates);
+  if (again.empty()) return certificates;
+  bool same = true;
+  for (std::size_t k = 0; k < got.size(); ++k) same &= same_bits(got[k], again[k]);
+  if (!same) judge(attention, again, " (second call)", certificates);
+  for (std::size_t k = 0; k < got.size(); ++k) {
+    kernel_.compare(got[k], again[k], required_.deterministic, "kernel.deterministic",
+                    "a second call with the same numbers gave other bits", asked(attention, ""), certificates);
+  }
+  return certificates;
+}
+
+Certificates AttentionTrial::laid_out(const AttentionCase& attention) {
+  Certificates certificates;
+  const Outputs got = call(attention, "", certificates);
+  judge(attention, got, "", certificates);
+  if (got.empty() || attention.shape.queries == 0) return certificates;
+  compare_alone(attention, got, 0, 0, certificates);
+  const std::size_t batch = attention.shape.batch - 1, head = attention.shape.heads() - 1;
+  if (batch + head > 0) compare_alone(attention, got, batch, head, certificates);
+  return certificates;
+}
+
+Certificates AttentionTrial::in_turn(const std::vector<RemarkedCase>& calls) {
+  Certificates certificates;
+  for (const auto& [attention, remark] : calls) {
+    const Outputs got = call(attention, remark, certificates);
+    Certificates after;
+    judge(attention, got, remark, after);
+    if (numerics::worst(after) == numerics::Verdict::violated) {
+      Certificates alone = by_itself(attention);
+      if (numerics::worst(alone) == numerics::Verdict::violated) {
+        std::ranges::move(alone, std::back_inserter(certificates));
+        return certificates;
+      }
+    }
+    std::ranges::move(after, std::back_inserter(certificates));
+  }
+  return certificates;
+}
+
+Certificates AttentionTrial::by_itself(const AttentionCase& attention) {
+  Certificates certificates;
+  const bool anew = kernel_.start_anew();
+  if (!anew) {
+    AttentionCase other = attention;
+    for (std::vector<double>* numbers : {&other.queries, &other.keys, &other.values, &other.gradients}) {
+      std::ranges::reverse(*numbers);
+      for (double& number : *numbers) number = -number;
+    }
+    call(other, " (all numbers backwards with their signs turned)", certificates);
+  }
+  call_and_judge(attention, anew ? " (the first call of its process)" : " (after a call of other numbers)",
+                 certificates);
+  for (numerics::Certificate& certificate : certificates) {
+    const bool failed = certificate.verdict != numerics::Verdict::proved;
+    certificate = of_call_alone(std::move(certificate), failed ? to_text(attention) : "");
+  }
+  return certificates;
+}
+
+Certificates AttentionTrial::after_others(const AttentionCase& attention) {
+  AttentionCase scaled = attention;
+  scaled.scale = attention.scale / 2;
+  AttentionCase swapped = attention;
+  std::ranges::reverse(swapped.queries);
+  std::ranges::reverse(swapped.values);
+  std::ranges::reverse(swapped.gradients);
+  AttentionCase other = attention;
+  other.mask.clear();
+  other.causal = !attention.causal && every_query_sees_a_key(attention);
+  return in_turn({{scaled, " (half the scale)"},
+                  {swapped, " (queries and values backwards)"},
+                  {other, other.causal ? " (causal)" : " (not causal)"},
+                  {attention, " (after other calls)"}});
+}
+
+Certificates AttentionTrial::masked_as_deleted(const AttentionCase& attention) {
+  Certificates certificates;
+  const AttentionShape& s = attention.shape;
+  AttentionCase masked = attention;
+  // Key 0 stays, so that with causality, too, every query sees one.
+  const auto hidden = [](std::size_t j) { return j % 3 != 0; };
+  masked.mask_for_each_head = s.keys % 2 == 0;
+  masked.mask.assign(s.batch * masked.mask_heads() * s.queries * s.keys, 1);
+  for (std::size_t k = 0; k < masked.mask.size(); ++k) masked.mask[k] = hidden(k % s.keys) ? 0 : 1;
+  if (!domain_.hides_finite_numbers()) {
+    poison(
+        masked, [&](std::size_t, std::size_t j) { return hidden(j); }, true);
+  }
+  const bool finite = domain_.hides_finite_numbers();
+  call_and_judge(masked, finite ? " (two of three keys masked)" : " (two of three keys masked, NaN and huge)",
+                 certificates);
+  return certificates;
+}
+
+Certificates AttentionTrial::later_keys(const AttentionCase& attention) {
+  Certificates certificates;
+  if (!every_query_sees_a_key(attention)) return certificates;
+  AttentionCase causal = attention;
+  causal.causal = true;
+  const auto seeing = [&](std::size_t b) { return causal.queries_of(b) / 2; };
+  const auto first = [&](std::size_t b) { return causal.keys_shown(b, seeing(b)) - 1; };
+  if (!domain_.hides_finite_numbers()) {
+    poison(
+        causal, [&](std::size_t b, std::size_t j) { return causal.queries_of(b) > 0 && j >= first(b); }, false);
+  }
+  std::size_t whole = 0;  // the sequence that the remark speaks of
+  while (whole + 1 < causal.shape.batch && causal.queries_of(whole) == 0) ++whole;
+  const std::string remark = domain_.hides_finite_numbers() ? " (causal)"
+                             : causal.sequences.any()       ? " (NaN from the middle query's key on)"
+                                                            : " (NaN from key " + std::to_string(first(whole)) + " on)";
+  const Outputs got = call(causal, remark, certificates);
+  if (got.empty()) return certificates;
+  judge(causal, got, remark, certificates, [&](std::size_t b, std::size_t, std::size_t i) { return i < seeing(b); });
+  return certificates;
+}
+
+Certificates AttentionTrial::blind(const AttentionCase& attention) {
+  Certificates certificates;
+  const AttentionShape& s = attention.shape;
+  AttentionCase half = attention;
+  half.causal = false;
+  half.mask_for_each_head = s.scores() % 2 == 0;
+  half.mask.assign(s.batch * half.mask_heads() * s.queries * s.keys, 1);
+  for (std::size_t k = 0; k < half.mask.size(); ++k) half.mask[k] = k / s.keys % 2;
+  call_and_judge(half, " (every second query sees nothing)", certificates);
+  if (s.queries < 2) return certificates;
+  AttentionCase early = attention;
+  early.causal = true;
+  early.mask.clear();
+  // More queries than keys: the first ones see nothing.
+  std::size_t keys = std::min<std::size_t>(s.keys, domain_.length("keys").nearest(s.queries / 2));
+  // A domain of long keys may have no half.
+  if (keys >= s.queries) keys = domain_.length("keys").at_most(s.queries - 1).value_or(s.queries / 2);
+  early.shape.keys = keys;
+  early.keys = first_of_each(early.keys, s.keys * s.dim, keys * s.dim);
+  early.values = first_of_each(early.values, s.keys * s.value_dim, keys * s.value_dim);
+  limit_lengths(early);
+  call_and_judge(early, " (causal, more queries than keys)", certificates);
+  return certificates;
+}
+
+Certificates AttentionTrial::empty(const AttentionCase& attention) {
+  Certificates certificates;
+  // Each of the three: by which of them a case fails, a smaller one does, too.
+  for (const auto length : {&AttentionShape::keys, &AttentionShape::queries, &AttentionShape::batch}) {
+    AttentionCase nothing = attention;
+    nothing.mask.clear();
+    nothing.shape.*length = 0;
+    const AttentionShape& s = nothing.shape;
+    nothing.queries.resize(s.batch * s.heads() * s.queries * s.dim);
+    if (!nothing.gradients.empty()) nothing.gradients.resize(s.batch * s.heads() * s.queries * s.value_dim);
+    nothing.keys.resize(s.batch * s.kv_heads * s.keys * s.dim);
+    nothing.values.resize(s.batch * s.kv_heads * s.keys * s.value_dim);
+    limit_lengths(nothing);
+    call_and_judge(nothing, "", certificates);
+  }
+  return certificates;
+}
+
+Certificates AttentionTrial::of_classes(const AttentionCase& attention) {
+  Certificates certificates;
+  const Outputs got = call(attention, "", certificates);
+  judge(attention, got, "", certificates);
+  if (got.empty() || attention.nan == 0 || attention.shape.scores() == 0) return certificates;
+  const Certificates poisoned = with_a_nan(attention);
+  certificates.insert(certificates.end(), poisoned.begin(), poisoned.end());
+  return certificates;
+}
+
+Certificates AttentionTrial::with_a_nan(const AttentionCase& attention) {
+  Certificates certificates;
+  if (!PoisonedCase::is_possible(attention)) return certificates;
+  const PoisonedCase poisoned(attention, domain_.visible_nan);
+  TensorCall tensors = op().call(task_, poisoned.attention);
+  const std::size_t element = attention.sequences.any()
+                                  ? SequenceLayout(poisoned.attention).element_of(poisoned.tensor, poisoned.element)
+                                  : poisoned.element;
+  tensors.inputs[poisoned.tensor].patterns = {{element, poisoned.bits}};
+  const Outputs got = call(poisoned.attention, std::move(tensors), poisoned.remark, certificates);
+  if (got.empty()) return certificates;
+  certificates.push_back(are_nan(poisoned, got));
+  judge(poisoned.attention, got, poisoned.remark, certificates,
+        [&](std::size_t b, std::size_t h, std::size_t i) { return poisoned.leaves_alone(b, h, i); });
+  if (attention.nan != 0) meet_nan(coverage_, poisoned.place.number());
+  return certificates;
+}
+
+Certificates AttentionTrial::far_apart(const AttentionCase& attention) {
+  Certificates certificates;
+  // Two batches of one key head: gigabytes of addresses, a few pages of memory, and a child for each call.
+  AttentionCase two = attention;
+  const AttentionShape& s = two.shape;
+  if (s.batch < 2 && s.kv_heads < 2) return certificates;
+  const std::string remark = " (batches or heads 2^30 to 2^32 elements apart)";
+  try {
+    const Outputs got = call(two, proptests::far_apart(op().call(task_, two)), remark, certificates);
+    judge(two, got, remark, certificates);
+  } catch (const std::system_error& error) {
+    not_tried_.insert(std::string("indices beyond 2^31: ") + error.what());
+  }
+  return certificates;
+}
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,105 @@
+#include "judge/trial/listed_calls.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <optional>
+
+#include "judge/ops/rows/row_op.hpp"
+#include "proptests/generators/row_matrices/known_matrices.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+std::vector<std::uint64_t> widths_for(const JudgeOptions& options) {
+  const std::uint64_t dense = options.effort == Effort::quick ? 129 : 1025;
+  const std::uint64_t most = options.effort == Effort::quick ? 4097 : 65537;
+  return swept_widths(dense, std::min(most, options.max_length));
+}
+
+/// The number beside the logits by which a call chooses k of n items; nothing where k is no attribute of the op.
+std::optional<std::uint64_t> beside_of_choice(const RowOp& op, std::uint64_t n, std::uint64_t k) {
+  constexpr std::uint64_t kinds = 64, seed = 5;
+  for (std::uint64_t kind = 0; k > 0 && kind < kinds; ++kind) {
+    const std::uint64_t beside = kinds * seed + kind;
+    if (op.attributes(beside, n).k == static_cast<std::int32_t>(k)) return beside;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<RowMatrixCase> sweep_for(const KernelSubject& subject, const JudgeOptions& options) {
+  const LengthRange columns = subject.domain.length("n"), rows = subject.domain.length("rows");
+  std::vector<std::uint64_t> widths = widths_for(options), all;
+  std::ranges::set_union(widths, columns.listed_within(1, options.max_length), std::back_inserter(all));
+  std::vector<RowMatrixCase> sweep = width_sweep(row_format(subject.op, subject.contract.input), all);
+  const std::optional<std::uint64_t> count = rows.at_least(1);
+  if (!count || *count <= 3) return sweep;
+  // None of one to three rows is in the domain: the three stand in turn.
+  std::erase_if(sweep, [&](const RowMatrixCase& matrix) {
+    return matrix.rows.size() < 3 || matrix.columns * *count > options.cover_elements;
+  });
+  for (RowMatrixCase& matrix : sweep) matrix.rows = RowCycle(matrix.rows.cycle(), *count);
+  return sweep;
+}
+
+std::vector<RowMatrixCase> far_masses_for(const KernelSubject& subject, const JudgeOptions& options) {
+  // The longest rows whose additions, one after another, leave their sum four bits; of the domain.
+  const double unit = numerics::properties(subject.contract.accumulator).unit_roundoff;
+  const auto meaningful = static_cast<std::uint64_t>(0x1p-4 / std::max(unit, 0x1p-40));
+  const numerics::Format format = row_format(subject.op, subject.contract.input);
+  std::vector<RowMatrixCase> matrices;
+  const auto add = [&](std::uint64_t most) {
+    const std::uint64_t columns =
+        subject.domain.length("n").nearest(std::min({meaningful, most, std::uint64_t{1} << 17}));
+    std::ranges::move(far_mass_matrices(format, columns), std::back_inserter(matrices));
+  };
+  // What quick effort lists comes first.
+  const std::uint64_t quick_items = subject.op->quick_items;
+  if (quick_items != 0 && quick_items < options.max_length) add(quick_items);
+  add(options.max_length);
+  return matrices;
+}
+
+RowMatrixCase narrowed(RowMatrixCase matrix, Op op, std::uint64_t most_elements) {
+  const std::uint64_t elements = std::max<std::uint64_t>(size_of(matrix), 1);
+  matrix.beside = op.rows().narrowed(matrix.columns, matrix.beside, most_elements / elements);
+  return matrix;
+}
+
+std::vector<RowMatrixCase> known_for(const KernelSubject& subject, const JudgeOptions& options) {
+  constexpr std::uint64_t few_logits = std::uint64_t{1} << 15;
+  constexpr std::size_t drawn = 8;
+  constexpr std::uint64_t most_numbers = std::uint64_t{1} << 18;  // of vectors
+  const std::uint64_t most = std::max(options.max_length, options.max_edge_length);
+  const std::vector<KnownRows> shapes =
+      options.effort == Effort::quick ? chosen_rows(most, few_logits, drawn, options.run.seed) : chosen_rows(most);
+  std::vector<RowMatrixCase> matrices;
+  for (const KnownRows& shape : shapes) {
+    matrices.push_back(known_matrix(row_format(subject.op, subject.contract.input), shape));
+    RowMatrixCase& matrix = matrices.back();
+    // By the shape alone, so that every effort makes the same call: upstream gradients of any sign, other attributes.
+    const std::uint64_t own = 9 + (shape.rows * 29 + shape.n * 5) % (most_beside - 9);
+    matrix.beside = beside_of_choice(subject.op.rows(), shape.n, shape.k).value_or(own);
+    matrix = narrowed(std::move(matrix), subject.op, most_numbers);
+    // Rows of a padded buffer, as tuned kernels write them.
+    constexpr std::uint64_t few_rows = 64, padding = 64;
+    if (shape.rows > few_rows || shape.n % 3 != 2) continue;
+    RowMatrixCase padded = matrix;
+    padded.in = padded.out = {static_cast<std::int64_t>(shape.n + padding), 1};
+    matrices.push_back(std::move(padded));
+  }
+  // A buffer of 4,096 candidates is too short for this support: k equal items at m end at m - 1 / k, or m - 2 /
+  // sqrt(k).
+  constexpr std::uint64_t support = 4925;
+  const bool is_sparse = subject.op == Op::sparsemax || subject.op == Op::entmax15;
+  if (is_sparse && options.effort != Effort::quick) {
+    const double items = support, edge = subject.op == Op::sparsemax ? 1 / items : 2 / std::sqrt(items);
+    matrices.push_back(support_matrix(row_format(subject.op, subject.contract.input), support, edge));
+  }
+  std::ranges::stable_sort(matrices, {}, [](const RowMatrixCase& matrix) { return size_of(matrix); });
+  return matrices;
+}
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,88 @@
+#include "judge/verdict/told_certificate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string_view>
+
+namespace softcheck::proptests {
+
+using numerics::Certificate;
+
+namespace {
+
+// "640ulp(f32), 12 times the threshold of [5e-07, 6e-07]"; empty where the error has no size.
+std::string error_line(const ShownValue& value, const Certificate& certificate) {
+  const std::string times = times_threshold(certificate.slack);
+  const bool in_ulps = times.empty() || (value.ulps && leaves_a_digit(*value.ulps, value.format));
+  std::string size = in_ulps ? value.error_text() : "";
+  if (!times.empty()) size += (size.empty() ? "" : ", ") + times;
+  return size.empty() ? "" : size + " of " + certificate.right.to_string();
+}
+
+// A report shows a longer case by its failing row alone; the replay line has the whole case.
+constexpr std::size_t most_case_text = 400;
+
+// The number of a case's other inputs is for the replay line: a reader has them in the remark, in words.
+std::string without_number_of_inputs(std::string line) {
+  constexpr std::string_view number = " beside=";
+  const std::size_t first = line.find(number);
+  if (first == std::string::npos) return line;
+  return line.erase(first, std::min(line.find(' ', first + number.size()), line.size()) - first);
+}
+
+// The case, or of one that fills the screen the row that failed and its number.
+std::string asked_line(const Asked& asked) {
+  if (asked.case_text.size() <= most_case_text) return asked.text();
+  if (!asked.row_text.empty()) return asked.row_text + asked.remark + "," + asked.place;
+  return asked.case_text.substr(0, most_case_text) + "..." + asked.remark + asked.place;
+}
+
+}  // namespace
+
+std::string times_threshold(double slack) {
+  if (!std::isfinite(slack)) return "";
+  if (slack > 1 && slack < 1.005) return "just beyond the threshold";  // three digits would say 1
+  char text[40];
+  std::snprintf(text, sizeof text, "%.3g times the threshold", slack);
+  return text;
+}
+
+bool leaves_a_digit(double ulps, numerics::Format format) {
+  return ulps <= std::ldexp(1.0, numerics::properties(format).precision);
+}
+
+std::vector<ToldLine> value_lines(const ShownValue& value, const Certificate& certificate) {
+  std::vector<ToldLine> lines;
+  const std::string expected = value.expected_text(), error = error_line(value, certificate);
+  if (!expected.empty()) lines.push_back({"expected", expected});
+  lines.push_back({"got", std::isnan(value.got) ? "NaN" : value.got_text()});
+  if (!error.empty()) lines.push_back({"error", error});
+  return lines;
+}
+
+std::vector<std::string> told(const Certificate& certificate) {
+  const KernelEvidence* evidence = evidence_of(certificate);
+  if (evidence == nullptr) return {certificate.witness};
+  std::vector<std::string> lines{without_number_of_inputs(asked_line(evidence->asked))};
+  if (evidence->ending) {
+    lines.push_back("ended by " + evidence->ending->death);
+    for (const std::string& line : evidence->ending->printed) lines.push_back("  | " + line);
+  }
+  const auto certification = [&] {
+    if (evidence->certification) lines.push_back("certified: " + evidence->certification->text);
+  };
+  if (!evidence->value) {
+    certification();
+    return lines;
+  }
+  const ShownValue& value = *evidence->value;
+  if (value.item) lines.front() += " item=" + std::to_string(*value.item);
+  for (const auto& [name, text] : value_lines(value, certificate)) {
+    lines.push_back(name + std::string(9 - name.size(), ' ') + text);
+  }
+  certification();
+  return lines;
+}
+
+}  // namespace softcheck::proptests

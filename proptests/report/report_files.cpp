@@ -1,0 +1,308 @@
+// The views of a report that machines read, and how they reach the disk.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "proptests/report/report.hpp"
+#include "proptests/report/report_values.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json certificate_json(const numerics::Certificate& certificate) {
+  Json result;
+  result["claim"] = certificate.claim;
+  result["verdict"] = numerics::to_string(certificate.verdict);
+  result["left"] = enclosure_json(certificate.left);
+  result["relation"] = numerics::to_string(certificate.relation);
+  result["right"] = enclosure_json(certificate.right);
+  result["slack"] = number_json(certificate.slack);
+  result["precision"] = certificate.precision;
+  result["witness"] = printable_utf8(certificate.witness);
+  if (const auto* evidence = dynamic_cast<const ReportedEvidence*>(certificate.evidence.get())) {
+    result["evidence"] = evidence->to_json();
+  }
+  return result;
+}
+
+Json errors_json(const ErrorStatistics& errors) {
+  Json result;
+  result["values"] = errors.values;
+  result["largest_share"] = number_json(errors.largest_share);
+  result["worst_ulps"] = number_json(errors.worst_ulps);
+  result["worst_allowed_ulps"] = number_json(errors.worst_allowed_ulps);
+  result["bias_ulps"] = number_json(errors.bias_ulps);
+  result["worst_witness"] = printable_utf8(errors.worst_witness);
+  return result;
+}
+
+Json coverage_json(const std::vector<Coverage::Entry>& coverage) {
+  Json result = Json::array();
+  for (const Coverage::Entry& entry : coverage) {
+    Json one;
+    one["dimension"] = entry.dimension;
+    one["class"] = entry.name;
+    one["calls"] = entry.calls;
+    one["refused"] = entry.refused;
+    if (!entry.reason.empty()) one["why_not"] = printable_utf8(entry.reason);
+    result.push_back(std::move(one));
+  }
+  return result;
+}
+
+/// Length of the UTF-8 sequence at the beginning of text that XML allows too; 0 where there is none.
+std::size_t sequence_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned first = byte(0);
+  if (first < 0x80) return first >= 0x20 || first == '\t' || first == '\n' || first == '\r' ? 1 : 0;
+  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
+  unsigned code = first & (0xFFU >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80) return 0;
+    code = (code << 6) | (byte(i) & 0x3FU);
+  }
+  static constexpr std::array<unsigned, 5> smallest{0, 0, 0x80, 0x800, 0x10000};  // by length: no overlong forms
+  const bool forbidden = (code >= 0xD800 && code <= 0xDFFF) || code == 0xFFFE || code == 0xFFFF;
+  return code < smallest[length] || code > 0x10FFFF || forbidden ? 0 : length;
+}
+
+std::string seconds_text(double seconds) {
+  std::array<char, 64> buffer;
+  std::snprintf(buffer.data(), buffer.size(), "%.6f", seconds);
+  return buffer.data();
+}
+
+const char* junit_element(ReportVerdict verdict) {
+  switch (verdict) {
+    case ReportVerdict::pass:
+      return nullptr;
+    case ReportVerdict::refused:
+      return "skipped";
+    case ReportVerdict::crash:
+    case ReportVerdict::timeout:
+      return "error";
+    default:
+      return "failure";
+  }
+}
+
+/// Numbers that a CI can plot from one run to the next.
+std::string properties_xml(const ReportRow& row) {
+  std::string text;
+  const auto add = [&text](const char* name, double value) {
+    if (!std::isfinite(value)) return;
+    text += std::string("        <property name=\"") + name + "\" value=\"" + Json(value).dump() + "\"/>\n";
+  };
+  add("slack", row.slack + 0.0);  // a zero of either sign is +0
+  if (row.errors && row.errors->values > 0) {
+    add("worst_ulps", row.errors->worst_ulps);
+    add("worst_allowed_ulps", row.errors->worst_allowed_ulps);
+    add("bias_ulps", row.errors->bias_ulps + 0.0);
+  }
+  return text.empty() ? "" : "      <properties>\n" + text + "      </properties>\n";
+}
+
+/// How close a pass was, and what it does not speak of.
+std::string system_out(const ReportRow& row) {
+  std::string text;
+  std::array<char, 160> buffer;
+  if (row.errors && row.errors->values > 0) {
+    std::snprintf(buffer.data(), buffer.size(),
+                  "error/threshold at most %.4g, worst %.4g ulp of %.4g allowed there, bias %+.2g ulp\n",
+                  row.errors->largest_share, row.errors->worst_ulps, row.errors->worst_allowed_ulps,
+                  row.errors->bias_ulps);
+    text += buffer.data();
+  } else if (row.errors) {
+    std::snprintf(buffer.data(), buffer.size(), "error/threshold at most %.4g\n", row.errors->largest_share);
+    text += buffer.data();
+  }
+  for (const std::string& line : row.not_tried) text += "not tried: " + line + "\n";
+  return text.empty() ? "" : "      <system-out>" + xml_text(text) + "</system-out>\n";
+}
+
+std::string testcase(const ReportRow& row) {
+  std::string text = "    <testcase classname=\"" + xml_text(row.subject) + "\" name=\"" + xml_text(row.claim) + "\"";
+  if (!std::isnan(row.seconds)) text += " time=\"" + seconds_text(row.seconds) + "\"";
+  const char* element = junit_element(row.verdict);
+  const std::string numbers = properties_xml(row), out = system_out(row);
+  if (element == nullptr && numbers.empty() && out.empty()) return text + "/>\n";
+  text += ">\n" + numbers;
+  if (element != nullptr) {
+    std::string details;
+    for (const std::string& line : row.details) details += line + "\n";
+    text += std::string("      <") + element + " message=\"" + to_string(row.verdict) + "\">" + xml_text(details) +
+            "</" + element + ">\n";
+  }
+  return text + out + "    </testcase>\n";
+}
+
+std::string counts(const std::vector<const ReportRow*>& rows) {
+  std::map<std::string, int> count;
+  // Of a judgement the claims share the seconds that its verdict has as a whole.
+  std::map<std::string, double> of_claims, of_verdicts;
+  const bool timed =
+      rows.empty() || std::ranges::any_of(rows, [](const auto* row) { return !std::isnan(row->seconds); });
+  for (const ReportRow* row : rows) {
+    const char* element = junit_element(row->verdict);
+    if (element != nullptr) ++count[element];
+    if (std::isnan(row->seconds)) continue;
+    (row->claim == "kernel.verdict" ? of_verdicts : of_claims)[row->subject] += row->seconds;
+  }
+  for (const auto& [subject, whole] : of_verdicts) of_claims[subject] = std::max(of_claims[subject], whole);
+  double seconds = 0;
+  for (const auto& [subject, shared] : of_claims) seconds += shared;
+  return " tests=\"" + std::to_string(rows.size()) + "\" failures=\"" + std::to_string(count["failure"]) +
+         "\" errors=\"" + std::to_string(count["error"]) + "\" skipped=\"" + std::to_string(count["skipped"]) + "\"" +
+         (timed ? " time=\"" + seconds_text(seconds) + "\"" : "");
+}
+
+[[noreturn]] void fail(const std::filesystem::path& path, const std::string& why) {
+  throw std::runtime_error("cannot write " + path.string() + ": " + why);
+}
+
+void write_file(const std::filesystem::path& path, std::string_view text, const std::filesystem::path& named) {
+  errno = 0;
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  if (file == nullptr) fail(named, std::strerror(errno));
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const int write_error = errno;
+  const bool closed = std::fclose(file) == 0;
+  if (!written || !closed) fail(named, std::strerror(written ? errno : write_error));
+}
+
+}  // namespace
+
+std::string xml_text(std::string_view text) {
+  std::string result;
+  for (char character : printable_utf8(text)) {
+    switch (character) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      case '\n':
+        result += "&#10;";
+        break;
+      default:
+        result += character;
+    }
+  }
+  return result;
+}
+
+std::string printable_utf8(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t length = sequence_length(text);
+    result += length > 0 ? text.substr(0, length) : std::string_view("\xEF\xBF\xBD");
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return result;
+}
+
+std::string escaped_text(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t length = sequence_length(text);
+    const auto first = static_cast<unsigned char>(text[0]);
+    // C0 and DEL are a byte, C1 are U+0080 to U+009F.
+    const bool control = first < 0x20 || first == 0x7F || (first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0);
+    const std::size_t taken = std::max<std::size_t>(length, 1);
+    for (const char byte : text.substr(0, taken)) {
+      std::array<char, 8> code;
+      std::snprintf(code.data(), code.size(), "\\x%02x", static_cast<unsigned char>(byte));
+      result += length == 0 || control ? std::string(code.data()) : std::string(1, byte);
+    }
+    text.remove_prefix(taken);
+  }
+  return result;
+}
+
+std::string to_json(const Report& report) {
+  Json claims = Json::array();
+  for (const ReportRow& row : report.rows) {
+    Json entry;
+    entry["claim"] = printable_utf8(row.claim);
+    entry["subject"] = printable_utf8(row.subject);
+    entry["cases"] = row.cases;
+    entry["slack"] = number_json(row.slack);
+    entry["verdict"] = to_string(row.verdict);
+    entry["seconds"] = number_json(row.seconds);
+    entry["details"] = lines_json(row.details);
+    if (row.errors) entry["errors"] = errors_json(*row.errors);
+    if (!row.not_tried.empty()) entry["not_tried"] = lines_json(row.not_tried);
+    if (!row.coverage.empty()) entry["coverage"] = coverage_json(row.coverage);
+    entry["failed"] = Json::array();
+    for (const numerics::Certificate& certificate : row.failed)
+      entry["failed"].push_back(certificate_json(certificate));
+    claims.push_back(std::move(entry));
+  }
+  Json result;
+  result["verdict"] = to_string(report.verdict());
+  result["claims"] = std::move(claims);
+  return result.dump(2) + "\n";
+}
+
+std::string to_junit(const Report& report) {
+  std::vector<std::pair<std::string, std::vector<const ReportRow*>>> suites;
+  std::vector<const ReportRow*> all;
+  for (const ReportRow& row : report.rows) {
+    all.push_back(&row);
+    auto suite = std::find_if(suites.begin(), suites.end(), [&](const auto& s) { return s.first == row.subject; });
+    if (suite == suites.end()) suite = suites.insert(suites.end(), {row.subject, {}});
+    suite->second.push_back(&row);
+  }
+  std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"softcheck\"" + counts(all) + ">\n";
+  for (const auto& [subject, rows] : suites) {
+    text += "  <testsuite name=\"" + xml_text(subject) + "\"" + counts(rows) + ">\n";
+    for (const ReportRow* row : rows) text += testcase(*row);
+    text += "  </testsuite>\n";
+  }
+  return text + "</testsuites>\n";
+}
+
+void write_file_atomically(const std::filesystem::path& path, std::string_view text) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (std::filesystem::is_directory(status)) fail(path, "it is a directory");
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    write_file(path, text, path);
+    return;
+  }
+  std::filesystem::path beside = path;
+  beside += ".partial-" + std::to_string(::getpid());
+  try {
+    write_file(beside, text, path);
+  } catch (...) {
+    std::filesystem::remove(beside, error);
+    throw;
+  }
+  std::filesystem::rename(beside, path, error);
+  if (error) {
+    std::error_code ignored;
+    std::filesystem::remove(beside, ignored);
+    fail(path, error.message());
+  }
+}
+
+}  // namespace softcheck::proptests
