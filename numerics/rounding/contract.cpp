@@ -5,6 +5,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -12,12 +13,6 @@
 
 namespace softcheck::numerics {
 namespace {
-
-constexpr std::string_view known_words =
-    "acc=f64|f32|f16|bf16 exp=Kulp|E:e,A:a sum=sequential|lanes:K|blocks:K|tree masked=zero|nan|uniform "
-    "subnormal=flushed|kept entropy=any|exact|paper lse=centred|uncentred theta=fused|before "
-    "entropy_from=deviations|logits|coefficients scale=whole|split|stored "
-    "weights|total|scores|values|products|ds=f64|f32|f16|bf16 tanh=Kulp ties=any|lowest infinity=any|limit";
 
 [[noreturn]] void refuse(std::string_view need, std::string_view got) {
   throw ContractError("need " + std::string(need) + ", got '" + std::string(got) + "'");
@@ -44,18 +39,6 @@ constexpr Names<ScaleUse, 3> scale_uses{
 constexpr Names<Ties, 2> tie_rules{{{"any", Ties::any}, {"lowest", Ties::lowest}}};
 
 constexpr Names<InfiniteRows, 2> infinite_rows{{{"any", InfiniteRows::any}, {"limit", InfiniteRows::limit}}};
-
-// What is stored on its way: the word and the contract's field.
-struct Stored {
-  std::string_view word;
-  std::optional<Format> Contract::*format;
-};
-constexpr std::array<Stored, 6> stored_words{{{"weights", &Contract::weights},
-                                              {"total", &Contract::total},
-                                              {"scores", &Contract::scores},
-                                              {"values", &Contract::values},
-                                              {"products", &Contract::products},
-                                              {"ds", &Contract::score_gradients}}};
 
 template <class Value, std::size_t N>
 Value named(const Names<Value, N>& names, std::string_view word, std::string_view text) {
@@ -128,59 +111,6 @@ Summation read_summation(std::string_view text) {
   refuse(need, "sum=" + std::string(text));
 }
 
-bool read_stored(Contract& contract, std::string_view word, std::string_view value) {
-  const auto found =
-      std::find_if(stored_words.begin(), stored_words.end(), [&](const Stored& stored) { return stored.word == word; });
-  if (found == stored_words.end()) return false;
-  contract.*(found->format) = named(accumulators, word, value);
-  return true;
-}
-
-void read_word(Contract& contract, std::string_view word, std::string_view value) {
-  if (word == "acc") {
-    contract.accumulator = named(accumulators, word, value);
-  } else if (word == "exp") {
-    read_exp(contract, value);
-  } else if (word == "sum") {
-    contract.summation = read_summation(value);
-  } else if (word == "masked") {
-    contract.masked = named(masked_rows, word, value);
-  } else if (word == "subnormal") {
-    contract.subnormals = named(subnormals, word, value);
-  } else if (word == "entropy") {
-    contract.entropy = named(entropy_forms, word, value);
-  } else if (word == "lse") {
-    contract.lse = named(lse_forms, word, value);
-  } else if (word == "theta") {
-    contract.theta = named(theta_uses, word, value);
-  } else if (word == "entropy_from") {
-    contract.entropy_from = named(entropy_sources, word, value);
-  } else if (word == "scale") {
-    contract.scale = named(scale_uses, word, value);
-  } else if (word == "ties") {
-    contract.ties = named(tie_rules, word, value);
-  } else if (word == "infinity") {
-    contract.infinity = named(infinite_rows, word, value);
-  } else if (word == "tanh") {
-    read_tanh(contract, value);
-  } else if (!read_stored(contract, word, value)) {
-    refuse("words out of " + std::string(known_words), word);
-  }
-}
-
-constexpr std::string_view separators = " \t\n,";
-
-// The next word, taken off the front; empty at the end. The comma of exp=E:e,A:a separates nothing.
-std::string_view take_word(std::string_view& words) {
-  words.remove_prefix(std::min(words.size(), words.find_first_not_of(separators)));
-  std::size_t end = words.find_first_of(separators);
-  const bool goes_on = end != words.npos && words.starts_with("exp=E:") && words.substr(end).starts_with(",A:");
-  if (goes_on) end = words.find_first_of(separators, end + 1);
-  const std::string_view word = words.substr(0, end);
-  words.remove_prefix(word.size());
-  return word;
-}
-
 std::string summation_words(const Summation& summation) {
   switch (summation.kind) {
     case Summation::Kind::sequential:
@@ -199,6 +129,134 @@ std::string exponential_words(const Contract& contract) {
   // exp=Kulp stands for A = 1 alone.
   if (contract.exp_argument_error == 1 && contract.exp_error > 0) return write_number(contract.exp_error / 2) + "ulp";
   return "E:" + write_number(contract.exp_error) + ",A:" + write_number(contract.exp_argument_error);
+}
+
+void read_exp_word(Contract& contract, std::string_view, std::string_view value) { read_exp(contract, value); }
+void read_tanh_word(Contract& contract, std::string_view, std::string_view value) { read_tanh(contract, value); }
+void read_sum_word(Contract& contract, std::string_view, std::string_view value) {
+  contract.summation = read_summation(value);
+}
+std::string summation_word(const Contract& contract) { return summation_words(contract.summation); }
+std::string tanh_word(const Contract& contract) { return write_number(contract.tanh_error / 2) + "ulp"; }
+
+template <auto member, const auto& names>
+void read_choice(Contract& contract, std::string_view key, std::string_view value) {
+  contract.*member = named(names, key, value);
+}
+template <auto member, const auto& names>
+std::string choice(const Contract& contract) {
+  return name_of(names, contract.*member);
+}
+template <auto member>
+bool differs(const Contract& contract) {
+  return contract.*member != Contract{}.*member;
+}
+std::string accumulator_name(const Contract& contract) { return std::string(properties(contract.accumulator).name); }
+// What is stored on its way is in the accumulator's format without its word.
+template <std::optional<Format> Contract::*member>
+std::string stored_format(const Contract& contract) {
+  return std::string(properties((contract.*member).value_or(contract.accumulator)).name);
+}
+
+struct ContractRow {
+  ContractWord described;
+  void (*read)(Contract& contract, std::string_view key, std::string_view value);
+  std::string (*write)(const Contract& contract);
+  bool (*is_written)(const Contract& contract);  // null: always
+};
+
+template <auto member, const auto& names>
+constexpr ContractRow choice_word(std::string_view key, std::string_view values, std::string_view grants, bool always) {
+  return {{key, values, grants}, read_choice<member, names>, choice<member, names>, always ? nullptr : differs<member>};
+}
+template <std::optional<Format> Contract::*member>
+constexpr ContractRow stored_word(std::string_view key, std::string_view grants) {
+  return {{key, "f64|f32|f16|bf16", grants}, read_choice<member, accumulators>, stored_format<member>, differs<member>};
+}
+
+// In the order in which to_string writes them.
+constexpr ContractRow words_of_contracts[]{
+    {{"acc", "f64|f32|f16|bf16", "the format of every operation"},
+     read_choice<&Contract::accumulator, accumulators>,
+     accumulator_name,
+     nullptr},
+    {{"exp", "Kulp|E:e,A:a", "exp(a) errs by E units of roundoff, its argument by A; exp(0) is 1"},
+     read_exp_word,
+     exponential_words,
+     nullptr},
+    {{"sum", "sequential|lanes:K|blocks:K|tree", "the height of the tree that adds"},
+     read_sum_word,
+     summation_word,
+     nullptr},
+    choice_word<&Contract::masked, masked_rows>("masked", "zero|nan|uniform", "the result of a fully masked row", true),
+    choice_word<&Contract::subnormals, subnormals>("subnormal", "flushed|kept",
+                                                   "whether a number below the smallest normal one may be 0", true),
+    choice_word<&Contract::entropy, entropy_forms>("entropy", "any|exact|paper",
+                                                   "adaptive ops: with or without the paper's 1e-9", true),
+    choice_word<&Contract::lse, lse_forms>("lse", "centred|uncentred", "log_softmax: x - max - ln S, or x - lse", true),
+    choice_word<&Contract::theta, theta_uses>("theta", "fused|before",
+                                              "before: x / theta is rounded before the maximum is taken", false),
+    choice_word<&Contract::entropy_from, entropy_sources>(
+        "entropy_from", "deviations|logits|coefficients",
+        "the entropy is ln S + sum p D, m + ln S - sum p x, or -sum p ln p", false),
+    choice_word<&Contract::scale, scale_uses>(
+        "scale", "whole|split|stored",
+        "attention: sqrt(scale) a factor of query and key each; and the product stored in the inputs' format", false),
+    stored_word<&Contract::weights>("weights", "the format in which exponentials are stored"),
+    stored_word<&Contract::total>("total", "the format in which their sum is stored"),
+    stored_word<&Contract::scores>("scores", "attention: the format in which scores are stored"),
+    stored_word<&Contract::values>("values", "attention: the format in which sums of weighted values are stored"),
+    stored_word<&Contract::products>("products", "gradients: the format of the products that are added up"),
+    stored_word<&Contract::score_gradients>("ds",
+                                            "attention's gradient: the format in which the scores' gradient is stored"),
+    choice_word<&Contract::ties, tie_rules>("ties", "any|lowest", "top-k: of equal logits any, or the lowest index",
+                                            false),
+    choice_word<&Contract::infinity, infinite_rows>("infinity", "any|limit",
+                                                    "a visible +inf gives NaN or the limit, or the limit alone", false),
+    {{"tanh", "Kulp", "the softcap's tanh errs by K ulp of its value"},
+     read_tanh_word,
+     tanh_word,
+     [](const Contract& contract) { return contract.tanh_error != default_tanh_error; }},
+};
+
+// "acc=f64|f32|f16|bf16 ... weights|total=f64|...": words of the same values together.
+std::string known_words() {
+  std::string text;
+  std::string_view values;
+  for (const ContractRow& word : words_of_contracts) {
+    if (word.described.values == values) {
+      text.insert(text.size() - values.size() - 1, "|" + std::string(word.described.key));
+      continue;
+    }
+    values = word.described.values;
+    text += (text.empty() ? "" : " ") + std::string(word.described.key) + "=" + std::string(values);
+  }
+  return text;
+}
+
+const ContractRow* find_word(std::string_view key) {
+  const auto found =
+      std::ranges::find(words_of_contracts, key, [](const ContractRow& word) { return word.described.key; });
+  return found == std::end(words_of_contracts) ? nullptr : &*found;
+}
+
+void read_word(Contract& contract, std::string_view key, std::string_view value) {
+  const ContractRow* word = find_word(key);
+  if (word == nullptr) refuse("words out of " + known_words(), key);
+  word->read(contract, key, value);
+}
+
+constexpr std::string_view separators = " \t\n,";
+
+// The next word, taken off the front; empty at the end. The comma of exp=E:e,A:a separates nothing.
+std::string_view take_word(std::string_view& words) {
+  words.remove_prefix(std::min(words.size(), words.find_first_not_of(separators)));
+  std::size_t end = words.find_first_of(separators);
+  const bool goes_on = end != words.npos && words.starts_with("exp=E:") && words.substr(end).starts_with(",A:");
+  if (goes_on) end = words.find_first_of(separators, end + 1);
+  const std::string_view word = words.substr(0, end);
+  words.remove_prefix(word.size());
+  return word;
 }
 
 std::uint64_t ceil_log2(std::uint64_t n) { return n <= 1 ? 0 : static_cast<std::uint64_t>(std::bit_width(n - 1)); }
@@ -223,7 +281,7 @@ Contract parse_contract(std::string_view words, Format input, Format output) {
     const std::string_view token = take_word(words);
     if (token.empty()) return contract;
     const std::size_t equals = token.find('=');
-    if (equals == std::string_view::npos) refuse("words out of " + std::string(known_words), token);
+    if (equals == std::string_view::npos) refuse("words out of " + known_words(), token);
     const std::string_view word = token.substr(0, equals);
     if (std::find(seen.begin(), seen.end(), word) != seen.end()) refuse("each word once", token);
     seen.push_back(word);
@@ -233,42 +291,25 @@ Contract parse_contract(std::string_view words, Format input, Format output) {
 
 std::string to_string(const Contract& contract) {
   std::string text;
-  for (const std::string_view key : {"acc", "exp", "sum", "masked", "subnormal", "entropy", "lse"}) {
-    text += (text.empty() ? "" : " ") + word_of(contract, key);
+  for (const ContractRow& word : words_of_contracts) {
+    if (word.is_written != nullptr && !word.is_written(contract)) continue;
+    text += (text.empty() ? "" : " ") + std::string(word.described.key) + "=" + word.write(contract);
   }
-  if (contract.theta != ThetaUse::fused) text += " " + word_of(contract, "theta");
-  if (contract.entropy_from != EntropyFrom::deviations) text += " " + word_of(contract, "entropy_from");
-  if (contract.scale != ScaleUse::whole) text += " " + word_of(contract, "scale");
-  for (const Stored& stored : stored_words) {
-    if (contract.*(stored.format)) text += " " + word_of(contract, stored.word);
-  }
-  if (contract.ties != Ties::any) text += " " + word_of(contract, "ties");
-  if (contract.infinity != InfiniteRows::any) text += " " + word_of(contract, "infinity");
-  if (contract.tanh_error != default_tanh_error) text += " " + word_of(contract, "tanh");
   return text;
 }
 
 std::string word_of(const Contract& contract, std::string_view key) {
-  const std::string prefix = std::string(key) + "=";
-  if (key == "acc") return prefix + std::string(properties(contract.accumulator).name);
-  if (key == "exp") return prefix + exponential_words(contract);
-  if (key == "sum") return prefix + summation_words(contract.summation);
-  if (key == "masked") return prefix + name_of(masked_rows, contract.masked);
-  if (key == "subnormal") return prefix + name_of(subnormals, contract.subnormals);
-  if (key == "entropy") return prefix + name_of(entropy_forms, contract.entropy);
-  if (key == "lse") return prefix + name_of(lse_forms, contract.lse);
-  if (key == "theta") return prefix + name_of(theta_uses, contract.theta);
-  if (key == "entropy_from") return prefix + name_of(entropy_sources, contract.entropy_from);
-  if (key == "scale") return prefix + name_of(scale_uses, contract.scale);
-  if (key == "ties") return prefix + name_of(tie_rules, contract.ties);
-  if (key == "infinity") return prefix + name_of(infinite_rows, contract.infinity);
-  if (key == "tanh") return prefix + write_number(contract.tanh_error / 2) + "ulp";
-  for (const Stored& stored : stored_words) {
-    if (stored.word != key) continue;
-    return prefix + std::string(properties((contract.*(stored.format)).value_or(contract.accumulator)).name);
+  const ContractRow* word = find_word(key);
+  if (word == nullptr) {
+    throw std::invalid_argument("word_of: need a key out of " + known_words() + ", got '" + std::string(key) + "'");
   }
-  throw std::invalid_argument("word_of: need a key out of " + std::string(known_words) + ", got '" + std::string(key) +
-                              "'");
+  return std::string(key) + "=" + word->write(contract);
+}
+
+std::vector<ContractWord> contract_words() {
+  std::vector<ContractWord> words;
+  for (const ContractRow& word : words_of_contracts) words.push_back(word.described);
+  return words;
 }
 
 std::uint64_t summation_height(const Contract& contract, std::uint64_t n) {

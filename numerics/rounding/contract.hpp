@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "numerics/formats/format.hpp"
 
@@ -89,6 +90,14 @@ class ContractError : public std::invalid_argument {
 ///
 /// throws   ContractError naming the word and listing what exists
 Contract parse_contract(std::string_view words, Format input, Format output);
+
+/// A word of contracts: KEY=VALUES, alternatives by |, and what it grants.
+struct ContractWord {
+  std::string_view key, values, grants;
+};
+
+/// All words, in the order of to_string.
+std::vector<ContractWord> contract_words();
 
 /// All words that are set, so that parse_contract(to_string(c), c.input, c.output) == c.
 std::string to_string(const Contract& contract);

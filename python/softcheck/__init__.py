@@ -12,7 +12,7 @@
 
 from ._certify import Certificates, certify
 from ._check import check, infer, version
-from ._library import UsageError
+from ._library import UsageError, describe
 from ._mark import kernel
 from ._results import assert_output, reference, threshold
 from .report import Claim, Counterexample, Report, Violation
@@ -27,6 +27,7 @@ __all__ = [
     "assert_output",
     "certify",
     "check",
+    "describe",
     "infer",
     "kernel",
     "reference",

@@ -110,7 +110,7 @@ def _load() -> ctypes.PyDLL:
         function = getattr(library, name)
         function.argtypes = arguments
         function.restype = ctypes.c_int
-    library.softcheck_version.restype = ctypes.c_char_p
+    library.softcheck_version.restype = library.softcheck_describe.restype = ctypes.c_char_p
     library.softcheck_free.argtypes = [ctypes.c_char_p]
     library.softcheck_free.restype = None
     library.softcheck_printed.argtypes = [ctypes.c_char_p]
@@ -125,6 +125,12 @@ _judging = threading.Lock()
 
 def version() -> str:
     return _library.softcheck_version().decode()
+
+
+def describe() -> dict[str, Any]:
+    """The library's tables: ops with their inputs and claims, dtypes, words of contracts and domains, verdicts with their
+    exit codes (softcheck_describe of softcheck.h)."""
+    return json.loads(_library.softcheck_describe())
 
 
 def printed(text: str) -> None:

@@ -2,54 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
-_LOGITS = ("logits",)
-_GRADIENT = ("saved", "out_gradient")
-_LOSS = ("logits", "labels")
-_LOSS_GRADIENT = ("logits", "labels", "upstream")
-_PARTS = ("out", "lse")
-_ATTENTION = ("q", "k", "v")
-_ATTENTION_GRADIENT = (*_ATTENTION, "out", "lse", "out_gradient")
+from ._library import describe
+
+_DESCRIBED = {op["name"]: op for op in describe()["ops"]}
 INPUTS = {
-    "softmax": _LOGITS,
-    "log_softmax": _LOGITS,
-    "logsumexp": _LOGITS,
-    "entropy": _LOGITS,
-    "adaptive_softmax": _LOGITS,
-    "softmax_backward": _GRADIENT,
-    "log_softmax_backward": _GRADIENT,
-    "cross_entropy": _LOSS,
-    "cross_entropy_backward": _LOSS_GRADIENT,
-    "cross_entropy_mean": _LOSS,
-    "cross_entropy_mean_backward": _LOSS_GRADIENT,
-    "merge_states": _PARTS,
-    "topk_softmax": _LOGITS,
-    "top_p_softmax": _LOGITS,
-    "sparsemax": _LOGITS,
-    "entmax15": _LOGITS,
-    "attention": _ATTENTION,
-    "adaptive_attention": _ATTENTION,
-    "attention_backward": _ATTENTION_GRADIENT,
+    name: tuple(tensor["role"] for tensor in op["inputs"] if not tensor["optional"]) for name, op in _DESCRIBED.items()
 }
 """The arrays that a function of each op gets, in this order."""
 
+
+def _ops(trait: Callable[[dict[str, Any]], bool]) -> tuple[str, ...]:
+    return tuple(name for name, op in _DESCRIBED.items() if trait(op))
+
+
 OPS = tuple(INPUTS)
-ATTENTION_OPS = tuple(op for op in OPS if INPUTS[op][0:3] == _ATTENTION)
-ROW_OPS = tuple(op for op in OPS if op not in ATTENTION_OPS)
-GRADIENT_OPS = tuple(op for op in OPS if INPUTS[op] == _GRADIENT)
-LOSS_OPS = tuple(op for op in OPS if INPUTS[op][0:2] == _LOSS)
-MEAN_OPS = ("cross_entropy_mean", "cross_entropy_mean_backward")
+ATTENTION_OPS = _ops(lambda op: op["of"] == "attention")
+ROW_OPS = _ops(lambda op: op["of"] == "rows")
+GRADIENT_OPS = _ops(lambda op: op["inputs"][0]["role"] == "saved")
+LOSS_OPS = _ops(lambda op: any(tensor["role"] == "labels" for tensor in op["inputs"]))
+MEAN_OPS = _ops(lambda op: op["whole_calls"])
 """Losses of all rows of a call together, and their gradient."""
-MERGE_OPS = tuple(op for op in OPS if INPUTS[op] == _PARTS)
+MERGE_OPS = _ops(lambda op: op["inputs"][0]["role"] == "out")
 """Ops that return an array of vectors and one of log-sum-exps."""
-ATTENTION_GRADIENT_OPS = tuple(op for op in OPS if INPUTS[op] == _ATTENTION_GRADIENT)
+ATTENTION_GRADIENT_OPS = _ops(lambda op: "dq" in op["outputs"])
 """Ops that return an array for each of q, k and v."""
-TOPK_OPS = ("topk_softmax",)
+TOPK_OPS = _ops(lambda op: "ids" in op["outputs"])
 """Ops that return an array of weights and one of ids."""
-TOP_P_OPS = ("top_p_softmax",)
+TOP_P_OPS = _ops(lambda op: op["filters"])
 """Ops of the items that top_p and min_p keep."""
-ROW_VALUE_OPS = ("logsumexp", "entropy", "cross_entropy", "cross_entropy_mean")
+ROW_VALUE_OPS = _ops(lambda op: op["value_per_row"])
 """Ops with one value for each row, or for all of them."""
 
 # What a function may take beside its arrays, by softcheck's names.

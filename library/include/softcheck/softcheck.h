@@ -112,6 +112,14 @@ typedef struct softcheck_options {
 /* "0.3.0 (commit 0123456789ab)"; valid until the program ends. */
 SOFTCHECK_API const char* softcheck_version(void);
 
+/* The tables of this library as one JSON object; valid until the program ends:
+ * {"version", "ops": [{"name", "of": "rows" or "attention", "inputs": [{"role", "extent", "index", "optional"}],
+ * "outputs", "claims", "value_per_row", "whole_calls", "theta", "mask", "in_place", "attributes", "packed", "pages",
+ * "filters"}], "dtypes": [{"name", "bits", "precision", "unit_roundoff", "smallest_normal", "smallest_subnormal",
+ * "largest", "infinity"}], "contract_words": [{"word", "values", "grants"}], "domain_words": [{"word", "of": "rows",
+ * "attention" or "both", "means"}], "verdicts": [{"verdict", "exit_code"}]}. */
+SOFTCHECK_API const char* softcheck_describe(void);
+
 /* Frees a report; NULL is allowed. */
 SOFTCHECK_API void softcheck_free(char* report);
 

@@ -19,20 +19,6 @@ constexpr std::array<std::string_view, 8> attention_lengths{"batch", "heads", "g
                                                             "keys",  "dim",   "values", "page"};
 constexpr std::uint64_t most_alignment = 4096;  // a page: no buffer begins at a rounder address
 
-std::string known_words(bool attention) {
-  std::string names;
-  for (const std::string_view name : row_lengths) names += attention ? "" : std::string(name) + " ";
-  for (const std::string_view name : attention_lengths) names += attention ? std::string(name) + " " : "";
-  return "a length (" + names.substr(0, names.size() - 1) +
-         ") with =V, =V|V|..., <=V, >=V or =Vk, compact, contiguous, align=V, finite, nan=visible, nomask, nooffset, " +
-         (attention
-              ? "nocausal, scale=1/sqrt(dim), window, softcap, sinks, dsinks, alibi, bias, dbias, dlse, "
-                "causal=top-left|either, "
-                "packed or pages"
-              : "theta=1, nosmoothing, nozloss, nosoftcap, noweights, ignore=-100, base=e, base=2, renormalize=0, "
-                "renormalize=1, reduction=mean, reduction=sum, top_p=0 or min_p=0");
-}
-
 [[noreturn]] void refuse_word(std::string_view word, const std::string& need) {
   throw std::invalid_argument("domain: need " + need + ", got '" + std::string(word) + "'");
 }
@@ -98,84 +84,6 @@ bool read_length(std::string_view word, bool attention, Domain& domain) {
   return true;
 }
 
-// The words by which a domain has more calls, not fewer.
-constexpr std::array<std::pair<std::string_view, bool Domain::*>, 6> attribute_words{
-    {{"window", &Domain::window},
-     {"softcap", &Domain::softcap},
-     {"sinks", &Domain::sinks},
-     {"alibi", &Domain::alibi},
-     {"bias", &Domain::bias},
-     {"dlse", &Domain::lse_gradients}}};
-
-bool read_attribute(std::string_view word, bool attention, Domain& domain) {
-  if (!attention) return false;
-  for (const auto& [name, member] : attribute_words) {
-    if (word == name) return domain.*member = true;
-  }
-  if (word == "dsinks") return domain.sinks = domain.sink_gradients = true;
-  if (word == "dbias") return domain.bias = domain.bias_gradient = true;
-  if (word == "packed" || word == "pages") {
-    (word == "packed" ? domain.packed : domain.pages) = true;
-    return true;
-  }
-  if (word == "causal=top-left") domain.causal = CausalAlignment::top_left;
-  if (word == "causal=either") domain.causal = CausalAlignment::either;
-  return word == "causal=top-left" || word == "causal=either";
-}
-
-void read_word(std::string_view word, bool attention, Domain& domain) {
-  if (read_length(word, attention, domain) || read_attribute(word, attention, domain)) return;
-  if (word == "compact") {
-    domain.compact = true;
-  } else if (word == "contiguous") {
-    domain.contiguous = true;
-  } else if (word == "finite") {
-    domain.finite = true;
-  } else if (word == "nan=visible") {
-    domain.visible_nan = true;
-  } else if (word == "nomask") {
-    domain.no_mask = true;
-  } else if (word == "nooffset") {
-    domain.no_offset = true;
-  } else if (word == "theta=1" && !attention) {
-    domain.unit_theta = true;
-  } else if (word == "nosmoothing" && !attention) {
-    domain.no_smoothing = true;
-  } else if (word == "nozloss" && !attention) {
-    domain.no_z_loss = true;
-  } else if (word == "nosoftcap" && !attention) {
-    domain.no_softcap = true;
-  } else if (word == "noweights" && !attention) {
-    domain.no_class_weights = true;
-  } else if (word == "ignore=-100" && !attention) {
-    domain.one_ignore_index = true;
-  } else if ((word == "base=e" || word == "base=2") && !attention) {
-    (word == "base=e" ? domain.base_e : domain.base_2) = true;
-    if (domain.base_e && domain.base_2) refuse_word(word, "one base");
-  } else if ((word == "renormalize=0" || word == "renormalize=1") && !attention) {
-    (word == "renormalize=0" ? domain.plain_weights : domain.renormalized) = true;
-    if (domain.plain_weights && domain.renormalized) refuse_word(word, "one of renormalize=0 and renormalize=1");
-  } else if ((word == "reduction=mean" || word == "reduction=sum") && !attention) {
-    (word == "reduction=mean" ? domain.mean_only : domain.sum_only) = true;
-    if (domain.mean_only && domain.sum_only) refuse_word(word, "one of reduction=mean and reduction=sum");
-  } else if (word == "top_p=0" && !attention) {
-    domain.no_top_p = true;
-  } else if (word == "min_p=0" && !attention) {
-    domain.no_min_p = true;
-  } else if (word == "nocausal" && attention) {
-    domain.no_causal = true;
-  } else if (word == "scale=1/sqrt(dim)" && attention) {
-    domain.usual_scale = true;
-  } else if (word.starts_with("align=")) {
-    domain.alignment = number_of(word.substr(6), word);
-    if (!std::has_single_bit(domain.alignment) || domain.alignment > most_alignment) {
-      refuse_word(word, "a power of two up to 4096 bytes");
-    }
-  } else {
-    refuse_word(word, known_words(attention));
-  }
-}
-
 std::string words_of(const std::string& name, const LengthRange& range) {
   if (!range.listed.empty()) {
     std::string words;
@@ -210,57 +118,180 @@ bool counts_from_an_end(const CallTraits& call) {
   return unequal && (call.causal || call.window || call.alibi);
 }
 
+using Calls = DomainWord::Calls;
+
+struct DomainRow {
+  DomainWord described;
+  bool (*is_set)(const Domain& domain);
+  void (*set)(Domain& domain) = nullptr;
+  bool (*keeps)(const CallTraits& call) = nullptr;
+  bool Domain::*other = nullptr;  // of the word that excludes it
+};
+
+template <bool Domain::*member>
+constexpr DomainRow flag(std::string_view word, Calls calls, std::string_view means,
+                         bool (*keeps)(const CallTraits& call), bool Domain::*other = nullptr) {
+  return {{word, calls, means},
+          [](const Domain& domain) { return domain.*member; },
+          [](Domain& domain) { domain.*member = true; },
+          keeps,
+          other};
+}
+
+constexpr bool any_call(const CallTraits&) { return true; }
+bool has_usual_scale(const CallTraits& call) {
+  const auto dim = call.lengths.find("dim");
+  return dim == call.lengths.end() || call.scale == 1 / std::sqrt(static_cast<double>(dim->second));
+}
+
+// In the order in which to_string writes them. A call may have an attribute of attention only where its word stands.
+constexpr DomainRow domain_words_in_order[]{
+    flag<&Domain::unit_theta>("theta=1", Calls::rows, "theta is 1",
+                              [](const CallTraits& call) { return call.theta == 1; }),
+    flag<&Domain::usual_scale>("scale=1/sqrt(dim)", Calls::attention, "the scale is 1 / sqrt(dim), rounded to double",
+                               has_usual_scale),
+    flag<&Domain::compact>("compact", Calls::both,
+                           "all elements stand side by side, whether strides say so or are NULL",
+                           [](const CallTraits& call) { return call.compact; }),
+    flag<&Domain::contiguous>("contiguous", Calls::both, "the innermost stride of every tensor is 1",
+                              [](const CallTraits& call) { return call.contiguous; }),
+    {{"align=", Calls::both, "tensors begin at multiples of so many bytes, a power of two up to 4096"},
+     [](const Domain& domain) { return domain.alignment > 1; }},
+    flag<&Domain::finite>("finite", Calls::both, "no input holds a NaN or an infinity",
+                          [](const CallTraits& call) { return call.finite; }),
+    flag<&Domain::visible_nan>("nan=visible", Calls::both, "no infinity, and a NaN only where nothing hides it",
+                               [](const CallTraits& call) { return !call.infinite; }),
+    flag<&Domain::no_infinity>("its dtype's numbers", Calls::none, "",
+                               [](const CallTraits& call) { return !call.infinite; }),
+    flag<&Domain::no_mask>("nomask", Calls::both, "no mask is passed",
+                           [](const CallTraits& call) { return !call.masked; }),
+    flag<&Domain::no_offset>("nooffset", Calls::both, "no tensor has a byte offset",
+                             [](const CallTraits& call) { return !call.offset; }),
+    flag<&Domain::no_causal>("nocausal", Calls::attention, "causal is 0",
+                             [](const CallTraits& call) { return !call.causal; }),
+    flag<&Domain::no_smoothing>("nosmoothing", Calls::rows, "losses: label_smoothing is 0",
+                                [](const CallTraits& call) { return call.label_smoothing == 0; }),
+    flag<&Domain::no_z_loss>("nozloss", Calls::rows, "losses: z_loss is 0",
+                             [](const CallTraits& call) { return call.z_loss == 0; }),
+    flag<&Domain::no_softcap>("nosoftcap", Calls::rows, "losses: softcap is 0",
+                              [](const CallTraits& call) { return !call.softcap; }),
+    flag<&Domain::no_class_weights>("noweights", Calls::rows, "losses: no class weights are passed",
+                                    [](const CallTraits& call) { return !call.class_weights; }),
+    flag<&Domain::one_ignore_index>("ignore=-100", Calls::rows, "losses: ignore_index is -100",
+                                    [](const CallTraits& call) { return call.ignore_index == usual_ignore_index; }),
+    flag<&Domain::base_e>(
+        "base=e", Calls::rows, "merges: lse_base2 is 0", [](const CallTraits& call) { return !call.lse_base2; },
+        &Domain::base_2),
+    flag<&Domain::base_2>(
+        "base=2", Calls::rows, "merges: lse_base2 is 1", [](const CallTraits& call) { return call.lse_base2; },
+        &Domain::base_e),
+    flag<&Domain::plain_weights>(
+        "renormalize=0", Calls::rows, "top-k: weights are not divided by their sum",
+        [](const CallTraits& call) { return !call.renormalize; }, &Domain::renormalized),
+    flag<&Domain::renormalized>(
+        "renormalize=1", Calls::rows, "top-k: weights are divided by their sum",
+        [](const CallTraits& call) { return call.renormalize; }, &Domain::plain_weights),
+    flag<&Domain::mean_only>(
+        "reduction=mean", Calls::rows, "losses of whole calls: the mean",
+        [](const CallTraits& call) { return call.mean; }, &Domain::sum_only),
+    flag<&Domain::sum_only>(
+        "reduction=sum", Calls::rows, "losses of whole calls: the sum",
+        [](const CallTraits& call) { return !call.mean; }, &Domain::mean_only),
+    flag<&Domain::no_top_p>("top_p=0", Calls::rows, "sampling: top_p is off",
+                            [](const CallTraits& call) { return call.top_p == 0; }),
+    flag<&Domain::no_min_p>("min_p=0", Calls::rows, "sampling: min_p is off",
+                            [](const CallTraits& call) { return call.min_p == 0; }),
+    flag<&Domain::window>("window", Calls::attention, "calls may have a window", any_call),
+    flag<&Domain::softcap>("softcap", Calls::attention, "calls may have a softcap", any_call),
+    {{"sinks", Calls::attention, "calls may have sinks"},
+     [](const Domain& domain) { return domain.sinks && !domain.sink_gradients; },
+     [](Domain& domain) { domain.sinks = true; },
+     any_call},
+    flag<&Domain::alibi>("alibi", Calls::attention, "calls may have slopes", any_call),
+    {{"bias", Calls::attention, "calls may have a bias"},
+     [](const Domain& domain) { return domain.bias && !domain.bias_gradient; },
+     [](Domain& domain) { domain.bias = true; },
+     any_call},
+    flag<&Domain::lse_gradients>("dlse", Calls::attention, "gradients: calls may have one by the log-sum-exps",
+                                 any_call),
+    {{"dsinks", Calls::attention, "gradients: calls may have sinks, and then ask for their gradient"},
+     [](const Domain& domain) { return domain.sink_gradients; },
+     [](Domain& domain) { domain.sinks = domain.sink_gradients = true; },
+     [](const CallTraits& call) { return call.sink_gradients == call.sinks; }},
+    {{"dbias", Calls::attention, "gradients: calls may have a bias, and then ask for its gradient"},
+     [](const Domain& domain) { return domain.bias_gradient; },
+     [](Domain& domain) { domain.bias = domain.bias_gradient = true; },
+     [](const CallTraits& call) { return call.bias_gradient == call.bias; }},
+    {{"causal=top-left", Calls::attention, "query i stands at key i"},
+     [](const Domain& domain) { return domain.causal == CausalAlignment::top_left; },
+     [](Domain& domain) { domain.causal = CausalAlignment::top_left; },
+     [](const CallTraits& call) { return call.top_left || !counts_from_an_end(call); }},
+    {{"causal=either", Calls::attention, "query i stands at key i or at key i + keys - queries, as the call says"},
+     [](const Domain& domain) { return domain.causal == CausalAlignment::either; },
+     [](Domain& domain) { domain.causal = CausalAlignment::either; },
+     any_call},
+    flag<&Domain::packed>("packed", Calls::attention, "sequences stand one behind the other; no mask, no bias",
+                          [](const CallTraits& call) { return call.packed; }),
+    flag<&Domain::pages>("pages", Calls::attention, "keys and values lie in pages; no mask, no bias",
+                         [](const CallTraits& call) { return call.pages; }),
+};
+
+bool speaks_of(const DomainRow& word, bool attention) {
+  return word.described.calls == Calls::both || word.described.calls == (attention ? Calls::attention : Calls::rows);
+}
+
+std::string known_words(bool attention) {
+  std::string names;
+  for (const std::string_view name : row_lengths) names += attention ? "" : std::string(name) + " ";
+  for (const std::string_view name : attention_lengths) names += attention ? std::string(name) + " " : "";
+  std::string text = "a length (" + names.substr(0, names.size() - 1) + ") with =V, =V|V|..., <=V, >=V or =Vk";
+  for (const DomainRow& word : domain_words_in_order) {
+    if (!speaks_of(word, attention)) continue;
+    text += ", " + std::string(word.described.word) + (word.described.word.ends_with('=') ? "V" : "");
+  }
+  return text;
+}
+
+void read_word(std::string_view text, bool attention, Domain& domain) {
+  if (read_length(text, attention, domain)) return;
+  constexpr std::string_view align = "align=";
+  if (text.starts_with(align)) {
+    domain.alignment = number_of(text.substr(align.size()), text);
+    if (!std::has_single_bit(domain.alignment) || domain.alignment > most_alignment) {
+      refuse_word(text, "a power of two up to 4096 bytes");
+    }
+    return;
+  }
+  const auto word = std::ranges::find(domain_words_in_order, text, [](const DomainRow& w) { return w.described.word; });
+  if (word == std::end(domain_words_in_order) || word->set == nullptr || !speaks_of(*word, attention)) {
+    refuse_word(text, known_words(attention));
+  }
+  word->set(domain);
+  if (word->other == nullptr || !(domain.*(word->other))) return;
+  const auto excluded = std::ranges::find_if(domain_words_in_order, [&](const DomainRow& w) {
+    return w.other != nullptr && w.is_set(domain) && &w != &*word &&
+           w.described.word.substr(0, w.described.word.find('=')) == text.substr(0, text.find('='));
+  });
+  refuse_word(text, "one of " + std::string(excluded->described.word) + " and " + std::string(text));
+}
+
 // Each part of the domain as words, and whether the call keeps to it.
 // each(words, kept) takes a function that writes the words, which are seldom wanted.
 template <class Each>
-void each_part(const Domain& domain, const CallTraits& call, Each each_written) {
-  const auto each = [&](const char* words, bool kept) { each_written([words] { return std::string(words); }, kept); };
+void each_part(const Domain& domain, const CallTraits& call, Each each) {
   for (const auto& [name, range] : domain.lengths) {
     const auto length = call.lengths.find(name);
     const bool kept = length == call.lengths.end() || range.contains(length->second);
-    each_written([&, &range = range, &name = name] { return words_of(name, range); }, kept);
+    each([&, &range = range, &name = name] { return words_of(name, range); }, kept);
   }
-  if (domain.unit_theta) each("theta=1", call.theta == 1);
-  if (domain.usual_scale) {
-    const auto dim = call.lengths.find("dim");
-    each("scale=1/sqrt(dim)",
-         dim == call.lengths.end() || call.scale == 1 / std::sqrt(static_cast<double>(dim->second)));
+  for (const DomainRow& word : domain_words_in_order) {
+    if (!word.is_set(domain)) continue;
+    const auto text = [&] {
+      const std::string_view is = word.described.word;
+      return std::string(is) + (is.ends_with('=') ? std::to_string(domain.alignment) : "");
+    };
+    each(text, word.keeps == nullptr ? call.alignment >= domain.alignment : word.keeps(call));
   }
-  if (domain.compact) each("compact", call.compact);
-  if (domain.contiguous) each("contiguous", call.contiguous);
-  if (domain.alignment > 1) {
-    each_written([&] { return "align=" + std::to_string(domain.alignment); }, call.alignment >= domain.alignment);
-  }
-  if (domain.finite) each("finite", call.finite);
-  if (domain.visible_nan) each("nan=visible", !call.infinite);
-  if (domain.no_infinity) each("its dtype's numbers", !call.infinite);
-  if (domain.no_mask) each("nomask", !call.masked);
-  if (domain.no_offset) each("nooffset", !call.offset);
-  if (domain.no_causal) each("nocausal", !call.causal);
-  if (domain.no_smoothing) each("nosmoothing", call.label_smoothing == 0);
-  if (domain.no_z_loss) each("nozloss", call.z_loss == 0);
-  if (domain.no_softcap) each("nosoftcap", !call.softcap);
-  if (domain.no_class_weights) each("noweights", !call.class_weights);
-  if (domain.one_ignore_index) each("ignore=-100", call.ignore_index == usual_ignore_index);
-  if (domain.base_e) each("base=e", !call.lse_base2);
-  if (domain.base_2) each("base=2", call.lse_base2);
-  if (domain.plain_weights) each("renormalize=0", !call.renormalize);
-  if (domain.renormalized) each("renormalize=1", call.renormalize);
-  if (domain.mean_only) each("reduction=mean", call.mean);
-  if (domain.sum_only) each("reduction=sum", !call.mean);
-  if (domain.no_top_p) each("top_p=0", call.top_p == 0);
-  if (domain.no_min_p) each("min_p=0", call.min_p == 0);
-  for (const auto& [name, member] : attribute_words) {
-    const bool implied =
-        (member == &Domain::sinks && domain.sink_gradients) || (member == &Domain::bias && domain.bias_gradient);
-    if (domain.*member && !implied) each(name.data(), true);
-  }
-  if (domain.sink_gradients) each("dsinks", call.sink_gradients == call.sinks);
-  if (domain.bias_gradient) each("dbias", call.bias_gradient == call.bias);
-  if (domain.causal == CausalAlignment::top_left) each("causal=top-left", call.top_left || !counts_from_an_end(call));
-  if (domain.causal == CausalAlignment::either) each("causal=either", true);
-  if (domain.packed) each("packed", call.packed);
-  if (domain.pages) each("pages", call.pages);
 }
 
 }  // namespace
@@ -338,6 +369,14 @@ std::string to_string(const CallTraits& call) {
   if (call.min_p != 0) text += ", with min_p";
   if (call.ignore_index != usual_ignore_index) text += ", ignore_index " + std::to_string(call.ignore_index);
   return text;
+}
+
+std::vector<DomainWord> domain_words() {
+  std::vector<DomainWord> words;
+  for (const DomainRow& word : domain_words_in_order) {
+    if (word.described.calls != Calls::none) words.push_back(word.described);
+  }
+  return words;
 }
 
 std::string to_string(const Domain& domain) {

@@ -128,37 +128,25 @@ struct Domain {
 /// "n=33 rows=2 theta=0.7 masked"
 std::string to_string(const CallTraits& call);
 
-/// Reads words separated by blanks or commas:
+/// A word of domains beside lengths.
+struct DomainWord {
+  enum class Calls { rows, attention, both, none };
+
+  std::string_view word;      // "compact"; "align=", which a number follows
+  Calls calls = Calls::both;  // that it can be said of; none: no word is written so
+  std::string_view means;     // what every call is, or may be
+};
+
+/// All of them, in the order of to_string.
+std::vector<DomainWord> domain_words();
+
+/// Reads words separated by blanks or commas: those of domain_words(), and lengths. Lengths of rows: n, rows, of top-k
+/// k; of attention: batch, heads (of the queries), group (query heads for each key head), queries, keys, dim, values,
+/// page (a page's slots).
 ///
-///   NAME=V  NAME<=V  NAME>=V   a length; rows: n, rows, of top-k k; attention: batch, heads (of the queries), group
-///   (query heads
-///                              for each key head), queries, keys, dim, values, page (a page's slots)
+///   NAME=V  NAME<=V  NAME>=V   the length has this value, or lies there
 ///   NAME=Vk                    the length is a multiple of V: n=16k
 ///   NAME=V|V|...               the length is one of these: n=1|17|1000
-///   theta=1  scale=1/sqrt(dim) the parameter has this value always
-///   compact                    all elements side by side, whether strides say so or are NULL
-///   contiguous                 the innermost stride of every tensor is 1
-///   align=V                    tensors begin at multiples of V bytes, V a power of two up to 4096
-///   finite                     no NaN, no infinity in any input: no logit of -inf either
-///   nan=visible                no infinity in any input; a NaN only where every query or row that could see it does:
-///                              never behind a mask, a length or causality
-///   nomask  nooffset           no mask is passed; no tensor has a byte offset
-///   nocausal                   causal is 0
-///   nosmoothing  nozloss       of losses: label_smoothing is 0, z_loss is 0
-///   ignore=-100                of losses: ignore_index is -100
-///   nosoftcap  noweights       of losses: softcap is 0, no class weights are passed
-///   base=e  base=2             of merges: lse_base2 is 0, is 1
-///   renormalize=0  renormalize=1   of top-k: the attribute is 0, is 1
-///   reduction=mean  reduction=sum   of losses of whole calls: mean is 1, is 0
-///   top_p=0  min_p=0           of sampling: the attribute is off
-///   window  softcap  sinks  alibi  bias   of attention: calls may have these, too
-///   dsinks  dbias              of attention_backward: calls may have sinks, a bias, and then ask for its gradient
-///   dlse                       of attention_backward: calls may have the gradient by the log-sum-exps
-///   causal=top-left            of attention: query i stands at key i in every call
-///   packed                     of attention: sequences stand one behind the other in every call; no mask, no bias
-///   pages                      of attention: keys and values lie in pages in every call; no mask, no bias; with packed
-///                              queries alone stand one sequence behind the other. The length page is a page's slots
-///   causal=either              of attention: there, or at key i + keys - queries, as the call says
 ///
 /// throws   std::invalid_argument naming the word and listing what exists
 Domain parse_domain(std::string_view words, bool attention);
