@@ -405,6 +405,17 @@ def test_what_a_program_printed_stays_where_it_cannot_be_run(field):
     assert data.read_json(field / "field" / "findings.json")["fake_bug"][1] == "softmax([100]) | nan | 1"
 
 
+def test_a_kernel_stays_in_its_table(swept, tmp_path):
+    """Attention with attributes, say, has another page than attention."""
+    rows = data.rows_of(swept[0])
+    own, other, new = tmp_path / "own.tsv", tmp_path / "other.tsv", tmp_path / "new.tsv"
+    data.write_rows(own, rows[:2])
+    data.write_rows(other, rows[1:3])
+    assert data.rows_for(own, [swept[0]], ["entropy"]) == rows[:2]
+    assert data.rows_for(own, [swept[0]], ["softmax"]) == rows[:2] + rows[3:]
+    assert data.rows_for(new, [swept[0]], []) == rows[3:]
+
+
 def test_a_table_is_not_emptied_where_there_are_no_results(field, tmp_path, monkeypatch):
     table = field / "field" / "fake.tsv"
     monkeypatch.setattr(sys, "argv", ["softcheck.field", "--no-sweep", "--out", str(tmp_path / "none"), "--report", str(table)])

@@ -57,7 +57,7 @@ def _write_data(asked: argparse.Namespace) -> None:
     that cannot be run, as their library is not installed, it keeps what they printed."""
     written = [asked.out / f"{name}.json" for name in sweep.LIBRARIES]
     sweeps = [json.loads(path.read_text()) for path in written if path.exists()]
-    rows = [row for swept in sweeps for row in data.rows_of(swept, [op for op in asked.ops.split(",") if op])]
+    rows = data.rows_for(asked.report, sweeps, [op for op in asked.ops.split(",") if op])
     if not rows:
         sys.exit(f"python -m softcheck.field: --report: {asked.out} has no kernel for {asked.report}")
     data.write_rows(asked.report, rows)
@@ -110,7 +110,7 @@ def main() -> int:
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("results/field"))
     parser.add_argument("--report", type=pathlib.Path, metavar="DATA",
                         help="write this table, as docs/field/field.tsv, from all that --out holds, with its runs.json and, of the programs beside it, findings.json")  # fmt: skip
-    parser.add_argument("--ops", default="", help="the table has kernels of these ops alone (softmax,attention)")
+    parser.add_argument("--ops", default="", help="a kernel that no table beside --report has joins it where its op is one of these (softmax,attention)")
     parser.add_argument("--remark", default="", help="of the run, for the page")
     parser.add_argument("--pages", type=pathlib.Path, metavar="FOLDER", help="make the generated blocks of this folder's pages again, as those of docs")
     parser.add_argument("--no-sweep", action="store_true", help="judge nothing: --report and --pages alone")

@@ -63,9 +63,21 @@ def write_rows(path: pathlib.Path, rows: Sequence[Row]) -> None:
     path.write_text("".join("\t".join(line) + "\n" for line in (COLUMNS, *map(astuple, rows))))
 
 
-def rows_of(sweep: Mapping[str, Any], ops: Sequence[str] = ()) -> list[Row]:
-    """The rows of what sweep.py has written, of these ops or of all."""
-    return [_row(sweep["library"], kernel) for kernel in sweep["kernels"] if not ops or kernel["op"] in ops]
+def rows_of(sweep: Mapping[str, Any]) -> list[Row]:
+    """The rows of what sweep.py has written."""
+    return [_row(sweep["library"], kernel) for kernel in sweep["kernels"]]
+
+
+def rows_for(path: pathlib.Path, sweeps: Sequence[Mapping[str, Any]], ops: Sequence[str]) -> list[Row]:
+    """The rows of a table: kernels that it has, and those of these ops, or of all, that no table beside it has."""
+
+    def kernels(table: pathlib.Path) -> set[tuple[str, str]]:
+        return {(row.library, row.kernel) for row in read_rows(table)}
+
+    own = kernels(path) if path.exists() else set()
+    others = {kernel for table in path.parent.glob("*.tsv") if table != path for kernel in kernels(table)} - own
+    rows = [row for sweep in sweeps for row in rows_of(sweep) if (row.library, row.kernel) not in others]
+    return [row for row in rows if (row.library, row.kernel) in own or not ops or row.op in ops]
 
 
 def contracts_in(paths: Sequence[pathlib.Path]) -> dict[tuple[str, str, str], str] | None:
