@@ -141,7 +141,7 @@ void add_run_verb(Verb app, int& exit_code) {
   field.callback([] {
     throw InputError(unsupported,
                      "run field: runs in Python, beside the libraries: pip install . -r python/requirements/field.txt, "
-                     "then python -m softcheck.field --report docs/field.md");
+                     "then python -m softcheck.field");
   });
   Verb all = verb.add_subcommand("all", "Every table, figure and certificate, and the page that collects them");
   const auto out = std::make_shared<std::string>("results");

@@ -13,7 +13,9 @@ import pytest
 
 import softcheck
 from softcheck import _library
-from softcheck.field import judge, report, sweep
+from softcheck._ops import OPS
+from softcheck.field import data, judge, report, sweep
+from softcheck.field.__main__ import main
 from softcheck.field.kernel import Kernel
 
 HERE = pathlib.Path(__file__).parent
@@ -25,7 +27,10 @@ PLENTY = 600
 SMALL = "n<=33 rows<=3"
 FEW = {"domain": f"n>=1 rows>=1 {SMALL}"}
 
-REPRODUCTIONS = sorted((HERE.parent.parent / "docs" / "field").glob("*.py"))
+DOCS = HERE.parent.parent / "docs"
+REPRODUCTIONS = sorted((DOCS / "field").glob("*.py"))
+TABLES = sorted((DOCS / "field").glob("*.tsv"))
+PAGES = report.pages_in(DOCS)
 
 
 @pytest.fixture(scope="module")
@@ -74,8 +79,8 @@ def test_a_budget_is_for_all_stages_together():
     found = judge.judge(slow, "none", 1)
     assert found["verdict"] == "undecided" and found["ended"] == "inference" and found["contract"] is None
     assert found["seconds"] >= judge.F64_TIME
-    page = report.render([{"library": "fake", "version": "1.0", "kernels": [found]}], [], "command", "commit")
-    assert "| float64 | not known | undecided: the budget ended in inference |" in page
+    (row,) = data.rows_of({"library": "fake", "kernels": [found]})
+    assert (row.verdict, row.grade, row.contract) == ("undecided in inference", "undecided", data.NONE)
 
 
 CUT = softcheck.Report("undecided", "", "", (), None, {"contract": None, "ended_early": "the time budget was spent"})
@@ -270,13 +275,13 @@ def test_a_library_that_is_not_there_is_told_in_a_line(name, message, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_page_has_no_row_of_a_claim_whose_failure_shrank_to_another_claims(swept):
+def test_the_data_have_no_input_of_a_claim_whose_failure_shrank_to_another_claims(swept):
     shrank = "Kernel.LayoutsAndNeighboursDoNotMatter fails on a larger case, which shrank to one of another claim"
     fields = {"claim": "kernel.softmax.row_sum", "verdict": "fail", "contract": None, "case": None, "got": None, "expected": None}
     broken = kernel(swept, "unshifted")
-    broken = {**broken, "findings": [*broken["findings"], {**fields, "details": [shrank]}]}
-    page = report.render([{**swept[0], "kernels": [broken]}], [], "command", "commit")
-    assert "| unshifted | float32 | softmax.element |" in page and "| - | - | - |" not in page
+    more = {**broken, "findings": [*broken["findings"], {**fields, "details": [shrank]}]}
+    own, same = data.rows_of({"library": "fake", "kernels": [broken, more]})
+    assert own.inputs.startswith("element: row ") and same == own
 
 
 def test_the_sweep_is_written(swept):
@@ -306,28 +311,31 @@ def test_results_of_two_versions_are_not_mixed(swept, tmp_path, monkeypatch):
     assert (tmp_path / "fake.json").read_text() == text
 
 
-@pytest.mark.parametrize("text, said", [(None, "is no file"), ("# no contract", "names no contract")])
-def test_a_page_without_contracts_is_refused(tmp_path, text, said):
-    page = tmp_path / "page.md"
+@pytest.mark.parametrize(
+    "text, said",
+    [(None, "is no file"), ("# a page", "is none: a page has its table in docs/field/"), ("\t".join(data.COLUMNS), "has no contract")],
+)
+def test_a_table_without_contracts_is_refused(tmp_path, text, said):
+    table = tmp_path / "table.tsv"
     if text is not None:
-        page.write_text(text)
-    command = [sys.executable, "-m", "softcheck.field", "scipy", "--known", str(page), "--out", str(tmp_path)]
+        table.write_text(text)
+    command = [sys.executable, "-m", "softcheck.field", "scipy", "--known", str(table), "--out", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert f"--known: need a page as docs/field.md, got {page}" in done.stderr and said in done.stderr
+    assert f"--known: need a table as docs/field/field.tsv, got {table}, which {said}" in done.stderr
 
 
 @pytest.mark.parametrize("module", [["softcheck.field"], ["softcheck", "run", "field"]])
 @pytest.mark.parametrize(
-    "page, folder, said",
+    "arguments, said",
     [
-        ("none/page.md", ".", "--report: need a page in a folder that is there, got none/page.md"),
-        (".", ".", "--report: need a page, got ., which is a folder"),
-        ("page.md", "none", "--reproductions: need a folder of programs for --report, got none, which is none"),
+        (["--report", "none/table.tsv"], "--report: need a file in a folder that is there, got none/table.tsv"),
+        (["--report", "."], "--report: need a file in a folder that is there, got ."),
+        (["--pages", "none"], "--pages: need a folder, got none"),
     ],
 )
-def test_a_report_that_cannot_be_written_is_told_before_the_sweep(module, page, folder, said, tmp_path):
-    command = [sys.executable, "-m", *module, "fake.library", "--report", page, "--reproductions", folder]
+def test_what_cannot_be_written_is_refused_before_the_sweep(module, arguments, said, tmp_path):
+    command = [sys.executable, "-m", *module, "fake.library", *arguments]
     path = os.pathsep.join([str(HERE / "packages"), str(HERE.parent)])
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}
@@ -336,43 +344,129 @@ def test_a_report_that_cannot_be_written_is_told_before_the_sweep(module, page, 
     assert done.stdout == "" and not list(tmp_path.iterdir())
 
 
-def test_contracts_of_a_page_are_judged_by(swept, tmp_path, monkeypatch):
+def test_contracts_of_a_table_are_judged_by(swept, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(HERE / "packages"), str(HERE.parent)]))
-    page = tmp_path / "page.md"
-    page.write_text(report.render([swept[0]], [], "command", "commit"))
-    contracts = report.contracts_in([page])
+    table = tmp_path / "table.tsv"
+    data.write_rows(table, data.rows_of(swept[0]))
+    contracts = data.contracts_in([table])
     assert ("fake", "softmax", "float32") in contracts and ("fake", "unshifted", "float32") not in contracts
-    page.write_text(page.read_text().replace(contracts["fake", "softmax", "float32"], "exp=2ulp sum=sequential masked=nan", 1))
-    again = sweep.sweep("fake.library", tmp_path, PLENTY, "quick", domain=SMALL, only="^softmax float32$", known=[page])
+    table.write_text(table.read_text().replace(contracts["fake", "softmax", "float32"], "exp=2ulp sum=sequential masked=nan", 1))
+    again = sweep.sweep("fake.library", tmp_path, PLENTY, "quick", domain=SMALL, only="^softmax float32$", known=[table])
     assert [(k["kernel"], k["verdict"]) for k in again["kernels"]] == [("softmax", "pass")]
     assert "exp=2ulp" in again["kernels"][0]["contract"]
 
 
-def test_a_reproduction_is_run_and_told(swept, tmp_path):
-    path = tmp_path / "fake_bug.py"
-    path.write_text(
-        '"""fake 1.0: softmax(100) overflows.\n\nclass: wrong\nkernels: unshifted float32\n"""\nprint("softmax([100]) | nan | 1")\n'
-    )
-    gone = tmp_path / "fake_gone.py"
-    gone.write_text('"""fake 1.0: is slow.\n\nclass: convention\nkernels: softmax float32\n"""\nimport sys\nsys.exit("gone")\n')
-    found = [report.reproduce(path), report.reproduce(gone)]
-    assert [r.there for r in found] == [True, False]
-    page = report.render([swept[0]], found, "command", "commit")
-    assert "| `softmax([100])` | nan | 1 |" in page
-    assert "fail ([1](#1))" in page and "Not there in the version that is installed" in page
-    assert "pass but for nan_row" in page
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
+def test_words_that_are_left_out_are_the_default(dtype):
+    def contract(words):
+        small = {"domain": "n=1 rows=1", "cases": 1, "isolation": "none", "progress": False}
+        return softcheck.check(library.softmax, "softmax", dtype, contract=words, **small).contract
+
+    words = ["acc=f64" if dtype == "float64" else "acc=f32", "exp=1ulp", "sum=sequential", "masked=nan", "theta=fused"]
+    words += ["lse=centred", "entropy=any", "subnormal=flushed" if dtype == "float32" else "subnormal=kept"]
+    assert data.without_defaults(words, dtype) == words[0]
+    assert contract(" ".join(words)) == contract(words[0])
 
 
-def test_a_page_of_some_ops_has_their_kernels_and_programs(swept):
-    def program(kernels):
-        return report.Reproduction(pathlib.Path("fake_bug.py"), "fake", "1.0", "is wrong.", "wrong", kernels)
+@pytest.fixture
+def field(swept, tmp_path, monkeypatch):
+    """A folder of a page, its table and two programs, one of which does not show its bug; written by the command."""
+    folder = tmp_path / "field"
+    folder.mkdir()
+    bug = '"""fake 1.0: softmax(100) overflows.\n\nclass: wrong\nkernels: unshifted float32\n"""\n'
+    (folder / "fake_bug.py").write_text(bug + 'print("softmax([1]) | 1 | 1")\nprint("softmax([100]) | nan | 1")\n')
+    gone = '"""fake 1.0: is slow.\n\nclass: convention\nkernels: softmax float32\n"""\nimport sys\nsys.exit("gone")\n'
+    (folder / "fake_gone.py").write_text(gone)
+    blocks = [f"<!-- generated from field/fake.tsv: {what} -->\nold\n<!-- end -->\n" for what in ("run", "verdicts", "findings")]
+    (tmp_path / "fake.md").write_text("# Fake\n\n" + "\nBy hand.\n\n".join(blocks))
+    monkeypatch.setattr(sweep, "LIBRARIES", ("fake",))
+    arguments = ["--no-sweep", "--out", str(swept[1]), "--report", str(folder / "fake.tsv"), "--remark", "a remark", "--pages", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["softcheck.field", *arguments])
+    assert main() == 0
+    return tmp_path
 
-    rows = kernel(swept, "softmax")
-    sweeps = [{**swept[0], "kernels": [rows, {**rows, "kernel": "other", "op": "attention"}]}]
-    programs = [program(("softmax float32",)), program(("other float32",)), program(("unknown float32",))]
-    shown, found = report.of_ops(sweeps, programs, ["attention"])
-    assert [k["kernel"] for s in shown for k in s["kernels"]] == ["other"] and found == programs[1:]
-    assert report.of_ops(sweeps, programs, ["entropy"]) == ([], programs[2:])
+
+def test_a_page_is_made_from_its_data_and_programs(field):
+    page = (field / "fake.md").read_text()
+    assert page.count("By hand.") == 2 and "\nold\n" not in page and "| remark | a remark |" in page
+    assert "5 pairs of kernel and dtype: 3 pass, 1 fail, 1 crash." in page
+    assert "| fake 1.0 | 3 pass, 1 fail, 1 crash | [1](#1), [2](#2) |" in page
+    assert '<a id="1"></a>**1. fake 1.0**: softmax(100) overflows.\n[Program](field/fake_bug.py): `softmax([100])` is nan, exact 1' in page
+    assert "[Program](field/fake_gone.py): *not there in the version that is installed*." in page
+    rows = {row.kernel: row for row in data.read_rows(field / "field" / "fake.tsv")}
+    assert rows["loses_nan"].breaks == "nan_row" and rows["loses_nan"].grade == "pass"
+    assert data.read_json(field / "field" / "findings.json")["fake_bug"] == ["softmax([1]) | 1 | 1", "softmax([100]) | nan | 1"]
+
+
+def test_what_a_program_printed_stays_where_it_cannot_be_run(field):
+    path = field / "field" / "fake_bug.py"
+    path.write_text(path.read_text() + "import no_such_module\n")
+    assert main() == 0
+    assert data.read_json(field / "field" / "findings.json")["fake_bug"][1] == "softmax([100]) | nan | 1"
+
+
+def test_a_kernel_stays_in_its_table(swept, tmp_path):
+    """Attention with attributes, say, has another page than attention."""
+    rows = data.rows_of(swept[0])
+    own, other, new = tmp_path / "own.tsv", tmp_path / "other.tsv", tmp_path / "new.tsv"
+    data.write_rows(own, rows[:2])
+    data.write_rows(other, rows[1:3])
+    assert data.rows_for(own, [swept[0]], ["entropy"]) == rows[:2]
+    assert data.rows_for(own, [swept[0]], ["softmax"]) == rows[:2] + rows[3:]
+    assert data.rows_for(new, [swept[0]], []) == rows[3:]
+
+
+def test_a_table_is_not_emptied_where_there_are_no_results(field, tmp_path, monkeypatch):
+    table = field / "field" / "fake.tsv"
+    monkeypatch.setattr(sys, "argv", ["softcheck.field", "--no-sweep", "--out", str(tmp_path / "none"), "--report", str(table)])
+    with pytest.raises(SystemExit, match="has no kernel for"):
+        main()
+    assert len(data.read_rows(table)) == 5
+
+
+@pytest.mark.parametrize(
+    "file, old, new",
+    [
+        ("fake.md", "3 pass", "4 pass"),
+        ("fake.md", "is nan", "is 2"),
+        ("field/fake.tsv", "\tcrash\t", "\tfail\t"),
+        ("field/findings.json", "| nan |", "| 2 |"),
+        ("field/runs.json", "a remark", "another"),
+    ],
+)
+def test_a_wrong_figure_of_a_page_or_of_its_data_is_seen(field, file, old, new):
+    page = field / "fake.md"
+    assert report.renewed(page) == page.read_text()
+    text = (field / file).read_text()
+    (field / file).write_text(text.replace(old, new, 1))
+    assert text.count(old) and report.renewed(page) != page.read_text()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_pages_have_what_their_data_say(page):
+    assert report.renewed(page) == page.read_text(), "renew them: python -m softcheck.field --no-sweep --pages docs"
+
+
+def test_every_table_and_every_program_is_on_a_page():
+    text = "".join(page.read_text() for page in PAGES)
+    assert len(PAGES) == 3 and all(f"<!-- generated from field/{table.name}: verdicts -->" in text for table in TABLES)
+    assert {path.stem: text.count(f"[Program](field/{path.name})") for path in REPRODUCTIONS} == {path.stem: 1 for path in REPRODUCTIONS}
+    assert sorted(data.read_json(DOCS / "field" / "findings.json")) == [path.stem for path in REPRODUCTIONS]
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.stem)
+def test_the_rows_of_a_table_agree_with_themselves(table):
+    rows = data.read_rows(table)
+    assert len({(row.library, row.kernel, row.dtype) for row in rows}) == len(rows)
+    assert {row.library for row in rows} == set(data.read_json(table.parent / "runs.json")[table.stem]["libraries"])
+    for row in rows:
+        assert row.op in OPS and row.grade in report.GRADES, row
+        assert all(re.fullmatch(r"(all: )?[a-z_]+: .+ -> \S+( not \S+)?", cell) for cell in row.inputs.split(" | ") if cell), row
+        words = [] if row.contract == data.NONE else row.contract.split()
+        assert words or row.grade not in ("pass", "weaker"), row
+        if row.grade in ("pass", "weaker"):
+            assert any(judge.is_weak(word, row.dtype) for word in words) == (row.grade == "weaker"), row
+            assert data.without_defaults(words, row.dtype) == row.contract, row
 
 
 def test_a_reproduction_that_names_nothing_is_refused(tmp_path):

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import os
 import pathlib
+import platform
 import sys
 
 import softcheck
 
 from .._ops import OPS
-from . import report, sweep
+from . import data, report, sweep
 
 
 def _worker(text: str) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     work = json.loads(text)
-    known = report.contracts_in([pathlib.Path(page) for page in work.pop("known")])
+    known = data.contracts_in([pathlib.Path(page) for page in work.pop("known")])
     folder = work.pop("folder")
     try:
         library = sweep.load(work.pop("name"))
@@ -31,6 +33,58 @@ def _worker(text: str) -> None:
         known=known,
         **work,
     )
+
+
+def _refuse(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> None:
+    """What cannot be read or written ends the command before the sweep, which takes hours."""
+    for path in asked.known:
+        need = f"--known: need a table as docs/field/field.tsv, got {path}, which"
+        if not path.is_file():
+            parser.error(f"{need} is no file")
+        try:
+            if not data.contracts_in([path]):
+                parser.error(f"{need} has no contract of a kernel")
+        except ValueError:
+            parser.error(f"{need} is none: a page has its table in docs/field/")
+    if asked.report is not None and (asked.report.is_dir() or not asked.report.parent.is_dir()):
+        parser.error(f"--report: need a file in a folder that is there, got {asked.report}")
+    if asked.pages is not None and not asked.pages.is_dir():
+        parser.error(f"--pages: need a folder, got {asked.pages}")
+
+
+def _write_data(asked: argparse.Namespace) -> None:
+    """The table of --report, its run in runs.json, and in findings.json what the programs beside it print now; of those
+    that cannot be run, as their library is not installed, it keeps what they printed."""
+    written = [asked.out / f"{name}.json" for name in sweep.LIBRARIES]
+    sweeps = [json.loads(path.read_text()) for path in written if path.exists()]
+    rows = data.rows_for(asked.report, sweeps, [op for op in asked.ops.split(",") if op])
+    if not rows:
+        sys.exit(f"python -m softcheck.field: --report: {asked.out} has no kernel for {asked.report}")
+    data.write_rows(asked.report, rows)
+    run = {
+        "date": f"{datetime.date.today():%-d %B %Y}",
+        "machine": f"{_processor()}, one thread a library, Python {platform.python_version()}",
+        "libraries": {swept["library"]: swept["version"] for swept in sweeps if swept["library"] in {row.library for row in rows}},
+        "softcheck": softcheck.version(),
+        "command": f"python -m softcheck.field LIBRARY --budget {asked.budget:g} --effort {asked.effort}",
+        "remark": asked.remark,
+    }
+    runs, findings = asked.report.with_name("runs.json"), asked.report.with_name("findings.json")
+    data.write_json(runs, {**data.read_json(runs), asked.report.stem: run})
+    shown = {program.path.stem: report.reproduce(program.path) for program in report.reproductions_in(asked.report.parent)}
+    old = data.read_json(findings)
+    data.write_json(findings, {name: old.get(name, output) if output == report.NOT_RUN else output for name, output in shown.items()})
+
+
+def _processor() -> str:
+    try:
+        lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    values = dict(line.split(":", 1) for line in lines if ":" in line)
+    fields = {name.strip(): value.strip() for name, value in values.items()}
+    features = [flag for flag in ("avx2", "avx512f", "avx512_bf16", "amx_bf16") if flag in fields.get("flags", "").split()]
+    return f"{fields.get('model name', platform.machine())}, {' '.join(features)}"
 
 
 def main() -> int:
@@ -50,32 +104,20 @@ def main() -> int:
         type=pathlib.Path,
         action="append",
         default=[],
-        metavar="PAGE",
-        help="judge the kernels that this page, as docs/field.md, names a contract of, each by that: no inference",
+        metavar="DATA",
+        help="judge the kernels that this table, as docs/field/field.tsv, has a contract of, each by that: no inference",
     )
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("results/field"))
-    parser.add_argument("--report", type=pathlib.Path, help="write this page from all that --out holds, as docs/field.md")
-    parser.add_argument("--reproductions", type=pathlib.Path, default=pathlib.Path("docs/field"),
-                        help="folder of the programs that --report runs and tells of (default: docs/field)")  # fmt: skip
-    parser.add_argument("--title", default="Softmax and attention in the field", help="of the page")
-    parser.add_argument("--ops", default="", help="the page has kernels of these ops alone (softmax,attention), and the programs that name one")
-    parser.add_argument("--remark", default="", help="a line for the page's head")
-    parser.add_argument("--no-sweep", action="store_true", help="judge nothing: the report alone")
+    parser.add_argument("--report", type=pathlib.Path, metavar="DATA",
+                        help="write this table, as docs/field/field.tsv, from all that --out holds, with its runs.json and, of the programs beside it, findings.json")  # fmt: skip
+    parser.add_argument("--ops", default="", help="a kernel that no table beside --report has joins it where its op is one of these (softmax,attention)")
+    parser.add_argument("--remark", default="", help="of the run, for the page")
+    parser.add_argument("--pages", type=pathlib.Path, metavar="FOLDER", help="make the generated blocks of this folder's pages again, as those of docs")
+    parser.add_argument("--no-sweep", action="store_true", help="judge nothing: --report and --pages alone")
     asked = parser.parse_args()
     if asked.effort == "exhaustive" and not asked.known:
         parser.error("--effort: exhaustive judges by a contract: need --known beside it")
-    for page in asked.known:
-        if not page.is_file():
-            parser.error(f"--known: need a page as docs/field.md, got {page}, which is no file")
-        if not report.contracts_in([page]):
-            parser.error(f"--known: need a page as docs/field.md, got {page}, which names no contract of a kernel")
-    if asked.report is not None:  # told before the sweep, which takes hours
-        if not asked.report.parent.is_dir():
-            parser.error(f"--report: need a page in a folder that is there, got {asked.report}")
-        if asked.report.is_dir():
-            parser.error(f"--report: need a page, got {asked.report}, which is a folder")
-        if not asked.reproductions.is_dir():
-            parser.error(f"--reproductions: need a folder of programs for --report, got {asked.reproductions}, which is none")
+    _refuse(parser, asked)
     for name in asked.libraries:
         if "." not in name and name not in sweep.LIBRARIES:
             parser.error(f"libraries: need one of {', '.join(sweep.LIBRARIES)}, or a module with library(), got {name!r}")
@@ -91,13 +133,10 @@ def main() -> int:
         if not swept["kernels"]:
             idle.append(name)
     if asked.report is not None:
-        written = [asked.out / f"{name}.json" for name in sweep.LIBRARIES]
-        sweeps = [json.loads(path.read_text()) for path in written if path.exists()]
-        command = f"python -m softcheck.field --budget {asked.budget:g} --effort {asked.effort} --report {asked.report}"
-        found = list(report.reproductions_in(asked.reproductions))
-        if asked.ops:
-            sweeps, found = report.of_ops(sweeps, found, asked.ops.split(","))
-        asked.report.write_text(report.render(sweeps, found, command, softcheck.version(), asked.remark, asked.title))
+        _write_data(asked)
+    if asked.pages is not None:
+        for page in report.pages_in(asked.pages):
+            page.write_text(report.renewed(page))
     for name in idle:
         print(f"python -m softcheck.field: {name}: no kernel was judged: none is as --only, --known or --effort asks", file=sys.stderr)
     return 2 if idle else 0

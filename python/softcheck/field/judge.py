@@ -126,7 +126,7 @@ def judge(kernel: Kernel, isolation: str, budget: float, effort: str = "quick") 
         "notes": kernel.notes,
         "domain": kernel.arguments.get("domain"),
         "contract": contract,
-        "weak": [word for word in words if _is_weak(word, kernel.dtype)],
+        "weak": [word for word in words if is_weak(word, kernel.dtype)],
         "exempt": exempt,
         **told,
         "findings": found,
@@ -218,7 +218,7 @@ def _breaks_masked_row(report: softcheck.Report) -> bool:
     return any(claim.claim == "kernel.masked_row" for claim in report.findings)
 
 
-def _is_weak(word: str, dtype: str) -> bool:
+def is_weak(word: str, dtype: str) -> bool:
     return word.startswith(WEAK) or (word, dtype) == ("acc=f32", "float64")
 
 

@@ -100,7 +100,7 @@ def sweep(
     """{"library", "version", "kernels": [...], "seconds"}; written to folder/NAME.json as well, kernel by kernel.
 
     go_on   leaves out what that file has of the same effort
-    known   pages whose contracts are judged by, as docs/field.md
+    known   tables whose contracts are judged by, as docs/field/field.tsv
     raises  ValueError where the library cannot be loaded, and where only or go_on would mix results of two versions
     """
     start = time.monotonic()
