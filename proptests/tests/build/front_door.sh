@@ -15,8 +15,8 @@ for wrong in '--nonsense' '--results' '--program' '--program README.md'; do
   [ $status = 2 ] || { echo "run gpu $wrong: exit $status"; exit 1; }
 done
 status=0
-said=$(./run bound now 2>&1) || status=$?
-case $status$said in 2*"takes no arguments, got 'now'"*) ;; *) echo "run bound now: exit $status, $said"; exit 1 ;; esac
+said=$(./run instructions now 2>&1) || status=$?
+case $status$said in 2*"takes no arguments, got 'now'"*) ;; *) echo "run instructions now: exit $status, $said"; exit 1 ;; esac
 status=0
 said=$(./run aarch64 now 2>&1) || status=$?
 case $status$said in 2*"verify or test, not 'now'"*) ;; *) echo "run aarch64 now: exit $status, $said"; exit 1 ;; esac

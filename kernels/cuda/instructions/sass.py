@@ -1,4 +1,4 @@
-"""The machine code of GPU kernels as `cuobjdump -sass` prints it, one value for each instruction."""
+"""The machine code of GPU kernels as `cuobjdump` prints it, one value for each instruction."""
 
 import re
 import subprocess
@@ -22,14 +22,16 @@ class Instruction:
         return self.opcode.split(".", 1)[0]
 
     @property
-    def modifiers(self):
-        return self.opcode.split(".")[1:]
-
-    @property
     def target(self):
         """The address that a branch names, None where the operands name none."""
         addresses = re.findall(r"(?<![\w\[])0x([0-9a-f]+)\b", self.operands)
         return int(addresses[-1], 16) if addresses else None
+
+    @property
+    def bytes(self):
+        """What a thread loads or stores."""
+        sizes = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
+        return next((sizes[modifier] for modifier in self.opcode.split(".")[1:] if modifier in sizes), 4)
 
 
 @dataclass
@@ -38,14 +40,12 @@ class Kernel:
     name: str  # as people call it: short_name()
     instructions: list = field(default_factory=list)
     registers: int = 0  # a thread
-    stack_bytes: int = 0
-    static_shared_bytes: int = 0
+    stack: int = 0  # bytes of a thread: spilled registers lie there
 
 
 LINE = re.compile(r"^\s+/\*([0-9a-f]{4,})\*/\s+(?:\{\s*)?(?:(@!?U?P\w+)\s+)?([A-Z][\w.]*)\s*(.*?)\s*;")
 FUNCTION = re.compile(r"^\s*Function : (\S+)")
-RESOURCES = re.compile(r"^\s*Function (\S+):$")
-USAGE = re.compile(r"REG:(\d+) STACK:(\d+) SHARED:(\d+)")
+RESOURCES = re.compile(r"Function (\S+):\s+REG:(\d+) STACK:(\d+) ")
 FORMATS = {"float": "f32", "double": "f64", "softcheck::kernels::Half": "f16", "softcheck::kernels::BFloat": "bf16"}
 
 
@@ -80,10 +80,10 @@ def demangled(symbols):
     return out.splitlines()
 
 
-def parsed(text, source):
-    """The kernels in what `cuobjdump -sass` printed."""
+def parsed(code, resources, source):
+    """The kernels in what `cuobjdump -sass` and `cuobjdump -res-usage` printed."""
     kernels = []
-    for line in text.splitlines():
+    for line in code.splitlines():
         if found := FUNCTION.match(line):
             kernels.append(Kernel(found[1], found[1]))
         elif found := LINE.match(line):
@@ -92,22 +92,9 @@ def parsed(text, source):
             kernels[-1].instructions.append(Instruction(int(found[1], 16), found[2] or "", found[3], found[4]))
     if not kernels:
         raise Malformed(f"{source}: no kernel for this architecture")
-    for kernel in kernels:
-        if not kernel.instructions:
-            raise Malformed(f"{source}: {kernel.symbol} has no instructions")
+    usage = {found[1]: (int(found[2]), int(found[3])) for found in RESOURCES.finditer(resources)}
     for kernel, name in zip(kernels, demangled([kernel.symbol for kernel in kernels])):
-        kernel.name = short_name(name)
+        if not kernel.instructions or kernel.symbol not in usage:
+            raise Malformed(f"{source}: {kernel.symbol} has no {'resources' if kernel.instructions else 'instructions'}")
+        kernel.name, (kernel.registers, kernel.stack) = short_name(name), usage[kernel.symbol]
     return kernels
-
-
-def add_resources(kernels, text, source):
-    """Registers and memory of each kernel, from what `cuobjdump -res-usage` printed."""
-    by_symbol = {kernel.symbol: kernel for kernel in kernels}
-    kernel = None
-    for line in text.splitlines():
-        if found := RESOURCES.match(line):
-            kernel = by_symbol.pop(found[1], None)
-        elif (found := USAGE.search(line)) and kernel:
-            kernel.registers, kernel.stack_bytes, kernel.static_shared_bytes = map(int, found.groups())
-    if by_symbol:
-        raise Malformed(f"{source}: no resources of {min(by_symbol)}")
