@@ -26,8 +26,9 @@ std::string subject_name(const KernelSubject& subject) {
                                   ? ""
                                   : std::filesystem::path(subject.source.library).filename().string() + ":";
   const numerics::Format input = subject.contract.input, output = subject.contract.output;
-  return library + subject.source.symbol + " " + std::string(to_string(subject.op)) + " " + name_of(input) +
-         (output == output_format(subject.op, input) ? "" : " -> " + name_of(output)) + " [" +
+  return library + subject.source.symbol + " " + std::string(to_string(subject.op)) + " " +
+         std::string(properties(input).name) +
+         (output == output_format(subject.op, input) ? "" : " -> " + std::string(properties(output).name)) + " [" +
          numerics::to_string(subject.contract) + "]" +
          (subject.domain.everything() ? "" : " on " + to_string(subject.domain));
 }
