@@ -1,69 +1,27 @@
-// The bounds of rounding.hpp against the right-hand sides of the theorems, which Coq has printed into
-// theorem_formulas.hpp: the same numbers, on every contract and row.
-#include "proptests/tests/numerics/theorem_formulas.hpp"
-
+// The bounds of rounding.hpp are the right-hand sides that Coq prints (theorem_bounds.hpp), of the quantities that
+// docs/tolerances.md derives from a contract and a row.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "numerics/rounding/rounding.hpp"
 #include "numerics/rounding/rounding_attention.hpp"
 #include "numerics/rounding/rounding_model.hpp"
+#include "numerics/rounding/theorem_attention_bounds.hpp"
+#include "numerics/rounding/theorem_bounds.hpp"
 #include "proptests/tests/numerics/row_families.hpp"
+#include "proptests/tests/numerics/theorem_constants.hpp"
 #include "theory/adaptive_temperature.hpp"
 #include "theory/streaming_entropy.hpp"
 
 namespace softcheck::numerics {
 namespace {
 
-/// What the theorems are evaluated on. As Coq prints them they repeat the same few logarithms and exponentials hundreds
-/// of times, by far the longest to compute: each is kept with its argument.
-class Term : public Enclosure {
- public:
-  using Enclosure::Enclosure;
-  explicit Term(Enclosure value) : Enclosure(std::move(value)) {}
-  Term& operator=(const Enclosure& value) {
-    Enclosure::operator=(value);
-    return *this;
-  }
-
-  friend Term operator+(const Term& a, const Term& b) { return Term(a.plain() + b.plain()); }
-  friend Term operator-(const Term& a, const Term& b) { return Term(a.plain() - b.plain()); }
-  friend Term operator*(const Term& a, const Term& b) { return Term(a.plain() * b.plain()); }
-  friend Term operator/(const Term& a, const Term& b) { return Term(a.plain() / b.plain()); }
-  friend Term expm1(const Term& x) { return exp(x) - Term(1); }
-  friend Term minus_log1m(const Term& x) { return Term(0) - log(Term(1) - x); }
-  friend Term over_one_minus(const Term& x) { return Term(1) / (Term(1) - x); }
-  friend Term exp(const Term& x) {
-    static Values known;
-    return kept(known, x, [&] { return exp(x.plain()); });
-  }
-  friend Term log(const Term& x) {
-    static Values known;
-    return kept(known, x, [&] { return log(x.plain()); });
-  }
-
- private:
-  using Values = std::vector<std::pair<Term, Term>>;
-
-  const Enclosure& plain() const { return *this; }
-
-  template <class Compute>
-  static Term kept(Values& known, const Term& x, Compute compute) {
-    for (const auto& [argument, value] : known) {
-      if (argument.precision() == x.precision() && argument.contains(x) && x.contains(argument)) return value;
-    }
-    if (known.size() == 64) known.clear();  // another row has others
-    return known.emplace_back(x, Term(compute())).second;
-  }
-};
-
-using Quantities = theorems::Quantities<Term>;
+using Quantities = formulas::Quantities<Enclosure>;
 
 struct FormulaSetting {
   Format input;
@@ -108,7 +66,7 @@ Quantities quantities_of(const Contract& contract, const RowStatistics<Enclosure
   q.rescalings = Enclosure::integer(row.rescalings);
   q.rescaled = row.rescalings > 0;
   q.visible = Enclosure::integer(row.visible);
-  q.item_unit = theorems::exp_unit(q);
+  q.item_unit = minus_log1m(q.exp_error);
   q.item_floor = q.exp_floor;
   q.total_unit = Enclosure(0);
   q.divisions = q.lost_quotients = Enclosure(2);
@@ -125,7 +83,7 @@ Quantities quantities_of(const Contract& contract, const RowStatistics<Enclosure
   q.entropy_magnitude = row.log_sum + row.mean_deviation;
   q.exp_cutoff = model.exp_cutoff;
   // Theorem reciprocal_of_sum: 0 where 1 / S is certainly a normal number.
-  const Enclosure largest_sum = exp(q.log_sum + theorems::sum_log(q));
+  const Enclosure largest_sum = exp(q.log_sum + formulas::SumBounds<Enclosure>(q).sum_log);
   const bool normal = less_equal(largest_sum, Enclosure(1 / format.smallest_normal)) == Decision::proved;
   q.reciprocal_error = q.roundoff + (normal ? Enclosure(0) : q.product_floor * largest_sum);
   return q;
@@ -156,56 +114,62 @@ std::size_t compare(const Contract& contract, const std::vector<double>& logits,
   const RowOracle oracle(logits, theta);
   if (oracle.fully_masked()) return 0;
   const auto row = row_statistics<Enclosure>(oracle, rescalings, theta);
-  Quantities q = quantities_of(contract, row);
+  const Quantities q = quantities_of(contract, row);
   const std::string what = name + " theta=" + std::to_string(theta) + " ";
+
+  const formulas::SumBounds<Enclosure> sums(q);
+  const formulas::ElementBounds<Enclosure> elements(q, sums);
+  const formulas::LogarithmBounds<Enclosure> logarithms(q, sums);
+  const formulas::MomentBounds<Enclosure> moments(q, sums);
+  const formulas::UncentredMomentBounds<Enclosure> uncentred(q, sums);
 
   const Enclosure sum = sum_error(contract, row);
   if (!promises(sum)) return 0;
-  expect_same_value(sum, exp(theorems::sum_log(q)) - Enclosure(1), what + "B1");
+  expect_same_value(sum, exp(sums.sum_log) - Enclosure(1), what + "B1");
+
+  // Theorems threshold_constant_is, threshold_slope_is, threshold_floor_is.
+  const Enclosure floor = elements.element_floor + q.quantum / Enclosure(2048);
+  const Enclosure steepest =
+      sums.slope * (elements.element_log + log(Enclosure(2048) / q.quantum)) / (Enclosure(1) - sums.slope);
+  const Enclosure constant = exp(elements.element_log) - Enclosure(1),
+                  slope = sums.slope *
+                          exp(elements.element_log + steepest / Enclosure(2) + steepest * steepest / Enclosure(24));
   const auto element = softmax_error(contract, row);
-  expect_same_value(element.constant, theorems::threshold_constant(q), what + "B2 constant");
-  expect_same_value(element.slope, theorems::threshold_slope(q), what + "B2 slope");
-  expect_same_value(element.floor, theorems::element_floor(q) + theorems::threshold_floor(q), what + "B2 floor");
-  expect_same_value(total_variation_error(contract, row),
-                    theorems::threshold_constant(q) + theorems::threshold_slope(q) * q.mean_deviation +
-                        q.visible * (theorems::element_floor(q) + theorems::threshold_floor(q)),
+  expect_same_value(element.constant, constant, what + "B2 constant");
+  expect_same_value(element.slope, slope, what + "B2 slope");
+  expect_same_value(element.floor, floor, what + "B2 floor");
+  expect_same_value(total_variation_error(contract, row), constant + slope * q.mean_deviation + q.visible * floor,
                     what + "B3");
+
   const auto row_sum = row_sum_error(contract, row);
-  expect_same_value(row_sum.total(), theorems::row_sum(q), what + "B4");
+  expect_same_value(row_sum.total(), elements.row_sum_rounding + elements.row_sum_lost, what + "B4");
   const auto shared = row_sum_error(contract, row, Exponentials::shared);
-  expect_same_value(shared.rounding, theorems::shared_rounding(q), what + "B4, shared exponentials");
-  expect_same_value(shared.floor, theorems::row_sum_lost(q), what + "B4, what underflows");
+  expect_same_value(shared.rounding, elements.shared_rounding, what + "B4, shared exponentials");
+
   const auto logsumexp = logsumexp_error(contract, row);
-  const auto lost = [&](const Enclosure& floor) { return floor * (Enclosure(1) + q.output_roundoff) + q.output_floor; };
-  expect_same_value(logsumexp.rounding, theorems::logsumexp(q) - lost(theorems::logsumexp_floor(q)), what + "B5");
-  expect_same_value(logsumexp.floor, lost(theorems::logsumexp_floor(q)), what + "B5, what underflows");
+  expect_same_value(logsumexp.rounding, logarithms.logsumexp_output, what + "B5");
+  expect_same_value(logsumexp.floor, logarithms.logsumexp_lost, what + "B5, what underflows");
   const auto log_softmax = log_softmax_error(contract, row);
   Contract by_value = contract;
   by_value.lse = LseForm::uncentred;
-  const auto uncentred = log_softmax_error(by_value, row);
+  const auto by_lse = log_softmax_error(by_value, row);
   for (double deviation : {0.0, 0.5, 10.0}) {
-    q.deviation = Enclosure(deviation);
-    const auto rounded = [&](const Enclosure& second) {
-      return second + q.output_roundoff * (q.deviation + q.log_sum + second);
-    };
-    const Enclosure centred = rounded(theorems::log_softmax_second(q)), by_l = rounded(theorems::uncentred_second(q));
-    expect_same_value(log_softmax.rounding(q.deviation), centred, what + "B5 log-softmax");
-    expect_same_value(log_softmax.at(q.deviation), theorems::log_softmax(q), what + "B5 log-softmax");
-    expect_same_value(uncentred.rounding(q.deviation), by_l, what + "B5 uncentred");
-    expect_same_value(uncentred.at(q.deviation), theorems::log_softmax_uncentred(q), what + "B5 uncentred");
-    if (!promises(log_softmax.floor) || !promises(uncentred.constant)) continue;
-    expect_same_value(log_softmax.floor, theorems::log_softmax(q) - centred, what + "B5 log-softmax, underflow");
-    expect_same_value(uncentred.floor, theorems::log_softmax_uncentred(q) - by_l, what + "B5 uncentred, underflow");
+    expect_same_value(
+        log_softmax.at(Enclosure(deviation)),
+        logarithms.centred_constant + logarithms.centred_slope * Enclosure(deviation) + logarithms.centred_lost,
+        what + "B5 log-softmax");
+    expect_same_value(
+        by_lse.at(Enclosure(deviation)),
+        logarithms.uncentred_constant + logarithms.uncentred_slope * Enclosure(deviation) + logarithms.uncentred_lost,
+        what + "B5 uncentred");
   }
+
   const auto entropy = entropy_error(contract, row);
-  expect_same_value(entropy.floor, lost(theorems::entropy_floor(q)), what + "B6, what underflows");
-  expect_same_value(
-      entropy.rounding,
-      theorems::entropy_rounding(q) + q.output_roundoff * (q.entropy_magnitude + theorems::entropy_rounding(q)),
-      what + "B6");
+  expect_same_value(entropy.rounding, moments.entropy_output, what + "B6");
+  expect_same_value(entropy.floor, moments.entropy_lost, what + "B6, what underflows");
   const auto from_logits = entropy_uncentred_error(contract, row);
-  expect_same_value(from_logits.rounding, theorems::entropy_uncentred_output(q), what + "B7");
-  expect_same_value(from_logits.floor, theorems::entropy_uncentred_lost(q), what + "B7, what underflows");
+  expect_same_value(from_logits.rounding, uncentred.entropy_uncentred_output, what + "B7");
+  expect_same_value(from_logits.floor, uncentred.entropy_uncentred_lost, what + "B7, what underflows");
   return 1;
 }
 
@@ -267,7 +231,7 @@ TEST(TheoremFormulas, TheErrorOfAScoreIsTheTheorems) {
     for (std::size_t dimension : {1, 64, 128}) {
       for (double scale : {1.0, -0.125, 0.3}) {
         const std::string what = std::string(setting.words) + " d=" + std::to_string(dimension) + " score";
-        Quantities q;
+        formulas::attention::whole::Quantities<Enclosure> q;
         q.roundoff = Enclosure(format.unit_roundoff);
         q.sum_floor = Enclosure(flushed ? format.smallest_normal : 0.0);
         q.product_floor = Enclosure(flushed ? format.smallest_normal : format.smallest_subnormal / 2);
@@ -276,13 +240,15 @@ TEST(TheoremFormulas, TheErrorOfAScoreIsTheTheorems) {
         q.scale_magnitude = Enclosure(std::abs(scale));
         const Enclosure dot_magnitude(7.0);
         q.dot_magnitude = dot_magnitude;
+        q.products_scale = q.scale_magnitude;  // no factor is scaled before its product
         AttentionArithmetic arithmetic;
         arithmetic.scale = scale;
         arithmetic.dimension = dimension;
         const Enclosure bound = score_error(contract, arithmetic, dot_magnitude);
-        expect_not_less(bound, theorems::score(q), what);
+        const Enclosure score = formulas::attention::whole::WholeScoreBounds<Enclosure>(q).whole_score;
+        expect_not_less(bound, score, what);
         // Only f16's simpler floors are large enough beside its roundings to tell the two apart.
-        if (contract.accumulator != Format::f16) expect_same_value(bound, theorems::score(q), what);
+        if (contract.accumulator != Format::f16) expect_same_value(bound, score, what);
       }
     }
   }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # formulas.sh PROOFS BUILD [--write|HEADER]: the C++ headers of the theorems' formulas and constants, and the table of what
-# contracts' words stand for, are what Coq prints; HEADER alone is compared, in the place of theorem_formulas.hpp.
+# contracts' words stand for, are what Coq prints; HEADER alone is compared, in the place of theorem_constants.hpp.
 set -eu
 proofs=$1 build=$2
 headers=$(dirname "$0")/../numerics
@@ -28,19 +28,11 @@ Definition joined (texts : list string) := fold_right append "" texts.
 Definition constant (name : string) (z : Z) :=
   line ("inline constexpr long long " ++ name ++ " = " ++ decimal z ++ ";").
 Definition header := joined [
-  line "// Generated from theory/proofs by proptests/tests/proofs/formulas.sh: the right-hand sides of the rounding theorems";
-  line "// and the numbers of adaptive temperature, as Coq prints them. Not to be edited.";
+  line "// Generated from theory/proofs by proptests/tests/proofs/formulas.sh: the numbers of adaptive temperature, as Coq";
+  line "// prints them. Not to be edited.";
   line "// clang-format off"; line "#pragma once"; line "";
   line "#include <array>"; line "";
   line "namespace softcheck::theorems {"; line "";
-  line "/// What the formulas speak of: theory/proofs/numerics/theorem_formulas.v.";
-  line "template <class T>"; line "struct Quantities {";
-  joined (map (fun q => line ("  T " ++ name q ++ "{};")) quantities);
-  line "  bool rescaled = false;"; line "};"; line "";
-  line "template <class T>"; line "T square(const T& x) {"; line "  return x * x;"; line "}"; line "";
-  line "template <class T>"; line "T cube(const T& x) {"; line "  return x * x * x;"; line "}"; line "";
-  joined (map (fun f => line (definition name f)) (all_formulas ++ output_formulas.row_sum_formulas
-    ++ uncentred_formulas.uncentred_entropy_formulas));
   line "/// In thousandths, from H^0 on.";
   line ("inline constexpr std::array<long long, " ++ decimal (Z.of_nat (List.length quartic_thousandths)) ++
         "> quartic_thousandths{" ++ String.concat ", " (map decimal quartic_thousandths) ++ "};");
@@ -311,11 +303,11 @@ printed() { # VERNACULAR: the string it evaluates to, as lines
   coqc -q -Q "$build" softcheck -w none "$1" >"$work/printed"
   sed -e '1s/^ *= "//' -e '/^ *: string$/d' -e 's/"%string$//' -e '$s/"$//' "$work/printed" | sed -e 's/" *$//'
 }
-printed "$work/print.v" >"$work/theorem_formulas.hpp"
+printed "$work/print.v" >"$work/theorem_constants.hpp"
 case ${3:-} in
   '' | --write) ;;
   *)
-    diff "$3" "$work/theorem_formulas.hpp" || { echo "$3 is not what Coq prints"; exit 1; }
+    diff "$3" "$work/theorem_constants.hpp" || { echo "$3 is not what Coq prints"; exit 1; }
     exit 0
     ;;
 esac
@@ -332,7 +324,7 @@ else
     { echo "contract_words.tsv is not what Coq prints: sh $0 $proofs $build --write"; exit 1; }
   echo "contract_words.tsv: $(wc -l <"$headers/contract_words.tsv") lines agree"
 fi
-for name in theorem_formulas theorem_bounds theorem_gradient_formulas theorem_projection_bounds theorem_attention_bounds; do
+for name in theorem_constants theorem_bounds theorem_gradient_formulas theorem_projection_bounds theorem_attention_bounds; do
   case $name in
     *_bounds) header=$headers/../../../numerics/rounding/$name.hpp ;;
     *) header=$headers/$name.hpp ;;

@@ -142,7 +142,7 @@ says "a theorem of premises that nothing meets" sh "$here/examples.sh" "$work/re
 sed 's/`Contract.HeightsAreThoseOfTheGrammar`/`Contract.HeightsAreGuessed`/' "$proofs/TRUST.md" >"$work/real/TRUST.md"
 says "a test that is not there" sh "$here/trust.sh" "$work/real"
 
-sed 's/= 252543;/= 252542;/' "$here/../numerics/theorem_formulas.hpp" >"$work/changed.hpp"
+sed 's/= 252543;/= 252542;/' "$here/../numerics/theorem_constants.hpp" >"$work/changed.hpp"
 if sh "$here/formulas.sh" "$proofs" "$2" "$work/changed.hpp" >"$work/log" 2>&1; then
   echo "formulas.sh did not fail: a changed constant"
   exit 1
