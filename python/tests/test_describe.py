@@ -1,0 +1,69 @@
+"""softcheck.describe: what the library's tables say is what its functions take."""
+
+import kernels
+import numpy as np
+import pytest
+
+import softcheck
+
+TABLES = softcheck.describe()
+OPS = {op["name"]: op for op in TABLES["ops"]}
+ROW = np.array([0.5, -1, 3], np.float32)
+
+
+def test_ops_have_their_inputs_in_the_order_of_a_call():
+    def roles(op):
+        return [tensor["role"] for tensor in OPS[op]["inputs"] if not tensor["optional"]]
+
+    assert roles("softmax") == ["logits"]
+    assert roles("softmax_backward") == ["saved", "out_gradient"]
+    assert roles("cross_entropy_backward") == ["logits", "labels", "upstream"]
+    assert roles("merge_states") == ["out", "lse"]
+    assert roles("attention") == ["q", "k", "v"]
+    assert roles("attention_backward") == ["q", "k", "v", "out", "lse", "out_gradient"]
+    assert [op for op in OPS if OPS[op]["of"] == "attention"] == ["attention", "adaptive_attention", "attention_backward"]
+
+
+@pytest.mark.parametrize("word", TABLES["contract_words"], ids=lambda word: word["word"])
+def test_every_alternative_of_a_contract_word_is_read(word):
+    assert word["grants"]
+    for value in word["values"].split("|"):
+        value = value.replace("E:e,A:a", "E:2,A:1").replace("K", "4")
+        granted = softcheck.threshold("softmax", ROW, contract=f"{word['word']}={value}")
+        assert granted.shape == ROW.shape and (granted > 0).all()
+    with pytest.raises(softcheck.UsageError, match=word["word"]):
+        softcheck.threshold("softmax", ROW, contract=f"{word['word']}=nonsense")
+
+
+@pytest.mark.parametrize("word", TABLES["domain_words"], ids=lambda word: word["word"])
+def test_every_domain_word_is_read_by_its_ops(word):
+    assert word["means"]
+    text = word["word"] + "16" * word["word"].endswith("=")
+
+    def refusal(op):
+        try:
+            softcheck.check(lambda *arrays: None, op, domain=text + " n=2" * (op == "softmax"), max_calls=1)
+        except softcheck.UsageError as error:
+            return str(error)
+        return ""
+
+    for op, of in (("softmax", "rows"), ("attention", "attention")):
+        known = word["of"] in (of, "both")
+        assert ("domain: need a length" in refusal(op)) != known, refusal(op)
+
+
+def test_verdicts_have_the_exit_codes_of_the_command():
+    codes = {verdict["verdict"]: verdict["exit_code"] for verdict in TABLES["verdicts"]}
+    assert codes == {"pass": 0, "fail": 1, "refused": 4, "vacuous": 5, "undecided": 5, "crash": 6, "timeout": 7}
+    assert softcheck.check(kernels.softmax, domain="n<=9 rows<=3", cases=1).verdict in codes
+
+
+def test_dtypes_have_their_numbers():
+    dtypes = {dtype["name"]: dtype for dtype in TABLES["dtypes"]}
+    for name, numpy in (("f64", np.float64), ("f32", np.float32), ("f16", np.float16)):
+        info = np.finfo(numpy)
+        assert dtypes[name]["largest"] == float(info.max)
+        assert dtypes[name]["smallest_normal"] == float(info.tiny)
+        assert 2 * dtypes[name]["unit_roundoff"] == float(info.eps)
+        assert dtypes[name]["bits"] == info.bits
+    assert dtypes["e4m3"]["infinity"] is False and dtypes["e5m2"]["infinity"] is True
