@@ -23,7 +23,7 @@ false_statement() { # FILE FROM TO: FROM stands once in the file
 }
 mkdir "$work/altered/judge" "$work/altered/numerics" "$work/altered/strict_kernels" "$work/altered/contract"
 for file in normalised_vectors norm_ellipsoid rotary_positions attention_variants theorem_2_2 box_form judge/enclosed_row \
-  judge/kept_contract judge/enclosed_bounds judge/judge numerics/b9_sharpened numerics/masked_row numerics/tree_heights \
+  judge/kept_contract judge/enclosed_bounds judge/judge judge/declared_contract numerics/b9_sharpened numerics/masked_row numerics/tree_heights \
   numerics/reduction numerics/exact_score numerics/b6d_coefficients strict_kernels/strict_deviations \
   strict_kernels/strict_mean strict_kernels/strict_entropy strict_kernels/strict_sums strict_kernels/strict_softmax \
   contract/summation contract/rescalings contract/contract_words numerics/output_formulas numerics/b7_far_items \
@@ -52,6 +52,13 @@ false_statement judge/kept_contract.v '/\\ (j <= N.to_nat (most_rescalings c))%n
 false_statement judge/enclosed_bounds.v '(#division_roundings [*] its_unit s' '(#1 [*] its_unit s'
 false_statement judge/judge.v 'less p allowed (I.abs' 'less p (integer p 0) (I.abs'
 false_statement judge/judge.v 'less p (its_lost_sum r) (integer p 1).' 'less p (integer p 0) (its_lost_sum r).'
+# Its counts: one of the different logits too many left out, an order that is not reversed, additions of the visible items'
+# height alone, a kernel that rescales where its maximum does not rise.
+false_statement judge/declared_contract.v 'number_of (runs_of visible_dyadics) - 1)' 'number_of (runs_of visible_dyadics) - 2)'
+false_statement judge/declared_contract.v '(records_after None 0 (rev_append row []))' '(records_after None 0 row)'
+false_statement judge/declared_contract.v 'N.min (summation_height w (number_of items)) (number_of visible_dyadics - 1)' \
+  'N.min (summation_height w (number_of visible_dyadics)) (number_of visible_dyadics - 1)'
+false_statement judge/declared_contract.v 'integer_row t -> (j <= rises fresh t)%nat ->' 'integer_row t -> (rises fresh t <= j)%nat ->'
 # A width that is the box's upper end, the lower end in its place; an error of beta that no key feels, or not their sum.
 false_statement box_form.v 'magnitude (matrix_box width (product inner (transpose K) Q) B) c * (high B c - low B c)' \
   'magnitude (matrix_box width (product inner (transpose K) Q) B) c * high B c'
