@@ -27,7 +27,7 @@ for file in normalised_vectors norm_ellipsoid rotary_positions attention_variant
   numerics/reduction numerics/exact_score numerics/b6d_coefficients strict_kernels/strict_deviations \
   strict_kernels/strict_mean strict_kernels/strict_entropy strict_kernels/strict_sums strict_kernels/strict_softmax \
   contract/summation contract/rescalings contract/contract_words numerics/output_formulas numerics/b7_far_items \
-  numerics/b9_threshold numerics/b9_stored_values numerics/uncentred_formulas numerics/attention_formulas numerics/coefficient_formulas numerics/own_exponential \
+  numerics/b9_threshold numerics/b9_stored_values numerics/uncentred_formulas numerics/attention_formulas numerics/coefficient_formulas numerics/own_exponential numerics/b15_cross_entropy_gradient \
   numerics/b6d_underflow numerics/b6d_log_softmax numerics/b6d_computed_softmax numerics/log_softmax_formulas numerics/wider_statistics \
   numerics/wider_entropies numerics/b9_widened numerics/b9_sharpened_row numerics/b9_widened_entropies numerics/b9_split_scale numerics/split_score_formulas; do
   cp "$proofs/$file.v" "$work/altered/$file.v"
@@ -80,6 +80,12 @@ false_statement numerics/attention_formulas.v '(Of values_height + one) * Of uni
 false_statement numerics/own_exponential.v '+ 2 * t * D + ratio_log' '+ t * D + ratio_log'
 false_statement numerics/own_exponential.v '- (lambdaE * (1 + log_error M) * (1 + roundoff M) * (1 + u_out)) <= H.' \
   '- (lambdaE * (1 + roundoff M) * (1 + u_out)) <= H.'
+false_statement numerics/own_exponential.v 'p - 1 <= exp (excess_log out 0 j 0) - 1.' 'p - 1 <= exp (excess_log out 0 0 0) - 1.'
+false_statement numerics/own_exponential.v 'p <= lambdaE * (1 + log_error M) * (1 + roundoff M) * (1 + u_out).' \
+  'p <= lambdaE * (1 + roundoff M) * (1 + u_out).'
+false_statement numerics/own_exponential.v '(2 * d + u * (1 + d)) * Rabs m) * (1 + u) * (1 + u_out).' '(d + u * (1 + d)) * Rabs m) * (1 + u) * (1 + u_out).'
+# A divisor that does not divide what the product before it has lost.
+false_statement numerics/b15_cross_entropy_gradient.v '(up * lost) + wm * (exp lambda / Rabs d + 1) in' '(up * lost) + wm * 2 in'
 false_statement numerics/coefficient_formulas.v 'Number 2 * Of unit' 'Number 1 * Of unit'
 # A coefficient that loses something without its logarithm's size, and without the logarithm's own error; a deviation that no lost
 # coefficient feels; the same of the formulas.
