@@ -14,8 +14,8 @@ numbers="accumulator_roundoff 0x1p-24 exponential_error 0x1p-23 logarithm_error 
   argument_extra 0x0p0 difference_loss 0x0p0 sum_loss 0x0p0 product_loss 0x1p-150 exponential_loss 0x1p-149
   last_argument 0x1.9ep7 conversion_error 0x0p0 scaling_error 0x0p0 reciprocal_loss 0x0p0 result_roundoff 0x0p0
   result_loss 0x0p0 smallest_number 0x1p-149 sum sequential"
-# The coefficients 1/2 and 1/2 + 2^-20 of two equal logits, and what cannot be read.
-answers=$(printf 'contract %s\nrow 80 0x1p0 0x0p0 0x0p0\ncoefficient 0x0p0 0x1p-1 0x1.00002p-1\n' "$(echo $numbers)" |
+# The coefficients 1/2 and 1/2 + 2^-20 of two equal logits and a masked item, and what cannot be read.
+answers=$(printf 'contract %s\nrow 80 0x1p0 0x0p0 masked 0x0p0\ncoefficient 0x0p0 0x1p-1 0x1.00002p-1\n' "$(echo $numbers)" |
   ./softcheck-extracted-judge.new)
 echo "$answers"
 [ "$answers" = "not_violated violated" ]
