@@ -1,6 +1,7 @@
 #include "judge/kernel_judge.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <iterator>
@@ -51,6 +52,33 @@ void note_rows_without_thresholds(const std::string& first, KernelJudgement& jud
         std::to_string(vacuity.unresolved) +
         " more rows hold logits so large that the contract's form overflows, or keeps no digit of "
         "their differences");
+  }
+}
+
+// Every exponential of a row of equal logits is exp(0). Is the value off by what exp= grants one exponential, at most
+// once for each item?
+bool may_be_of_exp_of_zero(const KernelSubject& subject, const numerics::Certificate& failed) {
+  const KernelEvidence* evidence = evidence_of(failed);
+  if (evidence == nullptr || !evidence->value || !evidence->value->expected || !evidence->asked.numbers) return false;
+  std::vector<double> visible = evidence->asked.numbers->logits;
+  std::erase_if(visible, [](double logit) { return !std::isfinite(logit); });
+  if (visible.size() < 2 || std::ranges::count(visible, visible[0]) != std::ssize(visible)) return false;
+  const numerics::Contract& contract = subject.contract;
+  const double unit = numerics::properties(contract.accumulator).unit_roundoff;
+  const double exact = evidence->value->expected->upper_double(), size = to_string(subject.op) == "softmax" ? exact : 1;
+  return std::fabs(evidence->value->got - exact) <=
+         static_cast<double>(visible.size()) * contract.exp_error * unit * size;
+}
+
+void note_exp_of_zero(const KernelSubject& subject, KernelJudgement& judgement) {
+  constexpr std::array ops{"softmax", "log_softmax", "logsumexp", "entropy"};
+  if (std::ranges::find(ops, to_string(subject.op)) == ops.end()) return;
+  const auto may_be = [&](const numerics::Certificate& failed) { return may_be_of_exp_of_zero(subject, failed); };
+  for (const PropertyFinding& property : judgement.properties) {
+    if (!property.outcome.counterexample) continue;
+    if (std::ranges::none_of(property.outcome.counterexample->failed, may_be)) continue;
+    judgement.notes.push_back("a failing row has equal logits: each of its exponentials is exp(0), which is exactly 1");
+    return;
   }
 }
 
@@ -212,6 +240,7 @@ KernelJudgement judge(const KernelSubject& subject, const JudgeOptions& options,
   // A property ends where it fails: only what held has been through all its calls.
   if (judgement.verdict == ReportVerdict::pass) note_unmet(judgement);
   explain_refusals(subject, trial, judgement);
+  note_exp_of_zero(subject, judgement);
   if constexpr (requires { trial.hints(); }) {
     for (std::string& line : trial.hints().lines(subject)) judgement.notes.push_back(std::move(line));
   }

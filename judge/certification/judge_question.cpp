@@ -122,25 +122,19 @@ JudgeNumbers judge_numbers(const Contract& contract, std::span<const double> log
   const bool narrower = contract.output != contract.accumulator && !embeds(contract.accumulator, contract.output);
   if (narrower) numbers.result_loss = flushed ? output.smallest_normal : output.smallest_subnormal * 0.5;
   numbers.smallest_number = accumulator.smallest_subnormal;
-  const auto visible =
-      static_cast<std::uint64_t>(std::ranges::count_if(logits, [](double logit) { return std::isfinite(logit); }));
-  numbers.most_additions = std::min(summation_height(contract, logits.size()), visible - 1);
-  numbers.most_rescalings = rescaling_count(contract, logits);
+  numbers.sum = word_of(contract, "sum").substr(std::string_view("sum=").size());
   return numbers;
 }
 
 std::string judge_contract_line(const JudgeNumbers& numbers) {
   std::string line = "contract";
   for (const auto& [name, number] : numbers.named()) line += " " + name + " " + hex_float(number);
-  return line + " most_additions " + std::to_string(numbers.most_additions) + " most_rescalings " +
-         std::to_string(numbers.most_rescalings);
+  return line + " sum " + numbers.sum;
 }
 
 std::string judge_row_line(std::span<const double> logits, double theta, unsigned bits) {
   std::string line = "row " + std::to_string(bits) + " " + hex_float(theta);
-  for (const double logit : logits) {
-    if (std::isfinite(logit)) line += " " + hex_float(logit);
-  }
+  for (const double logit : logits) line += " " + (std::isfinite(logit) ? hex_float(logit) : "masked");
   return line;
 }
 

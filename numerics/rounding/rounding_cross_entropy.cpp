@@ -223,10 +223,12 @@ template <class T>
 CrossEntropyGradientThreshold<T>::CrossEntropyGradientThreshold(const Contract& contract,
                                                                 const CrossEntropyOptions& options,
                                                                 const CrossEntropyRow<T>& row, const T& upstream,
-                                                                Grants grants)
+                                                                Grants grants, const T& divided)
     : options_(options), model_(contract), upstream_(upstream) {
   require_options(options);
   const FpEnvironmentGuard guard;
+  late_product_ = model_.product_floor * divided;
+  late_sum_ = model_.sum_floor * divided;
   const Contract inner = inner_contract(contract, options);
   cap_unit_ = cap_log(contract, model_, options);
   logit_error_ = cap_error(model_, options, cap_unit_, row.statistics.largest_magnitude);
@@ -270,15 +272,14 @@ CrossEntropyGradientThreshold<T>::CrossEntropyGradientThreshold(const Contract& 
 // What upstream, a quotient and a product, makes of what underflows: theorem b15_gradient.
 template <class T>
 T CrossEntropyGradientThreshold<T>::times_upstream(const T& value, const T& error, const T& lost) const {
-  return exp(2 * model_.unit) * (upstream_ * lost + model_.product_floor * (value + error + lost)) +
-         model_.product_floor;
+  return exp(2 * model_.unit) * (upstream_ * lost + model_.product_floor * (value + error + lost)) + late_product_;
 }
 
 // The same where each addend of alpha p - b is multiplied by upstream: a product loses omega_m, and its addition
 // omega_a, once with each later factor, which is at most a weight, |L| or alpha, and once by itself.
 template <class T>
 T CrossEntropyGradientThreshold<T>::addends_lost(const CrossEntropyElement<T>& element, const T& off) const {
-  const T step = model_.product_floor + model_.sum_floor;
+  const T step = late_product_ + late_sum_;
   const T& p = element.coefficient;
   const T& lost = coefficient_.floor;
   // b_j is at least s w_j / V; w_j is at most the sum of all weights.
@@ -325,7 +326,7 @@ ScalarThreshold<T> CrossEntropyGradientThreshold<T>::element(const CrossEntropyE
     const T slope_error = square + model_.roundoff * (element.cap_slope + square) + 4 * model_.product_floor;
     const T product = expm1(model_.unit) * element.cap_slope + exp(model_.unit) * slope_error;
     const T slope = exp(model_.unit) * (element.cap_slope + slope_error);
-    early = early * slope + model_.product_floor;
+    early = early * slope + late_product_;
     floor = floor * slope + model_.product_floor;
     error = error * (element.cap_slope + product) + difference * product;
     difference = difference * element.cap_slope;

@@ -92,8 +92,10 @@ template <class T>
 class CrossEntropyGradientThreshold {
  public:
   /// upstream   |upstream|, exact: an upper bound
+  /// divided    at least 1: by how much a division behind all else multiplies what a product has lost by then
   CrossEntropyGradientThreshold(const Contract& contract, const CrossEntropyOptions& options,
-                                const CrossEntropyRow<T>& row, const T& upstream, Grants grants = Grants::all);
+                                const CrossEntropyRow<T>& row, const T& upstream, Grants grants = Grants::all,
+                                const T& divided = T(1));
 
   ScalarThreshold<T> element(const CrossEntropyElement<T>& element) const;
 
@@ -104,6 +106,7 @@ class CrossEntropyGradientThreshold {
   CrossEntropyOptions options_;
   OperationModel<T> model_;
   T upstream_;
+  T late_product_, late_sum_;        // what an operation behind upstream may lose, divided or not
   bool plain_;                       // a hard label and nothing else
   ElementThreshold<T> coefficient_;  // of p
   ElementThreshold<T> power_;        // of p as the exponential of a log-probability

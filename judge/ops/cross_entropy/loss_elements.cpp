@@ -78,9 +78,11 @@ LossUpstream::LossUpstream(const RowInputs& row, double upstream, bool weighted)
   error = std::fabs(value) * (rows + 2) * two_roundings + std::numeric_limits<long double>::min();
   relative = cross_entropy_divisor_error<UpperBound>(row.contract, counted->size(), weighted);
   lost = UpperBound(2) * model.product_floor * (1 + relative);
-  // A kernel may divide behind the product with upstream, which has lost omega_m by then.
-  const double over = sum > 0 ? static_cast<double>(1 / sum * (1 + 0x1p-40L)) : infinity;
-  lost_behind = model.product_floor * (UpperBound(over) + 1) * (1 + relative);
+  // A kernel may divide behind all else: what its products have lost by then is divided, too, and the division loses
+  // omega_m itself (b15_slope_and_divisor_last).
+  const UpperBound over(sum > 0 ? static_cast<double>(1 / sum * (1 + 0x1p-40L)) : infinity);
+  divided = maximum(UpperBound(1), over * (1 + relative));
+  lost_behind = model.product_floor * (minimum(over, UpperBound(1)) + 1) * (1 + relative);
   const auto above = static_cast<double>((std::fabs(value) + error) * (1 + 0x1p-50L));
   magnitude = UpperBound(above) * (1 + relative) + lost;
   in_range = is_in_range(row.contract, static_cast<double>(sum));
@@ -95,7 +97,7 @@ LossGradientElements::LossGradientElements(const RowInputs& row, std::span<const
     : claim_(claim),
       terms_(row, weights),
       upstream_(upstream),
-      threshold_(row.contract, terms_.options(), terms_.bounded(), upstream_.magnitude),
+      threshold_(row.contract, terms_.options(), terms_.bounded(), upstream_.magnitude, Grants::all, upstream_.divided),
       plain_(row.contract, terms_.options(), terms_.bounded(), upstream_.magnitude, Grants::none),
       oracles_([this] { return terms_.oracle(); }) {
   promised = upstream_.in_range && is_in_range(row.contract, terms_.largest_of_gradient());

@@ -56,12 +56,13 @@ struct LossUpstream {
 
   double number;
   const CountedWeights* counted = nullptr;
-  long double value = 0, error = 0;  // the latter absolute
-  numerics::UpperBound magnitude;    // no less than |value| of a kernel
-  numerics::UpperBound relative;     // how far that may be from the exact one, relative
-  numerics::UpperBound lost;         // and absolute, where it underflows
-  numerics::UpperBound lost_behind;  // of the gradient, where it is divided behind the product with upstream
-  bool in_range = true;              // does the accumulator hold the divisor?
+  long double value = 0, error = 0;                        // the latter absolute
+  numerics::UpperBound magnitude;                          // no less than |value| of a kernel
+  numerics::UpperBound relative;                           // how far that may be from the exact one, relative
+  numerics::UpperBound lost;                               // and absolute, where it underflows
+  numerics::UpperBound lost_behind;                        // of the gradient, where it is divided behind all else
+  numerics::UpperBound divided = numerics::UpperBound(1);  // what that makes of what the products before it have lost
+  bool in_range = true;                                    // does the accumulator hold the divisor?
 };
 
 /// The gradient of the loss of a row that counts (B15).

@@ -63,6 +63,36 @@ TEST(Conforms, RowFunctionsOfEveryTypeAreJudged) {
   EXPECT_TRUE(conforms(softmax_at_theta_1, "softmax f32"));
 }
 
+// One pass that rescales at every step, by an exponential whose exp(0) is 1 + 40 u.
+void softmax_rescaled_at_every_step(std::span<const float> logits, double theta, std::span<float> results) {
+  const auto scale = static_cast<float>(1 / theta);
+  const auto exponential = [](float x) { return std::exp(x) * (1 + 40 * 0x1p-24F); };
+  float maximum = -INFINITY, sum = 0;
+  for (const float x : logits) {
+    if (!std::isnan(x) && x == -INFINITY) continue;
+    const float next = std::isnan(x) || x > maximum ? x : maximum;
+    const float factor = sum == 0 ? 1 : exponential((maximum - next) * scale);
+    sum = sum * factor + exponential((x - next) * scale);
+    maximum = next;
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) results[i] = exponential((logits[i] - maximum) * scale) / sum;
+}
+
+void softmax_too_large(std::span<const float> logits, double theta, std::span<float> results) {
+  softmax(logits, theta, results);
+  for (float& result : results) result *= 1.25F;
+}
+
+TEST(Conforms, AnExpOfZeroThatIsNotOneIsNamed) {
+  const std::string rule = "exp(0), which is exactly 1";
+  const Conformance inexact = conforms(softmax_rescaled_at_every_step, "softmax f32 exp=E:50,A:1");
+  EXPECT_EQ(inexact.verdict, ReportVerdict::fail);
+  EXPECT_NE(inexact.text.find(rule), std::string::npos) << inexact.text;
+  const Conformance wrong = conforms(softmax_too_large, "softmax f32");
+  EXPECT_EQ(wrong.verdict, ReportVerdict::fail);
+  EXPECT_EQ(wrong.text.find(rule), std::string::npos) << wrong.text;
+}
+
 TEST(Conforms, WhatACallableCapturesIsItsOwn) {
   float factor = 1;
   const auto scaled = [&](std::span<const float> logits, double theta, std::span<float> results) {

@@ -87,6 +87,28 @@ TEST(CrossEntropyJudge, UpstreamMayMeetTheGradientBeforeTheSlopeDoes) {
   EXPECT_EQ(of_first(-0x1.6p-146), Decision::violated);  // -11
 }
 
+// A division behind all else divides what the products have lost: of -2.58 quanta, times a slope of 0.834, a kernel
+// keeps -3 twice. The weights' sum is 2^-10, so that it returns -3 x 2^-139 for -2.15 x 2^-139.
+TEST(CrossEntropyJudge, ADivisorMayComeLastHoweverSmallItIs) {
+  const Contract kept = parse_contract("acc=f32 exp=1ulp sum=sequential subnormal=kept", Format::f32, Format::f32);
+  const Attributes capped{.ignore_index = -100, .softcap = 2.3125, .mean = true};
+  const std::vector<double> logits{-1, 0};
+  const std::vector<std::vector<double>> beside{{0}, {0x1.cp-138}, {0x1p-10, 1}};
+  CountedWeights counted;
+  counted.add(0x1p-10);
+  const auto of_first = [&](double got) {
+    const std::vector<double> gradient{got, 0x1.8p-138};
+    return judge_values(Op::cross_entropy_mean_backward, kept, logits, 1, gradient, beside, capped, counted)
+        .findings.at(0)
+        .decision;
+  };
+  EXPECT_EQ(of_first(-0x1.8p-138), Decision::proved);  // -3
+  EXPECT_EQ(of_first(-0x1p-138), Decision::proved);    // -2: the slope before upstream, or the division
+  // Upstream may meet each of the gradient's addends, too: up to ten half quanta, divided.
+  EXPECT_EQ(of_first(-0x1p-136), Decision::violated);  // -8
+  EXPECT_EQ(of_first(0x1p-137), Decision::violated);   // 4
+}
+
 // Equal logits, V = 2: the smoothed loss is ln 2 ((1 - s) w_y + s mean(w)), alpha that factor, b_j the weights' shares.
 TEST(CrossEntropyJudge, ClassWeightsAreThoseOfTheTargetAndOfTheSmoothing) {
   const std::vector<double> logits{0, 0}, weights{3, 0.5};

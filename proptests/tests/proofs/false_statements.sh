@@ -23,11 +23,11 @@ false_statement() { # FILE FROM TO: FROM stands once in the file
 }
 mkdir "$work/altered/judge" "$work/altered/numerics" "$work/altered/strict_kernels" "$work/altered/contract"
 for file in normalised_vectors norm_ellipsoid rotary_positions attention_variants theorem_2_2 box_form judge/enclosed_row \
-  judge/kept_contract judge/enclosed_bounds judge/judge numerics/b9_sharpened numerics/masked_row numerics/tree_heights \
+  judge/kept_contract judge/enclosed_bounds judge/judge judge/declared_contract numerics/b9_sharpened numerics/masked_row numerics/tree_heights \
   numerics/reduction numerics/exact_score numerics/b6d_coefficients strict_kernels/strict_deviations \
   strict_kernels/strict_mean strict_kernels/strict_entropy strict_kernels/strict_sums strict_kernels/strict_softmax \
   contract/summation contract/rescalings contract/contract_words numerics/output_formulas numerics/b7_far_items \
-  numerics/b9_threshold numerics/b9_stored_values numerics/uncentred_formulas numerics/attention_formulas numerics/coefficient_formulas numerics/own_exponential \
+  numerics/b9_threshold numerics/b9_stored_values numerics/uncentred_formulas numerics/attention_formulas numerics/coefficient_formulas numerics/own_exponential numerics/b15_cross_entropy_gradient \
   numerics/b6d_underflow numerics/b6d_log_softmax numerics/b6d_computed_softmax numerics/log_softmax_formulas numerics/wider_statistics \
   numerics/wider_entropies numerics/b9_widened numerics/b9_sharpened_row numerics/b9_widened_entropies numerics/b9_split_scale numerics/split_score_formulas; do
   cp "$proofs/$file.v" "$work/altered/$file.v"
@@ -52,6 +52,13 @@ false_statement judge/kept_contract.v '/\\ (j <= N.to_nat (most_rescalings c))%n
 false_statement judge/enclosed_bounds.v '(#division_roundings [*] its_unit s' '(#1 [*] its_unit s'
 false_statement judge/judge.v 'less p allowed (I.abs' 'less p (integer p 0) (I.abs'
 false_statement judge/judge.v 'less p (its_lost_sum r) (integer p 1).' 'less p (integer p 0) (its_lost_sum r).'
+# Its counts: one of the different logits too many left out, an order that is not reversed, additions of the visible items'
+# height alone, a kernel that rescales where its maximum does not rise.
+false_statement judge/declared_contract.v 'number_of (runs_of visible_dyadics) - 1)' 'number_of (runs_of visible_dyadics) - 2)'
+false_statement judge/declared_contract.v '(records_after None 0 (rev_append row []))' '(records_after None 0 row)'
+false_statement judge/declared_contract.v 'N.min (summation_height w (number_of items)) (number_of visible_dyadics - 1)' \
+  'N.min (summation_height w (number_of visible_dyadics)) (number_of visible_dyadics - 1)'
+false_statement judge/declared_contract.v 'integer_row t -> (j <= rises fresh t)%nat ->' 'integer_row t -> (rises fresh t <= j)%nat ->'
 # A width that is the box's upper end, the lower end in its place; an error of beta that no key feels, or not their sum.
 false_statement box_form.v 'magnitude (matrix_box width (product inner (transpose K) Q) B) c * (high B c - low B c)' \
   'magnitude (matrix_box width (product inner (transpose K) Q) B) c * high B c'
@@ -73,6 +80,12 @@ false_statement numerics/attention_formulas.v '(Of values_height + one) * Of uni
 false_statement numerics/own_exponential.v '+ 2 * t * D + ratio_log' '+ t * D + ratio_log'
 false_statement numerics/own_exponential.v '- (lambdaE * (1 + log_error M) * (1 + roundoff M) * (1 + u_out)) <= H.' \
   '- (lambdaE * (1 + roundoff M) * (1 + u_out)) <= H.'
+false_statement numerics/own_exponential.v 'p - 1 <= exp (excess_log out 0 j 0) - 1.' 'p - 1 <= exp (excess_log out 0 0 0) - 1.'
+false_statement numerics/own_exponential.v 'p <= lambdaE * (1 + log_error M) * (1 + roundoff M) * (1 + u_out).' \
+  'p <= lambdaE * (1 + roundoff M) * (1 + u_out).'
+false_statement numerics/own_exponential.v '(2 * d + u * (1 + d)) * Rabs m) * (1 + u) * (1 + u_out).' '(d + u * (1 + d)) * Rabs m) * (1 + u) * (1 + u_out).'
+# A divisor that does not divide what the product before it has lost.
+false_statement numerics/b15_cross_entropy_gradient.v '(up * lost) + wm * (exp lambda / Rabs d + 1) in' '(up * lost) + wm * 2 in'
 false_statement numerics/coefficient_formulas.v 'Number 2 * Of unit' 'Number 1 * Of unit'
 # A coefficient that loses something without its logarithm's size, and without the logarithm's own error; a deviation that no lost
 # coefficient feels; the same of the formulas.

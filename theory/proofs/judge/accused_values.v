@@ -41,23 +41,28 @@ Proof. vm_compute. reflexivity. Qed.
 Lemma binary32_is_sound : sound_contract of_binary32.
 Proof. apply (soundness_is_checked bits _ (share bits of_binary32)); [apply shared_holds|vm_compute; reflexivity]. Qed.
 
+Lemma binary32_floors :
+  let M := arithmetic_of of_binary32 in
+  0 <= argument_unit M /\ 0 <= argument_step M /\ 0 <= product_floor M /\ 0 <= exp_floor M /\ 0 <= exp_cutoff M /\ 0 <= sum_floor M.
+Proof. pose proof binary32_is_sound as [good _]. unfold sound in good. cbv zeta. lra. Qed.
+
+Lemma maximum_is_computed :
+  computed_argument (arithmetic_of of_binary32) 0 0 /\ computed_exp (arithmetic_of of_binary32) 0 1.
+Proof.
+  pose proof binary32_is_sound as [good _]. pose proof (unit_nonneg _ good) as hu. pose proof (exp_unit_nonneg _ good) as he.
+  pose proof binary32_floors as floors. cbv zeta in floors. split.
+  - exists 0, 0. rewrite Rabs_R0. repeat split; try easy; lra.
+  - exists 0, 0. replace (- 0 + 0) with 0 by ring. rewrite Rabs_R0, exp_0. split; [easy|]. split; [easy|].
+    split; [rewrite Rmult_0_l; now apply Rmult_le_pos|]. split; [|ring]. intros other. exfalso. now apply other.
+Qed.
+
 (** The parts of a kernel that returns 1 of a row of one item. *)
 Lemma one_is_computed x :
   summed (arithmetic_of of_binary32) [x] x 1 0 0 0 /\ (forall z, computed_sum (arithmetic_of of_binary32) z z) /\
   computed_element (arithmetic_of of_binary32) (output_of of_binary32) (value (conversion_error of_binary32)) x 0 1 x 1.
 Proof.
-  pose proof binary32_is_sound as [good [_ [_ _]]].
-  pose proof (unit_nonneg _ good) as hu. pose proof (exp_unit_nonneg _ good) as he.
-  assert (floors : 0 <= argument_unit (arithmetic_of of_binary32) /\ 0 <= argument_step (arithmetic_of of_binary32) /\
-                   0 <= product_floor (arithmetic_of of_binary32) /\ 0 <= exp_floor (arithmetic_of of_binary32) /\
-                   0 <= exp_cutoff (arithmetic_of of_binary32) /\ 0 <= sum_floor (arithmetic_of of_binary32))
-    by (unfold sound in good; lra).
-  assert (nothing : value zero = 0) by apply value_of_integer.
-  assert (argument : computed_argument (arithmetic_of of_binary32) 0 0).
-  { exists 0, 0. rewrite Rabs_R0. repeat split; try easy; lra. }
-  assert (weight : computed_exp (arithmetic_of of_binary32) 0 1).
-  { exists 0, 0. replace (- 0 + 0) with 0 by ring. rewrite Rabs_R0, exp_0. split; [easy|]. split; [easy|].
-    split; [rewrite Rmult_0_l; now apply Rmult_le_pos|]. split; [|ring]. intros other. exfalso. now apply other. }
+  pose proof binary32_is_sound as [good _]. pose proof (unit_nonneg _ good) as hu. pose proof binary32_floors as floors.
+  cbv zeta in floors. destruct maximum_is_computed as [argument weight]. assert (nothing : value zero = 0) by apply value_of_integer.
   assert (product : computed_product (arithmetic_of of_binary32) (1 / 1) 1).
   { replace (1 / 1) with 1 by field. apply computed_product_exact; [exact good|apply floors]. }
   split; [|split].

@@ -3,11 +3,12 @@
 
 From Coq Require Import Extraction ExtrOcamlBasic ExtrOcamlZBigInt ZArith ClassicalDedekindReals.
 From softcheck.oracle Require Import interval_oracle.
-From softcheck.judge Require Import kept_contract judge.
+From softcheck.judge Require Import kept_contract declared_contract.
 
 Definition precision_of_bits (bits : positive) : F.precision := F.PtoP bits.
 
 (** Interval's modules name the axiom of the reals among things that are never called. *)
 Extract Constant ClassicalDedekindReals.sig_forall_dec => "(fun _ -> assert false)".
 
-Extraction "judge_of_values.ml" precision_of_bits judge_coefficient judge_logsumexp judge_entropy.
+Extraction "judge_of_values.ml" precision_of_bits declared_coefficient declared_logsumexp
+  declared_entropy.

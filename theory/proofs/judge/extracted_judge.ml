@@ -1,12 +1,13 @@
 (* extracted_judge < QUESTIONS: a line each,
 
-     contract NAME VALUE ...              every number of the contract by its name
-     row BITS THETA LOGIT ...             its visible logits; BITS is the precision of the intervals
+     contract NAME VALUE ...              every number of the contract by its name, and its word sum=: sequential, tree,
+                                          lanes:K or blocks:K
+     row BITS THETA LOGIT ...             in the row's order, "masked" for a masked item; BITS is the intervals' precision
      coefficient LOGIT OUTPUT ...         of the item at that logit
      logsumexp OUTPUT ...
      entropy OUTPUT ...
 
-   Numbers are hexadecimal floats, counts decimal. Each of the last three is answered by a line of as many words as it has
+   Numbers are hexadecimal floats, K is decimal. Each of the last three is answered by a line of as many words as it has
    outputs: "violated", which is a theorem, or "not_violated", which is not. Whatever cannot be read ends the program. *)
 
 module Judge = Judge_of_values
@@ -27,17 +28,25 @@ let dyadic_of text =
     let zeros = Z.trailing_zeros mantissa in
     (Z.shift_right mantissa zeros, Z.of_int (exponent - 53 + zeros))
 
-let count_of text =
-  match int_of_string_opt text with
-  | Some count when count >= 0 -> Z.of_int count
-  | _ -> malformed ("need a count, got '" ^ text ^ "'")
+let sum_of text =
+  let size text =
+    match int_of_string_opt text with
+    | Some size when size >= 1 -> Z.of_int size
+    | _ -> malformed ("need a count of at least 1, got '" ^ text ^ "'")
+  in
+  match String.split_on_char ':' text with
+  | [ "sequential" ] -> Judge.Sequential
+  | [ "tree" ] -> Judge.Tree_of_pairs
+  | [ "lanes"; lanes ] -> Judge.Lanes (size lanes)
+  | [ "blocks"; items ] -> Judge.Blocks (size items)
+  | _ -> malformed ("no such sum: '" ^ text ^ "'")
 
 let rec pairs_of = function
   | [] -> []
   | name :: value :: rest -> (name, value) :: pairs_of rest
   | [ name ] -> malformed ("no value of '" ^ name ^ "'")
 
-let names = 18
+let names = 17
 
 let contract_of words =
   let pairs = pairs_of words in
@@ -48,7 +57,7 @@ let contract_of words =
   in
   let number name = dyadic_of (text name) in
   if List.length pairs <> names then malformed "a contract has other numbers than these";
-  {
+  let numbers = {
     Judge.accumulator_roundoff = number "accumulator_roundoff";
     exponential_error = number "exponential_error";
     logarithm_error = number "logarithm_error";
@@ -65,9 +74,11 @@ let contract_of words =
     result_roundoff = number "result_roundoff";
     result_loss = number "result_loss";
     smallest_number = number "smallest_number";
-    most_additions = count_of (text "most_additions");
-    most_rescalings = count_of (text "most_rescalings");
-  }
+    (* The judge puts the word's in their place. *)
+    most_additions = Z.zero;
+    most_rescalings = Z.zero;
+  } in
+  (numbers, sum_of (text "sum"))
 
 type row = {
   coefficient : (Z.t * Z.t) -> (Z.t * Z.t) -> Judge.verdict;
@@ -76,12 +87,13 @@ type row = {
 }
 
 (* What a row has in common for all its values is computed when the first of them is asked for. *)
-let row_of contract bits theta logits =
+let row_of (numbers, sum) bits theta logits =
   let precision = Judge.precision_of_bits (Z.of_string bits) in
-  let theta = dyadic_of theta and logits = List.map dyadic_of logits in
-  let coefficient = lazy (Judge.judge_coefficient precision contract theta logits) in
-  let logsumexp = lazy (Judge.judge_logsumexp precision contract theta logits) in
-  let entropy = lazy (Judge.judge_entropy precision contract theta logits) in
+  let theta = dyadic_of theta in
+  let items = List.map (function "masked" -> None | logit -> Some (dyadic_of logit)) logits in
+  let coefficient = lazy (Judge.declared_coefficient numbers sum theta items precision) in
+  let logsumexp = lazy (Judge.declared_logsumexp numbers sum theta items precision) in
+  let entropy = lazy (Judge.declared_entropy numbers sum theta items precision) in
   {
     coefficient = (fun item output -> Lazy.force coefficient item output);
     logsumexp = (fun output -> Lazy.force logsumexp output);

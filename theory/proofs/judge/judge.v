@@ -9,7 +9,8 @@
     - [logsumexp_accusation]     log-sum-exp: of B5's
     - [entropy_accusation]       entropy: of B6's
 
-    Extracted to OCaml (extract_judge.v); `softcheck kernel --certify` asks it. *)
+    declared_contract.v computes height and rescalings from the word sum= and asks it; that is extracted to OCaml
+    (extract_judge.v), and `softcheck kernel --certify` asks it. *)
 
 From Coq Require Import Reals List ZArith NArith Lra Lia Bool.
 From Flocq Require Import Core.

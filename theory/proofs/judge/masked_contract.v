@@ -23,7 +23,7 @@ Section Masked.
   Notation visible := (visible_items items).
   Notation output := (rounded_output (value (result_roundoff c)) (value (result_loss c))).
 
-  (** A path's additions count no more often than there are visible items to add: judge_question.cpp grants that many. *)
+  (** A path's additions count no more often than there are visible items to add: [declared_additions] grants that many. *)
   Notation counted h := (Nat.min h (length visible - 1)).
 
   (** [keeps_coefficient], [keeps_logsumexp] and [keeps_entropy], with trees over items that may be masked. *)

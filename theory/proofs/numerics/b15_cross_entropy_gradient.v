@@ -8,6 +8,9 @@
     - [b15_slope]          times 1 - tau^2 as computed
     - [b15_gradient]       times upstream, a quotient and a product, behind the output's rounding
     - [b15_slope_last]     the same where upstream comes before the slope
+    - [b15_divisor_last]   the same where a mean's divisor d comes last, behind the product with upstream: the roundings are the
+                           same, but that product has lost omega_m, which is divided: omega_m (e^lambda / |d| + 1)
+    - [b15_slope_and_divisor_last]   upstream, the slope, the divisor: each product loses omega_m, two of which are divided
     - [b15_cross_entropy_gradient]   a hard label from the logits to the output, p by B2
 
     Source: docs/tolerances/cross_entropy.md; CrossEntropyGradientThreshold in numerics/rounding/rounding_cross_entropy.cpp. What a
@@ -174,6 +177,79 @@ Section Gradient.
     fold more in second. rewrite Rabs_mult in second. fold up in second.
     replace (n / d * (v * f)) with (n / d * v * f) by ring.
     eapply Rle_trans; [exact second|]. right. unfold rounding, floor, R1, F1, more. ring.
+  Qed.
+
+  (** A division behind all else. *)
+  Lemma divided_last x y error lost d z :
+    d <> 0 -> Rabs (y - x) <= error + lost -> computed_product M (y / d) z ->
+    Rabs (z - x / d) <= (exp lambda * (Rabs x + error) - Rabs x) / Rabs d + (exp lambda * lost / Rabs d + wm).
+  Proof using good.
+    intros hd hy [t [e [bt [be ->]]]]. assert (lam : 0 <= lambda) by now apply unit_nonneg.
+    assert (nonneg : 0 < / Rabs d) by (apply Rinv_0_lt_compat; now apply Rabs_pos_lt).
+    pose proof (expm1_abs t lambda bt) as grows. pose proof (exp_pos t).
+    assert (up : exp t <= exp lambda) by (apply exp_le; apply abs_between in bt; lra).
+    replace (y / d * exp t + e - x / d) with (((y - x) * exp t + x * (exp t - 1)) / d + e) by (field; easy).
+    eapply Rle_trans; [apply Rabs_triang|].
+    replace ((exp lambda * (Rabs x + error) - Rabs x) / Rabs d + (exp lambda * lost / Rabs d + wm))
+      with (((error + lost) * exp lambda + Rabs x * (exp lambda - 1)) / Rabs d + wm) by (field; now apply Rabs_no_R0).
+    apply Rplus_le_compat; [|easy]. unfold Rdiv. rewrite Rabs_mult, Rabs_inv. apply Rmult_le_compat_r; [lra|].
+    eapply Rle_trans; [apply Rabs_triang|]. rewrite !Rabs_mult, (Rabs_right (exp t)) by lra.
+    apply Rplus_le_compat; [apply Rmult_le_compat; try lra; apply Rabs_pos|now apply Rmult_le_compat_l; [apply Rabs_pos|]].
+  Qed.
+
+  (** upstream g times v, as b15_gradient has it of a quotient g / 1 that loses nothing. *)
+  Lemma upstream_first g v v' error lost y :
+    Rabs (v' - v) <= error + lost -> computed_product M (g * v') y ->
+    Rabs (y - g * v) <= Rabs g * (exp lambda * (Rabs v + error) - Rabs v) + (exp lambda * (Rabs g * lost) + wm).
+  Proof using good.
+    intros hv [t [e [bt [be ->]]]]. assert (lam : 0 <= lambda) by now apply unit_nonneg.
+    pose proof (expm1_abs t lambda bt) as grows. pose proof (exp_pos t).
+    assert (up : exp t <= exp lambda) by (apply exp_le; apply abs_between in bt; lra).
+    replace (g * v' * exp t + e - g * v) with (g * ((v' - v) * exp t + v * (exp t - 1)) + e) by ring.
+    eapply Rle_trans; [apply Rabs_triang|].
+    replace (Rabs g * (exp lambda * (Rabs v + error) - Rabs v) + (exp lambda * (Rabs g * lost) + wm))
+      with (Rabs g * ((error + lost) * exp lambda + Rabs v * (exp lambda - 1)) + wm) by ring.
+    apply Rplus_le_compat; [|easy]. rewrite Rabs_mult. apply Rmult_le_compat_l; [apply Rabs_pos|].
+    eapply Rle_trans; [apply Rabs_triang|]. rewrite !Rabs_mult, (Rabs_right (exp t)) by lra.
+    apply Rplus_le_compat; [apply Rmult_le_compat; try lra; apply Rabs_pos|now apply Rmult_le_compat_l; [apply Rabs_pos|]].
+  Qed.
+
+  Theorem b15_divisor_last g d v v' error lost y z u_out floor_out dx :
+    d <> 0 -> Rabs (v' - v) <= error + lost -> computed_product M (g * v') y -> computed_product M (y / d) z ->
+    rounded_output u_out floor_out z dx ->
+    let up := Rabs (g / d) in
+    let rounding := up * (exp (2 * lambda) * (Rabs v + error) - Rabs v) in
+    let floor := exp (2 * lambda) * (up * lost) + wm * (exp lambda / Rabs d + 1) in
+    Rabs (dx - g / d * v) <= rounding + u_out * (Rabs (g / d * v) + rounding) + (floor * (1 + u_out) + floor_out).
+  Proof using good.
+    intros hd hv first last [r [e [br [be ->]]]] up rounding floor. apply rounded_error; try easy.
+    pose proof (divided_last _ _ _ _ d z hd (upstream_first g v v' error lost y hv first) last) as close.
+    replace (g / d * v) with (g * v / d) by (field; easy). eapply Rle_trans; [exact close|]. right.
+    unfold rounding, floor, up, Rdiv. rewrite !Rabs_mult, Rabs_inv. replace (2 * lambda) with (lambda + lambda) by ring.
+    rewrite exp_plus. field. now apply Rabs_no_R0.
+  Qed.
+
+  Theorem b15_slope_and_divisor_last g d v v' error lost f f' e y s z u_out floor_out dx :
+    d <> 0 -> 0 <= f -> Rabs (v' - v) <= error + lost -> Rabs (f' - f) <= e ->
+    computed_product M (g * v') y -> computed_product M (y * f') s -> computed_product M (s / d) z ->
+    rounded_output u_out floor_out z dx ->
+    let up := Rabs (g / d) in
+    let more := (exp lambda - 1) * f + exp lambda * e in
+    let rounding := up * (exp (2 * lambda) * (Rabs v * f + (error * (f + more) + Rabs v * more)) - Rabs v * f) in
+    let floor := (exp (2 * lambda) * (up * lost) + wm * (exp lambda / Rabs d)) * (exp lambda * (f + e))
+                 + wm * (exp lambda / Rabs d + 1) in
+    Rabs (dx - g / d * (v * f))
+    <= rounding + u_out * (Rabs (g / d * (v * f)) + rounding) + (floor * (1 + u_out) + floor_out).
+  Proof using good.
+    intros hd hf hv hf' first slope last [r [e3 [br [be ->]]]] up more rounding floor. apply rounded_error; try easy.
+    pose proof (upstream_first g v v' error lost y hv first) as met.
+    pose proof (b15_slope (g * v) y _ f f' e s hf met hf' slope) as bent. fold more in bent.
+    set (R1 := Rabs g * (exp lambda * (Rabs v + error) - Rabs v)) in bent. set (F1 := exp lambda * (Rabs g * lost) + wm) in bent.
+    assert (split : Rabs (s - g * v * f) <= (R1 * (f + more) + Rabs (g * v) * more) + (F1 * (f + more) + wm)) by lra.
+    pose proof (divided_last _ _ _ _ d z hd split last) as close.
+    replace (g / d * (v * f)) with (g * v * f / d) by (field; easy). eapply Rle_trans; [exact close|]. right.
+    unfold rounding, floor, up, R1, F1, more, Rdiv. rewrite !Rabs_mult, Rabs_inv, (Rabs_right f) by lra.
+    replace (2 * lambda) with (lambda + lambda) by ring. rewrite exp_plus. field. now apply Rabs_no_R0.
   Qed.
 End Gradient.
 

@@ -256,6 +256,37 @@ Proof.
   rewrite Rabs_right; nra.
 Qed.
 
+(** As single, and each product loses 1/16. *)
+Definition losing : arithmetic := {|
+  roundoff := / 16777216; exp_error := 2 * / 16777216; log_error := 4 * / 16777216; argument_unit := 0; argument_step := 0;
+  sum_floor := 0; product_floor := / 16; exp_floor := 0; exp_cutoff := 8 |}.
+
+Lemma losing_sound : sound losing.
+Proof. unfold sound, slope; cbn. rewrite exp_0. repeat split; lra. Qed.
+
+Lemma product_lost z : computed_product losing z (z * exp l + / 16).
+Proof.
+  pose proof units. exists l, (/ 16). rewrite !Rabs_right by lra. split; [apply Rle_refl|]. split; [|ring]. cbn. lra.
+Qed.
+
+(** The divisor 1/4 makes four times as much of what the product with upstream has lost. *)
+Example b15_divisor_last_is_reached :
+  exists y z dx, Rabs (2 - 1) <= 1 + 0 /\ computed_product losing (1 * 2) y /\ computed_product losing (y / (1 / 4)) z /\
+    rounded_output (/ 2048) 0 z dx /\
+    let up := Rabs (1 / (1 / 4)) in
+    let rounding := up * (exp (2 * l) * (Rabs 1 + 1) - Rabs 1) in
+    let floor := exp (2 * l) * (up * 0) + product_floor losing * (exp l / Rabs (1 / 4) + 1) in
+    Rabs (dx - 1 / (1 / 4) * 1) = rounding + / 2048 * (Rabs (1 / (1 / 4) * 1) + rounding) + (floor * (1 + / 2048) + 0).
+Proof.
+  pose proof units as pos. set (y := 1 * 2 * exp l + / 16). set (z := y / (1 / 4) * exp l + / 16).
+  exists y, z, (z * (1 + / 2048)). split; [rewrite Rabs_right; lra|]. split; [apply product_lost|]. split; [apply product_lost|].
+  split; [apply output_up|]. cbv zeta. unfold z, y. replace (1 / (1 / 4)) with 4 by field. rewrite Rmult_1_r, (Rabs_right 4) by lra.
+  rewrite (Rabs_right 1), (Rabs_right (1 / 4)) by lra. replace (2 * l) with (l + l) by ring. rewrite exp_plus.
+  pose proof (exp_at_least_one l ltac:(lra)) as x1. set (x := exp l) in *. cbn. assert (1 <= x * x) by nra.
+  replace (1 * 2 * x) with (2 * x) by ring.
+  replace ((2 * x + / 16) / (1 / 4)) with (8 * x + / 4) by field. rewrite Rabs_right; [field|nra].
+Qed.
+
 (** A coefficient as large as B2 allows, 0 as the label's part, and the same two factors. *)
 Definition far_quotient : R := far_numerator * (1 / far_sum (-1) * exp (1 * l)) * exp (1 * l).
 
