@@ -229,7 +229,11 @@ void add_specials(const RowOptions& rows, const ClaimLists& claims, bool infinit
 void add_many_rows(const RowOptions& rows, const ClaimLists& claims, const KernelSubject& subject,
                    const JudgeOptions& options, PropertyList& list) {
   RowMatrixOptions many = matrices_of(rows, 64);
-  many.least_rows = many.most_rows = std::min(options.rows, rows_at_once);
+  // Of a domain of long rows alone fewer: a call of vectors has five numbers a logit.
+  constexpr std::uint64_t most_logits = std::uint64_t{1} << 22;
+  const std::uint64_t shortest = subject.domain.length("n").at_least(1).value_or(1);
+  many.least_rows = many.most_rows =
+      std::min({options.rows, rows_at_once, std::max<std::uint64_t>(1, most_logits / shortest)});
   many.alike = false;
   many.layouts = false;
   many.mask_patterns = false;
@@ -305,20 +309,18 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
   if (!subject.domain.finite) {
     add_specials(rows, claims, rows.domain.hides_by_infinity() && subject.op->has_limit, list);
   }
-  list.add_listed("EveryWidthIsComputed", claims.values, sweep_for(subject, options), of_any_sign);
+  const auto shrunk = [rows](const RowMatrixCase& matrix) { return with_shrinks(matrix, rows); };
+  list.add_listed("EveryWidthIsComputed", claims.values, sweep_for(subject, options), of_any_sign, shrunk);
   // A whole call without rows has no logits, whatever its width.
   const bool empty_rows = subject.op->of_whole_calls || subject.domain.length("n").contains(0);
   list.add_listed("AnEmptyCallHasItsValues", ClaimLists::with(claims.clean, "kernel.masked_row", empty_rows),
                   empty_matrices(format), of_any_sign);
   list.add_listed("StridesBeyondAnIntegerAreFollowed", claims.values, distant_matrices(format), of_any_sign);
   list.add_listed("FarItemsCountTogether", claims.values, far_masses_for(subject, options),
-                  subject.op->answers.sums_beside,
-                  [rows](const RowMatrixCase& matrix) { return with_shrinks(matrix, rows); });
+                  subject.op->answers.sums_beside, shrunk);
   const double most_logit = numerics::properties(subject.contract.accumulator).largest;
-  list.add_listed("LogitsReachTheirRange", claims.values, reaching_matrices(format, most_logit), of_any_sign,
-                  [rows](const RowMatrixCase& matrix) { return with_shrinks(matrix, rows); });
-  list.add_listed("KnownShapesAreComputed", claims.values, known_for(subject, options), of_any_sign,
-                  [rows](const RowMatrixCase& matrix) { return with_shrinks(matrix, rows); });
+  list.add_listed("LogitsReachTheirRange", claims.values, reaching_matrices(format, most_logit), of_any_sign, shrunk);
+  list.add_listed("KnownShapesAreComputed", claims.values, known_for(subject, options), of_any_sign, shrunk);
   add_covers(rows, claims, subject, options, trial, share, list);
   if (options.rows > 0) add_many_rows(rows, claims, subject, options, list);
   RowMatrixOptions in_place = matrices_of(rows, 300);

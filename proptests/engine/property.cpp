@@ -260,6 +260,7 @@ Outcome resume(const ErasedProperty& property, const RunOptions& options, Outcom
     if (asks_to_end(options)) return cut_short(outcome, stopwatch.seconds());
     ++outcome.cases;
     try {
+      const numerics::InterruptionScope scope(options.abandoned);
       node = listed > 0 ? property.list(listed_index(i, cases, outcome.wanted, options.spread))
                         : property.draw(random.split(), size_of_case(i, cases, options.max_size));
     } catch (const std::exception& error) {
@@ -267,6 +268,9 @@ Outcome resume(const ErasedProperty& property, const RunOptions& options, Outcom
       outcome.note = std::string("the generator threw: ") + error.what();
       outcome.seconds = stopwatch.seconds();
       return outcome;
+    } catch (const Interrupted&) {
+      --outcome.cases;
+      return cut_short(outcome, stopwatch.seconds());
     }
     Evaluation evaluation = evaluate(*node, property.claims, options);
     if (evaluation.interrupted) {

@@ -379,3 +379,32 @@ def test_a_function_of_contiguous_arrays_is_judged_without_strides():
 
     report = softcheck.check(softmax, domain=SMALL, strides=False)
     assert report.verdict == "pass", str(report)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"])
+def test_every_dtype_is_checked_inferred_judged_at_hand_and_replayed(dtype):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+
+    def softmax(x, mask):
+        with np.errstate(all="ignore"):
+            return kernels.softmax_at(x.astype(np.float64), 1.0, mask).astype(x.dtype)
+
+    def first_half(x, mask):
+        values = softmax(x, mask)
+        values[..., values.shape[-1] // 2 :] = 0
+        return values
+
+    asked = {"dtype": dtype, "isolation": "none", "domain": SMALL}
+    report = softcheck.check(softmax, max_calls=60, **asked)
+    assert report.verdict == "pass", str(report)
+    report = softcheck.infer(softmax, **asked)
+    assert report.verdict == "pass", str(report)
+
+    x = np.linspace(-3, 3, 42).reshape(3, 14).astype(np.dtype(getattr(ml_dtypes, dtype, dtype)))
+    assert softcheck.assert_output("softmax", x, softmax(x, None))
+    with pytest.raises(AssertionError):
+        softcheck.assert_output("softmax", x, first_half(x, None))
+
+    replay = softcheck.check(first_half, max_calls=60, **asked).counterexample.replay
+    assert softcheck.check(first_half, replay=replay, **asked).verdict == "fail"
+    assert softcheck.check(softmax, replay=replay, **asked).verdict == "pass"

@@ -38,8 +38,9 @@ class GroupJudge {
  public:
   GroupJudge(const AttentionTask& task, const GradientGroup& group)
       : task_(task), group_(group), pairs_(task, group), oracles_(group, pairs_.all()) {
-    if (task.contract.masked != MaskedRows::uniform || group.keys == 0 || !group.whole) return;
+    if (task.contract.masked != MaskedRows::uniform || group.own_keys == 0) return;
     for (std::size_t i = 0; i < group.rows.size(); ++i) {
+      if (!group.absent.empty() && group.absent[i]) continue;
       if (pairs_[i].keys().empty() && !group.rows[i].sink) blind_.push_back(i);
     }
     if (!blind_.empty()) even_ = even_pairs();
@@ -61,7 +62,7 @@ class GroupJudge {
   std::optional<RowVerdicts> of_key(std::size_t j, std::span<const double> dk, std::span<const double> dv) {
     const Seers seers = seers_of(j);
     if (!seers.all_chosen) return std::nullopt;
-    if (seers.pairs.empty() && blind_.empty()) return must_be_zero({dk, dv});
+    if (seers.pairs.empty() && (blind_.empty() || j >= group_.own_keys)) return must_be_zero({dk, dv});
     RowVerdicts verdicts;
     if (!seers.usable) return by_limits({{Part::keys, j, seers.pairs, dk}, {Part::values, j, seers.pairs, dv}});
     if (seers.pairs.empty()) verdicts = must_be_zero({dk});
@@ -135,7 +136,8 @@ class GroupJudge {
     even.sink.reset();
     even.bias.clear();
     even.distances.clear();
-    even.visible.assign(group_.keys, 1);
+    even.visible.assign(group_.keys, 0);
+    std::fill_n(even.visible.begin(), group_.own_keys, std::uint8_t{1});
     return {task_, even, none, pairs_.arithmetic()};
   }
 

@@ -18,7 +18,8 @@ struct GradientGroup {
   std::span<const double> out_gradients;  // (m, dv)
   std::span<const double> lse_gradients;  // (m) by the log-sum-exps, or none
   std::vector<bool> chosen;               // (m) the queries that are judged; none: all
-  bool whole = true;                      // the call has all of these queries and keys: no sequence is shorter
+  std::size_t own_keys = 0;               // the first ones: a sequence of a call may have fewer
+  std::vector<bool> absent;               // (m) the queries behind the end of their sequence; none: all are there
   // What the kernel read of the forward pass.
   SavedForward::Kind saved = SavedForward::Kind::exact;
   std::span<const double> saved_out;  // (m, dv), of `given`

@@ -2,16 +2,25 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <span>
+#include <string_view>
+#include <unordered_map>
 
 #include "judge/ops/attention/attention_rows.hpp"
 #include "judge/sandbox/watched_kernel.hpp"
+#include "numerics/enclosures/interruption.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
 bool same_bytes(const std::vector<double>& numbers, std::size_t a, std::size_t b, std::size_t size) {
   return std::memcmp(numbers.data() + a * size, numbers.data() + b * size, size * sizeof(double)) == 0;
+}
+
+std::size_t hash_of(const std::vector<double>& numbers, std::size_t a, std::size_t size) {
+  return std::hash<std::string_view>()(
+      {reinterpret_cast<const char*>(numbers.data() + a * size), size * sizeof(double)});
 }
 
 template <class Number>
@@ -24,13 +33,18 @@ void append(std::string& text, const Number* first, std::size_t count) {
 RepeatedRows::RepeatedRows(const AttentionCase& attention, const std::vector<std::vector<double>>& got)
     : attention_(attention), got_(got) {
   const AttentionShape& s = attention.shape;
+  const std::size_t of_keys = s.keys * s.dim, of_values = s.keys * s.value_dim;
+  std::unordered_multimap<std::size_t, std::size_t> firsts;  // by their hash
   for (std::size_t head = 0; head < s.batch * s.kv_heads; ++head) {
-    std::size_t like = 0;
-    while (like < head && !(head_like_[like] == like && same_bytes(attention.keys, like, head, s.keys * s.dim) &&
-                            same_bytes(attention.values, like, head, s.keys * s.value_dim))) {
-      ++like;
-    }
-    head_like_.push_back(like);
+    numerics::end_if_asked();
+    const std::size_t hash = 31 * hash_of(attention.keys, head, of_keys) + hash_of(attention.values, head, of_values);
+    const auto [begin, end] = firsts.equal_range(hash);
+    const auto like = std::find_if(begin, end, [&](const auto& first) {
+      return same_bytes(attention.keys, first.second, head, of_keys) &&
+             same_bytes(attention.values, first.second, head, of_values);
+    });
+    head_like_.push_back(like == end ? head : like->second);
+    if (like == end) firsts.emplace(hash, head);
   }
 }
 

@@ -14,10 +14,11 @@ GradientGroup queries_of_heads(const AttentionCase& a, std::size_t b, std::size_
   const std::size_t first = row_number(s, b, first_head, 0), m = count * s.queries;
   GradientGroup group;
   group.keys = s.keys;
-  group.whole = !a.sequences.any();
+  group.own_keys = a.keys_of(b);
   for (std::size_t q = 0; q < m; ++q) {
     const std::size_t h = first_head + q / s.queries, i = q % s.queries;
     group.rows.push_back(row_of(a, b, h, i));
+    if (a.sequences.any()) group.absent.push_back(i >= a.queries_of(b));
     if (chosen) group.chosen.push_back(chosen(h, i));
   }
   group.out_gradients = std::span(a.gradients).subspan(first * s.value_dim, m * s.value_dim);

@@ -13,6 +13,7 @@
 #include "judge/ops/rows/long_softmax.hpp"
 #include "judge/ops/rows/row_elements.hpp"
 #include "judge/ops/rows/softmax_bounds.hpp"
+#include "numerics/enclosures/interruption.hpp"
 #include "numerics/enclosures/upper_bound.hpp"
 #include "numerics/formats/next_double.hpp"
 #include "numerics/formats/special_values.hpp"
@@ -66,6 +67,7 @@ std::vector<double> drawn_outputs(Format format, std::span<const double> lse, st
   std::vector<double> outputs;
   outputs.reserve(lse.size() * width);
   for (std::size_t k = 0; k < lse.size(); ++k) {
+    end_if_asked();
     for (std::size_t c = 0; c < width; ++c) {
       const double number = value(k, hashed(beside, k * width + c));
       outputs.push_back(std::isinf(lse[k]) ? nan : into_format(format, number));

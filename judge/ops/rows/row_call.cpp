@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "judge/ops/rows/row_op.hpp"
+#include "numerics/enclosures/interruption.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "proptests/generators/rows/row_families.hpp"
 
@@ -132,6 +133,7 @@ void add_beside(const RowMatrixCase& matrix, Op op, numerics::Format format, Ten
   std::vector<std::vector<double>> vectors(rows);  // of a row, item by item
   DistinctInputs inputs_of_row(matrix, op, format);
   for (std::size_t r = 0; r < rows; ++r) {
+    numerics::end_if_asked();
     const std::vector<std::vector<double>>& of_row = inputs_of_row(r);
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       if (inputs[k].extent == Extent::vectors) {
@@ -163,6 +165,7 @@ void add_beside(const RowMatrixCase& matrix, Op op, numerics::Format format, Ten
                                width, matrix.visible, matrix.columns);
       for (std::size_t i = 0; i < matrix.columns; ++i) {
         for (const std::vector<double>& row : vectors) {
+          numerics::end_if_asked();
           const auto begin = row.begin() + static_cast<std::ptrdiff_t>(i * width);
           values[k].insert(values[k].end(), begin, begin + static_cast<std::ptrdiff_t>(width));
         }

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "numerics/enclosures/interruption.hpp"
 #include "proptests/generators/attention/attention.hpp"
 #include "proptests/generators/attention/attention_gradients.hpp"
 #include "proptests/generators/attention/attention_heights.hpp"
@@ -70,7 +71,10 @@ void draw_independent(Draw& draw, AttentionCase& a) {
   const double width = std::exp2(draw.between(-2, 2));
   const Format format = a.format;
   for (double& x : a.queries) x = into_format(format, width * draw.normal());
-  for (double& x : a.keys) x = into_format(format, draw.normal());
+  for (double& x : a.keys) {
+    numerics::end_if_asked();
+    x = into_format(format, draw.normal());
+  }
 }
 
 // Keys along one direction of a few dimensions, the queries too: each row of scores is a multiple of the heights, and
@@ -83,6 +87,7 @@ void draw_along(Draw& draw, Scores scores, AttentionCase& a) {
   for (std::size_t head = 0; head < s.batch * s.kv_heads; ++head) {
     const std::vector<double> heights = heights_of(draw, scores, a.format, s.keys);
     for (std::size_t j = 0; j < s.keys; ++j) {
+      numerics::end_if_asked();
       for (std::size_t t = 0; t < s.dim; ++t) {
         a.keys[(head * s.keys + j) * s.dim + t] = into_format(a.format, heights[j] * direction[t]);
       }
@@ -90,6 +95,7 @@ void draw_along(Draw& draw, Scores scores, AttentionCase& a) {
   }
   const bool noisy = draw.one_in(3);
   for (std::size_t i = 0; i < a.queries.size(); i += s.dim) {
+    numerics::end_if_asked();
     const std::size_t place = draw.below(s.dim);
     const double factor = short_number(draw);
     for (std::size_t t = 0; t < s.dim; ++t) {
@@ -111,6 +117,7 @@ void hide_highest_key(AttentionCase& a) {
     std::size_t highest = 0;
     double most = -std::numeric_limits<double>::infinity();
     for (std::size_t j = 0; j < s.keys; ++j) {
+      numerics::end_if_asked();
       const double* key = a.keys.data() + (head * s.keys + j) * s.dim;
       const double score = a.scale * std::inner_product(query, query + s.dim, key, 0.0);
       if (score > most) highest = j;
@@ -125,6 +132,7 @@ void draw_values_of(Draw& draw, AttentionCase& a) {
   const AttentionShape& s = a.shape;
   const std::uint64_t kind = draw.below(7);
   for (std::size_t i = 0; i < a.values.size(); ++i) {
+    numerics::end_if_asked();
     const std::size_t j = i / s.value_dim % s.keys, c = i % s.value_dim;
     double value = draw.normal();
     if (kind == 0) value = j % s.value_dim == c ? 1 : 0;              // one-hot: the coefficients show
@@ -144,6 +152,7 @@ double largest_dot(const AttentionCase& a) {
   for (std::size_t i = 0; i < a.queries.size() / s.dim; ++i) {
     const std::size_t head = i / s.queries / s.group;
     for (std::size_t j = 0; j < s.keys; ++j) {
+      numerics::end_if_asked();
       double dot = 0;
       for (std::size_t t = 0; t < s.dim; ++t) {
         dot += std::fabs(a.queries[i * s.dim + t] * a.keys[(head * s.keys + j) * s.dim + t]);
@@ -227,7 +236,23 @@ void fit_shape(AttentionShape& s, const Domain& domain) {
   fit(s.value_dim, domain.length("values"));
 }
 
+std::size_t numbers_of(const AttentionShape& s) {
+  const std::size_t queries = s.batch * s.heads() * s.queries, keys = s.batch * s.kv_heads * s.keys;
+  return queries * s.dim + keys * (s.dim + s.value_dim) + s.batch * s.queries * s.keys;
+}
+
 namespace {
+
+// Where the domain asks for long calls, the lengths that it leaves free give way: 256 MB.
+void limit_numbers(AttentionShape& s, const Domain& domain) {
+  constexpr std::size_t most_numbers = std::size_t{1} << 25;
+  std::size_t* const order[] = {&s.batch, &s.kv_heads, &s.group, &s.queries, &s.value_dim, &s.dim, &s.keys};
+  for (std::size_t k = 0; numbers_of(s) > most_numbers && k < 16 * std::size(order); ++k) {
+    std::size_t& length = *order[k % std::size(order)];
+    length = (length + 1) / 2;
+    fit_shape(s, domain);
+  }
+}
 
 // Every second listed length is any of its list, where the work allows: the closest to a drawn one leaves out most.
 void choose_listed(Draw& draw, const AttentionOptions& options, AttentionShape& s) {
@@ -268,6 +293,7 @@ AttentionCase draw_case(const rc::Random& random, int size, const AttentionOptio
   a.family = name_of(scores);
   AttentionShape& s = a.shape = draw_shape(draw, size, options);
   fit_shape(s, options.domain);
+  limit_numbers(s, options.domain);
   choose_listed(draw, options, s);
   if (options.domain.has_sequences()) choose_sequences(draw, options, s);
   a.causal = !options.domain.no_causal && (options.always_causal || (options.causal && draw.one_in(3)));

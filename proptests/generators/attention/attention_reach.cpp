@@ -73,6 +73,8 @@ class ReachDraw {
   /// How often the scale halves a product, about.
   int halvings_of_scale() const { return static_cast<int>(std::lround(-std::log2(a_.scale))); }
 
+  std::size_t numbers() const { return numbers_of(a_.shape); }
+
   AttentionCase with(const Factors& factors) {
     const AttentionShape& s = a_.shape;
     constexpr double hidden = 64;
@@ -123,6 +125,8 @@ std::vector<Hiding> hidings_of(const Domain& domain, const AttentionOptions& opt
 
 std::vector<AttentionCase> reaching_cases(const AttentionOptions& options, const ScoreReach& reach) {
   const Domain& domain = options.domain;
+  // All cases are in memory together: a domain of long calls alone has none.
+  constexpr std::size_t most_numbers = std::size_t{1} << 20;
   std::vector<AttentionCase> cases;
   for (const Hiding hiding : hidings_of(domain, options)) {
     const bool by_place = hiding == Hiding::causality || hiding == Hiding::window;
@@ -130,6 +134,7 @@ std::vector<AttentionCase> reaching_cases(const AttentionOptions& options, const
       if (by_place && keys > 5) continue;  // each query shows another key
       const std::size_t queries = by_place ? keys : 3, dim = keys == 5 ? 4 : 1, values = keys == 2 ? 1 : 2;
       ReachDraw draw(options, hiding, {1, 1, 1, queries, keys, dim, values});
+      if (draw.numbers() > most_numbers) continue;
       const double most = draw.is_exact(reach) ? reach.exact : reach.rounded;
       for (const int exponent : exponents) {
         const std::optional<Factors> factors = factors_of(options.format, exponent + draw.halvings_of_scale());
@@ -137,7 +142,7 @@ std::vector<AttentionCase> reaching_cases(const AttentionOptions& options, const
       }
     }
   }
-  std::erase_if(cases, [&](const AttentionCase& a) { return !lies_in(domain, a, traits_of(a)); });
+  std::erase_if(cases, [&](const AttentionCase& a) { return !admits(options, a); });
   std::ranges::stable_sort(cases, {}, [](const AttentionCase& a) { return size_of(a); });
   return cases;
 }

@@ -18,7 +18,7 @@ struct ScoreReach {
 /// is one, too, so that the thresholds stay as narrow as those of small scores.
 ///
 /// Masked keys, causal ones, keys beside a window where the domain has windows, and keys that are all visible; shapes
-/// as near to these as the domain has them.
+/// as near to these as the domain has them. Every query sees a key.
 std::vector<AttentionCase> reaching_cases(const AttentionOptions& options, const ScoreReach& reach);
 
 }  // namespace softcheck::proptests

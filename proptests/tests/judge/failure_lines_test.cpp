@@ -14,6 +14,7 @@
 #include "judge/verdict/told_certificate.hpp"
 #include "judge/verdict/value_certificate.hpp"
 #include "judge/verdict/value_tally.hpp"
+#include "proptests/tests/judge/zoo_rows.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -242,14 +243,42 @@ TEST(FailureLines, IdsAreIntegers) {
   EXPECT_THAT(told.table(), AllOf(HasSubstr("got      2\n"), HasSubstr(", k 1)")));
 }
 
+// As its first line in ZOO.tsv asks.
+KernelJudgement judgement_in_the_zoo(const std::string& symbol) {
+  const std::vector<ZooRow> zoo = read_zoo();
+  const auto row = std::ranges::find(zoo, symbol, [](const ZooRow& one) { return one.symbol; });
+  if (row == zoo.end()) throw std::invalid_argument("no " + symbol);
+  JudgeOptions options = judge_options(Effort::quick);
+  options.only = split(row->property, '|');
+  return judge_kernel(subject_of(*row), options);
+}
+
 TEST(FailureLines, AnAttributeWithoutWhichTheCallIsRightIsNamed) {
-  const auto removals = [](const char* symbol, const char* domain) {
-    return told_after_others(symbol, Op::attention, Format::f32, domain).judgement.notes;
-  };
-  EXPECT_THAT(removals("mutant_attention_window_right_one_more", "window"),
-              ::testing::Contains(::testing::StartsWith("the call that fails is right without window=")));
-  EXPECT_THAT(removals("mutant_attention_mean_of_values", "window"),
+  for (const auto& [symbol, name] : std::vector<std::pair<std::string, std::string>>{
+           {"mutant_attention_window_right_one_more", "window="},
+           {"mutant_attention_backward_window_ignored", "window="},
+           {"mutant_attention_backward_softcap_slope_left_out", "softcap="},
+           {"mutant_attention_backward_sink_not_in_sum", "sinks"},
+           {"mutant_attention_backward_bias_left_out", "bias"},
+           {"mutant_attention_backward_alibi_sign", "slopes"},
+           {"mutant_attention_backward_dlse_dropped", "dlse"},
+           {"mutant_attention_packed_backward_causal_by_longest", "causality"},
+           {"mutant_attention_pages_places_by_longest", "slopes"},
+           {"mutant_attention_pages_causal_by_capacity", "causality"}}) {
+    EXPECT_THAT(judgement_in_the_zoo(symbol).notes,
+                ::testing::Contains(AllOf(::testing::StartsWith("the call that fails is right without "),
+                                          HasSubstr("without " + name))))
+        << symbol;
+  }
+  EXPECT_THAT(judgement_in_the_zoo("mutant_attention_mean_of_values").notes,
               Not(::testing::Contains(HasSubstr("is right without"))));
+}
+
+TEST(FailureLines, ARowOfAWidthThatFailsIsSimple) {
+  const ToldJudgement told = told_judgement("mutant_one_width_drops_its_last", "EveryWidthIsComputed");
+  ASSERT_TRUE(told.judgement.counterexample);
+  EXPECT_THAT(told.judgement.counterexample->case_text,
+              ::testing::MatchesRegex("matrix f32 columns=513 theta=0x1p.0 mask=none ; -0x[^ ;]*[*]512 -0x[^ ;]*"));
 }
 
 }  // namespace

@@ -82,6 +82,22 @@ TEST(FlushedOutput, AResultThatIsNotZeroWasNotFlushed) {
 }
 
 // What the filters leave open. p is 2^-20 off 0, and half of that allowed beside what may be flushed.
+// Five times the smallest normal number: what an accumulator of f32 may flush on the way to any result.
+TEST(FlushedOutput, WhatIsFlushedOnTheWayIsGrantedToAnyResult) {
+  constexpr double smallest = 0x1p-126;
+  const Contract contract = default_contract(Format::f32, Format::f32);
+  for (const double logit : {-120.0, -200.0}) {
+    const auto holds = [&](double got) {
+      return verdict(Op::softmax, contract, {0, logit}, {1, got}) == Verdict::proved;
+    };
+    EXPECT_TRUE(holds(0) && holds(smallest / 2) && holds(4.99 * smallest)) << logit;
+    EXPECT_FALSE(holds(5.01 * smallest)) << logit;
+  }
+  const Contract kept = parse_contract("subnormal=kept", Format::f32, Format::f32);
+  EXPECT_EQ(verdict(Op::softmax, kept, {0, -200}, {1, smallest / 2}), Verdict::violated);
+  EXPECT_EQ(verdict(Op::softmax, kept, {0, -120}, {1, smallest}), Verdict::violated);
+}
+
 TEST(FlushedOutput, EnclosuresDecideLikewise) {
   const PrecisionScope precision(113);
   const std::vector<double> logits{0, std::log(0x1p-20)};

@@ -12,6 +12,7 @@
 
 #include "judge/ops/attention/attention_gradient.hpp"
 #include "judge/ops/attention/attention_judge.hpp"
+#include "judge/ops/attention/attention_repeats.hpp"
 #include "judge/ops/attention/attention_rows.hpp"
 #include "judge/ops/rows/call_judge.hpp"
 #include "judge/ops/rows/gradient_inputs.hpp"
@@ -134,6 +135,22 @@ TEST(JudgeInterruption, TheLargestAttentionAsksWithinASecond) {
     judge_attention_gradient(task_of(Op::attention_backward), gradient_group(a, 0, 0), {dq, dk, dv}, ignore, ignore);
   });
   EXPECT_LT(silence, 1);
+}
+
+// 65,536 batches of keys that all differ: two by two they were compared for a minute.
+TEST(JudgeInterruption, HeadsAreComparedInTimeInProportionToTheirNumber) {
+  AttentionCase a;
+  a.shape.batch = 65536;
+  a.shape.queries = a.shape.keys = a.shape.dim = a.shape.value_dim = 1;
+  for (std::size_t b = 0; b < a.shape.batch; ++b) a.keys.push_back(static_cast<double>(b / 2));
+  a.queries.assign(a.shape.batch, 1);
+  a.values.assign(a.shape.batch, 1);
+  const std::vector<std::vector<double>> got{a.values};
+  const double start = thread_seconds();
+  RepeatedRows rows(a, got);
+  EXPECT_LT(thread_seconds() - start, 1);
+  EXPECT_FALSE(rows.repeats(65534, 0, 0));
+  EXPECT_TRUE(rows.repeats(65535, 0, 0));
 }
 
 TEST(JudgeInterruption, AScopeEndsTheWorkInsideItAndNoneOutside) {

@@ -59,6 +59,21 @@ TEST(MaskedRowClaims, RightKernelsOfDomainsWithoutMaskedRowsPass) {
   }
 }
 
+// Calls that are made smaller so that they lie in the domain may have more queries than keys.
+TEST(MaskedRowClaims, RightKernelsOfFewKeysPass) {
+  for (const char* domain : {"keys<=4", "keys=1 queries<=3", "nomask keys<=3 window"}) {
+    KernelSubject subject;
+    subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_zoo.so", "attention_correct_attributes", {}};
+    subject.op = Op::attention;
+    subject.contract = numerics::default_contract(Format::f32, Format::f32);
+    subject.domain = domain_of(domain, subject.op);
+    JudgeOptions options = judge_options(Effort::quick);
+    options.only = {"ScoresReachTheirRange", "AFullyMaskedRowIsAsDeclared"};
+    const KernelJudgement judgement = judge_kernel(subject, options);
+    EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << domain << ": " << judgement.failed_property;
+  }
+}
+
 // Two causal queries of one key: the first one sees none. Under masked=uniform it weighs that key with 1, so that dv
 // has its dO; its hidden score has no gradient.
 TEST(MaskedRowClaims, AUniformQueryIsInTheGradientOfItsValues) {
@@ -94,6 +109,35 @@ TEST(MaskedRowClaims, AUniformQueryIsInTheGradientOfItsValues) {
   EXPECT_TRUE(holds("uniform", 1.75));
   EXPECT_FALSE(holds("uniform", 0));
   EXPECT_TRUE(holds("zero", 0));
+}
+
+// The same two queries and their key, packed behind a longer sequence: their weights are of their own key alone.
+TEST(MaskedRowClaims, AUniformQueryOfAPackedSequenceWeighsItsOwnKeys) {
+  AttentionCase call;
+  call.shape = {.batch = 2, .queries = 3, .keys = 3};
+  call.causal = true;
+  call.sequences = {.packed = true, .queries = {0, 2}, .keys = {3, 1}};
+  call.queries = {0, 0, 0, 0.5, -0.25, 0};
+  call.keys = {1, 1, 1, 2, 0, 0};
+  call.values = {1, 1, 1, 3, 0, 0};
+  call.gradients = {0, 0, 0, 1, 0.75, 0};
+  const auto holds = [&](const std::string& masked, double dv) {
+    AttentionTask task{Op::attention_backward, numerics::parse_contract("masked=" + masked, Format::f32, Format::f32),
+                       Format::f32};
+    bool all = true;
+    const std::vector<double> none(6);
+    Op::attention_backward.attention_op().judge(
+        task, call, {none, none, {0, 0, 0, dv, 0, 0}}, {}, [&](std::size_t, const RowVerdicts& verdicts) {
+          all = all && std::ranges::all_of(verdicts.findings, [](const ValueFinding& finding) {
+                  return finding.decision == numerics::Decision::proved;
+                });
+        });
+    return all;
+  };
+  EXPECT_TRUE(holds("uniform", 1.75));
+  EXPECT_FALSE(holds("uniform", 0.75));
+  EXPECT_TRUE(holds("zero", 0.75));
+  EXPECT_FALSE(holds("zero", 1.75));
 }
 
 }  // namespace

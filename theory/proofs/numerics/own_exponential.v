@@ -19,7 +19,7 @@
 
     Where nothing underflows. Source: docs/tolerances.md, B2, "Above 1"; coefficient_excess and entropy_undershoot in
     numerics/rounding/rounding.cpp; docs/tolerances.md, "Overshoot"; coefficient_overshoot and log_coefficient_overshoot in
-    proptests/judge/verdict/result_limits.cpp, which grant 2 lambda more to a compensated sum, and the roundings of words that a contract
+    judge/ops/rows/result_limits.cpp, which grant 2 lambda more to a compensated sum, and the roundings of words that a contract
     stores. *)
 
 From Coq Require Import Reals List Lra Lia.

@@ -1,0 +1,284 @@
+// Every op in every format that a right kernel of it takes: checked, inferred, judged at hand, replayed and
+// exhaustively.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <ostream>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "judge/report/kernel_report.hpp"
+#include "judge/kernel_judge.hpp"
+#include "judge/exhaustive/exhaustive_judge.hpp"
+#include "judge/inference/contract_inference.hpp"
+#include "judge/results/tensor_judge.hpp"
+#include "proptests/tests/judge/zoo_rows.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+// A right kernel of each op and format: ours on the CPU where it takes them, else the zoo's first one.
+std::vector<ZooRow> kernels_of_every_format() {
+  std::map<std::pair<std::string, std::string>, ZooRow> rows;
+  for (const ZooRow& row : read_zoo()) {
+    const bool plain = row.exempt == "-" && !row.needs_effort() && row.contract.find("infinity=") == std::string::npos;
+    if (row.is_planted() || row.expected != "pass" || !plain) continue;
+    const auto [place, is_new] = rows.try_emplace({row.op, row.dtype}, row);
+    const bool is_ours = row.library == "softcheck_cpu_kernels" && row.domain == "-";
+    if (is_ours && (is_new || place->second.library != row.library)) place->second = row;
+  }
+  std::vector<ZooRow> result;
+  for (const auto& [key, row] : rows) result.push_back(row);
+  return result;
+}
+
+// Where each element of a tensor begins, row-major.
+std::vector<char*> places_of(const DLTensor& tensor, const HeldTensor& held) {
+  std::int64_t elements = 1;
+  for (const std::int64_t size : held.shape) elements *= size;
+  std::vector<char*> places;
+  for (std::int64_t k = 0; k < elements; ++k) {
+    std::int64_t place = 0, rest = k;
+    for (std::size_t d = held.shape.size(); d-- > 0; rest /= held.shape[d]) {
+      place += rest % held.shape[d] * held.strides[d];
+    }
+    places.push_back(static_cast<char*>(tensor.data) + tensor.byte_offset + place * (tensor.dtype.bits / 8));
+  }
+  return places;
+}
+
+/// A compact copy of a call's tensor.
+class KeptTensor {
+ public:
+  explicit KeptTensor(const DLTensor& tensor) : held_(held_tensor(tensor, "tensor")) {
+    const std::size_t bytes = tensor.dtype.bits / 8;
+    for (const char* place : places_of(tensor, held_)) memory_.insert(memory_.end(), place, place + bytes);
+    held_.strides.clear();
+    std::int64_t stride = 1;
+    for (std::size_t d = held_.shape.size(); d-- > 0; stride *= held_.shape[d]) {
+      held_.strides.insert(held_.strides.begin(), stride);
+    }
+  }
+  HeldTensor held() const {
+    HeldTensor held = held_;
+    held.first = reinterpret_cast<const std::byte*>(memory_.data());
+    return held;
+  }
+
+ private:
+  HeldTensor held_;
+  std::vector<char> memory_;
+};
+
+/// A call with its results.
+struct KeptCall {
+  TensorTask task;
+  std::vector<KeptTensor> inputs, outputs;
+};
+
+/// The kernel of a subject, loaded into this program.
+class HeldKernel {
+ public:
+  explicit HeldKernel(const KernelSource& source) : library_(dlopen(source.library.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+    if (library_ != nullptr) kernel_ = reinterpret_cast<softcheck_kernel>(dlsym(library_, source.symbol.c_str()));
+    if (kernel_ == nullptr) throw std::runtime_error(source.library + ": no " + source.symbol);
+  }
+  int operator()(const softcheck_call* call) const { return kernel_(call); }
+
+ private:
+  void* library_;
+  softcheck_kernel kernel_ = nullptr;
+};
+
+KeptCall kept_inputs(Op op, const softcheck_call& call) {
+  KeptCall kept;
+  kept.task.op = op;
+  kept.task.theta = call.theta;
+  kept.task.scale = call.scale;
+  kept.task.causal = call.causal != 0;
+  for (std::uint32_t k = 0; k < call.n_inputs; ++k) kept.inputs.emplace_back(*call.inputs[k]);
+  if (const softcheck_call_2* second = softcheck_version_2(&call)) {
+    const softcheck_attributes& sent = *second->attributes;
+    for (std::uint32_t k = 0; k < call.n_inputs; ++k) {
+      kept.task.roles.push_back(static_cast<Role>(second->input_roles[k]));
+    }
+    kept.task.attributes = {.label_smoothing = sent.label_smoothing,
+                            .z_loss = sent.z_loss,
+                            .ignore_index = sent.ignore_index,
+                            .lse_base2 = sent.lse_base2 != 0,
+                            .softcap = sent.softcap,
+                            .window_left_plus_1 = sent.window_left_plus_1,
+                            .window_right_plus_1 = sent.window_right_plus_1,
+                            .causal_top_left = sent.causal_top_left != 0,
+                            .page_size = sent.page_size,
+                            .k = sent.k,
+                            .renormalize = sent.renormalize != 0,
+                            .mean = sent.mean != 0,
+                            .top_p = sent.top_p,
+                            .min_p = sent.min_p};
+  }
+  return kept;
+}
+
+// All bits: a NaN of every format, and no item's index.
+void write_nan(const DLTensor& tensor) {
+  for (char* place : places_of(tensor, held_tensor(tensor, "output"))) std::memset(place, 0xff, tensor.dtype.bits / 8);
+}
+
+KernelSubject small_subject(const ZooRow& row) {
+  KernelSubject subject = subject_of(row);
+  std::string domain = "n<=24 rows<=8";
+  if (subject.op->attention) {
+    domain = "batch<=2 heads<=2 group<=2 queries<=4 keys<=12 dim<=8 values<=8";
+    if (row.domain != "-") domain += " " + row.domain;
+  }
+  subject.domain = domain_of(domain, subject.op);
+  subject.required = {};
+  return subject;
+}
+
+JudgeOptions few_calls(std::uint64_t most) {
+  JudgeOptions options = judge_options(Effort::quick);
+  options.run.cases = 4;
+  options.max_calls = most;
+  options.max_length = 256;
+  options.limits.seconds_per_call = 20;
+  return options;
+}
+
+std::string story_of(const std::vector<ReportRow>& rows) {
+  std::string story;
+  for (const ReportRow& row : rows) {
+    for (const std::string& line : row.details) story += "\n" + line;
+  }
+  return story.substr(0, 2000);
+}
+
+ForwardedEnd end_of(int returned) { return {returned == 0 ? CallEnd::done : CallEnd::refused, returned, {}, {}}; }
+
+/// By the name of an op.
+class EveryFormat : public ::testing::TestWithParam<std::string> {
+ protected:
+  /// Calls check with the op's kernel of each format.
+  template <class Check>
+  static void for_each_format(const Check& check) {
+    for (const ZooRow& row : kernels_of_every_format()) {
+      if (row.op != GetParam()) continue;
+      SCOPED_TRACE(row.symbol + " " + row.dtype);
+      check(row, small_subject(row));
+    }
+  }
+};
+
+// Labelled full: Ops/EveryFormat.*
+TEST_P(EveryFormat, IsChecked) {
+  for_each_format([](const ZooRow&, const KernelSubject& subject) {
+    const KernelJudgement judgement = judge_kernel(subject, few_calls(120));
+    EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << story_of(rows_of(subject, judgement));
+  });
+}
+
+TEST_P(EveryFormat, IsInferred) {
+  for_each_format([](const ZooRow&, const KernelSubject& subject) {
+    const Inference inference = infer_contract(subject, few_calls(0));
+    ASSERT_TRUE(inference.contract) << inference.failure;
+    EXPECT_EQ(inference.verdict(), ReportVerdict::pass) << inference.summary() << story_of(rows_of(inference));
+  });
+}
+
+// The calls of a judgement are kept with their results.
+TEST_P(EveryFormat, IsJudgedAtHand) {
+  for_each_format([](const ZooRow& row, KernelSubject subject) {
+    const HeldKernel kernel(subject.source);
+    std::vector<KeptCall> calls;
+    subject.source.forwarded = [&](const softcheck_call* call) {
+      KeptCall kept = kept_inputs(subject.op, *call);
+      const int returned = kernel(call);
+      for (std::uint32_t k = 0; k < call->n_outputs; ++k) kept.outputs.emplace_back(*call->outputs[k]);
+      if (returned == 0) calls.push_back(std::move(kept));
+      return end_of(returned);
+    };
+    judge_kernel(subject, few_calls(80));
+    EXPECT_GT(calls.size(), 40U);
+    for (KeptCall& call : calls) {
+      for (const KeptTensor& input : call.inputs) call.task.inputs.push_back(input.held());
+      std::vector<HeldTensor> outputs;
+      for (const KeptTensor& output : call.outputs) outputs.push_back(output.held());
+      const numerics::Contract contract = contract_for(call.task, row.contract, outputs.front().format);
+      const TensorJudgement judgement = judge_tensors(call.task, contract, outputs);
+      ASSERT_NE(judgement.verdict, ReportVerdict::fail) << story_of(judgement.rows);
+    }
+  });
+}
+
+// A case that a wrong kernel fails in fails again, and the right kernel passes it.
+TEST_P(EveryFormat, IsReplayed) {
+  for_each_format([](const ZooRow&, const KernelSubject& subject) {
+    const HeldKernel kernel(subject.source);
+    KernelSubject wrong = subject;
+    wrong.source.forwarded = [&](const softcheck_call* call) {
+      const int returned = kernel(call);
+      if (returned == 0) write_nan(*call->outputs[0]);
+      return end_of(returned);
+    };
+    JudgeOptions options = few_calls(20);
+    options.run.shrinks = 8;
+    options.run.max_size = 20;
+    options.only = {"EveryValueLiesWithinItsThreshold"};
+    const KernelJudgement judgement = judge_kernel(wrong, options);
+    ASSERT_EQ(judgement.verdict, ReportVerdict::fail);
+    const std::string& text = judgement.counterexample->case_text;
+    const auto replayed = [&](const KernelSubject& by) {
+      return replay_kernel(by, judgement.failed_property, text, options).verdict;
+    };
+    EXPECT_EQ(replayed(wrong), ReportVerdict::fail) << text;
+    EXPECT_EQ(replayed(subject), ReportVerdict::pass) << text;
+  });
+}
+
+// Two items a row, and the keys of one call.
+TEST_P(EveryFormat, IsJudgedExhaustively) {
+  std::size_t judged = 0;
+  for_each_format([&](const ZooRow&, KernelSubject subject) {
+    const bool has_products = subject.op->attention;
+    subject.domain = domain_of(has_products ? "keys=64 dim=1 values=64 finite" : "n=2 theta=1", subject.op);
+    JudgeOptions options = judge_options(Effort::exhaustive);
+    options.arguments = {100, 102};
+    try {
+      EXPECT_EQ(judge_exhaustively(subject, options).judgement.verdict, ReportVerdict::pass);
+      ++judged;
+    } catch (const std::invalid_argument& error) {
+      EXPECT_NE(std::string(error.what()).find("effort: exhaustive needs "), std::string::npos) << error.what();
+    }
+  });
+  const Op op = parse_op(GetParam());
+  const bool has_form = !op->attention && op.rows().arguments() != nullptr;
+  EXPECT_EQ(judged, has_form ? 6U : op == Op::attention ? 4U : 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, EveryFormat, ::testing::ValuesIn([] {
+                           std::set<std::string> ops;
+                           for (const ZooRow& row : kernels_of_every_format()) ops.insert(row.op);
+                           return ops;
+                         }()),
+                         [](const auto& info) { return info.param; });
+
+TEST(EveryFormatOf, EveryOpIsThere) {
+  std::set<std::string> formats_of_ops;
+  for (const ZooRow& row : kernels_of_every_format()) formats_of_ops.insert(row.op + " " + row.dtype);
+  for (const Op op : all_ops()) {
+    for (const numerics::Format format : numerics::all_formats()) {
+      const std::string name = std::string(to_string(op)) + " " + std::string(numerics::properties(format).name);
+      const bool is_missing = op == Op::adaptive_attention && numerics::properties(format).storage_bits == 8;
+      EXPECT_EQ(formats_of_ops.contains(name), !is_missing) << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
