@@ -179,7 +179,7 @@ PoolOutcome judge_missing(const Plan& plan, const ShardFolder& folder, const std
     try {
       const std::string text = to_text(judge_shard(shard, run));
       write_shard_file(folder.path_of(shard), text);
-      forget_kept(shard, run);
+      forget_cached(shard, run);
     } catch (const std::system_error& error) {  // of a file that cannot be written, as on a full disk
       throw CannotGoOn(error.what());
     }
@@ -215,7 +215,7 @@ ExitCode publish_merged(const MergedCampaign& merged, const fs::path& out) {
   std::vector<OutputFile> files{file("report.txt", text, true), file("report.json", to_json(merged), true),
                                 file("report.xml", to_junit(report), true), file("report.html", to_html(merged), true),
                                 file("hosts.tsv", hosts_to_tsv(merged), false)};
-  for (auto& [name, contents] : files_beside(merged)) {
+  for (auto& [name, contents] : adjacent_files(merged)) {
     fs::create_directories((out / name).parent_path(), error);  // what fails is said of the file
     files.push_back(file(name, contents, false));
   }
@@ -248,7 +248,7 @@ int merge_folders(const Plan& plan, const std::vector<std::string>& folders, con
 bool has_trainings(const Plan& plan) {
   return std::ranges::any_of(plan.shards, [](const Shard& shard) {
     return std::ranges::any_of(
-        shard.asked, [](const Question& asked) { return std::holds_alternative<AskedTraining>(asked.about); });
+        shard.asked, [](const Question& asked) { return std::holds_alternative<TrainingQuestion>(asked.about); });
   });
 }
 

@@ -165,7 +165,7 @@ std::pair<std::int64_t, std::int64_t> window_of(const std::string& text) {
   return {side(text.substr(0, colon)), side(text.substr(colon + 1))};
 }
 
-Attributes attributes_of(const CheckFlags& flags, const TensorTask& task, const std::vector<HeldTensor>& outputs) {
+Attributes attributes_of(const CheckFlags& flags, const TensorTask& task, const std::vector<GivenTensor>& outputs) {
   Attributes attributes;
   attributes.label_smoothing = flags.label_smoothing.value_or(0);
   attributes.z_loss = flags.z_loss.value_or(0);
@@ -208,7 +208,7 @@ void require_dtype(const FileFlag& flag, const FileTensor& file, Op op, std::opt
 }
 
 // Attention's scale without --scale: 1 / sqrt(dim) in double, as torch computes it.
-double usual_scale(const HeldTensor& query) {
+double usual_scale(const GivenTensor& query) {
   const std::int64_t dim = query.shape.empty() ? 0 : query.shape.back();
   return dim > 0 ? 1 / std::sqrt(static_cast<double>(dim)) : 1;
 }

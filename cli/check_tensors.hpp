@@ -31,7 +31,7 @@ struct CheckFlags {
 struct CheckedTensors {
   proptests::TensorTask task;
   numerics::Contract contract;
-  std::vector<proptests::HeldTensor> outputs;
+  std::vector<proptests::GivenTensor> outputs;
   std::vector<std::string> roles;            // of files
   std::vector<proptests::FileTensor> files;  // they hold what the others point to
 

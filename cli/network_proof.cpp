@@ -126,8 +126,8 @@ std::string interval(const numerics::Enclosure& x) { return x.to_string(6); }
 
 std::string table_of(const ProofClaims& claims, const SpreadLadder& ladder) {
   std::string text;
-  const auto row = [&](const char* what, const std::string& bound, const std::string& beside) {
-    text += fmt::format("  {:<37}{:<13}{}\n", what, bound, beside);
+  const auto row = [&](const char* what, const std::string& bound, const std::string& auxiliary) {
+    text += fmt::format("  {:<37}{:<13}{}\n", what, bound, auxiliary);
   };
   row("theorem", "bound", "enclosed by this command");
   row("spread, product of singular values", "<= " + upper_text(product_bound(claims)), interval(ladder.product));

@@ -19,8 +19,8 @@ std::filesystem::path own_prefix() {
 // An installed command asks for no folder of the machine that built it, where another user may have put something else.
 std::filesystem::path installed_or_source(const char* installed, const char* source) {
   std::error_code error;
-  std::filesystem::path beside = own_prefix() / installed;
-  return std::filesystem::exists(beside, error) || !std::filesystem::exists(source, error) ? beside : source;
+  std::filesystem::path auxiliary = own_prefix() / installed;
+  return std::filesystem::exists(auxiliary, error) || !std::filesystem::exists(source, error) ? auxiliary : source;
 }
 
 }  // namespace
@@ -37,8 +37,8 @@ std::filesystem::path extracted_judge_program() {
   const char* named = std::getenv("SOFTCHECK_EXTRACTED_JUDGE");
   if (named != nullptr && *named != '\0') return named;
   std::error_code error;
-  std::filesystem::path beside = own_folder() / "softcheck-extracted-judge";
-  return std::filesystem::exists(beside, error) ? beside : SOFTCHECK_BUILD_JUDGE;
+  std::filesystem::path auxiliary = own_folder() / "softcheck-extracted-judge";
+  return std::filesystem::exists(auxiliary, error) ? auxiliary : SOFTCHECK_BUILD_JUDGE;
 }
 
 std::filesystem::path proof_folder() { return SOFTCHECK_BUILD_PROOFS; }

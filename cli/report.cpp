@@ -31,7 +31,7 @@ struct ReportFlags {
 };
 
 // Longer tables are cut: their files have the rest.
-constexpr std::size_t rows_shown = 24;
+constexpr std::size_t reported_row_count = 24;
 
 std::string base64(std::string_view bytes) {
   constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -76,14 +76,15 @@ std::string table(const std::string& name, const std::string& csv) {
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("#")) {
       origin += proptests::xml_text(line.substr(1)) + "\n";
-    } else if (count++ <= rows_shown) {
+    } else if (count++ <= reported_row_count) {
       rows += cells(line, count == 1 ? "th" : "td");
     }
   }
   std::string text = fmt::format(
       "<details><summary>{} ({} rows)</summary>\n<pre>{}</pre>\n<div class=\"wide\"><table>\n{}</table></div>\n",
       proptests::xml_text(name), count == 0 ? 0 : count - 1, origin, rows);
-  if (count > rows_shown + 1) text += fmt::format("<p>... and {} more in the file</p>\n", count - 1 - rows_shown);
+  if (count > reported_row_count + 1)
+    text += fmt::format("<p>... and {} more in the file</p>\n", count - 1 - reported_row_count);
   return text + "</details>\n";
 }
 

@@ -136,17 +136,17 @@ void write_safetensors(const fs::path& path, const TensorFile& file, std::string
     throw std::system_error(std::make_error_code(std::errc::invalid_argument),
                             "write_safetensors: need a regular file, got " + path.string());
   }
-  const fs::path beside = path.string() + ".partial";
-  std::ofstream stream(beside, std::ios::binary | std::ios::trunc);
+  const fs::path auxiliary = path.string() + ".partial";
+  std::ofstream stream(auxiliary, std::ios::binary | std::ios::trunc);
   stream << bytes;
   stream.close();
   if (!stream) {
     const int error = errno;
     std::error_code ignored;
-    fs::remove(beside, ignored);
+    fs::remove(auxiliary, ignored);
     throw std::system_error(error, std::generic_category(), "write_safetensors: " + path.string());
   }
-  fs::rename(beside, path);
+  fs::rename(auxiliary, path);
 }
 
 }  // namespace softcheck::experiments

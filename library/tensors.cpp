@@ -6,7 +6,7 @@
 
 #include "judge/ops/rows/row_call.hpp"
 #include "judge/results/contract_fit.hpp"
-#include "judge/results/shown_row.hpp"
+#include "judge/results/reported_row.hpp"
 #include "judge/results/slack_picture.hpp"
 #include "judge/results/task_checks.hpp"
 #include "judge/results/tensor_judge.hpp"
@@ -127,10 +127,10 @@ void set_asked(const softcheck_call& call, TensorTask& task) {
   if (task.asked.size() > given) task.asked.resize(given);
 }
 
-std::vector<HeldTensor> outputs_of(const softcheck_call& call, TensorTask& task) {
+std::vector<GivenTensor> outputs_of(const softcheck_call& call, TensorTask& task) {
   set_asked(call, task);
   const std::size_t most = task.op->outputs.size() - task.op->asked_outputs + task.asked.size();
-  std::vector<HeldTensor> outputs;
+  std::vector<GivenTensor> outputs;
   for (std::uint32_t i = 0; i < call.n_outputs; ++i) {
     if (call.outputs == nullptr || call.outputs[i] == nullptr) {
       throw UsageError("call: need " + std::to_string(call.n_outputs) + " outputs, got NULL for one");
@@ -142,7 +142,7 @@ std::vector<HeldTensor> outputs_of(const softcheck_call& call, TensorTask& task)
 }
 
 numerics::Contract contract_of(const TensorTask& task, const softcheck_options& options,
-                               std::span<const HeldTensor> outputs) {
+                               std::span<const GivenTensor> outputs) {
   std::optional<numerics::Format> output;
   if (!outputs.empty()) output = outputs.front().format;
   return contract_for(task, text_of(options.contract), output);
@@ -159,7 +159,7 @@ const char* word_of(numerics::Decision decision) {
   }
 }
 
-Json row(const JudgedTensorRow& found, const ShownRow& shown) {
+Json row(const JudgedTensorRow& found, const ReportedRow& shown) {
   const ValueFinding& finding = found.finding;
   Json result;
   result["index"] = found.index;
@@ -179,7 +179,7 @@ Json row(const JudgedTensorRow& found, const ShownRow& shown) {
 
 Answer judge(const softcheck_call* call, const softcheck_options& options) {
   TensorTask task = task_of(call, options);
-  const std::vector<HeldTensor> outputs = outputs_of(*call, task);
+  const std::vector<GivenTensor> outputs = outputs_of(*call, task);
   const numerics::Contract contract = contract_of(task, options, outputs);
   TensorOptions how;
   if (options.worst != 0) how.worst = options.worst;
@@ -206,7 +206,7 @@ Answer judge(const softcheck_call* call, const softcheck_options& options) {
   result.members["failed"] = judgement.failed;
   result.members["worst"] = Json::array();
   for (const JudgedTensorRow& found : judgement.worst) {
-    result.members["worst"].push_back(row(found, shown_row(found, task, contract, outputs)));
+    result.members["worst"].push_back(row(found, reported_row(found, task, contract, outputs)));
   }
   result.members["profile"] = Json::array();
   for (const double share : judgement.profile) result.members["profile"].push_back(number(share));
@@ -234,7 +234,7 @@ template <class Fill>
 Answer filled(const softcheck_call* call, std::uint32_t which, const softcheck_options& options, std::size_t count,
               bool has_room, Fill fill) {
   TensorTask task = task_of(call, options);
-  const std::vector<HeldTensor> outputs = outputs_of(*call, task);
+  const std::vector<GivenTensor> outputs = outputs_of(*call, task);
   const numerics::Contract contract = contract_of(task, options, outputs);
   Answer result;
   const std::size_t elements = elements_of(task, which, result);

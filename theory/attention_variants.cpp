@@ -74,16 +74,16 @@ Certificate certify_sink_coefficient(const LevelRow& row, double theta, double s
   const LevelRow extended = with_sink(row, sink);
   const std::string witness = sink_text(sink) + witness_text(row, theta);
   const auto shrunk = [&] {
-    const TemperedRow alone(row, 1 / Enclosure(theta)), beside(extended, 1 / Enclosure(theta));
+    const TemperedRow alone(row, 1 / Enclosure(theta)), auxiliary(extended, 1 / Enclosure(theta));
     // alpha - alpha' = alpha alpha_sink, alpha' and alpha_sink the coefficients of item and sink beside each other.
-    const Enclosure sinks = coefficient_of(sink, extended, beside);
+    const Enclosure sinks = coefficient_of(sink, extended, auxiliary);
     std::optional<Enclosure> least;
     for (std::size_t k = 0; k < alone.levels(); ++k) {
-      const Enclosure smaller = coefficient_of(row.levels()[k].logit, extended, beside);
+      const Enclosure smaller = coefficient_of(row.levels()[k].logit, extended, auxiliary);
       const Enclosure gap = intersection(alone.coefficient(k) - smaller, alone.coefficient(k) * sinks);
       least = least ? minimum(*least, gap) : gap;
     }
-    return Sides{coefficient_of(row.largest(), extended, beside), alone.coefficient(0), least};
+    return Sides{coefficient_of(row.largest(), extended, auxiliary), alone.coefficient(0), least};
   };
   return certify_less_equal("attention_variants.sink_coefficient", witness, shrunk);
 }
@@ -98,8 +98,8 @@ std::vector<Certificate> certify_sink_dispersion_length(const Spread& spread, do
   const std::string witness =
       sink_text(sink) + "eps=" + numerics::hex_float(eps) + " " + witness_text(sharpest, spread.theta);
   return {certify_less("attention_variants.sink_dispersion_length", witness, [&] {
-    const TemperedRow beside(extended, 1 / Enclosure(spread.theta));
-    return Sides{coefficient_of(spread.largest, extended, beside), Enclosure(eps)};
+    const TemperedRow auxiliary(extended, 1 / Enclosure(spread.theta));
+    return Sides{coefficient_of(spread.largest, extended, auxiliary), Enclosure(eps)};
   })};
 }
 

@@ -100,8 +100,8 @@ std::vector<numerics::Certificate> certify_boxed(TraceLadder& trace, const Sprea
 std::vector<numerics::Certificate> certify_spreads(TraceLadder& trace, const SpreadBounds& bounds);
 
 /// theorem_2_2.disperses: for each head, once n > e^(delta/theta)/epsilon with the bound for delta, every coefficient
-/// is < epsilon. Asked of the tokens that see more than that many items; vacuously true of the others, which are
-/// skipped.
+/// is < epsilon. CallDescription of the tokens that see more than that many items; vacuously true of the others, which
+/// are skipped.
 std::vector<numerics::Certificate> certify_dispersal(TraceLadder& trace, const SpreadBounds& bounds, double epsilon);
 
 /// theorem_2_2.sharp_length: 1 + e^(delta/theta) (1 - epsilon)/epsilon <= e^(delta/theta)/epsilon.

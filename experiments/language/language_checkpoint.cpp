@@ -207,16 +207,16 @@ std::map<std::string, std::string> language_model_files(const LanguageDesign& de
 void write_language_model(const std::filesystem::path& folder, const LanguageDesign& design, const Floats& parameters,
                           const std::map<std::string, std::string>& metadata) {
   for (const auto& [name, bytes] : language_model_files(design, parameters, metadata)) {
-    const std::filesystem::path beside = folder / (name + ".partial");
-    std::ofstream stream(beside, std::ios::binary | std::ios::trunc);
+    const std::filesystem::path auxiliary = folder / (name + ".partial");
+    std::ofstream stream(auxiliary, std::ios::binary | std::ios::trunc);
     stream << bytes;
     stream.close();
     if (!stream) {
       std::error_code ignored;
-      std::filesystem::remove(beside, ignored);
-      throw std::system_error(std::make_error_code(std::errc::io_error), "write_language_model: " + beside.string());
+      std::filesystem::remove(auxiliary, ignored);
+      throw std::system_error(std::make_error_code(std::errc::io_error), "write_language_model: " + auxiliary.string());
     }
-    std::filesystem::rename(beside, folder / name);
+    std::filesystem::rename(auxiliary, folder / name);
   }
 }
 

@@ -15,7 +15,7 @@
 namespace {
 
 using softcheck::numerics::Format;
-using softcheck::proptests::HeldTensor;
+using softcheck::proptests::GivenTensor;
 using softcheck::proptests::Op;
 using softcheck::proptests::ReportVerdict;
 using softcheck::proptests::TensorTask;
@@ -43,7 +43,7 @@ struct Sample {
     }
   }
 
-  HeldTensor held(const std::vector<float>& numbers) const {
+  GivenTensor held(const std::vector<float>& numbers) const {
     const auto columns = static_cast<std::int64_t>(n), rows = static_cast<std::int64_t>(elements / n);
     return {reinterpret_cast<const std::byte*>(numbers.data()), Format::f32, {rows, columns}, {columns, 1}};
   }
@@ -52,7 +52,7 @@ struct Sample {
 void judge_a_tensor(benchmark::State& state) {
   const Sample sample(static_cast<std::size_t>(state.range(0)));
   const TensorTask task{.inputs = {sample.held(sample.logits)}};
-  const std::vector<HeldTensor> outputs{sample.held(sample.output)};
+  const std::vector<GivenTensor> outputs{sample.held(sample.output)};
   const auto contract = contract_for(task, "");
   for (auto _ : state) {
     const auto judgement = judge_tensors(task, contract, outputs);
@@ -109,7 +109,7 @@ struct FewRows {
     lower.resize(shape.size() == 1 ? few / few_columns : few);
     upper = lower;
   }
-  static HeldTensor held(const std::vector<float>& numbers, std::size_t columns) {
+  static GivenTensor held(const std::vector<float>& numbers, std::size_t columns) {
     const auto n = static_cast<std::int64_t>(columns), rows = static_cast<std::int64_t>(numbers.size() / columns);
     return {reinterpret_cast<const std::byte*>(numbers.data()), Format::f32, {rows, n}, {n, 1}};
   }
@@ -120,7 +120,7 @@ void judge_op(benchmark::State& state, Op op) {
   FewRows sample(op);
   sample.write_reference();
   sample.output.assign(sample.lower.begin(), sample.lower.end());
-  const std::vector<HeldTensor> outputs{FewRows::held(sample.output, sample.output.size() == few ? few_columns : 1)};
+  const std::vector<GivenTensor> outputs{FewRows::held(sample.output, sample.output.size() == few ? few_columns : 1)};
   const auto contract = contract_for(sample.task, "");
   for (auto _ : state) {
     const auto judgement = judge_tensors(sample.task, contract, outputs);
@@ -143,7 +143,7 @@ void exact_attention(benchmark::State& state) {
   std::mt19937 random(1);
   std::normal_distribution<float> normal(0, 1);
   std::ranges::generate(numbers, [&] { return normal(random); });
-  HeldTensor tensor = FewRows::held(numbers, static_cast<std::size_t>(dim));
+  GivenTensor tensor = FewRows::held(numbers, static_cast<std::size_t>(dim));
   tensor.shape = {heads, length, dim};
   tensor.strides = {length * dim, dim, 1};
   const TensorTask task{.op = Op::attention, .inputs = {tensor, tensor, tensor}, .scale = 0.125};
@@ -152,7 +152,7 @@ void exact_attention(benchmark::State& state) {
   const bool judged = state.range(0) != 0;
   reference(task, contract, 0, lower, upper);
   const std::vector<float> output(lower.begin(), lower.end());
-  HeldTensor out = tensor;
+  GivenTensor out = tensor;
   out.first = reinterpret_cast<const std::byte*>(output.data());
   for (auto _ : state) {
     if (judged) {

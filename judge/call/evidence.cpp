@@ -19,7 +19,7 @@ std::string ulps_text(double ulps, numerics::Format format) {
 
 }  // namespace
 
-std::string ShownValue::expected_text() const {
+std::string ReportedValue::expected_text() const {
   if (!expected) return due;
   const double lower = expected->lower_double(), upper = expected->upper_double();
   // 0, or smaller than every double but 0.
@@ -29,14 +29,14 @@ std::string ShownValue::expected_text() const {
   return lower == upper ? hex_float(lower) : "[" + hex_float(lower) + "," + hex_float(upper) + "]";
 }
 
-std::string ShownValue::got_text() const {
+std::string ReportedValue::got_text() const {
   const bool is_number = std::fabs(got) < 0x1p53 && got == std::trunc(got);
   return is_index && is_number ? std::to_string(static_cast<std::int64_t>(got)) : hex_float(got);
 }
 
-std::string ShownValue::error_text() const { return ulps ? ulps_text(*ulps, format) : ""; }
+std::string ReportedValue::error_text() const { return ulps ? ulps_text(*ulps, format) : ""; }
 
-std::string ShownValue::text() const {
+std::string ReportedValue::text() const {
   std::string result = item ? " item=" + std::to_string(*item) : "";
   const std::string wanted = expected_text();
   if (!wanted.empty()) result += " expected=" + wanted;

@@ -19,7 +19,7 @@ struct JudgedNumbers {
 };
 
 /// A kernel's call: the case, the judge's changes to it, and the row of the certificate.
-struct Asked {
+struct CallDescription {
   std::string case_text;                          // one line that names the case
   std::string remark = {};                        // as it follows the case: " (second call)"
   std::optional<std::size_t> row = {};            // which of the call's rows; none: all of them, or the only one
@@ -33,7 +33,7 @@ struct Asked {
 };
 
 /// The value that a certificate was decided by.
-struct ShownValue {
+struct ReportedValue {
   std::optional<std::size_t> item;              // of its row; none: a value of the whole row
   std::optional<numerics::Enclosure> expected;  // none: right or wrong by what it is, such as NaN
   std::string due = {};                         // what it had to be, where that is no number: "NaN"
@@ -70,8 +70,8 @@ struct Certification {
 /// The judge's observations of a kernel beside the sides of a certificate. A report takes all its facts about a call
 /// from here. The certificate's witness is the same in one line, which no program reads.
 struct KernelEvidence final : ReportedEvidence {
-  Asked asked;
-  std::optional<ShownValue> value;
+  CallDescription asked;
+  std::optional<ReportedValue> value;
   std::optional<CallEnding> ending;
   std::optional<Certification> certification = {};  // where it was asked for
 

@@ -16,7 +16,7 @@ const char* end_word(CallEnd end) {
 }
 
 /// What is no number, such as a NaN that a kernel returned, is null here and stands in hexadecimal beside it.
-Json value_json(const ShownValue& value) {
+Json value_json(const ReportedValue& value) {
   Json result;
   if (value.item) result["item"] = *value.item;
   if (value.expected) result["expected"] = enclosure_json(*value.expected);

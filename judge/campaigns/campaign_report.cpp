@@ -260,7 +260,7 @@ std::string to_html(const MergedCampaign& campaign) {
   return text + "</table></div>\n</body>\n</html>\n";
 }
 
-std::map<std::string, std::string> files_beside(const MergedCampaign& campaign) {
+std::map<std::string, std::string> adjacent_files(const MergedCampaign& campaign) {
   std::map<std::string, std::string> files;
   for (std::size_t i = 0; i < campaign.models.size(); ++i) {
     const MergedModel& model = campaign.models[i];

@@ -17,11 +17,11 @@ std::string to_text(const MergedCampaign& campaign);
 /// "models": [model_json] and "trainings": [training_json].
 std::string to_json(const MergedCampaign& campaign);
 
-/// One page, which loads no other file; it has links to files_beside.
+/// One page, which loads no other file; it has links to adjacent_files.
 std::string to_html(const MergedCampaign& campaign);
 
 /// What stands beside the report, by paths in its folder: a page for each model and the networks that were trained.
-std::map<std::string, std::string> files_beside(const MergedCampaign& campaign);
+std::map<std::string, std::string> adjacent_files(const MergedCampaign& campaign);
 
 /// What each class of machines did: tab-separated, and no part of the report.
 std::string hosts_to_tsv(const MergedCampaign& campaign);

@@ -13,7 +13,7 @@
 namespace softcheck::proptests {
 namespace {
 
-JudgeOptions options_of(const AskedJudgement& asked, const std::function<bool()>& interrupted) {
+JudgeOptions options_of(const JudgementQuestion& asked, const std::function<bool()>& interrupted) {
   JudgeOptions options = judge_options(asked.effort);
   options.run.seed = asked.seed;
   if (asked.cases) options.run.cases = *asked.cases;
@@ -41,14 +41,14 @@ void take_printed(KernelJudgement& judgement, JudgedAnswer& answer) {
 }
 
 /// "lib.so:f softmax f32 [...]" with the library as the plan names it, and how it was judged.
-std::string subject_of(const AskedJudgement& asked, const std::string& name) {
+std::string subject_of(const JudgementQuestion& asked, const std::string& name) {
   const std::string file = std::filesystem::path(asked.subject.source.library).filename().string();
   std::string result = name.starts_with(file) ? asked.subject.source.library + name.substr(file.size()) : name;
   if (result.starts_with("./")) result.erase(0, 2);
   return result + ", " + to_string(asked.effort) + " effort, seed " + std::to_string(asked.seed);
 }
 
-std::vector<ReportRow> rows_of_answer(const AskedJudgement& asked, const KernelJudgement& judgement) {
+std::vector<ReportRow> rows_of_answer(const JudgementQuestion& asked, const KernelJudgement& judgement) {
   std::vector<ReportRow> rows = rows_of(asked.subject, judgement);
   for (ReportRow& row : rows) {
     row.subject = subject_of(asked, row.subject);
@@ -71,7 +71,7 @@ KernelJudgement unloadable(const KernelLoadError& error) {
   return judgement;
 }
 
-KernelJudgement judged(const AskedJudgement& asked, const JudgeOptions& options) {
+KernelJudgement judged(const JudgementQuestion& asked, const JudgeOptions& options) {
   try {
     return judge_kernel(asked.subject, options);
   } catch (const KernelLoadError& error) {
@@ -82,7 +82,7 @@ KernelJudgement judged(const AskedJudgement& asked, const JudgeOptions& options)
 
 }  // namespace
 
-JudgedAnswer answer_of(const AskedJudgement& asked, const ShardRun& run) {
+JudgedAnswer answer_of(const JudgementQuestion& asked, const ShardRun& run) {
   JudgedAnswer answer;
   if (const auto found = run.digests.find(asked.subject.source.library); found != run.digests.end()) {
     answer.source_sha256 = found->second;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double no_time = std::numeric_limits<double>::quiet_NaN();
 
-models::CheckpointQuestion question_of(const AskedLayer& asked, const ShardRun& run) {
+models::CheckpointQuestion question_of(const LayerQuestion& asked, const ShardRun& run) {
   models::CheckpointQuestion question;
   question.path = asked.model;
   question.options = asked.options;
@@ -26,9 +26,9 @@ models::CheckpointQuestion question_of(const AskedLayer& asked, const ShardRun& 
   return question;
 }
 
-std::string subject_of(const AskedLayer& asked) { return asked.model + ", layer " + std::to_string(asked.layer); }
+std::string subject_of(const LayerQuestion& asked) { return asked.model + ", layer " + std::to_string(asked.layer); }
 
-JudgedAnswer refused(const AskedLayer& asked, const std::string& why) {
+JudgedAnswer refused(const LayerQuestion& asked, const std::string& why) {
   JudgedAnswer answer;
   ReportRow row;
   row.claim = "model.certified";
@@ -42,7 +42,7 @@ JudgedAnswer refused(const AskedLayer& asked, const std::string& why) {
 
 }  // namespace
 
-JudgedAnswer answer_of(const AskedLayer& asked, const ShardRun& run) {
+JudgedAnswer answer_of(const LayerQuestion& asked, const ShardRun& run) {
   try {
     const models::CheckpointReport report = models::certify_checkpoint(question_of(asked, run));
     if (report.stopped) throw Interrupted();

@@ -80,12 +80,12 @@ void add_difference(const Chosen& chosen, std::vector<ReportRow>& rows) {
 }
 
 /// As the plan names it.
-std::string library_of(const AskedJudgement& asked) {
+std::string library_of(const JudgementQuestion& asked) {
   const std::string& library = asked.subject.source.library;
   return library.starts_with("./") ? library.substr(2) : library;
 }
 
-MergedCampaign::Answer described(const AskedJudgement& asked, std::vector<ReportRow> rows) {
+MergedCampaign::Answer described(const JudgementQuestion& asked, std::vector<ReportRow> rows) {
   const KernelSubject& subject = asked.subject;
   std::string dtype(numerics::properties(subject.contract.input).name);
   if (subject.contract.output != output_format(subject.op, subject.contract.input)) {
@@ -117,7 +117,7 @@ class Merger {
  public:
   explicit Merger(MergedCampaign& merged) : merged_(merged) {}
 
-  void add(const AskedJudgement& asked, const Answers& answers) {
+  void add(const JudgementQuestion& asked, const Answers& answers) {
     std::string& digest = libraries_[library_of(asked)];
     for (const JudgedAnswer* answer : answers) require_one("file of a library", digest, answer->source_sha256);
     const Chosen chosen = chosen_of(answers);
@@ -126,7 +126,7 @@ class Merger {
     merged_.answers.push_back(described(asked, std::move(rows)));
   }
 
-  void add(const AskedLayer& asked, const Answers& answers) {
+  void add(const LayerQuestion& asked, const Answers& answers) {
     const auto [place, added] = models_.try_emplace(asked.question(), parts_.size());
     if (added) {
       parts_.push_back({asked, {}});
@@ -145,7 +145,7 @@ class Merger {
     add_difference(chosen, model.rows);
   }
 
-  void add(const AskedTraining& asked, const Answers& answers) {
+  void add(const TrainingQuestion& asked, const Answers& answers) {
     const auto [place, added] = trainings_.try_emplace(asked.question(), merged_.trainings.size());
     if (added) merged_.trainings.push_back({asked.question(), asked.is_language(), {}});
     const Chosen chosen = chosen_of(answers);
@@ -161,7 +161,7 @@ class Merger {
 
  private:
   struct Parts {
-    AskedLayer asked;
+    LayerQuestion asked;
     std::map<std::int64_t, const JudgedAnswer*> layers;
   };
 

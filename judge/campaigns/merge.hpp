@@ -33,7 +33,7 @@ struct MergedModel {
 
 /// Networks that differ in their seed alone.
 struct MergedTraining {
-  std::string asked;  // AskedTraining::question()
+  std::string asked;  // TrainingQuestion::question()
   bool is_language = false;
   struct Network {
     std::uint64_t seed = 0;

@@ -64,8 +64,8 @@ class PlanReader {
     for_each(kernels, [&](const toml::table& entry) { add(entry, usual, judgements); });
     split(std::move(judgements), usual_size, plan);
     for_each(models, [&](const toml::table& entry) {
-      const AskedModels asked = asked_models(neutral(entry), usual_size);
-      for (const std::vector<AskedLayer>& layers : asked.models) split(new_of(layers), asked.per_shard, plan);
+      const ModelsQuestion asked = asked_models(neutral(entry), usual_size);
+      for (const std::vector<LayerQuestion>& layers : asked.models) split(new_of(layers), asked.per_shard, plan);
     });
     for_each(trainings, [&](const toml::table& entry) { split(new_of(asked_trainings(neutral(entry))), 1, plan); });
     set_hash(plan);
@@ -254,7 +254,7 @@ class PlanReader {
       const Effort effort = parse_effort(word);
       if (effort == Effort::exhaustive) require_enumerable(subject);
       for (const std::int64_t seed : words.seed) {
-        AskedJudgement asked{subject, effort, static_cast<std::uint64_t>(seed), {}, words.time_limit};
+        JudgementQuestion asked{subject, effort, static_cast<std::uint64_t>(seed), {}, words.time_limit};
         if (words.cases) asked.cases = static_cast<int>(*words.cases);
         if (texts_.insert(asked.text()).second) all.push_back({std::move(asked)});
       }
@@ -297,7 +297,7 @@ class PlanReader {
 
 }  // namespace
 
-std::string AskedJudgement::text() const {
+std::string JudgementQuestion::text() const {
   std::string text = command_line(subject) + " --effort " + to_string(effort) + " --seed " + std::to_string(seed);
   if (cases) text += " --cases " + std::to_string(*cases);
   if (seconds_per_call != KernelLimits{}.seconds_per_call) {

@@ -8,15 +8,15 @@
 #include <variant>
 #include <vector>
 
-#include "judge/campaigns/asked_layer.hpp"
-#include "judge/campaigns/asked_training.hpp"
+#include "judge/campaigns/layer_question.hpp"
 #include "judge/campaigns/plan_entry.hpp"
+#include "judge/campaigns/training_question.hpp"
 #include "judge/trial/kernel_judgement.hpp"
 
 namespace softcheck::proptests {
 
 /// One kernel, judged once.
-struct AskedJudgement {
+struct JudgementQuestion {
   KernelSubject subject;  // its library as the plan names it: relative to a folder that each machine chooses
   Effort effort = Effort::quick;
   std::uint64_t seed = RunOptions{}.seed;
@@ -30,7 +30,7 @@ struct AskedJudgement {
 
 /// One question of a plan: what an answer in a shard's file is about.
 struct Question {
-  std::variant<AskedJudgement, AskedLayer, AskedTraining> about;
+  std::variant<JudgementQuestion, LayerQuestion, TrainingQuestion> about;
 
   std::string text() const;
 };

@@ -254,19 +254,19 @@ void write_shard_file(const std::filesystem::path& path, std::string_view text) 
   // Machines that share a folder may have processes of one number.
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
-  const std::filesystem::path beside =
+  const std::filesystem::path auxiliary =
       path.parent_path() / ("." + path.filename().string() + "." + host.data() + "." + std::to_string(::getpid()));
   const auto fail = [&](const std::filesystem::path& what) {
     const int reason = errno;
-    ::unlink(beside.c_str());
+    ::unlink(auxiliary.c_str());
     throw std::system_error(reason, std::generic_category(), "cannot write " + what.string());
   };
   constexpr mode_t everyone_reads = 0644;
   {
-    const Descriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, everyone_reads));
+    const Descriptor file(::open(auxiliary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, everyone_reads));
     if (file.number() < 0 || !write_all(file.number(), text) || ::fsync(file.number()) != 0) fail(path);
   }
-  if (::rename(beside.c_str(), path.c_str()) != 0) fail(path);
+  if (::rename(auxiliary.c_str(), path.c_str()) != 0) fail(path);
   // The new name, too; some network file systems cannot be asked for it.
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   const Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

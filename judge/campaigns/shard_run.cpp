@@ -11,7 +11,7 @@
 #include "judge/campaigns/answers.hpp"
 #include "judge/campaigns/checkpoint_digest.hpp"
 #include "judge/campaigns/host_class.hpp"
-#include "judge/campaigns/kept_training.hpp"
+#include "judge/campaigns/saved_training.hpp"
 #include "models/architectures/description.hpp"
 #include "models/read/checkpoint.hpp"
 
@@ -21,7 +21,7 @@ std::map<std::string, std::string> library_digests(const Plan& plan, const std::
   std::map<std::string, std::string> digests;
   for (const Shard& shard : plan.shards) {
     for (const Question& asked : shard.asked) {
-      const auto* judgement = std::get_if<AskedJudgement>(&asked.about);
+      const auto* judgement = std::get_if<JudgementQuestion>(&asked.about);
       if (judgement == nullptr) continue;
       const auto [place, added] = digests.try_emplace(judgement->subject.source.library);
       if (!added) continue;
@@ -36,11 +36,11 @@ std::map<std::string, std::string> library_digests(const Plan& plan, const std::
 }
 
 std::string source_digest(const Question& asked, const ShardRun& run) {
-  if (const auto* judgement = std::get_if<AskedJudgement>(&asked.about)) {
+  if (const auto* judgement = std::get_if<JudgementQuestion>(&asked.about)) {
     const auto found = run.digests.find(judgement->subject.source.library);
     return found == run.digests.end() ? "" : found->second;
   }
-  const auto* layer = std::get_if<AskedLayer>(&asked.about);
+  const auto* layer = std::get_if<LayerQuestion>(&asked.about);
   if (layer == nullptr) return "";
   try {
     const std::unique_ptr<models::Checkpoint> file = models::open_checkpoint(run.kernels / layer->model);
@@ -64,10 +64,10 @@ ShardFile judge_shard(const Shard& shard, const ShardRun& run) {
   return file;
 }
 
-void forget_kept(const Shard& shard, const ShardRun& run) {
+void forget_cached(const Shard& shard, const ShardRun& run) {
   for (const Question& asked : shard.asked) {
-    const auto* training = std::get_if<AskedTraining>(&asked.about);
-    const std::filesystem::path kept = training == nullptr ? "" : kept_training(*training, run);
+    const auto* training = std::get_if<TrainingQuestion>(&asked.about);
+    const std::filesystem::path kept = training == nullptr ? "" : saved_training(*training, run);
     std::error_code ignored;
     if (!kept.empty()) std::filesystem::remove(kept, ignored);
   }

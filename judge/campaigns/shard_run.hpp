@@ -36,6 +36,6 @@ std::string source_digest(const Question& asked, const ShardRun& run);
 ShardFile judge_shard(const Shard& shard, const ShardRun& run);
 
 /// Removes what a shard's trainings have kept, once its file is written.
-void forget_kept(const Shard& shard, const ShardRun& run);
+void forget_cached(const Shard& shard, const ShardRun& run);
 
 }  // namespace softcheck::proptests

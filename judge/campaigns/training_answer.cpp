@@ -19,7 +19,7 @@
 #include "experiments/sha256.hpp"
 #include "experiments/training.hpp"
 #include "judge/campaigns/answers.hpp"
-#include "judge/campaigns/kept_training.hpp"
+#include "judge/campaigns/saved_training.hpp"
 #include "proptests/engine/interrupted.hpp"
 
 namespace softcheck::proptests {
@@ -80,7 +80,7 @@ bool is_finite(const Trained& trained) {
          std::ranges::all_of(trained.state.parameters, [](float value) { return std::isfinite(value); });
 }
 
-std::map<std::string, std::string> metadata_of(const AskedTraining& asked, const ShardRun& run,
+std::map<std::string, std::string> metadata_of(const TrainingQuestion& asked, const ShardRun& run,
                                                const Trained& trained) {
   return experiments::training_metadata(fmt::format("softcheck {} (commit {})", run.version, run.commit), asked.words(),
                                         trained.last_loss);
@@ -89,7 +89,7 @@ std::map<std::string, std::string> metadata_of(const AskedTraining& asked, const
 double share(std::size_t part, std::size_t all) { return static_cast<double>(part) / static_cast<double>(all); }
 
 /// The network's own head on random sets: which share of them it answers, and the largest coefficient.
-Metrics test_retrieval(const AskedTraining& asked, const TrainingOptions& options, const Trained& trained) {
+Metrics test_retrieval(const TrainingQuestion& asked, const TrainingOptions& options, const Trained& trained) {
   experiments::EvaluationOptions tests;
   tests.seed = test_seed;
   tests.sizes = asked.test_sizes;
@@ -111,7 +111,7 @@ Metrics test_retrieval(const AskedTraining& asked, const TrainingOptions& option
 }
 
 /// Answers behind the true trace, over all algorithms.
-Metrics test_language(const AskedTraining& asked, const experiments::LanguageModel& model, std::uint64_t seed,
+Metrics test_language(const TrainingQuestion& asked, const experiments::LanguageModel& model, std::uint64_t seed,
                       const LanguageKernels& kernels) {
   experiments::LanguageEvaluationOptions tests;
   tests.seed = test_seed;
@@ -131,7 +131,7 @@ Metrics test_language(const AskedTraining& asked, const experiments::LanguageMod
   return metrics;
 }
 
-ReportRow row_of(const AskedTraining& asked, const Trained& trained, bool finite) {
+ReportRow row_of(const TrainingQuestion& asked, const Trained& trained, bool finite) {
   ReportRow row;
   row.claim = "training.finite";
   row.subject = "train " + asked.words();
@@ -147,7 +147,7 @@ ReportRow row_of(const AskedTraining& asked, const Trained& trained, bool finite
 
 /// network   makes files and metrics of a finite training
 template <class MakeNetwork>
-JudgedAnswer answered(const AskedTraining& asked, const Trained& trained, MakeNetwork make) {
+JudgedAnswer answered(const TrainingQuestion& asked, const Trained& trained, MakeNetwork make) {
   JudgedAnswer answer;
   const bool finite = is_finite(trained);
   answer.rows = {row_of(asked, trained, finite)};
@@ -160,10 +160,10 @@ JudgedAnswer answered(const AskedTraining& asked, const Trained& trained, MakeNe
   return answer;
 }
 
-JudgedAnswer answer_of(const AskedTraining& asked, const TrainingOptions& options, const ShardRun& run) {
-  const Trained result = trained(options, kept_training(asked, run), run, [&](TrainingState& state, const auto& watch) {
-    experiments::train(state, options, watch);
-  });
+JudgedAnswer answer_of(const TrainingQuestion& asked, const TrainingOptions& options, const ShardRun& run) {
+  const Trained result =
+      trained(options, saved_training(asked, run), run,
+              [&](TrainingState& state, const auto& watch) { experiments::train(state, options, watch); });
   return answered(asked, result, [&](TrainedNetwork& network) {
     experiments::TensorFile file = experiments::tensors_of(result.state.parameters);
     file.metadata = metadata_of(asked, run, result);
@@ -172,11 +172,11 @@ JudgedAnswer answer_of(const AskedTraining& asked, const TrainingOptions& option
   });
 }
 
-JudgedAnswer answer_of(const AskedTraining& asked, const LanguageTrainingOptions& options, const ShardRun& run) {
+JudgedAnswer answer_of(const TrainingQuestion& asked, const LanguageTrainingOptions& options, const ShardRun& run) {
   const LanguageKernels kernels(run.network);
-  const Trained result = trained(options, kept_training(asked, run), run, [&](TrainingState& state, const auto& watch) {
-    experiments::train(state, options, kernels, watch);
-  });
+  const Trained result =
+      trained(options, saved_training(asked, run), run,
+              [&](TrainingState& state, const auto& watch) { experiments::train(state, options, kernels, watch); });
   return answered(asked, result, [&](TrainedNetwork& network) {
     network.files = language_model_files(options.design, result.state.parameters, metadata_of(asked, run, result));
     // What is tested is what the file holds: parameters in bf16.
@@ -189,7 +189,7 @@ JudgedAnswer answer_of(const AskedTraining& asked, const LanguageTrainingOptions
 
 }  // namespace
 
-fs::path kept_training(const AskedTraining& asked, const ShardRun& run) {
+fs::path saved_training(const TrainingQuestion& asked, const ShardRun& run) {
   if (run.kept.empty()) return {};
   const std::string what =
       fmt::format("{}\n{} {} {}", asked.text(), run.version, run.commit, experiments::training_instructions());
@@ -197,7 +197,7 @@ fs::path kept_training(const AskedTraining& asked, const ShardRun& run) {
   return run.kept / (experiments::sha256(what).substr(0, digits) + ".checkpoint");
 }
 
-JudgedAnswer answer_of(const AskedTraining& asked, const ShardRun& run) {
+JudgedAnswer answer_of(const TrainingQuestion& asked, const ShardRun& run) {
   return std::visit([&](const auto& options) { return answer_of(asked, options, run); }, asked.options);
 }
 

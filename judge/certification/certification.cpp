@@ -28,7 +28,7 @@ Certification not_covered(const std::string& why) {
 // A value that its theorems may speak of, with the row that it stands in.
 struct Accusation {
   const JudgedNumbers& row;
-  const ShownValue& value;
+  const ReportedValue& value;
 };
 
 // Or why they do not.

@@ -49,7 +49,7 @@ Format ClaimTallies::format_of(std::string_view claim) const {
 
 void ClaimTallies::fail(const EnumeratedRow& row, const ValueFinding& finding, bool special) {
   const Format format = subject_.contract.input;
-  Asked asked = proptests::asked_of(subject_.op, format, row);
+  CallDescription asked = proptests::asked_of(subject_.op, format, row);
   if (!special && !subject_.op->attention) {
     asked.numbers = JudgedNumbers{{row.logits.begin(), row.logits.end()}, row.shape.theta};
   }
@@ -61,7 +61,7 @@ void ClaimTallies::fail(const EnumeratedRow& row, const ValueFinding& finding, b
     // Behind the output's columns stand numbers of the whole row.
     std::optional<std::size_t> item = finding.item;
     if (subject_.op->attention && item && *item >= row.shape.value_dim) item.reset();
-    evidence.value = ShownValue{item, std::nullopt, "NaN", finding.got, std::nullopt, format_of(nan_claim)};
+    evidence.value = ReportedValue{item, std::nullopt, "NaN", finding.got, std::nullopt, format_of(nan_claim)};
     certificate = observed(std::string(nan_claim), std::move(evidence), 1);
   } else {
     certificate =

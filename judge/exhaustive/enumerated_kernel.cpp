@@ -78,7 +78,7 @@ void EnumeratedKernel::place_inputs(const RowShape& shape, std::size_t rows, con
   const std::int64_t dim = signed_of(shape.dim);
   call.scale = shape.scale;
   add({1, 1, count, dim}, spread_out(block.rows, each, shape.dim, queries_));
-  add({1, 1, columns, dim}, spread_out(block.beside, each, shape.dim, keys_));
+  add({1, 1, columns, dim}, spread_out(block.auxiliary, each, shape.dim, keys_));
   add({1, 1, columns, signed_of(wide)}, values_);
 }
 
@@ -123,11 +123,11 @@ void EnumeratedKernel::add(const std::string& claim, const RowShape& shape, std:
   if (std::ranges::any_of(broken_, [&](const Broken& one) { return one.certificate.claim == claim; })) return;
   const Format format = subject_.contract.input;
   const std::span<const std::byte> first = block.rows.first(bytes_of_row(shape));
-  std::vector<double> numbers((first.size() + block.beside.size()) / bytes_of(format));
+  std::vector<double> numbers((first.size() + block.auxiliary.size()) / bytes_of(format));
   const std::size_t own = first.size() / bytes_of(format);
   decode_all(format, first, std::span(numbers).first(own));
-  decode_all(format, block.beside, std::span(numbers).subspan(own));
-  const EnumeratedRow row{shape, first, block.beside, numbers, {}};
+  decode_all(format, block.auxiliary, std::span(numbers).subspan(own));
+  const EnumeratedRow row{shape, first, block.auxiliary, numbers, {}};
   KernelEvidence evidence;
   evidence.asked.case_text = case_text_of(subject_.op, format, row);
   evidence.asked.remark = remark;
@@ -144,7 +144,7 @@ void EnumeratedKernel::find_row(const RowShape& shape, std::size_t rows, BlockBy
   BlockResults results;
   while (rows > 1 && any_count && reply.end != CallEnd::timed_out) {
     const std::size_t half = rows / 2, bytes = half * bytes_of_row(shape);
-    const BlockBytes front{block.rows.first(bytes), block.beside}, back{block.rows.subspan(bytes), block.beside};
+    const BlockBytes front{block.rows.first(bytes), block.auxiliary}, back{block.rows.subspan(bytes), block.auxiliary};
     TensorReply first = ask(shape, half, front, results);
     if (first.end != CallEnd::done) {
       rows = half;
@@ -195,7 +195,7 @@ bool EnumeratedKernel::call(const RowShape& shape, std::size_t rows, const Block
     const auto most = allowed.at_most(left);
     const bool fits = most && *most > 0;
     const auto count = static_cast<std::size_t>(fits ? *most : allowed.at_least(1).value_or(1));
-    BlockBytes part{block.rows.subspan(done * row, std::min(left, count) * row), block.beside};
+    BlockBytes part{block.rows.subspan(done * row, std::min(left, count) * row), block.auxiliary};
     const BlockBytes own = part;
     if (!fits) {
       // The domain has more rows only: the last one stands again and again.

@@ -16,7 +16,7 @@ namespace softcheck::proptests {
 
 /// The bytes of a block: of its rows, and of attention those of the keys, which all rows share.
 struct BlockBytes {
-  std::span<const std::byte> rows, beside;
+  std::span<const std::byte> rows, auxiliary;
 };
 
 /// The bytes of each output of a block, row after row.

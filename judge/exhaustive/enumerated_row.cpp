@@ -8,7 +8,7 @@
 
 #include "judge/ops/attention/attention_judge.hpp"
 #include "judge/ops/attention/attention_rows.hpp"
-#include "judge/ops/rows/asked_row.hpp"
+#include "judge/ops/rows/row_description.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "proptests/generators/attention/attention_nan.hpp"
 
@@ -138,7 +138,7 @@ AttentionCase query_as_case(Format format, const EnumeratedRow& row) {
     numbers[i] = 0;
     attention.nan =
         i == 0 ? nan_number(format, NanPlace::Tensor::query, 0, 1, bits_at(row.bytes, each, 0))
-               : nan_number(format, NanPlace::Tensor::key, i - 1, shape.columns, bits_at(row.beside, each, i - 1));
+               : nan_number(format, NanPlace::Tensor::key, i - 1, shape.columns, bits_at(row.auxiliary, each, i - 1));
   }
   attention.format = format;
   attention.shape.keys = shape.columns;
@@ -160,7 +160,7 @@ std::string case_text_of(Op op, Format format, const EnumeratedRow& row) {
   return hidden ? to_text(matrix) : text_of(matrix);
 }
 
-Asked asked_of(Op op, Format format, const EnumeratedRow& row) {
+CallDescription asked_of(Op op, Format format, const EnumeratedRow& row) {
   if (op->attention) return asked_of(query_as_case(format, row), "", std::nullopt);
   return asked_of(row_as_case(format, row.bytes, row.shape.theta), op, format, "", 0);
 }

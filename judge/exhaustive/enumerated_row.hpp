@@ -24,10 +24,10 @@ void decode_all(numerics::Format format, std::span<const std::byte> bytes, std::
 /// A row as a kernel got it and what it made of it.
 struct EnumeratedRow {
   RowShape shape;
-  std::span<const std::byte> bytes;   // of its logits; of attention of its query
-  std::span<const std::byte> beside;  // of attention, of its keys
-  std::span<const double> logits;     // of attention the query and its keys
-  std::span<const double> got;        // of attention the output, and lse and entropy where the kernel returns them
+  std::span<const std::byte> bytes;      // of its logits; of attention of its query
+  std::span<const std::byte> auxiliary;  // of attention, of its keys
+  std::span<const double> logits;        // of attention the query and its keys
+  std::span<const double> got;           // of attention the output, and lse and entropy where the kernel returns them
 };
 
 /// One row of a call as a case of its own: NaNs and +inf as the case's specials.
@@ -40,7 +40,7 @@ AttentionCase query_as_case(numerics::Format format, const EnumeratedRow& row);
 /// The case that shows a row, as a replay takes it.
 std::string case_text_of(Op op, numerics::Format format, const EnumeratedRow& row);
 /// What a report says of the call with that row alone.
-Asked asked_of(Op op, numerics::Format format, const EnumeratedRow& row);
+CallDescription asked_of(Op op, numerics::Format format, const EnumeratedRow& row);
 
 /// Claims on rows with a NaN, or with +inf.
 inline constexpr std::string_view nan_claim = "kernel.nan_row", infinite_claim = "kernel.infinite_row";

@@ -27,7 +27,7 @@ struct Axis {
 // Nearer to the maximum all weights are alike, and farther from it there are none.
 bool is_shown(const ArgumentError& error) { return error.argument >= 0x1p-30 && error.argument <= 0x1p10; }
 
-double shown_ulps(double ulps) { return std::log10(std::max(ulps, 0.01)); }
+double reported_ulps(double ulps) { return std::log10(std::max(ulps, 0.01)); }
 
 std::string text_at(double x, double y, const char* anchor, const std::string& text) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor, xml_text(text));
@@ -56,7 +56,8 @@ std::string line_of(const ExhaustiveJudgement& judgement, std::size_t enumeratio
   std::string points;
   for (const ArgumentError& error : judgement.errors) {
     if (error.enumeration != enumeration || !is_shown(error) || !(height_of(error) > 0)) continue;
-    points += fmt::format("{:.1f},{:.1f} ", across.at(std::log2(error.argument)), up.at(shown_ulps(height_of(error))));
+    points +=
+        fmt::format("{:.1f},{:.1f} ", across.at(std::log2(error.argument)), up.at(reported_ulps(height_of(error))));
   }
   return points.empty()
              ? ""
@@ -73,7 +74,7 @@ std::string to_svg(const ExhaustiveJudgement& judgement, const std::string& titl
     const double place = std::log2(error.argument);
     across.from = first ? place : std::min(across.from, place);
     across.to = first ? place + 1 : std::max(across.to, place);
-    up.to = std::max({up.to, shown_ulps(error.ulps), shown_ulps(error.allowed_ulps)});
+    up.to = std::max({up.to, reported_ulps(error.ulps), reported_ulps(error.allowed_ulps)});
     first = false;
   }
   std::string svg = fmt::format(

@@ -71,7 +71,7 @@ void ScoresBlock::read(const RowShape& shape, std::size_t rows, const BlockBytes
   queries_.resize(rows);
   keys_.resize(n);
   decode_all(subject_.contract.input, bytes.rows, queries_);
-  decode_all(subject_.contract.input, bytes.beside, keys_);
+  decode_all(subject_.contract.input, bytes.auxiliary, keys_);
   got_.resize(results.size());
   for (std::size_t k = 0; k < results.size(); ++k) {
     got_[k].resize(rows * (k == 0 ? shape.value_dim : 1));
@@ -151,7 +151,7 @@ EnumeratedRow ScoresBlock::row(std::size_t number) {
     row_got_.insert(row_got_.end(), first, first + static_cast<std::ptrdiff_t>(values));
   }
   const std::size_t each = bytes_.rows.size() / rows_;
-  return {shape_, bytes_.rows.subspan(number * each, each), bytes_.beside, row_logits_, row_got_};
+  return {shape_, bytes_.rows.subspan(number * each, each), bytes_.auxiliary, row_logits_, row_got_};
 }
 
 std::string ScoresBlock::text(std::size_t number, std::optional<std::size_t> item) {

@@ -33,7 +33,7 @@ void learn_from_failures(const KernelJudgement& judgement, ContractSearch& searc
       for (std::size_t r = 0; r < matrix.rows.cycle().size(); ++r) {
         const RunLengthRow& row = matrix.rows[r];
         if (row.visible() > 0 && asked++ < rows_of_a_failure)
-          search.add(RowCase{row, matrix.theta, matrix.format, "", beside_of_row(matrix.beside, r)});
+          search.add(RowCase{row, matrix.theta, matrix.format, "", auxiliary_of_row(matrix.auxiliary, r)});
       }
     } else {
       RowCase row_case;

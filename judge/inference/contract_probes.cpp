@@ -45,7 +45,7 @@ ProbeShare ProbeSet::compared(std::size_t count, const numerics::Contract& contr
       const bool broken = finding.decision != numerics::Decision::proved;
       const double share = finding.share();
       if (!broken && !(share >= result.share)) continue;
-      result = {!broken, share, certificate_of(finding, Asked{probes_[i].text}, contract.output).witness};
+      result = {!broken, share, certificate_of(finding, CallDescription{probes_[i].text}, contract.output).witness};
       if (!broken) continue;
       std::swap(probes_[0], probes_[i]);
       return result;
@@ -118,7 +118,7 @@ Probe probe_of_call(Op op, RowMatrixCase matrix, std::vector<double> got) {
       const std::span<const double> values = std::span(got).subspan(r++ * matrix.columns, matrix.columns);
       if (counted.divides_by_nothing) return;
       RowVerdicts verdicts =
-          judge_values(op, contract, row.logits, row.theta, values, row.beside, row.attributes, counted.weights);
+          judge_values(op, contract, row.logits, row.theta, values, row.auxiliary, row.attributes, counted.weights);
       all.vacuity += verdicts.vacuity;
       for (ValueFinding& finding : verdicts.findings) all.findings.push_back(std::move(finding));
     });
@@ -174,7 +174,8 @@ void Prober::ask_attention(const std::vector<std::vector<double>>& rows, ProbeSe
   ask(*attention, probes, [&](const AttentionRow&) { return seen++ % of_batch == 0; });
 }
 
-void Prober::ask(const std::vector<std::vector<double>>& given, double theta, ProbeSet& probes, std::uint64_t beside) {
+void Prober::ask(const std::vector<std::vector<double>>& given, double theta, ProbeSet& probes,
+                 std::uint64_t auxiliary) {
   if (op_->attention && theta != 1) return;
   std::vector<std::vector<double>> rows = given;
   // Each loss of a mean shows best alone.
@@ -186,7 +187,7 @@ void Prober::ask(const std::vector<std::vector<double>>& given, double theta, Pr
   if (together < rows.size()) {
     for (std::size_t first = 0; first < rows.size(); first += together) {
       const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(first);
-      ask({begin, begin + static_cast<std::ptrdiff_t>(together)}, theta, probes, beside);
+      ask({begin, begin + static_cast<std::ptrdiff_t>(together)}, theta, probes, auxiliary);
     }
     return;
   }
@@ -203,7 +204,7 @@ void Prober::ask(const std::vector<std::vector<double>>& given, double theta, Pr
   matrix.theta = theta;
   matrix.format = row_format(op_, input_);
   matrix.mask = *mask;
-  matrix.beside = beside = beside | op_.rows().set_besides(domain_);
+  matrix.auxiliary = auxiliary = auxiliary | op_.rows().set_auxiliaries(domain_);
   std::vector<RunLengthRow> runs;
   for (const std::vector<double>& row : rows) runs.push_back(RunLengthRow::of(row));
   matrix.rows = RowCycle(std::move(runs));
@@ -214,9 +215,9 @@ void Prober::ask(const std::vector<std::vector<double>>& given, double theta, Pr
   const std::size_t results = got.size() / rows.size();
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const auto begin = got.begin() + static_cast<std::ptrdiff_t>(r * results);
-    const RowCase row_case{matrix.rows[r], theta, matrix.format, "", beside_of_row(beside, r)};
+    const RowCase row_case{matrix.rows[r], theta, matrix.format, "", auxiliary_of_row(auxiliary, r)};
     probes.add(probe_of(op_, to_text(row_case), inputs_of(matrix, op_, input_, r), theta,
-                        op_.rows().attributes(beside, matrix.columns),
+                        op_.rows().attributes(auxiliary, matrix.columns),
                         {begin, begin + static_cast<std::ptrdiff_t>(results)}));
   }
 }
@@ -244,14 +245,14 @@ void Prober::ask_masked(bool by_mask, ProbeSet& probes) {
   matrix.format = row_format(op_, input_);
   matrix.rows = RowCycle({RunLengthRow::of(nothing)}, domain_.length("rows").at_least(1).value_or(1));
   matrix.mask = by_mask ? MaskUse::tensor : MaskUse::none;
-  matrix.beside = op_.rows().set_besides(domain_);
+  matrix.auxiliary = op_.rows().set_auxiliaries(domain_);
   const std::vector<std::vector<double>> outputs = call(matrix);
   if (outputs.empty()) return;
   const std::string text = std::to_string(nothing.size()) + (by_mask ? " logits behind the mask" : " logits of -inf");
   const std::vector<double> got = by_row(outputs, matrix.rows.size());
   const auto results = static_cast<std::ptrdiff_t>(got.size() / matrix.rows.size());
   probes.add(probe_of(op_, text, inputs_of(matrix, op_, input_, 0), 1,
-                      op_.rows().attributes(matrix.beside, matrix.columns), {got.begin(), got.begin() + results}));
+                      op_.rows().attributes(matrix.auxiliary, matrix.columns), {got.begin(), got.begin() + results}));
 }
 
 // Queries that see no key: by a mask, by causality, or because there are no keys.
@@ -331,10 +332,10 @@ void ask_half_ulps(Prober& prober, Format input, Format accumulator, std::uint64
   while (!(depth < precision * std::log(2.0))) depth = numerics::round_to(input, depth - numerics::ulp(input, depth));
   std::vector<double> row(n, -depth);
   row.front() = 0;
-  const std::uint64_t beside = prober.op()->answers.sums_beside;
-  prober.ask({row}, 1, probes, beside);
+  const std::uint64_t auxiliary = prober.op()->answers.auxiliary_of_sums;
+  prober.ask({row}, 1, probes, auxiliary);
   std::ranges::reverse(row);
-  prober.ask({row}, 1, probes, beside);
+  prober.ask({row}, 1, probes, auxiliary);
 }
 
 }  // namespace softcheck::proptests

@@ -49,7 +49,7 @@ void ContractSearch::choose_lengths(std::uint64_t max_length) {
   // Several, to tell lanes, whose height grows with n, from blocks, whose does not. A result of 16 bits shows the sum's
   // error at a million items only; rows whose elements are enclosed one by one are dear.
   const bool narrow = properties(forms_.results()).precision < properties(base_.accumulator).precision;
-  const std::uint64_t longest = op_->answers.dear ? 4096 : std::uint64_t{1} << (narrow ? 20 : 16);
+  const std::uint64_t longest = op_->answers.expensive ? 4096 : std::uint64_t{1} << (narrow ? 20 : 16);
   // Rows shorter than a vector register are often added in another order than all others.
   lengths_ = {7, 15, 31};
   for (std::uint64_t n = 64; n <= std::min(longest, std::max<std::uint64_t>(max_length, 64)); n *= 4) {
@@ -61,7 +61,7 @@ void ContractSearch::ask(std::uint64_t max_length) {
   const FormatProperties &output = properties(forms_.results()), &accumulator = properties(base_.accumulator);
   const FormatProperties& narrow = output.min_exponent > accumulator.min_exponent ? output : accumulator;
   const double normal = -narrow.min_exponent * std::log(2.0) - 1, smallest = normal + narrow.precision * std::log(2.0);
-  const std::size_t count = op_->answers.dear ? 256 : 2048;
+  const std::size_t count = op_->answers.expensive ? 256 : 2048;
   // Large common parts are for forms that lose them; a log-sum-exp is rounded at their size.
   const std::vector<double> shifts =
       op_->answers.at_the_logits ? std::vector<double>{0, 0, -0.5} : std::vector<double>{0, 1.5, -3, 100, -1000};

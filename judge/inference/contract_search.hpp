@@ -56,7 +56,7 @@ class ContractSearch {
   /// The first candidate, from tight to wide, that every result keeps.
   std::optional<numerics::Contract> first();
   /// Adds a row, or a call of attention, that a candidate must fit.
-  void add(const RowCase& row_case) { prober_.ask({row_case.row.expand()}, row_case.theta, rows_, row_case.beside); }
+  void add(const RowCase& row_case) { prober_.ask({row_case.row.expand()}, row_case.theta, rows_, row_case.auxiliary); }
   void add(const AttentionCase& attention) { prober_.ask(attention, rows_); }
   /// Does any standard accumulator explain the added rows? None explains an infinity where the exact value is finite.
   bool can_explain_rows();

@@ -131,7 +131,7 @@ numerics::Format wide_format(numerics::Format input) {
   return input == Format::f64 ? Format::f64 : Format::f32;
 }
 
-numerics::Format row_format(Op op, numerics::Format input) { return op->wide_rows ? wide_format(input) : input; }
+numerics::Format row_format(Op op, numerics::Format input) { return op->f32_rows ? wide_format(input) : input; }
 
 numerics::Format output_format(Op op, numerics::Format input) {
   return op->one_value_per_row || op->attention || op->wide_output ? wide_format(input) : input;

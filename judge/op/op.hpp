@@ -86,12 +86,12 @@ std::string_view to_string(Role role);
 struct ContractAnswers {
   /// Words that the op's arithmetic has beside acc, exp, sum and subnormal, for the search to try.
   std::span<const std::string_view> words = {};
-  std::uint64_t sums_beside = 0;  // the RowCase::beside by which a row's additions show best
-  bool exponentials = true;       // else exp= has no part in it
-  bool coefficients = false;      // results as small as exponentials: they show subnormal=
-  bool dear = false;              // elements are enclosed one by one: few rows are asked
-  bool at_the_logits = false;     // results are as large as the logits, and rounded there
-  bool masked_rows = true;        // masked= says what a row with nothing visible becomes
+  std::uint64_t auxiliary_of_sums = 0;  // the RowCase::auxiliary by which a row's additions show best
+  bool exponentials = true;             // else exp= has no part in it
+  bool coefficients = false;            // results as small as exponentials: they show subnormal=
+  bool expensive = false;               // elements are enclosed one by one: few rows are asked
+  bool at_the_logits = false;           // results are as large as the logits, and rounded there
+  bool masked_rows = true;              // masked= says what a row with nothing visible becomes
 };
 
 /// What is fixed of an op.
@@ -117,7 +117,7 @@ struct OpTraits {
   bool saved_logarithms = false;  // one of -inf in the first input is that of 0, a number as any other
   bool has_limit = true;          // and +inf has a limit
   bool wide_output = false;       // numbers of the output are f64 for f64 inputs, else f32
-  bool wide_rows = false;         // the drawn row is f32 where the other inputs are of 16 bits
+  bool f32_rows = false;          // the drawn row is f32 where the other inputs are of 16 bits
   bool items_first = false;       // its tensor is (n, rows), vectors' (n, rows, width)
   bool row_comes_last = false;    // in a call the drawn row comes behind the other inputs
   bool may_be_in_place = false;   // the output may be the first input

@@ -12,7 +12,7 @@
 #include "judge/trial/command_line.hpp"
 #include "judge/trial/kernel_claims.hpp"
 #include "judge/trial/plainest_case.hpp"
-#include "judge/verdict/told_certificate.hpp"
+#include "judge/verdict/certificate_text.hpp"
 #include "judge/verdict/value_tally.hpp"
 
 namespace softcheck::proptests {
@@ -107,14 +107,14 @@ std::string other_failures(const KernelJudgement& judgement, const std::string& 
 //
 // slack   the largest of the claim, of any case
 std::vector<std::string> story_of(const KernelSubject& subject, const KernelJudgement& judgement,
-                                  const std::string& claim, double slack, std::set<std::string>& told_cases) {
+                                  const std::string& claim, double slack, std::set<std::string>& reported_case_texts) {
   const PropertyFinding* property = simplest(judgement, [&](const PropertyFinding& candidate) {
     return first_of(*candidate.outcome.counterexample, claim) != nullptr;
   });
   if (property == nullptr) return {};
   const Counterexample& found = *property->outcome.counterexample;
   const std::string one_case = property->name + " " + found.case_text;
-  if (!told_cases.insert(one_case).second) {
+  if (!reported_case_texts.insert(one_case).second) {
     return {"in the same case: " + one_line(*first_of(found, claim)), "replay: as above"};
   }
   std::vector<std::string> story{
@@ -193,7 +193,7 @@ std::map<std::string, ReportRow> rows_by_claim(const KernelJudgement& judgement,
       row.failed.push_back(certificate);
     }
   }
-  for (const auto& [claim, errors] : judgement.errors) row_of(claim).errors = in_told_ulps(errors, contract);
+  for (const auto& [claim, errors] : judgement.errors) row_of(claim).errors = in_reported_ulps(errors, contract);
   return rows;
 }
 
@@ -236,12 +236,12 @@ std::string summary_of(const KernelJudgement& judgement) {
 std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgement& judgement) {
   const std::string name = subject_name(subject);
   std::vector<ReportRow> rows;
-  std::set<std::string> told_cases;
+  std::set<std::string> reported_case_texts;
   for (auto& [claim, row] : rows_by_claim(judgement, subject.contract)) {
     row.claim = claim;
     row.subject = name;
     row.details = row.failed.empty() ? story_of_larger_case(subject, judgement, claim)
-                                     : story_of(subject, judgement, claim, row.slack, told_cases);
+                                     : story_of(subject, judgement, claim, row.slack, reported_case_texts);
     rows.push_back(std::move(row));
   }
   ReportRow whole;

@@ -12,9 +12,9 @@
 namespace softcheck::proptests {
 namespace {
 
-std::array<HeldTensor, 3> inputs_of(const TensorTask& task) {
+std::array<GivenTensor, 3> inputs_of(const TensorTask& task) {
   require_task(task);
-  std::array<HeldTensor, 3> all;
+  std::array<GivenTensor, 3> all;
   static constexpr std::array roles{Role::query, Role::key, Role::value};
   for (std::size_t k = 0; k < roles.size(); ++k) {
     all[k] = of_four(*input_of(task, roles[k]), std::string(to_string(roles[k])));
@@ -29,9 +29,9 @@ std::array<HeldTensor, 3> inputs_of(const TensorTask& task) {
   return all;
 }
 
-std::size_t size(const HeldTensor& tensor, std::size_t dimension) { return size_of(tensor, dimension); }
+std::size_t size(const GivenTensor& tensor, std::size_t dimension) { return size_of(tensor, dimension); }
 
-std::vector<double> decoded_head(const HeldTensor& tensor, std::int64_t batch, std::int64_t head) {
+std::vector<double> decoded_head(const GivenTensor& tensor, std::int64_t batch, std::int64_t head) {
   std::vector<double> values(size(tensor, of_length) * size(tensor, of_dim));
   decode_head(tensor, batch, head, values);
   return values;
@@ -60,7 +60,7 @@ AttentionTensors::AttentionTensors(const TensorTask& task)
   Shape scores = inputs_[0].shape;
   scores.back() = inputs_[1].shape[of_length];
   if (has_mask(task)) mask_ = broadcast_to(*input_of(task, Role::mask), "mask", scores);
-  if (const HeldTensor* const bias = input_of(task, Role::bias)) bias_ = broadcast_to(*bias, "bias", scores);
+  if (const GivenTensor* const bias = input_of(task, Role::bias)) bias_ = broadcast_to(*bias, "bias", scores);
   const std::int64_t heads = scores[of_heads];
   sinks_ = vector_of_heads(input_of(task, Role::sinks), "sinks", heads, 0, static_cast<std::size_t>(heads));
   slopes_ = vector_of_heads(input_of(task, Role::slopes), "slopes", heads, 0, static_cast<std::size_t>(heads));
@@ -83,7 +83,7 @@ Shape AttentionTensors::output_shape(std::size_t which) const {
   return shape;
 }
 
-void AttentionTensors::require_outputs(std::span<const HeldTensor> outputs) const {
+void AttentionTensors::require_outputs(std::span<const GivenTensor> outputs) const {
   if (!sinks_.empty() && outputs.size() > 2) {
     throw std::invalid_argument("entropy: need none beside sinks, whose weights do not add up to 1");
   }
@@ -97,7 +97,7 @@ void AttentionTensors::require_outputs(std::span<const HeldTensor> outputs) cons
 }
 
 void AttentionTensors::load_head(std::size_t batch, std::size_t head) {
-  const auto head_in = [&](const HeldTensor& tensor) {
+  const auto head_in = [&](const GivenTensor& tensor) {
     return static_cast<std::int64_t>(head * size(tensor, of_heads) / size(inputs_[0], of_heads));
   };
   const std::array<std::int64_t, 4> wanted{static_cast<std::int64_t>(batch), head_in(inputs_[1]),
@@ -214,9 +214,9 @@ AttentionRow AttentionTensors::usual_row(std::vector<std::size_t>& left) {
   return result;
 }
 
-void AttentionTensors::load_output(const HeldTensor& output, std::size_t which, std::size_t row,
+void AttentionTensors::load_output(const GivenTensor& output, std::size_t which, std::size_t row,
                                    std::span<double> values) const {
-  HeldTensor four = output;
+  GivenTensor four = output;
   // A scalar's own column of one, where it has that, is not walked over.
   if (which > 0 && output.shape.size() == input_of(task_, Role::query)->shape.size()) four.strides.pop_back();
   const std::size_t wanted = which == 0 ? 4 : 3;

@@ -55,9 +55,9 @@ class AttentionTensors {
   /// The current row without the columns that are not usual, and those that are left.
   AttentionRow usual_row(std::vector<std::size_t>& left);
 
-  void require_outputs(std::span<const HeldTensor> outputs) const;
+  void require_outputs(std::span<const GivenTensor> outputs) const;
   /// Row number row of out, or its lse or entropy.
-  void load_output(const HeldTensor& output, std::size_t which, std::size_t row, std::span<double> values) const;
+  void load_output(const GivenTensor& output, std::size_t which, std::size_t row, std::span<double> values) const;
 
  private:
   void load_head(std::size_t batch, std::size_t head);
@@ -67,9 +67,9 @@ class AttentionTensors {
   void find_columns();
 
   const TensorTask& task_;
-  std::array<HeldTensor, 3> inputs_;    // q, k, v of four dimensions
-  HeldTensor mask_;                     // (batch, heads, queries, keys)
-  std::optional<HeldTensor> bias_;      // the same
+  std::array<GivenTensor, 3> inputs_;   // q, k, v of four dimensions
+  GivenTensor mask_;                    // (batch, heads, queries, keys)
+  std::optional<GivenTensor> bias_;     // the same
   std::vector<double> sinks_, slopes_;  // (heads) or none
   RowWalk walk_;                        // (batch, heads, queries)
   std::size_t dim_ = 0, keys_ = 0, value_dim_ = 0;

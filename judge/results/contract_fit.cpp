@@ -72,7 +72,7 @@ std::string ContractFit::text() const {
 
 double seconds_for_fit(const TensorJudgement& judgement) { return 2 + judgement.seconds; }
 
-ContractFit fitting_contract(const TensorTask& task, const Contract& contract, std::span<const HeldTensor> outputs,
+ContractFit fitting_contract(const TensorTask& task, const Contract& contract, std::span<const GivenTensor> outputs,
                              const TensorJudgement& judgement, const TensorOptions& options, double seconds) {
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));

@@ -30,7 +30,7 @@ double seconds_for_fit(const TensorJudgement& judgement);
 /// options     as of the judgement: claims that are exempt stay so
 /// seconds     after these no other contract is tried
 ContractFit fitting_contract(const TensorTask& task, const numerics::Contract& contract,
-                             std::span<const HeldTensor> outputs, const TensorJudgement& judgement,
+                             std::span<const GivenTensor> outputs, const TensorJudgement& judgement,
                              const TensorOptions& options, double seconds);
 
 }  // namespace softcheck::proptests

@@ -7,32 +7,32 @@
 
 namespace softcheck::proptests {
 
-HeldTensor of_four(const HeldTensor& tensor, const std::string& name) {
+GivenTensor of_four(const GivenTensor& tensor, const std::string& name) {
   if (tensor.shape.size() < 2 || tensor.shape.size() > 4) {
     throw std::invalid_argument(name + ": need two to four dimensions (batch, heads, length, dim), got shape " +
                                 shape_text(tensor.shape));
   }
-  HeldTensor result = tensor;
+  GivenTensor result = tensor;
   result.shape.insert(result.shape.begin(), 4 - tensor.shape.size(), 1);
   result.strides.insert(result.strides.begin(), 4 - tensor.shape.size(), 0);
   return result;
 }
 
-void require_size(const std::string& name, const HeldTensor& tensor, std::size_t dimension, std::int64_t need,
+void require_size(const std::string& name, const GivenTensor& tensor, std::size_t dimension, std::int64_t need,
                   const char* what) {
   if (tensor.shape[dimension] == need) return;
   throw std::invalid_argument(name + ": need " + what + " " + std::to_string(need) + ", got shape " +
                               shape_text(tensor.shape) + " (batch, heads, length, dim)");
 }
 
-void require_heads(const std::string& name, const HeldTensor& tensor, std::int64_t heads) {
+void require_heads(const std::string& name, const GivenTensor& tensor, std::int64_t heads) {
   const std::int64_t own = tensor.shape[of_heads];
   if (own == heads || (own > 0 && heads % own == 0)) return;
   throw std::invalid_argument(name + ": need heads that divide q's " + std::to_string(heads) + ", got " +
                               std::to_string(own));
 }
 
-void decode_head(const HeldTensor& tensor, std::int64_t batch, std::int64_t head, std::span<double> values) {
+void decode_head(const GivenTensor& tensor, std::int64_t batch, std::int64_t head, std::span<double> values) {
   const std::size_t length = size_of(tensor, of_length), dim = size_of(tensor, of_dim);
   const std::int64_t first = batch * tensor.strides[of_batch] + head * tensor.strides[of_heads];
   for (std::size_t j = 0; j < length; ++j) {

@@ -79,7 +79,7 @@ void judge_special_keys(const GradientTensors& tensors, std::span<const double> 
 }  // namespace
 
 TensorJudgement judge_gradients(const TensorTask& task, const numerics::Contract& contract,
-                                std::span<const HeldTensor> outputs, const TensorOptions& options) {
+                                std::span<const GivenTensor> outputs, const TensorOptions& options) {
   GradientTensors tensors(task);
   tensors.require_outputs(outputs);
   const AttentionTask by = gradient_task(task, contract);

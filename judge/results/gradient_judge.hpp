@@ -12,7 +12,7 @@ namespace softcheck::proptests {
 /// are queries, then keys: judge_attention_gradient judges a call's in the same way. Then sinks, then rows of the bias
 /// (gradient_sums.hpp).
 TensorJudgement judge_gradients(const TensorTask& task, const numerics::Contract& contract,
-                                std::span<const HeldTensor> outputs, const TensorOptions& options);
+                                std::span<const GivenTensor> outputs, const TensorOptions& options);
 
 void reference_of_gradient(const TensorTask& task, const numerics::Contract& contract, std::size_t which,
                            std::span<double> lower, std::span<double> upper);

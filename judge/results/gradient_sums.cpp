@@ -166,7 +166,7 @@ class BiasAtHand {
 };
 
 // The numbers of a tensor, row-major.
-std::vector<double> decoded(const HeldTensor& tensor) {
+std::vector<double> decoded(const GivenTensor& tensor) {
   const RowWalk walk(tensor.shape);
   std::vector<double> values(walk.rows());
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -184,7 +184,7 @@ std::size_t rows_before(const TensorTask& task, std::size_t which) {
   return rows;
 }
 
-bool judge_sinks(const TensorTask& task, const GradientTensors& all, const AttentionTask& by, const HeldTensor& output,
+bool judge_sinks(const TensorTask& task, const GradientTensors& all, const AttentionTask& by, const GivenTensor& output,
                  TensorTally& tally) {
   const std::vector<double> got = decoded(output);
   const std::size_t first = rows_before(task, by_sinks);
@@ -237,7 +237,7 @@ bool over_bias(const TensorTask& task, const GradientTensors& all, const Attenti
   return true;
 }
 
-bool judge_bias(const TensorTask& task, const GradientTensors& all, const AttentionTask& by, const HeldTensor& output,
+bool judge_bias(const TensorTask& task, const GradientTensors& all, const AttentionTask& by, const GivenTensor& output,
                 TensorTally& tally) {
   const std::vector<double> got = decoded(output);
   const std::size_t first = rows_before(task, by_bias);
@@ -259,7 +259,7 @@ bool is_gradient_sum(const TensorTask& task, std::size_t which) {
   return which >= task.op->outputs.size() - task.op->asked_outputs;
 }
 
-bool judge_gradient_sums(const TensorTask& task, const AttentionTask& by, std::span<const HeldTensor> outputs,
+bool judge_gradient_sums(const TensorTask& task, const AttentionTask& by, std::span<const GivenTensor> outputs,
                          TensorTally& tally) {
   const GradientTensors all(task);
   for (std::size_t k = 0; k < outputs.size(); ++k) {

@@ -19,7 +19,7 @@ bool is_gradient_sum(const TensorTask& task, std::size_t which);
 /// outputs   all of the task
 /// returns   false where the work was interrupted
 /// throws    std::invalid_argument where more than 2^24 scores share a sink, or a head of the bias
-bool judge_gradient_sums(const TensorTask& task, const AttentionTask& by, std::span<const HeldTensor> outputs,
+bool judge_gradient_sums(const TensorTask& task, const AttentionTask& by, std::span<const GivenTensor> outputs,
                          TensorTally& tally);
 
 /// As tensor_judge.hpp has them, of one of these outputs.

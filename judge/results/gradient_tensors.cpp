@@ -34,7 +34,7 @@ std::vector<std::uint8_t> what_rows_hold(std::span<const double> numbers, std::s
 }
 
 // A row scalar of queries, (...) or (..., 1), as (..., 1).
-HeldTensor as_column(HeldTensor tensor, const std::string& name, const Shape& queries) {
+GivenTensor as_column(GivenTensor tensor, const std::string& name, const Shape& queries) {
   Shape column = queries;
   column.push_back(1);
   if (tensor.shape == column) return tensor;
@@ -88,21 +88,21 @@ void GradientTensors::require_shapes() {
   Shape out = queries;
   out.push_back(inputs_[2].shape[of_dim]);
   require_shape("out_gradient", input_of(task_, Role::out_gradient)->shape, out);
-  const HeldTensor *const saved_out = input_of(task_, Role::out), *const saved_lse = input_of(task_, Role::lse);
+  const GivenTensor *const saved_out = input_of(task_, Role::out), *const saved_lse = input_of(task_, Role::lse);
   saved_ = saved_out != nullptr;
   if (saved_) {
     require_shape("out", saved_out->shape, out);
     out_ = of_four(*saved_out, "out");
     lse_ = of_four(as_column(*saved_lse, "lse", queries), "lse");
   }
-  const HeldTensor* const by_lse = input_of(task_, Role::lse_gradient);
+  const GivenTensor* const by_lse = input_of(task_, Role::lse_gradient);
   has_lse_gradient_ = by_lse != nullptr;
   if (has_lse_gradient_) by_lse_ = of_four(as_column(*by_lse, "lse_gradient", queries), "lse_gradient");
   Shape scores = q;
   scores.back() = k[of_length];
   masked_ = has_mask(task_);
   if (masked_) mask_ = broadcast_to(*input_of(task_, Role::mask), "mask", scores);
-  const HeldTensor* const bias = input_of(task_, Role::bias);
+  const GivenTensor* const bias = input_of(task_, Role::bias);
   biased_ = bias != nullptr;
   if (biased_) bias_ = broadcast_to(*bias, "bias", scores);
   for (const Role role : {Role::sinks, Role::slopes}) {
@@ -124,14 +124,14 @@ Shape GradientTensors::output_shape(std::size_t which) const {
   return input_of(task_, roles.at(which))->shape;
 }
 
-void GradientTensors::require_outputs(std::span<const HeldTensor> outputs) const {
+void GradientTensors::require_outputs(std::span<const GivenTensor> outputs) const {
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const std::size_t which = number_of_output(task_, k);
     require_shape(output_name(task_.op, which), outputs[k].shape, output_shape(which));
   }
 }
 
-std::vector<double> GradientTensors::heads_of(const HeldTensor& tensor, std::size_t first, std::size_t count) const {
+std::vector<double> GradientTensors::heads_of(const GivenTensor& tensor, std::size_t first, std::size_t count) const {
   const std::size_t values = size_of(tensor, of_length) * size_of(tensor, of_dim);
   std::vector<double> result(count * values);
   for (std::size_t h = 0; h < count; ++h) {
@@ -170,7 +170,7 @@ void GradientTensors::load_terms(std::size_t batch, std::size_t key_head) {
   const std::int64_t heads = inputs_[0].shape[of_heads];
   case_.attributes.sinks = vector_of_heads(input_of(task_, Role::sinks), "sinks", heads, first, group_);
   case_.attributes.slopes = vector_of_heads(input_of(task_, Role::slopes), "slopes", heads, first, group_);
-  const auto row_in = [&](const HeldTensor& tensor, std::size_t row) {
+  const auto row_in = [&](const GivenTensor& tensor, std::size_t row) {
     return static_cast<std::int64_t>(batch) * tensor.strides[0] +
            static_cast<std::int64_t>(first + row / s.queries) * tensor.strides[1] +
            static_cast<std::int64_t>(row % s.queries) * tensor.strides[2];
@@ -279,8 +279,8 @@ std::size_t GradientTensors::values(std::size_t which) const {
   return which == 0 ? queries() * s.dim : s.keys * (which == 1 ? s.dim : s.value_dim);
 }
 
-std::vector<double> GradientTensors::load_output(const HeldTensor& output, std::size_t which) const {
-  const HeldTensor four = of_four(output, output_name(task_.op, which));
+std::vector<double> GradientTensors::load_output(const GivenTensor& output, std::size_t which) const {
+  const GivenTensor four = of_four(output, output_name(task_.op, which));
   return which == 0 ? heads_of(four, key_head_ * group_, group_) : heads_of(four, key_head_, 1);
 }
 

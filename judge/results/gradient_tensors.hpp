@@ -36,7 +36,7 @@ class GradientTensors {
   std::size_t heads() const { return size_of(inputs_[0], of_heads); }
   /// Of dq, dk, dv, dsinks or dbias; the task has what the last two are gradients by.
   Shape output_shape(std::size_t which) const;
-  void require_outputs(std::span<const HeldTensor> outputs) const;
+  void require_outputs(std::span<const GivenTensor> outputs) const;
 
   /// Makes a key head and the queries that look at it the current ones.
   ///
@@ -58,7 +58,7 @@ class GradientTensors {
   /// Those of one of its heads.
   GradientGroup head(std::size_t head) const;
   /// Their part of dq, dk or dv, row-major, and where it begins in the whole of that.
-  std::vector<double> load_output(const HeldTensor& output, std::size_t which) const;
+  std::vector<double> load_output(const GivenTensor& output, std::size_t which) const;
   std::size_t first_value(std::size_t which) const;
   std::size_t values(std::size_t which) const;
 
@@ -68,14 +68,14 @@ class GradientTensors {
   void load_terms(std::size_t batch, std::size_t key_head);
   void classify();
   // Where in queries and their saved tensors the current ones are.
-  std::vector<double> heads_of(const HeldTensor& tensor, std::size_t first, std::size_t count) const;
+  std::vector<double> heads_of(const GivenTensor& tensor, std::size_t first, std::size_t count) const;
   std::function<bool(std::size_t, std::size_t)> judged_queries() const;
 
   const TensorTask& task_;
-  std::array<HeldTensor, 4> inputs_;  // q, k, v and out_gradient of four dimensions
-  HeldTensor out_, lse_;              // the same of what was saved; lse's last dimension is 1
-  HeldTensor by_lse_;                 // as lse
-  HeldTensor mask_, bias_;            // (batch, heads, queries, keys)
+  std::array<GivenTensor, 4> inputs_;  // q, k, v and out_gradient of four dimensions
+  GivenTensor out_, lse_;              // the same of what was saved; lse's last dimension is 1
+  GivenTensor by_lse_;                 // as lse
+  GivenTensor mask_, bias_;            // (batch, heads, queries, keys)
   bool saved_ = false, masked_ = false, biased_ = false, has_lse_gradient_ = false;
   std::size_t group_ = 1, batch_ = 0, key_head_ = 0, first_query_ = 0, first_key_ = 0;
   AttentionCase case_;

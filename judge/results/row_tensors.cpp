@@ -16,7 +16,7 @@ namespace {
 std::string own_name(Op op, std::size_t k) { return std::string(to_string(op->inputs[k].role)); }
 
 // (n, ...) as (..., n), and (n, ..., width) as (..., n, width).
-HeldTensor items_behind_rows(HeldTensor tensor, std::size_t behind) {
+GivenTensor items_behind_rows(GivenTensor tensor, std::size_t behind) {
   const auto rotate = [&](std::vector<std::int64_t>& of) {
     std::rotate(of.begin(), of.begin() + 1, of.end() - static_cast<std::ptrdiff_t>(behind));
   };
@@ -25,10 +25,10 @@ HeldTensor items_behind_rows(HeldTensor tensor, std::size_t behind) {
   return tensor;
 }
 
-HeldTensor logits_of(const TensorTask& task) {
+GivenTensor logits_of(const TensorTask& task) {
   require_task(task);
   const std::string name = own_name(task.op, 0);
-  HeldTensor logits = own_input(task, 0);
+  GivenTensor logits = own_input(task, 0);
   const bool items_first = task.op->items_first;
   if (logits.shape.empty()) {
     throw std::invalid_argument(name + ": need shape " + (items_first ? "(n, ...)" : "(..., n)") + ", got ()");
@@ -58,7 +58,7 @@ RowTensors::RowTensors(const TensorTask& task)
       columns_(static_cast<std::size_t>(logits_.shape.back())),
       walk_(all_but_last(logits_.shape)) {
   for (std::size_t k = 1; k < task.op->inputs.size(); ++k) {
-    if (input_of(task, task.op->inputs[k].role) != nullptr) require_beside(k);  // an optional one stands last
+    if (input_of(task, task.op->inputs[k].role) != nullptr) require_auxiliary(k);  // an optional one stands last
   }
   if (!task.op->elements.empty()) width_ = static_cast<std::size_t>(task.attributes.k);
   masked_ = has_mask(task);
@@ -68,18 +68,18 @@ RowTensors::RowTensors(const TensorTask& task)
   mask_.shape = logits_.shape;
 }
 
-void RowTensors::require_beside(std::size_t k) {
-  HeldTensor tensor = own_input(task_, k);
+void RowTensors::require_auxiliary(std::size_t k) {
+  GivenTensor tensor = own_input(task_, k);
   const std::string name = own_name(task_.op, k);
   const Extent extent = task_.op->inputs[k].extent;
   if (extent == Extent::classes) {
     require_weights(tensor, name);
-    beside_.push_back(std::move(tensor));
+    auxiliary_.push_back(std::move(tensor));
     return;
   }
   if (extent == Extent::call) {  // one number, () or (1,)
     if (!tensor.shape.empty()) require_shape(name, tensor.shape, Shape{1});
-    beside_.push_back(std::move(tensor));
+    auxiliary_.push_back(std::move(tensor));
     return;
   }
   const bool of_items = extent == Extent::items;
@@ -88,11 +88,11 @@ void RowTensors::require_beside(std::size_t k) {
     const std::int64_t width = tensor.shape.empty() ? 0 : tensor.shape.back();
     require_shape(name, tensor.shape, shape_of_vectors(task_, width));
     width_ = static_cast<std::size_t>(width);
-    beside_.push_back(task_.op->items_first ? items_behind_rows(std::move(tensor), 1) : std::move(tensor));
+    auxiliary_.push_back(task_.op->items_first ? items_behind_rows(std::move(tensor), 1) : std::move(tensor));
     return;
   }
   require_shape(name, tensor.shape, of_items ? logits_.shape : all_but_last(logits_.shape));
-  beside_.push_back(tensor);
+  auxiliary_.push_back(tensor);
   if (!task_.op->inputs[k].is_index) return;
   const std::int64_t classes = logits_.shape.back(), ignored = task_.attributes.ignore_index;
   for (std::size_t row = 0; row < rows(); ++row) {
@@ -104,7 +104,7 @@ void RowTensors::require_beside(std::size_t k) {
   }
 }
 
-void RowTensors::require_weights(const HeldTensor& tensor, const std::string& name) const {
+void RowTensors::require_weights(const GivenTensor& tensor, const std::string& name) const {
   require_shape(name, tensor.shape, Shape{logits_.shape.back()});
   std::vector<double> weights(columns_);
   decode_elements(tensor, 0, tensor.strides[0], weights);
@@ -137,7 +137,7 @@ Shape RowTensors::output_shape(std::size_t which) const {
 }
 
 void RowTensors::load_beside(std::size_t row, std::size_t k, std::vector<double>& values) const {
-  const HeldTensor& tensor = beside_[k - 1];
+  const GivenTensor& tensor = auxiliary_[k - 1];
   const OpInput& input = task_.op->inputs[k];
   const bool of_classes = input.extent == Extent::classes;
   const bool of_call = of_classes || input.extent == Extent::call;  // the same of every row
@@ -164,7 +164,7 @@ bool RowTensors::is_unread(std::size_t k, std::size_t i, std::span<const double>
   return task_.op->inputs[k].extent == Extent::vectors && logits[i / width_] == -numerics::infinity;
 }
 
-RowKind RowTensors::load(std::size_t row, std::span<double> logits, std::vector<std::vector<double>>& beside) const {
+RowKind RowTensors::load(std::size_t row, std::span<double> logits, std::vector<std::vector<double>>& auxiliary) const {
   decode_elements(logits_, walk_.offset(row, logits_.strides), logits_.strides.back(), logits);
   if (masked_) {
     hide_masked(mask_, walk_.offset(row, mask_.strides), mask_.strides.back(), -numerics::infinity, logits);
@@ -179,12 +179,12 @@ RowKind RowTensors::load(std::size_t row, std::span<double> logits, std::vector<
   const bool logarithms = task_.op->saved_logarithms;
   bool has_infinity = std::ranges::any_of(logits, [&](double x) { return std::isinf(x) && !(logarithms && x < 0); });
   bool unasked = highest == numerics::infinity && !task_.op->has_limit;
-  beside.resize(beside_.size());
-  for (std::size_t k = 0; k < beside.size(); ++k) {
-    load_beside(row, k + 1, beside[k]);
+  auxiliary.resize(auxiliary_.size());
+  for (std::size_t k = 0; k < auxiliary.size(); ++k) {
+    load_beside(row, k + 1, auxiliary[k]);
     const bool vectors = task_.op->inputs[k + 1].extent == Extent::vectors;
-    for (std::size_t i = 0; i < beside[k].size(); ++i) {
-      const double value = beside[k][i];
+    for (std::size_t i = 0; i < auxiliary[k].size(); ++i) {
+      const double value = auxiliary[k][i];
       if (is_unread(k + 1, i, logits)) continue;
       if (vectors) {
         // What a NaN or an infinity in one number makes of the others, no definition says.
@@ -197,7 +197,7 @@ RowKind RowTensors::load(std::size_t row, std::span<double> logits, std::vector<
   }
   if (columns_ == 0) return RowKind::nothing;
   const numerics::Contract unread;  // the inputs tell
-  if (task_.op.rows().ignores({unread, logits, task_.theta, beside, task_.attributes})) return RowKind::ignored;
+  if (task_.op.rows().ignores({unread, logits, task_.theta, auxiliary, task_.attributes})) return RowKind::ignored;
   if (has_nan) return RowKind::nan;
   if (unasked || (!task_.op->takes_infinities && has_infinity)) return RowKind::unasked;
   if (has_nan_items) return RowKind::nan_items;
@@ -209,16 +209,16 @@ RowKind RowTensors::load(std::size_t row, std::span<double> logits, std::vector<
 CallOfRows RowTensors::call(const numerics::Contract& contract) const {
   const auto each = [this, &contract](const std::function<void(const RowInputs&)>& visit) {
     std::vector<double> logits(columns_);
-    std::vector<std::vector<double>> beside;
+    std::vector<std::vector<double>> auxiliary;
     for (std::size_t row = 0; row < rows(); ++row) {
-      load(row, logits, beside);
-      visit({contract, logits, task_.theta, beside, task_.attributes});
+      load(row, logits, auxiliary);
+      visit({contract, logits, task_.theta, auxiliary, task_.attributes});
     }
   };
   return {contract, task_.attributes, each};
 }
 
-void RowTensors::require_outputs(std::span<const HeldTensor> outputs) const {
+void RowTensors::require_outputs(std::span<const GivenTensor> outputs) const {
   for (std::size_t which = 0; which < outputs.size(); ++which) {
     const Shape need = output_shape(which);
     Shape column = need;
@@ -228,10 +228,10 @@ void RowTensors::require_outputs(std::span<const HeldTensor> outputs) const {
   }
 }
 
-void RowTensors::load_outputs(std::span<const HeldTensor> outputs, std::size_t row, std::span<double> values) const {
+void RowTensors::load_outputs(std::span<const GivenTensor> outputs, std::size_t row, std::span<double> values) const {
   std::size_t at = 0;
   for (std::size_t which = 0; which < outputs.size(); ++which) {
-    const HeldTensor& output = outputs[which];
+    const GivenTensor& output = outputs[which];
     const std::span<double> own = values.subspan(at, values_of(which));
     at += own.size();
     const std::int64_t stride = extent_of(which) == Extent::rows ? 0 : output.strides.back();

@@ -43,33 +43,33 @@ class RowTensors {
 
   /// logits   (columns) of the first input, -inf where an item is masked
   /// beside   of the op's other inputs
-  RowKind load(std::size_t row, std::span<double> logits, std::vector<std::vector<double>>& beside) const;
+  RowKind load(std::size_t row, std::span<double> logits, std::vector<std::vector<double>>& auxiliary) const;
 
   /// All of them, of an op that looks at whole calls; this and the contract outlive it.
   CallOfRows call(const numerics::Contract& contract) const;
 
   /// throws   std::invalid_argument unless each tensor has the shape of the op's output, or (..., 1) of a row scalar
-  void require_outputs(std::span<const HeldTensor> outputs) const;
+  void require_outputs(std::span<const GivenTensor> outputs) const;
   /// values   (values()) of the row, those of the outputs one behind the other
-  void load_outputs(std::span<const HeldTensor> outputs, std::size_t row, std::span<double> values) const;
+  void load_outputs(std::span<const GivenTensor> outputs, std::size_t row, std::span<double> values) const;
 
  private:
   // Of the op's other inputs: their shapes, and labels that are no class.
-  void require_beside(std::size_t k);
-  void require_weights(const HeldTensor& tensor, const std::string& name) const;
+  void require_auxiliary(std::size_t k);
+  void require_weights(const GivenTensor& tensor, const std::string& name) const;
   void load_beside(std::size_t row, std::size_t k, std::vector<double>& values) const;
   // Is number i of another input that of an item that is not there, which is not read?
   bool is_unread(std::size_t k, std::size_t i, std::span<const double> logits) const;
   Extent extent_of(std::size_t which) const;
 
   const TensorTask& task_;
-  HeldTensor logits_;  // (..., n), whatever the order of the tensor's dimensions
+  GivenTensor logits_;  // (..., n), whatever the order of the tensor's dimensions
   std::size_t columns_;
   RowWalk walk_;
   bool masked_ = false;
-  HeldTensor mask_;                 // as broadcast to the logits
-  std::vector<HeldTensor> beside_;  // the op's other inputs: (...), (..., n) or (..., n, width)
-  std::size_t width_ = 0;           // numbers of a vector
+  GivenTensor mask_;                    // as broadcast to the logits
+  std::vector<GivenTensor> auxiliary_;  // the op's other inputs: (...), (..., n) or (..., n, width)
+  std::size_t width_ = 0;               // numbers of a vector
 };
 
 }  // namespace softcheck::proptests

@@ -14,14 +14,14 @@ void require_finite(const std::string& name, std::span<const double> numbers) {
   throw std::invalid_argument(name + ": need finite numbers (a mask hides keys), got " + std::to_string(*wrong));
 }
 
-HeldTensor broadcast_to(const HeldTensor& tensor, const std::string& name, const Shape& shape) {
-  HeldTensor result = tensor;
+GivenTensor broadcast_to(const GivenTensor& tensor, const std::string& name, const Shape& shape) {
+  GivenTensor result = tensor;
   result.strides = broadcast_strides(name, tensor.shape, tensor.strides, shape);
   result.shape = shape;
   return result;
 }
 
-std::vector<double> vector_of_heads(const HeldTensor* tensor, const std::string& name, std::int64_t heads,
+std::vector<double> vector_of_heads(const GivenTensor* tensor, const std::string& name, std::int64_t heads,
                                     std::size_t first, std::size_t count) {
   if (tensor == nullptr) return {};
   require_shape(name, tensor->shape, Shape{heads});

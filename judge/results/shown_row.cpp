@@ -1,8 +1,7 @@
-#include "judge/results/shown_row.hpp"
-
 #include <cstring>
 
 #include "judge/call/evidence.hpp"
+#include "judge/results/reported_row.hpp"
 #include "judge/results/task_checks.hpp"
 #include "judge/results/task_rows.hpp"
 #include "judge/trial/kernel_claims.hpp"
@@ -12,7 +11,7 @@ namespace softcheck::proptests {
 namespace {
 
 // Where the row lies in a tensor whose leading dimensions it walks; then the item.
-std::optional<double> logit_at(const HeldTensor& logits, std::span<const std::int64_t> row, std::size_t item) {
+std::optional<double> logit_at(const GivenTensor& logits, std::span<const std::int64_t> row, std::size_t item) {
   if (!logits.format || row.size() + 1 != logits.shape.size()) return std::nullopt;
   std::int64_t offset = static_cast<std::int64_t>(item) * logits.strides.back();
   for (std::size_t axis = 0; axis < row.size(); ++axis) offset += row[axis] * logits.strides[axis];
@@ -31,7 +30,7 @@ std::size_t first_item_of_claim(const TensorTask& task, std::string_view claim) 
 
 // The results of whole rows have the format of the first of them that is at hand.
 numerics::Format format_of_claim(std::string_view claim, const TensorTask& task, const numerics::Contract& contract,
-                                 std::span<const HeldTensor> outputs) {
+                                 std::span<const GivenTensor> outputs) {
   if (!is_scalar_claim(task.op, claim)) return contract.output;
   for (std::size_t k = 1; k < outputs.size(); ++k) {
     const std::size_t which = number_of_output(task, k);
@@ -47,11 +46,11 @@ const char* word_of_decision(numerics::Decision decision) {
 
 }  // namespace
 
-ShownRow shown_row(const JudgedTensorRow& row, const TensorTask& task, const numerics::Contract& contract,
-                   std::span<const HeldTensor> outputs) {
+ReportedRow reported_row(const JudgedTensorRow& row, const TensorTask& task, const numerics::Contract& contract,
+                         std::span<const GivenTensor> outputs) {
   const numerics::PrecisionScope precision(113);
   const ValueFinding& finding = row.finding;
-  ShownRow shown;
+  ReportedRow shown;
   const std::vector<RowBlock> blocks = row_blocks(task);
   shown.of = output_of_claim(task.op, finding.claim);
   if (shown.of.empty() && blocks.size() > 1) shown.of = place_of_row(blocks, row.row).kind;

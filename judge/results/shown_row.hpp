@@ -9,7 +9,7 @@
 namespace softcheck::proptests {
 
 /// What a report says of one judged row.
-struct ShownRow {
+struct ReportedRow {
   std::string index;  // "[3, 17]"; of an op of several outputs with what it is of: "dk[0, 1, 3]"
   std::string of;     // that: an output's name, or "query", "key"; empty where there is one output
   std::string claim;
@@ -26,7 +26,7 @@ struct ShownRow {
 };
 
 /// outputs   those that were judged; they say which format row scalars have
-ShownRow shown_row(const JudgedTensorRow& row, const TensorTask& task, const numerics::Contract& contract,
-                   std::span<const HeldTensor> outputs);
+ReportedRow reported_row(const JudgedTensorRow& row, const TensorTask& task, const numerics::Contract& contract,
+                         std::span<const GivenTensor> outputs);
 
 }  // namespace softcheck::proptests

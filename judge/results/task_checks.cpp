@@ -41,7 +41,7 @@ std::string names_of(Op op) {
   return names + (op->takes_mask ? "[, mask]" : "");
 }
 
-void require_memory(const HeldTensor& tensor, const std::string& name) {
+void require_memory(const GivenTensor& tensor, const std::string& name) {
   if (tensor.strides.size() != tensor.shape.size()) {
     throw std::invalid_argument(name + ": need a stride for each of " + std::to_string(tensor.shape.size()) +
                                 " dimensions, got " + std::to_string(tensor.strides.size()));
@@ -52,19 +52,19 @@ void require_memory(const HeldTensor& tensor, const std::string& name) {
   }
 }
 
-void require_mask(const HeldTensor& mask) {
+void require_mask(const GivenTensor& mask) {
   if (!mask.is_mask()) throw std::invalid_argument("mask: need dtype uint8 or bool, got " + dtype_name(mask));
   require_memory(mask, "mask");
 }
 
-void require_indices(const HeldTensor& tensor, const std::string& name) {
+void require_indices(const GivenTensor& tensor, const std::string& name) {
   if (tensor.integer_bits == 0) {
     throw std::invalid_argument(name + ": need dtype int32 or int64, got " + dtype_name(tensor));
   }
   require_memory(tensor, name);
 }
 
-void require_same_format(const HeldTensor& tensor, const std::string& name, numerics::Format format,
+void require_same_format(const GivenTensor& tensor, const std::string& name, numerics::Format format,
                          const std::string& as) {
   if (tensor.format == format) return;
   throw std::invalid_argument(name + ": need dtype " + std::string(numerics::properties(format).name) + ", as " + as +
@@ -97,7 +97,7 @@ void require_roles(const TensorTask& task) {
                               (task.roles.empty() ? std::to_string(task.inputs.size()) + " tensors" : list_of(roles)));
 }
 
-void require_input(const TensorTask& task, Role role, const HeldTensor& tensor, numerics::Format format) {
+void require_input(const TensorTask& task, Role role, const GivenTensor& tensor, numerics::Format format) {
   const std::string name(to_string(role)), first(to_string(role_of_format(task.op)));
   const OpInput* const definition = definition_of(task.op, role);
   if (role == Role::mask) return require_mask(tensor);
@@ -112,8 +112,8 @@ void require_input(const TensorTask& task, Role role, const HeldTensor& tensor, 
 }
 
 // Of an op of several outputs: those beside the first.
-void require_beside(const TensorTask& task, const numerics::Contract& contract, const HeldTensor& output,
-                    std::size_t k) {
+void require_auxiliary(const TensorTask& task, const numerics::Contract& contract, const GivenTensor& output,
+                       std::size_t k) {
   k = number_of_output(task, k);
   const std::string name = output_name(task.op, k);
   if (!task.op->elements.empty() && task.op->elements[k] == OutputElement::index) return require_indices(output, name);
@@ -125,7 +125,7 @@ void require_beside(const TensorTask& task, const numerics::Contract& contract, 
                       "the inputs are " + std::string(numerics::properties(contract.input).name));
 }
 
-[[noreturn]] void refuse_dtype(const HeldTensor& tensor, const std::string& name) {
+[[noreturn]] void refuse_dtype(const GivenTensor& tensor, const std::string& name) {
   throw std::invalid_argument(name + ": need dtype " + numerics::format_names() + ", got " + dtype_name(tensor));
 }
 
@@ -146,10 +146,10 @@ bool has_parts(Op op) { return !op->extents.empty(); }
 bool is_attention_gradient(Op op) { return op->attention && has_parts(op); }
 
 // The first but for rows that may be wider.
-Role role_of_format(Op op) { return op->wide_rows ? op->inputs[1].role : op->inputs[0].role; }
+Role role_of_format(Op op) { return op->f32_rows ? op->inputs[1].role : op->inputs[0].role; }
 
 bool is_wide(Op op, Role role) {
-  if (op->wide_rows) return role == op->inputs[0].role;
+  if (op->f32_rows) return role == op->inputs[0].role;
   return op->attention &&
          (role == Role::lse || role == Role::lse_gradient || role == Role::sinks || role == Role::slopes);
 }
@@ -171,13 +171,13 @@ std::vector<Role> roles_of(const TensorTask& task) {
   return roles;
 }
 
-const HeldTensor* input_of(const TensorTask& task, Role role) {
+const GivenTensor* input_of(const TensorTask& task, Role role) {
   const std::vector<Role> roles = roles_of(task);
   const auto place = static_cast<std::size_t>(std::ranges::find(roles, role) - roles.begin());
   return place < roles.size() && place < task.inputs.size() ? &task.inputs[place] : nullptr;
 }
 
-const HeldTensor& own_input(const TensorTask& task, std::size_t k) { return *input_of(task, task.op->inputs[k].role); }
+const GivenTensor& own_input(const TensorTask& task, std::size_t k) { return *input_of(task, task.op->inputs[k].role); }
 
 std::string input_name(const TensorTask& task, std::size_t k) {
   const std::vector<Role> roles = roles_of(task);
@@ -207,13 +207,13 @@ bool has_mask(const TensorTask& task) { return input_of(task, Role::mask) != nul
 numerics::Format input_format(const TensorTask& task) {
   const Role role = role_of_format(task.op);
   const std::string name(to_string(role));
-  const HeldTensor* const tensor = input_of(task, role);
+  const GivenTensor* const tensor = input_of(task, role);
   if (tensor == nullptr) throw std::invalid_argument("inputs: need " + name + ", got no tensor");
   if (!tensor->format) refuse_dtype(*tensor, name);
   return *tensor->format;
 }
 
-void require_numbers(const HeldTensor& tensor, const std::string& name) {
+void require_numbers(const GivenTensor& tensor, const std::string& name) {
   if (!tensor.format) refuse_dtype(tensor, name);
   require_memory(tensor, name);
 }
@@ -226,7 +226,7 @@ void require_task(const TensorTask& task) {
   require_parameters(task);
 }
 
-void require_formats(const TensorTask& task, const numerics::Contract& contract, std::span<const HeldTensor> outputs) {
+void require_formats(const TensorTask& task, const numerics::Contract& contract, std::span<const GivenTensor> outputs) {
   for (const std::size_t asked : task.asked) require_output_number(task, asked);
   const std::size_t most = task.op->outputs.size() - task.op->asked_outputs + task.asked.size(),
                     least = has_parts(task.op) ? most : 1;
@@ -240,7 +240,7 @@ void require_formats(const TensorTask& task, const numerics::Contract& contract,
   require_same_format(outputs[0], output_name(task.op, 0), contract.output, "the contract has it");
   for (std::size_t k = 1; k < outputs.size(); ++k) {
     if (has_parts(task.op)) {
-      require_beside(task, contract, outputs[k], k);
+      require_auxiliary(task, contract, outputs[k], k);
     } else {
       require_numbers(outputs[k], output_name(task.op, k));
     }

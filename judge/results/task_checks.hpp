@@ -20,9 +20,9 @@ void require_output_number(const TensorTask& task, std::size_t which);
 /// The roles of the task's inputs, in their order.
 std::vector<Role> roles_of(const TensorTask& task);
 /// The input in a role; nothing where there is none.
-const HeldTensor* input_of(const TensorTask& task, Role role);
+const GivenTensor* input_of(const TensorTask& task, Role role);
 /// The op's own input number k (OpTraits::inputs); the task has it.
-const HeldTensor& own_input(const TensorTask& task, std::size_t k);
+const GivenTensor& own_input(const TensorTask& task, std::size_t k);
 /// Has the op several outputs, all of which are needed?
 bool has_parts(Op op);
 /// Of queries, keys and values, are they gradients by these?
@@ -49,10 +49,10 @@ void require_task(const TensorTask& task);
 
 /// The formats are the contract's, and there are as many outputs as the op may have.
 /// throws   std::invalid_argument
-void require_formats(const TensorTask& task, const numerics::Contract& contract, std::span<const HeldTensor> outputs);
+void require_formats(const TensorTask& task, const numerics::Contract& contract, std::span<const GivenTensor> outputs);
 
 /// A tensor of numbers in memory, with a stride for each dimension.
 /// throws   std::invalid_argument
-void require_numbers(const HeldTensor& tensor, const std::string& name);
+void require_numbers(const GivenTensor& tensor, const std::string& name);
 
 }  // namespace softcheck::proptests

@@ -35,7 +35,7 @@ void require_attributes(const TensorTask& task) {
   if (weighted_z) refuse_parameter("z_loss", "0 beside class_weights, whose mean no two libraries agree on", a.z_loss);
   within("lse_base2", merges_states(op), a.lse_base2 ? 1 : 0, true, "");
   within("renormalize", chooses, a.renormalize ? 1 : 0, true, "");
-  const HeldTensor* const row = chooses ? input_of(task, op->inputs[0].role) : nullptr;
+  const GivenTensor* const row = chooses ? input_of(task, op->inputs[0].role) : nullptr;
   const std::int64_t items = row == nullptr || row->shape.empty() ? 0 : row->shape.back();
   const std::int64_t least = std::min<std::int64_t>(items, 1);
   within("k", chooses, a.k, a.k >= least && a.k <= items,

@@ -9,7 +9,7 @@
 namespace softcheck::proptests {
 namespace {
 
-std::vector<std::int64_t> leading(const HeldTensor* tensor) {
+std::vector<std::int64_t> leading(const GivenTensor* tensor) {
   if (tensor == nullptr || tensor->shape.empty()) return {};
   return {tensor->shape.begin(), tensor->shape.end() - 1};
 }
@@ -23,7 +23,7 @@ std::vector<RowBlock> row_blocks(const TensorTask& task) {
     const std::size_t always = task.op->outputs.size() - task.op->asked_outputs;
     for (const std::size_t asked : task.asked) {
       const Role role = task.op->asked_by[asked - always];
-      const HeldTensor* const tensor = input_of(task, role);
+      const GivenTensor* const tensor = input_of(task, role);
       // A number for each sink, a row of numbers for each of the bias.
       const bool one_each = task.op->extents[asked] == Extent::rows;
       blocks.push_back({to_string(role), one_each && tensor != nullptr ? tensor->shape : leading(tensor)});
@@ -31,7 +31,7 @@ std::vector<RowBlock> row_blocks(const TensorTask& task) {
     return blocks;
   }
   if (has_one_value(task.op)) return {{"call", {}}};
-  const HeldTensor* const first = input_of(task, task.op->inputs[0].role);
+  const GivenTensor* const first = input_of(task, task.op->inputs[0].role);
   if (!task.op->items_first) return {{"row", leading(first)}};
   if (first == nullptr || first->shape.empty()) return {{"row", {}}};
   return {{"row", {first->shape.begin() + 1, first->shape.end()}}};

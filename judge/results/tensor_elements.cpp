@@ -41,7 +41,7 @@ void decode_each(const std::byte* first, std::int64_t stride, std::span<double> 
 
 }  // namespace
 
-void decode_elements(const HeldTensor& tensor, std::int64_t offset, std::int64_t stride, std::span<double> values) {
+void decode_elements(const GivenTensor& tensor, std::int64_t offset, std::int64_t stride, std::span<double> values) {
   if (values.empty()) return;
   const Format format = *tensor.format;
   const std::byte* first = tensor.first + offset * (numerics::properties(format).storage_bits / 8);
@@ -60,7 +60,7 @@ void decode_elements(const HeldTensor& tensor, std::int64_t offset, std::int64_t
   }
 }
 
-std::int64_t integer_at(const HeldTensor& tensor, std::int64_t offset) {
+std::int64_t integer_at(const GivenTensor& tensor, std::int64_t offset) {
   const std::byte* const first = tensor.first + offset * static_cast<std::int64_t>(tensor.integer_bits / 8);
   if (tensor.integer_bits == 32) {
     std::int32_t value = 0;
@@ -72,7 +72,7 @@ std::int64_t integer_at(const HeldTensor& tensor, std::int64_t offset) {
   return value;
 }
 
-void hide_masked(const HeldTensor& mask, std::int64_t offset, std::int64_t stride, double hidden,
+void hide_masked(const GivenTensor& mask, std::int64_t offset, std::int64_t stride, double hidden,
                  std::span<double> items) {
   const std::byte* byte = mask.first + offset;
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -80,6 +80,6 @@ void hide_masked(const HeldTensor& mask, std::int64_t offset, std::int64_t strid
   }
 }
 
-bool mask_shows(const HeldTensor& mask, std::int64_t offset) { return mask.first[offset] != std::byte{0}; }
+bool mask_shows(const GivenTensor& mask, std::int64_t offset) { return mask.first[offset] != std::byte{0}; }
 
 }  // namespace softcheck::proptests

@@ -82,7 +82,7 @@ bool is_quick(const TensorTask& task, const Contract& contract, RowKind kind, st
 }
 
 // The one value of all rows.
-TensorJudgement judge_one_value(const TensorTask& task, const Contract& contract, const HeldTensor& output,
+TensorJudgement judge_one_value(const TensorTask& task, const Contract& contract, const GivenTensor& output,
                                 const RowTensors& tensors, const TensorOptions& options) {
   TensorTally tally(task, contract, wide_format(contract.input), options);
   std::vector<double> got(1);
@@ -106,10 +106,11 @@ struct CallAtHand {
 };
 
 void judge_row_at_hand(const CallAtHand& call, std::size_t row, RowKind kind, std::vector<double>& logits,
-                       std::span<const std::vector<double>> beside, std::span<const double> got, TensorTally& tally) {
+                       std::span<const std::vector<double>> auxiliary, std::span<const double> got,
+                       TensorTally& tally) {
   const TensorTask& task = call.task;
   const auto judged = [&](const CountedWeights& counted) {
-    return judge_values(task.op, call.contract, logits, task.theta, got, beside, task.attributes, counted);
+    return judge_values(task.op, call.contract, logits, task.theta, got, auxiliary, task.attributes, counted);
   };
   if (kind == RowKind::ignored) {
     tally.add(row, {{ignored_finding(task, got)}, {}});
@@ -135,7 +136,7 @@ void judge_row_at_hand(const CallAtHand& call, std::size_t row, RowKind kind, st
   }
 }
 
-TensorJudgement judge_rows(const TensorTask& task, const Contract& contract, std::span<const HeldTensor> outputs,
+TensorJudgement judge_rows(const TensorTask& task, const Contract& contract, std::span<const GivenTensor> outputs,
                            const TensorOptions& options) {
   const RowTensors tensors(task);
   tensors.require_outputs(outputs);
@@ -146,11 +147,11 @@ TensorJudgement judge_rows(const TensorTask& task, const Contract& contract, std
   tally.run([&] {
     const CallAtHand call{task, contract, tensors, counted};
     std::vector<double> logits(tensors.columns()), got(tensors.values());
-    std::vector<std::vector<double>> beside;
+    std::vector<std::vector<double>> auxiliary;
     for (std::size_t row = 0; row < tensors.rows() && tally.goes_on(row); ++row) {
-      const RowKind kind = tensors.load(row, logits, beside);
+      const RowKind kind = tensors.load(row, logits, auxiliary);
       tensors.load_outputs(outputs, row, got);
-      judge_row_at_hand(call, row, kind, logits, beside, got, tally);
+      judge_row_at_hand(call, row, kind, logits, auxiliary, got, tally);
     }
   });
   return tally.judgement();
@@ -219,7 +220,7 @@ void judge_query(const AttentionTask& task, AttentionTensors& tensors, std::size
   tally.add(row, judge_usual_query(task, tensors, got));
 }
 
-TensorJudgement judge_queries(const TensorTask& task, const Contract& contract, std::span<const HeldTensor> outputs,
+TensorJudgement judge_queries(const TensorTask& task, const Contract& contract, std::span<const GivenTensor> outputs,
                               const TensorOptions& options) {
   AttentionTensors tensors(task);
   tensors.require_outputs(outputs);
@@ -244,7 +245,7 @@ TensorJudgement judge_queries(const TensorTask& task, const Contract& contract, 
 
 }  // namespace
 
-TensorJudgement judge_tensors(const TensorTask& task, const Contract& contract, std::span<const HeldTensor> outputs,
+TensorJudgement judge_tensors(const TensorTask& task, const Contract& contract, std::span<const GivenTensor> outputs,
                               const TensorOptions& options) {
   const numerics::FpEnvironmentGuard environment;
   require_task(task);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "judge/op/op.hpp"
-#include "judge/results/held_tensor.hpp"
+#include "judge/results/given_tensor.hpp"
 #include "judge/verdict/value_certificate.hpp"
 #include "numerics/rounding/contract.hpp"
 #include "proptests/generators/domains/domain.hpp"
@@ -32,7 +32,7 @@ namespace softcheck::proptests {
 ///          as one that read them, else as one that read those of a forward pass of the same contract
 struct TensorTask {
   Op op = Op::softmax;
-  std::vector<HeldTensor> inputs;
+  std::vector<GivenTensor> inputs;
   double theta = 1;     // > 0: softmax(logits / theta)
   double scale = 1;     // attention: softmax(scale q k^T)
   bool causal = false;  // attention: the last query is aligned with the last key
@@ -89,7 +89,7 @@ struct TensorJudgement {
 /// contract  its formats are those of the tensors (contract_for)
 /// throws    std::invalid_argument naming the tensor, what is needed and what was got, where shapes or dtypes disagree
 TensorJudgement judge_tensors(const TensorTask& task, const numerics::Contract& contract,
-                              std::span<const HeldTensor> outputs, const TensorOptions& options = {});
+                              std::span<const GivenTensor> outputs, const TensorOptions& options = {});
 
 /// The contract's words with the formats of these tensors.
 ///

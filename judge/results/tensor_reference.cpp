@@ -49,7 +49,7 @@ template <class Fill, class... Values>
 void over_rows(const TensorTask& task, std::size_t which, Fill&& fill, Values... taken) {
   const RowTensors tensors(task);
   std::vector<double> logits(tensors.columns());
-  std::vector<std::vector<double>> beside;
+  std::vector<std::vector<double>> auxiliary;
   std::size_t first = 0;
   for (std::size_t before = 0; before < which; ++before) first += tensors.values_of(before);
   const std::size_t n = tensors.values_of(which);
@@ -57,9 +57,10 @@ void over_rows(const TensorTask& task, std::size_t which, Fill&& fill, Values...
   for (std::vector<double>& room : rooms) room.resize(tensors.values());
   const std::array<std::span<double>, sizeof...(taken)> targets{taken...};
   for (std::size_t row = 0; row < tensors.rows(); ++row) {
-    const RowKind kind = tensors.load(row, logits, beside);
-    std::apply([&](auto&... room) { fill(kind, std::span<const double>(logits), beside, std::span<double>(room)...); },
-               rooms);
+    const RowKind kind = tensors.load(row, logits, auxiliary);
+    std::apply(
+        [&](auto&... room) { fill(kind, std::span<const double>(logits), auxiliary, std::span<double>(room)...); },
+        rooms);
     for (std::size_t k = 0; k < rooms.size(); ++k) {
       std::ranges::copy(std::span(rooms[k]).subspan(first, n), targets[k].subspan(row * n, n).begin());
     }
@@ -186,7 +187,7 @@ void reference(const TensorTask& task, const Contract& contract, std::size_t whi
   }
   if (has_one_value(task.op)) return exact_call(task.op, RowTensors(task).call(contract), lower[0], upper[0]);
   const CountedRows counted = counted_of(task, contract);
-  const auto fill = [&](RowKind kind, std::span<const double> logits, std::span<const std::vector<double>> beside,
+  const auto fill = [&](RowKind kind, std::span<const double> logits, std::span<const std::vector<double>> auxiliary,
                         std::span<double> low, std::span<double> high) {
     if (kind == RowKind::nan || kind == RowKind::unasked || (counted.divides_by_nothing && kind == RowKind::usual)) {
       std::ranges::fill(low, nan);
@@ -197,7 +198,7 @@ void reference(const TensorTask& task, const Contract& contract, std::size_t whi
     } else if (kind == RowKind::nothing) {
       exact_masked_row(task.op, contract, logits.size(), low, high, task.attributes);
     } else {
-      exact_row(task.op, contract, logits, task.theta, low, high, beside, task.attributes, counted.weights);
+      exact_row(task.op, contract, logits, task.theta, low, high, auxiliary, task.attributes, counted.weights);
     }
   };
   over_rows(task, which, fill, lower, upper);
@@ -220,7 +221,7 @@ void thresholds(const TensorTask& task, const Contract& contract, std::size_t wh
     return;
   }
   const CountedRows counted = counted_of(task, contract);
-  const auto fill = [&](RowKind kind, std::span<const double> logits, std::span<const std::vector<double>> beside,
+  const auto fill = [&](RowKind kind, std::span<const double> logits, std::span<const std::vector<double>> auxiliary,
                         std::span<double> granted) {
     if (kind == RowKind::nan || kind == RowKind::nothing || kind == RowKind::unasked ||
         (counted.divides_by_nothing && kind == RowKind::usual)) {
@@ -228,7 +229,7 @@ void thresholds(const TensorTask& task, const Contract& contract, std::size_t wh
     } else if (kind == RowKind::ignored) {
       std::ranges::fill(granted, 0);
     } else {
-      granted_row(task.op, contract, logits, task.theta, granted, beside, task.attributes, counted.weights);
+      granted_row(task.op, contract, logits, task.theta, granted, auxiliary, task.attributes, counted.weights);
     }
   };
   over_rows(task, which, fill, allowed);

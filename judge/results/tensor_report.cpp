@@ -7,15 +7,15 @@
 #include <cmath>
 
 #include "judge/ops/rows/row_call.hpp"
-#include "judge/results/shown_row.hpp"
+#include "judge/results/reported_row.hpp"
 #include "judge/results/task_checks.hpp"
 #include "judge/results/tensor_shape.hpp"
-#include "judge/verdict/told_certificate.hpp"
+#include "judge/verdict/certificate_text.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-constexpr std::size_t most_runs_told = 8;
+constexpr std::size_t most_runs_reported = 8;
 
 // A row's number, and its place where that says more: "517 [0, 2, 17]", "3 (key [0, 0, 3])".
 std::string row_text(std::size_t row, const std::vector<RowBlock>& blocks) {
@@ -70,7 +70,7 @@ std::vector<RowRun> runs_of_profile(const TensorJudgement& judgement, std::size_
 
 using Cells = std::array<std::string, 8>;
 
-Cells cells_of(const ShownRow& row) {
+Cells cells_of(const ReportedRow& row) {
   // The exact value to more digits than the result: else the two might look alike.
   constexpr int more_digits = 3;
   std::string exact = row.due.empty() ? "-" : row.due;
@@ -133,9 +133,9 @@ std::string failing_text(const TensorJudgement& judgement, const TensorTask& tas
   std::size_t inside = 0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     inside += runs[i].last - runs[i].first + 1;
-    if (i < most_runs_told) list += (list.empty() ? "" : ", ") + run_text(runs[i], blocks);
+    if (i < most_runs_reported) list += (list.empty() ? "" : ", ") + run_text(runs[i], blocks);
   }
-  if (runs.size() > most_runs_told) list += fmt::format(" and {} more places", runs.size() - most_runs_told);
+  if (runs.size() > most_runs_reported) list += fmt::format(" and {} more places", runs.size() - most_runs_reported);
   const std::string count = fmt::format("{} of {} rows fail", judgement.failed, rows);
   const char* const noun = inside == 1 ? "row" : "rows";
   return inside == judgement.failed ? fmt::format("{}: {} {}", count, noun, list)
@@ -157,8 +157,8 @@ std::string tensors_text(std::span<const ReportedTensor> tensors) {
 }
 
 std::string worst_text(const TensorJudgement& judgement, const TensorTask& task, const numerics::Contract& contract,
-                       std::span<const HeldTensor> outputs, std::size_t shown_rows) {
-  const std::span<const JudgedTensorRow> worst(judgement.worst.data(), std::min(judgement.worst.size(), shown_rows));
+                       std::span<const GivenTensor> outputs, std::size_t reported_rows) {
+  const std::span<const JudgedTensorRow> worst(judgement.worst.data(), std::min(judgement.worst.size(), reported_rows));
   if (worst.empty()) return "";
   const bool of_logits = task.op->attention || task.op->inputs[0].role == Role::logits;
   const std::string first_input = of_logits ? "logit" : std::string(to_string(task.op->inputs[0].role));
@@ -166,7 +166,7 @@ std::string worst_text(const TensorJudgement& judgement, const TensorTask& task,
   std::vector<std::string> remarks{""};
   const std::string usual_claim(worst.front().finding.claim);
   for (const JudgedTensorRow& row : worst) {
-    const ShownRow shown = shown_row(row, task, contract, outputs);
+    const ReportedRow shown = reported_row(row, task, contract, outputs);
     lines.push_back(cells_of(shown));
     // Which claim, where the table has several; and which rule, where it was no threshold.
     std::string remark = shown.claim == usual_claim ? "" : shown.claim;

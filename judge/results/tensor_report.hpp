@@ -14,7 +14,7 @@ namespace softcheck::proptests {
 struct ReportedTensor {
   std::string role;   // "logits"
   std::string place;  // "x.npy", or where else it stands
-  const HeldTensor* tensor = nullptr;
+  const GivenTensor* tensor = nullptr;
 };
 
 /// ", theta 0.7" or ", scale 0.125, causal": what the task has beside its tensors; empty where that says nothing.
@@ -39,16 +39,16 @@ std::string tensors_text(std::span<const ReportedTensor> tensors);
 /// The worst rows as a table: where, what was got and what is exact, the error, and the share of the threshold; empty
 /// where no row was judged.
 ///
-/// shown_rows   so many of them at most
+/// reported_rows   so many of them at most
 std::string worst_text(const TensorJudgement& judgement, const TensorTask& task, const numerics::Contract& contract,
-                       std::span<const HeldTensor> outputs, std::size_t shown_rows);
+                       std::span<const GivenTensor> outputs, std::size_t reported_rows);
 
 /// to_json of the claims with all else that is known: "op", "contract", "theta", "scale", "causal", "tensors":
 /// [{"role", "place", "dtype", "shape"}], "rows": {"all", "judged", "failed", "failing": [[first, last]]}, "worst":
 /// [{"row", "of", "claim", "verdict", "item", "logit", "got", "got_text", "expected": [lower, upper], "ulps", "share",
 /// "reason"}], "profile" (null: infinite), "histogram": {"bin_width", "rows"}, "ended_early", "seconds".
 std::string tensors_json(const TensorJudgement& judgement, const TensorTask& task, const numerics::Contract& contract,
-                         std::span<const HeldTensor> outputs, std::span<const ReportedTensor> tensors,
-                         std::size_t shown_rows);
+                         std::span<const GivenTensor> outputs, std::span<const ReportedTensor> tensors,
+                         std::size_t reported_rows);
 
 }  // namespace softcheck::proptests

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "judge/ops/rows/row_call.hpp"
-#include "judge/results/shown_row.hpp"
+#include "judge/results/reported_row.hpp"
 #include "judge/results/task_checks.hpp"
 #include "judge/results/tensor_report.hpp"
 
@@ -25,7 +25,7 @@ OrderedJson tensor_json(const ReportedTensor& one) {
   return result;
 }
 
-OrderedJson worst_json(const JudgedTensorRow& row, const ShownRow& shown) {
+OrderedJson worst_json(const JudgedTensorRow& row, const ReportedRow& shown) {
   OrderedJson result;
   result["row"] = row.index;
   if (!shown.of.empty()) result["of"] = shown.of;
@@ -49,8 +49,8 @@ OrderedJson worst_json(const JudgedTensorRow& row, const ShownRow& shown) {
 }  // namespace
 
 std::string tensors_json(const TensorJudgement& judgement, const TensorTask& task, const numerics::Contract& contract,
-                         std::span<const HeldTensor> outputs, std::span<const ReportedTensor> tensors,
-                         std::size_t shown_rows) {
+                         std::span<const GivenTensor> outputs, std::span<const ReportedTensor> tensors,
+                         std::size_t reported_rows) {
   // The claims as every verb writes them, and what only this one knows behind them.
   OrderedJson result = OrderedJson::parse(to_json(Report{judgement.rows}));
   result["op"] = to_string(task.op);
@@ -91,8 +91,8 @@ std::string tensors_json(const TensorJudgement& judgement, const TensorTask& tas
       {"all", rows}, {"judged", judgement.judged}, {"failed", judgement.failed}, {"failing", std::move(failing)}};
   result["worst"] = OrderedJson::array();
   const std::span<const JudgedTensorRow> worst(judgement.worst);
-  for (const JudgedTensorRow& row : worst.first(std::min(worst.size(), shown_rows))) {
-    result["worst"].push_back(worst_json(row, shown_row(row, task, contract, outputs)));
+  for (const JudgedTensorRow& row : worst.first(std::min(worst.size(), reported_rows))) {
+    result["worst"].push_back(worst_json(row, reported_row(row, task, contract, outputs)));
   }
   result["profile"] = OrderedJson::array();
   for (const double share : judgement.profile) result["profile"].push_back(finite_or_null(share));

@@ -6,7 +6,7 @@
 
 #include "judge/trial/command_line.hpp"
 #include "judge/trial/kernel_claims.hpp"
-#include "judge/verdict/told_certificate.hpp"
+#include "judge/verdict/certificate_text.hpp"
 #include "judge/verdict/value_tally.hpp"
 #include "numerics/enclosures/interruption.hpp"
 #include "numerics/formats/special_values.hpp"
@@ -82,7 +82,7 @@ void TensorTally::add_finding(std::size_t row, ValueFinding finding, double shar
 }
 
 void TensorTally::add_to_worst(std::size_t row, const ValueFinding& finding, double share) {
-  const auto before = [&](const Shown& one) {
+  const auto before = [&](const Reported& one) {
     return !is_worse(finding.decision, share, one.finding.decision, one.share);
   };
   if (worst_.size() >= options_.worst && (worst_.empty() || before(worst_.back()))) return;
@@ -181,11 +181,11 @@ ReportRow TensorTally::row_of(std::string_view claim, const OfClaim& of) const {
   row.cases = of.cases;
   row.slack = of.share;
   row.verdict = ReportVerdict::pass;
-  if (of.has_errors) row.errors = in_told_ulps(of.errors, contract_);
+  if (of.has_errors) row.errors = in_reported_ulps(of.errors, contract_);
   if (of.worst.decision == Decision::proved) return row;
   row.verdict = of.worst.decision == Decision::violated ? ReportVerdict::fail : ReportVerdict::undecided;
   const numerics::PrecisionScope precision(113);
-  Asked asked{.case_text = name_of(of.row), .row = of.row};
+  CallDescription asked{.case_text = name_of(of.row), .row = of.row};
   row.failed.push_back(certificate_of(of.worst, std::move(asked), format_of_ulps(contract_, format_of(claim))));
   row.details.push_back(row.verdict == ReportVerdict::fail
                             ? "fails on " + std::to_string(of.failed) + " of " + of_rows(of.cases) + "; the worst:"
@@ -264,7 +264,7 @@ ReportRow TensorTally::whole(const TensorJudgement& judgement) const {
 TensorJudgement TensorTally::judgement() const {
   TensorJudgement result = judgement_;
   result.seconds = seconds_from(start_);
-  for (const Shown& one : worst_) {
+  for (const Reported& one : worst_) {
     result.worst.push_back({place_of_row(blocks_, one.row).index, one.finding, one.share, one.row});
   }
   const bool partial = !result.ended_early.empty() || undecided_ > 0;

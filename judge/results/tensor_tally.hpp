@@ -73,12 +73,12 @@ class TensorTally {
   std::size_t undecided_ = 0;
   std::optional<std::size_t> unbounded_row_;  // the first with an infinite threshold
   TensorJudgement judgement_;
-  struct Shown {
+  struct Reported {
     std::size_t row;
     ValueFinding finding;
     double share;
   };
-  std::vector<Shown> worst_;  // the worst first
+  std::vector<Reported> worst_;  // the worst first
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), told_ = start_;
   std::size_t done_ = 0;  // rows
 };

@@ -29,7 +29,7 @@ Certificate observed(const std::string& claim, KernelEvidence evidence, std::siz
   return with_evidence(std::move(result), std::move(evidence));
 }
 
-Certificate observed(const std::string& claim, Asked asked, std::size_t times) {
+Certificate observed(const std::string& claim, CallDescription asked, std::size_t times) {
   KernelEvidence evidence;
   evidence.asked = std::move(asked);
   return observed(claim, std::move(evidence), times);
@@ -58,7 +58,8 @@ const std::vector<std::string>& WatchedKernel::claims() {
 }
 
 std::vector<std::vector<double>> WatchedKernel::call(const TensorCall& call, const CallKind& kind,
-                                                     const std::function<Asked()>& named, Certificates& certificates) {
+                                                     const std::function<CallDescription()>& named,
+                                                     Certificates& certificates) {
   // A kernel that hung once is not called again: the time limit is spent once, and shrinking ends where it stands.
   if (timed_out_) return {};
   Answers& answers = answers_[kind.words];
@@ -67,13 +68,13 @@ std::vector<std::vector<double>> WatchedKernel::call(const TensorCall& call, con
   if (most_calls_ != 0 && kernel_.calls() >= most_calls_) throw Interrupted();
   passed_ = keeps_calls_ ? std::make_shared<const TensorCall>(call) : nullptr;
   const auto asked = [&] {
-    Asked result = named();
+    CallDescription result = named();
     result.passed = passed_;
     return result;
   };
   TensorReply reply = kernel_.call(call);
   if (reply.wrote_late) {
-    Asked late = asked();
+    CallDescription late = asked();
     late.remark += " (an earlier call wrote after it returned)";
     certificates.push_back(observed("kernel.stays_inside", std::move(late), 1));
   }
@@ -84,13 +85,13 @@ std::vector<std::vector<double>> WatchedKernel::call(const TensorCall& call, con
   if (reply.end == CallEnd::refused) {
     ++answers.refused;
     if (must_accept_) {
-      Asked refused = asked();
+      CallDescription refused = asked();
       refused.remark += " (refused: it returned " + std::to_string(reply.refusal) + ")";
       certificates.push_back(observed("kernel.accepts", std::move(refused), 1));
     }
     return {};
   }
-  if (must_accept_) certificates.push_back(observed("kernel.accepts", Asked{}, 0));
+  if (must_accept_) certificates.push_back(observed("kernel.accepts", CallDescription{}, 0));
   ++answers.accepted;
   timed_out_ = reply.end == CallEnd::timed_out;
   KernelEvidence how;
@@ -100,7 +101,7 @@ std::vector<std::vector<double>> WatchedKernel::call(const TensorCall& call, con
   }
   certificates.push_back(observed("kernel.returns", std::move(how), reply.end == CallEnd::done ? 0 : 1));
   const auto note_of = [&](const char* claim, bool seen, const char* what) {
-    Asked of = seen ? asked() : Asked{};
+    CallDescription of = seen ? asked() : CallDescription{};
     if (seen) of.remark += what;
     certificates.push_back(observed(claim, std::move(of), seen ? 1 : 0));
   };
@@ -112,7 +113,7 @@ std::vector<std::vector<double>> WatchedKernel::call(const TensorCall& call, con
 }
 
 void WatchedKernel::compare(std::span<const double> first, std::span<const double> second, bool required,
-                            const std::string& claim, const std::string& difference, const Asked& asked,
+                            const std::string& claim, const std::string& difference, const CallDescription& asked,
                             Certificates& certificates) {
   const bool differ = !same_bits(first, second);
   if (differ) note(difference);

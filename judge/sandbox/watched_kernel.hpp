@@ -17,7 +17,7 @@
 namespace softcheck::proptests {
 
 /// A claim on behaviour, and the number of times that the kernel broke it.
-numerics::Certificate observed(const std::string& claim, Asked asked, std::size_t times);
+numerics::Certificate observed(const std::string& claim, CallDescription asked, std::size_t times);
 numerics::Certificate observed(const std::string& claim, KernelEvidence evidence, std::size_t times);
 
 /// The same numbers by their bits; all NaNs count as equal.
@@ -59,10 +59,10 @@ class WatchedKernel {
   /// asked    names the call; asked for only where a claim does not hold, since a thousand rows take long to write
   /// throws   Interrupted where limits.most_calls were made
   std::vector<std::vector<double>> call(const TensorCall& call, const CallKind& kind,
-                                        const std::function<Asked()>& asked, Certificates& certificates);
+                                        const std::function<CallDescription()>& asked, Certificates& certificates);
   /// A note where the bits differ, and a certificate where they must not.
   void compare(std::span<const double> first, std::span<const double> second, bool required, const std::string& claim,
-               const std::string& difference, const Asked& asked, Certificates& certificates);
+               const std::string& difference, const CallDescription& asked, Certificates& certificates);
 
   /// The next call is the first of a new process; false where the kernel has no process of its own.
   bool start_anew() { return kernel_.start_anew(); }

@@ -32,7 +32,7 @@ double square_sum(Elements got, Elements expected) {
   return sum;
 }
 
-bool kept_counts(const Comparison& comparison, Elements got, Elements expected, std::size_t length) {
+bool saved_counts(const Comparison& comparison, Elements got, Elements expected, std::size_t length) {
   if (std::ranges::any_of(got, [](double g) { return std::isnan(g); })) return false;
   const auto kept = [&](Elements values, std::size_t first) {
     const Elements row = values.subspan(first, length);
@@ -83,8 +83,8 @@ bool accepts(const Comparison& comparison, Elements got, Elements expected, std:
                   [&](double g, double e) { return std::fabs(g - e) <= std::max(absolute, relative * std::fabs(e)); });
     case Comparison::Rule::square_sum:
       return square_sum(got, expected) <= absolute;
-    case Comparison::Rule::kept_counts:
-      return kept_counts(comparison, got, expected, row_length);
+    case Comparison::Rule::saved_counts:
+      return saved_counts(comparison, got, expected, row_length);
     case Comparison::Rule::mean_square:
       return mean_square(comparison, got, expected);
     case Comparison::Rule::relative_or_epsilon:

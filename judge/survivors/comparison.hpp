@@ -13,7 +13,7 @@ struct Comparison {
     squares,               // allclose of got^2 and expected^2
     larger_of_both,        // |got - expected| <= max(absolute, relative |expected|), each element (XNNPACK)
     square_sum,            // sum (got - expected)^2 <= absolute, over all
-    kept_counts,           // of each row as many elements other than 0, to within absolute, or relative of the most
+    saved_counts,          // of each row as many elements other than 0, to within absolute, or relative of the most
     mean_square,           // sum (got - expected)^2 / sum got^2 <= relative, nothing NaN or infinite (ggml)
     relative_or_epsilon,   // benchdnn: relative where |expected| > 1e-5, absolute below; or within an f32 epsilon
     row_sums,              // |sum of a row - 1| <= absolute + relative

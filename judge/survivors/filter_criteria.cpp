@@ -49,7 +49,7 @@ Criterion vllm_top_p() {
               for (const std::int64_t columns : {1024, 32000, 128256}) {
                 const double p = draw.one_in(4) ? 1 : 0.1 + 0.9 * draw.unit();
                 cases.push_back(top_p_case({.rows = rows_taken(rows, columns), .columns = columns, .top_p = p},
-                                           [&] { return draw.normal(); }, {{Rule::kept_counts, 3, 5e-3}}));
+                                           [&] { return draw.normal(); }, {{Rule::saved_counts, 3, 5e-3}}));
               }
             }
             return cases;

@@ -159,7 +159,7 @@ Certificates AttentionTrial::later_keys(const AttentionCase& attention) {
   AttentionCase causal = attention;
   causal.causal = true;
   const auto seeing = [&](std::size_t b) { return causal.queries_of(b) / 2; };
-  const auto first = [&](std::size_t b) { return causal.keys_shown(b, seeing(b)) - 1; };
+  const auto first = [&](std::size_t b) { return causal.reported_keys(b, seeing(b)) - 1; };
   if (!domain_.hides_finite_numbers()) {
     poison(
         causal, [&](std::size_t b, std::size_t j) { return causal.queries_of(b) > 0 && j >= first(b); }, false);

@@ -149,7 +149,7 @@ auto AttentionTrial::call(const AttentionCase& attention, TensorCall tensors, co
     log_answer(attention, tensors, refused);
   }
   if (called && !refused) {
-    if (limited) certificates.push_back(observed("kernel.accepts", Asked{}, 0));
+    if (limited) certificates.push_back(observed("kernel.accepts", CallDescription{}, 0));
     if (got.empty()) hints_.add(attention, true);
     return got;
   }
@@ -244,9 +244,9 @@ std::vector<std::string> AttentionTrial::mending_removals() {
   return {"the call that fails is right without " + names};
 }
 
-Asked AttentionTrial::asked(const AttentionCase& attention, const std::string& remark,
-                            std::optional<std::size_t> row) const {
-  Asked result = asked_of(attention, remark, row);
+CallDescription AttentionTrial::asked(const AttentionCase& attention, const std::string& remark,
+                                      std::optional<std::size_t> row) const {
+  CallDescription result = asked_of(attention, remark, row);
   result.passed = kernel_.passed();
   return result;
 }
@@ -263,7 +263,7 @@ numerics::Certificate AttentionTrial::are_nan(const PoisonedCase& poisoned, cons
   op().reached(task_, poisoned, got, [&](const AttentionOp::Reached& one) {
     if (std::isnan(one.value) || ++numbers > 1) return;
     evidence.asked = asked(poisoned.attention, poisoned.remark, one.row);
-    evidence.value = ShownValue{one.item, std::nullopt, "NaN", one.value, std::nullopt, one.format};
+    evidence.value = ReportedValue{one.item, std::nullopt, "NaN", one.value, std::nullopt, one.format};
   });
   return observed("kernel.nan_row", std::move(evidence), numbers);
 }

@@ -116,7 +116,8 @@ class AttentionTrial {
              const Queries& chosen = {});
   /// What the judged call has in common with others that fail.
   void note_failure(const AttentionCase& attention, const Outputs& got, const WorstFindings& worst);
-  Asked asked(const AttentionCase& attention, const std::string& remark, std::optional<std::size_t> row = {}) const;
+  CallDescription asked(const AttentionCase& attention, const std::string& remark,
+                        std::optional<std::size_t> row = {}) const;
   void call_and_judge(const AttentionCase& attention, const std::string& remark, Certificates& certificates);
   using RemarkedCase = std::pair<AttentionCase, std::string>;
   /// Each judged; where its values are wrong by itself, too, it is the last, with these certificates.

@@ -27,8 +27,8 @@ RowOptions rows_for(const KernelSubject& subject, const JudgeOptions& options) {
   if (subject.contract.accumulator == numerics::Format::f16) rows.theta_exponent = 12;
   if (!subject.op->has_theta) rows.theta_exponent = 0;
   if (subject.op->number != 0) {
-    rows.besides = most_beside & ~subject.op.rows().closed_besides(subject.domain);
-    rows.besides_set = subject.op.rows().set_besides(subject.domain);
+    rows.auxiliaries = most_auxiliary & ~subject.op.rows().closed_auxiliaries(subject.domain);
+    rows.auxiliaries_set = subject.op.rows().set_auxiliaries(subject.domain);
     // These bits say it; a generator's call has no attributes, and the words would admit none.
     rows.domain.base_2 = rows.domain.renormalized = rows.domain.mean_only = false;
   }
@@ -89,7 +89,7 @@ std::vector<RowMatrixCase> cases_named_by(const RowMatrixCase& matrix, const Cer
     if (row >= matrix.rows.size() || matrix.rows.size() == 1) continue;
     RowMatrixCase single = matrix, last = matrix;
     single.rows = {matrix.rows[row]};
-    single.beside = beside_of_row(matrix.beside, row);
+    single.auxiliary = auxiliary_of_row(matrix.auxiliary, row);
     last.rows = RowCycle(matrix.rows.cycle(), row + 1);
     std::erase_if(last.specials, [&](const SpecialLogit& one) { return one.row > row; });
     std::erase_if(single.specials, [&](const SpecialLogit& one) { return one.row != row; });
@@ -159,14 +159,14 @@ class PropertyList {
   ///
   /// beside   of a matrix without one, where the op has other inputs: of which row follows from its sizes
   void add_listed(const char* sentence, std::vector<std::string> claims, std::vector<RowMatrixCase> listed,
-                  std::uint64_t beside,
+                  std::uint64_t auxiliary,
                   std::function<rc::Shrinkable<RowMatrixCase>(const RowMatrixCase&)> shrinkable = {}) {
     if (share_ == PropertyShare::drawn) return;
     for (RowMatrixCase& matrix : listed) {
       // By the matrix's own sizes, not by its place: another effort lists it behind others.
       const std::uint64_t place = 3 * matrix.columns + matrix.rows.size();
-      const std::uint64_t own = matrix.beside != 0 ? matrix.beside : beside_of_row(beside, place);
-      matrix.beside = rows_.besides == 0 ? 0 : (own & rows_.besides) | rows_.besides_set;
+      const std::uint64_t own = matrix.auxiliary != 0 ? matrix.auxiliary : auxiliary_of_row(auxiliary, place);
+      matrix.auxiliary = rows_.auxiliaries == 0 ? 0 : (own & rows_.auxiliaries) | rows_.auxiliaries_set;
       // Some hide an item besides what they are for.
       if (!subject_.op->takes_mask) matrix.mask = MaskUse::none;
       if (!subject_.op->takes_infinities) matrix = without(std::move(matrix), infinities);
@@ -290,7 +290,7 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
   const RowOptions rows = rows_for(subject, options);
   const numerics::Format format = row_format(subject.op, subject.contract.input);
   const ClaimLists claims(trial);
-  constexpr std::uint64_t of_any_sign = 8;  // RowCase::beside: upstream gradients of any sign
+  constexpr std::uint64_t of_any_sign = 8;  // RowCase::auxiliary: upstream gradients of any sign
   PropertyList list(subject, rows, options.run.cases, share, trial);
 
   list.add("EveryValueLiesWithinItsThreshold",
@@ -317,7 +317,7 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
                   empty_matrices(format), of_any_sign);
   list.add_listed("StridesBeyondAnIntegerAreFollowed", claims.values, distant_matrices(format), of_any_sign);
   list.add_listed("FarItemsCountTogether", claims.values, far_masses_for(subject, options),
-                  subject.op->answers.sums_beside, shrunk);
+                  subject.op->answers.auxiliary_of_sums, shrunk);
   const double most_logit = numerics::properties(subject.contract.accumulator).largest;
   list.add_listed("LogitsReachTheirRange", claims.values, reaching_matrices(format, most_logit), of_any_sign, shrunk);
   list.add_listed("KnownShapesAreComputed", claims.values, known_for(subject, options), of_any_sign, shrunk);

@@ -5,9 +5,9 @@
 #include <system_error>
 #include <utility>
 
-#include "judge/ops/rows/asked_row.hpp"
 #include "judge/ops/rows/call_judge.hpp"
 #include "judge/ops/rows/row_call.hpp"
+#include "judge/ops/rows/row_description.hpp"
 #include "judge/ops/rows/row_judge.hpp"
 #include "judge/ops/rows/row_op.hpp"
 #include "judge/ops/rows/row_verdict_cache.hpp"
@@ -74,7 +74,7 @@ KernelTrial::KernelTrial(const KernelSubject& subject, const KernelLimits& limit
 std::vector<std::string> KernelTrial::value_claims() const { return proptests::value_claims(subject_.op); }
 
 std::size_t KernelTrial::values_of_row(const RowMatrixCase& matrix) const {
-  return subject_.op.rows().values(matrix.columns, matrix.beside);
+  return subject_.op.rows().values(matrix.columns, matrix.auxiliary);
 }
 
 std::span<const double> KernelTrial::row_of(const std::vector<double>& outputs, const RowMatrixCase& matrix,
@@ -87,8 +87,8 @@ std::vector<std::vector<double>> KernelTrial::inputs_of(const RowMatrixCase& mat
   return proptests::inputs_of(matrix, subject_.op, subject_.contract.input, row);
 }
 
-Asked KernelTrial::asked_of(const RowMatrixCase& matrix, const std::string& remark, std::size_t row) const {
-  Asked asked = proptests::asked_of(matrix, subject_.op, subject_.contract.input, remark, row, form());
+CallDescription KernelTrial::asked_of(const RowMatrixCase& matrix, const std::string& remark, std::size_t row) const {
+  CallDescription asked = proptests::asked_of(matrix, subject_.op, subject_.contract.input, remark, row, form());
   asked.passed = kernel_.passed();
   return asked;
 }
@@ -112,7 +112,7 @@ KernelTrial::Outputs KernelTrial::call(const RowMatrixCase& matrix, const Tensor
     outputs = kernel_.call(
         tensors, kind_of(matrix),
         [&] {
-          return Asked{text_of(matrix), remark};
+          return CallDescription{text_of(matrix), remark};
         },
         certificates);
   } catch (const std::system_error& error) {
@@ -146,7 +146,7 @@ KernelTrial::Outputs KernelTrial::call(const RowMatrixCase& matrix, const std::s
 void KernelTrial::reach_sizes(const RowMatrixCase& matrix) {
   sizes_.reach("rows", static_cast<double>(matrix.rows.size()));
   sizes_.reach("n", static_cast<double>(matrix.columns));
-  sizes_.reach("k", subject_.op.rows().attributes(matrix.beside, matrix.columns).k);
+  sizes_.reach("k", subject_.op.rows().attributes(matrix.auxiliary, matrix.columns).k);
   for (const RunLengthRow& row : matrix.rows.cycle()) {
     if (row.visible() > 0) sizes_.reach("|logit|", std::fmax(std::fabs(row.maximum()), std::fabs(row.minimum())));
   }
@@ -217,7 +217,8 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
     numerics::end_if_asked();
     if (r == but || is_special(matrix, r)) continue;
     const std::span<const double> values = row_of(got, matrix, r);
-    const auto [like, first] = judged.try_emplace({matrix.rows.first_like(r), beside_of_row(matrix.beside, r)}, r);
+    const auto [like, first] =
+        judged.try_emplace({matrix.rows.first_like(r), auxiliary_of_row(matrix.auxiliary, r)}, r);
     // What has been judged once needs no second judgement: rows of the cycle that are alike stand three apart.
     if (first && r >= 3 && r - 3 != but && !is_special(matrix, r - 3) && case_of(matrix, r) == case_of(matrix, r - 3))
       like->second = r - 3;
@@ -226,7 +227,7 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
     const std::vector<std::vector<double>> inputs = inputs_of(matrix, r);
     const RowVerdicts& verdicts = known.verdicts(inputs, values, [&] {
       return judge_values(subject_.op, subject_.contract, inputs[0], matrix.theta, values, std::span(inputs).subspan(1),
-                          subject_.op.rows().attributes(matrix.beside, matrix.columns), counted.weights);
+                          subject_.op.rows().attributes(matrix.auxiliary, matrix.columns), counted.weights);
     });
     vacuity_ += verdicts.vacuity;
     const auto in_words = [&] {
@@ -245,7 +246,7 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
   for (const auto& [claim, of] : worst.by_claim()) {
     // A thousand rows are written out only where there is something to tell of them.
     const bool told = of.finding.decision != Decision::proved;
-    Asked asked = told ? asked_of(matrix, remark, of.row) : Asked{};
+    CallDescription asked = told ? asked_of(matrix, remark, of.row) : CallDescription{};
     if (told) asked.numbers = JudgedNumbers{inputs_of(matrix, of.row)[0], matrix.theta};
     certificates.push_back(
         certificate_of(of.finding, std::move(asked), format_of_ulps(subject_.contract, subject_.contract.output)));
@@ -296,7 +297,7 @@ Certificates KernelTrial::among_neighbours(const RowMatrixCase& matrix) {
   RowMatrixCase single = matrix;
   const RowCase last = case_of(matrix, matrix.rows.size() - 1);
   single.rows = {last.row};
-  single.beside = last.beside;
+  single.auxiliary = last.auxiliary;
   single.in = single.out = single.visible = {};
   const Outputs alone = call(single, " (the last row alone)", certificates);
   if (!alone) return certificates;

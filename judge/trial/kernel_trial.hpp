@@ -113,7 +113,7 @@ class KernelTrial {
   std::span<const double> row_of(const std::vector<double>& outputs, const RowMatrixCase& matrix,
                                  std::size_t row) const;
   std::vector<std::vector<double>> inputs_of(const RowMatrixCase& matrix, std::size_t row) const;
-  Asked asked_of(const RowMatrixCase& matrix, const std::string& remark, std::size_t row) const;
+  CallDescription asked_of(const RowMatrixCase& matrix, const std::string& remark, std::size_t row) const;
 
   KernelSubject subject_;
   WatchedKernel kernel_;

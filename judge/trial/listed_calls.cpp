@@ -21,8 +21,8 @@ std::vector<std::uint64_t> widths_for(const JudgeOptions& options) {
 std::optional<std::uint64_t> beside_of_choice(const RowOp& op, std::uint64_t n, std::uint64_t k) {
   constexpr std::uint64_t kinds = 64, seed = 5;
   for (std::uint64_t kind = 0; k > 0 && kind < kinds; ++kind) {
-    const std::uint64_t beside = kinds * seed + kind;
-    if (op.attributes(beside, n).k == static_cast<std::int32_t>(k)) return beside;
+    const std::uint64_t auxiliary = kinds * seed + kind;
+    if (op.attributes(auxiliary, n).k == static_cast<std::int32_t>(k)) return auxiliary;
   }
   return std::nullopt;
 }
@@ -64,7 +64,7 @@ std::vector<RowMatrixCase> far_masses_for(const KernelSubject& subject, const Ju
 
 RowMatrixCase narrowed(RowMatrixCase matrix, Op op, std::uint64_t most_elements) {
   const std::uint64_t elements = std::max<std::uint64_t>(size_of(matrix), 1);
-  matrix.beside = op.rows().narrowed(matrix.columns, matrix.beside, most_elements / elements);
+  matrix.auxiliary = op.rows().narrowed(matrix.columns, matrix.auxiliary, most_elements / elements);
   return matrix;
 }
 
@@ -80,8 +80,8 @@ std::vector<RowMatrixCase> known_for(const KernelSubject& subject, const JudgeOp
     matrices.push_back(known_matrix(row_format(subject.op, subject.contract.input), shape));
     RowMatrixCase& matrix = matrices.back();
     // By the shape alone, so that every effort makes the same call: upstream gradients of any sign, other attributes.
-    const std::uint64_t own = 9 + (shape.rows * 29 + shape.n * 5) % (most_beside - 9);
-    matrix.beside = beside_of_choice(subject.op.rows(), shape.n, shape.k).value_or(own);
+    const std::uint64_t own = 9 + (shape.rows * 29 + shape.n * 5) % (most_auxiliary - 9);
+    matrix.auxiliary = beside_of_choice(subject.op.rows(), shape.n, shape.k).value_or(own);
     matrix = narrowed(std::move(matrix), subject.op, most_numbers);
     // Rows of a padded buffer, as tuned kernels write them.
     constexpr std::uint64_t few_rows = 64, padding = 64;

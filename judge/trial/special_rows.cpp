@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "judge/ops/rows/asked_row.hpp"
 #include "judge/ops/rows/call_judge.hpp"
 #include "judge/ops/rows/row_call.hpp"
+#include "judge/ops/rows/row_description.hpp"
 #include "judge/ops/rows/row_judge.hpp"
 #include "judge/ops/rows/row_op.hpp"
 #include "judge/trial/kernel_trial.hpp"
@@ -43,7 +43,7 @@ void KernelTrial::judge_call(const RowMatrixCase& matrix, const std::vector<doub
       proptests::judge_call(subject_.op, rows_of_call(matrix, subject_.op, subject_.contract), got.at(0));
   vacuity_ += verdicts.vacuity;
   const auto asked_now = [&] {
-    Asked asked = asked_of_call(matrix, subject_.op, subject_.contract.input, remark);
+    CallDescription asked = asked_of_call(matrix, subject_.op, subject_.contract.input, remark);
     asked.passed = kernel_.passed();
     return asked;
   };
@@ -52,7 +52,7 @@ void KernelTrial::judge_call(const RowMatrixCase& matrix, const std::vector<doub
   const numerics::PrecisionScope precision(113);
   for (const ValueFinding& finding : verdicts.findings) {
     errors_.add(finding, [&] { return asked_now().text(); });
-    Asked asked;
+    CallDescription asked;
     if (finding.decision != Decision::proved) asked = asked_now();
     certificates.push_back(
         certificate_of(finding, std::move(asked), format_of_ulps(subject_.contract, subject_.contract.output)));
@@ -63,7 +63,7 @@ bool KernelTrial::is_ignored(const RowMatrixCase& matrix, std::size_t row) const
   const RowOp& op = subject_.op.rows();
   const std::vector<std::vector<double>> inputs = inputs_of(matrix, row);
   return op.ignores({subject_.contract, inputs[0], matrix.theta, std::span(inputs).subspan(1),
-                     op.attributes(matrix.beside, matrix.columns)});
+                     op.attributes(matrix.auxiliary, matrix.columns)});
 }
 
 void KernelTrial::judge_nan_rows(const RowMatrixCase& matrix, const std::vector<double>& got, const std::string& remark,
@@ -80,7 +80,7 @@ void KernelTrial::judge_nan_rows(const RowMatrixCase& matrix, const std::vector<
     std::span<const double> values = row_of(got, matrix, one.row);
     if (!fills) values = values.subspan(begin, 1);
     const bool ignored = is_ignored(matrix, one.row);
-    const std::size_t width = subject_.op.rows().width(matrix.columns, matrix.beside);
+    const std::size_t width = subject_.op.rows().width(matrix.columns, matrix.auxiliary);
     for (std::size_t i = 0; i < values.size(); ++i) {
       const bool is_index = is_index_value(*subject_.op.operator->(), begin + i, matrix.columns, width);
       const bool right = is_index  ? is_item(values[i], matrix.columns)
@@ -93,7 +93,7 @@ void KernelTrial::judge_nan_rows(const RowMatrixCase& matrix, const std::vector<
       std::string due = is_index ? "an item's index" : ignored ? "0" : "NaN";
       if (place.output > 0) due += " as " + std::string(op.outputs[place.output]);
       evidence.asked = asked_of(matrix, remark, one.row);
-      evidence.value = ShownValue{place.item, std::nullopt, due, values[i], std::nullopt, subject_.contract.output};
+      evidence.value = ReportedValue{place.item, std::nullopt, due, values[i], std::nullopt, subject_.contract.output};
       evidence.value->is_index = is_index;
     }
   }
@@ -119,11 +119,11 @@ void KernelTrial::judge_infinite_row(const RowMatrixCase& matrix, std::size_t ro
                                      Certificates& certificates) const {
   RowVerdicts limit = judge_limit(subject_.op, subject_.contract, logits, matrix.theta, row_of(got, matrix, row));
   const numerics::PrecisionScope precision(113);
-  certificates.push_back(observed("kernel.infinite_row", Asked{"", remark}, 0));
+  certificates.push_back(observed("kernel.infinite_row", CallDescription{"", remark}, 0));
   for (ValueFinding& finding : limit.findings) {
     if (finding.decision == Decision::proved) continue;
     finding.claim = "kernel.infinite_row";
-    Asked asked = asked_of(matrix, remark, row);
+    CallDescription asked = asked_of(matrix, remark, row);
     asked.case_text = asked.row_text = row_text(matrix, logits);
     certificates.push_back(
         certificate_of(finding, std::move(asked), format_of_ulps(subject_.contract, subject_.contract.output)));

@@ -63,7 +63,7 @@ Format format_of_ulps(const Contract& contract, Format output) {
   return properties(contract.accumulator).precision < properties(output).precision ? contract.accumulator : output;
 }
 
-Certificate certificate_of(const ValueFinding& finding, Asked asked, Format usual) {
+Certificate certificate_of(const ValueFinding& finding, CallDescription asked, Format usual) {
   const Format format = finding.format.value_or(usual);
   Certificate result;
   result.claim = finding.claim;
@@ -77,7 +77,7 @@ Certificate certificate_of(const ValueFinding& finding, Asked asked, Format usua
     result.right = Enclosure(0);
     result.slack = proved ? 0 : infinity;
     evidence.value =
-        ShownValue{finding.item, std::nullopt, std::string(finding.due), finding.got, std::nullopt, format};
+        ReportedValue{finding.item, std::nullopt, std::string(finding.due), finding.got, std::nullopt, format};
     evidence.value->is_index = finding.is_index;
     return with_evidence(std::move(result), std::move(evidence));
   }
@@ -89,7 +89,7 @@ Certificate certificate_of(const ValueFinding& finding, Asked asked, Format usua
   const double share = has_share ? (result.left / result.right).upper_double() : proved ? 0 : infinity;
   result.slack = as_decided(finding, share);
   result.precision = working_precision();
-  evidence.value = ShownValue{
+  evidence.value = ReportedValue{
       finding.item, exact, "", finding.got, ulps_of(format, exact, finding.got), format, !finding.reason.empty()};
   return with_evidence(std::move(result), std::move(evidence));
 }

@@ -59,7 +59,7 @@ numerics::Format format_of_ulps(const numerics::Contract& contract, numerics::Fo
 /// has the item, what was expected and got, and the error in ulps at the exact value.
 ///
 /// usual   the format of these ulps where the finding has none of its own
-numerics::Certificate certificate_of(const ValueFinding& finding, Asked asked, numerics::Format usual);
+numerics::Certificate certificate_of(const ValueFinding& finding, CallDescription asked, numerics::Format usual);
 
 /// What a conversion may make of a result beyond the output's format (numerics::is_overflow), of the right sign, where
 /// the true value, or one that a finite threshold allows a kernel to have before it rounds to the output, lies there.

@@ -24,7 +24,7 @@ void add_errors(ErrorStatistics& errors, const ErrorSums& of_row, double share,
   errors.worst_witness = witness() + " element=" + std::to_string(of_row.worst_element);
 }
 
-ErrorStatistics in_told_ulps(ErrorStatistics errors, const numerics::Contract& contract) {
+ErrorStatistics in_reported_ulps(ErrorStatistics errors, const numerics::Contract& contract) {
   const auto precision = [](numerics::Format format) { return numerics::properties(format).precision; };
   const int fewer = precision(format_of_ulps(contract, contract.output)) - precision(contract.output);
   for (double* ulps : {&errors.worst_ulps, &errors.worst_allowed_ulps, &errors.bias_ulps})

@@ -19,7 +19,7 @@ void add_errors(ErrorStatistics& errors, const ErrorSums& of_row, double share,
 
 /// The same errors as a report tells them: in ulps of the format that format_of_ulps names, of which those of the
 /// contract's output are a power of two.
-ErrorStatistics in_told_ulps(ErrorStatistics errors, const numerics::Contract& contract);
+ErrorStatistics in_reported_ulps(ErrorStatistics errors, const numerics::Contract& contract);
 
 /// The errors of each claim on values, over all calls of a trial.
 class ErrorTally {

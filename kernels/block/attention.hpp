@@ -3,14 +3,14 @@
 // Attention of a query by a block of threads, without a matrix of scores: the online softmax, with the entropy that
 // Appendix G of the paper streams beside it.
 //
-// Keys pass in tiles, one key a thread. Each thread holds (HeldOutput)
+// Keys pass in tiles, one key a thread. Each thread holds (GivenOutput)
 //
 //     m   the largest score so far, the same in all threads      maximum
 //     L   sum e^(x - m) over its own keys                         sums.weights
 //     T   sum (m - x) e^(x - m) over them, Appendix G's -K        sums.deviations
 //     o   sum e^(x - m) v over all keys, in its own columns       out
 //
-// A tile with a larger maximum m' rescales them by c = e^(m - m') (HeldOutput::raise):
+// A tile with a larger maximum m' rescales them by c = e^(m - m') (GivenOutput::raise):
 //
 //     T <- c (T + (m' - m) L)      L <- c L      o <- c o
 //
@@ -41,7 +41,7 @@ namespace softcheck::kernels {
 inline constexpr int attention_threads = 128;
 /// Columns of the output that a thread holds: column rank and column rank + attention_threads. value_dim is therefore
 /// at most 256.
-inline constexpr int columns_held = 2;
+inline constexpr int given_columns = 2;
 
 /// L and T of a thread, a block or a part of the keys, relative to a maximum that is kept beside them. Unlike
 /// RowStatistics, weights has the maximum's own weight too.
@@ -112,10 +112,10 @@ SOFTCHECK_BODY void load_query(B& block, const Scores& scores, const Shared& to)
 
 /// The registers of one thread while its block goes through a query's keys: m, L, T and o of the head of this file.
 template <class T>
-struct HeldOutput {
-  T maximum = minus_infinity<T>();           // the same in every thread
-  WeightSums<T> sums = {{0, 0}, {0, 0}};     // of the keys that this thread weighed
-  CompensatedSum<T> out[columns_held] = {};  // of all keys, in the thread's columns
+struct GivenOutput {
+  T maximum = minus_infinity<T>();            // the same in every thread
+  WeightSums<T> sums = {{0, 0}, {0, 0}};      // of the keys that this thread weighed
+  CompensatedSum<T> out[given_columns] = {};  // of all keys, in the thread's columns
 
   /// Makes the sums relative to a larger maximum, by the rescaling of the head of this file. NaN as the new maximum is
   /// allowed: the sums are then not used any more.
@@ -138,7 +138,7 @@ struct HeldOutput {
 /// scores          QueryScores or PartScores
 template <bool maximum_known, BlockContext B, class Scores, class T>
 SOFTCHECK_BODY void attend(B& block, const Scores& scores, const AttentionMemory<B, T>& memory, T beta,
-                           std::int64_t value_dim, HeldOutput<T>& held) {
+                           std::int64_t value_dim, GivenOutput<T>& held) {
   for (std::int64_t begin = 0; begin < scores.columns; begin += block.size()) {
     const T x = scores.visible(begin + block.rank());
     if constexpr (!maximum_known) {
@@ -158,7 +158,7 @@ SOFTCHECK_BODY void attend(B& block, const Scores& scores, const AttentionMemory
     block.sync();
     const std::int64_t left = scores.columns - begin;
     const int keys = static_cast<int>(left < block.size() ? left : block.size());
-    for (int c = 0; c < columns_held; ++c) {
+    for (int c = 0; c < given_columns; ++c) {
       const std::int64_t column = block.rank() + std::int64_t{c} * block.size();
       if (column >= value_dim) continue;
       for (int key = 0; key < keys; ++key) {
@@ -210,13 +210,13 @@ SOFTCHECK_BODY void write_scalars(const Arguments& to, std::int64_t batch, std::
 /// query with a score of NaN or +inf gets NaN everywhere.
 template <BlockContext B, class Element, class Result, class T>
 SOFTCHECK_BODY void write_query(B& block, const QueryScores<B, Element, Result>& scores,
-                                const AttentionMemory<B, T>& memory, T beta, T largest, HeldOutput<T>& held) {
+                                const AttentionMemory<B, T>& memory, T beta, T largest, GivenOutput<T>& held) {
   const AttentionArguments<B, Element, Result>& to = scores.arguments;
   held.sums = merged_by_block(block, memory.sums, held.sums, WeightSums<T>{{0, 0}, {0, 0}}, MergedWeightSums<T>());
   const bool empty = largest == minus_infinity<T>();
   const bool defined = empty || largest < std::numeric_limits<T>::infinity();
   const T factor = T(1) / held.sums.weights.total();
-  for (int c = 0; c < columns_held; ++c) {
+  for (int c = 0; c < given_columns; ++c) {
     const std::int64_t column = block.rank() + std::int64_t{c} * block.size();
     if (column >= to.value_dim) continue;
     T result = empty ? T(0) : held.out[c].total() * factor;
@@ -233,7 +233,7 @@ SOFTCHECK_BODY void write_query(B& block, const QueryScores<B, Element, Result>&
 /// entropy at beta = 1 by a first pass over the keys; lse and entropy are those at beta, the largest score is without
 /// beta.
 ///
-/// arguments       value_dim <= columns_held * block.size(); the launcher refuses more
+/// arguments       value_dim <= given_columns * block.size(); the launcher refuses more
 /// error           B9 of docs/tolerances.md with sum=lanes:128, for all results, plain and adaptive
 /// shared memory   attention_bytes<T>(dim)
 template <bool adaptive, BlockContext B, class Element, class Result>
@@ -245,7 +245,7 @@ SOFTCHECK_BODY void attention_body(B& block, const AttentionArguments<B, Element
     const QueryScores<B, Element, Result> scores(arguments, memory.query, item);
     if (!scores.inside) continue;
     load_query(block, scores, memory.query);
-    HeldOutput<T> held;
+    GivenOutput<T> held;
     T beta = 1;
     if constexpr (adaptive) {
       const RowStatistics<T> all = row_statistics<Moments::deviations>(block, scores, memory.statistics, T(1));

@@ -73,13 +73,13 @@ SOFTCHECK_BODY auto dot_with(const Shared& first, const Tensor& from, std::int64
 /// The columns rank and rank + block.size() of a gradient's row, which one thread adds up.
 template <class T>
 struct HeldColumns {
-  CompensatedSum<T> sums[columns_held] = {};
+  CompensatedSum<T> sums[given_columns] = {};
 
   /// Adds weight times row (i, j, k) of a tensor, in this thread's columns.
   template <BlockContext B, class Tensor>
   SOFTCHECK_BODY void add(B& block, T weight, const Tensor& from, std::int64_t i, std::int64_t j, std::int64_t k,
                           std::int64_t columns) {
-    for (int c = 0; c < columns_held; ++c) {
+    for (int c = 0; c < given_columns; ++c) {
       const std::int64_t column = block.rank() + std::int64_t{c} * block.size();
       if (column < columns) sums[c].add(weight * widened(from.load(i, j, k, column)));
     }
@@ -88,7 +88,7 @@ struct HeldColumns {
   template <class Element, BlockContext B, class Tensor>
   SOFTCHECK_BODY void write(B& block, T factor, const Tensor& to, std::int64_t i, std::int64_t j, std::int64_t k,
                             std::int64_t columns) const {
-    for (int c = 0; c < columns_held; ++c) {
+    for (int c = 0; c < given_columns; ++c) {
       const std::int64_t column = block.rank() + std::int64_t{c} * block.size();
       if (column < columns) to.store(i, j, k, column, narrowed<Element>(sums[c].total() * factor));
     }
@@ -125,7 +125,7 @@ SOFTCHECK_BODY QueryGradient<Accumulator<Element>> query_gradient(
 /// Writes dq = scale sum dL/dx_j k_j, and the QueryGradient of each query into arguments.queries, one query at a time
 /// by a block. It reads the keys three times and uses no atomics, so that the bits depend on the call alone.
 ///
-/// arguments       dim <= columns_held * block.size(); the launcher refuses more
+/// arguments       dim <= given_columns * block.size(); the launcher refuses more
 /// results         dq 0 where the query sees no key, NaN where a score is NaN or +inf
 /// error           every sum is compensated; docs/tolerances/attention_gradient.md has the formula's bound
 /// shared memory   gradient_bytes<T>(dim, value_dim)
@@ -171,7 +171,7 @@ SOFTCHECK_BODY void query_backward_body(B& block, const GradientArguments<B, Ele
 
 /// Writes dk = scale sum dL/dx q and dv = sum p d_out, one key at a time by a block, after query_backward_body has
 /// written arguments.queries. The sums go over the queries that see the key, 128 at a time, head by head of the key's
-/// group. It uses no atomics. Errors and shared memory as there; dim and value_dim <= columns_held * block.size().
+/// group. It uses no atomics. Errors and shared memory as there; dim and value_dim <= given_columns * block.size().
 template <bool adaptive, BlockContext B, class Element>
 SOFTCHECK_BODY void key_backward_body(B& block, const GradientArguments<B, Element>& arguments) {
   using T = Accumulator<Element>;

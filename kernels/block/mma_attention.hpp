@@ -4,8 +4,8 @@
 
 namespace softcheck::kernels {
 
-/// The registers of a lane for its two queries, beside the output: HeldOutput of kernels/block/attention.hpp, of each.
-struct HeldRows {
+/// The registers of a lane for its two queries, beside the output: GivenOutput of kernels/block/attention.hpp, of each.
+struct GivenRows {
   float maximum[2] = {minus_infinity<float>(), minus_infinity<float>()};  // the same in a query's four lanes
   float beta[2] = {1, 1};
   WeightSums<float> sums[2] = {};  // of the keys in this lane's entries
@@ -41,7 +41,7 @@ SOFTCHECK_BODY void scale_row(FragmentC (&out)[columns], int half, const Exponen
 /// Raises the maxima of a lane's queries to the largest score of the tile, and rescales sums and out where they rise.
 /// All lanes of the warp call it, x as of score_tile.
 template <BlockContext B, int columns>
-SOFTCHECK_BODY void raise_to_tile(B& block, const FragmentC (&x)[keys_of_tile / 8], HeldRows& held,
+SOFTCHECK_BODY void raise_to_tile(B& block, const FragmentC (&x)[keys_of_tile / 8], GivenRows& held,
                                   FragmentC (&out)[columns]) {
   SOFTCHECK_UNROLL
   for (int half = 0; half < 2; ++half) {
@@ -60,7 +60,7 @@ SOFTCHECK_BODY void raise_to_tile(B& block, const FragmentC (&x)[keys_of_tile / 
 /// sums: four weights in halves, then one compensated addition. The weight is 0 of a hidden key, and in a query that
 /// has no result: exponential() of -inf and of NaN is 0.
 template <bool beta_is_one>
-SOFTCHECK_BODY void weigh_tile(FragmentC (&x)[keys_of_tile / 8], HeldRows& held) {
+SOFTCHECK_BODY void weigh_tile(FragmentC (&x)[keys_of_tile / 8], GivenRows& held) {
   SOFTCHECK_UNROLL
   for (int half = 0; half < 2; ++half) {
     SOFTCHECK_UNROLL
@@ -105,7 +105,7 @@ SOFTCHECK_BODY void each_score_tile(B& block, const QueryTile<B, Element, Result
 /// the sums empty. All threads of the block call it. It is the first pass of plain attention without values.
 template <int width, BlockContext B, class Element, class Result, class Shared>
 SOFTCHECK_BODY void find_beta(B& block, const QueryTile<B, Element, Result>& tile, const Shared& queries,
-                              const Shared& keys, bool by_chunks, HeldRows& held) {
+                              const Shared& keys, bool by_chunks, GivenRows& held) {
   each_score_tile<width>(block, tile, queries, keys, by_chunks, [&](FragmentC(&x)[keys_of_tile / 8]) {
     FragmentC none[1] = {};
     raise_to_tile(block, x, held, none);
@@ -126,7 +126,7 @@ SOFTCHECK_BODY void find_beta(B& block, const QueryTile<B, Element, Result>& til
 /// of the query by one of the four lanes. A query that sees no key gets out 0, one without a result NaN. All lanes of
 /// the warp call it.
 template <int width, BlockContext B, class Element, class Result>
-SOFTCHECK_BODY void write_rows(B& block, const QueryTile<B, Element, Result>& tile, const HeldRows& held,
+SOFTCHECK_BODY void write_rows(B& block, const QueryTile<B, Element, Result>& tile, const GivenRows& held,
                                const FragmentC (&out)[width / 8]) {
   const AttentionArguments<B, Element, Result>& to = tile.arguments;
   SOFTCHECK_UNROLL
@@ -183,7 +183,7 @@ SOFTCHECK_BODY void mma_attention_body(B& block, const AttentionArguments<B, Ele
     block.sync();  // the queries are free
     load_tile<width, queries_of_tile>(block, arguments.q, q_by_chunks, tile.batch, tile.head, tile.begin,
                                       tile.of.query_end, arguments.dim, queries);
-    HeldRows held;
+    GivenRows held;
     FragmentC out[width / 8] = {};
     if constexpr (adaptive) find_beta<width>(block, tile, queries, keys, k_by_chunks, held);
     for (std::int64_t begin = tile.of.first_key; begin < tile.columns; begin += keys_of_tile) {

@@ -145,7 +145,7 @@ SOFTCHECK_BODY void part_attention_body(B& block, const SplitArguments<B, Elemen
     if (!scores.inside || item % parts >= parts_of(scores.keys)) continue;
     load_query(block, scores, memory.query);
     const PartScores part(scores, item % parts);
-    HeldOutput<T> held;
+    GivenOutput<T> held;
     if constexpr (adaptive) {
       const RowStatistics<T> all = merged_statistics(block, arguments, scores, item / parts, memory);
       held.maximum = all.maximum;
@@ -158,7 +158,7 @@ SOFTCHECK_BODY void part_attention_body(B& block, const SplitArguments<B, Elemen
     const WeightSums<T> sums =
         merged_by_block(block, memory.sums, held.sums, WeightSums<T>{{0, 0}, {0, 0}}, MergedWeightSums<T>());
     if (block.rank() == 0) arguments.states.store(item, {held.maximum, sums});
-    for (int c = 0; c < columns_held; ++c) {
+    for (int c = 0; c < given_columns; ++c) {
       const std::int64_t column = block.rank() + std::int64_t{c} * block.size();
       if (column < value_dim) arguments.columns.store(item * value_dim + column, held.out[c]);
     }
@@ -184,7 +184,7 @@ SOFTCHECK_BODY void merge_parts_body(B& block, const SplitArguments<B, Element, 
       const RowStatistics<T> all = merged_statistics(block, arguments, scores, query, memory);
       if (all.maximum > minus_infinity<T>()) beta = static_cast<T>(arithmetic::adaptive_beta(entropy_of(all)));
     }
-    HeldOutput<T> held;
+    GivenOutput<T> held;
     PartState<T> own = {minus_infinity<T>(), {{0, 0}, {0, 0}}};
     if (block.rank() < parts) own = arguments.states.load(query * most + block.rank());
     held.maximum = merged_by_block(block, memory.maxima, own.maximum, minus_infinity<T>(), Larger<T>());
@@ -192,7 +192,7 @@ SOFTCHECK_BODY void merge_parts_body(B& block, const SplitArguments<B, Element, 
     held.sums = own.sums;
     memory.weights.store(block.rank(), factor);
     block.sync();
-    for (int c = 0; c < columns_held; ++c) {
+    for (int c = 0; c < given_columns; ++c) {
       const std::int64_t column = block.rank() + std::int64_t{c} * block.size();
       if (column >= value_dim) continue;
       for (std::int64_t part = 0; part < parts; ++part) {

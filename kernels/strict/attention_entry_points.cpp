@@ -45,7 +45,7 @@ struct Differentiate {
 
   template <class T>
   void run(const AttentionGradientViews& views) const {
-    KeptQueries<T> kept(views.forward);
+    CachedQueries<T> kept(views.forward);
     const auto one = [&](auto& tile, const TilePlace& place) { tile.differentiate(place, adaptive); };
     each_tile(
         views.forward.q, [&] { return std::make_unique<QueryGradientTile<T>>(views, kept); }, one);

@@ -76,7 +76,7 @@ HWY_INLINE void store_columns(const SumLanes<T>& sums, const Columns<T>& to, std
   hn::StoreU(sums.rest, Tag<T>(), to.rest + column);
 }
 
-// HeldOutput::raise() of every thread of the block.
+// GivenOutput::raise() of every thread of the block.
 template <class T>
 HWY_INLINE void raise(QueryState<T>& s, T larger) {
   const Tag<T> d;

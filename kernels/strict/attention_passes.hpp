@@ -19,7 +19,7 @@ struct Columns {
   std::size_t count;  // a multiple of most_lanes
 };
 
-/// The HeldOutput of all threads of a block: the maximum that they share, the sums of each thread, and the columns of
+/// The GivenOutput of all threads of a block: the maximum that they share, the sums of each thread, and the columns of
 /// the output.
 template <class T>
 struct QueryState {

@@ -10,9 +10,9 @@ namespace softcheck::kernels::strict {
 /// The QueryGradient of all queries of a call: the queries' tiles write it, the keys' tiles read it. Memory: seven
 /// numbers a query.
 template <class T>
-class KeptQueries {
+class CachedQueries {
  public:
-  explicit KeptQueries(const AttentionViews& views)
+  explicit CachedQueries(const AttentionViews& views)
       : heads_(views.heads()),
         blocks_((views.queries() + std::int64_t{block_keys} - 1) / std::int64_t{block_keys}),
         all_(static_cast<std::size_t>(views.batch() * heads_ * blocks_)) {}
@@ -31,7 +31,7 @@ class KeptQueries {
 template <class T>
 class QueryGradientTile {
  public:
-  QueryGradientTile(const AttentionGradientViews& views, KeptQueries<T>& kept)
+  QueryGradientTile(const AttentionGradientViews& views, CachedQueries<T>& kept)
       : views_(views),
         kept_(kept),
         tile_(views.forward),
@@ -113,7 +113,7 @@ class QueryGradientTile {
   }
 
   const AttentionGradientViews& views_;
-  KeptQueries<T>& kept_;
+  CachedQueries<T>& kept_;
   QueryTile<T> tile_;
   Rows<T> incoming_;
   TurnedRows<T> values_;
@@ -128,7 +128,7 @@ class QueryGradientTile {
 template <class T>
 class KeyGradientTile {
  public:
-  KeyGradientTile(const AttentionGradientViews& views, KeptQueries<T>& kept)
+  KeyGradientTile(const AttentionGradientViews& views, CachedQueries<T>& kept)
       : views_(views),
         kept_(kept),
         keys_(tile_rows, views.forward.dim(), 1),
@@ -200,7 +200,7 @@ class KeyGradientTile {
   }
 
   const AttentionGradientViews& views_;
-  KeptQueries<T>& kept_;
+  CachedQueries<T>& kept_;
   TilePlace place_{};
   Rows<T> keys_, values_;
   TurnedRows<T> queries_, incoming_;

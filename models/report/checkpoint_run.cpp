@@ -12,9 +12,9 @@
 #include "models/bounds/enumerated_heads.hpp"
 #include "models/forward/forward_pass.hpp"
 #include "models/report/gate.hpp"
-#include "models/report/kept_heads.hpp"
 #include "models/report/layer_range.hpp"
 #include "models/report/observe_tokens.hpp"
+#include "models/report/saved_heads.hpp"
 
 namespace softcheck::models {
 namespace {
@@ -39,7 +39,7 @@ std::vector<const HeadDescription*> chosen_heads(const ModelDescription& model, 
 std::vector<HeadCertificate> certify_and_keep(const Checkpoint& file, const ModelDescription& model, CheckpointJob job,
                                               const CheckpointQuestion& question) {
   const std::vector<const HeadDescription*> asked = job.heads;
-  std::optional<KeptHeads> kept;
+  std::optional<SavedHeads> kept;
   if (!question.resume.empty()) {
     kept.emplace(question.resume, identity_of(question.path, question.options, question.version));
     std::erase_if(job.heads, [&](const HeadDescription* head) { return kept->find(*head).has_value(); });

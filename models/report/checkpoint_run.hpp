@@ -30,7 +30,7 @@ struct CheckpointQuestion {
 
 /// Opens, describes and certifies.
 ///
-/// throws   as KeptHeads, open_checkpoint, describe, certify_heads, enumerate_first_layer, observe, read_token_ids and
+/// throws   as SavedHeads, open_checkpoint, describe, certify_heads, enumerate_first_layer, observe, read_token_ids and
 ///          ForwardPass do; std::invalid_argument naming the option that is wrong
 CheckpointReport certify_checkpoint(const CheckpointQuestion& question);
 

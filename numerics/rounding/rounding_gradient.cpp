@@ -85,11 +85,11 @@ ScalarThreshold<T> LogSoftmaxGradientThreshold<T>::element(const T& power, const
   T rounding = expm1(model_.reading_unit) * upstream;
   T floor = model_.reading_floor + model_.product_floor + model_.exp_floor * exp(model_.unit) * (of_sum + total_floor_);
   if (upper(power) > 0) {
-    const T beside = model_.reading_floor + model_.exp_unit + model_.unit;
-    const T log = argument_slope_ * argument + beside;
+    const T auxiliary = model_.reading_floor + model_.exp_unit + model_.unit;
+    const T log = argument_slope_ * argument + auxiliary;
     // e^(y + log) at y <= -1600: below e^(-1200 + 100), whatever e^log alone would be.
-    const bool vanishes =
-        upper(power) < 0x1p-1022 && upper(argument) >= 1600 && upper(argument_slope_) <= 0.25 && upper(beside) <= 100;
+    const bool vanishes = upper(power) < 0x1p-1022 && upper(argument) >= 1600 && upper(argument_slope_) <= 0.25 &&
+                          upper(auxiliary) <= 100;
     if (vanishes) {
       floor = floor + T(0x1p-1000) * (of_sum + total_floor_);
     } else {

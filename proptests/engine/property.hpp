@@ -29,9 +29,10 @@ struct RunOptions {
   double seconds = std::numeric_limits<double>::infinity();  // no new case is begun after this time
   int most_cases = std::numeric_limits<int>::max();          // that are checked; of a longer list, see spread
   bool spread = true;  // chosen evenly from the whole list, its last one included; else the first of it
-  /// Asked before each case and each shrink; true ends the run with what is known. A check may throw Interrupted, too.
+  /// CallDescription before each case and each shrink; true ends the run with what is known. A check may throw
+  /// Interrupted, too.
   std::function<bool()> interrupted = {};
-  /// Asked while a check works, too (numerics::InterruptionScope): true abandons the case. Empty: no check is
+  /// CallDescription while a check works, too (numerics::InterruptionScope): true abandons the case. Empty: no check is
   /// abandoned.
   std::function<bool()> abandoned = {};
   std::function<void(int)> progress = {};  // told before each case how many have been

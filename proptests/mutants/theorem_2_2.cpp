@@ -73,7 +73,8 @@ NetworkCheck boxed_by(SpreadBounds (*wrong)(const SmallTransformer&)) {
   };
 }
 
-// Asked of two symbols and two layers at least: what is wrong behind the first layer then shows in small networks too.
+// CallDescription of two symbols and two layers at least: what is wrong behind the first layer then shows in small
+// networks too.
 NetworkCheck bounded_by(SpreadBounds (*wrong)(const SmallTransformer&)) {
   return [wrong](const SmallNetworkCase& network) {
     SmallNetworkCase deep = with_two_symbols(network);

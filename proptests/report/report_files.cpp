@@ -289,18 +289,18 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
     write_file(path, text, path);
     return;
   }
-  std::filesystem::path beside = path;
-  beside += ".partial-" + std::to_string(::getpid());
+  std::filesystem::path auxiliary = path;
+  auxiliary += ".partial-" + std::to_string(::getpid());
   try {
-    write_file(beside, text, path);
+    write_file(auxiliary, text, path);
   } catch (...) {
-    std::filesystem::remove(beside, error);
+    std::filesystem::remove(auxiliary, error);
     throw;
   }
-  std::filesystem::rename(beside, path, error);
+  std::filesystem::rename(auxiliary, path, error);
   if (error) {
     std::error_code ignored;
-    std::filesystem::remove(beside, ignored);
+    std::filesystem::remove(auxiliary, ignored);
     fail(path, error.message());
   }
 }

@@ -33,7 +33,7 @@ class Attention final : public AttentionOp {
                      .pages = !adaptive,
                      .has_theta = false,
                      .adaptive = adaptive,
-                     .answers = {.words = words, .coefficients = true, .dear = true}}) {}
+                     .answers = {.words = words, .coefficients = true, .expensive = true}}) {}
 
   TensorCall call(const AttentionTask& task, const AttentionCase& attention) const override {
     return attention_call(attention, task.scalars);

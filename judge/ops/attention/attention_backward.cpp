@@ -39,22 +39,24 @@ class AttentionBackward final : public AttentionOp {
 
  public:
   constexpr AttentionBackward()
-      : AttentionOp(
-            {.name = "attention_backward",
-             .inputs = inputs,
-             .outputs = outputs,
-             .extents = extents,
-             .claims = claims,
-             .attention = true,
-             .attributes = true,
-             .packed = true,
-             .asked_outputs = asked_by.size(),
-             .asked_by = asked_by,
-             .all_outputs = true,
-             .has_theta = false,
-             .number = SOFTCHECK_OP_ATTENTION_BACKWARD,
-             .answers = {
-                 .words = words, .coefficients = true, .dear = true, .at_the_logits = true, .masked_rows = false}}) {}
+      : AttentionOp({.name = "attention_backward",
+                     .inputs = inputs,
+                     .outputs = outputs,
+                     .extents = extents,
+                     .claims = claims,
+                     .attention = true,
+                     .attributes = true,
+                     .packed = true,
+                     .asked_outputs = asked_by.size(),
+                     .asked_by = asked_by,
+                     .all_outputs = true,
+                     .has_theta = false,
+                     .number = SOFTCHECK_OP_ATTENTION_BACKWARD,
+                     .answers = {.words = words,
+                                 .coefficients = true,
+                                 .expensive = true,
+                                 .at_the_logits = true,
+                                 .masked_rows = false}}) {}
 
   TensorCall call(const AttentionTask& task, const AttentionCase& a) const override {
     SavedOutputs saved = saved_outputs(task, a);

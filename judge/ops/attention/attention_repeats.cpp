@@ -50,7 +50,7 @@ RepeatedRows::RepeatedRows(const AttentionCase& attention, const std::vector<std
 
 std::string RepeatedRows::question_of(std::size_t b, std::size_t h, std::size_t i) const {
   const AttentionShape& s = attention_.shape;
-  const std::size_t seen = attention_.keys_shown(b, i);
+  const std::size_t seen = attention_.reported_keys(b, i);
   const std::size_t numbers[] = {head_like_[b * s.kv_heads + h / s.group], seen};
   std::string text;
   append(text, numbers, std::size(numbers));

@@ -37,7 +37,7 @@ std::string place_of(const AttentionCase& attention, std::size_t row) {
   return at + std::to_string(b) + " head=" + std::to_string(h) + " query=" + std::to_string(i);
 }
 
-Asked asked_of(const AttentionCase& attention, const std::string& remark, std::optional<std::size_t> row) {
+CallDescription asked_of(const AttentionCase& attention, const std::string& remark, std::optional<std::size_t> row) {
   std::string text = head_text(attention);
   if (!attention.mask.empty()) text += attention.mask_for_each_head ? " mask=heads" : " mask=shared";
   if (!attention.mask.empty() && attention.mask_byte != 1) text += " byte=" + std::to_string(attention.mask_byte);
@@ -78,7 +78,7 @@ bool keeps_places(const AttentionCase& a, std::size_t b, std::size_t i) {
   const AttentionAttributes& of = a.attributes;
   if (of.top_left && (a.causal || of.window() || !of.slopes.empty())) return false;
   if (!of.window() && of.slopes.empty()) return true;
-  return a.place_of(b, i) + 1 == static_cast<std::int64_t>(a.keys_shown(b, i));
+  return a.place_of(b, i) + 1 == static_cast<std::int64_t>(a.reported_keys(b, i));
 }
 
 /// Queries first to last of one head, with so many keys.
@@ -126,7 +126,7 @@ AttentionCase part_of(const AttentionCase& a, std::size_t b, std::size_t h, std:
 }  // namespace
 
 std::optional<AttentionCase> query_alone(const AttentionCase& attention, std::size_t b, std::size_t h, std::size_t i) {
-  const std::size_t keys = attention.keys_shown(b, i);
+  const std::size_t keys = attention.reported_keys(b, i);
   if (keys == 0 || !keeps_places(attention, b, i)) return std::nullopt;
   AttentionCase alone = part_of(attention, b, h, i, i, keys);
   alone.layout = 0;
@@ -147,7 +147,7 @@ std::vector<AttentionCase> cases_named_by(const AttentionCase& attention, const 
     if (!alone) continue;
     AttentionCase strided = *alone;
     strided.layout = attention.layout;
-    std::vector<AttentionCase> named{*alone, strided, part_of(attention, b, h, 0, i, attention.keys_shown(b, i))};
+    std::vector<AttentionCase> named{*alone, strided, part_of(attention, b, h, 0, i, attention.reported_keys(b, i))};
     std::erase_if(named, [&](const AttentionCase& one) { return !lies_in(domain, one, traits_of(one)); });
     return named;
   }

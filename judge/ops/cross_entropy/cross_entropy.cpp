@@ -14,12 +14,14 @@ using namespace numerics;
 // What the two ops have in common.
 class LabelledOp : public RowOp {
  public:
-  Attributes attributes(std::uint64_t beside, std::size_t n) const override { return drawn_loss_attributes(beside, n); }
-  bool has_input(std::size_t k, std::uint64_t beside) const override {
-    return !traits.inputs[k].optional || (beside & class_weights_bit) != 0;
+  Attributes attributes(std::uint64_t auxiliary, std::size_t n) const override {
+    return drawn_loss_attributes(auxiliary, n);
+  }
+  bool has_input(std::size_t k, std::uint64_t auxiliary) const override {
+    return !traits.inputs[k].optional || (auxiliary & class_weights_bit) != 0;
   }
   bool ignores(const RowInputs& row) const override { return has_ignored_label(row); }
-  std::uint64_t closed_besides(const Domain& domain) const override { return closed_loss_bits(domain); }
+  std::uint64_t closed_auxiliaries(const Domain& domain) const override { return closed_loss_bits(domain); }
 
  protected:
   using RowOp::RowOp;
@@ -44,13 +46,13 @@ class CrossEntropy final : public LabelledOp {
                     .takes_mask = false,
                     .takes_infinities = false,
                     .number = SOFTCHECK_OP_CROSS_ENTROPY,
-                    .answers = {.words = words, .dear = true, .masked_rows = false}}) {}
+                    .answers = {.words = words, .expensive = true, .masked_rows = false}}) {}
 
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
-                                                std::uint64_t beside) const override {
+                                                std::uint64_t auxiliary) const override {
     return {{logits.begin(), logits.end()},
-            {drawn_label(logits, beside)},
-            drawn_class_weights(format, logits.size(), beside)};
+            {drawn_label(logits, auxiliary)},
+            drawn_class_weights(format, logits.size(), auxiliary)};
   }
   std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
     if (has_ignored_label(row)) return ignored_elements(claims[0]);
@@ -74,19 +76,19 @@ class CrossEntropyBackward final : public LabelledOp {
                     .takes_infinities = false,
                     .may_be_in_place = true,
                     .number = SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD,
-                    .answers = {.words = words, .dear = true, .masked_rows = false}}) {}
+                    .answers = {.words = words, .expensive = true, .masked_rows = false}}) {}
 
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
-                                                std::uint64_t beside) const override {
-    const bool is_one = (beside & other_upstream_bit) == 0;
+                                                std::uint64_t auxiliary) const override {
+    const bool is_one = (auxiliary & other_upstream_bit) == 0;
     return {{logits.begin(), logits.end()},
-            {drawn_label(logits, beside)},
-            {is_one ? 1 : drawn_upstream(format, beside, hashed(beside, 1))},
-            drawn_class_weights(format, logits.size(), beside)};
+            {drawn_label(logits, auxiliary)},
+            {is_one ? 1 : drawn_upstream(format, auxiliary, hashed(auxiliary, 1))},
+            drawn_class_weights(format, logits.size(), auxiliary)};
   }
   std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
     if (has_ignored_label(row)) return ignored_elements(claims[0]);
-    const LossUpstream upstream(row.beside[1][0]);
+    const LossUpstream upstream(row.auxiliary[1][0]);
     return std::make_unique<LossGradientElements>(row, class_weights_of(row, 2), upstream, claims[0]);
   }
 };

@@ -19,33 +19,33 @@ namespace {
 
 using namespace numerics;
 
-// Of RowCase::beside: the losses are added up and not divided.
+// Of RowCase::auxiliary: the losses are added up and not divided.
 constexpr std::uint64_t sum_bit = other_upstream_bit;
 // The bits that all rows of a call share.
 constexpr std::uint64_t shared_bits = 63;
 
 // Libraries weight a z-loss by its class or not: beside class weights its mean has no common definition, so none is
 // asked.
-Attributes drawn_mean_attributes(std::uint64_t beside, std::size_t classes) {
-  Attributes attributes = drawn_loss_attributes(beside, classes);
-  attributes.mean = (beside & sum_bit) == 0;
-  if ((beside & class_weights_bit) != 0) attributes.z_loss = 0;
+Attributes drawn_mean_attributes(std::uint64_t auxiliary, std::size_t classes) {
+  Attributes attributes = drawn_loss_attributes(auxiliary, classes);
+  attributes.mean = (auxiliary & sum_bit) == 0;
+  if ((auxiliary & class_weights_bit) != 0) attributes.z_loss = 0;
   return attributes;
 }
 
 // Of every eighth call all rows are ignored, of every eighth all but one in four.
-double drawn_label_of_mean(std::span<const double> logits, std::uint64_t beside) {
-  const auto ignored = static_cast<double>(drawn_mean_attributes(beside, logits.size()).ignore_index);
-  const std::uint64_t kind = hashed(logits.size(), beside & shared_bits) % 8;
-  if (kind == 0 || (kind == 1 && beside / 64 % 4 != 0)) return ignored;
-  return drawn_label(logits, beside);
+double drawn_label_of_mean(std::span<const double> logits, std::uint64_t auxiliary) {
+  const auto ignored = static_cast<double>(drawn_mean_attributes(auxiliary, logits.size()).ignore_index);
+  const std::uint64_t kind = hashed(logits.size(), auxiliary & shared_bits) % 8;
+  if (kind == 0 || (kind == 1 && auxiliary / 64 % 4 != 0)) return ignored;
+  return drawn_label(logits, auxiliary);
 }
 
 // The sum over the rows that count, over their number or the sum of their weights.
 class MeanElements final : public RowElements {
  public:
-  MeanElements(const CallOfRows& call, std::string_view claim, std::size_t beside)
-      : call_(call), inner_(call.contract), claim_(claim), beside_(beside) {
+  MeanElements(const CallOfRows& call, std::string_view claim, std::size_t auxiliary)
+      : call_(call), inner_(call.contract), claim_(claim), auxiliary_(auxiliary) {
     // Each loss is a number of the accumulator before it is added.
     inner_.output = inner_.accumulator;
     UpperBound error, rounding, magnitude, largest_resolution;
@@ -103,7 +103,7 @@ class MeanElements final : public RowElements {
     std::map<std::vector<double>, std::size_t> times;  // of logits and label, which are numbers
     const auto key_of = [](const RowInputs& row) {
       std::vector<double> key(row.logits.begin(), row.logits.end());
-      key.push_back(row.beside[0][0]);
+      key.push_back(row.auxiliary[0][0]);
       return key;
     };
     call_.each([&](const RowInputs& row) {
@@ -113,8 +113,8 @@ class MeanElements final : public RowElements {
       if (has_ignored_label(row)) return;
       std::size_t& left = times.find(key_of(row))->second;
       if (left == 0) return;
-      const RowInputs counted{inner_, row.logits, row.theta, row.beside, row.attributes};
-      each(counted, class_weights_of(counted, beside_), std::exchange(left, 0));
+      const RowInputs counted{inner_, row.logits, row.theta, row.auxiliary, row.attributes};
+      each(counted, class_weights_of(counted, auxiliary_), std::exchange(left, 0));
     });
   }
   double above_divisor() const { return static_cast<double>(divisor_) * (1 + 0x1p-40); }
@@ -132,7 +132,7 @@ class MeanElements final : public RowElements {
   const CallOfRows& call_;
   Contract inner_;
   std::string_view claim_;
-  std::size_t beside_;  // inputs beside the logits before the class weights
+  std::size_t auxiliary_;  // inputs beside the logits before the class weights
   long double sum_ = 0, sum_error_ = 0, divisor_ = 0;
   std::uint64_t rows_ = 0;
   bool weighted_ = false, overflows_ = false;
@@ -142,19 +142,21 @@ class MeanElements final : public RowElements {
 // What the two ops have in common.
 class ReducedLossOp : public RowOp {
  public:
-  Attributes attributes(std::uint64_t beside, std::size_t n) const override { return drawn_mean_attributes(beside, n); }
-  bool has_input(std::size_t k, std::uint64_t beside) const override {
-    return !traits.inputs[k].optional || (beside & class_weights_bit) != 0;
+  Attributes attributes(std::uint64_t auxiliary, std::size_t n) const override {
+    return drawn_mean_attributes(auxiliary, n);
+  }
+  bool has_input(std::size_t k, std::uint64_t auxiliary) const override {
+    return !traits.inputs[k].optional || (auxiliary & class_weights_bit) != 0;
   }
   bool ignores(const RowInputs& row) const override { return has_ignored_label(row); }
-  std::uint64_t closed_besides(const Domain& domain) const override {
+  std::uint64_t closed_auxiliaries(const Domain& domain) const override {
     return closed_loss_bits(domain) | (domain.mean_only ? sum_bit : 0);
   }
-  std::uint64_t set_besides(const Domain& domain) const override { return domain.sum_only ? sum_bit : 0; }
+  std::uint64_t set_auxiliaries(const Domain& domain) const override { return domain.sum_only ? sum_bit : 0; }
   std::optional<double> weight_in_call(const RowInputs& row) const override {
     if (has_ignored_label(row)) return std::nullopt;
     const std::span<const double> weights = class_weights_of(row, traits.inputs.size() - 2);
-    return weights.empty() ? 1 : weights[static_cast<std::size_t>(row.beside[0][0])];
+    return weights.empty() ? 1 : weights[static_cast<std::size_t>(row.auxiliary[0][0])];
   }
 
  protected:
@@ -182,13 +184,13 @@ class CrossEntropyMean final : public ReducedLossOp {
                        .takes_infinities = false,
                        .of_whole_calls = true,
                        .number = SOFTCHECK_OP_CROSS_ENTROPY_MEAN,
-                       .answers = {.words = mean_words, .dear = true, .masked_rows = false}}) {}
+                       .answers = {.words = mean_words, .expensive = true, .masked_rows = false}}) {}
 
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
-                                                std::uint64_t beside) const override {
+                                                std::uint64_t auxiliary) const override {
     return {{logits.begin(), logits.end()},
-            {drawn_label_of_mean(logits, beside)},
-            drawn_class_weights(format, logits.size(), beside)};
+            {drawn_label_of_mean(logits, auxiliary)},
+            drawn_class_weights(format, logits.size(), auxiliary)};
   }
   std::unique_ptr<RowElements> call_elements(const CallOfRows& call) const override {
     return std::make_unique<MeanElements>(call, claims[0], inputs.size() - 2);
@@ -213,20 +215,20 @@ class CrossEntropyMeanBackward final : public ReducedLossOp {
                        .may_be_in_place = true,
                        .of_whole_calls = true,
                        .number = SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD,
-                       .answers = {.words = mean_words, .dear = true, .masked_rows = false}}) {}
+                       .answers = {.words = mean_words, .expensive = true, .masked_rows = false}}) {}
 
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
-                                                std::uint64_t beside) const override {
-    const std::uint64_t bits = hashed(logits.size() + 1, beside & shared_bits);
+                                                std::uint64_t auxiliary) const override {
+    const std::uint64_t bits = hashed(logits.size() + 1, auxiliary & shared_bits);
     return {{logits.begin(), logits.end()},
-            {drawn_label_of_mean(logits, beside)},
-            {bits % 2 == 0 ? 1 : drawn_upstream(format, beside, bits / 2)},
-            drawn_class_weights(format, logits.size(), beside)};
+            {drawn_label_of_mean(logits, auxiliary)},
+            {bits % 2 == 0 ? 1 : drawn_upstream(format, auxiliary, bits / 2)},
+            drawn_class_weights(format, logits.size(), auxiliary)};
   }
   std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
     if (has_ignored_label(row)) return ignored_elements(claims[0]);
     const std::span<const double> weights = class_weights_of(row, inputs.size() - 2);
-    const double upstream = row.beside[1][0];
+    const double upstream = row.auxiliary[1][0];
     const LossUpstream of =
         row.attributes.mean ? LossUpstream(row, upstream, !weights.empty()) : LossUpstream(upstream);
     return std::make_unique<LossGradientElements>(row, weights, of, claims[0]);

@@ -11,20 +11,20 @@ namespace softcheck::proptests {
 using namespace numerics;
 
 // The caps are those of Gemma 2, and one that few logits stay below and no accumulator but f64 holds.
-Attributes drawn_loss_attributes(std::uint64_t beside, std::size_t classes) {
+Attributes drawn_loss_attributes(std::uint64_t auxiliary, std::size_t classes) {
   static constexpr std::array caps{30.0, 50.0, 2.3};
   constexpr std::int64_t beyond_int32 = std::int64_t{1} << 32;  // of its lower half alone, class 0
-  return {.label_smoothing = (beside & smoothing_bit) != 0 ? 0.1 : 0,
-          .z_loss = (beside & z_loss_bit) != 0 ? 0x1p-10 : 0,
-          .ignore_index = (beside & first_ignored_bit) == 0 ? usual_ignore_index
-                          : classes % 4 == 3                ? beyond_int32
-                                                            : 0,
-          .softcap = (beside & softcap_bit) != 0 ? caps[classes % caps.size()] : 0};
+  return {.label_smoothing = (auxiliary & smoothing_bit) != 0 ? 0.1 : 0,
+          .z_loss = (auxiliary & z_loss_bit) != 0 ? 0x1p-10 : 0,
+          .ignore_index = (auxiliary & first_ignored_bit) == 0 ? usual_ignore_index
+                          : classes % 4 == 3                   ? beyond_int32
+                                                               : 0,
+          .softcap = (auxiliary & softcap_bit) != 0 ? caps[classes % caps.size()] : 0};
 }
 
-std::vector<double> drawn_class_weights(Format format, std::size_t classes, std::uint64_t beside) {
+std::vector<double> drawn_class_weights(Format format, std::size_t classes, std::uint64_t auxiliary) {
   std::vector<double> weights;
-  if ((beside & class_weights_bit) == 0) return weights;
+  if ((auxiliary & class_weights_bit) == 0) return weights;
   for (std::size_t j = 0; j < classes; ++j) {
     const std::uint64_t bits = hashed(classes, j);
     const double binade = std::ldexp(1 + std::fabs(signed_unit(hashed(bits, j))), static_cast<int>(bits % 6) - 3);
@@ -33,11 +33,11 @@ std::vector<double> drawn_class_weights(Format format, std::size_t classes, std:
   return weights;
 }
 
-double drawn_label(std::span<const double> logits, std::uint64_t beside) {
-  const auto ignored = static_cast<double>(drawn_loss_attributes(beside, logits.size()).ignore_index);
+double drawn_label(std::span<const double> logits, std::uint64_t auxiliary) {
+  const auto ignored = static_cast<double>(drawn_loss_attributes(auxiliary, logits.size()).ignore_index);
   if (logits.empty()) return ignored;
   const auto place = [&](auto found) { return static_cast<double>(found - logits.begin()); };
-  const std::uint64_t seed = beside / 64;
+  const std::uint64_t seed = auxiliary / 64;
   switch (seed % 8) {
     case 0:
       return 0;
@@ -54,11 +54,11 @@ double drawn_label(std::span<const double> logits, std::uint64_t beside) {
   }
 }
 
-double drawn_upstream(Format format, std::uint64_t beside, std::uint64_t bits) {
+double drawn_upstream(Format format, std::uint64_t auxiliary, std::uint64_t bits) {
   const FormatProperties& facts = properties(format);
   const double number = signed_unit(hashed(bits, 2));
   // A factor of 1 may round upward. Class weights and a z-loss make it larger. 2^1000: the judge's own numbers.
-  const double below = (beside & (z_loss_bit | class_weights_bit)) == 0 ? 0x1p-1 : 0x1p-7;
+  const double below = (auxiliary & (z_loss_bit | class_weights_bit)) == 0 ? 0x1p-1 : 0x1p-7;
   switch (bits % 8) {
     case 0:
       return round_to(format, std::fmin(1, std::ldexp(facts.smallest_normal * (1 + std::fabs(number)),
@@ -71,11 +71,11 @@ double drawn_upstream(Format format, std::uint64_t beside, std::uint64_t bits) {
 }
 
 bool has_ignored_label(const RowInputs& row) {
-  return row.beside[0][0] == static_cast<double>(row.attributes.ignore_index);
+  return row.auxiliary[0][0] == static_cast<double>(row.attributes.ignore_index);
 }
 
 std::span<const double> class_weights_of(const RowInputs& row, std::size_t before) {
-  return row.beside.size() > before ? std::span<const double>(row.beside[before]) : std::span<const double>();
+  return row.auxiliary.size() > before ? std::span<const double>(row.auxiliary[before]) : std::span<const double>();
 }
 
 std::uint64_t closed_loss_bits(const Domain& domain) {

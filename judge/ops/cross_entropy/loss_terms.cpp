@@ -62,7 +62,7 @@ class CompensatedSum {
 LossTerms::LossTerms(const RowInputs& row, std::span<const double> weights)
     : logits_(row.logits),
       weights_(weights),
-      label_(static_cast<std::size_t>(row.beside[0][0])),
+      label_(static_cast<std::size_t>(row.auxiliary[0][0])),
       options_{.label_smoothing = row.attributes.label_smoothing,
                .z_loss = row.attributes.z_loss,
                .softcap = row.attributes.softcap,

@@ -27,23 +27,23 @@ using namespace numerics;
 
 constexpr long double log_of_two = 0.693147180559945309417232121458176568L;
 
-// Bits of RowCase::beside that all rows of a call share: the width's index, the outputs' kind, the base.
+// Bits of RowCase::auxiliary that all rows of a call share: the width's index, the outputs' kind, the base.
 constexpr std::uint64_t width_bits = 3, first_kind_bit = 4, base_2_bit = 32;
 
-std::size_t drawn_width(std::size_t parts, std::uint64_t beside) {
+std::size_t drawn_width(std::size_t parts, std::uint64_t auxiliary) {
   // A head's dimension where there are few parts; here and there that of latent attention (DeepSeek-V3: config).
   static constexpr std::array<std::size_t, 4> of_few{1, 3, 64, 128}, of_many{1, 2, 3, 5};
   constexpr std::size_t latent = 512;
   constexpr std::uint64_t latent_bits = first_kind_bit * 8 - 1;
-  if (parts <= 40 && (beside & latent_bits) == latent_bits) return latent;
-  return (parts <= 40 ? of_few : of_many)[beside & width_bits];
+  if (parts <= 40 && (auxiliary & latent_bits) == latent_bits) return latent;
+  return (parts <= 40 ? of_few : of_many)[auxiliary & width_bits];
 }
 
 // The outputs of the parts, (parts, width); NaN where a part is empty: no kernel wrote them.
-std::vector<double> drawn_outputs(Format format, std::span<const double> lse, std::uint64_t beside) {
-  const std::size_t width = drawn_width(lse.size(), beside);
-  const std::uint64_t kind = beside / first_kind_bit % 8;
-  const std::size_t place = lse.empty() ? 0 : beside / 64 % lse.size();
+std::vector<double> drawn_outputs(Format format, std::span<const double> lse, std::uint64_t auxiliary) {
+  const std::size_t width = drawn_width(lse.size(), auxiliary);
+  const std::uint64_t kind = auxiliary / first_kind_bit % 8;
+  const std::size_t place = lse.empty() ? 0 : auxiliary / 64 % lse.size();
   const auto value = [&](std::size_t k, std::uint64_t bits) -> double {
     switch (kind) {
       case 0:
@@ -69,7 +69,7 @@ std::vector<double> drawn_outputs(Format format, std::span<const double> lse, st
   for (std::size_t k = 0; k < lse.size(); ++k) {
     end_if_asked();
     for (std::size_t c = 0; c < width; ++c) {
-      const double number = value(k, hashed(beside, k * width + c));
+      const double number = value(k, hashed(auxiliary, k * width + c));
       outputs.push_back(std::isinf(lse[k]) ? nan : into_format(format, number));
     }
   }
@@ -102,7 +102,7 @@ class Merge {
     softmax_.emplace(scores);
   }
 
-  std::size_t width() const { return row_.logits.empty() ? 0 : row_.beside[0].size() / row_.logits.size(); }
+  std::size_t width() const { return row_.logits.empty() ? 0 : row_.auxiliary[0].size() / row_.logits.size(); }
 
   // What the thresholds are made of.
   MergedStatesRow<UpperBound> bounds() const {
@@ -185,10 +185,10 @@ class Merge {
     return bounds;
   }
 
-  MergedStatesOracle oracle() const { return {row_.logits, row_.beside[0], width(), base_}; }
+  MergedStatesOracle oracle() const { return {row_.logits, row_.auxiliary[0], width(), base_}; }
 
  private:
-  double output_of(std::size_t part, std::size_t column) const { return row_.beside[0][part * width() + column]; }
+  double output_of(std::size_t part, std::size_t column) const { return row_.auxiliary[0][part * width() + column]; }
   // Of the weights, but for the sizes of the L_k.
   RowStatistics<UpperBound> statistics() const {
     RowStatistics<UpperBound> s = score_statistics(*softmax_);
@@ -313,27 +313,27 @@ class MergeStates final : public RowOp {
                .has_theta = false,
                .takes_mask = false,
                .has_limit = false,
-               .wide_rows = true,
+               .f32_rows = true,
                .items_first = true,
                .row_comes_last = true,
                .quick_items = 1024,  // parts are splits of a sequence, or ranks
                .number = SOFTCHECK_OP_MERGE_STATES,
-               .answers = {.dear = true}}) {}
+               .answers = {.expensive = true}}) {}
 
-  Attributes attributes(std::uint64_t beside, std::size_t) const override {
-    return {.lse_base2 = (beside & base_2_bit) != 0};
+  Attributes attributes(std::uint64_t auxiliary, std::size_t) const override {
+    return {.lse_base2 = (auxiliary & base_2_bit) != 0};
   }
-  std::uint64_t closed_besides(const Domain& domain) const override { return domain.base_e ? base_2_bit : 0; }
-  std::uint64_t set_besides(const Domain& domain) const override { return domain.base_2 ? base_2_bit : 0; }
-  std::size_t width(std::size_t parts, std::uint64_t beside) const override { return drawn_width(parts, beside); }
-  std::uint64_t narrowed(std::size_t parts, std::uint64_t beside, std::size_t most) const override {
-    while ((beside & width_bits) != 0 && drawn_width(parts, beside) > most) --beside;
-    return beside;
+  std::uint64_t closed_auxiliaries(const Domain& domain) const override { return domain.base_e ? base_2_bit : 0; }
+  std::uint64_t set_auxiliaries(const Domain& domain) const override { return domain.base_2 ? base_2_bit : 0; }
+  std::size_t width(std::size_t parts, std::uint64_t auxiliary) const override { return drawn_width(parts, auxiliary); }
+  std::uint64_t narrowed(std::size_t parts, std::uint64_t auxiliary, std::size_t most) const override {
+    while ((auxiliary & width_bits) != 0 && drawn_width(parts, auxiliary) > most) --auxiliary;
+    return auxiliary;
   }
 
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
-                                                std::uint64_t beside) const override {
-    return {{logits.begin(), logits.end()}, drawn_outputs(format, logits, beside)};
+                                                std::uint64_t auxiliary) const override {
+    return {{logits.begin(), logits.end()}, drawn_outputs(format, logits, auxiliary)};
   }
 
   void judge(const JudgedRow& row, RowVerdicts& verdicts) const override {
@@ -347,7 +347,7 @@ class MergeStates final : public RowOp {
     Contract wide = row.contract;
     wide.output = lse;
     MergedLogSumExp logsumexp(of, lse, claims[1]);
-    const RowInputs of_lse{wide, row.logits, row.theta, row.beside, row.attributes};
+    const RowInputs of_lse{wide, row.logits, row.theta, row.auxiliary, row.attributes};
     judge_elements(*this, Extent::rows, {of_lse, row.got.subspan(width)}, logsumexp, verdicts);
   }
 

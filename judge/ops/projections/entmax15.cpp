@@ -181,11 +181,11 @@ class Entmax15 final : public RowOp {
                .has_limit = false,
                .may_be_in_place = true,
                .number = SOFTCHECK_OP_ENTMAX15,
-               .answers = {.exponentials = false, .dear = true}}) {}
+               .answers = {.exponentials = false, .expensive = true}}) {}
 
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
-                                                std::uint64_t beside) const override {
-    return {supported_logits(format, logits, beside, entmax_support)};
+                                                std::uint64_t auxiliary) const override {
+    return {supported_logits(format, logits, auxiliary, entmax_support)};
   }
   std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
     return std::make_unique<EntmaxElements>(row);

@@ -36,10 +36,10 @@ class FreeElements final : public RowElements {
 
 }  // namespace
 
-std::vector<double> supported_logits(Format format, std::span<const double> logits, std::uint64_t beside,
+std::vector<double> supported_logits(Format format, std::span<const double> logits, std::uint64_t auxiliary,
                                      const SupportScale& scale) {
   std::vector<double> values(logits.begin(), logits.end());
-  const std::uint64_t form = beside % 8;
+  const std::uint64_t form = auxiliary % 8;
   double maximum = -infinity, minimum = infinity;
   for (const double x : values) {
     if (!std::isfinite(x)) continue;
@@ -50,7 +50,7 @@ std::vector<double> supported_logits(Format format, std::span<const double> logi
   // From half of the largest deviation to the whole of it: the maximum near 0 and elsewhere.
   const double base = form % 2 == 0 ? 0 : into_format(format, std::clamp(maximum, -4.0, 4.0));
   const double spread = std::max(maximum / 2 - minimum / 2, properties(Format::f64).smallest_normal);
-  const std::size_t level = 1 + beside / 8 % 4;  // items that share the largest logit
+  const std::size_t level = 1 + auxiliary / 8 % 4;  // items that share the largest logit
   const double edge = scale.edge(static_cast<double>(level));
   const double step = properties(format).unit_roundoff * std::max(1.0, base);
   std::size_t place = 0;

@@ -20,7 +20,7 @@ struct SupportScale {
 
 /// What a row of drawn logits becomes by the number beside it: as it was drawn; its deviations scaled to some largest
 /// one; all but the first items at the edge of the support.
-std::vector<double> supported_logits(numerics::Format format, std::span<const double> logits, std::uint64_t beside,
+std::vector<double> supported_logits(numerics::Format format, std::span<const double> logits, std::uint64_t auxiliary,
                                      const SupportScale& scale);
 
 /// One finding of the elements' claim. A masked item, and one whose threshold is 0, is exactly +0; no coefficient is

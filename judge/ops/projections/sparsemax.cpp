@@ -136,11 +136,11 @@ class Sparsemax final : public RowOp {
                .has_limit = false,
                .may_be_in_place = true,
                .number = SOFTCHECK_OP_SPARSEMAX,
-               .answers = {.exponentials = false, .dear = true}}) {}
+               .answers = {.exponentials = false, .expensive = true}}) {}
 
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
-                                                std::uint64_t beside) const override {
-    return {supported_logits(format, logits, beside, sparsemax_support)};
+                                                std::uint64_t auxiliary) const override {
+    return {supported_logits(format, logits, auxiliary, sparsemax_support)};
   }
   std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
     return std::make_unique<SparsemaxElements>(row);

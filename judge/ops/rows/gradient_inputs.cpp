@@ -40,18 +40,18 @@ std::uint64_t hashed(std::uint64_t number, std::uint64_t item) {
 
 double signed_unit(std::uint64_t bits) { return static_cast<double>(static_cast<std::int64_t>(bits)) * 0x1p-63; }
 
-std::vector<double> saved_softmax(Format format, std::span<const double> logits, std::uint64_t beside) {
+std::vector<double> saved_softmax(Format format, std::span<const double> logits, std::uint64_t auxiliary) {
   static constexpr double factors[] = {1, 1, 0.75, 1.5};
   const LogSum sum = log_sum_of(logits);
-  const double factor = factors[beside / 16 % 4];
+  const double factor = factors[auxiliary / 16 % 4];
   std::vector<double> y;
   for (const double x : logits) y.push_back(round_to(format, factor * std::exp(x - sum.maximum - sum.logarithm)));
   return y;
 }
 
-std::vector<double> saved_log_softmax(Format format, std::span<const double> logits, std::uint64_t beside) {
+std::vector<double> saved_log_softmax(Format format, std::span<const double> logits, std::uint64_t auxiliary) {
   const numerics::FormatProperties& facts = numerics::properties(format);
-  const double shift = (beside & shifted_bit) == 0 ? 0 : (beside & hidden_items_bit) == 0 ? -0.5 : 0.25;
+  const double shift = (auxiliary & shifted_bit) == 0 ? 0 : (auxiliary & hidden_items_bit) == 0 ? -0.5 : 0.25;
   const LogSum sum = log_sum_of(logits);
   std::vector<double> y;
   for (const double x : logits) {
@@ -60,10 +60,10 @@ std::vector<double> saved_log_softmax(Format format, std::span<const double> log
   }
   // As a padded row has them at its end, and a sparse one here and there.
   constexpr std::size_t few = 64;
-  const bool hides = (beside & hidden_items_bit) != 0 && facts.has_infinity;
+  const bool hides = (auxiliary & hidden_items_bit) != 0 && facts.has_infinity;
   const std::size_t n = y.size();
   for (std::size_t i = 0; hides && i < n; ++i) {
-    const bool hidden = beside / 64 % 2 == 0 ? i >= n - n / 4 : n <= few && hashed(beside, i) % 4 == 0;
+    const bool hidden = auxiliary / 64 % 2 == 0 ? i >= n - n / 4 : n <= few && hashed(auxiliary, i) % 4 == 0;
     if (hidden) y[i] = -numerics::infinity;
   }
   return y;
@@ -96,8 +96,8 @@ double largest_magnitude_of(std::span<const double> numbers) {
   return largest;
 }
 
-std::vector<double> upstream_gradient(Format format, std::size_t n, std::uint64_t beside) {
-  const std::uint64_t seed = beside / 64;
+std::vector<double> upstream_gradient(Format format, std::size_t n, std::uint64_t auxiliary) {
+  const std::uint64_t seed = auxiliary / 64;
   const std::size_t place = n == 0 ? 0 : seed % n;
   // f16 holds no more than 65504. Every second number goes to the end of the format: with a saved softmax that adds up
   // to 1.5 neither the mean nor a difference overflows at a quarter of it, nor do the judge's own doubles.
@@ -105,8 +105,8 @@ std::vector<double> upstream_gradient(Format format, std::size_t n, std::uint64_
   const double most = std::min(facts.largest, 0x1p+1000);
   const double large = seed % 2 == 0 ? std::min(1e6, most / 4) : most / 4;
   const auto value = [&](std::size_t i) -> double {
-    const std::uint64_t bits = hashed(beside, i);
-    switch (beside % 16) {
+    const std::uint64_t bits = hashed(auxiliary, i);
+    switch (auxiliary % 16) {
       case 0:  // one item
         return i == place ? 1 : 0;
       case alike_upstream:
@@ -126,7 +126,7 @@ std::vector<double> upstream_gradient(Format format, std::size_t n, std::uint64_
       case 9:  // near the least normal numbers
         return std::fmin(std::ldexp(facts.smallest_normal, static_cast<int>(bits % 25)), 1) * signed_unit(bits);
       case 10:  // beyond half the largest number, unless y is scaled by 1.5: then y y g is beyond it
-        return i == place ? (beside / 16 % 4 == 3 ? 0.25 : 0.625) * most : signed_unit(bits);
+        return i == place ? (auxiliary / 16 % 4 == 3 ? 0.25 : 0.625) * most : signed_unit(bits);
       default:
         return 4 * signed_unit(bits);
     }

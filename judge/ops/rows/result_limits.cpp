@@ -55,8 +55,8 @@ bool may_overflow(const RowInputs& row) {
   if (may_overflow(accumulator, logit * std::fmax(1, inverse))) return true;
   // Each input may be multiplied by another one, and added up over the row.
   double product = std::fmax(1, static_cast<double>(row.logits.size()));
-  for (const std::vector<double>& input : row.beside) product *= std::fmax(1, largest_finite(input));
-  return !row.beside.empty() && may_overflow(accumulator, product * std::fmax(1, logit));
+  for (const std::vector<double>& input : row.auxiliary) product *= std::fmax(1, largest_finite(input));
+  return !row.auxiliary.empty() && may_overflow(accumulator, product * std::fmax(1, logit));
 }
 
 Contract over_computed_logits(const Contract& contract) {

@@ -113,7 +113,7 @@ class DistinctInputs {
 
   const std::vector<std::vector<double>>& operator()(std::size_t row) {
     std::vector<std::vector<double>>& inputs =
-        known_[{matrix_.rows.first_like(row), beside_of_row(matrix_.beside, row)}];
+        known_[{matrix_.rows.first_like(row), auxiliary_of_row(matrix_.auxiliary, row)}];
     if (inputs.empty()) inputs = inputs_of(matrix_, op_, format_, row);
     return inputs;
   }
@@ -128,7 +128,7 @@ class DistinctInputs {
 // What stands beside the logits: laid out as a mask would be, of which such an op has none.
 void add_beside(const RowMatrixCase& matrix, Op op, numerics::Format format, TensorCall& call) {
   const std::span<const OpInput> inputs = op->inputs;
-  const std::size_t rows = matrix.rows.size(), width = op.rows().width(matrix.columns, matrix.beside);
+  const std::size_t rows = matrix.rows.size(), width = op.rows().width(matrix.columns, matrix.auxiliary);
   std::vector<std::vector<double>> values(inputs.size());
   std::vector<std::vector<double>> vectors(rows);  // of a row, item by item
   DistinctInputs inputs_of_row(matrix, op, format);
@@ -147,7 +147,7 @@ void add_beside(const RowMatrixCase& matrix, Op op, numerics::Format format, Ten
   }
   call.inputs[0].values = std::move(values[0]);
   for (std::size_t k = 1; k < inputs.size(); ++k) {
-    if (!op.rows().has_input(k, matrix.beside)) continue;
+    if (!op.rows().has_input(k, matrix.auxiliary)) continue;
     TensorPlace place = place_of(format, matrix, matrix.visible);
     if (inputs[k].extent == Extent::classes) {
       place.shape.erase(place.shape.begin());
@@ -174,7 +174,7 @@ void add_beside(const RowMatrixCase& matrix, Op op, numerics::Format format, Ten
     if (inputs[k].is_index) {
       place.format.reset();
       const bool wide = std::abs(call.attributes.ignore_index) > INT32_MAX;
-      place.integer_bits = wide || matrix.beside / 64 % 2 == 0 ? 64 : 32;
+      place.integer_bits = wide || matrix.auxiliary / 64 % 2 == 0 ? 64 : 32;
     }
     call.inputs.push_back({place, std::move(values[k]), {}});
   }
@@ -185,16 +185,16 @@ void add_beside(const RowMatrixCase& matrix, Op op, numerics::Format format, Ten
 std::size_t special_input(const RowMatrixCase& matrix, Op op, std::size_t row) {
   const std::span<const OpInput> inputs = op->inputs;
   const bool has_second = inputs.size() > 1 && inputs[1].extent == Extent::items && !inputs[1].is_index;
-  return has_second && beside_of_row(matrix.beside, row) / 64 % 2 == 1 ? 1 : 0;
+  return has_second && auxiliary_of_row(matrix.auxiliary, row) / 64 % 2 == 1 ? 1 : 0;
 }
 
 std::vector<std::vector<double>> inputs_of(const RowMatrixCase& matrix, Op op, numerics::Format input,
                                            std::size_t row) {
-  return op.rows().input_values(input, matrix.rows[row].expand(), beside_of_row(matrix.beside, row));
+  return op.rows().input_values(input, matrix.rows[row].expand(), auxiliary_of_row(matrix.auxiliary, row));
 }
 
 CallOfRows rows_of_call(const RowMatrixCase& matrix, Op op, const numerics::Contract& contract) {
-  const Attributes attributes = op.rows().attributes(matrix.beside, matrix.columns);
+  const Attributes attributes = op.rows().attributes(matrix.auxiliary, matrix.columns);
   const auto each = [&matrix, op, &contract, attributes](const std::function<void(const RowInputs&)>& visit) {
     auto special = matrix.specials.begin();
     DistinctInputs inputs_of_row(matrix, op, contract.input);
@@ -245,9 +245,9 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& format
   if (op->number != 0) {
     call.op = op->number;
     for (std::size_t k = 0; k < op->inputs.size(); ++k) {
-      if (op.rows().has_input(k, matrix.beside)) call.roles.push_back(op->inputs[k].role);
+      if (op.rows().has_input(k, matrix.auxiliary)) call.roles.push_back(op->inputs[k].role);
     }
-    call.attributes = op.rows().attributes(matrix.beside, matrix.columns);
+    call.attributes = op.rows().attributes(matrix.auxiliary, matrix.columns);
     add_beside(matrix, op, formats.input, call);
   }
   for (const SpecialLogit& one : matrix.specials) {
@@ -269,7 +269,7 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& format
   }
   const Extent only[] = {op->one_value_per_row ? Extent::rows : Extent::items};
   const std::span<const Extent> extents = op->extents.empty() ? std::span<const Extent>(only) : op->extents;
-  const std::size_t width = op.rows().width(matrix.columns, matrix.beside);
+  const std::size_t width = op.rows().width(matrix.columns, matrix.auxiliary);
   for (std::size_t k = 0; k < extents.size(); ++k) {
     const Extent extent = extents[k];
     const bool beside_others = extent == Extent::rows && extents.size() > 1;
@@ -301,7 +301,7 @@ bool has_labels(Op op) {
 
 CallTraits traits_of(const RowMatrixCase& matrix, Op op) {
   CallTraits traits = traits_of(matrix);
-  const Attributes attributes = op.rows().attributes(matrix.beside, matrix.columns);
+  const Attributes attributes = op.rows().attributes(matrix.auxiliary, matrix.columns);
   traits.lse_base2 = attributes.lse_base2;
   traits.renormalize = attributes.renormalize;
   traits.mean = attributes.mean;
@@ -314,7 +314,7 @@ CallTraits traits_of(const RowMatrixCase& matrix, Op op) {
   traits.ignore_index = attributes.ignore_index;
   traits.softcap = attributes.softcap != 0;
   for (std::size_t k = 0; k < op->inputs.size(); ++k) {
-    traits.class_weights |= op->inputs[k].role == Role::class_weights && op.rows().has_input(k, matrix.beside);
+    traits.class_weights |= op->inputs[k].role == Role::class_weights && op.rows().has_input(k, matrix.auxiliary);
   }
   return traits;
 }

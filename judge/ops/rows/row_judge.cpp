@@ -51,13 +51,13 @@ std::string_view due_of_masked_value(const RowOp& op, const JudgedRow& row, std:
 std::size_t not_uniform(const RowOp& op, const JudgedRow& row) {
   const std::vector<double> zeros(row.logits.size(), 0.0);
   RowVerdicts verdicts;
-  op.judge({{row.contract, zeros, 1, row.beside, row.attributes}, row.got}, verdicts);
+  op.judge({{row.contract, zeros, 1, row.auxiliary, row.attributes}, row.got}, verdicts);
   return static_cast<std::size_t>(std::ranges::count_if(
       verdicts.findings, [](const ValueFinding& found) { return found.decision != Decision::proved; }));
 }
 
-// A row with nothing visible has no softmax; the contract says what the kernel returns in its place. Shown is the first
-// value that is not so.
+// A row with nothing visible has no softmax; the contract says what the kernel returns in its place. Shown is the
+// first value that is not so.
 void judge_masked_row(const RowOp& op, const JudgedRow& row, RowVerdicts& verdicts) {
   const MaskedRows masked = row.contract.masked;
   const std::size_t count = row.got.size();
@@ -111,14 +111,14 @@ bool nothing_visible(std::span<const double> logits) {
 }  // namespace
 
 RowVerdicts judge_values(Op op, const Contract& contract, std::span<const double> logits, double theta,
-                         std::span<const double> got, std::span<const std::vector<double>> beside,
+                         std::span<const double> got, std::span<const std::vector<double>> auxiliary,
                          const Attributes& attributes, const CountedWeights& counted) {
   const FpEnvironmentGuard environment;
   const RowOp& rows = op.rows();
   const std::size_t n = logits.size();
   // The vectors of an input say how many numbers an output's have; there is none beside no items.
   const bool unknown = n == 0 && !op->extents.empty();
-  const JudgedRow row{{contract, logits, theta, beside, attributes, &counted}, got};
+  const JudgedRow row{{contract, logits, theta, auxiliary, attributes, &counted}, got};
   const std::size_t expected = unknown ? got.size() : values_of_row(*op.operator->(), n, rows.width_of(row));
   if (got.size() != expected) {
     throw std::invalid_argument("judge_row: need " + std::to_string(expected) + " values, got " +
@@ -127,9 +127,9 @@ RowVerdicts judge_values(Op op, const Contract& contract, std::span<const double
   const std::span<const OpInput> all = op->inputs;
   // An optional one may be left out, or be there with no values.
   const auto least = static_cast<std::size_t>(std::ranges::count(all, false, &OpInput::optional));
-  if (beside.size() + 1 < least || beside.size() + 1 > all.size()) {
+  if (auxiliary.size() + 1 < least || auxiliary.size() + 1 > all.size()) {
     throw std::invalid_argument("judge_row: need " + std::to_string(all.size()) + " inputs, got " +
-                                std::to_string(beside.size() + 1));
+                                std::to_string(auxiliary.size() + 1));
   }
   RowVerdicts verdicts;
   if (nothing_visible(logits) && (op->takes_infinities || logits.empty())) {
@@ -167,13 +167,13 @@ RowVerdicts judge_limit(Op op, const Contract& contract, std::span<const double>
 }
 
 void exact_row(Op op, const Contract& contract, std::span<const double> logits, double theta, std::span<double> lower,
-               std::span<double> upper, std::span<const std::vector<double>> beside, const Attributes& attributes,
+               std::span<double> upper, std::span<const std::vector<double>> auxiliary, const Attributes& attributes,
                const CountedWeights& counted) {
   const RowOp& rows = op.rows();
   std::ranges::fill(lower, rows.nothing());
   std::ranges::fill(upper, rows.nothing());
   if (std::ranges::find(logits, infinity) == logits.end()) {
-    return rows.enclose({contract, logits, theta, beside, attributes, &counted}, lower, upper);
+    return rows.enclose({contract, logits, theta, auxiliary, attributes, &counted}, lower, upper);
   }
   if (op->answers.at_the_logits) {
     std::ranges::fill(lower, infinity);
@@ -201,10 +201,10 @@ void exact_masked_row(Op op, const Contract& contract, std::size_t n, std::span<
 }
 
 void granted_row(Op op, const Contract& contract, std::span<const double> logits, double theta,
-                 std::span<double> allowed, std::span<const std::vector<double>> beside, const Attributes& attributes,
-                 const CountedWeights& counted) {
+                 std::span<double> allowed, std::span<const std::vector<double>> auxiliary,
+                 const Attributes& attributes, const CountedWeights& counted) {
   if (std::ranges::find(logits, infinity) == logits.end()) {
-    return op.rows().grant({contract, logits, theta, beside, attributes, &counted}, allowed);
+    return op.rows().grant({contract, logits, theta, auxiliary, attributes, &counted}, allowed);
   }
   if (op->answers.at_the_logits) {
     std::ranges::fill(allowed, 0);

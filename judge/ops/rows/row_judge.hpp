@@ -30,7 +30,7 @@ struct RowVerdicts {
 /// beside   values of the op's other inputs: (n) or (1) each
 /// counted  of an op of whole calls: RowInputs::counted
 RowVerdicts judge_values(Op op, const numerics::Contract& contract, std::span<const double> logits, double theta,
-                         std::span<const double> got, std::span<const std::vector<double>> beside = {},
+                         std::span<const double> got, std::span<const std::vector<double>> auxiliary = {},
                          const Attributes& attributes = {}, const CountedWeights& counted = {});
 
 /// The same for a row with +inf among its logits: every value is NaN or the limit, which gives those items all weight.
@@ -44,7 +44,7 @@ RowVerdicts judge_limit(Op op, const numerics::Contract& contract, std::span<con
 /// logits   (n) at least one finite, no NaN; or +inf, whose limit it is then
 /// error    at most four doubles, but for values that cancel beyond 512 bits
 void exact_row(Op op, const numerics::Contract& contract, std::span<const double> logits, double theta,
-               std::span<double> lower, std::span<double> upper, std::span<const std::vector<double>> beside = {},
+               std::span<double> lower, std::span<double> upper, std::span<const std::vector<double>> auxiliary = {},
                const Attributes& attributes = {}, const CountedWeights& counted = {});
 
 /// What stands in place of them for a row of n items with nothing visible, as masked= says. Of ids, which may be any
@@ -56,7 +56,7 @@ void exact_masked_row(Op op, const numerics::Contract& contract, std::size_t n, 
 ///
 /// logits   as for exact_row
 void granted_row(Op op, const numerics::Contract& contract, std::span<const double> logits, double theta,
-                 std::span<double> allowed, std::span<const std::vector<double>> beside = {},
+                 std::span<double> allowed, std::span<const std::vector<double>> auxiliary = {},
                  const Attributes& attributes = {}, const CountedWeights& counted = {});
 
 struct RowFindings {

@@ -16,12 +16,12 @@ std::vector<std::vector<double>> RowOp::input_values(Format, std::span<const dou
   return {{logits.begin(), logits.end()}};
 }
 
-std::size_t RowOp::values(std::size_t n, std::uint64_t beside) const {
-  return values_of_row(traits, n, width(n, beside));
+std::size_t RowOp::values(std::size_t n, std::uint64_t auxiliary) const {
+  return values_of_row(traits, n, width(n, auxiliary));
 }
 
 std::size_t RowOp::width_of(const RowInputs& row) const {
-  return row.beside.empty() || row.logits.empty() ? 0 : row.beside[0].size() / row.logits.size();
+  return row.auxiliary.empty() || row.logits.empty() ? 0 : row.auxiliary[0].size() / row.logits.size();
 }
 
 std::unique_ptr<RowElements> RowOp::elements(const RowInputs&) const {

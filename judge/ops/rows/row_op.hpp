@@ -25,7 +25,8 @@ struct RowInputs {
   const numerics::Contract& contract;
   std::span<const double> logits;  // (n) of the first input
   double theta = 1;
-  std::span<const std::vector<double>> beside = {};  // of the other inputs: (n) or (1), () of one that the call lacks
+  std::span<const std::vector<double>> auxiliary =
+      {};  // of the other inputs: (n) or (1), () of one that the call lacks
   Attributes attributes = {};
   const CountedWeights* counted = nullptr;  // of an op of whole calls
 };
@@ -53,9 +54,9 @@ class RowOp : public OpDefinition {
   /// of an input of classes the same for all rows of a call.
   ///
   /// format   of the numbers beside the drawn row
-  /// beside   any number stands for other inputs beside the same logits (RowCase::beside); 0 is the simplest
+  /// beside   any number stands for other inputs beside the same logits (RowCase::auxiliary); 0 is the simplest
   virtual std::vector<std::vector<double>> input_values(numerics::Format format, std::span<const double> logits,
-                                                        std::uint64_t beside) const;
+                                                        std::uint64_t auxiliary) const;
 
   /// The attributes of a call of rows of n items. They follow from n and the low six bits of the number, which all rows
   /// of a call share.
@@ -64,18 +65,18 @@ class RowOp : public OpDefinition {
   /// Has the call its input k, if that is optional? Follows from the same six bits.
   virtual bool has_input(std::size_t, std::uint64_t) const { return true; }
 
-  /// The bits of RowCase::beside that no call of the domain may have, and those that every one has.
-  virtual std::uint64_t closed_besides(const Domain&) const { return 0; }
-  virtual std::uint64_t set_besides(const Domain&) const { return 0; }
+  /// The bits of RowCase::auxiliary that no call of the domain may have, and those that every one has.
+  virtual std::uint64_t closed_auxiliaries(const Domain&) const { return 0; }
+  virtual std::uint64_t set_auxiliaries(const Domain&) const { return 0; }
 
   /// Numbers of a vector (Extent::vectors) beside a row of n items.
   virtual std::size_t width(std::size_t, std::uint64_t) const { return 0; }
   /// The same number for a width of at most that, where there is one: a call of very many rows has no wide ones.
-  virtual std::uint64_t narrowed(std::size_t, std::uint64_t beside, std::size_t) const { return beside; }
+  virtual std::uint64_t narrowed(std::size_t, std::uint64_t auxiliary, std::size_t) const { return auxiliary; }
   /// The same of a row at hand: by default of its inputs' vectors.
   virtual std::size_t width_of(const RowInputs& row) const;
   /// Values of all outputs for a row of n items.
-  std::size_t values(std::size_t n, std::uint64_t beside) const;
+  std::size_t values(std::size_t n, std::uint64_t auxiliary) const;
 
   /// Is the row's label the one to ignore? All its values are 0, even if a logit is NaN.
   virtual bool ignores(const RowInputs&) const { return false; }

@@ -76,7 +76,7 @@ class AdaptiveSoftmax final : public RowOp {
                .has_theta = false,
                .adaptive = true,
                .may_be_in_place = true,
-               .answers = {.coefficients = true, .dear = true}}) {}
+               .answers = {.coefficients = true, .expensive = true}}) {}
 
   std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
     return std::make_unique<AdaptiveSoftmaxElements>(row);

@@ -94,7 +94,7 @@ class LogSoftmax final : public RowOp {
                .outputs = outputs,
                .claims = claims,
                .may_be_in_place = true,
-               .answers = {.words = words, .dear = true}}) {}
+               .answers = {.words = words, .expensive = true}}) {}
 
   const ArgumentForm* arguments() const override { return &form; }
 

@@ -46,7 +46,7 @@ class LogSoftmaxBackwardElements : public RowElements {
  public:
   explicit LogSoftmaxBackwardElements(const RowInputs& row)
       : y_(numbers_of(row.logits)),
-        g_(row.beside[0]),
+        g_(row.auxiliary[0]),
         total_(long_sum(g_, {})),
         threshold_(row.contract, bounded_upstream(g_, total_)),
         oracles_([this] { return LogSoftmaxGradientOracle(y_, g_); }) {}
@@ -107,13 +107,13 @@ class LogSoftmaxBackward final : public RowOp {
                .saved_logarithms = true,
                .may_be_in_place = true,
                .number = SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD,
-               .answers = {.sums_beside = alike_upstream, .dear = true, .masked_rows = false}}) {}
+               .answers = {.auxiliary_of_sums = alike_upstream, .expensive = true, .masked_rows = false}}) {}
 
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
-                                                std::uint64_t beside) const override {
-    return {saved_log_softmax(format, logits, beside), upstream_gradient(format, logits.size(), beside)};
+                                                std::uint64_t auxiliary) const override {
+    return {saved_log_softmax(format, logits, auxiliary), upstream_gradient(format, logits.size(), auxiliary)};
   }
-  std::uint64_t closed_besides(const Domain& domain) const override {
+  std::uint64_t closed_auxiliaries(const Domain& domain) const override {
     return domain.hides_by_infinity() ? 0 : hidden_items_bit;
   }
   std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
@@ -124,7 +124,7 @@ class LogSoftmaxBackward final : public RowOp {
     const PrecisionScope precision(113);
     LogSoftmaxBackwardElements of(row);
     const std::vector<double> shown = all_shown(row.logits);
-    const RowInputs items{row.contract, shown, row.theta, row.beside, row.attributes};
+    const RowInputs items{row.contract, shown, row.theta, row.auxiliary, row.attributes};
     judge_elements(*this, Extent::items, {items, row.got}, of, verdicts);
   }
 
@@ -133,7 +133,7 @@ class LogSoftmaxBackward final : public RowOp {
     const PrecisionScope precision(113);
     // A product with e^-inf = 0 leaves g.
     for (std::size_t i = 0; i < lower.size(); ++i) {
-      if (row.logits[i] == -infinity) lower[i] = upper[i] = row.beside[0][i];
+      if (row.logits[i] == -infinity) lower[i] = upper[i] = row.auxiliary[0][i];
     }
   }
 

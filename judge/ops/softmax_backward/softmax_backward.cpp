@@ -31,7 +31,7 @@ class SoftmaxBackwardElements : public RowElements {
  public:
   explicit SoftmaxBackwardElements(const RowInputs& row)
       : y_(row.logits),
-        g_(row.beside[0]),
+        g_(row.auxiliary[0]),
         mean_(long_sum(y_, g_)),
         threshold_(row.contract, bounded_row(y_, g_, mean_)),
         oracles_([this] { return SoftmaxGradientOracle(y_, g_); }) {}
@@ -84,14 +84,14 @@ class SoftmaxBackward final : public RowOp {
                .may_be_in_place = true,
                .number = SOFTCHECK_OP_SOFTMAX_BACKWARD,
                .answers = {.words = words,
-                           .sums_beside = alike_upstream,
+                           .auxiliary_of_sums = alike_upstream,
                            .exponentials = false,
-                           .dear = true,
+                           .expensive = true,
                            .masked_rows = false}}) {}
 
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
-                                                std::uint64_t beside) const override {
-    return {saved_softmax(format, logits, beside), upstream_gradient(format, logits.size(), beside)};
+                                                std::uint64_t auxiliary) const override {
+    return {saved_softmax(format, logits, auxiliary), upstream_gradient(format, logits.size(), auxiliary)};
   }
   std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
     return std::make_unique<SoftmaxBackwardElements>(row);

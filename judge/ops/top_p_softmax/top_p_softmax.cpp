@@ -8,7 +8,7 @@
 
 #include "judge/ops/rows/judged_row.hpp"
 #include "judge/ops/rows/row_elements.hpp"
-#include "judge/ops/top_p_softmax/kept_items.hpp"
+#include "judge/ops/top_p_softmax/selected_items.hpp"
 #include "numerics/enclosures/upper_bound.hpp"
 #include "numerics/formats/next_double.hpp"
 #include "numerics/formats/special_values.hpp"
@@ -23,7 +23,7 @@ using namespace numerics;
 constexpr std::string_view element_claim = "kernel.top_p_softmax.element", set_claim = "kernel.top_p_softmax.kept";
 
 // What the contract grants the weights of the kept items of one row.
-struct KeptThresholds {
+struct CachedThresholds {
   ElementThreshold<UpperBound> kept, plain;  // by the largest kept logit; plain without grants
   std::optional<ElementThreshold<UpperBound>>
       whole;            // of a row of which all is kept: weights that are not divided again
@@ -36,7 +36,7 @@ class KeptElements final : public RowElements {
  public:
   /// logits   (n) -inf where an item is not kept        places   (k) of those that are
   KeptElements(std::span<const double> logits, double theta, std::span<const std::size_t> places,
-               const KeptThresholds& thresholds)
+               const CachedThresholds& thresholds)
       : logits_(logits),
         theta_(theta),
         places_(places),
@@ -81,7 +81,7 @@ class KeptElements final : public RowElements {
   std::span<const double> logits_;
   double theta_;
   std::span<const std::size_t> places_;
-  KeptThresholds thresholds_;
+  CachedThresholds thresholds_;
   RowCascade cascade_;
   OracleLadder<RowOracle> oracles_;
   Quick log_sum_{0, 0};
@@ -130,13 +130,13 @@ class TopPSoftmax final : public RowOp {
                .may_be_in_place = true,
                .filters = true,
                .number = SOFTCHECK_OP_TOP_P_SOFTMAX,
-               .answers = {.words = words, .coefficients = true, .dear = true}}) {}
+               .answers = {.words = words, .coefficients = true, .expensive = true}}) {}
 
-  Attributes attributes(std::uint64_t beside, std::size_t) const override { return drawn_filters(beside); }
-  std::uint64_t closed_besides(const Domain& domain) const override { return closed_filters(domain); }
+  Attributes attributes(std::uint64_t auxiliary, std::size_t) const override { return drawn_filters(auxiliary); }
+  std::uint64_t closed_auxiliaries(const Domain& domain) const override { return closed_filters(domain); }
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
-                                                std::uint64_t beside) const override {
-    return {filtered_logits(format, logits, beside)};
+                                                std::uint64_t auxiliary) const override {
+    return {filtered_logits(format, logits, auxiliary)};
   }
 
   void judge(const JudgedRow& row, RowVerdicts& verdicts) const override {
@@ -145,10 +145,10 @@ class TopPSoftmax final : public RowOp {
     RowCascade whole(row.logits, row.theta);
     const Statistics statistics = statistics_of(whole.statistics(), row.contract, row.logits, row.theta);
     const TopPThreshold<UpperBound> granted(row.contract, statistics), plain(row.contract, statistics, Grants::none);
-    KeptItems items(row, granted, whole, set_claim);
+    SelectedItems items(row, granted, whole, set_claim);
     ValueFinding set = items.set();
     if (items.none()) return verdicts.findings.push_back(std::move(set));
-    KeptThresholds thresholds{items.threshold(granted), items.threshold(plain), std::nullopt, items.most_scale()};
+    CachedThresholds thresholds{items.threshold(granted), items.threshold(plain), std::nullopt, items.most_scale()};
     if (items.is_whole()) thresholds.whole = granted.choice().weights();
     // A kept item's weight is no larger than the sum that it is divided by.
     thresholds.limits = {0, 1 + coefficient_overshoot(row.contract, statistics, 0), "a coefficient lies in [0, 1]"};
@@ -188,8 +188,8 @@ class TopPSoftmax final : public RowOp {
     RowCascade whole(row.logits, row.theta);
     const Statistics statistics = statistics_of(whole.statistics(), row.contract, row.logits, row.theta);
     const TopPThreshold<UpperBound> threshold(row.contract, statistics);
-    const KeptItems items(kept, threshold, whole, set_claim);
-    KeptThresholds thresholds{items.threshold(threshold), items.threshold(threshold), std::nullopt, UpperBound(1)};
+    const SelectedItems items(kept, threshold, whole, set_claim);
+    CachedThresholds thresholds{items.threshold(threshold), items.threshold(threshold), std::nullopt, UpperBound(1)};
     if (exact.places.size() == statistics.visible) thresholds.whole = threshold.choice().weights();
     KeptElements elements(exact.logits, row.theta, exact.places, thresholds);
     std::ranges::fill(allowed, 0);

@@ -16,7 +16,7 @@ using namespace numerics;
 
 namespace {
 
-// Bits of RowCase::beside that all rows of a call share: the number of k, and renormalize.
+// Bits of RowCase::auxiliary that all rows of a call share: the number of k, and renormalize.
 constexpr std::uint64_t k_bits = 31, renormalize_bit = 32;
 constexpr std::uint64_t first_large = 16, first_of_length = 24;
 constexpr std::array<std::uint64_t, 8> large{20, 24, 32, 48, 60, 64, 100, 128};
@@ -51,11 +51,11 @@ std::vector<std::uint64_t> codes_of(const Domain& domain) {
 
 }  // namespace
 
-Attributes drawn_choice(std::uint64_t beside, std::size_t n) {
-  const std::uint64_t code = beside & k_bits, k = named(code).value_or(of_length(code, n));
+Attributes drawn_choice(std::uint64_t auxiliary, std::size_t n) {
+  const std::uint64_t code = auxiliary & k_bits, k = named(code).value_or(of_length(code, n));
   Attributes attributes;
   attributes.k = static_cast<std::int32_t>(std::min<std::uint64_t>(k, n));
-  attributes.renormalize = (beside & renormalize_bit) != 0;
+  attributes.renormalize = (auxiliary & renormalize_bit) != 0;
   return attributes;
 }
 

@@ -16,10 +16,10 @@
 
 namespace softcheck::proptests {
 
-/// k and renormalize of a call of rows of n items, from the low six bits of RowCase::beside: k is 1 to 16, one of some
-/// larger numbers, n, n - 1 or half of n; at most n.
-Attributes drawn_choice(std::uint64_t beside, std::size_t n);
-/// RowOp::closed_besides and set_besides: what the domain's k and renormalize leave of these bits.
+/// k and renormalize of a call of rows of n items, from the low six bits of RowCase::auxiliary: k is 1 to 16, one of
+/// some larger numbers, n, n - 1 or half of n; at most n.
+Attributes drawn_choice(std::uint64_t auxiliary, std::size_t n);
+/// RowOp::closed_auxiliaries and set_auxiliaries: what the domain's k and renormalize leave of these bits.
 std::uint64_t closed_choices(const Domain& domain);
 std::uint64_t set_choices(const Domain& domain);
 

@@ -135,13 +135,13 @@ class TopkSoftmax final : public RowOp {
                .has_limit = false,
                .wide_output = true,
                .number = SOFTCHECK_OP_TOPK_SOFTMAX,
-               .answers = {.words = words, .dear = true}}) {}
+               .answers = {.words = words, .expensive = true}}) {}
 
-  Attributes attributes(std::uint64_t beside, std::size_t n) const override { return drawn_choice(beside, n); }
-  std::uint64_t closed_besides(const Domain& domain) const override { return closed_choices(domain); }
-  std::uint64_t set_besides(const Domain& domain) const override { return set_choices(domain); }
-  std::size_t width(std::size_t n, std::uint64_t beside) const override {
-    return static_cast<std::size_t>(drawn_choice(beside, n).k);
+  Attributes attributes(std::uint64_t auxiliary, std::size_t n) const override { return drawn_choice(auxiliary, n); }
+  std::uint64_t closed_auxiliaries(const Domain& domain) const override { return closed_choices(domain); }
+  std::uint64_t set_auxiliaries(const Domain& domain) const override { return set_choices(domain); }
+  std::size_t width(std::size_t n, std::uint64_t auxiliary) const override {
+    return static_cast<std::size_t>(drawn_choice(auxiliary, n).k);
   }
   std::size_t width_of(const RowInputs& row) const override { return static_cast<std::size_t>(row.attributes.k); }
 

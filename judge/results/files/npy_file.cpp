@@ -241,7 +241,7 @@ NpyArray parse_npy(std::span<const std::byte> bytes, const std::string& name, st
   const NpyDtype dtype = npy_dtype(header.descr, name, voids);
   const std::span<const std::byte> data = bytes.subspan(begin + length);
   require_npy_size(header, dtype.bytes, data.size(), name);
-  return {HeldTensor{data.data(), dtype.format, header.shape, npy_strides(header), dtype.integer_bits}, header.descr};
+  return {GivenTensor{data.data(), dtype.format, header.shape, npy_strides(header), dtype.integer_bits}, header.descr};
 }
 
 }  // namespace softcheck::proptests

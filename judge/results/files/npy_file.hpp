@@ -5,14 +5,14 @@
 #include <span>
 #include <string>
 
-#include "judge/results/held_tensor.hpp"
+#include "judge/results/given_tensor.hpp"
 #include "numerics/formats/format.hpp"
 
 namespace softcheck::proptests {
 
 /// An array as NumPy saves it, and its dtype as the header has it: "<f4".
 struct NpyArray {
-  HeldTensor tensor;  // points into the bytes
+  GivenTensor tensor;  // points into the bytes
   std::string descr;
 };
 

@@ -15,7 +15,7 @@ namespace {
 using models::SafetensorsEntry;
 using numerics::Format;
 
-void set_dtype(HeldTensor& tensor, const models::SafetensorsEntry& entry, const std::string& place) {
+void set_dtype(GivenTensor& tensor, const models::SafetensorsEntry& entry, const std::string& place) {
   std::string known;
   for (const Format format : numerics::all_formats()) {
     const std::string_view name = numerics::properties(format).file_name;
@@ -36,8 +36,8 @@ SafetensorsTensor parse_safetensors_tensor(std::span<const std::byte> bytes, con
   std::vector<std::string> names;
   for (const models::SafetensorsEntry& entry : header.tensors) names.push_back(entry.name);
   const models::SafetensorsEntry& entry = header.tensors[place_of_name(names, wanted, name)];
-  HeldTensor tensor{bytes.data() + header.data_begin + entry.begin, std::nullopt, entry.shape,
-                    std::vector<std::int64_t>(entry.shape.size())};
+  GivenTensor tensor{bytes.data() + header.data_begin + entry.begin, std::nullopt, entry.shape,
+                     std::vector<std::int64_t>(entry.shape.size())};
   set_dtype(tensor, entry, name + ":" + entry.name);
   if (std::ranges::find(entry.shape, 0) == entry.shape.end()) {
     std::int64_t stride = 1;

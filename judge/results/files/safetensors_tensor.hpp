@@ -4,13 +4,13 @@
 #include <span>
 #include <string>
 
-#include "judge/results/held_tensor.hpp"
+#include "judge/results/given_tensor.hpp"
 
 namespace softcheck::proptests {
 
 /// A tensor of a safetensors file.
 struct SafetensorsTensor {
-  HeldTensor tensor;  // points into the bytes
+  GivenTensor tensor;  // points into the bytes
   std::string name;
   std::string dtype;  // "BF16"
 };

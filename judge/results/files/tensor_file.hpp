@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "judge/results/held_tensor.hpp"
+#include "judge/results/given_tensor.hpp"
 #include "models/read/file_errors.hpp"
 #include "numerics/formats/format.hpp"
 
@@ -13,7 +13,7 @@ namespace softcheck::proptests {
 
 /// A tensor of a file, and what holds its bytes: the file's mapping, or memory.
 struct FileTensor {
-  HeldTensor tensor;
+  GivenTensor tensor;
   std::string file;
   std::string name;   // in the file; empty for .npy
   std::string dtype;  // as the file has it: "<f4", "BF16"

@@ -17,7 +17,7 @@
 namespace softcheck::kernels {
 
 /// The most columns of a value: what the threads of a block hold. Longer values are refused.
-inline constexpr std::int64_t longest_value = std::int64_t{columns_held} * attention_threads;
+inline constexpr std::int64_t longest_value = std::int64_t{given_columns} * attention_threads;
 /// The most columns of a query, which lies in shared memory. Longer queries are refused.
 inline constexpr std::int64_t longest_query = 1024;
 

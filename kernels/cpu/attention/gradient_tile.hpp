@@ -37,17 +37,17 @@ class GradientTile {
         at_(own_.get()) {}
 
   /// twice: whether blocks will be scored again: their scores and g are then kept, where they fit into
-  /// gradient_kept_bytes.
+  /// gradient_cached_bytes.
   void begin(const AttentionViews& views, const TilePlace& place, bool twice = false) {
     scores_.begin(views, place);
     scores_.load_rows(views.out, incoming_width_, incoming_.get());
-    const std::size_t size = 2 * kept_size(of_block_ / (2 * key_block), scores_.seen_keys());
-    keeps_ = twice && size * sizeof(T) <= gradient_kept_bytes;
-    if (keeps_ && kept_size_ < size) {
+    const std::size_t size = 2 * cached_size(of_block_ / (2 * key_block), scores_.seen_keys());
+    keeps_ = twice && size * sizeof(T) <= gradient_cached_bytes;
+    if (keeps_ && cached_size_ < size) {
       // For all keys at once: a causal tile sees more of them than the one before.
-      const std::size_t all = 2 * kept_size(of_block_ / (2 * key_block), views.keys());
-      kept_size_ = std::min(all, gradient_kept_bytes / sizeof(T));
-      kept_ = AlignedArray<T>(kept_size_);
+      const std::size_t all = 2 * cached_size(of_block_ / (2 * key_block), views.keys());
+      cached_size_ = std::min(all, gradient_cached_bytes / sizeof(T));
+      kept_ = AlignedArray<T>(cached_size_);
     }
   }
 
@@ -128,7 +128,7 @@ class GradientTile {
   std::size_t of_block_;  // numbers of a block: scores and g
   AlignedArray<T> own_, kept_{0};
   T* at_;  // of the block scored last
-  std::size_t kept_size_ = 0;
+  std::size_t cached_size_ = 0;
   std::size_t width_ = 0;
   bool keeps_ = false;
 };

@@ -53,8 +53,8 @@ class ScoreTile {
   }
 
   /// Takes the queries. views stays with the caller, for as long as this tile is worked on. twice: whether blocks will
-  /// be taken again: their scores are then kept, where they fit into kept_bytes, and of a few rows in any case, O(keys)
-  /// of them, as K costs these more than they do.
+  /// be taken again: their scores are then kept, where they fit into cached_bytes, and of a few rows in any case,
+  /// O(keys) of them, as K costs these more than they do.
   void begin(const AttentionViews& views, const TilePlace& place, bool twice = false) {
     views_ = &views;
     place_ = place;
@@ -64,14 +64,14 @@ class ScoreTile {
       seen_.add(views, place_of(row));
     }
     std::fill(undefined_.get(), undefined_.get() + capacity_, T(0));
-    const std::size_t size = kept_size(place.rows, seen_keys());
+    const std::size_t size = cached_size(place.rows, seen_keys());
     const bool few = place.rows <= few_rows;
-    keeps_ = twice && (few || size * sizeof(T) <= kept_bytes);
-    if (keeps_ && kept_size_ < size) {
+    keeps_ = twice && (few || size * sizeof(T) <= cached_bytes);
+    if (keeps_ && cached_size_ < size) {
       // For all keys at once: a causal tile sees more of them than the one before.
-      const std::size_t all = kept_size(place.rows, views.keys());
-      kept_size_ = few ? all : std::min(all, kept_bytes / sizeof(T));
-      kept_ = AlignedArray<T>(kept_size_);
+      const std::size_t all = cached_size(place.rows, views.keys());
+      cached_size_ = few ? all : std::min(all, cached_bytes / sizeof(T));
+      kept_ = AlignedArray<T>(cached_size_);
     }
   }
 
@@ -116,7 +116,7 @@ class ScoreTile {
   /// of it.
   RowSpan take(const KeySpan& keys, bool again = false) {
     const std::size_t width = see(keys);
-    kept_block_ = keeps_ ? kept_.get() + number_of(keys) * kept_of_block(place_.rows) : nullptr;
+    cached_block_ = keeps_ ? kept_.get() + number_of(keys) * kept_of_block(place_.rows) : nullptr;
     scored_ = keeps_ && again;
     if (scored_) {
       return seen_rows_;
@@ -133,8 +133,8 @@ class ScoreTile {
   /// Scores of some rows, at most row_part, against the block that was taken, and each one's largest. The weights are
   /// left to the caller.
   TileScores<T> score(const RowSpan& rows, T* maximum, RowsAhead* ahead = nullptr) {
-    const TileScores<T> tile = scores_of(rows, keeps_ ? kept_block_ + rows.first * key_block : scores_.get());
-    T* kept_maximum = keeps_ ? kept_block_ + place_.rows * key_block : nullptr;
+    const TileScores<T> tile = scores_of(rows, keeps_ ? cached_block_ + rows.first * key_block : scores_.get());
+    T* kept_maximum = keeps_ ? cached_block_ + place_.rows * key_block : nullptr;
     if (scored_) {
       std::copy(kept_maximum + rows.first, kept_maximum + rows.last, maximum + rows.first);
       return tile;
@@ -361,8 +361,8 @@ class ScoreTile {
   std::array<std::uint32_t, tile_rows> begins_{}, limits_{};
   std::optional<TermRows> terms_;
   AlignedArray<T> kept_{0};
-  std::size_t kept_size_ = 0;
-  T* kept_block_ = nullptr;  // of the block that was taken
+  std::size_t cached_size_ = 0;
+  T* cached_block_ = nullptr;  // of the block that was taken
   KeySpan block_{};
   RowSpan seen_rows_{};
   std::size_t known_ = 0;

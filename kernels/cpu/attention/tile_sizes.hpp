@@ -14,12 +14,12 @@ namespace softcheck::kernels::cpu {
 
 /// Scores that a tile keeps between its passes, in bytes: what a second-level cache of 2 MiB holds beside K and V of a
 /// block. Where that cache is smaller they come from the next one, which is nearer than another product.
-inline constexpr std::size_t kept_bytes = std::size_t{13} << 17;
+inline constexpr std::size_t cached_bytes = std::size_t{13} << 17;
 
 /// The same of a gradient's tile, which keeps g, too. What does not fit beside K, V and the sums in the second-level
 /// cache comes from the next one, as whole lines in memory's order: a tile of more rows reads K, V, dk and dv less
 /// often.
-inline constexpr std::size_t gradient_kept_bytes = std::size_t{32} << 20;
+inline constexpr std::size_t gradient_cached_bytes = std::size_t{32} << 20;
 
 /// dk and dv of a key head that are summed up over its tiles, at most, in bytes.
 inline constexpr std::size_t key_sums_bytes = std::size_t{256} << 20;
@@ -36,16 +36,16 @@ inline std::size_t capacity_of(const AttentionViews& views, std::size_t most) {
 constexpr std::size_t kept_of_block(std::size_t rows) { return rows * key_block + rounded_up(rows, key_block); }
 
 /// The same of some keys, at least of one block.
-inline std::size_t kept_size(std::size_t rows, std::int64_t keys) {
+inline std::size_t cached_size(std::size_t rows, std::int64_t keys) {
   const auto count = static_cast<std::size_t>(std::max<std::int64_t>(keys, 1));
   return rounded_up(count, key_block) / key_block * kept_of_block(rows);
 }
 
-/// The most rows whose scores against so many keys, of size bytes each, fit into kept_bytes; tile_rows where not even
+/// The most rows whose scores against so many keys, of size bytes each, fit into cached_bytes; tile_rows where not even
 /// tile_step rows' do.
 inline std::int64_t rows_that_keep(std::int64_t keys, std::size_t size) {
   for (std::size_t rows = tile_rows; rows > 0; rows -= tile_step) {
-    if (kept_size(rows, keys) * size <= kept_bytes) {
+    if (cached_size(rows, keys) * size <= cached_bytes) {
       return static_cast<std::int64_t>(rows);
     }
   }
@@ -53,7 +53,7 @@ inline std::int64_t rows_that_keep(std::int64_t keys, std::size_t size) {
 }
 
 /// The rows of a gradient's tiles: at most most, a power of two times tile_step, and so many that their scores and g
-/// against keys, of size bytes each, fit into gradient_kept_bytes; most where not even tile_step rows' do.
+/// against keys, of size bytes each, fit into gradient_cached_bytes; most where not even tile_step rows' do.
 inline std::int64_t rows_of_gradient(std::int64_t keys, std::size_t size, std::int64_t most) {
   std::int64_t largest = static_cast<std::int64_t>(tile_step);
   while (2 * largest <= most) {
@@ -61,7 +61,7 @@ inline std::int64_t rows_of_gradient(std::int64_t keys, std::size_t size, std::i
   }
 
   for (std::int64_t rows = largest; rows >= static_cast<std::int64_t>(tile_step); rows /= 2) {
-    if (2 * kept_size(static_cast<std::size_t>(rows), keys) * size <= gradient_kept_bytes) {
+    if (2 * cached_size(static_cast<std::size_t>(rows), keys) * size <= gradient_cached_bytes) {
       return rows;
     }
   }

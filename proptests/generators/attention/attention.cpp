@@ -35,7 +35,7 @@ std::int64_t AttentionCase::place_of(std::size_t b, std::size_t i) const {
   return own + static_cast<std::int64_t>(keys_of(b)) - static_cast<std::int64_t>(queries_of(b));
 }
 
-std::size_t AttentionCase::keys_shown(std::size_t b, std::size_t i) const {
+std::size_t AttentionCase::reported_keys(std::size_t b, std::size_t i) const {
   const std::size_t keys_there = keys_of(b);
   if (!causal) return keys_there;
   return static_cast<std::size_t>(
@@ -63,12 +63,12 @@ std::size_t AttentionCase::bias_row(std::size_t b, std::size_t h, std::size_t i)
 }
 
 bool AttentionCase::sees(std::size_t b, std::size_t h, std::size_t i, std::size_t j) const {
-  if (j >= keys_shown(b, i) || i >= queries_of(b)) return false;
-  const std::int64_t beside = static_cast<std::int64_t>(j) - place_of(b, i);
+  if (j >= reported_keys(b, i) || i >= queries_of(b)) return false;
+  const std::int64_t auxiliary = static_cast<std::int64_t>(j) - place_of(b, i);
   const auto within = [](const std::optional<std::size_t>& window, std::int64_t keys) {
     return !window || keys <= static_cast<std::int64_t>(*window);
   };
-  if (!within(attributes.window_left, -beside) || !within(attributes.window_right, beside)) return false;
+  if (!within(attributes.window_left, -auxiliary) || !within(attributes.window_right, auxiliary)) return false;
   if (mask.empty()) return true;
   const std::size_t head = mask_for_each_head ? h : 0;
   return mask[((b * mask_heads() + head) * shape.queries + i) * shape.keys + j] != 0;

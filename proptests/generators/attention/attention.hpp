@@ -60,7 +60,7 @@ struct AttentionCase {
   /// The key that query i of sequence b stands at, which may lie before the first one or behind the last one.
   std::int64_t place_of(std::size_t b, std::size_t i) const;
   /// How many keys, from the first on, causality shows to query i; all without it.
-  std::size_t keys_shown(std::size_t b, std::size_t i) const;
+  std::size_t reported_keys(std::size_t b, std::size_t i) const;
   /// Do places matter that version 1 cannot say?
   bool is_top_left() const;
   /// Is an attribute there?

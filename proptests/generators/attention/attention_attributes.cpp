@@ -100,7 +100,7 @@ void draw_bias(Draw& draw, AttentionCase& a) {
   for (double& x : to.bias) x = sparse && !draw.one_in(5) ? 0 : into_format(a.format, size * draw.normal());
 }
 
-// Beside g - delta of their size, far above it and far below; one query in three has none.
+// Auxiliary g - delta of their size, far above it and far below; one query in three has none.
 void draw_lse_gradients(Draw& draw, AttentionCase& a) {
   const AttentionShape& s = a.shape;
   std::vector<double>& to = a.attributes.lse_gradients;

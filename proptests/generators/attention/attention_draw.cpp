@@ -204,7 +204,7 @@ void draw_mask(Draw& draw, AttentionCase& a, const AttentionOptions& options) {
   // A query keeps one key, with causality its first ones.
   for (std::size_t row = 0; row < a.mask.size() / s.keys; ++row) {
     const std::size_t i = row % s.queries;
-    const std::size_t reach = a.keys_shown(0, i);
+    const std::size_t reach = a.reported_keys(0, i);
     const auto begin = a.mask.begin() + static_cast<std::ptrdiff_t>(row * s.keys);
     if (std::all_of(begin, begin + static_cast<std::ptrdiff_t>(reach), [](std::uint8_t x) { return x == 0; })) {
       *(begin + static_cast<std::ptrdiff_t>(draw.below(reach))) = 1;

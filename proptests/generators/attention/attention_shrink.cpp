@@ -120,10 +120,11 @@ std::vector<AttentionStep> steps_of(AttentionCase a, const Domain& domain) {
   // Of long lengths only the ends are dropped until few are left, and of very long ones only whole parts: each call
   // with them costs as much as a thousand others.
   constexpr std::size_t few = 64, very_long = 16384, parts = 32;
-  const bool dear = a.shape.keys >= very_long;
+  const bool expensive = a.shape.keys >= very_long;
   const std::array<int, 7> order =
-      dear ? std::array<int, 7>{Axis::batch, Axis::kv, Axis::group, Axis::query, Axis::value_dim, Axis::dim, Axis::key}
-           : std::array<int, 7>{Axis::batch, Axis::kv, Axis::group, Axis::query, Axis::key, Axis::value_dim, Axis::dim};
+      expensive
+          ? std::array<int, 7>{Axis::batch, Axis::kv, Axis::group, Axis::query, Axis::value_dim, Axis::dim, Axis::key}
+          : std::array<int, 7>{Axis::batch, Axis::kv, Axis::group, Axis::query, Axis::key, Axis::value_dim, Axis::dim};
   for (const int axis : order) {
     add_listed_lengths(steps, axis, a.shape, domain);
     const std::size_t count = extent(a.shape, axis), smallest = count >= very_long ? count / parts : 1;
@@ -134,7 +135,7 @@ std::vector<AttentionStep> steps_of(AttentionCase a, const Domain& domain) {
       }
     }
     // Numbers that say nothing before the ends of a length that cannot be shorter.
-    if (axis == (dear ? Axis::query : Axis::key)) add_simpler_numbers(steps);
+    if (axis == (expensive ? Axis::query : Axis::key)) add_simpler_numbers(steps);
   }
   steps.push_back({AttentionWay::shared_mask});
   for (int which = 0; which < tensors; ++which) {

@@ -126,12 +126,12 @@ RowMatrixCase matrix_of(const RowCase& row_case) {
   matrix.theta = row_case.theta;
   matrix.format = row_case.format;
   matrix.family = row_case.family;
-  matrix.beside = row_case.beside;
+  matrix.auxiliary = row_case.auxiliary;
   return matrix;
 }
 
 RowCase case_of(const RowMatrixCase& matrix, std::size_t row) {
-  return {matrix.rows[row], matrix.theta, matrix.format, "", beside_of_row(matrix.beside, row)};
+  return {matrix.rows[row], matrix.theta, matrix.format, "", auxiliary_of_row(matrix.auxiliary, row)};
 }
 
 CallTraits traits_of(const RowMatrixCase& matrix) {
@@ -162,7 +162,7 @@ CallTraits traits_of(const RowMatrixCase& matrix) {
 bool admits(const RowMatrixOptions& options, const RowMatrixCase& matrix) {
   if (matrix.rows.size() < options.least_rows || matrix.rows.size() > options.most_rows) return false;
   if (size_of(matrix) > options.max_elements || !specials_fit(matrix)) return false;
-  if (!admits_beside(options.rows, matrix.beside)) return false;
+  if (!admits_beside(options.rows, matrix.auxiliary)) return false;
   for (const SpecialLogit& one : matrix.specials) {
     if (!(is_infinite(one, matrix.format) ? options.infinities : options.nans)) return false;
   }
@@ -175,7 +175,7 @@ bool admits(const RowMatrixOptions& options, const RowMatrixCase& matrix) {
   // A row may hide items by the mask even where no logit may be infinite.
   RowOptions of_rows = options.rows;
   of_rows.domain = {};
-  of_rows.besides_set = 0;  // the matrix has what its rows share
+  of_rows.auxiliaries_set = 0;  // the matrix has what its rows share
   return std::ranges::all_of(matrix.rows.cycle(), [&](const RunLengthRow& row) {
     return row.size() == matrix.columns && admits(of_rows, RowCase{row, matrix.theta, matrix.format, ""});
   });
@@ -192,7 +192,7 @@ std::string to_text(const RowMatrixCase& matrix) {
   const auto add = [&](const char* name, const MatrixLayout& layout) {
     if (layout != MatrixLayout{}) text += std::string(" ") + name + "=" + word_of(layout);
   };
-  text += beside_text(matrix.beside);
+  text += auxiliary_text(matrix.auxiliary);
   add("in", matrix.in);
   add("out", matrix.out);
   add("visible", matrix.visible);
@@ -232,7 +232,7 @@ void from_text(std::string_view text, RowMatrixCase& matrix) {
       continue;
     }
     if (name == "beside") {
-      result.beside = parse_beside(words[i]);
+      result.auxiliary = parse_auxiliary(words[i]);
       continue;
     }
     if (name == "nan") {

@@ -55,13 +55,13 @@ struct RowMatrixCase {
   MatrixLayout out;
   MatrixLayout visible;  // of the mask, or of what stands beside the logits item by item; compact where neither is
   std::string family;    // how it was drawn; no part of its text
-  /// As RowCase's, of row 0; beside_of_row() gives that of the others.
-  std::uint64_t beside = 0;
+  /// As RowCase's, of row 0; auxiliary_of_row() gives that of the others.
+  std::uint64_t auxiliary = 0;
 
   friend bool operator==(const RowMatrixCase& a, const RowMatrixCase& b) {
     return a.rows == b.rows && a.specials == b.specials && a.columns == b.columns && a.theta == b.theta &&
            a.format == b.format && a.mask == b.mask && a.in == b.in && a.out == b.out && a.visible == b.visible &&
-           a.beside == b.beside;
+           a.auxiliary == b.auxiliary;
   }
 };
 

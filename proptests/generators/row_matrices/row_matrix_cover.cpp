@@ -160,15 +160,17 @@ class Possibilities {
       // One row of it is to hold a NaN, or to show what stands beside the one that is hidden.
       if (whole && choice[Dim::rows] && *choice[Dim::rows] == 0) return false;
       if ((infinite && !domain.hides_by_infinity()) || (masked && domain.no_mask)) return false;
-      if (choice[Dim::visible] && options_.rows.besides == 0 && (*choice[Dim::visible] != 0) != masked) return false;
+      if (choice[Dim::visible] && options_.rows.auxiliaries == 0 && (*choice[Dim::visible] != 0) != masked)
+        return false;
     }
     return !choice[Dim::values] || *choice[Dim::values] < kernel_row_families().size();  // none is listed
   }
 
   bool layouts_fit(const ClassChoice& choice) const {
     const Domain& domain = options_.rows.domain;
-    if (choice[Dim::visible] && *choice[Dim::visible] > 0 && domain.no_mask && options_.rows.besides == 0) return false;
-    if (choice[Dim::visible] == 1 && options_.rows.besides != 0) return false;  // compact is no mask's layout
+    if (choice[Dim::visible] && *choice[Dim::visible] > 0 && domain.no_mask && options_.rows.auxiliaries == 0)
+      return false;
+    if (choice[Dim::visible] == 1 && options_.rows.auxiliaries != 0) return false;  // compact is no mask's layout
     for (const auto which : {Dim::input, Dim::output, Dim::visible}) {
       if (!choice[which]) continue;
       const std::size_t kind = *choice[which] - (which == Dim::visible && *choice[which] > 0 ? 1 : 0);
@@ -250,8 +252,9 @@ class Coverer {
     hide(choice, matrix, cycle);
     matrix.rows = RowCycle(std::move(cycle), count);
     lay_out(choice, matrix);
-    if (options_.rows.besides != 0) {
-      matrix.beside = ((draw_.log_uniform(1, most_beside + 1) - 1) & options_.rows.besides) | options_.rows.besides_set;
+    if (options_.rows.auxiliaries != 0) {
+      matrix.auxiliary =
+          ((draw_.log_uniform(1, most_auxiliary + 1) - 1) & options_.rows.auxiliaries) | options_.rows.auxiliaries_set;
     }
     if (choice[Dim::nan] > 0) place_nans(choice, matrix);
     return matrix;

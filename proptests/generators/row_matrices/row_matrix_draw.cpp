@@ -118,7 +118,7 @@ struct Generator {
     result.family = first.family;
     result.format = first.format;
     result.theta = first.theta;
-    result.beside = first.beside;
+    result.auxiliary = first.auxiliary;
     result.columns = first.row.size();
     const LengthRange allowed = options.rows.domain.length("rows");
     const std::uint64_t count = draw_rows(draw, allowed);
@@ -177,7 +177,7 @@ struct Generator {
       while (domain.contiguous && !layout->compact() && layout->column_stride != 1);
       if (domain.no_offset) layout->offset = 0;
     }
-    if (result.mask == MaskUse::none && options.rows.besides == 0) result.visible = {};
+    if (result.mask == MaskUse::none && options.rows.auxiliaries == 0) result.visible = {};
   }
 
   rc::Shrinkable<RowMatrixCase> operator()(const rc::Random& random, int size) const {

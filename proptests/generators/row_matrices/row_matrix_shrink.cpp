@@ -30,11 +30,11 @@ enum class MatrixWay {
   all_by_mask,     // mixed to tensor
   drop_columns,    // size columns from first on
   round_all,       // to size bits
-  beside,          // to size
+  auxiliary,       // to size
   shift_rows,      // the maximum of every row to 0
   simplify,        // the number no. first takes its simpler number no. size
   simplify_theta,  // to its simpler number no. size
-  pairs            // every row becomes no. first of pairs_for(), with no. size of besides_of_pairs()
+  pairs            // every row becomes no. first of pairs_for(), with no. size of auxiliaries_of_pairs()
 };
 
 struct MatrixStep {
@@ -102,19 +102,20 @@ std::vector<MatrixStep> steps_of(const RowMatrixCase& matrix, const Domain& doma
     steps.push_back({way});
   }
   const std::size_t pairs = matrix.rows.cycle().empty() ? 0 : pairs_for(matrix.rows[0], matrix.format).size();
-  const bool is_long = matrix.beside != 0 && matrix.columns > many_logits;
+  const bool is_long = matrix.auxiliary != 0 && matrix.columns > many_logits;
   for (std::size_t i = 0; is_long && i < std::min(early_pairs, pairs); ++i) {
     steps.push_back({MatrixWay::pairs, i, 0});
   }
   add_columns(steps, matrix.columns, domain.length("n"));
-  for (const std::uint64_t less : simpler_besides(matrix.beside)) steps.push_back({MatrixWay::beside, 0, less});
+  for (const std::uint64_t less : simpler_auxiliaries(matrix.auxiliary))
+    steps.push_back({MatrixWay::auxiliary, 0, less});
   steps.push_back({MatrixWay::shift_rows});
   for (std::size_t bits : {1, 2, 4, 8, 16, 32}) steps.push_back({MatrixWay::round_all, 0, bits});
   const std::size_t thetas = simpler_numbers(matrix.theta).size();
   for (std::size_t k = 0; k < thetas; ++k) steps.push_back({MatrixWay::simplify_theta, 0, k});
   add_numbers(steps, matrix);
   if (matrix.columns <= 2) return steps;
-  for (std::size_t k = 0; k < besides_of_pairs(matrix.beside).size(); ++k) {
+  for (std::size_t k = 0; k < auxiliaries_of_pairs(matrix.auxiliary).size(); ++k) {
     for (std::size_t i = 0; i < pairs; ++i) steps.push_back({MatrixWay::pairs, i, k});
   }
   return steps;
@@ -155,11 +156,11 @@ bool drop_columns(RowMatrixCase& matrix, std::size_t first, std::size_t size) {
   return true;
 }
 
-bool take_pairs(RowMatrixCase& matrix, std::size_t which, std::size_t beside) {
+bool take_pairs(RowMatrixCase& matrix, std::size_t which, std::size_t auxiliary) {
   const std::array<double, 2> pair = pairs_for(matrix.rows[0], matrix.format)[which];
   matrix.rows.replace_each([&](const RunLengthRow&) { return RunLengthRow::of(pair); });
   matrix.columns = pair.size();
-  matrix.beside = besides_of_pairs(matrix.beside)[beside];
+  matrix.auxiliary = auxiliaries_of_pairs(matrix.auxiliary)[auxiliary];
   std::erase_if(matrix.specials, [&](const SpecialLogit& one) { return one.item >= matrix.columns; });
   return true;
 }
@@ -258,8 +259,8 @@ bool take_step(const MatrixStep& step, RowMatrixCase& matrix) {
     case MatrixWay::round_all:
       return change_rows(matrix,
                          [bits = static_cast<int>(step.size)](double x, double) { return round_to_bits(x, bits); });
-    case MatrixWay::beside:
-      matrix.beside = step.size;
+    case MatrixWay::auxiliary:
+      matrix.auxiliary = step.size;
       return true;
     case MatrixWay::shift_rows:
       return change_rows(matrix, [](double x, double top) { return x - top; });

@@ -127,8 +127,8 @@ std::span<const RowFamily> kernel_row_families() {
   return families;
 }
 
-bool admits_beside(const RowOptions& options, std::uint64_t beside) {
-  return (beside & ~options.besides) == 0 && (beside & options.besides_set) == options.besides_set;
+bool admits_beside(const RowOptions& options, std::uint64_t auxiliary) {
+  return (auxiliary & ~options.auxiliaries) == 0 && (auxiliary & options.auxiliaries_set) == options.auxiliaries_set;
 }
 
 bool admits(const RowOptions& options, const RowCase& row_case) {
@@ -137,7 +137,7 @@ bool admits(const RowOptions& options, const RowCase& row_case) {
   const std::uint64_t visible = row.visible();
   const double limit = std::ldexp(1.0, options.theta_exponent);
   if (size < options.min_length || size > std::max(options.max_length, options.max_edge_length)) return false;
-  if (!admits_beside(options, row_case.beside)) return false;
+  if (!admits_beside(options, row_case.auxiliary)) return false;
   if (visible < size && !options.masks && !(visible == 0 && options.fully_masked)) return false;
   if (visible == 0 && size > 0 && !options.fully_masked) return false;
   if (!(row_case.theta >= 1 / limit && row_case.theta <= limit)) return false;
@@ -183,20 +183,24 @@ double parse_theta(std::string_view word) {
   throw std::invalid_argument("row case: theta must be positive and finite, got " + std::string(word));
 }
 
-std::string beside_text(std::uint64_t beside) { return beside == 0 ? "" : " beside=" + std::to_string(beside); }
-
-std::uint64_t beside_of_row(std::uint64_t beside, std::uint64_t row) {
-  constexpr std::uint64_t kinds = 64, seeds = (most_beside + 1) / kinds;
-  // No power of two is a multiple of 3, 5 or 7: a kernel whose row number wraps around at one reads other inputs.
-  constexpr std::uint64_t period = 3 * 5 * 7;
-  return beside == 0 ? 0 : beside % kinds + kinds * ((beside / kinds + row % period) % seeds);
+std::string auxiliary_text(std::uint64_t auxiliary) {
+  return auxiliary == 0 ? "" : " beside=" + std::to_string(auxiliary);
 }
 
-std::uint64_t parse_beside(std::string_view word) { return parse_count(value_of(word, "beside"), 0, most_beside); }
+std::uint64_t auxiliary_of_row(std::uint64_t auxiliary, std::uint64_t row) {
+  constexpr std::uint64_t kinds = 64, seeds = (most_auxiliary + 1) / kinds;
+  // No power of two is a multiple of 3, 5 or 7: a kernel whose row number wraps around at one reads other inputs.
+  constexpr std::uint64_t period = 3 * 5 * 7;
+  return auxiliary == 0 ? 0 : auxiliary % kinds + kinds * ((auxiliary / kinds + row % period) % seeds);
+}
+
+std::uint64_t parse_auxiliary(std::string_view word) {
+  return parse_count(value_of(word, "beside"), 0, most_auxiliary);
+}
 
 std::string to_text(const RowCase& row_case) {
   return "row " + std::string(numerics::properties(row_case.format).name) +
-         " theta=" + numerics::hex_float(row_case.theta) + beside_text(row_case.beside) + runs_text(row_case.row);
+         " theta=" + numerics::hex_float(row_case.theta) + auxiliary_text(row_case.auxiliary) + runs_text(row_case.row);
 }
 
 void from_text(std::string_view text, RowCase& row_case) {
@@ -209,9 +213,9 @@ void from_text(std::string_view text, RowCase& row_case) {
   result.format = numerics::parse_format(words[1]);
   result.theta = parse_theta(words[2]);
   result.family = "text";
-  const bool beside = words.size() > 3 && words[3].starts_with("beside=");
-  if (beside) result.beside = parse_beside(words[3]);
-  result.row = parse_runs(std::span(words).subspan(beside ? 4 : 3), result.format);
+  const bool auxiliary = words.size() > 3 && words[3].starts_with("beside=");
+  if (auxiliary) result.auxiliary = parse_auxiliary(words[3]);
+  result.row = parse_runs(std::span(words).subspan(auxiliary ? 4 : 3), result.format);
   row_case = std::move(result);
 }
 

@@ -97,8 +97,8 @@ struct RowOptions {
   double max_deviation = std::numeric_limits<double>::infinity();  // that divided by theta
   int theta_exponent = 60;                                         // theta in [2^-e, 2^e], <= 1000; 0: theta = 1 always
   Domain domain;                  // of the kernels that the rows are for: n, theta and whether -inf may be a logit
-  std::uint64_t besides = 0;      // the bits that RowCase::beside may have; 0 where nothing stands beside the logits
-  std::uint64_t besides_set = 0;  // of these the bits that it has
+  std::uint64_t auxiliaries = 0;  // the bits that RowCase::auxiliary may have; 0 where nothing stands beside the logits
+  std::uint64_t auxiliaries_set = 0;  // of these the bits that it has
 };
 
 /// A row of numbers of one format, and a temperature.
@@ -108,10 +108,10 @@ struct RowCase {
   numerics::Format format = numerics::Format::f64;  // every logit is one of its numbers
   std::string family;                               // how it was drawn; no part of its text
   /// From this number and the logits an op makes its other inputs (RowOp::input_values); 0 is the simplest.
-  std::uint64_t beside = 0;
+  std::uint64_t auxiliary = 0;
 
   friend bool operator==(const RowCase& a, const RowCase& b) {
-    return a.row == b.row && a.theta == b.theta && a.format == b.format && a.beside == b.beside;
+    return a.row == b.row && a.theta == b.theta && a.format == b.format && a.auxiliary == b.auxiliary;
   }
 };
 
@@ -121,8 +121,8 @@ RunLengthRow resized(const RunLengthRow& row, std::uint64_t length);
 /// -inf.
 RowCase conformed(const RowOptions& options, RowCase row_case);
 
-/// Has RowCase::beside the bits that it must have, and none that it may not?
-bool admits_beside(const RowOptions& options, std::uint64_t beside);
+/// Has RowCase::auxiliary the bits that it must have, and none that it may not?
+bool admits_beside(const RowOptions& options, std::uint64_t auxiliary);
 
 /// Does the case keep to the options, its logits to their format? Every drawn and every shrunk case does.
 bool admits(const RowOptions& options, const RowCase& row_case);
@@ -145,15 +145,15 @@ RunLengthRow parse_runs(std::span<const std::string_view> words, numerics::Forma
 /// Of "theta=T", T positive and finite; throws std::invalid_argument otherwise.
 double parse_theta(std::string_view word);
 
-/// " beside=3", nothing for 0; and back, at most most_beside.
-inline constexpr std::uint64_t most_beside = 0xffff;
-std::string beside_text(std::uint64_t beside);
-std::uint64_t parse_beside(std::string_view word);
-/// RowCase::beside of row r of a matrix with this number: another one for each of 105 rows, no power of two, then these
-/// again, so that reading another row's inputs shows; 0 for all of 0. The low six bits, the call's, are the same.
-std::uint64_t beside_of_row(std::uint64_t beside, std::uint64_t row);
+/// " beside=3", nothing for 0; and back, at most most_auxiliary.
+inline constexpr std::uint64_t most_auxiliary = 0xffff;
+std::string auxiliary_text(std::uint64_t auxiliary);
+std::uint64_t parse_auxiliary(std::string_view word);
+/// RowCase::auxiliary of row r of a matrix with this number: another one for each of 105 rows, no power of two, then
+/// these again, so that reading another row's inputs shows; 0 for all of 0. The low six bits, the call's, are the same.
+std::uint64_t auxiliary_of_row(std::uint64_t auxiliary, std::uint64_t row);
 /// The next simpler ones: 0, then others less than it.
-std::vector<std::uint64_t> simpler_besides(std::uint64_t beside);
+std::vector<std::uint64_t> simpler_auxiliaries(std::uint64_t auxiliary);
 
 /// "row f32 theta=0x1p+0 beside=3 0x1.8p+1*3 -inf*2 0x0p+0"; a beside of 0 is left out.
 std::string to_text(const RowCase& row_case);

@@ -167,8 +167,8 @@ RowCase draw_case(const rc::Random& random, int size, const RowOptions& options)
   result.format = options.formats[draw.below(options.formats.size())];
   result.theta = draw_theta(draw, options.theta_exponent);
   const std::uint64_t length = draw_length(draw, family, options, size);
-  if (options.besides != 0) {
-    result.beside = ((draw.log_uniform(1, most_beside + 1) - 1) & options.besides) | options.besides_set;
+  if (options.auxiliaries != 0) {
+    result.auxiliary = ((draw.log_uniform(1, most_auxiliary + 1) - 1) & options.auxiliaries) | options.auxiliaries_set;
   }
   if (draws_runs(family)) {
     result.row = RunLengthRow(draw_runs(draw, family, result.format, result.theta, length));

@@ -13,6 +13,6 @@ namespace softcheck::proptests {
 std::vector<std::array<double, 2>> pairs_for(const RunLengthRow& row, numerics::Format format);
 /// What may stand beside two logits where something stood beside a longer row: its own number, and the same with each
 /// kind of label (judge/ops/loss_inputs.hpp).
-std::vector<std::uint64_t> besides_of_pairs(std::uint64_t beside);
+std::vector<std::uint64_t> auxiliaries_of_pairs(std::uint64_t auxiliary);
 
 }  // namespace softcheck::proptests

@@ -31,7 +31,7 @@ enum class RowWay {
   simplify,         // the run first takes its simpler number no. size
   simplify_theta,   // to its simpler number no. size
   simplify_beside,  // to size
-  pair              // no. first of pairs_for(), with no. size of besides_of_pairs()
+  pair              // no. first of pairs_for(), with no. size of auxiliaries_of_pairs()
 };
 
 struct RowStep {
@@ -66,12 +66,13 @@ std::vector<RowStep> steps_of(const RowCase& row_case) {
     const std::size_t count = simpler_numbers(runs[i].value).size();
     for (std::size_t k = 0; k < count; ++k) steps.push_back({RowWay::simplify, i, k});
   }
-  for (const std::uint64_t less : simpler_besides(row_case.beside)) steps.push_back({RowWay::simplify_beside, 0, less});
+  for (const std::uint64_t less : simpler_auxiliaries(row_case.auxiliary))
+    steps.push_back({RowWay::simplify_beside, 0, less});
   const std::size_t count = simpler_numbers(row_case.theta).size();
   for (std::size_t k = 0; k < count; ++k) steps.push_back({RowWay::simplify_theta, 0, k});
   if (row_case.row.size() <= 2) return steps;
   const std::size_t pairs = pairs_for(row_case.row, row_case.format).size();
-  for (std::size_t k = 0; k < besides_of_pairs(row_case.beside).size(); ++k) {
+  for (std::size_t k = 0; k < auxiliaries_of_pairs(row_case.auxiliary).size(); ++k) {
     for (std::size_t i = 0; i < pairs; ++i) steps.push_back({RowWay::pair, i, k});
   }
   return steps;
@@ -94,7 +95,7 @@ bool change_values(Runs& runs, numerics::Format format, Change change) {
   return complexity_of(runs) < before;
 }
 
-bool take_step(const RowStep& step, const RowCase& from, Runs& runs, double& theta, std::uint64_t& beside) {
+bool take_step(const RowStep& step, const RowCase& from, Runs& runs, double& theta, std::uint64_t& auxiliary) {
   const auto at = [&](std::size_t i) { return runs.begin() + static_cast<std::ptrdiff_t>(i); };
   switch (step.way) {
     case RowWay::unit_theta:
@@ -136,12 +137,12 @@ bool take_step(const RowStep& step, const RowCase& from, Runs& runs, double& the
       theta = simpler_numbers(from.theta)[step.size];
       return theta > 0;
     case RowWay::simplify_beside:
-      beside = step.size;
+      auxiliary = step.size;
       return true;
     case RowWay::pair: {
       const std::array<double, 2> pair = pairs_for(from.row, from.format)[step.first];
       runs = {{pair[0], 1}, {pair[1], 1}};
-      beside = besides_of_pairs(from.beside)[step.size];
+      auxiliary = auxiliaries_of_pairs(from.auxiliary)[step.size];
       return true;
     }
   }
@@ -150,10 +151,10 @@ bool take_step(const RowStep& step, const RowCase& from, Runs& runs, double& the
 
 }  // namespace
 
-std::vector<std::uint64_t> simpler_besides(std::uint64_t beside) {
+std::vector<std::uint64_t> simpler_auxiliaries(std::uint64_t auxiliary) {
   std::vector<std::uint64_t> simpler;
-  if (beside > 0) simpler = {0, beside & 15, beside & 63, beside / 2, beside - 1};
-  std::erase_if(simpler, [&](std::uint64_t one) { return one >= beside; });
+  if (auxiliary > 0) simpler = {0, auxiliary & 15, auxiliary & 63, auxiliary / 2, auxiliary - 1};
+  std::erase_if(simpler, [&](std::uint64_t one) { return one >= auxiliary; });
   return simpler;
 }
 
@@ -170,15 +171,15 @@ std::vector<std::array<double, 2>> pairs_for(const RunLengthRow& row, numerics::
   return pairs;
 }
 
-std::vector<std::uint64_t> besides_of_pairs(std::uint64_t beside) {
-  std::vector<std::uint64_t> besides{beside};
-  if (beside == 0) return besides;
+std::vector<std::uint64_t> auxiliaries_of_pairs(std::uint64_t auxiliary) {
+  std::vector<std::uint64_t> auxiliaries{auxiliary};
+  if (auxiliary == 0) return auxiliaries;
   constexpr std::uint64_t kinds = 64;
   for (const std::uint64_t label : {0, 1, 3, 4}) {
-    const std::uint64_t other = beside % kinds + kinds * label;
-    if (other != beside) besides.push_back(other);
+    const std::uint64_t other = auxiliary % kinds + kinds * label;
+    if (other != auxiliary) auxiliaries.push_back(other);
   }
-  return besides;
+  return auxiliaries;
 }
 
 rc::Seq<RowCase> shrink_row_case(const RowCase& row_case, const RowOptions& options) {
@@ -187,9 +188,9 @@ rc::Seq<RowCase> shrink_row_case(const RowCase& row_case, const RowOptions& opti
     std::optional<RowCase> result;
     Runs runs = from.row.runs();
     double theta = from.theta;
-    std::uint64_t beside = from.beside;
-    if (take_step((*steps)[k], from, runs, theta, beside)) {
-      result = RowCase{RunLengthRow(std::move(runs)), theta, from.format, from.family, beside};
+    std::uint64_t auxiliary = from.auxiliary;
+    if (take_step((*steps)[k], from, runs, theta, auxiliary)) {
+      result = RowCase{RunLengthRow(std::move(runs)), theta, from.format, from.family, auxiliary};
       // In a domain of few lengths hardly a step would lead to one of them.
       if (!options.domain.everything() && result->row.size() < from.row.size()) {
         result = conformed(options, *result);

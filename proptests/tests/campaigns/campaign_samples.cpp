@@ -8,7 +8,7 @@ namespace softcheck::proptests {
 namespace {
 
 // Of the shapes that judges give: no slack, an infinite one, errors, details that a terminal must not get.
-std::vector<ReportRow> sample_rows(const AskedJudgement& asked, double number) {
+std::vector<ReportRow> sample_rows(const JudgementQuestion& asked, double number) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::string subject = asked.subject.source.symbol + ", seed " + std::to_string(asked.seed);
   ReportRow value, whole;
@@ -42,7 +42,7 @@ SampleCampaign sample_campaign(int kernels) {
       JudgedAnswer answer;
       answer.asked = asked.text();
       answer.source_sha256 = "d1";
-      answer.rows = sample_rows(std::get<AskedJudgement>(asked.about), number);
+      answer.rows = sample_rows(std::get<JudgementQuestion>(asked.about), number);
       answer.seconds = number;
       answer.isolation = "namespaces";
       answer.printed = {"0x7f"};

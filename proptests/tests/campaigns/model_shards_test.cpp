@@ -17,7 +17,7 @@
 #include "models/read/safetensors_header.hpp"
 #include "models/report/checkpoint_html.hpp"
 #include "models/report/checkpoint_run.hpp"
-#include "proptests/tests/campaigns/kept_folder.hpp"
+#include "proptests/tests/campaigns/state_folder.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -42,7 +42,7 @@ std::string plan_text(const std::string& model, std::int64_t layers, const std::
 /// Every shard of a plan, the last one first, through its file.
 std::vector<ShardFile> judged(const Plan& plan, const fs::path& models) {
   const ShardRun run{plan.hash, "0.3.0", "abc", models, {}};
-  const KeptFolder folder;
+  const StateFolder folder;
   std::vector<ShardFile> files;
   for (const Shard& shard : plan.shards) files.push_back(parse_shard_file(to_text(judge_shard(shard, run))));
   std::ranges::reverse(files);
@@ -55,7 +55,7 @@ MergedCampaign merged(const std::string& text, const fs::path& models) {
 }
 
 models::CheckpointReport unsharded(const fs::path& models, models::CheckpointQuestion question) {
-  const KeptFolder folder;
+  const StateFolder folder;
   fs::current_path(models);
   question.threads = 1;
   models::CheckpointReport report = models::certify_checkpoint(question);
@@ -83,7 +83,7 @@ void expect_the_same(const fs::path& models, const models::CheckpointQuestion& q
   EXPECT_EQ(models::to_json(*model.report, ""), models::to_json(whole, ""));
   EXPECT_EQ(models::to_html(*model.report), models::to_html(whole));
   EXPECT_EQ(lines_of(model.rows), lines_of(rows_of(whole.certificates, question.path, 0)));
-  EXPECT_EQ(files_beside(campaign).at("model-1.html"), models::to_html(whole));
+  EXPECT_EQ(adjacent_files(campaign).at("model-1.html"), models::to_html(whole));
   EXPECT_THAT(to_text(campaign), ::testing::HasSubstr(models::to_table(whole, 10)));
 }
 
@@ -150,13 +150,13 @@ TEST(ModelShards, AWorkerReadsTheTensorsOfItsLayerAlone) {
   fs::copy(tiny / "llama", scratch.folder / "llama", fs::copy_options::recursive);
   const Plan plan = parse_plan(plan_text("llama", 2, ""), "plan.toml");
   const ShardRun run{plan.hash, "0.3.0", "abc", scratch.folder, {}};
-  const KeptFolder folder;
+  const StateFolder folder;
   const JudgedAnswer sound = judge_shard(plan.shards[0], run).answers.front();
   overwrite(scratch.folder / "llama", query_of_layer_1, std::string(8, '\xff'));  // NaN in every format
-  const JudgedAnswer beside = judge_shard(plan.shards[0], run).answers.front();
-  EXPECT_EQ(beside.layer, sound.layer);
-  EXPECT_EQ(beside.source_sha256, sound.source_sha256);
-  EXPECT_NE(beside.checkpoint_sha256, sound.checkpoint_sha256);
+  const JudgedAnswer auxiliary = judge_shard(plan.shards[0], run).answers.front();
+  EXPECT_EQ(auxiliary.layer, sound.layer);
+  EXPECT_EQ(auxiliary.source_sha256, sound.source_sha256);
+  EXPECT_NE(auxiliary.checkpoint_sha256, sound.checkpoint_sha256);
   EXPECT_THROW(judge_shard(plan.shards[1], run), models::TensorFileError);
 }
 

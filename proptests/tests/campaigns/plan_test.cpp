@@ -219,8 +219,8 @@ TEST(CampaignPlan, AQuestionIsTheTextWithoutLayerOrSeed) {
   std::set<std::string> questions;
   for (const Shard& shard : parse_plan(mixed, "plan.toml").shards) {
     for (const Question& asked : shard.asked) {
-      if (const auto* layer = std::get_if<AskedLayer>(&asked.about)) questions.insert(layer->question());
-      if (const auto* training = std::get_if<AskedTraining>(&asked.about)) questions.insert(training->question());
+      if (const auto* layer = std::get_if<LayerQuestion>(&asked.about)) questions.insert(layer->question());
+      if (const auto* training = std::get_if<TrainingQuestion>(&asked.about)) questions.insert(training->question());
     }
   }
   EXPECT_EQ(questions.size(), 5U);  // two models, two heads, a language model

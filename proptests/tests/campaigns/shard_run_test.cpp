@@ -11,7 +11,7 @@
 
 #include "judge/campaigns/worker_pool.hpp"
 #include "proptests/engine/interrupted.hpp"
-#include "proptests/tests/campaigns/kept_folder.hpp"
+#include "proptests/tests/campaigns/state_folder.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -82,7 +82,7 @@ TEST(ShardRuns, AnswersHaveVerdictsAndNoMachine) {
 }
 
 TEST(ShardRuns, AMissingLibraryIsNoAnswerAndAMissingSymbolIsOne) {
-  const KeptFolder folder;
+  const StateFolder folder;
   const Plan none = parse_plan("[[kernels]]\nkernel = \"none.so:f\"\n", "plan.toml");
   EXPECT_THROW(judge_shard(none.shards[0], run_of(none)), KernelLoadError);
   const Plan symbol = parse_plan("[[kernels]]\nkernel = \"libsoftcheck_zoo.so:none\"\n", "plan.toml");
@@ -92,7 +92,7 @@ TEST(ShardRuns, AMissingLibraryIsNoAnswerAndAMissingSymbolIsOne) {
 }
 
 TEST(ShardRuns, AnInterruptedShardIsNoShard) {
-  const KeptFolder folder;
+  const StateFolder folder;
   const Plan plan = parse_plan(kernels, "plan.toml");
   ShardRun run = run_of(plan);
   int asked = 0;

@@ -19,8 +19,8 @@
 #include "judge/campaigns/answers.hpp"
 #include "judge/campaigns/base64.hpp"
 #include "judge/campaigns/campaign_report.hpp"
-#include "judge/campaigns/kept_training.hpp"
 #include "judge/campaigns/merge.hpp"
+#include "judge/campaigns/saved_training.hpp"
 #include "judge/campaigns/seed_spread.hpp"
 #include "proptests/engine/interrupted.hpp"
 
@@ -61,7 +61,9 @@ std::vector<ShardFile> trained(const Plan& plan) {
   return files;
 }
 
-const AskedTraining& training_of(const Shard& shard) { return std::get<AskedTraining>(shard.asked.front().about); }
+const TrainingQuestion& training_of(const Shard& shard) {
+  return std::get<TrainingQuestion>(shard.asked.front().about);
+}
 
 TEST(TrainingShards, MakeTheNetworkOfTheTrainer) {
   const Plan plan = parse_plan(small, "plan.toml");
@@ -92,31 +94,31 @@ TEST(TrainingShards, MakeTheNetworkOfTheTrainer) {
 // As a kill between any two steps: the next process goes on from what was kept, to the same bytes.
 TEST(TrainingShards, GoOnWhereTheyWereInterrupted) {
   const TrainingFolder scratch;
-  const AskedTraining asked = training_of(parse_plan(small, "plan.toml").shards.front());
+  const TrainingQuestion asked = training_of(parse_plan(small, "plan.toml").shards.front());
   const std::string expected = answer_text(answer_of(asked, training_run({})));
   for (const int steps : {1, 3, 5}) {
     ShardRun run = training_run(scratch.folder);
     int polls = 0;
     run.interrupted = [&] { return ++polls >= steps; };
     EXPECT_THROW(answer_of(asked, run), Interrupted);
-    ASSERT_TRUE(fs::exists(kept_training(asked, run)));
+    ASSERT_TRUE(fs::exists(saved_training(asked, run)));
     run.interrupted = {};
     const JudgedAnswer answer = answer_of(asked, run);
     EXPECT_EQ(answer.resumed_at, steps);
     EXPECT_EQ(answer_text(answer), expected);
-    fs::remove(kept_training(asked, run));
+    fs::remove(saved_training(asked, run));
   }
 }
 
 // The loss of the last step is in the file: a process that was killed behind that step has to make it again.
 TEST(TrainingShards, TheLastStepIsNeverKept) {
   const TrainingFolder scratch;
-  AskedTraining asked = training_of(parse_plan(small, "plan.toml").shards.front());
+  TrainingQuestion asked = training_of(parse_plan(small, "plan.toml").shards.front());
   ShardRun run = training_run(scratch.folder);
   int polls = 0;
   run.interrupted = [&] { return ++polls >= 6; };
   EXPECT_NO_THROW(answer_of(asked, run));
-  EXPECT_FALSE(fs::exists(kept_training(asked, run)));
+  EXPECT_FALSE(fs::exists(saved_training(asked, run)));
 }
 
 TEST(TrainingShards, WhatWasKeptIsBoundToCommitAndOptions) {
@@ -124,26 +126,26 @@ TEST(TrainingShards, WhatWasKeptIsBoundToCommitAndOptions) {
   const Plan plan = parse_plan(small, "plan.toml");
   ShardRun run = training_run(scratch.folder), other = run;
   other.commit = "abd";
-  EXPECT_NE(kept_training(training_of(plan.shards[0]), run), kept_training(training_of(plan.shards[0]), other));
-  EXPECT_NE(kept_training(training_of(plan.shards[0]), run), kept_training(training_of(plan.shards[1]), run));
+  EXPECT_NE(saved_training(training_of(plan.shards[0]), run), saved_training(training_of(plan.shards[0]), other));
+  EXPECT_NE(saved_training(training_of(plan.shards[0]), run), saved_training(training_of(plan.shards[1]), run));
   // A damaged file is no reason to give up.
   const std::string expected = answer_text(answer_of(training_of(plan.shards[0]), training_run({})));
-  write_file_atomically(kept_training(training_of(plan.shards[0]), run), "damaged");
+  write_file_atomically(saved_training(training_of(plan.shards[0]), run), "damaged");
   EXPECT_EQ(answer_text(answer_of(training_of(plan.shards[0]), run)), expected);
-  forget_kept(plan.shards[0], run);
-  EXPECT_FALSE(fs::exists(kept_training(training_of(plan.shards[0]), run)));
+  forget_cached(plan.shards[0], run);
+  EXPECT_FALSE(fs::exists(saved_training(training_of(plan.shards[0]), run)));
 }
 
 TEST(TrainingShards, ATrainingThatLeavesTheFiniteNumbersIsAnAnswer) {
   const TrainingFolder scratch;
   const Plan plan = parse_plan(small, "plan.toml");
   const ShardRun run = training_run(scratch.folder);
-  const AskedTraining& asked = training_of(plan.shards[0]);
+  const TrainingQuestion& asked = training_of(plan.shards[0]);
   const auto& options = std::get<experiments::TrainingOptions>(asked.options);
   experiments::TrainingState state = experiments::start_training(options);
   for (float& parameter : state.parameters) parameter = 1e38F;  // the next step's products are infinite
   state.step = 1;
-  experiments::write_checkpoint(kept_training(asked, run), state, options);
+  experiments::write_checkpoint(saved_training(asked, run), state, options);
   std::vector<ShardFile> files = trained(plan);
   files[0].answers[0] = answer_of(asked, run);
   files[0].answers[0].asked = asked.text();
@@ -154,7 +156,7 @@ TEST(TrainingShards, ATrainingThatLeavesTheFiniteNumbersIsAnAnswer) {
   EXPECT_EQ(campaign.report().verdict(), ReportVerdict::fail);
   EXPECT_THAT(to_text(campaign), ::testing::HasSubstr("a smaller learning-rate may help"));
   EXPECT_THAT(to_text(campaign), ::testing::HasSubstr("2 of 3 networks"));
-  EXPECT_EQ(files_beside(campaign).size(), 2U);
+  EXPECT_EQ(adjacent_files(campaign).size(), 2U);
   EXPECT_THAT(to_html(campaign) + to_json(campaign), ::testing::HasSubstr("training.finite"));
 }
 
@@ -173,10 +175,10 @@ TEST(TrainingShards, AReportHasMeanAndSpreadOverSeeds) {
   const std::string text = to_text(campaign);
   EXPECT_THAT(text, ::testing::HasSubstr("campaign: 3 trainings: 3 pass\n"));
   EXPECT_THAT(text, ::testing::HasSubstr("last loss"));
-  const auto beside = files_beside(campaign);
-  ASSERT_EQ(beside.size(), 3U);
-  EXPECT_THAT(text, ::testing::HasSubstr(experiments::sha256(beside.at("trained/1/seed-03.safetensors"))));
-  EXPECT_THAT(text, ::testing::HasSubstr(experiments::sha256(beside.at("trained/1/seed-05.safetensors"))));
+  const auto auxiliary = adjacent_files(campaign);
+  ASSERT_EQ(auxiliary.size(), 3U);
+  EXPECT_THAT(text, ::testing::HasSubstr(experiments::sha256(auxiliary.at("trained/1/seed-03.safetensors"))));
+  EXPECT_THAT(text, ::testing::HasSubstr(experiments::sha256(auxiliary.at("trained/1/seed-05.safetensors"))));
   // No order of files, and no other machine's time, is seen.
   std::ranges::reverse(files);
   files[0].answers[0].seconds = 1e6;
@@ -208,7 +210,7 @@ test-sizes = 4
 test-sets = 1
 )",
                                "plan.toml");
-  const AskedTraining& asked = training_of(plan.shards[0]);
+  const TrainingQuestion& asked = training_of(plan.shards[0]);
   const JudgedAnswer whole = answer_of(asked, training_run({}));
   ShardRun run = training_run(scratch.folder);
   int polls = 0;
@@ -219,10 +221,10 @@ test-sets = 1
   EXPECT_EQ(resumed.resumed_at, 2);
   EXPECT_EQ(answer_text(resumed), answer_text(whole));
   const fs::path model = scratch.folder / "model";
-  const auto beside = files_beside(merge(plan, trained(plan)));
-  ASSERT_EQ(beside.size(), 2U);
+  const auto auxiliary = adjacent_files(merge(plan, trained(plan)));
+  ASSERT_EQ(auxiliary.size(), 2U);
   fs::create_directories(model);
-  for (const auto& [name, bytes] : beside) write_file_atomically(model / fs::path(name).filename(), bytes);
+  for (const auto& [name, bytes] : auxiliary) write_file_atomically(model / fs::path(name).filename(), bytes);
   const experiments::LanguageModel read = experiments::read_language_model(model);
   EXPECT_EQ(read.options, asked.words());
 }

@@ -189,12 +189,12 @@ TEST_P(LanguageNeighbours, AreNotSeenAndNoFuture) {
     const auto begin = logits.begin() + static_cast<std::ptrdiff_t>(target) * character_count;
     return std::vector<float>(begin, begin + character_count);
   };
-  TokenBatch alone, other_end, beside;
+  TokenBatch alone, other_end, auxiliary;
   add_text(alone, "onetwo three", 3);
   add_text(other_end, "onetwo, four", 3);
-  add_text(beside, "beforeanything", 6);
-  add_text(beside, "onetwo three", 3);
-  const Floats a = logits_of(alone), b = logits_of(other_end), c = logits_of(beside);
+  add_text(auxiliary, "beforeanything", 6);
+  add_text(auxiliary, "onetwo three", 3);
+  const Floats a = logits_of(alone), b = logits_of(other_end), c = logits_of(auxiliary);
   const auto near = [](const std::vector<float>& x, const std::vector<float>& y) {
     double most = 0, size = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {

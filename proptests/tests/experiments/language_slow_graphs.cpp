@@ -28,7 +28,7 @@ int shortest(const Rows& edges, std::size_t from, std::size_t to, int most,
 
 }  // namespace
 
-Expected slow_bfs(const Asked& asked) {
+Expected slow_bfs(const CallDescription& asked) {
   const Rows edges = asked.matrix();
   const std::size_t n = edges.size(), far = n + 1;
   std::vector<std::vector<std::size_t>> way(n, std::vector<std::size_t>(n, far));
@@ -59,7 +59,7 @@ Expected slow_bfs(const Asked& asked) {
   return expected;
 }
 
-Expected slow_dfs(const Asked& asked) {
+Expected slow_dfs(const CallDescription& asked) {
   const Rows edges = asked.matrix();
   const int n = static_cast<int>(edges.size());
   Numbers pi(edges.size());
@@ -88,7 +88,7 @@ Expected slow_dfs(const Asked& asked) {
   return expected;
 }
 
-Expected slow_bellman_ford(const Asked& asked) {
+Expected slow_bellman_ford(const CallDescription& asked) {
   const Rows edges = asked.matrix();
   const auto source = static_cast<std::size_t>(asked.number("s"));
   Numbers pi(edges.size());
@@ -113,7 +113,7 @@ Expected slow_bellman_ford(const Asked& asked) {
 }
 
 // Andrew's monotone chains, turned to begin with the lowest point.
-Expected slow_hull(const Asked& asked) {
+Expected slow_hull(const CallDescription& asked) {
   const Numbers x = asked.list("x"), y = asked.list("y");
   std::vector<std::size_t> order(x.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -19,9 +19,9 @@ inline int number_of(char symbol) {
 }
 
 // What a question says, read from its text alone.
-class Asked {
+class CallDescription {
  public:
-  explicit Asked(const std::string& question) : line_(question.substr(question.find('\n') + 1)) {}
+  explicit CallDescription(const std::string& question) : line_(question.substr(question.find('\n') + 1)) {}
 
   std::string word(const std::string& name) const {
     const std::size_t begin = line_.find(name + ": ") + name.size() + 2;
@@ -76,9 +76,9 @@ struct Expected {
   std::optional<std::string> answer = {};  // where it is not the last state
 };
 
-Expected slow_bfs(const Asked& asked);
-Expected slow_dfs(const Asked& asked);
-Expected slow_bellman_ford(const Asked& asked);
-Expected slow_hull(const Asked& asked);
+Expected slow_bfs(const CallDescription& asked);
+Expected slow_dfs(const CallDescription& asked);
+Expected slow_bellman_ford(const CallDescription& asked);
+Expected slow_hull(const CallDescription& asked);
 
 }  // namespace softcheck::experiments::slow

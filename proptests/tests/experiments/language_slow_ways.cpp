@@ -19,7 +19,7 @@ namespace {
 
 using namespace slow;
 
-Expected slow_insertion_sort(const Asked& asked) {
+Expected slow_insertion_sort(const CallDescription& asked) {
   Expected expected;
   const Numbers key = asked.list("key");
   for (std::size_t sorted = 1; sorted <= key.size(); ++sorted) {
@@ -31,7 +31,7 @@ Expected slow_insertion_sort(const Asked& asked) {
   return expected;
 }
 
-Expected slow_bubble_sort(const Asked& asked) {
+Expected slow_bubble_sort(const CallDescription& asked) {
   Numbers done, rest = asked.list("key");
   Expected expected{{all(rest)}};
   while (rest.size() > 1) {
@@ -62,7 +62,7 @@ void heapify(std::map<int, int>& heap, int i, int size) {
   heapify(heap, largest, size);
 }
 
-Expected slow_heapsort(const Asked& asked) {
+Expected slow_heapsort(const CallDescription& asked) {
   std::map<int, int> heap;
   const Numbers key = asked.list("key");
   const int n = static_cast<int>(key.size());
@@ -84,7 +84,7 @@ Expected slow_heapsort(const Asked& asked) {
   return expected;
 }
 
-Expected slow_minimum(const Asked& asked) {
+Expected slow_minimum(const CallDescription& asked) {
   const Numbers key = asked.list("key");
   Expected expected;
   for (auto end = key.begin() + 1; end <= key.end(); ++end) {
@@ -94,7 +94,7 @@ Expected slow_minimum(const Asked& asked) {
   return expected;
 }
 
-Expected slow_binary_search(const Asked& asked) {
+Expected slow_binary_search(const CallDescription& asked) {
   const Numbers key = asked.list("key");
   const int target = asked.number("target");
   Expected expected;
@@ -110,7 +110,7 @@ Expected slow_binary_search(const Asked& asked) {
   return expected;
 }
 
-Expected slow_subarray(const Asked& asked) {
+Expected slow_subarray(const CallDescription& asked) {
   const Numbers key = asked.list_with_signs("key");
   Expected expected;
   std::optional<int> best;
@@ -134,7 +134,7 @@ Expected slow_subarray(const Asked& asked) {
   return expected;
 }
 
-Expected slow_activities(const Asked& asked) {
+Expected slow_activities(const CallDescription& asked) {
   const Numbers start = asked.list("s"), finish = asked.list("f");
   const std::size_t n = start.size();
   Numbers selected(n);
@@ -167,7 +167,7 @@ Expected slow_activities(const Asked& asked) {
   return expected;
 }
 
-Expected slow_lcs(const Asked& asked) {
+Expected slow_lcs(const CallDescription& asked) {
   const std::string x = asked.word("x"), y = asked.word("y");
   const auto is_part = [](const std::string& part, const std::string& whole) {
     std::size_t found = 0;
@@ -195,7 +195,7 @@ Expected slow_lcs(const Asked& asked) {
   return expected;
 }
 
-Expected slow_matcher(const Asked& asked) {
+Expected slow_matcher(const CallDescription& asked) {
   const std::size_t found = asked.word("text").find(asked.word("pattern"));
   EXPECT_NE(found, std::string::npos);
   Expected expected{{"0"}};
@@ -204,19 +204,20 @@ Expected slow_matcher(const Asked& asked) {
   return expected;
 }
 
-const std::map<std::string_view, Expected (*)(const Asked&)> slow_ways{{"activity_selector", slow_activities},
-                                                                       {"bellman_ford", slow_bellman_ford},
-                                                                       {"bfs", slow_bfs},
-                                                                       {"binary_search", slow_binary_search},
-                                                                       {"bubble_sort", slow_bubble_sort},
-                                                                       {"dfs", slow_dfs},
-                                                                       {"find_maximum_subarray", slow_subarray},
-                                                                       {"heapsort", slow_heapsort},
-                                                                       {"insertion_sort", slow_insertion_sort},
-                                                                       {"jarvis_march", slow_hull},
-                                                                       {"lcs_length", slow_lcs},
-                                                                       {"minimum", slow_minimum},
-                                                                       {"naive_string_matcher", slow_matcher}};
+const std::map<std::string_view, Expected (*)(const CallDescription&)> slow_ways{
+    {"activity_selector", slow_activities},
+    {"bellman_ford", slow_bellman_ford},
+    {"bfs", slow_bfs},
+    {"binary_search", slow_binary_search},
+    {"bubble_sort", slow_bubble_sort},
+    {"dfs", slow_dfs},
+    {"find_maximum_subarray", slow_subarray},
+    {"heapsort", slow_heapsort},
+    {"insertion_sort", slow_insertion_sort},
+    {"jarvis_march", slow_hull},
+    {"lcs_length", slow_lcs},
+    {"minimum", slow_minimum},
+    {"naive_string_matcher", slow_matcher}};
 
 // The text that the states and the answer make.
 std::string written(const Expected& expected) {
@@ -229,7 +230,7 @@ std::string written(const Expected& expected) {
 }  // namespace
 
 SlowAnswer slow_answer(const std::string& algorithm, const std::string& question) {
-  const Expected expected = slow_ways.at(algorithm)(Asked(question));
+  const Expected expected = slow_ways.at(algorithm)(CallDescription(question));
   return {expected.states.front(), written(expected), expected.answer.value_or(expected.states.back())};
 }
 

@@ -26,7 +26,7 @@ Stepped adam(const TrainingOptions& options, std::int64_t step, bool decays, dou
       options.learning_rate * (options.cosine_schedule ? (1 + std::cos(std::numbers::pi * done)) / 2 : 1);
   const double factor = options.decay == Decay::loss ? 2 : options.decay == Decay::half_loss ? 1 : 0;
   const double in_loss = decays ? factor * options.lambda * w : 0;
-  const double beside = decays && options.decay == Decay::decoupled ? rate * options.lambda * w : 0;
+  const double auxiliary = decays && options.decay == Decay::decoupled ? rate * options.lambda * w : 0;
   const double slope = g + in_loss, mean = 0.9 * m + 0.1 * slope, square = 0.999 * v + 0.001 * slope * slope;
   const double mean_share = 1 - std::pow(0.9, t), square_share = std::sqrt(1 - std::pow(0.999, t));
   const double root = std::sqrt(square) / square_share, taken = rate * std::fabs(mean) / mean_share / (root + 1e-8);
@@ -38,8 +38,8 @@ Stepped adam(const TrainingOptions& options, std::int64_t step, bool decays, dou
       4 * roundoff * square + 0.001 * slope_error * (2 * std::fabs(slope) + slope_error) + 0x1p-126;
   const double least_root = std::sqrt(std::max(square - square_error, 0.0)) / square_share;
   const double most = rate * (std::fabs(mean) + mean_error) / mean_share / (least_root + 1e-8) * (1 + 8 * roundoff);
-  return {w - std::copysign(taken, mean) - beside,
-          most - taken + 2 * roundoff * (std::fabs(w) + taken + 2 * std::fabs(beside))};
+  return {w - std::copysign(taken, mean) - auxiliary,
+          most - taken + 2 * roundoff * (std::fabs(w) + taken + 2 * std::fabs(auxiliary))};
 }
 
 /// Makes some steps; each parameter before and after the step.

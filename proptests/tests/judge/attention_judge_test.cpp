@@ -117,7 +117,7 @@ TEST_P(AttentionJudge, WhatAnIdealKernelReturnsHolds) {
 }
 
 // The exact value and so much of its threshold, rounded away from it where it is more than all, towards it where less.
-double beside(const Judgeable& value, double share) {
+double auxiliary(const Judgeable& value, double share) {
   const long double target =
       value.exact.value + static_cast<long double>(share) * static_cast<long double>(value.threshold);
   const auto got = static_cast<double>(target);
@@ -138,7 +138,7 @@ TEST_P(AttentionJudge, AValueBeyondItsThresholdDoesNotHold) {
       const AttentionThresholds thresholds(task, row, visible);
       ASSERT_TRUE(thresholds.usable());
       for (const double share : {1.01, -1.01, 0.98}) {
-        const auto moved = [&](const Judgeable& value) { return beside(value, share); };
+        const auto moved = [&](const Judgeable& value) { return auxiliary(value, share); };
         const Decision expected = std::fabs(share) < 1 ? Decision::proved : Decision::violated;
         const std::size_t column = row.value_size / 2;
         Ideal got = ideal_of(task, row);

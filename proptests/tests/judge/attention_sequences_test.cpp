@@ -18,7 +18,7 @@
 #include "judge/trial/attention_trial.hpp"
 #include "judge/trial/kernel_judgement.hpp"
 #include "proptests/generators/attention/attention.hpp"
-#include "proptests/tests/judge/own_kernels.hpp"
+#include "proptests/tests/judge/our_kernels.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "judge/sandbox/isolated_kernel.hpp"
-#include "proptests/tests/judge/own_kernels.hpp"
+#include "proptests/tests/judge/our_kernels.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -24,7 +24,7 @@
 
 #include "judge/sandbox/isolated_kernel.hpp"
 #include "judge/sandbox/system_call_filter.hpp"
-#include "proptests/tests/judge/own_kernels.hpp"
+#include "proptests/tests/judge/our_kernels.hpp"
 
 namespace softcheck::proptests {
 namespace {

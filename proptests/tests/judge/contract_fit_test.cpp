@@ -32,7 +32,7 @@ struct FitSample {
     output = stored(Format::f32, {6, 8}, ideal_output(task, contract, 0, Format::f32));
   }
   ContractFit fit(const TensorOptions& options = {}, double seconds = ample_seconds) const {
-    const std::vector<HeldTensor> outputs{output.held()};
+    const std::vector<GivenTensor> outputs{output.held()};
     return fitting_contract(task, contract, outputs, judge_tensors(task, contract, outputs, options), options, seconds);
   }
 };
@@ -54,7 +54,7 @@ TEST(ContractFit, AWiderExponentialKeepsTheOtherWords) {
   EXPECT_EQ(fit.contract->accumulator, Format::f32);
   EXPECT_GT(fit.contract->exp_error, sample.contract.exp_error);
   EXPECT_EQ(fit.text().find("every row keeps the contract 'exp="), 0u) << fit.text();
-  const std::vector<HeldTensor> outputs{sample.output.held()};
+  const std::vector<GivenTensor> outputs{sample.output.held()};
   EXPECT_EQ(judge_tensors(sample.task, *fit.contract, outputs).verdict, ReportVerdict::pass);
 }
 
@@ -76,7 +76,7 @@ TEST(ContractFit, WhatF32ComputedIsNoF64) {
   task.inputs = {logits.held()};
   const Contract usual = contract_for(task, "");
   const StoredTensor output = stored(Format::f64, {6, 8}, ideal_output(task, usual, 0, Format::f32));
-  const std::vector<HeldTensor> outputs{output.held()};
+  const std::vector<GivenTensor> outputs{output.held()};
   const TensorJudgement judgement = judge_tensors(task, usual, outputs);
   EXPECT_TRUE(judgement.rows.back().details.empty()) << details_text(judgement);
   const ContractFit fit = fitting_contract(task, usual, outputs, judgement, {}, ample_seconds);
@@ -111,7 +111,7 @@ TEST(ContractFit, WeightsThatAreStoredAreNamed) {
     }
     for (std::size_t c = 0; c < 8; ++c) out.set(row * 8 + c, sums[c] / total);
   }
-  const std::vector<HeldTensor> outputs{out.held()};
+  const std::vector<GivenTensor> outputs{out.held()};
   const TensorJudgement judgement = judge_tensors(task, contract, outputs);
   ASSERT_EQ(judgement.verdict, ReportVerdict::fail) << details_text(judgement);
   const ContractFit fit = fitting_contract(task, contract, outputs, judgement, {}, ample_seconds);

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "judge/ops/rows/asked_row.hpp"
 #include "judge/ops/rows/row_call.hpp"
+#include "judge/ops/rows/row_description.hpp"
 #include "judge/ops/rows/row_elements.hpp"
 #include "judge/ops/rows/row_judge.hpp"
 #include "judge/ops/rows/row_op.hpp"
@@ -21,9 +21,9 @@ using namespace numerics;
 Contract f32_contract() { return parse_contract("acc=f32 exp=1ulp sum=sequential", Format::f32, Format::f32); }
 
 // The finding of a row of these logits with one value a row.
-Decision decided(Op op, std::vector<double> logits, const std::vector<std::vector<double>>& beside,
+Decision decided(Op op, std::vector<double> logits, const std::vector<std::vector<double>>& auxiliary,
                  const Attributes& attributes, std::vector<double> got) {
-  const RowVerdicts verdicts = judge_values(op, f32_contract(), logits, 1, got, beside, attributes);
+  const RowVerdicts verdicts = judge_values(op, f32_contract(), logits, 1, got, auxiliary, attributes);
   return verdicts.findings.at(0).decision;
 }
 
@@ -76,10 +76,12 @@ TEST(CrossEntropyJudge, UpstreamMayMeetTheGradientBeforeTheSlopeDoes) {
   const Contract kept = parse_contract("acc=f32 exp=1ulp sum=sequential subnormal=kept", Format::f32, Format::f32);
   const Attributes capped{.ignore_index = -100, .softcap = 4};
   const std::vector<double> logits{-1, 0};
-  const std::vector<std::vector<double>> beside{{0}, {0x1.ap-146}};
+  const std::vector<std::vector<double>> auxiliary{{0}, {0x1.ap-146}};
   const auto of_first = [&](double got) {
     const std::vector<double> gradient{got, 0x1.2p-146};
-    return judge_values(Op::cross_entropy_backward, kept, logits, 1, gradient, beside, capped).findings.at(0).decision;
+    return judge_values(Op::cross_entropy_backward, kept, logits, 1, gradient, auxiliary, capped)
+        .findings.at(0)
+        .decision;
   };
   EXPECT_EQ(of_first(-0x1p-146), Decision::proved);      // upstream (p - 1) rounds to -9 quanta, -8.46 of them to -8
   EXPECT_EQ(of_first(-0x1.2p-146), Decision::proved);    // (p - 1) times the slope first: -8.89 quanta
@@ -93,12 +95,12 @@ TEST(CrossEntropyJudge, ADivisorMayComeLastHoweverSmallItIs) {
   const Contract kept = parse_contract("acc=f32 exp=1ulp sum=sequential subnormal=kept", Format::f32, Format::f32);
   const Attributes capped{.ignore_index = -100, .softcap = 2.3125, .mean = true};
   const std::vector<double> logits{-1, 0};
-  const std::vector<std::vector<double>> beside{{0}, {0x1.cp-138}, {0x1p-10, 1}};
+  const std::vector<std::vector<double>> auxiliary{{0}, {0x1.cp-138}, {0x1p-10, 1}};
   CountedWeights counted;
   counted.add(0x1p-10);
   const auto of_first = [&](double got) {
     const std::vector<double> gradient{got, 0x1.8p-138};
-    return judge_values(Op::cross_entropy_mean_backward, kept, logits, 1, gradient, beside, capped, counted)
+    return judge_values(Op::cross_entropy_mean_backward, kept, logits, 1, gradient, auxiliary, capped, counted)
         .findings.at(0)
         .decision;
   };
@@ -130,7 +132,7 @@ TEST(CrossEntropyJudge, ClassWeightsAreOneTensorOfTheCallsThatHaveThem) {
   matrix.columns = 5;
   matrix.rows = RowCycle({RunLengthRow::of(std::vector<double>{1, 5, 2, 4, 3})}, 3);
   matrix.visible = {11, 2, 1, true};
-  matrix.beside = 32 + 64;
+  matrix.auxiliary = 32 + 64;
   const CallFormats formats{Format::bf16, Format::f32};
   const TensorCall call = call_of(matrix, Op::cross_entropy_backward, formats);
   ASSERT_EQ(call.inputs.size(), 4u);
@@ -144,7 +146,7 @@ TEST(CrossEntropyJudge, ClassWeightsAreOneTensorOfTheCallsThatHaveThem) {
   }
   EXPECT_TRUE(traits_of(matrix, Op::cross_entropy).class_weights);
   EXPECT_FALSE(traits_of(matrix, Op::cross_entropy).softcap);
-  matrix.beside = 16 + 64;
+  matrix.auxiliary = 16 + 64;
   EXPECT_EQ(call_of(matrix, Op::cross_entropy_backward, formats).inputs.size(), 3u);
   EXPECT_EQ(call_of(matrix, Op::cross_entropy, formats).attributes.softcap, 2.3);
   EXPECT_TRUE(traits_of(matrix, Op::cross_entropy).softcap);
@@ -156,24 +158,24 @@ TEST(CrossEntropyJudge, ADomainExcludesASoftcapAndClassWeights) {
   for (const char* words : {"nosoftcap", "noweights"}) {
     const Domain domain = parse_domain(words, false);
     EXPECT_EQ(to_string(domain), words);
-    for (std::uint64_t beside = 0; beside < 64; ++beside) {
+    for (std::uint64_t auxiliary = 0; auxiliary < 64; ++auxiliary) {
       RowMatrixCase matrix =
-          matrix_of(RowCase{RunLengthRow::of(std::vector<double>{1, 0}), 1, Format::f32, "", beside});
-      const bool closed = (beside & op.closed_besides(domain)) != 0;
-      EXPECT_EQ(domain.admits(traits_of(matrix, Op::cross_entropy)), !closed) << words << ' ' << beside;
+          matrix_of(RowCase{RunLengthRow::of(std::vector<double>{1, 0}), 1, Format::f32, "", auxiliary});
+      const bool closed = (auxiliary & op.closed_auxiliaries(domain)) != 0;
+      EXPECT_EQ(domain.admits(traits_of(matrix, Op::cross_entropy)), !closed) << words << ' ' << auxiliary;
     }
   }
-  EXPECT_EQ(op.closed_besides({}), 0u);
+  EXPECT_EQ(op.closed_auxiliaries({}), 0u);
 }
 
 // The slope of a saturated logit is nothing but its error. Such elements are judged, and are no reason to call a
 // contract vacuous.
 TEST(CrossEntropyJudge, SaturatedLogitsMakeNoContractVacuous) {
   const Attributes capped{.ignore_index = -100, .softcap = 30};
-  const std::vector<std::vector<double>> beside{{0}, {1}};
+  const std::vector<std::vector<double>> auxiliary{{0}, {1}};
   const std::vector<double> logits{1000, 1000, -1000}, zeros{0, 0, 0};
   const RowVerdicts verdicts =
-      judge_values(Op::cross_entropy_backward, f32_contract(), logits, 1, zeros, beside, capped);
+      judge_values(Op::cross_entropy_backward, f32_contract(), logits, 1, zeros, auxiliary, capped);
   EXPECT_EQ(verdicts.findings.at(0).decision, Decision::proved);
   EXPECT_EQ(verdicts.vacuity.judged, 3u);
   EXPECT_EQ(verdicts.vacuity.vacuous, 0u);
@@ -184,8 +186,8 @@ TEST(CrossEntropyJudge, ARowWhoseLossOverflowsOnTheWayCountsApart) {
   const std::vector<double> wide{0x1.8p+127, -0x1.8p+127}, large{0x1p+70, 0};
   const Attributes hard{.ignore_index = -100}, squared{.z_loss = 0x1p-10, .ignore_index = -100};
   const auto counts = [](const std::vector<double>& logits, double label, const Attributes& attributes) {
-    const std::vector<std::vector<double>> beside{{label}};
-    return judge_values(Op::cross_entropy, f32_contract(), logits, 1, std::vector{infinity}, beside, attributes)
+    const std::vector<std::vector<double>> auxiliary{{label}};
+    return judge_values(Op::cross_entropy, f32_contract(), logits, 1, std::vector{infinity}, auxiliary, attributes)
         .vacuity;
   };
   for (const VacuityCount& count : {counts(wide, 1, hard), counts(large, 0, squared)}) {
@@ -199,8 +201,8 @@ TEST(CrossEntropyJudge, ARowWhoseLossOverflowsOnTheWayCountsApart) {
 // L - x_y is 2^100, a number of f32; times its class weight it is none.
 TEST(CrossEntropyJudge, AWeightedLossMayOverflowWhereThePlainOneFits) {
   const std::vector<double> logits{0x1p+100, 0}, got{infinity};
-  const auto unresolved = [&](const std::vector<std::vector<double>>& beside) {
-    return judge_values(Op::cross_entropy, f32_contract(), logits, 1, got, beside, {.ignore_index = -100})
+  const auto unresolved = [&](const std::vector<std::vector<double>>& auxiliary) {
+    return judge_values(Op::cross_entropy, f32_contract(), logits, 1, got, auxiliary, {.ignore_index = -100})
         .vacuity.unresolved;
   };
   EXPECT_EQ(unresolved({{1}}), 0u);
@@ -216,12 +218,12 @@ TEST(CrossEntropyJudge, TheQuickValueIsWithinItsErrorOfTheOracles) {
       {-0x1.8p+127, 0, 1}, {1e-30, -1e-30}, {88.5, 88, 2}, {-0.6931471805599453, -0.6931471805599453}};
   const PrecisionScope precision(256);
   for (const Op op : {Op::cross_entropy, Op::cross_entropy_backward}) {
-    for (std::uint64_t beside = 0; beside < 1024; beside += 3) {
+    for (std::uint64_t auxiliary = 0; auxiliary < 1024; auxiliary += 3) {
       for (const std::vector<double>& logits : rows) {
-        const std::vector<std::vector<double>> inputs = op.rows().input_values(Format::f32, logits, beside);
+        const std::vector<std::vector<double>> inputs = op.rows().input_values(Format::f32, logits, auxiliary);
         const Contract contract = f32_contract();
         const RowInputs row{contract, inputs[0], 1, std::span(inputs).subspan(1),
-                            op.rows().attributes(beside, logits.size())};
+                            op.rows().attributes(auxiliary, logits.size())};
         const auto elements = op.rows().elements(row);
         for (std::size_t i = 0; i < (op->one_value_per_row ? 1 : logits.size()); ++i) {
           const Quick quick = elements->quick(i);
@@ -231,7 +233,7 @@ TEST(CrossEntropyJudge, TheQuickValueIsWithinItsErrorOfTheOracles) {
           const Enclosure middle = Enclosure(high) + Enclosure(middle_part) + Enclosure(low);
           const Enclosure allowed(std::nextafter(static_cast<double>(quick.error), infinity));
           EXPECT_EQ(less_equal(abs(elements->value(i) - middle), allowed), Decision::proved)
-              << to_string(op) << " beside=" << beside << " item " << i << " of " << logits[0];
+              << to_string(op) << " beside=" << auxiliary << " item " << i << " of " << logits[0];
         }
       }
     }
@@ -245,8 +247,8 @@ TEST(CrossEntropyJudge, LabelsOfEveryKindAreDrawnInBothIntegerTypes) {
   matrix.rows = RowCycle({RunLengthRow::of(std::vector<double>{1, 5, 2, 4, 3})}, 16);
   std::set<double> labels;
   std::set<int> bits;
-  for (const std::uint64_t beside : {1u, 1u + 64}) {
-    matrix.beside = beside;
+  for (const std::uint64_t auxiliary : {1u, 1u + 64}) {
+    matrix.auxiliary = auxiliary;
     const TensorCall call = call_of(matrix, Op::cross_entropy, {Format::f32, Format::f32});
     labels.insert(call.inputs[1].values.begin(), call.inputs[1].values.end());
     bits.insert(call.inputs[1].place.integer_bits);

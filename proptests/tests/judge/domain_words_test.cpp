@@ -16,19 +16,19 @@ namespace {
 
 using numerics::Format;
 
-struct AskedAttribute {
+struct RequestedAttribute {
   Op op;
   const char* kernel;
   const char* contract;
   const char* word;
 
-  friend std::ostream& operator<<(std::ostream& out, const AskedAttribute& one) { return out << one.word; }
+  friend std::ostream& operator<<(std::ostream& out, const RequestedAttribute& one) { return out << one.word; }
 };
 
-class DomainWords : public ::testing::TestWithParam<AskedAttribute> {};
+class DomainWords : public ::testing::TestWithParam<RequestedAttribute> {};
 
 TEST_P(DomainWords, ThatAskForAnAttributeKeepNansAndLayouts) {
-  const AskedAttribute& asked = GetParam();
+  const RequestedAttribute& asked = GetParam();
   KernelSubject subject;
   subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_zoo.so", asked.kernel};
   subject.op = asked.op;
@@ -51,14 +51,15 @@ TEST_P(DomainWords, ThatAskForAnAttributeKeepNansAndLayouts) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, DomainWords,
-                         ::testing::Values(AskedAttribute{Op::cross_entropy_mean, "correct_cross_entropy_mean",
-                                                          "sum=sequential masked=nan", "reduction=mean"},
-                                           AskedAttribute{Op::cross_entropy_mean, "correct_cross_entropy_mean",
-                                                          "sum=sequential masked=nan", "reduction=sum"},
-                                           AskedAttribute{Op::merge_states, "correct_merge_states",
-                                                          "sum=sequential masked=zero", "base=2"},
-                                           AskedAttribute{Op::topk_softmax, "correct_topk_softmax",
-                                                          "sum=sequential masked=nan ties=lowest", "renormalize=1"}));
+                         ::testing::Values(RequestedAttribute{Op::cross_entropy_mean, "correct_cross_entropy_mean",
+                                                              "sum=sequential masked=nan", "reduction=mean"},
+                                           RequestedAttribute{Op::cross_entropy_mean, "correct_cross_entropy_mean",
+                                                              "sum=sequential masked=nan", "reduction=sum"},
+                                           RequestedAttribute{Op::merge_states, "correct_merge_states",
+                                                              "sum=sequential masked=zero", "base=2"},
+                                           RequestedAttribute{Op::topk_softmax, "correct_topk_softmax",
+                                                              "sum=sequential masked=nan ties=lowest",
+                                                              "renormalize=1"}));
 
 /// Is a tensor contiguous, and compact where the call is?
 void expect_strides_of(const TensorPlace& place, bool compact_call, const std::string& called) {

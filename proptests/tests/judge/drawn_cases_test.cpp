@@ -43,7 +43,7 @@ RowMatrixOptions matrices_of(numerics::Format format) {
   options.rows.formats = {format};
   options.rows.families.assign(kernel_row_families().begin(), kernel_row_families().end());
   options.rows.max_length = options.rows.max_edge_length = 4096;
-  options.rows.besides = most_beside;
+  options.rows.auxiliaries = most_auxiliary;
   options.max_elements = 4096;
   options.nans = options.infinities = options.rows.fully_masked = true;
   return options;

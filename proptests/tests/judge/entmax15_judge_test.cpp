@@ -83,8 +83,8 @@ TEST(Entmax15Judge, ARowWithNothingVisibleIsAsTheContractSays) {
 
 TEST(Entmax15Judge, RowsWithASupportAreDrawn) {
   const EntmaxRow row{8, -infinity, -8, 0};
-  const auto values = [&](std::uint64_t beside) {
-    return Op::entmax15.rows().input_values(Format::f32, row, beside)[0];
+  const auto values = [&](std::uint64_t auxiliary) {
+    return Op::entmax15.rows().input_values(Format::f32, row, auxiliary)[0];
   };
   EXPECT_EQ(values(0), row);
   EXPECT_EQ(values(2), (EntmaxRow{0, -infinity, -1, -0.5}));

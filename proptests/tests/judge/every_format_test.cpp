@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "judge/report/kernel_report.hpp"
-#include "judge/kernel_judge.hpp"
 #include "judge/exhaustive/exhaustive_judge.hpp"
 #include "judge/inference/contract_inference.hpp"
+#include "judge/kernel_judge.hpp"
+#include "judge/report/kernel_report.hpp"
 #include "judge/results/tensor_judge.hpp"
 #include "proptests/tests/judge/zoo_rows.hpp"
 
@@ -38,7 +38,7 @@ std::vector<ZooRow> kernels_of_every_format() {
 }
 
 // Where each element of a tensor begins, row-major.
-std::vector<char*> places_of(const DLTensor& tensor, const HeldTensor& held) {
+std::vector<char*> places_of(const DLTensor& tensor, const GivenTensor& held) {
   std::int64_t elements = 1;
   for (const std::int64_t size : held.shape) elements *= size;
   std::vector<char*> places;
@@ -64,14 +64,14 @@ class KeptTensor {
       held_.strides.insert(held_.strides.begin(), stride);
     }
   }
-  HeldTensor held() const {
-    HeldTensor held = held_;
+  GivenTensor held() const {
+    GivenTensor held = held_;
     held.first = reinterpret_cast<const std::byte*>(memory_.data());
     return held;
   }
 
  private:
-  HeldTensor held_;
+  GivenTensor held_;
   std::vector<char> memory_;
 };
 
@@ -207,7 +207,7 @@ TEST_P(EveryFormat, IsJudgedAtHand) {
     EXPECT_GT(calls.size(), 40U);
     for (KeptCall& call : calls) {
       for (const KeptTensor& input : call.inputs) call.task.inputs.push_back(input.held());
-      std::vector<HeldTensor> outputs;
+      std::vector<GivenTensor> outputs;
       for (const KeptTensor& output : call.outputs) outputs.push_back(output.held());
       const numerics::Contract contract = contract_for(call.task, row.contract, outputs.front().format);
       const TensorJudgement judgement = judge_tensors(call.task, contract, outputs);

@@ -11,7 +11,7 @@
 #include "judge/call/evidence.hpp"
 #include "judge/kernel_judge.hpp"
 #include "judge/report/kernel_report.hpp"
-#include "judge/verdict/told_certificate.hpp"
+#include "judge/verdict/certificate_text.hpp"
 #include "judge/verdict/value_certificate.hpp"
 #include "judge/verdict/value_tally.hpp"
 #include "proptests/tests/judge/zoo_rows.hpp"
@@ -24,16 +24,16 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-struct ToldJudgement {
+struct JudgementSummary {
   KernelSubject subject;
   KernelJudgement judgement;
   std::string table() const { return to_table({rows_of(subject, judgement)}); }
 };
 
 // Of a kernel of the zoo, by the one property that finds it.
-ToldJudgement told_judgement(const std::string& symbol, const std::string& sentence, Op op = Op::softmax,
-                             Format format = Format::f32, const std::string& contract = "") {
-  ToldJudgement result;
+JudgementSummary judgement_summary(const std::string& symbol, const std::string& sentence, Op op = Op::softmax,
+                                   Format format = Format::f32, const std::string& contract = "") {
+  JudgementSummary result;
   result.subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_zoo.so", symbol, {}};
   result.subject.op = op;
   const Format output = op->attention ? format : output_format(op, format);
@@ -47,17 +47,17 @@ ToldJudgement told_judgement(const std::string& symbol, const std::string& sente
 }
 
 TEST(FailureLines, AnInfinityStandsInTheRow) {
-  EXPECT_THAT(told_judgement("mutant_infinite_row_zero", "AnInfiniteLogitGivesNanOrTheLimit").table(),
+  EXPECT_THAT(judgement_summary("mutant_infinite_row_zero", "AnInfiniteLogitGivesNanOrTheLimit").table(),
               AllOf(HasSubstr("row f32 theta=0x1p+0 inf (item 0 of row 0 +inf)"), Not(HasSubstr("0x0p+0 (item 0"))));
 }
 
 TEST(FailureLines, ARowWithNothingVisibleSaysWhatIsDue) {
   const std::string sentence = "AFullyMaskedRowIsAsDeclared";
-  EXPECT_THAT(told_judgement("mutant_masked_row_uniform", sentence).table(),
+  EXPECT_THAT(judgement_summary("mutant_masked_row_uniform", sentence).table(),
               HasSubstr("expected NaN\n        got      0x1"));
-  EXPECT_THAT(told_judgement("mutant_masked_row_nan", sentence, Op::softmax, Format::f32, "masked=zero").table(),
+  EXPECT_THAT(judgement_summary("mutant_masked_row_nan", sentence, Op::softmax, Format::f32, "masked=zero").table(),
               HasSubstr("expected 0\n        got      NaN"));
-  EXPECT_THAT(told_judgement("mutant_lse_of_masked_row_nan", sentence, Op::logsumexp, Format::f64).table(),
+  EXPECT_THAT(judgement_summary("mutant_lse_of_masked_row_nan", sentence, Op::logsumexp, Format::f64).table(),
               HasSubstr("expected -inf\n        got      NaN"));
 }
 
@@ -94,21 +94,21 @@ TEST(FailureLines, UlpsAreThoseOfANarrowerAccumulator) {
   errors.worst_ulps = 0x1p+30;
   errors.worst_allowed_ulps = 0x1p+31;
   errors.bias_ulps = -0x1p+28;
-  const ErrorStatistics told = in_told_ulps(errors, contract);
+  const ErrorStatistics told = in_reported_ulps(errors, contract);
   EXPECT_EQ(told.worst_ulps, 2);
   EXPECT_EQ(told.worst_allowed_ulps, 4);
   EXPECT_EQ(told.bias_ulps, -0.5);
-  EXPECT_EQ(in_told_ulps(errors, own).worst_ulps, errors.worst_ulps);
-  EXPECT_EQ(in_told_ulps(errors, wide).worst_ulps, errors.worst_ulps);
-  const std::string table = told_judgement("mutant_tree_drops_odd_item", "EveryValueLiesWithinItsThreshold",
-                                           Op::softmax, Format::f64, "acc=f32")
+  EXPECT_EQ(in_reported_ulps(errors, own).worst_ulps, errors.worst_ulps);
+  EXPECT_EQ(in_reported_ulps(errors, wide).worst_ulps, errors.worst_ulps);
+  const std::string table = judgement_summary("mutant_tree_drops_odd_item", "EveryValueLiesWithinItsThreshold",
+                                              Op::softmax, Format::f64, "acc=f32")
                                 .table();
   EXPECT_THAT(table, AllOf(HasSubstr("ulp(f32), "), Not(HasSubstr("ulp(f64)")), HasSubstr("; ulps are f32's\n")));
 }
 
 TEST(FailureLines, WhatIsSmallerThanEveryDoubleIsExpectedAsZero) {
   const numerics::PrecisionScope precision(113);
-  ShownValue value{0, exp(numerics::Enclosure(-1000))};
+  ReportedValue value{0, exp(numerics::Enclosure(-1000))};
   EXPECT_EQ(value.expected_text(), "0x0p+0");
   value.expected = numerics::Enclosure::between(-0x1p-1074, 0x1p-1074);
   EXPECT_EQ(value.expected_text(), "0x0p+0");
@@ -133,7 +133,7 @@ TEST(FailureLines, ATableHasNoNumberThatMeansNothing) {
 
 TEST(FailureLines, AnInferenceIsNamedWhereAnotherContractMayFit) {
   const std::string sentence = "EveryValueLiesWithinItsThreshold";
-  const ToldJudgement narrow = told_judgement("mutant_sum_in_bf16", sentence);
+  const JudgementSummary narrow = judgement_summary("mutant_sum_in_bf16", sentence);
   const std::string hint = inference_hint(narrow.subject, narrow.judgement);
   EXPECT_THAT(hint,
               AllOf(HasSubstr("another contract may fit: softcheck kernel "), HasSubstr(" --infer looks for one")));
@@ -147,7 +147,7 @@ TEST(FailureLines, AnInferenceIsNamedWhereAnotherContractMayFit) {
                                          {"mutant_nan_swallowed", "ANanLogitMakesItsRowNan"},
                                          {"mutant_crashes", sentence},
                                          {"correct_two_pass", sentence}}) {
-    const ToldJudgement other = told_judgement(symbol, found_by);
+    const JudgementSummary other = judgement_summary(symbol, found_by);
     EXPECT_EQ(inference_hint(other.subject, other.judgement), "") << symbol;
   }
 }
@@ -155,18 +155,18 @@ TEST(FailureLines, AnInferenceIsNamedWhereAnotherContractMayFit) {
 TEST(FailureLines, AnotherReadingThatExplainsAttentionIsNamed) {
   const std::string sentence = "EveryValueLiesWithinItsThreshold", told = " the results of ";
   EXPECT_THAT(
-      told_judgement("mutant_attention_grouped_heads_interleaved", sentence, Op::attention, Format::bf16).table(),
+      judgement_summary("mutant_attention_grouped_heads_interleaved", sentence, Op::attention, Format::bf16).table(),
       HasSubstr(told + "a call whose query head h reads key head h % kv_heads (it should read key head h / group)\n"));
-  EXPECT_THAT(told_judgement("mutant_attention_causal_top_left", sentence, Op::attention, Format::f64).table(),
+  EXPECT_THAT(judgement_summary("mutant_attention_causal_top_left", sentence, Op::attention, Format::f64).table(),
               HasSubstr(told + "a causal call whose first query stands at the first key (--domain causal=top-left)\n"));
-  EXPECT_THAT(told_judgement("mutant_attention_causal_plus_one", sentence, Op::attention).table(),
+  EXPECT_THAT(judgement_summary("mutant_attention_causal_plus_one", sentence, Op::attention).table(),
               Not(HasSubstr(told)));
 }
 
 // By the plainest property, and by those that make calls after others.
-ToldJudgement told_after_others(const std::string& symbol, Op op, Format format = Format::f32,
-                                const std::string& domain = "") {
-  ToldJudgement result;
+JudgementSummary reported_after_others(const std::string& symbol, Op op, Format format = Format::f32,
+                                       const std::string& domain = "") {
+  JudgementSummary result;
   result.subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_zoo.so", symbol, {}};
   result.subject.op = op;
   result.subject.contract = numerics::parse_contract("", format, op->attention ? format : output_format(op, format));
@@ -183,26 +183,26 @@ TEST(FailureLines, ACallThatIsWrongAloneAccusesNoState) {
                                            {"mutant_entropy_below_zero", Op::entropy, ""},
                                            {"mutant_attention_merge_without_rescale", Op::attention, ""},
                                            {"mutant_attention_alignment_ignored", Op::attention, "causal=either"}}) {
-    const ToldJudgement told = told_after_others(symbol, op, Format::f32, domain);
+    const JudgementSummary told = reported_after_others(symbol, op, Format::f32, domain);
     EXPECT_EQ(told.judgement.failed_property, "Kernel.EveryValueLiesWithinItsThreshold") << symbol;
     EXPECT_THAT(told.table(), Not(::testing::ContainsRegex("Kernel.Earlier[A-Za-z]* (fails )?on "))) << symbol;
   }
 }
 
 TEST(FailureLines, ACallThatIsRightAloneAccusesState) {
-  const ToldJudgement told = told_after_others("mutant_results_kept_for_same_logits", Op::softmax);
+  const JudgementSummary told = reported_after_others("mutant_results_kept_for_same_logits", Op::softmax);
   EXPECT_EQ(told.judgement.failed_property, "Kernel.EarlierCallsDoNotMatter");
   EXPECT_THAT(told.table(), HasSubstr("Kernel.EarlierCallsDoNotMatter fails on "));
   // The plainest property finds these, too, as it makes another call first.
   for (const char* symbol : {"mutant_theta_of_the_first_call", "mutant_previous_call_output"}) {
-    EXPECT_THAT(told_after_others(symbol, Op::softmax).table(), HasSubstr("Kernel.EarlierCallsDoNotMatter on "))
+    EXPECT_THAT(reported_after_others(symbol, Op::softmax).table(), HasSubstr("Kernel.EarlierCallsDoNotMatter on "))
         << symbol;
   }
 }
 
 // Without the plainest property the finding stays with its own, and shows the call that it made alone.
 TEST(FailureLines, TheRowOfACallAloneIsThatOfTheCall) {
-  const ToldJudgement told = told_judgement("mutant_coefficient_above_one", "EarlierCallsDoNotMatter");
+  const JudgementSummary told = judgement_summary("mutant_coefficient_above_one", "EarlierCallsDoNotMatter");
   ASSERT_TRUE(told.judgement.counterexample);
   const KernelEvidence* evidence = evidence_of(told.judgement.counterexample->failed.front());
   ASSERT_NE(evidence, nullptr);
@@ -213,7 +213,7 @@ TEST(FailureLines, TheRowOfACallAloneIsThatOfTheCall) {
 }
 
 // The lines of a report that are for a reader, and not to be replayed.
-std::string lines_to_read(const ToldJudgement& told) {
+std::string lines_to_read(const JudgementSummary& told) {
   std::string lines;
   for (const ReportRow& row : rows_of(told.subject, told.judgement)) {
     for (const std::string& line : row.details) {
@@ -226,20 +226,20 @@ std::string lines_to_read(const ToldJudgement& told) {
 TEST(FailureLines, LabelsAndScalarsStandInWords) {
   const std::string sentence = "EveryValueLiesWithinItsThreshold";
   const std::string ignored =
-      lines_to_read(told_judgement("mutant_cross_entropy_ignores_minus_100", sentence, Op::cross_entropy));
+      lines_to_read(judgement_summary("mutant_cross_entropy_ignores_minus_100", sentence, Op::cross_entropy));
   EXPECT_THAT(ignored, AllOf(HasSubstr(", labels 0, "), HasSubstr("ignore_index 0"), Not(HasSubstr("beside="))));
-  const std::string mean = lines_to_read(told_judgement("mutant_cross_entropy_mean_over_all_rows",
-                                                        "LayoutsAndNeighboursDoNotMatter", Op::cross_entropy_mean));
+  const std::string mean = lines_to_read(judgement_summary("mutant_cross_entropy_mean_over_all_rows",
+                                                           "LayoutsAndNeighboursDoNotMatter", Op::cross_entropy_mean));
   EXPECT_THAT(mean, AllOf(HasSubstr("row 0: logits "), HasSubstr(", labels -100"), HasSubstr("; row 1: logits "),
                           HasSubstr(", mean, "), Not(HasSubstr("beside="))));
   const std::string backward = lines_to_read(
-      told_judgement("mutant_cross_entropy_backward_forgets_ignore", sentence, Op::cross_entropy_backward));
+      judgement_summary("mutant_cross_entropy_backward_forgets_ignore", sentence, Op::cross_entropy_backward));
   EXPECT_THAT(backward, AllOf(HasSubstr(", labels 0, upstream 0x1p+0, ignore_index 0)"), Not(HasSubstr("beside="))));
 }
 
 TEST(FailureLines, IdsAreIntegers) {
-  const ToldJudgement told =
-      told_judgement("mutant_topk_softmax_padding", "AMaskedItemIsADeletedOne", Op::topk_softmax);
+  const JudgementSummary told =
+      judgement_summary("mutant_topk_softmax_padding", "AMaskedItemIsADeletedOne", Op::topk_softmax);
   EXPECT_THAT(told.table(), AllOf(HasSubstr("got      2\n"), HasSubstr(", k 1)")));
 }
 
@@ -275,7 +275,7 @@ TEST(FailureLines, AnAttributeWithoutWhichTheCallIsRightIsNamed) {
 }
 
 TEST(FailureLines, ARowOfAWidthThatFailsIsSimple) {
-  const ToldJudgement told = told_judgement("mutant_one_width_drops_its_last", "EveryWidthIsComputed");
+  const JudgementSummary told = judgement_summary("mutant_one_width_drops_its_last", "EveryWidthIsComputed");
   ASSERT_TRUE(told.judgement.counterexample);
   EXPECT_THAT(told.judgement.counterexample->case_text,
               ::testing::MatchesRegex("matrix f32 columns=513 theta=0x1p.0 mask=none ; -0x[^ ;]*[*]512 -0x[^ ;]*"));

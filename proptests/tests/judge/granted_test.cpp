@@ -8,7 +8,7 @@
 
 #include "judge/ops/rows/row_elements.hpp"
 #include "judge/results/tensor_judge.hpp"
-#include "judge/verdict/told_certificate.hpp"
+#include "judge/verdict/certificate_text.hpp"
 #include "judge/verdict/value_certificate.hpp"
 #include "numerics/enclosures/decision.hpp"
 #include "numerics/rounding/rounding.hpp"

@@ -48,7 +48,7 @@ Inference inferred_grade(const KernelSubject& subject) {
   return infer_contract(subject, options);
 }
 
-std::string told_of(const Inference& inference) {
+std::string reported_of(const Inference& inference) {
   std::string text = inference.summary();
   for (const InferredWord& word : inference.words) text += "\n" + word.word + ": " + word.why;
   return text;
@@ -61,7 +61,7 @@ TEST(InferGrade, OwnArithmeticIsAPlainPass) {
   const Inference inference = inferred_grade(
       graded_softmax([](float x, std::int64_t, std::int64_t, double) { return std::exp(x); }, small_rows));
   ASSERT_TRUE(inference.contract) << inference.failure;
-  EXPECT_TRUE(inference.grade.is_own()) << told_of(inference);
+  EXPECT_TRUE(inference.grade.is_own()) << reported_of(inference);
   EXPECT_EQ(inference.summary(), "pass, as f32's own arithmetic allows");
   EXPECT_EQ(inference.verdict(), ReportVerdict::pass);
 }
@@ -72,9 +72,9 @@ TEST(InferGrade, StoredWeightsPassOnlyAsSuch) {
                         double) { return static_cast<float>(numerics::round_to(Format::bf16, std::exp(x))); },
                      small_rows));
   ASSERT_TRUE(inference.contract) << inference.failure;
-  EXPECT_EQ(inference.grade.words(), "weights=bf16") << told_of(inference);
-  EXPECT_TRUE(inference.grade.is_plausible()) << told_of(inference);
-  EXPECT_EQ(Report{rows_of(inference)}.verdict(), ReportVerdict::pass) << told_of(inference);
+  EXPECT_EQ(inference.grade.words(), "weights=bf16") << reported_of(inference);
+  EXPECT_TRUE(inference.grade.is_plausible()) << reported_of(inference);
+  EXPECT_EQ(Report{rows_of(inference)}.verdict(), ReportVerdict::pass) << reported_of(inference);
   EXPECT_EQ(Report{rows_of(inference, true)}.verdict(), ReportVerdict::undecided);
 }
 
@@ -92,10 +92,10 @@ TEST(InferGrade, ACoarseExponentialIsNoStoredWeight) {
   const Inference inference = inferred_grade(
       graded_softmax([](float x, std::int64_t, std::int64_t, double) { return table_exponential(x); }, small_rows));
   ASSERT_TRUE(inference.contract) << inference.failure;
-  ASSERT_EQ(inference.grade.weaker.size(), 1U) << told_of(inference);
-  EXPECT_TRUE(inference.grade.words().starts_with("exp=")) << told_of(inference);
-  EXPECT_GE(inference.contract->exp_error, 256) << told_of(inference);
-  EXPECT_TRUE(inference.grade.is_plausible()) << told_of(inference);
+  ASSERT_EQ(inference.grade.weaker.size(), 1U) << reported_of(inference);
+  EXPECT_TRUE(inference.grade.words().starts_with("exp=")) << reported_of(inference);
+  EXPECT_GE(inference.contract->exp_error, 256) << reported_of(inference);
+  EXPECT_TRUE(inference.grade.is_plausible()) << reported_of(inference);
 }
 
 // softmax(0, 0) is exactly 1/2 under every contract.
@@ -103,7 +103,7 @@ TEST(InferGrade, EqualLogitsRefuteStoredWeights) {
   const Inference inference = inferred_grade(graded_softmax(
       [](float x, std::int64_t i, std::int64_t, double) { return std::exp(x) * (i % 2 != 0 ? 1.001F : 1); },
       small_rows));
-  EXPECT_FALSE(inference.contract) << told_of(inference);
+  EXPECT_FALSE(inference.contract) << reported_of(inference);
   EXPECT_EQ(Report{rows_of(inference)}.verdict(), ReportVerdict::fail);
 }
 
@@ -113,7 +113,7 @@ TEST(InferGrade, AWordThatFewRowsNeedIsUndecided) {
       [](float x, std::int64_t, std::int64_t, double) { return std::exp(x) * (x < -2 && x > -10 ? 1.0003F : 1); },
       small_rows));
   ASSERT_TRUE(inference.contract) << inference.failure;
-  EXPECT_FALSE(inference.grade.is_plausible()) << told_of(inference);
+  EXPECT_FALSE(inference.grade.is_plausible()) << reported_of(inference);
   EXPECT_EQ(inference.verdict(), ReportVerdict::undecided);
   EXPECT_TRUE(inference.summary().starts_with("undecided, a bug or an unusual contract")) << inference.summary();
   EXPECT_EQ(exit_code(Report{rows_of(inference)}.verdict()), 5);
@@ -127,7 +127,7 @@ TEST(InferGrade, FlushingInLongRowsAloneIsFlushing) {
       },
       "theta=1 nomask compact n<=256"));
   ASSERT_TRUE(inference.contract) << inference.failure;
-  EXPECT_EQ(word_of(*inference.contract, "subnormal"), "subnormal=flushed") << told_of(inference);
+  EXPECT_EQ(word_of(*inference.contract, "subnormal"), "subnormal=flushed") << reported_of(inference);
 }
 
 // A gradient of softmax by its Jacobian, each product as much too large.
@@ -157,11 +157,11 @@ KernelSubject jacobian(float factor) {
 
 TEST(InferGrade, ProductsThatAreTooLargeAreNoPlainPass) {
   const Inference wrong = inferred_grade(jacobian(1.001F));
-  EXPECT_FALSE(wrong.contract && wrong.grade.is_own()) << told_of(wrong);
+  EXPECT_FALSE(wrong.contract && wrong.grade.is_own()) << reported_of(wrong);
   // In this form a gradient's sum rounds more often than its bound grants: hardly any row needs stored products.
   const Inference right = inferred_grade(jacobian(1));
   ASSERT_TRUE(right.contract) << right.failure;
-  EXPECT_TRUE(right.grade.is_own() || !right.grade.is_plausible()) << told_of(right);
+  EXPECT_TRUE(right.grade.is_own() || !right.grade.is_plausible()) << reported_of(right);
 }
 
 TEST(InferGrade, NoInfiniteThresholdExcusesARowThatFailsTighterOnes) {

@@ -108,7 +108,7 @@ std::vector<KernelProperty> slow_properties() {
                                  row_cases(budget_rows()),
                                  [p](const RowCase&) {
                                    std::this_thread::sleep_for(p == 0 ? 50ms : 1ms);
-                                   return Certificates{observed("kernel.returns", Asked{}, 0)};
+                                   return Certificates{observed("kernel.returns", CallDescription{}, 0)};
                                  }};
     properties.push_back({std::move(property), 40});
   }

@@ -68,11 +68,11 @@ void judge_long_row(Op op, std::size_t n) {
   const Contract contract = parse_contract("", Format::f32, Format::f32);
   const std::vector<double> drawn = many_logits(n);
   const std::vector<std::vector<double>> inputs = op.rows().input_values(Format::f32, drawn, many_options);
-  const std::span<const std::vector<double>> beside = std::span(inputs).subspan(1);
+  const std::span<const std::vector<double>> auxiliary = std::span(inputs).subspan(1);
   const Attributes attributes = op.rows().attributes(many_options, n);
   if (has_one_value(op)) {
     const auto each = [&](const std::function<void(const RowInputs&)>& visit) {
-      for (int r = 0; r < 8; ++r) visit({contract, inputs[0], 1, beside, attributes});
+      for (int r = 0; r < 8; ++r) visit({contract, inputs[0], 1, auxiliary, attributes});
     };
     judge_call(op, {contract, attributes, each}, 0.25);
     return;
@@ -82,7 +82,7 @@ void judge_long_row(Op op, std::size_t n) {
   // Wrong, and nearly right: each item of these needs the most work.
   std::vector<double> got(op.rows().values(n, many_options));
   for (std::size_t i = 0; i < got.size(); ++i) got[i] = round_to(Format::f32, 1.0 / static_cast<double>(1 + i % n));
-  judge_values(op, contract, inputs[0], 1, got, beside, attributes, counted);
+  judge_values(op, contract, inputs[0], 1, got, auxiliary, attributes, counted);
 }
 
 // Labelled full: JudgeInterruption.TheLongestRowOfEachOpAsksWithinASecond
@@ -201,7 +201,7 @@ TEST(JudgeInterruption, AFailureIsReportedThoughShrinkingItIsAbandoned) {
                                  if (++checks > 1) {
                                    for (std::uint64_t i = 0; i < (std::uint64_t{1} << 40); ++i) exp(Enclosure(0.5));
                                  }
-                                 return Certificates{observed("kernel.returns", Asked{}, 1)};
+                                 return Certificates{observed("kernel.returns", CallDescription{}, 1)};
                                }};
   RunOptions options;
   options.max_size = 100;
@@ -220,7 +220,7 @@ TEST(JudgeInterruption, AResumedRunChecksTheCasesThatWereLeft) {
   const PropertyOf<RowCase> property{
       "Kernel", "Holds", {"kernel.returns"}, row_cases(rows_of_f32()), [&](const RowCase& c) {
         met.push_back(to_text(c));
-        return Certificates{observed("kernel.returns", Asked{}, 0)};
+        return Certificates{observed("kernel.returns", CallDescription{}, 0)};
       }};
   RunOptions options;
   options.cases = 30;

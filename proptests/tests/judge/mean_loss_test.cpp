@@ -39,7 +39,7 @@ struct MeanSample {
     task.attributes.mean = mean;
     return task;
   }
-  HeldTensor labels_held() const {
+  GivenTensor labels_held() const {
     return {reinterpret_cast<const std::byte*>(labels.data()), std::nullopt, {2, 3}, {3, 1}, 64};
   }
   double weight(bool weighted, std::size_t row) const {
@@ -91,7 +91,7 @@ numerics::Contract contract_of_mean(const TensorTask& task, const std::string& w
 TensorJudgement judged_mean(const TensorTask& task, const std::vector<double>& values, const std::string& words = "") {
   const numerics::Contract contract = contract_of_mean(task, words);
   const StoredTensor output = stored(contract.output, output_shape(task), values);
-  const std::vector<HeldTensor> outputs{output.held()};
+  const std::vector<GivenTensor> outputs{output.held()};
   return judge_tensors(task, contract, outputs);
 }
 

@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "judge/kernel_judge.hpp"
-#include "judge/ops/rows/asked_row.hpp"
 #include "judge/ops/rows/row_call.hpp"
+#include "judge/ops/rows/row_description.hpp"
 #include "judge/ops/rows/row_judge.hpp"
 #include "judge/ops/rows/row_op.hpp"
 #include "judge/trial/effort.hpp"
 #include "numerics/formats/special_values.hpp"
-#include "proptests/tests/judge/own_kernels.hpp"
+#include "proptests/tests/judge/our_kernels.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -29,9 +29,9 @@ std::vector<Decision> decided(std::vector<double> lse, const std::vector<double>
                               bool base_2 = false) {
   const Contract contract = parse_contract("acc=f32 exp=1ulp masked=zero", Format::f32, Format::f32);
   const std::vector<double> got{out, merged};
-  const std::vector<std::vector<double>> beside{outputs};
+  const std::vector<std::vector<double>> auxiliary{outputs};
   const RowVerdicts verdicts =
-      judge_values(Op::merge_states, contract, lse, 1, got, beside, Attributes{.lse_base2 = base_2});
+      judge_values(Op::merge_states, contract, lse, 1, got, auxiliary, Attributes{.lse_base2 = base_2});
   std::vector<Decision> decisions;
   for (const ValueFinding& finding : verdicts.findings) decisions.push_back(finding.decision);
   return decisions;
@@ -72,7 +72,7 @@ TEST(MergeStatesJudge, TheTensorsOfACallAreInTheOrderOfTheirRoles) {
   matrix.columns = 2;
   matrix.rows = RowCycle({RunLengthRow::of(std::vector<double>{1, 2}), RunLengthRow::of(std::vector<double>{3, 4}),
                           RunLengthRow::of(std::vector<double>{5, 6})});
-  matrix.beside = 1 + 4 * 7;  // three columns, outputs that all differ
+  matrix.auxiliary = 1 + 4 * 7;  // three columns, outputs that all differ
   const TensorCall call = call_of(matrix, Op::merge_states, {Format::bf16, Format::bf16});
   ASSERT_EQ(call.roles, (std::vector<Role>{Role::out, Role::lse}));
   const InputTensor &outputs = call.inputs[0], &lse = call.inputs[1];
@@ -108,11 +108,11 @@ TEST(MergeStatesJudge, ALogSumExpKeepsItsBitsWhereItIsHandedOverByParts) {
 
 TEST(MergeStatesJudge, ADomainHasOneBaseOrBoth) {
   const RowOp& op = Op::merge_states.rows();
-  const std::uint64_t base = op.set_besides(parse_domain("base=2", false));
+  const std::uint64_t base = op.set_auxiliaries(parse_domain("base=2", false));
   EXPECT_TRUE(op.attributes(base, 2).lse_base2);
-  EXPECT_EQ(op.closed_besides(parse_domain("base=e", false)), base);
-  EXPECT_EQ(op.closed_besides({}), 0u);
-  EXPECT_EQ(op.set_besides({}), 0u);
+  EXPECT_EQ(op.closed_auxiliaries(parse_domain("base=e", false)), base);
+  EXPECT_EQ(op.closed_auxiliaries({}), 0u);
+  EXPECT_EQ(op.set_auxiliaries({}), 0u);
   EXPECT_THROW(parse_domain("base=e base=2", false), std::invalid_argument);
 }
 

@@ -151,18 +151,19 @@ TEST(ResultLimits, NoOpOfRowsGrantsNan) {
     const RowOp& rows = op.rows();
     const Contract contract = contract_in_f32("acc=bf16");
     const std::vector<std::vector<double>> inputs = rows.input_values(Format::f32, logits, 0);
-    const std::span<const std::vector<double>> beside = std::span(inputs).subspan(1);
+    const std::span<const std::vector<double>> auxiliary = std::span(inputs).subspan(1);
     const Attributes attributes = rows.attributes(0, logits.size());
-    const RowInputs row{contract, inputs[0], 1, beside, attributes};
+    const RowInputs row{contract, inputs[0], 1, auxiliary, attributes};
     std::vector<double> lower(values_of_row(*op.operator->(), logits.size(), rows.width_of(row))), upper = lower;
-    exact_row(op, contract, inputs[0], 1, lower, upper, beside, attributes);
+    exact_row(op, contract, inputs[0], 1, lower, upper, auxiliary, attributes);
     for (std::size_t i = 0; i < lower.size(); ++i) {
       if (is_index_value(*op.operator->(), i, logits.size(), rows.width_of(row))) continue;
       std::vector<double> got = lower;
       for (double& value : got) value = round_to(contract.output, value);
-      ASSERT_FALSE(any_fails(judge_values(op, contract, inputs[0], 1, got, beside, attributes))) << to_string(op);
+      ASSERT_FALSE(any_fails(judge_values(op, contract, inputs[0], 1, got, auxiliary, attributes))) << to_string(op);
       got[i] = not_a_number;
-      EXPECT_TRUE(any_fails(judge_values(op, contract, inputs[0], 1, got, beside, attributes))) << to_string(op) << i;
+      EXPECT_TRUE(any_fails(judge_values(op, contract, inputs[0], 1, got, auxiliary, attributes)))
+          << to_string(op) << i;
     }
   }
 }
@@ -173,9 +174,9 @@ TEST(ResultLimits, ATermOfASmoothedLossMayOverflowBeforeItIsWeighted) {
   subject.op = Op::cross_entropy;
   subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_zoo.so", "correct_cross_entropy"};
   subject.contract = contract_in_f32("acc=f32 exp=1ulp sum=sequential masked=nan");
-  for (const int beside : {8, 9, 40, 41, 42, 105}) {
+  for (const int auxiliary : {8, 9, 40, 41, 42, 105}) {
     const std::string row =
-        "row f32 theta=0x1p+0 beside=" + std::to_string(beside) + " 0x1p+103 -0x1.fffffep+127 0x0p+0*2";
+        "row f32 theta=0x1p+0 beside=" + std::to_string(auxiliary) + " 0x1p+103 -0x1.fffffep+127 0x0p+0*2";
     const KernelJudgement judgement =
         replay_kernel(subject, "Kernel.EveryValueLiesWithinItsThreshold", row, judge_options(Effort::quick));
     EXPECT_NE(judgement.verdict, ReportVerdict::fail) << row;

@@ -112,7 +112,7 @@ TEST(SparsemaxJudge, ARowWithNothingVisibleIsAsTheContractSays) {
 TEST(SparsemaxJudge, RowsWithASupportAreDrawn) {
   const RowOp& op = Op::sparsemax.rows();
   const Row row{8, -infinity, -8, 0};
-  const auto values = [&](std::uint64_t beside) { return op.input_values(Format::f32, row, beside)[0]; };
+  const auto values = [&](std::uint64_t auxiliary) { return op.input_values(Format::f32, row, auxiliary)[0]; };
   EXPECT_EQ(values(0), row);
   EXPECT_EQ(values(1), row);
   EXPECT_EQ(values(2), (Row{0, -infinity, -0.5, -0.25}));

@@ -54,7 +54,7 @@ struct AttentionSample {
     }
   }
   TensorJudgement judged(std::size_t count = 3, const TensorOptions& options = {}) const {
-    std::vector<HeldTensor> held;
+    std::vector<GivenTensor> held;
     for (std::size_t which = 0; which < count; ++which) held.push_back(outputs[which].held());
     return judge_tensors(task, contract, held, options);
   }

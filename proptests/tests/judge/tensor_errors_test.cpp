@@ -16,7 +16,7 @@ struct Refused {
   StoredTensor output = stored(Format::f32, {3, 7}, std::vector<double>(21, 1.0 / 7));
   TensorTask task{.op = Op::softmax, .inputs = {logits.held()}};
 
-  std::string with(const std::vector<HeldTensor>& outputs) const {
+  std::string with(const std::vector<GivenTensor>& outputs) const {
     return refusal_of([&] { judge_tensors(task, contract_for(task, ""), outputs); });
   }
   std::string with_output(const StoredTensor& tensor) const { return with({tensor.held()}); }
@@ -31,7 +31,7 @@ TEST(TensorErrors, NameTheTensorTheNeedAndWhatWasGot) {
             "output: need dtype f32, as the contract has it, got f16");
   EXPECT_EQ(sample.with({}), "outputs: need one tensor, got 0 tensors");
   EXPECT_EQ(sample.with({sample.output.held(), sample.output.held()}), "outputs: need one tensor, got 2 tensors");
-  HeldTensor nowhere = sample.output.held();
+  GivenTensor nowhere = sample.output.held();
   nowhere.first = nullptr;
   EXPECT_EQ(sample.with({nowhere}), "output: need data for 21 elements, got NULL");
   sample.task.theta = 0;
@@ -65,7 +65,7 @@ TEST(TensorErrors, OfAttention) {
   const StoredTensor k = stored(Format::f32, {2, 2, 6, 3}, std::vector<double>(72, 0.5));
   const StoredTensor three = stored(Format::f32, {2, 3, 6, 3}, std::vector<double>(108, 0.5));
   const StoredTensor half = stored(Format::f16, {2, 2, 6, 3}, std::vector<double>(72, 0.5));
-  const auto refused = [](const std::vector<HeldTensor>& inputs, std::size_t which = 0) {
+  const auto refused = [](const std::vector<GivenTensor>& inputs, std::size_t which = 0) {
     const TensorTask task{.op = Op::attention, .inputs = inputs};
     return refusal_of([&] { output_shape(task, which); });
   };

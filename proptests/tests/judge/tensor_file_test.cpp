@@ -51,7 +51,7 @@ std::string file_refusal(const std::string& name, const std::string& bytes,
   return text;
 }
 
-std::uint64_t bits_at(const HeldTensor& tensor, std::int64_t offset) {
+std::uint64_t bits_at(const GivenTensor& tensor, std::int64_t offset) {
   const std::size_t bytes =
       tensor.format ? static_cast<std::size_t>(numerics::properties(*tensor.format).storage_bits) / 8 : 1;
   std::uint64_t bits = 0;
@@ -59,7 +59,7 @@ std::uint64_t bits_at(const HeldTensor& tensor, std::int64_t offset) {
   return bits;
 }
 
-double value_at(const HeldTensor& tensor, std::int64_t offset) {
+double value_at(const GivenTensor& tensor, std::int64_t offset) {
   const std::uint64_t bits = bits_at(tensor, offset);
   return tensor.format ? numerics::decode(*tensor.format, bits) : static_cast<double>(bits);
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "numerics/formats/special_values.hpp"
-#include "proptests/tests/judge/held_gradient.hpp"
+#include "proptests/tests/judge/given_gradient.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 
 namespace softcheck::proptests {
@@ -37,7 +37,7 @@ struct PlainGradient {
 
 long double product(double a, double b) { return static_cast<long double>(a) * static_cast<long double>(b); }
 
-PlainGradient plain_gradient(const HeldGradient& s) {
+PlainGradient plain_gradient(const GivenGradient& s) {
   PlainGradient result;
   std::vector<std::int64_t> full = s.bias.shape;
   full.insert(full.begin(), 4 - full.size(), 1);
@@ -74,7 +74,7 @@ PlainGradient plain_gradient(const HeldGradient& s) {
 
 TEST(TensorGradientSums, AreThoseOfAllPairsThatHaveTheNumber) {
   for (const std::vector<std::int64_t>& shape : bias_shapes()) {
-    HeldGradient sample(Format::f64);
+    GivenGradient sample(Format::f64);
     sample.add_terms(shape);
     const PlainGradient plain = plain_gradient(sample);
     std::vector<std::int64_t> full = shape;
@@ -111,7 +111,7 @@ TEST(TensorGradientSums, AreThoseOfAllPairsThatHaveTheNumber) {
 TEST(TensorGradientSums, WhatIsRoundedCorrectlyPassesInEveryDtypeAndLayout) {
   for (const Format format : {Format::f64, Format::f32, Format::f16, Format::bf16}) {
     for (const SampleLayout layout : {SampleLayout::compact, SampleLayout::reversed, SampleLayout::gaps}) {
-      HeldGradient sample(format, layout);
+      GivenGradient sample(format, layout);
       sample.add_terms({2, 1, 3, 5});
       sample.save();
       sample.rewrite(layout);
@@ -126,7 +126,7 @@ TEST(TensorGradientSums, WhatIsRoundedCorrectlyPassesInEveryDtypeAndLayout) {
 
 TEST(TensorGradientSums, WrongSumsFailAsWhatTheyAre) {
   for (const std::vector<std::int64_t>& shape : bias_shapes()) {
-    HeldGradient sample;
+    GivenGradient sample;
     sample.add_terms(shape);
     sample.rewrite();
     const std::vector<StoredTensor> right = sample.outputs;
@@ -144,7 +144,7 @@ TEST(TensorGradientSums, WrongSumsFailAsWhatTheyAre) {
 
 TEST(TensorGradientSums, ABatchOrAHeadThatIsLeftOutIsFound) {
   const auto failing = [](std::size_t first_row, std::size_t last_row, std::size_t which) {
-    HeldGradient sample, part;
+    GivenGradient sample, part;
     sample.add_terms({3, 5});
     part.add_terms({3, 5});
     for (std::size_t i = first_row * 9; i < last_row * 9; ++i) part.dout.set(i, 0);
@@ -161,7 +161,7 @@ TEST(TensorGradientSums, ABatchOrAHeadThatIsLeftOutIsFound) {
 }
 
 TEST(TensorGradientSums, AWrongNumberIsShownAtItsPlace) {
-  HeldGradient sample;
+  GivenGradient sample;
   sample.add_terms({2, 1, 3, 5});
   sample.rewrite();
   sample.outputs[4].set((1 * 3 + 2) * 5 + 3, 7);
@@ -179,7 +179,7 @@ TEST(TensorGradientSums, AWrongNumberIsShownAtItsPlace) {
 
 TEST(TensorGradientSums, AnyOfTheTwoMayBeAtHand) {
   for (const std::vector<std::size_t>& asked : {std::vector<std::size_t>{3}, {4}, {}}) {
-    HeldGradient sample;
+    GivenGradient sample;
     sample.add_terms({4, 3, 5});
     sample.task.asked = asked;
     sample.rewrite();
@@ -191,19 +191,19 @@ TEST(TensorGradientSums, AnyOfTheTwoMayBeAtHand) {
 }
 
 TEST(TensorGradientSums, ASoftcapHasASlopeForDqAloneAndItsErrorsAreGranted) {
-  HeldGradient sample;
+  GivenGradient sample;
   sample.add_terms({3, 5});
   sample.task.attributes.softcap = 0.5;
   sample.rewrite();
   EXPECT_EQ(sample.judged().verdict, ReportVerdict::pass) << details_text(sample.judged());
-  HeldGradient plain;
+  GivenGradient plain;
   plain.add_terms({3, 5});
   plain.rewrite();
   EXPECT_NE(plain.outputs[4].memory, sample.outputs[4].memory);
 }
 
 TEST(TensorGradientSums, WhatTakesNoPartIsZero) {
-  HeldGradient sample;
+  GivenGradient sample;
   // Query 0 sees nothing, key 2 is seen by none.
   sample.mask = stored_mask({3, 5}, {0, 0, 0, 0, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1});
   sample.add(Role::mask, sample.mask);
@@ -223,7 +223,7 @@ TEST(TensorGradientSums, WhatTakesNoPartIsZero) {
     EXPECT_EQ(judgement.worst.at(0).index, (std::vector<std::int64_t>{static_cast<std::int64_t>(number / 5)}));
   }
   // A head that sees nothing at all.
-  HeldGradient blind;
+  GivenGradient blind;
   blind.mask = stored_mask({4, 1, 1}, {1, 0, 1, 1});
   blind.add(Role::mask, blind.mask);
   blind.add_terms({3, 5});
@@ -234,11 +234,11 @@ TEST(TensorGradientSums, WhatTakesNoPartIsZero) {
 }
 
 TEST(TensorGradientSums, ANanReachesTheSumsItHasAPartInAndNoOthers) {
-  HeldGradient sample;
+  GivenGradient sample;
   sample.task.causal = true;  // query i sees keys 0 to i + 2
   sample.add_terms({3, 5});
   sample.rewrite();
-  const HeldGradient right = sample;
+  const GivenGradient right = sample;
   sample.dout.set(((1 * 4 + 1) * 3 + 1) * 3, nan);  // batch 1, head 1, query 1
   sample.task.inputs[3] = sample.dout.held();
   EXPECT_EQ(row_of_claim(sample.judged(), "kernel.nan_row").verdict, ReportVerdict::fail);
@@ -266,7 +266,7 @@ TEST(TensorGradientSums, ANanReachesTheSumsItHasAPartInAndNoOthers) {
 }
 
 TEST(TensorGradientSums, WhatDoesNotFitIsRefused) {
-  HeldGradient sample;
+  GivenGradient sample;
   sample.add_terms({3, 5});
   sample.rewrite();
   sample.outputs[4] = stored(Format::f32, {1, 3, 5}, std::vector<double>(15));
@@ -276,7 +276,7 @@ TEST(TensorGradientSums, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(sample.refusal(), "dsinks: need dtype f32, as the inputs are f32, got f16");
   sample.outputs.pop_back();
   EXPECT_EQ(sample.refusal(), "outputs: need dq, dk, dv, dsinks, dbias, got 4 tensors");
-  HeldGradient without;
+  GivenGradient without;
   without.rewrite();
   without.task.asked = {4};
   EXPECT_EQ(without.refusal(), "dbias: need bias among the inputs, got none");

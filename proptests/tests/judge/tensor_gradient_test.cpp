@@ -13,7 +13,7 @@
 #include "judge/ops/attention/saved_outputs.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "proptests/generators/attention/attention.hpp"
-#include "proptests/tests/judge/held_gradient.hpp"
+#include "proptests/tests/judge/given_gradient.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 
 namespace softcheck::proptests {
@@ -32,7 +32,7 @@ TEST(TensorGradient, WhatIsRoundedCorrectlyPassesInEveryDtypeAndLayout) {
   for (const Format format : {Format::f64, Format::f32, Format::f16, Format::bf16}) {
     for (const SampleLayout layout :
          {SampleLayout::compact, SampleLayout::column_major, SampleLayout::reversed, SampleLayout::gaps}) {
-      HeldGradient sample(format, layout);
+      GivenGradient sample(format, layout);
       sample.rewrite(layout);
       const TensorJudgement judgement = sample.judged();
       EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << details_text(judgement);
@@ -47,7 +47,7 @@ TEST(TensorGradient, WhatIsRoundedCorrectlyPassesInEveryDtypeAndLayout) {
 }
 
 TEST(TensorGradient, WrongGradientsFailAsWhatTheyAre) {
-  HeldGradient sample;
+  GivenGradient sample;
   sample.rewrite();
   const std::vector<StoredTensor> right = sample.outputs;
   const char* const claims[] = {"kernel.attention_backward.dq", "kernel.attention_backward.dk",
@@ -70,7 +70,7 @@ TEST(TensorGradient, WrongGradientsFailAsWhatTheyAre) {
 }
 
 TEST(TensorGradient, AWrongValueIsShownAtItsPlace) {
-  HeldGradient sample;
+  GivenGradient sample;
   sample.rewrite();
   // dk of batch 1, key head 0, key 3, component 2.
   const std::size_t element = ((1 * 2 + 0) * 5 + 3) * 4 + 2;
@@ -86,10 +86,10 @@ TEST(TensorGradient, AWrongValueIsShownAtItsPlace) {
 }
 
 TEST(TensorGradient, AQueryHeadThatIsLeftOutIsFound) {
-  HeldGradient sample;
+  GivenGradient sample;
   sample.rewrite();
   // dk and dv as the sums over the first query head of each group alone.
-  HeldGradient half = sample;
+  GivenGradient half = sample;
   for (std::size_t i = 0; i < 72; ++i) {
     if (i / 9 % 2 == 1) half.dout.set(i, 0);
   }
@@ -103,33 +103,33 @@ TEST(TensorGradient, AQueryHeadThatIsLeftOutIsFound) {
 }
 
 TEST(TensorGradient, AttributesAreThoseOfTheTask) {
-  HeldGradient plain;
+  GivenGradient plain;
   plain.rewrite();
-  const std::vector<void (*)(HeldGradient&)> attributes{
-      [](HeldGradient& s) { s.task.attributes.window_left_plus_1 = 1; },
-      [](HeldGradient& s) { s.task.attributes.window_right_plus_1 = 2; },
-      [](HeldGradient& s) { s.task.attributes.softcap = 0.5; },
-      [](HeldGradient& s) { s.task.causal = true; },
-      [](HeldGradient& s) { s.task.causal = s.task.attributes.causal_top_left = true; },
-      [](HeldGradient& s) {
+  const std::vector<void (*)(GivenGradient&)> attributes{
+      [](GivenGradient& s) { s.task.attributes.window_left_plus_1 = 1; },
+      [](GivenGradient& s) { s.task.attributes.window_right_plus_1 = 2; },
+      [](GivenGradient& s) { s.task.attributes.softcap = 0.5; },
+      [](GivenGradient& s) { s.task.causal = true; },
+      [](GivenGradient& s) { s.task.causal = s.task.attributes.causal_top_left = true; },
+      [](GivenGradient& s) {
         s.sinks = stored(Format::f32, {4}, {0.5, -1, 2, 0});
         s.add(Role::sinks, s.sinks);
       },
-      [](HeldGradient& s) {
+      [](GivenGradient& s) {
         s.slopes = stored(Format::f32, {4}, {0.5, 0.25, 0.125, 1});
         s.add(Role::slopes, s.slopes);
       },
-      [](HeldGradient& s) {
+      [](GivenGradient& s) {
         s.bias = stored(Format::f32, {1, 3, 5}, sample_numbers(Format::f32, 15, 1, 9));
         s.add(Role::bias, s.bias);
       },
-      [](HeldGradient& s) {
+      [](GivenGradient& s) {
         s.mask = stored_mask({3, 5}, {1, 1, 0, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0});
         s.add(Role::mask, s.mask);
       }};
   std::set<std::vector<std::byte>> different;
   for (std::size_t k = 0; k < attributes.size(); ++k) {
-    HeldGradient sample;
+    GivenGradient sample;
     attributes[k](sample);
     sample.outputs = plain.outputs;
     EXPECT_EQ(sample.judged().verdict, ReportVerdict::fail) << k;
@@ -141,7 +141,7 @@ TEST(TensorGradient, AttributesAreThoseOfTheTask) {
 }
 
 TEST(TensorGradient, SavedTensorsAreGrantedTheirOwnErrors) {
-  HeldGradient sample;
+  GivenGradient sample;
   sample.save();
   sample.rewrite();
   EXPECT_EQ(sample.judged().verdict, ReportVerdict::pass);
@@ -149,7 +149,7 @@ TEST(TensorGradient, SavedTensorsAreGrantedTheirOwnErrors) {
   thresholds(sample.task, sample.contract, 2, exact);
   // A log-sum-exp that is off by 2^-10 moves p, and so dv, by that much of p.
   for (std::size_t i = 0; i < 24; ++i) sample.lse.set(i, sample.lse.at(i) + 0x1p-10);
-  HeldGradient off = sample;
+  GivenGradient off = sample;
   off.hold();
   off.add(Role::out, off.out);
   off.add(Role::lse, off.lse);
@@ -158,7 +158,7 @@ TEST(TensorGradient, SavedTensorsAreGrantedTheirOwnErrors) {
   thresholds(off.task, off.contract, 2, moved);
   for (std::size_t i = 0; i < 60; ++i) EXPECT_GT(moved[i], exact[i]);
   // An output that is off by 2^-6 moves delta, and so dq and dk.
-  HeldGradient other;
+  GivenGradient other;
   other.save();
   std::vector<double> of_exact(96), of_moved(96);
   thresholds(other.task, other.contract, 0, of_exact);
@@ -174,7 +174,7 @@ TEST(TensorGradient, SavedTensorsAreGrantedTheirOwnErrors) {
 }
 
 TEST(TensorGradient, ALogSumExpOfBase2SaysNothing) {
-  HeldGradient sample;
+  GivenGradient sample;
   sample.save();
   sample.rewrite();
   for (std::size_t i = 0; i < 24; ++i) sample.lse.set(i, sample.lse.at(i) * 1.4426950408889634 + 1);
@@ -186,7 +186,7 @@ TEST(TensorGradient, ALogSumExpOfBase2SaysNothing) {
 }
 
 TEST(TensorGradient, WhatTakesNoPartIsZero) {
-  HeldGradient sample;
+  GivenGradient sample;
   sample.mask = stored_mask({3, 5}, {0, 0, 0, 0, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1});
   sample.add(Role::mask, sample.mask);
   sample.rewrite();
@@ -204,7 +204,7 @@ TEST(TensorGradient, WhatTakesNoPartIsZero) {
 }
 
 TEST(TensorGradient, ANanReachesWhatItMustAndNothingElse) {
-  HeldGradient sample;
+  GivenGradient sample;
   sample.task.causal = true;
   sample.rewrite();
   // A NaN in the last query of batch 1, head 1: its dq, and dk and dv of all keys of key head 0.
@@ -222,7 +222,7 @@ TEST(TensorGradient, ANanReachesWhatItMustAndNothingElse) {
   EXPECT_EQ(judgement.worst.at(0).index, (std::vector<std::int64_t>{1, 0, 2}));
   EXPECT_EQ(judgement.worst.at(0).finding.item, 1u);
   // A NaN in a value is no part of p: dv is not reached.
-  HeldGradient value;
+  GivenGradient value;
   value.rewrite();
   value.v.set(2, nan);  // batch 0, key head 0, key 0
   value.hold();
@@ -327,7 +327,7 @@ TEST(TensorGradient, EachRowIsJudgedAsTheKernelJudgeJudgesIt) {
       for (std::size_t which = 0; which < 3; ++which) {
         results.push_back(stored(Format::f32, output_shape(task, which), got[which]));
       }
-      const std::vector<HeldTensor> held{results[0].held(), results[1].held(), results[2].held()};
+      const std::vector<GivenTensor> held{results[0].held(), results[1].held(), results[2].held()};
       std::set<std::size_t> failed;
       for (const JudgedTensorRow& row : judge_tensors(task, by.contract, held, {.worst = 10'000}).worst) {
         if (row.finding.decision == numerics::Decision::violated) failed.insert(row.row);
@@ -343,13 +343,13 @@ TEST(TensorGradient, EachRowIsJudgedAsTheKernelJudgeJudgesIt) {
 }
 
 TEST(TensorGradient, WhatDoesNotFitIsRefused) {
-  HeldGradient sample;
+  GivenGradient sample;
   sample.rewrite();
   EXPECT_EQ(sample.refusal(), "not refused");
-  const StoredTensor three = HeldGradient::filled(Format::f32, {2, 4, 3, 5}, 7);
+  const StoredTensor three = GivenGradient::filled(Format::f32, {2, 4, 3, 5}, 7);
   sample.task.inputs[3] = three.held();
   EXPECT_EQ(sample.refusal(), "out_gradient: need shape (2, 4, 3, 3), got (2, 4, 3, 5)");
-  const StoredTensor half = HeldGradient::filled(Format::f16, {2, 4, 3, 3}, 7);
+  const StoredTensor half = GivenGradient::filled(Format::f16, {2, 4, 3, 3}, 7);
   sample.task.inputs[3] = half.held();
   EXPECT_EQ(sample.refusal(), "out_gradient: need dtype f32, as q has it, got f16");
   sample.hold();
@@ -364,7 +364,7 @@ TEST(TensorGradient, WhatDoesNotFitIsRefused) {
   sample.add(Role::bias, sample.bias);
   EXPECT_EQ(sample.refusal(), "bias: need finite numbers (a mask hides keys), got -inf");
   sample.hold();
-  const StoredTensor one = HeldGradient::filled(Format::f32, {2, 1, 5, 3}, 7);
+  const StoredTensor one = GivenGradient::filled(Format::f32, {2, 1, 5, 3}, 7);
   sample.task.inputs[2] = one.held();
   EXPECT_EQ(sample.refusal(), "v: need k's heads 2, got shape (2, 1, 5, 3) (batch, heads, length, dim)");
   sample.hold();

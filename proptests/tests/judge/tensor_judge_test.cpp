@@ -213,7 +213,7 @@ TEST(TensorJudge, ValuesWhoseSumIsBeyondTheDoublesFail) {
 TEST(TensorJudge, RowScalarsMayHaveAColumnOfTheirOwn) {
   RowSample sample(Op::logsumexp, Format::f16, {3, 5}, sample_numbers(Format::f16, 15, 3, 11));
   EXPECT_EQ(sample.contract.output, Format::f32);
-  HeldTensor column = sample.output.held();
+  GivenTensor column = sample.output.held();
   column.shape.push_back(1);
   column.strides.push_back(7);
   EXPECT_EQ(judge_tensors(sample.task, sample.contract, std::vector{column}).verdict, ReportVerdict::pass);
@@ -222,8 +222,8 @@ TEST(TensorJudge, RowScalarsMayHaveAColumnOfTheirOwn) {
 TEST(TensorJudge, ARowThatIsRepeatedByItsStrideIsJudgedEachTime) {
   const RowSample sample(Op::softmax, Format::f32, {9}, sample_numbers(Format::f32, 9, 3, 12));
   TensorTask task = sample.task;
-  HeldTensor output = sample.output.held();
-  for (HeldTensor* tensor : {&task.inputs[0], &output}) {
+  GivenTensor output = sample.output.held();
+  for (GivenTensor* tensor : {&task.inputs[0], &output}) {
     tensor->shape = {4, 9};
     tensor->strides = {0, 1};
   }
@@ -254,7 +254,7 @@ TEST(TensorJudge, RowsOfWhichTheContractsFormKeepsNothingAreNoVerdictAlone) {
   sample.task.theta = 0.5;
   for (std::size_t i = 0; i < 3; ++i) sample.output.set(i, i == 0 ? 0.5 : 0.25);
   EXPECT_EQ(sample.judged().verdict, ReportVerdict::vacuous) << details_text(sample.judged());
-  // Beside a row that is decided such a row does not take the verdict away.
+  // Auxiliary a row that is decided such a row does not take the verdict away.
   RowSample both(Op::softmax, Format::f32, {2, 3}, {1, 2, 3, lost[0], lost[1], lost[2]}, SampleLayout::compact,
                  "theta=before");
   both.task.theta = 0.5;
@@ -269,8 +269,8 @@ TEST(TensorJudge, AnInterruptedJudgementIsUndecidedUnlessItFailed) {
   RowSample sample(Op::softmax, Format::f32, {16}, sample_numbers(Format::f32, 16, 3, 14));
   const auto judged = [&](const TensorOptions& options) {
     TensorTask task = sample.task;
-    HeldTensor output = sample.output.held();
-    for (HeldTensor* tensor : {&task.inputs[0], &output}) {
+    GivenTensor output = sample.output.held();
+    for (GivenTensor* tensor : {&task.inputs[0], &output}) {
       tensor->shape = {rows, 16};
       tensor->strides = {0, 1};
     }

@@ -32,7 +32,7 @@ struct Labels {
   }
 
   std::vector<Integer> memory;
-  HeldTensor held;
+  GivenTensor held;
 };
 
 // Four rows of five logits; the third row's label is ignored.
@@ -48,7 +48,7 @@ std::vector<double> ideal(const TensorTask& task) { return ideal_output(task, co
 
 ReportVerdict verdict_of(const TensorTask& task, const std::vector<double>& values) {
   const StoredTensor output = stored(Format::f32, output_shape(task), values);
-  const std::vector<HeldTensor> outputs{output.held()};
+  const std::vector<GivenTensor> outputs{output.held()};
   return judge_tensors(task, contract_for(task, ""), outputs).verdict;
 }
 
@@ -83,7 +83,7 @@ TEST(TensorLoss, LabelsAreReadInBothWidthsAndAtAnyStride) {
   const std::vector<double> right = ideal(sample.loss), gradients = ideal(sample.gradient);
   const Labels<std::int32_t> narrow({0, 4, -100, 2}, 3);
   const Labels<std::int64_t> wide({0, 4, -100, 2}, 2);
-  for (const HeldTensor& labels : {narrow.held, wide.held}) {
+  for (const GivenTensor& labels : {narrow.held, wide.held}) {
     sample.loss.inputs[1] = sample.gradient.inputs[1] = labels;
     EXPECT_EQ(verdict_of(sample.loss, right), ReportVerdict::pass);
     EXPECT_EQ(verdict_of(sample.gradient, gradients), ReportVerdict::pass);

@@ -51,7 +51,7 @@ std::int64_t StoredTensor::place_of(std::size_t element) const {
   return place * element_bytes(*this);
 }
 
-HeldTensor StoredTensor::held() const {
+GivenTensor StoredTensor::held() const {
   const std::optional<numerics::Format> dtype = is_mask ? std::nullopt : std::optional(format);
   return {memory.data() + offset * element_bytes(*this), dtype, shape, strides};
 }

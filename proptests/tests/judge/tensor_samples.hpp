@@ -18,7 +18,7 @@ struct StoredTensor {
   std::int64_t offset = 0;        // of the first element, in elements
   std::vector<std::byte> memory;  // holds what is in no element, too
 
-  HeldTensor held() const;
+  GivenTensor held() const;
   /// value rounded to the format, or the byte of a mask, at an index in the row-major order of the shape.
   void set(std::size_t element, double value);
   double at(std::size_t element) const;

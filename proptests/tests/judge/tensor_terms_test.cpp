@@ -100,7 +100,7 @@ TEST(TensorTerms, AttentionHasItsAttributes) {
         EXPECT_EQ(got, round_to(Format::f32, exact.midpoint())) << to_text(a);
       });
     }
-    std::vector<HeldTensor> held{outputs[0].held(), outputs[1].held()};
+    std::vector<GivenTensor> held{outputs[0].held(), outputs[1].held()};
     EXPECT_EQ(judge_tensors(task, by.contract, held).verdict, ReportVerdict::pass) << to_text(a);
     outputs[1].set(0, outputs[1].at(0) == -infinity ? 0 : outputs[1].at(0) + 1 + 0x1p-8 * std::fabs(outputs[1].at(0)));
     held[1] = outputs[1].held();
@@ -119,7 +119,7 @@ TEST(TensorTerms, WhatAttentionCannotHaveIsRefused) {
   task.roles = {Role::query, Role::key, Role::value, Role::sinks};
   const Contract contract = contract_for(task, "");
   const auto judged = [&](std::size_t count) {
-    std::vector<HeldTensor> outputs{q.held(), scores.held(), scores.held()};
+    std::vector<GivenTensor> outputs{q.held(), scores.held(), scores.held()};
     outputs.resize(count);
     return refusal_of([&] { judge_tensors(task, contract, outputs); });
   };

@@ -52,8 +52,8 @@ struct TopkSample {
     ids.clear();
     for (const double id : ideal_output(task, plain, 1, Format::f64)) ids.push_back(static_cast<std::int64_t>(id));
   }
-  HeldTensor held_ids() const {
-    HeldTensor held;
+  GivenTensor given_ids() const {
+    GivenTensor held;
     held.first = reinterpret_cast<const std::byte*>(ids.data());
     held.shape = output_shape(task, 1);
     held.strides.assign(held.shape.size(), 1);
@@ -61,7 +61,7 @@ struct TopkSample {
     held.integer_bits = 64;
     return held;
   }
-  TensorJudgement judged() const { return judge_tensors(task, contract(), std::vector{weights.held(), held_ids()}); }
+  TensorJudgement judged() const { return judge_tensors(task, contract(), std::vector{weights.held(), given_ids()}); }
   ReportVerdict verdict() const { return judged().verdict; }
 };
 
@@ -72,7 +72,7 @@ TEST(TensorTopk, TheLargestPassInEveryDtypeAndWidthOfIds) {
       EXPECT_EQ(sample.verdict(), ReportVerdict::pass) << details_text(sample.judged());
       EXPECT_EQ(sample.judged().judged, 6u);
       EXPECT_EQ(sample.weights.format, format == Format::f64 ? Format::f64 : Format::f32);
-      HeldTensor narrow = sample.held_ids();
+      GivenTensor narrow = sample.given_ids();
       sample.narrow.assign(sample.ids.begin(), sample.ids.end());
       narrow.first = reinterpret_cast<const std::byte*>(sample.narrow.data());
       narrow.integer_bits = 32;
@@ -150,12 +150,12 @@ TEST(TensorTopk, RowsOfNanAndOfNothingHaveAnyItems) {
 
 TEST(TensorTopk, WhatDoesNotFitIsRefused) {
   const TopkSample sample({2, 9}, sample_numbers(Format::f32, 18, 2, 5), 3, false);
-  const auto refused = [&](std::int32_t k, const std::vector<HeldTensor>& outputs) {
+  const auto refused = [&](std::int32_t k, const std::vector<GivenTensor>& outputs) {
     TensorTask task = sample.task;
     task.attributes.k = k;
     return complaint_of([&] { judge_tensors(task, contract_for(task, ""), outputs); });
   };
-  const HeldTensor weights = sample.weights.held(), ids = sample.held_ids();
+  const GivenTensor weights = sample.weights.held(), ids = sample.given_ids();
   EXPECT_EQ(refused(3, {weights, ids}), "not refused");
   EXPECT_EQ(refused(3, {weights}), "outputs: need weights, ids, got 1 tensors");
   EXPECT_EQ(refused(3, {weights, weights}), "ids: need dtype int32 or int64, got f32");
@@ -275,7 +275,7 @@ TEST(TensorMerge, EmptyPartsAreNotReadAndAllOfThemAreMasked) {
 
 TEST(TensorMerge, WhatDoesNotFitIsRefused) {
   const MergeSample sample, half(Format::f16);
-  const auto refused = [&](const std::vector<HeldTensor>& inputs) {
+  const auto refused = [&](const std::vector<GivenTensor>& inputs) {
     TensorTask task = sample.task;
     task.inputs = inputs;
     return complaint_of([&] { output_shape(task, 1); });
@@ -284,7 +284,7 @@ TEST(TensorMerge, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(refused({sample.lse.held(), sample.out.held()}), "out: need shape (3, 2, 2, 4, 2), got (3, 2, 2)");
   EXPECT_EQ(refused({sample.out.held()}), "inputs: need out, lse, got 1 tensors");
   EXPECT_EQ(refused({half.out.held(), half.out.held()}), "lse: need dtype f32, as out is f16, got f16");
-  const std::vector<HeldTensor> outputs{sample.merged.held(), half.merged.held()};
+  const std::vector<GivenTensor> outputs{sample.merged.held(), half.merged.held()};
   EXPECT_EQ(complaint_of([&] { judge_tensors(sample.task, sample.contract(), outputs); }),
             "lse: need dtype f32, as the inputs are f32, got f16");
 }

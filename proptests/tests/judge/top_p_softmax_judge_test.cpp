@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "judge/inference/contract_inference.hpp"
-#include "judge/ops/rows/asked_row.hpp"
 #include "judge/ops/rows/row_call.hpp"
+#include "judge/ops/rows/row_description.hpp"
 #include "judge/ops/rows/row_judge.hpp"
 #include "judge/ops/rows/row_op.hpp"
-#include "judge/ops/top_p_softmax/kept_items.hpp"
+#include "judge/ops/top_p_softmax/selected_items.hpp"
 #include "judge/trial/kernel_judgement.hpp"
 #include "numerics/formats/special_values.hpp"
 
@@ -250,7 +250,7 @@ TEST(TopPSoftmaxJudge, ACallHasItsAttributes) {
   matrix.format = Format::bf16;
   matrix.columns = 3;
   matrix.rows = RowCycle({RunLengthRow::of(Row{1, 2, 3})});
-  matrix.beside = 8 + 1;
+  matrix.auxiliary = 8 + 1;
   const TensorCall call =
       call_of(matrix, Op::top_p_softmax, {Format::bf16, output_format(Op::top_p_softmax, Format::bf16)});
   EXPECT_EQ(call.op, static_cast<std::uint32_t>(SOFTCHECK_OP_TOP_P_SOFTMAX));
@@ -267,8 +267,8 @@ TEST(TopPSoftmaxJudge, EveryPairOfFiltersIsDrawnAndADomainLeavesItsOwn) {
   const auto drawn = [&](const char* words) {
     const Domain domain = parse_domain(words, false);
     std::set<std::pair<double, double>> pairs;
-    for (std::uint64_t beside = 0; beside < 64; ++beside) {
-      const Attributes a = op.attributes(beside & ~op.closed_besides(domain), 10);
+    for (std::uint64_t auxiliary = 0; auxiliary < 64; ++auxiliary) {
+      const Attributes a = op.attributes(auxiliary & ~op.closed_auxiliaries(domain), 10);
       pairs.emplace(a.top_p, a.min_p);
     }
     return pairs;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "judge/ops/rows/asked_row.hpp"
 #include "judge/ops/rows/row_call.hpp"
+#include "judge/ops/rows/row_description.hpp"
 #include "judge/ops/rows/row_judge.hpp"
 #include "judge/ops/rows/row_op.hpp"
 #include "judge/ops/topk_softmax/topk_choice.hpp"
@@ -155,7 +155,7 @@ TEST(TopkSoftmaxJudge, ACallHasItsAttributesAndIdsOfInt32) {
   matrix.columns = 3;
   matrix.rows =
       RowCycle({RunLengthRow::of(std::vector<double>{1, 2, 3}), RunLengthRow::of(std::vector<double>{4, 5, 6})});
-  matrix.beside = 32 + 1;
+  matrix.auxiliary = 32 + 1;
   const TensorCall call =
       call_of(matrix, Op::topk_softmax, {Format::bf16, output_format(Op::topk_softmax, Format::bf16)});
   EXPECT_EQ(call.roles, (std::vector<Role>{Role::logits}));
@@ -181,7 +181,7 @@ TEST(TopkSoftmaxJudge, VectorsLieAsTheCallSays) {
   matrix.columns = 3;
   const std::vector<double> three{1, 2, 3};
   matrix.rows = RowCycle({RunLengthRow::of(three), RunLengthRow::of(three)});
-  matrix.beside = 1;
+  matrix.auxiliary = 1;
   const auto strides = [&](const MatrixLayout& out) {
     matrix.out = out;
     return call_of(matrix, Op::topk_softmax, {Format::f32, Format::f32}).outputs[1].place.strides;
@@ -201,7 +201,7 @@ TEST(TopkSoftmaxJudge, VectorsLieAsTheCallSays) {
 TEST(TopkSoftmaxJudge, EveryKOfARowIsDrawnAndADomainLeavesItsOwn) {
   const RowOp& op = Op::topk_softmax.rows();
   std::map<std::int32_t, int> met;
-  for (std::uint64_t beside = 0; beside < 64; ++beside) ++met[op.attributes(beside, 40).k];
+  for (std::uint64_t auxiliary = 0; auxiliary < 64; ++auxiliary) ++met[op.attributes(auxiliary, 40).k];
   for (const std::int32_t k : {1, 2, 6, 8, 16, 20, 32, 39, 40}) EXPECT_GT(met[k], 0) << k;
   EXPECT_LE(met.rbegin()->first, 40);
   EXPECT_EQ(op.attributes(7, 0).k, 0);
@@ -209,8 +209,9 @@ TEST(TopkSoftmaxJudge, EveryKOfARowIsDrawnAndADomainLeavesItsOwn) {
   const auto left = [&](const char* words) {
     const Domain domain = parse_domain(words, false);
     std::map<std::pair<std::int32_t, bool>, int> ks;
-    for (std::uint64_t beside = 0; beside < 64; ++beside) {
-      const Attributes a = op.attributes((beside & ~op.closed_besides(domain)) | op.set_besides(domain), 4000);
+    for (std::uint64_t auxiliary = 0; auxiliary < 64; ++auxiliary) {
+      const Attributes a =
+          op.attributes((auxiliary & ~op.closed_auxiliaries(domain)) | op.set_auxiliaries(domain), 4000);
       ++ks[{a.k, a.renormalize}];
     }
     return ks;

@@ -33,7 +33,7 @@ class ScaledSumElements : public RowElements {
     UpperBound magnitude, steps;
     for (const double x : row.logits) magnitude = magnitude + UpperBound(std::fabs(x));
     for (std::uint64_t k = 0; k < summation_height(row.contract, row.logits.size()) + 2; ++k) steps = steps + step;
-    const UpperBound size = magnitude * UpperBound(std::fabs(row.beside[0][0]));
+    const UpperBound size = magnitude * UpperBound(std::fabs(row.auxiliary[0][0]));
     // A sum of numbers of a format is never below its smallest; a product with a power of two may be.
     const UpperBound floor(properties(row.contract.output).smallest_subnormal);
     threshold_ = (expm1(steps) * size + floor).value();
@@ -48,7 +48,7 @@ class ScaledSumElements : public RowElements {
   Enclosure value(std::size_t) override {
     Enclosure sum(0);
     for (const double x : row_.logits) sum += Enclosure(x);
-    return sum * Enclosure(row_.beside[0][0]);
+    return sum * Enclosure(row_.auxiliary[0][0]);
   }
   double threshold(std::size_t) override { return threshold_; }
   bool is_vacuous(std::size_t, double magnitude) override { return numerics::is_vacuous(relative_, magnitude); }
@@ -76,9 +76,9 @@ class ScaledSum final : public RowOp {
                .answers = {.masked_rows = false}}) {}
 
   std::vector<std::vector<double>> input_values(Format, std::span<const double> logits,
-                                                std::uint64_t beside) const override {
+                                                std::uint64_t auxiliary) const override {
     // Of either sign, by the row's first logit: rows of one call have factors of their own.
-    const double factor = std::ldexp(1.0 + static_cast<double>(beside % 2) / 2, static_cast<int>(beside % 5));
+    const double factor = std::ldexp(1.0 + static_cast<double>(auxiliary % 2) / 2, static_cast<int>(auxiliary % 5));
     const bool negative = !logits.empty() && logits[0] < 0;
     // Sums of larger ones would overflow, of which the toy's contract says nothing.
     std::vector<double> numbers;
@@ -197,12 +197,12 @@ TEST(ToyOp, AKernelThatForgetsTheFactorFailsByItsSimplestOne) {
 TEST(ToyOp, ItsValuesAreEnclosedAndItsThresholdsKnown) {
   const Contract contract = right().contract;
   const std::vector<double> logits{1, 2, 4};
-  const std::vector<std::vector<double>> beside{{0.5}};
+  const std::vector<std::vector<double>> auxiliary{{0.5}};
   std::array<double, 1> lower{}, upper{}, allowed{};
-  exact_row(toy, contract, logits, 1, lower, upper, beside);
+  exact_row(toy, contract, logits, 1, lower, upper, auxiliary);
   EXPECT_EQ(lower[0], 3.5);
   EXPECT_EQ(upper[0], 3.5);
-  granted_row(toy, contract, logits, 1, allowed, beside);
+  granted_row(toy, contract, logits, 1, allowed, auxiliary);
   EXPECT_GT(allowed[0], 0);
   EXPECT_LT(allowed[0], 1e-5);
 }

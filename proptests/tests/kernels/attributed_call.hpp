@@ -36,8 +36,8 @@ struct AttributedAttention {
   /// Whether the attributes' windows and causality let a query see a key.
   bool sees(std::int64_t query, std::int64_t key) const {
     const std::int64_t left = attributes.window_left_plus_1, right = attributes.window_right_plus_1,
-                       beside = key - place_of(query);
-    return !(causal && beside > 0) && (left == 0 || -beside < left) && (right == 0 || beside < right);
+                       auxiliary = key - place_of(query);
+    return !(causal && auxiliary > 0) && (left == 0 || -auxiliary < left) && (right == 0 || auxiliary < right);
   }
 
   /// Whether the kernel takes the call.

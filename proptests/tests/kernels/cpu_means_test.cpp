@@ -62,7 +62,7 @@ TEST(CpuMeans, AMeanOfNothingIsNanAndItsSumZero) {
   }
 }
 
-// Beside 2^54 a double holds no 1; beside 2^30 a float holds none.
+// Auxiliary 2^54 a double holds no 1; beside 2^30 a float holds none.
 TEST(CpuMeans, SmallLossesAreNotLostBesideALargeOne) {
   std::vector<double> logits(17, 1);
   logits[0] = 0x1p27;

@@ -1,6 +1,4 @@
 // A run that was interrupted goes on where it was: no head is certified twice, and no number differs.
-#include "models/report/kept_heads.hpp"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -11,6 +9,7 @@
 
 #include "models/read/file_errors.hpp"
 #include "models/report/checkpoint_run.hpp"
+#include "models/report/saved_heads.hpp"
 #include "proptests/tests/models/observed_heads.hpp"
 
 namespace softcheck::models {
@@ -53,7 +52,7 @@ std::string contents(const fs::path& file) {
 }
 
 // One list of models with sinks, windows, softcaps, infinite context forms and none.
-TEST(KeptHeads, AnInterruptedRunGoesOnToTheSameReport) {
+TEST(SavedHeads, AnInterruptedRunGoesOnToTheSameReport) {
   const Scratch scratch;
   for (const std::string model : {"bert", "gpt_oss", "gemma2", "qwen3", "phi3"}) {
     SCOPED_TRACE(model);
@@ -80,7 +79,7 @@ TEST(KeptHeads, AnInterruptedRunGoesOnToTheSameReport) {
   }
 }
 
-TEST(KeptHeads, AnInterruptedEnumerationIsNotDone) {
+TEST(SavedHeads, AnInterruptedEnumerationIsNotDone) {
   const Scratch scratch;
   const fs::path kept = scratch.folder / "bert.kept";
   CheckpointQuestion question = question_of("bert", kept);
@@ -97,7 +96,7 @@ TEST(KeptHeads, AnInterruptedEnumerationIsNotDone) {
   EXPECT_TRUE(rest.heads.front().enumerated_spread && !rest.heads.back().enumerated_spread);
 }
 
-TEST(KeptHeads, AFileOfAnotherQuestionCheckpointOrVersionIsRefused) {
+TEST(SavedHeads, AFileOfAnotherQuestionCheckpointOrVersionIsRefused) {
   const Scratch scratch;
   const fs::path kept = scratch.folder / "kept";
   CheckpointQuestion question = question_of("bert", kept);
@@ -130,7 +129,7 @@ TEST(KeptHeads, AFileOfAnotherQuestionCheckpointOrVersionIsRefused) {
   refused(other);
 }
 
-TEST(KeptHeads, ADamagedFileIsRefused) {
+TEST(SavedHeads, ADamagedFileIsRefused) {
   const Scratch scratch;
   const fs::path kept = scratch.folder / "kept";
   CheckpointQuestion question = question_of("gpt_oss", kept);

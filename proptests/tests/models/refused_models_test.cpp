@@ -1,5 +1,5 @@
 // What may change a bound is refused by name, and what contradicts itself is found: a checkpoint that is described,
-// changed in one place, and the line that must come of it. Beside them changes that alter nothing.
+// changed in one place, and the line that must come of it. Auxiliary them changes that alter nothing.
 #include <gmock/gmock.h>
 
 #include <cstdint>

@@ -32,7 +32,7 @@ std::vector<BackwardCase> shapes() {
           {.spread = 8, .values = 1e6}};
 }
 
-void expect_held(BackwardCase c, Shares& most) {
+void expect_given(BackwardCase c, Shares& most) {
   for (const bool saved_lse : {true, false}) {
     for (const bool saved_out : {true, false}) {
       c.saved_lse = saved_lse;
@@ -55,7 +55,7 @@ void report(const Shares& most) {
 
 TEST(RoundingAttentionBackward, HoldsInSinglePrecision) {
   Shares most;
-  for (const BackwardCase& c : shapes()) expect_held(c, most);
+  for (const BackwardCase& c : shapes()) expect_given(c, most);
   report(most);
 }
 
@@ -65,7 +65,7 @@ TEST(RoundingAttentionBackward, HoldsWithNarrowWeightsGradientsAndResults) {
     for (const Format format : {Format::bf16, Format::f16}) {
       if (format == Format::f16 && c.shift + c.values > 1000) continue;  // overflows there
       c.inputs = c.result = c.weights = c.score_gradients = c.out = format;
-      expect_held(c, most);
+      expect_given(c, most);
     }
   }
   report(most);
@@ -76,7 +76,7 @@ TEST(RoundingAttentionBackward, HoldsWithAnOutputOfTheKernelsOwn) {
   for (BackwardCase c : shapes()) {
     c.inputs = c.result = c.weights = c.score_gradients = c.out = Format::bf16;
     c.own_out = true;
-    expect_held(c, most);
+    expect_given(c, most);
   }
   report(most);
 }
@@ -85,7 +85,7 @@ TEST(RoundingAttentionBackward, HoldsWithALogSumExpSavedInSixteenBits) {
   Shares most;
   for (BackwardCase c : shapes()) {
     c.lse = Format::bf16;
-    if (c.shift < 1000) expect_held(c, most);
+    if (c.shift < 1000) expect_given(c, most);
   }
   report(most);
 }
@@ -94,7 +94,7 @@ TEST(RoundingAttentionBackward, HoldsWithTheScalesRootInEachFactor) {
   Shares most;
   for (BackwardCase c : shapes()) {
     c.split = true;
-    expect_held(c, most);
+    expect_given(c, most);
   }
   report(most);
 }
@@ -104,7 +104,7 @@ TEST(RoundingAttentionBackward, HoldsUnderASoftcap) {
   for (BackwardCase c : shapes()) {
     for (const float cap : {0.3F, 2.0F, 50.0F}) {
       c.softcap = cap;
-      if (c.shift == 0) expect_held(c, most);
+      if (c.shift == 0) expect_given(c, most);
     }
   }
   report(most);
@@ -117,7 +117,7 @@ TEST(RoundingAttentionBackward, HoldsUnderASoftcapOfStoredScores) {
       for (const Format format : {Format::f16, Format::bf16}) {
         c.softcap = cap;
         c.scores = format;
-        if (c.shift == 0) expect_held(c, most);
+        if (c.shift == 0) expect_given(c, most);
       }
     }
   }
@@ -128,29 +128,29 @@ TEST(RoundingAttentionBackward, HoldsThroughBaseTwo) {
   Shares most;
   for (BackwardCase c : shapes()) {
     c.base_two = true;
-    expect_held(c, most);
+    expect_given(c, most);
   }
   report(most);
 }
 
 // Sinks below, among and above the scores.
-void expect_held_with_sinks(BackwardCase c, Shares& most) {
+void expect_given_with_sinks(BackwardCase c, Shares& most) {
   for (const float sink : {-3.0F, 0.7F, 12.0F}) {
     c.sink = static_cast<float>(2 * c.shift * 0.7) + sink;
-    expect_held(c, most);
+    expect_given(c, most);
   }
 }
 
 TEST(RoundingAttentionBackward, HoldsBesideASink) {
   Shares most;
   for (BackwardCase c : shapes()) {
-    expect_held_with_sinks(c, most);
+    expect_given_with_sinks(c, most);
     c.base_two = true;
-    expect_held_with_sinks(c, most);
+    expect_given_with_sinks(c, most);
   }
   // Equal terms: each addition rounds as the ones before it.
   BackwardCase equal{.queries = 1000, .keys = 1, .spread = 0, .gradient_shift = 1000.3, .gradients = 0, .sink = -3.0F};
-  expect_held(equal, most);
+  expect_given(equal, most);
   report(most);
   EXPECT_GT(most.dsink, 0.1);
 }
@@ -160,9 +160,9 @@ TEST(RoundingAttentionBackward, HoldsBesideASinkInSixteenBits) {
   for (BackwardCase c : shapes()) {
     if (c.shift + c.values > 1000) continue;
     c.inputs = c.result = c.weights = c.score_gradients = c.out = Format::bf16;
-    expect_held_with_sinks(c, most);
+    expect_given_with_sinks(c, most);
     c.own_out = true;
-    expect_held_with_sinks(c, most);
+    expect_given_with_sinks(c, most);
   }
   // Columns that are all alike round alike: the weight, the output and p delta add up.
   BackwardCase alike{.queries = 1, .keys = 1, .spread = 0, .gradient_shift = 1, .gradients = 0, .values = 0};
@@ -172,7 +172,7 @@ TEST(RoundingAttentionBackward, HoldsBesideASinkInSixteenBits) {
     alike.value_shift = value;
     for (int k = -40; k <= 40; ++k) {
       alike.sink = static_cast<float>(k) / 16;
-      expect_held(alike, most);
+      expect_given(alike, most);
     }
   }
   report(most);
@@ -189,7 +189,7 @@ void expect_held_with_two_losses(Format format, Shares& most) {
       c.lse_gradient = by_lse;
       for (c.grouping = 0; c.grouping < 4; ++c.grouping) {
         c.softcap = c.shift == 0 && c.grouping > 1 ? 2.0F : 0.0F;
-        expect_held(c, most);
+        expect_given(c, most);
       }
     }
   }

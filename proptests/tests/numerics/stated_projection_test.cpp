@@ -110,9 +110,9 @@ TEST(StatedBounds, OfEntmaxAreTheDocuments) {
       EntmaxPrefix<Real> of{count, Real(0.25), Real(0.125), Real(0.5), Real(0.375), Real(1) / Real(0.375), Real(0.625)};
       expect_same(bound.root(of), stated_root(s, d, a, scanned(contract, size, count), of), what + "root");
       // A spread so small that the square root of the radicand's error is the smaller one.
-      EntmaxPrefix<Real> beside{count,     Real(0.25), Real(0.125), Real(0.5), Real(0), Real::power_of_two(900),
-                                Real(0.25)};
-      expect_same(bound.root(beside), stated_root(s, d, a, scanned(contract, size, count), beside),
+      EntmaxPrefix<Real> auxiliary{count,     Real(0.25), Real(0.125), Real(0.5), Real(0), Real::power_of_two(900),
+                                   Real(0.25)};
+      expect_same(bound.root(auxiliary), stated_root(s, d, a, scanned(contract, size, count), auxiliary),
                   what + "root of none");
       const Real own = grown(d.rho) * item + a;
       expect_same(bound.half_deviation(item), own, what + "d");

@@ -37,7 +37,7 @@ constexpr int seconds_of_tests = 1800;
 // start. It is the processor's time: how busy the machine is does not matter.
 int limit_of(const Stage& stage) { return static_cast<int>(std::lround(3 * stage.seconds)) + 3; }
 
-struct Asked {
+struct CallDescription {
   const char* target;  // what is built anew
   const char* test;    // changed_tests.hpp
 };
@@ -45,11 +45,11 @@ struct Asked {
 struct Folder {
   const char* name;  // in the log and the table
   const char* path;  // of the sources, with what lies below
-  std::vector<Asked> asked;
+  std::vector<CallDescription> asked;
 };
 
-const Asked theory{"proptests/test_theory", "test_theory *"};
-const Asked judge{"proptests/test_judge", "test_judge -Zoo.*:ZooMatrix.*:Survivors.*"};
+const CallDescription theory{"proptests/test_theory", "test_theory *"};
+const CallDescription judge{"proptests/test_judge", "test_judge -Zoo.*:ZooMatrix.*:Survivors.*"};
 
 const Folder folders[] = {
     {"theory", "theory", {theory}},
@@ -149,7 +149,7 @@ class Program {
  public:
   // Without a change, the same contents of a file, all tests pass. How long they took is kept beside the log: a later
   // run asks new ones alone. Throws std::runtime_error where they do not pass.
-  Program(const Request& request, const Asked& asked, const fs::path& file);
+  Program(const Request& request, const CallDescription& asked, const fs::path& file);
 
   // "killed", "survived", "open", or "no code" of what does not compile or link, and what noticed it.
   std::pair<std::string, std::string> verdict(const Mutant& mutant);
@@ -169,7 +169,7 @@ Places with_target(Places places, const char* target) {
   return places;
 }
 
-Program::Program(const Request& request, const Asked& asked, const fs::path& file)
+Program::Program(const Request& request, const CallDescription& asked, const fs::path& file)
     : places_(with_target(request.places, asked.target)), build_(places_, ChangedAs::soon) {
   const std::string test = asked.test;
   program_ = test.substr(0, test.find(' '));

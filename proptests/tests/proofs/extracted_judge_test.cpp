@@ -269,7 +269,7 @@ KernelSubject softmax_of_f32(const std::string& words = "acc=f32 exp=1ulp sum=se
 // A failure of the first item of a row of two.
 numerics::Certificate failure(double got, std::vector<double> logits = {0, -1}, std::string_view reason = {},
                               std::string_view claim = "kernel.softmax.element") {
-  Asked asked{"a row"};
+  CallDescription asked{"a row"};
   asked.numbers = JudgedNumbers{std::move(logits), 1};
   const ValueFinding finding{claim, 0, numerics::Enclosure(0.731), got, 1e-6, Decision::violated, {}, false, reason};
   return certificate_of(finding, std::move(asked), numerics::Format::f32);

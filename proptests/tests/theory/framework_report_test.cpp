@@ -153,7 +153,7 @@ TEST(Report, JsonOfAnEvidenceHasEveryKey) {
   evidence.asked.remark = "a remark";
   evidence.asked.row = 4;
   evidence.asked.row_text = "a row";
-  ShownValue value;
+  ReportedValue value;
   value.item = 7;
   value.expected = numerics::Enclosure(0.25);
   value.due = "NaN";

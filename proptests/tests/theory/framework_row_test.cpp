@@ -141,13 +141,13 @@ TEST(RowGenerator, ImpossibleOptionsThrow) {
 TEST(RowGenerator, ALongerRowShrinksToTwoOtherLogits) {
   RowCase longer{RunLengthRow::of(std::vector<double>{1, 1, 0}), 1, Format::f32, "", 5 + 64 * 7};
   RowOptions options;
-  options.besides = most_beside;
-  std::set<std::uint64_t> besides;
+  options.auxiliaries = most_auxiliary;
+  std::set<std::uint64_t> auxiliaries;
   auto shrinks = shrink_row_case(longer, options);
   while (const auto simpler = shrinks.next()) {
-    if (simpler->row == RunLengthRow::of(std::vector<double>{0.5, 0})) besides.insert(simpler->beside / 64);
+    if (simpler->row == RunLengthRow::of(std::vector<double>{0.5, 0})) auxiliaries.insert(simpler->auxiliary / 64);
   }
-  EXPECT_EQ(besides, (std::set<std::uint64_t>{0, 1, 3, 4, 7}));
+  EXPECT_EQ(auxiliaries, (std::set<std::uint64_t>{0, 1, 3, 4, 7}));
 }
 
 TEST(RowText, EveryRowParsesBack) {

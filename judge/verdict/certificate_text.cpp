@@ -1,4 +1,4 @@
-#include "judge/verdict/told_certificate.hpp"
+#include "judge/verdict/certificate_text.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@ using numerics::Certificate;
 namespace {
 
 // "640ulp(f32), 12 times the threshold of [5e-07, 6e-07]"; empty where the error has no size.
-std::string error_line(const ShownValue& value, const Certificate& certificate) {
+std::string error_line(const ReportedValue& value, const Certificate& certificate) {
   const std::string times = times_threshold(certificate.slack);
   const bool in_ulps = times.empty() || (value.ulps && leaves_a_digit(*value.ulps, value.format));
   std::string size = in_ulps ? value.error_text() : "";
@@ -32,7 +32,7 @@ std::string without_number_of_inputs(std::string line) {
 }
 
 // The case, or of one that fills the screen the row that failed and its number.
-std::string asked_line(const Asked& asked) {
+std::string asked_line(const CallDescription& asked) {
   if (asked.case_text.size() <= most_case_text) return asked.text();
   if (!asked.row_text.empty()) return asked.row_text + asked.remark + "," + asked.place;
   return asked.case_text.substr(0, most_case_text) + "..." + asked.remark + asked.place;
@@ -52,7 +52,7 @@ bool leaves_a_digit(double ulps, numerics::Format format) {
   return ulps <= std::ldexp(1.0, numerics::properties(format).precision);
 }
 
-std::vector<ToldLine> value_lines(const ShownValue& value, const Certificate& certificate) {
+std::vector<ToldLine> value_lines(const ReportedValue& value, const Certificate& certificate) {
   std::vector<ToldLine> lines;
   const std::string expected = value.expected_text(), error = error_line(value, certificate);
   if (!expected.empty()) lines.push_back({"expected", expected});
@@ -76,7 +76,7 @@ std::vector<std::string> told(const Certificate& certificate) {
     certification();
     return lines;
   }
-  const ShownValue& value = *evidence->value;
+  const ReportedValue& value = *evidence->value;
   if (value.item) lines.front() += " item=" + std::to_string(*value.item);
   for (const auto& [name, text] : value_lines(value, certificate)) {
     lines.push_back(name + std::string(9 - name.size(), ' ') + text);

@@ -5,12 +5,12 @@
 namespace softcheck::proptests {
 
 /// A shard runs in its campaign's folder: the working folder is the earlier one again at the end of a scope.
-class KeptFolder {
+class StateFolder {
  public:
-  KeptFolder() : before_(std::filesystem::current_path()) {}
-  ~KeptFolder() { std::filesystem::current_path(before_); }
-  KeptFolder(const KeptFolder&) = delete;
-  KeptFolder& operator=(const KeptFolder&) = delete;
+  StateFolder() : before_(std::filesystem::current_path()) {}
+  ~StateFolder() { std::filesystem::current_path(before_); }
+  StateFolder(const StateFolder&) = delete;
+  StateFolder& operator=(const StateFolder&) = delete;
 
  private:
   std::filesystem::path before_;

@@ -12,7 +12,7 @@
 namespace softcheck::proptests {
 
 /// One network, trained from a seed and tested once.
-struct AskedTraining {
+struct TrainingQuestion {
   std::variant<experiments::TrainingOptions, experiments::LanguageTrainingOptions> options;
   std::vector<int> test_sizes = {};  // of the sets, or problems, that it is tested on
   int test_sets = 0;                 // of each size; of a language model, problems of each algorithm and size
@@ -30,6 +30,6 @@ struct AskedTraining {
 /// The product of the lists of one [[trainings]]; seeds run fastest.
 ///
 /// throws   PlanError
-std::vector<AskedTraining> asked_trainings(const PlanEntry& entry);
+std::vector<TrainingQuestion> asked_trainings(const PlanEntry& entry);
 
 }  // namespace softcheck::proptests

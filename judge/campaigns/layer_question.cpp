@@ -1,4 +1,4 @@
-#include "judge/campaigns/asked_layer.hpp"
+#include "judge/campaigns/layer_question.hpp"
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ std::string shell_word(const std::string& text) {
   return word + "'";
 }
 
-std::string command(const AskedLayer& asked, const std::string& layers) {
+std::string command(const LayerQuestion& asked, const std::string& layers) {
   std::string text = "softcheck model " + shell_word(asked.model) + layers;
   const models::CertifyOptions usual;
   if (asked.options.eps != usual.eps) text += fmt::format(" --eps {}", asked.options.eps);
@@ -54,17 +54,17 @@ std::vector<std::string> gates_of(const PlanKey& key) {
 
 }  // namespace
 
-std::string AskedLayer::question() const { return command(*this, ""); }
-std::string AskedLayer::text() const {
-  AskedLayer alone = *this;
+std::string LayerQuestion::question() const { return command(*this, ""); }
+std::string LayerQuestion::text() const {
+  LayerQuestion alone = *this;
   alone.vocabulary = vocabulary && layer == 0;  // of another layer alone the command does not take it
   return command(alone, fmt::format(" --layers {}", layer));
 }
 
-AskedModels asked_models(const PlanEntry& entry, std::size_t per_shard) {
+ModelsQuestion asked_models(const PlanEntry& entry, std::size_t per_shard) {
   constexpr std::int64_t most_items = std::int64_t{1} << 62;
-  AskedModels asked{{}, per_shard};
-  AskedLayer usual;
+  ModelsQuestion asked{{}, per_shard};
+  LayerQuestion usual;
   std::vector<std::string> paths;
   std::optional<models::LayerRange> range;
   for (const PlanKey& key : entry.keys) {
@@ -98,7 +98,7 @@ AskedModels asked_models(const PlanEntry& entry, std::size_t per_shard) {
   }
   for (const std::string& path : paths) {
     if (path.empty()) throw PlanError(entry.place + "model: need the path of a checkpoint, got \"\"");
-    std::vector<AskedLayer> layers;
+    std::vector<LayerQuestion> layers;
     for (std::int64_t layer = range->first; layer <= range->last; ++layer) {
       layers.push_back(usual);
       layers.back().model = path;

@@ -1,4 +1,4 @@
-#include "judge/campaigns/asked_training.hpp"
+#include "judge/campaigns/training_question.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,9 +23,9 @@ constexpr std::int64_t largest_count = 1 << 16;
 
 /// Each training so far once for each value of a key.
 template <class Values, class Set>
-void multiply(std::vector<AskedTraining>& all, const Values& values, Set set) {
-  std::vector<AskedTraining> product;
-  for (const AskedTraining& one : all) {
+void multiply(std::vector<TrainingQuestion>& all, const Values& values, Set set) {
+  std::vector<TrainingQuestion> product;
+  for (const TrainingQuestion& one : all) {
     for (const auto& value : values) {
       product.push_back(one);
       set(product.back(), value);
@@ -35,7 +35,7 @@ void multiply(std::vector<AskedTraining>& all, const Values& values, Set set) {
 }
 
 /// A key of [[trainings]] that both kinds of networks have, or one of them.
-using Apply = std::function<void(const PlanKey&, std::vector<AskedTraining>&)>;
+using Apply = std::function<void(const PlanKey&, std::vector<TrainingQuestion>&)>;
 struct Option {
   std::string_view name;
   Apply apply;
@@ -43,8 +43,8 @@ struct Option {
 
 template <class Options, class Number>
 Apply integers(Number Options::*member, std::int64_t least, std::int64_t most) {
-  return [=](const PlanKey& key, std::vector<AskedTraining>& all) {
-    multiply(all, key.integers(least, most), [&](AskedTraining& one, std::int64_t value) {
+  return [=](const PlanKey& key, std::vector<TrainingQuestion>& all) {
+    multiply(all, key.integers(least, most), [&](TrainingQuestion& one, std::int64_t value) {
       std::get<Options>(one.options).*member = static_cast<Number>(value);
     });
   };
@@ -52,27 +52,27 @@ Apply integers(Number Options::*member, std::int64_t least, std::int64_t most) {
 
 template <class Options>
 Apply numbers(double Options::*member, double least, double most) {
-  return [=](const PlanKey& key, std::vector<AskedTraining>& all) {
+  return [=](const PlanKey& key, std::vector<TrainingQuestion>& all) {
     multiply(all, key.numbers(least, most),
-             [&](AskedTraining& one, double value) { std::get<Options>(one.options).*member = value; });
+             [&](TrainingQuestion& one, double value) { std::get<Options>(one.options).*member = value; });
   };
 }
 
 template <class Options>
 Apply flag(bool Options::*member) {
-  return [=](const PlanKey& key, std::vector<AskedTraining>& all) {
+  return [=](const PlanKey& key, std::vector<TrainingQuestion>& all) {
     const bool value = key.flag();
-    for (AskedTraining& one : all) std::get<Options>(one.options).*member = value;
+    for (TrainingQuestion& one : all) std::get<Options>(one.options).*member = value;
   };
 }
 
 /// Words that a parser knows; set() gets the options and the word.
 template <class Options, class Set>
 Apply words(Set set) {
-  return [=](const PlanKey& key, std::vector<AskedTraining>& all) {
+  return [=](const PlanKey& key, std::vector<TrainingQuestion>& all) {
     try {
       multiply(all, key.texts("a word, or a list of words"),
-               [&](AskedTraining& one, const std::string& word) { set(std::get<Options>(one.options), word); });
+               [&](TrainingQuestion& one, const std::string& word) { set(std::get<Options>(one.options), word); });
     } catch (const PlanError&) {
       throw;
     } catch (const std::invalid_argument& error) {
@@ -83,8 +83,8 @@ Apply words(Set set) {
 }
 
 Apply shape_of(int experiments::LanguageShape::*member, std::int64_t least, std::int64_t most) {
-  return [=](const PlanKey& key, std::vector<AskedTraining>& all) {
-    multiply(all, key.integers(least, most), [&](AskedTraining& one, std::int64_t value) {
+  return [=](const PlanKey& key, std::vector<TrainingQuestion>& all) {
+    multiply(all, key.integers(least, most), [&](TrainingQuestion& one, std::int64_t value) {
       std::get<LanguageTrainingOptions>(one.options).design.shape.*member = static_cast<int>(value);
     });
   };
@@ -147,7 +147,7 @@ bool is_language(const PlanEntry& entry) {
   return word == "language";
 }
 
-void set_tests(const PlanEntry& entry, AskedTraining& one) {
+void set_tests(const PlanEntry& entry, TrainingQuestion& one) {
   const bool language = one.is_language();
   one.test_sizes = language ? std::vector{4, 8, 12, 16} : std::vector{16, 64, 256, 1024};
   one.test_sets = language ? 8 : 128;
@@ -164,7 +164,7 @@ void set_tests(const PlanEntry& entry, AskedTraining& one) {
 }
 
 /// What makes no sense together.
-void check(const PlanEntry& entry, const AskedTraining& one) {
+void check(const PlanEntry& entry, const TrainingQuestion& one) {
   if (const auto* retrieval = std::get_if<TrainingOptions>(&one.options)) {
     if (retrieval->largest_set >= retrieval->smallest_set) return;
     throw PlanError(entry.place + fmt::format("largest-set: need at least smallest-set, {}, got {}",
@@ -186,7 +186,7 @@ std::string without_seed(std::string words) {
   return at == std::string::npos ? words : words.erase(at, words.find(' ', at) + 1 - at);
 }
 
-std::string tests_of(const AskedTraining& asked) {
+std::string tests_of(const TrainingQuestion& asked) {
   return fmt::format("tested on {} {} of {}", asked.test_sets,
                      asked.is_language() ? "problems of each algorithm with sizes" : "sets with sizes",
                      fmt::join(asked.test_sizes, ", "));
@@ -194,28 +194,28 @@ std::string tests_of(const AskedTraining& asked) {
 
 }  // namespace
 
-std::uint64_t AskedTraining::seed() const {
+std::uint64_t TrainingQuestion::seed() const {
   return std::visit([](const auto& o) { return o.seed; }, options);
 }
-std::int64_t AskedTraining::steps() const {
+std::int64_t TrainingQuestion::steps() const {
   return std::visit([](const auto& o) { return o.steps; }, options);
 }
-std::string AskedTraining::words() const {
+std::string TrainingQuestion::words() const {
   return std::visit([](const auto& o) { return experiments::to_text(o); }, options);
 }
-std::string AskedTraining::question() const {
+std::string TrainingQuestion::question() const {
   return (is_language() ? "" : "model=max-retrieval ") + without_seed(words()) + "; " + tests_of(*this);
 }
-std::string AskedTraining::text() const {
+std::string TrainingQuestion::text() const {
   return (is_language() ? "train-language " : "train ") + words() + "; " + tests_of(*this);
 }
 
-std::vector<AskedTraining> asked_trainings(const PlanEntry& entry) {
+std::vector<TrainingQuestion> asked_trainings(const PlanEntry& entry) {
   const bool language = is_language(entry);
-  AskedTraining first;
+  TrainingQuestion first;
   if (language) first.options = LanguageTrainingOptions{};
   set_tests(entry, first);
-  std::vector<AskedTraining> all{first};
+  std::vector<TrainingQuestion> all{first};
   const std::vector<Option> options = language ? language_options() : retrieval_options();
   std::string known = "network, seed, test-sizes, test-sets";
   for (const Option& option : options) known += fmt::format(", {}", option.name);
@@ -228,10 +228,10 @@ std::vector<AskedTraining> asked_trainings(const PlanEntry& entry) {
   for (const Option& option : options) {
     if (const PlanKey* key = find(entry, option.name)) option.apply(*key, all);
   }
-  for (const AskedTraining& one : all) check(entry, one);
+  for (const TrainingQuestion& one : all) check(entry, one);
   if (const PlanKey* seeds = find(entry, "seed")) {
     multiply(all, seeds->integers(0, std::numeric_limits<std::int64_t>::max()),
-             [](AskedTraining& one, std::int64_t seed) {
+             [](TrainingQuestion& one, std::int64_t seed) {
                std::visit([&](auto& o) { o.seed = static_cast<std::uint64_t>(seed); }, one.options);
              });
   }

@@ -1,4 +1,4 @@
-#include "judge/ops/rows/asked_row.hpp"
+#include "judge/ops/rows/row_description.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -17,7 +17,7 @@ std::string in_row(std::size_t row, std::size_t rows) {
 
 // ", label_smoothing 0x1.999999999999ap-4, ignore_index -100": attributes that are on, and ignore_index of labels.
 std::string attributes_text(const RowMatrixCase& matrix, Op op) {
-  const Attributes attributes = op.rows().attributes(matrix.beside, matrix.columns);
+  const Attributes attributes = op.rows().attributes(matrix.auxiliary, matrix.columns);
   std::string text = attributes.lse_base2 ? ", lse_base2" : "";
   if (attributes.k != 0) text += ", k " + std::to_string(attributes.k);
   if (attributes.renormalize) text += ", renormalize";
@@ -31,11 +31,11 @@ std::string attributes_text(const RowMatrixCase& matrix, Op op) {
   return text + ", ignore_index " + std::to_string(attributes.ignore_index);
 }
 
-constexpr std::size_t shown_items = 8, shown_rows = 4;
+constexpr std::size_t reported_items = 8, reported_rows = 4;
 
 // " 0x1p-1 0x0p+0 ..., of 300": the first of so many; ids are integers.
 std::string numbers_text(const std::vector<double>& numbers, bool is_index) {
-  const std::size_t shown = numbers.size() <= 4 * shown_items ? numbers.size() : shown_items;
+  const std::size_t shown = numbers.size() <= 4 * reported_items ? numbers.size() : reported_items;
   std::string text;
   for (std::size_t i = 0; i < shown; ++i) {
     text += ' ' + (is_index ? std::to_string(static_cast<std::int64_t>(numbers[i])) : numerics::hex_float(numbers[i]));
@@ -51,7 +51,7 @@ std::string inputs_text(const RowMatrixCase& matrix, Op op, numerics::Format inp
   }
   std::string text;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
-    if (!op.rows().has_input(k, matrix.beside) || (k == 0 && inputs[0].size() > shown_items)) continue;
+    if (!op.rows().has_input(k, matrix.auxiliary) || (k == 0 && inputs[0].size() > reported_items)) continue;
     const OpInput& of = op->inputs[k];
     text += (text.empty() ? "" : ", ") + std::string(to_string(of.role)) + numbers_text(inputs[k], of.is_index);
   }
@@ -91,22 +91,22 @@ std::string words_of_row(const RowMatrixCase& matrix, Op op, numerics::Format in
   return op->number == 0 ? "" : in_parentheses(inputs_text(matrix, op, input, row), matrix, op);
 }
 
-Asked asked_of(const RowMatrixCase& matrix, Op op, numerics::Format input, const std::string& remark, std::size_t row,
-               const CallForm& form) {
+CallDescription asked_of(const RowMatrixCase& matrix, Op op, numerics::Format input, const std::string& remark,
+                         std::size_t row, const CallForm& form) {
   const std::size_t rows = matrix.rows.size();
   return {text_of(matrix), remark + words_of_row(matrix, op, input, row) + hidden_text(matrix, row, form), row,
           rows == 1 ? "" : in_row(row, rows), to_text(case_of(matrix, row))};
 }
 
-Asked asked_of_call(const RowMatrixCase& matrix, Op op, numerics::Format input, const std::string& remark) {
+CallDescription asked_of_call(const RowMatrixCase& matrix, Op op, numerics::Format input, const std::string& remark) {
   const std::size_t rows = matrix.rows.size();
   std::string inputs;
-  for (std::size_t r = 0; r < std::min(rows, shown_rows); ++r) {
+  for (std::size_t r = 0; r < std::min(rows, reported_rows); ++r) {
     const std::string place = rows == 1 ? "" : (r == 0 ? "row " : "; row ") + std::to_string(r) + ": ";
     inputs += place + inputs_text(matrix, op, input, r);
   }
-  if (rows > shown_rows) inputs += "; and " + std::to_string(rows - shown_rows) + " rows more";
-  Asked asked{text_of(matrix), remark + in_parentheses(inputs, matrix, op)};
+  if (rows > reported_rows) inputs += "; and " + std::to_string(rows - reported_rows) + " rows more";
+  CallDescription asked{text_of(matrix), remark + in_parentheses(inputs, matrix, op)};
   if (rows == 1) asked.row_text = to_text(case_of(matrix, 0));
   return asked;
 }

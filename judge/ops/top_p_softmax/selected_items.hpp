@@ -16,13 +16,13 @@
 
 namespace softcheck::proptests {
 
-/// top_p and min_p of a call, from the low six bits of RowCase::beside: each off, 1, tiny or something between.
-Attributes drawn_filters(std::uint64_t beside);
-/// RowOp::closed_besides: what the domain's words leave of these bits.
+/// top_p and min_p of a call, from the low six bits of RowCase::auxiliary: each off, 1, tiny or something between.
+Attributes drawn_filters(std::uint64_t auxiliary);
+/// RowOp::closed_auxiliaries: what the domain's words leave of these bits.
 std::uint64_t closed_filters(const Domain& domain);
 /// The row that a kernel is called with: as it was drawn or, for some numbers, one whose masses or levels lie at what
 /// the call's attributes divide: equal logits, halves of one another, neighbours of the largest one's min_p.
-std::vector<double> filtered_logits(numerics::Format format, std::span<const double> logits, std::uint64_t beside);
+std::vector<double> filtered_logits(numerics::Format format, std::span<const double> logits, std::uint64_t auxiliary);
 
 /// The items that top-p and min-p keep, exactly: of equal logits those of the lowest indices. A mass that 512 bits
 /// cannot tell from top_p reaches it.
@@ -30,12 +30,12 @@ std::vector<bool> exactly_kept(const RowInputs& row);
 
 /// The items that a kernel kept, and whether it may keep them. Those are the items whose value is not 0; an item of
 /// value 0 was left out, or it was kept and its weight was lost to underflow.
-class KeptItems {
+class SelectedItems {
  public:
   /// row     at least one finite logit          got   (n)
   /// claim   of the set: a literal
-  KeptItems(const JudgedRow& row, const numerics::TopPThreshold<numerics::UpperBound>& granted,
-            numerics::RowCascade& whole, std::string_view claim);
+  SelectedItems(const JudgedRow& row, const numerics::TopPThreshold<numerics::UpperBound>& granted,
+                numerics::RowCascade& whole, std::string_view claim);
 
   bool none() const { return kept_.empty(); }
   bool may_all_be_lost() const;

@@ -21,7 +21,7 @@ struct ToldLine {
 };
 
 /// The expected and the returned value, and their distance.
-std::vector<ToldLine> value_lines(const ShownValue& value, const numerics::Certificate& certificate);
+std::vector<ToldLine> value_lines(const ReportedValue& value, const numerics::Certificate& certificate);
 
 /// The case, and a line for each part of its result.
 std::vector<std::string> told(const numerics::Certificate& certificate);

@@ -1,4 +1,4 @@
-#include "judge/ops/top_p_softmax/kept_items.hpp"
+#include "judge/ops/top_p_softmax/selected_items.hpp"
 
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@ using namespace numerics;
 
 namespace {
 
-// Bits of RowCase::beside that all rows of a call share.
+// Bits of RowCase::auxiliary that all rows of a call share.
 constexpr std::uint64_t min_p_bits = 7, top_p_bits = 56, first_top_p_bit = 3;
 // 0 is off. Halves and quarters are masses of equal logits; 2^-20 is less than one item of most rows.
 constexpr std::array<double, 8> top_ps{0, 0.9, 0.5, 1, 0.25, 0.95, 0x1p-20, 0.75};
@@ -26,7 +26,7 @@ constexpr std::array<double, 8> min_ps{0, 0.1, 0.5, 1, 0.05, 0.25, 0x1p-20, 0.02
 
 // What a row's own bits of it make of the row; other numbers leave it as it was drawn.
 constexpr std::uint64_t equal_logits = 5, logits_at_the_level = 6, halves = 7;
-std::uint64_t form_of(std::uint64_t beside) { return beside / 64 % 8; }
+std::uint64_t form_of(std::uint64_t auxiliary) { return auxiliary / 64 % 8; }
 
 // The number of the format that lies so many steps above the value.
 double neighbour(Format format, double value, int steps) {
@@ -79,10 +79,10 @@ std::size_t shortest_prefix(const RowInputs& row, std::span<const std::size_t> o
 
 }  // namespace
 
-Attributes drawn_filters(std::uint64_t beside) {
+Attributes drawn_filters(std::uint64_t auxiliary) {
   Attributes attributes;
-  attributes.top_p = top_ps[(beside & top_p_bits) >> first_top_p_bit];
-  attributes.min_p = min_ps[beside & min_p_bits];
+  attributes.top_p = top_ps[(auxiliary & top_p_bits) >> first_top_p_bit];
+  attributes.min_p = min_ps[auxiliary & min_p_bits];
   return attributes;
 }
 
@@ -90,13 +90,13 @@ std::uint64_t closed_filters(const Domain& domain) {
   return (domain.no_top_p ? top_p_bits : 0) | (domain.no_min_p ? min_p_bits : 0);
 }
 
-std::vector<double> filtered_logits(Format format, std::span<const double> logits, std::uint64_t beside) {
+std::vector<double> filtered_logits(Format format, std::span<const double> logits, std::uint64_t auxiliary) {
   std::vector<double> values(logits.begin(), logits.end());
-  const std::uint64_t form = form_of(beside);
+  const std::uint64_t form = form_of(auxiliary);
   if (form < equal_logits || values.empty()) return values;
   const double maximum = *std::ranges::max_element(values);
   if (!std::isfinite(maximum)) return values;
-  const double min_p = drawn_filters(beside).min_p, level = maximum + (min_p == 0 ? 0 : std::log(min_p));
+  const double min_p = drawn_filters(auxiliary).min_p, level = maximum + (min_p == 0 ? 0 : std::log(min_p));
   std::size_t place = 0;
   for (double& x : values) {
     if (!std::isfinite(x)) continue;
@@ -129,8 +129,8 @@ std::vector<bool> exactly_kept(const RowInputs& row) {
   return kept;
 }
 
-KeptItems::KeptItems(const JudgedRow& row, const TopPThreshold<UpperBound>& granted, RowCascade& whole,
-                     std::string_view claim)
+SelectedItems::SelectedItems(const JudgedRow& row, const TopPThreshold<UpperBound>& granted, RowCascade& whole,
+                             std::string_view claim)
     : row_(row),
       granted_(granted),
       whole_(whole),
@@ -160,18 +160,20 @@ KeptItems::KeptItems(const JudgedRow& row, const TopPThreshold<UpperBound>& gran
 }
 
 // Is x_high at most so much larger? Where doubles cannot tell, it is.
-bool KeptItems::may_stand_apart(double low, double high, double allowed) const {
+bool SelectedItems::may_stand_apart(double low, double high, double allowed) const {
   return !((high - low) / row_.theta * (1 - 0x1p-50) > allowed);  // two roundings
 }
 
-UpperBound KeptItems::deviation(std::size_t i) const { return deviation_at_most(maximum_, row_.logits[i], row_.theta); }
+UpperBound SelectedItems::deviation(std::size_t i) const {
+  return deviation_at_most(maximum_, row_.logits[i], row_.theta);
+}
 
-Enclosure KeptItems::exact_deviation(std::size_t i) const {
+Enclosure SelectedItems::exact_deviation(std::size_t i) const {
   return (Enclosure(maximum_) - Enclosure(row_.logits[i])) / Enclosure(row_.theta);
 }
 
 // Sum p of some items: sums of double-doubles, each relative to its own largest item.
-Enclosure KeptItems::mass(const std::vector<bool>& items) {
+Enclosure SelectedItems::mass(const std::vector<bool>& items) {
   std::vector<double> logits(row_.logits.size(), -infinity);
   double largest = -infinity;
   for (std::size_t i = 0; i < logits.size(); ++i) {
@@ -187,14 +189,14 @@ Enclosure KeptItems::mass(const std::vector<bool>& items) {
 }
 
 // By how much D_i may miss -ln(min_p).
-UpperBound KeptItems::slack(std::size_t i) const {
+UpperBound SelectedItems::slack(std::size_t i) const {
   const double inverse = next_above(1 / row_.attributes.min_p);
   const UpperBound level = log(UpperBound(inverse)), own = deviation(i);
   return granted_.level(own, level, level.value() < own.value() ? level : own);
 }
 
 // Is D_i + more < -ln(min_p), for a number of either sign?
-bool KeptItems::is_below_level(std::size_t i, double more) const {
+bool SelectedItems::is_below_level(std::size_t i, double more) const {
   if (std::isinf(more)) return more < 0;
   // Doubles err by a few roundings of the larger side; enclosures tell what these leave open.
   const double side = deviation(i).value(), level = -std::log(row_.attributes.min_p);
@@ -205,17 +207,17 @@ bool KeptItems::is_below_level(std::size_t i, double more) const {
 }
 
 // May min_p have left it out?
-bool KeptItems::is_left_out_by_level(std::size_t i) const {
+bool SelectedItems::is_left_out_by_level(std::size_t i) const {
   return row_.attributes.min_p != 0 && !is_below_level(i, slack(i).value());
 }
 
 // Must it have?
-bool KeptItems::is_surely_left_out_by_level(std::size_t i) const {
+bool SelectedItems::is_surely_left_out_by_level(std::size_t i) const {
   return row_.attributes.min_p != 0 && !is_below_level(i, -slack(i).next().value());
 }
 
 // Is the weight of the item, were it kept, no larger than its own threshold? p is no larger than the weight.
-bool KeptItems::is_lost(std::size_t i) const {
+bool SelectedItems::is_lost(std::size_t i) const {
   const long double log_p = -static_cast<long double>(upper(deviation(i))) -
                             static_cast<long double>(upper(log1p(positive_part(whole_.statistics().sum_minus_one))));
   const double p = static_cast<double>(std::exp(log_p) * (1 - 0x1p-40L));
@@ -224,7 +226,7 @@ bool KeptItems::is_lost(std::size_t i) const {
 }
 
 // The items of value 0 that may have been kept, and what that means for the sum of the weights.
-void KeptItems::find_lost() {
+void SelectedItems::find_lost() {
   const PrecisionScope precision(113);
   count_ = kept_.size();
   for (const std::size_t i : kept_) reference_[i] = row_.logits[i];
@@ -275,17 +277,17 @@ void KeptItems::find_lost() {
   mean_deviation_ = positive_part(chosen.mean_deviation()) * most_scale_;
 }
 
-ElementThreshold<UpperBound> KeptItems::threshold(const TopPThreshold<UpperBound>& granted) const {
+ElementThreshold<UpperBound> SelectedItems::threshold(const TopPThreshold<UpperBound>& granted) const {
   return granted.kept(count_, top_deviation_, mean_deviation_, over_mass_);
 }
 
-ValueFinding KeptItems::of_item(std::size_t i, Decision decision, std::string_view reason) const {
+ValueFinding SelectedItems::of_item(std::size_t i, Decision decision, std::string_view reason) const {
   return {claim_, i, Enclosure(0), row_.got[i], 0, decision, {}, true, reason};
 }
 
 // mass_excess <= allowed; nothing where that is proved.
-std::optional<ValueFinding> KeptItems::of_mass(const Enclosure& mass, const Enclosure& excess, UpperBound allowed,
-                                               std::string_view reason) const {
+std::optional<ValueFinding> SelectedItems::of_mass(const Enclosure& mass, const Enclosure& excess, UpperBound allowed,
+                                                   std::string_view reason) const {
   if (allowed.value() == infinity) return std::nullopt;
   const Decision decision = less_equal(excess, Enclosure(allowed.value()));
   if (decision == Decision::proved) return std::nullopt;
@@ -295,14 +297,14 @@ std::optional<ValueFinding> KeptItems::of_mass(const Enclosure& mass, const Encl
 }
 
 // Is the largest coefficient of all items less than the output holds? Nothing then shows what was kept.
-bool KeptItems::may_all_be_lost() const {
+bool SelectedItems::may_all_be_lost() const {
   const FormatProperties& output = properties(row_.contract.output);
   const bool kept = row_.contract.subnormals == Subnormals::kept;
   const Enclosure largest = Enclosure(1) / RowOracle(row_.logits, row_.theta).sum();
   return less(largest, Enclosure(kept ? output.smallest_subnormal : output.smallest_normal)) == Decision::proved;
 }
 
-ValueFinding KeptItems::set() {
+ValueFinding SelectedItems::set() {
   if (none()) return of_item(most_, may_all_be_lost() ? Decision::proved : Decision::violated, "no item is kept");
   if (auto wrong = wrong_order()) return *wrong;
   if (auto wrong = too_few()) return *wrong;
@@ -310,7 +312,7 @@ ValueFinding KeptItems::set() {
   return of_item(most_, Decision::proved);
 }
 
-std::optional<ValueFinding> KeptItems::wrong_order() const {
+std::optional<ValueFinding> SelectedItems::wrong_order() const {
   if (!next_) return std::nullopt;
   const double high = row_.logits[*next_], low = row_.logits[least_];
   if (high > low) {
@@ -334,7 +336,7 @@ std::optional<ValueFinding> KeptItems::wrong_order() const {
 }
 
 // The largest item that is not kept stands for all of them: min_p left it out, or a prefix without it reached top_p.
-std::optional<ValueFinding> KeptItems::too_few() {
+std::optional<ValueFinding> SelectedItems::too_few() {
   if (!next_ || may_be_lost_[*next_] || is_left_out_by_level(*next_)) return std::nullopt;
   if (row_.attributes.top_p == 0) {
     return of_item(
@@ -359,7 +361,7 @@ std::optional<ValueFinding> KeptItems::too_few() {
 
 // The smallest kept item has min_p of the largest, and the items before it do not reach top_p. Items that a kernel may
 // take for as small are kept with it or stand behind it; under ties=lowest it is one of them that comes last.
-std::optional<ValueFinding> KeptItems::too_many() {
+std::optional<ValueFinding> SelectedItems::too_many() {
   if (is_surely_left_out_by_level(least_)) {
     return of_item(least_, Decision::violated, "an item below min_p of the largest is kept");
   }

@@ -1,4 +1,4 @@
-#include "models/report/kept_heads.hpp"
+#include "models/report/saved_heads.hpp"
 
 #include <sys/stat.h>
 
@@ -27,7 +27,7 @@ constexpr const char* format = "softcheck heads 2";
 
 }  // namespace
 
-KeptHeads::KeptHeads(fs::path path, std::string identity) : path_(std::move(path)), identity_(std::move(identity)) {
+SavedHeads::SavedHeads(fs::path path, std::string identity) : path_(std::move(path)), identity_(std::move(identity)) {
   std::error_code unknown;
   if (!fs::exists(fs::status(path_, unknown))) return;
   const std::string name = path_.string();
@@ -45,7 +45,7 @@ KeptHeads::KeptHeads(fs::path path, std::string identity) : path_(std::move(path
   }
 }
 
-std::optional<HeadCertificate> KeptHeads::find(const HeadDescription& head) const {
+std::optional<HeadCertificate> SavedHeads::find(const HeadDescription& head) const {
   const auto found = heads_.find({head.layer, head.head});
   if (found == heads_.end()) return std::nullopt;
   HeadCertificate certificate = found->second;
@@ -53,24 +53,24 @@ std::optional<HeadCertificate> KeptHeads::find(const HeadDescription& head) cons
   return certificate;
 }
 
-void KeptHeads::keep(const HeadCertificate& certificate) {
+void SavedHeads::keep(const HeadCertificate& certificate) {
   heads_[{certificate.head.layer, certificate.head.head}] = certificate;
 }
 
-void KeptHeads::write() const {
+void SavedHeads::write() const {
   StoredJson file = {{"identity", identity_}, {"heads", StoredJson::array()}};
   for (const auto& [place, certificate] : heads_) file["heads"].push_back(stored_head(certificate));
-  const fs::path beside = path_.string() + ".partial";
-  std::ofstream stream(beside, std::ios::binary | std::ios::trunc);
+  const fs::path auxiliary = path_.string() + ".partial";
+  std::ofstream stream(auxiliary, std::ios::binary | std::ios::trunc);
   stream << sealed_json(file, format);
   stream.close();
   if (!stream) {
     const int error = errno;
     std::error_code ignored;
-    fs::remove(beside, ignored);
+    fs::remove(auxiliary, ignored);
     throw std::system_error(error, std::generic_category(), "--resume " + path_.string());
   }
-  fs::rename(beside, path_);
+  fs::rename(auxiliary, path_);
 }
 
 namespace {

@@ -12,13 +12,13 @@ namespace softcheck::proptests {
 
 /// A task of attention's gradient with the exact results, to be spoiled: two batches, two key heads, two query heads
 /// for each, three queries and five keys.
-struct HeldGradient {
+struct GivenGradient {
   StoredTensor q, k, v, dout, out, lse, mask, sinks, slopes, bias;
   std::vector<StoredTensor> outputs;  // dq, dk, dv, and what the task asks for beside these
   TensorTask task;
   numerics::Contract contract;
 
-  explicit HeldGradient(numerics::Format format = numerics::Format::f32, SampleLayout layout = SampleLayout::compact)
+  explicit GivenGradient(numerics::Format format = numerics::Format::f32, SampleLayout layout = SampleLayout::compact)
       : q(filled(format, {2, 4, 3, 4}, 1, layout)),
         k(filled(format, {2, 2, 5, 4}, 2, layout)),
         v(filled(format, {2, 2, 5, 3}, 3, layout)),
@@ -82,7 +82,7 @@ struct HeldGradient {
     }
   }
   TensorJudgement judged(const TensorOptions& options = {}) const {
-    std::vector<HeldTensor> held;
+    std::vector<GivenTensor> held;
     for (const StoredTensor& output : outputs) held.push_back(output.held());
     return judge_tensors(task, contract, held, options);
   }

@@ -14,7 +14,7 @@
 namespace softcheck::proptests {
 
 /// A caller's tensor in this machine's memory: read where it lies, never copied as a whole and never written.
-struct HeldTensor {
+struct GivenTensor {
   const std::byte* first = nullptr;        // the first element; may be null where there is none
   std::optional<numerics::Format> format;  // nothing: integers, or a mask of bytes, nonzero = visible
   std::vector<std::int64_t> shape;         // of any number of dimensions, each >= 0
@@ -25,13 +25,13 @@ struct HeldTensor {
 };
 
 /// "f32", "int64", "a mask of bytes".
-std::string dtype_name(const HeldTensor& tensor);
+std::string dtype_name(const GivenTensor& tensor);
 
 /// A DLTensor's elements. Bool and uint8 are masks, int32 and int64 labels.
 ///
 /// name     of the tensor, for errors: "logits"
 /// throws   std::invalid_argument naming the tensor, what is needed and what was got: another device than the CPU, a
 ///          dtype that is no format, int32, int64, uint8 or bool, lanes, a negative size, no data
-HeldTensor held_tensor(const DLTensor& tensor, std::string_view name);
+GivenTensor held_tensor(const DLTensor& tensor, std::string_view name);
 
 }  // namespace softcheck::proptests

@@ -1,4 +1,4 @@
-#include "judge/results/held_tensor.hpp"
+#include "judge/results/given_tensor.hpp"
 
 #include <stdexcept>
 #include <string>
@@ -19,7 +19,7 @@ std::string name_of(const DLDataType& dtype) {
   return code + std::to_string(dtype.bits) + lanes;
 }
 
-void set_dtype(HeldTensor& held, const DLDataType& dtype, const std::string& name) {
+void set_dtype(GivenTensor& held, const DLDataType& dtype, const std::string& name) {
   const int code = dtype.code, bits = dtype.bits;
   if (dtype.lanes == 1) {
     for (const numerics::Format format : numerics::all_formats()) {
@@ -36,18 +36,18 @@ void set_dtype(HeldTensor& held, const DLDataType& dtype, const std::string& nam
 
 }  // namespace
 
-std::string dtype_name(const HeldTensor& tensor) {
+std::string dtype_name(const GivenTensor& tensor) {
   if (tensor.format) return std::string(numerics::properties(*tensor.format).name);
   return tensor.integer_bits != 0 ? "int" + std::to_string(tensor.integer_bits) : "a mask of bytes";
 }
 
-HeldTensor held_tensor(const DLTensor& tensor, std::string_view given_name) {
+GivenTensor held_tensor(const DLTensor& tensor, std::string_view given_name) {
   const std::string name(given_name);
   if (tensor.device.device_type != kDLCPU) {
     throw std::invalid_argument(name + ": need a tensor in the CPU's memory, got one on device type " +
                                 std::to_string(static_cast<int>(tensor.device.device_type)));
   }
-  HeldTensor held;
+  GivenTensor held;
   set_dtype(held, tensor.dtype, name);
   if (tensor.ndim < 0 || (tensor.ndim > 0 && tensor.shape == nullptr)) {
     throw std::invalid_argument(name + ": need a shape, got " + std::to_string(tensor.ndim) + " dimensions" +

@@ -11,7 +11,7 @@
 namespace softcheck::proptests {
 
 /// One layer of a checkpoint, certified once.
-struct AskedLayer {
+struct LayerQuestion {
   std::string model;  // the checkpoint as the plan names it: relative to a folder that each machine chooses
   std::int64_t layer = 0;
   models::CertifyOptions options = {};
@@ -25,12 +25,12 @@ struct AskedLayer {
 };
 
 /// The layers that one [[models]] asks for, model by model.
-struct AskedModels {
-  std::vector<std::vector<AskedLayer>> models;
+struct ModelsQuestion {
+  std::vector<std::vector<LayerQuestion>> models;
   std::size_t per_shard = 1;  // layers
 };
 
 /// throws   PlanError
-AskedModels asked_models(const PlanEntry& entry, std::size_t per_shard);
+ModelsQuestion asked_models(const PlanEntry& entry, std::size_t per_shard);
 
 }  // namespace softcheck::proptests
