@@ -139,7 +139,8 @@
  * Memory    The caller owns everything: the call, the tensors, their shape and stride arrays and their data, all valid
  *           until the kernel returns (for device tensors: until the stream has passed the call). A kernel keeps no
  *           pointer, writes no input, and reads and writes nothing outside the views. Outputs do not overlap inputs,
- *           except under --in-place: then the first output and the first input are one view.
+ *           except where a kernel promises it: under --in-place the first output and the first input are one view,
+ *           under --require in-place=out_gradient the first output and the out_gradient of a gradient of rows.
  * Refusal   A nonzero return refuses this call: the kernel does not support it. That is not a failure; the outputs are
  *           then undefined. A kernel refuses an unknown abi_version, dtype, device or rank.
  * State     A kernel leaves the control bits of the floating-point environment unchanged. It throws no exception.
