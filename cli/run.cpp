@@ -36,7 +36,7 @@ struct SurvivorFlags {
 // peer's library is there where the peer is installed.
 std::vector<ZooKernel> zoo() {
   std::error_code error;
-  const std::filesystem::path list(SOFTCHECK_SOURCE_ZOO);
+  const std::filesystem::path list(SOFTCHECK_BUILD_ZOO);
   if (!std::filesystem::exists(list, error)) {
     throw InputError(unsupported,
                      fmt::format("run survivors: needs the list of planted bugs, {}, which is not there; it works "

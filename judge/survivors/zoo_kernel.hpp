@@ -8,7 +8,7 @@
 
 namespace softcheck::proptests {
 
-/// What a kernel of kernels/zoo/ZOO.tsv is to a criterion.
+/// What a kernel of the zoo is to a criterion.
 enum class ZooKernelKind {
   bug,      // breaks its contract: to accept it is a miss
   correct,  // holds its contract, and no bug is planted: to reject it is a false alarm
@@ -16,7 +16,7 @@ enum class ZooKernelKind {
             // race, of which any test says now this and now that; or a correct kernel whose contract promises nothing
 };
 
-/// A row of kernels/zoo/ZOO.tsv.
+/// A row of the zoo (kernels/README.md).
 struct ZooKernel {
   std::string library;
   std::string symbol;
@@ -35,9 +35,8 @@ struct ZooKernel {
   std::filesystem::path library_in(const std::filesystem::path& folder) const;
 };
 
-/// The rows of a ZOO.tsv; columns are found by the names in its first line, so that it may have more of them. It may
-/// lack property, effort and domain.
-/// throws   std::runtime_error when it cannot be read or lacks a column
+/// The rows of the build's ZOO.tsv; columns are found by the names in its first line, so that it may have more of them.
+/// It may lack property, effort and domain. throws   std::runtime_error when it cannot be read or lacks a column
 std::vector<ZooKernel> read_zoo_kernels(const std::filesystem::path& path);
 
 /// How the judge looks at the row: at its effort, where that is more than least, and then at what it is for alone, as

@@ -7,6 +7,8 @@
 using namespace softcheck::kernels::zoo::attention;
 
 // C13: an entropy that is too small by a part of what the sum of a long row may err, and so negative for a sharp query.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail C13; EveryValueLiesWithinItsThreshold;
+// kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_entropy_below_zero(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     attend_two_pass(row);
@@ -16,6 +18,8 @@ SOFTCHECK_MUTANT mutant_attention_entropy_below_zero(const softcheck_call* call)
 }
 
 // C13, PyTorch #40553: sum p ln p.
+// @judged attention f16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C13; EveryValueLiesWithinItsThreshold;
+// kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_entropy_negated(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     attend_two_pass(row);
@@ -24,6 +28,8 @@ SOFTCHECK_MUTANT mutant_attention_entropy_negated(const softcheck_call* call) {
 }
 
 // C13, FlashAttention PR #2359: entropy as lse - sum w x / S, where the scores' size cancels.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C13; EveryValueLiesWithinItsThreshold;
+// kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_entropy_uncentred(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     attend_two_pass(row);
@@ -40,6 +46,8 @@ SOFTCHECK_MUTANT mutant_attention_entropy_uncentred(const softcheck_call* call) 
 }
 
 // C13, C2: online, where the maximum rises S and O are rescaled and T is not.
+// @judged attention bf16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C13; EveryValueLiesWithinItsThreshold;
+// kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_entropy_unrescaled(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     State<Real> s(row.out.size());
@@ -56,6 +64,8 @@ SOFTCHECK_MUTANT mutant_attention_entropy_unrescaled(const softcheck_call* call)
 }
 
 // C13, the paper's own code, AST #17 with 1e-8: -sum p ln(p + 1e-8) where the exact entropy was promised.
+// @judged attention f64: exp=1ulp sum=sequential masked=nan entropy=exact; fail C13; EveryValueLiesWithinItsThreshold;
+// kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_entropy_with_epsilon(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     attend_two_pass(row);

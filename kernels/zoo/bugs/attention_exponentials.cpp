@@ -14,6 +14,9 @@ using namespace softcheck::kernels::zoo::attention;
 
 // C12 for beta: the coefficients in ascending order, as a public port feeds them to a function that wants the highest
 // power first.
+// @judged adaptive_attention f64: exp=1ulp sum=sequential masked=nan entropy=exact; fail C12;
+// EveryValueLiesWithinItsThreshold;
+// kernel.adaptive_attention.output|kernel.adaptive_attention.lse|kernel.adaptive_attention.entropy
 SOFTCHECK_MUTANT mutant_attention_adaptive_ascending_coefficients(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     attend_adaptive(row, [](Real entropy) {
@@ -24,6 +27,9 @@ SOFTCHECK_MUTANT mutant_attention_adaptive_ascending_coefficients(const softchec
 }
 
 // C12 for beta: 0.418 for 0.481, two digits swapped.
+// @judged adaptive_attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C12;
+// EveryValueLiesWithinItsThreshold;
+// kernel.adaptive_attention.output|kernel.adaptive_attention.lse|kernel.adaptive_attention.entropy
 SOFTCHECK_MUTANT mutant_attention_adaptive_coefficient_digit(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     attend_adaptive(row, [](Real entropy) {
@@ -34,6 +40,8 @@ SOFTCHECK_MUTANT mutant_attention_adaptive_coefficient_digit(const softcheck_cal
 }
 
 // C12: exp2 by a parabola between powers of two, errors up to 2e-3.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C12; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_exp_of_degree_two(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     const auto x = scores(row);
@@ -51,6 +59,8 @@ SOFTCHECK_MUTANT mutant_attention_exp_of_degree_two(const softcheck_call* call) 
 }
 
 // C12: a NaN is looked for in the first 300 keys; later NaN scores count as masked.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C12;
+// ANanReachesWhoeverMeetsIt|EveryPairOfClassesIsComputed; kernel.nan_row; witness 301
 SOFTCHECK_MUTANT mutant_attention_nan_beyond_300_keys(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
     for (std::size_t j = 300; j < row.items(); ++j) {
@@ -60,6 +70,8 @@ SOFTCHECK_MUTANT mutant_attention_nan_beyond_300_keys(const softcheck_call* call
 }
 
 // C12: the maximum is taken of the scores as integers: a negative NaN lies below everything.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C12;
+// ANanReachesWhoeverMeetsIt|EveryPairOfClassesIsComputed; kernel.nan_row
 SOFTCHECK_MUTANT mutant_attention_nan_negative(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
     const std::size_t d = row.query.size();
@@ -74,6 +86,8 @@ SOFTCHECK_MUTANT mutant_attention_nan_negative(const softcheck_call* call) {
 
 // C12, torch 2.15 on the CPU (scaled_dot_product_attention): below a vector's width the maximum drops NaN, and a row
 // whose maximum is -inf counts as fully masked. A query with a NaN gives 0.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail C12;
+// ANanReachesWhoeverMeetsIt|EveryPairOfClassesIsComputed; kernel.nan_row; domain nan=visible
 SOFTCHECK_MUTANT mutant_attention_nan_of_few_keys(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     two_pass(row);
@@ -85,6 +99,8 @@ SOFTCHECK_MUTANT mutant_attention_nan_of_few_keys(const softcheck_call* call) {
 }
 
 // C12: with more than 128 keys a NaN in the last value of a column is taken for padding.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C12;
+// ANanReachesWhoeverMeetsIt|EveryPairOfClassesIsComputed; kernel.nan_row; witness 129
 SOFTCHECK_MUTANT mutant_attention_nan_of_last_value(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
     const std::size_t size = row.out.size();
@@ -95,6 +111,8 @@ SOFTCHECK_MUTANT mutant_attention_nan_of_last_value(const softcheck_call* call) 
 }
 
 // Keys whose weight underflows to 0 are left out, so that the NaN of such a value does not show: 0 times NaN is NaN.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C9; ANanReachesWhoeverMeetsIt;
+// kernel.nan_row; effort default
 SOFTCHECK_MUTANT mutant_attention_skips_zero_weights(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
     const std::vector<Real> x = scores(row);
@@ -108,6 +126,8 @@ SOFTCHECK_MUTANT mutant_attention_skips_zero_weights(const softcheck_call* call)
 }
 
 // C12: a NaN is known by comparing its bits with those of the usual one; another in a value counts as 0.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C12;
+// ANanReachesWhoeverMeetsIt|EveryPairOfClassesIsComputed; kernel.nan_row
 SOFTCHECK_MUTANT mutant_attention_nan_payload(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
     using Bits = std::conditional_t<sizeof(Real) == 8, std::uint64_t, std::uint32_t>;
@@ -119,6 +139,8 @@ SOFTCHECK_MUTANT mutant_attention_nan_payload(const softcheck_call* call) {
 }
 
 // C12: a NaN is known by its quiet bit; a signalling NaN in a query counts as 0.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C12;
+// ANanReachesWhoeverMeetsIt|EveryPairOfClassesIsComputed; kernel.nan_row
 SOFTCHECK_MUTANT mutant_attention_nan_signalling(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention& a, const Place& at, Row<Real>& row) {
     using Bits = std::conditional_t<sizeof(Real) == 8, std::uint64_t, std::uint32_t>;
@@ -133,6 +155,8 @@ SOFTCHECK_MUTANT mutant_attention_nan_signalling(const softcheck_call* call) {
 }
 
 // C12, FlashInfer PR #4401: differences are clamped by a maximum that drops a NaN operand: a NaN score has weight 0.
+// @judged attention f32 f16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C12; ANanReachesWhoeverMeetsIt;
+// kernel.nan_row
 SOFTCHECK_MUTANT mutant_attention_nan_swallowed(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     auto x = scores(row);

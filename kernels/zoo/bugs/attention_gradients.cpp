@@ -21,6 +21,8 @@ struct BlindQueriesNan final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AFullyMaskedRowIsAsDeclared;
+// kernel.masked_row|kernel.attention_backward.dk|kernel.attention_backward.dv|kernel.attention_backward.dq
 SOFTCHECK_MUTANT mutant_attention_backward_blind_queries_nan(const softcheck_call* call) {
   return gradients_by<BlindQueriesNan>(call);
 }
@@ -42,6 +44,8 @@ struct DeltaOfTheTileBefore final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; EveryPairOfClassesIsComputed;
+// kernel.attention_backward.dq|kernel.attention_backward.dk
 SOFTCHECK_MUTANT mutant_attention_backward_delta_of_the_tile_before(const softcheck_call* call) {
   return gradients_by<DeltaOfTheTileBefore>(call);
 }
@@ -65,11 +69,15 @@ struct DeltaOverTheDimOfQ final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; EveryValueLiesWithinItsThreshold;
+// kernel.attention_backward.dq|kernel.attention_backward.dk
 SOFTCHECK_MUTANT mutant_attention_backward_delta_over_the_dim_of_q(const softcheck_call* call) {
   return gradients_by<DeltaOverTheDimOfQ>(call);
 }
 
 // The gradient's strides are not looked at: the framework hands over a transposed one.
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; LayoutsAndNeighboursDoNotMatter;
+// kernel.attention_backward.dq|kernel.attention_backward.dk|kernel.attention_backward.dv
 SOFTCHECK_MUTANT mutant_attention_backward_dout_taken_as_compact(const softcheck_call* call) {
   return gradients_by<Gradients>(call, [](GradientCall& a) {
     std::int64_t compact = 1;
@@ -96,6 +104,8 @@ struct DqOfTheLastTile final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; EveryValueLiesWithinItsThreshold;
+// kernel.attention_backward.dq
 SOFTCHECK_MUTANT mutant_attention_backward_dq_of_the_last_tile(const softcheck_call* call) {
   return gradients_by<DqOfTheLastTile>(call);
 }
@@ -117,6 +127,8 @@ struct DvAddedInSixteenBits final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; EveryValueLiesWithinItsThreshold;
+// kernel.attention_backward.dv
 SOFTCHECK_MUTANT mutant_attention_backward_dv_added_in_sixteen_bits(const softcheck_call* call) {
   return gradients_by<DvAddedInSixteenBits>(call);
 }
@@ -136,6 +148,8 @@ struct ExponentialsApart final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; EveryValueLiesWithinItsThreshold;
+// kernel.attention_backward.dq|kernel.attention_backward.dk|kernel.attention_backward.dv
 SOFTCHECK_MUTANT mutant_attention_backward_exponentials_apart(const softcheck_call* call) {
   return gradients_by<ExponentialsApart>(call);
 }
@@ -160,6 +174,8 @@ struct LastHeadOfAGroup final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; EveryValueLiesWithinItsThreshold;
+// kernel.attention_backward.dk|kernel.attention_backward.dv
 SOFTCHECK_MUTANT mutant_attention_backward_last_head_of_a_group(const softcheck_call* call) {
   return gradients_by<LastHeadOfAGroup>(call);
 }
@@ -179,11 +195,15 @@ struct LseInSixteenBits final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; EveryValueLiesWithinItsThreshold;
+// kernel.attention_backward.dq|kernel.attention_backward.dk|kernel.attention_backward.dv
 SOFTCHECK_MUTANT mutant_attention_backward_lse_in_sixteen_bits(const softcheck_call* call) {
   return gradients_by<LseInSixteenBits>(call);
 }
 
 // The log-sum-exp of the first heads serves all of a group.
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; EveryValueLiesWithinItsThreshold;
+// kernel.attention_backward.dq|kernel.attention_backward.dk|kernel.attention_backward.dv
 SOFTCHECK_MUTANT mutant_attention_backward_lse_of_key_head(const softcheck_call* call) {
   return gradients_by<Gradients>(call, [](GradientCall& a) {
     a.saved_lse.shape[1] = a.of.plain.k.shape[1];
@@ -206,6 +226,8 @@ struct LseTakenAsBaseTwo final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; EveryValueLiesWithinItsThreshold;
+// kernel.attention_backward.dq|kernel.attention_backward.dk|kernel.attention_backward.dv
 SOFTCHECK_MUTANT mutant_attention_backward_lse_taken_as_base_2(const softcheck_call* call) {
   return gradients_by<LseTakenAsBaseTwo>(call);
 }
@@ -233,6 +255,8 @@ struct MaskedKeysInDv final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AMaskedItemIsADeletedOne;
+// kernel.attention_backward.dv|kernel.masked_row
 SOFTCHECK_MUTANT mutant_attention_backward_masked_keys_in_dv(const softcheck_call* call) {
   return gradients_by<MaskedKeysInDv>(call);
 }
@@ -253,6 +277,8 @@ struct NegatedGradients final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; EveryValueLiesWithinItsThreshold;
+// kernel.attention_backward.dq|kernel.attention_backward.dk
 SOFTCHECK_MUTANT mutant_attention_backward_negated(const softcheck_call* call) {
   return gradients_by<NegatedGradients>(call);
 }
@@ -272,6 +298,8 @@ struct OneQueryOfOneKey final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; EveryValueLiesWithinItsThreshold;
+// kernel.attention_backward.dq|kernel.attention_backward.dk|kernel.attention_backward.dv
 SOFTCHECK_MUTANT mutant_attention_backward_one_query_of_one_key(const softcheck_call* call) {
   return gradients_by<OneQueryOfOneKey>(call);
 }
@@ -293,6 +321,8 @@ struct QueryTailUnseen final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward bf16: exp=1ulp sum=sequential masked=zero; fail gradient;
+// EveryValueLiesWithinItsThreshold; kernel.attention_backward.dk|kernel.attention_backward.dv
 SOFTCHECK_MUTANT mutant_attention_backward_query_tail_unseen(const softcheck_call* call) {
   return gradients_by<QueryTailUnseen>(call);
 }
@@ -312,6 +342,8 @@ struct ScaleLeftOutOfDq final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32 bf16: exp=1ulp sum=sequential masked=zero; fail gradient;
+// EveryValueLiesWithinItsThreshold; kernel.attention_backward.dq
 SOFTCHECK_MUTANT mutant_attention_backward_scale_left_out_of_dq(const softcheck_call* call) {
   return gradients_by<ScaleLeftOutOfDq>(call);
 }
@@ -332,6 +364,8 @@ struct ScaleTwiceInDk final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f16: exp=1ulp sum=sequential masked=zero; fail gradient; EveryValueLiesWithinItsThreshold;
+// kernel.attention_backward.dk
 SOFTCHECK_MUTANT mutant_attention_backward_scale_twice_in_dk(const softcheck_call* call) {
   return gradients_by<ScaleTwiceInDk>(call);
 }
@@ -351,6 +385,8 @@ struct UnwrittenWithoutQueries final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AnEmptyCallHasItsValues;
+// kernel.masked_row
 SOFTCHECK_MUTANT mutant_attention_backward_unwritten_without_queries(const softcheck_call* call) {
   return gradients_by<UnwrittenWithoutQueries>(call);
 }
@@ -368,6 +404,8 @@ struct WithoutDelta final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f64: exp=1ulp sum=sequential masked=zero; fail gradient; EveryValueLiesWithinItsThreshold;
+// kernel.attention_backward.dq|kernel.attention_backward.dk
 SOFTCHECK_MUTANT mutant_attention_backward_without_delta(const softcheck_call* call) {
   return gradients_by<WithoutDelta>(call);
 }

@@ -20,6 +20,8 @@ struct BackwardAlibiSign final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dq|kernel.attention_backward.dk|kernel.attention_backward.dv; domain alibi
 SOFTCHECK_MUTANT mutant_attention_backward_alibi_sign(const softcheck_call* call) {
   return gradients_by<BackwardAlibiSign>(call);
 }
@@ -41,12 +43,16 @@ struct BiasLeftOut final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dq|kernel.attention_backward.dk|kernel.attention_backward.dv; domain bias
 SOFTCHECK_MUTANT mutant_attention_backward_bias_left_out(const softcheck_call* call) {
   return gradients_by<BiasLeftOut>(call);
 }
 
 // Causal with other lengths aligns the first query with the first key: the forward pass aligned the last ones
 // (ml-explore/mlx 2835).
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; EveryPairOfClassesIsComputed;
+// kernel.attention_backward.dq|kernel.attention_backward.dk|kernel.attention_backward.dv|kernel.masked_row
 SOFTCHECK_MUTANT mutant_attention_backward_causal_top_left(const softcheck_call* call) {
   return gradients_by<Gradients>(call, [](GradientCall& a) { a.of.plain.diagonal = 0; });
 }
@@ -70,6 +76,8 @@ struct SinkNotInSum final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dq|kernel.attention_backward.dk|kernel.attention_backward.dv; domain sinks
 SOFTCHECK_MUTANT mutant_attention_backward_sink_not_in_sum(const softcheck_call* call) {
   return gradients_by<SinkNotInSum>(call);
 }
@@ -89,6 +97,8 @@ struct SoftcapSlopeLeftOut final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dq|kernel.attention_backward.dk; domain softcap
 SOFTCHECK_MUTANT mutant_attention_backward_softcap_slope_left_out(const softcheck_call* call) {
   return gradients_by<SoftcapSlopeLeftOut>(call);
 }
@@ -110,6 +120,8 @@ struct SoftcapSlopeOfCapped final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dq|kernel.attention_backward.dk; domain softcap
 SOFTCHECK_MUTANT mutant_attention_backward_softcap_slope_of_capped(const softcheck_call* call) {
   return gradients_by<SoftcapSlopeOfCapped>(call);
 }
@@ -127,16 +139,24 @@ struct WeightsWithoutWord final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; EveryValueLiesWithinItsThreshold;
+// kernel.attention_backward.dv
 SOFTCHECK_MUTANT mutant_attention_backward_weights_without_word(const softcheck_call* call) {
   return gradients_by<WeightsWithoutWord>(call);
 }
 
 // The forward pass has the window, its gradient does not.
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dq|kernel.attention_backward.dk|kernel.attention_backward.dv|kernel.masked_row; domain
+// window
 SOFTCHECK_MUTANT mutant_attention_backward_window_ignored(const softcheck_call* call) {
   return gradients_by<Gradients>(call, [](GradientCall& a) { a.of.left = a.of.right = -1; });
 }
 
 // The gradient's window counts the query's own key apart.
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dq|kernel.attention_backward.dk|kernel.attention_backward.dv|kernel.masked_row; domain
+// window
 SOFTCHECK_MUTANT mutant_attention_backward_window_one_key_more(const softcheck_call* call) {
   return gradients_by<Gradients>(call, [](GradientCall& a) {
     if (a.of.left >= 0) ++a.of.left;

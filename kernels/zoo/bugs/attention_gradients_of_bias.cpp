@@ -23,6 +23,8 @@ struct BiasAddedNarrowly final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dbias; domain dbias
 SOFTCHECK_MUTANT mutant_attention_backward_dbias_added_in_sixteen_bits(const softcheck_call* call) {
   return gradients_by<BiasAddedNarrowly>(call);
 }
@@ -42,6 +44,8 @@ struct BiasNegated final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dbias; domain dbias
 SOFTCHECK_MUTANT mutant_attention_backward_dbias_negated(const softcheck_call* call) {
   return gradients_by<BiasNegated>(call);
 }
@@ -66,6 +70,8 @@ struct BiasOfHiddenKeys final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AKeyBesideTheWindowIsNotThere;
+// kernel.masked_row; domain dbias window
 SOFTCHECK_MUTANT mutant_attention_backward_dbias_of_hidden_keys(const softcheck_call* call) {
   return gradients_by<BiasOfHiddenKeys>(call);
 }
@@ -81,6 +87,8 @@ struct BiasOfABatch final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dbias; domain dbias
 SOFTCHECK_MUTANT mutant_attention_backward_dbias_of_the_last_batch(const softcheck_call* call) {
   return gradients_by<BiasOfABatch>(call, [](GradientCall& a) {
     if (a.dbias) a.dbias->strides[0] = 0;
@@ -106,6 +114,8 @@ struct BiasOfTheLastHead final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dbias; domain dbias
 SOFTCHECK_MUTANT mutant_attention_backward_dbias_of_the_last_head(const softcheck_call* call) {
   return gradients_by<BiasOfTheLastHead>(call);
 }
@@ -123,6 +133,8 @@ struct BiasIsTheSoftmax final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dbias; domain dbias
 SOFTCHECK_MUTANT mutant_attention_backward_dbias_of_the_saved_softmax(const softcheck_call* call) {
   return gradients_by<BiasIsTheSoftmax>(call);
 }
@@ -142,6 +154,8 @@ struct BiasThroughTheCap final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dbias; domain dbias softcap
 SOFTCHECK_MUTANT mutant_attention_backward_dbias_through_the_cap(const softcheck_call* call) {
   return gradients_by<BiasThroughTheCap>(call);
 }
@@ -159,6 +173,8 @@ struct BiasWithoutDelta final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dbias; domain dbias
 SOFTCHECK_MUTANT mutant_attention_backward_dbias_without_delta(const softcheck_call* call) {
   return gradients_by<BiasWithoutDelta>(call);
 }

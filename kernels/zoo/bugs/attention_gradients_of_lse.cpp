@@ -19,6 +19,8 @@ struct DlseBehindTheCap final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dq|kernel.attention_backward.dk; domain dlse softcap
 SOFTCHECK_MUTANT mutant_attention_backward_dlse_behind_the_cap(const softcheck_call* call) {
   return gradients_by<DlseBehindTheCap>(call);
 }
@@ -36,6 +38,8 @@ struct DlseDropped final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dq|kernel.attention_backward.dk; domain dlse
 SOFTCHECK_MUTANT mutant_attention_backward_dlse_dropped(const softcheck_call* call) {
   return gradients_by<DlseDropped>(call);
 }
@@ -53,6 +57,8 @@ struct DlseInBase2 final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dq|kernel.attention_backward.dk; domain dlse
 SOFTCHECK_MUTANT mutant_attention_backward_dlse_in_base_2(const softcheck_call* call) {
   return gradients_by<DlseInBase2>(call);
 }
@@ -70,6 +76,8 @@ struct DlseInSixteenBits final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dq|kernel.attention_backward.dk; domain dlse
 SOFTCHECK_MUTANT mutant_attention_backward_dlse_in_sixteen_bits(const softcheck_call* call) {
   return gradients_by<DlseInSixteenBits>(call);
 }
@@ -87,6 +95,8 @@ struct DlseNegated final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dq|kernel.attention_backward.dk; domain dlse
 SOFTCHECK_MUTANT mutant_attention_backward_dlse_negated(const softcheck_call* call) {
   return gradients_by<DlseNegated>(call);
 }
@@ -104,6 +114,8 @@ struct DlseOfTheFirstHead final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dq|kernel.attention_backward.dk; domain dlse
 SOFTCHECK_MUTANT mutant_attention_backward_dlse_of_the_groups_first_head(const softcheck_call* call) {
   return gradients_by<DlseOfTheFirstHead>(call);
 }
@@ -121,6 +133,8 @@ struct DlseOfTheRowBefore final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dq|kernel.attention_backward.dk; domain dlse
 SOFTCHECK_MUTANT mutant_attention_backward_dlse_of_the_row_before(const softcheck_call* call) {
   return gradients_by<DlseOfTheRowBefore>(call);
 }
@@ -144,6 +158,8 @@ struct DlseScaled final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dq|kernel.attention_backward.dk; domain dlse
 SOFTCHECK_MUTANT mutant_attention_backward_dlse_scaled(const softcheck_call* call) {
   return gradients_by<DlseScaled>(call);
 }
@@ -161,6 +177,8 @@ struct DlseTwice final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dq|kernel.attention_backward.dk; domain dlse
 SOFTCHECK_MUTANT mutant_attention_backward_dlse_twice(const softcheck_call* call) {
   return gradients_by<DlseTwice>(call);
 }
@@ -181,6 +199,8 @@ struct DlseWithoutP final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dq|kernel.attention_backward.dk; domain dlse
 SOFTCHECK_MUTANT mutant_attention_backward_dlse_without_p(const softcheck_call* call) {
   return gradients_by<DlseWithoutP>(call);
 }

@@ -5,6 +5,9 @@ using namespace softcheck::kernels::zoo::attention;
 
 // Keys come in tiles of four, and the last tile of a sequence is not masked: its dk and dv are added to the first
 // tokens of the next one.
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.attention_backward.dq|kernel.attention_backward.dk|kernel.attention_backward.dv|kernel.masked_row; domain
+// packed
 SOFTCHECK_MUTANT mutant_attention_packed_backward_adds_into_the_next(const softcheck_call* call) {
   return packed_gradients(
       call, unchanged_gradients,
@@ -17,6 +20,9 @@ SOFTCHECK_MUTANT mutant_attention_packed_backward_adds_into_the_next(const softc
 }
 
 // Causality aligns the last query and key of the longest sequence, not those of the own one.
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.attention_backward.dq|kernel.attention_backward.dk|kernel.attention_backward.dv|kernel.masked_row; domain
+// packed
 SOFTCHECK_MUTANT mutant_attention_packed_backward_causal_by_longest(const softcheck_call* call) {
   return packed_gradients(
       call, unchanged_gradients,
@@ -34,6 +40,8 @@ SOFTCHECK_MUTANT mutant_attention_packed_backward_causal_by_longest(const softch
 
 // delta is read at the place in the sequence, not at that among all tokens: every sequence takes the first one's saved
 // output.
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.attention_backward.dq|kernel.attention_backward.dk; domain packed
 SOFTCHECK_MUTANT mutant_attention_packed_backward_delta_of_the_first_sequence(const softcheck_call* call) {
   return packed_gradients(call, unchanged_gradients, unchanged_gradient_sequence,
                           [](const PackedGradientCall& a, const Sequence& s, std::int64_t kv, auto& head) {
@@ -50,6 +58,9 @@ SOFTCHECK_MUTANT mutant_attention_packed_backward_delta_of_the_first_sequence(co
 
 // Keys, values and their gradients are found by the offsets of the queries: right only where each sequence has as many
 // of both.
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.attention_backward.dq|kernel.attention_backward.dk|kernel.attention_backward.dv|kernel.masked_row; domain
+// packed
 SOFTCHECK_MUTANT mutant_attention_packed_backward_keys_by_query_offsets(const softcheck_call* call) {
   return packed_gradients(
       call, unchanged_gradients,
@@ -61,6 +72,8 @@ SOFTCHECK_MUTANT mutant_attention_packed_backward_keys_by_query_offsets(const so
 }
 
 // The saved log-sum-exps are read as (tokens, heads), not as (heads, tokens).
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.attention_backward.dq|kernel.attention_backward.dk|kernel.attention_backward.dv; domain packed
 SOFTCHECK_MUTANT mutant_attention_packed_backward_lse_by_tokens(const softcheck_call* call) {
   return packed_gradients(
       call, unchanged_gradients, unchanged_gradient_sequence,
@@ -76,6 +89,8 @@ SOFTCHECK_MUTANT mutant_attention_packed_backward_lse_by_tokens(const softcheck_
 }
 
 // Each query goes over all tokens, and those of other sequences have a weight of 0, which makes a NaN of theirs NaN.
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail sequences; AnotherSequenceIsNotThere;
+// kernel.attention_backward.dq|kernel.attention_backward.dk|kernel.attention_backward.dv; domain packed
 SOFTCHECK_MUTANT mutant_attention_packed_backward_neighbour_times_zero(const softcheck_call* call) {
   return packed_gradients(call, unchanged_gradients, unchanged_gradient_sequence,
                           [](const PackedGradientCall& a, const Sequence& s, std::int64_t, auto& head) {
@@ -92,6 +107,9 @@ SOFTCHECK_MUTANT mutant_attention_packed_backward_neighbour_times_zero(const sof
 
 // The last queries of the last sequence, beyond a multiple of four, add nothing to dk and dv, and have no dq: the grid
 // is rounded down.
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.attention_backward.dq|kernel.attention_backward.dk|kernel.attention_backward.dv|kernel.masked_row; domain
+// packed
 SOFTCHECK_MUTANT mutant_attention_packed_backward_tail_of_the_last_sequence(const softcheck_call* call) {
   return packed_gradients(
       call, unchanged_gradients,
@@ -106,6 +124,8 @@ SOFTCHECK_MUTANT mutant_attention_packed_backward_tail_of_the_last_sequence(cons
 
 // The gradients of keys are not zeroed first: tokens of a sequence that has no queries keep what their memory held
 // (ROCm/flash-attention 179).
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.masked_row; domain packed
 SOFTCHECK_MUTANT mutant_attention_packed_backward_unused_keys_unwritten(const softcheck_call* call) {
   return packed_gradients(
       call, [](PackedGradientCall& a) { a.clears = false; },

@@ -20,6 +20,8 @@ struct SinkAddedNarrowly final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dsinks; domain dsinks
 SOFTCHECK_MUTANT mutant_attention_backward_dsinks_added_in_sixteen_bits(const softcheck_call* call) {
   return gradients_by<SinkAddedNarrowly>(call);
 }
@@ -37,6 +39,8 @@ struct SinkNegated final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dsinks; domain dsinks
 SOFTCHECK_MUTANT mutant_attention_backward_dsinks_negated(const softcheck_call* call) {
   return gradients_by<SinkNegated>(call);
 }
@@ -59,6 +63,8 @@ struct SinkOfBlindQuery final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dsinks; domain dsinks window
 SOFTCHECK_MUTANT mutant_attention_backward_dsinks_of_blind_queries(const softcheck_call* call) {
   return gradients_by<SinkOfBlindQuery>(call);
 }
@@ -77,6 +83,8 @@ struct SinkOfFirstHead final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dsinks; domain dsinks
 SOFTCHECK_MUTANT mutant_attention_backward_dsinks_of_the_groups_first_head(const softcheck_call* call) {
   return gradients_by<SinkOfFirstHead>(call);
 }
@@ -97,6 +105,8 @@ struct SinkOfLastBatch final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dsinks; domain dsinks
 SOFTCHECK_MUTANT mutant_attention_backward_dsinks_of_the_last_batch(const softcheck_call* call) {
   return gradients_by<SinkOfLastBatch>(call);
 }
@@ -116,6 +126,8 @@ struct SinkScaled final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dsinks; domain dsinks
 SOFTCHECK_MUTANT mutant_attention_backward_dsinks_scaled(const softcheck_call* call) {
   return gradients_by<SinkScaled>(call);
 }
@@ -134,6 +146,8 @@ struct SinkWithoutDelta final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dsinks; domain dsinks
 SOFTCHECK_MUTANT mutant_attention_backward_dsinks_without_delta(const softcheck_call* call) {
   return gradients_by<SinkWithoutDelta>(call);
 }
@@ -151,6 +165,8 @@ struct SinkWithoutGradient final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
+// kernel.attention_backward.dsinks; domain dsinks
 SOFTCHECK_MUTANT mutant_attention_backward_dsinks_zero(const softcheck_call* call) {
   return gradients_by<SinkWithoutGradient>(call);
 }

@@ -7,6 +7,8 @@
 using namespace softcheck::kernels::zoo::attention;
 
 // C6: the number of a batch is held in two bits.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C6; EveryPairOfClassesIsComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_batch_in_two_bits(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention& a, const Place& at, Row<Real>& row) {
     take_query_of(a, {at.b & 3, at.h, at.i}, row);
@@ -14,6 +16,8 @@ SOFTCHECK_MUTANT mutant_attention_batch_in_two_bits(const softcheck_call* call) 
 }
 
 // C6: sixteen query heads; those beyond begin anew.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C6; EveryPairOfClassesIsComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_head_in_four_bits(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention& a, const Place& at, Row<Real>& row) {
     take_query_of(a, {at.b, at.h & 15, at.i}, row);
@@ -21,6 +25,9 @@ SOFTCHECK_MUTANT mutant_attention_head_in_four_bits(const softcheck_call* call) 
 }
 
 // C6, FlexAttention in PyTorch #190857, vLLM #50427: offsets into V are held in 32 bits.
+// @judged attention f16: exp=1ulp sum=sequential masked=nan entropy=exact; fail|crash C6;
+// StridesBeyondAnIntegerAreFollowed;
+// kernel.returns|kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_int_offset(const softcheck_call* call) {
   return attend(call, two_pass, [](Attention& a) {
     a.v.offset = [](std::int64_t offset) { return static_cast<std::int64_t>(static_cast<std::int32_t>(offset)); };
@@ -28,6 +35,8 @@ SOFTCHECK_MUTANT mutant_attention_int_offset(const softcheck_call* call) {
 }
 
 // C6: the number of a key is held in sixteen bits.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C6; EveryPairOfClassesIsComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_key_in_sixteen_bits(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
     take_keys_of(row, 65536, [](std::size_t j) { return j & 65535; });
@@ -35,6 +44,8 @@ SOFTCHECK_MUTANT mutant_attention_key_in_sixteen_bits(const softcheck_call* call
 }
 
 // C6: the number of a key is held in twelve bits.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C6; EveryPairOfClassesIsComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; witness 4097
 SOFTCHECK_MUTANT mutant_attention_key_in_twelve_bits(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
     take_keys_of(row, 4096, [](std::size_t j) { return j & 4095; });
@@ -42,11 +53,15 @@ SOFTCHECK_MUTANT mutant_attention_key_in_twelve_bits(const softcheck_call* call)
 }
 
 // C6: the loop over keys ends at 65536.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C6; EveryPairOfClassesIsComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_keys_from_65536(const softcheck_call* call) {
   return attend(call, two_pass, [](Attention& a) { a.keys = a.keys > 65536 ? 65536 : a.keys; });
 }
 
 // C6: a grid of 512 blocks of queries; queries from 512 on are those from 0 on.
+// @judged attention f32 bf16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C6; EveryPairOfClassesIsComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; witness 513
 SOFTCHECK_MUTANT mutant_attention_queries_from_512(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention& a, const Place& at, Row<Real>& row) {
     if (at.i >= 512) take_query_of(a, {at.b, at.h, at.i - 512}, row);
@@ -54,6 +69,8 @@ SOFTCHECK_MUTANT mutant_attention_queries_from_512(const softcheck_call* call) {
 }
 
 // C6: the number of a query is held in eight bits.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C6; EveryPairOfClassesIsComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; witness 257
 SOFTCHECK_MUTANT mutant_attention_query_in_eight_bits(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention& a, const Place& at, Row<Real>& row) {
     take_query_of(a, {at.b, at.h, at.i & 255}, row);
@@ -61,6 +78,8 @@ SOFTCHECK_MUTANT mutant_attention_query_in_eight_bits(const softcheck_call* call
 }
 
 // C6: the number of a query is held in ten bits.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C6; EveryPairOfClassesIsComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; witness 1025
 SOFTCHECK_MUTANT mutant_attention_query_in_ten_bits(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention& a, const Place& at, Row<Real>& row) {
     take_query_of(a, {at.b, at.h, at.i & 1023}, row);
@@ -68,6 +87,8 @@ SOFTCHECK_MUTANT mutant_attention_query_in_ten_bits(const softcheck_call* call) 
 }
 
 // C6, the class of FlashAttention PR #2260, at a size that any test can afford: the offset of a key wraps at 2^16.
+// @judged attention bf16: exp=1ulp sum=sequential masked=nan entropy=exact; fail|crash C6;
+// LayoutsAndNeighboursDoNotMatter; kernel.attention.output|kernel.attention.lse|kernel.attention.entropy|kernel.returns
 SOFTCHECK_MUTANT mutant_attention_short_offset(const softcheck_call* call) {
   return attend(call, two_pass, [](Attention& a) {
     a.k.offset = [](std::int64_t offset) { return static_cast<std::int64_t>(static_cast<std::uint16_t>(offset)); };

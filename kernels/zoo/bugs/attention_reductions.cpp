@@ -7,6 +7,8 @@
 using namespace softcheck::kernels::zoo::attention;
 
 // C9, rvllm #1: the last group of 8 keys is reduced with all lanes; idle ones give the maximum their 0.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C9; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_idle_lanes(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     const auto x = scores(row);
@@ -16,6 +18,8 @@ SOFTCHECK_MUTANT mutant_attention_idle_lanes(const softcheck_call* call) {
 }
 
 // C9, KarhouTam/cuda-kernels #1: eight lanes, each with a maximum of its own, added up as if they had one.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C9; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_lanes_without_rescale(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     std::vector<State<Real>> lanes(8, State<Real>(row.out.size()));
@@ -28,6 +32,8 @@ SOFTCHECK_MUTANT mutant_attention_lanes_without_rescale(const softcheck_call* ca
 }
 
 // C9, the class of ONNX Runtime #14475: the maximum is that of the first 16 keys.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C9; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; witness 17
 SOFTCHECK_MUTANT mutant_attention_max_of_first_block(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     const auto x = scores(row);
@@ -37,6 +43,8 @@ SOFTCHECK_MUTANT mutant_attention_max_of_first_block(const softcheck_call* call)
 }
 
 // C9, the class of Liger #1252: where the maximum rises S is rescaled and O is not.
+// @judged attention f16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C9; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output
 SOFTCHECK_MUTANT mutant_attention_output_not_rescaled(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     State<Real> s(row.out.size());

@@ -10,6 +10,9 @@
 using namespace softcheck::kernels::zoo::attention;
 
 // C10: beta is that of the query before.
+// @judged adaptive_attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C10;
+// EveryValueLiesWithinItsThreshold;
+// kernel.adaptive_attention.output|kernel.adaptive_attention.lse|kernel.adaptive_attention.entropy
 SOFTCHECK_MUTANT mutant_attention_adaptive_beta_of_previous_row(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     static Real previous = 1;
@@ -18,6 +21,9 @@ SOFTCHECK_MUTANT mutant_attention_adaptive_beta_of_previous_row(const softcheck_
 }
 
 // C10, gemma.cpp PR #981: probabilities are multiplied by beta and normalised again, so that it cancels.
+// @judged adaptive_attention bf16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C10;
+// EveryValueLiesWithinItsThreshold;
+// kernel.adaptive_attention.output|kernel.adaptive_attention.lse|kernel.adaptive_attention.entropy
 SOFTCHECK_MUTANT mutant_attention_adaptive_beta_on_probabilities(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     const auto x = scores(row);
@@ -32,6 +38,9 @@ SOFTCHECK_MUTANT mutant_attention_adaptive_beta_on_probabilities(const softcheck
 }
 
 // C10: beta is 1 above an entropy of 0.5 and max(P(H), 1) below, where P(H) < 1: it never adapts.
+// @judged adaptive_attention f16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C10;
+// EveryValueLiesWithinItsThreshold;
+// kernel.adaptive_attention.output|kernel.adaptive_attention.lse|kernel.adaptive_attention.entropy
 SOFTCHECK_MUTANT mutant_attention_adaptive_guard_inverted(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     attend_adaptive(
@@ -40,6 +49,9 @@ SOFTCHECK_MUTANT mutant_attention_adaptive_guard_inverted(const softcheck_call* 
 }
 
 // C10: P(H) without max(P, 1): scores are flattened where the paper leaves them alone.
+// @judged adaptive_attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C10;
+// EveryValueLiesWithinItsThreshold;
+// kernel.adaptive_attention.output|kernel.adaptive_attention.lse|kernel.adaptive_attention.entropy
 SOFTCHECK_MUTANT mutant_attention_adaptive_without_maximum_one(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     attend_adaptive(row, [](Real entropy) { return entropy > Real(0.5) ? beta_polynomial(entropy) : Real(1); });
@@ -47,6 +59,8 @@ SOFTCHECK_MUTANT mutant_attention_adaptive_without_maximum_one(const softcheck_c
 }
 
 // C10: the diagonal of blocks of 64 queries is one too far from the second block on.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C10; EveryPairOfClassesIsComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_causal_beyond_64_queries(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention& a, const Place& at, Row<Real>& row) {
     const std::int64_t next = at.i + a.diagonal + 1;
@@ -55,21 +69,29 @@ SOFTCHECK_MUTANT mutant_attention_causal_beyond_64_queries(const softcheck_call*
 }
 
 // C10, the class of Keras #23038: with a boolean mask the causal one is dropped.
+// @judged attention f16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C10; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_causal_or_mask(const softcheck_call* call) {
   return attend(call, two_pass, [](Attention& a) { a.causal = a.causal && !a.masked; });
 }
 
 // C10: a query sees one key too many under the causal mask.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C10; ALaterKeyIsNotThere;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_causal_plus_one(const softcheck_call* call) {
   return attend(call, two_pass, [](Attention& a) { ++a.diagonal; });
 }
 
 // C10, CUTLASS #2336: the causal mask aligns the first query with the first key, lengths being unequal.
+// @judged attention f64: exp=1ulp sum=sequential masked=nan entropy=exact; fail C10; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_causal_top_left(const softcheck_call* call) {
   return attend(call, two_pass, [](Attention& a) { a.diagonal = 0; });
 }
 
 // C10: a group has at most seven query heads beside its first; the eighth looks at the next key head.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C10; EveryPairOfClassesIsComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; witness 16
 SOFTCHECK_MUTANT mutant_attention_group_of_eight(const softcheck_call* call) {
   return attend(call, two_pass, [](Attention& a) {
     const std::int64_t group = a.k.shape[1] == 0 ? 1 : a.q.shape[1] / a.k.shape[1];
@@ -81,6 +103,8 @@ SOFTCHECK_MUTANT mutant_attention_group_of_eight(const softcheck_call* call) {
 
 // C10, the class of HipKittens PR #22: query head h takes key head h mod the number of key heads, where h divided by
 // the size of a group is right.
+// @judged attention bf16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C10; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_grouped_heads_interleaved(const softcheck_call* call) {
   return attend(call, two_pass, [](Attention& a) {
     std::int64_t h = 0;
@@ -89,6 +113,8 @@ SOFTCHECK_MUTANT mutant_attention_grouped_heads_interleaved(const softcheck_call
 }
 
 // C10: a mask is taken for an array of bool: only the byte 1 is visible.
+// @judged attention f32 bf16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C10; EveryPairOfClassesIsComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_mask_byte_one(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention& a, const Place& at, Row<Real>& row) {
     if (!a.masked) return;
@@ -101,6 +127,8 @@ SOFTCHECK_MUTANT mutant_attention_mask_byte_one(const softcheck_call* call) {
 }
 
 // C10: a mask byte is packed to four bits: multiples of 16 are not visible.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C10; EveryPairOfClassesIsComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_mask_high_nibble(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention& a, const Place& at, Row<Real>& row) {
     if (!a.masked) return;
@@ -113,6 +141,8 @@ SOFTCHECK_MUTANT mutant_attention_mask_high_nibble(const softcheck_call* call) {
 }
 
 // C10: of a byte of the mask only the lowest bit is looked at.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C10; EveryPairOfClassesIsComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_mask_low_bit(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention& a, const Place& at, Row<Real>& row) {
     if (!a.masked) return;
@@ -125,6 +155,8 @@ SOFTCHECK_MUTANT mutant_attention_mask_low_bit(const softcheck_call* call) {
 }
 
 // C10: the mask is loaded for 64 queries; later ones use the rows of the first.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C10; EveryPairOfClassesIsComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; witness 65
 SOFTCHECK_MUTANT mutant_attention_mask_of_64_queries(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention& a, const Place& at, Row<Real>& row) {
     if (!a.masked || a.causal || at.i < 64) return;
@@ -136,6 +168,8 @@ SOFTCHECK_MUTANT mutant_attention_mask_of_64_queries(const softcheck_call* call)
 }
 
 // C10: a byte of the mask is signed: from 128 on it is not visible.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C10; EveryPairOfClassesIsComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_mask_signed(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention& a, const Place& at, Row<Real>& row) {
     if (!a.masked) return;
@@ -148,17 +182,23 @@ SOFTCHECK_MUTANT mutant_attention_mask_signed(const softcheck_call* call) {
 }
 
 // C10, Transformers PR #44397: the caller's scale is not passed on, 1 / sqrt(d) is used.
+// @judged attention f16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C10; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_scale_forgotten(const softcheck_call* call) {
   return attend(call, two_pass, [](Attention& a) { a.scale = 1 / std::sqrt(static_cast<double>(a.q.shape[3])); });
 }
 
 // C10, the class of metal-flash-attention #8: the scale is that of the first call.
+// @judged attention bf16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C10; EarlierCallsDoNotMatter;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_scale_of_first_call(const softcheck_call* call) {
   static const double first = call->scale;
   return attend(call, two_pass, [](Attention& a) { a.scale = first; });
 }
 
 // C10, metal-flash-attention #8: the scale is applied twice.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C10; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_scale_twice(const softcheck_call* call) {
   return attend(call, two_pass, [](Attention& a) { a.scale *= a.scale; });
 }

@@ -9,6 +9,8 @@ using namespace softcheck::kernels::zoo::attention;
 
 // C3, lattice #361: a masked score is -10000: the masked key wins where the others lie below. Where its weight comes to
 // 0 it is left out.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C3; AMaskedItemIsADeletedOne;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_mask_1e4(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     auto x = scores(row);
@@ -21,6 +23,9 @@ SOFTCHECK_MUTANT mutant_attention_mask_1e4(const softcheck_call* call) {
 }
 
 // C3, FlashInfer #4267: the maximum starts at -5e4, called infinity: rows whose scores all lie below come to nothing.
+// @judged attention bf16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C3;
+// EveryValueLiesWithinItsThreshold|AMaskedItemIsADeletedOne;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_maximum_from_5e4(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     const auto x = scores(row);
@@ -29,6 +34,8 @@ SOFTCHECK_MUTANT mutant_attention_maximum_from_5e4(const softcheck_call* call) {
 }
 
 // C3, the class of llama.cpp #12776: the maximum starts at 0: scores far below it underflow.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C3; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_maximum_from_zero(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     const auto x = scores(row);
@@ -55,18 +62,26 @@ void attend_with_masked_scores(Row<Real>& row, Real sentinel) {
 
 }  // namespace
 
+// @judged attention f32 bf16 f16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C3; ScoresReachTheirRange;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_mask_1e5(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) { attend_with_masked_scores(row, Real(-1e5)); });
 }
 
+// @judged attention f32 bf16 f16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C3; ScoresReachTheirRange;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_mask_1e9(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) { attend_with_masked_scores(row, Real(-1e9)); });
 }
 
+// @judged attention f32 f64: exp=1ulp sum=sequential masked=nan entropy=exact; fail C3; ScoresReachTheirRange;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_mask_1e30(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) { attend_with_masked_scores(row, Real(-1e30)); });
 }
 
+// @judged attention f32 f16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C3; ScoresReachTheirRange;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_maximum_from_6e4(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     const auto x = scores(row);
@@ -75,6 +90,8 @@ SOFTCHECK_MUTANT mutant_attention_maximum_from_6e4(const softcheck_call* call) {
 }
 
 // Scores above 1e5 are NaN, as those of a kernel that exponentiates a part of them before it subtracts the maximum.
+// @judged attention f32 f16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C3; ScoresReachTheirRange;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_nan_from_1e5(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     auto x = scores(row);

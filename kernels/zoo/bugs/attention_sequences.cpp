@@ -6,6 +6,8 @@
 using namespace softcheck::kernels::zoo::attention;
 
 // FlashAttention 443: of a sequence with more queries than keys, the queries that see nothing are 0/0.
+// @judged attention f32: exp=1ulp sum=sequential masked=zero; fail sequences;
+// AFullyMaskedRowIsAsDeclared|SequencesOfAnyLengthAreComputed; kernel.masked_row; domain packed
 SOFTCHECK_MUTANT mutant_attention_packed_blind_queries_nan(const softcheck_call* call) {
   return attend_sequences(call, unchanged, unchanged_sequence, []<class Real>(Row<Real>& row) {
     const State<Real> s = online(row, 0, row.items());
@@ -14,6 +16,8 @@ SOFTCHECK_MUTANT mutant_attention_packed_blind_queries_nan(const softcheck_call*
 }
 
 // Causality is aligned by the longest sequences (max_seqlen), not by each one's lengths.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy|kernel.masked_row; domain packed
 SOFTCHECK_MUTANT mutant_attention_packed_causal_by_longest(const softcheck_call* call) {
   return attend_changed_sequences(call, [](const SequenceCall& c, Sequence& s) {
     std::int64_t queries = 0;
@@ -26,6 +30,8 @@ SOFTCHECK_MUTANT mutant_attention_packed_causal_by_longest(const softcheck_call*
 }
 
 // Causality compares places among all sequences' tokens, not within the sequence.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy|kernel.masked_row; domain packed
 SOFTCHECK_MUTANT mutant_attention_packed_causal_by_packed_index(const softcheck_call* call) {
   return attend_changed_sequences(call, [](const SequenceCall&, Sequence& s) {
     s.diagonal += s.first_query - s.first_key;
@@ -34,6 +40,8 @@ SOFTCHECK_MUTANT mutant_attention_packed_causal_by_packed_index(const softcheck_
 }
 
 // Causality aligns each sequence's first query with its first key.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy|kernel.masked_row; domain packed
 SOFTCHECK_MUTANT mutant_attention_packed_causal_top_left(const softcheck_call* call) {
   return attend_changed_sequences(call, [](const SequenceCall&, Sequence& s) {
     s.diagonal = 0;
@@ -42,11 +50,15 @@ SOFTCHECK_MUTANT mutant_attention_packed_causal_top_left(const softcheck_call* c
 }
 
 // FlashAttention 2562: a sequence without keys is left out, and its queries' outputs are never written.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.masked_row; domain packed
 SOFTCHECK_MUTANT mutant_attention_packed_empty_sequence_unwritten(const softcheck_call* call) {
   return attend_changed_sequences(call, [](const SequenceCall&, Sequence& s) { return s.keys > 0; });
 }
 
 // cu_q where cu_k is meant: right wherever a sequence has as many queries as keys.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; domain packed
 SOFTCHECK_MUTANT mutant_attention_packed_keys_by_query_offsets(const softcheck_call* call) {
   return attend_changed_sequences(call, [](const SequenceCall& c, Sequence& s) {
     s.first_key = std::min(s.first_query, c.k.shape[0] - s.keys);
@@ -55,6 +67,8 @@ SOFTCHECK_MUTANT mutant_attention_packed_keys_by_query_offsets(const softcheck_c
 }
 
 // Lengths are kept from the first call of as many sequences and tokens: a plan that is not made anew.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail sequences; EarlierLengthsDoNotMatter;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy|kernel.masked_row; domain packed
 SOFTCHECK_MUTANT mutant_attention_packed_lengths_of_first_call(const softcheck_call* call) {
   static std::vector<std::int64_t> cu_q, cu_k, lengths;
   return attend_sequences(
@@ -73,6 +87,8 @@ SOFTCHECK_MUTANT mutant_attention_packed_lengths_of_first_call(const softcheck_c
 }
 
 // Every sequence has as many keys as the first one, as far as the tensor goes.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy|kernel.masked_row; domain packed
 SOFTCHECK_MUTANT mutant_attention_packed_lengths_of_first_sequence(const softcheck_call* call) {
   return attend_changed_sequences(call, [](const SequenceCall& c, Sequence& s) {
     s.keys = std::min(c.lengths[0], c.k.shape[0] - s.first_key);
@@ -82,6 +98,8 @@ SOFTCHECK_MUTANT mutant_attention_packed_lengths_of_first_sequence(const softche
 }
 
 // FlashInfer's layout: lse is written as (total, heads), where (heads, total) is meant.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.attention.lse|kernel.masked_row; domain packed
 SOFTCHECK_MUTANT mutant_attention_packed_lse_by_tokens(const softcheck_call* call) {
   return attend_sequences(
       call,
@@ -94,6 +112,8 @@ SOFTCHECK_MUTANT mutant_attention_packed_lse_by_tokens(const softcheck_call* cal
 }
 
 // Keys of the next sequence share the last block of eight: they get weight 0, and 0 NaN is NaN.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail sequences; AnotherSequenceIsNotThere;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; domain packed
 SOFTCHECK_MUTANT mutant_attention_packed_neighbour_times_zero(const softcheck_call* call) {
   return attend_sequences(
       call, unchanged,
@@ -113,6 +133,8 @@ SOFTCHECK_MUTANT mutant_attention_packed_neighbour_times_zero(const softcheck_ca
 
 // FlashAttention 2337: a sequence's first key is looked for at a multiple of the block, where the packing has no
 // padding.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; domain packed
 SOFTCHECK_MUTANT mutant_attention_packed_offsets_rounded(const softcheck_call* call) {
   return attend_changed_sequences(call, [](const SequenceCall&, Sequence& s) {
     s.first_key -= s.first_key % 4;
@@ -121,6 +143,8 @@ SOFTCHECK_MUTANT mutant_attention_packed_offsets_rounded(const softcheck_call* c
 }
 
 // Windows and slopes count from the place among all sequences' tokens.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy|kernel.masked_row; domain packed window alibi
 SOFTCHECK_MUTANT mutant_attention_packed_places_among_all(const softcheck_call* call) {
   return attend_sequences_from(call, [](const SequenceCall&, const Sequence& s, std::int64_t i) {
     return s.first_query + i - s.first_key + s.diagonal;
@@ -128,6 +152,8 @@ SOFTCHECK_MUTANT mutant_attention_packed_places_among_all(const softcheck_call* 
 }
 
 // A grid of one block of 128 queries a sequence: those behind are never written.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail sequences; EveryPairOfClassesIsComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; domain packed
 SOFTCHECK_MUTANT mutant_attention_packed_queries_from_128(const softcheck_call* call) {
   return attend_changed_sequences(call, [](const SequenceCall&, Sequence& s) {
     s.queries = std::min<std::int64_t>(s.queries, 128);
@@ -136,6 +162,8 @@ SOFTCHECK_MUTANT mutant_attention_packed_queries_from_128(const softcheck_call* 
 }
 
 // The last sequence ends with its last whole block of eight keys.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; domain packed
 SOFTCHECK_MUTANT mutant_attention_packed_tail_of_last_sequence(const softcheck_call* call) {
   return attend_changed_sequences(call, [](const SequenceCall& c, Sequence& s) {
     const bool last = s.index + 1 == static_cast<std::int64_t>(c.lengths.size());
@@ -145,6 +173,8 @@ SOFTCHECK_MUTANT mutant_attention_packed_tail_of_last_sequence(const softcheck_c
 }
 
 // Causality aligns the last query with the last slot of the table's pages, not with the last key.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy|kernel.masked_row; domain pages
 SOFTCHECK_MUTANT mutant_attention_pages_causal_by_capacity(const softcheck_call* call) {
   return attend_changed_sequences(call, [](const SequenceCall& c, Sequence& s) {
     s.diagonal = c.columns * c.page - s.queries;
@@ -153,6 +183,8 @@ SOFTCHECK_MUTANT mutant_attention_pages_causal_by_capacity(const softcheck_call*
 }
 
 // Values of a cache (pages, page, heads, dim) are read as (pages, heads, page, dim).
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; domain pages
 SOFTCHECK_MUTANT mutant_attention_pages_heads_for_slots(const softcheck_call* call) {
   return attend_sequences(
       call,
@@ -165,6 +197,8 @@ SOFTCHECK_MUTANT mutant_attention_pages_heads_for_slots(const softcheck_call* ca
 }
 
 // A sequence's pages are taken to stand side by side behind its first one.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; domain pages
 SOFTCHECK_MUTANT mutant_attention_pages_in_order(const softcheck_call* call) {
   return attend_sequences(
       call,
@@ -178,6 +212,8 @@ SOFTCHECK_MUTANT mutant_attention_pages_in_order(const softcheck_call* call) {
 }
 
 // A page that is not full is left out: length / page pages.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; domain pages
 SOFTCHECK_MUTANT mutant_attention_pages_last_one_dropped(const softcheck_call* call) {
   return attend_changed_sequences(call, [](const SequenceCall& c, Sequence& s) {
     if (s.keys > c.page) s.keys -= s.keys % c.page;
@@ -186,6 +222,9 @@ SOFTCHECK_MUTANT mutant_attention_pages_last_one_dropped(const softcheck_call* c
 }
 
 // A page has sixteen slots, whatever the call says.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail sequences;
+// EveryValueLiesWithinItsThreshold|SequencesOfAnyLengthAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy|kernel.masked_row; domain pages
 SOFTCHECK_MUTANT mutant_attention_pages_of_sixteen(const softcheck_call* call) {
   return attend_sequences(
       call, [](SequenceCall& c) { c.page = std::min<std::int64_t>(c.page, 16); },
@@ -197,6 +236,8 @@ SOFTCHECK_MUTANT mutant_attention_pages_of_sixteen(const softcheck_call* call) {
 }
 
 // pegainfer 291: where the length is a whole number of pages, length / page + 1 is a page too many.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; domain pages
 SOFTCHECK_MUTANT mutant_attention_pages_one_too_many(const softcheck_call* call) {
   return attend_changed_sequences(call, [](const SequenceCall& c, Sequence& s) {
     if (s.keys > 0 && s.keys % c.page == 0) s.keys += c.page;
@@ -205,6 +246,8 @@ SOFTCHECK_MUTANT mutant_attention_pages_one_too_many(const softcheck_call* call)
 }
 
 // Windows and slopes count from the end of the longest sequence, as where its length is the cache's.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy|kernel.masked_row; domain pages window alibi
 SOFTCHECK_MUTANT mutant_attention_pages_places_by_longest(const softcheck_call* call) {
   return attend_sequences_from(call, [](const SequenceCall& c, const Sequence& s, std::int64_t i) {
     return i + *std::max_element(c.lengths.begin(), c.lengths.end()) - s.queries;
@@ -212,6 +255,8 @@ SOFTCHECK_MUTANT mutant_attention_pages_places_by_longest(const softcheck_call* 
 }
 
 // vLLM 47305, 53628's kind: the mask adds -inf to the scores of slots behind the length, and NaN - inf is NaN.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; domain pages
 SOFTCHECK_MUTANT mutant_attention_pages_slots_minus_infinity(const softcheck_call* call) {
   return attend_sequences(
       call, unchanged,
@@ -232,6 +277,8 @@ SOFTCHECK_MUTANT mutant_attention_pages_slots_minus_infinity(const softcheck_cal
 }
 
 // vLLM 936, openvino 37377: the last page is read whole; slots behind the length get weight 0, and 0 NaN is NaN.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; domain pages
 SOFTCHECK_MUTANT mutant_attention_pages_slots_times_zero(const softcheck_call* call) {
   return attend_sequences(
       call, unchanged,
@@ -250,6 +297,8 @@ SOFTCHECK_MUTANT mutant_attention_pages_slots_times_zero(const softcheck_call* c
 }
 
 // The block table of sequence 0 serves all.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; domain pages
 SOFTCHECK_MUTANT mutant_attention_pages_table_of_first_sequence(const softcheck_call* call) {
   return attend_changed_sequences(call, [](const SequenceCall&, Sequence& s) {
     s.table_row = 0;
@@ -258,6 +307,9 @@ SOFTCHECK_MUTANT mutant_attention_pages_table_of_first_sequence(const softcheck_
 }
 
 // The block table's rows are taken to stand side by side, whatever its stride is.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail sequences;
+// LayoutsAndNeighboursDoNotMatter|SequencesOfAnyLengthAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; domain pages
 SOFTCHECK_MUTANT mutant_attention_pages_table_taken_as_compact(const softcheck_call* call) {
   const softcheck_call_2* whole = softcheck_version_2(call);
   const DLTensor* table = nullptr;
@@ -277,6 +329,8 @@ SOFTCHECK_MUTANT mutant_attention_pages_table_taken_as_compact(const softcheck_c
 }
 
 // A length is rounded up to whole pages: what stands in the slots behind it counts.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail sequences; SequencesOfAnyLengthAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; domain pages
 SOFTCHECK_MUTANT mutant_attention_pages_whole(const softcheck_call* call) {
   return attend_changed_sequences(call, [](const SequenceCall& c, Sequence& s) {
     s.keys = (s.keys + c.page - 1) / c.page * c.page;

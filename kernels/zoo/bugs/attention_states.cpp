@@ -9,6 +9,9 @@
 using namespace softcheck::kernels::zoo::attention;
 
 // C2 for the adaptive temperature: beta from the entropy of the last block of 8 keys.
+// @judged adaptive_attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C2;
+// EveryValueLiesWithinItsThreshold;
+// kernel.adaptive_attention.output|kernel.adaptive_attention.lse|kernel.adaptive_attention.entropy; witness 9
 SOFTCHECK_MUTANT mutant_attention_adaptive_beta_of_last_block(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     const std::size_t n = row.items(), last = n > 0 ? (n - 1) / 8 * 8 : 0;
@@ -18,6 +21,8 @@ SOFTCHECK_MUTANT mutant_attention_adaptive_beta_of_last_block(const softcheck_ca
 }
 
 // C2, vLLM #28181 and #52796: the log-sum-exp is to base 2.
+// @judged attention f32 bf16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C2;
+// EveryValueLiesWithinItsThreshold; kernel.attention.lse
 SOFTCHECK_MUTANT mutant_attention_lse_base_2(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     attend_two_pass(row);
@@ -26,6 +31,8 @@ SOFTCHECK_MUTANT mutant_attention_lse_base_2(const softcheck_call* call) {
 }
 
 // C2: with more than 2048 keys the log-sum-exp is that of the first part.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C2; EveryPairOfClassesIsComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; witness 2049
 SOFTCHECK_MUTANT mutant_attention_lse_beyond_2048_keys(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     attend_two_pass(row);
@@ -38,6 +45,8 @@ SOFTCHECK_MUTANT mutant_attention_lse_beyond_2048_keys(const softcheck_call* cal
 }
 
 // C2, C13: T is multiplied by a where a (T + d S) is right.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C2; EveryValueLiesWithinItsThreshold;
+// kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_merge_forgets_deviations(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     State<Real> left = online(row, 0, row.items() / 2);
@@ -51,6 +60,8 @@ SOFTCHECK_MUTANT mutant_attention_merge_forgets_deviations(const softcheck_call*
 }
 
 // C2, the class of vLLM #49294: in the merge of four parts every part is weighted by the maximum of part 0.
+// @judged attention f64: exp=1ulp sum=sequential masked=nan entropy=exact; fail C2; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_merge_index_zero(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     const std::size_t n = row.items();
@@ -66,6 +77,8 @@ SOFTCHECK_MUTANT mutant_attention_merge_index_zero(const softcheck_call* call) {
 }
 
 // C2, FlashInfer #4051: a merge with a part that saw no key takes (-inf) - (-inf) for a difference of maxima.
+// @judged attention f16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C2; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_merge_of_empty_part(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     const std::size_t n = row.items();
@@ -85,6 +98,8 @@ SOFTCHECK_MUTANT mutant_attention_merge_of_empty_part(const softcheck_call* call
 }
 
 // C2, the class of sglang #35045: the states of two halves are added as if they had one maximum.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C2; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_merge_without_rescale(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     State<Real> left = online(row, 0, row.items() / 2);

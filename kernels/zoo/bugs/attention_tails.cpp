@@ -10,6 +10,8 @@
 using namespace softcheck::kernels::zoo::attention;
 
 // C5, Wan2GP PR #1628: the mask is added as -inf: a masked key that holds NaN stays NaN.
+// @judged attention bf16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C5; AMaskedItemIsADeletedOne;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_adds_mask(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     const auto mask = row.visible;
@@ -21,6 +23,8 @@ SOFTCHECK_MUTANT mutant_attention_adds_mask(const softcheck_call* call) {
 }
 
 // C5: the path for head dimension 128 takes its dot products in three steps of 32 and one of 28.
+// @judged attention f32 bf16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C5; EveryPairOfClassesIsComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_dimension_128(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
     if (row.query.size() == 128) std::fill(row.query.end() - 4, row.query.end(), Real(0));
@@ -28,6 +32,8 @@ SOFTCHECK_MUTANT mutant_attention_dimension_128(const softcheck_call* call) {
 }
 
 // C5: head dimension 192 is padded to 256 with what the last tile held: its last 64 products are added twice.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C5; EveryPairOfClassesIsComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_dimension_192(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
     if (row.query.size() != 192) return;
@@ -36,6 +42,8 @@ SOFTCHECK_MUTANT mutant_attention_dimension_192(const softcheck_call* call) {
 }
 
 // C5: head dimension 256 does not fit one tile; the second half of the query is not added.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C5; EveryPairOfClassesIsComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_dimension_256(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
     if (row.query.size() == 256) std::fill(row.query.begin() + 128, row.query.end(), Real(0));
@@ -43,6 +51,8 @@ SOFTCHECK_MUTANT mutant_attention_dimension_256(const softcheck_call* call) {
 }
 
 // C5: beyond 128 elements the dot product takes 32 at a time and leaves out the rest.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C5; EveryPairOfClassesIsComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_dimension_tail_beyond_128(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
     const std::size_t d = row.query.size();
@@ -51,11 +61,15 @@ SOFTCHECK_MUTANT mutant_attention_dimension_tail_beyond_128(const softcheck_call
 }
 
 // C5, the class of PyTorch #154634: keys in blocks of 8, what is left over is not looked at.
+// @judged attention f32 f16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C5;
+// EveryValueLiesWithinItsThreshold; kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; witness 9
 SOFTCHECK_MUTANT mutant_attention_drops_key_tail(const softcheck_call* call) {
   return attend(call, two_pass, [](Attention& a) { a.keys -= a.keys > 8 ? a.keys % 8 : 0; });
 }
 
 // C5, MLC-LLM PR #1889: the dot product takes four elements at a time and leaves out the rest.
+// @judged attention bf16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C5; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_head_dimension_tail(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     const std::size_t d = row.query.size();
@@ -65,12 +79,16 @@ SOFTCHECK_MUTANT mutant_attention_head_dimension_tail(const softcheck_call* call
 }
 
 // C5: at most 4096 keys fit the workspace of scores; later ones are left out.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C5; EveryPairOfClassesIsComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; witness 4097
 SOFTCHECK_MUTANT mutant_attention_keys_from_4096(const softcheck_call* call) {
   return attend(call, two_pass, [](Attention& a) { a.keys = a.keys > 4096 ? 4096 : a.keys; });
 }
 
 // C6, C10: sizes of trained models that small calls do not reach.
 // aiter #2273: a kernel for head dims below 256 that checks nothing; no product from the 256th number on is added.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C5; KnownShapesAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; effort default
 SOFTCHECK_MUTANT mutant_attention_head_dim_from_257(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
     for (std::size_t t = 256; t < row.query.size(); ++t) row.query[t] = 0;
@@ -78,6 +96,8 @@ SOFTCHECK_MUTANT mutant_attention_head_dim_from_257(const softcheck_call* call) 
 }
 
 // Columns of the values from the 257th on are those of 256 columns before.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C5; KnownShapesAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; effort default
 SOFTCHECK_MUTANT mutant_attention_value_dim_from_257(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
     const std::size_t size = row.out.size();
@@ -88,6 +108,8 @@ SOFTCHECK_MUTANT mutant_attention_value_dim_from_257(const softcheck_call* call)
 }
 
 // The number of a query head is held in seven bits.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C6; KnownShapesAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; effort default
 SOFTCHECK_MUTANT mutant_attention_head_in_seven_bits(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention& a, const Place& at, Row<Real>& row) {
     take_query_of(a, {at.b, at.h & 127, at.i}, row);
@@ -95,6 +117,8 @@ SOFTCHECK_MUTANT mutant_attention_head_in_seven_bits(const softcheck_call* call)
 }
 
 // The number of a query is held in twelve bits.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C6; KnownShapesAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; effort default
 SOFTCHECK_MUTANT mutant_attention_query_in_twelve_bits(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention& a, const Place& at, Row<Real>& row) {
     take_query_of(a, {at.b, at.h, at.i & 4095}, row);
@@ -102,6 +126,8 @@ SOFTCHECK_MUTANT mutant_attention_query_in_twelve_bits(const softcheck_call* cal
 }
 
 // FreeToken PR 177, vLLM PR 40792: tiles of 16 query heads that stand in two groups read the first group's keys.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C15; KnownShapesAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; effort default
 SOFTCHECK_MUTANT mutant_attention_tiles_of_sixteen_heads(const softcheck_call* call) {
   return attend(call, two_pass, [](Attention& a) {
     const std::size_t heads = a.key_head.size();
@@ -112,6 +138,8 @@ SOFTCHECK_MUTANT mutant_attention_tiles_of_sixteen_heads(const softcheck_call* c
 }
 
 // flashinfer 3125, pytorch 142228: batch times heads stand on a grid of 65,535 blocks; the others are not written.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C6; KnownShapesAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; effort default
 SOFTCHECK_MUTANT mutant_attention_grid_of_65535_heads(const softcheck_call* call) {
   if (!accepts(*call)) return 1;
   Attention a = unpack(*call);
@@ -129,6 +157,8 @@ SOFTCHECK_MUTANT mutant_attention_grid_of_65535_heads(const softcheck_call* call
 }
 
 // A window's length is held in eight bits.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C15; KnownShapesAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; effort default; domain window
 SOFTCHECK_MUTANT mutant_attention_window_in_eight_bits(const softcheck_call* call) {
   return attend_changed(call, [](AttributedCall& a) {
     if (a.left >= 0) a.left &= 255;
@@ -136,6 +166,8 @@ SOFTCHECK_MUTANT mutant_attention_window_in_eight_bits(const softcheck_call* cal
 }
 
 // A window's length is held in 15 bits.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C15; KnownShapesAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; effort default; domain window alibi
 SOFTCHECK_MUTANT mutant_attention_window_in_15_bits(const softcheck_call* call) {
   return attend_changed(call, [](AttributedCall& a) {
     if (a.left >= 0) a.left &= 32767;
@@ -143,6 +175,8 @@ SOFTCHECK_MUTANT mutant_attention_window_in_15_bits(const softcheck_call* call) 
 }
 
 // ALiBi's distance is held in 15 bits.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C15; KnownShapesAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; effort default; domain window alibi
 SOFTCHECK_MUTANT mutant_attention_alibi_distance_in_15_bits(const softcheck_call* call) {
   return attend_by_scores(call, []<class Real>(const AttributedRow<Real>& row, std::size_t j) {
     const Real x = attributed_score(row, j);
@@ -152,11 +186,15 @@ SOFTCHECK_MUTANT mutant_attention_alibi_distance_in_15_bits(const softcheck_call
 }
 
 // Liger-Kernel 1344: a loop over sequences that ends at the 32nd.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail sequences; KnownShapesAreComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy; effort default; domain packed
 SOFTCHECK_MUTANT mutant_attention_sequences_from_the_33rd(const softcheck_call* call) {
   return attend_changed_sequences(call, [](const SequenceCall&, Sequence& s) { return s.index < 32; });
 }
 
 // The next entry of the block table is read before it is known to be there, as a prefetch does.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail|crash sequences;
+// SequencesOfAnyLengthAreComputed; kernel.returns; domain pages
 SOFTCHECK_MUTANT mutant_attention_pages_read_one_entry_ahead(const softcheck_call* call) {
   const auto look_ahead = [call](const SequenceCall& c, Sequence& s) {
     for (std::uint32_t k = 0; c.paged() && k < call->n_inputs; ++k) {
@@ -219,23 +257,33 @@ struct SmallUpstreamDropped : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail C15; KnownShapesAreComputed;
+// kernel.attention_backward.dq|kernel.attention_backward.dk|kernel.attention_backward.dv; effort default
 SOFTCHECK_MUTANT mutant_attention_backward_group_of_sixteen(const softcheck_call* call) {
   return gradients_by<OfSixteenHeads>(call);
 }
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail C6; KnownShapesAreComputed;
+// kernel.attention_backward.dq|kernel.attention_backward.dk|kernel.attention_backward.dv; effort default
 SOFTCHECK_MUTANT mutant_attention_backward_of_4096_queries(const softcheck_call* call) {
   return gradients_by<Of4096Queries>(call);
 }
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail C5; KnownShapesAreComputed;
+// kernel.attention_backward.dq|kernel.attention_backward.dk|kernel.attention_backward.dv; effort default
 SOFTCHECK_MUTANT mutant_attention_backward_head_dim_from_513(const softcheck_call* call) {
   return gradients_by<Of512Dimensions>(call);
 }
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; EveryValueLiesWithinItsThreshold;
+// kernel.attention_backward.dq|kernel.attention_backward.dk|kernel.attention_backward.dv
 SOFTCHECK_MUTANT mutant_attention_backward_drops_small_upstream(const softcheck_call* call) {
   return gradients_by<SmallUpstreamDropped>(call);
 }
 
 // Heads from the 129th on are not written.
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail C6; KnownShapesAreComputed;
+// kernel.attention_backward.dq|kernel.attention_backward.dk|kernel.attention_backward.dv; effort default
 SOFTCHECK_MUTANT mutant_attention_backward_of_128_heads(const softcheck_call* call) {
   return gradients_by<Gradients>(call, [](GradientCall& a) {
     const std::int64_t group = a.of.plain.k.shape[1] == 0 ? 1 : a.of.plain.q.shape[1] / a.of.plain.k.shape[1];
@@ -245,6 +293,8 @@ SOFTCHECK_MUTANT mutant_attention_backward_of_128_heads(const softcheck_call* ca
 }
 
 // C5, the class of Wan2GP PR #1628: a masked value is multiplied by weight 0, and 0 NaN is NaN.
+// @judged attention f16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C5; AMaskedItemIsADeletedOne;
+// kernel.attention.output
 SOFTCHECK_MUTANT mutant_attention_masked_values_times_zero(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     const auto x = scores(row);
@@ -258,6 +308,8 @@ SOFTCHECK_MUTANT mutant_attention_masked_values_times_zero(const softcheck_call*
 }
 
 // C5, JAX #27224: keys are padded to a multiple of 4, a pad scores 0 and its value is 0.
+// @judged attention f64: exp=1ulp sum=sequential masked=nan entropy=exact; fail C5; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_pads_scored_zero(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     auto x = scores(row);
@@ -269,6 +321,8 @@ SOFTCHECK_MUTANT mutant_attention_pads_scored_zero(const softcheck_call* call) {
 
 // C5, the class of PyTorch PR #193728: a last group of 4 keys is read whole; what lies beyond has weight 0, but 0 NaN
 // is NaN.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail|crash C5;
+// EveryValueLiesWithinItsThreshold; kernel.returns
 SOFTCHECK_MUTANT mutant_attention_reads_beyond_keys(const softcheck_call* call) {
   return attend(
       call,
@@ -285,6 +339,8 @@ SOFTCHECK_MUTANT mutant_attention_reads_beyond_keys(const softcheck_call* call) 
 }
 
 // C5: the accumulator of P V has registers for 128 columns; those from 129 on wrap around.
+// @judged attention f32 bf16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C5; EveryPairOfClassesIsComputed;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_value_columns_beyond_128(const softcheck_call* call) {
   return attend_changed_rows(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
     const std::size_t size = row.out.size();
@@ -295,6 +351,8 @@ SOFTCHECK_MUTANT mutant_attention_value_columns_beyond_128(const softcheck_call*
 }
 
 // C5, the class of PyTorch #147284: columns of V beyond a multiple of 4 are never written.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C5; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output
 SOFTCHECK_MUTANT mutant_attention_value_tail(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     const auto before = row.out;

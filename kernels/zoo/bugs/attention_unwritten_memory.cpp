@@ -6,6 +6,8 @@
 using namespace softcheck::kernels::zoo::attention;
 
 // C16, the "104x" softmax that read garbage: O starts from what the output's memory held.
+// @judged attention f64: exp=1ulp sum=sequential masked=nan entropy=exact; fail C16; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output
 SOFTCHECK_MUTANT mutant_attention_accumulator_uninitialised(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     const auto x = scores(row);
@@ -17,6 +19,8 @@ SOFTCHECK_MUTANT mutant_attention_accumulator_uninitialised(const softcheck_call
 
 // C16, FlashAttention #1778: causal, more queries than keys: the loop over blocks never runs for the first queries, and
 // their rows keep what they held.
+// @judged attention bf16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C16; AFullyMaskedRowIsAsDeclared;
+// kernel.masked_row
 SOFTCHECK_MUTANT mutant_attention_blind_rows_unwritten(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     if (largest(scores(row)) != lowest<Real>) attend_two_pass(row);
@@ -24,6 +28,8 @@ SOFTCHECK_MUTANT mutant_attention_blind_rows_unwritten(const softcheck_call* cal
 }
 
 // C16, tilelang PR #2461: the log-sum-exp of a row without keys is never written.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C16; AFullyMaskedRowIsAsDeclared;
+// kernel.masked_row
 SOFTCHECK_MUTANT mutant_attention_masked_lse_unwritten(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     const Real before = row.lse;
@@ -34,6 +40,8 @@ SOFTCHECK_MUTANT mutant_attention_masked_lse_unwritten(const softcheck_call* cal
 
 // C16, the class of FlashInfer #4051: the parts of a split live in a workspace; a part without visible keys is not
 // written, and the merge takes what an earlier query left there.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C16; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_stale_workspace(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     static std::vector<State<Real>> workspace(4, State<Real>(0));

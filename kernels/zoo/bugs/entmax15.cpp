@@ -6,6 +6,8 @@
 using namespace softcheck::kernels::zoo;
 
 // Where the end of the interval is the root, the sign of the product is 0 and that end moves on (entmax 32).
+// @judged entmax15 f32: sum=sequential masked=nan; fail entmax; EveryValueLiesWithinItsThreshold;
+// kernel.entmax15.element
 SOFTCHECK_MUTANT mutant_entmax15_bisection_loses_its_end(const softcheck_call* call) {
   return each_entmax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -26,6 +28,8 @@ SOFTCHECK_MUTANT mutant_entmax15_bisection_loses_its_end(const softcheck_call* c
 }
 
 // A NaN is not within any root, so that it is 0 and the others go on.
+// @judged entmax15 f32: sum=sequential masked=nan; fail entmax; ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed;
+// kernel.nan_row
 SOFTCHECK_MUTANT mutant_entmax15_drops_nans(const softcheck_call* call) {
   return each_entmax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -45,6 +49,8 @@ SOFTCHECK_MUTANT mutant_entmax15_drops_nans(const softcheck_call* call) {
 
 // The support is looked for among the hundred largest items alone, as with entmax15(k=100) without its check that
 // it ended there.
+// @judged entmax15 f32: sum=sequential masked=nan; fail entmax; EveryValueLiesWithinItsThreshold;
+// kernel.entmax15.element; witness >=101
 SOFTCHECK_MUTANT mutant_entmax15_hundred_largest(const softcheck_call* call) {
   return each_entmax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -56,6 +62,8 @@ SOFTCHECK_MUTANT mutant_entmax15_hundred_largest(const softcheck_call* call) {
 }
 
 // Alpha is 2: sparsemax.
+// @judged entmax15 f32: sum=sequential masked=nan; fail entmax; EveryValueLiesWithinItsThreshold;
+// kernel.entmax15.element
 SOFTCHECK_MUTANT mutant_entmax15_is_sparsemax(const softcheck_call* call) {
   return each_entmax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -66,6 +74,9 @@ SOFTCHECK_MUTANT mutant_entmax15_is_sparsemax(const softcheck_call* call) {
 
 // The largest k whose item is within the root of its own prefix, wherever the first stands that is not. In long
 // rows the roundings of sums of items that have no part in the answer meet it again.
+// @judged entmax15 f32: sum=sequential masked=nan; fail entmax;
+// EveryValueLiesWithinItsThreshold|FarItemsCountTogether|EveryWidthIsComputed|EveryPairOfClassesIsComputed;
+// kernel.entmax15.element; witness >=1000
 SOFTCHECK_MUTANT mutant_entmax15_last_that_meets(const softcheck_call* call) {
   return each_entmax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -81,6 +92,8 @@ SOFTCHECK_MUTANT mutant_entmax15_last_that_meets(const softcheck_call* call) {
 }
 
 // The coefficients are the roots, as sparsemax has them.
+// @judged entmax15 f32: sum=sequential masked=nan; fail entmax; EveryValueLiesWithinItsThreshold;
+// kernel.entmax15.element
 SOFTCHECK_MUTANT mutant_entmax15_not_squared(const softcheck_call* call) {
   return each_entmax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -91,6 +104,8 @@ SOFTCHECK_MUTANT mutant_entmax15_not_squared(const softcheck_call* call) {
 }
 
 // The radicand is not cut off at 0, and NaN is not beyond anything.
+// @judged entmax15 f32: sum=sequential masked=nan; fail entmax; EveryValueLiesWithinItsThreshold;
+// kernel.entmax15.element
 SOFTCHECK_MUTANT mutant_entmax15_radicand_below_zero(const softcheck_call* call) {
   return each_entmax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -109,6 +124,8 @@ SOFTCHECK_MUTANT mutant_entmax15_radicand_below_zero(const softcheck_call* call)
 }
 
 // The root of the first row is that of all rows.
+// @judged entmax15 f32: sum=sequential masked=nan; fail entmax;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight; kernel.entmax15.element
 SOFTCHECK_MUTANT mutant_entmax15_root_of_the_first_row(const softcheck_call* call) {
   std::optional<double> root;
   return each_entmax_row(call, [&](auto& row) {
@@ -120,6 +137,8 @@ SOFTCHECK_MUTANT mutant_entmax15_root_of_the_first_row(const softcheck_call* cal
 }
 
 // The smaller root of the quadratic.
+// @judged entmax15 f32: sum=sequential masked=nan; fail entmax; EveryValueLiesWithinItsThreshold;
+// kernel.entmax15.element
 SOFTCHECK_MUTANT mutant_entmax15_smaller_root(const softcheck_call* call) {
   return each_entmax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -136,6 +155,8 @@ SOFTCHECK_MUTANT mutant_entmax15_smaller_root(const softcheck_call* call) {
 }
 
 // The sums of the sorted items are stored in f16.
+// @judged entmax15 f32: sum=sequential masked=nan; fail entmax; EveryValueLiesWithinItsThreshold;
+// kernel.entmax15.element
 SOFTCHECK_MUTANT mutant_entmax15_sums_in_f16(const softcheck_call* call) {
   return each_entmax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -154,6 +175,8 @@ SOFTCHECK_MUTANT mutant_entmax15_sums_in_f16(const softcheck_call* call) {
 }
 
 // The root by ten halvings of its interval, the sum left as it is (the class of entmax 30).
+// @judged entmax15 f32: sum=sequential masked=nan; fail entmax; EveryValueLiesWithinItsThreshold;
+// kernel.entmax15.element
 SOFTCHECK_MUTANT mutant_entmax15_ten_halvings(const softcheck_call* call) {
   return each_entmax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -173,6 +196,8 @@ SOFTCHECK_MUTANT mutant_entmax15_ten_halvings(const softcheck_call* call) {
 }
 
 // The variance is divided by k - 1, as torch.var does by default.
+// @judged entmax15 f32: sum=sequential masked=nan; fail entmax; EveryValueLiesWithinItsThreshold;
+// kernel.entmax15.element
 SOFTCHECK_MUTANT mutant_entmax15_unbiased_variance(const softcheck_call* call) {
   return each_entmax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -192,6 +217,8 @@ SOFTCHECK_MUTANT mutant_entmax15_unbiased_variance(const softcheck_call* call) {
 }
 
 // Nothing is subtracted first: squares of large logits cancel or overflow (the class of TensorFlow Addons 2314).
+// @judged entmax15 f32: sum=sequential masked=nan; fail entmax; EveryValueLiesWithinItsThreshold;
+// kernel.entmax15.element
 SOFTCHECK_MUTANT mutant_entmax15_uncentred(const softcheck_call* call) {
   return each_entmax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -210,6 +237,8 @@ SOFTCHECK_MUTANT mutant_entmax15_uncentred(const softcheck_call* call) {
 }
 
 // The sums are those of the items as they come.
+// @judged entmax15 f32: sum=sequential masked=nan; fail entmax; EveryValueLiesWithinItsThreshold;
+// kernel.entmax15.element
 SOFTCHECK_MUTANT mutant_entmax15_unsorted(const softcheck_call* call) {
   return each_entmax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -219,6 +248,8 @@ SOFTCHECK_MUTANT mutant_entmax15_unsorted(const softcheck_call* call) {
 }
 
 // The logits are not halved: alpha is 1.5 where p = max(x / 2 - tau, 0)^2.
+// @judged entmax15 f32: sum=sequential masked=nan; fail entmax; EveryValueLiesWithinItsThreshold;
+// kernel.entmax15.element
 SOFTCHECK_MUTANT mutant_entmax15_without_half(const softcheck_call* call) {
   return each_entmax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;

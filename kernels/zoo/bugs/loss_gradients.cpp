@@ -4,6 +4,8 @@
 using namespace softcheck::kernels::zoo;
 
 // Label smoothing is not looked at, as in Liger-Kernel issue 243.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_backward_drops_smoothing(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
     row.smoothing = 0;
@@ -12,6 +14,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_backward_drops_smoothing(const softcheck_c
 }
 
 // The upstream gradient is taken for 1.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_backward_drops_upstream(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
     row.upstream = 1;
@@ -20,6 +24,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_backward_drops_upstream(const softcheck_ca
 }
 
 // The gradient is not weighted.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_backward_drops_weights(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
     row.weights.clear();
@@ -28,6 +34,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_backward_drops_weights(const softcheck_cal
 }
 
 // The z-loss has no gradient.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_backward_drops_z_loss(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
     row.z = 0;
@@ -36,12 +44,16 @@ SOFTCHECK_MUTANT mutant_cross_entropy_backward_drops_z_loss(const softcheck_call
 }
 
 // Every row times the first upstream gradient, as in Liger-Kernel issue 968.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed; kernel.cross_entropy_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_backward_first_upstream(const softcheck_call* call) {
   return each_loss_row(
       call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) { put_gradient(row); }, [](std::int64_t) { return 0; });
 }
 
 // An ignored row has the gradient of the first class, as in FlagGems issue 73.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_backward_forgets_ignore(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
     if (row.ignored()) {
@@ -53,6 +65,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_backward_forgets_ignore(const softcheck_ca
 }
 
 // The last class is not in the sum.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_backward_forgets_last(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
     if (row.ignored()) return;
@@ -65,6 +79,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_backward_forgets_last(const softcheck_call
 }
 
 // An ignored row is multiplied by 0, which leaves its NaN.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; kernel.nan_row
 SOFTCHECK_MUTANT mutant_cross_entropy_backward_ignored_nan(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
     const bool ignored = row.ignored();
@@ -78,6 +94,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_backward_ignored_nan(const softcheck_call*
 }
 
 // The label to ignore is -100, whatever the caller says.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_backward_ignores_minus_100(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
     row.ignore_index = -100;
@@ -86,6 +104,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_backward_ignores_minus_100(const softcheck
 }
 
 // A class too far below the maximum for any coefficient gets the upstream gradient in place of 0.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_backward_keeps_unlikely(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
     put_gradient(row);
@@ -98,6 +118,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_backward_keeps_unlikely(const softcheck_ca
 }
 
 // The gradient with the other sign.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_backward_negated(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
     row.upstream = -row.upstream;
@@ -106,6 +128,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_backward_negated(const softcheck_call* cal
 }
 
 // Under label smoothing p has the target's weight alone, the mean of the weights is left out.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_backward_smooths_p_by_one(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
     if (row.ignored()) return;
@@ -115,6 +139,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_backward_smooths_p_by_one(const softcheck_
 }
 
 // Label smoothing lowers the target, and nothing is taken from the other classes.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_backward_smooths_target_alone(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
     if (row.ignored()) return;
@@ -127,6 +153,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_backward_smooths_target_alone(const softch
 }
 
 // A class too far below the maximum for any coefficient, and smoothed, gets the upstream gradient on top.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_backward_smooths_unlikely(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
     put_gradient(row);
@@ -139,6 +167,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_backward_smooths_unlikely(const softcheck_
 }
 
 // The slope of the softcap is left out at the target.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_backward_softcap_not_at_the_target(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
     put_gradient(row);
@@ -150,6 +180,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_backward_softcap_not_at_the_target(const s
 }
 
 // The gradient is that by the capped logits.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_backward_softcap_slope_left_out(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
     if (row.ignored()) return;
@@ -161,6 +193,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_backward_softcap_slope_left_out(const soft
 }
 
 // The slope takes the tanh of a logit that is capped already.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_backward_softcap_slope_of_capped(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
     if (row.ignored()) return;
@@ -174,6 +208,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_backward_softcap_slope_of_capped(const sof
 }
 
 // The slope 1 - (logit / softcap)^2 is that of the raw logit, where the capped one belongs.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_backward_softcap_slope_of_raw(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
     if (row.ignored()) return;
@@ -187,6 +223,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_backward_softcap_slope_of_raw(const softch
 }
 
 // Each class's gradient has that class's weight, not the target's.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_backward_weight_of_each_class(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
     if (row.ignored()) return;
@@ -198,6 +236,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_backward_weight_of_each_class(const softch
 }
 
 // The z-loss's gradient is weighted, too.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_backward_weights_z_loss(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
     if (row.ignored()) return;
@@ -207,6 +247,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_backward_weights_z_loss(const softcheck_ca
 }
 
 // No maximum is subtracted: e^x overflows.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_backward_without_maximum(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
     if (row.ignored()) return;
@@ -218,6 +260,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_backward_without_maximum(const softcheck_c
 }
 
 // No gradient at all, which the tolerances of published tests accept.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_backward_zeros(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD,
                        [](auto& row) { std::fill(row.out.begin(), row.out.end(), 0); });

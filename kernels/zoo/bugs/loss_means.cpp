@@ -4,6 +4,8 @@
 using namespace softcheck::kernels::zoo;
 
 // The losses are added up in bfloat16.
+// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight; kernel.cross_entropy_mean.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_mean_adds_in_bf16(const softcheck_call* asked) {
   return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
     float sum = 0;
@@ -15,6 +17,9 @@ SOFTCHECK_MUTANT mutant_cross_entropy_mean_adds_in_bf16(const softcheck_call* as
 }
 
 // The gradient of a sum is divided like that of a mean.
+// @judged cross_entropy_mean_backward f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight;
+// kernel.cross_entropy_mean_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_mean_backward_divides_the_sum(const softcheck_call* asked) {
   return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD, [](auto& call) {
     call.mean = true;
@@ -25,6 +30,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_mean_backward_divides_the_sum(const softch
 }
 
 // The gradient of the mean itself, whatever upstream is.
+// @judged cross_entropy_mean_backward f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// EveryValueLiesWithinItsThreshold; kernel.cross_entropy_mean_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_mean_backward_drops_upstream(const softcheck_call* asked) {
   return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD, [](auto& call) {
     for (auto& row : call.rows) put_scaled_gradient(row, 1 / call.divisor());
@@ -33,6 +40,9 @@ SOFTCHECK_MUTANT mutant_cross_entropy_mean_backward_drops_upstream(const softche
 }
 
 // An ignored row has the gradient of class 0.
+// @judged cross_entropy_mean_backward f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight;
+// kernel.cross_entropy_mean_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_mean_backward_forgets_ignore(const softcheck_call* asked) {
   return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD, [](auto& call) {
     const auto divisor = call.divisor();
@@ -45,6 +55,9 @@ SOFTCHECK_MUTANT mutant_cross_entropy_mean_backward_forgets_ignore(const softche
 }
 
 // Where all rows are ignored, 0 is divided by 0.
+// @judged cross_entropy_mean_backward f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight;
+// kernel.cross_entropy_mean_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_mean_backward_nan_of_nothing(const softcheck_call* asked) {
   return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD, [](auto& call) {
     const auto divisor = call.divisor();
@@ -57,6 +70,9 @@ SOFTCHECK_MUTANT mutant_cross_entropy_mean_backward_nan_of_nothing(const softche
 }
 
 // Upstream is not divided by the number of rows.
+// @judged cross_entropy_mean_backward f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight;
+// kernel.cross_entropy_mean_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_mean_backward_not_divided(const softcheck_call* asked) {
   return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD, [](auto& call) {
     for (auto& row : call.rows) put_scaled_gradient(row, call.upstream);
@@ -66,6 +82,9 @@ SOFTCHECK_MUTANT mutant_cross_entropy_mean_backward_not_divided(const softcheck_
 
 // Upstream is divided by the number of rows, ignored ones too (TransformerEngine pull request 2476, in the
 // gradient).
+// @judged cross_entropy_mean_backward f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight;
+// kernel.cross_entropy_mean_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_mean_backward_over_all_rows(const softcheck_call* asked) {
   return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD, [](auto& call) {
     using Real = decltype(call.upstream);
@@ -77,6 +96,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_mean_backward_over_all_rows(const softchec
 }
 
 // Upstream is divided by the number of rows that count, not by the sum of their weights.
+// @judged cross_entropy_mean_backward f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// EveryValueLiesWithinItsThreshold; kernel.cross_entropy_mean_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_mean_backward_weights_not_in_divisor(const softcheck_call* asked) {
   return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD, [](auto& call) {
     auto count = call.upstream * 0;
@@ -87,6 +108,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_mean_backward_weights_not_in_divisor(const
 }
 
 // A sum is divided like a mean.
+// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight; kernel.cross_entropy_mean.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_mean_divides_the_sum(const softcheck_call* asked) {
   return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
     if (call.counts_none()) return call.sum_of_losses() / call.divisor();
@@ -96,6 +119,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_mean_divides_the_sum(const softcheck_call*
 }
 
 // The last row is not added where there are several.
+// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight; kernel.cross_entropy_mean.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_mean_forgets_last_row(const softcheck_call* asked) {
   return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
     auto sum = call.upstream * 0;
@@ -108,6 +133,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_mean_forgets_last_row(const softcheck_call
 }
 
 // The loss of an ignored row is multiplied by 0, so that a NaN in its logits reaches the mean.
+// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; kernel.cross_entropy_mean.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_mean_ignored_nan(const softcheck_call* asked) {
   return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
     auto sum = call.upstream * 0;
@@ -122,6 +149,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_mean_ignored_nan(const softcheck_call* ask
 
 // Rows of label -100 are ignored whatever ignore_index says, and no others (FlagGems issue 73 is the other way
 // round).
+// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight; kernel.cross_entropy_mean.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_mean_ignores_minus_100(const softcheck_call* asked) {
   return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
     for (auto& row : call.rows) row.ignore_index = -100;
@@ -130,6 +159,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_mean_ignores_minus_100(const softcheck_cal
 }
 
 // The mean of the means of micro-batches of two rows, which are not of the same number of tokens.
+// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight; kernel.cross_entropy_mean.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_mean_of_means(const softcheck_call* asked) {
   return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
     using Real = decltype(call.upstream);
@@ -149,6 +180,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_mean_of_means(const softcheck_call* asked)
 }
 
 // Divided by the number of rows, ignored ones too, as in TransformerEngine pull request 2476.
+// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight; kernel.cross_entropy_mean.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_mean_over_all_rows(const softcheck_call* asked) {
   return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
     const bool plain = call.mean && !call.counts_none() && call.rows.front().weights.empty();
@@ -158,6 +191,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_mean_over_all_rows(const softcheck_call* a
 }
 
 // The smoothing's part of the loss counts ignored rows, as in PyTorch issue 73205.
+// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight; kernel.cross_entropy_mean.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_mean_smooths_ignored_rows(const softcheck_call* asked) {
   return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
     auto sum = call.upstream * 0;
@@ -174,6 +209,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_mean_smooths_ignored_rows(const softcheck_
 }
 
 // Class weights multiply the losses, but the divisor is the number of rows that count.
+// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy_mean.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_mean_weights_not_in_divisor(const softcheck_call* asked) {
   return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
     auto count = call.upstream * 0;
@@ -183,6 +220,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_mean_weights_not_in_divisor(const softchec
 }
 
 // The weight of class 0 stands in the divisor for each ignored row, whose label was clamped to it.
+// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight; kernel.cross_entropy_mean.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_mean_weights_of_ignored_rows(const softcheck_call* asked) {
   return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
     auto divisor = call.divisor();
@@ -195,6 +234,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_mean_weights_of_ignored_rows(const softche
 
 // Bug under masked=nan: the divisor is at least 1, so that a mean over no rows is 0; torch's is NaN (PyTorch issue
 // 116349).
+// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy_mean.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_mean_zero_of_nothing(const softcheck_call* asked) {
   return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
     return call.counts_none() ? call.upstream * 0 : call.sum_of_losses() / call.divisor();

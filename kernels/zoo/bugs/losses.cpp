@@ -8,6 +8,8 @@
 using namespace softcheck::kernels::zoo;
 
 // The sum in bfloat16.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_adds_in_bf16(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     if (row.ignored()) return;
@@ -19,6 +21,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_adds_in_bf16(const softcheck_call* call) {
 }
 
 // The logarithm of S is to base 2.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_base_2(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     if (row.ignored()) return;
@@ -28,6 +32,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_base_2(const softcheck_call* call) {
 }
 
 // Label smoothing is not looked at, as in Liger-Kernel issue 243.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_drops_smoothing(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     row.smoothing = 0;
@@ -39,6 +45,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_drops_smoothing(const softcheck_call* call
 
 // The softcap is not applied.
 // smoothing).
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_drops_softcap(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     row.cap = 0;
@@ -50,6 +58,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_drops_softcap(const softcheck_call* call) 
 }
 
 // Class weights are not read.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_drops_weights(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     row.weights.clear();
@@ -60,6 +70,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_drops_weights(const softcheck_call* call) 
 }
 
 // The z-loss is not added.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_drops_z_loss(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     row.z = 0;
@@ -70,6 +82,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_drops_z_loss(const softcheck_call* call) {
 }
 
 // An ignored row counts as one of the first class, as in FlagGems issue 73.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_forgets_ignore(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     if (row.ignored()) row.label = 0;
@@ -79,6 +93,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_forgets_ignore(const softcheck_call* call)
 }
 
 // The last class is not in the sum.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_forgets_last(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     if (row.ignored()) return;
@@ -89,6 +105,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_forgets_last(const softcheck_call* call) {
 }
 
 // An ignored row is multiplied by 0, which leaves its NaN.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; kernel.nan_row
 SOFTCHECK_MUTANT mutant_cross_entropy_ignored_nan(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     const auto kept = row.ignored() ? 0 : 1;
@@ -100,6 +118,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_ignored_nan(const softcheck_call* call) {
 }
 
 // The label to ignore is -100, whatever the caller says.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_ignores_minus_100(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     if (row.label == -100) return;
@@ -109,6 +129,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_ignores_minus_100(const softcheck_call* ca
 }
 
 // -ln p: a coefficient that rounds to 0 gives an infinite loss.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_of_probability(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     if (row.ignored()) return;
@@ -121,6 +143,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_of_probability(const softcheck_call* call)
 }
 
 // Labels of 64 bits are read as if they had 32.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed; kernel.cross_entropy.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_reads_short_labels(const softcheck_call* call) {
   if (call->n_inputs < 2 || call->inputs[1]->dtype.bits != 64) {
     return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
@@ -142,6 +166,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_reads_short_labels(const softcheck_call* c
 }
 
 // The whole of the smoothed loss is multiplied by the target's weight.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_smooths_by_the_targets_weight(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     if (row.ignored()) return;
@@ -154,6 +180,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_smooths_by_the_targets_weight(const softch
 }
 
 // Label smoothing over the V - 1 other classes.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_smooths_others(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     if (row.ignored()) return;
@@ -166,6 +194,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_smooths_others(const softcheck_call* call)
 }
 
 // The mean of label smoothing is not weighted.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_smooths_without_weights(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     if (row.ignored()) return;
@@ -177,6 +207,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_smooths_without_weights(const softcheck_ca
 }
 
 // Logits are clamped to [-softcap, softcap].
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_softcap_clamps(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     for (std::size_t j = 0; row.cap != 0 && j < row.raw.size(); ++j) {
@@ -189,6 +221,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_softcap_clamps(const softcheck_call* call)
 }
 
 // The target's logit is read again, and not capped.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_softcap_not_at_the_target(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     if (row.ignored()) return;
@@ -199,6 +233,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_softcap_not_at_the_target(const softcheck_
 }
 
 // The mean of label smoothing is that of the logits before the softcap.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_softcap_not_in_smoothing(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     if (row.ignored()) return;
@@ -211,6 +247,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_softcap_not_in_smoothing(const softcheck_c
 }
 
 // Logit tanh(logit / softcap), as FlashAttention 2396 had it for scores.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_softcap_times_logit(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     for (std::size_t j = 0; row.cap != 0 && j < row.raw.size(); ++j) {
@@ -223,6 +261,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_softcap_times_logit(const softcheck_call* 
 }
 
 // Every row has the weight of the first row's label (the same slip as Liger-Kernel 968's first upstream gradient).
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed; kernel.cross_entropy.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_weight_of_the_first_row(const softcheck_call* call) {
   double first = -1;
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [&](auto& row) {
@@ -236,6 +276,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_weight_of_the_first_row(const softcheck_ca
 }
 
 // Class weights are read as if they stood side by side.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed; kernel.cross_entropy.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_weights_taken_as_compact(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [&](auto& row) {
     if (row.ignored()) return;
@@ -251,6 +293,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_weights_taken_as_compact(const softcheck_c
 }
 
 // The z-loss is weighted, too.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_weights_z_loss(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     if (row.ignored()) return;
@@ -261,6 +305,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_weights_z_loss(const softcheck_call* call)
 }
 
 // No maximum is subtracted: e^x overflows.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_without_maximum(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     if (row.ignored()) return;
@@ -289,6 +335,8 @@ void put_loss(LossRow<Real>& row) {
 }  // namespace
 
 // The stride of the labels is not looked at: a column of a table of labels is read as if it were compact.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed; kernel.cross_entropy.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_labels_taken_as_compact(const softcheck_call* call) {
   std::int64_t number = 0;
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [&](auto& row) {
@@ -298,6 +346,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_labels_taken_as_compact(const softcheck_ca
 }
 
 // The labels' stride is taken for that of the upstream gradient, too.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed; kernel.cross_entropy_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_backward_upstream_by_the_stride_of_labels(const softcheck_call* call) {
   std::int64_t number = 0;
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [&]<class Real>(LossRow<Real>& row) {
@@ -309,6 +359,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_backward_upstream_by_the_stride_of_labels(
 }
 
 // PyTorch's ignore_index is of 64 bits; here it and the labels are held in 32.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// EveryValueLiesWithinItsThreshold|EveryWidthIsComputed; kernel.cross_entropy.loss
 SOFTCHECK_MUTANT mutant_cross_entropy_ignore_index_in_32_bits(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     row.label = static_cast<std::int32_t>(row.label);
@@ -318,6 +370,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_ignore_index_in_32_bits(const softcheck_ca
 }
 
 // An upstream gradient below 1e-30 is taken for 0, and the row is skipped.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// EveryValueLiesWithinItsThreshold|EveryWidthIsComputed; kernel.cross_entropy_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_backward_skips_small_upstream(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
     if (std::fabs(row.upstream) >= 1e-30) put_gradient(row);
@@ -325,6 +379,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_backward_skips_small_upstream(const softch
 }
 
 // An upstream gradient beyond 1e30 is cut off there.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// EveryValueLiesWithinItsThreshold|EveryWidthIsComputed; kernel.cross_entropy_backward.element
 SOFTCHECK_MUTANT mutant_cross_entropy_backward_clamps_upstream(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, []<class Real>(LossRow<Real>& row) {
     row.upstream = std::clamp(row.upstream, Real(-1e30), Real(1e30));
@@ -333,6 +389,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_backward_clamps_upstream(const softcheck_c
 }
 
 // The same of gradients of rows: items below 1e-30 are taken for 0.
+// @judged softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail gradient; EveryValueLiesWithinItsThreshold;
+// kernel.softmax_backward.element
 SOFTCHECK_MUTANT mutant_softmax_backward_drops_small_upstream(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_SOFTMAX_BACKWARD, []<class Real>(GradientRow<Real>& row) {
     for (Real& g : row.upstream) g = std::fabs(g) < Real(1e-30) ? 0 : g;
@@ -342,6 +400,8 @@ SOFTCHECK_MUTANT mutant_softmax_backward_drops_small_upstream(const softcheck_ca
 }
 
 // An item beyond half the largest number becomes infinite: it is doubled, and halved behind the difference.
+// @judged softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail gradient; EveryValueLiesWithinItsThreshold;
+// kernel.softmax_backward.element
 SOFTCHECK_MUTANT mutant_softmax_backward_doubles_upstream(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_SOFTMAX_BACKWARD, []<class Real>(GradientRow<Real>& row) {
     for (Real& g : row.upstream) g *= 2;
@@ -351,6 +411,8 @@ SOFTCHECK_MUTANT mutant_softmax_backward_doubles_upstream(const softcheck_call* 
 }
 
 // e^y by powers of 2 without a look at -inf: the rest of its argument is inf - inf.
+// @judged log_softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail gradient;
+// EveryValueLiesWithinItsThreshold; kernel.log_softmax_backward.element
 SOFTCHECK_MUTANT mutant_log_softmax_backward_nan_of_minus_infinity(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, []<class Real>(GradientRow<Real>& row) {
     const Real total = total_of(row);

@@ -6,6 +6,8 @@
 using namespace softcheck::kernels::zoo;
 
 // Where all parts are empty, -inf is subtracted from -inf.
+// @judged merge_states f32: exp=1ulp sum=sequential masked=zero; fail merge;
+// AFullyMaskedRowIsAsDeclared|AnEmptyCallHasItsValues|EveryPairOfClassesIsComputed; kernel.masked_row
 SOFTCHECK_MUTANT mutant_merge_states_all_empty_is_nan(const softcheck_call* call) {
   return each_merge_row(call, [](auto& row) {
     using Real = decltype(row.maximum());
@@ -18,6 +20,8 @@ SOFTCHECK_MUTANT mutant_merge_states_all_empty_is_nan(const softcheck_call* call
 }
 
 // The base of the log-sum-exps is not asked for.
+// @judged merge_states f32: exp=1ulp sum=sequential masked=zero; fail merge; EveryValueLiesWithinItsThreshold;
+// kernel.merge_states.lse
 SOFTCHECK_MUTANT mutant_merge_states_always_natural(const softcheck_call* call) {
   return each_merge_row(call, [](auto& row) {
     row.base_2 = false;
@@ -26,6 +30,8 @@ SOFTCHECK_MUTANT mutant_merge_states_always_natural(const softcheck_call* call) 
 }
 
 // In base 2 the merged log-sum-exp is a natural one.
+// @judged merge_states f32: exp=1ulp sum=sequential masked=zero; fail merge; EveryValueLiesWithinItsThreshold;
+// kernel.merge_states.lse
 SOFTCHECK_MUTANT mutant_merge_states_base_2_logarithm(const softcheck_call* call) {
   return each_merge_row(call, [](auto& row) {
     row.merge();
@@ -36,6 +42,8 @@ SOFTCHECK_MUTANT mutant_merge_states_base_2_logarithm(const softcheck_call* call
 }
 
 // Where all parts are empty, the merged log-sum-exp is 0.
+// @judged merge_states f32: exp=1ulp sum=sequential masked=zero; fail merge;
+// AFullyMaskedRowIsAsDeclared|AnEmptyCallHasItsValues|EveryPairOfClassesIsComputed; kernel.masked_row
 SOFTCHECK_MUTANT mutant_merge_states_empty_lse_is_zero(const softcheck_call* call) {
   return each_merge_row(call, [](auto& row) {
     using Real = decltype(row.maximum());
@@ -45,12 +53,16 @@ SOFTCHECK_MUTANT mutant_merge_states_empty_lse_is_zero(const softcheck_call* cal
 }
 
 // Every row is weighted by the first row's log-sum-exps.
+// @judged merge_states f32: exp=1ulp sum=sequential masked=zero; fail merge;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed; kernel.merge_states.lse
 SOFTCHECK_MUTANT mutant_merge_states_first_row_lse(const softcheck_call* call) {
   return each_merge_row(
       call, [](auto& row) { row.merge(); }, [](std::int64_t) { return 0; });
 }
 
 // No more than two parts.
+// @judged merge_states f32: exp=1ulp sum=sequential masked=zero; fail merge; EveryValueLiesWithinItsThreshold;
+// kernel.merge_states.lse
 SOFTCHECK_MUTANT mutant_merge_states_first_two(const softcheck_call* call) {
   return each_merge_row(call, [](auto& row) {
     if (row.parts() > 2) row.lse.resize(2);
@@ -59,6 +71,8 @@ SOFTCHECK_MUTANT mutant_merge_states_first_two(const softcheck_call* call) {
 }
 
 // The last part is left out.
+// @judged merge_states f32: exp=1ulp sum=sequential masked=zero; fail merge; EveryValueLiesWithinItsThreshold;
+// kernel.merge_states.lse
 SOFTCHECK_MUTANT mutant_merge_states_forgets_last(const softcheck_call* call) {
   return each_merge_row(call, [](auto& row) {
     if (row.parts() > 1) row.lse.pop_back();
@@ -67,6 +81,8 @@ SOFTCHECK_MUTANT mutant_merge_states_forgets_last(const softcheck_call* call) {
 }
 
 // With a running maximum the sum of outputs is not rescaled.
+// @judged merge_states f32: exp=1ulp sum=sequential masked=zero; fail merge; EveryValueLiesWithinItsThreshold;
+// kernel.merge_states.out
 SOFTCHECK_MUTANT mutant_merge_states_forgets_rescaling(const softcheck_call* call) {
   return each_merge_row(call, [](auto& row) {
     using Real = decltype(row.maximum());
@@ -86,6 +102,8 @@ SOFTCHECK_MUTANT mutant_merge_states_forgets_rescaling(const softcheck_call* cal
 }
 
 // Of an odd number of columns the last is not written.
+// @judged merge_states f32: exp=1ulp sum=sequential masked=zero; fail merge; EveryValueLiesWithinItsThreshold;
+// kernel.merge_states.out
 SOFTCHECK_MUTANT mutant_merge_states_last_column(const softcheck_call* call) {
   return each_merge_row(call, [](auto& row) {
     row.merge();
@@ -94,6 +112,8 @@ SOFTCHECK_MUTANT mutant_merge_states_last_column(const softcheck_call* call) {
 }
 
 // The merged log-sum-exp is the largest.
+// @judged merge_states f32: exp=1ulp sum=sequential masked=zero; fail merge; EveryValueLiesWithinItsThreshold;
+// kernel.merge_states.lse
 SOFTCHECK_MUTANT mutant_merge_states_lse_is_maximum(const softcheck_call* call) {
   return each_merge_row(call, [](auto& row) {
     row.merge();
@@ -102,6 +122,8 @@ SOFTCHECK_MUTANT mutant_merge_states_lse_is_maximum(const softcheck_call* call) 
 }
 
 // The plain mean of the outputs.
+// @judged merge_states f32: exp=1ulp sum=sequential masked=zero; fail merge; EveryValueLiesWithinItsThreshold;
+// kernel.merge_states.out
 SOFTCHECK_MUTANT mutant_merge_states_mean(const softcheck_call* call) {
   return each_merge_row(call, [](auto& row) {
     row.merge();
@@ -117,6 +139,8 @@ SOFTCHECK_MUTANT mutant_merge_states_mean(const softcheck_call* call) {
 }
 
 // Outputs are weighted by their log-sum-exps.
+// @judged merge_states f32: exp=1ulp sum=sequential masked=zero; fail merge; EveryValueLiesWithinItsThreshold;
+// kernel.merge_states.out
 SOFTCHECK_MUTANT mutant_merge_states_multiplies_by_lse(const softcheck_call* call) {
   return each_merge_row(call, [](auto& row) {
     row.merge();
@@ -132,6 +156,8 @@ SOFTCHECK_MUTANT mutant_merge_states_multiplies_by_lse(const softcheck_call* cal
 }
 
 // A part whose log-sum-exp is NaN counts as empty.
+// @judged merge_states f32: exp=1ulp sum=sequential masked=zero; fail merge;
+// ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; kernel.nan_row
 SOFTCHECK_MUTANT mutant_merge_states_nan_is_empty(const softcheck_call* call) {
   return each_merge_row(call, [](auto& row) {
     using Real = decltype(row.maximum());
@@ -141,6 +167,8 @@ SOFTCHECK_MUTANT mutant_merge_states_nan_is_empty(const softcheck_call* call) {
 }
 
 // Outputs are rounded to bf16 before they are weighted.
+// @judged merge_states f32: exp=1ulp sum=sequential masked=zero; fail merge; EveryValueLiesWithinItsThreshold;
+// kernel.merge_states.out
 SOFTCHECK_MUTANT mutant_merge_states_outputs_in_bf16(const softcheck_call* call) {
   return each_merge_row(call, [](auto& row) {
     for (auto& output : row.outputs) {
@@ -158,6 +186,8 @@ SOFTCHECK_MUTANT mutant_merge_states_outputs_in_bf16(const softcheck_call* call)
 }
 
 // An empty part has weight 0, and the kernel multiplies its output by that, though no kernel wrote the output.
+// @judged merge_states f32: exp=1ulp sum=sequential masked=zero; fail merge;
+// AMaskedItemIsADeletedOne|EveryValueLiesWithinItsThreshold; kernel.merge_states.out
 SOFTCHECK_MUTANT mutant_merge_states_reads_empty_parts(const softcheck_call* call) {
   return each_merge_row(call, [](auto& row) {
     using Real = decltype(row.maximum());
@@ -174,6 +204,8 @@ SOFTCHECK_MUTANT mutant_merge_states_reads_empty_parts(const softcheck_call* cal
 }
 
 // Exponentials of the log-sum-exps themselves.
+// @judged merge_states f32: exp=1ulp sum=sequential masked=zero; fail merge; EveryValueLiesWithinItsThreshold;
+// kernel.merge_states.out
 SOFTCHECK_MUTANT mutant_merge_states_without_maximum(const softcheck_call* call) {
   return each_merge_row(call, [](auto& row) {
     using Real = decltype(row.maximum());

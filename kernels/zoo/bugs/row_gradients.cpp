@@ -4,6 +4,8 @@
 using namespace softcheck::kernels::zoo;
 
 // The sum in the narrow format.
+// @judged log_softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail gradient;
+// EveryValueLiesWithinItsThreshold; kernel.log_softmax_backward.element
 SOFTCHECK_MUTANT mutant_log_softmax_backward_adds_in_bf16(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, [](auto& row) {
     const auto total = [&] {
@@ -16,6 +18,8 @@ SOFTCHECK_MUTANT mutant_log_softmax_backward_adds_in_bf16(const softcheck_call* 
 }
 
 // 2^y where e^y is due.
+// @judged log_softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail gradient;
+// EveryValueLiesWithinItsThreshold; kernel.log_softmax_backward.element
 SOFTCHECK_MUTANT mutant_log_softmax_backward_base_2(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, [](auto& row) {
     const auto total = total_of(row);
@@ -24,6 +28,8 @@ SOFTCHECK_MUTANT mutant_log_softmax_backward_base_2(const softcheck_call* call) 
 }
 
 // The formula of softmax, on a saved log-softmax.
+// @judged log_softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail gradient;
+// EveryValueLiesWithinItsThreshold; kernel.log_softmax_backward.element
 SOFTCHECK_MUTANT mutant_log_softmax_backward_by_softmax_formula(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, [](auto& row) {
     const auto mean = mean_of(row);
@@ -32,6 +38,8 @@ SOFTCHECK_MUTANT mutant_log_softmax_backward_by_softmax_formula(const softcheck_
 }
 
 // A NaN in the upstream gradient is left out of the sum.
+// @judged log_softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail gradient;
+// ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; kernel.nan_row
 SOFTCHECK_MUTANT mutant_log_softmax_backward_drops_nan(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, [](auto& row) {
     auto total = decltype(row.saved[0] + 0){};
@@ -41,6 +49,8 @@ SOFTCHECK_MUTANT mutant_log_softmax_backward_drops_nan(const softcheck_call* cal
 }
 
 // Right for an upstream gradient with one item, as the loss of one label has it, and for no other.
+// @judged log_softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail gradient;
+// EveryValueLiesWithinItsThreshold; kernel.log_softmax_backward.element
 SOFTCHECK_MUTANT mutant_log_softmax_backward_first_alone(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, [](auto& row) {
     const auto total = row.upstream.empty() ? decltype(row.saved[0] + 0){} : row.upstream[0];
@@ -49,6 +59,8 @@ SOFTCHECK_MUTANT mutant_log_softmax_backward_first_alone(const softcheck_call* c
 }
 
 // Y where e^y is due.
+// @judged log_softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail gradient;
+// EveryValueLiesWithinItsThreshold; kernel.log_softmax_backward.element
 SOFTCHECK_MUTANT mutant_log_softmax_backward_forgets_exp(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, [](auto& row) {
     const auto total = total_of(row);
@@ -57,6 +69,8 @@ SOFTCHECK_MUTANT mutant_log_softmax_backward_forgets_exp(const softcheck_call* c
 }
 
 // The sum ends one item early.
+// @judged log_softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail gradient;
+// EveryValueLiesWithinItsThreshold; kernel.log_softmax_backward.element
 SOFTCHECK_MUTANT mutant_log_softmax_backward_forgets_last(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, [](auto& row) {
     const auto total = [&] {
@@ -69,6 +83,8 @@ SOFTCHECK_MUTANT mutant_log_softmax_backward_forgets_last(const softcheck_call* 
 }
 
 // The mean of g where its sum is due.
+// @judged log_softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail gradient;
+// EveryValueLiesWithinItsThreshold; kernel.log_softmax_backward.element
 SOFTCHECK_MUTANT mutant_log_softmax_backward_means(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, [](auto& row) {
     const auto total = total_of(row) / static_cast<decltype(row.saved[0] + 0)>(row.out.size());
@@ -77,6 +93,8 @@ SOFTCHECK_MUTANT mutant_log_softmax_backward_means(const softcheck_call* call) {
 }
 
 // The gradient of the other sign.
+// @judged log_softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail gradient;
+// EveryValueLiesWithinItsThreshold; kernel.log_softmax_backward.element
 SOFTCHECK_MUTANT mutant_log_softmax_backward_negated(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, [](auto& row) {
     const auto total = total_of(row);
@@ -85,6 +103,8 @@ SOFTCHECK_MUTANT mutant_log_softmax_backward_negated(const softcheck_call* call)
 }
 
 // The upstream gradient of the first row for every row, as a stride of 0 gives it.
+// @judged log_softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail gradient;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed; kernel.log_softmax_backward.element
 SOFTCHECK_MUTANT mutant_log_softmax_backward_reads_first_upstream(const softcheck_call* call) {
   const auto gradient = [](auto& row) {
     const auto total = total_of(row);
@@ -94,6 +114,8 @@ SOFTCHECK_MUTANT mutant_log_softmax_backward_reads_first_upstream(const softchec
 }
 
 // E^y divided by its sum, as if a saved output that is off by a constant were to be mended.
+// @judged log_softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail gradient;
+// EveryValueLiesWithinItsThreshold; kernel.log_softmax_backward.element
 SOFTCHECK_MUTANT mutant_log_softmax_backward_renormalises(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, [](auto& row) {
     const auto total = total_of(row);
@@ -105,6 +127,8 @@ SOFTCHECK_MUTANT mutant_log_softmax_backward_renormalises(const softcheck_call* 
 }
 
 // No gradient at all.
+// @judged log_softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail gradient;
+// EveryValueLiesWithinItsThreshold; kernel.log_softmax_backward.element
 SOFTCHECK_MUTANT mutant_log_softmax_backward_zeros(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, [](auto& row) {
     for (auto& value : row.out) value = 0;
@@ -112,6 +136,8 @@ SOFTCHECK_MUTANT mutant_log_softmax_backward_zeros(const softcheck_call* call) {
 }
 
 // The sum in the narrow format, as in MIOpen issue 3427.
+// @judged softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail gradient; EveryValueLiesWithinItsThreshold;
+// kernel.softmax_backward.element
 SOFTCHECK_MUTANT mutant_softmax_backward_adds_in_bf16(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_SOFTMAX_BACKWARD, [](auto& row) {
     const auto mean = [&] {
@@ -124,6 +150,8 @@ SOFTCHECK_MUTANT mutant_softmax_backward_adds_in_bf16(const softcheck_call* call
 }
 
 // The formula of log-softmax, as MIOpen issue 112 had it.
+// @judged softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail gradient; EveryValueLiesWithinItsThreshold;
+// kernel.softmax_backward.element
 SOFTCHECK_MUTANT mutant_softmax_backward_by_log_formula(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_SOFTMAX_BACKWARD, [](auto& row) {
     const auto total = total_of(row);
@@ -132,6 +160,8 @@ SOFTCHECK_MUTANT mutant_softmax_backward_by_log_formula(const softcheck_call* ca
 }
 
 // A NaN in the saved output is left out of the sum.
+// @judged softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail gradient;
+// ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; kernel.nan_row
 SOFTCHECK_MUTANT mutant_softmax_backward_drops_nan(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_SOFTMAX_BACKWARD, [](auto& row) {
     auto mean = decltype(row.saved[0] + 0){};
@@ -144,6 +174,8 @@ SOFTCHECK_MUTANT mutant_softmax_backward_drops_nan(const softcheck_call* call) {
 }
 
 // The sum ends one item early.
+// @judged softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail gradient; EveryValueLiesWithinItsThreshold;
+// kernel.softmax_backward.element
 SOFTCHECK_MUTANT mutant_softmax_backward_forgets_last(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_SOFTMAX_BACKWARD, [](auto& row) {
     const auto mean = [&] {
@@ -156,6 +188,8 @@ SOFTCHECK_MUTANT mutant_softmax_backward_forgets_last(const softcheck_call* call
 }
 
 // Items behind the last whole vector of four are not added.
+// @judged softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail gradient; EveryValueLiesWithinItsThreshold;
+// kernel.softmax_backward.element
 SOFTCHECK_MUTANT mutant_softmax_backward_forgets_tail_of_four(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_SOFTMAX_BACKWARD, [](auto& row) {
     const auto mean = [&] {
@@ -168,6 +202,8 @@ SOFTCHECK_MUTANT mutant_softmax_backward_forgets_tail_of_four(const softcheck_ca
 }
 
 // The gradient of the other sign.
+// @judged softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail gradient; EveryValueLiesWithinItsThreshold;
+// kernel.softmax_backward.element
 SOFTCHECK_MUTANT mutant_softmax_backward_negated(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_SOFTMAX_BACKWARD, [](auto& row) {
     const auto mean = mean_of(row);
@@ -176,6 +212,8 @@ SOFTCHECK_MUTANT mutant_softmax_backward_negated(const softcheck_call* call) {
 }
 
 // Divides by sum y, as if a saved output that does not add up to 1 were to be mended.
+// @judged softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail gradient; EveryValueLiesWithinItsThreshold;
+// kernel.softmax_backward.element
 SOFTCHECK_MUTANT mutant_softmax_backward_normalises(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_SOFTMAX_BACKWARD, [](auto& row) {
     const auto mean = [&] {
@@ -188,6 +226,8 @@ SOFTCHECK_MUTANT mutant_softmax_backward_normalises(const softcheck_call* call) 
 }
 
 // The upstream gradient of the first row for every row, as a stride of 0 gives it.
+// @judged softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail gradient;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed; kernel.softmax_backward.element
 SOFTCHECK_MUTANT mutant_softmax_backward_reads_first_upstream(const softcheck_call* call) {
   const auto gradient = [](auto& row) {
     const auto mean = mean_of(row);
@@ -197,6 +237,8 @@ SOFTCHECK_MUTANT mutant_softmax_backward_reads_first_upstream(const softcheck_ca
 }
 
 // The gradient is never divided by the loss scale.
+// @judged softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail gradient; EveryValueLiesWithinItsThreshold;
+// kernel.softmax_backward.element
 SOFTCHECK_MUTANT mutant_softmax_backward_thousandfold(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_SOFTMAX_BACKWARD, [](auto& row) {
     const auto mean = mean_of(row);
@@ -205,6 +247,8 @@ SOFTCHECK_MUTANT mutant_softmax_backward_thousandfold(const softcheck_call* call
 }
 
 // The derivative of each item by itself, y (1 - y) g: the diagonal of the Jacobian alone.
+// @judged softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail gradient; EveryValueLiesWithinItsThreshold;
+// kernel.softmax_backward.element
 SOFTCHECK_MUTANT mutant_softmax_backward_without_mean(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_SOFTMAX_BACKWARD, [](auto& row) {
     for (std::size_t i = 0; i < row.out.size(); ++i) row.out[i] = row.saved[i] * (1 - row.saved[i]) * row.upstream[i];
@@ -212,6 +256,8 @@ SOFTCHECK_MUTANT mutant_softmax_backward_without_mean(const softcheck_call* call
 }
 
 // No gradient at all. Tests whose tolerance is absolute accept it (docs/survivors.md).
+// @judged softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail gradient; EveryValueLiesWithinItsThreshold;
+// kernel.softmax_backward.element
 SOFTCHECK_MUTANT mutant_softmax_backward_zeros(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_SOFTMAX_BACKWARD, [](auto& row) {
     for (auto& value : row.out) value = 0;
@@ -220,6 +266,10 @@ SOFTCHECK_MUTANT mutant_softmax_backward_zeros(const softcheck_call* call) {
 
 // C7: right where the output is a tensor of its own; over the saved output the mean of each later item is that of some
 // gradients and some coefficients.
+// @judged softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail C7; TheOutputMayBeTheInput;
+// kernel.softmax_backward.element; require in-place
+// @judged softmax_backward f32: exp=1ulp sum=sequential masked=nan; fail C7; TheOutputMayBeTheOutGradient;
+// kernel.softmax_backward.element; require in-place=out_gradient
 SOFTCHECK_MUTANT mutant_softmax_backward_reads_what_it_wrote(const softcheck_call* call) {
   const softcheck_call_2* whole = softcheck_version_2(call);
   if (whole == nullptr || whole->op != SOFTCHECK_OP_SOFTMAX_BACKWARD || call->n_inputs != 2 ||

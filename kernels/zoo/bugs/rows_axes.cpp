@@ -11,6 +11,8 @@
 using namespace softcheck::kernels::zoo;
 
 // C15, ONNX Runtime #4288, #17833: the axes are grouped: all rows share one maximum and one sum.
+// @judged softmax f16: exp=1ulp sum=sequential masked=nan; fail C15; LayoutsAndNeighboursDoNotMatter;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_softmax_of_the_whole_matrix(const softcheck_call* call) {
   std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {
@@ -37,6 +39,8 @@ SOFTCHECK_MUTANT mutant_softmax_of_the_whole_matrix(const softcheck_call* call) 
 }
 
 // C15, ONNX Runtime #15949: the axis is wrong: columns are normalised, and a single row is all ones.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C15; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_softmax_over_rows(const softcheck_call* call) {
   std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {
@@ -53,6 +57,8 @@ SOFTCHECK_MUTANT mutant_softmax_over_rows(const softcheck_call* call) {
 
 // C15, TVM #19420: a matrix whose columns lie closer together than its rows is read as it lies where a row has more
 // than 1100 logits.
+// @judged log_softmax f16: exp=1ulp sum=sequential masked=nan; fail|crash C15; EveryPairOfClassesIsComputed;
+// kernel.log_softmax.element|kernel.returns; witness >=2202; effort default
 SOFTCHECK_MUTANT mutant_transposed_long_rows_read_as_stored(const softcheck_call* call) {
   std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {
@@ -66,6 +72,8 @@ SOFTCHECK_MUTANT mutant_transposed_long_rows_read_as_stored(const softcheck_call
 }
 
 // C15, burn #4815, FlagGems PR #5723: of a transposed view the matrix in memory is read, row by row.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail|crash C15; LayoutsAndNeighboursDoNotMatter;
+// kernel.softmax.element|kernel.returns
 SOFTCHECK_MUTANT mutant_transposed_read_as_stored(const softcheck_call* call) {
   std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {

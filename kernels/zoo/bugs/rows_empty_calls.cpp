@@ -8,6 +8,7 @@
 using namespace softcheck::kernels::zoo;
 
 // C14, TensorFlow #6766: an allocation of 0 rows aborts.
+// @judged log_softmax f64: exp=1ulp sum=sequential masked=nan; crash C14; AnEmptyCallHasItsValues; kernel.returns
 SOFTCHECK_MUTANT mutant_aborts_without_rows(const softcheck_call* call) {
   if (call->inputs[0]->shape[0] == 0) {
     std::abort();
@@ -17,6 +18,7 @@ SOFTCHECK_MUTANT mutant_aborts_without_rows(const softcheck_call* call) {
 
 // C14, PyTorch #17262, rten #307: rows per block are a cache size divided by the width: a width of 0 is a
 // floating-point exception. On aarch64 that quotient is 0, so the mutant ends its process itself.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; crash C14; AnEmptyCallHasItsValues; kernel.returns
 SOFTCHECK_MUTANT mutant_divides_by_empty_width(const softcheck_call* call) {
   volatile std::int64_t width = call->inputs[0]->shape[1];
   volatile std::int64_t rows_per_block = 32768 / width;
@@ -26,6 +28,7 @@ SOFTCHECK_MUTANT mutant_divides_by_empty_width(const softcheck_call* call) {
 }
 
 // C14: an empty row's entropy is 0, though a row with nothing visible is declared to be NaN.
+// @judged entropy f32: exp=1ulp sum=sequential masked=nan; fail C14; AnEmptyCallHasItsValues; kernel.masked_row
 SOFTCHECK_MUTANT mutant_entropy_of_empty_row_zero(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     if (row.logits.empty()) {
@@ -37,6 +40,8 @@ SOFTCHECK_MUTANT mutant_entropy_of_empty_row_zero(const softcheck_call* call) {
 }
 
 // C14, FlashInfer: never returns.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; timeout C14; EveryValueLiesWithinItsThreshold;
+// kernel.returns
 SOFTCHECK_MUTANT mutant_hangs(const softcheck_call* call) {
   volatile std::uint32_t version = call->abi_version;
   while (version == call->abi_version) {
@@ -46,6 +51,7 @@ SOFTCHECK_MUTANT mutant_hangs(const softcheck_call* call) {
 
 // C14, FlashInfer and FlashAttention at length 0: the loop ends when its index reaches the last item, which is not
 // there.
+// @judged entropy f32: exp=1ulp sum=sequential masked=nan; timeout C14; AnEmptyCallHasItsValues; kernel.returns
 SOFTCHECK_MUTANT mutant_hangs_on_empty_row(const softcheck_call* call) {
   const std::int64_t last = call->inputs[0]->shape[1] - 1;
   volatile std::int64_t i = 0;
@@ -58,6 +64,8 @@ SOFTCHECK_MUTANT mutant_hangs_on_empty_row(const softcheck_call* call) {
 }
 
 // C14: never returns for n = 1, as loops with a step of n / 2 do.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; timeout C14; EveryValueLiesWithinItsThreshold;
+// kernel.returns
 SOFTCHECK_MUTANT mutant_hangs_on_one_logit(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     const std::size_t step = row.logits.size() / 2;
@@ -70,6 +78,7 @@ SOFTCHECK_MUTANT mutant_hangs_on_one_logit(const softcheck_call* call) {
 }
 
 // C14, bayesfam #33: the log-sum-exp of nothing is (-inf) - (-inf) instead of -inf.
+// @judged logsumexp f32: exp=1ulp sum=sequential masked=nan; fail C14; AnEmptyCallHasItsValues; kernel.masked_row
 SOFTCHECK_MUTANT mutant_lse_of_empty_row_nan(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     if (row.logits.empty()) {

@@ -10,6 +10,8 @@ using namespace softcheck::kernels::zoo;
 
 // C13, C10: in rows of more than 1100 logits the entropy that the temperature follows is that of all logits, masked
 // ones too.
+// @judged adaptive_softmax f32: exp=1ulp sum=tree masked=nan entropy=exact; fail C13; EveryPairOfClassesIsComputed;
+// kernel.adaptive_softmax.element; witness >=1101; effort default
 SOFTCHECK_MUTANT mutant_adaptive_mask_unread_by_its_entropy_in_long_rows(const softcheck_call* call) {
   return call->theta != 1
              ? 1
@@ -28,6 +30,8 @@ SOFTCHECK_MUTANT mutant_adaptive_mask_unread_by_its_entropy_in_long_rows(const s
 }
 
 // C13: an entropy that is too small by a part of what the sum of a long row may err, and so negative for a sharp row.
+// @judged entropy f32: exp=1ulp sum=sequential masked=nan; fail C13;
+// EveryValueLiesWithinItsThreshold|EarlierCallsDoNotMatter; kernel.entropy.value
 SOFTCHECK_MUTANT mutant_entropy_below_zero(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     row.out[0] = entropy_or(row, [](const Row& finite) {
@@ -38,6 +42,8 @@ SOFTCHECK_MUTANT mutant_entropy_below_zero(const softcheck_call* call) {
   });
 }
 
+// @judged entropy f32: exp=1ulp sum=sequential masked=nan; fail C13; EveryValueLiesWithinItsThreshold;
+// kernel.entropy.value
 SOFTCHECK_MUTANT mutant_entropy_minus_zero(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     row.out[0] = entropy_or(row, [](const RowOf<Real>& finite) { return entropy_of(sums_of(finite)); });
@@ -46,6 +52,8 @@ SOFTCHECK_MUTANT mutant_entropy_minus_zero(const softcheck_call* call) {
 }
 
 // C10, C13: H = ln S + m / T - sum p x / T, but the last sum is of the logits themselves.
+// @judged entropy f32: exp=1ulp sum=sequential masked=nan entropy_from=logits; fail C13;
+// EveryValueLiesWithinItsThreshold; kernel.entropy.value
 SOFTCHECK_MUTANT mutant_entropy_from_logits_at_theta_one(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     row.out[0] = entropy_or(row, [](const Row& finite) {
@@ -62,6 +70,8 @@ SOFTCHECK_MUTANT mutant_entropy_from_logits_at_theta_one(const softcheck_call* c
 }
 
 // C13: sum p ln p, the minus sign is missing.
+// @judged entropy f32: exp=1ulp sum=sequential masked=nan; fail C13; EveryValueLiesWithinItsThreshold;
+// kernel.entropy.value
 SOFTCHECK_MUTANT mutant_entropy_negated(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     row.out[0] = entropy_or(row, [](const Row& finite) { return -entropy_of(sums_of(finite)); });
@@ -69,6 +79,8 @@ SOFTCHECK_MUTANT mutant_entropy_negated(const softcheck_call* call) {
 }
 
 // C13, pytorch-ood PR #85: probabilities below 1e-7 are clipped to that.
+// @judged entropy f32: exp=1ulp sum=sequential masked=nan; fail C13; EveryValueLiesWithinItsThreshold;
+// kernel.entropy.value
 SOFTCHECK_MUTANT mutant_entropy_of_clipped(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     row.out[0] = entropy_or(row, [](RowOf<Real> finite) {
@@ -85,6 +97,8 @@ SOFTCHECK_MUTANT mutant_entropy_of_clipped(const softcheck_call* call) {
 }
 
 // C13, trl #7221: log-probabilities are held in f16, where those of [65504, -65504] overflow: 0 (-inf) = NaN.
+// @judged entropy f16: exp=1ulp sum=sequential masked=nan; fail C13; EveryValueLiesWithinItsThreshold;
+// kernel.entropy.value
 SOFTCHECK_MUTANT mutant_entropy_of_f16_log_probabilities(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     row.out[0] = entropy_or(row, [](Row finite) {
@@ -101,6 +115,8 @@ SOFTCHECK_MUTANT mutant_entropy_of_f16_log_probabilities(const softcheck_call* c
 }
 
 // C13: -sum p ln(p + 1e-9), as in the paper and in many training scripts; f64 shows it.
+// @judged entropy f64: exp=1ulp sum=sequential masked=nan; fail C13; EveryValueLiesWithinItsThreshold;
+// kernel.entropy.value
 SOFTCHECK_MUTANT mutant_entropy_plus_1e_9(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     row.out[0] = entropy_or(row, [](RowOf<Real> finite) {
@@ -116,6 +132,8 @@ SOFTCHECK_MUTANT mutant_entropy_plus_1e_9(const softcheck_call* call) {
 }
 
 // C13, FlashAttention PR #2359: T = sum w x of the raw logits, H = m + ln S - T/S: not shift-invariant.
+// @judged entropy f32: exp=1ulp sum=sequential masked=nan; fail C13; EveryValueLiesWithinItsThreshold;
+// kernel.entropy.value
 SOFTCHECK_MUTANT mutant_entropy_uncentred(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     row.out[0] = entropy_or(row, [](const Row& finite) {
@@ -132,6 +150,8 @@ SOFTCHECK_MUTANT mutant_entropy_uncentred(const softcheck_call* call) {
 }
 
 // C13, PyTorch #40553: p ln p with p = 0 is 0 (-inf) = NaN.
+// @judged entropy f32: exp=1ulp sum=sequential masked=nan; fail C13; EveryValueLiesWithinItsThreshold;
+// kernel.entropy.value
 SOFTCHECK_MUTANT mutant_entropy_zero_times_log_zero(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     row.out[0] = entropy_or(row, [](Row finite) {

@@ -13,6 +13,8 @@ using namespace softcheck::kernels::zoo;
 
 // C12: an exponential that underflows comes out as the smallest negative number, as a polynomial without a clamp leaves
 // it: far below every threshold's floor, and no probability.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C12; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_coefficient_below_zero(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     softmax(row);
@@ -22,6 +24,8 @@ SOFTCHECK_MUTANT mutant_coefficient_below_zero(const softcheck_call* call) {
   });
 }
 
+// @judged adaptive_softmax f32: exp=1ulp sum=tree masked=nan entropy=exact; fail C12; EveryValueLiesWithinItsThreshold;
+// kernel.adaptive_softmax.element
 SOFTCHECK_MUTANT mutant_adaptive_coefficient_below_zero(const softcheck_call* call) {
   return call->theta != 1 ? 1 : each_row(call, []<class Real>(RowOf<Real>& row) {
     adaptive_softmax(row);
@@ -44,6 +48,8 @@ struct InfiniteExponent : EightBits {
 
 }  // namespace
 
+// @judged softmax e4m3: exp=1ulp sum=sequential masked=nan; fail C12; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_e4m3_infinite_exponent(const softcheck_call* call) {
   return each_row_of_eight_bits<InfiniteExponent>(call, [](Row& row) { softmax(row); });
 }
@@ -57,6 +63,7 @@ struct NanOfFnuz : EightBits {
 
 }  // namespace
 
+// @judged softmax e4m3 e5m2: exp=1ulp sum=sequential masked=nan; fail C12; ANanLogitMakesItsRowNan; kernel.nan_row
 SOFTCHECK_MUTANT mutant_eight_bits_nan_of_fnuz(const softcheck_call* call) {
   return each_row_of_eight_bits<NanOfFnuz>(call, [](Row& row) { softmax(row); });
 }
@@ -74,11 +81,15 @@ struct Clamped : EightBits {
 
 }  // namespace
 
+// @judged softmax e4m3 e5m2: exp=1ulp sum=sequential masked=nan; fail C12; AFullyMaskedRowIsAsDeclared;
+// kernel.masked_row
 SOFTCHECK_MUTANT mutant_eight_bits_nan_saturated(const softcheck_call* call) {
   return each_row_of_eight_bits<Clamped>(call, [](Row& row) { softmax(row); });
 }
 
 // C12, AiDotNet.Tensors PR #126: exp(z) is exp(-87) below -87: what is masked or negligible is not zero.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C12; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_exp_argument_clamped_below(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const Real m = maximum(row.logits);
@@ -93,6 +104,8 @@ SOFTCHECK_MUTANT mutant_exp_argument_clamped_below(const softcheck_call* call) {
 }
 
 // C12, OpenVINO PR #37857: 2^f on [0, 1) by a straight line, 3 % at most: too much for a kernel that declares 1 ulp.
+// @judged softmax bf16 f32: exp=1ulp sum=sequential masked=nan; fail C12; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_exp_by_a_line(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const Real m = maximum(row.logits);
@@ -123,6 +136,7 @@ float exp_with_a_wrong_digit(float z) {
 }
 }  // namespace
 
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; pass C12; -; -
 SOFTCHECK_MUTANT mutant_exp_coefficient_last_digit(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     const float m = maximum(row.logits);
@@ -150,6 +164,8 @@ float exp_with_a_wrong_coefficient(float z) {
 }
 }  // namespace
 
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C12; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_exp_coefficient_perturbed(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     const float m = maximum(row.logits);
@@ -165,6 +181,10 @@ SOFTCHECK_MUTANT mutant_exp_coefficient_perturbed(const softcheck_call* call) {
 }
 
 // C12, the class of torch-xpu-ops #5022: +inf from column 1100 on counts as 0.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C12; EveryPairOfClassesIsComputed; kernel.infinite_row;
+// witness >=1101; effort default
+// @judged logsumexp bf16: exp=1ulp sum=sequential masked=nan; fail C12; EveryPairOfClassesIsComputed;
+// kernel.infinite_row; witness >=1101; effort default
 SOFTCHECK_MUTANT mutant_infinite_logit_lost_from_column_1100(const softcheck_call* call) {
   return each_numbered_row(call, [](const Matrices& from, std::int64_t /*number*/, auto& row) {
     for (std::size_t i = 1100; i < row.logits.size(); ++i) {
@@ -175,6 +195,8 @@ SOFTCHECK_MUTANT mutant_infinite_logit_lost_from_column_1100(const softcheck_cal
 }
 
 // C12, the class of torch-xpu-ops #5022: +inf in a row from the 512th on counts as 0.
+// @judged logsumexp f32: exp=1ulp sum=sequential masked=nan; fail C12; EveryPairOfClassesIsComputed;
+// kernel.infinite_row; witness >=513; effort default
 SOFTCHECK_MUTANT mutant_infinite_logit_lost_from_row_512(const softcheck_call* call) {
   return each_numbered_row(call, [](const Matrices& from, std::int64_t number, auto& row) {
     for (auto& x : row.logits) {
@@ -185,6 +207,8 @@ SOFTCHECK_MUTANT mutant_infinite_logit_lost_from_row_512(const softcheck_call* c
 }
 
 // C12: a row with a logit of +inf is answered with zeros, neither NaN nor the limit.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C12; AnInfiniteLogitGivesNanOrTheLimit;
+// kernel.infinite_row
 SOFTCHECK_MUTANT mutant_infinite_row_zero(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const bool infinite = maximum(row.logits) == infinity;
@@ -197,6 +221,8 @@ SOFTCHECK_MUTANT mutant_infinite_row_zero(const softcheck_call* call) {
 
 // Bug under infinity=limit: a logit of +inf is the maximum, and inf - inf makes the sum NaN, where no guard asks for
 // it.
+// @judged logsumexp f32: exp=1ulp sum=sequential masked=nan infinity=limit; fail C12;
+// AnInfiniteLogitGivesNanOrTheLimit|EveryPairOfClassesIsComputed; kernel.infinite_row
 SOFTCHECK_MUTANT mutant_lse_of_infinity_nan(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const Real m = maximum(row.logits);
@@ -207,6 +233,7 @@ SOFTCHECK_MUTANT mutant_lse_of_infinity_nan(const softcheck_call* call) {
 }
 
 // C12, torch-xpu-ops PR #5022: fmax drops a NaN, and what is not larger than -inf is left out of the sum.
+// @judged logsumexp f32 bf16: exp=1ulp sum=sequential masked=nan; fail C12; ANanLogitMakesItsRowNan; kernel.nan_row
 SOFTCHECK_MUTANT mutant_lse_skips_nan(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     for (Real& x : row.logits) {
@@ -217,6 +244,8 @@ SOFTCHECK_MUTANT mutant_lse_skips_nan(const softcheck_call* call) {
 }
 
 // C12: at a temperature that f32 does not hold NaN is dropped.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C12;
+// ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; kernel.nan_row; effort default
 SOFTCHECK_MUTANT mutant_nan_at_theta_lost(const softcheck_call* call) {
   return each_numbered_row(call, [](const Matrices& /*from*/, std::int64_t /*number*/, auto& row) {
     lose_nans(row, [&](std::int64_t /*i*/) { return row.theta != static_cast<float>(row.theta); });
@@ -225,6 +254,8 @@ SOFTCHECK_MUTANT mutant_nan_at_theta_lost(const softcheck_call* call) {
 }
 
 // C12, torch-xpu-ops #5022: the first 300 columns are looked at for NaN; behind them one counts as -inf.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C12; EveryPairOfClassesIsComputed; kernel.nan_row;
+// witness >=301; effort default
 SOFTCHECK_MUTANT mutant_nan_beyond_column_300(const softcheck_call* call) {
   return each_numbered_row(call, [](const Matrices& /*from*/, std::int64_t /*number*/, auto& row) {
     lose_nans(row, [](std::int64_t i) { return i >= 300; });
@@ -233,6 +264,8 @@ SOFTCHECK_MUTANT mutant_nan_beyond_column_300(const softcheck_call* call) {
 }
 
 // C12, the class of torch-xpu-ops #5022: a NaN in a row from the 512th on counts as -inf.
+// @judged logsumexp f32: exp=1ulp sum=sequential masked=nan; fail C12; EveryPairOfClassesIsComputed; kernel.nan_row;
+// witness >=513; effort default
 SOFTCHECK_MUTANT mutant_nan_beyond_row_512(const softcheck_call* call) {
   return each_numbered_row(call, [](const Matrices& from, std::int64_t number, auto& row) {
     lose_nans(row, [&](std::int64_t /*i*/) { return number >= 512; });
@@ -241,6 +274,8 @@ SOFTCHECK_MUTANT mutant_nan_beyond_row_512(const softcheck_call* call) {
 }
 
 // C12, C7: the kernel for columns that lie apart drops NaN in rows of more than 300 logits.
+// @judged log_softmax f64: exp=1ulp sum=sequential masked=nan; fail C12; EveryPairOfClassesIsComputed; kernel.nan_row;
+// witness >=301; effort default
 SOFTCHECK_MUTANT mutant_nan_in_a_column_stride_lost(const softcheck_call* call) {
   return each_numbered_row(call, [](const Matrices& from, std::int64_t /*number*/, auto& row) {
     lose_nans(row, [&](std::int64_t /*i*/) { return from.logits.column_stride > 1 && from.logits.columns > 300; });
@@ -249,6 +284,8 @@ SOFTCHECK_MUTANT mutant_nan_in_a_column_stride_lost(const softcheck_call* call) 
 }
 
 // C12: logits are compared as integers that keep their order, by which a negative NaN lies below -inf.
+// @judged log_softmax f32 bf16: exp=1ulp sum=sequential masked=nan; fail C12;
+// ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; kernel.nan_row; effort default
 SOFTCHECK_MUTANT mutant_nan_negative_lost(const softcheck_call* call) {
   return each_numbered_row(call, [](const Matrices& from, std::int64_t number, auto& row) {
     lose_nans(row, [&](std::int64_t i) { return (stored_bits(from, number, i) >> (from.logits.type.bits - 1)) != 0; });
@@ -257,6 +294,8 @@ SOFTCHECK_MUTANT mutant_nan_negative_lost(const softcheck_call* call) {
 }
 
 // C12, C5: the tail of a row of more than 1100 logits takes its maximum with fmax; the last item is there.
+// @judged entropy f32: exp=1ulp sum=sequential masked=nan; fail C12; EveryPairOfClassesIsComputed; kernel.nan_row;
+// witness >=1102; effort default
 SOFTCHECK_MUTANT mutant_nan_of_the_last_item_of_long_rows_lost(const softcheck_call* call) {
   return each_numbered_row(call, [](const Matrices& from, std::int64_t /*number*/, auto& row) {
     lose_nans(row, [&](std::int64_t i) { return i > 1100 && i + 1 == from.logits.columns; });
@@ -266,6 +305,8 @@ SOFTCHECK_MUTANT mutant_nan_of_the_last_item_of_long_rows_lost(const softcheck_c
 
 // C12, the class of glibc's tests of a high word: a NaN of f64 is told by its upper 32 bits; one with a payload in the
 // lower ones alone counts as -inf.
+// @judged softmax f64: exp=1ulp sum=sequential masked=nan; fail C12;
+// ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; kernel.nan_row; effort default
 SOFTCHECK_MUTANT mutant_nan_of_the_low_word_lost(const softcheck_call* call) {
   return each_numbered_row(call, [](const Matrices& from, std::int64_t number, auto& row) {
     lose_nans(row, [&](std::int64_t i) { return (stored_bits(from, number, i) >> 32 & 0xfffff) == 0; });
@@ -274,6 +315,8 @@ SOFTCHECK_MUTANT mutant_nan_of_the_low_word_lost(const softcheck_call* call) {
 }
 
 // C12, C8: a row notes by a flag that it met a NaN, and the next one flips it back.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C12; EveryPairOfClassesIsComputed; kernel.nan_row;
+// effort default
 SOFTCHECK_MUTANT mutant_nan_pairs_cancel(const softcheck_call* call) {
   return each_row(call, [](auto& row) {
     const auto count = std::count_if(row.logits.begin(), row.logits.end(), [](auto x) { return std::isnan(x); });
@@ -285,6 +328,7 @@ SOFTCHECK_MUTANT mutant_nan_pairs_cancel(const softcheck_call* call) {
 }
 
 // C12, MindSpore #378: in a row that holds a NaN the masked items stay -inf.
+// @judged log_softmax f32 bf16: exp=1ulp sum=sequential masked=nan; fail C12; ANanLogitMakesItsRowNan; kernel.nan_row
 SOFTCHECK_MUTANT mutant_nan_row_keeps_minus_inf(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     log_softmax(row);
@@ -296,6 +340,8 @@ SOFTCHECK_MUTANT mutant_nan_row_keeps_minus_inf(const softcheck_call* call) {
 }
 
 // C12: NaN is what has the quiet bit; a signalling one counts as -inf.
+// @judged softmax f32 f64 f16 bf16: exp=1ulp sum=sequential masked=nan; fail C12;
+// ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; kernel.nan_row; effort default
 SOFTCHECK_MUTANT mutant_nan_signalling_lost(const softcheck_call* call) {
   return each_numbered_row(call, [](const Matrices& from, std::int64_t number, auto& row) {
     lose_nans(row, [&](std::int64_t i) {
@@ -306,6 +352,7 @@ SOFTCHECK_MUTANT mutant_nan_signalling_lost(const softcheck_call* call) {
 }
 
 // C12, torch-xpu-ops #5022: a NaN logit counts as -inf.
+// @judged softmax f32 f16: exp=1ulp sum=sequential masked=nan; fail C12; ANanLogitMakesItsRowNan; kernel.nan_row
 SOFTCHECK_MUTANT mutant_nan_swallowed(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     for (float& x : row.logits) {
@@ -317,6 +364,8 @@ SOFTCHECK_MUTANT mutant_nan_swallowed(const softcheck_call* call) {
 
 // C12, openvino #23608: the kernel for masks takes its maximum with fmax, which drops NaN, in calls of more than three
 // rows.
+// @judged logsumexp f32: exp=1ulp sum=sequential masked=nan; fail C12; EveryPairOfClassesIsComputed; kernel.nan_row;
+// effort default
 SOFTCHECK_MUTANT mutant_nan_with_a_mask_lost(const softcheck_call* call) {
   return each_numbered_row(call, [](const Matrices& from, std::int64_t /*number*/, auto& row) {
     lose_nans(row, [&](std::int64_t /*i*/) { return from.mask && from.logits.rows > 3; });
@@ -325,6 +374,8 @@ SOFTCHECK_MUTANT mutant_nan_with_a_mask_lost(const softcheck_call* call) {
 }
 
 // C12: NaN is the one pattern with the quiet bit alone, of either sign; one with a payload counts as -inf.
+// @judged entropy f32 f16: exp=1ulp sum=sequential masked=nan; fail C12;
+// ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; kernel.nan_row; effort default
 SOFTCHECK_MUTANT mutant_nan_with_payload_lost(const softcheck_call* call) {
   return each_numbered_row(call, [](const Matrices& from, std::int64_t number, auto& row) {
     lose_nans(row, [&](std::int64_t i) {
@@ -335,6 +386,8 @@ SOFTCHECK_MUTANT mutant_nan_with_payload_lost(const softcheck_call* call) {
 }
 
 // C12: the sum of an f64 row leaves out terms below 1.45e-16, which are more than half a unit of the last place of 1.
+// @judged softmax f64: exp=1ulp sum=sequential masked=nan; fail C12; FarItemsCountTogether; kernel.softmax.element;
+// effort default
 SOFTCHECK_MUTANT mutant_sum_without_terms_below_an_ulp(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const Real m = maximum(row.logits);
@@ -348,6 +401,8 @@ SOFTCHECK_MUTANT mutant_sum_without_terms_below_an_ulp(const softcheck_call* cal
 }
 
 // C12: the sum leaves out terms below e^-16, which 1 + w = 1 in f32 makes look harmless.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C12; FarItemsCountTogether; kernel.softmax.element;
+// effort default
 SOFTCHECK_MUTANT mutant_sum_without_terms_below_e_16(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const Real m = maximum(row.logits);

@@ -11,6 +11,8 @@ using namespace softcheck::kernels::zoo;
 
 // C6, Paddle PR #71935, PyTorch #84144: the offset of a row of the output is counted in bytes, in a uint32, which wraps
 // at 4 GiB.
+// @judged softmax f32 f64: exp=1ulp sum=sequential masked=nan; fail|crash C6; StridesBeyondAnIntegerAreFollowed;
+// kernel.softmax.element|kernel.returns
 SOFTCHECK_MUTANT mutant_byte_offset_in_32_bits(const softcheck_call* call) {
   std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {
@@ -29,6 +31,8 @@ SOFTCHECK_MUTANT mutant_byte_offset_in_32_bits(const softcheck_call* call) {
 
 // C6, Paddle PR #43107: the column is counted in 16 bits: from the 65,536th on the row is read from its beginning
 // again.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C6; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element; witness 65537
 SOFTCHECK_MUTANT mutant_column_index_in_16_bits(const softcheck_call* call) {
   return each_row(call, [](auto& row) {
     for (std::size_t i = 0; i < row.logits.size(); ++i) {
@@ -39,6 +43,10 @@ SOFTCHECK_MUTANT mutant_column_index_in_16_bits(const softcheck_call* call) {
 }
 
 // C6, Paddle #43107: 17 bits for a column; behind 131,072 logits a row is read from its beginning again.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C6; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element; witness >=131073; effort default
+// @judged logsumexp f64: exp=1ulp sum=sequential masked=nan; fail C6; EveryValueLiesWithinItsThreshold;
+// kernel.logsumexp.value; witness >=131073; effort default
 SOFTCHECK_MUTANT mutant_column_index_in_17_bits(const softcheck_call* call) {
   return each_numbered_row(call, [](const Matrices& from, std::int64_t /*number*/, auto& row) {
     for (std::size_t i = 131072; i < row.logits.size(); ++i) {
@@ -49,6 +57,7 @@ SOFTCHECK_MUTANT mutant_column_index_in_17_bits(const softcheck_call* call) {
 }
 
 // C6, PyTorch #191565: an illegal access, here at address 0.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; crash C6; EveryValueLiesWithinItsThreshold; kernel.returns
 SOFTCHECK_MUTANT mutant_crashes(const softcheck_call* call) {
   const int status = each_row(call, [](auto& row) { softmax(row); });
   static volatile float* volatile nowhere = nullptr;
@@ -58,6 +67,8 @@ SOFTCHECK_MUTANT mutant_crashes(const softcheck_call* call) {
 
 // C6, the class of PyTorch #84144: a block for each row, of which a grid has 65,535; the rows behind them are left as
 // they were.
+// @judged softmax f32 f64: exp=1ulp sum=sequential masked=nan; fail C6; EveryPairOfClassesIsComputed;
+// kernel.softmax.element|kernel.nan_row; witness >=65536; effort default
 SOFTCHECK_MUTANT mutant_grid_of_65535_rows(const softcheck_call* call) {
   std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {
@@ -68,6 +79,8 @@ SOFTCHECK_MUTANT mutant_grid_of_65535_rows(const softcheck_call* call) {
 }
 
 // C6, the class of PyTorch #103501: a grid of 65,535 blocks, the number of a row is taken modulo that.
+// @judged logsumexp f64: exp=1ulp sum=sequential masked=nan; fail C6; EveryPairOfClassesIsComputed;
+// kernel.logsumexp.value|kernel.nan_row; witness >=65536; effort default
 SOFTCHECK_MUTANT mutant_grid_of_65535_rows_wraps(const softcheck_call* call) {
   return each_numbered_row(call, []<class Real>(const Matrices& from, std::int64_t number, RowOf<Real>& row) {
     row = gather<Real>(from, number % 65535);
@@ -77,6 +90,8 @@ SOFTCHECK_MUTANT mutant_grid_of_65535_rows_wraps(const softcheck_call* call) {
 
 // C6, the class of PyTorch #84144: rows of more than 16,384 logits, two or more, share a workspace of that length; what
 // lies behind is not counted.
+// @judged entropy f32: exp=1ulp sum=sequential masked=nan; fail C6; EveryPairOfClassesIsComputed; kernel.entropy.value;
+// witness >=65540; effort default
 SOFTCHECK_MUTANT mutant_long_rows_of_a_batch(const softcheck_call* call) {
   return each_numbered_row(call, [](const Matrices& from, std::int64_t /*number*/, auto& row) {
     const bool hit = from.logits.rows > 3 && row.logits.size() > 16384;
@@ -88,6 +103,8 @@ SOFTCHECK_MUTANT mutant_long_rows_of_a_batch(const softcheck_call* call) {
 }
 
 // C6, C10: the column of the mask is kept in 12 bits, so that a row of more than 4096 logits is masked in turns.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C6; EveryPairOfClassesIsComputed;
+// kernel.softmax.element; witness >=4097; effort default
 SOFTCHECK_MUTANT mutant_mask_column_in_12_bits(const softcheck_call* call) {
   return each_numbered_row(call, [](const Matrices& from, std::int64_t number, auto& row) {
     read_mask(from, number, row,
@@ -97,6 +114,8 @@ SOFTCHECK_MUTANT mutant_mask_column_in_12_bits(const softcheck_call* call) {
 }
 
 // C6, ONNX Runtime #32299: the row times its stride is an int32, which wraps at 2^31 elements.
+// @judged softmax f32 bf16: exp=1ulp sum=sequential masked=nan; fail|crash C6; StridesBeyondAnIntegerAreFollowed;
+// kernel.softmax.element|kernel.returns
 SOFTCHECK_MUTANT mutant_offset_in_32_bits(const softcheck_call* call) {
   std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {
@@ -117,6 +136,8 @@ SOFTCHECK_MUTANT mutant_offset_in_32_bits(const softcheck_call* call) {
 }
 
 // C6, PyTorch #191565 narrowed down: one past what 16 bits hold, and no other row, is normalised by twice its sum.
+// @judged softmax f16: exp=1ulp sum=sequential masked=nan; fail C6; EveryPairOfClassesIsComputed;
+// kernel.softmax.element; witness >=65537; effort default
 SOFTCHECK_MUTANT mutant_row_65536_alone(const softcheck_call* call) {
   return each_numbered_row(call, [](const Matrices& /*from*/, std::int64_t number, auto& row) {
     softmax(row);
@@ -128,6 +149,8 @@ SOFTCHECK_MUTANT mutant_row_65536_alone(const softcheck_call* call) {
 
 // C6, the class of llama.cpp #24912: the number of a row and that of its lane share a word, and 10 bits are left for
 // the row.
+// @judged log_softmax f16: exp=1ulp sum=sequential masked=nan; fail C6; EveryPairOfClassesIsComputed;
+// kernel.log_softmax.element|kernel.nan_row; witness >=1025; effort default
 SOFTCHECK_MUTANT mutant_row_index_in_10_bits(const softcheck_call* call) {
   return each_numbered_row(call, []<class Real>(const Matrices& from, std::int64_t number, RowOf<Real>& row) {
     row = gather<Real>(from, number % 1024);
@@ -136,6 +159,8 @@ SOFTCHECK_MUTANT mutant_row_index_in_10_bits(const softcheck_call* call) {
 }
 
 // C6, the class of Paddle #43107: 12 bits for the number of a row; row 4096 is row 0 again.
+// @judged logsumexp f32: exp=1ulp sum=sequential masked=nan; fail C6; EveryPairOfClassesIsComputed;
+// kernel.logsumexp.value|kernel.infinite_row; witness >=4097; effort default
 SOFTCHECK_MUTANT mutant_row_index_in_12_bits(const softcheck_call* call) {
   return each_numbered_row(call, []<class Real>(const Matrices& from, std::int64_t number, RowOf<Real>& row) {
     row = gather<Real>(from, number % 4096);
@@ -144,6 +169,8 @@ SOFTCHECK_MUTANT mutant_row_index_in_12_bits(const softcheck_call* call) {
 }
 
 // C6, the class of ONNX Runtime #32299: the number of a row is kept in 16 bits, and row 65,536 is row 0 again.
+// @judged entropy bf16: exp=1ulp sum=sequential masked=nan; fail C6; EveryPairOfClassesIsComputed;
+// kernel.entropy.value; witness >=65537; effort default
 SOFTCHECK_MUTANT mutant_row_index_in_16_bits(const softcheck_call* call) {
   return each_numbered_row(call, []<class Real>(const Matrices& from, std::int64_t number, RowOf<Real>& row) {
     row = gather<Real>(from, static_cast<std::uint16_t>(number));
@@ -152,6 +179,7 @@ SOFTCHECK_MUTANT mutant_row_index_in_16_bits(const softcheck_call* call) {
 }
 
 // C6, llama.cpp #24912: the number of a row is kept in a byte; the 257th row is read where the first one lies.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C6; ManyRowsAreEachAsRight; kernel.softmax.element
 SOFTCHECK_MUTANT mutant_row_index_in_8_bits(const softcheck_call* call) {
   const std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {
@@ -165,6 +193,7 @@ SOFTCHECK_MUTANT mutant_row_index_in_8_bits(const softcheck_call* call) {
 }
 
 // The same of rows of eight items and more, which stand in no call of a thousand rows that a small effort lists.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C6; ManyRowsAreEachAsRight; kernel.softmax.element
 SOFTCHECK_MUTANT mutant_row_index_in_8_bits_from_8_columns(const softcheck_call* call) {
   const std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {
@@ -180,6 +209,8 @@ SOFTCHECK_MUTANT mutant_row_index_in_8_bits_from_8_columns(const softcheck_call*
 
 // C6, the class of llama.cpp #24912: the number of a row is kept in 9 bits; rows from 512 on are computed from the
 // first 512 ones.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C6; EveryPairOfClassesIsComputed;
+// kernel.softmax.element|kernel.nan_row; witness >=513; effort default
 SOFTCHECK_MUTANT mutant_row_index_in_9_bits(const softcheck_call* call) {
   return each_numbered_row(call, []<class Real>(const Matrices& from, std::int64_t number, RowOf<Real>& row) {
     row = gather<Real>(from, number % 512);

@@ -8,6 +8,8 @@
 using namespace softcheck::kernels::zoo;
 
 // C7, oneDNN PR #3501, Paddle PR #19487: rows are read by vectors whose address the load rounds down to 16 bytes.
+// @judged softmax f32 f16: exp=1ulp sum=sequential masked=nan; fail|crash C7; LayoutsAndNeighboursDoNotMatter;
+// kernel.softmax.element|kernel.returns
 SOFTCHECK_MUTANT mutant_address_rounded_down(const softcheck_call* call) {
   std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {
@@ -26,6 +28,8 @@ SOFTCHECK_MUTANT mutant_address_rounded_down(const softcheck_call* call) {
 }
 
 // C7, ggml #1521: the columns of rows of more than 1100 logits are taken to stand side by side.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail|crash C7; EveryPairOfClassesIsComputed;
+// kernel.softmax.element|kernel.returns; witness >=1101; effort default
 SOFTCHECK_MUTANT mutant_column_stride_of_short_rows(const softcheck_call* call) {
   std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {
@@ -38,6 +42,8 @@ SOFTCHECK_MUTANT mutant_column_stride_of_short_rows(const softcheck_call* call) 
 }
 
 // C7, the class of rocm-libraries #11387: byte_offset does not count.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail|crash C7; LayoutsAndNeighboursDoNotMatter;
+// kernel.softmax.element|kernel.returns
 SOFTCHECK_MUTANT mutant_ignores_byte_offset(const softcheck_call* call) {
   std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {
@@ -48,6 +54,8 @@ SOFTCHECK_MUTANT mutant_ignores_byte_offset(const softcheck_call* call) {
 }
 
 // C7, FlagGems PR #5723, the class of PyTorch PR #139740: the logits of a row are taken to stand side by side.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail|crash C7; LayoutsAndNeighboursDoNotMatter;
+// kernel.softmax.element|kernel.returns
 SOFTCHECK_MUTANT mutant_ignores_column_stride(const softcheck_call* call) {
   std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {
@@ -58,6 +66,8 @@ SOFTCHECK_MUTANT mutant_ignores_column_stride(const softcheck_call* call) {
 }
 
 // C7, rocm-libraries #11387, MLX #657: rows are taken to follow each other without a gap.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail|crash C7; LayoutsAndNeighboursDoNotMatter;
+// kernel.softmax.element|kernel.returns
 SOFTCHECK_MUTANT mutant_ignores_row_stride(const softcheck_call* call) {
   std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {
@@ -69,6 +79,9 @@ SOFTCHECK_MUTANT mutant_ignores_row_stride(const softcheck_call* call) {
 
 // C7, libnd4j PR #433, the class of ggml #1521: the logits are read again for the sum when the exponentials already
 // stand in the output: harmless until both are one buffer.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; pass C7; -; -
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C7; TheOutputMayBeTheInput; kernel.softmax.element;
+// require in-place
 SOFTCHECK_MUTANT mutant_in_place_read_after_write(const softcheck_call* call) {
   std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {
@@ -85,6 +98,8 @@ SOFTCHECK_MUTANT mutant_in_place_read_after_write(const softcheck_call* call) {
 }
 
 // C7, oneDNN #3501: in rows of more than 1100 logits the offset of the input is not added.
+// @judged log_softmax f32: exp=1ulp sum=sequential masked=nan; fail|crash C7; EveryPairOfClassesIsComputed;
+// kernel.log_softmax.element|kernel.returns|kernel.infinite_row; witness >=1101; effort default
 SOFTCHECK_MUTANT mutant_input_offset_of_short_rows(const softcheck_call* call) {
   std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {
@@ -97,6 +112,8 @@ SOFTCHECK_MUTANT mutant_input_offset_of_short_rows(const softcheck_call* call) {
 }
 
 // C7, oneDNN #3501: the offset of the mask is not added in calls of ten rows or more.
+// @judged entropy f32: exp=1ulp sum=sequential masked=nan; fail|crash C7; EveryPairOfClassesIsComputed;
+// kernel.entropy.value|kernel.returns; witness >=10; effort default
 SOFTCHECK_MUTANT mutant_mask_offset_of_few_rows(const softcheck_call* call) {
   std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {
@@ -111,6 +128,8 @@ SOFTCHECK_MUTANT mutant_mask_offset_of_few_rows(const softcheck_call* call) {
 }
 
 // C7, apex #1587: the mask of a row behind the 64th is looked for where a compact one would have it.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail|crash C7; EveryPairOfClassesIsComputed;
+// kernel.softmax.element|kernel.returns; witness >=65; effort default
 SOFTCHECK_MUTANT mutant_mask_stride_of_few_rows(const softcheck_call* call) {
   return each_numbered_row(call, []<class Real>(const Matrices& from, std::int64_t number, RowOf<Real>& row) {
     Matrices compact = from;
@@ -124,6 +143,8 @@ SOFTCHECK_MUTANT mutant_mask_stride_of_few_rows(const softcheck_call* call) {
 }
 
 // C7, apex PR #1568: the mask is read as if its rows followed each other without a gap.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail|crash C7; AMaskedItemIsADeletedOne;
+// kernel.softmax.element|kernel.returns
 SOFTCHECK_MUTANT mutant_mask_taken_as_compact(const softcheck_call* call) {
   std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {
@@ -137,6 +158,8 @@ SOFTCHECK_MUTANT mutant_mask_taken_as_compact(const softcheck_call* call) {
 }
 
 // C7, C10: a kernel for columns that lie apart, of rows of more than 1100 logits, takes no mask.
+// @judged entropy f32: exp=1ulp sum=sequential masked=nan; fail|crash C7; EveryPairOfClassesIsComputed;
+// kernel.entropy.value|kernel.returns; witness >=1101; effort default
 SOFTCHECK_MUTANT mutant_mask_unread_in_column_strides_of_long_rows(const softcheck_call* call) {
   return each_numbered_row(call, [](const Matrices& from, std::int64_t number, auto& row) {
     read_mask(from, number, row, [&](std::uint8_t byte, std::int64_t /*column*/) {
@@ -147,6 +170,8 @@ SOFTCHECK_MUTANT mutant_mask_unread_in_column_strides_of_long_rows(const softche
 }
 
 // C7, FlagGems PR #5723: results of rows of more than 1100 logits are written side by side.
+// @judged log_softmax bf16: exp=1ulp sum=sequential masked=nan; fail|crash C7; EveryPairOfClassesIsComputed;
+// kernel.log_softmax.element|kernel.stays_inside|kernel.returns; witness >=1101; effort default
 SOFTCHECK_MUTANT mutant_output_column_stride_of_short_rows(const softcheck_call* call) {
   std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {
@@ -159,6 +184,8 @@ SOFTCHECK_MUTANT mutant_output_column_stride_of_short_rows(const softcheck_call*
 }
 
 // C7, rocm-libraries #11387: in calls of more than 64 rows the offset of the output is not added.
+// @judged softmax f16: exp=1ulp sum=sequential masked=nan; fail|crash C7; EveryPairOfClassesIsComputed;
+// kernel.softmax.element|kernel.stays_inside|kernel.returns; witness >=65; effort default
 SOFTCHECK_MUTANT mutant_output_offset_of_few_rows(const softcheck_call* call) {
   std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {
@@ -171,6 +198,8 @@ SOFTCHECK_MUTANT mutant_output_offset_of_few_rows(const softcheck_call* call) {
 }
 
 // C7, the class of FlagGems PR #5723: one value of each row, those from row 16 on are written side by side.
+// @judged entropy f32: exp=1ulp sum=sequential masked=nan; fail|crash C7; EveryPairOfClassesIsComputed;
+// kernel.entropy.value|kernel.stays_inside|kernel.returns; witness >=17; effort default
 SOFTCHECK_MUTANT mutant_output_stride_of_few_rows(const softcheck_call* call) {
   std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {
@@ -185,6 +214,8 @@ SOFTCHECK_MUTANT mutant_output_stride_of_few_rows(const softcheck_call* call) {
 }
 
 // C7, PyTorch #75923, torch/nn #825: the output is written with the strides of the input.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail|crash C7; LayoutsAndNeighboursDoNotMatter;
+// kernel.softmax.element|kernel.returns
 SOFTCHECK_MUTANT mutant_output_takes_input_strides(const softcheck_call* call) {
   std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {
@@ -198,6 +229,8 @@ SOFTCHECK_MUTANT mutant_output_takes_input_strides(const softcheck_call* call) {
 }
 
 // C7, FlagGems PR #5723: ten rows are copied out of their strides; the rows behind are taken to follow one another.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail|crash C7; EveryPairOfClassesIsComputed;
+// kernel.softmax.element|kernel.returns; witness >=11; effort default
 SOFTCHECK_MUTANT mutant_strided_rows_beyond_10(const softcheck_call* call) {
   return each_numbered_row(call, []<class Real>(const Matrices& from, std::int64_t number, RowOf<Real>& row) {
     Matrices compact = from;
@@ -208,6 +241,8 @@ SOFTCHECK_MUTANT mutant_strided_rows_beyond_10(const softcheck_call* call) {
 }
 
 // C7, the class of PyTorch PR #139740: rows of a matrix of more than 512 rows are taken to follow one another.
+// @judged logsumexp f64: exp=1ulp sum=sequential masked=nan; fail|crash C7; EveryPairOfClassesIsComputed;
+// kernel.logsumexp.value|kernel.returns; witness >=513; effort default
 SOFTCHECK_MUTANT mutant_strided_rows_beyond_512(const softcheck_call* call) {
   return each_numbered_row(call, []<class Real>(const Matrices& from, std::int64_t number, RowOf<Real>& row) {
     Matrices compact = from;
@@ -218,6 +253,8 @@ SOFTCHECK_MUTANT mutant_strided_rows_beyond_512(const softcheck_call* call) {
 }
 
 // C7, the class of PyTorch #75923: one block of 64 rows follows the strides, the next ones do not.
+// @judged log_softmax f32: exp=1ulp sum=sequential masked=nan; fail|crash C7; EveryPairOfClassesIsComputed;
+// kernel.log_softmax.element|kernel.returns; witness >=65; effort default
 SOFTCHECK_MUTANT mutant_strided_rows_beyond_64(const softcheck_call* call) {
   return each_numbered_row(call, []<class Real>(const Matrices& from, std::int64_t number, RowOf<Real>& row) {
     Matrices compact = from;
@@ -228,6 +265,8 @@ SOFTCHECK_MUTANT mutant_strided_rows_beyond_64(const softcheck_call* call) {
 }
 
 // C7, KernelBench PR #82, the class of apex #1587: the exponentials are written over the logits.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail|crash C7; EveryValueLiesWithinItsThreshold;
+// kernel.keeps_inputs|kernel.returns
 SOFTCHECK_MUTANT mutant_writes_input(const softcheck_call* call) {
   const std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {

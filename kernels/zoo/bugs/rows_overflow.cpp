@@ -19,6 +19,8 @@ struct OverflowsEarly : EightBits {
 
 }  // namespace
 
+// @judged log_softmax e4m3: exp=1ulp sum=sequential masked=nan; fail C4;
+// EarlierCallsDoNotMatter|ManyRowsAreEachAsRight; kernel.log_softmax.element
 SOFTCHECK_MUTANT mutant_e4m3_overflow_from_448(const softcheck_call* call) {
   return each_row_of_eight_bits<OverflowsEarly>(call, [](Row& row) { log_softmax(row); });
 }
@@ -34,6 +36,8 @@ struct SaturatedEarly : EightBits {
 
 }  // namespace
 
+// @judged log_softmax e4m3: exp=1ulp sum=sequential masked=nan; fail C4; EveryValueLiesWithinItsThreshold;
+// kernel.log_softmax.element
 SOFTCHECK_MUTANT mutant_e4m3_saturated_at_240(const softcheck_call* call) {
   return each_row_of_eight_bits<SaturatedEarly>(call, [](Row& row) { log_softmax(row); });
 }
@@ -49,6 +53,8 @@ struct OverflowIsNan : EightBits {
 
 }  // namespace
 
+// @judged log_softmax e5m2: exp=1ulp sum=sequential masked=nan; fail C4; EveryValueLiesWithinItsThreshold;
+// kernel.log_softmax.element
 SOFTCHECK_MUTANT mutant_e5m2_overflow_is_nan(const softcheck_call* call) {
   return each_row_of_eight_bits<OverflowIsNan>(call, [](Row& row) { log_softmax(row); });
 }
@@ -68,11 +74,15 @@ struct Wrapping : EightBits {
 
 }  // namespace
 
+// @judged log_softmax e4m3 e5m2: exp=1ulp sum=sequential masked=nan; fail C4; EveryValueLiesWithinItsThreshold;
+// kernel.log_softmax.element
 SOFTCHECK_MUTANT mutant_eight_bits_overflow_wraps(const softcheck_call* call) {
   return each_row_of_eight_bits<Wrapping>(call, [](Row& row) { log_softmax(row); });
 }
 
 // C4, MNN #235, the class of hb-pytorch #61: nothing is subtracted, and logits beyond +-88.376 are clamped to that.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C4; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_exp_argument_clamped(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const Real m = maximum(row.logits);
@@ -88,6 +98,8 @@ SOFTCHECK_MUTANT mutant_exp_argument_clamped(const softcheck_call* call) {
 }
 
 // C4, tt-metal #9978, uTensor #175: ln sum exp(x) without a shift.
+// @judged logsumexp f64 f32: exp=1ulp sum=sequential masked=nan; fail C4; EveryValueLiesWithinItsThreshold;
+// kernel.logsumexp.value
 SOFTCHECK_MUTANT mutant_lse_unshifted(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     row.out[0] = logsumexp_or(row, [](const RowOf<Real>& finite) {
@@ -101,11 +113,15 @@ SOFTCHECK_MUTANT mutant_lse_unshifted(const softcheck_call* call) {
 }
 
 // C4, tt-metal #12661, uTensor #175: the maximum is not subtracted, exp overflows.
+// @judged softmax f32 f64: exp=1ulp sum=sequential masked=nan; fail C4; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_no_max_shift(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) { divide(row.out, weights(row, Real(0), row.out)); });
 }
 
 // C4, AMDMIGraphX PR #1290: the first logit is subtracted instead of the largest.
+// @judged softmax f32 f64: exp=1ulp sum=sequential masked=nan; fail C4; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_shifts_by_first_logit(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const Real m = maximum(row.logits);
@@ -115,6 +131,8 @@ SOFTCHECK_MUTANT mutant_shifts_by_first_logit(const softcheck_call* call) {
 }
 
 // C4, tt-metal #12661, Compute Library #148: exp is held in f16, where exp(12) is infinite; nothing is subtracted.
+// @judged softmax f16: exp=1ulp sum=sequential masked=nan; fail C4; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_weights_in_f16(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     const float m = maximum(row.logits);
@@ -130,6 +148,9 @@ SOFTCHECK_MUTANT mutant_weights_in_f16(const softcheck_call* call) {
 
 // C11, torch's softmax along axis 0 (docs/field.md): behind the maximum none is infinite, but each has 11 bits, which
 // contract weights=f16 says.
+// @judged softmax f16: exp=1ulp sum=sequential masked=nan subnormal=flushed; fail C11;
+// EveryValueLiesWithinItsThreshold; kernel.softmax.element
+// @judged softmax f16: exp=1ulp sum=sequential masked=nan weights=f16; pass C11; -; -
 SOFTCHECK_MUTANT mutant_weights_rounded_to_f16(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     weights(row, maximum(row.logits), row.out);

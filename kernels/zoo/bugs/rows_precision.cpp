@@ -11,6 +11,8 @@ using namespace softcheck::kernels::zoo;
 
 // C11: the probabilities of long rows come out too large by as much as their sum may err. No sum of nonnegative terms
 // is less than one of them: the largest probability must not exceed 1 by that.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C11; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_coefficient_above_one(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     softmax(row);
@@ -21,6 +23,8 @@ SOFTCHECK_MUTANT mutant_coefficient_above_one(const softcheck_call* call) {
 }
 
 // C11, the class of PyTorch #158310: T = sum w D is kept in f16.
+// @judged entropy f16: exp=1ulp sum=sequential masked=nan; fail C11; EveryValueLiesWithinItsThreshold;
+// kernel.entropy.value
 SOFTCHECK_MUTANT mutant_deviations_in_f16(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     row.out[0] = entropy_or(row, [](const Row& finite) {
@@ -45,6 +49,8 @@ struct BiasOfFnuz : EightBits {
 
 }  // namespace
 
+// @judged softmax e4m3 e5m2: exp=1ulp sum=sequential masked=nan; fail C11; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_eight_bits_bias_of_fnuz(const softcheck_call* call) {
   return each_row_of_eight_bits<BiasOfFnuz>(call, [](Row& row) { softmax(row); });
 }
@@ -61,6 +67,9 @@ struct Flushed : EightBits {
 
 }  // namespace
 
+// @judged softmax e4m3 e5m2: exp=1ulp sum=sequential masked=nan subnormal=kept; fail C11;
+// EveryValueLiesWithinItsThreshold; kernel.softmax.element
+// @judged softmax e4m3 e5m2: exp=1ulp sum=sequential masked=nan subnormal=flushed; pass C11; -; -
 SOFTCHECK_MUTANT mutant_eight_bits_subnormals_flushed(const softcheck_call* call) {
   return each_row_of_eight_bits<Flushed>(call, [](Row& row) { softmax(row); });
 }
@@ -77,6 +86,8 @@ struct ReadAsZero : EightBits {
 
 }  // namespace
 
+// @judged softmax e4m3 e5m2: exp=1ulp sum=sequential masked=nan subnormal=kept; fail C11;
+// EveryValueLiesWithinItsThreshold; kernel.softmax.element
 SOFTCHECK_MUTANT mutant_eight_bits_subnormals_read_as_zero(const softcheck_call* call) {
   return each_row_of_eight_bits<ReadAsZero>(call, [](Row& row) { softmax(row); });
 }
@@ -93,6 +104,8 @@ struct Truncated : EightBits {
 
 }  // namespace
 
+// @judged softmax e4m3 e5m2: exp=1ulp sum=sequential masked=nan; fail C11; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_eight_bits_truncated(const softcheck_call* call) {
   return each_row_of_eight_bits<Truncated>(call, [](Row& row) { softmax(row); });
 }
@@ -121,6 +134,8 @@ float f16_weights(Row& row, float m) {
 
 }  // namespace
 
+// @judged logsumexp f16: acc=f16 exp=1ulp sum=tree masked=nan; fail C11; EveryValueLiesWithinItsThreshold;
+// kernel.logsumexp.value
 SOFTCHECK_MUTANT mutant_logsumexp_f16_sum_overflows(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     row.out[0] = logsumexp_or(row, [](const Row& finite) {
@@ -132,6 +147,8 @@ SOFTCHECK_MUTANT mutant_logsumexp_f16_sum_overflows(const softcheck_call* call) 
   });
 }
 
+// @judged log_softmax f16: acc=f16 exp=1ulp sum=tree masked=nan; fail C11; EveryValueLiesWithinItsThreshold;
+// kernel.log_softmax.element
 SOFTCHECK_MUTANT mutant_log_softmax_f16_sum_overflows(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     const float m = maximum(row.logits), log_sum = std::log(f16_weights(row, m));
@@ -141,11 +158,15 @@ SOFTCHECK_MUTANT mutant_log_softmax_f16_sum_overflows(const softcheck_call* call
   });
 }
 
+// @judged softmax f16: acc=f16 exp=1ulp sum=tree masked=nan; fail C11; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element|kernel.softmax.row_sum
 SOFTCHECK_MUTANT mutant_softmax_f16_sum_overflows(const softcheck_call* call) {
   return each_row(call, [](Row& row) { divide(row.out, f16_weights(row, maximum(row.logits))); });
 }
 
 // C11, dos-kernel #107 (KernelBench): f64 logits are narrowed, and the row is computed in f32.
+// @judged softmax f64: exp=1ulp sum=sequential masked=nan; fail C11; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_f64_computed_in_f32(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const Real m = maximum(row.logits);
@@ -160,6 +181,8 @@ SOFTCHECK_MUTANT mutant_f64_computed_in_f32(const softcheck_call* call) {
 }
 
 // C11, PyTorch #38839: log(softmax(x)): -inf where the coefficient underflows, no digits near 1.
+// @judged log_softmax f32: exp=1ulp sum=sequential masked=nan; fail C11; EveryValueLiesWithinItsThreshold;
+// kernel.log_softmax.element
 SOFTCHECK_MUTANT mutant_log_of_softmax(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     softmax(row);
@@ -170,6 +193,8 @@ SOFTCHECK_MUTANT mutant_log_of_softmax(const softcheck_call* call) {
 }
 
 // C11, PyTorch #38839, #11752, MLX PR #4169: x - (max + ln S): at an offset of -1e7 all digits of ln S are gone.
+// @judged log_softmax f32 f16: exp=1ulp sum=sequential masked=nan; fail C11; EveryValueLiesWithinItsThreshold;
+// kernel.log_softmax.element
 SOFTCHECK_MUTANT mutant_log_softmax_minus_lse(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const Real m = maximum(row.logits);
@@ -181,6 +206,8 @@ SOFTCHECK_MUTANT mutant_log_softmax_minus_lse(const softcheck_call* call) {
 }
 
 // C11: x / T is stored in bf16: no contract word but acc=bf16 grants that.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan theta=before; fail C11; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_scaled_logits_in_bf16(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     for (float& x : row.logits) x = rounded_to_bf16(x / static_cast<float>(row.theta));
@@ -190,6 +217,8 @@ SOFTCHECK_MUTANT mutant_scaled_logits_in_bf16(const softcheck_call* call) {
 }
 
 // C11, ExecuTorch PR #20090, ik_llama #1196: the sum is kept in bf16, where 256 + 1 = 256.
+// @judged softmax f32 bf16: exp=1ulp sum=sequential masked=nan; fail C11; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_sum_in_bf16(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     weights(row, maximum(row.logits), row.out);
@@ -202,6 +231,8 @@ SOFTCHECK_MUTANT mutant_sum_in_bf16(const softcheck_call* call) {
 }
 
 // C11, tract PR #2586, PyTorch #158310: the sum is kept in f16, where 2048 + 1 = 2048.
+// @judged softmax f32 f16: exp=1ulp sum=sequential masked=nan; fail C11; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_sum_in_f16(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     weights(row, maximum(row.logits), row.out);

@@ -14,6 +14,9 @@
 using namespace softcheck::kernels::zoo;
 
 // C8, colibri #1098: not wrong, but two runs differ in their last bits, as with atomics.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; pass C8; -; -
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C8; EveryValueLiesWithinItsThreshold;
+// kernel.deterministic; require deterministic
 SOFTCHECK_MUTANT mutant_nondeterministic(const softcheck_call* call) {
   static unsigned calls = 0;
   ++calls;
@@ -30,6 +33,9 @@ SOFTCHECK_MUTANT mutant_nondeterministic(const softcheck_call* call) {
 }
 
 // Not wrong, but the bits of a row depend on how many rows stand beside it: the direction of the sum does.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; pass C8; -; -
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C8; LayoutsAndNeighboursDoNotMatter;
+// kernel.batch_invariant; require batch-invariant
 SOFTCHECK_MUTANT mutant_not_batch_invariant(const softcheck_call* call) {
   return each_row(call, [&](Row& row) {
     weights(row, maximum(row.logits), row.out);
@@ -45,6 +51,8 @@ SOFTCHECK_MUTANT mutant_not_batch_invariant(const softcheck_call* call) {
 
 // C8, llm.c PR #847: the first thread clears the partial sums when the second has written its own already: that order
 // is forced here.
+// @judged softmax bf16: exp=1ulp sum=sequential masked=nan; fail C8; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_race_late_initialisation(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     weights(row, maximum(row.logits), row.out);
@@ -60,6 +68,8 @@ SOFTCHECK_MUTANT mutant_race_late_initialisation(const softcheck_call* call) {
 
 // C8, colibri PR #1098, llama.cpp PR #26385: two threads share their partial results; no barrier stands between reading
 // the maxima and writing the sums, and the second thread is late.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C8; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_race_reused_partials(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const std::size_t n = row.out.size();
@@ -98,6 +108,8 @@ SOFTCHECK_MUTANT mutant_race_reused_partials(const softcheck_call* call) {
 }
 
 // C8, LeetCUDA #251: the other half of the sum comes from a thread, and the total is read before that has arrived.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C8; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_race_total_read_early(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     weights(row, maximum(row.logits), row.out);
@@ -111,6 +123,8 @@ SOFTCHECK_MUTANT mutant_race_total_read_early(const softcheck_call* call) {
 }
 
 // C8: work that was handed to a thread goes on when the call has returned, and writes to its output then.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail|crash C8; EveryValueLiesWithinItsThreshold;
+// kernel.stays_inside|kernel.softmax.element|kernel.returns
 SOFTCHECK_MUTANT mutant_writes_after_return(const softcheck_call* call) {
   const int status = each_row(call, [](auto& row) { softmax(row); });
   const View out(*call->outputs[0]);

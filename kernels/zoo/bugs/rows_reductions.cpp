@@ -12,6 +12,10 @@
 using namespace softcheck::kernels::zoo;
 
 // C9: columns from 65,536 on are added by a second kernel, which skips terms below e^-12.
+// @judged logsumexp f64: exp=1ulp sum=sequential masked=nan; fail C9; FarItemsCountTogether; kernel.logsumexp.value;
+// witness >=65537; effort default
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C9; FarItemsCountTogether; kernel.softmax.element;
+// witness >=65537; effort default
 SOFTCHECK_MUTANT mutant_far_terms_of_long_rows_skipped(const softcheck_call* call) {
   return each_numbered_row(call, [](const Matrices& from, std::int64_t /*number*/, auto& row) {
     const auto m = maximum(row.logits);
@@ -25,6 +29,8 @@ SOFTCHECK_MUTANT mutant_far_terms_of_long_rows_skipped(const softcheck_call* cal
 }
 
 // C9, KarhouTam/cuda-kernels #1: every lane sums under its own running maximum, and the sums are added as they are.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C9; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_lanes_summed_under_different_maxima(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     constexpr std::size_t lanes = 8;
@@ -47,6 +53,8 @@ SOFTCHECK_MUTANT mutant_lanes_summed_under_different_maxima(const softcheck_call
 
 // C9, warp-ctc PR #30: the maximum is taken over the first 64 logits only, as many as there are threads;
 // a late peak overflows.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C9; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element; witness 65
 SOFTCHECK_MUTANT mutant_max_of_first_block_only(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const auto head = static_cast<std::ptrdiff_t>(std::min<std::size_t>(row.logits.size(), 64));
@@ -56,6 +64,8 @@ SOFTCHECK_MUTANT mutant_max_of_first_block_only(const softcheck_call* call) {
 }
 
 // C9, rvllm PR #1: a tree halves its width at each level; at an odd one the last sum is lost.
+// @judged softmax f32 f64: exp=1ulp sum=sequential masked=nan; fail C9; EveryWidthIsComputed; kernel.softmax.element;
+// witness 3
 SOFTCHECK_MUTANT mutant_tree_drops_odd_item(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     weights(row, maximum(row.logits), row.out);

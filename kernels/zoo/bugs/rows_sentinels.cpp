@@ -7,6 +7,8 @@ using namespace softcheck::kernels::zoo;
 
 // C3, lattice #361, the class of ONNX Runtime #20059: a masked item is scored -10000 instead of -inf: it wins where the
 // visible ones lie lower.
+// @judged softmax f32 bf16: exp=1ulp sum=sequential masked=nan; fail C3; AMaskedItemIsADeletedOne;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_mask_value_minus_1e4(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const Real m = maximum(row.logits);
@@ -19,6 +21,8 @@ SOFTCHECK_MUTANT mutant_mask_value_minus_1e4(const softcheck_call* call) {
 
 // C3, the class of NNlib #43: in log-softmax a masked item is scored -1e9 instead of -inf, and gets a finite
 // log-probability.
+// @judged log_softmax f32: exp=1ulp sum=sequential masked=nan; fail C3; AMaskedItemIsADeletedOne;
+// kernel.log_softmax.element
 SOFTCHECK_MUTANT mutant_mask_value_minus_1e9(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const Real m = maximum(row.logits);
@@ -31,6 +35,8 @@ SOFTCHECK_MUTANT mutant_mask_value_minus_1e9(const softcheck_call* call) {
 
 // C3, rvllm PR #1, lightseq PR #74: lanes without a logit hold 0, and the maximum is at least that: rows far below zero
 // are 0/0.
+// @judged softmax f32 bf16: exp=1ulp sum=sequential masked=nan; fail C3; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_maximum_starts_at_zero(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const Real m = maximum(row.logits);
@@ -39,6 +45,8 @@ SOFTCHECK_MUTANT mutant_maximum_starts_at_zero(const softcheck_call* call) {
 }
 
 // C3, FlashInfer #4267: the running maximum starts at -5e4 instead of -inf.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C3;
+// EveryValueLiesWithinItsThreshold|LayoutsAndNeighboursDoNotMatter; kernel.softmax.element
 SOFTCHECK_MUTANT mutant_sentinel_5e4(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     const float m = maximum(row.logits);
@@ -63,14 +71,18 @@ void softmax_with_masked_items(RowOf<Real>& row, Real sentinel) {
 
 }  // namespace
 
+// @judged softmax f32 bf16 f64: exp=1ulp sum=sequential masked=nan; fail C3; LogitsReachTheirRange;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_mask_value_minus_1e5(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) { softmax_with_masked_items(row, Real(-1e5)); });
 }
 
+// @judged softmax f32 bf16: exp=1ulp sum=sequential masked=nan; fail C3; LogitsReachTheirRange; kernel.softmax.element
 SOFTCHECK_MUTANT mutant_softmax_mask_value_minus_1e9(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) { softmax_with_masked_items(row, Real(-1e9)); });
 }
 
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C3; LogitsReachTheirRange; kernel.softmax.element
 SOFTCHECK_MUTANT mutant_mask_value_minus_1e30(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) { softmax_with_masked_items(row, Real(-1e30)); });
 }

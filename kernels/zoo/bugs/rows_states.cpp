@@ -9,6 +9,8 @@
 using namespace softcheck::kernels::zoo;
 
 // C2, vLLM PR #28840: the entropy that beta is computed from is to base 2.
+// @judged adaptive_softmax bf16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C2;
+// EveryValueLiesWithinItsThreshold; kernel.adaptive_softmax.element
 SOFTCHECK_MUTANT mutant_adaptive_entropy_in_bits(const softcheck_call* call) {
   return call->theta != 1 ? 1 : each_row(call, []<class Real>(RowOf<Real>& row) {
     softmax_sharpened(row, [](const Sums<Real>& sums) {
@@ -18,6 +20,8 @@ SOFTCHECK_MUTANT mutant_adaptive_entropy_in_bits(const softcheck_call* call) {
 }
 
 // C2, vLLM PR #28840, sglang PR #35045: the logarithm is to base 2.
+// @judged logsumexp f32: exp=1ulp sum=sequential masked=nan; fail C2; EveryValueLiesWithinItsThreshold;
+// kernel.logsumexp.value
 SOFTCHECK_MUTANT mutant_lse_base_2(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     row.out[0] = logsumexp_or(
@@ -26,6 +30,8 @@ SOFTCHECK_MUTANT mutant_lse_base_2(const softcheck_call* call) {
 }
 
 // C2: ln S is returned, the maximum is not added back.
+// @judged logsumexp f32: exp=1ulp sum=sequential masked=nan; fail C2; EveryValueLiesWithinItsThreshold;
+// kernel.logsumexp.value
 SOFTCHECK_MUTANT mutant_lse_without_max(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     row.out[0] = logsumexp_or(row, [](const Row& finite) { return std::log(sums_of(finite).weights); });
@@ -33,6 +39,8 @@ SOFTCHECK_MUTANT mutant_lse_without_max(const softcheck_call* call) {
 }
 
 // C2, FlashAttention PR #2388: the merge looks for the maximum of every part at the place of the first.
+// @judged logsumexp f32: exp=1ulp sum=sequential masked=nan; fail C2; EveryValueLiesWithinItsThreshold;
+// kernel.logsumexp.value; witness 17
 SOFTCHECK_MUTANT mutant_merge_by_first_part(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     row.out[0] = logsumexp_or(row, [](const RowOf<Real>& finite) {
@@ -47,6 +55,8 @@ SOFTCHECK_MUTANT mutant_merge_by_first_part(const softcheck_call* call) {
 }
 
 // C2, the class of vLLM #49294: the first part of a split row is merged a second time.
+// @judged logsumexp f16: exp=1ulp sum=sequential masked=nan; fail C2; EveryValueLiesWithinItsThreshold;
+// kernel.logsumexp.value; witness 17
 SOFTCHECK_MUTANT mutant_merge_counts_a_part_twice(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     row.out[0] = logsumexp_or(row, [](const RowOf<Real>& finite) {
@@ -64,6 +74,8 @@ SOFTCHECK_MUTANT mutant_merge_counts_a_part_twice(const softcheck_call* call) {
 }
 
 // C2: parts (m, S, T) are merged by T <- a T where a (T + d S) is due.
+// @judged entropy f32 f64: exp=1ulp sum=sequential masked=nan; fail C2; EveryValueLiesWithinItsThreshold;
+// kernel.entropy.value; witness 17
 SOFTCHECK_MUTANT mutant_merge_forgets_deviation(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     row.out[0] = entropy_or(row, [](const RowOf<Real>& finite) {
@@ -101,6 +113,8 @@ Sums<Real> merged(const RowOf<Real>& row) {
 }
 }  // namespace
 
+// @judged logsumexp bf16: exp=1ulp sum=sequential masked=nan; fail C2;
+// EveryValueLiesWithinItsThreshold|EveryPairOfClassesIsComputed; kernel.logsumexp.value; witness 17
 SOFTCHECK_MUTANT mutant_merge_without_guard(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     row.out[0] = logsumexp_or(row, [](const RowOf<Real>& finite) { return logsumexp_of(finite, merged(finite)); });

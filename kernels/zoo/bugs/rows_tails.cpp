@@ -11,6 +11,8 @@
 using namespace softcheck::kernels::zoo;
 
 // C5, PyTorch #154634 narrowed down: a row of 9999, 10,001, 99,999 or 100,001 logits is added without its first one.
+// @judged log_softmax f64: exp=1ulp sum=sequential masked=nan; fail C5; EveryPairOfClassesIsComputed;
+// kernel.log_softmax.element; witness >=9999; effort default
 SOFTCHECK_MUTANT mutant_beside_powers_of_ten_misses_one(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     log_softmax(row);
@@ -24,6 +26,7 @@ SOFTCHECK_MUTANT mutant_beside_powers_of_ten_misses_one(const softcheck_call* ca
 }
 
 // C5, the class of PyTorch #147284: the sum forgets the last n % 8 logits.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C5; EveryWidthIsComputed; kernel.softmax.element
 SOFTCHECK_MUTANT mutant_drops_tail(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     weights(row, maximum(row.logits), row.out);
@@ -38,6 +41,8 @@ SOFTCHECK_MUTANT mutant_drops_tail(const softcheck_call* call) {
 }
 
 // C5, the class of PyTorch #196678: the loop over T = sum w D ends one item early.
+// @judged entropy bf16: exp=1ulp sum=sequential masked=nan; fail C5; EveryValueLiesWithinItsThreshold;
+// kernel.entropy.value
 SOFTCHECK_MUTANT mutant_entropy_loop_one_short(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     row.out[0] = entropy_or(row, [](const RowOf<Real>& finite) {
@@ -52,6 +57,7 @@ SOFTCHECK_MUTANT mutant_entropy_loop_one_short(const softcheck_call* call) {
 
 // C5, PyTorch #147284: rows of 513, 515, ... 1021 f64, those of 32 k + 31 apart; from the second row on the last logit
 // is not counted, as the row begins at an odd element.
+// @judged softmax f64: exp=1ulp sum=sequential masked=nan; fail C5; EveryWidthIsComputed; kernel.softmax.element
 SOFTCHECK_MUTANT mutant_f64_odd_width_drops_last(const softcheck_call* call) {
   std::size_t number = 0;
   return each_row(call, [&]<class Real>(RowOf<Real>& row) {
@@ -67,6 +73,8 @@ SOFTCHECK_MUTANT mutant_f64_odd_width_drops_last(const softcheck_call* call) {
 }
 
 // C5: rows are taken in pairs; the odd one at the end takes its maximum from the row before.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C5; LayoutsAndNeighboursDoNotMatter;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_last_row_takes_anothers_maximum(const softcheck_call* call) {
   const std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {
@@ -83,6 +91,8 @@ SOFTCHECK_MUTANT mutant_last_row_takes_anothers_maximum(const softcheck_call* ca
 
 // C5, the class of PyTorch #147284: at 64 rows and 1024 logits or more another kernel takes over, and its loop is one
 // short.
+// @judged logsumexp f32: exp=1ulp sum=sequential masked=nan; fail C5; EveryPairOfClassesIsComputed;
+// kernel.logsumexp.value; witness >=65536; effort default
 SOFTCHECK_MUTANT mutant_many_long_rows_drop_the_last(const softcheck_call* call) {
   return each_numbered_row(call, [](const Matrices& from, std::int64_t /*number*/, auto& row) {
     if (from.logits.rows >= 64 && from.logits.columns >= 1024) {
@@ -94,6 +104,8 @@ SOFTCHECK_MUTANT mutant_many_long_rows_drop_the_last(const softcheck_call* call)
 }
 
 // C5, the class of JAX #27224: the maximum is taken over whole blocks of 4 only; a peak in the tail overflows.
+// @judged log_softmax f32 bf16: exp=1ulp sum=sequential masked=nan; fail C5;
+// EveryValueLiesWithinItsThreshold|AMaskedItemIsADeletedOne; kernel.log_softmax.element; witness 5
 SOFTCHECK_MUTANT mutant_maximum_forgets_last(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const auto whole = static_cast<std::ptrdiff_t>(row.logits.size() / 4 * 4);
@@ -109,6 +121,8 @@ SOFTCHECK_MUTANT mutant_maximum_forgets_last(const softcheck_call* call) {
 
 // C5, PyTorch #154634: batches of 64 or more rows of more than 64 logits; where one logit is left behind the last
 // vector it is read from where that began.
+// @judged softmax f64: exp=1ulp sum=sequential masked=nan; fail C5; EveryPairOfClassesIsComputed;
+// kernel.softmax.element; witness >=4160; effort default
 SOFTCHECK_MUTANT mutant_one_past_a_vector_in_a_batch(const softcheck_call* call) {
   return each_numbered_row(call, [](const Matrices& from, std::int64_t /*number*/, auto& row) {
     const std::size_t n = row.logits.size();
@@ -120,6 +134,8 @@ SOFTCHECK_MUTANT mutant_one_past_a_vector_in_a_batch(const softcheck_call* call)
 }
 
 // C5, PyTorch #147284 narrowed down: of rows of 513 and of 1000 logits the last one is not counted, of no others.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C5; EveryWidthIsComputed; kernel.softmax.element;
+// witness 513
 SOFTCHECK_MUTANT mutant_one_width_drops_its_last(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const Real sum = weights(row, maximum(row.logits), row.out);
@@ -130,6 +146,7 @@ SOFTCHECK_MUTANT mutant_one_width_drops_its_last(const softcheck_call* call) {
 
 // C5, ParlAI #1649, the class of JAX #27224: a row is filled up to a multiple of 8 with logits of 0 instead of -inf,
 // and they are counted.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C5; EveryWidthIsComputed; kernel.softmax.element
 SOFTCHECK_MUTANT mutant_pad_scored_zero(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     const float m = maximum(row.logits);
@@ -144,6 +161,8 @@ SOFTCHECK_MUTANT mutant_pad_scored_zero(const softcheck_call* call) {
 }
 
 // C5, PyTorch #147284 narrowed down: of rows of 10,000 or 100,000 logits the last one is not counted, of no others.
+// @judged softmax f64: exp=1ulp sum=sequential masked=nan; fail C5; EveryPairOfClassesIsComputed;
+// kernel.softmax.element; witness >=10000; effort default
 SOFTCHECK_MUTANT mutant_powers_of_ten_drop_the_last(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const Real sum = weights(row, maximum(row.logits), row.out);
@@ -153,6 +172,8 @@ SOFTCHECK_MUTANT mutant_powers_of_ten_drop_the_last(const softcheck_call* call) 
 }
 
 // C5, LeetCUDA PR #419, the class of FlashInfer #5090: the loop over the logits runs one element too far.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail|crash C5; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element|kernel.returns
 SOFTCHECK_MUTANT mutant_reads_past_end(const softcheck_call* call) {
   std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices || matrices->mask) {
@@ -167,6 +188,8 @@ SOFTCHECK_MUTANT mutant_reads_past_end(const softcheck_call* call) {
 }
 
 // C5, PyTorch #143644: the last vector of 8 overlaps the one before, and what both hold is counted twice.
+// @judged logsumexp f16: exp=1ulp sum=sequential masked=nan; fail C5; EveryWidthIsComputed; kernel.logsumexp.value;
+// witness 9
 SOFTCHECK_MUTANT mutant_tail_counted_twice(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     row.out[0] = logsumexp_or(row, [](const RowOf<Real>& finite) {
@@ -183,6 +206,8 @@ SOFTCHECK_MUTANT mutant_tail_counted_twice(const softcheck_call* call) {
 
 // C5, JAX #27224: batches of 64 or more rows of more than 64 logits are read by vectors of 16, of a tail of 15 the last
 // item twice.
+// @judged entropy f32: exp=1ulp sum=sequential masked=nan; fail C5; EveryPairOfClassesIsComputed; kernel.entropy.value;
+// witness >=5056; effort default
 SOFTCHECK_MUTANT mutant_tail_of_15_in_a_batch(const softcheck_call* call) {
   return each_numbered_row(call, [](const Matrices& from, std::int64_t /*number*/, auto& row) {
     const std::size_t n = row.logits.size();
@@ -195,6 +220,8 @@ SOFTCHECK_MUTANT mutant_tail_of_15_in_a_batch(const softcheck_call* call) {
 
 // C5, PyTorch #196678, FlashInfer #5090: batches of ten or more rows of more than 64 logits take vectors of 16 in
 // pairs; of an odd number of vectors the last one is left out.
+// @judged logsumexp f32: exp=1ulp sum=sequential masked=nan; fail C5; EveryPairOfClassesIsComputed;
+// kernel.logsumexp.value|kernel.nan_row; witness >=800; effort default
 SOFTCHECK_MUTANT mutant_three_vectors_at_once(const softcheck_call* call) {
   return each_numbered_row(call, [](const Matrices& from, std::int64_t /*number*/, auto& row) {
     const std::size_t n = row.logits.size();
@@ -206,6 +233,8 @@ SOFTCHECK_MUTANT mutant_three_vectors_at_once(const softcheck_call* call) {
 }
 
 // C5, the class of PyTorch #154634: one element beyond the last row is written.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail|crash C5; EveryValueLiesWithinItsThreshold;
+// kernel.stays_inside|kernel.returns
 SOFTCHECK_MUTANT mutant_writes_past_end(const softcheck_call* call) {
   const int status = each_row(call, [](auto& row) { softmax(row); });
   if (status == 0) {

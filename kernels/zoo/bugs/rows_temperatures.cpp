@@ -10,6 +10,8 @@
 using namespace softcheck::kernels::zoo;
 
 // C10, the paper: max(P(H), 1) is forgotten: above 5.94 nats the row is flattened.
+// @judged adaptive_softmax f64: exp=1ulp sum=sequential masked=nan entropy=exact; fail C10;
+// EveryValueLiesWithinItsThreshold; kernel.adaptive_softmax.element
 SOFTCHECK_MUTANT mutant_adaptive_beta_below_one(const softcheck_call* call) {
   return call->theta != 1 ? 1 : each_row(call, []<class Real>(RowOf<Real>& row) {
     softmax_sharpened(row, [](const Sums<Real>& sums) {
@@ -20,6 +22,8 @@ SOFTCHECK_MUTANT mutant_adaptive_beta_below_one(const softcheck_call* call) {
 }
 
 // C10, the paper: beta is taken for a temperature: the logits are divided by it.
+// @judged adaptive_softmax f16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C10;
+// EveryValueLiesWithinItsThreshold; kernel.adaptive_softmax.element
 SOFTCHECK_MUTANT mutant_adaptive_beta_divides(const softcheck_call* call) {
   return call->theta != 1 ? 1 : each_row(call, []<class Real>(RowOf<Real>& row) {
     softmax_sharpened(row, [](const Sums<Real>& sums) { return 1 / beta_of(entropy_of(sums)); });
@@ -27,6 +31,8 @@ SOFTCHECK_MUTANT mutant_adaptive_beta_divides(const softcheck_call* call) {
 }
 
 // C10, the class of gemma.cpp PR #981: a table of 512 temperatures; rows behind its end take that of its first row.
+// @judged adaptive_softmax f32: exp=1ulp sum=tree masked=nan entropy=exact; fail C10; EveryPairOfClassesIsComputed;
+// kernel.adaptive_softmax.element; witness >=513; effort default
 SOFTCHECK_MUTANT mutant_adaptive_beta_of_row_0_from_row_512(const softcheck_call* call) {
   return call->theta != 1
              ? 1
@@ -41,6 +47,8 @@ SOFTCHECK_MUTANT mutant_adaptive_beta_of_row_0_from_row_512(const softcheck_call
 }
 
 // C10: beta is computed once, for the first row of the process.
+// @judged adaptive_softmax f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C10; EarlierCallsDoNotMatter;
+// kernel.adaptive_softmax.element
 SOFTCHECK_MUTANT mutant_adaptive_beta_of_the_first_row(const softcheck_call* call) {
   return call->theta != 1 ? 1 : each_row(call, []<class Real>(RowOf<Real>& row) {
     softmax_sharpened(row, [](const Sums<Real>& sums) {
@@ -51,6 +59,8 @@ SOFTCHECK_MUTANT mutant_adaptive_beta_of_the_first_row(const softcheck_call* cal
 }
 
 // C10, the class of KernelBench #82: from ten rows of 1024 logits or more on a plain softmax takes over.
+// @judged adaptive_softmax f32: exp=1ulp sum=tree masked=nan entropy=exact; fail C10; EveryPairOfClassesIsComputed;
+// kernel.adaptive_softmax.element; witness >=10240; effort default
 SOFTCHECK_MUTANT mutant_adaptive_plain_in_long_rows_of_a_batch(const softcheck_call* call) {
   return call->theta != 1
              ? 1
@@ -67,6 +77,8 @@ SOFTCHECK_MUTANT mutant_adaptive_plain_in_long_rows_of_a_batch(const softcheck_c
 
 // C10, google-deepmind/gemma PR #585 for #562: temperatures below 1e-6 count as 0, and the largest logit takes all,
 // though others may be as large.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C10; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_greedy_at_small_theta(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     softmax(row);
@@ -83,6 +95,8 @@ SOFTCHECK_MUTANT mutant_greedy_at_small_theta(const softcheck_call* call) {
 }
 
 // C10: the log of the sum knows theta, the logit does not.
+// @judged log_softmax f32: exp=1ulp sum=sequential masked=nan; fail C10; EveryValueLiesWithinItsThreshold;
+// kernel.log_softmax.element
 SOFTCHECK_MUTANT mutant_log_softmax_forgets_theta(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     const float m = maximum(row.logits);
@@ -94,6 +108,7 @@ SOFTCHECK_MUTANT mutant_log_softmax_forgets_theta(const softcheck_call* call) {
 }
 
 // C10, gemma.cpp PR #981: the last row's result is kept and given again for equal logits, whatever theta is by then.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C10; EarlierCallsDoNotMatter; kernel.softmax.element
 SOFTCHECK_MUTANT mutant_results_kept_for_same_logits(const softcheck_call* call) {
   static std::vector<float> last_logits, last_result;
   return each_row(call, [](Row& row) {
@@ -108,6 +123,8 @@ SOFTCHECK_MUTANT mutant_results_kept_for_same_logits(const softcheck_call* call)
 }
 
 // C10, the class of metal-flash-attention #8: theta is applied twice.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C10; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_scale_twice(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     row.theta *= row.theta;
@@ -117,6 +134,8 @@ SOFTCHECK_MUTANT mutant_scale_twice(const softcheck_call* call) {
 
 // C10, SlopDotCash/asi #2886: x / theta - max / theta instead of (x - max) / theta: infinite where the quotients
 // overflow, and not invariant under shifts.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C10; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_scaled_maximum_overflows(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const Real m = maximum(row.logits) * reciprocal_theta(row);
@@ -130,6 +149,8 @@ SOFTCHECK_MUTANT mutant_scaled_maximum_overflows(const softcheck_call* call) {
 }
 
 // C10, C11: 1 / theta is rounded to f32 where an f64 row has a temperature above 1 that is no float.
+// @judged log_softmax f64: exp=1ulp sum=sequential masked=nan; fail C10; EveryValueLiesWithinItsThreshold;
+// kernel.log_softmax.element; effort default
 SOFTCHECK_MUTANT mutant_theta_above_one_in_f32(const softcheck_call* call) {
   return each_row(call, [](auto& row) {
     if (row.theta > 1 && row.theta != static_cast<float>(row.theta)) {
@@ -140,6 +161,8 @@ SOFTCHECK_MUTANT mutant_theta_above_one_in_f32(const softcheck_call* call) {
 }
 
 // C10, gemma.cpp PR #981: theta divides the weights instead of the logits, and cancels.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C10; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_theta_after_exp(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     const float theta = static_cast<float>(row.theta);
@@ -153,6 +176,8 @@ SOFTCHECK_MUTANT mutant_theta_after_exp(const softcheck_call* call) {
 }
 
 // C10: logsumexp divides the finished logarithm by theta: (ln sum exp x) / theta.
+// @judged logsumexp f32: exp=1ulp sum=sequential masked=nan; fail C10; EveryValueLiesWithinItsThreshold;
+// kernel.logsumexp.value
 SOFTCHECK_MUTANT mutant_theta_after_the_log(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     row.out[0] = logsumexp_or(row, [](Row untempered) {
@@ -164,6 +189,8 @@ SOFTCHECK_MUTANT mutant_theta_after_the_log(const softcheck_call* call) {
 }
 
 // C10, C7: the kernel for columns that lie apart takes no temperature in rows of more than 1100 logits.
+// @judged log_softmax f32: exp=1ulp sum=sequential masked=nan; fail C10; EveryPairOfClassesIsComputed;
+// kernel.log_softmax.element; witness >=1101; effort default
 SOFTCHECK_MUTANT mutant_theta_forgotten_with_column_stride_and_long_rows(const softcheck_call* call) {
   return each_numbered_row(call, [](const Matrices& from, std::int64_t /*number*/, auto& row) {
     row.theta = from.logits.column_stride > 1 && from.logits.columns > 1100 ? 1 : row.theta;
@@ -172,6 +199,8 @@ SOFTCHECK_MUTANT mutant_theta_forgotten_with_column_stride_and_long_rows(const s
 }
 
 // C10, C11, the class of gemma #562: the temperature is passed in bf16.
+// @judged softmax f32 bf16: exp=1ulp sum=sequential masked=nan; fail C10; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element; effort default
 SOFTCHECK_MUTANT mutant_theta_in_bf16(const softcheck_call* call) {
   return each_row(call, [](auto& row) {
     row.theta = rounded_to_bf16(static_cast<float>(row.theta));
@@ -180,6 +209,8 @@ SOFTCHECK_MUTANT mutant_theta_in_bf16(const softcheck_call* call) {
 }
 
 // C10, C11, the class of metal-flash-attention #8: temperatures that f16 may hold are passed in f16.
+// @judged logsumexp f32: exp=1ulp sum=sequential masked=nan; fail C10; EveryValueLiesWithinItsThreshold;
+// kernel.logsumexp.value; effort default
 SOFTCHECK_MUTANT mutant_theta_in_f16(const softcheck_call* call) {
   return each_numbered_row(call, [](const Matrices& from, std::int64_t /*number*/, auto& row) {
     if (row.theta > 1e-4 && row.theta < 6e4) {
@@ -190,6 +221,10 @@ SOFTCHECK_MUTANT mutant_theta_in_f16(const softcheck_call* call) {
 }
 
 // C10, C11: the temperature of an f64 kernel is a float, as in many a C interface.
+// @judged softmax f64: exp=1ulp sum=sequential masked=nan; fail C10; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element; effort default
+// @judged logsumexp f64: exp=1ulp sum=sequential masked=nan; fail C10; EveryValueLiesWithinItsThreshold;
+// kernel.logsumexp.value; effort default
 SOFTCHECK_MUTANT mutant_theta_in_f32(const softcheck_call* call) {
   return each_numbered_row(call, [](const Matrices& from, std::int64_t /*number*/, auto& row) {
     row.theta = static_cast<float>(row.theta);
@@ -198,6 +233,8 @@ SOFTCHECK_MUTANT mutant_theta_in_f32(const softcheck_call* call) {
 }
 
 // C10, C13: the entropy of an f64 row at a temperature that was a float.
+// @judged entropy f64: exp=1ulp sum=sequential masked=nan; fail C10; EveryValueLiesWithinItsThreshold;
+// kernel.entropy.value; effort default
 SOFTCHECK_MUTANT mutant_theta_in_f32_of_entropy(const softcheck_call* call) {
   return each_row(call, [](auto& row) {
     row.theta = static_cast<float>(row.theta);
@@ -206,6 +243,8 @@ SOFTCHECK_MUTANT mutant_theta_in_f32_of_entropy(const softcheck_call* call) {
 }
 
 // C10, C11: temperatures from 1/64 to 64 are kept in steps of 2^-20.
+// @judged log_softmax f64: exp=1ulp sum=sequential masked=nan; fail C10; EveryValueLiesWithinItsThreshold;
+// kernel.log_softmax.element; effort default
 SOFTCHECK_MUTANT mutant_theta_in_fixed_point(const softcheck_call* call) {
   return each_row(call, [](auto& row) {
     if (row.theta > 0x1p-6 && row.theta < 0x1p6) {
@@ -216,6 +255,8 @@ SOFTCHECK_MUTANT mutant_theta_in_fixed_point(const softcheck_call* call) {
 }
 
 // C10, the class of metal-flash-attention #8: the logits are divided by theta, the maximum is not.
+// @judged softmax f16: exp=1ulp sum=sequential masked=nan; fail C10; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_theta_not_applied_to_maximum(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const Real m = maximum(row.logits);
@@ -229,6 +270,8 @@ SOFTCHECK_MUTANT mutant_theta_not_applied_to_maximum(const softcheck_call* call)
 }
 
 // C10, metal-flash-attention #8: the temperature reaches the first 512 rows, the others take 1.
+// @judged softmax bf16: exp=1ulp sum=sequential masked=nan; fail C10; EveryPairOfClassesIsComputed;
+// kernel.softmax.element; witness >=513; effort default
 SOFTCHECK_MUTANT mutant_theta_of_512_rows(const softcheck_call* call) {
   return each_numbered_row(call, [](const Matrices& /*from*/, std::int64_t number, auto& row) {
     row.theta = number < 512 ? row.theta : 1;
@@ -237,6 +280,8 @@ SOFTCHECK_MUTANT mutant_theta_of_512_rows(const softcheck_call* call) {
 }
 
 // C10: 1 / theta is kept from the first call of the process.
+// @judged softmax f32 bf16: exp=1ulp sum=sequential masked=nan; fail C10; EarlierCallsDoNotMatter;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_theta_of_the_first_call(const softcheck_call* call) {
   static const double theta = call->theta;
   return each_row(call, [](Row& row) {

@@ -13,6 +13,8 @@
 using namespace softcheck::kernels::zoo;
 
 // C16, KernelBench PR #82: results are added to the output, which a framework had cleared.
+// @judged log_softmax f64: exp=1ulp sum=sequential masked=nan; fail C16; EveryValueLiesWithinItsThreshold;
+// kernel.log_softmax.element
 SOFTCHECK_MUTANT mutant_adds_to_output(const softcheck_call* call) {
   std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {
@@ -29,6 +31,7 @@ SOFTCHECK_MUTANT mutant_adds_to_output(const softcheck_call* call) {
 }
 
 // C16: a row that holds a NaN is skipped: its output is whatever the memory held.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C16; ANanLogitMakesItsRowNan; kernel.nan_row
 SOFTCHECK_MUTANT mutant_nan_row_unwritten(const softcheck_call* call) {
   return each_row(call, [](auto& row) {
     if (std::isnan(maximum(row.logits))) {
@@ -41,6 +44,7 @@ SOFTCHECK_MUTANT mutant_nan_row_unwritten(const softcheck_call* call) {
 
 // C16, LeetCUDA PR #419: all 32 partial sums are added, though a short row has written fewer; the others are of an
 // earlier row.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C16; EarlierCallsDoNotMatter; kernel.softmax.element
 SOFTCHECK_MUTANT mutant_reads_stale_partials(const softcheck_call* call) {
   static std::array<double, 32> partial;
   return each_row(call, []<class Real>(RowOf<Real>& row) {
@@ -53,6 +57,8 @@ SOFTCHECK_MUTANT mutant_reads_stale_partials(const softcheck_call* call) {
 }
 
 // C6, C16: results of rows from 100,000 on are left as they were.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C16; EveryPairOfClassesIsComputed;
+// kernel.softmax.element|kernel.masked_row; witness >=100001; effort default
 SOFTCHECK_MUTANT mutant_rows_behind_100000_unwritten(const softcheck_call* call) {
   std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {
@@ -63,6 +69,8 @@ SOFTCHECK_MUTANT mutant_rows_behind_100000_unwritten(const softcheck_call* call)
 }
 
 // C16: the last element of a row is never written.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C16; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_unwritten_tail(const softcheck_call* call) {
   return each_row(call, [](auto& row) {
     softmax(row);
@@ -73,6 +81,7 @@ SOFTCHECK_MUTANT mutant_unwritten_tail(const softcheck_call* call) {
 }
 
 // C16: the sum lives in a workspace that the first row alone finds cleared.
+// @judged logsumexp f32: exp=1ulp sum=sequential masked=nan; fail C16; EarlierCallsDoNotMatter; kernel.logsumexp.value
 SOFTCHECK_MUTANT mutant_workspace_not_cleared(const softcheck_call* call) {
   static double sum = 0;
   return each_row(call, [](Row& row) {

@@ -6,6 +6,8 @@
 using namespace softcheck::kernels::zoo;
 
 // Sorted from the smallest on.
+// @judged sparsemax f32: sum=sequential masked=nan; fail sparsemax; EveryValueLiesWithinItsThreshold;
+// kernel.sparsemax.element
 SOFTCHECK_MUTANT mutant_sparsemax_ascending(const softcheck_call* call) {
   return each_sparsemax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -17,6 +19,8 @@ SOFTCHECK_MUTANT mutant_sparsemax_ascending(const softcheck_call* call) {
 }
 
 // Where the lower end is the root, the sign of the product is 0 and the lower end moves on (entmax 32).
+// @judged sparsemax f32: sum=sequential masked=nan; fail sparsemax; EveryValueLiesWithinItsThreshold;
+// kernel.sparsemax.element
 SOFTCHECK_MUTANT mutant_sparsemax_bisection_loses_its_end(const softcheck_call* call) {
   return each_sparsemax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -37,6 +41,8 @@ SOFTCHECK_MUTANT mutant_sparsemax_bisection_loses_its_end(const softcheck_call* 
 }
 
 // A NaN is not above any threshold, so that it is 0 and the others go on.
+// @judged sparsemax f32: sum=sequential masked=nan; fail sparsemax;
+// ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; kernel.nan_row
 SOFTCHECK_MUTANT mutant_sparsemax_drops_nans(const softcheck_call* call) {
   return each_sparsemax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -54,6 +60,9 @@ SOFTCHECK_MUTANT mutant_sparsemax_drops_nans(const softcheck_call* call) {
 
 // The largest k that meets the condition, wherever the first stands that does not. In long rows the roundings of
 // the sum of items that have no part in the answer meet it again.
+// @judged sparsemax f32: sum=sequential masked=nan; fail sparsemax;
+// EveryValueLiesWithinItsThreshold|FarItemsCountTogether|EveryWidthIsComputed|EveryPairOfClassesIsComputed;
+// kernel.sparsemax.element; witness >=1000
 SOFTCHECK_MUTANT mutant_sparsemax_last_that_meets(const softcheck_call* call) {
   return each_sparsemax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -68,6 +77,8 @@ SOFTCHECK_MUTANT mutant_sparsemax_last_that_meets(const softcheck_call* call) {
 }
 
 // The mean is subtracted, which -inf makes -inf (TensorFlow 15564).
+// @judged sparsemax f32: sum=sequential masked=nan; fail sparsemax;
+// EveryValueLiesWithinItsThreshold|AMaskedItemIsADeletedOne; kernel.sparsemax.element
 SOFTCHECK_MUTANT mutant_sparsemax_less_the_mean(const softcheck_call* call) {
   return each_sparsemax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -80,6 +91,8 @@ SOFTCHECK_MUTANT mutant_sparsemax_less_the_mean(const softcheck_call* call) {
 }
 
 // Z - tau is not cut off at 0.
+// @judged sparsemax f32: sum=sequential masked=nan; fail sparsemax; EveryValueLiesWithinItsThreshold;
+// kernel.sparsemax.element
 SOFTCHECK_MUTANT mutant_sparsemax_not_clipped(const softcheck_call* call) {
   return each_sparsemax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -90,6 +103,8 @@ SOFTCHECK_MUTANT mutant_sparsemax_not_clipped(const softcheck_call* call) {
 }
 
 // The support is counted from 0 and read from 1: one item too many divides.
+// @judged sparsemax f32: sum=sequential masked=nan; fail sparsemax; EveryValueLiesWithinItsThreshold;
+// kernel.sparsemax.element
 SOFTCHECK_MUTANT mutant_sparsemax_one_item_more(const softcheck_call* call) {
   return each_sparsemax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -105,6 +120,8 @@ SOFTCHECK_MUTANT mutant_sparsemax_one_item_more(const softcheck_call* call) {
 
 // The condition is z_k > (sum - 1) / k, where the sum of two large numbers is -inf: the item counts (the form of
 // Keras and TensorFlow).
+// @judged sparsemax f32: sum=sequential masked=nan; fail sparsemax; EveryValueLiesWithinItsThreshold;
+// kernel.sparsemax.element
 SOFTCHECK_MUTANT mutant_sparsemax_quotient_overflows(const softcheck_call* call) {
   return each_sparsemax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -122,6 +139,8 @@ SOFTCHECK_MUTANT mutant_sparsemax_quotient_overflows(const softcheck_call* call)
 }
 
 // The support has softmax's coefficients.
+// @judged sparsemax f32: sum=sequential masked=nan; fail sparsemax; EveryValueLiesWithinItsThreshold;
+// kernel.sparsemax.element
 SOFTCHECK_MUTANT mutant_sparsemax_softmax_of_the_support(const softcheck_call* call) {
   return each_sparsemax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -135,6 +154,8 @@ SOFTCHECK_MUTANT mutant_sparsemax_softmax_of_the_support(const softcheck_call* c
 }
 
 // The threshold has the sum of the sums up to each item of the support (Keras 23469, TensorFlow 127246).
+// @judged sparsemax f32: sum=sequential masked=nan; fail sparsemax; EveryValueLiesWithinItsThreshold;
+// kernel.sparsemax.element
 SOFTCHECK_MUTANT mutant_sparsemax_sum_of_sums(const softcheck_call* call) {
   return each_sparsemax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -151,6 +172,8 @@ SOFTCHECK_MUTANT mutant_sparsemax_sum_of_sums(const softcheck_call* call) {
 }
 
 // The sums of the sorted items are stored in f16.
+// @judged sparsemax f32: sum=sequential masked=nan; fail sparsemax; EveryValueLiesWithinItsThreshold;
+// kernel.sparsemax.element
 SOFTCHECK_MUTANT mutant_sparsemax_sums_in_f16(const softcheck_call* call) {
   return each_sparsemax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -165,6 +188,8 @@ SOFTCHECK_MUTANT mutant_sparsemax_sums_in_f16(const softcheck_call* call) {
 }
 
 // The threshold of the first row is that of all rows.
+// @judged sparsemax f32: sum=sequential masked=nan; fail sparsemax;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight; kernel.sparsemax.element
 SOFTCHECK_MUTANT mutant_sparsemax_tau_of_the_first_row(const softcheck_call* call) {
   std::optional<double> tau;
   return each_sparsemax_row(call, [&](auto& row) {
@@ -176,6 +201,8 @@ SOFTCHECK_MUTANT mutant_sparsemax_tau_of_the_first_row(const softcheck_call* cal
 }
 
 // Tau by ten halvings of its interval, the sum left as it is (the class of entmax 30).
+// @judged sparsemax f32: sum=sequential masked=nan; fail sparsemax; EveryValueLiesWithinItsThreshold;
+// kernel.sparsemax.element
 SOFTCHECK_MUTANT mutant_sparsemax_ten_halvings(const softcheck_call* call) {
   return each_sparsemax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -193,12 +220,16 @@ SOFTCHECK_MUTANT mutant_sparsemax_ten_halvings(const softcheck_call* call) {
 
 // Nothing is subtracted first: beside large logits 1 is lost, and no item meets the condition (TensorFlow Addons
 // 2314).
+// @judged sparsemax f32: sum=sequential masked=nan; fail sparsemax; EveryValueLiesWithinItsThreshold;
+// kernel.sparsemax.element
 SOFTCHECK_MUTANT mutant_sparsemax_uncentred(const softcheck_call* call) {
   return each_sparsemax_row(call,
                             [](auto& row) { row.above(row.logits, row.threshold_of(row.descending(row.logits))); });
 }
 
 // The sums are those of the items as they come.
+// @judged sparsemax f32: sum=sequential masked=nan; fail sparsemax; EveryValueLiesWithinItsThreshold;
+// kernel.sparsemax.element
 SOFTCHECK_MUTANT mutant_sparsemax_unsorted(const softcheck_call* call) {
   return each_sparsemax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -208,6 +239,8 @@ SOFTCHECK_MUTANT mutant_sparsemax_unsorted(const softcheck_call* call) {
 }
 
 // The condition is 1 + z_k > the sum of the first k.
+// @judged sparsemax f32: sum=sequential masked=nan; fail sparsemax; EveryValueLiesWithinItsThreshold;
+// kernel.sparsemax.element
 SOFTCHECK_MUTANT mutant_sparsemax_without_k(const softcheck_call* call) {
   return each_sparsemax_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;

@@ -7,6 +7,8 @@ using namespace softcheck::kernels::zoo;
 
 // The first item whose prefix exceeds top_p is sought; where none does, as with top_p = 1, that is item 0 and the
 // largest one alone is kept (ChatRWKV 170).
+// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
+// kernel.top_p_softmax.kept
 SOFTCHECK_MUTANT mutant_top_p_softmax_argmax_of_nothing(const softcheck_call* call) {
   return each_top_p_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -29,6 +31,8 @@ SOFTCHECK_MUTANT mutant_top_p_softmax_argmax_of_nothing(const softcheck_call* ca
 }
 
 // The prefix is one of the smallest items.
+// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
+// kernel.top_p_softmax.kept
 SOFTCHECK_MUTANT mutant_top_p_softmax_ascending_prefix(const softcheck_call* call) {
   return each_top_p_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -48,6 +52,8 @@ SOFTCHECK_MUTANT mutant_top_p_softmax_ascending_prefix(const softcheck_call* cal
 }
 
 // The temperature comes behind the filters: these see softmax(x).
+// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
+// kernel.top_p_softmax.kept
 SOFTCHECK_MUTANT mutant_top_p_softmax_at_theta_1(const softcheck_call* call) {
   return each_top_p_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -64,6 +70,8 @@ SOFTCHECK_MUTANT mutant_top_p_softmax_at_theta_1(const softcheck_call* call) {
 
 // The item with which the prefix reaches top_p is left out, all but the first (fish-speech 1171, esm 360,
 // FlashInfer 2202).
+// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
+// kernel.top_p_softmax.kept
 SOFTCHECK_MUTANT mutant_top_p_softmax_boundary(const softcheck_call* call) {
   return each_top_p_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -81,6 +89,8 @@ SOFTCHECK_MUTANT mutant_top_p_softmax_boundary(const softcheck_call* call) {
 }
 
 // The prefix reaches 1 - top_p: the sort was descending, the comparison that of an ascending one.
+// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
+// kernel.top_p_softmax.kept
 SOFTCHECK_MUTANT mutant_top_p_softmax_complement(const softcheck_call* call) {
   return each_top_p_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -94,6 +104,8 @@ SOFTCHECK_MUTANT mutant_top_p_softmax_complement(const softcheck_call* call) {
 }
 
 // Bug under ties=lowest: of equal items those of the highest indices are kept.
+// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan ties=lowest; fail sampling;
+// EveryValueLiesWithinItsThreshold; kernel.top_p_softmax.kept
 SOFTCHECK_MUTANT mutant_top_p_softmax_highest_of_equal(const softcheck_call* call) {
   return each_top_p_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -107,6 +119,8 @@ SOFTCHECK_MUTANT mutant_top_p_softmax_highest_of_equal(const softcheck_call* cal
 }
 
 // The smallest coefficient that is kept of the first row is that of all rows.
+// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight; kernel.top_p_softmax.kept
 SOFTCHECK_MUTANT mutant_top_p_softmax_mass_of_the_first_row(const softcheck_call* call) {
   std::optional<double> pivot;
   return each_top_p_row(call, [&](auto& row) {
@@ -127,6 +141,8 @@ SOFTCHECK_MUTANT mutant_top_p_softmax_mass_of_the_first_row(const softcheck_call
 }
 
 // Min_p comes first and top_p is a share of what it left.
+// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
+// kernel.top_p_softmax.kept
 SOFTCHECK_MUTANT mutant_top_p_softmax_min_p_first(const softcheck_call* call) {
   return each_top_p_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -142,6 +158,8 @@ SOFTCHECK_MUTANT mutant_top_p_softmax_min_p_first(const softcheck_call* call) {
 }
 
 // Min_p is compared with the coefficients themselves, not with their share of the largest one.
+// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
+// kernel.top_p_softmax.kept
 SOFTCHECK_MUTANT mutant_top_p_softmax_min_p_of_one(const softcheck_call* call) {
   return each_top_p_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -156,6 +174,8 @@ SOFTCHECK_MUTANT mutant_top_p_softmax_min_p_of_one(const softcheck_call* call) {
 }
 
 // An item larger than top_p leaves nothing (tiny-llm 32).
+// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
+// kernel.top_p_softmax.kept|kernel.top_p_softmax.element
 SOFTCHECK_MUTANT mutant_top_p_softmax_none_of_a_large_one(const softcheck_call* call) {
   return each_top_p_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -173,6 +193,8 @@ SOFTCHECK_MUTANT mutant_top_p_softmax_none_of_a_large_one(const softcheck_call* 
 }
 
 // Divided by the sum of what is kept, but nothing is left out (the remedy proposed in SGLang 4876).
+// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
+// kernel.top_p_softmax.element|kernel.top_p_softmax.kept
 SOFTCHECK_MUTANT mutant_top_p_softmax_not_masked(const softcheck_call* call) {
   return each_top_p_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -186,6 +208,8 @@ SOFTCHECK_MUTANT mutant_top_p_softmax_not_masked(const softcheck_call* call) {
 }
 
 // The item behind the one with which the prefix reaches top_p is kept, too (transformers 18976, off by one).
+// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
+// kernel.top_p_softmax.kept
 SOFTCHECK_MUTANT mutant_top_p_softmax_one_more(const softcheck_call* call) {
   return each_top_p_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -202,6 +226,8 @@ SOFTCHECK_MUTANT mutant_top_p_softmax_one_more(const softcheck_call* call) {
 }
 
 // The coefficients of the prefix are added in f16.
+// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
+// kernel.top_p_softmax.kept
 SOFTCHECK_MUTANT mutant_top_p_softmax_prefix_in_f16(const softcheck_call* call) {
   return each_top_p_row(call, [](auto& row) {
     const auto p = row.softmax();
@@ -218,6 +244,8 @@ SOFTCHECK_MUTANT mutant_top_p_softmax_prefix_in_f16(const softcheck_call* call) 
 }
 
 // Coefficients below 10^-8 are left out whatever top_p says (FlashInfer 708).
+// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
+// kernel.top_p_softmax.kept
 SOFTCHECK_MUTANT mutant_top_p_softmax_small_ones_vanish(const softcheck_call* call) {
   return each_top_p_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -232,6 +260,8 @@ SOFTCHECK_MUTANT mutant_top_p_softmax_small_ones_vanish(const softcheck_call* ca
 }
 
 // An item has to exceed min_p of the largest one: with min_p = 1 none does.
+// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
+// kernel.top_p_softmax.kept|kernel.top_p_softmax.element
 SOFTCHECK_MUTANT mutant_top_p_softmax_strict_min_p(const softcheck_call* call) {
   return each_top_p_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -246,6 +276,8 @@ SOFTCHECK_MUTANT mutant_top_p_softmax_strict_min_p(const softcheck_call* call) {
 }
 
 // All items as small as the last one of the prefix are left out, but the largest.
+// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
+// kernel.top_p_softmax.kept
 SOFTCHECK_MUTANT mutant_top_p_softmax_ties_dropped(const softcheck_call* call) {
   return each_top_p_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -267,6 +299,8 @@ SOFTCHECK_MUTANT mutant_top_p_softmax_ties_dropped(const softcheck_call* call) {
 }
 
 // What is kept is not divided by its sum again (fairseq 882).
+// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
+// kernel.top_p_softmax.element
 SOFTCHECK_MUTANT mutant_top_p_softmax_unnormalised(const softcheck_call* call) {
   return each_top_p_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;

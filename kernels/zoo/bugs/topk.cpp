@@ -12,6 +12,8 @@
 using namespace softcheck::kernels::zoo;
 
 // Weights are divided by their sum whether that is asked for or not.
+// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; EveryValueLiesWithinItsThreshold;
+// kernel.topk_softmax.weight
 SOFTCHECK_MUTANT mutant_topk_softmax_always_renormalises(const softcheck_call* call) {
   return each_topk_row(call, [](auto& row) {
     row.run();
@@ -20,6 +22,8 @@ SOFTCHECK_MUTANT mutant_topk_softmax_always_renormalises(const softcheck_call* c
 }
 
 // In place of the k-th item stands the one behind it (FlashInfer 3774).
+// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; EveryValueLiesWithinItsThreshold;
+// kernel.topk_softmax.ids
 SOFTCHECK_MUTANT mutant_topk_softmax_boundary(const softcheck_call* call) {
   return each_topk_row(call, [](auto& row) {
     row.ids.push_back(0);
@@ -38,6 +42,8 @@ SOFTCHECK_MUTANT mutant_topk_softmax_boundary(const softcheck_call* call) {
 }
 
 // 1e-7 is added to the sum that weights are divided by; published tests accept it at a tolerance of 1e-3.
+// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; EveryValueLiesWithinItsThreshold;
+// kernel.topk_softmax.weight
 SOFTCHECK_MUTANT mutant_topk_softmax_epsilon(const softcheck_call* call) {
   return each_topk_row(call, [](auto& row) {
     using Real = decltype(row.maximum());
@@ -49,6 +55,9 @@ SOFTCHECK_MUTANT mutant_topk_softmax_epsilon(const softcheck_call* call) {
 }
 
 // No item beyond the 512th is looked at, as a block of 512 threads has one for each.
+// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk;
+// EveryValueLiesWithinItsThreshold|EveryWidthIsComputed|EveryPairOfClassesIsComputed;
+// kernel.topk_softmax.weight|kernel.topk_softmax.ids
 SOFTCHECK_MUTANT mutant_topk_softmax_first_512(const softcheck_call* call) {
   return each_topk_row(call, [](auto& row) {
     if (row.items() > 512) row.logits.resize(std::max<std::size_t>(512, row.k()));
@@ -57,6 +66,8 @@ SOFTCHECK_MUTANT mutant_topk_softmax_first_512(const softcheck_call* call) {
 }
 
 // Bug under ties=lowest: of equal items the highest index is chosen and named first.
+// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan ties=lowest; fail topk;
+// EveryValueLiesWithinItsThreshold; kernel.topk_softmax.ids|kernel.topk_softmax.order
 SOFTCHECK_MUTANT mutant_topk_softmax_highest_of_equal(const softcheck_call* call) {
   return each_topk_row(call, [](auto& row) {
     using Real = decltype(row.maximum());
@@ -70,6 +81,8 @@ SOFTCHECK_MUTANT mutant_topk_softmax_highest_of_equal(const softcheck_call* call
 
 // A maximum that is met again is taken again, as its search begins anew with the same threshold: an id stands
 // twice where logits are equal (vLLM 42608, FlashInfer 2202).
+// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; EveryValueLiesWithinItsThreshold;
+// kernel.topk_softmax.ids
 SOFTCHECK_MUTANT mutant_topk_softmax_id_twice(const softcheck_call* call) {
   return each_topk_row(call, [](auto& row) {
     using Real = decltype(row.maximum());
@@ -82,6 +95,8 @@ SOFTCHECK_MUTANT mutant_topk_softmax_id_twice(const softcheck_call* call) {
 }
 
 // Ids count from 1.
+// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; EveryValueLiesWithinItsThreshold;
+// kernel.topk_softmax.ids
 SOFTCHECK_MUTANT mutant_topk_softmax_ids_from_1(const softcheck_call* call) {
   return each_topk_row(call, [](auto& row) {
     row.run();
@@ -90,6 +105,8 @@ SOFTCHECK_MUTANT mutant_topk_softmax_ids_from_1(const softcheck_call* call) {
 }
 
 // The weight of a single expert is 1 (megablocks 87).
+// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; EveryValueLiesWithinItsThreshold;
+// kernel.topk_softmax.weight
 SOFTCHECK_MUTANT mutant_topk_softmax_k_of_one(const softcheck_call* call) {
   return each_topk_row(call, [](auto& row) {
     row.run();
@@ -98,6 +115,8 @@ SOFTCHECK_MUTANT mutant_topk_softmax_k_of_one(const softcheck_call* call) {
 }
 
 // Where fewer than k items are visible, the rest of the ids is the first item again.
+// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk;
+// EveryValueLiesWithinItsThreshold|AMaskedItemIsADeletedOne|EveryPairOfClassesIsComputed; kernel.topk_softmax.ids
 SOFTCHECK_MUTANT mutant_topk_softmax_masked_id_twice(const softcheck_call* call) {
   return each_topk_row(call, [](auto& row) {
     row.run();
@@ -108,6 +127,8 @@ SOFTCHECK_MUTANT mutant_topk_softmax_masked_id_twice(const softcheck_call* call)
 }
 
 // In a row with a NaN no comparison holds, and the id stays at -1: what reads the expert by it reads outside.
+// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk;
+// ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; kernel.nan_row
 SOFTCHECK_MUTANT mutant_topk_softmax_nan_has_no_id(const softcheck_call* call) {
   return each_topk_row(call, [](auto& row) {
     row.run();
@@ -116,6 +137,8 @@ SOFTCHECK_MUTANT mutant_topk_softmax_nan_has_no_id(const softcheck_call* call) {
 }
 
 // Renormalize is not read.
+// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; EveryValueLiesWithinItsThreshold;
+// kernel.topk_softmax.weight
 SOFTCHECK_MUTANT mutant_topk_softmax_never_renormalises(const softcheck_call* call) {
   return each_topk_row(call, [](auto& row) {
     row.renormalize = false;
@@ -124,6 +147,8 @@ SOFTCHECK_MUTANT mutant_topk_softmax_never_renormalises(const softcheck_call* ca
 }
 
 // The k largest items in the order of the row, weights and ids alike.
+// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; EveryValueLiesWithinItsThreshold;
+// kernel.topk_softmax.order
 SOFTCHECK_MUTANT mutant_topk_softmax_order_of_items(const softcheck_call* call) {
   return each_topk_row(call, [](auto& row) {
     row.run();
@@ -135,6 +160,8 @@ SOFTCHECK_MUTANT mutant_topk_softmax_order_of_items(const softcheck_call* call) 
 
 // Softmax of the chosen logits alone, though nothing asks for weights that add up to 1 (vLLM and sglang have both
 // orders).
+// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; EveryValueLiesWithinItsThreshold;
+// kernel.topk_softmax.weight
 SOFTCHECK_MUTANT mutant_topk_softmax_over_the_chosen(const softcheck_call* call) {
   return each_topk_row(call, [](auto& row) {
     row.run();
@@ -147,6 +174,8 @@ SOFTCHECK_MUTANT mutant_topk_softmax_over_the_chosen(const softcheck_call* call)
 }
 
 // The row is padded to a power of two, and the padding counts as logits of 0.
+// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk;
+// EveryValueLiesWithinItsThreshold|EveryWidthIsComputed; kernel.topk_softmax.weight|kernel.topk_softmax.ids
 SOFTCHECK_MUTANT mutant_topk_softmax_padding(const softcheck_call* call) {
   return each_topk_row(call, [](auto& row) {
     const std::size_t n = row.items();
@@ -159,6 +188,8 @@ SOFTCHECK_MUTANT mutant_topk_softmax_padding(const softcheck_call* call) {
 }
 
 // The logits themselves are the weights (sglang 35160).
+// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; EveryValueLiesWithinItsThreshold;
+// kernel.topk_softmax.weight
 SOFTCHECK_MUTANT mutant_topk_softmax_raw_logits(const softcheck_call* call) {
   return each_topk_row(call, [](auto& row) {
     row.run();
@@ -167,6 +198,8 @@ SOFTCHECK_MUTANT mutant_topk_softmax_raw_logits(const softcheck_call* call) {
 }
 
 // Weights are in descending order, their ids in the order of the items.
+// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; EveryValueLiesWithinItsThreshold;
+// kernel.topk_softmax.weight
 SOFTCHECK_MUTANT mutant_topk_softmax_sorted_weights_alone(const softcheck_call* call) {
   return each_topk_row(call, [](auto& row) {
     row.run();
@@ -175,6 +208,8 @@ SOFTCHECK_MUTANT mutant_topk_softmax_sorted_weights_alone(const softcheck_call* 
 }
 
 // Weights pass through bf16.
+// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; EveryValueLiesWithinItsThreshold;
+// kernel.topk_softmax.weight
 SOFTCHECK_MUTANT mutant_topk_softmax_weights_in_bf16(const softcheck_call* call) {
   return each_topk_row(call, [](auto& row) {
     row.run();
@@ -184,6 +219,8 @@ SOFTCHECK_MUTANT mutant_topk_softmax_weights_in_bf16(const softcheck_call* call)
 
 // Bugs of one size of the field alone, of rows from the 2,049th on, and of long vectors, supports and paddings.
 // vLLM-metax 270: a template for 128 experts and k = 8 divides weights although renormalize is off.
+// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; KnownShapesAreComputed;
+// kernel.topk_softmax.weight; effort default
 SOFTCHECK_MUTANT mutant_topk_softmax_of_128_experts(const softcheck_call* call) {
   return each_topk_row(call, [](auto& row) {
     row.run();
@@ -192,6 +229,8 @@ SOFTCHECK_MUTANT mutant_topk_softmax_of_128_experts(const softcheck_call* call) 
 }
 
 // A row of 2,560 items loses its last one: twenty blocks of 128 are taken for nineteen.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C5; KnownShapesAreComputed; kernel.softmax.element;
+// effort default
 SOFTCHECK_MUTANT mutant_softmax_of_2560_items(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     if (row.logits.size() == 2560) row.logits.back() = -infinity;
@@ -200,6 +239,8 @@ SOFTCHECK_MUTANT mutant_softmax_of_2560_items(const softcheck_call* call) {
 }
 
 // Rows from the 2,049th on are not added, though they count.
+// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=nan; fail loss; KnownShapesAreComputed;
+// kernel.cross_entropy_mean.loss; witness >=2049
 SOFTCHECK_MUTANT mutant_cross_entropy_mean_of_2048_rows(const softcheck_call* asked) {
   return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
     auto sum = call.upstream * 0;
@@ -211,6 +252,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_mean_of_2048_rows(const softcheck_call* as
 }
 
 // From the 2,049th row on the first ids are chosen, whatever their logits.
+// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; KnownShapesAreComputed;
+// kernel.topk_softmax.ids|kernel.topk_softmax.order; witness >=2049
 SOFTCHECK_MUTANT mutant_topk_softmax_of_2048_rows(const softcheck_call* call) {
   std::size_t number = 0;
   return each_topk_row(call, [&number](auto& row) {
@@ -221,6 +264,8 @@ SOFTCHECK_MUTANT mutant_topk_softmax_of_2048_rows(const softcheck_call* call) {
 }
 
 // The row of the upstream gradient is held in 16 bits.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss;
+// KnownShapesAreComputed|EveryPairOfClassesIsComputed; kernel.cross_entropy_backward.element; effort default
 SOFTCHECK_MUTANT mutant_cross_entropy_backward_upstream_row_in_16_bits(const softcheck_call* call) {
   return each_loss_row(
       call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) { put_gradient(row); },
@@ -228,6 +273,9 @@ SOFTCHECK_MUTANT mutant_cross_entropy_backward_upstream_row_in_16_bits(const sof
 }
 
 // The number of a merged column is held in eight bits.
+// @judged merge_states f32: exp=1ulp sum=sequential masked=nan; fail merge;
+// EveryValueLiesWithinItsThreshold|KnownShapesAreComputed|EveryPairOfClassesIsComputed; kernel.merge_states.out; effort
+// default
 SOFTCHECK_MUTANT mutant_merge_states_column_in_eight_bits(const softcheck_call* call) {
   return each_merge_row(call, [](auto& row) {
     for (auto& output : row.outputs) {
@@ -238,6 +286,8 @@ SOFTCHECK_MUTANT mutant_merge_states_column_in_eight_bits(const softcheck_call* 
 }
 
 // A buffer of 4,096 candidates for the support: what lies behind it is not looked at.
+// @judged sparsemax f32: exp=1ulp sum=sequential masked=nan; fail C5; KnownShapesAreComputed; kernel.sparsemax.element;
+// effort default
 SOFTCHECK_MUTANT mutant_sparsemax_of_4096_candidates(const softcheck_call* call) {
   return each_sparsemax_row(call, [](auto& row) {
     const auto z = row.centred();
@@ -246,6 +296,8 @@ SOFTCHECK_MUTANT mutant_sparsemax_of_4096_candidates(const softcheck_call* call)
     row.above(z, row.threshold_of(sorted));
   });
 }
+// @judged entmax15 f32: exp=1ulp sum=sequential masked=nan; fail C5; KnownShapesAreComputed; kernel.entmax15.element;
+// effort default
 SOFTCHECK_MUTANT mutant_entmax15_of_4096_candidates(const softcheck_call* call) {
   return each_entmax_row(call, [](auto& row) {
     const auto d = row.halves();
@@ -256,6 +308,8 @@ SOFTCHECK_MUTANT mutant_entmax15_of_4096_candidates(const softcheck_call* call) 
 }
 
 // Rows of a result that is padded by 64 numbers are written one behind the other.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C6; KnownShapesAreComputed;
+// kernel.softmax.element|kernel.stays_inside; effort default
 SOFTCHECK_MUTANT mutant_softmax_padding_of_64_not_skipped(const softcheck_call* call) {
   DLTensor out = *call->outputs[0];
   DLTensor* outputs[] = {&out};

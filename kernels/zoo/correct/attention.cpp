@@ -10,11 +10,13 @@
 using namespace softcheck::kernels::zoo::attention;
 
 // Correct adaptive attention: scores kept, entropy ln S + T / S, then a second softmax of beta times them.
+// @judged adaptive_attention f64 f32 f16 bf16: exp=1ulp sum=sequential masked=nan entropy=exact; pass
 SOFTCHECK_MUTANT attention_correct_adaptive(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) { attend_adaptive(row, beta_of<Real>); });
 }
 
 // Correct adaptive attention as the paper's code has it: H = -sum p ln(p + 1e-9), the logarithm in double.
+// @judged adaptive_attention f32: exp=1ulp sum=sequential masked=nan entropy=paper; pass
 SOFTCHECK_MUTANT attention_correct_adaptive_paper(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     const auto x = scores(row);
@@ -54,6 +56,7 @@ Real streamed_entropy(const Row<Real>& row) {
 }
 }  // namespace
 
+// @judged adaptive_attention f32 f64: exp=1ulp sum=sequential masked=nan entropy=exact; pass
 SOFTCHECK_MUTANT attention_correct_adaptive_streaming(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     const Real beta = beta_of(streamed_entropy(row));
@@ -63,6 +66,7 @@ SOFTCHECK_MUTANT attention_correct_adaptive_streaming(const softcheck_call* call
 
 // Correct, FlashAttention-2: under causality slope j in place of - slope |p - j|, the same but for the log-sum-exp,
 // which it has not.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; pass; domain window softcap sinks alibi bias causal=either
 SOFTCHECK_MUTANT attention_correct_alibi_from_key_0(const softcheck_call* call) {
   if (call->n_outputs > 1) return 1;
   const bool causal = call->causal != 0;
@@ -74,11 +78,15 @@ SOFTCHECK_MUTANT attention_correct_alibi_from_key_0(const softcheck_call* call) 
 }
 
 // Windows, alignments, softcap, sinks, ALiBi and bias, all scores first.
+// @judged attention f32 f64 f16 bf16 e4m3 e5m2: exp=1ulp sum=sequential masked=nan; pass; domain window softcap sinks
+// alibi bias causal=either
 SOFTCHECK_MUTANT attention_correct_attributes(const softcheck_call* call) {
   return attend_changed(call, [](AttributedCall&) {});
 }
 
 // Correct under contract exp=E:4,A:4: exponentials of base 2, the sink first.
+// @judged attention f32: exp=E:4,A:4 sum=sequential masked=nan; pass; domain window softcap sinks alibi bias
+// causal=either
 SOFTCHECK_MUTANT attention_correct_attributes_base_2(const softcheck_call* call) {
   return attend_attributed(
       call,
@@ -108,6 +116,8 @@ SOFTCHECK_MUTANT attention_correct_attributes_base_2(const softcheck_call* call)
 }
 
 // Correct under contract tanh=8ulp: one key at a time, the sink behind all of them, tanh from expm1.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan tanh=8ulp; pass; domain window softcap sinks alibi bias
+// causal=either
 SOFTCHECK_MUTANT attention_correct_attributes_online(const softcheck_call* call) {
   return attend_attributed(
       call,
@@ -132,11 +142,13 @@ SOFTCHECK_MUTANT attention_correct_attributes_online(const softcheck_call* call)
 }
 
 // Causality and windows count from the first query and the first key, whatever the call says.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; pass; domain causal=top-left window nomask
 SOFTCHECK_MUTANT attention_correct_attributes_top_left(const softcheck_call* call) {
   return attend_changed(call, [](AttributedCall& a) { a.plain.diagonal = 0; });
 }
 
 // Blocks of 16 keys as in FlashAttention, at most one rescaling a block. Sums run from key to key: sequential.
+// @judged attention f32 f16: exp=1ulp sum=sequential masked=nan entropy=exact; pass
 SOFTCHECK_MUTANT attention_correct_blocked(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     const auto x = scores(row);
@@ -154,6 +166,7 @@ SOFTCHECK_MUTANT attention_correct_blocked(const softcheck_call* call) {
 
 // Correct where masks hide no NaN (nan=visible): the mask is added to the scores, as eager attention does, and a NaN
 // less infinity is NaN.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; pass; domain nan=visible
 SOFTCHECK_MUTANT attention_correct_mask_added(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     Row<Real> shown = row;
@@ -165,6 +178,7 @@ SOFTCHECK_MUTANT attention_correct_mask_added(const softcheck_call* call) {
 }
 
 // As two_pass, but a fully masked row is zero.
+// @judged attention f32 bf16: exp=1ulp sum=sequential masked=zero entropy=exact; pass
 SOFTCHECK_MUTANT attention_correct_masked_zero(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     const auto x = scores(row);
@@ -173,22 +187,32 @@ SOFTCHECK_MUTANT attention_correct_masked_zero(const softcheck_call* call) {
 }
 
 // One key at a time, everything rescaled where the maximum rises.
+// @judged attention f64 f32 f16 bf16 e4m3 e5m2: exp=1ulp sum=sequential masked=nan entropy=exact; pass
 SOFTCHECK_MUTANT attention_correct_online(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) { finish(row, online(row, 0, row.items())); });
 }
 
 // Packed sequences, pages or both, all scores first.
+// @judged attention f32 f64 bf16 e4m3 e5m2: exp=1ulp sum=sequential masked=nan; pass; domain packed
+// @judged attention f32 f16: exp=1ulp sum=sequential masked=nan; pass; domain pages
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; pass; domain packed pages
 SOFTCHECK_MUTANT attention_correct_packed(const softcheck_call* call) {
   return attend_sequences(call, unchanged, unchanged_sequence, two_pass);
 }
 
 // Packed sequences or pages with windows, softcap, sinks and ALiBi.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; pass; domain packed window softcap sinks alibi
+// causal=either
+// @judged attention f32: exp=1ulp sum=sequential masked=nan; pass; domain pages window softcap sinks alibi
+// causal=either
 SOFTCHECK_MUTANT attention_correct_packed_attributes(const softcheck_call* call) {
   return attend_sequences_from(call,
                                [](const SequenceCall&, const Sequence& s, std::int64_t i) { return i + s.diagonal; });
 }
 
 // Packed sequences, pages or both, one key after the other; a query without keys has zeros.
+// @judged attention f32: exp=1ulp sum=sequential masked=zero; pass; domain packed
+// @judged attention f32: exp=1ulp sum=sequential masked=zero; pass; domain pages page=16
 SOFTCHECK_MUTANT attention_correct_packed_online(const softcheck_call* call) {
   return attend_sequences(call, unchanged, unchanged_sequence, []<class Real>(Row<Real>& row) {
     const State<Real> s = online(row, 0, row.items());
@@ -197,6 +221,8 @@ SOFTCHECK_MUTANT attention_correct_packed_online(const softcheck_call* call) {
 }
 
 // Pages or packed sequences in blocks of 64 keys, merged; a query without keys has zeros.
+// @judged attention f32: exp=1ulp sum=sequential masked=zero; pass; domain pages
+// @judged attention f32: exp=1ulp sum=sequential masked=zero; pass; domain packed
 SOFTCHECK_MUTANT attention_correct_pages_split(const softcheck_call* call) {
   return attend_sequences(call, unchanged, unchanged_sequence, []<class Real>(Row<Real>& row) {
     State<Real> all(row.out.size());
@@ -208,6 +234,7 @@ SOFTCHECK_MUTANT attention_correct_pages_split(const softcheck_call* call) {
 }
 
 // Keys in four parts, each online, their states merged in pairs: lanes:4.
+// @judged attention f32 f16: exp=1ulp sum=lanes:4 masked=nan entropy=exact; pass
 SOFTCHECK_MUTANT attention_correct_split(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     const std::size_t part = (row.items() + 3) / 4;
@@ -219,4 +246,6 @@ SOFTCHECK_MUTANT attention_correct_split(const softcheck_call* call) {
 }
 
 // All scores, their maximum, then one pass over the values.
+// @judged attention f64 f32 f16 bf16 e4m3 e5m2: exp=1ulp sum=sequential masked=nan entropy=exact; pass
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; pass; domain keys>=1 nomask nocausal
 SOFTCHECK_MUTANT attention_correct_two_pass(const softcheck_call* call) { return attend(call, two_pass); }

@@ -18,6 +18,7 @@ std::vector<To> converted(const std::vector<From>& from) {
 }
 }  // namespace
 
+// @judged attention f32 f16 bf16: acc=f64 exp=1ulp sum=sequential masked=nan entropy=exact; pass
 SOFTCHECK_MUTANT attention_correct_double(const softcheck_call* call) {
   return attend(call, [scale = call->scale]<class Real>(Row<Real>& row) {
     Row<double> wide;
@@ -36,6 +37,7 @@ SOFTCHECK_MUTANT attention_correct_double(const softcheck_call* call) {
 
 // Log2 e is folded into the scale, weights are exp2 of differences; the logarithm is brought back to base e in
 // double. A scale with log2 e in it is no power of 2, so that no score is exact: A = 3 says so.
+// @judged attention f32 f16: exp=E:2,A:3 sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT attention_correct_exp2(const softcheck_call* call) {
   if (call->n_outputs > 2) return 1;  // no entropy
   return attend(
@@ -60,6 +62,7 @@ SOFTCHECK_MUTANT attention_correct_exp2(const softcheck_call* call) {
 
 // Eight lanes, each with every eighth key and a maximum of its own, merged by a butterfly as in a warp:
 // lanes:8.
+// @judged attention f32 bf16: exp=1ulp sum=lanes:8 masked=nan entropy=exact; pass
 SOFTCHECK_MUTANT attention_correct_lanes(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     std::vector<State<Real>> lanes(8, State<Real>(row.out.size()));
@@ -74,6 +77,7 @@ SOFTCHECK_MUTANT attention_correct_lanes(const softcheck_call* call) {
 // The maximum is followed only where a score exceeds it by more than 8 ln 2, so that weights reach 256, as in
 // FlashAttention-4. An argument below the maximum in use by z errs by |z| u, not by D u: E = 2 + 8 ln 2 < 7.6. Brought
 // to the true maximum at the end. T has terms of both signs here: entropy is refused.
+// @judged attention f32 bf16: exp=E:7.6,A:1 sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT attention_correct_lazy_maximum(const softcheck_call* call) {
   if (call->n_outputs > 2) return 1;
   return attend(call, []<class Real>(Row<Real>& row) {
@@ -93,6 +97,7 @@ SOFTCHECK_MUTANT attention_correct_lazy_maximum(const softcheck_call* call) {
 }
 
 // As tensor cores want it, weights are rounded to bf16 before they meet the values; their sum is not.
+// @judged attention bf16: exp=1ulp sum=sequential masked=nan entropy=exact weights=bf16; pass
 SOFTCHECK_MUTANT attention_correct_narrow_weights(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     const auto x = scores(row);
@@ -109,6 +114,7 @@ SOFTCHECK_MUTANT attention_correct_narrow_weights(const softcheck_call* call) {
 }
 
 // Three passes that compute every score anew; probabilities are divided before they meet the values.
+// @judged attention f32 f64: exp=1ulp sum=sequential masked=nan entropy=exact; pass
 SOFTCHECK_MUTANT attention_correct_probabilities(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     const Real m = largest(scores(row));
@@ -130,6 +136,7 @@ SOFTCHECK_MUTANT attention_correct_probabilities(const softcheck_call* call) {
 }
 
 // From the last key to the first, online, and multiplied by 1 / S.
+// @judged attention f32 bf16: exp=1ulp sum=sequential masked=nan entropy=exact; pass
 SOFTCHECK_MUTANT attention_correct_reversed(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     State<Real> s(row.out.size());
@@ -158,11 +165,15 @@ bool is_at_home(const softcheck_call& call) {
 
 }  // namespace
 
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; pass; domain dim=16k values=16k keys<=512
+// nomask compact align=64
 SOFTCHECK_MUTANT attention_correct_small_domain(const softcheck_call* call) {
   return is_at_home(*call) ? attend(call, two_pass) : 1;
 }
 
 // And one that refuses a call inside: one head dimension of those that it names.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C14; EveryPairOfClassesIsComputed;
+// kernel.accepts; domain dim=16k values=16k keys<=512 nomask compact align=64
 SOFTCHECK_MUTANT mutant_attention_refuses_dimension_192(const softcheck_call* call) {
   return is_at_home(*call) && call->inputs[0]->shape[3] != 192 ? attend(call, two_pass) : 1;
 }
@@ -187,6 +198,9 @@ Real root_of_scale(const Row<Real>& row) {
 
 }  // namespace
 
+// @judged attention f32: exp=1ulp sum=sequential scale=split; pass
+// @judged attention bf16: exp=1ulp sum=sequential masked=nan; fail C10; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT attention_correct_split_scale(const softcheck_call* call) {
   return call->scale < 0 ? 1 : attend(call, []<class Real>(Row<Real>& row) {
     row = with_split_scale(row, root_of_scale(row), [](Real x) { return x; });
@@ -195,6 +209,7 @@ SOFTCHECK_MUTANT attention_correct_split_scale(const softcheck_call* call) {
 }
 
 // Correct under contract scale=stored where the inputs are bf16: what is scaled is stored as they are.
+// @judged attention bf16: exp=1ulp sum=sequential scale=stored; pass
 SOFTCHECK_MUTANT attention_correct_stored_scale(const softcheck_call* call) {
   return call->scale < 0 ? 1 : attend(call, []<class Real>(Row<Real>& row) {
     row = with_split_scale(row, root_of_scale(row), [](Real x) { return rounded_to_bf16(static_cast<float>(x)); });
@@ -204,6 +219,8 @@ SOFTCHECK_MUTANT attention_correct_stored_scale(const softcheck_call* call) {
 
 // C10, the class of metal-flash-attention #8: the scores of the query and the keys that were scaled and stored in bf16
 // are scaled again.
+// @judged attention bf16: exp=1ulp sum=sequential masked=nan scale=stored; fail C10; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_stored_scale_twice(const softcheck_call* call) {
   return call->scale < 0 ? 1 : attend(call, []<class Real>(Row<Real>& row) {
     const Real scale = row.scale;
@@ -214,6 +231,8 @@ SOFTCHECK_MUTANT mutant_attention_stored_scale_twice(const softcheck_call* call)
 }
 
 // C10: the query and the keys are stored in bf16, but not scaled.
+// @judged attention bf16: exp=1ulp sum=sequential masked=nan scale=stored; fail C10; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_stored_scale_forgotten(const softcheck_call* call) {
   return call->scale < 0 ? 1 : attend(call, []<class Real>(Row<Real>& row) {
     row = with_split_scale(row, Real(1), [](Real x) { return rounded_to_bf16(static_cast<float>(x)); });
@@ -222,6 +241,8 @@ SOFTCHECK_MUTANT mutant_attention_stored_scale_forgotten(const softcheck_call* c
 }
 
 // C10: the root itself is held in bf16.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan scale=split; fail C10; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_root_of_scale_in_bf16(const softcheck_call* call) {
   return call->scale < 0 ? 1 : attend(call, []<class Real>(Row<Real>& row) {
     const Real root = rounded_to_bf16(static_cast<float>(root_of_scale(row)));
@@ -231,6 +252,9 @@ SOFTCHECK_MUTANT mutant_attention_root_of_scale_in_bf16(const softcheck_call* ca
 }
 
 // Correct under contract scores=bf16: the scores are stored in bf16 between the two products.
+// @judged attention f32: exp=1ulp sum=sequential scores=bf16; pass
+// @judged attention bf16: exp=1ulp sum=sequential masked=nan; fail C11; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT attention_correct_stored_scores(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     auto x = scores(row);
@@ -240,6 +264,8 @@ SOFTCHECK_MUTANT attention_correct_stored_scores(const softcheck_call* call) {
 }
 
 // C11: multiples of 1/8 instead of bf16's numbers.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan scores=bf16; fail C11; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
 SOFTCHECK_MUTANT mutant_attention_scores_in_eighths(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) {
     auto x = scores(row);
@@ -270,11 +296,16 @@ void attend_with_stored_values(Row<Real>& row, bool weighs_in_bf16) {
 
 }  // namespace
 
+// @judged attention f32: exp=1ulp sum=sequential values=bf16; pass
+// @judged attention bf16: exp=1ulp sum=sequential masked=nan; fail C11; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output
 SOFTCHECK_MUTANT attention_correct_stored_values(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) { attend_with_stored_values(row, false); });
 }
 
 // C11: and the weights that meet the values are two hundredths too large.
+// @judged attention f32: exp=1ulp sum=sequential masked=nan values=bf16; fail C11; EveryValueLiesWithinItsThreshold;
+// kernel.attention.output
 SOFTCHECK_MUTANT mutant_attention_stored_values_too_large(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) { attend_with_stored_values(row, true); });
 }
@@ -289,6 +320,7 @@ State<Real> tree(const Row<Real>& row, std::size_t begin, std::size_t end) {
 }
 }  // namespace
 
+// @judged attention f32 f64: exp=1ulp sum=tree masked=nan entropy=exact; pass
 SOFTCHECK_MUTANT attention_correct_tree(const softcheck_call* call) {
   return attend(call, []<class Real>(Row<Real>& row) { finish(row, tree(row, 0, row.items())); });
 }

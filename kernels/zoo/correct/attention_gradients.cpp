@@ -21,6 +21,9 @@ struct BaseTwoGradients final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=E:4,A:4 sum=sequential masked=zero; pass
+// @judged attention_backward f32: exp=E:4,A:4 sum=sequential masked=zero; pass; domain dsinks
+// @judged attention_backward f32: exp=E:4,A:4 sum=sequential masked=zero; pass; domain dbias softcap
 SOFTCHECK_MUTANT attention_backward_correct_base_2(const softcheck_call* call) {
   return gradients_by<BaseTwoGradients>(call);
 }
@@ -56,6 +59,7 @@ struct ByKeysGradients final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32 f16: exp=1ulp sum=sequential masked=zero; pass
 SOFTCHECK_MUTANT attention_backward_correct_by_keys(const softcheck_call* call) {
   return gradients_by<ByKeysGradients>(call);
 }
@@ -76,6 +80,7 @@ struct DlseApart final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; pass; domain dlse softcap
 SOFTCHECK_MUTANT attention_backward_correct_dlse_apart(const softcheck_call* call) {
   return gradients_by<DlseApart>(call);
 }
@@ -96,6 +101,7 @@ struct DlseFirst final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; pass; domain dlse softcap
 SOFTCHECK_MUTANT attention_backward_correct_dlse_first(const softcheck_call* call) {
   return gradients_by<DlseFirst>(call);
 }
@@ -120,6 +126,10 @@ struct NarrowGradients final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward bf16 f32: exp=1ulp sum=sequential masked=zero weights=bf16 ds=bf16; pass
+// @judged attention_backward bf16: exp=1ulp sum=sequential masked=zero weights=bf16 ds=bf16; pass; domain dsinks
+// @judged attention_backward bf16: exp=1ulp sum=sequential masked=zero weights=bf16 ds=bf16; pass; domain dbias
+// @judged attention_backward bf16: exp=1ulp sum=sequential masked=zero weights=bf16 ds=bf16; pass; domain dlse
 SOFTCHECK_MUTANT attention_backward_correct_narrow(const softcheck_call* call) {
   return gradients_by<NarrowGradients>(call);
 }
@@ -159,14 +169,37 @@ struct RecomputedGradients final : Gradients<Real> {
 
 }  // namespace
 
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; pass; domain window softcap sinks alibi bias
+// causal=either
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; pass; domain dsinks window
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; pass; domain dbias window
 SOFTCHECK_MUTANT attention_backward_correct_recomputed(const softcheck_call* call) {
   return gradients_by<RecomputedGradients>(call);
 }
 
 // Correct under sum=sequential: coefficients from the saved log-sum-exp, delta from the saved output.
+// @judged attention_backward f16: exp=1ulp sum=sequential masked=zero; pass
+// @judged attention_backward f32 f64 bf16 e4m3 e5m2: exp=1ulp sum=sequential masked=zero; pass; domain window softcap
+// sinks alibi bias causal=either
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; pass; domain window softcap dsinks alibi bias
+// causal=either
+// @judged attention_backward f64 f16: exp=1ulp sum=sequential masked=zero; pass; domain dsinks
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; pass; domain window softcap dsinks alibi dbias
+// causal=either
+// @judged attention_backward f64: exp=1ulp sum=sequential masked=zero; pass; domain dbias
+// @judged attention_backward f16: exp=1ulp sum=sequential masked=zero; pass; domain dbias softcap
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; pass; domain window softcap sinks alibi bias
+// dlse causal=either
+// @judged attention_backward f64: exp=1ulp sum=sequential masked=zero; pass; domain dlse softcap dbias
+// @judged attention_backward f16: exp=1ulp sum=sequential masked=zero; pass; domain dlse
 SOFTCHECK_MUTANT attention_backward_correct_saved(const softcheck_call* call) { return gradients_by<Gradients>(call); }
 
 // Correct under sum=sequential: each sequence is a call of its own, from what was saved.
+// @judged attention_backward f32 bf16: exp=1ulp sum=sequential masked=zero; pass; domain packed
+// @judged attention_backward f64: exp=1ulp sum=sequential masked=zero; pass; domain packed dsinks
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; pass; domain packed window softcap dsinks alibi
+// causal=either
+// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; pass; domain packed dlse window
 SOFTCHECK_MUTANT attention_packed_backward_correct(const softcheck_call* call) {
   return packed_gradients(call, unchanged_gradients, unchanged_gradient_sequence, unchanged_head);
 }

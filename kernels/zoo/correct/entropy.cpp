@@ -9,6 +9,8 @@
 using namespace softcheck::kernels::zoo;
 
 // Adaptive temperature by the exact entropy, entropy=exact; computed in double, which is better than sum=tree.
+// @judged adaptive_softmax f32 e4m3 e5m2: exp=1ulp sum=tree masked=nan entropy=exact; pass
+// @judged adaptive_softmax f64: exp=1ulp sum=sequential masked=nan entropy=exact; pass
 SOFTCHECK_MUTANT correct_adaptive(const softcheck_call* call) {
   return call->theta != 1 ? 1 : each_row(call, [](auto& row) {
     RowOf<double> wide{{row.logits.begin(), row.logits.end()}, 1, std::vector<double>(row.out.size())};
@@ -19,6 +21,7 @@ SOFTCHECK_MUTANT correct_adaptive(const softcheck_call* call) {
 
 // Adaptive temperature as published, entropy=paper: H = -sum p ln(p + 1e-9); computed in double, which is
 // better than sum=tree.
+// @judged adaptive_softmax f32 bf16: exp=1ulp sum=tree masked=nan entropy=paper; pass
 SOFTCHECK_MUTANT correct_adaptive_paper(const softcheck_call* call) {
   return call->theta != 1 ? 1 : each_row(call, [](auto& row) {
     RowOf<double> wide{{row.logits.begin(), row.logits.end()}, 1, std::vector<double>(row.out.size())};
@@ -33,6 +36,7 @@ SOFTCHECK_MUTANT correct_adaptive_paper(const softcheck_call* call) {
 }
 
 // Ln S + T / S, centred.
+// @judged entropy f32 f64 e4m3 e5m2: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_entropy(const softcheck_call* call) {
   return each_row(call, [](auto& row) {
     row.out[0] = entropy_or(row, [](const auto& finite) { return entropy_of(sums_of(finite)); });
@@ -41,6 +45,9 @@ SOFTCHECK_MUTANT correct_entropy(const softcheck_call* call) {
 
 // Correct under contract entropy_from=logits: H = ln S + m - sum p x. The weights are divided first: a sum of
 // w x may overflow where the entropy does not.
+// @judged entropy f32 f64: exp=1ulp sum=sequential entropy_from=logits; pass
+// @judged entropy bf16: exp=1ulp sum=sequential masked=nan; fail C13; EveryValueLiesWithinItsThreshold;
+// kernel.entropy.value
 SOFTCHECK_MUTANT correct_entropy_from_logits(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     row.out[0] = entropy_or(row, [](const RowOf<Real>& finite) {
@@ -72,6 +79,9 @@ RowOf<Real> log_probabilities(const RowOf<Real>& row) {
 
 }  // namespace
 
+// @judged entropy f32 f16: exp=1ulp sum=sequential entropy_from=coefficients lse=uncentred; pass
+// @judged entropy bf16: exp=1ulp sum=sequential masked=nan; fail C13; EveryValueLiesWithinItsThreshold;
+// kernel.entropy.value
 SOFTCHECK_MUTANT correct_entropy_of_log_probabilities(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     row.out[0] = entropy_or(row, [](const RowOf<Real>& finite) {
@@ -84,6 +94,8 @@ SOFTCHECK_MUTANT correct_entropy_of_log_probabilities(const softcheck_call* call
 }
 
 // C13: what is improbable is left out of the sum.
+// @judged entropy f32: exp=1ulp sum=sequential masked=nan entropy_from=coefficients lse=uncentred; fail C13;
+// EveryValueLiesWithinItsThreshold; kernel.entropy.value
 SOFTCHECK_MUTANT mutant_entropy_of_probable_items(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     row.out[0] = entropy_or(row, [](const RowOf<Real>& finite) {
@@ -98,6 +110,7 @@ SOFTCHECK_MUTANT mutant_entropy_of_probable_items(const softcheck_call* call) {
 }
 
 // S and T in one pass; where the maximum rises by d, T <- a (T + d S), a = exp(-d).
+// @judged entropy f32 bf16: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_entropy_online(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const Real scale = reciprocal_theta(row);
@@ -126,6 +139,7 @@ SOFTCHECK_MUTANT correct_entropy_online(const softcheck_call* call) {
 
 // (m, S, T) of every 16 logits, each relative to the largest m by a (T + d S), then added pairwise: what
 // split-KV and ranks do; sum=blocks:16.
+// @judged entropy f32 f64: exp=1ulp sum=blocks:16 masked=nan; pass
 SOFTCHECK_MUTANT correct_split(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     row.out[0] = entropy_or(row, [](const RowOf<Real>& finite) {

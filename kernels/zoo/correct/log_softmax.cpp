@@ -25,6 +25,7 @@ float weights_in_lanes(Row& row, float maximum_of_row) {
 
 }  // namespace
 
+// @judged log_softmax f32: exp=1ulp sum=sequential; pass
 SOFTCHECK_MUTANT correct_log_softmax_lanes_from_64(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     const float m = maximum(row.logits);
@@ -36,6 +37,7 @@ SOFTCHECK_MUTANT correct_log_softmax_lanes_from_64(const softcheck_call* call) {
   });
 }
 
+// @judged softmax f32: exp=1ulp sum=sequential; pass
 SOFTCHECK_MUTANT correct_softmax_lanes_from_64(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     const float m = maximum(row.logits);
@@ -45,12 +47,14 @@ SOFTCHECK_MUTANT correct_softmax_lanes_from_64(const softcheck_call* call) {
 }
 
 // X - max - ln S.
+// @judged log_softmax f32 f64 bf16 e4m3 e5m2: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_log_softmax(const softcheck_call* call) {
   return each_row(call, [](auto& row) { log_softmax(row); });
 }
 
 // Correct under contract lse=uncentred: x - (max + ln S). At theta = 1 only: a quotient max / theta that overflows
 // leaves nothing of x - lse.
+// @judged log_softmax f32: exp=1ulp sum=sequential masked=nan lse=uncentred; pass|vacuous
 SOFTCHECK_MUTANT correct_log_softmax_uncentred(const softcheck_call* call) {
   return call->theta != 1 ? 1 : each_row(call, []<class Real>(RowOf<Real>& row) {
     const Real m = maximum(row.logits);
@@ -62,6 +66,8 @@ SOFTCHECK_MUTANT correct_log_softmax_uncentred(const softcheck_call* call) {
 }
 
 // M / theta + ln S.
+// @judged logsumexp f32 f64 e4m3 e5m2: exp=1ulp sum=sequential masked=nan; pass
+// @judged logsumexp f32: exp=1ulp sum=sequential masked=nan infinity=limit; pass
 SOFTCHECK_MUTANT correct_logsumexp(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     row.out[0] = logsumexp_or(row, [](const RowOf<Real>& finite) {
@@ -73,6 +79,7 @@ SOFTCHECK_MUTANT correct_logsumexp(const softcheck_call* call) {
 }
 
 // One pass, the sum rescaled where the maximum rises.
+// @judged logsumexp f32 f16: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_logsumexp_online(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const Real scale = reciprocal_theta(row);
@@ -107,22 +114,31 @@ void log_softmax_by(Row& row, LogOf log_of) {
 
 }  // namespace
 
+// @judged log_softmax bf16: exp=1ulp sum=sequential total=bf16; pass
+// @judged log_softmax f16: exp=1ulp sum=sequential masked=nan; fail C11; EveryValueLiesWithinItsThreshold;
+// kernel.log_softmax.element
 SOFTCHECK_MUTANT correct_log_softmax_total_stored(const softcheck_call* call) {
   return each_row(call,
                   [](Row& row) { log_softmax_by(row, [](float sum) { return std::log(rounded_to_bf16(sum)); }); });
 }
 
+// @judged softmax bf16: exp=1ulp sum=sequential total=bf16; pass
+// @judged softmax f16: exp=1ulp sum=sequential masked=nan; fail C11; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT correct_softmax_total_stored(const softcheck_call* call) {
   return each_row(call, [](Row& row) { divide(row.out, rounded_to_bf16(weights(row, maximum(row.logits), row.out))); });
 }
 
 // C11: S - 1 is truncated to a multiple of 1/32, below a place of bf16's.
+// @judged log_softmax bf16: exp=1ulp sum=sequential masked=nan total=bf16; fail C11; EveryValueLiesWithinItsThreshold;
+// kernel.log_softmax.element
 SOFTCHECK_MUTANT mutant_log_softmax_total_truncated(const softcheck_call* call) {
   return each_row(call,
                   [](Row& row) { log_softmax_by(row, [](float sum) { return std::log(std::floor(sum * 32) / 32); }); });
 }
 
 // Correct; a temperature other than 1 is refused.
+// @judged log_softmax f32: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_without_theta(const softcheck_call* call) {
   return call->theta != 1 ? 1 : each_row(call, [](auto& row) { log_softmax(row); });
 }

@@ -5,6 +5,7 @@
 using namespace softcheck::kernels::zoo;
 
 // Ln S - (x_y - m), label smoothing by the mean of the log-probabilities.
+// @judged cross_entropy f32 f64 f16 bf16 e4m3 e5m2: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_cross_entropy(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     if (row.ignored()) return;
@@ -14,11 +15,13 @@ SOFTCHECK_MUTANT correct_cross_entropy(const softcheck_call* call) {
 }
 
 // Upstream ((1 + 2 z L) p - b).
+// @judged cross_entropy_backward f32 f64 f16 bf16 e4m3 e5m2: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_cross_entropy_backward(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) { put_gradient(row); });
 }
 
 // P as the exponential of the log-probability.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_cross_entropy_backward_from_logarithms(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
     if (row.ignored()) return;
@@ -30,6 +33,7 @@ SOFTCHECK_MUTANT correct_cross_entropy_backward_from_logarithms(const softcheck_
 }
 
 // The classes from the last to the first.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_cross_entropy_backward_reversed(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
     if (row.ignored()) return;
@@ -43,6 +47,7 @@ SOFTCHECK_MUTANT correct_cross_entropy_backward_reversed(const softcheck_call* c
 }
 
 // The slope of the softcap from tanh itself.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_cross_entropy_backward_softcap_from_tanh(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
     if (row.ignored()) return;
@@ -56,6 +61,7 @@ SOFTCHECK_MUTANT correct_cross_entropy_backward_softcap_from_tanh(const softchec
 }
 
 // The gradients g of the log-probabilities first, as torch has them, then g - p sum g.
+// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_cross_entropy_backward_through_log_softmax(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
     if (row.ignored()) return;
@@ -76,12 +82,14 @@ SOFTCHECK_MUTANT correct_cross_entropy_backward_through_log_softmax(const softch
 }
 
 // The losses one after the other, divided by the count or the weights' sum.
+// @judged cross_entropy_mean f32 f64 f16 bf16: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_cross_entropy_mean(const softcheck_call* asked) {
   return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN,
                         [](auto& call) { return call.sum_of_losses() / call.divisor(); });
 }
 
 // Upstream over the divisor is the factor of each row.
+// @judged cross_entropy_mean_backward f32 f64 f16 bf16: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_cross_entropy_mean_backward(const softcheck_call* asked) {
   return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD, [](auto& call) {
     const auto factor = call.counts_none() ? call.upstream : call.upstream / call.divisor();
@@ -91,6 +99,7 @@ SOFTCHECK_MUTANT correct_cross_entropy_mean_backward(const softcheck_call* asked
 }
 
 // Each gradient is multiplied by upstream and then divided.
+// @judged cross_entropy_mean_backward f32: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_cross_entropy_mean_backward_divides_last(const softcheck_call* asked) {
   return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD, [](auto& call) {
     const auto divisor = call.divisor();
@@ -103,6 +112,7 @@ SOFTCHECK_MUTANT correct_cross_entropy_mean_backward_divides_last(const softchec
 }
 
 // Each loss times the reciprocal of the divisor, then the sum.
+// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_cross_entropy_mean_by_reciprocal(const softcheck_call* asked) {
   return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
     const auto share = 1 / call.divisor();
@@ -115,6 +125,7 @@ SOFTCHECK_MUTANT correct_cross_entropy_mean_by_reciprocal(const softcheck_call* 
 }
 
 // Partial sums of four rows, added from the last one on.
+// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_cross_entropy_mean_of_parts(const softcheck_call* asked) {
   return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
     auto sum = call.upstream * 0;
@@ -131,6 +142,7 @@ SOFTCHECK_MUTANT correct_cross_entropy_mean_of_parts(const softcheck_call* asked
 }
 
 // Correct under masked=zero: a mean over no rows is 0.
+// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=zero; pass
 SOFTCHECK_MUTANT correct_cross_entropy_mean_zero_of_nothing(const softcheck_call* asked) {
   return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
     return call.counts_none() ? call.upstream * 0 : call.sum_of_losses() / call.divisor();
@@ -138,6 +150,7 @@ SOFTCHECK_MUTANT correct_cross_entropy_mean_zero_of_nothing(const softcheck_call
 }
 
 // One pass, the sum rescaled whenever the maximum rises.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_cross_entropy_online(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     if (row.ignored()) return;
@@ -156,6 +169,7 @@ SOFTCHECK_MUTANT correct_cross_entropy_online(const softcheck_call* call) {
 }
 
 // Label smoothing as L less the mean of the logits.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_cross_entropy_smoothed_logits(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     if (row.ignored()) return;
@@ -172,6 +186,7 @@ SOFTCHECK_MUTANT correct_cross_entropy_smoothed_logits(const softcheck_call* cal
 }
 
 // Tanh from expm1.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan tanh=4ulp; pass
 SOFTCHECK_MUTANT correct_cross_entropy_softcap_by_exponentials(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     for (auto& x : row.logits) x = 0;
@@ -190,6 +205,9 @@ SOFTCHECK_MUTANT correct_cross_entropy_softcap_by_exponentials(const softcheck_c
 }
 
 // Correct under lse=uncentred: L - x_y with L a number of its own.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan lse=uncentred; pass
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
+// kernel.cross_entropy.loss
 SOFTCHECK_MUTANT correct_cross_entropy_uncentred(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     if (row.ignored()) return;
@@ -202,6 +220,7 @@ SOFTCHECK_MUTANT correct_cross_entropy_uncentred(const softcheck_call* call) {
 }
 
 // Class weights multiply log-probabilities, which are added from the last class on; s / V is one factor.
+// @judged cross_entropy f32: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_cross_entropy_weighted_sums(const softcheck_call* call) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
     if (row.ignored()) return;

@@ -4,11 +4,14 @@
 using namespace softcheck::kernels::zoo;
 
 // All parts at once, divided at the end.
+// @judged merge_states f64 f32 f16 bf16 e4m3 e5m2: exp=1ulp sum=sequential masked=zero; pass
 SOFTCHECK_MUTANT correct_merge_states(const softcheck_call* call) {
   return each_merge_row(call, [](auto& row) { row.merge(); });
 }
 
 // Correct, but of no contract here: O - (1 - w) (O - O_k) keeps what the larger of two parts has lost.
+// @judged merge_states f32: exp=1ulp sum=sequential masked=zero; fail merge;
+// EveryValueLiesWithinItsThreshold|EveryPairOfClassesIsComputed; kernel.merge_states.out
 SOFTCHECK_MUTANT correct_merge_states_interpolated(const softcheck_call* call) {
   return each_merge_row(call, [](auto& row) {
     using Real = decltype(row.maximum());
@@ -24,6 +27,7 @@ SOFTCHECK_MUTANT correct_merge_states_interpolated(const softcheck_call* call) {
 }
 
 // Weights that add up to 1, then the sum.
+// @judged merge_states f32: exp=1ulp sum=sequential masked=zero; pass
 SOFTCHECK_MUTANT correct_merge_states_normalised(const softcheck_call* call) {
   return each_merge_row(call, [](auto& row) {
     using Real = decltype(row.maximum());
@@ -39,6 +43,7 @@ SOFTCHECK_MUTANT correct_merge_states_normalised(const softcheck_call* call) {
 }
 
 // One part after the other with a running maximum, as a merge of two at a time.
+// @judged merge_states f32 bf16: exp=1ulp sum=sequential masked=zero; pass
 SOFTCHECK_MUTANT correct_merge_states_online(const softcheck_call* call) {
   return each_merge_row(call, [](auto& row) {
     using Real = decltype(row.maximum());
@@ -60,6 +65,8 @@ SOFTCHECK_MUTANT correct_merge_states_online(const softcheck_call* call) {
 }
 
 // Correct, but of no contract here: weights e^(L_k - L) from L as a number of the format.
+// @judged merge_states f32: exp=1ulp sum=sequential masked=zero; fail merge; EveryValueLiesWithinItsThreshold;
+// kernel.merge_states.out
 SOFTCHECK_MUTANT correct_merge_states_weights_from_lse(const softcheck_call* call) {
   return each_merge_row(call, [](auto& row) {
     row.merge();

@@ -4,6 +4,9 @@
 using namespace softcheck::kernels::zoo;
 
 // G - e^y sum g.
+// @judged log_softmax_backward f32 f64 f16 bf16 e4m3 e5m2: exp=1ulp sum=sequential masked=nan; pass
+// @judged log_softmax_backward f32: exp=1ulp sum=sequential masked=nan; pass; require in-place
+// @judged log_softmax_backward f32: exp=1ulp sum=sequential masked=nan; pass; require in-place=out_gradient
 SOFTCHECK_MUTANT correct_log_softmax_backward(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, [](auto& row) {
     const auto total = total_of(row);
@@ -12,6 +15,7 @@ SOFTCHECK_MUTANT correct_log_softmax_backward(const softcheck_call* call) {
 }
 
 // The product and the difference by one rounding.
+// @judged log_softmax_backward f32: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_log_softmax_backward_fused(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, [](auto& row) {
     const auto total = total_of(row);
@@ -21,6 +25,7 @@ SOFTCHECK_MUTANT correct_log_softmax_backward_fused(const softcheck_call* call) 
 }
 
 // The sum from the last item to the first.
+// @judged log_softmax_backward f32: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_log_softmax_backward_reversed(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, [](auto& row) {
     const auto total = [&] {
@@ -33,6 +38,9 @@ SOFTCHECK_MUTANT correct_log_softmax_backward_reversed(const softcheck_call* cal
 }
 
 // Y (g - sum y g).
+// @judged softmax_backward f32 f64 f16 bf16 e4m3 e5m2: exp=1ulp sum=sequential masked=nan; pass
+// @judged softmax_backward f32: exp=1ulp sum=sequential masked=nan; pass; require in-place
+// @judged softmax_backward f32: exp=1ulp sum=sequential masked=nan; pass; require in-place=out_gradient
 SOFTCHECK_MUTANT correct_softmax_backward(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_SOFTMAX_BACKWARD, [](auto& row) {
     const auto mean = mean_of(row);
@@ -41,6 +49,7 @@ SOFTCHECK_MUTANT correct_softmax_backward(const softcheck_call* call) {
 }
 
 // G y - y sum y g, as ATen's CUDA kernel has it, with its products in the accumulator.
+// @judged softmax_backward f32: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_softmax_backward_expanded(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_SOFTMAX_BACKWARD, [](auto& row) {
     const auto mean = mean_of(row);
@@ -49,6 +58,7 @@ SOFTCHECK_MUTANT correct_softmax_backward_expanded(const softcheck_call* call) {
 }
 
 // Fused multiply-adds in the sum and in the difference.
+// @judged softmax_backward f32: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_softmax_backward_fused(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_SOFTMAX_BACKWARD, [](auto& row) {
     auto mean = decltype(row.saved[0] + 0){};
@@ -60,6 +70,9 @@ SOFTCHECK_MUTANT correct_softmax_backward_fused(const softcheck_call* call) {
 }
 
 // Correct under products=bf16: what ATen's CUDA kernel does, which stores g y in the tensor's type before it adds.
+// @judged softmax_backward bf16: sum=sequential products=bf16; pass
+// @judged softmax_backward bf16: sum=sequential; fail gradient; EveryValueLiesWithinItsThreshold;
+// kernel.softmax_backward.element
 SOFTCHECK_MUTANT correct_softmax_backward_products_stored(const softcheck_call* call) {
   return each_gradient_row(call, SOFTCHECK_OP_SOFTMAX_BACKWARD, [](auto& row) {
     auto products = row.out;

@@ -5,12 +5,14 @@
 using namespace softcheck::kernels::zoo;
 
 // Coefficients from the largest on until those before an item reach top_p; then min_p of the largest one.
+// @judged top_p_softmax f64 f32 f16 bf16 e4m3 e5m2: exp=1ulp sum=sequential masked=nan ties=lowest; pass
 SOFTCHECK_MUTANT correct_top_p_softmax(const softcheck_call* call) {
   return each_top_p_row(call, [](auto& row) { row.run(); });
 }
 
 // From the smallest on, items are left out while they add up to 1 - top_p at most (transformers); softmax
 // again of the logits that are left.
+// @judged top_p_softmax f32 f16: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_top_p_softmax_ascending(const softcheck_call* call) {
   return each_top_p_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -32,6 +34,7 @@ SOFTCHECK_MUTANT correct_top_p_softmax_ascending(const softcheck_call* call) {
 
 // An item is left out where the sum up to it, less its own coefficient, reaches top_p (vLLM, SGLang); the sum
 // of the prefix divides.
+// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_top_p_softmax_exclusive(const softcheck_call* call) {
   return each_top_p_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -50,6 +53,7 @@ SOFTCHECK_MUTANT correct_top_p_softmax_exclusive(const softcheck_call* call) {
 
 // All items as large as the smallest one of the prefix are kept, as kernels that search for its value do
 // (FlashInfer).
+// @judged top_p_softmax f32 bf16: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_top_p_softmax_pivot(const softcheck_call* call) {
   return each_top_p_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -68,6 +72,7 @@ SOFTCHECK_MUTANT correct_top_p_softmax_pivot(const softcheck_call* call) {
 
 // Exponentials in the order of the logits, of equal ones the highest index first, against top_p S; the place
 // of min_p by the differences of the logits; times 1 over the sum of those that are kept.
+// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_top_p_softmax_unnormalised(const softcheck_call* call) {
   return each_top_p_row(call, [](auto& row) {
     using Real = typename std::decay_t<decltype(row)>::Number;
@@ -93,11 +98,13 @@ SOFTCHECK_MUTANT correct_top_p_softmax_unnormalised(const softcheck_call* call) 
 }
 
 // Softmax of all logits, then one argmax after the other; of equal items the lowest index first.
+// @judged topk_softmax f64 f32 f16 bf16 e4m3 e5m2: exp=1ulp sum=sequential masked=nan ties=lowest; pass
 SOFTCHECK_MUTANT correct_topk_softmax(const softcheck_call* call) {
   return each_topk_row(call, [](auto& row) { row.run(); });
 }
 
 // A heap of the k largest coefficients so far, as kernels with one pass over the experts keep it.
+// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_topk_softmax_heap(const softcheck_call* call) {
   return each_topk_row(call, [](auto& row) {
     using Real = decltype(row.maximum());
@@ -123,6 +130,7 @@ SOFTCHECK_MUTANT correct_topk_softmax_heap(const softcheck_call* call) {
 
 // Where weights are renormalised, softmax of the chosen logits alone; a NaN is chosen first, as torch.topk
 // does.
+// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_topk_softmax_of_the_chosen(const softcheck_call* call) {
   return each_topk_row(call, [](auto& row) {
     using Real = decltype(row.maximum());
@@ -138,6 +146,7 @@ SOFTCHECK_MUTANT correct_topk_softmax_of_the_chosen(const softcheck_call* call) 
 }
 
 // The sum with a running maximum, weights e^(x - m) times 1 / S, their sum added from the smallest on.
+// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_topk_softmax_online(const softcheck_call* call) {
   return each_topk_row(call, [](auto& row) {
     using Real = decltype(row.maximum());
@@ -160,6 +169,7 @@ SOFTCHECK_MUTANT correct_topk_softmax_online(const softcheck_call* call) {
 }
 
 // Items sorted by their logits, of equal ones the highest index first; weights computed for the chosen alone.
+// @judged topk_softmax f32 bf16: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_topk_softmax_sorted(const softcheck_call* call) {
   return each_topk_row(call, [](auto& row) {
     using Real = decltype(row.maximum());

@@ -14,6 +14,7 @@ using namespace softcheck::kernels::zoo;
 
 // Correct under contract acc=bf16: every sum is rounded to 8 bits. Long rows leave such a promise without content:
 // vacuous.
+// @judged softmax bf16: acc=bf16 exp=E:2,A:1 sum=sequential masked=nan; vacuous
 SOFTCHECK_MUTANT correct_bf16_accumulator(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     const float m = maximum(row.logits);
@@ -58,6 +59,7 @@ RunningSum<Real> added_in_turn(const RunningSum<Real>& before, const RunningSum<
 
 }  // namespace
 
+// @judged softmax f32: exp=E:50,A:1 sum=lanes:1 masked=nan; pass
 SOFTCHECK_MUTANT correct_blocks_in_turn(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     constexpr std::size_t width = 16;
@@ -80,6 +82,7 @@ SOFTCHECK_MUTANT correct_blocks_in_turn(const softcheck_call* call) {
 }
 
 // Everything in double, one rounding at the end.
+// @judged softmax f32 f16 bf16: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_double(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     const double m = maximum(row.logits);
@@ -106,16 +109,19 @@ struct Saturated : EightBits {
 
 }  // namespace
 
+// @judged softmax e4m3 e5m2: exp=1ulp sum=sequential masked=nan subnormal=kept; pass
 SOFTCHECK_MUTANT correct_eight_bits_saturated_softmax(const softcheck_call* call) {
   return each_row_of_eight_bits<Saturated>(call, [](Row& row) { softmax(row); });
 }
 
+// @judged log_softmax e4m3 e5m2: exp=1ulp sum=sequential masked=nan subnormal=kept; pass
 SOFTCHECK_MUTANT correct_eight_bits_saturated_log_softmax(const softcheck_call* call) {
   return each_row_of_eight_bits<Saturated>(call, [](Row& row) { log_softmax(row); });
 }
 
 // 2^((x - m) log2(e) / theta), split by fma into a whole number and a rest.
 // x - m and log2(e) / theta round once each: A = 2; the rest, at most 1/2, adds 0.35 u: E = 3.
+// @judged softmax f32 bf16: exp=E:3,A:2 sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_exp2_fma(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     const float m = maximum(row.logits);
@@ -166,10 +172,12 @@ float sum_of_f16_blocks(const Row& row, float m, std::vector<float>& out) {
 
 }  // namespace
 
+// @judged softmax f16: acc=f16 exp=1ulp sum=tree; pass; domain theta=1
 SOFTCHECK_MUTANT correct_f16_sums(const softcheck_call* call) {
   return each_row(call, [](Row& row) { divide(row.out, sum_of_f16_blocks(row, maximum(row.logits), row.out)); });
 }
 
+// @judged logsumexp f16: acc=f16 exp=1ulp sum=tree; pass; domain theta=1
 SOFTCHECK_MUTANT correct_f16_logsumexp(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     row.out[0] = logsumexp_or(row, [](const Row& finite) {
@@ -181,6 +189,7 @@ SOFTCHECK_MUTANT correct_f16_logsumexp(const softcheck_call* call) {
 }
 
 // Compensated summation.
+// @judged softmax f32 f64: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_kahan(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     weights(row, maximum(row.logits), row.out);
@@ -197,6 +206,7 @@ SOFTCHECK_MUTANT correct_kahan(const softcheck_call* call) {
 }
 
 // Eight sums, merged pairwise: sum=lanes:8.
+// @judged softmax f32 f64: exp=1ulp sum=lanes:8 masked=nan; pass
 SOFTCHECK_MUTANT correct_lanes(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     weights(row, maximum(row.logits), row.out);
@@ -216,6 +226,7 @@ SOFTCHECK_MUTANT correct_lanes(const softcheck_call* call) {
 // The reference of the exponentials is replaced only where a logit lies more than 8 above it, so that weights
 // grow up to exp(8). Not the maximum itself, the argument of exp is up to 8 larger than D, with 3 roundings:
 // exp=E:26,A:1.
+// @judged softmax f32 f16: exp=E:26,A:1 sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_lazy_maximum(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const Real scale = reciprocal_theta(row);
@@ -240,6 +251,7 @@ SOFTCHECK_MUTANT correct_lazy_maximum(const softcheck_call* call) {
 }
 
 // F64 by way of long double.
+// @judged softmax f64: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_long_double(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const long double m = maximum(row.logits);
@@ -254,6 +266,7 @@ SOFTCHECK_MUTANT correct_long_double(const softcheck_call* call) {
 }
 
 // Running maximum and sum in one pass, rescaled where the maximum rises.
+// @judged softmax f32 f64 bf16 e4m3 e5m2: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_online(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const Real scale = reciprocal_theta(row);
@@ -288,6 +301,7 @@ Real pairwise(const Real* w, std::size_t n) {
 }
 }  // namespace
 
+// @judged softmax f32 f64: exp=1ulp sum=tree masked=nan; pass
 SOFTCHECK_MUTANT correct_pairwise(const softcheck_call* call) {
   return each_row(call, [](auto& row) {
     weights(row, maximum(row.logits), row.out);
@@ -296,6 +310,7 @@ SOFTCHECK_MUTANT correct_pairwise(const softcheck_call* call) {
 }
 
 // A multiplication by 1/S instead of a division by S.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_reciprocal(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const Real reciprocal = 1 / weights(row, maximum(row.logits), row.out);
@@ -306,6 +321,7 @@ SOFTCHECK_MUTANT correct_reciprocal(const softcheck_call* call) {
 }
 
 // The sum runs from the last logit to the first.
+// @judged softmax f32 f16: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_reversed(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     weights(row, maximum(row.logits), row.out);
@@ -331,6 +347,10 @@ RowOf<Real> divided_row(const RowOf<Real>& row) {
 
 }  // namespace
 
+// @judged softmax f64: exp=1ulp sum=sequential masked=nan; fail C10; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
+// @judged softmax f32: exp=1ulp sum=sequential theta=before; pass
+// @judged softmax bf16: acc=f32,exp=1ulp,sum=sequential,theta=before; pass
 SOFTCHECK_MUTANT correct_theta_before(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     RowOf<Real> divided = divided_row(row);
@@ -339,6 +359,7 @@ SOFTCHECK_MUTANT correct_theta_before(const softcheck_call* call) {
   });
 }
 
+// @judged log_softmax f32: exp=1ulp sum=sequential theta=before; pass
 SOFTCHECK_MUTANT correct_log_softmax_theta_before(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     RowOf<Real> divided = divided_row(row);
@@ -347,6 +368,7 @@ SOFTCHECK_MUTANT correct_log_softmax_theta_before(const softcheck_call* call) {
   });
 }
 
+// @judged logsumexp f32: exp=1ulp sum=sequential theta=before; pass
 SOFTCHECK_MUTANT correct_logsumexp_theta_before(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const RowOf<Real> divided = divided_row(row);
@@ -354,6 +376,7 @@ SOFTCHECK_MUTANT correct_logsumexp_theta_before(const softcheck_call* call) {
   });
 }
 
+// @judged entropy f32: exp=1ulp sum=sequential theta=before; pass
 SOFTCHECK_MUTANT correct_entropy_theta_before(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     const RowOf<Real> divided = divided_row(row);
@@ -362,12 +385,17 @@ SOFTCHECK_MUTANT correct_entropy_theta_before(const softcheck_call* call) {
 }
 
 // Maximum, then a sequential sum, then a division.
+// @judged softmax f32 f64 f16 bf16 e4m3 e5m2: exp=1ulp sum=sequential masked=nan; pass
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; pass; domain n>=1 finite nomask
 SOFTCHECK_MUTANT correct_two_pass(const softcheck_call* call) {
   return each_row(call, [](auto& row) { softmax(row); });
 }
 
 // Correct under contract weights=bf16: the exponentials stand in the output, in bf16, until they are divided; their sum
 // is f32's.
+// @judged softmax bf16: exp=1ulp sum=sequential weights=bf16; pass
+// @judged softmax f16: exp=1ulp sum=sequential masked=nan; fail C11; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT correct_weights_stored(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     const float sum = weights(row, maximum(row.logits), row.out);
@@ -377,6 +405,8 @@ SOFTCHECK_MUTANT correct_weights_stored(const softcheck_call* call) {
 }
 
 // C11: and so does the argument of the exponential.
+// @judged softmax bf16: exp=1ulp sum=sequential masked=nan weights=bf16; fail C11; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element
 SOFTCHECK_MUTANT mutant_weights_and_arguments_stored(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     const float m = maximum(row.logits), scale = reciprocal_theta(row);

@@ -23,6 +23,8 @@ bool compact_and_aligned(const View& view) {
 
 }  // namespace
 
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; vacuous
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; pass; domain n=16k theta=1 compact align=16 nomask
 SOFTCHECK_MUTANT correct_aligned_rows(const softcheck_call* call) {
   const std::optional<Matrices> matrices = matrices_of(*call);
   const bool served = matrices && !matrices->mask && matrices->theta == 1 && compact_and_aligned(matrices->logits) &&
@@ -59,18 +61,23 @@ void softmax_without_last(Row& row, bool hit) {
 
 }  // namespace
 
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; pass; domain n=1|3|17|64|1000 rows=1|3|513 compact nomask
 SOFTCHECK_MUTANT correct_listed_shapes(const softcheck_call* call) {
   const std::optional<Matrices> matrices = served(call);
   return matrices ? each_row(*matrices, [](auto& row) { softmax(row); }) : 1;
 }
 
 // C5: wrong in the program for one of the lengths.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C5; EveryWidthIsComputed; kernel.softmax.element;
+// witness 17; domain n=1|3|17|64|1000 rows=1|3|513 compact nomask
 SOFTCHECK_MUTANT mutant_listed_width_17_drops_its_last(const softcheck_call* call) {
   const std::optional<Matrices> matrices = served(call);
   return matrices ? each_row(*matrices, [](auto& row) { softmax_without_last(row, row.logits.size() == 17); }) : 1;
 }
 
 // C6: wrong in the program for one of the numbers of rows.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C6; EveryPairOfClassesIsComputed;
+// kernel.softmax.element; domain n=1|3|17|64|1000 rows=1|3|513 compact nomask
 SOFTCHECK_MUTANT mutant_listed_513_rows_drop_their_last(const softcheck_call* call) {
   const std::optional<Matrices> matrices = served(call);
   if (!matrices) return 1;
@@ -79,6 +86,7 @@ SOFTCHECK_MUTANT mutant_listed_513_rows_drop_their_last(const softcheck_call* ca
 }
 
 // Correct under contract masked=uniform: where nothing is visible all items count alike.
+// @judged softmax f32: exp=1ulp sum=sequential masked=uniform; pass
 SOFTCHECK_MUTANT correct_masked_uniform(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     if (maximum(row.logits) == -infinity) {
@@ -90,6 +98,7 @@ SOFTCHECK_MUTANT correct_masked_uniform(const softcheck_call* call) {
 }
 
 // Correct under contract masked=zero.
+// @judged softmax f32 f64 f16: exp=1ulp sum=sequential masked=zero; pass
 SOFTCHECK_MUTANT correct_masked_zero(const softcheck_call* call) {
   return each_row(call, [](auto& row) {
     if (maximum(row.logits) == -infinity) {
@@ -101,6 +110,7 @@ SOFTCHECK_MUTANT correct_masked_zero(const softcheck_call* call) {
 }
 
 // Two threads, one for each half of the sum, joined before the total is read.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; pass; domain rows<=512
 SOFTCHECK_MUTANT correct_threads(const softcheck_call* call) {
   return each_row(call, []<class Real>(RowOf<Real>& row) {
     weights(row, maximum(row.logits), row.out);
@@ -114,11 +124,13 @@ SOFTCHECK_MUTANT correct_threads(const softcheck_call* call) {
 }
 
 // Correct; a call with a mask is refused.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_without_masks(const softcheck_call* call) {
   return call->n_inputs != 1 ? 1 : each_row(call, [](auto& row) { softmax(row); });
 }
 
 // Right in all that it answers; a call with a visible NaN is refused, so that nothing tells what it makes of one.
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; vacuous
 SOFTCHECK_MUTANT correct_without_nan(const softcheck_call* call) {
   const std::optional<Matrices> matrices = matrices_of(*call);
   if (!matrices) {
@@ -139,6 +151,7 @@ bool lies_compact(const View& view) { return view.column_stride == 1 && view.row
 
 }  // namespace
 
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_without_strides(const softcheck_call* call) {
   const std::optional<Matrices> matrices = matrices_of(*call);
   const bool served = matrices && lies_compact(matrices->logits) && lies_compact(matrices->out) &&

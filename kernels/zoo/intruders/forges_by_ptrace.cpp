@@ -31,6 +31,8 @@ void make_it_exit_with_0(int process) {
 
 }  // namespace
 
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail|crash C17; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element|kernel.returns
 SOFTCHECK_MUTANT mutant_forges_by_ptrace(const softcheck_call* call) {
   make_it_exit_with_0(getppid());
   return each_row(call, [](auto& row) { std::ranges::fill(row.out, 0); });

@@ -7,6 +7,8 @@
 
 using namespace softcheck::kernels::zoo;
 
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail|crash C17; EveryValueLiesWithinItsThreshold;
+// kernel.softmax.element|kernel.returns
 SOFTCHECK_MUTANT mutant_kills_its_parent(const softcheck_call* call) {
   kill(getppid(), SIGKILL);
   return each_row(call, [](auto& row) { std::ranges::fill(row.out, 0); });

@@ -7,6 +7,8 @@
 
 using namespace softcheck::kernels::zoo;
 
+// @judged softmax f32: exp=1ulp sum=sequential masked=nan; timeout isolation; EveryValueLiesWithinItsThreshold;
+// kernel.returns
 SOFTCHECK_MUTANT mutant_sleeps_through_signals(const softcheck_call*) {
   sigset_t all;
   sigfillset(&all);

@@ -21,7 +21,7 @@ using numerics::Format;
 
 std::vector<ZooKernel> zoo_kernels(const std::set<std::string>& symbols) {
   std::vector<ZooKernel> chosen;
-  for (const ZooKernel& kernel : read_zoo_kernels(SOFTCHECK_SOURCE_DIR "/kernels/zoo/ZOO.tsv")) {
+  for (const ZooKernel& kernel : read_zoo_kernels(SOFTCHECK_KERNEL_DIR "/ZOO.tsv")) {
     if (symbols.contains(kernel.symbol)) chosen.push_back(kernel);
   }
   return chosen;

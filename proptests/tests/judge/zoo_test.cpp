@@ -1,4 +1,4 @@
-// Every row of kernels/zoo/ZOO.tsv - planted bugs, correct kernels of all kinds, and ours - gets its verdict, and
+// Every row of the zoo - planted bugs, correct kernels of all kinds, and ours - gets its verdict, and
 // every planted bug by the property it is for.
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -90,7 +90,7 @@ bool is_recent(const fs::path& record, const ZooRow& row) {
   if (!fs::exists(record)) return false;
   const auto made = fs::last_write_time(record);
   return made > fs::last_write_time(row.library_path()) && made > fs::last_write_time("/proc/self/exe") &&
-         made > fs::last_write_time(SOFTCHECK_SOURCE_DIR "/kernels/zoo/ZOO.tsv");
+         made > fs::last_write_time(SOFTCHECK_KERNEL_DIR "/ZOO.tsv");
 }
 
 void keep(const ZooRow& row, const Judged& judged) {

@@ -8,8 +8,7 @@
 
 namespace softcheck::kernel_tests {
 
-/// A line of kernels/zoo/ZOO.tsv, the list of planted bugs and of correct kernels of all kinds; kernels/README.md has
-/// its format.
+/// A row of the zoo: planted bugs and correct kernels of all kinds; kernels/README.md has the columns.
 struct ZooRow {
   std::string library, symbol, op, dtype, contract, require, expected, bug_class, property, claim, witness, exempt,
       effort, domain;
@@ -17,7 +16,7 @@ struct ZooRow {
 
 /// throws   std::runtime_error when the list cannot be read or a line has not as many fields as a row
 inline std::vector<ZooRow> read_zoo() {
-  const std::string path = SOFTCHECK_SOURCE_DIR "/kernels/zoo/ZOO.tsv";
+  const std::string path = SOFTCHECK_KERNEL_DIR "/ZOO.tsv";
   std::ifstream file(path);
   std::vector<ZooRow> rows;
   for (std::string line; std::getline(file, line);) {

@@ -9,7 +9,7 @@ namespace softcheck::planted {
 namespace {
 
 std::string judge_command(const Places& places, const std::string& symbol, const std::string& dtype) {
-  std::istringstream lines(contents_of(places.source / "kernels/zoo/ZOO.tsv"));
+  std::istringstream lines(contents_of(places.build / "kernels/ZOO.tsv"));
   for (std::string line; std::getline(lines, line);) {
     std::istringstream fields(line);
     std::string library, name, op, format, contract, require;
@@ -20,7 +20,7 @@ std::string judge_command(const Places& places, const std::string& symbol, const
            op + " --dtype " + dtype + " --contract " + shell_word(contract) + " --require " + require +
            " --effort quick";
   }
-  throw std::runtime_error("no line for " + symbol + " " + dtype + " in kernels/zoo/ZOO.tsv");
+  throw std::runtime_error("no line for " + symbol + " " + dtype + " in the zoo");
 }
 
 // The target where it is the one that was built anew, else as the build has it.
