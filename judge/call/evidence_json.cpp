@@ -11,7 +11,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 const char* end_word(CallEnd end) {
-  static constexpr const char* words[] = {"done", "refused", "crashed", "timed out", "malformed"};
+  static constexpr const char* words[] = {"done", "refused", "crashed", "timed out", "malformed", "not made"};
   return words[static_cast<std::size_t>(end)];
 }
 

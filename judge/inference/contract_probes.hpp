@@ -67,7 +67,7 @@ class Prober {
 
   /// rows   at least one, each as long as the first. Of attention a row is the keys of one query, of dimension 1, at a
   ///        scale of 1; the values pick the weights of the first and the last key. There is no theta but 1.
-  /// beside  what stands beside the logits (RowCase::auxiliary)
+  /// auxiliary  what stands beside the logits (RowCase::auxiliary)
   void ask(const std::vector<std::vector<double>>& rows, double theta, ProbeSet& probes, std::uint64_t auxiliary = 0);
   /// A row with nothing visible: hidden by a mask, else by what hides items without one.
   void ask_masked(bool by_mask, ProbeSet& probes);

@@ -1,4 +1,4 @@
-// What a kernel that takes packed sequences or pages is asked beside all else (judge/calls/sequence_layout.hpp).
+// What a kernel that takes packed sequences or pages is asked beside all else (judge/call/sequence_layout.hpp).
 #include <algorithm>
 
 #include "judge/trial/attention_trial.hpp"

@@ -54,7 +54,7 @@ class RowOp : public OpDefinition {
   /// of an input of classes the same for all rows of a call.
   ///
   /// format   of the numbers beside the drawn row
-  /// beside   any number stands for other inputs beside the same logits (RowCase::auxiliary); 0 is the simplest
+  /// auxiliary   any number stands for other inputs beside the same logits (RowCase::auxiliary); 0 is the simplest
   virtual std::vector<std::vector<double>> input_values(numerics::Format format, std::span<const double> logits,
                                                         std::uint64_t auxiliary) const;
 
