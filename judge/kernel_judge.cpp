@@ -24,7 +24,7 @@
 namespace softcheck::proptests {
 namespace {
 
-// So many calls are not refused by chance: what they have in common is worth looking for.
+// With this many refusals, look for what the refused calls have in common.
 constexpr std::size_t many_refusals = 16;
 
 // In the order of ReportVerdict: violated outranks crashed, crashed timed out, and everything a pass.
@@ -82,7 +82,7 @@ void note_exp_of_zero(const KernelSubject& subject, KernelJudgement& judgement) 
   }
 }
 
-// A judgement that was cut short does not look like a whole one.
+// Record what the budget cut off, and turn a pass into UNDECIDED.
 void end_early(const PropertySchedule& schedule, KernelJudgement& judgement) {
   const EarlyEnd& end = schedule.early_end();
   for (std::string& line : schedule.not_tried()) judgement.not_tried.push_back(std::move(line));
