@@ -15,10 +15,10 @@
 #include "cli/trained_inputs.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/evaluation.hpp"
+#include "experiments/figures/table_pictures.hpp"
 #include "experiments/heads.hpp"
 #include "experiments/tables/accuracy_table.hpp"
 #include "experiments/tables/sensitivity.hpp"
-#include "experiments/figures/table_pictures.hpp"
 #include "experiments/tables/variants.hpp"
 
 namespace softcheck::cli {

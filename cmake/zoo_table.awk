@@ -41,6 +41,7 @@ function end_row() {
   row = ""
 }
 FNR == 1 {
+  if (row != "" || count > 0) fail("rows without a kernel at the end of the file before")
   library = "softcheck_zoo"
   if (FILENAME ~ /\/intruders\//) library = "softcheck_intruders"
   if (FILENAME ~ /\/loading\//) {
@@ -60,4 +61,8 @@ row != "" && /^\/\/ / { row = row " " substr($0, 4); next }
   for (i = 1; i <= count; i++) print library "\t" symbol "\t" rows[i]
   count = 0
 }
-END { if (!failed && count > 0) { print "zoo_table: rows without a kernel" >"/dev/stderr"; exit 1 } }
+END {
+  if (failed) exit 1
+  end_row()
+  if (count > 0) fail("rows without a kernel")
+}

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "experiments/language/algorithms/problem.hpp"
 #include "experiments/language/language_parts.hpp"
 #include "experiments/language/language_training.hpp"
-#include "experiments/language/algorithms/problem.hpp"
 
 namespace softcheck::experiments {
 

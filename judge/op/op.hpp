@@ -40,9 +40,12 @@ enum class Role : std::uint32_t {
   lengths = SOFTCHECK_ROLE_LENGTHS,
 };
 
-/// How many values of an input or output belong to a row: one for each item, one, or vectors of RowOp::width numbers,
-/// an input's one for each item, an output's one. An input of classes has one for each item, which all rows of a call
-/// share; one of a call has one number, which they share, too.
+/// Values per row of an input or output.
+///
+/// items     one per item                    rows   one
+/// vectors   RowOp::width numbers, for each item of an input, once for an output
+/// classes   one per item, shared by all rows of the call
+/// call      one for the whole call
 enum class Extent { items, rows, vectors, classes, call };
 
 /// What a NaN in an input makes NaN: every value of its row, or that of its own item.
@@ -82,7 +85,7 @@ struct Attributes {
 /// The name of a tensor in this role: "logits", "q".
 std::string_view to_string(Role role);
 
-/// What of a contract an op's results can tell (--infer).
+/// Which contract words --infer can measure from this op's results.
 struct ContractAnswers {
   /// Words that the op's arithmetic has beside acc, exp, sum and subnormal, for the search to try.
   std::span<const std::string_view> words = {};

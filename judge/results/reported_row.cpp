@@ -1,7 +1,8 @@
+#include "judge/results/reported_row.hpp"
+
 #include <cstring>
 
 #include "judge/call/evidence.hpp"
-#include "judge/results/reported_row.hpp"
 #include "judge/results/task_checks.hpp"
 #include "judge/results/task_rows.hpp"
 #include "judge/trial/kernel_claims.hpp"

@@ -12,8 +12,8 @@
 #include "kernels/arithmetic/exp_constants.hpp"
 #include "kernels/cpu/attention/attention_passes.hpp"
 #include "kernels/cpu/attention/lane_sums.inl"
-#include "kernels/cpu/rows/exp_lanes.inl"
 #include "kernels/cpu/machine.hpp"
+#include "kernels/cpu/rows/exp_lanes.inl"
 
 HWY_BEFORE_NAMESPACE();
 namespace softcheck::kernels::cpu {

@@ -10,8 +10,8 @@
 
 #include "kernels/cpu/attention/score_terms.hpp"
 #include "kernels/cpu/attention/tanh_lanes.inl"
-#include "kernels/cpu/rows/exp_lanes.inl"
 #include "kernels/cpu/machine.hpp"
+#include "kernels/cpu/rows/exp_lanes.inl"
 
 HWY_BEFORE_NAMESPACE();
 namespace softcheck::kernels::cpu {

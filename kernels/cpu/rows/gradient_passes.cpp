@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "kernels/arithmetic/exp_constants.hpp"
-#include "kernels/cpu/rows/exp_lanes.inl"
 #include "kernels/cpu/machine.hpp"
+#include "kernels/cpu/rows/exp_lanes.inl"
 #include "kernels/cpu/rows/gradient_passes.hpp"
 
 HWY_BEFORE_NAMESPACE();

@@ -7,8 +7,8 @@
 #include <cstddef>
 
 #include "kernels/arithmetic/exp_constants.hpp"
-#include "kernels/cpu/rows/exp_lanes.inl"
 #include "kernels/cpu/rows/block_passes.hpp"
+#include "kernels/cpu/rows/exp_lanes.inl"
 #include "kernels/cpu/rows/loss_passes.hpp"
 
 HWY_BEFORE_NAMESPACE();

@@ -9,8 +9,8 @@
 #include <cstddef>
 
 #include "kernels/arithmetic/exp_constants.hpp"
-#include "kernels/cpu/rows/exp_lanes.inl"
 #include "kernels/cpu/machine.hpp"
+#include "kernels/cpu/rows/exp_lanes.inl"
 #include "kernels/cpu/rows/merge_passes.hpp"
 
 HWY_BEFORE_NAMESPACE();

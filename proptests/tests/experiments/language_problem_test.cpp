@@ -3,8 +3,8 @@
 
 #include <set>
 
-#include "experiments/language/characters.hpp"
 #include "experiments/language/algorithms/problem.hpp"
+#include "experiments/language/characters.hpp"
 #include "experiments/sha256.hpp"
 #include "proptests/tests/experiments/language_slow_ways.hpp"
 

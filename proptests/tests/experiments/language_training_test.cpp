@@ -11,9 +11,9 @@
 #include <cmath>
 #include <map>
 
+#include "experiments/language/algorithms/problem.hpp"
 #include "experiments/language/language_evaluation.hpp"
 #include "experiments/language/language_heads.hpp"
-#include "experiments/language/algorithms/problem.hpp"
 #include "proptests/tests/experiments/judged_head_row.hpp"
 #include "theory/adaptive_temperature.hpp"
 #include "theory/entropy_bounds.hpp"

@@ -244,11 +244,8 @@ TEST(KernelReport, OtherFailuresAreOfOtherRowsAndAnInfiniteSlackBesideAFiniteOne
   subject.domain = parse_domain("theta=1 nomask compact", false);
   const std::string table = to_table({rows_of(subject, judge_kernel(subject, reported_cases()))});
   EXPECT_NE(table.find("slack inf is of another case"), std::string::npos) << table;
-  const std::size_t begin = table.find("also fails: ");
-  const std::string others = table.substr(std::min(begin, table.size()), table.find('\n', begin) - begin);
-  std::size_t named = 0;
-  for (std::size_t at = others.find("Kernel."); at != std::string::npos; at = others.find("Kernel.", at + 1)) ++named;
-  EXPECT_TRUE(named >= 1 && named <= 3) << others;
+  // Each property shrinks to the same row, and so none is named (proptests/tests/build/messages.sh has one that is).
+  EXPECT_EQ(table.find("also fails: "), std::string::npos) << table;
   // Masks have no part in this failure: a row with a hidden item shrinks to the told row.
   subject = reported_subject("mutant_no_max_shift");
   subject.domain = parse_domain("theta=1 nomask compact n=1", false);

@@ -10,7 +10,7 @@
 #include "judge/trial/kernel_judgement.hpp"
 #include "proptests/tests/kernels/zoo_row.hpp"
 
-// kernels/zoo/ZOO.tsv as the judge is asked of its lines.
+// The zoo as the judge is asked of its lines.
 namespace softcheck::proptests {
 
 struct ZooRow : kernel_tests::ZooRow {
