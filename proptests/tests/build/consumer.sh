@@ -10,6 +10,7 @@ trap 'rm -rf "$work"' EXIT
   -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$work/prefix" "-DCMAKE_CXX_FLAGS=${CXXFLAGS:-}"
 "$cmake" --build "$work/consumer"
 "$work/consumer/consumer"
+"$work/consumer/old_header"
 
 suite=$work/consumer/softmax_test
 "$suite" --gtest_filter='Softmax.*'
