@@ -15,7 +15,7 @@ const char* end_word(CallEnd end) {
   return words[static_cast<std::size_t>(end)];
 }
 
-/// What is no number, such as a NaN that a kernel returned, is null here and stands in hexadecimal beside it.
+/// JSON has no NaN and no infinity: "got" is then null, and "got_text" has the value.
 Json value_json(const ReportedValue& value) {
   Json result;
   if (value.item) result["item"] = *value.item;

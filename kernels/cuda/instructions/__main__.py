@@ -23,7 +23,7 @@ class Missing(Exception):
 
 
 def run(tool, *arguments):
-    # cuobjdump calls the nvdisasm beside it.
+    # cuobjdump calls the nvdisasm in its own folder.
     path = f"{os.path.dirname(tool)}{os.pathsep}{os.environ.get('PATH', '')}"
     try:
         done = subprocess.run([tool, *arguments], capture_output=True, text=True, check=False, env={**os.environ, "PATH": path})

@@ -303,8 +303,8 @@ SOFTCHECK_MUTANT mutant_nan_of_the_last_item_of_long_rows_lost(const softcheck_c
   });
 }
 
-// C12, the class of glibc's tests of a high word: a NaN of f64 is told by its upper 32 bits; one with a payload in the
-// lower ones alone counts as -inf.
+// C12, the class of glibc's tests of a high word: the kernel looks for a NaN of f64 in the upper 32 bits alone, and
+// takes one whose payload is in the lower ones for an infinity.
 // @judged softmax f64: exp=1ulp sum=sequential masked=nan; fail C12;
 // ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; kernel.nan_row; effort default
 SOFTCHECK_MUTANT mutant_nan_of_the_low_word_lost(const softcheck_call* call) {

@@ -32,7 +32,7 @@ SOFTCHECK_MUTANT mutant_nondeterministic(const softcheck_call* call) {
   });
 }
 
-// Not wrong, but the bits of a row depend on how many rows stand beside it: the direction of the sum does.
+// Every value is right, but not batch-invariant: the direction of the sum depends on the number of rows in the call.
 // @judged softmax f32: exp=1ulp sum=sequential masked=nan; pass C8; -; -
 // @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C8; LayoutsAndNeighboursDoNotMatter;
 // kernel.batch_invariant; require batch-invariant

@@ -48,7 +48,7 @@ SOFTCHECK_MUTANT correct_entmax15_quadratic(const softcheck_call* call) {
   });
 }
 
-// The support as usual, then its mean and the mean square of what lies beside it.
+// Finds the support as usual, then takes its mean and the mean square of the deviations from it.
 // @judged entmax15 f32: sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT correct_entmax15_two_passes(const softcheck_call* call) {
   return each_entmax_row(call, [](auto& row) {

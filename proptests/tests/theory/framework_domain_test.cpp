@@ -123,5 +123,13 @@ TEST(Domain, WhatIsNoDomainIsAWrongCall) {
   }
 }
 
+TEST(Domain, TwoWordsThatExcludeEachOtherAreRefused) {
+  for (const char* words :
+       {"base=e base=2", "base=2 base=e", "renormalize=0 renormalize=1", "renormalize=1 renormalize=0",
+        "reduction=mean reduction=sum", "reduction=sum reduction=mean"}) {
+    EXPECT_THROW((void)parse_domain(words, false), std::invalid_argument) << words;
+  }
+}
+
 }  // namespace
 }  // namespace softcheck::proptests

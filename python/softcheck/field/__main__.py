@@ -53,8 +53,8 @@ def _refuse(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> None:
 
 
 def _write_data(asked: argparse.Namespace) -> None:
-    """The table of --report, its run in runs.json, and in findings.json what the programs beside it print now; of those
-    that cannot be run, as their library is not installed, it keeps what they printed."""
+    """Writes the table of --report, its run in runs.json, and what its folder's programs print now in findings.json. The
+    output of a program whose library is not installed stays as it was."""
     written = [asked.out / f"{name}.json" for name in sweep.LIBRARIES]
     sweeps = [json.loads(path.read_text()) for path in written if path.exists()]
     rows = data.rows_for(asked.report, sweeps, [op for op in asked.ops.split(",") if op])
@@ -109,7 +109,7 @@ def main() -> int:
     )
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("results/field"))
     parser.add_argument("--report", type=pathlib.Path, metavar="DATA",
-                        help="write this table, as docs/field/field.tsv, from all that --out holds, with its runs.json and, of the programs beside it, findings.json")  # fmt: skip
+                        help="write this table (docs/field/field.tsv) from the results in --out, and runs.json and findings.json in its folder")  # fmt: skip
     parser.add_argument("--ops", default="", help="a kernel that no table beside --report has joins it where its op is one of these (softmax,attention)")
     parser.add_argument("--remark", default="", help="of the run, for the page")
     parser.add_argument("--pages", type=pathlib.Path, metavar="FOLDER", help="make the generated blocks of this folder's pages again, as those of docs")

@@ -69,7 +69,7 @@ def rows_of(sweep: Mapping[str, Any]) -> list[Row]:
 
 
 def rows_for(path: pathlib.Path, sweeps: Sequence[Mapping[str, Any]], ops: Sequence[str]) -> list[Row]:
-    """The rows of a table: kernels that it has, and those of these ops, or of all, that no table beside it has."""
+    """The rows of a table: its own kernels, and kernels of these ops (of all without any) that no other table has."""
 
     def kernels(table: pathlib.Path) -> set[tuple[str, str]]:
         return {(row.library, row.kernel) for row in read_rows(table)}

@@ -167,12 +167,6 @@ Section Formulas.
   Definition moment_formulas : list (formula quantity) :=
     [moment_log_f; reciprocal_unit_f; quotient_log_f; lost_moment_f; beside_mean_f; mean_error_f; entropy_parts_f;
      entropy_rounding_f].
-
-  Definition all_formulas : list (formula quantity) :=
-    sum_formulas ++ element_formulas ++ chord_formulas ++ logarithm_formulas ++ moment_formulas ++
-    [last_deviation_f; threshold_constant_f; threshold_slope_f; threshold_floor_f; row_sum_f; logsumexp_floor_f; logsumexp_f;
-     log_softmax_first_f; log_softmax_second_f; log_softmax_f; uncentred_first_f; uncentred_second_f; log_softmax_uncentred_f;
-     entropy_floor_f; entropy_f; score_log_f; score_f]%list.
 End Formulas.
 
 (** ** Their values are the theorems' right-hand sides *)
