@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -42,6 +44,24 @@ TemporaryFile file_of(const std::filesystem::path& program, const std::string& t
   return file;
 }
 
+// Extracted functions call themselves once for each item of a row. While this lives, a process that is started gets a
+// stack for rows of a million items.
+class LargeStack {
+ public:
+  LargeStack() {
+    if (::getrlimit(RLIMIT_STACK, &before_) != 0) return;
+    rlimit large = before_;
+    large.rlim_cur = std::max(before_.rlim_cur, std::min<rlim_t>(before_.rlim_max, rlim_t{1} << 30));
+    ::setrlimit(RLIMIT_STACK, &large);
+  }
+  ~LargeStack() { ::setrlimit(RLIMIT_STACK, &before_); }
+  LargeStack(const LargeStack&) = delete;
+  LargeStack& operator=(const LargeStack&) = delete;
+
+ private:
+  rlimit before_{RLIM_INFINITY, RLIM_INFINITY};
+};
+
 struct Started {
   pid_t process;
   int answers;  // the reading end of its output
@@ -57,6 +77,7 @@ Started started(const std::filesystem::path& program, std::FILE* questions) {
   const std::string name = program.string();
   const std::array<char*, 2> arguments{const_cast<char*>(name.c_str()), nullptr};
   Started result{0, ends[0]};
+  const LargeStack stack;
   const int error = ::posix_spawn(&result.process, name.c_str(), &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   ::close(ends[1]);

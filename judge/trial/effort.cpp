@@ -48,7 +48,7 @@ EffortSize size_of(Effort effort) {
     case Effort::quick:
       return {100, std::uint64_t{1} << 17, 2'048, std::uint64_t{1} << 17, std::uint64_t{1} << 17, 0};
     case Effort::normal:
-      return {400, std::uint64_t{1} << 17, 20'480, 1'000'001, std::uint64_t{1} << 20, 1};
+      return {400, std::uint64_t{1} << 17, 20'480, 1'000'001, std::uint64_t{1} << 19, 1};
     case Effort::deep:
     case Effort::exhaustive:
       break;

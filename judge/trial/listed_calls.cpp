@@ -33,7 +33,8 @@ std::vector<RowMatrixCase> sweep_for(const KernelSubject& subject, const JudgeOp
   const LengthRange columns = subject.domain.length("n"), rows = subject.domain.length("rows");
   std::vector<std::uint64_t> widths = widths_for(options), all;
   std::ranges::set_union(widths, columns.listed_within(1, options.max_length), std::back_inserter(all));
-  std::vector<RowMatrixCase> sweep = width_sweep(row_format(subject.op, subject.contract.input), all);
+  std::vector<RowMatrixCase> sweep =
+      width_sweep(row_format(subject.op, subject.contract.input), all, !rows.everything());
   const std::optional<std::uint64_t> count = rows.at_least(1);
   if (!count || *count <= 3) return sweep;
   // None of one to three rows is in the domain: the three stand in turn.
@@ -52,7 +53,7 @@ std::vector<RowMatrixCase> far_masses_for(const KernelSubject& subject, const Ju
   std::vector<RowMatrixCase> matrices;
   const auto add = [&](std::uint64_t most) {
     const std::uint64_t columns =
-        subject.domain.length("n").nearest(std::min({meaningful, most, std::uint64_t{1} << 17}));
+        subject.domain.length("n").nearest(std::min({meaningful, most, std::uint64_t{1} << 16}));
     std::ranges::move(far_mass_matrices(format, columns), std::back_inserter(matrices));
   };
   // What quick effort lists comes first.

@@ -225,7 +225,9 @@ Judgeable AttentionThresholds::column(std::size_t column) const {
   result.exact = weights_->weighted(values, result.magnitude);
   const Bound output = size_of(result.exact);
   result.threshold = upper(threshold_->column(sizes, output).total());
-  result.vacuous = is_vacuous(upper(without_grants_->column(sizes, output).rounding), result.magnitude);
+  // What is less than the magnitude with the grants is less without them.
+  result.vacuous = is_vacuous(result.threshold, result.magnitude) &&
+                   is_vacuous(upper(without_grants_->column(sizes, output).rounding), result.magnitude);
   return result;
 }
 

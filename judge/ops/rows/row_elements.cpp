@@ -88,7 +88,11 @@ SaidOfItem said_of(RowElements& elements, std::size_t i) {
   said.grants.quick = elements.quick(i);
   said.grants.allowed = elements.threshold(i);
   said.grants.metric = elements.metric(i, std::fabs(static_cast<double>(said.grants.quick.value)));
-  said.grants.vacuous = said.grants.allowed == infinity || elements.is_vacuous(i, said.grants.metric);
+  // A threshold below the metric is not vacuous: its part that is_vacuous looks at is no larger, and costs as much
+  // again.
+  const double allowed = said.grants.allowed, metric = said.grants.metric;
+  said.grants.vacuous =
+      allowed == infinity || (numerics::is_vacuous(allowed, metric) && elements.is_vacuous(i, metric));
   return said;
 }
 

@@ -44,12 +44,12 @@ constexpr std::array rows{
     KnownRows{3, 50257, 0, "gpt2: config"},
     KnownRows{3, 50304, 0, "karpathy/nanoGPT: GPTConfig.vocab_size"},
     KnownRows{3, 51865, 0, "whisper-base: config"},
-    KnownRows{3, 100352, 0, "phi-4: config"},
-    KnownRows{3, 128256, 0, "Meta-Llama-3-8B: config"},
+    KnownRows{2, 100352, 0, "phi-4: config"},
+    KnownRows{2, 128256, 0, "Meta-Llama-3-8B: config"},
     KnownRows{2, 129280, 0, "DeepSeek-V3: config"},
     KnownRows{2, 151936, 0, "Qwen3-8B: config"},
-    KnownRows{2, 201088, 0, "gpt-oss-20b: config"},
-    KnownRows{2, 262208, 0, "gemma-3-4b-it: config"},
+    KnownRows{1, 201088, 0, "gpt-oss-20b: config"},
+    KnownRows{1, 262208, 0, "gemma-3-4b-it: config"},
 };
 
 constexpr std::array attention{

@@ -107,9 +107,13 @@ std::uint64_t draw_nan_bits(Draw& draw, numerics::Format format);
 /// One to three NaNs in place of visible logits, as likely near the ends of a row as in its middle.
 std::vector<SpecialLogit> draw_nans(Draw& draw, const RowMatrixCase& matrix);
 
-/// Matrices of every width, ascending, with one, two and three rows each: rows whose last item is their largest, rows
-/// whose first is, steps up and down, all far below 0, where a pad of 0 is seen.
-std::vector<RowMatrixCase> width_sweep(numerics::Format format, const std::vector<std::uint64_t>& widths);
+/// Matrices of every width, ascending: rows whose last item is their largest, rows whose first is, steps up and down,
+/// all far below 0, where a pad of 0 is seen. Widths of up to 129 have calls of one, two and three rows, longer ones of
+/// one of these numbers, in turn.
+///
+/// all_counts   each width has calls of one, two and three rows
+std::vector<RowMatrixCase> width_sweep(numerics::Format format, const std::vector<std::uint64_t>& widths,
+                                       bool all_counts = false);
 
 /// 1 to dense, then k W - 1, k W, k W + 1 for powers of two W from dense / 2 on, up to most; ascending.
 std::vector<std::uint64_t> swept_widths(std::uint64_t dense, std::uint64_t most);

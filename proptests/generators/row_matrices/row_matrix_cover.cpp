@@ -27,6 +27,9 @@ struct Bounds {
   std::uint64_t least, most;
 };
 
+// Longer rows grow less.
+constexpr std::uint64_t short_row = std::uint64_t{1} << 12;
+
 /// What of a range of lengths the options let a call have; nothing where least > most.
 Bounds within(const NamedRange& range, const LengthRange& domain, std::uint64_t most) {
   return {std::max({range.least, domain.least, std::uint64_t{1}}), std::min({range.most, domain.most, most})};
@@ -240,13 +243,18 @@ class Coverer {
     RowMatrixCase matrix;
     matrix.format = options_.rows.formats.front();
     matrix.theta = draw_theta_of(draw_, static_cast<ThetaClass>(choice[Dim::theta]), options_.rows.theta_exponent);
-    affordable_ = draw_.one_in(2) ? options_.max_elements : std::min(options_.max_elements, std::uint64_t{1} << 16);
-    const std::uint64_t count = draw_rows(choice);
+    constexpr std::uint64_t few = std::uint64_t{1} << 16;
+    const std::uint64_t shortest = std::ranges::min(lengths_for(choice, unlimited));
+    const bool is_large = shortest <= short_row && draw_.one_in(4);
+    affordable_ = is_large ? options_.max_elements : std::min(options_.max_elements, few);
+    const std::uint64_t count = draw_rows(choice, shortest);
     matrix.columns = draw_columns(choice, count);
     const RowFamily family = kernel_row_families()[choice[Dim::values]];
     matrix.family = to_string(family);
-    // Three, five or seven in turn: no power of two, at which an index may wrap around, is a multiple of these.
-    const std::uint64_t turn = std::min<std::uint64_t>(count, 3 + 2 * draw_.below(3));
+    // Three, five or seven in turn: no power of two, at which an index may wrap around, is a multiple of these. Each
+    // row that differs is judged by itself: of long ones, of which no call has 256, there are fewer.
+    const std::uint64_t turn =
+        std::min({count, 3 + 2 * draw_.below(3), std::max<std::uint64_t>(2, few / matrix.columns)});
     std::vector<RunLengthRow> cycle;
     for (std::uint64_t r = 0; r < turn; ++r) cycle.push_back(draw_row(family, matrix));
     hide(choice, matrix, cycle);
@@ -267,9 +275,8 @@ class Coverer {
     return lengths;
   }
 
-  std::uint64_t draw_rows(const std::vector<std::size_t>& choice) {
+  std::uint64_t draw_rows(const std::vector<std::size_t>& choice, std::uint64_t shortest) {
     const LengthRange domain = options_.rows.domain.length("rows");
-    const std::uint64_t shortest = std::ranges::min(lengths_for(choice, unlimited));
     const std::uint64_t fewest = possible_.least_rows(choice[Dim::rows]);
     const std::uint64_t most = std::min(within(row_ranges[choice[Dim::rows]], domain, options_.most_rows).most,
                                         std::max(fewest, affordable_ / shortest));
@@ -281,7 +288,8 @@ class Coverer {
 
   std::uint64_t draw_columns(const std::vector<std::size_t>& choice, std::uint64_t count) {
     std::vector<std::uint64_t> lengths = lengths_for(choice, options_.max_elements / count);
-    const std::uint64_t most = std::max(affordable_ / count, 2 * std::ranges::min(lengths));
+    const std::uint64_t shortest = std::ranges::min(lengths);
+    const std::uint64_t most = std::max(affordable_ / count, shortest + shortest / (shortest > short_row ? 4 : 1));
     std::erase_if(lengths, [&](std::uint64_t n) { return n > most; });
     return lengths[draw_.below(lengths.size())];
   }
@@ -394,8 +402,8 @@ class Coverer {
   const RowMatrixOptions& options_;
   Draw draw_;
   Possibilities possible_;
-  // Logits of a call whose classes need no more. Half of the calls have few: beyond these they are as small as their
-  // classes let them be.
+  // Logits of a call whose classes need no more. Three of four calls of short rows have few, and all of long rows:
+  // beyond these they are as small as their classes let them be.
   std::uint64_t affordable_ = 0;
 };
 

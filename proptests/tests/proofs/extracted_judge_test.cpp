@@ -105,6 +105,19 @@ TEST(JudgeNumbers, ComeWithTheWordAndTheRowInItsOrder) {
   EXPECT_EQ(judge_row_line(row, 1, 100), "row 100 0x1p+0 0x1p+2 masked 0x1p+0 0x1p+1");
 }
 
+// Its functions call themselves once an item: a stack of 8 MiB ended at 262,144 of them.
+TEST(ExtractedJudge, JudgesARowOf262144Items) {
+  SKIP_WITHOUT_A_JUDGE();
+  const Contract contract = numerics::parse_contract("", numerics::Format::f32, numerics::Format::f32);
+  const std::vector<double> row(std::size_t{1} << 18, 1.0);
+  Question question;
+  question.begin(contract, row, 1);
+  const double right = 1 + 18 * std::log(2.0);
+  question.lines += judge_value_line(parse_op("logsumexp"), std::nullopt, right) + "\n";
+  question.lines += judge_value_line(parse_op("logsumexp"), std::nullopt, right + 1) + "\n";
+  EXPECT_EQ(ExtractedJudge(SOFTCHECK_EXTRACTED_JUDGE_PROGRAM, 120).ask(question.lines), (std::vector{false, true}));
+}
+
 // A wrong constant on either side, or a word read as another, moves a threshold.
 TEST(ExtractedJudge, ItsThresholdsAreOurs) {
   SKIP_WITHOUT_A_JUDGE();
