@@ -80,7 +80,7 @@ std::vector<OpFile> files_of(Op op) {
     files.push_back({std::ranges::find(file_flags, role, &FileFlag::role)->name(), is_needed, role});
   };
   for (const OpInput& own : op->inputs) input(own.role, !is_optional(op, own.role));
-  if (op->row_comes_last) std::ranges::rotate(files, files.begin() + 1);
+  if (op->row_comes_last) std::rotate(files.begin(), files.begin() + 1, files.end());
   if (is_attention_gradient(op)) input(Role::lse_gradient, false);
   if (op->takes_mask) input(Role::mask, false);
   if (op->attributes) {

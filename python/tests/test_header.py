@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import softcheck
 from softcheck import _library
-from softcheck._ops import INPUTS, OPS
+from softcheck._ops import OPS
 
 ROOT = pathlib.Path(__file__).parents[2]
 NAMED = set(re.findall(r'"(\w+)"', (ROOT / "library/include/softcheck/softcheck.h").read_text()))
@@ -82,7 +82,7 @@ def arrays_of(op):
         outputs[op] = bad[:, 0].copy()
     if op == "cross_entropy_mean":
         outputs[op] = np.float32(7)
-    inputs = tuple(by_name[name] for name in INPUTS[op])
+    inputs = tuple(by_name[name] for name in OPS[op].inputs)
     return inputs if len(inputs) > 1 else inputs[0], outputs.get(op, bad)
 
 

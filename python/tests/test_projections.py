@@ -1,19 +1,14 @@
-"""Sparsemax: functions to the projection of a row on the simplex."""
+"""Sparsemax and entmax of alpha = 1.5: functions to the projection of a row on the simplex, and results at hand."""
 
+import kernels
 import numpy as np
 import pytest
 import softcheck
 
-QUICK = {
-    "effort": "quick",
-    "cases": 20,
-    "max_length": 600,
-    "progress": False,
-    "contract": "acc=f32 sum=sequential masked=nan",
-}
+QUICK = {"effort": "quick", "cases": 20, "max_length": 600, "progress": False, "contract": "acc=f32 sum=sequential masked=nan"}
 
 
-def projected(logits, total=np.cumsum):
+def sparsemax(logits, total=np.cumsum):
     x = logits.astype(np.float64 if logits.dtype == np.float64 else np.float32)
     if x.shape[-1] == 0:
         return logits
@@ -29,37 +24,70 @@ def projected(logits, total=np.cumsum):
         return np.maximum(z - tau, z.dtype.type(0)).astype(logits.dtype)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
-def test_a_right_projection_passes(dtype):
-    contract = QUICK["contract"].replace("f32", "f64") if dtype == "float64" else QUICK["contract"]
-    report = softcheck.check(projected, "sparsemax", dtype, **{**QUICK, "contract": contract})
-    assert report.verdict == "pass", report
+def entmax(logits, alpha_half=2):
+    x = logits.astype(np.float64 if logits.dtype == np.float64 else np.float32)
+    if x.shape[-1] == 0:
+        return logits
+    with np.errstate(all="ignore"):
+        d = (x.max(axis=-1, keepdims=True) - x) / x.dtype.type(alpha_half)
+        ordered = np.sort(d, axis=-1)
+        k = np.arange(1, x.shape[-1] + 1, dtype=x.dtype)
+        mean = np.cumsum(ordered, axis=-1, dtype=x.dtype) / k
+        variance = np.cumsum(ordered * ordered, axis=-1, dtype=x.dtype) / k - mean * mean
+        root = mean + np.sqrt(np.maximum((1 - k * variance) / k, x.dtype.type(0)))
+        inside = np.logical_and.accumulate(ordered <= root, axis=-1)
+        last = np.maximum(inside.sum(axis=-1, keepdims=True) - 1, 0)
+        rest = np.maximum(np.take_along_axis(root, last, axis=-1) - d, x.dtype.type(0))
+        return (rest * rest).astype(logits.dtype)
 
 
-def test_the_sum_of_sums_is_found():
+def sparsemax_of_sums_of_sums(logits):
     def twice(ordered, axis, dtype):
         return np.cumsum(np.cumsum(ordered, axis=axis, dtype=dtype), axis=axis, dtype=dtype)
 
-    report = softcheck.check(lambda logits: projected(logits, twice), "sparsemax", **QUICK)
+    return sparsemax(logits, twice)
+
+
+def entmax_of_logits_that_are_not_halved(logits):
+    return entmax(logits, 1)
+
+
+RIGHT = {"sparsemax": sparsemax, "entmax15": entmax}
+
+
+@pytest.mark.parametrize("op", RIGHT)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_a_right_projection_passes(op, dtype):
+    contract = QUICK["contract"].replace("f32", "f64") if dtype == "float64" else QUICK["contract"]
+    report = softcheck.check(RIGHT[op], op, dtype, **{**QUICK, "contract": contract})
+    assert report.verdict == "pass", report
+
+
+@pytest.mark.parametrize(
+    "op, wrong", [("sparsemax", sparsemax_of_sums_of_sums), ("entmax15", entmax_of_logits_that_are_not_halved)]
+)
+def test_a_wrong_projection_is_found(op, wrong):
+    report = softcheck.check(wrong, op, **QUICK)
     assert report.verdict == "fail"
-    assert "kernel.sparsemax.element" in str(report)
+    assert f"kernel.{op}.element" in str(report)
 
 
 def test_a_softmax_is_none():
-    def softmax(logits):
-        if logits.shape[-1] == 0:
-            return logits
-        with np.errstate(all="ignore"):
-            weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
-            return weights / weights.sum(axis=-1, keepdims=True, dtype=logits.dtype)
+    assert softcheck.check(kernels.softmax, "sparsemax", **QUICK).verdict == "fail"
 
-    assert softcheck.check(softmax, "sparsemax", **QUICK).verdict == "fail"
+
+def at_hand(op, logits):
+    """The enclosure of a result that is right."""
+    logits = np.array(logits, np.float32)
+    softcheck.assert_output(op, logits, RIGHT[op](logits))
+    with pytest.raises(softcheck.Violation):
+        softcheck.assert_output(op, logits, RIGHT[op](logits) + np.float32(1e-3))
+    return softcheck.reference(op, logits)
 
 
 def test_results_at_hand_are_judged():
-    logits = np.array([[0.5, 0, -0.25, -4], [1, 1, -3, -3]], np.float32)
-    softcheck.assert_output("sparsemax", logits, projected(logits))
-    lower, upper = softcheck.reference("sparsemax", logits)
+    lower, upper = at_hand("sparsemax", [[0.5, 0, -0.25, -4], [1, 1, -3, -3]])
     assert (lower[0] == [0.75, 0.25, 0, 0]).all() and (upper[1] == [0.5, 0.5, 0, 0]).all()
-    with pytest.raises(softcheck.Violation):
-        softcheck.assert_output("sparsemax", logits, projected(logits) + np.float32(1e-3))
+    lower, upper = at_hand("entmax15", [[0, 0, 0, 0, -8], [0.25, 0, -1, -3, -9]])
+    assert (lower[0] == [0.25, 0.25, 0.25, 0.25, 0]).all()
+    assert abs(upper[1].sum() - 1) < 1e-12
