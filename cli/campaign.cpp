@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -21,9 +20,9 @@
 #include <vector>
 
 #include "cli/exit_code.hpp"
-#include "cli/interruption.hpp"
 #include "cli/output.hpp"
 #include "cli/places.hpp"
+#include "cli/signals.hpp"
 #include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "judge/campaigns/campaign_report.hpp"
@@ -228,12 +227,7 @@ int merge_folders(const Plan& plan, const std::vector<std::string>& folders, con
     std::vector<ShardFile> more = ShardFolder(folder).read(plan);
     files.insert(files.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }
-  MergedCampaign merged;
-  try {
-    merged = merge(plan, files);
-  } catch (const MergeError& error) {
-    throw InputError(malformed, fmt::format("campaign: {}", error.what()));
-  }
+  const MergedCampaign merged = as_input_error<MergeError>(malformed, "campaign: ", [&] { return merge(plan, files); });
   if (!merged.missing.empty()) {
     throw InputError(undecided, fmt::format("campaign: {} of {} shards are missing, the first is {}: no report yet",
                                             merged.missing.size(), plan.shards.size(), merged.missing.front()));
@@ -310,43 +304,36 @@ int run_merge(const MergeFlags& flags) {
   return merge_folders(plan, flags.folders, flags.out.empty() ? flags.folders.front() : flags.out);
 }
 
-void add_merge_verb(Verb campaign, int& exit_code) {
-  Verb verb = campaign.add_subcommand("merge", "The report of a plan, from the folders of all who judged its shards");
-  const auto flags = std::make_shared<MergeFlags>();
-  verb.add_option("plan", flags->plan, "The plan that they judged").type_name("PLAN").required();
-  verb.add_option("folder", flags->folders, "What was their --out").type_name("DIR").required();
-  verb.add_option("--out", flags->out, "Folder of the report (default: the first DIR)").type_name("DIR");
-  verb.callback([flags, &exit_code] { exit_code = run_merge(*flags); });
+void add_merge_verb(Verb campaign) {
+  auto [verb, flags] = campaign.add_verb<MergeFlags>(
+      "merge", "The report of a plan, from the folders of all who judged its shards", run_merge);
+  verb.add_option("plan", flags.plan, "The plan that they judged", typed("PLAN"), required);
+  verb.add_option("folder", flags.folders, "What was their --out", typed("DIR"), required);
+  verb.add_option("--out", flags.out, "Folder of the report (default: the first DIR)", typed("DIR"));
 }
 
 }  // namespace
 
-void add_campaign_verb(Verb app, int& exit_code) {
-  Verb verb = app.add_subcommand(
-      "campaign", "Judge kernels, certify models and train networks by a plan, in shards that machines can share");
-  verb.require_subcommand(0, 1);
-  const auto flags = std::make_shared<CampaignFlags>();
-  verb.add_option("plan", flags->plan, "Kernels, models and trainings, in TOML").type_name("PLAN");
-  verb.add_option("--out", flags->out, "Folder of the results: shards/ and the report; what is finished there stays")
-      .type_name("DIR");
-  verb.add_option("--kernels", flags->kernels,
-                  "The folder that the plan's libraries and models are named from (default: the plan's)")
-      .type_name("DIR");
-  verb.add_option("--shard", flags->shard, "Judge the I-th of N shares of the shards, and merge nothing")
-      .type_name("I/N");
-  verb.add_flag("--list", flags->list,
+void add_campaign_verb(Verb app) {
+  auto [verb, flags] = app.add_verb<CampaignFlags>(
+      "campaign", "Judge kernels, certify models and train networks by a plan, in shards that machines can share",
+      run_campaign);
+  verb.may_have_subcommand();
+  verb.add_option("plan", flags.plan, "Kernels, models and trainings, in TOML", typed("PLAN"));
+  verb.add_option("--out", flags.out, "Folder of the results: shards/ and the report; what is finished there stays",
+                  typed("DIR"));
+  verb.add_option("--kernels", flags.kernels,
+                  "The folder that the plan's libraries and models are named from (default: the plan's)", typed("DIR"));
+  verb.add_option("--shard", flags.shard, "Judge the I-th of N shares of the shards, and merge nothing", typed("I/N"));
+  verb.add_flag("--list", flags.list,
                 "Print key, state in --out, number of questions and the first question of each shard");
-  verb.add_option("--kept", flags->kept, "Where trainings keep what they have until they end (default: kept in --out)")
-      .type_name("DIR");
-  verb.add_option("--print", flags->print, "Answer this shard and print its file: for schedulers").type_name("KEY");
-  flags->processes = std::max(std::thread::hardware_concurrency(), 1U);
-  verb.add_option("--processes", flags->processes,
-                  "Shards that are judged at a time [one a core]; no result depends on it")
-      .within(1, 1024);
-  verb.callback([verb, flags, &exit_code] {
-    if (!verb.has_subcommand()) exit_code = run_campaign(*flags);
-  });
-  add_merge_verb(verb, exit_code);
+  verb.add_option("--kept", flags.kept, "Where trainings keep what they have until they end (default: kept in --out)",
+                  typed("DIR"));
+  verb.add_option("--print", flags.print, "Answer this shard and print its file: for schedulers", typed("KEY"));
+  flags.processes = std::max(std::thread::hardware_concurrency(), 1U);
+  verb.add_option("--processes", flags.processes,
+                  "Shards that are judged at a time [one a core]; no result depends on it", within(1, 1024));
+  add_merge_verb(verb);
 }
 
 }  // namespace softcheck::cli

@@ -10,8 +10,8 @@
 #include <tuple>
 #include <utility>
 
-#include "cli/dtype.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/flag_words.hpp"
 #include "judge/op/op.hpp"
 #include "judge/ops/rows/row_call.hpp"
 #include "judge/results/task_checks.hpp"
@@ -23,70 +23,79 @@ using namespace proptests;
 
 namespace {
 
-// A flag that names a file, and whether the op has it.
 struct FileFlag {
-  const char* name;
-  const std::string& place;
-  bool of_op;
+  std::string_view names;
+  std::optional<Role> role;  // of an input; nothing: an output
+  const char* text;
+
+  /// "out-gradient" of "--out-gradient,--dout"
+  std::string_view name() const { return names.substr(2, names.find(',') - 2); }
+};
+
+// In the order of the help. --lse is an output of attention itself.
+constexpr FileFlag file_flags[] = {
+    {"--logits", Role::logits, "Rows of logits (..., n): .npy, .npz:name or .safetensors:name"},
+    {"--saved", Role::saved, "Gradients of rows: the forward pass's output (..., n)"},
+    {"--out-gradient,--dout", Role::out_gradient, "Gradients: the loss's gradient by that output, of its shape"},
+    {"--lse-gradient,--dlse", Role::lse_gradient,
+     "attention_backward: the loss's gradient by the log-sum-exp of each query (...), if it has one"},
+    {"--labels", Role::labels, "Losses: the class of each row (...), int32 or int64"},
+    {"--upstream", Role::upstream, "cross_entropy_backward: the gradient by the loss of each row (...)"},
+    {"--class-weights", Role::class_weights, "Losses: a weight of each class (n), of the logits' dtype or a wider one"},
+    {"--query,--q", Role::query, "Attention: (..., queries, dim), as (batch, heads, queries, dim) from the right"},
+    {"--key,--k", Role::key, "Attention: (..., keys, dim)"},
+    {"--value,--v", Role::value, "Attention: (..., keys, value dim)"},
+    {"--out", Role::out,
+     "attention_backward: the forward pass's output, if the kernel read it; merge_states: the parts' outputs (parts, "
+     "..., dim)"},
+    {"--mask", Role::mask, "Bytes or booleans, nonzero = visible, broadcast as NumPy does"},
+    {"--sinks", Role::sinks, "Attention and its gradient: one logit a head"},
+    {"--slopes", Role::slopes, "Attention and its gradient: ALiBi's, one a head"},
+    {"--bias", Role::bias, "Attention and its gradient: added to the scores, broadcast as NumPy does"},
+    {"--output", {}, "The results: of the logits' shape, a value a row (...) or (..., 1), or attention's"},
+    {"--lse", Role::lse,
+     "Attention's log-sum-exp of each query, of its gradient beside --out; merge_states: the parts' (parts, ...)"},
+    {"--output-lse", {}, "merge_states: the merged log-sum-exps (...)"},
+    {"--weights", {}, "topk_softmax: the results (..., k)"},
+    {"--ids", {}, "topk_softmax: the items that have them (..., k), int32 or int64"},
+    {"--dq", {}, "attention_backward: the results, of the query's shape"},
+    {"--dk", {}, "attention_backward: of the key's"},
+    {"--dv", {}, "attention_backward: of the value's"},
+    {"--dsinks", {}, "attention_backward: the gradient by --sinks (heads), where the kernel returned it"},
+    {"--dbias", {}, "attention_backward: that by --bias, of the bias's own shape"},
+    {"--entropy", {}, "Attention's entropy of each query; needs --lse"},
+};
+
+// A file that the op has.
+struct OpFile {
+  std::string_view name;
   bool is_needed;
   std::optional<Role> role = {};  // of an input; nothing: an output
 };
 
-const OpInput* input_of(Op op, Role role) {
-  const auto found = std::ranges::find(op->inputs, role, &OpInput::role);
-  return found == op->inputs.end() ? nullptr : &*found;
-}
-
-std::optional<std::size_t> output_number(Op op, std::string_view name) {
-  const auto found = std::ranges::find(op->outputs, name);
-  if (found == op->outputs.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - op->outputs.begin());
-}
-
-// The files in the ABI's order: inputs, mask and what attention has behind it, outputs.
-std::vector<FileFlag> file_flags(const CheckFlags& flags, Op op) {
-  const auto input = [&](const char* name, const std::string& place, Role role) {
-    const OpInput* const found = input_of(op, role);
-    return FileFlag{name, place, found != nullptr, found != nullptr && !is_optional(op, role), role};
+// In the ABI's order: inputs, mask and what attention has behind it, outputs.
+std::vector<OpFile> files_of(Op op) {
+  std::vector<OpFile> files;
+  const auto input = [&](Role role, bool is_needed) {
+    files.push_back({std::ranges::find(file_flags, role, &FileFlag::role)->name(), is_needed, role});
   };
-  const auto term = [&](const char* name, const std::string& place, Role role) {
-    return FileFlag{name, place, op->attributes, false, role};
-  };
-  const auto part = [&](const char* name, const std::string& place) {
-    const bool of_op = has_parts(op) && output_number(op, name).has_value();
-    return FileFlag{name, place, of_op, of_op && *output_number(op, name) < op->outputs.size() - op->asked_outputs};
-  };
-  const bool merges = merges_states(op), whole = merges || !has_parts(op), returns_lse = op->attention && whole;
-  std::vector<FileFlag> all{input("logits", flags.logits, Role::logits),
-                            input("saved", flags.saved, Role::saved),
-                            input("labels", flags.labels, Role::labels),
-                            input("upstream", flags.upstream, Role::upstream),
-                            input("class-weights", flags.class_weights, Role::class_weights),
-                            input("query", flags.query, Role::query),
-                            input("key", flags.key, Role::key),
-                            input("value", flags.value, Role::value),
-                            input("out", flags.out, Role::out)};
-  if (!returns_lse) all.push_back(input("lse", flags.lse, Role::lse));
-  all.push_back(input("out-gradient", flags.out_gradient, Role::out_gradient));
-  all.push_back({"lse-gradient", flags.lse_gradient, is_attention_gradient(op), false, Role::lse_gradient});
-  all.push_back({"mask", flags.mask, op->takes_mask, false, Role::mask});
-  all.push_back(term("sinks", flags.sinks, Role::sinks));
-  all.push_back(term("slopes", flags.slopes, Role::slopes));
-  all.push_back(term("bias", flags.bias, Role::bias));
-  all.push_back({"output", flags.output, whole, whole});
-  all.push_back({"output-lse", flags.output_lse, merges, merges});
-  if (returns_lse) all.push_back({"lse", flags.lse, true, false});
-  all.push_back({"entropy", flags.entropy, returns_lse, false});
-  for (const auto& [name, place] : {std::pair<const char*, const std::string&>{"weights", flags.weights},
-                                    {"ids", flags.ids},
-                                    {"dq", flags.dq},
-                                    {"dk", flags.dk},
-                                    {"dv", flags.dv},
-                                    {"dsinks", flags.dsinks},
-                                    {"dbias", flags.dbias}}) {
-    all.push_back(part(name, place));
+  for (const OpInput& own : op->inputs) input(own.role, !is_optional(op, own.role));
+  if (op->row_comes_last) std::rotate(files.begin(), files.begin() + 1, files.end());
+  if (is_attention_gradient(op)) input(Role::lse_gradient, false);
+  if (op->takes_mask) input(Role::mask, false);
+  if (op->attributes) {
+    for (const Role role : {Role::sinks, Role::slopes, Role::bias}) input(role, false);
   }
-  return all;
+  if (merges_states(op)) {
+    files.insert(files.end(), {{"output", true}, {"output-lse", true}});
+  } else if (has_parts(op)) {
+    const std::size_t needed = op->outputs.size() - op->asked_outputs;
+    for (std::size_t i = 0; i < op->outputs.size(); ++i) files.push_back({op->outputs[i], i < needed});
+  } else {
+    files.push_back({"output", true});
+    if (op->attention) files.insert(files.end(), {{"lse", false}, {"entropy", false}});
+  }
+  return files;
 }
 
 // A flag that gives a number or a choice.
@@ -123,30 +132,28 @@ void require_parameter_flags(const CheckFlags& flags, Op op) {
 }
 
 void require_flags(const CheckFlags& flags, Op op) {
-  const std::vector<FileFlag> files = file_flags(flags, op);
+  const std::vector<OpFile> files = files_of(op);
+  const auto is_given = [&](std::string_view name) { return !flags.files.find(name)->second.empty(); };
   // First of all a flag of another op: "--out: --op attention has none" says why --output is missing.
-  for (const FileFlag& flag : files) {
-    if (!flag.of_op && !flag.place.empty()) {
-      throw InputError(
-          usage, fmt::format("--{}: --op {} has none; it needs {}", flag.name, to_string(op), needed_flags(flags, op)));
+  for (const auto& [name, place] : flags.files) {
+    if (!place.empty() && std::ranges::find(files, name, &OpFile::name) == files.end()) {
+      throw InputError(usage,
+                       fmt::format("--{}: --op {} has none; it needs {}", name, to_string(op), needed_flags(op)));
     }
   }
-  for (const FileFlag& flag : files) {
-    if (flag.is_needed && flag.place.empty()) {
-      throw InputError(usage, fmt::format("check: --op {} needs {}", to_string(op), needed_flags(flags, op)));
-    }
+  if (!std::ranges::all_of(files, [&](const OpFile& file) { return !file.is_needed || is_given(file.name); })) {
+    throw InputError(usage, fmt::format("check: --op {} needs {}", to_string(op), needed_flags(op)));
   }
-  if (!flags.entropy.empty() && flags.lse.empty()) {
+  if (is_given("entropy") && !is_given("lse")) {
     throw InputError(usage, "--entropy: need --lse beside it, as the ABI's attention has them in this order");
   }
-  if (is_attention_gradient(op) && flags.out.empty() != flags.lse.empty()) {
+  if (is_attention_gradient(op) && is_given("out") != is_given("lse")) {
     throw InputError(usage, "check: need --out and --lse, what the forward pass returned, or neither, got one of them");
   }
-  if (!flags.dsinks.empty() && flags.sinks.empty()) {
-    throw InputError(usage, "--dsinks: need --sinks, which it is the gradient by");
-  }
-  if (!flags.dbias.empty() && flags.bias.empty()) {
-    throw InputError(usage, "--dbias: need --bias, which it is the gradient by");
+  for (const char* name : {"sinks", "bias"}) {
+    if (is_given(std::string("d") + name) && !is_given(name)) {
+      throw InputError(usage, fmt::format("--d{0}: need --{0}, which it is the gradient by", name));
+    }
   }
   require_parameter_flags(flags, op);
 }
@@ -188,9 +195,9 @@ Attributes attributes_of(const CheckFlags& flags, const TensorTask& task, const 
   return attributes;
 }
 
-FileTensor read_one(const FileFlag& flag, std::optional<numerics::Format> voids) {
+FileTensor read_one(const OpFile& flag, const std::string& place, std::optional<numerics::Format> voids) {
   try {
-    return read_tensor(flag.place, voids);
+    return read_tensor(place, voids);
   } catch (const models::UnsupportedTensorFile& error) {
     throw InputError(unsupported, fmt::format("--{}: {}", flag.name, error.what()));
   } catch (const models::TensorFileError& error) {
@@ -198,7 +205,7 @@ FileTensor read_one(const FileFlag& flag, std::optional<numerics::Format> voids)
   }
 }
 
-void require_dtype(const FileFlag& flag, const FileTensor& file, Op op, std::optional<numerics::Format> dtype) {
+void require_dtype(const OpFile& flag, const FileTensor& file, Op op, std::optional<numerics::Format> dtype) {
   if (!dtype || !flag.role || flag.role == Role::mask || is_wide(op, *flag.role)) return;
   if (file.tensor.integer_bits != 0 || file.tensor.format == dtype) return;
   throw InputError(malformed,
@@ -225,10 +232,16 @@ numerics::Contract contract_of_files(const CheckFlags& flags, const CheckedTenso
 
 }  // namespace
 
-std::string needed_flags(const CheckFlags& flags, Op op) {
+void add_file_flags(Verb verb, CheckFlags& flags) {
+  for (const FileFlag& flag : file_flags) {
+    verb.add_option(std::string(flag.names), flags.files[std::string(flag.name())], flag.text, typed("FILE[:NAME]"));
+  }
+}
+
+std::string needed_flags(Op op) {
   std::vector<std::string> names;
-  for (const FileFlag& flag : file_flags(flags, op)) {
-    if (flag.is_needed) names.push_back(std::string("--") + flag.name);
+  for (const OpFile& file : files_of(op)) {
+    if (file.is_needed) names.push_back(fmt::format("--{}", file.name));
   }
   const std::string last = std::exchange(names.back(), "");
   names.pop_back();
@@ -237,11 +250,10 @@ std::string needed_flags(const CheckFlags& flags, Op op) {
 
 std::string flags_of_op(const CheckFlags& flags, Op op) {
   std::vector<std::string> names;
-  const auto add = [&names](const auto& flag) {
-    if (flag.of_op) names.push_back(std::string("--") + flag.name);
-  };
-  std::ranges::for_each(file_flags(flags, op), add);
-  std::ranges::for_each(parameter_flags(flags, op), add);
+  for (const OpFile& file : files_of(op)) names.push_back(fmt::format("--{}", file.name));
+  for (const ParameterFlag& flag : parameter_flags(flags, op)) {
+    if (flag.of_op) names.push_back(fmt::format("--{}", flag.name));
+  }
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -258,12 +270,16 @@ CheckedTensors read_tensors(const CheckFlags& flags) {
       flags.dtype.empty() ? std::nullopt : std::optional(dtype_of("--dtype", flags.dtype));
   CheckedTensors result;
   result.task.op = op;
-  for (const FileFlag& flag : file_flags(flags, op)) {
-    if (flag.place.empty()) continue;
-    FileTensor file = read_one(flag, dtype);
+  for (const OpFile& flag : files_of(op)) {
+    const std::string& place = flags.files.find(flag.name)->second;
+    if (place.empty()) continue;
+    FileTensor file = read_one(flag, place, dtype);
     require_dtype(flag, file, op, dtype);
     (flag.role ? result.task.inputs : result.outputs).push_back(file.tensor);
-    if (!flag.role && has_parts(op) && !flag.is_needed) result.task.asked.push_back(*output_number(op, flag.name));
+    if (!flag.role && has_parts(op) && !flag.is_needed) {
+      result.task.asked.push_back(
+          static_cast<std::size_t>(std::ranges::find(op->outputs, flag.name) - op->outputs.begin()));
+    }
     if (flag.role && op->attributes) result.task.roles.push_back(*flag.role);
     result.roles.emplace_back(flag.name);
     result.files.push_back(std::move(file));

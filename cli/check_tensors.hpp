@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/verb.hpp"
 #include "judge/results/files/tensor_file.hpp"
 #include "judge/results/tensor_judge.hpp"
 #include "judge/results/tensor_report.hpp"
@@ -15,9 +18,7 @@ namespace softcheck::cli {
 /// What `softcheck check` was asked, as its flags have it.
 struct CheckFlags {
   std::string op = "softmax";
-  std::string logits, saved, out_gradient, labels, upstream, class_weights, query, key, value, mask;
-  std::string out, sinks, slopes, bias;
-  std::string output, lse, entropy, output_lse, weights, ids, dq, dk, dv, dsinks, dbias, lse_gradient;
+  std::map<std::string, std::string, std::less<>> files;  // FILE[:NAME] by the flag that names it: "logits"
   std::string dtype;
   std::string contract;
   std::optional<double> theta, scale, label_smoothing, z_loss, softcap, top_p, min_p;
@@ -38,8 +39,11 @@ struct CheckedTensors {
   std::vector<proptests::ReportedTensor> reported() const;
 };
 
+/// The flags that name files.
+void add_file_flags(Verb verb, CheckFlags& flags);
+
 /// The flags of the files that the op needs: "--logits and --output".
-std::string needed_flags(const CheckFlags& flags, proptests::Op op);
+std::string needed_flags(proptests::Op op);
 
 /// Those of the files and parameters that the op has: "--logits, --mask, --output, --theta".
 std::string flags_of_op(const CheckFlags& flags, proptests::Op op);

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "cli/exit_code.hpp"
-#include "cli/interruption.hpp"
+#include "cli/signals.hpp"
 #include "models/read/file_errors.hpp"
 #include "models/report/checkpoint_html.hpp"
 #include "proptests/report/report.hpp"

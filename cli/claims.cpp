@@ -17,16 +17,12 @@ using namespace proptests;
 
 void add_case_flags(Verb verb, CaseFlags& flags) {
   verb.add_option("--seed", flags.seed, "Seed of the random cases (default 20241001, or RC_PARAMS)");
-  verb.add_option("--cases", flags.cases, "Random cases of each property").within(1, 10'000'000);
-  verb.add_option("--corpus", flags.corpus, "File or folder of cases that are replayed first").type_name("PATH");
+  verb.add_option("--cases", flags.cases, "Random cases of each property", within(1, 10'000'000));
+  verb.add_option("--corpus", flags.corpus, "File or folder of cases that are replayed first", typed("PATH"));
 }
 
 Effort effort_of(const std::string& word) {
-  try {
-    return parse_effort(word);
-  } catch (const std::invalid_argument& error) {
-    throw InputError(usage, fmt::format("--{}", error.what()));
-  }
+  return as_input_error<std::invalid_argument>(usage, "--", [&] { return parse_effort(word); });
 }
 
 RunOptions run_options(const CaseFlags& flags, int default_cases) {
@@ -77,8 +73,7 @@ void add_processes_flag(Verb verb, unsigned& processes) {
   constexpr unsigned most = 8;
   processes = std::clamp(std::thread::hardware_concurrency(), 1U, most);
   verb.add_option("--processes", processes,
-                  "Processes that share the work [one a core, at most 8]; no result depends on it")
-      .within(1, 1024);
+                  "Processes that share the work [one a core, at most 8]; no result depends on it", within(1, 1024));
 }
 
 }  // namespace softcheck::cli

@@ -94,7 +94,7 @@ int run_verb(const std::vector<std::string>& arguments, std::span<const AddVerb>
       "Exit codes: 0 holds, 1 violated, 2 usage, 3 malformed input, or a missing file of check, 4 unsupported or "
       "refused, 5 vacuous or undecided, 6 crashed, 7 timed out. Output that cannot be written turns 0 into 2.\n");
   int exit_code = 0;
-  for (const AddVerb add : verbs) add(Verb(&app), exit_code);
+  for (const AddVerb add : verbs) add(Verb(&app, exit_code));
   const std::vector<std::string> names = names_of_verbs(app);
   // CLI11 tells no unknown verb from a missing one.
   const bool unknown =

@@ -8,8 +8,8 @@
 
 namespace softcheck::cli {
 
-/// Adds a verb to the command line and, when the verb is given, does its job and sets exit_code.
-using AddVerb = void (*)(Verb app, int& exit_code);
+/// Adds a verb to the command line.
+using AddVerb = void (*)(Verb app);
 
 /// The whole command: reads the verb and its flags, does the job, and returns the exit code (docs/design.md). What goes
 /// wrong is one line on standard error.

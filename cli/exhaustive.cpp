@@ -4,16 +4,15 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "cli/dtype.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/interruption.hpp"
+#include "cli/flag_words.hpp"
 #include "cli/output.hpp"
-#include "cli/output_folder.hpp"
 #include "cli/places.hpp"
+#include "cli/run_output.hpp"
+#include "cli/signals.hpp"
 #include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "judge/exhaustive/exhaustive_judge.hpp"
@@ -52,27 +51,18 @@ std::vector<Op> ops_of(const ExhaustiveFlags& flags) {
     KernelSubject subject;
     // Every op that has the effort has it in 8 bits.
     subject.contract.input = subject.contract.output = numerics::Format::e4m3;
-    try {
+    as_input_error<std::invalid_argument>(usage, "run exhaustive: ", [&] {
       subject.op = parse_op(name);
-    } catch (const std::invalid_argument& error) {
-      throw InputError(usage, fmt::format("run exhaustive: {}", error.what()));
-    }
-    try {
       require_enumerable(subject);
-    } catch (const std::invalid_argument& error) {
-      throw InputError(usage, fmt::format("run exhaustive: {}", error.what()));
-    }
+    });
     ops.push_back(subject.op);
   }
   return ops;
 }
 
 ExhaustiveJudgement judge_whole(const KernelSubject& subject, const JudgeOptions& options) {
-  try {
-    return judge_exhaustively(subject, interruptible(options));
-  } catch (const ResumeError& error) {
-    throw InputError(malformed, fmt::format("run exhaustive: {}", error.what()));
-  }
+  return as_input_error<ResumeError>(
+      malformed, "run exhaustive: ", [&] { return judge_exhaustively(subject, interruptible(options)); });
 }
 
 int run_exhaustive(const ExhaustiveFlags& flags) {
@@ -150,22 +140,18 @@ int run_exhaustive(const ExhaustiveFlags& flags) {
 
 }  // namespace
 
-void add_exhaustive_run(Verb run, int& exit_code) {
-  Verb verb = run.add_subcommand("exhaustive",
-                                 "Our kernels on all arguments: statements, worst rows, and errors against arguments");
-  const auto flags = std::make_shared<ExhaustiveFlags>();
-  verb.add_option("--out", flags->folder, "Folder for exhaustive.txt and the .csv and .svg of each kernel")
-      .type_name("DIR")
-      .capture_default_str();
-  verb.add_option("--op", flags->ops, "softmax, log_softmax, logsumexp, entropy or attention; repeated (default: all)")
-      .type_name("OP")
-      .once_each();
-  verb.add_option("--dtype", flags->dtypes, "f32, f64, bf16, f16, e4m3 or e5m2; repeated (default: all but f64)")
-      .type_name("DTYPE")
-      .once_each();
-  verb.add_option("--budget", flags->budget, "Seconds that each kernel may take: then what is known is reported")
-      .within(0.001, 1e7);
-  verb.callback([flags, &exit_code] { exit_code = run_exhaustive(*flags); });
+void add_exhaustive_run(Verb run) {
+  auto [verb, flags] = run.add_verb<ExhaustiveFlags>(
+      "exhaustive", "Our kernels on all arguments: statements, worst rows, and errors against arguments",
+      run_exhaustive);
+  verb.add_option("--out", flags.folder, "Folder for exhaustive.txt and the .csv and .svg of each kernel", typed("DIR"),
+                  shown);
+  verb.add_option("--op", flags.ops, "softmax, log_softmax, logsumexp, entropy or attention; repeated (default: all)",
+                  typed("OP"), once_each);
+  verb.add_option("--dtype", flags.dtypes, "f32, f64, bf16, f16, e4m3 or e5m2; repeated (default: all but f64)",
+                  typed("DTYPE"), once_each);
+  verb.add_option("--budget", flags.budget, "Seconds that each kernel may take: then what is known is reported",
+                  within(0.001, 1e7));
 }
 
 }  // namespace softcheck::cli

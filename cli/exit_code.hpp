@@ -24,4 +24,14 @@ class InputError : public std::runtime_error {
   ExitCode code;
 };
 
+/// What job returns; an Error that it throws becomes an InputError of the code, its text behind the prefix.
+template <class Error, class Job>
+auto as_input_error(ExitCode code, const std::string& prefix, Job job) {
+  try {
+    return job();
+  } catch (const Error& error) {
+    throw InputError(code, prefix + error.what());
+  }
+}
+
 }  // namespace softcheck::cli

@@ -4,16 +4,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "cli/exit_code.hpp"
-#include "cli/figure_files.hpp"
 #include "cli/output.hpp"
-#include "cli/output_folder.hpp"
 #include "cli/places.hpp"
+#include "cli/run_output.hpp"
 #include "cli/streams.hpp"
 #include "cli/trained_inputs.hpp"
 #include "cli/verbs.hpp"
@@ -69,7 +67,6 @@ int run_maps(const std::string& name, const FigureFlags& flags) {
 // Random sets of every size, and crowded ones.
 FitComparison compare(const std::vector<TrainedModel>& models, const TemperatureFit& pooled, const FigureFlags& flags,
                       Progress& progress) {
-  const AttentionKernels kernels = attention_kernels();
   EvaluationOptions options;
   options.seed = flags.fit.seed + 1;  // no set that was fitted to
   options.items = flags.items;
@@ -78,12 +75,7 @@ FitComparison compare(const std::vector<TrainedModel>& models, const Temperature
   options.threads = flags.threads;
   options.others = fitted_heads(pooled);
   FitComparison comparison;
-  for (std::size_t m = 0; m < models.size(); ++m) {
-    comparison.models.push_back(evaluate(models[m].parameters, m + 1, kernels, options, [&](double done) {
-      progress.show(fmt::format("{} ({} of {}): {:.0f} %", models[m].name, m + 1, models.size(), 100 * done));
-      return true;
-    }));
-  }
+  comparison.models = measure(models, options);
   progress.show("crowded sets");
   comparison.crowded.resize(models.size());
   in_parallel(models.size(), flags.threads, [&](std::size_t m) {
@@ -162,80 +154,62 @@ int run_history(const FigureFlags& flags) {
   return verdict == numerics::Verdict::proved ? holds : verdict == numerics::Verdict::violated ? violated : undecided;
 }
 
-Verb add_figure(Verb run, const std::shared_ptr<FigureFlags>& flags, const std::string& name, const std::string& text) {
-  flags->out = "results/" + name;
-  Verb figure = run.add_subcommand(name, text);
-  figure.add_option("--out", flags->out, "Folder for the files that are written")
-      .type_name("DIR")
-      .capture_default_str();
-  return figure;
+template <class Job>
+std::pair<Verb, FigureFlags&> add_figure(Verb run, const std::string& name, const std::string& text, Job job) {
+  auto [figure, flags] = run.add_verb<FigureFlags>(name, text, job);
+  flags.out = "results/" + name;
+  figure.add_option("--out", flags.out, "Folder for the files that are written", typed("DIR"), shown);
+  return {figure, flags};
 }
 
-void add_models(Verb figure, const std::shared_ptr<FigureFlags>& flags, const std::string& text) {
-  figure.add_option("--models", flags->models, text).type_name("DIR");
+void add_threads(Verb figure, FigureFlags& flags) {
+  figure.add_option("--threads", flags.threads, "Threads; the results do not depend on it", within(1, 1024));
 }
 
-void add_threads(Verb figure, const std::shared_ptr<FigureFlags>& flags) {
-  figure.add_option("--threads", flags->threads, "Threads; the results do not depend on it").within(1, 1024);
+void add_maps(Verb run, const std::string& name, bool adaptive, const std::string& text) {
+  auto [figure, flags] =
+      add_figure(run, name, text, [name](const FigureFlags& given) { return run_maps(name, given); });
+  flags.maps.adaptive = adaptive;
+  figure.add_option("--models", flags.models,
+                    "Folder of trained models, *.safetensors, of which the first is looked at", typed("DIR"));
+  figure.add_option("--seed", flags.maps.seed, "Seed of the sets", shown);
+  figure.add_option("--largest", flags.maps.largest, "Largest set; frames are 16, 32, ... up to it",
+                    within(16, 1 << 17), shown);
 }
 
-void add_maps(Verb run, const std::string& name, bool adaptive, const std::string& text, int& exit_code) {
-  const auto flags = std::make_shared<FigureFlags>();
-  flags->maps.adaptive = adaptive;
-  Verb figure = add_figure(run, flags, name, text);
-  add_models(figure, flags, "Folder of trained models, *.safetensors, of which the first is looked at");
-  figure.add_option("--seed", flags->maps.seed, "Seed of the sets").capture_default_str();
-  figure.add_option("--largest", flags->maps.largest, "Largest set; frames are 16, 32, ... up to it")
-      .within(16, 1 << 17)
-      .capture_default_str();
-  figure.callback([flags, name, &exit_code] { exit_code = run_maps(name, *flags); });
-}
-
-void add_fit(Verb run, int& exit_code) {
-  const auto flags = std::make_shared<FigureFlags>();
-  Verb figure =
-      add_figure(run, flags, "figure-6", "The temperature fit (Appendix F), and one that does not switch itself off");
-  add_models(figure, flags, "Folder of trained models, *.safetensors");
-  figure
-      .add_option("--seed", flags->fit.seed,
-                  "Seed of the sets that are fitted to; those of the comparison have the next")
-      .capture_default_str();
-  figure.add_option("--items", flags->items, "Items of each size and model in the comparison, at most")
-      .within(std::int64_t{1}, std::int64_t{1} << 40)
-      .capture_default_str();
-  figure.add_option("--largest", flags->largest, "Largest set of the comparison; sizes are 16, 32, ... up to it")
-      .within(32, 1 << 20)  // an axis has two sizes
-      .capture_default_str();
+void add_fit(Verb run) {
+  auto [figure, flags] =
+      add_figure(run, "figure-6", "The temperature fit (Appendix F), and one that does not switch itself off", run_fit);
+  figure.add_option("--models", flags.models, "Folder of trained models, *.safetensors", typed("DIR"));
+  figure.add_option("--seed", flags.fit.seed,
+                    "Seed of the sets that are fitted to; those of the comparison have the next", shown);
+  figure.add_option("--items", flags.items, "Items of each size and model in the comparison, at most",
+                    within<std::int64_t>(1, 1LL << 40), shown);
+  figure.add_option("--largest", flags.largest, "Largest set of the comparison; sizes are 16, 32, ... up to it",
+                    within(32, 1 << 20), shown);  // an axis has two sizes
   add_threads(figure, flags);
-  figure.callback([flags, &exit_code] { exit_code = run_fit(*flags); });
 }
 
-void add_history(Verb run, int& exit_code) {
-  const auto flags = std::make_shared<FigureFlags>();
-  flags->training.steps = 10'000;
-  Verb figure =
-      add_figure(run, flags, "figure-9", "Spread of the logits and Proposition 3.1's bound while a network trains");
-  figure.add_option("--training-seed", flags->training.seed, "Seed of weights and sets").capture_default_str();
-  figure.add_option("--steps", flags->training.steps, "Steps of Adam, from the beginning")
-      .within(std::int64_t{1}, std::int64_t{1} << 40)
-      .capture_default_str();
-  figure.add_option("--points", flags->points, "Steps that are looked at, about evenly in their logarithm")
-      .within(1, 1000)
-      .capture_default_str();
+void add_history(Verb run) {
+  auto [figure, flags] = add_figure(
+      run, "figure-9", "Spread of the logits and Proposition 3.1's bound while a network trains", run_history);
+  flags.training.steps = 10'000;
+  figure.add_option("--training-seed", flags.training.seed, "Seed of weights and sets", shown);
+  figure.add_option("--steps", flags.training.steps, "Steps of Adam, from the beginning",
+                    within<std::int64_t>(1, 1LL << 40), shown);
+  figure.add_option("--points", flags.points, "Steps that are looked at, about evenly in their logarithm",
+                    within(1, 1000), shown);
   add_threads(figure, flags);
-  figure.callback([flags, &exit_code] { exit_code = run_history(*flags); });
 }
 
 }  // namespace
 
-void add_figure_runs(Verb run, int& exit_code) {
-  add_maps(run, "figure-2", false, "Heat maps of a trained head's coefficients as sets grow", exit_code);
-  const auto flags = std::make_shared<FigureFlags>();
-  add_figure(run, flags, "figure-5", "Entropy of softmax of 10 logits against temperature")
-      .callback([flags, &exit_code] { exit_code = run_entropies(*flags); });
-  add_fit(run, exit_code);
-  add_maps(run, "figure-7", true, "The same without and with adaptive temperature", exit_code);
-  add_history(run, exit_code);
+void add_figure_runs(Verb run) {
+  add_maps(run, "figure-2", false, "Heat maps of a trained head's coefficients as sets grow");
+  add_figure(run, "figure-5", "Entropy of softmax of 10 logits against temperature", run_entropies);
+  add_fit(run);
+  add_maps(run, "figure-7", true, "The same without and with adaptive temperature");
+  add_history(run);
 }
 
 }  // namespace softcheck::cli

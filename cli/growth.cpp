@@ -2,16 +2,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "cli/exit_code.hpp"
-#include "cli/figure_files.hpp"
 #include "cli/output.hpp"
-#include "cli/output_folder.hpp"
 #include "cli/places.hpp"
+#include "cli/run_output.hpp"
 #include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/figures/cost_growth.hpp"
@@ -47,11 +45,9 @@ int run_growth(GrowthFlags flags) {
   {
     Progress progress;
     flags.options.progress = [&](const std::string& text) { progress.show(text); };
-    try {
-      points = measure_growth(kernel_folder() / "libsoftcheck_cpu_kernels.so", flags.options);
-    } catch (const std::runtime_error& error) {
-      throw InputError(unsupported, fmt::format("run growth: {}", error.what()));
-    }
+    points = as_input_error<std::runtime_error>(unsupported, "run growth: ", [&] {
+      return measure_growth(kernel_folder() / "libsoftcheck_cpu_kernels.so", flags.options);
+    });
   }
   say("{}", growth_table(points));
   publish_figure(growth_figure(points), folder,
@@ -62,20 +58,15 @@ int run_growth(GrowthFlags flags) {
 
 }  // namespace
 
-void add_growth_run(Verb run, int& exit_code) {
-  const auto flags = std::make_shared<GrowthFlags>();
-  Verb growth = run.add_subcommand("growth", "Time and memory of our kernels against the length of a row, one thread");
-  growth.add_option("--largest", flags->options.largest, "Most items; they are 1024, 4096, ... up to it")
-      .within(std::int64_t{4096}, std::int64_t{1} << 30)
-      .capture_default_str();
-  growth.add_option("--width", flags->options.width, "Width of attention's query, keys and values")
-      .within(std::int64_t{1}, std::int64_t{1024})
-      .capture_default_str();
-  growth.add_option("--rounds", flags->options.rounds, "Rounds, of which the least time counts")
-      .within(1, 1000)
-      .capture_default_str();
-  growth.add_option("--out", flags->out, "Folder for growth.csv, .svg and .png").type_name("DIR").capture_default_str();
-  growth.callback([flags, &exit_code] { exit_code = run_growth(*flags); });
+void add_growth_run(Verb run) {
+  auto [growth, flags] = run.add_verb<GrowthFlags>(
+      "growth", "Time and memory of our kernels against the length of a row, one thread", run_growth);
+  growth.add_option("--largest", flags.options.largest, "Most items; they are 1024, 4096, ... up to it",
+                    within<std::int64_t>(4096, 1LL << 30), shown);
+  growth.add_option("--width", flags.options.width, "Width of attention's query, keys and values",
+                    within(std::int64_t{1}, std::int64_t{1024}), shown);
+  growth.add_option("--rounds", flags.options.rounds, "Rounds, of which the least time counts", within(1, 1000), shown);
+  growth.add_option("--out", flags.out, "Folder for growth.csv, .svg and .png", typed("DIR"), shown);
 }
 
 }  // namespace softcheck::cli

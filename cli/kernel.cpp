@@ -3,18 +3,17 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cli/claims.hpp"
-#include "cli/dtype.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/interruption.hpp"
+#include "cli/flag_words.hpp"
 #include "cli/output.hpp"
 #include "cli/places.hpp"
+#include "cli/signals.hpp"
 #include "cli/verbs.hpp"
 #include "judge/certification/certification.hpp"
 #include "judge/exhaustive/exhaustive_judge.hpp"
@@ -68,11 +67,9 @@ KernelJudgement replay(const KernelSubject& subject, const std::string& text, co
   if (blank == std::string::npos) {
     throw InputError(malformed, fmt::format("--replay: need 'PROPERTY CASE', got '{}'", text));
   }
-  try {
+  return as_input_error<std::invalid_argument>(malformed, "--replay: ", [&] {
     return replay_kernel(subject, text.substr(0, blank), text.substr(blank + 1), options);
-  } catch (const std::invalid_argument& error) {
-    throw InputError(malformed, fmt::format("--replay: {}", error.what()));
-  }
+  });
 }
 
 // The output's own format, or the input's where the op writes another.
@@ -96,14 +93,6 @@ numerics::Contract contract_of(const std::string& words, numerics::Format input,
   }
 }
 
-Domain parsed_domain(const std::string& words, Op op) {
-  try {
-    return domain_of(words, op);
-  } catch (const std::invalid_argument& error) {
-    throw InputError(usage, fmt::format("--{}", error.what()));
-  }
-}
-
 Device device_of(const std::string& word) {
   if (word == "cpu") return Device::cpu;
   if (word == "cuda") return Device::cuda;
@@ -117,7 +106,8 @@ KernelSubject subject_of(const KernelFlags& flags) {
   subject.op = parse_op(flags.op);
   const numerics::Format input = dtype_of("--dtype", flags.dtype);
   subject.contract = contract_of(flags.contract, input, out_dtype_of(flags, subject.op, input));
-  subject.domain = parsed_domain(flags.domain, subject.op);
+  subject.domain =
+      as_input_error<std::invalid_argument>(usage, "--", [&] { return domain_of(flags.domain, subject.op); });
   subject.required = parse_requirements(flags.required);
   subject.required.in_place |= flags.in_place;
   subject.exempt = parse_exemptions(flags.exempt, subject.op);
@@ -204,20 +194,11 @@ std::string certification_of(const KernelFlags& flags, const KernelSubject& subj
       judge.program().string());
 }
 
-// " (exempt: kernel.nan_row)": no verdict goes without what it does not speak of.
-std::string exemptions_of(const KernelSubject& subject) {
-  return subject.exempt.empty() ? "" : fmt::format(" (exempt: {})", fmt::join(subject.exempt, ", "));
-}
-
 std::string line_of(const JudgeProgress& progress) {
   if (progress.property.empty()) return "";
-  std::string line = fmt::format("{} of {} cases, {:.0f} s", progress.done, progress.cases, progress.seconds);
-  // Cases differ in what they cost: an estimate.
-  if (progress.done > 0 && progress.seconds > 1) {
-    const double rate = progress.seconds / static_cast<double>(progress.done);
-    line += fmt::format(", about {:.0f} s left", rate * static_cast<double>(progress.cases - progress.done));
-  }
-  return line + ": " + progress.property;
+  // Cases differ in what they cost: the time left is an estimate.
+  return fmt::format("{} of {} cases, {:.0f} s{}: {}", progress.done, progress.cases, progress.seconds,
+                     time_left_text(progress.done, progress.cases, progress.seconds), progress.property);
 }
 
 // Exhaustive effort is of some ops, and of judging alone.
@@ -228,11 +209,7 @@ void require_askable(const KernelFlags& flags, const KernelSubject& subject, con
   }
   if (options.effort != Effort::exhaustive || !flags.replay.empty()) return;
   if (flags.infer) throw InputError(usage, "--effort: exhaustive judges by a contract: need no --infer beside it");
-  try {
-    require_enumerable(subject);
-  } catch (const std::invalid_argument& error) {
-    throw InputError(usage, fmt::format("--{}", error.what()));
-  }
+  as_input_error<std::invalid_argument>(usage, "--", [&] { require_enumerable(subject); });
 }
 
 int run_kernel(const KernelFlags& flags) {
@@ -275,10 +252,10 @@ int run_kernel(const KernelFlags& flags) {
     if (corpus_cases > 0 && !from_corpus) how += fmt::format(", after {} of the corpus", corpus_cases);
     const std::string summary = summary_of(judgement);
     const char* separator = summary == to_string(judgement.verdict) ? ":" : ";";
-    return publish(
-        report, flags.output,
-        fmt::format("{}{}{} {} calls, {} refused, {} rows judged, {:.1f} s ({})", summary, exemptions_of(subject),
-                    separator, judgement.calls, judgement.refused, judgement.rows, judgement.seconds, how));
+    return publish(report, flags.output,
+                   fmt::format("{}{}{} {} calls, {} refused, {} rows judged, {:.1f} s ({})", summary,
+                               exemptions_text(subject.exempt), separator, judgement.calls, judgement.refused,
+                               judgement.rows, judgement.seconds, how));
   } catch (const Interrupted&) {
     throw InputError(undecided, "kernel: ended, by the user or --budget, before there was anything to report");
   } catch (const ResumeError& error) {
@@ -289,85 +266,72 @@ int run_kernel(const KernelFlags& flags) {
 }
 
 void add_subject_flags(Verb verb, KernelFlags& flags) {
-  verb.add_option("kernel", flags.source, "The shared library and the kernel's symbol in it")
-      .type_name("LIB:SYMBOL")
-      .required();
-  std::string ops;
-  for (const Op op : all_ops()) ops += fmt::format("{}{}", ops.empty() ? "" : ", ", to_string(op));
-  verb.add_option("--op", flags.op, ops).capture_default_str();
-  verb.add_option("--dtype", flags.dtype, "Of the logits: " + numerics::format_names()).capture_default_str();
+  verb.add_option("kernel", flags.source, "The shared library and the kernel's symbol in it", typed("LIB:SYMBOL"),
+                  required);
+  add_op_flag(verb, flags.op);
+  verb.add_option("--dtype", flags.dtype, "Of the logits: " + numerics::format_names(), shown);
   verb.add_option("--out-dtype", flags.out_dtype,
                   "Of logsumexp, entropy and lse: the logits' own dtype (f32 for narrower logits otherwise)");
   verb.add_option(
-          "--device", flags.device,
-          "Whose memory the tensors lie in: cpu, or cuda, device 0 by its driver (CUDA_VISIBLE_DEVICES chooses)")
-      .capture_default_str();
+      "--device", flags.device,
+      "Whose memory the tensors lie in: cpu, or cuda, device 0 by its driver (CUDA_VISIBLE_DEVICES chooses)", shown);
   verb.add_option("--contract", flags.contract,
-                  "What the kernel promises, as 'acc=f32 exp=1ulp sum=lanes:8 masked=nan subnormal=kept'")
-      .type_name("WORDS");
+                  "What the kernel promises, as 'acc=f32 exp=1ulp sum=lanes:8 masked=nan subnormal=kept'",
+                  typed("WORDS"));
   verb.add_option("--domain", flags.domain,
                   "The calls that the kernel is made for: 'n=16k n<=8192 rows=1|3|512 theta=1 compact align=16 "
-                  "finite nomask'. It is judged inside; a call that it refuses there is a finding")
-      .type_name("WORDS");
+                  "finite nomask'. It is judged inside; a call that it refuses there is a finding",
+                  typed("WORDS"));
   verb.add_option(
       "--require", flags.required,
       "Judge what is else only noted, or not tried: deterministic,batch-invariant,in-place, and of gradients "
       "of rows in-place=out_gradient");
-  verb.add_option("--exempt", flags.exempt, "A claim that the kernel is known to break, noted and not judged; repeated")
-      .type_name("CLAIM")
-      .once_each();
+  verb.add_option("--exempt", flags.exempt, "A claim that the kernel is known to break, noted and not judged; repeated",
+                  typed("CLAIM"), once_each);
   verb.add_flag("--in-place", flags.in_place, "The same as --require in-place: the output may be the logits' own view");
 }
 
 }  // namespace
 
-void add_kernel_verb(Verb app, int& exit_code) {
-  Verb verb = app.add_subcommand("kernel", "Judge a kernel behind kernels/abi/softcheck_kernel.h by its contract");
-  const auto flags = std::make_shared<KernelFlags>();
-  add_subject_flags(verb, *flags);
-  verb.add_flag("--infer", flags->infer, "Find the standard contract that the kernel keeps to, and judge it by that");
-  verb.add_flag("--strict", flags->strict,
+void add_kernel_verb(Verb app) {
+  auto [verb, flags] = app.add_verb<KernelFlags>(
+      "kernel", "Judge a kernel behind kernels/abi/softcheck_kernel.h by its contract", run_kernel);
+  add_subject_flags(verb, flags);
+  verb.add_flag("--infer", flags.infer, "Find the standard contract that the kernel keeps to, and judge it by that");
+  verb.add_flag("--strict", flags.strict,
                 "With --infer: exit with 5 where the contract found has weaker words than the dtype's own arithmetic");
-  verb.add_option("--effort", flags->effort,
+  verb.add_option("--effort", flags.effort,
                   "quick (seconds), default, deep (at least a million rows), or exhaustive: all arguments of softmax, "
-                  "log_softmax, logsumexp and entropy, all scores of 16-bit attention (minutes)")
-      .capture_default_str();
-  verb.add_option("--max-length", flags->max_length, "Longest row (default: the effort's)")
-      .within(std::uint64_t{1}, RowOptions{}.max_length);
-  verb.add_option("--time-limit", flags->seconds_per_call, "Seconds one call may take")
-      .within(0.001, 86400.0)
-      .capture_default_str();
-  verb.add_option("--load-limit", flags->seconds_to_load, "Seconds the library may take to load")
-      .within(0.001, 86400.0)
-      .capture_default_str();
-  verb.add_option("--budget", flags->budget,
-                  "Seconds the whole judgement may take: then what is known is reported, as Ctrl-C does")
-      .within(0.001, 1e7);
+                  "log_softmax, logsumexp and entropy, all scores of 16-bit attention (minutes)",
+                  shown);
+  verb.add_option("--max-length", flags.max_length, "Longest row (default: the effort's)",
+                  within(std::uint64_t{1}, RowOptions{}.max_length));
+  verb.add_option("--time-limit", flags.seconds_per_call, "Seconds one call may take", within(0.001, 86400.0), shown);
+  verb.add_option("--load-limit", flags.seconds_to_load, "Seconds the library may take to load", within(0.001, 86400.0),
+                  shown);
+  verb.add_option("--budget", flags.budget,
+                  "Seconds the whole judgement may take: then what is known is reported, as Ctrl-C does",
+                  within(0.001, 1e7));
   verb.add_option(
-          "--max-calls", flags->max_calls,
-          "Calls of the kernel at most, chosen so that each property has some. The report names what is left out")
-      .within(std::uint64_t{1}, std::uint64_t{1} << 40);
-  verb.add_option("--resume", flags->resume,
-                  "Of --effort exhaustive: keep what is judged in FILE, go on from it, and remove it when all is done")
-      .type_name("FILE")
-      .check(unwritable);
-  verb.add_option("--isolation", flags->isolation,
-                  "full, or process: for a kernel that must write files, or open sockets, with your own rights")
-      .capture_default_str();
-  verb.add_option("--memory-limit", flags->memory_gib,
-                  "GiB of addresses the kernel may take (CUDA reserves more than the machine has memory: 65536)")
-      .within(0.0625, 131072.0)
-      .capture_default_str();
-  verb.add_flag("--verbose", flags->output.verbose, "Print what classes of calls were met, and why others were not");
-  verb.add_option("--replay", flags->replay, "Check one case, as a failure printed it").type_name("'PROPERTY CASE'");
-  verb.add_flag("--certify", flags->certify,
+      "--max-calls", flags.max_calls,
+      "Calls of the kernel at most, chosen so that each property has some. The report names what is left out",
+      within<std::uint64_t>(1, 1ULL << 40));
+  verb.add_option("--resume", flags.resume,
+                  "Of --effort exhaustive: keep what is judged in FILE, go on from it, and remove it when all is done",
+                  typed("FILE"), checked(unwritable));
+  verb.add_option("--isolation", flags.isolation,
+                  "full, or process: for a kernel that must write files, or open sockets, with your own rights", shown);
+  verb.add_option("--memory-limit", flags.memory_gib,
+                  "GiB of addresses the kernel may take (CUDA reserves more than the machine has memory: 65536)",
+                  within(0.0625, 131072.0), shown);
+  verb.add_flag("--verbose", flags.output.verbose, "Print what classes of calls were met, and why others were not");
+  verb.add_option("--replay", flags.replay, "Check one case, as a failure printed it", typed("'PROPERTY CASE'"));
+  verb.add_flag("--certify", flags.certify,
                 "Have each failed value of softmax, logsumexp or entropy judged again by the judge that Coq proved");
-  verb.add_option("--extracted-judge", flags->extracted_judge,
-                  "That judge's program (default: SOFTCHECK_EXTRACTED_JUDGE, or the one of the build)")
-      .type_name("FILE");
-  add_case_flags(verb, flags->cases);
-  add_output_flags(verb, flags->output);
-  verb.callback([flags, &exit_code] { exit_code = run_kernel(*flags); });
+  verb.add_option("--extracted-judge", flags.extracted_judge,
+                  "That judge's program (default: SOFTCHECK_EXTRACTED_JUDGE, or the one of the build)", typed("FILE"));
+  add_case_flags(verb, flags.cases);
+  add_output_flags(verb, flags.output);
 }
 
 }  // namespace softcheck::cli

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -12,11 +11,11 @@
 
 #include "cli/checkpoints.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/figure_files.hpp"
 #include "cli/model_rows.hpp"
 #include "cli/network_proof.hpp"
 #include "cli/output.hpp"
 #include "cli/places.hpp"
+#include "cli/run_output.hpp"
 #include "cli/streams.hpp"
 #include "cli/trained_inputs.hpp"
 #include "cli/verbs.hpp"
@@ -48,27 +47,24 @@ std::vector<TrainedModel> read(const std::vector<std::string>& files) {
   std::vector<TrainedModel> models;
   for (const std::string& file : files) {
     std::error_code error;
-    if (!std::filesystem::exists(file, error)) {
-      throw InputError(usage, fmt::format("model: need a checkpoint's folder or a file, '{}' is not there", file));
-    }
-    if (file.ends_with(".json")) {
+    if (file.ends_with(".json") && std::filesystem::exists(file, error)) {
       throw InputError(usage, fmt::format("model: need a checkpoint's folder or a file of tensors, '{}' is neither: "
                                           "name the folder in which it lies",
                                           file));
     }
-    try {
-      models.push_back(read_model(file));
-    } catch (const models::TensorFileError& refusal) {
-      throw InputError(malformed, refusal.what());
-    }
+    models.push_back(network_in(file, "a checkpoint's folder or a file"));
     models.back().name = file;
-    const std::string head = option_of(models.back(), "head");
-    if (!head.empty() && head != "softmax") {
-      throw InputError(unsupported,
-                       fmt::format("{}: need a network with softmax attention, its head is {}", file, head));
-    }
   }
   return models;
+}
+
+Report report_of(const std::vector<TrainedModel>& models, const ModelOptions& options) {
+  Report report;
+  Progress progress;
+  for (const TrainedModel& model : models) {
+    for (ReportRow& row : rows_of_model(model, options, progress)) report.rows.push_back(std::move(row));
+  }
+  return report;
 }
 
 // Checkpoints one at a time, each with its own table; the files of --json and --junit hold one.
@@ -144,13 +140,7 @@ int run_model(const ModelFlags& flags) {
   ModelOptions options = flags.options;
   options.items = flags.items.value_or(options.items);
   options.attention = kernels.plain();
-  Report report;
-  {
-    Progress progress;
-    for (const TrainedModel& model : models) {
-      for (ReportRow& row : rows_of_model(model, options, progress)) report.rows.push_back(std::move(row));
-    }
-  }
+  const Report report = report_of(models, options);
   std::size_t proved = 0;
   for (const ReportRow& row : report.rows) proved += row.verdict == proptests::ReportVerdict::pass;
   return publish(
@@ -172,13 +162,7 @@ int run_certificates(const CertificateFlags& flags) {
   const OutputFolder folder(flags.out);
   ModelOptions options;
   options.attention = attention_kernels().plain();
-  Report report;
-  {
-    Progress progress;
-    for (const TrainedModel& model : models) {
-      for (ReportRow& row : rows_of_model(model, options, progress)) report.rows.push_back(std::move(row));
-    }
-  }
+  const Report report = report_of(models, options);
   folder.write("certificates.txt", origin_lines("softcheck run certificates", hashes_of(flags.models, models)) +
                                        proptests::to_table(report));
   say("{}: the certificates of {} networks; in {}: certificates.txt\n", to_string(report.verdict()), models.size(),
@@ -188,64 +172,52 @@ int run_certificates(const CertificateFlags& flags) {
 
 }  // namespace
 
-void add_certificate_run(Verb run, int& exit_code) {
-  Verb certificates = run.add_subcommand("certificates", "What softcheck model certifies of the shipped networks");
-  const auto flags = std::make_shared<CertificateFlags>();
-  certificates.add_option("--models", flags->models, "Folder of trained models, *.safetensors").type_name("DIR");
-  certificates.add_option("--out", flags->out, "Folder for certificates.txt").type_name("DIR").capture_default_str();
-  certificates.callback([flags, &exit_code] { exit_code = run_certificates(*flags); });
+void add_certificate_run(Verb run) {
+  auto [certificates, flags] = run.add_verb<CertificateFlags>(
+      "certificates", "What softcheck model certifies of the shipped networks", run_certificates);
+  certificates.add_option("--models", flags.models, "Folder of trained models, *.safetensors", typed("DIR"));
+  certificates.add_option("--out", flags.out, "Folder for certificates.txt", typed("DIR"), shown);
 }
 
-void add_model_verb(Verb app, int& exit_code) {
-  Verb verb = app.add_subcommand("model", "Certify the attention heads of a checkpoint, or our own networks");
-  const auto flags = std::make_shared<ModelFlags>();
-  verb.add_option("files", flags->files,
+void add_model_verb(Verb app) {
+  auto [verb, flags] =
+      app.add_verb<ModelFlags>("model", "Certify the attention heads of a checkpoint, or our own networks", run_model);
+  verb.add_option("files", flags.files,
                   "A folder with config.json and safetensors, a .gguf file, or networks as `softcheck run train` "
-                  "writes them")
-      .type_name("DIR|FILE...")
-      .required();
-  verb.add_option("--eps", flags->options.eps, "What a dispersed coefficient is below")
-      .within(1e-300, 1 - 1e-9)
-      .capture_default_str();
-  verb.add_option("--n", flags->items, "Items of the entropy floor [a checkpoint's context, 1024 of a network]")
-      .within(std::uint64_t{1}, std::uint64_t{1} << 62);
-  verb.add_option("--seed", flags->options.seed, "Seed of what is sampled of a network").capture_default_str();
+                  "writes them",
+                  typed("DIR|FILE..."), required);
+  verb.add_option("--eps", flags.options.eps, "What a dispersed coefficient is below", within(1e-300, 1 - 1e-9), shown);
+  verb.add_option("--n", flags.items, "Items of the entropy floor [a checkpoint's context, 1024 of a network]",
+                  within<std::uint64_t>(1, 1ULL << 62));
+  verb.add_option("--seed", flags.options.seed, "Seed of what is sampled of a network", shown);
   verb.add_option(
-          "--prove", flags->prove.file,
-          "Write theorems about one of our own networks to FILE.v, and have coqc prove them where it is installed")
-      .type_name("FILE.v")
-      .check(wrong_proof_file);
-  verb.add_option("--proofs", flags->prove.proofs, "Compiled theory/proofs for --prove [the build's]").type_name("DIR");
-  verb.add_option("--resume", flags->checkpoint.question.resume,
-                  "Keep what is certified in FILE, go on from it, and remove it when all is done")
-      .type_name("FILE")
-      .check(unwritable);
-  verb.add_flag("--context", flags->checkpoint.question.options.context,
+      "--prove", flags.prove.file,
+      "Write theorems about one of our own networks to FILE.v, and have coqc prove them where it is installed",
+      typed("FILE.v"), checked(wrong_proof_file));
+  verb.add_option("--proofs", flags.prove.proofs, "Compiled theory/proofs for --prove [the build's]", typed("DIR"));
+  verb.add_option("--resume", flags.checkpoint.question.resume,
+                  "Keep what is certified in FILE, go on from it, and remove it when all is done", typed("FILE"),
+                  checked(unwritable));
+  verb.add_flag("--context", flags.checkpoint.question.options.context,
                 "Bound rotary heads for inputs of at most --n items, too: sharper, a factorisation for each lag");
-  verb.add_flag("--vocabulary", flags->checkpoint.question.vocabulary,
+  verb.add_flag("--vocabulary", flags.checkpoint.question.vocabulary,
                 "Enumerate what a checkpoint's first layer can read: every token at every position");
-  verb.add_option("--layers", flags->checkpoint.question.layers, "Layers of a checkpoint: 3 or 0-3 [all]")
-      .type_name("RANGE")
-      .check(models::wrong_layers);
-  verb.add_flag("--heads", flags->checkpoint.all_heads, "Print every head of a checkpoint, not the widest ten");
-  verb.add_option("--fail-if", flags->checkpoint.question.fail_if, "Exit 1 where a head is so: 'logit.f16 > 65504'")
-      .type_name("CONDITION")
-      .once_each()
-      .check(wrong_gate);
-  verb.add_option("--activations", flags->checkpoint.question.activations,
-                  "Queries and keys of recorded forward passes, a safetensors file")
-      .type_name("FILE");
+  verb.add_option("--layers", flags.checkpoint.question.layers, "Layers of a checkpoint: 3 or 0-3 [all]",
+                  typed("RANGE"), checked(models::wrong_layers));
+  verb.add_flag("--heads", flags.checkpoint.all_heads, "Print every head of a checkpoint, not the widest ten");
+  verb.add_option("--fail-if", flags.checkpoint.question.fail_if, "Exit 1 where a head is so: 'logit.f16 > 65504'",
+                  typed("CONDITION"), once_each, checked(wrong_gate));
+  verb.add_option("--activations", flags.checkpoint.question.activations,
+                  "Queries and keys of recorded forward passes, a safetensors file", typed("FILE"));
   verb.add_option(
-          "--tokens", flags->checkpoint.question.tokens,
-          "Run BERT, RoBERTa, XLM-RoBERTa, DistilBERT or GPT-2 on ids of tokens, a line of two or more for each input")
-      .type_name("FILE");
-  verb.add_option("--threads", flags->checkpoint.question.threads, "Threads for a checkpoint [all of the machine's]")
-      .within(1U, 1024U);
-  verb.add_option("--html", flags->checkpoint.html, "Write a checkpoint's heads as one HTML page to FILE")
-      .type_name("FILE")
-      .check(unwritable);
-  add_output_flags(verb, flags->output);
-  verb.callback([flags, &exit_code] { exit_code = run_model(*flags); });
+      "--tokens", flags.checkpoint.question.tokens,
+      "Run BERT, RoBERTa, XLM-RoBERTa, DistilBERT or GPT-2 on ids of tokens, a line of two or more for each input",
+      typed("FILE"));
+  verb.add_option("--threads", flags.checkpoint.question.threads, "Threads for a checkpoint [all of the machine's]",
+                  within(1U, 1024U));
+  verb.add_option("--html", flags.checkpoint.html, "Write a checkpoint's heads as one HTML page to FILE", typed("FILE"),
+                  checked(unwritable));
+  add_output_flags(verb, flags.output);
 }
 
 }  // namespace softcheck::cli

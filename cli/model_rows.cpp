@@ -14,13 +14,10 @@ using namespace experiments;
 using proptests::ReportRow;
 
 std::vector<ReportRow> rows_of_model(const TrainedModel& model, const ModelOptions& options, Progress& progress) {
-  std::vector<ModelClaim> claims;
-  try {
-    claims = certify_model(model.parameters, options,
-                           [&](const std::string& what) { progress.show(fmt::format("{}: {}", model.name, what)); });
-  } catch (const std::range_error& error) {
-    throw InputError(unsupported, fmt::format("{}: {}", model.name, error.what()));
-  }
+  std::vector<ModelClaim> claims = as_input_error<std::range_error>(unsupported, model.name + ": ", [&] {
+    return certify_model(model.parameters, options,
+                         [&](const std::string& what) { progress.show(fmt::format("{}: {}", model.name, what)); });
+  });
   std::vector<ReportRow> rows;
   for (ModelClaim& claim : claims) {
     ReportRow row = std::move(proptests::rows_of(claim.certificates, model.name, claim.seconds).front());

@@ -24,6 +24,7 @@
 #include "cli/output.hpp"
 #include "cli/places.hpp"
 #include "cli/streams.hpp"
+#include "cli/trained_inputs.hpp"
 #include "experiments/certificates/network_proof.hpp"
 #include "experiments/certificates/spread_ladder.hpp"
 #include "experiments/trained_models.hpp"
@@ -36,24 +37,6 @@ namespace fs = std::filesystem;
 using namespace experiments;
 
 namespace {
-
-TrainedModel network_to_prove(const std::string& path) {
-  std::error_code error;
-  if (!fs::exists(path, error)) {
-    throw InputError(usage, fmt::format("model: need a max-retrieval network, '{}' is not there", path));
-  }
-  TrainedModel model;
-  try {
-    model = read_model(path);
-  } catch (const models::TensorFileError& refusal) {
-    throw InputError(malformed, refusal.what());
-  }
-  const std::string head = option_of(model, "head");
-  if (!head.empty() && head != "softmax") {
-    throw InputError(unsupported, fmt::format("{}: need a network with softmax attention, its head is {}", path, head));
-  }
-  return model;
-}
 
 // A folder of our own that is gone when this is.
 class ScratchFolder {
@@ -202,23 +185,19 @@ std::string wrong_proof_file(const std::string& path) {
 }
 
 int prove_network(const std::string& network, const ProveFlags& flags, std::uint64_t items, std::uint64_t seed) {
-  const TrainedModel model = network_to_prove(network);
+  const TrainedModel model = network_in(network, "a max-retrieval network");
   const fs::path proofs = flags.proofs.empty() ? proof_folder() : fs::path(flags.proofs);
   ProofClaims claims;
   std::optional<SpreadLadder> ladder;
   Progress progress;
-  try {
+  as_input_error<std::range_error>(unsupported, network + ": ", [&] {
     progress.show(fmt::format("{}: spread", network));
     ladder = spread_ladder(NetworkCells(model.parameters), seed);
     claims = propose_claims(model.parameters, items);
-  } catch (const std::range_error& error) {
-    throw InputError(unsupported, fmt::format("{}: {}", network, error.what()));
-  }
-  try {
+  });
+  as_input_error<std::runtime_error>(usage, "", [&] {
     proptests::write_file_atomically(flags.file, proof_text(model.parameters, claims, model.name));
-  } catch (const std::runtime_error& error) {
-    throw InputError(usage, error.what());
-  }
+  });
   say_text(fmt::format("{}, over priorities and queries in [0, 1] and all classes:\n", network) +
            table_of(claims, *ladder));
   if (const auto wrong = contradiction(claims, *ladder)) {

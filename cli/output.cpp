@@ -43,12 +43,10 @@ std::string unwritable(const std::string& text) {
 }
 
 void add_output_flags(Verb verb, OutputFlags& flags) {
-  verb.add_option("--json", flags.json, "Write the report as JSON to FILE; -: to standard output, in the table's place")
-      .type_name("FILE")
-      .check(unwritable);
-  verb.add_option("--junit", flags.junit, "Write the report as JUnit XML to FILE, or -")
-      .type_name("FILE")
-      .check(unwritable);
+  verb.add_option("--json", flags.json, "Write the report as JSON to FILE; -: to standard output, in the table's place",
+                  typed("FILE"), checked(unwritable));
+  verb.add_option("--junit", flags.junit, "Write the report as JUnit XML to FILE, or -", typed("FILE"),
+                  checked(unwritable));
 }
 
 int publish(const proptests::Report& report, const OutputFlags& flags, std::string_view closing) {

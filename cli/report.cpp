@@ -10,7 +10,6 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -19,6 +18,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/streams.hpp"
 #include "cli/verbs.hpp"
+#include "judge/campaigns/base64.hpp"
 #include "library/build_info.hpp"
 #include "proptests/report/report_page.hpp"
 
@@ -33,19 +33,6 @@ struct ReportFlags {
 // Longer tables are cut: their files have the rest.
 constexpr std::size_t reported_row_count = 24;
 
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const auto byte = [&](std::size_t at) {
-      return at < bytes.size() ? static_cast<unsigned>(static_cast<unsigned char>(bytes[at])) : 0U;
-    };
-    const unsigned bits = byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2);
-    for (unsigned d = 0; d < 4; ++d) text += i + d <= bytes.size() ? digits[bits >> (18 - 6 * d) & 63] : '=';
-  }
-  return text;
-}
-
 std::string read(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
@@ -57,7 +44,7 @@ std::string read(const std::filesystem::path& path) {
 std::string picture(const std::string& name, const std::string& svg) {
   return fmt::format(
       "<figure><img alt=\"{0}\" src=\"data:image/svg+xml;base64,{1}\"><figcaption>{0}</figcaption></figure>\n",
-      proptests::xml_text(name), base64(svg));
+      proptests::xml_text(name), proptests::base64(svg));
 }
 
 std::string cells(const std::string& line, const char* tag) {
@@ -142,27 +129,18 @@ std::string page(const std::filesystem::path& results) {
 
 int run_report(const ReportFlags& flags) {
   const std::string text = page(flags.results);
-  try {
-    proptests::write_file_atomically(flags.out, text);
-  } catch (const std::exception& error) {
-    throw InputError(usage, fmt::format("--out: {}", error.what()));
-  }
+  as_input_error<std::exception>(usage, "--out: ", [&] { proptests::write_file_atomically(flags.out, text); });
   say("{}: {} KiB\n", flags.out, text.size() / 1024);
   return holds;
 }
 
 }  // namespace
 
-void add_report_verb(Verb app, int& exit_code) {
-  Verb verb = app.add_subcommand("report", "Collect what softcheck run has written into one HTML page");
-  const auto flags = std::make_shared<ReportFlags>();
-  verb.add_option("--results", flags->results, "Folder of tables, figures and texts")
-      .type_name("DIR")
-      .capture_default_str();
-  verb.add_option("--out", flags->out, "The page; it needs no other file and no network")
-      .type_name("FILE")
-      .capture_default_str();
-  verb.callback([flags, &exit_code] { exit_code = run_report(*flags); });
+void add_report_verb(Verb app) {
+  auto [verb, flags] =
+      app.add_verb<ReportFlags>("report", "Collect what softcheck run has written into one HTML page", run_report);
+  verb.add_option("--results", flags.results, "Folder of tables, figures and texts", typed("DIR"), shown);
+  verb.add_option("--out", flags.out, "The page; it needs no other file and no network", typed("FILE"), shown);
 }
 
 }  // namespace softcheck::cli

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -13,7 +12,7 @@
 #include "cli/claims.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
-#include "cli/output_folder.hpp"
+#include "cli/run_output.hpp"
 #include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "judge/survivors/survivor_matrix.hpp"
@@ -30,6 +29,10 @@ struct SurvivorFlags {
   std::string folder = "results/survivors";
   std::uint64_t seed = SurvivorOptions{}.seed;
   std::string effort = to_string(SurvivorOptions{}.effort);
+};
+
+struct AllFlags {
+  std::string out = "results";
 };
 
 // The planted bugs stand in the source tree, and their libraries in its build: an installed command has neither. A
@@ -74,11 +77,8 @@ int run_survivors(const SurvivorFlags& flags) {
     options.effort = effort;
     options.folder = SOFTCHECK_BUILD_KERNELS;
     options.progress = [&](std::string_view text) { progress.show(text); };
-    try {
-      matrix = survivor_matrix(published_criteria(), rows, options);
-    } catch (const std::runtime_error& error) {
-      throw InputError(unsupported, error.what());
-    }
+    matrix = as_input_error<std::runtime_error>(unsupported, "",
+                                                [&] { return survivor_matrix(published_criteria(), rows, options); });
   }
   const SurvivorOrigin origin{fmt::format("softcheck {}", this_build().version), std::string(this_build().commit),
                               fmt::format("softcheck run survivors --seed {} --effort {}", flags.seed, flags.effort)};
@@ -99,8 +99,8 @@ int run_survivors(const SurvivorFlags& flags) {
 
 // Every table, figure and certificate from the shipped models, each as its own command, and the page that collects
 // them. Goes on past what fails; the first code that is not 0 is the whole's.
-int run_all(const std::string& out) {
-  const OutputFolder folder(out);
+int run_all(const AllFlags& flags) {
+  const OutputFolder folder(flags.out);
   int code = holds;
   const auto run = [&](std::vector<std::string> arguments, const std::filesystem::path& to) {
     arguments.insert(arguments.end(), {"--out", to.string()});
@@ -112,50 +112,44 @@ int run_all(const std::string& out) {
                            "figure-7", "figure-8", "figure-9", "certificates"}) {
     run({"run", name}, folder.path() / name);
   }
-  run({"report", "--results", out}, folder.path() / "softcheck.html");
+  run({"report", "--results", flags.out}, folder.path() / "softcheck.html");
   return code;
 }
 
 }  // namespace
 
-void add_run_verb(Verb app, int& exit_code) {
-  Verb verb = app.add_subcommand("run", "Reproduce a table or a figure");
-  verb.require_subcommand(0, 1);
-  verb.callback([verb] {
-    if (verb.has_subcommand()) return;
-    throw InputError(
-        usage, "run: need survivors, exhaustive, train, field, or a table or figure that softcheck run --help lists");
-  });
-  Verb survivors = verb.add_subcommand(
-      "survivors", "How many planted bugs published tests of softmax kernels accept, and how many softcheck does");
-  const auto flags = std::make_shared<SurvivorFlags>();
-  survivors.add_option("--out", flags->folder, "Folder for survivors.txt, .csv, .svg and survivors_matrix.svg")
-      .type_name("DIR")
-      .capture_default_str();
-  survivors.add_option("--seed", flags->seed, "Seed of all random numbers").capture_default_str();
-  survivors.add_option("--effort", flags->effort, "How long softcheck itself looks: quick, default or deep")
-      .capture_default_str();
-  survivors.callback([flags, &exit_code] { exit_code = run_survivors(*flags); });
+void add_run_verb(Verb app) {
+  struct NoFlags {};
+  Verb verb = app.add_verb<NoFlags>("run", "Reproduce a table or a figure",
+                                    [](const NoFlags&) -> int {
+                                      throw InputError(usage,
+                                                       "run: need survivors, exhaustive, train, field, or a table or "
+                                                       "figure that softcheck run --help lists");
+                                    })
+                  .first;
+  verb.may_have_subcommand();
+  auto [survivors, flags] = verb.add_verb<SurvivorFlags>(
+      "survivors", "How many planted bugs published tests of softmax kernels accept, and how many softcheck does",
+      run_survivors);
+  survivors.add_option("--out", flags.folder, "Folder for survivors.txt, .csv, .svg and survivors_matrix.svg",
+                       typed("DIR"), shown);
+  survivors.add_option("--seed", flags.seed, "Seed of all random numbers", shown);
+  survivors.add_option("--effort", flags.effort, "How long softcheck itself looks: quick, default or deep", shown);
   // It judges Python libraries, which only their own Python can call: the wheel brings it, not this program.
-  Verb field = verb.add_subcommand("field", "Where the softmax and attention kernels of Python libraries are judged");
-  field.callback([] {
-    throw InputError(unsupported,
-                     "run field: runs in Python, beside the libraries: pip install . -r python/requirements/field.txt, "
-                     "then python -m softcheck.field");
-  });
-  Verb all = verb.add_subcommand("all", "Every table, figure and certificate, and the page that collects them");
-  const auto out = std::make_shared<std::string>("results");
-  all.add_option("--out", *out, "Folder with a folder for each").type_name("DIR").capture_default_str();
-  all.callback([out, &exit_code] { exit_code = run_all(*out); });
-  add_certificate_run(verb, exit_code);
-  add_exhaustive_run(verb, exit_code);
-  add_figure_runs(verb, exit_code);
-  add_growth_run(verb, exit_code);
-  add_head_figure_run(verb, exit_code);
-  add_accuracy_figure_run(verb, exit_code);
-  add_table_runs(verb, exit_code);
-  add_train_run(verb, exit_code);
-  add_language_train_run(verb, exit_code);
+  verb.add_verb<NoFlags>("field", "Where the softmax and attention kernels of Python libraries are judged",
+                         [](const NoFlags&) -> int {
+                           throw InputError(unsupported,
+                                            "run field: runs in Python, beside the libraries: pip install . -r "
+                                            "python/requirements/field.txt, then python -m softcheck.field");
+                         });
+  auto [all, everything] =
+      verb.add_verb<AllFlags>("all", "Every table, figure and certificate, and the page that collects them", run_all);
+  all.add_option("--out", everything.out, "Folder with a folder for each", typed("DIR"), shown);
+  for (const AddVerb add :
+       {add_certificate_run, add_exhaustive_run, add_figure_runs, add_growth_run, add_head_figure_run,
+        add_accuracy_figure_run, add_table_runs, add_train_run, add_language_train_run}) {
+    add(verb);
+  }
 }
 
 }  // namespace softcheck::cli

@@ -2,15 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 #include <string>
 #include <thread>
 
 #include "cli/exit_code.hpp"
-#include "cli/figure_files.hpp"
 #include "cli/output.hpp"
-#include "cli/output_folder.hpp"
 #include "cli/places.hpp"
+#include "cli/run_output.hpp"
 #include "cli/streams.hpp"
 #include "cli/trained_inputs.hpp"
 #include "cli/verbs.hpp"
@@ -36,24 +34,6 @@ struct TableFlags {
   EvaluationOptions evaluation;
 };
 
-void add_flags(Verb run, const std::shared_ptr<TableFlags>& flags, const std::string& name) {
-  flags->out = "results/" + name;
-  flags->evaluation.threads = std::max(1U, std::thread::hardware_concurrency());
-  run.add_option("--models", flags->models, "Folder of trained models, *.safetensors").type_name("DIR");
-  run.add_option("--out", flags->out, "Folder for the files that are written").type_name("DIR").capture_default_str();
-  run.add_option("--largest", flags->largest, "Largest set; sizes are 16, 32, ... up to it")
-      .within(16, 1 << 20)
-      .capture_default_str();
-  run.add_option("--sets", flags->evaluation.sets, "Sets of each size and model, at most")
-      .within(1, 1 << 24)
-      .capture_default_str();
-  run.add_option("--items", flags->evaluation.items, "Items of each size and model, at most: fewer of the largest sets")
-      .within(std::int64_t{1}, std::int64_t{1} << 40)
-      .capture_default_str();
-  run.add_option("--seed", flags->evaluation.seed, "Seed of the sets").capture_default_str();
-  run.add_option("--threads", flags->evaluation.threads, "Threads; the results do not depend on it").within(1, 1024);
-}
-
 EvaluationOptions options_of(const TableFlags& flags) {
   EvaluationOptions options = flags.evaluation;
   options.sizes.clear();
@@ -64,21 +44,6 @@ EvaluationOptions options_of(const TableFlags& flags) {
 std::string command_of(const std::string& name, const TableFlags& flags) {
   return fmt::format("softcheck run {} --seed {} --sets {} --items {} --largest {}", name, flags.evaluation.seed,
                      flags.evaluation.sets, flags.evaluation.items, flags.largest);
-}
-
-// The measures of each model, on sets of its own.
-std::vector<std::vector<SizeMeasure>> measure(const std::vector<TrainedModel>& models,
-                                              const EvaluationOptions& options) {
-  const AttentionKernels attention = attention_kernels();
-  Progress progress;
-  std::vector<std::vector<SizeMeasure>> seeds;
-  for (std::size_t m = 0; m < models.size(); ++m) {
-    seeds.push_back(evaluate(models[m].parameters, m + 1, attention, options, [&](double done) {
-      progress.show(fmt::format("{} ({} of {}): {:.0f} %", models[m].name, m + 1, models.size(), 100 * done));
-      return true;
-    }));
-  }
-  return seeds;
 }
 
 int run_table_1(const TableFlags& flags) {
@@ -154,30 +119,39 @@ int run_variants(const TableFlags& flags) {
   return holds;
 }
 
+// One of the three; what sets it has by default is in evaluation.
+std::pair<Verb, TableFlags&> add_table(Verb above, const std::string& name, const std::string& text,
+                                       int (*job)(const TableFlags&), const EvaluationOptions& evaluation = {}) {
+  auto [run, flags] = above.add_verb<TableFlags>(name, text, job);
+  flags.out = "results/" + name;
+  flags.evaluation = evaluation;
+  flags.evaluation.threads = std::max(1U, std::thread::hardware_concurrency());
+  run.add_option("--models", flags.models, "Folder of trained models, *.safetensors", typed("DIR"));
+  run.add_option("--out", flags.out, "Folder for the files that are written", typed("DIR"), shown);
+  run.add_option("--largest", flags.largest, "Largest set; sizes are 16, 32, ... up to it", within(16, 1 << 20), shown);
+  run.add_option("--sets", flags.evaluation.sets, "Sets of each size and model, at most", within(1, 1 << 24), shown);
+  run.add_option("--items", flags.evaluation.items, "Items of each size and model, at most: fewer of the largest sets",
+                 within<std::int64_t>(1, 1LL << 40), shown);
+  run.add_option("--seed", flags.evaluation.seed, "Seed of the sets", shown);
+  run.add_option("--threads", flags.evaluation.threads, "Threads; the results do not depend on it", within(1, 1024));
+  return {run, flags};
+}
+
 }  // namespace
 
-void add_table_runs(Verb run, int& exit_code) {
-  const auto table = std::make_shared<TableFlags>();
-  Verb table_1 = run.add_subcommand("table-1", "Accuracy against the size of sets, baseline and adaptive");
-  add_flags(table_1, table, "table-1");
-  table_1.callback([table, &exit_code] { exit_code = run_table_1(*table); });
-
-  const auto readings = std::make_shared<TableFlags>();
-  readings->evaluation.sets = 1024;
-  readings->evaluation.items = 1 << 19;
-  Verb sensitivity =
-      run.add_subcommand("sensitivity", "The same for each way to read what the paper leaves open about training");
-  add_flags(sensitivity, readings, "sensitivity");
-  sensitivity.add_option("--readings", readings->readings, "Folder of models of other readings").type_name("DIR");
-  sensitivity.callback([readings, &exit_code] { exit_code = run_sensitivity(*readings); });
-
-  const auto heads = std::make_shared<TableFlags>();
-  heads->evaluation.sets = 256;
-  heads->evaluation.items = 1 << 19;
-  Verb variants = run.add_subcommand("variants", "Ways out of dispersion: in place of softmax, and trained with");
-  add_flags(variants, heads, "variants");
-  variants.add_option("--variants", heads->variants, "Folder of models trained with other heads").type_name("DIR");
-  variants.callback([heads, &exit_code] { exit_code = run_variants(*heads); });
+void add_table_runs(Verb run) {
+  add_table(run, "table-1", "Accuracy against the size of sets, baseline and adaptive", run_table_1);
+  EvaluationOptions few;
+  few.items = 1 << 19;
+  few.sets = 1024;
+  auto [sensitivity, readings] =
+      add_table(run, "sensitivity", "The same for each way to read what the paper leaves open about training",
+                run_sensitivity, few);
+  sensitivity.add_option("--readings", readings.readings, "Folder of models of other readings", typed("DIR"));
+  few.sets = 256;
+  auto [variants, heads] =
+      add_table(run, "variants", "Ways out of dispersion: in place of softmax, and trained with", run_variants, few);
+  variants.add_option("--variants", heads.variants, "Folder of models trained with other heads", typed("DIR"));
 }
 
 }  // namespace softcheck::cli

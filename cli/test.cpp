@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -45,11 +44,8 @@ Report replay(const TestFlags& flags) {
     throw InputError(usage, fmt::format("--replay: needs a --filter that names one property, got '{}', which names {}",
                                         flags.filter, matching.size()));
   }
-  try {
-    return {rows_of(*matching[0], matching[0]->replay(flags.replay))};
-  } catch (const std::invalid_argument& error) {
-    throw InputError(malformed, fmt::format("--replay: {}", error.what()));
-  }
+  return as_input_error<std::invalid_argument>(
+      malformed, "--replay: ", [&] { return Report{rows_of(*matching[0], matching[0]->replay(flags.replay))}; });
 }
 
 std::string closing_line(const Report& report, const RunOptions& options) {
@@ -82,16 +78,15 @@ int run_test(const TestFlags& flags) {
 
 }  // namespace
 
-void add_test_verb(Verb app, int& exit_code) {
-  Verb verb = app.add_subcommand("test", "Decide every claim of the paper on random rows, matrices and networks");
-  const auto flags = std::make_shared<TestFlags>();
-  verb.add_option("--filter", flags->filter, "Only properties whose name contains TEXT: Lemma21").type_name("TEXT");
-  verb.add_option("--replay", flags->replay, "Check one case, as a failure printed it").type_name("CASE");
-  verb.add_flag("--list", flags->list, "List the properties and the claims each decides");
-  add_case_flags(verb, flags->cases);
-  add_processes_flag(verb, flags->processes);
-  add_output_flags(verb, flags->output);
-  verb.callback([flags, &exit_code] { exit_code = run_test(*flags); });
+void add_test_verb(Verb app) {
+  auto [verb, flags] = app.add_verb<TestFlags>(
+      "test", "Decide every claim of the paper on random rows, matrices and networks", run_test);
+  verb.add_option("--filter", flags.filter, "Only properties whose name contains TEXT: Lemma21", typed("TEXT"));
+  verb.add_option("--replay", flags.replay, "Check one case, as a failure printed it", typed("CASE"));
+  verb.add_flag("--list", flags.list, "List the properties and the claims each decides");
+  add_case_flags(verb, flags.cases);
+  add_processes_flag(verb, flags.processes);
+  add_output_flags(verb, flags.output);
 }
 
 }  // namespace softcheck::cli

@@ -7,7 +7,6 @@
 #include <csignal>
 #include <exception>
 #include <filesystem>
-#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -55,12 +54,10 @@ class UntilInterrupted {
 
 TrainingOptions options_of(const TrainFlags& flags) {
   TrainingOptions options = flags.training;
-  try {
+  as_input_error<std::invalid_argument>(usage, "--", [&] {
     options.decay = parse_decay(flags.decay);
     options.head = parse_head(flags.head);
-  } catch (const std::invalid_argument& error) {
-    throw InputError(usage, fmt::format("--{}", error.what()));
-  }
+  });
   if (options.largest_set < options.smallest_set) {
     throw InputError(usage, fmt::format("--largest-set: need at least --smallest-set, {}, got {}", options.smallest_set,
                                         options.largest_set));
@@ -162,12 +159,8 @@ std::vector<Training> trainings_of(const TrainFlags& flags) {
 }
 
 int run_training(const TrainFlags& flags) {
-  std::vector<Training> trainings;
-  try {
-    trainings = trainings_of(flags);
-  } catch (const models::TensorFileError& error) {
-    throw InputError(malformed, error.what());
-  }
+  const std::vector<Training> trainings =
+      as_input_error<models::TensorFileError>(malformed, "", [&] { return trainings_of(flags); });
   std::vector<std::string> lines(trainings.size());
   std::exception_ptr failure;
   {
@@ -202,36 +195,27 @@ int run_training(const TrainFlags& flags) {
 
 }  // namespace
 
-void add_train_run(Verb run, int& exit_code) {
-  Verb train = run.add_subcommand("train", "Train the paper's max-retrieval network (Appendix A)");
-  const auto flags = std::make_shared<TrainFlags>();
-  TrainingOptions& options = flags->training;
-  train.add_option("--out", flags->out, "The safetensors file to write; with --seeds, a folder")
-      .type_name("FILE")
-      .required();
-  train.add_option("--seed", options.seed, "Seed of weights and sets").capture_default_str();
-  train.add_option("--seeds", flags->seeds, "So many networks, from --seed on, on all cores; --out is a folder")
-      .within(1, 10'000);
-  train.add_option("--steps", options.steps, "Steps of Adam")
-      .within(std::int64_t{1}, std::int64_t{1} << 40)
-      .capture_default_str();
-  train.add_option("--learning-rate", options.learning_rate, "Of Adam").within(1e-9, 10.0).capture_default_str();
+void add_train_run(Verb run) {
+  auto [train, flags] =
+      run.add_verb<TrainFlags>("train", "Train the paper's max-retrieval network (Appendix A)", run_training);
+  TrainingOptions& options = flags.training;
+  train.add_option("--out", flags.out, "The safetensors file to write; with --seeds, a folder", typed("FILE"),
+                   required);
+  train.add_option("--seed", options.seed, "Seed of weights and sets", shown);
+  train.add_option("--seeds", flags.seeds, "So many networks, from --seed on, on all cores; --out is a folder",
+                   within(1, 10'000));
+  train.add_option("--steps", options.steps, "Steps of Adam", within<std::int64_t>(1, 1LL << 40), shown);
+  train.add_option("--learning-rate", options.learning_rate, "Of Adam", within(1e-9, 10.0), shown);
   train.add_flag("--cosine", options.cosine_schedule, "Let the learning rate fall to 0 (else it is constant)");
-  train.add_option("--decay", flags->decay, "lambda w^2 in the loss, or its half: loss, half-loss, decoupled, none")
-      .capture_default_str();
-  train
-      .add_option("--head", flags->head, "What turns logits into coefficients: softmax, or a way out of its dispersion")
-      .capture_default_str();
-  train.add_option("--lambda", options.lambda, "Of the decay").within(0.0, 1e3).capture_default_str();
+  train.add_option("--decay", flags.decay, "lambda w^2 in the loss, or its half: loss, half-loss, decoupled, none",
+                   shown);
+  train.add_option("--head", flags.head, "What turns logits into coefficients: softmax, or a way out of its dispersion",
+                   shown);
+  train.add_option("--lambda", options.lambda, "Of the decay", within(0.0, 1e3), shown);
   train.add_flag("--decay-biases", options.decay_biases, "Biases, too");
-  train.add_option("--sets", options.sets_per_step, "Sets a step").within(1, 1 << 16).capture_default_str();
-  train.add_option("--smallest-set", options.smallest_set, "Items in the smallest set")
-      .within(1, 1 << 16)
-      .capture_default_str();
-  train.add_option("--largest-set", options.largest_set, "Items in the largest set")
-      .within(1, 1 << 16)
-      .capture_default_str();
-  train.callback([flags, &exit_code] { exit_code = run_training(*flags); });
+  train.add_option("--sets", options.sets_per_step, "Sets a step", within(1, 1 << 16), shown);
+  train.add_option("--smallest-set", options.smallest_set, "Items in the smallest set", within(1, 1 << 16), shown);
+  train.add_option("--largest-set", options.largest_set, "Items in the largest set", within(1, 1 << 16), shown);
 }
 
 }  // namespace softcheck::cli

@@ -3,13 +3,12 @@
 
 #include <chrono>
 #include <filesystem>
-#include <memory>
 #include <stdexcept>
 #include <string>
 
 #include "cli/exit_code.hpp"
-#include "cli/interruption.hpp"
 #include "cli/output.hpp"
+#include "cli/signals.hpp"
 #include "cli/streams.hpp"
 #include "cli/trained_inputs.hpp"
 #include "cli/verbs.hpp"
@@ -35,7 +34,7 @@ struct LanguageFlags {
 
 LanguageTrainingOptions options_of(const LanguageFlags& flags) {
   LanguageTrainingOptions options = flags.training;
-  try {
+  as_input_error<std::invalid_argument>(usage, "run train-language: ", [&] {
     options.design.positions = parse_positions(flags.positions);
     options.design.weights = parse_head_weights(flags.weights);
     if (flags.temperature != "plain" && flags.temperature != "adaptive") {
@@ -43,9 +42,7 @@ LanguageTrainingOptions options_of(const LanguageFlags& flags) {
     }
     options.design.adaptive = flags.temperature == "adaptive";
     check_design(options.design);
-  } catch (const std::invalid_argument& error) {
-    throw InputError(usage, fmt::format("run train-language: {}", error.what()));
-  }
+  });
   if (options.largest < options.smallest) {
     throw InputError(usage,
                      fmt::format("--largest: need at least --smallest, {}, got {}", options.smallest, options.largest));
@@ -110,46 +107,35 @@ int run_language_training(const LanguageFlags& flags) {
 
 }  // namespace
 
-void add_language_train_run(Verb run, int& exit_code) {
-  Verb train = run.add_subcommand("train-language", "Train a small language model on the texts of 13 algorithms");
-  const auto flags = std::make_shared<LanguageFlags>();
-  LanguageTrainingOptions& options = flags->training;
+void add_language_train_run(Verb run) {
+  auto [train, flags] = run.add_verb<LanguageFlags>(
+      "train-language", "Train a small language model on the texts of 13 algorithms", run_language_training);
+  LanguageTrainingOptions& options = flags.training;
   LanguageShape& shape = options.design.shape;
-  train.add_option("--out", flags->out, "Folder for model.safetensors and config.json, as transformers loads them")
-      .type_name("DIR")
-      .required();
-  train.add_option("--seed", options.seed, "Seed of weights and problems").capture_default_str();
-  train
-      .add_option(
-          "--attention", flags->weights,
-          "Of every head: softmax, log-n (scores grow with the keys), sink (an item of score 0 beside them), line "
-          "(scores grow with their entropy) or entmax")
-      .capture_default_str();
-  train.add_option("--temperature", flags->temperature, "Of every head: plain or adaptive").capture_default_str();
-  train.add_option("--steps", options.steps, "Steps of AdamW")
-      .within(std::int64_t{1}, std::int64_t{1} << 40)
-      .capture_default_str();
-  train.add_option("--tokens", options.tokens_per_step, "Tokens of a step, at least")
-      .within(1, 1 << 20)
-      .capture_default_str();
-  train.add_option("--smallest", options.smallest, "Smallest problems").within(2, 61).capture_default_str();
-  train.add_option("--largest", options.largest, "Largest problems").within(2, 61).capture_default_str();
-  train.add_option("--learning-rate", options.learning_rate, "Behind the warm-up; then it falls to 0 along a cosine")
-      .within(1e-9, 10.0)
-      .capture_default_str();
-  train.add_option("--warm-up", options.warm_up, "Steps in which the learning rate rises")
-      .within(std::int64_t{0}, std::int64_t{1} << 40)
-      .capture_default_str();
-  train.add_option("--decay", options.weight_decay, "AdamW's, of the matrices").within(0.0, 1e3).capture_default_str();
-  train.add_option("--clip", options.clip, "Largest norm of a step's gradient").within(1e-9, 1e9).capture_default_str();
-  train.add_option("--positions", flags->positions, "rotary, randomised or none").capture_default_str();
-  train.add_option("--layers", shape.layers, "Layers").within(1, most_layers).capture_default_str();
-  train.add_option("--width", shape.width, "Numbers of a token").within(16, 4096).capture_default_str();
-  train.add_option("--heads", shape.heads, "Heads of a layer").within(1, 256).capture_default_str();
-  train.add_option("--inner", shape.inner, "Numbers inside a feed-forward half")
-      .within(16, 16384)
-      .capture_default_str();
-  train.callback([flags, &exit_code] { exit_code = run_language_training(*flags); });
+  train.add_option("--out", flags.out, "Folder for model.safetensors and config.json, as transformers loads them",
+                   typed("DIR"), required);
+  train.add_option("--seed", options.seed, "Seed of weights and problems", shown);
+  train.add_option(
+      "--attention", flags.weights,
+      "Of every head: softmax, log-n (scores grow with the keys), sink (an item of score 0 beside them), line "
+      "(scores grow with their entropy) or entmax",
+      shown);
+  train.add_option("--temperature", flags.temperature, "Of every head: plain or adaptive", shown);
+  train.add_option("--steps", options.steps, "Steps of AdamW", within<std::int64_t>(1, 1LL << 40), shown);
+  train.add_option("--tokens", options.tokens_per_step, "Tokens of a step, at least", within(1, 1 << 20), shown);
+  train.add_option("--smallest", options.smallest, "Smallest problems", within(2, 61), shown);
+  train.add_option("--largest", options.largest, "Largest problems", within(2, 61), shown);
+  train.add_option("--learning-rate", options.learning_rate, "Behind the warm-up; then it falls to 0 along a cosine",
+                   within(1e-9, 10.0), shown);
+  train.add_option("--warm-up", options.warm_up, "Steps in which the learning rate rises",
+                   within<std::int64_t>(0, 1LL << 40), shown);
+  train.add_option("--decay", options.weight_decay, "AdamW's, of the matrices", within(0.0, 1e3), shown);
+  train.add_option("--clip", options.clip, "Largest norm of a step's gradient", within(1e-9, 1e9), shown);
+  train.add_option("--positions", flags.positions, "rotary, randomised or none", shown);
+  train.add_option("--layers", shape.layers, "Layers", within(1, most_layers), shown);
+  train.add_option("--width", shape.width, "Numbers of a token", within(16, 4096), shown);
+  train.add_option("--heads", shape.heads, "Heads of a layer", within(1, 256), shown);
+  train.add_option("--inner", shape.inner, "Numbers inside a feed-forward half", within(16, 16384), shown);
 }
 
 }  // namespace softcheck::cli

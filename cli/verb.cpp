@@ -17,24 +17,14 @@
 
 namespace softcheck::cli {
 
-Flag& Flag::type_name(const std::string& name) {
-  option_->type_name(name);
-  return *this;
+void required(CLI::Option& option) { option.required(); }
+void shown(CLI::Option& option) { option.capture_default_str(); }
+void once_each(CLI::Option& option) { option.expected(1)->take_all()->allow_extra_args(false); }
+Rule typed(const char* name) {
+  return [name](CLI::Option& option) { option.type_name(name); };
 }
-
-Flag& Flag::required() {
-  option_->required();
-  return *this;
-}
-
-Flag& Flag::once_each() {
-  option_->expected(1)->take_all()->allow_extra_args(false);
-  return *this;
-}
-
-Flag& Flag::capture_default_str() {
-  option_->capture_default_str();
-  return *this;
+Rule checked(const std::function<std::string(const std::string&)>& wrong) {
+  return [wrong](CLI::Option& option) { option.check(wrong); };
 }
 
 namespace {
@@ -67,55 +57,56 @@ CLI::Validator range_of(T low, T high) {
 }  // namespace
 
 template <class T>
-Flag& Flag::within(T low, T high) {
-  // A range lets NaN pass: it is neither below nor above.
-  if constexpr (std::is_floating_point_v<T>) {
-    option_->check([](const std::string& text) {
-      double value = 0;
-      const bool is_number = CLI::detail::lexical_cast(text, value);
-      return is_number && !std::isfinite(value) ? "need a finite number, got '" + text + "'" : std::string();
-    });
-  }
-  option_->check(range_of(low, high));
-  return *this;
+Rule within(T low, T high) {
+  return [low, high](CLI::Option& option) {
+    // A range lets NaN pass: it is neither below nor above.
+    if constexpr (std::is_floating_point_v<T>) {
+      option.check([](const std::string& text) {
+        double value = 0;
+        const bool is_number = CLI::detail::lexical_cast(text, value);
+        return is_number && !std::isfinite(value) ? "need a finite number, got '" + text + "'" : std::string();
+      });
+    }
+    option.check(range_of(low, high));
+  };
 }
-template Flag& Flag::within(int, int);
-template Flag& Flag::within(unsigned, unsigned);
-template Flag& Flag::within(std::int64_t, std::int64_t);
-template Flag& Flag::within(std::uint64_t, std::uint64_t);
-template Flag& Flag::within(double, double);
+template Rule within(int, int);
+template Rule within(unsigned, unsigned);
+template Rule within(std::int64_t, std::int64_t);
+template Rule within(std::uint64_t, std::uint64_t);
+template Rule within(double, double);
 
-Flag& Flag::check(const std::function<std::string(const std::string&)>& wrong) {
-  option_->check(wrong);
-  return *this;
-}
-
-Verb Verb::add_subcommand(const std::string& name, const std::string& text) {
-  return Verb(app_->add_subcommand(name, text));
+Verb Verb::add_subcommand(const std::string& name, const std::string& text, const std::function<int()>& job) {
+  CLI::App* const verb = app_->add_subcommand(name, text);
+  verb->callback([verb, job, exit_code = exit_code_] {
+    if (verb->get_subcommands().empty()) *exit_code = job();
+  });
+  return {verb, *exit_code_};
 }
 
 template <class T>
-Flag Verb::add_option(const std::string& name, T& value, const std::string& text) {
-  return Flag(app_->add_option(name, value, text));
+void Verb::add(const std::string& name, T& value, const std::string& text, const std::vector<Rule>& rules) {
+  CLI::Option* const option = app_->add_option(name, value, text);
+  for (const Rule& rule : rules) rule(*option);
 }
-template Flag Verb::add_option(const std::string&, int&, const std::string&);
-template Flag Verb::add_option(const std::string&, unsigned&, const std::string&);
-template Flag Verb::add_option(const std::string&, std::int64_t&, const std::string&);
-template Flag Verb::add_option(const std::string&, std::uint64_t&, const std::string&);
-template Flag Verb::add_option(const std::string&, double&, const std::string&);
-template Flag Verb::add_option(const std::string&, std::string&, const std::string&);
-template Flag Verb::add_option(const std::string&, std::vector<std::string>&, const std::string&);
-template Flag Verb::add_option(const std::string&, std::optional<int>&, const std::string&);
-template Flag Verb::add_option(const std::string&, std::optional<std::int64_t>&, const std::string&);
-template Flag Verb::add_option(const std::string&, std::optional<std::uint64_t>&, const std::string&);
-template Flag Verb::add_option(const std::string&, std::optional<double>&, const std::string&);
+template void Verb::add(const std::string&, int&, const std::string&, const std::vector<Rule>&);
+template void Verb::add(const std::string&, unsigned&, const std::string&, const std::vector<Rule>&);
+template void Verb::add(const std::string&, std::int64_t&, const std::string&, const std::vector<Rule>&);
+template void Verb::add(const std::string&, std::uint64_t&, const std::string&, const std::vector<Rule>&);
+template void Verb::add(const std::string&, double&, const std::string&, const std::vector<Rule>&);
+template void Verb::add(const std::string&, std::string&, const std::string&, const std::vector<Rule>&);
+template void Verb::add(const std::string&, std::vector<std::string>&, const std::string&, const std::vector<Rule>&);
+template void Verb::add(const std::string&, std::optional<int>&, const std::string&, const std::vector<Rule>&);
+template void Verb::add(const std::string&, std::optional<std::int64_t>&, const std::string&, const std::vector<Rule>&);
+template void Verb::add(const std::string&, std::optional<std::uint64_t>&, const std::string&,
+                        const std::vector<Rule>&);
+template void Verb::add(const std::string&, std::optional<double>&, const std::string&, const std::vector<Rule>&);
 
 void Verb::add_flag(const std::string& name, bool& value, const std::string& text) {
   app_->add_flag(name, value, text);
 }
 
-void Verb::require_subcommand(std::size_t least, std::size_t most) { app_->require_subcommand(least, most); }
-bool Verb::has_subcommand() const { return !app_->get_subcommands().empty(); }
+void Verb::may_have_subcommand() { app_->require_subcommand(0, 1); }
 
 void Verb::refuse_words(const std::function<std::string(const std::string& word)>& wrong) {
   app_->parse_complete_callback([app = app_, wrong] {
@@ -142,7 +133,5 @@ std::vector<std::string> nearest_flags(const CLI::App& verb, const std::string& 
   }
   return nearest;
 }
-
-void Verb::callback(const std::function<void()>& job) { app_->callback(job); }
 
 }  // namespace softcheck::cli

@@ -5,24 +5,24 @@
 namespace softcheck::cli {
 
 // Each is an AddVerb.
-void add_test_verb(Verb app, int& exit_code);
-void add_kernel_verb(Verb app, int& exit_code);
-void add_check_verb(Verb app, int& exit_code);
-void add_model_verb(Verb app, int& exit_code);
-void add_verify_verb(Verb app, int& exit_code);
-void add_campaign_verb(Verb app, int& exit_code);
-void add_run_verb(Verb app, int& exit_code);
-void add_certificate_run(Verb run, int& exit_code);  // below `run`
-void add_exhaustive_run(Verb run, int& exit_code);   // below `run`
-void add_growth_run(Verb run, int& exit_code);
-void add_figure_runs(Verb run, int& exit_code);          // below `run`
-void add_head_figure_run(Verb run, int& exit_code);      // below `run`
-void add_table_runs(Verb run, int& exit_code);           // below `run`
-void add_train_run(Verb run, int& exit_code);            // below `run`
-void add_accuracy_figure_run(Verb run, int& exit_code);  // below `run`
-void add_language_train_run(Verb run, int& exit_code);   // below `run`
-void add_report_verb(Verb app, int& exit_code);
-void add_version_verb(Verb app, int& exit_code);
+void add_test_verb(Verb app);
+void add_kernel_verb(Verb app);
+void add_check_verb(Verb app);
+void add_model_verb(Verb app);
+void add_verify_verb(Verb app);
+void add_campaign_verb(Verb app);
+void add_run_verb(Verb app);
+void add_certificate_run(Verb run);  // below `run`
+void add_exhaustive_run(Verb run);   // below `run`
+void add_growth_run(Verb run);
+void add_figure_runs(Verb run);          // below `run`
+void add_head_figure_run(Verb run);      // below `run`
+void add_table_runs(Verb run);           // below `run`
+void add_train_run(Verb run);            // below `run`
+void add_accuracy_figure_run(Verb run);  // below `run`
+void add_language_train_run(Verb run);   // below `run`
+void add_report_verb(Verb app);
+void add_version_verb(Verb app);
 
 /// The verbs of `softcheck`.
 inline constexpr AddVerb every_verb[] = {add_test_verb,  add_kernel_verb, add_check_verb,

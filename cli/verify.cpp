@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <memory>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -116,11 +115,8 @@ std::set<std::string> add_shipped_kernels(const JudgeOptions& options, Progress&
     subject.domain = domain_of(shipped.domain, subject.op);
     const auto judge = [&shipped, &progress, subject, options] {
       progress.show(fmt::format("{}:{} {}", shipped.library, shipped.symbol, shipped.dtype));
-      try {
-        return rows_of(subject, judge_kernel(subject, options));
-      } catch (const KernelLoadError& load_error) {
-        throw InputError(unsupported, load_error.what());
-      }
+      return as_input_error<KernelLoadError>(unsupported, "",
+                                             [&] { return rows_of(subject, judge_kernel(subject, options)); });
     };
     // Half a minute for a kernel of attention, ten seconds for one of rows, one or two for a claim.
     parts.push_back({judge, subject.op->attention ? 2 : 1});
@@ -177,15 +173,13 @@ int run_verify(const VerifyFlags& flags) {
 
 }  // namespace
 
-void add_verify_verb(Verb app, int& exit_code) {
-  Verb verb = app.add_subcommand(
-      "verify", "Decide every claim of the paper, judge the kernels and certify the networks that ship");
-  const auto flags = std::make_shared<VerifyFlags>();
-  add_case_flags(verb, flags->cases);
-  verb.add_flag("--quick", flags->quick, "20 cases of each property, and quick effort for the kernels");
-  add_processes_flag(verb, flags->processes);
-  add_output_flags(verb, flags->output);
-  verb.callback([flags, &exit_code] { exit_code = run_verify(*flags); });
+void add_verify_verb(Verb app) {
+  auto [verb, flags] = app.add_verb<VerifyFlags>(
+      "verify", "Decide every claim of the paper, judge the kernels and certify the networks that ship", run_verify);
+  add_case_flags(verb, flags.cases);
+  verb.add_flag("--quick", flags.quick, "20 cases of each property, and quick effort for the kernels");
+  add_processes_flag(verb, flags.processes);
+  add_output_flags(verb, flags.output);
 }
 
 }  // namespace softcheck::cli

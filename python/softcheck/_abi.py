@@ -106,15 +106,11 @@ def attributes_of(call: Call) -> dict[str, Any]:
     if call.abi_version != 2:
         return {}
     attributes = ctypes.cast(ctypes.pointer(call), ctypes.POINTER(Call2)).contents.attributes.contents
-    found = {name: getattr(attributes, name) for name in ("label_smoothing", "z_loss", "ignore_index", "softcap")}
+    numbers = ("label_smoothing", "z_loss", "ignore_index", "softcap", "k", "top_p", "min_p")
+    found = {name: getattr(attributes, name) for name in numbers}
+    found |= {name: bool(getattr(attributes, name)) for name in ("causal_top_left", "lse_base2", "renormalize")}
     found["window"] = (attributes.window_left_plus_1 - 1, attributes.window_right_plus_1 - 1)
-    found["causal_top_left"] = bool(attributes.causal_top_left)
-    found["lse_base2"] = bool(attributes.lse_base2)
     found["reduction"] = "mean" if attributes.mean else "sum"
-    found["k"] = attributes.k
-    found["renormalize"] = bool(attributes.renormalize)
-    found["top_p"] = attributes.top_p
-    found["min_p"] = attributes.min_p
     return found
 
 

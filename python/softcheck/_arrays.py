@@ -1,4 +1,4 @@
-"""Arrays of any library as NumPy arrays of the same bits, and back. bf16 is uint16 in NumPy's place, e4m3 and e5m2 uint8."""
+"""Arrays of any library as NumPy arrays of the same bits, and back. One that NumPy lacks is an unsigned integer there."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ _FROM_BITS: dict[str, Callable[[np.ndarray, str], Any]] = {
 def from_bits(array: np.ndarray, dtype: str, library: str) -> Any:
     """An array of the library with the same elements; over the same memory for numpy and torch.
 
-    array    any shape and strides; bf16 as uint16, e4m3 and e5m2 as uint8, a mask as bool
+    array    any shape and strides; a format that NumPy lacks as its bits, a mask as bool
     dtype    one of softcheck's, or "bool"
     """
     if library not in _FROM_BITS:

@@ -7,33 +7,11 @@ import sys
 from typing import Any, Callable, Collection, Mapping, Sequence
 
 from . import _arrays, _library
+from ._abi import FORMAT_NAMES
 from ._again import again
-from ._function import (
-    Adapter,
-    ForkedCall,
-    left_at_defaults,
-    parameters_of,
-    parameters_of_op,
-    require_device,
-    require_op,
-    words_of,
-)
+from ._function import Adapter, ForkedCall, left_at_defaults, op_named, parameters_of, require_device, words_of
 from ._library import UsageError, number, whole
-from ._ops import (
-    ALL_ATTRIBUTES,
-    ATTENTION_GRADIENT_OPS,
-    ATTENTION_OPS,
-    ATTENTION_WORDS,
-    LOSS_OPS,
-    LOSS_WORDS,
-    MEAN_OPS,
-    MERGE_OPS,
-    PARAMETERS,
-    SEQUENCE_WORDS,
-    TOPK_OPS,
-    TOP_P_ATTRIBUTES,
-    TOP_P_OPS,
-)
+from ._ops import ALL_ATTRIBUTES, ATTENTION_WORDS, LOSS_WORDS, OPS, PARAMETERS, SEQUENCE_WORDS, Op
 from ._shapes import with_shapes
 from ._signature import require_callable_with
 from ._warm_up import call_once
@@ -50,7 +28,7 @@ def version() -> str:
 
 def _adapter(
     function: Callable[..., Any],
-    op: str,
+    op: Op,
     dtype: Any,
     arrays: str | None,
     takes: Mapping[str, str] | Sequence[str] | None,
@@ -72,11 +50,7 @@ def _adapter(
         if isinstance(takes, (str, bytes)) or not isinstance(takes, Collection):
             raise UsageError(f"takes: need a list of names, or a dictionary to the function's own, got {_library.shown(takes)}")
         taken = dict(takes) if isinstance(takes, Mapping) else {name: name for name in takes}
-        known = [
-            name
-            for name in PARAMETERS
-            if name in parameters_of_op(op) or name not in ALL_ATTRIBUTES
-        ]
+        known = [name for name in PARAMETERS if name in op.parameters or name not in ALL_ATTRIBUTES]
         unknown = [name for name in taken if name not in known]
         if unknown:
             raise UsageError(f"takes: need names among {', '.join(known)}, got {_library.shown(unknown[0])}")
@@ -92,10 +66,13 @@ def _adapter(
         raise UsageError(f"device: need arrays of torch, whose devices these are, got {device!r} for arrays of {library}")
     if device is not None and not device.startswith("cpu") and "out" in taken:
         raise UsageError(f"out: need arrays over the judge's memory, got a function that fills one on device {device!r}")
-    several = 5 if op in ATTENTION_GRADIENT_OPS else 3 if op in ATTENTION_OPS else 1
-    outputs = 2 if op in (*MERGE_OPS, *TOPK_OPS) else whole("outputs", outputs, 1, several)
-    if op in ATTENTION_GRADIENT_OPS:
-        outputs = outputs if outputs in (4, 5) else 3
+    returned = len(op.outputs)
+    if op.merges or op.chooses:
+        outputs = returned
+    else:
+        outputs = whole("outputs", outputs, 1, returned)
+    if op.is_attention_gradient:
+        outputs = max(outputs, 3)
     if not isinstance(refuses, Collection) or not all(isinstance(kind, type) and issubclass(kind, BaseException) for kind in refuses):
         raise UsageError(f"refuses: need a list of exceptions' classes, got {_library.shown(refuses)}")
     _arrays.require_installed(library)
@@ -114,33 +91,32 @@ def _domain(adapter: Adapter, domain: str | None, strides: bool) -> str:
     words = [] if not domain else [domain]
     given = set((domain or "").replace(",", " ").split())
     implied = []
-    if "theta" not in adapter.takes and adapter.op not in ATTENTION_OPS:
+    op, takes = adapter.op, adapter.takes
+    if "theta" not in takes and not op.is_attention:
         implied.append("theta=1")
-    if adapter.op in ATTENTION_OPS:
-        if "scale" not in adapter.takes:
+    if op.is_attention:
+        if "scale" not in takes:
             implied.append("scale=1/sqrt(dim)")
-        if "causal" not in adapter.takes:
+        if "causal" not in takes:
             implied.append("nocausal")
         named = {word.split("=")[0] for word in given}
-        implied += [
-            word for name, word in ATTENTION_WORDS.items() if name in adapter.takes and word.split("=")[0] not in named
-        ]
+        implied += [word for name, word in ATTENTION_WORDS.items() if name in takes and word.split("=")[0] not in named]
         adapter.top_left = "causal=top-left" in given
-        implied += sorted({word for name, word in SEQUENCE_WORDS.items() if name in adapter.takes})
-    if adapter.op in ATTENTION_GRADIENT_OPS:
+        implied += sorted({word for name, word in SEQUENCE_WORDS.items() if name in takes})
+    if op.is_attention_gradient:
         implied += _asked_gradients(adapter, given)
-    if adapter.op in LOSS_OPS:
-        implied += [word for name, word in LOSS_WORDS.items() if name not in adapter.takes]
-    if adapter.op in MEAN_OPS and "reduction" not in adapter.takes:
-        adapter.reduction = "sum" if "reduction=sum" in given else "mean"
-        implied.append(f"reduction={adapter.reduction}")
-    if adapter.op in MERGE_OPS and "lse_base2" not in adapter.takes:
-        adapter.base_2 = "base=2" in given
-        if not adapter.base_2:
+    if op.is_loss:
+        implied += [word for name, word in LOSS_WORDS.items() if name not in takes]
+    if op.of_calls and "reduction" not in takes:
+        adapter.own["reduction"] = "sum" if "reduction=sum" in given else "mean"
+        implied.append(f"reduction={adapter.own['reduction']}")
+    if op.merges and "lse_base2" not in takes:
+        adapter.own["lse_base2"] = "base=2" in given
+        if not adapter.own["lse_base2"]:
             implied.append("base=e")
-    if adapter.op in TOP_P_OPS:
-        implied += [f"{name}=0" for name in TOP_P_ATTRIBUTES if name not in adapter.takes]
-    if adapter.op in TOPK_OPS:
+    if op.filters:
+        implied += [f"{name}=0" for name in op.attributes if name not in takes]
+    if op.chooses:
         implied += _topk_words(adapter, given)
     if "mask" not in adapter.takes:
         implied.append("nomask")
@@ -168,8 +144,8 @@ def _topk_words(adapter: Adapter, given: set[str]) -> list[str]:
         raise UsageError("k: need a function with the parameter k, or one k in the domain, 'k=2', got neither")
     if "renormalize" in adapter.takes:
         return []
-    adapter.renormalizes = "renormalize=1" in given
-    return [] if adapter.renormalizes else ["renormalize=0"]
+    adapter.own["renormalize"] = "renormalize=1" in given
+    return [] if adapter.own["renormalize"] else ["renormalize=0"]
 
 
 def _isolation(word: str, adapter: Adapter) -> str:
@@ -192,59 +168,22 @@ def _name_of(function: Any) -> str:
     return getattr(function, "__qualname__", None) or type(function).__qualname__
 
 
-def _judge(
-    function: Callable[..., Any] | str,
-    infer_contract: bool,
-    *,
-    op: str,
-    dtype: Any,
-    contract: str | Sequence[str] | None,
-    domain: str | Sequence[str] | None,
-    require: str | Sequence[str] | None,
-    exempt: str | Sequence[str] | None,
-    effort: str,
-    budget: float | None,
-    max_calls: int | None,
-    seed: int | None,
-    cases: int | None,
-    max_length: int | None,
-    time_limit: float,
-    load_limit: float,
-    out_dtype: Any,
-    arrays: str | None,
-    takes: Mapping[str, str] | Sequence[str] | None,
-    out: bool,
-    outputs: int,
-    strides: bool,
-    refuses: Sequence[type[BaseException]],
-    device: str | None,
-    shapes: str | None,
-    isolation: str,
-    warm_up: bool,
-    replay: str | None,
-    progress: bool | None,
-) -> Report:
-    arguments = dict(locals())
-    require_op(op)
-    domain = words_of("domain", domain)
-    name = _arrays.dtype_of(dtype)
+def _judge(function: Callable[..., Any] | str, infer_contract: bool, given: dict[str, Any]) -> Report:
+    """given: the other arguments of check()."""
+    op = op_named(given["op"])
+    domain, effort, shapes, isolation = words_of("domain", given["domain"]), given["effort"], given["shapes"], given["isolation"]
+    name = _arrays.dtype_of(given["dtype"])
     words: dict[str, Any] = {
-        "op": op,
+        "op": op.name,
         "dtype": name,
-        "out_dtype": None if out_dtype is None else _arrays.dtype_of(out_dtype, "out_dtype"),
-        "contract": words_of("contract", contract),
-        "require": words_of("require", require, ","),
-        "exempt": words_of("exempt", exempt),
-        "effort": effort,
-        "budget": budget,
-        "max_calls": max_calls,
-        "seed": seed,
-        "cases": cases,
-        "max_length": max_length,
-        "time_limit": _seconds("time_limit", time_limit),
-        "load_limit": _seconds("load_limit", load_limit),
-        "replay": replay,
+        "out_dtype": None if given["out_dtype"] is None else _arrays.dtype_of(given["out_dtype"], "out_dtype"),
+        "contract": words_of("contract", given["contract"]),
+        "require": words_of("require", given["require"], ","),
+        "exempt": words_of("exempt", given["exempt"]),
+        **{option: given[option] for option in ("effort", "budget", "max_calls", "seed", "cases", "max_length", "replay")},
+        **{limit: _seconds(limit, given[limit]) for limit in ("time_limit", "load_limit")},
     }
+    progress = given["progress"]
     if progress is None:
         progress = sys.stderr.isatty()
     shown = _show_progress if progress else None
@@ -254,16 +193,18 @@ def _judge(
         return report_of(_library.judge(function, words, infer_contract, shown))
     if not callable(function):
         raise UsageError(f"function: need a function or 'LIB:SYMBOL', got {_library.shown(function)}")
-    adapter = _adapter(function, op, dtype, arrays, takes, out, outputs, refuses, device)
-    words["domain"] = _domain(adapter, with_shapes(shapes, adapter.arrays, op, domain, effort), strides)
+    adapter = _adapter(
+        function, op, *(given[name] for name in ("dtype", "arrays", "takes", "out", "outputs", "refuses", "device"))
+    )
+    words["domain"] = _domain(adapter, with_shapes(shapes, adapter.arrays, op, domain, effort), given["strides"])
     require_callable_with(adapter)
     words["name"] = _name_of(function)
-    words["again"] = again(function, arguments, check.__kwdefaults__)
+    words["again"] = again(function, given, check.__kwdefaults__)
     how = _isolation(isolation, adapter)
     words["isolation"] = {"fork": "full", "spawn": "elsewhere", "none": "none"}[how]
     if how == "none" and adapter.device is not None:
         require_device(adapter.device)
-    if warm_up:
+    if given["warm_up"]:
         call_once(adapter, name)
     with contextlib.ExitStack() as stack:
         call: Any
@@ -274,7 +215,7 @@ def _judge(
         data = _library.judge(call, words, infer_contract, shown)
     if shown is not None:
         shown("", 0, 0, 0)
-    if takes is None and (note := left_at_defaults(function, op, adapter.takes)):
+    if given["takes"] is None and (note := left_at_defaults(function, op, adapter.takes)):
         data["text"] = f"{data['text'].rstrip()}\n      {note}\n"  # beneath the whole judgement's line, the last one
     return report_of(data, adapter.arrays)
 
@@ -323,11 +264,8 @@ def check(
                 like q with v's dim and lse (batch, heads, queries), float32 (float64 for float64), and the loss's
                 gradient by out, to the three gradients by q, k and v. It returns an array of the same dtype, or with out=True fills
                 the one that it is given as out. Or "LIB:SYMBOL" of a C plug-in.
-    op          "softmax", "log_softmax", "logsumexp", "entropy", "adaptive_softmax", "softmax_backward",
-                "log_softmax_backward", "cross_entropy", "cross_entropy_backward", "merge_states", "topk_softmax",
-                "top_p_softmax", "sparsemax", "entmax15", "attention", "adaptive_attention", "attention_backward"
-    dtype       of the arrays: "float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", or
-                a library's own
+    op          one of those of describe(): {ops}
+    dtype       of the arrays: {dtypes}, or a library's own
     contract    what the kernel promises of its arithmetic: "acc=f32 exp=2ulp sum=tree masked=zero"
     domain      the calls that it is made for: "n=16k n<=8192"; inside it is judged fully. theta=1, nomask and the like
                 follow from the parameters that the function lacks
@@ -381,7 +319,11 @@ def check(
     Raises UsageError for a wrong argument.
     """
     arguments = dict(locals())
-    return _judge(arguments.pop("function"), False, **arguments)
+    return _judge(arguments.pop("function"), False, arguments)
+
+
+if check.__doc__:  # python -OO has none
+    check.__doc__ = check.__doc__.replace("{ops}", ", ".join(OPS)).replace("{dtypes}", FORMAT_NAMES)
 
 
 def infer(function: Callable[..., Any] | str, op: str = "softmax", dtype: Any = "float32", **arguments: Any) -> Report:
@@ -396,4 +338,4 @@ def infer(function: Callable[..., Any] | str, op: str = "softmax", dtype: Any = 
     unknown = [name for name in arguments if name not in defaults]
     if unknown:
         raise TypeError(f"infer() got an unexpected keyword argument {unknown[0]!r}")
-    return _judge(function, True, op=op, dtype=dtype, **{**defaults, **arguments})
+    return _judge(function, True, {"op": op, "dtype": dtype, **defaults, **arguments})

@@ -14,30 +14,7 @@ import numpy as np
 
 from . import _abi, _arrays, _library
 from ._crash import crash_text
-from ._ops import (
-    ATTENTION_ATTRIBUTES,
-    ATTENTION_GRADIENT_OPS,
-    ATTENTION_OPS,
-    ATTRIBUTES,
-    GRADIENT_OPS,
-    INPUTS,
-    LONGEST,
-    LOSS_OPS,
-    LOSS_TENSORS,
-    MEAN_ATTRIBUTES,
-    MEAN_OPS,
-    MERGE_ATTRIBUTES,
-    MERGE_OPS,
-    OPS,
-    PARAMETERS,
-    ROW_VALUE_OPS,
-    SEQUENCES,
-    TENSORS,
-    TOPK_ATTRIBUTES,
-    TOPK_OPS,
-    TOP_P_ATTRIBUTES,
-    TOP_P_OPS,
-)
+from ._ops import LONGEST, OPS, SEQUENCES, TENSORS, Op
 
 _NAMES = {**_abi.FORMATS_BY_TYPE, (0, 32): "i32", (0, 64): "i64"}
 
@@ -117,26 +94,23 @@ class Adapter:
              and dsinks and dbias where the domain asks for them
     refuses  exceptions that refuse a call; all others are crashes
     top_left causality always aligns the first query with the first key
-    base_2   log-sum-exps are of base 2 where the function is not told which they are
-    reduction  "mean" or "sum": of a loss of whole calls that is not told which it is
-    renormalizes  weights of top-k are divided by their sum where the function is not told whether they are
+    own      values of attributes (Op.attributes) that the function has where it is not told them: a reduction of "sum", a
+             base 2 of log-sum-exps, weights of top-k that are divided by their sum
     """
 
     function: Callable[..., Any]
-    op: str
+    op: Op
     arrays: str = "numpy"
     takes: Mapping[str, str] = field(default_factory=dict)
     outputs: int = 1
     refuses: tuple[type[BaseException], ...] = ()
     device: str | None = None
     top_left: bool = False
-    base_2: bool = False
-    renormalizes: bool = False
-    reduction: str = "mean"
+    own: dict[str, Any] = field(default_factory=dict)
 
     @property
     def own_inputs(self) -> int:
-        return len(INPUTS[self.op])
+        return len(self.op.inputs)
 
     def answer(self, request: Request) -> None:
         """Calls the function, and writes what it returns to the request's outputs.
@@ -154,7 +128,7 @@ class Adapter:
         for name in ("theta", "scale", "causal"):
             if name in self.takes:
                 keywords[self.takes[name]] = getattr(request, name)
-        for name, usual in _usual_attributes(self.op).items():
+        for name, usual in self.op.attributes.items():
             if name in self.takes:
                 value = request.attributes.get(name, usual)
                 keywords[self.takes[name]] = self._array(*value) if name in TENSORS and value is not None else value
@@ -185,7 +159,7 @@ class Adapter:
     def _lacks(self, request: Request) -> bool:
         """Does the call need a parameter that the function does not take?"""
         usual_scale = 1.0
-        if self.op in ATTENTION_OPS:
+        if self.op.is_attention:
             usual_scale = 1 / math.sqrt(max(1, request.inputs[0][0].shape[-1]))
         needs = {
             "mask": request.mask is not None,
@@ -193,24 +167,12 @@ class Adapter:
             "scale": request.scale != usual_scale,
             "causal": request.causal,
         }
-        if self.op in LOSS_OPS:
-            needs |= {name: request.attributes[name] != usual for name, usual in ATTRIBUTES.items()}
-            needs |= {name: name in request.attributes for name in LOSS_TENSORS}
-        if self.op in MEAN_OPS:
-            needs["reduction"] = request.attributes["reduction"] != self.reduction
-        if self.op in TOP_P_OPS:
-            needs |= {name: request.attributes[name] != off for name, off in TOP_P_ATTRIBUTES.items()}
-        if self.op in MERGE_OPS:
-            needs["lse_base2"] = request.attributes["lse_base2"] != self.base_2
-        if self.op in TOPK_OPS:  # the domain says which k a function has that does not take it
-            needs["renormalize"] = request.attributes["renormalize"] != self.renormalizes
-        if self.op in ATTENTION_OPS:
-            needs |= {
-                name: name in request.attributes and (name in TENSORS or request.attributes[name] != usual)
-                for name, usual in ATTENTION_ATTRIBUTES.items()
-            }
-            needs |= {name: name in request.attributes for name in SEQUENCES}
-            needs["causal_top_left"] = needs["causal_top_left"] and not self.top_left
+        needs |= {name: name in request.attributes for name in TENSORS}
+        for name, usual in self.op.attributes.items():
+            if name not in TENSORS and name != "k":  # the domain says which k a function has that does not take it
+                needs[name] = request.attributes.get(name, usual) != self.own.get(name, usual)
+        if self.top_left:
+            needs["causal_top_left"] = False
         return any(needed and name not in self.takes for name, needed in needs.items())
 
     def _array(self, array: np.ndarray, dtype: str) -> Any:
@@ -228,7 +190,7 @@ class Adapter:
                 got, got_dtype = _arrays.to_bits(result)
             except TypeError as error:
                 raise WrongResult(str(error)) from None
-            if self.op in MEAN_OPS and got.shape == () and output.shape == (1,):  # one number
+            if self.op.of_calls and got.shape == () and output.shape == (1,):  # one number
                 got = got.reshape(1)
             if got.shape != output.shape:
                 raise WrongResult(f"need shape {output.shape}, got {got.shape}")
@@ -237,34 +199,19 @@ class Adapter:
             if got_dtype == "int32":
                 got_dtype = "i32"
             if got_dtype != dtype:
-                row_value = dtype == "f32" and self.op in ROW_VALUE_OPS
+                row_value = dtype == "f32" and self.op.row_values
                 hint = f"; out_dtype={got_dtype!r} asks for that" if row_value else ""
                 raise WrongResult(f"need dtype {dtype}, got {got_dtype}{hint}")
             output[...] = got
 
 
-def _usual_attributes(op: str) -> dict[str, Any]:
-    """What calls of the op may have beside its arrays, with the values of one that has none."""
-    if op in MEAN_OPS:
-        return {**ATTRIBUTES, **LOSS_TENSORS, **MEAN_ATTRIBUTES}
-    if op in LOSS_OPS:
-        return {**ATTRIBUTES, **LOSS_TENSORS}
-    if op in MERGE_OPS:
-        return MERGE_ATTRIBUTES
-    if op in TOPK_OPS:
-        return TOPK_ATTRIBUTES
-    if op in TOP_P_OPS:
-        return TOP_P_ATTRIBUTES
-    return ATTENTION_ATTRIBUTES if op in ATTENTION_OPS else {}
-
-
-def parameters_of(function: Callable[..., Any], op: str) -> dict[str, str]:
+def parameters_of(function: Callable[..., Any], op: Op) -> dict[str, str]:
     """Those of PARAMETERS that the function's signature has by their own names; none where it cannot be read."""
     try:
         names = inspect.signature(function).parameters
     except (TypeError, ValueError):
         return {}
-    return {name: name for name in parameters_of_op(op) if name in names}
+    return {name: name for name in op.parameters if name in names}
 
 
 _OTHER_NAMES = {
@@ -276,7 +223,7 @@ _OTHER_NAMES = {
 """What libraries call them."""
 
 
-def left_at_defaults(function: Callable[..., Any], op: str, taken: Mapping[str, str]) -> str:
+def left_at_defaults(function: Callable[..., Any], op: Op, taken: Mapping[str, str]) -> str:
     """A note that names the function's parameters that no call gives, and those of takes= that would; or nothing."""
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -285,33 +232,9 @@ def left_at_defaults(function: Callable[..., Any], op: str, taken: Mapping[str, 
     left = [p.name for p in parameters if p.default is not p.empty and p.name not in taken.values()]
     if not left:
         return ""
-    known = parameters_of_op(op)
-    meant = {n: own for n, others in _OTHER_NAMES.items() for own in others if n in known and own in left}
+    meant = {n: own for n, others in _OTHER_NAMES.items() for own in others if n in op.parameters and own in left}
     advice = f"; takes={dict(taken) | meant} would ask for {', '.join(meant.values())}" if meant else ""
     return f"left at their defaults in every call: {', '.join(left)}{advice}"
-
-
-def parameters_of_op(op: str) -> tuple[str, ...]:
-    """Those of PARAMETERS that the op has."""
-    if op in GRADIENT_OPS:
-        return ("out",)
-    if op in LOSS_OPS:
-        return ("out", *ATTRIBUTES, *LOSS_TENSORS, *(MEAN_ATTRIBUTES if op in MEAN_OPS else ()))
-    if op in MERGE_OPS:
-        return tuple(MERGE_ATTRIBUTES)
-    if op in TOPK_OPS:
-        return tuple(TOPK_ATTRIBUTES)
-    if op in ("sparsemax", "entmax15"):  # neither a temperature nor a mask
-        return ("out",)
-    if op in TOP_P_OPS:
-        return ("theta", "out", *TOP_P_ATTRIBUTES)
-    if op == "attention":
-        return ("mask", "theta", "scale", "causal", "out", *ATTENTION_ATTRIBUTES, *SEQUENCES, *LONGEST)
-    if op in ATTENTION_GRADIENT_OPS:  # one of its arrays is called out
-        return ("mask", "scale", "causal", *ATTENTION_ATTRIBUTES, "cu_seqlens_q", "cu_seqlens_k", *LONGEST)
-    if op in ATTENTION_OPS:
-        return ("mask", "theta", "scale", "causal", "out")
-    return ("mask", "theta", "out")
 
 
 def require_device(device: str) -> None:
@@ -325,10 +248,11 @@ def require_device(device: str) -> None:
         raise _library.UsageError(f"device: torch cannot use {device!r}: {reason}") from None
 
 
-def require_op(op: str) -> None:
+def op_named(op: str) -> Op:
     """Raises UsageError for an op that does not exist."""
     if not isinstance(op, str) or op not in OPS:
         raise _library.UsageError(f"op: need one of {', '.join(OPS)}, got {_library.shown(op)}")
+    return OPS[op]
 
 
 def words_of(name: str, value: str | Sequence[str] | None, separator: str = " ") -> str | None:

@@ -191,12 +191,16 @@ def _set(options: ctypes.Structure, name: str, value: Any) -> None:
     setattr(options, name, value)
 
 
-def _options(words: dict[str, Any], interrupted: Callable[[], bool] | None, progress: Callable | None) -> Options:
-    options = Options(size=ctypes.sizeof(Options))
-    options.after_fork = ctypes.cast(ctypes.pythonapi.PyOS_AfterFork_Child, ctypes.c_void_p).value
+def _filled(options: Any, words: dict[str, Any]) -> Any:
     for name, value in words.items():
         if value is not None:
             _set(options, name, value)
+    return options
+
+
+def _options(words: dict[str, Any], interrupted: Callable[[], bool] | None, progress: Callable | None) -> Options:
+    options = _filled(Options(size=ctypes.sizeof(Options)), words)
+    options.after_fork = ctypes.cast(ctypes.pythonapi.PyOS_AfterFork_Child, ctypes.c_void_p).value
     if interrupted is not None:
         options.interrupted = _INTERRUPTED(lambda _context: int(bool(interrupted())))
     if progress is not None:
@@ -265,12 +269,12 @@ def judge(what: str | Callable, words: dict[str, Any], infer: bool, progress: Ca
     interruptions = _Interruptions()
     options = _options(words, interruptions, progress)
     report = ctypes.c_char_p()
+    of = "library" if isinstance(what, str) else "function"
+    function = getattr(_library, f"softcheck_{'infer' if infer else 'judge'}_{of}")
     with _judging, interruptions:
         if isinstance(what, str):
-            function = _library.softcheck_infer_library if infer else _library.softcheck_judge_library
             status = function(what.encode(), ctypes.byref(options), ctypes.byref(report))
         else:
-            function = _library.softcheck_infer_function if infer else _library.softcheck_judge_function
             # CPython takes this lock before a fork, and PyOS_AfterFork_Child lets go of it: from 3.13 on a process that
             # does not hold it is ended there.
             _imp.acquire_lock()
@@ -298,10 +302,7 @@ def judge_tensors(call: TensorCall, words: dict[str, Any]) -> dict[str, Any]:
 
 def certify(path: str, words: dict[str, Any]) -> dict[str, Any]:
     """The report of softcheck_certify. A certificate takes milliseconds a head: Ctrl-C acts when it is done."""
-    options = CertifyOptions(size=ctypes.sizeof(CertifyOptions))
-    for name, value in words.items():
-        if value is not None:
-            _set(options, name, value)
+    options = _filled(CertifyOptions(size=ctypes.sizeof(CertifyOptions)), words)
     if "\0" in path:
         raise UsageError(f"model: need a path, got {path!r}")
     report = ctypes.c_char_p()
@@ -326,24 +327,21 @@ def _shape(call: TensorCall, which: int, options: Options) -> list[int]:
     return _take(status, report)["shape"]
 
 
-def reference(call: TensorCall, which: int, words: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+def _values(function: Callable[..., int], count: int, call: TensorCall, which: int, words: dict[str, Any]) -> list[np.ndarray]:
+    """So many arrays of the output's shape that the function fills."""
     options = _options(words, None, None)
-    shape = _shape(call, which, options)
-    lower, upper = np.empty(shape), np.empty(shape)
+    arrays = [np.empty(shape) for shape in [_shape(call, which, options)] * count]
     report = ctypes.c_char_p()
-    status = _library.softcheck_reference(
-        ctypes.byref(call.call), which, ctypes.byref(options), _doubles(lower), _doubles(upper), lower.size, ctypes.byref(report)
-    )
+    doubles = map(_doubles, arrays)
+    status = function(ctypes.byref(call.call), which, ctypes.byref(options), *doubles, arrays[0].size, ctypes.byref(report))
     _take(status, report)
+    return arrays
+
+
+def reference(call: TensorCall, which: int, words: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    lower, upper = _values(_library.softcheck_reference, 2, call, which, words)
     return lower, upper
 
 
 def threshold(call: TensorCall, which: int, words: dict[str, Any]) -> np.ndarray:
-    options = _options(words, None, None)
-    allowed = np.empty(_shape(call, which, options))
-    report = ctypes.c_char_p()
-    status = _library.softcheck_threshold(
-        ctypes.byref(call.call), which, ctypes.byref(options), _doubles(allowed), allowed.size, ctypes.byref(report)
-    )
-    _take(status, report)
-    return allowed
+    return _values(_library.softcheck_threshold, 1, call, which, words)[0]

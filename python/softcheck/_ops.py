@@ -1,63 +1,21 @@
-"""The ops, what a function of each gets and may take, and the domain's words for it."""
+"""The ops, as the library's tables have them: what a function of each gets, may take and returns, and the domain's words for it."""
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any
 
 from ._library import describe
 
-_DESCRIBED = {op["name"]: op for op in describe()["ops"]}
-INPUTS = {
-    name: tuple(tensor["role"] for tensor in op["inputs"] if not tensor["optional"]) for name, op in _DESCRIBED.items()
-}
-"""The arrays that a function of each op gets, in this order."""
-
-
-def _ops(trait: Callable[[dict[str, Any]], bool]) -> tuple[str, ...]:
-    return tuple(name for name, op in _DESCRIBED.items() if trait(op))
-
-
-OPS = tuple(INPUTS)
-ATTENTION_OPS = _ops(lambda op: op["of"] == "attention")
-ROW_OPS = _ops(lambda op: op["of"] == "rows")
-GRADIENT_OPS = _ops(lambda op: op["inputs"][0]["role"] == "saved")
-LOSS_OPS = _ops(lambda op: any(tensor["role"] == "labels" for tensor in op["inputs"]))
-MEAN_OPS = _ops(lambda op: op["whole_calls"])
-"""Losses of all rows of a call together, and their gradient."""
-MERGE_OPS = _ops(lambda op: op["inputs"][0]["role"] == "out")
-"""Ops that return an array of vectors and one of log-sum-exps."""
-ATTENTION_GRADIENT_OPS = _ops(lambda op: "dq" in op["outputs"])
-"""Ops that return an array for each of q, k and v."""
-TOPK_OPS = _ops(lambda op: "ids" in op["outputs"])
-"""Ops that return an array of weights and one of ids."""
-TOP_P_OPS = _ops(lambda op: op["filters"])
-"""Ops of the items that top_p and min_p keep."""
-ROW_VALUE_OPS = _ops(lambda op: op["value_per_row"])
-"""Ops with one value for each row, or for all of them."""
-
-# What a function may take beside its arrays, by softcheck's names.
-ATTRIBUTES = {"label_smoothing": 0.0, "z_loss": 0.0, "softcap": 0.0, "ignore_index": -100}
-"""Of losses; with the values of a function that does not take them."""
-MEAN_ATTRIBUTES = {"reduction": "mean"}
-"""Of means: "mean" or "sum"; with the value of a function that does not take it."""
-LOSS_TENSORS = {"class_weights": None}
-"""What a call of losses may have beside them; with the value of a call that has none."""
-ATTENTION_ATTRIBUTES: dict[str, Any] = {
-    "window": (-1, -1),
-    "softcap": 0.0,
-    "sinks": None,
-    "alibi_slopes": None,
-    "bias": None,
-    "lse_gradient": None,
-    "causal_top_left": False,
-}
-"""Of attention, lse_gradient of its gradient alone; with the values of a call that has none."""
-MERGE_ATTRIBUTES = {"lse_base2": False}
-"""Of merges; with the value of a function that does not take it."""
-TOPK_ATTRIBUTES: dict[str, Any] = {"k": None, "renormalize": False}
-"""Of top-k; with the values of a function that does not take them: its k is the domain's, k=2."""
-TOP_P_ATTRIBUTES = {"top_p": 0.0, "min_p": 0.0}
-"""Of sampling; 0 is off, and the value of a function that does not take it."""
+SEQUENCES = ("cu_seqlens_q", "cu_seqlens_k", "block_table", "lengths")
+"""Arrays of int32 by which a call of attention holds sequences of different lengths."""
+LONGEST = {"max_seqlen_q": "cu_seqlens_q", "max_seqlen_k": "cu_seqlens_k"}
+"""Numbers that follow from them."""
+SEQUENCE_WORDS = {"cu_seqlens_q": "packed", "cu_seqlens_k": "packed", "block_table": "pages"}
+"""The domain's words by which calls are so."""
+TERMS = ("sinks", "alibi_slopes", "bias", "lse_gradient")
+"""Attributes of attention that are arrays, lse_gradient of its gradient alone."""
+TENSORS = (*TERMS, "class_weights", *SEQUENCES)
+"""Attributes that are arrays."""
 ATTENTION_WORDS = {
     "window": "window",
     "softcap": "softcap",
@@ -67,7 +25,7 @@ ATTENTION_WORDS = {
     "lse_gradient": "dlse",
     "causal_top_left": "causal=either",
 }
-"""The domain's words by which calls have them."""
+"""The domain's words by which calls have attention's attributes."""
 LOSS_WORDS = {
     "label_smoothing": "nosmoothing",
     "z_loss": "nozloss",
@@ -75,28 +33,66 @@ LOSS_WORDS = {
     "class_weights": "noweights",
     "ignore_index": "ignore=-100",
 }
-"""The domain's words by which calls of losses lack them."""
-SEQUENCES = ("cu_seqlens_q", "cu_seqlens_k", "block_table", "lengths")
-"""Arrays of int32 by which a call of attention holds sequences of different lengths."""
-LONGEST = {"max_seqlen_q": "cu_seqlens_q", "max_seqlen_k": "cu_seqlens_k"}
-"""Numbers that follow from them."""
-SEQUENCE_WORDS = {"cu_seqlens_q": "packed", "cu_seqlens_k": "packed", "block_table": "pages"}
-"""The domain's words by which calls are so."""
-TENSORS = ("sinks", "alibi_slopes", "bias", "lse_gradient", *LOSS_TENSORS, *SEQUENCES)
-"""Attributes that are arrays."""
-ALL_ATTRIBUTES = tuple(
-    dict.fromkeys(
-        (
-            *ATTRIBUTES,
-            *LOSS_TENSORS,
-            *MEAN_ATTRIBUTES,
-            *MERGE_ATTRIBUTES,
-            *TOPK_ATTRIBUTES,
-            *TOP_P_ATTRIBUTES,
-            *ATTENTION_ATTRIBUTES,
-            *SEQUENCES,
-            *LONGEST,
-        )
-    )
-)
+"""The domain's words by which calls of losses lack theirs."""
+
+
+class Op:
+    """An op.
+
+    inputs      the arrays that a function of it gets, in this order
+    outputs     those that it returns; a call may lack the last ones
+    attributes  what a function may take beside its arrays, by softcheck's names, with the value of a call that has none,
+                or of a function that does not take it (its k is the domain's, k=2)
+    parameters  all that it may take
+    """
+
+    def __init__(self, table: dict[str, Any]) -> None:
+        self.name: str = table["name"]
+        self.inputs = tuple(tensor["role"] for tensor in table["inputs"] if not tensor["optional"])
+        self.outputs = tuple(table["outputs"]) if len(table["outputs"]) > 1 else ("output",)
+        self.is_attention = table["of"] == "attention"
+        self.is_attention_gradient = "dq" in self.outputs
+        self.is_loss = "labels" in self.inputs
+        self.of_calls = table["whole_calls"]
+        """A loss of all rows of a call together, or its gradient."""
+        self.merges = self.inputs[0] == "out"
+        self.chooses = "ids" in self.outputs
+        """Items, with their weights."""
+        self.filters = table["filters"]
+        self.has_terms = table["attributes"]
+        self.row_values = table["value_per_row"]
+        self.attributes = self._attributes()
+        # Each op that takes a mask may be given a temperature, which is 1 where it has none, but for a gradient. Where an
+        # array is called out, or there are several, a function returns them.
+        usual = {
+            "mask": table["mask"],
+            "theta": table["theta"] or (table["mask"] and not self.is_attention_gradient),
+            "scale": self.is_attention,
+            "causal": self.is_attention,
+            "out": "out" not in self.inputs and not self.chooses,
+        }
+        sequences = SEQUENCES if table["pages"] else SEQUENCES[:2] if table["packed"] else ()
+        self.parameters = (*(name for name, has in usual.items() if has), *self.attributes, *sequences, *(LONGEST if sequences else ()))
+
+    def _attributes(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        if self.is_loss:
+            found |= {"label_smoothing": 0.0, "z_loss": 0.0, "softcap": 0.0, "ignore_index": -100, "class_weights": None}
+        if self.of_calls:
+            found |= {"reduction": "mean"}
+        if self.merges:
+            found |= {"lse_base2": False}
+        if self.chooses:
+            found |= {"k": None, "renormalize": False}
+        if self.filters:
+            found |= {"top_p": 0.0, "min_p": 0.0}
+        if self.has_terms:
+            found |= {"window": (-1, -1), "softcap": 0.0, **dict.fromkeys(TERMS), "causal_top_left": False}
+        return found
+
+
+OPS = {table["name"]: Op(table) for table in describe()["ops"]}
+ATTRIBUTES = {name: usual for op in OPS.values() for name, usual in op.attributes.items()}
+"""Those of all ops."""
+ALL_ATTRIBUTES = (*ATTRIBUTES, *SEQUENCES, *LONGEST)
 PARAMETERS = ("mask", "theta", "scale", "causal", "out", *ALL_ATTRIBUTES)

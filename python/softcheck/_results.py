@@ -2,154 +2,150 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
 import numbers
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence, TypedDict, TypeVar
 
 import numpy as np
 
 from . import _abi, _arrays, _library
-from ._function import require_op, words_of
+from ._function import op_named, words_of
 from ._library import UsageError, flag, number, shown, whole
-from ._ops import (
-    ATTENTION_ATTRIBUTES,
-    ATTENTION_GRADIENT_OPS,
-    ATTENTION_OPS,
-    ATTRIBUTES,
-    INPUTS,
-    LOSS_OPS,
-    LOSS_TENSORS,
-    MEAN_ATTRIBUTES,
-    MEAN_OPS,
-    MERGE_ATTRIBUTES,
-    MERGE_OPS,
-    TOP_P_ATTRIBUTES,
-    TOP_P_OPS,
-    TOPK_ATTRIBUTES,
-    TOPK_OPS,
-)
+from ._ops import ATTRIBUTES, TENSORS, TERMS, Op
 from .report import Report, Violation, report_of
 
-_USUAL: dict[str, Any] = {
-    **ATTRIBUTES,
-    **LOSS_TENSORS,
-    **MEAN_ATTRIBUTES,
-    **MERGE_ATTRIBUTES,
-    **TOPK_ATTRIBUTES,
-    **TOP_P_ATTRIBUTES,
-    **ATTENTION_ATTRIBUTES,
-}
-_TERM_OPS = ("attention", *ATTENTION_GRADIENT_OPS)
-"""Ops of scores that may have attention's attributes."""
-_TERMS = ("sinks", "alibi_slopes", "bias", "lse_gradient")
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def _names(op: str, count: int) -> tuple[str, ...]:
+class Attributes(TypedDict, total=False):
+    """What assert_output, reference and threshold take of an op beside its inputs."""
+
+    mask: Any
+    theta: float
+    scale: float | None
+    causal: bool
+    label_smoothing: float
+    z_loss: float
+    softcap: float
+    class_weights: Any
+    ignore_index: int
+    reduction: str
+    lse_base2: bool
+    k: int | None
+    renormalize: bool
+    top_p: float
+    min_p: float
+    window: tuple[int, int]
+    sinks: Any
+    alibi_slopes: Any
+    bias: Any
+    lse_gradient: Any
+    causal_top_left: bool
+
+
+_USUAL: dict[str, Any] = {"mask": None, "theta": 1.0, "scale": None, "causal": False, **ATTRIBUTES}
+
+
+def _with_attributes(function: Function) -> Function:
+    """The function with the Attributes in its signature, each with its usual value, in place of **attributes."""
+    signature = inspect.signature(function)
+    parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    own = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=off) for name, off in _USUAL.items()]
+    full = signature.replace(parameters=[*parameters, *own])
+    known = {name for name, parameter in full.parameters.items() if parameter.kind is not parameter.VAR_POSITIONAL}
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        __tracebackhide__ = True  # pytest shows the caller's line and the report, not this function
+        unknown = [name for name in keywords if name not in known]
+        if unknown:
+            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {unknown[0]!r}")
+        return function(*arguments, **keywords)
+
+    call.__signature__ = full  # type: ignore[attr-defined]
+    return call  # type: ignore[return-value]
+
+
+def _names(op: Op, count: int) -> tuple[str, ...]:
     """Of the op's arrays; attention's gradient may come without what the forward pass returned."""
-    names = INPUTS[op]
-    if count == len(names):
-        return names
-    short = tuple(name for name in names if name not in ("out", "lse"))
-    if op in ATTENTION_GRADIENT_OPS and count == len(short):
-        return short
-    several = ", ".join(names)
-    if op in ATTENTION_GRADIENT_OPS:
+    if count == len(op.inputs):
+        return op.inputs
+    several = ", ".join(op.inputs)
+    if op.is_attention_gradient:
+        short = tuple(name for name in op.inputs if name not in ("out", "lse"))
+        if count == len(short):
+            return short
         several = ", ".join(short) + f", or {several}"
     raise UsageError(f"inputs: need {several}, got {count} arrays")
 
 
-def _output_names(op: str) -> tuple[str, ...]:
-    if op in ATTENTION_GRADIENT_OPS:
-        return ("dq", "dk", "dv", "dsinks", "dbias")
-    if op in TOPK_OPS:
-        return ("weights", "ids")
-    return ("out", "lse") if op in MERGE_OPS else ("output", "lse", "entropy")
-
-
-def _tensors(
-    op: str,
-    inputs: Any,
-    outputs: Any,
-    mask: Any,
-    theta: float,
-    scale: float | None,
-    causal: bool,
-    attributes: dict[str, Any],
-) -> _abi.TensorCall:
-    require_op(op)
+def _tensors(op: Op, inputs: Any, outputs: Any, attributes: dict[str, Any]) -> _abi.TensorCall:
+    attributes = {**_USUAL, **attributes}
     several = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
     for one in several:
         if isinstance(one, (tuple, list)):
-            raise UsageError(f"inputs: need arrays ({', '.join(INPUTS[op])}), got a {type(one).__name__} among them")
+            raise UsageError(f"inputs: need arrays ({', '.join(op.inputs)}), got a {type(one).__name__} among them")
     names = list(_names(op, len(several)))
     tensors = [_tensor(name, array) for name, array in zip(names, several)]
-    if op in LOSS_OPS and attributes["class_weights"] is not None:
+    if op.is_loss and attributes["class_weights"] is not None:
         tensors.append(_tensor("class_weights", attributes["class_weights"]))
-    if mask is not None:
-        seen, dtype = _bits("mask", mask)
+    if attributes["mask"] is not None:
+        seen, dtype = _bits("mask", attributes["mask"])
         if dtype not in ("bool", "uint8"):
             raise UsageError(f"mask: need bool or uint8, got {dtype}")
         tensors.append(_abi.Tensor(seen.view(np.uint8), "u8"))
         names.append("mask")
     results = outputs if isinstance(outputs, (tuple, list)) else () if outputs is None else (outputs,)
-    called = _output_names(op)
-    written = [_tensor(called[min(i, len(called) - 1)], array) for i, array in enumerate(results)]
+    written = [_tensor(op.outputs[min(i, len(op.outputs) - 1)], array) for i, array in enumerate(results)]
+    scale = attributes["scale"]
     if scale is None:
         scale = 1.0
-        if op in ATTENTION_OPS:
+        if op.is_attention:
             scale = 1 / math.sqrt(max(1, tensors[0].array.shape[-1] if tensors[0].array.ndim else 1))
     given = _attributes(op, attributes, written)
     roles: list[int] = []
-    if op in _TERM_OPS:
-        for name in _TERMS:
+    if op.has_terms:
+        for name in TERMS:
             if attributes[name] is not None:
                 tensors.append(_tensor(name, attributes[name]))
                 names.append(name)
         roles = [_abi.GRADIENT_ROLES[name] for name in names]
-    return _abi.TensorCall(tensors, written, number("theta", theta), number("scale", scale), flag("causal", causal), given, roles)
+    theta, causal = number("theta", attributes["theta"]), flag("causal", attributes["causal"])
+    return _abi.TensorCall(tensors, written, theta, number("scale", scale), causal, given, roles)
 
 
-def _attributes(op: str, attributes: dict[str, Any], written: list[_abi.Tensor]) -> dict[str, Any] | None:
+def _attributes(op: Op, attributes: dict[str, Any], written: list[_abi.Tensor]) -> dict[str, Any] | None:
     """Those of the op, as the library has them; None for an op that has none."""
-    usual: dict[str, Any] = (
-        {**ATTRIBUTES, **LOSS_TENSORS, **(MEAN_ATTRIBUTES if op in MEAN_OPS else {})}
-        if op in LOSS_OPS
-        else MERGE_ATTRIBUTES
-        if op in MERGE_OPS
-        else TOPK_ATTRIBUTES
-        if op in TOPK_OPS
-        else TOP_P_ATTRIBUTES
-        if op in TOP_P_OPS
-        else ATTENTION_ATTRIBUTES
-        if op in _TERM_OPS
-        else {}
-    )
-    for name, off in _USUAL.items():
-        if name not in usual and not _is_off(attributes[name], off):
-            raise UsageError(f"{name}: {op} has none")
-    if op in LOSS_OPS:
-        given: dict[str, Any] = {name: number(name, attributes[name]) for name in ATTRIBUTES if name != "ignore_index"}
-        given["ignore_index"] = whole("ignore_index", attributes["ignore_index"], -(2**63), 2**63 - 1)
-        if op not in MEAN_OPS:
-            return given
-        if not isinstance(attributes["reduction"], str) or attributes["reduction"] not in ("mean", "sum"):
-            raise UsageError(f"reduction: need 'mean' or 'sum', got {shown(attributes['reduction'])}")
-        return {**given, "mean": int(attributes["reduction"] == "mean")}
-    if op in MERGE_OPS:
-        return {"lse_base2": int(flag("lse_base2", attributes["lse_base2"]))}
-    if op in TOPK_OPS:
-        return {"k": _chosen(attributes["k"], written), "renormalize": int(flag("renormalize", attributes["renormalize"]))}
-    if op in TOP_P_OPS:
-        return {name: number(name, attributes[name]) for name in TOP_P_ATTRIBUTES}
-    if op in _TERM_OPS:
-        left, right = _window(attributes["window"])
-        return {
-            "window_left_plus_1": left + 1,
-            "window_right_plus_1": right + 1,
-            "softcap": number("softcap", attributes["softcap"]),
-            "causal_top_left": int(flag("causal_top_left", attributes["causal_top_left"])),
-        }
-    return None
+    for name, off in ATTRIBUTES.items():
+        if name not in op.attributes and not _is_off(attributes[name], off):
+            raise UsageError(f"{name}: {op.name} has none")
+    given: dict[str, Any] = {}
+    for name, off in op.attributes.items():
+        value = attributes[name]
+        if name == "window":
+            given["window_left_plus_1"], given["window_right_plus_1"] = (side + 1 for side in _window(value))
+        elif name == "reduction":
+            if not isinstance(value, str) or value not in ("mean", "sum"):
+                raise UsageError(f"reduction: need 'mean' or 'sum', got {shown(value)}")
+            given["mean"] = int(value == "mean")
+        elif name == "k":
+            given["k"] = _chosen(value, written)
+        elif name not in TENSORS:
+            given[name] = _CONVERTED[type(off)](name, value)
+    return given or None
+
+
+_CONVERTED: dict[type, Callable[[str, Any], Any]] = {
+    float: number,
+    int: lambda name, value: whole(name, value, -(2**63), 2**63 - 1),
+    bool: lambda name, value: int(flag(name, value)),
+}
+"""An attribute as the library has it, by the type of its usual value."""
 
 
 def _is_off(value: Any, off: Any) -> bool:
@@ -196,35 +192,16 @@ def _tensor(name: str, array: Any) -> _abi.Tensor:
     return _abi.Tensor(bits, dtype)
 
 
+@_with_attributes
 def assert_output(
     op: str,
     inputs: Any,
     output: Any,
     *,
     contract: str | Sequence[str] | None = None,
-    mask: Any = None,
-    theta: float = 1.0,
-    scale: float | None = None,
-    causal: bool = False,
-    label_smoothing: float = 0.0,
-    z_loss: float = 0.0,
-    softcap: float = 0.0,
-    class_weights: Any = None,
-    ignore_index: int = -100,
-    reduction: str = "mean",
-    lse_base2: bool = False,
-    k: int | None = None,
-    renormalize: bool = False,
-    top_p: float = 0.0,
-    min_p: float = 0.0,
-    window: tuple[int, int] = (-1, -1),
-    sinks: Any = None,
-    alibi_slopes: Any = None,
-    bias: Any = None,
-    lse_gradient: Any = None,
-    causal_top_left: bool = False,
     exempt: str | Sequence[str] | None = None,
     worst: int = 10,
+    **attributes: Unpack[Attributes],
 ) -> Report:
     """Asserts that a result lies within what its contract grants, value by value: in place of assert_close.
 
@@ -265,12 +242,10 @@ def assert_output(
 
     Returns the report. Raises Violation (an AssertionError) that shows the worst rows; UsageError.
     """
-    given = locals()  # the keywords of this call
     __tracebackhide__ = True  # pytest shows the caller's line and the report, not this function
     if output is None:
         raise UsageError("output: need an array, got None")
-    attributes = {name: given[name] for name in _USUAL}
-    call = _tensors(op, inputs, output, mask, theta, scale, causal, attributes)
+    call = _tensors(op_named(op), inputs, output, dict(attributes))
     words = {"op": op, "contract": words_of("contract", contract), "exempt": words_of("exempt", exempt), "worst": worst}
     report = report_of(_library.judge_tensors(call, words))
     if not report:
@@ -278,32 +253,13 @@ def assert_output(
     return report
 
 
+@_with_attributes
 def reference(
     op: str,
     *inputs: Any,
-    mask: Any = None,
-    theta: float = 1.0,
-    scale: float | None = None,
-    causal: bool = False,
-    label_smoothing: float = 0.0,
-    z_loss: float = 0.0,
-    softcap: float = 0.0,
-    class_weights: Any = None,
-    ignore_index: int = -100,
-    reduction: str = "mean",
-    lse_base2: bool = False,
-    k: int | None = None,
-    renormalize: bool = False,
-    top_p: float = 0.0,
-    min_p: float = 0.0,
-    window: tuple[int, int] = (-1, -1),
-    sinks: Any = None,
-    alibi_slopes: Any = None,
-    bias: Any = None,
-    lse_gradient: Any = None,
-    causal_top_left: bool = False,
     contract: str | Sequence[str] | None = None,
     which: int = 0,
+    **attributes: Unpack[Attributes],
 ) -> tuple[np.ndarray, np.ndarray]:
     """The exact value of every element of an op's result, between two float64 arrays: lower <= exact <= upper.
 
@@ -314,39 +270,18 @@ def reference(
                3 and 4 for dsinks and dbias
     contract   of it only masked= is read, and entropy= for adaptive ops
     """
-    given = locals()  # the keywords of this call
-    attributes = {name: given[name] for name in _USUAL}
-    call = _tensors(op, inputs, None, mask, theta, scale, causal, attributes)
+    call = _tensors(op_named(op), inputs, None, dict(attributes))
     return _library.reference(call, whole("which", which, 0, 4), {"op": op, "contract": words_of("contract", contract)})
 
 
+@_with_attributes
 def threshold(
     op: str,
     *inputs: Any,
     contract: str | Sequence[str] | None = None,
     output: Any = None,
-    mask: Any = None,
-    theta: float = 1.0,
-    scale: float | None = None,
-    causal: bool = False,
-    label_smoothing: float = 0.0,
-    z_loss: float = 0.0,
-    softcap: float = 0.0,
-    class_weights: Any = None,
-    ignore_index: int = -100,
-    reduction: str = "mean",
-    lse_base2: bool = False,
-    k: int | None = None,
-    renormalize: bool = False,
-    top_p: float = 0.0,
-    min_p: float = 0.0,
-    window: tuple[int, int] = (-1, -1),
-    sinks: Any = None,
-    alibi_slopes: Any = None,
-    bias: Any = None,
-    lse_gradient: Any = None,
-    causal_top_left: bool = False,
     which: int = 0,
+    **attributes: Unpack[Attributes],
 ) -> np.ndarray:
     """What the contract grants each element: |got - exact| <= threshold, in float64.
 
@@ -363,7 +298,5 @@ def threshold(
 
     output   an array of the result's dtype, where that is not what the op writes for such inputs
     """
-    given = locals()  # the keywords of this call
-    attributes = {name: given[name] for name in _USUAL}
-    call = _tensors(op, inputs, output, mask, theta, scale, causal, attributes)
+    call = _tensors(op_named(op), inputs, output, dict(attributes))
     return _library.threshold(call, whole("which", which, 0, 4), {"op": op, "contract": words_of("contract", contract)})

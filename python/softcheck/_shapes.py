@@ -6,7 +6,7 @@ import re
 
 from . import _arrays
 from ._library import UsageError
-from ._ops import ATTENTION_OPS
+from ._ops import Op
 
 _SHAPES = ("few", "any")
 # Lengths for functions that are compiled anew for each shape: every class of n and every kind of it (a power of two,
@@ -30,19 +30,19 @@ _FEW_LENGTHS = {
 }
 
 
-def _few_shapes(op: str, domain: str | None, effort: str = "quick") -> str | None:
+def _few_shapes(op: Op, domain: str | None, effort: str = "quick") -> str | None:
     """The domain with few lengths each where it says nothing of them."""
     named = {re.split("[<>=]", word)[0] for word in (domain or "").replace(",", " ").split()}
     if named & {"heads", "group"}:
         named |= {"heads", "group"}
     if effort == "exhaustive":
-        lengths = _FEW_SCORES if op in ATTENTION_OPS else _FEW_EXHAUSTIVE
+        lengths = _FEW_SCORES if op.is_attention else _FEW_EXHAUSTIVE
     else:
-        lengths = _FEW_LENGTHS if op in ATTENTION_OPS else _FEW_ROWS
+        lengths = _FEW_LENGTHS if op.is_attention else _FEW_ROWS
     return " ".join([domain or ""] + [f"{name}={few}" for name, few in lengths.items() if name not in named]).strip()
 
 
-def with_shapes(word: str | None, library: str, op: str, domain: str | None, effort: str) -> str | None:
+def with_shapes(word: str | None, library: str, op: Op, domain: str | None, effort: str) -> str | None:
     """The domain for `shapes="few"` or "any"; None chooses by the library of the arrays."""
     if word is None:
         word = "few" if library in _arrays.COMPILED_BY_SHAPE else "any"

@@ -6,7 +6,6 @@ import inspect
 
 from ._function import Adapter
 from ._library import UsageError
-from ._ops import INPUTS
 
 
 def require_callable_with(adapter: Adapter) -> None:
@@ -14,7 +13,7 @@ def require_callable_with(adapter: Adapter) -> None:
 
     What cannot be read, as of builtins, is not judged: the calls will show it.
     """
-    names = list(INPUTS[adapter.op])
+    names = list(adapter.op.inputs)
     keywords = list(adapter.takes.values())
     try:
         # The function itself is called, not what it wraps.
@@ -27,5 +26,5 @@ def require_callable_with(adapter: Adapter) -> None:
         passed = ", ".join([*names, *(f"{keyword}=" for keyword in keywords)])
         name = getattr(adapter.function, "__name__", type(adapter.function).__name__)
         raise UsageError(
-            f"function: need one that {adapter.op} can call with ({passed}), got {name}{signature}: {error}"
+            f"function: need one that {adapter.op.name} can call with ({passed}), got {name}{signature}: {error}"
         ) from None

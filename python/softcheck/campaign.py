@@ -39,6 +39,11 @@ class Shard(NamedTuple):
     questions: int
 
 
+def _run(*words: Any) -> subprocess.CompletedProcess[str]:
+    command = [str(_command()), *map(str, words)]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+
+
 def judge(plan: str, key: str, kernels: str, kept: str = "") -> tuple[int, str, str]:
     """On a worker: the exit code, the file of one shard of the plan's text, and what the command said beside it.
 
@@ -47,11 +52,9 @@ def judge(plan: str, key: str, kernels: str, kept: str = "") -> tuple[int, str, 
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "plan.toml"
         file.write_text(plan)
-        command = [str(_command()), "campaign", str(file), "--print", key, "--kernels", kernels]
         if kept:
             pathlib.Path(kept).mkdir(parents=True, exist_ok=True)
-            command += ["--kept", kept]
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        done = _run("campaign", file, "--print", key, "--kernels", kernels, *(["--kept", kept] if kept else []))
     if done.returncode < 0:  # killed: as a worker that died, another try may fare better
         raise RuntimeError(f"softcheck was ended by signal {-done.returncode}")
     return done.returncode, done.stdout, done.stderr
@@ -59,8 +62,7 @@ def judge(plan: str, key: str, kernels: str, kept: str = "") -> tuple[int, str, 
 
 def shards_of(plan: pathlib.Path, out: pathlib.Path, kernels: str) -> list[Shard]:
     """All shards of the plan and their states in out."""
-    command = [str(_command()), "campaign", str(plan), "--list", "--out", str(out), "--kernels", kernels]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    done = _run("campaign", plan, "--list", "--out", out, "--kernels", kernels)
     if done.returncode != HOLDS:
         raise CampaignError(done.returncode, done.stderr.strip().removeprefix("softcheck: "))
     lines = [line.split("\t") for line in done.stdout.splitlines()]
@@ -203,7 +205,7 @@ def _so_far(progress: Progress) -> str:
 
 def _commit() -> str:
     """That of the command here, as a shard's file has it."""
-    done = subprocess.run([str(_command()), "version"], capture_output=True, text=True, check=False)
+    done = _run("version")
     words = done.stdout.replace(",", " ").replace(")", " ").split()
     return words[words.index("(commit") + 1] if "(commit" in words else ""
 

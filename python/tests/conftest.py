@@ -2,6 +2,7 @@
 run once for all tests that compare with it."""
 
 import os
+import subprocess
 
 import pytest
 from campaigns import KERNELS, MIXED, PLAN, REPORTS, TINY, all_files, reports, softcheck
@@ -46,6 +47,26 @@ def pytest_collection_modifyitems(config, items):
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if not item.get_closest_marker("deep")]
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A folder on a disk of a size, such as "24k", and a function that gives the disk another size."""
+    small = tmp_path / "small"
+    small.mkdir()
+
+    def mount(size, *words):
+        return subprocess.run(["mount", "-t", "tmpfs", "-o", ",".join([*words, f"size={size}"]), "tmpfs", small], capture_output=True)
+
+    def mounted(size):
+        if os.geteuid() != 0:
+            pytest.skip("needs the right to mount a small disk")
+        if mount(size).returncode != 0:
+            pytest.skip("no right to mount a small disk")
+        return small, lambda larger: mount(larger, "remount").check_returncode()
+
+    yield mounted
+    subprocess.run(["umount", small], check=False, capture_output=True)
 
 
 @pytest.fixture(scope="session")

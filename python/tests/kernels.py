@@ -5,6 +5,13 @@ import os
 import time
 
 import numpy as np
+from softcheck._abi import LONG_NAMES
+
+import softcheck
+
+# By NumPy's and ml_dtypes' names, of one byte in the second.
+DTYPES = [LONG_NAMES[dtype["name"]] for dtype in softcheck.describe()["dtypes"]]
+EIGHT_BITS = [LONG_NAMES[dtype["name"]] for dtype in softcheck.describe()["dtypes"] if dtype["bits"] == 8]
 
 
 def softmax(x):

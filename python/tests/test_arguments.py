@@ -75,7 +75,7 @@ def test_a_wrong_word_is_told_with_its_option_once():
     "arguments, message",
     [
         ({"op": "softmx"}, "op: need one of softmax,"),
-        ({"dtype": "int8"}, "dtype: need float64, float32, float16, bfloat16, float8_e4m3fn or float8_e5m2, got 'int8'"),
+        ({"dtype": "int8"}, f"dtype: need {', '.join(kernels.DTYPES[:-1])} or {kernels.DTYPES[-1]}, got 'int8'"),
         ({"contract": "acc=f3"}, "contract: need acc="),
         ({"domain": "m=3"}, "domain: "),
         ({"effort": "long"}, "effort: "),

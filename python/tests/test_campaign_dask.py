@@ -1,5 +1,6 @@
 """Campaigns on Dask: the same bytes for any number of workers, any kill."""
 
+import contextlib
 import json
 import os
 import re
@@ -47,6 +48,22 @@ def kill_one(cluster, killed):
     os.kill(killed[0], signal.SIGKILL)
 
 
+@contextlib.contextmanager
+def a_worker_killed(cluster, out, finished_shards):
+    """While the block runs, once so many shards are finished."""
+    killed = []
+
+    def disturb():
+        until(lambda: len(finished(out)) >= finished_shards)
+        kill_one(cluster, killed)
+
+    thread = threading.Thread(target=disturb)
+    thread.start()
+    yield cluster
+    thread.join()
+    assert killed
+
+
 def run_on(distributed, cluster, plan, out):
     """The exit code of campaign.run."""
     with distributed.Client(cluster, set_as_default=False) as client:
@@ -62,56 +79,31 @@ def test_dask_changes_no_byte(distributed, cluster_of, plan, expected, tmp_path,
 
 @pytest.mark.parametrize("workers", NUMBERS)
 def test_dask_replaces_killed_workers(distributed, cluster_of, plan, expected, tmp_path, workers):
-    cluster, killed = cluster_of(workers), []
-
-    def disturb():
-        until(lambda: len(finished(tmp_path)) >= 1)
-        kill_one(cluster, killed)
-
-    thread = threading.Thread(target=disturb)
-    thread.start()
-    assert run_on(distributed, cluster, plan, tmp_path) == 1
-    thread.join()
-    assert killed
+    with a_worker_killed(cluster_of(workers), tmp_path, finished_shards=1) as cluster:
+        assert run_on(distributed, cluster, plan, tmp_path) == 1
     assert reports(tmp_path) == expected
 
 
 @pytest.mark.parametrize("workers", NUMBERS)
 def test_dask_certifies_and_trains_to_the_same_bytes(distributed, cluster_of, mixed, expected_mixed, tmp_path, workers):
-    cluster, killed = cluster_of(workers), []
-
-    def disturb():
-        until(lambda: len(finished(tmp_path)) >= 2)
-        kill_one(cluster, killed)
-
-    thread = threading.Thread(target=disturb)
-    thread.start()
-    with distributed.Client(cluster, set_as_default=False) as client:
-        assert campaign.run(mixed, tmp_path, client, kept=str(tmp_path / "kept")) == 0
-    thread.join()
-    assert killed
+    with a_worker_killed(cluster_of(workers), tmp_path, finished_shards=2) as cluster:
+        with distributed.Client(cluster, set_as_default=False) as client:
+            assert campaign.run(mixed, tmp_path, client, kept=str(tmp_path / "kept")) == 0
     assert all_files(tmp_path) == expected_mixed
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs the right to mount a small disk")
-def test_a_full_disk_of_dask_loses_nothing(distributed, cluster_of, plan, expected, tmp_path):
-    small = tmp_path / "small"
-    small.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24k", "tmpfs", small], capture_output=True).returncode != 0:
-        pytest.skip("no right to mount a small disk")
-    try:
-        with distributed.Client(cluster_of(2), set_as_default=False) as client:
-            with pytest.raises(campaign.CampaignError, match=r"cannot write .*: No space left on device; \d+ of 20 shards") as failure:
-                campaign.run(plan, small, client, str(KERNELS))
-            assert failure.value.code == 2
-            before = {file: file.read_bytes() for file in finished(small)}
-            assert 0 < len(before) < 20 and not list((small / "shards").glob(".*"))
-            subprocess.run(["mount", "-o", "remount,size=10m", small], check=True)
-            assert campaign.run(plan, small, client, str(KERNELS)) == 1
-        assert reports(small) == expected
-        assert before.items() <= {file: file.read_bytes() for file in finished(small)}.items()
-    finally:
-        subprocess.run(["umount", small], check=False)
+def test_a_full_disk_of_dask_loses_nothing(distributed, cluster_of, plan, expected, small_disk):
+    small, resize = small_disk("24k")
+    with distributed.Client(cluster_of(2), set_as_default=False) as client:
+        with pytest.raises(campaign.CampaignError, match=r"cannot write .*: No space left on device; \d+ of 20 shards") as failure:
+            campaign.run(plan, small, client, str(KERNELS))
+        assert failure.value.code == 2
+        before = {file: file.read_bytes() for file in finished(small)}
+        assert 0 < len(before) < 20 and not list((small / "shards").glob(".*"))
+        resize("10m")
+        assert campaign.run(plan, small, client, str(KERNELS)) == 1
+    assert reports(small) == expected
+    assert before.items() <= {file: file.read_bytes() for file in finished(small)}.items()
 
 
 def program(*words):

@@ -41,7 +41,7 @@ def test_bfloat16_comes_as_ml_dtypes():
     assert seen == {np.dtype(ml_dtypes.bfloat16)}
 
 
-@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2"])
+@pytest.mark.parametrize("dtype", kernels.EIGHT_BITS)
 def test_formats_of_eight_bits_come_as_ml_dtypes(dtype):
     ml_dtypes = pytest.importorskip("ml_dtypes")
     seen = set()
@@ -381,7 +381,7 @@ def test_a_function_of_contiguous_arrays_is_judged_without_strides():
     assert report.verdict == "pass", str(report)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"])
+@pytest.mark.parametrize("dtype", kernels.DTYPES)
 def test_every_dtype_is_checked_inferred_judged_at_hand_and_replayed(dtype):
     ml_dtypes = pytest.importorskip("ml_dtypes")
 

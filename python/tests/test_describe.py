@@ -1,11 +1,17 @@
 """softcheck.describe: what the library's tables say is what its functions take."""
 
+import pathlib
+import re
+import subprocess
+
 import kernels
 import numpy as np
 import pytest
 
 import softcheck
+from campaigns import COMMAND
 
+ROOT = pathlib.Path(__file__).parents[2]
 TABLES = softcheck.describe()
 OPS = {op["name"]: op for op in TABLES["ops"]}
 ROW = np.array([0.5, -1, 3], np.float32)
@@ -35,6 +41,15 @@ def test_every_alternative_of_a_contract_word_is_read(word):
         softcheck.threshold("softmax", ROW, contract=f"{word['word']}=nonsense")
 
 
+def test_the_page_of_judging_has_every_contract_word_with_its_alternatives():
+    table = (ROOT / "docs/kernels/judging.md").read_text().split("| word | default | what it grants |\n")[1].split("\n\n")[0]
+    told = {}
+    for row in table.splitlines()[1:]:
+        for word, values in re.findall(r"`(\w+)=([^`]*)`", row.replace("\\|", "/").split(" | ")[0]):
+            told.setdefault(word, set()).update(values.replace("FORMAT", "f64/f32/f16/bf16").split("/"))
+    assert told == {word["word"]: set(word["values"].split("|")) for word in TABLES["contract_words"]}
+
+
 @pytest.mark.parametrize("word", TABLES["domain_words"], ids=lambda word: word["word"])
 def test_every_domain_word_is_read_by_its_ops(word):
     assert word["means"]
@@ -58,6 +73,13 @@ def test_verdicts_have_the_exit_codes_of_the_command():
     assert softcheck.check(kernels.softmax, domain="n<=9 rows<=3", cases=1).verdict in codes
 
 
+def test_the_pages_have_the_exit_codes_of_the_command():
+    told = subprocess.run([COMMAND, "--help"], capture_output=True, text=True, check=True).stdout
+    codes = " ".join(re.search(r"Exit codes: (.*?timed out)", told, re.S)[1].split())
+    for page in ("README.md", "docs/design.md"):
+        assert codes in " ".join((ROOT / page).read_text().replace("`", "").replace("**", "").split()), page
+
+
 def test_dtypes_have_their_numbers():
     dtypes = {dtype["name"]: dtype for dtype in TABLES["dtypes"]}
     for name, numpy in (("f64", np.float64), ("f32", np.float32), ("f16", np.float16)):
@@ -66,4 +88,4 @@ def test_dtypes_have_their_numbers():
         assert dtypes[name]["smallest_normal"] == float(info.tiny)
         assert 2 * dtypes[name]["unit_roundoff"] == float(info.eps)
         assert dtypes[name]["bits"] == info.bits
-    assert dtypes["e4m3"]["infinity"] is False and dtypes["e5m2"]["infinity"] is True
+    assert [name for name, dtype in dtypes.items() if not dtype["infinity"]] == ["e4m3"]

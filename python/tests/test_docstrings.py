@@ -6,15 +6,11 @@ import re
 import numpy as np
 import pytest
 import softcheck
+from kernels import softmax
 
 
 def calls_of(function):
     return re.findall(r"^ {8}((?:lower, upper = |allowed = )?softcheck\..*?)(?:  #.*)?$", function.__doc__, re.M)
-
-
-def softmax(x):
-    e = np.exp(x - x.max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True, dtype=x.dtype)
 
 
 @pytest.fixture

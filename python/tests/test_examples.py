@@ -73,3 +73,15 @@ def test_kernelbench():
     assert torch.allclose(kernelbench.Model()(x), kernelbench.ModelNew()(x), rtol=1e-4, atol=1e-4)
     assert kernelbench.judge(kernelbench.Model())
     assert finds(kernelbench.judge(kernelbench.ModelNew()), "kernel.softmax.element")
+
+
+def test_pallas():
+    """Interpreted on the CPU."""
+    pytest.importorskip("jax.experimental.pallas")
+    import pallas_softmax
+
+    report = pallas_softmax.judge(pallas_softmax.softmax, isolation="none")
+    assert report.verdict == "pass", str(report)
+    report = pallas_softmax.judge(pallas_softmax.softmax_with_pads_of_zero, isolation="none")
+    assert report.verdict == "fail"
+    assert finds(report, "kernel.softmax.element")

@@ -120,15 +120,8 @@ def test_thresholds_are_what_is_granted():
     assert (tighter < allowed).all()
 
 
-def test_bfloat16():
-    ml_dtypes = pytest.importorskip("ml_dtypes")
-    x = X.astype(ml_dtypes.bfloat16)
-    result = kernels.softmax(x.astype(np.float32)).astype(ml_dtypes.bfloat16)
-    assert softcheck.assert_output("softmax", x, result)
-
-
-@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2"])
-def test_formats_of_eight_bits(name):
+@pytest.mark.parametrize("name", ["bfloat16", *kernels.EIGHT_BITS])
+def test_formats_of_ml_dtypes(name):
     ml_dtypes = pytest.importorskip("ml_dtypes")
     dtype = np.dtype(getattr(ml_dtypes, name))
     x = X.astype(dtype)

@@ -8,12 +8,13 @@ import sys
 from dataclasses import astuple, dataclass, fields
 from typing import Any, Mapping, Sequence
 
+from .._abi import DTYPES
+
 # Words of a contract that are the default of each dtype (numerics/rounding/contract.hpp): a row has the others.
 _DEFAULT = ("exp=1ulp", "sum=sequential", "masked=nan", "entropy=any", "lse=centred", "theta=fused")
 # Words of a call that are the default: a case names the others.
 _USUAL = ("theta=0x1p+0", "mask=none", "scale=0x1p+0", "batch=1", "kv=1", "group=1", "causal=0", "outputs=1", "layout=0")
 _LONGEST = 110
-_SHORT = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 NONE = "-"
 
 
@@ -142,7 +143,7 @@ def _inputs(kernel: Mapping[str, Any]) -> str:
 
 def case(text: str | None, dtype: str) -> str:
     """Without the row's dtype and the words that are usual, and cut where it is long."""
-    left = [word for word in (text or NONE).split() if word not in (*_USUAL, _SHORT[dtype])]
+    left = [word for word in (text or NONE).split() if word not in (*_USUAL, DTYPES[dtype])]
     words = " ".join(left)
     return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 3]}..."
 

@@ -9,6 +9,7 @@ from typing import Any, Mapping, Sequence
 import softcheck
 
 from .. import _library
+from .._abi import DTYPES
 from .kernel import Kernel
 
 # Claims on rows that have no finite answer: a convention may settle them, so that the values are judged beside them.
@@ -38,7 +39,6 @@ ATTENTION = (
 )
 # Words by which a contract grants more than f32 arithmetic of a 16-bit result, or than a shifted row loses.
 WEAK = ("acc=f16", "acc=bf16", "total=", "weights=", "scores=", "values=", "products=", "ds=", "theta=before", "lse=uncentred", "scale=stored")
-_SHORT = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 
 
 class _BudgetEnded(Exception):
@@ -176,7 +176,7 @@ def _widened(
         if kernel.op == "entropy":  # in 16 bits throughout, the form by coefficients allows as much as some entropies have
             own = words.replace(" lse=uncentred", "")
             entropy = ["entropy_from=logits" if "sum=tree" in words else "entropy_from=coefficients lse=uncentred"]
-        contract = " ".join([own.format(_SHORT[kernel.dtype]), conventions, *entropy])
+        contract = " ".join([own.format(DTYPES[kernel.dtype]), conventions, *entropy])
         report = stages.ask(contract, exempt)
         if words == ladder[0] and _breaks_masked_row(report):  # inference ended before it had asked such a row
             other = _tried(kernel, stages, exempt)
@@ -207,7 +207,7 @@ def _tried(kernel: Kernel, stages: _Stages, exempt: Sequence[str]) -> str | None
     """The first word of masked= that is not broken; None where each is."""
     wide = "exp=64ulp sum=sequential"
     if kernel.op == "attention" and kernel.dtype in ("float16", "bfloat16"):  # equal weights, stored in 16 bits, are off as well
-        wide += f" scale=split weights={_SHORT[kernel.dtype]}"
+        wide += f" scale=split weights={DTYPES[kernel.dtype]}"
     for word in ("masked=nan", "masked=zero", "masked=uniform"):
         if not _breaks_masked_row(stages.ask(f"{wide} {word}", exempt)):
             return word

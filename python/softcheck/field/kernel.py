@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Callable, Mapping, Sequence
 
-from .._ops import ROW_VALUE_OPS
+from .._ops import OPS
 
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 
@@ -40,7 +40,7 @@ def kernels_of(
 ) -> list[Kernel]:
     """The kernel in each dtype. Row values (logsumexp, entropy, losses) have the inputs' dtype here."""
     arguments = rest.pop("arguments", {})
-    scalar = op in ROW_VALUE_OPS
+    scalar = OPS[op].row_values
     return [
         Kernel(name, op, dtype, function, link, arguments={"out_dtype": dtype if scalar else None, **arguments}, **rest)
         for dtype in dtypes

@@ -1,7 +1,7 @@
 """The pages of docs/ from the data and the programs of docs/field/.
 
 A page is written by hand but for its blocks: "<!-- generated from field/NAME.tsv: WHAT -->" to "<!-- end -->", where WHAT
-is run, verdicts or findings.
+is run, verdicts or findings; or "<!-- generated from softcheck.describe(): TABLE -->".
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass
-from typing import Iterable, Sequence
+from typing import Any, Iterable, Sequence
 
+from .._library import describe
 from .._ops import OPS
 from . import data
 
@@ -23,7 +24,7 @@ CLASSES = ("wrong", "within a weaker contract", "convention")
 NOT_RUN = "could not be run"
 GRADES = ("pass", "weaker", "fail", "crash", "vacuous", "undecided")
 _NUMBER = re.compile(r"(?<![\w.])-?(?:inf|nan|\d+\.?\d*(?:e[-+]?\d+)?)(?![\w])")
-_BLOCK = re.compile(r"(?<=<!-- generated from )(\S+): (run|verdicts|findings)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
+_BLOCK = re.compile(r"(?<=<!-- generated from )(\S+): (\w+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,9 @@ def renewed(page: pathlib.Path) -> str:
 
     def made(block: re.Match[str]) -> str:
         path = page.parent / block[1]
-        if block[2] == "findings":
+        if block[1] == "softcheck.describe()":
+            lines = list(_described(describe()[block[2]]))
+        elif block[2] == "findings":
             lines = list(_findings(path, block[1]))
         elif block[2] == "verdicts":
             lines = _verdicts(data.read_rows(path), path, findings_of(path) if block[1] in listed else [])
@@ -101,7 +104,15 @@ def renewed(page: pathlib.Path) -> str:
 
 
 def pages_in(folder: pathlib.Path) -> list[pathlib.Path]:
-    return [page for page in sorted(folder.glob("*.md")) if _BLOCK.search(page.read_text())]
+    return [page for page in sorted(folder.rglob("*.md")) if _BLOCK.search(page.read_text())]
+
+
+def _described(rows: Sequence[dict[str, Any]]) -> Iterable[str]:
+    yield f"| {' | '.join(rows[0])} |"
+    yield "|---" * len(rows[0]) + "|"
+    for row in rows:
+        cells = (f"`{cell}`" if name in ("word", "values") else str(cell) for name, cell in row.items())
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 def _run(path: pathlib.Path, name: str) -> list[str]:

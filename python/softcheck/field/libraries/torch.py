@@ -48,16 +48,18 @@ def _lower_right(q, k):
     return torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).tril(k.shape[-2] - q.shape[-2])
 
 
+def _sdpa(backend, q, k, v, **words):
+    with sdpa_kernel(backend):
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v, enable_gqa=q.shape[1] != k.shape[1], **words)
+
+
 def attention_by(backend, q, k, v, mask, scale, causal):
     bias = mask
     if causal and mask is not None:
         bias = mask & _lower_right(q, k)
     elif causal:
         bias = causal_lower_right(q.shape[-2], k.shape[-2])._materialize(q.device)
-    with sdpa_kernel(backend):
-        return torch.nn.functional.scaled_dot_product_attention(
-            q, k, v, attn_mask=bias, scale=scale, enable_gqa=q.shape[1] != k.shape[1]
-        )
+    return _sdpa(backend, q, k, v, attn_mask=bias, scale=scale)
 
 
 def attention_math(q, k, v, mask, scale, causal):
@@ -69,10 +71,7 @@ def attention_flash(q, k, v, mask, scale, causal):
 
 
 def attention_top_left(backend, q, k, v, scale, causal):
-    with sdpa_kernel(backend):
-        return torch.nn.functional.scaled_dot_product_attention(
-            q, k, v, is_causal=causal, scale=scale, enable_gqa=q.shape[1] != k.shape[1]
-        )
+    return _sdpa(backend, q, k, v, is_causal=causal, scale=scale)
 
 
 def attention_top_left_math(q, k, v, scale, causal):
@@ -90,10 +89,7 @@ def attention_top_left_flash_scaled(q, k, v, scale, causal):
 
 
 def attention_bias(backend, q, k, v, scale, bias):
-    with sdpa_kernel(backend):
-        return torch.nn.functional.scaled_dot_product_attention(
-            q, k, v, attn_mask=bias, scale=scale, enable_gqa=q.shape[1] != k.shape[1]
-        )
+    return _sdpa(backend, q, k, v, attn_mask=bias, scale=scale)
 
 
 def attention_bias_math(q, k, v, scale, bias):

@@ -2,6 +2,10 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
+
+#include "experiments/figures/gnuplot.hpp"
+#include "experiments/trained_models.hpp"
 
 namespace softcheck::cli {
 
@@ -23,5 +27,14 @@ class OutputFolder {
 
 /// What made a file, as lines that begin with "# ": version, commit, the command that makes it again, and what else.
 std::string origin_lines(const std::string& command, const std::string& more = "");
+
+/// "models (sha256): NAME HASH ...": whoever has them can check them with sha256sum.
+std::string hashes_of(const std::string& folder, const std::vector<experiments::TrainedModel>& models);
+
+/// Writes the tables as CSV, origin first, then the pictures as SVG and PNG, and prints what is where: the data are
+/// there even when nothing can draw them.
+///
+/// throws   InputError when gnuplot is missing
+void publish_figure(const experiments::Figure& figure, const OutputFolder& folder, const std::string& origin);
 
 }  // namespace softcheck::cli

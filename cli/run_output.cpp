@@ -1,4 +1,4 @@
-#include "cli/figure_files.hpp"
+#include "cli/run_output.hpp"
 
 #include <fmt/format.h>
 
@@ -8,10 +8,30 @@
 #include "cli/exit_code.hpp"
 #include "cli/streams.hpp"
 #include "experiments/sha256.hpp"
+#include "library/build_info.hpp"
+#include "proptests/report/report.hpp"
 
 namespace softcheck::cli {
 
 using namespace experiments;
+
+OutputFolder::OutputFolder(const std::string& path) : path_(path) {
+  std::error_code error;
+  std::filesystem::create_directories(path_, error);
+  if (!std::filesystem::is_directory(path_)) {
+    throw InputError(usage, fmt::format("--out: need a folder that can be made, got '{}'", path));
+  }
+}
+
+void OutputFolder::write(const std::string& name, const std::string& text) const {
+  as_input_error<std::exception>(usage, "--out: ", [&] { proptests::write_file_atomically(path_ / name, text); });
+}
+
+std::string origin_lines(const std::string& command, const std::string& more) {
+  std::string text =
+      fmt::format("# softcheck {} (commit {})\n# {}\n", this_build().version, this_build().commit, command);
+  return more.empty() ? text : text + "# " + more + "\n";
+}
 
 std::string hashes_of(const std::string& folder, const std::vector<TrainedModel>& models) {
   std::string text = "models (sha256):";
