@@ -10,22 +10,13 @@
 namespace softcheck::kernel_tests {
 namespace {
 
-using F32 = Tensor<float>;
-
 /// Tensors of a call with a mask that both directions take: 4 heads that share 2 key heads.
 struct Tensors {
-  static constexpr std::int64_t batch = 2, heads = 4, key_heads = 2, queries = 3, keys = 7, dim = 5, width = 6;
-
-  F32 q{dtype_of<float>(), {batch, heads, queries, dim}}, k{dtype_of<float>(), {batch, key_heads, keys, dim}},
-      v{dtype_of<float>(), {batch, key_heads, keys, width}};
-  Tensor<std::uint8_t> mask{mask_type, {batch, heads, queries, keys}};
-  F32 out{dtype_of<float>(), q_like(width)};  // backward: its gradient, an input
-  F32 lse{dtype_of<float>(), rows()}, entropy{dtype_of<float>(), rows()}, maximum{dtype_of<float>(), rows()},
-      sums{dtype_of<float>(), rows()};
-  F32 dq{dtype_of<float>(), q_like(dim)}, dk{dtype_of<float>(), k.shape}, dv{dtype_of<float>(), v.shape};
-
-  static std::vector<std::int64_t> rows() { return {batch, heads, queries}; }
-  static std::vector<std::int64_t> q_like(std::int64_t last) { return {batch, heads, queries, last}; }
+  F32 q{{2, 4, 3, 5}}, k{{2, 2, 7, 5}}, v{{2, 2, 7, 6}};
+  Tensor<std::uint8_t> mask{mask_type, {2, 4, 3, 7}};
+  F32 out{{2, 4, 3, 6}};  // backward: its gradient, an input
+  F32 lse{{2, 4, 3}}, entropy{lse}, maximum{lse}, sums{lse};
+  F32 dq{q}, dk{k}, dv{v};
 };
 
 /// A call of a pass, to be spoilt before it is made. Statistics: lse and entropy stand for T and U.
@@ -180,7 +171,7 @@ bool is_taken(const std::string& op, std::int64_t dim, std::int64_t width,
   using Half = Tensor<std::uint16_t>;
   Half q(f16, {1, 1, 1, dim}), k(f16, {1, 1, 2, dim}), v(f16, {1, 1, 2, width}), d_out(f16, {1, 1, 1, width});
   Half out(f16, d_out.shape), dq(f16, q.shape), dk(f16, k.shape), dv(f16, v.shape);
-  F32 lse(of_rows[0], {1, 1, 1}), entropy(of_rows[1], {1, 1, 1}), maximum(of_rows[2], {1, 1, 1});
+  Tensor<float> lse(of_rows[0], {1, 1, 1}), entropy(of_rows[1], {1, 1, 1}), maximum(of_rows[2], {1, 1, 1});
   const softcheck_kernel kernel = load_kernel("softcheck_emulated_kernels", "softcheck_emulated_" + op);
   return pass_of(op) == Pass::backward
              ? takes_call(kernel, {&q.view, &k.view, &v.view, &d_out.view}, {&dq.view, &dk.view, &dv.view}, 1, false)

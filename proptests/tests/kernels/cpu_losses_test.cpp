@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
 #include "proptests/tests/kernels/version_2_call.hpp"
@@ -24,57 +23,50 @@ struct Options {
   std::vector<double> weights = {};
 };
 
-/// Class weights, none or one for each class, that the call is given where there are any.
+/// One row of logits and its label, with class weights where there are any.
 template <class Bits>
-struct Weights {
-  explicit Weights(const Options& options)
-      : any(!options.weights.empty()), tensor(Stored<Bits>::type, {static_cast<std::int64_t>(options.weights.size())}) {
-    for (std::size_t j = 0; j < options.weights.size(); ++j) tensor.elements[j] = Stored<Bits>::of(options.weights[j]);
-  }
-  void add_to(Call2& call) const {
-    if (!any) return;
-    call.inputs.push_back(&tensor.view);
-    call.roles.push_back(SOFTCHECK_ROLE_CLASS_WEIGHTS);
+struct LossRow {
+  LossRow(const std::vector<double>& logits, std::int64_t label, const Options& of)
+      : options(of),
+        x(Stored<Bits>::type, {1, static_cast<std::int64_t>(logits.size())}),
+        y(label_type<std::int64_t>, {1}, {}, 0, label),
+        upstream(Stored<Bits>::type, {1}, {}, 0, Stored<Bits>::of(of.upstream)),
+        weights(Stored<Bits>::type, {static_cast<std::int64_t>(of.weights.size())}) {
+    x.set_row(0, stored<Bits>(logits));
+    weights.set(stored<Bits>(of.weights));
   }
 
-  bool any;
-  Tensor<Bits> tensor;
+  void run(softcheck_op op, DLTensor& out) const {
+    Call2 call(op, {&x.view, &y.view}, loss_roles(), out);
+    if (op == SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD) call.add_input(upstream.view, SOFTCHECK_ROLE_UPSTREAM);
+    if (!options.weights.empty()) call.add_input(weights.view, SOFTCHECK_ROLE_CLASS_WEIGHTS);
+    call.attributes.label_smoothing = options.label_smoothing;
+    call.attributes.z_loss = options.z_loss;
+    call.attributes.softcap = options.softcap;
+    EXPECT_TRUE(call.run());
+  }
+
+  Options options;
+  Tensor<Bits> x;
+  Tensor<std::int64_t> y;
+  Tensor<Bits> upstream, weights;
 };
 
-/// One row of logits; the loss, f32 or f64.
+/// f32 or f64.
 template <class Bits, class Loss>
-Loss loss_of(const std::vector<double>& logits, std::int64_t label, Options options = {}) {
-  Tensor<Bits> x(Stored<Bits>::type, {1, static_cast<std::int64_t>(logits.size())});
-  for (std::size_t i = 0; i < logits.size(); ++i) x.elements[i] = Stored<Bits>::of(logits[i]);
-  Tensor<std::int64_t> y(label_type<std::int64_t>, {1}, {}, 0, label);
+Loss loss_of(const std::vector<double>& logits, std::int64_t label, const Options& options = {}) {
   Tensor<Loss> loss(dtype_of<Loss>(), {1}, {}, 0, Loss(-1));
-  Call2 call(SOFTCHECK_OP_CROSS_ENTROPY, {&x.view, &y.view}, loss_roles(), loss.view);
-  call.attributes.label_smoothing = options.label_smoothing;
-  call.attributes.z_loss = options.z_loss;
-  call.attributes.softcap = options.softcap;
-  const Weights<Bits> weights(options);
-  weights.add_to(call);
-  EXPECT_TRUE(call.run());
+  LossRow<Bits>(logits, label, options).run(SOFTCHECK_OP_CROSS_ENTROPY, loss.view);
   return loss.elements[0];
 }
 
 /// And its gradient; the output's columns lie so many elements apart.
 template <class Bits>
-std::vector<Bits> gradient_of(const std::vector<double>& logits, std::int64_t label, Options options = {},
+std::vector<Bits> gradient_of(const std::vector<double>& logits, std::int64_t label, const Options& options = {},
                               std::int64_t step = 1) {
   const auto n = static_cast<std::int64_t>(logits.size());
-  Tensor<Bits> x(Stored<Bits>::type, {1, n});
-  for (std::size_t i = 0; i < logits.size(); ++i) x.elements[i] = Stored<Bits>::of(logits[i]);
-  Tensor<std::int64_t> y(label_type<std::int64_t>, {1}, {}, 0, label);
-  Tensor<Bits> upstream(Stored<Bits>::type, {1}, {}, 0, Stored<Bits>::of(options.upstream));
   Tensor<Bits> out(Stored<Bits>::type, {1, n}, {n * step, step});
-  Call2 call(SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, {&x.view, &y.view, &upstream.view}, loss_gradient_roles(), out.view);
-  call.attributes.label_smoothing = options.label_smoothing;
-  call.attributes.z_loss = options.z_loss;
-  call.attributes.softcap = options.softcap;
-  const Weights<Bits> weights(options);
-  weights.add_to(call);
-  EXPECT_TRUE(call.run());
+  LossRow<Bits>(logits, label, options).run(SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, out.view);
   return out.row(0);
 }
 
@@ -186,13 +178,12 @@ TEST(CpuLosses, TheZLossHasItsGradient) {
 // Rows of three logits: one as usual, and one of each kind that is not.
 template <class Int>
 void labels_are_read(Int ignored) {
-  Tensor<float> x(dtype_of<float>(), {6, 3}, {}, 0, 2.0F);
+  F32 x({6, 3}, {}, 0, 2);
   Tensor<Int> labels(label_type<Int>, {6}, {3}, 2);
   const Int classes[] = {2, ignored, 0, 3, -1, ignored};
   for (std::int64_t r = 0; r < 6; ++r) labels.at(r) = classes[r];
   x.at(1, 1) = x.at(2, 1) = std::numeric_limits<float>::quiet_NaN();
-  Tensor<float> loss(dtype_of<float>(), {6}, {2}, 1, -1.0F), upstream(dtype_of<float>(), {6}, {4}, 3, 1.0F);
-  Tensor<float> out(dtype_of<float>(), {6, 3}, {}, 0, -1.0F);
+  F32 loss({6}, {2}, 1, -1), upstream({6}, {4}, 3, 1), out({6, 3}, {}, 0, -1);
   upstream.at(5) = std::numeric_limits<float>::quiet_NaN();
   Call2 forward(SOFTCHECK_OP_CROSS_ENTROPY, {&x.view, &labels.view}, loss_roles(), loss.view);
   Call2 backward(SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, {&x.view, &labels.view, &upstream.view}, loss_gradient_roles(),
@@ -231,11 +222,10 @@ TEST(CpuLosses, RowsWithoutALossAreNan) {
 /// Rows of uneven logits, every fourth label ignored; in place or not, on so many threads.
 std::vector<float> gradient_of_rows(std::int64_t n, bool in_place, const char* threads) {
   constexpr std::int64_t rows = 40;
-  Tensor<float> x(dtype_of<float>(), {rows, n}), out(dtype_of<float>(), {rows, n});
+  F32 x({rows, n}), out({rows, n}), upstream({rows});
   Tensor<std::int32_t> labels(label_type<std::int32_t>, {rows});
-  Tensor<float> upstream(dtype_of<float>(), {rows});
+  fill_unevenly(x);
   for (std::int64_t r = 0; r < rows; ++r) {
-    x.set_row(r, uneven_row<float>(static_cast<std::size_t>(n), static_cast<std::uint32_t>(r) + 1));
     labels.at(r) = r % 4 == 3 ? -100 : static_cast<std::int32_t>(r * 7919 % n);
     upstream.at(r) = static_cast<float>(r - 20) / 16;
   }
@@ -243,9 +233,7 @@ std::vector<float> gradient_of_rows(std::int64_t n, bool in_place, const char* t
              in_place ? x.view : out.view);
   call.attributes.label_smoothing = 0.1;
   call.attributes.z_loss = 0x1p-10;
-  setenv("SOFTCHECK_THREADS", threads, 1);
-  EXPECT_TRUE(call.run());
-  unsetenv("SOFTCHECK_THREADS");
+  on_threads({threads}, [&] { EXPECT_TRUE(call.run()); });
   return in_place ? x.elements : out.elements;
 }
 
@@ -258,8 +246,7 @@ TEST(CpuLosses, InPlaceAndOnThreadsTheBitsAreTheSame) {
 }
 
 TEST(CpuLosses, WhatIsNotSupportedIsRefused) {
-  Tensor<float> x(dtype_of<float>(), {2, 3}), out(dtype_of<float>(), {2, 3}), upstream(dtype_of<float>(), {2});
-  Tensor<float> loss(dtype_of<float>(), {2}), longer(dtype_of<float>(), {3});
+  F32 x({2, 3}), out({2, 3}), upstream({2}), loss({2}), longer({3});
   Tensor<std::int64_t> labels(label_type<std::int64_t>, {2}), more(label_type<std::int64_t>, {3});
   Tensor<std::int16_t> narrow(label_type<std::int16_t>, {2});
   const auto forward = [&](auto change) {
@@ -281,10 +268,7 @@ TEST(CpuLosses, WhatIsNotSupportedIsRefused) {
   EXPECT_FALSE(forward([&](Call2& call) { call.inputs[1] = &narrow.view; }));
   EXPECT_FALSE(forward([&](Call2& call) { call.inputs[1] = &upstream.view; }));
   EXPECT_FALSE(forward([&](Call2& call) { call.outputs[0] = &longer.view; }));
-  EXPECT_FALSE(forward([&](Call2& call) {
-    call.inputs.push_back(&upstream.view);
-    call.roles.push_back(SOFTCHECK_ROLE_CLASS_WEIGHTS);
-  }));
+  EXPECT_FALSE(forward([&](Call2& call) { call.add_input(upstream.view, SOFTCHECK_ROLE_CLASS_WEIGHTS); }));
   const auto backward = [&](const DLTensor& of, DLTensor& to) {
     return Call2(SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, {&x.view, &labels.view, &of}, loss_gradient_roles(), to).run();
   };

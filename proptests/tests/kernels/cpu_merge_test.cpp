@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
 #include "proptests/tests/kernels/version_2_call.hpp"
@@ -168,9 +167,7 @@ TEST(CpuMerge, BitsDependOnTheRowAlone) {
   Merge<float> all(parts, rows, dim);
   for (std::int64_t row = 0; row < rows; ++row) draw(all, row, row);
   const std::vector<float> sample = merged_row(all, 7);
-  setenv("SOFTCHECK_THREADS", "3", 1);
-  EXPECT_TRUE(same_bits(merged_row(all, 7), sample));
-  unsetenv("SOFTCHECK_THREADS");
+  on_threads({"3"}, [&] { EXPECT_TRUE(same_bits(merged_row(all, 7), sample)); });
   for (const std::int64_t row : {std::int64_t{0}, std::int64_t{7}, rows - 1}) {
     for (const std::int64_t step : {1, 2}) {
       Merge<float> one(parts, 1, dim, step);
@@ -181,9 +178,8 @@ TEST(CpuMerge, BitsDependOnTheRowAlone) {
 }
 
 TEST(CpuMerge, WhatIsNotSupportedIsRefused) {
-  Tensor<float> outputs(dtype_of<float>(), {2, 3, 4}), lse(dtype_of<float>(), {2, 3}), out(dtype_of<float>(), {3, 4}),
-      log(dtype_of<float>(), {3}), narrow(dtype_of<float>(), {3, 3}), fewer(dtype_of<float>(), {1, 3}),
-      short_log(dtype_of<float>(), {2}), flat(dtype_of<float>(), {6, 4});
+  F32 outputs({2, 3, 4}), lse({2, 3}), out({3, 4}), log({3}), narrow({3, 3}), fewer({1, 3}), short_log({2}),
+      flat({6, 4});
   Tensor<double> wide(dtype_of<double>(), {2, 3});
   const auto takes = [&](DLTensor& first, DLTensor& second, DLTensor& to, DLTensor* to_lse,
                          std::uint32_t role = SOFTCHECK_ROLE_LSE) {

@@ -17,10 +17,8 @@ std::vector<Bits> gradient_of(softcheck_op op, const std::vector<double>& y, con
                               Output where = Output::apart) {
   const auto n = static_cast<std::int64_t>(y.size());
   Tensor<Bits> saved(Stored<Bits>::type, {1, n}), gradient(Stored<Bits>::type, {1, n});
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    saved.elements[i] = Stored<Bits>::of(y[i]);
-    gradient.elements[i] = Stored<Bits>::of(g[i]);
-  }
+  saved.set(stored<Bits>(y));
+  gradient.set(stored<Bits>(g));
   const std::int64_t step = where == Output::strided ? 3 : 1;
   Tensor<Bits> apart(Stored<Bits>::type, {1, n}, {n * step, step});
   Tensor<Bits>& out = where == Output::saved ? saved : where == Output::gradient ? gradient : apart;
@@ -84,8 +82,7 @@ TEST(CpuSavedBackward, ANanReachesItsRow) {
 }
 
 TEST(CpuSavedBackward, WhatIsNotSupportedIsRefused) {
-  Tensor<float> y(dtype_of<float>(), {2, 3}), g(dtype_of<float>(), {2, 3}), out(dtype_of<float>(), {2, 3});
-  Tensor<float> longer(dtype_of<float>(), {2, 4}), rows(dtype_of<float>(), {2});
+  F32 y({2, 3}), g({2, 3}), out({2, 3}), longer({2, 4}), rows({2});
   Tensor<double> wide(dtype_of<double>(), {2, 3});
   const auto takes = [&](const DLTensor& gradient, DLTensor& to, std::vector<std::uint32_t> roles = saved_roles()) {
     return Call2(SOFTCHECK_OP_SOFTMAX_BACKWARD, {&y.view, &gradient}, std::move(roles), to).run();

@@ -110,7 +110,7 @@ TEST(CpuTopk, ARowWithoutASoftmaxHasItemsAndWeightsOfNan) {
 }
 
 TEST(CpuTopk, WhatIsNotSupportedIsRefused) {
-  Tensor<float> logits(dtype_of<float>(), {2, 3}), weights(dtype_of<float>(), {2, 2}), more(dtype_of<float>(), {2, 4});
+  F32 logits({2, 3}), weights({2, 2}), more({2, 4});
   Tensor<std::int32_t> ids(id_type, {2, 2}), of_four(id_type, {2, 4}), of_one(id_type, {1, 2});
   Tensor<std::int64_t> wide({kDLInt, 64, 1}, {2, 2});
   const auto takes = [&](DLTensor& first, DLTensor* second, std::int32_t k) {

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstdlib>
 #include <functional>
 
 #include "proptests/tests/kernels/packed_problem.hpp"
@@ -38,17 +37,14 @@ TEST(CpuVarlen, ASequencesBitsAreThoseOfItsOwnCall) {
     for (const bool causal : {false, true}) {
       Packed each(query_lengths, key_lengths);
       ASSERT_TRUE(each.run_each(of.each(), of.pass(), causal));
-      for (const char* threads : {"1", "3"}) {
-        setenv("SOFTCHECK_THREADS", threads, 1);
+      on_threads({"1", "3"}, [&] {
         Packed wide(query_lengths, key_lengths), narrow(query_lengths, key_lengths);
         EXPECT_TRUE(wide.run(of.packed(), of.pass(), causal));
-        EXPECT_TRUE(narrow.run(of.packed(), of.pass(),
-                               std::vector<std::int32_t>(wide.query_offsets.begin(), wide.query_offsets.end()),
-                               std::vector<std::int32_t>(wide.key_offsets.begin(), wide.key_offsets.end()), causal, 3));
+        EXPECT_TRUE(
+            narrow.run(of.packed(), of.pass(), narrowed(wide.query_offsets), narrowed(wide.key_offsets), causal, 3));
         EXPECT_TRUE(wide.same_results(each)) << of.symbol << ", causal " << causal;
         EXPECT_TRUE(narrow.same_results(each)) << of.symbol << ", causal " << causal;
-      }
-      unsetenv("SOFTCHECK_THREADS");
+      });
       const PackedTensor<float>& written = of.pass() == Pass::backward  ? each.dq
                                            : of.pass() == Pass::forward ? each.out
                                                                         : each.squares;
@@ -69,14 +65,12 @@ TEST(CpuVarlen, TwoPassesHaveTheBitsOfOne) {
   const Direction of{"softcheck_attention_backward"};
   for (const bool causal : {false, true}) {
     auto each = problem();
-    for (const char* threads : {"3", "1"}) {
-      setenv("SOFTCHECK_THREADS", threads, 1);
+    on_threads({"3", "1"}, [&] {
       auto packed = problem();
       ASSERT_TRUE(each.run_each(of.each(), of.pass(), causal));
       ASSERT_TRUE(packed.run(of.packed(), of.pass(), causal));
-      EXPECT_TRUE(packed.same_results(each)) << "causal " << causal << ", threads " << threads;
-    }
-    unsetenv("SOFTCHECK_THREADS");
+      EXPECT_TRUE(packed.same_results(each)) << "causal " << causal;
+    });
   }
 }
 
@@ -98,45 +92,40 @@ TEST(CpuVarlen, GivesWhatIsAskedFor) {
 
 // A call of version 1 handed on as one of version 2.
 struct SecondVersion {
-  static inline softcheck_kernel kernel = nullptr;
-  static inline std::uint32_t op = SOFTCHECK_OP_ATTENTION;
-  static inline std::array<std::uint32_t, 5> roles{};
-  static inline softcheck_attributes attributes{};
+  softcheck_kernel kernel;
+  std::uint32_t op = SOFTCHECK_OP_ATTENTION;
+  std::array<std::uint32_t, 5> roles = {SOFTCHECK_ROLE_QUERY, SOFTCHECK_ROLE_KEY, SOFTCHECK_ROLE_VALUE,
+                                        SOFTCHECK_ROLE_CU_Q, SOFTCHECK_ROLE_CU_K};
+  softcheck_attributes attributes{};
 
-  static void reset(softcheck_kernel to) {
-    kernel = to;
-    op = SOFTCHECK_OP_ATTENTION;
-    roles = {SOFTCHECK_ROLE_QUERY, SOFTCHECK_ROLE_KEY, SOFTCHECK_ROLE_VALUE, SOFTCHECK_ROLE_CU_Q, SOFTCHECK_ROLE_CU_K};
-    attributes = {};
-    attributes.size = sizeof attributes;
-  }
+  static inline SecondVersion* made = nullptr;
   static int run(const softcheck_call* call) {
-    softcheck_call_2 whole{*call, op, roles.data(), &attributes};
+    softcheck_call_2 whole{*call, made->op, made->roles.data(), &made->attributes};
     whole.call.abi_version = SOFTCHECK_KERNEL_ABI_VERSION_2;
-    return kernel(&whole.call);
+    return made->kernel(&whole.call);
   }
 };
 
 TEST(CpuVarlen, VersionTwoOfACallSaysTheSame) {
-  const Direction forward{"softcheck_attention"};
+  const softcheck_kernel attention = cpu_kernel("softcheck_attention_varlen");
   Packed first(query_lengths, key_lengths), second(query_lengths, key_lengths);
-  ASSERT_TRUE(first.run(forward.packed(), Pass::forward, true));
-  SecondVersion::reset(forward.packed());
-  EXPECT_TRUE(second.run(SecondVersion::run, Pass::forward, true));
+  ASSERT_TRUE(first.run(attention, Pass::forward, true));
+  const auto takes = [&](softcheck_kernel kernel, auto change) {
+    SecondVersion version{kernel};
+    version.attributes.size = sizeof version.attributes;
+    change(version);
+    SecondVersion::made = &version;
+    return second.run(SecondVersion::run, Pass::forward, true);
+  };
+  EXPECT_TRUE(takes(attention, [](SecondVersion&) {}));
   EXPECT_TRUE(second.same_results(first));
-  SecondVersion::attributes.window_left_plus_1 = 1;
-  EXPECT_FALSE(second.run(SecondVersion::run, Pass::forward, true));
-  SecondVersion::reset(forward.packed());
-  SecondVersion::attributes.softcap = 30;
-  EXPECT_FALSE(second.run(SecondVersion::run, Pass::forward, true));
-  SecondVersion::reset(forward.packed());
-  SecondVersion::roles[4] = SOFTCHECK_ROLE_LENGTHS;
-  EXPECT_FALSE(second.run(SecondVersion::run, Pass::forward, true));
+  EXPECT_FALSE(takes(attention, [](SecondVersion& of) { of.attributes.window_left_plus_1 = 1; }));
+  EXPECT_FALSE(takes(attention, [](SecondVersion& of) { of.attributes.softcap = 30; }));
+  EXPECT_FALSE(takes(attention, [](SecondVersion& of) { of.roles[4] = SOFTCHECK_ROLE_LENGTHS; }));
   // Another op has a symbol of its own.
-  SecondVersion::reset(cpu_kernel("softcheck_adaptive_attention_varlen"));
-  EXPECT_FALSE(second.run(SecondVersion::run, Pass::forward, true));
-  SecondVersion::op = SOFTCHECK_OP_ADAPTIVE_ATTENTION;
-  EXPECT_TRUE(second.run(SecondVersion::run, Pass::forward, true));
+  const softcheck_kernel adaptive = cpu_kernel("softcheck_adaptive_attention_varlen");
+  EXPECT_FALSE(takes(adaptive, [](SecondVersion&) {}));
+  EXPECT_TRUE(takes(adaptive, [](SecondVersion& of) { of.op = SOFTCHECK_OP_ADAPTIVE_ATTENTION; }));
 }
 
 TEST(CpuVarlen, AQueryWithoutKeysIsZero) {
