@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "numerics/formats/format.hpp"
-#include "proptests/tests/kernels/loaded_kernel.hpp"
+#include "proptests/tests/kernels/version_2_call.hpp"
 
 namespace softcheck::kernel_tests {
 namespace {
@@ -12,36 +12,28 @@ namespace {
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
-template <class T>
-void one_logit_is_certain() {
-  for (const T x : {T(0), T(-3.5), T(1e30), std::numeric_limits<T>::lowest(), std::numeric_limits<T>::denorm_min()}) {
-    EXPECT_EQ(run_row<T>("softcheck_softmax", dtype_of<T>(), {x})[0], T(1));
-    EXPECT_EQ(run_row<T>("softcheck_adaptive_softmax", dtype_of<T>(), {x})[0], T(1));
-    EXPECT_EQ(run_row<T>("softcheck_log_softmax", dtype_of<T>(), {x})[0], T(0));
-    EXPECT_EQ(run_row<T>("softcheck_entropy", dtype_of<T>(), {x})[0], T(0));
-    EXPECT_EQ(run_row<T>("softcheck_logsumexp", dtype_of<T>(), {x})[0], x);
-  }
-}
-
 TEST(CpuKernels, OneLogitIsCertain) {
-  one_logit_is_certain<float>();
-  one_logit_is_certain<double>();
-}
-
-template <class T>
-void ties_are_exact() {
-  for (std::size_t n = 1; n <= (std::size_t{1} << 17); n *= 2) {
-    const std::vector<T> logits(n, T(-7.25));
-    for (const char* symbol : {"softcheck_softmax", "softcheck_adaptive_softmax"}) {
-      EXPECT_TRUE(same_bits(run_row<T>(symbol, dtype_of<T>(), logits), std::vector<T>(n, T(1) / static_cast<T>(n))))
-          << symbol << " n = " << n;
+  for_each_type<float, double>([]<class T> {
+    for (const T x : {T(0), T(-3.5), T(1e30), std::numeric_limits<T>::lowest(), std::numeric_limits<T>::denorm_min()}) {
+      EXPECT_EQ(run_row<T>("softcheck_softmax", dtype_of<T>(), {x})[0], T(1));
+      EXPECT_EQ(run_row<T>("softcheck_adaptive_softmax", dtype_of<T>(), {x})[0], T(1));
+      EXPECT_EQ(run_row<T>("softcheck_log_softmax", dtype_of<T>(), {x})[0], T(0));
+      EXPECT_EQ(run_row<T>("softcheck_entropy", dtype_of<T>(), {x})[0], T(0));
+      EXPECT_EQ(run_row<T>("softcheck_logsumexp", dtype_of<T>(), {x})[0], x);
     }
-  }
+  });
 }
 
 TEST(CpuKernels, TiesOfAPowerOfTwoAreExactlyOneOverN) {
-  ties_are_exact<float>();
-  ties_are_exact<double>();
+  for_each_type<float, double>([]<class T> {
+    for (std::size_t n = 1; n <= (std::size_t{1} << 17); n *= 2) {
+      const std::vector<T> logits(n, T(-7.25));
+      for (const char* symbol : {"softcheck_softmax", "softcheck_adaptive_softmax"}) {
+        EXPECT_TRUE(same_bits(run_row<T>(symbol, dtype_of<T>(), logits), std::vector<T>(n, T(1) / static_cast<T>(n))))
+            << symbol << " n = " << n;
+      }
+    }
+  });
 }
 
 TEST(CpuKernels, HalfPrecisionIsTheSinglePrecisionResultRounded) {

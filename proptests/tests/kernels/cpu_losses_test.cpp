@@ -71,88 +71,76 @@ std::vector<Bits> gradient_of(const std::vector<double>& logits, std::int64_t la
 }
 
 // Half the logits lie 512 below the others and weigh nothing: L = ln(V / 2).
-template <class Bits>
-void losses_are_as_defined() {
-  for (const std::int64_t n : powers()) {
-    if (n < 4) continue;
-    std::vector<double> logits(static_cast<std::size_t>(n), 0.0);
-    for (std::size_t i = 1; i < logits.size(); i += 2) logits[i] = -512;
-    const double log = std::log(static_cast<double>(n / 2));
-    for (const std::int64_t label : {std::int64_t{0}, std::int64_t{1}, n - 1}) {
-      const double negative = log - logits[static_cast<std::size_t>(label)];
-      EXPECT_EQ((loss_of<Bits, float>(logits, label)), static_cast<float>(negative)) << n;
-      EXPECT_EQ((loss_of<Bits, float>(logits, label, {.label_smoothing = 0.25})),
-                static_cast<float>(0.75 * negative + 0.25 * (log + 256)))
-          << n;
-      EXPECT_EQ((loss_of<Bits, float>(logits, label, {.z_loss = 0.5})), static_cast<float>(negative + 0.5 * log * log))
-          << n;
-    }
-  }
-}
-
 TEST(CpuLosses, LossesAreAsDefined) {
-  losses_are_as_defined<float>();
-  losses_are_as_defined<std::uint16_t>();
+  for_each_type<float, std::uint16_t>([]<class Bits> {
+    for (const std::int64_t n : powers()) {
+      if (n < 4) continue;
+      std::vector<double> logits(static_cast<std::size_t>(n), 0.0);
+      for (std::size_t i = 1; i < logits.size(); i += 2) logits[i] = -512;
+      const double log = std::log(static_cast<double>(n / 2));
+      for (const std::int64_t label : {std::int64_t{0}, std::int64_t{1}, n - 1}) {
+        const double negative = log - logits[static_cast<std::size_t>(label)];
+        EXPECT_EQ((loss_of<Bits, float>(logits, label)), static_cast<float>(negative)) << n;
+        EXPECT_EQ((loss_of<Bits, float>(logits, label, {.label_smoothing = 0.25})),
+                  static_cast<float>(0.75 * negative + 0.25 * (log + 256)))
+            << n;
+        EXPECT_EQ((loss_of<Bits, float>(logits, label, {.z_loss = 0.5})),
+                  static_cast<float>(negative + 0.5 * log * log))
+            << n;
+      }
+    }
+  });
   EXPECT_EQ((loss_of<double, double>({3}, 0, {.z_loss = 0.25})), 2.25);
   EXPECT_EQ((loss_of<double, double>({3, 3}, 1)), std::log1p(1.0));
   EXPECT_EQ((loss_of<float, float>({3, -loss_infinity}, 1)), loss_infinity);
 }
 
-template <class Bits>
-void gradients_of_ties_are_exact() {
-  for (const std::int64_t n : powers()) {
-    const std::vector<double> logits(static_cast<std::size_t>(n), -7.25);
-    const double p = 1 / static_cast<double>(n);
-    for (const double smoothing : {0.0, 0.5}) {
-      for (const std::int64_t label : {std::int64_t{0}, n - 1}) {
-        std::vector<Bits> expected(logits.size(), Stored<Bits>::of(-2 * (p - smoothing * p)));
-        expected[static_cast<std::size_t>(label)] = Stored<Bits>::of(-2 * (p - (1 - smoothing) - smoothing * p));
-        for (const std::int64_t step : {1, 2}) {
-          const Options options{.label_smoothing = smoothing, .upstream = -2};
-          EXPECT_TRUE(same_bits(gradient_of<Bits>(logits, label, options, step), expected)) << n << " by " << step;
+TEST(CpuLosses, GradientsOfTiesAreExact) {
+  for_each_type<float, double, std::uint16_t>([]<class Bits> {
+    for (const std::int64_t n : powers()) {
+      const std::vector<double> logits(static_cast<std::size_t>(n), -7.25);
+      const double p = 1 / static_cast<double>(n);
+      for (const double smoothing : {0.0, 0.5}) {
+        for (const std::int64_t label : {std::int64_t{0}, n - 1}) {
+          std::vector<Bits> expected(logits.size(), Stored<Bits>::of(-2 * (p - smoothing * p)));
+          expected[static_cast<std::size_t>(label)] = Stored<Bits>::of(-2 * (p - (1 - smoothing) - smoothing * p));
+          for (const std::int64_t step : {1, 2}) {
+            const Options options{.label_smoothing = smoothing, .upstream = -2};
+            EXPECT_TRUE(same_bits(gradient_of<Bits>(logits, label, options, step), expected)) << n << " by " << step;
+          }
         }
       }
     }
-  }
-}
-
-TEST(CpuLosses, GradientsOfTiesAreExact) {
-  gradients_of_ties_are_exact<float>();
-  gradients_of_ties_are_exact<double>();
-  gradients_of_ties_are_exact<std::uint16_t>();
+  });
 }
 
 // 4 for the label, and of the others 2 for every odd class. Of equal logits p = 1 / V.
-template <class Bits>
-void class_weights_are_those_of_the_classes() {
-  for (const std::int64_t n : powers()) {
-    const std::vector<double> logits(static_cast<std::size_t>(n), -7.25);
-    const double p = 1 / static_cast<double>(n), log = std::log(static_cast<double>(n));
-    for (const std::int64_t label : {std::int64_t{0}, n - 1}) {
-      std::vector<double> weights(logits.size());
-      double mean = 0;
-      for (std::size_t j = 0; j < weights.size(); ++j) {
-        weights[j] = static_cast<std::int64_t>(j) == label ? 4 : j % 2 == 1 ? 2 : 0;
-        mean += weights[j] * p;
-      }
-      for (const double smoothing : {0.0, 0.5}) {
-        const Options options{.label_smoothing = smoothing, .upstream = -2, .weights = weights};
-        const double factor = (1 - smoothing) * 4 + smoothing * mean;
-        EXPECT_EQ((loss_of<Bits, float>(logits, label, options)), static_cast<float>(factor * log)) << n;
-        std::vector<Bits> expected;
+TEST(CpuLosses, ClassWeightsAreThoseOfTheClasses) {
+  for_each_type<float, std::uint16_t>([]<class Bits> {
+    for (const std::int64_t n : powers()) {
+      const std::vector<double> logits(static_cast<std::size_t>(n), -7.25);
+      const double p = 1 / static_cast<double>(n), log = std::log(static_cast<double>(n));
+      for (const std::int64_t label : {std::int64_t{0}, n - 1}) {
+        std::vector<double> weights(logits.size());
+        double mean = 0;
         for (std::size_t j = 0; j < weights.size(); ++j) {
-          const double target = static_cast<std::int64_t>(j) == label ? (1 - smoothing) * 4 : 0;
-          expected.push_back(Stored<Bits>::of(-2 * (factor * p - target - smoothing * p * weights[j])));
+          weights[j] = static_cast<std::int64_t>(j) == label ? 4 : j % 2 == 1 ? 2 : 0;
+          mean += weights[j] * p;
         }
-        EXPECT_TRUE(same_bits(gradient_of<Bits>(logits, label, options), expected)) << n << " label " << label;
+        for (const double smoothing : {0.0, 0.5}) {
+          const Options options{.label_smoothing = smoothing, .upstream = -2, .weights = weights};
+          const double factor = (1 - smoothing) * 4 + smoothing * mean;
+          EXPECT_EQ((loss_of<Bits, float>(logits, label, options)), static_cast<float>(factor * log)) << n;
+          std::vector<Bits> expected;
+          for (std::size_t j = 0; j < weights.size(); ++j) {
+            const double target = static_cast<std::int64_t>(j) == label ? (1 - smoothing) * 4 : 0;
+            expected.push_back(Stored<Bits>::of(-2 * (factor * p - target - smoothing * p * weights[j])));
+          }
+          EXPECT_TRUE(same_bits(gradient_of<Bits>(logits, label, options), expected)) << n << " label " << label;
+        }
       }
     }
-  }
-}
-
-TEST(CpuLosses, ClassWeightsAreThoseOfTheClasses) {
-  class_weights_are_those_of_the_classes<float>();
-  class_weights_are_those_of_the_classes<std::uint16_t>();
+  });
 }
 
 // A saturated logit is the cap, and has no slope; one of 0 stays 0, and has the slope 1.

@@ -30,19 +30,15 @@ Loss of_squares(const std::vector<double>& logits, const std::vector<std::int64_
   return loss.elements[0];
 }
 
-template <class Bits>
-void means_count_the_rows_that_are_not_ignored() {
-  const std::vector<double> logits{1, 2, 3, 4, 5};
-  EXPECT_EQ((of_squares<Bits, float>(logits, {0, 0, mean_ignored, 0, mean_ignored}, true)), 7.0F);
-  EXPECT_EQ((of_squares<Bits, float>(logits, {0, 0, mean_ignored, 0, mean_ignored}, false)), 21.0F);
-  EXPECT_EQ((of_squares<Bits, float>({3, mean_nan}, {0, mean_ignored}, true)), 9.0F);
-  EXPECT_TRUE(std::isnan(of_squares<Bits, float>({3, mean_nan}, {0, 0}, true)));
-  EXPECT_TRUE(std::isnan(of_squares<Bits, float>({3, 2}, {0, 1}, true)));  // no class
-}
-
 TEST(CpuMeans, MeansCountTheRowsThatAreNotIgnored) {
-  means_count_the_rows_that_are_not_ignored<float>();
-  means_count_the_rows_that_are_not_ignored<std::uint16_t>();
+  for_each_type<float, std::uint16_t>([]<class Bits> {
+    const std::vector<double> logits{1, 2, 3, 4, 5};
+    EXPECT_EQ((of_squares<Bits, float>(logits, {0, 0, mean_ignored, 0, mean_ignored}, true)), 7.0F);
+    EXPECT_EQ((of_squares<Bits, float>(logits, {0, 0, mean_ignored, 0, mean_ignored}, false)), 21.0F);
+    EXPECT_EQ((of_squares<Bits, float>({3, mean_nan}, {0, mean_ignored}, true)), 9.0F);
+    EXPECT_TRUE(std::isnan(of_squares<Bits, float>({3, mean_nan}, {0, 0}, true)));
+    EXPECT_TRUE(std::isnan(of_squares<Bits, float>({3, 2}, {0, 1}, true)));  // no class
+  });
   EXPECT_EQ((of_squares<double, double>({1, 2, 7}, {0, 0, mean_ignored}, true)), 2.5);
 }
 
@@ -121,26 +117,21 @@ std::vector<Bits> gradient_of_op(softcheck_op op, std::int64_t rows, std::int64_
   return options.in_place ? x.elements : out.elements;
 }
 
-template <class Bits>
-void gradients_are_those_of_the_rows() {
-  constexpr softcheck_op of_rows = SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD,
-                         of_mean = SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD;
-  for (const std::int64_t n : {1, 33, 5000}) {
-    const std::vector<Bits> by_four = gradient_of_op<Bits>(of_rows, 8, n, -0.75);
-    EXPECT_TRUE(same_bits(gradient_of_op<Bits>(of_mean, 8, n, -3), by_four)) << n;
-    EXPECT_TRUE(same_bits(gradient_of_op<Bits>(of_mean, 8, n, -3, {.in_place = true, .threads = "7"}), by_four)) << n;
-    EXPECT_TRUE(same_bits(gradient_of_op<Bits>(of_mean, 8, n, -0.75, {.mean = false}), by_four)) << n;
-    // Four weights of 2 divide by 8.
-    EXPECT_TRUE(same_bits(gradient_of_op<Bits>(of_mean, 8, n, -6, {.weights = true}),
-                          gradient_of_op<Bits>(of_rows, 8, n, -0.75, {.weights = true})))
-        << n;
-  }
-}
-
 TEST(CpuMeans, GradientsAreThoseOfTheRowsOverTheDivisor) {
-  gradients_are_those_of_the_rows<float>();
-  gradients_are_those_of_the_rows<double>();
-  gradients_are_those_of_the_rows<std::uint16_t>();
+  for_each_type<float, double, std::uint16_t>([]<class Bits> {
+    constexpr softcheck_op of_rows = SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD,
+                           of_mean = SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD;
+    for (const std::int64_t n : {1, 33, 5000}) {
+      const std::vector<Bits> by_four = gradient_of_op<Bits>(of_rows, 8, n, -0.75);
+      EXPECT_TRUE(same_bits(gradient_of_op<Bits>(of_mean, 8, n, -3), by_four)) << n;
+      EXPECT_TRUE(same_bits(gradient_of_op<Bits>(of_mean, 8, n, -3, {.in_place = true, .threads = "7"}), by_four)) << n;
+      EXPECT_TRUE(same_bits(gradient_of_op<Bits>(of_mean, 8, n, -0.75, {.mean = false}), by_four)) << n;
+      // Four weights of 2 divide by 8.
+      EXPECT_TRUE(same_bits(gradient_of_op<Bits>(of_mean, 8, n, -6, {.weights = true}),
+                            gradient_of_op<Bits>(of_rows, 8, n, -0.75, {.weights = true})))
+          << n;
+    }
+  });
 }
 
 TEST(CpuMeans, TheGradientOfNothingIsZero) {

@@ -49,30 +49,26 @@ struct Merge {
 };
 
 // Weights 1, 1/2, 1/4, 1/4 again and again: S is twice their number, and no operation rounds.
-template <class Bits>
-void powers_of_two_are_exact() {
-  static constexpr std::array<double, 4> logs{0, -1, -2, -2}, weights{1, 0.5, 0.25, 0.25};
-  for (const std::int64_t groups : {1, 4, 32, 64, 128, 1024}) {
-    for (const std::int64_t dim : {1, 5, 64, 67}) {
-      for (const std::int64_t step : {1, 3}) {
-        Merge<Bits> merge(4 * groups, 1, dim, step);
-        double expected = 0;
-        for (std::int64_t part = 0; part < 4 * groups; ++part) {
-          const auto kind = static_cast<std::size_t>(part % 4);
-          const auto value = static_cast<double>(part * 5 % 7);
-          merge.lse.at(part, 0) = static_cast<float>(logs[kind] - 40);
-          merge.fill(part, 0, value);
-          expected += weights[kind] * value / static_cast<double>(2 * groups);
+TEST(CpuMerge, PowersOfTwoAreMergedExactly) {
+  for_each_type<float, std::uint16_t>([]<class Bits> {
+    static constexpr std::array<double, 4> logs{0, -1, -2, -2}, weights{1, 0.5, 0.25, 0.25};
+    for (const std::int64_t groups : {1, 4, 32, 64, 128, 1024}) {
+      for (const std::int64_t dim : {1, 5, 64, 67}) {
+        for (const std::int64_t step : {1, 3}) {
+          Merge<Bits> merge(4 * groups, 1, dim, step);
+          double expected = 0;
+          for (std::int64_t part = 0; part < 4 * groups; ++part) {
+            const auto kind = static_cast<std::size_t>(part % 4);
+            const auto value = static_cast<double>(part * 5 % 7);
+            merge.lse.at(part, 0) = static_cast<float>(logs[kind] - 40);
+            merge.fill(part, 0, value);
+            expected += weights[kind] * value / static_cast<double>(2 * groups);
+          }
+          merge.expect(true, 0, expected, std::log2(static_cast<double>(2 * groups)) - 40);
         }
-        merge.expect(true, 0, expected, std::log2(static_cast<double>(2 * groups)) - 40);
       }
     }
-  }
-}
-
-TEST(CpuMerge, PowersOfTwoAreMergedExactly) {
-  powers_of_two_are_exact<float>();
-  powers_of_two_are_exact<std::uint16_t>();
+  });
 }
 
 TEST(CpuMerge, EqualPartsAreAveraged) {

@@ -29,34 +29,30 @@ std::vector<Bits> gradient_of(softcheck_op op, const std::vector<double>& y, con
 constexpr Output everywhere[] = {Output::apart, Output::saved, Output::gradient, Output::strided};
 
 // Multiples of 1/8 and small integers: every sum is exact.
-template <class Bits>
-void gradients_are_exact() {
-  for (const std::size_t n : telling_sizes()) {
-    std::vector<double> y(n), logs(n), g(n);
-    double mean = 0, total = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      y[i] = static_cast<double>((i + 1) % 4) / 8;
-      logs[i] = i % 3 == 0 ? 0 : -std::numeric_limits<double>::infinity();
-      g[i] = static_cast<double>(i % 7) - 2;
-      mean += y[i] * g[i];
-      total += g[i];
-    }
-    std::vector<Bits> of_softmax, of_logs;
-    for (std::size_t i = 0; i < n; ++i) {
-      of_softmax.push_back(Stored<Bits>::of(y[i] * (g[i] - mean)));
-      of_logs.push_back(Stored<Bits>::of(g[i] - (i % 3 == 0 ? total : 0)));
-    }
-    for (const Output where : everywhere) {
-      const auto got = gradient_of<Bits>(SOFTCHECK_OP_SOFTMAX_BACKWARD, y, g, where);
-      for (std::size_t i = 0; i < n; ++i) EXPECT_EQ(got[i], of_softmax[i]) << n << " item " << i;
-      EXPECT_TRUE(same_bits(gradient_of<Bits>(SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, logs, g, where), of_logs)) << n;
-    }
-  }
-}
-
 TEST(CpuSavedBackward, GradientsAreExactWhereSumsAre) {
-  gradients_are_exact<float>();
-  gradients_are_exact<double>();
+  for_each_type<float, double>([]<class Bits> {
+    for (const std::size_t n : telling_sizes()) {
+      std::vector<double> y(n), logs(n), g(n);
+      double mean = 0, total = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        y[i] = static_cast<double>((i + 1) % 4) / 8;
+        logs[i] = i % 3 == 0 ? 0 : -std::numeric_limits<double>::infinity();
+        g[i] = static_cast<double>(i % 7) - 2;
+        mean += y[i] * g[i];
+        total += g[i];
+      }
+      std::vector<Bits> of_softmax, of_logs;
+      for (std::size_t i = 0; i < n; ++i) {
+        of_softmax.push_back(Stored<Bits>::of(y[i] * (g[i] - mean)));
+        of_logs.push_back(Stored<Bits>::of(g[i] - (i % 3 == 0 ? total : 0)));
+      }
+      for (const Output where : everywhere) {
+        const auto got = gradient_of<Bits>(SOFTCHECK_OP_SOFTMAX_BACKWARD, y, g, where);
+        for (std::size_t i = 0; i < n; ++i) EXPECT_EQ(got[i], of_softmax[i]) << n << " item " << i;
+        EXPECT_TRUE(same_bits(gradient_of<Bits>(SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, logs, g, where), of_logs)) << n;
+      }
+    }
+  });
 }
 
 // Whatever is saved: this is no log-probability.

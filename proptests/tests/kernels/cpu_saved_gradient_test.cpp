@@ -140,20 +140,16 @@ const std::vector<AttentionShape>& saved_shapes() {
   return list;
 }
 
-template <class Real>
-void gradients_are_whole() {
-  for (const AttentionShape& shape : saved_shapes()) {
-    on_threads({"1", "3"}, [&] {
-      WholeNumbers<Real> of(shape);
-      ASSERT_TRUE(of.call.run());
-      EXPECT_TRUE(of.holds()) << shape.queries << " queries";
-    });
-  }
-}
-
 TEST(CpuSavedGradient, IsMadeOfWhatTheForwardPassReturned) {
-  gradients_are_whole<float>();
-  gradients_are_whole<double>();
+  for_each_type<float, double>([]<class Real> {
+    for (const AttentionShape& shape : saved_shapes()) {
+      on_threads({"1", "3"}, [&] {
+        WholeNumbers<Real> of(shape);
+        ASSERT_TRUE(of.call.run());
+        EXPECT_TRUE(of.holds()) << shape.queries << " queries";
+      });
+    }
+  });
 }
 
 // A query without keys has the log-sum-exp -inf, and a gradient of 0 whatever stands in its other rows.

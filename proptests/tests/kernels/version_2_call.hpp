@@ -69,6 +69,12 @@ inline Roles loss_gradient_roles() { return {SOFTCHECK_ROLE_LOGITS, SOFTCHECK_RO
 inline Roles saved_roles() { return {SOFTCHECK_ROLE_SAVED, SOFTCHECK_ROLE_OUT_GRADIENT}; }
 inline Roles attention_roles() { return {SOFTCHECK_ROLE_QUERY, SOFTCHECK_ROLE_KEY, SOFTCHECK_ROLE_VALUE}; }
 
+/// run<Type>() for each type.
+template <class... Types, class Run>
+void for_each_type(Run run) {
+  (run.template operator()<Types>(), ...);
+}
+
 template <class Int>
 constexpr DLDataType label_type = {kDLInt, 8 * sizeof(Int), 1};
 
