@@ -23,8 +23,14 @@ def maker():
 
 
 def recorded(model):
+    """(place, character, logit, sensitivity) of each logit; a line has the numbers of all characters at a place."""
     rows = [line.split("\t") for line in (FOLDER / "language_logits.tsv").read_text().splitlines()[2:]]
-    return [(int(p), int(c), float.fromhex(logit), float(s)) for name, p, c, logit, s in rows if name == model]
+    return [
+        (int(place), character, float.fromhex(logit), float(sensitivity))
+        for (name, place, _, *logits), (_, _, _, *sensitivities) in zip(rows[::2], rows[1::2])
+        if name == model
+        for character, (logit, sensitivity) in enumerate(zip(logits, sensitivities))
+    ]
 
 
 def share_of_roundings(model, logits, unit):

@@ -41,20 +41,24 @@ struct RecordedLogit {
   double logit = 0, sensitivity = 0;
 };
 
+// Of each place a line of logits, and one of their sensitivities.
 std::vector<RecordedLogit> recorded_logits(const std::string& model) {
   std::ifstream file(source_folder / "proptests/tests/experiments/language_logits.tsv");
   std::vector<RecordedLogit> logits;
-  std::string line;
-  while (std::getline(file, line)) {
+  for (std::string line; std::getline(file, line);) {
     std::istringstream fields(line);
-    std::string name, logit;
-    RecordedLogit one;
+    std::string name, numbers, number;
+    int place = 0;
     if (!(fields >> name) || name != model) continue;
-    fields >> one.place >> one.character >> logit >> one.sensitivity;
-    one.logit = std::stod(logit);
-    EXPECT_FALSE(fields.fail()) << line;
-    logits.push_back(one);
+    fields >> place >> numbers;
+    std::size_t next = logits.size();
+    if (numbers == "logits") {
+      for (int character = 0; fields >> number; ++character) logits.push_back({place, character, std::stod(number)});
+    } else {
+      for (next -= character_count; fields >> number; ++next) logits.at(next).sensitivity = std::stod(number);
+    }
   }
+  for (const RecordedLogit& one : logits) EXPECT_GT(one.sensitivity, 0) << one.place << " " << one.character;
   return logits;
 }
 

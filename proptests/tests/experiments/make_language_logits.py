@@ -2,9 +2,9 @@
 
     python proptests/tests/experiments/make_language_logits.py
 
-Needs python/requirements/models.txt. A line for each model, place and character: the logit behind the character at that
-place of TEXT, by LlamaForCausalLM in double; and its sensitivity, the sum over all numbers of the pass of |how the logit
-changes with it| times the most roundings that go into it, each of its full size. To first order an evaluation whose
+Needs python/requirements/models.txt. Two lines for each model and place, of a number for each character: the logits behind
+the character at that place of TEXT, by LlamaForCausalLM in double; and their sensitivities, the sum over all numbers of
+the pass of |how the logit changes with it| times the most roundings that go into it, each of its full size. To first order an evaluation whose
 roundings are at most u is within u sensitivity of the exact logit, in whatever order it adds. The sensitivities are
 those of llama() below, which is Llama by its definition and shares no code with transformers.
 """
@@ -148,17 +148,18 @@ def llama(folder, text=TEXT):
 
 
 def main():
-    lines = [f"# made by make_language_logits.py; text {json.dumps(TEXT)}", "model\tplace\tcharacter\tlogit\tsensitivity"]
+    lines = [f"# made by make_language_logits.py; text {json.dumps(TEXT)}", "model\tplace\tnumbers\tof characters 0 to 95"]
     for name in NAMES:
         theirs = transformers_logits(MODELS / name, torch.float64)
         ours, run = llama(MODELS / name)
         worst = 0.0
         for place in PLACES:
-            for character in range(ours.shape[1]):
-                sensitivity = run.sensitivities(ours[place, character])
-                logit = float(theirs[place, character])
-                worst = max(worst, abs(logit - float(ours[place, character])) / (2 * 2.0**-53 * sensitivity))
-                lines.append(f"{name}\t{place}\t{character}\t{logit.hex()}\t{sensitivity:.4g}")
+            sensitivities = [run.sensitivities(logit) for logit in ours[place]]
+            logits = [float(logit) for logit in theirs[place]]
+            for logit, own, sensitivity in zip(logits, ours[place], sensitivities):
+                worst = max(worst, abs(logit - float(own)) / (2 * 2.0**-53 * sensitivity))
+            lines.append("\t".join([name, str(place), "logits", *(logit.hex() for logit in logits)]))
+            lines.append("\t".join([name, str(place), "sensitivities", *(f"{s:.4g}" for s in sensitivities)]))
         if not worst <= 1:
             raise SystemExit(f"{name}: llama() and transformers differ by {worst:.3g} times what roundings explain")
         print(f"{name}: llama() and transformers differ by {worst:.3g} of what roundings explain")

@@ -2,51 +2,23 @@
 // finite differences in 50 digits. The body's sums are compensated: it is held to the CPU's bound.
 #include <gtest/gtest.h>
 
-#include <boost/multiprecision/cpp_bin_float.hpp>
 #include <cmath>
 
+#include "proptests/tests/kernels/attention_gradient_expected.hpp"
 #include "proptests/tests/kernels/row_kernel_call.hpp"
 
 namespace softcheck::kernel_tests {
 namespace {
 
-using Real = boost::multiprecision::number<boost::multiprecision::cpp_bin_float<50>, boost::multiprecision::et_off>;
-
 /// softmax(beta x) at some x, and what a bound of its gradient's errors needs.
 struct Adaptive {
-  std::vector<Real> p, q;  // at beta and at 1
-  Real beta = 1, slope = 0, entropy;
+  explicit Adaptive(const std::vector<Real>& x)
+      : q(softmax_of(x, 1)), entropy(entropy_of(q)), beta(entropy), p(softmax_of(x, beta.value)) {}
 
-  explicit Adaptive(const std::vector<Real>& x) {
-    q = softmax(x, 1);
-    entropy = 0;
-    for (const Real& value : q) {
-      if (value > 0) entropy -= value * log(value);
-    }
-    // Fig. 4: thousandths, from the highest power.
-    const int quartic[] = {-37, 481, -2300, 4917, -1791};
-    Real value = 0, derivative = 0;
-    for (const int a : quartic) {
-      derivative = derivative * entropy + value;
-      value = value * entropy + Real(a) / 1000;
-    }
-    if (entropy > Real(1) / 2 && value > 1) {
-      beta = value;
-      slope = derivative;
-    }
-    p = softmax(x, beta);
-  }
-
-  static std::vector<Real> softmax(const std::vector<Real>& x, const Real& beta) {
-    std::vector<Real> w;
-    Real sum = 0;
-    for (const Real& value : x) {
-      w.push_back(exp(beta * (value - x.front())));
-      sum += w.back();
-    }
-    for (Real& value : w) value /= sum;
-    return w;
-  }
+  std::vector<Real> q;  // at 1
+  Real entropy;
+  ExactBeta beta;
+  std::vector<Real> p;  // at beta
 };
 
 Real loss(const std::vector<Real>& x, const std::vector<double>& g) {
@@ -80,7 +52,7 @@ struct GradientError {
       deviations.push_back(top - value);
       spread = std::max(spread, static_cast<double>(top - value));
     }
-    const double b = static_cast<double>(at.beta);
+    const double b = to_double(at.beta.value);
     eps = kernels.unit_roundoff() * (height + 2 * contract.exp_error + 6 + 2 * 3 * b * spread);
     for (std::size_t i = 0; i < n; ++i) {
       mean_gradient += at.p[i] * Real(std::fabs(g[i]));
@@ -92,13 +64,12 @@ struct GradientError {
 
   double of(std::size_t j) const {
     const double h_error = eps * (1 + static_cast<double>(at.entropy));
-    const double moved = at.slope == 0 ? 0 : 2.526 * h_error * 2 * spread;  // p's relative change with beta
-    const Real incoming = at.beta * at.p[j] * (Real(std::fabs(gradient[j])) + mean_gradient);
+    const double moved = at.beta.slope == 0 ? 0 : 2.526 * h_error * 2 * spread;  // p's relative change with beta
+    const Real incoming = at.beta.value * at.p[j] * (Real(std::fabs(gradient[j])) + mean_gradient);
     const Real by_beta = mean_product + mean_gradient * mean_deviation;
     const Real entropic = at.q[j] * (deviations[j] + plain_deviation) * by_beta;
     return static_cast<double>(incoming) * 4 * (eps + moved) +
-           static_cast<double>(entropic) *
-               (std::fabs(static_cast<double>(at.slope)) * 6 * (eps + moved) + 4.6 * h_error);
+           static_cast<double>(entropic) * (magnitude(at.beta.slope) * 6 * (eps + moved) + 4.6 * h_error);
   }
 
   Adaptive at;
@@ -154,7 +125,7 @@ TEST_P(AdaptiveBackward, IsTheLimitOfDifferences) {
     const std::vector<double> g = incoming(c.row.size());
     const std::vector<Real> x = real(c.row);
     const GradientError error(x, g, GetParam());
-    ASSERT_EQ(error.at.slope != 0, c.adapts) << c.name;
+    ASSERT_EQ(error.at.beta.slope != 0, c.adapts) << c.name;
     const std::vector<double> got = gradient_of(c.row, g);
     // Each difference costs two losses of n exponentials in 50 digits: all of short rows, some of long ones.
     for (std::size_t j = 0; j < c.row.size(); j += 1 + c.row.size() / 12) {

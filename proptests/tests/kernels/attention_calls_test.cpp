@@ -10,22 +10,13 @@
 namespace softcheck::kernel_tests {
 namespace {
 
-using F32 = Tensor<float>;
-
 /// Tensors of a call with a mask that both directions take: 4 heads that share 2 key heads.
 struct Tensors {
-  static constexpr std::int64_t batch = 2, heads = 4, key_heads = 2, queries = 3, keys = 7, dim = 5, width = 6;
-
-  F32 q{dtype_of<float>(), {batch, heads, queries, dim}}, k{dtype_of<float>(), {batch, key_heads, keys, dim}},
-      v{dtype_of<float>(), {batch, key_heads, keys, width}};
-  Tensor<std::uint8_t> mask{mask_type, {batch, heads, queries, keys}};
-  F32 out{dtype_of<float>(), q_like(width)};  // backward: its gradient, an input
-  F32 lse{dtype_of<float>(), rows()}, entropy{dtype_of<float>(), rows()}, maximum{dtype_of<float>(), rows()},
-      sums{dtype_of<float>(), rows()};
-  F32 dq{dtype_of<float>(), q_like(dim)}, dk{dtype_of<float>(), k.shape}, dv{dtype_of<float>(), v.shape};
-
-  static std::vector<std::int64_t> rows() { return {batch, heads, queries}; }
-  static std::vector<std::int64_t> q_like(std::int64_t last) { return {batch, heads, queries, last}; }
+  F32 q{{2, 4, 3, 5}}, k{{2, 2, 7, 5}}, v{{2, 2, 7, 6}};
+  Tensor<std::uint8_t> mask{mask_type, {2, 4, 3, 7}};
+  F32 out{{2, 4, 3, 6}};  // backward: its gradient, an input
+  F32 lse{{2, 4, 3}}, entropy{lse}, maximum{lse}, sums{lse};
+  F32 dq{q}, dk{k}, dv{v};
 };
 
 /// A call of a pass, to be spoilt before it is made. Statistics: lse and entropy stand for T and U.
@@ -62,92 +53,77 @@ struct Spoilt {
   std::function<void(AttentionCall&)> spoil;
 };
 
-const std::vector<Spoilt>& in_every_pass() {
-  static std::int64_t repeated[4] = {60, 15, 0, 1};
-  static const std::vector<Spoilt> list = {
-      {"version 0", [](AttentionCall& c) { c.call.abi_version = 0; }},
-      {"version 2", [](AttentionCall& c) { c.call.abi_version = 2; }},
-      {"version 3", [](AttentionCall& c) { c.call.abi_version = 3; }},
-      {"an input too few", [](AttentionCall& c) { c.call.n_inputs -= 2; }},
-      {"an input too many", [](AttentionCall& c) { c.call.n_inputs += 1; }},
-      {"no output", [](AttentionCall& c) { c.call.n_outputs = 0; }},
-      {"an output too many", [](AttentionCall& c) { c.call.n_outputs += 1; }},
-      {"a temperature", [](AttentionCall& c) { c.call.theta = 2; }},
-      {"a scale of NaN", [](AttentionCall& c) { c.call.scale = std::numeric_limits<double>::quiet_NaN(); }},
-      {"an infinite scale", [](AttentionCall& c) { c.call.scale = std::numeric_limits<double>::infinity(); }},
-      {"a scale beyond f32", [](AttentionCall& c) { c.call.scale = 1e39; }},
-      {"no queries' tensor", [](AttentionCall& c) { c.inputs[0] = nullptr; }},
-      {"queries of rank 3", [](AttentionCall& c) { c.t.q.view.ndim = 3; }},
-      {"integer queries", [](AttentionCall& c) { c.t.q.view.dtype.code = kDLInt; }},
-      {"queries of two lanes", [](AttentionCall& c) { c.t.q.view.dtype.lanes = 2; }},
-      {"queries without data", [](AttentionCall& c) { c.t.q.view.data = nullptr; }},
-      {"queries on a device", [](AttentionCall& c) { c.t.q.view.device.device_type = kDLCUDA; }},
-      {"a stride of 0", [](AttentionCall& c) { c.t.q.view.strides = repeated; }},
-      {"a negative extent", [](AttentionCall& c) { c.t.q.shape[2] = c.t.out.shape[2] = c.t.mask.shape[2] = -3; }},
-      {"keys of f64", [](AttentionCall& c) { c.t.k.view.dtype.bits = 64; }},
-      {"keys of another size", [](AttentionCall& c) { c.t.k.shape[3] = c.t.dk.shape[3] = 4; }},
-      {"keys of another batch", [](AttentionCall& c) { c.t.k.shape[0] = c.t.dk.shape[0] = 1; }},
-      {"4 heads to 3 key heads",
-       [](AttentionCall& c) {
-         for (F32* tensor : {&c.t.k, &c.t.v, &c.t.dk, &c.t.dv}) {
-           tensor->shape = {2, 3, 4, tensor->shape[3]};
-         }
-         c.t.mask.shape[3] = 4;
-       }},
-      {"a mask of floats", [](AttentionCall& c) { c.t.mask.view.dtype = dtype_of<float>(); }},
-      {"a mask of another batch", [](AttentionCall& c) { c.t.mask.shape[0] = 1; }},
-      {"a mask of some heads", [](AttentionCall& c) { c.t.mask.shape[1] = 2; }},
-      {"a mask of other queries", [](AttentionCall& c) { c.t.mask.shape[2] = 1; }},
-      {"a mask of other keys", [](AttentionCall& c) { c.t.mask.shape[3] = 6; }},
-  };
-  return list;
-}
+std::int64_t repeated_strides[4] = {60, 15, 0, 1};
+const std::vector<Spoilt> in_every_pass = {
+    {"version 0", [](AttentionCall& c) { c.call.abi_version = 0; }},
+    {"version 2", [](AttentionCall& c) { c.call.abi_version = 2; }},
+    {"version 3", [](AttentionCall& c) { c.call.abi_version = 3; }},
+    {"an input too few", [](AttentionCall& c) { c.call.n_inputs -= 2; }},
+    {"an input too many", [](AttentionCall& c) { c.call.n_inputs += 1; }},
+    {"no output", [](AttentionCall& c) { c.call.n_outputs = 0; }},
+    {"an output too many", [](AttentionCall& c) { c.call.n_outputs += 1; }},
+    {"a temperature", [](AttentionCall& c) { c.call.theta = 2; }},
+    {"a scale of NaN", [](AttentionCall& c) { c.call.scale = std::numeric_limits<double>::quiet_NaN(); }},
+    {"an infinite scale", [](AttentionCall& c) { c.call.scale = std::numeric_limits<double>::infinity(); }},
+    {"a scale beyond f32", [](AttentionCall& c) { c.call.scale = 1e39; }},
+    {"no queries' tensor", [](AttentionCall& c) { c.inputs[0] = nullptr; }},
+    {"queries of rank 3", [](AttentionCall& c) { c.t.q.view.ndim = 3; }},
+    {"integer queries", [](AttentionCall& c) { c.t.q.view.dtype.code = kDLInt; }},
+    {"queries of two lanes", [](AttentionCall& c) { c.t.q.view.dtype.lanes = 2; }},
+    {"queries without data", [](AttentionCall& c) { c.t.q.view.data = nullptr; }},
+    {"queries on a device", [](AttentionCall& c) { c.t.q.view.device.device_type = kDLCUDA; }},
+    {"a stride of 0", [](AttentionCall& c) { c.t.q.view.strides = repeated_strides; }},
+    {"a negative extent", [](AttentionCall& c) { c.t.q.shape[2] = c.t.out.shape[2] = c.t.mask.shape[2] = -3; }},
+    {"keys of f64", [](AttentionCall& c) { c.t.k.view.dtype.bits = 64; }},
+    {"keys of another size", [](AttentionCall& c) { c.t.k.shape[3] = c.t.dk.shape[3] = 4; }},
+    {"keys of another batch", [](AttentionCall& c) { c.t.k.shape[0] = c.t.dk.shape[0] = 1; }},
+    {"4 heads to 3 key heads",
+     [](AttentionCall& c) {
+       for (F32* tensor : {&c.t.k, &c.t.v, &c.t.dk, &c.t.dv}) {
+         tensor->shape = {2, 3, 4, tensor->shape[3]};
+       }
+       c.t.mask.shape[3] = 4;
+     }},
+    {"a mask of floats", [](AttentionCall& c) { c.t.mask.view.dtype = dtype_of<float>(); }},
+    {"a mask of another batch", [](AttentionCall& c) { c.t.mask.shape[0] = 1; }},
+    {"a mask of some heads", [](AttentionCall& c) { c.t.mask.shape[1] = 2; }},
+    {"a mask of other queries", [](AttentionCall& c) { c.t.mask.shape[2] = 1; }},
+    {"a mask of other keys", [](AttentionCall& c) { c.t.mask.shape[3] = 6; }},
+};
 
-const std::vector<Spoilt>& with_values() {
-  static const std::vector<Spoilt> list = {
-      {"values of f64", [](AttentionCall& c) { c.t.v.view.dtype.bits = 64; }},
-      {"values of another batch", [](AttentionCall& c) { c.t.v.shape[0] = c.t.dv.shape[0] = 1; }},
-      {"values of other heads", [](AttentionCall& c) { c.t.v.shape[1] = c.t.dv.shape[1] = 1; }},
-      {"fewer values than keys", [](AttentionCall& c) { c.t.v.shape[2] = c.t.dv.shape[2] = 6; }},
-      {"out of another width", [](AttentionCall& c) { c.t.out.shape[3] = 5; }},
-      {"out of other queries", [](AttentionCall& c) { c.t.out.shape[2] = 2; }},
-      {"out of f64", [](AttentionCall& c) { c.t.out.view.dtype.bits = 64; }},
-  };
-  return list;
-}
+const std::vector<Spoilt> with_values = {
+    {"values of f64", [](AttentionCall& c) { c.t.v.view.dtype.bits = 64; }},
+    {"values of another batch", [](AttentionCall& c) { c.t.v.shape[0] = c.t.dv.shape[0] = 1; }},
+    {"values of other heads", [](AttentionCall& c) { c.t.v.shape[1] = c.t.dv.shape[1] = 1; }},
+    {"fewer values than keys", [](AttentionCall& c) { c.t.v.shape[2] = c.t.dv.shape[2] = 6; }},
+    {"out of another width", [](AttentionCall& c) { c.t.out.shape[3] = 5; }},
+    {"out of other queries", [](AttentionCall& c) { c.t.out.shape[2] = 2; }},
+    {"out of f64", [](AttentionCall& c) { c.t.out.view.dtype.bits = 64; }},
+};
 
-const std::vector<Spoilt>& with_rows() {
-  static const std::vector<Spoilt> list = {
-      {"lse of other queries", [](AttentionCall& c) { c.t.lse.shape[2] = 2; }},
-      {"lse of f64", [](AttentionCall& c) { c.t.lse.view.dtype.bits = 64; }},
-      {"lse of rank 4", [](AttentionCall& c) { c.outputs[1] = &c.t.out.view; }},
-      {"entropy of other heads", [](AttentionCall& c) { c.t.entropy.shape[1] = 2; }},
-      {"a maximum of another batch", [](AttentionCall& c) { c.t.maximum.shape[0] = 1; }},
-      {"a maximum of halves", [](AttentionCall& c) { c.t.maximum.view.dtype = f16; }},
-  };
-  return list;
-}
+const std::vector<Spoilt> with_rows = {
+    {"lse of other queries", [](AttentionCall& c) { c.t.lse.shape[2] = 2; }},
+    {"lse of f64", [](AttentionCall& c) { c.t.lse.view.dtype.bits = 64; }},
+    {"lse of rank 4", [](AttentionCall& c) { c.outputs[1] = &c.t.out.view; }},
+    {"entropy of other heads", [](AttentionCall& c) { c.t.entropy.shape[1] = 2; }},
+    {"a maximum of another batch", [](AttentionCall& c) { c.t.maximum.shape[0] = 1; }},
+    {"a maximum of halves", [](AttentionCall& c) { c.t.maximum.view.dtype = f16; }},
+};
 
-const std::vector<Spoilt>& statistics_only() {
-  static const std::vector<Spoilt> list = {
-      {"sums of other queries", [](AttentionCall& c) { c.t.sums.shape[2] = 2; }},
-      {"sums of f64", [](AttentionCall& c) { c.t.sums.view.dtype.bits = 64; }},
-      {"no maximum", [](AttentionCall& c) { c.outputs[0] = nullptr; }},
-  };
-  return list;
-}
+const std::vector<Spoilt> statistics_only = {
+    {"sums of other queries", [](AttentionCall& c) { c.t.sums.shape[2] = 2; }},
+    {"sums of f64", [](AttentionCall& c) { c.t.sums.view.dtype.bits = 64; }},
+    {"no maximum", [](AttentionCall& c) { c.outputs[0] = nullptr; }},
+};
 
-const std::vector<Spoilt>& backward_only() {
-  static const std::vector<Spoilt> list = {
-      {"dq of another size", [](AttentionCall& c) { c.t.dq.shape[3] = 4; }},
-      {"dq of f64", [](AttentionCall& c) { c.t.dq.view.dtype.bits = 64; }},
-      {"dk of other keys", [](AttentionCall& c) { c.t.dk.shape[2] = 6; }},
-      {"dk of halves", [](AttentionCall& c) { c.t.dk.view.dtype = f16; }},
-      {"dv of another size", [](AttentionCall& c) { c.t.dv.shape[3] = 5; }},
-      {"no dv", [](AttentionCall& c) { c.outputs[2] = nullptr; }},
-  };
-  return list;
-}
+const std::vector<Spoilt> backward_only = {
+    {"dq of another size", [](AttentionCall& c) { c.t.dq.shape[3] = 4; }},
+    {"dq of f64", [](AttentionCall& c) { c.t.dq.view.dtype.bits = 64; }},
+    {"dk of other keys", [](AttentionCall& c) { c.t.dk.shape[2] = 6; }},
+    {"dk of halves", [](AttentionCall& c) { c.t.dk.view.dtype = f16; }},
+    {"dv of another size", [](AttentionCall& c) { c.t.dv.shape[3] = 5; }},
+    {"no dv", [](AttentionCall& c) { c.outputs[2] = nullptr; }},
+};
 
 /// Of each kernel for itself: the call as it is, and each way to spoil it.
 void expect_refusals(const std::string& op, const std::vector<const std::vector<Spoilt>*>& lists) {
@@ -167,10 +143,10 @@ void expect_refusals(const std::string& op, const std::vector<const std::vector<
 
 TEST(CpuAttention, WhatIsNotSupportedIsRefused) {
   for (const std::string op : {"softcheck_attention", "softcheck_adaptive_attention"}) {
-    expect_refusals(op, {&in_every_pass(), &with_values(), &with_rows()});
-    expect_refusals(op + "_backward", {&in_every_pass(), &with_values(), &backward_only()});
+    expect_refusals(op, {&in_every_pass, &with_values, &with_rows});
+    expect_refusals(op + "_backward", {&in_every_pass, &with_values, &backward_only});
   }
-  expect_refusals("softcheck_attention_statistics", {&in_every_pass(), &with_rows(), &statistics_only()});
+  expect_refusals("softcheck_attention_statistics", {&in_every_pass, &with_rows, &statistics_only});
 }
 
 /// A call of an emulated kernel for f16, one query and two keys: was it taken? of_rows: the types of lse, entropy and
@@ -180,7 +156,7 @@ bool is_taken(const std::string& op, std::int64_t dim, std::int64_t width,
   using Half = Tensor<std::uint16_t>;
   Half q(f16, {1, 1, 1, dim}), k(f16, {1, 1, 2, dim}), v(f16, {1, 1, 2, width}), d_out(f16, {1, 1, 1, width});
   Half out(f16, d_out.shape), dq(f16, q.shape), dk(f16, k.shape), dv(f16, v.shape);
-  F32 lse(of_rows[0], {1, 1, 1}), entropy(of_rows[1], {1, 1, 1}), maximum(of_rows[2], {1, 1, 1});
+  Tensor<float> lse(of_rows[0], {1, 1, 1}), entropy(of_rows[1], {1, 1, 1}), maximum(of_rows[2], {1, 1, 1});
   const softcheck_kernel kernel = load_kernel("softcheck_emulated_kernels", "softcheck_emulated_" + op);
   return pass_of(op) == Pass::backward
              ? takes_call(kernel, {&q.view, &k.view, &v.view, &d_out.view}, {&dq.view, &dk.view, &dv.view}, 1, false)

@@ -80,6 +80,17 @@ struct Query {
   }
 };
 
+/// All of a problem, row-major.
+inline std::vector<Query> queries_of(const AttentionProblem& p) {
+  std::vector<Query> all;
+  for (std::int64_t b = 0; b < p.batch; ++b) {
+    for (std::int64_t h = 0; h < p.heads; ++h) {
+      for (std::int64_t i = 0; i < p.queries; ++i) all.emplace_back(p, b, h, i);
+    }
+  }
+  return all;
+}
+
 /// e_j; 0 where the score is exact. A contract with A > 1 may fold log2 e into the scale, which is then no power of 2.
 inline std::vector<UpperBound> score_errors(const numerics::Contract& contract,
                                             const numerics::AttentionArithmetic& arithmetic, const Query& query) {

@@ -15,6 +15,7 @@
 
 #include "kernels/abi/softcheck_kernel.h"
 #include "numerics/formats/format.hpp"
+#include "proptests/tests/kernels/loaded_kernel.hpp"
 
 // Calls of attention with fixed shapes, values and layouts, each there for a bug that only it shows.
 namespace softcheck::kernel_tests {
@@ -173,11 +174,6 @@ class PlacedTensor {
   Memory memory_;
   DLTensor view_{};
 };
-
-inline DLDataType dlpack_type(numerics::Format format) {
-  return {static_cast<std::uint8_t>(numerics::properties(format).dlpack_code),
-          static_cast<std::uint8_t>(numerics::properties(format).storage_bits), 1};
-}
 
 /// A problem's tensors as it has them lie.
 struct PlacedInputs {

@@ -102,11 +102,7 @@ bool near(double got, const Enclosure& exact, double bound) {
 
 std::vector<Expected> expected_of(const numerics::Contract& contract, const AttentionProblem& p) {
   std::vector<Expected> all;
-  for (std::int64_t b = 0; b < p.batch; ++b) {
-    for (std::int64_t h = 0; h < p.heads; ++h) {
-      for (std::int64_t i = 0; i < p.queries; ++i) all.emplace_back(contract, p, Query(p, b, h, i));
-    }
-  }
+  for (const Query& query : queries_of(p)) all.emplace_back(contract, p, query);
   return all;
 }
 
@@ -188,15 +184,21 @@ AttentionProblem with_queries(const std::vector<double>& q) {
   return p;
 }
 
+/// The statistics of scores, the first so many, and the largest score as each attention kernel gives it.
+std::vector<Rows> with_largest_scores(const std::string& machine, const AttentionProblem& p, Format format,
+                                      std::size_t count) {
+  std::vector<Rows> got = results_of(kernel_of(machine, "attention_statistics"), p, format, false, count);
+  for (const char* op : {"attention", "adaptive_attention"}) {
+    got.push_back(results_of(kernel_of(machine, op), p, format, true, 3)[2]);
+  }
+  return got;
+}
+
 // A score of +inf leaves no statistics; one of -inf is a key that is not seen.
 TEST_P(AttentionStatistics, OfInfiniteScores) {
   AttentionProblem p = with_queries({1, statistics_infinity, -statistics_infinity});
   p.k[7] = -1;  // query 1: +inf of all keys but this one; query 2: of this one alone
-  std::vector<Rows> got = results_of(kernel_of(machine, "attention_statistics"), p, format, false, 4);
-  for (const char* op : {"attention", "adaptive_attention"}) {
-    got.push_back(results_of(kernel_of(machine, op), p, format, true, 3)[2]);
-  }
-  for (const Rows& row : got) {
+  for (const Rows& row : with_largest_scores(machine, p, format, 4)) {
     EXPECT_FALSE(std::isnan(row[0]));
     EXPECT_TRUE(std::isnan(row[1]) && std::isnan(row[2]));
   }
@@ -208,11 +210,7 @@ TEST_P(AttentionStatistics, OfInfiniteScores) {
 TEST_P(AttentionStatistics, ALargestScoreOfZeroHasNoSign) {
   AttentionProblem p = with_queries({0.0, -0.0});
   p.scale = -1;
-  std::vector<Rows> got = results_of(kernel_of(machine, "attention_statistics"), p, format, false, 1);
-  for (const char* op : {"attention", "adaptive_attention"}) {
-    got.push_back(results_of(kernel_of(machine, op), p, format, true, 3)[2]);
-  }
-  for (const Rows& row : got) {
+  for (const Rows& row : with_largest_scores(machine, p, format, 1)) {
     for (const double m : row) EXPECT_TRUE(m == 0 && !std::signbit(m));
   }
 }

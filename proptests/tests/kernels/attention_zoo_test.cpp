@@ -92,11 +92,7 @@ const std::vector<ExactQuery>& exact_queries(const AttentionRow& row, const Atte
   const auto found = known.find(key);
   if (found != known.end()) return found->second;
   std::vector<ExactQuery> list;
-  for (std::int64_t b = 0; b < p.batch; ++b) {
-    for (std::int64_t h = 0; h < p.heads; ++h) {
-      for (std::int64_t i = 0; i < p.queries; ++i) list.emplace_back(p, Query(p, b, h, i), form);
-    }
-  }
+  for (const Query& query : queries_of(p)) list.emplace_back(p, query, form);
   return known.emplace(key, std::move(list)).first->second;
 }
 

@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
-#include <array>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 
@@ -34,18 +32,17 @@ TEST(CpuAttributes, AWindowHasTheBitsOfItsMask) {
       for (const int kind : {0, 1, 2, 3}) {
         AttributedAttention call(2, 1, queries, keys, 5);
         call.set_window(window.left, window.right);
-        call.causal = kind % 2 != 0;
+        call.shape.causal = kind % 2 != 0;
         call.attributes.causal_top_left = kind / 2;
         ASSERT_TRUE(call.run());
         AttributedAttention masked(2, 1, queries, keys, 5);
-        for (std::int64_t h = 0; h < 2; ++h) {
-          for (std::int64_t i = 0; i < queries; ++i) {
-            for (std::int64_t j = 0; j < keys; ++j) masked.mask.push_back(call.sees(i, j) ? 1 : 0);
-          }
+        masked.shape.masked = true;
+        for (std::int64_t i = 0; i < 2 * queries; ++i) {
+          for (std::int64_t j = 0; j < keys; ++j)
+            masked.mask[static_cast<std::size_t>(i * keys + j)] = call.sees(i % queries, j) ? 1 : 0;
         }
         ASSERT_TRUE(masked.run());
-        EXPECT_TRUE(same_bits(call.out, masked.out)) << queries << " " << keys << " " << window.left << " " << kind;
-        EXPECT_TRUE(same_bits(call.lse, masked.lse)) << queries << " " << keys << " " << window.left << " " << kind;
+        EXPECT_TRUE(same_results(call, masked)) << queries << " " << keys << " " << window.left << " " << kind;
       }
     }
   }
@@ -58,7 +55,7 @@ TEST(CpuAttributes, KeysBesideTheWindowAreNotThere) {
     AttributedAttention call(1, 1, queries, keys, dim);
     call.set_window(40, 0);
     ASSERT_TRUE(call.run());
-    const std::vector<float> expected = call.out;
+    const std::vector<float> expected = call.out.elements;
     for (std::int64_t key = 0; key < keys - queries - 40; ++key) {
       for (Tensor<float>* tensor : {&call.k, &call.v}) {
         std::fill_n(tensor->elements.begin() + key * dim, dim, std::numeric_limits<float>::quiet_NaN());
@@ -75,7 +72,7 @@ TEST(CpuAttributes, KeysBesideTheWindowAreNotThere) {
       pages.push_back(page);
     }
     ASSERT_TRUE(call.run());
-    EXPECT_TRUE(same_bits(call.out, expected)) << queries;
+    EXPECT_TRUE(same_bits(call.out.elements, expected)) << queries;
     for (void* page : pages) munmap(page, bytes);
   }
 }
@@ -95,8 +92,7 @@ TEST(CpuAttributes, AlibiHasTheBitsOfItsBias) {
     }
     ASSERT_TRUE(call.run());
     ASSERT_TRUE(biased.run());
-    EXPECT_TRUE(same_bits(call.out, biased.out));
-    EXPECT_TRUE(same_bits(call.lse, biased.lse));
+    EXPECT_TRUE(same_results(call, biased));
   }
 }
 
@@ -105,23 +101,22 @@ TEST(CpuAttributes, ABiasOfAllHeadsIsThatOfEach) {
   shared.bias = uneven_row<float>(50 * 200, 9);
   for (int h = 0; h < 3; ++h) each.bias.insert(each.bias.end(), shared.bias.begin(), shared.bias.end());
   ASSERT_TRUE(shared.run() && each.run() && plain.run());
-  EXPECT_TRUE(same_bits(shared.out, each.out));
-  EXPECT_FALSE(same_bits(shared.out, plain.out));
+  EXPECT_TRUE(same_bits(shared.out.elements, each.out.elements));
+  EXPECT_FALSE(same_bits(shared.out.elements, plain.out.elements));
   shared.bias.assign(50 * 200, 0);
   ASSERT_TRUE(shared.run());
-  EXPECT_TRUE(same_bits(shared.out, plain.out));
+  EXPECT_TRUE(same_bits(shared.out.elements, plain.out.elements));
 }
 
 /// The scores of queries of one key behind a softcap: their log-sum-exps, which add ln 1 = 0.
 std::vector<float> capped(const std::vector<float>& scores, double softcap) {
   AttributedAttention call(1, 1, static_cast<std::int64_t>(scores.size()), 1, 1);
-  call.q.elements = scores;
-  call.q.view.data = call.q.elements.data();
-  call.k.elements = {1};
+  call.q.set(scores);
+  call.k[0] = 1;
   call.scale = 1;
   call.attributes.softcap = softcap;
   EXPECT_TRUE(call.run());
-  return call.lse;
+  return call.lse.elements;
 }
 
 // Relative to itself, from the smallest numbers to where tanh is 1.
@@ -165,8 +160,8 @@ TEST(CpuAttributes, InfiniteScoresAreWhatTheyAreWithoutASoftcap) {
 TEST(CpuAttributes, ASinkIsAnItemWithoutAValue) {
   for (const std::int64_t keys : {1, 2, 127, 128, 700}) {
     AttributedAttention call(2, 1, 2, keys, 3);
-    std::fill(call.q.elements.begin(), call.q.elements.end(), 0.0F);
-    std::fill(call.v.elements.begin(), call.v.elements.end(), 1.0F);
+    std::ranges::fill(call.q.elements, 0.0F);
+    std::ranges::fill(call.v.elements, 1.0F);
     call.sinks = {0, 200};
     ASSERT_TRUE(call.run());
     const auto n = static_cast<double>(keys);
@@ -179,7 +174,7 @@ TEST(CpuAttributes, ASinkIsAnItemWithoutAValue) {
 
 TEST(CpuAttributes, AQueryThatSeesNothingHasItsSink) {
   AttributedAttention call(2, 2, 60, 20, 3);  // queries 0 to 39 stand before the first key
-  call.causal = true;
+  call.shape.causal = true;
   call.sinks = {-3, 5};
   ASSERT_TRUE(call.run());
   EXPECT_TRUE(same_bits(call.result(0), {0, 0, 0, -3}));
@@ -199,11 +194,9 @@ TEST(CpuAttributes, BitsDependOnTheQuerysRowAlone) {
   AttributedAttention all(1, 1, queries, keys, dim);
   prepare(all);
   ASSERT_TRUE(all.run());
-  const std::vector<float> once = all.out;
-  setenv("SOFTCHECK_THREADS", "3", 1);
-  ASSERT_TRUE(all.run());
-  unsetenv("SOFTCHECK_THREADS");
-  EXPECT_TRUE(same_bits(all.out, once));
+  const std::vector<float> once = all.out.elements;
+  on_threads({"3"}, [&] { ASSERT_TRUE(all.run()); });
+  EXPECT_TRUE(same_bits(all.out.elements, once));
   for (const std::int64_t first : {0, 1, 47, 48, 100, 299}) {
     // The last queries from this one on stand where they stood.
     AttributedAttention last(1, 1, queries - first, keys, dim);
@@ -238,29 +231,20 @@ TEST(CpuAttributes, WhatIsNotSupportedIsRefused) {
 // Inputs of a call of version 2 by role, each f32; sinks twice, of another shape, an unknown role, and adaptive
 // attention, which has no attributes.
 TEST(CpuAttributes, OnlyItsOwnInputsAreTaken) {
-  Tensor<float> q(dtype_of<float>(), {1, 2, 3, 4}), k(dtype_of<float>(), {1, 2, 5, 4}), v(dtype_of<float>(), k.shape),
-      out(dtype_of<float>(), q.shape), lse(dtype_of<float>(), {1, 2, 3}), entropy(dtype_of<float>(), {1, 2, 3}),
-      heads(dtype_of<float>(), {2}), fewer(dtype_of<float>(), {1}), bias(dtype_of<float>(), {1, 1, 3, 5}),
-      short_bias(dtype_of<float>(), {1, 1, 3, 4});
+  F32 q({1, 2, 3, 4}), k({1, 2, 5, 4}), v(k), out(q), lse({1, 2, 3}), entropy(lse), heads({2}), fewer({1}),
+      bias({1, 1, 3, 5}), short_bias({1, 1, 3, 4});
   Tensor<double> wide(dtype_of<double>(), {2});
   struct Further {
     std::uint32_t role;
     const DLTensor* tensor;
   };
   const auto takes = [&](const std::vector<Further>& more, bool with_entropy = false, bool adaptive = false) {
-    Call2 call(SOFTCHECK_OP_ATTENTION, {&q.view, &k.view, &v.view},
-               {SOFTCHECK_ROLE_QUERY, SOFTCHECK_ROLE_KEY, SOFTCHECK_ROLE_VALUE}, out.view);
-    for (const Further& further : more) {
-      call.inputs.push_back(further.tensor);
-      call.roles.push_back(further.role);
-    }
+    Call2 call(adaptive ? SOFTCHECK_OP_ADAPTIVE_ATTENTION : SOFTCHECK_OP_ATTENTION, {&q.view, &k.view, &v.view},
+               attention_roles(), out.view);
+    for (const Further& further : more) call.add_input(*further.tensor, further.role);
     call.outputs.push_back(&lse.view);
     if (with_entropy) call.outputs.push_back(&entropy.view);
-    if (!adaptive) return call.run();
-    call.run();  // fills the call in
-    const softcheck_kernel kernel = cpu_kernel("softcheck_adaptive_attention");
-    call.whole.op = SOFTCHECK_OP_ADAPTIVE_ATTENTION;
-    return kernel(&call.whole.call) == 0;
+    return call.run(adaptive ? "softcheck_adaptive_attention" : "softcheck_attention");
   };
   EXPECT_TRUE(takes({}, true));
   EXPECT_FALSE(takes({}, true, true));

@@ -13,10 +13,10 @@ using numerics::Format;
 
 /// out = (a + b) / 2 of every two patterns, by the merge of two parts of equal weight.
 std::vector<std::uint8_t> middles(Format format) {
-  const DLDataType type{static_cast<std::uint8_t>(numerics::properties(format).dlpack_code), 8, 1};
+  const DLDataType type = dlpack_type(format);
   constexpr std::int64_t patterns = 256;
   Tensor<std::uint8_t> parts(type, {2, patterns, patterns}), merged(type, {patterns, patterns});
-  Tensor<float> lse(dtype_of<float>(), {2, patterns}, {}, 0, 3.0F), merged_lse(dtype_of<float>(), {patterns});
+  F32 lse({2, patterns}, {}, 0, 3), merged_lse({patterns});
   for (std::size_t i = 0; i < patterns * patterns; ++i) {
     parts.elements[i] = static_cast<std::uint8_t>(i / patterns);
     parts.elements[patterns * patterns + i] = static_cast<std::uint8_t>(i % patterns);
@@ -57,7 +57,7 @@ TEST(CpuEightBits, EveryMiddleOfTwoNumbersIsRoundedToNearestEven) {
 TEST(CpuEightBits, WhatIsBeyondTheLargestNumberIsNanOrInfinite) {
   for (const Format format : {Format::e4m3, Format::e5m2}) {
     const numerics::FormatProperties& facts = numerics::properties(format);
-    const DLDataType type{static_cast<std::uint8_t>(facts.dlpack_code), 8, 1};
+    const DLDataType type = dlpack_type(format);
     for (const double theta : {1.0, 0.96875, 0.75}) {
       Tensor<std::uint8_t> logits(type, {1, 2}), out(type, {1, 2});
       logits.at(0, 1) = static_cast<std::uint8_t>(numerics::encode(format, -facts.largest));

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "numerics/formats/format.hpp"
-#include "proptests/tests/kernels/loaded_kernel.hpp"
+#include "proptests/tests/kernels/version_2_call.hpp"
 
 namespace softcheck::kernel_tests {
 namespace {
@@ -12,36 +12,28 @@ namespace {
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
-template <class T>
-void one_logit_is_certain() {
-  for (const T x : {T(0), T(-3.5), T(1e30), std::numeric_limits<T>::lowest(), std::numeric_limits<T>::denorm_min()}) {
-    EXPECT_EQ(run_row<T>("softcheck_softmax", dtype_of<T>(), {x})[0], T(1));
-    EXPECT_EQ(run_row<T>("softcheck_adaptive_softmax", dtype_of<T>(), {x})[0], T(1));
-    EXPECT_EQ(run_row<T>("softcheck_log_softmax", dtype_of<T>(), {x})[0], T(0));
-    EXPECT_EQ(run_row<T>("softcheck_entropy", dtype_of<T>(), {x})[0], T(0));
-    EXPECT_EQ(run_row<T>("softcheck_logsumexp", dtype_of<T>(), {x})[0], x);
-  }
-}
-
 TEST(CpuKernels, OneLogitIsCertain) {
-  one_logit_is_certain<float>();
-  one_logit_is_certain<double>();
-}
-
-template <class T>
-void ties_are_exact() {
-  for (std::size_t n = 1; n <= (std::size_t{1} << 17); n *= 2) {
-    const std::vector<T> logits(n, T(-7.25));
-    for (const char* symbol : {"softcheck_softmax", "softcheck_adaptive_softmax"}) {
-      EXPECT_TRUE(same_bits(run_row<T>(symbol, dtype_of<T>(), logits), std::vector<T>(n, T(1) / static_cast<T>(n))))
-          << symbol << " n = " << n;
+  for_each_type<float, double>([]<class T> {
+    for (const T x : {T(0), T(-3.5), T(1e30), std::numeric_limits<T>::lowest(), std::numeric_limits<T>::denorm_min()}) {
+      EXPECT_EQ(run_row<T>("softcheck_softmax", dtype_of<T>(), {x})[0], T(1));
+      EXPECT_EQ(run_row<T>("softcheck_adaptive_softmax", dtype_of<T>(), {x})[0], T(1));
+      EXPECT_EQ(run_row<T>("softcheck_log_softmax", dtype_of<T>(), {x})[0], T(0));
+      EXPECT_EQ(run_row<T>("softcheck_entropy", dtype_of<T>(), {x})[0], T(0));
+      EXPECT_EQ(run_row<T>("softcheck_logsumexp", dtype_of<T>(), {x})[0], x);
     }
-  }
+  });
 }
 
 TEST(CpuKernels, TiesOfAPowerOfTwoAreExactlyOneOverN) {
-  ties_are_exact<float>();
-  ties_are_exact<double>();
+  for_each_type<float, double>([]<class T> {
+    for (std::size_t n = 1; n <= (std::size_t{1} << 17); n *= 2) {
+      const std::vector<T> logits(n, T(-7.25));
+      for (const char* symbol : {"softcheck_softmax", "softcheck_adaptive_softmax"}) {
+        EXPECT_TRUE(same_bits(run_row<T>(symbol, dtype_of<T>(), logits), std::vector<T>(n, T(1) / static_cast<T>(n))))
+            << symbol << " n = " << n;
+      }
+    }
+  });
 }
 
 TEST(CpuKernels, HalfPrecisionIsTheSinglePrecisionResultRounded) {
@@ -159,52 +151,38 @@ TEST(CpuKernels, FullyMaskedRowsFollowTheContract) {
   }
 }
 
-TEST(CpuKernels, AVisibleNanMakesTheRowNan) {
+/// Rows with +inf somewhere and bad at the beginning, in the middle or at the end.
+void expect_no_softmax_with(float bad) {
   for (const std::size_t n : telling_sizes()) {
     for (const std::size_t place : {std::size_t{0}, n / 2, n - 1}) {
       std::vector<float> logits = uneven_row<float>(n);
-      logits[n / 3] = infinity;
-      logits[place] = nan;
+      if (std::isnan(bad)) logits[n / 3] = infinity;
+      logits[place] = bad;
       for (const std::string& symbol : cpu_symbols()) {
         for (const float y : run_row(symbol, dtype_of<float>(), logits)) {
-          ASSERT_TRUE(std::isnan(y)) << symbol << " n = " << n << " NaN at " << place;
+          ASSERT_TRUE(symbol == "softcheck_logsumexp" && bad == infinity ? y == infinity : std::isnan(y))
+              << symbol << " n = " << n << ", " << bad << " at " << place;
         }
       }
     }
   }
 }
 
-TEST(CpuKernels, AnInfiniteLogitHasNoSoftmax) {
-  for (const std::size_t n : telling_sizes()) {
-    for (const std::size_t place : {std::size_t{0}, n / 2, n - 1}) {
-      std::vector<float> logits = uneven_row<float>(n);
-      logits[place] = infinity;
-      for (const std::string& symbol : cpu_symbols()) {
-        for (const float y : run_row(symbol, dtype_of<float>(), logits)) {
-          ASSERT_TRUE(symbol == "softcheck_logsumexp" ? y == infinity : std::isnan(y)) << symbol << " n = " << n;
-        }
-      }
-    }
-  }
-}
+TEST(CpuKernels, AVisibleNanMakesTheRowNan) { expect_no_softmax_with(nan); }
+TEST(CpuKernels, AnInfiniteLogitHasNoSoftmax) { expect_no_softmax_with(infinity); }
 
 TEST(CpuKernels, EmptyRowsAndEmptyBatchesAreDefined) {
   for (const std::string& symbol : cpu_symbols()) {
-    Tensor<float> in(dtype_of<float>(), {3, 0});
+    F32 in({3, 0}), out(result_shape(symbol, 3, 0), {}, 0, 5);
     in.view.data = nullptr;
-    Tensor<float> out(dtype_of<float>(),
-                      has_row_output(symbol) ? std::vector<std::int64_t>{3} : std::vector<std::int64_t>{3, 0});
-    out.elements.resize(3, 5.0f);
-    out.view.data = has_row_output(symbol) ? out.elements.data() : nullptr;
+    if (!has_row_output(symbol)) out.view.data = nullptr;
     Call call(in.view, out.view);
     ASSERT_EQ(cpu_kernel(symbol)(&call.call), 0) << symbol;
     if (has_row_output(symbol)) {
       const float result = out.row(2)[0];
       EXPECT_TRUE(symbol == "softcheck_logsumexp" ? result == -infinity : std::isnan(result)) << symbol << result;
     }
-    Tensor<float> none(dtype_of<float>(), {0, 4});
-    Tensor<float> nothing(dtype_of<float>(),
-                          has_row_output(symbol) ? std::vector<std::int64_t>{0} : std::vector<std::int64_t>{0, 4});
+    F32 none({0, 4}), nothing(result_shape(symbol, 0, 4));
     none.view.data = nothing.view.data = nullptr;
     Call empty(none.view, nothing.view);
     EXPECT_EQ(cpu_kernel(symbol)(&empty.call), 0) << symbol;
@@ -224,7 +202,7 @@ TEST(CpuKernels, TheEntropyOfASharpRowIsRelativelyAccurate) {
       const double weight = std::exp(-d), exact = std::log1p(weight) + weight * d / (1 + weight);
       // Rows of a batch have a pass of their own.
       for (const std::int64_t rows : {1, 16}) {
-        Tensor<float> in(dtype_of<float>(), {rows, static_cast<std::int64_t>(n)}), out(dtype_of<float>(), {rows});
+        F32 in({rows, static_cast<std::int64_t>(n)}), out({rows});
         for (std::int64_t r = 0; r < rows; ++r) in.set_row(r, logits);
         run_call("softcheck_entropy", {&in.view}, {&out.view});
         EXPECT_LE(std::fabs(out.at(rows - 1) - exact), (d + 7) * unit * exact) << rows << " of " << n << " d = " << d;
@@ -236,24 +214,18 @@ TEST(CpuKernels, TheEntropyOfASharpRowIsRelativelyAccurate) {
 TEST(CpuKernels, AdaptiveTemperatureLeavesSharpAndDispersedRowsAlone) {
   std::vector<float> sharp(200, -12.0f);  // 199 e^-12 (1 + 12) nats, about 0.016
   sharp[77] = 0;
-  std::vector<float> dispersed = uneven_row<float>(4096), of_one_block = uneven_row<float>(800);
-  for (std::vector<float>* row : {&dispersed, &of_one_block}) {
-    for (float& x : *row) x /= 64;  // within half a nat of each other: more than ln 800 - 0.5 nats
-  }
-  std::vector<float> between = uneven_row<float>(16);
-  for (float& x : between) {
-    x /= 64;
-  }
-  const std::vector<float> long_between = uneven_row<float>(1792);  // about ln(1792 / 32) + 1 nats, in whole blocks
-  const DLDataType type = dtype_of<float>();
-  EXPECT_FALSE(same_bits(run_row("softcheck_adaptive_softmax", type, long_between),
-                         run_row("softcheck_softmax", type, long_between)));
-  for (const std::vector<float>& row : {sharp, dispersed, of_one_block}) {
-    EXPECT_TRUE(same_bits(run_row("softcheck_adaptive_softmax", type, row), run_row("softcheck_softmax", type, row)))
-        << row.size();
-  }
-  EXPECT_FALSE(
-      same_bits(run_row("softcheck_adaptive_softmax", type, between), run_row("softcheck_softmax", type, between)));
+  const auto close = [](std::size_t n) {  // within half a nat of each other: more than ln n - 0.5 nats
+    std::vector<float> row = uneven_row<float>(n);
+    for (float& x : row) x /= 64;
+    return row;
+  };
+  const auto left_alone = [](const std::vector<float>& row) {
+    return same_bits(run_row("softcheck_adaptive_softmax", dtype_of<float>(), row),
+                     run_row("softcheck_softmax", dtype_of<float>(), row));
+  };
+  EXPECT_FALSE(left_alone(uneven_row<float>(1792)));  // about ln(1792 / 32) + 1 nats, in whole blocks
+  EXPECT_FALSE(left_alone(close(16)));
+  for (const std::vector<float>& row : {sharp, close(4096), close(800)}) EXPECT_TRUE(left_alone(row)) << row.size();
 }
 
 }  // namespace

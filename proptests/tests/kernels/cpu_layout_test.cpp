@@ -18,7 +18,7 @@ void bits_depend_on_the_row_alone(std::size_t n) {
       const std::int64_t row_step = columns * column_step + 5;
       const T gap = T(-77);
       Tensor<T> in(dtype_of<T>(), {5, columns}, {row_step, column_step}, 3, std::numeric_limits<T>::quiet_NaN());
-      Tensor<T> out(dtype_of<T>(), statistic ? std::vector<std::int64_t>{5} : std::vector<std::int64_t>{5, columns},
+      Tensor<T> out(dtype_of<T>(), result_shape(symbol, 5, columns),
                     statistic ? std::vector<std::int64_t>{7} : std::vector<std::int64_t>{row_step + 2, column_step}, 1,
                     gap);
       for (std::int64_t r = 0; r < 5; ++r) {
@@ -47,7 +47,7 @@ TEST(CpuKernels, BitsDependOnTheRowAlone) {
 TEST(CpuKernels, InPlaceGivesTheSameBits) {
   for (const std::size_t n : telling_sizes()) {
     for (const char* symbol : {"softcheck_softmax", "softcheck_log_softmax", "softcheck_adaptive_softmax"}) {
-      Tensor<float> both(dtype_of<float>(), {1, static_cast<std::int64_t>(n)});
+      F32 both({1, static_cast<std::int64_t>(n)});
       both.set_row(0, uneven_row<float>(n));
       Call call(both.view, both.view);
       ASSERT_EQ(cpu_kernel(symbol)(&call.call), 0);
@@ -60,9 +60,7 @@ TEST(CpuKernels, InPlaceGivesTheSameBits) {
 TEST(CpuKernels, ThetaOfAPowerOfTwoIsAScaledRow) {
   for (const double theta : {0.25, 2.0, 1024.0}) {
     std::vector<float> scaled = uneven_row<float>(1000);
-    for (float& x : scaled) {
-      x /= static_cast<float>(theta);
-    }
+    for (float& x : scaled) x /= static_cast<float>(theta);
     for (const char* symbol :
          {"softcheck_softmax", "softcheck_log_softmax", "softcheck_logsumexp", "softcheck_entropy"}) {
       EXPECT_TRUE(same_bits(run_row(symbol, dtype_of<float>(), uneven_row<float>(1000), nullptr, theta),
@@ -75,7 +73,7 @@ TEST(CpuKernels, ThetaOfAPowerOfTwoIsAScaledRow) {
 // 1 / theta must be a normal number of the accumulator, f32 for f32 and f64 for f64: each kernel multiplies by it.
 TEST(CpuKernels, AThetaWithoutAnInverseIsRefused) {
   const auto taken = [](double theta, bool wide) {
-    Tensor<float> narrow_in(dtype_of<float>(), {2, 4}), narrow_out(dtype_of<float>(), {2, 4});
+    F32 narrow_in({2, 4}), narrow_out({2, 4});
     Tensor<double> wide_in(dtype_of<double>(), {2, 4}), wide_out(dtype_of<double>(), {2, 4});
     Call call(wide ? wide_in.view : narrow_in.view, wide ? wide_out.view : narrow_out.view);
     call.call.theta = theta;
@@ -131,9 +129,7 @@ TEST(CpuKernels, WhatIsNotSupportedIsRefused) {
   };
   for (const std::string& symbol : cpu_symbols()) {
     for (const Refused& refused : cases) {
-      Tensor<float> in(dtype_of<float>(), {2, 4});
-      Tensor<float> out(dtype_of<float>(),
-                        has_row_output(symbol) ? std::vector<std::int64_t>{2} : std::vector<std::int64_t>{2, 4});
+      F32 in({2, 4}), out(result_shape(symbol, 2, 4));
       Call call(in.view, out.view);
       ASSERT_EQ(cpu_kernel(symbol)(&call.call), 0);
       refused.spoil(call, in, out);

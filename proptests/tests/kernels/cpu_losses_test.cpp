@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
 #include "proptests/tests/kernels/version_2_call.hpp"
@@ -24,143 +23,124 @@ struct Options {
   std::vector<double> weights = {};
 };
 
-/// Class weights, none or one for each class, that the call is given where there are any.
+/// One row of logits and its label, with class weights where there are any.
 template <class Bits>
-struct Weights {
-  explicit Weights(const Options& options)
-      : any(!options.weights.empty()), tensor(Stored<Bits>::type, {static_cast<std::int64_t>(options.weights.size())}) {
-    for (std::size_t j = 0; j < options.weights.size(); ++j) tensor.elements[j] = Stored<Bits>::of(options.weights[j]);
-  }
-  void add_to(Call2& call) const {
-    if (!any) return;
-    call.inputs.push_back(&tensor.view);
-    call.roles.push_back(SOFTCHECK_ROLE_CLASS_WEIGHTS);
+struct LossRow {
+  LossRow(const std::vector<double>& logits, std::int64_t label, const Options& of)
+      : options(of),
+        x(Stored<Bits>::type, {1, static_cast<std::int64_t>(logits.size())}),
+        y(label_type<std::int64_t>, {1}, {}, 0, label),
+        upstream(Stored<Bits>::type, {1}, {}, 0, Stored<Bits>::of(of.upstream)),
+        weights(Stored<Bits>::type, {static_cast<std::int64_t>(of.weights.size())}) {
+    x.set_row(0, stored<Bits>(logits));
+    weights.set(stored<Bits>(of.weights));
   }
 
-  bool any;
-  Tensor<Bits> tensor;
+  void run(softcheck_op op, DLTensor& out) const {
+    Call2 call(op, {&x.view, &y.view}, loss_roles(), out);
+    if (op == SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD) call.add_input(upstream.view, SOFTCHECK_ROLE_UPSTREAM);
+    if (!options.weights.empty()) call.add_input(weights.view, SOFTCHECK_ROLE_CLASS_WEIGHTS);
+    call.attributes.label_smoothing = options.label_smoothing;
+    call.attributes.z_loss = options.z_loss;
+    call.attributes.softcap = options.softcap;
+    EXPECT_TRUE(call.run());
+  }
+
+  Options options;
+  Tensor<Bits> x;
+  Tensor<std::int64_t> y;
+  Tensor<Bits> upstream, weights;
 };
 
-/// One row of logits; the loss, f32 or f64.
+/// f32 or f64.
 template <class Bits, class Loss>
-Loss loss_of(const std::vector<double>& logits, std::int64_t label, Options options = {}) {
-  Tensor<Bits> x(Stored<Bits>::type, {1, static_cast<std::int64_t>(logits.size())});
-  for (std::size_t i = 0; i < logits.size(); ++i) x.elements[i] = Stored<Bits>::of(logits[i]);
-  Tensor<std::int64_t> y(label_type<std::int64_t>, {1}, {}, 0, label);
+Loss loss_of(const std::vector<double>& logits, std::int64_t label, const Options& options = {}) {
   Tensor<Loss> loss(dtype_of<Loss>(), {1}, {}, 0, Loss(-1));
-  Call2 call(SOFTCHECK_OP_CROSS_ENTROPY, {&x.view, &y.view}, loss_roles(), loss.view);
-  call.attributes.label_smoothing = options.label_smoothing;
-  call.attributes.z_loss = options.z_loss;
-  call.attributes.softcap = options.softcap;
-  const Weights<Bits> weights(options);
-  weights.add_to(call);
-  EXPECT_TRUE(call.run());
+  LossRow<Bits>(logits, label, options).run(SOFTCHECK_OP_CROSS_ENTROPY, loss.view);
   return loss.elements[0];
 }
 
 /// And its gradient; the output's columns lie so many elements apart.
 template <class Bits>
-std::vector<Bits> gradient_of(const std::vector<double>& logits, std::int64_t label, Options options = {},
+std::vector<Bits> gradient_of(const std::vector<double>& logits, std::int64_t label, const Options& options = {},
                               std::int64_t step = 1) {
   const auto n = static_cast<std::int64_t>(logits.size());
-  Tensor<Bits> x(Stored<Bits>::type, {1, n});
-  for (std::size_t i = 0; i < logits.size(); ++i) x.elements[i] = Stored<Bits>::of(logits[i]);
-  Tensor<std::int64_t> y(label_type<std::int64_t>, {1}, {}, 0, label);
-  Tensor<Bits> upstream(Stored<Bits>::type, {1}, {}, 0, Stored<Bits>::of(options.upstream));
   Tensor<Bits> out(Stored<Bits>::type, {1, n}, {n * step, step});
-  Call2 call(SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, {&x.view, &y.view, &upstream.view}, loss_gradient_roles(), out.view);
-  call.attributes.label_smoothing = options.label_smoothing;
-  call.attributes.z_loss = options.z_loss;
-  call.attributes.softcap = options.softcap;
-  const Weights<Bits> weights(options);
-  weights.add_to(call);
-  EXPECT_TRUE(call.run());
+  LossRow<Bits>(logits, label, options).run(SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, out.view);
   return out.row(0);
 }
 
 // Half the logits lie 512 below the others and weigh nothing: L = ln(V / 2).
-template <class Bits>
-void losses_are_as_defined() {
-  for (const std::int64_t n : powers()) {
-    if (n < 4) continue;
-    std::vector<double> logits(static_cast<std::size_t>(n), 0.0);
-    for (std::size_t i = 1; i < logits.size(); i += 2) logits[i] = -512;
-    const double log = std::log(static_cast<double>(n / 2));
-    for (const std::int64_t label : {std::int64_t{0}, std::int64_t{1}, n - 1}) {
-      const double negative = log - logits[static_cast<std::size_t>(label)];
-      EXPECT_EQ((loss_of<Bits, float>(logits, label)), static_cast<float>(negative)) << n;
-      EXPECT_EQ((loss_of<Bits, float>(logits, label, {.label_smoothing = 0.25})),
-                static_cast<float>(0.75 * negative + 0.25 * (log + 256)))
-          << n;
-      EXPECT_EQ((loss_of<Bits, float>(logits, label, {.z_loss = 0.5})), static_cast<float>(negative + 0.5 * log * log))
-          << n;
-    }
-  }
-}
-
 TEST(CpuLosses, LossesAreAsDefined) {
-  losses_are_as_defined<float>();
-  losses_are_as_defined<std::uint16_t>();
+  for_each_type<float, std::uint16_t>([]<class Bits> {
+    for (const std::int64_t n : powers()) {
+      if (n < 4) continue;
+      std::vector<double> logits(static_cast<std::size_t>(n), 0.0);
+      for (std::size_t i = 1; i < logits.size(); i += 2) logits[i] = -512;
+      const double log = std::log(static_cast<double>(n / 2));
+      for (const std::int64_t label : {std::int64_t{0}, std::int64_t{1}, n - 1}) {
+        const double negative = log - logits[static_cast<std::size_t>(label)];
+        EXPECT_EQ((loss_of<Bits, float>(logits, label)), static_cast<float>(negative)) << n;
+        EXPECT_EQ((loss_of<Bits, float>(logits, label, {.label_smoothing = 0.25})),
+                  static_cast<float>(0.75 * negative + 0.25 * (log + 256)))
+            << n;
+        EXPECT_EQ((loss_of<Bits, float>(logits, label, {.z_loss = 0.5})),
+                  static_cast<float>(negative + 0.5 * log * log))
+            << n;
+      }
+    }
+  });
   EXPECT_EQ((loss_of<double, double>({3}, 0, {.z_loss = 0.25})), 2.25);
   EXPECT_EQ((loss_of<double, double>({3, 3}, 1)), std::log1p(1.0));
   EXPECT_EQ((loss_of<float, float>({3, -loss_infinity}, 1)), loss_infinity);
 }
 
-template <class Bits>
-void gradients_of_ties_are_exact() {
-  for (const std::int64_t n : powers()) {
-    const std::vector<double> logits(static_cast<std::size_t>(n), -7.25);
-    const double p = 1 / static_cast<double>(n);
-    for (const double smoothing : {0.0, 0.5}) {
-      for (const std::int64_t label : {std::int64_t{0}, n - 1}) {
-        std::vector<Bits> expected(logits.size(), Stored<Bits>::of(-2 * (p - smoothing * p)));
-        expected[static_cast<std::size_t>(label)] = Stored<Bits>::of(-2 * (p - (1 - smoothing) - smoothing * p));
-        for (const std::int64_t step : {1, 2}) {
-          const Options options{.label_smoothing = smoothing, .upstream = -2};
-          EXPECT_TRUE(same_bits(gradient_of<Bits>(logits, label, options, step), expected)) << n << " by " << step;
+TEST(CpuLosses, GradientsOfTiesAreExact) {
+  for_each_type<float, double, std::uint16_t>([]<class Bits> {
+    for (const std::int64_t n : powers()) {
+      const std::vector<double> logits(static_cast<std::size_t>(n), -7.25);
+      const double p = 1 / static_cast<double>(n);
+      for (const double smoothing : {0.0, 0.5}) {
+        for (const std::int64_t label : {std::int64_t{0}, n - 1}) {
+          std::vector<Bits> expected(logits.size(), Stored<Bits>::of(-2 * (p - smoothing * p)));
+          expected[static_cast<std::size_t>(label)] = Stored<Bits>::of(-2 * (p - (1 - smoothing) - smoothing * p));
+          for (const std::int64_t step : {1, 2}) {
+            const Options options{.label_smoothing = smoothing, .upstream = -2};
+            EXPECT_TRUE(same_bits(gradient_of<Bits>(logits, label, options, step), expected)) << n << " by " << step;
+          }
         }
       }
     }
-  }
-}
-
-TEST(CpuLosses, GradientsOfTiesAreExact) {
-  gradients_of_ties_are_exact<float>();
-  gradients_of_ties_are_exact<double>();
-  gradients_of_ties_are_exact<std::uint16_t>();
+  });
 }
 
 // 4 for the label, and of the others 2 for every odd class. Of equal logits p = 1 / V.
-template <class Bits>
-void class_weights_are_those_of_the_classes() {
-  for (const std::int64_t n : powers()) {
-    const std::vector<double> logits(static_cast<std::size_t>(n), -7.25);
-    const double p = 1 / static_cast<double>(n), log = std::log(static_cast<double>(n));
-    for (const std::int64_t label : {std::int64_t{0}, n - 1}) {
-      std::vector<double> weights(logits.size());
-      double mean = 0;
-      for (std::size_t j = 0; j < weights.size(); ++j) {
-        weights[j] = static_cast<std::int64_t>(j) == label ? 4 : j % 2 == 1 ? 2 : 0;
-        mean += weights[j] * p;
-      }
-      for (const double smoothing : {0.0, 0.5}) {
-        const Options options{.label_smoothing = smoothing, .upstream = -2, .weights = weights};
-        const double factor = (1 - smoothing) * 4 + smoothing * mean;
-        EXPECT_EQ((loss_of<Bits, float>(logits, label, options)), static_cast<float>(factor * log)) << n;
-        std::vector<Bits> expected;
+TEST(CpuLosses, ClassWeightsAreThoseOfTheClasses) {
+  for_each_type<float, std::uint16_t>([]<class Bits> {
+    for (const std::int64_t n : powers()) {
+      const std::vector<double> logits(static_cast<std::size_t>(n), -7.25);
+      const double p = 1 / static_cast<double>(n), log = std::log(static_cast<double>(n));
+      for (const std::int64_t label : {std::int64_t{0}, n - 1}) {
+        std::vector<double> weights(logits.size());
+        double mean = 0;
         for (std::size_t j = 0; j < weights.size(); ++j) {
-          const double target = static_cast<std::int64_t>(j) == label ? (1 - smoothing) * 4 : 0;
-          expected.push_back(Stored<Bits>::of(-2 * (factor * p - target - smoothing * p * weights[j])));
+          weights[j] = static_cast<std::int64_t>(j) == label ? 4 : j % 2 == 1 ? 2 : 0;
+          mean += weights[j] * p;
         }
-        EXPECT_TRUE(same_bits(gradient_of<Bits>(logits, label, options), expected)) << n << " label " << label;
+        for (const double smoothing : {0.0, 0.5}) {
+          const Options options{.label_smoothing = smoothing, .upstream = -2, .weights = weights};
+          const double factor = (1 - smoothing) * 4 + smoothing * mean;
+          EXPECT_EQ((loss_of<Bits, float>(logits, label, options)), static_cast<float>(factor * log)) << n;
+          std::vector<Bits> expected;
+          for (std::size_t j = 0; j < weights.size(); ++j) {
+            const double target = static_cast<std::int64_t>(j) == label ? (1 - smoothing) * 4 : 0;
+            expected.push_back(Stored<Bits>::of(-2 * (factor * p - target - smoothing * p * weights[j])));
+          }
+          EXPECT_TRUE(same_bits(gradient_of<Bits>(logits, label, options), expected)) << n << " label " << label;
+        }
       }
     }
-  }
-}
-
-TEST(CpuLosses, ClassWeightsAreThoseOfTheClasses) {
-  class_weights_are_those_of_the_classes<float>();
-  class_weights_are_those_of_the_classes<std::uint16_t>();
+  });
 }
 
 // A saturated logit is the cap, and has no slope; one of 0 stays 0, and has the slope 1.
@@ -186,13 +166,12 @@ TEST(CpuLosses, TheZLossHasItsGradient) {
 // Rows of three logits: one as usual, and one of each kind that is not.
 template <class Int>
 void labels_are_read(Int ignored) {
-  Tensor<float> x(dtype_of<float>(), {6, 3}, {}, 0, 2.0F);
+  F32 x({6, 3}, {}, 0, 2);
   Tensor<Int> labels(label_type<Int>, {6}, {3}, 2);
   const Int classes[] = {2, ignored, 0, 3, -1, ignored};
   for (std::int64_t r = 0; r < 6; ++r) labels.at(r) = classes[r];
   x.at(1, 1) = x.at(2, 1) = std::numeric_limits<float>::quiet_NaN();
-  Tensor<float> loss(dtype_of<float>(), {6}, {2}, 1, -1.0F), upstream(dtype_of<float>(), {6}, {4}, 3, 1.0F);
-  Tensor<float> out(dtype_of<float>(), {6, 3}, {}, 0, -1.0F);
+  F32 loss({6}, {2}, 1, -1), upstream({6}, {4}, 3, 1), out({6, 3}, {}, 0, -1);
   upstream.at(5) = std::numeric_limits<float>::quiet_NaN();
   Call2 forward(SOFTCHECK_OP_CROSS_ENTROPY, {&x.view, &labels.view}, loss_roles(), loss.view);
   Call2 backward(SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, {&x.view, &labels.view, &upstream.view}, loss_gradient_roles(),
@@ -231,11 +210,10 @@ TEST(CpuLosses, RowsWithoutALossAreNan) {
 /// Rows of uneven logits, every fourth label ignored; in place or not, on so many threads.
 std::vector<float> gradient_of_rows(std::int64_t n, bool in_place, const char* threads) {
   constexpr std::int64_t rows = 40;
-  Tensor<float> x(dtype_of<float>(), {rows, n}), out(dtype_of<float>(), {rows, n});
+  F32 x({rows, n}), out({rows, n}), upstream({rows});
   Tensor<std::int32_t> labels(label_type<std::int32_t>, {rows});
-  Tensor<float> upstream(dtype_of<float>(), {rows});
+  fill_unevenly(x);
   for (std::int64_t r = 0; r < rows; ++r) {
-    x.set_row(r, uneven_row<float>(static_cast<std::size_t>(n), static_cast<std::uint32_t>(r) + 1));
     labels.at(r) = r % 4 == 3 ? -100 : static_cast<std::int32_t>(r * 7919 % n);
     upstream.at(r) = static_cast<float>(r - 20) / 16;
   }
@@ -243,9 +221,7 @@ std::vector<float> gradient_of_rows(std::int64_t n, bool in_place, const char* t
              in_place ? x.view : out.view);
   call.attributes.label_smoothing = 0.1;
   call.attributes.z_loss = 0x1p-10;
-  setenv("SOFTCHECK_THREADS", threads, 1);
-  EXPECT_TRUE(call.run());
-  unsetenv("SOFTCHECK_THREADS");
+  on_threads({threads}, [&] { EXPECT_TRUE(call.run()); });
   return in_place ? x.elements : out.elements;
 }
 
@@ -258,8 +234,7 @@ TEST(CpuLosses, InPlaceAndOnThreadsTheBitsAreTheSame) {
 }
 
 TEST(CpuLosses, WhatIsNotSupportedIsRefused) {
-  Tensor<float> x(dtype_of<float>(), {2, 3}), out(dtype_of<float>(), {2, 3}), upstream(dtype_of<float>(), {2});
-  Tensor<float> loss(dtype_of<float>(), {2}), longer(dtype_of<float>(), {3});
+  F32 x({2, 3}), out({2, 3}), upstream({2}), loss({2}), longer({3});
   Tensor<std::int64_t> labels(label_type<std::int64_t>, {2}), more(label_type<std::int64_t>, {3});
   Tensor<std::int16_t> narrow(label_type<std::int16_t>, {2});
   const auto forward = [&](auto change) {
@@ -281,10 +256,7 @@ TEST(CpuLosses, WhatIsNotSupportedIsRefused) {
   EXPECT_FALSE(forward([&](Call2& call) { call.inputs[1] = &narrow.view; }));
   EXPECT_FALSE(forward([&](Call2& call) { call.inputs[1] = &upstream.view; }));
   EXPECT_FALSE(forward([&](Call2& call) { call.outputs[0] = &longer.view; }));
-  EXPECT_FALSE(forward([&](Call2& call) {
-    call.inputs.push_back(&upstream.view);
-    call.roles.push_back(SOFTCHECK_ROLE_CLASS_WEIGHTS);
-  }));
+  EXPECT_FALSE(forward([&](Call2& call) { call.add_input(upstream.view, SOFTCHECK_ROLE_CLASS_WEIGHTS); }));
   const auto backward = [&](const DLTensor& of, DLTensor& to) {
     return Call2(SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, {&x.view, &labels.view, &of}, loss_gradient_roles(), to).run();
   };

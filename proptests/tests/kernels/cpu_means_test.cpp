@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
 #include "proptests/tests/kernels/version_2_call.hpp"
@@ -20,34 +19,26 @@ Loss of_squares(const std::vector<double>& logits, const std::vector<std::int64_
                 const char* threads = "1") {
   const auto rows = static_cast<std::int64_t>(logits.size());
   Tensor<Bits> x(Stored<Bits>::type, {rows, 1});
+  x.set(stored<Bits>(logits));
   Tensor<std::int64_t> y(label_type<std::int64_t>, {rows}, {3}, 2);
-  for (std::int64_t r = 0; r < rows; ++r) {
-    x.elements[static_cast<std::size_t>(r)] = Stored<Bits>::of(logits[static_cast<std::size_t>(r)]);
-    y.at(r) = labels[static_cast<std::size_t>(r)];
-  }
+  for (std::int64_t r = 0; r < rows; ++r) y.at(r) = labels[static_cast<std::size_t>(r)];
   Tensor<Loss> loss(dtype_of<Loss>(), {1}, {}, 0, Loss(-1));
   Call2 call(SOFTCHECK_OP_CROSS_ENTROPY_MEAN, {&x.view, &y.view}, loss_roles(), loss.view);
   call.attributes.z_loss = 1;
   call.attributes.mean = mean ? 1 : 0;
-  setenv("SOFTCHECK_THREADS", threads, 1);
-  EXPECT_TRUE(call.run());
-  unsetenv("SOFTCHECK_THREADS");
+  on_threads({threads}, [&] { EXPECT_TRUE(call.run()); });
   return loss.elements[0];
 }
 
-template <class Bits>
-void means_count_the_rows_that_are_not_ignored() {
-  const std::vector<double> logits{1, 2, 3, 4, 5};
-  EXPECT_EQ((of_squares<Bits, float>(logits, {0, 0, mean_ignored, 0, mean_ignored}, true)), 7.0F);
-  EXPECT_EQ((of_squares<Bits, float>(logits, {0, 0, mean_ignored, 0, mean_ignored}, false)), 21.0F);
-  EXPECT_EQ((of_squares<Bits, float>({3, mean_nan}, {0, mean_ignored}, true)), 9.0F);
-  EXPECT_TRUE(std::isnan(of_squares<Bits, float>({3, mean_nan}, {0, 0}, true)));
-  EXPECT_TRUE(std::isnan(of_squares<Bits, float>({3, 2}, {0, 1}, true)));  // no class
-}
-
 TEST(CpuMeans, MeansCountTheRowsThatAreNotIgnored) {
-  means_count_the_rows_that_are_not_ignored<float>();
-  means_count_the_rows_that_are_not_ignored<std::uint16_t>();
+  for_each_type<float, std::uint16_t>([]<class Bits> {
+    const std::vector<double> logits{1, 2, 3, 4, 5};
+    EXPECT_EQ((of_squares<Bits, float>(logits, {0, 0, mean_ignored, 0, mean_ignored}, true)), 7.0F);
+    EXPECT_EQ((of_squares<Bits, float>(logits, {0, 0, mean_ignored, 0, mean_ignored}, false)), 21.0F);
+    EXPECT_EQ((of_squares<Bits, float>({3, mean_nan}, {0, mean_ignored}, true)), 9.0F);
+    EXPECT_TRUE(std::isnan(of_squares<Bits, float>({3, mean_nan}, {0, 0}, true)));
+    EXPECT_TRUE(std::isnan(of_squares<Bits, float>({3, 2}, {0, 1}, true)));  // no class
+  });
   EXPECT_EQ((of_squares<double, double>({1, 2, 7}, {0, 0, mean_ignored}, true)), 2.5);
 }
 
@@ -76,33 +67,19 @@ TEST(CpuMeans, SmallLossesAreNotLostBesideALargeOne) {
 }
 
 // Logits 0 and -512: the loss of the second class is 512 times its weight, that of the first 0.
-struct Weighted {
-  explicit Weighted(const std::vector<std::int64_t>& classes)
-      : x(dtype_of<float>(), {static_cast<std::int64_t>(classes.size()), 2}),
-        y(label_type<std::int32_t>, {static_cast<std::int64_t>(classes.size())}),
-        weights(dtype_of<float>(), {2}, {2}, 1) {
-    for (std::int64_t r = 0; r < x.view.shape[0]; ++r) {
-      x.at(r, 0) = 0;
-      x.at(r, 1) = -512;
-      y.at(r) = static_cast<std::int32_t>(classes[static_cast<std::size_t>(r)]);
-    }
-    weights.at(0) = 3;
-    weights.at(1) = 1;
-  }
-  Tensor<float> x;
-  Tensor<std::int32_t> y;
-  Tensor<float> weights;
-};
-
-float weighted_mean_of(const std::vector<std::int64_t>& classes, bool mean) {
-  const Weighted of(classes);
-  Tensor<float> loss(dtype_of<float>(), {1}, {}, 0, -1.0F);
-  std::vector<std::uint32_t> roles = loss_roles();
-  roles.push_back(SOFTCHECK_ROLE_CLASS_WEIGHTS);
-  Call2 call(SOFTCHECK_OP_CROSS_ENTROPY_MEAN, {&of.x.view, &of.y.view, &of.weights.view}, roles, loss.view);
+float weighted_mean_of(const std::vector<std::int32_t>& classes, bool mean) {
+  const auto rows = static_cast<std::int64_t>(classes.size());
+  F32 x({rows, 2}), weights({2}, {2}, 1), loss({1}, {}, 0, -1);
+  Tensor<std::int32_t> y(label_type<std::int32_t>, {rows});
+  for (std::int64_t r = 0; r < rows; ++r) x.at(r, 1) = -512;
+  y.set(classes);
+  weights.at(0) = 3;
+  weights.at(1) = 1;
+  Call2 call(SOFTCHECK_OP_CROSS_ENTROPY_MEAN, {&x.view, &y.view}, loss_roles(), loss.view);
+  call.add_input(weights.view, SOFTCHECK_ROLE_CLASS_WEIGHTS);
   call.attributes.mean = mean ? 1 : 0;
   EXPECT_TRUE(call.run());
-  return loss.elements[0];
+  return loss[0];
 }
 
 TEST(CpuMeans, WithClassWeightsTheirSumDivides) {
@@ -129,52 +106,37 @@ std::vector<Bits> gradient_of_op(softcheck_op op, std::int64_t rows, std::int64_
   Tensor<Bits> factor(Stored<Bits>::type, {reduced ? 1 : rows}, {}, 0, Stored<Bits>::of(upstream));
   Tensor<Bits> weights(Stored<Bits>::type, {n}, {}, 0, Stored<Bits>::of(2));
   for (std::int64_t r = 0; r < rows; ++r) {
-    std::vector<Bits> row;
-    for (const double logit : uneven_row<double>(static_cast<std::size_t>(n), static_cast<std::uint32_t>(r) + 1)) {
-      row.push_back(Stored<Bits>::of(logit));
-    }
-    x.set_row(r, row);
+    x.set_row(r, stored<Bits>(uneven_row<double>(static_cast<std::size_t>(n), static_cast<std::uint32_t>(r) + 1)));
     labels.at(r) = r % 2 == 0 ? r * 7919 % n : mean_ignored;
   }
   Call2 call(op, {&x.view, &labels.view, &factor.view}, loss_gradient_roles(), options.in_place ? x.view : out.view);
-  if (options.weights) {
-    call.inputs.push_back(&weights.view);
-    call.roles.push_back(SOFTCHECK_ROLE_CLASS_WEIGHTS);
-  }
+  if (options.weights) call.add_input(weights.view, SOFTCHECK_ROLE_CLASS_WEIGHTS);
   call.attributes.label_smoothing = 0.125;
   if (reduced) call.attributes.mean = options.mean ? 1 : 0;
-  setenv("SOFTCHECK_THREADS", options.threads, 1);
-  EXPECT_TRUE(call.run());
-  unsetenv("SOFTCHECK_THREADS");
+  on_threads({options.threads}, [&] { EXPECT_TRUE(call.run()); });
   return options.in_place ? x.elements : out.elements;
 }
 
-template <class Bits>
-void gradients_are_those_of_the_rows() {
-  constexpr softcheck_op of_rows = SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD,
-                         of_mean = SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD;
-  for (const std::int64_t n : {1, 33, 5000}) {
-    const std::vector<Bits> by_four = gradient_of_op<Bits>(of_rows, 8, n, -0.75);
-    EXPECT_TRUE(same_bits(gradient_of_op<Bits>(of_mean, 8, n, -3), by_four)) << n;
-    EXPECT_TRUE(same_bits(gradient_of_op<Bits>(of_mean, 8, n, -3, {.in_place = true, .threads = "7"}), by_four)) << n;
-    EXPECT_TRUE(same_bits(gradient_of_op<Bits>(of_mean, 8, n, -0.75, {.mean = false}), by_four)) << n;
-    // Four weights of 2 divide by 8.
-    EXPECT_TRUE(same_bits(gradient_of_op<Bits>(of_mean, 8, n, -6, {.weights = true}),
-                          gradient_of_op<Bits>(of_rows, 8, n, -0.75, {.weights = true})))
-        << n;
-  }
-}
-
 TEST(CpuMeans, GradientsAreThoseOfTheRowsOverTheDivisor) {
-  gradients_are_those_of_the_rows<float>();
-  gradients_are_those_of_the_rows<double>();
-  gradients_are_those_of_the_rows<std::uint16_t>();
+  for_each_type<float, double, std::uint16_t>([]<class Bits> {
+    constexpr softcheck_op of_rows = SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD,
+                           of_mean = SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD;
+    for (const std::int64_t n : {1, 33, 5000}) {
+      const std::vector<Bits> by_four = gradient_of_op<Bits>(of_rows, 8, n, -0.75);
+      EXPECT_TRUE(same_bits(gradient_of_op<Bits>(of_mean, 8, n, -3), by_four)) << n;
+      EXPECT_TRUE(same_bits(gradient_of_op<Bits>(of_mean, 8, n, -3, {.in_place = true, .threads = "7"}), by_four)) << n;
+      EXPECT_TRUE(same_bits(gradient_of_op<Bits>(of_mean, 8, n, -0.75, {.mean = false}), by_four)) << n;
+      // Four weights of 2 divide by 8.
+      EXPECT_TRUE(same_bits(gradient_of_op<Bits>(of_mean, 8, n, -6, {.weights = true}),
+                            gradient_of_op<Bits>(of_rows, 8, n, -0.75, {.weights = true})))
+          << n;
+    }
+  });
 }
 
 TEST(CpuMeans, TheGradientOfNothingIsZero) {
-  Tensor<float> x(dtype_of<float>(), {3, 5}, {}, 0, 2.0F), out(dtype_of<float>(), {3, 5}, {}, 0, -1.0F);
+  F32 x({3, 5}, {}, 0, 2), out({3, 5}, {}, 0, -1), upstream({1}, {}, 0, 1);
   Tensor<std::int64_t> labels(label_type<std::int64_t>, {3}, {}, 0, mean_ignored);
-  Tensor<float> upstream(dtype_of<float>(), {1}, {}, 0, 1.0F);
   Call2 call(SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD, {&x.view, &labels.view, &upstream.view}, loss_gradient_roles(),
              out.view);
   call.attributes.mean = 1;
@@ -183,8 +145,7 @@ TEST(CpuMeans, TheGradientOfNothingIsZero) {
 }
 
 TEST(CpuMeans, WhatIsNotSupportedIsRefused) {
-  Tensor<float> x(dtype_of<float>(), {2, 3}), out(dtype_of<float>(), {2, 3}), one(dtype_of<float>(), {1});
-  Tensor<float> of_rows(dtype_of<float>(), {2}), weights(dtype_of<float>(), {3});
+  F32 x({2, 3}), out({2, 3}), one({1}), of_rows({2}), weights({3});
   Tensor<std::int64_t> labels(label_type<std::int64_t>, {2});
   const auto forward = [&](auto change) {
     Call2 call(SOFTCHECK_OP_CROSS_ENTROPY_MEAN, {&x.view, &labels.view}, loss_roles(), one.view);
@@ -194,15 +155,14 @@ TEST(CpuMeans, WhatIsNotSupportedIsRefused) {
   EXPECT_TRUE(forward([](Call2&) {}));
   EXPECT_FALSE(forward([](Call2& call) { call.attributes.mean = 2; }));
   EXPECT_FALSE(forward([&](Call2& call) { call.outputs[0] = &of_rows.view; }));
-  const auto add_weights = [&](Call2& call) {
-    call.inputs.push_back(&weights.view);
-    call.roles.push_back(SOFTCHECK_ROLE_CLASS_WEIGHTS);
+  const auto weighted = [&](double z_loss) {
+    return forward([&](Call2& call) {
+      call.add_input(weights.view, SOFTCHECK_ROLE_CLASS_WEIGHTS);
+      call.attributes.z_loss = z_loss;
+    });
   };
-  EXPECT_TRUE(forward(add_weights));
-  EXPECT_FALSE(forward([&](Call2& call) {
-    add_weights(call);
-    call.attributes.z_loss = 1;
-  }));
+  EXPECT_TRUE(weighted(0));
+  EXPECT_FALSE(weighted(1));
   const auto backward = [&](const DLTensor& upstream, DLTensor& to) {
     return Call2(SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD, {&x.view, &labels.view, &upstream}, loss_gradient_roles(),
                  to)

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
 #include "proptests/tests/kernels/version_2_call.hpp"
@@ -50,30 +49,26 @@ struct Merge {
 };
 
 // Weights 1, 1/2, 1/4, 1/4 again and again: S is twice their number, and no operation rounds.
-template <class Bits>
-void powers_of_two_are_exact() {
-  static constexpr std::array<double, 4> logs{0, -1, -2, -2}, weights{1, 0.5, 0.25, 0.25};
-  for (const std::int64_t groups : {1, 4, 32, 64, 128, 1024}) {
-    for (const std::int64_t dim : {1, 5, 64, 67}) {
-      for (const std::int64_t step : {1, 3}) {
-        Merge<Bits> merge(4 * groups, 1, dim, step);
-        double expected = 0;
-        for (std::int64_t part = 0; part < 4 * groups; ++part) {
-          const auto kind = static_cast<std::size_t>(part % 4);
-          const auto value = static_cast<double>(part * 5 % 7);
-          merge.lse.at(part, 0) = static_cast<float>(logs[kind] - 40);
-          merge.fill(part, 0, value);
-          expected += weights[kind] * value / static_cast<double>(2 * groups);
+TEST(CpuMerge, PowersOfTwoAreMergedExactly) {
+  for_each_type<float, std::uint16_t>([]<class Bits> {
+    static constexpr std::array<double, 4> logs{0, -1, -2, -2}, weights{1, 0.5, 0.25, 0.25};
+    for (const std::int64_t groups : {1, 4, 32, 64, 128, 1024}) {
+      for (const std::int64_t dim : {1, 5, 64, 67}) {
+        for (const std::int64_t step : {1, 3}) {
+          Merge<Bits> merge(4 * groups, 1, dim, step);
+          double expected = 0;
+          for (std::int64_t part = 0; part < 4 * groups; ++part) {
+            const auto kind = static_cast<std::size_t>(part % 4);
+            const auto value = static_cast<double>(part * 5 % 7);
+            merge.lse.at(part, 0) = static_cast<float>(logs[kind] - 40);
+            merge.fill(part, 0, value);
+            expected += weights[kind] * value / static_cast<double>(2 * groups);
+          }
+          merge.expect(true, 0, expected, std::log2(static_cast<double>(2 * groups)) - 40);
         }
-        merge.expect(true, 0, expected, std::log2(static_cast<double>(2 * groups)) - 40);
       }
     }
-  }
-}
-
-TEST(CpuMerge, PowersOfTwoAreMergedExactly) {
-  powers_of_two_are_exact<float>();
-  powers_of_two_are_exact<std::uint16_t>();
+  });
 }
 
 TEST(CpuMerge, EqualPartsAreAveraged) {
@@ -168,9 +163,7 @@ TEST(CpuMerge, BitsDependOnTheRowAlone) {
   Merge<float> all(parts, rows, dim);
   for (std::int64_t row = 0; row < rows; ++row) draw(all, row, row);
   const std::vector<float> sample = merged_row(all, 7);
-  setenv("SOFTCHECK_THREADS", "3", 1);
-  EXPECT_TRUE(same_bits(merged_row(all, 7), sample));
-  unsetenv("SOFTCHECK_THREADS");
+  on_threads({"3"}, [&] { EXPECT_TRUE(same_bits(merged_row(all, 7), sample)); });
   for (const std::int64_t row : {std::int64_t{0}, std::int64_t{7}, rows - 1}) {
     for (const std::int64_t step : {1, 2}) {
       Merge<float> one(parts, 1, dim, step);
@@ -181,9 +174,8 @@ TEST(CpuMerge, BitsDependOnTheRowAlone) {
 }
 
 TEST(CpuMerge, WhatIsNotSupportedIsRefused) {
-  Tensor<float> outputs(dtype_of<float>(), {2, 3, 4}), lse(dtype_of<float>(), {2, 3}), out(dtype_of<float>(), {3, 4}),
-      log(dtype_of<float>(), {3}), narrow(dtype_of<float>(), {3, 3}), fewer(dtype_of<float>(), {1, 3}),
-      short_log(dtype_of<float>(), {2}), flat(dtype_of<float>(), {6, 4});
+  F32 outputs({2, 3, 4}), lse({2, 3}), out({3, 4}), log({3}), narrow({3, 3}), fewer({1, 3}), short_log({2}),
+      flat({6, 4});
   Tensor<double> wide(dtype_of<double>(), {2, 3});
   const auto takes = [&](DLTensor& first, DLTensor& second, DLTensor& to, DLTensor* to_lse,
                          std::uint32_t role = SOFTCHECK_ROLE_LSE) {

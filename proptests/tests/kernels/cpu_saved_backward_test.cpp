@@ -17,10 +17,8 @@ std::vector<Bits> gradient_of(softcheck_op op, const std::vector<double>& y, con
                               Output where = Output::apart) {
   const auto n = static_cast<std::int64_t>(y.size());
   Tensor<Bits> saved(Stored<Bits>::type, {1, n}), gradient(Stored<Bits>::type, {1, n});
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    saved.elements[i] = Stored<Bits>::of(y[i]);
-    gradient.elements[i] = Stored<Bits>::of(g[i]);
-  }
+  saved.set(stored<Bits>(y));
+  gradient.set(stored<Bits>(g));
   const std::int64_t step = where == Output::strided ? 3 : 1;
   Tensor<Bits> apart(Stored<Bits>::type, {1, n}, {n * step, step});
   Tensor<Bits>& out = where == Output::saved ? saved : where == Output::gradient ? gradient : apart;
@@ -31,34 +29,30 @@ std::vector<Bits> gradient_of(softcheck_op op, const std::vector<double>& y, con
 constexpr Output everywhere[] = {Output::apart, Output::saved, Output::gradient, Output::strided};
 
 // Multiples of 1/8 and small integers: every sum is exact.
-template <class Bits>
-void gradients_are_exact() {
-  for (const std::size_t n : telling_sizes()) {
-    std::vector<double> y(n), logs(n), g(n);
-    double mean = 0, total = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      y[i] = static_cast<double>((i + 1) % 4) / 8;
-      logs[i] = i % 3 == 0 ? 0 : -std::numeric_limits<double>::infinity();
-      g[i] = static_cast<double>(i % 7) - 2;
-      mean += y[i] * g[i];
-      total += g[i];
-    }
-    std::vector<Bits> of_softmax, of_logs;
-    for (std::size_t i = 0; i < n; ++i) {
-      of_softmax.push_back(Stored<Bits>::of(y[i] * (g[i] - mean)));
-      of_logs.push_back(Stored<Bits>::of(g[i] - (i % 3 == 0 ? total : 0)));
-    }
-    for (const Output where : everywhere) {
-      const auto got = gradient_of<Bits>(SOFTCHECK_OP_SOFTMAX_BACKWARD, y, g, where);
-      for (std::size_t i = 0; i < n; ++i) EXPECT_EQ(got[i], of_softmax[i]) << n << " item " << i;
-      EXPECT_TRUE(same_bits(gradient_of<Bits>(SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, logs, g, where), of_logs)) << n;
-    }
-  }
-}
-
 TEST(CpuSavedBackward, GradientsAreExactWhereSumsAre) {
-  gradients_are_exact<float>();
-  gradients_are_exact<double>();
+  for_each_type<float, double>([]<class Bits> {
+    for (const std::size_t n : telling_sizes()) {
+      std::vector<double> y(n), logs(n), g(n);
+      double mean = 0, total = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        y[i] = static_cast<double>((i + 1) % 4) / 8;
+        logs[i] = i % 3 == 0 ? 0 : -std::numeric_limits<double>::infinity();
+        g[i] = static_cast<double>(i % 7) - 2;
+        mean += y[i] * g[i];
+        total += g[i];
+      }
+      std::vector<Bits> of_softmax, of_logs;
+      for (std::size_t i = 0; i < n; ++i) {
+        of_softmax.push_back(Stored<Bits>::of(y[i] * (g[i] - mean)));
+        of_logs.push_back(Stored<Bits>::of(g[i] - (i % 3 == 0 ? total : 0)));
+      }
+      for (const Output where : everywhere) {
+        const auto got = gradient_of<Bits>(SOFTCHECK_OP_SOFTMAX_BACKWARD, y, g, where);
+        for (std::size_t i = 0; i < n; ++i) EXPECT_EQ(got[i], of_softmax[i]) << n << " item " << i;
+        EXPECT_TRUE(same_bits(gradient_of<Bits>(SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, logs, g, where), of_logs)) << n;
+      }
+    }
+  });
 }
 
 // Whatever is saved: this is no log-probability.
@@ -84,8 +78,7 @@ TEST(CpuSavedBackward, ANanReachesItsRow) {
 }
 
 TEST(CpuSavedBackward, WhatIsNotSupportedIsRefused) {
-  Tensor<float> y(dtype_of<float>(), {2, 3}), g(dtype_of<float>(), {2, 3}), out(dtype_of<float>(), {2, 3});
-  Tensor<float> longer(dtype_of<float>(), {2, 4}), rows(dtype_of<float>(), {2});
+  F32 y({2, 3}), g({2, 3}), out({2, 3}), longer({2, 4}), rows({2});
   Tensor<double> wide(dtype_of<double>(), {2, 3});
   const auto takes = [&](const DLTensor& gradient, DLTensor& to, std::vector<std::uint32_t> roles = saved_roles()) {
     return Call2(SOFTCHECK_OP_SOFTMAX_BACKWARD, {&y.view, &gradient}, std::move(roles), to).run();

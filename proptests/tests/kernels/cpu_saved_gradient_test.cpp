@@ -5,33 +5,27 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
 #include <string>
 #include <vector>
 
-#include "proptests/tests/kernels/version_2_call.hpp"
+#include "proptests/tests/kernels/attention_tensors.hpp"
 
 namespace softcheck::kernel_tests {
 namespace {
-
-struct SavedShape {
-  std::int64_t batch, heads, key_heads, queries, keys, dim, value_dim;
-  bool causal, masked;
-};
 
 /// A call of whole numbers, the tensors of queries strided.
 template <class Real>
 class WholeNumbers {
  public:
-  explicit WholeNumbers(const SavedShape& of, std::uint64_t seed = 1)
+  explicit WholeNumbers(const AttentionShape& of, std::uint64_t seed = 1)
       : s(of),
         q(type, {s.batch, s.heads, s.queries, s.dim}, gaps(s.dim), 1),
         k(type, {s.batch, s.key_heads, s.keys, s.dim}, {}, 0, Real(1)),
-        v(type, {s.batch, s.key_heads, s.keys, s.value_dim}),
-        out(type, {s.batch, s.heads, s.queries, s.value_dim}, gaps(s.value_dim), 2),
+        v(type, {s.batch, s.key_heads, s.keys, s.width}),
+        out(type, {s.batch, s.heads, s.queries, s.width}, gaps(s.width), 2),
         lse(type, {s.batch, s.heads, s.queries}, {2 * s.heads * s.queries + 1, 2 * s.queries, 2}, 1),
-        dout(type, {s.batch, s.heads, s.queries, s.value_dim}, gaps(s.value_dim), 3),
+        dout(type, {s.batch, s.heads, s.queries, s.width}, gaps(s.width), 3),
         mask({kDLUInt, 8, 1}, {s.batch, 1, s.queries, s.keys}),
         dq(type, {s.batch, s.heads, s.queries, s.dim}),
         dk(type, k.shape),
@@ -46,10 +40,9 @@ class WholeNumbers {
     }
     for (std::uint8_t& x : mask.elements) x = static_cast<std::uint8_t>(draw() < 2 ? 1 : 0);
     if (s.masked) {
-      std::fill_n(mask.elements.begin() + static_cast<std::ptrdiff_t>((s.queries - 2) * s.keys), s.keys,
+      std::fill_n(mask.elements.begin() + (s.queries - 2) * s.keys, s.keys,
                   std::uint8_t{0});  // of batch 0: a query that sees nothing, in front of one that does
-      call.inputs.push_back(&mask.view);
-      call.roles.push_back(SOFTCHECK_ROLE_MASK);
+      call.add_input(mask.view, SOFTCHECK_ROLE_MASK);
     }
     call.whole.call.causal = s.causal ? 1 : 0;
     call.outputs.push_back(&dk.view);
@@ -100,7 +93,7 @@ class WholeNumbers {
       for (std::int64_t j = 0; j < s.keys; ++j) {
         if (!sees(b, i, j)) continue;
         Real slope = 0;  // g - delta
-        for (std::int64_t c = 0; c < s.value_dim; ++c) {
+        for (std::int64_t c = 0; c < s.width; ++c) {
           slope += at(dout, b, h, i, c) * (at(v, b, of, j, c) - at(out, b, h, i, c));
           at(by_v, b, of, j, c) += at(dout, b, h, i, c);
         }
@@ -115,7 +108,7 @@ class WholeNumbers {
   }
 
   static constexpr DLDataType type = dtype_of<Real>();
-  SavedShape s;
+  AttentionShape s;
   Tensor<Real> q, k, v, out, lse, dout;
   Tensor<std::uint8_t> mask;
   Tensor<Real> dq, dk, dv;
@@ -136,8 +129,8 @@ class WholeNumbers {
   std::uint64_t state_;
 };
 
-const std::vector<SavedShape>& saved_shapes() {
-  static const std::vector<SavedShape> list{
+const std::vector<AttentionShape>& saved_shapes() {
+  static const std::vector<AttentionShape> list{
       {1, 1, 1, 1, 1, 1, 1, false, false},
       {2, 4, 2, 55, 270, 3, 2, false, false},
       {1, 2, 1, 150, 300, 5, 17, true, false},
@@ -147,27 +140,21 @@ const std::vector<SavedShape>& saved_shapes() {
   return list;
 }
 
-template <class Real>
-void gradients_are_whole() {
-  for (const SavedShape& shape : saved_shapes()) {
-    for (const char* threads : {"1", "3"}) {
-      setenv("SOFTCHECK_THREADS", threads, 1);
-      WholeNumbers<Real> of(shape);
-      ASSERT_TRUE(of.call.run());
-      EXPECT_TRUE(of.holds()) << shape.queries << " queries, " << threads << " threads";
-    }
-  }
-  unsetenv("SOFTCHECK_THREADS");
-}
-
 TEST(CpuSavedGradient, IsMadeOfWhatTheForwardPassReturned) {
-  gradients_are_whole<float>();
-  gradients_are_whole<double>();
+  for_each_type<float, double>([]<class Real> {
+    for (const AttentionShape& shape : saved_shapes()) {
+      on_threads({"1", "3"}, [&] {
+        WholeNumbers<Real> of(shape);
+        ASSERT_TRUE(of.call.run());
+        EXPECT_TRUE(of.holds()) << shape.queries << " queries";
+      });
+    }
+  });
 }
 
 // A query without keys has the log-sum-exp -inf, and a gradient of 0 whatever stands in its other rows.
 TEST(CpuSavedGradient, AQueryThatSeesNothingGivesNothing) {
-  for (const SavedShape& shape : saved_shapes()) {
+  for (const AttentionShape& shape : saved_shapes()) {
     WholeNumbers<float> of(shape);
     of.each_query([&](std::int64_t b, std::int64_t h, std::int64_t i) {
       if (of.sees_any(b, i)) return;
@@ -223,18 +210,18 @@ TEST(CpuSavedGradient, AsManyResultsAsAreAskedFor) {
 
 TEST(CpuSavedGradient, OutputsAndLogSumExpsOfAnotherShapeOrFormatAreRefused) {
   WholeNumbers<float> of({1, 2, 1, 3, 4, 3, 2, false, false});
-  Tensor<float> long_lse(dtype_of<float>(), {1, 2, 4}), wide_out(dtype_of<float>(), {1, 2, 3, 3});
+  F32 long_lse({1, 2, 4}), wide_out({1, 2, 3, 3});
   Tensor<double> double_lse(dtype_of<double>(), {1, 2, 3}), double_out(dtype_of<double>(), {1, 2, 3, 2});
-  for (const DLTensor* lse : {&long_lse.view, &double_lse.view}) {
-    of.call.inputs[4] = lse;
-    EXPECT_FALSE(of.call.run());
-  }
-  of.call.inputs[4] = &of.lse.view;
-  for (const DLTensor* out : {&wide_out.view, &double_out.view}) {
-    of.call.inputs[3] = out;
-    EXPECT_FALSE(of.call.run());
-  }
-  of.call.inputs[3] = &of.out.view;
+  EXPECT_TRUE(of.call.run());
+  const auto refused = [&](std::size_t place, const DLTensor& tensor) {
+    const DLTensor* before = std::exchange(of.call.inputs[place], &tensor);
+    EXPECT_FALSE(of.call.run()) << place;
+    of.call.inputs[place] = before;
+  };
+  refused(4, long_lse.view);
+  refused(4, double_lse.view);
+  refused(3, wide_out.view);
+  refused(3, double_out.view);
   EXPECT_TRUE(of.call.run());
 }
 

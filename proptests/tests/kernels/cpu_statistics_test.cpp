@@ -237,55 +237,50 @@ void expect_entropy_of(const std::vector<float>& p, float entropy) {
   EXPECT_GE(entropy, 0);
 }
 
+/// Rows through softmax, and their entropies as its second output.
+template <class T>
+struct WithEntropy {
+  WithEntropy(const char* symbol, std::int64_t rows, const std::vector<T>& logits)
+      : in(dtype_of<T>(), {rows, static_cast<std::int64_t>(logits.size()) / rows}),
+        probs(in),
+        entropy(dtype_of<T>(), {rows}) {
+    in.set(logits);
+    run_call(symbol, {&in.view}, {&probs.view, &entropy.view});
+  }
+  Tensor<T> in, probs, entropy;
+};
+
 // softmax's second output: the same bits as the entropy of a row of one block, and within the contract of any row.
 TEST(CpuStatistics, SoftmaxGivesTheEntropy) {
   for (const std::size_t n : lengths()) {
-    for (const char* symbol : {"softcheck_softmax", "softcheck_adaptive_softmax"}) {
+    for (const std::string symbol : {"softcheck_softmax", "softcheck_adaptive_softmax"}) {
       const std::vector<float> row = uneven_row<float>(n);
-      const auto columns = static_cast<std::int64_t>(n);
-      Tensor<float> in(dtype_of<float>(), {1, columns}), probs(dtype_of<float>(), {1, columns}),
-          entropy(dtype_of<float>(), {1});
-      in.set_row(0, row);
-      run_call(symbol, {&in.view}, {&probs.view, &entropy.view});
-      EXPECT_TRUE(same_bits(probs.row(0), run_row(symbol, dtype_of<float>(), row))) << symbol << n;
-      if (symbol != std::string("softcheck_softmax")) {
-        expect_entropy_of(probs.row(0), entropy.at(0));
+      WithEntropy<float> got(symbol.c_str(), 1, row);
+      EXPECT_TRUE(same_bits(got.probs.row(0), run_row(symbol, dtype_of<float>(), row))) << symbol << n;
+      if (symbol != "softcheck_softmax") {
+        expect_entropy_of(got.probs.row(0), got.entropy.at(0));
         continue;
       }
       const RowOracle oracle(doubles(row));
       const double bound =
           upper(numerics::entropy_error(contract(), numerics::row_statistics<UpperBound>(oracle)).total());
-      EXPECT_TRUE(numerics::simulated::holds(entropy.at(0), oracle.entropy(), bound)) << n;
+      EXPECT_TRUE(numerics::simulated::holds(got.entropy.at(0), oracle.entropy(), bound)) << n;
       if (n <= 896) {
-        EXPECT_EQ(entropy.at(0), run_row("softcheck_entropy", dtype_of<float>(), row)[0]) << n;
+        EXPECT_EQ(got.entropy.at(0), run_row("softcheck_entropy", dtype_of<float>(), row)[0]) << n;
       }
     }
   }
 }
 
-// Probabilities and entropy of a row alone.
-template <class T>
-std::pair<std::vector<T>, T> with_entropy(const char* symbol, const std::vector<T>& row) {
-  const auto columns = static_cast<std::int64_t>(row.size());
-  Tensor<T> in(dtype_of<T>(), {1, columns}), probs(dtype_of<T>(), {1, columns}), entropy(dtype_of<T>(), {1});
-  in.set_row(0, row);
-  run_call(symbol, {&in.view}, {&probs.view, &entropy.view});
-  return {probs.row(0), entropy.at(0)};
-}
-
 // Rows of few logits go through the kernel several at once.
 template <class T>
 void expect_each_row_alone(const char* symbol, std::int64_t rows, std::int64_t columns) {
-  const std::vector<T> long_row = uneven_row<T>(static_cast<std::size_t>(rows * columns));
-  Tensor<T> in(dtype_of<T>(), {rows, columns}), probs(dtype_of<T>(), {rows, columns}), entropy(dtype_of<T>(), {rows});
+  WithEntropy<T> all(symbol, rows, uneven_row<T>(static_cast<std::size_t>(rows * columns)));
   for (std::int64_t r = 0; r < rows; ++r) {
-    in.set_row(r, std::vector<T>(long_row.begin() + r * columns, long_row.begin() + (r + 1) * columns));
-  }
-  run_call(symbol, {&in.view}, {&probs.view, &entropy.view});
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const auto [probabilities, nats] = with_entropy(symbol, in.row(r));
-    EXPECT_TRUE(same_bits(probs.row(r), probabilities)) << symbol << ", row " << r << " of " << rows;
-    EXPECT_EQ(entropy.at(r), nats) << symbol << ", row " << r << " of " << rows << ", " << columns << " logits";
+    WithEntropy<T> alone(symbol, 1, all.in.row(r));
+    EXPECT_TRUE(same_bits(all.probs.row(r), alone.probs.row(0))) << symbol << ", row " << r << " of " << rows;
+    EXPECT_EQ(all.entropy.at(r), alone.entropy.at(0))
+        << symbol << ", row " << r << " of " << rows << ", " << columns << " logits";
   }
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
 #include "numerics/formats/format.hpp"
@@ -14,9 +13,7 @@ namespace softcheck::kernel_tests {
 namespace {
 
 std::vector<float> run_tensor(softcheck_kernel kernel, const std::string& symbol, const Tensor<float>& in) {
-  const std::int64_t rows = in.view.shape[0], n = in.view.shape[1];
-  Tensor<float> out(dtype_of<float>(),
-                    has_row_output(symbol) ? std::vector<std::int64_t>{rows} : std::vector<std::int64_t>{rows, n});
+  F32 out(result_shape(symbol, in.shape[0], in.shape[1]));
   Call call(in.view, out.view);
   if (kernel == nullptr || kernel(&call.call) != 0) return {};
   return out.elements;
@@ -24,10 +21,8 @@ std::vector<float> run_tensor(softcheck_kernel kernel, const std::string& symbol
 
 /// rows different rows of n logits through a kernel.
 std::vector<float> run_rows(softcheck_kernel kernel, const std::string& symbol, std::int64_t rows, std::int64_t n) {
-  Tensor<float> in(dtype_of<float>(), {rows, n});
-  for (std::int64_t r = 0; r < rows; ++r) {
-    in.set_row(r, uneven_row<float>(static_cast<std::size_t>(n), static_cast<std::uint32_t>(r) + 1));
-  }
+  F32 in({rows, n});
+  fill_unevenly(in);
   return run_tensor(kernel, symbol, in);
 }
 
@@ -36,11 +31,9 @@ TEST(CpuKernels, BitsDependOnNoThreadCountAndNoRun) {
     for (const auto& [rows, n] : {std::pair<std::int64_t, std::int64_t>{3000, 33}, {70, 1800}, {3, 100000}}) {
       const std::vector<float> once = run_rows(cpu_kernel(symbol), symbol, rows, n);
       ASSERT_FALSE(once.empty());
-      for (const char* threads : {"1", "2", "7", "64"}) {
-        setenv("SOFTCHECK_THREADS", threads, 1);
-        EXPECT_TRUE(same_bits(run_rows(cpu_kernel(symbol), symbol, rows, n), once)) << symbol << " on " << threads;
-      }
-      unsetenv("SOFTCHECK_THREADS");
+      on_threads({"1", "2", "7", "64"}, [&, rows = rows, n = n] {
+        EXPECT_TRUE(same_bits(run_rows(cpu_kernel(symbol), symbol, rows, n), once)) << symbol;
+      });
     }
   }
 }
@@ -79,7 +72,7 @@ std::vector<float> of_rows_with_nan(const KernelOf& kernel_of) {
   for (const std::string& symbol : cpu_symbols()) {
     for (const std::size_t n : {std::size_t{1}, std::size_t{33}, std::size_t{128}, std::size_t{900}}) {
       for (const bool others : {true, false}) {
-        Tensor<float> in(dtype_of<float>(), {static_cast<std::int64_t>(n), static_cast<std::int64_t>(n)});
+        F32 in({static_cast<std::int64_t>(n), static_cast<std::int64_t>(n)});
         for (std::size_t place = 0; place < n; ++place) {
           std::vector<float> logits = others ? uneven_row<float>(n) : std::vector<float>(n, -infinity);
           if (place % 3 == 0) logits[n / 2] = infinity;
@@ -145,7 +138,7 @@ std::vector<float> of_rounded_rows(const KernelOf& kernel_of, bool wide) {
       const std::vector<std::int64_t> shape{1, static_cast<std::int64_t>(row.size())};
       std::vector<std::uint16_t> halves;
       for (const float x : row) halves.push_back(static_cast<std::uint16_t>(numerics::encode(Format::f16, x)));
-      Tensor<float> in(dtype_of<float>(), shape), out(dtype_of<float>(), shape);
+      F32 in(shape), out(shape);
       Tensor<std::uint16_t> narrow_in(f16, shape), narrow_out(f16, shape);
       in.set_row(0, row);
       narrow_in.set_row(0, halves);

@@ -46,31 +46,27 @@ std::vector<std::int32_t> first_items(const std::vector<T>& x, std::int64_t k) {
   return order;
 }
 
-template <class T>
-void items_are_the_largest() {
-  for (const std::size_t n : telling_sizes()) {
-    std::vector<T> mixed(n), rising(n), levels(n);
-    for (std::size_t i = 0; i < n; ++i) {
-      mixed[i] = static_cast<T>((i * 7919) % 1009) / 64;
-      rising[i] = static_cast<T>(i) / 512;
-      levels[i] = static_cast<T>(i % 3);
-    }
-    for (const std::vector<T>& x : {mixed, rising, levels}) {
-      for (const std::size_t k : {std::size_t{1}, std::size_t{2}, std::size_t{8}, n / 2, n}) {
-        if (k == 0 || k > n) continue;
-        for (const std::int64_t step : {1, 3}) {
-          const Choice<T> got = choice_of(x, static_cast<std::int64_t>(k), false, step);
-          ASSERT_EQ(got.ids, first_items(x, static_cast<std::int64_t>(k))) << n << " " << k;
-          ASSERT_TRUE(std::is_sorted(got.weights.rbegin(), got.weights.rend()));
+TEST(CpuTopk, TheItemsAreTheLargestTheLowestIndexFirst) {
+  for_each_type<float, double>([]<class T> {
+    for (const std::size_t n : telling_sizes()) {
+      std::vector<T> mixed(n), rising(n), levels(n);
+      for (std::size_t i = 0; i < n; ++i) {
+        mixed[i] = static_cast<T>((i * 7919) % 1009) / 64;
+        rising[i] = static_cast<T>(i) / 512;
+        levels[i] = static_cast<T>(i % 3);
+      }
+      for (const std::vector<T>& x : {mixed, rising, levels}) {
+        for (const std::size_t k : {std::size_t{1}, std::size_t{2}, std::size_t{8}, n / 2, n}) {
+          if (k == 0 || k > n) continue;
+          for (const std::int64_t step : {1, 3}) {
+            const Choice<T> got = choice_of(x, static_cast<std::int64_t>(k), false, step);
+            ASSERT_EQ(got.ids, first_items(x, static_cast<std::int64_t>(k))) << n << " " << k;
+            ASSERT_TRUE(std::is_sorted(got.weights.rbegin(), got.weights.rend()));
+          }
         }
       }
     }
-  }
-}
-
-TEST(CpuTopk, TheItemsAreTheLargestTheLowestIndexFirst) {
-  items_are_the_largest<float>();
-  items_are_the_largest<double>();
+  });
 }
 
 TEST(CpuTopk, WeightsOfTiesAreExact) {
@@ -110,7 +106,7 @@ TEST(CpuTopk, ARowWithoutASoftmaxHasItemsAndWeightsOfNan) {
 }
 
 TEST(CpuTopk, WhatIsNotSupportedIsRefused) {
-  Tensor<float> logits(dtype_of<float>(), {2, 3}), weights(dtype_of<float>(), {2, 2}), more(dtype_of<float>(), {2, 4});
+  F32 logits({2, 3}), weights({2, 2}), more({2, 4});
   Tensor<std::int32_t> ids(id_type, {2, 2}), of_four(id_type, {2, 4}), of_one(id_type, {1, 2});
   Tensor<std::int64_t> wide({kDLInt, 64, 1}, {2, 2});
   const auto takes = [&](DLTensor& first, DLTensor* second, std::int32_t k) {

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstdlib>
 #include <functional>
 
 #include "proptests/tests/kernels/packed_problem.hpp"
@@ -18,40 +17,28 @@ struct Packed : PackedProblem<float, float> {
                       [](double x) { return static_cast<float>(x); }) {}
 };
 
-struct Direction {
-  const char* symbol;
-
-  Pass pass() const { return pass_of(symbol); }
-  softcheck_kernel each() const { return cpu_kernel(symbol); }
-  softcheck_kernel packed() const { return cpu_kernel(std::string(symbol) + "_varlen"); }
-};
-constexpr Direction directions[] = {{"softcheck_attention"},
-                                    {"softcheck_adaptive_attention"},
-                                    {"softcheck_attention_backward"},
-                                    {"softcheck_adaptive_attention_backward"},
-                                    {"softcheck_attention_statistics"}};
+const std::string directions[] = {"softcheck_attention", "softcheck_adaptive_attention", "softcheck_attention_backward",
+                                  "softcheck_adaptive_attention_backward", "softcheck_attention_statistics"};
+softcheck_kernel packed_kernel(const std::string& symbol) { return cpu_kernel(symbol + "_varlen"); }
 
 const Lengths query_lengths{0, 5, 61, 1, 1, 0, 130, 2}, key_lengths{7, 5, 200, 0, 700, 0, 301, 2};
 
 TEST(CpuVarlen, ASequencesBitsAreThoseOfItsOwnCall) {
-  for (const Direction& of : directions) {
+  for (const std::string& of : directions) {
     for (const bool causal : {false, true}) {
       Packed each(query_lengths, key_lengths);
-      ASSERT_TRUE(each.run_each(of.each(), of.pass(), causal));
-      for (const char* threads : {"1", "3"}) {
-        setenv("SOFTCHECK_THREADS", threads, 1);
+      ASSERT_TRUE(each.run_each(cpu_kernel(of), pass_of(of), causal));
+      on_threads({"1", "3"}, [&] {
         Packed wide(query_lengths, key_lengths), narrow(query_lengths, key_lengths);
-        EXPECT_TRUE(wide.run(of.packed(), of.pass(), causal));
-        EXPECT_TRUE(narrow.run(of.packed(), of.pass(),
-                               std::vector<std::int32_t>(wide.query_offsets.begin(), wide.query_offsets.end()),
-                               std::vector<std::int32_t>(wide.key_offsets.begin(), wide.key_offsets.end()), causal, 3));
-        EXPECT_TRUE(wide.same_results(each)) << of.symbol << ", causal " << causal;
-        EXPECT_TRUE(narrow.same_results(each)) << of.symbol << ", causal " << causal;
-      }
-      unsetenv("SOFTCHECK_THREADS");
-      const PackedTensor<float>& written = of.pass() == Pass::backward  ? each.dq
-                                           : of.pass() == Pass::forward ? each.out
-                                                                        : each.squares;
+        EXPECT_TRUE(wide.run(packed_kernel(of), pass_of(of), causal));
+        EXPECT_TRUE(narrow.run(packed_kernel(of), pass_of(of), narrowed(wide.query_offsets), narrowed(wide.key_offsets),
+                               causal, 3));
+        EXPECT_TRUE(wide.same_results(each)) << of << ", causal " << causal;
+        EXPECT_TRUE(narrow.same_results(each)) << of << ", causal " << causal;
+      });
+      const PackedTensor<float>& written = pass_of(of) == Pass::backward  ? each.dq
+                                           : pass_of(of) == Pass::forward ? each.out
+                                                                          : each.squares;
       const std::int64_t behind = each.query_offsets.back() * (written.shape.size() == 2 ? 1 : written.strides[0]);
       EXPECT_EQ(written.elements.back(), -7);  // behind the last sequence
       EXPECT_NE(written.elements[static_cast<std::size_t>(behind - (written.shape.size() == 2 ? 0 : room) - 1)], -7);
@@ -66,29 +53,27 @@ TEST(CpuVarlen, TwoPassesHaveTheBitsOfOne) {
   const auto problem = [&] {
     return PackedProblem<float, float>(shape, dtype_of<float>(), [](double x) { return static_cast<float>(x); });
   };
-  const Direction of{"softcheck_attention_backward"};
+  const std::string of = "softcheck_attention_backward";
   for (const bool causal : {false, true}) {
     auto each = problem();
-    for (const char* threads : {"3", "1"}) {
-      setenv("SOFTCHECK_THREADS", threads, 1);
+    on_threads({"3", "1"}, [&] {
       auto packed = problem();
-      ASSERT_TRUE(each.run_each(of.each(), of.pass(), causal));
-      ASSERT_TRUE(packed.run(of.packed(), of.pass(), causal));
-      EXPECT_TRUE(packed.same_results(each)) << "causal " << causal << ", threads " << threads;
-    }
-    unsetenv("SOFTCHECK_THREADS");
+      ASSERT_TRUE(each.run_each(cpu_kernel(of), pass_of(of), causal));
+      ASSERT_TRUE(packed.run(packed_kernel(of), pass_of(of), causal));
+      EXPECT_TRUE(packed.same_results(each)) << "causal " << causal;
+    });
   }
 }
 
 // As many results as are asked for; the others stay as they were.
 TEST(CpuVarlen, GivesWhatIsAskedFor) {
-  for (const Direction& of : directions) {
+  for (const std::string& of : directions) {
     for (const std::size_t results : {1, 2}) {
       Packed each({3, 1}, {2, 5}), packed({3, 1}, {2, 5});
       each.results = packed.results = results;
-      ASSERT_TRUE(each.run_each(of.each(), of.pass(), false));
-      ASSERT_TRUE(packed.run(of.packed(), of.pass(), false));
-      EXPECT_TRUE(packed.same_results(each)) << of.symbol << ' ' << results;
+      ASSERT_TRUE(each.run_each(cpu_kernel(of), pass_of(of), false));
+      ASSERT_TRUE(packed.run(packed_kernel(of), pass_of(of), false));
+      EXPECT_TRUE(packed.same_results(each)) << of << ' ' << results;
       for (const PackedTensor<float>* last : {&packed.dv, &packed.entropy, &packed.deviations}) {
         EXPECT_EQ(last->elements[0], -7);
       }
@@ -98,50 +83,45 @@ TEST(CpuVarlen, GivesWhatIsAskedFor) {
 
 // A call of version 1 handed on as one of version 2.
 struct SecondVersion {
-  static inline softcheck_kernel kernel = nullptr;
-  static inline std::uint32_t op = SOFTCHECK_OP_ATTENTION;
-  static inline std::array<std::uint32_t, 5> roles{};
-  static inline softcheck_attributes attributes{};
+  softcheck_kernel kernel;
+  std::uint32_t op = SOFTCHECK_OP_ATTENTION;
+  std::array<std::uint32_t, 5> roles = {SOFTCHECK_ROLE_QUERY, SOFTCHECK_ROLE_KEY, SOFTCHECK_ROLE_VALUE,
+                                        SOFTCHECK_ROLE_CU_Q, SOFTCHECK_ROLE_CU_K};
+  softcheck_attributes attributes{};
 
-  static void reset(softcheck_kernel to) {
-    kernel = to;
-    op = SOFTCHECK_OP_ATTENTION;
-    roles = {SOFTCHECK_ROLE_QUERY, SOFTCHECK_ROLE_KEY, SOFTCHECK_ROLE_VALUE, SOFTCHECK_ROLE_CU_Q, SOFTCHECK_ROLE_CU_K};
-    attributes = {};
-    attributes.size = sizeof attributes;
-  }
+  static inline SecondVersion* made = nullptr;
   static int run(const softcheck_call* call) {
-    softcheck_call_2 whole{*call, op, roles.data(), &attributes};
+    softcheck_call_2 whole{*call, made->op, made->roles.data(), &made->attributes};
     whole.call.abi_version = SOFTCHECK_KERNEL_ABI_VERSION_2;
-    return kernel(&whole.call);
+    return made->kernel(&whole.call);
   }
 };
 
 TEST(CpuVarlen, VersionTwoOfACallSaysTheSame) {
-  const Direction forward{"softcheck_attention"};
+  const softcheck_kernel attention = packed_kernel("softcheck_attention");
   Packed first(query_lengths, key_lengths), second(query_lengths, key_lengths);
-  ASSERT_TRUE(first.run(forward.packed(), Pass::forward, true));
-  SecondVersion::reset(forward.packed());
-  EXPECT_TRUE(second.run(SecondVersion::run, Pass::forward, true));
+  ASSERT_TRUE(first.run(attention, Pass::forward, true));
+  const auto takes = [&](softcheck_kernel kernel, auto change) {
+    SecondVersion version{kernel};
+    version.attributes.size = sizeof version.attributes;
+    change(version);
+    SecondVersion::made = &version;
+    return second.run(SecondVersion::run, Pass::forward, true);
+  };
+  EXPECT_TRUE(takes(attention, [](SecondVersion&) {}));
   EXPECT_TRUE(second.same_results(first));
-  SecondVersion::attributes.window_left_plus_1 = 1;
-  EXPECT_FALSE(second.run(SecondVersion::run, Pass::forward, true));
-  SecondVersion::reset(forward.packed());
-  SecondVersion::attributes.softcap = 30;
-  EXPECT_FALSE(second.run(SecondVersion::run, Pass::forward, true));
-  SecondVersion::reset(forward.packed());
-  SecondVersion::roles[4] = SOFTCHECK_ROLE_LENGTHS;
-  EXPECT_FALSE(second.run(SecondVersion::run, Pass::forward, true));
+  EXPECT_FALSE(takes(attention, [](SecondVersion& of) { of.attributes.window_left_plus_1 = 1; }));
+  EXPECT_FALSE(takes(attention, [](SecondVersion& of) { of.attributes.softcap = 30; }));
+  EXPECT_FALSE(takes(attention, [](SecondVersion& of) { of.roles[4] = SOFTCHECK_ROLE_LENGTHS; }));
   // Another op has a symbol of its own.
-  SecondVersion::reset(cpu_kernel("softcheck_adaptive_attention_varlen"));
-  EXPECT_FALSE(second.run(SecondVersion::run, Pass::forward, true));
-  SecondVersion::op = SOFTCHECK_OP_ADAPTIVE_ATTENTION;
-  EXPECT_TRUE(second.run(SecondVersion::run, Pass::forward, true));
+  const softcheck_kernel adaptive = packed_kernel("softcheck_adaptive_attention");
+  EXPECT_FALSE(takes(adaptive, [](SecondVersion&) {}));
+  EXPECT_TRUE(takes(adaptive, [](SecondVersion& of) { of.op = SOFTCHECK_OP_ADAPTIVE_ATTENTION; }));
 }
 
 TEST(CpuVarlen, AQueryWithoutKeysIsZero) {
   Packed packed({3}, {0});
-  for (const Direction& of : directions) ASSERT_TRUE(packed.run(of.packed(), of.pass(), false));
+  for (const std::string& of : directions) ASSERT_TRUE(packed.run(packed_kernel(of), pass_of(of), false));
   EXPECT_EQ(packed.out.elements[0], 0);
   EXPECT_EQ(packed.lse.elements[2], -std::numeric_limits<float>::infinity());
   EXPECT_EQ(packed.entropy.elements[2], 0);
@@ -155,7 +135,7 @@ TEST(CpuVarlen, AQueryWithoutKeysIsZero) {
 // Nobody sees them.
 TEST(CpuVarlen, KeysWithoutQueriesHaveNoGradient) {
   Packed packed({0}, {3});
-  for (const Direction& of : directions) ASSERT_TRUE(packed.run(of.packed(), of.pass(), false));
+  for (const std::string& of : directions) ASSERT_TRUE(packed.run(packed_kernel(of), pass_of(of), false));
   EXPECT_EQ(packed.dk.elements[0], 0);
   EXPECT_EQ(packed.dv.elements[0], 0);
 }
@@ -165,8 +145,8 @@ TEST(CpuVarlen, MalformedLengthsAreRefused) {
   // All of them, or none.
   const auto taken = [&](const Lengths& ends_q, const Lengths& ends_k) {
     std::size_t count = 0;
-    for (const Direction& of : directions)
-      count += packed.run(of.packed(), of.pass(), ends_q, ends_k, of.pass() == Pass::backward);
+    for (const std::string& of : directions)
+      count += packed.run(packed_kernel(of), pass_of(of), ends_q, ends_k, pass_of(of) == Pass::backward);
     EXPECT_TRUE(count == 0 || count == std::size(directions));
     return count > 0;
   };
@@ -185,9 +165,9 @@ TEST(CpuVarlen, MalformedLengthsAreRefused) {
   // Zeros are zeros in any type.
   for (const auto& [code, bits] : {std::pair{kDLInt, 16}, {kDLInt, 8}, {kDLUInt, 32}, {kDLFloat, 32}, {kDLFloat, 64}}) {
     const DLDataType index{static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(bits), 1};
-    for (const Direction& of : directions) {
-      EXPECT_FALSE(packed.run(of.packed(), of.pass(), Lengths{0, 0}, Lengths{0, 0}, false, 1, index))
-          << of.symbol << ' ' << code << ' ' << bits;
+    for (const std::string& of : directions) {
+      EXPECT_FALSE(packed.run(packed_kernel(of), pass_of(of), Lengths{0, 0}, Lengths{0, 0}, false, 1, index))
+          << of << ' ' << code << ' ' << bits;
     }
   }
 }
@@ -203,18 +183,18 @@ TEST(CpuVarlen, MalformedTensorsOfLengthsAreRefused) {
       [](DLTensor& t) { t.data = nullptr; },
       [](DLTensor& t) { t.shape = nullptr; },
       [&](DLTensor& t) { t.strides = &still; }};
-  for (const Direction& of : directions) {
+  for (const std::string& of : directions) {
     const auto taken = [&](const std::function<void(std::vector<DLTensor>&)>& change) {
-      return packed.run_changed(of.packed(), of.pass(), packed.query_offsets, packed.key_offsets, false, 1,
+      return packed.run_changed(packed_kernel(of), pass_of(of), packed.query_offsets, packed.key_offsets, false, 1,
                                 {kDLInt, 64, 1}, change);
     };
     EXPECT_TRUE(taken([](std::vector<DLTensor>&) {}));
     for (std::size_t i = 0; i < changes.size(); ++i) {
-      EXPECT_FALSE(taken([&](std::vector<DLTensor>& in) { changes[i](in.back()); })) << of.symbol << ", change " << i;
-      EXPECT_FALSE(taken([&](std::vector<DLTensor>& in) { changes[i](in[in.size() - 2]); })) << of.symbol << ' ' << i;
+      EXPECT_FALSE(taken([&](std::vector<DLTensor>& in) { changes[i](in.back()); })) << of << ", change " << i;
+      EXPECT_FALSE(taken([&](std::vector<DLTensor>& in) { changes[i](in[in.size() - 2]); })) << of << ' ' << i;
     }
-    EXPECT_FALSE(taken([](std::vector<DLTensor>& in) { in.pop_back(); })) << of.symbol;
-    EXPECT_FALSE(taken([](std::vector<DLTensor>& in) { in.push_back(in.back()); })) << of.symbol;
+    EXPECT_FALSE(taken([](std::vector<DLTensor>& in) { in.pop_back(); })) << of;
+    EXPECT_FALSE(taken([](std::vector<DLTensor>& in) { in.push_back(in.back()); })) << of;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <ios>
 #include <limits>
 #include <optional>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "kernels/abi/softcheck_kernel.h"
+#include "numerics/formats/format.hpp"
 
 namespace softcheck::kernel_tests {
 
@@ -40,6 +42,10 @@ constexpr DLDataType dtype_of() {
 constexpr DLDataType f16 = {kDLFloat, 16, 1};
 constexpr DLDataType bf16 = {kDLBfloat, 16, 1};
 constexpr DLDataType mask_type = {kDLUInt, 8, 1};
+inline DLDataType dlpack_type(numerics::Format format) {
+  return {static_cast<std::uint8_t>(numerics::properties(format).dlpack_code),
+          static_cast<std::uint8_t>(numerics::properties(format).storage_bits), 1};
+}
 
 /// A tensor of elements Bits over a buffer that it owns, with room before and between the elements.
 template <class Bits>
@@ -63,8 +69,19 @@ struct Tensor {
             strides.empty() ? nullptr : strides.data(),
             offset * sizeof(Bits)};
   }
-  Tensor(const Tensor&) = delete;
+  Tensor(const Tensor& other)
+      : shape(other.shape), strides(other.strides), first(other.first), elements(other.elements), view(other.view) {
+    view.data = elements.data();
+    view.shape = shape.data();
+    if (view.strides != nullptr) view.strides = strides.data();
+  }
   Tensor& operator=(const Tensor&) = delete;
+
+  void set(std::vector<Bits> values) {
+    elements = std::move(values);
+    view.data = elements.data();
+  }
+  Bits& operator[](std::size_t place) { return elements[place]; }
 
   std::size_t index(std::int64_t row, std::int64_t column) const {
     const std::int64_t row_step = !strides.empty() ? strides[0] : (shape.size() == 2 ? shape[1] : 1);
@@ -91,6 +108,12 @@ struct Tensor {
   std::size_t first;
   std::vector<Bits> elements;
   DLTensor view;
+};
+
+struct F32 : Tensor<float> {
+  explicit F32(std::vector<std::int64_t> extents, std::vector<std::int64_t> steps = {}, std::size_t offset = 0,
+               float fill = 0)
+      : Tensor(dtype_of<float>(), std::move(extents), std::move(steps), offset, fill) {}
 };
 
 /// A call of version 1 with theta = 1.
@@ -134,6 +157,11 @@ inline bool has_row_output(const std::string& symbol) {
   return symbol == "softcheck_logsumexp" || symbol == "softcheck_entropy" || symbol == "softcheck_varentropy";
 }
 
+/// Of the result of a kernel of rows.
+inline std::vector<std::int64_t> result_shape(const std::string& symbol, std::int64_t rows, std::int64_t columns) {
+  return has_row_output(symbol) ? std::vector{rows} : std::vector{rows, columns};
+}
+
 /// One compact row through a CPU kernel, visible saying which items are not masked; fails the test on a refusal.
 template <class Bits>
 std::vector<Bits> run_row(const std::string& symbol, DLDataType type, const std::vector<Bits>& logits,
@@ -141,7 +169,7 @@ std::vector<Bits> run_row(const std::string& symbol, DLDataType type, const std:
   const auto n = static_cast<std::int64_t>(logits.size());
   Tensor<Bits> in(type, {1, n});
   in.set_row(0, logits);
-  Tensor<Bits> out(type, has_row_output(symbol) ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{1, n});
+  Tensor<Bits> out(type, result_shape(symbol, 1, n));
   std::optional<Tensor<std::uint8_t>> mask;
   if (visible != nullptr) {
     mask.emplace(mask_type, std::vector<std::int64_t>{1, n});
@@ -184,6 +212,25 @@ std::vector<T> uneven_row(std::size_t n, std::uint32_t seed = 1) {
     x = -static_cast<T>(state >> 8) / static_cast<T>(1u << 19);
   }
   return logits;
+}
+
+/// Different ones in all rows of a matrix.
+template <class T>
+void fill_unevenly(Tensor<T>& matrix) {
+  for (std::int64_t r = 0; r < matrix.shape[0]; ++r) {
+    matrix.set_row(r, uneven_row<T>(static_cast<std::size_t>(matrix.shape[1]), static_cast<std::uint32_t>(r) + 1));
+  }
+}
+
+/// Calls run with kernels on so many threads.
+template <class Run>
+void on_threads(std::initializer_list<const char*> counts, Run run) {
+  for (const char* threads : counts) {
+    SCOPED_TRACE(std::string("on threads: ") + threads);
+    setenv("SOFTCHECK_THREADS", threads, 1);
+    run();
+  }
+  unsetenv("SOFTCHECK_THREADS");
 }
 
 inline const std::vector<std::string>& cpu_symbols() {

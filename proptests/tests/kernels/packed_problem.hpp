@@ -20,6 +20,8 @@ inline Lengths cumulative(const Lengths& lengths) {
   return ends;
 }
 
+inline std::vector<std::int32_t> narrowed(const Lengths& offsets) { return {offsets.begin(), offsets.end()}; }
+
 struct PackedShape {
   Lengths of_queries, of_keys;
   std::int64_t heads, key_heads, dim, value_dim;
@@ -120,17 +122,15 @@ class PackedProblem {
     std::vector<Index> of_queries = spread(offsets_q), of_keys = spread(offsets_k);
     std::int64_t counts[] = {static_cast<std::int64_t>(offsets_q.size()), static_cast<std::int64_t>(offsets_k.size())};
     std::int64_t stride = step;
-    std::vector<DLTensor> in = {q.view(type_), k.view(type_)};
-    if (pass != Pass::statistics) in.push_back(v.view(type_));
-    if (pass == Pass::backward) in.push_back(d_out.view(type_));
+    std::vector<DLTensor> in;
+    for (const auto& [tensor, unused] : read_by(pass)) in.push_back(tensor->view(type_));
     in.push_back({of_queries.data(), {kDLCPU, 0}, 1, index, &counts[0], &stride, sizeof(Index)});
     in.push_back({of_keys.data(), {kDLCPU, 0}, 1, index, &counts[1], &stride, sizeof(Index)});
     change(in);
     std::vector<const DLTensor*> inputs;
     for (const DLTensor& tensor : in) inputs.push_back(&tensor);
     std::vector<DLTensor> to;
-    if (pass == Pass::forward) to.push_back(out.view(type_));
-    if (pass == Pass::backward) to = {dq.view(type_), dk.view(type_), dv.view(type_)};
+    for (const auto& [tensor, unused] : written_by(pass)) to.push_back(tensor->view(type_));
     for (PackedTensor<Wide>* rows : rows_of(pass)) to.push_back(rows->view(dtype_of<Wide>()));
     std::vector<DLTensor*> outputs;
     for (DLTensor& tensor : to) outputs.push_back(&tensor);
@@ -150,42 +150,29 @@ class PackedProblem {
   bool run_each(softcheck_kernel kernel, Pass pass, bool causal) {
     bool all = true;
     for (std::size_t i = 0; i + 1 < query_offsets.size(); ++i) {
-      const auto of_queries = [&](auto& tensor, DLDataType type) {
-        return SequenceTensor(tensor, type, query_offsets[i], query_offsets[i + 1]);
+      std::deque<SequenceTensor> tensors;
+      const auto cut = [&](auto& tensor, DLDataType type, const Lengths& offsets) {
+        return &tensors.emplace_back(tensor, type, offsets[i], offsets[i + 1]).view;
       };
-      const auto of_keys = [&](auto& tensor) {
-        return SequenceTensor(tensor, type_, key_offsets[i], key_offsets[i + 1]);
-      };
-      const SequenceTensor tq = of_queries(q, type_), tk = of_keys(k), tv = of_keys(v),
-                           incoming = of_queries(d_out, type_);
-      SequenceTensor to = of_queries(out, type_), gq = of_queries(dq, type_), gk = of_keys(dk), gv = of_keys(dv);
-      std::vector<const DLTensor*> inputs = {&tq.view, &tk.view};
-      if (pass != Pass::statistics) inputs.push_back(&tv.view);
-      if (pass == Pass::backward) inputs.push_back(&incoming.view);
+      std::vector<const DLTensor*> inputs;
       std::vector<DLTensor*> outputs;
-      if (pass == Pass::forward) outputs.push_back(&to.view);
-      if (pass == Pass::backward) outputs = {&gq.view, &gk.view, &gv.view};
-      std::deque<SequenceTensor> rows;
-      for (PackedTensor<Wide>* tensor : rows_of(pass)) {
-        rows.emplace_back(*tensor, dtype_of<Wide>(), query_offsets[i], query_offsets[i + 1]);
-        outputs.push_back(&rows.back().view);
-      }
+      for (const auto& [tensor, offsets] : read_by(pass)) inputs.push_back(cut(*tensor, type_, *offsets));
+      for (const auto& [tensor, offsets] : written_by(pass)) outputs.push_back(cut(*tensor, type_, *offsets));
+      for (PackedTensor<Wide>* rows : rows_of(pass)) outputs.push_back(cut(*rows, dtype_of<Wide>(), query_offsets));
       all = all && taken(kernel, inputs, outputs, causal);
     }
     return all;
   }
 
   testing::AssertionResult same_results(const PackedProblem& other) const {
-    for (const auto tensor : {&PackedProblem::out, &PackedProblem::dq, &PackedProblem::dk, &PackedProblem::dv}) {
-      const testing::AssertionResult same = same_bits((this->*tensor).elements, (other.*tensor).elements);
-      if (!same) return same;
-    }
-    for (const auto tensor : {&PackedProblem::lse, &PackedProblem::entropy, &PackedProblem::maximum,
-                              &PackedProblem::sums, &PackedProblem::deviations, &PackedProblem::squares}) {
-      const testing::AssertionResult same = same_bits((this->*tensor).elements, (other.*tensor).elements);
-      if (!same) return same;
-    }
-    return testing::AssertionSuccess();
+    testing::AssertionResult same = testing::AssertionSuccess();
+    const auto compare = [&](auto... tensors) {
+      ((same = same ? same_bits((this->*tensors).elements, (other.*tensors).elements) : same), ...);
+    };
+    compare(&PackedProblem::out, &PackedProblem::dq, &PackedProblem::dk, &PackedProblem::dv, &PackedProblem::lse,
+            &PackedProblem::entropy, &PackedProblem::maximum, &PackedProblem::sums, &PackedProblem::deviations,
+            &PackedProblem::squares);
+    return same;
   }
 
   Lengths query_offsets, key_offsets;
@@ -194,6 +181,20 @@ class PackedProblem {
   std::size_t results = 4;  // that are asked for at most, in the call's order
 
  private:
+  /// Tensors with the offsets of their sequences.
+  using Tensors = std::vector<std::pair<PackedTensor<Bits>*, const Lengths*>>;
+
+  Tensors read_by(Pass pass) {
+    Tensors all = {{&q, &query_offsets}, {&k, &key_offsets}};
+    if (pass != Pass::statistics) all.emplace_back(&v, &key_offsets);
+    if (pass == Pass::backward) all.emplace_back(&d_out, &query_offsets);
+    return all;
+  }
+  Tensors written_by(Pass pass) {
+    if (pass == Pass::forward) return {{&out, &query_offsets}};
+    if (pass == Pass::statistics) return {};
+    return {{&dq, &query_offsets}, {&dk, &key_offsets}, {&dv, &key_offsets}};
+  }
   /// Results of one number a query.
   std::vector<PackedTensor<Wide>*> rows_of(Pass pass) {
     if (pass == Pass::forward) return {&lse, &entropy, &maximum};

@@ -7,35 +7,21 @@
 #include <string>
 #include <vector>
 
-#include "proptests/tests/kernels/loaded_kernel.hpp"
+#include "proptests/tests/kernels/attention_tensors.hpp"
 
 namespace softcheck::kernel_tests {
 namespace {
 
 /// Every way in which ranks share keys, but that of one rank.
-const std::vector<std::string>& rank_prefixes() {
-  static const std::vector<std::string> prefixes = {"2_", "3_", "4_", "8_", "4_ring_", "8_ring_", "8_reduction_"};
-  return prefixes;
-}
+const std::string rank_prefixes[] = {"2_", "3_", "4_", "8_", "4_ring_", "8_ring_", "8_reduction_"};
 
 softcheck_kernel rank_kernel(const std::string& prefix, const std::string& op) {
   return load_kernel("softcheck_parallel_kernels", "softcheck_ranks_" + prefix + op);
 }
 
-struct RankProblem {
-  std::int64_t batch, heads, key_heads, queries, keys, dim, value_dim;
-  bool causal = false;
-  bool masked = false;
-
-  std::string name() const {
-    return std::to_string(queries) + " queries, " + std::to_string(keys) + " keys" + (causal ? ", causal" : "") +
-           (masked ? ", masked" : "");
-  }
-};
-
 /// Sizes about leaves of 16, 32, 64 and 128 keys and about powers of two of them; no keys, no query, blind queries.
-std::vector<RankProblem> rank_problems() {
-  std::vector<RankProblem> problems;
+std::vector<AttentionShape> rank_problems() {
+  std::vector<AttentionShape> problems;
   for (const std::int64_t keys : {0, 1, 16, 17, 33, 130, 255, 256, 257, 300, 640, 1024, 1025, 1500, 2048, 2900}) {
     problems.push_back({1, 4, 2, 30, keys, 7, 18});
     problems.push_back({2, 2, 1, 61, keys, 16, 5, true});
@@ -47,129 +33,82 @@ std::vector<RankProblem> rank_problems() {
   return problems;
 }
 
-/// A call's tensors, and what a kernel makes of them.
-struct RankCall {
-  explicit RankCall(const RankProblem& p)
-      : problem(p),
-        q(type, {p.batch, p.heads, p.queries, p.dim}),
-        k(type, {p.batch, p.key_heads, p.keys, p.dim}),
-        v(type, {p.batch, p.key_heads, p.keys, p.value_dim}),
-        incoming(type, {p.batch, p.heads, p.queries, p.value_dim}) {
-    std::uint32_t seed = 0;
-    for (Tensor<float>* tensor : {&q, &k, &v, &incoming}) {
-      tensor->elements = uneven_row<float>(tensor->elements.size(), ++seed);
-      for (float& x : tensor->elements) x = x / 16 + 1;  // [-1, 1)
-      tensor->view.data = tensor->elements.data();
-    }
-    if (!p.masked) return;
-    mask.emplace(mask_type, std::vector<std::int64_t>{p.batch, p.heads, p.queries, p.keys});
-    for (std::size_t i = 0; i < mask->elements.size(); ++i) mask->elements[i] = i % 7 == 3 || i % 100 < 20 ? 0 : 1;
-  }
+std::string name_of(const AttentionShape& of) {
+  return std::to_string(of.queries) + " queries, " + std::to_string(of.keys) + " keys" + (of.causal ? ", causal" : "") +
+         (of.masked ? ", masked" : "");
+}
 
-  /// All bits of the results; nothing where the kernel is missing or refuses the call.
-  std::optional<std::vector<float>> attention(softcheck_kernel kernel) {
-    const RankProblem& p = problem;
-    Tensor<float> out(type, incoming.shape, {}, 0, -7), lse(type, {p.batch, p.heads, p.queries}, {}, 0, -7),
-        entropy(type, lse.shape, {}, 0, -7), maximum(type, lse.shape, {}, 0, -7);
-    std::vector<const DLTensor*> inputs{&q.view, &k.view, &v.view};
-    return results(kernel, inputs, {&out, &lse, &entropy, &maximum});
-  }
-  std::optional<std::vector<float>> gradient(softcheck_kernel kernel) {
-    Tensor<float> dq(type, q.shape, {}, 0, -7), dk(type, k.shape, {}, 0, -7), dv(type, v.shape, {}, 0, -7);
-    std::vector<const DLTensor*> inputs{&q.view, &k.view, &v.view, &incoming.view};
-    return results(kernel, inputs, {&dq, &dk, &dv});
-  }
+AttentionTensors<float> call_of(const AttentionShape& shape) {
+  AttentionTensors<float> call(shape);
+  for (std::size_t i = 0; i < call.mask.elements.size(); ++i) call.mask[i] = i % 7 == 3 || i % 100 < 20 ? 0 : 1;
+  return call;
+}
 
-  RankProblem problem;
-  Tensor<float> q, k, v, incoming;
-  std::optional<Tensor<std::uint8_t>> mask;
+/// All results of a kernel, forward or backward; nothing where it is missing or refuses the call.
+std::optional<std::vector<float>> numbers_of(AttentionTensors<float>& call, softcheck_kernel kernel, bool backward) {
+  if (!(backward ? call.differentiate(kernel) : call.attend(kernel))) return std::nullopt;
+  return backward ? call.gradients() : call.results();
+}
+std::optional<std::vector<float>> numbers_of(AttentionTensors<float>& call, const std::string& prefix,
+                                             const std::string& op) {
+  return numbers_of(call, rank_kernel(prefix, op), op.ends_with("backward"));
+}
 
- private:
-  static constexpr DLDataType type = dtype_of<float>();
-
-  std::optional<std::vector<float>> results(softcheck_kernel kernel, std::vector<const DLTensor*>& inputs,
-                                            const std::vector<Tensor<float>*>& outputs) const {
-    if (mask) inputs.push_back(&mask->view);
-    std::vector<DLTensor*> views;
-    for (Tensor<float>* output : outputs) views.push_back(&output->view);
-    if (!takes_call(kernel, inputs, views, 2, problem.causal)) return std::nullopt;
-    std::vector<float> all;
-    for (const Tensor<float>* output : outputs) {
-      all.insert(all.end(), output->elements.begin(), output->elements.end());
-    }
-    return all;
-  }
-};
-
-TEST(ParallelAttention, BitsAreThoseOfOneRank) {
-  for (const RankProblem& problem : rank_problems()) {
-    RankCall call(problem);
-    for (const std::string op : {"attention", "adaptive_attention"}) {
-      const auto one = call.attention(rank_kernel("1_", op));
-      ASSERT_TRUE(one) << op << " " << problem.name();
-      for (const std::string& prefix : rank_prefixes()) {
-        const auto several = call.attention(rank_kernel(prefix, op));
-        ASSERT_TRUE(several) << prefix << op << " " << problem.name();
-        EXPECT_TRUE(same_bits(*several, *one)) << prefix << op << " " << problem.name();
+void expect_bits_of_one_rank(const std::string& pass) {
+  for (const AttentionShape& shape : rank_problems()) {
+    AttentionTensors<float> call = call_of(shape);
+    for (const std::string& op : {"attention" + pass, "adaptive_attention" + pass}) {
+      const auto one = numbers_of(call, "1_", op);
+      ASSERT_TRUE(one) << op << " " << name_of(shape);
+      for (const std::string& prefix : rank_prefixes) {
+        const auto several = numbers_of(call, prefix, op);
+        ASSERT_TRUE(several) << prefix << op << " " << name_of(shape);
+        EXPECT_TRUE(same_bits(*several, *one)) << prefix << op << " " << name_of(shape);
       }
     }
   }
 }
 
+TEST(ParallelAttention, BitsAreThoseOfOneRank) { expect_bits_of_one_rank(""); }
+TEST(ParallelAttention, BitsOfGradientsAreThoseOfOneRank) { expect_bits_of_one_rank("_backward"); }
+
 TEST(ParallelAttention, BitsOfManyKeysAreThoseOfTheCpuKernel) {
   int compared = 0;
-  for (const RankProblem& problem : rank_problems()) {
-    if (problem.keys <= 1024) continue;
+  for (const AttentionShape& shape : rank_problems()) {
+    if (shape.keys <= 1024) continue;
     ++compared;
-    RankCall call(problem);
+    AttentionTensors<float> call = call_of(shape);
     for (const std::string op : {"attention", "adaptive_attention"}) {
-      const auto alone = call.attention(cpu_kernel("softcheck_" + op));
-      const auto shared = call.attention(rank_kernel("8_", op));
-      ASSERT_TRUE(alone && shared) << op << " " << problem.name();
-      EXPECT_TRUE(same_bits(*shared, *alone)) << op << " " << problem.name();
+      const auto alone = numbers_of(call, cpu_kernel("softcheck_" + op), false), shared = numbers_of(call, "8_", op);
+      ASSERT_TRUE(alone && shared) << op << " " << name_of(shape);
+      EXPECT_TRUE(same_bits(*shared, *alone)) << op << " " << name_of(shape);
     }
   }
   EXPECT_GE(compared, 10);
 }
 
-TEST(ParallelAttention, BitsOfGradientsAreThoseOfOneRank) {
-  for (const RankProblem& problem : rank_problems()) {
-    RankCall call(problem);
-    for (const std::string op : {"attention_backward", "adaptive_attention_backward"}) {
-      const auto one = call.gradient(rank_kernel("1_", op));
-      ASSERT_TRUE(one) << op << " " << problem.name();
-      for (const std::string& prefix : rank_prefixes()) {
-        const auto several = call.gradient(rank_kernel(prefix, op));
-        ASSERT_TRUE(several) << prefix << op << " " << problem.name();
-        EXPECT_TRUE(same_bits(*several, *one)) << prefix << op << " " << problem.name();
-      }
-    }
-  }
-}
-
 // The reduction combines in the order in which ranks arrive, which chance decides.
 TEST(ParallelAttention, BitsDependOnNoOrderOfArrival) {
-  RankCall call({1, 2, 1, 20, 900, 8, 8, true});
-  const auto first = call.attention(rank_kernel("8_reduction_", "adaptive_attention"));
-  const auto gradient = call.gradient(rank_kernel("8_reduction_", "attention_backward"));
-  ASSERT_TRUE(first && gradient);
-  for (int run = 0; run < 30; ++run) {
-    const auto again = call.attention(rank_kernel("8_reduction_", "adaptive_attention"));
-    const auto gradient_again = call.gradient(rank_kernel("8_reduction_", "attention_backward"));
-    ASSERT_TRUE(again && gradient_again);
-    EXPECT_TRUE(same_bits(*again, *first)) << "run " << run;
-    EXPECT_TRUE(same_bits(*gradient_again, *gradient)) << "run " << run;
+  AttentionTensors<float> call({1, 2, 1, 20, 900, 8, 8, true});
+  for (const std::string op : {"adaptive_attention", "attention_backward"}) {
+    const auto first = numbers_of(call, "8_reduction_", op);
+    ASSERT_TRUE(first);
+    for (int run = 0; run < 30; ++run) {
+      const auto again = numbers_of(call, "8_reduction_", op);
+      ASSERT_TRUE(again);
+      EXPECT_TRUE(same_bits(*again, *first)) << op << ", run " << run;
+    }
   }
 }
 
 // NaN in a key or a value that one rank has reaches the queries that see it, and no others.
 TEST(ParallelAttention, ANanOfOneRankReachesWhatSeesIt) {
-  for (const std::string& prefix : rank_prefixes()) {
-    RankCall call({1, 1, 1, 300, 300, 4, 4, true});
-    const auto clean = call.attention(rank_kernel(prefix, "attention"));
-    call.k.elements[200 * 4] = std::numeric_limits<float>::quiet_NaN();
-    const auto hit = call.attention(rank_kernel(prefix, "attention"));
-    const auto gradient = call.gradient(rank_kernel(prefix, "attention_backward"));
+  for (const std::string& prefix : rank_prefixes) {
+    AttentionTensors<float> call({1, 1, 1, 300, 300, 4, 4, true});
+    const auto clean = numbers_of(call, prefix, "attention");
+    call.k[200 * 4] = std::numeric_limits<float>::quiet_NaN();
+    const auto hit = numbers_of(call, prefix, "attention");
+    const auto gradient = numbers_of(call, prefix, "attention_backward");
     ASSERT_TRUE(clean && hit && gradient) << prefix;
     for (std::size_t query = 0; query < 300; ++query) {
       for (std::size_t c = 4 * query; c < 4 * query + 4; ++c) {
@@ -184,12 +123,11 @@ TEST(ParallelAttention, ANanOfOneRankReachesWhatSeesIt) {
 }
 
 TEST(ParallelAttention, CallsOfOtherFormsAreRefused) {
-  RankCall call({1, 1, 1, 2, 40, 4, 4});
-  Tensor<float> out(dtype_of<float>(), {1, 1, 2, 4}), short_out(dtype_of<float>(), {1, 1, 2, 3});
+  F32 q({1, 1, 2, 4}), k({1, 1, 40, 4}), v(k), out(q), short_out({1, 1, 2, 3});
   const softcheck_kernel kernel = rank_kernel("4_", "attention");
-  EXPECT_TRUE(takes_call(kernel, {&call.q.view, &call.k.view, &call.v.view}, {&out.view}));
-  EXPECT_FALSE(takes_call(kernel, {&call.q.view, &call.k.view, &call.v.view}, {&short_out.view}));
-  EXPECT_FALSE(takes_call(kernel, {&call.q.view, &call.k.view}, {&out.view}));
+  EXPECT_TRUE(takes_call(kernel, {&q.view, &k.view, &v.view}, {&out.view}));
+  EXPECT_FALSE(takes_call(kernel, {&q.view, &k.view, &v.view}, {&short_out.view}));
+  EXPECT_FALSE(takes_call(kernel, {&q.view, &k.view}, {&out.view}));
 }
 
 }  // namespace

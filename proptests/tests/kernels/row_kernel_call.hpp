@@ -13,11 +13,6 @@
 // Kernels of rows, of any library and format, called with doubles that are values of the format.
 namespace softcheck::kernel_tests {
 
-inline DLDataType type_of(numerics::Format format) {
-  const auto bits = static_cast<std::uint8_t>(numerics::properties(format).storage_bits);
-  return {static_cast<std::uint8_t>(numerics::properties(format).dlpack_code), bits, 1};
-}
-
 /// One row: a mask where visible has items, an incoming gradient where that has.
 struct RowCall {
   std::vector<double> logits;
@@ -58,12 +53,12 @@ struct RowKernels {
       inputs.push_back(&tensors.emplace_back(row, compact_placing(row), type, of).view());
       tensors.back().write(values);
     };
-    input(call.logits, type_of(format), &format);
-    if (!call.gradient.empty()) input(call.gradient, type_of(format), &format);
+    input(call.logits, dlpack_type(format), &format);
+    if (!call.gradient.empty()) input(call.gradient, dlpack_type(format), &format);
     if (!call.visible.empty()) input(call.visible, mask_type, nullptr);
     std::vector<DLTensor*> outputs;
     for (const numerics::Format& of : formats) {
-      outputs.push_back(&tensors.emplace_back(shape, compact_placing(shape), type_of(of), &of).view());
+      outputs.push_back(&tensors.emplace_back(shape, compact_placing(shape), dlpack_type(of), &of).view());
       // What is not written is neither NaN nor what anything here results in.
       tensors.back().write(std::vector(tensors.back().read().size(), numerics::properties(of).largest));
     }

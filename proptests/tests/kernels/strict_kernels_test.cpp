@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 
 #include "proptests/tests/kernels/loaded_kernel.hpp"
 
@@ -17,25 +16,16 @@ void expect_the_same_bits(const std::string& op, Run run) {
   ASSERT_NE(kernel, nullptr) << op;
   const std::vector<float> once = run(kernel);
   ASSERT_FALSE(once.empty()) << op;
-  for (const char* threads : {"1", "2", "3", "8"}) {
-    setenv("SOFTCHECK_THREADS", threads, 1);
-    EXPECT_TRUE(same_bits(run(kernel), once)) << op << " on " << threads;
-  }
-  unsetenv("SOFTCHECK_THREADS");
+  on_threads({"1", "2", "3", "8"}, [&] { EXPECT_TRUE(same_bits(run(kernel), once)) << op; });
 }
 
 TEST(StrictThreads, RowsHaveTheSameBits) {
   for (const std::string op :
        {"softmax", "log_softmax", "logsumexp", "entropy", "varentropy", "row_statistics", "adaptive_softmax"}) {
     expect_the_same_bits(op, [&](softcheck_kernel kernel) -> std::vector<float> {
-      const std::int64_t rows = 900, n = 1000;
-      Tensor<float> in(dtype_of<float>(), {rows, n});
-      for (std::int64_t r = 0; r < rows; ++r) {
-        in.set_row(r, uneven_row<float>(static_cast<std::size_t>(n), static_cast<std::uint32_t>(r) + 1));
-      }
-      const bool of_rows = !op.ends_with("softmax");
-      Tensor<float> out(dtype_of<float>(),
-                        of_rows ? std::vector<std::int64_t>{rows} : std::vector<std::int64_t>{rows, n});
+      F32 in({900, 1000});
+      fill_unevenly(in);
+      F32 out(op.ends_with("softmax") ? in.shape : std::vector<std::int64_t>{900});
       Call call(in.view, out.view);
       return kernel(&call.call) == 0 ? out.elements : std::vector<float>{};
     });
@@ -45,13 +35,9 @@ TEST(StrictThreads, RowsHaveTheSameBits) {
 TEST(StrictThreads, AttentionHasTheSameBits) {
   for (const std::string op : {"attention", "adaptive_attention"}) {
     expect_the_same_bits(op, [](softcheck_kernel kernel) -> std::vector<float> {
-      const std::int64_t heads = 3, queries = 100, keys = 2000, dim = 16;
-      Tensor<float> q(dtype_of<float>(), {1, heads, queries, dim}), k(dtype_of<float>(), {1, heads, keys, dim});
-      q.elements = uneven_row<float>(q.elements.size(), 1);
-      k.elements = uneven_row<float>(k.elements.size(), 2);
-      q.view.data = q.elements.data();
-      k.view.data = k.elements.data();
-      Tensor<float> out(dtype_of<float>(), q.shape);
+      F32 q({1, 3, 100, 16}), k({1, 3, 2000, 16}), out(q.shape);
+      q.set(uneven_row<float>(q.elements.size(), 1));
+      k.set(uneven_row<float>(k.elements.size(), 2));
       const bool taken = takes_call(kernel, {&q.view, &k.view, &k.view}, {&out.view}, 0x1p-8);
       return taken ? out.elements : std::vector<float>{};
     });
@@ -64,10 +50,8 @@ TEST(StrictAttentionNan, AKeyIsMetWhereverItStands) {
     const softcheck_kernel kernel = load_kernel("softcheck_strict_kernels", "softcheck_strict_" + op);
     ASSERT_NE(kernel, nullptr) << op;
     for (std::int64_t place = 0; place < keys; place += 13) {
-      Tensor<float> q(dtype_of<float>(), {1, 1, queries, dim}, {}, 0, 0.5f);
-      Tensor<float> k(dtype_of<float>(), {1, 1, keys, dim}, {}, 0, 0.25f), v(dtype_of<float>(), {1, 1, keys, dim});
-      Tensor<float> out(dtype_of<float>(), q.shape), lse(dtype_of<float>(), {1, 1, queries}),
-          entropy(dtype_of<float>(), {1, 1, queries});
+      F32 q({1, 1, queries, dim}, {}, 0, 0.5f), k({1, 1, keys, dim}, {}, 0, 0.25f), v(k.shape);
+      F32 out(q.shape), lse({1, 1, queries}), entropy(lse);
       k.elements[static_cast<std::size_t>(place * dim + 1)] = std::numeric_limits<float>::quiet_NaN();
       ASSERT_TRUE(takes_call(kernel, {&q.view, &k.view, &v.view}, {&out.view, &lse.view, &entropy.view})) << op;
       for (const float x : {out.elements[0], out.elements[7], lse.elements[1], entropy.elements[1]}) {

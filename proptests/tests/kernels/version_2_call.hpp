@@ -24,6 +24,11 @@ struct Call2 {
   Call2(const Call2&) = delete;
   Call2& operator=(const Call2&) = delete;
 
+  void add_input(const DLTensor& tensor, std::uint32_t role) {
+    inputs.push_back(&tensor);
+    roles.push_back(role);
+  }
+
   /// Whether the kernel takes it.
   bool run() {
     static const std::map<std::uint32_t, std::string> names{
@@ -37,7 +42,10 @@ struct Call2 {
         {SOFTCHECK_OP_MERGE_STATES, "merge_states"},
         {SOFTCHECK_OP_ATTENTION, "attention"},
         {SOFTCHECK_OP_ATTENTION_BACKWARD, "attention_backward"}};
-    const softcheck_kernel kernel = cpu_kernel("softcheck_" + names.at(whole.op));
+    return run("softcheck_" + names.at(whole.op));
+  }
+  bool run(const std::string& symbol) {
+    const softcheck_kernel kernel = cpu_kernel(symbol);
     if (kernel == nullptr) ADD_FAILURE() << "no kernel for op " << whole.op;
     whole.call.n_inputs = static_cast<std::uint32_t>(inputs.size());
     whole.call.inputs = inputs.data();
@@ -55,17 +63,16 @@ struct Call2 {
   softcheck_call_2 whole{};
 };
 
-inline const std::vector<std::uint32_t>& loss_roles() {
-  static const std::vector<std::uint32_t> roles{SOFTCHECK_ROLE_LOGITS, SOFTCHECK_ROLE_LABELS};
-  return roles;
-}
-inline const std::vector<std::uint32_t>& loss_gradient_roles() {
-  static const std::vector<std::uint32_t> roles{SOFTCHECK_ROLE_LOGITS, SOFTCHECK_ROLE_LABELS, SOFTCHECK_ROLE_UPSTREAM};
-  return roles;
-}
-inline const std::vector<std::uint32_t>& saved_roles() {
-  static const std::vector<std::uint32_t> roles{SOFTCHECK_ROLE_SAVED, SOFTCHECK_ROLE_OUT_GRADIENT};
-  return roles;
+using Roles = std::vector<std::uint32_t>;
+inline Roles loss_roles() { return {SOFTCHECK_ROLE_LOGITS, SOFTCHECK_ROLE_LABELS}; }
+inline Roles loss_gradient_roles() { return {SOFTCHECK_ROLE_LOGITS, SOFTCHECK_ROLE_LABELS, SOFTCHECK_ROLE_UPSTREAM}; }
+inline Roles saved_roles() { return {SOFTCHECK_ROLE_SAVED, SOFTCHECK_ROLE_OUT_GRADIENT}; }
+inline Roles attention_roles() { return {SOFTCHECK_ROLE_QUERY, SOFTCHECK_ROLE_KEY, SOFTCHECK_ROLE_VALUE}; }
+
+/// run<Type>() for each type.
+template <class... Types, class Run>
+void for_each_type(Run run) {
+  (run.template operator()<Types>(), ...);
 }
 
 template <class Int>
@@ -78,16 +85,25 @@ template <>
 struct Stored<float> {
   static constexpr DLDataType type = dtype_of<float>();
   static float of(double x) { return static_cast<float>(x); }
+  static double number(float bits) { return bits; }
 };
 template <>
 struct Stored<double> {
   static constexpr DLDataType type = dtype_of<double>();
   static double of(double x) { return x; }
+  static double number(double bits) { return bits; }
 };
 template <>
 struct Stored<std::uint16_t> {
   static constexpr DLDataType type = bf16;
   static std::uint16_t of(double x) { return static_cast<std::uint16_t>(numerics::encode(numerics::Format::bf16, x)); }
+  static double number(std::uint16_t bits) { return numerics::decode(numerics::Format::bf16, bits); }
 };
+template <class Bits>
+std::vector<Bits> stored(const std::vector<double>& numbers) {
+  std::vector<Bits> bits;
+  for (const double x : numbers) bits.push_back(Stored<Bits>::of(x));
+  return bits;
+}
 
 }  // namespace softcheck::kernel_tests

@@ -59,8 +59,7 @@ TEST(Peers, OneDnnTakesPlainRowsAndRefusesTheRest) {
   const softcheck_kernel log_softmax = load_kernel("softcheck_peer_onednn", "softcheck_onednn_log_softmax");
   ASSERT_NE(softmax, nullptr) << dlerror();
   ASSERT_NE(log_softmax, nullptr);
-  Tensor<float> in(dtype_of<float>(), {3, 64}, {70, 1}, 2);
-  Tensor<float> out(dtype_of<float>(), {3, 64}, {}, 0, -1.0f);
+  F32 in({3, 64}, {70, 1}, 2), out({3, 64}, {}, 0, -1.0f);
   Call call(in.view, out.view);
   EXPECT_EQ(softmax(&call.call), 0);
   for (std::int64_t r = 0; r < 3; ++r) {
@@ -74,7 +73,7 @@ TEST(Peers, OneDnnTakesPlainRowsAndRefusesTheRest) {
   Tensor<std::uint8_t> mask(mask_type, {3, 64});
   Call masked(in.view, out.view, &mask.view);
   EXPECT_NE(softmax(&masked.call), 0);
-  Tensor<float> spaced(dtype_of<float>(), {3, 64}, {200, 3});
+  F32 spaced({3, 64}, {200, 3});
   Call apart(spaced.view, out.view);
   EXPECT_NE(softmax(&apart.call), 0);
 }
