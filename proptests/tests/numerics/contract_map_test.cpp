@@ -61,8 +61,6 @@ Enclosure number(const std::string& text) {
   return Enclosure(integer(text.substr(0, place))) * Enclosure::power_of_two(integer(text.substr(place + 1)));
 }
 
-double as_double(const Enclosure& x) { return x.upper_double(); }
-
 /// The numbers of one line by their names, as the quantities of the theorems.
 class Numbers {
  public:
@@ -157,16 +155,9 @@ TEST(ContractMap, NumbersAreThoseOfTheProofs) {
   std::size_t scaled = 0;
   for (const Cells& cells : table().contracts) {
     const Contract contract = parse_contract(cells[3], parse_format(cells[1]), parse_format(cells[2]));
-    const RowStatistics<Enclosure> row{5,
-                                       5,
-                                       2,
-                                       as_double(number(cells[4])),
-                                       Enclosure(1.25),
-                                       Enclosure(0.5),
-                                       Enclosure(1.5),
-                                       Enclosure(3),
-                                       Enclosure(4),
-                                       Enclosure(4.25)};
+    const double theta = number(cells[4]).upper_double();
+    const RowStatistics<Enclosure> row{
+        5, 5, 2, theta, Enclosure(1.25), Enclosure(0.5), Enclosure(1.5), Enclosure(3), Enclosure(4), Enclosure(4.25)};
     const RoundingModel<Enclosure> model(contract, row, Grants::all);
     const Numbers proved(cells);
     const std::string what = cells[1] + " to " + cells[2] + " [" + cells[3] + "] theta=" + cells[4] + " ";
@@ -217,34 +208,13 @@ TEST(ContractMap, TheGridHasEveryWord) {
   for (const char* key : {"acc", "weights", "total", "scores", "values", "products", "ds"}) {
     for (const char* format : {"f64", "f32", "f16", "bf16"}) EXPECT_GT(met[std::string(key) + "=" + format], 0u);
   }
-  for (const char* word : {"exp=",
-                           "sum=sequential",
-                           "sum=tree",
-                           "sum=lanes",
-                           "sum=blocks",
-                           "subnormal=flushed",
-                           "subnormal=kept",
-                           "theta=fused",
-                           "theta=before",
-                           "tanh=0ulp",
-                           "masked=zero",
-                           "masked=nan",
-                           "masked=uniform",
-                           "entropy=any",
-                           "entropy=exact",
-                           "entropy=paper",
-                           "lse=centred",
-                           "lse=uncentred",
-                           "entropy_from=deviations",
-                           "entropy_from=logits",
-                           "entropy_from=coefficients",
-                           "scale=whole",
-                           "scale=split",
-                           "scale=stored",
-                           "ties=any",
-                           "ties=lowest",
-                           "infinity=any",
-                           "infinity=limit"}) {
+  std::istringstream wanted(
+      "exp= sum=sequential sum=tree sum=lanes sum=blocks subnormal=flushed subnormal=kept theta=fused theta=before "
+      "tanh=0ulp masked=zero masked=nan masked=uniform entropy=any entropy=exact entropy=paper lse=centred "
+      "lse=uncentred "
+      "entropy_from=deviations entropy_from=logits entropy_from=coefficients scale=whole scale=split scale=stored "
+      "ties=any ties=lowest infinity=any infinity=limit");
+  for (std::string word; wanted >> word;) {
     EXPECT_GT(met[word], 0u) << word;
   }
 }

@@ -1,18 +1,23 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
+#include <algorithm>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "numerics/rounding/contract.hpp"
+#include "proptests/tests/numerics/simulated_arithmetic.hpp"
 
 namespace softcheck::numerics {
 namespace {
 
+Contract read(std::string_view words) { return parse_contract(words, Format::f32, Format::f32); }
+
 std::string refusal(std::string_view words) {
   try {
-    parse_contract(words, Format::f32, Format::f32);
+    read(words);
   } catch (const std::invalid_argument& error) {
     return error.what();
   }
@@ -28,7 +33,7 @@ TEST(Contract, TheWordsAreThese) {
 }
 
 TEST(Contract, DefaultsDependOnTheFormat) {
-  const Contract f32 = parse_contract("", Format::f32, Format::f32);
+  const Contract f32 = read("");
   EXPECT_EQ(f32, default_contract(Format::f32, Format::f32));
   EXPECT_EQ(f32.accumulator, Format::f32);
   EXPECT_EQ(f32.subnormals, Subnormals::flushed);
@@ -46,8 +51,7 @@ TEST(Contract, DefaultsDependOnTheFormat) {
 
 TEST(Contract, EveryWordIsRead) {
   const Contract contract =
-      parse_contract(" acc=bf16  exp=2ulp sum=lanes:8 masked=zero\tsubnormal=kept entropy=paper lse=uncentred ",
-                     Format::f32, Format::f32);
+      read(" acc=bf16  exp=2ulp sum=lanes:8 masked=zero\tsubnormal=kept entropy=paper lse=uncentred ");
   EXPECT_EQ(contract.accumulator, Format::bf16);
   EXPECT_EQ(contract.exp_error, 4);  // an ulp is two units of roundoff
   EXPECT_EQ(contract.log_error, 4);
@@ -57,15 +61,14 @@ TEST(Contract, EveryWordIsRead) {
   EXPECT_EQ(contract.subnormals, Subnormals::kept);
   EXPECT_EQ(contract.entropy, EntropyForm::paper);
   EXPECT_EQ(contract.lse, LseForm::uncentred);
-  const Contract both = parse_contract("exp=E:50,A:3.5", Format::f32, Format::f32);
+  const Contract both = read("exp=E:50,A:3.5");
   EXPECT_EQ(both.exp_error, 50);
   EXPECT_EQ(both.exp_argument_error, 3.5);
 }
 
 TEST(Contract, WordsOfFormsAndStorageAreRead) {
   const Contract contract =
-      parse_contract("theta=before entropy_from=logits scale=split weights=bf16 total=f16 scores=bf16 values=f16",
-                     Format::f32, Format::f32);
+      read("theta=before entropy_from=logits scale=split weights=bf16 total=f16 scores=bf16 values=f16");
   EXPECT_EQ(contract.theta, ThetaUse::before);
   EXPECT_EQ(contract.entropy_from, EntropyFrom::logits);
   EXPECT_EQ(contract.scale, ScaleUse::split);
@@ -79,26 +82,23 @@ TEST(Contract, WordsOfFormsAndStorageAreRead) {
 }
 
 TEST(Contract, AWordForInfinityIsRead) {
-  const auto read = [](const char* words) { return parse_contract(words, Format::f32, Format::f32); };
   EXPECT_EQ(read("").infinity, InfiniteRows::any);
   EXPECT_EQ(read("infinity=limit").infinity, InfiniteRows::limit);
-  EXPECT_EQ(read(to_string(read("infinity=limit")).c_str()), read("infinity=limit"));
+  EXPECT_EQ(read(to_string(read("infinity=limit"))), read("infinity=limit"));
   EXPECT_EQ(to_string(read("infinity=any")), to_string(read("")));
   EXPECT_EQ(refusal("infinity=nan"), "parse_contract: need infinity=any|limit, got 'infinity=nan'");
 }
 
 TEST(Contract, AWordForTanhIsRead) {
-  const auto read = [](const char* words) { return parse_contract(words, Format::f32, Format::f32); };
   EXPECT_EQ(read("").tanh_error, 4);  // 2 ulp
   EXPECT_EQ(read("tanh=4096ulp").tanh_error, 8192);
   EXPECT_EQ(to_string(read("tanh=2ulp")), to_string(read("")));
-  EXPECT_EQ(read(to_string(read("tanh=0.5ulp")).c_str()), read("tanh=0.5ulp"));
+  EXPECT_EQ(read(to_string(read("tanh=0.5ulp"))), read("tanh=0.5ulp"));
   EXPECT_EQ(word_of(read("tanh=8ulp"), "tanh"), "tanh=8ulp");
   EXPECT_EQ(refusal("tanh=4"), "parse_contract: need tanh=Kulp with K in [0, 2^1023), got 'tanh=4'");
 }
 
 TEST(Contract, CommasSeparateWordsToo) {
-  const auto read = [](const char* words) { return parse_contract(words, Format::f32, Format::f32); };
   EXPECT_EQ(read("acc=f64,exp=E:2,A:3,sum=tree"), read("acc=f64 exp=E:2,A:3 sum=tree"));
   EXPECT_EQ(read("acc=f32,exp=1ulp"), read("acc=f32 exp=1ulp"));
   EXPECT_EQ(read(" exp=E:2,A:3 , masked=zero,, "), read("exp=E:2,A:3 masked=zero"));
@@ -124,66 +124,22 @@ TEST(Contract, AWrongWordIsNamedAndWhatExistsIsListed) {
   EXPECT_THAT(refusal("sim=tree"), AllOf(HasSubstr("sum=sequential|lanes:K|blocks:K|tree"), HasSubstr("'sim'")));
   EXPECT_THAT(refusal("nonsense"), HasSubstr("'nonsense'"));
   EXPECT_THAT(refusal("acc=f32 acc=f32"), HasSubstr("each word once"));
-  for (const char* words : {"exp=1",
-                            "exp=ulp",
-                            "exp=-1ulp",
-                            "exp=0ulp",
-                            "exp=nanulp",
-                            "exp=infulp",
-                            "exp=1e308ulp",  // twice that is beyond the doubles
-                            "tanh=1e308ulp",
-                            "exp=E:1",
-                            "exp=E:1,A:",
-                            "exp=E:,A:1",
-                            "exp=E:1,A:1x",
-                            "sum=lanes",
-                            "sum=lanes:",
-                            "sum=lanes:0",
-                            "sum=lanes:-1",
-                            "sum=lanes:4294967297",
-                            "sum=lanes:2.5",
-                            "sum=tree:2",
-                            "masked=NaN",
-                            "subnormal=",
-                            "entropy=any,exact",
-                            "lse",
-                            "=",
-                            "theta=after",
-                            "total=f8",
-                            "entropy_from=",
-                            "exp=E:1,sum=tree",
-                            "scale=half"}) {
+  // Twice 1e308 is beyond the doubles.
+  std::istringstream wrong(
+      "exp=1 exp=ulp exp=-1ulp exp=0ulp exp=nanulp exp=infulp exp=1e308ulp tanh=1e308ulp exp=E:1 exp=E:1,A: exp=E:,A:1 "
+      "exp=E:1,A:1x sum=lanes sum=lanes: sum=lanes:0 sum=lanes:-1 sum=lanes:4294967297 sum=lanes:2.5 sum=tree:2 "
+      "masked=NaN subnormal= entropy=any,exact lse = theta=after total=f8 entropy_from= exp=E:1,sum=tree scale=half");
+  for (std::string words; wrong >> words;) {
     EXPECT_THAT(refusal(words), HasSubstr("parse_contract: need")) << words;
   }
 }
 
-// The height of a kernel's tree, found by building it: depth of the deepest item.
+// The height of a kernel's tree, found by building it: depth of the deepest item. A lane may have none.
 std::uint64_t built_height(const Summation& summation, std::uint64_t n) {
-  const auto pairwise = [](std::vector<std::uint64_t> depths) {
-    while (depths.size() > 1) {
-      std::vector<std::uint64_t> next;
-      for (std::size_t i = 0; i + 1 < depths.size(); i += 2) next.push_back(std::max(depths[i], depths[i + 1]) + 1);
-      if (depths.size() % 2) next.push_back(depths.back());
-      depths = std::move(next);
-    }
-    return depths.empty() ? 0 : depths.front();
-  };
-  std::vector<std::uint64_t> parts;
-  switch (summation.kind) {
-    case Summation::Kind::sequential:
-      return n - 1;
-    case Summation::Kind::tree:
-      return pairwise(std::vector<std::uint64_t>(n, 0));
-    case Summation::Kind::lanes:
-      for (std::uint64_t lane = 0; lane < std::min(summation.width, n); ++lane) {
-        parts.push_back((n - lane - 1) / summation.width);
-      }
-      return pairwise(parts);
-    case Summation::Kind::blocks:
-      for (std::uint64_t i = 0; i < n; i += summation.width) parts.push_back(std::min(summation.width, n - i) - 1);
-      return pairwise(parts);
-  }
-  return 0;
+  using Depth = std::optional<std::uint64_t>;
+  return *simulated::merged_in_order(summation, std::vector<Depth>(n, 0), Depth(), [](const Depth& a, const Depth& b) {
+    return a && b ? Depth(std::max(*a, *b) + 1) : a ? a : b;
+  });
 }
 
 TEST(Contract, NoSummationIsHigherThanItsHeightSays) {
@@ -202,9 +158,7 @@ TEST(Contract, NoSummationIsHigherThanItsHeightSays) {
 }
 
 TEST(Contract, HeightsAreThoseOfTheGrammar) {
-  const auto height = [](const char* words, std::uint64_t n) {
-    return summation_height(parse_contract(words, Format::f32, Format::f32), n);
-  };
+  const auto height = [](const char* words, std::uint64_t n) { return summation_height(read(words), n); };
   EXPECT_EQ(height("sum=sequential", 1000), 999u);
   EXPECT_EQ(height("sum=lanes:8", 1000), 127u);   // 125 - 1 + 3
   EXPECT_EQ(height("sum=blocks:64", 1000), 67u);  // 63 + ceil(log2 15.6)

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "numerics/oracles/cross_entropy.hpp"
-#include "proptests/tests/numerics/bound_ratio.hpp"
+#include "proptests/tests/numerics/bound_shares.hpp"
 #include "proptests/tests/numerics/simulated_cross_entropy.hpp"
 
 namespace softcheck::numerics::simulated {
@@ -77,12 +77,6 @@ inline Judged judged(const CrossEntropyCase& c, const Left& left = {}) {
   result.loss_exceeds = exceeds(got.loss, oracle.loss(), wrong_loss);
   result.gradient_exceeds = exceeds(got.gradient[c.item], exact, wrong_gradient);
   return result;
-}
-
-inline std::vector<double> half_ulp_logits(std::size_t others, int precision) {
-  std::vector<double> logits(others + 1, static_cast<float>(-precision * std::log(2.0) + 0x1p-7));
-  logits.front() = 0;
-  return logits;
 }
 
 }  // namespace softcheck::numerics::simulated

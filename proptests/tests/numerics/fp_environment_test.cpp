@@ -15,7 +15,7 @@
 #include "numerics/rows/arb_row_oracle.hpp"
 #include "numerics/rows/row_oracle.hpp"
 #include "proptests/tests/numerics/fp_control.hpp"
-#include "proptests/tests/numerics/oracle_rows.hpp"
+#include "proptests/tests/numerics/row_families.hpp"
 
 namespace softcheck::numerics {
 namespace {
@@ -26,7 +26,7 @@ std::string exact(const Enclosure& value) { return value.to_string(45) + "\n"; }
 // Everything the oracles say about rows whose logits, keys and outputs hold subnormal numbers.
 std::string everything() {
   // The rows are drawn once, in a sane environment: it is the oracles that are under test.
-  static const std::vector<OracleRow> rows = oracle_rows(9);
+  static const std::vector<tests::NamedRow> rows = tests::row_families(9, 20241001);
   std::string text;
   for (const auto& [name, logits] : rows) {
     const RowOracle row(logits);

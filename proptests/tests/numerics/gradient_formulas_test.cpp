@@ -18,12 +18,12 @@ namespace {
 
 using GradientQuantities = theorems::gradients::Quantities<Enclosure>;
 
-struct FormulaSetting {
+struct GradientFormulaSetting {
   Format input, output;
   const char* words;
 };
 
-const std::vector<FormulaSetting> formula_settings{
+const std::vector<GradientFormulaSetting> gradient_formula_settings{
     {Format::f32, Format::f32, "acc=f32 sum=sequential"},
     {Format::f32, Format::bf16, "acc=f32 exp=E:50,A:3 sum=blocks:4 subnormal=kept"},
     {Format::f64, Format::f64, "acc=f64 sum=lanes:4"},
@@ -63,76 +63,74 @@ void expect_theorem(const ScalarThreshold<Enclosure>& bound, const Enclosure& ro
       << what;
 }
 
-template <class Row>
-void set_sum(GradientQuantities& q, const Contract& contract, const Row& row) {
-  q.height = Enclosure::integer(std::min(summation_height(contract, row.size), row.terms == 0 ? 0 : row.terms - 1));
-  q.terms = Enclosure::integer(row.terms);
+UpperBound at_least(const Enclosure& x) { return UpperBound(std::max(x.upper_double(), 0.0)); }
+
+// compare(contract, row, item, oracle, q, what) of every contract and row that has a sum, the quantities of both set.
+template <class Oracle, class RowsOf, class Compare>
+void for_each_gradient(const RowsOf& rows_of, const Compare& compare) {
+  const PrecisionScope precision(256);
+  for (const GradientFormulaSetting& setting : gradient_formula_settings) {
+    const Contract contract = parse_contract(setting.words, setting.input, setting.output);
+    for (const std::size_t n : {1, 5, 40}) {
+      for (const tests::GradientRow& row : rows_of(setting.input, n, 3)) {
+        if (std::isinf(row.y[n / 3])) continue;
+        const Oracle oracle(row.y, row.g);
+        const auto exact = oracle.template row<Enclosure>();
+        if (exact.terms == 0) continue;
+        GradientQuantities q = gradient_quantities(contract);
+        q.height = Enclosure::integer(std::min(summation_height(contract, exact.size), exact.terms - 1));
+        q.terms = Enclosure::integer(exact.terms);
+        q.upstream = abs(Enclosure(row.g[n / 3]));
+        q.gradient_magnitude = abs(oracle.gradient(n / 3));
+        compare(contract, abs(Enclosure(row.y[n / 3])), oracle, q, row.name + " [" + setting.words + "]");
+      }
+    }
+  }
 }
 
 TEST(GradientFormulas, TheBoundOfSoftmaxsGradientIsTheTheorems) {
-  const PrecisionScope precision(256);
-  for (const FormulaSetting& setting : formula_settings) {
-    const Contract contract = parse_contract(setting.words, setting.input, setting.output);
-    for (const std::size_t n : {1, 5, 40}) {
-      for (const tests::GradientRow& row : tests::gradient_rows(setting.input, n, 3)) {
-        const SoftmaxGradientOracle oracle(row.y, row.g);
+  for_each_gradient<SoftmaxGradientOracle>(
+      tests::gradient_rows, [](const Contract& contract, const Enclosure& y, const SoftmaxGradientOracle& oracle,
+                               GradientQuantities q, const std::string& what) {
         const auto exact = oracle.row<Enclosure>();
-        if (exact.terms == 0) continue;
         const SoftmaxGradientThreshold<Enclosure> threshold(contract, exact);
         const SoftmaxGradientThreshold<UpperBound> quick(contract, oracle.row<UpperBound>());
-        GradientQuantities q = gradient_quantities(contract);
-        set_sum(q, contract, exact);
         q.magnitude = exact.product_magnitude;
         q.mean_magnitude = exact.mean_magnitude;
         q.largest_coefficient = exact.largest_coefficient;
         q.largest_upstream = exact.largest_upstream;
-        q.coefficient = abs(Enclosure(row.y[n / 3]));
-        q.upstream = abs(Enclosure(row.g[n / 3]));
-        q.gradient_magnitude = abs(oracle.gradient(n / 3));
-        const Enclosure rounding = theorems::gradients::gradient_rounding(q);
-        const auto above = [](const Enclosure& x) { return UpperBound(std::max(x.upper_double(), 0.0)); };
-        expect_theorem(
-            threshold.element(q.coefficient, q.upstream, q.gradient_magnitude),
-            rounding + q.output_roundoff * (q.gradient_magnitude + rounding), theorems::gradients::softmax_gradient(q),
-            upper(quick.element(above(q.coefficient), above(q.upstream), above(q.gradient_magnitude)).total()),
-            row.name + " [" + setting.words + "]");
-      }
-    }
-  }
+        q.coefficient = y;
+        const theorems::gradients::GradientBounds<Enclosure> theorem(q);
+        const Enclosure& rounding = theorem.gradient_rounding;
+        expect_theorem(threshold.element(q.coefficient, q.upstream, q.gradient_magnitude),
+                       rounding + q.output_roundoff * (q.gradient_magnitude + rounding), theorem.softmax_gradient,
+                       upper(quick.element(at_least(y), at_least(q.upstream), at_least(q.gradient_magnitude)).total()),
+                       what);
+      });
 }
 
 TEST(GradientFormulas, TheBoundOfLogSoftmaxsGradientIsTheTheorems) {
-  const PrecisionScope precision(256);
-  for (const FormulaSetting& setting : formula_settings) {
-    const Contract contract = parse_contract(setting.words, setting.input, setting.output);
-    for (const std::size_t n : {1, 5, 40}) {
-      for (const tests::GradientRow& row : tests::log_gradient_rows(setting.input, n, 3)) {
-        if (std::isinf(row.y[n / 3])) continue;
-        const LogSoftmaxGradientOracle oracle(row.y, row.g);
+  for_each_gradient<LogSoftmaxGradientOracle>(
+      tests::log_gradient_rows, [](const Contract& contract, const Enclosure& y, const LogSoftmaxGradientOracle& oracle,
+                                   GradientQuantities q, const std::string& what) {
         const auto exact = oracle.row<Enclosure>();
-        if (exact.terms == 0) continue;
         const LogSoftmaxGradientThreshold<Enclosure> threshold(contract, exact);
         const LogSoftmaxGradientThreshold<UpperBound> quick(contract, oracle.row<UpperBound>());
-        GradientQuantities q = gradient_quantities(contract);
-        set_sum(q, contract, exact);
         q.magnitude = exact.upstream_magnitude;
         q.mean_magnitude = exact.total_magnitude;
-        q.argument_log = Enclosure(contract.exp_argument_error - 1) * theorems::gradients::unit(q) + q.reading_unit;
-        q.power = oracle.power(n / 3);
-        q.argument = abs(Enclosure(row.y[n / 3]));
-        q.upstream = abs(Enclosure(row.g[n / 3]));
-        q.gradient_magnitude = abs(oracle.gradient(n / 3));
-        const Enclosure second = theorems::gradients::log_gradient_second(q);
-        const auto above = [](const Enclosure& x) { return UpperBound(std::max(x.upper_double(), 0.0)); };
+        const Enclosure unit = theorems::gradients::GradientBounds<Enclosure>(q).unit;
+        q.argument_log = Enclosure(contract.exp_argument_error - 1) * unit + q.reading_unit;
+        q.power = oracle.power(exact.size / 3);
+        q.argument = y;
+        const theorems::gradients::GradientBounds<Enclosure> theorem(q);
+        const Enclosure& second = theorem.log_gradient_second;
         expect_theorem(
-            threshold.element(q.power, q.argument, q.upstream, q.gradient_magnitude),
-            second + q.output_roundoff * (q.gradient_magnitude + second), theorems::gradients::log_softmax_gradient(q),
-            upper(quick.element(above(q.power), above(q.argument), above(q.upstream), above(q.gradient_magnitude))
+            threshold.element(q.power, y, q.upstream, q.gradient_magnitude),
+            second + q.output_roundoff * (q.gradient_magnitude + second), theorem.log_softmax_gradient,
+            upper(quick.element(at_least(q.power), at_least(y), at_least(q.upstream), at_least(q.gradient_magnitude))
                       .total()),
-            row.name + " [" + setting.words + "]");
-      }
-    }
-  }
+            what);
+      });
 }
 
 }  // namespace

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "numerics/formats/format.hpp"
@@ -45,51 +47,50 @@ inline void narrow(std::vector<double>& values, numerics::Format format) {
   }
 }
 
-/// Each of them with saved coefficients of several kinds: rows of a softmax, and numbers that are none.
-inline std::vector<GradientRow> gradient_rows(numerics::Format format, std::size_t n, std::uint64_t seed) {
-  std::mt19937_64 engine(seed ^ n);
-  std::uniform_real_distribution<double> unit(0, 1);
-  const double length = static_cast<double>(n);
+/// Saved outputs of one kind, item by item.
+using OutputKind = std::pair<const char*, std::function<double(std::size_t)>>;
+
+/// Each upstream gradient with saved outputs of each kind.
+inline std::vector<GradientRow> with_outputs(numerics::Format format, std::size_t n, std::uint64_t seed,
+                                             const std::vector<OutputKind>& kinds) {
   std::vector<GradientRow> rows;
   for (const GradientRow& upstream : upstream_rows(n, seed)) {
-    const auto add = [&](const char* name, auto&& value) {
+    for (const auto& [name, value] : kinds) {
       GradientRow row{std::string(name) + ", " + upstream.name, std::vector<double>(n), upstream.g};
       for (std::size_t i = 0; i < n; ++i) row.y[i] = value(i);
       narrow(row.y, format);
       narrow(row.g, format);
       rows.push_back(row);
-    };
-    add("uniform y", [&](std::size_t) { return 1 / length; });
-    add("random y", [&](std::size_t) { return 2 * unit(engine) / length; });
-    add("one-hot y", [&](std::size_t i) { return i == n / 3 ? 1.0 : 1e-9; });
-    add("y with zeros", [&](std::size_t i) { return i % 2 ? 0.0 : unit(engine); });
-    add("y of any size", [&](std::size_t i) { return (i % 3 ? 3.0 : -2.0) * unit(engine); });
-    add("subnormal y", [&](std::size_t i) { return i == 0 ? 1.0 : 1e-40 * unit(engine); });
+    }
   }
   return rows;
 }
 
-/// The same with saved logarithms.
+/// Saved coefficients: rows of a softmax, and numbers that are none.
+inline std::vector<GradientRow> gradient_rows(numerics::Format format, std::size_t n, std::uint64_t seed) {
+  std::mt19937_64 engine(seed ^ n);
+  std::uniform_real_distribution<double> unit(0, 1);
+  const double length = static_cast<double>(n);
+  return with_outputs(format, n, seed,
+                      {{"uniform y", [&](std::size_t) { return 1 / length; }},
+                       {"random y", [&](std::size_t) { return 2 * unit(engine) / length; }},
+                       {"one-hot y", [&](std::size_t i) { return i == n / 3 ? 1.0 : 1e-9; }},
+                       {"y with zeros", [&](std::size_t i) { return i % 2 ? 0.0 : unit(engine); }},
+                       {"y of any size", [&](std::size_t i) { return (i % 3 ? 3.0 : -2.0) * unit(engine); }},
+                       {"subnormal y", [&](std::size_t i) { return i == 0 ? 1.0 : 1e-40 * unit(engine); }}});
+}
+
+/// Saved logarithms.
 inline std::vector<GradientRow> log_gradient_rows(numerics::Format format, std::size_t n, std::uint64_t seed) {
   std::mt19937_64 engine(seed ^ (n + 1));
   std::uniform_real_distribution<double> unit(0, 1);
-  const double length = static_cast<double>(n);
-  std::vector<GradientRow> rows;
-  for (const GradientRow& upstream : upstream_rows(n, seed)) {
-    const auto add = [&](const char* name, auto&& value) {
-      GradientRow row{std::string(name) + ", " + upstream.name, std::vector<double>(n), upstream.g};
-      for (std::size_t i = 0; i < n; ++i) row.y[i] = value(i);
-      narrow(row.y, format);
-      narrow(row.g, format);
-      rows.push_back(row);
-    };
-    add("uniform y", [&](std::size_t) { return -std::log(length); });
-    add("random y", [&](std::size_t) { return std::log(2 * unit(engine) / length); });
-    add("one-hot y", [&](std::size_t i) { return i == n / 3 ? 0.0 : -20 - 90 * unit(engine); });
-    add("masked y", [&](std::size_t i) { return i % 2 ? -std::numeric_limits<double>::infinity() : -unit(engine); });
-    add("y of any sign", [&](std::size_t i) { return (i % 3 ? 3.0 : -2.0) * unit(engine); });
-  }
-  return rows;
+  const double length = static_cast<double>(n), masked = -std::numeric_limits<double>::infinity();
+  return with_outputs(format, n, seed,
+                      {{"uniform y", [&](std::size_t) { return -std::log(length); }},
+                       {"random y", [&](std::size_t) { return std::log(2 * unit(engine) / length); }},
+                       {"one-hot y", [&](std::size_t i) { return i == n / 3 ? 0.0 : -20 - 90 * unit(engine); }},
+                       {"masked y", [&](std::size_t i) { return i % 2 ? masked : -unit(engine); }},
+                       {"y of any sign", [&](std::size_t i) { return (i % 3 ? 3.0 : -2.0) * unit(engine); }}});
 }
 
 }  // namespace softcheck::tests

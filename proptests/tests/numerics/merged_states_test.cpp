@@ -6,13 +6,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iostream>
 #include <random>
 #include <vector>
 
 #include "numerics/rows/arb_row_oracle.hpp"
-#include "proptests/tests/numerics/bound_ratio.hpp"
-#include "proptests/tests/numerics/simulated_gradient.hpp"
+#include "proptests/tests/numerics/bound_shares.hpp"
+#include "proptests/tests/numerics/simulated_arithmetic.hpp"
 
 namespace softcheck::numerics {
 namespace {
@@ -110,15 +109,15 @@ TEST(MergedStates, MergesKeepTheirBoundsInBothBases) {
   const PrecisionScope scope(113);
   for (const char* words : {"acc=f32 exp=1ulp", "acc=f32 exp=E:50,A:3 sum=tree", "acc=f64 exp=1ulp",
                             "acc=bf16 exp=1ulp sum=tree subnormal=kept"}) {
-    double output_share = 0, lse_share = 0;
+    simulated::BoundShares shares;
+    const Format format = words[4] == 'b' ? Format::bf16 : Format::f32;
+    const Contract contract = parse_contract(words, format, Format::f32);
+    const Format lse = contract.accumulator == Format::bf16 ? Format::bf16 : Format::f32;
     for (const LseBase base : {LseBase::e, LseBase::two}) {
-      const Format format = words[4] == 'b' ? Format::bf16 : Format::f32;
-      const Contract contract = parse_contract(words, format, Format::f32);
       for (const std::size_t parts : {1, 2, 3, 8, 33}) {
-        for (const States& s : merge_cases(format, parts)) {
-          if (contract.accumulator == Format::bf16 && std::fabs(s.lse.front()) > 100) continue;
-          States held = s;
-          const Format lse = contract.accumulator == Format::bf16 ? Format::bf16 : Format::f32;
+        for (States held : merge_cases(format, parts)) {
+          if (lse == Format::bf16 && std::fabs(held.lse.front()) > 100) continue;
+          SCOPED_TRACE(words + (" " + std::to_string(parts)) + " base " + std::to_string(static_cast<int>(base)));
           for (double& x : held.lse) x = std::isinf(x) ? x : round_to(lse, x);
           const MergedStatesOracle oracle(held.lse, held.outputs, 1, base);
           const MergedStatesThreshold<UpperBound> threshold = threshold_of(contract, lse, oracle);
@@ -130,18 +129,14 @@ TEST(MergedStates, MergesKeepTheirBoundsInBothBases) {
             for (const Errors errors : {Errors::nearest, Errors::up, Errors::down, Errors::up_below_one}) {
               Arithmetic arithmetic(contract, errors);
               const Merged got = merge(arithmetic, held, base, online);
-              output_share = std::max(output_share, simulated::used(got.output, oracle.output(0), bound));
-              lse_share = std::max(lse_share, simulated::used(got.logsumexp, oracle.logsumexp(), lse_bound));
-              ASSERT_TRUE(simulated::holds(got.output, oracle.output(0), bound)) << words << " " << parts;
-              ASSERT_TRUE(simulated::holds(got.logsumexp, oracle.logsumexp(), lse_bound))
-                  << words << " " << parts << " base " << static_cast<int>(base) << " " << got.logsumexp;
+              shares.judge("B16 output", got.output, oracle.output(0), bound);
+              shares.judge("B16 L", got.logsumexp, oracle.logsumexp(), lse_bound);
             }
           }
         }
       }
     }
-    std::cout << words << ": largest error/bound B16 output " << output_share << ", L " << lse_share << '\n';
-    EXPECT_GT(std::max(output_share, lse_share), 0.3);
+    shares.expect(words, 0.3);
   }
 }
 
@@ -149,38 +144,31 @@ TEST(MergedStates, SumsThatRoundApartReachTheBound) {
   // Each of 4096 weights is a little above half of the last place of 1, so that S rounds up; each of their products
   // with 0.9 a little below, so that the sum of the products rounds down.
   const PrecisionScope scope(113);
-  const Contract contract = parse_contract("exp=0.5ulp subnormal=kept", Format::f32, Format::f32);
-  States s{std::vector<double>(4097, static_cast<float>(-24 * std::log(2.0) + 0x1p-7)),
-           std::vector<double>(4097, 0.9F)};
-  s.lse.front() = 0;
+  const Contract contract = simulated::f32_contract("exp=0.5ulp subnormal=kept");
+  States s{simulated::half_ulp_row(4096, 24, 0x1p-7), std::vector<double>(4097, 0.9F)};
   s.outputs.front() = 1;
   const MergedStatesOracle oracle(s.lse, s.outputs, 1);
   const MergedStatesThreshold<UpperBound> threshold = threshold_of(contract, Format::f32, oracle);
   Arithmetic arithmetic(contract, Errors::nearest);
   const double got = merge(arithmetic, s, LseBase::e, false).output;
-  const double bound = column_bound(threshold, oracle);
-  EXPECT_TRUE(simulated::holds(got, oracle.output(0), bound));
-  std::cout << "half ulps: largest error/bound B16 " << simulated::used(got, oracle.output(0), bound) << '\n';
-  EXPECT_GT(simulated::used(got, oracle.output(0), bound), 0.5);
   Contract planted = contract;
   planted.summation.kind = Summation::Kind::tree;
   const MergedStatesThreshold<UpperBound> wrong = threshold_of(planted, Format::f32, oracle);
-  EXPECT_TRUE(simulated::exceeds(got, oracle.output(0), column_bound(wrong, oracle)));
+  simulated::expect_needed("B16", got, oracle.output(0), column_bound(threshold, oracle), column_bound(wrong, oracle),
+                           0.5);
 }
 
 TEST(MergedStates, BoundsWithoutTheExponentialOrTheBaseAreRejected) {
   const PrecisionScope scope(113);
   const auto planted = [](const char* words, const char* wrong_words, const States& s, LseBase base) {
-    const Contract contract = parse_contract(words, Format::f32, Format::f32);
+    const Contract contract = simulated::f32_contract(words);
     const MergedStatesOracle oracle(s.lse, s.outputs, 1, base);
     Arithmetic arithmetic(contract, Errors::up_below_one);
     const double got = merge(arithmetic, s, base, false).output;
     const auto bound = [&](const char* of) {
-      const Contract by = parse_contract(of, Format::f32, Format::f32);
-      return column_bound(threshold_of(by, Format::f32, oracle), oracle);
+      return column_bound(threshold_of(simulated::f32_contract(of), Format::f32, oracle), oracle);
     };
-    EXPECT_TRUE(simulated::holds(got, oracle.output(0), bound(words)));
-    EXPECT_TRUE(simulated::exceeds(got, oracle.output(0), bound(wrong_words)));
+    simulated::expect_needed("B16", got, oracle.output(0), bound(words), bound(wrong_words));
   };
   planted("exp=E:50,A:1", "exp=E:1,A:1", {{-5, 0}, {1, 0}}, LseBase::e);
   planted("exp=E:1,A:50", "exp=E:1,A:1", {{-60, 0}, {1, 0}}, LseBase::two);
@@ -188,7 +176,7 @@ TEST(MergedStates, BoundsWithoutTheExponentialOrTheBaseAreRejected) {
 
 TEST(MergedStates, TheBoundRejectsAWrongBaseAnInterpolationAndAForgottenPart) {
   const PrecisionScope scope(113);
-  const Contract contract = parse_contract("", Format::f32, Format::f32);
+  const Contract contract = simulated::f32_contract("");
   const States s{{3, 1.5, -2}, {1, 100, -3}};
   const MergedStatesOracle natural(s.lse, s.outputs, 1), two(s.lse, s.outputs, 1, LseBase::two);
   const MergedStatesThreshold<UpperBound> threshold = threshold_of(contract, Format::f32, natural);

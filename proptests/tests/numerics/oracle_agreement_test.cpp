@@ -9,7 +9,7 @@
 #include "numerics/oracles/adaptive_oracle.hpp"
 #include "numerics/rows/arb_row_oracle.hpp"
 #include "numerics/rows/row_oracle.hpp"
-#include "proptests/tests/numerics/oracle_rows.hpp"
+#include "proptests/tests/numerics/row_families.hpp"
 
 namespace softcheck::numerics {
 namespace {
@@ -64,7 +64,7 @@ bool agree(const RowAnswers& a, const RowAnswers& b) {
 std::size_t disagreements(const Oracle& first, const Oracle& second, unsigned bits) {
   std::size_t found = 0;
   for (const std::size_t n : {1u, 2u, 5u, 33u, 150u}) {
-    for (const auto& [name, logits] : oracle_rows(n)) {
+    for (const auto& [name, logits] : tests::row_families(n, 20241001)) {
       for (const double theta : {1.0, 0.3, 7.0}) {
         const PrecisionScope scope(bits);
         if (agree(first(logits, theta), second(logits, theta))) continue;
@@ -88,7 +88,7 @@ TEST_F(OracleAgreement, MpfiAndArbShareAPointAtEveryPrecision) {
 
 TEST_F(OracleAgreement, LowPrecisionMeetsTheOtherRouteAt512Bits) {
   for (const std::size_t n : {2u, 33u}) {
-    for (const auto& [name, logits] : oracle_rows(n)) {
+    for (const auto& [name, logits] : tests::row_families(n, 20241001)) {
       const auto at = [&logits = logits](const Oracle& oracle, unsigned bits) {
         const PrecisionScope scope(bits);
         return oracle(logits, 0.7);

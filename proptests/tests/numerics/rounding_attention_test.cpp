@@ -6,36 +6,24 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iostream>
 #include <random>
 #include <set>
 #include <vector>
 
-#include "numerics/oracles/attention_oracle.hpp"
-#include "proptests/tests/numerics/bound_ratio.hpp"
+#include "proptests/tests/numerics/attention_bounds.hpp"
 #include "proptests/tests/numerics/row_families.hpp"
 
 namespace softcheck::numerics {
 namespace {
 
 using simulated::Arithmetic;
+using simulated::BoundShares;
 using simulated::Errors;
+using SimulatedAttention = simulated::Query;
 
-struct SimulatedAttention {
-  std::size_t keys, dimension;
-  double scale;
-  std::vector<double> query, key, value;  // one column of values
-};
-
-SimulatedAttention random_attention(std::size_t keys, std::size_t dimension, double spread, std::uint64_t seed) {
-  std::mt19937_64 engine(seed);
-  std::normal_distribution<double> normal(0, spread);
-  const auto draw = [&](std::size_t n) {
-    std::vector<double> values(n);
-    for (double& x : values) x = static_cast<float>(normal(engine));
-    return values;
-  };
-  return {keys, dimension, 0.125, draw(dimension), draw(keys * dimension), draw(keys)};
+SimulatedAttention random_attention(std::size_t keys, std::size_t dimension, double spread, std::uint64_t seed,
+                                    Format format = Format::f32) {
+  return simulated::random_query(keys, dimension, 0.125, spread, format, seed);
 }
 
 // Keys that nearly cancel against the query: scores of a few units out of products of 10^4.
@@ -53,17 +41,13 @@ SimulatedAttention cancelling_attention(std::size_t keys) {
 
 // One query: scores, an online softmax that rescales the output, coefficients rounded before they meet the values; the
 // values, their products with the weights and the sums of these each stored in a format.
-double simulate(Arithmetic& a, const SimulatedAttention& in, Format coefficients, Format values = Format::f64) {
+double attention_output(Arithmetic& a, const SimulatedAttention& in, Format coefficients, Format values = Format::f64) {
   const auto stored = [&](double x) { return round_to(values, x); };
   double maximum = -INFINITY;
   double sum = 0;
   double output = 0;
   for (std::size_t j = 0; j < in.keys; ++j) {
-    double score = 0;
-    for (std::size_t t = 0; t < in.dimension; ++t) {
-      score = a.add(score, a.multiply(in.query[t], in.key[j * in.dimension + t]));
-    }
-    score = a.multiply(score, in.scale);
+    const double score = in.score(a, j);
     if (score > maximum) {
       const double factor = j == 0 ? 0 : a.exponential(a.subtract(maximum, score));
       sum = a.multiply(sum, factor);
@@ -84,111 +68,72 @@ struct Bounded {
 };
 
 Bounded bound_of(const Contract& contract, const SimulatedAttention& in, Format coefficients) {
-  std::vector<double> values = in.value;
-  const AttentionOracle oracle(
-      {.query = in.query, .keys = in.key, .values = values, .value_size = 1, .scale = in.scale, .items = in.keys});
-  const EnclosedRow& scores = oracle.scores();
-  RowStatistics<UpperBound> row;
-  row.size = row.visible = in.keys;
-  row.rescalings = in.keys - 1;
-  const auto above = [](const Enclosure& x) { return UpperBound(std::max(x.upper_double(), 0.0)); };
-  const Enclosure log_sum = scores.logsumexp() - scores.maximum();
-  Enclosure mean(0);
-  Enclosure mean_square(0);
-  row.log_sum = above(log_sum);
-  row.maximum_magnitude = above(abs(scores.maximum()));
-  row.logsumexp_magnitude = above(abs(scores.logsumexp()));
-  std::vector<UpperBound> p, deviation, error, none, magnitude;
-  AttentionArithmetic arithmetic{in.dimension, in.scale, coefficients, in.keys - 1};
-  for (std::size_t j = 0; j < in.keys; ++j) {
-    p.push_back(above(scores.softmax(j)));
-    const Enclosure d = -log(scores.softmax(j)) - log_sum;
-    mean += scores.softmax(j) * d;
-    mean_square += scores.softmax(j) * square(d);
-    deviation.push_back(above(d));
-    double dot = 0;
-    for (std::size_t t = 0; t < in.dimension; ++t) dot += std::abs(in.query[t] * in.key[j * in.dimension + t]);
-    // A sum of d doubles errs by less than d 2^-52 of itself.
-    const UpperBound dot_magnitude(dot * (1 + static_cast<double>(in.dimension) * 0x1p-52));
-    error.push_back(score_error<UpperBound>(contract, arithmetic, dot_magnitude));
-    none.emplace_back();
-    magnitude.push_back(UpperBound(std::abs(in.value[j])));
-    row.largest_magnitude = maximum(row.largest_magnitude, row.maximum_magnitude + deviation.back());
-  }
-  row.mean_deviation = above(mean);
-  row.mean_square_deviation = above(mean_square);
-  const UpperBound output = above(abs(oracle.output().front()));
+  const AttentionOracle oracle(in.inputs());
+  const simulated::ScoreStatistics statistics(oracle.scores(), in.keys - 1);
+  const AttentionArithmetic arithmetic{in.dimension, in.scale, coefficients, in.keys - 1};
+  const simulated::KeyErrors of(contract, arithmetic, in);
+  const Enclosure exact = oracle.output().front();
   const auto total = [&](const std::vector<UpperBound>& errors) {
-    const AttentionThreshold<UpperBound> threshold(contract, arithmetic, {row, p, deviation}, errors);
-    return upper(threshold.column(magnitude, output).total());
+    const AttentionThreshold<UpperBound> threshold(contract, arithmetic, statistics.scores(), errors);
+    return upper(threshold.column(of.values, simulated::above(abs(exact))).total());
   };
-  return {oracle.output().front(), total(error), total(none)};
+  return {exact, total(of.errors), total(std::vector<UpperBound>(in.keys))};
 }
 
 TEST(RoundingAttention, OutputsKeepTheirBoundAndNeedTheScoresErrors) {
   const PrecisionScope scope(113);
-  double share = 0;
-  std::size_t planted_rejected = 0;
+  BoundShares shares;
+  const auto judge = [&](const Contract& contract, const SimulatedAttention& in, Format coefficients,
+                         std::initializer_list<Errors> all_errors) {
+    const Bounded bounded = bound_of(contract, in, coefficients);
+    for (const Errors errors : all_errors) {
+      Arithmetic arithmetic(contract, errors);
+      const double got = attention_output(arithmetic, in, coefficients);
+      shares.judge("B9", got, bounded.exact, bounded.bound);
+      shares.judge_wrong(got, bounded.exact, bounded.without_scores);
+    }
+  };
   for (const char* words : {"exp=1ulp", "exp=E:50,A:3", "acc=bf16"}) {
+    const Contract contract = simulated::f32_contract(words);
     for (const std::size_t keys : {1, 2, 7, 40}) {
       for (const std::size_t dimension : {1, 8, 128}) {
         for (const double spread : {0.5, 2.0, 8.0}) {
-          const Contract contract = parse_contract(words, Format::f32, Format::f32);
-          SimulatedAttention in = random_attention(keys, dimension, spread, keys * 1000 + dimension);
-          if (contract.accumulator == Format::bf16) {
-            for (auto* values : {&in.query, &in.key, &in.value}) {
-              for (double& x : *values) x = round_to(Format::bf16, x);
-            }
-          }
+          SCOPED_TRACE(words + (" keys " + std::to_string(keys)) + " d " + std::to_string(dimension));
+          const SimulatedAttention in =
+              random_attention(keys, dimension, spread, keys * 1000 + dimension, contract.accumulator);
           for (const Format coefficients : {contract.accumulator, Format::bf16}) {
-            const Bounded bounded = bound_of(contract, in, coefficients);
-            for (const Errors errors : {Errors::nearest, Errors::up, Errors::down, Errors::up_below_one}) {
-              Arithmetic arithmetic(contract, errors);
-              const double got = simulate(arithmetic, in, coefficients);
-              share = std::max(share, simulated::used(got, bounded.exact, bounded.bound));
-              EXPECT_TRUE(simulated::holds(got, bounded.exact, bounded.bound))
-                  << words << " keys " << keys << " d " << dimension << " spread " << spread;
-              planted_rejected += simulated::exceeds(got, bounded.exact, bounded.without_scores) ? 1 : 0;
-            }
+            judge(contract, in, coefficients, {Errors::nearest, Errors::up, Errors::down, Errors::up_below_one});
           }
         }
       }
     }
   }
-  const Contract contract = default_contract(Format::f32, Format::f32);
-  const SimulatedAttention cancelling = cancelling_attention(40);
-  const Bounded bounded = bound_of(contract, cancelling, Format::f32);
-  Arithmetic arithmetic(contract, Errors::nearest);
-  const double got = simulate(arithmetic, cancelling, Format::f32);
-  EXPECT_TRUE(simulated::holds(got, bounded.exact, bounded.bound));
-  planted_rejected += simulated::exceeds(got, bounded.exact, bounded.without_scores) ? 1 : 0;
-  std::cout << "largest error/bound: B9 " << share << ", planted rejected " << planted_rejected << " times\n";
-  EXPECT_GT(planted_rejected, 0u);
+  judge(default_contract(Format::f32, Format::f32), cancelling_attention(40), Format::f32, {Errors::nearest});
+  shares.print("outputs");
+  EXPECT_GT(shares.exceeded(), 0u);
 }
 
 TEST(RoundingAttention, StoredSumsOfValuesKeepTheirBoundAndNeedIt) {
   const PrecisionScope scope(113);
-  const Contract plain = parse_contract("", Format::f32, Format::f32);
+  const Contract plain = simulated::f32_contract("");
   for (const Format format : {Format::bf16, Format::f16}) {
     const std::string words = "values=" + std::string(properties(format).name);
-    const Contract contract = parse_contract(words, Format::f32, Format::f32);
-    double largest = 0;
-    std::size_t needed = 0;
+    const Contract contract = simulated::f32_contract(words);
+    BoundShares shares;
     for (const std::size_t keys : {1, 2, 7, 40}) {
       for (const double spread : {0.5, 2.0}) {
         for (std::uint64_t seed = 0; seed < 40; ++seed) {
           const SimulatedAttention in = random_attention(keys, 8, spread, seed);
           Arithmetic arithmetic(contract, Errors::nearest);
-          const double got = simulate(arithmetic, in, Format::f32, format);
+          const double got = attention_output(arithmetic, in, Format::f32, format);
           const Bounded bounded = bound_of(contract, in, Format::f32);
-          EXPECT_TRUE(simulated::holds(got, bounded.exact, bounded.bound)) << words << " keys " << keys << " " << seed;
-          largest = std::max(largest, simulated::used(got, bounded.exact, bounded.bound));
-          needed += simulated::exceeds(got, bounded.exact, bound_of(plain, in, Format::f32).bound) ? 1 : 0;
+          shares.judge("B9", got, bounded.exact, bounded.bound);
+          shares.judge_wrong(got, bounded.exact, bound_of(plain, in, Format::f32).bound);
         }
       }
     }
-    std::cout << words << ": largest error/bound " << largest << ", needed " << needed << " times\n";
-    EXPECT_GT(needed, 0u) << words;
+    shares.print(words);
+    EXPECT_GT(shares.exceeded(), 0u) << words;
   }
 }
 
@@ -205,8 +150,7 @@ TEST(RoundingAttention, SplitAndStoredScoresKeepTheirBoundsAndNeedThem) {
        {Scaled{"scale=split", false, false}, Scaled{"scale=stored", true, false}, Scaled{"scores=bf16", false, true}}) {
     const Contract contract = parse_contract(one.words, Format::bf16, Format::f32);
     const Contract plain = parse_contract("", Format::bf16, Format::f32);
-    double largest = 0;
-    std::size_t needed = 0;
+    BoundShares shares;
     for (int i = 0; i < 4000; ++i) {
       const std::size_t d = i % 2 == 0 ? 1 : 9;
       const double scale = 0.1 + i * 0x1p-12;
@@ -233,12 +177,11 @@ TEST(RoundingAttention, SplitAndStoredScoresKeepTheirBoundsAndNeedThem) {
       const auto bound = [&](const Contract& by) {
         return upper(stored_score_error(by, score_error(by, arithmetic, dots), size));
       };
-      EXPECT_TRUE(simulated::holds(got, exact, bound(contract))) << one.words << " " << i;
-      largest = std::max(largest, simulated::used(got, exact, bound(contract)));
-      needed += simulated::exceeds(got, exact, bound(plain)) ? 1 : 0;
+      shares.judge("score", got, exact, bound(contract));
+      shares.judge_wrong(got, exact, bound(plain));
     }
-    std::cout << one.words << ": largest error/bound " << largest << ", needed " << needed << " times\n";
-    EXPECT_GT(needed, 0u) << one.words;
+    shares.print(one.words);
+    EXPECT_GT(shares.exceeded(), 0u) << one.words;
   }
 }
 
@@ -290,24 +233,16 @@ TEST(RoundingScalars, UpperBoundRoundsUpAndRefusesNegativeNumbers) {
 TEST(RoundingScalars, AProductThatUnderflowsIsTheNextNumberUpOrTheOneBehindIt) {
   const PrecisionScope scope(128);
   const double smallest = std::numeric_limits<double>::denorm_min(), normal = std::numeric_limits<double>::min();
-  const std::vector<double> factors{smallest,
-                                    3 * smallest,
-                                    0x1.8p-1060,
-                                    0x1.fffffffffffffp-1023,
-                                    normal,
-                                    0x1.8p-1022,
-                                    0x1.3p-900,
-                                    0x1.5p-538,
-                                    0x1.fffffffffffffp-538,
-                                    0x1p-53,
-                                    1.0 / 3,
-                                    1,
-                                    1.75,
-                                    3,
-                                    0x1p52,
-                                    0x1.7p53,
-                                    0x1.0001p300,
-                                    std::numeric_limits<double>::max()};
+  const double below_normal = 0x1.fffffffffffffp-1023, half_normal = 0x1.fffffffffffffp-538;
+  const std::vector<double> factors{smallest,     3 * smallest,
+                                    0x1.8p-1060,  below_normal,
+                                    normal,       0x1.8p-1022,
+                                    0x1.3p-900,   0x1.5p-538,
+                                    half_normal,  0x1p-53,
+                                    1.0 / 3,      1,
+                                    1.75,         3,
+                                    0x1p52,       0x1.7p53,
+                                    0x1.0001p300, std::numeric_limits<double>::max()};
   for (const double a : factors) {
     for (const double b : factors) {
       const double bound = (UpperBound(a) * UpperBound(b)).value();
@@ -347,32 +282,18 @@ TEST(RoundingBound, RefusesFullyMaskedRowsAndWrongTemperatures) {
   EXPECT_THROW(softmax_error(Contract{}, row), std::invalid_argument);
 }
 
-TEST(RoundingBound, RescalingsAreTheRecordsOfTheRunningMaximum) {
-  const std::vector<double> ramp{1, 2, 3, 3, -INFINITY, 4};
-  const Contract sequential = default_contract(Format::f32, Format::f32);
-  EXPECT_EQ(rescaling_count(sequential, ramp), 3u);
-  const std::vector<double> reversed(ramp.rbegin(), ramp.rend());
-  EXPECT_EQ(rescaling_count(sequential, reversed), 3u);
-  EXPECT_EQ(rescaling_count(sequential, std::vector<double>(5, 2.0)), 0u);
-  EXPECT_EQ(rescaling_count(sequential, std::vector<double>(5, -INFINITY)), 0u);
-  EXPECT_EQ(rescaling_count(sequential, std::vector<double>{}), 0u);
-  const Contract tree = parse_contract("sum=tree", Format::f32, Format::f32);
-  EXPECT_EQ(rescaling_count(tree, ramp), 3u);
-  EXPECT_EQ(rescaling_count(tree, std::vector<double>{1, 2}), 1u);
-}
-
 // Were they all sought from one place on, this would take minutes.
 TEST(RoundingBound, DifferentLogitsAreCountedOneAfterTheOther) {
   std::vector<double> logits;
   for (int i = 0; i < 1 << 19; ++i) logits.push_back(i % (1 << 18));
-  const Contract contract = parse_contract("sum=lanes:2", Format::f32, Format::f32);
+  const Contract contract = simulated::f32_contract("sum=lanes:2");
   EXPECT_EQ(rescaling_count(contract, logits), (1u << 18) - 1);
 }
 
 TEST(RoundingBound, RescalingsOfATreeAreItsHeightOrTheDistinctLogitsLessOne) {
   std::mt19937 random(1);
   for (const char* words : {"sum=tree", "sum=lanes:8", "sum=lanes:2", "sum=blocks:4"}) {
-    const Contract contract = parse_contract(words, Format::f32, Format::f32);
+    const Contract contract = simulated::f32_contract(words);
     for (int k = 0; k < 2000; ++k) {
       std::vector<double> logits(1 + random() % 80);
       const unsigned kinds = 1 + static_cast<unsigned>(random() % 40);

@@ -1,3 +1,4 @@
+// Compiled alone: what it simulates bears the names that other tests of bounds have.
 // Entmax: two routes to the exact values, and B21 against simulated kernels, with wrong versions of it.
 
 #include "numerics/rounding/rounding_entmax.hpp"
@@ -6,12 +7,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iostream>
 #include <vector>
 
 #include "numerics/oracles/entmax.hpp"
-#include "proptests/tests/numerics/bound_ratio.hpp"
-#include "proptests/tests/numerics/row_families.hpp"
+#include "proptests/tests/numerics/projection_bounds.hpp"
 
 namespace softcheck::numerics {
 namespace {
@@ -19,27 +18,18 @@ namespace {
 using simulated::Arithmetic;
 using simulated::Errors;
 
-using EntmaxRow = std::vector<double>;
+using Row = simulated::ProjectionRow;
+using simulated::Projected;
 
-std::vector<EntmaxRow> entmax_rows(Format format, std::size_t n) {
-  std::vector<EntmaxRow> rows;
-  for (const tests::NamedRow& row : tests::row_families(n, 5)) {
-    for (const double scale : {1.0, 0x1p-3, 0x1p-11}) {
-      EntmaxRow logits;
-      for (const double x : row.logits) {
-        logits.push_back(std::isfinite(x) ? round_to(format, std::clamp(x, -1e4, 1e4) * scale) : x);
-      }
-      rows.push_back(std::move(logits));
-    }
-  }
-  return rows;
+std::vector<Row> rows_of(Format format, std::size_t n) {
+  return simulated::projection_rows(format, n, {1, 0x1p-3, 0x1p-11});
 }
 
 TEST(Entmax, BothRoutesEncloseTheLargestRoot) {
   for (const unsigned bits : {64u, 113u}) {
     const PrecisionScope scope(bits);
     for (const std::size_t n : {1, 2, 3, 8, 40}) {
-      for (const EntmaxRow& logits : entmax_rows(Format::f64, n)) {
+      for (const Row& logits : rows_of(Format::f64, n)) {
         const EntmaxOracle oracle(logits);
         const Enclosure other = entmax_top_by_bisection(logits);
         EXPECT_TRUE(oracle.top().overlaps(other)) << oracle.top() << " " << other;
@@ -56,20 +46,20 @@ TEST(Entmax, BothRoutesEncloseTheLargestRoot) {
 TEST(Entmax, KnownValuesAreTheirs) {
   const PrecisionScope scope(113);
   // t = 4/5 and t - 1/5 = 3/5.
-  const EntmaxRow pair{0.4, 0};
+  const Row pair{0.4, 0};
   EXPECT_LT(abs(EntmaxOracle(pair).value(0) - Enclosure(16) / 25).upper_double(), 1e-16);
   EXPECT_LT(abs(EntmaxOracle(pair).value(1) - Enclosure(9) / 25).upper_double(), 1e-16);
-  const EntmaxRow edge{2, 0};  // an item at the edge of the support has coefficient 0
+  const Row edge{2, 0};  // an item at the edge of the support has coefficient 0
   EXPECT_TRUE(EntmaxOracle(edge).top().contains(1));
   EXPECT_TRUE(EntmaxOracle(edge).value(1).contains(0));
   // The quadratic of all three has the root 0.704.
-  EXPECT_TRUE(EntmaxOracle(EntmaxRow{0, 0, -1.6}).value(0).contains(0.5));
-  EXPECT_LT(EntmaxOracle(EntmaxRow{0, 0, -1.6}).value(0).width(), 1e-20);
-  EXPECT_TRUE(EntmaxOracle(EntmaxRow{2.4, 0}).top().contains(1));
-  EXPECT_TRUE(EntmaxOracle(EntmaxRow(4, -3e300)).value(2).contains(0.25));
-  EXPECT_EQ(EntmaxOracle(EntmaxRow{0, tests::masked}).value(1).upper_double(), 0);
-  EXPECT_THROW(EntmaxOracle(EntmaxRow{tests::masked}), std::invalid_argument);
-  EXPECT_THROW(EntmaxOracle(EntmaxRow{NAN}), std::invalid_argument);
+  EXPECT_TRUE(EntmaxOracle(Row{0, 0, -1.6}).value(0).contains(0.5));
+  EXPECT_LT(EntmaxOracle(Row{0, 0, -1.6}).value(0).width(), 1e-20);
+  EXPECT_TRUE(EntmaxOracle(Row{2.4, 0}).top().contains(1));
+  EXPECT_TRUE(EntmaxOracle(Row(4, -3e300)).value(2).contains(0.25));
+  EXPECT_EQ(EntmaxOracle(Row{0, tests::masked}).value(1).upper_double(), 0);
+  EXPECT_THROW(EntmaxOracle(Row{tests::masked}), std::invalid_argument);
+  EXPECT_THROW(EntmaxOracle(Row{NAN}), std::invalid_argument);
 }
 
 // Both bounds of a square root: the slope at an exact radicand, the root of the error beside 0.
@@ -85,12 +75,6 @@ TEST(Entmax, ASquareRootIsRoundedUpward) {
 // How a kernel makes a root of sums.
 enum class Form { variance, quadratic };
 
-// A kernel that sorts, adds one after the other and stops at the first item beyond the root of its own prefix.
-struct Computed {
-  EntmaxRow values;
-  std::size_t support = 0;
-};
-
 double computed_root(const Arithmetic& a, Form form, double sum, double squares, double k) {
   const double count = a.round(k);
   if (form == Form::quadratic) {
@@ -103,16 +87,13 @@ double computed_root(const Arithmetic& a, Form form, double sum, double squares,
   return a.add(mean, a.round(std::sqrt(std::max(radicand, 0.0))));
 }
 
-Computed simulated_entmax(const Arithmetic& a, const EntmaxRow& logits, Form form) {
-  double maximum = tests::masked;
-  EntmaxRow d = logits;
-  for (double& x : d) x = std::isfinite(x) ? a.round(x) : x;
-  for (const double x : d) maximum = std::max(maximum, x);
-  for (double& x : d) x = std::isfinite(x) ? a.multiply(a.subtract(maximum, x), 0.5) : -x;
-  EntmaxRow sorted = d;
+Projected entmax(const Arithmetic& a, const Row& logits, Form form) {
+  Row d = simulated::less_the_maximum(a, logits);
+  for (double& x : d) x = std::isfinite(x) ? a.multiply(-x, 0.5) : -x;
+  Row sorted = d;
   std::ranges::sort(sorted);
   double sum = 0, squares = 0, top = 0;
-  Computed result;
+  Projected result;
   for (std::size_t k = 0; k < sorted.size() && std::isfinite(sorted[k]); ++k) {
     sum = a.add(sum, sorted[k]);
     squares = a.add(squares, a.multiply(sorted[k], sorted[k]));
@@ -130,15 +111,11 @@ Computed simulated_entmax(const Arithmetic& a, const EntmaxRow& logits, Form for
 
 // The prefix that a kernel ended with, exactly, and what it makes of the row's coefficients.
 struct Bound {
-  Bound(const Contract& contract, const EntmaxRow& logits, std::size_t support)
-      : oracle(logits), threshold([&] {
-          std::uint64_t visible = 0;
-          for (const double x : logits) visible += std::isfinite(x) ? 1 : 0;
-          const UpperBound size = bound_of<UpperBound>(abs(Enclosure(oracle.maximum())));
-          return EntmaxThreshold<UpperBound>(contract, logits.size(), visible, size);
-        }()) {
-    EntmaxRow sorted = logits;
-    std::ranges::sort(sorted, std::greater<>());
+  Bound(const Contract& contract, const Row& logits, std::size_t support)
+      : oracle(logits),
+        threshold(contract, logits.size(), simulated::visible_items(logits),
+                  bound_of<UpperBound>(abs(Enclosure(oracle.maximum())))) {
+    const Row sorted = simulated::descending(logits);
     Enclosure sum(0), squares(0);
     for (std::size_t k = 0; k < support; ++k) {
       const Enclosure d = (Enclosure(oracle.maximum()) - Enclosure(sorted[k])) / 2;
@@ -172,9 +149,8 @@ struct Bound {
 
 // Ends a support where the bound lets it? Neither is its last item beyond the root of its prefix by more than the
 // error, nor is the next one within its own by more.
-void check_support(const Contract& contract, const EntmaxRow& logits, std::size_t support) {
-  EntmaxRow sorted = logits;
-  std::ranges::sort(sorted, std::greater<>());
+void check_support(const Contract& contract, const Row& logits, std::size_t support) {
+  const Row sorted = simulated::descending(logits);
   for (const std::size_t k : {support, support + 1}) {
     if (k > sorted.size() || !std::isfinite(sorted[k - 1])) continue;
     const Bound bound(contract, logits, k);
@@ -189,61 +165,41 @@ void check_support(const Contract& contract, const EntmaxRow& logits, std::size_
   }
 }
 
+const std::vector<simulated::BoundSetting> settings{
+    {Format::f32, Format::f32, "acc=f32 sum=sequential", 0.19},
+    {Format::f64, Format::f64, "acc=f64 sum=sequential", 0.17},
+    {Format::bf16, Format::bf16, "acc=f32 sum=sequential", 0.9},
+    {Format::f32, Format::bf16, "acc=bf16 sum=sequential", 0.05},
+    {Format::f16, Format::f16, "acc=f16 sum=sequential subnormal=flushed", 0.1},
+};
+
 TEST(RoundingEntmax, KernelsThatSortKeepTheBound) {
-  const PrecisionScope scope(113);
-  struct Case {
-    const char* words;
-    Format input, output;
-    double share;
-  };
-  for (const Case& c : {Case{"acc=f32 sum=sequential", Format::f32, Format::f32, 0.19},
-                        Case{"acc=f64 sum=sequential", Format::f64, Format::f64, 0.17},
-                        Case{"acc=f32 sum=sequential", Format::bf16, Format::bf16, 0.9},
-                        Case{"acc=bf16 sum=sequential", Format::f32, Format::bf16, 0.05},
-                        Case{"acc=f16 sum=sequential subnormal=flushed", Format::f16, Format::f16, 0.1}}) {
-    const Contract contract = parse_contract(c.words, c.input, c.output);
-    const Arithmetic arithmetic(contract, Errors::nearest);
-    double share = 0;
-    for (const std::size_t n : {1, 2, 3, 8, 40}) {
-      for (const EntmaxRow& logits : entmax_rows(c.input, n)) {
-        for (const Form form : {Form::variance, Form::quadratic}) {
-          const Computed got = simulated_entmax(arithmetic, logits, form);
-          check_support(contract, logits, got.support);
-          if (HasFatalFailure()) return;
-          const Bound bound(contract, logits, got.support);
-          for (std::size_t i = 0; i < n; ++i) {
-            if (!std::isfinite(logits[i])) continue;
-            const Enclosure exact = bound.oracle.value(i);
-            ASSERT_TRUE(simulated::holds(got.values[i], exact, bound.at(i)))
-                << c.words << " " << n << " " << got.values[i] << " " << exact.to_string() << " " << bound.at(i);
-            share = std::max(share, simulated::used(got.values[i], exact, bound.at(i)));
-          }
-        }
-      }
+  const auto check = [](const Contract& contract, const Row& logits, simulated::BoundShares& shares) {
+    for (const Form form : {Form::variance, Form::quadratic}) {
+      const Projected got = entmax(Arithmetic(contract, Errors::nearest), logits, form);
+      check_support(contract, logits, got.support);
+      simulated::judge_projection("B21", Bound(contract, logits, got.support), logits, got, shares);
     }
-    std::cout << c.words << ": largest error/bound B21 " << share << '\n';
-    EXPECT_GT(share, c.share);
-  }
+  };
+  simulated::expect_bounds(settings, {1, 2, 3, 8, 40}, rows_of, check);
 }
 
 // Many items just inside the support of a single largest one: means of d and of its square cancel down to 1 / k^2.
 TEST(RoundingEntmax, ItemsAtTheEdgeReachTheBound) {
   const PrecisionScope scope(113);
-  const Contract contract = parse_contract("acc=f32 sum=sequential", Format::f32, Format::f32);
-  const Contract tree = parse_contract("acc=f32 sum=tree", Format::f32, Format::f32);
-  double share = 0, slope = 0, of_tree = 0;
+  const Contract contract = simulated::f32_contract("acc=f32 sum=sequential");
+  const Contract tree = simulated::f32_contract("acc=f32 sum=tree");
+  simulated::BoundShares right, wrong;
   for (const std::size_t n : {50, 300, 1000}) {
     for (const double below : {0x1p-6, 0x1.8p-8, 0x1p-10}) {
-      EntmaxRow logits(n, round_to(Format::f32, -2 + 3 * below));
-      logits[0] = 0;
+      Row logits = simulated::peak_over(n - 1, 2 - 3 * below);
       for (std::size_t i = 1; i < n; i += 2) logits[i] = round_to(Format::f32, -2 + below);
       for (const Form form : {Form::variance, Form::quadratic}) {
-        const Computed got = simulated_entmax(Arithmetic(contract, Errors::nearest), logits, form);
+        const Projected got = entmax(Arithmetic(contract, Errors::nearest), logits, form);
         const Bound bound(contract, logits, got.support), other(tree, logits, got.support);
         const Enclosure exact = bound.oracle.value(0);
-        EXPECT_TRUE(simulated::holds(got.values[0], exact, bound.at(0)));
-        share = std::max(share, simulated::used(got.values[0], exact, bound.at(0)));
-        of_tree = std::max(of_tree, simulated::used(got.values[0], exact, other.at(0)));
+        right.judge("at the edge", got.values[0], exact, bound.at(0));
+        wrong.raise("of a tree's bound", simulated::used(got.values[0], exact, other.at(0)));
         // The wrong bound: as if the mean alone carried the sums' errors.
         EntmaxPrefix<UpperBound> without = bound.prefix;
         without.inverse_spread = UpperBound(1);
@@ -251,28 +207,19 @@ TEST(RoundingEntmax, ItemsAtTheEdgeReachTheBound) {
         const UpperBound d = bound_of<UpperBound>(bound.oracle.half_deviation(0));
         const UpperBound root = bound_of<UpperBound>(bound.oracle.top());
         const UpperBound error = bound.threshold.difference(d, root, bound.threshold.root(without) + moved);
-        slope = std::max(slope, simulated::used(got.values[0], exact, upper(bound.threshold.coefficient(root, error))));
+        const double limit = upper(bound.threshold.coefficient(root, error));
+        wrong.raise("without the slope", simulated::used(got.values[0], exact, limit));
       }
     }
   }
-  std::cout << "at the edge: " << share << ", of a tree's bound " << of_tree << ", without the slope " << slope << '\n';
-  EXPECT_GT(slope, 1);
+  right.print("B21");
+  wrong.print("B21");
+  EXPECT_GT(wrong.of("without the slope"), 1);
 }
 
-// Logits that the accumulator cannot hold: each is rounded on its way in.
 TEST(RoundingEntmax, ABoundWithoutTheConversionIsRejected) {
-  const PrecisionScope scope(113);
-  const EntmaxRow logits{1000.25, 1000, 999.875};
-  const Contract contract = parse_contract("acc=bf16 sum=sequential", Format::f32, Format::bf16);
-  const Contract held = parse_contract("acc=bf16 sum=sequential", Format::bf16, Format::bf16);
-  const Computed got = simulated_entmax(Arithmetic(contract, Errors::nearest), logits, Form::variance);
-  const Bound right(contract, logits, got.support), wrong(held, logits, got.support);
-  double worst = 0;
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    EXPECT_TRUE(simulated::holds(got.values[i], right.oracle.value(i), right.at(i)));
-    worst = std::max(worst, simulated::used(got.values[i], wrong.oracle.value(i), wrong.at(i)));
-  }
-  EXPECT_GT(worst, 1);
+  simulated::expect_conversion_needed<Bound>(
+      [](const Arithmetic& a, const Row& logits) { return entmax(a, logits, Form::variance); });
 }
 
 }  // namespace

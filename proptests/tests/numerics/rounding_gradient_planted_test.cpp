@@ -6,60 +6,63 @@
 
 #include <cmath>
 #include <functional>
-#include <iostream>
 #include <random>
 #include <vector>
 
 #include "numerics/rounding/rounding_gradient.hpp"
-#include "proptests/tests/numerics/bound_ratio.hpp"
 #include "proptests/tests/numerics/gradient_bounds.hpp"
-#include "proptests/tests/numerics/simulated_gradient.hpp"
 
 namespace softcheck::numerics {
 namespace {
 
-using simulated::above;
-using simulated::Arithmetic;
-using simulated::b12;
-using simulated::b13;
-using simulated::Errors;
-using simulated::GradientForm;
 using simulated::half_ulp_products;
+using simulated::LogSoftmaxGradient;
+using simulated::SoftmaxGradient;
 using tests::GradientRow;
 
-// A bound with something left out: the right one holds for all rows, the wrong one is certainly exceeded on one.
+// What is left out of a bound.
+template <class Gradient>
 struct Left {
   std::function<void(Contract&)> contract = [](Contract&) {};
-  std::function<void(SoftmaxGradientRow<UpperBound>&)> row = [](SoftmaxGradientRow<UpperBound>&) {};
-  bool without_upstream = false;
-  bool without_result = false;
+  std::function<void(typename Gradient::Row&)> row = [](typename Gradient::Row&) {};
+  bool without_upstream = false, without_result = false;
+  Format input = Format::f32, output = Format::f32;
 };
 
-void expect_needed(const char* words, Format input, Format output, const std::vector<GradientRow>& rows,
-                   const Left& left) {
+// The right bound holds for all rows, the wrong one is certainly exceeded on one.
+template <class Gradient>
+void expect_exceeded(const char* words, const std::vector<GradientRow>& rows, const Left<Gradient>& left) {
   const PrecisionScope scope(113);
-  const Contract contract = parse_contract(words, input, output);
+  const Contract contract = parse_contract(words, left.input, left.output);
   Contract wrong_contract = contract;
   left.contract(wrong_contract);
-  std::size_t broken = 0;
+  simulated::BoundShares shares;
   for (const GradientRow& row : rows) {
-    const SoftmaxGradientOracle oracle(row.y, row.g);
-    auto wrong_row = oracle.row<UpperBound>();
+    const typename Gradient::Oracle oracle(row.y, row.g);
+    auto wrong_row = oracle.template row<UpperBound>();
     left.row(wrong_row);
-    const SoftmaxGradientThreshold<UpperBound> wrong(wrong_contract, wrong_row);
-    for (const GradientForm form : {GradientForm::centred, GradientForm::expanded}) {
-      const auto got = simulated::softmax_gradient(Arithmetic(contract, Errors::nearest), row.y, row.g, form);
+    const typename Gradient::Threshold wrong(wrong_contract, wrong_row);
+    for (const std::vector<double>& got : Gradient::kernels(contract, row)) {
       for (std::size_t j = 0; j < row.y.size(); j += 1 + row.y.size() / 8) {
-        EXPECT_TRUE(simulated::holds(got[j], oracle.gradient(j), b12(contract, oracle, row, j))) << row.name << j;
+        const Enclosure exact = oracle.gradient(j);
+        shares.judge(Gradient::bound, got[j], exact, simulated::gradient_bound<Gradient>(contract, oracle, row, j));
         const UpperBound upstream(left.without_upstream ? 0 : std::fabs(row.g[j]));
-        const UpperBound result = left.without_result ? UpperBound() : above(abs(oracle.gradient(j)));
-        const double bound = upper(wrong.element(UpperBound(std::fabs(row.y[j])), upstream, result).total());
-        broken += simulated::exceeds(got[j], oracle.gradient(j), bound) ? 1 : 0;
+        const UpperBound result = left.without_result ? UpperBound() : simulated::above(abs(exact));
+        shares.judge_wrong(got[j], exact, Gradient::threshold(wrong, oracle, row, j, upstream, result));
       }
     }
   }
-  EXPECT_GT(broken, 0u);
-  std::cout << "the planted bound is exceeded " << broken << " times\n";
+  EXPECT_GT(shares.exceeded(), 0u);
+  shares.print(words);
+}
+
+using Rows = std::vector<GradientRow>;
+
+void rejected(const char* name, const char* words, const Rows& rows, const Left<SoftmaxGradient>& left) {
+  simulated::add_test("PlantedGradientBound", name, [=] { expect_exceeded(words, rows, left); });
+}
+void rejected_log(const char* name, const char* words, const Rows& rows, const Left<LogSoftmaxGradient>& left) {
+  simulated::add_test("PlantedLogGradientBound", name, [=] { expect_exceeded(words, rows, left); });
 }
 
 std::vector<GradientRow> pairs(Format format) {
@@ -81,113 +84,40 @@ std::vector<GradientRow> pairs(Format format) {
   return rows;
 }
 
-TEST(PlantedGradientBound, WithoutTheHeightIsRejected) {
-  expect_needed("subnormal=kept", Format::f32, Format::f32, {half_ulp_products(4096, 24)},
-                {.row = [](SoftmaxGradientRow<UpperBound>& row) { row.terms = 1; }});
-}
-
-TEST(PlantedGradientBound, WithoutTheProductsOwnRoundingIsRejected) {
-  expect_needed("", Format::f32, Format::f32, pairs(Format::f32),
-                {.row = [](SoftmaxGradientRow<UpperBound>& row) { row.product_magnitude = UpperBound(); }});
-}
-
-TEST(PlantedGradientBound, WithoutTheMeansRoundingsIsRejected) {
-  expect_needed("", Format::f32, Format::f32, pairs(Format::f32),
-                {.row = [](SoftmaxGradientRow<UpperBound>& row) { row.mean_magnitude = UpperBound(); }});
-}
-
-TEST(PlantedGradientBound, WithoutTheUpstreamGradientIsRejected) {
-  expect_needed("", Format::f32, Format::f32, pairs(Format::f32), {.without_upstream = true});
-}
-
-TEST(PlantedGradientBound, WithoutTheStoredProductsIsRejected) {
-  expect_needed("products=bf16", Format::bf16, Format::f32, pairs(Format::bf16),
-                {.contract = [](Contract& contract) { contract.products.reset(); }});
-}
-
-TEST(PlantedGradientBound, WithoutTheReadingsIsRejected) {
-  expect_needed("acc=bf16", Format::f32, Format::f32, pairs(Format::f32),
-                {.contract = [](Contract& contract) { contract.input = Format::bf16; }});
-}
-
-TEST(PlantedGradientBound, WithoutTheOutputIsRejected) {
-  expect_needed("", Format::f32, Format::bf16, pairs(Format::f32), {.without_result = true});
-}
-
-TEST(PlantedGradientBound, WithoutWhatReadingFlushesIsRejected) {
+[[maybe_unused]] const bool registered = [] {
+  using Row = SoftmaxGradientRow<UpperBound>;
+  const auto read_as_bf16 = [](Contract& contract) { contract.input = Format::bf16; };
+  const Rows wide = pairs(Format::f32);
+  rejected("WithoutTheHeightIsRejected", "subnormal=kept", {half_ulp_products(4096, 24)},
+           {.row = [](Row& row) { row.terms = 1; }});
+  rejected("WithoutTheProductsOwnRoundingIsRejected", "", wide,
+           {.row = [](Row& row) { row.product_magnitude = UpperBound(); }});
+  rejected("WithoutTheMeansRoundingsIsRejected", "", wide,
+           {.row = [](Row& row) { row.mean_magnitude = UpperBound(); }});
+  rejected("WithoutTheUpstreamGradientIsRejected", "", wide, {.without_upstream = true});
+  rejected("WithoutTheStoredProductsIsRejected", "products=bf16", pairs(Format::bf16),
+           {.contract = [](Contract& contract) { contract.products.reset(); }, .input = Format::bf16});
+  rejected("WithoutTheReadingsIsRejected", "acc=bf16", wide, {.contract = read_as_bf16});
+  rejected("WithoutTheOutputIsRejected", "", wide, {.without_result = true, .output = Format::bf16});
   // A coefficient of 2^-130 is read as 0 and meets a gradient of 1000.
-  expect_needed("subnormal=flushed", Format::f32, Format::f32, {{"subnormal", {0x1p-130, 0.5}, {1000, 0.25}}},
-                {.contract = [](Contract& contract) { contract.subnormals = Subnormals::kept; }});
-}
+  rejected("WithoutWhatReadingFlushesIsRejected", "subnormal=flushed", {{"subnormal", {0x1p-130, 0.5}, {1000, 0.25}}},
+           {.contract = [](Contract& contract) { contract.subnormals = Subnormals::kept; }});
 
-// The same for log-softmax's gradient.
-struct LogLeft {
-  std::function<void(Contract&)> contract = [](Contract&) {};
-  std::function<void(LogSoftmaxGradientRow<UpperBound>&)> row = [](LogSoftmaxGradientRow<UpperBound>&) {};
-  bool without_result = false;
-};
-
-void expect_log_needed(const char* words, Format input, const std::vector<GradientRow>& rows, const LogLeft& left) {
-  const PrecisionScope scope(113);
-  const Contract contract = parse_contract(words, input, Format::f32);
-  Contract wrong_contract = contract;
-  left.contract(wrong_contract);
-  std::size_t broken = 0;
-  for (const GradientRow& row : rows) {
-    const LogSoftmaxGradientOracle oracle(row.y, row.g);
-    auto wrong_row = oracle.row<UpperBound>();
-    left.row(wrong_row);
-    const LogSoftmaxGradientThreshold<UpperBound> wrong(wrong_contract, wrong_row);
-    Arithmetic arithmetic(contract, Errors::up);
-    const auto got = simulated::log_softmax_gradient(arithmetic, row.y, row.g);
-    for (std::size_t j = 0; j < row.y.size(); j += 1 + row.y.size() / 8) {
-      EXPECT_TRUE(simulated::holds(got[j], oracle.gradient(j), b13(contract, oracle, row, j))) << row.name << j;
-      const UpperBound result = left.without_result ? UpperBound() : above(abs(oracle.gradient(j)));
-      const double bound = upper(
-          wrong
-              .element(above(oracle.power(j)), UpperBound(std::fabs(row.y[j])), UpperBound(std::fabs(row.g[j])), result)
-              .total());
-      broken += simulated::exceeds(got[j], oracle.gradient(j), bound) ? 1 : 0;
-    }
-  }
-  EXPECT_GT(broken, 0u);
-  std::cout << "the planted bound is exceeded " << broken << " times\n";
-}
-
-GradientRow half_ulp_sum() {
-  GradientRow row = half_ulp_products(4096, 24);
-  for (double& y : row.y) y = 0;
-  return row;
-}
-
-TEST(PlantedLogGradientBound, WithoutTheHeightIsRejected) {
-  expect_log_needed("exp=0.5ulp subnormal=kept", Format::f32, {half_ulp_sum()},
-                    {.row = [](LogSoftmaxGradientRow<UpperBound>& row) { row.terms = 1; }});
-}
-
-TEST(PlantedLogGradientBound, WithoutTheExponentialsErrorIsRejected) {
-  expect_log_needed("exp=E:50,A:1", Format::f32, {{"exponential", {-0.5, -1}, {4, -0.5}}},
-                    {.contract = [](Contract& contract) { contract.exp_error = 1; }});
-}
-
-TEST(PlantedLogGradientBound, WithoutTheArgumentsErrorIsRejected) {
-  expect_log_needed("exp=E:1,A:50", Format::f32, {{"argument", {-30, -1}, {0, 1000}}},
-                    {.contract = [](Contract& contract) { contract.exp_argument_error = 1; }});
-}
-
-TEST(PlantedLogGradientBound, WithoutTheTotalsRoundingsIsRejected) {
-  expect_log_needed("exp=E:50,A:1", Format::f32, {{"total", {-0.5, -1}, {4, 0}}},
-                    {.row = [](LogSoftmaxGradientRow<UpperBound>& row) { row.total_magnitude = UpperBound(); }});
-}
-
-TEST(PlantedLogGradientBound, WithoutTheResultsOwnSizeIsRejected) {
-  expect_log_needed("exp=0.5ulp", Format::f32, {{"result", {-16.2, -18}, {1, 0x1p-20}}}, {.without_result = true});
-}
-
-TEST(PlantedLogGradientBound, WithoutTheReadingsIsRejected) {
-  expect_log_needed("acc=bf16", Format::f32, {{"reading", {-60.1015625, -1}, {0, 1000}}},
-                    {.contract = [](Contract& contract) { contract.input = Format::bf16; }});
-}
+  using LogRow = LogSoftmaxGradientRow<UpperBound>;
+  rejected_log("WithoutTheHeightIsRejected", "exp=0.5ulp subnormal=kept", {half_ulp_products(4096, 24, 0)},
+               {.row = [](LogRow& row) { row.terms = 1; }});
+  rejected_log("WithoutTheExponentialsErrorIsRejected", "exp=E:50,A:1", {{"exponential", {-0.5, -1}, {4, -0.5}}},
+               {.contract = [](Contract& contract) { contract.exp_error = 1; }});
+  rejected_log("WithoutTheArgumentsErrorIsRejected", "exp=E:1,A:50", {{"argument", {-30, -1}, {0, 1000}}},
+               {.contract = [](Contract& contract) { contract.exp_argument_error = 1; }});
+  rejected_log("WithoutTheTotalsRoundingsIsRejected", "exp=E:50,A:1", {{"total", {-0.5, -1}, {4, 0}}},
+               {.row = [](LogRow& row) { row.total_magnitude = UpperBound(); }});
+  rejected_log("WithoutTheResultsOwnSizeIsRejected", "exp=0.5ulp", {{"result", {-16.2, -18}, {1, 0x1p-20}}},
+               {.without_result = true});
+  rejected_log("WithoutTheReadingsIsRejected", "acc=bf16", {{"reading", {-60.1015625, -1}, {0, 1000}}},
+               {.contract = read_as_bf16});
+  return true;
+}();
 
 }  // namespace
 }  // namespace softcheck::numerics

@@ -5,26 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <iostream>
 #include <vector>
 
-#include "numerics/oracles/softmax_gradient.hpp"
-#include "proptests/tests/numerics/bound_ratio.hpp"
 #include "proptests/tests/numerics/gradient_bounds.hpp"
-#include "proptests/tests/numerics/gradient_rows.hpp"
-#include "proptests/tests/numerics/simulated_gradient.hpp"
 
 namespace softcheck::numerics {
 namespace {
 
-using simulated::Arithmetic;
-using simulated::b12;
-using simulated::b13;
-using simulated::Errors;
-using simulated::GradientForm;
-using simulated::half_ulp_products;
+using simulated::LogSoftmaxGradient;
+using simulated::SoftmaxGradient;
 using tests::GradientRow;
 
 struct GradientSetting {
@@ -51,66 +40,49 @@ bool fits(const Contract& contract, double magnitude) {
   return 4 * magnitude < std::min(largest, stored);
 }
 
-class GradientBounds : public testing::TestWithParam<std::size_t> {};
-
-TEST_P(GradientBounds, HoldOfSoftmax) {
-  const PrecisionScope scope(113);
-  const GradientSetting& setting = gradient_settings[GetParam()];
-  const Contract contract = parse_contract(setting.words, setting.input, setting.input);
-  double share = 0;
-  for (const std::size_t n : {1, 2, 3, 4, 5, 8, 9, 33, 300}) {
-    for (std::uint64_t seed = 0; seed < (n < 10 ? 40u : 2u); ++seed) {
-      for (const GradientRow& row : tests::gradient_rows(setting.input, n, seed)) {
-        const SoftmaxGradientOracle oracle(row.y, row.g);
-        const double most = *std::max_element(row.g.begin(), row.g.end(),
-                                              [](double a, double b) { return std::fabs(a) < std::fabs(b); });
-        if (!fits(contract, oracle.product_magnitude().upper_double() + 3 * std::fabs(most))) continue;
-        for (const GradientForm form : {GradientForm::centred, GradientForm::expanded}) {
-          const auto got = simulated::softmax_gradient(Arithmetic(contract, Errors::nearest), row.y, row.g, form);
-          for (std::size_t j = 0; j < n; j += 1 + n / 8) {
-            const double bound = b12(contract, oracle, row, j);
-            share = std::max(share, simulated::used(got[j], oracle.gradient(j), bound));
-            ASSERT_TRUE(simulated::holds(got[j], oracle.gradient(j), bound))
-                << setting.words << ", " << row.name << ", item " << j << ", form " << static_cast<int>(form);
-          }
-        }
+// Rows of several seeds: as many of short ones as is said.
+template <class Gradient>
+void expect_gradients_within(const GradientSetting& setting, std::uint64_t short_seeds) {
+  const std::vector<simulated::BoundSetting> settings{{setting.input, setting.input, setting.words, 0.4}};
+  const auto rows_of = [&](Format format, std::size_t n) {
+    std::vector<GradientRow> rows;
+    for (std::uint64_t seed = 0; seed < (n < 10 ? short_seeds : 2); ++seed) {
+      for (GradientRow& row : Gradient::rows(format, n, seed)) rows.push_back(std::move(row));
+    }
+    return rows;
+  };
+  const auto check = [](const Contract& contract, const GradientRow& row, simulated::BoundShares& shares) {
+    SCOPED_TRACE(row.name);
+    const typename Gradient::Oracle oracle(row.y, row.g);
+    if (!fits(contract, Gradient::magnitude(oracle, row))) return;
+    const std::size_t n = row.y.size();
+    for (const std::vector<double>& got : Gradient::kernels(contract, row)) {
+      for (std::size_t j = 0; j < n; j += 1 + n / 8) {
+        const double bound = simulated::gradient_bound<Gradient>(contract, oracle, row, j);
+        shares.judge(Gradient::bound, got[j], oracle.gradient(j), bound);
       }
     }
-  }
-  std::cout << setting.words << " of " << properties(setting.input).name << ": largest error/bound B12 " << share
-            << '\n';
-  EXPECT_GT(share, 0.4);
+  };
+  simulated::expect_bounds(settings, {1, 2, 3, 4, 5, 8, 9, 33, 300}, rows_of, check);
 }
 
+class GradientBounds : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(GradientBounds, HoldOfSoftmax) { expect_gradients_within<SoftmaxGradient>(gradient_settings[GetParam()], 40); }
+
 TEST_P(GradientBounds, HoldOfLogSoftmax) {
-  const PrecisionScope scope(113);
-  const GradientSetting& setting = gradient_settings[GetParam()];
-  const Contract contract = parse_contract(setting.words, setting.input, setting.input);
-  double share = 0;
-  for (const std::size_t n : {1, 2, 3, 4, 5, 8, 9, 33, 300}) {
-    for (std::uint64_t seed = 0; seed < (n < 10 ? 20u : 2u); ++seed) {
-      for (const GradientRow& row : tests::log_gradient_rows(setting.input, n, seed)) {
-        const LogSoftmaxGradientOracle oracle(row.y, row.g);
-        if (!fits(contract, 21 * oracle.upstream_magnitude().upper_double())) continue;
-        for (const Errors errors : {Errors::nearest, Errors::up, Errors::down}) {
-          Arithmetic arithmetic(contract, errors);
-          const auto got = simulated::log_softmax_gradient(arithmetic, row.y, row.g);
-          for (std::size_t j = 0; j < n; j += 1 + n / 8) {
-            const double bound = b13(contract, oracle, row, j);
-            share = std::max(share, simulated::used(got[j], oracle.gradient(j), bound));
-            ASSERT_TRUE(simulated::holds(got[j], oracle.gradient(j), bound))
-                << setting.words << ", " << row.name << ", item " << j << ", errors " << static_cast<int>(errors);
-          }
-        }
-      }
-    }
-  }
-  std::cout << setting.words << " of " << properties(setting.input).name << ": largest error/bound B13 " << share
-            << '\n';
-  EXPECT_GT(share, 0.4);
+  expect_gradients_within<LogSoftmaxGradient>(gradient_settings[GetParam()], 20);
 }
 
 INSTANTIATE_TEST_SUITE_P(Contracts, GradientBounds, testing::Range<std::size_t>(0, gradient_settings.size()));
+
+template <class Gradient>
+void expect_last_reached(const Contract& contract, const GradientRow& row, std::size_t kernel) {
+  const std::size_t last = row.y.size() - 1;
+  const typename Gradient::Oracle oracle(row.y, row.g);
+  simulated::expect_reached(Gradient::bound, Gradient::kernels(contract, row)[kernel][last], oracle.gradient(last),
+                            simulated::gradient_bound<Gradient>(contract, oracle, row, last), 0.5);
+}
 
 TEST(GradientWitness, HalfUlpsReachTheBounds) {
   const PrecisionScope scope(113);
@@ -121,34 +93,22 @@ TEST(GradientWitness, HalfUlpsReachTheBounds) {
   };
   for (const Witness& w : {Witness{Format::f32, "acc=f32 subnormal=kept", 65536}, Witness{Format::bf16, "acc=bf16", 60},
                            Witness{Format::f16, "acc=f16", 500}}) {
+    SCOPED_TRACE(w.words);
     const Contract contract = parse_contract(w.words, w.format, w.format);
-    GradientRow row = half_ulp_products(w.others, properties(contract.accumulator).precision);
-    const std::size_t last = row.y.size() - 1;
-    const SoftmaxGradientOracle oracle(row.y, row.g);
-    const double got =
-        simulated::softmax_gradient(Arithmetic(contract, Errors::nearest), row.y, row.g, GradientForm::centred)[last];
-    const double share = simulated::used(got, oracle.gradient(last), b12(contract, oracle, row, last));
-    EXPECT_TRUE(simulated::holds(got, oracle.gradient(last), b12(contract, oracle, row, last)));
-    for (double& y : row.y) y = 0;  // e^y = 1
-    const LogSoftmaxGradientOracle log_oracle(row.y, row.g);
-    Arithmetic arithmetic(contract, Errors::up);
-    const double log_got = simulated::log_softmax_gradient(arithmetic, row.y, row.g)[last];
-    const double log_bound = b13(contract, log_oracle, row, last);
-    const double log_share = simulated::used(log_got, log_oracle.gradient(last), log_bound);
-    EXPECT_TRUE(simulated::holds(log_got, log_oracle.gradient(last), log_bound));
-    std::cout << w.words << ": largest error/bound B12 " << share << ", B13 " << log_share << '\n';
-    EXPECT_GT(share, 0.5) << w.words;
-    EXPECT_GT(log_share, 0.5) << w.words;
+    const int precision = properties(contract.accumulator).precision;
+    expect_last_reached<SoftmaxGradient>(contract, simulated::half_ulp_products(w.others, precision), 0);
+    // e^0 = 1, whose exponential errs upwards.
+    expect_last_reached<LogSoftmaxGradient>(contract, simulated::half_ulp_products(w.others, precision, 0), 1);
   }
 }
 
 TEST(GradientWitness, ALogarithmFarBelowAllNumbersHasAFiniteBound) {
   // -1e30 is what some callers mask with; its argument errs by more than a double's exponent.
   const PrecisionScope scope(113);
-  const Contract contract = parse_contract("exp=E:2,A:3", Format::f32, Format::f32);
+  const Contract contract = simulated::f32_contract("exp=E:2,A:3");
   const GradientRow row{"masked by a number", {-1e30f, 0}, {1, 2}};
   const LogSoftmaxGradientOracle oracle(row.y, row.g);
-  EXPECT_LT(b13(contract, oracle, row, 0), 1e-6);
+  EXPECT_LT(simulated::gradient_bound<LogSoftmaxGradient>(contract, oracle, row, 0), 1e-6);
 }
 
 }  // namespace

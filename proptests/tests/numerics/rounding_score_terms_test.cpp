@@ -4,12 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <iostream>
 #include <random>
 #include <string>
 
 #include "numerics/rounding/rounding_attention.hpp"
-#include "proptests/tests/numerics/bound_ratio.hpp"
+#include "proptests/tests/numerics/bound_shares.hpp"
 
 namespace softcheck::numerics {
 namespace {
@@ -67,21 +66,15 @@ UpperBound bound_of(const Contract& contract, const ScoreTerms& terms, double er
   return attributed_score_error(contract, terms, UpperBound(error), size_of(exact.capped), size_of(exact.sum));
 }
 
-struct Seen {
-  double share = 0;  // of the bound, where the score itself is exact
-  std::size_t broken = 0;
-  std::size_t broken_without_terms = 0;  // of a bound that knows the score's own error alone
-};
-
 // Random scores of many sizes, moved by the whole of an error of their own, in each order.
-Seen tried(const std::string& words, const ScoreTerms& model, int rows) {
+void expect_scores_within(const char* words, const ScoreTerms& model, double at_least) {
   const PrecisionScope scope(113);
-  const Contract contract = parse_contract(words, Format::f32, Format::f32);
+  const Contract contract = simulated::f32_contract(words);
   const Arithmetic a(contract, Errors::nearest);
   std::mt19937_64 engine(11);
   std::normal_distribution<double> normal;
-  Seen seen;
-  for (int row = 0; row < rows; ++row) {
+  simulated::BoundShares shares, beside_errors;  // where the score itself is exact, and where it is not
+  for (int row = 0; row < 1500; ++row) {
     ScoreTerms terms = model;
     terms.key = static_cast<double>(engine() % 1400);
     terms.distance = std::fabs(place - terms.key);
@@ -94,12 +87,12 @@ Seen tried(const std::string& words, const ScoreTerms& model, int rows) {
       const double got = simulated_score(a, contract, terms, order, moved, row % 3 == 0 ? 1 : -1);
       const double bound = upper(bound_of(contract, terms, error, score));
       const Enclosure exact = exact_of(terms, score, order).sum;
-      if (!simulated::holds(got, exact, bound)) ++seen.broken;
-      if (simulated::exceeds(got, exact, 2 * error)) ++seen.broken_without_terms;
-      if (error == 0) seen.share = std::max(seen.share, simulated::used(got, exact, bound));
+      (error == 0 ? shares : beside_errors).judge("score", got, exact, bound);
+      shares.judge_wrong(got, exact, 2 * error);  // a bound that knows the score's own error alone
     }
   }
-  return seen;
+  shares.expect(words, at_least);
+  EXPECT_GT(shares.exceeded(), 0u);
 }
 
 ScoreTerms terms_of(double softcap, double slope, bool bias) {
@@ -113,30 +106,24 @@ ScoreTerms terms_of(double softcap, double slope, bool bias) {
 TEST(RoundingScoreTerms, NoSimulatedKernelIsBeyondItsBound) {
   for (const char* words : {"tanh=2ulp", "tanh=4096ulp", "acc=bf16", "acc=bf16 tanh=0.5ulp", "acc=f16 subnormal=kept",
                             "scores=bf16", "subnormal=kept tanh=1ulp"}) {
-    const auto show = [&](const char* what, const ScoreTerms& terms, double at_least) {
-      const Seen seen = tried(words, terms, 1500);
-      EXPECT_EQ(seen.broken, 0u) << what << ' ' << words;
-      EXPECT_GT(seen.broken_without_terms, 0u) << what << ' ' << words;
-      EXPECT_GT(seen.share, at_least) << what << ' ' << words;
-      std::cout << what << ' ' << words << ": " << seen.share << '\n';
-    };
-    show("softcap 30", terms_of(30, 0, false), 0.3);
-    show("softcap 0.7", terms_of(0.7, 0, false), 0.3);
-    show("ALiBi 2^-3", terms_of(0, 0.125, false), 0.1);
-    show("ALiBi 0.3", terms_of(0, 0.3, false), 0.1);
-    show("bias", terms_of(0, 0, true), 0.3);
-    show("all", terms_of(30, 0.3, true), 0.1);
+    SCOPED_TRACE(words);
+    expect_scores_within(words, terms_of(30, 0, false), 0.3);
+    expect_scores_within(words, terms_of(0.7, 0, false), 0.3);
+    expect_scores_within(words, terms_of(0, 0.125, false), 0.1);
+    expect_scores_within(words, terms_of(0, 0.3, false), 0.1);
+    expect_scores_within(words, terms_of(0, 0, true), 0.3);
+    expect_scores_within(words, terms_of(30, 0.3, true), 0.1);
   }
 }
 
 TEST(RoundingScoreTerms, WithoutTermsNothingIsAdded) {
-  const Contract contract = parse_contract("scores=bf16", Format::f32, Format::f32);
+  const Contract contract = simulated::f32_contract("scores=bf16");
   EXPECT_EQ(upper(attributed_score_error(contract, {}, UpperBound(0.25), UpperBound(3), UpperBound(3))), 0.25);
 }
 
 TEST(RoundingScoreTerms, ASinkIsExactWhereTheAccumulatorHoldsItAndNoBaseChanges) {
   const auto error = [](const char* words, double sink) {
-    return upper(sink_error<UpperBound>(parse_contract(words, Format::f32, Format::f32), sink));
+    return upper(sink_error<UpperBound>(simulated::f32_contract(words), sink));
   };
   EXPECT_EQ(error("acc=f32", 100), 0);
   EXPECT_GT(error("acc=bf16", 1.001), 0x1p-10);
@@ -147,7 +134,7 @@ TEST(RoundingScoreTerms, ASinkIsExactWhereTheAccumulatorHoldsItAndNoBaseChanges)
 
 TEST(RoundingScoreTerms, ASinkIsOneAdditionMore) {
   for (const char* words : {"sum=sequential", "sum=tree", "sum=lanes:8", "sum=blocks:128"}) {
-    const Contract contract = parse_contract(words, Format::f32, Format::f32);
+    const Contract contract = simulated::f32_contract(words);
     for (const std::uint64_t n : {0u, 1u, 2u, 7u, 8u, 64u, 127u, 128u, 129u, 4096u}) {
       const std::uint64_t size = size_with_sink(contract, n);
       EXPECT_GT(size, n) << words;
@@ -159,7 +146,7 @@ TEST(RoundingScoreTerms, ASinkIsOneAdditionMore) {
 // The same formula by intervals is below the quick one, and not by much.
 TEST(RoundingScoreTerms, UpperBoundsAreThoseOfEnclosures) {
   const PrecisionScope scope(113);
-  const Contract contract = parse_contract("tanh=16ulp exp=E:4,A:3", Format::f32, Format::f32);
+  const Contract contract = simulated::f32_contract("tanh=16ulp exp=E:4,A:3");
   ScoreTerms terms = terms_of(30, 0.3, true);
   terms.distance = 100;
   terms.key = 600;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -7,6 +8,8 @@
 #include <random>
 #include <string>
 #include <vector>
+
+#include "numerics/formats/format.hpp"
 
 namespace softcheck::tests {
 
@@ -47,6 +50,17 @@ inline std::vector<NamedRow> row_families(std::size_t n, std::uint64_t seed) {
   add("tiny weights", [&](std::size_t i) { return i == 0 ? 0.0 : -80 - 8 * static_cast<double>(i % 80); });
   add("masked", [&](std::size_t i) { return i % 3 == 1 ? masked : normal(engine); });
   add("all but one masked", [&](std::size_t i) { return i == n / 2 ? 7.0 : masked; });
+  return rows;
+}
+
+/// The same rows as a format holds them, what is beyond a limit at the limit.
+inline std::vector<NamedRow> rows_in(numerics::Format format, std::size_t n, std::uint64_t seed,
+                                     double limit = std::numeric_limits<double>::max(), double scale = 1) {
+  std::vector<NamedRow> rows = row_families(n, seed);
+  limit = std::min(limit, numerics::properties(format).largest);
+  for (NamedRow& row : rows) {
+    for (double& x : row.logits) x = std::isfinite(x) ? round_to(format, std::clamp(x, -limit, limit) * scale) : x;
+  }
   return rows;
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "numerics/enclosures/decision.hpp"
-#include "proptests/tests/numerics/oracle_rows.hpp"
+#include "proptests/tests/numerics/row_families.hpp"
 
 namespace softcheck::numerics {
 namespace {
@@ -62,7 +62,7 @@ void expect_encloses(const RowOracle& row, const std::vector<double>& logits, do
 
 TEST(RowOracle, EnclosesTheDefinitions) {
   for (const std::size_t n : {1u, 2u, 3u, 17u, 60u}) {
-    for (const auto& [name, logits] : oracle_rows(n)) {
+    for (const auto& [name, logits] : tests::row_families(n, 20241001)) {
       for (const double theta : {1.0, 0.3, 7.0, 0x1p-20}) {
         for (const unsigned bits : {64u, 113u, 256u}) {
           SCOPED_TRACE(name + " n=" + std::to_string(n) + " theta=" + std::to_string(theta) +
@@ -86,7 +86,7 @@ void expect_stated_width(const Enclosure& value, double largest_deviation, int t
 
 TEST(RowOracle, WidthsAreWhatTheHeaderStates) {
   for (const std::size_t n : {2u, 100u, 5000u}) {
-    for (const auto& [name, logits] : oracle_rows(n)) {
+    for (const auto& [name, logits] : tests::row_families(n, 20241001)) {
       for (const double theta : {1.0, 0.3}) {
         for (const unsigned bits : {64u, 113u}) {
           const PrecisionScope scope(bits);
@@ -190,7 +190,7 @@ TEST(RowOracle, WrongCallsSayWhatTheyNeed) {
 }
 
 TEST(RowOracle, AnEnclosedInverseTemperatureCoversEachOfItsMembers) {
-  for (const auto& [name, logits] : oracle_rows(20)) {
+  for (const auto& [name, logits] : tests::row_families(20, 20241001)) {
     const RowOracle wide = RowOracle::at_inverse_temperature(logits, Enclosure::between(0.5, 2));
     for (const double theta : {0.5, 0.75, 1.0, 2.0}) {
       const RowOracle member(logits, theta);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "numerics/rounding/rounding_cross_entropy.hpp"
-#include "proptests/tests/numerics/simulated_gradient.hpp"
+#include "proptests/tests/numerics/simulated_arithmetic.hpp"
 
 namespace softcheck::numerics::simulated {
 

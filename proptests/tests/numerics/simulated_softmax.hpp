@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "proptests/tests/numerics/simulated_arithmetic.hpp"
-#include "proptests/tests/numerics/simulated_order.hpp"
 
 namespace softcheck::numerics::simulated {
 

@@ -13,7 +13,6 @@
 #include "numerics/matrices/gram_iteration.hpp"
 #include "numerics/matrices/scaled_matrix.hpp"
 #include "proptests/tests/numerics/fp_control.hpp"
-#include "proptests/tests/numerics/singular_value_inertia.hpp"
 #include "proptests/tests/numerics/singular_value_matrices.hpp"
 
 namespace softcheck::numerics {
@@ -27,7 +26,6 @@ using test::encloses_largest_singular_value;
 using test::hadamard_matrix;
 using test::integer_matrix;
 using test::matrix_with_spectrum;
-using test::next_above;
 using test::normal_matrix;
 
 // What issue 2 promises of a matrix of 2048 x 2048, normal entries.
@@ -202,7 +200,7 @@ TEST(LargestSingularValue, OfSmallIntegerMatricesIsWithinTwoUlp) {
       const MatrixXd matrix = integer_matrix(rows, columns, 9, seed);
       const SingularValueEnclosure sigma = largest_singular_value(matrix);
       EXPECT_TRUE(encloses_largest_singular_value(matrix, sigma)) << rows << " x " << columns;
-      EXPECT_LE(sigma.upper, next_above(next_above(sigma.lower))) << rows << " x " << columns;
+      EXPECT_LE(sigma.upper, test::next_above(test::next_above(sigma.lower))) << rows << " x " << columns;
     }
   }
 }
@@ -215,7 +213,7 @@ TEST(LargestSingularValue, OfAVectorIsItsNorm) {
   for (double entry : {0.1, -1e308, 5e-324}) expect_exactly(std::abs(entry), MatrixXd::Constant(1, 1, entry));
   const MatrixXd vector = normal_matrix(1, 1000, 2);
   const SingularValueEnclosure sigma = largest_singular_value(vector);
-  EXPECT_LE(sigma.upper, next_above(sigma.lower));
+  EXPECT_LE(sigma.upper, test::next_above(sigma.lower));
   EXPECT_TRUE(encloses_largest_singular_value(vector, sigma));
 }
 

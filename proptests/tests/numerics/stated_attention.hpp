@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "numerics/rounding/rounding_attention.hpp"
-#include "proptests/tests/numerics/stated_temperature.hpp"
+#include "proptests/tests/numerics/stated_softmax.hpp"
 
 namespace softcheck::numerics::stated {
 

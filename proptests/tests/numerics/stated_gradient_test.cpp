@@ -4,6 +4,7 @@
 
 #include "numerics/rounding/rounding_gradient.hpp"
 #include "proptests/tests/numerics/stated_arithmetic.hpp"
+#include "proptests/tests/numerics/stated_rows.hpp"
 
 namespace softcheck::numerics {
 namespace {
@@ -13,12 +14,7 @@ using stated::expect_same;
 using stated::grown;
 using stated::Real;
 
-struct StatedGradientSetting {
-  Format input, output;
-  const char* words;
-};
-
-const std::vector<StatedGradientSetting> stated_settings{
+const std::vector<stated::Setting> stated_settings{
     {Format::f32, Format::f32, "acc=f32 sum=sequential"},
     {Format::f32, Format::bf16, "acc=f32 exp=E:50,A:3 sum=blocks:4 subnormal=kept"},
     {Format::f64, Format::f32, "acc=f32 sum=tree subnormal=kept"},
@@ -71,7 +67,7 @@ ScalarThreshold<Real> stated_log_gradient(const Contract& contract, const LogSof
 
 TEST(StatedBounds, OfGradientsAreTheDocuments) {
   const PrecisionScope precision(256);
-  for (const StatedGradientSetting& setting : stated_settings) {
+  for (const stated::Setting& setting : stated_settings) {
     const Contract contract = parse_contract(setting.words, setting.input, setting.output);
     for (const auto& [size, terms] :
          {std::pair<std::uint64_t, std::uint64_t>{1, 0}, {1, 1}, {9, 3}, {6, 6}, {40, 40}}) {

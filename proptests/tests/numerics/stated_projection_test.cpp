@@ -10,6 +10,7 @@
 #include "numerics/rounding/rounding_entmax.hpp"
 #include "numerics/rounding/rounding_sparsemax.hpp"
 #include "proptests/tests/numerics/stated_arithmetic.hpp"
+#include "proptests/tests/numerics/stated_rows.hpp"
 
 namespace softcheck::numerics {
 namespace {
@@ -19,12 +20,7 @@ using stated::expect_same;
 using stated::grown;
 using stated::Real;
 
-struct ProjectionSetting {
-  Format input, output;
-  const char* words;
-};
-
-const std::vector<ProjectionSetting> projection_settings{
+const std::vector<stated::Setting> projection_settings{
     {Format::f32, Format::f32, "acc=f32 sum=sequential"},
     {Format::f32, Format::bf16, "acc=bf16 sum=blocks:4 subnormal=kept"},
     {Format::f64, Format::f16, "acc=f32 sum=tree subnormal=flushed"},
@@ -48,7 +44,7 @@ struct Deviation {
 
 TEST(StatedBounds, OfSparsemaxAreTheDocuments) {
   const PrecisionScope precision(256);
-  for (const ProjectionSetting& setting : projection_settings) {
+  for (const stated::Setting& setting : projection_settings) {
     const Contract contract = parse_contract(setting.words, setting.input, setting.output);
     const Arithmetic s(contract);
     for (const auto& [size, visible, most] :
@@ -96,7 +92,7 @@ Real stated_root(const Arithmetic& s, const Deviation& d, const Real& a, const R
 
 TEST(StatedBounds, OfEntmaxAreTheDocuments) {
   const PrecisionScope precision(256);
-  for (const ProjectionSetting& setting : projection_settings) {
+  for (const stated::Setting& setting : projection_settings) {
     const Contract contract = parse_contract(setting.words, setting.input, setting.output);
     const Arithmetic s(contract);
     for (const auto& [size, visible, count] :

@@ -32,6 +32,10 @@ TEST(StatedRows, RescalingsAreTheRecordsOfALineAndTheDistinctLogitsOfATree) {
   EXPECT_EQ(both({1, 2, 3, 4}), (Counts{3, 2}));  // a tree of height 2
   EXPECT_EQ(both({4, 3, 2, 1}), (Counts{3, 2}));  // from the back
   EXPECT_EQ(both({1, 3, 2}), (Counts{1, 2}));
+  EXPECT_EQ(both({1, 2}), (Counts{1, 1}));
+  EXPECT_EQ(both({1, 2, 3, 3, -infinity, 4}), (Counts{3, 3}));
+  EXPECT_EQ(both({4, -infinity, 3, 3, 2, 1}), (Counts{3, 3}));
+  EXPECT_EQ(rescaling_count(line, std::vector<double>{}), 0U);
   EXPECT_EQ(both({-infinity, 1, -infinity, 2, 1, 2, -infinity, 1}), (Counts{1, 1}));
   EXPECT_EQ(both({7, 7, 7, 8, 7, 7, 7, 7}), (Counts{1, 1}));
   std::vector<double> rising(64), turns(64);

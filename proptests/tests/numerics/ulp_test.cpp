@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <random>
 #include <vector>
 
 #include "numerics/enclosures/decision.hpp"
+#include "numerics/formats/next_double.hpp"
 
 namespace softcheck::numerics {
 namespace {
@@ -152,6 +154,29 @@ TEST(Ulp, ErrorUsesTheSpacingAtTheTrueValue) {
   EXPECT_TRUE(error.contains(1.0));
   EXPECT_TRUE(error_in_ulps(Format::f32, Enclosure(0), 0x1p-149).contains(1.0));
   EXPECT_TRUE(error_in_ulps(Format::f32, Enclosure(0x1p-200), 0).contains(0x1p-51));
+}
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+void expect_the_librarys(double x) {
+  const auto bits = [](double y) { return std::bit_cast<std::uint64_t>(y); };
+  EXPECT_EQ(bits(next_above(x)), bits(std::nextafter(x, infinite))) << x;
+  EXPECT_EQ(bits(next_below(x)), bits(std::nextafter(x, -infinite))) << x;
+}
+
+TEST(NextDouble, IsTheLibrarys) {
+  for (const double x : {0.0, 1.0, std::numeric_limits<double>::min(), std::numeric_limits<double>::denorm_min(),
+                         std::numeric_limits<double>::max(), infinite}) {
+    expect_the_librarys(x);
+    expect_the_librarys(-x);
+  }
+  std::mt19937_64 random(20261125);
+  for (int i = 0; i < 100'000; ++i) {
+    const auto x = std::bit_cast<double>(random());
+    if (!std::isnan(x)) expect_the_librarys(x);
+  }
+  EXPECT_TRUE(std::isnan(next_above(std::numeric_limits<double>::quiet_NaN())));
+  EXPECT_TRUE(std::isnan(next_below(std::numeric_limits<double>::quiet_NaN())));
 }
 
 }  // namespace

@@ -171,7 +171,8 @@ Definition header := joined [
   line "template <class T>"; line "struct Quantities {";
   joined (map (fun q => line ("  T " ++ name q ++ "{};")) quantities);
   line "};"; line "";
-  joined (map (fun f => line (definition name f)) all_formulas);
+  line "/// B12 and B13.";
+  line (structure name "GradientBounds" "" [] all_formulas);
   line "}  // namespace softcheck::theorems::gradients"].
 Eval vm_compute in header.
 TEXT

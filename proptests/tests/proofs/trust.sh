@@ -7,6 +7,12 @@ defined=$(mktemp)
 trap 'rm -f "$defined"' EXIT
 grep -rhoE '^(TEST|TEST_F|TEST_P|RC_GTEST_PROP)\([A-Za-z0-9]+, *[A-Za-z0-9]+' --include='*.cpp' "$tests" |
   sed 's/^[A-Z_]*(//; s/, */./' | LC_ALL=C sort -u >"$defined"
+# Tests that are rows of a table: add_test names the suite, each row its test.
+find "$tests" -name '*_test.cpp' -exec awk '
+  FNR == 1 { suite = "" }
+  match($0, /add_test\("[A-Za-z0-9]+"/) { suite = substr($0, RSTART + 10, RLENGTH - 11) }
+  suite != "" && match($0, /^ *rejected\("[A-Za-z0-9]+"/) { split($0, word, "\""); print suite "." word[2] }
+' {} + >>"$defined"
 awk -F '|' '
   FILENAME != trust { defined[$1] = 1; next }
   /^## Not proved/ { inside = 1 }
