@@ -29,11 +29,14 @@ if(SOFTCHECK_WARNINGS_AS_ERRORS)
   target_compile_options(softcheck_compile_options INTERFACE -Werror)
 endif()
 if(SOFTCHECK_SANITIZE)
-  set(sanitizers -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  if(NOT SOFTCHECK_SANITIZE MATCHES "^(address|undefined|address,undefined)$")
+    set(SOFTCHECK_SANITIZE address,undefined)
+  endif()
+  set(sanitizers -fsanitize=${SOFTCHECK_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_compile_options(softcheck_compile_options INTERFACE
     "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:softcheck_unsanitized>>>:${sanitizers}>"
   )
-  target_link_options(softcheck_compile_options INTERFACE -fsanitize=address,undefined)
+  target_link_options(softcheck_compile_options INTERFACE -fsanitize=${SOFTCHECK_SANITIZE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # GCC bug 105562: -Wmaybe-uninitialized misfires inside std::regex under -fsanitize=address in g++ 12.
     target_compile_options(softcheck_compile_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)
