@@ -33,11 +33,8 @@ area_tests() { # PRESET AREA [DEFINITION...]
   folder=build/slices/$preset-$area
   cmake --preset "$preset" -B "$folder" -DSOFTCHECK_UNITY=12 -DSOFTCHECK_BUILD_BENCHMARKS=OFF "$@"
   cmake --build "$folder" --target "test_$area"
-  fast_tests "$folder" 300
-}
-fast_tests() { # FOLDER SECONDS: those of the programs that are built
-  ctest --test-dir "$1" --output-on-failure --timeout "$2" --parallel "$(nproc)" --no-tests=error --label-regex '^fast$' \
-    --exclude-regex '_NOT_BUILT$|^(Build|Emulator|Kernels|Planted|Proofs|Strict|Training|Zoo)\.'
+  ctest --test-dir "$folder" --output-on-failure --timeout 300 --parallel "$(nproc)" --no-tests=error --label-regex '^(fast|full)$' \
+    --exclude-regex '_NOT_BUILT$|^(Build|Emulator|Kernels|Planted|Proofs|Strict|Training|Zoo|ZooMatrix)\.'
 }
 
 # -O1 takes g++ half of the time that -O3 takes it, and debug information a quarter.

@@ -140,9 +140,10 @@ function(softcheck_library name)
   set_property(GLOBAL APPEND PROPERTY softcheck_installed_targets softcheck_${name})
 endfunction()
 
-# Every test has exactly one of four labels (Build.EveryTestHasOneLabel): `fast`; `full`, for a test of more than about
-# four seconds or of a suite of more than twenty; `proofs`, for a test that needs Coq; `deep`, for one that `./run test`
-# leaves to `./run test --deep`. A GoogleTest is fast unless a source of its program has a line `// Labelled full: FILTER`
+# Every test has exactly one of four labels (Build.EveryTestHasOneLabel): `fast`; `full`, for a test of more than about a
+# second or of a suite of more than ten, as all that are fast are to take 90 s on two cores; `proofs`, for a test that needs
+# Coq; `deep`, for one that `./run test` leaves to `./run test --deep`. A GoogleTest is fast unless a source of its program
+# has a line `// Labelled full: FILTER`
 # or `// Labelled deep: FILTER` with a filter of GoogleTest that names it; deep outranks full. Tests of add_test have the
 # property LABELS beside them.
 

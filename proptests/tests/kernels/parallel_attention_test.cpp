@@ -132,6 +132,7 @@ TEST(ParallelAttention, BitsOfManyKeysAreThoseOfTheCpuKernel) {
   EXPECT_GE(compared, 10);
 }
 
+// Labelled full: ParallelAttention.BitsOfGradientsAreThoseOfOneRank
 TEST(ParallelAttention, BitsOfGradientsAreThoseOfOneRank) {
   for (const RankProblem& problem : rank_problems()) {
     RankCall call(problem);
