@@ -29,11 +29,14 @@ if(SOFTCHECK_WARNINGS_AS_ERRORS)
   target_compile_options(softcheck_compile_options INTERFACE -Werror)
 endif()
 if(SOFTCHECK_SANITIZE)
-  set(sanitizers -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  if(NOT SOFTCHECK_SANITIZE MATCHES "^(address|undefined|address,undefined)$")
+    set(SOFTCHECK_SANITIZE address,undefined)
+  endif()
+  set(sanitizers -fsanitize=${SOFTCHECK_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_compile_options(softcheck_compile_options INTERFACE
     "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:softcheck_unsanitized>>>:${sanitizers}>"
   )
-  target_link_options(softcheck_compile_options INTERFACE -fsanitize=address,undefined)
+  target_link_options(softcheck_compile_options INTERFACE -fsanitize=${SOFTCHECK_SANITIZE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # GCC bug 105562: -Wmaybe-uninitialized misfires inside std::regex under -fsanitize=address in g++ 12.
     target_compile_options(softcheck_compile_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)
@@ -137,9 +140,10 @@ function(softcheck_library name)
   set_property(GLOBAL APPEND PROPERTY softcheck_installed_targets softcheck_${name})
 endfunction()
 
-# Every test has exactly one of four labels (Build.EveryTestHasOneLabel): `fast`; `full`, for a test of more than about
-# four seconds or of a suite of more than twenty; `proofs`, for a test that needs Coq; `deep`, for one that `./run test`
-# leaves to `./run test --deep`. A GoogleTest is fast unless a source of its program has a line `// Labelled full: FILTER`
+# Every test has exactly one of four labels (Build.EveryTestHasOneLabel): `fast`; `full`, for a test of more than about a
+# second or of a suite of more than ten, as all that are fast are to take 90 s on two cores; `proofs`, for a test that needs
+# Coq; `deep`, for one that `./run test` leaves to `./run test --deep`. A GoogleTest is fast unless a source of its program
+# has a line `// Labelled full: FILTER`
 # or `// Labelled deep: FILTER` with a filter of GoogleTest that names it; deep outranks full. Tests of add_test have the
 # property LABELS beside them.
 

@@ -7,7 +7,6 @@ kernels=$2
 . "$(dirname "$0")/command_checks.sh"
 root=$PWD
 cd "$scratch" || exit 1
-says() { grep -q -e "$1" "$scratch/out" || complain "the output does not say '$1'"; }
 
 cat >plan.toml <<'TOML'
 name = "shell"
@@ -46,18 +45,15 @@ refuses 3 "wrong.toml:3: .*got 'speed'" campaign wrong.toml --out results
 refuses 3 "wrong.toml:3: .*got 'speed'" campaign merge wrong.toml "$scratch"
 printf '[[kernels]]\nkernel = "a\033[2J:f"\n' >wrong.toml
 refuses 3 'wrong.toml' campaign wrong.toml --list
-if grep -q "$(printf '\033')" err; then complain "an escape reaches the terminal"; fi
+lacks err "$(printf '\033')"
 
 # Shares, then the report; what is finished is not judged again.
 expect 5 campaign merge plan.toml . --out none
-expect 0 campaign plan.toml --kernels "$kernels" --out results --shard 2/2
-says '^1 of 1 shards of share 2/2 were judged now'
+answers 0 '^1 of 1 shards of share 2/2 were judged now' campaign plan.toml --kernels "$kernels" --out results --shard 2/2
 expect 5 campaign merge plan.toml results
-grep -q '1 of 2 shards are missing' err || complain "a missing shard is not told of"
-expect 0 campaign plan.toml --kernels "$kernels" --out results --shard 2/2
-says '^0 of 1 shards'
-expect 0 campaign plan.toml --kernels "$kernels" --out results
-says '^campaign shell: 4 judgements: 4 pass$'
+holds err '1 of 2 shards are missing'
+answers 0 '^0 of 1 shards' campaign plan.toml --kernels "$kernels" --out results --shard 2/2
+answers 0 '^campaign shell: 4 judgements: 4 pass$' campaign plan.toml --kernels "$kernels" --out results
 test ! -s err || complain "progress on a pipe"
 cat results/report.* >first
 for file in report.txt report.json report.xml report.html hosts.tsv; do test -s "results/$file" || complain "no $file"; done
@@ -69,9 +65,9 @@ test "$(grep -c '	finished	' out)" = 2 || complain "not all is finished"
 # A shard by itself is the file that a run leaves, but for what the machine says.
 key=$(head -n 1 keys)
 expect 0 campaign plan.toml --kernels "$kernels" --print "$key"
-answers() { sed 's/,"machine":.*//; /^{"end"/d' "$1"; }
-answers out >printed
-answers "results/shards/$key.jsonl" | cmp -s - printed || complain "--print prints another shard"
+verdicts() { sed 's/,"machine":.*//; /^{"end"/d' "$1"; }
+verdicts out >printed
+verdicts "results/shards/$key.jsonl" | cmp -s - printed || complain "--print prints another shard"
 
 # A plan that grows keeps what was judged.
 sed 's/correct_two_pass"/&, "libsoftcheck_zoo.so:mutant_no_max_shift"/; s/shard = 2/shard = 2/' plan.toml >grown.toml
@@ -86,8 +82,7 @@ ln -s "$root/proptests/tests/models/checkpoints" tiny
 printf '[[models]]\nmodel = "tiny/gpt2"\nlayers = "0-1"\nvocabulary = true\nfail-if = "logit.f16 > 65504"\n' >models.toml
 expect 0 campaign models.toml --list
 test "$(wc -l <out)" = 2 || complain "a shard is not a layer"
-expect 0 campaign models.toml --out certified
-says '^campaign: 1 models: 1 pass$'
+answers 0 '^campaign: 1 models: 1 pass$' campaign models.toml --out certified
 expect 0 model tiny/gpt2 --vocabulary --fail-if 'logit.f16 > 65504' --html page.html
 cmp -s page.html certified/model-1.html || complain "a model by layers has another page"
 grep -v '^pass: ' out >table
@@ -102,8 +97,7 @@ refuses 3 'wrong.toml:2: model: need the path of a checkpoint, or a list of path
 printf '[[trainings]]\nnetwork = "max-retrieval"\nsteps = 0\n' >wrong.toml
 refuses 3 'wrong.toml:3: steps: need an integer from 1 to 1099511627776, got 0' campaign wrong.toml --list
 printf '[[trainings]]\nnetwork = "max-retrieval"\nsteps = 3\nsets = 4\nseed = [1, 2]\ntest-sizes = 4\n' >trainings.toml
-expect 0 campaign trainings.toml --out trained
-says '^campaign: 2 trainings: 2 pass$'
+answers 0 '^campaign: 2 trainings: 2 pass$' campaign trainings.toml --out trained
 expect 0 run train --steps 3 --sets 4 --seed 2 --out alone.safetensors
 cmp -s alone.safetensors trained/trained/1/seed-02.safetensors || complain "a campaign trains another network"
 test ! -e trained/kept || complain "a finished training leaves what it kept"

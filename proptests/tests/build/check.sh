@@ -5,13 +5,8 @@
 set -u
 softcheck=$1
 . "$(dirname "$0")/command_checks.sh"
-: >"$scratch/err"
 cd "$scratch" || exit 1
 
-# says TEXT: the last command's output holds it
-says() { grep -q -e "$1" "$scratch/out" || complain "the output does not say '$1'"; }
-# repeat N TEXT: so many of it in a row, through printf
-repeat() { printf "$2%.0s" $(seq "$1"); }
 # npy_header FILE DESCR SHAPE: of version 1, 128 bytes long
 npy_header() {
   printf '\223NUMPY\001\000\166\000' >"$1"
@@ -35,16 +30,17 @@ says '^  \[1, 2\]     1      0  0.75  *0.5 .*fail'
 says '^1 of 8 rows fail: row 6 \[1, 2\]$'
 says '^fail: 1 of 8 rows fail'
 for text in '"item": 1' '"failing": ' '"profile": ' '"histogram": ' '"shape": ' '"place": "wrong.npy"' '"contract": "acc=f32'; do
-  grep -q -e "$text" report.json || complain "the JSON report lacks $text"
+  holds report.json "$text"
 done
-grep -q '<failure' report.xml || complain "no failure in the JUnit report"
-grep -q '<svg .*' slack.svg && grep -q '</svg>' slack.svg || complain "no picture"
+holds report.xml '<failure'
+holds slack.svg '<svg .*'
+holds slack.svg '</svg>'
 # "-" is standard output, with nothing else there.
 expect 1 check --logits logits.npy --output wrong.npy --json -
 head -c 1 "$scratch/out" | grep -q '{' && tail -c 2 "$scratch/out" | grep -q '}' || complain "standard output has more than the JSON report"
 test ! -e ./- || complain "a file is named -"
 expect 1 check --logits logits.npy --output wrong.npy --worst 0
-if grep -q '^the worst' "$scratch/out"; then complain "--worst 0 shows rows"; fi
+says_not '^the worst'
 expect 5 check --logits logits.npy --output wrong.npy --exempt kernel.softmax.element --exempt kernel.softmax.row_sum
 says '(exempt: kernel.softmax.element, kernel.softmax.row_sum)'
 
@@ -63,8 +59,7 @@ for name in q k v; do
 done
 expect 0 check --op attention --query q.npy --key k.npy --value v.npy --output v.npy --scale 1
 npy_header nodims.npy '<f4' '(1, 0)' # no dimensions: a score of 0 at a scale of 1
-expect 0 check --op attention --query nodims.npy --key nodims.npy --value v.npy --output v.npy
-says '^  scale 1$'
+answers 0 '^  scale 1$' check --op attention --query nodims.npy --key nodims.npy --value v.npy --output v.npy
 npy_header lse.npy '<f4' '(1,)'
 printf '\000\000\200\076' >>lse.npy # q k = 0.25
 expect 0 check --op attention --query q.npy --key k.npy --value v.npy --output v.npy --lse lse.npy --causal
@@ -90,17 +85,14 @@ expect 0 check --op cross_entropy --logits logits.npy --labels labels.npy --outp
 says '^  labels  labels.npy  int64 (2, 4)$'
 says '^  ignore_index -100$'
 expect 0 check --op cross_entropy --logits logits.npy --labels labels.npy --output losses.npy --label-smoothing 0.5
-expect 1 check --op cross_entropy --logits logits.npy --labels labels.npy --output losses.npy --z-loss 0.5
-says '^7 of 8 rows fail'
-expect 0 check --op cross_entropy --logits logits.npy --labels labels.npy --output losses.npy --softcap 30
-says '^  softcap 30, ignore_index -100$'
+answers 1 '^7 of 8 rows fail' check --op cross_entropy --logits logits.npy --labels labels.npy --output losses.npy --z-loss 0.5
+answers 0 '^  softcap 30, ignore_index -100$' check --op cross_entropy --logits logits.npy --labels labels.npy --output losses.npy --softcap 30
 npy_header ones.npy '<f4' '(2,)'
 repeat 2 '\000\000\200\077' >>ones.npy
 npy_header twos.npy '<f4' '(2,)'
 repeat 2 '\000\000\000\100' >>twos.npy
 expect 0 check --op cross_entropy --logits logits.npy --labels labels.npy --class-weights ones.npy --output losses.npy
-expect 1 check --op cross_entropy --logits logits.npy --labels labels.npy --class-weights twos.npy --output losses.npy
-says '^7 of 8 rows fail'
+answers 1 '^7 of 8 rows fail' check --op cross_entropy --logits logits.npy --labels labels.npy --class-weights twos.npy --output losses.npy
 refuses 3 'class_weights: need shape (2,), got (2, 4)' check --op cross_entropy --logits logits.npy --labels labels.npy --class-weights losses.npy --output losses.npy
 refuses 3 'labels: need one of 2 classes, or ignore_index 1, got -100 at (1, 3)' check --op cross_entropy --logits logits.npy --labels labels.npy --output losses.npy --ignore-index 1
 refuses 3 'labels: need dtype int32 or int64, got f32' check --op cross_entropy --logits logits.npy --labels losses.npy --output losses.npy
@@ -132,7 +124,7 @@ says '^pass: all 2 rows keep to the contract; 2 of 2 rows judged'
 expect 1 $gradient --dq nought.npy --dk nought.npy --dv nought.npy --scale 1 --json report.json
 says '^  dv.0.  '
 says '^1 of 2 rows fail: row 1 (key .0.)$'
-grep -q '"of": "dv"' report.json || complain "the JSON report does not name dv"
+holds report.json '"of": "dv"'
 expect 0 $gradient --dq nought.npy --dk nought.npy --dv q.npy --out v.npy --lse lse.npy --scale 1 --causal --window 0:all --softcap 2
 says '^  scale 1, causal, window 0:all, softcap 2$'
 # Beside a sink of -1000, which weighs nothing, and a bias of 0.
@@ -163,8 +155,7 @@ npy_header weights.npy '<f4' '(2, 4, 1)'
 repeat 8 "$half" >>weights.npy
 npy_header ids.npy '<i4' '(2, 4, 1)'
 { repeat 7 "$zero"; printf '\001\000\000\000'; } >>ids.npy
-expect 0 check --op topk_softmax --logits logits.npy --weights weights.npy --ids ids.npy
-says '^  k 1$'
+answers 0 '^  k 1$' check --op topk_softmax --logits logits.npy --weights weights.npy --ids ids.npy
 expect 1 check --op topk_softmax --logits logits.npy --weights weights.npy --ids ids.npy --contract ties=lowest
 says '^  ids.1, 3.  '
 says '^1 of 8 rows fail: row 7 .1, 3.$'
@@ -175,8 +166,7 @@ refuses 2 'needs --logits, --weights and --ids' check --op topk_softmax --logits
 refuses 2 '--top-k: --op softmax has none' check --logits logits.npy --output right.npy --top-k 2
 
 # Sampling: of two equal logits either one, or both.
-expect 0 check --op top_p_softmax --logits logits.npy --output right.npy --top-p 0.9
-says '^  top_p 0.9$'
+answers 0 '^  top_p 0.9$' check --op top_p_softmax --logits logits.npy --output right.npy --top-p 0.9
 expect 0 check --op top_p_softmax --logits logits.npy --output right.npy --min-p 1
 refuses 2 '--top-p' check --op top_p_softmax --logits logits.npy --output right.npy --top-p 2
 refuses 2 '--min-p: --op softmax has none' check --logits logits.npy --output right.npy --min-p 0.5
@@ -193,11 +183,9 @@ printf "$two" >>merged_lse.npy
 npy_header one.npy '<f4' '(1,)'
 printf '\000\000\200\077' >>one.npy
 merge='check --op merge_states --out parts.npy --lse part_lses.npy --output merged.npy'
-expect 0 $merge --output-lse merged_lse.npy
-says '^  base e$'
+answers 0 '^  base e$' $merge --output-lse merged_lse.npy
 expect 0 $merge --output-lse one.npy --base-2
-expect 1 $merge --output-lse merged_lse.npy --base-2
-says '^  lse.0.  '
+answers 1 '^  lse.0.  ' $merge --output-lse merged_lse.npy --base-2
 refuses 2 'needs --out, --lse, --output and --output-lse' $merge
 refuses 3 'out: need shape (2, 1, 2), got (1, 2)' check --op merge_states --out merged.npy --lse part_lses.npy --output merged.npy --output-lse one.npy
 
@@ -231,10 +219,7 @@ refuses 3 'mask: need dtype uint8 or bool' check --logits logits.npy --output ri
 refuses 3 'logits: need dtype f64, .* got a mask of bytes' check --logits mask.npy --output right.npy
 
 # What is no file of tensors. The reader comes back within seconds, whatever it is.
-softcheck_itself=$softcheck
-softcheck=$scratch/within_seconds
-printf '#!/bin/sh\nexec timeout -s KILL 20 "%s" "$@"\n' "$softcheck_itself" >"$softcheck"
-chmod +x "$softcheck"
+within_seconds
 mkfifo pipe.npy || complain "no pipe"
 : >empty.npy
 printf 'text' >text.npy
@@ -268,19 +253,17 @@ case $? in 3 | 4) ;; *) complain "a text is taken for an archive" ;; esac
 test "$(wc -l <err)" = 1 || complain "not one line on standard error"
 
 # Safetensors: names, also such as would clear the screen; a header nested 100,000 deep.
-length() { printf "\\$(printf %03o $(($1 & 255)))\\$(printf %03o $(($1 >> 8 & 255)))\\$(printf %03o $(($1 >> 16 & 255)))\000\000\000\000\000"; }
 header='{"x":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},"p\\u001b[2J":{"dtype":"F32","shape":[1,2],"data_offsets":[8,16]}}'
-text=$(printf '%b' "$header" | sed 's/\x1b/\\u001b/')
-{ length ${#text}; printf '%s' "$text"; repeat 2 "$zero"; repeat 2 "$half"; } >two.safetensors
+printf '%b' "$header" >two
+{ safetensors two; repeat 2 "$zero"; repeat 2 "$half"; } >two.safetensors
 refuses 3 "need FILE:NAME, as it holds 2 tensors: 'x', 'p.x1b.2J'" check --logits two.safetensors --output right.npy
-if grep -q "$(printf '\033')" "$scratch/err"; then complain "an escape reaches the terminal"; fi
+lacks "$scratch/err" "$(printf '\033')"
 npy_header row.npy '<f4' '(1, 2)'
 repeat 2 "$half" >>row.npy
-expect 0 check --logits two.safetensors:x --output row.npy
-says '^  logits  two.safetensors:x  f32   (1, 2)$'
+answers 0 '^  logits  two.safetensors:x  f32   (1, 2)$' check --logits two.safetensors:x --output row.npy
 refuses 3 "holds no tensor 'y'" check --logits two.safetensors:y --output row.npy
 { printf '{"a":{"dtype":"F32","shape":'; repeat 100000 '['; repeat 100000 ']'; printf ',"data_offsets":[0,0]}}'; } >deep
-{ length "$(wc -c <deep)"; cat deep; } >deep.safetensors
+safetensors deep >deep.safetensors
 refuses 3 'deep.safetensors: .*nests deeper' check --logits deep.safetensors --output row.npy
 
 # A terabyte of which nothing is there: mapped, not read. Rows of one logit have the logarithm 0.
@@ -296,7 +279,7 @@ if truncate -s $((128 + (1 << 40))) sparse.npy 2>/dev/null; then
   wait $running
   test $? = 5 || complain "a judgement that its user ends does not exit with 5"
   says '^undecided: no row fails, and nothing is proved; .*interrupted after'
-  grep -q '</svg>' slack.svg || complain "no picture of what is known"
+  holds slack.svg '</svg>'
   # A file that becomes shorter under the judge's eyes.
   "$softcheck_itself" check --op log_softmax --logits sparse.npy --output sparse.npy >"$scratch/out" 2>"$scratch/err" &
   running=$!
@@ -304,7 +287,7 @@ if truncate -s $((128 + (1 << 40))) sparse.npy 2>/dev/null; then
   truncate -s 128 sparse.npy
   wait $running
   test $? = 3 || complain "a file that becomes shorter is no malformed input"
-  grep -q '^softcheck: check: a file of tensors became shorter' "$scratch/err" || complain "it is not told of"
+  holds "$scratch/err" '^softcheck: check: a file of tensors became shorter'
 fi
 
 test "$failures" = 0

@@ -6,16 +6,10 @@ softcheck=$1
 mutants=$2/libsoftcheck_zoo.so
 . "$(dirname "$0")/command_checks.sh"
 
-# says TEXT: the last command's output holds it
-says() { grep -q -e "$1" "$scratch/out" || complain "the output does not say '$1'"; }
-
-expect 0 version
-says '^softcheck [0-9]'
+answers 0 '^softcheck [0-9]' version
 test ! -s "$scratch/err" || complain "something is said on standard error"
-expect 0 --version
-says '^softcheck [0-9]'
-expect 0 --help
-says 'Exit codes'
+answers 0 '^softcheck [0-9]' --version
+answers 0 'Exit codes' --help
 expect 0 kernel --help
 says '--contract'
 says '--infer'
@@ -52,16 +46,14 @@ printf '#include "kernels/abi/softcheck_kernel.h"\nint f(const softcheck_call* c
 expect 4 kernel "$scratch/later.so:f" --effort quick
 says '^refused: '
 says 'every call was refused'
-expect 4 kernel "$scratch/later.so:f" --effort quick --infer
-says '^refused: no standard contract fits: every call was refused'
+answers 4 '^refused: no standard contract fits: every call was refused' kernel "$scratch/later.so:f" --effort quick --infer
 # What such a kernel may have waited for, and not every kind of call in a line of its own.
 kernels=$(dirname "$mutants")/libsoftcheck_cpu_kernels.so
 expect 4 kernel "$kernels:softcheck_attention_varlen" --op attention --effort quick
 says '^ *refused calls of all [0-9]* kinds, the first for out'
 says '^ *a kernel of packed sequences needs --domain packed, one of pages --domain pages$'
-if grep -q '^ *refused 16 calls' "$scratch/out"; then complain "every kind of call that was refused has a line of its own"; fi
-expect 4 kernel "$mutants:correct_two_pass" --op topk_softmax --effort quick
-says '^ *calls of this op have abi_version 2: they are a softcheck_call_2$'
+says_not '^ *refused 16 calls'
+answers 4 '^ *calls of this op have abi_version 2: they are a softcheck_call_2$' kernel "$mutants:correct_two_pass" --op topk_softmax --effort quick
 
 # Flags that are wrong say what exists.
 refuses 2 '--op: .*logsumexp' kernel "$mutants:correct_two_pass" --op softmin
@@ -121,8 +113,7 @@ says '^undecided: interrupted'
 # Kernels that attack the judge: it is there to say so.
 expect 1 kernel "$2/libsoftcheck_intruders.so:mutant_forges_by_ptrace" --effort quick --cases 20
 expect 7 kernel "$2/libsoftcheck_intruders.so:mutant_leaves_its_process_group" --effort quick --time-limit 1
-expect 0 kernel "$mutants:correct_two_pass" --effort quick --isolation process
-says "isolation: a process of its own with the judge's rights"
+answers 0 "isolation: a process of its own with the judge's rights" kernel "$mutants:correct_two_pass" --effort quick --isolation process
 
 # Cases that are asked for.
 value=Kernel.EveryValueLiesWithinItsThreshold
@@ -144,22 +135,15 @@ for processes in 1 3; do
   sed 's/ *[0-9.]*$//' "$scratch/out" >"$scratch/by_$processes"
 done
 cmp -s "$scratch/by_1" "$scratch/by_3" || complain "three processes report other results than one"
-expect 0 test --filter Lemma21
-says '^pass: [0-9]* claims, [0-9]* decisions, 0 claims did not hold (seed [0-9]*, 100 cases each)$'
+answers 0 '^pass: [0-9]* claims, [0-9]* decisions, 0 claims did not hold (seed [0-9]*, 100 cases each)$' test --filter Lemma21
 
 # Every verdict has its code, and a kernel is judged at default effort.
-expect 0 kernel "$mutants:correct_two_pass" --cases 20
-says '^pass: '
-expect 1 kernel "$mutants:mutant_no_max_shift" --effort quick
-says '^fail: '
-expect 4 kernel "$mutants:mutant_refuses_everything" --cases 5 --effort quick
-says '^refused: '
-expect 5 kernel "$mutants:correct_two_pass" --cases 20 --contract acc=bf16 --effort quick
-says '^vacuous: '
-expect 6 kernel "$mutants:mutant_crashes" --cases 5 --effort quick
-says 'Segmentation fault'
-expect 7 kernel "$mutants:mutant_hangs" --cases 5 --time-limit 0.2 --effort quick
-says '^timeout: '
+answers 0 '^pass: ' kernel "$mutants:correct_two_pass" --cases 20
+answers 1 '^fail: ' kernel "$mutants:mutant_no_max_shift" --effort quick
+answers 4 '^refused: ' kernel "$mutants:mutant_refuses_everything" --cases 5 --effort quick
+answers 5 '^vacuous: ' kernel "$mutants:correct_two_pass" --cases 20 --contract acc=bf16 --effort quick
+answers 6 'Segmentation fault' kernel "$mutants:mutant_crashes" --cases 5 --effort quick
+answers 7 '^timeout: ' kernel "$mutants:mutant_hangs" --cases 5 --time-limit 0.2 --effort quick
 
 # A failure tells its row, what was expected and got, and a line that replays it.
 # replays CODE: the one line that the last output holds, and its exit code
@@ -176,8 +160,8 @@ says '^ *expected \[0x1.*,0x1.*\]$'
 says '^ *got      0x1'
 says '^ *error    [0-9.]*ulp(f32), [0-9.]* times the threshold of \['
 says '^fail: kernel.softmax.element does not hold on [1-8] logit'
-grep -q '"verdict": *"fail"' "$scratch/report.json" || complain "no verdict in the JSON report"
-grep -q '<failure' "$scratch/report.xml" || complain "no failure in the JUnit report"
+holds "$scratch/report.json" '"verdict": *"fail"'
+holds "$scratch/report.xml" '<failure'
 replays 1
 says 'got      0x1'
 says '^fail: .* (one case replayed)'
@@ -190,15 +174,11 @@ replays 1
 expect 1 kernel "$mutants:mutant_in_place_read_after_write" --in-place --effort quick
 says 'replay: .*--require in-place --replay .Kernel.TheOutputMayBeTheInput'
 replays 1
-expect 0 kernel "$mutants:correct_logsumexp" --op logsumexp --dtype f16 --out-dtype f16 --effort quick
-says 'logsumexp f16 -> f16'
+answers 0 'logsumexp f16 -> f16' kernel "$mutants:correct_logsumexp" --op logsumexp --dtype f16 --out-dtype f16 --effort quick
 
 # A pass tells how close it was, too, and the effort it is worth.
-expect 0 kernel "$mutants:correct_two_pass" --effort quick --json "$scratch/report.json"
-says '^pass: .*quick effort'
-for text in worst_ulps bias_ulps largest_share; do
-  grep -q "\"$text\": *-*[0-9]" "$scratch/report.json" || complain "no $text in the JSON report of a pass"
-done
+answers 0 '^pass: .*quick effort' kernel "$mutants:correct_two_pass" --effort quick --json "$scratch/report.json"
+for text in worst_ulps bias_ulps largest_share; do holds "$scratch/report.json" "\"$text\": *-*[0-9]"; done
 says 'worst ulp *allowed *bias ulp'
 
 # A contract is found where there is one, with what it rests on and the command that judges by it.
@@ -214,19 +194,15 @@ expect 0 kernel "$mutants:attention_correct_narrow_weights" --op attention --eff
 says '^pass only as weights=bf16 ([0-9]* of [0-9]* rows need it'
 expect 5 kernel "$mutants:attention_correct_narrow_weights" --op attention --effort quick --infer --strict --domain 'keys<=40'
 refuses 2 '--strict: need --infer' kernel "$mutants:correct_two_pass" --strict
-expect 1 kernel "$mutants:mutant_drops_tail" --effort quick --infer
-says '^fail: no standard contract fits: even'
-expect 6 kernel "$mutants:mutant_crashes" --effort quick --infer
-says '^crash: no standard contract fits: a call did not return'
+answers 1 '^fail: no standard contract fits: even' kernel "$mutants:mutant_drops_tail" --effort quick --infer
+answers 6 '^crash: no standard contract fits: a call did not return' kernel "$mutants:mutant_crashes" --effort quick --infer
 "$softcheck" kernel "$mutants:correct_two_pass" --dtype f64 --infer --budget 0.5 >"$scratch/out" 2>&1
-grep -q 'no standard contract fits: the time' "$scratch/out" && complain "a search that a budget ended says that no contract fits"
+says_not 'no standard contract fits: the time'
 
 # Plain text where it is piped, and the verdict of the claims.
-expect 0 test --filter Lemma21 --cases 2
-says '^pass: '
-if grep -q "$(printf '\033')" "$scratch/out"; then complain "colour in a pipe"; fi
-expect 0 test --list
-says 'Lemma21'
+answers 0 '^pass: ' test --filter Lemma21 --cases 2
+says_not "$(printf '\033')"
+answers 0 'Lemma21' test --list
 
 # A network from a seed: the same file twice, nothing beside it, and no file where something is wrong.
 refuses 2 'run: need survivors, ' run
@@ -248,8 +224,7 @@ mkdir "$scratch/seeds"
 refuses 2 '--out: need a folder' run train --steps 20 --sets 8 --seeds 2 --out "$scratch/none"
 expect 0 run train --steps 20 --sets 8 --seeds 2 --out "$scratch/seeds"
 cmp -s "$scratch/models/a" "$scratch/seeds/seed-01.safetensors" || complain "--seeds gave another network"
-expect 0 run train --steps 20 --sets 8 --seeds 2 --out "$scratch/seeds"
-says '^all 2 networks are in '
+answers 0 '^all 2 networks are in ' run train --steps 20 --sets 8 --seeds 2 --out "$scratch/seeds"
 refuses 3 'made with' run train --steps 21 --sets 8 --seeds 2 --out "$scratch/seeds"
 test "$(ls "$scratch/seeds" | tr '\n' ' ')" = 'seed-01.safetensors seed-02.safetensors ' ||
   complain "files are left: $(ls "$scratch/seeds")"
@@ -257,13 +232,10 @@ test "$(ls "$scratch/seeds" | tr '\n' ' ')" = 'seed-01.safetensors seed-02.safet
 # Tables: of networks that learned nothing the paper's claims fail, and the table says so. Without gnuplot, which draws
 # them, the exit code is that of what is missing.
 drawn() { command -v gnuplot >/dev/null 2>&1 && echo "$1" || echo 4; }
-expect "$(drawn 1)" run table-1 --models "$scratch/seeds" --sets 20 --largest 128 --out "$scratch/table"
-says '^fails: '
+answers "$(drawn 1)" '^fails: ' run table-1 --models "$scratch/seeds" --sets 20 --largest 128 --out "$scratch/table"
 test -s "$scratch/table/table_1.csv" || complain "no table_1.csv"
-expect "$(drawn 0)" run sensitivity --models "$scratch/seeds" --readings "$scratch/seeds" --sets 8 --largest 16 --out "$scratch/table"
-says '^closest: '
-expect "$(drawn 0)" run variants --models "$scratch/seeds" --variants "$scratch/seeds" --sets 8 --largest 16 --out "$scratch/table"
-says '^entmax '
+answers "$(drawn 0)" '^closest: ' run sensitivity --models "$scratch/seeds" --readings "$scratch/seeds" --sets 8 --largest 16 --out "$scratch/table"
+answers "$(drawn 0)" '^entmax ' run variants --models "$scratch/seeds" --variants "$scratch/seeds" --sets 8 --largest 16 --out "$scratch/table"
 refuses 3 '--models' run table-1 --models "$scratch/none" --out "$scratch/table"
 refuses 3 '--variants' run variants --models "$scratch/seeds" --variants "$scratch" --out "$scratch/table"
 refuses 2 '--sets' run table-1 --sets 0
@@ -288,8 +260,7 @@ refuses 2 'not there' model "$scratch/missing"
 refuses 2 '--eps' model "$net" --eps 1
 refuses 2 '--n' model "$net" --n 0
 # Theorems for Coq: written without it, and what cannot be a file of Coq's is refused.
-expect 5 model "$net" --prove "$scratch/net.v" --proofs "$scratch/no-proofs"
-says '^not checked: need softcheck.s compiled proofs'
+answers 5 '^not checked: need softcheck.s compiled proofs' model "$net" --prove "$scratch/net.v" --proofs "$scratch/no-proofs"
 # The table has the theorems' own numbers, rounded up: spreads in units of 2^-10, and of N(1/10) the logarithm.
 # stated THEOREM TEXT: the number before TEXT in the line of a theorem; hundredths EXPRESSION: rounded up to 0.01
 stated() { sed -n "s/^Theorem $1 .*[( ]\([0-9][0-9]*\)$2\.\$/\1/p" "$scratch/net.v"; }
@@ -318,8 +289,7 @@ $user "$(realpath "$command")" version >"$scratch/out" 2>"$scratch/err" || user=
 printf '#!/bin/sh\nPATH=%s:$PATH exec %s %s "$@"\n' "$scratch/coq" "$user" "$(realpath "$command")" >"$scratch/with-coqc"
 chmod +x "$scratch/coq/coqc" "$scratch/with-coqc"
 softcheck=$scratch/with-coqc
-expect 0 model "$scratch/open/net.safetensors" --prove "$scratch/open/net.v" --proofs "$scratch/proofs"
-says '^pass: proved by coqc'
+answers 0 '^pass: proved by coqc' model "$scratch/open/net.safetensors" --prove "$scratch/open/net.v" --proofs "$scratch/proofs"
 echo 'echo another_axiom : False' >>"$scratch/coq/coqc"
 expect 1 model "$scratch/open/net.safetensors" --prove "$scratch/open/net.v" --proofs "$scratch/proofs"
 says '^fail: the theorems in .* rest on another_axiom$'

@@ -5,10 +5,6 @@ set -u
 softcheck=$1
 . "$(dirname "$0")/command_checks.sh"
 
-# holds FILE TEXT, lacks FILE TEXT
-holds() { grep -q -e "$2" "$1" || complain "$1 does not hold '$2'"; }
-lacks() { ! grep -q -e "$2" "$1" || complain "$1 holds '$2'"; }
-
 refuses 2 'no-such-flag' run figure-2 --no-such-flag
 refuses 2 'largest' run figure-2 --largest 8
 refuses 2 'seed' run figure-7 --seed never
@@ -26,9 +22,8 @@ refuses 3 '--models: .*seed.safetensors' run figure-6 --models "$scratch/bad" --
 refuses 2 'largest' run growth --largest 1000
 refuses 4 '--largest 1073741824 needs .* GiB of memory' run growth --largest 1073741824 --width 1024
 refuses 2 '--out: need a folder' run growth --out "$scratch/file"
-PATH=/nonexistent "$softcheck" run growth --largest 4096 --rounds 1 --out "$scratch/growth" >"$scratch/out" 2>"$scratch/err"
-test $? = 4 || complain "no exit 4 without gnuplot"
-holds "$scratch/out" 'adaptive attention: time grows as n^'
+without_gnuplot run growth --largest 4096 --rounds 1 --out "$scratch/growth"
+says 'adaptive attention: time grows as n^'
 holds "$scratch/growth/growth.csv" '^# softcheck run growth --largest 4096 --width 16 --rounds 1'
 test "$(grep -c ',\(1024\|4096\),' "$scratch/growth/growth.csv")" = 14 || complain "growth.csv has not seven kernels at two lengths"
 
@@ -40,8 +35,7 @@ refuses 2 'inputs' run figure-3 --model "$checkpoints/bert" --inputs 0
 echo '1 2 3' >"$scratch/short"
 refuses 2 'need an input of at least 16 ids' run figure-3 --model "$checkpoints/bert" --tokens "$scratch/short" --out "$scratch/a"
 for name in bert gpt2; do
-  PATH=/nonexistent "$softcheck" run figure-3 --model "$checkpoints/$name" --seed 3 --inputs 2 --out "$scratch/f3" >"$scratch/out" 2>"$scratch/err"
-  test $? = 4 || complain "no exit 4 without gnuplot"
+  without_gnuplot run figure-3 --model "$checkpoints/$name" --seed 3 --inputs 2 --out "$scratch/f3"
   holds "$scratch/f3/figure_3.csv" "^# softcheck run figure-3 --model $name --seed 3 --inputs 2 --largest 64"
   holds "$scratch/f3/figure_3.csv" '^# models (sha256): model.safetensors [0-9a-f]\{64\}'
   # Two layers of four heads, 16, 32 and 64 items; every query of BERT sees them all, one of GPT-2's.
@@ -64,30 +58,28 @@ for temperature in plain adaptive; do
   test ! -e "$scratch/own/$temperature/training.checkpoint" || complain "a finished training left its checkpoint"
 done
 expect 0 model "$scratch/own/plain"
-holds "$scratch/out" '1 of 1 heads certified'
+says '1 of 1 heads certified'
 refuses 3 '--models: .*need folders with a model.safetensors' run figure-8 --models "$scratch/own/plain" --out "$scratch/a"
 refuses 2 'problems' run figure-8 --problems 0
 refuses 2 '--tokens: need as many as some text has, got 2' run figure-8 --tokens 2 --out "$scratch/f8none"
 test ! -e "$scratch/f8none" || complain "a refused figure-8 left a folder"
-PATH=/nonexistent "$softcheck" run figure-8 --models "$scratch/own" --problems 2 --tokens 200 --out "$scratch/f8" >"$scratch/out" 2>"$scratch/err"
-test $? = 4 || complain "no exit 4 without gnuplot"
+without_gnuplot run figure-8 --models "$scratch/own" --problems 2 --tokens 200 --out "$scratch/f8"
 holds "$scratch/f8/figure_8.csv" '^# softcheck run figure-8 --seed 1 --problems 2 --tokens 200'
 holds "$scratch/f8/figure_8.csv" '^# models (sha256): adaptive [0-9a-f]\{64\} plain [0-9a-f]\{64\}'
 holds "$scratch/f8/figure_8.csv" '^minimum,4,2,0,0,'
 # A model that was trained without Fig. 4's temperature writes more characters right without it.
 mkdir "$scratch/shipped"
 cp -r experiments/models/language/plain-1 "$scratch/shipped"
-PATH=/nonexistent "$softcheck" run figure-8 --models "$scratch/shipped" --problems 1 --tokens 400 --out "$scratch/f8" >"$scratch/out" 2>"$scratch/err"
+without_gnuplot run figure-8 --models "$scratch/shipped" --problems 1 --tokens 400 --out "$scratch/f8"
 grep '^[a-z_]*,[0-9]' "$scratch/f8/figure_8.csv" | awk -F, '{ without += $8; with += $14 } END { exit !(without > with) }' ||
   complain "figure_8.csv has the two temperatures exchanged"
 refuses 2 '--tokens' run figure-3 --model "$scratch/own/plain" --tokens "$scratch/short" --out "$scratch/a"
-PATH=/nonexistent "$softcheck" run figure-3 --model "$scratch/own/adaptive" --inputs 1 --largest 64 --out "$scratch/f3" >"$scratch/out" 2>"$scratch/err"
-test $? = 4 || complain "no exit 4 without gnuplot"
-holds "$scratch/out" 'adaptive: 3 points of heads, spreads and entropies within their certificates'
+without_gnuplot run figure-3 --model "$scratch/own/adaptive" --inputs 1 --largest 64 --out "$scratch/f3"
+says 'adaptive: 3 points of heads, spreads and entropies within their certificates'
 holds "$scratch/f3/figure_3_spreads.csv" '^0,0,64,'
 # What is said of the spreads is what stands in the file: the median of two is their mean.
-PATH=/nonexistent "$softcheck" run figure-3 --model "$scratch/own/adaptive" --inputs 1 --largest 32 --out "$scratch/f3" >"$scratch/out" 2>"$scratch/err"
-holds "$scratch/out" "$(grep '^0,0,' "$scratch/f3/figure_3_spreads.csv" | awk -F, '
+without_gnuplot run figure-3 --model "$scratch/own/adaptive" --inputs 1 --largest 32 --out "$scratch/f3"
+says "$(grep '^0,0,' "$scratch/f3/figure_3_spreads.csv" | awk -F, '
   { seen += $6 / 2; certified += $7 / 2; if (NR == 1 || $6 < least) least = $6; if ($6 > most) most = $6 }
   END { printf "at a point: median %.2f, all %.2f to %.2f; certified: median %.1f\\. ", seen, least, most, certified }')"
 
@@ -96,24 +88,22 @@ expect 0 run train-language --steps 2 --tokens 64 --layers 1 --width 16 --heads 
   --attention entmax --out "$scratch/others/entmax"
 refuses 4 'softcheck_attention is not known' model "$scratch/others/entmax"
 refuses 4 'softcheck_attention is not known' run figure-3 --model "$scratch/others/entmax" --out "$scratch/a"
-PATH=/nonexistent "$softcheck" run figure-8 --models "$scratch/others" --problems 2 --tokens 200 --out "$scratch/f8e" >"$scratch/out" 2>"$scratch/err"
-test $? = 4 || complain "no exit 4 without gnuplot"
+without_gnuplot run figure-8 --models "$scratch/others" --problems 2 --tokens 200 --out "$scratch/f8e"
 holds "$scratch/f8e/figure_8.csv" '^minimum,4,2,0,0,[^,]*,[^,]*,[^,]*,[^,]*,*$'
 
 # The temperature of a network is fitted to its sets.
 mkdir "$scratch/one"
 cp experiments/models/seeds/seed-01.safetensors "$scratch/one"
-PATH=/nonexistent "$softcheck" run figure-6 --models "$scratch/one" --items 64 --largest 32 --out "$scratch/f6" >"$scratch/out" 2>"$scratch/err"
-holds "$scratch/out" '^1/theta of [1-9][0-9]* sets, H^0 first: -*[0-9.]* .* (quartic), '
+without_gnuplot run figure-6 --models "$scratch/one" --items 64 --largest 32 --out "$scratch/f6"
+says '^1/theta of [1-9][0-9]* sets, H^0 first: -*[0-9.]* .* (quartic), '
 # A terminal is told how much of it is done: no more than all.
 PATH=/nonexistent /usr/bin/script -qec "'$softcheck' run figure-6 --models '$scratch/one' --threads 1 --items 64 --largest 64 --out '$scratch/f6'" /dev/null \
   >"$scratch/out" 2>"$scratch/err" </dev/null
-holds "$scratch/out" 'seed-01.safetensors (1 of 1): [1-9][0-9] %'
+says 'seed-01.safetensors (1 of 1): [1-9][0-9] %'
 grep -o '[0-9a-z]* %' "$scratch/out" | awk '!($1 ~ /^[0-9]+$/ && $1 <= 100) { exit 1 }' || complain "more than all of it is done"
 
 # Without gnuplot the data are written, and that is said.
-PATH=/nonexistent "$softcheck" run figure-5 --out "$scratch/results/figure-5" >"$scratch/out" 2>"$scratch/err"
-test $? = 4 || complain "no exit 4 without gnuplot"
+without_gnuplot run figure-5 --out "$scratch/results/figure-5"
 holds "$scratch/err" 'gnuplot-nox.*without a picture: figure_5.csv'
 csv=$scratch/results/figure-5/figure_5.csv
 holds "$csv" '^# softcheck [0-9].*commit'
@@ -125,7 +115,7 @@ if command -v gnuplot >/dev/null 2>&1; then
   expect 0 run figure-2 --largest 32 --out "$scratch/results/figure-2"
   holds "$scratch/results/figure-2/figure_2.csv" '^# models (sha256): seed-01.safetensors [0-9a-f]\{64\}$'
   expect 0 run figure-9 --steps 3 --points 2 --out "$scratch/results/figure-9"
-  holds "$scratch/out" '2 steps, 10 certificates: proved'
+  says '2 steps, 10 certificates: proved'
   expect 0 run figure-3 --model "$checkpoints/bert" --out "$scratch/results/figure-3"
   for name in figure-3/figure_3 figure-5/figure_5 figure-2/figure_2 figure-9/figure_9; do
     holds "$scratch/results/$name.svg" '</svg>'

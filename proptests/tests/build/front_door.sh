@@ -3,7 +3,8 @@
 set -eu
 ./run help | grep -q 'usage: ./run VERB'
 if ./run no-such-verb >/dev/null 2>&1; then echo "an unknown verb was accepted"; exit 1; else test $? = 2; fi
-grep -q './run test' .ci/run
+grep -q '^./run test$' .ci/run
+grep -q '^./run test --slice ' .ci/run
 status=0
 said=$(./run test quick 2>&1) || status=$?
 case $status$said in 2*"fast, full, proofs"*"'quick'"*) ;; *) echo "run test quick: exit $status, $said"; exit 1 ;; esac

@@ -5,16 +5,15 @@ set -u
 softcheck=$1
 mutants=$2/libsoftcheck_zoo.so
 . "$(dirname "$0")/command_checks.sh"
-: >"$scratch/out"
-: >"$scratch/err"
 
 # exits CODE COMMANDS: of a shell
 exits() {
+  asked="in: $2"
   sh -c "$2" >"$scratch/out" 2>"$scratch/err"
   got=$?
-  test "$got" = "$1" || complain "exit $got instead of $1: $2"
+  test "$got" = "$1" || complain "expected exit $1, got $got"
 }
-lost() { grep -q '^softcheck: standard output is lost: ' "$scratch/err" || complain "the loss is not told of: $1"; }
+lost() { holds "$scratch/err" '^softcheck: standard output is lost: '; }
 
 if test -c /dev/full; then
   for verb in version --help 'kernel --help' 'test --list' 'test --filter Lemma21 --cases 2'; do
@@ -30,7 +29,7 @@ if test -c /dev/full; then
   exits 0 "'$softcheck' kernel '$mutants:correct_two_pass' --effort quick --cases 5 --json '$scratch/report.json' >/dev/full"
   test -s "$scratch/report.json" || complain "no report beside a full terminal"
   exits 2 "'$softcheck' kernel '$mutants:correct_two_pass' --effort quick --cases 5 --json /dev/full >/dev/null"
-  grep -q -e '^softcheck: --json: ' "$scratch/err" || complain "a report that cannot be written is not told of"
+  holds "$scratch/err" '^softcheck: --json: '
   exits 1 "'$softcheck' kernel '$mutants:mutant_no_max_shift' --effort quick --json /dev/full >/dev/null"
   exits 2 "'$softcheck' kernel nosuch 2>/dev/full"
 fi
@@ -43,7 +42,7 @@ exits 2 "{ '$softcheck' test --list; echo \$? >'$scratch/code'; } | true; exit \
 # Limits name themselves.
 limited() {
   exits 4 "ulimit $1; '$softcheck' $3"
-  grep -q -e "^softcheck: .*$2" "$scratch/err" || complain "'ulimit $1' is not named: $3"
+  holds "$scratch/err" "^softcheck: .*$2"
 }
 limited '-s 64' '(ulimit -s)' version
 limited '-n 5' '(ulimit -n)' "kernel '$mutants:correct_two_pass' --effort quick"

@@ -6,15 +6,9 @@ softcheck=$1
 mutants=$2/libsoftcheck_zoo.so
 . "$(dirname "$0")/command_checks.sh"
 
-# says TEXT: the last command's output holds it
-says() { grep -q -e "$1" "$scratch/out" || complain "the output does not say '$1'"; }
-says_not() { if grep -q -e "$1" "$scratch/out"; then complain "the output says '$1'"; fi; }
-
 # A usage line reads as the command is typed, and an error names the verb whose flags it speaks of.
-expect 0 kernel --help
-says '^Usage: softcheck kernel '
-expect 0 run train --help
-says '^Usage: softcheck run train '
+answers 0 '^Usage: softcheck kernel ' kernel --help
+answers 0 '^Usage: softcheck run train ' run train --help
 refuses 2 "run: need survivors, .*table-1.* or train-language, got 'nope' (softcheck run --help" run nope --out x
 refuses 2 'not expected: nope (softcheck run survivors ' run survivors nope
 
@@ -59,14 +53,13 @@ says '^ *Kernel.EveryValueLiesWithinItsThreshold fails on [1-8] logits$'
 says '^ *also fails: Kernel.AMaskedItemIsADeletedOne on [0-9]* logits, .*, and [0-9]* propert[a-z]* more$'
 says_not 'Kernel.LayoutsAndNeighboursDoNotMatter' # it shrinks to the same row
 says_not 'Kernel.EarlierCallsDoNotMatter'         # its calls fail alone, too
-expect 1 kernel "$mutants:mutant_row_index_in_8_bits" --effort quick
-says ' row [0-9]* of [0-9]* item=[0-9]*$'
+answers 1 ' row [0-9]* of [0-9]* item=[0-9]*$' kernel "$mutants:mutant_row_index_in_8_bits" --effort quick
 
 # A NaN that did not reach its row: what was got in its place.
 expect 1 kernel "$mutants:mutant_nan_swallowed" --effort quick --json "$scratch/report.json"
 says '^ *expected NaN$'
 says '^ *got      -*0x'
-grep -q '"due": "NaN"' "$scratch/report.json" || complain "the JSON report does not say what was due"
+holds "$scratch/report.json" '"due": "NaN"'
 
 # The last lines that a kernel printed, with nothing in them that moves the reader's cursor.
 expect 6 kernel "$mutants:mutant_explains_its_death" --effort quick

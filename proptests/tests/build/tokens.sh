@@ -9,8 +9,8 @@ bert=$checkpoints/bert
 
 for name in bert distilbert gpt2 roberta xlm-roberta; do
   expect 0 model "$checkpoints/$name" --tokens "$checkpoints/$name/tokens.jsonl" --json "$scratch/report.json"
-  grep -q "observed, medians over a layer's heads" "$scratch/out" || complain "$name: no table of what was observed"
-  grep -q '"model.observed.coefficients"' "$scratch/report.json" || complain "$name: the report has no claim on coefficients"
+  says "observed, medians over a layer's heads"
+  holds "$scratch/report.json" '"model.observed.coefficients"'
 done
 
 # refuses_ids CODE TEXT IDS

@@ -111,6 +111,7 @@ template <class Element>
 class AttentionBackward : public testing::Test {};
 TYPED_TEST_SUITE(AttentionBackward, StrictElements);
 
+// Labelled full: AttentionBackward*.IsWithinTheBoundOfItsOperations
 TYPED_TEST(AttentionBackward, IsWithinTheBoundOfItsOperations) {
   for (const std::int64_t keys : {1, 2, 40, 150}) {
     for (const bool causal : {false, true}) {
@@ -126,6 +127,7 @@ TYPED_TEST(AttentionBackward, IsWithinTheBoundOfItsOperations) {
 }
 
 // More queries than a block has threads.
+// Labelled full: AttentionBackward*.IsWithinTheBoundForManyQueries
 TYPED_TEST(AttentionBackward, IsWithinTheBoundForManyQueries) {
   for (const bool causal : {false, true}) {
     BackwardCall<TypeParam> call(shape_of(140, 9, causal, true), 1);
@@ -213,6 +215,7 @@ void expect_clean(bool causal) {
   EXPECT_TRUE(keys.clean()) << keys.text();
 }
 
+// Labelled full: AttentionBackwardSchedules.AreCleanAndTheSame
 TEST(AttentionBackwardSchedules, AreCleanAndTheSame) {
   for (const bool causal : {false, true}) {
     expect_clean<false>(causal);

@@ -126,6 +126,7 @@ using Halves = testing::Types<Half, BFloat>;
 TYPED_TEST_SUITE(MmaStatistics, Halves);
 
 // Tiles of both widths; queries and keys each moved 16 bytes at a time or element by element.
+// Labelled full: MmaStatistics*.OfQueriesAndKeysAnywhereAreWithinTheirErrors
 TYPED_TEST(MmaStatistics, OfQueriesAndKeysAnywhereAreWithinTheirErrors) {
   for (const std::int64_t dim : {64, 59, 120}) {
     const std::int64_t whole = (dim + 7) / 8 * 8;

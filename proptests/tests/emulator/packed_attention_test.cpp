@@ -57,6 +57,7 @@ template <class Element>
 class PackedAttention : public testing::Test {};
 TYPED_TEST_SUITE(PackedAttention, StrictElements);
 
+// Labelled full: PackedAttention*.ASequencesBitsAreThoseOfItsOwnCall
 TYPED_TEST(PackedAttention, ASequencesBitsAreThoseOfItsOwnCall) {
   for (const std::string& op : strict_ops) {
     for (const bool causal : {false, true}) expect_own_bits<TypeParam>(ragged, op, causal);
@@ -85,6 +86,7 @@ TYPED_TEST(PackedMmaAttention, ASequencesBitsAreThoseOfItsOwnCall) {
 }
 
 // A plug-in takes the schedule from the number of keys.
+// Labelled full: PackedSchedules.AreCleanAndTheSame
 TEST(PackedSchedules, AreCleanAndTheSame) {
   for (const std::int64_t behind : {0, 1, 2, 3}) {
     PackedShape of_blocks = ragged, of_tiles = tiled;
@@ -104,6 +106,7 @@ TEST(PackedParts, AreThoseOfASequencesOwnKeys) {
 }
 
 // As many results as are asked for.
+// Labelled full: PackedAttentionResults.AreThoseAskedFor
 TEST(PackedAttentionResults, AreThoseAskedFor) {
   for (const std::string& op : strict_ops) {
     for (const std::size_t results : {1, 2, 3}) {

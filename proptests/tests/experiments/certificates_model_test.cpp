@@ -60,6 +60,7 @@ TEST(CertifiedModel, ItsClaimsAreTheDocumentedOnesAndHold) {
   EXPECT_EQ(claims, documented_claims());
 }
 
+// Labelled full: CertifiedModel.WithoutAKernelNoneIsClaimedToHaveRun
 TEST(CertifiedModel, WithoutAKernelNoneIsClaimedToHaveRun) {
   ModelOptions refusing, without;
   refusing.attention = refuse_all;

@@ -184,6 +184,7 @@ TEST(Figures, StepsAreSpacedByTheirLogarithm) {
 }
 
 // Figure 9's claims on a training of some steps, and the observed spread by the folded logits in float.
+// Labelled full: Figures.Proposition31HoldsAtEveryStep
 TEST(Figures, Proposition31HoldsAtEveryStep) {
   TrainingOptions options;
   options.steps = 60;

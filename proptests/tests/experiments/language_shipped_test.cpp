@@ -49,6 +49,7 @@ TEST(ShippedLanguageModels, AreThoseOfTheirCommand) {
 // At fixed weights, and without a temperature that answers to it, the mean entropy of the heads grows with every
 // fourfold of the characters that they see. Each entropy is between its certified floor and ln n, each spread within
 // its certificate, each coefficient within Lemma 2.1 of its own row.
+// Labelled full: ShippedLanguageModels.HeadsDisperseWithinTheirCertificates
 TEST(ShippedLanguageModels, HeadsDisperseWithinTheirCertificates) {
   const LanguageKernels kernels = shipped_language_kernels();
   const std::vector<std::string> texts = long_texts(1024, 1, 5);

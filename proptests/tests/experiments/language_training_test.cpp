@@ -51,6 +51,7 @@ std::filesystem::path scratch_path(const char* name) {
   return std::filesystem::path(::testing::TempDir()) / (std::string(name) + "." + std::to_string(getpid()));
 }
 
+// Labelled full: LanguageTraining.*
 TEST(LanguageTraining, ACheckpointGoesOnAsIfNothingHadHappened) {
   LanguageTrainingOptions options = short_language_training(8);
   options.design.adaptive = true;

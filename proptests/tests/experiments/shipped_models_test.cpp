@@ -73,6 +73,7 @@ TEST(ShippedModels, WhatThePaperSaysOfItsTableHolds) {
 }
 
 // Every coefficient of the logits that the networks make lies within Lemma 2.1's bounds, decided by enclosures.
+// Labelled full: ShippedModels.EveryCoefficientLiesWithinItsBounds
 TEST(ShippedModels, EveryCoefficientLiesWithinItsBounds) {
   std::size_t rows = 0;
   for (const TrainedModel& model : seeds()) {

@@ -29,6 +29,7 @@ AttentionOptions with_everything(Format format = Format::f32) {
   return options;
 }
 
+// Labelled full: AttentionCase.EveryCaseKeepsToItsOptionsAndReadsBack
 TEST(AttentionCase, EveryCaseKeepsToItsOptionsAndReadsBack) {
   for (const Format format : {Format::f64, Format::f32, Format::f16, Format::bf16}) {
     const AttentionOptions options = with_everything(format);

@@ -142,6 +142,7 @@ TEST(AttentionCoverage, EveryPairThatIsPossibleStandsTogether) {
   }
 }
 
+// Labelled full: AttentionCoverage.ADomainIsKeptAndJudgedFully
 TEST(AttentionCoverage, ADomainIsKeptAndJudgedFully) {
   const KernelJudgement inside =
       judge_kernel(at_home("attention_correct_small_domain", home), judge_options(Effort::quick));

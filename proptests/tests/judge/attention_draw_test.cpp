@@ -56,6 +56,7 @@ TEST(AttentionDraw, ALargeCaseWithoutAMaskDiffersAsMuchAsTheBudgetAllows) {
 
 // Half of the cases of many keys have scores that only many show, and of the others as many as of any kinds; those of
 // independent keys are drawn as four kinds more.
+// Labelled full: AttentionDraw.HalfOfTheCasesOfManyKeysHaveScoresThatOnlyManyShow
 TEST(AttentionDraw, HalfOfTheCasesOfManyKeysHaveScoresThatOnlyManyShow) {
   const AttentionOptions options;
   const AttentionBudget none{.work = 0, .numbers = 0};  // the smallest shape does not grow

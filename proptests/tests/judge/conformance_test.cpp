@@ -93,6 +93,7 @@ TEST(Conforms, AnExpOfZeroThatIsNotOneIsNamed) {
   EXPECT_EQ(wrong.text.find(rule), std::string::npos) << wrong.text;
 }
 
+// Labelled full: Conforms.WhatACallableCapturesIsItsOwn
 TEST(Conforms, WhatACallableCapturesIsItsOwn) {
   float factor = 1;
   const auto scaled = [&](std::span<const float> logits, double theta, std::span<float> results) {
@@ -156,6 +157,7 @@ TEST(Conforms, AKernelOfAnotherVersionOrTypeRefusesEverything) {
   EXPECT_EQ(conforms(softmax<double>, "softmax f32").verdict, ReportVerdict::refused);
 }
 
+// Labelled full: Conforms.LibrariesAreJudgedByName
 TEST(Conforms, LibrariesAreJudgedByName) {
   EXPECT_TRUE(conforms(mutants + ":correct_masked_zero", "softmax f32 masked=zero"));
   const Conformance found = conforms(mutants + ":mutant_no_max_shift", "softmax f32");
@@ -193,6 +195,7 @@ TEST(Conforms, WhereAnotherContractMayFitAnInferenceIsNamed) {
   EXPECT_EQ(conforms(unshifted, "softmax f32").text.find(told), std::string::npos);  // no contract excuses NaN
 }
 
+// Labelled full: Conforms.RequirementsAreWordsToo
 TEST(Conforms, RequirementsAreWordsToo) {
   const std::string kernel = mutants + ":mutant_not_batch_invariant";
   EXPECT_TRUE(conforms(kernel, "softmax f32"));

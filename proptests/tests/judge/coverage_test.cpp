@@ -194,6 +194,7 @@ TEST(Refusals, WhereNoWordsTellThemApartTheDomainLosesFewCalls) {
 
 constexpr const char* aligned_domain = "n=16k n>=16 n<=8192 rows>=1 theta=1 compact nooffset finite nomask";
 
+// Labelled full: DomainOfAKernel.InsideItIsJudgedFully
 TEST(DomainOfAKernel, InsideItIsJudgedFully) {
   const KernelSource aligned = kernel_that([](const Logits& logits) {
     return logits.n % 16 == 0 && logits.n > 0 && logits.n <= 8192 && logits.rows > 0 && logits.all(is_finite);

@@ -155,6 +155,7 @@ TEST(CallSizes, SayWhatIsBeyondTheLargestCall) {
                                                          "|logit| beyond 0, up to 8.507e+37: no judged call had it"}));
 }
 
+// Labelled full: CallSizes.StandInEveryReport
 TEST(CallSizes, StandInEveryReport) {
   KernelSubject subject;
   subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_cpu_kernels.so", "softcheck_softmax"};

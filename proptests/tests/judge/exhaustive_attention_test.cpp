@@ -195,6 +195,7 @@ Change at_one_pair(const KernelSubject& plain, double q, double k, bool beyond, 
   };
 }
 
+// Labelled full: ExhaustiveScores.FindsAnUlpTooMuchAtOnePairOfAMillion
 TEST(ExhaustiveScores, FindsAnUlpTooMuchAtOnePairOfAMillion) {
   for (const Format format : {Format::f16, Format::bf16}) {
     const KernelSubject plain = subject_of(format, "");

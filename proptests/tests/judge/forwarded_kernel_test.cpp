@@ -72,6 +72,7 @@ TEST(ForwardedKernel, EveryReportSaysWhatIsNotContained) {
   }
 }
 
+// Labelled full: ForwardedKernel.ACallEndsAsItIsSaidToHave
 TEST(ForwardedKernel, ACallEndsAsItIsSaidToHave) {
   const auto verdict = [](CallEnd end) {
     const KernelSubject subject = subject_of(

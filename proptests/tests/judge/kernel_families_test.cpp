@@ -84,6 +84,7 @@ const OnlyOne family_bugs[] = {
 INSTANTIATE_TEST_SUITE_P(Judge, KernelFamilies, ::testing::ValuesIn(family_bugs),
                          [](const auto& param_info) { return std::string(param_info.param.symbol); });
 
+// Labelled full: KernelFamiliesTest.TheSmallestWrongWidthIsReported
 TEST(KernelFamiliesTest, TheSmallestWrongWidthIsReported) {
   const KernelJudgement judgement =
       judge_kernel(family_subject("mutant_one_width_drops_its_last"), with(Effort::normal));

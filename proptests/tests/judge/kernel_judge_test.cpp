@@ -32,6 +32,7 @@ JudgeOptions few_cases() {
   return options;
 }
 
+// Labelled full: KernelJudge.*
 TEST(KernelJudge, AReplayReproducesTheFailure) {
   const KernelSubject subject = subject_of("mutant_drops_tail");
   const KernelJudgement first = judge_kernel(subject, few_cases());

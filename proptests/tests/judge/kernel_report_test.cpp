@@ -163,6 +163,7 @@ TEST(KernelReport, AFailureIsToldByThePropertyThatAsksTheLeast) {
   EXPECT_EQ(strided.failed_property, "Kernel.LayoutsAndNeighboursDoNotMatter");
 }
 
+// Labelled full: KernelReport.AFailureOfManyRowsIsToldByTheRowAndItsNumber
 TEST(KernelReport, AFailureOfManyRowsIsToldByTheRowAndItsNumber) {
   const KernelSubject subject = reported_subject("mutant_row_index_in_8_bits");
   const KernelJudgement judgement = judge_kernel(subject, reported_cases());

@@ -60,6 +60,7 @@ TEST(MaskedRowClaims, RightKernelsOfDomainsWithoutMaskedRowsPass) {
 }
 
 // Calls that are made smaller so that they lie in the domain may have more queries than keys.
+// Labelled full: MaskedRowClaims.RightKernelsOfFewKeysPass
 TEST(MaskedRowClaims, RightKernelsOfFewKeysPass) {
   for (const char* domain : {"keys<=4", "keys=1 queries<=3", "nomask keys<=3 window"}) {
     KernelSubject subject;

@@ -31,6 +31,7 @@ class OneDnn : public ::testing::Test {
   }
 };
 
+// Labelled full: OneDnn.SoftmaxPassesOnNumbers
 TEST_F(OneDnn, SoftmaxPassesOnNumbers) {
   EXPECT_EQ(judged("softcheck_onednn_softmax", Op::softmax, false).verdict, ReportVerdict::pass);
 }
@@ -45,6 +46,7 @@ TEST_F(OneDnn, RefusedExtrasCostNoRows) {
   EXPECT_GE(judgement.rows, options.rows);
 }
 
+// Labelled full: OneDnn.SoftmaxAnswersANanWithNumbers
 TEST_F(OneDnn, SoftmaxAnswersANanWithNumbers) {
   const KernelJudgement judgement = judged("softcheck_onednn_softmax", Op::softmax, true);
   EXPECT_EQ(judgement.verdict, ReportVerdict::fail);

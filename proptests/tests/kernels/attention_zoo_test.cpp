@@ -191,6 +191,7 @@ std::string verdict_on(const AttentionRow& row) {
   return WTERMSIG(status) == SIGVTALRM ? "timeout" : "crash";
 }
 
+// Labelled full: AttentionZoo.EveryPlantedBugShows
 TEST(AttentionZoo, EveryPlantedBugShows) {
   std::size_t kernels = 0;
   for (const AttentionRow& row : attention_rows()) {

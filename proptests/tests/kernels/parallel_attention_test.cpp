@@ -70,6 +70,7 @@ void expect_bits_of_one_rank(const std::string& pass) {
 }
 
 TEST(ParallelAttention, BitsAreThoseOfOneRank) { expect_bits_of_one_rank(""); }
+// Labelled full: ParallelAttention.BitsOfGradientsAreThoseOfOneRank
 TEST(ParallelAttention, BitsOfGradientsAreThoseOfOneRank) { expect_bits_of_one_rank("_backward"); }
 
 TEST(ParallelAttention, BitsOfManyKeysAreThoseOfTheCpuKernel) {

@@ -97,6 +97,7 @@ void expect_inside(const HeadDescription& head, const Opened& opened, models::He
   }
 }
 
+// Labelled full: BoundsObserved.ForwardPassesLieWithinTheCertificates
 TEST(BoundsObserved, ForwardPassesLieWithinTheCertificates) {
   ASSERT_GE(models::observed_folders().size(), 18U);
   for (const std::filesystem::path& folder : models::observed_folders()) {

@@ -1,10 +1,12 @@
 // planted_bugs NINJA SOURCE BUILD TARGET TABLE SCRATCH [ID...]: plants the bugs of a table in our own code, one at a
 // time, and demands that the test named beside each fails; without a bug the same tests must pass. A few of the bugs,
-// or all of them where SOFTCHECK_EFFORT=deep, or those named. Where SOFTCHECK_PLANTED_LOG names a file, every bug that
-// is caught is noted there, and a later run skips it. Exit: 0 all were caught, 1 not, 2 usage.
+// or all of them where SOFTCHECK_EFFORT=deep (of these every N-th where SOFTCHECK_PLANTED_PART=K/N), or those named.
+// Where SOFTCHECK_PLANTED_LOG names a file, every bug that is caught is noted there, and a later run skips it. Exit: 0
+// all were caught, 1 not, 2 usage.
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -51,23 +53,41 @@ double cpu_seconds() {
   return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec);
 }
 
+/// K/N as SOFTCHECK_PLANTED_PART says: the K-th of N parts of a table. 1/1 where it is not set.
+struct Part {
+  std::size_t part = 1, parts = 1;
+  bool has(std::size_t row) const { return row % parts + 1 == part; }
+};
+Part part_from_environment() {
+  const char* text = std::getenv("SOFTCHECK_PLANTED_PART");
+  if (text == nullptr) return {};
+  Part part;
+  char rest = 0;
+  if (std::sscanf(text, "%zu/%zu%c", &part.part, &part.parts, &rest) != 2 || part.part < 1 || part.part > part.parts) {
+    throw std::runtime_error("SOFTCHECK_PLANTED_PART: need K/N with K from 1 to N, got '" + std::string(text) + "'");
+  }
+  return part;
+}
+
 /// The bugs to plant. All of the table are looked at: what no longer fits the code shows in every run.
 std::vector<Bug> chosen(const Places& places, const std::vector<Bug>& all, const std::set<std::string>& ids) {
   const char* effort = std::getenv("SOFTCHECK_EFFORT");
   const bool deep = effort != nullptr && effort == std::string("deep");
+  const Part part = part_from_environment();
   std::vector<Bug> bugs;
   for (const std::string& id : ids) {
     if (std::none_of(all.begin(), all.end(), [&](const Bug& bug) { return bug.id == id; })) {
       throw std::runtime_error("the table has no bug '" + id + "'");
     }
   }
-  for (const Bug& bug : all) {
+  for (std::size_t row = 0; row < all.size(); ++row) {
+    const Bug& bug = all[row];
     try {
       with_bug(places.source, bug);
     } catch (const std::runtime_error& error) {
       throw std::runtime_error("STALE     " + bug.id + ": " + error.what());
     }
-    if (ids.empty() ? deep || bug.quick : ids.contains(bug.id)) bugs.push_back(bug);
+    if (ids.empty() ? deep ? part.has(row) : bug.quick : ids.contains(bug.id)) bugs.push_back(bug);
   }
   if (all.empty()) throw std::runtime_error("the table has no bug");
   return bugs;
