@@ -20,7 +20,6 @@
 #include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "library/build_info.hpp"
-#include "proptests/report/report_page.hpp"
 
 namespace softcheck::cli {
 namespace {
