@@ -16,7 +16,6 @@
 #include "cli/verbs.hpp"
 #include "judge/op/op.hpp"
 #include "judge/results/contract_fit.hpp"
-#include "judge/results/slack_picture.hpp"
 #include "judge/results/tensor_judge.hpp"
 #include "judge/results/tensor_report.hpp"
 #include "judge/trial/kernel_claims.hpp"

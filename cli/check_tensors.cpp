@@ -14,8 +14,8 @@
 #include "cli/flag_words.hpp"
 #include "judge/op/op.hpp"
 #include "judge/ops/rows/row_call.hpp"
+#include "judge/results/given_tensor.hpp"
 #include "judge/results/task_checks.hpp"
-#include "judge/results/tensor_shape.hpp"
 
 namespace softcheck::cli {
 

@@ -7,7 +7,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/signals.hpp"
 #include "models/read/file_errors.hpp"
-#include "models/report/checkpoint_html.hpp"
+#include "models/report/checkpoint_report.hpp"
 #include "proptests/report/report.hpp"
 
 namespace softcheck::cli {

@@ -16,7 +16,6 @@
 #include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "judge/exhaustive/exhaustive_judge.hpp"
-#include "judge/exhaustive/exhaustive_picture.hpp"
 #include "judge/exhaustive/exhaustive_state.hpp"
 #include "judge/ops/rows/row_op.hpp"
 #include "numerics/rounding/contract.hpp"

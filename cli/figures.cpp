@@ -16,11 +16,10 @@
 #include "cli/trained_inputs.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/figures/coefficient_maps.hpp"
-#include "experiments/figures/entropy_of_temperature.hpp"
 #include "experiments/figures/spread_history.hpp"
 #include "experiments/figures/temperature_figure.hpp"
 #include "experiments/training.hpp"
-#include "models/forward/in_parallel.hpp"
+#include "models/forward/network.hpp"
 
 namespace softcheck::cli {
 

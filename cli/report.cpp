@@ -20,7 +20,6 @@
 #include "cli/verbs.hpp"
 #include "judge/campaigns/base64.hpp"
 #include "library/build_info.hpp"
-#include "proptests/report/report_page.hpp"
 
 namespace softcheck::cli {
 namespace {

@@ -16,7 +16,6 @@
 #include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "judge/survivors/survivor_matrix.hpp"
-#include "judge/survivors/survivor_report.hpp"
 #include "library/build_info.hpp"
 
 namespace softcheck::cli {

@@ -17,7 +17,6 @@
 #include "experiments/heads.hpp"
 #include "experiments/tables/accuracy_table.hpp"
 #include "experiments/tables/sensitivity.hpp"
-#include "experiments/tables/variants.hpp"
 
 namespace softcheck::cli {
 

@@ -18,7 +18,6 @@
 #include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/heads.hpp"
-#include "experiments/network_files.hpp"
 #include "experiments/network_tensors.hpp"
 #include "experiments/trained_models.hpp"
 #include "experiments/training.hpp"

@@ -13,7 +13,7 @@
 #include "cli/trained_inputs.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/language/language_training.hpp"
-#include "experiments/network_files.hpp"
+#include "experiments/trained_models.hpp"
 #include "experiments/training.hpp"
 #include "library/build_info.hpp"
 

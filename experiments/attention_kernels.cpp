@@ -1,11 +1,12 @@
 #include "experiments/attention_kernels.hpp"
 
+#include <dlfcn.h>
+
 #include <array>
 #include <stdexcept>
 #include <string>
 
 #include "experiments/kernel_call.hpp"
-#include "experiments/kernel_library.hpp"
 #include "experiments/max_retrieval_layout.hpp"
 
 namespace softcheck::experiments {
@@ -40,6 +41,17 @@ void AttentionKernels::attend(std::int64_t sets, std::int64_t size, const float*
 void AttentionKernels::attend_adaptively(std::int64_t sets, std::int64_t size, const float* items, const float* queries,
                                          float* pooled, float* log_sum, float* entropy) const {
   call(adaptive_, sets, size, items, queries, pooled, log_sum, entropy);
+}
+
+KernelLibrary::KernelLibrary(const std::filesystem::path& path)
+    : path_(path), handle_(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+  if (handle_ == nullptr) throw std::runtime_error("need the kernels of this project: " + std::string(dlerror()));
+}
+
+softcheck_kernel KernelLibrary::kernel(const char* name) const {
+  void* const symbol = dlsym(handle_, name);
+  if (symbol == nullptr) throw std::runtime_error(path_.string() + ": need the kernel " + name + ", it has none");
+  return reinterpret_cast<softcheck_kernel>(symbol);
 }
 
 }  // namespace softcheck::experiments

@@ -5,8 +5,8 @@
 #include <stdexcept>
 
 #include "experiments/heads.hpp"
-#include "experiments/network_files.hpp"
 #include "experiments/network_tensors.hpp"
+#include "experiments/trained_models.hpp"
 #include "experiments/training.hpp"
 
 namespace softcheck::experiments {

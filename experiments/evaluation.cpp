@@ -10,7 +10,6 @@
 #include <stdexcept>
 #include <thread>
 
-#include "experiments/evaluate_heads.hpp"
 #include "experiments/network_lane.hpp"
 #include "theory/adaptive_temperature.hpp"
 

@@ -63,4 +63,9 @@ struct FoldedQueries {
 };
 FoldedQueries fold(const Floats& parameters, std::span<const float> queries);
 
+/// evaluate() without this project's kernels: a measure has options.others alone.
+std::vector<SizeMeasure> evaluate_heads(const Floats& parameters, std::uint64_t stream,
+                                        const EvaluationOptions& options,
+                                        const std::function<bool(double)>& progress = {});
+
 }  // namespace softcheck::experiments

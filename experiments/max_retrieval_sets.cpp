@@ -4,8 +4,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "experiments/normal_draws.hpp"
-
 namespace softcheck::experiments {
 namespace {
 

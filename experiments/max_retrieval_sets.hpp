@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <numbers>
 #include <random>
 #include <vector>
 
@@ -50,5 +52,13 @@ RetrievalSets draw_sets(int size, int count, RandomWords& words);
 
 /// Weights of all layers, lecun-normal truncated at two standard deviations (Appendix A), biases 0.
 Floats initial_parameters(RandomWords& words);
+
+/// Box and Muller's transform, one value of the two: a standard library's normal_distribution is its own affair, and
+/// these draws are to be the same everywhere that log and cos are.
+inline double normal_draw(RandomWords& words) {
+  const double u = (static_cast<double>(words() >> 11) + 1) * 0x1p-53;  // (0, 1]
+  const double v = static_cast<double>(words() >> 11) * 0x1p-53;
+  return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v);
+}
 
 }  // namespace softcheck::experiments

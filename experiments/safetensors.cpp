@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include "experiments/network_files.hpp"
+#include "experiments/trained_models.hpp"
 #include "models/read/file_source.hpp"
 
 namespace softcheck::experiments {

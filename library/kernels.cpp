@@ -4,7 +4,6 @@
 #include <string>
 
 #include "judge/exhaustive/exhaustive_judge.hpp"
-#include "judge/exhaustive/exhaustive_picture.hpp"
 #include "judge/inference/contract_inference.hpp"
 #include "judge/kernel_judge.hpp"
 #include "judge/report/kernel_report.hpp"

@@ -6,8 +6,6 @@
 
 #include "judge/ops/rows/row_call.hpp"
 #include "judge/results/contract_fit.hpp"
-#include "judge/results/reported_row.hpp"
-#include "judge/results/slack_picture.hpp"
 #include "judge/results/task_checks.hpp"
 #include "judge/results/tensor_judge.hpp"
 #include "judge/results/tensor_report.hpp"

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "experiments/certificates/collapse.hpp"
-#include "experiments/certificates/overflow.hpp"
+#include "experiments/certificates/plain_layers.hpp"
 #include "experiments/certificates/set_size_bounds.hpp"
 #include "experiments/certificates/spread_ladder.hpp"
 

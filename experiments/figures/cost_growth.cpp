@@ -13,8 +13,8 @@
 #include <span>
 #include <stdexcept>
 
+#include "experiments/attention_kernels.hpp"
 #include "experiments/kernel_call.hpp"
-#include "experiments/kernel_library.hpp"
 #include "kernels/abi/softcheck_kernel.h"
 
 namespace softcheck::experiments {

@@ -5,7 +5,6 @@
 #include "experiments/figures/gnuplot.hpp"
 #include "experiments/tables/accuracy_table.hpp"
 #include "experiments/tables/sensitivity.hpp"
-#include "experiments/tables/variants.hpp"
 
 namespace softcheck::experiments {
 

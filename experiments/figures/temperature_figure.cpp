@@ -9,7 +9,6 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "experiments/figures/temperature_pictures.hpp"
 #include "experiments/tables/accuracy_table.hpp"
 #include "theory/adaptive_temperature.hpp"
 

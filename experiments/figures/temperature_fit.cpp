@@ -1,10 +1,10 @@
-#include "experiments/figures/temperature_fit.hpp"
-
 #include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <string>
+
+#include "experiments/figures/temperature_figure.hpp"
 
 namespace softcheck::experiments {
 namespace {

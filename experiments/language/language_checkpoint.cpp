@@ -8,9 +8,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "experiments/language/language_files.hpp"
 #include "experiments/language/language_training.hpp"
-#include "experiments/network_files.hpp"
 #include "experiments/trained_models.hpp"
 #include "models/read/file_source.hpp"
 

@@ -6,7 +6,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "models/forward/in_parallel.hpp"
+#include "models/forward/network.hpp"
 
 namespace softcheck::experiments {
 namespace {

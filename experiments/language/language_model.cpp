@@ -5,7 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "experiments/normal_draws.hpp"
+#include "experiments/max_retrieval_sets.hpp"
 
 namespace softcheck::experiments {
 namespace {

@@ -11,8 +11,8 @@
 #include <string>
 #include <type_traits>
 
+#include "experiments/attention_kernels.hpp"
 #include "experiments/kernel_call.hpp"
-#include "experiments/kernel_library.hpp"
 // clang-format off
 #include "experiments/language/entmax_attention.inl"
 // clang-format on

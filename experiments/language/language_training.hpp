@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "experiments/adam.hpp"
 #include "experiments/language/language_model.hpp"
 #include "experiments/language/language_parts.hpp"
+#include "experiments/max_retrieval_sets.hpp"
 #include "experiments/safetensors.hpp"
 
 namespace softcheck::experiments {
@@ -83,5 +85,9 @@ bool is_language_model(const std::filesystem::path& folder);
 
 /// throws   models::TensorFileError as language_parameters() does, and where the metadata has no options
 LanguageModel read_language_model(const std::filesystem::path& folder);
+
+/// What write_language_model writes, by name.
+std::map<std::string, std::string> language_model_files(const LanguageDesign& design, const Floats& parameters,
+                                                        const std::map<std::string, std::string>& metadata);
 
 }  // namespace softcheck::experiments

@@ -42,30 +42,19 @@ void add_lengths(const std::vector<CallTraits>& accepted, const std::string& nam
   }
 }
 
+// Words without a number, the plainest first.
+constexpr bool Domain::*plain_words[] = {&Domain::no_mask,    &Domain::unit_theta,       &Domain::compact,
+                                         &Domain::finite,     &Domain::no_causal,        &Domain::usual_scale,
+                                         &Domain::contiguous, &Domain::no_offset,        &Domain::no_smoothing,
+                                         &Domain::no_z_loss,  &Domain::one_ignore_index, &Domain::base_e,
+                                         &Domain::base_2,     &Domain::plain_weights,    &Domain::renormalized,
+                                         &Domain::no_softcap, &Domain::no_class_weights, &Domain::no_top_p,
+                                         &Domain::no_min_p,   &Domain::mean_only,        &Domain::sum_only};
+
 // The plainest first.
 Words all_words(const std::vector<CallTraits>& accepted) {
-  Words words(21);
-  words[0].no_mask = true;
-  words[1].unit_theta = true;
-  words[2].compact = true;
-  words[3].finite = true;
-  words[4].no_causal = true;
-  words[5].usual_scale = true;
-  words[6].contiguous = true;
-  words[7].no_offset = true;
-  words[8].no_smoothing = true;
-  words[9].no_z_loss = true;
-  words[10].one_ignore_index = true;
-  words[11].base_e = true;
-  words[12].base_2 = true;
-  words[13].plain_weights = true;
-  words[14].renormalized = true;
-  words[15].no_softcap = true;
-  words[16].no_class_weights = true;
-  words[17].no_top_p = true;
-  words[18].no_min_p = true;
-  words[19].mean_only = true;
-  words[20].sum_only = true;
+  Words words;
+  for (bool Domain::*word : plain_words) words.emplace_back().*word = true;
   std::set<std::string> names;
   for (const CallTraits& call : accepted) {
     for (const auto& [name, length] : call.lengths) names.insert(name);
@@ -94,28 +83,8 @@ LengthRange joined(const LengthRange& a, const LengthRange& b) {
 }
 
 void join(Domain& domain, const Domain& word) {
-  domain.unit_theta |= word.unit_theta;
-  domain.usual_scale |= word.usual_scale;
-  domain.compact |= word.compact;
-  domain.contiguous |= word.contiguous;
-  domain.finite |= word.finite;
+  for (bool Domain::*flag : plain_words) domain.*flag |= word.*flag;
   domain.visible_nan |= word.visible_nan;
-  domain.no_mask |= word.no_mask;
-  domain.no_offset |= word.no_offset;
-  domain.no_causal |= word.no_causal;
-  domain.no_smoothing |= word.no_smoothing;
-  domain.no_z_loss |= word.no_z_loss;
-  domain.one_ignore_index |= word.one_ignore_index;
-  domain.no_softcap |= word.no_softcap;
-  domain.no_class_weights |= word.no_class_weights;
-  domain.base_e |= word.base_e;
-  domain.base_2 |= word.base_2;
-  domain.plain_weights |= word.plain_weights;
-  domain.renormalized |= word.renormalized;
-  domain.mean_only |= word.mean_only;
-  domain.sum_only |= word.sum_only;
-  domain.no_top_p |= word.no_top_p;
-  domain.no_min_p |= word.no_min_p;
   domain.alignment = std::max(domain.alignment, word.alignment);
   for (const auto& [name, range] : word.lengths) {
     LengthRange& length = domain.lengths[name];

@@ -10,10 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "judge/campaigns/model_views.hpp"
-#include "judge/campaigns/training_views.hpp"
-#include "models/report/checkpoint_html.hpp"
-#include "proptests/report/report_page.hpp"
+#include "models/report/checkpoint_report.hpp"
+#include "proptests/report/report.hpp"
 
 namespace softcheck::proptests {
 namespace {

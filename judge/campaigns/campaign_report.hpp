@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "judge/campaigns/merge.hpp"
 
@@ -25,5 +28,37 @@ std::map<std::string, std::string> adjacent_files(const MergedCampaign& campaign
 
 /// What each class of machines did: tab-separated, and no part of the report.
 std::string hosts_to_tsv(const MergedCampaign& campaign);
+
+// How a campaign's report shows networks that differ in their seed alone. number counts the trainings from 1.
+
+std::string training_text(const MergedTraining& training, std::size_t number);
+std::string training_html(const MergedTraining& training, std::size_t number);
+/// {"options", "verdict", "metrics": {NAME: {"mean", "deviation", "least", "largest"}}, "networks": [{"seed",
+/// "verdict", "sha256", "file", "instructions", "metrics": {NAME: number}}]}
+nlohmann::ordered_json training_json(const MergedTraining& training, std::size_t number);
+
+/// The networks' files by their path beside the report: trained/1/seed-07.safetensors; of a language model
+/// trained/1/seed-07/model.safetensors and trained/1/seed-07/config.json.
+std::map<std::string, std::string> training_files(const MergedTraining& training, std::size_t number);
+
+// How a campaign's report shows one model. number counts the models from 1.
+
+/// The page that `softcheck model --html` writes of it stands beside the report under this name.
+std::string model_page_name(std::size_t number);
+
+std::string model_text(const MergedModel& model);
+std::string model_html(const MergedModel& model, std::size_t number);
+/// {"path", "command", "checkpoint", "verdict", "certificate": what `softcheck model --json` writes, without claims}
+nlohmann::ordered_json model_json(const MergedModel& model);
+
+/// A number over the seeds of a training.
+struct SeedSpread {
+  double mean = 0;
+  double deviation = 0;  // of a sample: divided by the seeds less one; NaN of one seed
+  double least = 0, largest = 0;
+};
+
+/// values   at least one; added in their order
+SeedSpread spread_of(const std::vector<double>& values);
 
 }  // namespace softcheck::proptests

@@ -8,7 +8,6 @@
 
 #include "experiments/sha256.hpp"
 #include "models/read/element_format.hpp"
-#include "models/read/stored_bytes.hpp"
 #include "models/report/layer_tensors.hpp"
 
 namespace softcheck::proptests {

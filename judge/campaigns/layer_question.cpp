@@ -1,12 +1,11 @@
-#include "judge/campaigns/layer_question.hpp"
-
 #include <fmt/format.h>
 
 #include <optional>
 
+#include "judge/campaigns/plan.hpp"
 #include "models/bounds/certify_checkpoint.hpp"
+#include "models/report/checkpoint_run.hpp"
 #include "models/report/gate.hpp"
-#include "models/report/layer_range.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -8,12 +8,57 @@
 #include <variant>
 #include <vector>
 
-#include "judge/campaigns/layer_question.hpp"
+#include "experiments/language/language_training.hpp"
+#include "experiments/training.hpp"
 #include "judge/campaigns/plan_entry.hpp"
-#include "judge/campaigns/training_question.hpp"
 #include "judge/trial/kernel_judgement.hpp"
+#include "models/bounds/head_certificate.hpp"
 
 namespace softcheck::proptests {
+
+/// One network, trained from a seed and tested once.
+struct TrainingQuestion {
+  std::variant<experiments::TrainingOptions, experiments::LanguageTrainingOptions> options;
+  std::vector<int> test_sizes = {};  // of the sets, or problems, that it is tested on
+  int test_sets = 0;                 // of each size; of a language model, problems of each algorithm and size
+
+  bool is_language() const { return options.index() == 1; }
+  std::uint64_t seed() const;
+  std::int64_t steps() const;
+  /// The words that the network's file has as its options.
+  std::string words() const;
+  /// All that decides the answer but the seed: equal for the networks of one table.
+  std::string question() const;
+  std::string text() const;
+};
+
+/// The product of the lists of one [[trainings]]; seeds run fastest.
+///
+/// throws   PlanError
+std::vector<TrainingQuestion> asked_trainings(const PlanEntry& entry);
+
+/// One layer of a checkpoint, certified once.
+struct LayerQuestion {
+  std::string model;  // the checkpoint as the plan names it: relative to a folder that each machine chooses
+  std::int64_t layer = 0;
+  models::CertifyOptions options = {};
+  bool vocabulary = false;                // of layer 0: what it can read is enumerated, too
+  std::vector<std::string> fail_if = {};  // gates (models/report/gate.hpp)
+
+  /// All that decides the answer but the layer: equal for the layers of one report.
+  std::string question() const;
+  /// The command that certifies the layer again.
+  std::string text() const;
+};
+
+/// The layers that one [[models]] asks for, model by model.
+struct ModelsQuestion {
+  std::vector<std::vector<LayerQuestion>> models;
+  std::size_t per_shard = 1;  // layers
+};
+
+/// throws   PlanError
+ModelsQuestion asked_models(const PlanEntry& entry, std::size_t per_shard);
 
 /// One kernel, judged once.
 struct JudgementQuestion {

@@ -3,16 +3,31 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "judge/campaigns/plan.hpp"
-#include "judge/campaigns/trained_network.hpp"
 #include "proptests/report/report.hpp"
 
 namespace softcheck::proptests {
+
+/// What a training made.
+struct TrainedNetwork {
+  std::uint64_t seed = 0;
+  std::string instructions;                             // vector instructions; other ones round otherwise
+  std::vector<std::pair<std::string, double>> metrics;  // "last loss", "accuracy at 16"; one order for all seeds
+  std::map<std::string, std::string> files;             // bytes by name: model.safetensors and, of a language
+                                                        // model, config.json
+
+  /// SHA-256 of model.safetensors.
+  std::string sha256() const;
+};
+
+inline constexpr const char* network_file = "model.safetensors";
 
 /// The answer to one question, and what only the machine that gave it knows.
 struct JudgedAnswer {
@@ -54,5 +69,13 @@ ShardFile parse_shard_file(std::string_view text);
 /// crash of the machine leaves one.
 /// throws   std::system_error naming the path and the reason
 void write_shard_file(const std::filesystem::path& path, std::string_view text);
+
+/// RFC 4648, section 4, with its padding: bytes as a text of JSON holds them.
+std::string base64(std::string_view bytes);
+
+/// The bytes of such a text.
+///
+/// throws   std::invalid_argument where the text is none
+std::string bytes_of_base64(std::string_view text);
 
 }  // namespace softcheck::proptests

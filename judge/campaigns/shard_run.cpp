@@ -1,21 +1,35 @@
 #include "judge/campaigns/shard_run.hpp"
 
+#include <sys/utsname.h>
+
+#include <array>
 #include <chrono>
+#include <fstream>
 #include <memory>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <variant>
 
 #include "experiments/sha256.hpp"
-#include "judge/campaigns/answers.hpp"
 #include "judge/campaigns/checkpoint_digest.hpp"
-#include "judge/campaigns/host_class.hpp"
-#include "judge/campaigns/saved_training.hpp"
 #include "models/architectures/description.hpp"
 #include "models/read/checkpoint.hpp"
 
 namespace softcheck::proptests {
+namespace {
+
+// Linux's names: of x86-64, then of AArch64.
+constexpr std::array extensions = {"sse4_2",   "avx2",    "fma",  "avx512f", "avx512_bf16", "avx512_fp16",
+                                   "amx_bf16", "asimdhp", "bf16", "i8mm",    "sve",         "sve2"};
+
+std::string value_of(const std::string& line) {
+  const std::size_t colon = line.find(": ");
+  return colon == std::string::npos ? "" : line.substr(colon + 2);
+}
+
+}  // namespace
 
 std::map<std::string, std::string> library_digests(const Plan& plan, const std::filesystem::path& kernels) {
   std::map<std::string, std::string> digests;
@@ -71,6 +85,23 @@ void forget_cached(const Shard& shard, const ShardRun& run) {
     std::error_code ignored;
     if (!kept.empty()) std::filesystem::remove(kept, ignored);
   }
+}
+
+std::string host_class() {
+  utsname machine{};
+  std::string result = uname(&machine) == 0 ? machine.machine : "unknown";
+  std::string name, flags;
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line) && !line.empty();) {
+    if (line.starts_with("model name")) name = value_of(line);
+    if (line.starts_with("flags") || line.starts_with("Features")) flags = " " + value_of(line) + " ";
+  }
+  if (!name.empty()) result += ", " + name;
+  std::string found;
+  for (const char* extension : extensions) {
+    if (flags.find(" " + std::string(extension) + " ") != std::string::npos) found += " " + std::string(extension);
+  }
+  return found.empty() ? result : result + "," + found;
 }
 
 }  // namespace softcheck::proptests

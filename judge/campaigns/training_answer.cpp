@@ -8,18 +8,16 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "experiments/evaluate_heads.hpp"
+#include "experiments/evaluation.hpp"
 #include "experiments/heads.hpp"
 #include "experiments/language/language_evaluation.hpp"
-#include "experiments/language/language_files.hpp"
 #include "experiments/language/language_training.hpp"
-#include "experiments/network_files.hpp"
 #include "experiments/network_tensors.hpp"
 #include "experiments/safetensors.hpp"
 #include "experiments/sha256.hpp"
+#include "experiments/trained_models.hpp"
 #include "experiments/training.hpp"
-#include "judge/campaigns/answers.hpp"
-#include "judge/campaigns/saved_training.hpp"
+#include "judge/campaigns/shard_run.hpp"
 #include "proptests/engine/interrupted.hpp"
 
 namespace softcheck::proptests {

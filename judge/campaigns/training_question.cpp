@@ -1,5 +1,3 @@
-#include "judge/campaigns/training_question.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,6 +9,7 @@
 #include <string_view>
 
 #include "experiments/heads.hpp"
+#include "judge/campaigns/plan.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -1,15 +1,15 @@
-#include "judge/campaigns/training_views.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
-#include "judge/campaigns/seed_spread.hpp"
-#include "proptests/report/report_page.hpp"
+#include "judge/campaigns/campaign_report.hpp"
+#include "proptests/report/report.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -69,6 +69,14 @@ std::string instructions_of(const MergedTraining& training) {
 std::string heading_of(const MergedTraining& training) {
   return fmt::format("{} of {} networks, one a seed, trained with {} instructions", finished(training),
                      training.networks.size(), instructions_of(training));
+}
+
+constexpr std::size_t ranked_heads = 10;  // as many as `softcheck model` prints
+
+const char* verdict_of(const MergedModel& model) { return to_string(Report{model.rows}.verdict()); }
+
+std::string table_of(const MergedModel& model) {
+  return model.report ? models::to_table(*model.report, ranked_heads) : "";
 }
 
 }  // namespace
@@ -160,6 +168,47 @@ std::map<std::string, std::string> training_files(const MergedTraining& training
     for (const auto& [name, bytes] : network.made->files) files[training.is_language ? place + name : place] = bytes;
   }
   return files;
+}
+
+std::string model_page_name(std::size_t number) { return fmt::format("model-{}.html", number); }
+
+std::string model_text(const MergedModel& model) {
+  return fmt::format("\n{}: {}\n{}\n{}", escaped_text(model.asked), verdict_of(model),
+                     model.checkpoint.empty() ? "no certificate" : "checkpoint " + model.checkpoint, table_of(model));
+}
+
+std::string model_html(const MergedModel& model, std::size_t number) {
+  std::string text = fmt::format("<h3 id=\"model-{}\">{}: {}</h3>\n", number, xml_text(model.path), verdict_of(model));
+  text += fmt::format("<p>As <code>{}</code> says in one process.", xml_text(model.asked));
+  if (!model.report) return text + " It certified nothing: see what does not hold.</p>\n";
+  text += fmt::format(
+      " {} heads; <a href=\"{}\">all of them</a>. SHA-256 of the configuration and the first bytes of all tensors: "
+      "{}.</p>\n<pre>{}</pre>\n",
+      model.report->heads.size(), model_page_name(number), model.checkpoint, xml_text(table_of(model)));
+  return text;
+}
+
+nlohmann::ordered_json model_json(const MergedModel& model) {
+  nlohmann::ordered_json json;
+  json["path"] = printable_utf8(model.path);
+  json["command"] = printable_utf8(model.asked);
+  json["checkpoint"] = model.checkpoint;
+  json["verdict"] = verdict_of(model);
+  if (model.report) json["certificate"] = nlohmann::ordered_json::parse(models::to_json(*model.report, ""));
+  return json;
+}
+
+SeedSpread spread_of(const std::vector<double>& values) {
+  if (values.empty()) throw std::invalid_argument("spread_of: need at least one value, got none");
+  const auto count = static_cast<double>(values.size());
+  double sum = 0, squares = 0;
+  for (const double value : values) sum += value;
+  const double mean = sum / count;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  const auto [least, largest] = std::ranges::minmax(values);
+  const double deviation =
+      values.size() < 2 ? std::numeric_limits<double>::quiet_NaN() : std::sqrt(squares / (count - 1));
+  return {mean, deviation, least, largest};
 }
 
 }  // namespace softcheck::proptests

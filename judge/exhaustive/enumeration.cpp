@@ -8,7 +8,6 @@
 #include <map>
 #include <optional>
 
-#include "judge/exhaustive/score_enumeration.hpp"
 #include "judge/ops/rows/row_op.hpp"
 #include "numerics/enclosures/certificate.hpp"
 #include "numerics/formats/format.hpp"

@@ -49,4 +49,16 @@ class Enumeration {
 std::vector<std::unique_ptr<Enumeration>> enumerations_of(const KernelSubject& subject, const ArgumentRange& range,
                                                           std::vector<std::string>& skipped);
 
+/// The keys of a query whose scores are enumerated, where the domain has them.
+inline constexpr std::size_t usual_score_keys = 16;
+
+/// Every product of a query and a key of one number, in formats of at most 16 bits: all keys but those that are no
+/// finite number stand in calls of fifteen neighbours beside a key of 0, which is the first or the last one; each call
+/// has all queries, those that are NaN among them. Then every finite query beside one key that is NaN. The values are
+/// the rows of the identity, so that a query's output is its weights.
+///
+/// skipped   appended to: what the domain leaves out
+std::vector<std::unique_ptr<Enumeration>> score_enumerations(const KernelSubject& subject, const ArgumentRange& range,
+                                                             std::vector<std::string>& skipped);
+
 }  // namespace softcheck::proptests

@@ -1,5 +1,3 @@
-#include "judge/exhaustive/exhaustive_picture.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "judge/exhaustive/exhaustive_judge.hpp"
 #include "numerics/enclosures/certificate.hpp"
 #include "proptests/report/report.hpp"
 

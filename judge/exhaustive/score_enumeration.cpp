@@ -1,11 +1,10 @@
-#include "judge/exhaustive/score_enumeration.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <optional>
 #include <utility>
 
+#include "judge/exhaustive/enumeration.hpp"
 #include "numerics/enclosures/certificate.hpp"
 #include "numerics/formats/format.hpp"
 

@@ -5,9 +5,8 @@
 #include <stdexcept>
 
 #include "judge/results/four_dimensions.hpp"
-#include "judge/results/score_terms.hpp"
+#include "judge/results/given_tensor.hpp"
 #include "judge/results/task_checks.hpp"
-#include "judge/results/tensor_elements.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -29,34 +28,36 @@ std::array<GivenTensor, 3> inputs_of(const TensorTask& task) {
   return all;
 }
 
-std::size_t size(const GivenTensor& tensor, std::size_t dimension) { return size_of(tensor, dimension); }
-
 std::vector<double> decoded_head(const GivenTensor& tensor, std::int64_t batch, std::int64_t head) {
-  std::vector<double> values(size(tensor, of_length) * size(tensor, of_dim));
+  std::vector<double> values(size_of(tensor, of_length) * size_of(tensor, of_dim));
   decode_head(tensor, batch, head, values);
   return values;
 }
 
-constexpr std::uint8_t has_infinity = 1, has_nan = 2;
+}  // namespace
 
-std::uint8_t kind_of_numbers(std::span<const double> numbers) {
-  std::uint8_t kind = 0;
+NumberKinds kinds_of(std::span<const double> numbers) {
+  NumberKinds kinds = 0;
   for (const double x : numbers) {
-    if (std::isnan(x)) kind |= has_nan;
-    if (std::isinf(x)) kind |= has_infinity;
+    if (std::isnan(x)) kinds |= has_nan;
+    if (std::isinf(x)) kinds |= has_infinity;
   }
-  return kind;
+  return kinds;
 }
 
-}  // namespace
+QueryKind query_kind(NumberKinds own, NumberKinds met, bool sees_a_key) {
+  if (!sees_a_key) return own == 0 ? QueryKind::nothing : QueryKind::unasked;
+  if ((met & has_nan) != 0) return QueryKind::nan;
+  return (met & has_infinity) != 0 ? QueryKind::infinite : QueryKind::usual;
+}
 
 AttentionTensors::AttentionTensors(const TensorTask& task)
     : task_(task),
       inputs_(inputs_of(task)),
       walk_({inputs_[0].shape.begin(), inputs_[0].shape.end() - 1}),
-      dim_(size(inputs_[0], of_dim)),
-      keys_(size(inputs_[1], of_length)),
-      value_dim_(size(inputs_[2], of_dim)) {
+      dim_(size_of(inputs_[0], of_dim)),
+      keys_(size_of(inputs_[1], of_length)),
+      value_dim_(size_of(inputs_[2], of_dim)) {
   Shape scores = inputs_[0].shape;
   scores.back() = inputs_[1].shape[of_length];
   if (has_mask(task)) mask_ = broadcast_to(*input_of(task, Role::mask), "mask", scores);
@@ -98,7 +99,7 @@ void AttentionTensors::require_outputs(std::span<const GivenTensor> outputs) con
 
 void AttentionTensors::load_head(std::size_t batch, std::size_t head) {
   const auto head_in = [&](const GivenTensor& tensor) {
-    return static_cast<std::int64_t>(head * size(tensor, of_heads) / size(inputs_[0], of_heads));
+    return static_cast<std::int64_t>(head * size_of(tensor, of_heads) / size_of(inputs_[0], of_heads));
   };
   const std::array<std::int64_t, 4> wanted{static_cast<std::int64_t>(batch), head_in(inputs_[1]),
                                            static_cast<std::int64_t>(batch), head_in(inputs_[2])};
@@ -108,17 +109,15 @@ void AttentionTensors::load_head(std::size_t batch, std::size_t head) {
   head_values_ = decoded_head(inputs_[2], wanted[2], wanted[3]);
   key_kinds_.resize(keys_);
   for (std::size_t j = 0; j < keys_; ++j) {
-    key_kinds_[j] = kind_of_numbers(std::span<const double>(head_keys_).subspan(j * dim_, dim_));
+    key_kinds_[j] = kinds_of(std::span<const double>(head_keys_).subspan(j * dim_, dim_));
   }
-  values_finite_ = kind_of_numbers(head_values_) == 0;
+  values_finite_ = kinds_of(head_values_) == 0;
 }
 
 void AttentionTensors::load_visible(std::size_t batch, std::size_t head, std::size_t query) {
   row_.visible.assign(keys_, 1);
   if (has_mask(task_)) {
-    const std::int64_t first = static_cast<std::int64_t>(batch) * mask_.strides[0] +
-                               static_cast<std::int64_t>(head) * mask_.strides[1] +
-                               static_cast<std::int64_t>(query) * mask_.strides[2];
+    const std::int64_t first = offset_of_row(mask_, batch, head, query);
     for (std::size_t j = 0; j < keys_; ++j) {
       row_.visible[j] = mask_shows(mask_, first + static_cast<std::int64_t>(j) * mask_.strides[3]) ? 1 : 0;
     }
@@ -151,10 +150,7 @@ void AttentionTensors::load_terms(std::size_t batch, std::size_t head, std::size
   }
   if (!bias_) return;
   row_.bias.resize(keys_);
-  const std::int64_t first = static_cast<std::int64_t>(batch) * bias_->strides[0] +
-                             static_cast<std::int64_t>(head) * bias_->strides[1] +
-                             static_cast<std::int64_t>(query) * bias_->strides[2];
-  decode_elements(*bias_, first, bias_->strides[3], row_.bias);
+  decode_elements(*bias_, offset_of_row(*bias_, batch, head, query), bias_->strides[3], row_.bias);
   require_finite("bias", row_.bias);
 }
 
@@ -185,17 +181,15 @@ QueryKind AttentionTensors::load(std::size_t number) {
   row_.keys = head_keys_;
   row_.values = head_values_;
   find_columns();
-  const std::uint8_t own = kind_of_numbers(query_);
-  std::uint8_t kind = own;
+  const NumberKinds own = kinds_of(query_);
+  NumberKinds met = own;
   bool sees = false;
   for (std::size_t j = 0; j < keys_; ++j) {
     if (row_.visible[j] == 0) continue;
-    kind |= key_kinds_[j];
+    met |= key_kinds_[j];
     sees = true;
   }
-  if (!sees) return own == 0 ? QueryKind::nothing : QueryKind::unasked;
-  if ((kind & has_nan) != 0) return QueryKind::nan;
-  return (kind & has_infinity) != 0 ? QueryKind::infinite : QueryKind::usual;
+  return query_kind(own, met, sees);
 }
 
 AttentionRow AttentionTensors::usual_row(std::vector<std::size_t>& left) {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "judge/ops/attention/attention_judge.hpp"
+#include "judge/results/given_tensor.hpp"
 #include "judge/results/tensor_judge.hpp"
-#include "judge/results/tensor_shape.hpp"
 
 namespace softcheck::proptests {
 
@@ -24,6 +24,14 @@ enum class QueryKind {
   infinite,  // an infinity there: the ABI says nothing of it
   unasked,   // a NaN or an infinity in a query that sees no key
 };
+
+/// What stands among numbers: 1 an infinity, 2 a NaN, 3 both.
+using NumberKinds = std::uint8_t;
+inline constexpr NumberKinds has_infinity = 1, has_nan = 2;
+NumberKinds kinds_of(std::span<const double> numbers);
+
+/// own    kinds of the query's own numbers      met   of all numbers that decide its results, those of seen keys too
+QueryKind query_kind(NumberKinds own, NumberKinds met, bool sees_a_key);
 
 /// The queries of a task of attention. Keys and values of one head are decoded at a time.
 class AttentionTensors {
@@ -75,8 +83,8 @@ class AttentionTensors {
   std::size_t dim_ = 0, keys_ = 0, value_dim_ = 0;
   std::array<std::int64_t, 4> loaded_{-1, -1, -1, -1};  // batch and head of the keys, and of the values
   std::vector<double> query_, head_keys_, head_values_, usual_values_;
-  std::vector<std::uint8_t> key_kinds_;  // of each key of the head: 1 it has an infinity, 2 a NaN
-  bool values_finite_ = true;            // of the head
+  std::vector<NumberKinds> key_kinds_;  // of each key of the head
+  bool values_finite_ = true;           // of the head
   AttentionRow row_;
   std::vector<ColumnKind> columns_;
 };

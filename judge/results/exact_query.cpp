@@ -5,7 +5,6 @@
 
 #include "judge/ops/attention/attention_thresholds.hpp"
 #include "judge/ops/rows/row_elements.hpp"
-#include "judge/results/paired_sums.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "numerics/oracles/adaptive_oracle.hpp"
 
@@ -94,6 +93,27 @@ void ExactQuery::output(std::span<DoubleBounds> columns) {
         std::isfinite(error) ? Enclosure::between(-error, error) : Enclosure::between(-infinity, infinity);
     columns[c] = refined(sums.sum(c) + lows.sum(c) + around, AttentionClaim::output, c);
   }
+}
+
+void PairedSums::add(double factor, const double* values) {
+  ++products_;
+  for (std::size_t k = 0; k < high_.size(); ++k) {
+    const double product = factor * values[k], rest = std::fma(factor, values[k], -product);
+    const double sum = high_[k] + product, part = sum - high_[k];
+    low_[k] += ((high_[k] - (sum - part)) + (product - part)) + rest;
+    high_[k] = sum;
+    magnitude_[k] += std::fabs(product);
+  }
+}
+
+numerics::Enclosure PairedSums::sum(std::size_t k) const {
+  using numerics::Enclosure;
+  const auto n = static_cast<double>(products_);
+  const double error = 1.02 * (n + 1) * (n + 1) * 0x1p-106 * magnitude_[k] + n * 0x1p-1072;
+  if (!std::isfinite(high_[k] + low_[k] + error)) {
+    return Enclosure::between(-numerics::infinity, numerics::infinity);
+  }
+  return Enclosure(high_[k]) + Enclosure(low_[k]) + Enclosure::between(-error, error);
 }
 
 }  // namespace softcheck::proptests

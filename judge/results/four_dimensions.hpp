@@ -8,6 +8,7 @@
 
 #include "judge/results/given_tensor.hpp"
 
+/// What attention's scores have beside queries and keys, as tensors at hand.
 namespace softcheck::proptests {
 
 // The dimensions of attention's tensors.
@@ -28,7 +29,26 @@ inline std::size_t size_of(const GivenTensor& tensor, std::size_t dimension) {
   return static_cast<std::size_t>(tensor.shape[dimension]);
 }
 
+/// Where a row of (batch, heads, length, dim) begins, in elements.
+inline std::int64_t offset_of_row(const GivenTensor& tensor, std::size_t batch, std::size_t head, std::size_t row) {
+  return static_cast<std::int64_t>(batch) * tensor.strides[of_batch] +
+         static_cast<std::int64_t>(head) * tensor.strides[of_heads] +
+         static_cast<std::int64_t>(row) * tensor.strides[of_length];
+}
+
 /// Rows of one head, compact: (length, dim).
 void decode_head(const GivenTensor& tensor, std::int64_t batch, std::int64_t head, std::span<double> values);
+
+/// throws   std::invalid_argument naming the tensor where a number is not finite
+void require_finite(const std::string& name, std::span<const double> numbers);
+
+/// The same numbers with the shape, a stride of 0 where a dimension repeats.
+GivenTensor broadcast_to(const GivenTensor& tensor, const std::string& name, const Shape& shape);
+
+/// One number a head, of `count` heads from `first` on; none without the tensor.
+///
+/// throws   std::invalid_argument naming the tensor unless it is (heads) and those numbers are finite
+std::vector<double> vector_of_heads(const GivenTensor* tensor, const std::string& name, std::int64_t heads,
+                                    std::size_t first, std::size_t count);
 
 }  // namespace softcheck::proptests

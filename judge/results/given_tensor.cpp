@@ -1,12 +1,16 @@
 #include "judge/results/given_tensor.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <cstring>
 #include <stdexcept>
 #include <string>
-
-#include "judge/results/tensor_shape.hpp"
+#include <utility>
 
 namespace softcheck::proptests {
 namespace {
+
+using numerics::Format;
 
 // DLPack's code of bool, which the header knows from version 0.8 on.
 constexpr int bool_code = 6;
@@ -32,6 +36,39 @@ void set_dtype(GivenTensor& held, const DLDataType& dtype, const std::string& na
   }
   throw std::invalid_argument(name + ": need dtype " + numerics::format_names() +
                               ", int32, int64, uint8 or bool on the CPU, got " + name_of(dtype));
+}
+
+constexpr std::size_t most_elements = std::size_t{1} << 48;
+
+// Its exponent and fraction at the places of a double's, times the ratio of the biases: exact, subnormal numbers too.
+double half_to_double(std::uint16_t bits) {
+  const std::uint64_t sign = static_cast<std::uint64_t>(bits & 0x8000u) << 48, magnitude = bits & 0x7fffu;
+  const double value = magnitude < 0x7c00u ? std::bit_cast<double>(magnitude << 42) * 0x1p1008
+                                           : std::bit_cast<double>((magnitude << 42) | 0x7ff0'0000'0000'0000u);
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) | sign);
+}
+
+double brain_to_double(std::uint16_t bits) {
+  return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16));
+}
+
+// Elements may stand at any address: they are copied, not pointed at.
+template <class Bits, class Decode>
+void decode_each(const std::byte* first, std::int64_t stride, std::span<double> values, Decode decode) {
+  const std::ptrdiff_t step = stride * static_cast<std::ptrdiff_t>(sizeof(Bits));
+  if (stride == 1) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      Bits bits;
+      std::memcpy(&bits, first + i * sizeof(Bits), sizeof bits);
+      values[i] = decode(bits);
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Bits bits;
+    std::memcpy(&bits, first + static_cast<std::ptrdiff_t>(i) * step, sizeof bits);
+    values[i] = decode(bits);
+  }
 }
 
 }  // namespace
@@ -63,5 +100,119 @@ GivenTensor held_tensor(const DLTensor& tensor, std::string_view given_name) {
   }
   return held;
 }
+
+std::string shape_text(std::span<const std::int64_t> shape) {
+  std::string text = "(";
+  for (std::size_t i = 0; i < shape.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
+  return text + (shape.size() == 1 ? ",)" : ")");
+}
+
+std::size_t elements_of(std::span<const std::int64_t> shape, const std::string& name) {
+  for (const std::int64_t size : shape) {
+    if (size < 0) throw std::invalid_argument(name + ": need sizes >= 0, got shape " + shape_text(shape));
+  }
+  if (std::ranges::find(shape, 0) != shape.end()) return 0;
+  std::size_t elements = 1;
+  for (const std::int64_t size : shape) {
+    if (static_cast<std::size_t>(size) > most_elements / elements) {
+      throw std::invalid_argument(name + ": need at most 2^48 elements, got shape " + shape_text(shape));
+    }
+    elements *= static_cast<std::size_t>(size);
+  }
+  return elements;
+}
+
+Shape compact_strides(std::span<const std::int64_t> shape) {
+  Shape strides(shape.size(), 1);
+  for (std::size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * std::max<std::int64_t>(shape[i], 1);
+  return strides;
+}
+
+void require_shape(const std::string& name, std::span<const std::int64_t> got, std::span<const std::int64_t> need) {
+  if (std::ranges::equal(got, need)) return;
+  throw std::invalid_argument(name + ": need shape " + shape_text(need) + ", got " + shape_text(got));
+}
+
+Shape broadcast_strides(const std::string& name, std::span<const std::int64_t> shape,
+                        std::span<const std::int64_t> strides, std::span<const std::int64_t> target) {
+  Shape result(target.size(), 0);
+  bool fits = shape.size() <= target.size();
+  for (std::size_t k = 1; fits && k <= shape.size(); ++k) {
+    const std::int64_t size = shape[shape.size() - k], wanted = target[target.size() - k];
+    if (size == wanted) {
+      result[target.size() - k] = strides[shape.size() - k];
+    } else if (size != 1) {
+      fits = false;
+    }
+  }
+  if (!fits) {
+    throw std::invalid_argument(name + ": need a shape that broadcasts to " + shape_text(target) + ", got " +
+                                shape_text(shape));
+  }
+  return result;
+}
+
+RowWalk::RowWalk(Shape shape) : shape_(std::move(shape)), rows_(elements_of(shape_, "rows")) {}
+
+std::vector<std::int64_t> RowWalk::index(std::size_t row) const {
+  std::vector<std::int64_t> result(shape_.size());
+  for (std::size_t d = shape_.size(); d-- > 0;) {
+    const auto size = static_cast<std::size_t>(shape_[d]);
+    result[d] = static_cast<std::int64_t>(row % size);
+    row /= size;
+  }
+  return result;
+}
+
+std::int64_t RowWalk::offset(std::size_t row, std::span<const std::int64_t> strides) const {
+  std::int64_t offset = 0;
+  for (std::size_t d = shape_.size(); d-- > 0;) {
+    const auto size = static_cast<std::size_t>(shape_[d]);
+    offset += static_cast<std::int64_t>(row % size) * strides[d];
+    row /= size;
+  }
+  return offset;
+}
+
+void decode_elements(const GivenTensor& tensor, std::int64_t offset, std::int64_t stride, std::span<double> values) {
+  if (values.empty()) return;
+  const Format format = *tensor.format;
+  const std::byte* first = tensor.first + offset * (numerics::properties(format).storage_bits / 8);
+  switch (format) {
+    case Format::f64:
+      return decode_each<double>(first, stride, values, [](double value) { return value; });
+    case Format::f32:
+      return decode_each<float>(first, stride, values, [](float value) { return static_cast<double>(value); });
+    case Format::f16:
+      return decode_each<std::uint16_t>(first, stride, values, half_to_double);
+    case Format::bf16:
+      return decode_each<std::uint16_t>(first, stride, values, brain_to_double);
+    default:  // of 8 bits
+      return decode_each<std::uint8_t>(first, stride, values,
+                                       [format](std::uint8_t bits) { return numerics::decode(format, bits); });
+  }
+}
+
+std::int64_t integer_at(const GivenTensor& tensor, std::int64_t offset) {
+  const std::byte* const first = tensor.first + offset * static_cast<std::int64_t>(tensor.integer_bits / 8);
+  if (tensor.integer_bits == 32) {
+    std::int32_t value = 0;
+    std::memcpy(&value, first, sizeof value);
+    return value;
+  }
+  std::int64_t value = 0;
+  std::memcpy(&value, first, sizeof value);
+  return value;
+}
+
+void hide_masked(const GivenTensor& mask, std::int64_t offset, std::int64_t stride, double hidden,
+                 std::span<double> items) {
+  const std::byte* byte = mask.first + offset;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (byte[static_cast<std::int64_t>(i) * stride] == std::byte{0}) items[i] = hidden;
+  }
+}
+
+bool mask_shows(const GivenTensor& mask, std::int64_t offset) { return mask.first[offset] != std::byte{0}; }
 
 }  // namespace softcheck::proptests

@@ -5,9 +5,7 @@
 #include <vector>
 
 #include "judge/ops/attention/attention_gradient.hpp"
-#include "judge/results/gradient_sums.hpp"
 #include "judge/results/gradient_tensors.hpp"
-#include "judge/results/identity_finding.hpp"
 #include "judge/results/tensor_tally.hpp"
 
 namespace softcheck::proptests {

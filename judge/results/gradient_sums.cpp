@@ -1,5 +1,3 @@
-#include "judge/results/gradient_sums.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,10 +8,11 @@
 
 #include "judge/ops/attention/bias_gradient.hpp"
 #include "judge/ops/attention/sink_gradient.hpp"
+#include "judge/results/given_tensor.hpp"
+#include "judge/results/gradient_judge.hpp"
 #include "judge/results/gradient_tensors.hpp"
-#include "judge/results/identity_finding.hpp"
 #include "judge/results/task_checks.hpp"
-#include "judge/results/tensor_elements.hpp"
+#include "judge/results/tensor_tally.hpp"
 #include "numerics/formats/special_values.hpp"
 
 namespace softcheck::proptests {

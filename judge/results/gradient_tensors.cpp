@@ -5,31 +5,20 @@
 #include <stdexcept>
 
 #include "judge/results/four_dimensions.hpp"
-#include "judge/results/score_terms.hpp"
+#include "judge/results/given_tensor.hpp"
 #include "judge/results/task_checks.hpp"
-#include "judge/results/tensor_elements.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
 // The pairs of one key head take some 300 bytes a score.
 constexpr std::size_t most_scores = std::size_t{1} << 24;
-constexpr std::uint8_t holds_infinity = 1, holds_nan = 2;
-
-std::uint8_t what_it_holds(std::span<const double> numbers) {
-  std::uint8_t kind = 0;
-  for (const double x : numbers) {
-    if (std::isnan(x)) kind |= holds_nan;
-    if (std::isinf(x)) kind |= holds_infinity;
-  }
-  return kind;
-}
 
 // Of each of the rows of a matrix.
-std::vector<std::uint8_t> what_rows_hold(std::span<const double> numbers, std::size_t rows) {
-  std::vector<std::uint8_t> kinds(rows);
+std::vector<NumberKinds> kinds_of_rows(std::span<const double> numbers, std::size_t rows) {
+  std::vector<NumberKinds> kinds(rows);
   const std::size_t n = rows == 0 ? 0 : numbers.size() / rows;
-  for (std::size_t i = 0; i < rows; ++i) kinds[i] = what_it_holds(numbers.subspan(i * n, n));
+  for (std::size_t i = 0; i < rows; ++i) kinds[i] = kinds_of(numbers.subspan(i * n, n));
   return kinds;
 }
 
@@ -171,9 +160,7 @@ void GradientTensors::load_terms(std::size_t batch, std::size_t key_head) {
   case_.attributes.sinks = vector_of_heads(input_of(task_, Role::sinks), "sinks", heads, first, group_);
   case_.attributes.slopes = vector_of_heads(input_of(task_, Role::slopes), "slopes", heads, first, group_);
   const auto row_in = [&](const GivenTensor& tensor, std::size_t row) {
-    return static_cast<std::int64_t>(batch) * tensor.strides[0] +
-           static_cast<std::int64_t>(first + row / s.queries) * tensor.strides[1] +
-           static_cast<std::int64_t>(row % s.queries) * tensor.strides[2];
+    return offset_of_row(tensor, batch, first + row / s.queries, row % s.queries);
   };
   case_.mask.assign(masked_ ? group_ * s.queries * s.keys : 0, 0);
   case_.attributes.bias.assign(biased_ ? group_ * s.queries * s.keys : 0, 0);
@@ -196,27 +183,21 @@ bool GradientTensors::sees(std::size_t query, std::size_t key) const {
 void GradientTensors::classify() {
   const AttentionShape& s = case_.shape;
   const std::size_t m = group_ * s.queries;
-  of_query_ = what_rows_hold(case_.queries, m);
-  of_gradient_ = what_rows_hold(case_.gradients, m);
-  of_key_ = what_rows_hold(case_.keys, s.keys);
-  of_value_ = what_rows_hold(case_.values, s.keys);
+  of_query_ = kinds_of_rows(case_.queries, m);
+  of_gradient_ = kinds_of_rows(case_.gradients, m);
+  of_key_ = kinds_of_rows(case_.keys, s.keys);
+  of_value_ = kinds_of_rows(case_.values, s.keys);
   kinds_.assign(m, QueryKind::usual);
   for (std::size_t q = 0; q < m; ++q) {
-    const auto own = static_cast<std::uint8_t>(of_query_[q] | of_gradient_[q]);
-    std::uint8_t all = own;
-    bool any = false;
+    const auto own = static_cast<NumberKinds>(of_query_[q] | of_gradient_[q]);
+    NumberKinds met = own;
+    bool sees_a_key = false;
     for (std::size_t j = 0; j < s.keys; ++j) {
       if (!sees(q, j)) continue;
-      any = true;
-      all |= of_key_[j] | of_value_[j];
+      sees_a_key = true;
+      met |= of_key_[j] | of_value_[j];
     }
-    if (!any) {
-      kinds_[q] = own == 0 ? QueryKind::nothing : QueryKind::unasked;
-    } else if ((all & holds_nan) != 0) {
-      kinds_[q] = QueryKind::nan;
-    } else if (all != 0) {
-      kinds_[q] = QueryKind::infinite;
-    }
+    kinds_[q] = query_kind(own, met, sees_a_key);
   }
 }
 
@@ -230,8 +211,8 @@ NanOfKey GradientTensors::nan_of_key(std::size_t key) const {
     if (kinds_[q] != QueryKind::nan) continue;
     result.keys = true;
     // Its p are NaN where a score is; a NaN in a value is no part of p.
-    bool scores = (of_query_[q] & holds_nan) != 0;
-    for (std::size_t j = 0; j < case_.shape.keys && !scores; ++j) scores = (of_key_[j] & holds_nan) != 0 && sees(q, j);
+    bool scores = (of_query_[q] & has_nan) != 0;
+    for (std::size_t j = 0; j < case_.shape.keys && !scores; ++j) scores = (of_key_[j] & has_nan) != 0 && sees(q, j);
     if (result.columns.empty()) result.columns.assign(dv, false);
     for (std::size_t c = 0; c < dv; ++c) {
       if (scores || std::isnan(case_.gradients[q * dv + c])) result.columns[c] = true;

@@ -80,8 +80,8 @@ class GradientTensors {
   std::size_t group_ = 1, batch_ = 0, key_head_ = 0, first_query_ = 0, first_key_ = 0;
   AttentionCase case_;
   std::vector<double> saved_out_, saved_lse_;
-  std::vector<QueryKind> kinds_;                                          // (m)
-  std::vector<std::uint8_t> of_query_, of_gradient_, of_key_, of_value_;  // 1: an infinity, 2: a NaN
+  std::vector<QueryKind> kinds_;  // (m)
+  std::vector<NumberKinds> of_query_, of_gradient_, of_key_, of_value_;
 };
 
 }  // namespace softcheck::proptests

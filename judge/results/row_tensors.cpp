@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "judge/ops/rows/row_op.hpp"
+#include "judge/results/given_tensor.hpp"
 #include "judge/results/task_checks.hpp"
-#include "judge/results/tensor_elements.hpp"
 #include "numerics/formats/special_values.hpp"
 
 namespace softcheck::proptests {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "judge/ops/rows/row_op.hpp"
+#include "judge/results/given_tensor.hpp"
 #include "judge/results/tensor_judge.hpp"
-#include "judge/results/tensor_shape.hpp"
 
 namespace softcheck::proptests {
 

@@ -1,5 +1,3 @@
-#include "judge/results/slack_picture.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -55,4 +55,9 @@ void require_formats(const TensorTask& task, const numerics::Contract& contract,
 /// throws   std::invalid_argument
 void require_numbers(const GivenTensor& tensor, const std::string& name);
 
+/// theta, scale, causal and the attributes: those that the op has are in their ranges, all others are off.
+///
+/// throws   std::invalid_argument naming the parameter, what is needed and what was got
+void require_parameters(const TensorTask& task);
+
 }  // namespace softcheck::proptests

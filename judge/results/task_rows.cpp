@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "judge/results/given_tensor.hpp"
 #include "judge/results/task_checks.hpp"
-#include "judge/results/tensor_shape.hpp"
 
 namespace softcheck::proptests {
 namespace {

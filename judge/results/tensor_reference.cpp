@@ -1,4 +1,5 @@
 // Exact values and thresholds of every element, row by row.
+// What of a task follows from its tensors: the contract's formats and the outputs' shapes.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include "judge/results/attention_tensors.hpp"
 #include "judge/results/exact_query.hpp"
 #include "judge/results/gradient_judge.hpp"
+#include "judge/results/gradient_tensors.hpp"
 #include "judge/results/row_tensors.hpp"
 #include "judge/results/task_checks.hpp"
 #include "judge/results/tensor_judge.hpp"
@@ -233,6 +235,20 @@ void thresholds(const TensorTask& task, const Contract& contract, std::size_t wh
     }
   };
   over_rows(task, which, fill, allowed);
+}
+
+numerics::Contract contract_for(const TensorTask& task, std::string_view words,
+                                std::optional<numerics::Format> output) {
+  const numerics::Format input = input_format(task);
+  const numerics::Format usual = task.op->attention ? input : output_format(task.op, input);
+  return numerics::parse_contract(words, input, output.value_or(usual));
+}
+
+std::vector<std::int64_t> output_shape(const TensorTask& task, std::size_t which) {
+  require_output_number(task, which);
+  if (!task.op->attention) return RowTensors(task).output_shape(which);
+  return is_attention_gradient(task.op) ? GradientTensors(task).output_shape(which)
+                                        : AttentionTensors(task).output_shape(which);
 }
 
 }  // namespace softcheck::proptests

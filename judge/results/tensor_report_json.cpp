@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "judge/ops/rows/row_call.hpp"
-#include "judge/results/reported_row.hpp"
 #include "judge/results/task_checks.hpp"
 #include "judge/results/tensor_report.hpp"
 

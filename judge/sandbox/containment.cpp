@@ -17,7 +17,6 @@
 #include <string_view>
 
 #include "judge/sandbox/descriptor.hpp"
-#include "judge/sandbox/system_call_filter.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -17,7 +17,6 @@
 #include "judge/sandbox/guarded_pages.hpp"
 #include "judge/sandbox/kernel_child.hpp"
 #include "judge/sandbox/printed_lines.hpp"
-#include "judge/sandbox/sparse_arena.hpp"
 
 namespace softcheck::proptests {
 namespace {

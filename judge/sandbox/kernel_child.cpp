@@ -15,7 +15,6 @@
 #include <system_error>
 #include <thread>
 
-#include "judge/sandbox/kernel_server.hpp"
 #include "judge/sandbox/printed_lines.hpp"
 #include "judge/sandbox/process_keeper.hpp"
 

@@ -1,5 +1,3 @@
-#include "judge/sandbox/kernel_server.hpp"
-
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -21,6 +19,7 @@
 #include "judge/sandbox/call_page.hpp"
 #include "judge/sandbox/device_tensors.hpp"
 #include "judge/sandbox/environment_bits.hpp"
+#include "judge/sandbox/kernel_child.hpp"
 #include "judge/sandbox/process_keeper.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)

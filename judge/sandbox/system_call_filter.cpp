@@ -1,4 +1,4 @@
-#include "judge/sandbox/system_call_filter.hpp"
+#include "judge/sandbox/containment.hpp"
 
 #if defined(SOFTCHECK_HAS_SECCOMP)
 

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <span>
 
-#include "numerics/filter/row_filter.hpp"
+#include "judge/survivors/row_case.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -73,13 +72,10 @@ void weigh(const Query& query, const std::vector<double>& scores, Round round, s
 }
 
 TensorPlace place_of(const PublishedTensors& tensors, std::int64_t length) {
-  TensorPlace place;
-  place.format = tensors.format;
-  place.shape = {tensors.batch, tensors.heads, length, tensors.dim};
+  TensorPlace place = plain_place(tensors.format, {tensors.batch, tensors.heads, length, tensors.dim});
   if (tensors.heads_inside) {
     place.strides = {length * tensors.heads * tensors.dim, tensors.dim, tensors.heads * tensors.dim, 1};
   }
-  place.against_the_end = false;
   return place;
 }
 
@@ -100,14 +96,6 @@ InputTensor attention_input(const PublishedTensors& tensors, std::int64_t length
   return result;
 }
 
-std::vector<double> exact_coefficients(const std::vector<double>& scores) {
-  std::vector<double> values;
-  for (const auto& [lower, upper] : numerics::filter_softmax(scores, numerics::filter_row(scores))) {
-    values.push_back(lower + (upper - lower) / 2);
-  }
-  return values;
-}
-
 void add_attributes(const PublishedTensors& tensors, TensorCall& call) {
   if (tensors.softcap == 0 && tensors.slopes.empty() && tensors.window_left < 0 && tensors.window_right < 0) return;
   call.op = SOFTCHECK_OP_ATTENTION;
@@ -116,10 +104,7 @@ void add_attributes(const PublishedTensors& tensors, TensorCall& call) {
   call.attributes.window_left_plus_1 = tensors.window_left + 1;
   call.attributes.window_right_plus_1 = tensors.window_right + 1;
   if (tensors.slopes.empty()) return;
-  InputTensor slopes{{}, tensors.slopes};
-  slopes.place.shape = {tensors.heads};
-  slopes.place.against_the_end = false;
-  call.inputs.push_back(std::move(slopes));
+  call.inputs.push_back({plain_place(numerics::Format::f32, {tensors.heads}), tensors.slopes});
   call.roles.push_back(Role::slopes);
 }
 

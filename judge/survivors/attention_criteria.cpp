@@ -1,4 +1,5 @@
 #include <cmath>
+#include <string>
 
 #include "judge/survivors/attention_case.hpp"
 #include "judge/survivors/published.hpp"
@@ -11,45 +12,37 @@ using Rule = Comparison::Rule;
 
 double standard_scale(std::int64_t dim) { return 1 / std::sqrt(static_cast<double>(dim)); }
 
-// KernelBench, level 1, problem 97: torch.rand(32, 32, 512, 1024) in fp16; five trials, atol = rtol = 1e-2.
-Criterion kernelbench() {
-  return {.name = "KernelBench 97 fp16",
-          .source =
-              "ScalingIntelligence/KernelBench src/kernelbench/eval.py@0d12226; problem "
-              "97_ScaledDotProductAttention as in gimletlabs/KernelBench@8e02d67",
-          .op = "attention",
-          .format = Format::f16,
-          .inputs = "uniform in [0, 1)",
-          .shapes = "32 x 32 x 512 x 512 x 1024, 5 trials",
-          .tolerance = "1e-2 + 1e-2 |o|",
-          .cases = [](Draw& draw) {
-            const PublishedTensors tensors = taken(
-                {.batch = 32, .heads = 32, .queries = 512, .keys = 512, .dim = 1024, .scale = standard_scale(1024)});
-            std::vector<CriterionCase> cases;
-            for (int trial = 0; trial < 5; ++trial) {
-              cases.push_back(attention_case(tensors, [&] { return draw.unit(); }, {{Rule::allclose, 1e-2, 1e-2}}));
-            }
-            return cases;
-          }};
+CriterionCases one_shape(const PublishedTensors& tensors, const Value& value, const Rules& rules, int trials = 1) {
+  return [=](Draw& draw, const Criterion& criterion) {
+    PublishedTensors shape = tensors;
+    shape.format = criterion.format;
+    std::vector<CriterionCase> cases;
+    for (int trial = 0; trial < trials; ++trial) {
+      cases.push_back(attention_case(
+          taken(shape), [&] { return value(draw); }, rules));
+    }
+    return cases;
+  };
 }
 
 // test_fused_attention_fwd: jax.random.normal in float16, (batch, length, heads, dim), mha's scale 1, assert_allclose
 // with atol = 0.05 and rtol = 1e-7.
-std::vector<CriterionCase> pallas_cases(Draw& draw) {
+std::vector<CriterionCase> pallas_cases(Draw& draw, const Criterion&) {
   std::vector<CriterionCase> cases;
   for (const int batch : {1, 2}) {
     for (const int length : {128, 384}) {
       for (const int heads : {1, 2}) {
         for (const int dim : {32, 64, 128}) {
           for (const bool causal : {true, false}) {
-            cases.push_back(attention_case(taken({.batch = batch,
-                                                  .heads = heads,
-                                                  .queries = length,
-                                                  .keys = length,
-                                                  .dim = dim,
-                                                  .causal = causal,
-                                                  .heads_inside = true}),
-                                           [&] { return draw.normal(); }, {{Rule::allclose, 0.05, 1e-7}}));
+            cases.push_back(attention_case(
+                taken({.batch = batch,
+                       .heads = heads,
+                       .queries = length,
+                       .keys = length,
+                       .dim = dim,
+                       .causal = causal,
+                       .heads_inside = true}),
+                [&] { return draw.normal(); }, allclose(0.05, 1e-7)));
           }
         }
       }
@@ -58,36 +51,21 @@ std::vector<CriterionCase> pallas_cases(Draw& draw) {
   return cases;
 }
 
-Criterion jax_pallas_attention() {
-  return {.name = "JAX Pallas attention",
-          .source = "jax-ml/jax tests/pallas/gpu_ops_test.py@0a68794 (test_fused_attention_fwd)",
-          .op = "attention",
-          .format = Format::f16,
-          .inputs = "normal, sd 1; scale 1",
-          .shapes = "{1, 2} x {1, 2, 8} heads x {128, 384} x {32, 64, 128}, causal and not",
-          .tolerance = "0.05 + 1e-7 |o|",
-          .deviation = "segment ids are left out; all combinations, where the source samples",
-          .cases = pallas_cases};
+// Tutorial 06: N(0, 0.5) in fp16, scale 0.5, causal; of the gradient one of N(0, 1); atol = 1e-2, rtol = 0, but for
+// AMD's gfx90a.
+PublishedTensors triton_tensors() {
+  return {.heads = 2, .queries = 1024, .keys = 1024, .dim = 64, .scale = 0.5, .causal = true};
 }
 
-// Tutorial 06: N(0, 0.5) in fp16, scale 0.5, causal; atol = 1e-2, rtol = 0.
-Criterion triton_tutorial_attention() {
-  return {.name = "Triton tutorial 06",
-          .source = "triton-lang/triton python/tutorials/06-fused-attention.py@003da47 (test_op with (1, 2, 1024, 64))",
-          .op = "attention",
-          .format = Format::f16,
-          .inputs = "normal, sd 0.5; scale 0.5",
-          .shapes = "1 x 2 x 1024 x 1024 x 64, causal",
-          .tolerance = "1e-2",
-          .cases = [](Draw& draw) {
-            return std::vector{attention_case(
-                taken({.heads = 2, .queries = 1024, .keys = 1024, .dim = 64, .scale = 0.5, .causal = true}),
-                [&] { return 0.5 * draw.normal(); }, {{Rule::allclose, 1e-2, 0}})};
-          }};
+std::vector<CriterionCase> triton_gradient(Draw& draw, const Criterion&) {
+  GradientCase only = attention_gradient_case(
+      taken(triton_tensors()), [&] { return 0.5 * draw.normal(); }, [&] { return draw.normal(); });
+  ask_gradients(only.criterion_case, std::vector<Comparison>(3, {Rule::allclose, 1e-2, 0}));
+  return {std::move(only.criterion_case)};
 }
 
 // test_flash_attn_ext: uniform in [-1, 1], K and V in f16, normalized mean square error at most 5e-4.
-std::vector<CriterionCase> ggml_attention_cases(Draw& draw) {
+std::vector<CriterionCase> ggml_attention_cases(Draw& draw, const Criterion&) {
   std::vector<CriterionCase> cases;
   for (const int dim : {64, 80, 128, 256}) {
     for (const int keys : {512, 1024}) {
@@ -101,85 +79,167 @@ std::vector<CriterionCase> ggml_attention_cases(Draw& draw) {
   return cases;
 }
 
-Criterion ggml_attention() {
-  return {.name = "ggml flash_attn_ext",
-          .source = "ggerganov/llama.cpp tests/test-backend-ops.cpp@0012f2c",
-          .op = "attention",
-          .format = Format::f16,
-          .inputs = "uniform in [-1, 1]",
-          .shapes = "32 heads x {1, 2, 4, 8} x {512, 1024} x {64, 80, 128, 256}",
-          .tolerance = "mean square error 5e-4 of the mean square",
-          .deviation = "cases with an additive mask and quantized K and V are left out; Q is f16 as K and V",
-          .cases = ggml_attention_cases};
+// Calls of FlashAttention's tests.
+struct QueryKeyLengths {
+  std::int64_t queries, keys;
+};
+
+// visit(lengths, dim, causal) of each, but for causal calls in which a query sees no key.
+template <class Visit>
+void each_call(const std::vector<QueryKeyLengths>& all, const Visit& visit) {
+  for (const QueryKeyLengths lengths : all) {
+    for (const int dim : {59, 128}) {
+      for (const bool causal : {false, true}) {
+        if (!causal || lengths.queries <= lengths.keys) visit(lengths, dim, causal);
+      }
+    }
+  }
 }
 
-// test_fast_sdpa: normal in float32, (1, 3, 20, 64), allclose with atol = 1e-4 and rtol = 1e-5.
-Criterion mlx_attention() {
-  return {
-      .name = "MLX fast sdpa",
-      .source = "ml-explore/mlx python/tests/test_fast_sdpa.py (TestFastSelfAttentionSDPA.test_fast_sdpa)",
-      .op = "attention",
-      .format = Format::f32,
-      .inputs = "normal, sd 1",
-      .shapes = "1 x 3 x 20 x 20 x 64",
-      .tolerance = "1e-4 + 1e-5 |o|",
-      .deviation = "its first, float32 case",
-      .cases = [](Draw& draw) {
-        return std::vector{attention_case(
-            taken(
-                {.format = Format::f32, .heads = 3, .queries = 20, .keys = 20, .dim = 64, .scale = standard_scale(64)}),
-            [&] { return draw.normal(); }, {{Rule::allclose, 1e-4, 1e-5}})};
-      }};
+PublishedTensors flash_tensors(QueryKeyLengths lengths, int dim, bool causal, std::int64_t heads = 6) {
+  return taken({.batch = 4,
+                .heads = heads,
+                .queries = lengths.queries,
+                .keys = lengths.keys,
+                .dim = dim,
+                .scale = standard_scale(dim),
+                .causal = causal,
+                .heads_inside = true});
 }
 
 // test_flash_attn_output: torch.randn in fp16; the largest error at most twice that of PyTorch in fp16.
-std::vector<CriterionCase> flash_attention_cases(Draw& draw) {
-  struct Lengths {
-    int queries, keys;
-  };
+CriterionCase flash_case(const PublishedTensors& tensors, const std::function<double()>& value) {
+  CriterionCase next = attention_case(tensors, value, {});
+  next.comparisons = {{Rule::allclose, 2 * error_of_unfused(tensors, next), 0}};
+  return next;
+}
+
+std::vector<CriterionCase> flash_attention_cases(Draw& draw, const Criterion&) {
   std::vector<CriterionCase> cases;
-  for (const Lengths lengths :
-       {Lengths{113, 203}, Lengths{128, 217}, Lengths{113, 211}, Lengths{108, 256}, Lengths{256, 512},
-        Lengths{512, 256}, Lengths{1024, 1024}, Lengths{1023, 1024}, Lengths{1024, 1023}, Lengths{2048, 2048}}) {
-    for (const int dim : {59, 128}) {
-      for (const bool causal : {false, true}) {
-        if (causal && lengths.queries > lengths.keys) continue;
-        const PublishedTensors tensors = taken({.batch = 4,
-                                                .heads = 6,
-                                                .queries = lengths.queries,
-                                                .keys = lengths.keys,
-                                                .dim = dim,
-                                                .scale = standard_scale(dim),
-                                                .causal = causal,
-                                                .heads_inside = true});
-        CriterionCase next = attention_case(tensors, [&] { return draw.normal(); }, {});
-        next.comparisons = {{Rule::allclose, 2 * error_of_unfused(tensors, next), 0}};
-        cases.push_back(std::move(next));
+  each_call({{113, 203},
+             {128, 217},
+             {113, 211},
+             {108, 256},
+             {256, 512},
+             {512, 256},
+             {1024, 1024},
+             {1023, 1024},
+             {1024, 1023},
+             {2048, 2048}},
+            [&](QueryKeyLengths lengths, int dim, bool causal) {
+              cases.push_back(flash_case(flash_tensors(lengths, dim, causal), [&] { return draw.normal(); }));
+            });
+  return cases;
+}
+
+void draw_window(Draw& draw, PublishedTensors& tensors) {
+  const auto keys = static_cast<std::uint64_t>(tensors.keys);
+  tensors.window_left = static_cast<std::int64_t>(draw.below(keys));
+  tensors.window_right = static_cast<std::int64_t>(draw.below(keys));
+}
+
+// The same lengths but for those in which a query has no key of its own. Queries are multiplied by the softcap, so that
+// scores reach it; windows are two lengths below that of the keys; slopes are 0.3 times uniform ones.
+std::vector<CriterionCase> attributed_cases(Draw& draw, const Criterion& criterion) {
+  const std::string& attribute = criterion.attribute;
+  std::vector<CriterionCase> cases;
+  each_call({{113, 203}, {128, 217}, {113, 211}, {108, 256}, {256, 512}, {1024, 1024}, {1023, 1024}, {2048, 2048}},
+            [&](QueryKeyLengths lengths, int dim, bool causal) {
+              PublishedTensors tensors = flash_tensors(lengths, dim, causal, 4);
+              if (attribute == "softcap") tensors.softcap = 50;
+              if (attribute == "window") draw_window(draw, tensors);
+              for (std::int64_t head = 0; attribute == "alibi" && head < tensors.heads; ++head) {
+                tensors.slopes.push_back(numerics::round_to(Format::f32, 0.3 * draw.unit()));
+              }
+              // The queries are drawn first.
+              std::int64_t queries = tensors.batch * tensors.heads * tensors.queries * tensors.dim;
+              cases.push_back(flash_case(tensors, [&] {
+                const bool scaled = queries-- > 0 && tensors.softcap > 0;
+                return (scaled ? tensors.softcap : 1) * draw.normal();
+              }));
+            });
+  return cases;
+}
+
+// A gradient may err three times as far as PyTorch's in fp16.
+std::vector<CriterionCase> flash_gradient_cases(Draw& draw, const Criterion& criterion) {
+  std::vector<CriterionCase> cases;
+  each_call({{113, 203}, {128, 217}, {108, 256}, {256, 512}, {1024, 1024}, {1023, 1024}},
+            [&](QueryKeyLengths lengths, int dim, bool causal) {
+              PublishedTensors tensors = flash_tensors(lengths, dim, causal);
+              if (criterion.attribute == "window") draw_window(draw, tensors);
+              const auto value = [&] { return draw.normal(); };
+              GradientCase next = attention_gradient_case(tensors, value, value);
+              std::vector<Comparison> of_each;
+              for (const double error : next.errors_of_unfused) of_each.push_back({Rule::allclose, 3 * error, 0});
+              ask_gradients(next.criterion_case, of_each);
+              cases.push_back(std::move(next.criterion_case));
+            });
+  return cases;
+}
+
+// test_flash_attn_varlen_output: each sequence is up to 20 positions shorter than the longest one.
+std::vector<CriterionCase> varlen_cases(Draw& draw, const Criterion&) {
+  std::vector<CriterionCase> cases;
+  each_call({{113, 203}, {128, 217}, {108, 256}, {256, 512}, {512, 256}},
+            [&](QueryKeyLengths longest, int dim, bool causal) {
+              std::vector<PublishedTensors> sequences;
+              for (int b = 0; b < 2; ++b) {
+                sequences.push_back(taken({.heads = 6,
+                                           .queries = longest.queries - static_cast<std::int64_t>(draw.below(21)),
+                                           .keys = longest.keys - static_cast<std::int64_t>(draw.below(21)),
+                                           .dim = dim,
+                                           .scale = standard_scale(dim),
+                                           .causal = causal}));
+              }
+              cases.push_back(packed_case(
+                  sequences, [&] { return draw.normal(); }, {}, 2));
+            });
+  return cases;
+}
+
+// test_paged_attention: one query for each sequence; q, k and v uniform in +-1/sqrt(dim); atol = 1e-3, rtol = 1e-5.
+std::vector<CriterionCase> paged_cases(Draw& draw, const Criterion&) {
+  constexpr std::int64_t longest = 65536 / 4 - 512;  // floats in the shared memory of an AMD GPU, less a buffer
+  std::vector<CriterionCase> cases;
+  for (const int dim : {64, 128}) {
+    for (const std::int64_t page : {16, 32}) {
+      const double scale = standard_scale(dim);
+      std::vector<PublishedTensors> sequences;
+      for (int b = 0; b < 2; ++b) {
+        const auto drawn = 1 + static_cast<std::int64_t>(draw.below(static_cast<std::uint64_t>(longest)));
+        sequences.push_back({.heads = 1, .keys = b == 1 ? longest : drawn, .dim = dim, .scale = scale});
       }
+      cases.push_back(paged_case(
+          sequences, page, draw, [&] { return scale * (2 * draw.unit() - 1); }, allclose(1e-3, 1e-5)));
     }
   }
   return cases;
 }
 
-Criterion flash_attention() {
-  return {.name = "FlashAttention",
-          .source = "Dao-AILab/flash-attention tests/test_flash_attn.py@0251105 (test_flash_attn_output)",
-          .op = "attention",
-          .format = Format::f16,
-          .inputs = "normal, sd 1",
-          .shapes = "4 x 6 x {(113, 203) ... (2048, 2048)} x {59, 128}, causal and not",
-          .tolerance = "twice the largest error of PyTorch in fp16",
-          .deviation =
-              "two of its eleven dimensions; no dropout, windows, ALiBi or grouped heads; causal only where "
-              "every query sees a key; PyTorch in fp16 is simulated",
-          .cases = flash_attention_cases};
-}
-
 }  // namespace
 
-std::vector<Criterion> attention_criteria() {
-  return {kernelbench(),    jax_pallas_attention(), triton_tutorial_attention(),
-          ggml_attention(), mlx_attention(),        flash_attention()};
+std::vector<NamedCases> attention_cases() {
+  return {
+      // Level 1, problem 97: torch.rand; five trials, atol = rtol = 1e-2.
+      {"KernelBench 97 fp16",
+       one_shape({.batch = 32, .heads = 32, .queries = 512, .keys = 512, .dim = 1024, .scale = standard_scale(1024)},
+                 uniform(0, 1), allclose(1e-2, 1e-2), 5)},
+      {"JAX Pallas attention", pallas_cases},
+      {"Triton tutorial 06", one_shape(triton_tensors(), normal(0.5), allclose(1e-2, 0))},
+      {"ggml flash_attn_ext", ggml_attention_cases},
+      // test_fast_sdpa: normal in float32, (1, 3, 20, 64), allclose with atol = 1e-4 and rtol = 1e-5.
+      {"MLX fast sdpa", one_shape({.heads = 3, .queries = 20, .keys = 20, .dim = 64, .scale = standard_scale(64)},
+                                  normal(), allclose(1e-4, 1e-5))},
+      {"FlashAttention", flash_attention_cases},
+      {"FlashAttention, softcap", attributed_cases},
+      {"FlashAttention, window", attributed_cases},
+      {"FlashAttention, ALiBi", attributed_cases},
+      {"FlashAttention varlen", varlen_cases},
+      {"vLLM paged_attention", paged_cases},
+      {"Triton tutorial 06 gradient", triton_gradient},
+      {"FlashAttention gradient", flash_gradient_cases},
+      {"FlashAttention gradient, window", flash_gradient_cases}};
 }
 
 }  // namespace softcheck::proptests

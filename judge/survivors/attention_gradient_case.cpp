@@ -1,10 +1,10 @@
-#include "judge/survivors/attention_gradient_case.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <span>
 
+#include "judge/survivors/attention_case.hpp"
+#include "judge/survivors/row_case.hpp"
 #include "numerics/filter/row_filter.hpp"
 
 namespace softcheck::proptests {

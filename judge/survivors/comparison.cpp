@@ -1,10 +1,10 @@
-#include "judge/survivors/comparison.hpp"
-
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
 #include <functional>
 #include <numeric>
+
+#include "judge/survivors/criterion.hpp"
 
 namespace softcheck::proptests {
 namespace {

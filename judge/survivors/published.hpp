@@ -1,22 +1,40 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <string_view>
 #include <vector>
 
 #include "judge/survivors/criterion.hpp"
 
-// The parts of published_criteria(), by who publishes them.
+// The parts of published_criteria(): the cases of each, by the name of its line in published.tsv.
 namespace softcheck::proptests {
 
-std::vector<Criterion> benchmark_criteria();    // benchmarks and teaching code
-std::vector<Criterion> gpu_library_criteria();  // kernel libraries and frameworks for GPUs
-std::vector<Criterion> cpu_library_criteria();  // those that run on CPUs, too
-std::vector<Criterion> gradient_criteria();     // of the gradient of softmax
-std::vector<Criterion> loss_criteria();         // of cross-entropy and its gradient
-std::vector<Criterion> serving_criteria();      // of merged states and of routers
-std::vector<Criterion> attribute_criteria();    // of attention with a softcap, a window or slopes
-std::vector<Criterion> filter_criteria();       // of top-p and of sparsemax
-std::vector<Criterion> attention_criteria();    // of attention
-std::vector<Criterion> attention_gradient_criteria();
-std::vector<Criterion> sequence_criteria();  // of attention over packed sequences and pages
+struct NamedCases {
+  std::string_view name;
+  CriterionCases cases;
+};
+
+std::vector<NamedCases> softmax_cases();     // of softmax, log-softmax and log-sum-exp
+std::vector<NamedCases> row_cases_of_ops();  // of other ops of rows: gradients, merges, routers, top-p, sparsemax
+std::vector<NamedCases> loss_cases();        // of cross-entropy and its gradient
+std::vector<NamedCases> attention_cases();   // of attention and its gradient
+
+using Rules = std::vector<Comparison>;
+Rules allclose(double absolute, double relative);
+Rules allclose_of_got(double absolute, double relative);
+
+/// How one number is drawn.
+using Value = std::function<double(Draw&)>;
+Value normal(double deviation = 1);
+Value uniform(double low, double high);
+
+struct MatrixShape {
+  std::int64_t rows, columns;
+};
+/// Each of the rows with each of the columns; the latter run fastest.
+std::vector<MatrixShape> shapes_of(const std::vector<std::int64_t>& rows, const std::vector<std::int64_t>& columns);
+/// A case of each shape, of as many rows as are taken (rows_taken), its logits drawn one by one.
+CriterionCases matrices(std::vector<MatrixShape> shapes, Value value, Rules rules);
 
 }  // namespace softcheck::proptests

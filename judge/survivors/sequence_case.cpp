@@ -1,21 +1,11 @@
-#include "judge/survivors/sequence_case.hpp"
-
 #include <algorithm>
 #include <numeric>
 
+#include "judge/survivors/attention_case.hpp"
+#include "judge/survivors/row_case.hpp"
+
 namespace softcheck::proptests {
 namespace {
-
-using numerics::Format;
-
-TensorPlace place_of(std::optional<Format> format, std::vector<std::int64_t> shape) {
-  TensorPlace place;
-  place.format = format;
-  place.shape = std::move(shape);
-  place.integer_bits = 32;  // offsets, pages, lengths
-  place.against_the_end = false;
-  return place;
-}
 
 // (heads, length, dim) becomes (length, heads, dim), behind what is there.
 void append_tokens(const std::vector<double>& values, const PublishedTensors& of, std::int64_t length,
@@ -29,7 +19,7 @@ void append_tokens(const std::vector<double>& values, const PublishedTensors& of
 }
 
 InputTensor integers(std::vector<std::int64_t> shape, std::vector<double> values) {
-  return {place_of(std::nullopt, std::move(shape)), std::move(values)};
+  return {plain_place(std::nullopt, std::move(shape)), std::move(values)};
 }
 
 void finish(const PublishedTensors& of, std::vector<Comparison> comparisons, CriterionCase& result) {
@@ -59,7 +49,7 @@ CriterionCase packed_case(const std::vector<PublishedTensors>& sequences, const 
   }
   for (std::size_t t = 0; t < 3; ++t) {
     const auto total = static_cast<std::int64_t>(t == 0 ? starts_q.back() : starts_k.back());
-    result.call.inputs.push_back({place_of(first.format, {total, first.heads, first.dim}), std::move(tokens[t])});
+    result.call.inputs.push_back({plain_place(first.format, {total, first.heads, first.dim}), std::move(tokens[t])});
   }
   result.call.outputs = {{result.call.inputs[0].place, {}}};
   const auto starts = static_cast<std::int64_t>(starts_q.size());
@@ -87,8 +77,8 @@ CriterionCase paged_case(const std::vector<PublishedTensors>& sequences, std::in
   for (std::size_t i = order.size(); i-- > 1;) std::swap(order[i], order[draw.below(i + 1)]);
 
   CriterionCase result;
-  InputTensor q{place_of(first.format, {batch, first.heads, first.queries, first.dim}), {}};
-  InputTensor cache{place_of(first.format, {pages, page_size, first.heads, first.dim}), {}};
+  InputTensor q{plain_place(first.format, {batch, first.heads, first.queries, first.dim}), {}};
+  InputTensor cache{plain_place(first.format, {pages, page_size, first.heads, first.dim}), {}};
   for (std::int64_t i = 0; i < pages * page; ++i) cache.values.push_back(numerics::round_to(first.format, value()));
   InputTensor caches[] = {cache, std::move(cache)};
   std::vector<double> table, lengths;

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "judge/survivors/survivor_report.hpp"
+#include "judge/survivors/survivor_matrix.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -1,10 +1,10 @@
-#include "judge/survivors/survivor_report.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 #include <vector>
+
+#include "judge/survivors/survivor_matrix.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -9,7 +9,6 @@
 #include "numerics/rounding/rounding_operations.hpp"
 #include "proptests/generators/attention/attention_classes.hpp"
 #include "proptests/generators/attention/attention_known.hpp"
-#include "proptests/generators/attention/attention_reach.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "models/architectures/description.hpp"
 #include "models/architectures/view.hpp"
@@ -43,5 +44,9 @@ InputNorm layer_norm(CheckpointView& view, const std::string& name, std::int64_t
 
 /// Refuses a number of key heads that does not divide the heads.
 void check_groups(const CheckpointView& view, const ModelDescription& model);
+
+/// Whether a key of any config.json changes no query and no key: what the training, the tokenizer, the output and the
+/// feed-forward parts need. auto_map is one: a model is described as the architecture that its model_type names.
+bool is_harmless_key(std::string_view key);
 
 }  // namespace softcheck::models

@@ -4,7 +4,7 @@
 #include <array>
 #include <limits>
 
-#include "models/architectures/harmless_keys.hpp"
+#include "models/architectures/heads.hpp"
 
 namespace softcheck::models {
 namespace {

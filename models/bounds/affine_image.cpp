@@ -10,13 +10,6 @@
 #include "numerics/matrices/verified_cholesky.hpp"
 
 namespace softcheck::models {
-
-using Eigen::Index;
-using Eigen::MatrixXd;
-using Eigen::VectorXd;
-using numerics::BallMatrix;
-using numerics::Enclosure;
-
 namespace {
 
 // Where lambda r + lambda c^T (lambda I - P)^(-1) c is least over lambda > lambda_max(P): its weight t and the

@@ -2,8 +2,7 @@
 
 #include <Eigen/Core>
 
-#include "numerics/enclosures/enclosure.hpp"
-#include "numerics/matrices/ball_matrix.hpp"
+#include "models/bounds/dense.hpp"
 
 namespace softcheck::models {
 

@@ -1,23 +1,15 @@
-#include "models/bounds/enumerated_heads.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
 
+#include "models/bounds/certify_checkpoint.hpp"
 #include "models/bounds/input_forms.hpp"
+#include "models/bounds/plane_weights.hpp"
 #include "models/bounds/reached_inputs.hpp"
-#include "models/bounds/turned.hpp"
 
 namespace softcheck::models {
-
-using Eigen::Index;
-using Eigen::MatrixXd;
-using Eigen::VectorXd;
-using numerics::BallMatrix;
-using numerics::Enclosure;
-
 namespace {
 
 constexpr unsigned working_bits = 113;

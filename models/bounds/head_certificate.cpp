@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "models/bounds/lag_bound.hpp"
+#include "models/bounds/plane_weights.hpp"
 #include "theory/adaptive_temperature.hpp"
 #include "theory/attention_variants.hpp"
 #include "theory/entropy_bounds.hpp"
@@ -14,9 +14,6 @@
 #include "theory/rotary_positions.hpp"
 
 namespace softcheck::models {
-
-using numerics::Enclosure;
-
 namespace {
 
 constexpr unsigned precision = 113;

@@ -5,13 +5,6 @@
 #include <utility>
 
 namespace softcheck::models {
-
-using Eigen::Index;
-using Eigen::MatrixXd;
-using Eigen::VectorXd;
-using numerics::BallMatrix;
-using numerics::Enclosure;
-
 namespace {
 
 constexpr double unit = 0x1p-53;

@@ -10,13 +10,6 @@
 #include "models/bounds/plane_weights.hpp"
 
 namespace softcheck::models {
-
-using Eigen::Index;
-using Eigen::MatrixXd;
-using Eigen::VectorXd;
-using numerics::BallMatrix;
-using numerics::Enclosure;
-
 namespace {
 
 // Directions in which a sample says nothing get this share of the mean: L stays well conditioned, so that its roundings

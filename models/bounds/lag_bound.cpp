@@ -1,23 +1,14 @@
-#include "models/bounds/lag_bound.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
-#include "models/bounds/turned.hpp"
+#include "models/bounds/plane_weights.hpp"
 #include "numerics/matrices/lanczos.hpp"
 #include "numerics/matrices/verified_cholesky.hpp"
 
 namespace softcheck::models {
-
-using Eigen::Index;
-using Eigen::MatrixXd;
-using Eigen::VectorXd;
-using numerics::BallMatrix;
-using numerics::Enclosure;
-
 namespace {
 
 // Directions that queries hardly have get this share of the mean: an inverse exists, and no direction is so thin that

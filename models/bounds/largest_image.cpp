@@ -14,11 +14,6 @@
 namespace softcheck::models {
 
 using Eigen::ArrayXXd;
-using Eigen::Index;
-using Eigen::MatrixXd;
-using Eigen::RowVectorXd;
-using Eigen::VectorXd;
-using numerics::Enclosure;
 
 namespace {
 

@@ -5,13 +5,6 @@
 #include "theory/norm_ellipsoid.hpp"
 
 namespace softcheck::models {
-
-using Eigen::Index;
-using Eigen::MatrixXd;
-using Eigen::VectorXd;
-using numerics::BallMatrix;
-using numerics::Enclosure;
-
 namespace {
 
 Enclosure root_between(double lower, double upper) { return sqrt(Enclosure::between(lower, upper)); }

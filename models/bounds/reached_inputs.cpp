@@ -4,14 +4,9 @@
 #include <cmath>
 #include <map>
 
-#include "models/bounds/turned.hpp"
+#include "models/bounds/plane_weights.hpp"
 
 namespace softcheck::models {
-
-using Eigen::Index;
-using Eigen::MatrixXd;
-using Eigen::VectorXd;
-
 namespace {
 
 // The largest and least q . k of the keys at one place.

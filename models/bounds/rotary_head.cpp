@@ -6,21 +6,11 @@
 
 #include "models/bounds/head_bounds.hpp"
 #include "models/bounds/plane_weights.hpp"
-#include "models/bounds/turned.hpp"
-#include "models/bounds/unrotated_basis.hpp"
 #include "numerics/matrices/lanczos.hpp"
 #include "theory/norm_ellipsoid.hpp"
 #include "theory/rotary_positions.hpp"
 
 namespace softcheck::models {
-
-using Eigen::Index;
-using Eigen::MatrixXd;
-using Eigen::RowVectorXd;
-using Eigen::VectorXd;
-using numerics::BallMatrix;
-using numerics::Enclosure;
-
 namespace {
 
 BallMatrix inverses(const VectorXd& weights) {

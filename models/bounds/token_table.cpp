@@ -3,13 +3,6 @@
 #include "numerics/enclosures/enclosure.hpp"
 
 namespace softcheck::models {
-
-using Eigen::Index;
-using Eigen::MatrixXd;
-using Eigen::VectorXd;
-using numerics::BallMatrix;
-using numerics::Enclosure;
-
 namespace {
 
 void centre(CentredVectors& columns, NormKind kind) {

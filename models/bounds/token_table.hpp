@@ -3,7 +3,7 @@
 #include <Eigen/Core>
 
 #include "models/architectures/description.hpp"
-#include "numerics/matrices/ball_matrix.hpp"
+#include "models/bounds/dense.hpp"
 
 namespace softcheck::models {
 

@@ -2,7 +2,6 @@
 
 #include "models/architectures/heads.hpp"
 #include "models/architectures/view.hpp"
-#include "models/forward/layers.hpp"
 #include "models/forward/network.hpp"
 
 namespace softcheck::models {

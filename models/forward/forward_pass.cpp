@@ -6,9 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "models/forward/activation.hpp"
 #include "models/forward/attention_call.hpp"
-#include "models/forward/in_parallel.hpp"
+#include "models/forward/network.hpp"
 
 namespace softcheck::models {
 

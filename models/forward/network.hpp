@@ -1,11 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "models/architectures/description.hpp"
+#include "models/architectures/view.hpp"
 #include "models/read/checkpoint.hpp"
 
 namespace softcheck::models {
@@ -70,5 +73,25 @@ Network describe_network(const Checkpoint& checkpoint, const ModelDescription& m
 /// The same for the checkpoints of a few model types.
 Network bert_network(const Checkpoint& checkpoint, const ModelDescription& model);
 Network gpt2_network(const Checkpoint& checkpoint, const ModelDescription& model);
+
+/// A layer's block with what the description of its heads says: the projections to queries and keys of all heads, the
+/// norm before them, scale and mask. The rest is left to fill in.
+///
+/// model    each layer's heads have rows one behind the other, as many key heads as heads
+Block block_of_heads(const ModelDescription& model, std::int64_t layer);
+
+/// The activation that a key of the configuration names; the fallback where it is absent.
+///
+/// throws   UnsupportedTensorFile naming the activation where it is not known
+Activation known_activation(CheckpointView& view, const std::string& key, const std::string& fallback);
+
+/// The activation at x, to a few roundings of a double.
+double activate(Activation activation, double x);
+
+/// job(i) for each i below count, on several threads; they take the next i as they are free.
+///
+/// threads  >= 1
+/// throws   what a job throws, of one that failed, when all threads have ended
+void in_parallel(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& job);
 
 }  // namespace softcheck::models

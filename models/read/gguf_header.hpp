@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,5 +31,10 @@ struct GgufHeader {
 /// name     of the file, for errors
 /// throws   UnsupportedTensorFile for another version or a big-endian file; TensorFileError on anything else
 GgufHeader read_gguf_header(const ByteSource& source, const std::string& name);
+
+/// A checkpoint of one .gguf file.
+///
+/// throws   as open_checkpoint
+std::unique_ptr<Checkpoint> open_gguf(const std::filesystem::path& file);
 
 }  // namespace softcheck::models

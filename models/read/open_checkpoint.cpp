@@ -2,8 +2,8 @@
 
 #include "models/read/checkpoint.hpp"
 #include "models/read/file_source.hpp"
-#include "models/read/gguf_checkpoint.hpp"
-#include "models/read/safetensors_checkpoint.hpp"
+#include "models/read/gguf_header.hpp"
+#include "models/read/safetensors_header.hpp"
 
 namespace softcheck::models {
 namespace {

@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +14,9 @@
 #include "models/read/file_errors.hpp"
 
 namespace softcheck::models {
+
+class Checkpoint;
+class Config;
 
 /// A file of which only the parts that are asked for are read.
 struct ByteSource {
@@ -48,5 +53,18 @@ struct SafetensorsHeader {
 /// throws   TensorFileError on anything else
 SafetensorsHeader read_safetensors_header(const ByteSource& source, const std::string& name,
                                           std::string_view dtype = {});
+
+/// A checkpoint of one .safetensors file.
+///
+/// path     what the user gave, for Checkpoint::path
+std::unique_ptr<Checkpoint> open_safetensors(const std::filesystem::path& file, const std::filesystem::path& path,
+                                             const Config& config);
+
+/// A checkpoint of the shards that a model.safetensors.index.json names. They stand beside it, and each has the tensors
+/// that the index names for it and no other.
+///
+/// path     what the user gave, for Checkpoint::path
+std::unique_ptr<Checkpoint> open_shards(const std::filesystem::path& index, const std::filesystem::path& path,
+                                        const Config& config);
 
 }  // namespace softcheck::models

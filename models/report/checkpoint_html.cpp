@@ -1,4 +1,4 @@
-#include "models/report/checkpoint_html.hpp"
+#include "models/report/checkpoint_report.hpp"
 
 namespace softcheck::models {
 namespace {

@@ -42,4 +42,8 @@ std::string to_table(const CheckpointReport& report, std::size_t ranked);
 /// spread.lower / spread.upper: how much of the bound an input of the head's domain reaches.
 double tightness(const HeadCertificate& head);
 
+/// One page for a browser that loads nothing else: heat maps of the heads, the ladder of the head that is chosen (by
+/// click, Enter or `#head-LAYER-HEAD`), and a table that sorts. The page's script draws from the members of to_json.
+std::string to_html(const CheckpointReport& report);
+
 }  // namespace softcheck::models

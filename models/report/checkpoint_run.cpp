@@ -1,6 +1,7 @@
 #include "models/report/checkpoint_run.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <iterator>
@@ -9,12 +10,10 @@
 #include <thread>
 
 #include "models/bounds/certify_checkpoint.hpp"
-#include "models/bounds/enumerated_heads.hpp"
 #include "models/forward/forward_pass.hpp"
 #include "models/report/gate.hpp"
-#include "models/report/layer_range.hpp"
-#include "models/report/observe_tokens.hpp"
-#include "models/report/saved_heads.hpp"
+#include "models/report/head_observer.hpp"
+#include "models/report/stored_report.hpp"
 
 namespace softcheck::models {
 namespace {
@@ -137,6 +136,19 @@ CheckpointReport certify_checkpoint(const CheckpointQuestion& question) {
   if (!report.stopped && !question.resume.empty()) std::filesystem::remove(question.resume, ignored);
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
+}
+
+std::optional<LayerRange> parse_layers(const std::string& text) {
+  LayerRange range;
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, range.first);
+  if (error != std::errc() || range.first < 0) return std::nullopt;
+  range.last = range.first;
+  if (at == end) return range;
+  if (*at != '-') return std::nullopt;
+  const auto [rest, second] = std::from_chars(at + 1, end, range.last);
+  if (second != std::errc() || rest != end || range.last < range.first) return std::nullopt;
+  return range;
 }
 
 }  // namespace softcheck::models

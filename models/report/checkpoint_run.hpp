@@ -1,10 +1,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/abi/softcheck_kernel.h"
+#include "models/bounds/certify_checkpoint.hpp"
 #include "models/report/checkpoint_report.hpp"
 
 namespace softcheck::models {
@@ -36,5 +38,8 @@ CheckpointReport certify_checkpoint(const CheckpointQuestion& question);
 
 /// What is wrong with a text as layers, "" where nothing is.
 std::string wrong_layers(const std::string& text);
+
+/// "3" or "0-3"; none where the text is neither.
+std::optional<LayerRange> parse_layers(const std::string& text);
 
 }  // namespace softcheck::models

@@ -1,5 +1,3 @@
-#include "models/report/saved_heads.hpp"
-
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -12,8 +10,8 @@
 
 #include "models/read/file_errors.hpp"
 #include "models/read/file_source.hpp"
-#include "models/read/sealed_json.hpp"
-#include "models/report/stored_heads.hpp"
+#include "models/read/strict_json.hpp"
+#include "models/report/stored_report.hpp"
 
 namespace softcheck::models {
 namespace {

@@ -1,12 +1,12 @@
-#include "proptests/mutants/adaptive_temperature.hpp"
+#include "theory/adaptive_temperature.hpp"
 
 #include <rapidcheck.h>
 
 #include <algorithm>
 
 #include "proptests/mutants/decided_only.hpp"
-#include "proptests/properties/adaptive_temperature.hpp"
-#include "theory/adaptive_temperature.hpp"
+#include "proptests/mutants/planted.hpp"
+#include "proptests/properties/properties.hpp"
 #include "theory/lemma_2_1.hpp"
 #include "theory/tempered_row.hpp"
 

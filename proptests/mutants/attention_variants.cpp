@@ -1,10 +1,10 @@
-#include "proptests/mutants/attention_variants.hpp"
+#include "theory/attention_variants.hpp"
 
 #include <rapidcheck.h>
 
 #include "proptests/mutants/decided_only.hpp"
-#include "proptests/properties/attention_variants.hpp"
-#include "theory/attention_variants.hpp"
+#include "proptests/mutants/planted.hpp"
+#include "proptests/properties/properties.hpp"
 #include "theory/entropy_bounds.hpp"
 #include "theory/tempered_row.hpp"
 

@@ -1,9 +1,8 @@
-#include "proptests/mutants/corollary_b_1.hpp"
-
 #include <rapidcheck.h>
 
 #include "numerics/enclosures/ulp.hpp"
-#include "proptests/properties/corollary_b_1.hpp"
+#include "proptests/mutants/planted.hpp"
+#include "proptests/properties/properties.hpp"
 #include "theory/theorem_2_2.hpp"
 
 namespace softcheck::proptests {

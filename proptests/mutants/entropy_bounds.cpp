@@ -1,12 +1,12 @@
-#include "proptests/mutants/entropy_bounds.hpp"
+#include "theory/entropy_bounds.hpp"
 
 #include <rapidcheck.h>
 
 #include <algorithm>
 
 #include "proptests/mutants/decided_only.hpp"
-#include "proptests/properties/entropy_bounds.hpp"
-#include "theory/entropy_bounds.hpp"
+#include "proptests/mutants/planted.hpp"
+#include "proptests/properties/properties.hpp"
 #include "theory/tempered_row.hpp"
 
 namespace softcheck::proptests {

@@ -1,9 +1,9 @@
-#include "proptests/mutants/lemma_2_1.hpp"
+#include "proptests/properties/properties.hpp"
 
 #include <rapidcheck.h>
 
 #include "proptests/mutants/decided_only.hpp"
-#include "proptests/properties/lemma_2_1.hpp"
+#include "proptests/mutants/planted.hpp"
 #include "theory/lemma_2_1.hpp"
 #include "theory/tempered_row.hpp"
 

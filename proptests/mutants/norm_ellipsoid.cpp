@@ -1,10 +1,10 @@
-#include "proptests/mutants/norm_ellipsoid.hpp"
+#include "theory/norm_ellipsoid.hpp"
 
 #include <rapidcheck.h>
 
 #include "proptests/mutants/decided_only.hpp"
-#include "proptests/properties/norm_ellipsoid.hpp"
-#include "theory/norm_ellipsoid.hpp"
+#include "proptests/mutants/planted.hpp"
+#include "proptests/properties/properties.hpp"
 
 namespace softcheck::proptests {
 namespace {

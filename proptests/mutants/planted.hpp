@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "proptests/engine/property.hpp"
 
@@ -12,5 +13,23 @@ struct PlantedVersion {
   std::string what;  // what is wrong: "forgets theta"
   Property wrong;
 };
+
+// Those of each result, in NAME.cpp.
+std::vector<PlantedVersion> lemma_2_1_planted();
+std::vector<PlantedVersion> entropy_bounds_planted();
+std::vector<PlantedVersion> theorem_2_2_planted();
+std::vector<PlantedVersion> proposition_3_1_planted();
+std::vector<PlantedVersion> proposition_3_2_planted();
+std::vector<PlantedVersion> streaming_entropy_planted();
+std::vector<PlantedVersion> adaptive_temperature_planted();
+std::vector<PlantedVersion> corollary_b_1_planted();
+std::vector<PlantedVersion> remark_b_2_planted();
+std::vector<PlantedVersion> remark_c_1_planted();
+std::vector<PlantedVersion> norm_ellipsoid_planted();
+std::vector<PlantedVersion> rotary_positions_planted();
+std::vector<PlantedVersion> attention_variants_planted();
+
+/// Those of every property.
+std::vector<PlantedVersion> all_planted();
 
 }  // namespace softcheck::proptests

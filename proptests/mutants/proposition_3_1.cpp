@@ -1,8 +1,7 @@
-#include "proptests/mutants/proposition_3_1.hpp"
-
 #include <rapidcheck.h>
 
-#include "proptests/properties/proposition_3_1.hpp"
+#include "proptests/mutants/planted.hpp"
+#include "proptests/properties/properties.hpp"
 
 namespace softcheck::proptests {
 namespace {

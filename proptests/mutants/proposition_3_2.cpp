@@ -1,10 +1,10 @@
-#include "proptests/mutants/proposition_3_2.hpp"
+#include "theory/proposition_3_2.hpp"
 
 #include <rapidcheck.h>
 
 #include "proptests/mutants/decided_only.hpp"
-#include "proptests/properties/proposition_3_2.hpp"
-#include "theory/proposition_3_2.hpp"
+#include "proptests/mutants/planted.hpp"
+#include "proptests/properties/properties.hpp"
 #include "theory/tempered_row.hpp"
 
 namespace softcheck::proptests {

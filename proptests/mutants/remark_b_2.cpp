@@ -1,11 +1,11 @@
-#include "proptests/mutants/remark_b_2.hpp"
+#include "theory/remark_b_2.hpp"
 
 #include <rapidcheck.h>
 
+#include "proptests/mutants/planted.hpp"
 #include "proptests/properties/network_sequence.hpp"
-#include "proptests/properties/remark_b_2.hpp"
+#include "proptests/properties/properties.hpp"
 #include "theory/coordinate_box.hpp"
-#include "theory/remark_b_2.hpp"
 
 namespace softcheck::proptests {
 namespace {

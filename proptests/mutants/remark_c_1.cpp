@@ -1,12 +1,12 @@
-#include "proptests/mutants/remark_c_1.hpp"
+#include "theory/remark_c_1.hpp"
 
 #include <rapidcheck.h>
 
 #include <algorithm>
 
+#include "proptests/mutants/planted.hpp"
 #include "proptests/properties/network_sequence.hpp"
-#include "proptests/properties/remark_c_1.hpp"
-#include "theory/remark_c_1.hpp"
+#include "proptests/properties/properties.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -1,9 +1,9 @@
-#include "proptests/mutants/rotary_positions.hpp"
+#include "theory/rotary_positions.hpp"
 
 #include <rapidcheck.h>
 
-#include "proptests/properties/rotary_positions.hpp"
-#include "theory/rotary_positions.hpp"
+#include "proptests/mutants/planted.hpp"
+#include "proptests/properties/properties.hpp"
 
 namespace softcheck::proptests {
 namespace {

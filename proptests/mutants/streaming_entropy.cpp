@@ -1,4 +1,4 @@
-#include "proptests/mutants/streaming_entropy.hpp"
+#include "theory/streaming_entropy.hpp"
 
 #include <rapidcheck.h>
 
@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "numerics/rows/row_oracle.hpp"
-#include "proptests/properties/streaming_entropy.hpp"
-#include "theory/streaming_entropy.hpp"
+#include "proptests/mutants/planted.hpp"
+#include "proptests/properties/properties.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -1,14 +1,14 @@
-#include "proptests/mutants/theorem_2_2.hpp"
+#include "theory/theorem_2_2.hpp"
 
 #include <rapidcheck.h>
 
 #include <algorithm>
 
+#include "proptests/mutants/planted.hpp"
 #include "proptests/properties/network_sequence.hpp"
 #include "proptests/properties/normed_sequence.hpp"
+#include "proptests/properties/properties.hpp"
 #include "proptests/properties/row_levels.hpp"
-#include "proptests/properties/theorem_2_2.hpp"
-#include "theory/theorem_2_2.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -1,8 +1,8 @@
-#include "proptests/properties/adaptive_temperature.hpp"
+#include "theory/adaptive_temperature.hpp"
 
 #include <rapidcheck.h>
 
-#include "theory/adaptive_temperature.hpp"
+#include "proptests/properties/properties.hpp"
 
 namespace softcheck::proptests {
 

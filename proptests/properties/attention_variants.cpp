@@ -1,4 +1,4 @@
-#include "proptests/properties/attention_variants.hpp"
+#include "theory/attention_variants.hpp"
 
 #include <rapidcheck.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "theory/attention_variants.hpp"
+#include "proptests/properties/properties.hpp"
 
 namespace softcheck::proptests {
 namespace {

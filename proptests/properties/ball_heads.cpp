@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "proptests/generators/text/case_text.hpp"
-#include "proptests/properties/proposition_3_1.hpp"
+#include "proptests/properties/properties.hpp"
 
 namespace softcheck::proptests {
 namespace {

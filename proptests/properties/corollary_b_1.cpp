@@ -1,5 +1,3 @@
-#include "proptests/properties/corollary_b_1.hpp"
-
 #include <rapidcheck.h>
 
 #include <cmath>
@@ -10,6 +8,7 @@
 #include "numerics/enclosures/ulp.hpp"
 #include "proptests/generators/drawing/draw.hpp"
 #include "proptests/generators/text/case_text.hpp"
+#include "proptests/properties/properties.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -1,8 +1,8 @@
-#include "proptests/properties/entropy_bounds.hpp"
+#include "theory/entropy_bounds.hpp"
 
 #include <rapidcheck.h>
 
-#include "theory/entropy_bounds.hpp"
+#include "proptests/properties/properties.hpp"
 
 namespace softcheck::proptests {
 

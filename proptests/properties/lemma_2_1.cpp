@@ -1,4 +1,4 @@
-#include "proptests/properties/lemma_2_1.hpp"
+#include "proptests/properties/properties.hpp"
 
 #include <rapidcheck.h>
 

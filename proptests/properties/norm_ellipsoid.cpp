@@ -1,8 +1,8 @@
-#include "proptests/properties/norm_ellipsoid.hpp"
+#include "theory/norm_ellipsoid.hpp"
 
 #include <rapidcheck.h>
 
-#include "theory/norm_ellipsoid.hpp"
+#include "proptests/properties/properties.hpp"
 
 namespace softcheck::proptests {
 namespace {

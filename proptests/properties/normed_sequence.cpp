@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "proptests/generators/matrices/eigen_matrix.hpp"
-#include "proptests/properties/proposition_3_1.hpp"
+#include "proptests/properties/properties.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -1,10 +1,9 @@
-#include "proptests/properties/proposition_3_1.hpp"
-
 #include <rapidcheck.h>
 
 #include <cmath>
 
 #include "proptests/generators/text/case_text.hpp"
+#include "proptests/properties/properties.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -1,11 +1,11 @@
-#include "proptests/properties/proposition_3_2.hpp"
+#include "theory/proposition_3_2.hpp"
 
 #include <rapidcheck.h>
 
 #include <cmath>
 #include <limits>
 
-#include "theory/proposition_3_2.hpp"
+#include "proptests/properties/properties.hpp"
 
 namespace softcheck::proptests {
 

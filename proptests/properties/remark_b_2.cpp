@@ -1,4 +1,4 @@
-#include "proptests/properties/remark_b_2.hpp"
+#include "theory/remark_b_2.hpp"
 
 #include <rapidcheck.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "proptests/properties/network_sequence.hpp"
-#include "theory/remark_b_2.hpp"
+#include "proptests/properties/properties.hpp"
 
 namespace softcheck::proptests {
 namespace {

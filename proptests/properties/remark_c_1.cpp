@@ -1,11 +1,11 @@
-#include "proptests/properties/remark_c_1.hpp"
+#include "theory/remark_c_1.hpp"
 
 #include <rapidcheck.h>
 
 #include <algorithm>
 
 #include "proptests/properties/network_sequence.hpp"
-#include "theory/remark_c_1.hpp"
+#include "proptests/properties/properties.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -1,9 +1,9 @@
-#include "proptests/properties/rotary_positions.hpp"
+#include "theory/rotary_positions.hpp"
 
 #include <rapidcheck.h>
 
+#include "proptests/properties/properties.hpp"
 #include "proptests/properties/row_levels.hpp"
-#include "theory/rotary_positions.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -1,9 +1,9 @@
-#include "proptests/properties/streaming_entropy.hpp"
-
 #include <rapidcheck.h>
 
 #include <algorithm>
 #include <string>
+
+#include "proptests/properties/properties.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -1,4 +1,4 @@
-#include "proptests/properties/theorem_2_2.hpp"
+#include "theory/theorem_2_2.hpp"
 
 #include <rapidcheck.h>
 
@@ -6,8 +6,8 @@
 
 #include "proptests/properties/network_sequence.hpp"
 #include "proptests/properties/normed_sequence.hpp"
+#include "proptests/properties/properties.hpp"
 #include "proptests/properties/row_levels.hpp"
-#include "theory/theorem_2_2.hpp"
 
 namespace softcheck::proptests {
 namespace {

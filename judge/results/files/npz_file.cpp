@@ -1,7 +1,5 @@
-#include "judge/results/files/npz_file.hpp"
-
+#include "judge/results/files/npy_file.hpp"
 #include "judge/results/files/tensor_file.hpp"
-#include "judge/results/files/tensor_names.hpp"
 #include "models/read/safetensors_header.hpp"
 
 #ifdef SOFTCHECK_HAS_LIBZIP

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "judge/results/files/tensor_names.hpp"
+#include "judge/results/files/tensor_file.hpp"
 #include "models/read/safetensors_header.hpp"
 
 namespace softcheck::proptests {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
@@ -34,5 +35,11 @@ constexpr std::size_t most_file_dimensions = 64;
 /// throws   models::TensorFileError naming the file and what is wrong with it; models::MissingTensorFile;
 ///          models::UnsupportedTensorFile; std::system_error and std::bad_alloc where the system gives no memory
 FileTensor read_tensor(const std::string& place, std::optional<numerics::Format> voids = std::nullopt);
+
+/// Which of a file's tensors is wanted: the one of that name, or the only one where wanted is empty.
+///
+/// file     its name, for errors
+/// throws   models::TensorFileError naming those that the file holds
+std::size_t place_of_name(std::span<const std::string> names, const std::string& wanted, const std::string& file);
 
 }  // namespace softcheck::proptests

@@ -135,4 +135,10 @@ void from_text(std::string_view text, AttentionCase& attention);
 std::size_t size_of(const AttentionCase& attention);
 void showValue(const AttentionCase& attention, std::ostream& stream);
 
+/// The nearest lengths that the domain has.
+void fit_shape(AttentionShape& shape, const Domain& domain);
+
+/// Of queries, keys, values and a mask.
+std::size_t numbers_of(const AttentionShape& shape);
+
 }  // namespace softcheck::proptests

@@ -41,4 +41,9 @@ numerics::Format scalars_of(numerics::Format inputs);
 /// within what the options' score_unit can tell apart.
 void draw_attributes(Draw& draw, AttentionCase& attention, const AttentionOptions& options);
 
+/// Draws the gradient of the loss by the output of a case whose queries, keys and values are there.
+///
+/// distinct   rows of it that are drawn; row i of the others is row i % distinct
+void draw_gradients(Draw& draw, AttentionCase& attention, std::size_t distinct);
+
 }  // namespace softcheck::proptests

@@ -10,8 +10,8 @@
 #include <span>
 #include <utility>
 
+#include "proptests/generators/attention/attention_attributes.hpp"
 #include "proptests/generators/attention/attention_classes.hpp"
-#include "proptests/generators/attention/attention_gradients.hpp"
 #include "proptests/generators/attention/attention_heights.hpp"
 #include "proptests/generators/attention/attention_nan.hpp"
 #include "proptests/generators/rows/row_families.hpp"

@@ -8,9 +8,8 @@
 
 #include "numerics/enclosures/interruption.hpp"
 #include "proptests/generators/attention/attention.hpp"
-#include "proptests/generators/attention/attention_gradients.hpp"
+#include "proptests/generators/attention/attention_attributes.hpp"
 #include "proptests/generators/attention/attention_heights.hpp"
-#include "proptests/generators/attention/attention_shape.hpp"
 #include "proptests/generators/drawing/draw.hpp"
 #include "proptests/generators/rows/row_families.hpp"
 

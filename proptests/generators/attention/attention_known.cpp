@@ -1,9 +1,12 @@
 #include "proptests/generators/attention/attention_known.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <optional>
 
-#include "proptests/generators/attention/attention_gradients.hpp"
+#include "proptests/generators/attention/attention.hpp"
+#include "proptests/generators/attention/attention_attributes.hpp"
 #include "proptests/generators/domains/known_shapes.hpp"
 #include "proptests/generators/drawing/draw.hpp"
 #include "proptests/generators/rows/row_families.hpp"
@@ -54,6 +57,115 @@ bool is_offered(const KnownAttributes& known, const Domain& domain) {
   return of_sequences ? domain.has_sequences() : (known.window == 0 || domain.window) && (!known.alibi || domain.alibi);
 }
 
+enum class Hiding { nothing, mask, causality, window };
+
+// Beyond 1e5, 1e9 and 1e30, which kernels take for minus infinity; then near the ends of f32 and of f64. 2^13 is for
+// accumulators of 16 bits, 2^16 for inputs of 8.
+constexpr std::array<int, 7> exponents{13, 16, 17, 30, 100, 125, 1021};
+
+// Two factors that multiply to 2^exponent.
+struct Factors {
+  double query, key;
+};
+
+// None where the format does not hold them, or the smallest multiples of them that a case has.
+std::optional<Factors> factors_of(numerics::Format format, int exponent) {
+  const numerics::FormatProperties& facts = numerics::properties(format);
+  const Factors factors{std::ldexp(1.0, exponent / 2), std::ldexp(1.0, exponent - exponent / 2)};
+  const bool fit = factors.key <= facts.largest && factors.query / 2 >= facts.smallest_normal &&
+                   factors.key / 256 >= facts.smallest_normal;
+  return fit ? std::optional(factors) : std::nullopt;
+}
+
+// What key j is along the one dimension, relative to the largest: a multiple of 2^-8.
+double height_of(Hiding hiding, std::size_t j, std::size_t keys) {
+  constexpr int most_halvings = 8;
+  switch (hiding) {
+    case Hiding::mask:  // every second key, at 0 and masked, lies above the others
+      return j % 2 == 0 ? -1 : 0;
+    case Hiding::nothing:  // all far below 0
+      return -1;
+    case Hiding::window:
+    case Hiding::causality:  // each later key lies above those before it, and the last one above 0
+      return j > 0 && j + 1 == keys ? 1 : -std::ldexp(1.0, -std::min(static_cast<int>(j), most_halvings));
+  }
+  return 0;
+}
+
+class ReachDraw {
+ public:
+  ReachDraw(const AttentionOptions& options, Hiding hiding, AttentionShape shape) : options_(options), hiding_(hiding) {
+    fit_shape(shape, options.domain);
+    a_.format = options.format;
+    a_.family = "reach";
+    a_.shape = shape;
+    a_.causal = hiding == Hiding::causality;
+    a_.attributes.top_left = options.domain.causal == CausalAlignment::top_left;
+    if (hiding == Hiding::window) {
+      a_.attributes.window_left = 0;
+      a_.attributes.window_right = 0;
+    }
+    a_.outputs = options.gradients ? 1 : 3;
+    hold_alike_sequences(a_, options.domain);
+    if (options.domain.usual_scale) a_.scale = 1 / std::sqrt(static_cast<double>(shape.dim));
+  }
+
+  bool is_exact(const ScoreReach& reach) const {
+    int exponent = 0;
+    return a_.scale == 1 || (reach.halves_exactly && std::frexp(a_.scale, &exponent) == 0.5);
+  }
+
+  /// How often the scale halves a product, about.
+  int halvings_of_scale() const { return static_cast<int>(std::lround(-std::log2(a_.scale))); }
+
+  std::size_t numbers() const { return numbers_of(a_.shape); }
+
+  AttentionCase with(const Factors& factors) {
+    const AttentionShape& s = a_.shape;
+    constexpr double hidden = 64;
+    a_.queries.assign(s.batch * s.heads() * s.queries * s.dim, 0);
+    a_.keys.assign(s.batch * s.kv_heads * s.keys * s.dim, 0);
+    a_.values.clear();
+    // Along the last dimension, so that a kernel that drops it shows. Queries look along it, against it, and half as
+    // far.
+    static constexpr std::array<double, 3> looks{1, -1, 0.5};
+    for (std::size_t row = 0; row < s.batch * s.heads() * s.queries; ++row) {
+      a_.queries[(row + 1) * s.dim - 1] = factors.query * looks[row % looks.size()];
+    }
+    for (std::size_t row = 0; row < s.batch * s.kv_heads * s.keys; ++row) {
+      const std::size_t j = row % s.keys;
+      a_.keys[(row + 1) * s.dim - 1] = factors.key * height_of(hiding_, j, s.keys);
+      for (std::size_t c = 0; c < s.value_dim; ++c) {
+        const bool masked = hiding_ == Hiding::mask && j % 2 == 1;
+        a_.values.push_back(masked ? hidden : 1 + static_cast<double>(j % 3 * (c % 2)));
+      }
+    }
+    if (hiding_ == Hiding::mask) {
+      a_.mask.resize(s.batch * a_.mask_heads() * s.queries * s.keys);
+      for (std::size_t k = 0; k < a_.mask.size(); ++k) a_.mask[k] = k % s.keys % 2 == 0 ? 1 : 0;
+    }
+    if (options_.gradients) {
+      Draw draw(s.keys);
+      draw_gradients(draw, a_, s.batch * s.heads() * s.queries);
+    }
+    return a_;
+  }
+
+ private:
+  const AttentionOptions& options_;
+  Hiding hiding_;
+  AttentionCase a_;
+};
+
+std::vector<Hiding> hidings_of(const Domain& domain, const AttentionOptions& options) {
+  std::vector<Hiding> hidings{Hiding::nothing};
+  const bool no_mask = domain.no_mask || !options.masks || domain.has_sequences();
+  if (!no_mask) hidings.push_back(Hiding::mask);
+  if (!domain.no_causal && options.causal) hidings.push_back(Hiding::causality);
+  if (domain.window) hidings.push_back(Hiding::window);
+  return hidings;
+}
+
 }  // namespace
 
 std::vector<AttentionCase> known_cases(const AttentionOptions& options, std::size_t most_heads) {
@@ -74,6 +186,30 @@ std::vector<AttentionCase> known_cases(const AttentionOptions& options, std::siz
     if (k.alibi) a.attributes.slopes = small_slopes(a.shape);
     add(std::move(a));
   }
+  std::ranges::stable_sort(cases, {}, [](const AttentionCase& a) { return size_of(a); });
+  return cases;
+}
+
+std::vector<AttentionCase> reaching_cases(const AttentionOptions& options, const ScoreReach& reach) {
+  const Domain& domain = options.domain;
+  // All cases are in memory together: a domain of long calls alone has none.
+  constexpr std::size_t most_numbers = std::size_t{1} << 20;
+  std::vector<AttentionCase> cases;
+  for (const Hiding hiding : hidings_of(domain, options)) {
+    const bool by_place = hiding == Hiding::causality || hiding == Hiding::window;
+    for (const std::size_t keys : {std::size_t{2}, std::size_t{5}, std::size_t{40}}) {
+      if (by_place && keys > 5) continue;  // each query shows another key
+      const std::size_t queries = by_place ? keys : 3, dim = keys == 5 ? 4 : 1, values = keys == 2 ? 1 : 2;
+      ReachDraw draw(options, hiding, {1, 1, 1, queries, keys, dim, values});
+      if (draw.numbers() > most_numbers) continue;
+      const double most = draw.is_exact(reach) ? reach.exact : reach.rounded;
+      for (const int exponent : exponents) {
+        const std::optional<Factors> factors = factors_of(options.format, exponent + draw.halvings_of_scale());
+        if (factors && std::ldexp(1.0, exponent) <= most) cases.push_back(draw.with(*factors));
+      }
+    }
+  }
+  std::erase_if(cases, [&](const AttentionCase& a) { return !admits(options, a); });
   std::ranges::stable_sort(cases, {}, [](const AttentionCase& a) { return size_of(a); });
   return cases;
 }

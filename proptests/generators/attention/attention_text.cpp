@@ -7,7 +7,6 @@
 #include "numerics/enclosures/certificate.hpp"
 #include "proptests/generators/attention/attention.hpp"
 #include "proptests/generators/text/case_text.hpp"
-#include "proptests/generators/text/repeats_text.hpp"
 
 namespace softcheck::proptests {
 namespace {

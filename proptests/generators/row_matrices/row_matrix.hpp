@@ -10,7 +10,6 @@
 #include "proptests/engine/rapidcheck_types.hpp"
 #include "proptests/generators/domains/domain.hpp"
 #include "proptests/generators/rows/row.hpp"
-#include "proptests/generators/rows/row_cycle.hpp"
 
 namespace softcheck::proptests {
 

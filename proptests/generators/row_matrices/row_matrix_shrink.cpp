@@ -8,7 +8,7 @@
 #include "numerics/formats/special_values.hpp"
 #include "proptests/generators/drawing/lazy_shrinks.hpp"
 #include "proptests/generators/row_matrices/row_matrix.hpp"
-#include "proptests/generators/rows/row_pairs.hpp"
+#include "proptests/generators/rows/row_families.hpp"
 #include "proptests/generators/text/case_text.hpp"
 
 namespace softcheck::proptests {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <ostream>
 #include <stdexcept>
+#include <string>
 
 #include "numerics/enclosures/certificate.hpp"
 #include "numerics/formats/special_values.hpp"
@@ -222,5 +223,12 @@ void from_text(std::string_view text, RowCase& row_case) {
 std::size_t size_of(const RowCase& row_case) { return row_case.row.size(); }
 
 void showValue(const RowCase& row_case, std::ostream& stream) { stream << to_text(row_case); }
+
+RowCycle::RowCycle(std::vector<RunLengthRow> cycle, std::uint64_t size) : cycle_(std::move(cycle)), size_(size) {
+  if (size > 0 && cycle_.empty()) {
+    throw std::invalid_argument("RowCycle: need a row to repeat, got none for " + std::to_string(size) + " rows");
+  }
+  if (cycle_.size() > size) cycle_.resize(size);
+}
 
 }  // namespace softcheck::proptests

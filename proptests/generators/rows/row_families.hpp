@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <vector>
 
 #include "proptests/generators/drawing/draw.hpp"
@@ -26,5 +28,12 @@ std::vector<std::uint64_t> full_sum_lengths();
 ///
 /// family   any but masked and those that draw runs        slots   >= 1
 std::vector<double> draw_values(Draw& draw, RowFamily family, numerics::Format format, std::size_t slots);
+
+/// Two logits of the format that a longer row may shrink to where no part of it fails: its smallest and its largest
+/// one, then two that lie from 2^-3 to 2^6 apart, in both orders.
+std::vector<std::array<double, 2>> pairs_for(const RunLengthRow& row, numerics::Format format);
+/// What may stand beside two logits where something stood beside a longer row: its own number, and the same with each
+/// kind of label (judge/ops/cross_entropy/loss_inputs.hpp).
+std::vector<std::uint64_t> auxiliaries_of_pairs(std::uint64_t auxiliary);
 
 }  // namespace softcheck::proptests

@@ -7,7 +7,7 @@
 
 #include "proptests/generators/drawing/lazy_shrinks.hpp"
 #include "proptests/generators/rows/row.hpp"
-#include "proptests/generators/rows/row_pairs.hpp"
+#include "proptests/generators/rows/row_families.hpp"
 #include "proptests/generators/text/case_text.hpp"
 
 namespace softcheck::proptests {

@@ -1,8 +1,14 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace softcheck::proptests {
@@ -35,5 +41,59 @@ bool same_bits(double a, double b);
 
 /// value rounded to so many significand bits, ties to even; -inf and 0 stay.
 double round_to_bits(double value, int bits);
+
+/// How a repeated block is written: open, its entries, close, the count and behind. A single entry where `times` is not
+/// empty: the entry, times and the count.
+struct RepeatStyle {
+  std::string_view open, close, behind, times;
+};
+
+/// Writes entries 0 to size - 1, blocks that follow themselves once with their count; blocks may hold shorter ones.
+///
+/// periods    lengths of blocks to look for, the longest first
+/// same       same(i, j): are entries i and j equal?
+/// word       word(i): the text of entry i
+std::string repeats_text(std::size_t size, std::span<const std::size_t> periods, const RepeatStyle& style,
+                         const std::function<bool(std::size_t, std::size_t)>& same,
+                         const std::function<std::string(std::size_t)>& word);
+
+/// What such a text is read into.
+template <class Entry>
+class Repeats {
+ public:
+  /// most     entries in all
+  explicit Repeats(std::size_t most) : most_(most) {}
+
+  void add(Entry entry, std::uint64_t count = 1) {
+    require(count <= most_ - std::min(most_, levels_.back().size()));
+    levels_.back().insert(levels_.back().end(), count, entry);
+  }
+  void open() {
+    require(levels_.size() < 8);
+    levels_.emplace_back();
+  }
+  void close(std::uint64_t count) {
+    require(levels_.size() > 1 && !levels_.back().empty());
+    const std::vector<Entry> block = std::move(levels_.back());
+    levels_.pop_back();
+    std::vector<Entry>& outer = levels_.back();
+    require(count <= (most_ - std::min(most_, outer.size())) / block.size());
+    for (; count > 0; --count) outer.insert(outer.end(), block.begin(), block.end());
+  }
+  std::vector<Entry> take() {
+    require(levels_.size() == 1);
+    return std::move(levels_.front());
+  }
+
+ private:
+  void require(bool holds) const {
+    if (holds) return;
+    throw std::invalid_argument("case text: need blocks that are closed, and at most " + std::to_string(most_) +
+                                " entries");
+  }
+
+  std::size_t most_;
+  std::vector<std::vector<Entry>> levels_{1};
+};
 
 }  // namespace softcheck::proptests

@@ -15,7 +15,7 @@
 #include "judge/campaigns/shard_run.hpp"
 #include "models/read/file_source.hpp"
 #include "models/read/safetensors_header.hpp"
-#include "models/report/checkpoint_html.hpp"
+#include "models/report/checkpoint_report.hpp"
 #include "models/report/checkpoint_run.hpp"
 #include "proptests/tests/campaigns/state_folder.hpp"
 

@@ -11,17 +11,15 @@
 #include <variant>
 #include <vector>
 
-#include "experiments/network_files.hpp"
 #include "experiments/network_tensors.hpp"
 #include "experiments/safetensors.hpp"
 #include "experiments/sha256.hpp"
+#include "experiments/trained_models.hpp"
 #include "experiments/training.hpp"
-#include "judge/campaigns/answers.hpp"
-#include "judge/campaigns/base64.hpp"
 #include "judge/campaigns/campaign_report.hpp"
 #include "judge/campaigns/merge.hpp"
-#include "judge/campaigns/saved_training.hpp"
-#include "judge/campaigns/seed_spread.hpp"
+#include "judge/campaigns/shard_file.hpp"
+#include "judge/campaigns/shard_run.hpp"
 #include "proptests/engine/interrupted.hpp"
 
 namespace softcheck::proptests {

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "certificates_oracle.hpp"
-#include "experiments/certificates/overflow.hpp"
+#include "experiments/certificates/plain_layers.hpp"
 #include "numerics/formats/fp_environment.hpp"
 
 namespace softcheck::experiments {

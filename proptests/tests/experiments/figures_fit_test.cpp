@@ -7,7 +7,6 @@
 #include <random>
 
 #include "experiments/figures/temperature_figure.hpp"
-#include "experiments/figures/temperature_fit.hpp"
 #include "experiments/trained_models.hpp"
 #include "theory/adaptive_temperature.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "experiments/language/language_lane.hpp"
-#include "experiments/normal_draws.hpp"
+#include "experiments/max_retrieval_sets.hpp"
 // clang-format off
 #include "experiments/language/entmax_attention.inl"
 // clang-format on

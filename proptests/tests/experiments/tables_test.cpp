@@ -8,7 +8,6 @@
 #include "experiments/tables/accuracy_table.hpp"
 #include "experiments/tables/paper_table.hpp"
 #include "experiments/tables/sensitivity.hpp"
-#include "experiments/tables/variants.hpp"
 
 namespace softcheck::experiments {
 namespace {

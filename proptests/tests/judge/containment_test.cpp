@@ -23,7 +23,6 @@
 #include <thread>
 
 #include "judge/sandbox/isolated_kernel.hpp"
-#include "judge/sandbox/system_call_filter.hpp"
 #include "proptests/tests/judge/our_kernels.hpp"
 
 namespace softcheck::proptests {

@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "judge/survivors/criterion.hpp"
-#include "judge/survivors/softmax_case.hpp"
+#include "judge/survivors/row_case.hpp"
 #include "judge/survivors/survivor_matrix.hpp"
-#include "judge/survivors/survivor_report.hpp"
 #include "judge/survivors/zoo_kernel.hpp"
 
 namespace softcheck::proptests {
@@ -156,7 +155,7 @@ TEST(Survivors, ATestOfAnAttributeAppliesToKernelsThatHaveIt) {
 TEST(Survivors, AnInfiniteToleranceAcceptsEveryWrongValue) {
   Criterion crippled = published("llm.c");
   crippled.name = "crippled";
-  crippled.cases = [](Draw& draw) {
+  crippled.cases = [](Draw& draw, const Criterion&) {
     const double infinity = std::numeric_limits<double>::infinity();
     return std::vector{softmax_case({.rows = 4, .columns = 1000}, [&](auto, auto) { return 100 * draw.normal(); },
                                     {{Comparison::Rule::allclose, infinity, 0}})};
@@ -174,7 +173,7 @@ TEST(Survivors, AnInfiniteToleranceAcceptsEveryWrongValue) {
 TEST(Survivors, CasesThatTheUnspoiledKernelFailsDoNotCountForBugs) {
   Criterion harsh = published("llm.c");
   harsh.name = "harsh";
-  harsh.cases = [](Draw& draw) {
+  harsh.cases = [](Draw& draw, const Criterion&) {
     return std::vector{softmax_case({.rows = 2, .columns = 10000}, [&](auto, auto) { return draw.normal(); },
                                     {{Comparison::Rule::allclose, 0, 0}})};
   };

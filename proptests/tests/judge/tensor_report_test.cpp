@@ -9,8 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "judge/results/slack_picture.hpp"
-
 namespace softcheck::proptests {
 namespace {
 

@@ -6,8 +6,7 @@
 #include <cmath>
 #include <optional>
 
-#include "models/bounds/lag_bound.hpp"
-#include "models/bounds/turned.hpp"
+#include "models/bounds/plane_weights.hpp"
 #include "proptests/tests/models/bounds_heads.hpp"
 
 namespace softcheck::proptests {

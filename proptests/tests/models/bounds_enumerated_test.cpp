@@ -7,7 +7,7 @@
 #include <cmath>
 #include <memory>
 
-#include "models/bounds/enumerated_heads.hpp"
+#include "models/bounds/certify_checkpoint.hpp"
 #include "models/bounds/input_forms.hpp"
 #include "proptests/tests/models/bounds_text.hpp"
 #include "proptests/tests/models/observed_heads.hpp"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-#include "models/bounds/enumerated_heads.hpp"
+#include "models/bounds/certify_checkpoint.hpp"
 #include "proptests/tests/models/bounds_heads.hpp"
 
 // First layers whose tables a test chooses, and every pair of their inputs written out in long double.

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "models/forward/activation.hpp"
+#include "models/forward/network.hpp"
 #include "models/read/file_source.hpp"
 #include "models/read/tensor_reader.hpp"
 #include "proptests/tests/models/evaluated_forward.hpp"

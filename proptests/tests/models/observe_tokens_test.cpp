@@ -1,6 +1,4 @@
 // A model run on tokens is held to its certificates as its recorded passes are, and to bounds that it breaks.
-#include "models/report/observe_tokens.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "models/report/checkpoint_run.hpp"
+#include "models/report/head_observer.hpp"
 #include "proptests/tests/models/forward_inputs.hpp"
 
 namespace softcheck::models {

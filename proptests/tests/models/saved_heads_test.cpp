@@ -1,6 +1,4 @@
 // A run that was interrupted goes on where it was: no head is certified twice, and no number differs.
-#include "models/report/saved_heads.hpp"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -11,6 +9,7 @@
 
 #include "models/read/file_errors.hpp"
 #include "models/report/checkpoint_run.hpp"
+#include "models/report/stored_report.hpp"
 #include "proptests/tests/models/observed_heads.hpp"
 
 namespace softcheck::models {

@@ -1,6 +1,4 @@
 // What a run goes on from is what the run before has written, or is refused.
-#include "models/read/sealed_json.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <string>
 
 #include "models/read/file_errors.hpp"
+#include "models/read/strict_json.hpp"
 
 namespace softcheck::models {
 namespace {

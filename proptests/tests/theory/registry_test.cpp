@@ -1,6 +1,6 @@
 // Every property as a test of its own (`ctest -R Lemma21`), and every planted wrong version as one that its property
 // must reject.
-#include "proptests/mutants/registry.hpp"
+#include "proptests/registry.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 
 #include "judge/trial/effort.hpp"
 #include "proptests/engine/corpus.hpp"
-#include "proptests/registry.hpp"
+#include "proptests/mutants/planted.hpp"
 #include "proptests/report/report.hpp"
 
 namespace softcheck::proptests {
