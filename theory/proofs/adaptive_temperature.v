@@ -15,10 +15,9 @@
 
     Source: paper, Figure 4 and eqs (15)-(18) for the quartic; its consequences are this project's. *)
 
-From Coq Require Import Reals List ZArith Lra Lia.
+From Coq Require Import ZArith.
 From Coquelicot Require Import Coquelicot.
 From softcheck Require Import softmax lemma_2_1 proposition_3_2 entropy_bounds quartic.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Definition inverse_temperature (H : R) : R := if Rlt_dec (1 / 2) H then Rmax (quartic H) 1 else 1.

@@ -15,9 +15,7 @@
     Source: Beltagy et al., arXiv 2004.05150 (window); Xiao et al., arXiv 2309.17453 (sink); Gemma 2, arXiv 2408.00118
     (cap); the bounds are this project's. *)
 
-From Coq Require Import Reals List Lra Lia.
 From softcheck Require Import softmax lemma_2_1 entropy_bounds.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** A window of W items *)

@@ -8,10 +8,8 @@
 
     Source: this project; paper, Proposition 3.2, for the derivatives. *)
 
-From Coq Require Import Reals List Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From softcheck Require Import softmax proposition_3_2.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** The variance between two betas *)

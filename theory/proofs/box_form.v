@@ -12,9 +12,7 @@
 
     Source: this project; the paper's Theorem 2.2. The embeddings need not be finitely many: they lie in a box. *)
 
-From Coq Require Import Reals List Lra Lia.
 From softcheck Require Import softmax vectors lemma_2_1 small_transformer coordinate_box.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** Boxes that carry *)

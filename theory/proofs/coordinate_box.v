@@ -8,10 +8,9 @@
 
     Source: this project; the paper's Theorem 2.2 takes the convex hull, which is not needed. *)
 
-From Coq Require Import Reals List Classical Lra Lia.
+From Coq Require Import Classical.
 From Coquelicot Require Import Coquelicot.
 From softcheck Require Import softmax vectors small_transformer.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Record box : Set := { low : vector; high : vector }.

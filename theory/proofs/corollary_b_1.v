@@ -10,10 +10,9 @@
 
     Source: paper, Corollary B.1, which takes the two steps in one; they need two lengths. *)
 
-From Coq Require Import Reals List ZArith Lra Lia.
+From Coq Require Import ZArith.
 From Flocq Require Import Core.
 From softcheck Require Import softmax lemma_2_1 theorem_2_2.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** n may be any real number >= 1. *)

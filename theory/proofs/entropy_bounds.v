@@ -10,10 +10,8 @@
     Source: the paper bounds the coefficients only (Lemma 2.1); these consequences and their sharp form are this
     project's. *)
 
-From Coq Require Import Reals List Permutation Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From softcheck Require Import softmax lemma_2_1 proposition_3_2.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** Floor and ceiling for every row *)

@@ -6,11 +6,10 @@
 
     Source: remark_b_2.v, which puts the parts together. *)
 
-From Coq Require Import Reals List FunctionalExtensionality Lra Lia.
+From Coq Require Import FunctionalExtensionality.
 From Coquelicot Require Import Coquelicot.
 From softcheck Require Import softmax vectors lemma_2_1 small_transformer coordinate_box lipschitz_layers theorem_2_2
   layer_gains.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Section Network.

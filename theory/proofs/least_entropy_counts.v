@@ -7,10 +7,8 @@
 
     Source: this project. *)
 
-From Coq Require Import Reals List Permutation Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From softcheck Require Import softmax lemma_2_1 proposition_3_2 standard_interval entropy_bounds.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** Which k gives the least entropy *)

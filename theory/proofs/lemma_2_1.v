@@ -11,9 +11,7 @@
 
     Source: paper, Lemma 2.1; the sharp forms are this project's. *)
 
-From Coq Require Import Reals List Lra Lia.
 From softcheck Require Import softmax.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Lemma exp_nonneg_ge_1 d : 0 <= d -> 1 <= exp d.
@@ -171,9 +169,6 @@ Qed.
 
 Lemma map_repeat {A B} (f : A -> B) x n : map f (repeat x n) = repeat (f x) n.
 Proof. induction n; simpl; congruence. Qed.
-
-Lemma size_two_valued_row first other n : (1 <= n)%nat -> size (two_valued_row first other n) = INR n.
-Proof. intros. unfold size, two_valued_row. cbn [length]. rewrite repeat_length. f_equal. lia. Qed.
 
 (** Dividing numerator and Z by the weight of the first item. *)
 Lemma coefficient_two_valued_row first other n theta :

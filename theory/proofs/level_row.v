@@ -9,9 +9,7 @@
 
     Source: this project; the rows of theory/ are computed level by level. *)
 
-From Coq Require Import Reals List Permutation Lra Lia.
 From softcheck Require Import softmax lemma_2_1.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Record level : Set := { level_logit : R; level_count : nat }.

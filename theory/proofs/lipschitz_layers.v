@@ -6,10 +6,9 @@
 
     Source: this project. *)
 
-From Coq Require Import Reals List Classical Lra Lia.
+From Coq Require Import Classical.
 From Coquelicot Require Import Coquelicot.
 From softcheck Require Import softmax vectors small_transformer coordinate_box.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** Lipschitz constants in the maximum norm *)

@@ -14,9 +14,7 @@
 
     Source: this project's; Proposition 3.1 of the paper is the form with norms of the inputs. *)
 
-From Coq Require Import Reals List Lra Lia.
 From softcheck Require Import softmax vectors normalised_vectors.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** Normalised vectors *)

@@ -9,9 +9,7 @@
 
     That they return no other vectors is [layer_norm] and [rms_norm] of norm_ellipsoid.v. *)
 
-From Coq Require Import Reals List Lra Lia.
 From softcheck Require Import softmax vectors.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Definition total (d : nat) (h : vector) : R := sum (map h (seq 0 d)).

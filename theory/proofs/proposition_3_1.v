@@ -12,9 +12,7 @@
 
     Source: paper, Proposition 3.1; the other forms are this project's. *)
 
-From Coq Require Import Reals List Lra Lia.
 From softcheck Require Import softmax vectors.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** max of f over the items; 0 where there are none. *)

@@ -12,10 +12,8 @@
 
     Source: paper, Proposition 3.2 (for beta >= 0); the case beta <= 0 and the counterexample are this project's. *)
 
-From Coq Require Import Reals List Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From softcheck Require Import softmax.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** The moments of the logits at beta *)

@@ -18,11 +18,10 @@
 
     Source: paper, Remark B.2, which gives no rates; the recurrences are this project's. *)
 
-From Coq Require Import Reals List FunctionalExtensionality Lra Lia.
+From Coq Require Import FunctionalExtensionality.
 From Coquelicot Require Import Coquelicot.
 From softcheck Require Import softmax vectors lemma_2_1 small_transformer coordinate_box lipschitz_layers theorem_2_2
   layer_gains gpt_recurrence.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Section Network.

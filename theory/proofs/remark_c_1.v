@@ -12,10 +12,8 @@
     Source: paper, Remark C.1 (the case d = 0 of a BERT stack without residual connections, the only one where
     "delta = 0 in all later layers" holds); the quantitative forms are this project's. *)
 
-From Coq Require Import Reals List Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From softcheck Require Import softmax vectors lemma_2_1 small_transformer coordinate_box lipschitz_layers.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** Two rows of coefficients *)

@@ -13,10 +13,8 @@
 
     Source: Su et al., "RoFormer", arXiv 2104.09864, eq. (34), for the rotation; the bounds are this project's. *)
 
-From Coq Require Import Reals List Permutation Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From softcheck Require Import softmax vectors proposition_3_1 normalised_vectors norm_ellipsoid.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** Layouts and rotations *)
@@ -76,8 +74,7 @@ Qed.
 Lemma turn_outside ps angle u i : ~ In i (in_planes ps) -> turn ps angle u i = u i.
 Proof.
   induction ps as [|p ps IH]; [easy|]. cbn. intros outside.
-  destruct (Nat.eqb_spec i (fst p)) as [-> |]; [tauto|]. destruct (Nat.eqb_spec i (snd p)) as [-> |]; [tauto|].
-  apply IH. tauto.
+  destruct (Nat.eqb_spec i (fst p)) as [-> |]; [tauto|]. destruct (Nat.eqb_spec i (snd p)) as [-> |]; [tauto|]. tauto.
 Qed.
 
 (** A plane's coordinates belong to no other plane. *)
@@ -107,7 +104,6 @@ Proof.
   assert (0 <= x) by (apply Rplus_le_le_0_compat; apply Rmult_le_pos; apply sqrt_pos).
   rewrite <- (sqrt_square x) by easy. apply sqrt_le_1_alt. unfold x.
   pose proof (Rle_0_sqr (sqrt a * sqrt d - sqrt b * sqrt c)) as apart. unfold Rsqr in apart.
-  pose proof (sqrt_sqrt a). pose proof (sqrt_sqrt b). pose proof (sqrt_sqrt c). pose proof (sqrt_sqrt d).
   replace ((a + c) * (b + d)) with ((sqrt a * sqrt a + sqrt c * sqrt c) * (sqrt b * sqrt b + sqrt d * sqrt d)) by
     (rewrite !sqrt_sqrt by easy; ring). lra.
 Qed.
@@ -168,8 +164,7 @@ Section Layout.
       destruct (rotate_in_plane (fun p => i * frequency p) q p inp) as [-> ->].
       destruct (rotate_in_plane (fun p => j * frequency p) k p inp) as [-> ->].
       destruct (rotate_in_plane (fun p => (j - i) * frequency p) k p inp) as [-> ->].
-      cbv beta. replace ((j - i) * frequency p) with (j * frequency p - i * frequency p) by ring.
-      rewrite cos_minus, sin_minus. ring.
+      replace ((j - i) * frequency p) with (j * frequency p - i * frequency p) by ring. rewrite cos_minus, sin_minus. ring.
     - intros c inc. now rewrite !rotate_still.
   Qed.
 
@@ -239,8 +234,7 @@ Section Layout.
     Rabs (qk_logit frequency s i j w_q w_k x y) <= s * sqrt (r_q * r_k) * largest_gains w_q w_k.
   Proof.
     intros scaled_up inx iny. unfold qk_logit. rewrite Rabs_mult, (Rabs_pos_eq s), relative, Rmult_assoc by easy.
-    apply Rmult_le_compat_l; [easy|]. unfold rotate_to. set (angle := fun p => (j - i) * frequency p).
-    set (C := largest_gains w_q w_k).
+    apply Rmult_le_compat_l; [easy|]. unfold rotate_to. set (C := largest_gains w_q w_k).
     assert (nonneg : 0 <= C) by (eapply Rle_trans; [|apply Rmax_l]; apply largest_of_nonneg).
     set (planar := fun u => sum (map (plane_product u u) (planes l))).
     set (fixed := fun u : vector => sum (map (fun c => u c * u c) (still l))).
@@ -279,8 +273,7 @@ Section Layout.
       apply in_app_iff in place as [inp | ini]; unfold weighted at 1.
       + apply in_flat_map in inp as [p [inp isi]]. specialize (one_weight_a_plane p inp).
         destruct (rotate_in_plane angle u p inp) as [first second].
-        destruct (rotate_in_plane angle (weighted w u) p inp) as [first' second'].
-        cbn in isi. destruct isi as [<- | [<- | []]].
+        destruct (rotate_in_plane angle (weighted w u) p inp) as [first' second']. destruct isi as [<- | [<- | []]].
         * rewrite first, first'. unfold weighted. rewrite <- one_weight_a_plane. ring.
         * rewrite second, second'. unfold weighted. rewrite one_weight_a_plane. ring.
       + now rewrite !rotate_still.

@@ -12,10 +12,8 @@
     Source: paper, Section 2 and Appendix A. A layer of theory/small_transformer.hpp is two layers here: attention, then
     a feedforward map (the MLP with its own residual). *)
 
-From Coq Require Import Reals List Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From softcheck Require Import softmax vectors.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Inductive attention_mask : Set := bert_mask | gpt_mask.
@@ -96,16 +94,6 @@ Fixpoint well_formed (d : nat) (layers : list layer) : Prop :=
   | l :: rest => well_formed_layer d l /\ well_formed (width_behind d l) rest
   end.
 
-Lemma well_formed_app d before after :
-  well_formed d (before ++ after) <-> well_formed d before /\ well_formed (output_width d before) after.
-Proof.
-  revert d. induction before as [|l before IH]; intros d; cbn; [tauto|]. rewrite IH. tauto.
-Qed.
-
-Lemma forward_app theta mask before after tokens :
-  forward theta mask (before ++ after) tokens = forward theta mask after (forward theta mask before tokens).
-Proof. revert tokens. induction before as [|l before IH]; intros tokens; [easy | apply IH]. Qed.
-
 (** ** Lengths and members *)
 
 Lemma length_apply_layer theta mask l tokens : length (apply_layer theta mask l tokens) = length tokens.
@@ -143,9 +131,6 @@ Lemma token_apply_feedforward theta mask width f tokens i :
 Proof.
   intros less. unfold token. cbn. rewrite (nth_indep _ zero (f zero)) by now rewrite map_length. apply map_nth.
 Qed.
-
-Lemma visible_length_bert i tokens : length (visible bert_mask i tokens) = length tokens.
-Proof. easy. Qed.
 
 Lemma visible_length_gpt i tokens : (i < length tokens)%nat -> length (visible gpt_mask i tokens) = S i.
 Proof. intros. cbn [visible]. rewrite firstn_length. lia. Qed.

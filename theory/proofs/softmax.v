@@ -11,8 +11,8 @@
 
     A row of logits is a list of reals. Masked items (-inf) are left out of it. *)
 
-From Coq Require Import Reals List Permutation Lra Lia.
-Import ListNotations.
+From Coq Require Export Reals List Permutation Lra Lia Psatz.
+Export ListNotations.
 Local Open Scope R_scope.
 
 (** ** Definitions *)
@@ -274,32 +274,6 @@ Proof.
   rewrite (sum_map_permutation exp xs ys same). now apply sum_map_permutation.
 Qed.
 
-(** The variance is the least second moment about any point, by completing the square. *)
-Lemma second_moment logits c :
-  logits <> [] ->
-  expectation logits (fun x => (x - c) ^ 2) = variance logits + (mean logits - c) ^ 2.
-Proof.
-  intros visible. set (m := mean logits).
-  rewrite (expectation_ext logits (fun x => (x - c) ^ 2)
-             (fun x => (x - m) ^ 2 + (2 * (m - c) * (x + - m) + (m - c) ^ 2))) by (intros; ring).
-  rewrite !expectation_plus, expectation_mult, expectation_plus, !expectation_const by easy.
-  fold (mean logits). fold m. unfold variance. fold m. ring.
-Qed.
-
-Lemma variance_second_moment logits :
-  logits <> [] -> variance logits = expectation logits (fun x => x ^ 2) - mean logits ^ 2.
-Proof.
-  intros visible. pose proof (second_moment logits 0 visible) as moment.
-  rewrite (expectation_ext _ _ (fun x => x ^ 2)) in moment by (intros; ring).
-  rewrite moment. ring.
-Qed.
-
-Lemma variance_nonneg logits : 0 <= variance logits.
-Proof.
-  apply sum_map_nonneg. intros x inx. apply Rmult_le_pos; [|apply pow2_ge_0].
-  apply Rlt_le, coefficient_pos. now apply in_not_nil with x.
-Qed.
-
 (** ** Entropy *)
 
 (** ln alpha_j = e_j - ln Z, averaged. *)
@@ -381,9 +355,3 @@ Proof.
   unfold scaled. rewrite <- (map_id logits) at 2. apply map_ext. intros. ring.
 Qed.
 
-Lemma scaled_scaled a b logits : scaled a (scaled b logits) = scaled (a * b) logits.
-Proof. unfold scaled. rewrite map_map. apply map_ext. intros. ring. Qed.
-
-Lemma scaled_tempered beta theta logits :
-  scaled beta (tempered theta logits) = scaled (beta / theta) logits.
-Proof. rewrite tempered_scaled, scaled_scaled. reflexivity. Qed.

@@ -17,11 +17,9 @@
     An item is a logit with one coordinate of its value vector; a masked item has no logit. The coordinates of a value
     do not interact: a vector is streamed coordinate by coordinate with the same m and S. *)
 
-From Coq Require Import Reals List Permutation Lra Lia.
 From softcheck Require Import softmax merge_plan streaming_states.
 From softcheck.floating_point Require formats.
 From softcheck.numerics Require row streaming_code rounded_streaming.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** A commutative monoid *)
@@ -163,8 +161,7 @@ Theorem paper_recurrence s x v :
     - moment t = c * (K + (maximum s - m') * L) + (x - m') * exp (x - m') /\
     weighted t = c * weighted s + exp (x - m') * v.
 Proof.
-  cbn. eexists. split; [reflexivity|]. unfold merge_states, absorb, weight_sum. cbn.
-  destruct (Rle_dec x (maximum s)); cbn.
+  eexists. split; [reflexivity|]. unfold merge_states, absorb, weight_sum. cbn. destruct (Rle_dec x (maximum s)); cbn.
   - rewrite Rmax_left by easy. replace (maximum s - maximum s) with 0 by ring. rewrite exp_0.
     replace (- (maximum s - x)) with (x - maximum s) by ring. repeat split; ring.
   - rewrite Rmax_right by lra. replace (x - x) with 0 by ring. rewrite exp_0.

@@ -4,9 +4,7 @@
 
     Source: paper, Appendix G. *)
 
-From Coq Require Import Reals List Lra.
 From softcheck Require Import softmax.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** States *)

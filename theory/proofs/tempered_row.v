@@ -10,9 +10,7 @@
 
     Source: this project. *)
 
-From Coq Require Import Reals List Lra Lia.
 From softcheck Require Import softmax proposition_3_2 streaming_entropy.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Section Row.

@@ -18,11 +18,9 @@
 
     Source: paper, Theorem 2.2; the forms without a vocabulary are this project's. *)
 
-From Coq Require Import Reals List Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From softcheck Require Import softmax vectors lemma_2_1 small_transformer coordinate_box normalised_vectors.
 From softcheck Require norm_ellipsoid rotary_positions.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Definition over (vocabulary tokens : list vector) : Prop := forall x, In x tokens -> In x vocabulary.
@@ -282,8 +280,7 @@ Proof.
     intros e e' ine ine'. apply in_map_iff in ine as [k [<- ink]]. apply in_map_iff in ine' as [k' [<- ink']].
     pose proof (bounded k ink) as one. pose proof (bounded k' ink') as two. apply Rabs_le_between in one, two. lra. }
   eapply Rle_lt_trans; [apply (upper _ _ _ _ heated spread inp)|].
-  rewrite size_map. unfold size, keys. rewrite length_forward. fold (size tokens).
-  assert (paper_length theta (2 * r) eps < size tokens).
+  rewrite size_map. unfold size, keys. rewrite length_forward. assert (paper_length theta (2 * r) eps < size tokens).
   { eapply Rlt_trans; [exact above|]. now apply lt_INR. }
   assert (0 < paper_length theta (2 * r) eps) by (apply Rdiv_lt_0_compat; [apply exp_pos | easy]).
   apply Rmult_lt_reg_r with (size tokens); [lra|].

@@ -10,10 +10,8 @@
     A vector is a function of its index; its width n is an argument of what reads it, and entries from n on are never
     read. *)
 
-From Coq Require Import Reals List Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From softcheck Require Import softmax.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Definition vector : Set := nat -> R.

@@ -1,12 +1,12 @@
 #!/bin/sh
-# build.sh PROOFS BUILD: compiles every proof outside the source tree; only what changed is compiled again.
+# build.sh PROOFS BUILD: compiles the proofs that sources.sh lists, outside the source tree; only what changed is compiled again.
 set -eu
 proofs=$1 build=$2
 command -v coqc >/dev/null 2>&1 || { echo "Skipped: no coqc"; exit 77; }
 for library in Coquelicot Interval Flocq; do
   [ -d "$(coqc -where)/user-contrib/$library" ] || { echo "Skipped: no Coq library $library"; exit 77; }
 done
-files=$(cd "$proofs" && find . -name '*.v' | sed 's|^\./||' | LC_ALL=C sort)
+files=$(sh "$(dirname "$0")/sources.sh" "$proofs")
 mkdir -p "$build"
 # A proof that is gone must not be found by one that still needs it.
 (cd "$build" && find . -name '*.v' | sed 's|^\./||') | while read -r file; do

@@ -64,13 +64,12 @@ plant "$defined"
 sh "$here/statements.sh" "$work/proofs" "$work/build" --write
 must hold statements.sh "a definition, an example and a theorem"
 changed() { # FROM TO WHAT: the development with one text of it replaced
-  plant "$(printf '%s\n' "$defined" | awk -v from="$1" -v to="$2" '
-    { at = index($0, from) }
-    at { $0 = substr($0, 1, at - 1) to substr($0, at + length(from)) }
-    { print }')"
+  printf '%s\n' "$defined" >"$work/defined"
+  text=$(sh "$here/altered.sh" "$work/defined" "$1" "$2")
+  plant "$text"
   must fail statements.sh "$3"
 }
-changed '0 < x + shift.' '0 < x + shift /\\ False.' "a definition made False"
+changed '0 < x + shift.' '0 < x + shift /\ False.' "a definition made False"
 if deep; then
   changed '1152921504606846977' '1' "a constant changed in bit 60"
   changed 'forall x, exists y' 'exists y, forall x' "quantifiers swapped"
@@ -84,18 +83,16 @@ if deep; then
   cp -rs "$built" "$work/overlay"
   altered() { # FILE FROM TO: FROM stands once in the file
     mkdir -p "$work/real/$(dirname "$1")"
-    awk -v from="$2" -v to="$3" '
-      { at = index($0, from) }
-      at { $0 = substr($0, 1, at - 1) to substr($0, at + length(from)); found++ }
+    sh "$here/altered.sh" "$proofs/$1" "$2" "$3" >"$work/whole"
+    awk '
       /^ *Proof/ { skipped = 1 }
       !skipped { print }
-      skipped && /(Qed|Defined)\./ { print "Admitted."; skipped = 0 }
-      END { exit found != 1 }' "$proofs/$1" >"$work/real/$1" || { echo "$1 does not have this once: $2"; exit 1; }
+      skipped && /(Qed|Defined)\./ { print "Admitted."; skipped = 0 }' "$work/whole" >"$work/real/$1"
     rm -f "$work/overlay/${1%.v}".*
     cp "$work/real/$1" "$work/overlay/$1"
     (cd "$work/overlay" && coqc -q -Q . softcheck -w none "$1")
   }
-  altered numerics/streaming_code.v '(length row - 1) R < 1.' '(length row - 1) R < 1 /\\ False.'
+  altered numerics/streaming_code.v '(length row - 1) R < 1.' '(length row - 1) R < 1 /\ False.'
   altered adaptive_temperature.v ':= 5944520827905142861.' ':= 4791599323298295885.' # less 2^60
   altered numerics/b9_attention.v 'Hypothesis loses : 0 <= r.' 'Hypothesis loses : 1 <= r.'
   altered theorem_2_2.v 'exists boxes : nat -> box, forall tokens, over vocabulary tokens ->' \
@@ -118,9 +115,10 @@ if deep; then
   shows '^< == softcheck.numerics.reached_losses.b12_is_reached' "an example of B12 removed"
 fi
 
+mkdir -p "$work/real/numerics" "$work/texts"
+cp "$proofs"/numerics/reached_*.v "$work/real/numerics/"
 cp "$proofs/examples.tsv" "$work/real/"
-mkdir "$work/texts"
-sed 's/^== softcheck.numerics.reached_losses.b12_is_reached$/== softcheck.gone/' "$2/statements.txt" >"$work/texts/statements.txt"
+sed 's/^== softcheck.numerics.reached_bounds.b1_is_reached$/== softcheck.gone/' "$2/statements.txt" >"$work/texts/statements.txt"
 says() { # WHAT COMMAND...: it must fail on this
   what=$1
   shift

@@ -3,6 +3,7 @@
 # about all of them with SOFTCHECK_EFFORT=deep. Numbers that are not so are refused, and so is a checker that leaves out a
 # part of what it has to do.
 set -eu
+here=$(dirname "$0")
 proofs=$1 build=$2 softcheck=$3 models=$4
 command -v coqc >/dev/null 2>&1 || { echo "Skipped: no coqc"; exit 77; }
 [ -x "$softcheck" ] || { echo "Skipped: the softcheck command is not built"; exit 77; }
@@ -44,23 +45,11 @@ claim() { sed -n "s/^Theorem [a-z_]* : \($1 .*\) = true\.$/\1/p" "$work/first.v"
 length=$(claim length_check) floor=$(claim floor_check)
 [ -n "$length" ] && [ -n "$floor" ]
 {
-  cat <<'TEXT'
-From Coq Require Import List ZArith.
-From softcheck.certified_network Require Import spread_check set_sizes.
-Import ListNotations.
-Local Open Scope Z_scope.
-Definition measured_once : norms := {| of_query_matrix := 65536; of_key_matrix := 65536; of_joint_matrix := 65536;
-  of_query_bias := 65536; of_joint_bias := 65536; of_query := 16384; of_item := 16384; of_difference := 16384 |}.
-Definition less (check : Z -> bool) (claimed : Z) := [check claimed; check (claimed - 1)].
-Definition more (check : Z -> bool) (claimed : Z) := [check claimed; check (claimed + claimed / 2 ^ 20)].
-TEXT
-  # (2 (1 + ...) + 1 + ...) / sqrt 128 and 2 / sqrt 128, in units of 2^-10, rounded up.
-  echo 'Eval vm_compute in ("product"%string, less (product_fits measured_once) 363).'
-  echo 'Eval vm_compute in ("folded"%string, less (folded_fits measured_once) 182).'
+  cat "$here/printed/moved_claims.v"
   echo "Eval vm_compute in (\"length\"%string, less (${length% *}) ${length##* })."
   echo "Eval vm_compute in (\"longer\"%string, [${length% *} (${length##* } + 1)])."
   echo "Eval vm_compute in (\"floor\"%string, more (${floor% *}) ${floor##* })."
-} | sed 's/^Import ListNotations/From Coq Require Import String.\n&/' >"$work/moved.v"
+} >"$work/moved.v"
 (cd "$work" && coqc -q -Q "$build" softcheck -w none moved.v) | tr -d '\n' | sed 's/ *: string/\n/g; s/  */ /g' >"$work/log"
 for claim in product folded length floor; do
   grep -q "\"$claim\"[^\"]*\[true; false\]" "$work/log" || { cat "$work/log"; echo "$claim: not true as claimed, false beyond"; exit 1; }
@@ -71,11 +60,7 @@ echo "a smaller bound, another length and a higher floor are refused"
 # A checker with a fault: its soundness has no proof.
 mkdir "$work/altered"
 faulty() { # FILE FROM TO: FROM stands once in the file
-  awk -v from="$2" -v to="$3" '
-    { at = index($0, from) }
-    at { $0 = substr($0, 1, at - 1) to substr($0, at + length(from)); found++ }
-    { print }
-    END { exit found != 1 }' "$proofs/certified_network/$1" >"$work/altered/$1" || { echo "$1 does not have this once: $2"; exit 1; }
+  sh "$here/altered.sh" "$proofs/certified_network/$1" "$2" "$3" >"$work/altered/$1"
   if (cd "$work/altered" && coqc -q -Q "$build" softcheck -w none "$1") >"$work/log" 2>&1; then
     echo "$1 still compiles with: $3"
     exit 1

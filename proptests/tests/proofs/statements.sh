@@ -4,7 +4,7 @@
 # reached) and, for each module, a digest of everything else: theorems, examples, bodies of definitions, types of instances,
 # source lines of notations and modules. BUILD/statements.txt gets all texts. Where the record differs, the test prints the
 # texts that changed: the old ones stand in BUILD/statements.txt, or come from a build of the commit that wrote the record.
-# --write records what the build proves now.
+# --write records what the whole development proves now; else the modules that wait for SOFTCHECK_EFFORT=deep (sources.sh) are left out.
 set -eu
 here=$(dirname "$0")
 proofs=$1 build=$2
@@ -27,7 +27,7 @@ texts() { # PROOFS BUILD: everything that is stated
   section instances Check Instance
   # A notation of the reader's own would change what the lines above seem to say; a module is another's functor applied.
   echo "=== notations, scopes, coercions and modules"
-  (cd "$from" && find . -name '*.v' | sed 's|^\./||' | LC_ALL=C sort | while read -r file; do
+  sh "$here/sources.sh" "$from" | (cd "$from" && while read -r file; do
     lines=$(grep -E \
       '^ *((Local|Global) +)?(Infix|Notation|Reserved Notation|(Declare|Delimit|Bind) Scope|Coercion|Canonical|Module) ' \
       "$file" | sed 's/^ */  /') || continue
@@ -57,6 +57,16 @@ record() { # TEXTS: what statements.txt says of them
   echo "=== SHA-256 of what else each module states"
   (cd "$work/modules" && find . -type f | sed 's|^\./||' | LC_ALL=C sort | xargs -r sha256sum | awk '{ print $2, $1 }')
 }
+if [ "${3:-}" = --write ]; then
+  export SOFTCHECK_EFFORT=deep
+  sh "$here/build.sh" "$proofs" "$build" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+fi
+sh "$here/sources.sh" "$proofs" >"$work/built"
+SOFTCHECK_EFFORT=deep sh "$here/sources.sh" "$proofs" | LC_ALL=C comm -23 - "$work/built" |
+  sed 's|\.v$||; s|/|.|g; s|^|softcheck.|' >"$work/waiting"
+present() { # RECORD: without the modules that wait
+  awk 'FILENAME ~ /waiting$/ { waits[$1] = 1; next } !($1 in waits)' "$work/waiting" "$1"
+}
 texts "$proofs" "$build" >"$work/statements.txt"
 if grep -n -F '...' "$work/statements.txt"; then
   echo "Coq has left something out where it prints dots."
@@ -65,9 +75,9 @@ fi
 record "$work/statements.txt" >"$work/record"
 if [ "${3:-}" = --write ]; then
   cp "$work/record" "$proofs/statements.txt.new" && mv "$proofs/statements.txt.new" "$proofs/statements.txt"
-elif ! cmp -s "$work/record" "$proofs/statements.txt"; then
+elif present "$proofs/statements.txt" >"$work/recorded" && ! cmp -s "$work/record" "$work/recorded"; then
   old=$build/statements.txt
-  if ! { [ -f "$old" ] && record "$old" | cmp -s - "$proofs/statements.txt"; }; then
+  if ! { [ -f "$old" ] && record "$old" >"$work/record_of_old" && present "$work/record_of_old" | cmp -s - "$work/recorded"; }; then
     old=$work/old.txt
     {
       commit=$(git -C "$proofs" log -1 --format=%H -- statements.txt) && [ -n "$commit" ] && mkdir "$work/old" &&
@@ -75,7 +85,7 @@ elif ! cmp -s "$work/record" "$proofs/statements.txt"; then
         sh "$here/build.sh" "$work/old" "$work/compiled" && texts "$work/old" "$work/compiled" >"$old"
     } >"$work/log" 2>&1 || { echo "No older texts:" && tail -3 "$work/log" && : >"$old"; }
   fi
-  diff "$proofs/statements.txt" "$work/record" || true
+  diff "$work/recorded" "$work/record" || true
   diff "$old" "$work/statements.txt" || true
   echo "A statement, an example, a definition, an instance, a notation or a module has changed. If that is meant: sh $0 $proofs $build --write, and read the difference."
   exit 1

@@ -72,7 +72,7 @@ Section Error.
     pose proof (binades fits) as gh. fold F in lower, upper, p24, dp.
     assert (exists w, shifted = fl F (w + IZR (rounder C)) /\ Rabs (w - z * log2_e C) <= slack) as [w [eq close]].
     { destruct computed as [-> | ->].
-      - exists (z * log2_e C). split; [easy|]. unfold Rminus. rewrite Rplus_opp_r, Rabs_R0. lra.
+      - exists (z * log2_e C). unfold Rminus. rewrite Rplus_opp_r, Rabs_R0. lra.
       - exists (fl F (z * log2_e C)). split; [easy|]. apply rounding_error; [apply positive_precision|lia|lra]. }
     assert (z * log2_e C <= 0) by (pose proof (log2_range fits); nra).
     assert (slack <= two_to g) by (apply bpow_le; lia).
@@ -80,18 +80,16 @@ Section Error.
     apply Rabs_le_inv in size. apply Rabs_le_inv in close.
     set (s := IZR (rounder C)) in *. set (B := two_to (prec F)) in *.
     assert (half : two_to (prec F - 1) = B / 2).
-    { unfold Zminus. rewrite bpow_plus. change (two_to (-(1))) with (/ 2). easy. }
-    assert (big : 16777216 <= B) by (change 16777216 with (two_to 24); apply bpow_le; lia).
+    { unfold Zminus. rewrite bpow_plus. easy. }
     assert (large : two_to (prec F - 1) <= Rabs shifted).
-    { subst shifted. unfold fl, nearest. apply abs_round_ge_generic; try typeclasses eauto.
+    { subst shifted. apply abs_round_ge_generic; try typeclasses eauto.
       - apply generic_format_bpow. unfold FLT_exp. lia.
       - rewrite Rabs_right; lra. }
     assert (err : Rabs (shifted - (w + s)) <= / 2).
     { subst shifted. change (/ 2) with (two_to (-1)). replace (-1)%Z with (prec F - prec F - 1)%Z by ring.
       apply rounding_error; [apply positive_precision|lia|]. fold B. rewrite Rabs_right; lra. }
     destruct (on_grid F shifted (prec F - 1)) as [m grid]; [subst shifted; apply number_fl, positive_precision|easy|].
-    replace (prec F - 1 - prec F + 1)%Z with 0%Z in grid by ring. change (two_to 0) with 1 in grid.
-    rewrite Rmult_1_r in grid. apply Rabs_le_inv in err.
+    replace (prec F - 1 - prec F + 1)%Z with 0%Z in grid by ring. rewrite Rmult_1_r in grid. apply Rabs_le_inv in err.
     exists (m - rounder C)%Z. rewrite minus_IZR. fold s. rewrite <- grid. split; [|apply Rabs_le; lra].
     apply fl_number.
     replace (shifted - s) with (IZR (m - rounder C) * two_to 0) by (rewrite minus_IZR, grid; cbn; unfold s; ring).
@@ -121,7 +119,6 @@ Section Error.
       Rabs (z - IZR k * ln2_high C) <= 1 / 2 - two_to (h + 1).
     Proof.
       pose proof (near fits) as bound. fold F slack in bound.
-      assert (0 < two_to (h + 1)) by apply bpow_gt_0.
       replace (z - IZR k * ln2_high C) with
         (z * (1 - log2_e C * ln2_high C) + - ln2_high C * (IZR k - z * log2_e C)) by ring.
       eapply Rle_trans; [apply Rabs_triang|].
@@ -140,15 +137,14 @@ Section Error.
       fold F in p24, dp, place, bits. pose proof count_range as kK. pose proof (high_form fits) as form.
       assert (product : number F (- IZR k * ln2_high C)).
       { replace (- IZR k * ln2_high C) with (IZR (- k * M) * two_to (e)).
-        - apply number_of_integer; [|lia]. rewrite Z.abs_mul. pose proof (Z.abs_nonneg M).
-          assert (Z.abs (- k) <= K)%Z by lia. nia.
+        - apply number_of_integer; [|lia]. nia.
         - rewrite form, mult_IZR, opp_IZR. ring. }
       assert (difference : number F (z - IZR k * ln2_high C)).
       { destruct (Z.eq_dec k 0) as [->|nonzero]; [now replace (z - 0 * ln2_high C) with z by ring|].
         assert (far : two_to (-2) <= Rabs z).
         { pose proof (log2_range fits). destruct slack_range. change (two_to (-2)) with (/ 4).
           rewrite Rabs_left1 by lra. assert (IZR k <= -1) by (apply IZR_le; lia).
-          pose proof (Rabs_le_inv _ _ rounded). assert (3 / 8 <= - z * log2_e C) by lra. nra. }
+          pose proof (Rabs_le_inv _ _ rounded). nra. }
         destruct (on_grid F z (-2) z_number far) as [m grid].
         set (E := (-2 - prec F + 1)%Z) in *.
         set (n := (m - k * (M * 2 ^ (e - E)))%Z).
@@ -182,7 +178,7 @@ Section Error.
       assert (small : Rabs (- IZR k * ln2_low C) <= two_to h).
       { eapply Rle_trans; [|apply low]. apply product_within; [now rewrite Rabs_Ropp|apply Rle_refl]. }
       assert (halves : two_to (h - prec F - 1) <= two_to h /\ two_to (h - prec F - 1) <= u / 1024).
-      { split; [apply bpow_le; lia|]. rewrite u_times. unfold Rdiv. rewrite Rmult_comm.
+      { split; [apply bpow_le; lia|]. rewrite u_times. rewrite Rmult_comm.
         apply Rmult_le_compat_l; [lra|]. change (/ 1024) with (two_to (-10)). apply bpow_le. lia. }
       rewrite bpow_plus in rest. change (two_to 1) with 2 in rest.
       assert (sum : Rabs (- IZR k * ln2_low C + (z - IZR k * ln2_high C)) + two_to (h - prec F - 1) <= two_to (-1)).
@@ -191,8 +187,7 @@ Section Error.
       pose proof (mul_add_error F positive_precision _ _ _ _ h (-1) ltac:(lia) ltac:(lia) computed small sum) as err.
       assert (quarter : two_to (-1 - prec F - 1) = / 4 * u).
       { rewrite u_times. easy. }
-      rewrite quarter in err. pose proof (ln2_close fits) as close. fold F u in close.
-      assert (constants : Rabs (IZR k * (ln 2 - ln2_high C - ln2_low C)) <= u / 1024).
+      pose proof (ln2_close fits) as close. assert (constants : Rabs (IZR k * (ln 2 - ln2_high C - ln2_low C)) <= u / 1024).
       { eapply Rle_trans; [|apply close]. apply product_within; [easy|apply Rle_refl]. }
       assert (distance : Rabs (r - exact_rest) <= (1 / 4 + 2 / 1024) * u).
       { unfold exact_rest.
@@ -258,8 +253,7 @@ Section Error.
       assert (sixteenth : two_to (-3 - prec F - 1) = / 16 * u) by (rewrite u_times; easy).
       assert (quarter : two_to (-1 - prec F - 1) = / 4 * u) by (rewrite u_times; easy).
       pose proof (mul_add_error F positive_precision s q r tail (-3) (-1) ltac:(lia) ltac:(lia) tail_computed) as err.
-      rewrite sixteenth, quarter in err. change (two_to (-3)) with (/ 8) in err. change (two_to (-1)) with (/ 2) in err.
-      specialize (err ltac:(lra) ltac:(lra)). split; [|split].
+      change (two_to (-3)) with (/ 8) in err. change (two_to (-1)) with (/ 2) in err. split; [|split].
       - replace (tail - (r + r * r * Q)) with ((tail - (s * q + r)) + ((s - r * r) * q + r * r * (q - Q))) by ring.
         pose proof (product_within (s - r * r) q (u / 16) (3 / 5) s_err q_size).
         assert (Rabs (r * r) <= 3466 / 10000 * (3466 / 10000)) by (rewrite Rabs_right by nra; easy).
@@ -269,9 +263,8 @@ Section Error.
       - replace tail with ((tail - (s * q + r)) + (s * q + r)) by ring. eapply Rle_trans; [apply Rabs_triang|lra].
       - (* r is negative: r^2 <= -r, so the rounded square and the rounded product stay below -r, a number *)
         intros negative. assert (opposite : number F (- r)) by now apply generic_format_opp.
-        apply Rabs_le_inv in small.
         assert (s_below : s <= - r).
-        { unfold s. rewrite <- (fl_number F (- r) opposite). apply fl_monotone; [apply positive_precision|nra]. }
+        { rewrite <- (fl_number F (- r) opposite). apply fl_monotone; [apply positive_precision|nra]. }
         assert (below : s * q <= - r).
         { apply Rabs_le_inv in q_size. nra. }
         rewrite <- (fl_0 F).
@@ -318,11 +311,10 @@ Section Error.
     replace (exp a - exp b) with ((exp (a - b) - 1) * exp b).
     - rewrite Rabs_mult, (Rabs_right (exp b)) by lra. apply Rmult_le_compat_r; [lra|].
       apply Rabs_le_inv in close. pose proof (exp_above_tangent (a - b)).
-      pose proof (exp_above_tangent (- (a - b))) as over.
-      rewrite exp_Ropp in over. pose proof (exp_pos (a - b)) as pos. set (x := exp (a - b)) in *.
+      pose proof (exp_above_tangent (- (a - b))) as over. rewrite exp_Ropp in over. set (x := exp (a - b)) in *.
       assert (x * (1 + - (a - b)) <= 1).
       { apply Rle_trans with (x * / x); [apply Rmult_le_compat_l; lra|]. rewrite Rinv_r; lra. }
-      apply Rabs_le. split; [lra|]. assert (x <= 1002 / 1000) by nra. nra.
+      apply Rabs_le. nra.
     - unfold Rminus at 2. rewrite exp_plus, exp_Ropp. field. lra.
   Qed.
 
@@ -343,10 +335,8 @@ Section Error.
     pose proof unit_small as [u0 u24]. set (t := exact_rest k) in *. set (X := exp t).
     pose proof (near_exponents r t _ close ltac:(lra)) as moved. fold X in moved.
     assert (positive : 707 / 1000 <= X <= 1415 / 1000).
-    { unfold X. pose proof (rho_small fits).
-      assert (inside : Rabs t <= 3466 / 10000) by lra. apply Rabs_le_inv in inside. split; enclose. }
-    assert (uX : 0 <= u * X <= / 16777216 * X) by (split; [apply Rmult_le_pos|apply Rmult_le_compat_r]; lra).
-    assert (fine : exp r * u <= X * u + / 1000000 * (u * X)).
+    { pose proof (rho_small fits). assert (inside : Rabs t <= 3466 / 10000) by lra. split; enclose. }
+    assert (uX : 0 <= u * X <= / 16777216 * X) by nra. assert (fine : exp r * u <= X * u + / 1000000 * (u * X)).
     { apply Rabs_le_inv in moved. assert (step : exp r - X <= / 1000000 * X) by lra.
       apply (Rmult_le_compat_r u) in step; lra. }
     assert (distance : Rabs (p - X) <= 175 / 100 * u * X).

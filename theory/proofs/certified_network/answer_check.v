@@ -11,14 +11,13 @@
 
     Source: paper, Corollary B.1; experiments/certificates/collapse.cpp does the same by balls of doubles. *)
 
-From Coq Require Import Reals List ZArith Bool Lra Lia.
+From Coq Require Import ZArith Bool.
 From Coquelicot Require Import Rcomplements.
 From Interval Require Import Interval.Interval.
 From softcheck Require Import softmax vectors.
 From softcheck.oracle Require Import interval_oracle.
 From softcheck.certified_network Require Import fixed_point dyadic_rounding gelu_values ball_layers max_retrieval
   point_layers network_answers.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** Priorities and the query in units of 2^-14. *)

@@ -7,11 +7,10 @@
     A ball is a centre in units of 2^-14 and a radius in the same units, in the Euclidean norm. What the integers round is
     in the radius, and so is what the layer's operator norm makes of the radius. *)
 
-From Coq Require Import Reals List ZArith Lra Lia.
+From Coq Require Import ZArith.
 From Coquelicot Require Import Rcomplements.
 From softcheck Require Import softmax vectors small_transformer.
 From softcheck.certified_network Require Import fixed_point matrix_norms gelu_slope gelu_values.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Record ball := { centre : list Z; radius : Z }.

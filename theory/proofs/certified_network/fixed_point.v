@@ -8,10 +8,9 @@
 
     Z is used, not the processor's integers: these would be axioms. *)
 
-From Coq Require Import Reals List ZArith Lra Lia.
+From Coq Require Import ZArith.
 From Coquelicot Require Import Rcomplements.
 From softcheck Require Import softmax vectors.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** Numbers *)

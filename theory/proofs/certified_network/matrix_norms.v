@@ -7,11 +7,10 @@
 
     An integer of a network counts units of 2^-149, the smallest binary32 number. *)
 
-From Coq Require Import Reals List ZArith Lra Lia.
+From Coq Require Import ZArith.
 From Coquelicot Require Import Rcomplements.
 From softcheck Require Import softmax vectors proposition_3_1.
 From softcheck.certified_network Require Import fixed_point.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** Sums of matrices *)

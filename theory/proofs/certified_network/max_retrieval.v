@@ -9,11 +9,10 @@
 
     Source: paper, Appendix A; experiments/max_retrieval_layout.hpp has the same layers. *)
 
-From Coq Require Import Reals List ZArith Bool Lra Lia.
+From Coq Require Import ZArith Bool.
 From Coquelicot Require Import Rcomplements.
 From softcheck Require Import softmax vectors proposition_3_1.
 From softcheck.certified_network Require Import fixed_point matrix_norms gelu_values ball_layers.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** The network *)

@@ -8,14 +8,13 @@
 
     Source: paper, Corollary B.1. *)
 
-From Coq Require Import Reals List ZArith Bool Lra Lia.
+From Coq Require Import ZArith Bool.
 From Coquelicot Require Import Rcomplements.
 From Interval Require Import Interval.Interval.
 From softcheck Require Import softmax vectors.
 From softcheck.oracle Require Import interval_oracle.
 From softcheck.certified_network Require Import fixed_point gelu_values ball_layers max_retrieval point_layers network_answers
   answer_check.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Definition proper (m : mistake) : bool :=

@@ -10,10 +10,9 @@
 
     Source: paper, Corollary B.1 and Appendix A; experiments/max_retrieval_layout.hpp has the same layers. *)
 
-From Coq Require Import Reals List ZArith Lra Lia.
+From Coq Require Import ZArith.
 From softcheck Require Import softmax vectors lemma_2_1 proposition_3_1.
 From softcheck.certified_network Require Import fixed_point ball_layers max_retrieval.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** The rest of the network *)

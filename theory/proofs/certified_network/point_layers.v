@@ -8,14 +8,13 @@
     An entry is a centre and a radius in units of 2^-40. ball_layers.v has one radius for all entries and weights of 16
     bits: it covers cells of inputs in little time, here it is one input. *)
 
-From Coq Require Import Reals List ZArith Bool Lra Lia.
+From Coq Require Import ZArith Bool.
 From Coquelicot Require Import Rcomplements.
 From Interval Require Import Interval.Interval.
 From softcheck Require Import softmax vectors small_transformer.
 From softcheck.oracle Require Import interval_oracle.
 From softcheck.certified_network Require Import fixed_point dyadic_rounding matrix_norms gelu_slope gelu_values ball_layers
   max_retrieval.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Definition entry_at (e : list (Z * Z)) (i : nat) : Z * Z := nth i e (0, 0)%Z.

@@ -8,13 +8,12 @@
 
     The checkers evaluate e^D by Coq's Interval library, at a precision that is an argument. *)
 
-From Coq Require Import Reals List ZArith Bool Lra Lia.
+From Coq Require Import ZArith Bool.
 From Flocq Require Import Core.
 From Interval Require Import Float.Basic Float.Specific_ops Interval.Interval Real.Xreal.
 From softcheck Require Import softmax lemma_2_1 entropy_bounds standard_interval.
 From softcheck.oracle Require Import interval_oracle.
 From softcheck.certified_network Require Import fixed_point dyadic_rounding gelu_values max_retrieval spread_check.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** The length *)

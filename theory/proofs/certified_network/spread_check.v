@@ -6,10 +6,9 @@
 
     The theorems hold for every query in [0, 1] and every set of admissible items, of any length. *)
 
-From Coq Require Import Reals List ZArith Bool Lra Lia.
+From Coq Require Import ZArith Bool.
 From softcheck Require Import softmax vectors proposition_3_1.
 From softcheck.certified_network Require Import fixed_point matrix_norms gelu_values ball_layers ball_distances max_retrieval.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Definition spread_bounded (N : network) (delta : R) : Prop :=

@@ -16,12 +16,9 @@
 
     Source: summation_height in numerics/rounding/contract.cpp; docs/kernels/judging.md, "From a contract to thresholds". *)
 
-From Coq Require Import Reals List NArith Permutation Lra Lia.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import standard_model.
+From Coq Require Import NArith.
 From softcheck.numerics Require Import row reduction moments converted_row b1_sum b6_entropy masked_row
   reached_bounds.
-Import ListNotations.
 Local Open Scope N_scope.
 
 Inductive summation := sequential | tree_of_pairs | lanes (K : N) | blocks (K : N).
@@ -157,8 +154,7 @@ Section Trees.
   Lemma combined_within (k n : N) parts t :
     combined parts t -> sized k parts -> N.of_nat (length parts) <= n -> N.of_nat (height t) <= k - 1 + N.log2_up n.
   Proof.
-    intros whole small few. destruct (combined_leaves _ _ whole) as [_ some].
-    assert (enough : (length parts <= 2 ^ N.to_nat (N.log2_up n))%nat).
+    intros whole small few. assert (enough : (length parts <= 2 ^ N.to_nat (N.log2_up n))%nat).
     { assert (n <= 2 ^ N.log2_up n) as above.
       { destruct (N.lt_trichotomy n 1) as [none|[->|more]]; [lia|easy|now apply N.log2_up_spec]. }
       assert (N.of_nat (length parts) <= N.of_nat (2 ^ N.to_nat (N.log2_up n))) by (rewrite Nat2N.inj_pow, N2Nat.id; change (N.of_nat 2) with 2; lia). lia. }
@@ -172,14 +168,13 @@ Section Trees.
     follows w items t -> N.of_nat (height t) <= summation_height w (N.of_nat (length items)).
   Proof.
     intros tree_of_word. pose proof (Permutation_length (follows_leaves _ _ _ tree_of_word)) as all.
-    pose proof (height_below_size t) as most. rewrite <- all in most. unfold summation_height.
+    pose proof (height_below_size t) as most. unfold summation_height.
     set (n := N.of_nat (length items)) in *. destruct (n <=? 1) eqn:short; [apply N.leb_le in short; lia|].
     destruct tree_of_word as [items first rest same|items ordered t same whole|K items parts t _ few small _ whole
                              |K items parts t _ few small _ whole].
     - lia.
     - pose proof (combined_within 1 n _ _ whole) as bound. rewrite map_length, <- (Permutation_length same) in bound.
-      rewrite N.sub_diag, N.add_0_l in bound. apply bound; [|lia]. apply Forall_forall. intros a ina.
-      apply in_map_iff in ina as [x [<- _]]. cbn. lia.
+      apply bound; [|lia]. apply Forall_forall. intros a ina. apply in_map_iff in ina as [x [<- _]]. cbn. lia.
     - apply N.min_glb; [lia|]. now apply combined_within with parts.
     - apply N.min_glb; [lia|]. now apply combined_within with parts.
   Qed.
@@ -334,10 +329,7 @@ Proof.
     eapply combined_levels; [cbn; lia|reflexivity|apply level_pair, level_pair, level_alone|exact whole].
   - apply follows_lanes with [added (added (leaf 1) (leaf 3)) (leaf 5); added (leaf 2) (leaf 4)]; try (cbn; lia).
     + repeat constructor; cbn; lia.
-    + unfold parts_of. cbn. change [1; 2; 3; 4; 5] with ([1] ++ [2] ++ [3] ++ [4] ++ [5]).
-      change [1; 3; 5; 2; 4] with ([1] ++ [3] ++ [5] ++ [2] ++ [4]). cbn [app]. constructor.
-      change [3; 5; 2; 4] with ([3; 5] ++ 2 :: [4]). rewrite <- (Permutation_middle [3; 5] [4] 2). cbn [app]. constructor.
-      constructor. change [5; 4] with ([5] ++ [4]). apply perm_swap.
+    + constructor. rewrite <- (Permutation_middle [3; 5] [4] 2). constructor. constructor. apply perm_swap.
     + apply (combined_halves [added (added (leaf 1) (leaf 3)) (leaf 5)] [added (leaf 2) (leaf 4)]); cbn; try lia; constructor.
   - apply follows_blocks with [added (leaf 1) (leaf 2); added (leaf 3) (leaf 4); leaf 5]; try (cbn; lia);
       [|unfold parts_of; reflexivity|exact whole].

@@ -70,12 +70,6 @@ Proof. intros. unfold log_unit. pose proof (ln_below_tangent (1 - u)). lra. Qed.
 Lemma log_unit_0 : log_unit 0 = 0.
 Proof. unfold log_unit. rewrite Rminus_0_r, ln_1. ring. Qed.
 
-Lemma log_unit_le u v : 0 <= u -> u <= v -> v < 1 -> log_unit u <= log_unit v.
-Proof. intros. unfold log_unit. pose proof (ln_le (1 - v) (1 - u)). lra. Qed.
-
-Lemma exp_log_unit u : u < 1 -> exp (log_unit u) = / (1 - u).
-Proof. intros. unfold log_unit. rewrite exp_Ropp, exp_ln; lra. Qed.
-
 (** ln (1 + u) <= - ln (1 - u), as (1 + u) (1 - u) <= 1. *)
 Lemma one_rounding u d :
   0 <= u < 1 -> Rabs d <= u -> exists t, Rabs t <= log_unit u /\ 1 + d = exp t.
@@ -99,19 +93,6 @@ Proof. exists 0. rewrite Rabs_R0, exp_0. lra. Qed.
 Lemma rel_weaken k k' a b : k <= k' -> rel k a b -> rel k' a b.
 Proof. intros le [t [bound eq]]. exists t. split; [lra|easy]. Qed.
 
-Lemma rel_trans k k' a b c : rel k a b -> rel k' b c -> rel (k + k') a c.
-Proof.
-  intros [t [bt ->]] [t' [bt' ->]]. exists (t' + t). split.
-  - pose proof (Rabs_triang t' t). lra.
-  - rewrite exp_plus. ring.
-Qed.
-
-Lemma rel_sym k a b : rel k a b -> rel k b a.
-Proof.
-  intros [t [bound ->]]. exists (- t). rewrite Rabs_Ropp. split; [easy|].
-  rewrite Rmult_assoc, <- exp_plus, Rplus_opp_r, exp_0. ring.
-Qed.
-
 Lemma rel_mult k k' a b c d : rel k a b -> rel k' c d -> rel (k + k') (a * c) (b * d).
 Proof.
   intros [t [bt ->]] [t' [bt' ->]]. exists (t + t'). split.
@@ -127,34 +108,6 @@ Qed.
 
 Lemma rel_div k k' a b c d : rel k a b -> rel k' c d -> rel (k + k') (a / c) (b / d).
 Proof. intros. apply rel_mult; [|apply rel_inv]; easy. Qed.
-
-Lemma rel_rounding u d x : 0 <= u < 1 -> Rabs d <= u -> rel (log_unit u) (x * (1 + d)) x.
-Proof. intros range bound. destruct (one_rounding u d range bound) as [t [bt ->]]. now exists t. Qed.
-
-Lemma rel_plus k a b c d : 0 <= b -> 0 <= d -> rel k a b -> rel k c d -> rel k (a + c) (b + d).
-Proof.
-  intros posb posd [t [bt ->]] [t' [bt' ->]].
-  destruct (Req_dec (b + d) 0) as [zero|nonzero].
-  - exists 0. assert (b = 0) by lra. assert (d = 0) by lra. subst. rewrite Rabs_R0, exp_0.
-    split; [|ring]. pose proof (Rabs_pos t). lra.
-  - apply abs_between in bt. apply abs_between in bt'.
-    assert (total : 0 < b + d) by lra.
-    assert (low : (b + d) * exp (- k) <= b * exp t + d * exp t').
-    { pose proof (exp_le (- k) t ltac:(lra)). pose proof (exp_le (- k) t' ltac:(lra)). nra. }
-    assert (high : b * exp t + d * exp t' <= (b + d) * exp k).
-    { pose proof (exp_le t k ltac:(lra)). pose proof (exp_le t' k ltac:(lra)). nra. }
-    set (ratio := (b * exp t + d * exp t') / (b + d)).
-    assert (exp (- k) <= ratio <= exp k).
-    { unfold ratio. split.
-      - apply Rmult_le_reg_r with (b + d); [easy|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra.
-      - apply Rmult_le_reg_r with (b + d); [easy|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra. }
-    pose proof (exp_pos (- k)).
-    exists (ln ratio). split.
-    + apply Rabs_le. split.
-      * rewrite <- (ln_exp (- k)). apply ln_le; lra.
-      * rewrite <- (ln_exp k). apply ln_le; lra.
-    + rewrite exp_ln by lra. unfold ratio. field. lra.
-Qed.
 
 Lemma rel_absolute k a b : rel k a b -> Rabs (a - b) <= Rabs b * (exp k - 1).
 Proof.
@@ -228,9 +181,6 @@ Qed.
 
 Definition near (k Y G L computed exact : R) : Prop :=
   Rabs exact <= Y /\ Y <= G /\ Rabs (computed - exact) <= exp k * G - Y + L.
-
-Lemma near_refl b : near 0 (Rabs b) (Rabs b) 0 b b.
-Proof. repeat split; try lra. rewrite exp_0, Rminus_diag_eq, Rabs_R0 by easy. lra. Qed.
 
 Lemma near_weaken k k' Y G L L' a b :
   k <= k' -> L <= L' -> near k Y G L a b -> near k' Y G L' a b.

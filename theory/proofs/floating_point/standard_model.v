@@ -69,6 +69,11 @@ Section Model.
   Lemma slope_nonneg : 0 <= slope.
   Proof. unfold slope. pose proof (exp_at_least_one (argument_unit M)). unfold sound in good. lra. Qed.
 
+  Lemma sound_ranges :
+    slope <= / 4 /\ 0 <= argument_step M <= / 2 /\ 0 <= exp_floor M <= / 16 /\ 0 <= product_floor M <= / 16 /\
+    0 <= sum_floor M.
+  Proof. unfold sound in good. lra. Qed.
+
   (** ** The usual form of the model *)
 
   Theorem sum_of_standard_model z d e :
@@ -179,3 +184,8 @@ Section Model.
     lra.
   Qed.
 End Model.
+
+(** What the bounds use of a sound arithmetic, by one set of names. *)
+Ltac sound_facts good :=
+  pose proof (slope_nonneg _ good) as ft; pose proof (unit_nonneg _ good) as fl; pose proof (exp_unit_nonneg _ good) as fe;
+  destruct (sound_ranges _ good) as [ft4 [fc [fx [fm fa]]]].

@@ -5,13 +5,10 @@
     - [is_silent_of_a_coefficient]   of the nearest number of binary32 it says nothing
     - [one_is_returned]              the row of one item and its coefficient 1: a kernel that keeps the contract *)
 
-From Coq Require Import Reals List ZArith NArith Lra Lia.
+From Coq Require Import ZArith NArith.
 From softcheck.oracle Require Import interval_oracle.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row reduction converted_row b1_sum b2_element.
 From softcheck.judge Require Import enclosed_row kept_contract enclosed_bounds judge.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** acc=f32 exp=1ulp, of a row of two items. *)

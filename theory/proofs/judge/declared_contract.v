@@ -13,15 +13,12 @@
     different logits are counted as the runs that the judge makes anyway; equal numbers of two forms count twice, which grants
     more. *)
 
-From Coq Require Import Reals List ZArith NArith Permutation Lra Lia Bool.
+From Coq Require Import ZArith NArith Bool.
 From Flocq Require Import Core.
 From softcheck.oracle Require Import interval_oracle.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row reduction b1_sum b2_element b5_logsumexp b6_entropy moments masked_row.
 From softcheck.contract Require Import summation rescalings.
 From softcheck.judge Require Import enclosed_row kept_contract enclosed_bounds judge accused_values.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** What the word grants *)

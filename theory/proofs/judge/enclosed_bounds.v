@@ -13,15 +13,12 @@
 
     Source: the right-hand sides as kept_contract.v has them. *)
 
-From Coq Require Import Reals List ZArith NArith Lra Lia Bool.
+From Coq Require Import ZArith NArith Bool.
 From Flocq Require Import Core.
 From softcheck.oracle Require Import interval_oracle.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import constants row tilted_row reduction b1_sum b2_element element_threshold b5_logsumexp
   moments b6_entropy.
 From softcheck.judge Require Import enclosed_row kept_contract.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** What the theorems ask of a contract's numbers, decided exactly but for the slope *)

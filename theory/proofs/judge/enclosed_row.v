@@ -12,13 +12,11 @@
     Idea: a long row of a counterexample has few distinct logits; so each exponential is computed once. Beyond a deviation
     of 8192 it lies between 0 and e^-8192, whatever it is. *)
 
-From Coq Require Import Reals List ZArith NArith Lra Lia Bool.
+From Coq Require Import ZArith NArith Bool.
 From Flocq Require Import Core.
 From Interval Require Import Interval.Interval Real.Xreal.
-From softcheck Require Import softmax.
 From softcheck.oracle Require Import interval_oracle.
 From softcheck.numerics Require Import row.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** Operations beyond the oracle's *)

@@ -12,14 +12,11 @@
     declared_contract.v computes height and rescalings from the word sum= and asks it; that is extracted to OCaml
     (extract_judge.v), and `softcheck kernel --certify` asks it. *)
 
-From Coq Require Import Reals List ZArith NArith Lra Lia Bool.
+From Coq Require Import ZArith NArith Bool.
 From Flocq Require Import Core.
 From softcheck.oracle Require Import interval_oracle.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row reduction b1_sum b2_element b5_logsumexp b6_entropy.
 From softcheck.judge Require Import enclosed_row kept_contract enclosed_bounds.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Inductive verdict := violated | not_violated.

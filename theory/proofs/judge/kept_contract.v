@@ -11,10 +11,8 @@
 
     Idea: the bounds grow with both, so that a kernel that does with less obeys them, too. *)
 
-From Coq Require Import Reals List NArith Lra Lia.
+From Coq Require Import NArith.
 From softcheck.oracle Require Import interval_oracle.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import constants row tilted_row reduction b1_sum b2_element element_threshold b5_logsumexp
   moments b6_entropy b6_growing.
 From softcheck.judge Require Import enclosed_row.

@@ -7,13 +7,10 @@
 
     Idea: parts of a tree that hold nothing visible are 0, and leave what they are added to as it is (masked_row.v). *)
 
-From Coq Require Import Reals List ZArith NArith Lra Lia.
+From Coq Require Import ZArith NArith.
 From softcheck.oracle Require Import interval_oracle.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row converted_row b1_sum b2_element b5_logsumexp b6_entropy masked_row.
 From softcheck.judge Require Import enclosed_row kept_contract enclosed_bounds accused_values.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Section Masked.

@@ -7,12 +7,8 @@
 
     Source: b9_attention.v; docs/tolerances/attention.md. *)
 
-From Coq Require Import Reals List Permutation Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row atoms reduction converted_row b1_sum b5_logsumexp b6_entropy
   constants.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** The format in which the weights meet the values. *)
@@ -91,12 +87,7 @@ Section Accumulated.
   Qed.
 
   Local Ltac facts :=
-    pose proof (slope_nonneg M good) as ft; assert (ft4 : t <= / 4) by apply good;
-    pose proof (unit_nonneg M good) as fl; pose proof (exp_unit_nonneg M good) as fE;
-    pose proof (fade_range M good) as fk; destruct good_weights as [fu ff];
-    assert (fx : 0 <= wx <= / 16) by (unfold sound in good; lra);
-    assert (fm : 0 <= wm) by (unfold sound in good; lra); assert (fa : 0 <= wa) by (unfold sound in good; lra);
-    assert (fc : 0 <= c0 <= / 2) by (unfold sound in good; lra).
+    sound_facts good; pose proof (fade_range M good) as fk; destruct good_weights as [fu ff].
 
   Lemma term_log_nonneg h j : 0 <= term_log h j.
   Proof using good good_weights.

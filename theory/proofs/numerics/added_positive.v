@@ -10,11 +10,7 @@
 
     Source: docs/tolerances.md, "Errors on a logarithmic scale", and docs/tolerances/topk.md. *)
 
-From Coq Require Import Reals List Permutation Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import score_error added_terms.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** A e^(+-d), each side less by what is lost, as a log error. *)

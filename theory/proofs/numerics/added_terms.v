@@ -8,11 +8,7 @@
 
     Source: docs/tolerances/softmax_gradient.md; the trees are those of [dot_product_error] and their reorderings. *)
 
-From Coq Require Import Reals List Permutation Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
-From softcheck.numerics Require Import score_error.
-Import ListNotations.
+From softcheck.numerics Require Export score_error.
 Local Open Scope R_scope.
 
 (** A number within the factor e^(+-a) and l of x: as it is read, stored or multiplied. *)

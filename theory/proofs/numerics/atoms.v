@@ -11,11 +11,7 @@
 
     Source: docs/tolerances.md, B1, "Underflow". *)
 
-From Coq Require Import Reals List Permutation Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error.
 From softcheck.numerics Require Import row.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** Where it was born, and its mass then. *)

@@ -12,12 +12,9 @@
 
     Source: b9_stored_values.v, perturbed_scores.v; AttentionThreshold in numerics/rounding/rounding_attention.cpp. *)
 
-From Coq Require Import Reals ZArith String List Lra.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
+From Coq Require Import ZArith String.
 From softcheck.numerics Require Import formula row tilted_row element_threshold b1_sum b6_entropy b9_attention b10_temperature
   b9_sharpened b9_threshold b9_stored_values perturbed_scores.
-Import ListNotations.
 Local Open Scope string_scope.
 
 (** ** The scores as computed *)
@@ -211,9 +208,6 @@ Section Values.
   Notation common := (b9_threshold.common M keys m m' error largest tau s h' j').
   Notation own := (stored_own_log M P lambda_v reading largest tau h j r).
   Notation widest := (stored_widest_log M P lambda_v reading largest tau h j r).
-
-  Lemma common_is : query_value common_log_f = common.
-  Proof. reflexivity. Qed.
 
   Lemma own_is : query_value own_log_f = own.
   Proof.

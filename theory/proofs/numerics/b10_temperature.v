@@ -12,11 +12,9 @@
 
     Source: docs/tolerances.md, B10; temperature_error, adaptive_temperature_error in numerics/rounding/rounding_temperature.cpp. *)
 
-From Coq Require Import Reals List ZArith Lra Lia Psatz.
+From Coq Require Import ZArith.
 From softcheck Require Import softmax adaptive_temperature quartic.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row atoms reduction b1_sum element_threshold b2_element constants.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** The polynomial *)

@@ -7,11 +7,8 @@
 
     Source: docs/tolerances.md, B11; epsilon_entropy_gap in numerics/rounding/rounding_temperature.cpp. *)
 
-From Coq Require Import Reals List Lra.
 From softcheck Require Import softmax adaptive_temperature.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row reduction b1_sum b2_element added_terms b6d_coefficients b6d_underflow.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** p ln (1 + eps / p), each below the tangent of ln at 1 + eps n: Jensen's inequality. *)

@@ -13,11 +13,7 @@
 
     Source: docs/tolerances/softmax_gradient.md; SoftmaxGradientThreshold in numerics/rounding/rounding_gradient.cpp. *)
 
-From Coq Require Import Reals List Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import score_error b5_logsumexp added_terms.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** How numbers are read and products are stored: log errors and what underflow takes. *)
@@ -48,8 +44,7 @@ Section SoftmaxGradient.
   Definition term_loss (Y G : R) : R := exp term_log * (lr * (Y + G + lr) + wm) + product_loss P.
 
   Local Ltac facts :=
-    pose proof (unit_nonneg M good) as fl; destruct good_storage as [fr [flr [fp fpl]]];
-    assert (fm : 0 <= wm) by (unfold sound in good; lra); assert (fa : 0 <= wa) by (unfold sound in good; lra).
+    sound_facts good; destruct good_storage as [fr [flr [fp fpl]]].
 
   Lemma term_log_nonneg : 0 <= term_log.
   Proof using good good_storage. facts. unfold term_log. lra. Qed.
@@ -59,13 +54,6 @@ Section SoftmaxGradient.
     intros. facts. unfold term_loss. pose proof (exp_pos term_log).
     assert (0 <= lr * (Y + G + lr)) by (apply Rmult_le_pos; lra).
     assert (0 <= exp term_log * (lr * (Y + G + lr) + wm)) by (apply Rmult_le_pos; lra). lra.
-  Qed.
-
-  Lemma scaled_loss x e X c : Rabs x <= X -> Rabs e <= lr -> 0 <= c -> Rabs (x * e * c) <= lr * X * c.
-  Proof using.
-    intros hx he hc. rewrite !Rabs_mult, (Rabs_right c) by lra.
-    apply Rmult_le_compat_r; [easy|]. rewrite (Rmult_comm lr).
-    apply Rmult_le_compat; try apply Rabs_pos; easy.
   Qed.
 
   Theorem product_term Y G y g p :
@@ -91,7 +79,7 @@ Section SoftmaxGradient.
       assert (q1 : 0 <= Y * lr) by (apply Rmult_le_pos; lra). assert (q2 : 0 <= G * lr) by (apply Rmult_le_pos; lra).
       assert (q3 : 0 <= lr * lr) by (apply Rmult_le_pos; lra).
       pose proof (wide _ _ _ q1 p1 u1). pose proof (wide _ _ _ q2 p2 u2). pose proof (wide _ _ _ q3 p3 u3).
-      pose proof (wide _ _ _ fm c3 u4).
+      pose proof (wide _ _ _ (proj1 fm) c3 u4).
       unfold term_loss. fold E.
       eapply Rle_trans; [apply Rabs_triang|]. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|].
       eapply Rle_trans; [apply Rplus_le_compat_r, Rplus_le_compat_r, Rabs_triang|].
@@ -216,7 +204,7 @@ Section SoftmaxGradient.
       { rewrite !exp_plus. ring. }
       rewrite split_z. eapply Rle_trans; [apply Rabs_triang|].
       pose proof (wide _ _ _ lrB (many e1 lr m_hat B c1 size_hat) (up (t2 + t3) ltac:(unfold difference_log; lra))).
-      pose proof (wide e2 wm (exp t3) fm c2 (up t3 ltac:(unfold difference_log; lra))).
+      pose proof (wide e2 wm (exp t3) (proj1 fm) c2 (up t3 ltac:(unfold difference_log; lra))).
       assert (Rabs (e * exp t3) <= exp lambda * term_loss Y G).
       { rewrite Rabs_mult, (Rabs_right (exp t3)), Rmult_comm by (left; apply exp_pos).
         apply Rmult_le_compat; [left; apply exp_pos|apply Rabs_pos|apply exp_le; lra|easy]. }

@@ -8,11 +8,7 @@
 
     Source: docs/tolerances/softmax_gradient.md; LogSoftmaxGradientThreshold in numerics/rounding/rounding_gradient.cpp. *)
 
-From Coq Require Import Reals List Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import score_error b5_logsumexp added_terms b12_softmax_gradient.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Section LogSoftmaxGradient.

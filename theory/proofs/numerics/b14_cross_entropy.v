@@ -12,12 +12,8 @@
     Source: docs/tolerances/cross_entropy.md; cross_entropy_error in numerics/rounding/rounding_cross_entropy.cpp. What a softcap
     adds to each logit is a premise here. *)
 
-From Coq Require Import Reals List Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row atoms reduction converted_row b1_sum score_error b5_logsumexp
   added_terms.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Section HardLabel.

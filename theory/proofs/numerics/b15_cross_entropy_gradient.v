@@ -16,11 +16,7 @@
     Source: docs/tolerances/cross_entropy.md; CrossEntropyGradientThreshold in numerics/rounding/rounding_cross_entropy.cpp. What a
     softcap adds to each logit is a premise here: the error of p. *)
 
-From Coq Require Import Reals List Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row b1_sum b2_element element_threshold score_error b5_logsumexp added_terms.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Section Gradient.

@@ -7,9 +7,6 @@
 
     Source: docs/tolerances/attention_backward.md; CoefficientLogs::of in numerics/rounding/rounding_attention_backward.cpp. *)
 
-From Coq Require Import Reals List Lra.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row reduction b1_sum b5_logsumexp b6_entropy b9_attention added_terms
   carried_exponential b17_saved_logsumexp b17_recomputed_sum.
 Local Open Scope R_scope.

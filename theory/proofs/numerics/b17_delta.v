@@ -12,11 +12,7 @@
 
     Source: docs/tolerances/attention_backward.md, "g and delta"; delta_error in numerics/rounding/rounding_attention_backward.cpp. *)
 
-From Coq Require Import Reals List Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import score_error added_terms b17_sums.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Lemma sum_swapped {A B : Type} (la : list A) (lb : list B) (f : A -> B -> R) :

@@ -10,11 +10,7 @@
     Source: docs/tolerances/attention_backward.md, "Sums"; ScoreGradientSum and ValueGradientSum in
     numerics/rounding/rounding_attention_backward.cpp. *)
 
-From Coq Require Import Reals List Lra.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import b5_logsumexp added_terms b17_sums b17_delta b17_query.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Section Key.

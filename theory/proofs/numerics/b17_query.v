@@ -12,11 +12,7 @@
     Source: docs/tolerances/attention_backward.md; attention_backward_pairs and score_gradient_sum_error in
     numerics/rounding/rounding_attention_backward.cpp. *)
 
-From Coq Require Import Reals List Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import b5_logsumexp added_terms b17_sums b17_delta b17_score_gradient b17_softcap.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Lemma approximates_twice a l b l' x y z :

@@ -11,12 +11,8 @@
 
     Source: docs/tolerances/attention_backward.md; CoefficientLogs in numerics/rounding/rounding_attention_backward.cpp. *)
 
-From Coq Require Import Reals List Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row atoms reduction converted_row b1_sum b5_logsumexp b6_entropy b9_attention
   added_terms added_positive carried_exponential.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** 1 / y lies above its tangent at the mean. *)
@@ -64,8 +60,7 @@ Section Recomputed.
   Hypothesis enough : recomputed_lost < 1.
 
   Local Ltac facts :=
-    pose proof (slope_nonneg M good) as ft; pose proof (unit_nonneg M good) as fl; pose proof (exp_unit_nonneg M good) as fe;
-    assert (ft4 : t <= / 4) by apply good; pose proof (carried_nonneg M good j) as [fc fcl];
+    sound_facts good; pose proof (carried_nonneg M good j) as [fC fcl];
     assert (fH : 0 <= INR h * lambda) by (apply Rmult_le_pos; [apply pos_INR|easy]);
     pose proof (proj1 (S_pos keys m m' max max')) as S1; pose proof (weights_add_up keys m m' max max') as total;
     pose proof (lost_nonneg M good j) as fz;
@@ -205,7 +200,7 @@ Section Recomputed.
     exists (computed_score a - score a + w + ts + t1), (e * / s * exp t1 + e1).
     apply abs_between in bts. apply abs_between in bt1. apply abs_between in bw. apply abs_between in eps. repeat split.
     - unfold quotient_log, item_log. apply Rabs_le. lra.
-    - unfold coefficient_lost. assert (fm : 0 <= product_floor M) by (unfold sound in good; lra).
+    - unfold coefficient_lost.
       eapply Rle_trans; [apply Rabs_triang|]. rewrite Rmult_plus_distr_l. apply Rplus_le_compat.
       + rewrite !Rabs_mult, (Rabs_right (/ s)), (Rabs_right (exp t1)) by (try (left; apply exp_pos); lra).
         apply Rle_trans with (exp (carried_log M k) * carried_loss M k * exp rho * exp (quotient_unit M r)).

@@ -11,9 +11,6 @@
     Source: docs/tolerances/attention_backward.md; CoefficientLogs::through_logsumexp in
     numerics/rounding/rounding_attention_backward.cpp. *)
 
-From Coq Require Import Reals List Lra Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row added_terms.
 Local Open Scope R_scope.
 
@@ -42,8 +39,7 @@ Section Saved.
     + exp (A * lambda) * (3 * wm + wa).
 
   Local Ltac facts :=
-    pose proof (unit_nonneg M good) as fl; assert (fa : 0 <= wa) by (unfold sound in good; lra);
-    assert (fm : 0 <= wm) by (unfold sound in good; lra);
+    sound_facts good;
     assert (fA : 0 <= (A - 1) * lambda) by (apply Rmult_le_pos; lra);
     assert (eA : A * lambda = (A - 1) * lambda + lambda) by ring.
 
@@ -107,13 +103,6 @@ Section Saved.
       assert (Rabs e3 * exp t1 <= wa * K).
       { apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos|easy|apply exp_le; lra]. }
       assert (1 * wm <= K * wm) by (apply Rmult_le_compat_r; lra). lra.
-  Qed.
-
-  Lemma argument_error_nonneg e ell L gap : 0 <= e -> 0 <= ell -> 0 <= gap -> 0 <= argument_error e ell L gap.
-  Proof using good roundings.
-    intros. facts. unfold argument_error, growth. pose proof (exp_pos (A * lambda)). pose proof (exp_pos lambda).
-    pose proof (exp_at_least_one _ fA). pose proof (exp_at_least_one (A * lambda) ltac:(lra)). pose proof (Rabs_pos L).
-    repeat apply Rplus_le_le_0_compat; repeat apply Rmult_le_pos; lra.
   Qed.
 
   (** ** The exponential, of a score of the row *)

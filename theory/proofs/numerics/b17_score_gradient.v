@@ -10,8 +10,6 @@
     Source: docs/tolerances/attention_backward.md, "dS"; attention_backward_pairs in
     numerics/rounding/rounding_attention_backward.cpp. *)
 
-From Coq Require Import Reals Lra Psatz.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import added_terms.
 Local Open Scope R_scope.
 

@@ -11,12 +11,8 @@
     Source: docs/tolerances/attention_backward.md, "A sink"; attention_backward_pairs in
     numerics/rounding/rounding_attention_backward.cpp, where a sink is a pair whose magnitude and sum are 0. *)
 
-From Coq Require Import Reals List Lra.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row reduction b1_sum b5_logsumexp b6_entropy b9_attention added_terms
   carried_exponential b17_saved_logsumexp b17_recomputed_sum b17_coefficient b17_sums b17_delta b17_query.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Lemma sum_of_zeros {A : Type} (l : list A) (f : A -> R) : (forall a, In a l -> f a = 0) -> sum (map f l) = 0.

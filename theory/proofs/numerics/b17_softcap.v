@@ -12,9 +12,7 @@
     numerics/rounding/rounding_attention_backward.cpp, where alpha = 2 lambda in front of tanh, 3 lambda behind it, and lambda more
     where the accumulator does not hold c. *)
 
-From Coq Require Import Reals Lra Psatz.
 From softcheck Require Import attention_variants.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import added_terms b9_softcap b17_score_gradient.
 Local Open Scope R_scope.
 

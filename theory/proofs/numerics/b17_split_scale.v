@@ -12,11 +12,7 @@
 
     Source: docs/tolerances/attention_backward.md, "Sums"; split_scale_error in numerics/rounding/rounding_attention_backward.cpp. *)
 
-From Coq Require Import Reals List Permutation Lra.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import b5_logsumexp added_terms b17_sums.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Section Root.

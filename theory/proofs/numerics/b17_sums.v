@@ -16,11 +16,7 @@
     Source: docs/tolerances/attention_backward.md, "Sums"; score_gradient_sum_error and value_gradient_error in
     numerics/rounding/rounding_attention_backward.cpp. r is the log error of a factor as it is read. *)
 
-From Coq Require Import Reals List Lra Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import score_error b5_logsumexp added_terms.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Lemma perturbed_map {A : Type} (l : list A) (f' f d : A -> R) :
@@ -35,10 +31,6 @@ Proof. unfold added_loss, size. now rewrite !map_length. Qed.
 
 Lemma magnitude_map {A : Type} (l : list A) (f : A -> R) : magnitude (map f l) = sum (map (fun a => Rabs (f a)) l).
 Proof. unfold magnitude. now rewrite map_map. Qed.
-
-(** The growth of a term that errs by itself, under what all share. *)
-Lemma shared_growth K w x : 0 <= K -> 0 <= w -> 0 <= x -> (exp K - 1) * x + exp K * (x * (exp w - 1)) = x * (exp (w + K) - 1).
-Proof. intros. rewrite exp_plus. ring. Qed.
 
 Section Sums.
   Context (M : arithmetic).

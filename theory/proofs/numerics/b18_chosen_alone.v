@@ -9,9 +9,6 @@
 
     Source: docs/tolerances/topk.md; TopkThreshold::renormalised in numerics/rounding/rounding_topk.cpp. *)
 
-From Coq Require Import Reals List Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row reduction b1_sum b2_element element_threshold constants b18_topk_choice
   b18_topk_weights.
 Local Open Scope R_scope.

@@ -10,9 +10,6 @@
 
     Source: docs/tolerances/topk.md; TopkThreshold::exchange in numerics/rounding/rounding_topk.cpp. *)
 
-From Coq Require Import Reals List Lra Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row reduction b1_sum b2_element constants.
 Local Open Scope R_scope.
 
@@ -68,14 +65,10 @@ Section Exchange.
   Let max : is_maximum m logits := row_maximum _ _ _ _ _ _ _ hs.
 
   Local Ltac facts :=
-    pose proof (slope_nonneg M good) as ft; pose proof (unit_nonneg M good) as fl; pose proof (exp_unit_nonneg M good) as fe;
+    sound_facts good;
     pose proof (proj1 (proj2 (sum_between M good kappa m logits s h j hs))) as fk;
-    assert (ft4 : t <= / 4) by apply good;
-    assert (fc : 0 <= argument_step M <= / 2) by (unfold sound in good; lra);
-    assert (fx : 0 <= exp_floor M <= / 16) by (unfold sound in good; lra);
-    assert (fm : 0 <= product_floor M <= / 16) by (unfold sound in good; lra);
     assert (fr : 0 <= rescale_unit M j) by (apply Rmult_le_pos; [apply pos_INR|lra]);
-    pose proof (argument_floor_above M good kappa m logits s h j hs) as fa;
+    pose proof (argument_floor_above M good kappa m logits s h j hs) as ff;
     assert (fkt : 0 <= t * kappa) by (apply Rmult_le_pos; lra);
     assert (fn : (1 + t) * kappa <= numerator_log M kappa j) by (unfold numerator_log, when_rescaled; destruct j; lra);
     assert (fo : 0 <= ratio_log M out) by (destruct good_out; unfold ratio_log, division_roundings; lra);

@@ -11,12 +11,8 @@
 
     Source: docs/tolerances/topk.md; TopkThreshold::renormalised in numerics/rounding/rounding_topk.cpp. *)
 
-From Coq Require Import Reals List Permutation Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row reduction b1_sum b2_element element_threshold score_error added_terms
   added_positive constants b18_topk_choice.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Section Renormalised.
@@ -65,9 +61,7 @@ Section Renormalised.
     replace (x - m) with ((x - top) + - D_top) by ring. rewrite exp_plus. pose proof (exp_pos (- D_top)). field. lra.
   Qed.
   Local Ltac facts :=
-    pose proof (slope_nonneg M good) as ft; pose proof (unit_nonneg M good) as fl; pose proof (exp_unit_nonneg M good) as fe;
-    assert (ft4 : t <= / 4) by apply good; assert (fa : 0 <= sum_floor M) by (unfold sound in good; lra);
-    assert (fm : 0 <= product_floor M) by (unfold sound in good; lra);
+    sound_facts good;
     assert (fr : 0 <= rescale_unit M j) by (apply Rmult_le_pos; [apply pos_INR|lra]);
     pose proof (floor_above M out good good_out kappa m logits s h j hs some) as [_ [ff _]];
     pose proof (own_nonneg M out good good_out kappa m logits s h j hs some 0 (Rle_refl 0)) as [fo _];
@@ -76,8 +70,8 @@ Section Renormalised.
     assert (pos : 0 < exp (- D_top) / s) by (apply Rmult_lt_0_compat; [apply exp_pos|easy]);
     assert (fk : 1 <= k) by (apply size_at_least_one, (in_not_nil top), top_chosen);
     pose proof (proj2 max top (from_row top (proj1 top_chosen))) as fd;
-    assert (fc : 0 <= chosen_constant) by (unfold chosen_constant; assert (0 <= t * D_top) by (apply Rmult_le_pos; lra); lra);
-    pose proof (shift_above M top chosen top_chosen ft) as fh;
+    assert (fC : 0 <= chosen_constant) by (unfold chosen_constant; assert (0 <= t * D_top) by (apply Rmult_le_pos; lra); lra);
+    pose proof (shift_above M top chosen top_chosen (slope_nonneg M good)) as fh;
     assert (fb : 0 <= t * mean_deviation top chosen) by (apply Rmult_le_pos; [easy|now apply mean_deviation_nonneg]).
 
   Lemma direct_above : 0 <= chosen_direct /\ 0 <= chosen_constant /\ 0 <= chosen_lost.

@@ -9,9 +9,6 @@
 
     Source: docs/tolerances/top_p.md; TopPThreshold::level in numerics/rounding/rounding_top_p.cpp. *)
 
-From Coq Require Import Reals List Lra Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row reduction b1_sum b2_element constants b18_topk_choice.
 Local Open Scope R_scope.
 

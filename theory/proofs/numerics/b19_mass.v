@@ -11,12 +11,8 @@
     Source: docs/tolerances/top_p.md; TopPThreshold::mass in numerics/rounding/rounding_top_p.cpp, which adds e^s - 1 of the last item.
     A coefficient that is computed again to be subtracted is not covered. *)
 
-From Coq Require Import Reals List Permutation Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
-From softcheck.numerics Require Import row tilted_row reduction b1_sum b2_element score_error added_terms constants
-  b18_topk_choice projected_row.
-Import ListNotations.
+From softcheck.numerics Require Import row score_error added_terms projected_row tilted_row reduction b1_sum b2_element
+  constants b18_topk_choice.
 Local Open Scope R_scope.
 
 Lemma two_steps G L :
@@ -51,12 +47,10 @@ Section Mass.
   Let max : is_maximum m logits := row_maximum _ _ _ _ _ _ _ hs.
 
   Local Ltac row_facts :=
-    pose proof (slope_nonneg M good) as ft; pose proof (unit_nonneg M good) as fl; pose proof (exp_unit_nonneg M good) as fe;
-    assert (ft4 : t <= / 4) by apply good; assert (fa : 0 <= wa) by (unfold sound in good; lra);
-    assert (fr : 0 <= rescale_unit M j) by (apply Rmult_le_pos; [apply pos_INR|lra]);
+    sound_facts good; assert (fr : 0 <= rescale_unit M j) by (apply Rmult_le_pos; [apply pos_INR|lra]);
     pose proof (floor_above M out good good_out kappa m logits s h j hs some) as [_ [ff _]];
-    pose proof (element_log_nonneg M out good good_out kappa m logits s h j hs some) as fc;
-    pose proof (S_at_least_one m logits max) as fS; pose proof (shift_above M m logits max ft) as fh;
+    pose proof (element_log_nonneg M out good good_out kappa m logits s h j hs some) as fC;
+    pose proof (S_at_least_one m logits max) as fS; pose proof (shift_above M m logits max (slope_nonneg M good)) as fh;
     assert (fd : 0 <= t * mean_deviation m logits) by (apply Rmult_le_pos; [easy|now apply mean_deviation_nonneg]).
   Local Ltac facts :=
     row_facts; assert (fH : 0 <= INR H * lambda) by (apply Rmult_le_pos; [apply pos_INR|easy]).
@@ -149,25 +143,32 @@ Section Mass.
     pose proof (added_some _ _ _ _ _ tree) as filled. pose proof stored as st. clear - st filled. now destruct st.
   Qed.
 
+  Lemma chosen_magnitude : magnitude (map p chosen) = mass.
+  Proof using max.
+    unfold magnitude. rewrite map_map. apply sum_map_ext. intros x _. apply Rabs_right, Rle_ge. left. apply coefficient_pos.
+  Qed.
+
+  Local Ltac chosen_facts :=
+    apply le_INR in low; assert (hl : INR steps * lambda <= INR H * lambda) by (now apply Rmult_le_compat_r);
+    assert (grow : exp (INR steps * lambda) <= exp (INR H * lambda)) by (now apply exp_le);
+    pose proof (exp_at_least_one _ (Rmult_le_pos _ _ (pos_INR H) (unit_nonneg M good))) as E1;
+    pose proof (excess_of_all _ chosen others E1 split) as [_ over];
+    rewrite sum_map_minus, sum_map_mult_l in over; set (E := exp (INR H * lambda)) in *;
+    assert (X0 : 0 <= sum (map at_most chosen)) by
+      (apply sum_map_nonneg; intros x _; unfold at_most; apply Rmult_le_pos; left; [apply coefficient_pos|apply exp_pos]);
+    assert (kf : 0 <= k * f) by (apply Rmult_le_pos; [apply size_nonneg|easy]);
+    assert (k1 : 0 <= (k - 1) * wa) by
+      (apply Rmult_le_pos; [pose proof (size_at_least_one chosen chosen_some); lra|easy]).
+
   Theorem mass_of_chosen :
     Rabs (M_hat - mass) <= exp (c + shift m logits t + INR H * lambda) - 1 + exp (INR H * lambda) * (k * f + (k - 1) * wa).
   Proof using good good_out hs some max stored split tree low.
     facts. pose proof (perturbed_sum M good 0 0 _ _ _ M_hat steps (Rle_refl 0) (Rle_refl 0) outputs_near tree) as close.
     unfold perturbed_rounding, added_loss in close. rewrite Rplus_0_l, Rmult_0_r, Rplus_0_l, size_map in close.
-    assert (mag : magnitude (map p chosen) = mass).
-    { unfold magnitude. rewrite map_map. apply sum_map_ext. intros x _. apply Rabs_right, Rle_ge. left. apply coefficient_pos. }
-    rewrite mag in close.
+    rewrite chosen_magnitude in close.
     assert (off : sum (map (fun x => at_most x - p x + f) chosen) = sum (map at_most chosen) - mass + k * f)
       by (now rewrite sum_map_plus, sum_map_minus, sum_map_const).
-    rewrite off in close. apply le_INR in low. assert (hl : INR steps * lambda <= INR H * lambda) by now apply Rmult_le_compat_r.
-    pose proof (exp_le _ _ hl) as grow. set (E := exp (INR H * lambda)) in *.
-    assert (E1 : 1 <= E) by now apply exp_at_least_one.
-    pose proof (excess_of_all E chosen others E1 split) as [_ over]. rewrite sum_map_minus, sum_map_mult_l in over.
-    assert (X0 : 0 <= sum (map at_most chosen)).
-    { apply sum_map_nonneg. intros x _. unfold at_most. apply Rmult_le_pos; [left; apply coefficient_pos|left; apply exp_pos]. }
-    assert (kf : 0 <= k * f) by (apply Rmult_le_pos; [apply size_nonneg|easy]).
-    assert (k1 : 0 <= (k - 1) * wa).
-    { apply Rmult_le_pos; [|easy]. pose proof (size_at_least_one chosen (chosen_some)). lra. }
+    rewrite off in close. chosen_facts.
     rewrite (exp_plus (c + shift m logits t)). fold E.
     assert (p1 : exp (INR steps * lambda) * (sum (map at_most chosen) + k * f) <= E * (sum (map at_most chosen) + k * f))
       by (apply Rmult_le_compat_r; lra).
@@ -221,27 +222,17 @@ Section Mass.
     pose proof (added_error M good 0 0 _ M_hat steps (Rle_refl 0) (Rle_refl 0) tree) as close.
     unfold added_rounding, added_loss in close. rewrite Rplus_0_l, Rmult_0_r, Rplus_0_l in close.
     destruct (perturbed_bounds _ _ _ outputs_near) as [_ [wide many]]. rewrite size_map in many. rewrite many in close.
-    assert (mag : magnitude (map p chosen) = mass).
-    { unfold magnitude. rewrite map_map. apply sum_map_ext. intros x _. apply Rabs_right, Rle_ge. left. apply coefficient_pos. }
-    rewrite mag in wide.
+    rewrite chosen_magnitude in wide.
     assert (off : forall l, sum (map (fun x => at_most x - p x + f) l) = sum (map at_most l) - sum (map p l) + size l * f)
       by (intros; now rewrite sum_map_plus, sum_map_minus, sum_map_const).
     rewrite off in wide. rewrite off in others_near.
-    apply le_INR in low. assert (hl : INR steps * lambda <= INR H * lambda) by now apply Rmult_le_compat_r.
-    pose proof (exp_le _ _ hl) as grow. set (E := exp (INR H * lambda)) in *.
-    assert (E1 : 1 <= E) by now apply exp_at_least_one.
+    chosen_facts.
     assert (s1 : 1 <= exp (INR steps * lambda)) by (apply exp_at_least_one, Rmult_le_pos; [apply pos_INR|easy]).
-    pose proof (excess_of_all E chosen others E1 split) as [_ over]. rewrite sum_map_minus, sum_map_mult_l in over.
     assert (parts : sum (map at_most chosen) = sum (map at_most before) + at_most last /\ mass = sum (map p before) + p last /\ k = size before + 1).
     { rewrite eq, !map_app, !sum_app, size_app. unfold sum, size; simpl. repeat split; ring. }
     destruct parts as [p1 [p2 p3]].
     pose proof (at_most_above last ltac:(apply chosen_in; rewrite eq; apply in_or_app; right; now left)) as lastly.
     pose proof (coefficient_pos last) as last0.
-    assert (kf : 0 <= k * f) by (apply Rmult_le_pos; [apply size_nonneg|easy]).
-    assert (k1 : 0 <= (k - 1) * wa).
-    { apply Rmult_le_pos; [|easy]. pose proof (size_at_least_one chosen chosen_some). lra. }
-    assert (x0 : 0 <= sum (map at_most chosen)).
-    { apply sum_map_nonneg. intros x _. unfold at_most. apply Rmult_le_pos; [left; apply coefficient_pos|left; apply exp_pos]. }
     assert (e1 : (exp (INR steps * lambda) - 1) * magnitude outputs <= (E - 1) * (sum (map at_most chosen) + k * f)).
     { apply Rmult_le_compat; [lra| |lra|lra]. apply sum_map_nonneg. intros. apply Rabs_pos. }
     assert (e2 : exp (INR steps * lambda) * ((k - 1) * wa) <= E * ((k - 1) * wa)) by (apply Rmult_le_compat_r; lra).

@@ -9,11 +9,7 @@
 
     Source: docs/tolerances.md, B1; sum_error in numerics/rounding/rounding.cpp, RoundingModel::set_row. *)
 
-From Coq Require Import Reals List Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row atoms tree_heights reduction converted_row.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** What a kernel's sum is measured against: the row as given, and what of it the kernel reduced. The tree may be h

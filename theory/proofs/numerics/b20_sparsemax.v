@@ -8,11 +8,8 @@
     Source: docs/tolerances/sparsemax.md; SparsemaxThreshold in numerics/rounding/rounding_sparsemax.cpp. Not covered: what 1/k loses
     where it underflows. *)
 
-From Coq Require Import Reals List Permutation Sorted Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
+From Coq Require Import Sorted.
 From softcheck.numerics Require Import score_error b5_logsumexp added_terms added_positive projected_row b20_supports.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** Coefficients *)

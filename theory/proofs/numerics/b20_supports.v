@@ -15,11 +15,8 @@
     Source: docs/tolerances/sparsemax.md; SparsemaxThreshold in numerics/rounding/rounding_sparsemax.cpp. Not covered: a support by
     elimination, or by counting the items that meet the condition. *)
 
-From Coq Require Import Reals List Permutation Sorted Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
+From Coq Require Import Sorted.
 From softcheck.numerics Require Import score_error b5_logsumexp added_terms added_positive projected_row.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** d and s are the computed D and sum of k deviations: the number on D's side and the one on the sum's. k may be off,
@@ -49,9 +46,7 @@ Section Condition.
     (exp compared_log - 1) * (1 + k * D + total) + (exp summed_log - 1) * total + k * item_loss.
   Definition inside (top : R) : R := (2 * (exp compared_log - 1) + (exp summed_log - 1)) * top + item_loss.
 
-  Local Ltac facts :=
-    pose proof (unit_nonneg M good) as fl; assert (fa : 0 <= wa) by (unfold sound in good; lra);
-    assert (fm : 0 <= wm) by (unfold sound in good; lra).
+  Local Ltac facts := sound_facts good.
 
   Lemma hl_nonneg : 0 <= INR H * lambda.
   Proof using good. facts. apply Rmult_le_pos; [apply pos_INR|easy]. Qed.
@@ -64,8 +59,7 @@ Section Condition.
     exists c b t0 t e, 0 < c /\ Rabs b <= 2 * lambda /\ Rabs t0 <= lambda /\ Rabs t <= lambda /\
       Rabs e <= exp (2 * lambda) * (wa + k * wm) /\ r - l = c * (exp t0 + s * exp t + e - k * d * exp b).
   Proof using good.
-    facts. intros hk form. pose proof (exp_at_least_one (2 * lambda) ltac:(lra)) as E2.
-    assert (kw : wm <= k * wm) by (rewrite <- (Rmult_1_l wm) at 1; now apply Rmult_le_compat_r).
+    facts. intros hk form. assert (kw : wm <= k * wm) by nra.
     assert (loss : forall e1 e2 t1 t2, Rabs e1 <= wa -> Rabs e2 <= k * wm -> t1 <= 2 * lambda -> t2 <= 2 * lambda ->
               Rabs (e1 * exp t1 + e2 * exp t2) <= exp (2 * lambda) * (wa + k * wm)).
     { intros e1 e2 t1 t2 b1 b2 h1 h2. eapply Rle_trans; [apply Rabs_triang|]. rewrite Rmult_plus_distr_l, !Rabs_mult.

@@ -10,11 +10,8 @@
 
     Source: docs/tolerances/entmax.md; EntmaxThreshold in numerics/rounding/rounding_entmax.cpp. *)
 
-From Coq Require Import Reals List Permutation Sorted Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
+From Coq Require Import Sorted.
 From softcheck.numerics Require Import score_error b5_logsumexp added_terms added_positive projected_row b20_supports entmax_roots.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** Half of a deviation *)
@@ -96,8 +93,7 @@ Section Roots.
     + exp lambda * (mean_error mean + (exp (2 * lambda) - 1) * deviation + exp (2 * lambda) * shift + wm) + wa.
 
   Local Ltac facts :=
-    pose proof (unit_nonneg M good) as fl; assert (fa : 0 <= wa) by (unfold sound in good; lra);
-    assert (fm : 0 <= wm) by (unfold sound in good; lra); pose proof (pos_INR H) as fH;
+    sound_facts good; pose proof (pos_INR H) as fH;
     assert (H0 : 0 <= INR H * lambda) by (now apply Rmult_le_pos).
 
   (** A sum over k: two roundings of k and 1/k, one of the quotient. *)
@@ -207,7 +203,7 @@ Section Roots.
   Proof using good hrho ha some nonneg.
     facts. intros [ds [s [h [near [tree [low quot]]]]]]. pose proof (size_at_least_one ks some) as k1.
     pose proof mean_nonneg as m0. pose proof square_nonneg as q0.
-    pose proof (perturbed_sum M good lambda wm _ _ _ s h fl fm (squares_close ks ds nonneg near) tree) as close.
+    pose proof (perturbed_sum M good lambda wm _ _ _ s h fl (proj1 fm) (squares_close ks ds nonneg near) tree) as close.
     unfold perturbed_rounding, added_loss in close. rewrite (magnitude_nonneg _ (squares_nonneg ks)) in close.
     destruct (means ks some) as [sum_is square_is]. rewrite <- square_is in close.
     assert (offs : sum (map square_off ks) = (exp (2 * rho) - 1) * (k * prefix_square ks) + 2 * (exp rho * (a * (k * prefix_mean ks))) + k * a ^ 2).

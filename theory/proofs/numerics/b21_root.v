@@ -8,12 +8,9 @@
     Source: docs/tolerances/entmax.md; EntmaxThreshold in numerics/rounding/rounding_entmax.cpp. Not covered: a variance of two
     passes; what 1/k loses where it underflows. *)
 
-From Coq Require Import Reals List Permutation Sorted Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
+From Coq Require Import Sorted.
 From softcheck.numerics Require Import score_error b5_logsumexp added_terms added_positive projected_row b20_supports entmax_roots
   b21_means.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** Square roots of what errs by e. *)

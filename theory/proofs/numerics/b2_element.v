@@ -11,11 +11,7 @@
 
     Source: docs/tolerances.md, B2; softmax_error in numerics/rounding/rounding.cpp. *)
 
-From Coq Require Import Reals List Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row atoms reduction converted_row b1_sum element_threshold constants.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** The format results are rounded to: nothing where it holds all of the accumulator's values. *)
@@ -139,13 +135,8 @@ Section B2.
     (numerator_loss + IZR division_losses * product_floor M) * exp element_log + output_floor out.
 
   Local Ltac facts :=
-    pose proof (slope_nonneg M good); pose proof (unit_nonneg M good); pose proof (exp_unit_nonneg M good);
+    sound_facts good;
     pose proof (proj1 (proj2 (sum_between M good kappa m logits s h j hs)));
-    assert (t <= / 4) by apply good;
-    assert (0 <= argument_step M <= / 2) by (unfold sound in good; lra);
-    assert (0 <= exp_floor M <= / 16) by (unfold sound in good; lra);
-    assert (0 <= product_floor M <= / 16) by (unfold sound in good; lra);
-    assert (0 <= sum_floor M) by (unfold sound in good; lra);
     assert (tkappa : 0 <= t * kappa) by (apply Rmult_le_pos; lra).
 
   Lemma argument_floor_above : argument_step M + (1 + t) * kappa <= argument_floor M kappa j.

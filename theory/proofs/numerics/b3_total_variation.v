@@ -7,12 +7,8 @@
 
     Source: docs/tolerances.md, B3 and B4; total_variation_error, row_sum_error in numerics/rounding/rounding.cpp. *)
 
-From Coq Require Import Reals List Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row atoms reduction converted_row b1_sum element_threshold
   b2_element.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** What is true of every computed element adds up. *)

@@ -8,12 +8,8 @@
 
     What the exponentials err by cancels. Source: docs/tolerances.md, B4; row_sum_error in numerics/rounding/rounding.cpp. *)
 
-From Coq Require Import Reals List Lra Lia.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
-From softcheck.numerics Require Import row tilted_row atoms reduction converted_row constants b1_sum b2_element b3_total_variation
-  added_terms added_positive.
-Import ListNotations.
+From softcheck.numerics Require Import row added_terms tilted_row atoms reduction converted_row constants b1_sum
+  b2_element b3_total_variation added_positive.
 Local Open Scope R_scope.
 
 Section Shared.

@@ -8,11 +8,7 @@
 
     Source: docs/tolerances.md, B5; accumulated_logsumexp, log_softmax_error in numerics/rounding/rounding_entropy.cpp. *)
 
-From Coq Require Import Reals List Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row atoms reduction converted_row b1_sum.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** The usual model of one addition: sharper than [computed_sum] where the result may be small. *)

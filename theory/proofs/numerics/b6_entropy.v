@@ -11,12 +11,8 @@
 
     Source: docs/tolerances.md, B6; entropy_error in numerics/rounding/rounding_entropy.cpp, RoundingModel::set_quotient. *)
 
-From Coq Require Import Reals List Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row atoms tree_heights reduction converted_row moments b1_sum b5_logsumexp
   constants.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Record moments_of_row (M : arithmetic) (kappa m : R) (logits : list R) (s y : R) (h j : nat) : Prop := {
@@ -114,9 +110,7 @@ Section B6.
   Definition beside_mean : R := c * (exp mu + n * lost M j) + n * lost_moment M j.
 
   Local Ltac facts :=
-    pose proof (slope_nonneg M good) as ft; pose proof (unit_nonneg M good) as fl;
-    assert (ft4 : t <= / 4) by apply good;
-    assert (fc : 0 <= argument_step M <= / 2) by (unfold sound in good; lra);
+    sound_facts good;
     pose proof (proj1 (proj2 (sum_between M good kappa m logits s h j sum_of_moments))) as hk;
     pose proof (S_at_least_one m logits max) as S1;
     pose proof (mean_deviation_nonneg m logits max) as hDbar;

@@ -5,13 +5,9 @@
 
     Source: b6_entropy.v. *)
 
-From Coq Require Import Reals List Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row atoms tree_heights reduction converted_row moments b1_sum b5_logsumexp
   constants.
 From softcheck.numerics Require Import b6_entropy.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Section Growing.

@@ -11,11 +11,8 @@
 
     Source: docs/tolerances.md, B6d; entropy_of_coefficients_error in numerics/rounding/rounding_entropy.cpp. *)
 
-From Coq Require Import Reals List Permutation Lra Lia.
 From softcheck Require Import softmax adaptive_temperature quartic.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row score_error reduction b1_sum b2_element b5_logsumexp b6_entropy added_terms.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Section B6d.

@@ -13,12 +13,8 @@
 
     Source: docs/tolerances.md, B6d; entropy_of_log_softmax_error in numerics/rounding/rounding_entropy.cpp. *)
 
-From Coq Require Import Reals List Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import constants row tilted_row atoms score_error reduction b1_sum b2_element b5_logsumexp b6_entropy added_terms
   b6d_coefficients b6d_log_softmax.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Section ComputedSoftmax.

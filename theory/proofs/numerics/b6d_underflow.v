@@ -13,12 +13,9 @@
 
     Source: docs/tolerances.md, B6d; entropy_of_coefficients_error in numerics/rounding/rounding_entropy.cpp. *)
 
-From Coq Require Import Reals List Lra Lia.
 From softcheck Require Import softmax adaptive_temperature quartic.
-From softcheck.floating_point Require Import relative_error standard_model.
-From softcheck.numerics Require Import constants row tilted_row score_error reduction b1_sum b2_element b5_logsumexp b6_entropy added_terms
-  b6d_coefficients.
-Import ListNotations.
+From softcheck.numerics Require Import row score_error added_terms constants tilted_row reduction b1_sum b2_element
+  b5_logsumexp b6_entropy b6d_coefficients.
 Local Open Scope R_scope.
 
 (** The same operations where nothing underflows. *)

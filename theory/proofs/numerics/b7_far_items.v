@@ -10,11 +10,7 @@
 
     Source: docs/tolerances.md, B7. *)
 
-From Coq Require Import Reals List Permutation Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row atoms reduction b9_attention.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Definition no_format : weight_format := {| weight_unit := 0; weight_floor := 0 |}.
@@ -50,12 +46,8 @@ Section Far.
   Proof using. cbn. lra. Qed.
 
   Local Ltac facts :=
-    pose proof (slope_nonneg M good) as ft; assert (ft4 : t <= / 4) by apply good;
-    pose proof (unit_nonneg M good) as fl; pose proof (exp_unit_nonneg M good) as fE;
-    pose proof (fade_range M good) as fk; destruct factors as [fA fB];
-    assert (fx : 0 <= wx <= / 16) by (unfold sound in good; lra);
-    assert (fm : 0 <= wm) by (unfold sound in good; lra); assert (fa : 0 <= wa) by (unfold sound in good; lra);
-    assert (fc : 0 <= c0 <= / 2) by (unfold sound in good; lra); assert (fD : 8 <= exp_cutoff M) by apply good.
+    sound_facts good; pose proof (fade_range M good) as fk; destruct factors as [fA fB];
+    assert (fD : 8 <= exp_cutoff M) by apply good.
 
   Lemma far_cutoff_large : 8 <= far_cutoff.
   Proof using good factors.

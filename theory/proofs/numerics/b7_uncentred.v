@@ -16,12 +16,8 @@
 
     Source: docs/tolerances.md, B7; entropy_uncentred_error in numerics/rounding/rounding_entropy.cpp. *)
 
-From Coq Require Import Reals List Permutation Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
-From softcheck.numerics Require Import row tilted_row atoms reduction converted_row b1_sum b5_logsumexp b6_entropy b9_attention
-  added_terms b7_far_items.
-Import ListNotations.
+From softcheck.numerics Require Import row added_terms tilted_row atoms reduction converted_row b1_sum b5_logsumexp
+  b6_entropy b9_attention b7_far_items.
 Local Open Scope R_scope.
 
 Theorem tilted_mass_order m logits t :
@@ -118,13 +114,12 @@ Section B7.
 
   Lemma moment_lost_nonneg : 0 <= moment_lost.
   Proof using good losses max.
-    destruct losses as [hk [hg hf]]. assert (wx : 0 <= exp_floor M) by (unfold sound in good; lra).
+    assert (wx : 0 <= exp_floor M) by (unfold sound in good; lra).
     assert (wm : 0 <= product_floor M) by (unfold sound in good; lra). assert (wa : 0 <= sum_floor M) by (unfold sound in good; lra).
     assert (n1 : 1 <= n) by (apply size_at_least_one, in_not_nil with m, max).
     assert (0 <= far_cutoff M) by (pose proof (far_cutoff_large M good 0 0 ltac:(lra)); lra). pose proof (Rabs_pos m).
     assert (F0 : 0 <= exp_floor M * lost_logit) by (apply Rmult_le_pos; unfold lost_logit; lra). pose proof (lost_nonneg M good j).
-    unfold moment_lost, lost_logits. apply Rplus_le_le_0_compat; [repeat apply Rmult_le_pos; lra|].
-    apply Rmult_le_pos; [lra|]. case j; intros; lra.
+    apply Rplus_le_le_0_compat; [repeat apply Rmult_le_pos; lra|]. apply Rmult_le_pos; [lra|]. case j; intros; lra.
   Qed.
 
   Lemma reached_loss :

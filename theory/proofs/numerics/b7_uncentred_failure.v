@@ -9,10 +9,9 @@
 
     Source: docs/tolerances.md, B7. The true entropy is ln 5 on each of these rows. *)
 
-From Coq Require Import Reals ZArith List Lra Lia Psatz.
+From Coq Require Import ZArith.
 From Flocq Require Import Core.
 From softcheck Require Import softmax.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Notation two_to e := (bpow radix2 e).

@@ -10,11 +10,7 @@
 
     Source: docs/tolerances.md, B8, and docs/tolerances/merged_states.md; merge_by_lse_error in numerics/rounding/rounding_temperature.cpp. *)
 
-From Coq Require Import Reals List Lra.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row b1_sum b5_logsumexp b9_attention added_terms perturbed_scores.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** Exact parts: each a row of scores with values, none empty *)

@@ -8,13 +8,9 @@
     Source: docs/tolerances.md, B9; AttentionThreshold in numerics/rounding/rounding_attention.cpp, where e^(s_j) - 1 is replaced by
     its chord ([element_threshold]). *)
 
-From Coq Require Import Reals List Permutation Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row atoms reduction converted_row b1_sum b5_logsumexp b6_entropy
   constants.
 From softcheck.numerics Require Export accumulated_values.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** Scores that err, the division, the output *)

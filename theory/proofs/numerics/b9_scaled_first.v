@@ -9,11 +9,7 @@
 
     Source: docs/tolerances.md, B9; score_error in numerics/rounding/rounding_attention.cpp. *)
 
-From Coq Require Import Reals List Lra Lia.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import score_error added_terms b17_sums.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Section ScaledFirst.

@@ -12,11 +12,8 @@
     Masks, causality and windows round nothing. Source: docs/tolerances/attention_attributes.md; attributed_score_error and
     sink_error in numerics/rounding/rounding_score_terms.cpp. *)
 
-From Coq Require Import Reals List Permutation Lra Lia Psatz.
 From softcheck Require Import softmax attention_variants.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import score_error added_terms b9_softcap.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** With e = 0 of a number that is given: a bias, a sink. *)

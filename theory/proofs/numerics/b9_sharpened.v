@@ -12,12 +12,9 @@
 
     Source: docs/tolerances.md, B9; of_sharpened and AttentionThreshold in numerics/rounding/rounding_attention.cpp. *)
 
-From Coq Require Import Reals List Lra Lia Psatz.
 From softcheck Require Import softmax adaptive_temperature quartic.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row atoms reduction b1_sum b5_logsumexp b6_entropy b9_attention
   b10_temperature perturbed_scores constants.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Section Sharpened.

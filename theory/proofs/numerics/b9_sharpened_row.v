@@ -14,12 +14,9 @@
     Source: docs/tolerances.md, B9; temperature_error in numerics/rounding/rounding_temperature.cpp, of_sharpened in
     numerics/rounding/rounding_attention.cpp. *)
 
-From Coq Require Import Reals List Lra.
 From softcheck Require Import softmax proposition_3_2.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import formula row tilted_row b1_sum b2_element b5_logsumexp b6_entropy b9_attention b10_temperature
   perturbed_scores theorem_formulas output_formulas wider_statistics b9_widened.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Definition widest_square (l : list R) : R := ln (size l + exp 1) ^ 2.

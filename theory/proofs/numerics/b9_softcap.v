@@ -9,10 +9,8 @@
     k = 3 lambda (a reciprocal of c and its product, the product with c), 4 lambda where c is rounded, 2 lambda more in another
     base. *)
 
-From Coq Require Import Reals Lra Psatz.
 From Coquelicot Require Import Coquelicot.
 From softcheck Require Import attention_variants.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import element_threshold added_terms.
 Local Open Scope R_scope.
 

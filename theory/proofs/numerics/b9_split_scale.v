@@ -13,11 +13,7 @@
 
     Source: docs/tolerances.md, B9; score_error and stored_score_error in numerics/rounding/rounding_attention.cpp. *)
 
-From Coq Require Import Reals List Lra Lia.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import score_error added_terms b17_sums b17_split_scale.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Section Split.

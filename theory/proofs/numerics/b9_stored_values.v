@@ -14,12 +14,8 @@
 
     Source: docs/tolerances.md, B9; AttentionThreshold in numerics/rounding/rounding_attention.cpp. *)
 
-From Coq Require Import Reals List Permutation Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row atoms reduction element_threshold added_terms b1_sum b5_logsumexp b6_entropy b9_attention
   b10_temperature b9_sharpened b9_threshold.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** The second arithmetic *)
@@ -156,12 +152,10 @@ Section Stored.
   Notation k a := (sharpened_key_log N P m error largest tau h j a).
 
   Local Ltac facts :=
-    pose proof (slope_nonneg M good) as ht; pose proof (unit_nonneg M good) as hl; destruct stores as [hv hf];
+    sound_facts good; destruct stores as [hv hf];
     pose proof (stored_sound M good lambda_v floor_v stores fits) as goodN;
     assert (goodP : 0 <= weight_unit P /\ 0 <= weight_floor P) by lra;
     pose proof (term_log_nonneg N P goodN goodP h j) as hb;
-    assert (hwx : 0 <= exp_floor M <= / 16) by (unfold sound in good; lra);
-    assert (hwm : 0 <= product_floor M) by (unfold sound in good; lra); assert (hwa : 0 <= sum_floor M) by (unfold sound in good; lra);
     assert (hr : 0 <= rate) by (unfold b9_threshold.rate; assert (0 <= t * (1 + tau)) by (apply Rmult_le_pos; lra); lra);
     pose proof (largest_nonneg keys m max error largest errs) as e0;
     pose proof (quotient_unit_nonneg M good r loses leaves) as q0.
@@ -178,7 +172,6 @@ Section Stored.
     intros ina. facts. destruct (errs a ina) as [close le].
     pose proof (Rabs_pos (computed_score a - score a)). pose proof (proj2 max (score a) (in_map score keys a ina)) as above.
     assert (re : 0 <= 2 * rate * largest) by (apply Rmult_le_pos; lra). pose proof own_log_parts as parts.
-    assert (o0 : 0 <= stored_own_log) by (rewrite <- parts; lra).
     assert (S1 : 1 <= weight_sum m (map score keys)) by (apply weight_sum_at_least_one, max).
     assert (small : 0 <= p a <= exp (- (m - score a))).
     { split; [left; apply (weight_pos keys m m' max max')|]. unfold weight. pose proof (exp_pos (- (m - score a))).

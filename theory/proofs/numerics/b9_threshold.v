@@ -11,12 +11,8 @@
 
     Source: docs/tolerances.md, B9; AttentionThreshold in numerics/rounding/rounding_attention.cpp. *)
 
-From Coq Require Import Reals List Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row atoms reduction element_threshold b1_sum b5_logsumexp b6_entropy b9_attention
   b10_temperature b9_sharpened.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Theorem threshold_slope_grows quantum rate C C' :
@@ -81,10 +77,7 @@ Section Threshold.
                   + values_magnitude * (quantum / 2048)) + product_floor M.
 
   Local Ltac facts :=
-    pose proof (slope_nonneg M good) as ht; pose proof (term_log_nonneg M P good good_weights h j) as hb;
-    pose proof (unit_nonneg M good) as hl; assert (hwx : 0 <= exp_floor M) by (unfold sound in good; lra);
-    assert (hwm : 0 <= product_floor M) by (unfold sound in good; lra);
-    assert (hwa : 0 <= sum_floor M) by (unfold sound in good; lra);
+    sound_facts good; pose proof (term_log_nonneg M P good good_weights h j) as hb;
     assert (hr : 0 <= rate) by (unfold rate; assert (0 <= t * (1 + tau)) by (apply Rmult_le_pos; lra); lra).
 
   Lemma largest_nonneg : 0 <= largest.
@@ -155,7 +148,7 @@ Section Threshold.
     apply Rmult_le_compat; [left; apply exp_pos| | |].
     - apply lost_values_nonneg; try easy. intros empty. now apply map_eq_nil in empty.
     - apply exp_le. unfold widest_log, own_log. assert (0 <= 2 * rate * largest) by (apply Rmult_le_pos; lra). lra.
-    - unfold lost_values. rewrite sizes, same. unfold lost_weight, lost_addend. clear - few none n1 hwa hwm V0. destruct j as [|j0].
+    - unfold lost_values. rewrite sizes, same. unfold lost_weight, lost_addend. clear - few none n1 fa fm V0. destruct j as [|j0].
       + rewrite (none eq_refl). simpl INR. lra.
       + assert (INR K * product_floor M <= 2 * size keys * product_floor M) by now apply Rmult_le_compat_r. lra.
   Qed.

@@ -9,9 +9,6 @@
 
     Source: docs/tolerances.md, B9; AttentionThreshold in numerics/rounding/rounding_attention.cpp. *)
 
-From Coq Require Import Reals List Lra.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import formula row tilted_row b1_sum b2_element b5_logsumexp b6_entropy b9_attention perturbed_scores
   theorem_formulas output_formulas wider_statistics.
 Local Open Scope R_scope.

@@ -12,13 +12,10 @@
 
     Source: docs/tolerances.md, B9; AttentionThreshold::entropy in numerics/rounding/rounding_attention.cpp. *)
 
-From Coq Require Import Reals List Permutation Lra.
 From softcheck Require Import softmax adaptive_temperature.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import formula row tilted_row score_error reduction b1_sum b2_element b5_logsumexp b6_entropy added_terms b7_far_items b7_uncentred
   b6d_coefficients b6d_underflow b6d_log_softmax b6d_computed_softmax b9_attention b10_temperature perturbed_scores theorem_formulas
   output_formulas uncentred_formulas wider_statistics wider_entropies b9_widened b9_sharpened_row.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** A result that is rounded once more, near the entropy of a row that lies [moved] from the exact one. *)

@@ -7,9 +7,7 @@
     Every program of the contract disperses as the exact softmax does, up to its rounding: bounded logits give every
     item Theta(1/n) until the floor is reached. Source: paper, Lemma 2.1, and docs/tolerances.md, B2. *)
 
-From Coq Require Import Reals List Lra.
 From softcheck Require Import softmax lemma_2_1.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row atoms reduction converted_row b1_sum b2_element.
 Local Open Scope R_scope.
 

@@ -3,9 +3,7 @@
     Main result: each definition that a bound's theorem uses equals the expression in numerics/rounding*.cpp with the
     coefficients of constants.v. A coefficient changed there makes this file fail. *)
 
-From Coq Require Import Reals ZArith List Lra.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import standard_model.
+From Coq Require Import ZArith.
 From softcheck.numerics Require Import constants row reduction moments element_threshold b1_sum b2_element b9_attention
   b10_temperature.
 Local Open Scope R_scope.

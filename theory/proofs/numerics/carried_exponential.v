@@ -31,10 +31,7 @@ Section Carried.
   Definition carried_loss (k : nat) : R := (INR k + 1) * exp_floor M + INR k * product_floor M.
 
   Local Ltac facts :=
-    pose proof (slope_nonneg M good); pose proof (unit_nonneg M good) as fl; pose proof (exp_unit_nonneg M good) as fe;
-    assert (t <= / 4) by apply good; assert (fc : 0 <= c0 <= / 2) by (unfold sound in good; lra);
-    assert (fx : 0 <= exp_floor M <= / 16) by (unfold sound in good; lra);
-    assert (fm : 0 <= product_floor M <= / 16) by (unfold sound in good; lra).
+    sound_facts good.
 
   Lemma carried_nonneg k : lambdaE <= carried_log k /\ 0 <= carried_loss k.
   Proof using good.

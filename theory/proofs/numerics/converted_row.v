@@ -12,11 +12,7 @@
     Source: docs/tolerances.md, "Conversion"; RoundingModel::set_argument. kappa carries the factor 1 + t because the
     converted difference is what meets the argument's relative error. *)
 
-From Coq Require Import Reals List Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error.
 From softcheck.numerics Require Import row atoms.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** Every deviation moves by at most kappa. *)

@@ -9,11 +9,8 @@
 
     Source: b21_means.v, b21_root.v, b21_entmax.v; printed by proptests/tests/proofs/formulas.sh. *)
 
-From Coq Require Import Reals ZArith String List Lra.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
+From Coq Require Import ZArith String.
 From softcheck.numerics Require Import formula projected_row b21_means b21_root b21_entmax.
-Import ListNotations.
 Local Open Scope string_scope.
 
 Inductive quantity :=

@@ -11,11 +11,8 @@
 
     Source: docs/tolerances/entmax.md. *)
 
-From Coq Require Import Reals List Permutation Sorted Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
+From Coq Require Import Sorted.
 From softcheck.numerics Require Import projected_row.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Definition squares (ds : list R) : list R := map (fun d => d ^ 2) ds.
@@ -30,13 +27,6 @@ Definition root (ds : list R) : R := prefix_mean ds + spread ds.
 Definition is_entmax_threshold (tau : R) (logits : list R) : Prop :=
   sum (map (fun x => Rmax (x / 2 - tau) 0 ^ 2) logits) = 1.
 Definition is_entmax_top (top : R) (ds : list R) : Prop := sum (map (fun d => Rmax (top - d) 0 ^ 2) ds) = 1.
-
-Lemma top_of_entmax_threshold tau m logits :
-  is_entmax_threshold tau logits -> is_entmax_top (m / 2 - tau) (map (fun x => (m - x) / 2) logits).
-Proof.
-  unfold is_entmax_threshold, is_entmax_top. intros <-. rewrite map_map. apply sum_map_ext. intros x _.
-  f_equal. f_equal. field.
-Qed.
 
 Lemma means ds : ds <> [] -> size ds * prefix_mean ds = sum ds /\ size ds * prefix_square ds = sum (squares ds).
 Proof. intros some. pose proof (size_pos ds some). unfold prefix_mean, prefix_square. split; field; lra. Qed.

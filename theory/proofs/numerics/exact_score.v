@@ -12,12 +12,11 @@
     Overflow is left out: no theorem here knows a largest number. Source: docs/tolerances.md, B9; score_is_exact in
     numerics/rounding/rounding_attention.cpp. *)
 
-From Coq Require Import Reals List ZArith Permutation Lra Lia.
+From Coq Require Import ZArith.
 From Flocq Require Import Core.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import formats.
 From softcheck.certified Require Import rounded_operations.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Section Score.

@@ -65,5 +65,3 @@ Theorem cpu_binary64_method_error r :
   Rabs r <= 346609 / 1000000 -> Rabs (cpu_binary64_polynomial r * exp (- r) - 1) <= 66 / 10000 * / 2 ^ 53.
 Proof. intros range. apply abs_between in range. unfold cpu_binary64_polynomial. certify r 10%nat 72%positive. Qed.
 
-Lemma reduced_range : ln 2 / 2 * (1 + 1 / 10000) <= 346609 / 1000000.
-Proof. enclose. Qed.

@@ -17,12 +17,10 @@
     Source: docs/tolerances.md, "The model"; flushing_excess, threshold_of_result, threshold_of_sum and most_granted in
     numerics/rounding/flushed_output.cpp. *)
 
-From Coq Require Import Reals ZArith List Lra Lia.
+From Coq Require Import ZArith.
 From Flocq Require Import Core.
-From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model formats.
 From softcheck.numerics Require Import row reduction b1_sum b2_element element_threshold b5_logsumexp.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Section Flushed.

@@ -8,11 +8,8 @@
     Source: b12_softmax_gradient.v, b13_log_softmax_gradient.v; compared with numerics/rounding/rounding_gradient.hpp by
     proptests/tests/numerics/gradient_formulas_test.cpp. *)
 
-From Coq Require Import Reals ZArith String List Lra.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
+From Coq Require Import ZArith String.
 From softcheck.numerics Require Import formula score_error added_terms b12_softmax_gradient b13_log_softmax_gradient.
-Import ListNotations.
 Local Open Scope string_scope.
 
 Inductive quantity :=

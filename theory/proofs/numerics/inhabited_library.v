@@ -12,13 +12,12 @@
 
     Source: floating_point/formats.v; numerics/rounded_streaming.v. *)
 
-From Coq Require Import Reals ZArith List Lra Lia Psatz.
+From Coq Require Import ZArith.
 From Flocq Require Import Core.
 From softcheck Require Import softmax merge_plan standard_interval.
 From softcheck.floating_point Require Import relative_error standard_model formats.
 From softcheck.numerics Require Import row tilted_row atoms reduction b1_sum b6_entropy b6_growing streaming_code streaming_operations
   rounded_streaming.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** Correctly rounded functions *)

@@ -6,12 +6,9 @@
 
     Source: b6d_computed_softmax.v; entropy_of_log_softmax_error in numerics/rounding/rounding_entropy.cpp. *)
 
-From Coq Require Import Reals ZArith String List Lra.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
+From Coq Require Import ZArith String.
 From softcheck.numerics Require Import constants formula row tilted_row reduction b1_sum b2_element b6d_coefficients b6d_log_softmax
   b6d_computed_softmax.
-Import ListNotations.
 Local Open Scope string_scope.
 
 Inductive quantity :=

@@ -15,12 +15,9 @@
 
     Source: docs/tolerances.md, "The model"; mask contracts of proptests/. *)
 
-From Coq Require Import Reals List Permutation Lra Lia.
 From Flocq Require Import Core.
-From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model formats.
 From softcheck.numerics Require Import row reduction moments converted_row b1_sum b6_entropy reached_bounds.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Definition visible_items (items : list (option R)) : list R :=

@@ -2,11 +2,7 @@
 
     Source: moments.v, which adds the rescalings. *)
 
-From Coq Require Import Reals List Permutation Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row atoms tree_heights reduction.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** What an underflowing factor takes is paid for by its fading. *)

@@ -13,12 +13,8 @@
 
     Source: docs/tolerances.md, B6; moment_log and lost_moment in numerics/rounding/rounding_entropy.cpp. *)
 
-From Coq Require Import Reals List Permutation Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row atoms tree_heights reduction.
 From softcheck.numerics Require Export moment_states. (* of which every bound of T speaks *)
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** The same computed deviation b is the exponential's argument and the factor. *)
@@ -369,12 +365,11 @@ Section Moments.
       { assert (0 <= g * pull (k / 2) r (items l ++ b)) by now apply Rmult_le_pos. lra. }
       assert (bm : base M n K <= n * (wx + wa + wm) /\ base M n K <= n * (3 / 16)).
       { unfold base. assert (INR K * wm <= n * wm) by (apply Rmult_le_compat_r; lra).
-        assert ((n - 1) * wa <= n * wa) by (apply Rmult_le_compat_r; lra).
         assert (n * (wx + wa + wm) <= n * (3 / 16)) by (apply Rmult_le_compat_l; lra). lra. }
       assert (tm : moment_base n K <= n * (wx * D0 + 3 * wm + 2 * wa)).
       { unfold moment_states.moment_base. assert (INR K * (2 * wm + wa) <= n * (2 * wm + wa)) by (apply Rmult_le_compat_r; lra).
-        assert ((n - 1) * wa <= n * wa) by (apply Rmult_le_compat_r; lra). lra. }
-      unfold lost_moment. 
+        lra. }
+      unfold lost_moment.
       assert (t1 : g * (2 * D0) * (n + base M n K) <= n * (wx * D0 * (19 / 6))).
       { replace (n * (wx * D0 * (19 / 6))) with (g * (2 * D0) * (n * (19 / 16))) by (unfold share; field).
         apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|lra]. }
@@ -387,7 +382,6 @@ Section Moments.
         assert (wx * D0 <= / 16 * D0) by (apply Rmult_le_compat_r; lra). lra. }
       assert (t3 : mass b / 2 <= n * (wx * D0 * (1 / 4) + wm)).
       { assert (g * base M n K <= g * (n * (3 / 16))) by (apply Rmult_le_compat_l; lra).
-        assert (mass b <= n * (wx + wa + wm) + g * (n * (3 / 16)) + g * n) by lra.
         assert (g * (n * (3 / 16)) + g * n = n * wx * (19 / 12)) by (unfold share; field).
         assert (n * wx * (31 / 12) <= n * (wx * D0 * (1 / 2))).
         { replace (n * (wx * D0 * (1 / 2))) with (n * wx * (D0 / 2)) by field. apply Rmult_le_compat_l; [|lra].

@@ -12,12 +12,9 @@
     Source: theorem_formulas.v; logsumexp_error, log_softmax_error, entropy_error, row_sum_error and total_variation_error in
     numerics/rounding/rounding.hpp. *)
 
-From Coq Require Import Reals ZArith String List Lra.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
+From Coq Require Import ZArith String.
 From softcheck.numerics Require Import formula row tilted_row reduction b1_sum b2_element element_threshold b4_shared
   b5_logsumexp moments b6_entropy theorem_formulas.
-Import ListNotations.
 Local Open Scope string_scope.
 
 Section Formulas.

@@ -22,12 +22,8 @@
     judge/ops/rows/result_limits.cpp, which grant 2 lambda more to a compensated sum, and the roundings of words that a contract
     stores. *)
 
-From Coq Require Import Reals List Lra Lia.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row reduction converted_row constants b1_sum b2_element b3_total_variation
   b5_logsumexp reached_bounds.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** A rounding that is monotone and leaves s as it is. *)
@@ -212,15 +208,13 @@ Section Kept.
     log_error M <= 1 -> computed_exp M 0 w -> kept M w 0 0 s -> computed_log M s y -> - (lambdaE * (1 + log_error M)) <= y.
   Proof using good no_underflow.
     intros small [r [e [br [be [_ [_ ->]]]]]] part hy. rewrite (proj1 no_underflow) in be.
-    rewrite (nothing e be), Rplus_0_r in part. apply abs_between in br.
-    assert (0 <= log_error M) as hl by apply good. pose proof (exp_unit_nonneg M good) as hE.
+    rewrite (nothing e be), Rplus_0_r in part. apply abs_between in br. assert (0 <= log_error M) as hl by apply good.
     assert (exp (- lambdaE) <= s) as at_least.
     { destruct (kept_at_least (exp (- 0 + r)) 0 0 s ltac:(left; apply exp_pos) part) as [_ below].
       replace (- ((1 + t) * 0 + INR 0 * (lambdaE + lambda + c0))) with 0 in below by (cbn; ring).
       rewrite exp_0, Rmult_1_r in below. eapply Rle_trans; [|exact below]. apply exp_le. lra. }
     assert (- lambdaE <= ln s) as low by (rewrite <- (ln_exp (- lambdaE)); apply ln_le; [apply exp_pos|easy]).
-    unfold computed_log in hy. rewrite (proj2 no_underflow), Rplus_0_r in hy. apply abs_between in hy.
-    destruct (Rle_dec 0 (ln s)) as [above | below].
+    apply abs_between in hy. destruct (Rle_dec 0 (ln s)) as [above | below].
     - rewrite Rabs_right in hy by lra. assert (log_error M * ln s <= 1 * ln s) by (apply Rmult_le_compat_r; lra).
       assert (0 <= lambdaE * (1 + log_error M)) by (apply Rmult_le_pos; lra). lra.
     - rewrite Rabs_left in hy by lra. assert (log_error M * - ln s <= log_error M * lambdaE) by (apply Rmult_le_compat_l; lra). lra.
@@ -312,15 +306,13 @@ End Kept.
 (** The row 0, 0 of reached_bounds.v: each exponential is too small, as are the addition, the factor and its product. *)
 Lemma own_of_level : own_in_sum single 0 0 (far_sum (-1)) 1 0.
 Proof.
-  exists 0, 0, 1%nat, 0, (exp (-1 * E)). pose proof units as [hE hl].
+  exists 0, 0, 1%nat, 0, (exp (-1 * E)).
   split; [replace (0 + 0 - (0 - 0)) with 0 by ring; rewrite Rabs_R0; lra|]. split; [lra|]. split; [easy|].
-  split; [apply argument_of_0|]. split; [apply exp_of_0; lra|].
-  replace 0 with (0 + 0) at 1 by ring. unfold far_sum.
+  split; [apply argument_of_0|]. split; [apply exp_of_0; lra|]. replace 0 with (0 + 0) at 1 by ring.
   apply (kept_rescaled _ _ 0 0 ((exp (-1 * E) + exp (-1 * E)) * exp (-1 * l)) 0 0 (exp (-1 * E))).
   - apply kept_added with (exp (-1 * E)); [apply kept_itself|].
     assert (1 / 2 <= exp (-1 * l)).
-    { pose proof (exp_above_tangent (-1 * l)). assert (l <= 1 / 2); [|lra].
-      unfold unit, log_unit; cbn. assert (- ln (1 - / 16777216) <= 1 / 2); [|lra].
+    { pose proof (exp_above_tangent (-1 * l)). assert (l <= 1 / 2); [|lra]. unfold unit, log_unit; cbn.
       rewrite <- ln_Rinv by lra. pose proof (ln_below_tangent (/ (1 - / 16777216)) ltac:(apply Rinv_0_lt_compat; lra)). lra. }
     pose proof (exp_pos (-1 * E)) as positive. set (a := exp (-1 * E)) in *.
     apply Rle_trans with ((a + a) * (1 / 2)); [lra|]. apply Rmult_le_compat_l; lra.

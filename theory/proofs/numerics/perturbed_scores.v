@@ -12,12 +12,8 @@
 
     Source: docs/tolerances.md, B9; perturbed and of_scores in numerics/rounding/rounding_attention.cpp. *)
 
-From Coq Require Import Reals List Lra Psatz.
 From Coquelicot Require Import Coquelicot.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row b1_sum b5_logsumexp b6_entropy b9_attention.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Lemma maximum_exists (l : list R) : l <> [] -> exists m, is_maximum m l.
@@ -100,9 +96,8 @@ Section Perturbed.
     (forall a, In a keys -> 0 <= f (m' - computed_score a) <= g (m - score a)) ->
     weighted_sum m' computed_scores f / S' <= exp (2 * largest) * (weighted_sum m scores g / S).
   Proof using max max' errs.
-    intros below. destruct sums as [S1 S1']. rewrite !mean_over_keys. unfold Rdiv. rewrite <- !sum_map_mult_r, <- sum_map_mult_l.
+    intros below. rewrite !mean_over_keys. unfold Rdiv. rewrite <- !sum_map_mult_r, <- sum_map_mult_l.
     apply sum_map_le. intros a ina. destruct (below a ina) as [f0 fg]. destruct (perturbed_weight a ina) as [w0 w1].
-    unfold computed_weight_of, weight, Rdiv in w0, w1.
     replace (exp (- (m' - computed_score a)) * f (m' - computed_score a) * / S')
       with (exp (- (m' - computed_score a)) * / S' * f (m' - computed_score a)) by ring.
     replace (exp (2 * largest) * (exp (- (m - score a)) * g (m - score a) * / S))
@@ -118,7 +113,6 @@ Section Perturbed.
   Lemma perturbed_logsumexp_bounds : Rabs (L' - L) <= normaliser_log keys m error largest /\ Rabs (L' - L) <= largest.
   Proof using max max' errs.
     destruct (score_normaliser keys m m' max max' error largest errs) as [close high]. destruct normaliser_between as [low pos].
-    destruct sums as [S1 S1'].
     assert (apart : L' - L = ln (normaliser keys m)).
     { rewrite (logsumexp_from_statistics m' computed_scores max'), (logsumexp_from_statistics m scores max).
       destruct (proj1 (in_map_iff _ _ _) (proj1 max)) as [a [_ ina]].
@@ -148,8 +142,7 @@ Section Perturbed.
     ln S' <= wider_log_sum /\ mean_deviation m' computed_scores <= wider_mean /\
     mean_square_deviation m' computed_scores <= wider_square /\ Rabs m' <= Rabs m + largest /\ Rabs L' <= Rabs L + largest.
   Proof using max max' errs.
-    destruct sums as [S1 S1']. pose proof largest_nonneg as e0. pose proof perturbed_maximum as moved.
-    destruct perturbed_logsumexp_bounds as [_ far].
+    destruct sums as [S1 S1']. pose proof perturbed_maximum as moved. destruct perturbed_logsumexp_bounds as [_ far].
     assert (dev : forall a, In a keys -> 0 <= m' - computed_score a <= m - score a + 2 * largest) by apply perturbed_deviation.
     assert (of_sum : forall k c : R, weighted_sum m scores (fun d => k * d + c) / S = k * mean_deviation m scores + c).
     { intros k c. unfold mean_deviation, deviation_sum.
@@ -160,11 +153,11 @@ Section Perturbed.
     - unfold wider_log_sum. rewrite <- (ln_exp (2 * largest)), <- ln_mult by (try apply exp_pos; lra). apply ln_le; [lra|].
       rewrite !weight_sum_sum, !map_map, Rmult_comm, <- sum_map_mult_l. apply sum_map_le. intros a ina.
       rewrite <- exp_plus. apply exp_le. destruct (errs a ina) as [close le]. apply abs_between in close. apply abs_between in moved. lra.
-    - unfold mean_deviation at 1, deviation_sum at 1.
+    -
       eapply Rle_trans; [apply (perturbed_expectation (fun d => d) (fun d => 1 * d + 2 * largest))|].
       + intros a ina. pose proof (dev a ina). lra.
       + rewrite of_sum. unfold wider_mean. right. ring.
-    - unfold mean_square_deviation at 1.
+    -
       eapply Rle_trans; [apply (perturbed_expectation (fun d => d ^ 2) (fun d => d ^ 2 + (4 * largest * d + 4 * largest ^ 2)))|].
       + intros a ina. pose proof (dev a ina). split; [apply pow2_ge_0|].
         replace ((m - score a) ^ 2 + (4 * largest * (m - score a) + 4 * largest ^ 2)) with ((m - score a + 2 * largest) ^ 2) by ring.
@@ -239,8 +232,7 @@ Section Entropy.
       assert (parts : way_sum (fun z a => eps a * (on_the_way z a - W s / Z s)) s = B - A - W s / Z s * A).
       { unfold A, B, way_sum. rewrite <- sum_map_mult_l, <- !sum_map_minus. apply sum_map_ext. intros. ring. }
       rewrite parts. field. lra. }
-    rewrite slope. apply (is_derive_minus (V := R_NormedModule)).
-    - replace (A / Z s) with (A * / Z s) by (unfold Rdiv; ring).
+    rewrite slope. apply (is_derive_minus (V := R_NormedModule)). -
       apply (is_derive_comp ln Z); [|exact dZ]. apply is_derive_Reals, derivable_pt_lim_ln, pos.
     - apply is_derive_div; [exact dW|exact dZ|lra].
   Qed.

@@ -5,17 +5,14 @@
                              lambda - ln(1 - u_r) and a loss of e^lambda (2 u_r |m| + 2 omega_r) + omega_a
     - [clipped_difference]   max(top_hat - D_hat, 0) errs by at most (e^lambda - 1) of itself, e^lambda B, B the error of what is
                              subtracted, and omega_a; D - top less than that where D > top, or it is 0
-    - [mean_at_most_last]    in ascending order the deviations up to D add up to no more than their number times D
     - [quotients_between]    (1 + sum D) / k of a prefix is no larger than both that of a shorter and of a longer one
     - [threshold_below_quotient]   top <= (1 + sum D) / k of every part of a row, tau = m - top its threshold
 
     Source: docs/tolerances/sparsemax.md. *)
 
-From Coq Require Import Reals List Permutation Sorted Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
-From softcheck.numerics Require Import score_error b5_logsumexp added_terms.
-Import ListNotations.
+From Coq Require Import Sorted.
+From softcheck.numerics Require Export added_terms.
+From softcheck.numerics Require Import b5_logsumexp.
 Local Open Scope R_scope.
 
 (** How logits enter the accumulator: nothing where it holds them all. *)
@@ -174,9 +171,6 @@ Proof. intros nonneg. rewrite <- (map_id l). apply sum_map_nonneg. now apply For
 
 Lemma size_app {A} (l1 l2 : list A) : size (l1 ++ l2) = size l1 + size l2.
 Proof. unfold size. now rewrite app_length, plus_INR. Qed.
-
-Lemma mean_at_most_last l d l2 : ascending (l ++ d :: l2) -> sum l <= size l * d.
-Proof. intros sorted. apply sum_at_most. now apply ascending_around in sorted. Qed.
 
 (** ** Quotients of prefixes *)
 

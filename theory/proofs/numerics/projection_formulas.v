@@ -7,11 +7,8 @@
 
     Source: b20_supports.v, b20_sparsemax.v; printed by proptests/tests/proofs/formulas.sh. *)
 
-From Coq Require Import Reals ZArith String List Lra.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
+From Coq Require Import ZArith String.
 From softcheck.numerics Require Import formula projected_row b20_supports b20_sparsemax.
-Import ListNotations.
 Local Open Scope string_scope.
 
 Inductive quantity :=

@@ -11,13 +11,11 @@
 
     Source: score_error.v, b7_uncentred_failure.v, b9_attention.v, b10_temperature.v. *)
 
-From Coq Require Import Reals ZArith List Lra Lia.
+From Coq Require Import ZArith.
 From Flocq Require Import Core.
 From softcheck Require Import softmax adaptive_temperature quartic.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row reduction constants b1_sum b2_element b5_logsumexp b6_entropy
   b7_uncentred_failure b9_attention b10_temperature b9_sharpened b9_stored_values added_terms score_error reached_bounds.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Notation E := (exp_unit single).
@@ -76,9 +74,6 @@ Proof.
   - apply exp_of_0. lra.
   - apply product_off. lra.
 Qed.
-
-Lemma two_scores : map score two_keys = level /\ map computed_score two_keys = level.
-Proof. easy. Qed.
 
 Example b9_is_reached :
   exists y s q O_hat,

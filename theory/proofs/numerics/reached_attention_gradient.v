@@ -11,13 +11,9 @@
 
     Source: b17_saved_logsumexp.v ... b17_sums.v. *)
 
-From Coq Require Import Reals List Permutation Lra Lia.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row reduction constants b1_sum b5_logsumexp b6_entropy b9_attention score_error
   added_terms carried_exponential b17_saved_logsumexp b17_recomputed_sum b17_coefficient b17_sums b17_delta b17_score_gradient
   reached_bounds reached_losses.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Notation E := (exp_unit single).

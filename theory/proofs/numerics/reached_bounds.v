@@ -11,12 +11,8 @@
 
     Source: the theorems b1_sum ... b6_entropy. *)
 
-From Coq Require Import Reals List Permutation Lra Lia.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row reduction converted_row constants b1_sum b2_element element_threshold
   b3_total_variation b5_logsumexp moments b6_entropy.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** u = 2^-24, exp=1ulp, a logarithm within 4 u; no loss, and an argument without error: so is that of equal logits. *)
@@ -73,9 +69,6 @@ Definition far_sum (v : R) : R := (exp (v * E) + exp (v * E)) * exp (v * l) * ex
 
 Lemma far_sum_is v : far_sum v = 2 * exp (v * (2 * E + 2 * l)).
 Proof. unfold far_sum. replace (v * (2 * E + 2 * l)) with (v * E + v * l + v * E + v * l) by ring. rewrite !exp_plus. ring. Qed.
-
-Lemma product_of z f v : -1 <= v <= 1 -> computed_product single (z * f) (z * f * exp (v * l)).
-Proof. apply product_off. Qed.
 
 Lemma far_summed v : -1 <= v <= 1 -> summed single level 0 (far_sum v) 1 1 1.
 Proof.

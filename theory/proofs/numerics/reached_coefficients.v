@@ -8,12 +8,8 @@
 
     Source: numerics/b6d_coefficients.v, b6d_underflow.v, b6d_log_softmax.v, b6d_computed_softmax.v. *)
 
-From Coq Require Import Reals List Lra Lia.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row reduction b1_sum b2_element b5_logsumexp added_terms converted_row reached_bounds b6d_coefficients
   b6d_underflow b6d_log_softmax b6d_computed_softmax.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Lemma exact_product z : computed_product single z z.

@@ -9,12 +9,9 @@
 
     Source: b21_means.v, b21_root.v, b21_entmax.v. *)
 
-From Coq Require Import Reals List Permutation Sorted Lra Lia.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
+From Coq Require Import Sorted.
 From softcheck.numerics Require Import score_error b5_logsumexp added_terms projected_row entmax_roots b21_means b21_root b21_entmax reached_bounds
   reached_sparsemax.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Notation l := (unit single).

@@ -14,12 +14,9 @@
 
     Source: b4_shared.v, b7_uncentred.v, perturbed_scores.v, b9_scaled_first.v, b8_merge.v. *)
 
-From Coq Require Import Reals List Permutation Lra Lia.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
-From softcheck.numerics Require Import row tilted_row reduction converted_row constants b1_sum b2_element b5_logsumexp b6_entropy
-  b9_attention added_terms b4_shared b7_far_items b7_uncentred perturbed_scores b8_merge b9_scaled_first reached_bounds reached_losses.
-Import ListNotations.
+From softcheck.numerics Require Import row added_terms tilted_row reduction converted_row constants b1_sum b2_element
+  b5_logsumexp b6_entropy b9_attention b4_shared b7_far_items b7_uncentred perturbed_scores b8_merge b9_scaled_first
+  reached_bounds reached_losses.
 Local Open Scope R_scope.
 
 Notation E := (exp_unit single).

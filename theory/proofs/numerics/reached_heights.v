@@ -6,11 +6,7 @@
 
     Source: numerics/tree_heights.v. *)
 
-From Coq Require Import Reals List Lra Lia.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tree_heights reduction converted_row b1_sum moments reached_bounds.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Definition light_sum : R := (1 + 1) * exp (/ 12 * l).

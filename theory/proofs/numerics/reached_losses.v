@@ -9,13 +9,9 @@
 
     Source: b12_softmax_gradient.v ... b15_cross_entropy_gradient.v. *)
 
-From Coq Require Import Reals List Permutation Lra Lia.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row reduction constants b1_sum b2_element element_threshold b5_logsumexp
   score_error added_terms b12_softmax_gradient b13_log_softmax_gradient b14_cross_entropy b15_cross_entropy_gradient
   reached_bounds.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Notation E := (exp_unit single).
@@ -260,9 +256,6 @@ Qed.
 Definition losing : arithmetic := {|
   roundoff := / 16777216; exp_error := 2 * / 16777216; log_error := 4 * / 16777216; argument_unit := 0; argument_step := 0;
   sum_floor := 0; product_floor := / 16; exp_floor := 0; exp_cutoff := 8 |}.
-
-Lemma losing_sound : sound losing.
-Proof. unfold sound, slope; cbn. rewrite exp_0. repeat split; lra. Qed.
 
 Lemma product_lost z : computed_product losing z (z * exp l + / 16).
 Proof.

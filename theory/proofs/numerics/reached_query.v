@@ -10,13 +10,9 @@
 
     Source: b17_query.v, b17_key.v, b17_split_scale.v, b17_sink.v. *)
 
-From Coq Require Import Reals List Lra Lia.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row reduction b1_sum b5_logsumexp b6_entropy b9_attention added_terms
   carried_exponential b17_recomputed_sum b17_coefficient b17_sums b17_delta b17_query b17_key b17_split_scale b17_sink
   reached_bounds reached_losses reached_attention_gradient.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Notation l := (unit single).

@@ -10,11 +10,8 @@
 
     Source: b9_softcap.v, b9_score_terms.v. *)
 
-From Coq Require Import Reals List Lra Lia.
 From softcheck Require Import softmax attention_variants.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import added_terms b9_softcap b9_score_terms reached_bounds reached_losses.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Notation l := (unit single).

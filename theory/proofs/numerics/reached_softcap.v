@@ -9,9 +9,7 @@
 
     Source: b17_softcap.v. *)
 
-From Coq Require Import Reals Lra.
 From softcheck Require Import attention_variants.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import added_terms b9_softcap b17_score_gradient b17_softcap reached_bounds reached_losses.
 Local Open Scope R_scope.
 

@@ -8,11 +8,8 @@
 
     Source: b20_supports.v, b20_sparsemax.v. *)
 
-From Coq Require Import Reals List Permutation Sorted Lra Lia.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
+From Coq Require Import Sorted.
 From softcheck.numerics Require Import score_error b5_logsumexp added_terms projected_row b20_supports b20_sparsemax reached_bounds.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Notation l := (unit single).

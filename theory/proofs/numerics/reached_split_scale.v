@@ -6,11 +6,7 @@
 
     Source: numerics/b9_split_scale.v. *)
 
-From Coq Require Import Reals List Lra Lia.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import score_error added_terms b17_split_scale b9_split_scale reached_bounds.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Notation l := (unit single).

@@ -8,12 +8,8 @@
 
     Source: b19_mass.v, b19_level.v. *)
 
-From Coq Require Import Reals List Permutation Lra Lia.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row reduction b1_sum b2_element score_error added_terms b18_topk_choice
   b19_mass b19_level reached_bounds reached_topk.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Notation l := (unit single).

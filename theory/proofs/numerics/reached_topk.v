@@ -10,12 +10,8 @@
 
     Source: b18_topk_choice.v, b18_topk_weights.v, b18_chosen_alone.v. *)
 
-From Coq Require Import Reals List Permutation Lra Lia.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row reduction converted_row constants b1_sum b2_element element_threshold
   added_terms b18_topk_choice b18_topk_weights b18_chosen_alone reached_bounds.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Notation E := (exp_unit single).

@@ -9,9 +9,6 @@
 
     Source: wider_statistics.v, wider_entropies.v, b9_widened.v, b9_sharpened_row.v, b9_widened_entropies.v. *)
 
-From Coq Require Import Reals List Lra.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import formula row b2_element b9_attention perturbed_scores reached_bounds reached_forms theorem_formulas
   wider_statistics wider_entropies b9_widened b9_sharpened_row b9_widened_entropies reached_coefficients.
 From softcheck.numerics Require log_softmax_formulas.

@@ -14,12 +14,8 @@
 
     Source: docs/tolerances.md, B1; lost in RoundingModel::set_row, numerics/rounding/rounding_model.cpp. *)
 
-From Coq Require Import Reals List Permutation Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row atoms tree_heights.
 From softcheck.numerics Require Export sum_states. (* of which every bound of a sum speaks *)
-Import ListNotations.
 Local Open Scope R_scope.
 
 Inductive summed (M : arithmetic) : list R -> R -> R -> nat -> nat -> nat -> Prop :=

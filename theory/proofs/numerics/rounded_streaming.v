@@ -13,12 +13,11 @@
 
     Source: theory/streaming_entropy.hpp and .cpp; docs/tolerances.md, B6. *)
 
-From Coq Require Import Reals ZArith List Permutation Lra Lia Psatz.
+From Coq Require Import ZArith.
 From Flocq Require Import Core.
 From softcheck Require Import softmax merge_plan.
 From softcheck.floating_point Require Import relative_error standard_model formats.
 From softcheck.numerics Require Import row tilted_row atoms reduction converted_row moments b1_sum b5_logsumexp b6_entropy b6_growing.
-Import ListNotations.
 Local Open Scope R_scope.
 From softcheck.numerics Require Import streaming_code streaming_operations.
 
@@ -69,14 +68,6 @@ Section Rounded.
 
   Lemma part_none r : part [] r 0 0 0.
   Proof. split; [apply number_0|]. split; [apply number_0|]. now left. Qed.
-
-  Lemma part_reordered l l' r s y j : Permutation l l' -> part l r s y j -> part l' r s y j.
-  Proof.
-    intros same [hs [hy [[-> rest]|[h [K [str few]]]]]].
-    - apply Permutation_nil in same as ->. split; [easy|]. split; [easy|]. now left.
-    - split; [easy|]. split; [easy|]. right. exists h, K. rewrite <- (Permutation_length same).
-      split; [now apply streamed_reordered with l|easy].
-  Qed.
 
   Lemma part_added l1 l2 r s1 s2 y1 y2 j1 j2 :
     part l1 r s1 y1 j1 -> part l2 r s2 y2 j2 -> part (l1 ++ l2) r (rnd (s1 + s2)) (rnd (y1 + y2)) (Nat.max j1 j2).

@@ -4,14 +4,11 @@
     - [entropy_from_statistics]     H = ln S + Dbar                                       (docs/tolerances.md, Notation)
     - [logsumexp_from_statistics]   L = m + ln S
     - [coefficient_from_weight]     p = e^(-D) / S
-    - [moment_rescaled]             S, T relative to another reference: what an online kernel's rescaling does
 
     Temperature is applied already: an item here is x / theta. Masked items are left out. *)
 
-From Coq Require Import Reals List Permutation Lra Lia.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error.
-Import ListNotations.
+From softcheck Require Export softmax.
+From softcheck.floating_point Require Export relative_error standard_model.
 Local Open Scope R_scope.
 
 (** sum_i e^(x_i - r) f(r - x_i). *)
@@ -70,12 +67,6 @@ Qed.
 Lemma weight_sum_sum r l : weight_sum r l = sum (map (fun x => exp (x - r)) l).
 Proof. apply sum_map_ext. intros. ring. Qed.
 
-Lemma weight_sum_nonneg r l : 0 <= weight_sum r l.
-Proof. apply weighted_sum_nonneg. intros. lra. Qed.
-
-Lemma above_all_app r l1 l2 : above_all r (l1 ++ l2) -> above_all r l1 /\ above_all r l2.
-Proof. intros above. split; intros x inx; apply above, in_or_app; auto. Qed.
-
 Lemma app_above_all r l1 l2 : above_all r l1 -> above_all r l2 -> above_all r (l1 ++ l2).
 Proof. intros a1 a2 x inx. apply in_app_or in inx as [inx|inx]; auto. Qed.
 
@@ -85,12 +76,6 @@ Proof.
   intros [inm _]. rewrite weight_sum_sum.
   replace 1 with (exp (m - m)) by (rewrite Rminus_diag_eq by easy; apply exp_0).
   apply (sum_map_at_least_one (fun x => exp (x - m))); [intros; left; apply exp_pos | easy].
-Qed.
-
-Lemma weight_sum_at_most_size r l : above_all r l -> weight_sum r l <= size l.
-Proof.
-  intros above. rewrite weight_sum_sum, <- (Rmult_1_r (size l)), <- sum_map_const.
-  apply sum_map_le. intros x inx. apply exp_at_most_one. pose proof (above x inx). lra.
 Qed.
 
 Lemma mean_deviation_nonneg m l : is_maximum m l -> 0 <= mean_deviation m l.
@@ -113,14 +98,6 @@ Lemma weight_sum_rescaled r r' l : weight_sum r' l = exp (r - r') * weight_sum r
 Proof.
   rewrite !weight_sum_sum, <- sum_map_mult_l. apply sum_map_ext. intros x _.
   rewrite <- exp_plus. f_equal. ring.
-Qed.
-
-Lemma moment_rescaled r r' l :
-  deviation_sum r' l = exp (r - r') * (deviation_sum r l + (r' - r) * weight_sum r l).
-Proof.
-  rewrite weight_sum_sum. unfold deviation_sum, weighted_sum.
-  rewrite <- sum_map_mult_l, <- sum_map_plus, <- sum_map_mult_l.
-  apply sum_map_ext. intros x _. replace (x - r') with (x - r + (r - r')) by ring. rewrite exp_plus. ring.
 Qed.
 
 (** ** The row's values from its statistics *)
@@ -164,10 +141,4 @@ Section Values.
     rewrite expectation_plus, expectation_const, expectation_mult by easy. unfold mean. ring.
   Qed.
 
-  (** sum_j p_j = 1, in the weights. *)
-  Lemma sum_of_coefficients : sum (map (fun x => exp (x - m) / weight_sum m logits) logits) = 1.
-  Proof.
-    rewrite <- (sum_coefficients logits visible). apply sum_map_ext. intros.
-    now rewrite coefficient_from_weight.
-  Qed.
 End Values.

@@ -10,10 +10,8 @@
     Source: docs/tolerances.md, B9, "Scores"; score_error in numerics/rounding/rounding_attention.cpp. The sum's order is free. A scale
     that enters with the query costs no more roundings; a query times the scale must then be a normal number. *)
 
-From Coq Require Import Reals List Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
-Import ListNotations.
+From softcheck Require Export softmax.
+From softcheck.floating_point Require Export relative_error standard_model.
 Local Open Scope R_scope.
 
 (** x_t = q_t k_t exactly; a product as computed errs by a factor within e^a and by at most l. *)

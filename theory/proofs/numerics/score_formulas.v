@@ -10,11 +10,8 @@
 
     Source: docs/tolerances.md, B9; score_error in numerics/rounding/rounding_attention.cpp. *)
 
-From Coq Require Import Reals ZArith String List Lra.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
+From Coq Require Import ZArith String.
 From softcheck.numerics Require Import formula score_error added_terms b9_scaled_first.
-Import ListNotations.
 Local Open Scope string_scope.
 
 (** [products_scale] is the larger of 1 and the scale; [factor_sum] the sum of the sizes of query and key. *)

@@ -6,11 +6,10 @@
 
     Source: b9_split_scale.v; score_error and stored_score_error in numerics/rounding/rounding_attention.cpp. *)
 
-From Coq Require Import Reals ZArith String List Lra.
+From Coq Require Import ZArith String.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import formula b9_split_scale.
-Import ListNotations.
 Local Open Scope string_scope.
 
 (** [readings] are those of both factors, [narrowed_unit] is the root's in double, [factor_unit] and [stored_floor] of a factor that is

@@ -2,12 +2,11 @@
 
     Source: theory/streaming_entropy.hpp and .cpp; docs/tolerances.md, B6. *)
 
-From Coq Require Import Reals ZArith List Permutation Lra Lia Psatz.
+From Coq Require Import ZArith.
 From Flocq Require Import Core.
 From softcheck Require Import softmax merge_plan.
 From softcheck.floating_point Require Import relative_error standard_model formats.
 From softcheck.numerics Require Import row tilted_row atoms reduction converted_row moments b1_sum b5_logsumexp b6_entropy.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** E = 2 and E_l = 4 units of roundoff, one rounding of the argument, gradual underflow. *)

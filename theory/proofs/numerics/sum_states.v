@@ -2,11 +2,7 @@
 
     Source: reduction.v, which adds and rescales such sums. *)
 
-From Coq Require Import Reals List Permutation Lra Lia Psatz.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row atoms tree_heights.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Section Reduction.

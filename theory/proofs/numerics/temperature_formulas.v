@@ -8,11 +8,9 @@
 
     Source: b10_temperature.v; temperature_error and adaptive_temperature_error in numerics/rounding/rounding_temperature.cpp. *)
 
-From Coq Require Import Reals ZArith String List Lra.
+From Coq Require Import ZArith String.
 From softcheck Require Import softmax adaptive_temperature quartic.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import constants formula row tilted_row b2_element b10_temperature.
-Import ListNotations.
 Local Open Scope string_scope.
 
 (** The entropy as it was computed at most, and its error; beta's Lipschitz constant and the sizes of the polynomial's

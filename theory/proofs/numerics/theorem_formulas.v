@@ -16,13 +16,11 @@
     Source: the theorems b1_sum ... b6_entropy; compared with numerics/rounding/rounding.hpp by
     proptests/tests/numerics/theorem_formulas_test.cpp. *)
 
-From Coq Require Import Reals ZArith String List Lra.
+From Coq Require Import ZArith String.
 From softcheck Require Import softmax adaptive_temperature quartic.
-From softcheck.floating_point Require Import relative_error standard_model.
-From softcheck.numerics Require Import constants formula row tilted_row reduction b1_sum b2_element element_threshold
-  b3_total_variation b5_logsumexp moments b6_entropy score_error.
+From softcheck.numerics Require Import row score_error constants formula tilted_row reduction b1_sum b2_element
+  element_threshold b3_total_variation b5_logsumexp moments b6_entropy.
 From softcheck.numerics Require Export theorem_quantities.
-Import ListNotations.
 Local Open Scope string_scope.
 
 (** ** The formulas *)
@@ -247,7 +245,6 @@ Section Values.
 
   Lemma sigma_0_is : valued sigma_0_f = sigma_0 M kappa m logits h j.
   Proof.
-    unfold sigma_0, direct_log, rescale_unit. rewrite <- unit_is, <- exp_unit_is, <- shift_is, <- argument_floor_is.
     reflexivity.
   Qed.
 

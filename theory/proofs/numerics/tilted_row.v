@@ -10,12 +10,8 @@
 
     Source: docs/tolerances.md, "The tilted row"; RoundingModel::set_row in numerics/rounding/rounding_model.cpp. *)
 
-From Coq Require Import Reals List Lra Lia Psatz.
 From Coquelicot Require Import Coquelicot.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error.
 From softcheck.numerics Require Import row.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** Concavity of ln^2 and ln^3, as tangents *)
@@ -55,16 +51,15 @@ Proof.
   intros ha hb.
   destruct (MVT_gen (fun x => 2 * b * (exp (x - b) - 1) - (x ^ 2 - b ^ 2)) b a
               (fun x => 2 * b * exp (x - b) - 2 * x)) as [c [range eq]].
-  - intros x _. auto_derive; [easy|]. simpl. unfold Rminus. ring.
+  - intros x _. auto_derive; [easy|]. unfold Rminus. ring.
   - intros x _. apply derivable_continuous_pt, ex_derive_Reals_0. auto_derive. easy.
-  - cbv beta in eq. rewrite (Rminus_diag_eq b b), exp_0 in eq by easy.
-    assert (0 <= (2 * b * exp (c - b) - 2 * c) * (a - b)).
+  - rewrite (Rminus_diag_eq b b), exp_0 in eq by easy. assert (0 <= (2 * b * exp (c - b) - 2 * c) * (a - b)).
     { destruct (Rle_dec b a) as [le|gt].
       - rewrite Rmin_left, Rmax_right in range by lra.
         pose proof (once_falling b c ltac:(lra) ltac:(lra)). nra.
       - rewrite Rmin_right, Rmax_left in range by lra.
         pose proof (once_rising b c ltac:(lra) ltac:(lra)). nra. }
-    simpl. nra.
+    nra.
 Qed.
 
 Lemma tangent_cube a b : 2 <= a -> 2 <= b -> a ^ 3 <= b ^ 3 + 3 * b ^ 2 * (exp (a - b) - 1).
@@ -72,10 +67,9 @@ Proof.
   intros ha hb.
   destruct (MVT_gen (fun x => 3 * b ^ 2 * (exp (x - b) - 1) - (x ^ 3 - b ^ 3)) b a
               (fun x => 3 * b ^ 2 * exp (x - b) - 3 * x ^ 2)) as [c [range eq]].
-  - intros x _. auto_derive; [easy|]. simpl. unfold Rminus. ring.
+  - intros x _. auto_derive; [easy|]. unfold Rminus. ring.
   - intros x _. apply derivable_continuous_pt, ex_derive_Reals_0. auto_derive. easy.
-  - cbv beta in eq. rewrite (Rminus_diag_eq b b), exp_0 in eq by easy.
-    assert (0 <= (3 * b ^ 2 * exp (c - b) - 3 * c ^ 2) * (a - b)).
+  - rewrite (Rminus_diag_eq b b), exp_0 in eq by easy. assert (0 <= (3 * b ^ 2 * exp (c - b) - 3 * c ^ 2) * (a - b)).
     { destruct (Rle_dec b a) as [le|gt].
       - rewrite Rmin_left, Rmax_right in range by lra.
         pose proof (twice_falling b c ltac:(lra) ltac:(lra)). apply Rmult_le_pos; lra.
@@ -181,8 +175,7 @@ Section Tilted.
     - unfold tilted. rewrite <- weighted_sum_mult. apply weighted_sum_le. intros x inx.
       pose proof (deviation_nonneg x inx).
       pose proof (square_below_tangent ((1 - t) * (m - x)) n ltac:(apply Rmult_le_pos; lra) ltac:(lra)) as tangent.
-      pose proof (exp_pos (t * (m - x))). rewrite Rpow_mult_distr in tangent.
-      replace ((1 - t) ^ 2 * (exp (t * (m - x)) * (m - x) ^ 2))
+      pose proof (exp_pos (t * (m - x))). replace ((1 - t) ^ 2 * (exp (t * (m - x)) * (m - x) ^ 2))
         with (exp (t * (m - x)) * ((1 - t) ^ 2 * (m - x) ^ 2)) by ring.
       apply Rmult_le_compat_l; lra.
     - assert (0 <= ln (n + exp 1)).
@@ -198,8 +191,7 @@ Section Tilted.
     - unfold tilted. rewrite <- weighted_sum_mult. apply weighted_sum_le. intros x inx.
       pose proof (deviation_nonneg x inx).
       pose proof (cube_below_tangent ((1 - t) * (m - x)) n ltac:(apply Rmult_le_pos; lra) ltac:(lra)) as tangent.
-      pose proof (exp_pos (t * (m - x))). rewrite Rpow_mult_distr in tangent.
-      replace ((1 - t) ^ 3 * (exp (t * (m - x)) * (m - x) ^ 3))
+      pose proof (exp_pos (t * (m - x))). replace ((1 - t) ^ 3 * (exp (t * (m - x)) * (m - x) ^ 3))
         with (exp (t * (m - x)) * ((1 - t) ^ 3 * (m - x) ^ 3)) by ring.
       apply Rmult_le_compat_l; lra.
     - pose proof (pow2_ge_0 (ln (n + exp 2))).
@@ -218,8 +210,7 @@ Section Tilted.
 
   Lemma second_growing s t : 0 <= s -> s <= t -> t < 1 -> second s <= second t.
   Proof.
-    intros. unfold second. apply pow_incr.
-    assert (0 <= ln (n + exp 1)).
+    intros. apply pow_incr. assert (0 <= ln (n + exp 1)).
     { pose proof (exp_at_least_one 1). pose proof (size_nonneg logits). rewrite <- ln_1. apply ln_le; lra. }
     split.
     - apply Rmult_le_pos; [easy|]. left. apply Rinv_0_lt_compat. lra.
@@ -260,7 +251,6 @@ Section Tilted.
       assert (exp (t * d) * (1 - t * d) <= 1).
       { apply Rle_trans with (exp (t * d) * / exp (t * d)); [|rewrite Rinv_r; lra].
         apply Rmult_le_compat_l; lra. }
-      assert (d * (exp (t * d) * (1 - t * d)) <= d * 1) by now apply Rmult_le_compat_l.
       nra.
     - rewrite deviation_sum_mean. pose proof (tilted_square t ht). pose proof (mass_growing t ltac:(lra)).
       pose proof (mean_deviation_nonneg m logits max). nra.
@@ -290,7 +280,7 @@ Section Tilted.
       match type of both with is_derive _ _ ?d =>
         match goal with |- is_derive _ _ ?d' =>
           replace d' with d; [exact both|] end end.
-      unfold plus, mult. cbn -[tilted pow]. ring.
+      cbn -[tilted pow]. ring.
     - intros s _. apply derivable_continuous_pt, ex_derive_Reals_0. apply (ex_derive_mult (fun t => mass t)).
       + eexists. apply mass_derivative.
       + unfold g. auto_derive. easy.
@@ -303,8 +293,7 @@ Section Tilted.
         lra. }
       pose proof (exp_pos (- g c)).
       assert (mass t * exp (- g t) <= S).
-      { assert (g0 : g 0 = 0) by (unfold g; field).
-        cbv beta in eq. rewrite mass_at_0, g0, Ropp_0, exp_0 in eq.
+      { assert (g0 : g 0 = 0) by (unfold g; field). rewrite mass_at_0, g0, Ropp_0, exp_0 in eq.
         set (slope := (tilted c (fun d => d) - (Dbar + c * v) * mass c) * exp (- g c)) in eq.
         assert (slope <= 0) by (unfold slope; nra). nra. }
       apply Rmult_le_reg_r with (exp (- g t)); [apply exp_pos|]. fold (g t).
@@ -336,15 +325,14 @@ Section Tilted.
     intros hy.
     destruct (MVT_gen (fun z => 1 + z + z ^ 2 / 2 * exp z - exp z) 0 y
                 (fun z => 1 + z * exp z + z ^ 2 / 2 * exp z - exp z)) as [c [range eq]].
-    - intros z _. auto_derive; [easy|]. simpl. unfold Rdiv. field.
+    - intros z _. auto_derive; [easy|]. field.
     - intros z _. apply derivable_continuous_pt, ex_derive_Reals_0. auto_derive. easy.
-    - rewrite Rmin_left, Rmax_right in range by lra. cbv beta in eq. rewrite exp_0 in eq.
-      assert (0 <= 1 + c * exp c + c ^ 2 / 2 * exp c - exp c).
+    - rewrite exp_0 in eq. assert (0 <= 1 + c * exp c + c ^ 2 / 2 * exp c - exp c).
       { pose proof (exp_above_tangent (- c)) as tangent. rewrite exp_Ropp in tangent.
         pose proof (exp_pos c).
         assert (exp c * (1 - c) <= 1).
         { apply Rle_trans with (exp c * / exp c); [|rewrite Rinv_r; lra]. apply Rmult_le_compat_l; lra. }
-        pose proof (pow2_ge_0 c). nra. }
+        nra. }
       assert (0 <= (1 + c * exp c + c ^ 2 / 2 * exp c - exp c) * (y - 0)) by (apply Rmult_le_pos; lra).
       lra.
   Qed.
@@ -364,10 +352,9 @@ Section Tilted.
     - rewrite deviation_sum_mean, square_sum_mean. unfold first_excess.
       pose proof (tilted_cube t ht). pose proof (tilted_mass t ht).
       assert (0 <= third t).
-      { unfold third. apply pow_le. apply Rmult_le_pos; [|left; apply Rinv_0_lt_compat; lra].
+      { apply pow_le. apply Rmult_le_pos; [|left; apply Rinv_0_lt_compat; lra].
         pose proof (exp_at_least_one 2). pose proof (size_nonneg logits). rewrite <- ln_1. apply ln_le; lra. }
-      assert (tilted t (fun d => d ^ 3) <= third t * (exp (shift t) * S)) by nra.
-      pose proof (pow2_ge_0 t). nra.
+      assert (tilted t (fun d => d ^ 3) <= third t * (exp (shift t) * S)) by nra. nra.
   Qed.
 
   (** E_(1-t)[D] <= Dbar + t v. *)

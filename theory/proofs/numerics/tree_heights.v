@@ -8,11 +8,7 @@
 
     Source: docs/tolerances.md, B1; kernels/block/compensated_sum.hpp for additions that err by less. *)
 
-From Coq Require Import Reals List Permutation Lra Lia.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** An addition that errs by the part k of a roundoff: a compensated one does. *)

@@ -10,12 +10,9 @@
 
     Source: b7_uncentred.v; entropy_uncentred_error in numerics/rounding/rounding_entropy.cpp. *)
 
-From Coq Require Import Reals ZArith String List Lra.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
+From Coq Require Import ZArith String.
 From softcheck.numerics Require Import formula row tilted_row reduction b1_sum b2_element b5_logsumexp b6_entropy b9_attention
   b7_far_items b7_uncentred theorem_formulas.
-Import ListNotations.
 Local Open Scope string_scope.
 
 Section Formulas.

@@ -12,9 +12,6 @@
 
     Source: formula.upper_bounds_give_an_upper_bound; contracted_entropy_error in numerics/rounding/rounding_entropy.cpp. *)
 
-From Coq Require Import Reals List Lra.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import constants formula row tilted_row reduction b1_sum b2_element b5_logsumexp b6_entropy b7_uncentred b6d_coefficients
   b6d_underflow b6d_log_softmax b6d_computed_softmax theorem_formulas output_formulas uncentred_formulas wider_statistics.
 From softcheck.numerics Require coefficient_formulas log_softmax_formulas.

@@ -10,9 +10,6 @@
 
     Source: formula.upper_bounds_give_an_upper_bound; AttentionThreshold::logsumexp, entropy in numerics/rounding/rounding_attention.cpp. *)
 
-From Coq Require Import Reals List Lra.
-From softcheck Require Import softmax.
-From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import constants formula row tilted_row score_error b1_sum b2_element b5_logsumexp b6_entropy theorem_formulas output_formulas.
 Local Open Scope R_scope.
 

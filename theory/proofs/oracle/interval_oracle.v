@@ -14,12 +14,11 @@
     ln sum exp(e_j) = c + ln S and H = ln S - T / S. Coq's Interval library bounds each operation; what is proved here is
     that their composition bounds the definitions of softmax.v. *)
 
-From Coq Require Import Reals List ZArith Lra.
+From Coq Require Import ZArith.
 From Flocq Require Import Core.
 From Interval Require Import Float.Basic Float.Specific_ops Float.Specific_stdz Float.Generic_proof
   Interval.Interval Interval.Float_full Real.Xreal.
 From softcheck Require Import softmax.
-Import ListNotations.
 
 Module F := SpecificFloat StdZRadix2.
 Module I := FloatIntervalFull F.

@@ -65,15 +65,6 @@ Section Argued.
     (exists a, is_value z a /\ a <= 0 /\ computed_argument M D (- a)) \/
     (less exp_lowest z = false /\ exists b, 110 <= b /\ computed_argument M D b).
 
-  Lemma argued_weight z D :
-    argued z D -> exists b w, computed_argument M D b /\ computed_exp M b w /\ is_value (exponential z) w /\ 0 <= w <= 1.
-  Proof using few small_step.
-    intros [[a [hz [le arg]]]|[far [b [beyond arg]]]].
-    - destruct (weight_is_computed A step few small_step z a hz le) as [w [hw [range exps]]]. exists (- a), w.
-      repeat (split; [assumption|]). exact range.
-    - exists b, 0. split; [easy|]. split; [now apply nothing_is_computed|]. split; [now apply far_exponential|lra].
-  Qed.
-
   Lemma argued_factor z D :
     argued z D ->
     exists b f, computed_argument M D b /\ computed_exp M b f /\ is_value (value (exponential_parts z)) f /\ 0 <= f <= 1 /\

@@ -12,7 +12,7 @@
 
     Source: kernels/block/entropy.hpp, row_statistics.hpp, logarithm.hpp; numerics/b6_entropy.v. *)
 
-From Coq Require Import Reals List ZArith Lra Lia.
+From Coq Require Import ZArith.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck Require Import softmax entropy_bounds.
 From softcheck.floating_point Require Import relative_error standard_model formats.
@@ -23,7 +23,6 @@ From softcheck.strict_kernels Require Import strict_operations strict_exponentia
 From softcheck.strict_kernels Require Import strict_state strict_row strict_argument strict_softmax strict_lost strict_unrounded.
 From softcheck.strict_kernels Require Import strict_special_rows strict_logsumexp.
 From softcheck.strict_kernels Require Import double_operations double_logarithm strict_theta strict_logarithm strict_mean.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** The last operations, in double, and the output's rounding *)

@@ -6,7 +6,7 @@
 
     Source: kernels/block/row_statistics.hpp, add_items. *)
 
-From Coq Require Import Reals List ZArith Permutation Lra Lia.
+From Coq Require Import ZArith.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck.floating_point Require Import relative_error standard_model formats.
 From softcheck.numerics Require Import row atoms.
@@ -14,7 +14,6 @@ From softcheck.certified Require Import rounded_operations.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
 From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted.
 From softcheck.strict_kernels Require Import strict_deviations strict_pairs strict_carried strict_state.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** z is at least x, of numbers and -inf. *)

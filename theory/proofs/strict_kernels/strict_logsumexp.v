@@ -11,9 +11,8 @@
 
     Source: kernels/block/log_softmax.hpp, logarithm.hpp; numerics/b5_logsumexp.v. *)
 
-From Coq Require Import Reals List ZArith Lra Lia.
+From Coq Require Import ZArith.
 From Flocq Require Import Core BinarySingleNaN.
-From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model formats.
 From softcheck.numerics Require Import row tree_heights b1_sum b5_logsumexp b6_entropy.
 From softcheck.certified Require Import rounded_operations.
@@ -22,7 +21,6 @@ From softcheck.strict_kernels Require Import strict_operations strict_exponentia
 From softcheck.strict_kernels Require Import strict_carried strict_state strict_row strict_argument strict_softmax strict_lost strict_unrounded.
 From softcheck.strict_kernels Require Import strict_special_rows.
 From softcheck.strict_kernels Require Import double_operations double_logarithm strict_theta strict_logarithm.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** Four roundings of an argument: 1 / theta to double and to binary32, the difference, the product. *)

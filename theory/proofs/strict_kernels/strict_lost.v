@@ -6,13 +6,12 @@
 
     Source: numerics/b1_sum.v. *)
 
-From Coq Require Import Reals List ZArith Lra Lia.
+From Coq Require Import ZArith.
 From Flocq Require Import Core.
 From softcheck Require Import standard_interval softmax entropy_bounds.
 From softcheck.floating_point Require Import relative_error standard_model formats.
 From softcheck.numerics Require Import row tilted_row atoms reduction b1_sum.
 From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_argument.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Section Lost.

@@ -142,12 +142,6 @@ Section Row.
     destruct (IH rest) as [c l]; [lia|]. cbn [pairs_joined concat length]. rewrite c, l. split; [symmetry; apply app_assoc|reflexivity].
   Qed.
 
-  Lemma in_concat_length (l : list R) lists : In l lists -> (length l <= length (concat lists))%nat.
-  Proof.
-    induction lists as [|k lists IH]; [easy|]. intros [->|inl]; cbn [concat]; rewrite app_length; [lia|].
-    specialize (IH inl). lia.
-  Qed.
-
   Lemma pairs_hold total G states lists H J :
     limited_row total G -> (length (concat lists) <= length total)%nat -> (S (S H) + S J <= 2 + 2 * G + 14 + (G + 7))%nat ->
     all_hold states lists H J -> all_hold (pairs_merged scale states) (pairs_joined lists) (S (S H)) (S J).

@@ -14,7 +14,7 @@
 
     Source: kernels/block/softmax.hpp; numerics/b2_element.v, bracket.v. *)
 
-From Coq Require Import Reals List ZArith Permutation Lra Lia.
+From Coq Require Import ZArith.
 From Flocq Require Import Core BinarySingleNaN Mult_error.
 From softcheck Require Import softmax entropy_bounds.
 From softcheck.floating_point Require Import relative_error standard_model formats.
@@ -23,7 +23,6 @@ From softcheck.certified Require Import rounded_operations.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
 From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted.
 From softcheck.strict_kernels Require Import strict_pairs strict_carried strict_state strict_groups strict_row strict_argument strict_lost strict_unrounded.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** What the kernel's arithmetic is in the model, and its output: binary32, as the accumulator. *)

@@ -13,16 +13,14 @@
 
     Source: kernels/block/softmax.hpp; numerics/b2_element.v, bracket.v. *)
 
-From Coq Require Import Reals List ZArith Permutation Lra Lia.
+From Coq Require Import ZArith.
 From Flocq Require Import Core BinarySingleNaN.
-From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model formats.
 From softcheck.numerics Require Import row atoms tree_heights reduction converted_row b1_sum element_threshold b2_element bracket.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
 From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted.
 From softcheck.strict_kernels Require Import strict_state strict_row strict_argument strict_softmax strict_lost strict_unrounded.
 From softcheck.strict_kernels Require Import double_operations strict_theta strict_logsumexp strict_entropy.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Section Scaled.

@@ -10,7 +10,7 @@
 
     Source: kernels/block/row_statistics.hpp. *)
 
-From Coq Require Import Reals List ZArith Permutation Lra Lia.
+From Coq Require Import ZArith.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck.floating_point Require Import relative_error standard_model formats.
 From softcheck.numerics Require Import row atoms tree_heights moments.
@@ -18,7 +18,6 @@ From softcheck.certified Require Import rounded_operations.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
 From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted.
 From softcheck.strict_kernels Require Import strict_pairs strict_compensated strict_carried.
-Import ListNotations.
 Local Open Scope R_scope.
 
 Section State.

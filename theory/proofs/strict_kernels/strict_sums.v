@@ -8,14 +8,13 @@
 
     For at most 2^22 rescalings and 2^15 operations on a path. Source: kernels/block/compensated_sum.hpp. *)
 
-From Coq Require Import Reals List ZArith Lra Lia.
+From Coq Require Import ZArith.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck.floating_point Require Import relative_error standard_model formats.
 From softcheck.numerics Require Import row atoms tree_heights reduction.
 From softcheck.certified Require Import rounded_operations.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
 From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** ** The operations *)

@@ -9,15 +9,13 @@
 
     Source: kernels/block/entropy.hpp, in_double. *)
 
-From Coq Require Import Reals List ZArith Permutation Lra Lia.
+From Coq Require Import ZArith.
 From Flocq Require Import Core BinarySingleNaN.
-From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model formats.
 From softcheck.numerics Require Import row atoms tree_heights reduction moments converted_row b6_entropy.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
 From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted.
 From softcheck.strict_kernels Require Import strict_pairs strict_carried strict_state.
-Import ListNotations.
 Local Open Scope R_scope.
 
 (** No path has more rescalings than the tree. *)
