@@ -14,6 +14,8 @@
 namespace softcheck::proptests {
 namespace {
 
+using ::testing::HasSubstr;
+
 std::string views(const MergedCampaign& campaign) {
   return to_text(campaign) + to_json(campaign) + to_html(campaign) + to_junit(campaign.report());
 }
@@ -96,7 +98,7 @@ TEST(MergedCampaigns, WhatIsMissingIsNamed) {
   const MergedCampaign merged = merge(sample.plan, sample.files);
   EXPECT_EQ(merged.missing, std::vector<std::string>{key});
   EXPECT_EQ(merged.answers.size(), 6U);
-  EXPECT_THAT(to_text(merged), ::testing::HasSubstr("1 shards are missing"));
+  EXPECT_THAT(to_text(merged), HasSubstr("1 shards are missing"));
 }
 
 TEST(MergedCampaigns, FilesOfTwoBuildsAreNotMixed) {
@@ -120,9 +122,9 @@ TEST(MergedCampaigns, FilesOfTwoBuildsAreNotMixed) {
 TEST(MergedCampaigns, TheTableHasTheWorstOfAllSeeds) {
   const SampleCampaign sample = sample_campaign(2);
   const std::string text = to_text(merge(sample.plan, sample.files));
-  EXPECT_THAT(text, ::testing::HasSubstr("campaign sample: 4 judgements: 2 fail, 2 pass\n"));
-  EXPECT_THAT(text, ::testing::HasSubstr("a.so:f0 f32  fail              fail inf\n"));
-  EXPECT_THAT(text, ::testing::HasSubstr("library a.so d1\n"));
+  EXPECT_THAT(text, HasSubstr("campaign sample: 4 judgements: 2 fail, 2 pass\n"));
+  EXPECT_THAT(text, HasSubstr("a.so:f0 f32  fail              fail inf\n"));
+  EXPECT_THAT(text, HasSubstr("library a.so d1\n"));
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
 }
 

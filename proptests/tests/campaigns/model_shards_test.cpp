@@ -1,7 +1,6 @@
 // Layers that were certified one by one, in any processes, say byte for byte what one certification of the model says.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -27,14 +26,6 @@ namespace fs = std::filesystem;
 const fs::path tiny = fs::path(SOFTCHECK_SOURCE_DIR) / "proptests/tests/models/checkpoints";
 const fs::path shipped = fs::path(SOFTCHECK_SOURCE_DIR) / "experiments/models/language";
 
-struct ModelFolder {
-  fs::path folder = fs::path(testing::TempDir()) / ("model_shards." + std::to_string(::getpid()));
-  ModelFolder() { fs::create_directories(folder); }
-  ~ModelFolder() { fs::remove_all(folder); }
-  ModelFolder(const ModelFolder&) = delete;
-  ModelFolder& operator=(const ModelFolder&) = delete;
-};
-
 std::string plan_text(const std::string& model, std::int64_t layers, const std::string& words) {
   return "[[models]]\nmodel = \"" + model + "\"\nlayers = \"0-" + std::to_string(layers - 1) + "\"\n" + words;
 }
@@ -58,8 +49,7 @@ models::CheckpointReport unsharded(const fs::path& models, models::CheckpointQue
   const StateFolder folder;
   fs::current_path(models);
   question.threads = 1;
-  models::CheckpointReport report = models::certify_checkpoint(question);
-  return report;
+  return models::certify_checkpoint(question);
 }
 
 std::vector<std::string> lines_of(std::vector<ReportRow> rows) {
@@ -130,6 +120,11 @@ TEST(ModelShards, EveryOptionIsThatOfTheCommand) {
   expect_the_same(tiny, rotary, "context = true\n");
 }
 
+fs::path copy_of_llama(const ScratchFolder& scratch) {
+  fs::copy(tiny / "llama", scratch.path() / "llama", fs::copy_options::recursive);
+  return scratch.path() / "llama";
+}
+
 /// Writes bytes over the begin of a tensor of a copied model.
 void overwrite(const fs::path& model, const std::string& tensor, const std::string& bytes) {
   const fs::path path = model / "model.safetensors";
@@ -146,13 +141,13 @@ constexpr const char* query_of_layer_1 = "model.layers.1.self_attn.q_proj.weight
 
 // A checkpoint of hundreds of gigabytes: what belongs to other layers is never read.
 TEST(ModelShards, AWorkerReadsTheTensorsOfItsLayerAlone) {
-  const ModelFolder scratch;
-  fs::copy(tiny / "llama", scratch.folder / "llama", fs::copy_options::recursive);
+  const ScratchFolder scratch;
+  const fs::path copy = copy_of_llama(scratch);
   const Plan plan = parse_plan(plan_text("llama", 2, ""), "plan.toml");
-  const ShardRun run{plan.hash, "0.3.0", "abc", scratch.folder, {}};
+  const ShardRun run{plan.hash, "0.3.0", "abc", scratch.path(), {}};
   const StateFolder folder;
   const JudgedAnswer sound = judge_shard(plan.shards[0], run).answers.front();
-  overwrite(scratch.folder / "llama", query_of_layer_1, std::string(8, '\xff'));  // NaN in every format
+  overwrite(copy, query_of_layer_1, std::string(8, '\xff'));  // NaN in every format
   const JudgedAnswer auxiliary = judge_shard(plan.shards[0], run).answers.front();
   EXPECT_EQ(auxiliary.layer, sound.layer);
   EXPECT_EQ(auxiliary.source_sha256, sound.source_sha256);
@@ -161,9 +156,8 @@ TEST(ModelShards, AWorkerReadsTheTensorsOfItsLayerAlone) {
 }
 
 TEST(ModelShards, ADigestSeesEveryByteOfItsLayer) {
-  const ModelFolder scratch;
-  const fs::path copy = scratch.folder / "llama";
-  fs::copy(tiny / "llama", copy, fs::copy_options::recursive);
+  const ScratchFolder scratch;
+  const fs::path copy = copy_of_llama(scratch);
   const auto digest = [&](int layer) {
     const auto file = models::open_checkpoint(copy);
     return checkpoint_digests(*file, models::describe(*file), layer, false);
@@ -179,23 +173,22 @@ TEST(ModelShards, ADigestSeesEveryByteOfItsLayer) {
 }
 
 TEST(ModelShards, LayersOfTwoCheckpointsAreNotMixed) {
-  const ModelFolder scratch;
-  fs::copy(tiny / "llama", scratch.folder / "llama", fs::copy_options::recursive);
+  const ScratchFolder scratch;
+  const fs::path copy = copy_of_llama(scratch);
   const Plan plan = parse_plan(plan_text("llama", 2, ""), "plan.toml");
   std::vector<ShardFile> files = judged(plan, tiny);
-  overwrite(scratch.folder / "llama", query_of_layer_1, "\x01");
-  const std::vector<ShardFile> others = judged(plan, scratch.folder);
+  overwrite(copy, query_of_layer_1, "\x01");
+  const std::vector<ShardFile> others = judged(plan, scratch.path());
   files.back() = others.back();
   EXPECT_THROW(merge(plan, files), MergeError);
 }
 
 TEST(ModelShards, AnUnknownArchitectureIsAnAnswerAndAMissingLayerIsNone) {
-  const ModelFolder scratch;
-  const fs::path copy = scratch.folder / "llama";
-  fs::copy(tiny / "llama", copy, fs::copy_options::recursive);
-  EXPECT_THROW(merged(plan_text("llama", 9, ""), scratch.folder), std::invalid_argument);
+  const ScratchFolder scratch;
+  const fs::path copy = copy_of_llama(scratch);
+  EXPECT_THROW(merged(plan_text("llama", 9, ""), scratch.path()), std::invalid_argument);
   std::ofstream(copy / "config.json") << R"({"model_type": "mamba"})";
-  const MergedCampaign campaign = merged(plan_text("llama", 2, ""), scratch.folder);
+  const MergedCampaign campaign = merged(plan_text("llama", 2, ""), scratch.path());
   EXPECT_EQ(campaign.report().verdict(), ReportVerdict::refused);
   EXPECT_FALSE(campaign.models.front().report.has_value());
   EXPECT_THAT(to_text(campaign) + to_html(campaign) + to_json(campaign), ::testing::HasSubstr("mamba"));

@@ -13,6 +13,8 @@
 namespace softcheck::proptests {
 namespace {
 
+using ::testing::HasSubstr;
+
 constexpr const char* product = R"(
 name = "all"
 seed = [1, 2]
@@ -66,7 +68,7 @@ TEST(CampaignPlan, EveryKeyOfAJudgementIsInItsText) {
     texts.insert(more.begin(), more.end());
   }
   const std::string wide = "op = \"logsumexp\"\ndtype = \"f16\"\nout-dtype = \"f16\"";
-  EXPECT_THAT(*texts_of(parse_plan(head + wide, "plan.toml")).begin(), ::testing::HasSubstr("--out-dtype f16"));
+  EXPECT_THAT(*texts_of(parse_plan(head + wide, "plan.toml")).begin(), HasSubstr("--out-dtype f16"));
 }
 
 TEST(CampaignPlan, ShardsDependOnJudgementsAlone) {
@@ -145,7 +147,7 @@ TEST(CampaignPlan, WhatIsWrongIsSaidWithItsLine) {
            {head + "time-limit = nan", "plan.toml:3: time-limit"},
            {"shard = 0\n" + head, "plan.toml:1: shard: need an integer from 1"},
        }) {
-    EXPECT_THAT(error_of(text), ::testing::HasSubstr(said)) << text;
+    EXPECT_THAT(error_of(text), HasSubstr(said)) << text;
   }
 }
 
@@ -182,12 +184,12 @@ TEST(CampaignPlan, HasModelsByLayersAndTrainingsBySeeds) {
   EXPECT_EQ(sizes, (std::vector<std::size_t>{1, 1, 3, 1, 3, 1, 1, 1, 1, 1, 1, 1, 1}));
   ASSERT_EQ(texts.size(), 17U);
   EXPECT_EQ(texts[3], "softcheck model 'tiny' --layers 1 --eps 0.25 --fail-if 'logit.f16 > 65504'");
-  EXPECT_THAT(texts[9], ::testing::HasSubstr("'other/tiny.gguf' --layers 3"));
-  EXPECT_THAT(texts[10], ::testing::HasSubstr("train seed=7 steps=100 "));
-  EXPECT_THAT(texts[11], ::testing::HasSubstr("train seed=8 steps=100 "));
-  EXPECT_THAT(texts[13], ::testing::HasSubstr("head=sink"));
-  EXPECT_THAT(texts[16], ::testing::HasSubstr("train-language model=language seed=1 "));
-  EXPECT_THAT(texts[16], ::testing::HasSubstr("temperature=adaptive"));
+  EXPECT_THAT(texts[9], HasSubstr("'other/tiny.gguf' --layers 3"));
+  EXPECT_THAT(texts[10], HasSubstr("train seed=7 steps=100 "));
+  EXPECT_THAT(texts[11], HasSubstr("train seed=8 steps=100 "));
+  EXPECT_THAT(texts[13], HasSubstr("head=sink"));
+  EXPECT_THAT(texts[16], HasSubstr("train-language model=language seed=1 "));
+  EXPECT_THAT(texts[16], HasSubstr("temperature=adaptive"));
 }
 
 TEST(CampaignPlan, EveryKeyOfALayerAndATrainingIsInItsText) {
@@ -225,8 +227,8 @@ TEST(CampaignPlan, AQuestionIsTheTextWithoutLayerOrSeed) {
   }
   EXPECT_EQ(questions.size(), 5U);  // two models, two heads, a language model
   for (const std::string& question : questions) {
-    EXPECT_THAT(question, ::testing::Not(::testing::HasSubstr("seed")));
-    EXPECT_THAT(question, ::testing::Not(::testing::HasSubstr("--layers")));
+    EXPECT_THAT(question, ::testing::Not(HasSubstr("seed")));
+    EXPECT_THAT(question, ::testing::Not(HasSubstr("--layers")));
   }
 }
 

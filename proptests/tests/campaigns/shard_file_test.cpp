@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -14,26 +13,12 @@
 #include "experiments/sha256.hpp"
 #include "judge/campaigns/shard_folder.hpp"
 #include "proptests/tests/campaigns/campaign_samples.hpp"
+#include "proptests/tests/campaigns/state_folder.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
 namespace fs = std::filesystem;
-
-class Scratch {
- public:
-  Scratch() : path_(fs::temp_directory_path() / ("softcheck-campaign-" + std::to_string(::getpid()))) {
-    fs::remove_all(path_);
-    fs::create_directories(path_ / "shards");
-  }
-  ~Scratch() { fs::remove_all(path_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 TEST(ShardFiles, ReadBackAsTheyWereWritten) {
   for (const ShardFile& file : sample_campaign(3).files) {
@@ -100,7 +85,8 @@ TEST(ShardFiles, TheMachineIsNoPartOfTheAnswer) {
 }
 
 TEST(ShardFiles, AFolderKnowsWhatIsFinished) {
-  const Scratch scratch;
+  const ScratchFolder scratch;
+  fs::create_directories(scratch.path() / "shards");
   const ShardFolder folder(scratch.path());
   SampleCampaign sample = sample_campaign(5);
   const auto states = [&](const std::string& digest) {
@@ -128,7 +114,8 @@ TEST(ShardFiles, AFolderKnowsWhatIsFinished) {
 }
 
 TEST(ShardFiles, AFullDiskLeavesNothing) {
-  const Scratch scratch;
+  const ScratchFolder scratch;
+  fs::create_directories(scratch.path() / "shards");
   const fs::path none = scratch.path() / "none" / "key.jsonl";
   EXPECT_THROW(write_shard_file(none, "text"), std::runtime_error);
   const fs::path folder = scratch.path() / "shards" / "key.jsonl";

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -15,6 +14,9 @@
 
 namespace softcheck::proptests {
 namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr const char* kernels = R"(
 seed = [7, 8]
@@ -31,9 +33,8 @@ ShardRun run_of(const Plan& plan) {
 
 /// What each shard's answers are when every shard is judged in a process of its own.
 std::vector<std::string> judged_in_forks(const Plan& plan, unsigned processes) {
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / ("softcheck-shards-" + std::to_string(::getpid()));
-  std::filesystem::create_directories(folder);
+  const ScratchFolder scratch;
+  const std::filesystem::path& folder = scratch.path();
   const ShardRun run = run_of(plan);
   PoolOptions options;
   options.processes = processes;
@@ -48,7 +49,6 @@ std::vector<std::string> judged_in_forks(const Plan& plan, unsigned processes) {
     std::ifstream file(folder / std::to_string(shard));
     answers.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
   }
-  std::filesystem::remove_all(folder);
   return answers;
 }
 
@@ -72,12 +72,12 @@ TEST(ShardRuns, AnswersDoNotDependOnTheWorker) {
 TEST(ShardRuns, AnswersHaveVerdictsAndNoMachine) {
   const Plan plan = parse_plan(kernels, "plan.toml");
   const std::vector<std::string> answers = judged_in_forks(plan, 2);
-  EXPECT_THAT(answers[0], ::testing::Not(::testing::HasSubstr("\"fail\"")));
-  EXPECT_THAT(answers[1], ::testing::HasSubstr("\"fail\""));
+  EXPECT_THAT(answers[0], Not(HasSubstr("\"fail\"")));
+  EXPECT_THAT(answers[1], HasSubstr("\"fail\""));
   for (const std::string& text : answers) {
-    EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr(SOFTCHECK_KERNEL_DIR)));
-    EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("isolation")));
-    EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("seconds")));
+    EXPECT_THAT(text, Not(HasSubstr(SOFTCHECK_KERNEL_DIR)));
+    EXPECT_THAT(text, Not(HasSubstr("isolation")));
+    EXPECT_THAT(text, Not(HasSubstr("seconds")));
   }
 }
 

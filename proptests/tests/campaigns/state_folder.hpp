@@ -1,6 +1,10 @@
 #pragma once
 
+#include <gtest/gtest.h>
+#include <unistd.h>
+
 #include <filesystem>
+#include <string>
 
 namespace softcheck::proptests {
 
@@ -14,6 +18,23 @@ class StateFolder {
 
  private:
   std::filesystem::path before_;
+};
+
+/// A folder of this process that goes with the test.
+class ScratchFolder {
+ public:
+  ScratchFolder()
+      : path_(std::filesystem::path(testing::TempDir()) / ("softcheck-campaign-" + std::to_string(::getpid()))) {
+    std::filesystem::remove_all(path_);
+    std::filesystem::create_directories(path_);
+  }
+  ~ScratchFolder() { std::filesystem::remove_all(path_); }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
 };
 
 }  // namespace softcheck::proptests

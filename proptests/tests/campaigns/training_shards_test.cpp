@@ -1,7 +1,6 @@
 // Networks that a campaign trains: the trainer's own bytes, whatever came between, and their spread over seeds.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -21,9 +20,12 @@
 #include "judge/campaigns/shard_file.hpp"
 #include "judge/campaigns/shard_run.hpp"
 #include "proptests/engine/interrupted.hpp"
+#include "proptests/tests/campaigns/state_folder.hpp"
 
 namespace softcheck::proptests {
 namespace {
+
+using ::testing::HasSubstr;
 
 namespace fs = std::filesystem;
 
@@ -35,14 +37,6 @@ seed = [3, 4, 5]
 test-sizes = [4, 16]
 test-sets = 20
 )";
-
-struct TrainingFolder {
-  fs::path folder = fs::path(testing::TempDir()) / ("training_shards." + std::to_string(::getpid()));
-  TrainingFolder() { fs::create_directories(folder); }
-  ~TrainingFolder() { fs::remove_all(folder); }
-  TrainingFolder(const TrainingFolder&) = delete;
-  TrainingFolder& operator=(const TrainingFolder&) = delete;
-};
 
 ShardRun training_run(const fs::path& kept) {
   ShardRun run{"plan", "0.3.0", "abc", fs::current_path(), {}};
@@ -91,11 +85,11 @@ TEST(TrainingShards, MakeTheNetworkOfTheTrainer) {
 
 // As a kill between any two steps: the next process goes on from what was kept, to the same bytes.
 TEST(TrainingShards, GoOnWhereTheyWereInterrupted) {
-  const TrainingFolder scratch;
+  const ScratchFolder scratch;
   const TrainingQuestion asked = training_of(parse_plan(small, "plan.toml").shards.front());
   const std::string expected = answer_text(answer_of(asked, training_run({})));
   for (const int steps : {1, 3, 5}) {
-    ShardRun run = training_run(scratch.folder);
+    ShardRun run = training_run(scratch.path());
     int polls = 0;
     run.interrupted = [&] { return ++polls >= steps; };
     EXPECT_THROW(answer_of(asked, run), Interrupted);
@@ -110,9 +104,9 @@ TEST(TrainingShards, GoOnWhereTheyWereInterrupted) {
 
 // The loss of the last step is in the file: a process that was killed behind that step has to make it again.
 TEST(TrainingShards, TheLastStepIsNeverKept) {
-  const TrainingFolder scratch;
+  const ScratchFolder scratch;
   TrainingQuestion asked = training_of(parse_plan(small, "plan.toml").shards.front());
-  ShardRun run = training_run(scratch.folder);
+  ShardRun run = training_run(scratch.path());
   int polls = 0;
   run.interrupted = [&] { return ++polls >= 6; };
   EXPECT_NO_THROW(answer_of(asked, run));
@@ -120,9 +114,9 @@ TEST(TrainingShards, TheLastStepIsNeverKept) {
 }
 
 TEST(TrainingShards, WhatWasKeptIsBoundToCommitAndOptions) {
-  const TrainingFolder scratch;
+  const ScratchFolder scratch;
   const Plan plan = parse_plan(small, "plan.toml");
-  ShardRun run = training_run(scratch.folder), other = run;
+  ShardRun run = training_run(scratch.path()), other = run;
   other.commit = "abd";
   EXPECT_NE(saved_training(training_of(plan.shards[0]), run), saved_training(training_of(plan.shards[0]), other));
   EXPECT_NE(saved_training(training_of(plan.shards[0]), run), saved_training(training_of(plan.shards[1]), run));
@@ -135,9 +129,9 @@ TEST(TrainingShards, WhatWasKeptIsBoundToCommitAndOptions) {
 }
 
 TEST(TrainingShards, ATrainingThatLeavesTheFiniteNumbersIsAnAnswer) {
-  const TrainingFolder scratch;
+  const ScratchFolder scratch;
   const Plan plan = parse_plan(small, "plan.toml");
-  const ShardRun run = training_run(scratch.folder);
+  const ShardRun run = training_run(scratch.path());
   const TrainingQuestion& asked = training_of(plan.shards[0]);
   const auto& options = std::get<experiments::TrainingOptions>(asked.options);
   experiments::TrainingState state = experiments::start_training(options);
@@ -152,10 +146,10 @@ TEST(TrainingShards, ATrainingThatLeavesTheFiniteNumbersIsAnAnswer) {
   files[0] = parse_shard_file(to_text(files[0]));
   const MergedCampaign campaign = merge(plan, files);
   EXPECT_EQ(campaign.report().verdict(), ReportVerdict::fail);
-  EXPECT_THAT(to_text(campaign), ::testing::HasSubstr("a smaller learning-rate may help"));
-  EXPECT_THAT(to_text(campaign), ::testing::HasSubstr("2 of 3 networks"));
+  EXPECT_THAT(to_text(campaign), HasSubstr("a smaller learning-rate may help"));
+  EXPECT_THAT(to_text(campaign), HasSubstr("2 of 3 networks"));
   EXPECT_EQ(adjacent_files(campaign).size(), 2U);
-  EXPECT_THAT(to_html(campaign) + to_json(campaign), ::testing::HasSubstr("training.finite"));
+  EXPECT_THAT(to_html(campaign) + to_json(campaign), HasSubstr("training.finite"));
 }
 
 TEST(TrainingShards, AReportHasMeanAndSpreadOverSeeds) {
@@ -171,12 +165,12 @@ TEST(TrainingShards, AReportHasMeanAndSpreadOverSeeds) {
   EXPECT_EQ(spread.least, std::ranges::min(losses));
   EXPECT_EQ(spread.largest, std::ranges::max(losses));
   const std::string text = to_text(campaign);
-  EXPECT_THAT(text, ::testing::HasSubstr("campaign: 3 trainings: 3 pass\n"));
-  EXPECT_THAT(text, ::testing::HasSubstr("last loss"));
+  EXPECT_THAT(text, HasSubstr("campaign: 3 trainings: 3 pass\n"));
+  EXPECT_THAT(text, HasSubstr("last loss"));
   const auto auxiliary = adjacent_files(campaign);
   ASSERT_EQ(auxiliary.size(), 3U);
-  EXPECT_THAT(text, ::testing::HasSubstr(experiments::sha256(auxiliary.at("trained/1/seed-03.safetensors"))));
-  EXPECT_THAT(text, ::testing::HasSubstr(experiments::sha256(auxiliary.at("trained/1/seed-05.safetensors"))));
+  EXPECT_THAT(text, HasSubstr(experiments::sha256(auxiliary.at("trained/1/seed-03.safetensors"))));
+  EXPECT_THAT(text, HasSubstr(experiments::sha256(auxiliary.at("trained/1/seed-05.safetensors"))));
   // No order of files, and no other machine's time, is seen.
   std::ranges::reverse(files);
   files[0].answers[0].seconds = 1e6;
@@ -194,7 +188,7 @@ TEST(TrainingShards, ADeviationIsThatOfASample) {
 }
 
 TEST(TrainingShards, TrainLanguageModelsToo) {
-  const TrainingFolder scratch;
+  const ScratchFolder scratch;
   const Plan plan = parse_plan(R"([[trainings]]
 network = "language"
 steps = 3
@@ -210,7 +204,7 @@ test-sets = 1
                                "plan.toml");
   const TrainingQuestion& asked = training_of(plan.shards[0]);
   const JudgedAnswer whole = answer_of(asked, training_run({}));
-  ShardRun run = training_run(scratch.folder);
+  ShardRun run = training_run(scratch.path());
   int polls = 0;
   run.interrupted = [&] { return ++polls >= 2; };
   EXPECT_THROW(answer_of(asked, run), Interrupted);
@@ -218,7 +212,7 @@ test-sets = 1
   const JudgedAnswer resumed = answer_of(asked, run);
   EXPECT_EQ(resumed.resumed_at, 2);
   EXPECT_EQ(answer_text(resumed), answer_text(whole));
-  const fs::path model = scratch.folder / "model";
+  const fs::path model = scratch.path() / "model";
   const auto auxiliary = adjacent_files(merge(plan, trained(plan)));
   ASSERT_EQ(auxiliary.size(), 2U);
   fs::create_directories(model);

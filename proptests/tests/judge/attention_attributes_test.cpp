@@ -2,44 +2,22 @@
 // says is said by version 1; cases of theirs as text.
 #include "proptests/generators/attention/attention_attributes.hpp"
 
-#include <gtest/gtest.h>
-#include <rapidcheck.h>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <set>
-#include <string>
-#include <vector>
-
-#include "judge/call/attention_call.hpp"
-#include "judge/ops/attention/attention_rows.hpp"
 #include "judge/ops/attention/attention_thresholds.hpp"
 #include "judge/ops/attention/query_oracles.hpp"
-#include "judge/trial/kernel_judgement.hpp"
 #include "numerics/enclosures/decision.hpp"
 #include "numerics/oracles/attention_oracle.hpp"
-#include "proptests/generators/attention/attention.hpp"
+#include "proptests/tests/judge/attention_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
 using namespace numerics;
 
-std::vector<AttentionCase> cases_of(const std::string& words, int count) {
-  AttentionOptions options;
-  options.max_keys = options.long_keys = 40;
-  options.max_work = 4096;
-  options.attributes = options.blind_queries = options.layouts = true;
-  options.domain = parse_domain(words, true);
-  const auto generator = attention_cases(options);
-  rc::Random random(3);
-  std::vector<AttentionCase> cases;
-  for (int i = 0; i < count; ++i) cases.push_back(generator(random.split(), i % 100).value());
-  return cases;
+std::vector<AttentionCase> attributed_cases(int count, const char* words = all_attributes) {
+  AttentionOptions options = small_attention(40, 4096, words);
+  options.blind_queries = options.layouts = true;
+  return drawn_attention(options, count, 3, 100);
 }
-
-const char* const everything = "window softcap sinks alibi bias causal=either";
 
 // The definition, by 256 bits and by nothing that the judge shares: whole numbers from a corner, one exponential each.
 struct ByDefinition {
@@ -99,7 +77,7 @@ TEST(AttentionAttributes, BothRoutesOfTheJudgeAgreeWithTheDefinition) {
   std::size_t rows = 0, blind = 0, with_sinks_alone = 0;
   AttentionTask task;
   task.contract = parse_contract("", Format::f32, Format::f32);
-  for (const AttentionCase& a : cases_of(everything, 250)) {
+  for (const AttentionCase& a : attributed_cases(250)) {
     each_row(a.shape, [&](std::size_t b, std::size_t h, std::size_t i) {
       const ByDefinition defined(a, b, h, i);
       const AttentionRow row = row_of(a, b, h, i);
@@ -134,7 +112,7 @@ TEST(AttentionAttributes, BothRoutesOfTheJudgeAgreeWithTheDefinition) {
 // Alone, a query sees the same keys and has the same scores; where it would not, it is not asked alone.
 TEST(AttentionAttributes, AQueryAloneStandsWhereItStood) {
   std::size_t alone_rows = 0;
-  for (const AttentionCase& a : cases_of(everything, 250)) {
+  for (const AttentionCase& a : attributed_cases(250)) {
     each_row(a.shape, [&](std::size_t b, std::size_t h, std::size_t i) {
       const auto alone = query_alone(a, b, h, i);
       if (!alone) return;
@@ -149,16 +127,14 @@ TEST(AttentionAttributes, AQueryAloneStandsWhereItStood) {
 }
 
 TEST(AttentionAttributes, TextsReadBack) {
-  for (const AttentionCase& a : cases_of(everything, 200)) {
-    AttentionCase read;
-    from_text(to_text(a), read);
-    EXPECT_EQ(to_text(read), to_text(a));
+  for (const AttentionCase& a : attributed_cases(200)) {
+    EXPECT_EQ(to_text(read_back(a)), to_text(a));
   }
 }
 
 TEST(AttentionAttributes, EachIsDrawnWithItsEdges) {
   std::size_t none = 0, own = 0, beyond = 0, sinks = 0, far_sinks = 0, caps = 0, slopes = 0, biases = 0, top_left = 0;
-  for (const AttentionCase& a : cases_of(everything, 400)) {
+  for (const AttentionCase& a : attributed_cases(400)) {
     const AttentionAttributes& of = a.attributes;
     none += a.needs_version_2() ? 0 : 1;
     own += of.window_left == 0u && of.window_right == 0u ? 1 : 0;
@@ -182,11 +158,8 @@ TEST(AttentionAttributes, SlopesUseTheRoomThatScoresHave) {
   options.attributes = true;
   options.domain = parse_domain("alibi", true);
   options.score_unit = 0x1p-12;
-  const auto generator = attention_cases(options);
-  rc::Random random(3);
   double largest = 0;
-  for (int i = 0; i < 300; ++i) {
-    const AttentionCase a = generator(random.split(), i % 100).value();
+  for (const AttentionCase& a : drawn_attention(options, 300, 3, 100)) {
     for (const double slope : a.attributes.slopes) {
       largest = std::max(largest, slope * static_cast<double>(std::max(a.shape.queries, a.shape.keys)));
     }
@@ -197,17 +170,13 @@ TEST(AttentionAttributes, SlopesUseTheRoomThatScoresHave) {
 
 // Of n draws with p = 1/4 fewer than n/4 - 2.5 sqrt(3 n)/4 come once in some 160 seeds: this one has more.
 TEST(AttentionAttributes, AQuarterOfTheLogSumExpsGradientsIsAlike) {
-  AttentionOptions options;
-  options.max_keys = options.long_keys = 2;
-  options.attributes = options.gradients = true;
-  options.domain = parse_domain("dlse", true);
-  const auto generator = attention_cases(options);
-  rc::Random random(3);
+  AttentionOptions options = small_attention(2, AttentionOptions().max_work, "dlse");
+  options.gradients = true;
   double several = 0, alike = 0;
-  for (int i = 0; i < 2000; ++i) {
+  for (const AttentionCase& a : drawn_attention(options, 2000, 3)) {
     std::set<double> values;
     std::size_t count = 0;
-    for (const double g : generator(random.split(), 100).value().attributes.lse_gradients) {
+    for (const double g : a.attributes.lse_gradients) {
       if (g == 0) continue;
       values.insert(g);
       ++count;
@@ -220,7 +189,7 @@ TEST(AttentionAttributes, AQuarterOfTheLogSumExpsGradientsIsAlike) {
 }
 
 TEST(AttentionAttributes, TraitsSayWhichACaseHas) {
-  for (const AttentionCase& a : cases_of(everything, 200)) {
+  for (const AttentionCase& a : attributed_cases(200)) {
     const CallTraits traits = traits_of(a);
     EXPECT_EQ(traits.alibi, !a.attributes.slopes.empty());
     EXPECT_EQ(traits.bias, !a.attributes.bias.empty());
@@ -234,7 +203,7 @@ TEST(AttentionAttributes, TraitsSayWhichACaseHas) {
 }
 
 TEST(AttentionAttributes, WithoutTheirWordsNoneIsDrawnAndCallsAreOfVersionOne) {
-  for (const AttentionCase& a : cases_of("", 100)) {
+  for (const AttentionCase& a : attributed_cases(100, "")) {
     EXPECT_FALSE(a.needs_version_2());
     const TensorCall call = attention_call(a, Format::f32);
     EXPECT_EQ(call.op, 0u);

@@ -1,25 +1,12 @@
-#include <gtest/gtest.h>
-#include <rapidcheck.h>
-
-#include <algorithm>
-#include <cmath>
-#include <set>
-#include <stdexcept>
-
-#include "judge/call/attention_call.hpp"
-#include "proptests/generators/attention/attention.hpp"
+#include "proptests/tests/judge/attention_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-using numerics::Format;
+using namespace numerics;
 
 std::vector<AttentionCase> draw(const AttentionOptions& options, int count) {
-  const auto generator = attention_cases(options);
-  rc::Random random(11);
-  std::vector<AttentionCase> cases;
-  for (int i = 0; i < count; ++i) cases.push_back(generator(random.split(), i % 101).value());
-  return cases;
+  return drawn_attention(options, count, 11, 101);
 }
 
 AttentionOptions with_everything(Format format = Format::f32) {
@@ -31,13 +18,12 @@ AttentionOptions with_everything(Format format = Format::f32) {
 
 // Labelled full: AttentionCase.EveryCaseKeepsToItsOptionsAndReadsBack
 TEST(AttentionCase, EveryCaseKeepsToItsOptionsAndReadsBack) {
-  for (const Format format : {Format::f64, Format::f32, Format::f16, Format::bf16}) {
+  for (const Format format : wide_formats) {
     const AttentionOptions options = with_everything(format);
     for (const AttentionCase& a : draw(options, 150)) {
       ASSERT_TRUE(admits(options, a)) << to_text(a);
       EXPECT_LE(a.shape.scores() * (a.shape.dim + a.shape.value_dim), 2 * options.max_work);
-      AttentionCase again;
-      from_text(to_text(a), again);
+      const AttentionCase again = read_back(a);
       EXPECT_EQ(to_text(again), to_text(a));
       EXPECT_TRUE(admits(options, again));
     }
@@ -63,16 +49,11 @@ TEST(AttentionCase, TheCasesThatMatterAreDrawn) {
 // A half of the shapes is drawn with values as wide as queries. The count of n draws with p >= 1/2 is below
 // n/2 - 5 sqrt(n)/2 once in some 10^6.
 TEST(AttentionCase, HalfOfTheShapesHaveValuesAsWideAsQueries) {
-  AttentionOptions options;
-  options.max_keys = options.long_keys = 2;
-  options.max_work = std::size_t{1} << 22;  // nothing is halved for its work
-  const auto generator = attention_cases(options);
-  rc::Random random(11);
   constexpr int draws = 2000;
   int equal = 0;
-  for (int i = 0; i < draws; ++i) {
-    const AttentionShape shape = generator(random.split(), 100).value().shape;
-    equal += shape.dim == shape.value_dim ? 1 : 0;
+  // Nothing is halved for its work.
+  for (const AttentionCase& a : drawn_attention(small_attention(2, std::size_t{1} << 22), draws, 11)) {
+    equal += a.shape.dim == a.shape.value_dim ? 1 : 0;
   }
   EXPECT_GE(equal, draws / 2 - 2.5 * std::sqrt(draws));
 }
@@ -80,11 +61,7 @@ TEST(AttentionCase, HalfOfTheShapesHaveValuesAsWideAsQueries) {
 // A short case has at most a few keys, around a multiple of 128 at the most; a long row would have as many as there may
 // be.
 TEST(AttentionCase, WithoutLongRowsNoShortCaseHasOne) {
-  AttentionOptions options;
-  options.max_keys = options.long_keys = 1000;
-  const auto generator = attention_cases(options);
-  rc::Random random(11);
-  for (int i = 0; i < 100; ++i) EXPECT_LE(generator(random.split(), 0).value().shape.keys, 129u);
+  for (const AttentionCase& a : drawn_attention(small_attention(1000), 100, 11, 1)) EXPECT_LE(a.shape.keys, 129u);
 }
 
 double largest_dot(const AttentionCase& a) {

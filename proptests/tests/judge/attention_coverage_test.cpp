@@ -1,37 +1,19 @@
 // Where attention is judged: every class of a call is met at default effort, calls keep to a domain, and rows that
 // repeat one another are judged once.
-#include <gtest/gtest.h>
-#include <rapidcheck.h>
-
-#include <algorithm>
-#include <cmath>
 #include <fstream>
-#include <map>
-#include <optional>
-#include <set>
 #include <sstream>
-#include <string>
 
-#include "judge/kernel_judge.hpp"
 #include "judge/ops/attention/attention_repeats.hpp"
 #include "proptests/generators/attention/attention_classes.hpp"
 #include "proptests/generators/attention/attention_nan.hpp"
+#include "proptests/tests/judge/attention_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-KernelSubject attention_subject(const std::string& library, const std::string& symbol, const std::string& contract) {
-  KernelSubject subject;
-  subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/lib" + library + ".so", symbol};
-  subject.op = Op::attention;
-  subject.contract = numerics::parse_contract(contract, numerics::Format::f32, numerics::Format::f32);
-  return subject;
-}
-
 KernelSubject at_home(const std::string& symbol, const std::string& domain) {
-  KernelSubject subject = attention_subject("softcheck_zoo", symbol, "acc=f32 exp=1ulp sum=sequential masked=nan");
-  subject.domain = parse_domain(domain, true);
-  return subject;
+  return zoo_subject(symbol,
+                     {.op = Op::attention, .contract = "acc=f32 exp=1ulp sum=sequential masked=nan", .domain = domain});
 }
 
 constexpr const char* home = "dim=16k values=16k keys<=512 nomask compact align=64";
@@ -39,11 +21,7 @@ constexpr const char* home = "dim=16k values=16k keys<=512 nomask compact align=
 std::vector<AttentionCase> covering_cases(const AttentionOptions& options, std::optional<std::size_t> each) {
   const AttentionBudget budget;
   const std::vector<ClassChoice> choices = attention_choices(options, budget, 5, each);
-  const auto generator = attention_cases_of(choices, options, budget);
-  rc::Random random(3);
-  std::vector<AttentionCase> cases;
-  for (std::size_t k = 0; k < choices.size(); ++k) cases.push_back(generator(random.split(), 100).value());
-  return cases;
+  return drawn(attention_cases_of(choices, options, budget), static_cast<int>(choices.size()), 3);
 }
 
 AttentionOptions covering() {
@@ -54,8 +32,9 @@ AttentionOptions covering() {
 
 // Labelled full: AttentionCoverage.EveryClassIsMetAtDefaultEffort
 TEST(AttentionCoverage, EveryClassIsMetAtDefaultEffort) {
-  const KernelSubject subject = attention_subject("softcheck_cpu_kernels", "softcheck_attention",
-                                                  "acc=f32 exp=1ulp sum=blocks:128 masked=zero subnormal=kept");
+  const KernelSubject subject =
+      cpu_subject("softcheck_attention",
+                  {.op = Op::attention, .contract = "acc=f32 exp=1ulp sum=blocks:128 masked=zero subnormal=kept"});
   const KernelJudgement judgement = judge_kernel(subject, judge_options(Effort::normal));
   EXPECT_EQ(judgement.verdict, ReportVerdict::pass);
   ASSERT_EQ(judgement.coverage.dimensions().size(), attention_traits);
@@ -111,8 +90,7 @@ TEST(AttentionCoverage, CasesHaveTheClassesOfTheirChoiceAndReadBack) {
     expect_classes(choices[k], a);
     const std::string text = to_text(a);
     EXPECT_LT(text.size(), std::size_t{1} << 19) << head_text(a);  // of up to 2^20 numbers
-    AttentionCase again;
-    from_text(text, again);
+    const AttentionCase again = read_back(a);
     EXPECT_TRUE(again.queries == a.queries && again.keys == a.keys && again.values == a.values && again.mask == a.mask)
         << head_text(a);
     EXPECT_TRUE(again.nan == a.nan && (a.mask.empty() || again.mask_byte == a.mask_byte)) << head_text(a);
@@ -144,8 +122,7 @@ TEST(AttentionCoverage, EveryPairThatIsPossibleStandsTogether) {
 
 // Labelled full: AttentionCoverage.ADomainIsKeptAndJudgedFully
 TEST(AttentionCoverage, ADomainIsKeptAndJudgedFully) {
-  const KernelJudgement inside =
-      judge_kernel(at_home("attention_correct_small_domain", home), judge_options(Effort::quick));
+  const KernelJudgement inside = judged(at_home("attention_correct_small_domain", home));
   EXPECT_EQ(inside.verdict, ReportVerdict::pass);
   EXPECT_GT(inside.rows, 1000u);
   // It has no entropy, which is not tried; nothing else is refused.
@@ -163,8 +140,7 @@ TEST(AttentionCoverage, ADomainIsKeptAndJudgedFully) {
   EXPECT_EQ(told("refused "), 1);
   EXPECT_EQ(told("not met by any call"), 0);
   // Without the words most calls are refused.
-  const KernelJudgement anywhere =
-      judge_kernel(at_home("attention_correct_small_domain", ""), judge_options(Effort::quick));
+  const KernelJudgement anywhere = judged(at_home("attention_correct_small_domain", ""));
   EXPECT_EQ(anywhere.verdict, ReportVerdict::vacuous);
 }
 
@@ -214,24 +190,21 @@ TEST(AttentionCoverage, AListedCaseShrinksToListedLengths) {
 // A call of nothing fails whatever the other lengths are: the smallest case that shows it has one of each.
 TEST(AttentionCoverage, ACallOfNothingFailsInItsSmallestCase) {
   KernelSubject subject = at_home("mutant_attention_zero_keys_crashes", "");
-  JudgeOptions options = judge_options(Effort::quick);
-  options.only = {"AnEmptyCallHasItsValues"};
+  JudgeOptions options = quick_options({"AnEmptyCallHasItsValues"});
   for (const std::uint64_t seed : {1, 2, 3}) {
     options.run.seed = seed;
     const KernelJudgement judgement = judge_kernel(subject, options);
     ASSERT_TRUE(judgement.counterexample);
-    EXPECT_NE(judgement.counterexample->case_text.find(" batch=1 kv=1 group=1 queries=1 keys=1 "), std::string::npos)
-        << judgement.counterexample->case_text;
+    EXPECT_THAT(judgement.counterexample->case_text, HasSubstr(" batch=1 kv=1 group=1 queries=1 keys=1 "));
   }
 }
 
 TEST(AttentionCoverage, ARefusalInsideTheDomainIsAFinding) {
-  const KernelJudgement judgement =
-      judge_kernel(at_home("mutant_attention_refuses_dimension_192", home), judge_options(Effort::quick));
+  const KernelJudgement judgement = judged(at_home("mutant_attention_refuses_dimension_192", home));
   EXPECT_EQ(judgement.verdict, ReportVerdict::fail);
   ASSERT_TRUE(judgement.counterexample);
   EXPECT_EQ(judgement.counterexample->failed.front().claim, "kernel.accepts");
-  EXPECT_NE(judgement.counterexample->case_text.find(" dim=192 "), std::string::npos);
+  EXPECT_THAT(judgement.counterexample->case_text, HasSubstr(" dim=192 "));
 }
 
 TEST(AttentionRepeats, ARowIsLikeAnotherByItsNumbersItsKeysAndItsBits) {
@@ -259,8 +232,7 @@ TEST(AttentionRepeats, ARowIsLikeAnotherByItsNumbersItsKeysAndItsBits) {
 
 TEST(AttentionNan, EveryNumberIsAPlaceAndEveryKindANaN) {
   for (std::uint64_t number = 1; number <= 54; ++number) EXPECT_EQ(NanPlace::of(number).number(), number);
-  for (const numerics::Format format :
-       {numerics::Format::f64, numerics::Format::f32, numerics::Format::f16, numerics::Format::bf16}) {
+  for (const Format format : {Format::f64, Format::f32, Format::f16, Format::bf16}) {
     std::vector<std::uint64_t> seen;
     for (std::size_t kind = 0; kind < NanPlace::patterns; ++kind) {
       const std::uint64_t bits = nan_bits(format, static_cast<NanPlace::Bits>(kind));
@@ -269,7 +241,7 @@ TEST(AttentionNan, EveryNumberIsAPlaceAndEveryKindANaN) {
       seen.push_back(bits);
     }
   }
-  EXPECT_EQ(nan_bits(numerics::Format::f32, NanPlace::Bits::signalling_negative), 0xffa00000u);
+  EXPECT_EQ(nan_bits(Format::f32, NanPlace::Bits::signalling_negative), 0xffa00000u);
 }
 
 }  // namespace

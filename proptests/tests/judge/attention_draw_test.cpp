@@ -1,16 +1,7 @@
 // How often attention's cases are of a kind, and how much of a large one differs.
-#include <gtest/gtest.h>
-#include <rapidcheck.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "proptests/generators/attention/attention_classes.hpp"
 #include "proptests/generators/attention/attention_heights.hpp"
+#include "proptests/tests/judge/attention_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -63,14 +54,11 @@ TEST(AttentionDraw, HalfOfTheCasesOfManyKeysHaveScoresThatOnlyManyShow) {
   std::vector<ClassChoice> choices = attention_choices(options, {}, 5, std::nullopt);
   std::erase_if(choices, [&](const ClassChoice& c) { return smallest_shape(c, options.domain)->keys < 4096; });
   ASSERT_FALSE(choices.empty());
-  const auto generator = attention_cases_of({choices.front()}, options, none);
-  rc::Random random(11);
   constexpr int draws = 800;
   int of_many = 0;
-  for (int k = 0; k < draws; ++k) {
-    const std::string family = generator(random.split(), 100).value().family;
+  for (const AttentionCase& a : drawn(attention_cases_of({choices.front()}, options, none), draws, 11)) {
     for (const Scores scores : {Scores::plateau, Scores::at_resolution, Scores::far_mass}) {
-      of_many += family == name_of(scores) ? 1 : 0;
+      of_many += a.family == name_of(scores) ? 1 : 0;
     }
   }
   EXPECT_GE(of_many, fewest(draws, 0.5 + 0.5 * 3 / (score_kinds + 4)));
@@ -99,11 +87,8 @@ Along along(const AttentionCase& a) {
 }
 
 TEST(AttentionDraw, AQueryHasAThirdOfTheCoordinatesInWhichKeysDiffer) {
-  const auto generator = attention_cases(AttentionOptions{});
-  rc::Random random(11);
   Along all;
-  for (int k = 0; k < 400; ++k) {
-    const AttentionCase a = generator(random.split(), 100).value();
+  for (const AttentionCase& a : drawn_attention({}, 400, 11)) {
     if (a.family == name_of(Scores::independent)) continue;
     const Along one = along(a);
     all.coordinates += one.coordinates;

@@ -1,31 +1,14 @@
 // What a failure of attention says: the query that failed, alone where it fails alone, and the value that was got.
-#include <gtest/gtest.h>
-#include <rapidcheck.h>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <span>
-#include <string>
-#include <vector>
-
-#include "judge/kernel_judge.hpp"
-#include "judge/ops/attention/attention_rows.hpp"
 #include "judge/sandbox/watched_kernel.hpp"
-#include "proptests/generators/attention/attention.hpp"
+#include "proptests/tests/judge/attention_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
 std::vector<AttentionCase> drawn_cases(int count) {
-  AttentionOptions options;
+  AttentionOptions options = small_attention(60);
   options.layouts = true;
-  options.max_keys = options.long_keys = 60;
-  const auto generator = attention_cases(options);
-  rc::Random random(23);
-  std::vector<AttentionCase> cases;
-  for (int i = 0; i < count; ++i) cases.push_back(generator(random.split(), i % 101).value());
-  return cases;
+  return drawn_attention(options, count, 23, 101);
 }
 
 std::vector<double> numbers(std::span<const double> of) { return {of.begin(), of.end()}; }
@@ -42,7 +25,6 @@ void expect_same_row(const AttentionRow& part, const AttentionRow& whole, const 
 
 TEST(WatchedKernel, BitsAreTheSameWhereBothAreNansOrEqual) {
   using Numbers = std::vector<double>;
-  const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_TRUE(same_bits(Numbers{1, nan, -0.0}, Numbers{1, -nan, -0.0}));
   EXPECT_FALSE(same_bits(Numbers{nan}, Numbers{1}));
   EXPECT_FALSE(same_bits(Numbers{1}, Numbers{nan}));
@@ -89,11 +71,7 @@ TEST(AttentionFailure, OfACallThatHoldsNamesNothing) {
 }
 
 KernelJudgement judged_attention(const std::string& symbol) {
-  KernelSubject subject;
-  subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_zoo.so", symbol};
-  subject.op = Op::attention;
-  subject.contract = numerics::parse_contract("entropy=exact", numerics::Format::f32, numerics::Format::f32);
-  return judge_kernel(subject, judge_options(Effort::quick));
+  return judged(zoo_subject(symbol, {.op = Op::attention, .contract = "entropy=exact"}));
 }
 
 TEST(AttentionFailure, ShrinksOnFromItsQuery) {

@@ -2,43 +2,21 @@
 // kernel returns holds, and a value beyond its threshold does not.
 #include "judge/ops/attention/attention_gradient.hpp"
 
-#include <gtest/gtest.h>
-#include <rapidcheck.h>
-
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <map>
-#include <string>
-
-#include "judge/ops/attention/attention_op.hpp"
-#include "judge/ops/attention/attention_rows.hpp"
 #include "judge/ops/attention/query_oracles.hpp"
 #include "judge/ops/attention/saved_outputs.hpp"
-#include "judge/trial/kernel_judgement.hpp"
 #include "numerics/oracles/attention_gradient_oracle.hpp"
 #include "numerics/rounding/rounding_attention_backward.hpp"
-#include "proptests/generators/attention/attention.hpp"
+#include "proptests/tests/judge/attention_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
 using namespace numerics;
 
-AttentionTask gradient_task(Format format) {
-  AttentionTask task;
-  task.op = Op::attention_backward;
-  task.contract = parse_contract("masked=zero", format, format);
-  task.scalars = wide_format(format);
-  return task;
-}
-
 // Every second one has attributes, half of these a loss on the log-sum-exps, too.
 std::vector<AttentionCase> gradient_cases(Format format, int count, std::size_t work = 1024) {
-  AttentionOptions options;
+  AttentionOptions options = small_attention(40, work);
   options.format = format;
-  options.max_keys = options.long_keys = 40;
-  options.max_work = work;
   options.score_unit = format == Format::f64 ? 0x1p-53 : 0x1p-24;
   options.gradients = options.blind_queries = true;
   const auto plain = attention_cases(options);
@@ -223,7 +201,7 @@ TEST_P(GradientJudge, WhatAnIdealKernelReturnsHoldsAndWhatLiesBeyondDoesNot) {
   EXPECT_GT(of_sinks, 3u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, GradientJudge, ::testing::Values(Format::f64, Format::f32, Format::f16, Format::bf16),
+INSTANTIATE_TEST_SUITE_P(Formats, GradientJudge, ::testing::ValuesIn(wide_formats),
                          [](const auto& format) { return std::string(properties(format.param).name); });
 
 TEST(AttentionGradient, WhatNobodySeesIsZero) {
@@ -234,18 +212,12 @@ TEST(AttentionGradient, WhatNobodySeesIsZero) {
   a.values = {1, 2, 3};
   a.gradients = {1, 1};
   a.mask = {1, 1, 0, 0, 0, 0};
-  const AttentionTask task = gradient_task(Format::f32);
+  const AttentionTask task = gradient_task();
   EXPECT_EQ(findings_of(task, a, zeros(a)).at("kernel.masked_row").finding.decision, Decision::proved);
   for (const auto& [which, element] : {std::pair{0, 1}, std::pair{1, 2}, std::pair{2, 2}}) {
     Outputs got = zeros(a);
     got[static_cast<std::size_t>(which)][static_cast<std::size_t>(element)] = 0x1p-149;
-    std::size_t violated = 0;
-    task.op.attention_op().judge(task, a, got, {}, [&](std::size_t, const RowVerdicts& verdicts) {
-      for (const ValueFinding& finding : verdicts.findings) {
-        violated += finding.claim == "kernel.masked_row" && finding.decision == Decision::violated ? 1 : 0;
-      }
-    });
-    EXPECT_EQ(violated, 1u) << which;
+    EXPECT_EQ(std::ranges::count(broken_claims(task, a, got), "kernel.masked_row"), 1) << which;
   }
 }
 
@@ -255,7 +227,7 @@ TEST(AttentionGradient, AQueryThatSeesItsSinkAloneHasThatAsLogSumExp) {
   a.queries = a.keys = a.values = a.gradients = {1};
   a.mask = {0};
   a.attributes.sinks = {3};
-  const SavedOutputs saved = saved_outputs(gradient_task(Format::f32), a);
+  const SavedOutputs saved = saved_outputs(gradient_task(), a);
   EXPECT_EQ(saved.lse, std::vector<double>{3});
   EXPECT_EQ(saved.out, std::vector<double>{0});
 }
@@ -268,7 +240,7 @@ TEST(AttentionGradient, ThresholdsAreThoseOfTheBound) {
   a.keys = {1, 1};
   a.values = {1, -1};
   a.gradients = {1};
-  const AttentionTask task = gradient_task(Format::f32);
+  const AttentionTask task = gradient_task();
   const AttentionBackwardArithmetic arithmetic{.key_sum_height = 1};
   BackwardPair pair{UpperBound(0.5), {}, {}, UpperBound(1), UpperBound(1), UpperBound(1)};
   const std::vector<BackwardPair> pairs{pair, pair};
@@ -304,12 +276,9 @@ TEST(AttentionGradient, SavedOutputsAreRoundedOnce) {
       each_row(a.shape, [&](std::size_t b, std::size_t h, std::size_t i) {
         const std::size_t row = row_number(a.shape, b, h, i);
         const AttentionRow query = row_of(a, b, h, i);
-        std::vector<std::size_t> items;
-        for (std::size_t j = 0; j < a.shape.keys; ++j) {
-          if (query.visible[j] != 0) items.push_back(j);
-        }
+        const std::vector<std::size_t> items = visible_items(query);
         if (items.empty()) {
-          EXPECT_EQ(saved.lse[row], query.sink.value_or(-std::numeric_limits<double>::infinity()));
+          EXPECT_EQ(saved.lse[row], query.sink.value_or(-infinity));
           return;
         }
         const PrecisionScope precision(512);
@@ -336,8 +305,7 @@ TEST(AttentionGradient, ACaseIsItsTextAndShrinksWithItsGradient) {
   AttentionOptions options;
   options.gradients = true;
   for (const AttentionCase& a : gradient_cases(Format::f32, 20)) {
-    AttentionCase read;
-    from_text(to_text(a), read);
+    const AttentionCase read = read_back(a);
     EXPECT_EQ(read.gradients, a.gradients);
     EXPECT_EQ(read, a);
     auto shrinks = shrink_attention_case(a, options);

@@ -1,45 +1,15 @@
 // One query judged: what an ideal kernel returns holds, in every format, and a value beyond its threshold does not.
-#include "judge/ops/attention/attention_judge.hpp"
-
-#include <gtest/gtest.h>
-#include <rapidcheck.h>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <optional>
-
 #include "judge/ops/attention/attention_thresholds.hpp"
 #include "judge/trial/kernel_claims.hpp"
 #include "numerics/oracles/attention_oracle.hpp"
-#include "proptests/generators/attention/attention.hpp"
+#include "proptests/tests/judge/attention_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
 using namespace numerics;
 
-constexpr double attention_infinity = std::numeric_limits<double>::infinity();
-constexpr double missing_value = std::numeric_limits<double>::quiet_NaN();
-
-AttentionTask task_of(Op op, Format format, const std::string& words = "") {
-  AttentionTask task;
-  task.op = op;
-  task.contract = parse_contract(words, format, format);
-  task.scalars = output_format(Op::logsumexp, format);
-  return task;
-}
-
-AttentionRow first_row(const AttentionCase& a) {
-  AttentionRow row;
-  row.query = std::span(a.queries).first(a.shape.dim);
-  row.keys = std::span(a.keys).first(a.shape.keys * a.shape.dim);
-  row.values = std::span(a.values).first(a.shape.keys * a.shape.value_dim);
-  row.value_size = a.shape.value_dim;
-  row.scale = a.scale;
-  for (std::size_t j = 0; j < a.shape.keys; ++j) row.visible.push_back(a.sees(0, 0, 0, j) ? 1 : 0);
-  return row;
-}
+AttentionRow first_row(const AttentionCase& a) { return row_of(a, 0, 0, 0); }
 
 struct Ideal {
   std::vector<double> out;
@@ -72,16 +42,10 @@ Ideal ideal_of(const AttentionTask& task, const AttentionRow& row) {
 }
 
 std::vector<AttentionCase> cases_of(Format format, int count) {
-  AttentionOptions options;
+  AttentionOptions options = small_attention(60, 4096);
   options.format = format;
-  options.max_keys = options.long_keys = 60;
-  options.max_work = 4096;
   options.score_unit = format == Format::f64 ? 0x1p-53 : 0x1p-24;
-  const auto generator = attention_cases(options);
-  rc::Random random(7);
-  std::vector<AttentionCase> cases;
-  for (int i = 0; i < count; ++i) cases.push_back(generator(random.split(), i % 100).value());
-  return cases;
+  return drawn_attention(options, count, 7, 100);
 }
 
 const ValueFinding* find(const RowVerdicts& verdicts, const std::string& claim) {
@@ -99,7 +63,7 @@ class AttentionJudge : public ::testing::TestWithParam<Format> {};
 TEST_P(AttentionJudge, WhatAnIdealKernelReturnsHolds) {
   for (const Op op : {Op::attention, Op::adaptive_attention}) {
     for (const char* words : {"", "entropy=exact", "entropy=paper"}) {
-      const AttentionTask task = task_of(op, GetParam(), words);
+      const AttentionTask task = attention_task(op, GetParam(), words);
       std::size_t with_sizes = 0;
       for (const AttentionCase& a : cases_of(GetParam(), 60)) {
         const AttentionRow row = first_row(a);
@@ -124,13 +88,13 @@ double auxiliary(const Judgeable& value, double share) {
   const bool outside = std::fabs(share) > 1, above = share > 0;
   const bool is_above = static_cast<long double>(got) > target, is_below = static_cast<long double>(got) < target;
   const bool wrong_side = outside == above ? is_below : is_above;
-  return wrong_side ? std::nextafter(got, outside == above ? attention_infinity : -attention_infinity) : got;
+  return wrong_side ? std::nextafter(got, outside == above ? infinity : -infinity) : got;
 }
 
 // Each value in turn beyond its threshold by a hundredth of it, the others right.
 TEST_P(AttentionJudge, AValueBeyondItsThresholdDoesNotHold) {
   for (const Op op : {Op::attention, Op::adaptive_attention}) {
-    const AttentionTask task = task_of(op, GetParam());
+    const AttentionTask task = attention_task(op, GetParam(), "");
     const std::vector<std::string> claims = value_claims(op);
     for (const AttentionCase& a : cases_of(GetParam(), 30)) {
       const AttentionRow row = first_row(a);
@@ -161,10 +125,10 @@ TEST_P(AttentionJudge, AValueBeyondItsThresholdDoesNotHold) {
 }
 
 TEST_P(AttentionJudge, NoNumberIsNoValue) {
-  const AttentionTask task = task_of(Op::attention, GetParam());
+  const AttentionTask task = attention_task(Op::attention, GetParam(), "");
   const AttentionCase a = cases_of(GetParam(), 3).back();
   const AttentionRow row = first_row(a);
-  for (const double wrong : {missing_value, attention_infinity, -attention_infinity}) {
+  for (const double wrong : {nan, infinity, -infinity}) {
     Ideal got = ideal_of(task, row);
     got.out[0] = got.lse = got.entropy = wrong;
     for (const std::string& claim : value_claims(Op::attention)) {
@@ -173,8 +137,7 @@ TEST_P(AttentionJudge, NoNumberIsNoValue) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, AttentionJudge,
-                         ::testing::Values(Format::f64, Format::f32, Format::f16, Format::bf16),
+INSTANTIATE_TEST_SUITE_P(Formats, AttentionJudge, ::testing::ValuesIn(wide_formats),
                          [](const auto& info) { return std::string(properties(info.param).name); });
 
 // Two keys of scores 0 and 1, with values 0 and 1.
@@ -187,7 +150,7 @@ struct TwoKeys {
 };
 
 TEST(AttentionJudge, WhatIsNotAskedForIsNotJudged) {
-  const AttentionTask task = task_of(Op::attention, Format::f32);
+  const AttentionTask task = attention_task(Op::attention, Format::f32, "");
   const std::vector<double> out{0x1.764e8p-1};
   const RowVerdicts verdicts = judge_attention(task, TwoKeys().row({1, 1}), {out, std::nullopt, std::nullopt});
   ASSERT_EQ(verdicts.findings.size(), 1u);
@@ -196,47 +159,47 @@ TEST(AttentionJudge, WhatIsNotAskedForIsNotJudged) {
 
 TEST(AttentionJudge, OfMaskedKeysNothingIsLookedAt) {
   TwoKeys two;
-  two.keys[0] = two.values[0] = missing_value;
+  two.keys[0] = two.values[0] = nan;
   const std::vector<double> out{1};
-  const RowVerdicts verdicts = judge_attention(task_of(Op::attention, Format::f32), two.row({0, 1}), {out, 1.0, 0.0});
+  const RowVerdicts verdicts =
+      judge_attention(attention_task(Op::attention, Format::f32, ""), two.row({0, 1}), {out, 1.0, 0.0});
   EXPECT_EQ(verdicts.findings.size(), 3u);
   for (const ValueFinding& finding : verdicts.findings) EXPECT_EQ(finding.decision, Decision::proved) << finding.claim;
 }
 
 TEST(AttentionJudge, AQueryThatSeesNothingIsAsDeclared) {
   const auto verdict = [](const char* masked, double out, std::optional<double> lse, std::optional<double> entropy) {
-    const AttentionTask task = task_of(Op::attention, Format::f32, std::string("masked=") + masked);
+    const AttentionTask task = attention_task(Op::attention, Format::f32, std::string("masked=") + masked);
     const std::vector<double> values{out};
     return decision_of(judge_attention(task, TwoKeys().row({0, 0}), {values, lse, entropy}), "kernel.masked_row");
   };
   const double two = 0x1.62e43p-1;  // ln 2
-  EXPECT_EQ(verdict("zero", 0, -attention_infinity, 0.0), Decision::proved);
-  EXPECT_EQ(verdict("nan", missing_value, -attention_infinity, missing_value), Decision::proved);
-  EXPECT_EQ(verdict("uniform", 0.5, -attention_infinity, two), Decision::proved);
-  EXPECT_EQ(verdict("uniform", 0.5, -attention_infinity, 0.0), Decision::proved);
-  EXPECT_EQ(verdict("nan", missing_value, std::nullopt, std::nullopt), Decision::proved);
+  EXPECT_EQ(verdict("zero", 0, -infinity, 0.0), Decision::proved);
+  EXPECT_EQ(verdict("nan", nan, -infinity, nan), Decision::proved);
+  EXPECT_EQ(verdict("uniform", 0.5, -infinity, two), Decision::proved);
+  EXPECT_EQ(verdict("uniform", 0.5, -infinity, 0.0), Decision::proved);
+  EXPECT_EQ(verdict("nan", nan, std::nullopt, std::nullopt), Decision::proved);
   for (const char* masked : {"zero", "nan", "uniform"}) {
-    EXPECT_EQ(verdict(masked, 0.25, -attention_infinity, 0.0), Decision::violated) << masked;
-    EXPECT_EQ(verdict(masked, masked == std::string("zero") ? 0 : missing_value, 0.0, std::nullopt),
-              Decision::violated);
+    EXPECT_EQ(verdict(masked, 0.25, -infinity, 0.0), Decision::violated) << masked;
+    EXPECT_EQ(verdict(masked, masked == std::string("zero") ? 0 : nan, 0.0, std::nullopt), Decision::violated);
   }
-  EXPECT_EQ(verdict("zero", missing_value, -attention_infinity, 0.0), Decision::violated);
-  EXPECT_EQ(verdict("nan", 0, -attention_infinity, missing_value), Decision::violated);
-  EXPECT_EQ(verdict("nan", missing_value, -attention_infinity, 0.0), Decision::violated);
-  EXPECT_EQ(verdict("nan", missing_value, attention_infinity, missing_value), Decision::violated);
+  EXPECT_EQ(verdict("zero", nan, -infinity, 0.0), Decision::violated);
+  EXPECT_EQ(verdict("nan", 0, -infinity, nan), Decision::violated);
+  EXPECT_EQ(verdict("nan", nan, -infinity, 0.0), Decision::violated);
+  EXPECT_EQ(verdict("nan", nan, infinity, nan), Decision::violated);
 }
 
 TEST(AttentionJudge, AQueryWithoutKeysIsAsAFullyMaskedOne) {
   const AttentionRow row{.query = {}, .keys = {}, .values = {}, .value_size = 1, .scale = 1, .visible = {}};
   const auto verdict = [&](const char* masked, double out, double entropy) {
-    const AttentionTask task = task_of(Op::attention, Format::f32, std::string("masked=") + masked);
+    const AttentionTask task = attention_task(Op::attention, Format::f32, std::string("masked=") + masked);
     const std::vector<double> values{out};
-    return decision_of(judge_attention(task, row, {values, -attention_infinity, entropy}), "kernel.masked_row");
+    return decision_of(judge_attention(task, row, {values, -infinity, entropy}), "kernel.masked_row");
   };
-  EXPECT_EQ(verdict("nan", missing_value, missing_value), Decision::proved);
-  EXPECT_EQ(verdict("nan", missing_value, 0), Decision::violated);
+  EXPECT_EQ(verdict("nan", nan, nan), Decision::proved);
+  EXPECT_EQ(verdict("nan", nan, 0), Decision::violated);
   EXPECT_EQ(verdict("zero", 0, 0), Decision::proved);
-  EXPECT_EQ(verdict("zero", 0, missing_value), Decision::violated);
+  EXPECT_EQ(verdict("zero", 0, nan), Decision::violated);
   EXPECT_EQ(verdict("zero", -0.0, 0), Decision::violated);
   EXPECT_EQ(verdict("zero", 0, -0.0), Decision::violated);
 }
@@ -244,7 +207,7 @@ TEST(AttentionJudge, AQueryWithoutKeysIsAsAFullyMaskedOne) {
 TEST(AttentionJudge, TheValueShownIsOneThatIsNotAsDeclared) {
   const AttentionRow row{.query = {}, .keys = {}, .values = {}, .value_size = 3, .scale = 1, .visible = {}};
   const std::vector<double> values{0, -0.0, 0};
-  const AttentionTask task = task_of(Op::attention, Format::f32, "masked=zero");
+  const AttentionTask task = attention_task(Op::attention, Format::f32, "masked=zero");
   const RowVerdicts verdicts = judge_attention(task, row, {values, std::nullopt, std::nullopt});
   ASSERT_EQ(verdicts.findings.size(), 1u);
   EXPECT_EQ(verdicts.findings[0].decision, Decision::violated);
@@ -257,7 +220,7 @@ TEST(AttentionJudge, AScoreThatMayErrByAnythingPromisesNothing) {
   const AttentionRow row{
       .query = query, .keys = keys, .values = values, .value_size = 1, .scale = 1, .visible = {1, 1}};
   const RowVerdicts verdicts =
-      judge_attention(task_of(Op::attention, Format::f32), row, {out, std::nullopt, std::nullopt});
+      judge_attention(attention_task(Op::attention, Format::f32, ""), row, {out, std::nullopt, std::nullopt});
   EXPECT_TRUE(verdicts.vacuity.too_many());
 }
 
@@ -268,7 +231,7 @@ TEST(AttentionJudge, NarrowWeightsNeedTheirWord) {
   // e^-0.5 as bf16 holds it, over the sum of the exact ones.
   const std::vector<double> out{static_cast<float>(round_to(Format::bf16, std::exp(-0.5)) / (1 + std::exp(-0.5)))};
   const auto decision = [&](const char* words) {
-    const AttentionTask task = task_of(Op::attention, Format::f32, words);
+    const AttentionTask task = attention_task(Op::attention, Format::f32, words);
     return decision_of(judge_attention(task, row, {out, std::nullopt, std::nullopt}), "kernel.attention.output");
   };
   EXPECT_EQ(decision(""), Decision::violated);
@@ -282,14 +245,14 @@ TEST(AttentionJudgeOfLargeProducts, ScoresThatTheScaleMakesSmallAreKnown) {
   const double largest = std::numeric_limits<double>::max();
   for (const char* words : {"", "exp=E:5000,A:60"}) {
     for (const double scale : {1e-300, 1e-308, 0x1p-1020}) {
-      const AttentionTask task = task_of(Op::attention, Format::f64, words);
+      const AttentionTask task = attention_task(Op::attention, Format::f64, words);
       const std::vector<double> query{largest, largest}, key{2, 2}, value{1};
       const AttentionRow row{query, key, value, 1, scale, {1}};
       const std::vector<double> out{1};
       const double lse = static_cast<double>(4 * static_cast<long double>(largest) * scale);
       const RowVerdicts right = judge_attention(task, row, {out, lse, 0.0});
       for (const ValueFinding& finding : right.findings) EXPECT_EQ(finding.decision, Decision::proved) << finding.claim;
-      const RowVerdicts wrong = judge_attention(task, row, {out, attention_infinity, 0.0});
+      const RowVerdicts wrong = judge_attention(task, row, {out, infinity, 0.0});
       EXPECT_EQ(decision_of(wrong, "kernel.attention.lse"), Decision::violated) << words << " " << scale;
     }
   }

@@ -2,60 +2,30 @@
 // lengths are drawn, and cases of theirs as text.
 #include "proptests/generators/attention/attention_sequences.hpp"
 
-#include <gtest/gtest.h>
-#include <rapidcheck.h>
-
-#include <algorithm>
-#include <cmath>
-#include <set>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
-#include "judge/call/attention_call.hpp"
 #include "judge/call/sequence_layout.hpp"
-#include "judge/ops/attention/attention_rows.hpp"
 #include "judge/trial/attention_trial.hpp"
-#include "judge/trial/kernel_judgement.hpp"
-#include "proptests/generators/attention/attention.hpp"
+#include "proptests/tests/judge/attention_samples.hpp"
 #include "proptests/tests/judge/our_kernels.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-using numerics::Format;
-
 AttentionOptions options_of(const std::string& words, bool blind) {
-  AttentionOptions options;
-  options.max_keys = options.long_keys = 70;
-  options.max_work = std::size_t{1} << 14;
+  AttentionOptions options = small_attention(70, std::size_t{1} << 14, words.c_str());
   options.blind_queries = blind;
-  options.layouts = options.attributes = true;
-  options.domain = parse_domain(words, true);
+  options.layouts = true;
   return options;
 }
 
 std::vector<AttentionCase> sequence_cases(const std::string& words, int count, bool blind = true) {
-  const auto generator = attention_cases(options_of(words, blind));
-  rc::Random random(5);
-  std::vector<AttentionCase> cases;
-  for (int i = 0; i < count; ++i) cases.push_back(generator(random.split(), i % 100).value());
-  return cases;
+  return drawn_attention(options_of(words, blind), count, 5, 100);
 }
 
 const std::vector<std::string> all_words{"packed", "pages", "packed pages"};
 
-// Two sequences of 1 and 2 queries, 3 and 0 keys; two query heads over one key head; numbers tell where they stand.
 AttentionCase by_hand() {
-  AttentionCase a;
-  a.shape = {2, 1, 2, 2, 3, 1, 1};
-  a.queries = {1, 2, 3, 4, 5, 6, 7, 8};  // (batch, heads, queries)
-  a.keys = {10, 11, 12, 13, 14, 15};
-  a.values = {20, 21, 22, 23, 24, 25};
+  AttentionCase a = packed_by_hand();
   a.outputs = 2;
-  a.sequences.packed = true;
-  a.sequences.queries = {1, 2};
-  a.sequences.keys = {3, 0};
   return a;
 }
 
@@ -64,8 +34,6 @@ const InputTensor& input_of(const TensorCall& call, Role role) {
   if (found == call.roles.end()) throw std::logic_error("no such input");
   return call.inputs[static_cast<std::size_t>(found - call.roles.begin())];
 }
-
-using Shape = std::vector<std::int64_t>;
 
 TEST(AttentionSequences, APackedCallHoldsOneSequenceBehindTheOther) {
   const TensorCall call = attention_call(by_hand(), Format::f32);
@@ -199,8 +167,7 @@ TEST(AttentionSequences, NoQueryIsBlindUnlessItMayBe) {
 TEST(AttentionSequences, CasesAreTextAndBack) {
   for (const std::string& words : all_words) {
     for (const AttentionCase& a : sequence_cases(words + " sinks alibi", 100)) {
-      AttentionCase read;
-      from_text(to_text(a), read);
+      const AttentionCase read = read_back(a);
       EXPECT_EQ(to_text(read), to_text(a));
       EXPECT_EQ(head_text(read.sequences), head_text(a.sequences));
     }
@@ -268,16 +235,13 @@ TEST(AttentionSequences, WithoutTheirWordsNoneIsDrawn) {
 // Of three queries of two heads the first sequence's one has its numbers.
 TEST(AttentionSequences, AllNumbersOfOtherSequencesAreNan) {
   const Shared shared;
-  KernelSubject subject;
-  subject.op = Op::attention;
-  subject.contract = numerics::parse_contract("", Format::f32, Format::f32);
-  subject.domain = domain_of("packed", Op::attention);
-  subject.source = source_of([&](const softcheck_call* call) {
+  const auto counting = [&](const softcheck_call* call) {
     const DLTensor& query = *call->inputs[0];
-    const auto* numbers = reinterpret_cast<const float*>(static_cast<const char*>(query.data) + query.byte_offset);
+    const float* numbers = numbers_of(query);
     for (std::int64_t i = 0; i < query.shape[0] * query.shape[1]; ++i) ++shared[std::isnan(numbers[i]) ? 1 : 0];
     return 0;
-  });
+  };
+  const KernelSubject subject = own_subject(counting, {.op = Op::attention, .domain = "packed"});
   AttentionTrial(subject, limits_of()).other_sequences(by_hand());
   EXPECT_EQ(shared[0], 2);
   EXPECT_EQ(shared[1], 4);
@@ -286,7 +250,7 @@ TEST(AttentionSequences, AllNumbersOfOtherSequencesAreNan) {
 TEST(AttentionSequences, AFailureNamesItsSequence) {
   const AttentionCase a = by_hand();
   EXPECT_EQ(place_of(a, row_number(a.shape, 1, 1, 0)), " at sequence=1 head=1 query=0");
-  EXPECT_NE(asked_of(a, "").text().find("packed lengths=1:3,2:0"), std::string::npos);
+  EXPECT_THAT(asked_of(a, "").text(), HasSubstr("packed lengths=1:3,2:0"));
 }
 
 }  // namespace

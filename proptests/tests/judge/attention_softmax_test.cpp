@@ -1,13 +1,10 @@
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <functional>
 #include <random>
 
 #include "judge/ops/rows/long_softmax.hpp"
 #include "numerics/enclosures/decision.hpp"
 #include "numerics/oracles/adaptive_oracle.hpp"
 #include "numerics/rows/enclosed_row.hpp"
+#include "proptests/tests/judge/row_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -16,15 +13,15 @@ using namespace numerics;
 
 Enclosure exactly(long double x) { return LongApproximation{x, 0}.enclosure(); }
 
-struct Row {
+struct LongRow {
   std::vector<LongApproximation> logits;
   std::vector<double> values;
 };
 
-Row random_row(std::size_t n, double spread, double error, std::uint64_t seed) {
+LongRow random_row(std::size_t n, double spread, double error, std::uint64_t seed) {
   std::mt19937_64 engine(seed);
   std::normal_distribution<double> normal;
-  Row row;
+  LongRow row;
   for (std::size_t j = 0; j < n; ++j) {
     row.logits.push_back({spread * normal(engine), error});
     row.values.push_back(normal(engine));
@@ -33,7 +30,7 @@ Row random_row(std::size_t n, double spread, double error, std::uint64_t seed) {
 }
 
 // The row with each logit moved by as much as its error allows, this way or that.
-EnclosedRow moved(const Row& row, std::uint64_t seed) {
+EnclosedRow moved(const LongRow& row, std::uint64_t seed) {
   std::mt19937_64 engine(seed);
   std::vector<std::optional<Enclosure>> logits;
   for (const LongApproximation& logit : row.logits) {
@@ -49,7 +46,7 @@ void expect_close(const LongApproximation& got, const Enclosure& exact, const st
       << what << ": " << difference << " beyond " << got.error;
 }
 
-void expect_all(const LongSoftmax& got, const EnclosedRow& exact, const Row& row, const std::string& what) {
+void expect_all(const LongSoftmax& got, const EnclosedRow& exact, const LongRow& row, const std::string& what) {
   expect_close(got.maximum(), exact.maximum(), what + " maximum");
   expect_close(got.logsumexp(), exact.logsumexp(), what + " logsumexp");
   expect_close(got.entropy(), exact.entropy(), what + " entropy");
@@ -76,7 +73,7 @@ TEST(LongSoftmax, NothingIsFurtherFromTheTruthThanItSays) {
   for (const std::size_t n : {1, 2, 17, 80}) {
     for (const double spread : {0.0, 1e-3, 1.0, 30.0, 1e4}) {
       for (const double error : {0.0, 1e-15, 1e-6, 3e-4}) {
-        const Row row = random_row(n, spread, error, n);
+        const LongRow row = random_row(n, spread, error, n);
         const LongSoftmax softmax(row.logits);
         ASSERT_TRUE(softmax.usable());
         for (const std::uint64_t seed : {1, 2}) {
@@ -99,14 +96,14 @@ TEST(LongSoftmax, NothingIsFurtherFromTheTruthThanItSays) {
 TEST(LongSoftmax, AWeightThatIsLeftOutCounts) {
   const PrecisionScope precision(256);
   for (const double deviation : {700.0, 760.0, 5000.0, 11299.0, 11301.0, 11340.0}) {
-    const Row row{{{0, 0}, {-deviation, 0}, {-deviation, 0x1p-30}}, {0, 0x1p1023, -0x1p1022}};
+    const LongRow row{{{0, 0}, {-deviation, 0}, {-deviation, 0x1p-30}}, {0, 0x1p1023, -0x1p1022}};
     expect_all(LongSoftmax(row.logits), moved(row, 1), row, "deviation " + std::to_string(deviation));
     EXPECT_LT(LongSoftmax(row.logits).coefficient(1).error, deviation < 740 ? 0x1p-1060L : 0x1p-1110L);
   }
 }
 
 TEST(LongSoftmax, ItsErrorsAreThoseOfSixtyFourBits) {
-  const Row row = random_row(300, 1, 0, 5);
+  const LongRow row = random_row(300, 1, 0, 5);
   const LongSoftmax softmax(row.logits);
   double magnitude = 0;
   EXPECT_LT(softmax.logsumexp().error, 0x1p-53);
@@ -154,8 +151,7 @@ TEST(LongSoftmax, WhatIsNotKnownIsTheWholeLine) {
                                            LongApproximation{infinite, 0}, LongApproximation{none, 0}}) {
     const Enclosure line = unknown.enclosure();
     EXPECT_FALSE(line.is_nan());
-    EXPECT_TRUE(line.contains(
-        Enclosure::between(-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity())));
+    EXPECT_TRUE(line.contains(Enclosure::between(-infinity, infinity)));
   }
 }
 

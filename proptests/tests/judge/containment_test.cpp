@@ -3,7 +3,6 @@
 #include "judge/sandbox/containment.hpp"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <pwd.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -30,17 +29,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// For what is to time out.
-KernelLimits short_limits(Isolation isolation = Isolation::full) {
-  KernelLimits limits;
-  limits.seconds_per_call = 0.5;
-  limits.isolation = isolation;
-  return limits;
-}
-
-// Counts for ever, in a session of its own where it may have one.
+// Counts for ever, in a session of its own where it may have one. Returns when it counts.
 void start_daemon(std::atomic<int>& counter) {
-  if (fork() != 0) return;
+  if (fork() != 0) {
+    while (counter == 0) usleep(1000);
+    return;
+  }
   setsid();
   sigset_t all;
   sigfillset(&all);
@@ -75,7 +69,6 @@ TEST_P(EachIsolation, NothingOutlivesTheKernel) {
   {
     IsolatedKernel kernel(source_of([&](const softcheck_call*) {
                             start_daemon(shared[0]);
-                            while (shared[0] == 0) usleep(1000);
                             return 0;
                           }),
                           limits_of(GetParam()));
@@ -88,11 +81,9 @@ TEST_P(EachIsolation, NothingOutlivesTheKernel) {
 TEST_P(EachIsolation, NothingOutlivesACrash) {
   if (!keeper_gets_orphans()) GTEST_SKIP() << no_orphans;
   const Shared shared;
-  IsolatedKernel kernel(source_of([&](const softcheck_call*) {
+  IsolatedKernel kernel(source_of([&](const softcheck_call*) -> int {
                           start_daemon(shared[0]);
-                          while (shared[0] == 0) usleep(1000);
                           _exit(3);
-                          return 0;
                         }),
                         limits_of(GetParam()));
   const TensorReply reply = kernel.call(one_row());
@@ -113,8 +104,8 @@ TEST_P(EachIsolation, NoKernelHangsTheJudge) {
 }
 
 TEST_P(EachIsolation, AStoppedKernelTimesOut) {
-  IsolatedKernel kernel(source_of([](const softcheck_call*) { return raise(SIGSTOP); }), short_limits(GetParam()));
-  EXPECT_EQ(kernel.call(one_row()).end, CallEnd::timed_out);
+  const auto stops = [](const softcheck_call*) { return raise(SIGSTOP); };
+  EXPECT_EQ(own_reply(stops, one_row(), short_limits(GetParam())).end, CallEnd::timed_out);
 }
 
 TEST_P(EachIsolation, AnInterruptEndsTheCallUnderWay) {
@@ -279,16 +270,15 @@ TEST(Containment, TheJudgeCannotBeTracedWhileAKernelIsThere) {
 
 TEST(Containment, AKernelMayHaveThreadsAndTemporaryFiles) {
   const Shared shared;
-  IsolatedKernel kernel(source_of([&](const softcheck_call*) {
-                          std::thread([&] { shared[0] = 1; }).join();
-                          std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), std::fclose);
-                          const char* folder = std::getenv("TMPDIR");
-                          std::string name = std::string(folder == nullptr ? "/tmp" : folder) + "/XXXXXX";
-                          shared[1] = mkstemp(name.data()) >= 0 && unlink(name.c_str()) == 0;
-                          return 0;
-                        }),
-                        limits_of());
-  EXPECT_EQ(kernel.call(one_row()).end, CallEnd::done);
+  const TensorReply reply = own_reply([&](const softcheck_call*) {
+    std::thread([&] { shared[0] = 1; }).join();
+    std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), std::fclose);
+    const char* folder = std::getenv("TMPDIR");
+    std::string name = std::string(folder == nullptr ? "/tmp" : folder) + "/XXXXXX";
+    shared[1] = mkstemp(name.data()) >= 0 && unlink(name.c_str()) == 0;
+    return 0;
+  });
+  EXPECT_EQ(reply.end, CallEnd::done);
   EXPECT_EQ(shared[0], 1);
   EXPECT_EQ(shared[1], 1);
 }

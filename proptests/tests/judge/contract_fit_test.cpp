@@ -1,39 +1,26 @@
 // Results that fail by their contract: another one is named that all rows keep, or that none does.
 #include "judge/results/contract_fit.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <vector>
-
-#include "numerics/formats/format.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-using numerics::Contract;
-using numerics::Format;
+using namespace numerics;
 
 constexpr double ample_seconds = 1000;
 
 // A softmax of f32 by the words, and its right output, to be spoiled.
-struct FitSample {
-  StoredTensor logits, mask, output;
-  TensorTask task;
-  Contract contract;
+struct FitSample : TensorSample {
+  StoredTensor logits, mask;
 
-  explicit FitSample(const std::string& words, double spread = 3) {
-    logits = stored(Format::f32, {6, 8}, sample_numbers(Format::f32, 48, spread, 1));
+  explicit FitSample(const std::string& words, double spread = 3) : logits(filled(Format::f32, {6, 8}, spread, 1)) {
     task.inputs = {logits.held()};
     contract = contract_for(task, words);
-    output = stored(Format::f32, {6, 8}, ideal_output(task, contract, 0, Format::f32));
+    rewrite();
   }
   ContractFit fit(const TensorOptions& options = {}, double seconds = ample_seconds) const {
-    const std::vector<GivenTensor> outputs{output.held()};
-    return fitting_contract(task, contract, outputs, judge_tensors(task, contract, outputs, options), options, seconds);
+    return fitting_contract(task, contract, std::vector{outputs[0].held()}, judged(options), options, seconds);
   }
 };
 
@@ -47,14 +34,14 @@ TEST(ContractFit, RightResultsNeedNone) {
 // 64 units of roundoff are more than a tree of eight is granted with exp=1ulp, and less than with exp=64ulp.
 TEST(ContractFit, AWiderExponentialKeepsTheOtherWords) {
   FitSample sample("sum=tree");
-  for (std::size_t i = 0; i < 48; ++i) sample.output.set(i, sample.output.at(i) * (1 + 0x1p-18));
+  for (std::size_t i = 0; i < 48; ++i) sample.outputs[0].set(i, sample.outputs[0].at(i) * (1 + 0x1p-18));
   const ContractFit fit = sample.fit();
   ASSERT_TRUE(fit.contract.has_value());
   EXPECT_EQ(fit.contract->summation, sample.contract.summation);
   EXPECT_EQ(fit.contract->accumulator, Format::f32);
   EXPECT_GT(fit.contract->exp_error, sample.contract.exp_error);
   EXPECT_EQ(fit.text().find("every row keeps the contract 'exp="), 0u) << fit.text();
-  const std::vector<GivenTensor> outputs{sample.output.held()};
+  const std::vector<GivenTensor> outputs{sample.outputs[0].held()};
   EXPECT_EQ(judge_tensors(sample.task, *fit.contract, outputs).verdict, ReportVerdict::pass);
 }
 
@@ -63,7 +50,8 @@ TEST(ContractFit, AWiderExponentialKeepsTheOtherWords) {
 TEST(ContractFit, TheDefaultHasAName) {
   FitSample sample("exp=0.125ulp", 0.01);
   for (std::size_t i = 0; i < 48; ++i) {
-    sample.output.set(i, sample.output.at(i) * (1 + (i % 2 == 0 ? 18 : -18) * 0x1p-24));  // rows still add up to 1
+    sample.outputs[0].set(i,
+                          sample.outputs[0].at(i) * (1 + (i % 2 == 0 ? 18 : -18) * 0x1p-24));  // rows still add up to 1
   }
   EXPECT_EQ(sample.fit().text(),
             "every row keeps the default contract: give that one if the kernel is meant to compute so\n");
@@ -98,7 +86,7 @@ TEST(ContractFit, WeightsThatAreStoredAreNamed) {
   StoredTensor out = stored(Format::bf16, {4, 8}, std::vector<double>(32));
   for (std::size_t row = 0; row < 4; ++row) {
     std::vector<double> scores(64);
-    double largest = -std::numeric_limits<double>::infinity(), total = 0;
+    double largest = -infinity, total = 0;
     for (std::size_t key = 0; key < 64; ++key) {
       for (std::size_t i = 0; i < 16; ++i) scores[key] += task.scale * q.at(row * 16 + i) * k.at(key * 16 + i);
       largest = std::max(largest, scores[key]);
@@ -128,7 +116,7 @@ TEST(ContractFit, ARowWithNothingVisibleChoosesItsConvention) {
       sample.mask = stored_mask({6, 8}, bytes);
       sample.task.inputs.push_back(sample.mask.held());
       const Contract kept = contract_for(sample.task, words);
-      sample.output = stored(Format::f32, {6, 8}, ideal_output(sample.task, kept, 0, Format::f32));
+      sample.outputs[0] = stored(Format::f32, {6, 8}, ideal_output(sample.task, kept, 0, Format::f32));
       const ContractFit fit = sample.fit();
       EXPECT_EQ(fit.contract.value_or(sample.contract).masked, kept.masked) << words << " for " << given;
       EXPECT_EQ(fit.contract.has_value(), kept.masked != sample.contract.masked);
@@ -138,7 +126,7 @@ TEST(ContractFit, ARowWithNothingVisibleChoosesItsConvention) {
 
 TEST(ContractFit, AWrongValueFitsNone) {
   FitSample sample("");
-  sample.output.set(47, sample.output.at(47) * 1.25);
+  sample.outputs[0].set(47, sample.outputs[0].at(47) * 1.25);
   const ContractFit fit = sample.fit();
   EXPECT_FALSE(fit.contract.has_value());
   EXPECT_TRUE(fit.all_tried);
@@ -148,14 +136,14 @@ TEST(ContractFit, AWrongValueFitsNone) {
 
 TEST(ContractFit, NoContractIsTriedForANanThatIsLostOrWithoutTime) {
   FitSample sample("sum=tree");
-  sample.logits.set(3, std::numeric_limits<double>::quiet_NaN());
-  sample.output.set(47, sample.output.at(47) * (1 + 0x1p-18));
+  sample.logits.set(3, nan);
+  sample.outputs[0].set(47, sample.outputs[0].at(47) * (1 + 0x1p-18));
   EXPECT_EQ(sample.fit().tried, 0u);
   EXPECT_EQ(sample.fit().text(), "");
   const ContractFit exempt = sample.fit({.exempt = {"kernel.nan_row"}});
   EXPECT_TRUE(exempt.contract.has_value());
   FitSample wrong("");
-  wrong.output.set(0, 0.75);
+  wrong.outputs[0].set(0, 0.75);
   EXPECT_FALSE(wrong.fit({}, 0).all_tried);
   EXPECT_EQ(wrong.fit({}, 0).text(), "");
 }

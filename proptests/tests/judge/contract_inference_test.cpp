@@ -1,44 +1,29 @@
 #include "judge/inference/contract_inference.hpp"
 
-#include <gtest/gtest.h>
-
 #include <bit>
-#include <cmath>
 #include <iostream>
-#include <map>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "judge/kernel_judge.hpp"
-#include "judge/trial/effort.hpp"
+#include "proptests/tests/judge/kernel_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-using numerics::Format;
+using namespace numerics;
 
 JudgeOptions inferred_cases() {
-  JudgeOptions options = judge_options(Effort::quick);
-  options.run.cases = 40;
+  JudgeOptions options = quick_options({}, 40);
   options.limits.seconds_per_call = 5;
   return options;
 }
 
 KernelSubject inferred_subject(const std::string& symbol, Op op = Op::softmax, Format format = Format::f32,
                                const std::string& library = "softcheck_zoo") {
-  KernelSubject subject;
-  subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/lib" + library + ".so", symbol, {}};
-  subject.op = op;
-  subject.contract = numerics::default_contract(format, output_format(op, format));
-  return subject;
+  return subject_by({library_path(library), symbol}, {op, format});
 }
 
 Inference inferred(const KernelSubject& subject) {
   Inference inference = infer_contract(subject, inferred_cases());
-  for (const ReportRow& row : rows_of(inference)) {
-    for (const std::string& line : row.details) std::cout << line << '\n';
-  }
+  std::cout << details_of(rows_of(inference));
   return inference;
 }
 
@@ -75,29 +60,29 @@ float sum_in_blocks(const float* w, std::int64_t n) {
   return sum_in_blocks<block>(w, half) + sum_in_blocks<block>(w + half, n - half);
 }
 
+// Compact rows without a mask are all that these kernels take.
+bool takes(const softcheck_call& call) {
+  return call.n_inputs == 1 && call.inputs[0]->strides == nullptr && call.outputs[0]->strides == nullptr;
+}
+
 // A softmax in f32 with that sum, on compact rows alone.
 KernelSubject adding_by(Sum sum, int theta_roundings = 0) {
-  KernelSubject subject = inferred_subject("kernel");
-  subject.source.callable = [sum, theta_roundings](const softcheck_call* call) {
-    const DLTensor &in = *call->inputs[0], &out = *call->outputs[0];
-    if (call->n_inputs > 1 || in.strides != nullptr || out.strides != nullptr) return 1;
-    const auto* x = reinterpret_cast<const float*>(static_cast<const char*>(in.data) + in.byte_offset);
-    auto* p = reinterpret_cast<float*>(static_cast<char*>(out.data) + out.byte_offset);
-    const auto scale = static_cast<float>(1 / call->theta);
-    for (std::int64_t r = 0, n = in.shape[1]; r < in.shape[0]; ++r, x += n, p += n) {
-      float maximum = -INFINITY;
-      for (std::int64_t i = 0; i < n; ++i) maximum = std::isnan(x[i]) || x[i] > maximum ? x[i] : maximum;
-      for (std::int64_t i = 0; i < n; ++i) {
-        float argument = (x[i] - maximum) * scale;
-        for (int k = 0; k < theta_roundings; ++k) argument = argument * (1 + 0x1p-23F);
-        p[i] = std::exp(argument);
-      }
-      const float total = sum(p, n);
-      for (std::int64_t i = 0; i < n; ++i) p[i] /= total;
-    }
-    return 0;
-  };
-  return subject;
+  return own_subject([sum, theta_roundings](const softcheck_call* call) {
+    if (!takes(*call)) return 1;
+    const auto weight = [&](float argument, std::int64_t, std::int64_t, double) {
+      for (int k = 0; k < theta_roundings; ++k) argument = argument * (1 + 0x1p-23F);
+      return std::exp(argument);
+    };
+    return softmax_by(*call, weight,
+                      [sum](std::span<float> p) { return sum(p.data(), static_cast<std::int64_t>(p.size())); });
+  });
+}
+
+// The word with this key that a kernel's contract is found to have, and how.
+std::string word(const KernelSubject& subject, const char* key) {
+  const Inference inference = inferred(subject);
+  EXPECT_TRUE(inference.contract) << subject.source.symbol << ": " << inference.failure;
+  return words_of(inference)[key];
 }
 
 // Labelled full: InferContract.*
@@ -131,7 +116,7 @@ TEST(InferContract, TheOrderOfSummationFollowsFromTheQuestionsAlone) {
        {std::pair{Sum(sum_in_lanes<1>), "sum=sequential"}, std::pair{Sum(sum_in_lanes<8>), "sum=lanes:8"},
         std::pair{Sum(sum_in_blocks<64>), "sum=blocks:64"}}) {
     ContractSearch search(adding_by(sum), judge_options(Effort::quick));
-    const std::optional<numerics::Contract> found = search.first();
+    const std::optional<Contract> found = search.first();
     ASSERT_TRUE(found) << expected;
     EXPECT_EQ(word_of(*found, "sum"), expected);
   }
@@ -145,11 +130,6 @@ TEST(InferContract, AWorseExponentialIsMeasured) {
 }
 
 TEST(InferContract, AccumulatorsConventionsAndFormsAreMeasured) {
-  const auto word = [](const KernelSubject& subject, const char* key) {
-    const Inference inference = inferred(subject);
-    EXPECT_TRUE(inference.contract) << subject.source.symbol << ": " << inference.failure;
-    return words_of(inference)[key];
-  };
   EXPECT_EQ(word(inferred_subject("correct_double"), "acc"), "acc=f64 held");
   EXPECT_EQ(word(inferred_subject("correct_masked_zero"), "masked"), "masked=zero measured");
   EXPECT_EQ(word(inferred_subject("correct_log_softmax_uncentred", Op::log_softmax), "lse"), "lse=uncentred measured");
@@ -169,11 +149,6 @@ TEST(InferContract, AccumulatorsConventionsAndFormsAreMeasured) {
 }
 
 TEST(InferContract, FormsAndWhatIsStoredAreMeasured) {
-  const auto word = [](const KernelSubject& subject, const char* key) {
-    const Inference inference = inferred(subject);
-    EXPECT_TRUE(inference.contract) << subject.source.symbol << ": " << inference.failure;
-    return words_of(inference)[key];
-  };
   EXPECT_EQ(word(inferred_subject("correct_theta_before"), "theta"), "theta=before measured");
   EXPECT_EQ(word(inferred_subject("correct_weights_stored", Op::softmax, Format::bf16), "weights"),
             "weights=bf16 measured");
@@ -187,28 +162,24 @@ TEST(InferContract, FormsAndWhatIsStoredAreMeasured) {
 
 // A softmax of 16 bits on compact rows, its weights numbers of another format.
 KernelSubject storing_weights(Format format, Format weights) {
-  KernelSubject subject = inferred_subject("kernel", Op::softmax, format);
-  subject.source.callable = [format, weights](const softcheck_call* call) {
-    const DLTensor &in = *call->inputs[0], &out = *call->outputs[0];
-    if (call->n_inputs > 1 || in.strides != nullptr || out.strides != nullptr) return 1;
-    const auto* bits = reinterpret_cast<const std::uint16_t*>(static_cast<const char*>(in.data) + in.byte_offset);
-    auto* results = reinterpret_cast<std::uint16_t*>(static_cast<char*>(out.data) + out.byte_offset);
+  const auto kernel = [format, weights](const softcheck_call* call) {
+    if (!takes(*call)) return 1;
     const auto scale = static_cast<float>(1 / call->theta);
-    for (std::int64_t r = 0, n = in.shape[1]; r < in.shape[0]; ++r, bits += n, results += n) {
+    each_compact_row<std::uint16_t>(*call, [&](std::span<const std::uint16_t> bits, std::span<std::uint16_t> results) {
       std::vector<float> x;
-      for (std::int64_t i = 0; i < n; ++i) x.push_back(static_cast<float>(numerics::decode(format, bits[i])));
-      float maximum = -INFINITY, total = 0;
-      for (const float one : x) maximum = std::isnan(one) || one > maximum ? one : maximum;
+      for (const std::uint16_t one : bits) x.push_back(static_cast<float>(numerics::decode(format, one)));
+      const float maximum = maximum_of(std::span<const float>(x));
+      float total = 0;
       for (const float one : x) total += std::exp((one - maximum) * scale);
-      for (std::int64_t i = 0; i < n; ++i) {
-        const double w = numerics::round_to(weights, std::exp((x[static_cast<std::size_t>(i)] - maximum) * scale));
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const double w = numerics::round_to(weights, std::exp((x[i] - maximum) * scale));
         const float p = static_cast<float>(w) / total;
         results[i] = static_cast<std::uint16_t>(numerics::encode(format, numerics::round_to(format, p)));
       }
-    }
+    });
     return 0;
   };
-  return subject;
+  return own_subject(kernel, {.format = format});
 }
 
 TEST(InferContract, TheStoredFormatIsTheInputs) {
@@ -230,11 +201,6 @@ TEST(InferContract, TheStoredFormatIsTheInputs) {
 }
 
 TEST(InferContract, AttentionsContractIsFound) {
-  const auto word = [](const KernelSubject& subject, const char* key) {
-    const Inference inference = inferred(subject);
-    EXPECT_TRUE(inference.contract) << subject.source.symbol << ": " << inference.failure;
-    return words_of(inference)[key];
-  };
   EXPECT_EQ(word(inferred_subject("attention_correct_masked_zero", Op::attention), "masked"), "masked=zero measured");
   EXPECT_EQ(word(inferred_subject("attention_correct_narrow_weights", Op::attention), "weights"),
             "weights=bf16 measured");
@@ -307,7 +273,7 @@ TEST(InferContract, NoContractFitsAWrongKernel) {
   // Its own contract says nothing of long rows.
   const Inference narrow = inferred(inferred_subject("correct_bf16_accumulator"));
   EXPECT_FALSE(narrow.contract);
-  EXPECT_NE(narrow.failure.find("acc=bf16"), std::string::npos) << narrow.failure;
+  EXPECT_THAT(narrow.failure, HasSubstr("acc=bf16"));
   for (const char* symbol : {"mutant_crashes", "mutant_refuses_everything"}) {
     EXPECT_FALSE(infer_contract(inferred_subject(symbol), inferred_cases()).contract) << symbol;
   }

@@ -1,32 +1,16 @@
 // What a pass speaks of: every class of calls is met, refusals are explained, and a domain is judged to its edges.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
 #include <fstream>
-#include <functional>
-#include <limits>
-#include <set>
 #include <sstream>
-#include <utility>
 
 #include "judge/call/refusals.hpp"
-#include "judge/kernel_judge.hpp"
 #include "proptests/generators/domains/domain.hpp"
 #include "proptests/generators/row_matrices/row_matrix_classes.hpp"
+#include "proptests/tests/judge/kernel_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-using numerics::Format;
-
-KernelSubject subject_of(KernelSource source, const std::string& contract, const std::string& domain = "") {
-  KernelSubject subject;
-  subject.source = std::move(source);
-  subject.contract = numerics::parse_contract(contract, Format::f32, Format::f32);
-  subject.domain = parse_domain(domain, false);
-  return subject;
-}
+using namespace numerics;
 
 /// One call of compact f32 logits.
 struct Logits {
@@ -36,8 +20,7 @@ struct Logits {
   bool masked, compact;
 
   explicit Logits(const softcheck_call& call)
-      : first(reinterpret_cast<const float*>(static_cast<const char*>(call.inputs[0]->data) +
-                                             call.inputs[0]->byte_offset)),
+      : first(numbers_of(*call.inputs[0])),
         rows(call.inputs[0]->shape[0]),
         n(call.inputs[0]->shape[1]),
         theta(call.theta),
@@ -51,43 +34,34 @@ struct Logits {
   bool all(bool (*holds)(float)) const { return std::all_of(first, first + rows * n, holds); }
 };
 
-/// softmax in double of compact logits at theta 1, whatever they are.
-void softmax(const Logits& logits, float* result) {
-  for (std::int64_t r = 0; r < logits.rows; ++r) {
-    const float* row = logits.first + r * logits.n;
-    double top = -std::numeric_limits<double>::infinity(), sum = 0;
-    for (std::int64_t i = 0; i < logits.n; ++i) top = row[i] > top || std::isnan(row[i]) ? row[i] : top;
-    for (std::int64_t i = 0; i < logits.n; ++i) sum += std::exp(row[i] - top);
-    for (std::int64_t i = 0; i < logits.n; ++i) {
-      result[r * logits.n + i] = static_cast<float>(std::exp(row[i] - top) / sum);
-    }
-  }
-}
+void softmax(const softcheck_call& call) { each_compact_row(call, softmax_in_double); }
 
-/// The same of a kernel that takes what takes(logits) says.
+using Kernel = std::function<int(const softcheck_call*)>;
+
+/// A softmax at theta 1 that takes what takes(logits) says.
 template <class Takes>
-KernelSource kernel_that(Takes takes) {
-  return {"", "kernel", [takes](const softcheck_call* call) {
-            const Logits logits(*call);
-            if (logits.masked || !logits.compact || logits.theta != 1 || !takes(logits)) return 1;
-            softmax(logits, reinterpret_cast<float*>(call->outputs[0]->data));
-            return 0;
-          }};
+Kernel kernel_that(Takes takes) {
+  return [takes](const softcheck_call* call) {
+    const Logits logits(*call);
+    if (logits.masked || !logits.compact || logits.theta != 1 || !takes(logits)) return 1;
+    softmax(*call);
+    return 0;
+  };
 }
 
-bool is_finite(float x) { return std::isfinite(x); }
+KernelJudgement judged_in(const Kernel& kernel, const std::string& domain = "", Effort effort = Effort::quick) {
+  return judge_kernel(own_subject(kernel, {.domain = domain}), judge_options(effort));
+}
 
-std::string joined(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += line + "\n";
-  return text;
+bool is_aligned(const Logits& logits) {
+  const auto is_finite = [](float x) { return std::isfinite(x); };
+  return logits.n % 16 == 0 && logits.n > 0 && logits.n <= 8192 && logits.rows > 0 && logits.all(is_finite);
 }
 
 // Labelled full: Coverage.AtDefaultEffortEveryClassIsMet
 TEST(Coverage, AtDefaultEffortEveryClassIsMet) {
-  const KernelSource ours{std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_cpu_kernels.so", "softcheck_softmax"};
-  const KernelJudgement judgement =
-      judge_kernel(subject_of(ours, "sum=blocks:32 subnormal=kept"), judge_options(Effort::normal));
+  const KernelJudgement judgement = judge_kernel(
+      cpu_subject("softcheck_softmax", {.contract = "sum=blocks:32 subnormal=kept"}), judge_options(Effort::normal));
   EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << joined(judgement.notes);
   const std::vector<Coverage::Entry> entries = judgement.coverage.entries();
   EXPECT_GT(entries.size(), 90u);
@@ -98,10 +72,8 @@ TEST(Coverage, AtDefaultEffortEveryClassIsMet) {
 
 // A dtype without infinity is sent none: its bits would be those of a NaN.
 TEST(Coverage, NoCallInE4m3HasAnInfinity) {
-  KernelSubject subject;
-  subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_cpu_kernels.so", "softcheck_softmax"};
-  subject.contract = parse_contract("sum=blocks:32 subnormal=kept", Format::e4m3, Format::e4m3);
-  const KernelJudgement judgement = judge_kernel(subject, judge_options(Effort::quick));
+  const KernelJudgement judgement =
+      judged(cpu_subject("softcheck_softmax", {.format = Format::e4m3, .contract = "sum=blocks:32 subnormal=kept"}));
   EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << joined(judgement.notes);
   std::size_t classes = 0;
   for (const Coverage::Entry& entry : judgement.coverage.entries()) {
@@ -120,31 +92,27 @@ TEST(Coverage, TheClassesAreThoseOfThePage) {
   for (const MatrixDimension& dimension : matrix_dimensions()) {
     std::string row = "| " + dimension.name + " | ";
     for (std::size_t c = 0; c < dimension.classes.size(); ++c) row += (c == 0 ? "" : "; ") + dimension.classes[c];
-    EXPECT_NE(text.str().find(row + " |"), std::string::npos) << row << " |";
+    EXPECT_THAT(text.str(), HasSubstr(row + " |")) << row << " |";
   }
 }
 
 TEST(Refusals, AreExplainedByTheFewestWords) {
-  const KernelSource aligned = kernel_that([](const Logits& logits) {
-    return logits.n % 16 == 0 && logits.n > 0 && logits.n <= 8192 && logits.rows > 0 && logits.all(is_finite);
-  });
-  const KernelJudgement judgement = judge_kernel(subject_of(aligned, ""), judge_options(Effort::quick));
+  const KernelJudgement judgement = judged_in(kernel_that(is_aligned));
   EXPECT_EQ(judgement.verdict, ReportVerdict::vacuous);
   const std::string notes = joined(judgement.notes);
-  EXPECT_NE(notes.find("n=16k"), std::string::npos) << notes;
-  EXPECT_NE(notes.find("lies outside the domain"), std::string::npos) << notes;
+  EXPECT_THAT(notes, HasSubstr("n=16k"));
+  EXPECT_THAT(notes, HasSubstr("lies outside the domain"));
 }
 
 TEST(Refusals, InsideADomainAreExplainedByWordsMore) {
-  const KernelSource aligned = kernel_that([](const Logits& logits) { return logits.n % 16 == 0 && logits.n <= 8192; });
-  const KernelJudgement judgement =
-      judge_kernel(subject_of(aligned, "", "compact nomask finite theta=1"), judge_options(Effort::quick));
+  const Kernel aligned = kernel_that([](const Logits& logits) { return logits.n % 16 == 0 && logits.n <= 8192; });
+  const KernelJudgement judgement = judged_in(aligned, "compact nomask finite theta=1");
   EXPECT_EQ(judgement.verdict, ReportVerdict::fail);
   const std::string notes = joined(judgement.notes);
   // The words of lengths are as narrow as the accepted calls, so only their ends are known here. The words that were
   // given follow them.
-  EXPECT_NE(notes.find("lies outside the domain 'n=16k "), std::string::npos) << notes;
-  EXPECT_NE(notes.find("n<=8192 theta=1 compact finite nomask'; to judge"), std::string::npos) << notes;
+  EXPECT_THAT(notes, HasSubstr("lies outside the domain 'n=16k "));
+  EXPECT_THAT(notes, HasSubstr("n<=8192 theta=1 compact finite nomask'; to judge"));
 }
 
 // Words of attributes and listed lengths stay: a domain without them admits other calls.
@@ -196,11 +164,7 @@ constexpr const char* aligned_domain = "n=16k n>=16 n<=8192 rows>=1 theta=1 comp
 
 // Labelled full: DomainOfAKernel.InsideItIsJudgedFully
 TEST(DomainOfAKernel, InsideItIsJudgedFully) {
-  const KernelSource aligned = kernel_that([](const Logits& logits) {
-    return logits.n % 16 == 0 && logits.n > 0 && logits.n <= 8192 && logits.rows > 0 && logits.all(is_finite);
-  });
-  const KernelJudgement judgement =
-      judge_kernel(subject_of(aligned, "", aligned_domain), judge_options(Effort::normal));
+  const KernelJudgement judgement = judged_in(kernel_that(is_aligned), aligned_domain, Effort::normal);
   EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << joined(judgement.notes);
   EXPECT_EQ(judgement.refused, 0u);
   EXPECT_GT(judgement.rows, 3000u);
@@ -210,10 +174,8 @@ TEST(DomainOfAKernel, InsideItIsJudgedFully) {
 }
 
 TEST(DomainOfAKernel, ARefusalInsideItIsAFinding) {
-  const KernelSource hole = kernel_that([](const Logits& logits) {
-    return logits.n % 16 == 0 && logits.n > 0 && logits.n <= 8192 && logits.n != 48 && logits.all(is_finite);
-  });
-  const KernelJudgement judgement = judge_kernel(subject_of(hole, "", aligned_domain), judge_options(Effort::quick));
+  const Kernel hole = kernel_that([](const Logits& logits) { return is_aligned(logits) && logits.n != 48; });
+  const KernelJudgement judgement = judged_in(hole, aligned_domain);
   EXPECT_EQ(judgement.verdict, ReportVerdict::fail);
   ASSERT_TRUE(judgement.counterexample);
   EXPECT_EQ(judgement.counterexample->failed[0].claim, "kernel.accepts");
@@ -221,14 +183,13 @@ TEST(DomainOfAKernel, ARefusalInsideItIsAFinding) {
 }
 
 TEST(DomainOfAKernel, WhatFailsInsideItShrinksInsideIt) {
-  const KernelSource wrong{"", "kernel", [](const softcheck_call* call) {
-                             const Logits logits(*call);
-                             auto* result = reinterpret_cast<float*>(call->outputs[0]->data);
-                             softmax(logits, result);
-                             if (logits.n > 100) result[logits.n - 1] *= 2;
-                             return 0;
-                           }};
-  const KernelJudgement judgement = judge_kernel(subject_of(wrong, "", aligned_domain), judge_options(Effort::quick));
+  const Kernel wrong = [](const softcheck_call* call) {
+    softmax(*call);
+    const std::int64_t n = call->inputs[0]->shape[1];
+    if (n > 100) numbers_of(*call->outputs[0])[n - 1] *= 2;
+    return 0;
+  };
+  const KernelJudgement judgement = judged_in(wrong, aligned_domain);
   EXPECT_EQ(judgement.verdict, ReportVerdict::fail);
   ASSERT_TRUE(judgement.counterexample);
   EXPECT_EQ(judgement.counterexample->size, 112u) << judgement.counterexample->case_text;
@@ -239,14 +200,12 @@ constexpr const char* listed_domain = "n=1|3|17|64|600|1000 rows=3|513 theta=1 c
 TEST(DomainOfAKernel, OfListedLengthsEveryOneIsJudged) {
   std::set<std::pair<std::int64_t, std::int64_t>> shapes;
   // Called in this process, so that it can count.
-  KernelSource counting{"", "kernel"};
-  counting.forwarded = [&](const softcheck_call* call) {
-    const Logits logits(*call);
-    shapes.emplace(logits.rows, logits.n);
-    softmax(logits, reinterpret_cast<float*>(call->outputs[0]->data));
+  const auto counting = [&](const softcheck_call* call) {
+    shapes.emplace(call->inputs[0]->shape[0], call->inputs[0]->shape[1]);
+    softmax(*call);
     return ForwardedEnd{};
   };
-  const KernelJudgement judgement = judge_kernel(subject_of(counting, "", listed_domain), judge_options(Effort::quick));
+  const KernelJudgement judgement = judged(forwarded_subject(counting, {.domain = listed_domain}));
   EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << joined(judgement.notes);
   EXPECT_TRUE(judgement.coverage.unmet().empty());
   std::set<std::pair<std::int64_t, std::int64_t>> all;
@@ -261,20 +220,15 @@ TEST(DomainOfAKernel, OfListedLengthsEveryOneIsJudged) {
 }
 
 // Wrong at one length or at one number of rows of those that are listed.
-KernelSource wrong_where(std::function<bool(const Logits&)> hit) {
-  return {"", "kernel", [hit](const softcheck_call* call) {
-            const Logits logits(*call);
-            auto* result = reinterpret_cast<float*>(call->outputs[0]->data);
-            softmax(logits, result);
-            if (hit(logits)) result[logits.n * logits.rows - 1] += 1;
-            return 0;
-          }};
-}
-
 TEST(DomainOfAKernel, OfListedLengthsOneWrongOneIsFoundAndShrinksToTheSmallest) {
   const auto smallest = [](const std::function<bool(const Logits&)>& hit) {
-    const KernelJudgement judgement =
-        judge_kernel(subject_of(wrong_where(hit), "", listed_domain), judge_options(Effort::quick));
+    const auto wrong = [hit](const softcheck_call* call) {
+      softmax(*call);
+      const Logits logits(*call);
+      if (hit(logits)) numbers_of(*call->outputs[0])[logits.n * logits.rows - 1] += 1;
+      return 0;
+    };
+    const KernelJudgement judgement = judged_in(wrong, listed_domain);
     EXPECT_EQ(judgement.verdict, ReportVerdict::fail);
     return judgement.counterexample ? judgement.counterexample->size : 0;
   };
@@ -284,22 +238,19 @@ TEST(DomainOfAKernel, OfListedLengthsOneWrongOneIsFoundAndShrinksToTheSmallest) 
 }
 
 TEST(Undecided, RefusingEveryRowWithANanIsNoPass) {
-  const KernelSource picky =
-      kernel_that([](const Logits& logits) { return logits.all([](float x) { return !std::isnan(x); }); });
-  const KernelJudgement judgement = judge_kernel(subject_of(picky, ""), judge_options(Effort::quick));
+  const KernelJudgement judgement =
+      judged_in(kernel_that([](const Logits& logits) { return logits.all([](float x) { return !std::isnan(x); }); }));
   EXPECT_EQ(judgement.verdict, ReportVerdict::vacuous);
   ASSERT_FALSE(judgement.notes.empty());
   EXPECT_EQ(judgement.notes[0], "kernel.nan_row was decided in no call");
 }
 
 TEST(Undecided, RefusingWhatANaiveExponentialCannotDoIsNoPass) {
-  const KernelSource naive = kernel_that([](const Logits& logits) {
+  const KernelJudgement judgement = judged_in(kernel_that([](const Logits& logits) {
     return logits.all([](float x) { return std::isnan(x) || std::isinf(x) || std::fabs(x) < 80; });
-  });
-  const KernelJudgement judgement = judge_kernel(subject_of(naive, ""), judge_options(Effort::quick));
+  }));
   EXPECT_EQ(judgement.verdict, ReportVerdict::vacuous);
-  EXPECT_NE(joined(judgement.notes).find("values of the kind 'sharp' was refused"), std::string::npos)
-      << joined(judgement.notes);
+  EXPECT_THAT(joined(judgement.notes), HasSubstr("values of the kind 'sharp' was refused"));
 }
 
 }  // namespace

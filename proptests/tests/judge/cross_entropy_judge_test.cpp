@@ -1,34 +1,27 @@
 // Cross-entropy and its gradient: what rows and attributes are drawn, and what is granted.
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <set>
-#include <string>
-#include <vector>
-
-#include "judge/ops/rows/row_call.hpp"
-#include "judge/ops/rows/row_description.hpp"
 #include "judge/ops/rows/row_elements.hpp"
-#include "judge/ops/rows/row_judge.hpp"
-#include "judge/ops/rows/row_op.hpp"
-#include "numerics/formats/special_values.hpp"
+#include "proptests/tests/judge/row_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
 using namespace numerics;
 
-Contract f32_contract() { return parse_contract("acc=f32 exp=1ulp sum=sequential", Format::f32, Format::f32); }
+constexpr const char* in_f32 = "acc=f32 exp=1ulp sum=sequential";
+
+Contract f32_contract() { return parse_contract(in_f32, Format::f32, Format::f32); }
 
 // The finding of a row of these logits with one value a row.
-Decision decided(Op op, std::vector<double> logits, const std::vector<std::vector<double>>& auxiliary,
-                 const Attributes& attributes, std::vector<double> got) {
-  const RowVerdicts verdicts = judge_values(op, f32_contract(), logits, 1, got, auxiliary, attributes);
-  return verdicts.findings.at(0).decision;
+Decision decided(Op op, const Row& logits, const std::vector<Row>& auxiliary, const Attributes& attributes,
+                 const Row& got, const CountedWeights& counted = {}, const char* words = in_f32) {
+  const RowWords of{.contract = words, .auxiliary = auxiliary, .attributes = attributes, .counted = counted};
+  return verdicts_of(op, logits, got, of).findings.at(0).decision;
 }
 
+constexpr const char* kept_in_f32 = "acc=f32 exp=1ulp sum=sequential subnormal=kept";
+
 TEST(CrossEntropyJudge, TheLossIsThatOfItsLabelAndItsAttributes) {
-  const std::vector<double> logits{0, 0, 0, 0};
+  const Row logits{0, 0, 0, 0};
   const double hard = std::log(4.0);
   EXPECT_EQ(decided(Op::cross_entropy, logits, {{1}}, {}, {round_to(Format::f32, hard)}), Decision::proved);
   EXPECT_EQ(decided(Op::cross_entropy, logits, {{1}}, {}, {hard * (1 + 1e-5)}), Decision::violated);
@@ -61,7 +54,7 @@ TEST(CrossEntropyJudge, TheGradientIsTimesItsUpstream) {
 // Behind a cap of 2 the logits 2 atanh(+-1/2) are 1 and -1: L - x_y and the slope 1 - 1/4 are those of them.
 TEST(CrossEntropyJudge, ASoftcapComesBeforeTheLossAndHasItsSlope) {
   const double x = round_to(Format::f32, 2 * std::atanh(0.5));
-  const std::vector<double> logits{x, -x};
+  const Row logits{x, -x};
   const Attributes capped{.ignore_index = -100, .softcap = 2};
   const double p = 1 / (1 + std::exp(-2.0)), loss = round_to(Format::f32, -std::log(p));
   EXPECT_EQ(decided(Op::cross_entropy, logits, {{0}}, capped, {loss}), Decision::proved);
@@ -73,15 +66,10 @@ TEST(CrossEntropyJudge, ASoftcapComesBeforeTheLossAndHasItsSlope) {
 
 // A kernel may multiply by upstream before the slope: where results are subnormal, both products lose half a quantum.
 TEST(CrossEntropyJudge, UpstreamMayMeetTheGradientBeforeTheSlopeDoes) {
-  const Contract kept = parse_contract("acc=f32 exp=1ulp sum=sequential subnormal=kept", Format::f32, Format::f32);
   const Attributes capped{.ignore_index = -100, .softcap = 4};
-  const std::vector<double> logits{-1, 0};
-  const std::vector<std::vector<double>> auxiliary{{0}, {0x1.ap-146}};
   const auto of_first = [&](double got) {
-    const std::vector<double> gradient{got, 0x1.2p-146};
-    return judge_values(Op::cross_entropy_backward, kept, logits, 1, gradient, auxiliary, capped)
-        .findings.at(0)
-        .decision;
+    return decided(Op::cross_entropy_backward, {-1, 0}, {{0}, {0x1.ap-146}}, capped, {got, 0x1.2p-146}, {},
+                   kept_in_f32);
   };
   EXPECT_EQ(of_first(-0x1p-146), Decision::proved);      // upstream (p - 1) rounds to -9 quanta, -8.46 of them to -8
   EXPECT_EQ(of_first(-0x1.2p-146), Decision::proved);    // (p - 1) times the slope first: -8.89 quanta
@@ -92,17 +80,12 @@ TEST(CrossEntropyJudge, UpstreamMayMeetTheGradientBeforeTheSlopeDoes) {
 // A division behind all else divides what the products have lost: of -2.58 quanta, times a slope of 0.834, a kernel
 // keeps -3 twice. The weights' sum is 2^-10, so that it returns -3 x 2^-139 for -2.15 x 2^-139.
 TEST(CrossEntropyJudge, ADivisorMayComeLastHoweverSmallItIs) {
-  const Contract kept = parse_contract("acc=f32 exp=1ulp sum=sequential subnormal=kept", Format::f32, Format::f32);
   const Attributes capped{.ignore_index = -100, .softcap = 2.3125, .mean = true};
-  const std::vector<double> logits{-1, 0};
-  const std::vector<std::vector<double>> auxiliary{{0}, {0x1.cp-138}, {0x1p-10, 1}};
   CountedWeights counted;
   counted.add(0x1p-10);
   const auto of_first = [&](double got) {
-    const std::vector<double> gradient{got, 0x1.8p-138};
-    return judge_values(Op::cross_entropy_mean_backward, kept, logits, 1, gradient, auxiliary, capped, counted)
-        .findings.at(0)
-        .decision;
+    return decided(Op::cross_entropy_mean_backward, {-1, 0}, {{0}, {0x1.cp-138}, {0x1p-10, 1}}, capped,
+                   {got, 0x1.8p-138}, counted, kept_in_f32);
   };
   EXPECT_EQ(of_first(-0x1.8p-138), Decision::proved);  // -3
   EXPECT_EQ(of_first(-0x1p-138), Decision::proved);    // -2: the slope before upstream, or the division
@@ -113,7 +96,7 @@ TEST(CrossEntropyJudge, ADivisorMayComeLastHoweverSmallItIs) {
 
 // Equal logits, V = 2: the smoothed loss is ln 2 ((1 - s) w_y + s mean(w)), alpha that factor, b_j the weights' shares.
 TEST(CrossEntropyJudge, ClassWeightsAreThoseOfTheTargetAndOfTheSmoothing) {
-  const std::vector<double> logits{0, 0}, weights{3, 0.5};
+  const Row logits{0, 0}, weights{3, 0.5};
   const Attributes smoothed{.label_smoothing = 0.25, .ignore_index = -100}, hard{.ignore_index = -100};
   const auto of = [](double factor) { return std::vector{round_to(Format::f32, factor * std::log(2.0))}; };
   EXPECT_EQ(decided(Op::cross_entropy, logits, {{0}, weights}, hard, of(3)), Decision::proved);
@@ -121,25 +104,21 @@ TEST(CrossEntropyJudge, ClassWeightsAreThoseOfTheTargetAndOfTheSmoothing) {
   EXPECT_EQ(decided(Op::cross_entropy, logits, {{0}, weights}, smoothed, of(2.25 + 0.4375)), Decision::proved);
   EXPECT_EQ(decided(Op::cross_entropy, logits, {{0}, weights}, smoothed, of(3)), Decision::violated);
   // alpha p = 2.6875 / 2; b = 2.25 + 0.375 and 0.0625.
-  const std::vector<double> gradient{1.34375 - 2.625, 1.34375 - 0.0625};
+  const Row gradient{1.34375 - 2.625, 1.34375 - 0.0625};
   EXPECT_EQ(decided(Op::cross_entropy_backward, logits, {{0}, {1}, weights}, smoothed, gradient), Decision::proved);
   EXPECT_EQ(decided(Op::cross_entropy_backward, logits, {{0}, {1}}, smoothed, gradient), Decision::violated);
 }
 
 TEST(CrossEntropyJudge, ClassWeightsAreOneTensorOfTheCallsThatHaveThem) {
-  RowMatrixCase matrix;
-  matrix.format = Format::bf16;
-  matrix.columns = 5;
-  matrix.rows = RowCycle({RunLengthRow::of(std::vector<double>{1, 5, 2, 4, 3})}, 3);
+  RowMatrixCase matrix = matrix_of_rows(Format::bf16, {{1, 5, 2, 4, 3}}, 32 + 64, 3);
   matrix.visible = {11, 2, 1, true};
-  matrix.auxiliary = 32 + 64;
   const CallFormats formats{Format::bf16, Format::f32};
   const TensorCall call = call_of(matrix, Op::cross_entropy_backward, formats);
   ASSERT_EQ(call.inputs.size(), 4u);
   EXPECT_EQ(call.roles, (std::vector{Role::logits, Role::labels, Role::upstream, Role::class_weights}));
   const TensorPlace& place = call.inputs[3].place;
-  EXPECT_EQ(place.shape, std::vector<std::int64_t>{5});
-  EXPECT_EQ(place.strides, std::vector<std::int64_t>{2});
+  EXPECT_EQ(place.shape, Shape{5});
+  EXPECT_EQ(place.strides, Shape{2});
   EXPECT_EQ(place.format, Format::bf16);
   for (std::size_t r = 0; r < 3; ++r) {
     EXPECT_EQ(inputs_of(matrix, Op::cross_entropy_backward, Format::bf16, r)[3], call.inputs[3].values);
@@ -159,8 +138,7 @@ TEST(CrossEntropyJudge, ADomainExcludesASoftcapAndClassWeights) {
     const Domain domain = parse_domain(words, false);
     EXPECT_EQ(to_string(domain), words);
     for (std::uint64_t auxiliary = 0; auxiliary < 64; ++auxiliary) {
-      RowMatrixCase matrix =
-          matrix_of(RowCase{RunLengthRow::of(std::vector<double>{1, 0}), 1, Format::f32, "", auxiliary});
+      const RowMatrixCase matrix = matrix_of_rows(Format::f32, {{1, 0}}, auxiliary);
       const bool closed = (auxiliary & op.closed_auxiliaries(domain)) != 0;
       EXPECT_EQ(domain.admits(traits_of(matrix, Op::cross_entropy)), !closed) << words << ' ' << auxiliary;
     }
@@ -172,10 +150,8 @@ TEST(CrossEntropyJudge, ADomainExcludesASoftcapAndClassWeights) {
 // contract vacuous.
 TEST(CrossEntropyJudge, SaturatedLogitsMakeNoContractVacuous) {
   const Attributes capped{.ignore_index = -100, .softcap = 30};
-  const std::vector<std::vector<double>> auxiliary{{0}, {1}};
-  const std::vector<double> logits{1000, 1000, -1000}, zeros{0, 0, 0};
-  const RowVerdicts verdicts =
-      judge_values(Op::cross_entropy_backward, f32_contract(), logits, 1, zeros, auxiliary, capped);
+  const RowVerdicts verdicts = verdicts_of(Op::cross_entropy_backward, {1000, 1000, -1000}, {0, 0, 0},
+                                           {.contract = in_f32, .auxiliary = {{0}, {1}}, .attributes = capped});
   EXPECT_EQ(verdicts.findings.at(0).decision, Decision::proved);
   EXPECT_EQ(verdicts.vacuity.judged, 3u);
   EXPECT_EQ(verdicts.vacuity.vacuous, 0u);
@@ -183,12 +159,11 @@ TEST(CrossEntropyJudge, SaturatedLogitsMakeNoContractVacuous) {
 
 // The overflow is the form's, whatever the contract says: such rows are counted apart, and make no verdict vacuous.
 TEST(CrossEntropyJudge, ARowWhoseLossOverflowsOnTheWayCountsApart) {
-  const std::vector<double> wide{0x1.8p+127, -0x1.8p+127}, large{0x1p+70, 0};
+  const Row wide{0x1.8p+127, -0x1.8p+127}, large{0x1p+70, 0};
   const Attributes hard{.ignore_index = -100}, squared{.z_loss = 0x1p-10, .ignore_index = -100};
-  const auto counts = [](const std::vector<double>& logits, double label, const Attributes& attributes) {
-    const std::vector<std::vector<double>> auxiliary{{label}};
-    return judge_values(Op::cross_entropy, f32_contract(), logits, 1, std::vector{infinity}, auxiliary, attributes)
-        .vacuity;
+  const auto counts = [](const Row& logits, double label, const Attributes& attributes) {
+    const RowWords words{.contract = in_f32, .auxiliary = {{label}}, .attributes = attributes};
+    return verdicts_of(Op::cross_entropy, logits, {infinity}, words).vacuity;
   };
   for (const VacuityCount& count : {counts(wide, 1, hard), counts(large, 0, squared)}) {
     EXPECT_EQ(count.unresolved, 1u);
@@ -200,10 +175,9 @@ TEST(CrossEntropyJudge, ARowWhoseLossOverflowsOnTheWayCountsApart) {
 
 // L - x_y is 2^100, a number of f32; times its class weight it is none.
 TEST(CrossEntropyJudge, AWeightedLossMayOverflowWhereThePlainOneFits) {
-  const std::vector<double> logits{0x1p+100, 0}, got{infinity};
-  const auto unresolved = [&](const std::vector<std::vector<double>>& auxiliary) {
-    return judge_values(Op::cross_entropy, f32_contract(), logits, 1, got, auxiliary, {.ignore_index = -100})
-        .vacuity.unresolved;
+  const auto unresolved = [&](const std::vector<Row>& auxiliary) {
+    const RowWords words{.contract = in_f32, .auxiliary = auxiliary, .attributes = {.ignore_index = -100}};
+    return verdicts_of(Op::cross_entropy, {0x1p+100, 0}, {infinity}, words).vacuity.unresolved;
   };
   EXPECT_EQ(unresolved({{1}}), 0u);
   EXPECT_EQ(unresolved({{1}, {1, 1}}), 0u);
@@ -213,14 +187,14 @@ TEST(CrossEntropyJudge, AWeightedLossMayOverflowWhereThePlainOneFits) {
 // What quick() bounds is where the oracle's enclosure is, for rows whose terms cancel, vanish or are as large as
 // numbers get.
 TEST(CrossEntropyJudge, TheQuickValueIsWithinItsErrorOfTheOracles) {
-  const std::vector<std::vector<double>> rows{
+  const std::vector<Row> rows{
       {0, 0, 0},           {1, 2, 3, 4},    {50, -50, 0},  {-700, 700},
       {-0x1.8p+127, 0, 1}, {1e-30, -1e-30}, {88.5, 88, 2}, {-0.6931471805599453, -0.6931471805599453}};
   const PrecisionScope precision(256);
   for (const Op op : {Op::cross_entropy, Op::cross_entropy_backward}) {
     for (std::uint64_t auxiliary = 0; auxiliary < 1024; auxiliary += 3) {
-      for (const std::vector<double>& logits : rows) {
-        const std::vector<std::vector<double>> inputs = op.rows().input_values(Format::f32, logits, auxiliary);
+      for (const Row& logits : rows) {
+        const std::vector<Row> inputs = op.rows().input_values(Format::f32, logits, auxiliary);
         const Contract contract = f32_contract();
         const RowInputs row{contract, inputs[0], 1, std::span(inputs).subspan(1),
                             op.rows().attributes(auxiliary, logits.size())};
@@ -241,10 +215,7 @@ TEST(CrossEntropyJudge, TheQuickValueIsWithinItsErrorOfTheOracles) {
 }
 
 TEST(CrossEntropyJudge, LabelsOfEveryKindAreDrawnInBothIntegerTypes) {
-  RowMatrixCase matrix;
-  matrix.format = Format::f32;
-  matrix.columns = 5;
-  matrix.rows = RowCycle({RunLengthRow::of(std::vector<double>{1, 5, 2, 4, 3})}, 16);
+  RowMatrixCase matrix = matrix_of_rows(Format::f32, {{1, 5, 2, 4, 3}}, 0, 16);
   std::set<double> labels;
   std::set<int> bits;
   for (const std::uint64_t auxiliary : {1u, 1u + 64}) {
@@ -264,27 +235,21 @@ TEST(CrossEntropyJudge, LabelsOfEveryKindAreDrawnInBothIntegerTypes) {
 }
 
 TEST(CrossEntropyJudge, AReportNamesTheLabelAndTheAttributes) {
-  RowMatrixCase matrix = matrix_of(RowCase{RunLengthRow::of(std::vector<double>{1, 0}), 1, Format::f32, "", 3});
-  EXPECT_EQ(asked_of(matrix, Op::cross_entropy, Format::f32, "", 0).remark,
+  EXPECT_EQ(remark_of(Op::cross_entropy, matrix_of_rows(Format::f32, {{1, 0}}, 3)),
             " (logits 0x1p+0 0x0p+0, labels 0, label_smoothing 0x1.999999999999ap-4, z_loss 0x1p-10, "
             "ignore_index -100)");
 }
 
 // A kernel that looks at no strides keeps to domain=compact: rows side by side have values side by side.
 TEST(CrossEntropyJudge, OneValueARowIsSideBySideWhereItsItemsAre) {
-  RowMatrixCase matrix;
-  matrix.format = Format::f32;
-  matrix.columns = 3;
-  matrix.rows = RowCycle({RunLengthRow::of(std::vector<double>{1, 2, 3})}, 2);
-  matrix.out = {3, 1, 0, true};
-  EXPECT_EQ(call_of(matrix, Op::logsumexp, {Format::f32, Format::f32}).outputs[0].place.strides,
-            std::vector<std::int64_t>{1});
-  matrix.out = {5, 1, 0, true};  // contiguous: the innermost stride, its only one, is 1
-  EXPECT_EQ(call_of(matrix, Op::logsumexp, {Format::f32, Format::f32}).outputs[0].place.strides,
-            std::vector<std::int64_t>{1});
-  matrix.out = {6, 2, 0, true};
-  EXPECT_EQ(call_of(matrix, Op::logsumexp, {Format::f32, Format::f32}).outputs[0].place.strides,
-            std::vector<std::int64_t>{6});
+  const auto strides = [](const MatrixLayout& out) {
+    RowMatrixCase matrix = matrix_of_rows(Format::f32, {{1, 2, 3}}, 0, 2);
+    matrix.out = out;
+    return call_of(matrix, Op::logsumexp, {Format::f32, Format::f32}).outputs[0].place.strides;
+  };
+  EXPECT_EQ(strides({3, 1, 0, true}), Shape{1});
+  EXPECT_EQ(strides({5, 1, 0, true}), Shape{1});  // contiguous: the innermost stride, its only one, is 1
+  EXPECT_EQ(strides({6, 2, 0, true}), Shape{6});
 }
 
 }  // namespace

@@ -1,61 +1,33 @@
 // What the efforts ask: default effort makes every call of quick effort, and a pass names its largest calls.
-#include <dlfcn.h>
-#include <gtest/gtest.h>
-#include <sys/mman.h>
-
-#include <algorithm>
-#include <atomic>
-#include <cstdint>
 #include <cstring>
-#include <ostream>
-#include <set>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "judge/call/call_sizes.hpp"
-#include "judge/kernel_judge.hpp"
 #include "kernels/abi/softcheck_kernel.h"
+#include "proptests/tests/judge/our_kernels.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-using numerics::Format;
-
 /// Numbers that child processes leave for this one.
 class SharedNumbers {
  public:
-  SharedNumbers() : memory_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
-    if (memory_ == MAP_FAILED) throw std::runtime_error("mmap");
-    count_ = new (memory_) std::atomic<std::size_t>(0);
-    numbers_ = reinterpret_cast<std::uint64_t*>(static_cast<char*>(memory_) + 64);
-  }
-  ~SharedNumbers() { munmap(memory_, bytes); }
-  SharedNumbers(const SharedNumbers&) = delete;
-  SharedNumbers& operator=(const SharedNumbers&) = delete;
-
-  void add(std::uint64_t number) { numbers_[count_->fetch_add(1) % most] = number; }
+  void add(std::uint64_t number) { numbers_[1 + count_->fetch_add(1) % most] = number; }
   std::set<std::uint64_t> take() {
-    std::set<std::uint64_t> result(numbers_, numbers_ + std::min<std::size_t>(count_->load(), most));
+    const std::uint64_t* first = &numbers_[1];
+    std::set<std::uint64_t> result(first, first + std::min<std::size_t>(count_->load(), most));
     count_->store(0);
     return result;
   }
 
  private:
-  static constexpr std::size_t most = std::size_t{1} << 17, bytes = 64 + most * 8;
-  void* memory_;
-  std::atomic<std::size_t>* count_;
-  std::uint64_t* numbers_;
+  static constexpr std::size_t most = std::size_t{1} << 17;
+  SharedValues<std::uint64_t, 1 + most> numbers_;
+  std::atomic<std::size_t>* count_ = new (&numbers_[0]) std::atomic<std::size_t>(0);
 };
 
-/// Fowler, Noll and Vo's hash.
-class Hash {
+class CallHash : public Hash {
  public:
-  void add(const void* data, std::size_t size) {
-    for (std::size_t k = 0; k < size; ++k) {
-      value_ = (value_ ^ static_cast<const unsigned char*>(data)[k]) * 0x100000001b3u;
-    }
-  }
+  using Hash::add;
   void add(const DLTensor& tensor) {
     add(&tensor.dtype, sizeof tensor.dtype);
     add(tensor.shape, static_cast<std::size_t>(tensor.ndim) * 8);
@@ -75,14 +47,10 @@ class Hash {
       add(static_cast<const char*>(tensor.data) + tensor.byte_offset + offset * static_cast<std::int64_t>(size), size);
     }
   }
-  std::uint64_t value() const { return value_; }
-
- private:
-  std::uint64_t value_ = 0xcbf29ce484222325u;
 };
 
 std::uint64_t hash_of(const softcheck_call& call) {
-  Hash hash;
+  CallHash hash;
   for (std::uint32_t k = 0; k < call.n_inputs; ++k) {
     hash.add(*call.inputs[k]);
     hash.add_numbers(*call.inputs[k]);
@@ -107,21 +75,13 @@ class EffortCalls : public ::testing::TestWithParam<CalledKernel> {
  protected:
   std::set<std::uint64_t> calls_of(Effort effort) {
     SharedNumbers numbers;
-    void* library = dlopen((std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_zoo.so").c_str(), RTLD_NOW);
-    const auto kernel =
-        library == nullptr ? nullptr : reinterpret_cast<softcheck_kernel>(dlsym(library, GetParam().symbol));
-    EXPECT_NE(kernel, nullptr) << GetParam().symbol;
-    if (kernel == nullptr) return {};
-    KernelSubject subject;
-    subject.source = {"", "kernel", [&numbers, kernel](const softcheck_call* call) {
-                        numbers.add(hash_of(*call));
-                        return kernel(call);
-                      }};
-    subject.op = GetParam().op;
-    subject.contract =
-        numerics::parse_contract("exp=1ulp sum=sequential", Format::f32, output_format(subject.op, Format::f32));
-    subject.domain = domain_of(GetParam().domain, subject.op);
-    const KernelJudgement judgement = judge_kernel(subject, judge_options(effort));
+    const softcheck_kernel kernel = loaded_kernel(library_path("softcheck_zoo"), GetParam().symbol);
+    const auto counted = [&numbers, kernel](const softcheck_call* call) {
+      numbers.add(hash_of(*call));
+      return kernel(call);
+    };
+    const SubjectWords words{GetParam().op, Format::f32, "exp=1ulp sum=sequential", GetParam().domain};
+    const KernelJudgement judgement = judge_kernel(own_subject(counted, words), judge_options(effort));
     EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << (judgement.notes.empty() ? "" : judgement.notes.front());
     return numbers.take();
   }
@@ -157,11 +117,9 @@ TEST(CallSizes, SayWhatIsBeyondTheLargestCall) {
 
 // Labelled full: CallSizes.StandInEveryReport
 TEST(CallSizes, StandInEveryReport) {
-  KernelSubject subject;
-  subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_cpu_kernels.so", "softcheck_softmax"};
-  subject.contract = numerics::parse_contract("sum=blocks:32 subnormal=kept", Format::f32, Format::f32);
-  subject.domain = parse_domain("n<=4097 rows<=3", false);
-  const KernelJudgement judgement = judge_kernel(subject, judge_options(Effort::quick));
+  KernelSubject subject =
+      cpu_subject("softcheck_softmax", {.contract = "sum=blocks:32 subnormal=kept", .domain = "n<=4097 rows<=3"});
+  const KernelJudgement judgement = judged(subject);
   ASSERT_EQ(judgement.verdict, ReportVerdict::pass);
   EXPECT_TRUE(std::ranges::any_of(judgement.notes, [](const std::string& note) {
     return note.starts_with("largest called: rows 3, n 4097, |logit| ");
@@ -169,7 +127,7 @@ TEST(CallSizes, StandInEveryReport) {
   const auto names_n = [](const std::string& line) { return line.starts_with("n beyond "); };
   EXPECT_TRUE(std::ranges::none_of(judgement.not_tried, names_n));
   subject.domain = parse_domain("rows<=3", false);
-  EXPECT_TRUE(std::ranges::any_of(judge_kernel(subject, judge_options(Effort::quick)).not_tried, names_n));
+  EXPECT_TRUE(std::ranges::any_of(judged(subject).not_tried, names_n));
 }
 
 }  // namespace

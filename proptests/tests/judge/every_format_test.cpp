@@ -1,21 +1,9 @@
 // Every op in every format that a right kernel of it takes: checked, inferred, judged at hand, replayed and
 // exhaustively.
-#include <dlfcn.h>
-#include <gtest/gtest.h>
-
 #include <cstring>
-#include <map>
-#include <ostream>
-#include <set>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "judge/exhaustive/exhaustive_judge.hpp"
 #include "judge/inference/contract_inference.hpp"
-#include "judge/kernel_judge.hpp"
-#include "judge/report/kernel_report.hpp"
 #include "judge/results/tensor_judge.hpp"
 #include "proptests/tests/judge/zoo_rows.hpp"
 
@@ -81,20 +69,6 @@ struct KeptCall {
   std::vector<KeptTensor> inputs, outputs;
 };
 
-/// The kernel of a subject, loaded into this program.
-class HeldKernel {
- public:
-  explicit HeldKernel(const KernelSource& source) : library_(dlopen(source.library.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-    if (library_ != nullptr) kernel_ = reinterpret_cast<softcheck_kernel>(dlsym(library_, source.symbol.c_str()));
-    if (kernel_ == nullptr) throw std::runtime_error(source.library + ": no " + source.symbol);
-  }
-  int operator()(const softcheck_call* call) const { return kernel_(call); }
-
- private:
-  void* library_;
-  softcheck_kernel kernel_ = nullptr;
-};
-
 KeptCall kept_inputs(Op op, const softcheck_call& call) {
   KeptCall kept;
   kept.task.op = op;
@@ -143,21 +117,14 @@ KernelSubject small_subject(const ZooRow& row) {
 }
 
 JudgeOptions few_calls(std::uint64_t most) {
-  JudgeOptions options = judge_options(Effort::quick);
-  options.run.cases = 4;
+  JudgeOptions options = quick_options({}, 4);
   options.max_calls = most;
   options.max_length = 256;
   options.limits.seconds_per_call = 20;
   return options;
 }
 
-std::string story_of(const std::vector<ReportRow>& rows) {
-  std::string story;
-  for (const ReportRow& row : rows) {
-    for (const std::string& line : row.details) story += "\n" + line;
-  }
-  return story.substr(0, 2000);
-}
+std::string story_of(const std::vector<ReportRow>& rows) { return ("\n" + details_of(rows)).substr(0, 2000); }
 
 ForwardedEnd end_of(int returned) { return {returned == 0 ? CallEnd::done : CallEnd::refused, returned, {}, {}}; }
 
@@ -194,7 +161,7 @@ TEST_P(EveryFormat, IsInferred) {
 // The calls of a judgement are kept with their results.
 TEST_P(EveryFormat, IsJudgedAtHand) {
   for_each_format([](const ZooRow& row, KernelSubject subject) {
-    const HeldKernel kernel(subject.source);
+    const softcheck_kernel kernel = loaded_kernel(subject.source.library, subject.source.symbol);
     std::vector<KeptCall> calls;
     subject.source.forwarded = [&](const softcheck_call* call) {
       KeptCall kept = kept_inputs(subject.op, *call);
@@ -209,7 +176,7 @@ TEST_P(EveryFormat, IsJudgedAtHand) {
       for (const KeptTensor& input : call.inputs) call.task.inputs.push_back(input.held());
       std::vector<GivenTensor> outputs;
       for (const KeptTensor& output : call.outputs) outputs.push_back(output.held());
-      const numerics::Contract contract = contract_for(call.task, row.contract, outputs.front().format);
+      const Contract contract = contract_for(call.task, row.contract, outputs.front().format);
       const TensorJudgement judgement = judge_tensors(call.task, contract, outputs);
       ASSERT_NE(judgement.verdict, ReportVerdict::fail) << story_of(judgement.rows);
     }
@@ -219,7 +186,7 @@ TEST_P(EveryFormat, IsJudgedAtHand) {
 // A case that a wrong kernel fails in fails again, and the right kernel passes it.
 TEST_P(EveryFormat, IsReplayed) {
   for_each_format([](const ZooRow&, const KernelSubject& subject) {
-    const HeldKernel kernel(subject.source);
+    const softcheck_kernel kernel = loaded_kernel(subject.source.library, subject.source.symbol);
     KernelSubject wrong = subject;
     wrong.source.forwarded = [&](const softcheck_call* call) {
       const int returned = kernel(call);
@@ -247,13 +214,11 @@ TEST_P(EveryFormat, IsJudgedExhaustively) {
   for_each_format([&](const ZooRow&, KernelSubject subject) {
     const bool has_products = subject.op->attention;
     subject.domain = domain_of(has_products ? "keys=64 dim=1 values=64 finite" : "n=2 theta=1", subject.op);
-    JudgeOptions options = judge_options(Effort::exhaustive);
-    options.arguments = {100, 102};
     try {
-      EXPECT_EQ(judge_exhaustively(subject, options).judgement.verdict, ReportVerdict::pass);
+      EXPECT_EQ(judge_exhaustively(subject, exhaustive_options(100, 2)).judgement.verdict, ReportVerdict::pass);
       ++judged;
     } catch (const std::invalid_argument& error) {
-      EXPECT_NE(std::string(error.what()).find("effort: exhaustive needs "), std::string::npos) << error.what();
+      EXPECT_THAT(std::string(error.what()), HasSubstr("effort: exhaustive needs ")) << error.what();
     }
   });
   const Op op = parse_op(GetParam());
@@ -272,7 +237,7 @@ TEST(EveryFormatOf, EveryOpIsThere) {
   std::set<std::string> formats_of_ops;
   for (const ZooRow& row : kernels_of_every_format()) formats_of_ops.insert(row.op + " " + row.dtype);
   for (const Op op : all_ops()) {
-    for (const numerics::Format format : numerics::all_formats()) {
+    for (const Format format : numerics::all_formats()) {
       const std::string name = std::string(to_string(op)) + " " + std::string(numerics::properties(format).name);
       const bool is_missing = op == Op::adaptive_attention && numerics::properties(format).storage_bits == 8;
       EXPECT_EQ(formats_of_ops.contains(name), !is_missing) << name;

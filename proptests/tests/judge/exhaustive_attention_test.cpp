@@ -1,56 +1,26 @@
 // Exhaustive effort of attention: every product of a query and a key is a score once in each order, and one weight that
 // is wrong by an ulp is found.
-#include <dlfcn.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <limits>
 #include <memory>
-#include <optional>
-#include <set>
-#include <span>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "judge/exhaustive/enumerated_row.hpp"
 #include "judge/exhaustive/enumeration.hpp"
 #include "judge/exhaustive/exhaustive_judge.hpp"
-#include "judge/kernel_judge.hpp"
-#include "judge/trial/effort.hpp"
 #include "numerics/enclosures/certificate.hpp"
-#include "numerics/formats/format.hpp"
+#include "proptests/tests/judge/kernel_samples.hpp"
 
 namespace softcheck::proptests {
 // Sources of this folder are compiled as one: the names below are common ones.
 namespace every_score {
 namespace {
 
-using numerics::Format;
+using namespace numerics;
 
 constexpr const char* contract_words = "sum=blocks:128 masked=zero subnormal=kept";
 
 // A query's results, before they are rounded: its output, then lse and the entropy.
 using Change = std::function<void(double query, std::span<const double> keys, std::vector<double>& results)>;
-
-double number_at(const DLTensor& tensor, Format format, std::size_t i) {
-  const auto bytes = static_cast<std::size_t>(numerics::properties(format).storage_bits) / 8;
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, static_cast<const char*>(tensor.data) + tensor.byte_offset + i * bytes, bytes);
-  return numerics::decode(format, bits);
-}
-
-void put_at(const DLTensor& tensor, Format format, std::size_t i, double value) {
-  const auto bytes = static_cast<std::size_t>(numerics::properties(format).storage_bits) / 8;
-  const std::uint64_t bits = numerics::encode(format, value);
-  std::memcpy(static_cast<char*>(tensor.data) + tensor.byte_offset + i * bytes, &bits, bytes);
-}
 
 std::size_t extent(const DLTensor& tensor, int axis) { return static_cast<std::size_t>(tensor.shape[axis]); }
 
@@ -74,12 +44,7 @@ std::vector<double> results_of(double query, std::span<const double> keys, doubl
 }
 
 KernelSubject subject_of(Format format, const std::string& domain, Change change = {}, std::uint32_t most_outputs = 3) {
-  KernelSubject subject;
-  subject.op = Op::attention;
-  subject.contract = numerics::parse_contract(contract_words, format, output_format(Op::attention, format));
-  subject.domain = domain_of(domain, Op::attention);
-  subject.source = {"", "kernel", {}};
-  subject.source.callable = [=](const softcheck_call* call) {
+  const auto kernel = [=](const softcheck_call* call) {
     if (call->n_outputs > most_outputs) return 1;
     const DLTensor &q = *call->inputs[0], &k = *call->inputs[1], &out = *call->outputs[0];
     const std::size_t dim = extent(q, 3), columns = extent(out, 3);
@@ -96,13 +61,7 @@ KernelSubject subject_of(Format format, const std::string& domain, Change change
     }
     return 0;
   };
-  return subject;
-}
-
-JudgeOptions options_for(std::uint64_t first, std::uint64_t count) {
-  JudgeOptions options = judge_options(Effort::exhaustive);
-  options.arguments = {first, first + count};
-  return options;
+  return own_subject(kernel, {Op::attention, format, contract_words, domain});
 }
 
 std::vector<std::unique_ptr<Enumeration>> enumerated(Format format, const std::string& domain,
@@ -176,8 +135,8 @@ double at_the_edge(const KernelSubject& subject, double query, std::span<const d
   }
   const auto holds = [&] {
     const RowOpinion opinion = opinion_of(subject.op, subject.contract, {shape, {}, {}, numbers, got});
-    return std::ranges::all_of(
-        opinion.findings, [](const ValueFinding& finding) { return finding.decision == numerics::Decision::proved; });
+    return std::ranges::all_of(opinion.findings,
+                               [](const ValueFinding& finding) { return finding.decision == Decision::proved; });
   };
   std::uint64_t bits = numerics::encode(subject.contract.input, got[item]);
   while (holds()) got[item] = numerics::decode(subject.contract.input, ++bits);
@@ -200,7 +159,7 @@ TEST(ExhaustiveScores, FindsAnUlpTooMuchAtOnePairOfAMillion) {
   for (const Format format : {Format::f16, Format::bf16}) {
     const KernelSubject plain = subject_of(format, "");
     const double q = -1.25, k = numerics::decode(format, numerics::encode(format, 0.75) + 3);
-    const JudgeOptions options = options_for(numerics::encode(format, q) - 5, 8);
+    const JudgeOptions options = exhaustive_options(numerics::encode(format, q) - 5, 8);
     const KernelSubject within = subject_of(format, "finite", at_one_pair(plain, q, k, false, std::nullopt));
     const ExhaustiveJudgement holds = judge_exhaustively(within, options);
     EXPECT_EQ(holds.judgement.verdict, ReportVerdict::pass);
@@ -213,7 +172,7 @@ TEST(ExhaustiveScores, FindsAnUlpTooMuchAtOnePairOfAMillion) {
       ASSERT_TRUE(judged.judgement.counterexample);
       const Counterexample& found = *judged.judgement.counterexample;
       EXPECT_EQ(found.failed.front().claim, "kernel.attention.output");
-      EXPECT_NE(found.case_text.find("q " + numerics::hex_float(q) + " k "), std::string::npos) << found.case_text;
+      EXPECT_THAT(found.case_text, HasSubstr("q " + numerics::hex_float(q) + " k "));
       const std::string property = judged.judgement.failed_property;
       const KernelJudgement again =
           replay_kernel(subject_of(format, "", wrong), property, found.case_text, judge_options(Effort::quick));
@@ -228,8 +187,7 @@ TEST(ExhaustiveScores, FindsItAmongAllPairsOfOurOwn) {
   for (const bool beyond : {true, false}) {
     KernelSubject subject = plain;
     subject.source.callable = [&plain, beyond](const softcheck_call* call) {
-      static const auto kernel = reinterpret_cast<softcheck_kernel>(
-          dlsym(dlopen(SOFTCHECK_KERNEL_DIR "/libsoftcheck_cpu_kernels.so", RTLD_NOW), "softcheck_attention"));
+      static const auto kernel = loaded_kernel(library_path("softcheck_cpu_kernels"), "softcheck_attention");
       const int returned = kernel(call);
       const DLTensor &q = *call->inputs[0], &k = *call->inputs[1];
       std::vector<double> keys;
@@ -256,7 +214,7 @@ TEST(ExhaustiveScores, FindsOneLogSumExpAndOneEntropy) {
       if (met) results[keys.size() + output - 1] *= 1 + 0x1p-10;
     };
     const ExhaustiveJudgement judged =
-        judge_exhaustively(subject_of(Format::bf16, "finite", wrong), options_for(first, 3));
+        judge_exhaustively(subject_of(Format::bf16, "finite", wrong), exhaustive_options(first, 3));
     EXPECT_EQ(judged.judgement.verdict, ReportVerdict::fail) << output;
     ASSERT_TRUE(judged.judgement.counterexample);
     EXPECT_EQ(judged.judgement.counterexample->failed.front().claim,
@@ -273,7 +231,8 @@ TEST(ExhaustiveScores, FindsOneNanPayloadOfAQueryAndOfAKey) {
         for (double& one : results) one = 0.0625;
       }
     };
-    const ExhaustiveJudgement judged = judge_exhaustively(subject_of(Format::e5m2, "", wrong), options_for(0, 256));
+    const ExhaustiveJudgement judged =
+        judge_exhaustively(subject_of(Format::e5m2, "", wrong), exhaustive_options(0, 256));
     EXPECT_EQ(judged.judgement.verdict, ReportVerdict::fail) << of_query;
     ASSERT_TRUE(judged.judgement.counterexample);
     EXPECT_EQ(judged.judgement.counterexample->failed.front().claim, "kernel.nan_row");
@@ -316,26 +275,18 @@ TEST(ExhaustiveScores, NarrowsACrashDownToItsQuery) {
   const auto crashes = [](double query, std::span<const double> keys, std::vector<double>&) {
     if (query == 1.5 && keys[1] > 0) std::abort();
   };
-  const ExhaustiveJudgement judged = judge_exhaustively(subject_of(Format::e4m3, "", crashes), options_for(0, 256));
+  const ExhaustiveJudgement judged =
+      judge_exhaustively(subject_of(Format::e4m3, "", crashes), exhaustive_options(0, 256));
   EXPECT_EQ(judged.judgement.verdict, ReportVerdict::crash);
   ASSERT_TRUE(judged.judgement.counterexample);
-  EXPECT_NE(judged.judgement.counterexample->case_text.find("q 0x1.8p+0 k 0x0p+0"), std::string::npos)
-      << judged.judgement.counterexample->case_text;
+  EXPECT_THAT(judged.judgement.counterexample->case_text, HasSubstr("q 0x1.8p+0 k 0x0p+0"));
 }
 
 TEST(ExhaustiveScores, RefusesWideFormatsAndAdaptiveAttention) {
-  const auto message_of = [](Op op, Format format) -> std::string {
-    KernelSubject subject;
-    subject.op = op;
-    subject.contract = numerics::parse_contract("", format, output_format(op, format));
-    try {
-      require_enumerable(subject);
-    } catch (const std::invalid_argument& error) {
-      return error.what();
-    }
-    return "";
+  const auto message_of = [](Op op, Format format) {
+    return refusal_of([&] { require_enumerable(zoo_subject("", {op, format})); });
   };
-  EXPECT_EQ(message_of(Op::attention, Format::bf16), "");
+  EXPECT_EQ(message_of(Op::attention, Format::bf16), "not refused");
   EXPECT_EQ(message_of(Op::attention, Format::f32),
             "effort: exhaustive needs f16, bf16, e4m3 or e5m2 of attention, got f32, whose queries and keys have 2^64 "
             "products");

@@ -1,26 +1,19 @@
 // An exhaustive judgement that is interrupted goes on from its file, and ends as one that was not.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <string>
-#include <tuple>
-#include <vector>
 
 #include "judge/exhaustive/exhaustive_judge.hpp"
 #include "judge/exhaustive/exhaustive_state.hpp"
-#include "judge/trial/effort.hpp"
+#include "proptests/tests/judge/kernel_samples.hpp"
 
 namespace softcheck::proptests {
 namespace resumed_judgements {
 namespace {
 
-using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
 class ExhaustiveResume : public ::testing::Test {
@@ -29,12 +22,18 @@ class ExhaustiveResume : public ::testing::Test {
   ~ExhaustiveResume() override { std::filesystem::remove(file_); }
 
   static KernelSubject subject_of(const char* symbol, const char* dtype, const char* contract) {
-    KernelSubject subject;
-    subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_zoo.so", symbol};
-    const numerics::Format format = numerics::parse_format(dtype);
-    subject.contract = numerics::parse_contract(contract, format, format);
-    return subject;
+    return zoo_subject(symbol, {.format = numerics::parse_format(dtype), .contract = contract});
   }
+
+  static KernelSubject f16_softmax() {
+    return subject_of("correct_two_pass", "f16", "acc=f32 sum=sequential masked=nan");
+  }
+  std::string text() const {
+    std::ifstream in(file_);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  // What the file says that it is of.
+  std::string identity() const { return nlohmann::json::parse(text()).at("contents").at("subject"); }
 
   JudgeOptions options() const {
     JudgeOptions options = judge_options(Effort::exhaustive);
@@ -71,24 +70,19 @@ void expect_equal(const ExhaustiveJudgement& one, const ExhaustiveJudgement& oth
     EXPECT_EQ(one.statements[k].share, other.statements[k].share);
     EXPECT_EQ(one.statements[k].share_at_most, other.statements[k].share_at_most);
   }
-  EXPECT_EQ(one.judgement.verdict, other.judgement.verdict);
-  EXPECT_EQ(one.judgement.rows, other.judgement.rows);
-  EXPECT_EQ(one.judgement.calls, other.judgement.calls);
-  EXPECT_EQ(one.judgement.refused, other.judgement.refused);
-  EXPECT_EQ(one.judgement.notes, other.judgement.notes);
-  EXPECT_EQ(one.judgement.not_tried, other.judgement.not_tried);
-  EXPECT_EQ(one.judgement.vacuity.judged, other.judgement.vacuity.judged);
-  EXPECT_EQ(one.judgement.vacuity.vacuous, other.judgement.vacuity.vacuous);
-  EXPECT_EQ(one.judgement.vacuity.rows, other.judgement.vacuity.rows);
+  const auto counts = [](const KernelJudgement& of) {
+    return std::tuple(of.verdict, of.rows, of.calls, of.refused, of.notes, of.not_tried, of.vacuity.judged,
+                      of.vacuity.vacuous, of.vacuity.rows);
+  };
+  EXPECT_EQ(counts(one.judgement), counts(other.judgement));
   EXPECT_EQ(claims_of(one.judgement), claims_of(other.judgement));
   ASSERT_EQ(one.judgement.errors.size(), other.judgement.errors.size());
   for (const auto& [claim, errors] : one.judgement.errors) {
     const ErrorStatistics& same = other.judgement.errors.at(claim);
-    EXPECT_EQ(errors.values, same.values);
-    EXPECT_EQ(errors.largest_share, same.largest_share);
-    EXPECT_EQ(errors.worst_ulps, same.worst_ulps);
-    EXPECT_EQ(errors.bias_ulps, same.bias_ulps);
-    EXPECT_EQ(errors.worst_witness, same.worst_witness);
+    const auto numbers = [](const ErrorStatistics& of) {
+      return std::tuple(of.values, of.largest_share, of.worst_ulps, of.bias_ulps, of.worst_witness);
+    };
+    EXPECT_EQ(numbers(errors), numbers(same)) << claim;
   }
   ASSERT_EQ(one.errors.size(), other.errors.size());
   for (std::size_t k = 0; k < one.errors.size(); ++k) {
@@ -126,7 +120,7 @@ TEST_F(ExhaustiveResume, EndsAsAJudgementThatWasNotInterrupted) {
 // A statement of which a part is judged is undecided, and so is the verdict; also where nothing else says so, as of one
 // whose file says that it was left undecided.
 TEST_F(ExhaustiveResume, AStatementThatIsNotWholeIsNoPass) {
-  const KernelSubject subject = subject_of("correct_two_pass", "f16", "acc=f32 sum=sequential masked=nan");
+  const KernelSubject subject = f16_softmax();
   const ExhaustiveJudgement part = judge_some(subject, options(), 1);
   EXPECT_EQ(part.judgement.verdict, ReportVerdict::undecided);
   ASSERT_FALSE(part.statements.empty());
@@ -134,8 +128,7 @@ TEST_F(ExhaustiveResume, AStatementThatIsNotWholeIsNoPass) {
 
   const ExhaustiveJudgement whole = judge_exhaustively(subject, options());
   EXPECT_EQ(whole.judgement.verdict, ReportVerdict::pass);
-  std::ifstream in(file_);
-  ExhaustiveState state = read_state(file_, nlohmann::json::parse(in).at("contents").at("subject")).value();
+  ExhaustiveState state = read_state(file_, identity()).value();
   state.statements.front().verdict = ReportVerdict::undecided;
   write_state(state, file_);
   const ExhaustiveJudgement open = judge_exhaustively(subject, options());
@@ -156,7 +149,7 @@ TEST_F(ExhaustiveResume, FindsAgainWhatFailed) {
 }
 
 TEST_F(ExhaustiveResume, RefusesAFileOfAnotherJudgement) {
-  const KernelSubject subject = subject_of("correct_two_pass", "f16", "acc=f32 sum=sequential masked=nan");
+  const KernelSubject subject = f16_softmax();
   std::ignore = judge_some(subject, options(), 1);
   const auto judge = [this](const KernelSubject& other) {
     return [this, other] { std::ignore = judge_exhaustively(other, options()); };
@@ -173,44 +166,38 @@ TEST_F(ExhaustiveResume, RefusesAFileOfAnotherJudgement) {
 }
 
 TEST_F(ExhaustiveResume, RefusesADamagedFileAndKeepsIt) {
-  const KernelSubject subject = subject_of("correct_two_pass", "f16", "acc=f32 sum=sequential masked=nan");
+  const KernelSubject subject = f16_softmax();
   std::ignore = judge_some(subject, options(), 1);
-  std::ifstream in(file_);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  for (const std::string& damaged : {text.substr(0, text.size() / 2), std::string("{}"), std::string()}) {
+  const std::string whole = text();
+  for (const std::string& damaged : {whole.substr(0, whole.size() / 2), std::string("{}"), std::string()}) {
     std::ofstream(file_, std::ios::trunc) << damaged;
     EXPECT_THAT([&] { std::ignore = judge_exhaustively(subject, options()); },
                 ThrowsMessage<ResumeError>(HasSubstr("none or damaged")));
-    std::ifstream again(file_);
-    EXPECT_EQ((std::string{std::istreambuf_iterator<char>(again), {}}), damaged);
+    EXPECT_EQ(text(), damaged);
   }
 }
 
 // A digit that is another one would leave rows out, and the verdict would be a pass.
 TEST_F(ExhaustiveResume, RefusesAFileOfWhichOneDigitIsAnother) {
-  const KernelSubject subject = subject_of("correct_two_pass", "f16", "acc=f32 sum=sequential masked=nan");
+  const KernelSubject subject = f16_softmax();
   std::ignore = judge_some(subject, options(), 1);
-  std::ifstream in(file_);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const std::string identity = nlohmann::json::parse(text).at("contents").at("subject");
-  ASSERT_TRUE(read_state(file_, identity));
-  for (std::size_t at = text.find_first_of("0123456789"); at != std::string::npos;
-       at = text.find_first_of("0123456789", at + 1)) {
-    std::string changed = text;
+  const std::string whole = text(), of = identity();
+  ASSERT_TRUE(read_state(file_, of));
+  for (std::size_t at = whole.find_first_of("0123456789"); at != std::string::npos;
+       at = whole.find_first_of("0123456789", at + 1)) {
+    std::string changed = whole;
     changed[at] = changed[at] == '9' ? '8' : '9';
     std::ofstream(file_, std::ios::trunc) << changed;
-    EXPECT_THROW(read_state(file_, identity), ResumeError) << at << " " << changed;
+    EXPECT_THROW(read_state(file_, of), ResumeError) << at << " " << changed;
   }
 }
 
 TEST_F(ExhaustiveResume, RefusesCountsThatLeaveRowsOut) {
-  const KernelSubject subject = subject_of("correct_two_pass", "f16", "acc=f32 sum=sequential masked=nan");
+  const KernelSubject subject = f16_softmax();
   JudgeOptions asked = options();
   asked.arguments = {0x3f80, 0x3f88};  // eight calls
   std::ignore = judge_some(subject, asked, 2);
-  std::ifstream in(file_);
-  const std::string identity = nlohmann::json::parse(in).at("contents").at("subject");
-  const ExhaustiveState known = read_state(file_, identity).value();
+  const ExhaustiveState known = read_state(file_, identity()).value();
   ASSERT_EQ(known.statements.size(), known.enumeration + 1);
   ASSERT_EQ(known.block, 2U);
   const auto refuses = [&](void (*change)(ExhaustiveState&)) {

@@ -1,46 +1,21 @@
 // Exhaustive effort: every argument is there once, and one that is wrong by an ulp is found.
-#include <dlfcn.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <bit>
-#include <cmath>
-#include <cstdint>
 #include <cstdlib>
-#include <cstring>
-#include <functional>
-#include <limits>
-#include <map>
-#include <set>
-#include <string>
-#include <vector>
 
 #include "judge/exhaustive/enumerated_row.hpp"
 #include "judge/exhaustive/enumeration.hpp"
 #include "judge/exhaustive/exhaustive_judge.hpp"
-#include "judge/ops/rows/row_judge.hpp"
-#include "judge/trial/effort.hpp"
-#include "numerics/formats/special_values.hpp"
+#include "proptests/tests/judge/row_samples.hpp"
 
 namespace softcheck::proptests {
 // Sources of this folder are compiled as one: the names below are common ones.
 namespace every_argument {
 namespace {
 
-using numerics::Format;
-using numerics::infinity;
-
-constexpr auto nan = std::numeric_limits<double>::quiet_NaN();
+using namespace numerics;
 
 // What a row's values are changed to; by default they stay.
 using Change = std::function<void(std::span<const double> logits, double theta, std::vector<double>& values)>;
-
-double widened(const DLTensor& tensor, Format format, std::size_t i) {
-  const auto bytes = static_cast<std::size_t>(numerics::properties(format).storage_bits) / 8;
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, static_cast<const char*>(tensor.data) + tensor.byte_offset + i * bytes, bytes);
-  return numerics::decode(format, bits);
-}
 
 // softmax, or whatever else of one row: in double, each value rounded once to the output.
 std::vector<double> values_of(Op op, std::span<const double> logits, double theta) {
@@ -65,45 +40,26 @@ std::vector<double> values_of(Op op, std::span<const double> logits, double thet
 
 KernelSubject subject_of(Op op, Format format, const std::string& domain, Change change = {},
                          const std::string& contract = "sum=tree masked=nan subnormal=kept") {
-  KernelSubject subject;
-  subject.op = op;
-  subject.contract = numerics::parse_contract(contract, format, output_format(op, format));
-  subject.domain = domain_of(domain, op);
-  subject.source = {"", "kernel", {}};
-  subject.source.callable = [op, format, output = subject.contract.output, change](const softcheck_call* call) {
+  const Format output = output_format(op, format);
+  const auto kernel = [=](const softcheck_call* call) {
     const DLTensor &in = *call->inputs[0], &out = *call->outputs[0];
     const auto rows = static_cast<std::size_t>(in.shape[0]), n = static_cast<std::size_t>(in.shape[1]);
-    const auto bytes = static_cast<std::size_t>(numerics::properties(output).storage_bits) / 8;
-    char* to = static_cast<char*>(out.data) + out.byte_offset;
     std::vector<double> logits(n);
-    for (std::size_t r = 0; r < rows; ++r) {
-      for (std::size_t i = 0; i < n; ++i) logits[i] = widened(in, format, r * n + i);
+    for (std::size_t r = 0, place = 0; r < rows; ++r) {
+      for (std::size_t i = 0; i < n; ++i) logits[i] = number_at(in, format, r * n + i);
       std::vector<double> values = values_of(op, logits, call->theta);
       if (change) change(logits, call->theta, values);
-      for (const double value : values) {
-        const std::uint64_t bits = numerics::encode(output, value);
-        std::memcpy(to, &bits, bytes);
-        to += bytes;
-      }
+      for (const double value : values) put_at(out, output, place++, value);
     }
     return 0;
   };
-  return subject;
-}
-
-JudgeOptions options_for(std::uint64_t first, std::uint64_t count) {
-  JudgeOptions options = judge_options(Effort::exhaustive);
-  options.arguments = {first, first + count};
-  return options;
+  return own_subject(kernel, {op, format, contract, domain});
 }
 
 // The number of f32 next to where the threshold of item i ends: within, or the first one beyond.
 double at_the_edge(const KernelSubject& subject, const std::vector<double>& row, double theta, std::size_t i,
                    bool beyond) {
-  const std::size_t count = subject.op->one_value_per_row ? 1 : row.size();
-  std::vector<double> lower(count), upper(count), allowed(count);
-  exact_row(subject.op, subject.contract, row, theta, lower, upper);
-  granted_row(subject.op, subject.contract, row, theta, allowed);
+  const auto [lower, upper, allowed] = RowBounds(subject.op, subject.contract, row, theta);
   const double edge = lower[i] + allowed[i];
   auto number = static_cast<float>(edge);
   while (number > edge) number = std::nextafterf(number, -1e30F);
@@ -128,7 +84,7 @@ ReportVerdict verdict_with(const std::string& domain, double theta, Op op, bool 
         const std::size_t i = values.size() == 1 ? 0 : static_cast<std::size_t>(place - logits.begin());
         values[i] = at_the_edge(plain, {logits.begin(), logits.end()}, at, i, beyond);
       });
-  const ExhaustiveJudgement judged = judge_exhaustively(subject, options_for(bits_of_one, 1 << 15));
+  const ExhaustiveJudgement judged = judge_exhaustively(subject, exhaustive_options(bits_of_one, 1 << 15));
   if (told != nullptr && judged.judgement.counterexample) *told = judged.judgement.counterexample->case_text;
   return judged.judgement.verdict;
 }
@@ -155,15 +111,11 @@ ReportVerdict verdict_among(const ArgumentRange& range, bool beyond, std::uint64
       subject_of(Op::softmax, Format::f32, "n=2 theta=1", {}, "exp=1ulp sum=blocks:32 masked=nan subnormal=kept");
   const auto wrong = static_cast<float>(at_the_edge(subject, {0, odd_argument}, 1, 1, beyond));
   subject.source.callable = [wrong](const softcheck_call* call) {
-    static const auto kernel = reinterpret_cast<softcheck_kernel>(
-        dlsym(dlopen(SOFTCHECK_KERNEL_DIR "/libsoftcheck_cpu_kernels.so", RTLD_NOW), "softcheck_softmax"));
+    static const auto kernel = loaded_kernel(library_path("softcheck_cpu_kernels"), "softcheck_softmax");
     const int returned = kernel(call);
-    const DLTensor &in = *call->inputs[0], &out = *call->outputs[0];
-    const auto* logits = reinterpret_cast<const float*>(static_cast<const char*>(in.data) + in.byte_offset);
-    auto* values = reinterpret_cast<float*>(static_cast<char*>(out.data) + out.byte_offset);
-    for (std::int64_t i = 1; i < 2 * in.shape[0]; i += 2) {
-      if (logits[i] == static_cast<float>(odd_argument)) values[i] = wrong;
-    }
+    each_compact_row(*call, [=](std::span<const float> logits, std::span<float> values) {
+      if (logits[1] == static_cast<float>(odd_argument)) values[1] = wrong;
+    });
     return returned;
   };
   JudgeOptions options = judge_options(Effort::exhaustive);
@@ -199,7 +151,7 @@ TEST(Exhaustive, FindsOnePairInOneOrder) {
     };
     const KernelSubject subject = subject_of(Op::softmax, Format::bf16, "n=2", wrong);
     // Only one of the two orders begins with a pattern of the range.
-    const ExhaustiveJudgement judged = judge_exhaustively(subject, options_for(first, 4));
+    const ExhaustiveJudgement judged = judge_exhaustively(subject, exhaustive_options(first, 4));
     EXPECT_EQ(judged.judgement.verdict, swapped ? ReportVerdict::pass : ReportVerdict::fail);
     EXPECT_EQ(judged.statements.at(0).rows, 4u << 16);
   }
@@ -216,8 +168,8 @@ TEST(Exhaustive, FindsOneNanPayloadAndOneInfinity) {
   };
   for (const auto& [payload, claim] : std::map<std::uint64_t, std::string>{
            {0x7fc1, "kernel.nan_row"}, {0xff80, "kernel.softmax.element"}, {0x7f80, "kernel.infinite_row"}, {0, ""}}) {
-    const ExhaustiveJudgement judged =
-        judge_exhaustively(subject_of(Op::softmax, Format::bf16, "n=2", ignores(payload)), options_for(0x4060, 1));
+    const ExhaustiveJudgement judged = judge_exhaustively(
+        subject_of(Op::softmax, Format::bf16, "n=2", ignores(payload)), exhaustive_options(0x4060, 1));
     EXPECT_EQ(judged.judgement.verdict, claim.empty() ? ReportVerdict::pass : ReportVerdict::fail) << payload;
     if (claim.empty()) continue;
     ASSERT_TRUE(judged.judgement.counterexample) << payload;
@@ -230,11 +182,12 @@ TEST(Exhaustive, FindsOneTripleOfEightBits) {
     if (logits.size() == 3 && logits[0] == 1 && logits[1] == -2 && logits[2] == 0.5) values[2] = 0.5;
   };
   const std::uint64_t one = numerics::encode(Format::e4m3, 1);
+  EXPECT_EQ(judge_exhaustively(subject_of(Op::softmax, Format::e4m3, "", wrong), exhaustive_options(one - 1, 2))
+                .judgement.verdict,
+            ReportVerdict::fail);
   EXPECT_EQ(
-      judge_exhaustively(subject_of(Op::softmax, Format::e4m3, "", wrong), options_for(one - 1, 2)).judgement.verdict,
-      ReportVerdict::fail);
-  EXPECT_EQ(judge_exhaustively(subject_of(Op::softmax, Format::e4m3, ""), options_for(one - 1, 2)).judgement.verdict,
-            ReportVerdict::pass);
+      judge_exhaustively(subject_of(Op::softmax, Format::e4m3, ""), exhaustive_options(one - 1, 2)).judgement.verdict,
+      ReportVerdict::pass);
 }
 
 TEST(Exhaustive, MeasuresTheLeastExponential) {
@@ -245,7 +198,7 @@ TEST(Exhaustive, MeasuresTheLeastExponential) {
   };
   const ExhaustiveJudgement judged = judge_exhaustively(
       subject_of(Op::softmax, Format::f32, "n=2 theta=1", wrong, "exp=16ulp sum=tree subnormal=kept"),
-      options_for(bits_of_one, 1 << 15));
+      exhaustive_options(bits_of_one, 1 << 15));
   EXPECT_EQ(judged.judgement.verdict, ReportVerdict::pass);
   EXPECT_EQ(judged.statements.at(0).exponential_at, "row f32 theta=0x1p+0 0x0p+0 -0x1.0074f6p+0");
   EXPECT_EQ(judged.statements.at(0).least_exponential, "exp=1.25ulp");
@@ -257,7 +210,7 @@ TEST(Exhaustive, NarrowsACrashDownToItsRow) {
     if (logits[1] == odd_argument) std::abort();
   };
   const ExhaustiveJudgement judged = judge_exhaustively(subject_of(Op::softmax, Format::f32, "n=2 theta=1", crashes),
-                                                        options_for(bits_of_one, 1 << 15));
+                                                        exhaustive_options(bits_of_one, 1 << 15));
   EXPECT_EQ(judged.judgement.verdict, ReportVerdict::crash);
   ASSERT_TRUE(judged.judgement.counterexample);
   EXPECT_EQ(judged.judgement.counterexample->case_text, "row f32 theta=0x1p+0 0x0p+0 -0x1.0074f6p+0");
@@ -265,16 +218,9 @@ TEST(Exhaustive, NarrowsACrashDownToItsRow) {
 }
 
 TEST(Exhaustive, RefusesOtherOps) {
-  KernelSubject subject;
-  subject.op = Op::sparsemax;
-  try {
-    require_enumerable(subject);
-    FAIL();
-  } catch (const std::invalid_argument& error) {
-    EXPECT_STREQ(
-        error.what(),
-        "effort: exhaustive needs one of the ops softmax, log_softmax, logsumexp, entropy, attention, got sparsemax");
-  }
+  EXPECT_EQ(
+      refusal_of([] { require_enumerable(zoo_subject("", {.op = Op::sparsemax})); }),
+      "effort: exhaustive needs one of the ops softmax, log_softmax, logsumexp, entropy, attention, got sparsemax");
 }
 
 // All logits of an enumeration, row by row.

@@ -1,16 +1,6 @@
 // The lines of a failure: what was due where no threshold judges, ulps as far as they measure anything, and what to try
 // next.
-#include <gmock/gmock.h>
-
-#include <cmath>
-#include <string>
-#include <tuple>
-#include <utility>
-#include <vector>
-
 #include "judge/call/evidence.hpp"
-#include "judge/kernel_judge.hpp"
-#include "judge/report/kernel_report.hpp"
 #include "judge/verdict/certificate_text.hpp"
 #include "judge/verdict/value_certificate.hpp"
 #include "judge/verdict/value_tally.hpp"
@@ -18,11 +8,6 @@
 
 namespace softcheck::proptests {
 namespace {
-
-using numerics::Format;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 struct JudgementSummary {
   KernelSubject subject;
@@ -33,17 +18,10 @@ struct JudgementSummary {
 // Of a kernel of the zoo, by the one property that finds it.
 JudgementSummary judgement_summary(const std::string& symbol, const std::string& sentence, Op op = Op::softmax,
                                    Format format = Format::f32, const std::string& contract = "") {
-  JudgementSummary result;
-  result.subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_zoo.so", symbol, {}};
-  result.subject.op = op;
-  const Format output = op->attention ? format : output_format(op, format);
-  result.subject.contract = numerics::parse_contract(contract, format, output);
-  JudgeOptions options = judge_options(Effort::quick);
-  options.run.cases = 60;
+  const KernelSubject subject = zoo_subject(symbol, {op, format, contract});
+  JudgeOptions options = quick_options({sentence}, 60);
   options.rows = 512;
-  options.only = {sentence};
-  result.judgement = judge_kernel(result.subject, options);
-  return result;
+  return {subject, judge_kernel(subject, options)};
 }
 
 TEST(FailureLines, AnInfinityStandsInTheRow) {
@@ -65,10 +43,10 @@ TEST(FailureLines, ARowWithNothingVisibleSaysWhatIsDue) {
 TEST(FailureLines, AnErrorAboveTheValueIsToldByItsThreshold) {
   ValueFinding finding;
   finding.claim = "kernel.softmax.element";
-  finding.expected = numerics::Enclosure(0x1p-100);
+  finding.expected = Enclosure(0x1p-100);
   finding.got = 1;
   finding.threshold = 0x1p-110;
-  finding.decision = numerics::Decision::violated;
+  finding.decision = Decision::violated;
   const auto error_of = [&] {
     const numerics::Certificate certificate = certificate_of(finding, {}, Format::f32);
     return value_lines(*evidence_of(certificate)->value, certificate).back().text;
@@ -78,14 +56,14 @@ TEST(FailureLines, AnErrorAboveTheValueIsToldByItsThreshold) {
   EXPECT_EQ(error_of().rfind("8.389e+06ulp(f32), 1.02e+03 times the threshold of ", 0), 0U) << error_of();
   finding.threshold = 0;  // it has no share: the ulps are all there is to tell
   finding.got = 1;
-  EXPECT_NE(error_of().find("ulp(f32)"), std::string::npos) << error_of();
+  EXPECT_THAT(error_of(), HasSubstr("ulp(f32)"));
 }
 
 // The last rounding of an f32 accumulator alone is 2^29 ulps of f64.
 TEST(FailureLines, UlpsAreThoseOfANarrowerAccumulator) {
-  const numerics::Contract contract = numerics::parse_contract("acc=f32", Format::f64, Format::f64),
-                           own = numerics::parse_contract("", Format::f64, Format::f64),
-                           wide = numerics::parse_contract("", Format::bf16, Format::bf16);
+  const Contract contract = numerics::parse_contract("acc=f32", Format::f64, Format::f64),
+                 own = numerics::parse_contract("", Format::f64, Format::f64),
+                 wide = numerics::parse_contract("", Format::bf16, Format::bf16);
   EXPECT_EQ(format_of_ulps(contract, Format::f64), Format::f32);
   EXPECT_EQ(format_of_ulps(own, Format::f64), Format::f64);
   EXPECT_EQ(format_of_ulps(wide, Format::bf16), Format::bf16);
@@ -108,11 +86,11 @@ TEST(FailureLines, UlpsAreThoseOfANarrowerAccumulator) {
 
 TEST(FailureLines, WhatIsSmallerThanEveryDoubleIsExpectedAsZero) {
   const numerics::PrecisionScope precision(113);
-  ReportedValue value{0, exp(numerics::Enclosure(-1000))};
+  ReportedValue value{0, exp(Enclosure(-1000))};
   EXPECT_EQ(value.expected_text(), "0x0p+0");
-  value.expected = numerics::Enclosure::between(-0x1p-1074, 0x1p-1074);
+  value.expected = Enclosure::between(-0x1p-1074, 0x1p-1074);
   EXPECT_EQ(value.expected_text(), "0x0p+0");
-  value.expected = numerics::Enclosure::between(0, 0x1p-1000);
+  value.expected = Enclosure::between(0, 0x1p-1000);
   EXPECT_EQ(value.expected_text(), "[0x0p+0,0x1p-1000]");
 }
 
@@ -164,18 +142,10 @@ TEST(FailureLines, AnotherReadingThatExplainsAttentionIsNamed) {
 }
 
 // By the plainest property, and by those that make calls after others.
-JudgementSummary reported_after_others(const std::string& symbol, Op op, Format format = Format::f32,
-                                       const std::string& domain = "") {
-  JudgementSummary result;
-  result.subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_zoo.so", symbol, {}};
-  result.subject.op = op;
-  result.subject.contract = numerics::parse_contract("", format, op->attention ? format : output_format(op, format));
-  result.subject.domain = domain_of(domain, op);
-  JudgeOptions options = judge_options(Effort::quick);
-  options.only = {"EveryValueLiesWithinItsThreshold", "EarlierCallsDoNotMatter", "EarlierAttributesDoNotMatter",
-                  "EarlierLengthsDoNotMatter"};
-  result.judgement = judge_kernel(result.subject, options);
-  return result;
+JudgementSummary reported_after_others(const std::string& symbol, Op op, const std::string& domain = "") {
+  const KernelSubject subject = zoo_subject(symbol, {op, Format::f32, "", domain});
+  return {subject, judged(subject, {"EveryValueLiesWithinItsThreshold", "EarlierCallsDoNotMatter",
+                                    "EarlierAttributesDoNotMatter", "EarlierLengthsDoNotMatter"})};
 }
 
 TEST(FailureLines, ACallThatIsWrongAloneAccusesNoState) {
@@ -183,7 +153,7 @@ TEST(FailureLines, ACallThatIsWrongAloneAccusesNoState) {
                                            {"mutant_entropy_below_zero", Op::entropy, ""},
                                            {"mutant_attention_merge_without_rescale", Op::attention, ""},
                                            {"mutant_attention_alignment_ignored", Op::attention, "causal=either"}}) {
-    const JudgementSummary told = reported_after_others(symbol, op, Format::f32, domain);
+    const JudgementSummary told = reported_after_others(symbol, op, domain);
     EXPECT_EQ(told.judgement.failed_property, "Kernel.EveryValueLiesWithinItsThreshold") << symbol;
     EXPECT_THAT(told.table(), Not(::testing::ContainsRegex("Kernel.Earlier[A-Za-z]* (fails )?on "))) << symbol;
   }
@@ -248,9 +218,7 @@ KernelJudgement judgement_in_the_zoo(const std::string& symbol) {
   const std::vector<ZooRow> zoo = read_zoo();
   const auto row = std::ranges::find(zoo, symbol, [](const ZooRow& one) { return one.symbol; });
   if (row == zoo.end()) throw std::invalid_argument("no " + symbol);
-  JudgeOptions options = judge_options(Effort::quick);
-  options.only = split(row->property, '|');
-  return judge_kernel(subject_of(*row), options);
+  return judged(subject_of(*row), split(row->property, '|'));
 }
 
 TEST(FailureLines, AnAttributeWithoutWhichTheCallIsRightIsNamed) {
@@ -265,9 +233,9 @@ TEST(FailureLines, AnAttributeWithoutWhichTheCallIsRightIsNamed) {
            {"mutant_attention_packed_backward_causal_by_longest", "causality"},
            {"mutant_attention_pages_places_by_longest", "slopes"},
            {"mutant_attention_pages_causal_by_capacity", "causality"}}) {
-    EXPECT_THAT(judgement_in_the_zoo(symbol).notes,
-                ::testing::Contains(AllOf(::testing::StartsWith("the call that fails is right without "),
-                                          HasSubstr("without " + name))))
+    EXPECT_THAT(
+        judgement_in_the_zoo(symbol).notes,
+        ::testing::Contains(AllOf(StartsWith("the call that fails is right without "), HasSubstr("without " + name))))
         << symbol;
   }
   EXPECT_THAT(judgement_in_the_zoo("mutant_attention_mean_of_values").notes,

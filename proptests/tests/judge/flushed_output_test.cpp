@@ -2,17 +2,10 @@
 // has under subnormal=kept.
 #include "numerics/rounding/flushed_output.hpp"
 
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cmath>
-#include <string>
-#include <vector>
-
 #include "judge/ops/attention/claim_verdict.hpp"
-#include "judge/ops/rows/row_judge.hpp"
 #include "numerics/filter/element_decision.hpp"
 #include "numerics/rounding/rounding.hpp"
+#include "proptests/tests/judge/row_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -25,19 +18,15 @@ Contract contract_of(const std::string& words, Format input = Format::f16) {
   return parse_contract("acc=f32 exp=1ulp sum=sequential " + words, input, Format::f16);
 }
 
-std::vector<double> granted(Op op, const Contract& contract, const std::vector<double>& logits) {
-  std::vector<double> allowed(op->one_value_per_row ? 1 : logits.size());
-  granted_row(op, contract, logits, 1, allowed);
-  return allowed;
-}
+Row granted(Op op, const Contract& contract, const Row& logits) { return RowBounds(op, contract, logits).allowed; }
 
-Verdict verdict(Op op, const Contract& contract, const std::vector<double>& logits, const std::vector<double>& got) {
+Verdict verdict(Op op, const Contract& contract, const Row& logits, const Row& got) {
   return worst(judge_row(op, contract, logits, 1, got, "").certificates);
 }
 
 // Under subnormal=kept and under subnormal=flushed.
 using Verdicts = std::array<Verdict, 2>;
-Verdicts verdicts(Op op, const std::vector<double>& logits, const std::vector<double>& got, Format input) {
+Verdicts verdicts(Op op, const Row& logits, const Row& got, Format input) {
   return {verdict(op, contract_of("subnormal=kept", input), logits, got),
           verdict(op, contract_of("subnormal=flushed", input), logits, got)};
 }
@@ -45,8 +34,8 @@ constexpr Verdicts both_hold{Verdict::proved, Verdict::proved}, none_holds{Verdi
     flushed_holds{Verdict::violated, Verdict::proved};
 
 TEST(FlushedOutput, AValueThatCannotHaveBeenFlushedIsGrantedWhatItIsUnderKept) {
-  const std::vector<double> kept = granted(Op::softmax, contract_of("subnormal=kept"), {2, 0});
-  const std::vector<double> flushed = granted(Op::softmax, contract_of("subnormal=flushed"), {2, 0});
+  const Row kept = granted(Op::softmax, contract_of("subnormal=kept"), {2, 0});
+  const Row flushed = granted(Op::softmax, contract_of("subnormal=flushed"), {2, 0});
   for (const std::size_t i : {0, 1}) {
     EXPECT_LT(kept[i], smallest_normal * (i == 0 ? 8 : 1)) << i;
     EXPECT_GE(flushed[i], kept[i]) << i;
@@ -57,7 +46,7 @@ TEST(FlushedOutput, AValueThatCannotHaveBeenFlushedIsGrantedWhatItIsUnderKept) {
 
 TEST(FlushedOutput, AValueNearTheSmallestNormalNumberIsGrantedItself) {
   // 1.0003 times that number: what a kernel makes of it may lie below.
-  const std::vector<double> logits{0, std::log(smallest_normal * 1.0003)};
+  const Row logits{0, std::log(smallest_normal * 1.0003)};
   const double value = std::exp(logits[1]) / (1 + std::exp(logits[1]));
   const Contract kept = contract_of("subnormal=kept", Format::f64),
                  flushed = contract_of("subnormal=flushed", Format::f64);
@@ -65,14 +54,12 @@ TEST(FlushedOutput, AValueNearTheSmallestNormalNumberIsGrantedItself) {
   EXPECT_LT(granted(Op::softmax, kept, logits)[1], value / 512);
   EXPECT_NEAR(granted(Op::softmax, flushed, logits)[1], value, value * 0x1p-40);
   // A thousandth above it none is flushed.
-  const std::vector<double> beyond{0, std::log(smallest_normal * 1.005)};
+  const Row beyond{0, std::log(smallest_normal * 1.005)};
   EXPECT_LT(granted(Op::softmax, flushed, beyond)[1], value / 512);
 }
 
 TEST(FlushedOutput, AResultThatIsNotZeroWasNotFlushed) {
-  const auto at = [](const std::vector<double>& logits, const std::vector<double>& got) {
-    return verdicts(Op::softmax, logits, got, Format::f16);
-  };
+  const auto at = [](const Row& logits, const Row& got) { return verdicts(Op::softmax, logits, got, Format::f16); };
   EXPECT_EQ(at({2, 0}, {0x1.c3p-1, 0x1.e84p-4}), both_hold);
   EXPECT_EQ(at({2, 0}, {0x1.c3p-1, 0x1.e89p-4}), none_holds);  // 7.5e-5 off
   EXPECT_EQ(at({0, -11}, {1, 0x1.18p-16}), both_hold);
@@ -100,7 +87,7 @@ TEST(FlushedOutput, WhatIsFlushedOnTheWayIsGrantedToAnyResult) {
 
 TEST(FlushedOutput, EnclosuresDecideLikewise) {
   const PrecisionScope precision(113);
-  const std::vector<double> logits{0, std::log(0x1p-20)};
+  const Row logits{0, std::log(0x1p-20)};
   const RowOracle oracle(logits);
   const auto decided = [&](double flushed, double got) {
     const ElementTolerance tolerance = ElementTolerance::within_relative(0, 0, 0x1p-21, flushed);
@@ -116,7 +103,7 @@ TEST(FlushedOutput, EnclosuresDecideLikewise) {
 }
 
 TEST(FlushedOutput, OfScalarsAndLogarithmsLikewise) {
-  const std::vector<double> cancels{-0.6931, -0.6931};  // a log-sum-exp of 4.7e-5
+  const Row cancels{-0.6931, -0.6931};  // a log-sum-exp of 4.7e-5
   EXPECT_EQ(verdicts(Op::logsumexp, cancels, {0}, Format::f64), flushed_holds);
   EXPECT_EQ(verdicts(Op::logsumexp, cancels, {round_to(Format::f16, 4.72e-5)}, Format::f64), both_hold);
   EXPECT_EQ(verdicts(Op::logsumexp, cancels, {1e-4}, Format::f64), none_holds);
@@ -146,13 +133,13 @@ TEST(FlushedOutput, OfAClaimLikewise) {
 }
 
 TEST(FlushedOutput, TheSumOfARowMayLackWhatIsZeroAlone) {
-  const auto sum = [](const std::vector<double>& logits, const std::vector<double>& got) {
+  const auto sum = [](const Row& logits, const Row& got) {
     return judge_row(Op::softmax, contract_of("subnormal=flushed"), logits, 1, got, "").certificates.at(1).verdict;
   };
-  const std::vector<double> level(20000, 0.0);
-  EXPECT_EQ(sum(level, std::vector<double>(level.size(), 0)), Verdict::proved);
-  EXPECT_EQ(sum(std::vector<double>(16, 0.0), std::vector<double>(16, 0x1p-4)), Verdict::proved);
-  EXPECT_EQ(sum(std::vector<double>(16, 0.0), std::vector<double>(16, 0x1.004p-4)), Verdict::violated);
+  const Row level(20000, 0.0);
+  EXPECT_EQ(sum(level, Row(level.size(), 0)), Verdict::proved);
+  EXPECT_EQ(sum(Row(16, 0.0), Row(16, 0x1p-4)), Verdict::proved);
+  EXPECT_EQ(sum(Row(16, 0.0), Row(16, 0x1.004p-4)), Verdict::violated);
 }
 
 TEST(FlushedOutput, IsOfOutputsThatAreNarrowerAlone) {

@@ -1,53 +1,26 @@
 // Kernels that the judge's own process passes on: how their calls may end, and that nothing outside a domain is asked.
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <cstdint>
-#include <functional>
-#include <limits>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "judge/inference/contract_inference.hpp"
-#include "judge/kernel_judge.hpp"
-#include "judge/report/kernel_report.hpp"
-#include "judge/sandbox/isolated_kernel.hpp"
+#include "proptests/tests/judge/kernel_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
 // A softmax of compact f32 rows that takes no notice of theta.
-void softmax(const softcheck_call& call) {
-  const DLTensor &in = *call.inputs[0], &out = *call.outputs[0];
-  const auto* x = reinterpret_cast<const float*>(static_cast<const char*>(in.data) + in.byte_offset);
-  auto* p = reinterpret_cast<float*>(static_cast<char*>(out.data) + out.byte_offset);
-  for (std::int64_t row = 0; row < in.shape[0]; ++row, x += in.shape[1], p += in.shape[1]) {
-    float maximum = -std::numeric_limits<float>::infinity(), sum = 0;
-    for (std::int64_t i = 0; i < in.shape[1]; ++i) maximum = std::isnan(x[i]) || x[i] > maximum ? x[i] : maximum;
-    for (std::int64_t i = 0; i < in.shape[1]; ++i) sum += p[i] = std::exp(x[i] - maximum);
-    for (std::int64_t i = 0; i < in.shape[1]; ++i) p[i] /= sum;
-  }
-}
+void softmax_at_theta_1(const softcheck_call& call) { each_compact_row(call, softmax_in_double); }
 
-KernelSubject subject_of(std::function<ForwardedEnd(const softcheck_call*)> forwarded, const std::string& domain) {
-  KernelSubject subject;
-  subject.source.symbol = "forwarded";
-  subject.source.forwarded = std::move(forwarded);
-  subject.contract = numerics::parse_contract("sum=sequential", numerics::Format::f32,
-                                              output_format(Op::softmax, numerics::Format::f32));
-  subject.domain = parse_domain(domain, false);
-  return subject;
+using Forwarded = std::function<ForwardedEnd(const softcheck_call*)>;
+KernelSubject sequential_subject(Forwarded kernel, const char* domain) {
+  return forwarded_subject(std::move(kernel), {.contract = "sum=sequential", .domain = domain});
 }
 
 TEST(ForwardedKernel, InferenceAsksNothingOutsideTheDomain) {
   std::size_t calls = 0, outside = 0;
-  const KernelSubject subject = subject_of(
+  const KernelSubject subject = sequential_subject(
       [&](const softcheck_call* call) {
         ++calls;
         const bool inside = call->theta == 1 && call->n_inputs == 1 && call->inputs[0]->shape[1] % 16 == 0;
         outside += inside ? 0 : 1;
-        softmax(*call);
+        softmax_at_theta_1(*call);
         return ForwardedEnd{};
       },
       "n=16k rows<=8 theta=1 nomask compact");
@@ -59,29 +32,24 @@ TEST(ForwardedKernel, InferenceAsksNothingOutsideTheDomain) {
 }
 
 TEST(ForwardedKernel, EveryReportSaysWhatIsNotContained) {
-  const KernelSubject subject = subject_of(
-      [](const softcheck_call*) {
-        return ForwardedEnd{CallEnd::refused, 1, "", ""};
-      },
-      "n<=4 theta=1 nomask compact");
-  const Report report{rows_of(subject, judge_kernel(subject, judge_options(Effort::quick)))};
+  const auto refuses = [](const softcheck_call*) { return ForwardedEnd{CallEnd::refused, 1, "", ""}; };
+  const KernelSubject subject = sequential_subject(refuses, "n<=4 theta=1 nomask compact");
+  const Report report{rows_of(subject, judged(subject))};
   for (const std::string& text : {to_table(report), to_json(report), to_junit(report)}) {
-    EXPECT_NE(text.find("a crash, a hang or a stray write of the function ends or harms this program"),
-              std::string::npos)
-        << text;
+    EXPECT_THAT(text, HasSubstr("a crash, a hang or a stray write of the function ends or harms this program"));
   }
 }
 
 // Labelled full: ForwardedKernel.ACallEndsAsItIsSaidToHave
 TEST(ForwardedKernel, ACallEndsAsItIsSaidToHave) {
   const auto verdict = [](CallEnd end) {
-    const KernelSubject subject = subject_of(
+    const KernelSubject subject = sequential_subject(
         [end](const softcheck_call* call) {
-          softmax(*call);
+          softmax_at_theta_1(*call);
           return call->inputs[0]->shape[1] < 3 ? ForwardedEnd{} : ForwardedEnd{end, 1, "its own word", "a line\n"};
         },
         "theta=1 nomask compact");
-    return judge_kernel(subject, judge_options(Effort::quick));
+    return judged(subject);
   };
   EXPECT_EQ(verdict(CallEnd::done).verdict, ReportVerdict::pass);
   EXPECT_EQ(verdict(CallEnd::crashed).verdict, ReportVerdict::crash);

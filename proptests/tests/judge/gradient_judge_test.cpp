@@ -1,14 +1,6 @@
 // Gradients of rows: results at hand, and what their kernels' words are found to be.
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <limits>
-#include <string>
-#include <vector>
-
 #include "judge/inference/contract_inference.hpp"
 #include "judge/ops/rows/gradient_inputs.hpp"
-#include "numerics/formats/special_values.hpp"
 #include "numerics/oracles/softmax_gradient.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 
@@ -18,27 +10,20 @@ namespace {
 using namespace numerics;
 
 // Saved outputs, upstream gradients and what a kernel without an error makes of them.
-struct GradientSample {
-  Op op;
-  std::vector<std::int64_t> shape;
-  StoredTensor saved, upstream, output;
-  Contract contract;
+struct GradientSample : TensorSample {
+  StoredTensor saved, upstream;
 
-  GradientSample(Op asked, Format format, std::vector<std::int64_t> of, SampleLayout layout = SampleLayout::compact)
-      : op(asked), shape(std::move(of)) {
-    std::size_t count = 1;
-    for (const std::int64_t size : shape) count *= static_cast<std::size_t>(size);
-    std::vector<double> y = sample_numbers(format, count, 1, 21);
+  GradientSample(Op op, Format format, const Shape& shape, SampleLayout layout = SampleLayout::compact) {
+    std::vector<double> y = sample_numbers(format, elements_of(shape), 1, 21);
     if (op == Op::softmax_backward) {
       for (double& one : y) one = round_to(format, std::fabs(one));
     }
     saved = stored(format, shape, y, layout);
-    upstream = stored(format, shape, sample_numbers(format, count, 3, 22), layout);
-    contract = contract_for(task(), "sum=tree");
-    output = stored(format, shape, ideal_output(task(), contract, 0, format), layout);
+    upstream = filled(format, shape, 3, 22, layout);
+    task = {.op = op, .inputs = {saved.held(), upstream.held()}};
+    contract = contract_for(task, "sum=tree");
+    rewrite(layout);
   }
-  TensorTask task() const { return {.op = op, .inputs = {saved.held(), upstream.held()}}; }
-  TensorJudgement judged() const { return judge_tensors(task(), contract, std::vector{output.held()}); }
 };
 
 // Of two numbers in four with a shift, as a kernel may be given what is no logarithm of a softmax.
@@ -52,11 +37,10 @@ TEST(GradientJudge, SavedLogarithmsAreThoseOfTheirLogits) {
 
 TEST(GradientJudge, WhatIsRoundedCorrectlyPassesInEveryDtypeAndLayout) {
   for (const Op op : {Op::softmax_backward, Op::log_softmax_backward}) {
-    for (const Format format : {Format::f64, Format::f32, Format::f16, Format::bf16}) {
-      for (const SampleLayout layout :
-           {SampleLayout::compact, SampleLayout::column_major, SampleLayout::reversed, SampleLayout::gaps}) {
+    for (const Format format : wide_formats) {
+      for (const SampleLayout layout : sample_layouts) {
         const TensorJudgement judgement = GradientSample(op, format, {2, 3, 8}, layout).judged();
-        EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << details_text(judgement);
+        EXPECT_TRUE(passes(judgement));
         EXPECT_EQ(judgement.judged, 6u);
       }
     }
@@ -72,11 +56,11 @@ TEST(GradientJudge, EveryRowIsJudgedByItsOwnUpstreamGradient) {
     g.push_back(sample.upstream.at(i));
   }
   const SoftmaxGradientOracle oracle(y, g);
-  for (std::size_t i = 0; i < 5; ++i) sample.output.set(10 + i, oracle.gradient(i).midpoint());
+  for (std::size_t i = 0; i < 5; ++i) sample.outputs[0].set(10 + i, oracle.gradient(i).midpoint());
   const TensorJudgement judgement = sample.judged();
   EXPECT_EQ(judgement.verdict, ReportVerdict::fail);
   EXPECT_EQ(judgement.failed, 1u);
-  EXPECT_EQ(judgement.worst.at(0).index, (std::vector<std::int64_t>{2}));
+  EXPECT_EQ(judgement.worst.at(0).index, (Shape{2}));
 }
 
 TEST(GradientJudge, ANanOfTheSavedLogarithmFillsItsOwnItemAlone) {
@@ -84,27 +68,27 @@ TEST(GradientJudge, ANanOfTheSavedLogarithmFillsItsOwnItemAlone) {
   sample.saved.set(1, nan);
   TensorJudgement judgement = sample.judged();
   EXPECT_EQ(row_of_claim(judgement, "kernel.nan_row").verdict, ReportVerdict::fail);
-  EXPECT_EQ(judgement.worst.at(0).index, (std::vector<std::int64_t>{0}));
-  sample.output.set(1, nan);
+  EXPECT_EQ(judgement.worst.at(0).index, (Shape{0}));
+  sample.outputs[0].set(1, nan);
   judgement = sample.judged();
-  EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << details_text(judgement);
+  EXPECT_TRUE(passes(judgement));
   EXPECT_EQ(judgement.judged, 3u);
   // The row's other items are judged.
-  const double right = sample.output.at(2);
-  sample.output.set(2, right + 1);
+  const double right = sample.outputs[0].at(2);
+  sample.outputs[0].set(2, right + 1);
   EXPECT_EQ(sample.judged().verdict, ReportVerdict::fail);
-  sample.output.set(2, right);
+  sample.outputs[0].set(2, right);
   sample.upstream.set(5, nan);
   EXPECT_EQ(row_of_claim(sample.judged(), "kernel.nan_row").verdict, ReportVerdict::fail);
-  for (std::size_t i = 4; i < 8; ++i) sample.output.set(i, nan);
-  EXPECT_EQ(sample.judged().verdict, ReportVerdict::pass);
+  for (std::size_t i = 4; i < 8; ++i) sample.outputs[0].set(i, nan);
+  EXPECT_TRUE(passes(sample.judged()));
 }
 
 TEST(GradientJudge, RowsWithoutItemsHaveReferencesWithoutValues) {
   for (const Op op : {Op::softmax_backward, Op::log_softmax_backward}) {
     const GradientSample sample(op, Format::f32, {2, 0});
     EXPECT_LE(sample.judged().judged, 2u);
-    EXPECT_NO_THROW(thresholds(sample.task(), sample.contract, 0, {}));
+    EXPECT_NO_THROW(thresholds(sample.task, sample.contract, 0, {}));
   }
 }
 
@@ -114,10 +98,10 @@ TEST(GradientJudge, OneItemBeyondTheRangeOfExpLeavesTheOthersTheirThresholds) {
   sample.upstream.set(0, 1);
   sample.upstream.set(1, -1);
   sample.upstream.set(2, 0);
-  for (std::size_t i = 0; i < 3; ++i) sample.output.set(i, sample.upstream.at(i));
+  for (std::size_t i = 0; i < 3; ++i) sample.outputs[0].set(i, sample.upstream.at(i));
   TensorJudgement judgement = sample.judged();
-  EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << details_text(judgement);
-  sample.output.set(1, 1);
+  EXPECT_TRUE(passes(judgement));
+  sample.outputs[0].set(1, 1);
   EXPECT_EQ(sample.judged().verdict, ReportVerdict::fail);
 }
 
@@ -128,20 +112,20 @@ TEST(GradientJudge, ASumBeyondTheDoublesLeavesAnItemThatItDoesNotMeet) {
   for (std::size_t i = 0; i < 3; ++i) {
     sample.saved.set(i, saved[i]);
     sample.upstream.set(i, upstream[i]);
-    sample.output.set(i, gradients[i]);
+    sample.outputs[0].set(i, gradients[i]);
   }
   EXPECT_EQ(sample.judged().failed, 0u) << details_text(sample.judged());
-  sample.output.set(2, 1);
+  sample.outputs[0].set(2, 1);
   EXPECT_EQ(sample.judged().verdict, ReportVerdict::fail);
   // Values beyond the doubles have thresholds where the contract flushes, too.
   double allowed[3];
-  EXPECT_NO_THROW(thresholds(sample.task(), contract_for(sample.task(), "acc=f32"), 0, allowed));
+  EXPECT_NO_THROW(thresholds(sample.task, contract_for(sample.task, "acc=f32"), 0, allowed));
 
   GradientSample logarithms(Op::log_softmax_backward, Format::f64, {1, 3});
   for (std::size_t i = 0; i < 3; ++i) {
     logarithms.saved.set(i, i == 0 ? -largest : 0);
     logarithms.upstream.set(i, i == 0 ? 1 : largest);
-    logarithms.output.set(i, i == 0 ? 1 : -largest);
+    logarithms.outputs[0].set(i, i == 0 ? 1 : -largest);
   }
   EXPECT_EQ(logarithms.judged().failed, 0u) << details_text(logarithms.judged());
 }
@@ -152,27 +136,25 @@ TEST(GradientJudge, ANanOfEitherInputIsDueAndAnInfinityPromisesNothing) {
   sample.upstream.set(6, infinity);
   TensorJudgement judgement = sample.judged();
   EXPECT_EQ(row_of_claim(judgement, "kernel.nan_row").verdict, ReportVerdict::fail);
-  for (std::size_t i = 0; i < 4; ++i) sample.output.set(i, nan);
+  for (std::size_t i = 0; i < 4; ++i) sample.outputs[0].set(i, nan);
   judgement = sample.judged();
-  EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << details_text(judgement);
+  EXPECT_TRUE(passes(judgement));
   EXPECT_EQ(judgement.judged, 2u);
 }
 
 // The logarithm of 0, as a masked item's is: e^-inf times a finite sum is 0, so that g is due, and as a number of the
 // output's format it is due exactly.
 TEST(GradientJudge, ASavedLogarithmOfMinusInfinityLeavesItsGradientAlone) {
-  for (const Format format : {Format::f64, Format::f32, Format::f16, Format::bf16}) {
+  for (const Format format : wide_formats) {
     GradientSample sample(Op::log_softmax_backward, format, {2, 4});
     for (const std::size_t i : {1, 4, 5, 6, 7}) {  // of the second row all
       sample.saved.set(i, -infinity);
-      sample.output.set(i, sample.upstream.at(i));
+      sample.outputs[0].set(i, sample.upstream.at(i));
     }
     TensorJudgement judgement = sample.judged();
-    EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << details_text(judgement);
+    EXPECT_TRUE(passes(judgement));
     EXPECT_EQ(judgement.judged, 2u);
-    std::vector<double> lower(8), upper(8), allowed(8);
-    reference(sample.task(), sample.contract, 0, lower, upper);
-    thresholds(sample.task(), sample.contract, 0, allowed);
+    const auto [lower, upper, allowed] = ElementBounds(sample.task, sample.contract);
     for (const std::size_t i : {1, 5}) {
       const double g = sample.upstream.at(i);
       EXPECT_EQ(lower[i], g);
@@ -180,16 +162,16 @@ TEST(GradientJudge, ASavedLogarithmOfMinusInfinityLeavesItsGradientAlone) {
       EXPECT_GT(allowed[i], 0);
       EXPECT_LT(allowed[i], 4 * properties(format).unit_roundoff * std::fabs(g));
       for (const double wrong : {0.0, -g, g * (1 + 16 * properties(format).unit_roundoff), nan, infinity}) {
-        sample.output.set(i, wrong);
+        sample.outputs[0].set(i, wrong);
         EXPECT_EQ(sample.judged().failed, 1u) << wrong << " for " << g;
       }
-      sample.output.set(i, g);
+      sample.outputs[0].set(i, g);
     }
     // The exact gradient would be infinity times 0. The judge leaves such rows out, and the report says so.
     sample.upstream.set(0, infinity);
     judgement = sample.judged();
     EXPECT_EQ(judgement.judged, 1u);
-    EXPECT_NE(details_text(judgement).find("1 row not judged"), std::string::npos);
+    EXPECT_THAT(details_text(judgement), HasSubstr("1 row not judged"));
     // A NaN reaches the items of weight 0, too.
     sample.upstream.set(0, nan);
     EXPECT_EQ(row_of_claim(sample.judged(), "kernel.nan_row").verdict, ReportVerdict::fail);
@@ -204,16 +186,14 @@ TEST(GradientJudge, AnInputOfAnotherShapeIsRefused) {
   const GradientSample sample(Op::softmax_backward, Format::f32, {3, 4}),
       other(Op::softmax_backward, Format::f32, {3, 5});
   const TensorTask task{.op = Op::softmax_backward, .inputs = {sample.saved.held(), other.upstream.held()}};
-  EXPECT_THROW(judge_tensors(task, sample.contract, std::vector{sample.output.held()}), std::invalid_argument);
+  EXPECT_THROW(judge_tensors(task, sample.contract, std::vector{sample.outputs[0].held()}), std::invalid_argument);
 }
 
 // Labelled full: GradientJudge.StoredProductsAreInferred
 TEST(GradientJudge, StoredProductsAreInferred) {
-  KernelSubject subject;
-  subject.op = Op::softmax_backward;
-  subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_zoo.so", "correct_softmax_backward_products_stored"};
-  subject.contract = parse_contract("", Format::bf16, Format::bf16);
-  JudgeOptions options = judge_options(Effort::quick);
+  const KernelSubject subject =
+      zoo_subject("correct_softmax_backward_products_stored", {.op = Op::softmax_backward, .format = Format::bf16});
+  JudgeOptions options = quick_options();
   options.max_length = 4096;
   const Inference inference = infer_contract(subject, options);
   ASSERT_TRUE(inference.contract) << inference.failure;

@@ -1,13 +1,5 @@
 // A published threshold is what the judge grants, and a share of it lies on the verdict's side of 1.
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <limits>
-#include <string>
-#include <vector>
-
 #include "judge/ops/rows/row_elements.hpp"
-#include "judge/results/tensor_judge.hpp"
 #include "judge/verdict/certificate_text.hpp"
 #include "judge/verdict/value_certificate.hpp"
 #include "numerics/enclosures/decision.hpp"
@@ -21,30 +13,14 @@ namespace {
 
 using namespace numerics;
 
-constexpr double beyond_all = std::numeric_limits<double>::infinity();
-
-struct Published {
-  std::vector<double> lower, upper, allowed;
-
-  Published(const TensorTask& task, const Contract& contract) {
-    std::size_t count = 1;
-    for (const std::int64_t size : output_shape(task)) count *= static_cast<std::size_t>(size);
-    lower.resize(count);
-    upper.resize(count);
-    allowed.resize(count);
-    reference(task, contract, 0, lower, upper);
-    thresholds(task, contract, 0, allowed);
-  }
-};
-
 // The number of doubles that lies next to exact + distance on the side of exact, where no double is closer.
 double last_within(const Enclosure& exact, double distance, int side) {
   const auto is_within = [&](double x) {
     return less_equal(abs(Enclosure(x) - exact), Enclosure(distance)) == Decision::proved;
   };
   double x = exact.midpoint() + side * distance;
-  while (is_within(x)) x = std::nextafter(x, side * beyond_all);
-  while (!is_within(x)) x = std::nextafter(x, -side * beyond_all);
+  while (is_within(x)) x = std::nextafter(x, side * infinity);
+  while (!is_within(x)) x = std::nextafter(x, -side * infinity);
   return x;
 }
 
@@ -84,7 +60,7 @@ TEST(GrantedValues, OfSoftmaxAreNeverMoreThanTheJudgeGrants) {
       const StoredTensor logits = stored(Format::f64, {1, 24}, numbers);
       const TensorTask task{.inputs = {logits.held()}, .theta = theta};
       const Contract contract = contract_for(task, words);
-      const Published published(task, contract);
+      const ElementBounds published(task, contract);
       const RowOracle oracle(numbers, theta);
       std::size_t inside = 0, beyond = 0;
       for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -125,8 +101,8 @@ TEST(GrantedValues, ShareOfAThresholdIsOnTheSideOfTheVerdict) {
   EXPECT_GT(slack(), 1);
   // A rule that no threshold excuses.
   finding.reason = "no coefficient is negative or -0";
-  EXPECT_EQ(finding.share(), beyond_all);
-  EXPECT_EQ(slack(), beyond_all);
+  EXPECT_EQ(finding.share(), infinity);
+  EXPECT_EQ(slack(), infinity);
 }
 
 TEST(GrantedValues, AShareIsToldOnTheSideOfTheVerdict) {
@@ -150,7 +126,7 @@ TEST(GrantedValues, AnInfiniteResultIsGrantedTheErrorOnce) {
     ASSERT_GT(error, u * limit);
     for (const double sign : {1.0, -1.0}) {
       const auto granted = [&](double errors) {
-        return overflows_rightly(contract, sign * beyond_all, Enclosure(sign * (limit - errors * error)), threshold);
+        return overflows_rightly(contract, sign * infinity, Enclosure(sign * (limit - errors * error)), threshold);
       };
       EXPECT_TRUE(granted(0.75)) << static_cast<int>(output);
       EXPECT_FALSE(granted(1.5)) << static_cast<int>(output);
@@ -161,21 +137,21 @@ TEST(GrantedValues, AnInfiniteResultIsGrantedTheErrorOnce) {
 // What is known of a value may be nothing at all.
 TEST(GrantedValues, AValueOfWhichNothingIsKnownIsNoException) {
   const PrecisionScope precision(113);
-  const Enclosure line = Enclosure::between(-beyond_all, beyond_all);
+  const Enclosure line = Enclosure::between(-infinity, infinity);
   for (const Format output : {Format::bf16, Format::f32}) {
     const Contract contract = parse_contract("", Format::f32, output);
-    EXPECT_TRUE(overflows_rightly(contract, beyond_all, line, 1));
-    EXPECT_TRUE(overflows_rightly(contract, -beyond_all, line, beyond_all));
-    EXPECT_FALSE(overflows_rightly(contract, beyond_all, Enclosure(-1), 1));
+    EXPECT_TRUE(overflows_rightly(contract, infinity, line, 1));
+    EXPECT_TRUE(overflows_rightly(contract, -infinity, line, infinity));
+    EXPECT_FALSE(overflows_rightly(contract, infinity, Enclosure(-1), 1));
   }
-  EXPECT_EQ(upper(size_of(quick_of(line))), beyond_all);
+  EXPECT_EQ(upper(size_of(quick_of(line))), infinity);
   EXPECT_EQ(quick_of(line).within(1, 0), Decision::undecided);
 }
 
 // What subnormal=flushed may take is granted those alone that may have been flushed.
 TEST(GrantedValues, OfEachOpAreLessThanWhatIsFlushedWhereNothingIs) {
   constexpr double smallest_normal = 0x1p-14;  // of f16
-  const auto of = [](const std::vector<std::int64_t>& shape, const std::vector<double>& numbers) {
+  const auto of = [](const Shape& shape, const std::vector<double>& numbers) {
     return stored(Format::f16, shape, numbers);
   };
   const StoredTensor logits = of({1, 2}, {-4, 0}), query = of({1, 2}, {0.5, 0.5}), key = of({2, 2}, {2, 0, -2, 1}),
@@ -202,7 +178,7 @@ TEST(GrantedValues, OfEachOpAreLessThanWhatIsFlushedWhereNothingIs) {
        4},
   };
   for (const auto& [task, times] : cases) {
-    const Published kept(task, contract_for(task, "acc=f32 subnormal=kept", Format::f16)),
+    const ElementBounds kept(task, contract_for(task, "acc=f32 subnormal=kept", Format::f16)),
         flushed(task, contract_for(task, "acc=f32 subnormal=flushed", Format::f16));
     std::size_t met = 0;
     for (std::size_t i = 0; i < kept.allowed.size(); ++i) {

@@ -1,35 +1,19 @@
-#include "judge/sandbox/isolated_kernel.hpp"
-
 #include <dirent.h>
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cfenv>
 #include <chrono>
-#include <cmath>
+#include <cstdlib>
 #include <iterator>
 #include <thread>
 
-#include "proptests/tests/judge/kernel_call.hpp"
+#include "proptests/tests/judge/our_kernels.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-const std::string isolated_mutants = std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_zoo.so";
-
-KernelCall two_logits() {
-  KernelCall call;
-  call.columns = 2;
-  call.logits = {1, 1};
-  return call;
-}
-
-KernelLimits short_limits() {
-  KernelLimits limits;
-  limits.seconds_per_call = 0.5;
-  return limits;
-}
+const std::string isolated_mutants = library_path("softcheck_zoo");
 
 TensorReply reply_of(const std::string& symbol, const KernelCall& call = two_logits(),
                      const KernelLimits& limits = short_limits()) {
@@ -63,22 +47,20 @@ TEST(IsolatedKernel, EveryWayToDieIsACrash) {
 
 TEST(IsolatedKernel, TheNextCallAfterACrashHasANewChild) {
   IsolatedKernel kernel({isolated_mutants, "mutant_crashes"});
-  EXPECT_EQ(kernel.call(lowered(two_logits())).end, CallEnd::crashed);
-  EXPECT_EQ(kernel.call(lowered(two_logits())).end, CallEnd::crashed);
+  EXPECT_EQ(kernel.call(one_row()).end, CallEnd::crashed);
+  EXPECT_EQ(kernel.call(one_row()).end, CallEnd::crashed);
   EXPECT_EQ(kernel.calls(), 2u);
 }
 
 TEST(IsolatedKernel, AHangCostsItsLimit) {
-  const auto start = std::chrono::steady_clock::now();
-  EXPECT_EQ(reply_of("mutant_hangs").end, CallEnd::timed_out);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  EXPECT_GE(seconds.count(), short_limits().seconds_per_call / 2);
-  EXPECT_LT(seconds.count(), 20 * short_limits().seconds_per_call);  // a loaded machine, not a second limit
+  const double seconds = seconds_of([] { EXPECT_EQ(reply_of("mutant_hangs").end, CallEnd::timed_out); });
+  EXPECT_GE(seconds, short_limits().seconds_per_call / 2);
+  EXPECT_LT(seconds, 20 * short_limits().seconds_per_call);  // a loaded machine, not a second limit
 }
 
 TEST(IsolatedKernel, ARefusalIsCounted) {
   IsolatedKernel kernel({isolated_mutants, "mutant_refuses_everything"});
-  const TensorReply reply = kernel.call(lowered(two_logits()));
+  const TensorReply reply = kernel.call(one_row());
   EXPECT_EQ(reply.end, CallEnd::refused);
   EXPECT_NE(reply.refusal, 0);
   EXPECT_EQ(kernel.refused_calls(), 1u);
@@ -86,25 +68,22 @@ TEST(IsolatedKernel, ARefusalIsCounted) {
 
 TEST(IsolatedKernel, WhatItPrintsIsCountedAndProvesNothing) {
   IsolatedKernel kernel({isolated_mutants, "mutant_prints_pass_to_stdout"});
-  kernel.call(lowered(two_logits()));
+  kernel.call(one_row());
   ::testing::internal::CaptureStdout();
-  kernel.call(lowered(two_logits()));
+  kernel.call(one_row());
   EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
 }
 
 // All forks of a program print to one file.
 TEST(IsolatedKernel, ACrashShowsWhatItsOwnCallPrinted) {
   for (const Isolation isolation : {Isolation::full, Isolation::process}) {
-    KernelLimits limits;
-    limits.isolation = isolation;
-    IsolatedKernel kernel({"this program", "kernel",
-                           [](const softcheck_call* call) {
-                             dprintf(STDERR_FILENO, "%d logits\n", static_cast<int>(call->inputs[0]->shape[1]));
-                             if (call->inputs[0]->shape[1] != 2) _exit(1);
-                             return 0;
-                           }},
-                          limits);
-    EXPECT_EQ(kernel.call(lowered(two_logits())).end, CallEnd::done);
+    IsolatedKernel kernel(source_of([](const softcheck_call* call) {
+                            dprintf(STDERR_FILENO, "%d logits\n", static_cast<int>(call->inputs[0]->shape[1]));
+                            if (call->inputs[0]->shape[1] != 2) _exit(1);
+                            return 0;
+                          }),
+                          limits_of(isolation));
+    EXPECT_EQ(kernel.call(one_row()).end, CallEnd::done);
     for (const std::int64_t columns : {3, 4}) {
       KernelCall call;
       call.columns = columns;
@@ -213,7 +192,7 @@ TEST(IsolatedKernel, RowsMayLieBeyondTwoToTheThirtyTwoElements) {
     EXPECT_EQ(reply.end, CallEnd::done) << reply.death;
     EXPECT_EQ(reply.outputs.at(0), halves);
     EXPECT_FALSE(reply.inputs_changed || reply.wrote_outside);
-    EXPECT_EQ(kernel.call(lowered(two_logits())).outputs.at(0), (std::vector<double>{0.5, 0.5}));
+    EXPECT_EQ(kernel.call(one_row()).outputs.at(0), (std::vector<double>{0.5, 0.5}));
   }
 }
 
@@ -242,11 +221,11 @@ TEST(IsolatedKernel, EmptyTensorsHaveNoData) {
 
 TEST(IsolatedKernel, AWriteAfterTheReturnShowsLater) {
   IsolatedKernel kernel({isolated_mutants, "mutant_writes_after_return"});
-  EXPECT_FALSE(kernel.call(lowered(two_logits())).wrote_late);
+  EXPECT_FALSE(kernel.call(one_row()).wrote_late);
   // The kernel's thread writes a millisecond after the return. A loaded machine may take longer to hand the reply over:
   // that write is then part of the result and none is late, so that another call is made.
   const auto is_seen_after_a_call = [&] {
-    kernel.call(lowered(two_logits()));
+    kernel.call(one_row());
     for (int wait = 0; wait < 20; ++wait) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
       if (kernel.wrote_late()) return true;
@@ -259,7 +238,7 @@ TEST(IsolatedKernel, AWriteAfterTheReturnShowsLater) {
   // And the next call says so by itself.
   seen = false;
   for (int call = 0; call < 50 && !seen; ++call) {
-    seen = kernel.call(lowered(two_logits())).wrote_late;
+    seen = kernel.call(one_row()).wrote_late;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   EXPECT_TRUE(seen);
@@ -296,6 +275,60 @@ TEST(ParseKernelSource, SplitsAtTheLastColon) {
   EXPECT_EQ(source.symbol, "f");
   for (const char* wrong : {"", "lib.so", "lib.so:", ":f"}) {
     EXPECT_THROW(parse_kernel_source(wrong), std::invalid_argument) << wrong;
+  }
+}
+
+const std::string slow = library_path("softcheck_loads_slowly");
+
+TEST(LoadedKernel, ACrashCostsAForkAndNotALoad) {
+  if (const char* emulator = std::getenv("SOFTCHECK_EMULATOR")) GTEST_SKIP() << "the times are " << emulator << "'s";
+  IsolatedKernel kernel({slow, "mutant_crashes_after_a_slow_load"}, limits_of());
+  if (!kernel.containment().processes) GTEST_SKIP() << "without a pid namespace every process loads the library";
+  const double seconds = seconds_of([&] {
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(kernel.call(one_row()).end, CallEnd::crashed);
+  });
+  EXPECT_LT(seconds, 5) << "ten loads take ten seconds";
+}
+
+TEST(LoadedKernel, ALibraryWithAThreadIsNotForked) {
+  const std::string library = library_path("softcheck_starts_a_thread");
+  IsolatedKernel kernel({library, "correct_by_a_thread_from_loading"}, limits_of());
+  const TensorReply reply = kernel.call(one_row());
+  EXPECT_EQ(reply.end, CallEnd::done) << reply.death;
+  EXPECT_EQ(reply.outputs.at(0), (std::vector<double>{0.5, 0.5}));
+}
+
+TEST(LoadedKernel, LoadingHasALimitOfItsOwn) {
+  KernelLimits limits = limits_of();
+  limits.seconds_per_call = 0.8;  // less than loading takes, and more than a call on a loaded machine
+  IsolatedKernel kernel({slow, "correct_after_a_slow_load"}, limits);
+  EXPECT_EQ(kernel.call(one_row()).end, CallEnd::done);
+  limits.seconds_to_load = 0.2;
+  try {
+    IsolatedKernel never({slow, "correct_after_a_slow_load"}, limits);
+    FAIL() << "loaded in 0.2 s";
+  } catch (const KernelLoadError& error) {
+    EXPECT_EQ(error.reason, KernelLoadError::Reason::died_while_loading);
+    EXPECT_THAT(std::string(error.what()), HasSubstr("did not finish loading")) << error.what();
+  }
+}
+
+TEST(LoadedKernel, ALibraryThatSetsFtzAsItLoadsIsFound) {
+  const std::string library = library_path("softcheck_sets_ftz");
+#if defined(__SSE__) || defined(__aarch64__)
+  EXPECT_TRUE(IsolatedKernel({library, "mutant_sets_ftz_while_loading"}).loading_changed_environment());
+#endif
+  EXPECT_FALSE(IsolatedKernel({intruders, "mutant_writes_shape"}).loading_changed_environment());
+}
+
+TEST(LoadedKernel, ALimitIsANumberOfSeconds) {
+  for (const double wrong : {nan, infinity, 0.0, -1.0}) {
+    KernelLimits limits;
+    limits.seconds_per_call = wrong;
+    EXPECT_THROW(IsolatedKernel({intruders, "mutant_writes_shape"}, limits), std::invalid_argument) << wrong;
+    limits = {};
+    limits.seconds_to_load = wrong;
+    EXPECT_THROW(IsolatedKernel({intruders, "mutant_writes_shape"}, limits), std::invalid_argument) << wrong;
   }
 }
 

@@ -1,33 +1,19 @@
 // A judgement that is ended early: by its budget, or by its user.
-#include <gtest/gtest.h>
-#include <rapidcheck.h>
-
-#include <algorithm>
 #include <chrono>
 #include <ctime>
-#include <string>
 #include <thread>
-#include <vector>
 
-#include "judge/kernel_judge.hpp"
-#include "judge/report/kernel_report.hpp"
 #include "judge/sandbox/watched_kernel.hpp"
 #include "judge/trial/property_schedule.hpp"
 #include "proptests/engine/interrupted.hpp"
 #include "proptests/generators/row_matrices/row_matrix_classes.hpp"
+#include "proptests/tests/judge/row_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
-
-KernelSubject budget_subject(const std::string& library, const std::string& symbol) {
-  KernelSubject subject;
-  subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/lib" + library + ".so", symbol};
-  subject.contract = numerics::parse_contract("", numerics::Format::f32, numerics::Format::f32);
-  return subject;
-}
 
 JudgeOptions options_until(Clock::duration budget, Effort effort = Effort::deep) {
   JudgeOptions options = judge_options(effort);
@@ -42,31 +28,29 @@ bool mentions(const std::vector<std::string>& lines, const std::string& text) {
 // Labelled full: JudgeBudget.*
 TEST(JudgeBudget, ACorrectKernelIsUndecidedWhenTheTimeIsUp) {
   const auto start = Clock::now();
-  const KernelSubject subject = budget_subject("softcheck_zoo", "correct_two_pass");
-  const KernelJudgement judgement = judge_kernel(subject, options_until(6s));
+  const KernelJudgement judgement = judge_kernel(zoo_subject("correct_two_pass"), options_until(6s));
   EXPECT_LT(Clock::now() - start, 60s);
   EXPECT_EQ(judgement.verdict, ReportVerdict::undecided);
   EXPECT_EQ(exit_code(judgement.verdict), 5);
   EXPECT_EQ(judgement.ended_early, "the time budget was spent");
   EXPECT_GT(judgement.rows, 0u);
   EXPECT_TRUE(mentions(judgement.not_tried, "Kernel.EveryValueLiesWithinItsThreshold, cases after the first"));
-  EXPECT_NE(summary_of(judgement).find("the time budget was spent"), std::string::npos);
+  EXPECT_THAT(summary_of(judgement), HasSubstr("the time budget was spent"));
   // Each property has its part of the time: none takes all of it.
   EXPECT_GT(judgement.properties.size(), 8u);
 }
 
 // The four arrays of a deep run alone take longer than this test allows.
 TEST(JudgeBudget, TheListOfCoveringCallsIsNotMadeBeyondTheBudget) {
-  const KernelSubject subject = budget_subject("softcheck_zoo", "correct_two_pass");
   std::clock_t before = std::clock();
-  const KernelJudgement judgement = judge_kernel(subject, options_until(300ms));
+  const KernelJudgement judgement = judge_kernel(zoo_subject("correct_two_pass"), options_until(300ms));
   const std::clock_t spent = std::clock() - before;
   EXPECT_EQ(judgement.ended_early, "the time budget was spent");
   EXPECT_TRUE(mentions(judgement.not_tried, "Kernel.EveryPairOfClassesIsComputed"));
 
   JudgeOptions all = judge_options(Effort::deep);
   RowMatrixOptions covered;
-  covered.rows.formats = {numerics::Format::f32};
+  covered.rows.formats = {Format::f32};
   covered.rows.max_length = all.max_length;
   covered.most_rows = std::uint64_t{1} << 17;
   covered.max_elements = all.cover_elements;
@@ -80,22 +64,13 @@ TEST(JudgeBudget, TheListOfCoveringCallsIsNotMadeBeyondTheBudget) {
 }
 
 TEST(JudgeBudget, WhatFailedByThenIsAFailure) {
-  const KernelSubject subject = budget_subject("softcheck_zoo", "mutant_returns_zeros");
-  const KernelJudgement judgement = judge_kernel(subject, options_until(6s));
-  EXPECT_EQ(judgement.verdict, ReportVerdict::fail);
+  EXPECT_EQ(judge_kernel(zoo_subject("mutant_returns_zeros"), options_until(6s)).verdict, ReportVerdict::fail);
 }
 
 TEST(JudgeBudget, ABudgetThatIsEnoughChangesNothing) {
-  const KernelSubject subject = budget_subject("softcheck_zoo", "correct_two_pass");
-  const KernelJudgement judgement = judge_kernel(subject, options_until(600s, Effort::quick));
+  const KernelJudgement judgement = judge_kernel(zoo_subject("correct_two_pass"), options_until(600s, Effort::quick));
   EXPECT_EQ(judgement.verdict, ReportVerdict::pass);
   EXPECT_EQ(judgement.ended_early, "");
-}
-
-RowOptions budget_rows() {
-  RowOptions rows;
-  rows.formats = {numerics::Format::f32};
-  return rows;
 }
 
 // Properties whose cases do nothing but take time; the first takes most of it.
@@ -105,7 +80,7 @@ std::vector<KernelProperty> slow_properties() {
     PropertyOf<RowCase> property{kernel_suite,
                                  "Takes" + std::to_string(p) + "OfTheTime",
                                  {"kernel.returns"},
-                                 row_cases(budget_rows()),
+                                 row_cases(rows_of_f32()),
                                  [p](const RowCase&) {
                                    std::this_thread::sleep_for(p == 0 ? 50ms : 1ms);
                                    return Certificates{observed("kernel.returns", CallDescription{}, 0)};
@@ -117,7 +92,7 @@ std::vector<KernelProperty> slow_properties() {
 
 // The first property got a tenth of the budget, and most of the rest stayed unused.
 TEST(JudgeBudget, WhatOnePropertyLeavesAnotherTakes) {
-  const KernelSubject subject = budget_subject("softcheck_zoo", "correct_two_pass");
+  const KernelSubject subject = zoo_subject("correct_two_pass");
   const WatchedKernel watched(subject.source, {}, {});
   const JudgeOptions options = interruptible(options_until(8s));
   const std::vector<KernelProperty> properties = slow_properties();
@@ -130,20 +105,18 @@ TEST(JudgeBudget, WhatOnePropertyLeavesAnotherTakes) {
 }
 
 TEST(JudgeBudget, ATimeThatIsEnoughLeavesOutCasesAndNamesThem) {
-  const KernelSubject subject = budget_subject("softcheck_zoo", "correct_two_pass");
   JudgeOptions options = judge_options(Effort::deep);
   options.enough = 4s;
-  const KernelJudgement judgement = judge_kernel(subject, options);
+  const KernelJudgement judgement = judge_kernel(zoo_subject("correct_two_pass"), options);
   EXPECT_EQ(judgement.ended_early, "");
   EXPECT_NE(judgement.verdict, ReportVerdict::undecided);
   EXPECT_TRUE(mentions(judgement.not_tried, "without a budget a judgement takes at most 4 s"));
 }
 
 TEST(JudgeBudget, FewCallsReachEveryPropertyAndTheRestIsNamed) {
-  const KernelSubject subject = budget_subject("softcheck_zoo", "correct_two_pass");
-  JudgeOptions options = judge_options(Effort::quick);
+  JudgeOptions options = quick_options();
   options.max_calls = 100;
-  const KernelJudgement judgement = judge_kernel(subject, options);
+  const KernelJudgement judgement = judge_kernel(zoo_subject("correct_two_pass"), options);
   EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << summary_of(judgement);
   EXPECT_LE(judgement.calls, 100u);
   EXPECT_GE(judgement.calls, 60u);
@@ -154,16 +127,16 @@ TEST(JudgeBudget, FewCallsReachEveryPropertyAndTheRestIsNamed) {
   std::size_t met = 0;
   for (const Coverage::Entry& entry : judgement.coverage.entries()) met += entry.calls > 0 ? 1 : 0;
   EXPECT_GE(met, 40u);
-  KernelSubject wrong = budget_subject("softcheck_zoo", "mutant_returns_zeros");
+  KernelSubject wrong = zoo_subject("mutant_returns_zeros");
   EXPECT_EQ(judge_kernel(wrong, options).verdict, ReportVerdict::fail);
 }
 
 TEST(JudgeBudget, TheUserEndsACallThatHangs) {
   const auto start = Clock::now();
-  JudgeOptions options = judge_options(Effort::quick);
+  JudgeOptions options = quick_options();
   options.limits.seconds_per_call = 600;
   options.interrupted = [=] { return Clock::now() > start + 500ms; };
-  const KernelJudgement judgement = judge_kernel(budget_subject("softcheck_zoo", "mutant_hangs"), options);
+  const KernelJudgement judgement = judge_kernel(zoo_subject("mutant_hangs"), options);
   EXPECT_LT(Clock::now() - start, 60s);
   EXPECT_EQ(judgement.verdict, ReportVerdict::undecided);
   EXPECT_EQ(judgement.ended_early, "interrupted");
@@ -171,7 +144,7 @@ TEST(JudgeBudget, TheUserEndsACallThatHangs) {
 }
 
 TEST(JudgeBudget, ProgressCountsToAllCases) {
-  JudgeOptions options = judge_options(Effort::quick);
+  JudgeOptions options = quick_options();
   std::size_t last = 0, cases = 0;
   bool rises = true;
   options.progress = [&](const JudgeProgress& now) {
@@ -179,15 +152,15 @@ TEST(JudgeBudget, ProgressCountsToAllCases) {
     last = now.done;
     cases = now.cases;
   };
-  judge_kernel(budget_subject("softcheck_zoo", "correct_two_pass"), options);
+  judge_kernel(zoo_subject("correct_two_pass"), options);
   EXPECT_TRUE(rises);
   EXPECT_EQ(last + 1, cases);
 }
 
 TEST(JudgeBudget, LoadingThatSetsFtzIsAFindingThatReplaysAndCanBeExempted) {
-  KernelSubject subject = budget_subject("softcheck_sets_ftz", "mutant_sets_ftz_while_loading");
+  KernelSubject subject = subject_by({library_path("softcheck_sets_ftz"), "mutant_sets_ftz_while_loading"});
   const std::string name = "Kernel.LoadingLeavesTheEnvironment";
-  JudgeOptions options = judge_options(Effort::quick);
+  JudgeOptions options = quick_options();
   EXPECT_EQ(replay_kernel(subject, name, "load", options).verdict, ReportVerdict::fail);
   EXPECT_THROW(replay_kernel(subject, name, "unload", options), std::invalid_argument);
   const KernelJudgement judgement = judge_kernel(subject, options);

@@ -1,29 +1,17 @@
 // Judging that takes long asks whether to go on: within a row, within a call, and between properties.
-#include <gtest/gtest.h>
-#include <rapidcheck.h>
-
-#include <algorithm>
 #include <chrono>
 #include <ctime>
-#include <functional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "judge/ops/attention/attention_gradient.hpp"
-#include "judge/ops/attention/attention_judge.hpp"
 #include "judge/ops/attention/attention_repeats.hpp"
-#include "judge/ops/attention/attention_rows.hpp"
 #include "judge/ops/rows/call_judge.hpp"
 #include "judge/ops/rows/gradient_inputs.hpp"
-#include "judge/ops/rows/row_judge.hpp"
-#include "judge/ops/rows/row_op.hpp"
 #include "judge/ops/rows/row_verdict_cache.hpp"
 #include "judge/sandbox/watched_kernel.hpp"
 #include "numerics/enclosures/interruption.hpp"
 #include "numerics/oracles/cross_entropy.hpp"
 #include "proptests/engine/property.hpp"
-#include "proptests/generators/rows/row.hpp"
+#include "proptests/tests/judge/attention_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -111,20 +99,13 @@ AttentionCase long_attention(std::size_t queries, std::size_t keys, std::size_t 
   return a;
 }
 
-AttentionTask task_of(Op op) {
-  AttentionTask task;
-  task.op = op;
-  task.contract = parse_contract("", Format::f32, Format::f32);
-  return task;
-}
-
 // Labelled full: JudgeInterruption.TheLargestAttentionAsksWithinASecond
 TEST(JudgeInterruption, TheLargestAttentionAsksWithinASecond) {
   for (const Op op : {Op(Op::attention), Op(Op::adaptive_attention)}) {
     const AttentionCase a = long_attention(1, 65536, 16);
     const std::vector<double> wrong(16, 0.3);
     const double silence = longest_silence([&] {
-      judge_attention(task_of(op), row_of(a, 0, 0, 0), {wrong, 1.5, 2.5});
+      judge_attention(attention_task(op, Format::f32, ""), row_of(a, 0, 0, 0), {wrong, 1.5, 2.5});
     });
     EXPECT_LT(silence, 1) << to_string(op);
   }
@@ -132,7 +113,7 @@ TEST(JudgeInterruption, TheLargestAttentionAsksWithinASecond) {
   const std::vector<double> dq(a.queries.size(), 0.3), dk(a.keys.size(), 0.3), dv(a.values.size(), 0.3);
   const auto ignore = [](std::size_t, const RowVerdicts&) {};
   const double silence = longest_silence([&] {
-    judge_attention_gradient(task_of(Op::attention_backward), gradient_group(a, 0, 0), {dq, dk, dv}, ignore, ignore);
+    judge_attention_gradient(gradient_task(Format::f32, ""), gradient_group(a, 0, 0), {dq, dk, dv}, ignore, ignore);
   });
   EXPECT_LT(silence, 1);
 }
@@ -186,12 +167,6 @@ double seconds_of_loss(std::size_t n) {
     least = std::min(least, thread_seconds() - start);
   }
   return least;
-}
-
-RowOptions rows_of_f32() {
-  RowOptions rows;
-  rows.formats = {numerics::Format::f32};
-  return rows;
 }
 
 // The first check fails at once; every simpler case would take hours.

@@ -1,30 +1,11 @@
 // Every property of a kernel is needed: for each there is a planted bug that no other one finds.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstddef>
-#include <cstdint>
-#include <ostream>
-#include <string>
-#include <tuple>
-#include <vector>
-
-#include "judge/kernel_judge.hpp"
 #include "judge/trial/attention_trial.hpp"
 #include "judge/trial/kernel_properties.hpp"
 #include "judge/trial/kernel_trial.hpp"
+#include "proptests/tests/judge/kernel_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
-
-KernelSubject family_subject(const std::string& symbol, Op op = Op::softmax, const std::string& contract = "") {
-  using numerics::Format;
-  KernelSubject subject;
-  subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_zoo.so", symbol};
-  subject.op = op;
-  subject.contract = numerics::parse_contract(contract, Format::f32, output_format(op, Format::f32));
-  return subject;
-}
 
 JudgeOptions with(Effort effort) {
   JudgeOptions options = judge_options(effort);
@@ -55,7 +36,7 @@ void PrintTo(const OnlyOne& bug, std::ostream* stream) { *stream << bug.symbol; 
 class KernelFamilies : public ::testing::TestWithParam<OnlyOne> {};
 
 TEST_P(KernelFamilies, OnlyOnePropertyFindsThisBug) {
-  KernelSubject subject = family_subject(GetParam().symbol, GetParam().op);
+  KernelSubject subject = zoo_subject(GetParam().symbol, {.op = GetParam().op});
   subject.required = parse_requirements(GetParam().required);
   const KernelJudgement judgement = judge_kernel(subject, with(Effort::quick));
   std::vector<std::string> broken = broken_properties(judgement);
@@ -86,15 +67,14 @@ INSTANTIATE_TEST_SUITE_P(Judge, KernelFamilies, ::testing::ValuesIn(family_bugs)
 
 // Labelled full: KernelFamiliesTest.TheSmallestWrongWidthIsReported
 TEST(KernelFamiliesTest, TheSmallestWrongWidthIsReported) {
-  const KernelJudgement judgement =
-      judge_kernel(family_subject("mutant_one_width_drops_its_last"), with(Effort::normal));
+  const KernelJudgement judgement = judge_kernel(zoo_subject("mutant_one_width_drops_its_last"), with(Effort::normal));
   ASSERT_TRUE(judgement.counterexample);
   EXPECT_EQ(judgement.counterexample->size, 513u);
   EXPECT_THAT(broken_properties(judgement), ::testing::Contains("EveryWidthIsComputed"));
 }
 
 TEST(KernelFamiliesTest, APassTellsItsErrorsAndWhatWasNotTried) {
-  const KernelJudgement judgement = judge_kernel(family_subject("correct_two_pass"), with(Effort::quick));
+  const KernelJudgement judgement = judge_kernel(zoo_subject("correct_two_pass"), with(Effort::quick));
   EXPECT_EQ(judgement.verdict, ReportVerdict::pass);
   EXPECT_GT(judgement.rows, 2048u);
   ASSERT_TRUE(judgement.errors.contains("kernel.softmax.element"));
@@ -107,7 +87,7 @@ TEST(KernelFamiliesTest, APassTellsItsErrorsAndWhatWasNotTried) {
 }
 
 TEST(KernelFamiliesTest, AMatrixReplays) {
-  const KernelSubject subject = family_subject("mutant_mask_of_first_row");
+  const KernelSubject subject = zoo_subject("mutant_mask_of_first_row");
   const KernelJudgement first = judge_kernel(subject, with(Effort::quick));
   ASSERT_TRUE(first.counterexample);
   EXPECT_LE(first.counterexample->size, 8u);
@@ -118,7 +98,7 @@ TEST(KernelFamiliesTest, AMatrixReplays) {
 }
 
 TEST(KernelFamiliesTest, AMatrixThatIsNoneIsAWrongCall) {
-  const KernelSubject subject = family_subject("correct_two_pass");
+  const KernelSubject subject = zoo_subject("correct_two_pass");
   const std::string head = "matrix f32 columns=2 theta=0x1p+0 mask=none ";
   for (const std::string& text :
        {std::string("matrix"), std::string("matrix f64 columns=2 theta=0x1p+0 mask=none ; 0x0p+0*2"), head + "; 0x0p+0",
@@ -146,15 +126,16 @@ TEST(KernelFamiliesTest, ANanIsToldAmongThePlainestNumbers) {
          "matrix f32 columns=1 theta=0x1p+0 mask=none"}}) {
     JudgeOptions options = with(Effort::quick);
     options.only = {"ANanLogitMakesItsRowNan"};
-    const KernelJudgement judgement = judge_kernel(family_subject(symbol, op, "sum=sequential"), options);
+    const KernelJudgement judgement =
+        judge_kernel(zoo_subject(symbol, {.op = op, .contract = "sum=sequential"}), options);
     ASSERT_TRUE(judgement.counterexample) << symbol;
-    EXPECT_THAT(judgement.counterexample->case_text, ::testing::StartsWith(told)) << symbol;
+    EXPECT_THAT(judgement.counterexample->case_text, StartsWith(told)) << symbol;
   }
 }
 
 struct DrawnSubject {
   Op op;
-  numerics::Format format;
+  Format format;
   const char* domain;
 
   friend std::ostream& operator<<(std::ostream& out, const DrawnSubject& one) {
@@ -163,7 +144,6 @@ struct DrawnSubject {
 };
 
 std::vector<DrawnSubject> drawn_subjects() {
-  using numerics::Format;
   std::vector<DrawnSubject> all;
   for (const Op op : all_ops()) {
     all.push_back({op, op->takes_infinities ? Format::e4m3 : Format::f32, ""});
@@ -189,12 +169,9 @@ class ReplayOf : public ::testing::TestWithParam<DrawnSubject> {};
 // A kernel that answers no call: each property fails on the case that it draws or lists first, which is shrunk or not.
 TEST_P(ReplayOf, AnyCaseThatAPropertyFailsOn) {
   const DrawnSubject& drawn = GetParam();
-  KernelSubject subject;
-  subject.source.symbol = "silent";
-  subject.source.forwarded = [](const softcheck_call*) { return ForwardedEnd{CallEnd::crashed, 0, "silence", ""}; };
-  subject.op = drawn.op;
-  subject.contract = numerics::parse_contract("", drawn.format, output_format(drawn.op, drawn.format));
-  subject.domain = domain_of(drawn.domain, drawn.op);
+  const auto silent = [](const softcheck_call*) { return ForwardedEnd{CallEnd::crashed, 0, "silence", ""}; };
+  const KernelSubject subject =
+      forwarded_subject(silent, {.op = drawn.op, .format = drawn.format, .domain = drawn.domain});
   const JudgeOptions options = with(Effort::quick);
   const auto expect_replayable = [&](const std::vector<KernelProperty>& properties, auto require) {
     for (const KernelProperty& one : properties) {

@@ -1,22 +1,12 @@
 // kernel.masked_row is asked where the domain of attention has a row that sees nothing, and of a gradient as masked=
 // says.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "judge/kernel_judge.hpp"
-#include "judge/ops/attention/attention_judge.hpp"
-#include "judge/ops/attention/attention_op.hpp"
 #include "judge/trial/kernel_claims.hpp"
-#include "proptests/generators/attention/attention.hpp"
+#include "proptests/tests/judge/attention_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-using numerics::Format;
+using namespace numerics;
 
 TEST(MaskedRowClaims, ADomainSaysWhetherAQueryMaySeeNothing) {
   const auto may = [](const std::string& words, bool gradient = false) {
@@ -44,18 +34,11 @@ TEST(MaskedRowClaims, RightKernelsOfDomainsWithoutMaskedRowsPass) {
       {Op::attention, "queries=8 keys=8"},
       {Op::attention_backward, "nocausal queries>=1 queries<=8 keys>=1 keys<=16"}};
   for (const auto& [op, domain] : asked) {
-    KernelSubject subject;
     const char* symbol = op == Op::attention ? "attention_correct_two_pass" : "attention_backward_correct_saved";
-    subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_zoo.so", symbol, {}};
-    subject.op = op;
-    subject.contract = numerics::default_contract(Format::f32, Format::f32);
-    subject.domain = domain_of(domain + small, op);
-    JudgeOptions options = judge_options(Effort::quick);
-    options.run.cases = 8;
-    const KernelJudgement judgement = judge_kernel(subject, options);
+    const KernelJudgement judgement =
+        judge_kernel(zoo_subject(symbol, {.op = op, .domain = domain + small}), quick_options({}, 8));
     EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << domain;
-    for (const std::string& note : judgement.notes)
-      EXPECT_EQ(note.find("decided in no call"), std::string::npos) << note;
+    for (const std::string& note : judgement.notes) EXPECT_THAT(note, Not(HasSubstr("decided in no call")));
   }
 }
 
@@ -63,14 +46,9 @@ TEST(MaskedRowClaims, RightKernelsOfDomainsWithoutMaskedRowsPass) {
 // Labelled full: MaskedRowClaims.RightKernelsOfFewKeysPass
 TEST(MaskedRowClaims, RightKernelsOfFewKeysPass) {
   for (const char* domain : {"keys<=4", "keys=1 queries<=3", "nomask keys<=3 window"}) {
-    KernelSubject subject;
-    subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_zoo.so", "attention_correct_attributes", {}};
-    subject.op = Op::attention;
-    subject.contract = numerics::default_contract(Format::f32, Format::f32);
-    subject.domain = domain_of(domain, subject.op);
-    JudgeOptions options = judge_options(Effort::quick);
-    options.only = {"ScoresReachTheirRange", "AFullyMaskedRowIsAsDeclared"};
-    const KernelJudgement judgement = judge_kernel(subject, options);
+    const KernelJudgement judgement =
+        judged(zoo_subject("attention_correct_attributes", {.op = Op::attention, .domain = domain}),
+               {"ScoresReachTheirRange", "AFullyMaskedRowIsAsDeclared"});
     EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << domain << ": " << judgement.failed_property;
   }
 }
@@ -86,16 +64,7 @@ TEST(MaskedRowClaims, AUniformQueryIsInTheGradientOfItsValues) {
   call.values = {3};
   call.gradients = {1, 0.75};
   const auto holds = [&](const std::string& masked, double dv, double dk = 0) {
-    AttentionTask task{Op::attention_backward, numerics::parse_contract("masked=" + masked, Format::f32, Format::f32),
-                       Format::f32};
-    bool all = true;
-    Op::attention_backward.attention_op().judge(
-        task, call, {{0, 0}, {dk}, {dv}}, {}, [&](std::size_t, const RowVerdicts& verdicts) {
-          all = all && std::ranges::all_of(verdicts.findings, [](const ValueFinding& finding) {
-                  return finding.decision == numerics::Decision::proved;
-                });
-        });
-    return all;
+    return broken_claims(gradient_task(Format::f32, "masked=" + masked), call, {{0, 0}, {dk}, {dv}}).empty();
   };
   EXPECT_TRUE(holds("uniform", 1.75));
   EXPECT_FALSE(holds("uniform", 0.75));
@@ -123,17 +92,9 @@ TEST(MaskedRowClaims, AUniformQueryOfAPackedSequenceWeighsItsOwnKeys) {
   call.values = {1, 1, 1, 3, 0, 0};
   call.gradients = {0, 0, 0, 1, 0.75, 0};
   const auto holds = [&](const std::string& masked, double dv) {
-    AttentionTask task{Op::attention_backward, numerics::parse_contract("masked=" + masked, Format::f32, Format::f32),
-                       Format::f32};
-    bool all = true;
     const std::vector<double> none(6);
-    Op::attention_backward.attention_op().judge(
-        task, call, {none, none, {0, 0, 0, dv, 0, 0}}, {}, [&](std::size_t, const RowVerdicts& verdicts) {
-          all = all && std::ranges::all_of(verdicts.findings, [](const ValueFinding& finding) {
-                  return finding.decision == numerics::Decision::proved;
-                });
-        });
-    return all;
+    const AttentionTask task = gradient_task(Format::f32, "masked=" + masked);
+    return broken_claims(task, call, {none, none, {0, 0, 0, dv, 0, 0}}).empty();
   };
   EXPECT_TRUE(holds("uniform", 1.75));
   EXPECT_FALSE(holds("uniform", 0.75));

@@ -1,25 +1,11 @@
 // The mean and the sum of the losses of a call's rows, and the gradient, at hand: what is counted, what divides, what a
 // NaN and a call in which every row is ignored make of it.
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <cstdint>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
-#include "judge/kernel_judge.hpp"
-#include "judge/trial/effort.hpp"
-#include "numerics/formats/special_values.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-using numerics::Format;
-using numerics::infinity;
-using numerics::nan;
+using namespace numerics;
 
 constexpr std::size_t mean_rows = 6, mean_classes = 5;
 constexpr std::int64_t ignored_label = -100;
@@ -47,7 +33,7 @@ struct MeanSample {
   }
 
   StoredTensor logits, weights, upstream;
-  std::vector<std::int64_t> labels{0, 4, ignored_label, 2, 1, ignored_label};
+  Shape labels{0, 4, ignored_label, 2, 1, ignored_label};
 };
 
 // By the definition, in long double.
@@ -84,15 +70,10 @@ struct PlainMean {
   std::vector<long double> gradient;
 };
 
-numerics::Contract contract_of_mean(const TensorTask& task, const std::string& words = "") {
-  return contract_for(task, words);
-}
-
 TensorJudgement judged_mean(const TensorTask& task, const std::vector<double>& values, const std::string& words = "") {
-  const numerics::Contract contract = contract_of_mean(task, words);
+  const Contract contract = contract_for(task, words);
   const StoredTensor output = stored(contract.output, output_shape(task), values);
-  const std::vector<GivenTensor> outputs{output.held()};
-  return judge_tensors(task, contract, outputs);
+  return judge_tensors(task, contract, std::vector{output.held()});
 }
 
 ReportVerdict verdict_of_mean(const TensorTask& task, double value, const std::string& words = "") {
@@ -100,7 +81,7 @@ ReportVerdict verdict_of_mean(const TensorTask& task, double value, const std::s
 }
 
 double ideal_mean(const TensorTask& task, const std::string& words = "") {
-  return ideal_output(task, contract_of_mean(task, words), 0, contract_of_mean(task, words).output).at(0);
+  return ideal_output(task, contract_for(task, words), 0, contract_for(task, words).output).at(0);
 }
 
 TEST(MeanLoss, IsThatOfTheRowsThatCount) {
@@ -111,9 +92,7 @@ TEST(MeanLoss, IsThatOfTheRowsThatCount) {
         const PlainMean plain(sample, mean, weighted, smoothing);
         TensorTask loss = sample.task(Op::cross_entropy_mean, mean, weighted);
         loss.attributes.label_smoothing = smoothing;
-        std::vector<double> lower(1), upper(1), allowed(1);
-        reference(loss, contract_of_mean(loss), 0, lower, upper);
-        thresholds(loss, contract_of_mean(loss), 0, allowed);
+        const auto [lower, upper, allowed] = ElementBounds(loss, contract_for(loss, ""));
         // Long double keeps eleven bits more than the contract's f64.
         EXPECT_LE(std::fabs(lower[0] - static_cast<double>(plain.loss)), allowed[0]);
         EXPECT_LT(allowed[0], 0x1p-44);
@@ -122,9 +101,7 @@ TEST(MeanLoss, IsThatOfTheRowsThatCount) {
         EXPECT_EQ(verdict_of_mean(loss, lower[0] * (1 + 0x1p-40)), ReportVerdict::fail);
         TensorTask backward = sample.task(Op::cross_entropy_mean_backward, mean, weighted);
         backward.attributes.label_smoothing = smoothing;
-        std::vector<double> low(mean_rows * mean_classes), high(low), granted(low);
-        reference(backward, contract_of_mean(backward), 0, low, high);
-        thresholds(backward, contract_of_mean(backward), 0, granted);
+        auto [low, high, granted] = ElementBounds(backward, contract_for(backward, ""));
         for (std::size_t i = 0; i < low.size(); ++i) {
           EXPECT_LE(std::fabs(low[i] - static_cast<double>(plain.gradient[i])), granted[i]) << i;
           EXPECT_LT(granted[i], 0x1p-44) << i;
@@ -168,11 +145,9 @@ TEST(MeanLoss, OfNothingIsAsTheContractSays) {
   for (const char* words : {"masked=nan", "masked=zero"}) {
     EXPECT_EQ(claim(sum, 0, words), ReportVerdict::pass);
     EXPECT_EQ(claim(sum, nan, words), ReportVerdict::fail);
-    std::vector<double> lower(1), upper(1), allowed(1);
-    reference(mean, contract_of_mean(mean, words), 0, lower, upper);
-    EXPECT_EQ(std::isnan(lower[0]), std::string(words) == "masked=nan");
-    thresholds(sum, contract_of_mean(sum, words), 0, allowed);
-    EXPECT_EQ(allowed[0], 0);
+    const bool is_nan = std::isnan(ElementBounds(mean, contract_for(mean, words)).lower[0]);
+    EXPECT_EQ(is_nan, std::string(words) == "masked=nan");
+    EXPECT_EQ(ElementBounds(sum, contract_for(sum, words)).allowed[0], 0);
   }
   const TensorTask backward = sample.task(Op::cross_entropy_mean_backward, true);
   EXPECT_NE(judged_mean(backward, std::vector<double>(mean_rows * mean_classes)).verdict, ReportVerdict::fail);
@@ -207,14 +182,7 @@ TEST(MeanLoss, WhoseWeightsAddUpToNothingIsNotJudged) {
 
 TEST(MeanLoss, WhatDoesNotFitIsRefused) {
   const MeanSample sample(Format::f32);
-  const auto refusal = [](const TensorTask& task) {
-    try {
-      judged_mean(task, {0});
-    } catch (const std::invalid_argument& error) {
-      return std::string(error.what());
-    }
-    return std::string("not refused");
-  };
+  const auto refusal = [](const TensorTask& task) { return refusal_of([&] { judged_mean(task, {0}); }); };
   TensorTask task = sample.task(Op::cross_entropy_mean, true, true);
   EXPECT_EQ(refusal(task), "not refused");
   task.attributes.z_loss = 0.5;
@@ -230,14 +198,11 @@ TEST(MeanLoss, WhatDoesNotFitIsRefused) {
 
 // A call without rows has no logits, also in a domain of rows that are not empty.
 TEST(MeanLoss, OfNoRowsIsJudgedInADomainOfLogits) {
-  KernelSubject subject;
-  subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_zoo.so", "correct_cross_entropy_mean"};
-  subject.op = Op::cross_entropy_mean;
-  subject.contract = numerics::parse_contract("acc=f32 exp=1ulp sum=sequential masked=nan", Format::f32, Format::f32);
-  subject.domain = domain_of("n>=1", subject.op);
-  JudgeOptions options = judge_options(Effort::quick);
-  options.only = {"AnEmptyCallHasItsValues"};
-  const KernelJudgement judgement = judge_kernel(subject, options);
+  const KernelJudgement judgement = judged(
+      zoo_subject(
+          "correct_cross_entropy_mean",
+          {.op = Op::cross_entropy_mean, .contract = "acc=f32 exp=1ulp sum=sequential masked=nan", .domain = "n>=1"}),
+      {"AnEmptyCallHasItsValues"});
   ASSERT_EQ(judgement.properties.size(), 1U);
   EXPECT_EQ(judgement.properties[0].verdict, ReportVerdict::pass);
   EXPECT_GT(judgement.properties[0].outcome.claims.at("kernel.masked_row").decided, 0U);

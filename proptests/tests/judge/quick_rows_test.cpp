@@ -1,24 +1,16 @@
 // The quick test of exhaustive effort: what it proves is within the contract's own threshold.
 #include "judge/exhaustive/quick_rows.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
 #include <random>
-#include <string>
-#include <vector>
 
-#include "judge/ops/rows/row_judge.hpp"
-#include "judge/ops/rows/row_op.hpp"
+#include "proptests/tests/judge/row_samples.hpp"
 
 namespace softcheck::proptests {
 // Sources of this folder are compiled as one: the names below are common ones.
 namespace quick_rows {
 namespace {
 
-using numerics::Contract;
-using numerics::Format;
+using namespace numerics;
 
 // A row of a shape with its lowest item at about x: neighbours in f32, equal logits and one, or anything.
 std::vector<double> row_of(const RowShape& shape, float x, std::mt19937_64& random) {
@@ -55,10 +47,8 @@ Rows rows_of(Op op, const Contract& contract, const RowShape& shape) {
   for (; rows.count < 150; ++rows.count) {
     const double exponent = std::uniform_real_distribution<double>(-35, 6.3)(random);
     const std::vector<double> row = row_of(shape, -static_cast<float>(std::exp2(exponent)), random);
-    const std::size_t count = op->one_value_per_row ? 1 : row.size();
-    std::vector<double> lower(count), upper(count), allowed(count);
-    exact_row(op, contract, row, shape.theta, lower, upper);
-    granted_row(op, contract, row, shape.theta, allowed);
+    const auto [lower, upper, allowed] = RowBounds(op, contract, row, shape.theta);
+    const std::size_t count = lower.size();
     const std::size_t changed = rows.count % count;
     for (std::size_t i = 0; i < count; ++i) {
       const double side = rows.count % 3 == 0 && lower[i] > allowed[i] ? -1 : 1;

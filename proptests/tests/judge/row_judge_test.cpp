@@ -1,30 +1,19 @@
-#include "judge/ops/rows/row_judge.hpp"
-
-#include <gtest/gtest.h>
-#include <rapidcheck.h>
-
-#include <cmath>
-#include <limits>
-#include <optional>
-#include <span>
-
 #include "judge/ops/attention/claim_verdict.hpp"
 #include "judge/verdict/value_certificate.hpp"
 #include "numerics/oracles/adaptive_oracle.hpp"
 #include "numerics/rounding/rounding.hpp"
 #include "numerics/rows/row_oracle.hpp"
-#include "proptests/generators/rows/row.hpp"
+#include "proptests/tests/judge/row_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
 using namespace numerics;
 
-constexpr double row_infinity = std::numeric_limits<double>::infinity();
 const std::span<const Format> kernel_formats = all_formats();
 
 // What an ideal kernel returns before it rounds to its output: enclosures at the working precision.
-std::vector<Enclosure> exact_values(Op op, const std::vector<double>& logits, double theta) {
+std::vector<Enclosure> exact_values(Op op, const Row& logits, double theta) {
   if (op == Op::adaptive_softmax) {
     const AdaptiveRowOracle oracle(logits, EntropyDefinition::exact);
     std::vector<Enclosure> values;
@@ -44,13 +33,13 @@ std::vector<Enclosure> exact_values(Op op, const std::vector<double>& logits, do
   return values;
 }
 
-std::vector<double> ideal(Op op, Format output, const std::vector<double>& logits, double theta) {
+Row ideal(Op op, Format output, const Row& logits, double theta) {
   const PrecisionScope precision(256);
-  std::vector<double> values;
+  Row values;
   for (const Enclosure& exact : exact_values(op, logits, theta)) {
     values.push_back(round_to(output, exact.midpoint()));
     const bool masked = !op->one_value_per_row && std::isinf(logits[values.size() - 1]);
-    if (masked) values.back() = op == Op::log_softmax ? -row_infinity : 0;
+    if (masked) values.back() = op == Op::log_softmax ? -infinity : 0;
   }
   return values;
 }
@@ -60,11 +49,11 @@ std::vector<RowCase> cases_of(Op op, Format input, int count) {
   options.formats = {input};
   options.max_length = 70;
   if (op == Op::adaptive_softmax) options.theta_exponent = 0;
-  const auto generator = row_cases(options);
-  rc::Random random(7);
-  std::vector<RowCase> cases;
-  for (int i = 0; i < count; ++i) cases.push_back(generator(random.split(), i).value());
-  return cases;
+  return drawn(row_cases(options), count, 7, count);
+}
+
+Verdict worst_of(Op op, const Contract& contract, const Row& logits, double theta, const Row& got) {
+  return worst(judge_row(op, contract, logits, theta, got, "").certificates);
 }
 
 // The element that a certificate shows.
@@ -77,8 +66,8 @@ TEST_P(OpTest, WhatIsRoundedCorrectlyPasses) {
   for (const Format input : kernel_formats) {
     const Contract contract = default_contract(input, output_format(op, input));
     for (const RowCase& c : cases_of(op, input, 60)) {
-      const std::vector<double> logits = c.row.expand();
-      const std::vector<double> got = ideal(op, contract.output, logits, c.theta);
+      const Row logits = c.row.expand();
+      const Row got = ideal(op, contract.output, logits, c.theta);
       for (const Certificate& found : judge_row(op, contract, logits, c.theta, got, to_text(c)).certificates) {
         EXPECT_EQ(found.verdict, Verdict::proved) << found.claim << " " << found.witness;
       }
@@ -92,8 +81,8 @@ TEST_P(OpTest, WhatIsMovedBeyondItsThresholdFails) {
   for (const Format input : kernel_formats) {
     const Contract contract = default_contract(input, output_format(op, input));
     for (const RowCase& c : cases_of(op, input, 30)) {
-      const std::vector<double> logits = c.row.expand();
-      std::vector<double> got = ideal(op, contract.output, logits, c.theta);
+      const Row logits = c.row.expand();
+      Row got = ideal(op, contract.output, logits, c.theta);
       const RowFindings findings = judge_row(op, contract, logits, c.theta, got, to_text(c));
       if (findings.certificates.empty() || findings.certificates[0].claim == "kernel.softmax.row_sum") continue;
       const Certificate& shown = findings.certificates[0];
@@ -117,11 +106,11 @@ TEST_P(OpTest, WhatIsMovedBeyondItsThresholdFails) {
 
 TEST_P(OpTest, ANanInOnePlaceFails) {
   const Op op = GetParam();
-  const std::vector<double> logits{1, 2, 3, -row_infinity, 0};
+  const Row logits{1, 2, 3, -infinity, 0};
   const Contract contract = default_contract(Format::f32, Format::f32);
-  std::vector<double> got = ideal(op, Format::f32, logits, 1);
-  got.back() = std::nan("");
-  EXPECT_EQ(worst(judge_row(op, contract, logits, 1, got, "").certificates), Verdict::violated);
+  Row got = ideal(op, Format::f32, logits, 1);
+  got.back() = nan;
+  EXPECT_EQ(worst_of(op, contract, logits, 1, got), Verdict::violated);
 }
 
 INSTANTIATE_TEST_SUITE_P(RowJudge, OpTest, ::testing::ValuesIn(logits_ops()),
@@ -134,16 +123,16 @@ TEST(VacuityCount, ValuesBelowTheSmallestNormalOrTheResolutionAreNotCounted) {
   EXPECT_TRUE(count.add(contract, 0x1p-126, 0, false));
   EXPECT_FALSE(count.add(contract, 1, 1.5, true));
   EXPECT_FALSE(count.add(contract, 0x1p-127, 0, true));
-  EXPECT_FALSE(count.add(contract, std::numeric_limits<double>::infinity(), 0, true));
+  EXPECT_FALSE(count.add(contract, infinity, 0, true));
   EXPECT_EQ(count.judged, 2U);
   EXPECT_EQ(count.vacuous, 1U);
 }
 
 TEST(RowJudge, ThresholdsAsWideAsTheValuesAreVacuous) {
-  const std::vector<double> logits(65536, 0.0);
+  const Row logits(65536, 0.0);
   const Contract contract = parse_contract("acc=bf16 sum=sequential", Format::bf16, Format::bf16);
   for (const Op op : {Op::softmax, Op::logsumexp, Op::entropy}) {
-    const std::vector<double> got = ideal(op, Format::bf16, logits, 1);
+    const Row got = ideal(op, Format::bf16, logits, 1);
     EXPECT_TRUE(judge_row(op, contract, logits, 1, got, "").vacuity.too_many()) << to_string(op);
   }
 }
@@ -151,7 +140,7 @@ TEST(RowJudge, ThresholdsAsWideAsTheValuesAreVacuous) {
 TEST(RowJudge, GrantsDoNotMakeARowVacuous) {
   // A rising row: a running maximum may be rescaled 299 times, which no kernel has to use. In bf16 the threshold with
   // these grants is wider than the values, and the one without is not.
-  std::vector<double> logits(48);
+  Row logits(48);
   for (std::size_t i = 0; i < logits.size(); ++i) logits[i] = static_cast<double>(i) / 4;
   const Contract contract = parse_contract("acc=bf16 sum=sequential", Format::bf16, Format::bf16);
   const auto row = row_statistics<UpperBound>(RowOracle(logits), rescaling_count(contract, logits));
@@ -165,9 +154,9 @@ TEST(RowJudge, GrantsDoNotMakeARowVacuous) {
 
 TEST(RowJudge, ARowOfWhichNothingIsPromisedIsVacuous) {
   // 70,000 items, each of which may lose f16's smallest normal number: more than S may lose.
-  const std::vector<double> logits(70000, 0.0);
+  const Row logits(70000, 0.0);
   const Contract contract = parse_contract("acc=f16 sum=tree", Format::f32, Format::f32);
-  const std::vector<double> got(logits.size(), 0.25);
+  const Row got(logits.size(), 0.25);
   const RowFindings findings = judge_row(Op::softmax, contract, logits, 1, got, "");
   EXPECT_TRUE(findings.certificates.empty());
   EXPECT_TRUE(findings.vacuity.too_many());
@@ -176,51 +165,50 @@ TEST(RowJudge, ARowOfWhichNothingIsPromisedIsVacuous) {
 // Found by judging float64 kernels on a GPU: a matrix of such rows made correct ones vacuous.
 TEST(RowJudge, ALogSumExpBeyondAllDoublesCountsApart) {
   const Contract contract = default_contract(Format::f64, Format::f64);
-  const auto vacuity = [&](const std::vector<double>& logits, double theta, double got) {
-    return judge_row(Op::logsumexp, contract, logits, theta, std::vector<double>{got}, "").vacuity;
+  const auto vacuity = [&](const Row& logits, double theta, double got) {
+    return judge_row(Op::logsumexp, contract, logits, theta, Row{got}, "").vacuity;
   };
-  const std::vector<double> largest{0x1.fffffffffffffp+1023}, half{0x1p+1023, 0x1p+1023};
+  const Row largest{0x1.fffffffffffffp+1023}, half{0x1p+1023, 0x1p+1023};
   EXPECT_EQ(vacuity(largest, 1, largest[0]).unresolved, 1u);
-  EXPECT_EQ(vacuity(half, 0.25, row_infinity).unresolved, 1u);
-  EXPECT_EQ(vacuity(half, 0.25, row_infinity).rows, 0u);
+  EXPECT_EQ(vacuity(half, 0.25, infinity).unresolved, 1u);
+  EXPECT_EQ(vacuity(half, 0.25, infinity).rows, 0u);
   EXPECT_EQ(vacuity(half, 1, half[0]).rows, 1u);
   EXPECT_EQ(vacuity(half, 1, half[0]).unbounded, 0u);
 }
 
 TEST(RowJudge, AnInfinityIsWrongWhereTheExactValueIsFiniteUnderEveryContract) {
-  const std::vector<double> zeros(65520, 0.0);
+  const Row zeros(65520, 0.0);
   for (const char* words : {"acc=f16 sum=tree", "acc=f16 sum=sequential", "acc=f16 sum=tree subnormal=flushed", "",
                             "acc=bf16 sum=sequential"}) {
     const auto verdict = [&](Op op, double value) {
       const Contract contract = parse_contract(words, Format::f16, output_format(op, Format::f16));
-      const std::vector<double> got(op->one_value_per_row ? 1 : zeros.size(), value);
-      return worst(judge_row(op, contract, zeros, 1, got, "").certificates);
+      const Row got(op->one_value_per_row ? 1 : zeros.size(), value);
+      return worst_of(op, contract, zeros, 1, got);
     };
-    EXPECT_EQ(verdict(Op::logsumexp, row_infinity), Verdict::violated) << words;
-    EXPECT_EQ(verdict(Op::log_softmax, -row_infinity), Verdict::violated) << words;
-    EXPECT_EQ(verdict(Op::entropy, row_infinity), Verdict::violated) << words;
+    EXPECT_EQ(verdict(Op::logsumexp, infinity), Verdict::violated) << words;
+    EXPECT_EQ(verdict(Op::log_softmax, -infinity), Verdict::violated) << words;
+    EXPECT_EQ(verdict(Op::entropy, infinity), Verdict::violated) << words;
   }
   const Contract tree = parse_contract("acc=f16 sum=tree", Format::f16, Format::f16);
-  const std::vector<double> nothing(zeros.size(), 0.0);
-  EXPECT_EQ(worst(judge_row(Op::softmax, tree, zeros, 1, nothing, "").certificates), Verdict::violated);
+  const Row nothing(zeros.size(), 0.0);
+  EXPECT_EQ(worst_of(Op::softmax, tree, zeros, 1, nothing), Verdict::violated);
 }
 
 // Logits 0 and -x / theta: the second one's logarithm is the exact value, to within 2^-100.
 TEST(RowJudge, WhatIsBeyondEightBitsSaturatesOrIsInfiniteOrNan) {
-  const double nan = std::nan("");
   const auto verdict = [&](Format format, double x, double theta, double got) {
-    const std::vector<double> logits{0, -x}, row{0, got};
+    const Row logits{0, -x}, row{0, got};
     const Contract contract = default_contract(format, format);
-    return worst(judge_row(Op::log_softmax, contract, logits, theta, row, "").certificates);
+    return worst_of(Op::log_softmax, contract, logits, theta, row);
   };
   for (const double right : {-448.0, nan}) EXPECT_EQ(verdict(Format::e4m3, 448, 0.5, right), Verdict::proved) << right;
-  for (const double wrong : {-416.0, 448.0, -240.0, 0.0, row_infinity}) {
+  for (const double wrong : {-416.0, 448.0, -240.0, 0.0, infinity}) {
     EXPECT_EQ(verdict(Format::e4m3, 448, 0.5, wrong), Verdict::violated) << wrong;
   }
-  for (const double right : {-57344.0, -row_infinity}) {
+  for (const double right : {-57344.0, -infinity}) {
     EXPECT_EQ(verdict(Format::e5m2, 57344, 0.5, right), Verdict::proved) << right;
   }
-  for (const double wrong : {nan, 57344.0, -49152.0, row_infinity}) {
+  for (const double wrong : {nan, 57344.0, -49152.0, infinity}) {
     EXPECT_EQ(verdict(Format::e5m2, 57344, 0.5, wrong), Verdict::violated) << wrong;
   }
   // Below the middle between the largest number and the next one nothing overflows, however wide the last rounding is.
@@ -228,44 +216,43 @@ TEST(RowJudge, WhatIsBeyondEightBitsSaturatesOrIsInfiniteOrNan) {
   EXPECT_EQ(verdict(Format::e4m3, 256, 1, nan), Verdict::violated);
   EXPECT_EQ(verdict(Format::e4m3, 256, 1, -448), Verdict::violated);
   EXPECT_EQ(verdict(Format::e4m3, 448, 1, -448), Verdict::proved);
-  EXPECT_EQ(verdict(Format::e5m2, 57344, 1, -row_infinity), Verdict::violated);
+  EXPECT_EQ(verdict(Format::e5m2, 57344, 1, -infinity), Verdict::violated);
   EXPECT_EQ(verdict(Format::e4m3, 416, 0.875, nan), Verdict::proved);  // 475.4
 }
 
 // A masked item's logarithm is infinite.
 TEST(RowJudge, AMaskedLogarithmIsWhatEightBitsHoldInPlaceOfInfinity) {
   const auto verdict = [&](Format format, double got) {
-    const std::vector<double> logits{0, -row_infinity}, row{0, got};
-    return worst(judge_row(Op::log_softmax, default_contract(format, format), logits, 1, row, "").certificates);
+    const Row logits{0, -infinity}, row{0, got};
+    return worst_of(Op::log_softmax, default_contract(format, format), logits, 1, row);
   };
-  for (const double right : {-448.0, std::nan(""), -row_infinity}) {
+  for (const double right : {-448.0, nan, -infinity}) {
     EXPECT_EQ(verdict(Format::e4m3, right), Verdict::proved) << right;
   }
   for (const double wrong : {448.0, -240.0, 0.0}) EXPECT_EQ(verdict(Format::e4m3, wrong), Verdict::violated) << wrong;
   EXPECT_EQ(verdict(Format::e5m2, -57344), Verdict::proved);
-  EXPECT_EQ(verdict(Format::e5m2, std::nan("")), Verdict::violated);
+  EXPECT_EQ(verdict(Format::e5m2, nan), Verdict::violated);
   EXPECT_EQ(verdict(Format::f16, -65504), Verdict::violated);
 }
 
 TEST(RowJudge, AResultThatRoundsToInfinityIsRightlyInfinite) {
   const Contract contract = parse_contract("", Format::f16, Format::f16);
   const auto verdict = [&](double logit) {
-    const std::vector<double> logits(2048, logit);
-    return worst(judge_row(Op::logsumexp, contract, logits, 1, std::vector<double>{row_infinity}, "").certificates);
+    const Row logits(2048, logit);
+    return worst_of(Op::logsumexp, contract, logits, 1, Row{infinity});
   };
   EXPECT_EQ(verdict(65440), Verdict::violated);  // 65447.6, and a threshold of 32
-  const std::vector<double> hotter(2048, 65504);
-  EXPECT_EQ(worst(judge_row(Op::logsumexp, contract, hotter, 0.5, std::vector<double>{row_infinity}, "").certificates),
-            Verdict::proved);
+  const Row hotter(2048, 65504);
+  EXPECT_EQ(worst_of(Op::logsumexp, contract, hotter, 0.5, Row{infinity}), Verdict::proved);
 }
 
 TEST(RowJudge, SignsAndRangesAreJudgedWhateverTheThreshold) {
-  const std::vector<double> logits(65536, 0.0);
+  const Row logits(65536, 0.0);
   const Contract wide = parse_contract("acc=bf16 sum=sequential", Format::f32, Format::f32);
   const auto softmax = [&](double value) {
-    std::vector<double> got(logits.size(), 0x1p-16);
+    Row got(logits.size(), 0x1p-16);
     got[7] = value;
-    return worst(judge_row(Op::softmax, wide, logits, 1, got, "").certificates);
+    return worst_of(Op::softmax, wide, logits, 1, got);
   };
   EXPECT_EQ(softmax(0x1p-16), Verdict::proved);
   EXPECT_EQ(softmax(-0x1p-20), Verdict::violated);
@@ -273,8 +260,8 @@ TEST(RowJudge, SignsAndRangesAreJudgedWhateverTheThreshold) {
   EXPECT_EQ(softmax(2), Verdict::violated);
   const auto entropy = [&](const char* words, double value) {
     const Contract contract = parse_contract(words, Format::f32, Format::f32);
-    const std::vector<double> one{0};
-    return worst(judge_row(Op::entropy, contract, one, 1, std::vector<double>{value}, "").certificates);
+    const Row one{0};
+    return worst_of(Op::entropy, contract, one, 1, Row{value});
   };
   EXPECT_EQ(entropy("", 0), Verdict::proved);
   EXPECT_EQ(entropy("", -0.0), Verdict::violated);
@@ -287,9 +274,8 @@ TEST(RowJudge, SignsAndRangesAreJudgedWhateverTheThreshold) {
 TEST(RowJudge, AnEmptyRowIsAsAFullyMaskedOne) {
   const auto verdict = [](const char* words, double value) {
     const Contract contract = parse_contract(words, Format::f32, Format::f32);
-    return worst(judge_row(Op::entropy, contract, {}, 1, std::vector<double>{value}, "").certificates);
+    return worst_of(Op::entropy, contract, {}, 1, Row{value});
   };
-  const double nan = std::nan("");
   EXPECT_EQ(verdict("masked=nan", nan), Verdict::proved);
   EXPECT_EQ(verdict("masked=nan", 0), Verdict::violated);
   EXPECT_EQ(verdict("masked=zero", 0), Verdict::proved);
@@ -298,22 +284,19 @@ TEST(RowJudge, AnEmptyRowIsAsAFullyMaskedOne) {
 }
 
 TEST(RowJudge, AMaskedItemIsZeroExactly) {
-  const std::vector<double> logits{0, -row_infinity};
+  const Row logits{0, -infinity};
   const Contract contract = default_contract(Format::f32, Format::f32);  // flushed: its floor is 2^-126 and more
-  const auto verdict = [&](double masked) {
-    return worst(judge_row(Op::softmax, contract, logits, 1, std::vector<double>{1, masked}, "").certificates);
-  };
+  const auto verdict = [&](double masked) { return worst_of(Op::softmax, contract, logits, 1, Row{1, masked}); };
   EXPECT_EQ(verdict(0), Verdict::proved);
   EXPECT_EQ(verdict(-0.0), Verdict::violated);
   EXPECT_EQ(verdict(0x1p-149), Verdict::violated);
 }
 
 TEST(RowJudge, AFullyMaskedRowIsAsTheContractSays) {
-  const double nan = std::nan("");
   struct Expectation {
     Op op;
     const char* word;
-    std::vector<double> right, wrong;
+    Row right, wrong;
   };
   const double third = round_to(Format::f32, 1.0 / 3), minus_ln_3 = round_to(Format::f32, -std::log(3.0));
   const Expectation expectations[] = {
@@ -321,43 +304,37 @@ TEST(RowJudge, AFullyMaskedRowIsAsTheContractSays) {
       {Op::softmax, "masked=zero", {0, 0, 0}, {third, third, third}},
       {Op::softmax, "masked=uniform", {third, third, third}, {0, 0, 0}},
       {Op::softmax, "masked=uniform", {std::nextafter(third, 1), third, third}, {1, 0, 0}},
-      {Op::log_softmax, "masked=zero", {-row_infinity, -row_infinity, -row_infinity}, {0, 0, 0}},
+      {Op::log_softmax, "masked=zero", {-infinity, -infinity, -infinity}, {0, 0, 0}},
       {Op::log_softmax, "masked=uniform", {minus_ln_3, minus_ln_3, minus_ln_3}, {nan, nan, nan}},
       {Op::adaptive_softmax, "masked=uniform", {third, third, third}, {nan, nan, nan}},
-      {Op::logsumexp, "masked=nan", {-row_infinity}, {nan}},
+      {Op::logsumexp, "masked=nan", {-infinity}, {nan}},
       {Op::entropy, "masked=nan", {nan}, {0}},
       {Op::entropy, "masked=zero", {0}, {nan}},
       {Op::entropy, "masked=uniform", {-minus_ln_3}, {nan}},
   };
-  const std::vector<double> logits(3, -row_infinity);
+  const Row logits(3, -infinity);
   for (const Expectation& e : expectations) {
     const Contract contract = parse_contract(e.word, Format::f32, Format::f32);
-    EXPECT_EQ(worst(judge_row(e.op, contract, logits, 1, e.right, "").certificates), Verdict::proved)
-        << to_string(e.op) << " " << e.word;
-    EXPECT_EQ(worst(judge_row(e.op, contract, logits, 1, e.wrong, "").certificates), Verdict::violated)
-        << to_string(e.op) << " " << e.word;
+    EXPECT_EQ(worst_of(e.op, contract, logits, 1, e.right), Verdict::proved) << to_string(e.op) << " " << e.word;
+    EXPECT_EQ(worst_of(e.op, contract, logits, 1, e.wrong), Verdict::violated) << to_string(e.op) << " " << e.word;
   }
 }
 
 TEST(RowJudge, AnInfinityIsRightOnlyWhereTheValueIsBeyondTheFormat) {
   const Contract contract = default_contract(Format::f16, Format::f16);
-  const std::vector<double> far{-60000, 60000}, near{-100, 100};
-  EXPECT_EQ(worst(judge_row(Op::log_softmax, contract, far, 1, std::vector<double>{-row_infinity, 0}, "").certificates),
-            Verdict::proved);
-  EXPECT_EQ(worst(judge_row(Op::log_softmax, contract, far, 1, std::vector<double>{row_infinity, 0}, "").certificates),
-            Verdict::violated);
-  EXPECT_EQ(
-      worst(judge_row(Op::log_softmax, contract, near, 1, std::vector<double>{-row_infinity, 0}, "").certificates),
-      Verdict::violated);
+  const Row far{-60000, 60000}, near{-100, 100};
+  EXPECT_EQ(worst_of(Op::log_softmax, contract, far, 1, Row{-infinity, 0}), Verdict::proved);
+  EXPECT_EQ(worst_of(Op::log_softmax, contract, far, 1, Row{infinity, 0}), Verdict::violated);
+  EXPECT_EQ(worst_of(Op::log_softmax, contract, near, 1, Row{-infinity, 0}), Verdict::violated);
 }
 
 TEST(RowJudge, ADifferenceMayOverflowBeforeItIsDividedByTheta) {
   // Found by judging our own kernels with other seeds: -0x1p+126 is a number of f32, its difference is not.
   const Contract contract = default_contract(Format::f32, Format::f32);
-  const std::vector<double> far{-0x1p+126, 0x1.8p+127}, near{-0x1p+100, 0x1p+100};
-  const std::vector<double> got{-row_infinity, 0};
-  EXPECT_EQ(worst(judge_row(Op::log_softmax, contract, far, 4, got, "").certificates), Verdict::proved);
-  EXPECT_EQ(worst(judge_row(Op::log_softmax, contract, near, 4, got, "").certificates), Verdict::violated);
+  const Row far{-0x1p+126, 0x1.8p+127}, near{-0x1p+100, 0x1p+100};
+  const Row got{-infinity, 0};
+  EXPECT_EQ(worst_of(Op::log_softmax, contract, far, 4, got), Verdict::proved);
+  EXPECT_EQ(worst_of(Op::log_softmax, contract, near, 4, got), Verdict::violated);
 }
 
 // 1 + 2^-66 away from a value where 1 is allowed: long double rounds the difference to 1.
@@ -375,15 +352,13 @@ TEST(ClaimVerdict, WhatLongDoubleRoundsToTheThresholdIsLeftToEnclosures) {
 
 TEST(RowJudge, TheWitnessTellsTheErrorInUlps) {
   const Contract contract = default_contract(Format::f32, Format::f32);
-  const RowFindings findings =
-      judge_row(Op::softmax, contract, std::vector<double>{0, 0}, 1, std::vector<double>{0.5, 0.5 + 0x1p-21}, "row");
+  const RowFindings findings = judge_row(Op::softmax, contract, Row{0, 0}, 1, Row{0.5, 0.5 + 0x1p-21}, "row");
   EXPECT_EQ(findings.certificates[0].witness, "row item=1 expected=0x1p-1 got=0x1.00001p-1 error=8ulp(f32)");
 }
 
 TEST(RowJudge, AWrongNumberOfValuesIsAWrongCall) {
   const Contract contract = default_contract(Format::f32, Format::f32);
-  EXPECT_THROW(judge_row(Op::softmax, contract, std::vector<double>{0, 0}, 1, std::vector<double>{1}, ""),
-               std::invalid_argument);
+  EXPECT_THROW(judge_row(Op::softmax, contract, Row{0, 0}, 1, Row{1}, ""), std::invalid_argument);
 }
 
 }  // namespace

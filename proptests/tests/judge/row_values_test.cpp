@@ -1,12 +1,6 @@
 // What judge_values and judge_limit find, apart from thresholds.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "judge/ops/rows/row_judge.hpp"
 #include "numerics/enclosures/ulp.hpp"
-#include "numerics/formats/special_values.hpp"
+#include "proptests/tests/judge/row_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -17,17 +11,12 @@ Contract contract_of(const char* words = "", Format format = Format::f32) {
   return parse_contract(words, format, format);
 }
 
-bool holds(const RowVerdicts& verdicts) {
-  return std::ranges::all_of(verdicts.findings,
-                             [](const ValueFinding& found) { return found.decision == Decision::proved; });
-}
-
-bool limit_holds(Op op, const std::vector<double>& logits, const std::vector<double>& got) {
-  return holds(judge_limit(op, contract_of(), logits, 1, got));
+bool limit_holds(Op op, const Row& logits, const Row& got) {
+  return all_hold(judge_limit(op, contract_of(), logits, 1, got));
 }
 
 TEST(JudgeLimit, EachValueIsNanOrTheLimit) {
-  const std::vector<double> one{0, infinity, 5}, two{infinity, 3, infinity};
+  const Row one{0, infinity, 5}, two{infinity, 3, infinity};
   EXPECT_TRUE(limit_holds(Op::softmax, one, {0, 1, 0}));
   EXPECT_TRUE(limit_holds(Op::softmax, one, {nan, nan, nan}));
   EXPECT_TRUE(limit_holds(Op::softmax, one, {0, nan, 0}));
@@ -42,7 +31,7 @@ TEST(JudgeLimit, EachValueIsNanOrTheLimit) {
 }
 
 TEST(JudgeLimit, ScalarsHaveOneToo) {
-  const std::vector<double> two{infinity, 3, infinity};
+  const Row two{infinity, 3, infinity};
   for (const double right : {infinity, nan}) EXPECT_TRUE(limit_holds(Op::logsumexp, two, {right}));
   for (const double wrong : {-infinity, 0.0, 88.0}) EXPECT_FALSE(limit_holds(Op::logsumexp, two, {wrong}));
   EXPECT_TRUE(limit_holds(Op::entropy, two, {round_to(Format::f32, std::log(2.0))}));
@@ -53,10 +42,10 @@ TEST(JudgeLimit, ScalarsHaveOneToo) {
 // Under infinity=limit NaN is no answer.
 TEST(JudgeLimit, IsAllThatItsWordGrants) {
   const Contract limit = contract_of("infinity=limit");
-  const auto limit_alone = [&](Op op, const std::vector<double>& logits, const std::vector<double>& got) {
-    return holds(judge_limit(op, limit, logits, 1, got));
+  const auto limit_alone = [&](Op op, const Row& logits, const Row& got) {
+    return all_hold(judge_limit(op, limit, logits, 1, got));
   };
-  const std::vector<double> one{infinity, 0}, two{infinity, 3, infinity};
+  const Row one{infinity, 0}, two{infinity, 3, infinity};
   EXPECT_TRUE(limit_alone(Op::logsumexp, one, {infinity}));
   EXPECT_FALSE(limit_alone(Op::logsumexp, one, {nan}));
   EXPECT_FALSE(limit_alone(Op::logsumexp, one, {-infinity}));
@@ -90,22 +79,22 @@ TEST(JudgeValues, OneInAHundredMaySayNothing) {
 // excess over 1.
 TEST(JudgeValues, NoCoefficientExceedsOneByTheSumsRoundings) {
   const Contract contract = contract_of("sum=sequential");
-  std::vector<double> logits(65536, -40.0), got(logits.size(), round_to(Format::f32, std::exp(-40.0)));
+  Row logits(65536, -40.0), got(logits.size(), round_to(Format::f32, std::exp(-40.0)));
   logits[0] = 0;
   got[0] = 1;
-  EXPECT_TRUE(holds(judge_values(Op::softmax, contract, logits, 1, got)));
+  EXPECT_TRUE(all_hold(judge_values(Op::softmax, contract, logits, 1, got)));
   for (const double excess : {0x1p-20, 0x1p-12, 0x1p-10}) {
     got[0] = 1 + excess;
-    EXPECT_FALSE(holds(judge_values(Op::softmax, contract, logits, 1, got))) << excess;
+    EXPECT_FALSE(all_hold(judge_values(Op::softmax, contract, logits, 1, got))) << excess;
   }
 }
 
 TEST(JudgeValues, ErrorsAreCountedInSignedUlps) {
   for (const Format format : {Format::f64, Format::f32, Format::f16, Format::bf16}) {
     const Contract contract = contract_of("", format);
-    const std::vector<double> logits{0, 0, 0, 0};
+    const Row logits{0, 0, 0, 0};
     const double ulp_of_quarter = ulp(format, 0.25);
-    const std::vector<double> got{0.25 + 2 * ulp_of_quarter, 0.25 - ulp_of_quarter, 0.25, 0.25};
+    const Row got{0.25 + 2 * ulp_of_quarter, 0.25 - ulp_of_quarter, 0.25, 0.25};
     const RowVerdicts verdicts = judge_values(Op::softmax, contract, logits, 1, got);
     ASSERT_EQ(verdicts.findings.front().claim, "kernel.softmax.element");
     const ErrorSums& errors = verdicts.findings.front().errors;
@@ -119,16 +108,16 @@ TEST(JudgeValues, ErrorsAreCountedInSignedUlps) {
 // Equal items are asked for once, but each value is judged: wherever a wrong one stands among right ones, and a right
 // one behind it.
 TEST(JudgeValues, OneWrongValueAmongEqualItemsIsSeen) {
-  const std::vector<double> logits(7, 1.0);
+  const Row logits(7, 1.0);
   const double right = round_to(Format::f32, -std::log(7.0));
   const Contract contract = contract_of();
-  EXPECT_TRUE(holds(judge_values(Op::log_softmax, contract, logits, 1, std::vector<double>(7, right))));
+  EXPECT_TRUE(all_hold(judge_values(Op::log_softmax, contract, logits, 1, Row(7, right))));
   for (std::size_t place = 0; place < logits.size(); ++place) {
     for (const double wrong : {right * 1.5, nan, infinity}) {
-      std::vector<double> got(7, right);
+      Row got(7, right);
       got[place] = wrong;
       const RowVerdicts verdicts = judge_values(Op::log_softmax, contract, logits, 1, got);
-      EXPECT_FALSE(holds(verdicts)) << wrong << " at " << place;
+      EXPECT_FALSE(all_hold(verdicts)) << wrong << " at " << place;
       EXPECT_EQ(verdicts.findings.front().item, place) << wrong;
     }
   }
@@ -136,10 +125,10 @@ TEST(JudgeValues, OneWrongValueAmongEqualItemsIsSeen) {
 
 TEST(JudgeValues, NothingIsSaidOfMaskedItemsWhereTheLogSumExpOverflows) {
   const Contract contract = contract_of("lse=uncentred");
-  const std::vector<double> logits{-infinity, -0x1p+68};  // over 2^-60: beyond f32
-  EXPECT_TRUE(holds(judge_values(Op::log_softmax, contract, logits, 0x1p-60, std::vector<double>{nan, nan})));
-  const std::vector<double> near{-infinity, 1};
-  EXPECT_FALSE(holds(judge_values(Op::log_softmax, contract, near, 1, std::vector<double>{nan, 0})));
+  const Row logits{-infinity, -0x1p+68};  // over 2^-60: beyond f32
+  EXPECT_TRUE(all_hold(judge_values(Op::log_softmax, contract, logits, 0x1p-60, Row{nan, nan})));
+  const Row near{-infinity, 1};
+  EXPECT_FALSE(all_hold(judge_values(Op::log_softmax, contract, near, 1, Row{nan, 0})));
 }
 
 }  // namespace

@@ -1,13 +1,7 @@
 #include "judge/ops/rows/sharpened_row.hpp"
 
-#include <gtest/gtest.h>
-#include <rapidcheck.h>
-
-#include <algorithm>
-#include <cmath>
-
 #include "numerics/oracles/adaptive_oracle.hpp"
-#include "proptests/generators/rows/row.hpp"
+#include "proptests/tests/judge/row_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -19,11 +13,7 @@ std::vector<RowCase> rows(Format format, int count) {
   options.formats = {format};
   options.max_length = 90;
   options.theta_exponent = 0;
-  const auto generator = row_cases(options);
-  rc::Random random(5);
-  std::vector<RowCase> cases;
-  for (int i = 0; i < count; ++i) cases.push_back(generator(random.split(), i % 100).value());
-  return cases;
+  return drawn(row_cases(options), count, 5, 100);
 }
 
 TEST(SharpenedRow, AgreesWithTheOracle) {

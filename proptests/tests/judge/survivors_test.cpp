@@ -1,22 +1,14 @@
 // Published criteria on planted bugs: few criteria and few kernels, so that a run takes seconds.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <limits>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "judge/survivors/criterion.hpp"
 #include "judge/survivors/row_case.hpp"
 #include "judge/survivors/survivor_matrix.hpp"
 #include "judge/survivors/zoo_kernel.hpp"
+#include "proptests/tests/judge/kernel_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-using numerics::Format;
+using namespace numerics;
 
 std::vector<ZooKernel> zoo_kernels(const std::set<std::string>& symbols) {
   std::vector<ZooKernel> chosen;

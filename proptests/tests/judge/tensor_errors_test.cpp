@@ -1,15 +1,8 @@
 // What cannot be judged is refused, with the tensor's name, what is needed and what was got.
-#include <gtest/gtest.h>
-
-#include <string>
-
-#include "judge/results/tensor_judge.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
-
-using numerics::Format;
 
 struct Refused {
   StoredTensor logits = stored(Format::f32, {3, 7}, std::vector<double>(21, 0.5));
@@ -91,10 +84,10 @@ TEST(TensorErrors, ADLTensorIsTakenAsItLies) {
   tensor.ndim = 2;
   tensor.dtype = {kDLFloat, 32, 1};
   tensor.shape = shape;
-  EXPECT_EQ(held_tensor(tensor, "x").strides, (std::vector<std::int64_t>{3, 1}));
+  EXPECT_EQ(held_tensor(tensor, "x").strides, (Shape{3, 1}));
   tensor.strides = strides;
   tensor.byte_offset = 4;
-  EXPECT_EQ(held_tensor(tensor, "x").strides, (std::vector<std::int64_t>{1, 2}));
+  EXPECT_EQ(held_tensor(tensor, "x").strides, (Shape{1, 2}));
   EXPECT_EQ(held_tensor(tensor, "x").first, reinterpret_cast<const std::byte*>(numbers.data() + 1));
   EXPECT_EQ(held_tensor(tensor, "x").format, Format::f32);
   tensor.dtype = {6, 8, 1};

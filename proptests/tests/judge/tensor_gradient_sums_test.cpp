@@ -1,31 +1,21 @@
 // The gradients of attention by its sinks and by its bias, at hand: sums over the heads and batches that share a
 // number.
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cmath>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
-#include "numerics/formats/special_values.hpp"
 #include "proptests/tests/judge/given_gradient.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-using numerics::Format;
-using numerics::nan;
+using namespace numerics;
 
 constexpr const char* sinks_claim = "kernel.attention_backward.dsinks";
 constexpr const char* bias_claim = "kernel.attention_backward.dbias";
 constexpr std::size_t batches = 2, heads = 4, queries = 3, keys = 5, dim = 4, value_dim = 3;
 
 // Every shape that is broadcast to (2, 4, 3, 5).
-const std::vector<std::vector<std::int64_t>>& bias_shapes() {
-  static const std::vector<std::vector<std::int64_t>> shapes{
-      {2, 4, 3, 5}, {2, 1, 3, 5}, {1, 4, 3, 5}, {4, 3, 5}, {3, 5}, {2, 1, 1, 5}, {5}, {1, 4, 1, 1}, {3, 1}, {}};
+const std::vector<Shape>& bias_shapes() {
+  static const std::vector<Shape> shapes{{2, 4, 3, 5}, {2, 1, 3, 5}, {1, 4, 3, 5}, {4, 3, 5}, {3, 5},
+                                         {2, 1, 1, 5}, {5},          {1, 4, 1, 1}, {3, 1},    {}};
   return shapes;
 }
 
@@ -39,7 +29,7 @@ long double product(double a, double b) { return static_cast<long double>(a) * s
 
 PlainGradient plain_gradient(const GivenGradient& s) {
   PlainGradient result;
-  std::vector<std::int64_t> full = s.bias.shape;
+  Shape full = s.bias.shape;
   full.insert(full.begin(), 4 - full.size(), 1);
   for (std::size_t row = 0; row < batches * heads * queries; ++row) {
     const std::size_t b = row / (heads * queries), h = row / queries % heads, i = row % queries;
@@ -73,15 +63,13 @@ PlainGradient plain_gradient(const GivenGradient& s) {
 }
 
 TEST(TensorGradientSums, AreThoseOfAllPairsThatHaveTheNumber) {
-  for (const std::vector<std::int64_t>& shape : bias_shapes()) {
+  for (const Shape& shape : bias_shapes()) {
     GivenGradient sample(Format::f64);
     sample.add_terms(shape);
     const PlainGradient plain = plain_gradient(sample);
-    std::vector<std::int64_t> full = shape;
+    Shape full = shape;
     full.insert(full.begin(), 4 - full.size(), 1);
-    std::size_t numbers = 1;
-    for (const std::int64_t size : shape) numbers *= static_cast<std::size_t>(size);
-    std::vector<long double> by_bias(numbers), by_sinks(heads);
+    std::vector<long double> by_bias(elements_of(shape)), by_sinks(heads);
     for (std::size_t pair = 0; pair < plain.scores.size(); ++pair) {
       const std::array<std::size_t, 4> of{pair / 60, pair / 15 % 4, pair / 5 % 3, pair % 5};
       std::size_t place = 0;
@@ -94,9 +82,7 @@ TEST(TensorGradientSums, AreThoseOfAllPairsThatHaveTheNumber) {
     for (std::size_t row = 0; row < plain.sinks.size(); ++row) by_sinks[row / queries % heads] += plain.sinks[row];
     for (const std::size_t which : {std::size_t{3}, std::size_t{4}}) {
       const std::vector<long double>& expected = which == 3 ? by_sinks : by_bias;
-      std::vector<double> lower(expected.size()), upper(expected.size()), allowed(expected.size());
-      reference(sample.task, sample.contract, which, lower, upper);
-      thresholds(sample.task, sample.contract, which, allowed);
+      const auto [lower, upper, allowed] = ElementBounds(sample.task, sample.contract, which);
       for (std::size_t i = 0; i < expected.size(); ++i) {
         // Long double keeps 11 bits more than the f64 contract, which adds at most 120 numbers.
         EXPECT_LE(std::fabs(lower[i] - static_cast<double>(expected[i])), allowed[i]) << which << ' ' << i;
@@ -109,14 +95,14 @@ TEST(TensorGradientSums, AreThoseOfAllPairsThatHaveTheNumber) {
 }
 
 TEST(TensorGradientSums, WhatIsRoundedCorrectlyPassesInEveryDtypeAndLayout) {
-  for (const Format format : {Format::f64, Format::f32, Format::f16, Format::bf16}) {
+  for (const Format format : wide_formats) {
     for (const SampleLayout layout : {SampleLayout::compact, SampleLayout::reversed, SampleLayout::gaps}) {
       GivenGradient sample(format, layout);
       sample.add_terms({2, 1, 3, 5});
       sample.save();
       sample.rewrite(layout);
       const TensorJudgement judgement = sample.judged();
-      EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << details_text(judgement);
+      EXPECT_TRUE(passes(judgement));
       EXPECT_EQ(judgement.judged, 24u + 20u + 4u + 6u);
       EXPECT_EQ(row_of_claim(judgement, sinks_claim).cases, 4u);
       EXPECT_EQ(row_of_claim(judgement, bias_claim).cases, 6u);
@@ -125,12 +111,12 @@ TEST(TensorGradientSums, WhatIsRoundedCorrectlyPassesInEveryDtypeAndLayout) {
 }
 
 TEST(TensorGradientSums, WrongSumsFailAsWhatTheyAre) {
-  for (const std::vector<std::int64_t>& shape : bias_shapes()) {
+  for (const Shape& shape : bias_shapes()) {
     GivenGradient sample;
     sample.add_terms(shape);
     sample.rewrite();
     const std::vector<StoredTensor> right = sample.outputs;
-    EXPECT_EQ(sample.judged().verdict, ReportVerdict::pass) << details_text(sample.judged());
+    EXPECT_TRUE(passes(sample.judged()));
     for (const std::size_t which : {std::size_t{3}, std::size_t{4}}) {
       sample.outputs = right;
       sample.outputs[which].set(0, sample.outputs[which].at(0) + 0.25);
@@ -166,13 +152,13 @@ TEST(TensorGradientSums, AWrongNumberIsShownAtItsPlace) {
   sample.rewrite();
   sample.outputs[4].set((1 * 3 + 2) * 5 + 3, 7);
   JudgedTensorRow worst = sample.judged().worst.at(0);
-  EXPECT_EQ(worst.index, (std::vector<std::int64_t>{1, 0, 2}));
+  EXPECT_EQ(worst.index, (Shape{1, 0, 2}));
   EXPECT_EQ(worst.finding.item, 3u);
   EXPECT_EQ(worst.row, 24u + 20u + 4u + 5u);
   sample.rewrite();
   sample.outputs[3].set(2, 7);
   worst = sample.judged().worst.at(0);
-  EXPECT_EQ(worst.index, (std::vector<std::int64_t>{2}));
+  EXPECT_EQ(worst.index, (Shape{2}));
   EXPECT_EQ(worst.row, 24u + 20u + 2u);
   EXPECT_FALSE(worst.finding.item);
 }
@@ -183,7 +169,7 @@ TEST(TensorGradientSums, AnyOfTheTwoMayBeAtHand) {
     sample.add_terms({4, 3, 5});
     sample.task.asked = asked;
     sample.rewrite();
-    EXPECT_EQ(sample.judged().verdict, ReportVerdict::pass);
+    EXPECT_TRUE(passes(sample.judged()));
     if (asked.empty()) continue;
     sample.outputs.back().set(0, 9);
     EXPECT_EQ(sample.judged().worst.at(0).finding.claim, asked[0] == 3 ? sinks_claim : bias_claim);
@@ -195,7 +181,7 @@ TEST(TensorGradientSums, ASoftcapHasASlopeForDqAloneAndItsErrorsAreGranted) {
   sample.add_terms({3, 5});
   sample.task.attributes.softcap = 0.5;
   sample.rewrite();
-  EXPECT_EQ(sample.judged().verdict, ReportVerdict::pass) << details_text(sample.judged());
+  EXPECT_TRUE(passes(sample.judged()));
   GivenGradient plain;
   plain.add_terms({3, 5});
   plain.rewrite();
@@ -209,9 +195,8 @@ TEST(TensorGradientSums, WhatTakesNoPartIsZero) {
   sample.add(Role::mask, sample.mask);
   sample.add_terms({3, 5});
   sample.rewrite();
-  EXPECT_EQ(sample.judged().verdict, ReportVerdict::pass) << details_text(sample.judged());
-  std::vector<double> allowed(15);
-  thresholds(sample.task, sample.contract, 4, allowed);
+  EXPECT_TRUE(passes(sample.judged()));
+  const std::vector<double> allowed = ElementBounds(sample.task, sample.contract, 4).allowed;
   EXPECT_EQ(allowed[0], 0);
   EXPECT_EQ(allowed[5 + 2], 0);
   EXPECT_GT(allowed[5], 0);
@@ -220,7 +205,7 @@ TEST(TensorGradientSums, WhatTakesNoPartIsZero) {
     sample.outputs[4].set(number, 0x1p-140);
     const TensorJudgement judgement = sample.judged();
     EXPECT_EQ(judgement.worst.at(0).finding.claim, "kernel.masked_row");
-    EXPECT_EQ(judgement.worst.at(0).index, (std::vector<std::int64_t>{static_cast<std::int64_t>(number / 5)}));
+    EXPECT_EQ(judgement.worst.at(0).index, (Shape{static_cast<std::int64_t>(number / 5)}));
   }
   // A head that sees nothing at all.
   GivenGradient blind;
@@ -228,7 +213,7 @@ TEST(TensorGradientSums, WhatTakesNoPartIsZero) {
   blind.add(Role::mask, blind.mask);
   blind.add_terms({3, 5});
   blind.rewrite();
-  EXPECT_EQ(blind.judged().verdict, ReportVerdict::pass);
+  EXPECT_TRUE(passes(blind.judged()));
   blind.outputs[3].set(1, 0x1p-140);
   EXPECT_EQ(blind.judged().worst.at(0).row, 24u + 20u + 1u);
 }
@@ -250,7 +235,7 @@ TEST(TensorGradientSums, ANanReachesTheSumsItHasAPartInAndNoOthers) {
   sample.outputs[3].set(1, nan);
   for (std::size_t j = 0; j < 4; ++j) sample.outputs[4].set(5 + j, nan);
   TensorJudgement judgement = sample.judged();
-  EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << details_text(judgement);
+  EXPECT_TRUE(passes(judgement));
   // Key 4 of query 1 is seen by no query: still 0. Row 0 is judged as before.
   sample.outputs[4].set(5 + 4, 1);
   sample.outputs[4].set(0, 9);
@@ -258,9 +243,7 @@ TEST(TensorGradientSums, ANanReachesTheSumsItHasAPartInAndNoOthers) {
   EXPECT_EQ(judgement.failed, 2u);
   sample.outputs[4] = right.outputs[4];
   EXPECT_EQ(sample.judged().failed, 1u);
-  std::vector<double> lower(15), upper(15), allowed(15);
-  reference(sample.task, sample.contract, 4, lower, upper);
-  thresholds(sample.task, sample.contract, 4, allowed);
+  const auto [lower, upper, allowed] = ElementBounds(sample.task, sample.contract, 4);
   EXPECT_TRUE(std::isnan(lower[5 + 3]) && std::isnan(allowed[5 + 3]));
   EXPECT_FALSE(std::isnan(lower[0]) || std::isnan(allowed[0]) || std::isnan(lower[5 + 4]));
 }

@@ -1,47 +1,31 @@
 // Attention's gradient at hand: what an exact kernel returns passes, planted wrong gradients fail at their places, and
 // saved tensors are granted their own errors and no more.
-#include <gtest/gtest.h>
-#include <rapidcheck.h>
-
-#include <algorithm>
-#include <cmath>
-#include <set>
-#include <stdexcept>
-#include <string>
-
-#include "judge/ops/attention/attention_op.hpp"
 #include "judge/ops/attention/saved_outputs.hpp"
-#include "numerics/formats/special_values.hpp"
-#include "proptests/generators/attention/attention.hpp"
 #include "proptests/tests/judge/given_gradient.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-using numerics::Contract;
-using numerics::Format;
-using numerics::infinity;
-using numerics::nan;
+using namespace numerics;
 
 void change(StoredTensor& tensor, std::size_t elements, double (*change)(double)) {
   for (std::size_t i = 0; i < elements; ++i) tensor.set(i, change(tensor.at(i)));
 }
 
 TEST(TensorGradient, WhatIsRoundedCorrectlyPassesInEveryDtypeAndLayout) {
-  for (const Format format : {Format::f64, Format::f32, Format::f16, Format::bf16}) {
-    for (const SampleLayout layout :
-         {SampleLayout::compact, SampleLayout::column_major, SampleLayout::reversed, SampleLayout::gaps}) {
+  for (const Format format : wide_formats) {
+    for (const SampleLayout layout : sample_layouts) {
       GivenGradient sample(format, layout);
       sample.rewrite(layout);
       const TensorJudgement judgement = sample.judged();
-      EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << details_text(judgement);
+      EXPECT_TRUE(passes(judgement));
       EXPECT_EQ(judgement.judged, 24u + 20u);
       sample.task.causal = true;
       sample.rewrite(layout);
-      EXPECT_EQ(sample.judged().verdict, ReportVerdict::pass);
+      EXPECT_TRUE(passes(sample.judged()));
       sample.save();
-      EXPECT_EQ(sample.judged().verdict, ReportVerdict::pass);
+      EXPECT_TRUE(passes(sample.judged()));
     }
   }
 }
@@ -79,7 +63,7 @@ TEST(TensorGradient, AWrongValueIsShownAtItsPlace) {
   EXPECT_EQ(judgement.failed, 1u);
   const JudgedTensorRow& worst = judgement.worst.at(0);
   EXPECT_EQ(worst.finding.claim, "kernel.attention_backward.dk");
-  EXPECT_EQ(worst.index, (std::vector<std::int64_t>{1, 0, 3}));
+  EXPECT_EQ(worst.index, (Shape{1, 0, 3}));
   EXPECT_EQ(worst.finding.item, 2u);
   EXPECT_EQ(worst.row, 24u + 13u);
   EXPECT_GT(worst.share, 1);
@@ -134,7 +118,7 @@ TEST(TensorGradient, AttributesAreThoseOfTheTask) {
     sample.outputs = plain.outputs;
     EXPECT_EQ(sample.judged().verdict, ReportVerdict::fail) << k;
     sample.rewrite();
-    EXPECT_EQ(sample.judged().verdict, ReportVerdict::pass) << k << details_text(sample.judged());
+    EXPECT_TRUE(passes(sample.judged())) << k;
     different.insert(sample.outputs[1].memory);
   }
   EXPECT_EQ(different.size(), attributes.size());
@@ -144,9 +128,8 @@ TEST(TensorGradient, SavedTensorsAreGrantedTheirOwnErrors) {
   GivenGradient sample;
   sample.save();
   sample.rewrite();
-  EXPECT_EQ(sample.judged().verdict, ReportVerdict::pass);
-  std::vector<double> exact(60), moved(60);
-  thresholds(sample.task, sample.contract, 2, exact);
+  EXPECT_TRUE(passes(sample.judged()));
+  const std::vector<double> exact = ElementBounds(sample.task, sample.contract, 2).allowed;
   // A log-sum-exp that is off by 2^-10 moves p, and so dv, by that much of p.
   for (std::size_t i = 0; i < 24; ++i) sample.lse.set(i, sample.lse.at(i) + 0x1p-10);
   GivenGradient off = sample;
@@ -154,19 +137,18 @@ TEST(TensorGradient, SavedTensorsAreGrantedTheirOwnErrors) {
   off.add(Role::out, off.out);
   off.add(Role::lse, off.lse);
   change(off.outputs[2], 60, [](double x) { return x * std::exp(-0x1p-10); });
-  EXPECT_EQ(off.judged().verdict, ReportVerdict::pass) << details_text(off.judged());
-  thresholds(off.task, off.contract, 2, moved);
+  EXPECT_TRUE(passes(off.judged()));
+  const std::vector<double> moved = ElementBounds(off.task, off.contract, 2).allowed;
   for (std::size_t i = 0; i < 60; ++i) EXPECT_GT(moved[i], exact[i]);
   // An output that is off by 2^-6 moves delta, and so dq and dk.
   GivenGradient other;
   other.save();
-  std::vector<double> of_exact(96), of_moved(96);
-  thresholds(other.task, other.contract, 0, of_exact);
+  const std::vector<double> of_exact = ElementBounds(other.task, other.contract).allowed;
   for (std::size_t i = 0; i < 72; ++i) other.out.set(i, other.out.at(i) + 0x1p-6);
   other.hold();
   other.add(Role::out, other.out);
   other.add(Role::lse, other.lse);
-  thresholds(other.task, other.contract, 0, of_moved);
+  const std::vector<double> of_moved = ElementBounds(other.task, other.contract).allowed;
   for (std::size_t i = 0; i < 96; ++i) EXPECT_GT(of_moved[i], 100 * of_exact[i]);
   // No kernel that computes it again may be off by that, nor one that read the right one.
   off.hold();
@@ -191,16 +173,15 @@ TEST(TensorGradient, WhatTakesNoPartIsZero) {
   sample.add(Role::mask, sample.mask);
   sample.rewrite();
   TensorJudgement judgement = sample.judged();
-  EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << details_text(judgement);
+  EXPECT_TRUE(passes(judgement));
   EXPECT_EQ(row_of_claim(judgement, "kernel.masked_row").cases, 8u + 4u);  // query 0 of each head, key 2
-  std::vector<double> allowed(80);
-  thresholds(sample.task, sample.contract, 1, allowed);
+  const std::vector<double> allowed = ElementBounds(sample.task, sample.contract, 1).allowed;
   EXPECT_EQ(allowed[2 * 4], 0);
   EXPECT_GT(allowed[0], 0);
   sample.outputs[1].set(2 * 4 + 1, 0x1p-140);
   judgement = sample.judged();
   EXPECT_EQ(judgement.verdict, ReportVerdict::fail);
-  EXPECT_EQ(judgement.worst.at(0).index, (std::vector<std::int64_t>{0, 0, 2}));
+  EXPECT_EQ(judgement.worst.at(0).index, (Shape{0, 0, 2}));
 }
 
 TEST(TensorGradient, ANanReachesWhatItMustAndNothingElse) {
@@ -214,12 +195,12 @@ TEST(TensorGradient, ANanReachesWhatItMustAndNothingElse) {
   for (std::size_t t = 0; t < 20; ++t) sample.outputs[1].set(2 * 20 + t, nan);
   for (std::size_t c = 0; c < 15; ++c) sample.outputs[2].set(2 * 15 + c, nan);
   TensorJudgement judgement = sample.judged();
-  EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << details_text(judgement);
+  EXPECT_TRUE(passes(judgement));
   EXPECT_EQ(row_of_claim(judgement, "kernel.nan_row").cases, 1u + 5u);
   sample.outputs[2].set(2 * 15 + 7, 0);
   judgement = sample.judged();
   EXPECT_EQ(judgement.failed, 1u);
-  EXPECT_EQ(judgement.worst.at(0).index, (std::vector<std::int64_t>{1, 0, 2}));
+  EXPECT_EQ(judgement.worst.at(0).index, (Shape{1, 0, 2}));
   EXPECT_EQ(judgement.worst.at(0).finding.item, 1u);
   // A NaN in a value is no part of p: dv is not reached.
   GivenGradient value;
@@ -229,7 +210,7 @@ TEST(TensorGradient, ANanReachesWhatItMustAndNothingElse) {
   for (std::size_t i = 0; i < 2 * 12; ++i) value.outputs[0].set(i, nan);
   for (std::size_t i = 0; i < 20; ++i) value.outputs[1].set(i, nan);
   judgement = value.judged();
-  EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << details_text(judgement);
+  EXPECT_TRUE(passes(judgement));
   EXPECT_EQ(row_of_claim(judgement, "kernel.nan_row").cases, 6u + 5u);
   value.outputs[0].set(5, 0);
   EXPECT_EQ(value.judged().verdict, ReportVerdict::fail);
@@ -237,7 +218,7 @@ TEST(TensorGradient, ANanReachesWhatItMustAndNothingElse) {
   sample.q.set(((1 * 4 + 1) * 3 + 2) * 4, infinity);
   sample.hold();
   judgement = sample.judged();
-  EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << details_text(judgement);
+  EXPECT_TRUE(passes(judgement));
   EXPECT_EQ(judgement.judged, 44u - 6u);
 }
 
@@ -245,40 +226,12 @@ TEST(TensorGradient, ANanReachesWhatItMustAndNothingElse) {
 TensorTask task_of_case(const AttentionCase& a, const AttentionTask& by, std::vector<StoredTensor>& memory) {
   const AttentionShape& s = a.shape;
   const SavedOutputs saved = saved_outputs(by, a);
-  TensorTask task{.op = Op::attention_backward, .inputs = {}, .scale = a.scale, .causal = a.causal};
-  memory.reserve(16);
-  const auto add = [&](Role role, std::initializer_list<std::size_t> shape, const std::vector<double>& values,
-                       Format format) {
-    if (values.empty()) return;
-    memory.push_back(stored(format, {shape.begin(), shape.end()}, values));
-    task.inputs.push_back(memory.back().held());
-    task.roles.push_back(role);
-  };
-  const Format wide = wide_format(a.format);
-  add(Role::bias, {s.batch, a.bias_heads(), s.queries, s.keys}, a.attributes.bias, a.format);
-  add(Role::sinks, {s.heads()}, a.attributes.sinks, wide);
-  add(Role::slopes, {s.heads()}, a.attributes.slopes, wide);
-  add(Role::lse, {s.batch, s.heads(), s.queries, 1}, saved.lse, wide);
-  add(Role::out, {s.batch, s.heads(), s.queries, s.value_dim}, saved.out, a.format);
-  add(Role::query, {s.batch, s.heads(), s.queries, s.dim}, a.queries, a.format);
-  add(Role::key, {s.batch, s.kv_heads, s.keys, s.dim}, a.keys, a.format);
-  add(Role::value, {s.batch, s.kv_heads, s.keys, s.value_dim}, a.values, a.format);
-  add(Role::out_gradient, {s.batch, s.heads(), s.queries, s.value_dim}, a.gradients, a.format);
-  if (!a.mask.empty()) {
-    memory.push_back(stored_mask({static_cast<std::int64_t>(s.batch), static_cast<std::int64_t>(a.mask_heads()),
-                                  static_cast<std::int64_t>(s.queries), static_cast<std::int64_t>(s.keys)},
-                                 a.mask));
-    task.inputs.push_back(memory.back().held());
-    task.roles.push_back(Role::mask);
-  }
-  const auto plus_1 = [](const std::optional<std::size_t>& window) {
-    return window ? static_cast<std::int64_t>(*window) + 1 : 0;
-  };
-  task.attributes.window_left_plus_1 = plus_1(a.attributes.window_left);
-  task.attributes.window_right_plus_1 = plus_1(a.attributes.window_right);
-  task.attributes.softcap = a.attributes.softcap;
-  task.attributes.causal_top_left = a.attributes.top_left;
-  return task;
+  CaseTensors tensors(a, Op::attention_backward, memory);
+  tensors.add(Role::lse, {s.batch, s.heads(), s.queries, 1}, saved.lse, wide_format(a.format));
+  tensors.add(Role::out, {s.batch, s.heads(), s.queries, s.value_dim}, saved.out);
+  tensors.add(Role::out_gradient, {s.batch, s.heads(), s.queries, s.value_dim}, a.gradients);
+  tensors.add_mask();
+  return tensors.task;
 }
 
 // The rows of a case that fail, as the kernel judge finds them.
@@ -287,35 +240,21 @@ std::set<std::size_t> failed_of_call(const AttentionTask& by, const AttentionCas
   std::set<std::size_t> failed;
   Op::attention_backward.attention_op().judge(by, a, got, {}, [&](std::size_t row, const RowVerdicts& verdicts) {
     for (const ValueFinding& finding : verdicts.findings) {
-      if (finding.decision == numerics::Decision::violated) failed.insert(row);
+      if (finding.decision == Decision::violated) failed.insert(row);
     }
   });
   return failed;
 }
 
-std::vector<AttentionCase> cases_of(Format format) {
-  AttentionOptions options;
-  options.format = format;
-  options.max_keys = options.long_keys = 12;
-  options.max_work = 512;
-  options.gradients = options.blind_queries = options.attributes = true;
-  options.domain = parse_domain("window softcap sinks alibi bias causal=either", true);
-  const auto generator = attention_cases(options);
-  rc::Random random(23);
-  std::vector<AttentionCase> cases;
-  while (cases.size() < 40) {
-    AttentionCase one = generator(random.split(), 100).value();
-    const AttentionShape& s = one.shape;
-    if (s.batch * s.kv_heads * s.group * s.queries * s.keys * s.dim * s.value_dim != 0) cases.push_back(std::move(one));
-  }
-  return cases;
+std::vector<AttentionCase> whole_gradients() {
+  AttentionOptions options = small_attention(12, 512, all_attributes);
+  options.gradients = options.blind_queries = true;
+  return whole_cases(options, 40, 23);
 }
 
 TEST(TensorGradient, EachRowIsJudgedAsTheKernelJudgeJudgesIt) {
-  for (const AttentionCase& a : cases_of(Format::f32)) {
-    AttentionTask by;
-    by.op = Op::attention_backward;
-    by.contract = numerics::parse_contract("", Format::f32, Format::f32);
+  for (const AttentionCase& a : whole_gradients()) {
+    const AttentionTask by = gradient_task(Format::f32, "");
     std::vector<StoredTensor> memory;
     const TensorTask task = task_of_case(a, by, memory);
     std::vector<std::vector<double>> got;
@@ -330,7 +269,7 @@ TEST(TensorGradient, EachRowIsJudgedAsTheKernelJudgeJudgesIt) {
       const std::vector<GivenTensor> held{results[0].held(), results[1].held(), results[2].held()};
       std::set<std::size_t> failed;
       for (const JudgedTensorRow& row : judge_tensors(task, by.contract, held, {.worst = 10'000}).worst) {
-        if (row.finding.decision == numerics::Decision::violated) failed.insert(row.row);
+        if (row.finding.decision == Decision::violated) failed.insert(row.row);
       }
       return failed;
     };
@@ -346,10 +285,10 @@ TEST(TensorGradient, WhatDoesNotFitIsRefused) {
   GivenGradient sample;
   sample.rewrite();
   EXPECT_EQ(sample.refusal(), "not refused");
-  const StoredTensor three = GivenGradient::filled(Format::f32, {2, 4, 3, 5}, 7);
+  const StoredTensor three = TensorSample::filled(Format::f32, {2, 4, 3, 5}, 2, 7);
   sample.task.inputs[3] = three.held();
   EXPECT_EQ(sample.refusal(), "out_gradient: need shape (2, 4, 3, 3), got (2, 4, 3, 5)");
-  const StoredTensor half = GivenGradient::filled(Format::f16, {2, 4, 3, 3}, 7);
+  const StoredTensor half = TensorSample::filled(Format::f16, {2, 4, 3, 3}, 2, 7);
   sample.task.inputs[3] = half.held();
   EXPECT_EQ(sample.refusal(), "out_gradient: need dtype f32, as q has it, got f16");
   sample.hold();
@@ -364,7 +303,7 @@ TEST(TensorGradient, WhatDoesNotFitIsRefused) {
   sample.add(Role::bias, sample.bias);
   EXPECT_EQ(sample.refusal(), "bias: need finite numbers (a mask hides keys), got -inf");
   sample.hold();
-  const StoredTensor one = GivenGradient::filled(Format::f32, {2, 1, 5, 3}, 7);
+  const StoredTensor one = TensorSample::filled(Format::f32, {2, 1, 5, 3}, 2, 7);
   sample.task.inputs[2] = one.held();
   EXPECT_EQ(sample.refusal(), "v: need k's heads 2, got shape (2, 1, 5, 3) (batch, heads, length, dim)");
   sample.hold();

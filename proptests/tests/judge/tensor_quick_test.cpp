@@ -1,12 +1,6 @@
 // The quick way through a row of softmax says nothing that the whole judge does not say.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
 #include <random>
 
-#include "judge/ops/rows/row_judge.hpp"
 #include "judge/results/quick_softmax.hpp"
 #include "numerics/filter/row_filter.hpp"
 #include "numerics/formats/simd_target.hpp"
@@ -16,11 +10,7 @@
 namespace softcheck::proptests {
 namespace {
 
-using numerics::Contract;
-using numerics::Decision;
-using numerics::Format;
-
-constexpr double quick_infinity = std::numeric_limits<double>::infinity();
+using namespace numerics;
 
 struct DrawnRow {
   Contract contract;
@@ -56,7 +46,7 @@ class RowDrawer {
     const std::size_t n = below(4) == 0 ? 1 + below(300) : 1 + below(20);
     const double spread = std::ldexp(1.0, static_cast<int>(below(12)) - 4);
     for (std::size_t i = 0; i < n; ++i) {
-      const double logit = below(20) == 0 ? -quick_infinity : spread * (2 * uniform() - 1);
+      const double logit = below(20) == 0 ? -infinity : spread * (2 * uniform() - 1);
       row.logits.push_back(numerics::round_to(row.contract.input, logit));
     }
     row.logits[below(n)] = 0;
@@ -69,7 +59,7 @@ class RowDrawer {
  private:
   void move_one(DrawnRow& row) {
     static constexpr double shares[] = {0.999, -0.999, 1.001, -1.001, 0.9, -0.5};
-    static constexpr double wrong[] = {-0.0, -1, 2, 1.0000001, std::numeric_limits<double>::quiet_NaN()};
+    static constexpr double wrong[] = {-0.0, -1, 2, 1.0000001, nan};
     const std::size_t i = below(row.got.size());
     if (below(8) == 0) {
       row.got[i] = numerics::round_to(row.contract.output, wrong[below(5)]);

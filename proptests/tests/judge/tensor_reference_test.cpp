@@ -1,10 +1,4 @@
 // Exact values and thresholds of every element: between them lies what oracles of more bits find.
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <limits>
-
-#include "judge/results/tensor_judge.hpp"
 #include "numerics/oracles/adaptive_oracle.hpp"
 #include "numerics/oracles/attention_oracle.hpp"
 #include "numerics/rows/row_oracle.hpp"
@@ -15,21 +9,8 @@ namespace {
 
 using namespace numerics;
 
-constexpr double reference_infinity = std::numeric_limits<double>::infinity();
-constexpr double reference_nan = std::numeric_limits<double>::quiet_NaN();
-
-struct ExactTensor {
-  std::vector<double> lower, upper, allowed;
-
-  ExactTensor(const TensorTask& task, const Contract& contract, std::size_t which = 0) {
-    std::size_t count = 1;
-    for (const std::int64_t size : output_shape(task, which)) count *= static_cast<std::size_t>(size);
-    lower.resize(count);
-    upper.resize(count);
-    allowed.resize(count);
-    reference(task, contract, which, lower, upper);
-    thresholds(task, contract, which, allowed);
-  }
+struct ExactTensor : ElementBounds {
+  using ElementBounds::ElementBounds;
 
   // The value of more bits lies between the doubles, which are next to each other or nearly so.
   void expect_around(std::size_t i, const Enclosure& exact) const {
@@ -38,7 +19,7 @@ struct ExactTensor {
     EXPECT_NE(less(Enclosure(upper[i]), exact), Decision::proved) << i;
     EXPECT_NE(less(exact, Enclosure(lower[i])), Decision::proved) << i;
     double end = lower[i];
-    for (int k = 0; k < 4; ++k) end = std::nextafter(end, reference_infinity);
+    for (int k = 0; k < 4; ++k) end = std::nextafter(end, infinity);
     EXPECT_LE(upper[i], end) << i;
     EXPECT_LE(lower[i], upper[i]) << i;
   }
@@ -54,7 +35,7 @@ struct ExactTensor {
 
 std::vector<double> reference_rows(double spread) {
   std::vector<double> numbers = sample_numbers(Format::f32, 60, spread, 21);
-  numbers[7] = -reference_infinity;
+  numbers[7] = -infinity;
   numbers[20] = numbers[21];
   return numbers;
 }
@@ -77,7 +58,7 @@ TEST(TensorReference, HoldsWhatTheOraclesFind) {
         const AdaptiveRowOracle adaptive(row, EntropyDefinition::exact);
         for (std::size_t i = 0; i < 12; ++i) {
           if (std::isinf(row[i])) {
-            exact.expect_point(12 * r + i, op == Op::log_softmax ? -reference_infinity : 0);
+            exact.expect_point(12 * r + i, op == Op::log_softmax ? -infinity : 0);
             EXPECT_EQ(exact.allowed[12 * r + i], 0);
             continue;
           }
@@ -133,7 +114,7 @@ TEST(TensorReference, OfAttentionHoldsBehindScoresThatDoublesCannotTellApart) {
 
 TEST(TensorReference, ANaNIsNaNAndHasNoThreshold) {
   std::vector<double> numbers = reference_rows(1);
-  numbers[30] = reference_nan;
+  numbers[30] = nan;
   const StoredTensor logits = stored(Format::f32, {5, 12}, numbers);
   for (const Op op : logits_ops()) {
     const TensorTask task{.op = op, .inputs = {logits.held()}};
@@ -148,8 +129,8 @@ TEST(TensorReference, ANaNIsNaNAndHasNoThreshold) {
 }
 
 TEST(TensorReference, ARowWithNothingVisibleIsWhatTheContractSays) {
-  const StoredTensor logits = stored(Format::f32, {1, 4}, std::vector<double>(4, -reference_infinity));
-  const double n = reference_nan, i = reference_infinity;
+  const StoredTensor logits = stored(Format::f32, {1, 4}, std::vector<double>(4, -infinity));
+  const double n = nan, i = infinity;
   const struct {
     Op op;
     double zero, nan;
@@ -168,8 +149,7 @@ TEST(TensorReference, ARowWithNothingVisibleIsWhatTheContractSays) {
 }
 
 TEST(TensorReference, AnInfinityGivesTheLimit) {
-  const StoredTensor logits =
-      stored(Format::f32, {1, 4}, {1, reference_infinity, reference_infinity, -reference_infinity});
+  const StoredTensor logits = stored(Format::f32, {1, 4}, {1, infinity, infinity, -infinity});
   const PrecisionScope precision(200);
   TensorTask task{.op = Op::softmax, .inputs = {logits.held()}};
   const ExactTensor softmax(task, contract_for(task, ""));
@@ -177,7 +157,7 @@ TEST(TensorReference, AnInfinityGivesTheLimit) {
   softmax.expect_around(1, Enclosure(0.5));
   softmax.expect_point(3, 0);
   task.op = Op::logsumexp;
-  ExactTensor(task, contract_for(task, "")).expect_point(0, reference_infinity);
+  ExactTensor(task, contract_for(task, "")).expect_point(0, infinity);
   task.op = Op::entropy;
   ExactTensor(task, contract_for(task, "")).expect_around(0, log(Enclosure(2)));
 }
@@ -186,7 +166,7 @@ TEST(TensorReference, WhatIsNotPromisedIsInfinite) {
   const StoredTensor logits = stored(Format::f32, {1, 600}, sample_numbers(Format::f32, 600, 1, 23));
   const TensorTask task{.inputs = {logits.held()}};
   const ExactTensor exact(task, contract_for(task, "acc=bf16 sum=sequential weights=bf16 exp=E:300,A:1"));
-  EXPECT_EQ(exact.allowed[0], reference_infinity);
+  EXPECT_EQ(exact.allowed[0], infinity);
 }
 
 // Thresholds beyond what the cascade takes are finite numbers, and promise as little.
@@ -195,7 +175,7 @@ TEST(TensorReference, WhatTheCascadeDoesNotTakeIsNotPromised) {
   for (const char* words : {"exp=E:1,A:1e15", "exp=E:1e300,A:1", "exp=E:1,A:1e300"}) {
     const TensorTask task{.inputs = {logits.held()}};
     const Contract contract = contract_for(task, words);
-    EXPECT_EQ(ExactTensor(task, contract).allowed[0], reference_infinity) << words;
+    EXPECT_EQ(ExactTensor(task, contract).allowed[0], infinity) << words;
     const StoredTensor output = stored(Format::f64, {1, 2}, {0.5, 0.5});
     const TensorJudgement judgement = judge_tensors(task, contract, std::vector{output.held()});
     EXPECT_EQ(judgement.verdict, ReportVerdict::vacuous) << words;

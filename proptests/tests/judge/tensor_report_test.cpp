@@ -1,26 +1,16 @@
 // The report of judged tensors: which rows fail, the worst of them, and the picture of slack.
 #include "judge/results/tensor_report.hpp"
 
-#include <gmock/gmock.h>
-
-#include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
+
+#include "proptests/tests/judge/tensor_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
-
-constexpr double report_infinity = std::numeric_limits<double>::infinity();
-
-TensorTask task_of(std::vector<std::int64_t> shape) {
+TensorTask task_of(Shape shape) {
   TensorTask task;
-  task.inputs.push_back({nullptr, numerics::Format::f32, std::move(shape), {}});
+  task.inputs.push_back({nullptr, Format::f32, std::move(shape), {}});
   return task;
 }
 
@@ -36,10 +26,10 @@ TensorJudgement judgement_of(std::vector<double> profile, std::size_t failed) {
   return judgement;
 }
 
-JudgedTensorRow failed_row(std::vector<std::int64_t> index, std::size_t number) {
+JudgedTensorRow failed_row(Shape index, std::size_t number) {
   JudgedTensorRow row{std::move(index), {}, 2, number};
   row.finding.claim = "kernel.softmax.element";
-  row.finding.decision = numerics::Decision::violated;
+  row.finding.decision = Decision::violated;
   row.finding.threshold = 0.25;
   row.finding.got = 0.5;
   return row;
@@ -52,7 +42,7 @@ std::string runs_text(const std::vector<RowRun>& runs) {
 }
 
 TEST(TensorReport, NeighboursThatFailAreOneRun) {
-  EXPECT_EQ(runs_text(failing_runs(judgement_of({0, 2, 2, 0.5, report_infinity, 1}, 3), task_of({6, 8}))), "1-2 4-4 ");
+  EXPECT_EQ(runs_text(failing_runs(judgement_of({0, 2, 2, 0.5, infinity, 1}, 3), task_of({6, 8}))), "1-2 4-4 ");
   EXPECT_EQ(runs_text(failing_runs(judgement_of({0, 0.5}, 0), task_of({2, 8}))), "");
 }
 
@@ -67,7 +57,7 @@ TEST(TensorReport, AStretchOfManyRowsIsToldWhole) {
 
 TEST(TensorReport, RowsThatAreAllAmongTheWorstAreNamed) {
   TensorJudgement judgement = judgement_of(std::vector<double>(512, 2), 3);
-  for (const std::vector<std::int64_t>& index : {std::vector<std::int64_t>{1, 5}, {0, 9}, {1, 4}}) {
+  for (const Shape& index : {Shape{1, 5}, {0, 9}, {1, 4}}) {
     judgement.worst.push_back(failed_row(index, static_cast<std::size_t>(1000 * index[0] + index[1])));
   }
   EXPECT_EQ(failing_text(judgement, task_of({2, 1000, 8})),
@@ -89,8 +79,8 @@ TEST(TensorReport, TheWorstRowsSayWhatWasGotAndDue) {
   TensorJudgement judgement = judgement_of({0, 2}, 1);
   judgement.worst.push_back(failed_row({1}, 1));
   judgement.worst[0].finding.item = 1;
-  judgement.worst[0].finding.expected = numerics::Enclosure(1);
-  const numerics::Contract contract = numerics::default_contract(numerics::Format::f32, numerics::Format::f32);
+  judgement.worst[0].finding.expected = Enclosure(1);
+  const Contract contract = numerics::default_contract(Format::f32, Format::f32);
   const std::string text = worst_text(judgement, task, contract, {}, 5);
   EXPECT_THAT(text, AllOf(HasSubstr("the worst row by kernel.softmax.element"), HasSubstr("[1]"), HasSubstr("0.5"),
                           HasSubstr("4.194e+06 ulp"), HasSubstr("fail")));
@@ -108,10 +98,10 @@ TEST(TensorReport, WhatMayBeZeroIsShownAsZeroAndADueValueByName) {
   TensorJudgement judgement = judgement_of({2, 2}, 2);
   for (std::size_t row = 0; row < 2; ++row)
     judgement.worst.push_back(failed_row({static_cast<std::int64_t>(row)}, row));
-  judgement.worst[0].finding.expected = numerics::Enclosure::between(0, 0x1p-1000);
+  judgement.worst[0].finding.expected = Enclosure::between(0, 0x1p-1000);
   judgement.worst[1].finding.by_identity = true;
   judgement.worst[1].finding.due = "NaN";
-  const numerics::Contract contract = numerics::default_contract(numerics::Format::f32, numerics::Format::f32);
+  const Contract contract = numerics::default_contract(Format::f32, Format::f32);
   const std::string text = worst_text(judgement, task_of({2, 2}), contract, {}, 5);
   EXPECT_THAT(text, AllOf(HasSubstr("  0.5      0  "), HasSubstr("  0.5    NaN  "), Not(HasSubstr("e-302")))) << text;
   const auto json = nlohmann::json::parse(tensors_json(judgement, task_of({2, 2}), contract, {}, {}, 5));
@@ -119,14 +109,9 @@ TEST(TensorReport, WhatMayBeZeroIsShownAsZeroAndADueValueByName) {
 }
 
 TEST(TensorReport, ThePictureIsDrawnOfAnyProfile) {
-  const numerics::Contract contract = numerics::default_contract(numerics::Format::f32, numerics::Format::bf16);
-  for (const std::vector<double>& profile : {std::vector<double>{},
-                                             {0},
-                                             {0.5, 1},
-                                             {1e-9},
-                                             {1e300, 0.1},
-                                             {report_infinity, 0.5},
-                                             std::vector<double>(512, 3)}) {
+  const Contract contract = numerics::default_contract(Format::f32, Format::bf16);
+  for (const std::vector<double>& profile :
+       {std::vector<double>{}, {0}, {0.5, 1}, {1e-9}, {1e300, 0.1}, {infinity, 0.5}, std::vector<double>(512, 3)}) {
     const std::string svg = slack_picture(judgement_of(profile, 0), task_of({6, 8}), contract);
     EXPECT_THAT(svg, AllOf(HasSubstr("<svg "), HasSubstr("</svg>"), HasSubstr("softmax f32"),
                            HasSubstr("the threshold"), Not(HasSubstr("\"nan")), Not(HasSubstr("\"inf"))));
@@ -134,7 +119,7 @@ TEST(TensorReport, ThePictureIsDrawnOfAnyProfile) {
   const auto marks = [&](std::vector<double> profile) {
     return slack_picture(judgement_of(std::move(profile), 1), task_of({6, 8}), contract);
   };
-  EXPECT_THAT(marks({report_infinity, 0.5}), HasSubstr("no threshold excuses it"));
+  EXPECT_THAT(marks({infinity, 0.5}), HasSubstr("no threshold excuses it"));
   EXPECT_THAT(marks({2, 0.5}), Not(HasSubstr("no threshold excuses it")));
 }
 

@@ -14,8 +14,7 @@ std::int64_t element_bytes(const StoredTensor& tensor) {
   return tensor.is_mask ? 1 : numerics::properties(tensor.format).storage_bits / 8;
 }
 
-StoredTensor laid_out(numerics::Format format, bool is_mask, const std::vector<std::int64_t>& shape,
-                      SampleLayout layout) {
+StoredTensor laid_out(numerics::Format format, bool is_mask, const Shape& shape, SampleLayout layout) {
   StoredTensor tensor{format, is_mask, shape, {}, 0, {}};
   const std::size_t rank = shape.size();
   tensor.strides.assign(rank, 0);
@@ -67,15 +66,14 @@ double StoredTensor::at(std::size_t element) const {
   return is_mask ? static_cast<double>(bits) : numerics::decode(format, bits);
 }
 
-StoredTensor stored(numerics::Format format, const std::vector<std::int64_t>& shape, const std::vector<double>& values,
+StoredTensor stored(numerics::Format format, const Shape& shape, const std::vector<double>& values,
                     SampleLayout layout) {
   StoredTensor tensor = laid_out(format, false, shape, layout);
   for (std::size_t i = 0; i < values.size(); ++i) tensor.set(i, values[i]);
   return tensor;
 }
 
-StoredTensor stored_mask(const std::vector<std::int64_t>& shape, const std::vector<std::uint8_t>& bytes,
-                         SampleLayout layout) {
+StoredTensor stored_mask(const Shape& shape, const std::vector<std::uint8_t>& bytes, SampleLayout layout) {
   StoredTensor tensor = laid_out(numerics::Format::f32, true, shape, layout);
   for (std::size_t i = 0; i < bytes.size(); ++i) tensor.set(i, bytes[i]);
   return tensor;
@@ -89,13 +87,23 @@ std::vector<double> sample_numbers(numerics::Format format, std::size_t count, d
   return values;
 }
 
+std::size_t elements_of(const Shape& shape) {
+  std::size_t elements = 1;
+  for (const std::int64_t size : shape) elements *= static_cast<std::size_t>(size);
+  return elements;
+}
+
+ElementBounds::ElementBounds(const TensorTask& task, const numerics::Contract& contract, std::size_t which)
+    : lower(elements_of(output_shape(task, which))), upper(lower), allowed(lower) {
+  reference(task, contract, which, lower, upper);
+  thresholds(task, contract, which, allowed);
+}
+
 std::vector<double> ideal_output(const TensorTask& task, const numerics::Contract& contract, std::size_t which,
                                  numerics::Format format) {
-  std::size_t elements = 1;
-  for (const std::int64_t size : output_shape(task, which)) elements *= static_cast<std::size_t>(size);
-  std::vector<double> lower(elements), upper(elements);
+  std::vector<double> lower(elements_of(output_shape(task, which))), upper(lower);
   reference(task, contract, which, lower, upper);
-  for (std::size_t i = 0; i < elements; ++i) {
+  for (std::size_t i = 0; i < lower.size(); ++i) {
     const double middle = std::isfinite(lower[i]) ? lower[i] + 0.5 * (upper[i] - lower[i]) : lower[i];
     lower[i] = numerics::round_to(format, middle);
   }
@@ -115,6 +123,78 @@ std::string details_text(const TensorJudgement& judgement) {
     for (const std::string& line : row.details) text += row.claim + ": " + line + "\n";
   }
   return text;
+}
+
+::testing::AssertionResult passes(const TensorJudgement& judgement) {
+  if (judgement.verdict == ReportVerdict::pass) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << to_string(judgement.verdict) << "\n" << details_text(judgement);
+}
+
+StoredTensor TensorSample::filled(numerics::Format format, const Shape& shape, double spread, unsigned seed,
+                                  SampleLayout layout) {
+  return stored(format, shape, sample_numbers(format, elements_of(shape), spread, seed), layout);
+}
+
+void TensorSample::add(Role role, const StoredTensor& tensor) {
+  task.roles.push_back(role);
+  task.inputs.push_back(tensor.held());
+}
+
+void TensorSample::rewrite(SampleLayout layout) {
+  outputs.clear();
+  for (const std::size_t which : numbers()) {
+    outputs.push_back(stored(format_of(which), output_shape(task, which),
+                             ideal_output(task, contract, which, format_of(which)), layout));
+  }
+}
+
+TensorJudgement TensorSample::judged(const TensorOptions& options) const {
+  std::vector<GivenTensor> held;
+  for (const StoredTensor& output : outputs) held.push_back(output.held());
+  return judge_tensors(task, contract, held, options);
+}
+
+std::string TensorSample::refusal() const {
+  return refusal_of([&] { judged(); });
+}
+
+CaseTensors::CaseTensors(const AttentionCase& attention, Op op, std::vector<StoredTensor>& memory)
+    : task{.op = op, .inputs = {}, .scale = attention.scale, .causal = attention.causal},
+      attention_(attention),
+      memory_(memory) {
+  const AttentionShape& s = attention.shape;
+  const AttentionAttributes& of = attention.attributes;
+  const numerics::Format wide = wide_format(attention.format);
+  add(Role::bias, {s.batch, attention.bias_heads(), s.queries, s.keys}, of.bias);
+  add(Role::value, {s.batch, s.kv_heads, s.keys, s.value_dim}, attention.values);
+  add(Role::query, {s.batch, s.heads(), s.queries, s.dim}, attention.queries);
+  add(Role::key, {s.batch, s.kv_heads, s.keys, s.dim}, attention.keys);
+  add(Role::sinks, {s.heads()}, of.sinks, wide);
+  add(Role::slopes, {s.heads()}, of.slopes, wide);
+  const auto plus_1 = [](const std::optional<std::size_t>& window) {
+    return window ? static_cast<std::int64_t>(*window) + 1 : 0;
+  };
+  task.attributes.window_left_plus_1 = plus_1(of.window_left);
+  task.attributes.window_right_plus_1 = plus_1(of.window_right);
+  task.attributes.softcap = of.softcap;
+  task.attributes.causal_top_left = of.top_left;
+}
+
+void CaseTensors::add(Role role, const std::vector<std::size_t>& shape, const std::vector<double>& values,
+                      std::optional<numerics::Format> format) {
+  if (values.empty()) return;
+  memory_.push_back(stored(format.value_or(attention_.format), {shape.begin(), shape.end()}, values));
+  task.inputs.push_back(memory_.back().held());
+  task.roles.push_back(role);
+}
+
+void CaseTensors::add_mask() {
+  if (attention_.mask.empty()) return;
+  const AttentionShape& s = attention_.shape;
+  const std::vector<std::size_t> shape{s.batch, attention_.mask_heads(), s.queries, s.keys};
+  memory_.push_back(stored_mask({shape.begin(), shape.end()}, attention_.mask));
+  task.inputs.push_back(memory_.back().held());
+  task.roles.push_back(Role::mask);
 }
 
 }  // namespace softcheck::proptests

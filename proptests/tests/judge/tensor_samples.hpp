@@ -1,12 +1,10 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <stdexcept>
-#include <string>
-#include <vector>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "judge/results/tensor_judge.hpp"
+#include "proptests/tests/judge/attention_samples.hpp"
 
 namespace softcheck::proptests {
 
@@ -14,7 +12,7 @@ namespace softcheck::proptests {
 struct StoredTensor {
   numerics::Format format = numerics::Format::f32;
   bool is_mask = false;
-  std::vector<std::int64_t> shape, strides;
+  Shape shape, strides;
   std::int64_t offset = 0;        // of the first element, in elements
   std::vector<std::byte> memory;  // holds what is in no element, too
 
@@ -30,11 +28,16 @@ struct StoredTensor {
 /// How a stored tensor lies in memory.
 enum class SampleLayout { compact, column_major, reversed, gaps };
 
+inline constexpr SampleLayout sample_layouts[] = {SampleLayout::compact, SampleLayout::column_major,
+                                                  SampleLayout::reversed, SampleLayout::gaps};
+
+std::size_t elements_of(const Shape& shape);
+
 /// values   row-major, rounded to the format
-StoredTensor stored(numerics::Format format, const std::vector<std::int64_t>& shape, const std::vector<double>& values,
+StoredTensor stored(numerics::Format format, const Shape& shape, const std::vector<double>& values,
                     SampleLayout layout = SampleLayout::compact);
 /// bytes    nonzero is visible
-StoredTensor stored_mask(const std::vector<std::int64_t>& shape, const std::vector<std::uint8_t>& bytes,
+StoredTensor stored_mask(const Shape& shape, const std::vector<std::uint8_t>& bytes,
                          SampleLayout layout = SampleLayout::compact);
 
 /// Logits of the format between -spread and spread, the same for the same seed.
@@ -44,19 +47,59 @@ std::vector<double> sample_numbers(numerics::Format format, std::size_t count, d
 std::vector<double> ideal_output(const TensorTask& task, const numerics::Contract& contract, std::size_t which,
                                  numerics::Format format);
 
+/// The elements' bounds and what the contract grants them: reference() and thresholds().
+struct ElementBounds {
+  std::vector<double> lower, upper, allowed;
+  ElementBounds(const TensorTask& task, const numerics::Contract& contract, std::size_t which = 0);
+};
+
 /// The row of a claim; throws std::out_of_range where there is none.
 const ReportRow& row_of_claim(const TensorJudgement& judgement, const std::string& claim);
 std::string details_text(const TensorJudgement& judgement);
+/// Whether a judgement passes, with its details where it does not.
+::testing::AssertionResult passes(const TensorJudgement& judgement);
 
-/// What a call that is refused says of it; "not refused".
-template <class Call>
-std::string refusal_of(const Call& call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "not refused";
-}
+/// A task with the results of a kernel without an error, to be spoiled. Which tensors the task reads is its owner's.
+struct TensorSample {
+  std::vector<StoredTensor> outputs;
+  TensorTask task;
+  numerics::Contract contract;
+
+  /// A tensor of the shape, of numbers up to the spread.
+  static StoredTensor filled(numerics::Format format, const Shape& shape, double spread, unsigned seed,
+                             SampleLayout layout = SampleLayout::compact);
+  void add(Role role, const StoredTensor& tensor);
+  /// Outputs of these numbers: all that a judgement may have.
+  virtual std::vector<std::size_t> numbers() const { return {0}; }
+  virtual numerics::Format format_of(std::size_t) const { return contract.output; }
+  /// The outputs anew, by the task and the contract as they are.
+  void rewrite(SampleLayout layout = SampleLayout::compact);
+  TensorJudgement judged(const TensorOptions& options = {}) const;
+  ReportVerdict verdict() const { return judged().verdict; }
+  std::string refusal() const;
+  virtual ~TensorSample() = default;
+
+ protected:
+  TensorSample() = default;
+  TensorSample(const TensorSample&) = default;
+  TensorSample& operator=(const TensorSample&) = default;
+};
+
+/// The tensors of a case of attention, in no usual order, and the task that they are.
+struct CaseTensors {
+  TensorTask task;
+
+  /// memory   where the tensors are kept, for as long as the task is used
+  CaseTensors(const AttentionCase& attention, Op op, std::vector<StoredTensor>& memory);
+  /// One more tensor, in the case's format where no other is named; nothing where it has no values.
+  void add(Role role, const std::vector<std::size_t>& shape, const std::vector<double>& values,
+           std::optional<numerics::Format> format = std::nullopt);
+  /// The mask, where the case has one: it is the last tensor.
+  void add_mask();
+
+ private:
+  const AttentionCase& attention_;
+  std::vector<StoredTensor>& memory_;
+};
 
 }  // namespace softcheck::proptests

@@ -1,83 +1,26 @@
 // Results at hand of calls with parameters: attention with its attributes, and what top-p and min-p keep.
-#include <gtest/gtest.h>
-#include <rapidcheck.h>
-
-#include <cmath>
-#include <string>
-#include <vector>
-
-#include "judge/ops/attention/attention_rows.hpp"
 #include "judge/ops/attention/query_oracles.hpp"
-#include "numerics/formats/special_values.hpp"
-#include "proptests/generators/attention/attention.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-using numerics::Contract;
-using numerics::Format;
-using numerics::infinity;
+using namespace numerics;
 
-// The tensors of a case of forward attention, the mask last and the others in no usual order.
-TensorTask forward_task(const AttentionCase& a, std::vector<StoredTensor>& memory) {
-  const AttentionShape& s = a.shape;
-  TensorTask task{.op = Op::attention, .inputs = {}, .scale = a.scale, .causal = a.causal};
-  memory.reserve(8);
-  const auto add = [&](Role role, std::initializer_list<std::size_t> shape, const std::vector<double>& values,
-                       Format format) {
-    if (values.empty()) return;
-    memory.push_back(stored(format, {shape.begin(), shape.end()}, values));
-    task.inputs.push_back(memory.back().held());
-    task.roles.push_back(role);
-  };
-  const Format wide = wide_format(a.format);
-  add(Role::bias, {s.batch, a.bias_heads(), s.queries, s.keys}, a.attributes.bias, a.format);
-  add(Role::value, {s.batch, s.kv_heads, s.keys, s.value_dim}, a.values, a.format);
-  add(Role::query, {s.batch, s.heads(), s.queries, s.dim}, a.queries, a.format);
-  add(Role::key, {s.batch, s.kv_heads, s.keys, s.dim}, a.keys, a.format);
-  add(Role::sinks, {s.heads()}, a.attributes.sinks, wide);
-  add(Role::slopes, {s.heads()}, a.attributes.slopes, wide);
-  if (!a.mask.empty()) {
-    memory.push_back(stored_mask({static_cast<std::int64_t>(s.batch), static_cast<std::int64_t>(a.mask_heads()),
-                                  static_cast<std::int64_t>(s.queries), static_cast<std::int64_t>(s.keys)},
-                                 a.mask));
-    task.inputs.push_back(memory.back().held());
-    task.roles.push_back(Role::mask);
-  }
-  const auto plus_1 = [](const std::optional<std::size_t>& window) {
-    return window ? static_cast<std::int64_t>(*window) + 1 : 0;
-  };
-  task.attributes.window_left_plus_1 = plus_1(a.attributes.window_left);
-  task.attributes.window_right_plus_1 = plus_1(a.attributes.window_right);
-  task.attributes.softcap = a.attributes.softcap;
-  task.attributes.causal_top_left = a.attributes.top_left;
-  return task;
-}
-
-std::vector<AttentionCase> forward_cases(const char* words) {
-  AttentionOptions options;
-  options.max_keys = options.long_keys = 12;
-  options.max_work = 256;
-  options.blind_queries = options.attributes = true;
-  options.domain = parse_domain(words, true);
-  const auto generator = attention_cases(options);
-  rc::Random random(29);
-  std::vector<AttentionCase> cases;
-  while (cases.size() < 80) {
-    AttentionCase one = generator(random.split(), 100).value();
-    const AttentionShape& s = one.shape;
-    if (s.batch * s.kv_heads * s.group * s.queries * s.keys * s.dim * s.value_dim != 0) cases.push_back(std::move(one));
-  }
-  return cases;
+std::vector<AttentionCase> forward_cases() {
+  AttentionOptions options = small_attention(12, 256, all_attributes);
+  options.blind_queries = true;
+  return whole_cases(options, 80, 29);
 }
 
 // Every value of reference() is that of the query's own oracle, whose row attention_rows.hpp puts together.
 TEST(TensorTerms, AttentionHasItsAttributes) {
-  for (const AttentionCase& a : forward_cases("window softcap sinks alibi bias causal=either")) {
+  for (const AttentionCase& a : forward_cases()) {
     std::vector<StoredTensor> memory;
-    const TensorTask task = forward_task(a, memory);
-    const AttentionTask by{Op::attention, numerics::parse_contract("masked=zero", Format::f32, Format::f32)};
+    CaseTensors tensors(a, Op::attention, memory);
+    tensors.add_mask();
+    const TensorTask& task = tensors.task;
+    const AttentionTask by = attention_task(Op::attention);
     const AttentionShape& s = a.shape;
     std::vector<StoredTensor> outputs;
     for (std::size_t which = 0; which < 2; ++which) {
@@ -85,10 +28,7 @@ TEST(TensorTerms, AttentionHasItsAttributes) {
       outputs.push_back(stored(Format::f32, output_shape(task, which), ideal));
       each_row(s, [&](std::size_t b, std::size_t h, std::size_t i) {
         const AttentionRow row = row_of(a, b, h, i);
-        std::vector<std::size_t> items;
-        for (std::size_t j = 0; j < s.keys; ++j) {
-          if (row.visible[j] != 0) items.push_back(j);
-        }
+        const std::vector<std::size_t> items = visible_items(row);
         const double got = ideal[row_number(s, b, h, i) * (which == 0 ? s.value_dim : 1)];
         if (items.empty()) {
           EXPECT_EQ(got, which == 0 ? 0 : row.sink ? *row.sink : -infinity) << to_text(a);
@@ -96,7 +36,7 @@ TEST(TensorTerms, AttentionHasItsAttributes) {
         }
         const numerics::PrecisionScope precision(113);
         QueryOracles oracles(by, row, items);
-        const numerics::Enclosure exact = oracles.value(which == 0 ? AttentionClaim::output : AttentionClaim::lse, 0);
+        const Enclosure exact = oracles.value(which == 0 ? AttentionClaim::output : AttentionClaim::lse, 0);
         EXPECT_EQ(got, round_to(Format::f32, exact.midpoint())) << to_text(a);
       });
     }

@@ -1,42 +1,19 @@
 // Top-k and merges at hand: an output of ids beside one of weights, and vectors beside log-sum-exps.
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <cstdint>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "numerics/formats/special_values.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-using numerics::Contract;
-using numerics::Format;
-using numerics::infinity;
-using numerics::nan;
-
-template <class Call>
-std::string complaint_of(Call call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "not refused";
-}
+using namespace numerics;
 
 struct TopkSample {
   StoredTensor logits, weights;
   std::vector<std::int32_t> narrow;
-  std::vector<std::int64_t> ids;
+  Shape ids;
   TensorTask task;
   std::string words;
 
-  TopkSample(std::vector<std::int64_t> shape, const std::vector<double>& numbers, std::int32_t k, bool renormalize,
+  TopkSample(Shape shape, const std::vector<double>& numbers, std::int32_t k, bool renormalize,
              Format format = Format::f32)
       : logits(stored(format, shape, numbers)) {
     task.op = Op::topk_softmax;
@@ -66,7 +43,7 @@ struct TopkSample {
 };
 
 TEST(TensorTopk, TheLargestPassInEveryDtypeAndWidthOfIds) {
-  for (const Format format : {Format::f64, Format::f32, Format::f16, Format::bf16}) {
+  for (const Format format : wide_formats) {
     for (const bool renormalize : {false, true}) {
       TopkSample sample({2, 3, 9}, sample_numbers(format, 54, 6, 3), 4, renormalize, format);
       EXPECT_EQ(sample.verdict(), ReportVerdict::pass) << details_text(sample.judged());
@@ -85,7 +62,7 @@ TEST(TensorTopk, TheLargestPassInEveryDtypeAndWidthOfIds) {
 TEST(TensorTopk, IdsAreExchangedInATieAndNotBeyondIt) {
   // Items 1 and 3 are equal, 2 is far below.
   TopkSample sample({1, 4}, {0, 5, 3, 5}, 2, false);
-  EXPECT_EQ(sample.ids, (std::vector<std::int64_t>{1, 3}));
+  EXPECT_EQ(sample.ids, (Shape{1, 3}));
   std::swap(sample.ids[0], sample.ids[1]);
   EXPECT_EQ(sample.verdict(), ReportVerdict::pass);
   sample.words = "ties=lowest";
@@ -118,12 +95,11 @@ TEST(TensorTopk, WeightsAreThoseOfTheTask) {
     wrong.weights.set(4, factor * wrong.weights.at(4));
     const TensorJudgement judgement = wrong.judged();
     EXPECT_EQ(judgement.failed, 1u) << factor;
-    EXPECT_EQ(judgement.worst.at(0).index, (std::vector<std::int64_t>{1}));
+    EXPECT_EQ(judgement.worst.at(0).index, (Shape{1}));
     EXPECT_EQ(judgement.worst.at(0).finding.item, 1u);
   }
-  std::vector<double> allowed(6), of_ids(6);
-  thresholds(sample.task, sample.contract(), 0, allowed);
-  thresholds(sample.task, sample.contract(), 1, of_ids);
+  const std::vector<double> allowed = ElementBounds(sample.task, sample.contract()).allowed,
+                            of_ids = ElementBounds(sample.task, sample.contract(), 1).allowed;
   for (std::size_t i = 0; i < 6; ++i) {
     EXPECT_GT(allowed[i], 0);
     EXPECT_LT(allowed[i], sample.weights.at(i));
@@ -153,7 +129,7 @@ TEST(TensorTopk, WhatDoesNotFitIsRefused) {
   const auto refused = [&](std::int32_t k, const std::vector<GivenTensor>& outputs) {
     TensorTask task = sample.task;
     task.attributes.k = k;
-    return complaint_of([&] { judge_tensors(task, contract_for(task, ""), outputs); });
+    return refusal_of([&] { judge_tensors(task, contract_for(task, ""), outputs); });
   };
   const GivenTensor weights = sample.weights.held(), ids = sample.given_ids();
   EXPECT_EQ(refused(3, {weights, ids}), "not refused");
@@ -165,42 +141,35 @@ TEST(TensorTopk, WhatDoesNotFitIsRefused) {
 }
 
 // Three parts of two by two rows of four numbers; one part of the first row is empty.
-struct MergeSample {
+struct MergeSample : TensorSample {
   StoredTensor out, lse;
-  StoredTensor merged, merged_lse;
-  TensorTask task;
-  std::string words;
 
   explicit MergeSample(Format format = Format::f32, bool base_2 = false, SampleLayout layout = SampleLayout::compact)
-      : out(stored(format, {3, 2, 2, 4}, sample_numbers(format, 48, 2, 1), layout)),
+      : out(filled(format, {3, 2, 2, 4}, 2, 1, layout)),
         lse(stored(wide_format(format), {3, 2, 2}, sample_numbers(Format::f32, 12, 4, 2), layout)) {
     lse.set(4, -infinity);
     for (std::size_t c = 0; c < 4; ++c) out.set(16 + c, nan);
     task.op = Op::merge_states;
     task.attributes.lse_base2 = base_2;
     hold();
-    rewrite();
+    rewrite_by("");
   }
   void hold() { task.inputs = {out.held(), lse.held()}; }
-  Contract contract() const { return contract_for(task, words); }
-  void rewrite() {
-    const Format format = out.format, wide = lse.format;
-    merged = stored(format, output_shape(task, 0), ideal_output(task, contract(), 0, format));
-    merged_lse = stored(wide, output_shape(task, 1), ideal_output(task, contract(), 1, wide));
-  }
-  TensorJudgement judged() const {
-    return judge_tensors(task, contract(), std::vector{merged.held(), merged_lse.held()});
+  std::vector<std::size_t> numbers() const override { return {0, 1}; }
+  Format format_of(std::size_t which) const override { return which == 0 ? out.format : lse.format; }
+  void rewrite_by(const char* words) {
+    contract = contract_for(task, words);
+    rewrite();
   }
 };
 
 TEST(TensorMerge, WhatIsRoundedCorrectlyPassesInEveryDtypeBaseAndLayout) {
-  for (const Format format : {Format::f64, Format::f32, Format::f16, Format::bf16}) {
+  for (const Format format : wide_formats) {
     for (const bool base_2 : {false, true}) {
-      for (const SampleLayout layout :
-           {SampleLayout::compact, SampleLayout::column_major, SampleLayout::reversed, SampleLayout::gaps}) {
+      for (const SampleLayout layout : sample_layouts) {
         const MergeSample sample(format, base_2, layout);
         const TensorJudgement judgement = sample.judged();
-        EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << details_text(judgement);
+        EXPECT_TRUE(passes(judgement));
         EXPECT_EQ(judgement.judged, 4u);
       }
     }
@@ -229,41 +198,39 @@ TEST(TensorMerge, TheOtherBaseFails) {
 
 TEST(TensorMerge, AWrongValueIsShownAtItsPlace) {
   MergeSample sample;
-  sample.merged.set(13, sample.merged.at(13) + 0x1p-8);
+  sample.outputs[0].set(13, sample.outputs[0].at(13) + 0x1p-8);
   TensorJudgement judgement = sample.judged();
   EXPECT_EQ(judgement.failed, 1u);
-  EXPECT_EQ(judgement.worst.at(0).index, (std::vector<std::int64_t>{1, 1}));
+  EXPECT_EQ(judgement.worst.at(0).index, (Shape{1, 1}));
   EXPECT_EQ(judgement.worst.at(0).finding.item, 1u);
   EXPECT_EQ(judgement.worst.at(0).finding.claim, "kernel.merge_states.out");
   sample.rewrite();
-  sample.merged_lse.set(2, sample.merged_lse.at(2) + 0x1p-8);
+  sample.outputs[1].set(2, sample.outputs[1].at(2) + 0x1p-8);
   judgement = sample.judged();
-  EXPECT_EQ(judgement.worst.at(0).index, (std::vector<std::int64_t>{1, 0}));
+  EXPECT_EQ(judgement.worst.at(0).index, (Shape{1, 0}));
   EXPECT_EQ(judgement.worst.at(0).finding.claim, "kernel.merge_states.lse");
-  std::vector<double> of_out(16), of_lse(4);
-  thresholds(sample.task, sample.contract(), 0, of_out);
-  thresholds(sample.task, sample.contract(), 1, of_lse);
-  for (const double allowed : of_out) EXPECT_TRUE(allowed > 0 && allowed < 0x1p-16) << allowed;
-  for (const double allowed : of_lse) EXPECT_TRUE(allowed > 0 && allowed < 0x1p-16) << allowed;
+  for (const std::size_t which : {0, 1}) {
+    for (const double allowed : ElementBounds(sample.task, sample.contract, which).allowed) {
+      EXPECT_TRUE(allowed > 0 && allowed < 0x1p-16) << allowed;
+    }
+  }
 }
 
 TEST(TensorMerge, EmptyPartsAreNotReadAndAllOfThemAreMasked) {
   MergeSample sample;
   for (std::size_t part = 0; part < 3; ++part) sample.lse.set(part * 4 + 3, -infinity);
   sample.hold();
-  sample.words = "masked=zero";
-  sample.rewrite();
-  EXPECT_EQ(sample.merged_lse.at(3), -infinity);
-  EXPECT_EQ(sample.merged.at(12), 0);
+  sample.rewrite_by("masked=zero");
+  EXPECT_EQ(sample.outputs[1].at(3), -infinity);
+  EXPECT_EQ(sample.outputs[0].at(12), 0);
   TensorJudgement judgement = sample.judged();
-  EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << details_text(judgement);
+  EXPECT_TRUE(passes(judgement));
   EXPECT_EQ(row_of_claim(judgement, "kernel.masked_row").cases, 1u);
-  sample.merged.set(12, nan);
+  sample.outputs[0].set(12, nan);
   EXPECT_EQ(sample.judged().verdict, ReportVerdict::fail);
-  sample.words = "masked=nan";
-  sample.rewrite();
-  EXPECT_TRUE(std::isnan(sample.merged.at(12)));
-  EXPECT_EQ(sample.judged().verdict, ReportVerdict::pass);
+  sample.rewrite_by("masked=nan");
+  EXPECT_TRUE(std::isnan(sample.outputs[0].at(12)));
+  EXPECT_TRUE(passes(sample.judged()));
   // A NaN log-sum-exp makes its row NaN; of a NaN in a part that is there nothing is said.
   sample.lse.set(2, nan);
   sample.out.set(4, nan);
@@ -278,14 +245,14 @@ TEST(TensorMerge, WhatDoesNotFitIsRefused) {
   const auto refused = [&](const std::vector<GivenTensor>& inputs) {
     TensorTask task = sample.task;
     task.inputs = inputs;
-    return complaint_of([&] { output_shape(task, 1); });
+    return refusal_of([&] { output_shape(task, 1); });
   };
   EXPECT_EQ(refused({sample.out.held(), sample.lse.held()}), "not refused");
   EXPECT_EQ(refused({sample.lse.held(), sample.out.held()}), "out: need shape (3, 2, 2, 4, 2), got (3, 2, 2)");
   EXPECT_EQ(refused({sample.out.held()}), "inputs: need out, lse, got 1 tensors");
   EXPECT_EQ(refused({half.out.held(), half.out.held()}), "lse: need dtype f32, as out is f16, got f16");
-  const std::vector<GivenTensor> outputs{sample.merged.held(), half.merged.held()};
-  EXPECT_EQ(complaint_of([&] { judge_tensors(sample.task, sample.contract(), outputs); }),
+  const std::vector<GivenTensor> outputs{sample.outputs[0].held(), half.outputs[0].held()};
+  EXPECT_EQ(refusal_of([&] { judge_tensors(sample.task, sample.contract, outputs); }),
             "lse: need dtype f32, as the inputs are f32, got f16");
 }
 

@@ -1,21 +1,9 @@
 // Top-p and min-p: what a kernel may keep and weigh, how a call says them, what rows are drawn for them.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
 #include <numeric>
-#include <set>
-#include <string>
-#include <vector>
 
 #include "judge/inference/contract_inference.hpp"
-#include "judge/ops/rows/row_call.hpp"
-#include "judge/ops/rows/row_description.hpp"
-#include "judge/ops/rows/row_judge.hpp"
-#include "judge/ops/rows/row_op.hpp"
 #include "judge/ops/top_p_softmax/selected_items.hpp"
-#include "judge/trial/kernel_judgement.hpp"
-#include "numerics/formats/special_values.hpp"
+#include "proptests/tests/judge/row_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -30,23 +18,16 @@ struct Filters {
   double theta = 1;
 };
 
-using SamplingClaims = std::vector<std::string>;
-using Row = std::vector<double>;
+using Claims = std::vector<std::string>;
 
-// Those of the claims that a row does not keep, without their "kernel.top_p_softmax.".
-SamplingClaims broken(const Row& logits, const Row& got, const Filters& filters, const char* words = usual_sampling,
-                      Format output = Format::f32) {
-  const Contract contract = parse_contract(words, Format::f32, output);
-  Attributes attributes;
-  attributes.top_p = filters.top_p;
-  attributes.min_p = filters.min_p;
-  SamplingClaims claims;
-  for (const ValueFinding& finding :
-       judge_values(Op::top_p_softmax, contract, logits, filters.theta, got, {}, attributes).findings) {
-    if (finding.decision == Decision::proved) continue;
-    claims.emplace_back(finding.claim.substr(finding.claim.rfind('.') + 1));
-  }
-  return claims;
+Attributes attributes_of(const Filters& filters) { return {.top_p = filters.top_p, .min_p = filters.min_p}; }
+
+// Those of the claims that a row does not keep.
+Claims broken(const Row& logits, const Row& got, const Filters& filters, const char* words = usual_sampling,
+              Format output = Format::f32) {
+  return broken_claims(
+      verdicts_of(Op::top_p_softmax, logits, got,
+                  {.contract = words, .output = output, .theta = filters.theta, .attributes = attributes_of(filters)}));
 }
 
 // softmax of some items alone, rounded.
@@ -74,143 +55,143 @@ TEST(TopPSoftmaxJudge, ALostWeightBelongsToTheRowThatIsDividedOnce) {
     Row got;
     for (const double x : row) got.push_back(round_to(Format::f32, std::exp(x) / sum));
     if (far < -100) got[2] = 0;
-    EXPECT_EQ(broken(row, got, {}, stored_sum), SamplingClaims{}) << far;
-    EXPECT_EQ(broken(row, got, {}), SamplingClaims{"element"}) << far;
+    EXPECT_EQ(broken(row, got, {}, stored_sum), Claims{}) << far;
+    EXPECT_EQ(broken(row, got, {}), Claims{"element"}) << far;
     for (double& x : got) x *= 1.02;
-    EXPECT_EQ(broken(row, got, {}, stored_sum), SamplingClaims{"element"}) << far;
+    EXPECT_EQ(broken(row, got, {}, stored_sum), Claims{"element"}) << far;
   }
 }
 
 TEST(TopPSoftmaxJudge, TheShortestPrefixThatReachesTopPIsKept) {
   const Row row{1, 3, 2, 0};  // p of 0.087, 0.644, 0.237, 0.032
-  EXPECT_EQ(broken(row, kept(row, {1}), {0.6}), SamplingClaims{});
-  EXPECT_EQ(broken(row, kept(row, {1, 2}), {0.65}), SamplingClaims{});
-  EXPECT_EQ(broken(row, kept(row, {1, 2, 0}), {0.9}), SamplingClaims{});
-  EXPECT_EQ(broken(row, kept(row, {0, 1, 2, 3}), {1}), SamplingClaims{});
-  EXPECT_EQ(broken(row, kept(row, {0, 1, 2, 3}), {}), SamplingClaims{});
-  EXPECT_EQ(broken(row, kept(row, {1}), {0x1p-20}), SamplingClaims{});
-  EXPECT_EQ(broken(row, kept(row, {1}), {0.65}), SamplingClaims{"kept"});
-  EXPECT_EQ(broken(row, kept(row, {1, 2}), {0.6}), SamplingClaims{"kept"});
-  EXPECT_EQ(broken(row, kept(row, {1, 2}), {0.9}), SamplingClaims{"kept"});
-  EXPECT_EQ(broken(row, kept(row, {1, 2, 0}), {1}), SamplingClaims{"kept"});
-  EXPECT_EQ(broken(row, kept(row, {1, 2, 0}), {}), SamplingClaims{"kept"});
-  EXPECT_EQ(broken(row, kept(row, {1, 2}), {0x1p-20}), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {1}), {0.6}), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {1, 2}), {0.65}), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {1, 2, 0}), {0.9}), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {0, 1, 2, 3}), {1}), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {0, 1, 2, 3}), {}), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {1}), {0x1p-20}), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {1}), {0.65}), Claims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {1, 2}), {0.6}), Claims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {1, 2}), {0.9}), Claims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {1, 2, 0}), {1}), Claims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {1, 2, 0}), {}), Claims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {1, 2}), {0x1p-20}), Claims{"kept"});
 }
 
 TEST(TopPSoftmaxJudge, ASmallerItemInPlaceOfALargerOneIsFound) {
   const Row row{1, 3, 2, 0};
-  EXPECT_EQ(broken(row, kept(row, {1, 0}), {0.65}), SamplingClaims{"kept"});
-  EXPECT_EQ(broken(row, kept(row, {2}), {0x1p-20}), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {1, 0}), {0.65}), Claims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {2}), {0x1p-20}), Claims{"kept"});
 }
 
 TEST(TopPSoftmaxJudge, SomeItemIsKeptAlways) {
-  EXPECT_EQ(broken(equal, {0, 0, 0, 0}, {0x1p-20}), SamplingClaims{"kept"});
-  EXPECT_EQ(broken(equal, {0, 0, 0, 0}, {0, 1}), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(equal, {0, 0, 0, 0}, {0x1p-20}), Claims{"kept"});
+  EXPECT_EQ(broken(equal, {0, 0, 0, 0}, {0, 1}), Claims{"kept"});
 }
 
 // Mass exactly top_p: 1/4 and 1/4 of four equal logits; their exact sum may be computed as a little less or more.
 TEST(TopPSoftmaxJudge, AnItemWhosePrefixHasAMassOfTopPIsFree) {
   for (const char* words : {usual_sampling, lowest}) {
-    EXPECT_EQ(broken(equal, kept(equal, {0, 1}), {0.5}, words), SamplingClaims{});
-    EXPECT_EQ(broken(equal, kept(equal, {0, 1, 2}), {0.5}, words), SamplingClaims{});
-    EXPECT_EQ(broken(equal, kept(equal, {0}), {0.5}, words), SamplingClaims{"kept"});
+    EXPECT_EQ(broken(equal, kept(equal, {0, 1}), {0.5}, words), Claims{});
+    EXPECT_EQ(broken(equal, kept(equal, {0, 1, 2}), {0.5}, words), Claims{});
+    EXPECT_EQ(broken(equal, kept(equal, {0}), {0.5}, words), Claims{"kept"});
   }
-  EXPECT_EQ(broken(halves, kept(halves, {0}), {0.5}), SamplingClaims{});
-  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.5}), SamplingClaims{});
-  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.75}), SamplingClaims{});
-  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.75 + 0x1p-24}), SamplingClaims{});
-  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.75 + 0x1p-16}), SamplingClaims{"kept"});
-  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.5 - 0x1p-16}), SamplingClaims{"kept"});
-  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.75 + 0x1p-16}, "acc=f32 exp=1ulp weights=bf16"), SamplingClaims{});
+  EXPECT_EQ(broken(halves, kept(halves, {0}), {0.5}), Claims{});
+  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.5}), Claims{});
+  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.75}), Claims{});
+  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.75 + 0x1p-24}), Claims{});
+  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.75 + 0x1p-16}), Claims{"kept"});
+  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.5 - 0x1p-16}), Claims{"kept"});
+  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.75 + 0x1p-16}, "acc=f32 exp=1ulp weights=bf16"), Claims{});
 }
 
 // A kernel that looks for the least coefficient of the prefix keeps all that are equal to it.
 TEST(TopPSoftmaxJudge, OfEqualItemsAsManyAsSufficeAreKeptOrMore) {
-  EXPECT_EQ(broken(equal, kept(equal, {0, 1, 2}), {0.6}), SamplingClaims{});
-  EXPECT_EQ(broken(equal, kept(equal, {3, 1, 2}), {0.6}), SamplingClaims{});
-  EXPECT_EQ(broken(equal, kept(equal, {0, 1, 2, 3}), {0.6}), SamplingClaims{});
-  EXPECT_EQ(broken(equal, kept(equal, {0, 1}), {0.6}), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(equal, kept(equal, {0, 1, 2}), {0.6}), Claims{});
+  EXPECT_EQ(broken(equal, kept(equal, {3, 1, 2}), {0.6}), Claims{});
+  EXPECT_EQ(broken(equal, kept(equal, {0, 1, 2, 3}), {0.6}), Claims{});
+  EXPECT_EQ(broken(equal, kept(equal, {0, 1}), {0.6}), Claims{"kept"});
   const Row ties{2, 1, 1, 1};
-  EXPECT_EQ(broken(ties, kept(ties, {0, 1, 2, 3}), {0.5}), SamplingClaims{});
-  EXPECT_EQ(broken(ties, kept(ties, {0, 2}), {0.5}), SamplingClaims{});
-  EXPECT_EQ(broken(ties, kept(ties, {0}), {0.5}), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(ties, kept(ties, {0, 1, 2, 3}), {0.5}), Claims{});
+  EXPECT_EQ(broken(ties, kept(ties, {0, 2}), {0.5}), Claims{});
+  EXPECT_EQ(broken(ties, kept(ties, {0}), {0.5}), Claims{"kept"});
 }
 
 TEST(TopPSoftmaxJudge, UnderTiesLowestTheyAreTheFirstAndNoMore) {
-  EXPECT_EQ(broken(equal, kept(equal, {0, 1, 2}), {0.6}, lowest), SamplingClaims{});
-  EXPECT_EQ(broken(equal, kept(equal, {3, 1, 2}), {0.6}, lowest), SamplingClaims{"kept"});
-  EXPECT_EQ(broken(equal, kept(equal, {0, 1, 2, 3}), {0.6}, lowest), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(equal, kept(equal, {0, 1, 2}), {0.6}, lowest), Claims{});
+  EXPECT_EQ(broken(equal, kept(equal, {3, 1, 2}), {0.6}, lowest), Claims{"kept"});
+  EXPECT_EQ(broken(equal, kept(equal, {0, 1, 2, 3}), {0.6}, lowest), Claims{"kept"});
 }
 
 TEST(TopPSoftmaxJudge, NearlyEqualItemsAreExchangedWithinWhatIsGranted) {
   const Row close{1, 1 - 0x1p-24, 1 - 0x1p-16};
-  EXPECT_EQ(broken(close, kept(close, {1}), {0x1p-20}), SamplingClaims{});
-  EXPECT_EQ(broken(close, kept(close, {2}), {0x1p-20}), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(close, kept(close, {1}), {0x1p-20}), Claims{});
+  EXPECT_EQ(broken(close, kept(close, {2}), {0x1p-20}), Claims{"kept"});
 }
 
 TEST(TopPSoftmaxJudge, MinPIsAShareOfTheLargestCoefficient) {
   const Row row{0, -1, -2, -3};  // shares of 1, 0.368, 0.135, 0.050
-  EXPECT_EQ(broken(row, kept(row, {0, 1, 2}), {0, 0.1}), SamplingClaims{});
-  EXPECT_EQ(broken(row, kept(row, {0, 1}), {0, 0.1}), SamplingClaims{"kept"});
-  EXPECT_EQ(broken(row, kept(row, {0, 1, 2, 3}), {0, 0.1}), SamplingClaims{"kept"});
-  EXPECT_EQ(broken(row, kept(row, {0}), {0, 1}), SamplingClaims{});
+  EXPECT_EQ(broken(row, kept(row, {0, 1, 2}), {0, 0.1}), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {0, 1}), {0, 0.1}), Claims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {0, 1, 2, 3}), {0, 0.1}), Claims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {0}), {0, 1}), Claims{});
   // Within the error of D either answer is right, no further away.
   for (const double off : {-0x1p-25, 0.0, 0x1p-25}) {
     const Row at{0, std::log(0.1) + off};
-    EXPECT_EQ(broken(at, kept(at, {0, 1}), {0, 0.1}), SamplingClaims{});
-    EXPECT_EQ(broken(at, kept(at, {0}), {0, 0.1}), SamplingClaims{});
+    EXPECT_EQ(broken(at, kept(at, {0, 1}), {0, 0.1}), Claims{});
+    EXPECT_EQ(broken(at, kept(at, {0}), {0, 0.1}), Claims{});
   }
   const Row above{0, std::log(0.1) + 0x1p-16}, below{0, std::log(0.1) - 0x1p-16};
-  EXPECT_EQ(broken(above, kept(above, {0}), {0, 0.1}), SamplingClaims{"kept"});
-  EXPECT_EQ(broken(below, kept(below, {0, 1}), {0, 0.1}), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(above, kept(above, {0}), {0, 0.1}), Claims{"kept"});
+  EXPECT_EQ(broken(below, kept(below, {0, 1}), {0, 0.1}), Claims{"kept"});
 }
 
 // Both: top_p is a share of all items, not of those that min_p leaves.
 TEST(TopPSoftmaxJudge, AnItemHasToPassBothFilters) {
   const Row row{0, -1, -2, -3};  // p of 0.644, 0.237, 0.087, 0.032
-  EXPECT_EQ(broken(row, kept(row, {0, 1, 2}), {0.9, 0.1}), SamplingClaims{});
-  EXPECT_EQ(broken(row, kept(row, {0, 1}), {0.9, 0.2}), SamplingClaims{});
-  EXPECT_EQ(broken(row, kept(row, {0, 1}), {0.7, 0.1}), SamplingClaims{});
-  EXPECT_EQ(broken(row, kept(row, {0}), {0.7, 0.1}), SamplingClaims{"kept"});
-  EXPECT_EQ(broken(row, kept(row, {0, 1, 2}), {0.7, 0.1}), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {0, 1, 2}), {0.9, 0.1}), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {0, 1}), {0.9, 0.2}), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {0, 1}), {0.7, 0.1}), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {0}), {0.7, 0.1}), Claims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {0, 1, 2}), {0.7, 0.1}), Claims{"kept"});
   // Behind min_p alone the first two would hold 0.90 of the mass.
-  EXPECT_EQ(broken(row, kept(row, {0, 1}), {0.895, 0.1}), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {0, 1}), {0.895, 0.1}), Claims{"kept"});
 }
 
 TEST(TopPSoftmaxJudge, TheTemperatureComesFirst) {
   const Row row{1, 3, 2, 0};
-  EXPECT_EQ(broken(row, kept(row, {1}, 0.25), {0.9, 0, 0.25}), SamplingClaims{});
-  EXPECT_EQ(broken(row, kept(row, {1, 2, 0}, 0.25), {0.9, 0, 0.25}), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {1}, 0.25), {0.9, 0, 0.25}), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {1, 2, 0}, 0.25), {0.9, 0, 0.25}), Claims{"kept"});
   // p of 0.27, 0.35, 0.21, 0.17.
-  EXPECT_EQ(broken(row, kept(row, {1, 2}, 4), {0.6, 0, 4}), SamplingClaims{});
+  EXPECT_EQ(broken(row, kept(row, {1, 2}, 4), {0.6, 0, 4}), Claims{});
 }
 
 TEST(TopPSoftmaxJudge, WeightsAreThoseOfTheKeptItemsAlone) {
   const Row row{1, 3, 2, 0};
   Row plain = kept(row, {0, 1, 2, 3});
   plain[0] = plain[3] = 0;
-  EXPECT_EQ(broken(row, plain, {0.65}), SamplingClaims{"element"});
+  EXPECT_EQ(broken(row, plain, {0.65}), Claims{"element"});
   Row off = kept(row, {1, 2});
   off[1] += 0x1p-16;
-  EXPECT_EQ(broken(row, off, {0.65}), SamplingClaims{"element"});
+  EXPECT_EQ(broken(row, off, {0.65}), Claims{"element"});
   const Row sharp{0, -200};
-  EXPECT_EQ(broken(sharp, {1, -0.0}, {0.5}), SamplingClaims{"element"});
-  EXPECT_EQ(broken(sharp, {nan, 0}, {0.5}), SamplingClaims{"element"});
-  EXPECT_EQ(broken({0, -infinity}, {1, 1e-30}, {0.5}), SamplingClaims{"element"});
-  EXPECT_EQ(broken({0, -infinity}, {1, 0}, {1}), SamplingClaims{});
+  EXPECT_EQ(broken(sharp, {1, -0.0}, {0.5}), Claims{"element"});
+  EXPECT_EQ(broken(sharp, {nan, 0}, {0.5}), Claims{"element"});
+  EXPECT_EQ(broken({0, -infinity}, {1, 1e-30}, {0.5}), Claims{"element"});
+  EXPECT_EQ(broken({0, -infinity}, {1, 0}, {1}), Claims{});
 }
 
 // Kept, but below all numbers of the output: whether it was kept cannot be told, and need not.
 TEST(TopPSoftmaxJudge, AWeightThatUnderflowsMayHaveBeenKept) {
   const Row row{0, -200};
-  EXPECT_EQ(broken(row, {1, 0}, {}), SamplingClaims{});
-  EXPECT_EQ(broken(row, {1, 0}, {1}), SamplingClaims{});
+  EXPECT_EQ(broken(row, {1, 0}, {}), Claims{});
+  EXPECT_EQ(broken(row, {1, 0}, {1}), Claims{});
   Row many(1000, -18);
   many[0] = 0;  // weights of 1.5e-8 in f16
   Row all = kept(many, {0}, 1, Format::f16);
-  EXPECT_EQ(broken(many, all, {1}, usual_sampling, Format::f16), SamplingClaims{});
-  EXPECT_EQ(broken(many, all, {0.5}, usual_sampling, Format::f16), SamplingClaims{});
-  EXPECT_EQ(broken(many, all, {1}, "acc=f32 exp=1ulp sum=tree"), SamplingClaims{"kept"});  // f32 holds them
+  EXPECT_EQ(broken(many, all, {1}, usual_sampling, Format::f16), Claims{});
+  EXPECT_EQ(broken(many, all, {0.5}, usual_sampling, Format::f16), Claims{});
+  EXPECT_EQ(broken(many, all, {1}, "acc=f32 exp=1ulp sum=tree"), Claims{"kept"});  // f32 holds them
 }
 
 // Each of a thousand weights of 2^-11 is below all numbers of e4m3, their sum is a half: the largest is no 1.
@@ -223,7 +204,7 @@ TEST(TopPSoftmaxJudge, WeightsThatUnderflowMayHaveASumThatShows) {
   EXPECT_EQ(all[0], 0.5);
   EXPECT_EQ(all[1], 0);
   for (const double top_p : {0.0, 1.0}) {
-    EXPECT_EQ(broken(many, all, {top_p}, usual_sampling, Format::e4m3), SamplingClaims{}) << top_p;
+    EXPECT_EQ(broken(many, all, {top_p}, usual_sampling, Format::e4m3), Claims{}) << top_p;
   }
 }
 
@@ -232,25 +213,21 @@ TEST(TopPSoftmaxJudge, WeightsThatUnderflowMayHaveASumThatShows) {
 TEST(TopPSoftmaxJudge, AnItemThatMayBeLostStandsBehindThoseThatMayNot) {
   const Row row{0, -90, -91};  // e^-90 is below the smallest normal number of f32
   const Row got{1, round_to(Format::f32, std::exp(-90)), 0}, other{1, 0, round_to(Format::f32, std::exp(-91))};
-  EXPECT_EQ(broken(row, got, {.top_p = 1}), SamplingClaims{});
-  EXPECT_EQ(broken(row, other, {.top_p = 1}), SamplingClaims{});
-  EXPECT_EQ(broken(row, got, {.top_p = 0.5}), SamplingClaims{"kept"});
-  EXPECT_EQ(broken(row, other, {.top_p = 0.5}), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(row, got, {.top_p = 1}), Claims{});
+  EXPECT_EQ(broken(row, other, {.top_p = 1}), Claims{});
+  EXPECT_EQ(broken(row, got, {.top_p = 0.5}), Claims{"kept"});
+  EXPECT_EQ(broken(row, other, {.top_p = 0.5}), Claims{"kept"});
 }
 
 TEST(TopPSoftmaxJudge, ARowWithNothingVisibleIsAsTheContractSays) {
   const Row nothing(3, -infinity);
-  EXPECT_EQ(broken(nothing, {0, 0, 0}, {0.5}), SamplingClaims{});
-  EXPECT_EQ(broken(nothing, {nan, nan, nan}, {0.5}), SamplingClaims{"masked_row"});
-  EXPECT_EQ(broken(nothing, {nan, nan, nan}, {0.5}, "masked=nan"), SamplingClaims{});
+  EXPECT_EQ(broken(nothing, {0, 0, 0}, {0.5}), Claims{});
+  EXPECT_EQ(broken(nothing, {nan, nan, nan}, {0.5}), Claims{"masked_row"});
+  EXPECT_EQ(broken(nothing, {nan, nan, nan}, {0.5}, "masked=nan"), Claims{});
 }
 
 TEST(TopPSoftmaxJudge, ACallHasItsAttributes) {
-  RowMatrixCase matrix;
-  matrix.format = Format::bf16;
-  matrix.columns = 3;
-  matrix.rows = RowCycle({RunLengthRow::of(Row{1, 2, 3})});
-  matrix.auxiliary = 8 + 1;
+  const RowMatrixCase matrix = matrix_of_rows(Format::bf16, {{1, 2, 3}}, 8 + 1);
   const TensorCall call =
       call_of(matrix, Op::top_p_softmax, {Format::bf16, output_format(Op::top_p_softmax, Format::bf16)});
   EXPECT_EQ(call.op, static_cast<std::uint32_t>(SOFTCHECK_OP_TOP_P_SOFTMAX));
@@ -258,7 +235,7 @@ TEST(TopPSoftmaxJudge, ACallHasItsAttributes) {
   EXPECT_EQ(call.attributes.min_p, 0.1);
   EXPECT_EQ(call.outputs[0].place.format, Format::bf16);
   EXPECT_EQ(call.outputs[0].place.shape, (std::vector<std::int64_t>{1, 3}));
-  EXPECT_EQ(asked_of(matrix, Op::top_p_softmax, Format::bf16, "", 0).remark,
+  EXPECT_EQ(remark_of(Op::top_p_softmax, matrix),
             " (logits 0x1p+0 0x1p+1 0x1.8p+1, top_p 0x1.ccccccccccccdp-1, min_p 0x1.999999999999ap-4)");
 }
 
@@ -302,12 +279,8 @@ TEST(TopPSoftmaxJudge, RowsAtTheBoundaryAreDrawn) {
 TEST(TopPSoftmaxJudge, TheExactItemsAreEnclosed) {
   const Contract contract = parse_contract(usual_sampling, Format::f32, Format::f32);
   const auto exact = [&](const Row& logits, const Filters& filters) {
-    Attributes attributes;
-    attributes.top_p = filters.top_p;
-    attributes.min_p = filters.min_p;
-    Row lower(logits.size()), upper(logits.size()), allowed(logits.size());
-    exact_row(Op::top_p_softmax, contract, logits, filters.theta, lower, upper, {}, attributes);
-    granted_row(Op::top_p_softmax, contract, logits, filters.theta, allowed, {}, attributes);
+    const auto [lower, upper, allowed] =
+        RowBounds(Op::top_p_softmax, contract, logits, filters.theta, {}, attributes_of(filters));
     for (std::size_t i = 0; i < logits.size(); ++i) {
       EXPECT_LE(lower[i], upper[i]);
       EXPECT_EQ(allowed[i] > 0, upper[i] > 0);
@@ -326,13 +299,8 @@ TEST(TopPSoftmaxJudge, TheExactItemsAreEnclosed) {
 // The contract that is found is one that the kernel keeps to at other top_p and min_p, too.
 // Labelled full: TopPSoftmaxJudge.AContractIsInferred
 TEST(TopPSoftmaxJudge, AContractIsInferred) {
-  KernelSubject subject;
-  subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_zoo.so", "correct_top_p_softmax", {}};
-  subject.op = Op::top_p_softmax;
-  subject.contract = default_contract(Format::f32, output_format(subject.op, Format::f32));
-  JudgeOptions options = judge_options(Effort::quick);
-  options.run.cases = 40;
-  const Inference inference = infer_contract(subject, options);
+  const Inference inference =
+      infer_contract(zoo_subject("correct_top_p_softmax", {.op = Op::top_p_softmax}), quick_options({}, 40));
   ASSERT_TRUE(inference.contract) << inference.failure;
   EXPECT_EQ(inference.contract->accumulator, Format::f32);
   EXPECT_EQ(inference.contract->masked, MaskedRows::nan);

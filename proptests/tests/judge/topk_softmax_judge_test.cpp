@@ -1,18 +1,6 @@
 // Top-k: what a kernel may choose and weigh, how a call says k, what ids a row without a softmax has.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <string>
-#include <vector>
-
-#include "judge/ops/rows/row_call.hpp"
-#include "judge/ops/rows/row_description.hpp"
-#include "judge/ops/rows/row_judge.hpp"
-#include "judge/ops/rows/row_op.hpp"
 #include "judge/ops/topk_softmax/topk_choice.hpp"
-#include "numerics/formats/special_values.hpp"
+#include "proptests/tests/judge/row_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -22,46 +10,37 @@ using namespace numerics;
 constexpr const char* usual = "acc=f32 exp=1ulp masked=zero";
 
 struct Answer {
-  std::vector<double> weights, ids;
+  Row weights, ids;
   bool renormalize = false;
 };
 
-// Those of the claims that a row does not keep, without their "kernel.topk_softmax.".
-std::vector<std::string> broken(const std::vector<double>& logits, const Answer& answer, const char* words = usual) {
-  const Contract contract = parse_contract(words, Format::f32, Format::f32);
-  std::vector<double> got = answer.weights;
+using Claims = std::vector<std::string>;
+
+// Those of the claims that a row does not keep.
+Claims broken(const Row& logits, const Answer& answer, const char* words = usual) {
+  Row got = answer.weights;
   got.insert(got.end(), answer.ids.begin(), answer.ids.end());
-  const auto k = static_cast<std::int32_t>(answer.ids.size());
-  Attributes attributes;
-  attributes.k = k;
-  attributes.renormalize = answer.renormalize;
-  std::vector<std::string> claims;
-  for (const ValueFinding& finding :
-       judge_values(Op::topk_softmax, contract, logits, 1, got, {}, attributes).findings) {
-    if (finding.decision == Decision::proved) continue;
-    claims.emplace_back(finding.claim.substr(finding.claim.rfind('.') + 1));
-  }
-  return claims;
+  const Attributes attributes{.k = static_cast<std::int32_t>(answer.ids.size()), .renormalize = answer.renormalize};
+  return broken_claims(verdicts_of(Op::topk_softmax, logits, got, {.contract = words, .attributes = attributes}));
 }
 
 // softmax at these items, rounded to f32.
-std::vector<double> weights_of(const std::vector<double>& logits, const std::vector<double>& ids, bool renormalize) {
+Row weights_of(const Row& logits, const Row& ids, bool renormalize) {
   const double maximum = *std::ranges::max_element(logits);
   double sum = 0, chosen = 0;
   for (const double x : logits) sum += std::exp(x - maximum);
-  std::vector<double> weights;
+  Row weights;
   for (const double id : ids) weights.push_back(std::exp(logits[static_cast<std::size_t>(id)] - maximum) / sum);
   for (const double w : weights) chosen += w;
   for (double& w : weights) w = round_to(Format::f32, renormalize ? w / chosen : w);
   return weights;
 }
 
-Answer answer_of(const std::vector<double>& logits, const std::vector<double>& ids, bool renormalize = false) {
+Answer answer_of(const Row& logits, const Row& ids, bool renormalize = false) {
   return {weights_of(logits, ids, renormalize), ids, renormalize};
 }
 
-using Claims = std::vector<std::string>;
-const std::vector<double> row{1, 3, 2, 0};
+const Row row{1, 3, 2, 0};
 
 TEST(TopkSoftmaxJudge, TheLargestItemsInTheirOrderAreRight) {
   for (const bool renormalize : {false, true}) {
@@ -80,7 +59,7 @@ TEST(TopkSoftmaxJudge, AnotherSetOrOrderIsFoundThoughItsWeightsAreRight) {
 }
 
 TEST(TopkSoftmaxJudge, AnIdIsAnItemAndStandsOnce) {
-  const std::vector<double> weights = weights_of(row, {1, 2}, false);
+  const Row weights = weights_of(row, {1, 2}, false);
   EXPECT_EQ(broken(row, {weights, {1, 1}}), Claims{"ids"});
   EXPECT_EQ(broken(row, {weights, {1, 4}}), Claims{"ids"});
   EXPECT_EQ(broken(row, {weights, {1, -1}}), Claims{"ids"});
@@ -94,18 +73,18 @@ TEST(TopkSoftmaxJudge, AWeightIsThatOfItsId) {
   EXPECT_EQ(broken(row, {{3, 2}, {1, 2}}), Claims{"weight"});
   EXPECT_EQ(broken(row, {{nan, 2}, {1, 2}}), Claims{"weight"});
   // A long sum grants more, but never a weight above 1.
-  std::vector<double> far(1000, -100);
+  Row far(1000, -100);
   far[0] = 0;
   EXPECT_EQ(broken(far, {{1 + 0x1p-23}, {0}}), Claims{});
   EXPECT_EQ(broken(far, {{1 + 0x1p-16}, {0}}), Claims{"weight"});
   EXPECT_EQ(broken(far, {{1 - 0x1p-16}, {0}}), Claims{});
-  const std::vector<double> sharp{0, -200};
+  const Row sharp{0, -200};
   EXPECT_EQ(broken(sharp, {{1, 0}, {0, 1}}), Claims{});
   EXPECT_EQ(broken(sharp, {{1, -0.0}, {0, 1}}), Claims{"weight"});
 }
 
 TEST(TopkSoftmaxJudge, EqualItemsAreExchangedUnlessTheContractSaysTheLowest) {
-  const std::vector<double> ties{1, 2, 2, 2};
+  const Row ties{1, 2, 2, 2};
   const char* lowest = "acc=f32 exp=1ulp masked=zero ties=lowest";
   EXPECT_EQ(broken(ties, answer_of(ties, {3, 1})), Claims{});
   EXPECT_EQ(broken(ties, answer_of(ties, {1, 2}), lowest), Claims{});
@@ -115,7 +94,7 @@ TEST(TopkSoftmaxJudge, EqualItemsAreExchangedUnlessTheContractSaysTheLowest) {
 
 // One unit in the last place is less than two exponentials err by; 2^-16 is more.
 TEST(TopkSoftmaxJudge, NearlyEqualItemsAreExchangedWithinWhatIsGranted) {
-  const std::vector<double> close{1, 1 - 0x1p-24, 1 - 0x1p-16};
+  const Row close{1, 1 - 0x1p-24, 1 - 0x1p-16};
   EXPECT_EQ(broken(close, answer_of(close, {1})), Claims{});
   EXPECT_EQ(broken(close, answer_of(close, {1, 0})), Claims{});
   EXPECT_EQ(broken(close, answer_of(close, {2})), Claims{"ids"});
@@ -125,19 +104,19 @@ TEST(TopkSoftmaxJudge, NearlyEqualItemsAreExchangedWithinWhatIsGranted) {
 }
 
 TEST(TopkSoftmaxJudge, AnItemOfMinusInfinityComesLastAndWeighsNothing) {
-  const std::vector<double> hidden{-infinity, 1, -infinity, 2};
+  const Row hidden{-infinity, 1, -infinity, 2};
   EXPECT_EQ(broken(hidden, {weights_of(hidden, {3, 1, 0}, false), {3, 1, 0}}), Claims{});
   EXPECT_EQ(broken(hidden, {weights_of(hidden, {3, 1, 2}, true), {3, 1, 2}, true}), Claims{});
   EXPECT_EQ(broken(hidden, answer_of(hidden, {3, 0})), Claims{"ids"});
   EXPECT_EQ(broken(hidden, answer_of(hidden, {3, 0, 1})), Claims{"order"});
   EXPECT_EQ(broken(hidden, {{weights_of(hidden, {3, 1}, false)[0], 0.25, 1e-30}, {3, 1, 2}}), Claims{"weight"});
   // A coefficient below all numbers of the format is no larger than one of an item that is not there.
-  const std::vector<double> lost{0, -200, -infinity};
+  const Row lost{0, -200, -infinity};
   EXPECT_EQ(broken(lost, {{1, 0}, {0, 2}}), Claims{});
 }
 
 TEST(TopkSoftmaxJudge, ARowWithNothingVisibleHasTheWeightsOfTheContractAndAnyItems) {
-  const std::vector<double> nothing(3, -infinity);
+  const Row nothing(3, -infinity);
   EXPECT_EQ(broken(nothing, {{0, 0}, {0, 0}}), Claims{});
   EXPECT_EQ(broken(nothing, {{0, 0}, {0, 3}}), Claims{"masked_row"});
   EXPECT_EQ(broken(nothing, {{nan, nan}, {0, 1}}), Claims{"masked_row"});
@@ -150,51 +129,39 @@ TEST(TopkSoftmaxJudge, ARowWithNothingVisibleHasTheWeightsOfTheContractAndAnyIte
 }
 
 TEST(TopkSoftmaxJudge, ACallHasItsAttributesAndIdsOfInt32) {
-  RowMatrixCase matrix;
-  matrix.format = Format::bf16;
-  matrix.columns = 3;
-  matrix.rows =
-      RowCycle({RunLengthRow::of(std::vector<double>{1, 2, 3}), RunLengthRow::of(std::vector<double>{4, 5, 6})});
-  matrix.auxiliary = 32 + 1;
+  const RowMatrixCase matrix = matrix_of_rows(Format::bf16, {{1, 2, 3}, {4, 5, 6}}, 32 + 1);
   const TensorCall call =
       call_of(matrix, Op::topk_softmax, {Format::bf16, output_format(Op::topk_softmax, Format::bf16)});
   EXPECT_EQ(call.roles, (std::vector<Role>{Role::logits}));
-  EXPECT_EQ(call.inputs[0].values, (std::vector<double>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(call.inputs[0].values, (Row{1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(call.attributes.k, 2);
   EXPECT_TRUE(call.attributes.renormalize);
   EXPECT_EQ(call.outputs[0].place.format, Format::f32);
-  EXPECT_EQ(call.outputs[0].place.shape, (std::vector<std::int64_t>{2, 2}));
+  EXPECT_EQ(call.outputs[0].place.shape, (Shape{2, 2}));
   EXPECT_EQ(call.outputs[1].place.format, std::nullopt);
   EXPECT_EQ(call.outputs[1].place.integer_bits, 32);
-  EXPECT_EQ(call.outputs[1].place.shape, (std::vector<std::int64_t>{2, 2}));
-  EXPECT_EQ(by_row({{1, 2, 3, 4}, {5, 6, 7, 8}}, 2), (std::vector<double>{1, 2, 5, 6, 3, 4, 7, 8}));
+  EXPECT_EQ(call.outputs[1].place.shape, (Shape{2, 2}));
+  EXPECT_EQ(by_row({{1, 2, 3, 4}, {5, 6, 7, 8}}, 2), (Row{1, 2, 5, 6, 3, 4, 7, 8}));
   EXPECT_TRUE(is_index_value(*Op::topk_softmax.operator->(), 2, 3, 2));
   EXPECT_FALSE(is_index_value(*Op::topk_softmax.operator->(), 1, 3, 2));
-  EXPECT_EQ(asked_of(matrix, Op::topk_softmax, Format::bf16, "", 0).remark,
-            " (logits 0x1p+0 0x1p+1 0x1.8p+1, k 2, renormalize)");
+  EXPECT_EQ(remark_of(Op::topk_softmax, matrix), " (logits 0x1p+0 0x1p+1 0x1.8p+1, k 2, renormalize)");
 }
 
 // Vectors of a call have the layout of its rows; traits_of() holds what a domain compares.
 TEST(TopkSoftmaxJudge, VectorsLieAsTheCallSays) {
-  RowMatrixCase matrix;
-  matrix.format = Format::f32;
-  matrix.columns = 3;
-  const std::vector<double> three{1, 2, 3};
-  matrix.rows = RowCycle({RunLengthRow::of(three), RunLengthRow::of(three)});
-  matrix.auxiliary = 1;
+  RowMatrixCase matrix = matrix_of_rows(Format::f32, {{1, 2, 3}, {1, 2, 3}}, 1);
   const auto strides = [&](const MatrixLayout& out) {
     matrix.out = out;
     return call_of(matrix, Op::topk_softmax, {Format::f32, Format::f32}).outputs[1].place.strides;
   };
-  EXPECT_EQ(strides({}), std::vector<std::int64_t>{});
-  EXPECT_EQ(strides({3, 1}), (std::vector<std::int64_t>{2, 1}));
-  EXPECT_EQ(strides({5, 1}), (std::vector<std::int64_t>{5, 1}));
-  EXPECT_EQ(strides({8, 2}), (std::vector<std::int64_t>{7, 2}));
+  EXPECT_EQ(strides({}), Shape{});
+  EXPECT_EQ(strides({3, 1}), (Shape{2, 1}));
+  EXPECT_EQ(strides({5, 1}), (Shape{5, 1}));
+  EXPECT_EQ(strides({8, 2}), (Shape{7, 2}));
   EXPECT_EQ(traits_of(matrix, Op::topk_softmax).lengths.at("k"), 2u);
   EXPECT_FALSE(traits_of(matrix, Op::topk_softmax).compact);
-  matrix.columns = 1;
-  matrix.rows = RowCycle({RunLengthRow::of(std::vector<double>{1})});
-  EXPECT_EQ(strides({4, 2}), (std::vector<std::int64_t>{4, 1}));
+  matrix = matrix_of_rows(Format::f32, {{1}}, 1);
+  EXPECT_EQ(strides({4, 2}), (Shape{4, 1}));
   EXPECT_TRUE(traits_of(matrix, Op::topk_softmax).contiguous);
 }
 

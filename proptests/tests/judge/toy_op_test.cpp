@@ -1,20 +1,9 @@
 // An op that only this file knows: one object, and it is judged, shrunk, replayed, shown and its values enclosed.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstdint>
-#include <functional>
-#include <string>
-#include <vector>
-
 #include "judge/inference/contract_inference.hpp"
-#include "judge/kernel_judge.hpp"
 #include "judge/ops/rows/row_elements.hpp"
 #include "numerics/enclosures/upper_bound.hpp"
-#include "numerics/formats/special_values.hpp"
 #include "numerics/rounding/rounding.hpp"
+#include "proptests/tests/judge/row_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -96,7 +85,7 @@ float at(const DLTensor& tensor, std::int64_t row, std::int64_t column) {
   const std::int64_t width = tensor.ndim > 1 ? tensor.shape[1] : 1;
   const std::int64_t row_stride = tensor.strides != nullptr ? tensor.strides[0] : width;
   const std::int64_t column_stride = tensor.strides != nullptr && tensor.ndim > 1 ? tensor.strides[1] : 1;
-  const auto* first = reinterpret_cast<const float*>(static_cast<const char*>(tensor.data) + tensor.byte_offset);
+  const auto* first = numbers_of<const float>(tensor);
   return first[row * row_stride + column * column_stride];
 }
 
@@ -110,7 +99,7 @@ int scaled_sum(const softcheck_call& call, const Compute& compute) {
     return 1;
   }
   const DLTensor& out = *call.outputs[0];
-  auto* results = reinterpret_cast<float*>(static_cast<char*>(out.data) + out.byte_offset);
+  auto* results = numbers_of(out);
   const std::int64_t stride = out.strides != nullptr ? out.strides[0] : 1;
   for (std::int64_t r = 0; r < out.shape[0]; ++r) {
     // A sum of nothing is what an empty row has.
@@ -126,12 +115,8 @@ float sum_of(const DLTensor& logits, std::int64_t row, std::int64_t columns) {
 }
 
 KernelSubject subject_of(const Compute& compute) {
-  KernelSubject subject;
-  subject.op = toy;
-  subject.source.symbol = "scaled_sum";
-  subject.source.callable = [compute](const softcheck_call* call) { return scaled_sum(*call, compute); };
-  subject.contract = parse_contract("sum=sequential", Format::f32, output_format(toy, Format::f32));
-  return subject;
+  return own_subject([compute](const softcheck_call* call) { return scaled_sum(*call, compute); },
+                     {.op = toy, .contract = "sum=sequential"});
 }
 
 KernelSubject right() {
@@ -141,7 +126,7 @@ KernelSubject right() {
 }
 
 JudgeOptions quick() {
-  JudgeOptions options = judge_options(Effort::quick);
+  JudgeOptions options = quick_options();
   options.max_length = 4096;
   return options;
 }
@@ -191,18 +176,14 @@ TEST(ToyOp, AKernelThatForgetsTheFactorFailsByItsSimplestOne) {
   EXPECT_EQ(judgement.counterexample->case_text, "row f32 theta=0x1p+0 beside=1 0x1p+0");
   // Whoever reads it sees what the number stands for.
   const std::string witness = judgement.counterexample->failed.at(0).witness;
-  EXPECT_NE(witness.find("(logits 0x1p+0, upstream 0x1.8p+1)"), std::string::npos) << witness;
+  EXPECT_THAT(witness, HasSubstr("(logits 0x1p+0, upstream 0x1.8p+1)"));
 }
 
 TEST(ToyOp, ItsValuesAreEnclosedAndItsThresholdsKnown) {
   const Contract contract = right().contract;
-  const std::vector<double> logits{1, 2, 4};
-  const std::vector<std::vector<double>> auxiliary{{0.5}};
-  std::array<double, 1> lower{}, upper{}, allowed{};
-  exact_row(toy, contract, logits, 1, lower, upper, auxiliary);
+  const auto [lower, upper, allowed] = RowBounds(toy, contract, {1, 2, 4}, 1, {{0.5}});
   EXPECT_EQ(lower[0], 3.5);
   EXPECT_EQ(upper[0], 3.5);
-  granted_row(toy, contract, logits, 1, allowed, auxiliary);
   EXPECT_GT(allowed[0], 0);
   EXPECT_LT(allowed[0], 1e-5);
 }

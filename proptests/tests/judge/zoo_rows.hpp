@@ -1,13 +1,10 @@
 #pragma once
 
-#include <algorithm>
 #include <cctype>
 #include <sstream>
-#include <string>
-#include <vector>
 
 #include "judge/survivors/zoo_kernel.hpp"
-#include "judge/trial/kernel_judgement.hpp"
+#include "proptests/tests/judge/kernel_samples.hpp"
 #include "proptests/tests/kernels/zoo_row.hpp"
 
 // The zoo as the judge is asked of its lines.
@@ -39,7 +36,7 @@ struct ZooRow : kernel_tests::ZooRow {
   }
   /// Calls that only a longer look makes: the bug shows in no small one.
   bool needs_effort() const { return effort != "-"; }
-  std::string library_path() const { return std::string(SOFTCHECK_KERNEL_DIR) + "/lib" + library + ".so"; }
+  std::string path() const { return library_path(library); }
 };
 
 inline std::vector<std::string> split(const std::string& text, char separator) {

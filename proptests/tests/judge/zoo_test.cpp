@@ -1,17 +1,11 @@
 // Every row of the zoo - planted bugs, correct kernels of all kinds, and ours - gets its verdict, and
 // every planted bug by the property it is for.
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <iostream>
-#include <map>
-#include <optional>
-#include <set>
 #include <sstream>
-#include <string_view>
 
-#include "judge/kernel_judge.hpp"
 #include "proptests/tests/judge/zoo_rows.hpp"
 
 namespace softcheck::proptests {
@@ -89,7 +83,7 @@ fs::path record_of(const ZooRow& row) {
 bool is_recent(const fs::path& record, const ZooRow& row) {
   if (!fs::exists(record)) return false;
   const auto made = fs::last_write_time(record);
-  return made > fs::last_write_time(row.library_path()) && made > fs::last_write_time("/proc/self/exe") &&
+  return made > fs::last_write_time(row.path()) && made > fs::last_write_time("/proc/self/exe") &&
          made > fs::last_write_time(SOFTCHECK_KERNEL_DIR "/ZOO.tsv");
 }
 
@@ -145,7 +139,7 @@ class ZooTest : public ::testing::Test {
  public:
   explicit ZooTest(ZooRow row) : row_(std::move(row)) {}
   void TestBody() override {
-    if (!fs::exists(row_.library_path())) GTEST_SKIP() << row_.library << " was not built here";
+    if (!fs::exists(row_.path())) GTEST_SKIP() << row_.library << " was not built here";
     if (row_.needs_another_processor()) GTEST_SKIP() << "needs x86-64's registers, or oneDNN's bf16 AVX-512";
     const KernelJudgement judgement = judge_kernel(subject_of(row_), options_for(row_));
     const Judged judged = Judged::of(judgement);

@@ -10,5 +10,6 @@ Proof. destruct q; cbn; tauto. Qed.
 Definition header := joined [
   preamble "the right-hand sides of the theorems about" "gradients, as Coq "; opened "softcheck::theorems::gradients";
   numbers name "What the formulas speak of: theory/proofs/numerics/gradient_formulas.v." quantities [];
-  lines (map (definition name) all_formulas ++ [closed "softcheck::theorems::gradients"])].
+  class name "B12 and B13." "GradientBounds" all_formulas;
+  closed "softcheck::theorems::gradients"].
 Eval vm_compute in header.

@@ -1,20 +1,10 @@
-// A word of --domain that asks for an attribute of a call leaves no other kind of call out.
-#include <gtest/gtest.h>
-
-#include <cstddef>
-#include <cstdint>
-#include <ostream>
-#include <string>
-#include <vector>
-
-#include "judge/kernel_judge.hpp"
-#include "judge/ops/rows/row_call.hpp"
-#include "judge/trial/effort.hpp"
+// Calls of rows: the plainest one that a failing one becomes, and what words of --domain leave of them.
+#include "proptests/tests/judge/row_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-using numerics::Format;
+using namespace numerics;
 
 struct RequestedAttribute {
   Op op;
@@ -25,18 +15,14 @@ struct RequestedAttribute {
   friend std::ostream& operator<<(std::ostream& out, const RequestedAttribute& one) { return out << one.word; }
 };
 
+/// A word of --domain that asks for an attribute of a call leaves no other kind of call out.
 class DomainWords : public ::testing::TestWithParam<RequestedAttribute> {};
 
 TEST_P(DomainWords, ThatAskForAnAttributeKeepNansAndLayouts) {
   const RequestedAttribute& asked = GetParam();
-  KernelSubject subject;
-  subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_zoo.so", asked.kernel};
-  subject.op = asked.op;
-  subject.contract = numerics::parse_contract(asked.contract, Format::f32, output_format(asked.op, Format::f32));
-  subject.domain = domain_of(asked.word, asked.op);
-  JudgeOptions options = judge_options(Effort::quick);
-  options.only = {"ANanLogitMakesItsRowNan", "LayoutsAndNeighboursDoNotMatter"};
-  const KernelJudgement judgement = judge_kernel(subject, options);
+  const KernelJudgement judgement =
+      judged(zoo_subject(asked.kernel, {.op = asked.op, .contract = asked.contract, .domain = asked.word}),
+             {"ANanLogitMakesItsRowNan", "LayoutsAndNeighboursDoNotMatter"});
   EXPECT_EQ(judgement.verdict, ReportVerdict::pass);
   std::size_t nans = 0, strided = 0;
   for (const PropertyFinding& property : judgement.properties) {
@@ -77,9 +63,7 @@ void expect_strides_of(const TensorPlace& place, bool compact_call, const std::s
 TEST(DomainWordsOfStrides, HoldForEveryTensorOfACall) {
   for (const Op op : row_ops()) {
     for (const MatrixLayout& layout : {MatrixLayout{}, MatrixLayout{3, 1}, MatrixLayout{8, 1}, MatrixLayout{8, 1, 1}}) {
-      RowMatrixCase matrix;
-      matrix.rows = {RunLengthRow({{0.5, 3}}), RunLengthRow({{1, 3}}), RunLengthRow({{2, 3}}), RunLengthRow({{4, 3}})};
-      matrix.columns = 3;
+      RowMatrixCase matrix = matrix_of_rows(RowMatrixCase().format, {Row(3, 0.5), Row(3, 1), Row(3, 2), Row(3, 4)});
       matrix.in = matrix.out = matrix.visible = layout;
       const CallTraits traits = traits_of(matrix, op);
       ASSERT_TRUE(traits.contiguous);
@@ -94,6 +78,19 @@ TEST(DomainWordsOfStrides, HoldForEveryTensorOfACall) {
       }
     }
   }
+}
+
+// Compact, without a mask, nothing hidden.
+TEST(PlainForm, HiddenItemsBecomeTheLowestOfTheirRow) {
+  constexpr double hidden = -infinity;
+  const Row blind(4, hidden), plain{1, 2, 3, 4};
+  RowMatrixCase matrix = matrix_of_rows(Format::f64, {{hidden, 3, -2, hidden}, blind, plain});
+  matrix.mask = MaskUse::tensor;
+  const RowMatrixCase form = plain_form(matrix);
+  EXPECT_EQ(form.mask, MaskUse::none);
+  EXPECT_EQ(form.rows[0].expand(), (Row{-2, 3, -2, -2}));
+  EXPECT_EQ(form.rows[1].expand(), blind);  // a row without a number has none to take
+  EXPECT_EQ(form.rows[2].expand(), plain);
 }
 
 }  // namespace
