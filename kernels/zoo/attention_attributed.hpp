@@ -141,39 +141,50 @@ void finish_attributed(AttributedRow<Real>& row, const std::vector<Real>& x, Rea
   finish<Real>(row, s, 1, if_masked);
 }
 
-template <class Real, class Compute>
-void each_attributed_query(const AttributedCall& a, Compute& compute) {
-  for (std::int64_t b = 0; b < a.plain.q.shape[0]; ++b) {
-    for (std::int64_t h = 0; h < a.plain.q.shape[1]; ++h) {
-      for (std::int64_t i = 0; i < a.plain.q.shape[2]; ++i) {
-        AttributedRow<Real> row = gather<Real>(a, b, h, i);
-        compute(row);
-        scatter<Real>(a.plain, b, h, i, row);
-      }
-    }
-  }
-}
-
 /// Calls compute(AttributedRow<Real>&) for every query. Before that, change(AttributedCall&) may change the call.
 template <class Compute, class Change>
 int attend_attributed(const softcheck_call* call, Compute compute, Change change) {
   std::optional<AttributedCall> a = unpack_attributed(*call);
   if (!a) return 1;
   change(*a);
-  if (is_f64(a->plain.q.type)) {
-    each_attributed_query<double>(*a, compute);
-  } else {
-    each_attributed_query<float>(*a, compute);
-  }
-  return 0;
+  return in_format_of(a->plain.q.type, [&]<class Real>(Real) {
+    each_place(a->plain.q, [&](std::int64_t b, std::int64_t h, std::int64_t i) {
+      AttributedRow<Real> row = gather<Real>(*a, b, h, i);
+      compute(row);
+      scatter<Real>(a->plain, b, h, i, row);
+    });
+  });
+}
+
+template <class Compute>
+int attend_attributed(const softcheck_call* call, Compute compute) {
+  return attend_attributed(call, compute, [](AttributedCall&) {});
+}
+
+/// Correct attention of rows that change(AttributedRow<Real>&) has changed.
+template <class Change>
+int attend_changed_attributed_rows(const softcheck_call* call, Change change) {
+  return attend_attributed(call, [&]<class Real>(AttributedRow<Real>& row) {
+    change(row);
+    finish_attributed(row, scores_by(row, usual_score));
+  });
 }
 
 /// With scores by score_of(row, j) alone.
 template <class Score>
 int attend_by_scores(const softcheck_call* call, Score score_of) {
   return attend_attributed(
-      call, [&]<class Real>(AttributedRow<Real>& row) { finish_attributed(row, scores_by(row, score_of)); },
-      [](AttributedCall&) {});
+      call, [&]<class Real>(AttributedRow<Real>& row) { finish_attributed(row, scores_by(row, score_of)); });
+}
+
+/// The same with what softcap(row, the score before it) makes of a visible score where the call has a softcap.
+template <class Softcap>
+int attend_by_softcap(const softcheck_call* call, Softcap softcap) {
+  return attend_by_scores(call, [&]<class Real>(const AttributedRow<Real>& row, std::size_t j) {
+    const Real x = score<Real>(row, j);
+    if (row.visible[j] == 0 || row.softcap == 0) return attributed_score(row, j);
+    return softcap(row, x) + shift(row, j);
+  });
 }
 
 /// Correct attention of a call that change has changed.
@@ -184,3 +195,9 @@ int attend_changed(const softcheck_call* call, Change change) {
 }
 
 }  // namespace softcheck::kernels::zoo::attention
+
+#define SOFTCHECK_BODY_attend_attributed(name) SOFTCHECK_BODY(void, name, AttributedRow<Real>& row)
+#define SOFTCHECK_BODY_attend_changed_attributed_rows(name) SOFTCHECK_BODY(void, name, AttributedRow<Real>& row)
+#define SOFTCHECK_BODY_attend_by_scores(name) SOFTCHECK_BODY(Real, name, const AttributedRow<Real>& row, std::size_t j)
+#define SOFTCHECK_BODY_attend_by_softcap(name) SOFTCHECK_BODY(Real, name, const AttributedRow<Real>& row, Real x)
+#define SOFTCHECK_BODY_attend_changed(name) SOFTCHECK_CALL_BODY(void, name, [[maybe_unused]] AttributedCall& a)

@@ -12,14 +12,53 @@
 // head at a time, so that each file holds its one idea (or its one bug) and nothing else.
 namespace softcheck::kernels::zoo::attention {
 
-/// A call, unpacked. A mutant of layouts or parameters changes a field.
-struct GradientCall {
-  AttributedCall of;  // q, k, v, mask and attributes; its outputs are not there
-  View saved_out, saved_lse, out_gradient;
-  View dq, dk, dv;
+/// What the call of a gradient has besides the forward pass's.
+struct GradientTensors {
+  View saved_lse, out_gradient, dq, dk, dv;
   std::optional<View> dsinks;  // (heads), where the call asks for it
-  std::optional<View> dbias;   // (batch, heads or 1, queries, keys), the same
   std::optional<View> by_lse;  // (batch, heads, queries), the gradient by the log-sum-exps, where the call has it
+
+  static constexpr std::uint32_t own = 6;  // q, k, v, out, lse, out_gradient; then the others of the forward pass
+
+  void read(const softcheck_call& call) {
+    saved_lse = View(*call.inputs[4]);
+    out_gradient = View(*call.inputs[5]);
+    dq = View(*call.outputs[0]);
+    dk = View(*call.outputs[1]);
+    dv = View(*call.outputs[2]);
+  }
+};
+
+/// A call, unpacked. A mutant of layouts or parameters changes a field.
+struct GradientCall : GradientTensors {
+  AttributedCall of;  // q, k, v, mask and attributes; its outputs are not there
+  View saved_out;
+  std::optional<View> dbias;  // (batch, heads or 1, queries, keys), where the call asks for it
+};
+
+/// The forward pass of the call of a gradient, of one output.
+struct ForwardPass {
+  std::vector<const DLTensor*> inputs;
+  std::vector<std::uint32_t> roles{SOFTCHECK_ROLE_QUERY, SOFTCHECK_ROLE_KEY, SOFTCHECK_ROLE_VALUE};
+  softcheck_call_2 forward;
+
+  ForwardPass(const softcheck_call_2& whole, GradientTensors& tensors) : forward(whole) {
+    const softcheck_call& call = whole.call;
+    inputs.assign(call.inputs, call.inputs + 3);
+    for (std::uint32_t i = GradientTensors::own; i < call.n_inputs; ++i) {
+      if (whole.input_roles[i] == SOFTCHECK_ROLE_LSE_GRADIENT) {
+        tensors.by_lse.emplace(*call.inputs[i]);
+        continue;
+      }
+      inputs.push_back(call.inputs[i]);
+      roles.push_back(whole.input_roles[i]);
+    }
+    forward.op = SOFTCHECK_OP_ATTENTION;
+    forward.call.inputs = inputs.data();
+    forward.call.n_inputs = static_cast<std::uint32_t>(inputs.size());
+    forward.call.n_outputs = 1;
+    forward.input_roles = roles.data();
+  }
 };
 
 /// The queries that look at one key head: head by head, query by query.
@@ -38,39 +77,17 @@ struct GradientHead {
 inline bool unpack_gradient(const softcheck_call& call, GradientCall& a) {
   constexpr std::uint32_t roles[] = {SOFTCHECK_ROLE_QUERY, SOFTCHECK_ROLE_KEY, SOFTCHECK_ROLE_VALUE,
                                      SOFTCHECK_ROLE_OUT,   SOFTCHECK_ROLE_LSE, SOFTCHECK_ROLE_OUT_GRADIENT};
-  constexpr std::uint32_t own = 6;
   const softcheck_call_2* whole = softcheck_version_2(&call);
-  if (whole == nullptr || whole->op != SOFTCHECK_OP_ATTENTION_BACKWARD || call.n_inputs < own || call.n_outputs < 3 ||
-      call.n_outputs > 5) {
+  if (whole == nullptr || whole->op != SOFTCHECK_OP_ATTENTION_BACKWARD || call.n_inputs < a.own || call.n_outputs < 3 ||
+      call.n_outputs > 5 || !std::equal(roles, roles + a.own, whole->input_roles)) {
     return false;
   }
-  if (!std::equal(roles, roles + own, whole->input_roles)) return false;
-  // The forward pass's call, without its outputs.
-  std::vector<const DLTensor*> inputs{call.inputs[0], call.inputs[1], call.inputs[2]};
-  std::vector<std::uint32_t> forward_roles{roles[0], roles[1], roles[2]};
-  for (std::uint32_t i = own; i < call.n_inputs; ++i) {
-    if (whole->input_roles[i] == SOFTCHECK_ROLE_LSE_GRADIENT) {
-      a.by_lse.emplace(*call.inputs[i]);
-      continue;
-    }
-    inputs.push_back(call.inputs[i]);
-    forward_roles.push_back(whole->input_roles[i]);
-  }
-  softcheck_call_2 forward = *whole;
-  forward.op = SOFTCHECK_OP_ATTENTION;
-  forward.call.inputs = inputs.data();
-  forward.call.n_inputs = static_cast<std::uint32_t>(inputs.size());
-  forward.call.n_outputs = 1;
-  forward.input_roles = forward_roles.data();
-  const std::optional<AttributedCall> of = unpack_attributed(forward.call);
+  const ForwardPass pass(*whole, a);
+  const std::optional<AttributedCall> of = unpack_attributed(pass.forward.call);
   if (!of) return false;
   a.of = *of;
   a.saved_out = View(*call.inputs[3]);
-  a.saved_lse = View(*call.inputs[4]);
-  a.out_gradient = View(*call.inputs[5]);
-  a.dq = View(*call.outputs[0]);
-  a.dk = View(*call.outputs[1]);
-  a.dv = View(*call.outputs[2]);
+  a.read(call);
   // One that is asked for is known by its rank.
   for (std::uint32_t i = 3; i < call.n_outputs; ++i) {
     (call.outputs[i]->ndim == 1 ? a.dsinks : a.dbias).emplace(*call.outputs[i]);
@@ -233,14 +250,10 @@ struct BiasSums {
     return sums.data() + ((b * heads() + (heads() == 1 ? 0 : h)) * queries() + i) * keys();
   }
   void write() {
-    for (std::int64_t b = 0; call.dbias && b < call.of.plain.q.shape[0]; ++b) {
-      for (std::int64_t h = 0; h < heads(); ++h) {
-        for (std::int64_t i = 0; i < queries(); ++i) {
-          for (std::int64_t j = 0; j < keys(); ++j)
-            store(call.dbias->type, row(b, h, i)[j], call.dbias->at(b, h, i, j));
-        }
-      }
-    }
+    if (!call.dbias) return;
+    each_place(*call.dbias, [&](std::int64_t b, std::int64_t h, std::int64_t i) {
+      for (std::int64_t j = 0; j < keys(); ++j) store(call.dbias->type, row(b, h, i)[j], call.dbias->at(b, h, i, j));
+    });
   }
 };
 
@@ -283,12 +296,7 @@ int gradients_by(const softcheck_call* call, Change change) {
   GradientCall a;
   if (!unpack_gradient(*call, a)) return 1;
   change(a);
-  if (is_f64(a.of.plain.q.type)) {
-    each_key_head<Kernel, double>(a);
-  } else {
-    each_key_head<Kernel, float>(a);
-  }
-  return 0;
+  return in_format_of(a.of.plain.q.type, [&]<class Real>(Real) { each_key_head<Kernel, Real>(a); });
 }
 
 template <template <class> class Kernel>
@@ -296,4 +304,24 @@ int gradients_by(const softcheck_call* call) {
   return gradients_by<Kernel>(call, [](GradientCall&) {});
 }
 
+/// The right kernel on a call that change(GradientCall&) has changed.
+template <class Change>
+int gradients_of_changed_call(const softcheck_call* call, Change change) {
+  return gradients_by<Gradients>(call, change);
+}
+
 }  // namespace softcheck::kernels::zoo::attention
+
+#define SOFTCHECK_BODY_gradients_of_changed_call(name) SOFTCHECK_CALL_BODY(void, name, GradientCall& a)
+
+/// A right kernel but for one step of Gradients: the step's result and its declaration, for its body.
+#define GRADIENT_BUG(symbol, result, step)                                                              \
+  template <class Real>                                                                                 \
+  struct symbol##_kernel final : Gradients<Real> {                                                      \
+    using Gradients<Real>::Gradients;                                                                   \
+    using Gradients<Real>::head;                                                                        \
+    result step override;                                                                               \
+  };                                                                                                    \
+  SOFTCHECK_MUTANT symbol(const softcheck_call* asked) { return gradients_by<symbol##_kernel>(asked); } \
+  template <class Real>                                                                                 \
+  result symbol##_kernel<Real>::step

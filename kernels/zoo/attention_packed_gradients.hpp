@@ -13,52 +13,28 @@ namespace softcheck::kernels::zoo::attention {
 
 using zoo::load;
 
-/// A call, unpacked. A mutant changes a field.
-struct PackedGradientCall {
+/// A call, unpacked. A mutant changes a field. by_lse is (heads, total).
+struct PackedGradientCall : GradientTensors {
   SequenceCall of;  // its out is the saved one
   std::optional<SequenceAttributes> attributes;
-  View saved_lse, out_gradient, dq, dk, dv;
-  std::optional<View> dsinks;  // (heads), where the call asks for it
-  std::optional<View> by_lse;  // (heads, total), the gradient by the log-sum-exps, where the call has it
-  bool clears = true;          // all results before any is added
+  bool clears = true;  // all results before any is added
 };
 
 inline bool unpack_packed_gradient(const softcheck_call& call, PackedGradientCall& a) {
-  constexpr std::uint32_t own = 6;
   const softcheck_call_2* whole = softcheck_version_2(&call);
-  if (whole == nullptr || whole->op != SOFTCHECK_OP_ATTENTION_BACKWARD || call.n_inputs < own + 2 ||
-      call.n_outputs < 3 || call.n_outputs > 4 || whole->input_roles[own] != SOFTCHECK_ROLE_CU_Q) {
+  if (whole == nullptr || whole->op != SOFTCHECK_OP_ATTENTION_BACKWARD || call.n_inputs < a.own + 2 ||
+      call.n_outputs < 3 || call.n_outputs > 4 || whole->input_roles[a.own] != SOFTCHECK_ROLE_CU_Q) {
     return false;
   }
-  // The forward pass's call, which returned what is read here.
-  std::vector<const DLTensor*> inputs{call.inputs[0], call.inputs[1], call.inputs[2]};
-  std::vector<std::uint32_t> roles{SOFTCHECK_ROLE_QUERY, SOFTCHECK_ROLE_KEY, SOFTCHECK_ROLE_VALUE};
-  for (std::uint32_t i = own; i < call.n_inputs; ++i) {
-    if (whole->input_roles[i] == SOFTCHECK_ROLE_LSE_GRADIENT) {
-      a.by_lse.emplace(*call.inputs[i]);
-      continue;
-    }
-    inputs.push_back(call.inputs[i]);
-    roles.push_back(whole->input_roles[i]);
-  }
-  DLTensor out = *call.inputs[3];
+  ForwardPass pass(*whole, a);
+  DLTensor out = *call.inputs[3];  // the forward pass returned what is read here
   DLTensor* outputs[] = {&out};
-  softcheck_call_2 forward = *whole;
-  forward.op = SOFTCHECK_OP_ATTENTION;
-  forward.call.inputs = inputs.data();
-  forward.call.n_inputs = static_cast<std::uint32_t>(inputs.size());
-  forward.call.outputs = outputs;
-  forward.call.n_outputs = 1;
-  forward.input_roles = roles.data();
-  const std::optional<SequenceCall> of = unpack_sequences(forward.call);
+  pass.forward.call.outputs = outputs;
+  const std::optional<SequenceCall> of = unpack_sequences(pass.forward.call);
   if (!of || !of->packed() || of->paged()) return false;
   a.of = *of;
-  a.attributes.emplace(forward.call);
-  a.saved_lse = View(*call.inputs[4]);
-  a.out_gradient = View(*call.inputs[5]);
-  a.dq = View(*call.outputs[0]);
-  a.dk = View(*call.outputs[1]);
-  a.dv = View(*call.outputs[2]);
+  a.attributes.emplace(pass.forward.call);
+  a.read(call);
   if (call.n_outputs > 3) a.dsinks.emplace(*call.outputs[3]);
   return !a.dsinks || a.attributes->sinks;
 }
@@ -130,7 +106,8 @@ void each_packed_key_head(const PackedGradientCall& a, ChangeSequence& change_se
   for (std::int64_t b = 0; b < static_cast<std::int64_t>(c.lengths.size()); ++b) {
     Sequence s = sequence_of(c, b);
     if (a.attributes->top_left) s.diagonal = 0;
-    if (!change_sequence(a, s)) continue;
+    change_sequence(a, s);
+    if (s.left_out) continue;
     for (std::int64_t kv = 0; kv < c.key_heads(); ++kv) {
       GradientHead<Real> head = gather_head<Real>(a, s, kv);
       change(a, s, kv, head);
@@ -148,23 +125,34 @@ void each_packed_key_head(const PackedGradientCall& a, ChangeSequence& change_se
 }
 
 /// A right kernel of sum=sequential. Before it begins, of_call(PackedGradientCall&) may change the call, then
-/// change_sequence(call, Sequence&) a sequence, which it leaves out where it returns false, and change(call, sequence,
-/// kv, GradientHead<Real>&) what is read for a key head.
+/// change_sequence(call, Sequence&) a sequence, and change(call, sequence, kv, GradientHead<Real>&) what is read for a
+/// key head.
 template <class OfCall, class ChangeSequence, class Change>
 int packed_gradients(const softcheck_call* call, OfCall of_call, ChangeSequence change_sequence, Change change) {
   PackedGradientCall a;
   if (!unpack_packed_gradient(*call, a)) return 1;
   of_call(a);
-  if (is_f64(a.of.q.type)) {
-    each_packed_key_head<double>(a, change_sequence, change);
-  } else {
-    each_packed_key_head<float>(a, change_sequence, change);
-  }
-  return 0;
+  return in_format_of(a.of.q.type, [&]<class Real>(Real) { each_packed_key_head<Real>(a, change_sequence, change); });
 }
 
 inline constexpr auto unchanged_gradients = [](PackedGradientCall&) {};
-inline constexpr auto unchanged_gradient_sequence = [](const PackedGradientCall&, Sequence&) { return true; };
+inline constexpr auto unchanged_gradient_sequence = [](const PackedGradientCall&, Sequence&) {};
 inline constexpr auto unchanged_head = [](const PackedGradientCall&, const Sequence&, std::int64_t, auto&) {};
 
+/// The two steps, each alone.
+template <class Change>
+int packed_gradients_of_changed_sequences(const softcheck_call* call, Change change) {
+  return packed_gradients(call, unchanged_gradients, change, unchanged_head);
+}
+template <class Change>
+int packed_gradients_of_changed_heads(const softcheck_call* call, Change change) {
+  return packed_gradients(call, unchanged_gradients, unchanged_gradient_sequence, change);
+}
+
 }  // namespace softcheck::kernels::zoo::attention
+
+#define SOFTCHECK_BODY_packed_gradients_of_changed_sequences(name) \
+  SOFTCHECK_CALL_BODY(void, name, const PackedGradientCall& a, Sequence& s)
+#define SOFTCHECK_BODY_packed_gradients_of_changed_heads(name)                                                 \
+  SOFTCHECK_BODY(void, name, const PackedGradientCall& a, const Sequence& s, [[maybe_unused]] std::int64_t kv, \
+                 GradientHead<Real>& head)

@@ -10,31 +10,19 @@ struct Place {
   std::int64_t b, h, i;
 };
 
-template <class Real, class Change>
-void each_changed_query(const Attention& a, Change& change) {
-  for (std::int64_t b = 0; b < a.q.shape[0]; ++b) {
-    for (std::int64_t h = 0; h < a.q.shape[1]; ++h) {
-      for (std::int64_t i = 0; i < a.q.shape[2]; ++i) {
-        Row<Real> row = gather<Real>(a, b, h, i);
-        change(a, Place{b, h, i}, row);
-        attend_two_pass(row);
-        scatter(a, b, h, i, row);
-      }
-    }
-  }
-}
-
 /// Correct attention of rows that change(const Attention&, Place, Row<Real>&) has changed.
 template <class Change>
 int attend_changed_rows(const softcheck_call* call, Change change) {
   if (!accepts(*call)) return 1;
   const Attention a = unpack(*call);
-  if (is_f64(a.q.type)) {
-    each_changed_query<double>(a, change);
-  } else {
-    each_changed_query<float>(a, change);
-  }
-  return 0;
+  return in_format_of(a.q.type, [&]<class Real>(Real) {
+    each_place(a.q, [&](std::int64_t b, std::int64_t h, std::int64_t i) {
+      Row<Real> row = gather<Real>(a, b, h, i);
+      change(a, Place{b, h, i}, row);
+      attend_two_pass(row);
+      scatter(a, b, h, i, row);
+    });
+  });
 }
 
 /// The query's numbers, read where another one stands.
@@ -57,3 +45,6 @@ void take_keys_of(Row<Real>& row, std::size_t first, Other other) {
 }
 
 }  // namespace softcheck::kernels::zoo::attention
+
+#define SOFTCHECK_BODY_attend_changed_rows(name) \
+  SOFTCHECK_BODY(void, name, [[maybe_unused]] const Attention& a, [[maybe_unused]] const Place& at, Row<Real>& row)

@@ -163,15 +163,12 @@ void scatter(const Attention& a, std::int64_t b, std::int64_t h, std::int64_t i,
   if (a.outputs > 2) store(a.entropy.type, row.entropy, a.entropy.at(b, h, i));
 }
 
-template <class Real, class Compute>
-void each_query(const Attention& a, Compute& compute) {
-  for (std::int64_t b = 0; b < a.q.shape[0]; ++b) {
-    for (std::int64_t h = 0; h < a.q.shape[1]; ++h) {
-      for (std::int64_t i = 0; i < a.q.shape[2]; ++i) {
-        Row<Real> row = gather<Real>(a, b, h, i);
-        compute(row);
-        scatter(a, b, h, i, row);
-      }
+/// Calls at(batch, head, query) for every query.
+template <class At>
+void each_place(const View& q, At at) {
+  for (std::int64_t b = 0; b < q.shape[0]; ++b) {
+    for (std::int64_t h = 0; h < q.shape[1]; ++h) {
+      for (std::int64_t i = 0; i < q.shape[2]; ++i) at(b, h, i);
     }
   }
 }
@@ -183,12 +180,13 @@ int attend(const softcheck_call* call, Compute compute, Change change) {
   if (!accepts(*call)) return 1;
   Attention a = unpack(*call);
   change(a);
-  if (is_f64(a.q.type)) {
-    each_query<double>(a, compute);
-  } else {
-    each_query<float>(a, compute);
-  }
-  return 0;
+  return in_format_of(a.q.type, [&]<class Real>(Real) {
+    each_place(a.q, [&](std::int64_t b, std::int64_t h, std::int64_t i) {
+      Row<Real> row = gather<Real>(a, b, h, i);
+      compute(row);
+      scatter(a, b, h, i, row);
+    });
+  });
 }
 
 template <class Compute>
@@ -197,3 +195,5 @@ int attend(const softcheck_call* call, Compute compute) {
 }
 
 }  // namespace softcheck::kernels::zoo::attention
+
+#define SOFTCHECK_BODY_attend(name) SOFTCHECK_BODY(void, name, Row<Real>& row)

@@ -48,33 +48,23 @@ AttributedRow<Real> gather(const SequenceCall& c, const SequenceAttributes& of, 
   return row;
 }
 
-template <class Real, class Place>
-void each_attributed_query(const SequenceCall& c, const SequenceAttributes& of, Place& place_of) {
-  for (std::int64_t b = 0; b < static_cast<std::int64_t>(c.lengths.size()); ++b) {
-    Sequence s = sequence_of(c, b);
-    if (of.top_left) s.diagonal = 0;
-    for (std::int64_t h = 0; h < c.heads(); ++h) {
-      for (std::int64_t i = 0; i < s.queries; ++i) {
-        AttributedRow<Real> row = gather<Real>(c, of, s, h, i, place_of(c, s, i));
-        finish_attributed(row, scores_by(row, usual_score));
-        scatter<Real>(c, s, h, i, row);
-      }
-    }
-  }
-}
-
 /// Windows and slopes count from the key place_of(call, sequence, i); causality from the query's own.
 template <class Place>
 int attend_sequences_from(const softcheck_call* call, Place place_of) {
   const std::optional<SequenceCall> c = unpack_sequences(*call);
   if (!c) return 1;
   const SequenceAttributes of(*call);
-  if (is_f64(c->q.type)) {
-    each_attributed_query<double>(*c, of, place_of);
-  } else {
-    each_attributed_query<float>(*c, of, place_of);
-  }
-  return 0;
+  const auto align = [&](const SequenceCall&, Sequence& s) { s.diagonal = of.top_left ? 0 : s.diagonal; };
+  return in_format_of(c->q.type, [&]<class Real>(Real) {
+    each_query_of_sequences(*c, align, [&](const Sequence& s, std::int64_t h, std::int64_t i) {
+      AttributedRow<Real> row = gather<Real>(*c, of, s, h, i, place_of(*c, s, i));
+      finish_attributed(row, scores_by(row, usual_score));
+      scatter<Real>(*c, s, h, i, row);
+    });
+  });
 }
 
 }  // namespace softcheck::kernels::zoo::attention
+
+#define SOFTCHECK_BODY_attend_sequences_from(name) \
+  SOFTCHECK_CALL_BODY(std::int64_t, name, [[maybe_unused]] const SequenceCall& c, const Sequence& s, std::int64_t i)

@@ -35,6 +35,7 @@ struct Sequence {
   std::int64_t diagonal = 0;           // causal: query i sees the keys up to i + diagonal
   std::int64_t table_row = 0;          // of the table, where there is one
   std::int64_t hidden_from = 1 << 30;  // keys from this one on are masked
+  bool left_out = false;
 };
 
 inline std::vector<std::int64_t> integers_of(const DLTensor& t) {
@@ -155,38 +156,36 @@ void scatter(const SequenceCall& c, const Sequence& s, std::int64_t h, std::int6
   if (c.outputs > 2) store(c.entropy.type, row.entropy, scalar_at(c, c.entropy, s, h, i));
 }
 
-template <class Real, class ChangeSequence, class Compute>
-void each_query_of_sequences(const SequenceCall& c, ChangeSequence& change_sequence, Compute& compute) {
+/// Calls at(sequence, head, query) for every query of the sequences that change(call, Sequence&) does not leave out.
+template <class Change, class At>
+void each_query_of_sequences(const SequenceCall& c, Change& change, At at) {
   for (std::int64_t b = 0; b < static_cast<std::int64_t>(c.lengths.size()); ++b) {
     Sequence s = sequence_of(c, b);
-    if (!change_sequence(c, s)) continue;
-    for (std::int64_t h = 0; h < c.heads(); ++h) {
-      for (std::int64_t i = 0; i < s.queries; ++i) {
-        Row<Real> row = gather<Real>(c, s, h, i);
-        compute(row);
-        scatter<Real>(c, s, h, i, row);
-      }
+    change(c, s);
+    for (std::int64_t h = 0; h < c.heads() && !s.left_out; ++h) {
+      for (std::int64_t i = 0; i < s.queries; ++i) at(s, h, i);
     }
   }
 }
 
 /// Calls compute(Row<Real>&) for every query. Before that, change(SequenceCall&) may change the call, and
-/// change_sequence(call, Sequence&) a sequence: where it returns false, the sequence is left out.
+/// change_sequence(call, Sequence&) a sequence.
 template <class Change, class ChangeSequence, class Compute>
 int attend_sequences(const softcheck_call* call, Change change, ChangeSequence change_sequence, Compute compute) {
   std::optional<SequenceCall> c = unpack_sequences(*call);
   if (!c) return 1;
   change(*c);
-  if (is_f64(c->q.type)) {
-    each_query_of_sequences<double>(*c, change_sequence, compute);
-  } else {
-    each_query_of_sequences<float>(*c, change_sequence, compute);
-  }
-  return 0;
+  return in_format_of(c->q.type, [&]<class Real>(Real) {
+    each_query_of_sequences(*c, change_sequence, [&](const Sequence& s, std::int64_t h, std::int64_t i) {
+      Row<Real> row = gather<Real>(*c, s, h, i);
+      compute(row);
+      scatter<Real>(*c, s, h, i, row);
+    });
+  });
 }
 
 inline constexpr auto unchanged = [](SequenceCall&) {};
-inline constexpr auto unchanged_sequence = [](const SequenceCall&, Sequence&) { return true; };
+inline constexpr auto unchanged_sequence = [](const SequenceCall&, Sequence&) {};
 
 /// Two passes over a sequence that change_sequence has changed.
 template <class ChangeSequence>
@@ -194,4 +193,21 @@ int attend_changed_sequences(const softcheck_call* call, ChangeSequence change_s
   return attend_sequences(call, unchanged, change_sequence, two_pass);
 }
 
+/// Two passes over a call that change(SequenceCall&) has changed.
+template <class Change>
+int attend_changed_sequence_call(const softcheck_call* call, Change change) {
+  return attend_sequences(call, change, unchanged_sequence, two_pass);
+}
+
+/// Calls compute(Row<Real>&) for every query.
+template <class Compute>
+int attend_rows_of_sequences(const softcheck_call* call, Compute compute) {
+  return attend_sequences(call, unchanged, unchanged_sequence, compute);
+}
+
 }  // namespace softcheck::kernels::zoo::attention
+
+#define SOFTCHECK_BODY_attend_changed_sequences(name) \
+  SOFTCHECK_CALL_BODY(void, name, [[maybe_unused]] const SequenceCall& c, Sequence& s)
+#define SOFTCHECK_BODY_attend_changed_sequence_call(name) SOFTCHECK_CALL_BODY(void, name, SequenceCall& c)
+#define SOFTCHECK_BODY_attend_rows_of_sequences(name) SOFTCHECK_BODY(void, name, Row<Real>& row)

@@ -147,8 +147,41 @@ void attend_two_pass(Row<Real>& row) {
   finish(row, accumulate(row, x, largest(x)));
 }
 
-/// For mutants that only change(Attention&).
 inline constexpr auto two_pass = []<class Real>(Row<Real>& row) { attend_two_pass(row); };
+
+/// Correct attention of a call that change(Attention&) has changed.
+template <class Change>
+int attend_changed_call(const softcheck_call* call, Change change) {
+  return attend(call, two_pass, change);
+}
+
+/// Correct attention whose results change(row) changes.
+template <class Change>
+int attend_changed_results(const softcheck_call* call, Change change) {
+  return attend(call, [&]<class Real>(Row<Real>& row) {
+    attend_two_pass(row);
+    change(row);
+  });
+}
+
+/// Correct attention by scores that change(row, x) has changed.
+template <class Change>
+int attend_changed_scores(const softcheck_call* call, Change change) {
+  return attend(call, [&]<class Real>(Row<Real>& row) {
+    std::vector<Real> x = scores(row);
+    change(row, x);
+    finish(row, accumulate(row, x, largest(x)));
+  });
+}
+
+/// Correct attention but for the maximum that is subtracted, which is maximum_of(row, x, the right one).
+template <class MaximumOf>
+int attend_by_maximum(const softcheck_call* call, MaximumOf maximum_of) {
+  return attend(call, [&]<class Real>(Row<Real>& row) {
+    const std::vector<Real> x = scores(row);
+    finish(row, accumulate(row, x, maximum_of(row, x, largest(x))));
+  });
+}
 
 /// Keys [begin, end), online.
 template <class Real>
@@ -180,4 +213,18 @@ void attend_adaptive(Row<Real>& row, Beta beta_of_entropy) {
   finish(row, accumulate(row, x, m, beta), beta);
 }
 
+/// The same by beta(entropy).
+template <class Beta>
+int attend_by_beta(const softcheck_call* call, Beta beta) {
+  return attend(call, [&]<class Real>(Row<Real>& row) { attend_adaptive(row, beta); });
+}
+
 }  // namespace softcheck::kernels::zoo::attention
+
+#define SOFTCHECK_BODY_attend_changed_results(name) SOFTCHECK_BODY(void, name, Row<Real>& row)
+#define SOFTCHECK_BODY_attend_changed_call(name) SOFTCHECK_CALL_BODY(void, name, Attention& a)
+#define SOFTCHECK_BODY_attend_changed_scores(name) \
+  SOFTCHECK_BODY(void, name, [[maybe_unused]] const Row<Real>& row, std::vector<Real>& x)
+#define SOFTCHECK_BODY_attend_by_maximum(name) \
+  SOFTCHECK_BODY(Real, name, [[maybe_unused]] const Row<Real>& row, [[maybe_unused]] const std::vector<Real>& x, Real m)
+#define SOFTCHECK_BODY_attend_by_beta(name) SOFTCHECK_BODY(Real, name, Real entropy)

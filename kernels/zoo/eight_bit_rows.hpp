@@ -48,3 +48,13 @@ int each_row_of_eight_bits(const softcheck_call* call, Compute compute) {
 }
 
 }  // namespace softcheck::kernels::zoo
+
+/// A bug of one conversion: the op's object, the conversion's result and its declaration, for its body.
+#define EIGHT_BITS_BUG(symbol, op_row, result, conversion)       \
+  struct symbol##_bits : EightBits {                             \
+    result conversion const;                                     \
+  };                                                             \
+  SOFTCHECK_MUTANT symbol(const softcheck_call* asked) {         \
+    return each_row_of_eight_bits<symbol##_bits>(asked, op_row); \
+  }                                                              \
+  inline result symbol##_bits::conversion const

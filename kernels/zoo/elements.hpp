@@ -45,6 +45,13 @@ void store(DLDataType type, Real value, char* to) {
 
 inline bool is_f64(DLDataType type) { return type.bits == 64; }
 
+/// Calls run(Real{}) of the format in which a dtype is computed. 0: done.
+template <class Run>
+int in_format_of(DLDataType type, Run run) {
+  is_f64(type) ? run(double{}) : run(float{});
+  return 0;
+}
+
 /// f64, f32, f16, bf16, e4m3 or e5m2 on the CPU.
 inline bool is_float(const DLTensor& t) {
   const bool ieee = t.dtype.code == kDLFloat && (t.dtype.bits == 16 || t.dtype.bits == 32 || t.dtype.bits == 64);

@@ -76,4 +76,18 @@ int each_entmax_row(const softcheck_call* call, Compute compute) {
   return each_projected_row<EntmaxRow>(call, SOFTCHECK_OP_ENTMAX15, compute);
 }
 
+/// Each row by root(row, its halves, the same sorted).
+template <class Root>
+int entmax_by_root(const softcheck_call* call, Root root) {
+  return each_entmax_row(call, [&](auto& row) {
+    const auto d = row.halves();
+    row.below(d, root(row, d, row.ascending(d)));
+  });
+}
+
 }  // namespace softcheck::kernels::zoo
+
+#define SOFTCHECK_BODY_each_entmax_row(name) SOFTCHECK_BODY(void, name, EntmaxRow<Real>& row)
+#define SOFTCHECK_BODY_entmax_by_root(name)                                                                      \
+  SOFTCHECK_BODY(Real, name, [[maybe_unused]] EntmaxRow<Real>& row, [[maybe_unused]] const std::vector<Real>& d, \
+                 [[maybe_unused]] const std::vector<Real>& sorted)

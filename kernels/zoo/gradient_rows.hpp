@@ -18,35 +18,23 @@ struct GradientRow {
   std::vector<Real> out;  // as long
 };
 
-/// Which row's upstream gradient a kernel reads.
-enum class UpstreamRow { own, first };
-
 /// Calls compute(GradientRow<Real>&) for every row of a call of this op, 1 for any other call.
 template <class Compute>
-int each_gradient_row(const softcheck_call* call, std::uint32_t op, Compute compute,
-                      UpstreamRow read = UpstreamRow::own) {
-  const softcheck_call_2* whole = softcheck_version_2(call);
-  if (whole == nullptr || whole->op != op || call->n_inputs != 2 || call->n_outputs != 1 ||
-      whole->input_roles[0] != SOFTCHECK_ROLE_SAVED || whole->input_roles[1] != SOFTCHECK_ROLE_OUT_GRADIENT ||
-      call->inputs[0]->ndim != 2 || !is_float(*call->inputs[0])) {
+int each_gradient_row(const softcheck_call* call, std::uint32_t op, Compute compute) {
+  const softcheck_call_2* whole = call_of(call, op, 2, 1);
+  if (whole == nullptr || whole->input_roles[0] != SOFTCHECK_ROLE_SAVED ||
+      whole->input_roles[1] != SOFTCHECK_ROLE_OUT_GRADIENT) {
     return 1;
   }
   const View saved(*call->inputs[0]), upstream(*call->inputs[1]), out(*call->outputs[0]);
-  const auto run = [&](auto real) {
-    using Real = decltype(real);
+  return in_format_of(saved.type, [&]<class Real>(Real) {
     for (std::int64_t r = 0; r < saved.rows; ++r) {
-      GradientRow<Real> row;
-      for (std::int64_t i = 0; i < saved.columns; ++i) {
-        row.saved.push_back(saved.get<Real>(r, i));
-        row.upstream.push_back(upstream.get<Real>(read == UpstreamRow::own ? r : 0, i));
-      }
+      GradientRow<Real> row{read_row<Real>(saved, r), read_row<Real>(upstream, r), {}};
       row.out.resize(row.saved.size());
       compute(row);
-      for (std::int64_t i = 0; i < saved.columns; ++i) out.put(r, i, row.out[static_cast<std::size_t>(i)]);
+      write_row(out, r, row.out);
     }
-    return 0;
-  };
-  return is_f64(saved.type) ? run(double{}) : run(float{});
+  });
 }
 
 /// sum y g, one product after the other.
@@ -65,13 +53,62 @@ Real total_of(const GradientRow<Real>& row) {
   return sum;
 }
 
-/// A number as it is stored in bfloat16, rounded to nearest even.
-inline float stored_in_bf16(float x) {
-  DLDataType type{kDLBfloat, 16, 1};
-  char bytes[2];
-  store<float>(type, x, bytes);
-  return load<float>(type, bytes);
+template <class Compute>
+int each_softmax_gradient(const softcheck_call* call, Compute compute) {
+  return each_gradient_row(call, SOFTCHECK_OP_SOFTMAX_BACKWARD, compute);
 }
+template <class Compute>
+int each_log_softmax_gradient(const softcheck_call* call, Compute compute) {
+  return each_gradient_row(call, SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, compute);
+}
+
+/// softmax: item(row, i, sum y g). log-softmax: item(row, i, sum g).
+template <class Item>
+int softmax_gradient_by_items(const softcheck_call* call, Item item) {
+  return each_softmax_gradient(call, [&](auto& row) {
+    const auto mean = mean_of(row);
+    for (std::size_t i = 0; i < row.out.size(); ++i) row.out[i] = item(row, i, mean);
+  });
+}
+template <class Item>
+int log_softmax_gradient_by_items(const softcheck_call* call, Item item) {
+  return each_log_softmax_gradient(call, [&](auto& row) {
+    const auto total = total_of(row);
+    for (std::size_t i = 0; i < row.out.size(); ++i) row.out[i] = item(row, i, total);
+  });
+}
+
+/// y (g - mean) and g - e^y total.
+template <class Real>
+void put_softmax_gradient(GradientRow<Real>& row, Real mean) {
+  for (std::size_t i = 0; i < row.out.size(); ++i) row.out[i] = row.saved[i] * (row.upstream[i] - mean);
+}
+template <class Real>
+void put_log_softmax_gradient(GradientRow<Real>& row, Real total) {
+  for (std::size_t i = 0; i < row.out.size(); ++i) row.out[i] = row.upstream[i] - std::exp(row.saved[i]) * total;
+}
+
+/// The same by mean(row) and total(row).
+template <class Mean>
+int softmax_gradient_by_mean(const softcheck_call* call, Mean mean) {
+  return each_softmax_gradient(call, [&](auto& row) { put_softmax_gradient(row, mean(row)); });
+}
+template <class Total>
+int log_softmax_gradient_by_total(const softcheck_call* call, Total total) {
+  return each_log_softmax_gradient(call, [&](auto& row) { put_log_softmax_gradient(row, total(row)); });
+}
+
+/// A number as it is stored in bfloat16, rounded to nearest even.
+inline float stored_in_bf16(float x) { return rounded_to_bf16(x); }
 inline double stored_in_bf16(double x) { return x; }
 
 }  // namespace softcheck::kernels::zoo
+
+#define SOFTCHECK_BODY_each_softmax_gradient(name) SOFTCHECK_BODY(void, name, GradientRow<Real>& row)
+#define SOFTCHECK_BODY_each_log_softmax_gradient(name) SOFTCHECK_BODY(void, name, GradientRow<Real>& row)
+#define SOFTCHECK_BODY_softmax_gradient_by_items(name) \
+  SOFTCHECK_BODY(Real, name, GradientRow<Real>& row, std::size_t i, [[maybe_unused]] Real mean)
+#define SOFTCHECK_BODY_log_softmax_gradient_by_items(name) \
+  SOFTCHECK_BODY(Real, name, GradientRow<Real>& row, std::size_t i, [[maybe_unused]] Real total)
+#define SOFTCHECK_BODY_softmax_gradient_by_mean(name) SOFTCHECK_BODY(Real, name, const GradientRow<Real>& row)
+#define SOFTCHECK_BODY_log_softmax_gradient_by_total(name) SOFTCHECK_BODY(Real, name, const GradientRow<Real>& row)

@@ -18,6 +18,7 @@ struct LossRow {
   std::vector<Real> raw;      // the logits
   std::vector<Real> logits;   // behind the softcap
   std::vector<Real> weights;  // of the classes, or none
+  std::int64_t number = 0;    // of the row
   std::int64_t label = 0;
   std::int64_t ignore_index = 0;
   Real smoothing = 0, z = 0, cap = 0;
@@ -100,55 +101,96 @@ inline std::int64_t label_at(const DLTensor& labels, std::int64_t row) {
   return labels.dtype.bits == 64 ? bits_at<std::int64_t>(data) : bits_at<std::int32_t>(data);
 }
 
-/// Does a call have class weights behind the op's other inputs?
-inline bool has_weights(const softcheck_call_2& whole, std::uint32_t others) {
-  return whole.call.n_inputs == others + 1 && whole.input_roles[others] == SOFTCHECK_ROLE_CLASS_WEIGHTS;
+/// A call of a loss: labels behind the logits, for a gradient upstream behind them, and class weights or none. Else
+/// null.
+inline const softcheck_call_2* loss_call_of(const softcheck_call* call, std::uint32_t op, bool backward) {
+  const std::uint32_t others = backward ? 3 : 2;
+  const softcheck_call_2* whole = call_of(call, op, call->n_inputs, 1);
+  if (whole == nullptr || call->n_inputs < others || call->inputs[1]->dtype.code != kDLInt) return nullptr;
+  const bool weighted = call->n_inputs == others + 1 && whole->input_roles[others] == SOFTCHECK_ROLE_CLASS_WEIGHTS;
+  return call->n_inputs == others || weighted ? whole : nullptr;
 }
 
-/// Calls compute(LossRow<Real>&) for every row of a call of this op, 1 for any other call. `change` may change which
-/// row of the labels and of the upstream gradients is read.
-template <class Compute, class Change>
-int each_loss_row(const softcheck_call* call, std::uint32_t op, Compute compute, Change change) {
-  const softcheck_call_2* whole = softcheck_version_2(call);
-  const bool backward = op == SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD;
-  const std::uint32_t others = backward ? 3 : 2;
-  if (whole == nullptr || whole->op != op || call->n_outputs != 1 ||
-      (call->n_inputs != others && !has_weights(*whole, others)) || whole->attributes->mean != 0 ||
-      whole->input_roles[0] != SOFTCHECK_ROLE_LOGITS || whole->input_roles[1] != SOFTCHECK_ROLE_LABELS ||
-      call->inputs[0]->ndim != 2 || !is_float(*call->inputs[0]) || call->inputs[1]->dtype.code != kDLInt) {
-    return 1;
+/// Row r of a call of a loss. Class weights stand behind the other inputs.
+template <class Real>
+LossRow<Real> read_loss_row(const softcheck_call_2& whole, std::int64_t r, std::uint32_t others) {
+  LossRow<Real> row;
+  row.number = r;
+  row.raw = read_row<Real>(View(*whole.call.inputs[0]), r);
+  row.cap = static_cast<Real>(whole.attributes->softcap);
+  row.put_cap();
+  if (whole.call.n_inputs > others) {
+    const View weights(*whole.call.inputs[others]);
+    for (std::int64_t j = 0; j < weights.rows; ++j) row.weights.push_back(weights.get<Real>(j, 0));
   }
-  const View logits(*call->inputs[0]), out(*call->outputs[0]);
-  const auto run = [&](auto real) {
-    using Real = decltype(real);
-    std::vector<Real> weights;
-    if (call->n_inputs > others) {
-      const View of(*call->inputs[others]);
-      for (std::int64_t j = 0; j < of.rows; ++j) weights.push_back(of.get<Real>(j, 0));
-    }
-    for (std::int64_t r = 0; r < logits.rows; ++r) {
-      LossRow<Real> row;
-      for (std::int64_t i = 0; i < logits.columns; ++i) row.raw.push_back(logits.get<Real>(r, i));
-      row.cap = static_cast<Real>(whole->attributes->softcap);
-      row.put_cap();
-      row.weights = weights;
-      const std::int64_t read = change(r);
-      row.label = label_at(*call->inputs[1], r);
-      if (backward) row.upstream = View(*call->inputs[2]).get<Real>(read, 0);
-      row.ignore_index = whole->attributes->ignore_index;
-      row.smoothing = static_cast<Real>(whole->attributes->label_smoothing);
-      row.z = static_cast<Real>(whole->attributes->z_loss);
-      row.out.assign(backward ? row.logits.size() : 1, 0);
-      compute(row);
-      for (std::size_t i = 0; i < row.out.size(); ++i) out.put(r, static_cast<std::int64_t>(i), row.out[i]);
-    }
-    return 0;
-  };
-  return is_f64(logits.type) ? run(double{}) : run(float{});
+  row.label = label_at(*whole.call.inputs[1], r);
+  row.ignore_index = whole.attributes->ignore_index;
+  row.smoothing = static_cast<Real>(whole.attributes->label_smoothing);
+  row.z = static_cast<Real>(whole.attributes->z_loss);
+  return row;
 }
+
+/// Calls compute(LossRow<Real>&) for every row of a call of this op, 1 for any other call.
 template <class Compute>
 int each_loss_row(const softcheck_call* call, std::uint32_t op, Compute compute) {
-  return each_loss_row(call, op, compute, [](std::int64_t row) { return row; });
+  const bool backward = op == SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD;
+  const softcheck_call_2* whole = loss_call_of(call, op, backward);
+  if (whole == nullptr || whole->attributes->mean != 0 || whole->input_roles[0] != SOFTCHECK_ROLE_LOGITS ||
+      whole->input_roles[1] != SOFTCHECK_ROLE_LABELS) {
+    return 1;
+  }
+  const View out(*call->outputs[0]);
+  return in_format_of(call->inputs[0]->dtype, [&]<class Real>(Real) {
+    for (std::int64_t r = 0; r < call->inputs[0]->shape[0]; ++r) {
+      auto row = read_loss_row<Real>(*whole, r, backward ? 3 : 2);
+      if (backward) row.upstream = View(*call->inputs[2]).get<Real>(r, 0);
+      row.out.assign(backward ? row.logits.size() : 1, 0);
+      compute(row);
+      write_row(out, r, row.out);
+    }
+  });
+}
+
+template <class Compute>
+int each_loss(const softcheck_call* call, Compute compute) {
+  return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, compute);
+}
+template <class Compute>
+int each_loss_gradient(const softcheck_call* call, Compute compute) {
+  return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, compute);
+}
+
+/// The same of rows that are not ignored: those have 0.
+template <class Compute>
+int each_counted_loss(const softcheck_call* call, Compute compute) {
+  return each_loss(call, [&](auto& row) {
+    if (!row.ignored()) compute(row);
+  });
+}
+template <class Compute>
+int each_counted_loss_gradient(const softcheck_call* call, Compute compute) {
+  return each_loss_gradient(call, [&](auto& row) {
+    if (!row.ignored()) compute(row);
+  });
+}
+
+/// Each slope(row, j, p of class j, L), times upstream.
+template <class Slope>
+int loss_gradient_by_slopes(const softcheck_call* call, Slope slope) {
+  return each_counted_loss_gradient(call, [&](auto& row) {
+    const auto m = row.maximum(), s = row.sum(m);
+    for (std::size_t j = 0; j < row.out.size(); ++j) {
+      row.out[j] = row.upstream * slope(row, j, std::exp(row.logits[j] - m) / s, m + std::log(s));
+    }
+  });
+}
+
+/// The loss of a row as it should be.
+template <class Real>
+void put_loss(LossRow<Real>& row) {
+  if (row.ignored()) return;
+  const Real m = row.maximum();
+  row.out[0] = row.loss(m, std::log(row.sum(m)));
 }
 
 /// The gradient of a row as it should be.
@@ -161,4 +203,29 @@ void put_gradient(LossRow<Real>& row) {
   }
 }
 
+/// The loss, or its gradient, of each row that change(row) has changed.
+template <class Change>
+int changed_losses(const softcheck_call* call, Change change) {
+  return each_loss(call, [&](auto& row) {
+    change(row);
+    put_loss(row);
+  });
+}
+template <class Change>
+int changed_loss_gradients(const softcheck_call* call, Change change) {
+  return each_loss_gradient(call, [&](auto& row) {
+    change(row);
+    put_gradient(row);
+  });
+}
+
 }  // namespace softcheck::kernels::zoo
+
+#define SOFTCHECK_BODY_each_loss(name) SOFTCHECK_BODY(void, name, LossRow<Real>& row)
+#define SOFTCHECK_BODY_each_loss_gradient(name) SOFTCHECK_BODY(void, name, LossRow<Real>& row)
+#define SOFTCHECK_BODY_each_counted_loss(name) SOFTCHECK_BODY(void, name, LossRow<Real>& row)
+#define SOFTCHECK_BODY_each_counted_loss_gradient(name) SOFTCHECK_BODY(void, name, LossRow<Real>& row)
+#define SOFTCHECK_BODY_changed_losses(name) SOFTCHECK_BODY(void, name, LossRow<Real>& row)
+#define SOFTCHECK_BODY_changed_loss_gradients(name) SOFTCHECK_BODY(void, name, LossRow<Real>& row)
+#define SOFTCHECK_BODY_loss_gradient_by_slopes(name) \
+  SOFTCHECK_BODY(Real, name, LossRow<Real>& row, std::size_t j, Real p, [[maybe_unused]] Real lse)

@@ -56,48 +56,48 @@ void put_scaled_gradient(LossRow<Real>& row, Real factor) {
 /// gradient the rows' out. 1 for any other call.
 template <class Compute>
 int each_mean_call(const softcheck_call* call, std::uint32_t op, Compute compute) {
-  const softcheck_call_2* whole = softcheck_version_2(call);
   const bool backward = op == SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD;
-  const std::uint32_t others = backward ? 3 : 2;
-  if (whole == nullptr || whole->op != op || call->n_outputs != 1 ||
-      (call->n_inputs != others && !has_weights(*whole, others)) || call->inputs[0]->ndim != 2 ||
-      !is_float(*call->inputs[0]) || call->inputs[1]->dtype.code != kDLInt) {
-    return 1;
-  }
+  const softcheck_call_2* whole = loss_call_of(call, op, backward);
+  if (whole == nullptr) return 1;
   const View logits(*call->inputs[0]), out(*call->outputs[0]);
-  const auto run = [&](auto real) {
-    using Real = decltype(real);
+  return in_format_of(logits.type, [&]<class Real>(Real) {
     MeanCall<Real> all;
     all.mean = whole->attributes->mean != 0;
     if (backward) all.upstream = View(*call->inputs[2]).get<Real>(0, 0);
-    std::vector<Real> weights;
-    if (call->n_inputs > others) {
-      const View of(*call->inputs[others]);
-      for (std::int64_t j = 0; j < of.rows; ++j) weights.push_back(of.get<Real>(j, 0));
-    }
     // Rows without classes have no label but the one to ignore.
     for (std::int64_t r = 0; r < logits.rows && logits.columns > 0; ++r) {
-      LossRow<Real>& row = all.rows.emplace_back();
-      for (std::int64_t i = 0; i < logits.columns; ++i) row.raw.push_back(logits.get<Real>(r, i));
-      row.cap = static_cast<Real>(whole->attributes->softcap);
-      row.put_cap();
-      row.weights = weights;
-      row.label = label_at(*call->inputs[1], r);
-      row.ignore_index = whole->attributes->ignore_index;
-      row.smoothing = static_cast<Real>(whole->attributes->label_smoothing);
-      row.z = static_cast<Real>(whole->attributes->z_loss);
-      if (backward) row.out.assign(row.logits.size(), 0);
+      all.rows.push_back(read_loss_row<Real>(*whole, r, backward ? 3 : 2));
+      if (backward) all.rows.back().out.assign(all.rows.back().logits.size(), 0);
     }
     const Real value = compute(all);
     if (!backward) out.put(0, 0, value);
-    for (std::size_t r = 0; backward && r < all.rows.size(); ++r) {
-      const std::vector<Real>& of_row = all.rows[r].out;
-      for (std::size_t i = 0; i < of_row.size(); ++i)
-        out.put(static_cast<std::int64_t>(r), static_cast<std::int64_t>(i), of_row[i]);
-    }
-    return 0;
-  };
-  return is_f64(logits.type) ? run(double{}) : run(float{});
+    for (const LossRow<Real>& row : all.rows) write_row(out, row.number, row.out);
+  });
+}
+
+template <class Compute>
+int each_mean(const softcheck_call* call, Compute compute) {
+  return each_mean_call(call, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, compute);
+}
+template <class Compute>
+int each_mean_gradient(const softcheck_call* call, Compute compute) {
+  return each_mean_call(call, SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD, [&](auto& all) {
+    compute(all);
+    return all.upstream;
+  });
+}
+
+/// The gradients of the rows that count, times factor(the call).
+template <class Factor>
+int mean_gradient_by_factor(const softcheck_call* call, Factor factor) {
+  return each_mean_gradient(call, [&](auto& all) {
+    const auto own = factor(all);
+    for (auto& row : all.rows) put_scaled_gradient(row, own);
+  });
 }
 
 }  // namespace softcheck::kernels::zoo
+
+#define SOFTCHECK_BODY_each_mean(name) SOFTCHECK_BODY(Real, name, MeanCall<Real>& call)
+#define SOFTCHECK_BODY_each_mean_gradient(name) SOFTCHECK_BODY(void, name, MeanCall<Real>& call)
+#define SOFTCHECK_BODY_mean_gradient_by_factor(name) SOFTCHECK_BODY(Real, name, MeanCall<Real>& call)

@@ -20,15 +20,11 @@ struct MergeRow {
   std::vector<std::vector<Real>> outputs;  // (parts, dim)
   bool base_2 = false;
   std::vector<Real> out;  // (dim), 0 at first
-  Real merged = -std::numeric_limits<Real>::infinity();
+  Real merged = -infinity;
 
-  bool is_empty(std::size_t k) const { return lse[k] == -std::numeric_limits<Real>::infinity(); }
+  bool is_empty(std::size_t k) const { return lse[k] == -infinity; }
   std::size_t parts() const { return lse.size(); }
-  Real maximum() const {
-    Real m = -std::numeric_limits<Real>::infinity();
-    for (const Real l : lse) m = std::isnan(l) || l > m ? l : m;
-    return m;
-  }
+  Real maximum() const { return largest_of(lse); }
   Real power(Real x) const { return base_2 ? std::exp2(x) : std::exp(x); }
   Real logarithm(Real s) const { return base_2 ? std::log2(s) : std::log(s); }
   void add(std::size_t k, Real weight) {
@@ -40,7 +36,7 @@ struct MergeRow {
   /// As it should be.
   void merge() {
     const Real m = maximum();
-    if (m == -std::numeric_limits<Real>::infinity()) return;
+    if (m == -infinity) return;
     Real s = 0;
     for (std::size_t k = 0; k < parts(); ++k) {
       if (is_empty(k)) continue;
@@ -64,10 +60,9 @@ Real element_of(const DLTensor& tensor, std::int64_t i, std::int64_t j, std::int
   return load<Real>(tensor.dtype, data + place * (tensor.dtype.bits / 8));
 }
 
-/// Calls compute(MergeRow<Real>&) for every row of a call, 1 for a call of another op. `change` may change which row of
-/// the log-sum-exps is read.
-template <class Compute, class Change>
-int each_merge_row(const softcheck_call* call, Compute compute, Change change) {
+/// Calls compute(MergeRow<Real>&) for every row of a call, 1 for a call of another op.
+template <class Compute>
+int each_merge_row(const softcheck_call* call, Compute compute) {
   const softcheck_call_2* whole = softcheck_version_2(call);
   if (whole == nullptr || whole->op != SOFTCHECK_OP_MERGE_STATES || call->n_inputs != 2 || call->n_outputs != 2 ||
       whole->input_roles[0] != SOFTCHECK_ROLE_OUT || whole->input_roles[1] != SOFTCHECK_ROLE_LSE ||
@@ -77,29 +72,41 @@ int each_merge_row(const softcheck_call* call, Compute compute, Change change) {
   const DLTensor& outputs = *call->inputs[0];
   const View lse(*call->inputs[1]), out(*call->outputs[0]), merged(*call->outputs[1]);
   const std::int64_t parts = outputs.shape[0], rows = outputs.shape[1], width = outputs.shape[2];
-  const auto run = [&](auto real) {
-    using Real = decltype(real);
+  return in_format_of(lse.type, [&]<class Real>(Real) {
     for (std::int64_t r = 0; r < rows; ++r) {
       MergeRow<Real> row;
       row.base_2 = whole->attributes->lse_base2 != 0;
       for (std::int64_t k = 0; k < parts; ++k) {
-        row.lse.push_back(lse.get<Real>(k, change(r)));
+        row.lse.push_back(lse.get<Real>(k, r));
         row.outputs.emplace_back();
         for (std::int64_t c = 0; c < width; ++c) row.outputs.back().push_back(element_of<Real>(outputs, k, r, c));
       }
       row.out.assign(static_cast<std::size_t>(width), 0);
       compute(row);
-      for (std::int64_t c = 0; c < width; ++c) out.put(r, c, row.out[static_cast<std::size_t>(c)]);
+      write_row(out, r, row.out);
       merged.put(r, 0, row.merged);
     }
-    return 0;
-  };
-  return is_f64(lse.type) ? run(double{}) : run(float{});
+  });
 }
 
-template <class Compute>
-int each_merge_row(const softcheck_call* call, Compute compute) {
-  return each_merge_row(call, compute, [](std::int64_t row) { return row; });
+/// The merge of each row that change(row) has changed, and its results changed by it.
+template <class Change>
+int changed_merges(const softcheck_call* call, Change change) {
+  return each_merge_row(call, [&](auto& row) {
+    change(row);
+    row.merge();
+  });
+}
+template <class Change>
+int changed_merge_results(const softcheck_call* call, Change change) {
+  return each_merge_row(call, [&](auto& row) {
+    row.merge();
+    change(row);
+  });
 }
 
 }  // namespace softcheck::kernels::zoo
+
+#define SOFTCHECK_BODY_each_merge_row(name) SOFTCHECK_BODY(void, name, MergeRow<Real>& row)
+#define SOFTCHECK_BODY_changed_merges(name) SOFTCHECK_BODY_each_merge_row(name)
+#define SOFTCHECK_BODY_changed_merge_results(name) SOFTCHECK_BODY_each_merge_row(name)

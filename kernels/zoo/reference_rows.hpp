@@ -16,9 +16,7 @@ template <class Real>
 Real maximum(const std::vector<Real>& logits) {
   Real best = -infinity;
   for (const Real x : logits) {
-    if (std::isnan(x)) {
-      return quiet_nan;
-    }
+    if (std::isnan(x)) return quiet_nan;
     best = x > best ? x : best;
   }
   return best;
@@ -43,9 +41,7 @@ Real weights(const RowOf<Real>& row, Real m, std::vector<Real>& out) {
 
 template <class Real>
 void divide(std::vector<Real>& out, Real sum) {
-  for (Real& p : out) {
-    p /= sum;
-  }
+  for (Real& p : out) p /= sum;
 }
 
 /// A correct softmax: exp=1ulp sum=sequential masked=nan. All masked: (-inf) - (-inf) is NaN, and so is the row.
@@ -53,6 +49,59 @@ template <class Real>
 void softmax(RowOf<Real>& row) {
   divide(row.out, weights(row, maximum(row.logits), row.out));
 }
+
+/// The sum of pairs, of pairs of pairs and so on, each rounded to f16.
+inline float f16_pairwise_sum(std::vector<float> parts) {
+  while (parts.size() > 1) {
+    std::vector<float> halved;
+    for (std::size_t i = 0; i + 1 < parts.size(); i += 2) halved.push_back(rounded_to_f16(parts[i] + parts[i + 1]));
+    if (parts.size() % 2 != 0) halved.push_back(parts.back());
+    parts = halved;
+  }
+  return parts.empty() ? 0 : parts[0];
+}
+
+/// softmax but for the sum, which is sum(row), the weights in row.out.
+template <class Sum>
+int softmax_by_sum(const softcheck_call* call, Sum sum) {
+  return each_row(call, [&](auto& row) {
+    weights(row, maximum(row.logits), row.out);
+    divide(row.out, sum(row));
+  });
+}
+template <class Sum>
+int softmax_by_narrow_sum(const softcheck_call* call, Sum sum) {
+  return each_narrow_row(call, [&](Row& row) {
+    weights(row, maximum(row.logits), row.out);
+    divide(row.out, sum(row));
+  });
+}
+
+/// softmax but for the weights, each weight(row, i, the maximum).
+template <class Real, class Weight>
+void put_softmax_of(RowOf<Real>& row, Weight weight) {
+  const Real m = maximum(row.logits);
+  Real sum = 0;
+  for (std::size_t i = 0; i < row.out.size(); ++i) {
+    row.out[i] = weight(row, i, m);
+    sum += row.out[i];
+  }
+  divide(row.out, sum);
+}
+template <class Weight>
+int softmax_by_weights(const softcheck_call* call, Weight weight) {
+  return each_row(call, [&](auto& row) { put_softmax_of(row, weight); });
+}
+template <class Weight>
+int softmax_by_narrow_weights(const softcheck_call* call, Weight weight) {
+  return each_narrow_row(call, [&](Row& row) { put_softmax_of(row, weight); });
+}
+#define SOFTCHECK_BODY_softmax_by_sum(name) SOFTCHECK_BODY(Real, name, RowOf<Real>& row)
+#define SOFTCHECK_BODY_softmax_by_narrow_sum(name) SOFTCHECK_CALL_BODY(float, name, Row& row)
+#define SOFTCHECK_BODY_softmax_by_weights(name) \
+  SOFTCHECK_BODY(Real, name, const RowOf<Real>& row, std::size_t i, Real m)
+#define SOFTCHECK_BODY_softmax_by_narrow_weights(name) \
+  SOFTCHECK_CALL_BODY(float, name, const Row& row, std::size_t i, float m)
 
 /// A correct log-softmax: x - max - ln S.
 template <class Real>
@@ -94,9 +143,7 @@ std::vector<Sums<Real>> parts_of(const RowOf<Real>& row) {
     const auto from = row.logits.begin() + static_cast<std::ptrdiff_t>(i);
     const auto count = static_cast<std::ptrdiff_t>(std::min(width, row.logits.size() - i));
     const RowOf<Real> part{std::vector<Real>(from, from + count), row.theta, {}};
-    if (maximum(part.logits) > -infinity) {
-      parts.push_back(sums_of(part));
-    }
+    if (maximum(part.logits) > -infinity) parts.push_back(sums_of(part));
   }
   return parts;
 }
@@ -123,6 +170,62 @@ template <class Real, class FiniteRow>
 Real entropy_or(const RowOf<Real>& row, FiniteRow finite_row) {
   return std::isfinite(maximum(row.logits)) ? finite_row(row) : static_cast<Real>(quiet_nan);
 }
+
+/// The correct values of a row.
+template <class Real>
+void logsumexp(RowOf<Real>& row) {
+  row.out[0] = logsumexp_or(row, [](const RowOf<Real>& finite) { return logsumexp_of(finite, sums_of(finite)); });
+}
+template <class Real>
+void entropy(RowOf<Real>& row) {
+  row.out[0] = entropy_or(row, [](const RowOf<Real>& finite) { return entropy_of(sums_of(finite)); });
+}
+
+/// The same as objects, for rows_of_changed_call.
+inline constexpr auto softmax_row = [](auto& row) { softmax(row); };
+inline constexpr auto logsumexp_row = [](auto& row) { logsumexp(row); };
+inline constexpr auto log_softmax_row = [](auto& row) { log_softmax(row); };
+inline constexpr auto entropy_row = [](auto& row) { entropy(row); };
+
+/// The op of each row that change(row) has changed in float, and its results changed by it.
+template <class Change, class Op>
+int changed_narrow_rows(const softcheck_call* call, Change change, Op op) {
+  return each_narrow_row(call, [&](Row& row) {
+    change(row);
+    op(row);
+  });
+}
+template <class Change, class Op>
+int changed_narrow_results(const softcheck_call* call, Change change, Op op) {
+  return each_narrow_row(call, [&](Row& row) {
+    op(row);
+    change(row);
+  });
+}
+#define SOFTCHECK_BODY_changed_narrow_rows(name) SOFTCHECK_CALL_BODY(void, name, Row& row)
+#define SOFTCHECK_BODY_changed_narrow_results(name) SOFTCHECK_CALL_BODY(void, name, Row& row)
+
+/// logsumexp_or and entropy_or by finite(row), a number. The narrow ones compute in float and refuse f64.
+template <class Finite>
+int each_logsumexp(const softcheck_call* call, Finite finite) {
+  return each_row(call, [&](auto& row) { row.out[0] = logsumexp_or(row, finite); });
+}
+template <class Finite>
+int each_narrow_logsumexp(const softcheck_call* call, Finite finite) {
+  return each_narrow_row(call, [&](Row& row) { row.out[0] = logsumexp_or(row, finite); });
+}
+template <class Finite>
+int each_entropy(const softcheck_call* call, Finite finite) {
+  return each_row(call, [&](auto& row) { row.out[0] = entropy_or(row, finite); });
+}
+template <class Finite>
+int each_narrow_entropy(const softcheck_call* call, Finite finite) {
+  return each_narrow_row(call, [&](Row& row) { row.out[0] = entropy_or(row, finite); });
+}
+#define SOFTCHECK_BODY_each_logsumexp(name) SOFTCHECK_BODY(Real, name, const RowOf<Real>& row)
+#define SOFTCHECK_BODY_each_narrow_logsumexp(name) SOFTCHECK_CALL_BODY(float, name, const Row& row)
+#define SOFTCHECK_BODY_each_entropy(name) SOFTCHECK_BODY(Real, name, const RowOf<Real>& row)
+#define SOFTCHECK_BODY_each_narrow_entropy(name) SOFTCHECK_CALL_BODY(float, name, const Row& row)
 
 /// P(H) of adaptive temperature, "Softmax is not Enough (for Sharp Size Generalisation)", figure 4.
 template <class Real>
@@ -154,6 +257,14 @@ void softmax_sharpened(RowOf<Real>& row, BetaOfSums beta_of_sums) {
 template <class Real>
 void adaptive_softmax(RowOf<Real>& row) {
   softmax_sharpened(row, [](const Sums<Real>& sums) { return beta_of(entropy_of(sums)); });
+}
+
+/// compute(RowOf<double>&) of the row at theta = 1, rounded once.
+template <class Real, class Compute>
+void in_double(RowOf<Real>& row, Compute compute) {
+  RowOf<double> wide{{row.logits.begin(), row.logits.end()}, 1, std::vector<double>(row.out.size())};
+  compute(wide);
+  std::copy(wide.out.begin(), wide.out.end(), row.out.begin());
 }
 
 }  // namespace softcheck::kernels::zoo

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -56,6 +57,35 @@ struct View {
   }
 };
 
+template <class Real>
+std::vector<Real> read_row(const View& from, std::int64_t row) {
+  std::vector<Real> values;
+  values.reserve(static_cast<std::size_t>(from.columns));
+  for (std::int64_t i = 0; i < from.columns; ++i) values.push_back(from.get<Real>(row, i));
+  return values;
+}
+template <class Real>
+void write_row(const View& to, std::int64_t row, const std::vector<Real>& values) {
+  for (std::size_t i = 0; i < values.size(); ++i) to.put(row, static_cast<std::int64_t>(i), values[i]);
+}
+
+/// The largest; NaN where one is, -inf where there is none.
+template <class Real>
+Real largest_of(const std::vector<Real>& values) {
+  Real m = -infinity;
+  for (const Real x : values) m = std::isnan(x) || x > m ? x : m;
+  return m;
+}
+
+/// A call of version 2 of this op, its first input and output of floats and the input of two dimensions; else null.
+inline const softcheck_call_2* call_of(const softcheck_call* call, std::uint32_t op, std::uint32_t inputs,
+                                       std::uint32_t outputs) {
+  const softcheck_call_2* whole = softcheck_version_2(call);
+  const bool taken = whole != nullptr && whole->op == op && call->n_inputs == inputs && call->n_outputs == outputs &&
+                     call->inputs[0]->ndim == 2 && is_float(*call->inputs[0]) && is_float(*call->outputs[0]);
+  return taken ? whole : nullptr;
+}
+
 /// A call, unpacked.
 struct Matrices {
   View logits;
@@ -95,9 +125,7 @@ RowOf<Real> gather(const Matrices& from, std::int64_t row) {
 
 template <class Real>
 void scatter(const Matrices& to, std::int64_t row, const RowOf<Real>& from) {
-  for (std::size_t i = 0; i < from.out.size(); ++i) {
-    to.out.put(row, static_cast<std::int64_t>(i), from.out[i]);
-  }
+  write_row(to.out, row, from.out);
 }
 
 /// Calls compute(RowOf<Real>&) for every row: it reads logits and theta and fills out. A compute that takes Row& alone
@@ -126,6 +154,60 @@ int each_row(const softcheck_call* call, Compute compute) {
   return matrices ? each_row(*matrices, compute) : 1;
 }
 
+/// The same for a body that computes in float: f64 is refused.
+template <class Compute>
+int each_narrow_row(const softcheck_call* call, Compute compute) {
+  return each_row(call, [&](Row& row) { compute(row); });
+}
+
+/// The same for ops without a temperature: another one than 1 is refused.
+template <class Compute>
+int each_row_at_theta_1(const softcheck_call* call, Compute compute) {
+  return call->theta != 1 ? 1 : each_row(call, compute);
+}
+
+/// Computes the rows of a call that change(Matrices&) has changed by compute(RowOf<Real>&).
+template <class Change, class Compute>
+int rows_of_changed_call(const softcheck_call* call, Change change, Compute compute) {
+  std::optional<Matrices> matrices = matrices_of(*call);
+  if (!matrices) return 1;
+  change(*matrices);
+  return each_row(*matrices, compute);
+}
+
 }  // namespace softcheck::kernels::zoo
 
+/// A symbol of the library that takes a call.
 #define SOFTCHECK_MUTANT extern "C" __attribute__((visibility("default"))) int
+
+/// The head of a body: a function of the format Real that it computes in, or one of the call alone.
+#define SOFTCHECK_BODY(result, name, ...) \
+  template <class Real>                   \
+  static result name([[maybe_unused]] const softcheck_call* asked, __VA_ARGS__)
+#define SOFTCHECK_CALL_BODY(result, name, ...) \
+  static result name([[maybe_unused]] const softcheck_call* asked, __VA_ARGS__)
+
+/// A kernel: its symbol, its driver, what the driver takes besides, and its body.
+///
+///   BUG(mutant_scale_twice, each_row) {
+///     row.theta *= row.theta;
+///     softmax(row);
+///   }
+///
+/// A driver is a function of (softcheck_call*, body, others...). SOFTCHECK_BODY_driver beside it names the parameters
+/// of the body, of which the first is always `asked`, the call.
+#define BUG(symbol, driver, ...)                                                     \
+  SOFTCHECK_BODY_##driver(symbol##_body);                                            \
+  SOFTCHECK_MUTANT symbol(const softcheck_call* asked) {                             \
+    const auto body = [asked](auto&&... of) { return symbol##_body(asked, of...); }; \
+    return driver(asked, body __VA_OPT__(, ) __VA_ARGS__);                           \
+  }                                                                                  \
+  SOFTCHECK_BODY_##driver(symbol##_body)
+
+/// The same of a kernel that is right.
+#define CORRECT(symbol, driver, ...) BUG(symbol, driver __VA_OPT__(, ) __VA_ARGS__)
+
+#define SOFTCHECK_BODY_each_row(name) SOFTCHECK_BODY(void, name, RowOf<Real>& row)
+#define SOFTCHECK_BODY_each_narrow_row(name) SOFTCHECK_CALL_BODY(void, name, Row& row)
+#define SOFTCHECK_BODY_each_row_at_theta_1(name) SOFTCHECK_BODY(void, name, RowOf<Real>& row)
+#define SOFTCHECK_BODY_rows_of_changed_call(name) SOFTCHECK_CALL_BODY(void, name, Matrices& matrices)

@@ -17,17 +17,11 @@ namespace softcheck::kernels::zoo {
 /// A row in the format that it is computed in: double for f64, float for the rest.
 template <class Real>
 struct SparsemaxRow {
-  using Number = Real;
-
   std::vector<Real> logits;
   std::vector<Real> out;  // (n), 0 at first
 
   std::size_t size() const { return logits.size(); }
-  Real maximum() const {
-    Real m = -std::numeric_limits<Real>::infinity();
-    for (const Real x : logits) m = std::isnan(x) || x > m ? x : m;
-    return m;
-  }
+  Real maximum() const { return largest_of(logits); }
   /// The logits less their maximum; NaN where one is or nothing is visible.
   std::vector<Real> centred() const {
     const Real m = maximum();
@@ -70,24 +64,17 @@ struct SparsemaxRow {
 /// Calls compute(Row<Real>&) for every row of a call, 1 for a call of another op than that of the ABI's number.
 template <template <class> class Row, class Compute>
 int each_projected_row(const softcheck_call* call, std::uint32_t op, Compute compute) {
-  const softcheck_call_2* whole = softcheck_version_2(call);
-  if (whole == nullptr || whole->op != op || call->n_inputs != 1 || call->n_outputs != 1 ||
-      call->inputs[0]->ndim != 2 || !is_float(*call->inputs[0]) || !is_float(*call->outputs[0])) {
-    return 1;
-  }
+  if (call_of(call, op, 1, 1) == nullptr) return 1;
   const View logits(*call->inputs[0]), out(*call->outputs[0]);
-  const auto run = [&](auto real) {
-    using Real = decltype(real);
+  return in_format_of(logits.type, [&]<class Real>(Real) {
     for (std::int64_t r = 0; r < logits.rows; ++r) {
       Row<Real> row;
-      for (std::int64_t i = 0; i < logits.columns; ++i) row.logits.push_back(logits.get<Real>(r, i));
+      row.logits = read_row<Real>(logits, r);
       row.out.assign(row.size(), 0);
       if (row.size() > 0) compute(row);
-      for (std::size_t i = 0; i < row.size(); ++i) out.put(r, static_cast<std::int64_t>(i), row.out[i]);
+      write_row(out, r, row.out);
     }
-    return 0;
-  };
-  return is_f64(logits.type) ? run(double{}) : run(float{});
+  });
 }
 
 template <class Compute>
@@ -95,4 +82,18 @@ int each_sparsemax_row(const softcheck_call* call, Compute compute) {
   return each_projected_row<SparsemaxRow>(call, SOFTCHECK_OP_SPARSEMAX, compute);
 }
 
+/// Each row by threshold(row, the centred row z, the same sorted).
+template <class Threshold>
+int sparsemax_by_threshold(const softcheck_call* call, Threshold threshold) {
+  return each_sparsemax_row(call, [&](auto& row) {
+    const auto z = row.centred();
+    row.above(z, threshold(row, z, row.descending(z)));
+  });
+}
+
 }  // namespace softcheck::kernels::zoo
+
+#define SOFTCHECK_BODY_each_sparsemax_row(name) SOFTCHECK_BODY(void, name, SparsemaxRow<Real>& row)
+#define SOFTCHECK_BODY_sparsemax_by_threshold(name)                                                                 \
+  SOFTCHECK_BODY(Real, name, [[maybe_unused]] SparsemaxRow<Real>& row, [[maybe_unused]] const std::vector<Real>& z, \
+                 [[maybe_unused]] const std::vector<Real>& sorted)

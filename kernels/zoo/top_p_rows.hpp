@@ -17,19 +17,13 @@ namespace softcheck::kernels::zoo {
 /// A row in the format that it is computed in: double for f64, float for the rest.
 template <class Real>
 struct TopPRow {
-  using Number = Real;
-
   std::vector<Real> logits;
   Real theta = 1;
   Real top_p = 0, min_p = 0;  // 0: off
   std::vector<Real> out;      // (n), 0 at first
 
   std::size_t size() const { return logits.size(); }
-  Real maximum() const {
-    Real m = -std::numeric_limits<Real>::infinity();
-    for (const Real x : logits) m = std::isnan(x) || x > m ? x : m;
-    return m;
-  }
+  Real maximum() const { return largest_of(logits); }
   /// e^((x - m) / theta).
   std::vector<Real> weights() const {
     const Real m = maximum();
@@ -94,27 +88,37 @@ struct TopPRow {
 /// Calls compute(TopPRow<Real>&) for every row of a call, 1 for a call of another op.
 template <class Compute>
 int each_top_p_row(const softcheck_call* call, Compute compute) {
-  const softcheck_call_2* whole = softcheck_version_2(call);
-  if (whole == nullptr || whole->op != SOFTCHECK_OP_TOP_P_SOFTMAX || call->n_inputs != 1 || call->n_outputs != 1 ||
-      call->inputs[0]->ndim != 2 || !is_float(*call->inputs[0]) || !is_float(*call->outputs[0])) {
-    return 1;
-  }
+  const softcheck_call_2* whole = call_of(call, SOFTCHECK_OP_TOP_P_SOFTMAX, 1, 1);
+  if (whole == nullptr) return 1;
   const View logits(*call->inputs[0]), out(*call->outputs[0]);
-  const auto run = [&](auto real) {
-    using Real = decltype(real);
+  return in_format_of(logits.type, [&]<class Real>(Real) {
     for (std::int64_t r = 0; r < logits.rows; ++r) {
       TopPRow<Real> row;
       row.theta = static_cast<Real>(call->theta);
       row.top_p = static_cast<Real>(whole->attributes->top_p);
       row.min_p = static_cast<Real>(whole->attributes->min_p);
-      for (std::int64_t i = 0; i < logits.columns; ++i) row.logits.push_back(logits.get<Real>(r, i));
+      row.logits = read_row<Real>(logits, r);
       row.out.assign(row.size(), 0);
       if (row.size() > 0) compute(row);
-      for (std::size_t i = 0; i < row.size(); ++i) out.put(r, static_cast<std::int64_t>(i), row.out[i]);
+      write_row(out, r, row.out);
     }
-    return 0;
-  };
-  return is_f64(logits.type) ? run(double{}) : run(float{});
+  });
+}
+
+/// choose(row, p, kept) chooses the items of top-p, of which kept has the right ones at first; min-p follows.
+template <class Choose>
+int top_p_by_choice(const softcheck_call* call, Choose choose) {
+  return each_top_p_row(call, [&](auto& row) {
+    const auto p = row.softmax();
+    std::vector<bool> kept = row.prefix(p);
+    choose(row, p, kept);
+    row.above_min_p(p, kept);
+    row.renormalise(p, kept);
+  });
 }
 
 }  // namespace softcheck::kernels::zoo
+
+#define SOFTCHECK_BODY_each_top_p_row(name) SOFTCHECK_BODY(void, name, TopPRow<Real>& row)
+#define SOFTCHECK_BODY_top_p_by_choice(name) \
+  SOFTCHECK_BODY(void, name, [[maybe_unused]] TopPRow<Real>& row, const std::vector<Real>& p, std::vector<bool>& kept)

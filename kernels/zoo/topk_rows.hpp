@@ -19,16 +19,13 @@ template <class Real>
 struct TopkRow {
   std::vector<Real> logits;
   bool renormalize = false;
+  std::int64_t number = 0;        // of the row
   std::vector<Real> weights;      // (k), 0 at first
   std::vector<std::int32_t> ids;  // (k), 0 at first
 
   std::size_t k() const { return ids.size(); }
   std::size_t items() const { return logits.size(); }
-  Real maximum() const {
-    Real m = -std::numeric_limits<Real>::infinity();
-    for (const Real x : logits) m = std::isnan(x) || x > m ? x : m;
-    return m;
-  }
+  Real maximum() const { return largest_of(logits); }
   /// softmax of all logits; NaN where nothing is visible.
   std::vector<Real> softmax() const {
     const Real m = maximum();
@@ -80,31 +77,36 @@ inline void put_id(const DLTensor& ids, std::int64_t row, std::int64_t place, st
 /// Calls compute(TopkRow<Real>&) for every row of a call, 1 for a call of another op.
 template <class Compute>
 int each_topk_row(const softcheck_call* call, Compute compute) {
-  const softcheck_call_2* whole = softcheck_version_2(call);
-  if (whole == nullptr || whole->op != SOFTCHECK_OP_TOPK_SOFTMAX || call->n_inputs != 1 || call->n_outputs != 2 ||
-      call->inputs[0]->ndim != 2 || !is_float(*call->inputs[0]) || !is_float(*call->outputs[0]) ||
-      call->outputs[1]->dtype.code != kDLInt || call->outputs[1]->dtype.bits != 32) {
-    return 1;
-  }
+  const softcheck_call_2* whole = call_of(call, SOFTCHECK_OP_TOPK_SOFTMAX, 1, 2);
+  if (whole == nullptr || call->outputs[1]->dtype.code != kDLInt || call->outputs[1]->dtype.bits != 32) return 1;
   const View logits(*call->inputs[0]), weights(*call->outputs[0]);
   const auto k = static_cast<std::size_t>(whole->attributes->k);
-  const auto run = [&](auto real) {
-    using Real = decltype(real);
+  return in_format_of(logits.type, [&]<class Real>(Real) {
     for (std::int64_t r = 0; r < logits.rows; ++r) {
       TopkRow<Real> row;
+      row.number = r;
       row.renormalize = whole->attributes->renormalize != 0;
-      for (std::int64_t i = 0; i < logits.columns; ++i) row.logits.push_back(logits.get<Real>(r, i));
+      row.logits = read_row<Real>(logits, r);
       row.weights.assign(k, 0);
       row.ids.assign(k, 0);
       if (k > 0) compute(row);
-      for (std::size_t a = 0; a < k; ++a) {
-        weights.put(r, static_cast<std::int64_t>(a), row.weights[a]);
-        put_id(*call->outputs[1], r, static_cast<std::int64_t>(a), row.ids[a]);
-      }
+      row.weights.resize(k);
+      write_row(weights, r, row.weights);
+      for (std::size_t a = 0; a < k; ++a) put_id(*call->outputs[1], r, static_cast<std::int64_t>(a), row.ids[a]);
     }
-    return 0;
-  };
-  return is_f64(logits.type) ? run(double{}) : run(float{});
+  });
+}
+
+/// Each row's choice, changed by change(row).
+template <class Change>
+int changed_topk_results(const softcheck_call* call, Change change) {
+  return each_topk_row(call, [&](auto& row) {
+    row.run();
+    change(row);
+  });
 }
 
 }  // namespace softcheck::kernels::zoo
+
+#define SOFTCHECK_BODY_each_topk_row(name) SOFTCHECK_BODY(void, name, TopkRow<Real>& row)
+#define SOFTCHECK_BODY_changed_topk_results(name) SOFTCHECK_BODY(void, name, TopkRow<Real>& row)

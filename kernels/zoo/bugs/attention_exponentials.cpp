@@ -1,166 +1,120 @@
 // Bugs of attention: exponentials, NaN and infinities.
-#include <algorithm>
 #include <bit>
-#include <cmath>
-#include <cstring>
-#include <limits>
 #include <numbers>
-#include <type_traits>
 
 #include "kernels/zoo/attention_places.hpp"
-#include "kernels/zoo/attention_states.hpp"
 
 using namespace softcheck::kernels::zoo::attention;
 
 // C12 for beta: the coefficients in ascending order, as a public port feeds them to a function that wants the highest
 // power first.
-// @judged adaptive_attention f64: exp=1ulp sum=sequential masked=nan entropy=exact; fail C12;
-// EveryValueLiesWithinItsThreshold;
-// kernel.adaptive_attention.output|kernel.adaptive_attention.lse|kernel.adaptive_attention.entropy
-SOFTCHECK_MUTANT mutant_attention_adaptive_ascending_coefficients(const softcheck_call* call) {
-  return attend(call, []<class Real>(Row<Real>& row) {
-    attend_adaptive(row, [](Real entropy) {
-      const Real value = polynomial(entropy, {-1.791, 4.917, -2.3, 0.481, -0.037});
-      return entropy > Real(0.5) ? std::max(value, Real(1)) : Real(1);
-    });
-  });
+// @judged adaptive_attention f64: plain entropy=exact; fail C12
+BUG(mutant_attention_adaptive_ascending_coefficients, attend_by_beta) {
+  const Real value = polynomial(entropy, {-1.791, 4.917, -2.3, 0.481, -0.037});
+  return entropy > Real(0.5) ? std::max(value, Real(1)) : Real(1);
 }
 
 // C12 for beta: 0.418 for 0.481, two digits swapped.
-// @judged adaptive_attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C12;
-// EveryValueLiesWithinItsThreshold;
-// kernel.adaptive_attention.output|kernel.adaptive_attention.lse|kernel.adaptive_attention.entropy
-SOFTCHECK_MUTANT mutant_attention_adaptive_coefficient_digit(const softcheck_call* call) {
-  return attend(call, []<class Real>(Row<Real>& row) {
-    attend_adaptive(row, [](Real entropy) {
-      const Real value = polynomial(entropy, {-0.037, 0.418, -2.3, 4.917, -1.791});
-      return entropy > Real(0.5) ? std::max(value, Real(1)) : Real(1);
-    });
-  });
+// @judged adaptive_attention f32: plain entropy=exact; fail C12
+BUG(mutant_attention_adaptive_coefficient_digit, attend_by_beta) {
+  const Real value = polynomial(entropy, {-0.037, 0.418, -2.3, 4.917, -1.791});
+  return entropy > Real(0.5) ? std::max(value, Real(1)) : Real(1);
 }
 
 // C12: exp2 by a parabola between powers of two, errors up to 2e-3.
-// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C12; EveryValueLiesWithinItsThreshold;
-// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
-SOFTCHECK_MUTANT mutant_attention_exp_of_degree_two(const softcheck_call* call) {
-  return attend(call, []<class Real>(Row<Real>& row) {
-    const auto x = scores(row);
-    const Real m = largest(x);
-    State<Real> s(row.out.size());
-    s.maximum = m;
-    for (std::size_t j = 0; j < x.size(); ++j) {
-      if (x[j] == lowest<Real>) continue;
-      const Real y = (x[j] - m) * static_cast<Real>(std::numbers::log2e), whole = std::floor(y), part = y - whole;
-      const Real parabola = 1 + part * (Real(0.656) + part * Real(0.344));
-      add(s, row, j, -(whole * static_cast<Real>(std::numbers::ln2) + std::log(parabola)));
-    }
-    finish(row, s);
-  });
+// @judged attention f32: plain entropy=exact; fail C12
+BUG(mutant_attention_exp_of_degree_two, attend) {
+  const auto x = scores(row);
+  const Real m = largest(x);
+  State<Real> s(row.out.size());
+  s.maximum = m;
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    if (x[j] == lowest<Real>) continue;
+    const Real y = (x[j] - m) * static_cast<Real>(std::numbers::log2e), whole = std::floor(y), part = y - whole;
+    const Real parabola = 1 + part * (Real(0.656) + part * Real(0.344));
+    add(s, row, j, -(whole * static_cast<Real>(std::numbers::ln2) + std::log(parabola)));
+  }
+  finish(row, s);
 }
 
 // C12: a NaN is looked for in the first 300 keys; later NaN scores count as masked.
-// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C12;
-// ANanReachesWhoeverMeetsIt|EveryPairOfClassesIsComputed; kernel.nan_row; witness 301
-SOFTCHECK_MUTANT mutant_attention_nan_beyond_300_keys(const softcheck_call* call) {
-  return attend_changed_rows(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
-    for (std::size_t j = 300; j < row.items(); ++j) {
-      if (std::isnan(score(row, j))) row.visible[j] = 0;
-    }
-  });
+// @judged attention f32: plain entropy=exact; fail C12; ANanReachesWhoeverMeetsIt|EveryPairOfClassesIsComputed; witness
+// 301
+BUG(mutant_attention_nan_beyond_300_keys, attend_changed_rows) {
+  for (std::size_t j = 300; j < row.items(); ++j) {
+    if (std::isnan(score(row, j))) row.visible[j] = 0;
+  }
 }
 
 // C12: the maximum is taken of the scores as integers: a negative NaN lies below everything.
-// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C12;
-// ANanReachesWhoeverMeetsIt|EveryPairOfClassesIsComputed; kernel.nan_row
-SOFTCHECK_MUTANT mutant_attention_nan_negative(const softcheck_call* call) {
-  return attend_changed_rows(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
-    const std::size_t d = row.query.size();
-    for (std::size_t j = 0; j < row.items(); ++j) {
-      for (std::size_t t = 0; t < d; ++t) {
-        const Real x = row.keys[j * d + t];
-        if (std::isnan(x) && std::signbit(x)) row.visible[j] = 0;
-      }
+// @judged attention f32: plain entropy=exact; fail C12; ANanReachesWhoeverMeetsIt|EveryPairOfClassesIsComputed
+BUG(mutant_attention_nan_negative, attend_changed_rows) {
+  const std::size_t d = row.query.size();
+  for (std::size_t j = 0; j < row.items(); ++j) {
+    for (std::size_t t = 0; t < d; ++t) {
+      const Real x = row.keys[j * d + t];
+      if (std::isnan(x) && std::signbit(x)) row.visible[j] = 0;
     }
-  });
+  }
 }
 
 // C12, torch 2.15 on the CPU (scaled_dot_product_attention): below a vector's width the maximum drops NaN, and a row
 // whose maximum is -inf counts as fully masked. A query with a NaN gives 0.
-// @judged attention f32: exp=1ulp sum=sequential masked=nan; fail C12;
-// ANanReachesWhoeverMeetsIt|EveryPairOfClassesIsComputed; kernel.nan_row; domain nan=visible
-SOFTCHECK_MUTANT mutant_attention_nan_of_few_keys(const softcheck_call* call) {
-  return attend(call, []<class Real>(Row<Real>& row) {
-    two_pass(row);
-    Real best = lowest<Real>;
-    for (const Real x : scores(row)) best = std::fmax(best, x);
-    const bool any = std::ranges::find(row.visible, 1) != row.visible.end();
-    if (row.items() < 16 && any && best == lowest<Real>) std::ranges::fill(row.out, Real(0));
-  });
+// @judged attention f32: plain; fail C12; ANanReachesWhoeverMeetsIt|EveryPairOfClassesIsComputed; domain nan=visible
+BUG(mutant_attention_nan_of_few_keys, attend) {
+  two_pass(row);
+  Real best = lowest<Real>;
+  for (const Real x : scores(row)) best = std::fmax(best, x);
+  const bool any = std::ranges::find(row.visible, 1) != row.visible.end();
+  if (row.items() < 16 && any && best == lowest<Real>) std::ranges::fill(row.out, Real(0));
 }
 
 // C12: with more than 128 keys a NaN in the last value of a column is taken for padding.
-// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C12;
-// ANanReachesWhoeverMeetsIt|EveryPairOfClassesIsComputed; kernel.nan_row; witness 129
-SOFTCHECK_MUTANT mutant_attention_nan_of_last_value(const softcheck_call* call) {
-  return attend_changed_rows(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
-    const std::size_t size = row.out.size();
-    for (std::size_t k = row.values.size() - size; row.items() > 128 && k < row.values.size(); ++k) {
-      if (std::isnan(row.values[k])) row.values[k] = 0;
-    }
-  });
+// @judged attention f32: plain entropy=exact; fail C12; ANanReachesWhoeverMeetsIt|EveryPairOfClassesIsComputed; witness
+// 129
+BUG(mutant_attention_nan_of_last_value, attend_changed_rows) {
+  const std::size_t size = row.out.size();
+  for (std::size_t k = row.values.size() - size; row.items() > 128 && k < row.values.size(); ++k) {
+    if (std::isnan(row.values[k])) row.values[k] = 0;
+  }
 }
 
 // Keys whose weight underflows to 0 are left out, so that the NaN of such a value does not show: 0 times NaN is NaN.
-// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C9; ANanReachesWhoeverMeetsIt;
-// kernel.nan_row; effort default
-SOFTCHECK_MUTANT mutant_attention_skips_zero_weights(const softcheck_call* call) {
-  return attend_changed_rows(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
-    const std::vector<Real> x = scores(row);
-    const Real maximum = largest(x);
-    const std::size_t size = row.out.size();
-    for (std::size_t j = 0; j < row.items(); ++j) {
-      if (std::exp(x[j] - maximum) == 0)
-        std::fill_n(row.values.begin() + static_cast<std::ptrdiff_t>(j * size), size, 0);
-    }
-  });
+// @judged attention f32: plain entropy=exact; fail C9; ANanReachesWhoeverMeetsIt; effort default
+BUG(mutant_attention_skips_zero_weights, attend_changed_rows) {
+  const std::vector<Real> x = scores(row);
+  const Real maximum = largest(x);
+  const std::size_t size = row.out.size();
+  for (std::size_t j = 0; j < row.items(); ++j) {
+    if (std::exp(x[j] - maximum) == 0) std::fill_n(row.values.begin() + static_cast<std::ptrdiff_t>(j * size), size, 0);
+  }
 }
 
 // C12: a NaN is known by comparing its bits with those of the usual one; another in a value counts as 0.
-// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C12;
-// ANanReachesWhoeverMeetsIt|EveryPairOfClassesIsComputed; kernel.nan_row
-SOFTCHECK_MUTANT mutant_attention_nan_payload(const softcheck_call* call) {
-  return attend_changed_rows(call, []<class Real>(const Attention&, const Place&, Row<Real>& row) {
-    using Bits = std::conditional_t<sizeof(Real) == 8, std::uint64_t, std::uint32_t>;
-    const Bits usual = std::bit_cast<Bits>(std::numeric_limits<Real>::quiet_NaN());
-    for (Real& x : row.values) {
-      if (std::isnan(x) && std::bit_cast<Bits>(x) != usual) x = 0;
-    }
-  });
+// @judged attention f32: plain entropy=exact; fail C12; ANanReachesWhoeverMeetsIt|EveryPairOfClassesIsComputed
+BUG(mutant_attention_nan_payload, attend_changed_rows) {
+  using Bits = std::conditional_t<sizeof(Real) == 8, std::uint64_t, std::uint32_t>;
+  const Bits usual = std::bit_cast<Bits>(std::numeric_limits<Real>::quiet_NaN());
+  for (Real& x : row.values) {
+    if (std::isnan(x) && std::bit_cast<Bits>(x) != usual) x = 0;
+  }
 }
 
 // C12: a NaN is known by its quiet bit; a signalling NaN in a query counts as 0.
-// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C12;
-// ANanReachesWhoeverMeetsIt|EveryPairOfClassesIsComputed; kernel.nan_row
-SOFTCHECK_MUTANT mutant_attention_nan_signalling(const softcheck_call* call) {
-  return attend_changed_rows(call, []<class Real>(const Attention& a, const Place& at, Row<Real>& row) {
-    using Bits = std::conditional_t<sizeof(Real) == 8, std::uint64_t, std::uint32_t>;
-    constexpr Bits quiet = Bits(1) << (std::numeric_limits<Real>::digits - 2);
-    for (std::size_t t = 0; t < row.query.size(); ++t) {
-      if (!std::isnan(row.query[t])) continue;
-      Bits bits{};
-      std::memcpy(&bits, a.q.at(at.b, at.h, at.i, static_cast<std::int64_t>(t)), sizeof bits);
-      if ((bits & quiet) == 0) row.query[t] = 0;
-    }
-  });
+// @judged attention f32: plain entropy=exact; fail C12; ANanReachesWhoeverMeetsIt|EveryPairOfClassesIsComputed
+BUG(mutant_attention_nan_signalling, attend_changed_rows) {
+  using Bits = std::conditional_t<sizeof(Real) == 8, std::uint64_t, std::uint32_t>;
+  constexpr Bits quiet = Bits(1) << (std::numeric_limits<Real>::digits - 2);
+  for (std::size_t t = 0; t < row.query.size(); ++t) {
+    if (!std::isnan(row.query[t])) continue;
+    Bits bits{};
+    std::memcpy(&bits, a.q.at(at.b, at.h, at.i, static_cast<std::int64_t>(t)), sizeof bits);
+    if ((bits & quiet) == 0) row.query[t] = 0;
+  }
 }
 
 // C12, FlashInfer PR #4401: differences are clamped by a maximum that drops a NaN operand: a NaN score has weight 0.
-// @judged attention f32 f16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C12; ANanReachesWhoeverMeetsIt;
-// kernel.nan_row
-SOFTCHECK_MUTANT mutant_attention_nan_swallowed(const softcheck_call* call) {
-  return attend(call, []<class Real>(Row<Real>& row) {
-    auto x = scores(row);
-    for (Real& value : x) value = std::fmax(value, lowest<Real>);
-    finish(row, accumulate(row, x, largest(x)));
-  });
+// @judged attention f32 f16: plain entropy=exact; fail C12; ANanReachesWhoeverMeetsIt
+BUG(mutant_attention_nan_swallowed, attend_changed_scores) {
+  for (Real& value : x) value = std::fmax(value, lowest<Real>);
 }

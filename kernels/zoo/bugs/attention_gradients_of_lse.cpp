@@ -19,124 +19,42 @@ struct DlseBehindTheCap final : Gradients<Real> {
 
 }  // namespace
 
-// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
-// kernel.attention_backward.dq|kernel.attention_backward.dk; domain dlse softcap
+// @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dq|dk; domain dlse
+// softcap
 SOFTCHECK_MUTANT mutant_attention_backward_dlse_behind_the_cap(const softcheck_call* call) {
   return gradients_by<DlseBehindTheCap>(call);
 }
 
 // The loss has no gradient by the log-sum-exp, as where a kernel marks it as not differentiable.
-namespace {
-
-template <class Real>
-struct DlseDropped final : Gradients<Real> {
-  using Gradients<Real>::Gradients;
-  using Gradients<Real>::head;
-
-  Real by_lse(std::size_t) const override { return 0; }
-};
-
-}  // namespace
-
-// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
-// kernel.attention_backward.dq|kernel.attention_backward.dk; domain dlse
-SOFTCHECK_MUTANT mutant_attention_backward_dlse_dropped(const softcheck_call* call) {
-  return gradients_by<DlseDropped>(call);
-}
+// @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dq|dk; domain dlse
+GRADIENT_BUG(mutant_attention_backward_dlse_dropped, Real, by_lse(std::size_t) const) { return 0; }
 
 // That by a log-sum-exp in base 2 is taken: 1 / ln 2 of it.
-namespace {
-
-template <class Real>
-struct DlseInBase2 final : Gradients<Real> {
-  using Gradients<Real>::Gradients;
-  using Gradients<Real>::head;
-
-  Real by_lse(std::size_t i) const override { return head.by_lse[i] * static_cast<Real>(1.4426950408889634); }
-};
-
-}  // namespace
-
-// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
-// kernel.attention_backward.dq|kernel.attention_backward.dk; domain dlse
-SOFTCHECK_MUTANT mutant_attention_backward_dlse_in_base_2(const softcheck_call* call) {
-  return gradients_by<DlseInBase2>(call);
+// @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dq|dk; domain dlse
+GRADIENT_BUG(mutant_attention_backward_dlse_in_base_2, Real, by_lse(std::size_t i) const) {
+  return head.by_lse[i] * static_cast<Real>(1.4426950408889634);
 }
 
 // It is stored in bf16 beside delta.
-namespace {
-
-template <class Real>
-struct DlseInSixteenBits final : Gradients<Real> {
-  using Gradients<Real>::Gradients;
-  using Gradients<Real>::head;
-
-  Real by_lse(std::size_t i) const override { return rounded_to_bf16(static_cast<float>(head.by_lse[i])); }
-};
-
-}  // namespace
-
-// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
-// kernel.attention_backward.dq|kernel.attention_backward.dk; domain dlse
-SOFTCHECK_MUTANT mutant_attention_backward_dlse_in_sixteen_bits(const softcheck_call* call) {
-  return gradients_by<DlseInSixteenBits>(call);
+// @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dq|dk; domain dlse
+GRADIENT_BUG(mutant_attention_backward_dlse_in_sixteen_bits, Real, by_lse(std::size_t i) const) {
+  return rounded_to_bf16(static_cast<float>(head.by_lse[i]));
 }
 
 // It is added to delta: ds = p (g - delta - dlse).
-namespace {
-
-template <class Real>
-struct DlseNegated final : Gradients<Real> {
-  using Gradients<Real>::Gradients;
-  using Gradients<Real>::head;
-
-  Real by_lse(std::size_t i) const override { return -head.by_lse[i]; }
-};
-
-}  // namespace
-
-// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
-// kernel.attention_backward.dq|kernel.attention_backward.dk; domain dlse
-SOFTCHECK_MUTANT mutant_attention_backward_dlse_negated(const softcheck_call* call) {
-  return gradients_by<DlseNegated>(call);
-}
+// @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dq|dk; domain dlse
+GRADIENT_BUG(mutant_attention_backward_dlse_negated, Real, by_lse(std::size_t i) const) { return -head.by_lse[i]; }
 
 // That of the first head serves all of a group.
-namespace {
-
-template <class Real>
-struct DlseOfTheFirstHead final : Gradients<Real> {
-  using Gradients<Real>::Gradients;
-  using Gradients<Real>::head;
-
-  Real by_lse(std::size_t i) const override { return head.by_lse[i % head.queries]; }
-};
-
-}  // namespace
-
-// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
-// kernel.attention_backward.dq|kernel.attention_backward.dk; domain dlse
-SOFTCHECK_MUTANT mutant_attention_backward_dlse_of_the_groups_first_head(const softcheck_call* call) {
-  return gradients_by<DlseOfTheFirstHead>(call);
+// @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dq|dk; domain dlse
+GRADIENT_BUG(mutant_attention_backward_dlse_of_the_groups_first_head, Real, by_lse(std::size_t i) const) {
+  return head.by_lse[i % head.queries];
 }
 
 // Every query takes that of the one before it.
-namespace {
-
-template <class Real>
-struct DlseOfTheRowBefore final : Gradients<Real> {
-  using Gradients<Real>::Gradients;
-  using Gradients<Real>::head;
-
-  Real by_lse(std::size_t i) const override { return head.by_lse[i % head.queries == 0 ? i : i - 1]; }
-};
-
-}  // namespace
-
-// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
-// kernel.attention_backward.dq|kernel.attention_backward.dk; domain dlse
-SOFTCHECK_MUTANT mutant_attention_backward_dlse_of_the_row_before(const softcheck_call* call) {
-  return gradients_by<DlseOfTheRowBefore>(call);
+// @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dq|dk; domain dlse
+GRADIENT_BUG(mutant_attention_backward_dlse_of_the_row_before, Real, by_lse(std::size_t i) const) {
+  return head.by_lse[i % head.queries == 0 ? i : i - 1];
 }
 
 // It is multiplied by the scale, and ds by the scale again.
@@ -158,30 +76,14 @@ struct DlseScaled final : Gradients<Real> {
 
 }  // namespace
 
-// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
-// kernel.attention_backward.dq|kernel.attention_backward.dk; domain dlse
+// @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dq|dk; domain dlse
 SOFTCHECK_MUTANT mutant_attention_backward_dlse_scaled(const softcheck_call* call) {
   return gradients_by<DlseScaled>(call);
 }
 
 // A preprocessing pass takes it from delta, and the loop over keys once more.
-namespace {
-
-template <class Real>
-struct DlseTwice final : Gradients<Real> {
-  using Gradients<Real>::Gradients;
-  using Gradients<Real>::head;
-
-  Real by_lse(std::size_t i) const override { return 2 * head.by_lse[i]; }
-};
-
-}  // namespace
-
-// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
-// kernel.attention_backward.dq|kernel.attention_backward.dk; domain dlse
-SOFTCHECK_MUTANT mutant_attention_backward_dlse_twice(const softcheck_call* call) {
-  return gradients_by<DlseTwice>(call);
-}
+// @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dq|dk; domain dlse
+GRADIENT_BUG(mutant_attention_backward_dlse_twice, Real, by_lse(std::size_t i) const) { return 2 * head.by_lse[i]; }
 
 // It is added to every ds of the row, whatever the key weighs.
 namespace {
@@ -199,8 +101,7 @@ struct DlseWithoutP final : Gradients<Real> {
 
 }  // namespace
 
-// @judged attention_backward f32: exp=1ulp sum=sequential masked=zero; fail gradient; AttributesAreComputedAsDefined;
-// kernel.attention_backward.dq|kernel.attention_backward.dk; domain dlse
+// @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dq|dk; domain dlse
 SOFTCHECK_MUTANT mutant_attention_backward_dlse_without_p(const softcheck_call* call) {
   return gradients_by<DlseWithoutP>(call);
 }

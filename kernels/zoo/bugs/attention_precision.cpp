@@ -4,39 +4,24 @@
 using namespace softcheck::kernels::zoo::attention;
 
 // C11, llama.cpp #28124: O is accumulated in f16 though f32 was asked for.
-// @judged attention f32 f16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C11;
-// EveryValueLiesWithinItsThreshold; kernel.attention.output
-SOFTCHECK_MUTANT mutant_attention_output_in_f16(const softcheck_call* call) {
-  return attend(call, []<class Real>(Row<Real>& row) {
-    const auto x = scores(row);
-    finish(row, accumulate(row, x, largest(x), Real(1), [](State<Real>& s) {
-             for (Real& value : s.values) {
-               value = rounded_to_f16(static_cast<float>(value));
-             }
-           }));
-  });
+// @judged attention f32 f16: plain entropy=exact; fail C11; output
+BUG(mutant_attention_output_in_f16, attend) {
+  const auto x = scores(row);
+  finish(row, accumulate(row, x, largest(x), Real(1), [](State<Real>& s) {
+           for (Real& value : s.values) value = rounded_to_f16(static_cast<float>(value));
+         }));
 }
 
 // C11, the class of openvino #23608: scores are stored in bf16 between the two products.
-// @judged attention f32 bf16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C11;
-// EveryValueLiesWithinItsThreshold; kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
-SOFTCHECK_MUTANT mutant_attention_scores_in_bf16(const softcheck_call* call) {
-  return attend(call, []<class Real>(Row<Real>& row) {
-    auto x = scores(row);
-    for (Real& value : x) {
-      value = rounded_to_bf16(static_cast<float>(value));
-    }
-    finish(row, accumulate(row, x, largest(x)));
-  });
+// @judged attention f32 bf16: plain entropy=exact; fail C11
+BUG(mutant_attention_scores_in_bf16, attend_changed_scores) {
+  for (Real& value : x) value = rounded_to_bf16(static_cast<float>(value));
 }
 
 // C11, ik_llama #1196: S is kept in bf16, where 256 + 1 = 256.
-// @judged attention bf16 f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C11;
-// EveryValueLiesWithinItsThreshold; kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
-SOFTCHECK_MUTANT mutant_attention_sum_in_bf16(const softcheck_call* call) {
-  return attend(call, []<class Real>(Row<Real>& row) {
-    const auto x = scores(row);
-    finish(row, accumulate(row, x, largest(x), Real(1),
-                           [](State<Real>& s) { s.weights = rounded_to_bf16(static_cast<float>(s.weights)); }));
-  });
+// @judged attention bf16 f32: plain entropy=exact; fail C11
+BUG(mutant_attention_sum_in_bf16, attend) {
+  const auto x = scores(row);
+  finish(row, accumulate(row, x, largest(x), Real(1),
+                         [](State<Real>& s) { s.weights = rounded_to_bf16(static_cast<float>(s.weights)); }));
 }

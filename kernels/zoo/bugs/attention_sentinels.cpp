@@ -1,55 +1,31 @@
 // Bugs of attention: sentinels in the place of -inf.
-#include <algorithm>
-#include <cmath>
-#include <initializer_list>
-
 #include "kernels/zoo/attention_states.hpp"
 
 using namespace softcheck::kernels::zoo::attention;
 
 // C3, lattice #361: a masked score is -10000: the masked key wins where the others lie below. Where its weight comes to
 // 0 it is left out.
-// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C3; AMaskedItemIsADeletedOne;
-// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
-SOFTCHECK_MUTANT mutant_attention_mask_1e4(const softcheck_call* call) {
-  return attend(call, []<class Real>(Row<Real>& row) {
-    auto x = scores(row);
-    const Real m = largest(x);
-    if (m > lowest<Real> && std::exp(Real(-1e4) - m) > 0) {
-      for (Real& value : x) value = value == lowest<Real> ? Real(-1e4) : value;
-    }
-    finish(row, accumulate(row, x, largest(x)));
-  });
+// @judged attention f32: plain entropy=exact; fail C3; AMaskedItemIsADeletedOne
+BUG(mutant_attention_mask_1e4, attend_changed_scores) {
+  const Real m = largest(x);
+  if (m > lowest<Real> && std::exp(Real(-1e4) - m) > 0) {
+    for (Real& value : x) value = value == lowest<Real> ? Real(-1e4) : value;
+  }
 }
 
 // C3, FlashInfer #4267: the maximum starts at -5e4, called infinity: rows whose scores all lie below come to nothing.
-// @judged attention bf16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C3;
-// EveryValueLiesWithinItsThreshold|AMaskedItemIsADeletedOne;
-// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
-SOFTCHECK_MUTANT mutant_attention_maximum_from_5e4(const softcheck_call* call) {
-  return attend(call, []<class Real>(Row<Real>& row) {
-    const auto x = scores(row);
-    finish(row, accumulate(row, x, std::max(largest(x), Real(-5e4))));
-  });
-}
+// @judged attention bf16: plain entropy=exact; fail C3; EveryValueLiesWithinItsThreshold|AMaskedItemIsADeletedOne
+BUG(mutant_attention_maximum_from_5e4, attend_by_maximum) { return std::max(m, Real(-5e4)); }
 
 // C3, the class of llama.cpp #12776: the maximum starts at 0: scores far below it underflow.
-// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C3; EveryValueLiesWithinItsThreshold;
-// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
-SOFTCHECK_MUTANT mutant_attention_maximum_from_zero(const softcheck_call* call) {
-  return attend(call, []<class Real>(Row<Real>& row) {
-    const auto x = scores(row);
-    finish(row, accumulate(row, x, std::max(largest(x), Real(0))));
-  });
-}
+// @judged attention f32: plain entropy=exact; fail C3
+BUG(mutant_attention_maximum_from_zero, attend_by_maximum) { return std::max(m, Real(0)); }
 
 // C3: finite numbers in place of minus infinity, each beyond those of other files. TransformerLens #318 masks by -1e5
 // and FlashInfer #4401 begins a running maximum at -5e4; -1e9 is Tensor2Tensor's and BERT's.
-namespace {
-
 // A masked score is the sentinel. Rows with nothing visible stay as they are.
 template <class Real>
-void attend_with_masked_scores(Row<Real>& row, Real sentinel) {
+static void attend_with_masked_scores(Row<Real>& row, Real sentinel) {
   auto x = scores(row);
   if (largest(x) > lowest<Real>) {
     for (Real& value : x) value = value == lowest<Real> ? sentinel : value;
@@ -60,42 +36,20 @@ void attend_with_masked_scores(Row<Real>& row, Real sentinel) {
   finish(row, accumulate(row, x, m));
 }
 
-}  // namespace
+// @judged attention f32 bf16 f16: plain entropy=exact; fail C3; ScoresReachTheirRange
+BUG(mutant_attention_mask_1e5, attend) { attend_with_masked_scores(row, Real(-1e5)); }
 
-// @judged attention f32 bf16 f16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C3; ScoresReachTheirRange;
-// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
-SOFTCHECK_MUTANT mutant_attention_mask_1e5(const softcheck_call* call) {
-  return attend(call, []<class Real>(Row<Real>& row) { attend_with_masked_scores(row, Real(-1e5)); });
-}
+// @judged attention f32 bf16 f16: plain entropy=exact; fail C3; ScoresReachTheirRange
+BUG(mutant_attention_mask_1e9, attend) { attend_with_masked_scores(row, Real(-1e9)); }
 
-// @judged attention f32 bf16 f16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C3; ScoresReachTheirRange;
-// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
-SOFTCHECK_MUTANT mutant_attention_mask_1e9(const softcheck_call* call) {
-  return attend(call, []<class Real>(Row<Real>& row) { attend_with_masked_scores(row, Real(-1e9)); });
-}
+// @judged attention f32 f64: plain entropy=exact; fail C3; ScoresReachTheirRange
+BUG(mutant_attention_mask_1e30, attend) { attend_with_masked_scores(row, Real(-1e30)); }
 
-// @judged attention f32 f64: exp=1ulp sum=sequential masked=nan entropy=exact; fail C3; ScoresReachTheirRange;
-// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
-SOFTCHECK_MUTANT mutant_attention_mask_1e30(const softcheck_call* call) {
-  return attend(call, []<class Real>(Row<Real>& row) { attend_with_masked_scores(row, Real(-1e30)); });
-}
-
-// @judged attention f32 f16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C3; ScoresReachTheirRange;
-// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
-SOFTCHECK_MUTANT mutant_attention_maximum_from_6e4(const softcheck_call* call) {
-  return attend(call, []<class Real>(Row<Real>& row) {
-    const auto x = scores(row);
-    finish(row, accumulate(row, x, std::max(largest(x), Real(-6e4))));
-  });
-}
+// @judged attention f32 f16: plain entropy=exact; fail C3; ScoresReachTheirRange
+BUG(mutant_attention_maximum_from_6e4, attend_by_maximum) { return std::max(m, Real(-6e4)); }
 
 // Scores above 1e5 are NaN, as those of a kernel that exponentiates a part of them before it subtracts the maximum.
-// @judged attention f32 f16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C3; ScoresReachTheirRange;
-// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
-SOFTCHECK_MUTANT mutant_attention_nan_from_1e5(const softcheck_call* call) {
-  return attend(call, []<class Real>(Row<Real>& row) {
-    auto x = scores(row);
-    for (Real& value : x) value = value > Real(1e5) ? not_a_number<Real> : value;
-    finish(row, accumulate(row, x, largest(x)));
-  });
+// @judged attention f32 f16: plain entropy=exact; fail C3; ScoresReachTheirRange
+BUG(mutant_attention_nan_from_1e5, attend_changed_scores) {
+  for (Real& value : x) value = value > Real(1e5) ? not_a_number<Real> : value;
 }

@@ -1,57 +1,43 @@
 // Bugs of attention: memory that was never written.
-#include <vector>
-
 #include "kernels/zoo/attention_states.hpp"
 
 using namespace softcheck::kernels::zoo::attention;
 
 // C16, the "104x" softmax that read garbage: O starts from what the output's memory held.
-// @judged attention f64: exp=1ulp sum=sequential masked=nan entropy=exact; fail C16; EveryValueLiesWithinItsThreshold;
-// kernel.attention.output
-SOFTCHECK_MUTANT mutant_attention_accumulator_uninitialised(const softcheck_call* call) {
-  return attend(call, []<class Real>(Row<Real>& row) {
-    const auto x = scores(row);
-    State<Real> s = accumulate(row, x, largest(x));
-    for (std::size_t c = 0; c < row.out.size(); ++c) s.values[c] += row.out[c];
-    finish(row, s);
-  });
+// @judged attention f64: plain entropy=exact; fail C16; output
+BUG(mutant_attention_accumulator_uninitialised, attend) {
+  const auto x = scores(row);
+  State<Real> s = accumulate(row, x, largest(x));
+  for (std::size_t c = 0; c < row.out.size(); ++c) s.values[c] += row.out[c];
+  finish(row, s);
 }
 
 // C16, FlashAttention #1778: causal, more queries than keys: the loop over blocks never runs for the first queries, and
 // their rows keep what they held.
-// @judged attention bf16: exp=1ulp sum=sequential masked=nan entropy=exact; fail C16; AFullyMaskedRowIsAsDeclared;
-// kernel.masked_row
-SOFTCHECK_MUTANT mutant_attention_blind_rows_unwritten(const softcheck_call* call) {
-  return attend(call, []<class Real>(Row<Real>& row) {
-    if (largest(scores(row)) != lowest<Real>) attend_two_pass(row);
-  });
+// @judged attention bf16: plain entropy=exact; fail C16; AFullyMaskedRowIsAsDeclared
+BUG(mutant_attention_blind_rows_unwritten, attend) {
+  if (largest(scores(row)) != lowest<Real>) attend_two_pass(row);
 }
 
 // C16, tilelang PR #2461: the log-sum-exp of a row without keys is never written.
-// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C16; AFullyMaskedRowIsAsDeclared;
-// kernel.masked_row
-SOFTCHECK_MUTANT mutant_attention_masked_lse_unwritten(const softcheck_call* call) {
-  return attend(call, []<class Real>(Row<Real>& row) {
-    const Real before = row.lse;
-    attend_two_pass(row);
-    if (row.lse == lowest<Real>) row.lse = before;
-  });
+// @judged attention f32: plain entropy=exact; fail C16; AFullyMaskedRowIsAsDeclared
+BUG(mutant_attention_masked_lse_unwritten, attend) {
+  const Real before = row.lse;
+  attend_two_pass(row);
+  if (row.lse == lowest<Real>) row.lse = before;
 }
 
 // C16, the class of FlashInfer #4051: the parts of a split live in a workspace; a part without visible keys is not
 // written, and the merge takes what an earlier query left there.
-// @judged attention f32: exp=1ulp sum=sequential masked=nan entropy=exact; fail C16; EveryValueLiesWithinItsThreshold;
-// kernel.attention.output|kernel.attention.lse|kernel.attention.entropy
-SOFTCHECK_MUTANT mutant_attention_stale_workspace(const softcheck_call* call) {
-  return attend(call, []<class Real>(Row<Real>& row) {
-    static std::vector<State<Real>> workspace(4, State<Real>(0));
-    State<Real> all(row.out.size());
-    for (std::size_t k = 0; k < 4; ++k) {
-      State<Real> part = online(row, k * row.items() / 4, (k + 1) * row.items() / 4);
-      if (part.weights != 0) workspace[k] = part;
-      workspace[k].values.resize(row.out.size());
-      all = merged(all, workspace[k]);
-    }
-    finish(row, all);
-  });
+// @judged attention f32: plain entropy=exact; fail C16
+BUG(mutant_attention_stale_workspace, attend) {
+  static std::vector<State<Real>> workspace(4, State<Real>(0));
+  State<Real> all(row.out.size());
+  for (std::size_t k = 0; k < 4; ++k) {
+    State<Real> part = online(row, k * row.items() / 4, (k + 1) * row.items() / 4);
+    if (part.weights != 0) workspace[k] = part;
+    workspace[k].values.resize(row.out.size());
+    all = merged(all, workspace[k]);
+  }
+  finish(row, all);
 }

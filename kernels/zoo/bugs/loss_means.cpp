@@ -4,240 +4,180 @@
 using namespace softcheck::kernels::zoo;
 
 // The losses are added up in bfloat16.
-// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=nan; fail loss;
-// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight; kernel.cross_entropy_mean.loss
-SOFTCHECK_MUTANT mutant_cross_entropy_mean_adds_in_bf16(const softcheck_call* asked) {
-  return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
-    float sum = 0;
-    for (const auto& row : call.rows) {
-      if (!row.ignored()) sum = rounded_to_bf16(sum + static_cast<float>(call.loss(row)));
-    }
-    return static_cast<decltype(call.upstream)>(sum) / call.divisor();
-  });
+// @judged cross_entropy_mean f32: plain; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight
+BUG(mutant_cross_entropy_mean_adds_in_bf16, each_mean) {
+  float sum = 0;
+  for (const auto& row : call.rows) {
+    if (!row.ignored()) sum = rounded_to_bf16(sum + static_cast<float>(call.loss(row)));
+  }
+  return static_cast<Real>(sum) / call.divisor();
 }
 
 // The gradient of a sum is divided like that of a mean.
-// @judged cross_entropy_mean_backward f32: exp=1ulp sum=sequential masked=nan; fail loss;
-// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight;
-// kernel.cross_entropy_mean_backward.element
-SOFTCHECK_MUTANT mutant_cross_entropy_mean_backward_divides_the_sum(const softcheck_call* asked) {
-  return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD, [](auto& call) {
-    call.mean = true;
-    const auto factor = call.counts_none() ? call.upstream : call.upstream / call.divisor();
-    for (auto& row : call.rows) put_scaled_gradient(row, factor);
-    return call.upstream;
-  });
+// @judged cross_entropy_mean_backward f32: plain; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight
+BUG(mutant_cross_entropy_mean_backward_divides_the_sum, mean_gradient_by_factor) {
+  call.mean = true;
+  return call.counts_none() ? call.upstream : call.upstream / call.divisor();
 }
 
 // The gradient of the mean itself, whatever upstream is.
-// @judged cross_entropy_mean_backward f32: exp=1ulp sum=sequential masked=nan; fail loss;
-// EveryValueLiesWithinItsThreshold; kernel.cross_entropy_mean_backward.element
-SOFTCHECK_MUTANT mutant_cross_entropy_mean_backward_drops_upstream(const softcheck_call* asked) {
-  return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD, [](auto& call) {
-    for (auto& row : call.rows) put_scaled_gradient(row, 1 / call.divisor());
-    return call.upstream;
-  });
-}
+// @judged cross_entropy_mean_backward f32: plain; fail loss
+BUG(mutant_cross_entropy_mean_backward_drops_upstream, mean_gradient_by_factor) { return 1 / call.divisor(); }
 
 // An ignored row has the gradient of class 0.
-// @judged cross_entropy_mean_backward f32: exp=1ulp sum=sequential masked=nan; fail loss;
-// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight;
-// kernel.cross_entropy_mean_backward.element
-SOFTCHECK_MUTANT mutant_cross_entropy_mean_backward_forgets_ignore(const softcheck_call* asked) {
-  return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD, [](auto& call) {
-    const auto divisor = call.divisor();
-    for (auto& row : call.rows) {
-      if (row.ignored()) row.label = 0, row.ignore_index = -1;
-      put_scaled_gradient(row, call.upstream / divisor);
-    }
-    return call.upstream;
-  });
+// @judged cross_entropy_mean_backward f32: plain; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight
+BUG(mutant_cross_entropy_mean_backward_forgets_ignore, each_mean_gradient) {
+  const auto divisor = call.divisor();
+  for (auto& row : call.rows) {
+    if (row.ignored()) row.label = 0, row.ignore_index = -1;
+    put_scaled_gradient(row, call.upstream / divisor);
+  }
 }
 
 // Where all rows are ignored, 0 is divided by 0.
-// @judged cross_entropy_mean_backward f32: exp=1ulp sum=sequential masked=nan; fail loss;
-// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight;
-// kernel.cross_entropy_mean_backward.element
-SOFTCHECK_MUTANT mutant_cross_entropy_mean_backward_nan_of_nothing(const softcheck_call* asked) {
-  return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD, [](auto& call) {
-    const auto divisor = call.divisor();
-    for (auto& row : call.rows) {
-      put_scaled_gradient(row, call.upstream);
-      for (auto& value : row.out) value /= divisor;
-    }
-    return call.upstream;
-  });
+// @judged cross_entropy_mean_backward f32: plain; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight
+BUG(mutant_cross_entropy_mean_backward_nan_of_nothing, each_mean_gradient) {
+  const auto divisor = call.divisor();
+  for (auto& row : call.rows) {
+    put_scaled_gradient(row, call.upstream);
+    for (auto& value : row.out) value /= divisor;
+  }
 }
 
 // Upstream is not divided by the number of rows.
-// @judged cross_entropy_mean_backward f32: exp=1ulp sum=sequential masked=nan; fail loss;
-// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight;
-// kernel.cross_entropy_mean_backward.element
-SOFTCHECK_MUTANT mutant_cross_entropy_mean_backward_not_divided(const softcheck_call* asked) {
-  return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD, [](auto& call) {
-    for (auto& row : call.rows) put_scaled_gradient(row, call.upstream);
-    return call.upstream;
-  });
-}
+// @judged cross_entropy_mean_backward f32: plain; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight
+BUG(mutant_cross_entropy_mean_backward_not_divided, mean_gradient_by_factor) { return call.upstream; }
 
 // Upstream is divided by the number of rows, ignored ones too (TransformerEngine pull request 2476, in the
 // gradient).
-// @judged cross_entropy_mean_backward f32: exp=1ulp sum=sequential masked=nan; fail loss;
-// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight;
-// kernel.cross_entropy_mean_backward.element
-SOFTCHECK_MUTANT mutant_cross_entropy_mean_backward_over_all_rows(const softcheck_call* asked) {
-  return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD, [](auto& call) {
-    using Real = decltype(call.upstream);
-    const bool weighted = !call.rows.empty() && !call.rows.front().weights.empty();
-    const Real divisor = call.mean && !weighted ? static_cast<Real>(call.rows.size()) : call.divisor();
-    for (auto& row : call.rows) put_scaled_gradient(row, call.upstream / divisor);
-    return call.upstream;
-  });
+// @judged cross_entropy_mean_backward f32: plain; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight
+BUG(mutant_cross_entropy_mean_backward_over_all_rows, mean_gradient_by_factor) {
+  const bool weighted = !call.rows.empty() && !call.rows.front().weights.empty();
+  const Real divisor = call.mean && !weighted ? static_cast<Real>(call.rows.size()) : call.divisor();
+  return call.upstream / divisor;
 }
 
 // Upstream is divided by the number of rows that count, not by the sum of their weights.
-// @judged cross_entropy_mean_backward f32: exp=1ulp sum=sequential masked=nan; fail loss;
-// EveryValueLiesWithinItsThreshold; kernel.cross_entropy_mean_backward.element
-SOFTCHECK_MUTANT mutant_cross_entropy_mean_backward_weights_not_in_divisor(const softcheck_call* asked) {
-  return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD, [](auto& call) {
-    auto count = call.upstream * 0;
-    for (const auto& row : call.rows) count += row.ignored() ? 0 : 1;
-    for (auto& row : call.rows) put_scaled_gradient(row, call.mean ? call.upstream / count : call.upstream);
-    return call.upstream;
-  });
+// @judged cross_entropy_mean_backward f32: plain; fail loss
+BUG(mutant_cross_entropy_mean_backward_weights_not_in_divisor, mean_gradient_by_factor) {
+  auto count = call.upstream * 0;
+  for (const auto& row : call.rows) count += row.ignored() ? 0 : 1;
+  return call.mean ? call.upstream / count : call.upstream;
 }
 
 // A sum is divided like a mean.
-// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=nan; fail loss;
-// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight; kernel.cross_entropy_mean.loss
-SOFTCHECK_MUTANT mutant_cross_entropy_mean_divides_the_sum(const softcheck_call* asked) {
-  return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
-    if (call.counts_none()) return call.sum_of_losses() / call.divisor();
-    call.mean = true;
-    return call.sum_of_losses() / call.divisor();
-  });
+// @judged cross_entropy_mean f32: plain; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight
+BUG(mutant_cross_entropy_mean_divides_the_sum, each_mean) {
+  if (call.counts_none()) return call.sum_of_losses() / call.divisor();
+  call.mean = true;
+  return call.sum_of_losses() / call.divisor();
 }
 
 // The last row is not added where there are several.
-// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=nan; fail loss;
-// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight; kernel.cross_entropy_mean.loss
-SOFTCHECK_MUTANT mutant_cross_entropy_mean_forgets_last_row(const softcheck_call* asked) {
-  return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
-    auto sum = call.upstream * 0;
-    for (std::size_t r = 0; r < call.rows.size(); ++r) {
-      const bool left_out = r > 0 && r + 1 == call.rows.size();
-      if (!left_out && !call.rows[r].ignored()) sum += call.loss(call.rows[r]);
-    }
-    return sum / call.divisor();
-  });
+// @judged cross_entropy_mean f32: plain; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight
+BUG(mutant_cross_entropy_mean_forgets_last_row, each_mean) {
+  auto sum = call.upstream * 0;
+  for (std::size_t r = 0; r < call.rows.size(); ++r) {
+    const bool left_out = r > 0 && r + 1 == call.rows.size();
+    if (!left_out && !call.rows[r].ignored()) sum += call.loss(call.rows[r]);
+  }
+  return sum / call.divisor();
 }
 
 // The loss of an ignored row is multiplied by 0, so that a NaN in its logits reaches the mean.
-// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=nan; fail loss;
-// ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; kernel.cross_entropy_mean.loss
-SOFTCHECK_MUTANT mutant_cross_entropy_mean_ignored_nan(const softcheck_call* asked) {
-  return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
-    auto sum = call.upstream * 0;
-    for (auto row : call.rows) {
-      const bool ignored = row.ignored();
-      if (ignored) row.label = 0;
-      sum += call.loss(row) * (ignored ? 0 : 1);
-    }
-    return sum / call.divisor();
-  });
+// @judged cross_entropy_mean f32: plain; fail loss; ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; loss
+BUG(mutant_cross_entropy_mean_ignored_nan, each_mean) {
+  auto sum = call.upstream * 0;
+  for (auto row : call.rows) {
+    const bool ignored = row.ignored();
+    if (ignored) row.label = 0;
+    sum += call.loss(row) * (ignored ? 0 : 1);
+  }
+  return sum / call.divisor();
 }
 
 // Rows of label -100 are ignored whatever ignore_index says, and no others (FlagGems issue 73 is the other way
 // round).
-// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=nan; fail loss;
-// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight; kernel.cross_entropy_mean.loss
-SOFTCHECK_MUTANT mutant_cross_entropy_mean_ignores_minus_100(const softcheck_call* asked) {
-  return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
-    for (auto& row : call.rows) row.ignore_index = -100;
-    return call.sum_of_losses() / call.divisor();
-  });
+// @judged cross_entropy_mean f32: plain; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight
+BUG(mutant_cross_entropy_mean_ignores_minus_100, each_mean) {
+  for (auto& row : call.rows) row.ignore_index = -100;
+  return call.sum_of_losses() / call.divisor();
 }
 
 // The mean of the means of micro-batches of two rows, which are not of the same number of tokens.
-// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=nan; fail loss;
-// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight; kernel.cross_entropy_mean.loss
-SOFTCHECK_MUTANT mutant_cross_entropy_mean_of_means(const softcheck_call* asked) {
-  return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
-    using Real = decltype(call.upstream);
-    if (!call.mean || call.rows.size() < 3) return call.sum_of_losses() / call.divisor();
-    Real sum = 0, batches = 0;
-    for (std::size_t r = 0; r < call.rows.size(); r += 2) {
-      Real losses = 0, share = 0;
-      for (std::size_t k = r; k < call.rows.size() && k < r + 2; ++k) {
-        if (!call.rows[k].ignored()) losses += call.loss(call.rows[k]);
-        share += call.share(call.rows[k]);
-      }
-      if (share > 0) sum += losses / share;
-      if (share > 0) batches += 1;
+// @judged cross_entropy_mean f32: plain; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight
+BUG(mutant_cross_entropy_mean_of_means, each_mean) {
+  if (!call.mean || call.rows.size() < 3) return call.sum_of_losses() / call.divisor();
+  Real sum = 0, batches = 0;
+  for (std::size_t r = 0; r < call.rows.size(); r += 2) {
+    Real losses = 0, share = 0;
+    for (std::size_t k = r; k < call.rows.size() && k < r + 2; ++k) {
+      if (!call.rows[k].ignored()) losses += call.loss(call.rows[k]);
+      share += call.share(call.rows[k]);
     }
-    return sum / batches;
-  });
+    if (share > 0) sum += losses / share;
+    if (share > 0) batches += 1;
+  }
+  return sum / batches;
 }
 
 // Divided by the number of rows, ignored ones too, as in TransformerEngine pull request 2476.
-// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=nan; fail loss;
-// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight; kernel.cross_entropy_mean.loss
-SOFTCHECK_MUTANT mutant_cross_entropy_mean_over_all_rows(const softcheck_call* asked) {
-  return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
-    const bool plain = call.mean && !call.counts_none() && call.rows.front().weights.empty();
-    if (!plain) return call.sum_of_losses() / call.divisor();
-    return call.sum_of_losses() / static_cast<decltype(call.upstream)>(call.rows.size());
-  });
+// @judged cross_entropy_mean f32: plain; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight
+BUG(mutant_cross_entropy_mean_over_all_rows, each_mean) {
+  const bool plain = call.mean && !call.counts_none() && call.rows.front().weights.empty();
+  if (!plain) return call.sum_of_losses() / call.divisor();
+  return call.sum_of_losses() / static_cast<Real>(call.rows.size());
 }
 
 // The smoothing's part of the loss counts ignored rows, as in PyTorch issue 73205.
-// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=nan; fail loss;
-// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight; kernel.cross_entropy_mean.loss
-SOFTCHECK_MUTANT mutant_cross_entropy_mean_smooths_ignored_rows(const softcheck_call* asked) {
-  return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
-    auto sum = call.upstream * 0;
-    for (const auto& row : call.rows) {
-      if (!row.ignored()) {
-        sum += call.loss(row);
-      } else if (row.smoothing != 0) {
-        const auto m = row.maximum();
-        sum += row.smoothing * row.mean_negative_log(m, std::log(row.sum(m)));
-      }
+// @judged cross_entropy_mean f32: plain; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight
+BUG(mutant_cross_entropy_mean_smooths_ignored_rows, each_mean) {
+  auto sum = call.upstream * 0;
+  for (const auto& row : call.rows) {
+    if (!row.ignored()) {
+      sum += call.loss(row);
+    } else if (row.smoothing != 0) {
+      const auto m = row.maximum();
+      sum += row.smoothing * row.mean_negative_log(m, std::log(row.sum(m)));
     }
-    return sum / call.divisor();
-  });
+  }
+  return sum / call.divisor();
 }
 
 // Class weights multiply the losses, but the divisor is the number of rows that count.
-// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
-// kernel.cross_entropy_mean.loss
-SOFTCHECK_MUTANT mutant_cross_entropy_mean_weights_not_in_divisor(const softcheck_call* asked) {
-  return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
-    auto count = call.upstream * 0;
-    for (const auto& row : call.rows) count += row.ignored() ? 0 : 1;
-    return call.sum_of_losses() / (call.mean ? count : 1);
-  });
+// @judged cross_entropy_mean f32: plain; fail loss
+BUG(mutant_cross_entropy_mean_weights_not_in_divisor, each_mean) {
+  auto count = call.upstream * 0;
+  for (const auto& row : call.rows) count += row.ignored() ? 0 : 1;
+  return call.sum_of_losses() / (call.mean ? count : 1);
 }
 
 // The weight of class 0 stands in the divisor for each ignored row, whose label was clamped to it.
-// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=nan; fail loss;
-// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight; kernel.cross_entropy_mean.loss
-SOFTCHECK_MUTANT mutant_cross_entropy_mean_weights_of_ignored_rows(const softcheck_call* asked) {
-  return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
-    auto divisor = call.divisor();
-    if (call.mean && divisor > 0) {
-      for (const auto& row : call.rows) divisor += row.ignored() && !row.weights.empty() ? row.weights[0] : 0;
-    }
-    return call.sum_of_losses() / divisor;
-  });
+// @judged cross_entropy_mean f32: plain; fail loss;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight
+BUG(mutant_cross_entropy_mean_weights_of_ignored_rows, each_mean) {
+  auto divisor = call.divisor();
+  if (call.mean && divisor > 0) {
+    for (const auto& row : call.rows) divisor += row.ignored() && !row.weights.empty() ? row.weights[0] : 0;
+  }
+  return call.sum_of_losses() / divisor;
 }
 
 // Bug under masked=nan: the divisor is at least 1, so that a mean over no rows is 0; torch's is NaN (PyTorch issue
 // 116349).
-// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=nan; fail loss; EveryValueLiesWithinItsThreshold;
-// kernel.cross_entropy_mean.loss
-SOFTCHECK_MUTANT mutant_cross_entropy_mean_zero_of_nothing(const softcheck_call* asked) {
-  return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
-    return call.counts_none() ? call.upstream * 0 : call.sum_of_losses() / call.divisor();
-  });
+// @judged cross_entropy_mean f32: plain; fail loss
+BUG(mutant_cross_entropy_mean_zero_of_nothing, each_mean) {
+  return call.counts_none() ? call.upstream * 0 : call.sum_of_losses() / call.divisor();
 }

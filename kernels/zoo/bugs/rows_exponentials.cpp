@@ -1,416 +1,225 @@
 // Bugs of rows: exponentials, NaN and infinities.
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-
 #include "kernels/zoo/eight_bit_rows.hpp"
 #include "kernels/zoo/numbered_rows.hpp"
-#include "kernels/zoo/reference_rows.hpp"
 
 using namespace softcheck::kernels::zoo;
 
 // C12: an exponential that underflows comes out as the smallest negative number, as a polynomial without a clamp leaves
 // it: far below every threshold's floor, and no probability.
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C12; EveryValueLiesWithinItsThreshold;
-// kernel.softmax.element
-SOFTCHECK_MUTANT mutant_coefficient_below_zero(const softcheck_call* call) {
-  return each_row(call, []<class Real>(RowOf<Real>& row) {
-    softmax(row);
-    for (std::size_t i = 0; i < row.out.size(); ++i) {
-      if (row.out[i] == 0 && row.logits[i] > -infinity) row.out[i] = -std::numeric_limits<Real>::denorm_min();
-    }
-  });
+// @judged softmax f32: plain; fail C12
+BUG(mutant_coefficient_below_zero, changed_results, softmax_row) {
+  for (std::size_t i = 0; i < row.out.size(); ++i) {
+    if (row.out[i] == 0 && row.logits[i] > -infinity) row.out[i] = -std::numeric_limits<Real>::denorm_min();
+  }
 }
 
-// @judged adaptive_softmax f32: exp=1ulp sum=tree masked=nan entropy=exact; fail C12; EveryValueLiesWithinItsThreshold;
-// kernel.adaptive_softmax.element
-SOFTCHECK_MUTANT mutant_adaptive_coefficient_below_zero(const softcheck_call* call) {
-  return call->theta != 1 ? 1 : each_row(call, []<class Real>(RowOf<Real>& row) {
-    adaptive_softmax(row);
-    for (std::size_t i = 0; i < row.out.size(); ++i) {
-      if (row.out[i] == 0 && row.logits[i] > -infinity) row.out[i] = -std::numeric_limits<Real>::denorm_min();
-    }
-  });
+// @judged adaptive_softmax f32: exp=1ulp sum=tree masked=nan entropy=exact; fail C12
+BUG(mutant_adaptive_coefficient_below_zero, each_row_at_theta_1) {
+  adaptive_softmax(row);
+  for (std::size_t i = 0; i < row.out.size(); ++i) {
+    if (row.out[i] == 0 && row.logits[i] > -infinity) row.out[i] = -std::numeric_limits<Real>::denorm_min();
+  }
 }
 
 // C12: the largest exponent of e4m3 is read as IEEE 754 has it, infinity and NaN: of the numbers from 256 on.
-namespace {
-
-struct InfiniteExponent : EightBits {
-  float widened(std::uint8_t bits) const {
-    if ((bits & 0x78U) != 0x78U) return EightBits::widened(bits);
-    if ((bits & 0x07U) != 0) return quiet_nan;
-    return (bits & 0x80U) != 0 ? -infinity : infinity;
-  }
-};
-
-}  // namespace
-
-// @judged softmax e4m3: exp=1ulp sum=sequential masked=nan; fail C12; EveryValueLiesWithinItsThreshold;
-// kernel.softmax.element
-SOFTCHECK_MUTANT mutant_e4m3_infinite_exponent(const softcheck_call* call) {
-  return each_row_of_eight_bits<InfiniteExponent>(call, [](Row& row) { softmax(row); });
+// @judged softmax e4m3: plain; fail C12
+EIGHT_BITS_BUG(mutant_e4m3_infinite_exponent, softmax_row, float, widened(std::uint8_t bits)) {
+  if ((bits & 0x78U) != 0x78U) return EightBits::widened(bits);
+  if ((bits & 0x07U) != 0) return quiet_nan;
+  return (bits & 0x80U) != 0 ? -infinity : infinity;
 }
 
 // C12: NaN is written as 0x80, which it is in e4m3fnuz and e5m2fnuz: -0 in the formats of the OCP.
-namespace {
-
-struct NanOfFnuz : EightBits {
-  std::uint8_t narrowed(float value) const { return std::isnan(value) ? 0x80 : EightBits::narrowed(value); }
-};
-
-}  // namespace
-
-// @judged softmax e4m3 e5m2: exp=1ulp sum=sequential masked=nan; fail C12; ANanLogitMakesItsRowNan; kernel.nan_row
-SOFTCHECK_MUTANT mutant_eight_bits_nan_of_fnuz(const softcheck_call* call) {
-  return each_row_of_eight_bits<NanOfFnuz>(call, [](Row& row) { softmax(row); });
+// @judged softmax e4m3 e5m2: plain; fail C12; ANanLogitMakesItsRowNan
+EIGHT_BITS_BUG(mutant_eight_bits_nan_of_fnuz, softmax_row, std::uint8_t, narrowed(float value)) {
+  return std::isnan(value) ? 0x80 : EightBits::narrowed(value);
 }
 
 // C12: the clamp in front of the conversion makes the largest number of a NaN: fmin and fmax return their other
 // argument.
-namespace {
-
-struct Clamped : EightBits {
-  std::uint8_t narrowed(float value) const {
-    const float largest = is_e4m3 ? 448 : 57344;
-    return EightBits::narrowed(std::fmax(std::fmin(value, largest), -largest));
-  }
-};
-
-}  // namespace
-
-// @judged softmax e4m3 e5m2: exp=1ulp sum=sequential masked=nan; fail C12; AFullyMaskedRowIsAsDeclared;
-// kernel.masked_row
-SOFTCHECK_MUTANT mutant_eight_bits_nan_saturated(const softcheck_call* call) {
-  return each_row_of_eight_bits<Clamped>(call, [](Row& row) { softmax(row); });
+// @judged softmax e4m3 e5m2: plain; fail C12; AFullyMaskedRowIsAsDeclared
+EIGHT_BITS_BUG(mutant_eight_bits_nan_saturated, softmax_row, std::uint8_t, narrowed(float value)) {
+  const float largest = is_e4m3 ? 448 : 57344;
+  return EightBits::narrowed(std::fmax(std::fmin(value, largest), -largest));
 }
 
 // C12, AiDotNet.Tensors PR #126: exp(z) is exp(-87) below -87: what is masked or negligible is not zero.
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C12; EveryValueLiesWithinItsThreshold;
-// kernel.softmax.element
-SOFTCHECK_MUTANT mutant_exp_argument_clamped_below(const softcheck_call* call) {
-  return each_row(call, []<class Real>(RowOf<Real>& row) {
-    const Real m = maximum(row.logits);
-    Real sum = 0;
-    for (std::size_t i = 0; i < row.out.size(); ++i) {
-      const Real z = (row.logits[i] - m) * reciprocal_theta(row);
-      row.out[i] = std::exp(z < -87 ? Real(-87) : z);
-      sum += row.out[i];
-    }
-    divide(row.out, sum);
-  });
+// @judged softmax f32: plain; fail C12
+BUG(mutant_exp_argument_clamped_below, softmax_by_weights) {
+  const Real z = (row.logits[i] - m) * reciprocal_theta(row);
+  return std::exp(z < -87 ? Real(-87) : z);
 }
 
 // C12, OpenVINO PR #37857: 2^f on [0, 1) by a straight line, 3 % at most: too much for a kernel that declares 1 ulp.
-// @judged softmax bf16 f32: exp=1ulp sum=sequential masked=nan; fail C12; EveryValueLiesWithinItsThreshold;
-// kernel.softmax.element
-SOFTCHECK_MUTANT mutant_exp_by_a_line(const softcheck_call* call) {
-  return each_row(call, []<class Real>(RowOf<Real>& row) {
-    const Real m = maximum(row.logits);
-    Real sum = 0;
-    for (std::size_t i = 0; i < row.out.size(); ++i) {
-      const Real z = (row.logits[i] - m) * reciprocal_theta(row) * Real(1.44269504088896341);
-      const Real whole = std::floor(z);
-      row.out[i] =
-          std::isnan(z) || z < -126 ? std::exp(z) : std::ldexp(Real(0.957) + (z - whole), static_cast<int>(whole));
-      sum += row.out[i];
-    }
-    divide(row.out, sum);
-  });
+// @judged softmax bf16 f32: plain; fail C12
+BUG(mutant_exp_by_a_line, softmax_by_weights) {
+  const Real z = (row.logits[i] - m) * reciprocal_theta(row) * Real(1.44269504088896341);
+  const Real whole = std::floor(z);
+  return std::isnan(z) || z < -126 ? std::exp(z) : std::ldexp(Real(0.957) + (z - whole), static_cast<int>(whole));
+}
+
+// e^z by a polynomial whose coefficient of r^3, 1/6, is cut.
+static float exp_with_a_cut_coefficient(float z, double third) {
+  if (!(z > -87)) return std::isnan(z) ? z : 0.0f;
+  const float k = std::nearbyint(z * 1.44269504f);
+  const double r = z - k * 0.693147180559945309;
+  const double p = 1 + r * (1 + r * (0.5 + r * (third + r * (1 / 24.0 + r * (1 / 120.0 + r * (1 / 720.0))))));
+  return std::ldexp(static_cast<float>(p), static_cast<int>(k));
 }
 
 // C12, an honest blind spot: one coefficient of exp's polynomial is cut after five digits, 0.16666 for 1/6. At most 7 u
 // at r = -ln(2)/2, and less where the row's sum is near; the contract grants every kernel the rescalings of an online
 // maximum and a multiplication by the reciprocal, which weigh as much. Told apart by tighter contracts only.
-namespace {
-float exp_with_a_wrong_digit(float z) {
-  if (!(z > -87)) {
-    return std::isnan(z) ? z : 0.0f;
-  }
-  const float k = std::nearbyint(z * 1.44269504f);
-  const double r = z - k * 0.693147180559945309;
-  const double p = 1 + r * (1 + r * (0.5 + r * (0.16666 + r * (1 / 24.0 + r * (1 / 120.0 + r * (1 / 720.0))))));
-  return std::ldexp(static_cast<float>(p), static_cast<int>(k));
-}
-}  // namespace
-
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; pass C12; -; -
-SOFTCHECK_MUTANT mutant_exp_coefficient_last_digit(const softcheck_call* call) {
-  return each_row(call, [](Row& row) {
-    const float m = maximum(row.logits);
-    float sum = 0;
-    for (std::size_t i = 0; i < row.out.size(); ++i) {
-      row.out[i] = exp_with_a_wrong_digit(static_cast<float>((row.logits[i] - m) / row.theta));
-      sum += row.out[i];
-    }
-    for (float& p : row.out) {
-      p /= sum;
-    }
-  });
+// @judged softmax f32: plain; pass C12
+BUG(mutant_exp_coefficient_last_digit, softmax_by_narrow_weights) {
+  return exp_with_a_cut_coefficient(static_cast<float>((row.logits[i] - m) / row.theta), 0.16666);
 }
 
 // C12: one coefficient of exp's polynomial is cut after four digits, 0.1666 for 1/6: up to 66 u at r = -ln(2)/2.
-namespace {
-float exp_with_a_wrong_coefficient(float z) {
-  if (!(z > -87)) {
-    return std::isnan(z) ? z : 0.0f;
-  }
-  const float k = std::nearbyint(z * 1.44269504f);
-  const double r = z - k * 0.693147180559945309;
-  const double p = 1 + r * (1 + r * (0.5 + r * (0.1666 + r * (1 / 24.0 + r * (1 / 120.0 + r * (1 / 720.0))))));
-  return std::ldexp(static_cast<float>(p), static_cast<int>(k));
-}
-}  // namespace
-
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C12; EveryValueLiesWithinItsThreshold;
-// kernel.softmax.element
-SOFTCHECK_MUTANT mutant_exp_coefficient_perturbed(const softcheck_call* call) {
-  return each_row(call, [](Row& row) {
-    const float m = maximum(row.logits);
-    float sum = 0;
-    for (std::size_t i = 0; i < row.out.size(); ++i) {
-      row.out[i] = exp_with_a_wrong_coefficient(static_cast<float>((row.logits[i] - m) / row.theta));
-      sum += row.out[i];
-    }
-    for (float& p : row.out) {
-      p /= sum;
-    }
-  });
+// @judged softmax f32: plain; fail C12
+BUG(mutant_exp_coefficient_perturbed, softmax_by_narrow_weights) {
+  return exp_with_a_cut_coefficient(static_cast<float>((row.logits[i] - m) / row.theta), 0.1666);
 }
 
 // C12, the class of torch-xpu-ops #5022: +inf from column 1100 on counts as 0.
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C12; EveryPairOfClassesIsComputed; kernel.infinite_row;
-// witness >=1101; effort default
-// @judged logsumexp bf16: exp=1ulp sum=sequential masked=nan; fail C12; EveryPairOfClassesIsComputed;
-// kernel.infinite_row; witness >=1101; effort default
-SOFTCHECK_MUTANT mutant_infinite_logit_lost_from_column_1100(const softcheck_call* call) {
-  return each_numbered_row(call, [](const Matrices& from, std::int64_t /*number*/, auto& row) {
-    for (std::size_t i = 1100; i < row.logits.size(); ++i) {
-      row.logits[i] = row.logits[i] == infinity ? 0 : row.logits[i];
-    }
-    softmax_or_logsumexp(from, row);
-  });
+// @judged softmax f32: plain; fail C12; EveryPairOfClassesIsComputed; kernel.infinite_row; witness >=1101; effort
+// default
+// @judged logsumexp bf16: plain; fail C12; EveryPairOfClassesIsComputed; kernel.infinite_row; witness >=1101; effort
+// default
+BUG(mutant_infinite_logit_lost_from_column_1100, changed_rows, softmax_or_logsumexp_row) {
+  for (std::size_t i = 1100; i < row.logits.size(); ++i) {
+    row.logits[i] = row.logits[i] == infinity ? 0 : row.logits[i];
+  }
 }
 
 // C12, the class of torch-xpu-ops #5022: +inf in a row from the 512th on counts as 0.
-// @judged logsumexp f32: exp=1ulp sum=sequential masked=nan; fail C12; EveryPairOfClassesIsComputed;
-// kernel.infinite_row; witness >=513; effort default
-SOFTCHECK_MUTANT mutant_infinite_logit_lost_from_row_512(const softcheck_call* call) {
-  return each_numbered_row(call, [](const Matrices& from, std::int64_t number, auto& row) {
-    for (auto& x : row.logits) {
-      x = number >= 512 && x == infinity ? 0 : x;
-    }
-    softmax_or_logsumexp(from, row);
-  });
+// @judged logsumexp f32: plain; fail C12; EveryPairOfClassesIsComputed; kernel.infinite_row; witness >=513; effort
+// default
+BUG(mutant_infinite_logit_lost_from_row_512, changed_rows, softmax_or_logsumexp_row) {
+  for (auto& x : row.logits) x = number >= 512 && x == infinity ? 0 : x;
 }
 
 // C12: a row with a logit of +inf is answered with zeros, neither NaN nor the limit.
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C12; AnInfiniteLogitGivesNanOrTheLimit;
-// kernel.infinite_row
-SOFTCHECK_MUTANT mutant_infinite_row_zero(const softcheck_call* call) {
-  return each_row(call, []<class Real>(RowOf<Real>& row) {
-    const bool infinite = maximum(row.logits) == infinity;
-    softmax(row);
-    if (infinite) {
-      std::fill(row.out.begin(), row.out.end(), static_cast<Real>(0));
-    }
-  });
+// @judged softmax f32: plain; fail C12; AnInfiniteLogitGivesNanOrTheLimit
+BUG(mutant_infinite_row_zero, each_row) {
+  const bool infinite = maximum(row.logits) == infinity;
+  softmax(row);
+  if (infinite) std::fill(row.out.begin(), row.out.end(), static_cast<Real>(0));
 }
 
 // Bug under infinity=limit: a logit of +inf is the maximum, and inf - inf makes the sum NaN, where no guard asks for
 // it.
-// @judged logsumexp f32: exp=1ulp sum=sequential masked=nan infinity=limit; fail C12;
-// AnInfiniteLogitGivesNanOrTheLimit|EveryPairOfClassesIsComputed; kernel.infinite_row
-SOFTCHECK_MUTANT mutant_lse_of_infinity_nan(const softcheck_call* call) {
-  return each_row(call, []<class Real>(RowOf<Real>& row) {
-    const Real m = maximum(row.logits);
-    row.out[0] = m == infinity ? static_cast<Real>(quiet_nan) : logsumexp_or(row, [](const RowOf<Real>& finite) {
-      return logsumexp_of(finite, sums_of(finite));
-    });
-  });
+// @judged logsumexp f32: plain infinity=limit; fail C12; AnInfiniteLogitGivesNanOrTheLimit|EveryPairOfClassesIsComputed
+BUG(mutant_lse_of_infinity_nan, each_row) {
+  const Real m = maximum(row.logits);
+  row.out[0] = m == infinity
+                   ? static_cast<Real>(quiet_nan)
+                   : logsumexp_or(row, [](const RowOf<Real>& finite) { return logsumexp_of(finite, sums_of(finite)); });
 }
 
 // C12, torch-xpu-ops PR #5022: fmax drops a NaN, and what is not larger than -inf is left out of the sum.
-// @judged logsumexp f32 bf16: exp=1ulp sum=sequential masked=nan; fail C12; ANanLogitMakesItsRowNan; kernel.nan_row
-SOFTCHECK_MUTANT mutant_lse_skips_nan(const softcheck_call* call) {
-  return each_row(call, []<class Real>(RowOf<Real>& row) {
-    for (Real& x : row.logits) {
-      x = std::fmax(x, static_cast<Real>(-infinity));
-    }
-    row.out[0] = logsumexp_or(row, [](const RowOf<Real>& finite) { return logsumexp_of(finite, sums_of(finite)); });
-  });
+// @judged logsumexp f32 bf16: plain; fail C12; ANanLogitMakesItsRowNan
+BUG(mutant_lse_skips_nan, changed_rows, logsumexp_row) {
+  for (Real& x : row.logits) x = std::fmax(x, static_cast<Real>(-infinity));
 }
 
 // C12: at a temperature that f32 does not hold NaN is dropped.
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C12;
-// ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; kernel.nan_row; effort default
-SOFTCHECK_MUTANT mutant_nan_at_theta_lost(const softcheck_call* call) {
-  return each_numbered_row(call, [](const Matrices& /*from*/, std::int64_t /*number*/, auto& row) {
-    lose_nans(row, [&](std::int64_t /*i*/) { return row.theta != static_cast<float>(row.theta); });
-    softmax(row);
-  });
+// @judged softmax f32: plain; fail C12; ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; effort default
+BUG(mutant_nan_at_theta_lost, changed_rows, softmax_row) {
+  lose_nans(row, [&](std::int64_t /*i*/) { return row.theta != static_cast<float>(row.theta); });
 }
 
 // C12, torch-xpu-ops #5022: the first 300 columns are looked at for NaN; behind them one counts as -inf.
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C12; EveryPairOfClassesIsComputed; kernel.nan_row;
-// witness >=301; effort default
-SOFTCHECK_MUTANT mutant_nan_beyond_column_300(const softcheck_call* call) {
-  return each_numbered_row(call, [](const Matrices& /*from*/, std::int64_t /*number*/, auto& row) {
-    lose_nans(row, [](std::int64_t i) { return i >= 300; });
-    softmax(row);
-  });
-}
+// @judged softmax f32: plain; fail C12; EveryPairOfClassesIsComputed; kernel.nan_row; witness >=301; effort default
+BUG(mutant_nan_beyond_column_300, rows_losing_nans, softmax_row) { return i >= 300; }
 
 // C12, the class of torch-xpu-ops #5022: a NaN in a row from the 512th on counts as -inf.
-// @judged logsumexp f32: exp=1ulp sum=sequential masked=nan; fail C12; EveryPairOfClassesIsComputed; kernel.nan_row;
-// witness >=513; effort default
-SOFTCHECK_MUTANT mutant_nan_beyond_row_512(const softcheck_call* call) {
-  return each_numbered_row(call, [](const Matrices& from, std::int64_t number, auto& row) {
-    lose_nans(row, [&](std::int64_t /*i*/) { return number >= 512; });
-    softmax_or_logsumexp(from, row);
-  });
-}
+// @judged logsumexp f32: plain; fail C12; EveryPairOfClassesIsComputed; kernel.nan_row; witness >=513; effort default
+BUG(mutant_nan_beyond_row_512, rows_losing_nans, softmax_or_logsumexp_row) { return number >= 512; }
 
 // C12, C7: the kernel for columns that lie apart drops NaN in rows of more than 300 logits.
-// @judged log_softmax f64: exp=1ulp sum=sequential masked=nan; fail C12; EveryPairOfClassesIsComputed; kernel.nan_row;
-// witness >=301; effort default
-SOFTCHECK_MUTANT mutant_nan_in_a_column_stride_lost(const softcheck_call* call) {
-  return each_numbered_row(call, [](const Matrices& from, std::int64_t /*number*/, auto& row) {
-    lose_nans(row, [&](std::int64_t /*i*/) { return from.logits.column_stride > 1 && from.logits.columns > 300; });
-    log_softmax(row);
-  });
+// @judged log_softmax f64: plain; fail C12; EveryPairOfClassesIsComputed; kernel.nan_row; witness >=301; effort default
+BUG(mutant_nan_in_a_column_stride_lost, rows_losing_nans, log_softmax_row) {
+  return from.logits.column_stride > 1 && from.logits.columns > 300;
 }
 
 // C12: logits are compared as integers that keep their order, by which a negative NaN lies below -inf.
-// @judged log_softmax f32 bf16: exp=1ulp sum=sequential masked=nan; fail C12;
-// ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; kernel.nan_row; effort default
-SOFTCHECK_MUTANT mutant_nan_negative_lost(const softcheck_call* call) {
-  return each_numbered_row(call, [](const Matrices& from, std::int64_t number, auto& row) {
-    lose_nans(row, [&](std::int64_t i) { return (stored_bits(from, number, i) >> (from.logits.type.bits - 1)) != 0; });
-    log_softmax(row);
-  });
+// @judged log_softmax f32 bf16: plain; fail C12; ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; effort default
+BUG(mutant_nan_negative_lost, rows_losing_nans, log_softmax_row) {
+  return (stored_bits(from, number, i) >> (from.logits.type.bits - 1)) != 0;
 }
 
 // C12, C5: the tail of a row of more than 1100 logits takes its maximum with fmax; the last item is there.
-// @judged entropy f32: exp=1ulp sum=sequential masked=nan; fail C12; EveryPairOfClassesIsComputed; kernel.nan_row;
-// witness >=1102; effort default
-SOFTCHECK_MUTANT mutant_nan_of_the_last_item_of_long_rows_lost(const softcheck_call* call) {
-  return each_numbered_row(call, [](const Matrices& from, std::int64_t /*number*/, auto& row) {
-    lose_nans(row, [&](std::int64_t i) { return i > 1100 && i + 1 == from.logits.columns; });
-    row.out[0] = entropy_or(row, [](const auto& finite) { return entropy_of(sums_of(finite)); });
-  });
+// @judged entropy f32: plain; fail C12; EveryPairOfClassesIsComputed; kernel.nan_row; witness >=1102; effort default
+BUG(mutant_nan_of_the_last_item_of_long_rows_lost, rows_losing_nans, entropy_row) {
+  return i > 1100 && i + 1 == from.logits.columns;
 }
 
 // C12, the class of glibc's tests of a high word: the kernel looks for a NaN of f64 in the upper 32 bits alone, and
 // takes one whose payload is in the lower ones for an infinity.
-// @judged softmax f64: exp=1ulp sum=sequential masked=nan; fail C12;
-// ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; kernel.nan_row; effort default
-SOFTCHECK_MUTANT mutant_nan_of_the_low_word_lost(const softcheck_call* call) {
-  return each_numbered_row(call, [](const Matrices& from, std::int64_t number, auto& row) {
-    lose_nans(row, [&](std::int64_t i) { return (stored_bits(from, number, i) >> 32 & 0xfffff) == 0; });
-    softmax(row);
-  });
+// @judged softmax f64: plain; fail C12; ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; effort default
+BUG(mutant_nan_of_the_low_word_lost, rows_losing_nans, softmax_row) {
+  return (stored_bits(from, number, i) >> 32 & 0xfffff) == 0;
 }
 
 // C12, C8: a row notes by a flag that it met a NaN, and the next one flips it back.
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C12; EveryPairOfClassesIsComputed; kernel.nan_row;
-// effort default
-SOFTCHECK_MUTANT mutant_nan_pairs_cancel(const softcheck_call* call) {
-  return each_row(call, [](auto& row) {
-    const auto count = std::count_if(row.logits.begin(), row.logits.end(), [](auto x) { return std::isnan(x); });
-    if (count % 2 == 0) {
-      lose_nans(row, [](std::int64_t /*i*/) { return true; });
-    }
-    softmax(row);
-  });
+// @judged softmax f32: plain; fail C12; EveryPairOfClassesIsComputed; kernel.nan_row; effort default
+BUG(mutant_nan_pairs_cancel, changed_rows, softmax_row) {
+  const auto count = std::count_if(row.logits.begin(), row.logits.end(), [](auto x) { return std::isnan(x); });
+  if (count % 2 == 0) lose_nans(row, [](std::int64_t /*i*/) { return true; });
 }
 
 // C12, MindSpore #378: in a row that holds a NaN the masked items stay -inf.
-// @judged log_softmax f32 bf16: exp=1ulp sum=sequential masked=nan; fail C12; ANanLogitMakesItsRowNan; kernel.nan_row
-SOFTCHECK_MUTANT mutant_nan_row_keeps_minus_inf(const softcheck_call* call) {
-  return each_row(call, []<class Real>(RowOf<Real>& row) {
-    log_softmax(row);
-    for (std::size_t i = 0; i < row.out.size(); ++i) {
-      const bool masked_beside_nan = row.logits[i] == -infinity && std::isnan(maximum(row.logits));
-      row.out[i] = masked_beside_nan ? static_cast<Real>(-infinity) : row.out[i];
-    }
-  });
+// @judged log_softmax f32 bf16: plain; fail C12; ANanLogitMakesItsRowNan
+BUG(mutant_nan_row_keeps_minus_inf, changed_results, log_softmax_row) {
+  for (std::size_t i = 0; i < row.out.size(); ++i) {
+    const bool masked_beside_nan = row.logits[i] == -infinity && std::isnan(maximum(row.logits));
+    row.out[i] = masked_beside_nan ? static_cast<Real>(-infinity) : row.out[i];
+  }
 }
 
 // C12: NaN is what has the quiet bit; a signalling one counts as -inf.
-// @judged softmax f32 f64 f16 bf16: exp=1ulp sum=sequential masked=nan; fail C12;
-// ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; kernel.nan_row; effort default
-SOFTCHECK_MUTANT mutant_nan_signalling_lost(const softcheck_call* call) {
-  return each_numbered_row(call, [](const Matrices& from, std::int64_t number, auto& row) {
-    lose_nans(row, [&](std::int64_t i) {
-      return (stored_bits(from, number, i) >> (fraction_bits(from.logits.type) - 1) & 1) == 0;
-    });
-    softmax(row);
-  });
+// @judged softmax f32 f64 f16 bf16: plain; fail C12; ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; effort
+// default
+BUG(mutant_nan_signalling_lost, rows_losing_nans, softmax_row) {
+  return (stored_bits(from, number, i) >> (fraction_bits(from.logits.type) - 1) & 1) == 0;
 }
 
 // C12, torch-xpu-ops #5022: a NaN logit counts as -inf.
-// @judged softmax f32 f16: exp=1ulp sum=sequential masked=nan; fail C12; ANanLogitMakesItsRowNan; kernel.nan_row
-SOFTCHECK_MUTANT mutant_nan_swallowed(const softcheck_call* call) {
-  return each_row(call, [](Row& row) {
-    for (float& x : row.logits) {
-      x = std::isnan(x) ? -infinity : x;
-    }
-    softmax(row);
-  });
+// @judged softmax f32 f16: plain; fail C12; ANanLogitMakesItsRowNan
+BUG(mutant_nan_swallowed, changed_narrow_rows, softmax_row) {
+  for (float& x : row.logits) x = std::isnan(x) ? -infinity : x;
 }
 
 // C12, openvino #23608: the kernel for masks takes its maximum with fmax, which drops NaN, in calls of more than three
 // rows.
-// @judged logsumexp f32: exp=1ulp sum=sequential masked=nan; fail C12; EveryPairOfClassesIsComputed; kernel.nan_row;
-// effort default
-SOFTCHECK_MUTANT mutant_nan_with_a_mask_lost(const softcheck_call* call) {
-  return each_numbered_row(call, [](const Matrices& from, std::int64_t /*number*/, auto& row) {
-    lose_nans(row, [&](std::int64_t /*i*/) { return from.mask && from.logits.rows > 3; });
-    softmax_or_logsumexp(from, row);
-  });
+// @judged logsumexp f32: plain; fail C12; EveryPairOfClassesIsComputed; kernel.nan_row; effort default
+BUG(mutant_nan_with_a_mask_lost, rows_losing_nans, softmax_or_logsumexp_row) {
+  return from.mask && from.logits.rows > 3;
 }
 
 // C12: NaN is the one pattern with the quiet bit alone, of either sign; one with a payload counts as -inf.
-// @judged entropy f32 f16: exp=1ulp sum=sequential masked=nan; fail C12;
-// ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; kernel.nan_row; effort default
-SOFTCHECK_MUTANT mutant_nan_with_payload_lost(const softcheck_call* call) {
-  return each_numbered_row(call, [](const Matrices& from, std::int64_t number, auto& row) {
-    lose_nans(row, [&](std::int64_t i) {
-      return (stored_bits(from, number, i) & ((std::uint64_t{1} << (fraction_bits(from.logits.type) - 1)) - 1)) != 0;
-    });
-    row.out[0] = entropy_or(row, [](const auto& finite) { return entropy_of(sums_of(finite)); });
-  });
+// @judged entropy f32 f16: plain; fail C12; ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; effort default
+BUG(mutant_nan_with_payload_lost, rows_losing_nans, entropy_row) {
+  return (stored_bits(from, number, i) & ((std::uint64_t{1} << (fraction_bits(from.logits.type) - 1)) - 1)) != 0;
 }
 
 // C12: the sum of an f64 row leaves out terms below 1.45e-16, which are more than half a unit of the last place of 1.
-// @judged softmax f64: exp=1ulp sum=sequential masked=nan; fail C12; FarItemsCountTogether; kernel.softmax.element;
-// effort default
-SOFTCHECK_MUTANT mutant_sum_without_terms_below_an_ulp(const softcheck_call* call) {
-  return each_row(call, []<class Real>(RowOf<Real>& row) {
-    const Real m = maximum(row.logits);
-    weights(row, m, row.out);
-    Real sum = 0;
-    for (const Real w : row.out) {
-      sum += w < static_cast<Real>(1.45e-16) ? 0 : w;
-    }
-    divide(row.out, sum);
-  });
+// @judged softmax f64: plain; fail C12; FarItemsCountTogether; effort default
+BUG(mutant_sum_without_terms_below_an_ulp, each_row) {
+  const Real m = maximum(row.logits);
+  weights(row, m, row.out);
+  Real sum = 0;
+  for (const Real w : row.out) sum += w < static_cast<Real>(1.45e-16) ? 0 : w;
+  divide(row.out, sum);
 }
 
 // C12: the sum leaves out terms below e^-16, which 1 + w = 1 in f32 makes look harmless.
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C12; FarItemsCountTogether; kernel.softmax.element;
-// effort default
-SOFTCHECK_MUTANT mutant_sum_without_terms_below_e_16(const softcheck_call* call) {
-  return each_row(call, []<class Real>(RowOf<Real>& row) {
-    const Real m = maximum(row.logits);
-    weights(row, m, row.out);
-    Real sum = 0;
-    for (const Real w : row.out) {
-      sum += w < static_cast<Real>(1.125e-7) ? 0 : w;
-    }
-    divide(row.out, sum);
-  });
+// @judged softmax f32: plain; fail C12; FarItemsCountTogether; effort default
+BUG(mutant_sum_without_terms_below_e_16, each_row) {
+  const Real m = maximum(row.logits);
+  weights(row, m, row.out);
+  Real sum = 0;
+  for (const Real w : row.out) sum += w < static_cast<Real>(1.125e-7) ? 0 : w;
+  divide(row.out, sum);
 }

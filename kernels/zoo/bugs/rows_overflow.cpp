@@ -1,164 +1,92 @@
 // Bugs of rows: overflow.
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-
 #include "kernels/zoo/eight_bit_rows.hpp"
-#include "kernels/zoo/reference_rows.hpp"
 
 using namespace softcheck::kernels::zoo;
 
 // C4: what rounds to the largest number becomes NaN, as what lies beyond it does.
-namespace {
-
-struct OverflowsEarly : EightBits {
-  std::uint8_t narrowed(float value) const {
-    return std::fabs(value) >= 424 ? static_cast<std::uint8_t>(sign_bit(value) | 0x7f) : EightBits::narrowed(value);
-  }
-};
-
-}  // namespace
-
-// @judged log_softmax e4m3: exp=1ulp sum=sequential masked=nan; fail C4;
-// EarlierCallsDoNotMatter|ManyRowsAreEachAsRight; kernel.log_softmax.element
-SOFTCHECK_MUTANT mutant_e4m3_overflow_from_448(const softcheck_call* call) {
-  return each_row_of_eight_bits<OverflowsEarly>(call, [](Row& row) { log_softmax(row); });
+// @judged log_softmax e4m3: plain; fail C4; EarlierCallsDoNotMatter|ManyRowsAreEachAsRight
+EIGHT_BITS_BUG(mutant_e4m3_overflow_from_448, log_softmax_row, std::uint8_t, narrowed(float value)) {
+  return std::fabs(value) >= 424 ? static_cast<std::uint8_t>(sign_bit(value) | 0x7f) : EightBits::narrowed(value);
 }
 
 // C4: results are clamped to 240, the largest number of e4m3 as IEEE 754 would have it and of e4m3fnuz.
-namespace {
-
-struct SaturatedEarly : EightBits {
-  std::uint8_t narrowed(float value) const {
-    return EightBits::narrowed(std::isnan(value) ? value : std::fmax(std::fmin(value, 240.0F), -240.0F));
-  }
-};
-
-}  // namespace
-
-// @judged log_softmax e4m3: exp=1ulp sum=sequential masked=nan; fail C4; EveryValueLiesWithinItsThreshold;
-// kernel.log_softmax.element
-SOFTCHECK_MUTANT mutant_e4m3_saturated_at_240(const softcheck_call* call) {
-  return each_row_of_eight_bits<SaturatedEarly>(call, [](Row& row) { log_softmax(row); });
+// @judged log_softmax e4m3: plain; fail C4
+EIGHT_BITS_BUG(mutant_e4m3_saturated_at_240, log_softmax_row, std::uint8_t, narrowed(float value)) {
+  return EightBits::narrowed(std::isnan(value) ? value : std::fmax(std::fmin(value, 240.0F), -240.0F));
 }
 
 // C4: what lies beyond the largest number of e5m2 becomes NaN, as in e4m3, which has no infinity.
-namespace {
-
-struct OverflowIsNan : EightBits {
-  std::uint8_t narrowed(float value) const {
-    return std::fabs(value) >= 61440 ? static_cast<std::uint8_t>(sign_bit(value) | 0x7f) : EightBits::narrowed(value);
-  }
-};
-
-}  // namespace
-
-// @judged log_softmax e5m2: exp=1ulp sum=sequential masked=nan; fail C4; EveryValueLiesWithinItsThreshold;
-// kernel.log_softmax.element
-SOFTCHECK_MUTANT mutant_e5m2_overflow_is_nan(const softcheck_call* call) {
-  return each_row_of_eight_bits<OverflowIsNan>(call, [](Row& row) { log_softmax(row); });
+// @judged log_softmax e5m2: plain; fail C4
+EIGHT_BITS_BUG(mutant_e5m2_overflow_is_nan, log_softmax_row, std::uint8_t, narrowed(float value)) {
+  return std::fabs(value) >= 61440 ? static_cast<std::uint8_t>(sign_bit(value) | 0x7f) : EightBits::narrowed(value);
 }
 
 // C4: what lies beyond the largest number is not looked for: its exponent loses the bits that the byte lacks.
-namespace {
-
-struct Wrapping : EightBits {
-  std::uint8_t narrowed(float value) const {
-    const float from = is_e4m3 ? 464 : 61440, past = is_e4m3 ? 512 : 65536;
-    float rest = std::fabs(value);
-    if (!(rest >= from) || std::isinf(rest)) return EightBits::narrowed(value);
-    while (rest >= past) rest /= past;
-    return static_cast<std::uint8_t>(sign_bit(value) | (EightBits::narrowed(rest) & 0x7f));
-  }
-};
-
-}  // namespace
-
-// @judged log_softmax e4m3 e5m2: exp=1ulp sum=sequential masked=nan; fail C4; EveryValueLiesWithinItsThreshold;
-// kernel.log_softmax.element
-SOFTCHECK_MUTANT mutant_eight_bits_overflow_wraps(const softcheck_call* call) {
-  return each_row_of_eight_bits<Wrapping>(call, [](Row& row) { log_softmax(row); });
+// @judged log_softmax e4m3 e5m2: plain; fail C4
+EIGHT_BITS_BUG(mutant_eight_bits_overflow_wraps, log_softmax_row, std::uint8_t, narrowed(float value)) {
+  const float from = is_e4m3 ? 464 : 61440, past = is_e4m3 ? 512 : 65536;
+  float rest = std::fabs(value);
+  if (!(rest >= from) || std::isinf(rest)) return EightBits::narrowed(value);
+  while (rest >= past) rest /= past;
+  return static_cast<std::uint8_t>(sign_bit(value) | (EightBits::narrowed(rest) & 0x7f));
 }
 
 // C4, MNN #235, the class of hb-pytorch #61: nothing is subtracted, and logits beyond +-88.376 are clamped to that.
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C4; EveryValueLiesWithinItsThreshold;
-// kernel.softmax.element
-SOFTCHECK_MUTANT mutant_exp_argument_clamped(const softcheck_call* call) {
-  return each_row(call, []<class Real>(RowOf<Real>& row) {
-    const Real m = maximum(row.logits);
-    const Real scale = reciprocal_theta(row);
-    Real sum = 0;
-    for (std::size_t i = 0; i < row.out.size(); ++i) {
-      const Real z = row.logits[i] * scale;
-      row.out[i] = row.logits[i] == -infinity ? 0 : std::exp(std::clamp(z, Real(-88.376), Real(88.376)));
-      sum += std::isfinite(m) ? row.out[i] : static_cast<Real>(quiet_nan);
-    }
-    divide(row.out, sum);
-  });
+// @judged softmax f32: plain; fail C4
+BUG(mutant_exp_argument_clamped, each_row) {
+  const Real m = maximum(row.logits);
+  const Real scale = reciprocal_theta(row);
+  Real sum = 0;
+  for (std::size_t i = 0; i < row.out.size(); ++i) {
+    const Real z = row.logits[i] * scale;
+    row.out[i] = row.logits[i] == -infinity ? 0 : std::exp(std::clamp(z, Real(-88.376), Real(88.376)));
+    sum += std::isfinite(m) ? row.out[i] : static_cast<Real>(quiet_nan);
+  }
+  divide(row.out, sum);
 }
 
 // C4, tt-metal #9978, uTensor #175: ln sum exp(x) without a shift.
-// @judged logsumexp f64 f32: exp=1ulp sum=sequential masked=nan; fail C4; EveryValueLiesWithinItsThreshold;
-// kernel.logsumexp.value
-SOFTCHECK_MUTANT mutant_lse_unshifted(const softcheck_call* call) {
-  return each_row(call, []<class Real>(RowOf<Real>& row) {
-    row.out[0] = logsumexp_or(row, [](const RowOf<Real>& finite) {
-      Real sum = 0;
-      for (const Real x : finite.logits) {
-        sum += std::exp(x * reciprocal_theta(finite));
-      }
-      return std::log(sum);
-    });
-  });
+// @judged logsumexp f64 f32: plain; fail C4
+BUG(mutant_lse_unshifted, each_logsumexp) {
+  Real sum = 0;
+  for (const Real x : row.logits) sum += std::exp(x * reciprocal_theta(row));
+  return std::log(sum);
 }
 
 // C4, tt-metal #12661, uTensor #175: the maximum is not subtracted, exp overflows.
-// @judged softmax f32 f64: exp=1ulp sum=sequential masked=nan; fail C4; EveryValueLiesWithinItsThreshold;
-// kernel.softmax.element
-SOFTCHECK_MUTANT mutant_no_max_shift(const softcheck_call* call) {
-  return each_row(call, []<class Real>(RowOf<Real>& row) { divide(row.out, weights(row, Real(0), row.out)); });
-}
+// @judged softmax f32 f64: plain; fail C4
+BUG(mutant_no_max_shift, each_row) { divide(row.out, weights(row, Real(0), row.out)); }
 
 // C4, AMDMIGraphX PR #1290: the first logit is subtracted instead of the largest.
-// @judged softmax f32 f64: exp=1ulp sum=sequential masked=nan; fail C4; EveryValueLiesWithinItsThreshold;
-// kernel.softmax.element
-SOFTCHECK_MUTANT mutant_shifts_by_first_logit(const softcheck_call* call) {
-  return each_row(call, []<class Real>(RowOf<Real>& row) {
-    const Real m = maximum(row.logits);
-    const bool usable = std::isfinite(m) && row.logits.front() > -infinity;
-    divide(row.out, weights(row, usable ? row.logits.front() : m, row.out));
-  });
+// @judged softmax f32 f64: plain; fail C4
+BUG(mutant_shifts_by_first_logit, each_row) {
+  const Real m = maximum(row.logits);
+  const bool usable = std::isfinite(m) && row.logits.front() > -infinity;
+  divide(row.out, weights(row, usable ? row.logits.front() : m, row.out));
 }
 
 // C4, tt-metal #12661, Compute Library #148: exp is held in f16, where exp(12) is infinite; nothing is subtracted.
-// @judged softmax f16: exp=1ulp sum=sequential masked=nan; fail C4; EveryValueLiesWithinItsThreshold;
-// kernel.softmax.element
-SOFTCHECK_MUTANT mutant_weights_in_f16(const softcheck_call* call) {
-  return each_row(call, [](Row& row) {
-    const float m = maximum(row.logits);
-    weights(row, std::isfinite(m) ? 0.0f : m, row.out);
-    float sum = 0;
-    for (float& w : row.out) {
-      w = rounded_to_f16(w);
-      sum += w;
-    }
-    divide(row.out, sum);
-  });
+// @judged softmax f16: plain; fail C4
+BUG(mutant_weights_in_f16, each_narrow_row) {
+  const float m = maximum(row.logits);
+  weights(row, std::isfinite(m) ? 0.0f : m, row.out);
+  float sum = 0;
+  for (float& w : row.out) {
+    w = rounded_to_f16(w);
+    sum += w;
+  }
+  divide(row.out, sum);
 }
 
 // C11, torch's softmax along axis 0 (docs/field.md): behind the maximum none is infinite, but each has 11 bits, which
 // contract weights=f16 says.
-// @judged softmax f16: exp=1ulp sum=sequential masked=nan subnormal=flushed; fail C11;
-// EveryValueLiesWithinItsThreshold; kernel.softmax.element
-// @judged softmax f16: exp=1ulp sum=sequential masked=nan weights=f16; pass C11; -; -
-SOFTCHECK_MUTANT mutant_weights_rounded_to_f16(const softcheck_call* call) {
-  return each_row(call, [](Row& row) {
-    weights(row, maximum(row.logits), row.out);
-    float sum = 0;
-    for (float& w : row.out) {
-      w = rounded_to_f16(w);
-      sum += w;
-    }
-    divide(row.out, sum);
-  });
+// @judged softmax f16: plain subnormal=flushed; fail C11
+// @judged softmax f16: plain weights=f16; pass C11
+BUG(mutant_weights_rounded_to_f16, softmax_by_narrow_sum) {
+  float sum = 0;
+  for (float& w : row.out) {
+    w = rounded_to_f16(w);
+    sum += w;
+  }
+  return sum;
 }

@@ -1,126 +1,85 @@
 // Bugs of top-p.
-#include <optional>
-
 #include "kernels/zoo/top_p_rows.hpp"
 
 using namespace softcheck::kernels::zoo;
 
 // The first item whose prefix exceeds top_p is sought; where none does, as with top_p = 1, that is item 0 and the
 // largest one alone is kept (ChatRWKV 170).
-// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
-// kernel.top_p_softmax.kept
-SOFTCHECK_MUTANT mutant_top_p_softmax_argmax_of_nothing(const softcheck_call* call) {
-  return each_top_p_row(call, [](auto& row) {
-    using Real = typename std::decay_t<decltype(row)>::Number;
-    const std::vector<Real> p = row.softmax();
-    const std::vector<std::size_t> order = row.descending(p);
-    std::size_t last = 0;
-    Real up_to = 0;
-    for (std::size_t k = 0; k < order.size(); ++k) {
-      up_to += p[order[k]];
-      if (up_to > row.top_p) {
-        last = k;
-        break;
-      }
+// @judged top_p_softmax f32: plain; fail sampling
+BUG(mutant_top_p_softmax_argmax_of_nothing, top_p_by_choice) {
+  const std::vector<std::size_t> order = row.descending(p);
+  std::size_t last = 0;
+  Real up_to = 0;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    up_to += p[order[k]];
+    if (up_to > row.top_p) {
+      last = k;
+      break;
     }
-    std::vector<bool> kept(row.size(), row.top_p == 0);
-    for (std::size_t k = 0; k <= last; ++k) kept[order[k]] = true;
-    row.above_min_p(p, kept);
-    row.renormalise(p, kept);
-  });
+  }
+  kept.assign(row.size(), row.top_p == 0);
+  for (std::size_t k = 0; k <= last; ++k) kept[order[k]] = true;
 }
 
 // The prefix is one of the smallest items.
-// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
-// kernel.top_p_softmax.kept
-SOFTCHECK_MUTANT mutant_top_p_softmax_ascending_prefix(const softcheck_call* call) {
-  return each_top_p_row(call, [](auto& row) {
-    using Real = typename std::decay_t<decltype(row)>::Number;
-    const std::vector<Real> p = row.softmax();
-    std::vector<bool> kept(row.size(), row.top_p == 0);
-    std::vector<std::size_t> order = row.descending(p);
-    std::reverse(order.begin(), order.end());
-    Real before = 0;
-    for (const std::size_t i : order) {
-      if (row.top_p == 0 || before >= row.top_p) break;
-      kept[i] = true;
-      before += p[i];
-    }
-    row.above_min_p(p, kept);
-    row.renormalise(p, kept);
-  });
+// @judged top_p_softmax f32: plain; fail sampling
+BUG(mutant_top_p_softmax_ascending_prefix, top_p_by_choice) {
+  kept.assign(row.size(), row.top_p == 0);
+  std::vector<std::size_t> order = row.descending(p);
+  std::reverse(order.begin(), order.end());
+  Real before = 0;
+  for (const std::size_t i : order) {
+    if (row.top_p == 0 || before >= row.top_p) break;
+    kept[i] = true;
+    before += p[i];
+  }
 }
 
 // The temperature comes behind the filters: these see softmax(x).
-// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
-// kernel.top_p_softmax.kept
-SOFTCHECK_MUTANT mutant_top_p_softmax_at_theta_1(const softcheck_call* call) {
-  return each_top_p_row(call, [](auto& row) {
-    using Real = typename std::decay_t<decltype(row)>::Number;
-    const std::vector<Real> p = row.softmax();
-    const Real theta = row.theta;
-    row.theta = 1;
-    const std::vector<Real> plain = row.softmax();
-    row.theta = theta;
-    std::vector<bool> kept = row.prefix(plain);
-    row.above_min_p(plain, kept);
-    row.renormalise(p, kept);
-  });
+// @judged top_p_softmax f32: plain; fail sampling
+BUG(mutant_top_p_softmax_at_theta_1, each_top_p_row) {
+  const std::vector<Real> p = row.softmax();
+  const Real theta = row.theta;
+  row.theta = 1;
+  const std::vector<Real> plain = row.softmax();
+  row.theta = theta;
+  std::vector<bool> kept = row.prefix(plain);
+  row.above_min_p(plain, kept);
+  row.renormalise(p, kept);
 }
 
 // The item with which the prefix reaches top_p is left out, all but the first (fish-speech 1171, esm 360,
 // FlashInfer 2202).
-// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
-// kernel.top_p_softmax.kept
-SOFTCHECK_MUTANT mutant_top_p_softmax_boundary(const softcheck_call* call) {
-  return each_top_p_row(call, [](auto& row) {
-    using Real = typename std::decay_t<decltype(row)>::Number;
-    const std::vector<Real> p = row.softmax();
-    std::vector<bool> kept(row.size(), row.top_p == 0);
-    Real up_to = 0;
-    const std::vector<std::size_t> order = row.descending(p);
-    for (std::size_t k = 0; row.top_p != 0 && k < order.size(); ++k) {
-      up_to += p[order[k]];
-      kept[order[k]] = k == 0 || !(up_to > row.top_p);
-    }
-    row.above_min_p(p, kept);
-    row.renormalise(p, kept);
-  });
+// @judged top_p_softmax f32: plain; fail sampling
+BUG(mutant_top_p_softmax_boundary, top_p_by_choice) {
+  kept.assign(row.size(), row.top_p == 0);
+  Real up_to = 0;
+  const std::vector<std::size_t> order = row.descending(p);
+  for (std::size_t k = 0; row.top_p != 0 && k < order.size(); ++k) {
+    up_to += p[order[k]];
+    kept[order[k]] = k == 0 || !(up_to > row.top_p);
+  }
 }
 
 // The prefix reaches 1 - top_p: the sort was descending, the comparison that of an ascending one.
-// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
-// kernel.top_p_softmax.kept
-SOFTCHECK_MUTANT mutant_top_p_softmax_complement(const softcheck_call* call) {
-  return each_top_p_row(call, [](auto& row) {
-    using Real = typename std::decay_t<decltype(row)>::Number;
-    const std::vector<Real> p = row.softmax();
-    if (row.top_p != 0) row.top_p = 1 - row.top_p;
-    std::vector<bool> kept = row.prefix(p);
-    if (row.top_p == 0 && !kept.empty()) kept.assign(kept.size(), true);
-    row.above_min_p(p, kept);
-    row.renormalise(p, kept);
-  });
+// @judged top_p_softmax f32: plain; fail sampling
+BUG(mutant_top_p_softmax_complement, top_p_by_choice) {
+  if (row.top_p != 0) row.top_p = 1 - row.top_p;
+  kept = row.prefix(p);
+  if (row.top_p == 0 && !kept.empty()) kept.assign(kept.size(), true);
 }
 
 // Bug under ties=lowest: of equal items those of the highest indices are kept.
-// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan ties=lowest; fail sampling;
-// EveryValueLiesWithinItsThreshold; kernel.top_p_softmax.kept
-SOFTCHECK_MUTANT mutant_top_p_softmax_highest_of_equal(const softcheck_call* call) {
-  return each_top_p_row(call, [](auto& row) {
-    using Real = typename std::decay_t<decltype(row)>::Number;
-    const std::vector<Real> p = row.softmax();
-    std::vector<Real> reversed(p.rbegin(), p.rend());
-    std::vector<bool> kept = row.prefix(reversed);
-    std::reverse(kept.begin(), kept.end());
-    row.above_min_p(p, kept);
-    row.renormalise(p, kept);
-  });
+// @judged top_p_softmax f32: plain ties=lowest; fail sampling
+BUG(mutant_top_p_softmax_highest_of_equal, top_p_by_choice) {
+  std::vector<Real> reversed(p.rbegin(), p.rend());
+  kept = row.prefix(reversed);
+  std::reverse(kept.begin(), kept.end());
 }
 
 // The smallest coefficient that is kept of the first row is that of all rows.
-// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling;
-// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight; kernel.top_p_softmax.kept
+// @judged top_p_softmax f32: plain; fail sampling;
+// LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight
 SOFTCHECK_MUTANT mutant_top_p_softmax_mass_of_the_first_row(const softcheck_call* call) {
   std::optional<double> pivot;
   return each_top_p_row(call, [&](auto& row) {
@@ -141,172 +100,115 @@ SOFTCHECK_MUTANT mutant_top_p_softmax_mass_of_the_first_row(const softcheck_call
 }
 
 // Min_p comes first and top_p is a share of what it left.
-// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
-// kernel.top_p_softmax.kept
-SOFTCHECK_MUTANT mutant_top_p_softmax_min_p_first(const softcheck_call* call) {
-  return each_top_p_row(call, [](auto& row) {
-    using Real = typename std::decay_t<decltype(row)>::Number;
-    const std::vector<Real> p = row.softmax();
-    std::vector<bool> first(row.size(), true);
-    row.above_min_p(p, first);
-    row.renormalise(p, first);
-    const std::vector<Real> left = row.out;
-    std::vector<bool> kept = row.prefix(left);
-    for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = kept[i] && first[i];
-    row.renormalise(p, kept);
-  });
+// @judged top_p_softmax f32: plain; fail sampling
+BUG(mutant_top_p_softmax_min_p_first, each_top_p_row) {
+  const std::vector<Real> p = row.softmax();
+  std::vector<bool> first(row.size(), true);
+  row.above_min_p(p, first);
+  row.renormalise(p, first);
+  const std::vector<Real> left = row.out;
+  std::vector<bool> kept = row.prefix(left);
+  for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = kept[i] && first[i];
+  row.renormalise(p, kept);
 }
 
 // Min_p is compared with the coefficients themselves, not with their share of the largest one.
-// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
-// kernel.top_p_softmax.kept
-SOFTCHECK_MUTANT mutant_top_p_softmax_min_p_of_one(const softcheck_call* call) {
-  return each_top_p_row(call, [](auto& row) {
-    using Real = typename std::decay_t<decltype(row)>::Number;
-    const std::vector<Real> p = row.softmax();
-    std::vector<bool> kept = row.prefix(p);
-    const std::size_t first = row.descending(p)[0];
-    for (std::size_t i = 0; i < p.size(); ++i) {
-      if (i != first && row.min_p != 0 && p[i] < row.min_p) kept[i] = false;
-    }
-    row.renormalise(p, kept);
-  });
+// @judged top_p_softmax f32: plain; fail sampling
+BUG(mutant_top_p_softmax_min_p_of_one, each_top_p_row) {
+  const std::vector<Real> p = row.softmax();
+  std::vector<bool> kept = row.prefix(p);
+  const std::size_t first = row.descending(p)[0];
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    if (i != first && row.min_p != 0 && p[i] < row.min_p) kept[i] = false;
+  }
+  row.renormalise(p, kept);
 }
 
 // An item larger than top_p leaves nothing (tiny-llm 32).
-// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
-// kernel.top_p_softmax.kept|kernel.top_p_softmax.element
-SOFTCHECK_MUTANT mutant_top_p_softmax_none_of_a_large_one(const softcheck_call* call) {
-  return each_top_p_row(call, [](auto& row) {
-    using Real = typename std::decay_t<decltype(row)>::Number;
-    const std::vector<Real> p = row.softmax();
-    std::vector<bool> kept(row.size(), row.top_p == 0);
-    Real up_to = 0;
-    for (const std::size_t i : row.descending(p)) {
-      if (row.top_p == 0) break;
-      up_to += p[i];
-      kept[i] = !(up_to > row.top_p);
-    }
-    row.above_min_p(p, kept);
-    row.renormalise(p, kept);
-  });
+// @judged top_p_softmax f32: plain; fail sampling; kept|element
+BUG(mutant_top_p_softmax_none_of_a_large_one, top_p_by_choice) {
+  kept.assign(row.size(), row.top_p == 0);
+  Real up_to = 0;
+  for (const std::size_t i : row.descending(p)) {
+    if (row.top_p == 0) break;
+    up_to += p[i];
+    kept[i] = !(up_to > row.top_p);
+  }
 }
 
 // Divided by the sum of what is kept, but nothing is left out (the remedy proposed in SGLang 4876).
-// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
-// kernel.top_p_softmax.element|kernel.top_p_softmax.kept
-SOFTCHECK_MUTANT mutant_top_p_softmax_not_masked(const softcheck_call* call) {
-  return each_top_p_row(call, [](auto& row) {
-    using Real = typename std::decay_t<decltype(row)>::Number;
-    const std::vector<Real> p = row.softmax();
-    std::vector<bool> kept = row.prefix(p);
-    row.above_min_p(p, kept);
-    Real sum = 0;
-    for (std::size_t i = 0; i < p.size(); ++i) sum += kept[i] ? p[i] : 0;
-    for (std::size_t i = 0; i < p.size(); ++i) row.out[i] = p[i] / sum;
-  });
+// @judged top_p_softmax f32: plain; fail sampling; element|kept
+BUG(mutant_top_p_softmax_not_masked, each_top_p_row) {
+  const std::vector<Real> p = row.softmax();
+  std::vector<bool> kept = row.prefix(p);
+  row.above_min_p(p, kept);
+  Real sum = 0;
+  for (std::size_t i = 0; i < p.size(); ++i) sum += kept[i] ? p[i] : 0;
+  for (std::size_t i = 0; i < p.size(); ++i) row.out[i] = p[i] / sum;
 }
 
 // The item behind the one with which the prefix reaches top_p is kept, too (transformers 18976, off by one).
-// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
-// kernel.top_p_softmax.kept
-SOFTCHECK_MUTANT mutant_top_p_softmax_one_more(const softcheck_call* call) {
-  return each_top_p_row(call, [](auto& row) {
-    using Real = typename std::decay_t<decltype(row)>::Number;
-    const std::vector<Real> p = row.softmax();
-    std::vector<bool> kept = row.prefix(p);
-    for (const std::size_t i : row.descending(p)) {
-      if (kept[i]) continue;
-      kept[i] = true;
-      break;
-    }
-    row.above_min_p(p, kept);
-    row.renormalise(p, kept);
-  });
+// @judged top_p_softmax f32: plain; fail sampling
+BUG(mutant_top_p_softmax_one_more, top_p_by_choice) {
+  for (const std::size_t i : row.descending(p)) {
+    if (kept[i]) continue;
+    kept[i] = true;
+    break;
+  }
 }
 
 // The coefficients of the prefix are added in f16.
-// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
-// kernel.top_p_softmax.kept
-SOFTCHECK_MUTANT mutant_top_p_softmax_prefix_in_f16(const softcheck_call* call) {
-  return each_top_p_row(call, [](auto& row) {
-    const auto p = row.softmax();
-    std::vector<bool> kept(row.size(), row.top_p == 0);
-    float before = 0;
-    for (const std::size_t i : row.descending(p)) {
-      if (row.top_p == 0 || before >= static_cast<float>(row.top_p)) break;
-      kept[i] = true;
-      before = rounded_to_f16(before + static_cast<float>(p[i]));
-    }
-    row.above_min_p(p, kept);
-    row.renormalise(p, kept);
-  });
+// @judged top_p_softmax f32: plain; fail sampling
+BUG(mutant_top_p_softmax_prefix_in_f16, top_p_by_choice) {
+  kept.assign(row.size(), row.top_p == 0);
+  float before = 0;
+  for (const std::size_t i : row.descending(p)) {
+    if (row.top_p == 0 || before >= static_cast<float>(row.top_p)) break;
+    kept[i] = true;
+    before = rounded_to_f16(before + static_cast<float>(p[i]));
+  }
 }
 
 // Coefficients below 10^-8 are left out whatever top_p says (FlashInfer 708).
-// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
-// kernel.top_p_softmax.kept
-SOFTCHECK_MUTANT mutant_top_p_softmax_small_ones_vanish(const softcheck_call* call) {
-  return each_top_p_row(call, [](auto& row) {
-    using Real = typename std::decay_t<decltype(row)>::Number;
-    const std::vector<Real> p = row.softmax();
-    std::vector<bool> kept = row.prefix(p);
-    for (std::size_t i = 0; i < p.size(); ++i) {
-      if (p[i] < static_cast<Real>(1e-8)) kept[i] = false;
-    }
-    row.above_min_p(p, kept);
-    row.renormalise(p, kept);
-  });
+// @judged top_p_softmax f32: plain; fail sampling
+BUG(mutant_top_p_softmax_small_ones_vanish, top_p_by_choice) {
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    if (p[i] < static_cast<Real>(1e-8)) kept[i] = false;
+  }
 }
 
 // An item has to exceed min_p of the largest one: with min_p = 1 none does.
-// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
-// kernel.top_p_softmax.kept|kernel.top_p_softmax.element
-SOFTCHECK_MUTANT mutant_top_p_softmax_strict_min_p(const softcheck_call* call) {
-  return each_top_p_row(call, [](auto& row) {
-    using Real = typename std::decay_t<decltype(row)>::Number;
-    const std::vector<Real> p = row.softmax();
-    std::vector<bool> kept = row.prefix(p);
-    const Real largest = *std::max_element(p.begin(), p.end());
-    for (std::size_t i = 0; i < p.size(); ++i) {
-      if (row.min_p != 0 && p[i] <= row.min_p * largest) kept[i] = false;
-    }
-    row.renormalise(p, kept);
-  });
+// @judged top_p_softmax f32: plain; fail sampling; kept|element
+BUG(mutant_top_p_softmax_strict_min_p, each_top_p_row) {
+  const std::vector<Real> p = row.softmax();
+  std::vector<bool> kept = row.prefix(p);
+  const Real largest = *std::max_element(p.begin(), p.end());
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    if (row.min_p != 0 && p[i] <= row.min_p * largest) kept[i] = false;
+  }
+  row.renormalise(p, kept);
 }
 
 // All items as small as the last one of the prefix are left out, but the largest.
-// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
-// kernel.top_p_softmax.kept
-SOFTCHECK_MUTANT mutant_top_p_softmax_ties_dropped(const softcheck_call* call) {
-  return each_top_p_row(call, [](auto& row) {
-    using Real = typename std::decay_t<decltype(row)>::Number;
-    const std::vector<Real> p = row.softmax();
-    std::vector<bool> kept = row.prefix(p);
-    Real pivot = std::numeric_limits<Real>::infinity();
-    for (std::size_t i = 0; i < p.size(); ++i) {
-      if (kept[i] && p[i] < pivot) pivot = p[i];
-    }
-    std::size_t equal = 0;
-    for (std::size_t i = 0; i < p.size(); ++i) equal += p[i] == pivot ? 1 : 0;
-    const Real largest = *std::max_element(p.begin(), p.end());
-    for (std::size_t i = 0; i < p.size(); ++i) {
-      if (row.top_p != 0 && equal > 1 && p[i] == pivot && pivot < largest) kept[i] = false;
-    }
-    row.above_min_p(p, kept);
-    row.renormalise(p, kept);
-  });
+// @judged top_p_softmax f32: plain; fail sampling
+BUG(mutant_top_p_softmax_ties_dropped, top_p_by_choice) {
+  Real pivot = std::numeric_limits<Real>::infinity();
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    if (kept[i] && p[i] < pivot) pivot = p[i];
+  }
+  std::size_t equal = 0;
+  for (std::size_t i = 0; i < p.size(); ++i) equal += p[i] == pivot ? 1 : 0;
+  const Real largest = *std::max_element(p.begin(), p.end());
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    if (row.top_p != 0 && equal > 1 && p[i] == pivot && pivot < largest) kept[i] = false;
+  }
 }
 
 // What is kept is not divided by its sum again (fairseq 882).
-// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; fail sampling; EveryValueLiesWithinItsThreshold;
-// kernel.top_p_softmax.element
-SOFTCHECK_MUTANT mutant_top_p_softmax_unnormalised(const softcheck_call* call) {
-  return each_top_p_row(call, [](auto& row) {
-    using Real = typename std::decay_t<decltype(row)>::Number;
-    const std::vector<Real> p = row.softmax();
-    std::vector<bool> kept = row.prefix(p);
-    row.above_min_p(p, kept);
-    for (std::size_t i = 0; i < p.size(); ++i) row.out[i] = kept[i] || std::isnan(p[i]) ? p[i] : 0;
-  });
+// @judged top_p_softmax f32: plain; fail sampling; element
+BUG(mutant_top_p_softmax_unnormalised, each_top_p_row) {
+  const std::vector<Real> p = row.softmax();
+  std::vector<bool> kept = row.prefix(p);
+  row.above_min_p(p, kept);
+  for (std::size_t i = 0; i < p.size(); ++i) row.out[i] = kept[i] || std::isnan(p[i]) ? p[i] : 0;
 }

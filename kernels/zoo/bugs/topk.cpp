@@ -1,322 +1,214 @@
 // Bugs of top-k.
-#include <algorithm>
-
 #include "kernels/zoo/entmax_rows.hpp"
-#include "kernels/zoo/loss_rows.hpp"
 #include "kernels/zoo/mean_rows.hpp"
 #include "kernels/zoo/merge_rows.hpp"
-#include "kernels/zoo/reference_rows.hpp"
-#include "kernels/zoo/sparsemax_rows.hpp"
+#include "kernels/zoo/numbered_rows.hpp"
 #include "kernels/zoo/topk_rows.hpp"
 
 using namespace softcheck::kernels::zoo;
 
 // Weights are divided by their sum whether that is asked for or not.
-// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; EveryValueLiesWithinItsThreshold;
-// kernel.topk_softmax.weight
-SOFTCHECK_MUTANT mutant_topk_softmax_always_renormalises(const softcheck_call* call) {
-  return each_topk_row(call, [](auto& row) {
-    row.run();
-    row.divide_by_sum();
-  });
-}
+// @judged topk_softmax f32: plain; fail topk
+BUG(mutant_topk_softmax_always_renormalises, changed_topk_results) { row.divide_by_sum(); }
 
 // In place of the k-th item stands the one behind it (FlashInfer 3774).
-// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; EveryValueLiesWithinItsThreshold;
-// kernel.topk_softmax.ids
-SOFTCHECK_MUTANT mutant_topk_softmax_boundary(const softcheck_call* call) {
-  return each_topk_row(call, [](auto& row) {
-    row.ids.push_back(0);
-    row.weights.push_back(0);
-    const bool more = row.ids.size() <= row.items();
-    if (!more) row.ids.pop_back(), row.weights.pop_back();
-    const bool renormalize = row.renormalize;
-    row.renormalize = false;
-    row.run();
-    if (more) {
-      row.ids.erase(row.ids.end() - 2);
-      row.weights.erase(row.weights.end() - 2);
-    }
-    if (renormalize) row.divide_by_sum();
-  });
+// @judged topk_softmax f32: plain; fail topk; ids
+BUG(mutant_topk_softmax_boundary, each_topk_row) {
+  row.ids.push_back(0);
+  row.weights.push_back(0);
+  const bool more = row.ids.size() <= row.items();
+  if (!more) row.ids.pop_back(), row.weights.pop_back();
+  const bool renormalize = row.renormalize;
+  row.renormalize = false;
+  row.run();
+  if (more) {
+    row.ids.erase(row.ids.end() - 2);
+    row.weights.erase(row.weights.end() - 2);
+  }
+  if (renormalize) row.divide_by_sum();
 }
 
 // 1e-7 is added to the sum that weights are divided by; published tests accept it at a tolerance of 1e-3.
-// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; EveryValueLiesWithinItsThreshold;
-// kernel.topk_softmax.weight
-SOFTCHECK_MUTANT mutant_topk_softmax_epsilon(const softcheck_call* call) {
-  return each_topk_row(call, [](auto& row) {
-    using Real = decltype(row.maximum());
-    const bool renormalize = row.renormalize;
-    row.renormalize = false;
-    row.run();
-    if (renormalize) row.divide_by_sum(static_cast<Real>(1e-7));
-  });
+// @judged topk_softmax f32: plain; fail topk
+BUG(mutant_topk_softmax_epsilon, each_topk_row) {
+  const bool renormalize = row.renormalize;
+  row.renormalize = false;
+  row.run();
+  if (renormalize) row.divide_by_sum(static_cast<Real>(1e-7));
 }
 
 // No item beyond the 512th is looked at, as a block of 512 threads has one for each.
-// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk;
-// EveryValueLiesWithinItsThreshold|EveryWidthIsComputed|EveryPairOfClassesIsComputed;
-// kernel.topk_softmax.weight|kernel.topk_softmax.ids
-SOFTCHECK_MUTANT mutant_topk_softmax_first_512(const softcheck_call* call) {
-  return each_topk_row(call, [](auto& row) {
-    if (row.items() > 512) row.logits.resize(std::max<std::size_t>(512, row.k()));
-    row.run();
-  });
+// @judged topk_softmax f32: plain; fail topk;
+// EveryValueLiesWithinItsThreshold|EveryWidthIsComputed|EveryPairOfClassesIsComputed; weight|ids
+BUG(mutant_topk_softmax_first_512, each_topk_row) {
+  if (row.items() > 512) row.logits.resize(std::max<std::size_t>(512, row.k()));
+  row.run();
 }
 
 // Bug under ties=lowest: of equal items the highest index is chosen and named first.
-// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan ties=lowest; fail topk;
-// EveryValueLiesWithinItsThreshold; kernel.topk_softmax.ids|kernel.topk_softmax.order
-SOFTCHECK_MUTANT mutant_topk_softmax_highest_of_equal(const softcheck_call* call) {
-  return each_topk_row(call, [](auto& row) {
-    using Real = decltype(row.maximum());
-    std::reverse(row.logits.begin(), row.logits.end());
-    row.run();
-    for (auto& id : row.ids) id = static_cast<std::int32_t>(row.items()) - 1 - id;
-    std::reverse(row.logits.begin(), row.logits.end());
-    if (row.maximum() != row.maximum()) row.weights.assign(row.k(), std::numeric_limits<Real>::quiet_NaN());
-  });
+// @judged topk_softmax f32: plain ties=lowest; fail topk; ids|order
+BUG(mutant_topk_softmax_highest_of_equal, each_topk_row) {
+  std::reverse(row.logits.begin(), row.logits.end());
+  row.run();
+  for (auto& id : row.ids) id = static_cast<std::int32_t>(row.items()) - 1 - id;
+  std::reverse(row.logits.begin(), row.logits.end());
+  if (row.maximum() != row.maximum()) row.weights.assign(row.k(), std::numeric_limits<Real>::quiet_NaN());
 }
 
 // A maximum that is met again is taken again, as its search begins anew with the same threshold: an id stands
 // twice where logits are equal (vLLM 42608, FlashInfer 2202).
-// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; EveryValueLiesWithinItsThreshold;
-// kernel.topk_softmax.ids
-SOFTCHECK_MUTANT mutant_topk_softmax_id_twice(const softcheck_call* call) {
-  return each_topk_row(call, [](auto& row) {
-    using Real = decltype(row.maximum());
-    row.run();
-    for (std::size_t a = 1; a < row.k(); ++a) {
-      const Real before = row.logits[static_cast<std::size_t>(row.ids[a - 1])];
-      if (row.logits[static_cast<std::size_t>(row.ids[a])] == before) row.ids[a] = row.ids[a - 1];
-    }
-  });
+// @judged topk_softmax f32: plain; fail topk; ids
+BUG(mutant_topk_softmax_id_twice, changed_topk_results) {
+  for (std::size_t a = 1; a < row.k(); ++a) {
+    const Real before = row.logits[static_cast<std::size_t>(row.ids[a - 1])];
+    if (row.logits[static_cast<std::size_t>(row.ids[a])] == before) row.ids[a] = row.ids[a - 1];
+  }
 }
 
 // Ids count from 1.
-// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; EveryValueLiesWithinItsThreshold;
-// kernel.topk_softmax.ids
-SOFTCHECK_MUTANT mutant_topk_softmax_ids_from_1(const softcheck_call* call) {
-  return each_topk_row(call, [](auto& row) {
-    row.run();
-    for (auto& id : row.ids) ++id;
-  });
+// @judged topk_softmax f32: plain; fail topk; ids
+BUG(mutant_topk_softmax_ids_from_1, changed_topk_results) {
+  for (auto& id : row.ids) ++id;
 }
 
 // The weight of a single expert is 1 (megablocks 87).
-// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; EveryValueLiesWithinItsThreshold;
-// kernel.topk_softmax.weight
-SOFTCHECK_MUTANT mutant_topk_softmax_k_of_one(const softcheck_call* call) {
-  return each_topk_row(call, [](auto& row) {
-    row.run();
-    if (row.k() == 1) row.weights[0] = 1;
-  });
+// @judged topk_softmax f32: plain; fail topk
+BUG(mutant_topk_softmax_k_of_one, changed_topk_results) {
+  if (row.k() == 1) row.weights[0] = 1;
 }
 
 // Where fewer than k items are visible, the rest of the ids is the first item again.
-// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk;
-// EveryValueLiesWithinItsThreshold|AMaskedItemIsADeletedOne|EveryPairOfClassesIsComputed; kernel.topk_softmax.ids
-SOFTCHECK_MUTANT mutant_topk_softmax_masked_id_twice(const softcheck_call* call) {
-  return each_topk_row(call, [](auto& row) {
-    row.run();
-    for (std::size_t a = 1; a < row.k(); ++a) {
-      if (std::isinf(row.logits[static_cast<std::size_t>(row.ids[a])])) row.ids[a] = row.ids[0];
-    }
-  });
+// @judged topk_softmax f32: plain; fail topk;
+// EveryValueLiesWithinItsThreshold|AMaskedItemIsADeletedOne|EveryPairOfClassesIsComputed; ids
+BUG(mutant_topk_softmax_masked_id_twice, changed_topk_results) {
+  for (std::size_t a = 1; a < row.k(); ++a) {
+    if (std::isinf(row.logits[static_cast<std::size_t>(row.ids[a])])) row.ids[a] = row.ids[0];
+  }
 }
 
 // In a row with a NaN no comparison holds, and the id stays at -1: what reads the expert by it reads outside.
-// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk;
-// ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; kernel.nan_row
-SOFTCHECK_MUTANT mutant_topk_softmax_nan_has_no_id(const softcheck_call* call) {
-  return each_topk_row(call, [](auto& row) {
-    row.run();
-    if (row.maximum() != row.maximum()) row.ids.assign(row.k(), -1);
-  });
+// @judged topk_softmax f32: plain; fail topk; ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed
+BUG(mutant_topk_softmax_nan_has_no_id, changed_topk_results) {
+  if (row.maximum() != row.maximum()) row.ids.assign(row.k(), -1);
 }
 
 // Renormalize is not read.
-// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; EveryValueLiesWithinItsThreshold;
-// kernel.topk_softmax.weight
-SOFTCHECK_MUTANT mutant_topk_softmax_never_renormalises(const softcheck_call* call) {
-  return each_topk_row(call, [](auto& row) {
-    row.renormalize = false;
-    row.run();
-  });
+// @judged topk_softmax f32: plain; fail topk
+BUG(mutant_topk_softmax_never_renormalises, each_topk_row) {
+  row.renormalize = false;
+  row.run();
 }
 
 // The k largest items in the order of the row, weights and ids alike.
-// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; EveryValueLiesWithinItsThreshold;
-// kernel.topk_softmax.order
-SOFTCHECK_MUTANT mutant_topk_softmax_order_of_items(const softcheck_call* call) {
-  return each_topk_row(call, [](auto& row) {
-    row.run();
-    std::sort(row.ids.begin(), row.ids.end());
-    row.weigh(row.softmax());
-    if (row.renormalize) row.divide_by_sum();
-  });
+// @judged topk_softmax f32: plain; fail topk; order
+BUG(mutant_topk_softmax_order_of_items, changed_topk_results) {
+  std::sort(row.ids.begin(), row.ids.end());
+  row.weigh(row.softmax());
+  if (row.renormalize) row.divide_by_sum();
 }
 
 // Softmax of the chosen logits alone, though nothing asks for weights that add up to 1 (vLLM and sglang have both
 // orders).
-// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; EveryValueLiesWithinItsThreshold;
-// kernel.topk_softmax.weight
-SOFTCHECK_MUTANT mutant_topk_softmax_over_the_chosen(const softcheck_call* call) {
-  return each_topk_row(call, [](auto& row) {
-    row.run();
-    auto kept = row.logits;
-    kept.resize(row.k());
-    for (std::size_t a = 0; a < row.k(); ++a) kept[a] = row.logits[static_cast<std::size_t>(row.ids[a])];
-    row.logits = kept;
-    row.weights = row.softmax();
-  });
+// @judged topk_softmax f32: plain; fail topk
+BUG(mutant_topk_softmax_over_the_chosen, changed_topk_results) {
+  auto kept = row.logits;
+  kept.resize(row.k());
+  for (std::size_t a = 0; a < row.k(); ++a) kept[a] = row.logits[static_cast<std::size_t>(row.ids[a])];
+  row.logits = kept;
+  row.weights = row.softmax();
 }
 
 // The row is padded to a power of two, and the padding counts as logits of 0.
-// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk;
-// EveryValueLiesWithinItsThreshold|EveryWidthIsComputed; kernel.topk_softmax.weight|kernel.topk_softmax.ids
-SOFTCHECK_MUTANT mutant_topk_softmax_padding(const softcheck_call* call) {
-  return each_topk_row(call, [](auto& row) {
-    const std::size_t n = row.items();
-    std::size_t padded = 1;
-    while (padded < n) padded *= 2;
-    row.logits.resize(padded, 0);
-    row.run();
-    for (auto& id : row.ids) id = std::min(id, static_cast<std::int32_t>(n - 1));
-  });
+// @judged topk_softmax f32: plain; fail topk; EveryValueLiesWithinItsThreshold|EveryWidthIsComputed; weight|ids
+BUG(mutant_topk_softmax_padding, each_topk_row) {
+  const std::size_t n = row.items();
+  std::size_t padded = 1;
+  while (padded < n) padded *= 2;
+  row.logits.resize(padded, 0);
+  row.run();
+  for (auto& id : row.ids) id = std::min(id, static_cast<std::int32_t>(n - 1));
 }
 
 // The logits themselves are the weights (sglang 35160).
-// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; EveryValueLiesWithinItsThreshold;
-// kernel.topk_softmax.weight
-SOFTCHECK_MUTANT mutant_topk_softmax_raw_logits(const softcheck_call* call) {
-  return each_topk_row(call, [](auto& row) {
-    row.run();
-    row.weigh(row.logits);
-  });
-}
+// @judged topk_softmax f32: plain; fail topk
+BUG(mutant_topk_softmax_raw_logits, changed_topk_results) { row.weigh(row.logits); }
 
 // Weights are in descending order, their ids in the order of the items.
-// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; EveryValueLiesWithinItsThreshold;
-// kernel.topk_softmax.weight
-SOFTCHECK_MUTANT mutant_topk_softmax_sorted_weights_alone(const softcheck_call* call) {
-  return each_topk_row(call, [](auto& row) {
-    row.run();
-    std::sort(row.ids.begin(), row.ids.end());
-  });
-}
+// @judged topk_softmax f32: plain; fail topk
+BUG(mutant_topk_softmax_sorted_weights_alone, changed_topk_results) { std::sort(row.ids.begin(), row.ids.end()); }
 
 // Weights pass through bf16.
-// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; EveryValueLiesWithinItsThreshold;
-// kernel.topk_softmax.weight
-SOFTCHECK_MUTANT mutant_topk_softmax_weights_in_bf16(const softcheck_call* call) {
-  return each_topk_row(call, [](auto& row) {
-    row.run();
-    for (auto& w : row.weights) w = rounded_to_bf16(static_cast<float>(w));
-  });
+// @judged topk_softmax f32: plain; fail topk
+BUG(mutant_topk_softmax_weights_in_bf16, changed_topk_results) {
+  for (auto& w : row.weights) w = rounded_to_bf16(static_cast<float>(w));
 }
 
 // Bugs of one size of the field alone, of rows from the 2,049th on, and of long vectors, supports and paddings.
 // vLLM-metax 270: a template for 128 experts and k = 8 divides weights although renormalize is off.
-// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; KnownShapesAreComputed;
-// kernel.topk_softmax.weight; effort default
-SOFTCHECK_MUTANT mutant_topk_softmax_of_128_experts(const softcheck_call* call) {
-  return each_topk_row(call, [](auto& row) {
-    row.run();
-    if (row.items() == 128 && row.k() == 8) row.weights[7] *= 2;
-  });
+// @judged topk_softmax f32: plain; fail topk; KnownShapesAreComputed; effort default
+BUG(mutant_topk_softmax_of_128_experts, changed_topk_results) {
+  if (row.items() == 128 && row.k() == 8) row.weights[7] *= 2;
 }
 
 // A row of 2,560 items loses its last one: twenty blocks of 128 are taken for nineteen.
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C5; KnownShapesAreComputed; kernel.softmax.element;
-// effort default
-SOFTCHECK_MUTANT mutant_softmax_of_2560_items(const softcheck_call* call) {
-  return each_row(call, []<class Real>(RowOf<Real>& row) {
-    if (row.logits.size() == 2560) row.logits.back() = -infinity;
-    softmax(row);
-  });
+// @judged softmax f32: plain; fail C5; KnownShapesAreComputed; effort default
+BUG(mutant_softmax_of_2560_items, changed_rows, softmax_row) {
+  if (row.logits.size() == 2560) row.logits.back() = -infinity;
 }
 
 // Rows from the 2,049th on are not added, though they count.
-// @judged cross_entropy_mean f32: exp=1ulp sum=sequential masked=nan; fail loss; KnownShapesAreComputed;
-// kernel.cross_entropy_mean.loss; witness >=2049
-SOFTCHECK_MUTANT mutant_cross_entropy_mean_of_2048_rows(const softcheck_call* asked) {
-  return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
-    auto sum = call.upstream * 0;
-    for (std::size_t r = 0; r < call.rows.size() && r < 2048; ++r) {
-      if (!call.rows[r].ignored()) sum += call.loss(call.rows[r]);
-    }
-    return sum / call.divisor();
-  });
+// @judged cross_entropy_mean f32: plain; fail loss; KnownShapesAreComputed; witness >=2049
+BUG(mutant_cross_entropy_mean_of_2048_rows, each_mean) {
+  auto sum = call.upstream * 0;
+  for (std::size_t r = 0; r < call.rows.size() && r < 2048; ++r) {
+    if (!call.rows[r].ignored()) sum += call.loss(call.rows[r]);
+  }
+  return sum / call.divisor();
 }
 
 // From the 2,049th row on the first ids are chosen, whatever their logits.
-// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; fail topk; KnownShapesAreComputed;
-// kernel.topk_softmax.ids|kernel.topk_softmax.order; witness >=2049
-SOFTCHECK_MUTANT mutant_topk_softmax_of_2048_rows(const softcheck_call* call) {
-  std::size_t number = 0;
-  return each_topk_row(call, [&number](auto& row) {
-    row.run();
-    if (number++ < 2048 || row.items() == row.k()) return;
-    for (std::size_t a = 0; a < row.k(); ++a) row.ids[a] = static_cast<std::int32_t>(a);
-  });
+// @judged topk_softmax f32: plain; fail topk; KnownShapesAreComputed; ids|order; witness >=2049
+BUG(mutant_topk_softmax_of_2048_rows, changed_topk_results) {
+  if (row.number < 2048 || row.items() == row.k()) return;
+  std::iota(row.ids.begin(), row.ids.end(), 0);
 }
 
 // The row of the upstream gradient is held in 16 bits.
-// @judged cross_entropy_backward f32: exp=1ulp sum=sequential masked=nan; fail loss;
-// KnownShapesAreComputed|EveryPairOfClassesIsComputed; kernel.cross_entropy_backward.element; effort default
-SOFTCHECK_MUTANT mutant_cross_entropy_backward_upstream_row_in_16_bits(const softcheck_call* call) {
-  return each_loss_row(
-      call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) { put_gradient(row); },
-      [](std::int64_t row) { return row & 0xffff; });
+// @judged cross_entropy_backward f32: plain; fail loss; KnownShapesAreComputed|EveryPairOfClassesIsComputed; effort
+// default
+BUG(mutant_cross_entropy_backward_upstream_row_in_16_bits, changed_loss_gradients) {
+  row.upstream = View(*asked->inputs[2]).get<Real>(row.number & 0xffff, 0);
 }
 
 // The number of a merged column is held in eight bits.
-// @judged merge_states f32: exp=1ulp sum=sequential masked=nan; fail merge;
-// EveryValueLiesWithinItsThreshold|KnownShapesAreComputed|EveryPairOfClassesIsComputed; kernel.merge_states.out; effort
-// default
-SOFTCHECK_MUTANT mutant_merge_states_column_in_eight_bits(const softcheck_call* call) {
-  return each_merge_row(call, [](auto& row) {
-    for (auto& output : row.outputs) {
-      for (std::size_t c = 256; c < output.size(); ++c) output[c] = output[c & 255];
-    }
-    row.merge();
-  });
+// @judged merge_states f32: plain; fail merge;
+// EveryValueLiesWithinItsThreshold|KnownShapesAreComputed|EveryPairOfClassesIsComputed; effort default
+BUG(mutant_merge_states_column_in_eight_bits, changed_merges) {
+  for (auto& output : row.outputs) {
+    for (std::size_t c = 256; c < output.size(); ++c) output[c] = output[c & 255];
+  }
 }
 
 // A buffer of 4,096 candidates for the support: what lies behind it is not looked at.
-// @judged sparsemax f32: exp=1ulp sum=sequential masked=nan; fail C5; KnownShapesAreComputed; kernel.sparsemax.element;
-// effort default
-SOFTCHECK_MUTANT mutant_sparsemax_of_4096_candidates(const softcheck_call* call) {
-  return each_sparsemax_row(call, [](auto& row) {
-    const auto z = row.centred();
-    auto sorted = row.descending(z);
-    if (sorted.size() > 4096) sorted.resize(4096);
-    row.above(z, row.threshold_of(sorted));
-  });
+// @judged sparsemax f32: plain; fail C5; KnownShapesAreComputed; effort default
+BUG(mutant_sparsemax_of_4096_candidates, each_sparsemax_row) {
+  const auto z = row.centred();
+  auto sorted = row.descending(z);
+  if (sorted.size() > 4096) sorted.resize(4096);
+  row.above(z, row.threshold_of(sorted));
 }
-// @judged entmax15 f32: exp=1ulp sum=sequential masked=nan; fail C5; KnownShapesAreComputed; kernel.entmax15.element;
-// effort default
-SOFTCHECK_MUTANT mutant_entmax15_of_4096_candidates(const softcheck_call* call) {
-  return each_entmax_row(call, [](auto& row) {
-    const auto d = row.halves();
-    auto sorted = row.ascending(d);
-    if (sorted.size() > 4096) sorted.resize(4096);
-    row.below(d, row.root_of(sorted));
-  });
+// @judged entmax15 f32: plain; fail C5; KnownShapesAreComputed; effort default
+BUG(mutant_entmax15_of_4096_candidates, each_entmax_row) {
+  const auto d = row.halves();
+  auto sorted = row.ascending(d);
+  if (sorted.size() > 4096) sorted.resize(4096);
+  row.below(d, row.root_of(sorted));
 }
 
 // Rows of a result that is padded by 64 numbers are written one behind the other.
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C6; KnownShapesAreComputed;
-// kernel.softmax.element|kernel.stays_inside; effort default
-SOFTCHECK_MUTANT mutant_softmax_padding_of_64_not_skipped(const softcheck_call* call) {
-  DLTensor out = *call->outputs[0];
-  DLTensor* outputs[] = {&out};
-  softcheck_call compact = *call;
-  compact.outputs = outputs;
-  if (out.ndim == 2 && out.strides != nullptr && out.strides[1] == 1 && out.strides[0] == out.shape[1] + 64) {
-    out.strides = nullptr;
-  }
-  return each_row(&compact, []<class Real>(RowOf<Real>& row) { softmax(row); });
+// @judged softmax f32: plain; fail C6; KnownShapesAreComputed; element|kernel.stays_inside; effort default
+BUG(mutant_softmax_padding_of_64_not_skipped, rows_of_changed_call, softmax_row) {
+  View& out = matrices.out;
+  const bool padded = out.column_stride == 1 && out.row_stride == out.columns + 64;
+  if (padded && !matrices.out_is_row_scalar) out.row_stride = out.columns;
 }

@@ -1,135 +1,106 @@
 // Correct kernels of sparsemax and entmax-1.5.
 #include "kernels/zoo/entmax_rows.hpp"
-#include "kernels/zoo/sparsemax_rows.hpp"
 
 using namespace softcheck::kernels::zoo;
 
 // Sorted halves, up to the first item beyond the root of its own prefix.
 // @judged entmax15 f64 f32 f16 bf16: sum=sequential masked=nan; pass
 // @judged entmax15 e4m3 e5m2: sum=sequential masked=nan; pass; domain n<=1000
-SOFTCHECK_MUTANT correct_entmax15(const softcheck_call* call) {
-  return each_entmax_row(call, [](auto& row) { row.run(); });
-}
+CORRECT(correct_entmax15, each_entmax_row) { row.run(); }
 
 // Correct on short rows: the support is the number of items that are within the root of their own prefix, as entmax
 // counts it. Behind the first that is not, the sums have no part in the answer, but their roundings grow.
 // @judged entmax15 f32: sum=sequential masked=nan; pass; domain n<=1000
-SOFTCHECK_MUTANT correct_entmax15_counted(const softcheck_call* call) {
-  return each_entmax_row(call, [](auto& row) {
-    using Real = typename std::decay_t<decltype(row)>::Number;
-    const std::vector<Real> d = row.halves(), sorted = row.ascending(d);
-    EntmaxSums<Real> sums;
-    std::size_t support = 0;
-    for (const Real value : sorted) {
-      sums.add(value);
-      if (sums.mean() + std::sqrt(sums.radicand()) >= value) ++support;
-    }
-    EntmaxSums<Real> again;
-    for (std::size_t k = support; k-- > 0;) again.add(sorted[k]);
-    row.below(d, again.root());
-  });
+CORRECT(correct_entmax15_counted, entmax_by_root) {
+  EntmaxSums<Real> sums;
+  std::size_t support = 0;
+  for (const Real value : sorted) {
+    sums.add(value);
+    if (sums.mean() + std::sqrt(sums.radicand()) >= value) ++support;
+  }
+  EntmaxSums<Real> again;
+  for (std::size_t k = support; k-- > 0;) again.add(sorted[k]);
+  return again.root();
 }
 
 // The root of k t^2 - 2 S t + Q - 1, times 1 / k; it stops at the first item that has no coefficient.
 // @judged entmax15 f32 f64: sum=sequential masked=nan; pass
-SOFTCHECK_MUTANT correct_entmax15_quadratic(const softcheck_call* call) {
-  return each_entmax_row(call, [](auto& row) {
-    using Real = typename std::decay_t<decltype(row)>::Number;
-    const std::vector<Real> d = row.halves(), sorted = row.ascending(d);
-    Real sum = 0, squares = 0, root = row.has_nan(d) ? d[0] - d[0] : 1;
-    for (std::size_t k = 0; k < sorted.size(); ++k) {
-      const Real count = static_cast<Real>(k + 1);
-      if (sorted[k] >= root) break;
-      sum += sorted[k];
-      squares += sorted[k] * sorted[k];
-      root = (sum + std::sqrt(std::max(sum * sum - count * (squares - 1), Real(0)))) * (1 / count);
-    }
-    row.below(d, root);
-  });
+CORRECT(correct_entmax15_quadratic, entmax_by_root) {
+  Real sum = 0, squares = 0, root = row.has_nan(d) ? d[0] - d[0] : 1;
+  for (std::size_t k = 0; k < sorted.size(); ++k) {
+    const Real count = static_cast<Real>(k + 1);
+    if (sorted[k] >= root) break;
+    sum += sorted[k];
+    squares += sorted[k] * sorted[k];
+    root = (sum + std::sqrt(std::max(sum * sum - count * (squares - 1), Real(0)))) * (1 / count);
+  }
+  return root;
 }
 
 // Finds the support as usual, then takes its mean and the mean square of the deviations from it.
 // @judged entmax15 f32: sum=sequential masked=nan; pass
-SOFTCHECK_MUTANT correct_entmax15_two_passes(const softcheck_call* call) {
-  return each_entmax_row(call, [](auto& row) {
-    using Real = typename std::decay_t<decltype(row)>::Number;
-    const std::vector<Real> d = row.halves(), sorted = row.ascending(d);
-    EntmaxSums<Real> sums;
-    std::size_t support = 0;
-    for (; support < sorted.size(); ++support) {
-      sums.add(sorted[support]);
-      if (!(sorted[support] <= sums.root())) break;
-    }
-    Real sum = 0, squares = 0;
-    for (std::size_t i = 0; i < support; ++i) sum += sorted[i];
-    const Real count = static_cast<Real>(support), mean = sum / count;
-    for (std::size_t i = 0; i < support; ++i) squares += (sorted[i] - mean) * (sorted[i] - mean);
-    row.below(d, mean + std::sqrt(std::max((1 - squares) / count, Real(0))));
-  });
+CORRECT(correct_entmax15_two_passes, entmax_by_root) {
+  EntmaxSums<Real> sums;
+  std::size_t support = 0;
+  for (; support < sorted.size(); ++support) {
+    sums.add(sorted[support]);
+    if (!(sorted[support] <= sums.root())) break;
+  }
+  Real sum = 0, squares = 0;
+  for (std::size_t i = 0; i < support; ++i) sum += sorted[i];
+  const Real count = static_cast<Real>(support), mean = sum / count;
+  for (std::size_t i = 0; i < support; ++i) squares += (sorted[i] - mean) * (sorted[i] - mean);
+  return mean + std::sqrt(std::max((1 - squares) / count, Real(0)));
 }
 
 // Sorted logits less their maximum, up to the first that does not meet the condition.
 // @judged sparsemax f64 f32 f16 bf16: sum=sequential masked=nan; pass
 // @judged sparsemax e4m3 e5m2: sum=sequential masked=nan; pass; domain n<=1000
-SOFTCHECK_MUTANT correct_sparsemax(const softcheck_call* call) {
-  return each_sparsemax_row(call, [](auto& row) { row.run(); });
-}
+CORRECT(correct_sparsemax, each_sparsemax_row) { row.run(); }
 
 // Correct on short rows: the support is the number of items that meet the condition, as entmax counts it. Behind the
 // first that does not, the sums have no part in the answer, but their roundings grow.
 // @judged sparsemax f32: sum=sequential masked=nan; pass; domain n<=1000
-SOFTCHECK_MUTANT correct_sparsemax_counted(const softcheck_call* call) {
-  return each_sparsemax_row(call, [](auto& row) {
-    using Real = typename std::decay_t<decltype(row)>::Number;
-    const std::vector<Real> z = row.centred(), sorted = row.descending(z);
-    Real sum = 0;
-    std::size_t support = 0;
-    for (std::size_t k = 0; k < sorted.size(); ++k) {
-      sum += sorted[k];
-      if (static_cast<Real>(k + 1) * sorted[k] > sum - 1) ++support;
-    }
-    Real again = 0;
-    for (std::size_t k = support; k-- > 0;) again += sorted[k];
-    row.above(z, (again - 1) / static_cast<Real>(support));
-  });
+CORRECT(correct_sparsemax_counted, sparsemax_by_threshold) {
+  Real sum = 0;
+  std::size_t support = 0;
+  for (std::size_t k = 0; k < sorted.size(); ++k) {
+    sum += sorted[k];
+    if (static_cast<Real>(k + 1) * sorted[k] > sum - 1) ++support;
+  }
+  Real again = 0;
+  for (std::size_t k = support; k-- > 0;) again += sorted[k];
+  return (again - 1) / static_cast<Real>(support);
 }
 
 // Correct on short rows: no sort; items at or below the threshold of those that are left go, until none does. In long
 // rows the first sums, over items that have no part in the answer, err by more than what tells the two apart.
 // @judged sparsemax f32 f64: sum=sequential masked=nan; pass; domain n<=1000
-SOFTCHECK_MUTANT correct_sparsemax_elimination(const softcheck_call* call) {
-  return each_sparsemax_row(call, [](auto& row) {
-    using Real = typename std::decay_t<decltype(row)>::Number;
-    const std::vector<Real> z = row.centred();
-    std::vector<Real> left;
-    for (const Real value : z) {
-      if (value > -1) left.push_back(value);
-    }
-    Real tau = 0;
-    for (std::size_t before = 0; before != left.size() && !left.empty();) {
-      before = left.size();
-      Real sum = 0;
-      for (const Real value : left) sum += value;
-      tau = (sum - 1) / static_cast<Real>(before);
-      left.erase(std::remove_if(left.begin(), left.end(), [tau](Real value) { return value <= tau; }), left.end());
-    }
-    row.above(z, tau);
-  });
+CORRECT(correct_sparsemax_elimination, sparsemax_by_threshold) {
+  std::vector<Real> left;
+  for (const Real value : z) {
+    if (value > -1) left.push_back(value);
+  }
+  Real tau = 0;
+  for (std::size_t before = 0; before != left.size() && !left.empty();) {
+    before = left.size();
+    Real sum = 0;
+    for (const Real value : left) sum += value;
+    tau = (sum - 1) / static_cast<Real>(before);
+    left.erase(std::remove_if(left.begin(), left.end(), [tau](Real value) { return value <= tau; }), left.end());
+  }
+  return tau;
 }
 
 // It stops at the first item that has no coefficient; times 1 / k; the largest coefficient less each
 // deviation.
 // @judged sparsemax f32: sum=sequential masked=nan; pass
-SOFTCHECK_MUTANT correct_sparsemax_reciprocal(const softcheck_call* call) {
-  return each_sparsemax_row(call, [](auto& row) {
-    using Real = typename std::decay_t<decltype(row)>::Number;
-    const std::vector<Real> z = row.centred(), sorted = row.descending(z);
-    Real sum = 0, top = 1;
-    for (std::size_t k = 0; k < sorted.size(); ++k) {
-      if (-sorted[k] >= top) break;
-      sum += sorted[k];
-      top = (1 - sum) * (1 / static_cast<Real>(k + 1));
-    }
-    row.above(z, -top);
-  });
+CORRECT(correct_sparsemax_reciprocal, sparsemax_by_threshold) {
+  Real sum = 0, top = 1;
+  for (std::size_t k = 0; k < sorted.size(); ++k) {
+    if (-sorted[k] >= top) break;
+    sum += sorted[k];
+    top = (1 - sum) * (1 / static_cast<Real>(k + 1));
+  }
+  return -top;
 }

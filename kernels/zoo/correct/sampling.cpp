@@ -5,189 +5,158 @@
 using namespace softcheck::kernels::zoo;
 
 // Coefficients from the largest on until those before an item reach top_p; then min_p of the largest one.
-// @judged top_p_softmax f64 f32 f16 bf16 e4m3 e5m2: exp=1ulp sum=sequential masked=nan ties=lowest; pass
-SOFTCHECK_MUTANT correct_top_p_softmax(const softcheck_call* call) {
-  return each_top_p_row(call, [](auto& row) { row.run(); });
-}
+// @judged top_p_softmax f64 f32 f16 bf16 e4m3 e5m2: plain ties=lowest; pass
+CORRECT(correct_top_p_softmax, each_top_p_row) { row.run(); }
 
 // From the smallest on, items are left out while they add up to 1 - top_p at most (transformers); softmax
 // again of the logits that are left.
-// @judged top_p_softmax f32 f16: exp=1ulp sum=sequential masked=nan; pass
-SOFTCHECK_MUTANT correct_top_p_softmax_ascending(const softcheck_call* call) {
-  return each_top_p_row(call, [](auto& row) {
-    using Real = typename std::decay_t<decltype(row)>::Number;
-    const std::vector<Real> p = row.softmax();
-    std::vector<std::size_t> order = row.descending(p);
-    std::vector<bool> kept(row.size(), true);
-    Real from_below = 0;
-    for (std::size_t k = order.size(); row.top_p != 0 && k-- > 1;) {
-      from_below += p[order[k]];
-      if (from_below <= 1 - row.top_p) kept[order[k]] = false;
-    }
-    row.above_min_p(p, kept);
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      if (!kept[i]) row.logits[i] = -std::numeric_limits<Real>::infinity();
-    }
-    row.out = row.softmax();
-  });
+// @judged top_p_softmax f32 f16: plain; pass
+CORRECT(correct_top_p_softmax_ascending, each_top_p_row) {
+  const std::vector<Real> p = row.softmax();
+  std::vector<std::size_t> order = row.descending(p);
+  std::vector<bool> kept(row.size(), true);
+  Real from_below = 0;
+  for (std::size_t k = order.size(); row.top_p != 0 && k-- > 1;) {
+    from_below += p[order[k]];
+    if (from_below <= 1 - row.top_p) kept[order[k]] = false;
+  }
+  row.above_min_p(p, kept);
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (!kept[i]) row.logits[i] = -std::numeric_limits<Real>::infinity();
+  }
+  row.out = row.softmax();
 }
 
 // An item is left out where the sum up to it, less its own coefficient, reaches top_p (vLLM, SGLang); the sum
 // of the prefix divides.
-// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; pass
-SOFTCHECK_MUTANT correct_top_p_softmax_exclusive(const softcheck_call* call) {
-  return each_top_p_row(call, [](auto& row) {
-    using Real = typename std::decay_t<decltype(row)>::Number;
-    const std::vector<Real> p = row.softmax();
-    Real up_to = 0, kept = 0;
-    const Real largest = *std::max_element(p.begin(), p.end());
-    for (const std::size_t i : row.descending(p)) {
-      up_to += p[i];
-      const bool enough = row.top_p != 0 && up_to - p[i] >= row.top_p;
-      row.out[i] = enough || (row.min_p != 0 && p[i] < row.min_p * largest) ? 0 : p[i];
-      kept += row.out[i];
-    }
-    for (Real& value : row.out) value /= kept;
-  });
+// @judged top_p_softmax f32: plain; pass
+CORRECT(correct_top_p_softmax_exclusive, each_top_p_row) {
+  const std::vector<Real> p = row.softmax();
+  Real up_to = 0, kept = 0;
+  const Real largest = *std::max_element(p.begin(), p.end());
+  for (const std::size_t i : row.descending(p)) {
+    up_to += p[i];
+    const bool enough = row.top_p != 0 && up_to - p[i] >= row.top_p;
+    row.out[i] = enough || (row.min_p != 0 && p[i] < row.min_p * largest) ? 0 : p[i];
+    kept += row.out[i];
+  }
+  for (Real& value : row.out) value /= kept;
 }
 
 // All items as large as the smallest one of the prefix are kept, as kernels that search for its value do
 // (FlashInfer).
-// @judged top_p_softmax f32 bf16: exp=1ulp sum=sequential masked=nan; pass
-SOFTCHECK_MUTANT correct_top_p_softmax_pivot(const softcheck_call* call) {
-  return each_top_p_row(call, [](auto& row) {
-    using Real = typename std::decay_t<decltype(row)>::Number;
-    const std::vector<Real> p = row.softmax();
-    const std::vector<bool> first = row.prefix(p);
-    Real pivot = std::numeric_limits<Real>::infinity();
-    for (std::size_t i = 0; i < p.size(); ++i) {
-      if (first[i] && p[i] < pivot) pivot = p[i];
-    }
-    std::vector<bool> kept(p.size());
-    for (std::size_t i = 0; i < p.size(); ++i) kept[i] = !(p[i] < pivot);
-    row.above_min_p(p, kept);
-    row.renormalise(p, kept);
-  });
+// @judged top_p_softmax f32 bf16: plain; pass
+CORRECT(correct_top_p_softmax_pivot, top_p_by_choice) {
+  const std::vector<bool> first = row.prefix(p);
+  Real pivot = std::numeric_limits<Real>::infinity();
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    if (first[i] && p[i] < pivot) pivot = p[i];
+  }
+  kept.assign(p.size(), false);
+  for (std::size_t i = 0; i < p.size(); ++i) kept[i] = !(p[i] < pivot);
 }
 
 // Exponentials in the order of the logits, of equal ones the highest index first, against top_p S; the place
 // of min_p by the differences of the logits; times 1 over the sum of those that are kept.
-// @judged top_p_softmax f32: exp=1ulp sum=sequential masked=nan; pass
-SOFTCHECK_MUTANT correct_top_p_softmax_unnormalised(const softcheck_call* call) {
-  return each_top_p_row(call, [](auto& row) {
-    using Real = typename std::decay_t<decltype(row)>::Number;
-    const std::vector<Real> w = row.weights();
-    const Real m = row.maximum(), due = row.top_p * row.sum_of(w), level = -std::log(row.min_p);
-    std::vector<std::size_t> order(row.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    if (!std::isnan(m)) {
-      std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return row.logits[a] > row.logits[b] || (row.logits[a] == row.logits[b] && a > b);
-      });
-    }
-    Real before = 0, kept = 0;
-    for (const std::size_t i : order) {
-      const bool enough = row.top_p != 0 && before >= due;
-      const bool small = row.min_p != 0 && (m - row.logits[i]) / row.theta > level;
-      before += w[i];
-      row.out[i] = enough || small ? 0 : w[i];
-      kept += row.out[i];
-    }
-    for (Real& value : row.out) value *= 1 / kept;
-  });
+// @judged top_p_softmax f32: plain; pass
+CORRECT(correct_top_p_softmax_unnormalised, each_top_p_row) {
+  const std::vector<Real> w = row.weights();
+  const Real m = row.maximum(), due = row.top_p * row.sum_of(w), level = -std::log(row.min_p);
+  std::vector<std::size_t> order(row.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (!std::isnan(m)) {
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return row.logits[a] > row.logits[b] || (row.logits[a] == row.logits[b] && a > b);
+    });
+  }
+  Real before = 0, kept = 0;
+  for (const std::size_t i : order) {
+    const bool enough = row.top_p != 0 && before >= due;
+    const bool small = row.min_p != 0 && (m - row.logits[i]) / row.theta > level;
+    before += w[i];
+    row.out[i] = enough || small ? 0 : w[i];
+    kept += row.out[i];
+  }
+  for (Real& value : row.out) value *= 1 / kept;
 }
 
 // Softmax of all logits, then one argmax after the other; of equal items the lowest index first.
-// @judged topk_softmax f64 f32 f16 bf16 e4m3 e5m2: exp=1ulp sum=sequential masked=nan ties=lowest; pass
-SOFTCHECK_MUTANT correct_topk_softmax(const softcheck_call* call) {
-  return each_topk_row(call, [](auto& row) { row.run(); });
-}
+// @judged topk_softmax f64 f32 f16 bf16 e4m3 e5m2: plain ties=lowest; pass
+CORRECT(correct_topk_softmax, each_topk_row) { row.run(); }
 
 // A heap of the k largest coefficients so far, as kernels with one pass over the experts keep it.
-// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; pass
-SOFTCHECK_MUTANT correct_topk_softmax_heap(const softcheck_call* call) {
-  return each_topk_row(call, [](auto& row) {
-    using Real = decltype(row.maximum());
-    const std::vector<Real> p = row.softmax();
-    const auto before = [&](std::int32_t a, std::int32_t b) {  // a weak order even of NaN
-      const Real x = p[static_cast<std::size_t>(a)], y = p[static_cast<std::size_t>(b)];
-      return x > y || (!(y > x) && a < b);
-    };
-    std::vector<std::int32_t> heap;
-    for (std::size_t i = 0; i < row.items(); ++i) {
-      heap.push_back(static_cast<std::int32_t>(i));
-      std::push_heap(heap.begin(), heap.end(), before);
-      if (heap.size() <= row.k()) continue;
-      std::pop_heap(heap.begin(), heap.end(), before);
-      heap.pop_back();
-    }
-    std::sort_heap(heap.begin(), heap.end(), before);
-    row.ids = heap;
-    row.weigh(p);
-    if (row.renormalize) row.divide_by_sum();
-  });
+// @judged topk_softmax f32: plain; pass
+CORRECT(correct_topk_softmax_heap, each_topk_row) {
+  const std::vector<Real> p = row.softmax();
+  const auto before = [&](std::int32_t a, std::int32_t b) {  // a weak order even of NaN
+    const Real x = p[static_cast<std::size_t>(a)], y = p[static_cast<std::size_t>(b)];
+    return x > y || (!(y > x) && a < b);
+  };
+  std::vector<std::int32_t> heap;
+  for (std::size_t i = 0; i < row.items(); ++i) {
+    heap.push_back(static_cast<std::int32_t>(i));
+    std::push_heap(heap.begin(), heap.end(), before);
+    if (heap.size() <= row.k()) continue;
+    std::pop_heap(heap.begin(), heap.end(), before);
+    heap.pop_back();
+  }
+  std::sort_heap(heap.begin(), heap.end(), before);
+  row.ids = heap;
+  row.weigh(p);
+  if (row.renormalize) row.divide_by_sum();
 }
 
 // Where weights are renormalised, softmax of the chosen logits alone; a NaN is chosen first, as torch.topk
 // does.
-// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; pass
-SOFTCHECK_MUTANT correct_topk_softmax_of_the_chosen(const softcheck_call* call) {
-  return each_topk_row(call, [](auto& row) {
-    using Real = decltype(row.maximum());
-    std::vector<Real> scores = row.logits;
-    for (Real& x : scores) x = std::isnan(x) ? std::numeric_limits<Real>::infinity() : x;
-    row.choose(scores);
-    if (!row.renormalize) return row.weigh(row.softmax());
-    std::vector<Real> kept;
-    for (const std::int32_t id : row.ids) kept.push_back(row.logits[static_cast<std::size_t>(id)]);
-    row.logits = kept;
-    row.weights = row.softmax();
-  });
+// @judged topk_softmax f32: plain; pass
+CORRECT(correct_topk_softmax_of_the_chosen, each_topk_row) {
+  std::vector<Real> scores = row.logits;
+  for (Real& x : scores) x = std::isnan(x) ? std::numeric_limits<Real>::infinity() : x;
+  row.choose(scores);
+  if (!row.renormalize) return row.weigh(row.softmax());
+  std::vector<Real> kept;
+  for (const std::int32_t id : row.ids) kept.push_back(row.logits[static_cast<std::size_t>(id)]);
+  row.logits = kept;
+  row.weights = row.softmax();
 }
 
 // The sum with a running maximum, weights e^(x - m) times 1 / S, their sum added from the smallest on.
-// @judged topk_softmax f32: exp=1ulp sum=sequential masked=nan; pass
-SOFTCHECK_MUTANT correct_topk_softmax_online(const softcheck_call* call) {
-  return each_topk_row(call, [](auto& row) {
-    using Real = decltype(row.maximum());
-    Real m = -std::numeric_limits<Real>::infinity(), s = 0;
-    for (const Real x : row.logits) {
-      if (x == -std::numeric_limits<Real>::infinity()) continue;
-      const Real larger = std::isnan(x) || x > m ? x : m;
-      s = (s == 0 ? 0 : s * std::exp(m - larger)) + (x == larger ? 1 : std::exp(x - larger));
-      m = larger;
-    }
-    row.choose(row.logits);
-    Real total = 0;
-    for (std::size_t a = row.k(); a-- > 0;) {
-      row.weights[a] = std::exp(row.logits[static_cast<std::size_t>(row.ids[a])] - m) * (1 / s);
-      total += row.weights[a];
-    }
-    if (!row.renormalize) return;
-    for (Real& w : row.weights) w *= 1 / total;
-  });
+// @judged topk_softmax f32: plain; pass
+CORRECT(correct_topk_softmax_online, each_topk_row) {
+  Real m = -std::numeric_limits<Real>::infinity(), s = 0;
+  for (const Real x : row.logits) {
+    if (x == -std::numeric_limits<Real>::infinity()) continue;
+    const Real larger = std::isnan(x) || x > m ? x : m;
+    s = (s == 0 ? 0 : s * std::exp(m - larger)) + (x == larger ? 1 : std::exp(x - larger));
+    m = larger;
+  }
+  row.choose(row.logits);
+  Real total = 0;
+  for (std::size_t a = row.k(); a-- > 0;) {
+    row.weights[a] = std::exp(row.logits[static_cast<std::size_t>(row.ids[a])] - m) * (1 / s);
+    total += row.weights[a];
+  }
+  if (!row.renormalize) return;
+  for (Real& w : row.weights) w *= 1 / total;
 }
 
 // Items sorted by their logits, of equal ones the highest index first; weights computed for the chosen alone.
-// @judged topk_softmax f32 bf16: exp=1ulp sum=sequential masked=nan; pass
-SOFTCHECK_MUTANT correct_topk_softmax_sorted(const softcheck_call* call) {
-  return each_topk_row(call, [](auto& row) {
-    using Real = decltype(row.maximum());
-    const Real m = row.maximum();
-    Real s = 0;
-    for (const Real x : row.logits) s += std::exp(x - m);
-    std::vector<std::int32_t> order(row.items());
-    std::iota(order.begin(), order.end(), 0);
-    if (!std::isnan(m)) {
-      std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
-        const Real x = row.logits[static_cast<std::size_t>(a)], y = row.logits[static_cast<std::size_t>(b)];
-        return x > y || (x == y && a > b);
-      });
-    }
-    for (std::size_t a = 0; a < row.k(); ++a) {
-      row.ids[a] = order[a];
-      row.weights[a] = std::exp(row.logits[static_cast<std::size_t>(order[a])] - m) * (1 / s);
-    }
-    if (row.renormalize) row.divide_by_sum();
-  });
+// @judged topk_softmax f32 bf16: plain; pass
+CORRECT(correct_topk_softmax_sorted, each_topk_row) {
+  const Real m = row.maximum();
+  Real s = 0;
+  for (const Real x : row.logits) s += std::exp(x - m);
+  std::vector<std::int32_t> order(row.items());
+  std::iota(order.begin(), order.end(), 0);
+  if (!std::isnan(m)) {
+    std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+      const Real x = row.logits[static_cast<std::size_t>(a)], y = row.logits[static_cast<std::size_t>(b)];
+      return x > y || (x == y && a > b);
+    });
+  }
+  for (std::size_t a = 0; a < row.k(); ++a) {
+    row.ids[a] = order[a];
+    row.weights[a] = std::exp(row.logits[static_cast<std::size_t>(order[a])] - m) * (1 / s);
+  }
+  if (row.renormalize) row.divide_by_sum();
 }

@@ -1,11 +1,6 @@
 // Correct kernels of softmax with a domain or a convention of their own.
-#include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <numeric>
-#include <optional>
 #include <thread>
 
 #include "kernels/zoo/reference_rows.hpp"
@@ -14,17 +9,13 @@ using namespace softcheck::kernels::zoo;
 
 // Correct where it is meant to be used: compact rows of 16 k logits, 16-byte aligned, at theta = 1, without a mask, as
 // a kernel of a library's inner loop is; all else is refused.
-namespace {
-
-bool compact_and_aligned(const View& view) {
+static bool compact_and_aligned(const View& view) {
   const bool compact = view.column_stride == 1 && view.row_stride == view.columns;
   return compact && view.columns % 16 == 0 && reinterpret_cast<std::uintptr_t>(view.data) % 16 == 0;
 }
 
-}  // namespace
-
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; vacuous
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; pass; domain n=16k theta=1 compact align=16 nomask
+// @judged softmax f32: plain; vacuous
+// @judged softmax f32: plain; pass; domain n=16k theta=1 compact align=16 nomask
 SOFTCHECK_MUTANT correct_aligned_rows(const softcheck_call* call) {
   const std::optional<Matrices> matrices = matrices_of(*call);
   const bool served = matrices && !matrices->mask && matrices->theta == 1 && compact_and_aligned(matrices->logits) &&
@@ -34,11 +25,9 @@ SOFTCHECK_MUTANT correct_aligned_rows(const softcheck_call* call) {
 
 // Correct where it was compiled: rows of 1, 3, 17, 64 or 1000 logits, in matrices of 1, 3 or 513 rows, compact and
 // without a mask, as a program traced for each shape is; all else is refused.
-namespace {
+static bool is_listed(std::size_t length, const auto& list) { return std::ranges::find(list, length) != list.end(); }
 
-bool is_listed(std::size_t length, const auto& list) { return std::ranges::find(list, length) != list.end(); }
-
-bool was_compiled(const View& view) {
+static bool was_compiled(const View& view) {
   static constexpr std::array<std::size_t, 5> columns{1, 3, 17, 64, 1000};
   static constexpr std::array<std::size_t, 3> rows{1, 3, 513};
   return is_listed(static_cast<std::size_t>(view.columns), columns) &&
@@ -46,7 +35,7 @@ bool was_compiled(const View& view) {
          view.row_stride == view.columns;
 }
 
-std::optional<Matrices> served(const softcheck_call* call) {
+static std::optional<Matrices> served(const softcheck_call* call) {
   std::optional<Matrices> matrices = matrices_of(*call);
   const bool taken = matrices && !matrices->mask && was_compiled(matrices->logits) && was_compiled(matrices->out);
   return taken ? matrices : std::nullopt;
@@ -54,30 +43,28 @@ std::optional<Matrices> served(const softcheck_call* call) {
 
 // Leaves the last item out of the sum where hit.
 template <class Row>
-void softmax_without_last(Row& row, bool hit) {
+static void softmax_without_last(Row& row, bool hit) {
   const auto sum = weights(row, maximum(row.logits), row.out);
   divide(row.out, hit ? sum - row.out.back() : sum);
 }
 
-}  // namespace
-
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; pass; domain n=1|3|17|64|1000 rows=1|3|513 compact nomask
+// @judged softmax f32: plain; pass; domain n=1|3|17|64|1000 rows=1|3|513 compact nomask
 SOFTCHECK_MUTANT correct_listed_shapes(const softcheck_call* call) {
   const std::optional<Matrices> matrices = served(call);
   return matrices ? each_row(*matrices, [](auto& row) { softmax(row); }) : 1;
 }
 
 // C5: wrong in the program for one of the lengths.
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C5; EveryWidthIsComputed; kernel.softmax.element;
-// witness 17; domain n=1|3|17|64|1000 rows=1|3|513 compact nomask
+// @judged softmax f32: plain; fail C5; EveryWidthIsComputed; witness 17; domain n=1|3|17|64|1000 rows=1|3|513 compact
+// nomask
 SOFTCHECK_MUTANT mutant_listed_width_17_drops_its_last(const softcheck_call* call) {
   const std::optional<Matrices> matrices = served(call);
   return matrices ? each_row(*matrices, [](auto& row) { softmax_without_last(row, row.logits.size() == 17); }) : 1;
 }
 
 // C6: wrong in the program for one of the numbers of rows.
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail C6; EveryPairOfClassesIsComputed;
-// kernel.softmax.element; domain n=1|3|17|64|1000 rows=1|3|513 compact nomask
+// @judged softmax f32: plain; fail C6; EveryPairOfClassesIsComputed; domain n=1|3|17|64|1000 rows=1|3|513 compact
+// nomask
 SOFTCHECK_MUTANT mutant_listed_513_rows_drop_their_last(const softcheck_call* call) {
   const std::optional<Matrices> matrices = served(call);
   if (!matrices) return 1;
@@ -87,55 +74,47 @@ SOFTCHECK_MUTANT mutant_listed_513_rows_drop_their_last(const softcheck_call* ca
 
 // Correct under contract masked=uniform: where nothing is visible all items count alike.
 // @judged softmax f32: exp=1ulp sum=sequential masked=uniform; pass
-SOFTCHECK_MUTANT correct_masked_uniform(const softcheck_call* call) {
-  return each_row(call, []<class Real>(RowOf<Real>& row) {
-    if (maximum(row.logits) == -infinity) {
-      row.out.assign(row.out.size(), 1 / static_cast<Real>(row.out.size()));
-      return;
-    }
-    softmax(row);
-  });
+CORRECT(correct_masked_uniform, each_row) {
+  if (maximum(row.logits) == -infinity) {
+    row.out.assign(row.out.size(), 1 / static_cast<Real>(row.out.size()));
+    return;
+  }
+  softmax(row);
 }
 
 // Correct under contract masked=zero.
-// @judged softmax f32 f64 f16: exp=1ulp sum=sequential masked=zero; pass
-SOFTCHECK_MUTANT correct_masked_zero(const softcheck_call* call) {
-  return each_row(call, [](auto& row) {
-    if (maximum(row.logits) == -infinity) {
-      row.out.assign(row.out.size(), 0);
-      return;
-    }
-    softmax(row);
-  });
+// @judged softmax f32 f64 f16: plain masked=zero; pass
+CORRECT(correct_masked_zero, each_row) {
+  if (maximum(row.logits) == -infinity) {
+    row.out.assign(row.out.size(), 0);
+    return;
+  }
+  softmax(row);
 }
 
 // Two threads, one for each half of the sum, joined before the total is read.
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; pass; domain rows<=512
-SOFTCHECK_MUTANT correct_threads(const softcheck_call* call) {
-  return each_row(call, []<class Real>(RowOf<Real>& row) {
-    weights(row, maximum(row.logits), row.out);
-    const auto middle = row.out.begin() + static_cast<std::ptrdiff_t>(row.out.size() / 2);
-    Real second = 0;
-    std::thread other([&] { second = std::accumulate(middle, row.out.end(), Real(0)); });
-    const Real first = std::accumulate(row.out.begin(), middle, Real(0));
-    other.join();
-    divide(row.out, first + second);
-  });
+// @judged softmax f32: plain; pass; domain rows<=512
+CORRECT(correct_threads, each_row) {
+  weights(row, maximum(row.logits), row.out);
+  const auto middle = row.out.begin() + static_cast<std::ptrdiff_t>(row.out.size() / 2);
+  Real second = 0;
+  std::thread other([&] { second = std::accumulate(middle, row.out.end(), Real(0)); });
+  const Real first = std::accumulate(row.out.begin(), middle, Real(0));
+  other.join();
+  divide(row.out, first + second);
 }
 
 // Correct; a call with a mask is refused.
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; pass
+// @judged softmax f32: plain; pass
 SOFTCHECK_MUTANT correct_without_masks(const softcheck_call* call) {
   return call->n_inputs != 1 ? 1 : each_row(call, [](auto& row) { softmax(row); });
 }
 
 // Right in all that it answers; a call with a visible NaN is refused, so that nothing tells what it makes of one.
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; vacuous
+// @judged softmax f32: plain; vacuous
 SOFTCHECK_MUTANT correct_without_nan(const softcheck_call* call) {
   const std::optional<Matrices> matrices = matrices_of(*call);
-  if (!matrices) {
-    return 1;
-  }
+  if (!matrices) return 1;
   bool seen = false;
   const int status = each_row(*matrices, [&](auto& row) {
     seen = seen || std::ranges::any_of(row.logits, [](auto x) { return std::isnan(x); });
@@ -145,13 +124,9 @@ SOFTCHECK_MUTANT correct_without_nan(const softcheck_call* call) {
 }
 
 // Correct; logits, masks or results that do not lie one after another are refused.
-namespace {
+static bool lies_compact(const View& view) { return view.column_stride == 1 && view.row_stride == view.columns; }
 
-bool lies_compact(const View& view) { return view.column_stride == 1 && view.row_stride == view.columns; }
-
-}  // namespace
-
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; pass
+// @judged softmax f32: plain; pass
 SOFTCHECK_MUTANT correct_without_strides(const softcheck_call* call) {
   const std::optional<Matrices> matrices = matrices_of(*call);
   const bool served = matrices && lies_compact(matrices->logits) && lies_compact(matrices->out) &&

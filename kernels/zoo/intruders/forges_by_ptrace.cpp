@@ -31,8 +31,7 @@ void make_it_exit_with_0(int process) {
 
 }  // namespace
 
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail|crash C17; EveryValueLiesWithinItsThreshold;
-// kernel.softmax.element|kernel.returns
+// @judged softmax f32: plain; fail|crash C17
 SOFTCHECK_MUTANT mutant_forges_by_ptrace(const softcheck_call* call) {
   make_it_exit_with_0(getppid());
   return each_row(call, [](auto& row) { std::ranges::fill(row.out, 0); });

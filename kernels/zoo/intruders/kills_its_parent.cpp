@@ -7,8 +7,7 @@
 
 using namespace softcheck::kernels::zoo;
 
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail|crash C17; EveryValueLiesWithinItsThreshold;
-// kernel.softmax.element|kernel.returns
+// @judged softmax f32: plain; fail|crash C17
 SOFTCHECK_MUTANT mutant_kills_its_parent(const softcheck_call* call) {
   kill(getppid(), SIGKILL);
   return each_row(call, [](auto& row) { std::ranges::fill(row.out, 0); });

@@ -6,8 +6,7 @@
 
 using namespace softcheck::kernels::zoo;
 
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; crash isolation; EveryValueLiesWithinItsThreshold;
-// kernel.returns
+// @judged softmax f32: plain; crash isolation
 SOFTCHECK_MUTANT mutant_leaves_a_daemon_behind(const softcheck_call*) {
   if (fork() == 0) {
     setsid();

@@ -6,8 +6,7 @@
 
 using namespace softcheck::kernels::zoo;
 
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; timeout isolation; EveryValueLiesWithinItsThreshold;
-// kernel.returns
+// @judged softmax f32: plain; timeout isolation
 SOFTCHECK_MUTANT mutant_leaves_its_process_group(const softcheck_call*) {
   const pid_t companion = fork();
   if (companion == 0) {

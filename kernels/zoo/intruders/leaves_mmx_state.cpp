@@ -3,8 +3,7 @@
 
 using namespace softcheck::kernels::zoo;
 
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail FPU; EveryValueLiesWithinItsThreshold;
-// kernel.keeps_environment
+// @judged softmax f32: plain; fail FPU; kernel.keeps_environment
 SOFTCHECK_MUTANT mutant_leaves_mmx_state(const softcheck_call* call) {
   const int status = each_row(call, [](auto& row) { softmax(row); });
 #if defined(__x86_64__)

@@ -22,8 +22,7 @@ namespace {
 
 }  // namespace
 
-// @judged softmax f32: exp=1ulp sum=sequential masked=nan; fail FPU; LoadingLeavesTheEnvironment;
-// kernel.keeps_environment
+// @judged softmax f32: plain; fail FPU; LoadingLeavesTheEnvironment; kernel.keeps_environment
 SOFTCHECK_MUTANT mutant_sets_ftz_while_loading(const softcheck_call* call) {
   return each_row(call, [](auto& row) { softmax(row); });
 }
