@@ -18,7 +18,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/streams.hpp"
 #include "cli/verbs.hpp"
-#include "judge/campaigns/base64.hpp"
+#include "judge/campaigns/shard_file.hpp"
 #include "library/build_info.hpp"
 
 namespace softcheck::cli {

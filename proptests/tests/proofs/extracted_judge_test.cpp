@@ -209,7 +209,7 @@ TEST(ExtractedJudge, AccusesTheMutantsThatWeFail) {
   std::size_t mutants = 0, failing = 0, certified = 0;
   std::map<std::string, std::size_t> reasons, proved;  // by op and by format
   for (const ZooRow& row : read_zoo()) {
-    if (!is_certified(row) || !fs::exists(row.library_path())) continue;
+    if (!is_certified(row) || !fs::exists(row.path())) continue;
     JudgeOptions options = judge_options(Effort::quick);
     options.only = split(row.property, '|');
     options.run.shrinks = 100;
