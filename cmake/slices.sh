@@ -10,20 +10,20 @@ areas='numerics theory kernels emulator models experiments campaigns judge'
 
 # A slice in a line: a function of this file and its arguments.
 slices() {
+  for part in 1 2 3 4 5 6 7 8 9 10; do echo "alone $part/10"; done
   for sanitizer in address undefined; do
     for area in $areas; do echo "sanitized $sanitizer $area"; done
   done
   for area in $areas; do echo "clang $area"; done
   echo "aarch64_verify"
   for area in numerics theory kernels models; do echo "aarch64_tests $area"; done
-  for part in 1 2 3 4 5 6 7 8 9 10; do echo "alone $part/10"; done
-  echo "benchmarks"
   for part in 1 2 3 4; do echo "labelled_deep $part/4"; done
   for part in 1 2 3 4; do echo "deep_zoo $part/4"; done
-  for part in 1 2 3 4 5 6 7 8; do echo "seeded_faults $part/8"; done
   for part in 1 2 3 4; do echo "deep_proofs $part/4"; done
-  for part in 1 2 3 4; do echo "deep_others $part/4"; done
   echo "deep_packages"
+  echo "benchmarks"
+  for part in 1 2 3 4 5 6 7 8; do echo "seeded_faults $part/8"; done
+  for part in 1 2 3 4; do echo "deep_others $part/4"; done
 }
 
 # The tests of one area's program, from a build folder of its own that holds no other.

@@ -57,7 +57,7 @@ struct CoveringSize {
   std::size_t times = 1;            // that every choice is drawn
 };
 
-CoveringSize covering_size(Effort effort, bool gradients) {
+CoveringSize covering_size(Effort effort, const KernelSubject& subject, bool gradients) {
   AttentionBudget full;
   // A gradient has thresholds for every key, too, of sums over all queries, and a forward pass before its call.
   if (gradients) full = {full.work / 8, full.numbers / 8, full.judged / 8};
@@ -65,8 +65,8 @@ CoveringSize covering_size(Effort effort, bool gradients) {
     case Effort::quick:
       return {{full.work / 8, full.numbers / 2, full.judged / 4}, 2, 1};
     case Effort::normal:
-      // Classes stand together in cheaper calls, but for some that are long in two dimensions.
-      full.work /= gradients ? 4 : 2;
+      // Classes stand together in cheaper calls, too, but for some that are long in two dimensions.
+      full.work /= gradients ? 4 : subject.op->adaptive ? 2 : 1;
       return {full, std::nullopt, 1};
     case Effort::deep:
     case Effort::exhaustive:
@@ -164,7 +164,7 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   if (!domain.finite) {
     add("ANanReachesWhoeverMeetsIt", with(all, {"kernel.nan_row"}), plain, &AttentionTrial::with_a_nan);
   }
-  const CoveringSize size = covering_size(options.effort, cases.gradients);
+  const CoveringSize size = covering_size(options.effort, subject, cases.gradients);
   AttentionOptions covering = cases;
   covering.blind_queries = true;
   std::vector<ClassChoice> choices = attention_choices(covering, size.budget, options.run.seed, size.each);

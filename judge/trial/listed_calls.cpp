@@ -53,7 +53,7 @@ std::vector<RowMatrixCase> far_masses_for(const KernelSubject& subject, const Ju
   std::vector<RowMatrixCase> matrices;
   const auto add = [&](std::uint64_t most) {
     const std::uint64_t columns =
-        subject.domain.length("n").nearest(std::min({meaningful, most, std::uint64_t{1} << 16}));
+        subject.domain.length("n").nearest(std::min({meaningful, most, std::uint64_t{3} << 15}));
     std::ranges::move(far_mass_matrices(format, columns), std::back_inserter(matrices));
   };
   // What quick effort lists comes first.

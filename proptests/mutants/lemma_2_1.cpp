@@ -1,10 +1,10 @@
-#include "proptests/properties/properties.hpp"
+#include "theory/lemma_2_1.hpp"
 
 #include <rapidcheck.h>
 
 #include "proptests/mutants/decided_only.hpp"
 #include "proptests/mutants/planted.hpp"
-#include "theory/lemma_2_1.hpp"
+#include "proptests/properties/properties.hpp"
 #include "theory/tempered_row.hpp"
 
 namespace softcheck::proptests {

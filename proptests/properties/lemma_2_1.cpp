@@ -1,8 +1,8 @@
-#include "proptests/properties/properties.hpp"
+#include "theory/lemma_2_1.hpp"
 
 #include <rapidcheck.h>
 
-#include "theory/lemma_2_1.hpp"
+#include "proptests/properties/properties.hpp"
 
 namespace softcheck::proptests {
 

@@ -56,7 +56,8 @@ BUG(mutant_grid_of_65535_rows_wraps, changed_rows, softmax_or_logsumexp_row) {
 
 // C6, the class of PyTorch #84144: rows of more than 16,384 logits, two or more, share a workspace of that length; what
 // lies behind is not counted.
-// @judged entropy f32: plain; fail C6; EveryPairOfClassesIsComputed; witness >=65540; effort default
+// @judged entropy f32: plain; fail C6; EveryPairOfClassesIsComputed; kernel.nan_row|value;
+// witness >=65540; effort default
 BUG(mutant_long_rows_of_a_batch, changed_rows, entropy_row) {
   const bool hit = from.logits.rows > 3 && row.logits.size() > 16384;
   if (hit) row.logits.resize(16384);

@@ -103,9 +103,6 @@ class ClassDraw {
         &AttentionShape::queries,  &AttentionShape::keys,  &AttentionShape::dim,  &AttentionShape::value_dim,
         &AttentionShape::kv_heads, &AttentionShape::group, &AttentionShape::batch};
     const bool all_bytes = of(Trait::mask_bytes) == 2;
-    // What is long is expensive: one case in three may grow as far as the budget.
-    AttentionBudget budget = budget_;
-    if (!draw_.one_in(3)) budget.work /= 16;
     constexpr int rounds = 40;
     for (int round = 0; round < rounds; ++round) {
       AttentionShape larger = s;
@@ -114,7 +111,10 @@ class ClassDraw {
       fit_listed(larger);
       if (of(Trait::lengths) == 1) larger.queries = larger.keys;
       if (of(Trait::values) == 0) larger.value_dim = larger.dim;
-      if (keeps_to(choice_, larger, options_, budget)) s = larger;
+      // What is long is expensive: it does not grow much.
+      AttentionBudget less = budget_;
+      if (draw_.one_in(2)) less.work /= 16;
+      if (keeps_to(choice_, larger, options_, less)) s = larger;
     }
     return s;
   }

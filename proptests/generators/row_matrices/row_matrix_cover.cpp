@@ -27,7 +27,7 @@ struct Bounds {
   std::uint64_t least, most;
 };
 
-// Longer rows grow less.
+// Calls of longer rows are as small as their classes let them be.
 constexpr std::uint64_t short_row = std::uint64_t{1} << 12;
 
 /// What of a range of lengths the options let a call have; nothing where least > most.
@@ -288,8 +288,7 @@ class Coverer {
 
   std::uint64_t draw_columns(const std::vector<std::size_t>& choice, std::uint64_t count) {
     std::vector<std::uint64_t> lengths = lengths_for(choice, options_.max_elements / count);
-    const std::uint64_t shortest = std::ranges::min(lengths);
-    const std::uint64_t most = std::max(affordable_ / count, shortest + shortest / (shortest > short_row ? 4 : 1));
+    const std::uint64_t most = std::max(affordable_ / count, 2 * std::ranges::min(lengths));
     std::erase_if(lengths, [&](std::uint64_t n) { return n > most; });
     return lengths[draw_.below(lengths.size())];
   }

@@ -61,4 +61,3 @@ struct GradientBounds {
 };
 
 }  // namespace softcheck::theorems::gradients
-

@@ -127,7 +127,7 @@ TEST(RowMatrix, EveryWidthIsSweptWithOneTwoAndThreeRows) {
   for (std::uint64_t n = 1; n <= 1025; ++n) EXPECT_EQ(all[n - 1], n);
   EXPECT_EQ(swept_widths(129, 7).size(), 7u);
   for (const Format format : {Format::f64, Format::f32, Format::f16, Format::bf16}) {
-    const std::vector<RowMatrixCase> sweep = width_sweep(format, {1, 2, 7, 512});
+    const std::vector<RowMatrixCase> sweep = width_sweep(format, {1, 2, 7, 512}, true);
     ASSERT_EQ(sweep.size(), 12u);
     for (std::size_t i = 0; i < sweep.size(); ++i) {
       EXPECT_EQ(sweep[i].rows.size(), 1 + i % 3);
@@ -135,6 +135,12 @@ TEST(RowMatrix, EveryWidthIsSweptWithOneTwoAndThreeRows) {
       const std::vector<double> last = sweep[i].rows.back().expand();
       EXPECT_EQ(last.back(), *std::ranges::max_element(last)) << "a dropped last item must show";
     }
+    // Wider rows come in turn, unless all are asked for.
+    std::vector<std::size_t> counts;
+    for (const RowMatrixCase& matrix : width_sweep(format, {129, 130, 131, 132, 513, 514})) {
+      counts.push_back(matrix.rows.size());
+    }
+    EXPECT_EQ(counts, (std::vector<std::size_t>{1, 2, 3, 2, 3, 1, 1, 2}));
   }
 }
 
