@@ -28,7 +28,7 @@ class OutputFolder {
 /// What made a file, as lines that begin with "# ": version, commit, the command that makes it again, and what else.
 std::string origin_lines(const std::string& command, const std::string& more = "");
 
-/// "models (sha256): NAME HASH ...": whoever has them can check them with sha256sum.
+/// "models (sha256): NAME HASH ...": check the files with sha256sum.
 std::string hashes_of(const std::string& folder, const std::vector<experiments::TrainedModel>& models);
 
 /// Writes the tables as CSV, origin first, then the pictures as SVG and PNG, and prints what is where: the data are

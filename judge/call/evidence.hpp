@@ -36,7 +36,7 @@ struct CallDescription {
 struct ReportedValue {
   std::optional<std::size_t> item;              // of its row; none: a value of the whole row
   std::optional<numerics::Enclosure> expected;  // none: right or wrong by what it is, such as NaN
-  std::string due = {};                         // what it had to be, where that is no number: "NaN"
+  std::string due = {};                         // the expected value where it is not a number: "NaN"
   double got = 0;
   std::optional<double> ulps = {};  // |got - expected| in ulps of format at expected; none without a size
   numerics::Format format = numerics::Format::f32;

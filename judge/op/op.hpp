@@ -144,7 +144,7 @@ bool is_index_value(const OpTraits& op, std::size_t i, std::size_t n, std::size_
 /// Is the number the index of one of n items?
 bool is_item(double value, std::size_t n);
 
-/// An op: one object in judge/ops/. Nothing outside asks which one it is.
+/// An op: one object in judge/ops/.
 class OpDefinition {
  public:
   const OpTraits traits;

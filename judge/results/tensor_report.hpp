@@ -19,11 +19,11 @@ struct ReportedRow {
   std::optional<std::size_t> item;
   std::optional<double> logit;  // of that item, where rows of logits are judged
   double got = 0;
-  std::optional<double> lower, upper;  // of the exact value; none where it is no number
+  std::optional<double> lower, upper;  // of the exact value; empty where it is NaN
   std::optional<double> ulps;          // none where the error has no size
   double share = 0;
   std::string verdict;  // "fail"
-  std::string due;      // what the value had to be, where that is no number: "NaN"
+  std::string due;      // the expected value where it is not a number: "NaN"
   std::string reason;   // the rule that a value broke which no threshold excuses
   numerics::Format format = numerics::Format::f32, format_of_ulps = numerics::Format::f32;
 };

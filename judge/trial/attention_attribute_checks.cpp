@@ -59,7 +59,8 @@ Certificates AttentionTrial::beside_the_window(const AttentionCase& attention) {
                                  ? " (NaN where the middle query of each sequence does not look)"
                                  : " (NaN where query " + std::to_string(s.queries / 2) + " does not look)";
   const Outputs got = call(poisoned, remark, certificates);
-  judge(poisoned, got, remark, certificates, [&](std::size_t b, std::size_t, std::size_t i) { return i == query(b); });
+  judge(poisoned, got, remark, certificates,
+        {[&](std::size_t b, std::size_t, std::size_t i) { return i == query(b); }});
   return certificates;
 }
 

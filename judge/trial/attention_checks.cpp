@@ -171,7 +171,7 @@ Certificates AttentionTrial::later_keys(const AttentionCase& attention) {
                                                             : " (NaN from key " + std::to_string(first(whole)) + " on)";
   const Outputs got = call(causal, remark, certificates);
   if (got.empty()) return certificates;
-  judge(causal, got, remark, certificates, [&](std::size_t b, std::size_t, std::size_t i) { return i < seeing(b); });
+  judge(causal, got, remark, certificates, {[&](std::size_t b, std::size_t, std::size_t i) { return i < seeing(b); }});
   return certificates;
 }
 
@@ -223,12 +223,14 @@ Certificates AttentionTrial::of_classes(const AttentionCase& attention) {
   const Outputs got = call(attention, "", certificates);
   judge(attention, got, "", certificates);
   if (got.empty() || attention.nan == 0 || attention.shape.scores() == 0) return certificates;
-  const Certificates poisoned = with_a_nan(attention);
+  const Certificates poisoned = with_a_nan(attention, &got);
   certificates.insert(certificates.end(), poisoned.begin(), poisoned.end());
   return certificates;
 }
 
-Certificates AttentionTrial::with_a_nan(const AttentionCase& attention) {
+Certificates AttentionTrial::with_a_nan(const AttentionCase& attention) { return with_a_nan(attention, nullptr); }
+
+Certificates AttentionTrial::with_a_nan(const AttentionCase& attention, const Outputs* without) {
   Certificates certificates;
   if (!PoisonedCase::is_possible(attention)) return certificates;
   const PoisonedCase poisoned(attention, domain_.visible_nan);
@@ -240,8 +242,9 @@ Certificates AttentionTrial::with_a_nan(const AttentionCase& attention) {
   const Outputs got = call(poisoned.attention, std::move(tensors), poisoned.remark, certificates);
   if (got.empty()) return certificates;
   certificates.push_back(are_nan(poisoned, got));
-  judge(poisoned.attention, got, poisoned.remark, certificates,
-        [&](std::size_t b, std::size_t h, std::size_t i) { return poisoned.leaves_alone(b, h, i); });
+  const auto alone = [&](std::size_t b, std::size_t h, std::size_t i) { return poisoned.leaves_alone(b, h, i); };
+  const auto unchanged = [&](std::size_t b, std::size_t h, std::size_t) { return poisoned.keeps_numbers(b, h); };
+  judge(poisoned.attention, got, poisoned.remark, certificates, {alone, without, unchanged});
   if (attention.nan != 0) meet_nan(coverage_, poisoned.place.number());
   return certificates;
 }

@@ -32,7 +32,7 @@ Certificates AttentionTrial::other_sequences(const AttentionCase& attention) {
   }
   const std::string remark = " (NaN in all sequences but " + std::to_string(stays) + ")";
   const Outputs got = call(poisoned, remark, certificates);
-  judge(poisoned, got, remark, certificates, [&](std::size_t b, std::size_t, std::size_t) { return b == stays; });
+  judge(poisoned, got, remark, certificates, {[&](std::size_t b, std::size_t, std::size_t) { return b == stays; }});
   return certificates;
 }
 

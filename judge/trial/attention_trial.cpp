@@ -173,7 +173,7 @@ auto AttentionTrial::call(const AttentionCase& attention, const std::string& rem
 }
 
 void AttentionTrial::judge(const AttentionCase& attention, const Outputs& got, const std::string& remark,
-                           Certificates& certificates, const Queries& chosen) {
+                           Certificates& certificates, const AttentionOp::Chosen& chosen) {
   if (got.empty()) return;
   if (!chosen) {
     meet_classes(coverage_, task_.op, attention, got.size());

@@ -97,8 +97,9 @@ class AttentionTrial {
 
  private:
   using Outputs = AttentionOp::Outputs;  // none unless the call was done
-  using Queries = AttentionOp::Queries;
 
+  /// The same; what repeats the results of the case without the NaN, where there are some, was judged with them.
+  Certificates with_a_nan(const AttentionCase& attention, const Outputs* without);
   /// Where the kernel refuses, with one output less, and again: it may have no entropy, or no lse. In a domain a
   /// refusal of out alone is a finding, and no call is made outside it.
   Outputs call(const AttentionCase& attention, const std::string& remark, Certificates& certificates);
@@ -113,7 +114,7 @@ class AttentionTrial {
   std::size_t fewest_outputs(const TensorCall& call) const { return task_.op->all_outputs ? call.outputs.size() : 1; }
   /// A certificate of each claim on the values of the queries chosen: of the one that used most of its threshold.
   void judge(const AttentionCase& attention, const Outputs& got, const std::string& remark, Certificates& certificates,
-             const Queries& chosen = {});
+             const AttentionOp::Chosen& chosen = {});
   /// What the judged call has in common with others that fail.
   void note_failure(const AttentionCase& attention, const Outputs& got, const WorstFindings& worst);
   CallDescription asked(const AttentionCase& attention, const std::string& remark,

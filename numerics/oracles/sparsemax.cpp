@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 
 #include "numerics/enclosures/decision.hpp"
+#include "numerics/oracles/exact_sum.hpp"
 
 namespace softcheck::numerics {
 namespace {
@@ -29,12 +31,50 @@ std::vector<double> candidates(std::span<const double> logits, double maximum) {
   return near;
 }
 
+// Leaves out items whose D is beyond the quotient of all of them: the quotient of any items is no less than the top.
+// Sums of fewer than 2^32 doubles err by less than 2^-20.
+void leave_out_far_ones(std::vector<double>& near, double maximum) {
+  for (int round = 0; round < 4; ++round) {
+    double sum = 1;
+    for (const double x : near) sum += maximum - x;
+    const double limit = sum / static_cast<double>(near.size()) * (1 + 0x1p-20);
+    if (std::erase_if(near, [&](double x) { return maximum - x > limit; }) == 0) return;
+  }
+}
+
+// The least of the quotients that may be it, from sums without a rounding; nothing where two doubles do not hold one.
+std::optional<Enclosure> top_of_exact_sums(std::span<const double> descending, double maximum) {
+  Enclosure top(1);
+  ExactSum sum;
+  sum.add(1);
+  std::size_t k = 0;
+  for (; k < descending.size(); ++k) {
+    // The quotient falls as long as k D < 1 + D_(1) + ... + D_(k): each side has a few roundings.
+    const double next = static_cast<double>(k) * (maximum - descending[k]), all = sum.nearest();
+    if (next * (1 - 0x1p-48) > all) break;
+    if (next * (1 + 0x1p-48) >= all) {
+      const Enclosure deviation = Enclosure(maximum) - Enclosure(descending[k]);
+      const Decision falls = less(Enclosure::integer(k) * deviation, sum.value());
+      if (falls == Decision::violated) break;
+      if (falls == Decision::undecided) top = minimum(top, sum.value() / Enclosure::integer(k));
+    }
+    sum.add_difference(maximum, descending[k]);
+    if (!sum.is_exact()) return std::nullopt;
+  }
+  return minimum(top, sum.value() / Enclosure::integer(k));
+}
+
 }  // namespace
 
 SparsemaxOracle::SparsemaxOracle(std::span<const double> logits)
     : logits_(logits), maximum_(largest_logit(logits)), top_(1) {
   std::vector<double> near = candidates(logits, maximum_);
+  leave_out_far_ones(near, maximum_);
   std::ranges::sort(near, std::greater<>());
+  if (const auto top = top_of_exact_sums(near, maximum_)) {
+    top_ = *top;
+    return;
+  }
   const Enclosure largest(maximum_);
   Enclosure sum(1);
   for (std::size_t k = 0; k < near.size(); ++k) {

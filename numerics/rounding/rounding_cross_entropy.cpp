@@ -65,6 +65,19 @@ T grown_error(const T& log, const T& magnitude, const T& error) {
   return expm1(log) * magnitude + exp(log) * error;
 }
 
+// The log error of a term of alpha p - b.
+template <class T>
+T unit_of_terms(const Contract& contract, const CrossEntropyOptions& options, const CrossEntropyRow<T>& row,
+                const T& unit) {
+  const bool smoothed = options.label_smoothing > 0, squared = options.z_loss > 0;
+  int roundings = (smoothed ? 5 : 0) + (squared ? 4 : 0) + (row.weighted ? 3 : 0);
+  if (!smoothed && (squared || row.weighted)) ++roundings;  // the difference
+  const T terms = T(roundings) * unit;
+  if (!smoothed) return terms;
+  // alpha may be a sum over the classes: of their weights, or of the gradients that reach their log-probabilities.
+  return terms + T(static_cast<double>(summation_height(contract, row.statistics.size))) * unit;
+}
+
 }  // namespace
 
 void require_options(const CrossEntropyOptions& options) {
@@ -220,6 +233,11 @@ T cross_entropy_divisor_error(const Contract& contract, std::uint64_t rows, bool
 }
 
 template <class T>
+auto CrossEntropyGradientThreshold<T>::Growth::of(const T& log) -> Growth {
+  return {expm1(log), exp(log)};
+}
+
+template <class T>
 CrossEntropyGradientThreshold<T>::CrossEntropyGradientThreshold(const Contract& contract,
                                                                 const CrossEntropyOptions& options,
                                                                 const CrossEntropyRow<T>& row, const T& upstream,
@@ -230,8 +248,12 @@ CrossEntropyGradientThreshold<T>::CrossEntropyGradientThreshold(const Contract& 
   late_product_ = model_.product_floor * divided;
   late_sum_ = model_.sum_floor * divided;
   const Contract inner = inner_contract(contract, options);
-  cap_unit_ = cap_log(contract, model_, options);
-  logit_error_ = cap_error(model_, options, cap_unit_, row.statistics.largest_magnitude);
+  const T cap_unit = cap_log(contract, model_, options);  // of tanh, argument and factor included
+  square_error_ = expm1(2 * cap_unit + 3 * model_.unit);
+  logit_error_ = cap_error(model_, options, cap_unit, row.statistics.largest_magnitude);
+  moved_ = Growth::of(2 * logit_error_);
+  one_ = Growth::of(model_.unit);
+  two_ = Growth::of(2 * model_.unit);
   const RowStatistics<T> statistics = capped(row.statistics, logit_error_);
   coefficient_ = softmax_error(inner, statistics, grants);
   // The exponential of a log-probability: its argument errs by first + slope D, and by A - 1 roundings of its size.
@@ -259,20 +281,15 @@ CrossEntropyGradientThreshold<T>::CrossEntropyGradientThreshold(const Contract& 
   if (squared) {
     addend_factors_ = addend_factors_ + statistics.logsumexp_magnitude + logsumexp.total() + logit_error_ + 2;
   }
-  int roundings = (smoothed ? 5 : 0) + (squared ? 4 : 0) + (row.weighted ? 3 : 0);
-  if (!smoothed && !plain_) ++roundings;  // the difference
-  term_unit_ = T(roundings) * model_.unit;
-  if (smoothed) {
-    // alpha may be a sum over the classes: of their weights, or of the gradients that reach their log-probabilities.
-    const std::uint64_t height = summation_height(contract, row.statistics.size);
-    term_unit_ = term_unit_ + T(static_cast<double>(height)) * model_.unit;
-  }
+  const T term_unit = unit_of_terms(contract, options, row, model_.unit);
+  terms_ = Growth::of(term_unit);
+  upstream_terms_ = Growth::of(term_unit + 2 * model_.unit);
 }
 
 // What upstream, a quotient and a product, makes of what underflows: theorem b15_gradient.
 template <class T>
 T CrossEntropyGradientThreshold<T>::times_upstream(const T& value, const T& error, const T& lost) const {
-  return exp(2 * model_.unit) * (upstream_ * lost + model_.product_floor * (value + error + lost)) + late_product_;
+  return two_.factor * (upstream_ * lost + model_.product_floor * (value + error + lost)) + late_product_;
 }
 
 // The same where each addend of alpha p - b is multiplied by upstream: a product loses omega_m, and its addition
@@ -291,7 +308,7 @@ T CrossEntropyGradientThreshold<T>::addends_lost(const CrossEntropyElement<T>& e
   const T single = step * (target_weight_ + own_weight + factor_ + factor_error_ + 10);
   const T magnitude = factor_ * p + element.subtrahend + factor_ * off + factor_error_ * (p + off);
   const T share = (factor_ + factor_error_) * lost;
-  return exp(term_unit_ + 2 * model_.unit) *
+  return upstream_terms_.factor *
          (upstream_ * share + model_.product_floor * (magnitude + share) + alpha * (p + off + lost) + single);
 }
 
@@ -301,10 +318,9 @@ ScalarThreshold<T> CrossEntropyGradientThreshold<T>::element(const CrossEntropyE
   const T& p = element.coefficient;
   // Behind a cap p has moved by a log error of 2 e, and D by 2 e.
   const T deviation = element.deviation + 2 * logit_error_;
-  const T moved = expm1(2 * logit_error_);
   const T either = maximum(coefficient_.relative(deviation), power_.relative(deviation));
   const T& lost = coefficient_.floor;  // at least that of the exponential alone
-  const T relative = either + moved * (1 + either);
+  const T relative = either + moved_.more * (1 + either);
   const T off = relative * p;
   T error, floor;
   if (plain_) {
@@ -313,8 +329,8 @@ ScalarThreshold<T> CrossEntropyGradientThreshold<T>::element(const CrossEntropyE
   } else {
     const T magnitude = factor_ * p + element.subtrahend;
     const T of_terms = factor_ * off + factor_error_ * (p + off);
-    error = grown_error(term_unit_, magnitude, of_terms);
-    floor = exp(term_unit_) * ((factor_ + factor_error_) * lost + 6 * (model_.product_floor + model_.sum_floor));
+    error = terms_.error(magnitude, of_terms);
+    floor = terms_.factor * ((factor_ + factor_error_) * lost + 6 * (model_.product_floor + model_.sum_floor));
   }
   T difference = element.difference;
   // Upstream may meet the difference, or each of its addends, before the slope does.
@@ -322,16 +338,16 @@ ScalarThreshold<T> CrossEntropyGradientThreshold<T>::element(const CrossEntropyE
   if (!plain_) early = maximum(early, addends_lost(element, off));
   if (options_.softcap != 0) {
     // tanh^2 from tanh, or from the capped logit over the cap: twice its log error and two roundings; then 1 - it.
-    const T square = expm1(2 * cap_unit_ + 3 * model_.unit) * element.cap_square;
+    const T square = square_error_ * element.cap_square;
     const T slope_error = square + model_.roundoff * (element.cap_slope + square) + 4 * model_.product_floor;
-    const T product = expm1(model_.unit) * element.cap_slope + exp(model_.unit) * slope_error;
-    const T slope = exp(model_.unit) * (element.cap_slope + slope_error);
+    const T product = one_.error(element.cap_slope, slope_error);
+    const T slope = one_.factor * (element.cap_slope + slope_error);
     early = early * slope + late_product_;
     floor = floor * slope + model_.product_floor;
     error = error * (element.cap_slope + product) + difference * product;
     difference = difference * element.cap_slope;
   }
-  const T rounding = upstream_ * grown_error(2 * model_.unit, difference, error);
+  const T rounding = upstream_ * two_.error(difference, error);
   floor = maximum(early, times_upstream(difference, error, floor));
   return model_.output(rounding, upstream_ * difference, floor);
 }

@@ -100,6 +100,13 @@ class CrossEntropyGradientThreshold {
   ScalarThreshold<T> element(const CrossEntropyElement<T>& element) const;
 
  private:
+  /// e^log - 1 and e^log, of a log error that no item changes: an exponential takes as long as ten sums.
+  struct Growth {
+    T more{}, factor{};
+    static Growth of(const T& log);
+    // e^log (magnitude + error) - magnitude.
+    T error(const T& magnitude, const T& error) const { return more * magnitude + factor * error; }
+  };
   T times_upstream(const T& value, const T& error, const T& lost) const;
   T addends_lost(const CrossEntropyElement<T>& element, const T& off) const;
 
@@ -110,11 +117,14 @@ class CrossEntropyGradientThreshold {
   bool plain_;                       // a hard label and nothing else
   ElementThreshold<T> coefficient_;  // of p
   ElementThreshold<T> power_;        // of p as the exponential of a log-probability
-  T cap_unit_;                       // log error of tanh, argument and factor included
   T logit_error_;                    // max |x_hat - x| under a softcap
   T factor_;                         // (1 - s) w_y + s mean(w) + 2 z |L|
   T factor_error_;                   // 2 z E_L
-  T term_unit_;                      // log error of a term of alpha p - b
+  Growth terms_;                     // of a term of alpha p - b
+  Growth upstream_terms_;            // the same, and what upstream is
+  Growth one_, two_;                 // roundings
+  Growth moved_;                     // of p behind a cap
+  T square_error_;                   // of tanh^2, relative
   T classes_, target_weight_;        // V and w_y
   T weights_sum_;                    // sum of w, at most
   T addend_factors_;                 // of alpha's addends: how often a product of upstream may lose omega_m

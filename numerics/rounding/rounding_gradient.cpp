@@ -40,21 +40,25 @@ SoftmaxGradientThreshold<T>::SoftmaxGradientThreshold(const Contract& contract, 
   const T height = signed_sum_height(contract, row.size, row.terms, model_.unit);
   mean_rounding_ = expm1(term_unit_ + height) * row.product_magnitude;
   mean_floor_ = exp(height) * T(static_cast<double>(row.terms)) * (term_floor_ + model_.sum_floor);
+  const T difference = 2 * model_.unit + model_.reading_unit, growth = exp(difference);
+  upstream_rounding_ = expm1(term_unit_ + model_.unit);
+  difference_rounding_ = expm1(difference) * row.mean_magnitude;
+  rounded_mean_ = growth * mean_rounding_;
+  rounded_mean_floor_ = growth * mean_floor_;
+  lost_growth_ = exp(difference + model_.reading_unit);
+  term_loss_ = exp(model_.unit) * term_floor_;
 }
 
 template <class T>
 ScalarThreshold<T> SoftmaxGradientThreshold<T>::element(const T& coefficient, const T& upstream,
                                                         const T& gradient) const {
   const FpEnvironmentGuard guard;
-  const T difference = 2 * model_.unit + model_.reading_unit;
-  const T rounding = coefficient * (expm1(term_unit_ + model_.unit) * upstream +
-                                    expm1(difference) * row_.mean_magnitude + exp(difference) * mean_rounding_);
+  const T rounding = coefficient * (upstream_rounding_ * upstream + difference_rounding_ + rounded_mean_);
   const T read_against = upstream + row_.mean_magnitude + mean_rounding_ + mean_floor_;
   const T& lost_reading = model_.reading_floor;
   const T lost = (coefficient + lost_reading) * (lost_reading + model_.sum_floor) + lost_reading * read_against +
                  model_.product_floor;
-  const T floor = coefficient * (exp(difference) * mean_floor_) + exp(difference + model_.reading_unit) * lost +
-                  exp(model_.unit) * term_floor_ + model_.sum_floor;
+  const T floor = coefficient * rounded_mean_floor_ + lost_growth_ * lost + term_loss_ + model_.sum_floor;
   return model_.output(rounding, gradient, floor);
 }
 
@@ -75,15 +79,17 @@ LogSoftmaxGradientThreshold<T>::LogSoftmaxGradientThreshold(const Contract& cont
   const T height = signed_sum_height(contract, row.size, row.terms, model_.unit);
   total_rounding_ = expm1(model_.reading_unit + height) * row.upstream_magnitude;
   total_floor_ = exp(height) * T(static_cast<double>(row.terms)) * (model_.reading_floor + model_.sum_floor);
+  upstream_rounding_ = expm1(model_.reading_unit);
+  const T of_sum = row.total_magnitude + total_rounding_;
+  floor_ = model_.reading_floor + model_.product_floor + model_.exp_floor * exp(model_.unit) * (of_sum + total_floor_);
 }
 
 template <class T>
 ScalarThreshold<T> LogSoftmaxGradientThreshold<T>::element(const T& power, const T& argument, const T& upstream,
                                                            const T& gradient) const {
   const FpEnvironmentGuard guard;
-  const T of_sum = row_.total_magnitude + total_rounding_;
-  T rounding = expm1(model_.reading_unit) * upstream;
-  T floor = model_.reading_floor + model_.product_floor + model_.exp_floor * exp(model_.unit) * (of_sum + total_floor_);
+  T rounding = upstream_rounding_ * upstream;
+  T floor = floor_;
   if (upper(power) > 0) {
     const T auxiliary = model_.reading_floor + model_.exp_unit + model_.unit;
     const T log = argument_slope_ * argument + auxiliary;
@@ -91,7 +97,7 @@ ScalarThreshold<T> LogSoftmaxGradientThreshold<T>::element(const T& power, const
     const bool vanishes = upper(power) < 0x1p-1022 && upper(argument) >= 1600 && upper(argument_slope_) <= 0.25 &&
                           upper(auxiliary) <= 100;
     if (vanishes) {
-      floor = floor + T(0x1p-1000) * (of_sum + total_floor_);
+      floor = floor + T(0x1p-1000) * (row_.total_magnitude + total_rounding_ + total_floor_);
     } else {
       rounding = rounding + power * (expm1(log) * row_.total_magnitude + exp(log) * total_rounding_);
       floor = floor + power * (exp(log) * total_floor_);

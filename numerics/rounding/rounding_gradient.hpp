@@ -42,6 +42,9 @@ class SoftmaxGradientThreshold {
   T term_floor_;     // what it may lose to underflow
   T mean_rounding_;  // of M, underflow apart
   T mean_floor_;
+  // Of what no item changes: an exponential takes as long as ten sums.
+  T upstream_rounding_, difference_rounding_, rounded_mean_, rounded_mean_floor_;
+  T lost_growth_, term_loss_;
 };
 
 /// What B13 needs to know of a row of g, each an upper bound.
@@ -75,6 +78,7 @@ class LogSoftmaxGradientThreshold {
   T argument_slope_;  // the argument errs by this times |y_j|
   T total_rounding_;  // of T, underflow apart
   T total_floor_;
+  T upstream_rounding_, floor_;  // of an item whose power is 0
 };
 
 }  // namespace softcheck::numerics

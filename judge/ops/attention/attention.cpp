@@ -7,6 +7,7 @@
 #include "judge/ops/attention/attention_op.hpp"
 #include "judge/ops/attention/attention_repeats.hpp"
 #include "judge/ops/attention/attention_rows.hpp"
+#include "judge/sandbox/watched_kernel.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -43,13 +44,17 @@ class Attention final : public AttentionOp {
     return attention.sequences.any() && !got.empty() ? SequenceLayout(attention).dense(got) : std::move(got);
   }
 
-  void judge(const AttentionTask& task, const AttentionCase& attention, const Outputs& got, const Queries& chosen,
+  void judge(const AttentionTask& task, const AttentionCase& attention, const Outputs& got, const Chosen& chosen,
              const std::function<void(std::size_t, RowVerdicts)>& each) const override {
     RepeatedRows repeated(attention, got);
     const std::vector<bool> judged = judged_queries(attention);
     each_row(attention.shape, [&](std::size_t b, std::size_t h, std::size_t i) {
       if (i >= attention.queries_of(b) || (chosen && !chosen(b, h, i)) || !judged[i]) return;
       const std::size_t row = row_number(attention.shape, b, h, i);
+      if (chosen.before != nullptr && chosen.unchanged(b, h, i) &&
+          same_bits(results_of_query(attention, got, row), results_of_query(attention, *chosen.before, row))) {
+        return;
+      }
       if (repeated.repeats(b, h, i)) return each(row, {});
       each(row, judge_attention(task, row_of(attention, b, h, i), values_of(attention, got, row)));
     });

@@ -19,6 +19,17 @@ class AttentionOp : public OpDefinition {
   using Outputs = std::vector<std::vector<double>>;  // of a call, each row-major
   /// Is query i of head h, in batch b, one of those meant?
   using Queries = std::function<bool(std::size_t b, std::size_t h, std::size_t i)>;
+  /// The queries to judge, or all.
+  struct Chosen {
+    Queries queries = {};
+    /// Results of a call that was judged as a whole, and the queries whose heads had the same numbers there: what
+    /// repeats those results bit for bit has no verdicts of its own.
+    const Outputs* before = nullptr;
+    Queries unchanged = {};
+
+    explicit operator bool() const { return static_cast<bool>(queries); }
+    bool operator()(std::size_t b, std::size_t h, std::size_t i) const { return queries(b, h, i); }
+  };
 
   const AttentionOp* attention() const final { return this; }
 
@@ -30,7 +41,7 @@ class AttentionOp : public OpDefinition {
   /// Calls each(row, verdicts) for the rows of which all that they depend on was chosen; without a choice for all. A
   /// row that repeats another bit for bit has no verdicts of its own.
   virtual void judge(const AttentionTask& task, const AttentionCase& attention, const Outputs& got,
-                     const Queries& chosen,
+                     const Chosen& chosen,
                      const std::function<void(std::size_t row, RowVerdicts verdicts)>& each) const = 0;
 
   /// A result that a NaN must have reached.

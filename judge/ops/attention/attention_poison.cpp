@@ -1,6 +1,7 @@
 #include "judge/ops/attention/attention_poison.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "numerics/formats/special_values.hpp"
 
@@ -58,9 +59,7 @@ PoisonedCase::PoisonedCase(const AttentionCase& original, bool visible)
     attention.gradients[element] = numerics::nan;
     remark = " (a NaN in dout " + std::to_string(query_) + ")";
   } else {
-    // All weights alike; or that of the key underflows to 0, and 0 times NaN is NaN.
-    std::ranges::fill(attention.queries, 0.0);
-    if (attention.gradients.empty() && (s.keys + s.dim) % 2 == 0) put_far_below(key_row);
+    make_weights_known();
     column = place.along(s.value_dim);
     element = key_row * s.value_dim + *column;
     attention.values[element] = numerics::nan;
@@ -68,13 +67,20 @@ PoisonedCase::PoisonedCase(const AttentionCase& original, bool visible)
   }
 }
 
-// Every score is 0 but the key's, which is as far below as the format's numbers let it be, or 2^20.
-void PoisonedCase::put_far_below(std::size_t key_row) {
+// Of the queries that look at the value's head: all weights alike; or that of the key underflows to 0, and 0 times NaN
+// is NaN. For that every score is 0 but the key's, which is as far below as the format's numbers let it be, or 2^20.
+void PoisonedCase::make_weights_known() {
   const AttentionShape& s = attention.shape;
+  const std::size_t head = batch_ * s.kv_heads + head_;
+  const std::span queries =
+      std::span(attention.queries).subspan(head * s.group * s.queries * s.dim, s.group * s.queries * s.dim);
+  const std::span keys = std::span(attention.keys).subspan(head * s.keys * s.dim, s.keys * s.dim);
+  std::ranges::fill(queries, 0.0);
+  if (!attention.gradients.empty() || (s.keys + s.dim) % 2 != 0) return;
   const double most = numerics::properties(attention.format).largest, factor = most < 0x1p+17 ? 0x1p+7 : 0x1p+10;
-  for (std::size_t at = 0; at < attention.queries.size(); at += s.dim) attention.queries[at] = factor;
-  for (std::size_t at = 0; at < attention.keys.size(); at += s.dim) attention.keys[at] = 0;
-  attention.keys[key_row * s.dim] = attention.scale < 0 ? factor : -factor;
+  for (std::size_t at = 0; at < queries.size(); at += s.dim) queries[at] = factor;
+  for (std::size_t at = 0; at < keys.size(); at += s.dim) keys[at] = 0;
+  keys[key_ * s.dim] = attention.scale < 0 ? factor : -factor;
 }
 
 // Looks for a key that all queries of its heads see, from key_ on.
@@ -100,6 +106,10 @@ bool PoisonedCase::is_of_a_query() const {
   return place.tensor == NanPlace::Tensor::query || place.tensor == NanPlace::Tensor::out_gradient;
 }
 
+bool PoisonedCase::is_its_head(std::size_t b, std::size_t h) const {
+  return b == batch_ && h / attention.shape.group == head_;
+}
+
 bool PoisonedCase::is_its_query(std::size_t b, std::size_t h, std::size_t i) const {
   return b == batch_ && h == head_ && i == query_;
 }
@@ -113,11 +123,15 @@ bool PoisonedCase::sees_a_key(std::size_t b, std::size_t h, std::size_t i) const
 
 bool PoisonedCase::meets(std::size_t b, std::size_t h, std::size_t i) const {
   if (is_of_a_query()) return is_its_query(b, h, i) && sees_a_key(b, h, i);
-  return b == batch_ && h / attention.shape.group == head_ && attention.sees(b, h, i, key_);
+  return is_its_head(b, h) && attention.sees(b, h, i, key_);
 }
 
 bool PoisonedCase::leaves_alone(std::size_t b, std::size_t h, std::size_t i) const {
   return is_of_a_query() ? !is_its_query(b, h, i) : !meets(b, h, i);
+}
+
+bool PoisonedCase::keeps_numbers(std::size_t b, std::size_t h) const {
+  return place.tensor != NanPlace::Tensor::value || !is_its_head(b, h);
 }
 
 }  // namespace softcheck::proptests

@@ -31,13 +31,16 @@ struct PoisonedCase {
   bool meets(std::size_t b, std::size_t h, std::size_t i) const;
   /// Is the row independent of the NaN? For a NaN query that sees no key, both answers are false.
   bool leaves_alone(std::size_t b, std::size_t h, std::size_t i) const;
+  /// Are the queries of the head, and the keys and values that they see, those of the original but for the NaN?
+  bool keeps_numbers(std::size_t b, std::size_t h) const;
 
  private:
   bool is_of_a_query() const;
   bool is_its_query(std::size_t b, std::size_t h, std::size_t i) const;
   bool sees_a_key(std::size_t b, std::size_t h, std::size_t i) const;
   void keep_visible();
-  void put_far_below(std::size_t key_row);
+  bool is_its_head(std::size_t b, std::size_t h) const;
+  void make_weights_known();
 
   std::size_t batch_, head_, query_, key_;
 };

@@ -62,22 +62,28 @@ ScoreTerms terms_of(const AttentionRow& row, std::size_t j) {
   return terms;
 }
 
-// A factor of a query or a key, with the scale or its root, a sum of d products of them, or what is added to a score.
-// At most d + 4 roundings make a sum larger than its terms' magnitudes, and a difference of two is twice as large.
-bool score_may_overflow(const Contract& contract, const AttentionRow& row, std::span<const double> key, double dots,
-                        double size) {
-  double largest = properties(contract.accumulator).largest, factor = 0;
-  if (contract.scores) largest = std::fmin(largest, properties(*contract.scores).largest);
-  if (contract.scale == ScaleUse::stored) largest = std::fmin(largest, properties(contract.input).largest);
-  for (const double x : row.query) factor = std::fmax(factor, std::fabs(x));
-  for (const double x : key) factor = std::fmax(factor, std::fabs(x));
-  const double scale = std::fmax(1, std::fabs(row.scale));
-  const double roundings = static_cast<double>(row.query.size() + 4);
-  const double growth = std::exp(-roundings * std::log1p(-properties(contract.accumulator).unit_roundoff));
-  return !(4 * growth * std::fmax(std::fmax(dots, size), scale * std::fmax(dots, factor)) < largest);
+double largest_of(std::span<const double> numbers) {
+  double largest = 0;
+  for (const double x : numbers) largest = std::max(largest, std::fabs(x));
+  return largest;
 }
 
 }  // namespace
+
+ScoreRange::ScoreRange(const Contract& contract, const AttentionRow& row)
+    : factor_(largest_of(row.query)),
+      scale_(std::fmax(1, std::fabs(row.scale))),
+      largest_(properties(contract.accumulator).largest) {
+  if (contract.scores) largest_ = std::fmin(largest_, properties(*contract.scores).largest);
+  if (contract.scale == ScaleUse::stored) largest_ = std::fmin(largest_, properties(contract.input).largest);
+  const double roundings = static_cast<double>(row.query.size() + 4);
+  growth_ = std::exp(-roundings * std::log1p(-properties(contract.accumulator).unit_roundoff));
+}
+
+bool ScoreRange::may_be_left(std::span<const double> key, double dots, double size) const {
+  const double factor = std::max(factor_, largest_of(key));
+  return !(4 * growth_ * std::fmax(std::fmax(dots, size), scale_ * std::fmax(dots, factor)) < largest_);
+}
 
 std::uint64_t rescalings_of(const Contract& contract, const VisibleKeys& keys, std::size_t n) {
   // A sink may be the first item of a kernel that then goes on with the first key.
@@ -111,8 +117,9 @@ AttentionArithmetic arithmetic_of(const Contract& contract, const AttentionRow& 
 }
 
 VisibleKeys::VisibleKeys(const Contract& contract, const AttentionRow& row) {
+  const ScoreRange range(contract, row);
   for (std::size_t j = 0; j < row.visible.size(); ++j) {
-    if (row.visible[j] != 0) add_score(contract, row, j);
+    if (row.visible[j] != 0) add_score(contract, row, range, j);
   }
   if (row.sink) add_sink(contract, row);
 }
@@ -123,7 +130,7 @@ double VisibleKeys::largest_computed() const {
   return next_above(largest_dot + error);
 }
 
-void VisibleKeys::add_score(const Contract& contract, const AttentionRow& row, std::size_t j) {
+void VisibleKeys::add_score(const Contract& contract, const AttentionRow& row, const ScoreRange& range, std::size_t j) {
   end_if_asked();
   const std::size_t d = row.query.size();
   items.push_back(j);
@@ -162,7 +169,7 @@ void VisibleKeys::add_score(const Contract& contract, const AttentionRow& row, s
     score_errors.push_back(as_stored(contract, error, exact, score));
   }
   largest_dot = std::max(largest_dot, size);
-  may_overflow = may_overflow || score_may_overflow(contract, row, key, dots, size);
+  may_overflow = may_overflow || range.may_be_left(key, dots, size);
 }
 
 void VisibleKeys::add_sink(const Contract& contract, const AttentionRow& row) {
@@ -217,6 +224,8 @@ void AttentionThresholds::set_thresholds(const AttentionTask& task, const LongSo
 Judgeable AttentionThresholds::column(std::size_t column) const {
   std::vector<double> values;
   std::vector<Bound> sizes;
+  values.reserve(visible_.items.size());
+  sizes.reserve(visible_.items.size());
   for (const std::size_t j : visible_.items) {
     values.push_back(j < row_.visible.size() ? row_.values[j * row_.value_size + column] : 0);
     sizes.emplace_back(std::fabs(values.back()));

@@ -18,6 +18,19 @@ namespace softcheck::proptests {
 /// The entropy that beta depends on, by the contract's word; `any` means the exact one.
 numerics::EntropyDefinition definition_of(const numerics::Contract& contract);
 
+/// The range that a kernel's scores, and what they are made of, must keep to: a factor of a query or a key, with the
+/// scale or its root, a sum of d products of them, or what is added to a score. At most d + 4 roundings make a sum
+/// larger than its terms' magnitudes, and a difference of two is twice as large.
+class ScoreRange {
+ public:
+  ScoreRange(const numerics::Contract& contract, const AttentionRow& row);
+  /// dots: no less than sum |q_t k_jt|; size: than the magnitude of the score with all that is added to it.
+  bool may_be_left(std::span<const double> key, double dots, double size) const;
+
+ private:
+  double factor_, scale_, largest_, growth_ = 1;
+};
+
 /// The keys that a query sees, and its scores.
 struct VisibleKeys {
   std::vector<std::size_t> items;
@@ -40,7 +53,7 @@ struct VisibleKeys {
   double largest_computed() const;
 
  private:
-  void add_score(const numerics::Contract& contract, const AttentionRow& row, std::size_t j);
+  void add_score(const numerics::Contract& contract, const AttentionRow& row, const ScoreRange& range, std::size_t j);
   void add_sink(const numerics::Contract& contract, const AttentionRow& row);
 };
 

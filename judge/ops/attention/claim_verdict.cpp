@@ -70,6 +70,7 @@ ClaimVerdict::Verdict ClaimVerdict::verdict_of(std::optional<std::size_t> item, 
 // Where a threshold says nothing, what every result keeps does.
 bool ClaimVerdict::keeps_limits(std::optional<std::size_t> item, const Judgeable& value, double got) {
   ResultLimits limits = value.limits;
+  if (keeps(limits, got)) return true;
   limits.may_overflow = limits.may_overflow || may_overflow(contract_.accumulator, value.magnitude);
   if (const auto found = broken_limit(claim_, item, contract_, got, value.exact.enclosure(), limits)) {
     verdicts_.findings.push_back(*found);

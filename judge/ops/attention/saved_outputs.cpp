@@ -22,21 +22,21 @@ bool has_nan(std::span<const double> numbers) {
   return std::ranges::any_of(numbers, [](double x) { return std::isnan(x); });
 }
 
-// The double nearest to the exact number, where both ends of what is known of it have the same one.
-std::optional<double> nearest_double(const LongApproximation& x) {
+// The number of the format nearest to the exact one, where both ends of what is known of it have the same one.
+std::optional<double> nearest_number(Format format, const LongApproximation& x) {
   const long double off = x.error + 0x1p-62L * std::fabs(x.value);
-  const auto low = static_cast<double>(x.value - off), high = static_cast<double>(x.value + off);
-  return low == high ? std::optional(low) : std::nullopt;
+  const double low = round_to(format, static_cast<double>(x.value - off)),
+               high = round_to(format, static_cast<double>(x.value + off));
+  return low == high && std::signbit(low) == std::signbit(high) ? std::optional(low) : std::nullopt;
 }
 
 // The nearest number is off by u / (1 + u) of the exact one, and storage may be off by u / (1 - u): between them there
 // is room for u^2 in what is rounded. Of a number that is not known to that many bits in the end, what is left beside
 // its nearest double is far below any threshold.
 double rounded(Format format, const LongApproximation& x, const std::function<Enclosure()>& enclosed) {
+  if (const std::optional<double> nearest = nearest_number(format, x)) return *nearest;
   const double u = properties(format).unit_roundoff;
-  if (format == Format::f64) {
-    if (const std::optional<double> nearest = nearest_double(x)) return *nearest;
-  } else if (x.error <= static_cast<long double>(u * u) * std::fabs(x.value)) {
+  if (x.error <= static_cast<long double>(u * u) * std::fabs(x.value)) {
     return round_to(format, static_cast<double>(x.value));
   }
   double nearest = 0;

@@ -87,12 +87,14 @@ class Merge {
  public:
   Merge(const RowInputs& row, Format lse)
       : base_(row.attributes.lse_base2 ? LseBase::two : LseBase::e), row_(row), lse_(lse) {
+    width_ = row.logits.empty() ? 0 : row.auxiliary[0].size() / row.logits.size();
     for (std::size_t k = 0; k < row.logits.size(); ++k) {
       if (std::isinf(row.logits[k])) continue;
       visible_.push_back(k);
       maximum_ = std::max(maximum_, row.logits[k]);
     }
     std::vector<LongApproximation> scores;
+    scores.reserve(visible_.size());
     for (const std::size_t k : visible_) {
       // Relative to the largest: what is left is as accurate as a long double.
       const long double distance = static_cast<long double>(row.logits[k]) - maximum_;
@@ -101,8 +103,6 @@ class Merge {
     }
     softmax_.emplace(scores);
   }
-
-  std::size_t width() const { return row_.logits.empty() ? 0 : row_.auxiliary[0].size() / row_.logits.size(); }
 
   // What the thresholds are made of.
   MergedStatesRow<UpperBound> bounds() const {
@@ -151,6 +151,7 @@ class Merge {
 
   LongApproximation output(std::size_t column, double& magnitude) const {
     std::vector<double> values;
+    values.reserve(visible_.size());
     for (const std::size_t k : visible_) values.push_back(output_of(k, column));
     return softmax_->weighted(values, magnitude);
   }
@@ -185,10 +186,10 @@ class Merge {
     return bounds;
   }
 
-  MergedStatesOracle oracle() const { return {row_.logits, row_.auxiliary[0], width(), base_}; }
+  MergedStatesOracle oracle() const { return {row_.logits, row_.auxiliary[0], width_, base_}; }
 
  private:
-  double output_of(std::size_t part, std::size_t column) const { return row_.auxiliary[0][part * width() + column]; }
+  double output_of(std::size_t part, std::size_t column) const { return row_.auxiliary[0][part * width_ + column]; }
   // Of the weights, but for the sizes of the L_k.
   RowStatistics<UpperBound> statistics() const {
     RowStatistics<UpperBound> s = score_statistics(*softmax_);
@@ -200,6 +201,7 @@ class Merge {
   LseBase base_;
   const RowInputs& row_;
   Format lse_;
+  std::size_t width_ = 0;
   std::vector<std::size_t> visible_;
   double maximum_ = -infinity;
   std::optional<LongSoftmax> softmax_;
@@ -211,9 +213,13 @@ struct MergeBounds {
       : merge(row, lse),
         bounds(merge.bounds()),
         threshold(merge.threshold(bounds, Grants::all)),
-        plain(merge.threshold(bounds, Grants::none)),
         oracles([this] { return merge.oracle(); }) {}
 
+  // Few values need it: those that may be vacuous.
+  const MergedStatesThreshold<UpperBound>& plain() {
+    if (!plain_) plain_.emplace(merge.threshold(bounds, Grants::none));
+    return *plain_;
+  }
   // Of any weights, the errors of the L_k aside: what an output may lie off the parts' own (ResultLimits).
   const MergedStatesThreshold<UpperBound>& widest() {
     if (!widest_) widest_.emplace(merge.threshold(merge.widest(), Grants::all));
@@ -222,11 +228,11 @@ struct MergeBounds {
 
   Merge merge;
   MergedStatesRow<UpperBound> bounds;
-  MergedStatesThreshold<UpperBound> threshold, plain;
+  MergedStatesThreshold<UpperBound> threshold;
   OracleLadder<MergedStatesOracle> oracles;
 
  private:
-  std::optional<MergedStatesThreshold<UpperBound>> widest_;
+  std::optional<MergedStatesThreshold<UpperBound>> plain_, widest_;
 };
 
 class MergedOutputs final : public RowElements {
@@ -242,7 +248,10 @@ class MergedOutputs final : public RowElements {
   double threshold(std::size_t c) override { return column(c).threshold; }
   // Outputs may cancel: what is left is no more accurate than its terms.
   double metric(std::size_t c, double) override { return column(c).magnitude; }
-  bool is_vacuous(std::size_t c, double metric) override { return numerics::is_vacuous(column(c).rounding, metric); }
+  bool is_vacuous(std::size_t c, double metric) override {
+    const UpperBound size = size_of(column(c).value);
+    return numerics::is_vacuous(upper(of_.plain().column(of_.merge.sizes(c), size).rounding), metric);
+  }
   ResultLimits limits(std::size_t c) override {
     const auto [least, most] = of_.merge.range(c);
     const UpperBound largest(std::fmax(std::fabs(least), std::fabs(most)));
@@ -255,17 +264,14 @@ class MergedOutputs final : public RowElements {
   struct Column {
     std::size_t index;
     LongApproximation value;
-    double magnitude, threshold, rounding;
+    double magnitude, threshold;
   };
   // All that is asked of a column is asked at once.
   const Column& column(std::size_t c) {
     if (column_ && column_->index == c) return *column_;
-    Column next{c, {}, 0, 0, 0};
+    Column next{c, {}, 0, 0};
     next.value = of_.merge.output(c, next.magnitude);
-    const std::vector<UpperBound> sizes = of_.merge.sizes(c);
-    const UpperBound size = size_of(next.value);
-    next.threshold = upper(of_.threshold.column(sizes, size).total());
-    next.rounding = upper(of_.plain.column(sizes, size).rounding);
+    next.threshold = upper(of_.threshold.column(of_.merge.sizes(c), size_of(next.value)).total());
     column_ = next;
     return *column_;
   }
@@ -288,7 +294,7 @@ class MergedLogSumExp final : public RowElements {
   // The maximum and ln S may cancel.
   double metric(std::size_t, double) override { return std::fabs(of_.merge.maximum_lse()) + of_.merge.log_sum(); }
   bool is_vacuous(std::size_t, double metric) override {
-    return numerics::is_vacuous(upper(of_.plain.logsumexp(output_).rounding), metric);
+    return numerics::is_vacuous(upper(of_.plain().logsumexp(output_).rounding), metric);
   }
 
  private:

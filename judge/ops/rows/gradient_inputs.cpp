@@ -19,11 +19,22 @@ struct LogSum {
   double logarithm = 0;
 };
 
+// of(x) of each item, once for a run of equal ones: rows have long runs.
+template <class Function>
+std::vector<double> of_each(std::span<const double> items, const Function& of) {
+  std::vector<double> values;
+  values.reserve(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    values.push_back(i > 0 && items[i] == items[i - 1] ? values.back() : of(items[i]));
+  }
+  return values;
+}
+
 LogSum log_sum_of(std::span<const double> logits) {
   LogSum result;
   result.maximum = logits.empty() ? 0 : *std::ranges::max_element(logits);
   double sum = 0;
-  for (const double x : logits) sum += std::exp(x - result.maximum);
+  for (const double e : of_each(logits, [&](double x) { return std::exp(x - result.maximum); })) sum += e;
   result.logarithm = std::log(sum);
   return result;
 }
@@ -44,9 +55,8 @@ std::vector<double> saved_softmax(Format format, std::span<const double> logits,
   static constexpr double factors[] = {1, 1, 0.75, 1.5};
   const LogSum sum = log_sum_of(logits);
   const double factor = factors[auxiliary / 16 % 4];
-  std::vector<double> y;
-  for (const double x : logits) y.push_back(round_to(format, factor * std::exp(x - sum.maximum - sum.logarithm)));
-  return y;
+  return of_each(logits,
+                 [&](double x) { return round_to(format, factor * std::exp(x - sum.maximum - sum.logarithm)); });
 }
 
 std::vector<double> saved_log_softmax(Format format, std::span<const double> logits, std::uint64_t auxiliary) {
@@ -54,6 +64,7 @@ std::vector<double> saved_log_softmax(Format format, std::span<const double> log
   const double shift = (auxiliary & shifted_bit) == 0 ? 0 : (auxiliary & hidden_items_bit) == 0 ? -0.5 : 0.25;
   const LogSum sum = log_sum_of(logits);
   std::vector<double> y;
+  y.reserve(logits.size());
   for (const double x : logits) {
     const double value = x - sum.maximum - sum.logarithm + shift;
     y.push_back(round_to(format, std::max(value, -facts.largest)));
@@ -132,6 +143,7 @@ std::vector<double> upstream_gradient(Format format, std::size_t n, std::uint64_
     }
   };
   std::vector<double> g;
+  g.reserve(n);
   for (std::size_t i = 0; i < n; ++i) g.push_back(into_format(format, value(i)));
   return g;
 }

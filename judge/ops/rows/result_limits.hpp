@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -22,6 +23,11 @@ struct ResultLimits {
   /// On its way to the result a number may leave the accumulator's range. Then the result may be NaN.
   bool may_overflow = false;
 };
+
+/// Does a finite result lie between the limits? Then it breaks no rule, whatever the exact value is.
+inline bool keeps(const ResultLimits& limits, double got) {
+  return std::isfinite(got) && got >= limits.least && got <= limits.most;
+}
 
 /// The rule that a result breaks, if any: NaN or an infinity where the exact value is a number of the output's format,
 /// or a number beyond the limits.

@@ -63,7 +63,7 @@ Decision decide_element(const JudgedRow& row, RowElements& elements, std::size_t
 std::optional<ValueFinding> broken_limit(const JudgedRow& row, RowElements& elements, std::size_t i, double metric) {
   const double got = row.got[i];
   ResultLimits limits = elements.limits(i);
-  if (got >= limits.least && got <= limits.most && std::isfinite(got)) return std::nullopt;
+  if (keeps(limits, got)) return std::nullopt;
   limits.may_overflow =
       limits.may_overflow || may_overflow(row.contract.accumulator, metric) || proptests::may_overflow(row);
   return proptests::broken_limit(elements.claim(), i, row.contract, got, elements.value(i), limits);

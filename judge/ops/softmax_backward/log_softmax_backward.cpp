@@ -54,13 +54,7 @@ class LogSoftmaxBackwardElements : public RowElements {
   std::string_view claim() const override { return "kernel.log_softmax_backward.element"; }
   Enclosure value(std::size_t i) override { return oracles_.now().gradient(i); }
   Quick quick(std::size_t i) override {
-    const long double power = std::exp(static_cast<long double>(y_[i]));
-    if (std::isinf(power)) return {0, power};
-    if (power == 0) return {g_[i], 0x1p-1070L};  // whatever the total's error, which may be infinite
-    // The GNU C library documents at most 2 ulps for expl on x86-64 ("Errors in Math Functions"), 2^-62 of it; a
-    // product and a difference, of 2^-64 each; the total's own error; the least numbers of a double besides.
-    const long double roundings = 0x1p-61L * (std::fabs(g_[i]) + power * std::fabs(total_.value));
-    return {g_[i] - power * total_.value, roundings + 2 * power * total_.error() + 0x1p-1070L};
+    return quick_.of(i, [this](std::size_t j) { return quick_value(j); });
   }
   double threshold(std::size_t i) override { return upper(element(i).total()); }
   bool repeats(std::size_t i) const override { return y_[i] == y_[i - 1] && g_[i] == g_[i - 1]; }
@@ -70,9 +64,20 @@ class LogSoftmaxBackwardElements : public RowElements {
   }
 
  private:
+  Quick quick_value(std::size_t i) const {
+    const long double power = std::exp(static_cast<long double>(y_[i]));
+    if (std::isinf(power)) return {0, power};
+    if (power == 0) return {g_[i], 0x1p-1070L};  // whatever the total's error, which may be infinite
+    // The GNU C library documents at most 2 ulps for expl on x86-64 ("Errors in Math Functions"), 2^-62 of it; a
+    // product and a difference, of 2^-64 each; the total's own error; the least numbers of a double besides.
+    const long double roundings = 0x1p-61L * (std::fabs(g_[i]) + power * std::fabs(total_.value));
+    return {g_[i] - power * total_.value, roundings + 2 * power * total_.error() + 0x1p-1070L};
+  }
   // No less than e^y: the library's exp errs by less than an ulp. That of -inf is 0 (IEEE 754, 9.2.1).
-  UpperBound power(std::size_t i) const {
-    return y_[i] == -infinity ? UpperBound(0) : UpperBound(next_above(next_above(std::exp(y_[i]))));
+  UpperBound power(std::size_t i) {
+    return power_.of(i, [this](std::size_t j) {
+      return y_[j] == -infinity ? UpperBound(0) : UpperBound(next_above(next_above(std::exp(y_[j]))));
+    });
   }
   UpperBound upstream(std::size_t i) const { return UpperBound(std::fabs(g_[i])); }
   const ScalarThreshold<UpperBound>& element(std::size_t i) {
@@ -85,6 +90,8 @@ class LogSoftmaxBackwardElements : public RowElements {
   std::span<const double> g_;
   LongSum total_;
   LogSoftmaxGradientThreshold<UpperBound> threshold_;
+  LastItem<Quick> quick_;
+  LastItem<UpperBound> power_;
   LastItem<ScalarThreshold<UpperBound>> last_;
   OracleLadder<LogSoftmaxGradientOracle> oracles_;
 };

@@ -27,9 +27,6 @@ struct Bounds {
   std::uint64_t least, most;
 };
 
-// Calls of longer rows are as small as their classes let them be.
-constexpr std::uint64_t short_row = std::uint64_t{1} << 12;
-
 /// What of a range of lengths the options let a call have; nothing where least > most.
 Bounds within(const NamedRange& range, const LengthRange& domain, std::uint64_t most) {
   return {std::max({range.least, domain.least, std::uint64_t{1}}), std::min({range.most, domain.most, most})};
@@ -243,7 +240,7 @@ class Coverer {
     RowMatrixCase matrix;
     matrix.format = options_.rows.formats.front();
     matrix.theta = draw_theta_of(draw_, static_cast<ThetaClass>(choice[Dim::theta]), options_.rows.theta_exponent);
-    constexpr std::uint64_t few = std::uint64_t{1} << 16;
+    constexpr std::uint64_t few = std::uint64_t{1} << 16, short_row = std::uint64_t{1} << 12;
     const std::uint64_t shortest = std::ranges::min(lengths_for(choice, unlimited));
     const bool is_large = shortest <= short_row && draw_.one_in(4);
     affordable_ = is_large ? options_.max_elements : std::min(options_.max_elements, few);

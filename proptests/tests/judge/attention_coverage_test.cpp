@@ -1,8 +1,10 @@
 // Where attention is judged: every class of a call is met at default effort, calls keep to a domain, and rows that
 // repeat one another are judged once.
 #include <fstream>
+#include <span>
 #include <sstream>
 
+#include "judge/ops/attention/attention_poison.hpp"
 #include "judge/ops/attention/attention_repeats.hpp"
 #include "proptests/generators/attention/attention_classes.hpp"
 #include "proptests/generators/attention/attention_nan.hpp"
@@ -242,6 +244,31 @@ TEST(AttentionNan, EveryNumberIsAPlaceAndEveryKindANaN) {
     }
   }
   EXPECT_EQ(nan_bits(Format::f32, NanPlace::Bits::signalling_negative), 0xffa00000u);
+}
+
+TEST(AttentionNan, ItsHeadHasOtherNumbersWhereAValueIsNan) {
+  AttentionCase a;
+  a.shape = {.batch = 2, .kv_heads = 2, .group = 2, .queries = 2, .keys = 4, .dim = 2, .value_dim = 1};
+  a.queries.assign(32, 3);
+  a.keys.assign(32, 5);
+  a.values.assign(16, 7);
+  std::size_t changed = 0;
+  for (std::uint64_t number = 1; number <= 54; ++number) {
+    a.nan = number;
+    a.gradients.assign(NanPlace::of(number).tensor == NanPlace::Tensor::out_gradient ? 16 : 0, 1);
+    const PoisonedCase poisoned(a);
+    for (std::size_t head = 0; head < 8; ++head) {
+      const auto kept = [head](const std::vector<double>& numbers, std::size_t of, double value) {
+        const std::span<const double> own = std::span(numbers).subspan(of * numbers.size() / 8, numbers.size() / 8);
+        return std::ranges::all_of(own, [&](double x) { return x == value || std::isnan(x); });
+      };
+      const bool same = kept(poisoned.attention.queries, head, 3) && kept(poisoned.attention.keys, head / 2 * 2, 5) &&
+                        kept(poisoned.attention.keys, head / 2 * 2 + 1, 5);
+      EXPECT_EQ(poisoned.keeps_numbers(head / 4, head % 4), same) << number << " " << head;
+      changed += same ? 0 : 1;
+    }
+  }
+  EXPECT_GT(changed, 0u);
 }
 
 }  // namespace

@@ -157,6 +157,31 @@ TEST(AttentionJudge, WhatIsNotAskedForIsNotJudged) {
   EXPECT_EQ(verdicts.findings[0].claim, "kernel.attention.output");
 }
 
+TEST(AttentionJudge, WhatRepeatsAnEarlierCallIsNotJudgedAgain) {
+  AttentionCase a;
+  a.shape = {.batch = 2, .kv_heads = 1, .group = 1, .queries = 2, .keys = 2, .dim = 1, .value_dim = 1};
+  a.queries = a.keys = a.values = a.gradients = {1, 2, 3, 4};
+  const AttentionOp::Outputs before(3, std::vector<double>(4));
+  const auto judged = [&](Op op, const AttentionOp::Outputs& got, bool unchanged) {
+    std::size_t rows = 0;
+    const auto always = [](std::size_t, std::size_t, std::size_t) { return true; };
+    const auto same = [&](std::size_t, std::size_t, std::size_t) { return unchanged; };
+    op.attention_op().judge(attention_task(op), a, got, {always, &before, same},
+                            [&](std::size_t, const RowVerdicts&) { ++rows; });
+    return rows;
+  };
+  EXPECT_EQ(judged(Op::attention, before, true), 0u);
+  EXPECT_EQ(judged(Op::attention, before, false), 4u);
+  EXPECT_EQ(judged(Op::attention_backward, before, true), 0u);
+  EXPECT_EQ(judged(Op::attention_backward, before, false), 8u);  // queries and keys
+  for (std::size_t k = 0; k < before.size(); ++k) {
+    AttentionOp::Outputs got = before;
+    got[k].back() = -0.0;
+    EXPECT_EQ(judged(Op::attention, got, true), 1u) << k;
+    EXPECT_EQ(judged(Op::attention_backward, got, true), 4u) << k;  // all of the second batch
+  }
+}
+
 TEST(AttentionJudge, OfMaskedKeysNothingIsLookedAt) {
   TwoKeys two;
   two.keys[0] = two.values[0] = nan;

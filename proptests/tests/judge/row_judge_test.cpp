@@ -162,6 +162,17 @@ TEST(RowJudge, ARowOfWhichNothingIsPromisedIsVacuous) {
   EXPECT_TRUE(findings.vacuity.too_many());
 }
 
+TEST(RowJudge, ARowWhoseFiniteThresholdsReachItsValuesIsVacuous) {
+  // An exponential that errs by 100 units of bf16 leaves nothing of a result, though no threshold is infinite.
+  const Row logits(40, 0.0);
+  const Contract contract = parse_contract("acc=bf16 exp=100ulp sum=tree entropy=exact", Format::bf16, Format::bf16);
+  for (const Op op : {Op::softmax, Op::log_softmax}) {
+    const RowFindings findings = judge_row(op, contract, logits, 1, ideal(op, Format::bf16, logits, 1), "");
+    EXPECT_EQ(findings.vacuity.unbounded, 0u) << to_string(op);
+    EXPECT_TRUE(findings.vacuity.too_many()) << to_string(op);
+  }
+}
+
 // Found by judging float64 kernels on a GPU: a matrix of such rows made correct ones vacuous.
 TEST(RowJudge, ALogSumExpBeyondAllDoublesCountsApart) {
   const Contract contract = default_contract(Format::f64, Format::f64);

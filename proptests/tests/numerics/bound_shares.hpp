@@ -23,7 +23,7 @@
 
 namespace softcheck::numerics::simulated {
 
-/// |got - exact|; infinite doubles are nobody's neighbours.
+/// |got - exact|; got is finite.
 inline Enclosure error_of(double got, const Enclosure& exact) { return abs(Enclosure(got) - exact); }
 
 /// Does a bound hold for what a simulation computed? An infinite bound always does.

@@ -272,7 +272,7 @@ class CrossEntropyMeans : public testing::TestWithParam<std::size_t> {
   const Contract contract = parse_contract(setting.words, setting.input, setting.output);
 };
 
-// 2^15, and losses that vanish beside it one by one.
+// 2^15, and losses so small that adding one to the sum changes nothing.
 TEST_P(CrossEntropyMeans, ReachTheHeightOfTheirSum) {
   const PrecisionScope scope(113);
   const MeanRow large(contract, {0, -0x1p15}, 1), small(contract, {0, -setting.deviation}, 0);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <vector>
 
+#include "numerics/oracles/exact_sum.hpp"
 #include "numerics/oracles/sparsemax.hpp"
 #include "proptests/tests/numerics/projection_bounds.hpp"
 
@@ -37,6 +38,19 @@ TEST(Sparsemax, BothRoutesEncloseTheLargestCoefficient) {
       }
     }
   }
+}
+
+TEST(Sparsemax, SumsThatTwoDoublesDoNotHoldAreEnclosed) {
+  const PrecisionScope scope(256);
+  ExactSum sum;
+  for (const double x : {1.0, 0x1p-200}) sum.add(x);
+  EXPECT_TRUE(sum.is_exact() && sum.value().overlaps(Enclosure(1) + Enclosure(0x1p-200)));
+  sum.add(0x1p-100);
+  EXPECT_FALSE(sum.is_exact());
+  const Row logits{0, -0.1, -0x1p-200, -0.3, -0.75};  // 1 + 0.1 + 2^-200 takes 201 bits, and 0.75 has no part
+  const SparsemaxOracle oracle(logits);
+  EXPECT_TRUE(oracle.top().overlaps(sparsemax_top_by_elimination(logits)));
+  EXPECT_LT(oracle.top().width(), 0x1p-240);
 }
 
 TEST(Sparsemax, KnownValuesAreTheirs) {
