@@ -83,8 +83,9 @@ std::span<const double> KernelTrial::row_of(const std::vector<double>& outputs, 
   return std::span(outputs).subspan(row * values, values);
 }
 
-std::vector<std::vector<double>> KernelTrial::inputs_of(const RowMatrixCase& matrix, std::size_t row) const {
-  return proptests::inputs_of(matrix, subject_.op, subject_.contract.input, row);
+InputsOfRows& KernelTrial::inputs_of_rows(const RowMatrixCase& matrix) {
+  if (!inputs_ || !inputs_->are_of(matrix)) inputs_.emplace(matrix, subject_.op, subject_.contract.input);
+  return *inputs_;
 }
 
 CallDescription KernelTrial::asked_of(const RowMatrixCase& matrix, const std::string& remark, std::size_t row) const {
@@ -140,7 +141,7 @@ KernelTrial::Outputs KernelTrial::call(const RowMatrixCase& matrix, const Tensor
 
 KernelTrial::Outputs KernelTrial::call(const RowMatrixCase& matrix, const std::string& remark,
                                        Certificates& certificates) {
-  return call(matrix, call_of(matrix, subject_.op, formats(), form()), remark, certificates);
+  return call(matrix, call_of(matrix, subject_.op, formats(), form(), inputs_of_rows(matrix)), remark, certificates);
 }
 
 void KernelTrial::reach_sizes(const RowMatrixCase& matrix) {
@@ -213,6 +214,7 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
   const std::size_t rows = matrix.rows.size();
   // A row for each that stands in turn, with each of its inputs beside the logits.
   std::map<std::pair<std::size_t, std::uint64_t>, std::size_t> judged;
+  InputsOfRows& inputs_of_row = inputs_of_rows(matrix);
   for (std::size_t r = 0; r < rows; ++r) {
     numerics::end_if_asked();
     if (r == but || is_special(matrix, r)) continue;
@@ -224,7 +226,7 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
       like->second = r - 3;
     if (like->second != r && same_bits(values, row_of(got, matrix, like->second))) continue;
     like->second = r;
-    const std::vector<std::vector<double>> inputs = inputs_of(matrix, r);
+    const std::vector<std::vector<double>>& inputs = inputs_of_row.at(r);
     const RowVerdicts& verdicts = known.verdicts(inputs, values, [&] {
       return judge_values(subject_.op, subject_.contract, inputs[0], matrix.theta, values, std::span(inputs).subspan(1),
                           subject_.op.rows().attributes(matrix.auxiliary, matrix.columns), counted.weights);
@@ -247,7 +249,7 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
     // A thousand rows are written out only where there is something to tell of them.
     const bool told = of.finding.decision != Decision::proved;
     CallDescription asked = told ? asked_of(matrix, remark, of.row) : CallDescription{};
-    if (told) asked.numbers = JudgedNumbers{inputs_of(matrix, of.row)[0], matrix.theta};
+    if (told) asked.numbers = JudgedNumbers{inputs_of_row.at(of.row)[0], matrix.theta};
     certificates.push_back(
         certificate_of(of.finding, std::move(asked), format_of_ulps(subject_.contract, subject_.contract.output)));
   }
@@ -343,7 +345,8 @@ Certificates KernelTrial::over_input(const RowMatrixCase& matrix, std::size_t in
   Certificates certificates;
   CallForm one_view = form();
   one_view.in_place_of = input;
-  const Outputs got = call(matrix, call_of(matrix, subject_.op, formats(), one_view), remark, certificates);
+  const Outputs got =
+      call(matrix, call_of(matrix, subject_.op, formats(), one_view, inputs_of_rows(matrix)), remark, certificates);
   if (got) judge(matrix, *got, remark, certificates);
   return certificates;
 }

@@ -112,11 +112,13 @@ class KernelTrial {
   std::size_t values_of_row(const RowMatrixCase& matrix) const;
   std::span<const double> row_of(const std::vector<double>& outputs, const RowMatrixCase& matrix,
                                  std::size_t row) const;
-  std::vector<std::vector<double>> inputs_of(const RowMatrixCase& matrix, std::size_t row) const;
+  /// Of the matrix that is called or judged now.
+  InputsOfRows& inputs_of_rows(const RowMatrixCase& matrix);
   CallDescription asked_of(const RowMatrixCase& matrix, const std::string& remark, std::size_t row) const;
 
   KernelSubject subject_;
   WatchedKernel kernel_;
+  std::optional<InputsOfRows> inputs_;
   VacuityCount vacuity_;
   std::string unbounded_row_;
   RefusalLog refusals_;

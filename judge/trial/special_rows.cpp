@@ -61,7 +61,7 @@ void KernelTrial::judge_call(const RowMatrixCase& matrix, const std::vector<doub
 
 bool KernelTrial::is_ignored(const RowMatrixCase& matrix, std::size_t row) const {
   const RowOp& op = subject_.op.rows();
-  const std::vector<std::vector<double>> inputs = inputs_of(matrix, row);
+  const std::vector<std::vector<double>> inputs = inputs_of(matrix, subject_.op, subject_.contract.input, row);
   return op.ignores({subject_.contract, inputs[0], matrix.theta, std::span(inputs).subspan(1),
                      op.attributes(matrix.auxiliary, matrix.columns)});
 }

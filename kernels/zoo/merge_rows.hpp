@@ -73,13 +73,17 @@ int each_merge_row(const softcheck_call* call, Compute compute) {
   const View lse(*call->inputs[1]), out(*call->outputs[0]), merged(*call->outputs[1]);
   const std::int64_t parts = outputs.shape[0], rows = outputs.shape[1], width = outputs.shape[2];
   return in_format_of(lse.type, [&]<class Real>(Real) {
+    MergeRow<Real> row;  // of all rows in turn: a call has up to 65,536
     for (std::int64_t r = 0; r < rows; ++r) {
-      MergeRow<Real> row;
       row.base_2 = whole->attributes->lse_base2 != 0;
+      row.merged = -infinity;
+      row.lse.clear();
+      row.outputs.resize(static_cast<std::size_t>(parts));
       for (std::int64_t k = 0; k < parts; ++k) {
+        std::vector<Real>& output = row.outputs[static_cast<std::size_t>(k)];
         row.lse.push_back(lse.get<Real>(k, r));
-        row.outputs.emplace_back();
-        for (std::int64_t c = 0; c < width; ++c) row.outputs.back().push_back(element_of<Real>(outputs, k, r, c));
+        output.clear();
+        for (std::int64_t c = 0; c < width; ++c) output.push_back(element_of<Real>(outputs, k, r, c));
       }
       row.out.assign(static_cast<std::size_t>(width), 0);
       compute(row);

@@ -47,6 +47,14 @@ double expm1_of_small(double r) {
   return r + s * (of_even + r * of_odd);
 }
 
+// The same for 0 <= r <= tiny, as nearly all roundoffs are: what is left out is less than r^5 / 119 < 2^-54 r, and all
+// but r itself less than 2^-12 r: 2 u in all.
+constexpr double tiny = 0x1p-12;
+double expm1_of_tiny(double r) {
+  const double s = r * r;
+  return r + s * ((0.5 + s * 0x1.5555555555555p-5) + r * 0x1.5555555555555p-3);
+}
+
 // 2^k x for 0 <= k <= 1024.
 double times_power(double x, int k) {
   const auto half = static_cast<std::uint64_t>(k / 2), rest = static_cast<std::uint64_t>(k) - half;
@@ -109,6 +117,7 @@ UpperBound UpperBound::small_product(double a, double b) {
 // e^709.7 is the largest that a double holds.
 UpperBound exp(UpperBound x) {
   if (x.value() == 0) return UpperBound(1);
+  if (x.value() <= tiny) return raised(1 + expm1_of_tiny(x.value()));
   if (x.value() > 709.7) return UpperBound::infinity();
   const auto [exponent, rest] = reduced(x.value());
   return raised(times_power(1 + expm1_of_small(rest), exponent));
@@ -117,6 +126,7 @@ UpperBound exp(UpperBound x) {
 // From 0.35 on e^x is at least 1.41: what it errs by is 3.5 times as much of e^x - 1.
 UpperBound expm1(UpperBound x) {
   if (x.value() == 0) return UpperBound();
+  if (x.value() <= tiny) return raised(expm1_of_tiny(x.value()));
   if (x.value() < 0.35) return raised(expm1_of_small(x.value()));
   if (x.value() > 709.7) return UpperBound::infinity();
   const auto [exponent, rest] = reduced(x.value());

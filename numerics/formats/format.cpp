@@ -8,6 +8,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "numerics/formats/fp_environment.hpp"
+#include "numerics/formats/special_values.hpp"
+
 namespace softcheck::numerics {
 namespace {
 
@@ -201,14 +204,32 @@ std::uint64_t encode(Format format, double value) {
   return with(format, [&]<Format one>() { return encoded<one>(value); });
 }
 
+// f32 by the processor's own conversions, many at a time; the rest bit by bit.
 std::vector<double> decode_all(Format format, std::span<const std::uint64_t> bits) {
   std::vector<double> values(bits.size());
+  const bool fits = std::ranges::none_of(bits, [](std::uint64_t one) { return one >> 32 != 0; });
+  if (format == Format::f32 && fits) {
+    const FpEnvironmentGuard guard;
+    std::ranges::transform(bits, values.begin(), [](std::uint64_t one) {
+      const auto value = static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(one)));
+      return std::isnan(value) ? std::copysign(nan, value) : value;
+    });
+    return values;
+  }
   with(format, [&]<Format one>() { std::ranges::transform(bits, values.begin(), decoded<one>); });
   return values;
 }
 
 std::vector<std::uint64_t> encode_all(Format format, std::span<const double> values) {
   std::vector<std::uint64_t> bits(values.size());
+  if (format == Format::f32) {
+    const FpEnvironmentGuard guard;
+    std::ranges::transform(values, bits.begin(), [](double value) -> std::uint64_t {
+      const auto one = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+      return std::isnan(value) ? (one & 0x80000000u) | 0x7fc00000u : one;
+    });
+    return bits;
+  }
   with(format, [&]<Format one>() { std::ranges::transform(values, bits.begin(), encoded<one>); });
   return bits;
 }

@@ -48,10 +48,9 @@ Enclosure entropy_with_epsilon(const EnclosedRow& row) {
 }
 
 Enclosure inverse_temperature_polynomial(const Enclosure& entropy) {
-  Enclosure value = Enclosure::decimal("-0.037");
-  for (const char* coefficient : {"0.481", "-2.3", "4.917", "-1.791"}) {
-    value = value * entropy + Enclosure::decimal(coefficient);
-  }
+  const auto thousandths = [](double number) { return Enclosure(number) / Enclosure(1000); };
+  Enclosure value = thousandths(-37);
+  for (const double coefficient : {481, -2300, 4917, -1791}) value = value * entropy + thousandths(coefficient);
   return value;
 }
 

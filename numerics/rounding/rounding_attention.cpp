@@ -314,8 +314,8 @@ ScalarThreshold<T> AttentionThreshold<T>::entropy(Format output) const {
 }
 
 template <class T>
-T AttentionThreshold<T>::sum_error() const {
-  return numerics::sum_error(perturbation_.contract, perturbation_.moved, grants_);
+T AttentionThreshold<T>::sum_error(Grants grants) const {
+  return numerics::sum_error(perturbation_.contract, perturbation_.moved, grants);
 }
 
 template <class T>

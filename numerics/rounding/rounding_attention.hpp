@@ -70,7 +70,9 @@ class AttentionThreshold {
   /// |computed H - H|, B6.
   ScalarThreshold<T> entropy(Format output) const;
   /// B1 of the row as computed: what S >= 1 is held to.
-  T sum_error() const;
+  T sum_error() const { return sum_error(grants_); }
+  /// With other grants of the sum; what is computed is as before.
+  T sum_error(Grants grants) const;
   /// entropy_undershoot of the row as computed.
   T undershoot(Format output) const;
 

@@ -85,24 +85,25 @@ LogSoftmaxGradientThreshold<T>::LogSoftmaxGradientThreshold(const Contract& cont
 }
 
 template <class T>
-ScalarThreshold<T> LogSoftmaxGradientThreshold<T>::element(const T& power, const T& argument, const T& upstream,
+typename LogSoftmaxGradientThreshold<T>::PowerTerms LogSoftmaxGradientThreshold<T>::terms(const T& power,
+                                                                                          const T& argument) const {
+  const FpEnvironmentGuard guard;
+  if (!(upper(power) > 0)) return {T(0), T(0)};
+  const T auxiliary = model_.reading_floor + model_.exp_unit + model_.unit;
+  // e^(y + log) at y <= -1600: below e^(-1200 + 100), whatever e^log alone would be.
+  const bool vanishes =
+      upper(power) < 0x1p-1022 && upper(argument) >= 1600 && upper(argument_slope_) <= 0.25 && upper(auxiliary) <= 100;
+  if (vanishes) return {T(0), T(0x1p-1000) * (row_.total_magnitude + total_rounding_ + total_floor_)};
+  const T log = argument_slope_ * argument + auxiliary, growth = exp(log);
+  return {power * (expm1(log) * row_.total_magnitude + growth * total_rounding_), power * (growth * total_floor_)};
+}
+
+template <class T>
+ScalarThreshold<T> LogSoftmaxGradientThreshold<T>::element(const PowerTerms& terms, const T& upstream,
                                                            const T& gradient) const {
   const FpEnvironmentGuard guard;
-  T rounding = upstream_rounding_ * upstream;
-  T floor = floor_;
-  if (upper(power) > 0) {
-    const T auxiliary = model_.reading_floor + model_.exp_unit + model_.unit;
-    const T log = argument_slope_ * argument + auxiliary;
-    // e^(y + log) at y <= -1600: below e^(-1200 + 100), whatever e^log alone would be.
-    const bool vanishes = upper(power) < 0x1p-1022 && upper(argument) >= 1600 && upper(argument_slope_) <= 0.25 &&
-                          upper(auxiliary) <= 100;
-    if (vanishes) {
-      floor = floor + T(0x1p-1000) * (row_.total_magnitude + total_rounding_ + total_floor_);
-    } else {
-      rounding = rounding + power * (expm1(log) * row_.total_magnitude + exp(log) * total_rounding_);
-      floor = floor + power * (exp(log) * total_floor_);
-    }
-  }
+  T rounding = upstream_rounding_ * upstream + terms.rounding;
+  T floor = floor_ + terms.floor;
   // The difference rounds a result of the gradient's size.
   rounding = rounding + model_.roundoff * (gradient + rounding);
   floor = floor * (1 + model_.roundoff) + model_.sum_floor;

@@ -66,9 +66,17 @@ class LogSoftmaxGradientThreshold {
   /// throws   std::invalid_argument when row.size is 0 or row.terms exceeds it
   LogSoftmaxGradientThreshold(const Contract& contract, const LogSoftmaxGradientRow<T>& row);
 
+  /// What an element's threshold has of e^(y_j) alone: of equal y_j the same.
+  struct PowerTerms {
+    T rounding, floor;
+  };
   /// power      e^(y_j); 0 for y_j = -inf       argument   |y_j|; any value for y_j = -inf
   /// upstream   |g_j|                           gradient   |dx_j|, exact; each an upper bound
-  ScalarThreshold<T> element(const T& power, const T& argument, const T& upstream, const T& gradient) const;
+  PowerTerms terms(const T& power, const T& argument) const;
+  ScalarThreshold<T> element(const PowerTerms& terms, const T& upstream, const T& gradient) const;
+  ScalarThreshold<T> element(const T& power, const T& argument, const T& upstream, const T& gradient) const {
+    return element(terms(power, argument), upstream, gradient);
+  }
   /// |g_j| + e^(y_j) sum |g|.
   T metric(const T& power, const T& upstream) const;
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "judge/ops/rows/long_error.hpp"
-#include "judge/ops/rows/softmax_bounds.hpp"
 #include "numerics/enclosures/interruption.hpp"
 #include "numerics/formats/next_double.hpp"
 #include "numerics/formats/special_values.hpp"
@@ -181,18 +181,20 @@ void VisibleKeys::add_sink(const Contract& contract, const AttentionRow& row) {
 }
 
 AttentionThresholds::AttentionThresholds(const AttentionTask& task, const AttentionRow& row, const VisibleKeys& visible)
-    : row_(row), visible_(visible), scalars_(task.scalars) {
-  const LongSoftmax plain(visible.scores);
+    : row_(row), visible_(visible), contract_(task.contract), scalars_(task.scalars) {
+  LongSoftmax plain(visible.scores);
   if (!plain.usable()) return;
-  weights_ = plain;
   if (task.op->adaptive) {
     const bool paper = definition_of(task.contract) == EntropyDefinition::paper;
     const Enclosure entropy = (paper ? plain.entropy_with_epsilon() : plain.entropy()).enclosure();
     const LongApproximation beta = approximation_of(inverse_temperature(entropy));
     weights_ = plain.sharpened(beta);
     if (!weights_->usable()) return;
+    set_thresholds(task, plain);
+  } else {
+    weights_ = std::move(plain);
+    set_thresholds(task, *weights_);
   }
-  set_thresholds(task, plain);
 }
 
 void AttentionThresholds::set_thresholds(const AttentionTask& task, const LongSoftmax& plain) {
@@ -201,24 +203,33 @@ void AttentionThresholds::set_thresholds(const AttentionTask& task, const LongSo
   // m and sum p x, or L and sum p x: two roundings of each.
   const double roundoff = properties(contract.accumulator).unit_roundoff;
   if (contract.entropy_from != EntropyFrom::deviations) cancelled_ = 4 * roundoff * visible_.largest_dot;
-  const AttentionArithmetic arithmetic = arithmetic_of(contract, row_, visible_, n);
+  const std::uint64_t rescalings = rescalings_of(contract, visible_, n);
   const auto complete = [&](RowStatistics<Bound> statistics) {
     statistics.size = n;
-    statistics.rescalings = rescalings_of(contract, visible_, n);
+    statistics.rescalings = rescalings;
     return statistics;
   };
-  const ItemBounds plain_bounds(plain);
-  const ScoreRow<Bound> scores{complete(score_statistics(plain)), plain_bounds.coefficients, plain_bounds.deviations};
-  if (!task.op->adaptive) {
-    threshold_.emplace(contract, arithmetic, scores, visible_.score_errors);
-    without_grants_.emplace(contract, arithmetic, scores, visible_.score_errors, Grants::none);
-    return;
-  }
-  const ItemBounds bounds(*weights_);
-  const ScoreRow<Bound> sharpened{complete(score_statistics(*weights_)), bounds.coefficients, bounds.deviations};
+  scores_ = {complete(score_statistics(plain)), ItemBounds(plain)};
+  if (task.op->adaptive) sharpened_ = {complete(score_statistics(*weights_)), ItemBounds(*weights_)};
+  threshold_.emplace(threshold_with(Grants::all));
+}
+
+AttentionThreshold<UpperBound> AttentionThresholds::threshold_with(Grants grants) const {
+  const AttentionArithmetic arithmetic = arithmetic_of(contract_, row_, visible_, scores_->statistics.size);
+  if (!sharpened_) return {contract_, arithmetic, scores_->row(), visible_.score_errors, grants};
   const Bound beta(2.43);  // never more: P is 2.42139 at its largest
-  threshold_.emplace(contract, arithmetic, scores, sharpened, beta, visible_.score_errors);
-  without_grants_.emplace(contract, arithmetic, scores, sharpened, beta, visible_.score_errors, Grants::none);
+  return {contract_, arithmetic, scores_->row(), sharpened_->row(), beta, visible_.score_errors, grants};
+}
+
+const AttentionThreshold<UpperBound>& AttentionThresholds::without_grants() const {
+  if (!without_grants_) without_grants_.emplace(threshold_with(Grants::none));
+  return *without_grants_;
+}
+
+double AttentionThresholds::sum_resolution() const {
+  // The sharpened scores as computed depend on the grants.
+  const double error = upper(sharpened_ ? without_grants().sum_error() : threshold_->sum_error(Grants::none));
+  return error < 1 ? error : 0;
 }
 
 Judgeable AttentionThresholds::column(std::size_t column) const {
@@ -236,7 +247,7 @@ Judgeable AttentionThresholds::column(std::size_t column) const {
   result.threshold = upper(threshold_->column(sizes, output).total());
   // What is less than the magnitude with the grants is less without them.
   result.vacuous = is_vacuous(result.threshold, result.magnitude) &&
-                   is_vacuous(upper(without_grants_->column(sizes, output).rounding), result.magnitude);
+                   is_vacuous(upper(without_grants().column(sizes, output).rounding), result.magnitude);
   return result;
 }
 
@@ -246,9 +257,9 @@ Judgeable AttentionThresholds::logsumexp() const {
   result.threshold = upper(threshold_->logsumexp(scalars_).total());
   // The maximum and ln S may cancel, and so may the products that a score is made of.
   result.magnitude = visible_.largest_dot + static_cast<double>(weights_->log_sum().value);
-  result.resolution = upper(without_grants_->sum_error());
-  if (!(result.resolution < 1)) result.resolution = 0;
-  result.vacuous = is_vacuous(upper(without_grants_->logsumexp(scalars_).rounding), result.magnitude);
+  result.resolution = sum_resolution();
+  result.vacuous = is_vacuous(result.threshold, result.magnitude) &&
+                   is_vacuous(upper(without_grants().logsumexp(scalars_).rounding), result.magnitude);
   return result;
 }
 
@@ -257,10 +268,9 @@ Judgeable AttentionThresholds::entropy() const {
   result.exact = weights_->entropy();
   result.threshold = upper(threshold_->entropy(scalars_).total());
   result.magnitude = static_cast<double>(result.exact.value);
-  result.resolution = upper(without_grants_->sum_error());
-  if (!(result.resolution < 1)) result.resolution = 0;
-  result.resolution += cancelled_;
-  result.vacuous = is_vacuous(upper(without_grants_->entropy(scalars_).rounding), result.magnitude);
+  result.resolution = sum_resolution() + cancelled_;
+  result.vacuous = is_vacuous(result.threshold, result.magnitude) &&
+                   is_vacuous(upper(without_grants().entropy(scalars_).rounding), result.magnitude);
   return result;
 }
 

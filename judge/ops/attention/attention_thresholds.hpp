@@ -9,6 +9,7 @@
 #include "judge/ops/attention/attention_judge.hpp"
 #include "judge/ops/attention/claim_verdict.hpp"
 #include "judge/ops/rows/long_softmax.hpp"
+#include "judge/ops/rows/softmax_bounds.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "numerics/oracles/adaptive_oracle.hpp"
 #include "numerics/rounding/rounding_attention.hpp"
@@ -70,7 +71,7 @@ std::uint64_t rescalings_of(const numerics::Contract& contract, const VisibleKey
 /// Exact values and thresholds of one query: B9, with B10 for adaptive attention.
 class AttentionThresholds {
  public:
-  /// visible    at least one; outlives this
+  /// task, row, visible    outlive this; visible: at least one
   AttentionThresholds(const AttentionTask& task, const AttentionRow& row, const VisibleKeys& visible);
 
   /// False where the scores' errors are too large for any threshold; do not call the other functions then.
@@ -86,15 +87,27 @@ class AttentionThresholds {
 
  private:
   using Bound = numerics::UpperBound;
+  struct Scores {
+    numerics::RowStatistics<Bound> statistics;
+    ItemBounds items;
+    numerics::ScoreRow<Bound> row() const { return {statistics, items.coefficients, items.deviations}; }
+  };
+  numerics::AttentionThreshold<Bound> threshold_with(numerics::Grants grants) const;
+  // Few values need it: those that may be vacuous.
+  const numerics::AttentionThreshold<Bound>& without_grants() const;
+  // Below it ln S has no relative accuracy.
+  double sum_resolution() const;
   void set_thresholds(const AttentionTask& task, const LongSoftmax& plain);
 
   const AttentionRow& row_;
   const VisibleKeys& visible_;
+  const numerics::Contract& contract_;
   numerics::Format scalars_;
   double cancelled_ = 0;                // below which an entropy has no accuracy, as larger terms cancel in it
   std::optional<LongSoftmax> weights_;  // those that meet the values
+  std::optional<Scores> scores_, sharpened_;
   std::optional<numerics::AttentionThreshold<Bound>> threshold_;
-  std::optional<numerics::AttentionThreshold<Bound>> without_grants_;
+  mutable std::optional<numerics::AttentionThreshold<Bound>> without_grants_;
 };
 
 }  // namespace softcheck::proptests

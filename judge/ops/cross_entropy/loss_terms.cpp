@@ -80,7 +80,7 @@ void LossTerms::take_plain(const Contract& contract) {
   statistics_ = statistics_of(cascade.statistics(), contract, logits_, 1);
   maximum_ = cascade.statistics().maximum;
   const PrecisionScope precision(113);
-  log_sum_ = quick_of(log1p(ExactSums(cascade).sum_minus_one));
+  log_sum_ = quick_of(log1p(sum_minus_one(cascade, sums_for(contract.output))));
 }
 
 void LossTerms::take_capped(const Contract& contract) {

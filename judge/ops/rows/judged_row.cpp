@@ -125,6 +125,15 @@ ExactSums::ExactSums(RowCascade& cascade) {
   weighted_deviation = enclose(pair.weighted_deviation);
 }
 
+Enclosure sum_minus_one(RowCascade& cascade, Sums by) {
+  if (by == Sums::double_double) return ExactSums(cascade).sum_minus_one;
+  const Approximation& rest = cascade.statistics().sum_minus_one;
+  const Enclosure error = Enclosure::between(-rest.error, rest.error);
+  return maximum(Enclosure(0), Enclosure(rest.value) + error);
+}
+
+Sums sums_for(Format output) { return output == Format::f64 ? Sums::double_double : Sums::filter; }
+
 std::optional<ValueFinding> masked_item_that_is_not(double expected, std::string_view claim, const JudgedRow& row) {
   for (std::size_t i = 0; i < row.got.size(); ++i) {
     if (!std::isinf(row.logits[i]) || is_held_as(row.contract.output, row.got[i], expected)) continue;

@@ -30,6 +30,15 @@ struct ExactSums {
   numerics::Enclosure weighted_deviation;
 };
 
+/// What a row's sums are made of: the filter's values are quick, and carry errors of some 40 * 2^-53;
+/// double-doubles cost some 20 times as much.
+enum class Sums { filter, double_double };
+
+/// S - 1 of a row, at the working precision.
+numerics::Enclosure sum_minus_one(numerics::RowCascade& cascade, Sums by);
+/// Which sums results of a format need: the filter's errors matter to doubles alone.
+Sums sums_for(numerics::Format output);
+
 /// A kernel has S >= 1 only to within the error of its own sum: an entropy or a logarithm below that error has no
 /// relative accuracy in any kernel of the contract. If the bound of the sum is itself infinite, that is no excuse.
 double resolution_of_logarithms(const numerics::Contract& contract, const Statistics& statistics);

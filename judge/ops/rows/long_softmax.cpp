@@ -88,6 +88,7 @@ LongApproximation shifted_score(const LongApproximation& score, double slope, do
 LongSoftmax::LongSoftmax(std::span<const LongApproximation> logits) {
   const auto highest = std::ranges::max_element(logits, {}, &LongApproximation::value);
   reference_ = *highest;
+  deviations_.reserve(logits.size());
   for (const LongApproximation& logit : logits) {
     const long double deviation = reference_.value - logit.value;
     const bool same = &logit == &*highest;
@@ -109,6 +110,7 @@ LongSoftmax LongSoftmax::sharpened(const LongApproximation& beta) const {
         product, second_order * (beta.value * x.error + std::fabs(x.value) * beta.error + unit * std::fabs(product))};
   };
   std::vector<LongApproximation> deviations;
+  deviations.reserve(size());
   for (const LongApproximation& deviation : deviations_) deviations.push_back(times(deviation));
   return LongSoftmax(std::move(deviations), times(reference_));
 }
@@ -118,6 +120,8 @@ void LongSoftmax::add_up() {
   const long double sums = (n + 4) * unit;
   usable_ = true;
   long double error = 0;
+  weights_.reserve(size());
+  weight_errors_.reserve(size());
   for (const LongApproximation& deviation : deviations_) {
     // Beyond this an exponential is below 2^-16000, and so is whatever it may err by.
     const bool gone = deviation.value - deviation.error > 11300;

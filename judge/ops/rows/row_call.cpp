@@ -104,37 +104,16 @@ TensorPlace output_place(const RowMatrixCase& matrix, Extent extent, std::size_t
   return extent == Extent::items ? place : place_of_rows(std::move(place), matrix.out);
 }
 
-/// The inputs of a call's rows. Rows stand in turn, and so do their inputs beside the logits: of 65,536 rows 105
-/// differ.
-class DistinctInputs {
- public:
-  DistinctInputs(const RowMatrixCase& matrix, Op op, numerics::Format format)
-      : matrix_(matrix), op_(op), format_(format) {}
-
-  const std::vector<std::vector<double>>& operator()(std::size_t row) {
-    std::vector<std::vector<double>>& inputs =
-        known_[{matrix_.rows.first_like(row), auxiliary_of_row(matrix_.auxiliary, row)}];
-    if (inputs.empty()) inputs = inputs_of(matrix_, op_, format_, row);
-    return inputs;
-  }
-
- private:
-  const RowMatrixCase& matrix_;
-  Op op_;
-  numerics::Format format_;
-  std::map<std::pair<std::size_t, std::uint64_t>, std::vector<std::vector<double>>> known_;
-};
-
 // What stands beside the logits: laid out as a mask would be, of which such an op has none.
-void add_beside(const RowMatrixCase& matrix, Op op, numerics::Format format, TensorCall& call) {
+void add_beside(const RowMatrixCase& matrix, Op op, numerics::Format format, InputsOfRows& inputs_of_row,
+                TensorCall& call) {
   const std::span<const OpInput> inputs = op->inputs;
   const std::size_t rows = matrix.rows.size(), width = op.rows().width(matrix.columns, matrix.auxiliary);
   std::vector<std::vector<double>> values(inputs.size());
   std::vector<std::vector<double>> vectors(rows);  // of a row, item by item
-  DistinctInputs inputs_of_row(matrix, op, format);
   for (std::size_t r = 0; r < rows; ++r) {
     numerics::end_if_asked();
-    const std::vector<std::vector<double>>& of_row = inputs_of_row(r);
+    const std::vector<std::vector<double>>& of_row = inputs_of_row.at(r);
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       if (inputs[k].extent == Extent::vectors) {
         vectors[r] = of_row[k];
@@ -197,9 +176,9 @@ CallOfRows rows_of_call(const RowMatrixCase& matrix, Op op, const numerics::Cont
   const Attributes attributes = op.rows().attributes(matrix.auxiliary, matrix.columns);
   const auto each = [&matrix, op, &contract, attributes](const std::function<void(const RowInputs&)>& visit) {
     auto special = matrix.specials.begin();
-    DistinctInputs inputs_of_row(matrix, op, contract.input);
+    InputsOfRows inputs_of_row(matrix, op, contract.input);
     for (std::size_t r = 0; r < matrix.rows.size(); ++r) {
-      std::vector<std::vector<double>> inputs = inputs_of_row(r);
+      std::vector<std::vector<double>> inputs = inputs_of_row.at(r);
       for (; special != matrix.specials.end() && special->row == r; ++special)
         inputs[0][special->item] = is_infinite(*special, matrix.format) ? infinity : nan;
       visit({contract, inputs[0], matrix.theta, std::span(inputs).subspan(1), attributes});
@@ -223,7 +202,27 @@ std::vector<double> by_row(const std::vector<std::vector<double>>& outputs, std:
 
 InputTensor& drawn_rows(TensorCall& call, Op op) { return call.inputs[op->row_comes_last ? op->inputs.size() - 1 : 0]; }
 
+InputsOfRows::InputsOfRows(const RowMatrixCase& matrix, Op op, numerics::Format input)
+    : rows_(matrix.rows), auxiliary_(matrix.auxiliary), op_(op), input_(input) {}
+
+bool InputsOfRows::are_of(const RowMatrixCase& matrix) const {
+  return matrix.auxiliary == auxiliary_ && matrix.rows == rows_;
+}
+
+const std::vector<std::vector<double>>& InputsOfRows::at(std::size_t row) {
+  const std::uint64_t auxiliary = auxiliary_of_row(auxiliary_, row);
+  std::vector<std::vector<double>>& inputs = known_[{rows_.first_like(row), auxiliary}];
+  if (inputs.empty()) inputs = op_.rows().input_values(input_, rows_[row].expand(), auxiliary);
+  return inputs;
+}
+
 TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& formats, const CallForm& form) {
+  InputsOfRows inputs(matrix, op, formats.input);
+  return call_of(matrix, op, formats, form, inputs);
+}
+
+TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& formats, const CallForm& form,
+                   InputsOfRows& inputs) {
   const Hiding hiding(matrix, form);
   std::vector<double> logits, visible;
   logits.reserve(size_of(matrix));
@@ -248,7 +247,7 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& format
       if (op.rows().has_input(k, matrix.auxiliary)) call.roles.push_back(op->inputs[k].role);
     }
     call.attributes = op.rows().attributes(matrix.auxiliary, matrix.columns);
-    add_beside(matrix, op, formats.input, call);
+    add_beside(matrix, op, formats.input, inputs, call);
   }
   for (const SpecialLogit& one : matrix.specials) {
     InputTensor& input = call.inputs[special_input(matrix, op, one.row)];

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "judge/call/hidden_numbers.hpp"
@@ -19,9 +22,28 @@ struct CallFormats {
   numerics::Format output;  // of all outputs but values of whole rows beside others
 };
 
+/// The inputs of a call's rows, each made once for all rows that are alike: of 65,536 rows 105 differ.
+class InputsOfRows {
+ public:
+  InputsOfRows(const RowMatrixCase& matrix, Op op, numerics::Format input);
+  bool are_of(const RowMatrixCase& matrix) const;
+  /// As inputs_of has them.
+  const std::vector<std::vector<double>>& at(std::size_t row);
+
+ private:
+  RowCycle rows_;
+  std::uint64_t auxiliary_;
+  Op op_;
+  numerics::Format input_;
+  std::map<std::pair<std::size_t, std::uint64_t>, std::vector<std::vector<double>>> known_;
+};
+
 /// The call that passes a matrix of logits to a kernel. Masked items hold NaN, infinities and the largest numbers, as
 /// an unwritten cache may. Any nonzero byte marks a visible item.
 TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& formats, const CallForm& form = {});
+/// The same, with inputs that the judge reads afterwards.
+TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& formats, const CallForm& form,
+                   InputsOfRows& inputs);
 /// The rows of a call of the op.
 InputTensor& drawn_rows(TensorCall& call, Op op);
 

@@ -12,9 +12,14 @@ using namespace numerics;
 
 namespace {
 
-Enclosure beta_of(RowCascade& plain, std::span<const double> logits, EntropyDefinition definition) {
+Enclosure beta_of(RowCascade& plain, std::span<const double> logits, EntropyDefinition definition, Sums by) {
   if (definition == EntropyDefinition::paper) {
     return inverse_temperature(entropy_with_epsilon(RowOracle(logits)));
+  }
+  if (by == Sums::filter) {
+    const Approximation entropy = plain.entropy();
+    return inverse_temperature(
+        maximum(Enclosure(0), Enclosure(entropy.value) + Enclosure::between(-entropy.error, entropy.error)));
   }
   const ExactSums sums(plain);
   return inverse_temperature(log1p(sums.sum_minus_one) + sums.weighted_deviation / (sums.sum_minus_one + 1));
@@ -35,17 +40,13 @@ Enclosure sum_at(RowCascade& cascade, const Enclosure& delta) {
 
 }  // namespace
 
-SharpenedRow::SharpenedRow(RowCascade& plain, std::span<const double> logits, EntropyDefinition definition)
+SharpenedRow::SharpenedRow(RowCascade& plain, std::span<const double> logits, EntropyDefinition definition, Sums by)
     : logits_(logits),
       maximum_(plain.statistics().maximum),
-      beta_(beta_of(plain, logits, definition)),
+      beta_(beta_of(plain, logits, definition, by)),
       theta_((Enclosure(1) / beta_).midpoint()),
       cascade_(logits, theta_) {
-  const Enclosure delta = beta_ * Enclosure(theta_) - 1;
-  distance_ = abs(delta).upper_double();
-  sum_ = sum_at(cascade_, delta);
-  near_beta_ = nearest(beta_);
-  near_sum_ = nearest(sum_);
+  distance_ = abs(delta()).upper_double();
   const Approximation mean = cascade_.mean_deviation();
   mean_deviation_ = next_above(mean.value + mean.error);
   bounds_ = filter_softmax(logits, cascade_.statistics());
@@ -79,14 +80,21 @@ UpperBound SharpenedRow::deviation_ceiling(std::size_t i) const {
   return UpperBound(std::fmin(deviation_bound(i), far));
 }
 
-UpperBound SharpenedRow::coefficient_ceiling(std::size_t i) const {
+UpperBound SharpenedRow::coefficient_ceiling(std::size_t i) {
   const Near value = near(i);
   const double filtered = std::fmin(1, next_above(value.value + value.error));
   return UpperBound(value.value > 0 ? filtered : softmax(i).upper_double());
 }
 
-Enclosure SharpenedRow::softmax(std::size_t i) const {
-  return exp(-(beta_ * (Enclosure(maximum_) - Enclosure(logits_[i])))) / sum_;
+Enclosure SharpenedRow::delta() const { return beta_ * Enclosure(theta_) - 1; }
+
+const Enclosure& SharpenedRow::sum() {
+  if (!sum_) sum_ = sum_at(cascade_, delta());
+  return *sum_;
+}
+
+Enclosure SharpenedRow::softmax(std::size_t i) {
+  return exp(-(beta_ * (Enclosure(maximum_) - Enclosure(logits_[i])))) / sum();
 }
 
 SharpenedRow::Near SharpenedRow::near(std::size_t i) const {
@@ -100,7 +108,8 @@ SharpenedRow::Near SharpenedRow::near(std::size_t i) const {
   return {value, (0.5 * (bounds.upper - bounds.lower) + moved * bounds.upper) * (1 + 0x1p-50) + 0x1p-1000};
 }
 
-long double SharpenedRow::finer(std::size_t i) const {
+long double SharpenedRow::finer(std::size_t i) {
+  if (near_sum_ == 0) near_beta_ = nearest(beta_), near_sum_ = nearest(sum());
   return std::exp(-near_beta_ * (static_cast<long double>(maximum_) - logits_[i])) / near_sum_;
 }
 

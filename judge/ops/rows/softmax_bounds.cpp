@@ -36,6 +36,8 @@ RowStatistics<UpperBound> score_statistics(const LongSoftmax& row) {
 }
 
 ItemBounds::ItemBounds(const LongSoftmax& row) {
+  coefficients.reserve(row.size());
+  deviations.reserve(row.size());
   for (std::size_t j = 0; j < row.size(); ++j) {
     coefficients.push_back(at_most(row.coefficient(j)));
     deviations.push_back(at_most(row.deviation(j)));

@@ -21,7 +21,7 @@ class AdaptiveSoftmaxElements : public RowElements {
         definition_(row.contract.entropy == EntropyForm::paper ? EntropyDefinition::paper : EntropyDefinition::exact),
         plain_cascade_(row.logits, 1),
         plain_(statistics_of(plain_cascade_.statistics(), row.contract, row.logits, 1)),
-        sharp_(plain_cascade_, row.logits, definition_),
+        sharp_(plain_cascade_, row.logits, definition_, sums_for(row.contract.output)),
         narrow_(properties(row.contract.output).precision <= 24),
         oracles_([logits = row.logits, definition = definition_] { return AdaptiveRowOracle(logits, definition); }) {
     const Statistics scaled = sharp_.statistics(row.contract, plain_.rescalings);

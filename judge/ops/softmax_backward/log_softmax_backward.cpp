@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "judge/ops/rows/gradient_inputs.hpp"
 #include "judge/ops/rows/last_item.hpp"
@@ -58,14 +59,14 @@ class LogSoftmaxBackwardElements : public RowElements {
   }
   double threshold(std::size_t i) override { return upper(element(i).total()); }
   bool repeats(std::size_t i) const override { return y_[i] == y_[i - 1] && g_[i] == g_[i - 1]; }
-  double metric(std::size_t i, double) override { return upper(threshold_.metric(power(i), upstream(i))); }
+  double metric(std::size_t i, double) override { return upper(threshold_.metric(of_power(i).above, upstream(i))); }
   bool is_vacuous(std::size_t i, double metric) override {
     return numerics::is_vacuous(upper(element(i).rounding), metric);
   }
 
  private:
-  Quick quick_value(std::size_t i) const {
-    const long double power = std::exp(static_cast<long double>(y_[i]));
+  Quick quick_value(std::size_t i) {
+    const long double power = of_power(i).value;
     if (std::isinf(power)) return {0, power};
     if (power == 0) return {g_[i], 0x1p-1070L};  // whatever the total's error, which may be infinite
     // The GNU C library documents at most 2 ulps for expl on x86-64 ("Errors in Math Functions"), 2^-62 of it; a
@@ -73,17 +74,26 @@ class LogSoftmaxBackwardElements : public RowElements {
     const long double roundings = 0x1p-61L * (std::fabs(g_[i]) + power * std::fabs(total_.value));
     return {g_[i] - power * total_.value, roundings + 2 * power * total_.error() + 0x1p-1070L};
   }
-  // No less than e^y: the library's exp errs by less than an ulp. That of -inf is 0 (IEEE 754, 9.2.1).
-  UpperBound power(std::size_t i) {
-    return power_.of(i, [this](std::size_t j) {
-      return y_[j] == -infinity ? UpperBound(0) : UpperBound(next_above(next_above(std::exp(y_[j]))));
-    });
+  // e^y and what follows from it alone: rows have long runs of one y.
+  struct OfPower {
+    double y;
+    long double value;
+    UpperBound above;
+    LogSoftmaxGradientThreshold<UpperBound>::PowerTerms terms;
+  };
+  const OfPower& of_power(std::size_t i) {
+    if (power_ && power_->y == y_[i]) return *power_;
+    const long double value = std::exp(static_cast<long double>(y_[i]));
+    // expl errs by less than a double's half ulp. That of -inf is 0 (IEEE 754, 9.2.1).
+    const UpperBound above =
+        y_[i] == -infinity ? UpperBound(0) : UpperBound(next_above(next_above(static_cast<double>(value))));
+    power_ = OfPower{y_[i], value, above, threshold_.terms(above, UpperBound(std::fabs(y_[i])))};
+    return *power_;
   }
   UpperBound upstream(std::size_t i) const { return UpperBound(std::fabs(g_[i])); }
   const ScalarThreshold<UpperBound>& element(std::size_t i) {
-    return last_.of(i, [this](std::size_t j) {
-      return threshold_.element(power(j), UpperBound(std::fabs(y_[j])), upstream(j), size_of(quick(j)));
-    });
+    return last_.of(
+        i, [this](std::size_t j) { return threshold_.element(of_power(j).terms, upstream(j), size_of(quick(j))); });
   }
 
   std::vector<double> y_;
@@ -91,7 +101,7 @@ class LogSoftmaxBackwardElements : public RowElements {
   LongSum total_;
   LogSoftmaxGradientThreshold<UpperBound> threshold_;
   LastItem<Quick> quick_;
-  LastItem<UpperBound> power_;
+  std::optional<OfPower> power_;
   LastItem<ScalarThreshold<UpperBound>> last_;
   OracleLadder<LogSoftmaxGradientOracle> oracles_;
 };

@@ -136,10 +136,13 @@ SelectedItems::SelectedItems(const JudgedRow& row, const TopPThreshold<UpperBoun
       whole_(whole),
       claim_(claim),
       maximum_(whole.statistics().maximum),
+      log_sum_(upper(log1p(positive_part(whole.statistics().sum_minus_one)))),
       visible_(whole.statistics().visible),
       is_kept_(row.logits.size()),
       may_be_lost_(row.logits.size()),
       reference_(row.logits.size(), -infinity) {
+  near_level_ = -std::log(row_.attributes.min_p);
+  if (row_.attributes.min_p != 0) level_ = log(UpperBound(next_above(1 / row_.attributes.min_p)));
   const auto& x = row_.logits;
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (!std::isfinite(x[i])) continue;
@@ -172,8 +175,8 @@ Enclosure SelectedItems::exact_deviation(std::size_t i) const {
   return (Enclosure(maximum_) - Enclosure(row_.logits[i])) / Enclosure(row_.theta);
 }
 
-// Sum p of some items: sums of double-doubles, each relative to its own largest item.
-Enclosure SelectedItems::mass(const std::vector<bool>& items) {
+// Sum p of some items: sums of the filter or of double-doubles, each relative to its own largest item.
+Enclosure SelectedItems::mass(const std::vector<bool>& items, Sums by) {
   std::vector<double> logits(row_.logits.size(), -infinity);
   double largest = -infinity;
   for (std::size_t i = 0; i < logits.size(); ++i) {
@@ -182,24 +185,27 @@ Enclosure SelectedItems::mass(const std::vector<bool>& items) {
     largest = std::max(largest, logits[i]);
   }
   if (largest == -infinity) return Enclosure(0);
-  const PrecisionScope precision(113);
   RowCascade part(logits, row_.theta);
   const Enclosure gap = (Enclosure(largest) - Enclosure(maximum_)) / Enclosure(row_.theta);
-  return exp(gap) * (ExactSums(part).sum_minus_one + 1) / (ExactSums(whole_).sum_minus_one + 1);
+  return exp(gap) * (sum_minus_one(part, by) + 1) / (sum_minus_one(whole_, by) + 1);
+}
+
+// p_i, at most.
+UpperBound SelectedItems::mass_at_most(std::size_t i) const {
+  return upper_end(exp(-exact_deviation(i)) / (sum_minus_one(whole_, Sums::filter) + 1));
 }
 
 // By how much D_i may miss -ln(min_p).
 UpperBound SelectedItems::slack(std::size_t i) const {
-  const double inverse = next_above(1 / row_.attributes.min_p);
-  const UpperBound level = log(UpperBound(inverse)), own = deviation(i);
-  return granted_.level(own, level, level.value() < own.value() ? level : own);
+  const UpperBound own = deviation(i);
+  return granted_.level(own, level_, level_.value() < own.value() ? level_ : own);
 }
 
 // Is D_i + more < -ln(min_p), for a number of either sign?
 bool SelectedItems::is_below_level(std::size_t i, double more) const {
   if (std::isinf(more)) return more < 0;
   // Doubles err by a few roundings of the larger side; enclosures tell what these leave open.
-  const double side = deviation(i).value(), level = -std::log(row_.attributes.min_p);
+  const double side = deviation(i).value(), level = near_level_;
   const double apart = level - more - side, error = 0x1p-48 * (std::fabs(level) + std::fabs(more) + side);
   if (std::fabs(apart) > error) return apart > 0;
   return escalate([&] { return less(exact_deviation(i), -log(Enclosure(row_.attributes.min_p)) - Enclosure(more)); }) ==
@@ -218,8 +224,7 @@ bool SelectedItems::is_surely_left_out_by_level(std::size_t i) const {
 
 // Is the weight of the item, were it kept, no larger than its own threshold? p is no larger than the weight.
 bool SelectedItems::is_lost(std::size_t i) const {
-  const long double log_p = -static_cast<long double>(upper(deviation(i))) -
-                            static_cast<long double>(upper(log1p(positive_part(whole_.statistics().sum_minus_one))));
+  const long double log_p = -static_cast<long double>(upper(deviation(i))) - log_sum_;
   const double p = static_cast<double>(std::exp(log_p) * (1 - 0x1p-40L));
   const double allowed = upper(lost_threshold_.relative(deviation(i))) * p + upper(lost_threshold_.floor);
   return !(p * (1 - 0x1p-40) > allowed);
@@ -231,8 +236,9 @@ void SelectedItems::find_lost() {
   count_ = kept_.size();
   for (const std::size_t i : kept_) reference_[i] = row_.logits[i];
   std::vector<bool> with_lost = is_kept_, with_sure = is_kept_;
-  const Enclosure kept = outside_.empty() ? Enclosure(1) : mass(is_kept_);
+  Enclosure kept(1);
   if (!outside_.empty()) {
+    kept = mass(is_kept_, Sums::filter);
     // The mean deviation of what is kept, from the whole row's: sum p D over a part by the part's mass.
     const UpperBound mean = positive_part(whole_.mean_deviation()), part = upper_end(Enclosure(1) / kept);
     lost_threshold_ = granted_.kept(visible_, top_deviation_, mean * part, part);
@@ -246,8 +252,7 @@ void SelectedItems::find_lost() {
     if (certain_ || row_.logits[i] > row_.logits[first_lost]) first_lost = i;
     certain_ = false;
   }
-  const UpperBound largest_lost =
-      certain_ ? UpperBound(0) : upper_end(exp(-exact_deviation(first_lost)) / (ExactSums(whole_).sum_minus_one + 1));
+  const UpperBound largest_lost = certain_ ? UpperBound(0) : mass_at_most(first_lost);
   const double top_p = row_.attributes.top_p;
   const double excess = upper(granted_.mass(largest_lost) + UpperBound(static_cast<double>(visible_)) * largest_lost);
   if (!certain_ && top_p != 0 && excess < infinity &&
@@ -255,8 +260,8 @@ void SelectedItems::find_lost() {
     certain_ = true;  // top_p is reached by those that are kept: none of the others was
   }
   if (certain_) {
-    RowCascade chosen(reference_, row_.theta);
-    mean_deviation_ = positive_part(chosen.mean_deviation());
+    chosen_.emplace(reference_, row_.theta);
+    mean_deviation_ = positive_part(chosen_->mean_deviation());
     over_mass_ = upper_end(Enclosure(1) / kept);
     return;
   }
@@ -265,7 +270,7 @@ void SelectedItems::find_lost() {
     reference_[i] = row_.logits[i];
     ++count_;
   }
-  const Enclosure most = mass(with_lost), sure = mass(with_sure);
+  const Enclosure most = mass(with_lost, Sums::filter), sure = mass(with_sure, Sums::filter);
   const double missing = upper(granted_.mass(largest_lost));
   const Enclosure reached = top_p == 0           ? sure
                             : missing < infinity ? minimum(sure, Enclosure(top_p) - Enclosure(missing))
@@ -273,8 +278,8 @@ void SelectedItems::find_lost() {
   const Enclosure least = numerics::maximum(kept, reached);
   most_scale_ = upper_end(most / least);
   over_mass_ = upper_end(Enclosure(1) / least);
-  RowCascade chosen(reference_, row_.theta);
-  mean_deviation_ = positive_part(chosen.mean_deviation()) * most_scale_;
+  chosen_.emplace(reference_, row_.theta);
+  mean_deviation_ = positive_part(chosen_->mean_deviation()) * most_scale_;
 }
 
 ElementThreshold<UpperBound> SelectedItems::threshold(const TopPThreshold<UpperBound>& granted) const {
@@ -285,15 +290,21 @@ ValueFinding SelectedItems::of_item(std::size_t i, Decision decision, std::strin
   return {claim_, i, Enclosure(0), row_.got[i], 0, decision, {}, true, reason};
 }
 
-// mass_excess <= allowed; nothing where that is proved.
-std::optional<ValueFinding> SelectedItems::of_mass(const Enclosure& mass, const Enclosure& excess, UpperBound allowed,
-                                                   std::string_view reason) const {
+// Does the mass of the items reach top_p (or not), to within what the last item's place grants? Nothing where it may.
+std::optional<ValueFinding> SelectedItems::of_mass(const std::vector<bool>& items, bool is_due, std::size_t last,
+                                                   std::string_view reason) {
+  const PrecisionScope precision(113);
+  const UpperBound allowed = granted_.mass(mass_at_most(last));
   if (allowed.value() == infinity) return std::nullopt;
-  const Decision decision = less_equal(excess, Enclosure(allowed.value()));
-  if (decision == Decision::proved) return std::nullopt;
-  return ValueFinding{
-      claim_, std::nullopt, Enclosure(row_.attributes.top_p), mass.midpoint(), allowed.value(), decision, {},
-      false,  reason};
+  const Enclosure top_p(row_.attributes.top_p);
+  Enclosure reached;
+  Decision decision = Decision::undecided;
+  for (const Sums by : {Sums::filter, Sums::double_double}) {
+    reached = mass(items, by);
+    decision = less_equal(is_due ? top_p - reached : reached - top_p, Enclosure(allowed.value()));
+    if (decision == Decision::proved) return std::nullopt;
+  }
+  return ValueFinding{claim_, std::nullopt, top_p, reached.midpoint(), allowed.value(), decision, {}, false, reason};
 }
 
 // Is the largest coefficient of all items less than the output holds? Nothing then shows what was kept.
@@ -351,12 +362,7 @@ std::optional<ValueFinding> SelectedItems::too_few() {
     const double allowed = upper(granted_.choice().exchange(own, deviation(i)));
     prefix[i] = may_stand_apart(row_.logits[i], row_.logits[*next_], allowed);
   }
-  const PrecisionScope precision(113);
-  const Enclosure reached = mass(prefix);
-  std::vector<bool> next(row_.logits.size());
-  next[*next_] = true;
-  return of_mass(reached, Enclosure(row_.attributes.top_p) - reached, granted_.mass(upper_end(mass(next))),
-                 "the items that are kept do not reach top_p");
+  return of_mass(prefix, true, *next_, "the items that are kept do not reach top_p");
 }
 
 // The smallest kept item has min_p of the largest, and the items before it do not reach top_p. Items that a kernel may
@@ -367,9 +373,8 @@ std::optional<ValueFinding> SelectedItems::too_many() {
   }
   if (row_.attributes.top_p == 0) return std::nullopt;
   const UpperBound low = deviation(least_);
-  std::vector<bool> before = is_kept_, last(row_.logits.size());
+  std::vector<bool> before = is_kept_;
   std::size_t largest = least_;
-  const PrecisionScope precision(113);
   for (const std::size_t i : kept_) {
     const double apart = upper(granted_.choice().exchange(deviation(i), low));
     if (!may_stand_apart(row_.logits[least_], row_.logits[i], apart)) continue;
@@ -377,10 +382,7 @@ std::optional<ValueFinding> SelectedItems::too_many() {
     if (row_.contract.ties != Ties::lowest) before[i] = false;
   }
   before[largest] = false;
-  last[largest] = true;
-  const Enclosure reached = mass(before);
-  return of_mass(reached, reached - Enclosure(row_.attributes.top_p), granted_.mass(upper_end(mass(last))),
-                 "fewer of the kept items reach top_p");
+  return of_mass(before, false, largest, "fewer of the kept items reach top_p");
 }
 
 }  // namespace softcheck::proptests

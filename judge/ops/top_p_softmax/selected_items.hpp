@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "judge/ops/rows/judged_row.hpp"
 #include "judge/ops/rows/row_op.hpp"
 #include "judge/verdict/value_certificate.hpp"
 #include "numerics/enclosures/enclosure.hpp"
@@ -44,8 +45,9 @@ class SelectedItems {
   ValueFinding set();
 
   // What the weights are judged by; needs that some are kept.
-  /// (n) the logits of the items that are kept or may have been, -inf elsewhere.
+  /// (n) the logits of the items that are kept or may have been, -inf elsewhere; and their sums.
   const std::vector<double>& logits() const { return reference_; }
+  numerics::RowCascade& cascade() { return *chosen_; }
   /// Of those that are kept.
   const std::vector<std::size_t>& places() const { return kept_; }
   /// The sum of p over logits() by the sum of p over what was kept: at most, and at least.
@@ -56,7 +58,8 @@ class SelectedItems {
       const numerics::TopPThreshold<numerics::UpperBound>& granted) const;
 
  private:
-  numerics::Enclosure mass(const std::vector<bool>& items);
+  numerics::Enclosure mass(const std::vector<bool>& items, Sums by);
+  numerics::UpperBound mass_at_most(std::size_t i) const;
   numerics::UpperBound deviation(std::size_t i) const;
   numerics::Enclosure exact_deviation(std::size_t i) const;
   numerics::UpperBound slack(std::size_t i) const;
@@ -70,14 +73,17 @@ class SelectedItems {
   std::optional<ValueFinding> too_few();
   std::optional<ValueFinding> too_many();
   ValueFinding of_item(std::size_t i, numerics::Decision decision, std::string_view reason = {}) const;
-  std::optional<ValueFinding> of_mass(const numerics::Enclosure& mass, const numerics::Enclosure& excess,
-                                      numerics::UpperBound allowed, std::string_view reason) const;
+  std::optional<ValueFinding> of_mass(const std::vector<bool>& items, bool is_due, std::size_t last,
+                                      std::string_view reason);
 
   const JudgedRow row_;
   const numerics::TopPThreshold<numerics::UpperBound>& granted_;
   numerics::RowCascade& whole_;
   std::string_view claim_;
   double maximum_;
+  double log_sum_;              // ln S, at most
+  double near_level_;           // -ln(min_p), within a rounding of a double
+  numerics::UpperBound level_;  // at most
   std::size_t visible_;
   std::vector<std::size_t> kept_, outside_;  // ascending
   std::vector<bool> is_kept_, may_be_lost_;
@@ -85,6 +91,7 @@ class SelectedItems {
   std::optional<std::size_t> next_;   // of the others that of the largest one
   numerics::ElementThreshold<numerics::UpperBound> lost_threshold_;
   std::vector<double> reference_;
+  std::optional<numerics::RowCascade> chosen_;  // of reference_
   std::size_t count_ = 0;
   bool certain_ = true;
   numerics::UpperBound most_scale_{1}, top_deviation_, mean_deviation_, over_mass_;

@@ -35,16 +35,17 @@ struct CachedThresholds {
 class KeptElements final : public RowElements {
  public:
   /// logits   (n) -inf where an item is not kept        places   (k) of those that are
-  KeptElements(std::span<const double> logits, double theta, std::span<const std::size_t> places,
+  /// cascade  of the logits; sums as accurate as the output needs
+  KeptElements(std::span<const double> logits, RowCascade& cascade, Sums sums, std::span<const std::size_t> places,
                const CachedThresholds& thresholds)
       : logits_(logits),
-        theta_(theta),
+        theta_(cascade.statistics().theta),
+        maximum_(cascade.statistics().maximum),
         places_(places),
         thresholds_(thresholds),
-        cascade_(logits, theta),
         oracles_([this] { return RowOracle(logits_, theta_); }) {
     const PrecisionScope precision(113);
-    log_sum_ = quick_of(log1p(ExactSums(cascade_).sum_minus_one));
+    log_sum_ = quick_of(log1p(sum_minus_one(cascade, sums)));
     const auto& granted = thresholds_.kept;
     promised = std::isfinite(upper(granted.at(UpperBound(0), UpperBound(1)))) && std::isfinite(upper(granted.slope)) &&
                std::isfinite(upper(thresholds_.scale));
@@ -53,7 +54,7 @@ class KeptElements final : public RowElements {
   std::string_view claim() const override { return element_claim; }
   Enclosure value(std::size_t a) override { return oracles_.now().softmax(places_[a]); }
   Quick quick(std::size_t a) override {
-    const long double gap = static_cast<long double>(maximum()) - logits_[places_[a]];
+    const long double gap = static_cast<long double>(maximum_) - logits_[places_[a]];
     const long double negative_log = log_sum_.value + gap / theta_, r = std::exp(-negative_log);
     // The GNU C library documents at most 2 ulps for expl on x86-64; its argument errs by three roundings and ln S.
     const long double relative = 4 * two_roundings * (1 + negative_log) + 2 * log_sum_.error;
@@ -73,16 +74,15 @@ class KeptElements final : public RowElements {
   }
   ResultLimits limits(std::size_t) override { return thresholds_.limits; }
   bool is_vacuous(std::size_t a, double) override { return !(upper(thresholds_.plain.relative(deviation(a))) < 1); }
+  bool repeats(std::size_t a) const override { return logits_[places_[a]] == logits_[places_[a - 1]]; }
 
  private:
-  double maximum() const { return cascade_.statistics().maximum; }
-  UpperBound deviation(std::size_t a) const { return deviation_at_most(maximum(), logits_[places_[a]], theta_); }
+  UpperBound deviation(std::size_t a) const { return deviation_at_most(maximum_, logits_[places_[a]], theta_); }
 
   std::span<const double> logits_;
-  double theta_;
+  double theta_, maximum_;
   std::span<const std::size_t> places_;
   CachedThresholds thresholds_;
-  RowCascade cascade_;
   OracleLadder<RowOracle> oracles_;
   Quick log_sum_{0, 0};
 };
@@ -152,7 +152,7 @@ class TopPSoftmax final : public RowOp {
     if (items.is_whole()) thresholds.whole = granted.choice().weights();
     // A kept item's weight is no larger than the sum that it is divided by.
     thresholds.limits = {0, 1 + coefficient_overshoot(row.contract, statistics, 0), "a coefficient lies in [0, 1]"};
-    KeptElements elements(items.logits(), row.theta, items.places(), thresholds);
+    KeptElements elements(items.logits(), items.cascade(), sums_for(row.contract.output), items.places(), thresholds);
     elements.resolved = is_resolved(row.contract, statistics);
     std::vector<double> weights;
     for (const std::size_t i : items.places()) weights.push_back(row.got[i]);
@@ -188,10 +188,11 @@ class TopPSoftmax final : public RowOp {
     RowCascade whole(row.logits, row.theta);
     const Statistics statistics = statistics_of(whole.statistics(), row.contract, row.logits, row.theta);
     const TopPThreshold<UpperBound> threshold(row.contract, statistics);
-    const SelectedItems items(kept, threshold, whole, set_claim);
+    SelectedItems items(kept, threshold, whole, set_claim);
     CachedThresholds thresholds{items.threshold(threshold), items.threshold(threshold), std::nullopt, UpperBound(1)};
     if (exact.places.size() == statistics.visible) thresholds.whole = threshold.choice().weights();
-    KeptElements elements(exact.logits, row.theta, exact.places, thresholds);
+    RowCascade cascade(exact.logits, row.theta);
+    KeptElements elements(exact.logits, cascade, sums_for(row.contract.output), exact.places, thresholds);
     std::ranges::fill(allowed, 0);
     for (std::size_t a = 0; a < exact.places.size(); ++a) {
       allowed[exact.places[a]] = granted(row.contract, elements, a);

@@ -24,12 +24,12 @@ using namespace numerics;
 class WeightElements final : public RowElements {
  public:
   /// logits   (n) at least one finite        places   (k) of the weights among them
-  WeightElements(std::span<const double> logits, std::vector<std::size_t> places, std::string_view claim)
+  WeightElements(std::span<const double> logits, std::vector<std::size_t> places, Format output, std::string_view claim)
       : claim_(claim), logits_(logits), places_(std::move(places)), cascade_(logits, 1), oracles_([this] {
           return RowOracle(logits_, 1);
         }) {
     const PrecisionScope precision(113);
-    log_sum_ = quick_of(log1p(ExactSums(cascade_).sum_minus_one));
+    log_sum_ = quick_of(log1p(sum_minus_one(cascade_, sums_for(output))));
   }
 
   void set_thresholds(const ElementThreshold<UpperBound>& granted, const ElementThreshold<UpperBound>& plain) {
@@ -221,10 +221,10 @@ class TopkSoftmax final : public RowOp {
   // Of all items of the row, or of the chosen ones alone.
   static WeightElements weights_of(const RowInputs& row, const std::vector<std::size_t>& items,
                                    std::span<const double> chosen) {
-    if (!row.attributes.renormalize) return {row.logits, items, claims[0]};
+    if (!row.attributes.renormalize) return {row.logits, items, row.contract.output, claims[0]};
     std::vector<std::size_t> places(items.size());
     std::iota(places.begin(), places.end(), std::size_t{0});
-    return {chosen, std::move(places), claims[0]};
+    return {chosen, std::move(places), row.contract.output, claims[0]};
   }
 
   static void set_thresholds(const RowInputs& row, const Statistics& statistics, const RowCascade& cascade,

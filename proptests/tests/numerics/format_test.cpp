@@ -124,11 +124,13 @@ TEST(Format, ManyAreConvertedAsOneIs) {
     for (std::uint64_t k = 0; k < 65536; ++k)
       patterns.push_back((k << std::max(properties(format).storage_bits - 16, 0) | k) & all);
     const std::vector<double> values = decode_all(format, patterns);
-    const std::vector<std::uint64_t> again = encode_all(format, values);
-    for (std::size_t i = 0; i < patterns.size(); ++i) {
+    for (std::size_t i = 0; i < patterns.size(); ++i)
       ASSERT_TRUE(same_number(values[i], decode(format, patterns[i]))) << properties(format).name << " " << patterns[i];
-      ASSERT_EQ(again[i], encode(format, values[i])) << properties(format).name << " " << patterns[i];
-    }
+    std::vector<double> numbers = values;  // and what lies between two of the format, or beyond all
+    for (const double x : values) numbers.insert(numbers.end(), {x * (1 + 0x1p-24), x * (1 + 0x1p-30), x * 0x1.8p30});
+    const std::vector<std::uint64_t> again = encode_all(format, numbers);
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      ASSERT_EQ(again[i], encode(format, numbers[i])) << properties(format).name << " " << numbers[i];
   }
   EXPECT_THROW(decode_all(Format::f16, std::vector<std::uint64_t>{0, 0x10000}), std::invalid_argument);
 }
