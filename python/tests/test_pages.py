@@ -51,6 +51,12 @@ def anchors(text):
     return {each if not found[:i].count(each) else f"{each}-{found[:i].count(each)}" for i, each in enumerate(found)}
 
 
+def links(page):
+    """Its links to other files, as (file, anchor); an empty file is the page itself."""
+    targets = re.findall(r"\]\(([^)\s]+)\)", "\n".join(prose(page.read_text())))
+    return [target.partition("#")[::2] for target in targets if not re.match(r"[a-z]+:", target)]
+
+
 def name(page):
     return str(page.relative_to(ROOT))
 
@@ -72,13 +78,20 @@ def test_a_page_is_short(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_hold(page):
-    for target in re.findall(r"\]\(([^)\s]+)\)", "\n".join(prose(page.read_text()))):
-        path, _, anchor = target.partition("#")
-        if re.match(r"[a-z]+:", path):
-            continue
-        file = (page.parent / path) if path else page
-        assert file.exists(), target
-        assert not anchor or file.suffix != ".md" or anchor in anchors(file.read_text()), target
+    for path, anchor in links(page):
+        file = page.parent / path if path else page
+        assert file.exists(), path
+        assert not anchor or file.suffix != ".md" or anchor in anchors(file.read_text()), f"{path}#{anchor}"
+
+
+def test_a_reader_of_the_first_page_comes_to_every_other():
+    reached, ahead = set(), [ROOT / "README.md"]
+    while ahead:
+        page = ahead.pop().resolve()
+        if page.suffix == ".md" and page not in reached:
+            reached.add(page)
+            ahead += [page.parent / path for path, _ in links(page) if path]
+    assert {name(page) for page in PAGES} - {name(page) for page in reached} == set()
 
 
 def test_the_checks_see_what_they_are_for():
