@@ -17,7 +17,7 @@ struct QuickRow {
 };
 
 /// What judge_values finds of a row, where the filter alone proves that all of it holds; nothing where it does not:
-/// then judge_values is to be asked. Derivation: docs/kernels/judging.md, "Tensors at hand".
+/// then judge_values is to be asked. Derivation: docs/kernels/files.md, "The quick way".
 ///
 /// logits   (n) finite or -inf, at least one finite
 /// got      (n)

@@ -10,7 +10,7 @@ from ._ops import Op
 
 _SHAPES = ("few", "any")
 # Lengths for functions that are compiled anew for each shape: every class of n and every kind of it (a power of two,
-# beside one, a multiple of 16, ...) in docs/kernels/judging.md has one, 0 is an empty call, and 513 rows are many. A call
+# beside one, a multiple of 16, ...) in docs/kernels/calls.md has one, 0 is an empty call, and 513 rows are many. A call
 # of 513 rows has at most 1024 columns before it is too large, so that there are at most 40 shapes.
 _FEW_ROWS = {"n": "0|1|3|13|17|64|100|127|401|1000|1024|4097|20000|131072", "rows": "1|3|513"}
 # Exhaustive effort asks for rows of two and of 65, in calls that are as large as they may be, and for widths up to 8192.

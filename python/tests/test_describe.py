@@ -41,13 +41,18 @@ def test_every_alternative_of_a_contract_word_is_read(word):
         softcheck.threshold("softmax", ROW, contract=f"{word['word']}=nonsense")
 
 
-def test_the_page_of_judging_has_every_contract_word_with_its_alternatives():
-    table = (ROOT / "docs/kernels/judging.md").read_text().split("| word | default | what it grants |\n")[1].split("\n\n")[0]
+def test_the_page_of_contracts_has_every_contract_word_with_its_alternatives():
+    table = (ROOT / "docs/kernels/contract.md").read_text().split("| word | default | what it grants |\n")[1].split("\n\n")[0]
     told = {}
     for row in table.splitlines()[1:]:
         for word, values in re.findall(r"`(\w+)=([^`]*)`", row.replace("\\|", "/").split(" | ")[0]):
             told.setdefault(word, set()).update(values.replace("FORMAT", "f64/f32/f16/bf16").split("/"))
     assert told == {word["word"]: set(word["values"].split("|")) for word in TABLES["contract_words"]}
+
+
+def test_every_op_has_its_page():
+    pages = "".join(page.read_text() for page in (ROOT / "docs/ops").glob("*.md"))
+    assert {op["name"]: pages.count(f"\n| `{op['name']}` | ") for op in TABLES["ops"]} == {op["name"]: 1 for op in TABLES["ops"]}
 
 
 @pytest.mark.parametrize("word", TABLES["domain_words"], ids=lambda word: word["word"])

@@ -1,4 +1,4 @@
-"""Kernels that read a row once: which word of sum= each keeps, as docs/kernels/judging.md has it."""
+"""Kernels that read a row once: which word of sum= each keeps, as docs/kernels/contract.md has it."""
 
 import numpy as np
 import pytest

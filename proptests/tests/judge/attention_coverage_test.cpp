@@ -46,7 +46,7 @@ TEST(AttentionCoverage, EveryClassIsMetAtDefaultEffort) {
 }
 
 TEST(AttentionCoverage, TheTableOfClassesIsTheOneThatIsWrittenDown) {
-  std::ifstream file(SOFTCHECK_SOURCE_DIR "/docs/kernels/judging.md");
+  std::ifstream file(SOFTCHECK_SOURCE_DIR "/docs/kernels/calls.md");
   std::stringstream text;
   text << file.rdbuf();
   for (const AttentionDimension& dimension : attention_dimensions()) {

@@ -87,7 +87,7 @@ TEST(Coverage, NoCallInE4m3HasAnInfinity) {
 
 // "| rows | 1, 2 to 3, ... |" for each dimension: what the page promises is what the test above requires.
 TEST(Coverage, TheClassesAreThoseOfThePage) {
-  std::ifstream page(SOFTCHECK_SOURCE_DIR "/docs/kernels/judging.md");
+  std::ifstream page(SOFTCHECK_SOURCE_DIR "/docs/kernels/calls.md");
   std::stringstream text;
   text << page.rdbuf();
   for (const MatrixDimension& dimension : matrix_dimensions()) {

@@ -1,7 +1,7 @@
 """The pages of docs/ from the data and the programs of docs/field/.
 
 A page is written by hand but for its blocks: "<!-- generated from field/NAME.tsv: WHAT -->" to "<!-- end -->", where WHAT
-is run, verdicts or findings; or "<!-- generated from softcheck.describe(): TABLE -->".
+is run, verdicts or findings; or "<!-- generated from softcheck.describe(): TABLE -->", where TABLE may be the ops of a page.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CLASSES = ("wrong", "within a weaker contract", "convention")
 NOT_RUN = "could not be run"
 GRADES = ("pass", "weaker", "fail", "crash", "vacuous", "undecided")
 _NUMBER = re.compile(r"(?<![\w.])-?(?:inf|nan|\d+\.?\d*(?:e[-+]?\d+)?)(?![\w])")
-_BLOCK = re.compile(r"(?<=<!-- generated from )(\S+): (\w+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
+_BLOCK = re.compile(r"(?<=<!-- generated from )(\S+): ([\w ]+?)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,9 @@ def renewed(page: pathlib.Path) -> str:
     def made(block: re.Match[str]) -> str:
         path = page.parent / block[1]
         if block[1] == "softcheck.describe()":
-            lines = list(_described(describe()[block[2]]))
+            table, *names = block[2].split()
+            rows = describe()[table]
+            lines = list(_described([_op(row) for name in names for row in rows if row["name"] == name] if names else rows))
         elif block[2] == "findings":
             lines = list(_findings(path, block[1]))
         elif block[2] == "verdicts":
@@ -105,6 +107,15 @@ def renewed(page: pathlib.Path) -> str:
 
 def pages_in(folder: pathlib.Path) -> list[pathlib.Path]:
     return [page for page in sorted(folder.rglob("*.md")) if _BLOCK.search(page.read_text())]
+
+
+def _op(table: dict[str, Any]) -> dict[str, str]:
+    """An op's row on its page."""
+    inputs = [f"[{tensor['role']}]" if tensor["optional"] else tensor["role"] for tensor in table["inputs"]]
+    calls = [name.replace("_", " ") for name in ("mask", "theta", "attributes", "packed", "pages", "in_place") if table[name]]
+    claims = ", ".join(f"`{claim}`" for claim in table["claims"])
+    cells = (f"`{table['name']}`", ", ".join(inputs), ", ".join(table["outputs"]), claims, ", ".join(calls))
+    return dict(zip(("op", "inputs", "outputs", "claims", "calls may have"), cells))
 
 
 def _described(rows: Sequence[dict[str, Any]]) -> Iterable[str]:
