@@ -110,13 +110,13 @@ void add_beside(const RowMatrixCase& matrix, Op op, numerics::Format format, Inp
   const std::span<const OpInput> inputs = op->inputs;
   const std::size_t rows = matrix.rows.size(), width = op.rows().width(matrix.columns, matrix.auxiliary);
   std::vector<std::vector<double>> values(inputs.size());
-  std::vector<std::vector<double>> vectors(rows);  // of a row, item by item
+  std::vector<const std::vector<double>*> vectors(rows);  // of a row, item by item
   for (std::size_t r = 0; r < rows; ++r) {
     numerics::end_if_asked();
     const std::vector<std::vector<double>>& of_row = inputs_of_row.at(r);
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       if (inputs[k].extent == Extent::vectors) {
-        vectors[r] = of_row[k];
+        vectors[r] = &of_row[k];
       } else if (inputs[k].extent == Extent::classes || inputs[k].extent == Extent::call) {
         values[k] = of_row[k];  // each row has the same
       } else {
@@ -142,11 +142,11 @@ void add_beside(const RowMatrixCase& matrix, Op op, numerics::Format format, Inp
     if (inputs[k].extent == Extent::vectors) {
       place = place_of_vectors(format, {static_cast<std::int64_t>(matrix.columns), static_cast<std::int64_t>(rows)},
                                width, matrix.visible, matrix.columns);
+      values[k].reserve(matrix.columns * rows * width);
       for (std::size_t i = 0; i < matrix.columns; ++i) {
-        for (const std::vector<double>& row : vectors) {
-          numerics::end_if_asked();
-          const auto begin = row.begin() + static_cast<std::ptrdiff_t>(i * width);
-          values[k].insert(values[k].end(), begin, begin + static_cast<std::ptrdiff_t>(width));
+        numerics::end_if_asked();
+        for (const std::vector<double>* row : vectors) {
+          for (std::size_t c = 0; c < width; ++c) values[k].push_back((*row)[i * width + c]);
         }
       }
     }

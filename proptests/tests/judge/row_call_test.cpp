@@ -80,6 +80,25 @@ TEST(DomainWordsOfStrides, HoldForEveryTensorOfACall) {
   }
 }
 
+// A call's rows and their auxiliary inputs decide whose inputs they are, not the matrix's address.
+TEST(InputsOfRows, AreThoseOfTheirMatrixAlone) {
+  for (const Op op : row_ops()) {
+    RowMatrixCase matrix = matrix_of_rows(Format::f32, {{1, 2, 3}, {4, 5, 6}});
+    InputsOfRows inputs(matrix, op, Format::f32);
+    for (std::size_t r = 0; r < 2; ++r) {
+      EXPECT_EQ(inputs.at(r), inputs_of(matrix, op, Format::f32, r)) << op->name;
+      EXPECT_EQ(inputs.at(r), inputs_of(matrix, op, Format::f32, r)) << op->name << ", read again";
+    }
+    EXPECT_TRUE(inputs.are_of(RowMatrixCase(matrix))) << op->name;
+    RowMatrixCase other = matrix;
+    ++other.auxiliary;
+    EXPECT_FALSE(inputs.are_of(other)) << op->name;
+    other = matrix;
+    other.rows.replace(1, {4, 5, 7});
+    EXPECT_FALSE(inputs.are_of(other)) << op->name;
+  }
+}
+
 // Compact, without a mask, nothing hidden.
 TEST(PlainForm, HiddenItemsBecomeTheLowestOfTheirRow) {
   constexpr double hidden = -infinity;

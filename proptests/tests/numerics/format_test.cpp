@@ -125,8 +125,11 @@ TEST(Format, ManyAreConvertedAsOneIs) {
       patterns.push_back((k << std::max(properties(format).storage_bits - 16, 0) | k) & all);
     const std::vector<double> values = decode_all(format, patterns);
     for (std::size_t i = 0; i < patterns.size(); ++i)
-      ASSERT_TRUE(same_number(values[i], decode(format, patterns[i]))) << properties(format).name << " " << patterns[i];
-    std::vector<double> numbers = values;  // and what lies between two of the format, or beyond all
+      ASSERT_EQ(std::bit_cast<std::uint64_t>(values[i]), std::bit_cast<std::uint64_t>(decode(format, patterns[i])))
+          << properties(format).name << " " << patterns[i];
+    // And what lies between two of the format or beyond all, and a NaN whose bits reach an f32.
+    std::vector<double> numbers = values;
+    numbers.push_back(std::bit_cast<double>(std::uint64_t{0x7ff8000020000000}));
     for (const double x : values) numbers.insert(numbers.end(), {x * (1 + 0x1p-24), x * (1 + 0x1p-30), x * 0x1.8p30});
     const std::vector<std::uint64_t> again = encode_all(format, numbers);
     for (std::size_t i = 0; i < numbers.size(); ++i)
