@@ -1,5 +1,6 @@
 #!/bin/sh
-# The wheel as a stranger gets it: in a new virtual environment, without a compiler or anything else on the path.
+# The wheel as a stranger gets it: in a new virtual environment, without a compiler or anything else on the path, and in a
+# Debian with an older glibc.
 set -eu
 build=$1
 . python/tools.sh
@@ -12,15 +13,15 @@ kib=$(($(cat "$work"/wheels/*.whl | wc -c) / 1024))
 ls "$work"/wheels/*py3-none-manylinux*.whl
 python3 -m venv "$work/venv"
 "$work/venv/bin/python" -m pip install -q --disable-pip-version-check "$work"/wheels/*.whl
-mkdir "$work/empty"
-cp python/tests/kernels.py "$work/kernels.py"
-cat >"$work/use.py" <<'PYTHON'
+mkdir "$work/empty" "$work/scripts"
+cp python/tests/kernels.py "$work/scripts/"
+cat >"$work/scripts/use.py" <<'PYTHON'
 import sys, time
 import numpy as np
 start = time.perf_counter()
 import softcheck
 print(f"import beside NumPy: {time.perf_counter() - start:.3f} s")
-assert "site-packages" in softcheck.__file__, softcheck.__file__
+assert "-packages" in softcheck.__file__, softcheck.__file__
 import kernels
 assert softcheck.check(kernels.softmax).verdict == "pass"
 assert softcheck.check(kernels.one_item_off).verdict == "fail"
@@ -28,7 +29,7 @@ x = np.linspace(0, 1, 5, dtype=np.float32)
 assert softcheck.assert_output("softmax", x, kernels.softmax(x))
 PYTHON
 run="env -i HOME=$work PATH=$work/empty $work/venv/bin/python"
-$run "$work/use.py"
+$run "$work/scripts/use.py"
 # The command, by its name and by Python's.
 script="env -i HOME=$work PATH=$work/empty $work/venv/bin/softcheck"
 [ "$($script version)" = "$($run -m softcheck version)" ] || { echo "softcheck and python -m softcheck are two commands"; exit 1; }
@@ -36,13 +37,36 @@ $script version
 status=0
 $script check --op softmax --logits "$work/none.npy" --output "$work/none.npy" || status=$?
 [ $status = 3 ] || { echo "softcheck check of no file: exit $status, not 3"; exit 1; }
-# A licence for each library that it brings.
+# The kernels and networks that it brings, and not this checkout's.
+cd "$work/empty"
+$script verify --quick --cases 5 >"$work/log" 2>&1 || { tail -n 5 "$work/log"; echo "the wheel verifies nothing"; exit 1; }
+cd - >/dev/null
+tail -n 1 "$work/log"
 site=$(dirname "$(find "$work/venv" -name softcheck -type d | head -n 1)")
+while read -r file code; do
+  cp "$site/softcheck/$file" "$work/kept"
+  echo nothing >"$site/softcheck/$file"
+  status=0
+  $script verify --cases 1 >"$work/log" 2>&1 || status=$?
+  [ $status = "$code" ] && grep -q "^softcheck: .*$site/softcheck/$file" "$work/log" || { tail -n 5 "$work/log"; echo "verify with a broken $file: exit $status, need $code"; exit 1; }
+  cp "$work/kept" "$site/softcheck/$file"
+done <<'FILES'
+share/softcheck/models/seeds/seed-01.safetensors 3
+lib/softcheck/libsoftcheck_cpu_kernels.so 4
+FILES
+# Its own files ask for no glibc newer than 2.28.
+for file in "$site/softcheck/lib/libsoftcheck.so" "$site/softcheck/bin/softcheck" "$site"/softcheck/lib/softcheck/*.so; do
+  newest=$(readelf -V "$file" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
+  echo "$newest is the newest symbol of ${file#"$site/"}"
+  [ "$(printf '%s\n' "$newest" GLIBC_2.28 | sort -V | tail -n 1)" = GLIBC_2.28 ] || { echo "need at most GLIBC_2.28"; exit 1; }
+done
+# A licence for each library that it brings.
 libraries=$(ls "$site/softcheck.libs" | wc -l) licences=$(ls "$site/softcheck/licences" | grep -vc '^softcheck')
 [ "$licences" -ge "$libraries" ] || { ls "$site/softcheck.libs" "$site/softcheck/licences"; exit 1; }
 for package in librapidcheck-dev nlohmann-json3-dev libeigen3-dev libcli11-dev libtomlplusplus-dev; do # compiled in
   [ -f "$site/softcheck/licences/$package.txt" ] || { echo "no licence of $package in the wheel"; exit 1; }
 done
+sh proptests/tests/build/old_debian.sh "$work"/wheels/*.whl build/python/wheel/bin/python "$work/scripts" || [ $? = 77 ] || exit 1
 # The same wheel for another Python: the newest that is here, with --deep each.
 others=no
 used=$(python3 -c 'import sys; print("3.%d" % sys.version_info[1])')
@@ -56,7 +80,7 @@ for minor in 14 13 12 11 10 9; do
   ${other:-false} -c 'import venv, ensurepip' 2>/dev/null || continue
   $other -m venv "$work/$minor"
   "$work/$minor/bin/python" -m pip install -q --disable-pip-version-check "$work"/wheels/*.whl
-  env -i HOME="$work" PATH="$work/empty" "$work/$minor/bin/python" "$work/use.py"
+  env -i HOME="$work" PATH="$work/empty" "$work/$minor/bin/python" "$work/scripts/use.py"
   echo "Python 3.$minor: passes"
   others=yes
   [ "${SOFTCHECK_EFFORT:-}" = deep ] || break
