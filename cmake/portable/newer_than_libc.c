@@ -1,5 +1,5 @@
-// Functions that the objects, libstdc++.a and libgcc_eh.a of a newer Debian call and glibc 2.28 lacks. The linker takes them
-// where the stubs of cmake/portable.sh do not have the symbol.
+// Functions that the objects, libstdc++.a and libgcc_eh.a of a newer Debian call and glibc 2.28 lacks. The linker takes
+// them where the stubs of cmake/portable.sh do not have the symbol.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
@@ -31,8 +31,10 @@ uint32_t arc4random(void) {
   return value;
 }
 
-// glibc 2.30: pthread_cond_timedwait measures by the wall clock, so that a change of that clock ends the wait early or late.
-int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock, const struct timespec* until) {
+// glibc 2.30: pthread_cond_timedwait measures by the wall clock, so that a change of that clock ends the wait early or
+// late.
+int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
+                           const struct timespec* until) {
   struct timespec now, wall;
   clock_gettime(clock, &now);
   clock_gettime(CLOCK_REALTIME, &wall);
