@@ -45,6 +45,6 @@ install(DIRECTORY experiments/models/seeds DESTINATION softcheck/${CMAKE_INSTALL
 # The licences of the libraries that auditwheel copies, of those that are linked in, and of headers.
 foreach(package libgmp10 libmpfr6 libmpfi0 libseccomp2 libhwy1 libfmt9 libzip4 zlib1g libstdc++6 libc6
     librapidcheck-dev nlohmann-json3-dev libeigen3-dev libcli11-dev libtomlplusplus-dev)
-  install(FILES /usr/share/doc/${package}/copyright DESTINATION softcheck/licences RENAME ${package}.txt OPTIONAL ${wheel})
+  install(FILES ${CMAKE_SYSROOT}/usr/share/doc/${package}/copyright DESTINATION softcheck/licences RENAME ${package}.txt OPTIONAL ${wheel})
 endforeach()
 install(FILES LICENSE DESTINATION softcheck/licences RENAME softcheck.txt ${wheel})

@@ -45,6 +45,7 @@ called() {
   [ $status = "$want" ] || fail "run $*: exit $status, need $want"
 }
 wants() { grep '^apt-get install' "$work/calls" | tr ' ' '\n' | grep -qx "$1"; }
+called 2 wheel sparc
 called 4 wheel
 grep -q '^run: wheel: need python3 with venv (Debian: python3-venv)' "$work/said" || fail "./run wheel does not say that it needs python3-venv"
 for package in g++ libmpfi-dev libzip-dev python3-venv dpkg-dev; do wants $package || fail "./run wheel does not install $package"; done
