@@ -11,6 +11,22 @@ make_wheel "$build" "$work/wheels" build/python/wheel || { tail -n 30 build/pyth
 kib=$(($(cat "$work"/wheels/*.whl | wc -c) / 1024))
 [ "$kib" -le $((15 * 1024)) ] || { echo "the wheel has $kib KiB: need at most 15 MiB"; exit 1; }
 ls "$work"/wheels/*py3-none-manylinux*.whl
+# What PyPI asks of it.
+if python_tools build/python/release release; then
+  build/python/release/bin/twine check --strict "$work"/wheels/*.whl
+  build/python/release/bin/python - "$work"/wheels/*.whl <<'PYTHON'
+import email, sys, trove_classifiers, zipfile
+
+wheel = zipfile.ZipFile(sys.argv[1])
+said = email.message_from_bytes(wheel.read(next(name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))))
+unknown = set(said.get_all("Classifier")) - trove_classifiers.classifiers
+assert not unknown, unknown
+missing = [key for key in ("Author", "Keywords", "License-Expression", "License-File", "Requires-Python", "Summary") if not said[key]]
+assert not missing, missing
+PYTHON
+else
+  echo "SKIPPED [1] wheel.sh:1: no twine to check the wheel with (build/python/pip.log)"
+fi
 python3 -m venv "$work/venv"
 "$work/venv/bin/python" -m pip install -q --disable-pip-version-check "$work"/wheels/*.whl
 mkdir "$work/empty" "$work/scripts"
