@@ -5,7 +5,7 @@ set -eu
 if ./run no-such-verb >/dev/null 2>&1; then echo "an unknown verb was accepted"; exit 1; else test $? = 2; fi
 grep -q '^./run test$' .ci/run
 grep -q '^./run test --slice ' .ci/run
-for called in $(sed -n 's/.*\.\/run \([a-z0-9]*\).*/\1/p' .ci/run .github/workflows/*.yml | sort -u); do
+for called in $(sed -nE 's/^( *- run: )?\.\/run ([a-z0-9]+).*/\2/p' .ci/run .github/workflows/*.yml | sort -u); do
   grep -q "^  $called) " run || { echo "the workflow calls ./run $called, and there is no such verb"; exit 1; }
 done
 status=0
