@@ -3,7 +3,7 @@
 # (cmake/softcheck_wheel.cmake): FOLDER/libc, stubs of its shared libraries and its start files, and FOLDER/archives.
 #
 # PYTHON has the module ziglang: zig knows the symbols of every glibc. Debian's sources come by apt, with a state of its own.
-# The CMake arguments are for another architecture: a toolchain file.
+# The CMake arguments are for another architecture: a toolchain file. Exits 4 where the sources cannot be fetched.
 set -eu
 cd "$(dirname "$0")/.."
 folder=$1 python=$2 architecture=$3
@@ -54,7 +54,7 @@ apt() {
     -o Dir::State::lists="$folder/apt/lists" -o Dir::Cache="$folder/apt" "$@"
 }
 apt update && (cd "$folder/sources" && apt source highway fmtlib libzip >/dev/null) ||
-  say "Debian's sources of highway, fmtlib and libzip could not be fetched"
+  { echo "portable.sh: Debian's sources of highway, fmtlib and libzip could not be fetched" >&2; exit 4; }
 cmake -G Ninja -S cmake/portable -B "$folder/archives" -DSOURCES="$folder/sources" -DCMAKE_BUILD_TYPE=Release "$@" >"$folder/log" 2>&1 &&
   cmake --build "$folder/archives" --target hwy fmt zip >>"$folder/log" 2>&1 ||
   { tail -n 20 "$folder/log" >&2; say "the archives could not be built"; }

@@ -1,9 +1,9 @@
 #!/bin/sh
-# old_debian.sh WHEEL PYTHON SCRIPTS: the wheel in a Debian 11, whose glibc is 2.31: its pip installs the wheel, SCRIPTS/use.py
-# runs, and the command judges the kernels that came with it. A wheel of another architecture runs by qemu. PYTHON has a pip.
+# old_debian.sh WHEEL PYTHON: the wheel in a Debian 11, whose glibc is 2.31: its pip installs the wheel, wheel/use.py runs, and
+# the command judges the kernels that came with it. A wheel of another architecture runs by qemu. PYTHON has a pip.
 # Exits 77 where there is no such Debian to be had.
 set -eu
-wheel=$1 python=$2 scripts=$3
+wheel=$1 python=$2
 skipped() { echo "SKIPPED [1] old_debian.sh:1: Debian 11: $*"; exit 77; }
 command -v apt-get >/dev/null 2>&1 || skipped "no apt-get"
 machine=$(basename "$wheel" .whl | grep -oE '(x86_64|aarch64)$')
@@ -40,7 +40,7 @@ APT_CONFIG=$work/apt.conf apt-get -qq update >"$work/log" 2>&1 &&
 for package in "$work"/archives/*.deb; do dpkg-deb -x "$package" "$root"; done
 pip() { "$python" -m pip "$@" -q --disable-pip-version-check --no-deps --only-binary=:all: --python-version 3.9 --platform "manylinux2014_$machine" >"$work/log" 2>&1; }
 pip download -d "$root/wheels" numpy || skipped "no NumPy for its Python: $(tail -n 1 "$work/log")"
-cp "$wheel" "$scripts"/*.py "$root/wheels/"
+cp "$wheel" proptests/tests/build/wheel/use.py python/tests/kernels.py "$root/wheels/"
 if [ "$machine" = "$(uname -m)" ]; then
   # Not chroot: the judge's own namespaces need a root that is the root of a mount.
   inside() {

@@ -5,6 +5,9 @@ set -eu
 build=$1
 . python/tools.sh
 python_tools build/python/wheel wheel || { echo "skipped: no virtual environment with the pinned packages (build/python/pip.log)"; exit 77; }
+status=0
+sh cmake/portable.sh "build/portable/$(uname -m)" build/python/wheel/bin/python "$(uname -m)" || status=$?
+[ $status != 4 ] || { echo "skipped: no sources of Debian's packages"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 make_wheel "$build" "$work/wheels" build/python/wheel || { tail -n 30 build/python/wheel.log; exit 1; }
@@ -30,20 +33,7 @@ fi
 python3 -m venv "$work/venv"
 "$work/venv/bin/python" -m pip install -q --disable-pip-version-check "$work"/wheels/*.whl
 mkdir "$work/empty" "$work/scripts"
-cp python/tests/kernels.py "$work/scripts/"
-cat >"$work/scripts/use.py" <<'PYTHON'
-import sys, time
-import numpy as np
-start = time.perf_counter()
-import softcheck
-print(f"import beside NumPy: {time.perf_counter() - start:.3f} s")
-assert "-packages" in softcheck.__file__, softcheck.__file__
-import kernels
-assert softcheck.check(kernels.softmax).verdict == "pass"
-assert softcheck.check(kernels.one_item_off).verdict == "fail"
-x = np.linspace(0, 1, 5, dtype=np.float32)
-assert softcheck.assert_output("softmax", x, kernels.softmax(x))
-PYTHON
+cp proptests/tests/build/wheel/use.py python/tests/kernels.py "$work/scripts/"
 run="env -i HOME=$work PATH=$work/empty $work/venv/bin/python"
 $run "$work/scripts/use.py"
 # The command, by its name and by Python's.
@@ -70,19 +60,14 @@ done <<'FILES'
 share/softcheck/models/seeds/seed-01.safetensors 3
 lib/softcheck/libsoftcheck_cpu_kernels.so 4
 FILES
-# Its own files ask for no glibc newer than 2.28.
-for file in "$site/softcheck/lib/libsoftcheck.so" "$site/softcheck/bin/softcheck" "$site"/softcheck/lib/softcheck/*.so; do
-  newest=$(readelf -V "$file" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
-  echo "$newest is the newest symbol of ${file#"$site/"}"
-  [ "$(printf '%s\n' "$newest" GLIBC_2.28 | sort -V | tail -n 1)" = GLIBC_2.28 ] || { echo "need at most GLIBC_2.28"; exit 1; }
-done
+sh proptests/tests/build/wheel/symbols.sh "$site"
 # A licence for each library that it brings.
 libraries=$(ls "$site/softcheck.libs" | wc -l) licences=$(ls "$site/softcheck/licences" | grep -vc '^softcheck')
 [ "$licences" -ge "$libraries" ] || { ls "$site/softcheck.libs" "$site/softcheck/licences"; exit 1; }
 for package in librapidcheck-dev nlohmann-json3-dev libeigen3-dev libcli11-dev libtomlplusplus-dev; do # compiled in
   [ -f "$site/softcheck/licences/$package.txt" ] || { echo "no licence of $package in the wheel"; exit 1; }
 done
-sh proptests/tests/build/old_debian.sh "$work"/wheels/*.whl build/python/wheel/bin/python "$work/scripts" || [ $? = 77 ] || exit 1
+sh proptests/tests/build/old_debian.sh "$work"/wheels/*.whl build/python/wheel/bin/python || [ $? = 77 ] || exit 1
 # The same wheel for another Python: the newest that is here, with --deep each.
 others=no
 used=$(python3 -c 'import sys; print("3.%d" % sys.version_info[1])')
