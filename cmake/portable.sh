@@ -1,8 +1,8 @@
 #!/bin/sh
-# portable.sh FOLDER PYTHON ARCHITECTURE [CMAKE ARGUMENT...] makes what links the files of the wheel for glibc 2.28
-# (cmake/softcheck_wheel.cmake): FOLDER/libc, stubs of its shared libraries and its start files, and FOLDER/archives.
+# portable.sh FOLDER PYTHON ARCHITECTURE [CMAKE ARGUMENT...] makes what cmake/softcheck_wheel.cmake links the wheel's files
+# with: FOLDER/libc, stubs of the shared libraries of glibc 2.28 and its start files, and FOLDER/archives.
 #
-# PYTHON has the module ziglang: zig knows the symbols of every glibc. Debian's sources come by apt, with a state of its own.
+# PYTHON has the module ziglang: zig knows the symbols of every glibc. apt fetches Debian's sources, and keeps its state in FOLDER.
 # The CMake arguments are for another architecture: a toolchain file. Exits 4 where the sources cannot be fetched.
 set -eu
 cd "$(dirname "$0")/.."
@@ -38,12 +38,12 @@ done
 cp "$stubs/libld.so.2" "$libc/$loader"
 cp "$(made_by_zig '*crt1.o')" "$libc/Scrt1.o"
 cp "$libc/Scrt1.o" "$libc/crt1.o"
-# stat and its like, and the start of a program, are members of newer shared libraries and of this archive before.
+# Programs take stat and their start code from this archive; newer glibcs have both in the shared library.
 cp "$(made_by_zig libc_nonshared.a)" "$libc/"
 zig_cc -Wall -Wextra -c cmake/portable/newer_than_libc.c -o "$folder/newer_than_libc.o"
 "$python" -m ziglang ar q "$libc/libc_nonshared.a" "$folder/newer_than_libc.o" 2>/dev/null
 rm "$libc/libc.so"
-# What is in libc now was in libraries of its own.
+# Threads and dlopen were in libraries of their own before glibc 2.34.
 echo "GROUP ( $libc/libc.so.6 $libc/libc_nonshared.a AS_NEEDED ( $libc/libpthread.so.0 $libc/libdl.so.2 $libc/librt.so.1 $libc/libutil.so.1 $libc/$loader ) )" >"$libc/libc.so"
 
 # shellcheck disable=SC2016 # for apt

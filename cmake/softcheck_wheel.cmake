@@ -24,7 +24,7 @@ function(softcheck_in_the_wheel target folder name)
     set(output ${PROJECT_BINARY_DIR}/portable)
     set_target_properties(${linked} PROPERTIES LINKER_LANGUAGE CXX
       RUNTIME_OUTPUT_DIRECTORY ${output} LIBRARY_OUTPUT_DIRECTORY ${output})
-    # All of the archives come first. Then nothing refers to Debian's shared ones, which need a newer glibc.
+    # Whole archives come first, so that Debian's shared libraries, which need a newer glibc, define nothing that is missing.
     set(libc ${SOFTCHECK_PORTABLE}/libc)
     set(archives ${SOFTCHECK_PORTABLE}/archives)
     find_library(SOFTCHECK_STATIC_ZLIB libz.a REQUIRED)

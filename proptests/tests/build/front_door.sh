@@ -25,7 +25,7 @@ status=0
 said=$(./run aarch64 now 2>&1) || status=$?
 case $status$said in 2*"verify or test, not 'now'"*) ;; *) echo "run aarch64 now: exit $status, $said"; exit 1 ;; esac
 
-# What verbs install and build, told by programs that do nothing but write down their arguments.
+# What verbs install and build. Programs on PATH log their arguments and do nothing else.
 build=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
