@@ -16,6 +16,7 @@ slices() {
   done
   for area in $areas; do echo "clang $area"; done
   echo "aarch64_verify"
+  echo "aarch64_wheel"
   for area in numerics theory kernels models; do echo "aarch64_tests $area"; done
   for part in 1 2 3 4; do echo "labelled_deep $part/4"; done
   for part in 1 2 3 4; do echo "deep_zoo $part/4"; done
@@ -41,6 +42,7 @@ area_tests() { # PRESET AREA [DEFINITION...]
 sanitized() { area_tests asan "$2" "-DSOFTCHECK_SANITIZE=$1" '-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1'; }
 clang() { area_tests clang "$1"; }
 aarch64_verify() { ./run aarch64 verify; }
+aarch64_wheel() { ./run wheel aarch64 && sh proptests/tests/build/aarch64_wheel.sh; }
 aarch64_tests() { SOFTCHECK_TARGET=test_$1 ./run aarch64 test; }
 
 # ./run compiles several sources as one: here each is seen to compile alone.

@@ -19,13 +19,28 @@ python_tools() {
   cat $lists >"$venv/installed.txt"
 }
 
-# make_wheel BUILD TARGET TOOLS: the package with what BUILD holds, made whole by auditwheel, in the folder TARGET.
+# make_wheel BUILD TARGET TOOLS [ARCHITECTURE]: the package with what BUILD holds, made whole by auditwheel, in the folder
+# TARGET. auditwheel finds the oldest glibc that the package runs with.
 make_wheel() {
-  rm -rf "$2" "$2-bare"
-  SOFTCHECK_BUILD_TESTS=ON SOFTCHECK_BUILD_BENCHMARKS=ON SOFTCHECK_UNITY="$(grep -s '^SOFTCHECK_UNITY:' "$1/CMakeCache.txt" | cut -d= -f2)" "$3/bin/python" -m pip wheel --disable-pip-version-check \
-    --no-build-isolation --no-deps -q -C "build-dir=$1" -w "$2-bare" . >build/python/wheel.log 2>&1 || return 1
-  PATH="$PWD/$3/bin:$PATH" "$3/bin/python" -m auditwheel repair -z 9 --strip -w "$2" "$2-bare"/*.whl >>build/python/wheel.log 2>&1 || return 1
-  rm -rf "$2-bare"
+  build=$1 target=$2 tools=$PWD/$3 architecture=${4:-$(uname -m)}
+  portable=$PWD/build/portable/$architecture
+  rm -rf "$target" "$target-bare"
+  mkdir -p build/python "$target"
+  # scikit-build-core passes what pyproject.toml says where the environment says nothing.
+  for name in SOFTCHECK_UNITY SOFTCHECK_BUILD_TESTS SOFTCHECK_BUILD_BENCHMARKS; do
+    export "$name=$(sed -n "s/^$name:[A-Z]*=//p" "$build/CMakeCache.txt")"
+  done
+  if [ "$architecture" = "$(uname -m)" ]; then libraries='' toolchain=''
+  else libraries=$PWD/build/aarch64-root/usr/lib/aarch64-linux-gnu toolchain=-DCMAKE_TOOLCHAIN_FILE=$PWD/cmake/aarch64.cmake
+  fi
+  {
+    # shellcheck disable=SC2086 # an argument or none
+    sh cmake/portable.sh "$portable" "$tools/bin/python" "$architecture" $toolchain &&
+      _PYTHON_HOST_PLATFORM=linux-$architecture "$tools/bin/python" -m pip wheel --disable-pip-version-check --no-build-isolation --no-deps -q \
+        -C "build-dir=$build" -C "cmake.define.SOFTCHECK_PORTABLE=$portable" -w "$target-bare" . &&
+      LD_LIBRARY_PATH=$libraries PATH="$tools/bin:$PATH" "$tools/bin/python" -m auditwheel repair -z 9 -w "$target" "$target-bare"/*.whl
+  } >build/python/wheel.log 2>&1 || return 1
+  rm -rf "$target-bare"
 }
 
 # cuobjdump_at: prints the path of NVIDIA's disassembler, which calls the nvdisasm beside it: from PATH, from the toolkit, or

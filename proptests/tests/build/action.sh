@@ -1,6 +1,7 @@
 #!/bin/sh
-# action.sh BUILD: what action.yml runs, as it stands there, with its inputs' defaults and the variables of a runner: a right
-# kernel, a wrong one, and inputs that are text for a shell. No input stands in a line that a shell reads.
+# action.sh BUILD: what action.yml runs, as it stands there, with its inputs' defaults and the variables of a runner: softcheck
+# from a release and built, a right kernel, a wrong one, a model, and inputs that are text for a shell. No input stands in a
+# line that a shell reads.
 set -eu
 build=$(cd "$1" && pwd)
 command -v bash >/dev/null 2>&1 || { echo "Skipped: no bash"; exit 77; }
@@ -10,37 +11,58 @@ trap 'rm -rf "$work"' EXIT
 fail() { echo "action.yml: $*"; exit 1; }
 
 # An expression is the whole value of a key other than run. A matrix is written in the file that uses it.
-inside=$(sed 's/\${{ matrix\.[a-z]* }}//g' action.yml .github/workflows/*.yml | grep '\${{' | grep -v -E '^ +[A-Za-z-]+: \$\{\{ [A-Za-z_.-]+ \}\}$|run:' || :)
+inside=$(sed 's/\${{ matrix\.[a-z]* }}//g' action.yml .github/workflows/*.yml | grep '\${{' | grep -v -E '^ +[A-Za-z_-]+: \$\{\{ [A-Za-z_.-]+ \}\}$|run:' || :)
 inside="$inside$(sed 's/\${{ matrix\.[a-z]* }}//g' action.yml .github/workflows/*.yml | grep 'run:.*\${{' || :)"
 [ -z "$inside" ] || fail "an expression stands inside a text: $inside"
 
 # step NUMBER: the lines that this step gives to bash
 step() { awk -v want="$1" '/^      run: \|/ { on = ++seen == want; next } !/^        / { on = 0 } on { print substr($0, 9) }' action.yml; }
-step 1 >"$work/build.sh"
-step 2 >"$work/judge.sh"
+step 1 >"$work/fetch.sh"
+step 2 >"$work/build.sh"
+step 3 >"$work/judge.sh"
 grep -q 'kernel "\$KERNEL"' "$work/judge.sh" || fail "found no step that judges"
 # default INPUT: as action.yml has it
 default() { awk -v input="  $1:" '$0 == input { on = 1; next } on && /^    default:/ { sub(/^    default: */, ""); gsub(/"/, ""); print; exit } on && /^  [a-z]/ { exit }' "$root/action.yml"; }
-awk '/^        [A-Z]+: \$\{\{ inputs\./ { name = $1; sub(/:/, "", name); input = $3; sub(/inputs\./, "", input); print name, input }' \
+awk '/^        [A-Z_]+: \$\{\{ inputs\./ { name = $1; sub(/:/, "", name); input = $3; sub(/inputs\./, "", input); print name, input }' \
   action.yml >"$work/variables"
 [ "$(wc -l <"$work/variables")" = "$(awk '/^inputs:/ { on = 1; next } /^[a-z]/ { on = 0 } on && /^  [a-z]/' action.yml | wc -l)" ] ||
   fail "an input is in no variable of the step that judges"
 mkdir -p "$work/an action/build" "$work/workspace"
 ln -s "$build" "$work/an action/build/release"
-cp "$root/run" "$work/an action/"
+cp "$root/run" "$root/CMakeLists.txt" "$work/an action/"
 cd "$work/workspace"
 # as_runner COMMAND...: with what a runner sets, in the folder that it begins in
 as_runner() {
   rm -f ../output ../summary
   : >../output
   : >../summary
-  env GITHUB_ACTIONS=true GITHUB_WORKSPACE="$PWD" GITHUB_ACTION_PATH="$work/an action" GITHUB_OUTPUT="$work/output" \
+  env HOME="$work/home" PATH="$work/bin:$PATH" GITHUB_SERVER_URL=https://server GITHUB_ACTIONS=true GITHUB_WORKSPACE="$PWD" GITHUB_ACTION_PATH="$work/an action" GITHUB_OUTPUT="$work/output" \
     GITHUB_STEP_SUMMARY="$work/summary" "$@" >../out 2>&1
 }
+# A release's wheel is taken as it is, and nothing is built then. Without one there is a key for a cache, which follows the sources.
+mkdir -p ../bin ../wheel/softcheck/bin ../home
+printf '#!/bin/sh\necho "$*" >>"%s/asked"\ncp "%s/wheel.zip" "$3" 2>/dev/null\n' "$work" "$work" >../bin/curl
+chmod +x ../bin/curl
+key() {
+  as_runner REPOSITORY=owner/softcheck REF="$1" bash -eo pipefail ../fetch.sh || { cat ../out; fail "the step that fetches fails"; }
+  sed -n 's/^key=//p' ../output
+}
+before=$(key '')
+[ -n "$before" ] && [ ! -e ../asked ] || fail "without a version: need a key and no question, got '$before'"
+[ "$(key v1)" = "$before" ] || fail "the key changes by itself"
+grep -q "https://server/owner/softcheck/releases/download/v1/softcheck-[0-9.]*-py3-none-manylinux_2_27_$(uname -m).whl\$" ../asked || fail "asks $(cat ../asked)"
+echo change >>"$work/an action/CMakeLists.txt"
+[ "$(key v1)" != "$before" ] || fail "the key does not follow the sources"
+echo 'echo released' >../wheel/softcheck/bin/softcheck
+(cd ../wheel && python3 -m zipfile -c ../wheel.zip softcheck)
+[ -z "$(key v1)" ] || fail "looks into a cache in spite of the release"
+as_runner bash -eo pipefail ../build.sh && [ ! -s ../out ] || { cat ../out; fail "builds in spite of the release"; }
+rm -r ../home ../wheel.zip
 # The step that builds calls ./run of the action's folder: it has a verb of that name.
 sed -i 's/^command_alone() {/command_alone() { echo "builds in $PWD"; return;/' "$work/an action/run"
 as_runner bash -eo pipefail ../build.sh || { cat ../out; fail "the step that builds fails"; }
 grep -qx "builds in $work/an action" ../out || { cat ../out; fail "the step that builds is not ./run command of the action's folder"; }
+as_runner bash -eo pipefail ../build.sh && [ ! -s ../out ] || { cat ../out; fail "builds what the cache has"; }
 
 # judged STATUS VERDICT KERNEL [VARIABLE=VALUE...]
 judged() {
@@ -62,9 +84,13 @@ for each in '0 pass correct_double' '1 fail mutant_no_max_shift'; do
   grep -qs '<testsuite' softcheck.xml || fail "$3: no JUnit in softcheck.xml"
   rm softcheck.xml
 done
+model=$root/proptests/tests/models/checkpoints/gpt2
+judged 0 pass "" MODEL="$model"
+judged 1 fail "" MODEL="$model" FAIL_IF='logit.f16 > 0'
 # shellcheck disable=SC2016 # text for a shell, which no shell reads
 text='$(touch read)`touch read`; touch read; "'"'"
 judged 2 error "$text"
+judged 2 error "" MODEL="$text"
 for variable in OP DTYPE CONTRACT DOMAIN; do judged 2 error "$zoo:correct_double" "$variable=$text"; done
 judged 1 fail "$zoo:mutant_no_max_shift" JUNIT="$text"
 [ -s "$text" ] || fail "no JUnit in a file of an odd name"

@@ -5,6 +5,9 @@ set -eu
 if ./run no-such-verb >/dev/null 2>&1; then echo "an unknown verb was accepted"; exit 1; else test $? = 2; fi
 grep -q '^./run test$' .ci/run
 grep -q '^./run test --slice ' .ci/run
+for called in $(sed -nE 's/^( *- run: )?\.\/run ([a-z0-9]+).*/\2/p' .ci/run .github/workflows/*.yml | sort -u); do
+  grep -q "^  $called) " run || { echo "the workflow calls ./run $called, and there is no such verb"; exit 1; }
+done
 status=0
 said=$(./run test quick 2>&1) || status=$?
 case $status$said in 2*"fast, full, proofs"*"'quick'"*) ;; *) echo "run test quick: exit $status, $said"; exit 1 ;; esac
@@ -21,3 +24,50 @@ case $status$said in 2*"takes no arguments, got 'now'"*) ;; *) echo "run instruc
 status=0
 said=$(./run aarch64 now 2>&1) || status=$?
 case $status$said in 2*"verify or test, not 'now'"*) ;; *) echo "run aarch64 now: exit $status, $said"; exit 1 ;; esac
+
+# What verbs install and build. Programs on PATH log their arguments and do nothing else.
+build=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { cat "$work/said" "$work/calls"; echo "$*"; exit 1; }
+mkdir -p "$work/bin" "$work/checkout/python"
+cp run "$work/checkout/"
+cp -r python/tools.sh python/requirements "$work/checkout/python/"
+program() { printf '#!/bin/sh\n%s\n' "$2" >"$work/bin/$1" && chmod +x "$work/bin/$1"; }
+for name in apt-get cmake ldconfig; do program $name "echo \"$name \$*\" >>\"$work/calls\""; done
+program apt-cache 'exit 0'
+program dpkg-query 'exit 1'
+program python3 'exit 1'
+program id 'echo 0'
+# called STATUS ARGUMENTS...: ./run in another folder
+called() {
+  want=$1 status=0
+  shift
+  : >"$work/calls"
+  (cd "$work" && PATH="$work/bin:$PATH" checkout/run "$@") >"$work/said" 2>&1 || status=$?
+  [ $status = "$want" ] || fail "run $*: exit $status, need $want"
+}
+wants() { grep '^apt-get install' "$work/calls" | tr ' ' '\n' | grep -qx "$1"; }
+called 2 wheel sparc
+called 4 wheel
+grep -q '^run: wheel: need python3 with venv (Debian: python3-venv)' "$work/said" || fail "./run wheel does not say that it needs python3-venv"
+for package in g++ libmpfi-dev libzip-dev python3-venv dpkg-dev; do wants $package || fail "./run wheel does not install $package"; done
+for package in coq ocaml gappa clang doxygen libopenmpi-dev libgtest-dev libbenchmark-dev libdnnl-dev gnuplot-nox; do
+  if wants $package; then fail "./run wheel installs $package"; fi
+done
+called 0 install prefix
+if wants python3-venv; then fail "./run install installs python3-venv"; fi
+grep -q '^cmake --preset release .*-DSOFTCHECK_BUILD_TESTS=OFF' "$work/calls" || fail "./run install configures tests"
+grep -qx "cmake --install build/release --prefix $work/prefix" "$work/calls" || fail "./run install installs elsewhere"
+targets=$(sed -n 's/^cmake --build --preset release --target //p' "$work/calls")
+called 0 configure
+wants libgtest-dev && grep -q '^cmake --preset release .*-DSOFTCHECK_BUILD_TESTS=ON' "$work/calls" || fail "./run configure leaves out the tests"
+called 2 install one two
+# These targets are all that is installed: commands of theirs name each archive and shared library.
+# shellcheck disable=SC2086 # a list of words
+ninja -C "$build" -t commands $targets >"$work/commands"
+find "$build" -name cmake_install.cmake -exec sed -nE 's|^ *file\(INSTALL .* TYPE [A-Z]+_?(LIBRARY\|MODULE) FILES "'"$build"'/([^"]*)".*|\2|p' {} + >"$work/calls"
+[ "$(wc -l <"$work/calls")" -gt 10 ] || fail "found nothing that is installed"
+while read -r file; do
+  grep -qF "$file" "$work/commands" || fail "$file is installed, and ./run install does not build it"
+done <"$work/calls"
