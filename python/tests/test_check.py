@@ -165,7 +165,7 @@ def test_a_domain_may_be_given_word_by_word():
 def test_a_report_says_what_no_isolation_leaves_to_the_program():
     said = "a crash, a hang or a stray write of the function ends or harms this program itself"
     report = softcheck.check(kernels.softmax, isolation="none", **TINY)
-    assert f"isolation: none: called in the judge's own process: {said}\n" in report.text
+    assert f"isolation: none: called in the judge's own process: {said}" in report.data["claims"][-1]["details"]
     assert report.data["isolation"].endswith(said)
     assert said not in softcheck.check(kernels.softmax, **TINY).text
 
@@ -352,6 +352,22 @@ def test_a_crash_names_the_exception_that_it_comes_from():
     except ValueError as error:
         lines = crash_text(error, None).splitlines()
     assert lines[2:4] == ["ValueError: no block size", "from KeyError: 'block size'"], lines
+
+
+def test_a_function_of_torch_that_was_given_numpy_arrays_is_told_so(monkeypatch):
+    from softcheck._crash import crash_text
+
+    wrong = TypeError("softmax(): argument 'input' (position 1) must be Tensor, not numpy.ndarray")
+    said = "it was given NumPy's arrays"
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "torch")
+    for library in ("jax", "mlx", "tensorflow", "cupy"):
+        monkeypatch.delitem(sys.modules, library, raising=False)
+    assert said not in crash_text(wrong, None, "numpy")
+    monkeypatch.setitem(sys.modules, "torch", object())
+    assert f"softcheck: {said}; dtype=torch.float32 or arrays='torch' gives it torch's\n" in crash_text(wrong, None, "numpy")
+    assert said not in crash_text(wrong, None, "torch")
+    assert said not in crash_text(TypeError("unhashable type"), None, "numpy")
 
 
 def test_a_slack_of_nothing_has_no_sign():
