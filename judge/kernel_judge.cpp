@@ -187,8 +187,8 @@ std::vector<std::string> hints_of_refusal(const KernelSubject& subject) {
     hints.push_back("calls of this op have abi_version 2: they are a softcheck_call_2");
   }
   if (subject.op->packed && !subject.domain.has_sequences()) {
-    hints.push_back(std::string("a kernel of packed sequences needs --domain packed") +
-                    (subject.op->pages ? ", one of pages --domain pages" : ""));
+    hints.push_back(std::string("a kernel of packed sequences needs the domain packed") +
+                    (subject.op->pages ? ", one of pages the domain pages" : ""));
   }
   if (subject.op->packed && subject.op->number == 0 && !subject.domain.has_sequences() &&
       !subject.domain.has_attributes()) {

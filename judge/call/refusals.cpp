@@ -215,9 +215,18 @@ std::vector<Feature> features_of_lengths(const std::vector<CallTraits>& accepted
   for (const Domain& word : possible_words(accepted)) {
     if (word.lengths.empty() && word.alignment == 1) continue;
     result.push_back(
-        {"calls beside " + to_string(word), [word](const CallTraits& call) { return !word.admits(call); }});
+        {"calls outside " + to_string(word), [word](const CallTraits& call) { return !word.admits(call); }, true});
   }
   return result;
+}
+
+// What no taken call has, many refused ones have and none of the chosen features implies.
+bool is_told_besides(const Feature& feature, const std::vector<CallTraits>& refused,
+                     const std::set<const Feature*>& chosen) {
+  if (feature.is_length || std::ranges::count_if(refused, feature.has) < no_accident) return false;
+  return std::ranges::none_of(chosen, [&](const Feature* other) {
+    return std::ranges::all_of(refused, [&](const CallTraits& call) { return !feature.has(call) || other->has(call); });
+  });
 }
 
 }  // namespace
@@ -241,6 +250,9 @@ std::string RefusalLog::in_words() const {
     if (best == nullptr) break;
     chosen.insert(best);
     std::erase_if(open, best->has);
+  }
+  for (const Feature& feature : possible) {
+    if (is_told_besides(feature, refused_, chosen)) chosen.insert(&feature);
   }
   std::string words;
   for (const Feature* feature : chosen) words += (words.empty() ? "" : ", ") + feature->words;

@@ -104,11 +104,12 @@ std::map<std::string, ReportRow> rows_by_claim(const KernelJudgement& judgement,
 
 constexpr int first_passing = 100, last_place = 200;
 
-// What failed stands above what passed, the gravest first.
+// What failed stands above what passed: by the verdict, then the gravest first.
 int place_of(const ReportRow& row, const KernelJudgement& judgement) {
   if (row.verdict == ReportVerdict::pass) return first_passing + (row.errors ? 0 : 1);
   const std::vector<FailureCause> causes = causes_of(judgement, row.claim);
-  return static_cast<int>(causes.empty() ? WrongValue::other : causes.front().kind);
+  const WrongValue kind = causes.empty() ? WrongValue::other : causes.front().kind;
+  return 10 * static_cast<int>(row.verdict) + static_cast<int>(kind);
 }
 
 // In the order of the table: a case is told where it stands first.

@@ -15,7 +15,7 @@ constexpr std::size_t most_asked = 8;
 constexpr std::size_t interleaved = 3;
 constexpr std::array<const char*, 4> readings{
     "of a call without causality", "of a causal call whose last query stands at the last key",
-    "of a causal call whose first query stands at the first key (--domain causal=top-left)",
+    "of a causal call whose first query stands at the first key (domain causal=top-left)",
     "of a call whose query head h reads key head h % kv_heads (it should read key head h / group)"};
 
 std::size_t reading_of(const AttentionCase& attention) {
@@ -28,7 +28,7 @@ AttentionCase with_key_heads(const AttentionCase& attention, const std::function
   AttentionCase other = attention;
   other.shape.kv_heads = s.heads();
   other.shape.group = 1;
-  const auto spread = [&s](const std::vector<double>& heads, std::vector<double>& result) {
+  const auto spread = [&](const std::vector<double>& heads, std::vector<double>& result) {
     const auto size = static_cast<std::ptrdiff_t>(heads.size() / (s.batch * s.kv_heads));
     result.clear();
     for (std::size_t b = 0; b < s.batch; ++b) {

@@ -51,7 +51,7 @@ answers 4 '^refused: no standard contract fits: every call was refused' kernel "
 kernels=$(dirname "$mutants")/libsoftcheck_cpu_kernels.so
 expect 4 kernel "$kernels:softcheck_attention_varlen" --op attention --effort quick --verbose
 says '^ *refused calls of all [0-9]* kinds, the first for out'
-says '^ *a kernel of packed sequences needs --domain packed, one of pages --domain pages$'
+says '^ *a kernel of packed sequences needs the domain packed, one of pages the domain pages$'
 says_not '^ *refused 16 calls'
 answers 4 '^ *calls of this op have abi_version 2: they are a softcheck_call_2$' kernel "$mutants:correct_two_pass" --op topk_softmax --effort quick
 

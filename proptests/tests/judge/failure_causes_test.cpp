@@ -30,7 +30,7 @@ TEST(FailureCauses, TheGravestKindComesFirst) {
       kind_of(failed_value(0.5, fill, 1e40)),     kind_of(failed_value(0.5, nan, infinity)),
       kind_of(failed_value(0.5, infinity, 1e40)), kind_of(failed_value(0.5, 0, 1e6)),
       kind_of(failed_value(0.5, 0.6, 1e5)),       kind_of(failed_value(0.5, nan, infinity, true)),
-      kind_of(failed_value(0.5, 0.50001, 1.2)),   kind_of(failed_value(nan, 0.5, infinity))};
+      kind_of(failed_value(0.5, 0.50001, 1.2)),   kind_of(Certificate{})};
   EXPECT_TRUE(std::ranges::is_sorted(kinds));
   EXPECT_EQ(std::set<WrongValue>(kinds.begin(), kinds.end()).size(), kinds.size());
   EXPECT_EQ(kind_of(failed_value(0, 0, 1e6)), WrongValue::wrong);  // a zero is due
@@ -47,8 +47,8 @@ KernelJudgement judgement_of(std::vector<std::pair<std::string, Certificate>> fa
     property.name = name;
     property.verdict = ReportVerdict::fail;
     property.outcome.claims[certificate.claim] = {1, 0, certificate.slack};
-    property.outcome.counterexample =
-        Counterexample{.case_text = "row f32 theta=0x1p+0 0x0p+0", .size = 3, .failed = {certificate}, .error = ""};
+    property.outcome.counterexample = Counterexample{
+        .case_text = "row f32 theta=0x1p+0 0x0p+0", .size = 3, .failed = {certificate}, .error = "", .first_text = ""};
     judgement.properties.push_back(std::move(property));
   }
   judgement.failed_property = judgement.properties.front().name;
