@@ -191,7 +191,9 @@ std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgeme
     whole.details.insert(whole.details.begin(), "a partial report: " + judgement.ended_early);
   }
   whole.verbose = judgement.refusals;
-  if (!judgement.isolation.empty()) whole.verbose.push_back("isolation: " + judgement.isolation);
+  // Every report says that nothing contains a function of the judge's own process.
+  std::vector<std::string>& lines_of_isolation = subject.source.forwarded ? whole.details : whole.verbose;
+  if (!judgement.isolation.empty()) lines_of_isolation.push_back("isolation: " + judgement.isolation);
   if (judgement.printed_bytes > 0) {
     // A function that fails often prints the same each time: what the shown call printed is enough.
     const bool shown = std::ranges::any_of(rows, shows_printed);
