@@ -101,8 +101,7 @@ std::string cause_of(const KernelSubject& subject, const Certificate& failed) {
       return "cause: this row may not see a NaN that its call holds, but 0 * NaN is NaN: leave hidden items out, by a "
              "branch or a select, and not by a weight of 0";
     case WrongValue::nan:
-    case WrongValue::infinite:
-    case WrongValue::zero: {
+    case WrongValue::infinite: {
       const std::optional<JudgedNumbers>& row = evidence->asked.numbers;
       return row ? unshifted_exponentials(subject, *row) : "";
     }

@@ -161,6 +161,8 @@ TEST(FailureCauses, NoContractIsLookedForWhereNoneCanHelp) {
   for (const double slack : {1e37, infinity}) {
     judgement = judgement_of({{"Kernel.First", failed_value(0.5, 0.6, slack)}});
     EXPECT_EQ(inference_hint(subject, judgement), "");
+    judgement = judgement_of({{"Kernel.First", failed_value(0.5, 0, 1e6)}});
+    EXPECT_EQ(inference_hint(subject, judgement), "");
   }
 }
 
