@@ -324,7 +324,8 @@ void add_kernel_verb(Verb app) {
   verb.add_option("--memory-limit", flags.memory_gib,
                   "GiB of addresses the kernel may take (CUDA reserves more than the machine has memory: 65536)",
                   within(0.0625, 131072.0), shown);
-  verb.add_flag("--verbose", flags.output.verbose, "Print what classes of calls were met, and why others were not");
+  verb.add_flag("--verbose", flags.output.verbose,
+                "Print also each kind of refused call, what was not tried, and what classes of calls were met");
   verb.add_option("--replay", flags.replay, "Check one case, as a failure printed it", typed("'PROPERTY CASE'"));
   verb.add_flag("--certify", flags.certify,
                 "Have each failed value of softmax, logsumexp or entropy judged again by the judge that Coq proved");

@@ -50,7 +50,7 @@ void add_output_flags(Verb verb, OutputFlags& flags) {
 }
 
 int publish(const proptests::Report& report, const OutputFlags& flags, std::string_view closing) {
-  const std::string table = proptests::to_table(report, {.colour = wants_colour(), .coverage = flags.verbose});
+  const std::string table = proptests::to_table(report, {.colour = wants_colour(), .verbose = flags.verbose});
   return publish(
       fmt::format("{}{}\n", table, closing), report.verdict(),
       {{"--json", flags.json, proptests::to_json(report)}, {"--junit", flags.junit, proptests::to_junit(report)}});

@@ -13,7 +13,7 @@ namespace softcheck::cli {
 struct OutputFlags {
   std::string json;
   std::string junit;
-  bool verbose = false;  // the classes of calls in the table, too; a flag of the verbs that have them
+  bool verbose = false;  // of the table; a flag of the verbs that judge kernels
 };
 
 /// The folder of each file must be there when the flags are read, not only after minutes of work.

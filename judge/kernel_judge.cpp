@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <iterator>
 #include <limits>
 #include <stdexcept>
@@ -19,6 +20,7 @@
 #include "judge/trial/loading_property.hpp"
 #include "judge/trial/plainest_case.hpp"
 #include "judge/trial/property_schedule.hpp"
+#include "judge/trial/wrong_value.hpp"
 #include "proptests/generators/row_matrices/row_matrix_classes.hpp"
 
 namespace softcheck::proptests {
@@ -85,10 +87,28 @@ void note_exp_of_zero(const KernelSubject& subject, KernelJudgement& judgement) 
 // Record what the budget cut off, and turn a pass into UNDECIDED.
 void end_early(const PropertySchedule& schedule, KernelJudgement& judgement) {
   const EarlyEnd& end = schedule.early_end();
-  for (std::string& line : schedule.not_tried()) judgement.not_tried.push_back(std::move(line));
+  std::vector<std::string> cut_off = schedule.not_tried();
+  if (!cut_off.empty()) {
+    const std::size_t more = cut_off.size() - 1;
+    judgement.notes.push_back("not tried: " + cut_off.front() +
+                              (more == 0 ? "" : "; and " + std::to_string(more) + " properties more in part"));
+  }
+  std::ranges::move(cut_off, std::back_inserter(judgement.not_tried));
   if (end.reason.empty() || end.by_limit) return;
   judgement.ended_early = end.reason;
   if (ReportVerdict::undecided < judgement.verdict) judgement.verdict = ReportVerdict::undecided;
+}
+
+// Triton's interpreter computes on the CPU with NumPy, which has no bf16.
+void note_interpreter(const KernelSubject& subject, KernelJudgement& judgement) {
+  const char* const interpreted = std::getenv("TRITON_INTERPRET");
+  const bool is_bf16 =
+      subject.contract.input == numerics::Format::bf16 || subject.contract.output == numerics::Format::bf16;
+  if (judgement.verdict != ReportVerdict::fail || !is_bf16 || interpreted == nullptr || *interpreted != '1') return;
+  judgement.notes.emplace_back(
+      "TRITON_INTERPRET=1: Triton's interpreter cuts f32 off to bf16 where a GPU rounds to nearest: judge bf16 on a "
+      "GPU, "
+      "or f32 and f16 here");
 }
 
 // What a pass speaks of, and what it does not.
@@ -104,7 +124,8 @@ void weigh(const Trial& trial, KernelJudgement& judgement) {
   judgement.refused = trial.watched().kernel().refused_calls();
   judgement.printed_bytes = trial.watched().kernel().printed_bytes();
   judgement.printed_lines = trial.watched().kernel().printed_lines();
-  judgement.notes = trial.watched().notes();
+  std::ranges::move(trial.watched().notes(), std::back_inserter(judgement.notes));
+  judgement.refusals = trial.watched().refusals();
   judgement.isolation = trial.watched().kernel().isolation();
   judgement.rows = trial.judged_rows();
   judgement.errors = trial.errors();
@@ -166,8 +187,8 @@ std::vector<std::string> hints_of_refusal(const KernelSubject& subject) {
     hints.push_back("calls of this op have abi_version 2: they are a softcheck_call_2");
   }
   if (subject.op->packed && !subject.domain.has_sequences()) {
-    hints.push_back(std::string("a kernel of packed sequences needs --domain packed") +
-                    (subject.op->pages ? ", one of pages --domain pages" : ""));
+    hints.push_back(std::string("a kernel of packed sequences needs the domain packed") +
+                    (subject.op->pages ? ", one of pages the domain pages" : ""));
   }
   if (subject.op->packed && subject.op->number == 0 && !subject.domain.has_sequences() &&
       !subject.domain.has_attributes()) {
@@ -176,28 +197,44 @@ std::vector<std::string> hints_of_refusal(const KernelSubject& subject) {
   return hints;
 }
 
-// What tells the calls that were refused from those that were taken, in words that the kernel can be judged by.
+// "1,679"
+std::string with_commas(std::size_t count) {
+  std::string text = std::to_string(count);
+  for (std::size_t place = text.size(); place > 3; place -= 3) text.insert(place - 3, ",");
+  return text;
+}
+
+// What tells the calls that were refused from those that were taken, and the words that the kernel can be judged by.
 template <class Trial>
 void explain_refusals(const KernelSubject& subject, const Trial& trial, KernelJudgement& judgement) {
-  if (judgement.refused < many_refusals) return;
+  if (judgement.refused == 0) return;
   if (judgement.refused == judgement.calls) {
+    if (judgement.refused < many_refusals) return;
     for (std::string& line : hints_of_refusal(subject)) judgement.notes.push_back(std::move(line));
     return;
   }
-  const auto explanation = trial.refusals().explanation(subject.domain);
-  if (!explanation) return;
-  if (explanation->unexplained) {
-    judgement.notes.push_back(
-        "no words of a domain tell the calls that were refused from those that were taken; one is " +
-        to_string(*explanation->unexplained));
+  std::string words;
+  const std::vector<std::string> claims = value_claims(subject.op);
+  for (std::size_t k = 1; k < claims.size() && k < subject.op->outputs.size(); ++k) {
+    if (trial.is_not_offered(claims[k])) words += (words.empty() ? "" : ", ") + std::string(subject.op->outputs[k]);
+  }
+  if (trial.refusals().refused() == 0 && !words.empty()) {
+    judgement.notes.push_back("returns none of: " + words);
     return;
   }
+  const std::string features = trial.refusals().in_words();
+  if (!words.empty() && !features.empty()) words += ", ";
+  words += features;
+  judgement.notes.push_back("refused " + with_commas(judgement.refused) + " of " + with_commas(judgement.calls) +
+                            " calls" + (words.empty() ? words : ": " + words));
+  if (judgement.refused < many_refusals) return;
+  const auto explanation = trial.refusals().explanation(subject.domain);
+  if (!explanation || explanation->unexplained) return;
   KernelSubject inside = subject;
   inside.domain = explanation->domain;
-  const std::string also =
-      explanation->lost == 0 ? "" : " (and " + std::to_string(explanation->lost) + " of those that were taken)";
-  judgement.notes.push_back("every call that was refused" + also + " lies outside the domain '" +
-                            to_string(inside.domain) + "'; to judge the kernel inside it: " + command_line(inside));
+  const std::string lost =
+      explanation->lost == 0 ? "" : " (without " + with_commas(explanation->lost) + " calls that it takes)";
+  judgement.notes.push_back("to judge it where it refuses none" + lost + ": " + command_line(inside));
 }
 
 // The classes that no call had, though the judge means to draw them.
@@ -234,6 +271,7 @@ KernelJudgement judge(const KernelSubject& subject, const JudgeOptions& options,
     add_outcome(properties[i].property, schedule.outcomes()[i], judgement);
   }
   if (!trial.watched().timed_out()) tell_plainly(properties, options.run, judgement);
+  choose_gravest(judgement);
   end_early(schedule, judgement);
   weigh(trial, judgement);
   require_decided_claims(trial, judgement);
@@ -241,6 +279,7 @@ KernelJudgement judge(const KernelSubject& subject, const JudgeOptions& options,
   if (judgement.verdict == ReportVerdict::pass) note_unmet(judgement);
   explain_refusals(subject, trial, judgement);
   note_exp_of_zero(subject, judgement);
+  note_interpreter(subject, judgement);
   if constexpr (requires { trial.hints(); }) {
     for (std::string& line : trial.hints().lines(subject)) judgement.notes.push_back(std::move(line));
   }

@@ -116,7 +116,9 @@ void add_judgement(const KernelSubject& subject, const KernelJudgement& judgemen
   members["seconds"] = judgement.seconds;
   members["isolation"] = judgement.isolation;
   members["notes"] = Json::array();
-  for (const std::string& note : judgement.notes) members["notes"].push_back(printable_utf8(note));
+  for (const auto* lines : {&judgement.notes, &judgement.refusals}) {
+    for (const std::string& note : *lines) members["notes"].push_back(printable_utf8(note));
+  }
   members["printed"] = Json::array();
   for (const std::string& line : judgement.printed_lines) members["printed"].push_back(printable_utf8(line));
   members["ended_early"] = judgement.ended_early;

@@ -28,6 +28,7 @@ std::string CallSizes::largest_called() const {
   std::string text;
   for (const Size& size : sizes_) {
     text += (text.empty() ? "largest called: " : ", ") + size.dimension + " " + size_text(size.largest);
+    if (size.largest < size.range) text += " (not tried: up to " + size_text(size.range) + ")";
   }
   return text;
 }

@@ -45,6 +45,7 @@ Json value_json(const ReportedValue& value) {
 
 std::string ReportedValue::expected_text() const {
   if (!expected) return due;
+  if (!due.empty()) return due + " or " + ReportedValue{item, expected}.expected_text();
   const double lower = expected->lower_double(), upper = expected->upper_double();
   // 0, or smaller than every double but 0.
   constexpr double smallest = std::numeric_limits<double>::denorm_min();

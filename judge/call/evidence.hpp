@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,7 @@ struct CallDescription {
   std::optional<JudgedNumbers> numbers = {};      // that row, where a value of it failed
   std::shared_ptr<const TensorCall> passed = {};  // the call, while the kernel keeps calls (watched_kernel.hpp)
   bool alone = false;                             // no earlier call can have a part in the results
+  bool hides_nan = false;                         // the call holds a NaN that this row may not see
 
   std::string text() const { return case_text + remark + place; }
 };
@@ -36,7 +38,7 @@ struct CallDescription {
 struct ReportedValue {
   std::optional<std::size_t> item;              // of its row; none: a value of the whole row
   std::optional<numerics::Enclosure> expected;  // none: right or wrong by what it is, such as NaN
-  std::string due = {};                         // the expected value where it is not a number: "NaN"
+  std::string due = {};                         // the expected value where it is not a number, or may be none: "NaN"
   double got = 0;
   std::optional<double> ulps = {};  // |got - expected| in ulps of format at expected; none without a size
   numerics::Format format = numerics::Format::f32;
@@ -58,6 +60,7 @@ struct CallEnding {
   CallEnd end = CallEnd::done;
   std::string death;                      // "signal 11 (Segmentation fault)"
   std::vector<std::string> printed = {};  // the last lines that it had printed
+  std::vector<std::int64_t> shape = {};   // of the first input
 };
 
 /// What the extracted judge (extracted_judge.hpp) said of a failure.

@@ -1,6 +1,7 @@
 #include "judge/call/refusals.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <numeric>
 #include <set>
@@ -107,9 +108,9 @@ Words possible_words(const std::vector<CallTraits>& accepted) {
   return words;
 }
 
-// The word that excludes all of these calls and keeps more than half of the accepted ones: one by which a length is 1,
-// as of a kernel that does not have that axis, or else the word that keeps most. A kernel of single heads, say, also
-// takes a group that shares its one key head, by broadcasting.
+// The word that excludes all of these calls and keeps more than half of the accepted ones, or some where it has no
+// number: one by which a length is 1, as of a kernel that does not have that axis, or else the word that keeps most. A
+// kernel of single heads, say, also takes a group that shares its one key head, by broadcasting.
 std::optional<Domain> costly_word(const std::vector<CallTraits>& open, const std::vector<CallTraits>& accepted) {
   Words candidates = all_words(accepted);
   for (const auto& [name, first] : open.front().lengths) {
@@ -130,7 +131,8 @@ std::optional<Domain> costly_word(const std::vector<CallTraits>& open, const std
   std::ptrdiff_t fewest = 0;
   for (const Domain& word : candidates) {
     const std::ptrdiff_t broken = broken_by(accepted, word);
-    if (2 * broken >= std::ssize(accepted) || broken_by(open, word) < std::ssize(open)) continue;
+    const bool is_plain = word.lengths.empty() && word.alignment == 1;
+    if ((is_plain ? broken : 2 * broken) >= std::ssize(accepted) || broken_by(open, word) < std::ssize(open)) continue;
     if (!best || std::pair(!has_no_axis(word), broken) < std::pair(!has_no_axis(*best), fewest)) {
       fewest = broken;
       best = word;
@@ -152,7 +154,111 @@ void drop_needless(Words& chosen, const std::vector<CallTraits>& refused) {
   }
 }
 
+bool has_length(const CallTraits& call, std::string_view name, std::uint64_t least, std::uint64_t most) {
+  const auto length = call.lengths.find(name);
+  return length != call.lengths.end() && length->second >= least && length->second <= most;
+}
+
+bool is_square(const CallTraits& call) {
+  const auto queries = call.lengths.find("queries"), keys = call.lengths.find("keys");
+  return queries == call.lengths.end() || keys == call.lengths.end() || queries->second == keys->second;
+}
+
+struct Feature {
+  std::string words;
+  std::function<bool(const CallTraits&)> has;
+  bool is_length = false;
+};
+
+// Of two that say as much the first is named: the plainer one.
+const std::vector<Feature>& features() {
+  static const std::vector<Feature> all{
+      {"masks", [](const CallTraits& c) { return c.masked; }},
+      {"grouped heads", [](const CallTraits& c) { return has_length(c, "group", 2, -1); }},
+      {"causal", [](const CallTraits& c) { return c.causal; }},
+      {"causal with queries != keys", [](const CallTraits& c) { return c.causal && !is_square(c); }},
+      {"strides", [](const CallTraits& c) { return !c.compact; }},
+      {"strided columns", [](const CallTraits& c) { return !c.contiguous; }},
+      {"byte offsets", [](const CallTraits& c) { return c.offset; }},
+      {"NaN or infinities", [](const CallTraits& c) { return !c.finite; }},
+      {"theta != 1", [](const CallTraits& c) { return c.theta != 1; }},
+      {"no keys", [](const CallTraits& c) { return has_length(c, "keys", 0, 0); }},
+      {"no queries", [](const CallTraits& c) { return has_length(c, "queries", 0, 0); }},
+      {"batch 0", [](const CallTraits& c) { return has_length(c, "batch", 0, 0); }},
+      {"no rows", [](const CallTraits& c) { return has_length(c, "rows", 0, 0); }},
+      {"n = 0", [](const CallTraits& c) { return has_length(c, "n", 0, 0); }},
+      {"label smoothing", [](const CallTraits& c) { return c.label_smoothing != 0; }},
+      {"z-loss", [](const CallTraits& c) { return c.z_loss != 0; }},
+      {"softcap", [](const CallTraits& c) { return c.softcap; }},
+      {"class weights", [](const CallTraits& c) { return c.class_weights; }},
+      {"ignore_index != -100", [](const CallTraits& c) { return c.ignore_index != usual_ignore_index; }},
+      {"base 2", [](const CallTraits& c) { return c.lse_base2; }},
+      {"base e", [](const CallTraits& c) { return !c.lse_base2; }},
+      {"renormalize = 1", [](const CallTraits& c) { return c.renormalize; }},
+      {"renormalize = 0", [](const CallTraits& c) { return !c.renormalize; }},
+      {"mean = 1", [](const CallTraits& c) { return c.mean; }},
+      {"mean = 0", [](const CallTraits& c) { return !c.mean; }},
+      {"top_p", [](const CallTraits& c) { return c.top_p != 0; }},
+      {"min_p", [](const CallTraits& c) { return c.min_p != 0; }},
+      {"windows", [](const CallTraits& c) { return c.window; }},
+      {"sinks", [](const CallTraits& c) { return c.sinks; }},
+      {"slopes", [](const CallTraits& c) { return c.alibi; }},
+      {"bias", [](const CallTraits& c) { return c.bias; }},
+      {"top-left alignment", [](const CallTraits& c) { return c.top_left; }},
+  };
+  return all;
+}
+
+// Lengths and alignments that no taken call has: "n<=8192" says that longer rows are refused.
+std::vector<Feature> features_of_lengths(const std::vector<CallTraits>& accepted) {
+  std::vector<Feature> result;
+  for (const Domain& word : possible_words(accepted)) {
+    if (word.lengths.empty() && word.alignment == 1) continue;
+    result.push_back(
+        {"calls outside " + to_string(word), [word](const CallTraits& call) { return !word.admits(call); }, true});
+  }
+  return result;
+}
+
+// What no taken call has, many refused ones have and none of the chosen features implies.
+bool is_told_besides(const Feature& feature, const std::vector<CallTraits>& refused,
+                     const std::set<const Feature*>& chosen) {
+  if (feature.is_length || std::ranges::count_if(refused, feature.has) < no_accident) return false;
+  return std::ranges::none_of(chosen, [&](const Feature* other) {
+    return std::ranges::all_of(refused, [&](const CallTraits& call) { return !feature.has(call) || other->has(call); });
+  });
+}
+
 }  // namespace
+
+std::string RefusalLog::in_words() const {
+  if (accepted_.empty() || refused_.empty()) return "";
+  std::vector<Feature> possible = features();
+  std::ranges::move(features_of_lengths(accepted_), std::back_inserter(possible));
+  std::erase_if(possible, [&](const Feature& feature) { return std::ranges::any_of(accepted_, feature.has); });
+  std::vector<CallTraits> open = refused_;
+  std::set<const Feature*> chosen;
+  while (!open.empty()) {
+    const Feature* best = nullptr;
+    std::ptrdiff_t most = 0;
+    for (const Feature& feature : possible) {
+      const std::ptrdiff_t explained = std::ranges::count_if(open, feature.has);
+      if (explained <= most || (feature.is_length && explained < no_accident)) continue;
+      most = explained;
+      best = &feature;
+    }
+    if (best == nullptr) break;
+    chosen.insert(best);
+    std::erase_if(open, best->has);
+  }
+  for (const Feature& feature : possible) {
+    if (is_told_besides(feature, refused_, chosen)) chosen.insert(&feature);
+  }
+  std::string words;
+  for (const Feature* feature : chosen) words += (words.empty() ? "" : ", ") + feature->words;
+  if (open.empty() || words.empty()) return words;
+  return words + " and " + std::to_string(open.size()) + (open.size() == 1 ? " other" : " others");
+}
 
 void RefusalLog::add(CallTraits call, bool refused) {
   if (refused) ++refusals_;

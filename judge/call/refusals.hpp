@@ -21,6 +21,9 @@ class RefusalLog {
   };
   /// By words beside those of the domain that all calls lie in. Empty if no call was accepted or none was refused.
   std::optional<Explanation> explanation(const Domain& within = {}) const;
+  /// What the refused calls have and no taken one has, in a reader's words: "masks, grouped heads, causal with queries
+  /// != keys and 3 others". Empty if no call was accepted or none was refused.
+  std::string in_words() const;
 
  private:
   std::vector<CallTraits> accepted_;

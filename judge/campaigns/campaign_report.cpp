@@ -102,11 +102,12 @@ std::string summary_of(const MergedCampaign& campaign) {
   std::string text;
   const auto add = [&](std::size_t count, const char* what, const std::map<ReportVerdict, std::size_t>& verdicts) {
     if (count == 0) return;
-    text += fmt::format("{}{} {}: {}", text.empty() ? "" : "; ", count, what, counted(verdicts));
+    text +=
+        fmt::format("{}{} {}{}: {}", text.empty() ? "" : "; ", count, what, count == 1 ? "" : "s", counted(verdicts));
   };
-  add(campaign.answers.size(), "judgements", kernels);
-  add(campaign.models.size(), "models", models);
-  add(seeds, "trainings", networks);
+  add(campaign.answers.size(), "judgement", kernels);
+  add(campaign.models.size(), "model", models);
+  add(seeds, "training", networks);
   return text.empty() ? "nothing yet" : text;
 }
 

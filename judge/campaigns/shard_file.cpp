@@ -58,6 +58,7 @@ Json row_json(const ReportRow& row) {
   json["slack"] = hex(row.slack);
   json["verdict"] = to_string(row.verdict);
   json["details"] = lines(row.details);
+  if (!row.verbose.empty()) json["verbose"] = lines(row.verbose);
   json["not_tried"] = lines(row.not_tried);
   if (row.errors) {
     const ErrorStatistics& e = *row.errors;
@@ -83,6 +84,7 @@ ReportRow row_of(const Json& json) {
   row.verdict = verdict_of(json.at("verdict").get<std::string>());
   row.seconds = std::numeric_limits<double>::quiet_NaN();
   json.at("details").get_to(row.details);
+  if (const auto found = json.find("verbose"); found != json.end()) found->get_to(row.verbose);
   json.at("not_tried").get_to(row.not_tried);
   if (const auto found = json.find("errors"); found != json.end()) {
     ErrorStatistics& e = row.errors.emplace();

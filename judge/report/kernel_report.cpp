@@ -9,9 +9,9 @@
 #include <sstream>
 
 #include "judge/call/evidence.hpp"
+#include "judge/report/failure_story.hpp"
 #include "judge/trial/command_line.hpp"
 #include "judge/trial/kernel_claims.hpp"
-#include "judge/trial/plainest_case.hpp"
 #include "judge/verdict/certificate_text.hpp"
 #include "judge/verdict/value_tally.hpp"
 
@@ -33,109 +33,13 @@ std::string subject_name(const KernelSubject& subject) {
          (subject.domain.everything() ? "" : " on " + to_string(subject.domain));
 }
 
-std::string logits(std::size_t count) { return std::to_string(count) + (count == 1 ? " logit" : " logits"); }
-
-// What came of it, on one line.
-std::string one_line(const Certificate& certificate) {
-  const KernelEvidence* evidence = evidence_of(certificate);
-  if (evidence == nullptr) return certificate.witness;
-  if (evidence->ending) return "ended by " + evidence->ending->death;
-  if (!evidence->value) return "does not hold either" + evidence->asked.remark;
-  std::string result;
-  for (const auto& [name, text] : value_lines(*evidence->value, certificate)) {
-    result += (result.empty() ? "" : ", ") + name + " " + text;
-  }
-  return result;
-}
-
-const Certificate* first_of(const Counterexample& found, const std::string& claim) {
-  const auto place = std::ranges::find(found.failed, claim, &Certificate::claim);
-  return place == found.failed.end() ? nullptr : &*place;
-}
-
-// What is small enough to be told by the first property, which asks the least: a smaller case of a later one is no
-// simpler.
-constexpr std::size_t few_logits = 8;
-
-// The property by which a failure is told: the first one that fails on few logits, else the one of the smallest case.
-template <class Fails>
-const PropertyFinding* simplest(const KernelJudgement& judgement, Fails&& fails) {
-  const PropertyFinding *smallest = nullptr, *alone = nullptr;
-  for (const PropertyFinding& property : judgement.properties) {
-    const auto& found = property.outcome.counterexample;
-    if (!found || !fails(property)) continue;
-    // A call that fails alone says nothing against the property that made it.
-    if (fails_alone(*found)) {
-      if (alone == nullptr) alone = &property;
-      continue;
-    }
-    if (found->size <= few_logits) return &property;
-    if (smallest == nullptr || found->size < smallest->outcome.counterexample->size) smallest = &property;
-  }
-  return smallest != nullptr ? smallest : alone;
-}
-
-// The row that failed; the whole case where it is no row.
-std::string asked_row(const Certificate& certificate) {
-  const KernelEvidence* evidence = evidence_of(certificate);
-  if (evidence == nullptr) return certificate.witness;
-  return evidence->asked.row_text.empty() ? evidence->asked.case_text : evidence->asked.row_text;
-}
-
-// "also fails: NAME on 3 logits, NAME on 1 logit, and 2 properties more"; empty where no other row fails. A property is
-// left out whose smallest row was named before: it found the same row, and its mask or neighbour has no part in that.
-std::string other_failures(const KernelJudgement& judgement, const std::string& claim, const PropertyFinding& told) {
-  constexpr std::size_t most_named = 3;
-  std::set<std::string> rows{asked_row(*first_of(*told.outcome.counterexample, claim))};
-  std::string names;
-  std::size_t count = 0;
-  for (const PropertyFinding& other : judgement.properties) {
-    const auto& failed = other.outcome.counterexample;
-    const Certificate* broken = &other == &told || !failed ? nullptr : first_of(*failed, claim);
-    if (broken == nullptr || fails_alone(*failed) || !rows.insert(asked_row(*broken)).second || ++count > most_named)
-      continue;
-    names += (names.empty() ? "" : ", ") + other.name + " on " + logits(failed->size);
-  }
-  if (names.empty()) return names;
-  const std::size_t left = count - std::min(count, most_named);
-  return "also fails: " + names +
-         (left == 0 ? "" : ", and " + std::to_string(left) + (left == 1 ? " property more" : " properties more"));
-}
-
-// Why a claim failed: its smallest row, what was expected and got, and one command; the other properties by name. A
-// case that an earlier claim told of is not told again.
-//
-// slack   the largest of the claim, of any case
-std::vector<std::string> story_of(const KernelSubject& subject, const KernelJudgement& judgement,
-                                  const std::string& claim, double slack, std::set<std::string>& reported_case_texts) {
-  const PropertyFinding* property = simplest(judgement, [&](const PropertyFinding& candidate) {
-    return first_of(*candidate.outcome.counterexample, claim) != nullptr;
-  });
-  if (property == nullptr) return {};
-  const Counterexample& found = *property->outcome.counterexample;
-  const std::string one_case = property->name + " " + found.case_text;
-  if (!reported_case_texts.insert(one_case).second) {
-    return {"in the same case: " + one_line(*first_of(found, claim)), "replay: as above"};
-  }
-  std::vector<std::string> story{
-      property->name + (fails_alone(found) ? " made a call that fails alone, too" : " fails on " + logits(found.size))};
-  for (const std::string& line : proptests::told(*first_of(found, claim))) story.push_back("  " + line);
-  if (std::isinf(slack) && std::isfinite(first_of(found, claim)->slack)) {
-    story.push_back("slack inf is of another case: one with a NaN, an infinity or a value that has to be exact");
-  }
-  const std::string others = other_failures(judgement, claim, *property);
-  if (!others.empty()) story.push_back(others);
-  story.push_back("replay: " + command_line(subject, one_case));
-  return story;
-}
-
 // A property that failed by no claim: the judge itself could not go on.
 std::vector<std::string> troubles_of(const KernelSubject& subject, const KernelJudgement& judgement) {
   std::vector<std::string> lines;
   for (const PropertyFinding& property : judgement.properties) {
     const auto& found = property.outcome.counterexample;
     if (!found || found->error.empty()) continue;
-    lines.push_back(property.name + " on " + logits(found->size) + ": the judge could not go on: " + found->error);
+    lines.push_back(property.name + " on " + logits_text(found->size) + ": the judge could not go on: " + found->error);
     lines.push_back("replay: " + command_line(subject, property.name + " " + found->case_text));
   }
   return lines;
@@ -145,7 +49,8 @@ std::vector<std::string> troubles_of(const KernelSubject& subject, const KernelJ
 bool broken_before_shrinking(const PropertyFinding& property, const std::string& claim) {
   const Outcome& outcome = property.outcome;
   const auto summary = outcome.claims.find(claim);
-  return outcome.counterexample && first_of(*outcome.counterexample, claim) == nullptr &&
+  return outcome.counterexample &&
+         std::ranges::count(outcome.counterexample->failed, claim, &Certificate::claim) == 0 &&
          summary != outcome.claims.end() && summary->second.tightest_slack > 1;
 }
 
@@ -197,20 +102,46 @@ std::map<std::string, ReportRow> rows_by_claim(const KernelJudgement& judgement,
   return rows;
 }
 
+constexpr int first_passing = 100, last_place = 200;
+
+// What failed stands above what passed: by the verdict, then the gravest first.
+int place_of(const ReportRow& row, const KernelJudgement& judgement) {
+  if (row.verdict == ReportVerdict::pass) return first_passing + (row.errors ? 0 : 1);
+  const std::vector<FailureCause> causes = causes_of(judgement, row.claim);
+  const WrongValue kind = causes.empty() ? WrongValue::other : causes.front().kind;
+  return 10 * static_cast<int>(row.verdict) + static_cast<int>(kind);
+}
+
+// In the order of the table: a case is told where it stands first.
+void tell_failures(const KernelSubject& subject, const KernelJudgement& judgement, std::vector<ReportRow>& rows) {
+  std::vector<ReportRow*> ordered;
+  for (ReportRow& row : rows) ordered.push_back(&row);
+  std::ranges::stable_sort(ordered, {}, &ReportRow::place);
+  std::set<std::string> reported_case_texts;
+  for (ReportRow* row : ordered) {
+    row->details = row->failed.empty() ? story_of_larger_case(subject, judgement, row->claim)
+                                       : story_of(subject, judgement, row->claim, row->slack, reported_case_texts);
+  }
+}
+
 }  // namespace
 
 std::string inference_hint(const KernelSubject& subject, const KernelJudgement& judgement) {
   const std::vector<std::string> values = value_claims(subject.op);
-  const auto may_be_allowed = [&](const Certificate& certificate) {
-    const bool is_value = std::ranges::find(values, certificate.claim) != values.end();
-    return (is_value && std::isfinite(certificate.slack)) || certificate.claim == "kernel.masked_row";
-  };
+  // No contract grants a NaN, an infinity or a 0 for a number, nor an error of so many thresholds: it exceeds the
+  // value.
+  const double most = 1 / numerics::properties(subject.contract.accumulator).unit_roundoff;
   std::size_t failed = 0;
   for (const PropertyFinding& property : judgement.properties) {
     if (!property.outcome.counterexample) continue;
     const Counterexample& found = *property.outcome.counterexample;
-    if (!found.error.empty() || !std::ranges::all_of(found.failed, may_be_allowed)) return "";
-    failed += found.failed.size();
+    if (!found.error.empty()) return "";
+    for (const Certificate& certificate : found.failed) {
+      const bool is_value = std::ranges::find(values, certificate.claim) != values.end();
+      const bool is_grave = !(certificate.slack < most) || kind_of(certificate) < WrongValue::wrong;
+      if (is_value ? is_grave : certificate.claim != "kernel.masked_row") return "";
+      failed += is_value ? 1 : 0;
+    }
   }
   if (failed == 0 || judgement.verdict != ReportVerdict::fail) return "";
   KernelSubject plain = subject;
@@ -222,30 +153,31 @@ std::string inference_hint(const KernelSubject& subject, const KernelJudgement& 
 
 std::string summary_of(const KernelJudgement& judgement) {
   const std::string verdict = to_string(judgement.verdict);
-  const PropertyFinding* property = simplest(judgement, [&](const PropertyFinding& candidate) {
-    return candidate.verdict == judgement.verdict && !candidate.outcome.counterexample->failed.empty();
-  });
-  if (property == nullptr) return judgement.ended_early.empty() ? verdict : verdict + ": " + judgement.ended_early;
-  const Counterexample& found = *property->outcome.counterexample;
-  const Certificate& failed = found.failed.front();
-  const std::string times = times_threshold(failed.slack);
-  return verdict + ": " + failed.claim + " does not hold on " + logits(found.size) +
-         (times.empty() ? "" : ", " + times);
+  const FailureCause cause = gravest_cause(judgement);
+  if (cause.property == nullptr)
+    return judgement.ended_early.empty() ? verdict : verdict + ": " + judgement.ended_early;
+  const std::string times = times_threshold(cause.failed->slack);
+  std::string what = times.empty() ? "" : ", " + times;
+  if (cause.kind < WrongValue::wrong && cause.kind != WrongValue::ended) {
+    what = ", got " + number_text(evidence_of(*cause.failed)->value->got);
+  }
+  return verdict + ": " + cause.failed->claim + " does not hold on " +
+         logits_text(cause.property->outcome.counterexample->size) + what;
 }
 
 std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgement& judgement) {
   const std::string name = subject_name(subject);
   std::vector<ReportRow> rows;
-  std::set<std::string> reported_case_texts;
   for (auto& [claim, row] : rows_by_claim(judgement, subject.contract)) {
     row.claim = claim;
     row.subject = name;
-    row.details = row.failed.empty() ? story_of_larger_case(subject, judgement, claim)
-                                     : story_of(subject, judgement, claim, row.slack, reported_case_texts);
+    row.place = place_of(row, judgement);
     rows.push_back(std::move(row));
   }
+  tell_failures(subject, judgement, rows);
   ReportRow whole;
   whole.claim = "kernel.verdict";
+  whole.place = last_place;
   whole.subject = name;
   whole.cases = judgement.calls - judgement.refused;
   whole.verdict = judgement.verdict;
@@ -260,7 +192,10 @@ std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgeme
   if (!judgement.ended_early.empty()) {
     whole.details.insert(whole.details.begin(), "a partial report: " + judgement.ended_early);
   }
-  if (!judgement.isolation.empty()) whole.details.push_back("isolation: " + judgement.isolation);
+  whole.verbose = judgement.refusals;
+  // Every report says that nothing contains a function of the judge's own process.
+  std::vector<std::string>& lines_of_isolation = subject.source.forwarded ? whole.details : whole.verbose;
+  if (!judgement.isolation.empty()) lines_of_isolation.push_back("isolation: " + judgement.isolation);
   if (judgement.printed_bytes > 0) {
     // A function that fails often prints the same each time: what the shown call printed is enough.
     const bool shown = std::ranges::any_of(rows, shows_printed);

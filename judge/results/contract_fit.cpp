@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 #include <vector>
 
 #include "judge/inference/contract_forms.hpp"
@@ -59,9 +60,30 @@ std::vector<Contract> candidates(Op op, const Contract& contract, const TensorJu
   return result;
 }
 
+// Attention of other attributes that the caller may have forgotten, the likeliest first.
+std::vector<std::pair<std::string, TensorTask>> readings(const TensorTask& task) {
+  std::vector<std::pair<std::string, TensorTask>> result;
+  if (!task.op->attention) return result;
+  const auto add = [&](const char* words, bool causal, bool top_left) {
+    if (causal == task.causal && top_left == task.attributes.causal_top_left) return;
+    result.emplace_back(words, task);
+    result.back().second.causal = causal;
+    result.back().second.attributes.causal_top_left = top_left;
+  };
+  add("as causal attention: causal=True (--causal) was not passed", true, false);
+  if (task.op->attributes) {
+    add("as causal attention whose first query stands at the first key: need causal_top_left (--top-left) beside "
+        "causal",
+        true, true);
+  }
+  add("without causality: causal (--causal) was passed", false, false);
+  return result;
+}
+
 }  // namespace
 
 std::string ContractFit::text() const {
+  if (!reading.empty()) return "cause: every row is right " + reading + "\n";
   if (contract) {
     const std::string words = words_beyond_default(*contract);
     return "every row keeps the " + (words.empty() ? "default contract" : "contract '" + words + "'") +
@@ -83,6 +105,12 @@ ContractFit fitting_contract(const TensorTask& task, const Contract& contract, s
   quick.exempt = options.exempt;
   quick.first_failure = true;
   quick.interrupted = [&] { return Clock::now() >= end || (options.interrupted && options.interrupted()); };
+  for (auto& [words, other] : readings(task)) {
+    if (judge_tensors(other, contract, outputs, quick).verdict == ReportVerdict::pass) {
+      fit.reading = words;
+      return fit;
+    }
+  }
   for (const Contract& candidate : candidates(task.op, contract, judgement)) {
     const TensorJudgement tried = judge_tensors(task, candidate, outputs, quick);
     if (quick.interrupted()) return fit;

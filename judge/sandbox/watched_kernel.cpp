@@ -97,7 +97,7 @@ std::vector<std::vector<double>> WatchedKernel::call(const TensorCall& call, con
   KernelEvidence how;
   if (reply.end != CallEnd::done) {
     how.asked = asked();
-    how.ending = CallEnding{reply.end, reply.death, reply.printed};
+    how.ending = CallEnding{reply.end, reply.death, reply.printed, call.inputs.front().place.shape};
   }
   certificates.push_back(observed("kernel.returns", std::move(how), reply.end == CallEnd::done ? 0 : 1));
   const auto note_of = [&](const char* claim, bool seen, const char* what) {
@@ -144,8 +144,10 @@ std::map<std::string, WatchedKernel::Together> WatchedKernel::refused_together()
   return all;
 }
 
-std::vector<std::string> WatchedKernel::notes() const {
-  std::vector<std::string> result(notes_.begin(), notes_.end());
+std::vector<std::string> WatchedKernel::notes() const { return {notes_.begin(), notes_.end()}; }
+
+std::vector<std::string> WatchedKernel::refusals() const {
+  std::vector<std::string> result;
   constexpr std::size_t few_kinds = 8;
   if (answers_.size() > few_kinds &&
       std::ranges::all_of(answers_, [](const auto& one) { return one.second.accepted == 0; })) {

@@ -75,6 +75,8 @@ class WatchedKernel {
   Certificates without_exempt(Certificates certificates);
   void note(const std::string& text) { notes_.insert(text); }
   std::vector<std::string> notes() const;
+  /// A line for each kind of call that the kernel refused, or for each result that it never returns.
+  std::vector<std::string> refusals() const;
   bool timed_out() const { return timed_out_; }
   const IsolatedKernel& kernel() const { return kernel_; }
 

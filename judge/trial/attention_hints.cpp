@@ -15,25 +15,25 @@ constexpr std::size_t most_asked = 8;
 constexpr std::size_t interleaved = 3;
 constexpr std::array<const char*, 4> readings{
     "of a call without causality", "of a causal call whose last query stands at the last key",
-    "of a causal call whose first query stands at the first key (--domain causal=top-left)",
+    "of a causal call whose first query stands at the first key (domain causal=top-left)",
     "of a call whose query head h reads key head h % kv_heads (it should read key head h / group)"};
 
 std::size_t reading_of(const AttentionCase& attention) {
   return !attention.causal ? 0 : attention.attributes.top_left ? 2 : 1;
 }
 
-// The call in which query head h reads what this one has in key head h % kv_heads: a key head for each query head.
-AttentionCase with_interleaved_heads(const AttentionCase& attention) {
+// The call in which query head h reads what this one has in key head key_head(h): a key head for each query head.
+AttentionCase with_key_heads(const AttentionCase& attention, const std::function<std::size_t(std::size_t)>& key_head) {
   const AttentionShape& s = attention.shape;
   AttentionCase other = attention;
   other.shape.kv_heads = s.heads();
   other.shape.group = 1;
-  const auto spread = [&s](const std::vector<double>& heads, std::vector<double>& result) {
+  const auto spread = [&](const std::vector<double>& heads, std::vector<double>& result) {
     const auto size = static_cast<std::ptrdiff_t>(heads.size() / (s.batch * s.kv_heads));
     result.clear();
     for (std::size_t b = 0; b < s.batch; ++b) {
       for (std::size_t h = 0; h < s.heads(); ++h) {
-        const auto head = heads.begin() + static_cast<std::ptrdiff_t>(b * s.kv_heads + h % s.kv_heads) * size;
+        const auto head = heads.begin() + static_cast<std::ptrdiff_t>(b * s.kv_heads + key_head(h)) * size;
         result.insert(result.end(), head, head + size);
       }
     }
@@ -41,6 +41,10 @@ AttentionCase with_interleaved_heads(const AttentionCase& attention) {
   spread(attention.keys, other.keys);
   spread(attention.values, other.values);
   return other;
+}
+
+AttentionCase with_interleaved_heads(const AttentionCase& attention) {
+  return with_key_heads(attention, [&](std::size_t h) { return h % attention.shape.kv_heads; });
 }
 
 // Is the domain one of heads, causality and masks alone?
@@ -105,6 +109,10 @@ std::vector<RemovedAttribute> without_each_attribute(const AttentionCase& attent
   add(!of.lse_gradients.empty(), "dlse", [](AttentionCase& a) { a.attributes.lse_gradients.clear(); });
   add(attention.causal, RemovedAttribute::causality, [](AttentionCase& a) { a.causal = false; });
   add(!attention.mask.empty(), RemovedAttribute::mask, [](AttentionCase& a) { a.mask.clear(); });
+  if (attention.shape.group > 1 && attention.gradients.empty() && !attention.sequences.any()) {
+    removed.push_back({RemovedAttribute::groups,
+                       with_key_heads(attention, [&](std::size_t h) { return h / attention.shape.group; })});
+  }
   add_without_sequences(attention, removed);
   return removed;
 }

@@ -41,15 +41,15 @@ class AttentionHints {
 
 /// The call without one of its attributes, and that by name: "window=127:0", "softcap=0x1p+5", "sinks", "the mask".
 struct RemovedAttribute {
-  static constexpr const char *causality = "causality", *mask = "the mask";
+  static constexpr const char *causality = "causality", *mask = "the mask", *groups = "grouped heads (domain group=1)";
 
   std::string name;
   AttentionCase without;
 };
 
 /// A call for each attribute that is on and that a call can lack by itself: window, top-left alignment, softcap, sinks,
-/// ALiBi, bias, gradients by lse, causality, mask, pages and packed sequences. None of a call with a NaN or an
-/// infinity: what hides them is no attribute that a reader would ask about.
+/// ALiBi, bias, gradients by lse, causality, mask, grouped heads, pages and packed sequences. None of a call with a NaN
+/// or an infinity: what hides them is no attribute that a reader would ask about.
 std::vector<RemovedAttribute> without_each_attribute(const AttentionCase& attention);
 
 }  // namespace softcheck::proptests

@@ -76,13 +76,24 @@ CallTraits traits_of_call(const AttentionCase& attention, const TensorCall& tens
     plain.strides.clear();
     return tensor.place.strides_in_use() == plain.strides_in_use();
   };
+  // The stride of a dimension with one element may be anything, and so may all strides of nothing.
+  const auto is_side_by_side = [](const auto& tensor) {
+    TensorPlace plain = tensor.place;
+    plain.strides.clear();
+    const auto strides = tensor.place.strides_in_use(), own = plain.strides_in_use();
+    for (std::size_t d = 0; d < own.size(); ++d) {
+      if (plain.shape[d] > 1 && strides[d] != own[d]) return std::ranges::count(plain.shape, 0) > 0;
+    }
+    return true;
+  };
   const auto is_contiguous = [](const auto& tensor) {
     return tensor.place.strides.empty() || tensor.place.strides.back() == 1 || tensor.place.shape.back() < 2;
   };
   traits.compact = std::ranges::all_of(tensors.inputs, is_compact) && std::ranges::all_of(tensors.outputs, is_compact);
   const auto has_offset = [](const auto& tensor) { return tensor.place.offset > 0; };
   traits.offset = std::ranges::any_of(tensors.inputs, has_offset) || std::ranges::any_of(tensors.outputs, has_offset);
-  traits.side_by_side = traits.compact;
+  traits.side_by_side =
+      std::ranges::all_of(tensors.inputs, is_side_by_side) && std::ranges::all_of(tensors.outputs, is_side_by_side);
   traits.contiguous =
       std::ranges::all_of(tensors.inputs, is_contiguous) && std::ranges::all_of(tensors.outputs, is_contiguous);
   return traits;
@@ -150,7 +161,10 @@ auto AttentionTrial::call(const AttentionCase& attention, TensorCall tensors, co
   }
   if (called && !refused) {
     if (limited) certificates.push_back(observed("kernel.accepts", CallDescription{}, 0));
-    if (got.empty()) hints_.add(attention, true);
+    if (got.empty()) {
+      hints_.add(attention, true);
+      if (kernel_.passed() && !failing_) failing_ = attention;
+    }
     return got;
   }
   if (kernel_.timed_out()) return {};

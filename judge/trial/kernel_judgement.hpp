@@ -124,8 +124,9 @@ struct KernelJudgement {
   std::size_t refused = 0;
   std::size_t rows = 0;  // judged
   std::size_t printed_bytes = 0;
-  std::vector<std::string> printed_lines;  // the last of them
-  std::vector<std::string> notes;          // what was seen and is no verdict: refusals, output, reruns that differ
+  std::vector<std::string> printed_lines;         // the last of them
+  std::vector<std::string> notes;                 // what was seen and is no verdict: output, reruns that differ
+  std::vector<std::string> refusals = {};         // "refused 3 calls with a mask", by the kind of call
   std::map<std::string, ErrorStatistics> errors;  // by claim
   std::string isolation;                          // what kept the kernel from the judge: docs/security.md
   std::string ended_early;                        // by what; empty: it was not

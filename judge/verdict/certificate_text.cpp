@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
+#include <optional>
 #include <string_view>
 
 namespace softcheck::proptests {
@@ -18,6 +20,23 @@ std::string error_line(const ReportedValue& value, const Certificate& certificat
   std::string size = in_ulps ? value.error_text() : "";
   if (!times.empty()) size += (size.empty() ? "" : ", ") + times;
   return size.empty() ? "" : size + " of " + certificate.right.to_string();
+}
+
+// " (0.49975)": no more digits than tell two numbers of f32 apart.
+std::string in_decimals(double value, bool is_index = false) {
+  return is_index || !std::isfinite(value) ? "" : " (" + number_text(value) + ")";
+}
+
+std::string in_decimals(const std::optional<numerics::Enclosure>& value) {
+  if (!value) return "";
+  const double lower = value->lower_double(), upper = value->upper_double();
+  const std::string first = number_text(lower), last = number_text(upper);
+  if (!std::isfinite(lower) || !std::isfinite(upper)) return "";
+  // A side that is 0 or too small for a normal double reads as 0.
+  if (std::fabs(lower) < std::numeric_limits<double>::min() && std::fabs(upper) < std::numeric_limits<double>::min()) {
+    return " (0)";
+  }
+  return first == last ? in_decimals(lower) : " (" + first + " to " + last + ")";
 }
 
 // A report shows a longer case by its failing row alone; the replay line has the whole case.
@@ -40,6 +59,13 @@ std::string asked_line(const CallDescription& asked) {
 
 }  // namespace
 
+std::string number_text(double value) {
+  if (std::isnan(value)) return "NaN";
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
 std::string times_threshold(double slack) {
   if (!std::isfinite(slack)) return "";
   if (slack > 1 && slack < 1.005) return "just beyond the threshold";  // three digits would say 1
@@ -55,8 +81,8 @@ bool leaves_a_digit(double ulps, numerics::Format format) {
 std::vector<ToldLine> value_lines(const ReportedValue& value, const Certificate& certificate) {
   std::vector<ToldLine> lines;
   const std::string expected = value.expected_text(), error = error_line(value, certificate);
-  if (!expected.empty()) lines.push_back({"expected", expected});
-  lines.push_back({"got", std::isnan(value.got) ? "NaN" : value.got_text()});
+  if (!expected.empty()) lines.push_back({"expected", expected + in_decimals(value.expected)});
+  lines.push_back({"got", std::isnan(value.got) ? "NaN" : value.got_text() + in_decimals(value.got, value.is_index)});
   if (!error.empty()) lines.push_back({"error", error});
   return lines;
 }

@@ -90,7 +90,8 @@ Certificate certificate_of(const ValueFinding& finding, CallDescription asked, F
   result.slack = as_decided(finding, share);
   result.precision = working_precision();
   evidence.value = ReportedValue{
-      finding.item, exact, "", finding.got, ulps_of(format, exact, finding.got), format, !finding.reason.empty()};
+      finding.item,           exact, std::string(finding.due), finding.got, ulps_of(format, exact, finding.got), format,
+      !finding.reason.empty()};
   return with_evidence(std::move(result), std::move(evidence));
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <set>
+#include <utility>
 
 namespace softcheck::proptests {
 namespace {
@@ -91,6 +92,32 @@ std::string coverage_text(const std::vector<Coverage::Entry>& coverage) {
             (entry.reason.empty() ? "" : ": " + escaped_text(entry.reason)) + ")";
   }
   return text.empty() ? text : text + "\n";
+}
+
+// A bound that is attained has a slack of 1: that it is a hair more comes from an enclosure's upper end.
+double attained(double slack) { return slack > 1 && slack_text(slack) == ">1" ? 1 : slack; }
+
+bool says_no_more_than_pass(const ReportRow& row) {
+  return row.place > 0 && row.verdict == ReportVerdict::pass && !row.errors && row.details.empty();
+}
+
+bool fails(const std::vector<ReportRow>& rows, const std::string& subject) {
+  return std::any_of(rows.begin(), rows.end(), [&](const ReportRow& row) {
+    return row.subject == subject && row.verdict != ReportVerdict::pass;
+  });
+}
+
+// Each subject's rows by their places.
+std::vector<const ReportRow*> in_places(const std::vector<ReportRow>& rows) {
+  std::vector<const ReportRow*> ordered;
+  for (const ReportRow& row : rows) ordered.push_back(&row);
+  for (auto first = ordered.begin(); first != ordered.end();) {
+    const auto end =
+        std::find_if(first, ordered.end(), [&](const auto* row) { return row->subject != (*first)->subject; });
+    std::stable_sort(first, end, [](const auto* a, const auto* b) { return a->place < b->place; });
+    first = end;
+  }
+  return ordered;
 }
 
 }  // namespace
@@ -205,7 +232,8 @@ std::vector<ReportRow> rows_of(const Property& property, const Outcome& outcome)
     }
     rows.push_back(std::move(row));
   }
-  if (rows.empty()) rows.push_back({"(no claim)", property.name(), 0, std::nan(""), ReportVerdict::vacuous, 0, {}, {}});
+  if (rows.empty())
+    rows.push_back({"(no claim)", property.name(), 0, std::nan(""), ReportVerdict::vacuous, 0, {}, {}, {}});
   // An exception, or a claim that no case decided, belongs to no certificate: the property as a whole did not hold.
   if (!blamed && outcome.verdict != Verdict::proved) {
     const auto worst =
@@ -228,7 +256,17 @@ std::string to_table(const Report& report, const TableOptions& options) {
                 "seconds"}
           .text(width, with_errors);
   const std::string* subject = nullptr;
-  for (const ReportRow& row : report.rows) {
+  std::string passed;
+  for (const ReportRow* shown : in_places(report.rows)) {
+    const ReportRow& row = *shown;
+    if (!options.verbose && says_no_more_than_pass(row)) {
+      // Below what failed, the names of these are enough.
+      if (!passed.empty() || fails(report.rows, row.subject)) {
+        passed += (passed.empty() ? "  pass: " : ", ") + escaped_text(row.claim);
+        continue;
+      }
+    }
+    if (!passed.empty()) text += std::exchange(passed, "") + "\n";
     if (subject == nullptr || *subject != row.subject) {
       text += escaped_text(row.subject) + "\n";
       subject = &row.subject;
@@ -241,7 +279,7 @@ std::string to_table(const Report& report, const TableOptions& options) {
     const std::string bias = has_ulps ? bias_text(row.errors->bias_ulps) : "-";
     text += TableLine{escaped_text(row.claim),
                       std::to_string(row.cases),
-                      slack_text(row.slack),
+                      slack_text(row.verdict == ReportVerdict::pass ? attained(row.slack) : row.slack),
                       worst,
                       allowed,
                       bias,
@@ -249,9 +287,12 @@ std::string to_table(const Report& report, const TableOptions& options) {
                       std::isnan(row.seconds) ? "-" : format("%.2f", row.seconds)}
                 .text(width, with_errors);
     for (const std::string& line : row.details) text += "      " + escaped_text(line) + "\n";
+    if (!options.verbose) continue;
+    for (const std::string& line : row.verbose) text += "      " + escaped_text(line) + "\n";
     for (const std::string& line : row.not_tried) text += "      not tried: " + escaped_text(line) + "\n";
-    if (options.coverage) text += coverage_text(row.coverage);
+    text += coverage_text(row.coverage);
   }
+  if (!passed.empty()) text += passed + "\n";
   return text;
 }
 

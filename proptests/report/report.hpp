@@ -40,10 +40,13 @@ struct ReportRow {
   ReportVerdict verdict = ReportVerdict::vacuous;
   double seconds = 0;                          // NaN: not part of this report
   std::vector<std::string> details;            // lines for a reader: why, the witness, how to replay it
+  std::vector<std::string> verbose = {};       // and lines that a table has only if it is verbose
   Certificates failed;                         // the certificates behind the verdict
   std::optional<ErrorStatistics> errors = {};  // where values of a kernel were judged
   std::vector<std::string> not_tried = {};     // what the subject was not asked, and why
   std::vector<Coverage::Entry> coverage = {};  // what the calls of a kernel were made of
+  int place = 0;                               // in a table among its subject's rows: the smallest first; where it
+                                               // is not 0, a claim that passes beside one that fails has its name alone
 };
 
 struct Report {
@@ -65,11 +68,12 @@ std::vector<ReportRow> rows_of(const std::vector<numerics::Certificate>& certifi
                                double seconds);
 
 struct TableOptions {
-  bool colour = false;    // ANSI escapes
-  bool coverage = false;  // the classes that calls were made of, too
+  bool colour = false;   // ANSI escapes
+  bool verbose = false;  // also what was not tried, and the classes that calls were made of
 };
 
 /// For reading: a heading for each subject, one line for each of its claims, and the details of what did not hold.
+/// Files have all lines, in the rows' order.
 std::string to_table(const Report& report, const TableOptions& options = {});
 
 /// {"verdict": "pass", "claims": [{"claim", "subject", "cases", "slack", "verdict", "seconds", "details", "failed"}]};

@@ -141,7 +141,9 @@ std::string testcase(const ReportRow& row) {
   text += ">\n" + numbers;
   if (element != nullptr) {
     std::string details;
-    for (const std::string& line : row.details) details += line + "\n";
+    for (const auto* lines : {&row.details, &row.verbose}) {
+      for (const std::string& line : *lines) details += line + "\n";
+    }
     text += std::string("      <") + element + " message=\"" + to_string(row.verdict) + "\">" + xml_text(details) +
             "</" + element + ">\n";
   }
@@ -275,7 +277,9 @@ std::string to_json(const Report& report) {
     entry["slack"] = number_json(row.slack);
     entry["verdict"] = to_string(row.verdict);
     entry["seconds"] = number_json(row.seconds);
-    entry["details"] = lines_json(row.details);
+    std::vector<std::string> details = row.details;
+    details.insert(details.end(), row.verbose.begin(), row.verbose.end());
+    entry["details"] = lines_json(details);
     if (row.errors) entry["errors"] = errors_json(*row.errors);
     if (!row.not_tried.empty()) entry["not_tried"] = lines_json(row.not_tried);
     if (!row.coverage.empty()) entry["coverage"] = coverage_json(row.coverage);

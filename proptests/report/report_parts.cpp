@@ -33,7 +33,8 @@ using Rows = std::vector<ReportRow>;
 
 // All of a row but its certificates. The bindings name every field: a new one does not compile until it is here.
 Packed packed(const ReportRow& row) {
-  const auto& [claim, subject, cases, slack, verdict, seconds, details, failed, errors, not_tried, coverage] = row;
+  const auto& [claim, subject, cases, slack, verdict, seconds, details, verbose, failed, errors, not_tried, coverage,
+               place] = row;
   Packed packed_errors, packed_coverage = Packed::array();
   if (errors) {
     const auto& [values, share, worst, bias, allowed, witness] = *errors;
@@ -42,8 +43,8 @@ Packed packed(const ReportRow& row) {
   for (const auto& [dimension, name, calls, refused, reason] : coverage) {
     packed_coverage.push_back({dimension, name, calls, refused, reason});
   }
-  return Packed::array(
-      {claim, subject, cases, slack, verdict, seconds, details, packed_errors, not_tried, packed_coverage});
+  return Packed::array({claim, subject, cases, slack, verdict, seconds, details, packed_errors, not_tried,
+                        packed_coverage, verbose, place});
 }
 
 template <class... Fields>
@@ -56,7 +57,7 @@ ReportRow unpacked(const Packed& from) {
   ReportRow row;
   Packed errors, coverage;
   unpack(from, row.claim, row.subject, row.cases, row.slack, row.verdict, row.seconds, row.details, errors,
-         row.not_tried, coverage);
+         row.not_tried, coverage, row.verbose, row.place);
   if (!errors.is_null()) {
     ErrorStatistics& e = row.errors.emplace();
     unpack(errors, e.values, e.largest_share, e.worst_ulps, e.bias_ulps, e.worst_allowed_ulps, e.worst_witness);

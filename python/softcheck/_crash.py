@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 from types import TracebackType
 from typing import Sequence
@@ -35,11 +36,25 @@ def _frames(below: TracebackType | None, most: int) -> list[str]:
     return [lines[0], f"  ... {len(lines) - most + 1} more frames", *lines[len(lines) - most + 2 :]]
 
 
-def crash_text(error: BaseException, inputs: Sequence[tuple[np.ndarray, str]] | None) -> str:
-    """The exception's traceback without softcheck's own frames, how its kind could be a refusal, and the domain without
-    calls like this one where that is empty. Ten lines at most, all of which a report shows."""
+def _arrays_of_another_library(error: Exception) -> list[str]:
+    """Where a function of torch, say, was given NumPy's arrays: what gives it its own."""
+    library = next((name for name in ("torch", "jax", "mlx", "tensorflow", "cupy") if name in sys.modules), None)
+    if library is None or "ndarray" not in str(error):
+        return []
+    typed = "dtype=torch.float32 or " if library == "torch" else ""
+    return [f"softcheck: it was given NumPy's arrays; {typed}arrays='{library}' gives it {library}'s"]
+
+
+def crash_text(error: BaseException, inputs: Sequence[tuple[np.ndarray, str]] | None, arrays: str = "") -> str:
+    """The exception's traceback without softcheck's own frames, how its kind could be a refusal, the domain without
+    calls like this one where that is empty, and the arrays that it asks for. Ten lines at most, all of which a report
+    shows.
+
+    arrays  the library of those it was given
+    """
     hints = []
     if isinstance(error, Exception):
+        hints += _arrays_of_another_library(error) if arrays == "numpy" else []
         hints.append(f"softcheck: an exception is a crash, unless refuses=({type(error).__name__},) makes it a refusal")
         if inputs is not None and any(array.size == 0 for array, _ in inputs):
             shape = inputs[0][0].shape

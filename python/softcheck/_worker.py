@@ -56,7 +56,7 @@ def _serve(pickled: bytes, connection: Connection, printed: str) -> None:
             except WrongResult as error:
                 connection.send(("malformed", f"softcheck: the function's result: {error}\n"))
             except BaseException as error:  # noqa: BLE001
-                connection.send(("raised", crash_text(error, request.inputs)))
+                connection.send(("raised", crash_text(error, request.inputs, adapter.arrays)))
 
 
 class SpawnedCall:

@@ -260,7 +260,8 @@ def test_few_calls_reach_every_property():
     report = softcheck.check(counted, max_calls=100, isolation="none")
     assert report.verdict == "pass", str(report)
     assert 50 <= calls <= 100
-    assert "max_calls=100" in str(report) and "EveryWidthIsComputed, all but" in str(report)
+    assert "all but 2 of 100 cases: max_calls=100; and " in str(report)
+    assert "EveryWidthIsComputed, all but" in "\n".join(report.data["claims"][-1]["not_tried"])
     assert softcheck.check(kernels.one_item_off, max_calls=100).verdict == "fail"
 
 
@@ -352,6 +353,22 @@ def test_a_crash_names_the_exception_that_it_comes_from():
     except ValueError as error:
         lines = crash_text(error, None).splitlines()
     assert lines[2:4] == ["ValueError: no block size", "from KeyError: 'block size'"], lines
+
+
+def test_a_function_of_torch_that_was_given_numpy_arrays_is_told_so(monkeypatch):
+    from softcheck._crash import crash_text
+
+    wrong = TypeError("softmax(): argument 'input' (position 1) must be Tensor, not numpy.ndarray")
+    said = "it was given NumPy's arrays"
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "torch")
+    for library in ("jax", "mlx", "tensorflow", "cupy"):
+        monkeypatch.delitem(sys.modules, library, raising=False)
+    assert said not in crash_text(wrong, None, "numpy")
+    monkeypatch.setitem(sys.modules, "torch", object())
+    assert f"softcheck: {said}; dtype=torch.float32 or arrays='torch' gives it torch's\n" in crash_text(wrong, None, "numpy")
+    assert said not in crash_text(wrong, None, "torch")
+    assert said not in crash_text(TypeError("unhashable type"), None, "numpy")
 
 
 def test_a_slack_of_nothing_has_no_sign():

@@ -33,6 +33,20 @@ def test_no_output_is_told_by_its_name():
 
 
 
+def test_causality_that_was_not_passed_is_named():
+    def attention(seen):
+        scores = np.einsum("bhqd,bhkd->bhqk", Q, K) / np.sqrt(np.float32(8))
+        weights = np.exp(np.where(seen, scores, -np.inf) - scores.max(-1, keepdims=True))
+        return (weights @ V / weights.sum(-1, keepdims=True)).astype(np.float32)
+
+    plain, causal = attention(True), attention(np.tril(np.ones((9, 9), bool)))
+    with pytest.raises(softcheck.Violation, match=r"cause: every row is right as causal attention: causal=True .* was not passed"):
+        softcheck.assert_output("attention", (Q, K, V), causal)
+    assert softcheck.assert_output("attention", (Q, K, V), causal, causal=True)
+    with pytest.raises(softcheck.Violation, match="every row is right without causality"):
+        softcheck.assert_output("attention", (Q, K, V), plain, causal=True)
+
+
 def test_a_contract_that_fits_is_named():
     with pytest.raises(AssertionError, match="none of [0-9]+ usual contracts allow these results"):
         softcheck.assert_output("softmax", X, kernels.softmax(X) * np.float32(1.05))

@@ -1,5 +1,6 @@
 #include "judge/ops/attention/attention_rows.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 
@@ -42,7 +43,12 @@ CallDescription asked_of(const AttentionCase& attention, const std::string& rema
   if (!attention.mask.empty()) text += attention.mask_for_each_head ? " mask=heads" : " mask=shared";
   if (!attention.mask.empty() && attention.mask_byte != 1) text += " byte=" + std::to_string(attention.mask_byte);
   text += head_text(attention.attributes) + head_text(attention.sequences);
-  return {text, remark, row, row ? place_of(attention, *row) : ""};
+  CallDescription asked{text, remark, row, row ? place_of(attention, *row) : ""};
+  const auto holds_nan = [](const std::vector<double>& numbers) {
+    return std::ranges::any_of(numbers, [](double number) { return std::isnan(number); });
+  };
+  asked.hides_nan = holds_nan(attention.keys) || holds_nan(attention.values);
+  return asked;
 }
 
 AttentionRow row_of(const AttentionCase& a, std::size_t b, std::size_t h, std::size_t i) {

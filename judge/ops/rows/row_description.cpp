@@ -1,6 +1,7 @@
 #include "judge/ops/rows/row_description.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -67,9 +68,8 @@ std::string in_parentheses(std::string inputs, const RowMatrixCase& matrix, Op o
 }
 
 // " (behind the mask: item 0 nan, item 2 -0x1.fffffep+127 and 3 more)": a row's text has -inf there.
-std::string hidden_text(const RowMatrixCase& matrix, std::size_t row, const CallForm& form) {
+std::string hidden_text(const std::vector<HiddenNumber>& hidden) {
   constexpr std::size_t shown = 4;
-  const std::vector<HiddenNumber> hidden = hidden_numbers(matrix, row, form);
   std::string text;
   for (std::size_t k = 0; k < std::min(shown, hidden.size()); ++k) {
     text += (k == 0 ? " (behind the mask: item " : ", item ") + std::to_string(hidden[k].item) + " " +
@@ -94,8 +94,11 @@ std::string words_of_row(const RowMatrixCase& matrix, Op op, numerics::Format in
 CallDescription asked_of(const RowMatrixCase& matrix, Op op, numerics::Format input, const std::string& remark,
                          std::size_t row, const CallForm& form) {
   const std::size_t rows = matrix.rows.size();
-  return {text_of(matrix), remark + words_of_row(matrix, op, input, row) + hidden_text(matrix, row, form), row,
-          rows == 1 ? "" : in_row(row, rows), to_text(case_of(matrix, row))};
+  const std::vector<HiddenNumber> hidden = hidden_numbers(matrix, row, form);
+  CallDescription asked{text_of(matrix), remark + words_of_row(matrix, op, input, row) + hidden_text(hidden), row,
+                        rows == 1 ? "" : in_row(row, rows), to_text(case_of(matrix, row))};
+  asked.hides_nan = std::ranges::any_of(hidden, [](const HiddenNumber& one) { return std::isnan(one.value); });
+  return asked;
 }
 
 CallDescription asked_of_call(const RowMatrixCase& matrix, Op op, numerics::Format input, const std::string& remark) {

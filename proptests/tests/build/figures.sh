@@ -156,5 +156,16 @@ holds "$scratch/page.html" 'data:image/svg+xml;base64,'
 grep -o 'alt="a.svg" src="data:image/svg+xml;base64,[^"]*' "$scratch/page.html" | sed 's/.*base64,//' | base64 -d >"$scratch/back.svg"
 cmp -s "$scratch/back.svg" "$scratch/results/<i>/a.svg" || complain "the picture in the page is not the file's"
 
+# The table on the page of experiments is that of the file that the command wrote, by the command's defaults.
+pages=$(dirname "$0")/../../../docs/experiments
+answers 0 '--items .*2097152' run table-1 --help
+holds "$pages/table_1.csv" '^# softcheck run table-1 --seed 1 --sets 8192 --items 2097152 --largest 16384$'
+grep -v '^[#n]' "$pages/table_1.csv" |
+  awk -F, '{ printf "| %d | %d | %.2f +- %.2f | %.2f +- %.2f | %+.2f |\n", $1, $2, $4, $5, $6, $7, $8 }' >"$scratch/cells"
+test "$(wc -l <"$scratch/cells")" = 11 || complain "table_1.csv has not eleven sizes"
+while read -r cells; do
+  grep -qF -- "$cells" "$pages/README.md" || complain "docs/experiments/README.md has not the cells of table_1.csv: $cells"
+done <"$scratch/cells"
+
 test $failures = 0 || { echo "$failures failures"; exit 1; }
 echo "figures and report answer as documented"

@@ -136,7 +136,7 @@ TEST(AttentionCoverage, ADomainIsKeptAndJudgedFully) {
   // One line says how many calls were refused for it, whatever else they asked for; and a mask that no call may have
   // has no layout and no bytes that are missed.
   const auto told = [&](const std::string& begin) {
-    return std::ranges::count_if(inside.notes, [&](const std::string& text) { return text.starts_with(begin); });
+    return std::ranges::count_if(inside.refusals, [&](const std::string& text) { return text.starts_with(begin); });
   };
   EXPECT_EQ(told("refused all " + std::to_string(inside.refused) + " calls for out, lse and entropy, of "), 1);
   EXPECT_EQ(told("refused "), 1);

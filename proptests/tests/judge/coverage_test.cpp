@@ -102,7 +102,8 @@ TEST(Refusals, AreExplainedByTheFewestWords) {
   EXPECT_EQ(judgement.verdict, ReportVerdict::vacuous);
   const std::string notes = joined(judgement.notes);
   EXPECT_THAT(notes, HasSubstr("n=16k"));
-  EXPECT_THAT(notes, HasSubstr("lies outside the domain"));
+  EXPECT_THAT(notes, AllOf(HasSubstr(" calls: "), HasSubstr("masks"), HasSubstr("theta != 1"), HasSubstr("strides")));
+  EXPECT_THAT(notes, HasSubstr("to judge it where it refuses none: softcheck::conforms(kernel, \"softmax f32 on "));
 }
 
 TEST(Refusals, InsideADomainAreExplainedByWordsMore) {
@@ -112,13 +113,71 @@ TEST(Refusals, InsideADomainAreExplainedByWordsMore) {
   const std::string notes = joined(judgement.notes);
   // The words of lengths are as narrow as the accepted calls, which the seed draws; the words that were given follow.
   std::smatch domain;
-  ASSERT_TRUE(std::regex_search(notes, domain, std::regex("lies outside the domain '([^']*)'; to judge"))) << notes;
+  ASSERT_TRUE(std::regex_search(notes, domain, std::regex("where it refuses none: .* on ([^\"]*)\""))) << notes;
   const std::string words = domain[1];
   EXPECT_THAT(words, testing::EndsWith(" theta=1 compact finite nomask"));
   const LengthRange n = parse_domain(words, false).length("n");
   EXPECT_EQ(n.multiple, 16u) << words;
   EXPECT_GT(n.most, 4096u) << words;
   EXPECT_LE(n.most, 8192u) << words;
+}
+
+CallTraits attention_call(std::uint64_t queries, std::uint64_t keys) {
+  CallTraits call;
+  call.lengths = {{"heads", 4}, {"group", 1}, {"queries", queries}, {"keys", keys}};
+  return call;
+}
+
+TEST(Refusals, AreToldInTheWordsOfAReader) {
+  RefusalLog log;
+  EXPECT_EQ(log.in_words(), "");
+  for (const std::uint64_t keys : {3, 4, 5}) {
+    CallTraits call = attention_call(4, keys);
+    log.add(call, false);
+    call.causal = true;
+    log.add(call, keys != 4);
+    call.masked = true;
+    log.add(call, true);
+    call = attention_call(4, keys);
+    call.lengths["group"] = 2;
+    log.add(call, true);
+  }
+  EXPECT_EQ(log.in_words(), "masks, grouped heads, causal with queries != keys");
+  log.add(attention_call(4, 5), true);  // as one that was taken
+  EXPECT_EQ(log.in_words(), "masks, grouped heads, causal with queries != keys and 1 other");
+  // Without the calls that no word keeps, the kernel can be judged.
+  const auto explanation = log.explanation();
+  ASSERT_TRUE(explanation.has_value());
+  EXPECT_TRUE(explanation->unexplained.has_value());
+}
+
+TEST(Refusals, OfCausalCallsThatAreNotSquareLeaveADomainWithoutCausality) {
+  RefusalLog log;
+  for (std::uint64_t keys = 1; keys <= 9; ++keys) {
+    CallTraits call = attention_call(4, keys);
+    log.add(call, false);
+    call.causal = true;
+    log.add(call, keys != 4);
+    call = attention_call(9 + keys, 9 + keys);
+    call.causal = true;
+    log.add(call, false);
+  }
+  const auto explanation = log.explanation();
+  ASSERT_TRUE(explanation.has_value());
+  EXPECT_EQ(to_string(explanation->domain), "nocausal");
+  EXPECT_EQ(explanation->lost, 10u);  // more than half of the calls that were taken
+}
+
+TEST(Refusals, OfResultsAloneAreNoRefusalsOfCalls) {
+  const softcheck_kernel attention = loaded_kernel(library_path("softcheck_cpu_kernels"), "softcheck_attention");
+  const KernelSubject subject =
+      own_subject([attention](const softcheck_call* call) { return call->n_outputs > 1 ? 1 : attention(call); },
+                  {Op::attention, Format::f32, "acc=f32 exp=1ulp sum=blocks:128 masked=zero subnormal=kept",
+                   "compact nomask nocausal keys<=9 queries<=9"});
+  const KernelJudgement judgement = judged(subject, {"EveryValueLiesWithinItsThreshold"});
+  EXPECT_THAT(judgement.notes, ::testing::Contains("returns none of: lse, entropy"));
+  EXPECT_THAT(joined(judgement.notes), Not(HasSubstr("refused ")));
+  EXPECT_THAT(joined(judgement.refusals), HasSubstr("for out and lse"));
 }
 
 // Words of attributes and listed lengths stay: a domain without them admits other calls.

@@ -110,7 +110,8 @@ TEST(CallSizes, SayWhatIsBeyondTheLargestCall) {
   sizes.reach("n", 4097);
   sizes.reach("n", 128);
   sizes.reach("k", 9);  // which these calls lack
-  EXPECT_EQ(sizes.largest_called(), "largest called: rows 65537, n 4097, |logit| 0");
+  EXPECT_EQ(sizes.largest_called(),
+            "largest called: rows 65537, n 4097 (not tried: up to 1000000), |logit| 0 (not tried: up to 8.507e+37)");
   EXPECT_EQ(sizes.not_tried(), (std::vector<std::string>{"n beyond 4097, up to 1000000: no judged call had it",
                                                          "|logit| beyond 0, up to 8.507e+37: no judged call had it"}));
 }

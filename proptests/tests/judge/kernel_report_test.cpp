@@ -90,7 +90,12 @@ TEST(KernelReport, APassTellsHowCloseItWasAndWhatWasNotTried) {
   EXPECT_THAT(to_junit(report), HasSubstr("<system-out>error/threshold at most "));
   EXPECT_THAT(to_junit(report), HasSubstr("<system-out>not tried: "));
   EXPECT_THAT(to_table(report), HasSubstr("worst ulp    allowed   bias ulp"));
-  EXPECT_THAT(to_table(report), HasSubstr("not tried: "));
+  EXPECT_THAT(to_table(report),
+              Not(AnyOf(HasSubstr("not tried: shifts"), HasSubstr("isolation: "), HasSubstr("covered: "))));
+  EXPECT_THAT(to_table(report), HasSubstr(" (not tried: up to 1000000)"));
+  EXPECT_THAT(to_table(report, {.verbose = true}),
+              AllOf(HasSubstr("      not tried: shifts"), HasSubstr("      isolation: "), HasSubstr("covered: ")));
+  EXPECT_THAT(claims.back()["details"].dump(), HasSubstr("isolation: "));
 }
 
 // The evidence of the first failed certificate of a claim.

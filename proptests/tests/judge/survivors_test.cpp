@@ -1,4 +1,8 @@
 // Published criteria on planted bugs: few criteria and few kernels, so that a run takes seconds.
+#include <fstream>
+#include <iterator>
+#include <regex>
+
 #include "judge/survivors/criterion.hpp"
 #include "judge/survivors/row_case.hpp"
 #include "judge/survivors/survivor_matrix.hpp"
@@ -250,6 +254,19 @@ TEST(Comparisons, FollowTheirRules) {
   EXPECT_FALSE(holds({Rule::between_zero_and_one}, {0.5, -1e-9}, {0, 0}));
   EXPECT_TRUE(holds({Rule::first_takes_all, 0.01}, {0.995, 0.005}, {0, 0}));
   EXPECT_FALSE(holds({Rule::first_takes_all, 0.01}, {0.995, 0.02}, {0, 0}));
+}
+
+// "accepts none of all 688" and "**0/688**" are of one run.
+TEST(SurvivorPage, ItsTextAndItsTableCountTheSameKernels) {
+  std::ifstream file(SOFTCHECK_SOURCE_DIR "/docs/kernels/survivors.md");
+  const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const auto number = [&](const char* pattern) {
+    std::smatch found;
+    return std::regex_search(page, found, std::regex(pattern)) ? found[1].str() : "";
+  };
+  EXPECT_NE(number("accepts none of all ([0-9]+)"), "");
+  EXPECT_EQ(number("accepts none of all ([0-9]+)"), number("[*][*]0/([0-9]+)[*][*] [|] [*][*]0/"));
+  EXPECT_EQ(number("rejects none of the ([0-9]+)"), number("[*][*]0/[0-9]+[*][*] [|] [*][*]0/([0-9]+)[*][*]"));
 }
 
 }  // namespace

@@ -1,0 +1,149 @@
+#include "judge/report/failure_story.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "judge/call/evidence.hpp"
+#include "judge/trial/command_line.hpp"
+#include "judge/trial/plainest_case.hpp"
+#include "judge/verdict/certificate_text.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Certificate;
+
+// A smaller case of a later property is no simpler: the first property asks the least.
+constexpr std::size_t few_logits = 8;
+
+const Certificate* first_of(const Counterexample& found, const std::string& claim) {
+  const auto place = std::ranges::find(found.failed, claim, &Certificate::claim);
+  return place == found.failed.end() ? nullptr : &*place;
+}
+
+bool is_simpler(const FailureCause& a, const FailureCause& b) {
+  const Counterexample &of_a = *a.property->outcome.counterexample, &of_b = *b.property->outcome.counterexample;
+  // A call that fails alone says nothing against the property that made it.
+  if (fails_alone(of_a) != fails_alone(of_b)) return fails_alone(of_b);
+  return of_b.size > few_logits && of_a.size < of_b.size;
+}
+
+// One cause of each kind, in the properties' order where none is simpler.
+void add(const FailureCause& failure, std::vector<FailureCause>& causes) {
+  const auto found = std::ranges::find(causes, failure.kind, &FailureCause::kind);
+  if (found == causes.end()) {
+    causes.push_back(failure);
+  } else if (is_simpler(failure, *found)) {
+    *found = failure;
+  }
+}
+
+// The NaN of a call that hides one may be that of the calls that hide none.
+void merge_nans(std::vector<FailureCause>& causes) {
+  if (std::ranges::find(causes, WrongValue::nan, &FailureCause::kind) == causes.end()) return;
+  std::erase_if(causes, [](const FailureCause& cause) { return cause.kind == WrongValue::hidden_nan; });
+}
+
+bool is_of_cause(WrongValue kind, const FailureCause& cause) {
+  return kind == cause.kind || (kind == WrongValue::hidden_nan && cause.kind == WrongValue::nan);
+}
+
+// What came of it, on one line.
+std::string one_line(const Certificate& certificate) {
+  const KernelEvidence* evidence = evidence_of(certificate);
+  if (evidence == nullptr) return certificate.witness;
+  if (evidence->ending) return "ended by " + evidence->ending->death;
+  if (!evidence->value) return "does not hold either" + evidence->asked.remark;
+  std::string result;
+  for (const auto& [name, text] : value_lines(*evidence->value, certificate)) {
+    result += (result.empty() ? "" : ", ") + name + " " + text;
+  }
+  return result;
+}
+
+// The row that failed; the whole case where it is no row.
+std::string asked_row(const Certificate& certificate) {
+  const KernelEvidence* evidence = evidence_of(certificate);
+  if (evidence == nullptr) return certificate.witness;
+  return evidence->asked.row_text.empty() ? evidence->asked.case_text : evidence->asked.row_text;
+}
+
+// "also fails: NAME on 3 logits, NAME on 1 logit, and 2 properties more": by the same cause on another row; empty where
+// there is none. A property whose smallest row was named before found the same row: its mask or neighbour has no part
+// in that.
+std::string other_failures(const KernelJudgement& judgement, const std::string& claim, const FailureCause& cause) {
+  constexpr std::size_t most_named = 3;
+  std::set<std::string> rows{asked_row(*cause.failed)};  // and names
+  std::string names;
+  std::size_t count = 0;
+  for (const PropertyFinding& other : judgement.properties) {
+    const auto& failed = other.outcome.counterexample;
+    const Certificate* broken = &other == cause.property || !failed ? nullptr : first_of(*failed, claim);
+    if (broken == nullptr || fails_alone(*failed) || !is_of_cause(kind_of(*broken), cause)) continue;
+    if (other.name == cause.property->name || !rows.insert(asked_row(*broken)).second) continue;
+    // Default effort has a property twice: as quick effort draws it, and as its own.
+    if (!rows.insert(other.name).second || ++count > most_named) continue;
+    names += (names.empty() ? "" : ", ") + other.name + " on " + logits_text(failed->size);
+  }
+  if (names.empty()) return names;
+  const std::size_t left = count - std::min(count, most_named);
+  return "also fails: " + names +
+         (left == 0 ? "" : ", and " + std::to_string(left) + (left == 1 ? " property more" : " properties more"));
+}
+
+}  // namespace
+
+std::string logits_text(std::size_t count) {
+  if (count == 0) return "an empty call";
+  return std::to_string(count) + (count == 1 ? " logit" : " logits");
+}
+
+std::vector<FailureCause> causes_of(const KernelJudgement& judgement, const std::string& claim) {
+  std::vector<FailureCause> causes;
+  for (const PropertyFinding& property : judgement.properties) {
+    const auto& found = property.outcome.counterexample;
+    const Certificate* const failed = found ? first_of(*found, claim) : nullptr;
+    if (failed != nullptr) add({kind_of(*failed), &property, failed}, causes);
+  }
+  merge_nans(causes);
+  std::ranges::sort(causes, {}, &FailureCause::kind);
+  return causes;
+}
+
+FailureCause gravest_cause(const KernelJudgement& judgement) {
+  std::vector<FailureCause> causes;
+  for (const PropertyFinding& property : judgement.properties) {
+    const auto& found = property.outcome.counterexample;
+    if (!found || property.verdict != judgement.verdict) continue;
+    for (const Certificate& failed : found->failed) add({kind_of(failed), &property, &failed}, causes);
+  }
+  return causes.empty() ? FailureCause{} : *std::ranges::min_element(causes, {}, &FailureCause::kind);
+}
+
+std::vector<std::string> story_of(const KernelSubject& subject, const KernelJudgement& judgement,
+                                  const std::string& claim, double slack, std::set<std::string>& reported_case_texts) {
+  std::vector<std::string> story;
+  const std::vector<FailureCause> causes = causes_of(judgement, claim);
+  for (const FailureCause& cause : causes) {
+    const Counterexample& found = *cause.property->outcome.counterexample;
+    const std::string one_case = cause.property->name + " " + found.case_text;
+    if (!reported_case_texts.insert(one_case).second) {
+      story.push_back("in the same case: " + one_line(*cause.failed));
+      if (&cause == &causes.back()) story.emplace_back("replay: as above");
+      continue;
+    }
+    story.push_back(cause.property->name + (fails_alone(found) ? " made a call that fails alone, too"
+                                                               : " fails on " + logits_text(found.size)));
+    for (const std::string& line : proptests::told(*cause.failed)) story.push_back("  " + line);
+    if (const std::string why = cause_of(subject, *cause.failed); !why.empty()) story.push_back("  " + why);
+    if (causes.size() == 1 && std::isinf(slack) && std::isfinite(cause.failed->slack)) {
+      story.emplace_back("slack inf is of another case: one with a NaN, an infinity or a value that has to be exact");
+    }
+    const std::string others = other_failures(judgement, claim, cause);
+    if (!others.empty()) story.push_back(others);
+    story.push_back("replay: " + command_line(subject, one_case));
+  }
+  return story;
+}
+
+}  // namespace softcheck::proptests

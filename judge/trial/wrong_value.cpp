@@ -1,0 +1,138 @@
+#include "judge/trial/wrong_value.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <optional>
+
+#include "judge/call/evidence.hpp"
+#include "judge/sandbox/guarded_pages.hpp"
+#include "judge/trial/plainest_case.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Certificate;
+
+// From here on an error is no matter of rounding.
+constexpr double times_of_wrong = 10;
+
+// Of an output of 8 bits the filling is a number that kernels return, too.
+bool is_filling(const ReportedValue& value) {
+  constexpr std::uint64_t bytes = 0x0101'0101'0101'0101 * static_cast<std::uint8_t>(Filling::output);
+  if (value.is_index) return value.got == static_cast<std::int32_t>(bytes & 0xffff'ffff);
+  for (const numerics::Format format : numerics::all_formats()) {
+    const int bits = numerics::properties(format).storage_bits;
+    if (bits > 8 && value.got == numerics::decode(format, bytes >> (64 - bits))) return true;
+  }
+  return false;
+}
+
+std::string decimal(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.4g", value);
+  return text.data();
+}
+
+// Exponentials of a row's own logits, the maximum not subtracted, overflow, or all are 0.
+std::string unshifted_exponentials(const KernelSubject& subject, const JudgedNumbers& row) {
+  if (subject.op->inputs[0].role != Role::logits || !subject.op->answers.exponentials) return "";
+  double largest = -std::numeric_limits<double>::infinity();
+  for (const double logit : row.logits) {
+    if (std::isfinite(logit)) largest = std::fmax(largest, logit / row.theta);
+  }
+  const numerics::FormatProperties& format = numerics::properties(subject.contract.accumulator);
+  const double most = std::log(format.largest), least = std::log(format.smallest_subnormal);
+  if (!std::isfinite(largest) || (largest < most && largest > least)) return "";
+  const std::string what = largest < most ? " is 0 below " + decimal(least) : " overflows above " + decimal(most);
+  return "cause: exp in " + std::string(format.name) + what + ", and this row's largest logit" +
+         (row.theta == 1 ? "" : " over theta") + " is " + decimal(largest) + ": subtract the maximum before exp";
+}
+
+// A call of many rows, or of long ones, may need more time than it had.
+std::string longer_than_it_may(const KernelSubject& subject, const std::vector<std::int64_t>& shape) {
+  constexpr std::int64_t many = 1024;
+  const std::vector<std::string> names = subject.op->attention ? std::vector<std::string>{"batch", "heads", "queries"}
+                                         : shape.size() == 2   ? std::vector<std::string>{"rows", "n"}
+                                                               : std::vector<std::string>{};
+  const std::size_t count = std::min(names.size(), shape.size());
+  const auto largest = std::max_element(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(count));
+  if (count == 0 || *largest < many) return "";
+  const std::string& name = names[static_cast<std::size_t>(largest - shape.begin())];
+  return "cause: a loop without end, or too little time for a call of " + name + "=" + std::to_string(*largest) +
+         ": a longer time limit, or the domain " + name + "<=" + std::to_string(*largest / 2) + ", leaves that open";
+}
+
+// Of a row with nothing visible: the word by which the result is right.
+std::string masked_word(const ReportedValue& value) {
+  if (value.got == 0 && !std::signbit(value.got))
+    return "cause: the contract says masked=nan; masked=zero grants a 0 here";
+  if (std::isnan(value.got)) return "cause: the contract says otherwise; masked=nan grants a NaN here";
+  return "";
+}
+
+}  // namespace
+
+WrongValue kind_of(const Certificate& failed) {
+  const KernelEvidence* evidence = evidence_of(failed);
+  if (evidence == nullptr) return WrongValue::other;
+  if (evidence->ending) return WrongValue::ended;
+  if (!evidence->value) return WrongValue::other;
+  const ReportedValue& value = *evidence->value;
+  if (is_filling(value)) return WrongValue::unwritten;
+  if (!value.expected || !value.due.empty()) return WrongValue::other;
+  const double lower = value.expected->lower_double(), upper = value.expected->upper_double();
+  if (!std::isfinite(lower) || !std::isfinite(upper)) return WrongValue::other;
+  if (std::isnan(value.got)) return evidence->asked.hides_nan ? WrongValue::hidden_nan : WrongValue::nan;
+  if (std::isinf(value.got)) return WrongValue::infinite;
+  if (value.got == 0 && (lower > 0 || upper < 0)) return WrongValue::zero;
+  return failed.slack >= times_of_wrong ? WrongValue::wrong : WrongValue::inexact;
+}
+
+std::string cause_of(const KernelSubject& subject, const Certificate& failed) {
+  const KernelEvidence* evidence = evidence_of(failed);
+  switch (kind_of(failed)) {
+    case WrongValue::unwritten:
+      return "cause: the kernel never wrote this value: it is what the judge fills outputs with before each call";
+    case WrongValue::hidden_nan:
+      return "cause: this row may not see a NaN that its call holds, but 0 * NaN is NaN: leave hidden items out, by a "
+             "branch or a select, and not by a weight of 0";
+    case WrongValue::nan:
+    case WrongValue::infinite: {
+      const std::optional<JudgedNumbers>& row = evidence->asked.numbers;
+      return row ? unshifted_exponentials(subject, *row) : "";
+    }
+    case WrongValue::ended:
+      return evidence->ending->end == CallEnd::timed_out ? longer_than_it_may(subject, evidence->ending->shape) : "";
+    case WrongValue::other:
+      return failed.claim == "kernel.masked_row" && evidence != nullptr && evidence->value
+                 ? masked_word(*evidence->value)
+                 : "";
+    default:
+      return "";
+  }
+}
+
+void choose_gravest(KernelJudgement& judgement) {
+  const auto gravest_of = [](const Counterexample& found) {
+    WrongValue gravest = WrongValue::other;
+    for (const Certificate& failed : found.failed) gravest = std::min(gravest, kind_of(failed));
+    return gravest;
+  };
+  if (!judgement.counterexample || !judgement.counterexample->error.empty()) return;
+  WrongValue gravest = gravest_of(*judgement.counterexample);
+  for (const PropertyFinding& property : judgement.properties) {
+    const std::optional<Counterexample>& found = property.outcome.counterexample;
+    if (!found || property.verdict != judgement.verdict || !found->error.empty() || fails_alone(*found)) continue;
+    const WrongValue kind = gravest_of(*found);
+    if (kind >= gravest) continue;
+    gravest = kind;
+    judgement.failed_property = property.name;
+    judgement.counterexample = found;
+  }
+}
+
+}  // namespace softcheck::proptests

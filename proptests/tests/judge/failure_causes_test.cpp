@@ -1,0 +1,170 @@
+// What a report tells first, and which causes it names.
+#include <cstdlib>
+
+#include "judge/call/evidence.hpp"
+#include "judge/report/failure_story.hpp"
+#include "judge/trial/wrong_value.hpp"
+#include "judge/verdict/certificate_text.hpp"
+#include "proptests/tests/judge/kernel_samples.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Certificate;
+
+Certificate failed_value(double expected, double got, double slack, bool hides_nan = false) {
+  Certificate failed;
+  failed.claim = "kernel.softmax.element";
+  failed.verdict = numerics::Verdict::violated;
+  failed.slack = slack;
+  KernelEvidence evidence;
+  evidence.asked.case_text = "row f32 theta=0x1p+0 0x0p+0";
+  evidence.asked.hides_nan = hides_nan;
+  evidence.value = ReportedValue{0, Enclosure(expected), "", got};
+  return with_evidence(std::move(failed), std::move(evidence));
+}
+
+TEST(FailureCauses, TheGravestKindComesFirst) {
+  const double fill = numerics::decode(Format::f32, 0x7b7b7b7b);
+  const std::vector<WrongValue> kinds{
+      kind_of(failed_value(0.5, fill, 1e40)),     kind_of(failed_value(0.5, nan, infinity)),
+      kind_of(failed_value(0.5, infinity, 1e40)), kind_of(failed_value(0.5, 0, 1e6)),
+      kind_of(failed_value(0.5, 0.6, 1e5)),       kind_of(failed_value(0.5, nan, infinity, true)),
+      kind_of(failed_value(0.5, 0.50001, 1.2)),   kind_of(Certificate{})};
+  EXPECT_TRUE(std::ranges::is_sorted(kinds));
+  EXPECT_EQ(std::set<WrongValue>(kinds.begin(), kinds.end()).size(), kinds.size());
+  EXPECT_EQ(kind_of(failed_value(0, 0, 1e6)), WrongValue::wrong);  // a zero is due
+  for (const auto& [format, bits] : {std::pair{Format::f64, 0x7b7b7b7b7b7b7b7bu}, {Format::bf16, 0x7b7bu}}) {
+    EXPECT_EQ(kind_of(failed_value(1, numerics::decode(format, bits), 2)), WrongValue::unwritten);
+  }
+}
+
+KernelJudgement judgement_of(std::vector<std::pair<std::string, Certificate>> failures) {
+  KernelJudgement judgement;
+  judgement.verdict = ReportVerdict::fail;
+  for (auto& [name, certificate] : failures) {
+    PropertyFinding property;
+    property.name = name;
+    property.verdict = ReportVerdict::fail;
+    property.outcome.claims[certificate.claim] = {1, 0, certificate.slack};
+    property.outcome.counterexample = Counterexample{
+        .case_text = "row f32 theta=0x1p+0 0x0p+0", .size = 3, .failed = {certificate}, .error = "", .first_text = ""};
+    judgement.properties.push_back(std::move(property));
+  }
+  judgement.failed_property = judgement.properties.front().name;
+  judgement.counterexample = judgement.properties.front().outcome.counterexample;
+  return judgement;
+}
+
+TEST(FailureCauses, EachHasOneCounterexample) {
+  KernelJudgement judgement = judgement_of({{"Kernel.First", failed_value(0.5, 0.500001, 1.7)},
+                                            {"Kernel.Second", failed_value(0.5, nan, infinity)},
+                                            {"Kernel.Third", failed_value(0.25, nan, infinity)},
+                                            {"Kernel.Fourth", failed_value(0.5, nan, infinity, true)}});
+  const std::vector<FailureCause> causes = causes_of(judgement, "kernel.softmax.element");
+  ASSERT_EQ(causes.size(), 2U);  // a NaN in a call that hides one may be the same
+  EXPECT_EQ(causes[0].kind, WrongValue::nan);
+  EXPECT_EQ(causes[0].property->name, "Kernel.Second");
+  EXPECT_EQ(causes[1].property->name, "Kernel.First");
+  EXPECT_EQ(summary_of(judgement), "fail: kernel.softmax.element does not hold on 3 logits, got NaN");
+  choose_gravest(judgement);
+  EXPECT_EQ(judgement.failed_property, "Kernel.Second");
+  judgement.properties.erase(judgement.properties.begin() + 1, judgement.properties.begin() + 3);
+  EXPECT_EQ(causes_of(judgement, "kernel.softmax.element").back().kind, WrongValue::inexact);
+  EXPECT_EQ(causes_of(judgement, "kernel.softmax.element").front().kind, WrongValue::hidden_nan);
+}
+
+std::string table_of(const KernelSubject& subject, const std::vector<std::string>& only) {
+  return to_table({rows_of(subject, judged(subject, only))});
+}
+
+TEST(FailureCauses, AttentionThatDoesNotRescaleIsToldApartFromZeroTimesNan) {
+  const std::vector<std::string> both{"EveryValueLiesWithinItsThreshold", "ALaterKeyIsNotThere"};
+  const std::string told = table_of(zoo_subject("mutant_attention_merge_without_rescale", {.op = Op::attention}), both);
+  EXPECT_THAT(told, AllOf(HasSubstr("Kernel.EveryValueLiesWithinItsThreshold fails on "), Not(HasSubstr("0 * NaN"))));
+}
+
+TEST(FailureCauses, TheJudgeNamesWhatItKnows) {
+  EXPECT_THAT(table_of(zoo_subject("mutant_attention_masked_values_times_zero", {.op = Op::attention}),
+                       {"AMaskedItemIsADeletedOne"}),
+              HasSubstr("cause: this row may not see a NaN that its call holds, but 0 * NaN is NaN"));
+  EXPECT_THAT(table_of(zoo_subject("mutant_no_max_shift"), {"EveryValueLiesWithinItsThreshold"}),
+              HasSubstr("cause: exp in f32 overflows above 88.72, and this row's largest logit"));
+  EXPECT_THAT(
+      table_of(zoo_subject("mutant_attention_value_tail", {.op = Op::attention}), {"EveryValueLiesWithinItsThreshold"}),
+      HasSubstr("cause: the kernel never wrote this value"));
+  const std::string masked = table_of(zoo_subject("correct_masked_zero"), {"AFullyMaskedRowIsAsDeclared"});
+  EXPECT_THAT(masked, AllOf(HasSubstr("expected NaN\n        got      0x0p+0 (0)\n"),
+                            HasSubstr("cause: the contract says masked=nan; masked=zero grants a 0 here")));
+}
+
+TEST(FailureCauses, ATimeLimitNamesTheDomainWithoutTheLongCall) {
+  const KernelSubject subject = zoo_subject("f");
+  Certificate failed;
+  failed.claim = "kernel.returns";
+  KernelEvidence evidence;
+  evidence.ending = CallEnding{CallEnd::timed_out, "the time limit", {}, {65536, 3}};
+  EXPECT_THAT(cause_of(subject, with_evidence(failed, evidence)), HasSubstr("the domain rows<=32768,"));
+  evidence.ending->shape = {2, 131072};
+  EXPECT_THAT(cause_of(subject, with_evidence(failed, evidence)), HasSubstr("the domain n<=65536,"));
+  evidence.ending->shape = {2, 3};
+  EXPECT_EQ(cause_of(subject, with_evidence(failed, evidence)), "");
+}
+
+TEST(FailureCauses, TritonsInterpreterIsNamedForBf16) {
+  const auto told = [](Format format) {
+    const KernelSubject subject = zoo_subject("mutant_returns_zeros", {Op::softmax, format});
+    return table_of(subject, {"EveryValueLiesWithinItsThreshold"});
+  };
+  EXPECT_THAT(told(Format::bf16), Not(HasSubstr("TRITON_INTERPRET")));
+  setenv("TRITON_INTERPRET", "1", 1);
+  EXPECT_THAT(told(Format::bf16), HasSubstr("TRITON_INTERPRET=1: Triton's interpreter cuts f32 off to bf16"));
+  EXPECT_THAT(told(Format::f32), Not(HasSubstr("TRITON_INTERPRET")));
+  unsetenv("TRITON_INTERPRET");
+}
+
+TEST(FailureCauses, PassingClaimsOfAFailureAreNames) {
+  const KernelSubject subject = zoo_subject("mutant_no_max_shift");
+  const std::string table = table_of(subject, {});
+  const std::size_t failed = table.find("  kernel.softmax.element"), row_sum = table.find("  kernel.softmax.row_sum"),
+                    passed = table.find("  pass: kernel."), verdict = table.find("  kernel.verdict ");
+  EXPECT_LT(failed, row_sum);
+  EXPECT_LT(row_sum, passed);
+  EXPECT_LT(passed, verdict);
+  EXPECT_THAT(table, HasSubstr(", kernel.stays_inside\n"));
+  const std::vector<ReportRow> rows = rows_of(subject, judged(subject));
+  EXPECT_TRUE(std::ranges::is_sorted(rows.begin(), rows.end() - 1, {}, &ReportRow::claim));  // files keep their order
+}
+
+TEST(FailureCauses, DecimalsStandBesideHexFloats) {
+  const Certificate failed = failed_value(0.5, 0.49975, 12);
+  const std::vector<std::string> lines = told(failed);
+  EXPECT_THAT(lines, ::testing::Contains("expected 0x1p-1 (0.5)"));
+  EXPECT_THAT(lines, ::testing::Contains(HasSubstr(" (0.49975)")));
+  EXPECT_EQ(number_text(nan), "NaN");
+  EXPECT_EQ(logits_text(0), "an empty call");
+  EXPECT_EQ(logits_text(1), "1 logit");
+}
+
+// A row of two +inf may be NaN, and need not be its limit.
+TEST(FailureCauses, AnInfiniteRowIsDueNanOrItsLimit) {
+  ReportedValue value{0, Enclosure(0.5), "NaN", 3};
+  EXPECT_EQ(value.expected_text(), "NaN or 0x1p-1");
+  EXPECT_THAT(table_of(zoo_subject("mutant_infinite_row_zero"), {"AnInfiniteLogitGivesNanOrTheLimit"}),
+              HasSubstr("expected NaN or 0x1p"));
+}
+
+TEST(FailureCauses, NoContractIsLookedForWhereNoneCanHelp) {
+  KernelJudgement judgement = judgement_of({{"Kernel.First", failed_value(0.5, 0.500001, 1.7)}});
+  const KernelSubject subject = zoo_subject("f");
+  EXPECT_THAT(inference_hint(subject, judgement), HasSubstr("--infer looks for one"));
+  for (const double slack : {1e37, infinity}) {
+    judgement = judgement_of({{"Kernel.First", failed_value(0.5, 0.6, slack)}});
+    EXPECT_EQ(inference_hint(subject, judgement), "");
+    judgement = judgement_of({{"Kernel.First", failed_value(0.5, 0, 1e6)}});
+    EXPECT_EQ(inference_hint(subject, judgement), "");
+  }
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
