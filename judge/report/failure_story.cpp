@@ -28,12 +28,20 @@ bool is_simpler(const FailureCause& a, const FailureCause& b) {
   return of_b.size > few_logits && of_a.size < of_b.size;
 }
 
-// One cause of each kind, in the properties' order where none is simpler.
+// The gravest of the kinds that mostly have one cause: an overflow makes NaN of one row and an infinity of another, and
+// an error grows with the row.
+WrongValue gravest_alike(WrongValue kind) {
+  if (kind == WrongValue::infinite) return WrongValue::nan;
+  return kind == WrongValue::inexact ? WrongValue::wrong : kind;
+}
+
+// One cause for kinds that are alike: the gravest, in the properties' order where none is simpler.
 void add(const FailureCause& failure, std::vector<FailureCause>& causes) {
-  const auto found = std::ranges::find(causes, failure.kind, &FailureCause::kind);
+  const auto found = std::ranges::find(causes, gravest_alike(failure.kind),
+                                       [](const FailureCause& cause) { return gravest_alike(cause.kind); });
   if (found == causes.end()) {
     causes.push_back(failure);
-  } else if (is_simpler(failure, *found)) {
+  } else if (failure.kind < found->kind || (failure.kind == found->kind && is_simpler(failure, *found))) {
     *found = failure;
   }
 }
@@ -45,7 +53,8 @@ void merge_nans(std::vector<FailureCause>& causes) {
 }
 
 bool is_of_cause(WrongValue kind, const FailureCause& cause) {
-  return kind == cause.kind || (kind == WrongValue::hidden_nan && cause.kind == WrongValue::nan);
+  return gravest_alike(kind) == gravest_alike(cause.kind) ||
+         (kind == WrongValue::hidden_nan && cause.kind == WrongValue::nan);
 }
 
 // What came of it, on one line.

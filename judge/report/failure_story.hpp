@@ -9,7 +9,7 @@
 
 namespace softcheck::proptests {
 
-/// Failures of one claim by wrong values of one kind: one counterexample tells them.
+/// Failures of one claim by wrong values that are alike: one counterexample tells them.
 struct FailureCause {
   WrongValue kind = WrongValue::other;
   const PropertyFinding* property = nullptr;      // the first that fails on few logits, else that of the smallest case

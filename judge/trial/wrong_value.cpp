@@ -37,7 +37,8 @@ std::string decimal(double value) {
   return text.data();
 }
 
-// Exponentials of a row's own logits, the maximum not subtracted, overflow, or all are 0.
+// Exponentials of a row's own logits, the maximum not subtracted, overflow, or all are 0. Shrinking halves what still
+// fails: a case far beyond the range of exp has another cause.
 std::string unshifted_exponentials(const KernelSubject& subject, const JudgedNumbers& row) {
   if (subject.op->inputs[0].role != Role::logits || !subject.op->answers.exponentials) return "";
   double largest = -std::numeric_limits<double>::infinity();
@@ -46,7 +47,8 @@ std::string unshifted_exponentials(const KernelSubject& subject, const JudgedNum
   }
   const numerics::FormatProperties& format = numerics::properties(subject.contract.accumulator);
   const double most = std::log(format.largest), least = std::log(format.smallest_subnormal);
-  if (!std::isfinite(largest) || (largest < most && largest > least)) return "";
+  constexpr double halvings = 4;  // of a logit, and of theta
+  if ((largest < most && largest > least) || largest > halvings * most || largest < halvings * least) return "";
   const std::string what = largest < most ? " is 0 below " + decimal(least) : " overflows above " + decimal(most);
   return "cause: exp in " + std::string(format.name) + what + ", and this row's largest logit" +
          (row.theta == 1 ? "" : " over theta") + " is " + decimal(largest) + ": subtract the maximum before exp";

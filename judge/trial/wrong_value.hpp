@@ -8,7 +8,8 @@
 
 namespace softcheck::proptests {
 
-/// How a call went wrong, the gravest first. Failures of one claim that are of one kind count as one cause.
+/// How a call went wrong, the gravest first. Failures of one claim by NaN or an infinity count as one cause, and those
+/// by an error of any size.
 ///
 /// ended         a crash, a time limit, a result that is no tensor
 /// unwritten     the result is what the judge filled the output with before the call

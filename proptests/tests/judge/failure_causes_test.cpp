@@ -74,6 +74,18 @@ TEST(FailureCauses, EachHasOneCounterexample) {
   EXPECT_EQ(causes_of(judgement, "kernel.softmax.element").front().kind, WrongValue::hidden_nan);
 }
 
+TEST(FailureCauses, NansAndInfinitiesAreOneAndSoAreErrorsOfAnySize) {
+  const KernelJudgement judgement = judgement_of({{"Kernel.First", failed_value(0.5, 0.500001, 1.7)},
+                                                  {"Kernel.Second", failed_value(0.5, infinity, 1e40)},
+                                                  {"Kernel.Third", failed_value(0.5, nan, infinity)},
+                                                  {"Kernel.Fourth", failed_value(0.5, 0, 1e6)},
+                                                  {"Kernel.Fifth", failed_value(0.5, 0.6, 1e5)}});
+  std::vector<std::string> names;
+  for (const FailureCause& cause : causes_of(judgement, "kernel.softmax.element"))
+    names.push_back(cause.property->name);
+  EXPECT_EQ(names, (std::vector<std::string>{"Kernel.Third", "Kernel.Fourth", "Kernel.Fifth"}));
+}
+
 std::string table_of(const KernelSubject& subject, const std::vector<std::string>& only) {
   return to_table({rows_of(subject, judged(subject, only))});
 }
@@ -93,6 +105,10 @@ TEST(FailureCauses, TheJudgeNamesWhatItKnows) {
   EXPECT_THAT(
       table_of(zoo_subject("mutant_attention_value_tail", {.op = Op::attention}), {"EveryValueLiesWithinItsThreshold"}),
       HasSubstr("cause: the kernel never wrote this value"));
+  // It subtracts the maximum, and multiplies weights by logits: 0 times an infinity.
+  const KernelSubject uncentred = zoo_subject("mutant_entropy_uncentred", {.op = Op::entropy});
+  EXPECT_THAT(table_of(uncentred, {"EveryValueLiesWithinItsThreshold", "LogitsReachTheirRange"}),
+              AllOf(HasSubstr("got      NaN"), Not(HasSubstr("subtract the maximum"))));
   const std::string masked = table_of(zoo_subject("correct_masked_zero"), {"AFullyMaskedRowIsAsDeclared"});
   EXPECT_THAT(masked, AllOf(HasSubstr("expected NaN\n        got      0x0p+0 (0)\n"),
                             HasSubstr("cause: the contract says masked=nan; masked=zero grants a 0 here")));
