@@ -78,6 +78,22 @@ TEST(TopPSoftmaxJudge, TheShortestPrefixThatReachesTopPIsKept) {
   EXPECT_EQ(broken(row, kept(row, {1, 2}), {0x1p-20}), Claims{"kept"});
 }
 
+// Two units of the last place beyond what is granted: closer than the filter's own errors.
+TEST(TopPSoftmaxJudge, WhatTheFilterCannotTellIsDecidedByDoubleDoubles) {
+  const PrecisionScope precision(113);
+  const char* words = "acc=f64 exp=1ulp masked=zero";
+  const Contract contract = parse_contract(words, Format::f64, Format::f64);
+  const RowCascade cascade(halves);
+  const TopPThreshold<UpperBound> granted(contract, statistics_of(cascade.statistics(), contract, halves, 1));
+  const RowOracle exact(halves);
+  const double mass = (exact.softmax(0) + exact.softmax(1)).midpoint();
+  const double allowed = upper(granted.mass(UpperBound(exact.softmax(2).upper_double())));
+  ASSERT_LT(0x1p-52, cascade.statistics().sum_minus_one.error / 4);
+  const Row two = kept(halves, {0, 1}, 1, Format::f64);
+  EXPECT_EQ(broken(halves, two, {mass + allowed + 0x1p-52}, words, Format::f64), Claims{"kept"});
+  EXPECT_EQ(broken(halves, two, {mass + 0x1p-53}, words, Format::f64), Claims{});
+}
+
 TEST(TopPSoftmaxJudge, ASmallerItemInPlaceOfALargerOneIsFound) {
   const Row row{1, 3, 2, 0};
   EXPECT_EQ(broken(row, kept(row, {1, 0}), {0.65}), Claims{"kept"});
