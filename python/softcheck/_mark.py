@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Callable, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Collection, TypeVar
 
 from ._library import UsageError, shown
+from ._words import Dtype, KernelArguments, OpName
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -14,12 +18,14 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class Mark:
     """One judgement that a function is to stand: the arguments of check()."""
 
-    op: str
-    dtype: Any
+    op: OpName
+    dtype: Dtype
     arguments: dict[str, Any] = field(default_factory=dict)
 
 
-def kernel(op: str = "softmax", dtypes: Any = ("float32",), **arguments: Any) -> Callable[[Function], Function]:
+def kernel(
+    op: OpName = "softmax", dtypes: Dtype | Collection[Dtype] = "float32", **arguments: Unpack[KernelArguments]
+) -> Callable[[Function], Function]:
     """Makes tests of a function: one for each dtype, in every test module, or class in one, that has the function.
 
     The function itself stays what it is. The other arguments are those of check(); pytest's --softcheck-effort,

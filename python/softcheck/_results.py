@@ -6,7 +6,7 @@ import functools
 import inspect
 import math
 import numbers
-from typing import TYPE_CHECKING, Any, Callable, Sequence, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Sequence, TypedDict, TypeVar, get_args
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from . import _abi, _arrays, _library
 from ._function import op_named, words_of
 from ._library import UsageError, flag, number, shown, whole
 from ._ops import ATTRIBUTES, TENSORS, TERMS, Op
+from ._words import OpName, Reduction
 from .report import Report, Violation, report_of
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Attributes(TypedDict, total=False):
     softcap: float
     class_weights: Any
     ignore_index: int
-    reduction: str
+    reduction: Reduction
     lse_base2: bool
     k: int | None
     renormalize: bool
@@ -130,7 +131,7 @@ def _attributes(op: Op, attributes: dict[str, Any], written: list[_abi.Tensor]) 
         if name == "window":
             given["window_left_plus_1"], given["window_right_plus_1"] = (side + 1 for side in _window(value))
         elif name == "reduction":
-            if not isinstance(value, str) or value not in ("mean", "sum"):
+            if not isinstance(value, str) or value not in get_args(Reduction):
                 raise UsageError(f"reduction: need 'mean' or 'sum', got {shown(value)}")
             given["mean"] = int(value == "mean")
         elif name == "k":
@@ -194,7 +195,7 @@ def _tensor(name: str, array: Any) -> _abi.Tensor:
 
 @_with_attributes
 def assert_output(
-    op: str,
+    op: OpName,
     inputs: Any,
     output: Any,
     *,
@@ -255,7 +256,7 @@ def assert_output(
 
 @_with_attributes
 def reference(
-    op: str,
+    op: OpName,
     *inputs: Any,
     contract: str | Sequence[str] | None = None,
     which: int = 0,
@@ -276,7 +277,7 @@ def reference(
 
 @_with_attributes
 def threshold(
-    op: str,
+    op: OpName,
     *inputs: Any,
     contract: str | Sequence[str] | None = None,
     output: Any = None,

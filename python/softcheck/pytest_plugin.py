@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, Iterator
+from typing import Any, Iterator, get_args
 
 import pytest
 
 from . import _arrays
 from ._mark import Mark
+from ._words import Effort
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("softcheck")
-    group.addoption("--softcheck-effort", default="quick", choices=["quick", "default", "deep", "exhaustive"],
+    group.addoption("--softcheck-effort", default="quick", choices=get_args(Effort),
                     help="how long each kernel is looked at (quick)")
     group.addoption("--softcheck-seed", type=int, default=None, help="seed of the random cases")
     group.addoption("--softcheck-budget", type=float, default=None, help="seconds for each kernel")
