@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import inspect
 import sys
 from typing import Any, Callable, Mapping
@@ -16,6 +17,9 @@ _KEPT = ("require", "exempt", "time_limit", "load_limit", "takes", "out", "outpu
 
 def _name_in_its_program(function: Callable[..., Any]) -> str:
     """What a program that has the function calls it by; your_function where that cannot be told."""
+    if isinstance(function, functools.partial) and function.keywords and not function.args:
+        words = [f"{name}={value!r}" for name, value in function.keywords.items()]
+        return f"functools.partial({', '.join([_name_in_its_program(function.func), *words])})"
     name = getattr(function, "__name__", None)
     for library in _arrays.LIBRARIES:  # torch's own softmax is _VariableFunctionsClass.softmax by its qualified name
         if isinstance(name, str) and getattr(sys.modules.get(library), name, None) is function:

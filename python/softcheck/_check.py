@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 from typing import TYPE_CHECKING, Any, Callable, Collection, Mapping, Sequence, get_args
 
@@ -167,6 +168,8 @@ def _show_progress(name: str, done: int, cases: int, seconds: float) -> None:
 
 
 def _name_of(function: Any) -> str:
+    while isinstance(function, functools.partial):
+        function = function.func
     return getattr(function, "__qualname__", None) or type(function).__qualname__
 
 

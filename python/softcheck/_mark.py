@@ -33,6 +33,9 @@ def kernel(
 
         @softcheck.kernel(op="softmax", dtypes=["float32", "bfloat16"], contract="masked=zero")
         def my_softmax(x): ...
+
+    pytest's marks hold, above or below it: xfail, skip, skipif and your own. parametrize gives the function's further
+    parameters, those that no call of the judge gives.
     """
     if callable(op):
         raise UsageError(f"op: need @softcheck.kernel(...) with parentheses, got {shown(op)} in place of an op")
@@ -42,9 +45,10 @@ def kernel(
     marks = [Mark(op, dtype, dict(arguments)) for dtype in several]
 
     def mark(function: Function) -> Function:
-        if not callable(function):
+        inner: Any = function.__func__ if isinstance(function, staticmethod) else function  # a class gives out that one
+        if not callable(inner):
             raise UsageError(f"function: need a function, got {shown(function)}")
-        function.__softcheck__ = [*getattr(function, "__softcheck__", ()), *marks]  # type: ignore[attr-defined]
+        inner.__softcheck__ = [*getattr(inner, "__softcheck__", ()), *marks]
         return function
 
     return mark
