@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import sys
 from typing import TYPE_CHECKING, Any, Callable, Collection, Mapping, Sequence, get_args
 
 from . import _arrays, _library
 from ._abi import FORMAT_NAMES
-from ._again import again
+from ._again import again, name_in_its_program
+from ._as_test import Told
 from ._function import Adapter, ForkedCall, left_at_defaults, op_named, parameters_of, require_device, words_of
 from ._library import UsageError, number, whole
 from ._ops import ALL_ATTRIBUTES, ATTENTION_WORDS, LOSS_WORDS, OPS, PARAMETERS, SEQUENCE_WORDS, Op
@@ -222,7 +224,18 @@ def _judge(function: Callable[..., Any] | str, infer_contract: bool, given: dict
         shown("", 0, 0, 0)
     if given["takes"] is None and (note := left_at_defaults(function, op, adapter.takes)):
         data["text"] = f"{data['text'].rstrip()}\n      {note}\n"  # beneath the whole judgement's line, the last one
-    return report_of(data, adapter.arrays)
+    told = Told(
+        function=name_in_its_program(function),
+        op=op.name,
+        arrays=adapter.arrays,
+        takes=adapter.takes,
+        device=adapter.device,
+        exempt=words["exempt"],
+        contract=data.get("contract") if infer_contract else words["contract"],
+        again=next(iter(re.findall(r"replay: (softcheck\.check\(.*\))$", data["text"], re.M)), ""),
+        claim=data["summary"].split(": ")[-1].split(" ")[0],
+    )
+    return report_of(data, adapter.arrays, told)
 
 
 def check(

@@ -10,6 +10,8 @@ from typing import Any, Mapping
 import numpy as np
 
 from . import _arrays
+from ._as_test import Told, as_test
+from ._library import UsageError
 
 _NUMBERS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
@@ -60,6 +62,21 @@ class Counterexample:
     theta: float
     scale: float
     causal: bool
+    _told: Told | None = field(default=None, repr=False, compare=False)
+    _found: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def as_test(self) -> str:
+        """A test in Python to paste beside the function: its arrays in the function's library, the call, and assert_output.
+
+        Each number is written so that Python reads the same one; NaN, infinities and -0.0 too. Where more than the
+        values of one call matters (strides, a crash, several calls), or the arrays are too large, the test is the
+        report's replay line.
+
+        Raises UsageError for a plug-in in C: its report has a command.
+        """
+        if self._told is None:
+            raise UsageError("as_test: need a counterexample of a Python function, got one of a plug-in's")
+        return as_test(self._told, self._found)
 
 
 @dataclass(frozen=True)
@@ -177,7 +194,7 @@ def _values(tensor: Mapping[str, Any], library: str) -> Any:
     return _arrays.from_bits(numbers.view(_arrays.bits_dtype(dtype)), dtype, library)
 
 
-def _counterexample(found: Mapping[str, Any] | None, library: str) -> Counterexample | None:
+def _counterexample(found: Mapping[str, Any] | None, library: str, told: Told | None) -> Counterexample | None:
     if found is None:
         return None
     inputs = {
@@ -192,10 +209,12 @@ def _counterexample(found: Mapping[str, Any] | None, library: str) -> Counterexa
         found.get("theta", 1.0),
         found.get("scale", 1.0),
         found.get("causal", False),
+        told,
+        found,
     )
 
 
-def report_of(data: Mapping[str, Any], library: str = "numpy") -> Report:
+def report_of(data: Mapping[str, Any], library: str = "numpy", told: Told | None = None) -> Report:
     claims = tuple(
         Claim(row["claim"], row["verdict"], row["cases"], number(row["slack"]) + 0.0, tuple(row.get("details", ())))
         for row in data.get("claims", ())
@@ -205,7 +224,7 @@ def report_of(data: Mapping[str, Any], library: str = "numpy") -> Report:
         data["summary"],
         data["text"],
         claims,
-        _counterexample(data.get("counterexample"), library),
+        _counterexample(data.get("counterexample"), library, told),
         data,
     )
 
