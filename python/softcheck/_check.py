@@ -15,6 +15,7 @@ from ._as_test import Told
 from ._function import Adapter, ForkedCall, left_at_defaults, op_named, parameters_of, require_device, words_of
 from ._library import UsageError, number, whole
 from ._ops import ALL_ATTRIBUTES, ATTENTION_WORDS, LOSS_WORDS, OPS, PARAMETERS, SEQUENCE_WORDS, Op
+from ._results import tolerances_of
 from ._shapes import with_shapes
 from ._signature import require_callable_with
 from ._warm_up import call_once
@@ -235,7 +236,7 @@ def _judge(function: Callable[..., Any] | str, infer_contract: bool, given: dict
         again=next(iter(re.findall(r"replay: (softcheck\.check\(.*\))$", data["text"], re.M)), ""),
         claim=data["summary"].split(": ")[-1].split(" ")[0],
     )
-    return report_of(data, adapter.arrays, told)
+    return report_of(data, adapter.arrays, told, functools.partial(tolerances_of, op.name, data.get("contract"), (), {}))
 
 
 def check(

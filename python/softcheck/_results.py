@@ -14,6 +14,7 @@ from . import _abi, _arrays, _library
 from ._function import op_named, words_of
 from ._library import UsageError, flag, number, shown, whole
 from ._ops import ATTRIBUTES, TENSORS, TERMS, Op
+from ._tolerances import tolerances
 from ._words import OpName, Reduction
 from .report import Report, Violation, report_of
 
@@ -248,7 +249,10 @@ def assert_output(
         raise UsageError("output: need an array, got None")
     call = _tensors(op_named(op), inputs, output, dict(attributes))
     words = {"op": op, "contract": words_of("contract", contract), "exempt": words_of("exempt", exempt), "worst": worst}
-    report = report_of(_library.judge_tensors(call, words))
+    own = (tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,), dict(attributes))
+    outputs = output if isinstance(output, (tuple, list)) else (output,)
+    again = functools.partial(tolerances_of, op, words_of("contract", contract), *own, outputs=outputs)
+    report = report_of(_library.judge_tensors(call, words), tolerances=again)
     if not report:
         raise Violation(report)
     return report
@@ -301,3 +305,25 @@ def threshold(
     """
     call = _tensors(op_named(op), inputs, output, dict(attributes))
     return _library.threshold(call, whole("which", which, 0, 4), {"op": op, "contract": words_of("contract", contract)})
+
+
+def tolerances_of(
+    op: Any,
+    contract: str | None,
+    own_inputs: tuple[Any, ...],
+    own: dict[str, Any],
+    *inputs: Any,
+    which: int = 0,
+    outputs: Sequence[Any] = (),
+    **attributes: Any,
+) -> dict[str, float]:
+    """Report.suggested_tolerances of the inputs, or of the judged ones."""
+    table = op_named(op)
+    if table.filters:
+        raise UsageError(f"suggested_tolerances: {op} may keep other items near its boundary, which no tolerance says")
+    if not inputs and not own_inputs:
+        raise UsageError(f"suggested_tolerances: need the inputs of a test ({', '.join(table.inputs)}), got none")
+    words: dict[str, Any] = {**({} if inputs else own), **attributes, "contract": contract, "which": which}
+    output = outputs[which] if not inputs and which < len(outputs) else None
+    arrays = inputs or own_inputs
+    return tolerances(*reference(op, *arrays, **words), threshold(op, *arrays, output=output, **words))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import pathlib
 from dataclasses import dataclass, field
-from typing import Any, Mapping
+from typing import Any, Callable, Mapping
 
 import numpy as np
 
@@ -94,6 +94,7 @@ class Report:
     claims: tuple[Claim, ...]
     counterexample: Counterexample | None
     data: Mapping[str, Any] = field(repr=False)
+    _tolerances: Callable[..., dict[str, float]] | None = field(default=None, repr=False, compare=False)
 
     def __bool__(self) -> bool:
         return self.verdict == "pass"
@@ -131,6 +132,31 @@ class Report:
         if not self:
             raise Violation(self)
         return self
+
+    def suggested_tolerances(self, *inputs: Any, which: int = 0, **attributes: Any) -> dict[str, float]:
+        """rtol and atol for the caller's own comparison: every value that the contract grants passes it.
+
+            tolerances = report.suggested_tolerances(x)
+            numpy.testing.assert_allclose(my_softmax(x), exact, **tolerances)
+
+        Such a comparison asks |got - exact| <= atol + rtol |exact|, and the contract grants |got - exact| <= t of each
+        element, its threshold: so t <= atol + rtol |exact| must hold for each. Of the pairs that do this one has the least
+        mean of atol + rtol |exact| over the elements; no other has both numbers smaller. t depends on the
+        inputs, so that a pair is right for these only. A comparison is weaker than the contract: it grants all elements
+        what the most generous ones need.
+
+        inputs      of the caller's test, as reference() takes them; of assert_output its own by default
+        which       0 for the first result, 1 and more for those behind it
+        attributes  mask, theta and the like, as reference() takes them
+
+        `exact` is in float64, and so is the comparison; the error of another reference comes on top. Elements whose
+        exact value is NaN or infinite, or of which nothing is promised, are left out: leave them out, too.
+
+        Raises UsageError, for top_p_softmax as well: which items it keeps is free near the boundary.
+        """
+        if self._tolerances is None:
+            raise UsageError("suggested_tolerances: need a report of check() or assert_output(), got one of a plug-in")
+        return self._tolerances(*inputs, which=which, **attributes)
 
     def to_junit(self, path: str | pathlib.Path | None = None) -> str:
         """The report as JUnit XML, with each claim's slack and worst ulps as properties; written to path if one is given."""
@@ -214,7 +240,7 @@ def _counterexample(found: Mapping[str, Any] | None, library: str, told: Told | 
     )
 
 
-def report_of(data: Mapping[str, Any], library: str = "numpy", told: Told | None = None) -> Report:
+def report_of(data: Mapping[str, Any], library: str = "numpy", told: Told | None = None, tolerances: Callable[..., dict[str, float]] | None = None) -> Report:
     claims = tuple(
         Claim(row["claim"], row["verdict"], row["cases"], number(row["slack"]) + 0.0, tuple(row.get("details", ())))
         for row in data.get("claims", ())
@@ -226,6 +252,7 @@ def report_of(data: Mapping[str, Any], library: str = "numpy", told: Told | None
         claims,
         _counterexample(data.get("counterexample"), library, told),
         data,
+        tolerances,
     )
 
 
