@@ -168,8 +168,10 @@ class Report:
     def _repr_html_(self) -> str:
         colour = "#1a7f37" if self else "#cf222e"
         picture = self.data.get("picture") or _slack_picture(self.claims)
+        failing = next((f"{claim.claim}\n" + "\n".join(claim.details) for claim in self.findings if claim.details), "")
+        row = f"<pre>{html.escape(failing)}</pre>" if failing and not self else ""
         return (
-            f'<div><b style="color:{colour}">{html.escape(self.summary)}</b>{picture}'
+            f'<div><b style="color:{colour}">{html.escape(self.summary)}</b>{row}{picture}'
             f"<details><summary>report</summary><pre>{html.escape(self.text)}</pre></details></div>"
         )
 

@@ -61,8 +61,8 @@ def test_no_pair_has_a_smaller_mean():
 
 
 def test_the_rounding_of_the_comparison_is_covered():
-    for _ in range(20):
-        x, t = RNG.exponential(size=9), RNG.exponential(size=9)
+    for size in range(2, 400):
+        x, t = RNG.exponential(size=size), RNG.exponential(size=size)
         pair = tolerances(x, x, t)
         rounded_up = np.nextafter(np.nextafter(t, np.inf), np.inf)  # a threshold is rounded down, by at most one of these
         assert np.all(rounded_up <= pair["atol"] + pair["rtol"] * x)
