@@ -22,7 +22,7 @@ def _line_above(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 
 
 def tolerances(lower: np.ndarray, upper: np.ndarray, threshold: np.ndarray) -> dict[str, float]:
-    """The pair that grants |got - exact| <= threshold wherever lower <= exact <= upper; Report.suggested_tolerances says which."""
+    """The pair that grants |got - exact| <= threshold, lower <= exact <= upper; Report.suggested_tolerances says which."""
     # The threshold is rounded down, and the caller's exact value lies anywhere between lower and upper.
     allowed = np.nextafter(np.nextafter(threshold, np.inf) + (upper - lower), np.inf)
     numbers = np.isfinite(allowed)  # not where lower and upper are NaN or infinite

@@ -26,7 +26,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 class KernelItem(pytest.Item):
     """One kernel at one dtype, with one value of each parameter that pytest.mark.parametrize gives."""
 
-    def __init__(self, *, function: Any, mark: Mark, marks: Iterable[pytest.Mark], values: dict[str, Any], **keywords: Any) -> None:
+    def __init__(
+        self, *, function: Any, mark: Mark, marks: Iterable[pytest.Mark], values: dict[str, Any], **keywords: Any
+    ) -> None:
         super().__init__(**keywords)
         self.obj = function  # a condition of skipif that is a text sees its module's names
         self._function = functools.partial(function, **values) if values else function
@@ -93,7 +95,9 @@ def _sets(collector: Any, name: str, function: Any, mark: Mark, parametrize: pyt
     takes = mark.arguments.get("takes") or (OPS[mark.op].parameters if mark.op in OPS else ())
     given = takes.values() if isinstance(takes, Mapping) else takes
 
-    def of(argnames: str | Sequence[str], argvalues: Iterable[Any], indirect: Any = False, ids: Any = None, **_: Any) -> Iterator[_Set]:
+    def of(
+        argnames: str | Sequence[str], argvalues: Iterable[Any], indirect: Any = False, ids: Any = None, **_: Any
+    ) -> Iterator[_Set]:
         names = [word.strip() for word in argnames.split(",")] if isinstance(argnames, str) else list(argnames)
         own = inspect.signature(function).parameters
         for word in names:

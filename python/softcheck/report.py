@@ -242,7 +242,12 @@ def _counterexample(found: Mapping[str, Any] | None, library: str, told: Told | 
     )
 
 
-def report_of(data: Mapping[str, Any], library: str = "numpy", told: Told | None = None, tolerances: Callable[..., dict[str, float]] | None = None) -> Report:
+def report_of(
+    data: Mapping[str, Any],
+    library: str = "numpy",
+    told: Told | None = None,
+    tolerances: Callable[..., dict[str, float]] | None = None,
+) -> Report:
     claims = tuple(
         Claim(row["claim"], row["verdict"], row["cases"], number(row["slack"]) + 0.0, tuple(row.get("details", ())))
         for row in data.get("claims", ())

@@ -114,7 +114,8 @@ def found(dtype, values, shape):
     words = {"NaN": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
     listed = [words.get(str(v).replace("nan", "NaN"), v) for v in values]
     tensor = {"name": "logits", "dtype": dtype, "shape": shape, "values": listed}
-    return {"inputs": [tensor], "case": "row", "property": "Kernel.EveryValueLiesWithinItsThreshold", "theta": 1.0, "scale": 1.0, "causal": False}
+    numbers = {"theta": 1.0, "scale": 1.0, "causal": False}
+    return {"inputs": [tensor], "case": "row", "property": "Kernel.EveryValueLiesWithinItsThreshold", **numbers}
 
 
 def pasted(arrays, dtype, values, shape):
