@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import inspect
 import sys
 from typing import Any, Callable, Mapping
@@ -14,8 +15,11 @@ from . import _arrays
 _KEPT = ("require", "exempt", "time_limit", "load_limit", "takes", "out", "outputs", "strides", "device", "shapes", "isolation", "warm_up")  # fmt: skip
 
 
-def _name_in_its_program(function: Callable[..., Any]) -> str:
+def name_in_its_program(function: Callable[..., Any]) -> str:
     """What a program that has the function calls it by; your_function where that cannot be told."""
+    if isinstance(function, functools.partial) and function.keywords and not function.args:
+        words = [f"{name}={value!r}" for name, value in function.keywords.items()]
+        return f"functools.partial({', '.join([name_in_its_program(function.func), *words])})"
     name = getattr(function, "__name__", None)
     for library in _arrays.LIBRARIES:  # torch's own softmax is _VariableFunctionsClass.softmax by its qualified name
         if isinstance(name, str) and getattr(sys.modules.get(library), name, None) is function:
@@ -44,7 +48,7 @@ def again(function: Callable[..., Any], arguments: Mapping[str, Any], defaults: 
     arguments  of check(), op and dtype among them
     defaults   of check(): an argument that has its default is not printed
     """
-    words = [_name_in_its_program(function), f"op={arguments['op']!r}", f"dtype={_dtype(arguments['dtype'])}"]
+    words = [name_in_its_program(function), f"op={arguments['op']!r}", f"dtype={_dtype(arguments['dtype'])}"]
     given = {
         name: arguments[name]
         for name in (*_KEPT, "out_dtype", "arrays")

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from typing import Any, Callable
+from typing import Any, Callable, get_args
 
 import numpy as np
 
 from ._abi import DTYPES, FORMAT_NAMES, LONG_NAMES, OF_BITS, bits_dtype
 from ._library import UsageError, shown
+from ._words import Arrays
 
 # Libraries whose processes may not be forked: they have threads of their own, or a device.
 NOT_FORKED = frozenset({"jax", "mlx", "tensorflow", "cupy"})
 # Those that compile a function anew for each shape of its arguments.
 COMPILED_BY_SHAPE = frozenset({"jax"})
 _CPU = 1  # DLPack's kDLCPU
-LIBRARIES = ("numpy", "torch", "jax", "mlx", "tensorflow", "cupy")
+LIBRARIES = get_args(Arrays)
 
 
 def dtype_of(name: Any, argument: str = "dtype") -> str:

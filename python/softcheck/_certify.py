@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 from typing import Any, Sequence
 
 from . import _library
@@ -53,6 +54,7 @@ def certify(
     activations: str | os.PathLike[str] | None = None,
     fail_if: str | Sequence[str] = (),
     threads: int | None = None,
+    junit: str | os.PathLike[str] | None = None,
 ) -> Certificates:
     """Certifies every attention head of a Transformer's checkpoint, for every input and every length.
 
@@ -66,6 +68,7 @@ def certify(
     activations  a safetensors file of recorded queries "layers.L.query" (n, heads, dim) and keys "layers.L.key"
     fail_if      conditions that make the verdict "fail": "logit.f16 > 65504", "spread.best > 80"
     threads      all of the machine's by default
+    junit        a path: the report's claims as JUnit XML, as `softcheck model --junit` writes them
 
     Raises UsageError where the path, an argument or the file is wrong, or the architecture has no known bound.
     """
@@ -77,4 +80,8 @@ def certify(
         "fail_if": words_of("fail_if", fail_if, "; ") or None,
         "threads": threads,
     }
-    return Certificates(_library.certify(_library.path("model", model), words))
+    file = None if junit is None else _library.path("junit", junit)
+    report = _library.certify(_library.path("model", model), words)
+    if file is not None:
+        pathlib.Path(file).write_text(report["junit"], encoding="utf-8")
+    return Certificates(report)

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import re
 import sys
-from typing import Any, Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Collection, Mapping, Sequence, get_args
 
 from . import _arrays, _library
 from ._abi import FORMAT_NAMES
-from ._again import again
+from ._again import again, name_in_its_program
+from ._as_test import Told
 from ._function import Adapter, ForkedCall, left_at_defaults, op_named, parameters_of, require_device, words_of
 from ._library import UsageError, number, whole
 from ._ops import ALL_ATTRIBUTES, ATTENTION_WORDS, LOSS_WORDS, OPS, PARAMETERS, SEQUENCE_WORDS, Op
+from ._results import tolerances_of
 from ._shapes import with_shapes
 from ._signature import require_callable_with
 from ._warm_up import call_once
+from ._words import Arrays, Dtype, Effort, InferArguments, Isolation, OpName, Shapes
 from ._worker import SpawnedCall
 from .report import Report, report_of
 
-_ISOLATIONS = ("auto", "fork", "spawn", "none")
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def version() -> str:
@@ -149,8 +155,8 @@ def _topk_words(adapter: Adapter, given: set[str]) -> list[str]:
 
 
 def _isolation(word: str, adapter: Adapter) -> str:
-    if word not in _ISOLATIONS:
-        raise UsageError(f"isolation: need one of {', '.join(_ISOLATIONS)}, got {word!r}")
+    if word not in get_args(Isolation):
+        raise UsageError(f"isolation: need one of {', '.join(get_args(Isolation))}, got {word!r}")
     on_device = adapter.device is not None and not adapter.device.startswith("cpu")
     if word == "fork" and on_device:
         raise UsageError(f"isolation: a device cannot be used in a fork, got 'fork' with device {adapter.device!r}")
@@ -165,6 +171,8 @@ def _show_progress(name: str, done: int, cases: int, seconds: float) -> None:
 
 
 def _name_of(function: Any) -> str:
+    while isinstance(function, functools.partial):
+        function = function.func
     return getattr(function, "__qualname__", None) or type(function).__qualname__
 
 
@@ -217,19 +225,30 @@ def _judge(function: Callable[..., Any] | str, infer_contract: bool, given: dict
         shown("", 0, 0, 0)
     if given["takes"] is None and (note := left_at_defaults(function, op, adapter.takes)):
         data["text"] = f"{data['text'].rstrip()}\n      {note}\n"  # beneath the whole judgement's line, the last one
-    return report_of(data, adapter.arrays)
+    told = Told(
+        function=name_in_its_program(function),
+        op=op.name,
+        arrays=adapter.arrays,
+        takes=adapter.takes,
+        device=adapter.device,
+        exempt=words["exempt"],
+        contract=data.get("contract") if infer_contract else words["contract"],
+        again=next(iter(re.findall(r"replay: (softcheck\.check\(.*\))$", data["text"], re.M)), ""),
+        claim=data["summary"].split(": ")[-1].split(" ")[0],
+    )
+    return report_of(data, adapter.arrays, told, functools.partial(tolerances_of, op.name, data.get("contract"), (), {}))
 
 
 def check(
     function: Callable[..., Any] | str,
-    op: str = "softmax",
-    dtype: Any = "float32",
+    op: OpName = "softmax",
+    dtype: Dtype = "float32",
     *,
     contract: str | Sequence[str] | None = None,
     domain: str | Sequence[str] | None = None,
     require: str | Sequence[str] | None = None,
     exempt: str | Sequence[str] | None = None,
-    effort: str = "quick",
+    effort: Effort = "quick",
     budget: float | None = None,
     max_calls: int | None = None,
     seed: int | None = None,
@@ -237,16 +256,16 @@ def check(
     max_length: int | None = None,
     time_limit: float = 10,
     load_limit: float = 120,
-    out_dtype: Any = None,
-    arrays: str | None = None,
+    out_dtype: Dtype | None = None,
+    arrays: Arrays | None = None,
     takes: Mapping[str, str] | Sequence[str] | None = None,
     out: bool = False,
     outputs: int = 1,
     strides: bool = True,
     refuses: Sequence[type[BaseException]] = (),
     device: str | None = None,
-    shapes: str | None = None,
-    isolation: str = "auto",
+    shapes: Shapes | None = None,
+    isolation: Isolation = "auto",
     warm_up: bool = False,
     replay: str | None = None,
     progress: bool | None = None,
@@ -326,7 +345,9 @@ if check.__doc__:  # python -OO has none
     check.__doc__ = check.__doc__.replace("{ops}", ", ".join(OPS)).replace("{dtypes}", FORMAT_NAMES)
 
 
-def infer(function: Callable[..., Any] | str, op: str = "softmax", dtype: Any = "float32", **arguments: Any) -> Report:
+def infer(
+    function: Callable[..., Any] | str, op: OpName = "softmax", dtype: Dtype = "float32", **arguments: Unpack[InferArguments]
+) -> Report:
     """Finds the standard contract that a kernel keeps to, and judges it by that: report.contract, None where none fits.
 
     The arguments are those of check(), without contract and replay. That no row asked broke a contract is no proof.

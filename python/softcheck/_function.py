@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import inspect
 import math
 import os
@@ -229,7 +230,8 @@ def left_at_defaults(function: Callable[..., Any], op: Op, taken: Mapping[str, s
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return ""
-    left = [p.name for p in parameters if p.default is not p.empty and p.name not in taken.values()]
+    given = {*taken.values(), *(function.keywords if isinstance(function, functools.partial) else ())}
+    left = [p.name for p in parameters if p.default is not p.empty and p.name not in given]
     if not left:
         return ""
     meant = {n: own for n, others in _OTHER_NAMES.items() for own in others if n in op.parameters and own in left}

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Callable, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Collection, TypeVar
 
 from ._library import UsageError, shown
+from ._words import Dtype, KernelArguments, OpName
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -14,12 +18,14 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class Mark:
     """One judgement that a function is to stand: the arguments of check()."""
 
-    op: str
-    dtype: Any
+    op: OpName
+    dtype: Dtype
     arguments: dict[str, Any] = field(default_factory=dict)
 
 
-def kernel(op: str = "softmax", dtypes: Any = ("float32",), **arguments: Any) -> Callable[[Function], Function]:
+def kernel(
+    op: OpName = "softmax", dtypes: Dtype | Collection[Dtype] = "float32", **arguments: Unpack[KernelArguments]
+) -> Callable[[Function], Function]:
     """Makes tests of a function: one for each dtype, in every test module, or class in one, that has the function.
 
     The function itself stays what it is. The other arguments are those of check(); pytest's --softcheck-effort,
@@ -27,6 +33,9 @@ def kernel(op: str = "softmax", dtypes: Any = ("float32",), **arguments: Any) ->
 
         @softcheck.kernel(op="softmax", dtypes=["float32", "bfloat16"], contract="masked=zero")
         def my_softmax(x): ...
+
+    pytest's marks hold, above or below it: xfail, skip, skipif and your own. parametrize gives the function's further
+    parameters, those that no call of the judge gives.
     """
     if callable(op):
         raise UsageError(f"op: need @softcheck.kernel(...) with parentheses, got {shown(op)} in place of an op")
@@ -36,9 +45,10 @@ def kernel(op: str = "softmax", dtypes: Any = ("float32",), **arguments: Any) ->
     marks = [Mark(op, dtype, dict(arguments)) for dtype in several]
 
     def mark(function: Function) -> Function:
-        if not callable(function):
+        inner: Any = function.__func__ if isinstance(function, staticmethod) else function  # a class gives out that one
+        if not callable(inner):
             raise UsageError(f"function: need a function, got {shown(function)}")
-        function.__softcheck__ = [*getattr(function, "__softcheck__", ()), *marks]  # type: ignore[attr-defined]
+        inner.__softcheck__ = [*getattr(inner, "__softcheck__", ()), *marks]
         return function
 
     return mark

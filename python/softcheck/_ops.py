@@ -48,6 +48,7 @@ class Op:
 
     def __init__(self, table: dict[str, Any]) -> None:
         self.name: str = table["name"]
+        self.claims = tuple(table["claims"])
         self.inputs = tuple(tensor["role"] for tensor in table["inputs"] if not tensor["optional"])
         self.outputs = tuple(table["outputs"]) if len(table["outputs"]) > 1 else ("output",)
         self.is_attention = table["of"] == "attention"

@@ -6,7 +6,7 @@ import functools
 import inspect
 import math
 import numbers
-from typing import TYPE_CHECKING, Any, Callable, Sequence, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Sequence, TypedDict, TypeVar, get_args
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from . import _abi, _arrays, _library
 from ._function import op_named, words_of
 from ._library import UsageError, flag, number, shown, whole
 from ._ops import ATTRIBUTES, TENSORS, TERMS, Op
+from ._tolerances import tolerances
+from ._words import OpName, Reduction
 from .report import Report, Violation, report_of
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ class Attributes(TypedDict, total=False):
     softcap: float
     class_weights: Any
     ignore_index: int
-    reduction: str
+    reduction: Reduction
     lse_base2: bool
     k: int | None
     renormalize: bool
@@ -130,7 +132,7 @@ def _attributes(op: Op, attributes: dict[str, Any], written: list[_abi.Tensor]) 
         if name == "window":
             given["window_left_plus_1"], given["window_right_plus_1"] = (side + 1 for side in _window(value))
         elif name == "reduction":
-            if not isinstance(value, str) or value not in ("mean", "sum"):
+            if not isinstance(value, str) or value not in get_args(Reduction):
                 raise UsageError(f"reduction: need 'mean' or 'sum', got {shown(value)}")
             given["mean"] = int(value == "mean")
         elif name == "k":
@@ -194,7 +196,7 @@ def _tensor(name: str, array: Any) -> _abi.Tensor:
 
 @_with_attributes
 def assert_output(
-    op: str,
+    op: OpName,
     inputs: Any,
     output: Any,
     *,
@@ -247,7 +249,10 @@ def assert_output(
         raise UsageError("output: need an array, got None")
     call = _tensors(op_named(op), inputs, output, dict(attributes))
     words = {"op": op, "contract": words_of("contract", contract), "exempt": words_of("exempt", exempt), "worst": worst}
-    report = report_of(_library.judge_tensors(call, words))
+    own = (tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,), dict(attributes))
+    outputs = output if isinstance(output, (tuple, list)) else (output,)
+    again = functools.partial(tolerances_of, op, words_of("contract", contract), *own, outputs=outputs)
+    report = report_of(_library.judge_tensors(call, words), tolerances=again)
     if not report:
         raise Violation(report)
     return report
@@ -255,7 +260,7 @@ def assert_output(
 
 @_with_attributes
 def reference(
-    op: str,
+    op: OpName,
     *inputs: Any,
     contract: str | Sequence[str] | None = None,
     which: int = 0,
@@ -276,7 +281,7 @@ def reference(
 
 @_with_attributes
 def threshold(
-    op: str,
+    op: OpName,
     *inputs: Any,
     contract: str | Sequence[str] | None = None,
     output: Any = None,
@@ -300,3 +305,25 @@ def threshold(
     """
     call = _tensors(op_named(op), inputs, output, dict(attributes))
     return _library.threshold(call, whole("which", which, 0, 4), {"op": op, "contract": words_of("contract", contract)})
+
+
+def tolerances_of(
+    op: Any,
+    contract: str | None,
+    own_inputs: tuple[Any, ...],
+    own: dict[str, Any],
+    *inputs: Any,
+    which: int = 0,
+    outputs: Sequence[Any] = (),
+    **attributes: Any,
+) -> dict[str, float]:
+    """Report.suggested_tolerances of the inputs, or of the judged ones."""
+    table = op_named(op)
+    if table.filters:
+        raise UsageError(f"suggested_tolerances: {op} may keep other items near its boundary, which no tolerance says")
+    if not inputs and not own_inputs:
+        raise UsageError(f"suggested_tolerances: need the inputs of a test ({', '.join(table.inputs)}), got none")
+    words: dict[str, Any] = {**({} if inputs else own), **attributes, "contract": contract, "which": which}
+    output = outputs[which] if not inputs and which < len(outputs) else None
+    arrays = inputs or own_inputs
+    return tolerances(*reference(op, *arrays, **words), threshold(op, *arrays, output=output, **words))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import get_args
 
 from . import _arrays
 from ._library import UsageError
 from ._ops import Op
+from ._words import Shapes
 
-_SHAPES = ("few", "any")
 # Lengths for functions that are compiled anew for each shape: every class of n and every kind of it (a power of two,
 # beside one, a multiple of 16, ...) in docs/kernels/calls.md has one, 0 is an empty call, and 513 rows are many. A call
 # of 513 rows has at most 1024 columns before it is too large, so that there are at most 40 shapes.
@@ -46,6 +47,6 @@ def with_shapes(word: str | None, library: str, op: Op, domain: str | None, effo
     """The domain for `shapes="few"` or "any"; None chooses by the library of the arrays."""
     if word is None:
         word = "few" if library in _arrays.COMPILED_BY_SHAPE else "any"
-    if word not in _SHAPES:
-        raise UsageError(f"shapes: need one of {', '.join(_SHAPES)}, got {word!r}")
+    if word not in get_args(Shapes):
+        raise UsageError(f"shapes: need one of {', '.join(get_args(Shapes))}, got {word!r}")
     return _few_shapes(op, domain, effort) if word == "few" else domain

@@ -5,11 +5,13 @@ from __future__ import annotations
 import html
 import pathlib
 from dataclasses import dataclass, field
-from typing import Any, Mapping
+from typing import Any, Callable, Mapping
 
 import numpy as np
 
 from . import _arrays
+from ._as_test import Told, as_test
+from ._library import UsageError
 
 _NUMBERS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
@@ -60,6 +62,21 @@ class Counterexample:
     theta: float
     scale: float
     causal: bool
+    _told: Told | None = field(default=None, repr=False, compare=False)
+    _found: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def as_test(self) -> str:
+        """A test in Python to paste beside the function: its arrays in the function's library, the call, and assert_output.
+
+        Each number is written so that Python reads the same one; NaN, infinities and -0.0 too. Where more than the
+        values of one call matters (strides, a crash, several calls), or the arrays are too large, the test is the
+        report's replay line.
+
+        Raises UsageError for a plug-in in C: its report has a command.
+        """
+        if self._told is None:
+            raise UsageError("as_test: need a counterexample of a Python function, got one of a plug-in's")
+        return as_test(self._told, self._found)
 
 
 @dataclass(frozen=True)
@@ -77,6 +94,7 @@ class Report:
     claims: tuple[Claim, ...]
     counterexample: Counterexample | None
     data: Mapping[str, Any] = field(repr=False)
+    _tolerances: Callable[..., dict[str, float]] | None = field(default=None, repr=False, compare=False)
 
     def __bool__(self) -> bool:
         return self.verdict == "pass"
@@ -115,6 +133,31 @@ class Report:
             raise Violation(self)
         return self
 
+    def suggested_tolerances(self, *inputs: Any, which: int = 0, **attributes: Any) -> dict[str, float]:
+        """rtol and atol for the caller's own comparison: every value that the contract grants passes it.
+
+            tolerances = report.suggested_tolerances(x)
+            numpy.testing.assert_allclose(my_softmax(x), exact, **tolerances)
+
+        Such a comparison asks |got - exact| <= atol + rtol |exact|, and the contract grants |got - exact| <= t of each
+        element, its threshold: so t <= atol + rtol |exact| must hold for each. Of the pairs that do this one has the least
+        mean of atol + rtol |exact| over the elements; no other has both numbers smaller. t depends on the
+        inputs, so that a pair is right for these only. A comparison is weaker than the contract: it grants all elements
+        what the most generous ones need.
+
+        inputs      of the caller's test, as reference() takes them; of assert_output its own by default
+        which       0 for the first result, 1 and more for those behind it
+        attributes  mask, theta and the like, as reference() takes them
+
+        `exact` is in float64, and so is the comparison; the error of another reference comes on top. Elements whose
+        exact value is NaN or infinite, or of which nothing is promised, are left out: leave them out, too.
+
+        Raises UsageError, for top_p_softmax as well: which items it keeps is free near the boundary.
+        """
+        if self._tolerances is None:
+            raise UsageError("suggested_tolerances: need a report of check() or assert_output(), got one of a plug-in")
+        return self._tolerances(*inputs, which=which, **attributes)
+
     def to_junit(self, path: str | pathlib.Path | None = None) -> str:
         """The report as JUnit XML, with each claim's slack and worst ulps as properties; written to path if one is given."""
         text = self.data["junit"]
@@ -125,8 +168,10 @@ class Report:
     def _repr_html_(self) -> str:
         colour = "#1a7f37" if self else "#cf222e"
         picture = self.data.get("picture") or _slack_picture(self.claims)
+        failing = next((f"{claim.claim}\n" + "\n".join(claim.details) for claim in self.findings if claim.details), "")
+        row = f"<pre>{html.escape(failing)}</pre>" if failing and not self else ""
         return (
-            f'<div><b style="color:{colour}">{html.escape(self.summary)}</b>{picture}'
+            f'<div><b style="color:{colour}">{html.escape(self.summary)}</b>{row}{picture}'
             f"<details><summary>report</summary><pre>{html.escape(self.text)}</pre></details></div>"
         )
 
@@ -177,7 +222,7 @@ def _values(tensor: Mapping[str, Any], library: str) -> Any:
     return _arrays.from_bits(numbers.view(_arrays.bits_dtype(dtype)), dtype, library)
 
 
-def _counterexample(found: Mapping[str, Any] | None, library: str) -> Counterexample | None:
+def _counterexample(found: Mapping[str, Any] | None, library: str, told: Told | None) -> Counterexample | None:
     if found is None:
         return None
     inputs = {
@@ -192,10 +237,17 @@ def _counterexample(found: Mapping[str, Any] | None, library: str) -> Counterexa
         found.get("theta", 1.0),
         found.get("scale", 1.0),
         found.get("causal", False),
+        told,
+        found,
     )
 
 
-def report_of(data: Mapping[str, Any], library: str = "numpy") -> Report:
+def report_of(
+    data: Mapping[str, Any],
+    library: str = "numpy",
+    told: Told | None = None,
+    tolerances: Callable[..., dict[str, float]] | None = None,
+) -> Report:
     claims = tuple(
         Claim(row["claim"], row["verdict"], row["cases"], number(row["slack"]) + 0.0, tuple(row.get("details", ())))
         for row in data.get("claims", ())
@@ -205,8 +257,9 @@ def report_of(data: Mapping[str, Any], library: str = "numpy") -> Report:
         data["summary"],
         data["text"],
         claims,
-        _counterexample(data.get("counterexample"), library),
+        _counterexample(data.get("counterexample"), library, told),
         data,
+        tolerances,
     )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+from xml.etree import ElementTree
 
 import pytest
 
@@ -61,6 +62,7 @@ def test_a_condition_fails():
         ({"layers": "x"}, "need a layer or a range"),
         ({"fail_if": "spread > 3"}, "fail_if: need one of spread.product"),
         ({"model": None}, "^model: need a path, got None$"),
+        ({"junit": 3}, "^junit: need a path, got 3$"),
         ({"activations": 3}, "^activations: need a path, got 3$"),
         ({"eps": "x"}, "^eps: need a number, got 'x'$"),
         ({"fail_if": 3}, "^fail_if: need words in one text, or one by one, got 3$"),
@@ -72,6 +74,14 @@ def test_a_wrong_argument_is_named(words, message):
     arguments = {"model": CHECKPOINTS / "bert", **words}
     with pytest.raises(softcheck.UsageError, match=message):
         softcheck.certify(**arguments)
+
+
+def test_the_claims_as_junit(tmp_path):
+    file = tmp_path / "bert.xml"
+    certificates = softcheck.certify(CHECKPOINTS / "bert", fail_if="logit < 1e9", junit=file)
+    root = ElementTree.parse(file).getroot()
+    failed = {case.get("name") for case in root.iter("testcase") if case.find("failure") is not None}
+    assert failed == {claim["claim"] for claim in certificates.report["claims"] if claim["verdict"] == "fail"} != set()
 
 
 def test_a_damaged_configuration_is_named(tmp_path):

@@ -1,4 +1,5 @@
 import ctypes
+import html
 import json
 import os
 import pathlib
@@ -302,13 +303,25 @@ def test_a_plug_in_is_judged_by_its_name():
     assert softcheck.check(f"{folder}/libsoftcheck_zoo.so:mutant_no_max_shift", domain=SMALL).verdict == "fail"
 
 
+def test_a_notebook_shows_no_markup_of_a_function_s():
+    def crashes(x):
+        raise ValueError("<script>alert(1)</script>")
+
+    shown = softcheck.check(crashes, domain=SMALL, cases=2)._repr_html_()
+    assert "<script>" not in shown and "&lt;script&gt;" in shown.split("<svg")[0]
+
+
 def test_reports(tmp_path):
     report = softcheck.check(kernels.unshifted, domain=SMALL)
     with pytest.raises(softcheck.Violation) as violation:
         report.raise_for_verdict()
     assert "does not hold" in str(violation.value)
     assert "<svg" in report._repr_html_() and "fail" in report._repr_html_()
+    shown = report._repr_html_().split("<svg")[0]  # above the picture: the verdict, and the failing row
+    assert html.escape(report.summary) in shown and all(html.escape(line) in shown for line in report.findings[0].details)
+    assert any("got " in line for line in report.findings[0].details)
     good = softcheck.check(kernels.softmax, domain=SMALL).raise_for_verdict()
+    assert "<pre>" not in good._repr_html_().split("<details>")[0]
     good.to_junit(tmp_path / "softcheck.xml")
     cases = {case.get("name"): case for case in ElementTree.parse(tmp_path / "softcheck.xml").iter("testcase")}
     assert set(cases) == {claim.claim for claim in good.claims}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from typing import Any, Mapping, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 import softcheck
 
@@ -59,7 +59,8 @@ class _Stages:
 
     def ask(self, contract: str | None, exempt: Sequence[str]) -> softcheck.Report:
         """Judges by the contract, or by the one that inference finds. Raises _BudgetEnded where the budget does not let it decide."""
-        stage, judge_by = ("inference", softcheck.infer) if contract is None else ("a check", softcheck.check)
+        stage = "inference" if contract is None else "a check"
+        judge_by: Callable[..., softcheck.Report] = softcheck.infer if contract is None else softcheck.check
         words = {} if contract is None else {"contract": contract}
         # The tables of docs/ are of compact arrays: most of these libraries copy views with strides before they compute.
         kernel, arguments = self._kernel, {"strides": False, **self._arguments, **words, "exempt": exempt}
