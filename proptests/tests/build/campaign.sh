@@ -82,7 +82,7 @@ ln -s "$root/proptests/tests/models/checkpoints" tiny
 printf '[[models]]\nmodel = "tiny/gpt2"\nlayers = "0-1"\nvocabulary = true\nfail-if = "logit.f16 > 65504"\n' >models.toml
 expect 0 campaign models.toml --list
 test "$(wc -l <out)" = 2 || complain "a shard is not a layer"
-answers 0 '^campaign: 1 models: 1 pass$' campaign models.toml --out certified
+answers 0 '^campaign: 1 model: 1 pass$' campaign models.toml --out certified
 expect 0 model tiny/gpt2 --vocabulary --fail-if 'logit.f16 > 65504' --html page.html
 cmp -s page.html certified/model-1.html || complain "a model by layers has another page"
 grep -v '^pass: ' out >table

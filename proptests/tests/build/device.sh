@@ -20,7 +20,7 @@ kernel() {
 judged() {
   status=0
   LD_LIBRARY_PATH="$work/driver" FAKE_CUDA=${4:-} "$build/softcheck" kernel "./lib$2.so:example_softmax_c" --device cuda \
-    --effort quick --domain 'compact nomask' --isolation "${5:-full}" >out 2>&1 || status=$?
+    --effort quick --verbose --domain 'compact nomask' --isolation "${5:-full}" >out 2>&1 || status=$?
   [ $status = "$1" ] && grep -q -e "$3" out || { cat out; echo "$2 ${4:-}: need exit $1 and '$3', got $status"; exit 1; }
 }
 kernel right ''
