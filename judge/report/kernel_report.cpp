@@ -112,7 +112,7 @@ int place_of(const ReportRow& row, const KernelJudgement& judgement) {
   return 10 * static_cast<int>(row.verdict) + static_cast<int>(kind);
 }
 
-// In the order of the table: a case is told where it stands first.
+// Several claims may fail in one case. The claim that the table prints first has it in full, the others refer to it.
 void tell_failures(const KernelSubject& subject, const KernelJudgement& judgement, std::vector<ReportRow>& rows) {
   std::vector<ReportRow*> ordered;
   for (ReportRow& row : rows) ordered.push_back(&row);

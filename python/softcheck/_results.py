@@ -322,7 +322,7 @@ def tolerances_of(
     if table.filters:
         raise UsageError(f"suggested_tolerances: {op} may keep other items near its boundary, which no tolerance says")
     if not inputs and not own_inputs:
-        raise UsageError(f"suggested_tolerances: need the inputs of a test ({', '.join(table.inputs)}), got none")
+        raise UsageError(f"suggested_tolerances: this report keeps no inputs: need those of a test as arguments ({', '.join(table.inputs)})")
     words: dict[str, Any] = {**({} if inputs else own), **attributes, "contract": contract, "which": which}
     output = outputs[which] if not inputs and which < len(outputs) else None
     arrays = inputs or own_inputs

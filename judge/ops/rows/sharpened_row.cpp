@@ -109,7 +109,10 @@ SharpenedRow::Near SharpenedRow::near(std::size_t i) const {
 }
 
 long double SharpenedRow::finer(std::size_t i) {
-  if (near_sum_ == 0) near_beta_ = nearest(beta_), near_sum_ = nearest(sum());
+  if (near_sum_ == 0) {
+    near_beta_ = nearest(beta_);
+    near_sum_ = nearest(sum());
+  }
   return std::exp(-near_beta_ * (static_cast<long double>(maximum_) - logits_[i])) / near_sum_;
 }
 

@@ -91,6 +91,34 @@ double auxiliary(const Judgeable& value, double share) {
   return wrong_side ? std::nextafter(got, outside == above ? infinity : -infinity) : got;
 }
 
+// Keys whose scores rise: a running maximum may be rescaled 47 times, which no kernel has to use. RowJudge has the same
+// row.
+TEST(AttentionThresholds, GrantsMakeNoValueVacuousAndNoLogarithmUnresolved) {
+  std::vector<double> keys;
+  for (int j = 0; j < 48; ++j) keys.push_back(j / 4.0);
+  const std::vector<double> query{1}, values(keys.size(), 1);
+  const AttentionTask task = attention_task(Op::attention, Format::bf16, "acc=bf16 sum=sequential");
+  AttentionRow row;
+  row.query = query;
+  row.keys = keys;
+  row.values = values;
+  row.value_size = 1;
+  row.visible.assign(keys.size(), 1);
+  const VisibleKeys visible(task.contract, row);
+  const AttentionThresholds thresholds(task, row, visible);
+  ASSERT_TRUE(thresholds.usable());
+  const Judgeable output = thresholds.column(0);
+  EXPECT_TRUE(is_vacuous(output.threshold, output.magnitude));
+  EXPECT_FALSE(output.vacuous);
+  // The scores are exact: B1 of the row of keys.
+  const Statistics statistics = row_statistics<UpperBound>(RowOracle(keys), rescaling_count(task.contract, keys));
+  const double all = upper(sum_error(task.contract, statistics));
+  const double none = upper(sum_error(task.contract, statistics, Grants::none));
+  const double resolution = thresholds.logsumexp().resolution;
+  EXPECT_GE(resolution, none * (1 - 0x1p-30));  // as far as coarse() moves it
+  EXPECT_LT(resolution, (none + all) / 2);
+}
+
 // Each value in turn beyond its threshold by a hundredth of it, the others right.
 TEST_P(AttentionJudge, AValueBeyondItsThresholdDoesNotHold) {
   for (const Op op : {Op::attention, Op::adaptive_attention}) {
