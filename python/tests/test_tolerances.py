@@ -87,7 +87,7 @@ def test_the_contract_is_the_report_s():
 def test_what_has_no_tolerances_says_why():
     x = np.array([[0.5, 1.0]], np.float32)
     report = softcheck.check(kernels.softmax, domain="n>=1 n<=9", cases=4)
-    with pytest.raises(softcheck.UsageError, match=r"suggested_tolerances: need those of a test as arguments \(logits\)"):
+    with pytest.raises(softcheck.UsageError, match=r"keeps no inputs: need those of a test as arguments \(logits\)"):
         report.suggested_tolerances()
     lower, _ = softcheck.reference("top_p_softmax", x, top_p=0.99)
     with pytest.raises(softcheck.UsageError, match="near its boundary"):
