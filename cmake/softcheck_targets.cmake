@@ -24,6 +24,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ collects its garbage for the first time at 128 MB; at 1 GB (in kB) it takes a tenth less time for most units here, and
   # 0.3 GB more.
   target_compile_options(softcheck_compile_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=1000000>)
+  # Nobody replaces our functions by others of the same name (LD_PRELOAD), which g++ else grants each function of a shared
+  # library, and so inlines few: judgements take 6 to 9 % less time (judge/bench_judge, in pairs).
+  target_compile_options(softcheck_compile_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-semantic-interposition>)
 endif()
 if(SOFTCHECK_WARNINGS_AS_ERRORS)
   target_compile_options(softcheck_compile_options INTERFACE -Werror)
