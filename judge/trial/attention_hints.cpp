@@ -57,27 +57,6 @@ bool is_plain(const Domain& domain) {
   return to_string(words) == to_string(domain);
 }
 
-// Without pages or packing, or without both.
-void add_without_sequences(const AttentionCase& attention, std::vector<RemovedAttribute>& removed) {
-  const AttentionSequences& of = attention.sequences;
-  const auto are_whole = [](const std::vector<std::size_t>& lengths, std::size_t whole) {
-    return std::ranges::all_of(lengths, [&](std::size_t length) { return length == whole; });
-  };
-  const bool whole_queries = are_whole(of.queries, attention.shape.queries),
-             whole_keys = are_whole(of.keys, attention.shape.keys);
-  if (of.page_size > 0 && (of.packed || whole_keys)) {
-    AttentionCase other = attention;
-    other.sequences = of.packed ? AttentionSequences{true, 0, 0, false, of.queries, of.keys} : AttentionSequences{};
-    removed.push_back({"pages=" + std::to_string(of.page_size), std::move(other)});
-  }
-  if (of.packed && whole_queries && (of.page_size > 0 || whole_keys)) {
-    AttentionCase other = attention;
-    other.sequences.packed = false;
-    if (!other.sequences.any()) other.sequences = {};
-    removed.push_back({"packed sequences", std::move(other)});
-  }
-}
-
 bool is_finite(const AttentionCase& attention) {
   const auto all_finite = [](const std::vector<double>& numbers) {
     return std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); });
@@ -113,7 +92,6 @@ std::vector<RemovedAttribute> without_each_attribute(const AttentionCase& attent
     removed.push_back({RemovedAttribute::groups,
                        with_key_heads(attention, [&](std::size_t h) { return h / attention.shape.group; })});
   }
-  add_without_sequences(attention, removed);
   return removed;
 }
 

@@ -48,8 +48,9 @@ struct RemovedAttribute {
 };
 
 /// A call for each attribute that is on and that a call can lack by itself: window, top-left alignment, softcap, sinks,
-/// ALiBi, bias, gradients by lse, causality, mask, grouped heads, pages and packed sequences. None of a call with a NaN
-/// or an infinity: what hides them is no attribute that a reader would ask about.
+/// ALiBi, bias, gradients by lse, causality, mask and grouped heads. Pages and packed sequences are the domain's: all
+/// its calls have them. None of a call with a NaN or an infinity: what hides them is no attribute that a reader would
+/// ask about.
 std::vector<RemovedAttribute> without_each_attribute(const AttentionCase& attention);
 
 }  // namespace softcheck::proptests

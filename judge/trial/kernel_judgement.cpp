@@ -4,6 +4,8 @@
 #include <chrono>
 #include <stdexcept>
 
+#include "judge/ops/rows/row_call.hpp"
+
 namespace softcheck::proptests {
 
 Domain domain_of(std::string_view words, Op op) {

@@ -49,15 +49,19 @@ struct MergeRow {
   }
 };
 
-/// Element (i, j, c) of a tensor of three dimensions.
+/// Vector (i, j) of a tensor of three dimensions.
 template <class Real>
-Real element_of(const DLTensor& tensor, std::int64_t i, std::int64_t j, std::int64_t c) {
+void read_vector(const DLTensor& tensor, std::int64_t i, std::int64_t j, std::vector<Real>& to) {
   const std::int64_t n = tensor.shape[1], width = tensor.shape[2];
-  const std::int64_t place = tensor.strides != nullptr
-                                 ? i * tensor.strides[0] + j * tensor.strides[1] + c * tensor.strides[2]
-                                 : (i * n + j) * width + c;
-  const char* data = static_cast<const char*>(tensor.data) + tensor.byte_offset;
-  return load<Real>(tensor.dtype, data + place * (tensor.dtype.bits / 8));
+  const std::int64_t* strides = tensor.strides;
+  const std::int64_t first = strides != nullptr ? i * strides[0] + j * strides[1] : (i * n + j) * width;
+  const std::int64_t bytes = tensor.dtype.bits / 8, step = (strides != nullptr ? strides[2] : 1) * bytes;
+  const char* element = static_cast<const char*>(tensor.data) + tensor.byte_offset + first * bytes;
+  to.resize(static_cast<std::size_t>(width));
+  for (Real& number : to) {
+    number = load<Real>(tensor.dtype, element);
+    element += step;
+  }
 }
 
 /// Calls compute(MergeRow<Real>&) for every row of a call, 1 for a call of another op.
@@ -80,10 +84,8 @@ int each_merge_row(const softcheck_call* call, Compute compute) {
       row.lse.clear();
       row.outputs.resize(static_cast<std::size_t>(parts));
       for (std::int64_t k = 0; k < parts; ++k) {
-        std::vector<Real>& output = row.outputs[static_cast<std::size_t>(k)];
         row.lse.push_back(lse.get<Real>(k, r));
-        output.clear();
-        for (std::int64_t c = 0; c < width; ++c) output.push_back(element_of<Real>(outputs, k, r, c));
+        read_vector(outputs, k, r, row.outputs[static_cast<std::size_t>(k)]);
       }
       row.out.assign(static_cast<std::size_t>(width), 0);
       compute(row);

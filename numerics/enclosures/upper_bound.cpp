@@ -1,5 +1,6 @@
 #include "numerics/enclosures/upper_bound.hpp"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -94,6 +95,21 @@ double log_of(double x) {
   return e * ln_2_first + (e * ln_2_rest + twice_atanh((mantissa - 1) / (mantissa + 1)));
 }
 
+// The sum of terms 0 to n - 1, in four parts: no addition waits for the one before.
+template <class Term>
+UpperBound added(std::size_t n, Term term) {
+  std::array<double, 4> parts{};
+  std::size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    for (std::size_t k = 0; k < 4; ++k) parts[k] += term(i + k).first * term(i + k).second;
+  }
+  for (; i < n; ++i) parts[0] += term(i).first * term(i).second;
+  if (const auto bound = bound_of_sum((parts[0] + parts[1]) + (parts[2] + parts[3]), n)) return *bound;
+  UpperBound sum;
+  for (i = 0; i < n; ++i) sum = sum + UpperBound(term(i).first) * UpperBound(term(i).second);
+  return sum;
+}
+
 }  // namespace
 
 void UpperBound::refuse(double value) {
@@ -164,5 +180,20 @@ UpperBound sqrt(UpperBound x) { return x.value() == 0 ? UpperBound() : UpperBoun
 UpperBound maximum(UpperBound a, UpperBound b) { return a.value() >= b.value() ? a : b; }
 
 UpperBound minimum(UpperBound a, UpperBound b) { return a.value() <= b.value() ? a : b; }
+
+// n + 1 roundings of 2^-53 at most, and 2^-1075 for each product that is subnormal: of a sum above 2^-900 that is less
+// than a rounding more.
+std::optional<UpperBound> bound_of_sum(double computed, std::size_t n) {
+  if (!(computed > 0x1p-900 && computed < std::numeric_limits<double>::infinity())) return std::nullopt;
+  return UpperBound(computed) * UpperBound(1 + static_cast<double>(n + 4) * 0x1p-52);
+}
+
+UpperBound sum(std::span<const UpperBound> a) {
+  return added(a.size(), [&](std::size_t i) { return std::pair(a[i].value(), 1.0); });
+}
+
+UpperBound dot(std::span<const UpperBound> a, std::span<const UpperBound> b) {
+  return added(a.size(), [&](std::size_t i) { return std::pair(a[i].value(), b[i].value()); });
+}
 
 }  // namespace softcheck::numerics

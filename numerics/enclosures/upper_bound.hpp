@@ -1,8 +1,11 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <span>
 
 namespace softcheck::numerics {
 
@@ -67,5 +70,12 @@ UpperBound over_one_minus(UpperBound x);
 UpperBound sqrt(UpperBound x);
 UpperBound maximum(UpperBound a, UpperBound b);
 UpperBound minimum(UpperBound a, UpperBound b);
+/// sum a_i.
+UpperBound sum(std::span<const UpperBound> a);
+/// sum a_i b_i of as many each.
+UpperBound dot(std::span<const UpperBound> a, std::span<const UpperBound> b);
+/// No less than a sum of n products >= 0 that doubles, added up in any order, came to. Nothing where that says nothing:
+/// of zeros, of infinities, and where products may be lost that are subnormal.
+std::optional<UpperBound> bound_of_sum(double computed, std::size_t n);
 
 }  // namespace softcheck::numerics

@@ -80,6 +80,8 @@ class MergedStatesThreshold {
   ///
   /// outputs   (K) |O_kc|          merged   |O_c|
   ScalarThreshold<T> column(std::span<const T> outputs, const T& merged) const;
+  /// Of attention's, of whose formulas these are.
+  const AttentionThreshold<T>& attention() const { return attention_; }
   /// |computed L - L|, in the base, of a result in a format.
   ScalarThreshold<T> logsumexp(Format output) const;
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 
@@ -15,6 +16,11 @@
 
 namespace softcheck::numerics {
 namespace {
+
+Enclosure sum(std::span<const Enclosure> a) { return std::accumulate(a.begin(), a.end(), Enclosure(0)); }
+Enclosure dot(std::span<const Enclosure> a, std::span<const Enclosure> b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), Enclosure(0));
+}
 
 template <class T>
 struct ScoreErrors {
@@ -136,13 +142,13 @@ bool score_is_exact(const Contract& contract, double scale, std::span<const doub
     if (query[t] == 0 || key[t] == 0) continue;
     lowest_product = std::min(lowest_product, lowest_bit(query[t]) + lowest_bit(key[t]));
     magnitude = magnitude + UpperBound(std::fabs(query[t])) * UpperBound(std::fabs(key[t]));
+    if (upper(magnitude) > std::ldexp(1.0, lowest_product + p.precision)) return false;  // for good: most rows' first
   }
   if (lowest_product == none) return true;
   // Neither a factor, nor a product, nor their sum may underflow or overflow before or after the scaling.
   const int down = std::min(exponent, 0), up = std::max(exponent, 0);
   const double largest = std::ldexp(std::max(upper(magnitude), largest_factor), up);
-  return upper(magnitude) <= std::ldexp(1.0, lowest_product + p.precision) && largest <= p.largest &&
-         std::min(lowest_factor, lowest_product) + down >= p.min_exponent;
+  return largest <= p.largest && std::min(lowest_factor, lowest_product) + down >= p.min_exponent;
 }
 
 template <class T>
@@ -275,20 +281,24 @@ ScalarThreshold<T> AttentionThreshold<T>::column(std::span<const T> values, cons
                                 " values, got " + std::to_string(values.size()));
   }
   const FpEnvironmentGuard guard;
+  return column(dot(values, std::span<const T>(term_errors_)), sum(values), output);
+}
+
+template <class T>
+ScalarThreshold<T> AttentionThreshold<T>::column(const T& terms, const T& magnitude, const T& output) const {
+  const FpEnvironmentGuard guard;
   formulas::attention::columns::Quantities<T> q;
   q.common_excess = bounds_.common_excess;
   q.common_growth = bounds_.common_growth;
   q.lost_weight = bounds_.lost_weight;
   q.lost_addend = bounds_.lost_addend;
-  q.addends = T(static_cast<double>(values.size()));
+  q.addends = T(static_cast<double>(term_errors_.size()));
   q.output = output;
   q.quotient_loss = bounds_.quotient_loss;
   q.output_roundoff = model_.output_roundoff;
   q.output_floor = model_.output_floor;
-  for (std::size_t j = 0; j < values.size(); ++j) {
-    q.terms = q.terms + values[j] * term_errors_[j];
-    q.magnitude = q.magnitude + values[j];
-  }
+  q.terms = terms;
+  q.magnitude = magnitude;
   const formulas::attention::columns::ColumnBounds<T> bounds(q);
   return {bounds.column_output, bounds.column_lost};
 }

@@ -65,6 +65,10 @@ class AttentionThreshold {
   ///
   /// values    (n) |v_jc|          output    |O_c|
   ScalarThreshold<T> column(std::span<const T> values, const T& output) const;
+  /// The same of values whose sum, and whose sum by term_errors(), are at hand.
+  ScalarThreshold<T> column(const T& terms, const T& magnitude, const T& output) const;
+  /// (n) What a term of a column errs by for each unit of |v_jc|.
+  std::span<const T> term_errors() const { return term_errors_; }
   /// |computed L - L| of a result in a format.
   ScalarThreshold<T> logsumexp(Format output) const;
   /// |computed H - H|, B6.

@@ -264,26 +264,28 @@ ScoreGradientSum::ScoreGradientSum(const Contract& contract, const AttentionBack
   const UpperBound log = (bound(height) + 3) * model_.unit + model_.reading_unit + split.unit;
   const UpperBound grown_by = expm1(log), times = exp(log), each = model_.product_floor + model_.sum_floor;
   amplified_ = exp(log + stored.unit);
-  terms_.reserve(pairs.size());
+  errors_.reserve(pairs.size());
+  floors_.reserve(pairs.size());
   for (const BackwardPairError& pair : pairs) {
     // The scale may meet dS before it is stored, or the factor, or the sum.
     const UpperBound size = pair.score_gradient + pair.score_gradient_error + pair.score_gradient_floor;
-    terms_.push_back({grown_by * pair.score_gradient + times * pair.score_gradient_error,
-                      scale_ * pair.score_gradient_floor + model_.product_floor + stored.floor,
-                      size * (1 + scale_) * (each + model_.reading_floor + split.floor) + (1 + scale_) * each});
+    errors_.push_back(grown_by * pair.score_gradient + times * pair.score_gradient_error);
+    floors_.push_back(scale_ * pair.score_gradient_floor + model_.product_floor + stored.floor);
+    lost_ = lost_ + size * (1 + scale_) * (each + model_.reading_floor + split.floor) + (1 + scale_) * each;
   }
 }
 
 ScalarThreshold<UpperBound> ScoreGradientSum::error(std::span<const UpperBound> factors,
                                                     const UpperBound& result) const {
-  require_lengths("ScoreGradientSum", terms_.size(), factors.size());
+  require_lengths("ScoreGradientSum", errors_.size(), factors.size());
   const FpEnvironmentGuard guard;
-  UpperBound error, lost;
-  for (std::size_t j = 0; j < terms_.size(); ++j) {
-    error = error + factors[j] * terms_[j].error;
-    lost = lost + factors[j] * terms_[j].floor + terms_[j].lost;
-  }
-  return model_.output(scale_ * error, result, amplified_ * lost + 2 * model_.product_floor);
+  return error(dot(factors, errors_), dot(factors, floors_), result);
+}
+
+ScalarThreshold<UpperBound> ScoreGradientSum::error(UpperBound errors, UpperBound floors,
+                                                    const UpperBound& result) const {
+  const FpEnvironmentGuard guard;
+  return model_.output(scale_ * errors, result, amplified_ * (floors + lost_) + 2 * model_.product_floor);
 }
 
 ValueGradientSum::ValueGradientSum(const Contract& contract, const AttentionBackwardArithmetic& arithmetic,
@@ -293,24 +295,27 @@ ValueGradientSum::ValueGradientSum(const Contract& contract, const AttentionBack
   const UpperBound stored = storage_error<UpperBound>(contract, contract.weights).unit;
   const UpperBound log = (bound(arithmetic.query_sum_height) + 1) * model_.unit + model_.reading_unit + stored;
   amplified_ = exp(log);
-  terms_.reserve(pairs.size());
+  errors_.reserve(pairs.size());
+  floors_.reserve(pairs.size());
   for (const BackwardPairError& pair : pairs) {
     const UpperBound size = exp(pair.coefficient_log) * pair.coefficient + pair.coefficient_floor;
-    terms_.push_back({expm1(pair.coefficient_log + log) * pair.coefficient, pair.coefficient_floor,
-                      size * model_.reading_floor + model_.product_floor + model_.sum_floor});
+    errors_.push_back(expm1(pair.coefficient_log + log) * pair.coefficient);
+    floors_.push_back(pair.coefficient_floor);
+    lost_ = lost_ + size * model_.reading_floor + model_.product_floor + model_.sum_floor;
   }
 }
 
 ScalarThreshold<UpperBound> ValueGradientSum::error(std::span<const UpperBound> gradients,
                                                     const UpperBound& result) const {
-  require_lengths("ValueGradientSum", terms_.size(), gradients.size());
+  require_lengths("ValueGradientSum", errors_.size(), gradients.size());
   const FpEnvironmentGuard guard;
-  UpperBound error, lost;
-  for (std::size_t j = 0; j < terms_.size(); ++j) {
-    error = error + gradients[j] * terms_[j].error;
-    lost = lost + gradients[j] * terms_[j].floor + terms_[j].lost;
-  }
-  return model_.output(error, result, amplified_ * lost);
+  return error(dot(gradients, errors_), dot(gradients, floors_), result);
+}
+
+ScalarThreshold<UpperBound> ValueGradientSum::error(UpperBound errors, UpperBound floors,
+                                                    const UpperBound& result) const {
+  const FpEnvironmentGuard guard;
+  return model_.output(errors, result, amplified_ * (floors + lost_));
 }
 
 ScalarThreshold<UpperBound> sink_gradient_error(const Contract& contract, std::span<const BackwardPairError> sinks,

@@ -99,15 +99,15 @@ class ScoreGradientSum {
   /// factors    |k_jt|, or |q_it|, of the pairs         result    |dq_t|, or |dk_t|
   /// throws     std::invalid_argument when the lengths differ
   ScalarThreshold<UpperBound> error(std::span<const UpperBound> factors, const UpperBound& result) const;
+  /// The same of factors whose sums by errors() and by floors() are at hand.
+  ScalarThreshold<UpperBound> error(UpperBound errors, UpperBound floors, const UpperBound& result) const;
+  std::span<const UpperBound> errors() const { return errors_; }
+  std::span<const UpperBound> floors() const { return floors_; }
 
  private:
-  // What a pair adds: times its factor, underflow apart, and beside it.
-  struct Term {
-    UpperBound error, floor, lost;
-  };
   OperationModel<UpperBound> model_;
-  std::vector<Term> terms_;
-  UpperBound scale_, amplified_;
+  std::vector<UpperBound> errors_, floors_;  // of a pair, times its factor: underflow apart, and by it
+  UpperBound lost_, scale_, amplified_;      // lost_: of all pairs, whatever their factors
 };
 
 /// |computed dv_c - dv_c| of one key: over the queries of all heads of its group, within query_sum_height.
@@ -119,14 +119,14 @@ class ValueGradientSum {
   /// gradients  |dO_ic| of the pairs                     result    |dv_c|
   /// throws     std::invalid_argument when the lengths differ
   ScalarThreshold<UpperBound> error(std::span<const UpperBound> gradients, const UpperBound& result) const;
+  ScalarThreshold<UpperBound> error(UpperBound errors, UpperBound floors, const UpperBound& result) const;
+  std::span<const UpperBound> errors() const { return errors_; }
+  std::span<const UpperBound> floors() const { return floors_; }
 
  private:
-  struct Term {
-    UpperBound error, floor, lost;
-  };
   OperationModel<UpperBound> model_;
-  std::vector<Term> terms_;
-  UpperBound amplified_;
+  std::vector<UpperBound> errors_, floors_;
+  UpperBound lost_, amplified_;
 };
 
 /// |computed dsink - dsink| of one head, dsink = -sum p_sink delta over all its queries: those of every batch. A query

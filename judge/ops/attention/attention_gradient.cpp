@@ -11,6 +11,7 @@
 #include "judge/ops/attention/group_pairs.hpp"
 #include "judge/ops/attention/query_gradient.hpp"
 #include "judge/ops/rows/long_error.hpp"
+#include "judge/ops/rows/product_sums.hpp"
 #include "judge/ops/rows/row_elements.hpp"
 #include "judge/ops/rows/softmax_bounds.hpp"
 #include "numerics/enclosures/interruption.hpp"
@@ -24,8 +25,6 @@ using namespace numerics;
 namespace {
 
 using Part = GradientPart;
-
-UpperBound magnitude(double x) { return UpperBound(std::fabs(x)); }
 
 LongApproximation scaled(const LongApproximation& x, double scale) {
   const auto factor = static_cast<long double>(scale);
@@ -268,56 +267,54 @@ class GroupJudge {
     const std::size_t d = row.query.size();
     const ScoreGradientSum threshold(task_.contract, pairs_.arithmetic(), pairs_[i].errors(),
                                      pairs_.arithmetic().key_sum_height);
-    std::vector<UpperBound> factors(pairs_[i].keys().size());
-    for (std::size_t t = 0; t < d; ++t) {
-      ProductSum sum;
-      double size = 0;
-      for (std::size_t k = 0; k < factors.size(); ++k) {
-        const double key = row.keys[pairs_[i].keys()[k] * d + t];
-        sum.add(pairs_[i].score_gradient(k), key);
-        size += std::fabs(key) * pairs_[i].size(k);
-        factors[k] = magnitude(key);
-      }
-      const LongApproximation exact = scaled(sum.total(), row.scale);
-      each(t, judgeable(exact, threshold.error(factors, size_of(exact)), std::fabs(row.scale) * size));
+    ProductSums sums(d, digits_for(task_.contract));
+    for (std::size_t k = 0; k < pairs_[i].keys().size(); ++k) {
+      sums.add({pairs_[i].score_gradient(k), pairs_[i].size(k), threshold.errors()[k], threshold.floors()[k]},
+               row.keys.subspan(pairs_[i].keys()[k] * d, d));
     }
+    each_scaled(sums, threshold, d, each);
   }
 
   template <class Each>
   void each_of_key(const std::vector<Seen>& seen, const std::vector<BackwardPairError>& errors, Each each) {
-    const double scale = pairs_.arithmetic().scale;
     const ScoreGradientSum threshold(task_.contract, pairs_.arithmetic(), errors, pairs_.arithmetic().query_sum_height);
-    std::vector<UpperBound> factors(seen.size());
-    for (std::size_t t = 0; t < group_.rows.front().query.size(); ++t) {
-      ProductSum sum;
-      double size = 0;
-      for (std::size_t k = 0; k < seen.size(); ++k) {
-        const double query = group_.rows[seen[k].query].query[t];
-        sum.add(pairs_[seen[k].query].score_gradient(seen[k].pair), query);
-        size += std::fabs(query) * pairs_[seen[k].query].size(seen[k].pair);
-        factors[k] = magnitude(query);
-      }
-      const LongApproximation exact = scaled(sum.total(), scale);
-      each(t, judgeable(exact, threshold.error(factors, size_of(exact)), std::fabs(scale) * size));
+    const std::size_t d = group_.rows.front().query.size();
+    ProductSums sums(d, digits_for(task_.contract));
+    for (std::size_t k = 0; k < seen.size(); ++k) {
+      const QueryPairs& pairs = pairs_[seen[k].query];
+      sums.add(
+          {pairs.score_gradient(seen[k].pair), pairs.size(seen[k].pair), threshold.errors()[k], threshold.floors()[k]},
+          group_.rows[seen[k].query].query);
+    }
+    each_scaled(sums, threshold, d, each);
+  }
+
+  // dq or dk: the sums times the scale.
+  template <class Each>
+  void each_scaled(const ProductSums& sums, const ScoreGradientSum& threshold, std::size_t d, Each each) {
+    const double scale = pairs_.arithmetic().scale;
+    for (std::size_t t = 0; t < d; ++t) {
+      const LongApproximation exact = scaled(sums.total(t), scale);
+      each(t, judgeable(exact, threshold.error(sums.error(t), sums.floor(t), size_of(exact)),
+                        std::fabs(scale) * sums.size(t)));
     }
   }
 
   template <class Each>
   void each_of_value(const std::vector<Seen>& seen, const std::vector<BackwardPairError>& errors, Each each) {
     const ValueGradientSum threshold(task_.contract, pairs_.arithmetic(), errors);
-    std::vector<UpperBound> gradients(errors.size());
+    ProductSums sums(pairs_.arithmetic().value_size, digits_for(task_.contract));
+    std::size_t k = 0;
+    const auto add = [&](const LongApproximation& coefficient, std::size_t query) {
+      sums.add({coefficient, at_most(coefficient).value(), threshold.errors()[k], threshold.floors()[k]},
+               pairs_.gradient_of(query));
+      ++k;
+    };
+    for (const Seen& one : seen) add(pairs_[one.query].coefficient(one.pair), one.query);
+    for (const std::size_t i : blind_) add(even_->coefficient(0), i);
     for (std::size_t c = 0; c < pairs_.arithmetic().value_size; ++c) {
-      ProductSum sum;
-      std::size_t k = 0;
-      const auto add = [&](const LongApproximation& coefficient, std::size_t query) {
-        const double gradient = pairs_.gradient_of(query)[c];
-        sum.add(coefficient, gradient);
-        gradients[k++] = magnitude(gradient);
-      };
-      for (const Seen& one : seen) add(pairs_[one.query].coefficient(one.pair), one.query);
-      for (const std::size_t i : blind_) add(even_->coefficient(0), i);
-      const LongApproximation exact = sum.total();
-      each(c, judgeable(exact, threshold.error(gradients, size_of(exact)), sum.size()));
+      const LongApproximation exact = sums.total(c);
+      each(c, judgeable(exact, threshold.error(sums.error(c), sums.floor(c), size_of(exact)), sums.size(c)));
     }
   }
 

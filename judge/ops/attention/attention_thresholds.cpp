@@ -80,8 +80,11 @@ ScoreRange::ScoreRange(const Contract& contract, const AttentionRow& row)
   growth_ = std::exp(-roundings * std::log1p(-properties(contract.accumulator).unit_roundoff));
 }
 
-bool ScoreRange::may_be_left(std::span<const double> key, double dots, double size) const {
-  const double factor = std::max(factor_, largest_of(key));
+bool ScoreRange::may_be_left(std::span<const double> key, double dots, double size, double factors) const {
+  return is_left(factors, dots, size) && is_left(std::max(factor_, largest_of(key)), dots, size);
+}
+
+bool ScoreRange::is_left(double factor, double dots, double size) const {
   return !(4 * growth_ * std::fmax(std::fmax(dots, size), scale_ * std::fmax(dots, factor)) < largest_);
 }
 
@@ -116,7 +119,8 @@ AttentionArithmetic arithmetic_of(const Contract& contract, const AttentionRow& 
   return arithmetic;
 }
 
-VisibleKeys::VisibleKeys(const Contract& contract, const AttentionRow& row) {
+VisibleKeys::VisibleKeys(const Contract& contract, const AttentionRow& row, Digits digits)
+    : digits_(digits), query_sum_(sum_of_magnitudes(row.query)) {
   const ScoreRange range(contract, row);
   for (std::size_t j = 0; j < row.visible.size(); ++j) {
     if (row.visible[j] != 0) add_score(contract, row, range, j);
@@ -135,23 +139,17 @@ void VisibleKeys::add_score(const Contract& contract, const AttentionRow& row, c
   const std::size_t d = row.query.size();
   items.push_back(j);
   const std::span<const double> key = d == 0 ? row.query : row.keys.subspan(j * d, d);
-  long double dot = 0, magnitude = 0;
-  AttentionArithmetic arithmetic{.dimension = d, .scale = row.scale};
-  for (std::size_t t = 0; t < d; ++t) {
-    const long double product = static_cast<long double>(row.query[t]) * static_cast<long double>(key[t]);
-    dot += product;
-    magnitude += std::fabs(product);
-    arithmetic.factor_sum += std::fabs(row.query[t]) + std::fabs(key[t]);
-  }
-  // A sum of d products errs by less than (d + 1) 2^-64 of itself. As a double it may be infinite: a kernel's own sum
-  // overflows then. Scaled, it may be small again.
-  const long double most = magnitude * (1 + static_cast<long double>(d + 1) * 0x1p-62L);
-  const double dots = most == 0 ? 0 : above(most);
+  const DotProduct dot = dot_product(row.query, key, digits_);
+  // As a double it may be infinite: a kernel's own sum overflows then. Scaled, it may be small again.
+  const double dots = dot.magnitude == 0 ? 0 : above(dot.magnitude);
   const bool exact = score_is_exact(contract, row.scale, row.query, key);
-  const long double roundings = 1.01L * static_cast<long double>(d + 1) * 0x1p-64L;
-  const long double scaled = std::fabs(static_cast<long double>(row.scale)) * most;
-  const LongApproximation score{static_cast<long double>(row.scale) * dot, exact ? 0 : roundings * scaled};
-  arithmetic.factor_sum *= 1 + static_cast<double>(2 * d) * 0x1p-52;
+  const long double scale = static_cast<long double>(row.scale);
+  const long double scaled = std::fabs(scale) * dot.magnitude * long_error::second_order;
+  // A rounding of the scale's product more.
+  const long double off = std::fabs(scale) * (dot.error + long_error::unit * dot.magnitude);
+  const LongApproximation score{scale * dot.value, exact ? 0 : long_error::second_order * off};
+  const UpperBound factors = query_sum_ + sum_of_magnitudes(key);
+  const AttentionArithmetic arithmetic{.dimension = d, .scale = row.scale, .factor_sum = factors.value()};
   const UpperBound error = exact ? UpperBound(0) : score_error<UpperBound>(contract, arithmetic, UpperBound(dots));
   double size = scaled == 0 ? 0 : above(scaled);
   if (row.has_terms()) {
@@ -169,7 +167,7 @@ void VisibleKeys::add_score(const Contract& contract, const AttentionRow& row, c
     score_errors.push_back(as_stored(contract, error, exact, score));
   }
   largest_dot = std::max(largest_dot, size);
-  may_overflow = may_overflow || range.may_be_left(key, dots, size);
+  may_overflow = may_overflow || range.may_be_left(key, dots, size, factors.value());
 }
 
 void VisibleKeys::add_sink(const Contract& contract, const AttentionRow& row) {
@@ -232,23 +230,37 @@ double AttentionThresholds::sum_resolution() const {
   return error < 1 ? error : 0;
 }
 
-Judgeable AttentionThresholds::column(std::size_t column) const {
-  std::vector<double> values;
-  std::vector<Bound> sizes;
-  values.reserve(visible_.items.size());
-  sizes.reserve(visible_.items.size());
-  for (const std::size_t j : visible_.items) {
-    values.push_back(j < row_.visible.size() ? row_.values[j * row_.value_size + column] : 0);
-    sizes.emplace_back(std::fabs(values.back()));
+// Its bounds: a term's error, and 1 for the sum of the values' magnitudes. A sink has no value.
+const ProductSums& AttentionThresholds::outputs() const {
+  if (outputs_) return *outputs_;
+  outputs_.emplace(row_.value_size, digits_for(contract_));
+  const std::vector<Bound>& sizes = (sharpened_ ? *sharpened_ : *scores_).items.coefficients;
+  for (std::size_t k = 0; k < visible_.keys(); ++k) {
+    outputs_->add({weights_->coefficient(k), sizes[k].value(), threshold_->term_errors()[k], Bound(1)},
+                  row_.values.subspan(visible_.items[k] * row_.value_size, row_.value_size));
   }
+  return *outputs_;
+}
+
+Judgeable AttentionThresholds::column(std::size_t column) const {
+  const ProductSums& sums = outputs();
   Judgeable result;
-  result.exact = weights_->weighted(values, result.magnitude);
+  result.exact = sums.total(column);
+  result.magnitude = sums.size(column);
   const Bound output = size_of(result.exact);
-  result.threshold = upper(threshold_->column(sizes, output).total());
+  result.threshold = upper(threshold_->column(sums.error(column), sums.floor(column), output).total());
   // What is less than the magnitude with the grants is less without them.
   result.vacuous = is_vacuous(result.threshold, result.magnitude) &&
-                   is_vacuous(upper(without_grants().column(sizes, output).rounding), result.magnitude);
+                   is_vacuous(upper(without_grants().column(sizes(column), output).rounding), result.magnitude);
   return result;
+}
+
+std::vector<UpperBound> AttentionThresholds::sizes(std::size_t column) const {
+  std::vector<Bound> sizes(visible_.items.size(), Bound(0));
+  for (std::size_t k = 0; k < visible_.keys(); ++k) {
+    sizes[k] = Bound(std::fabs(row_.values[visible_.items[k] * row_.value_size + column]));
+  }
+  return sizes;
 }
 
 Judgeable AttentionThresholds::logsumexp() const {

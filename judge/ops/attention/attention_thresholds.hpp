@@ -9,6 +9,7 @@
 #include "judge/ops/attention/attention_judge.hpp"
 #include "judge/ops/attention/claim_verdict.hpp"
 #include "judge/ops/rows/long_softmax.hpp"
+#include "judge/ops/rows/product_sums.hpp"
 #include "judge/ops/rows/softmax_bounds.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "numerics/oracles/adaptive_oracle.hpp"
@@ -25,10 +26,12 @@ numerics::EntropyDefinition definition_of(const numerics::Contract& contract);
 class ScoreRange {
  public:
   ScoreRange(const numerics::Contract& contract, const AttentionRow& row);
-  /// dots: no less than sum |q_t k_jt|; size: than the magnitude of the score with all that is added to it.
-  bool may_be_left(std::span<const double> key, double dots, double size) const;
+  /// dots: no less than sum |q_t k_jt|; size: than the magnitude of the score with all that is added to it; factors:
+  /// than any |q_t| and |k_jt|.
+  bool may_be_left(std::span<const double> key, double dots, double size, double factors) const;
 
  private:
+  bool is_left(double factor, double dots, double size) const;
   double factor_, scale_, largest_, growth_ = 1;
 };
 
@@ -48,7 +51,9 @@ struct VisibleKeys {
   bool sink = false;          // the last one is the row's sink, which is no key: its item is n
   bool may_overflow = false;  // a kernel's scores, or what they are made of, may leave the range of their formats
 
-  VisibleKeys(const numerics::Contract& contract, const AttentionRow& row);
+  VisibleKeys(const numerics::Contract& contract, const AttentionRow& row)
+      : VisibleKeys(contract, row, digits_for(contract)) {}
+  VisibleKeys(const numerics::Contract& contract, const AttentionRow& row, Digits digits);
   std::size_t keys() const { return items.size() - (sink ? 1 : 0); }
   /// No less than the magnitude of a score as computed.
   double largest_computed() const;
@@ -56,6 +61,9 @@ struct VisibleKeys {
  private:
   void add_score(const numerics::Contract& contract, const AttentionRow& row, const ScoreRange& range, std::size_t j);
   void add_sink(const numerics::Contract& contract, const AttentionRow& row);
+
+  Digits digits_;
+  numerics::UpperBound query_sum_;  // sum |q_t|
 };
 
 /// The keys of the row, and its sink as the contract's order adds it.
@@ -98,6 +106,8 @@ class AttentionThresholds {
   // Below it ln S has no relative accuracy.
   double sum_resolution() const;
   void set_thresholds(const AttentionTask& task, const LongSoftmax& plain);
+  const ProductSums& outputs() const;
+  std::vector<Bound> sizes(std::size_t column) const;  // of the items' values
 
   const AttentionRow& row_;
   const VisibleKeys& visible_;
@@ -108,6 +118,7 @@ class AttentionThresholds {
   std::optional<Scores> scores_, sharpened_;
   std::optional<numerics::AttentionThreshold<Bound>> threshold_;
   mutable std::optional<numerics::AttentionThreshold<Bound>> without_grants_;
+  mutable std::optional<ProductSums> outputs_;  // of every column, once one is asked for
 };
 
 }  // namespace softcheck::proptests

@@ -16,19 +16,6 @@ using namespace long_error;
 
 namespace {
 
-// sum dO v, exact factors.
-LongApproximation dot(std::span<const double> a, std::span<const double> b, double& size) {
-  long double value = 0, sizes = 0;
-  for (std::size_t c = 0; c < a.size(); ++c) {
-    const long double product = static_cast<long double>(a[c]) * static_cast<long double>(b[c]);
-    value += product;
-    sizes += std::fabs(product);
-  }
-  const long double roundings = second_order * static_cast<long double>(a.size() + 1) * unit;
-  size = above(sizes * (1 + roundings));
-  return {value, roundings * sizes * (1 + roundings)};
-}
-
 LongApproximation difference(const LongApproximation& a, const LongApproximation& b) {
   const long double value = a.value - b.value;
   return {value, second_order * (a.error + b.error + unit * std::fabs(value))};
@@ -72,17 +59,24 @@ QueryPairs::QueryPairs(const AttentionTask& task, const AttentionRow& row, std::
     : visible_(task.contract, row), lse_gradient_(lse_gradient), pair_of_(row.visible.size()) {
   for (std::size_t k = 0; k < visible_.keys(); ++k) pair_of_[visible_.items[k]] = k + 1;
   if (visible_.keys() == 0) return;
+  std::vector<LongApproximation> products;  // sum dO v_j
   for (const std::size_t j : keys()) {
-    double size = 0;
-    dot(out_gradient, row.values.subspan(j * row.value_size, row.value_size), size);
-    largest_difference_ = std::fmax(largest_difference_, 2 * size);
+    const std::span<const double> value = row.values.subspan(j * row.value_size, row.value_size);
+    const DotProduct dot = dot_product(out_gradient, value, digits_for(task.contract));
+    products.push_back({dot.value, dot.error});
+    magnitudes_.push_back(above(dot.magnitude));
+    largest_difference_ = std::fmax(largest_difference_, 2 * magnitudes_.back());
+  }
+  if (visible_.sink) {  // whose value is 0
+    products.push_back({});
+    magnitudes_.push_back(0);
   }
   largest_difference_ = next_above(largest_difference_ + std::fabs(lse_gradient_.value_or(0)));
   may_overflow_ = visible_.may_overflow || proptests::may_overflow(task.contract.accumulator, largest_difference_);
   const LongSoftmax softmax(visible_.scores);
   usable_ = softmax.usable();
   if (!usable_) return;
-  add_pairs(softmax, row, out_gradient);
+  add_pairs(softmax, products);
   add_errors(task, row, softmax, arithmetic, out_gradient, saved);
 }
 
@@ -91,17 +85,9 @@ std::optional<std::size_t> QueryPairs::pair_of(std::size_t j) const {
   return pair_of_[j] - 1;
 }
 
-void QueryPairs::add_pairs(const LongSoftmax& softmax, const AttentionRow& row, std::span<const double> out_gradient) {
-  std::vector<LongApproximation> products;
+void QueryPairs::add_pairs(const LongSoftmax& softmax, std::span<const LongApproximation> products) {
   ProductSum sum;
   for (std::size_t k = 0; k < visible_.items.size(); ++k) {
-    double& magnitude = magnitudes_.emplace_back();
-    if (k == visible_.keys()) {
-      products.push_back({});  // a sink's value is 0
-    } else {
-      const std::span<const double> value = row.values.subspan(visible_.items[k] * row.value_size, row.value_size);
-      products.push_back(dot(out_gradient, value, magnitude));
-    }
     coefficients_.push_back(softmax.coefficient(k));
     sum.add(coefficients_[k], products[k]);
   }
@@ -115,17 +101,9 @@ void QueryPairs::add_pairs(const LongSoftmax& softmax, const AttentionRow& row, 
   }
 }
 
-// The values of the items in one column; a sink's is 0.
-std::vector<double> QueryPairs::column_of(const AttentionRow& row, std::size_t c) const {
-  std::vector<double> column;
-  column.reserve(visible_.items.size());
-  for (const std::size_t j : keys()) column.push_back(row.values[j * row.value_size + c]);
-  if (visible_.sink) column.push_back(0);
-  return column;
-}
-
 std::optional<SavedErrors> QueryPairs::saved_errors(const AttentionTask& task, const AttentionRow& row,
-                                                    const LongSoftmax& softmax, std::span<const double> out_gradient,
+                                                    const LongSoftmax& softmax, const ProductSums& outputs,
+                                                    std::span<const double> out_gradient,
                                                     const SavedForward& saved) const {
   if (saved.kind == SavedForward::Kind::exact) return std::nullopt;
   const bool own = saved.kind == SavedForward::Kind::own;
@@ -142,9 +120,7 @@ std::optional<SavedErrors> QueryPairs::saved_errors(const AttentionTask& task, c
   SavedErrors errors;
   errors.logsumexp = own ? UpperBound(forward->logsumexp().threshold) : distance(saved.lse, softmax.logsumexp());
   for (std::size_t c = 0; c < row.value_size; ++c) {
-    double size = 0;
-    const UpperBound off = own ? UpperBound(forward->column(c).threshold)
-                               : distance(saved.out[c], softmax.weighted(column_of(row, c), size));
+    const UpperBound off = own ? UpperBound(forward->column(c).threshold) : distance(saved.out[c], outputs.total(c));
     errors.output_sum = errors.output_sum + off;
     // A column whose gradient is 0 adds nothing, whatever was saved in it.
     if (out_gradient[c] != 0) errors.output = errors.output + UpperBound(std::fabs(out_gradient[c])) * off;
@@ -155,21 +131,25 @@ std::optional<SavedErrors> QueryPairs::saved_errors(const AttentionTask& task, c
 void QueryPairs::add_errors(const AttentionTask& task, const AttentionRow& row, const LongSoftmax& softmax,
                             const AttentionBackwardArithmetic& arithmetic, std::span<const double> out_gradient,
                             const SavedForward& saved) {
+  const ItemBounds items(softmax);
+  ProductSums outputs(row.value_size, digits_for(task.contract));
+  for (std::size_t k = 0; k < visible_.keys(); ++k) {
+    outputs.add({coefficients_[k], items.coefficients[k].value(), {}, {}},
+                row.values.subspan(visible_.items[k] * row.value_size, row.value_size));
+  }
   BackwardRow bounds;
-  bounds.saved = saved_errors(task, row, softmax, out_gradient, saved);
+  bounds.saved = saved_errors(task, row, softmax, outputs, out_gradient, saved);
   for (std::size_t c = 0; c < row.value_size; ++c) {
-    double size = 0;
     const UpperBound gradient(std::fabs(out_gradient[c]));
-    bounds.output_product = bounds.output_product + gradient * size_of(softmax.weighted(column_of(row, c), size));
+    bounds.output_product = bounds.output_product + gradient * size_of(outputs.total(c));
     bounds.gradient_sum = bounds.gradient_sum + gradient;
   }
   if (lse_gradient_) bounds.lse_gradient = UpperBound(std::fabs(*lse_gradient_));
-  const ItemBounds items(softmax);
   std::vector<BackwardPair> pairs;
   for (std::size_t k = 0; k < visible_.items.size(); ++k) {
     UpperBound value_sum;
-    for (std::size_t c = 0; c < row.value_size && k < visible_.keys(); ++c) {
-      value_sum = value_sum + UpperBound(std::fabs(row.values[visible_.items[k] * row.value_size + c]));
+    if (k < visible_.keys()) {
+      value_sum = sum_of_magnitudes(row.values.subspan(visible_.items[k] * row.value_size, row.value_size));
     }
     pairs.push_back({items.coefficients[k], items.deviations[k], visible_.score_errors[k], size_of(differences_[k]),
                      UpperBound(magnitudes_[k]), value_sum});

@@ -79,14 +79,14 @@ class QueryPairs {
   }
 
  private:
-  void add_pairs(const LongSoftmax& softmax, const AttentionRow& row, std::span<const double> out_gradient);
+  void add_pairs(const LongSoftmax& softmax, std::span<const LongApproximation> products);
   void add_errors(const AttentionTask& task, const AttentionRow& row, const LongSoftmax& softmax,
                   const numerics::AttentionBackwardArithmetic& arithmetic, std::span<const double> out_gradient,
                   const SavedForward& saved);
   std::optional<numerics::SavedErrors> saved_errors(const AttentionTask& task, const AttentionRow& row,
-                                                    const LongSoftmax& softmax, std::span<const double> out_gradient,
+                                                    const LongSoftmax& softmax, const ProductSums& outputs,
+                                                    std::span<const double> out_gradient,
                                                     const SavedForward& saved) const;
-  std::vector<double> column_of(const AttentionRow& row, std::size_t c) const;
 
   VisibleKeys visible_;
   std::optional<double> lse_gradient_;

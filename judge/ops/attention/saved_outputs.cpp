@@ -69,23 +69,27 @@ class SavedQuery {
       : task_(task),
         row_(row),
         values_(row.values.begin(), row.values.end()),
-        visible_(task.contract, row),
+        // What is saved lies where roundings part: doubles would often leave it to the oracle.
+        visible_(task.contract, row, Digits::of_long_double),
         softmax_(visible_.scores),
-        oracles_(task, finite(), std::span(visible_.items).first(visible_.keys())) {}
+        outputs_(row.value_size, Digits::of_long_double),
+        oracles_(task, finite(), std::span(visible_.items).first(visible_.keys())) {
+    for (std::size_t k = 0; k < visible_.keys(); ++k) {
+      const LongApproximation coefficient = softmax_.coefficient(k);
+      outputs_.add({coefficient, at_most(coefficient).value(), {}, {}},
+                   row.values.subspan(visible_.items[k] * row.value_size, row.value_size));
+    }
+  }
 
   double logsumexp() {
     return rounded(task_.scalars, told(softmax_.logsumexp()), [&] { return oracles_.value(AttentionClaim::lse, 0); });
   }
 
   double output(std::size_t column) {
-    std::vector<double> values;
     for (std::size_t k = 0; k < visible_.keys(); ++k) {
-      values.push_back(row_.values[visible_.items[k] * row_.value_size + column]);
+      if (std::isnan(row_.values[visible_.items[k] * row_.value_size + column])) return nan;
     }
-    if (visible_.sink) values.push_back(0);
-    if (has_nan(values)) return nan;
-    double size = 0;
-    return rounded(task_.contract.input, told(softmax_.weighted(values, size)),
+    return rounded(task_.contract.input, told(outputs_.total(column)),
                    [&] { return oracles_.value(AttentionClaim::output, column); });
   }
 
@@ -108,6 +112,7 @@ class SavedQuery {
   AttentionRow row_of_numbers_;
   VisibleKeys visible_;
   LongSoftmax softmax_;
+  ProductSums outputs_;
   QueryOracles oracles_;
 };
 

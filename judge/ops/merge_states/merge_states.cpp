@@ -11,6 +11,7 @@
 #include "judge/ops/rows/gradient_inputs.hpp"
 #include "judge/ops/rows/judged_row.hpp"
 #include "judge/ops/rows/long_softmax.hpp"
+#include "judge/ops/rows/product_sums.hpp"
 #include "judge/ops/rows/row_elements.hpp"
 #include "judge/ops/rows/softmax_bounds.hpp"
 #include "numerics/enclosures/interruption.hpp"
@@ -102,11 +103,11 @@ class Merge {
       scores.push_back({natural, static_cast<double>(2 * two_roundings * std::fabs(natural))});
     }
     softmax_.emplace(scores);
+    items_.emplace(*softmax_);
   }
 
   // What the thresholds are made of.
   MergedStatesRow<UpperBound> bounds() const {
-    const ItemBounds items(*softmax_);
     MergedStatesRow<UpperBound> bounds;
     const auto parts = row_.logits.size();
     bounds.coefficients.assign(parts, UpperBound(0));
@@ -119,8 +120,8 @@ class Merge {
     s.largest_magnitude = UpperBound(0);
     for (std::size_t i = 0; i < visible_.size(); ++i) {
       const std::size_t k = visible_[i];
-      bounds.coefficients[k] = items.coefficients[i];
-      bounds.deviations[k] = items.deviations[i];
+      bounds.coefficients[k] = items_->coefficients[i];
+      bounds.deviations[k] = items_->deviations[i];
       bounds.magnitudes[k] = natural(row_.logits[k]);
       s.largest_magnitude = maximum(s.largest_magnitude, bounds.magnitudes[k]);
     }
@@ -149,11 +150,15 @@ class Merge {
     return error < 1 ? error : 0;
   }
 
-  LongApproximation output(std::size_t column, double& magnitude) const {
-    std::vector<double> values;
-    values.reserve(visible_.size());
-    for (const std::size_t k : visible_) values.push_back(output_of(k, column));
-    return softmax_->weighted(values, magnitude);
+  // Of every column; their bounds are the sums by the threshold's errors and of the magnitudes alone.
+  ProductSums outputs(std::span<const UpperBound> term_errors) const {
+    ProductSums sums(width_, lse_ == Format::f64 ? Digits::of_long_double : digits_for(row_.contract));
+    for (std::size_t i = 0; i < visible_.size(); ++i) {
+      const std::size_t k = visible_[i];
+      sums.add({softmax_->coefficient(i), items_->coefficients[i].value(), term_errors[k], UpperBound(1)},
+               std::span(row_.auxiliary[0]).subspan(k * width_, width_));
+    }
+    return sums;
   }
   std::vector<UpperBound> sizes(std::size_t column) const {
     std::vector<UpperBound> sizes(row_.logits.size(), UpperBound(0));
@@ -205,6 +210,7 @@ class Merge {
   std::vector<std::size_t> visible_;
   double maximum_ = -infinity;
   std::optional<LongSoftmax> softmax_;
+  std::optional<ItemBounds> items_;
 };
 
 // What both outputs are judged by.
@@ -237,19 +243,22 @@ struct MergeBounds {
 
 class MergedOutputs final : public RowElements {
  public:
-  MergedOutputs(MergeBounds& of, std::string_view claim) : of_(of), claim_(claim) {}
+  MergedOutputs(MergeBounds& of, std::string_view claim)
+      : of_(of), claim_(claim), sums_(of.merge.outputs(of.threshold.attention().term_errors())) {}
 
   std::string_view claim() const override { return claim_; }
   Enclosure value(std::size_t c) override { return of_.oracles.now().output(c); }
   Quick quick(std::size_t c) override {
-    const LongApproximation& value = column(c).value;
+    const LongApproximation value = sums_.total(c);
     return {value.value, value.error};
   }
-  double threshold(std::size_t c) override { return column(c).threshold; }
+  double threshold(std::size_t c) override {
+    return upper(of_.threshold.attention().column(sums_.error(c), sums_.floor(c), size_of(sums_.total(c))).total());
+  }
   // Outputs may cancel: what is left is no more accurate than its terms.
-  double metric(std::size_t c, double) override { return column(c).magnitude; }
+  double metric(std::size_t c, double) override { return sums_.size(c); }
   bool is_vacuous(std::size_t c, double metric) override {
-    const UpperBound size = size_of(column(c).value);
+    const UpperBound size = size_of(sums_.total(c));
     return numerics::is_vacuous(upper(of_.plain().column(of_.merge.sizes(c), size).rounding), metric);
   }
   ResultLimits limits(std::size_t c) override {
@@ -261,24 +270,9 @@ class MergedOutputs final : public RowElements {
   }
 
  private:
-  struct Column {
-    std::size_t index;
-    LongApproximation value;
-    double magnitude, threshold;
-  };
-  // All that is asked of a column is asked at once.
-  const Column& column(std::size_t c) {
-    if (column_ && column_->index == c) return *column_;
-    Column next{c, {}, 0, 0};
-    next.value = of_.merge.output(c, next.magnitude);
-    next.threshold = upper(of_.threshold.column(of_.merge.sizes(c), size_of(next.value)).total());
-    column_ = next;
-    return *column_;
-  }
-
   MergeBounds& of_;
   std::string_view claim_;
-  std::optional<Column> column_;
+  ProductSums sums_;
 };
 
 class MergedLogSumExp final : public RowElements {

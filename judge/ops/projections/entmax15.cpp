@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -47,10 +49,12 @@ class EntmaxElements final : public RowElements {
     top_ = quick_of(top);
     low_ = top.lower_double();
     high_ = top.upper_double();
-    for (const double x : logits_) {
-      if (std::isfinite(x)) half_deviations_.push_back(half_deviation(x));
-    }
-    std::ranges::sort(half_deviations_);
+    std::vector<double> finite;
+    finite.reserve(logits_.size());
+    std::ranges::copy_if(logits_, std::back_inserter(finite), [](double x) { return std::isfinite(x); });
+    std::ranges::sort(finite, std::greater());
+    half_deviations_.reserve(finite.size());
+    for (const double x : finite) half_deviations_.push_back(half_deviation(x));
     threshold_.emplace(row.contract, row.logits.size(), half_deviations_.size(), UpperBound(std::fabs(maximum_)));
     // What the long doubles of find_top() err by is less than 2^-10 of what an f64 kernel may, 2^-40 of an f32 one; of
     // a square root that is the root.

@@ -53,8 +53,15 @@ numerics::Enclosure LongApproximation::enclosure() const {
   if (!std::isfinite(value) || !std::isfinite(error)) {  // nothing is known
     return numerics::Enclosure::between(-numerics::infinity, numerics::infinity);
   }
-  const numerics::Enclosure off = exactly(error);
-  return exactly(value) + hull(-off, off);
+  // Where they are at hand, doubles: the value in two, the error rounded upward.
+  const auto high = static_cast<double>(value), low = static_cast<double>(value - high), off = long_error::above(error);
+  if (std::isfinite(high) && std::isfinite(off) && value - high == low && (error == 0 || error > 0x1p-900L)) {
+    const numerics::Enclosure sum =
+        low == 0 ? numerics::Enclosure(high) : numerics::Enclosure(high) + numerics::Enclosure(low);
+    return error == 0 ? sum : sum + numerics::Enclosure::between(-off, off);
+  }
+  const numerics::Enclosure exact_error = exactly(error);
+  return exactly(value) + hull(-exact_error, exact_error);
 }
 
 LongApproximation capped_score(const LongApproximation& score, double softcap) {
@@ -133,7 +140,8 @@ void LongSoftmax::add_up() {
     error += weight * weight_errors_.back();
     slack_ = std::max(slack_, gone ? 0.0L : deviation.error - deviation.value);
   }
-  sum_error_ = second_order * (error / sum_ + n * lost);
+  inverse_ = 1 / sum_;
+  sum_error_ = second_order * (error * inverse_ + n * lost);
 }
 
 LongApproximation LongSoftmax::maximum() const { return {reference_.value, reference_.error + slack_}; }
@@ -142,10 +150,10 @@ LongApproximation LongSoftmax::deviation(std::size_t j) const {
   return {deviations_[j].value, deviations_[j].error + slack_};
 }
 
-// A sum of weights times something, over S.
+// A sum of weights times something, times 1 / S.
 LongApproximation LongSoftmax::over_sum(long double numerator, long double numerator_error) const {
-  const long double quotient = numerator / sum_;
-  return {quotient, second_order * (numerator_error / sum_ + std::fabs(quotient) * (sum_error_ + 2 * unit))};
+  const long double quotient = numerator * inverse_;
+  return {quotient, second_order * (numerator_error * inverse_ + std::fabs(quotient) * (sum_error_ + 3 * unit))};
 }
 
 LongApproximation LongSoftmax::coefficient(std::size_t j) const {
@@ -208,20 +216,6 @@ LongApproximation LongSoftmax::entropy_with_epsilon() const {
     error += p.error * std::fabs(logarithm) + p.value * (relative + of_library * std::fabs(logarithm));
   }
   return {total, second_order * (error + (static_cast<long double>(size()) + 1) * unit * sizes)};
-}
-
-LongApproximation LongSoftmax::weighted(std::span<const double> values, double& magnitude) const {
-  long double total = 0, sizes = 0;
-  long double error = 0;
-  for (std::size_t j = 0; j < size(); ++j) {
-    const long double term = weights_[j] * static_cast<long double>(values[j]);
-    total += term;
-    const long double term_size = std::fabs(term);
-    sizes += term_size;
-    error += term_size * weight_errors_[j] + lost;
-  }
-  magnitude = above(second_order * (sizes / sum_));
-  return over_sum(total, second_order * error);
 }
 
 }  // namespace softcheck::proptests

@@ -49,8 +49,6 @@ class LongSoftmax {
   LongApproximation entropy() const;
   /// The paper's -sum p ln(p + 1e-9).
   LongApproximation entropy_with_epsilon() const;
-  /// sum p_j v_j, and sum p_j |v_j| of which its error is a part.
-  LongApproximation weighted(std::span<const double> values, double& magnitude) const;
 
  private:
   LongSoftmax(std::vector<LongApproximation> deviations, const LongApproximation& reference);
@@ -63,7 +61,7 @@ class LongSoftmax {
   std::vector<long double> weight_errors_;  // relative, with the roundings of a product and of the sums over n items
   long double slack_ = 0;                   // how much higher than x_r the maximum may be
   bool usable_ = false;
-  long double sum_ = 0;
+  long double sum_ = 0, inverse_ = 0;
   long double sum_error_ = 0;  // relative
 };
 

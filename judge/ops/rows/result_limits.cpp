@@ -14,7 +14,10 @@ namespace {
 
 double largest_finite(std::span<const double> numbers) {
   double largest = 0;
-  for (const double x : numbers) largest = std::isfinite(x) ? std::fmax(largest, std::fabs(x)) : largest;
+  for (const double x : numbers) {
+    const double size = std::fabs(x);
+    largest = size > largest && size < infinity ? size : largest;
+  }
   return largest;
 }
 

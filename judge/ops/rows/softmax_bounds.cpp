@@ -25,13 +25,14 @@ RowStatistics<UpperBound> score_statistics(const LongSoftmax& row) {
   result.mean_square_deviation = at_most(row.mean_square_deviation());
   result.maximum_magnitude = size_of(row.maximum());
   result.logsumexp_magnitude = size_of(row.logsumexp());
-  result.largest_magnitude = result.maximum_magnitude;
+  const LongApproximation maximum = row.maximum();
+  long double largest = 0;
   for (std::size_t j = 0; j < row.size(); ++j) {
-    const LongApproximation deviation = row.deviation(j), maximum = row.maximum();
-    result.largest_magnitude =
-        numerics::maximum(result.largest_magnitude,
-                          size_of(LongApproximation{maximum.value - deviation.value, maximum.error + deviation.error}));
+    const LongApproximation deviation = row.deviation(j);
+    const long double score = maximum.value - deviation.value;
+    largest = std::max(largest, std::fabs(score) + long_error::second_order * (maximum.error + deviation.error));
   }
+  result.largest_magnitude = numerics::maximum(result.maximum_magnitude, UpperBound(long_error::above(largest)));
   return result;
 }
 

@@ -1,6 +1,8 @@
 #include <random>
 
 #include "judge/ops/rows/long_softmax.hpp"
+#include "judge/ops/rows/product_sums.hpp"
+#include "judge/ops/rows/softmax_bounds.hpp"
 #include "numerics/enclosures/decision.hpp"
 #include "numerics/oracles/adaptive_oracle.hpp"
 #include "numerics/rows/enclosed_row.hpp"
@@ -46,6 +48,15 @@ void expect_close(const LongApproximation& got, const Enclosure& exact, const st
       << what << ": " << difference << " beyond " << got.error;
 }
 
+ProductSums outputs_of(const LongSoftmax& softmax, const LongRow& row) {
+  ProductSums outputs(1, Digits::of_long_double);
+  for (std::size_t j = 0; j < softmax.size(); ++j) {
+    const LongApproximation coefficient = softmax.coefficient(j);
+    outputs.add({coefficient, at_most(coefficient).value(), {}, {}}, std::span(row.values).subspan(j, 1));
+  }
+  return outputs;
+}
+
 void expect_all(const LongSoftmax& got, const EnclosedRow& exact, const LongRow& row, const std::string& what) {
   expect_close(got.maximum(), exact.maximum(), what + " maximum");
   expect_close(got.logsumexp(), exact.logsumexp(), what + " logsumexp");
@@ -63,9 +74,9 @@ void expect_all(const LongSoftmax& got, const EnclosedRow& exact, const LongRow&
   }
   expect_close(got.mean_deviation(), mean, what + " mean deviation");
   expect_close(got.mean_square_deviation(), square_mean, what + " mean square deviation");
-  double magnitude = 0;
-  expect_close(got.weighted(row.values, magnitude), output, what + " output");
-  EXPECT_EQ(less_equal(sizes, Enclosure(magnitude)), Decision::proved) << what;
+  const ProductSums outputs = outputs_of(got, row);
+  expect_close(outputs.total(0), output, what + " output");
+  EXPECT_EQ(less_equal(sizes, Enclosure(outputs.size(0))), Decision::proved) << what;
 }
 
 TEST(LongSoftmax, NothingIsFurtherFromTheTruthThanItSays) {
@@ -105,10 +116,9 @@ TEST(LongSoftmax, AWeightThatIsLeftOutCounts) {
 TEST(LongSoftmax, ItsErrorsAreThoseOfSixtyFourBits) {
   const LongRow row = random_row(300, 1, 0, 5);
   const LongSoftmax softmax(row.logits);
-  double magnitude = 0;
   EXPECT_LT(softmax.logsumexp().error, 0x1p-53);
   EXPECT_LT(softmax.entropy().error, 0x1p-50);
-  EXPECT_LT(softmax.weighted(row.values, magnitude).error, 0x1p-53);
+  EXPECT_LT(outputs_of(softmax, row).total(0).error, 0x1p-53);
 }
 
 TEST(LongSoftmax, LogitsThatMayBeAnythingAreOfNoUse) {

@@ -7,6 +7,8 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "numerics/enclosures/enclosure.hpp"
 
@@ -63,6 +65,43 @@ TEST(UpperBounds, SumsAndProductsLieAboveTheirValues) {
     EXPECT_TRUE((Enclosure((x + y).value()) - (Enclosure(a) + Enclosure(b))).certainly_nonnegative());
     EXPECT_TRUE((Enclosure((x * y).value()) - Enclosure(a) * Enclosure(b)).certainly_nonnegative());
   }
+}
+
+// Terms of all sizes, those whose products are subnormal among them, and sums of every length around four.
+TEST(UpperBounds, DotProductsLieAboveTheirValues) {
+  const PrecisionScope precision(2200);
+  std::mt19937_64 random(48);
+  for (const double least : {-540.0, -20.0}) {
+    std::uniform_real_distribution<double> exponent(least, 20);
+    for (const std::size_t n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 100, 1001}) {
+      std::vector<UpperBound> a, b;
+      Enclosure exact_sum(0), exact_dot(0);
+      for (std::size_t k = 0; k < n; ++k) {
+        a.emplace_back(std::exp2(exponent(random)));
+        b.emplace_back(std::exp2(exponent(random)));
+        exact_sum += Enclosure(a.back().value());
+        exact_dot += Enclosure(a.back().value()) * Enclosure(b.back().value());
+      }
+      const Enclosure off(1 + static_cast<double>(2 * n + 8) * 0x1p-52);
+      for (const auto& [got, exact] : {std::pair(sum(a), exact_sum), std::pair(dot(a, b), exact_dot)}) {
+        EXPECT_TRUE((Enclosure(got.value()) - exact).certainly_nonnegative()) << n << " from 2^" << least;
+        EXPECT_TRUE((exact * off + Enclosure(0x1p-1060) - Enclosure(got.value())).certainly_nonnegative()) << n;
+      }
+    }
+  }
+}
+
+// Zeros stay zeros, and an infinite bound of something that is not there is none.
+TEST(UpperBounds, DotProductsOfZerosAndInfinities) {
+  const UpperBound none(0), one(1), all = UpperBound::infinity();
+  EXPECT_EQ(dot(std::vector{none, none}, std::vector{one, all}).value(), 0);
+  EXPECT_EQ(dot(std::vector{none, one, one, one, one}, std::vector{all, one, one, one, one}).value(),
+            UpperBound(4).next().next().next().value());
+  EXPECT_EQ(dot(std::vector{one}, std::vector{all}).value(), all.value());
+  EXPECT_EQ(sum({}).value(), 0);
+  EXPECT_EQ(bound_of_sum(0x1p-901, 1), std::nullopt);
+  EXPECT_EQ(bound_of_sum(0, 1), std::nullopt);
+  EXPECT_EQ(bound_of_sum(all.value(), 1), std::nullopt);
 }
 
 }  // namespace
