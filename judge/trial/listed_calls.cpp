@@ -17,6 +17,11 @@ std::vector<std::uint64_t> widths_for(const JudgeOptions& options) {
   return swept_widths(dense, std::min(most, options.max_length));
 }
 
+/// Lengths of vocabularies are no numbers of partial states.
+std::uint64_t longest_listed(Op op, std::uint64_t most) {
+  return op->quick_items == 0 ? most : std::min(most, 16 * op->quick_items);
+}
+
 /// The number beside the logits by which a call chooses k of n items; nothing where k is no attribute of the op.
 std::optional<std::uint64_t> beside_of_choice(const RowOp& op, std::uint64_t n, std::uint64_t k) {
   constexpr std::uint64_t kinds = 64, seed = 5;
@@ -59,7 +64,7 @@ std::vector<RowMatrixCase> far_masses_for(const KernelSubject& subject, const Ju
   // What quick effort lists comes first.
   const std::uint64_t quick_items = subject.op->quick_items;
   if (quick_items != 0 && quick_items < options.max_length) add(quick_items);
-  add(options.max_length);
+  add(longest_listed(subject.op, options.max_length));
   return matrices;
 }
 
@@ -73,7 +78,7 @@ std::vector<RowMatrixCase> known_for(const KernelSubject& subject, const JudgeOp
   constexpr std::uint64_t few_logits = std::uint64_t{1} << 15;
   constexpr std::size_t drawn = 8;
   constexpr std::uint64_t most_numbers = std::uint64_t{1} << 18;  // of vectors
-  const std::uint64_t most = std::max(options.max_length, options.max_edge_length);
+  const std::uint64_t most = longest_listed(subject.op, std::max(options.max_length, options.max_edge_length));
   const std::vector<KnownRows> shapes =
       options.effort == Effort::quick ? chosen_rows(most, few_logits, drawn, options.run.seed) : chosen_rows(most);
   std::vector<RowMatrixCase> matrices;
