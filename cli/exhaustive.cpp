@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/exit_code.hpp"
@@ -12,6 +13,7 @@
 #include "cli/output.hpp"
 #include "cli/places.hpp"
 #include "cli/run_output.hpp"
+#include "cli/shipped_kernels.hpp"
 #include "cli/signals.hpp"
 #include "cli/streams.hpp"
 #include "cli/verbs.hpp"
@@ -26,10 +28,11 @@ using namespace proptests;
 
 namespace {
 
-// Derived in kernels/README.md.
-const char* contract_of_ours(Op op) {
-  return op->attention ? "exp=1ulp sum=blocks:128 masked=zero subnormal=kept entropy=exact"
-                       : "exp=1ulp sum=blocks:32 masked=nan subnormal=kept";
+std::string_view contract_of_ours(std::string_view symbol, std::string_view dtype) {
+  for (const ShippedKernel& kernel : shipped_kernels()) {
+    if (kernel.symbol == symbol && kernel.dtype == dtype && kernel.domain.empty()) return kernel.contract;
+  }
+  throw InputError(unsupported, fmt::format("run exhaustive: no kernel of softcheck is {} in {}", symbol, dtype));
 }
 
 struct ExhaustiveFlags {
@@ -88,8 +91,9 @@ int run_exhaustive(const ExhaustiveFlags& flags) {
       subject.source = {library.string(), fmt::format("softcheck_{}", to_string(op))};
       subject.op = op;
       const numerics::Format input = dtype_of("--dtype", dtype);
-      subject.contract = numerics::parse_contract(contract_of_ours(op), input, output_format(op, input));
-      const std::string heading = fmt::format("{} {} [{}]", subject.source.symbol, dtype, contract_of_ours(op));
+      const std::string_view contract = contract_of_ours(subject.source.symbol, numerics::properties(input).name);
+      subject.contract = numerics::parse_contract(contract, input, output_format(op, input));
+      const std::string heading = fmt::format("{} {} [{}]", subject.source.symbol, dtype, contract);
       try {
         require_enumerable(subject);
       } catch (const std::invalid_argument& error) {

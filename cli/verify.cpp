@@ -4,6 +4,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/claims.hpp"
@@ -11,6 +12,7 @@
 #include "cli/model_rows.hpp"
 #include "cli/output.hpp"
 #include "cli/places.hpp"
+#include "cli/shipped_kernels.hpp"
 #include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/attention_kernels.hpp"
@@ -27,22 +29,7 @@ using namespace proptests;
 
 namespace {
 
-// The kernels that ship with the project, or stand beside it, and what each promises (derived in kernels/README.md).
-struct ShippedKernel {
-  const char* library;
-  const char* symbol;
-  const char* op;
-  const char* dtype;
-  const char* contract;
-  const char* absent;            // why the library may be missing; null where it must be there
-  const char* exempt = nullptr;  // a claim that it is known to break
-  const char* domain = "";       // the calls that it is judged on; empty: all
-};
-
-constexpr const char* ours = "libsoftcheck_cpu_kernels.so";
-constexpr const char* onednn = "libsoftcheck_peer_onednn.so";
-constexpr const char* our_contract = "exp=1ulp sum=blocks:32 masked=nan subnormal=kept";
-constexpr const char* our_attention_contract = "exp=1ulp sum=blocks:128 masked=zero subnormal=kept entropy=exact";
+constexpr std::string_view onednn = "softcheck_peer_onednn";
 constexpr const char* onednn_absent =
     "oneDNN's kernel, which is built where oneDNN is found (Debian: libdnnl-dev, ocl-icd-opencl-dev) and is not "
     "installed";
@@ -50,28 +37,13 @@ constexpr const char* onednn_absent =
 #ifdef __aarch64__
 // oneDNN 2.6 has no exponential below 2^-126 there, that of -inf included: a hidden item is not 0, nor a row of them
 // NaN.
-constexpr const char* onednn_domain = "theta=1 contiguous finite nomask";
+constexpr std::string_view onednn_domain = "theta=1 contiguous finite nomask";
 #else
-constexpr const char* onednn_domain = "";
+constexpr std::string_view onednn_domain = "";
 #endif
 
 // These kernels return. An emulator took more than the usual ten seconds for one call of 65,535 rows.
 constexpr double seconds_per_call = 120;
-
-constexpr ShippedKernel shipped_kernels[] = {
-    {ours, "softcheck_softmax", "softmax", "f32", our_contract, nullptr},
-    {ours, "softcheck_softmax", "softmax", "bf16", our_contract, nullptr},
-    {ours, "softcheck_log_softmax", "log_softmax", "f32", our_contract, nullptr},
-    {ours, "softcheck_logsumexp", "logsumexp", "f32", our_contract, nullptr},
-    {ours, "softcheck_entropy", "entropy", "f32", our_contract, nullptr},
-    {ours, "softcheck_adaptive_softmax", "adaptive_softmax", "f32", our_contract, nullptr},
-    {ours, "softcheck_attention", "attention", "f32", our_attention_contract, nullptr},
-    {ours, "softcheck_attention", "attention", "bf16", our_attention_contract, nullptr},
-    {ours, "softcheck_adaptive_attention", "adaptive_attention", "f32", our_attention_contract, nullptr},
-    // oneDNN 2.6 answers a row that holds a NaN with numbers. Its log_softmax is not here: it errs by 1.4e-6 at ln 1 =
-    // 0, which no contract grants (proptests/tests/judge/onednn_test.cpp).
-    {onednn, "softcheck_onednn_softmax", "softmax", "f32", "", onednn_absent, "kernel.nan_row", onednn_domain},
-};
 
 struct VerifyFlags {
   CaseFlags cases;
@@ -99,22 +71,23 @@ std::set<std::string> add_shipped_kernels(const JudgeOptions& options, Progress&
                                           std::vector<ReportPart>& parts) {
   std::set<std::string> skipped;
   const std::filesystem::path folder = kernel_folder();
-  for (const ShippedKernel& shipped : shipped_kernels) {
-    const std::filesystem::path library = folder / shipped.library;
+  for (const ShippedKernel& shipped : shipped_kernels()) {
+    if (!shipped.verified) continue;
+    const std::string library = fmt::format("lib{}.so", shipped.library);
     std::error_code error;
-    if (shipped.absent != nullptr && !std::filesystem::exists(library, error)) {
-      skipped.insert(shipped.absent);
+    if (shipped.library == onednn && !std::filesystem::exists(folder / library, error)) {
+      skipped.insert(onednn_absent);
       continue;
     }
     KernelSubject subject;
-    subject.source = {library.string(), shipped.symbol};
+    subject.source = {(folder / library).string(), std::string(shipped.symbol)};
     subject.op = parse_op(shipped.op);
     const numerics::Format input = numerics::parse_format(shipped.dtype);
     subject.contract = numerics::parse_contract(shipped.contract, input, output_format(subject.op, input));
-    if (shipped.exempt != nullptr) subject.exempt.insert(shipped.exempt);
-    subject.domain = domain_of(shipped.domain, subject.op);
-    const auto judge = [&shipped, &progress, subject, options] {
-      progress.show(fmt::format("{}:{} {}", shipped.library, shipped.symbol, shipped.dtype));
+    if (!shipped.exempt.empty()) subject.exempt.emplace(shipped.exempt);
+    subject.domain = domain_of(shipped.library == onednn ? onednn_domain : shipped.domain, subject.op);
+    const auto judge = [&shipped, &progress, library, subject, options] {
+      progress.show(fmt::format("{}:{} {}", library, shipped.symbol, shipped.dtype));
       return as_input_error<KernelLoadError>(unsupported, "",
                                              [&] { return rows_of(subject, judge_kernel(subject, options)); });
     };
@@ -130,7 +103,7 @@ std::size_t add_shipped_models(Progress& progress, std::vector<ReportPart>& part
   experiments::ModelOptions options;
   try {
     models = experiments::read_models(model_folder());
-    options.attention = experiments::AttentionKernels(kernel_folder() / ours).plain();
+    options.attention = experiments::AttentionKernels(kernel_folder() / "libsoftcheck_cpu_kernels.so").plain();
   } catch (const models::TensorFileError& error) {
     throw InputError(malformed, error.what());
   } catch (const std::runtime_error& error) {

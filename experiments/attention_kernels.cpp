@@ -6,11 +6,14 @@
 #include <stdexcept>
 #include <string>
 
-#include "experiments/kernel_call.hpp"
 #include "experiments/max_retrieval_layout.hpp"
+#include "kernels/abi/kernel_call.hpp"
 
 namespace softcheck::experiments {
 namespace {
+
+using kernels::call_of;
+using kernels::CallTensor;
 
 void call(softcheck_kernel kernel, std::int64_t sets, std::int64_t size, const float* items, const float* queries,
           float* pooled, float* log_sum, float* entropy) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "experiments/certificates/collapse.hpp"
-#include "experiments/kernel_call.hpp"
+#include "kernels/abi/kernel_call.hpp"
 #include "numerics/formats/fp_environment.hpp"
 
 namespace softcheck::experiments {
@@ -13,6 +13,9 @@ namespace softcheck::experiments {
 using numerics::Format;
 
 namespace {
+
+using kernels::call_of;
+using kernels::CallTensor;
 
 DLDataType type_of(Format format) {
   const auto bits = static_cast<std::uint8_t>(numerics::properties(format).storage_bits);

@@ -14,11 +14,14 @@
 #include <stdexcept>
 
 #include "experiments/attention_kernels.hpp"
-#include "experiments/kernel_call.hpp"
+#include "kernels/abi/kernel_call.hpp"
 #include "kernels/abi/softcheck_kernel.h"
 
 namespace softcheck::experiments {
 namespace {
+
+using kernels::call_of;
+using kernels::CallTensor;
 
 double thread_seconds() {
   timespec now{};

@@ -12,13 +12,16 @@
 #include <type_traits>
 
 #include "experiments/attention_kernels.hpp"
-#include "experiments/kernel_call.hpp"
+#include "kernels/abi/kernel_call.hpp"
 // clang-format off
 #include "experiments/language/entmax_attention.inl"
 // clang-format on
 
 namespace softcheck::experiments {
 namespace {
+
+using kernels::call_of;
+using kernels::CallTensor;
 
 void require_done(int code, const char* kernel) {
   if (code != 0) throw std::runtime_error(std::string("the kernel of ") + kernel + " refused a call");
@@ -30,8 +33,7 @@ void run_loss(softcheck_kernel kernel, softcheck_op op, std::span<const DLTensor
   softcheck_attributes attributes{};
   attributes.size = sizeof(attributes);
   attributes.ignore_index = -1;
-  softcheck_call_2 call{call_of(inputs, outputs), static_cast<std::uint32_t>(op), roles.data(), &attributes};
-  call.call.abi_version = SOFTCHECK_KERNEL_ABI_VERSION_2;
+  const softcheck_call_2 call = kernels::version_2_call(op, inputs, roles.data(), attributes, outputs);
   require_done(kernel(&call.call), "cross-entropy");
 }
 

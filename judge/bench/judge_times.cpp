@@ -5,48 +5,41 @@
 #include <malloc.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <array>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "judge/kernel_judge.hpp"
 #include "judge/report/kernel_report.hpp"
+#include "judge/survivors/zoo_kernel.hpp"
 
 namespace {
 
 using namespace softcheck::proptests;
 
-struct RightKernel {
-  std::string_view library, symbol, op, contract;
-};
-
 constexpr std::array kernels{
-    RightKernel{"zoo", "correct_two_pass", "softmax", "exp=1ulp sum=sequential masked=nan"},
-    RightKernel{"zoo", "correct_log_softmax", "log_softmax", "exp=1ulp sum=sequential masked=nan"},
-    RightKernel{"zoo", "correct_logsumexp", "logsumexp", "exp=1ulp sum=sequential masked=nan"},
-    RightKernel{"zoo", "correct_entropy", "entropy", "exp=1ulp sum=sequential masked=nan"},
-    RightKernel{"zoo", "correct_adaptive", "adaptive_softmax", "exp=1ulp sum=tree masked=nan entropy=exact"},
-    RightKernel{"cpu_kernels", "softcheck_softmax_backward", "softmax_backward", "exp=1ulp sum=blocks:32 masked=nan"},
-    RightKernel{"cpu_kernels", "softcheck_log_softmax_backward", "log_softmax_backward",
-                "exp=1ulp sum=blocks:32 masked=nan"},
-    RightKernel{"cpu_kernels", "softcheck_cross_entropy", "cross_entropy", "exp=1ulp sum=blocks:32 masked=nan"},
-    RightKernel{"cpu_kernels", "softcheck_cross_entropy_backward", "cross_entropy_backward",
-                "exp=1ulp sum=blocks:32 masked=nan"},
-    RightKernel{"cpu_kernels", "softcheck_cross_entropy_mean", "cross_entropy_mean",
-                "exp=1ulp sum=blocks:32 masked=nan"},
-    RightKernel{"cpu_kernels", "softcheck_cross_entropy_mean_backward", "cross_entropy_mean_backward",
-                "exp=1ulp sum=blocks:32 masked=nan"},
-    RightKernel{"zoo", "correct_merge_states", "merge_states", "exp=1ulp sum=sequential masked=zero"},
-    RightKernel{"cpu_kernels", "softcheck_topk_softmax", "topk_softmax",
-                "exp=1ulp sum=blocks:32 masked=nan ties=lowest"},
-    RightKernel{"zoo", "correct_top_p_softmax", "top_p_softmax", "exp=1ulp sum=sequential masked=nan ties=lowest"},
-    RightKernel{"zoo", "correct_sparsemax", "sparsemax", "sum=sequential masked=nan"},
-    RightKernel{"zoo", "correct_entmax15", "entmax15", "sum=sequential masked=nan"},
-    RightKernel{"cpu_kernels", "softcheck_attention", "attention", "exp=1ulp sum=blocks:128 masked=zero entropy=exact"},
-    RightKernel{"cpu_kernels", "softcheck_adaptive_attention", "adaptive_attention",
-                "exp=1ulp sum=blocks:128 masked=zero entropy=exact"},
-    RightKernel{"cpu_kernels", "softcheck_attention_backward", "attention_backward",
-                "exp=1ulp sum=blocks:128 masked=zero"},
+    "correct_two_pass",
+    "correct_log_softmax",
+    "correct_logsumexp",
+    "correct_entropy",
+    "correct_adaptive",
+    "softcheck_softmax_backward",
+    "softcheck_log_softmax_backward",
+    "softcheck_cross_entropy",
+    "softcheck_cross_entropy_backward",
+    "softcheck_cross_entropy_mean",
+    "softcheck_cross_entropy_mean_backward",
+    "correct_merge_states",
+    "softcheck_topk_softmax",
+    "correct_top_p_softmax",
+    "correct_sparsemax",
+    "correct_entmax15",
+    "softcheck_attention",
+    "softcheck_adaptive_attention",
+    "softcheck_attention_backward",
 };
 
 double goal_of(std::string_view op, Effort effort) {
@@ -66,13 +59,9 @@ double processor_seconds() {
   return seconds;
 }
 
-void judge_whole(benchmark::State& state, const RightKernel& kernel, Effort effort) {
-  KernelSubject subject;
-  subject.op = parse_op(kernel.op);
-  subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_" + std::string(kernel.library) + ".so",
-                    std::string(kernel.symbol)};
-  subject.contract = softcheck::numerics::parse_contract(kernel.contract, softcheck::numerics::Format::f32,
-                                                         softcheck::numerics::Format::f32);
+void judge_whole(benchmark::State& state, const ZooKernel& kernel, Effort effort) {
+  KernelSubject subject = subject_of(kernel, SOFTCHECK_KERNEL_DIR);
+  subject.required = {};
   for ([[maybe_unused]] auto iteration : state) {
     const double before = processor_seconds();
     const KernelJudgement judgement = judge_kernel(subject, judge_options(effort));
@@ -85,10 +74,21 @@ void judge_whole(benchmark::State& state, const RightKernel& kernel, Effort effo
   }
 }
 
+// The kernel's row for any call in f32.
+const ZooKernel& row_of(std::string_view symbol) {
+  static const std::vector<ZooKernel> rows = read_zoo_kernels(SOFTCHECK_KERNEL_DIR "/ZOO.tsv");
+  const auto row = std::ranges::find_if(rows, [&](const ZooKernel& each) {
+    return each.symbol == symbol && each.dtype == "f32" && each.expected == "pass" && each.domain == "-";
+  });
+  if (row == rows.end()) throw std::runtime_error("judge_times: no row of " + std::string(symbol));
+  return *row;
+}
+
 const int registered = [] {
   for (const Effort effort : {Effort::normal, Effort::quick}) {
-    for (const RightKernel& kernel : kernels) {
-      const std::string name = std::string(to_string(effort)) + "/" + std::string(kernel.op);
+    for (const std::string_view symbol : kernels) {
+      const ZooKernel& kernel = row_of(symbol);
+      const std::string name = std::string(to_string(effort)) + "/" + kernel.op;
       benchmark::RegisterBenchmark(name.c_str(), judge_whole, kernel, effort)
           ->UseManualTime()
           ->Iterations(1)

@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "kernels/abi/kernel_call.hpp"
+
 namespace softcheck::proptests {
 namespace {
 
@@ -83,14 +85,8 @@ const softcheck_call* CallPage::write(const ChildRequest& request) {
     }
   }
   softcheck_call& call = content.whole.call;
-  call.abi_version = SOFTCHECK_KERNEL_ABI_VERSION;
-  call.n_inputs = request.n_inputs;
-  call.n_outputs = request.n_outputs;
-  call.inputs = content.inputs.data();
-  call.outputs = content.outputs.data();
-  call.theta = request.theta;
-  call.scale = request.scale;
-  call.causal = request.causal;
+  call = kernels::call_of({content.inputs.data(), request.n_inputs}, {content.outputs.data(), request.n_outputs},
+                          request.scale, request.causal != 0, request.theta);
   if (request.op != 0) {
     call.abi_version = SOFTCHECK_KERNEL_ABI_VERSION_2;
     content.whole.op = request.op;

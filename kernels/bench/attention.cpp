@@ -66,8 +66,7 @@ int call_statistics(softcheck_kernel kernel, Heads& h, bool causal) {
            u = tensor_of(squares, rows, 3);
   const DLTensor* inputs[] = {&q, &k};
   DLTensor* outputs[] = {&m, &sums, &deviations, &u};
-  const softcheck_call c{
-      SOFTCHECK_KERNEL_ABI_VERSION, 2, 4, inputs, outputs, 1.0, Heads::scale, causal ? 1 : 0, nullptr};
+  const softcheck_call c = call_of(inputs, outputs, Heads::scale, causal);
   return kernel(&c);
 }
 

@@ -42,19 +42,8 @@ int call_attributed(softcheck_kernel kernel, Heads& h, const Attributed& of) {
   attributes.size = sizeof attributes;
   attributes.window_left_plus_1 = of.window;
   attributes.softcap = of.softcap;
-  softcheck_call_2 c{};
-  c.call = {SOFTCHECK_KERNEL_ABI_VERSION_2,
-            static_cast<std::uint32_t>(inputs.size()),
-            2,
-            inputs.data(),
-            outputs,
-            1.0,
-            Heads::scale,
-            1,
-            nullptr};
-  c.op = SOFTCHECK_OP_ATTENTION;
-  c.input_roles = roles.data();
-  c.attributes = &attributes;
+  const softcheck_call_2 c =
+      version_2_call(SOFTCHECK_OP_ATTENTION, inputs, roles.data(), attributes, outputs, Heads::scale, true);
   return kernel(&c.call);
 }
 

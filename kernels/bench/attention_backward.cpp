@@ -33,8 +33,7 @@ int call_backward(softcheck_kernel kernel, Heads& h, bool causal) {
   DLTensor dq = tensor_of(h.dq, shape), dk = tensor_of(h.dk, shape), dv = tensor_of(h.dv, shape);
   const DLTensor* inputs[] = {&q, &k, &v, &incoming};
   DLTensor* outputs[] = {&dq, &dk, &dv};
-  const softcheck_call c{
-      SOFTCHECK_KERNEL_ABI_VERSION, 4, 3, inputs, outputs, 1.0, Heads::scale, causal ? 1 : 0, nullptr};
+  const softcheck_call c = call_of(inputs, outputs, Heads::scale, causal);
   return kernel(&c);
 }
 

@@ -38,8 +38,7 @@ inline int call_attention(softcheck_kernel kernel, Heads& h, bool causal) {
   DLTensor out = tensor_of(h.out, rows), lse = tensor_of(h.lse, rows, 3), entropy = tensor_of(h.entropy, rows, 3);
   const DLTensor* inputs[] = {&q, &k, &v};
   DLTensor* outputs[] = {&out, &lse, &entropy};
-  const softcheck_call c{
-      SOFTCHECK_KERNEL_ABI_VERSION, 3, 3, inputs, outputs, 1.0, Heads::scale, causal ? 1 : 0, nullptr};
+  const softcheck_call c = call_of(inputs, outputs, Heads::scale, causal);
   return kernel(&c);
 }
 

@@ -54,12 +54,8 @@ int call_loss(softcheck_kernel kernel, softcheck_op op, LossRows& rows) {
   attributes.size = sizeof attributes;
   attributes.ignore_index = -100;
   attributes.mean = is_mean(op) ? 1 : 0;
-  softcheck_call_2 c{};
-  c.call = {SOFTCHECK_KERNEL_ABI_VERSION_2, 2, 1, inputs, outputs, 1.0, 1.0, 0, nullptr};
-  c.call.n_inputs = backward ? 3 : 2;
-  c.op = op;
-  c.input_roles = saved ? gradients : losses;
-  c.attributes = &attributes;
+  const softcheck_call_2 c =
+      version_2_call(op, {inputs, backward ? 3u : 2u}, saved ? gradients : losses, attributes, outputs);
   return kernel(&c.call);
 }
 
@@ -69,7 +65,7 @@ int call_softmax(softcheck_kernel kernel, LossRows& rows) {
   DLTensor out = tensor(rows.out, 2, shape);
   const DLTensor* inputs[] = {&x};
   DLTensor* outputs[] = {&out};
-  const softcheck_call c{SOFTCHECK_KERNEL_ABI_VERSION, 1, 1, inputs, outputs, 1.0, 1.0, 0, nullptr};
+  const softcheck_call c = call_of(inputs, outputs);
   return kernel(&c);
 }
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/abi/softcheck_kernel.h"
+#include "kernels/abi/kernel_call.hpp"
 
 // What the benchmarks share: kernels by name, and times that can be compared on a machine that does other things too.
 namespace softcheck::kernels::bench {

@@ -41,11 +41,7 @@ int call_merge(softcheck_kernel kernel, Parts& p, bool base_2) {
   softcheck_attributes attributes{};
   attributes.size = sizeof attributes;
   attributes.lse_base2 = base_2 ? 1 : 0;
-  softcheck_call_2 c{};
-  c.call = {SOFTCHECK_KERNEL_ABI_VERSION_2, 2, 2, inputs, results, 1.0, 1.0, 0, nullptr};
-  c.op = SOFTCHECK_OP_MERGE_STATES;
-  c.input_roles = roles;
-  c.attributes = &attributes;
+  const softcheck_call_2 c = version_2_call(SOFTCHECK_OP_MERGE_STATES, inputs, roles, attributes, results);
   return kernel(&c.call);
 }
 

@@ -36,7 +36,7 @@ int call(softcheck_kernel kernel, Rows& rows, std::uint32_t outputs, bool entrop
   DLTensor probs = tensor(rows.probs, 2), entropies = tensor(rows.entropies, 1);
   const DLTensor* inputs[] = {&in};
   DLTensor* to[] = {entropy_first ? &entropies : &probs, &entropies};
-  const softcheck_call c{SOFTCHECK_KERNEL_ABI_VERSION, 1, outputs, inputs, to, 1.0, 1.0, 0, nullptr};
+  const softcheck_call c = call_of(inputs, {to, outputs});
   return kernel(&c);
 }
 
@@ -132,7 +132,7 @@ void halves(benchmark::State& state, DLDataType type) {
   DLTensor out{probs.data(), {kDLCPU, 0}, 2, type, shape, nullptr, 0};
   const DLTensor* inputs[] = {&in};
   DLTensor* outputs[] = {&out};
-  const softcheck_call c{SOFTCHECK_KERNEL_ABI_VERSION, 1, 1, inputs, outputs, 1.0, 1.0, 0, nullptr};
+  const softcheck_call c = call_of(inputs, outputs);
   const bool peer = onednn != nullptr && onednn(&c) == 0;
   const std::vector<double> s = interleaved_seconds({[&] { softmax(&c); }, [&] { call(softmax, wide, 1); },
                                                      [&] {
@@ -173,7 +173,7 @@ void sharp_rows(benchmark::State& state) {
   DLTensor dx{gradient.data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, nullptr, 0};
   const DLTensor* inputs[] = {&x, &dp};
   DLTensor* outputs[] = {&dx};
-  const softcheck_call c{SOFTCHECK_KERNEL_ABI_VERSION, 2, 1, inputs, outputs, 1.0, 1.0, 0, nullptr};
+  const softcheck_call c = call_of(inputs, outputs);
   const std::vector<double> s =
       interleaved_seconds({[&] { call(softmax, r, 1); }, [&] { call(adaptive, r, 1); }, [&] { backward(&c); }}, 60);
   for (auto _ : state) {

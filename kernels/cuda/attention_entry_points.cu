@@ -1,5 +1,5 @@
 // The attention kernels of kernels/block/ on a GPU, behind the ABI: tensors of a CUDA device, queued on the call's
-// stream; the CPU's are copied there and back. Contracts and bits are those of the emulated ones
+// stream; the CPU's are copied there and back. Bits are those of the emulated ones
 // (kernels/emulator/plugin).
 #include <cuda_runtime.h>
 

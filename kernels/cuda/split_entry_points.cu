@@ -1,5 +1,5 @@
 // Attention for few queries and many keys on a GPU, behind the ABI: tensors of a CUDA device, queued on the call's
-// stream; the CPU's are copied there and back. Contracts and bits are those of the emulated one
+// stream; the CPU's are copied there and back. Bits are those of the emulated one
 // (kernels/emulator/plugin).
 #include <cuda_runtime.h>
 

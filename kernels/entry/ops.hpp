@@ -2,8 +2,8 @@
 
 #include "kernels/abi/softcheck_kernel.h"
 
-// Every op that a machine of ours exports, once. A machine names the prefix of its symbols and a type Ops: the symbol
-// PREFIXop calls Ops::op(call). An op that the type lacks does not compile.
+// Every op that a machine of ours exports, once; contracts.tsv has what each promises. A machine names the prefix of
+// its symbols and a type Ops: the symbol PREFIXop calls Ops::op(call). An op that the type lacks does not compile.
 
 /// A symbol of a plug-in. All others are hidden.
 #define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))

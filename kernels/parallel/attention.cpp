@@ -5,13 +5,8 @@
 //   softcheck_ranks_4_ring_ 8_ring_  by the ring
 //   softcheck_ranks_8_reduction_     by a reduction in the order in which ranks arrive
 //
-// Contracts, derived in docs/kernels/parallel_attention.md:
-//
-//   f32, f16, bf16, e4m3, e5m2   acc=f32 exp=1ulp sum=blocks:128 masked=zero subnormal=kept entropy=exact
-//   f64                          acc=f64 and the same
-//
-// All symbols have the same bits. More than 1024 keys have the bits of softcheck_attention and
-// softcheck_adaptive_attention.
+// Contracts are in kernels/entry/contracts.tsv, derived in docs/kernels/parallel_attention.md. All symbols have the
+// same bits. More than 1024 keys have the bits of softcheck_attention and softcheck_adaptive_attention.
 #include <cstdint>
 #include <optional>
 #include <utility>

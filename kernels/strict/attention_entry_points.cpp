@@ -1,6 +1,6 @@
-// The attention kernels of kernels/block/ on the CPU's vectors, behind the ABI. Contracts and bits are those of the
-// emulated kernels (kernels/emulator/plugin) and of the kernels on a GPU. They write NaN in the same places; its
-// payload depends on the machine.
+// The attention kernels of kernels/block/ on the CPU's vectors, behind the ABI. Bits are those of the emulated kernels
+// (kernels/emulator/plugin) and of the kernels on a GPU. They write NaN in the same places; its payload depends on the
+// machine.
 #include "kernels/call/packed_views.hpp"
 #include "kernels/entry/ops.hpp"
 #include "kernels/strict/attention_tile.hpp"

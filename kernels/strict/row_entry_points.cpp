@@ -1,5 +1,5 @@
-// The row kernels of kernels/block/ on the CPU's vectors, behind the ABI. Contracts and bits are those of the emulated
-// kernels (kernels/emulator/plugin) and of the kernels on a GPU.
+// The row kernels of kernels/block/ on the CPU's vectors, behind the ABI. Bits are those of the emulated kernels
+// (kernels/emulator/plugin) and of the kernels on a GPU.
 #include <algorithm>
 #include <memory>
 

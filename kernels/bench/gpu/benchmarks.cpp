@@ -65,15 +65,7 @@ struct Call {
     std::vector<DLTensor*> out;
     for (std::size_t i = 0; i < inputs.size(); ++i) in.push_back(&views[i]);
     for (std::size_t i = inputs.size(); i < views.size(); ++i) out.push_back(&views[i]);
-    const softcheck_call call{SOFTCHECK_KERNEL_ABI_VERSION,
-                              static_cast<std::uint32_t>(in.size()),
-                              static_cast<std::uint32_t>(out.size()),
-                              in.data(),
-                              out.data(),
-                              1.0,
-                              scale,
-                              causal,
-                              nullptr};
+    const softcheck_call call = call_of(in, out, scale, causal);
     if (kernel(&call) != 0) throw std::runtime_error("a benchmark's call was refused");
   }
 };

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/abi/softcheck_kernel.h"
+#include "kernels/abi/kernel_call.hpp"
 #include "kernels/arithmetic/format_bits.hpp"
 
 namespace softcheck::kernels::gpu {
@@ -122,15 +122,7 @@ inline int call_kernel(softcheck_kernel kernel, const std::vector<DLTensor>& inp
   std::vector<DLTensor*> out;
   for (const DLTensor& tensor : inputs) in.push_back(&tensor);
   for (DLTensor& tensor : outputs) out.push_back(&tensor);
-  const softcheck_call call{SOFTCHECK_KERNEL_ABI_VERSION,
-                            static_cast<std::uint32_t>(in.size()),
-                            static_cast<std::uint32_t>(out.size()),
-                            in.data(),
-                            out.data(),
-                            theta,
-                            scale,
-                            causal,
-                            nullptr};
+  const softcheck_call call = call_of(in, out, scale, causal, theta);
   return kernel(&call);
 }
 

@@ -1,10 +1,6 @@
-// Attention behind the ABI. Contracts, in the words of docs/design.md; derivations in docs/kernels/attention.md:
-//
-//   f32, f16, bf16   acc=f32 exp=1ulp sum=blocks:128 masked=zero subnormal=kept entropy=exact
-//   f64              acc=f64 and the same
-//   softcap          tanh=3ulp: softcheck_attention has the attributes of version 2 of a call; the others refuse them
-//
-// Deterministic and batch-invariant: a query's bits depend on its row of scores, the values and the mask alone.
+// Attention behind the ABI. Contracts are in kernels/entry/contracts.tsv, derived in docs/kernels/attention.md.
+// softcheck_attention takes the attributes of version 2 of a call; the others refuse them. A query's bits depend on its
+// row of scores, the values and the mask alone.
 #include <algorithm>
 #include <memory>
 #include <vector>

@@ -1,7 +1,7 @@
 // The gradient of attention behind the ABI: (q, k, v, dL/dout[, mask]), by version 2 with the forward pass's out and
-// lse and with dL/dlse where it is there, to dL/dq, dL/dk, dL/dv, as many as are asked for, in the inputs' format. How
-// near the results come to the truth is derived from acc=f32 (f64 for f64) exp=1ulp sum=blocks:128 in
-// docs/tolerances/attention_backward.md, and without out and lse in docs/tolerances/attention_gradient.md.
+// lse and with dL/dlse where it is there, to dL/dq, dL/dk, dL/dv, as many as are asked for, in the inputs' format. Its
+// errors under the contract (kernels/entry/contracts.tsv) are derived in docs/tolerances/attention_backward.md, and
+// without out and lse in docs/tolerances/attention_gradient.md.
 //
 // Deterministic: the same bits on every number of threads and in every batch. docs/kernels/attention.md has the
 // algorithm: one pass over tiles of queries for all three gradients, or two where that would take much memory.

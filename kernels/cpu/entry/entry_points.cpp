@@ -1,13 +1,5 @@
-// The exported kernels. Contracts, in the words of docs/design.md; derivations in kernels/README.md:
-//
-//   f32, f16, bf16   acc=f32 exp=1ulp sum=blocks:32 masked=nan subnormal=kept
-//   f64              acc=f64 exp=1ulp sum=blocks:32 masked=nan subnormal=kept
-//   saved outputs    acc=f32 (f64) sum=blocks:32 subnormal=kept, for the gradients of softmax and log-softmax
-//   masked=zero sum=blocks:128 for softcheck_merge_states
-//   ties=lowest for softcheck_topk_softmax
-//   entropy=exact for softcheck_adaptive_softmax; lse=centred for softcheck_log_softmax, softcheck_cross_entropy
-//
-// All are deterministic and batch-invariant: a row's bits depend on its logits, mask and theta alone.
+// The exported kernels of rows. Their contracts are in kernels/entry/contracts.tsv, derived in kernels/README.md. A
+// row's bits depend on its logits, mask and theta alone.
 #include <algorithm>
 #include <vector>
 

@@ -1,8 +1,5 @@
-// Attention in bf16 whose products are those of AMX's tiles. Contract; derivations in docs/kernels/attention.md:
-//
-//   bf16   acc=f32 exp=1ulp sum=blocks:128 masked=zero subnormal=flushed weights=bf16 entropy=exact
-//
-// Deterministic and batch-invariant: a query's bits depend on its row, the keys that it sees and their values alone.
+// Attention in bf16 whose products are those of AMX's tiles. The contract is in kernels/entry/contracts.tsv, derived in
+// docs/kernels/attention.md. A query's bits depend on its row, the keys that it sees and their values alone.
 #include <algorithm>
 #include <memory>
 

@@ -1,11 +1,6 @@
-// The attention kernels of kernels/block/ on the emulator, behind the ABI.
-//
-//   f32, f16, bf16   acc=f32 exp=1ulp sum=lanes:128 masked=zero subnormal=kept entropy=exact
-//   f64              acc=f64 exp=2ulp, else the same
-//
-// By tensor cores, whose products the emulator adds exactly (kernels/emulator/warp_operation.hpp):
-//
-//   f16, bf16        acc=f32 exp=1ulp sum=lanes:16 weights=f16 or bf16 masked=zero subnormal=kept entropy=exact
+// The attention kernels of kernels/block/ on the emulator, behind the ABI. Contracts are in
+// kernels/entry/contracts.tsv. The emulator adds the products of tensor cores exactly
+// (kernels/emulator/warp_operation.hpp).
 #include <algorithm>
 #include <span>
 #include <vector>

@@ -1,8 +1,5 @@
 // The row kernels of kernels/block/ on the emulator, behind the ABI: what the judge judges of them without a GPU.
-//
-//   f32, f16, bf16   acc=f32 exp=1ulp sum=lanes:512 masked=nan subnormal=kept
-//   f64              acc=f64 exp=2ulp sum=lanes:512 masked=nan subnormal=kept
-//   entropy=exact for softcheck_emulated_adaptive_softmax
+// Contracts are in kernels/entry/contracts.tsv.
 #include <algorithm>
 
 #include "kernels/block/abi/row_calls.hpp"

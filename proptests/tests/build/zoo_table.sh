@@ -5,7 +5,7 @@
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-printf 'library\tsymbol\top\n' >"$work/shipped.tsv"
+printf 'library\tsymbol\top\nsoftcheck_cpu_kernels\tours\nsoftcheck_strict_kernels\tshared\n' >"$work/CONTRACTS.tsv"
 mkdir "$work/bugs" "$work/intruders"
 cat >"$work/bugs/rows.cpp" <<'TEXT'
 // A comment.
@@ -25,10 +25,11 @@ GRADIENT_BUG(four, Real, by_lse(std::size_t i) const) {
 CORRECT(five, each_row) {
 TEXT
 printf '// @judged softmax f32: sum=tree; crash exit; P; kernel.returns; effort deep\nSOFTCHECK_MUTANT two(const\n' >"$work/intruders/x.cpp"
-table() { awk -f cmake/zoo_table.awk "$work/shipped.tsv" "$@" >"$work/table" 2>"$work/log"; }
+table() { awk -f cmake/zoo_table.awk "$work/CONTRACTS.tsv" "$@" >"$work/table" 2>"$work/log"; }
 table "$work/bugs/rows.cpp" "$work/intruders/x.cpp" || { cat "$work/log"; exit 1; }
 tr '\t' '!' <"$work/table" | diff - /dev/fd/3 3<<'ROWS' || { echo "the table has other rows"; exit 1; }
 library!symbol!op
+softcheck_cpu_kernels!ours
 softcheck_zoo!one!softmax!f32!acc=f32 exp=1ulp masked=zero!-!fail!C1!AFullyMaskedRowIsAsDeclared!kernel.masked_row|kernel.returns!>=16!-!-!n<=4 compact
 softcheck_zoo!one!softmax!f64!acc=f64 exp=1ulp masked=zero!-!fail!C1!AFullyMaskedRowIsAsDeclared!kernel.masked_row|kernel.returns!>=16!-!-!n<=4 compact
 softcheck_zoo!one!entropy!f16!acc=f16 sum=tree!deterministic!pass!-!-!-!-!-!-!-

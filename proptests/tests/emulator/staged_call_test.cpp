@@ -11,19 +11,8 @@ namespace {
 
 using kernel_tests::dtype_of;
 using kernel_tests::Tensor;
+using kernels::call_of;
 using kernels::DeviceCall;
-
-softcheck_call call_of(std::vector<const DLTensor*>& inputs, std::vector<DLTensor*>& outputs) {
-  return {SOFTCHECK_KERNEL_ABI_VERSION,
-          static_cast<std::uint32_t>(inputs.size()),
-          static_cast<std::uint32_t>(outputs.size()),
-          inputs.data(),
-          outputs.data(),
-          1.0,
-          1.0,
-          0,
-          nullptr};
-}
 
 // Rows of three of four numbers, behind two more, to rows of three of five.
 TEST(StagedCall, BringsTensorsThereAndResultsBack) {

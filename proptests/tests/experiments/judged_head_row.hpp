@@ -10,6 +10,7 @@
 #include "judge/ops/attention/attention_thresholds.hpp"
 #include "numerics/enclosures/enclosure.hpp"
 #include "numerics/rounding/contract.hpp"
+#include "proptests/tests/kernels/zoo_row.hpp"
 
 namespace softcheck::experiments {
 
@@ -19,7 +20,7 @@ inline void judge_scalars(const HeadRow& row, bool adaptive) {
   const numerics::PrecisionScope scope(113);
   const proptests::AttentionTask task{
       .op = adaptive ? proptests::Op::adaptive_attention : proptests::Op::attention,
-      .contract = numerics::parse_contract("acc=f32 exp=1ulp sum=blocks:128 masked=zero subnormal=kept entropy=exact",
+      .contract = numerics::parse_contract(kernel_tests::promised_words("softcheck_attention", "f32"),
                                            numerics::Format::f32, numerics::Format::f32)};
   proptests::AttentionRow attention;
   attention.query = row.query;

@@ -61,8 +61,7 @@ bool is_aligned(const Logits& logits) {
 
 // Labelled full: Coverage.AtDefaultEffortEveryClassIsMet
 TEST(Coverage, AtDefaultEffortEveryClassIsMet) {
-  const KernelJudgement judgement = judge_kernel(
-      cpu_subject("softcheck_softmax", {.contract = "sum=blocks:32 subnormal=kept"}), judge_options(Effort::normal));
+  const KernelJudgement judgement = judge_kernel(cpu_subject("softcheck_softmax"), judge_options(Effort::normal));
   EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << joined(judgement.notes);
   const std::vector<Coverage::Entry> entries = judgement.coverage.entries();
   EXPECT_GT(entries.size(), 90u);
@@ -73,8 +72,7 @@ TEST(Coverage, AtDefaultEffortEveryClassIsMet) {
 
 // A dtype without infinity is sent none: its bits would be those of a NaN.
 TEST(Coverage, NoCallInE4m3HasAnInfinity) {
-  const KernelJudgement judgement =
-      judged(cpu_subject("softcheck_softmax", {.format = Format::e4m3, .contract = "sum=blocks:32 subnormal=kept"}));
+  const KernelJudgement judgement = judged(cpu_subject("softcheck_softmax", {.format = Format::e4m3}));
   EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << joined(judgement.notes);
   std::size_t classes = 0;
   for (const Coverage::Entry& entry : judgement.coverage.entries()) {

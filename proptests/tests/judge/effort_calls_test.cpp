@@ -118,8 +118,7 @@ TEST(CallSizes, SayWhatIsBeyondTheLargestCall) {
 
 // Labelled full: CallSizes.StandInEveryReport
 TEST(CallSizes, StandInEveryReport) {
-  KernelSubject subject =
-      cpu_subject("softcheck_softmax", {.contract = "sum=blocks:32 subnormal=kept", .domain = "n<=4097 rows<=3"});
+  KernelSubject subject = cpu_subject("softcheck_softmax", {.domain = "n<=4097 rows<=3"});
   const KernelJudgement judgement = judged(subject);
   ASSERT_EQ(judgement.verdict, ReportVerdict::pass);
   EXPECT_TRUE(std::ranges::any_of(judgement.notes, [](const std::string& note) {

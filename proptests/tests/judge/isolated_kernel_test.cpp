@@ -125,7 +125,7 @@ TEST(IsolatedKernel, WhatCannotBeLoadedSaysWhy) {
   };
   using Reason = KernelLoadError::Reason;
   EXPECT_EQ(reason("no-such-file.so", "x"), Reason::no_such_file);
-  EXPECT_EQ(reason(SOFTCHECK_SOURCE_DIR "/kernels/zoo/shipped.tsv", "x"), Reason::not_a_library);
+  EXPECT_EQ(reason(SOFTCHECK_SOURCE_DIR "/kernels/entry/contracts.tsv", "x"), Reason::not_a_library);
   EXPECT_EQ(reason(SOFTCHECK_SOURCE_DIR "/kernels", "x"), Reason::not_a_library);
   EXPECT_EQ(reason(isolated_mutants, "no_such_symbol"), Reason::no_such_symbol);
 }

@@ -21,6 +21,7 @@
 #include "judge/kernel_judge.hpp"
 #include "judge/report/kernel_report.hpp"
 #include "numerics/formats/special_values.hpp"
+#include "proptests/tests/kernels/zoo_row.hpp"
 
 // Kernels that tests judge: those of the build's libraries, and small ones of the test program itself.
 namespace softcheck::proptests {
@@ -60,8 +61,9 @@ inline KernelSubject subject_by(KernelSource source, const SubjectWords& words =
 inline KernelSubject zoo_subject(const std::string& symbol, const SubjectWords& words = {}) {
   return subject_by({library_path("softcheck_zoo"), symbol}, words);
 }
-/// Our own kernels on the CPU.
-inline KernelSubject cpu_subject(const std::string& symbol, const SubjectWords& words = {}) {
+/// Our own kernels on the CPU, by what they promise.
+inline KernelSubject cpu_subject(const std::string& symbol, SubjectWords words = {}) {
+  words.contract = kernel_tests::promised_words(symbol, std::string(numerics::properties(words.format).name));
   return subject_by({library_path("softcheck_cpu_kernels"), symbol}, words);
 }
 /// A function of this program, called in a process of its own.

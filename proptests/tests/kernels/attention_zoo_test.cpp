@@ -70,8 +70,7 @@ std::optional<Outputs> call_kernel(softcheck_kernel kernel, const AttentionProbl
                entropy = result(p.row_shape(), wide);
   const DLTensor* in[] = {&inputs.q.view(), &inputs.k.view(), &inputs.v.view(), &inputs.mask.view()};
   DLTensor* to[] = {&out.view(), &lse.view(), &entropy.view()};
-  const softcheck_call call{
-      SOFTCHECK_KERNEL_ABI_VERSION, p.mask_heads > 0 ? 4u : 3u, outputs, in, to, 1, p.scale, p.causal, nullptr};
+  const softcheck_call call = kernels::call_of({in, p.mask_heads > 0 ? 4u : 3u}, {to, outputs}, p.scale, p.causal);
   const itimerval second{{0, 0}, {1, 0}}, never{};
   setitimer(ITIMER_VIRTUAL, &second, nullptr);
   const int refused = kernel(&call);

@@ -19,8 +19,7 @@ using numerics::RowOracle;
 using numerics::UpperBound;
 
 const Contract& contract() {
-  static const Contract words = numerics::parse_contract(
-      "exp=1ulp sum=blocks:32 masked=nan subnormal=kept entropy=exact", Format::f32, Format::f32);
+  static const Contract words = RowKernels{"cpu", Format::f32}.contract();
   return words;
 }
 
@@ -180,8 +179,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, RowMoments, all_row_kernels(), name_of_kernels
 
 /// Elements, the log-sum-exp and the entropy of a row against enclosures, within B2, B5 and B6.
 void expect_within_the_contract(const std::vector<float>& row, double theta) {
-  const Contract words = numerics::parse_contract(
-      "exp=1ulp sum=blocks:32 masked=nan subnormal=kept entropy=exact lse=centred", Format::f32, Format::f32);
+  const Contract& words = contract();
   const std::vector<double> logits = doubles(row);
   const RowOracle oracle(logits, theta);
   const auto about = numerics::row_statistics<UpperBound>(oracle, numerics::rescaling_count(words, logits), theta);

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/abi/softcheck_kernel.h"
+#include "kernels/abi/kernel_call.hpp"
 #include "numerics/formats/format.hpp"
 
 namespace softcheck::kernel_tests {
@@ -120,7 +120,7 @@ struct F32 : Tensor<float> {
 struct Call {
   Call(const DLTensor& logits, DLTensor& output, const DLTensor* mask = nullptr)
       : inputs{&logits, mask}, outputs{&output} {
-    call = {SOFTCHECK_KERNEL_ABI_VERSION, mask == nullptr ? 1u : 2u, 1, inputs, outputs, 1.0, 1.0, 0, nullptr};
+    call = kernels::call_of({inputs, mask == nullptr ? 1u : 2u}, outputs);
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -133,15 +133,7 @@ struct Call {
 /// Whether there is a kernel and it takes these tensors.
 inline bool takes_call(softcheck_kernel kernel, const std::vector<const DLTensor*>& inputs,
                        const std::vector<DLTensor*>& outputs, double scale = 1, bool causal = false, double theta = 1) {
-  const softcheck_call call{SOFTCHECK_KERNEL_ABI_VERSION,
-                            static_cast<std::uint32_t>(inputs.size()),
-                            static_cast<std::uint32_t>(outputs.size()),
-                            inputs.data(),
-                            outputs.data(),
-                            theta,
-                            scale,
-                            causal ? 1 : 0,
-                            nullptr};
+  const softcheck_call call = kernels::call_of(inputs, outputs, scale, causal, theta);
   return kernel != nullptr && kernel(&call) == 0;
 }
 

@@ -9,6 +9,7 @@
 #include "numerics/rounding/contract.hpp"
 #include "proptests/tests/kernels/attention_problems.hpp"
 #include "proptests/tests/kernels/loaded_kernel.hpp"
+#include "proptests/tests/kernels/zoo_row.hpp"
 
 // Kernels of rows, of any library and format, called with doubles that are values of the format.
 namespace softcheck::kernel_tests {
@@ -27,12 +28,12 @@ struct RowKernels {
   numerics::Format format;
 
   std::string name() const { return library + "_" + std::string(numerics::properties(format).name); }
-  /// What they promise: kernels/README.md, docs/kernels/gpu_kernels.md.
+  std::string symbol(const std::string& op) const {
+    return "softcheck_" + (library == "cpu" ? "" : library + "_") + op;
+  }
   numerics::Contract contract() const {
-    std::string words = "masked=nan subnormal=kept entropy=exact ";
-    words += library == "cpu" ? "sum=blocks:32" : "sum=lanes:512";
-    words += library != "cpu" && format == numerics::Format::f64 ? " exp=2ulp" : " exp=1ulp";
-    return numerics::parse_contract(words, format, format);
+    return numerics::parse_contract(
+        promised_words(symbol("adaptive_softmax"), std::string(numerics::properties(format).name)), format, format);
   }
   numerics::Format wide() const {
     return format == numerics::Format::f64 ? numerics::Format::f64 : numerics::Format::f32;
@@ -62,8 +63,7 @@ struct RowKernels {
       // What is not written is neither NaN nor what anything here results in.
       tensors.back().write(std::vector(tensors.back().read().size(), numerics::properties(of).largest));
     }
-    const softcheck_kernel kernel =
-        load_kernel("softcheck_" + library + "_kernels", "softcheck_" + (library == "cpu" ? "" : library + "_") + op);
+    const softcheck_kernel kernel = load_kernel("softcheck_" + library + "_kernels", symbol(op));
     if (kernel == nullptr) ADD_FAILURE() << library << " has no " << op;
     if (!takes_call(kernel, inputs, outputs, 1, false, call.theta)) return std::nullopt;
     std::vector<std::vector<double>> results;

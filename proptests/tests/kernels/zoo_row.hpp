@@ -15,8 +15,7 @@ struct ZooRow {
 };
 
 /// throws   std::runtime_error when the list cannot be read or a line has not as many fields as a row
-inline std::vector<ZooRow> read_zoo() {
-  const std::string path = SOFTCHECK_KERNEL_DIR "/ZOO.tsv";
+inline std::vector<ZooRow> read_zoo(const std::string& path = SOFTCHECK_KERNEL_DIR "/ZOO.tsv") {
   std::ifstream file(path);
   std::vector<ZooRow> rows;
   for (std::string line; std::getline(file, line);) {
@@ -29,6 +28,15 @@ inline std::vector<ZooRow> read_zoo() {
   if (rows.empty()) throw std::runtime_error("cannot read " + path);
   rows.erase(rows.begin());  // the names of the columns
   return rows;
+}
+
+/// The words that a kernel of ours promises on every call, from kernels/entry/contracts.tsv.
+inline const std::string& promised_words(const std::string& symbol, const std::string& dtype) {
+  static const std::vector<ZooRow> rows = read_zoo(SOFTCHECK_KERNEL_DIR "/CONTRACTS.tsv");
+  for (const ZooRow& row : rows) {
+    if (row.symbol == symbol && row.dtype == dtype && row.domain == "-") return row.contract;
+  }
+  throw std::runtime_error("promised_words: kernels/entry/contracts.tsv has no " + symbol + " in " + dtype);
 }
 
 }  // namespace softcheck::kernel_tests

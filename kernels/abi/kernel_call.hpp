@@ -9,9 +9,8 @@
 
 #include "kernels/abi/softcheck_kernel.h"
 
-namespace softcheck::experiments {
-
 // Calls of kernels on memory that the caller keeps.
+namespace softcheck::kernels {
 
 /// A tensor of at most four dimensions, which a call points to: it stays where it is.
 class CallTensor {
@@ -49,19 +48,27 @@ class CallTensor {
   DLTensor tensor_{};
 };
 
-/// A call at theta = 1, which points to inputs and outputs.
+/// A call of version 1, which points to inputs and outputs.
 inline softcheck_call call_of(std::span<const DLTensor* const> inputs, std::span<DLTensor* const> outputs,
-                              double scale = 1, bool causal = false) {
-  softcheck_call call{};
-  call.abi_version = SOFTCHECK_KERNEL_ABI_VERSION;
-  call.n_inputs = static_cast<std::uint32_t>(inputs.size());
-  call.n_outputs = static_cast<std::uint32_t>(outputs.size());
-  call.inputs = inputs.data();
-  call.outputs = outputs.data();
-  call.theta = 1;
-  call.scale = scale;
-  call.causal = causal ? 1 : 0;
+                              double scale = 1, bool causal = false, double theta = 1) {
+  return {SOFTCHECK_KERNEL_ABI_VERSION,
+          static_cast<std::uint32_t>(inputs.size()),
+          static_cast<std::uint32_t>(outputs.size()),
+          inputs.data(),
+          outputs.data(),
+          theta,
+          scale,
+          causal ? 1 : 0,
+          nullptr};
+}
+
+/// One of version 2, which points to a role for each input and to attributes as well.
+inline softcheck_call_2 version_2_call(std::uint32_t op, std::span<const DLTensor* const> inputs,
+                                       const std::uint32_t* roles, const softcheck_attributes& attributes,
+                                       std::span<DLTensor* const> outputs, double scale = 1, bool causal = false) {
+  softcheck_call_2 call{call_of(inputs, outputs, scale, causal), op, roles, &attributes};
+  call.call.abi_version = SOFTCHECK_KERNEL_ABI_VERSION_2;
   return call;
 }
 
-}  // namespace softcheck::experiments
+}  // namespace softcheck::kernels
