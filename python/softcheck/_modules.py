@@ -112,13 +112,15 @@ class Loaded:
     takes: tuple[str, ...] | None
 
 
-class _Aten:
-    """A function that gets all its arguments by position, as aten's do."""
+class _ByPosition:
+    """A function that gets its arrays by position and what is behind them, as aten's do; labels as torch has them, of int64."""
 
-    def __init__(self, function: Callable[..., Any], behind: tuple[Any, ...]) -> None:
-        self._function, self._behind = function, behind
+    def __init__(self, function: Callable[..., Any], behind: tuple[Any, ...], labels: bool) -> None:
+        self._function, self._behind, self._labels = function, behind, labels
 
     def __call__(self, *arrays: Any) -> Any:
+        if self._labels:
+            arrays = (arrays[0], arrays[1].long(), *arrays[2:])
         return self._function(*arrays, *self._behind)
 
 
@@ -133,7 +135,7 @@ def _input_dtype(module: types.ModuleType) -> str | None:
         return None
 
 
-def load(file: pathlib.Path, name: str) -> Loaded:
+def load(file: pathlib.Path, name: str, op: str) -> Loaded:
     """Runs a file, and makes a class's object: with get_init_inputs() where the file has it."""
     source = _TESTS.split(file.read_text(encoding="utf-8", errors="replace"))[0]
     module = types.ModuleType(file.stem)
@@ -150,7 +152,8 @@ def load(file: pathlib.Path, name: str) -> Loaded:
     imported = re.findall(r"^\s*(?:import|from)\s+(\w+)", source, re.M)
     arrays = next((library for library in ("torch", "jax", "mlx", "tensorflow", "cupy") if library in imported), "numpy")
     takes = None
-    signature = inspect.signature(getattr(made, "forward", made))
-    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in signature.parameters.values()):
-        takes, made = (), _Aten(made, _ATEN.get(name.removesuffix("_kernel_impl"), ()))
+    parameters = inspect.signature(getattr(made, "forward", made)).parameters.values()
+    labels = OPS[op].is_loss and arrays == "torch"
+    if labels or any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        takes, made = (), _ByPosition(made, _ATEN.get(name.removesuffix("_kernel_impl"), ()), labels)
     return Loaded(made, arrays, _input_dtype(module), takes)

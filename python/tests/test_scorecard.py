@@ -21,6 +21,8 @@ def test_a_card_has_a_row_for_each_op_function_and_dtype():
     ]
     assert not card and softcheck.scorecard(kernels.softmax, **TINY)
     for score in card:
+        worst = [row["errors"]["worst_ulps"] for row in score.report.data["claims"] if row.get("errors")]
+        assert len(worst) == (2 if score.op == "softmax" else 1) and score.worst_ulps == max(map(float, worst))
         if score.report:
             assert abs(score.bias_ulps) <= score.worst_ulps <= score.allowed_ulps and score.seconds > 0
     table = str(card)
@@ -38,10 +40,11 @@ def test_a_crash_has_no_errors_and_markup_is_escaped():
     def crashes(x):
         raise ValueError
 
-    crashes.__qualname__ = crashes.__name__ = "a_b"
     [score] = card = softcheck.scorecard([crashes], **TINY)
     assert score.report.verdict == "crash" and score.worst_ulps != score.worst_ulps
     assert " - " in str(card) and "nan" not in str(card)
+    shown = softcheck.ScoreCard([softcheck.Score("softmax", "f32", "<b>", score.report, 1.0)])._repr_html_()
+    assert "<b>" not in shown and "&lt;b&gt;" in shown
 
 
 def test_what_is_no_function_is_said():
