@@ -55,9 +55,8 @@ def _adapter(
         raise UsageError(f"arrays: need one of {', '.join(_arrays.LIBRARIES)}, got {_library.shown(library)}")
     if takes is None:
         if is_wrapper(function):
-            raise UsageError(
-                f"takes: need those of {', '.join(op.parameters)} that {_name_of(function)}(*args, **kwargs) takes, or () for none, got None"
-            )
+            known = ", ".join(op.parameters)
+            raise UsageError(f"takes: need those of {known} that {_name_of(function)}(*args, **kwargs) takes, or () for none, got None")
         taken = {name: own for name, own in parameters_of(function, op).items() if name != "out"}
     else:
         if isinstance(takes, (str, bytes)) or not isinstance(takes, Collection):

@@ -24,12 +24,12 @@ _AT_ZERO = ("dropout_p",)
 """Left at 0, where it is no part of the result."""
 
 
-def _scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False):  # type: ignore
-    ...
+def _scaled_dot_product_attention(  # type: ignore
+    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False
+): ...
 
 
-def _along(input, dim):  # type: ignore
-    ...
+def _along(input, dim): ...  # type: ignore
 
 
 _BUILTINS = {

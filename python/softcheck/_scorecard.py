@@ -54,9 +54,10 @@ class Score:
     @property
     def cells(self) -> tuple[str, ...]:
         slack = max(self.report.slack.values(), default=float("nan"))
-        numbers = [f"{self.worst_ulps:.4g}", f"{self.allowed_ulps:.4g}", f"{self.bias_ulps:+.2g}", f"{slack:.3g}"]
+        numbers = [(self.worst_ulps, ".4g"), (self.allowed_ulps, ".4g"), (self.bias_ulps, "+.2g"), (slack, ".3g")]
+        texts = [format(value, how) if value == value else "-" for value, how in numbers]
         counted = [str(self.report.data.get("calls", "-")), f"{self.seconds:.1f}"]
-        return (self.op, self.dtype, self.function, self.report.verdict, *(n.replace("+nan", "-").replace("nan", "-") for n in numbers), *counted)
+        return (self.op, self.dtype, self.function, self.report.verdict, *texts, *counted)
 
 
 class ScoreCard(tuple[Score, ...]):
@@ -68,8 +69,9 @@ class ScoreCard(tuple[Score, ...]):
     def __str__(self) -> str:
         rows = [_COLUMNS, *(score.cells for score in self)]
         widths = [max(map(len, column)) for column in zip(*rows)]
-        lines = ["  ".join(f"{cell:{'<' if i < _WORDS else '>'}{width}}" for i, (cell, width) in enumerate(zip(row, widths))) for row in rows]
-        return "\n".join(line.rstrip() for line in lines)
+        sides = ["<"] * _WORDS + [">"] * (len(_COLUMNS) - _WORDS)
+        lines = ["  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths)) for row in rows]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         def line(tag: str, cells: tuple[str, ...], colour: str) -> str:

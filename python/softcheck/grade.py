@@ -94,7 +94,7 @@ def _judge_here(words: dict[str, Any]) -> dict[str, str]:
                 told.get("dtype") or words["dtype"] or loaded.dtype or "float32",
                 arrays=loaded.arrays,
                 takes=loaded.takes,
-                domain=told.get("domain"),
+                domain=told.get("domain") or words["domain"],
                 contract=contract,
                 device=device,
                 effort=words["effort"],
@@ -202,6 +202,7 @@ def main() -> int:
     parser.add_argument("--time-limit", type=float, default=120, metavar="S", help="seconds for a module (120)")
     parser.add_argument("--effort", default="quick", help="quick, default or deep (quick)")
     parser.add_argument("--dtype", help="of modules that do not say theirs; by default get_inputs()'s, else float32")
+    parser.add_argument("--domain", help="of modules that do not say theirs: compact where all arrays are contiguous")
     parser.add_argument("--device", help="where torch's arrays lie, cuda")
     parser.add_argument("--module", help=argparse.SUPPRESS)
     given = vars(parser.parse_args())

@@ -76,10 +76,23 @@ def test_a_folder_is_judged_to_its_end(tmp_path):
         assert line.startswith(name) and f"  {verdict}  " in line and line.endswith(cause)
 
 
+WORDS = {"time_limit": 100.0, "dtype": None, "domain": None, "device": None, "effort": "quick"}
+
+
+def test_options_are_of_what_does_not_say_its_own(tmp_path):
+    body = "    assert x.shape == (1, 1) and x.dtype == np.float64, x.shape\n    return np.where(x < np.inf, x * 0 + 1, np.nan)\n"
+    text = f"import numpy as np\ndef softmax(x):\n{body}"
+    files = {"a.py": text, "b.py": text.replace("def softmax", "# domain: n=2 rows=1\ndef softmax")}
+    rows = []
+    for module in in_folder(folder_of(tmp_path, files)):
+        rows.append(grade.judge(module, module.file.name, {**WORDS, "dtype": "float64", "domain": "n=1 rows=1"}, lambda: False))
+    assert [row.verdict for row in rows] == ["pass", "crash"], rows
+    assert rows[1].cause == "kernel.returns: AssertionError: (1, 2)"
+
+
 def test_what_does_not_end_is_ended(tmp_path):
     [hangs] = modules_of(folder_of(tmp_path, {"a.py": HANGS}) / "a.py")
-    words = {"time_limit": 1.0, "dtype": None, "device": None, "effort": "quick"}
-    row = grade.judge(hangs, "a.py:softmax", words, lambda: False)
+    row = grade.judge(hangs, "a.py:softmax", {**WORDS, "time_limit": 1.0}, lambda: False)
     assert (row.verdict, row.cause) == ("timeout", "no verdict within 1 s") and row.seconds >= 1
 
 
@@ -154,7 +167,7 @@ def test_what_each_collection_of_kernels_has_is_found(tmp_path):
     files = {"23_Softmax.py": KERNELBENCH, "best.py": "# op: entropy\n# dtype: float64\n" + KERNELBENCH, "best_2.py": KERNELBENCH}
     # TritonBench's kernel is no function, and its tests are not run; BackendBench's has aten's arguments.
     files["triton_softmax.py"] = (
-        "from types import SimpleNamespace\ntriton = SimpleNamespace(jit=lambda f: f)\ntorch = SimpleNamespace(autograd=SimpleNamespace(Function=object))\n"
+        "from types import SimpleNamespace as Fake\ntriton = Fake(jit=lambda f: f)\ntorch = Fake(autograd=Fake(Function=object))\n"
         "def triton_softmax(x): return x\n@triton.jit\ndef softmax_kernel(x): ...\nclass softmax(torch.autograd.Function): ...\n"
         f"{'#' * 146}\nraise RuntimeError('needs a GPU')\n"
     )

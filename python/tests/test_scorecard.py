@@ -1,5 +1,7 @@
 """scorecard: verdicts and errors of several judgements in one table."""
 
+import dataclasses
+
 import kernels
 import pytest
 import softcheck
@@ -43,6 +45,9 @@ def test_a_crash_has_no_errors_and_markup_is_escaped():
     [score] = card = softcheck.scorecard([crashes], **TINY)
     assert score.report.verdict == "crash" and score.worst_ulps != score.worst_ulps
     assert " - " in str(card) and "nan" not in str(card)
+    two = [{"errors": {"values": 1, "worst_ulps": w, "worst_allowed_ulps": 4, "bias_ulps": b}} for w, b in ((1, 1), ("Infinity", 0.5))]
+    off = softcheck.Score("softmax", "f32", "f", dataclasses.replace(score.report, data={"claims": [*two, {}]}), 1.0)
+    assert (off.worst_ulps, off.bias_ulps) == (float("inf"), 0.5)
     shown = softcheck.ScoreCard([softcheck.Score("softmax", "f32", "<b>", score.report, 1.0)])._repr_html_()
     assert "<b>" not in shown and "&lt;b&gt;" in shown
 

@@ -21,17 +21,17 @@ def attend(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=Non
 
 
 def test_attention_s_signature_is_understood():
-    report = softcheck.check(attend, "attention", domain=HEADS, contract="masked=zero", cases=15)
+    report = softcheck.check(attend, "attention", domain=HEADS, contract="masked=zero", max_calls=150)
     assert report.verdict == "pass", str(report)
     assert "causal=top-left" in report.text and "nomask" not in report.text and "dropout_p" not in report.text
 
     def bottom_right(q, k, v, attn_mask=None, is_causal=False, *, scale=None):
         return attend(q, k, v, attn_mask, 0.0, is_causal, scale=scale, top_left=False)
 
-    report = softcheck.check(bottom_right, "attention", domain=HEADS, contract="masked=zero", cases=15)
+    report = softcheck.check(bottom_right, "attention", domain=HEADS, contract="masked=zero", max_calls=150)
     assert report.verdict == "fail"
     takes = {"mask": "attn_mask", "causal": "is_causal", "scale": "scale"}
-    report = softcheck.check(bottom_right, "attention", takes=takes, domain=HEADS, contract="masked=zero", cases=15)
+    report = softcheck.check(bottom_right, "attention", takes=takes, domain=HEADS, contract="masked=zero", max_calls=150)
     assert report.verdict == "pass", str(report)
 
 
@@ -84,7 +84,7 @@ def test_autograd_makes_the_gradients():
         scores = (scale * q @ k.transpose(-1, -2)).masked_fill(~seen, -1e30) if causal else scale * q @ k.transpose(-1, -2)
         return torch.softmax(scores, -1) @ v
 
-    words = {"dtype": torch.float32, "autograd": True, "cases": 8, "contract": "exp=2ulp scale=split"}
+    words = {"dtype": torch.float32, "autograd": True, "max_calls": 120, "contract": "exp=2ulp scale=split"}
     domain = f"{HEADS} finite queries<=1"  # of causality each query sees a key
     report = softcheck.check(forward, op="attention_backward", domain=domain, **words)
     assert report.verdict == "pass", str(report)
