@@ -73,9 +73,16 @@ def parameters_of(function: Callable[..., Any], op: Op) -> dict[str, str]:
 
 
 def own_arguments(function: Callable[..., Any], op: Op) -> tuple[str, ...]:
-    """Names of arguments that follow from a call: dim and axis, which are the last one; enable_gqa of torch's attention."""
+    """Names of arguments that follow from a call: dim and axis, which are the last one; enable_gqa of torch's attention.
+    One that has that value by default is left alone: a function under jax.jit takes no other."""
+    signature = signature_of(function)
     wanted = ("enable_gqa",) if op.is_attention else () if op.merges else tuple(_LAST)
-    return tuple(name for name in _names(function) if name in wanted and name not in _bound(function))
+    parameters = {} if signature is None else signature.parameters
+    return tuple(n for n, p in parameters.items() if n in wanted and n not in _bound(function) and not _is_last(n, p.default))
+
+
+def _is_last(name: str, default: Any) -> bool:
+    return name in _LAST and isinstance(default, int) and default == _LAST[name]
 
 
 def own_argument(name: str, arrays: tuple[tuple[int, ...], ...]) -> Any:
@@ -98,6 +105,7 @@ def left_at_defaults(function: Callable[..., Any], op: Op, taken: Mapping[str, s
     given = {*taken.values(), *own, *_bound(function), *_AT_ZERO}
     parameters = signature.parameters.values()
     left = [p.name for p in parameters if p.default is not p.empty and p.name not in given and not p.name.startswith("_")]
+    left = [name for name in left if not _is_last(name, signature.parameters[name].default)]
     if not left:
         return ""
     meant = {n: name for n, others in _OTHER_NAMES.items() for name in others if n in op.parameters and name in left}

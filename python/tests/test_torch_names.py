@@ -4,7 +4,10 @@ import kernels
 import numpy as np
 import pytest
 import softcheck
+from softcheck._ops import OPS
+from softcheck._parameters import own_arguments
 
+EMPTY = "      empty rows are left out, as n>=1 is the default; domain='n>=0' tries them\n"
 TINY = {"domain": "n<=9 rows<=3", "cases": 3}
 HEADS = "keys>=1 keys<=9 queries>=1 queries<=9 dim<=16 dim>=1 values>=1 batch<=2 heads<=4"
 
@@ -43,6 +46,9 @@ def test_a_dimension_is_the_last_one(name):
     report = softcheck.check(program["along"], isolation="none", **TINY)
     assert report.verdict == "pass" and set(given) == {-1} and "defaults" not in report.text
     exec(f"def wrong(x, {name}):\n    return softmax(x) * x.dtype.type(1.01)", program)
+    exec(f"def last(x, {name}=-1, *, dtype=None):\n    return softmax(x)", program)  # as is; under jax.jit it could take no other
+    assert own_arguments(program["last"], OPS["softmax"]) == ()
+    assert softcheck.check(program["last"], isolation="none", **TINY).text.endswith("in every call: dtype\n" + EMPTY)
     report = softcheck.check(program["wrong"], isolation="none", **TINY)
     assert f"output = wrong(logits, {name}=-1)\n" in report.counterexample.as_test()
 
