@@ -316,8 +316,8 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
   }
   const auto shrunk = [rows](const RowMatrixCase& matrix) { return with_shrinks(matrix, rows); };
   list.add_listed("EveryWidthIsComputed", claims.values, sweep_for(subject, options), of_any_sign, shrunk);
-  // A whole call without rows has no logits, whatever its width.
-  const bool empty_rows = subject.op->of_whole_calls || subject.domain.length("n").contains(0);
+  // The one value of a whole call without rows is made of no logits, whatever their width.
+  const bool empty_rows = has_one_value(subject.op) || subject.domain.length("n").contains(0);
   list.add_listed("AnEmptyCallHasItsValues", ClaimLists::with(claims.clean, "kernel.masked_row", empty_rows),
                   empty_matrices(format), of_any_sign);
   list.add_listed("StridesBeyondAnIntegerAreFollowed", claims.values, distant_matrices(format), of_any_sign);

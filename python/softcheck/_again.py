@@ -12,7 +12,7 @@ from . import _arrays
 
 # What decides how a case is called and judged. What chooses the cases (effort, seed, cases, max_length, budget,
 # max_calls) and progress are left out, since a replay names its case.
-_KEPT = ("require", "exempt", "time_limit", "load_limit", "takes", "out", "outputs", "strides", "device", "shapes", "isolation", "warm_up")  # fmt: skip
+_KEPT = ("require", "exempt", "time_limit", "load_limit", "takes", "out", "outputs", "strides", "device", "shapes", "isolation", "warm_up", "autograd")  # fmt: skip
 
 
 def name_in_its_program(function: Callable[..., Any]) -> str:
@@ -21,7 +21,7 @@ def name_in_its_program(function: Callable[..., Any]) -> str:
         words = [f"{name}={value!r}" for name, value in function.keywords.items()]
         return f"functools.partial({', '.join([name_in_its_program(function.func), *words])})"
     name = getattr(function, "__name__", None)
-    for library in _arrays.LIBRARIES:  # torch's own softmax is _VariableFunctionsClass.softmax by its qualified name
+    for library in (*_arrays.LIBRARIES, "torch.nn.functional"):  # torch's own softmax is _VariableFunctionsClass.softmax by its qualified name
         if isinstance(name, str) and getattr(sys.modules.get(library), name, None) is function:
             return f"{library}.{name}"
     name = str(getattr(function, "__qualname__", "")).rsplit("<locals>.", 1)[-1]

@@ -13,6 +13,7 @@ import numpy as np
 from ._abi import LONG_NAMES, OF_BITS
 from ._library import UsageError
 from ._ops import ATTRIBUTES, OPS, SEQUENCES
+from ._parameters import own_argument
 
 # Properties of one call with compact arrays, and claims about its values beside the op's own: assert_output sees these.
 _OF_ONE_CALL = ("Kernel.EveryValueLiesWithinItsThreshold", "Kernel.AFullyMaskedRowIsAsDeclared", "Kernel.ANanLogitMakesItsRowNan")
@@ -46,6 +47,8 @@ class Told(NamedTuple):
     takes     softcheck's names of parameters to the function's own
     again     the call of check() that tries the counterexample again
     claim     what does not hold on it
+    follow    the function's arguments that follow from a call: dim, axis, enable_gqa
+    autograd  the function is the forward one
     """
 
     function: str
@@ -57,6 +60,8 @@ class Told(NamedTuple):
     contract: str | None
     again: str
     claim: str
+    follow: tuple[str, ...] = ()
+    autograd: bool = False
 
 
 def _number(value: Any) -> str:
@@ -124,6 +129,7 @@ def _by_values(told: Told, found: Mapping[str, Any]) -> list[str]:
         usual[name] = repr(ATTRIBUTES[name])
     arrays = ", ".join(op.inputs)
     asked = [(own, given.get(name, "None")) for name, own in told.takes.items()]
+    asked += [(name, repr(own_argument(name, tuple(tuple(tensor["shape"]) for tensor in tensors.values())))) for name in told.follow]
     judged = [(name, value) for name, value in given.items() if value != usual.get(name)]
     judged += [(name, _text(value)) for name, value in (("contract", told.contract), ("exempt", told.exempt)) if value]
     lines.append(f"output = {told.function}({arrays}{_keywords(asked)})")
@@ -135,7 +141,9 @@ def as_test(told: Told, found: Mapping[str, Any]) -> str:
     inputs = found.get("inputs") or ()
     is_listed = bool(inputs) and all(tensor["values"] is not None for tensor in inputs)
     is_compact = not re.search(r" in=| layout=[1-9]", found["case"])
-    is_plain = "out" not in told.takes and not any(tensor["name"] in SEQUENCES for tensor in inputs)
+    # torch's attention does not take both: the judge gave one mask.
+    is_merged = told.takes.get("causal") == "is_causal" and found["causal"] and any(tensor["name"] == "mask" for tensor in inputs)
+    is_plain = "out" not in told.takes and not is_merged and not told.autograd and not any(tensor["name"] in SEQUENCES for tensor in inputs)
     is_value = found["property"] in _OF_ONE_CALL and told.claim in (*OPS[told.op].claims, *_RULES)
     if is_listed and is_compact and is_plain and is_value:
         body = _by_values(told, found)

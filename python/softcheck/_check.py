@@ -12,9 +12,11 @@ from . import _arrays, _library
 from ._abi import FORMAT_NAMES
 from ._again import again, name_in_its_program
 from ._as_test import Told
-from ._function import Adapter, ForkedCall, left_at_defaults, op_named, parameters_of, require_device, words_of
+from ._function import Adapter, ForkedCall, op_named, require_device, words_of
+from ._gradients import require_forward
 from ._library import UsageError, number, whole
 from ._ops import ALL_ATTRIBUTES, ATTENTION_WORDS, LOSS_WORDS, OPS, PARAMETERS, SEQUENCE_WORDS, Op
+from ._parameters import is_wrapper, left_at_defaults, own_arguments, parameters_of
 from ._results import tolerances_of
 from ._shapes import with_shapes
 from ._signature import require_callable_with
@@ -42,6 +44,7 @@ def _adapter(
     outputs: int,
     refuses: Sequence[type[BaseException]],
     device: str | None,
+    autograd: bool,
 ) -> Adapter:
     library = arrays
     if library is None:
@@ -51,6 +54,9 @@ def _adapter(
     if library not in _arrays.LIBRARIES:
         raise UsageError(f"arrays: need one of {', '.join(_arrays.LIBRARIES)}, got {_library.shown(library)}")
     if takes is None:
+        if is_wrapper(function):
+            known = ", ".join(op.parameters)
+            raise UsageError(f"takes: need those of {known} that {_name_of(function)}(*args, **kwargs) takes, or () for none, got None")
         taken = {name: own for name, own in parameters_of(function, op).items() if name != "out"}
     else:
         if isinstance(takes, (str, bytes)) or not isinstance(takes, Collection):
@@ -82,7 +88,12 @@ def _adapter(
     if not isinstance(refuses, Collection) or not all(isinstance(kind, type) and issubclass(kind, BaseException) for kind in refuses):
         raise UsageError(f"refuses: need a list of exceptions' classes, got {_library.shown(refuses)}")
     _arrays.require_installed(library)
-    return Adapter(function, op, library, taken, outputs, tuple(refuses), device)
+    if autograd:
+        require_forward(op, library)
+    # By torch's own names query i stands at key i.
+    top_left = takes is None and taken.get("causal") == "is_causal"
+    follow = own_arguments(function, op)
+    return Adapter(function, op, library, taken, outputs, tuple(refuses), device, top_left, follow=follow, autograd=autograd)
 
 
 def _seconds(name: str, value: Any) -> float:
@@ -92,7 +103,12 @@ def _seconds(name: str, value: Any) -> float:
     return seconds
 
 
-def _domain(adapter: Adapter, domain: str | None, strides: bool) -> str:
+def tries_empty_rows(op: Op, domain: str | None) -> bool:
+    """Does the domain say how short rows may be? Attention's say so by keys and queries, and may always be empty."""
+    return op.is_attention or re.search(r"(^|[ ,])n>?=", domain or "") is not None
+
+
+def _domain(adapter: Adapter, domain: str | None, strides: bool, empty_rows: bool) -> str:
     """The caller's domain, and what follows from the function's parameters."""
     words = [] if not domain else [domain]
     given = set((domain or "").replace(",", " ").split())
@@ -107,8 +123,11 @@ def _domain(adapter: Adapter, domain: str | None, strides: bool) -> str:
             implied.append("nocausal")
         named = {word.split("=")[0] for word in given}
         implied += [word for name, word in ATTENTION_WORDS.items() if name in takes and word.split("=")[0] not in named]
-        adapter.top_left = "causal=top-left" in given
+        adapter.top_left = "causal=top-left" in given or (adapter.top_left and not any(word.startswith("causal=") for word in given))
+        implied += ["causal=top-left"] if adapter.top_left else []
         implied += sorted({word for name, word in SEQUENCE_WORDS.items() if name in takes})
+    elif not empty_rows:
+        implied.append("n>=1")
     if op.is_attention_gradient:
         implied += _asked_gradients(adapter, given)
     if op.is_loss:
@@ -139,8 +158,9 @@ def _asked_gradients(adapter: Adapter, given: set[str]) -> list[str]:
     elif adapter.outputs == 4 and not words:
         words = ["dsinks"]
     for word, name in (("dsinks", "sinks"), ("dbias", "bias")):
-        if word in words and name not in adapter.takes:
-            raise UsageError(f"outputs: need a function that takes {name} where it returns their gradient")
+        if word in words and (name not in adapter.takes or adapter.autograd):
+            by_itself = "returns" if not adapter.autograd else "returns, without autograd,"
+            raise UsageError(f"outputs: need a function that takes {name} where it {by_itself} their gradient")
     adapter.outputs = 3 + len(words)
     return words
 
@@ -202,9 +222,11 @@ def _judge(function: Callable[..., Any] | str, infer_contract: bool, given: dict
     if not callable(function):
         raise UsageError(f"function: need a function or 'LIB:SYMBOL', got {_library.shown(function)}")
     adapter = _adapter(
-        function, op, *(given[name] for name in ("dtype", "arrays", "takes", "out", "outputs", "refuses", "device"))
+        function, op, *(given[name] for name in ("dtype", "arrays", "takes", "out", "outputs", "refuses", "device", "autograd"))
     )
-    words["domain"] = _domain(adapter, with_shapes(shapes, adapter.arrays, op, domain, effort), given["strides"])
+    # A replay names its own call.
+    empty_rows = given["replay"] is not None or tries_empty_rows(op, domain)
+    words["domain"] = _domain(adapter, with_shapes(shapes, adapter.arrays, op, domain, effort), given["strides"], empty_rows)
     require_callable_with(adapter)
     words["name"] = _name_of(function)
     words["again"] = again(function, given, check.__kwdefaults__)
@@ -223,8 +245,10 @@ def _judge(function: Callable[..., Any] | str, infer_contract: bool, given: dict
         data = _library.judge(call, words, infer_contract, shown)
     if shown is not None:
         shown("", 0, 0, 0)
-    if given["takes"] is None and (note := left_at_defaults(function, op, adapter.takes)):
-        data["text"] = f"{data['text'].rstrip()}\n      {note}\n"  # beneath the whole judgement's line, the last one
+    notes = [] if given["takes"] is not None else [left_at_defaults(function, op, adapter.takes, adapter.follow)]
+    notes += [] if empty_rows else ["empty rows are left out, as n>=1 is the default; domain='n>=0' tries them"]
+    for note in filter(None, notes):  # beneath the whole judgement's line, the last one
+        data["text"] = f"{data['text'].rstrip()}\n      {note}\n"
     told = Told(
         function=name_in_its_program(function),
         op=op.name,
@@ -235,6 +259,8 @@ def _judge(function: Callable[..., Any] | str, infer_contract: bool, given: dict
         contract=data.get("contract") if infer_contract else words["contract"],
         again=next(iter(re.findall(r"replay: (softcheck\.check\(.*\))$", data["text"], re.M)), ""),
         claim=data["summary"].split(": ")[-1].split(" ")[0],
+        follow=adapter.follow,
+        autograd=adapter.autograd,
     )
     return report_of(data, adapter.arrays, told, functools.partial(tolerances_of, op.name, data.get("contract"), (), {}))
 
@@ -267,6 +293,7 @@ def check(
     shapes: Shapes | None = None,
     isolation: Isolation = "auto",
     warm_up: bool = False,
+    autograd: bool = False,
     replay: str | None = None,
     progress: bool | None = None,
 ) -> Report:
@@ -287,7 +314,8 @@ def check(
     dtype       of the arrays: {dtypes}, or a library's own
     contract    what the kernel promises of its arithmetic: "acc=f32 exp=2ulp sum=tree masked=zero"
     domain      the calls that it is made for: "n=16k n<=8192"; inside it is judged fully. theta=1, nomask and the like
-                follow from the parameters that the function lacks
+                follow from the parameters that the function lacks. Of rows n>=1 is the default where no word says how
+                short they may be: "n>=0" tries empty ones, too
     require     "deterministic,batch-invariant"
     exempt      claims that it is known to break
     effort      "quick" (seconds), "default", "deep"; "exhaustive": all arguments of softmax, log_softmax, logsumexp or
@@ -313,7 +341,10 @@ def check(
                 lse, or None: ds = p (g - delta + lse_gradient)), and of packed sequences cu_seqlens_q
                 and cu_seqlens_k (int32, where each begins, and the end), max_seqlen_q and max_seqlen_k (the longest
                 ones' lengths), and of pages block_table (batch, columns) and lengths (batch), the function takes, as
-                names or as {"mask": "attn_mask"}; by default those that its signature has. cu_seqlens_q or cu_seqlens_k
+                names or as {"mask": "attn_mask"}; by default those that its signature has, a wrapper's f(*a, **k) none:
+                it is asked for them. Of attention attn_mask and is_causal are understood as torch has them: mask, and
+                causal with query i at key i; a call with both gives one attn_mask. dim and axis of rows are -1, and
+                enable_gqa is True in calls of grouped heads. cu_seqlens_q or cu_seqlens_k
                 makes all calls packed: q (total, heads, dim), k and v alike; block_table has keys and values in pages
                 (pages, page size, kv heads, dim). attention_backward takes those of attention but pages; packed, its
                 lse is (heads, total)
@@ -332,6 +363,8 @@ def check(
     isolation   "fork" (from this warm process, contained), "spawn" (a fresh interpreter), "none" (in this process: a
                 crash is the program's); "auto" forks, but spawns for JAX, MLX, TensorFlow, CuPy and devices
     warm_up     calls the function once in this process first: for one that compiles at its first call
+    autograd    the function is the forward one, of torch's arrays, and torch.autograd makes the gradients that are judged:
+                check(attention, op="attention_backward", autograd=True); of losses their backward ops
     replay      a counterexample's replay: that case alone
     progress    on standard error; by default where that is a terminal
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import functools
-import inspect
 import math
 import os
 import sys
@@ -15,7 +13,9 @@ import numpy as np
 
 from . import _abi, _arrays, _library
 from ._crash import crash_text
+from ._gradients import gradients, inputs_of_forward
 from ._ops import LONGEST, OPS, SEQUENCES, TENSORS, Op
+from ._parameters import own_argument
 
 _NAMES = {**_abi.FORMATS_BY_TYPE, (0, 32): "i32", (0, 64): "i64"}
 
@@ -97,6 +97,8 @@ class Adapter:
     top_left causality always aligns the first query with the first key
     own      values of attributes (Op.attributes) that the function has where it is not told them: a reduction of "sum", a
              base 2 of log-sum-exps, weights of top-k that are divided by their sum
+    follow   names of arguments whose values follow from a call (own_arguments)
+    autograd the function is the forward one, and torch.autograd makes its gradients
     """
 
     function: Callable[..., Any]
@@ -108,6 +110,13 @@ class Adapter:
     device: str | None = None
     top_left: bool = False
     own: dict[str, Any] = field(default_factory=dict)
+    follow: tuple[str, ...] = ()
+    autograd: bool = False
+
+    @property
+    def called_with(self) -> tuple[str, ...]:
+        """The arrays that the function gets by position."""
+        return inputs_of_forward(self.op) if self.autograd else self.op.inputs
 
     @property
     def own_inputs(self) -> int:
@@ -134,15 +143,28 @@ class Adapter:
                 value = request.attributes.get(name, usual)
                 keywords[self.takes[name]] = self._array(*value) if name in TENSORS and value is not None else value
         keywords |= self._sequences(request)
+        keywords |= {name: own_argument(name, tuple(array.shape for array, _ in request.inputs)) for name in self.follow}
+        if self.takes_one_of_two and request.mask is not None and request.causal:
+            queries, keys = request.mask.shape[-2:]
+            seen = request.mask & np.tri(queries, keys, 0 if self.top_left else keys - queries, dtype=bool)
+            keywords |= {self.takes["mask"]: self._array(seen, "bool"), self.takes["causal"]: False}
         if "out" in self.takes:
             outs = [self._array(array, dtype) for array, dtype in request.outputs]
             keywords[self.takes["out"]] = outs[0] if len(outs) == 1 else tuple(outs)
         try:
-            results = self.function(*arguments, **keywords)
+            if self.autograd:
+                results = gradients(self.function, self.called_with, arguments, keywords)
+            else:
+                results = self.function(*arguments, **keywords)
         except self.refuses as error:
             raise Refused from error
         if "out" not in self.takes:
             self._write(results, request.outputs)
+
+    @property
+    def takes_one_of_two(self) -> bool:
+        """torch's attention takes a mask or causality; of a call with both its mask holds both."""
+        return self.takes.get("mask") == "attn_mask" and self.takes.get("causal") == "is_causal"
 
     def _sequences(self, request: Request) -> dict[str, Any]:
         """The arrays that say where sequences begin, and the longest ones' lengths, under the function's names."""
@@ -204,39 +226,6 @@ class Adapter:
                 hint = f"; out_dtype={got_dtype!r} asks for that" if row_value else ""
                 raise WrongResult(f"need dtype {dtype}, got {got_dtype}{hint}")
             output[...] = got
-
-
-def parameters_of(function: Callable[..., Any], op: Op) -> dict[str, str]:
-    """Those of PARAMETERS that the function's signature has by their own names; none where it cannot be read."""
-    try:
-        names = inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        return {}
-    return {name: name for name in op.parameters if name in names}
-
-
-_OTHER_NAMES = {
-    "mask": ("attn_mask", "where"),
-    "theta": ("temperature",),
-    "scale": ("sm_scale", "softmax_scale"),
-    "causal": ("is_causal",),
-}
-"""What libraries call them."""
-
-
-def left_at_defaults(function: Callable[..., Any], op: Op, taken: Mapping[str, str]) -> str:
-    """A note that names the function's parameters that no call gives, and those of takes= that would; or nothing."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return ""
-    given = {*taken.values(), *(function.keywords if isinstance(function, functools.partial) else ())}
-    left = [p.name for p in parameters if p.default is not p.empty and p.name not in given]
-    if not left:
-        return ""
-    meant = {n: own for n, others in _OTHER_NAMES.items() for own in others if n in op.parameters and own in left}
-    advice = f"; takes={dict(taken) | meant} would ask for {', '.join(meant.values())}" if meant else ""
-    return f"left at their defaults in every call: {', '.join(left)}{advice}"
 
 
 def require_device(device: str) -> None:

@@ -77,7 +77,7 @@ class CertifyOptions(ctypes.Structure):
     ]
 
 
-def _library_path() -> pathlib.Path:
+def library_path() -> pathlib.Path:
     """SOFTCHECK_LIBRARY, for a checkout's own build; else the library that the wheel brought."""
     named = os.environ.get("SOFTCHECK_LIBRARY")
     if named:
@@ -86,7 +86,7 @@ def _library_path() -> pathlib.Path:
 
 
 def _load() -> ctypes.PyDLL:
-    path = _library_path()
+    path = library_path()
     if not path.exists():
         raise ImportError(
             f"softcheck: need libsoftcheck.so, got nothing at {path}: install the wheel, or set SOFTCHECK_LIBRARY"
@@ -240,7 +240,7 @@ def ending_at(moment: float) -> Iterator[None]:
         _end = before
 
 
-class _Interruptions:
+class Interruptions:
     """Ctrl-C during a judgement: it ends with what is known by then. Python runs the handler while the library asks."""
 
     def __init__(self) -> None:
@@ -250,7 +250,7 @@ class _Interruptions:
     def __call__(self) -> bool:
         return self.seen or time.monotonic() >= _end
 
-    def __enter__(self) -> _Interruptions:
+    def __enter__(self) -> Interruptions:
         # Python lets only the main thread set a signal handler, and runs handlers there.
         if threading.current_thread() is threading.main_thread():
             self._before = signal.signal(signal.SIGINT, self._note)
@@ -266,7 +266,7 @@ class _Interruptions:
 
 def judge(what: str | Callable, words: dict[str, Any], infer: bool, progress: Callable | None) -> dict[str, Any]:
     """Judges "LIB:SYMBOL" or a function(call, context) -> int; the report as a dictionary."""
-    interruptions = _Interruptions()
+    interruptions = Interruptions()
     options = _options(words, interruptions, progress)
     report = ctypes.c_char_p()
     of = "library" if isinstance(what, str) else "function"
@@ -289,7 +289,7 @@ def judge(what: str | Callable, words: dict[str, Any], infer: bool, progress: Ca
 
 
 def judge_tensors(call: TensorCall, words: dict[str, Any]) -> dict[str, Any]:
-    interruptions = _Interruptions()
+    interruptions = Interruptions()
     options = _options(words, interruptions, None)
     report = ctypes.c_char_p()
     with interruptions:

@@ -11,8 +11,8 @@ from ._ops import Op
 from ._words import Shapes
 
 # Lengths for functions that are compiled anew for each shape: every class of n and every kind of it (a power of two,
-# beside one, a multiple of 16, ...) in docs/kernels/calls.md has one, 0 is an empty call, and 513 rows are many. A call
-# of 513 rows has at most 1024 columns before it is too large, so that there are at most 40 shapes.
+# beside one, a multiple of 16, ...) in docs/kernels/calls.md has one, 0 is an empty call (domain n>=0), and 513 rows are
+# many. A call of 513 rows has at most 1024 columns before it is too large, so that there are at most 40 shapes.
 _FEW_ROWS = {"n": "0|1|3|13|17|64|100|127|401|1000|1024|4097|20000|131072", "rows": "1|3|513"}
 # Exhaustive effort asks for rows of two and of 65, in calls that are as large as they may be, and for widths up to 8192.
 _FEW_EXHAUSTIVE = {"n": "1|2|3|13|17|64|65|100|127|401|1000|1024|4097"}
@@ -33,7 +33,8 @@ _FEW_LENGTHS = {
 
 def _few_shapes(op: Op, domain: str | None, effort: str = "quick") -> str | None:
     """The domain with few lengths each where it says nothing of them."""
-    named = {re.split("[<>=]", word)[0] for word in (domain or "").replace(",", " ").split()}
+    words = (domain or "").replace(",", " ").split()
+    named = {re.split("[<>=]", word)[0] for word in words if word != "n>=0"}  # which asks for empty rows beside the listed ones
     if named & {"heads", "group"}:
         named |= {"heads", "group"}
     if effort == "exhaustive":

@@ -13,8 +13,8 @@ def require_callable_with(adapter: Adapter) -> None:
 
     What cannot be read, as of builtins, is not judged: the calls will show it.
     """
-    names = list(adapter.op.inputs)
-    keywords = list(adapter.takes.values())
+    names = list(adapter.called_with)
+    keywords = [*adapter.takes.values(), *adapter.follow]
     try:
         # The function itself is called, not what it wraps.
         signature = inspect.signature(adapter.function, follow_wrapped=False)

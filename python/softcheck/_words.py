@@ -85,6 +85,7 @@ class InferArguments(TypedDict, total=False):
     shapes: Shapes | None
     isolation: Isolation
     warm_up: bool
+    autograd: bool
     progress: bool | None
 
 

@@ -15,7 +15,7 @@ import softcheck
     "function, op, message",
     [
         (lambda: 1, "softmax", r"softmax can call with \(logits\), got <lambda>\(\): too many positional arguments"),
-        (lambda x, dim: x, "softmax", r"\(logits\), got <lambda>\(x, dim\): missing a required argument: 'dim'"),
+        (lambda x, block: x, "softmax", r"\(logits\), got <lambda>\(x, block\): missing a required argument: 'block'"),
         (lambda q, k, scale: q, "attention", r"\(q, k, v, scale=\), got .*: multiple values for argument 'scale'"),
         (lambda x, mask, /: x, "softmax", r"\(logits, mask=\), got "),
     ],
@@ -26,13 +26,13 @@ def test_a_function_that_no_call_can_reach_is_a_wrong_argument(function, op, mes
 
 
 def test_a_function_whose_signature_says_nothing_is_called():
-    @functools.wraps(lambda x, axis: x)  # has that signature, and another call
+    @functools.wraps(lambda x, block: x)  # has that signature, and another call
     def wrapped(x):
         return kernels.softmax(x)
 
     class Callable:
-        def __call__(self, *arrays, **keywords):
-            return kernels.softmax(*arrays, **keywords)
+        def __call__(self, *arrays):
+            return kernels.softmax(*arrays)
 
     for function in (wrapped, Callable(), functools.partial(kernels.softmax), lambda *arrays: kernels.softmax(*arrays)):
         assert softcheck.check(function, domain="n<=9 rows<=3", cases=1).verdict == "pass"

@@ -29,7 +29,7 @@ def test_few_shapes_are_at_most_forty_and_all_listed_ones(effort):
     shapes = {shape for (shape,) in seen}
     assert 30 <= len(shapes) <= 40
     assert {rows for rows, _ in shapes} == {1, 3, 513}
-    assert {n for _, n in shapes} >= {0, 1, 3, 13, 17, 64, 100, 127, 401, 1000, 1024, 4097, 20000, 131072}
+    assert {n for _, n in shapes} >= {1, 3, 13, 17, 64, 100, 127, 401, 1000, 1024, 4097, 20000, 131072}
 
 
 @pytest.mark.parametrize("shape", [(None, 1000), pytest.param((513, None), marks=pytest.mark.deep), (None, 131072)])
@@ -72,14 +72,15 @@ def test_few_shapes_of_attention_are_at_most_forty():
 def test_lengths_that_the_domain_names_are_not_made_few():
     _, seen = _shapes_seen(kernels.softmax, domain="n<=30", cases=10)
     assert {rows for ((rows, _),) in seen} <= {1, 3, 513}
-    assert {n for ((_, n),) in seen} == set(range(31))
+    assert {n for ((_, n),) in seen} == set(range(1, 31))
     _, seen = _shapes_seen(kernels.softmax, domain="rows=2,n=5", cases=10)
     assert {shape for (shape,) in seen} == {(2, 5)}
 
 
 def test_few_shapes_are_jaxs_default_and_no_others():
     text = softcheck.check(kernels.softmax, cases=1).text
-    assert "n=0|1|3" not in text
-    assert "n=0|1|3" in softcheck.check(kernels.softmax, cases=1, shapes="few").text
+    assert "n=1|3" not in text
+    assert "n=1|3" in softcheck.check(kernels.softmax, cases=1, shapes="few").text
+    assert "n=0|1|3" in softcheck.check(kernels.softmax, cases=1, shapes="few", domain="n>=0").text
     with pytest.raises(softcheck.UsageError, match="shapes: need one of few, any, got 'some'"):
         softcheck.check(kernels.softmax, shapes="some")

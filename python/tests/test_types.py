@@ -36,6 +36,11 @@ softcheck.infer(softmax, "softmax", effort="default", domain="n>=1")
 softcheck.infer(softmax, op="sofmax")  # red
 softcheck.infer(softmax, effort="quik")  # red
 softcheck.infer(softmax, contract="acc=f32")  # red
+softcheck.check(softmax, op="attention_backward", autograd=True)
+softcheck.scorecard({"softmax": softmax}, dtypes=["float32", "bf16"], effort="quick")
+softcheck.scorecard(softmax, op="sofmax")  # red
+softcheck.scorecard(softmax, dtypes=["flaot32"])  # red
+softcheck.scorecard(softmax, efort="quick")  # red
 softcheck.assert_output("softmax", x, x, theta=2)
 softcheck.assert_output("sofmax", x, x)  # red
 softcheck.assert_output("softmax", x, x, thta=2)  # red

@@ -208,5 +208,15 @@ TEST(MeanLoss, OfNoRowsIsJudgedInADomainOfLogits) {
   EXPECT_GT(judgement.properties[0].outcome.claims.at("kernel.masked_row").decided, 0U);
 }
 
+// Its gradient has no value there: nothing of a row that shows nothing is left to decide.
+TEST(MeanLoss, AGradientIsNotAskedForEmptyRowsOutsideItsDomain) {
+  const KernelJudgement judgement = judged(
+      zoo_subject("correct_cross_entropy_mean_backward", {.op = Op::cross_entropy_mean_backward,
+                                                          .contract = "acc=f32 exp=1ulp sum=sequential masked=nan",
+                                                          .domain = "n>=1 n<=64"}),
+      {"EveryValueLiesWithinItsThreshold", "AnEmptyCallHasItsValues"});
+  EXPECT_EQ(judgement.verdict, ReportVerdict::pass);
+}
+
 }  // namespace
 }  // namespace softcheck::proptests

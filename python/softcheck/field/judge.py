@@ -10,6 +10,8 @@ import softcheck
 
 from .. import _library
 from .._abi import DTYPES
+from .._check import tries_empty_rows
+from .._ops import OPS
 from .kernel import Kernel
 
 # Claims on rows that have no finite answer: a convention may settle them, so that the values are judged beside them.
@@ -101,6 +103,8 @@ def judge(kernel: Kernel, isolation: str, budget: float, effort: str = "quick") 
         "max_length": F64_LENGTH if kernel.dtype == "float64" else None,
         **kernel.arguments,
     }
+    if not tries_empty_rows(OPS[kernel.op], kernel.arguments.get("domain")):  # the tables of docs/ have empty rows, too
+        arguments["domain"] = f"{kernel.arguments.get('domain') or ''} n>=0".strip()
     stages = _Stages(kernel, budget, arguments)
     found: list[dict[str, Any]] = []
     exempt = list(kernel.exempt)

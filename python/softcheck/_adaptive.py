@@ -1,0 +1,178 @@
+"""Adaptive temperature for people's own models: softcheck's CPU kernels on arrays of NumPy and torch."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+import os
+import pathlib
+from typing import Any, Sequence
+
+import numpy as np
+
+from . import _abi, _arrays, _library
+from ._library import UsageError, flag, number, shown
+
+
+def _kernels() -> ctypes.CDLL:
+    """Those that came with the library: of a checkout's build, of Debian's packages or of the wheel."""
+    name = "libsoftcheck_cpu_kernels.so"
+    library = _library.library_path()
+    folders = [library.parent / "kernels", library.resolve().parent / "softcheck"]
+    if named := os.environ.get("SOFTCHECK_KERNELS"):
+        folders.insert(0, pathlib.Path(named))
+    found = [folder / name for folder in folders if (folder / name).exists()]
+    found += sorted(pathlib.Path(__file__).parent.glob(f"lib*/**/{name}"))
+    if not found:
+        raise ImportError(f"softcheck: need {name}, got none beside {library}: install the wheel, or set SOFTCHECK_KERNELS")
+    return ctypes.CDLL(str(found[0]))
+
+
+@functools.lru_cache(None)
+def _kernel(name: str) -> Any:
+    kernel = getattr(_kernels(), f"softcheck_{name}")
+    kernel.argtypes, kernel.restype = [ctypes.POINTER(_abi.Call)], ctypes.c_int
+    return kernel
+
+
+def call_kernel(
+    name: str,
+    inputs: Sequence[tuple[np.ndarray, str]],
+    outputs: Sequence[tuple[np.ndarray, str]],
+    mask: np.ndarray | None = None,
+    scale: float = 1.0,
+    causal: bool = False,
+) -> bool:
+    """Whether the kernel has filled the outputs. Arrays are of bits, with their dtypes (_arrays.to_bits), a mask of bool."""
+    tensors = [_abi.Tensor(np.ascontiguousarray(array), dtype) for array, dtype in inputs]
+    if mask is not None:
+        tensors.append(_abi.Tensor(np.ascontiguousarray(mask).view(np.uint8), "u8"))
+    results = [_abi.Tensor(array, dtype) for array, dtype in outputs]
+    for tensor in (*tensors, *results):
+        tensor.tensor.strides = None  # all are compact; NumPy's strides of an empty array are 0, which no kernel takes
+    call = _abi.TensorCall(tensors, results, 1.0, scale, causal)
+    return _kernel(name)(ctypes.byref(call.call)) == 0
+
+
+def _bits(name: str, array: Any) -> tuple[np.ndarray, str]:
+    if getattr(getattr(array, "device", None), "type", "cpu") != "cpu":  # to_bits would copy it
+        raise UsageError(f"{name}: need an array on the CPU, got one on {array.device}")
+    try:
+        bits, dtype = _arrays.to_bits(array)
+    except (TypeError, RuntimeError) as error:
+        raise UsageError(f"{name}: {error}") from None
+    if dtype not in _abi.LONG_NAMES:
+        raise UsageError(f"{name}: need {_abi.FORMAT_NAMES}, got {dtype}")
+    return bits, dtype
+
+
+def _mask(mask: Any, shape: tuple[int, ...]) -> np.ndarray | None:
+    if mask is None:
+        return None
+    bits, dtype = _arrays.to_bits(mask)
+    if dtype != "bool":
+        raise UsageError(f"mask: need bool (True = visible), got {dtype}")
+    try:
+        return np.broadcast_to(bits, shape)
+    except ValueError:
+        raise UsageError(f"mask: need a shape that broadcasts to {shape}, got {bits.shape}") from None
+
+
+def _rows(array: np.ndarray, dim: int) -> np.ndarray:
+    moved = np.moveaxis(array, dim, -1)
+    return np.ascontiguousarray(moved).reshape(math.prod(moved.shape[:-1]), moved.shape[-1])
+
+
+def softmax_of_rows(name: str, arrays: Sequence[Any], mask: Any, dim: int) -> tuple[np.ndarray, str]:
+    """What a kernel of rows makes of arrays of one shape, the logits first, along a dimension; as bits."""
+    inputs = [_bits("logits", array) for array in arrays]
+    (logits, dtype), *_ = inputs
+    dimensions = logits.ndim
+    dim = _library.whole("dim", dim, -dimensions, dimensions - 1)
+    seen = _mask(mask, logits.shape)
+    rows = [(_rows(bits, dim), kind) for bits, kind in inputs]
+    out = np.empty_like(rows[0][0])
+    if not call_kernel(name, rows, [(out, dtype)], None if seen is None else _rows(seen, dim)):
+        raise UsageError(f"{name}: need arrays of one dtype and memory for them, got a refusal of shape {logits.shape}")
+    moved = np.moveaxis(logits, dim, -1).shape
+    return np.moveaxis(out.reshape(moved), -1, dim), dtype
+
+
+def attention_of_heads(
+    name: str, arrays: Sequence[Any], mask: Any, scale: float, causal: bool, results: Sequence[Any]
+) -> tuple[list[np.ndarray], str]:
+    """What a kernel of attention makes of q, k, v and what follows; arrays of the results' shapes, as bits."""
+    inputs = [_bits(word, array) for word, array in zip(("q", "k", "v", "out_gradient"), arrays)]
+    (q, dtype), (k, _), *_ = inputs
+    shapes = [bits.shape for bits, _ in inputs]
+    dtypes = [_abi.LONG_NAMES[kind] for _, kind in inputs]
+    told = (
+        f"{name}: need q (batch, heads, queries, dim), k and v (batch, kv heads, keys, dim) of one dtype, kv heads that divide heads, "
+        f"and a finite scale, got {', '.join(map(str, shapes[:3]))} of {', '.join(dtypes[:3])}, scale {scale:g}"
+    )
+    if any(len(shape) != 4 for shape in shapes):
+        raise UsageError(told)
+    heads = q.shape[1] if mask is None or np.ndim(mask) < 4 or mask.shape[1] != 1 else 1
+    seen = _mask(mask, (q.shape[0], heads, q.shape[2], k.shape[2]))
+    outs = [np.empty(shape, _arrays.bits_dtype(dtype)) for shape in results]
+    if not call_kernel(name, inputs, [(out, dtype) for out in outs], seen, scale, causal):
+        raise UsageError(told)
+    return outs, dtype
+
+
+def _library_of(name: str, array: Any) -> str:
+    library = _arrays.library_of(array)
+    if library not in ("numpy", "torch") or (library == "numpy" and not isinstance(array, (np.ndarray, np.generic))):
+        raise UsageError(f"{name}: need arrays of NumPy or torch, got {shown(type(array))}")
+    return library
+
+
+def adaptive_softmax(logits: Any, mask: Any = None, *, dim: int = -1) -> Any:
+    """softmax(beta x) along a dimension, with beta from the entropy of softmax(x): Fig. 4 of "Softmax is not Enough (for
+    Sharp Size Generalisation)", arXiv 2410.01104, without the paper's 1e-9.
+
+        p = softcheck.adaptive_softmax(logits)
+
+    logits   array of NumPy or torch, on the CPU, in any of softcheck's dtypes
+    mask     bool, True = visible, of a shape that broadcasts to the logits'; or None
+    returns  an array like logits: its rows add up to 1 within rounding. A row that holds NaN or shows no item is NaN
+    error    as the contract "sum=blocks:32 entropy=exact" grants of op adaptive_softmax, which check() judges
+    torch    autograd differentiates it once, through beta as well
+
+    Raises UsageError where an array is none of these.
+    """
+    if _library_of("adaptive_softmax", logits) == "torch":
+        from ._adaptive_torch import Softmax
+
+        return Softmax.apply(logits, mask, dim)
+    return _arrays.from_bits(*softmax_of_rows("adaptive_softmax", [logits], mask, dim), "numpy")
+
+
+def adaptive_attention(q: Any, k: Any, v: Any, mask: Any = None, *, scale: float | None = None, causal: bool = False) -> Any:
+    """Attention whose weights are adaptive_softmax of the scores scale q k, for each query.
+
+        out = softcheck.adaptive_attention(q, k, v, causal=True)
+
+    q        (batch, heads, queries, dim), NumPy's or torch's, on the CPU, in any of softcheck's dtypes
+    k, v     (batch, kv heads, keys, dim of each), like q; kv heads divide heads
+    mask     bool, True = visible, of a shape that broadcasts to (batch, heads, queries, keys); or None
+    scale    1 / sqrt(dim) by default
+    causal   query i sees the keys up to i + keys - queries
+    returns  (batch, heads, queries, v's dim). A query that sees no key has 0
+    error    as the contract "sum=blocks:128 masked=zero entropy=exact" grants of op adaptive_attention
+    torch    autograd differentiates it once, by q, k and v, through beta as well
+
+    Raises UsageError where an array is none of these, or shapes do not fit.
+    """
+    library = _library_of("adaptive_attention", q)
+    dim = q.shape[-1] if q.ndim else 1
+    scale = 1 / math.sqrt(max(1, dim)) if scale is None else number("scale", scale)
+    causal = flag("causal", causal)
+    if library == "torch":
+        from ._adaptive_torch import Attention
+
+        return Attention.apply(q, k, v, mask, scale, causal)
+    shape = (*q.shape[:-1], *np.shape(v)[-1:])
+    (out,), dtype = attention_of_heads("adaptive_attention", [q, k, v], mask, scale, causal, [shape])
+    return _arrays.from_bits(out, dtype, library)

@@ -1,0 +1,159 @@
+"""The functions and classes of a folder of kernels whose op is known, and how each becomes a function to judge."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import pathlib
+import re
+import sys
+import types
+from dataclasses import dataclass, field
+from typing import Any, Callable, Iterator
+
+from . import _arrays
+from ._ops import OPS
+
+# Words of a name that say how or by whom, not what: my_softmax, SoftmaxTriton, softmax_kernel_impl.
+_NEUTRAL = set(
+    "my our new custom naive fast fused online safe stable eager baseline reference ref solution kernel impl implementation forward fwd "
+    "triton torch cuda numpy np jax pallas model module fn func function op layer wrapper v".split()
+)
+_OTHER_NAMES = {"scaleddotproductattention": "attention", "sdpa": "attention", "crossentropyloss": "cross_entropy_mean"}
+_OPS = {name.replace("_", ""): name for name in OPS} | _OTHER_NAMES
+# KernelBench's classes, whose names say nothing.
+_MODELS = ("Model", "ModelNew")
+_TOLD = re.compile(r"#\s*(op|dtype|domain|contract):\s*(.*?)\s*$")
+# TritonBench's files have their tests behind such a line. They need its GPU, and are not run.
+_TESTS = re.compile(r"^#{100,}[ \t]*$", re.M)
+# What aten's functions of BackendBench get behind the arrays: dim, and _softmax's half_to_float.
+_ATEN = {"softmax": (-1,), "log_softmax": (-1,), "logsumexp": (-1,), "_softmax": (-1, False), "_log_softmax": (-1, False)}
+
+
+@dataclass(frozen=True)
+class Module:
+    """A function or class of a file.
+
+    op    one of softcheck's; None where nothing tells it
+    why   where op is None: what was looked for
+    told  dtype, domain and contract, as far as comments tell them
+    """
+
+    file: pathlib.Path
+    name: str
+    op: str | None
+    why: str = ""
+    told: dict[str, str] = field(default_factory=dict)
+
+
+def op_of(name: str) -> str | None:
+    """The op that a name of a function, a class or a file says: "softmax" of my_softmax, SoftmaxTriton and 23_Softmax;
+    nothing of softmax_dropout, as no word may be left over."""
+    words = [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)]
+    words = [word for word in words if word not in _NEUTRAL]
+    return _OPS.get("".join(words)) or _OPS.get("".join(word for word in words if not word.isdigit()))
+
+
+def _told(lines: list[str]) -> dict[str, str]:
+    return dict(found.groups() for line in lines if (found := _TOLD.match(line.strip())))
+
+
+def _above(lines: list[str], node: Any) -> dict[str, str]:
+    """What the comment directly above a definition tells."""
+    end = begin = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
+    while begin and lines[begin - 1].startswith("#"):
+        begin -= 1
+    return _told(lines[begin:end])
+
+
+def _runs_on_a_device(node: Any) -> bool:
+    """A kernel of Triton, which only a launch calls, or a class of torch.autograd: the function around it is judged."""
+    words = [ast.unparse(word) for word in node.decorator_list] + [ast.unparse(base) for base in getattr(node, "bases", ())]
+    return any(word.startswith("triton.") or word.endswith("Function") for word in words)
+
+
+def modules_of(file: pathlib.Path) -> list[Module]:
+    """Those of known ops; where there are none one that says so. The file is read, not run."""
+    source = _TESTS.split(file.read_text(encoding="utf-8", errors="replace"))[0]
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError) as error:
+        return [Module(file, "", None, f"{type(error).__name__}: {error}")]
+    lines = source.splitlines()
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    nodes = [node for node in tree.body if isinstance(node, kinds) and not _runs_on_a_device(node)]
+    whole = _told([line for line in lines if line.startswith("#")])
+    found = []
+    for node in nodes:
+        told = whole if node.name in _MODELS else _above(lines, node)
+        op = told.get("op") or op_of(file.stem if node.name in _MODELS else node.name)
+        if op is not None:
+            known = op in OPS
+            why = "" if known else f"op: need one of {', '.join(OPS)}, got {op!r}"
+            found.append(Module(file, node.name, op if known else None, why, {n: w for n, w in told.items() if n != "op"}))
+    return found or [Module(file, "", None, "no name says an op; a comment '# op: softmax' above a function or class does")]
+
+
+def in_folder(folder: pathlib.Path) -> Iterator[Module]:
+    """Those of all Python files below it, in the order of their paths; of no hidden folder."""
+    for file in sorted(folder.rglob("*.py")):
+        parts = file.relative_to(folder).parts
+        if not any(part.startswith(".") or part in ("__pycache__", "site-packages") for part in parts):
+            yield from modules_of(file)
+
+
+@dataclass
+class Loaded:
+    """A function to judge, with the library of its arrays and the dtype that get_inputs() makes, as far as the file says."""
+
+    function: Callable[..., Any]
+    arrays: str
+    dtype: str | None
+    takes: tuple[str, ...] | None
+
+
+class _ByPosition:
+    """A function that gets its arrays by position and what is behind them, as aten's do; labels as torch has them, of int64."""
+
+    def __init__(self, function: Callable[..., Any], behind: tuple[Any, ...], labels: bool) -> None:
+        self._function, self._behind, self._labels = function, behind, labels
+
+    def __call__(self, *arrays: Any) -> Any:
+        if self._labels:
+            arrays = (arrays[0], arrays[1].long(), *arrays[2:])
+        return self._function(*arrays, *self._behind)
+
+
+def _input_dtype(module: types.ModuleType) -> str | None:
+    """Of KernelBench's get_inputs(), on a device that needs no memory: a problem has gigabytes."""
+    if not hasattr(module, "get_inputs") or "torch" not in sys.modules:
+        return None
+    try:
+        with sys.modules["torch"].device("meta"):
+            return _arrays.dtype_of(module.get_inputs()[0].dtype)
+    except Exception:  # noqa: BLE001: it may ask for a GPU, or give no array
+        return None
+
+
+def load(file: pathlib.Path, name: str, op: str) -> Loaded:
+    """Runs a file, and makes a class's object: with get_init_inputs() where the file has it."""
+    source = _TESTS.split(file.read_text(encoding="utf-8", errors="replace"))[0]
+    module = types.ModuleType(file.stem)
+    module.__file__ = str(file)
+    sys.modules[file.stem] = module
+    sys.path.insert(0, str(file.parent))
+    exec(compile(source, file, "exec"), module.__dict__)
+    made = getattr(module, name)
+    if isinstance(made, type):
+        made = made(*(module.get_init_inputs() if hasattr(module, "get_init_inputs") else ()))
+        made = made.eval() if hasattr(made, "eval") else made
+    if not callable(made):
+        made = made.forward
+    imported = re.findall(r"^\s*(?:import|from)\s+(\w+)", source, re.M)
+    arrays = next((library for library in ("torch", "jax", "mlx", "tensorflow", "cupy") if library in imported), "numpy")
+    takes = None
+    parameters = inspect.signature(getattr(made, "forward", made)).parameters.values()
+    labels = OPS[op].is_loss and arrays == "torch"
+    if labels or any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        takes, made = (), _ByPosition(made, _ATEN.get(name.removesuffix("_kernel_impl"), ()), labels)
+    return Loaded(made, arrays, _input_dtype(module), takes)

@@ -1,0 +1,113 @@
+"""What the parameters of a function say: which it takes of an op, and torch's names for them."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from typing import Any, Callable, Mapping
+
+from ._ops import Op
+
+_OTHER_NAMES = {
+    "mask": ("attn_mask", "where"),
+    "theta": ("temperature",),
+    "scale": ("sm_scale", "softmax_scale"),
+    "causal": ("is_causal",),
+}
+"""What libraries call them."""
+_OF_TORCH = {"mask": "attn_mask", "causal": "is_causal"}
+"""Of these names attention has torch's conventions: True is visible, and query i stands at key i."""
+_LAST = {"dim": -1, "axis": -1, "half_to_float": False}
+"""What functions of rows get under these names, of which aten's _softmax has the last."""
+_AT_ZERO = ("dropout_p",)
+"""Left at 0, where it is no part of the result."""
+
+
+def _scaled_dot_product_attention(  # type: ignore
+    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False
+): ...
+
+
+def _along(input, dim): ...  # type: ignore
+
+
+_BUILTINS = {
+    "scaled_dot_product_attention": _scaled_dot_product_attention,
+    "softmax": _along,
+    "log_softmax": _along,
+    "logsumexp": _along,
+}
+"""Functions of torch without a signature that Python can read: those of its documentation."""
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
+    """A module of torch has its forward's. None where it cannot be read."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(function, torch.nn.Module):
+        function = function.forward
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        name = getattr(function, "__name__", "")
+        owners = () if torch is None else (torch, torch.nn.functional)
+        is_torchs = any(getattr(owner, name, None) is function for owner in owners)
+        return inspect.signature(_BUILTINS[name]) if is_torchs and name in _BUILTINS else None
+
+
+def _names(function: Callable[..., Any]) -> tuple[str, ...]:
+    signature = signature_of(function)
+    return () if signature is None else tuple(signature.parameters)
+
+
+def _bound(function: Callable[..., Any]) -> Mapping[str, Any]:
+    return function.keywords if isinstance(function, functools.partial) else {}
+
+
+def parameters_of(function: Callable[..., Any], op: Op) -> dict[str, str]:
+    """Those of PARAMETERS that the function's signature has, to its own names; none where it cannot be read."""
+    names = _names(function)
+    found = {name: name for name in op.parameters if name in names}
+    torchs = _OF_TORCH.items() if op.is_attention else ()
+    return {**{name: own for name, own in torchs if own in names and name in op.parameters}, **found}
+
+
+def own_arguments(function: Callable[..., Any], op: Op) -> tuple[str, ...]:
+    """Names of arguments that follow from a call: dim and axis, which are the last one; enable_gqa of torch's attention.
+    One that has that value by default is left alone: a function under jax.jit takes no other."""
+    signature = signature_of(function)
+    wanted = ("enable_gqa",) if op.is_attention else () if op.merges else tuple(_LAST)
+    parameters = {} if signature is None else signature.parameters
+    return tuple(n for n, p in parameters.items() if n in wanted and n not in _bound(function) and not _is_last(n, p.default))
+
+
+def _is_last(name: str, default: Any) -> bool:
+    return name in _LAST and isinstance(default, int) and default == _LAST[name]
+
+
+def own_argument(name: str, arrays: tuple[tuple[int, ...], ...]) -> Any:
+    """Its value in a call of arrays of these shapes."""
+    return _LAST[name] if name in _LAST else arrays[0][1] != arrays[1][1]
+
+
+def is_wrapper(function: Callable[..., Any]) -> bool:
+    """Does it pass on whatever it gets, f(*a, **k)?"""
+    signature = signature_of(function)
+    kinds = set() if signature is None else {parameter.kind for parameter in signature.parameters.values()}
+    return kinds == {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+
+
+def left_at_defaults(function: Callable[..., Any], op: Op, taken: Mapping[str, str], own: tuple[str, ...]) -> str:
+    """A note that names the function's parameters that no call gives, and those of takes= that would; or nothing."""
+    signature = signature_of(function)
+    if signature is None:
+        return ""
+    given = {*taken.values(), *own, *_bound(function), *_AT_ZERO}
+    parameters = signature.parameters.values()
+    left = [p.name for p in parameters if p.default is not p.empty and p.name not in given and not p.name.startswith("_")]
+    left = [name for name in left if not _is_last(name, signature.parameters[name].default)]
+    if not left:
+        return ""
+    meant = {n: name for n, others in _OTHER_NAMES.items() for name in others if n in op.parameters and name in left}
+    advice = f"; takes={dict(taken) | meant} would ask for {', '.join(meant.values())}" if meant else ""
+    return f"left at their defaults in every call: {', '.join(left)}{advice}"

@@ -1,0 +1,225 @@
+"""python -m softcheck.grade FOLDER: judges every module of a folder of kernels, as KernelBench, TritonBench and
+BackendBench have them, each in a process of its own with a time limit.
+
+A module is a function or class at the top level of a file. Its op is what its name says (my_softmax, SoftmaxTriton,
+softmax_kernel_impl), or a comment directly above it: "# op: softmax". For KernelBench's Model and ModelNew the name of
+the file says it (23_Softmax.py), or such a comment anywhere in the file. "# dtype:", "# domain:" and "# contract:" beside
+it are arguments of check(). A file without a module of a known op is listed as such.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from typing import Any, Callable, Iterable
+
+from ._check import check
+from ._library import CRASHED, FAIL, PASS, REFUSED, TIMED_OUT, UNDECIDED, USAGE, Interruptions, UsageError
+from ._modules import Module, in_folder, load
+
+UNKNOWN, NOT_JUDGED, WRONG = "op not known", "not judged", "error"
+# By how grave they are: the exit code is that of the first that some module has.
+_CODES = {
+    "fail": FAIL,
+    "crash": CRASHED,
+    "timeout": TIMED_OUT,
+    WRONG: USAGE,
+    "refused": REFUSED,
+    "vacuous": UNDECIDED,
+    "undecided": UNDECIDED,
+    NOT_JUDGED: UNDECIDED,
+}
+_COLUMNS = ("name", "verdict", "seconds", "cause")
+# Of the time limit: what is left is for imports, and for the process to end by itself.
+_SHARE = 0.8
+_CAUSE = 160
+
+
+@dataclass(frozen=True)
+class Row:
+    """One module's line of the table. seconds has the start of its process, too."""
+
+    name: str
+    verdict: str
+    cause: str = ""
+    seconds: float = 0.0
+
+
+def _one_line(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _CAUSE else text[: _CAUSE - 3] + "..."
+
+
+def _cause(report: Any, op: str) -> str:
+    """Of the gravest claim that does not hold what its first case shows: the named cause, the exception, or the values."""
+    # Of a wrong value it is the op's own: rows with NaN and the like come behind.
+    findings = sorted(report.findings, key=lambda finding: report.verdict == "fail" and not finding.claim.startswith(f"kernel.{op}."))
+    if not findings:
+        return "" if report else str(report.summary)
+    lines = [line.strip(" |") for line in findings[0].details]
+    first = next((i for i, line in enumerate(lines) if line.startswith("replay:")), len(lines))
+    named = [line[len("cause: ") :] for line in lines[:first] if line.startswith("cause: ")]
+    raised = [line for line in lines[:first] if re.match(r"[\w.]*(Error|Exception)\b", line)]
+    values = ", ".join(line for line in lines[:first] if re.match(r"(expected|got|error) ", line))
+    return f"{findings[0].claim}: {next(filter(None, [*named, *raised, values, *lines]), report.summary)}"
+
+
+def _judge_here(words: dict[str, Any]) -> dict[str, str]:
+    """In the module's own process: its verdict and cause."""
+    start = time.monotonic()
+    try:
+        loaded = load(pathlib.Path(words["file"]), words["name"], words["op"])
+    except Exception as error:  # noqa: BLE001: whatever the file's code raises
+        return {"verdict": "crash", "cause": f"{type(error).__name__}: {error}"}
+    told, device = words["told"], words["device"]
+    on_device = device is not None and not device.startswith("cpu")
+    # What a row with nothing visible gives is a convention, which no file tells.
+    reports = []
+    contracts = [told["contract"]] if "contract" in told else [None, "masked=zero", "masked=uniform"]
+    try:
+        for contract in contracts:
+            report = check(
+                loaded.function,
+                words["op"],
+                told.get("dtype") or words["dtype"] or loaded.dtype or "float32",
+                arrays=loaded.arrays,
+                takes=loaded.takes,
+                domain=told.get("domain") or words["domain"],
+                contract=contract,
+                device=device,
+                effort=words["effort"],
+                budget=max(1.0, words["time_limit"] * _SHARE - (time.monotonic() - start)),
+                # This process is the module's own: a driver of a GPU may not be forked.
+                isolation="none" if on_device else "auto",
+                progress=False,
+            )
+            reports.append(report)
+            if "kernel.masked_row" not in [finding.claim for finding in report.findings]:
+                break
+        else:
+            report = reports[0]
+    except UsageError as error:
+        return {"verdict": WRONG, "cause": str(error)}
+    return {"verdict": report.verdict, "cause": _cause(report, words["op"])}
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Of the process and of what it has started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def judge(module: Module, name: str, words: dict[str, Any], interrupted: Callable[[], bool]) -> Row:
+    """Judges a module in a process of its own, and leaves no process behind."""
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="softcheck-grade-") as folder:
+        answer = pathlib.Path(folder, "answer.json")
+        asked = {"file": str(module.file), "name": module.name, "op": module.op, "told": module.told, "answer": str(answer), **words}
+        with open(pathlib.Path(folder, "printed"), "w+b") as printed:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "softcheck.grade", "--module", json.dumps(asked)],
+                stdin=subprocess.DEVNULL,
+                stdout=printed,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # Ctrl-C is this process's, and what the module starts ends with it
+            )
+            while process.returncode is None and time.monotonic() < start + words["time_limit"] and not interrupted():
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(0.1)
+            code = process.returncode
+            _end(process)
+            if answer.exists():
+                found = json.loads(answer.read_text())
+            elif code is not None:
+                found = {"verdict": "crash", "cause": _died(code, printed)}
+            elif interrupted():
+                found = {"verdict": NOT_JUDGED, "cause": "Ctrl-C"}
+            else:
+                found = {"verdict": "timeout", "cause": f"no verdict within {words['time_limit']:g} s"}
+    return Row(name, found["verdict"], _one_line(found["cause"]), time.monotonic() - start)
+
+
+def _died(code: int, printed: Any) -> str:
+    printed.seek(0)
+    last = printed.read()[-4096:].decode(errors="replace").strip().splitlines()[-1:]
+    how = signal.Signals(-code).name if code < 0 else f"exit({code})"
+    return "; ".join([f"its process ended: {how}", *last])
+
+
+def write(rows: Iterable[Row], file: pathlib.Path) -> None:
+    """The table as text, a row a line, columns apart by tabs."""
+    lines = ["\t".join(_COLUMNS)] + [f"{row.name}\t{row.verdict}\t{row.seconds:.1f}\t{row.cause}" for row in rows]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _summary(rows: list[Row]) -> str:
+    counts = {verdict: sum(row.verdict == verdict for row in rows) for verdict in ("pass", *_CODES)}
+    words = [f"{count} {verdict}" for verdict, count in counts.items() if count]
+    unknown = sum(row.verdict == UNKNOWN for row in rows)
+    behind = f"; {unknown} {'file' if unknown == 1 else 'files'} whose op is not known" if unknown else ""
+    judged = len(rows) - unknown
+    return f"{judged} {'module' if judged == 1 else 'modules'}: {', '.join(words) or 'nothing to judge'}{behind}"
+
+
+def grade(folder: pathlib.Path, out: pathlib.Path, **words: Any) -> list[Row]:
+    """Judges the modules of a folder, prints a line for each when it is done, and writes the table each time, so that what
+    is there stays there. After Ctrl-C the rest are listed as not judged."""
+    modules = list(in_folder(folder))
+    names = [":".join(filter(None, (str(module.file.relative_to(folder)), module.name))) for module in modules]
+    width = max(map(len, names), default=0)
+    rows: list[Row] = []
+    with Interruptions() as interrupted:
+        for module, name in zip(modules, names):
+            if module.op is None:
+                row = Row(name, UNKNOWN, _one_line(module.why))
+            elif interrupted():
+                row = Row(name, NOT_JUDGED, "Ctrl-C")
+            else:
+                row = judge(module, name, words, interrupted)
+            rows.append(row)
+            print(f"{row.name:{width}}  {row.verdict:12}  {row.seconds:6.1f} s  {row.cause}".rstrip(), flush=True)
+            write(rows, out)
+    print(f"{_summary(rows)}. Written to {out}")
+    return rows
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m softcheck.grade", description=(__doc__ or "").partition(": ")[2])
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("folder", type=pathlib.Path, nargs="?")
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("grade.tsv"), help="the table as a file (grade.tsv)")
+    parser.add_argument("--time-limit", type=float, default=120, metavar="S", help="seconds for a module (120)")
+    parser.add_argument("--effort", default="quick", help="quick, default or deep (quick)")
+    parser.add_argument("--dtype", help="of modules that do not say theirs; by default get_inputs()'s, else float32")
+    parser.add_argument("--domain", help="of modules that do not say theirs: compact where all arrays are contiguous")
+    parser.add_argument("--device", help="where torch's arrays lie, cuda")
+    parser.add_argument("--module", help=argparse.SUPPRESS)
+    given = vars(parser.parse_args())
+    if given["module"] is not None:
+        words = json.loads(given["module"])
+        written = pathlib.Path(words["answer"] + ".part")
+        written.write_text(json.dumps(_judge_here(words)))
+        written.rename(words["answer"])
+        return PASS
+    del given["module"]
+    if given["folder"] is None or not given["folder"].is_dir():
+        parser.error(f"folder: need a folder of Python files, got {given['folder']}")
+    if not given["time_limit"] > 0:
+        parser.error(f"--time-limit: need a number > 0, got {given['time_limit']:g}")
+    verdicts = {row.verdict for row in grade(**given)}
+    return next((code for verdict, code in _CODES.items() if verdict in verdicts), PASS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,216 @@
+"""python -m softcheck.grade: a table of a folder's modules, whatever they do."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from softcheck import grade
+from softcheck._modules import in_folder, load, modules_of, op_of
+
+SOFTMAX = """
+import numpy as np
+
+# op: softmax
+# domain: n<=9 rows<=2
+def {name}(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True){wrong}
+"""
+HANGS = "import time\ndef softmax(x): return x\ntime.sleep(1000)\n"
+FILES = {
+    "right.py": SOFTMAX.format(name="rows", wrong=""),
+    "sub/wrong.py": SOFTMAX.format(name="rows", wrong=" * np.float32(1.01)"),
+    "dies.py": "import os\ndef softmax(x): return x\nprint('gone'), os._exit(3)\n",
+    "raises.py": "import no_such_module\ndef softmax(x): return x\n",
+    "needs_more.py": "def softmax(x, blocks): return x\n",
+    "other.py": "def dropout(x): return x\n",
+    "broken.py": "def softmax(x:\n",
+}
+
+
+def folder_of(path, files):
+    for name, text in files.items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_text(text)
+    return path
+
+
+def run(folder, out, *words, **more):
+    command = [sys.executable, "-m", "softcheck.grade", folder, "--out", out, *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, **more)
+
+
+def rows_of(out):
+    head, *rows = [line.split("\t") for line in out.read_text().splitlines()]
+    assert head == ["name", "verdict", "seconds", "cause"]
+    return {name: (verdict, cause) for name, verdict, _, cause in rows}
+
+
+def test_a_folder_is_judged_to_its_end(tmp_path):
+    out = tmp_path / "grade.tsv"
+    done = run(folder_of(tmp_path / "kernels", FILES), out)
+    rows = rows_of(out)
+    assert {name: verdict for name, (verdict, _) in rows.items()} == {
+        "broken.py": "op not known",
+        "dies.py:softmax": "crash",
+        "needs_more.py:softmax": "error",
+        "other.py": "op not known",
+        "raises.py:softmax": "crash",
+        "right.py:rows": "pass",
+        "sub/wrong.py:rows": "fail",
+    }
+    causes = {name.partition(":")[0]: cause for name, (_, cause) in rows.items()}
+    assert causes["broken.py"].startswith("SyntaxError: ") and "# op: softmax" in causes["other.py"]
+    assert causes["dies.py"] == "its process ended: exit(3); gone"
+    assert "missing a required argument: 'blocks'" in causes["needs_more.py"]
+    assert causes["raises.py"] == "ModuleNotFoundError: No module named 'no_such_module'"
+    assert causes["right.py"] == "" and re.match(r"kernel\.softmax\.element: expected 0x1p\+0 \(1\), got .*, error ", causes["sub/wrong.py"])
+    assert done.returncode == 1 and done.stderr == ""
+    assert f"5 modules: 1 pass, 1 fail, 2 crash, 1 error; 2 files whose op is not known. Written to {out}\n" in done.stdout
+    for line, (name, (verdict, cause)) in zip(done.stdout.splitlines(), rows.items()):
+        assert line.startswith(name) and f"  {verdict}  " in line and line.endswith(cause)
+
+
+WORDS = {"time_limit": 100.0, "dtype": None, "domain": None, "device": None, "effort": "quick"}
+
+
+def test_options_are_of_what_does_not_say_its_own(tmp_path):
+    body = "    assert x.shape == (1, 1) and x.dtype == np.float64, x.shape\n    return np.where(x < np.inf, x * 0 + 1, np.nan)\n"
+    text = f"import numpy as np\ndef softmax(x):\n{body}"
+    files = {"a.py": text, "b.py": text.replace("def softmax", "# domain: n=2 rows=1\ndef softmax")}
+    rows = []
+    for module in in_folder(folder_of(tmp_path, files)):
+        rows.append(grade.judge(module, module.file.name, {**WORDS, "dtype": "float64", "domain": "n=1 rows=1"}, lambda: False))
+    assert [row.verdict for row in rows] == ["pass", "crash"], rows
+    assert rows[1].cause == "kernel.returns: AssertionError: (1, 2)"
+
+
+def test_what_does_not_end_is_ended(tmp_path):
+    [hangs] = modules_of(folder_of(tmp_path, {"a.py": HANGS}) / "a.py")
+    row = grade.judge(hangs, "a.py:softmax", {**WORDS, "time_limit": 1.0}, lambda: False)
+    assert (row.verdict, row.cause) == ("timeout", "no verdict within 1 s") and row.seconds >= 1
+
+
+def test_ctrl_c_ends_it_with_what_is_there(tmp_path):
+    folder = folder_of(tmp_path, {"a.py": FILES["right.py"], "b.py": HANGS, "c.py": FILES["right.py"], "d.py": FILES["other.py"]})
+    command = [sys.executable, "-m", "softcheck.grade", folder, "--out", folder / "out.tsv"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+        assert process.stdout.readline().startswith("a.py:rows")
+        [child] = [int(pid) for pid in children_of(process.pid)]
+        process.send_signal(signal.SIGINT)
+        text, _ = process.communicate(timeout=60)
+    assert {name: verdict for name, (verdict, _) in rows_of(folder / "out.tsv").items()} == {
+        "a.py:rows": "pass",
+        "b.py:softmax": "not judged",
+        "c.py:rows": "not judged",
+        "d.py": "op not known",
+    }
+    assert process.returncode == 5 and "3 modules: 1 pass, 2 not judged; 1 file whose op is not known." in text
+    assert not pathlib.Path("/proc", str(child)).exists()
+
+
+def children_of(pid):
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        if found := pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            return found
+        time.sleep(0.05)
+    return []
+
+
+@pytest.mark.parametrize(
+    ("name", "op"),
+    [
+        ("softmax", "softmax"),
+        ("my_softmax", "softmax"),
+        ("SoftmaxTriton", "softmax"),
+        ("23_Softmax", "softmax"),
+        ("_log_softmax_kernel_impl", "log_softmax"),
+        ("LogSoftmax", "log_softmax"),
+        ("logsumexp_v2", "logsumexp"),
+        ("entmax15", "entmax15"),
+        ("97_ScaledDotProductAttention", "attention"),
+        ("95_CrossEntropyLoss", "cross_entropy_mean"),
+        ("test_softmax", None),
+        ("softmax_dropout", None),
+        ("softmax_kernel_grid", None),
+        ("relu", None),
+        ("kernel", None),
+    ],
+)
+def test_a_name_says_its_op_only_where_no_word_is_left_over(name, op):
+    assert op_of(name) == op
+
+
+KERNELBENCH = """
+import numpy as np
+
+class Model:
+    def __init__(self, dim): self.dim = dim
+    def forward(self, x): return x
+    def __call__(self, x): return self.forward(x)
+
+class ModelNew(Model): pass
+
+def get_inputs(): return [np.zeros((2, 3))]
+def get_init_inputs(): return [1]
+"""
+
+
+def test_what_each_collection_of_kernels_has_is_found(tmp_path):
+    # KernelBench's classes by their file's name, or by a comment anywhere in it.
+    files = {"23_Softmax.py": KERNELBENCH, "best.py": "# op: entropy\n# dtype: float64\n" + KERNELBENCH, "best_2.py": KERNELBENCH}
+    # TritonBench's kernel is no function, and its tests are not run; BackendBench's has aten's arguments.
+    files["triton_softmax.py"] = (
+        "from types import SimpleNamespace as Fake\ntriton = Fake(jit=lambda f: f)\ntorch = Fake(autograd=Fake(Function=object))\n"
+        "def triton_softmax(x): return x\n@triton.jit\ndef softmax_kernel(x): ...\nclass softmax(torch.autograd.Function): ...\n"
+        f"{'#' * 146}\nraise RuntimeError('needs a GPU')\n"
+    )
+    files["_softmax/_softmax_implementation_v1.py"] = "def _softmax_kernel_impl(*args, **kwargs): return args\n"
+    folder_of(tmp_path, files)
+    found = {(module.file.name, module.name): (module.op, module.told) for module in in_folder(tmp_path) if module.op}
+    assert found == {
+        ("23_Softmax.py", "Model"): ("softmax", {}),
+        ("23_Softmax.py", "ModelNew"): ("softmax", {}),
+        ("best.py", "Model"): ("entropy", {"dtype": "float64"}),
+        ("best.py", "ModelNew"): ("entropy", {"dtype": "float64"}),
+        ("triton_softmax.py", "triton_softmax"): ("softmax", {}),
+        ("_softmax_implementation_v1.py", "_softmax_kernel_impl"): ("softmax", {}),
+    }
+    assert load(tmp_path / "23_Softmax.py", "ModelNew", "softmax").function.dim == 1
+    assert load(tmp_path / "triton_softmax.py", "triton_softmax", "softmax").function(3) == 3
+    aten = load(tmp_path / "_softmax" / "_softmax_implementation_v1.py", "_softmax_kernel_impl", "softmax")
+    assert aten.function(7) == (7, -1, False) and aten.takes == ()
+    [wrong] = modules_of(folder_of(tmp_path, {"wrong.py": "# op: sofmax\ndef f(x): ...\n"}) / "wrong.py")
+    assert wrong.op is None and wrong.why.startswith("op: need one of softmax, ") and wrong.why.endswith("got 'sofmax'")
+
+
+def test_a_model_of_torch_is_judged_in_its_inputs_dtype(tmp_path):
+    torch = pytest.importorskip("torch")
+    text = (
+        "import torch\n# op: softmax\n# domain: n<=9 rows<=2\n# contract: sum=tree\n"
+        "class Model(torch.nn.Module):\n    def forward(self, x):\n        return torch.softmax(x, dim=1)\n"
+        "def get_inputs(): return [torch.rand(1 << 30, 1 << 30, dtype=torch.bfloat16)]\n"
+    )
+    folder_of(tmp_path, {"a.py": text})
+    loaded = load(tmp_path / "a.py", "Model", "softmax")
+    assert (loaded.arrays, loaded.dtype, loaded.takes) == ("torch", "bf16", None) and isinstance(loaded.function, torch.nn.Module)
+    done = run(tmp_path, tmp_path / "out.tsv")
+    assert rows_of(tmp_path / "out.tsv") == {"a.py:Model": ("pass", "")} and done.returncode == 0
+
+
+def test_what_is_no_folder_is_said(tmp_path):
+    done = subprocess.run([sys.executable, "-m", "softcheck.grade", tmp_path / "none"], capture_output=True, text=True)
+    assert done.returncode == 2 and "folder: need a folder of Python files, got " in done.stderr
+    done = run(tmp_path, tmp_path / "out.tsv", "--time-limit", 0)
+    assert done.returncode == 2 and "--time-limit: need a number > 0, got 0" in done.stderr
+
+
+def test_the_exit_code_is_that_of_the_gravest_row():
+    assert list(grade._CODES) == ["fail", "crash", "timeout", "error", "refused", "vacuous", "undecided", "not judged"]
+    assert os.EX_OK == 0
