@@ -26,7 +26,7 @@ h2 { margin-top: 2.5rem; border-bottom: 1px solid #8886; }
 a { color: light-dark(#0550ae, #79b8ff); }
 pre, .wide { overflow-x: auto; }
 pre { background: #8881; padding: 0.6rem; font-size: 13px; line-height: 1.35; }
-summary { cursor: pointer; }
+summary { cursor: pointer; margin: 0.4rem 0; }
 table { border-collapse: collapse; font-size: 14px; font-variant-numeric: tabular-nums; }
 td, th { padding: 0.1rem 0.6rem; border-bottom: 1px solid #8886; text-align: right; }
 th button { font: inherit; border: 0; background: none; cursor: pointer; }
