@@ -47,7 +47,7 @@ if grep -qE '<td[^>]*>\[?[0-9]*[.][0-9]{6,}' "$work/dom"; then echo "a number ha
 rendered llama.html
 shows '>Head 1.1, the widest<'
 rendered gpt2.html
-shows 'An input reaches the bound of each head'
+shows '>An input reaches the bound of each head'
 # A long name fits a narrow window.
 long=$work/$(printf 'x%.0s' $(seq 200))
 cp -r $checkpoints/gpt2 "$long"
