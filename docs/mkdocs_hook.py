@@ -100,6 +100,7 @@ def on_page_markdown(markdown, page, config, files):
 
     def change(text):
         text = re.sub(r"^ {2,3}(?=\S)", "    ", text, flags=re.M)  # of an item of a list
+        text = re.sub(r"^(?![-*+] |\d+\. |[\s|#])(.+\n)(?=([-*+]|1\.) )", r"\1\n", text, flags=re.M)  # a list ends a paragraph
         return LINK.sub(lambda link: link[1] + link[2] + place(meant(here, link[2])).removeprefix(meant(here, link[2])) + link[3], text)
 
     return prose(markdown, change)

@@ -83,7 +83,7 @@ def test_a_broken_link_is_refused(tmp_path, target):
 
 
 def test_a_page_reads_as_on_github(tmp_path):
-    readme = "# A\n\n[b](docs/b.md#c-1), [source](code/x.h), [folder](code), [all](docs/README.md)\n\n1. one\n   - inner\n\n```\n   [no](link.md)\n```\n"
+    readme = "# A\n\n[b](docs/b.md#c-1), [source](code/x.h), [folder](code), [all](docs/README.md):\n- item\n\nThen:\n1. one\n   - inner\n\n```\n   [no](link.md)\n```\n"
     made = small(tmp_path, {"README.md": readme, "docs/b.md": "# B\n\n## C\n\n## C++\n\n[up](../README.md)\n", "code/x.h": "int f(void);\n"})
     assert made.returncode == 0, made.stderr
     site = tmp_path / "site"
@@ -91,5 +91,6 @@ def test_a_page_reads_as_on_github(tmp_path):
     assert "int f(void);" in Page(site / "code/x.h.html").text
     assert "code/x.h.html" in Page(site / "index.html").links and "x.h" in Page(site / "code.html").text
     first = (site / "index.html").read_text()
+    assert "<li>item</li>" in first
     assert re.search(r"<li>one\s*<ul>\s*<li>inner", first)
     assert re.search(r"(?<! ) {3}\[no\]\(link.md\)", Page(site / "index.html").text)
