@@ -16,6 +16,7 @@
 #include "models/read/safetensors_header.hpp"
 #include "models/report/checkpoint_report.hpp"
 #include "models/report/checkpoint_run.hpp"
+#include "proptests/report/report.hpp"
 #include "proptests/tests/campaigns/state_folder.hpp"
 
 namespace softcheck::proptests {
