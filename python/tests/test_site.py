@@ -63,17 +63,42 @@ def small(tmp_path, pages):
     return build(tmp_path, tmp_path / "site")
 
 
-def test_the_site_is_whole_and_in_the_order_of_the_doors(tmp_path):
-    made = build(ROOT, tmp_path)
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    made = build(ROOT, folder)
     assert made.returncode == 0, made.stderr
-    assert broken(tmp_path) == []
-    first = (tmp_path / "index.html").read_text()
-    assert (ROOT / "README.md").read_text().split("\n\n")[1] in Page(tmp_path / "index.html").text
+    return folder
+
+
+def test_the_site_is_whole_and_in_the_order_of_the_doors(site):
+    assert broken(site) == []
+    first = (site / "index.html").read_text()
+    assert (ROOT / "README.md").read_text().split("\n\n")[1] in Page(site / "index.html").text
     titles = re.findall(r'<span class="md-ellipsis">\s*(.*?)\s*(?:<|$)', first[first.index('<div class="md-sidebar md-sidebar--primary') :], re.M)
     doors = [a or b for a, b in re.findall(r"^## (.*)|\[([^]]*)\]\(", (ROOT / "docs/README.md").read_text(), re.M)]
     ahead = iter(titles)
     assert [title for title in doors if title.lower() not in map(str.lower, ahead)] == []
     assert "(prefers-color-scheme: dark)" in first
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_main_pages_fit_a_screen(site, tmp_path, width):
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if not browser:
+        pytest.skip("no chromium")
+    pages = ["index", "docs/index", "docs/quick_start", "docs/kernels/gallery", "docs/kernels/judging", "docs/field", "theory/index"]
+    frames = "".join(f'<iframe src="{page}.html" width="{width}"></iframe>' for page in pages)
+    script = """onload = () => document.title = [...document.querySelectorAll("iframe")].map(({contentDocument: page, clientWidth}) =>
+      page.querySelector("h1") && page.documentElement.scrollWidth <= clientWidth).join()"""
+    (site / "frames.html").write_text(f"{frames}<script>{script}</script>")
+    flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", f"--user-data-dir={tmp_path}"]
+    command = [browser, *flags, "--dump-dom", (site / "frames.html").as_uri()]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stdout
+    (site / "frames.html").unlink()
+    if "<html" not in shown:
+        pytest.skip("chromium does not start")
+    assert re.findall("<title>(.*)</title>", shown) == [",".join(["true"] * len(pages))]
 
 
 @pytest.mark.parametrize("target", ["docs/none.md", "docs/README.md#none", "none.c"])
