@@ -70,10 +70,11 @@ int run_checkpoint(const CheckpointFlags& flags, const OutputFlags& output) {
   text += fmt::format("\n{}: {} of {} heads certified in {:.2f} s, for every length and every input{}\n",
                       to_string(report.verdict()), checkpoint.heads.size(), checkpoint.asked, checkpoint.seconds,
                       checkpoint.stopped ? "; interrupted" : "");
-  const int code = publish(text, report.verdict(),
-                           {{"--json", output.json, to_json(checkpoint, proptests::to_json(report))},
-                            {"--junit", output.junit, proptests::to_junit(report)},
-                            {"--html", flags.html, flags.html.empty() ? "" : to_html(checkpoint)}});
+  const int code =
+      publish(text, report.verdict(),
+              {{"--json", output.json, to_json(checkpoint, proptests::to_json(report))},
+               {"--junit", output.junit, proptests::to_junit(report)},
+               {"--html", flags.html, flags.html.empty() ? "" : to_html(checkpoint, proptests::scripted_page_head)}});
   return checkpoint.stopped && code == holds ? undecided : code;
 }
 

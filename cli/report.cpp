@@ -5,7 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <charconv>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -13,6 +14,8 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "cli/exit_code.hpp"
@@ -39,22 +42,83 @@ std::string read(const std::filesystem::path& path) {
   return text;
 }
 
+struct Entry {
+  std::string_view name, text;
+};
+
+// Folders of softcheck run: those of the paper in its order, then what goes beyond it.
+constexpr Entry titles[] = {{"table-1", "Table 1: accuracy and entropy against the size of sets"},
+                            {"figure-2", "Figure 2: coefficients as sets grow"},
+                            {"figure-3", "Figure 3: a language model's heads"},
+                            {"figure-5", "Figure 5: entropy against temperature"},
+                            {"figure-6", "Figure 6: the temperature fit"},
+                            {"figure-7", "Figure 7: with adaptive temperature"},
+                            {"figure-8", "Figure 8: language models on algorithms"},
+                            {"figure-9", "Figure 9: the spread during training"},
+                            {"sensitivity", "Sensitivity: what the paper leaves open"},
+                            {"variants", "Alternatives to softmax"},
+                            {"certificates", "Certificates of the networks"}};
+
+// By the picture's name; a name that ends in _ begins several.
+constexpr Entry captions[] = {
+    {"table_1",
+     "Accuracy falls and entropy rises with the size of the set; adaptive temperature delays both. Bars are "
+     "95 % intervals over the networks, open symbols the paper's numbers."},
+    {"figure_2",
+     "A line for each set, the item of highest priority at the left. A sharp head has a dark first column "
+     "and nothing else; as sets grow, the coefficients spread."},
+    {"figure_3",
+     "Mean entropy of the rows of each head, in nats: it grows with the number of items in every layer that "
+     "disperses."},
+    {"figure_5",
+     "Entropy of ten logits in equal steps rises with the temperature (Proposition 3.2); a larger spread "
+     "shifts the curve."},
+    {"figure_6_sizes", "The fitted temperatures on sets that no fit saw: accuracy, largest coefficient and entropy."},
+    {"figure_6",
+     "For each set the inverse of the temperature that serves it best, against its entropy, and the fitted "
+     "polynomials."},
+    {"figure_7",
+     "Figure 2 with softmax above and adaptive temperature below: coefficients stay sharp for larger sets."},
+    {"figure_8",
+     "Problems solved exactly (lines) and characters that are right (dashed) against their size; grey sizes "
+     "are those of the training."},
+    {"figure_9", "The observed spread of logits stays below the bounds of Proposition 3.1 at every step."},
+    {"sensitivity", "Table 1 for each reading of the paper's training; circles are the paper's numbers."},
+    {"variants_in_place", "Other maps of logits to coefficients in the same networks, in place of softmax."},
+    {"variants_trained", "Networks that were trained with these maps from the start."},
+    {"growth", "Time against the number of items, both axes logarithmic: the slope is the power."},
+    {"exhaustive_", "The largest error against the argument, of every input of the format."},
+    {"survivors_matrix", "Which planted bug each published test accepts."},
+    {"survivors", "How many planted bugs each published test accepts."},
+};
+
 // A picture is shown as an image: what is in its file can run no script and load nothing, whoever wrote it.
 std::string picture(const std::string& name, const std::string& svg) {
+  const auto* caption = std::ranges::find_if(captions, [&](const Entry& entry) {
+    return name == std::string(entry.name) + ".svg" || (entry.name.ends_with('_') && name.starts_with(entry.name));
+  });
   return fmt::format(
-      "<figure><img alt=\"{0}\" src=\"data:image/svg+xml;base64,{1}\"><figcaption>{0}</figcaption></figure>\n",
-      proptests::xml_text(name), proptests::base64(svg));
+      "<figure><img alt=\"{}\" src=\"data:image/svg+xml;base64,{}\"><figcaption>{}</figcaption></figure>\n",
+      proptests::xml_text(name), proptests::base64(svg),
+      caption == std::end(captions) ? proptests::xml_text(name) : std::string(caption->text));
+}
+
+// Four digits of a number that has more.
+std::string shortened(const std::string& cell) {
+  double value = 0;
+  const char* end = cell.data() + cell.size();
+  const bool is_number = std::from_chars(cell.data(), end, value).ptr == end;
+  return is_number && cell.find_first_of(".e") != cell.npos ? fmt::format("{:.4g}", value) : proptests::xml_text(cell);
 }
 
 std::string cells(const std::string& line, const char* tag) {
   std::string text = "<tr>";
   std::istringstream columns(line);
-  for (std::string cell; std::getline(columns, cell, ',');)
-    text += fmt::format("<{0}>{1}</{0}>", tag, proptests::xml_text(cell));
+  for (std::string cell; std::getline(columns, cell, ',');) text += fmt::format("<{0}>{1}</{0}>", tag, shortened(cell));
   return text + "</tr>\n";
 }
 
-// Lines that begin with # say where a table is from; then come names and rows.
+// Lines that begin with # say where a table is from; then come names and rows. A short one is open.
 std::string table(const std::string& name, const std::string& csv) {
   std::string origin, rows;
   std::size_t count = 0;
@@ -66,62 +130,80 @@ std::string table(const std::string& name, const std::string& csv) {
       rows += cells(line, count == 1 ? "th" : "td");
     }
   }
-  std::string text = fmt::format(
-      "<details><summary>{} ({} rows)</summary>\n<pre>{}</pre>\n<div class=\"wide\"><table>\n{}</table></div>\n",
-      proptests::xml_text(name), count == 0 ? 0 : count - 1, origin, rows);
-  if (count > reported_row_count + 1)
-    text += fmt::format("<p>... and {} more in the file</p>\n", count - 1 - reported_row_count);
+  const bool is_whole = count <= reported_row_count + 1;
+  std::string text =
+      fmt::format("<details{}><summary>{} ({} rows)</summary>\n<div class=\"wide\"><table>\n{}</table></div>\n",
+                  is_whole ? " open" : "", proptests::xml_text(name), count == 0 ? 0 : count - 1, rows);
+  if (!is_whole) text += fmt::format("<p>... and {} more in the file</p>\n", count - 1 - reported_row_count);
+  if (!origin.empty())
+    text += fmt::format("<details><summary>how it was made</summary>\n<pre>{}</pre></details>\n", origin);
   return text + "</details>\n";
 }
 
 std::string plain(const std::string& name, const std::string& text) {
-  return fmt::format("<h3>{}</h3>\n<pre>{}</pre>\n", proptests::xml_text(name), proptests::xml_text(text));
+  return fmt::format("<details><summary>{}</summary>\n<pre>{}</pre></details>\n", proptests::xml_text(name),
+                     proptests::xml_text(text));
 }
 
-// Text before pictures before tables, each in the order of its name.
+// Pictures before tables before texts, each in the order of its name.
 int rank_of(const std::filesystem::path& path) {
   const std::string kind = path.extension().string();
-  return kind == ".txt" ? 0 : kind == ".svg" ? 1 : kind == ".csv" ? 2 : 3;
+  return kind == ".svg" ? 0 : kind == ".csv" ? 1 : kind == ".txt" ? 2 : 3;
 }
 
-std::map<std::string, std::vector<std::filesystem::path>> files_in(const std::filesystem::path& results) {
-  std::map<std::string, std::vector<std::filesystem::path>> sections;
+struct Section {
+  std::string name, title;  // its folder
+  std::size_t place = 0;
+  std::vector<std::filesystem::path> files;
+};
+
+std::vector<Section> sections_in(const std::filesystem::path& results) {
+  std::map<std::string, std::vector<std::filesystem::path>> folders;
   std::error_code error;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(results, error)) {
     if (!entry.is_regular_file() || rank_of(entry.path()) > 2) continue;
-    sections[std::filesystem::relative(entry.path().parent_path(), results).string()].push_back(entry.path());
+    folders[std::filesystem::relative(entry.path().parent_path(), results).string()].push_back(entry.path());
   }
   if (error)
     throw InputError(usage, fmt::format("--results: need a folder, got '{}': {}", results.string(), error.message()));
-  if (sections.empty()) {
+  if (folders.empty()) {
     throw InputError(usage,
                      fmt::format("--results: need results of softcheck run, found none in '{}'", results.string()));
   }
-  for (auto& [name, files] : sections) {
+  std::vector<Section> sections;
+  for (auto& [name, files] : folders) {
     std::ranges::sort(files, {}, [](const std::filesystem::path& path) { return std::pair(rank_of(path), path); });
+    const auto* known = std::ranges::find(titles, std::filesystem::path(name).filename().string(), &Entry::name);
+    sections.push_back({name, known == std::end(titles) ? name : std::string(known->text),
+                        static_cast<std::size_t>(known - std::begin(titles)), std::move(files)});
   }
+  std::ranges::stable_sort(sections, {}, &Section::place);
   return sections;
 }
 
 std::string page(const std::filesystem::path& results) {
-  const auto sections = files_in(results);
+  const std::vector<Section> sections = sections_in(results);
   const BuildInfo& build = this_build();
   std::string text = proptests::page_head("softcheck: results");
   text += fmt::format(
-      "<h1>softcheck: results</h1>\n<p>Collected by softcheck {} (commit {}, {}, {}). Each text and table begins with "
-      "the "
-      "version, commit, command, seed and models that made it.</p>\n<ul>\n",
+      "<h1>softcheck: results</h1>\n<p>The tables and figures of \"Softmax is not Enough\", made again by softcheck {} "
+      "(commit {}, {}, {}), then what goes beyond the paper. Each table and text has the version, commit, command, "
+      "seed "
+      "and models that made it.</p>\n<ul>\n",
       proptests::xml_text(build.version), proptests::xml_text(build.commit), proptests::xml_text(build.compiler),
       proptests::xml_text(build.build_type));
-  for (const auto& [name, files] : sections)
-    text += fmt::format("<li><a href=\"#{0}\">{0}</a></li>\n", proptests::xml_text(name));
+  for (const Section& section : sections)
+    text += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", proptests::xml_text(section.name),
+                        proptests::xml_text(section.title));
   text += "</ul>\n";
-  for (const auto& [name, files] : sections) {
-    text += fmt::format("<h2 id=\"{0}\">{0}</h2>\n", proptests::xml_text(name));
-    for (const std::filesystem::path& path : files) {
-      const auto show = rank_of(path) == 0 ? plain : rank_of(path) == 1 ? picture : table;
+  for (const Section& section : sections) {
+    text += fmt::format("<section><h2 id=\"{}\">{}</h2>\n", proptests::xml_text(section.name),
+                        proptests::xml_text(section.title));
+    for (const std::filesystem::path& path : section.files) {
+      const auto show = rank_of(path) == 0 ? picture : rank_of(path) == 1 ? table : plain;
       text += show(path.filename().string(), read(path));
     }
+    text += "</section>\n";
   }
   return text + "</body>\n</html>\n";
 }

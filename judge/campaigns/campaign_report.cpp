@@ -113,10 +113,13 @@ std::string summary_of(const MergedCampaign& campaign) {
 
 bool is_whole(const MergedCampaign& campaign) { return campaign.missing.empty(); }
 
-std::string heading_of(const MergedCampaign& campaign) {
-  return fmt::format("campaign{}: {}{}", campaign.name.empty() ? "" : " " + escaped_text(campaign.name),
-                     summary_of(campaign),
-                     is_whole(campaign) ? "" : fmt::format("; {} shards are missing", campaign.missing.size()));
+std::string name_of(const MergedCampaign& campaign) {
+  return "campaign" + (campaign.name.empty() ? "" : " " + escaped_text(campaign.name));
+}
+
+std::string counts_of(const MergedCampaign& campaign) {
+  return summary_of(campaign) +
+         (is_whole(campaign) ? "" : fmt::format("; {} shards are missing", campaign.missing.size()));
 }
 
 std::string block_text(const Block& block) {
@@ -155,39 +158,71 @@ std::string cell_html(const Line& line, const std::string& claim) {
   return fmt::format("<td class=\"{}\">{}</td>", to_string(found->second.verdict), xml_text(cell_text(line, claim)));
 }
 
-std::string block_html(const Block& block) {
-  std::string text = fmt::format(
-      "<h2 id=\"{0}\">{0}</h2>\n<div class=\"wide\"><table>\n<tr><th class=\"left\">kernel</th><th>dtype</th>"
-      "<th class=\"left\">contract</th><th>verdict</th>",
-      xml_text(block.op));
-  for (const std::string& claim : block.claims) text += fmt::format("<th>{}</th>", xml_text(short_name(claim)));
-  text += "</tr>\n";
-  for (const Line& line : block.lines) {
-    text += fmt::format("<tr><td class=\"left\">{}</td><td>{}</td><td class=\"left\">{}</td><td class=\"{}\">{}</td>",
-                        xml_text(line.kernel), xml_text(line.dtype), xml_text(line.asked), to_string(line.verdict),
-                        to_string(line.verdict));
-    for (const std::string& claim : block.claims) text += cell_html(line, claim);
-    text += "</tr>\n";
-  }
-  return text + "</table></div>\n";
+/// No line has anything but 0 there.
+bool is_always_zero(const Block& block, const std::string& claim) {
+  return std::ranges::all_of(block.lines, [&](const Line& line) {
+    const std::string text = cell_text(line, claim);
+    return text.empty() || text == "0";
+  });
 }
 
-std::string failures_html(const MergedCampaign& campaign) {
-  std::string text, subject;
-  for (const ReportRow& row : failed_rows(campaign).rows) {
-    if (row.subject != subject) text += fmt::format("<h3>{}</h3>\n", xml_text(row.subject));
-    subject = row.subject;
-    std::string lines;
-    for (const std::string& line : row.details) lines += escaped_text(line) + "\n";
-    text += fmt::format("<p>{}: {}</p>\n<pre>{}</pre>\n", xml_text(row.claim), to_string(row.verdict), xml_text(lines));
+/// The gravest verdicts first.
+std::string block_html(Block block) {
+  std::ranges::stable_sort(block.lines, {}, &Line::verdict);
+  std::string text = fmt::format(
+      "<h2 id=\"{0}\">{0}</h2>\n<div class=\"wide\"><table>\n<tr><th class=\"left\">kernel</th><th>dtype</th>"
+      "<th>verdict</th>",
+      xml_text(block.op));
+  std::string folded;
+  std::vector<std::string> shown;
+  for (const std::string& claim : block.claims) {
+    if (is_always_zero(block, claim)) {
+      folded += (folded.empty() ? "" : ", ") + xml_text(short_name(claim));
+    } else {
+      shown.push_back(claim);
+      text += fmt::format("<th>{}</th>", xml_text(short_name(claim)));
+    }
   }
-  return text.empty() ? text : "<h2 id=\"failures\">What does not hold</h2>\n" + text;
+  text += "<th class=\"left\">contract</th></tr>\n";
+  for (const Line& line : block.lines) {
+    text += fmt::format("<tr><td class=\"left\">{0}</td><td>{1}</td><td class=\"{2}\">{2}</td>", xml_text(line.kernel),
+                        xml_text(line.dtype), to_string(line.verdict));
+    for (const std::string& claim : shown) text += cell_html(line, claim);
+    text += fmt::format("<td class=\"left asked\">{}</td></tr>\n", xml_text(line.asked));
+  }
+  text += "</table></div>\n";
+  return folded.empty() ? text : text + fmt::format("<p class=\"note\">0 for every kernel: {}.</p>\n", folded);
+}
+
+/// A line for each subject, the gravest verdicts first, that opens to what its judge said. The first is open.
+std::string failures_html(const MergedCampaign& campaign) {
+  std::vector<Report> subjects;
+  for (ReportRow& row : failed_rows(campaign).rows) {
+    if (subjects.empty() || subjects.back().rows.front().subject != row.subject) subjects.emplace_back();
+    subjects.back().rows.push_back(std::move(row));
+  }
+  if (subjects.empty()) return "";
+  std::ranges::stable_sort(subjects, {}, [](const Report& subject) { return subject.verdict(); });
+  std::string text = "<h2 id=\"failures\">What does not hold</h2>\n";
+  for (const Report& subject : subjects) {
+    std::string claims, details;
+    for (const ReportRow& row : subject.rows) {
+      if (row.claim != "kernel.verdict") claims += (claims.empty() ? ": " : ", ") + xml_text(short_name(row.claim));
+      details += fmt::format("<p>{}: {}</p>\n<pre>", xml_text(row.claim), to_string(row.verdict));
+      for (const std::string& line : row.details) details += xml_text(escaped_text(line)) + "\n";
+      details += "</pre>\n";
+    }
+    text += fmt::format("<details{0}><summary><strong class=\"{1}\">{1}</strong> {2}{3}</summary>\n{4}</details>\n",
+                        &subject == &subjects.front() ? " open" : "", to_string(subject.verdict()),
+                        xml_text(subject.rows.front().subject), claims, details);
+  }
+  return text;
 }
 
 }  // namespace
 
 std::string to_text(const MergedCampaign& campaign) {
-  std::string text = heading_of(campaign) + "\n";
+  std::string text = name_of(campaign) + ": " + counts_of(campaign) + "\n";
   text += fmt::format("plan {}\nsoftcheck {} (commit {})\n", campaign.plan, campaign.version, campaign.commit);
   for (const auto& [library, digest] : campaign.libraries) {
     text += fmt::format("library {} {}\n", escaped_text(library), digest.empty() ? "unknown" : digest);
@@ -227,9 +262,12 @@ std::string to_json(const MergedCampaign& campaign) {
 
 std::string to_html(const MergedCampaign& campaign) {
   std::string text = page_head("softcheck: campaign " + campaign.name);
-  text +=
-      fmt::format("<h1>{}</h1>\n<p>Plan {}, judged by softcheck {} (commit {}).</p>\n", xml_text(heading_of(campaign)),
-                  campaign.plan, xml_text(campaign.version), xml_text(campaign.commit));
+  text += fmt::format(
+      "<h1>{0}</h1>\n<p><strong class=\"{1}\">{1}</strong> {2}</p>\n<p class=\"note\">Plan <code>{3}</code>, judged by "
+      "softcheck {4} (commit {5}).</p>\n",
+      xml_text(name_of(campaign)), to_string(campaign.report().verdict()), xml_text(counts_of(campaign)), campaign.plan,
+      xml_text(campaign.version), xml_text(campaign.commit));
+  text += failures_html(campaign);
   if (!campaign.answers.empty()) {
     text +=
         "<p>A table for each op: a line is a kernel, a cell the used part of a claim's threshold, the worst over seeds "
@@ -250,7 +288,6 @@ std::string to_html(const MergedCampaign& campaign) {
         "seeds.</p>\n";
   }
   for (std::size_t i = 0; i < campaign.trainings.size(); ++i) text += training_html(campaign.trainings[i], i + 1);
-  text += failures_html(campaign);
   if (campaign.libraries.empty()) return text + "</body>\n</html>\n";
   text += "<h2 id=\"libraries\">Libraries</h2>\n<div class=\"wide\"><table>\n";
   for (const auto& [library, digest] : campaign.libraries) {
@@ -263,7 +300,7 @@ std::map<std::string, std::string> adjacent_files(const MergedCampaign& campaign
   std::map<std::string, std::string> files;
   for (std::size_t i = 0; i < campaign.models.size(); ++i) {
     const MergedModel& model = campaign.models[i];
-    if (model.report) files[model_page_name(i + 1)] = models::to_html(*model.report);
+    if (model.report) files[model_page_name(i + 1)] = models::to_html(*model.report, scripted_page_head);
   }
   for (std::size_t i = 0; i < campaign.trainings.size(); ++i) files.merge(training_files(campaign.trainings[i], i + 1));
   return files;

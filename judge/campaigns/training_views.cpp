@@ -182,8 +182,9 @@ std::string model_html(const MergedModel& model, std::size_t number) {
   text += fmt::format("<p>As <code>{}</code> says in one process.", xml_text(model.asked));
   if (!model.report) return text + " It certified nothing: see what does not hold.</p>\n";
   text += fmt::format(
-      " {} heads; <a href=\"{}\">all of them</a>. SHA-256 of the configuration and the first bytes of all tensors: "
-      "{}.</p>\n<pre>{}</pre>\n",
+      " {} heads: <a href=\"{}\">maps and numbers</a>. SHA-256 of the configuration and the first bytes of all "
+      "tensors: "
+      "<code>{}</code>.</p>\n<details><summary>its table</summary><pre>{}</pre></details>\n",
       model.report->heads.size(), model_page_name(number), model.checkpoint, xml_text(table_of(model)));
   return text;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/bounds/head_certificate.hpp"
@@ -15,8 +16,9 @@ struct CheckpointReport {
   ModelDescription model;
   CertifyOptions options;
   std::vector<HeadCertificate>
-      heads;              // layer by layer, head by head; fewer than the model has where layers were chosen
-  std::size_t asked = 0;  // heads: more than were certified where the work was ended
+      heads;                         // layer by layer, head by head; fewer than the model has where layers were chosen
+  std::size_t asked = 0;             // heads: more than were certified where the work was ended
+  std::vector<std::string> fail_if;  // the gates (gate.hpp)
   std::vector<numerics::Certificate> certificates;  // of every claim and gate
   std::vector<ObservedHead> observed;               // of forward passes, recorded or run, where there are any
   bool stopped = false;                             // before all that was asked for was certified and observed
@@ -42,8 +44,12 @@ std::string to_table(const CheckpointReport& report, std::size_t ranked);
 /// spread.lower / spread.upper: how much of the bound an input of the head's domain reaches.
 double tightness(const HeadCertificate& head);
 
-/// One page for a browser that loads nothing else: heat maps of the heads, the ladder of the head that is chosen (by
-/// click, Enter or `#head-LAYER-HEAD`), and a table that sorts. The page's script draws from the members of to_json.
-std::string to_html(const CheckpointReport& report);
+/// The begin of a page with a title: proptests::scripted_page_head.
+using PageHead = std::string (*)(std::string_view title);
+
+/// One page for a browser that loads nothing else: the verdict and the heads that gates stop, heat maps, the ladder of
+/// the widest head or the one that is chosen (by click, Enter or `#head-LAYER-HEAD`), and a table that sorts. The
+/// page's script draws from the members of to_json.
+std::string to_html(const CheckpointReport& report, PageHead head);
 
 }  // namespace softcheck::models

@@ -97,6 +97,7 @@ CheckpointReport certify_checkpoint(const CheckpointQuestion& question) {
   CheckpointReport report;
   report.path = question.path;
   report.options = question.options;
+  report.fail_if = question.fail_if;
   const std::unique_ptr<Checkpoint> file = open_checkpoint(question.path);
   report.format = file->format();
   report.model = describe(*file);

@@ -127,6 +127,7 @@ CheckpointReport joined(std::vector<CheckpointReport> parts, const std::vector<s
     }
   }
   whole.asked = whole.heads.size();
+  whole.fail_if = fail_if;
   whole.certificates = certify_report(whole);
   for (const std::string& text : fail_if) {
     const Gate gate = Gate::parse(text);

@@ -108,10 +108,12 @@ std::string xml_text(std::string_view text);
 /// throws   std::runtime_error naming the path and the reason
 void write_file_atomically(const std::filesystem::path& path, std::string_view text);
 
-/// The begin of an HTML page up to `body`: it may load nothing and run no script, whatever stands in it. The caller
-/// closes body and html. A cell has the class of its verdict, or `left`.
+/// The begin of an HTML page up to `body`, with the style of all pages: it may load nothing and run no script, whatever
+/// stands in it. The caller closes body and html. A cell has the class of its verdict, or `left`.
 ///
 /// title   as text
 std::string page_head(std::string_view title);
+/// The same for a page that runs its own scripts.
+std::string scripted_page_head(std::string_view title);
 
 }  // namespace softcheck::proptests

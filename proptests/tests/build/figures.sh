@@ -156,8 +156,32 @@ holds "$scratch/page.html" 'data:image/svg+xml;base64,'
 grep -o 'alt="a.svg" src="data:image/svg+xml;base64,[^"]*' "$scratch/page.html" | sed 's/.*base64,//' | base64 -d >"$scratch/back.svg"
 cmp -s "$scratch/back.svg" "$scratch/results/<i>/a.svg" || complain "the picture in the page is not the file's"
 
-# The table on the page of experiments is that of the file that the command wrote, by the command's defaults.
+# The paper's order, a sentence below each picture, texts and long tables folded, four digits.
+mkdir "$scratch/order" "$scratch/order/certificates" "$scratch/order/figure-2" "$scratch/order/table-1" "$scratch/order/more"
 pages=$(dirname "$0")/../../../docs/experiments
+cp "$pages"/table_1.* "$scratch/order/table-1"
+cp "$pages"/figure_2.svg "$scratch/order/figure-2"
+echo x | tee "$scratch/order/certificates/c.txt" >"$scratch/order/more/m.txt"
+{ echo 'n,x'; seq 30 | sed 's/$/,0.123456789/'; } >"$scratch/order/figure-2/figure_2.csv"
+expect 0 report --results "$scratch/order" --out "$scratch/page.html"
+order=$(sed -n 's/^<section><h2 id="\([^"]*\)".*/\1/p' "$scratch/page.html" | tr '\n' ' ')
+test "$order" = 'table-1 figure-2 certificates more ' || complain "the page's order is $order"
+holds "$scratch/page.html" '<figure><img alt="table_1.svg".*<figcaption>Accuracy falls .* numbers.</figcaption>'
+holds "$scratch/page.html" '<figure><img alt="figure_2.svg".*<figcaption>A line for each set'
+holds "$scratch/page.html" '<details open><summary>table_1.csv (11 rows)'
+holds "$scratch/page.html" '<details><summary>figure_2.csv (30 rows)'
+holds "$scratch/page.html" '<p>... and 6 more in the file</p>'
+holds "$scratch/page.html" '<td>16384</td>'
+holds "$scratch/page.html" '<td>0.1235</td>'
+test "$(grep -c '^<pre>' "$scratch/page.html")" = "$(grep -A 1 '<details><summary>' "$scratch/page.html" | grep -c '^<pre>')" || complain "a text is not folded"
+# Every picture of docs/experiments has its sentence, and so have those of other runs.
+mkdir "$scratch/pictures"
+cp "$pages"/*.svg "$scratch/pictures"
+rm "$scratch/pictures/figure_3_language.svg" # figure_3 of another model
+expect 0 report --results "$scratch/pictures" --out "$scratch/page.html"
+lacks "$scratch/page.html" '<figcaption>[a-z_0-9]*.svg'
+
+# The table on the page of experiments is that of the file that the command wrote, by the command's defaults.
 answers 0 '--items .*2097152' run table-1 --help
 holds "$pages/table_1.csv" '^# softcheck run table-1 --seed 1 --sets 8192 --items 2097152 --largest 16384$'
 grep -v '^[#n]' "$pages/table_1.csv" |

@@ -6,9 +6,9 @@ set -eu
 build=$1
 . python/tools.sh
 if [ "${2:-}" = every-library ]; then
-  venv=build/python/every lists='test field models' options=--every-library
+  venv=build/python/every lists='test pages field models' options=--every-library
 else
-  venv=build/python/test lists=test options=''
+  venv=build/python/test lists='test pages' options=''
 fi
 # shellcheck disable=SC2086 # a list of words
 python_tools $venv $lists || { echo "skipped: no virtual environment with the pinned packages (build/python/pip.log)"; exit 77; }

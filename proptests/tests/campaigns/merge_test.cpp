@@ -91,6 +91,37 @@ TEST(MergedCampaigns, DuplicatesThatDifferAreAFinding) {
   EXPECT_EQ(views(merge(sample.plan, files)), views(merged));
 }
 
+TEST(MergedCampaigns, ThePageBeginsWithWhatDoesNotHold) {
+  SampleCampaign sample = sample_campaign(3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (JudgedAnswer& answer : sample.files[i].answers) {
+      for (ReportRow& row : answer.rows) {
+        row.verdict = i == 0 ? ReportVerdict::pass : i == 1 ? ReportVerdict::vacuous : ReportVerdict::fail;
+      }
+      ReportRow environment = answer.rows[0], inputs = answer.rows[0];
+      environment.claim = "kernel.keeps_environment";
+      inputs.claim = "kernel.keeps_inputs";
+      environment.slack = inputs.slack = 0;
+      environment.verdict = ReportVerdict::pass;
+      inputs.verdict = i == 2 ? ReportVerdict::fail : ReportVerdict::pass;
+      answer.rows.insert(answer.rows.end(), {environment, inputs});
+    }
+  }
+  const std::string page = to_html(merge(sample.plan, sample.files));
+  std::size_t at = 0;
+  for (const char* part :
+       {"<h1>campaign sample</h1>", "<strong class=\"fail\">fail</strong> 6 judgements", "id=\"failures\"",
+        "<details open>", "fail</strong> f2, seed 1: softmax.element, keeps_inputs", "<details>",
+        "fail</strong> f2, seed 2", "vacuous</strong> f1, seed 1", "<h2 id=\"softmax\">", "<th>keeps_inputs</th>",
+        "a.so:f2", "a.so:f1", "a.so:f0", "0 for every kernel: keeps_environment."}) {
+    const std::size_t next = page.find(part, at);
+    ASSERT_NE(next, std::string::npos) << part << " is not behind " << page.substr(0, at);
+    at = next;
+  }
+  EXPECT_EQ(page.find("<th>keeps_environment"), std::string::npos);
+  EXPECT_EQ(page.find("<details open>", page.find("<details open>") + 1), std::string::npos);
+}
+
 TEST(MergedCampaigns, WhatIsMissingIsNamed) {
   SampleCampaign sample = sample_campaign(4);
   const std::string key = sample.files[2].key;

@@ -16,6 +16,7 @@
 #include "models/read/safetensors_header.hpp"
 #include "models/report/checkpoint_report.hpp"
 #include "models/report/checkpoint_run.hpp"
+#include "proptests/report/report.hpp"
 #include "proptests/tests/campaigns/state_folder.hpp"
 
 namespace softcheck::proptests {
@@ -71,9 +72,9 @@ void expect_the_same(const fs::path& models, const models::CheckpointQuestion& q
   ASSERT_TRUE(model.report.has_value());
   EXPECT_EQ(models::to_table(*model.report, 0), models::to_table(whole, 0));
   EXPECT_EQ(models::to_json(*model.report, ""), models::to_json(whole, ""));
-  EXPECT_EQ(models::to_html(*model.report), models::to_html(whole));
+  EXPECT_EQ(models::to_html(*model.report, scripted_page_head), models::to_html(whole, scripted_page_head));
   EXPECT_EQ(lines_of(model.rows), lines_of(rows_of(whole.certificates, question.path, 0)));
-  EXPECT_EQ(adjacent_files(campaign).at("model-1.html"), models::to_html(whole));
+  EXPECT_EQ(adjacent_files(campaign).at("model-1.html"), models::to_html(whole, scripted_page_head));
   EXPECT_THAT(to_text(campaign), ::testing::HasSubstr(models::to_table(whole, 10)));
 }
 

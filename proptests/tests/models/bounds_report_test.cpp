@@ -4,7 +4,10 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
 
+#include "models/report/checkpoint_report.hpp"
 #include "models/report/gate.hpp"
 #include "proptests/tests/models/bounds_heads.hpp"
 
@@ -35,6 +38,57 @@ TEST(BoundsGate, LooksAtTheEndThatExcludes) {
   EXPECT_FALSE(closes("reached < 0.5"));
   EXPECT_EQ(Gate::parse("spread.best > 1").value(head), 20);
   EXPECT_EQ(Gate::parse("spread.best < 1").value(head), 10);
+}
+
+std::string head_of(std::string_view title) { return "head of " + std::string(title) + "\n"; }
+
+TEST(CheckpointPage, BeginsWithTheVerdictAndTheHeadsThatGatesStop) {
+  models::CheckpointReport report;
+  report.path = "models/<b>/";
+  report.fail_if = {"spread.best > 15", "logit.f16 > 65504"};
+  report.asked = 3;
+  for (const double spread : {20, 10, 123456}) {
+    report.heads.emplace_back();
+    report.heads.back().head.layer = 1;
+    report.heads.back().head.head = static_cast<int>(report.heads.size()) - 1;
+    report.heads.back().spread = {spread, spread};
+  }
+  for (const std::string& gate : report.fail_if) {
+    for (const HeadCertificate& head : report.heads) report.certificates.push_back(Gate::parse(gate).certify(head));
+  }
+  const std::string page = models::to_html(report, head_of);
+  EXPECT_TRUE(page.starts_with("head of softcheck model: <b>\n")) << page.substr(0, 400);
+  std::size_t at = 0;
+  for (const char* part :
+       {"<h1>&lt;b&gt;</h1>", "<strong class=\"fail\">fail</strong> 3 of 3 heads certified",
+        "<strong class=\"fail\">fail</strong></td><td class=\"left\"><code>spread.best &gt; 15</code>", "<td>2</td>",
+        "<a href=\"#head-1-0\">1.0</a> (20), <a href=\"#head-1-2\">1.2</a> (123456)</td>",
+        "<strong class=\"pass\">pass</strong></td><td class=\"left\"><code>logit.f16 &gt; 65504</code>", "<td>0</td>",
+        "id=\"maps\""}) {
+    const std::size_t next = page.find(part, at);
+    ASSERT_NE(next, std::string::npos) << part << " is not behind " << page.substr(0, at);
+    at = next;
+  }
+  EXPECT_EQ(page.find("<b>", page.find("<h1>")), std::string::npos);
+  report.fail_if = {"spread.best < 200000"};
+  report.heads.resize(1);
+  report.heads.resize(30, report.heads.front());
+  EXPECT_NE(models::to_html(report, head_of).find(" and 6 more</td>"), std::string::npos);
+}
+
+TEST(CheckpointPage, NamesAClaimThatDoesNotHold) {
+  models::CheckpointReport report;
+  report.heads.resize(1);
+  const auto certify = [](double left) {
+    return numerics::certify_less_equal("model.logit.ends", "a head", [left] {
+      return numerics::Sides{numerics::Enclosure(left), numerics::Enclosure(1)};
+    });
+  };
+  report.certificates = {certify(0)};
+  EXPECT_EQ(models::to_html(report, head_of).find("model.logit.ends"), std::string::npos);
+  report.certificates = {certify(2), certify(3)};
+  EXPECT_NE(models::to_html(report, head_of).find("fail</strong> <code>model.logit.ends</code>: 2 cases"),
+            std::string::npos);
 }
 
 // A NaN excludes nothing: the gate closes.
