@@ -306,8 +306,7 @@ class GroupJudge {
     ProductSums sums(pairs_.arithmetic().value_size, digits_for(task_.contract));
     std::size_t k = 0;
     const auto add = [&](const LongApproximation& coefficient, std::size_t query) {
-      sums.add({coefficient, at_most(coefficient).value(), threshold.errors()[k], threshold.floors()[k]},
-               pairs_.gradient_of(query));
+      sums.add({coefficient, 0, threshold.errors()[k], threshold.floors()[k]}, pairs_.gradient_of(query));
       ++k;
     };
     for (const Seen& one : seen) add(pairs_[one.query].coefficient(one.pair), one.query);

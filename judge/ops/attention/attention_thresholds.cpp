@@ -234,9 +234,8 @@ double AttentionThresholds::sum_resolution() const {
 const ProductSums& AttentionThresholds::outputs() const {
   if (outputs_) return *outputs_;
   outputs_.emplace(row_.value_size, digits_for(contract_));
-  const std::vector<Bound>& sizes = (sharpened_ ? *sharpened_ : *scores_).items.coefficients;
   for (std::size_t k = 0; k < visible_.keys(); ++k) {
-    outputs_->add({weights_->coefficient(k), sizes[k].value(), threshold_->term_errors()[k], Bound(1)},
+    outputs_->add({weights_->coefficient(k), 0, threshold_->term_errors()[k], Bound(1)},
                   row_.values.subspan(visible_.items[k] * row_.value_size, row_.value_size));
   }
   return *outputs_;

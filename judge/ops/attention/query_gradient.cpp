@@ -134,8 +134,7 @@ void QueryPairs::add_errors(const AttentionTask& task, const AttentionRow& row, 
   const ItemBounds items(softmax);
   ProductSums outputs(row.value_size, digits_for(task.contract));
   for (std::size_t k = 0; k < visible_.keys(); ++k) {
-    outputs.add({coefficients_[k], items.coefficients[k].value(), {}, {}},
-                row.values.subspan(visible_.items[k] * row.value_size, row.value_size));
+    outputs.add({coefficients_[k], 0, {}, {}}, row.values.subspan(visible_.items[k] * row.value_size, row.value_size));
   }
   BackwardRow bounds;
   bounds.saved = saved_errors(task, row, softmax, outputs, out_gradient, saved);

@@ -75,8 +75,7 @@ class SavedQuery {
         outputs_(row.value_size, Digits::of_long_double),
         oracles_(task, finite(), std::span(visible_.items).first(visible_.keys())) {
     for (std::size_t k = 0; k < visible_.keys(); ++k) {
-      const LongApproximation coefficient = softmax_.coefficient(k);
-      outputs_.add({coefficient, at_most(coefficient).value(), {}, {}},
+      outputs_.add({softmax_.coefficient(k), 0, {}, {}},
                    row.values.subspan(visible_.items[k] * row.value_size, row.value_size));
     }
   }

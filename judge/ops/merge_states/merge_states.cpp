@@ -103,11 +103,11 @@ class Merge {
       scores.push_back({natural, static_cast<double>(2 * two_roundings * std::fabs(natural))});
     }
     softmax_.emplace(scores);
-    items_.emplace(*softmax_);
   }
 
   // What the thresholds are made of.
   MergedStatesRow<UpperBound> bounds() const {
+    const ItemBounds items(*softmax_);
     MergedStatesRow<UpperBound> bounds;
     const auto parts = row_.logits.size();
     bounds.coefficients.assign(parts, UpperBound(0));
@@ -120,8 +120,8 @@ class Merge {
     s.largest_magnitude = UpperBound(0);
     for (std::size_t i = 0; i < visible_.size(); ++i) {
       const std::size_t k = visible_[i];
-      bounds.coefficients[k] = items_->coefficients[i];
-      bounds.deviations[k] = items_->deviations[i];
+      bounds.coefficients[k] = items.coefficients[i];
+      bounds.deviations[k] = items.deviations[i];
       bounds.magnitudes[k] = natural(row_.logits[k]);
       s.largest_magnitude = maximum(s.largest_magnitude, bounds.magnitudes[k]);
     }
@@ -152,10 +152,10 @@ class Merge {
 
   // Of every column; their bounds are the sums by the threshold's errors and of the magnitudes alone.
   ProductSums outputs(std::span<const UpperBound> term_errors) const {
-    ProductSums sums(width_, lse_ == Format::f64 ? Digits::of_long_double : digits_for(row_.contract));
+    ProductSums sums(width_, digits_for(row_.contract));
     for (std::size_t i = 0; i < visible_.size(); ++i) {
       const std::size_t k = visible_[i];
-      sums.add({softmax_->coefficient(i), items_->coefficients[i].value(), term_errors[k], UpperBound(1)},
+      sums.add({softmax_->coefficient(i), 0, term_errors[k], UpperBound(1)},
                std::span(row_.auxiliary[0]).subspan(k * width_, width_));
     }
     return sums;
@@ -210,7 +210,6 @@ class Merge {
   std::vector<std::size_t> visible_;
   double maximum_ = -infinity;
   std::optional<LongSoftmax> softmax_;
-  std::optional<ItemBounds> items_;
 };
 
 // What both outputs are judged by.

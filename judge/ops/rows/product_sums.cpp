@@ -1,5 +1,6 @@
 #include "judge/ops/rows/product_sums.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -79,25 +80,33 @@ ProductSums::ProductSums(std::size_t columns, Digits digits) : sizes_(columns), 
 
 void ProductSums::add(const Factor& factor, std::span<const double> row) {
   terms_.push_back({row, factor.error, factor.floor});
+  // A number of 0 adds nothing, whatever is known of its factor.
+  const auto times = []<class Real>(Real bound, Real magnitude) { return magnitude == 0 ? 0 : bound * magnitude; };
   const auto add_row = [&]<class Real>(Totals<Real>& totals) {
     const auto x = static_cast<Real>(factor.x.value), off = static_cast<Real>(factor.x.error);
     for (std::size_t t = 0; t < row.size(); ++t) {
       totals.values[t] += x * static_cast<Real>(row[t]);
-      totals.errors[t] += off * static_cast<Real>(std::fabs(row[t]));
+      totals.errors[t] += times(off, static_cast<Real>(std::fabs(row[t])));
     }
   };
   std::visit(add_row, totals_);
-  const double size = factor.size, error = factor.error.value(), floor = factor.floor.value();
+  const double size = std::max(factor.size, above(std::fabs(factor.x.value) + factor.x.error));
+  const double error = factor.error.value(), floor = factor.floor.value();
   for (std::size_t t = 0; t < row.size(); ++t) {
     const double magnitude = std::fabs(row[t]);
-    sizes_[t] += size * magnitude;
-    errors_[t] += error * magnitude;
-    floors_[t] += floor * magnitude;
+    sizes_[t] += times(size, magnitude);
+    errors_[t] += times(error, magnitude);
+    floors_[t] += times(floor, magnitude);
   }
+}
+
+bool ProductSums::is_of_zeros(std::size_t t) const {
+  return std::ranges::all_of(terms_, [t](const Term& term) { return term.row[t] == 0; });
 }
 
 // x becomes a number of the sum's, is multiplied and added up: n + 1 roundings of what size |v| bounds.
 LongApproximation ProductSums::total(std::size_t t) const {
+  if (sizes_[t] == 0 && is_of_zeros(t)) return {};
   const auto n = static_cast<long double>(terms_.size());
   const auto total_of = [&]<class Real>(const Totals<Real>& totals) {
     const long double size = static_cast<long double>(sizes_[t]) + n * std::numeric_limits<double>::denorm_min();
@@ -107,7 +116,10 @@ LongApproximation ProductSums::total(std::size_t t) const {
   return std::visit(total_of, totals_);
 }
 
-double ProductSums::size(std::size_t t) const { return above(second_order * static_cast<long double>(sizes_[t])); }
+double ProductSums::size(std::size_t t) const {
+  const long double lost_sizes = static_cast<long double>(terms_.size()) * std::numeric_limits<double>::denorm_min();
+  return above(second_order * (static_cast<long double>(sizes_[t]) + lost_sizes));
+}
 
 UpperBound ProductSums::error(std::size_t t) const { return bound(errors_[t], t, &Term::error); }
 UpperBound ProductSums::floor(std::size_t t) const { return bound(floors_[t], t, &Term::floor); }

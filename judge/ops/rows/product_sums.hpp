@@ -30,7 +30,7 @@ numerics::UpperBound sum_of_magnitudes(std::span<const double> a);
 /// For every column t at once sum_k x_k v_kt, x_k approximate and v_kt exact, and what such a sum is judged by.
 class ProductSums {
  public:
-  /// size     no less than |x|
+  /// size     what a term is compared with; |x| and its error where that is more
   /// error    what a kernel's term may err by for each unit of |v|; floor: by what underflows, or of any other kind
   struct Factor {
     LongApproximation x;
@@ -56,6 +56,7 @@ class ProductSums {
     std::span<const double> row;
     numerics::UpperBound error, floor;
   };
+  bool is_of_zeros(std::size_t t) const;
   numerics::UpperBound bound(double computed, std::size_t t, numerics::UpperBound Term::*of) const;
 
   std::variant<Totals<double>, Totals<long double>> totals_;

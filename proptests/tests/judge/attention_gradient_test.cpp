@@ -268,6 +268,36 @@ TEST(AttentionGradient, ThresholdsAreThoseOfTheBound) {
   }
 }
 
+// The second key's weight is e^-80, of which an arithmetic that flushes may lose 2^-126.
+TEST(AttentionGradient, ALargeGradientOfALittleWeightMayBeOffByWhatIsFlushed) {
+  AttentionCase a;
+  a.shape = {1, 1, 1, 1, 2, 1, 1};
+  a.queries = {1};
+  a.keys = {0, -80};
+  a.values = {0, 0};
+  a.gradients = {0x1p100};
+  const AttentionTask task = gradient_task();
+  for (const auto& [off, expected] : {std::pair(0x1p-28, Decision::proved), std::pair(0x1p-12, Decision::violated)}) {
+    Outputs got = zeros(a);
+    got[2] = {0x1p100, round_to(Format::f32, std::exp(-80) * 0x1p100 + off)};
+    EXPECT_EQ(findings_of(task, a, got).at(std::string(task.op->claims[2])).finding.decision, expected) << off;
+  }
+}
+
+// Values of f64 whose products no double holds: a gradient of 0 may meet an infinite bound.
+TEST(AttentionGradient, ProductsBeyondTheDoublesAreJudged) {
+  AttentionCase a;
+  a.shape = {1, 1, 1, 1, 2, 2, 2};
+  a.queries = {1, 0};
+  a.keys = {0, 1e-3, 0, 2e-3};
+  a.values = {1e200, 1, -1e200, 2};
+  a.gradients = {1e200, 1};
+  const AttentionTask task = gradient_task(Format::f64);
+  for (const auto& [claim, worst] : findings_of(task, a, zeros(a))) {
+    EXPECT_NE(worst.finding.decision, Decision::undecided) << claim;
+  }
+}
+
 TEST(AttentionGradient, SavedOutputsAreRoundedOnce) {
   for (const Format format : {Format::f64, Format::f32, Format::bf16}) {
     const AttentionTask task = gradient_task(format);

@@ -119,6 +119,40 @@ TEST(AttentionThresholds, GrantsMakeNoValueVacuousAndNoLogarithmUnresolved) {
   EXPECT_LT(resolution, (none + all) / 2);
 }
 
+// The weight of the second key is e^-80, of which an arithmetic that flushes may lose 2^-126.
+TEST(AttentionThresholds, ALargeValueOfALittleWeightMayBeOffByWhatIsFlushed) {
+  const std::vector<double> query{1}, keys{0, -80}, values{0, 0x1p100};
+  const AttentionTask task = attention_task(Op::attention, Format::f32, "");
+  AttentionRow row;
+  row.query = query;
+  row.keys = keys;
+  row.values = values;
+  row.value_size = 1;
+  row.visible.assign(2, 1);
+  for (const auto& [off, expected] : {std::pair(0x1p-28, Decision::proved), std::pair(0x1p-12, Decision::violated)}) {
+    Ideal got = ideal_of(task, row);
+    got.out = {round_to(Format::f32, std::exp(-80) * 0x1p100 + off)};
+    EXPECT_EQ(decision_of(judge_attention(task, row, got.values()), value_claims(Op::attention)[0]), expected) << off;
+  }
+}
+
+// 64 factors of 2^122, whose sum no float holds, beside small ones: nothing that a kernel computes is near the range.
+TEST(VisibleKeys, LargeFactorsAloneLeaveNoRange) {
+  const std::vector<double> query(64, 0x1p122), keys(64, 0x1p-130), values{1};
+  AttentionRow row;
+  row.query = query;
+  row.keys = keys;
+  row.values = values;
+  row.value_size = 1;
+  row.visible = {1};
+  const AttentionTask task = attention_task(Op::attention, Format::f32, "");
+  EXPECT_FALSE(VisibleKeys(task.contract, row).may_overflow);
+  row.query = keys;
+  const std::vector<double> beyond(64, 0x1p127);
+  row.keys = beyond;
+  EXPECT_TRUE(VisibleKeys(task.contract, row).may_overflow);
+}
+
 // Each value in turn beyond its threshold by a hundredth of it, the others right.
 TEST_P(AttentionJudge, AValueBeyondItsThresholdDoesNotHold) {
   for (const Op op : {Op::attention, Op::adaptive_attention}) {

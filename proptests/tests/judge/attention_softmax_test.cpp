@@ -113,6 +113,12 @@ TEST(LongSoftmax, AWeightThatIsLeftOutCounts) {
   }
 }
 
+// The largest logit in magnitude need not be the maximum, and may be off by its error.
+TEST(LongSoftmax, StatisticsHoldTheErrors) {
+  const std::vector<LongApproximation> logits{{-7, 0x1p-11L}, {1, 0x1p-12L}, {-7, 0x1p-12L}};
+  EXPECT_GE(score_statistics(LongSoftmax(logits)).largest_magnitude.value(), 7 + 0x1p-11);
+}
+
 TEST(LongSoftmax, ItsErrorsAreThoseOfSixtyFourBits) {
   const LongRow row = random_row(300, 1, 0, 5);
   const LongSoftmax softmax(row.logits);

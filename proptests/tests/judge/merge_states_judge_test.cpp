@@ -38,6 +38,15 @@ TEST(MergeStatesJudge, AnEmptyPartIsNotThere) {
   EXPECT_EQ(decided({-infinity, -infinity}, {nan, nan}, nan, -infinity), (Decisions{wrong}));
 }
 
+// Of a weight of e^-80 an arithmetic that flushes may lose 2^-126; the errors are those of the parts behind an empty
+// one.
+TEST(MergeStatesJudge, ALargeOutputOfALittleWeightMayBeOffByWhatIsFlushed) {
+  const double out = std::exp(-80) * 0x1p100;
+  const auto decided_at = [](double got) { return decided({-infinity, 0, -80}, {nan, 0, 0x1p100}, got, 0); };
+  EXPECT_EQ(decided_at(round_to(Format::f32, out + 0x1p-28)), (Decisions{right_merge, right_merge}));
+  EXPECT_EQ(decided_at(round_to(Format::f32, out + 0x1p-12)), (Decisions{wrong, right_merge}));
+}
+
 // Terms that cancel leave what they were rounded by, and no more.
 TEST(MergeStatesJudge, WhatCancelsIsComparedWithItsTerms) {
   EXPECT_EQ(decided({0, 0}, {1, -1}, 0x1p-25, round_to(Format::f32, std::log(2.0))),

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <tuple>
 #include <vector>
 
 #include "numerics/enclosures/decision.hpp"
@@ -90,6 +91,41 @@ TEST(ProductSums, TotalsLieWithinTheirErrors) {
         }
       }
     }
+  }
+}
+
+// A number of 0 adds nothing, whatever its factor is known to be; a sum of them is 0, as nearly as can be.
+TEST(ProductSums, ZerosAddNothing) {
+  const std::vector<double> row{0, 2};
+  for (const Digits digits : both) {
+    ProductSums sums(2, digits);
+    sums.add({{1e200L, std::numeric_limits<long double>::infinity()}, std::numeric_limits<double>::infinity(), {}, {}},
+             row);
+    sums.add({{1, 0x1p-60L}, 1, {}, {}}, row);
+    EXPECT_EQ(sums.total(0).value, 0);
+    EXPECT_EQ(sums.total(0).error, 0);
+    EXPECT_FALSE(std::isfinite(sums.total(1).error));
+    EXPECT_FALSE(std::isfinite(sums.size(1)));
+  }
+}
+
+// Factors that no double holds, numbers whose products none does, and sizes that callers leave out.
+TEST(ProductSums, WhatUnderflowsLiesWithinTheErrors) {
+  const PrecisionScope precision(512);
+  const long double third = 1 / 3.0L;
+  for (const auto& [digits, x, v] : {std::tuple(Digits::of_double, third * 0x1p-1080L, 0x1p10),
+                                     std::tuple(Digits::of_double, third * 0x1p-1000L, 0x1p-140),
+                                     std::tuple(Digits::of_long_double, third * 0x1p-600L, 0x1p-600)}) {
+    const std::vector<double> row{v};
+    ProductSums sums(1, digits);
+    Enclosure exact(0);
+    for (const long double factor : {x, x * 0x1p-3L, x * 0x1p-60L}) {
+      sums.add({{factor, 0}, 0, {}, {}}, row);
+      exact += exactly(factor) * Enclosure(v);
+    }
+    const LongApproximation total = sums.total(0);
+    EXPECT_TRUE(is_less(abs(exactly(total.value) - exact), exactly(total.error)));
+    EXPECT_TRUE(is_less(exact, Enclosure(sums.size(0))));
   }
 }
 
