@@ -126,8 +126,9 @@ struct OpTraits {
   bool may_be_in_place = false;   // the output may be the first input
   bool of_whole_calls = false;    // its one value is made of all rows of a call, or its rows depend on all
   bool filters = false;           // of sampling: top_p and min_p are its attributes
-  std::uint64_t quick_items = 0;  // longest row at quick effort, a 16th of the longest listed at default; 0: the effort's
-  std::uint32_t number = 0;       // the ABI's op; 0: version 1 says it by the plug-in's own knowledge
+  std::uint64_t quick_items =
+      0;                     // longest row at quick effort, a 16th of the longest listed at default; 0: the effort's
+  std::uint32_t number = 0;  // the ABI's op; 0: version 1 says it by the plug-in's own knowledge
   ContractAnswers answers = {};
 };
 
