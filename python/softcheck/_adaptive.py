@@ -67,16 +67,21 @@ def _bits(name: str, array: Any) -> tuple[np.ndarray, str]:
     return bits, dtype
 
 
-def _mask(mask: Any, shape: tuple[int, ...]) -> np.ndarray | None:
+def _mask(name: str, mask: Any, shape: tuple[int, ...]) -> np.ndarray | None:
     if mask is None:
         return None
-    bits, dtype = _arrays.to_bits(mask)
+    try:
+        bits, dtype = _arrays.to_bits(mask)
+    except TypeError:
+        dtype = type(mask).__name__
+    if isinstance(mask, np.ma.MaskedArray):
+        dtype = "a masked array"
     if dtype != "bool":
-        raise UsageError(f"mask: need bool (True = visible), got {dtype}")
+        raise UsageError(f"{name}: mask: need an array of bool (True = visible), got {dtype}")
     try:
         return np.broadcast_to(bits, shape)
     except ValueError:
-        raise UsageError(f"mask: need a shape that broadcasts to {shape}, got {bits.shape}") from None
+        raise UsageError(f"{name}: mask: need a shape that broadcasts to {shape}, got {bits.shape}") from None
 
 
 def _rows(array: np.ndarray, dim: int) -> np.ndarray:
@@ -86,44 +91,54 @@ def _rows(array: np.ndarray, dim: int) -> np.ndarray:
 
 def softmax_of_rows(name: str, arrays: Sequence[Any], mask: Any, dim: int) -> tuple[np.ndarray, str]:
     """What a kernel of rows makes of arrays of one shape, the logits first, along a dimension; as bits."""
-    inputs = [_bits("logits", array) for array in arrays]
-    (logits, dtype), *_ = inputs
+    inputs = [_bits(name, array) for array in arrays]
+    (logits, dtype), *rest = inputs
     dimensions = logits.ndim
-    dim = _library.whole("dim", dim, -dimensions, dimensions - 1)
-    seen = _mask(mask, logits.shape)
+    if dimensions == 0:
+        raise UsageError(f"{name}: need an array of one dimension or more, got a number")
+    dim = _library.whole(f"{name}: dim", dim, -dimensions, dimensions - 1)
+    seen = _mask(name, mask, logits.shape)
     rows = [(_rows(bits, dim), kind) for bits, kind in inputs]
     out = np.empty_like(rows[0][0])
     if not call_kernel(name, rows, [(out, dtype)], None if seen is None else _rows(seen, dim)):
         raise UsageError(f"{name}: need arrays of one dtype and memory for them, got a refusal of shape {logits.shape}")
     moved = np.moveaxis(logits, dim, -1).shape
-    return np.moveaxis(out.reshape(moved), -1, dim), dtype
+    out = np.moveaxis(out.reshape(moved), -1, dim)
+    if rest and seen is not None:  # a gradient: also of a row that shows no item, whose coefficients are NaN
+        out[~seen] = 0
+    return out, dtype
 
 
 def attention_of_heads(
     name: str, arrays: Sequence[Any], mask: Any, scale: float, causal: bool, results: Sequence[Any]
 ) -> tuple[list[np.ndarray], str]:
     """What a kernel of attention makes of q, k, v and what follows; arrays of the results' shapes, as bits."""
-    inputs = [_bits(word, array) for word, array in zip(("q", "k", "v", "out_gradient"), arrays)]
-    (q, dtype), (k, _), *_ = inputs
-    shapes = [bits.shape for bits, _ in inputs]
-    dtypes = [_abi.LONG_NAMES[kind] for _, kind in inputs]
-    told = (
-        f"{name}: need q (batch, heads, queries, dim), k and v (batch, kv heads, keys, dim) of one dtype, kv heads that divide heads, "
-        f"and a finite scale, got {', '.join(map(str, shapes[:3]))} of {', '.join(dtypes[:3])}, scale {scale:g}"
-    )
-    if any(len(shape) != 4 for shape in shapes):
-        raise UsageError(told)
+    inputs = [_bits(name, array) for array in arrays]
+    (q, dtype), (k, _), (v, _), *_ = inputs
+    shapes = ", ".join(str(bits.shape) for bits in (q, k, v))
+    dtypes = [_abi.LONG_NAMES[kind] for _, kind in inputs[:3]]
+    if len(set(dtypes)) > 1:
+        raise UsageError(f"{name}: need q, k and v of one dtype, got {', '.join(dtypes)}")
+    if any(bits.ndim != 4 for bits in (q, k, v)):
+        raise UsageError(f"{name}: need q (batch, heads, queries, dim), k and v (batch, kv heads, keys, dim), got {shapes}")
+    if q.shape[0] != k.shape[0] or k.shape[:3] != v.shape[:3] or q.shape[3] != k.shape[3] or q.shape[1] % max(1, k.shape[1]):
+        raise UsageError(
+            f"{name}: need one batch, q and k of one dim, k and v of as many heads and keys, and kv heads that divide heads, got {shapes}"
+        )
+    if not math.isfinite(scale):
+        raise UsageError(f"{name}: need a finite scale, got {scale:g}")
     heads = q.shape[1] if mask is None or np.ndim(mask) < 4 or mask.shape[1] != 1 else 1
-    seen = _mask(mask, (q.shape[0], heads, q.shape[2], k.shape[2]))
+    seen = _mask(name, mask, (q.shape[0], heads, q.shape[2], k.shape[2]))
     outs = [np.empty(shape, _arrays.bits_dtype(dtype)) for shape in results]
     if not call_kernel(name, inputs, [(out, dtype) for out in outs], seen, scale, causal):
-        raise UsageError(told)
+        raise UsageError(f"{name}: need memory for the call, got a refusal of {shapes}")
     return outs, dtype
 
 
 def _library_of(name: str, array: Any) -> str:
     library = _arrays.library_of(array)
-    if library not in ("numpy", "torch") or (library == "numpy" and not isinstance(array, (np.ndarray, np.generic))):
+    of_numpy = isinstance(array, (np.ndarray, np.generic)) and not isinstance(array, np.ma.MaskedArray)
+    if library not in ("numpy", "torch") or (library == "numpy" and not of_numpy):
         raise UsageError(f"{name}: need arrays of NumPy or torch, got {shown(type(array))}")
     return library
 
@@ -138,7 +153,7 @@ def adaptive_softmax(logits: Any, mask: Any = None, *, dim: int = -1) -> Any:
     mask     bool, True = visible, of a shape that broadcasts to the logits'; or None
     returns  an array like logits: its rows add up to 1 within rounding. A row that holds NaN or shows no item is NaN
     error    as the contract "sum=blocks:32 entropy=exact" grants of op adaptive_softmax, which check() judges
-    torch    autograd differentiates it once, through beta as well
+    torch    autograd differentiates it once, through beta as well; hidden items have gradient 0
 
     Raises UsageError where an array is none of these.
     """
@@ -165,7 +180,9 @@ def adaptive_attention(q: Any, k: Any, v: Any, mask: Any = None, *, scale: float
 
     Raises UsageError where an array is none of these, or shapes do not fit.
     """
-    library = _library_of("adaptive_attention", q)
+    library, *others = [_library_of("adaptive_attention", array) for array in (q, k, v)]
+    if any(other != library for other in others):
+        raise UsageError(f"adaptive_attention: need q, k and v of one library, got {', '.join([library, *others])}")
     dim = q.shape[-1] if q.ndim else 1
     scale = 1 / math.sqrt(max(1, dim)) if scale is None else number("scale", scale)
     causal = flag("causal", causal)

@@ -4,41 +4,70 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 
 from . import _arrays
 from ._adaptive import attention_of_heads, softmax_of_rows
 
-_once = torch.autograd.function.once_differentiable
+
+class _Gradient(torch.autograd.Function):
+    """A gradient that depends on what was saved, so that a second derivative, which no kernel gives, is an error."""
+
+    @staticmethod
+    def forward(ctx: Any, name: str, gradient: Any, *tensors: Any) -> Any:
+        ctx.name = name
+        return gradient(*tensors)
+
+    @staticmethod
+    def backward(ctx: Any, *_: Any) -> Any:
+        raise RuntimeError(f"{ctx.name}: need a first derivative, got a second one: autograd differentiates it once")
+
+
+def _save(ctx: Any, tensors: Any, mask: Any, *words: Any) -> None:
+    """torch refuses a backward pass whose tensors, the mask among them, have changed in between."""
+    is_tensor = isinstance(mask, torch.Tensor)
+    ctx.save_for_backward(*tensors, mask if is_tensor else None)
+    ctx.mask, ctx.words = None if is_tensor or mask is None else np.array(mask), words
+
+
+def _saved(ctx: Any) -> tuple[Any, Any]:
+    *tensors, mask = ctx.saved_tensors
+    return tensors, ctx.mask if mask is None else mask
 
 
 class Softmax(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, logits: Any, mask: Any, dim: int) -> Any:
-        ctx.save_for_backward(logits)
-        ctx.words = mask, dim
-        return _arrays.from_bits(*softmax_of_rows("adaptive_softmax", [logits], mask, dim), "torch")
+        result = _arrays.from_bits(*softmax_of_rows("adaptive_softmax", [logits], mask, dim), "torch")
+        _save(ctx, [logits], mask, dim)
+        return result
 
     @staticmethod
-    @_once
-    def backward(ctx: Any, gradient: Any) -> Any:
-        arrays = [*ctx.saved_tensors, gradient]
-        return _arrays.from_bits(*softmax_of_rows("adaptive_softmax_backward", arrays, *ctx.words), "torch"), None, None
+    def backward(ctx: Any, upstream: Any) -> Any:
+        (logits,), mask = _saved(ctx)
+
+        def gradient(*arrays: Any) -> Any:
+            return _arrays.from_bits(*softmax_of_rows("adaptive_softmax_backward", arrays, mask, *ctx.words), "torch")
+
+        return _Gradient.apply("adaptive_softmax", gradient, logits, upstream), None, None
 
 
 class Attention(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, q: Any, k: Any, v: Any, mask: Any, scale: float, causal: bool) -> Any:
-        ctx.save_for_backward(q, k, v)
-        ctx.words = mask, scale, causal
         shape = (*q.shape[:-1], *v.shape[-1:])
         (out,), dtype = attention_of_heads("adaptive_attention", [q, k, v], mask, scale, causal, [shape])
+        _save(ctx, [q, k, v], mask, scale, causal)
         return _arrays.from_bits(out, dtype, "torch")
 
     @staticmethod
-    @_once
-    def backward(ctx: Any, gradient: Any) -> Any:
-        arrays = [*ctx.saved_tensors, gradient]
-        shapes = [array.shape for array in ctx.saved_tensors]
-        outs, dtype = attention_of_heads("adaptive_attention_backward", arrays, *ctx.words, shapes)
-        return (*(_arrays.from_bits(out, dtype, "torch") for out in outs), None, None, None)
+    def backward(ctx: Any, upstream: Any) -> Any:
+        tensors, mask = _saved(ctx)
+        shapes = [array.shape for array in tensors]
+
+        def gradients(*arrays: Any) -> Any:
+            outs, dtype = attention_of_heads("adaptive_attention_backward", arrays, mask, *ctx.words, shapes)
+            return tuple(_arrays.from_bits(out, dtype, "torch") for out in outs)
+
+        return (*_Gradient.apply("adaptive_attention", gradients, *tensors, upstream), None, None, None)

@@ -16,7 +16,7 @@ from ._function import Adapter, ForkedCall, op_named, require_device, words_of
 from ._gradients import require_forward
 from ._library import UsageError, number, whole
 from ._ops import ALL_ATTRIBUTES, ATTENTION_WORDS, LOSS_WORDS, OPS, PARAMETERS, SEQUENCE_WORDS, Op
-from ._parameters import is_wrapper, left_at_defaults, own_arguments, parameters_of
+from ._parameters import is_wrapper, left_at_defaults, own_argument, own_arguments, parameters_of
 from ._results import tolerances_of
 from ._shapes import with_shapes
 from ._signature import require_callable_with
@@ -190,6 +190,21 @@ def _show_progress(name: str, done: int, cases: int, seconds: float) -> None:
     print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
 
 
+def _notes_on(data: Mapping[str, Any], adapter: Adapter) -> list[str]:
+    """Notes on features of the failing call that the function may not support. Writes the labels' dtype that it got to data."""
+    inputs = (data.get("counterexample") or {}).get("inputs") or []
+    shapes = tuple(tuple(tensor["shape"]) for tensor in inputs)
+    if adapter.op.is_attention and inputs and "block_table" not in adapter.takes:
+        if own_argument("enable_gqa", shapes) and "group<=" not in data["text"]:
+            return [f"the failing call has grouped heads, {shapes[0][1]} of q and {shapes[1][1]} of k; domain='group=1' leaves such calls out"]
+    if adapter.op.is_loss and inputs and adapter.arrays == "torch":
+        if adapter.long_labels:
+            inputs[1]["dtype"] = "i64"
+        elif re.search(r"\bLong\b.*\bInt\b", data["text"]):
+            return ["the failing call has labels of int32; labels.long() makes them int64, which torch's losses need"]
+    return []
+
+
 def _name_of(function: Any) -> str:
     while isinstance(function, functools.partial):
         function = function.func
@@ -246,6 +261,7 @@ def _judge(function: Callable[..., Any] | str, infer_contract: bool, given: dict
     if shown is not None:
         shown("", 0, 0, 0)
     notes = [] if given["takes"] is not None else [left_at_defaults(function, op, adapter.takes, adapter.follow)]
+    notes += _notes_on(data, adapter)
     notes += [] if empty_rows else ["empty rows are left out, as n>=1 is the default; domain='n>=0' tries them"]
     for note in filter(None, notes):  # beneath the whole judgement's line, the last one
         data["text"] = f"{data['text'].rstrip()}\n      {note}\n"

@@ -122,6 +122,12 @@ class Adapter:
     def own_inputs(self) -> int:
         return len(self.op.inputs)
 
+    @property
+    def long_labels(self) -> bool:
+        """torch's own losses need labels of int64; under autograd the function is likely to call one."""
+        function = getattr(self.function, "func", self.function)
+        return self.op.is_loss and self.arrays == "torch" and (self.autograd or _arrays.library_of(function) == "torch")
+
     def answer(self, request: Request) -> None:
         """Calls the function, and writes what it returns to the request's outputs.
 
@@ -132,6 +138,8 @@ class Adapter:
         if self._lacks(request):
             raise Refused
         arguments = [self._array(array, dtype) for array, dtype in request.inputs]
+        if self.long_labels:
+            arguments[1] = arguments[1].long()
         keywords: dict[str, Any] = {}
         if "mask" in self.takes:
             keywords[self.takes["mask"]] = None if request.mask is None else self._array(request.mask, "bool")

@@ -23,7 +23,7 @@ _OTHER_NAMES = {"scaleddotproductattention": "attention", "sdpa": "attention", "
 _OPS = {name.replace("_", ""): name for name in OPS} | _OTHER_NAMES
 # KernelBench's classes, whose names say nothing.
 _MODELS = ("Model", "ModelNew")
-_TOLD = re.compile(r"#\s*(op|dtype|domain|contract):\s*(.*?)\s*$")
+_TOLD = re.compile(r"#\s*(op|dtype|domain|contract):\s*(.*?)\s*$", re.I)
 # TritonBench's files have their tests behind such a line. They need its GPU, and are not run.
 _TESTS = re.compile(r"^#{100,}[ \t]*$", re.M)
 # What aten's functions of BackendBench get behind the arrays: dim, and _softmax's half_to_float.
@@ -55,15 +55,15 @@ def op_of(name: str) -> str | None:
 
 
 def _told(lines: list[str]) -> dict[str, str]:
-    return dict(found.groups() for line in lines if (found := _TOLD.match(line.strip())))
+    return {found[1].lower(): found[2] for line in lines if (found := _TOLD.match(line.strip()))}
 
 
 def _above(lines: list[str], node: Any) -> dict[str, str]:
-    """What the comment directly above a definition tells."""
-    end = begin = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
-    while begin and lines[begin - 1].startswith("#"):
+    """What the comments directly above a definition tell: above its decorators, or below them."""
+    begin = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
+    while begin and (lines[begin - 1].startswith("#") or not lines[begin - 1].strip()):
         begin -= 1
-    return _told(lines[begin:end])
+    return _told(lines[begin : node.lineno - 1])
 
 
 def _runs_on_a_device(node: Any) -> bool:
@@ -74,10 +74,10 @@ def _runs_on_a_device(node: Any) -> bool:
 
 def modules_of(file: pathlib.Path) -> list[Module]:
     """Those of known ops; where there are none one that says so. The file is read, not run."""
-    source = _TESTS.split(file.read_text(encoding="utf-8", errors="replace"))[0]
     try:
+        source = _TESTS.split(file.read_text(encoding="utf-8", errors="replace"))[0]
         tree = ast.parse(source)
-    except (SyntaxError, ValueError) as error:
+    except (OSError, SyntaxError, ValueError) as error:
         return [Module(file, "", None, f"{type(error).__name__}: {error}")]
     lines = source.splitlines()
     kinds = (ast.FunctionDef, ast.ClassDef)
@@ -91,7 +91,8 @@ def modules_of(file: pathlib.Path) -> list[Module]:
             known = op in OPS
             why = "" if known else f"op: need one of {', '.join(OPS)}, got {op!r}"
             found.append(Module(file, node.name, op if known else None, why, {n: w for n, w in told.items() if n != "op"}))
-    return found or [Module(file, "", None, "no name says an op; a comment '# op: softmax' above a function or class does")]
+    names = ", ".join(node.name for node in nodes) or "no function or class"
+    return found or [Module(file, "", None, f"no name says an op, a comment '# op: softmax' above a function or class does; got {names}")]
 
 
 def in_folder(folder: pathlib.Path) -> Iterator[Module]:

@@ -26,6 +26,7 @@ from typing import Any, Callable, Iterable
 from ._check import check
 from ._library import CRASHED, FAIL, PASS, REFUSED, TIMED_OUT, UNDECIDED, USAGE, Interruptions, UsageError
 from ._modules import Module, in_folder, load
+from ._ops import OPS
 
 UNKNOWN, NOT_JUDGED, WRONG = "op not known", "not judged", "error"
 # By how grave they are: the exit code is that of the first that some module has.
@@ -43,6 +44,7 @@ _COLUMNS = ("name", "verdict", "seconds", "cause")
 # Of the time limit: what is left is for imports, and for the process to end by itself.
 _SHARE = 0.8
 _CAUSE = 160
+_END = 50  # of a longer cause: what was got stands there
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Row:
 
 def _one_line(text: str) -> str:
     text = " ".join(text.split())
-    return text if len(text) <= _CAUSE else text[: _CAUSE - 3] + "..."
+    return text if len(text) <= _CAUSE else f"{text[: _CAUSE - _END - 5]} ... {text[-_END:]}"
 
 
 def _cause(report: Any, op: str) -> str:
@@ -69,9 +71,13 @@ def _cause(report: Any, op: str) -> str:
     lines = [line.strip(" |") for line in findings[0].details]
     first = next((i for i, line in enumerate(lines) if line.startswith("replay:")), len(lines))
     named = [line[len("cause: ") :] for line in lines[:first] if line.startswith("cause: ")]
-    raised = [line for line in lines[:first] if re.match(r"[\w.]*(Error|Exception)\b", line)]
+    raised = [line for line in lines[:first] if re.match(r"[\w.]*(Error|Exception|SystemExit|KeyboardInterrupt)\b", line)]
+    returned = [line[len("softcheck: ") :] for line in lines[:first] if line.startswith("softcheck: the function's result")]
     values = ", ".join(line for line in lines[:first] if re.match(r"(expected|got|error) ", line))
-    return f"{findings[0].claim}: {next(filter(None, [*named, *raised, values, *lines]), report.summary)}"
+    values += " of an input with NaN" if values and findings[0].claim == "kernel.nan_row" else ""
+    ended = [line for line in lines[:first] if line.startswith("ended by ")]
+    ended = [re.sub(r"ended by no answer within ([\d.]*?)\.?0* s", r"a call did not return within \1 s", line) for line in ended]
+    return f"{findings[0].claim}: {next(filter(None, [*named, *raised, *returned, values, *ended, *lines]), report.summary)}"
 
 
 def _judge_here(words: dict[str, Any]) -> dict[str, str]:
@@ -79,10 +85,13 @@ def _judge_here(words: dict[str, Any]) -> dict[str, str]:
     start = time.monotonic()
     try:
         loaded = load(pathlib.Path(words["file"]), words["name"], words["op"])
+    except ModuleNotFoundError as error:
+        return {"verdict": NOT_JUDGED, "cause": f"needs {error.name}, which is not installed"}
     except Exception as error:  # noqa: BLE001: whatever the file's code raises
         return {"verdict": "crash", "cause": f"{type(error).__name__}: {error}"}
     told, device = words["told"], words["device"]
     on_device = device is not None and not device.startswith("cpu")
+    budget = words["time_limit"] * _SHARE
     # What a row with nothing visible gives is a convention, which no file tells.
     reports = []
     contracts = [told["contract"]] if "contract" in told else [None, "masked=zero", "masked=uniform"]
@@ -98,7 +107,8 @@ def _judge_here(words: dict[str, Any]) -> dict[str, str]:
                 contract=contract,
                 device=device,
                 effort=words["effort"],
-                budget=max(1.0, words["time_limit"] * _SHARE - (time.monotonic() - start)),
+                budget=max(1.0, budget - (time.monotonic() - start)),
+                time_limit=min(10.0, budget / 2),  # for one call, so that one without an end is seen
                 # This process is the module's own: a driver of a GPU may not be forked.
                 isolation="none" if on_device else "auto",
                 progress=False,
@@ -172,17 +182,30 @@ def _summary(rows: list[Row]) -> str:
     return f"{judged} {'module' if judged == 1 else 'modules'}: {', '.join(words) or 'nothing to judge'}{behind}"
 
 
-def grade(folder: pathlib.Path, out: pathlib.Path, **words: Any) -> list[Row]:
+def _refusal(modules: list[Module], effort: str, dtype: str | None, domain: str | None) -> str:
+    """Why no op of these modules can be judged by these words, or nothing: one call of each op tries them."""
+    why = ""
+    for op in dict.fromkeys(module.op for module in modules if module.op is not None):
+        takes = ("k",) if OPS[op].chooses else ()
+        words: dict[str, Any] = {"effort": effort, "domain": domain, "isolation": "none", "max_calls": 1, "progress": False}
+        try:
+            check(lambda *_, **__: None, op, dtype or "float32", takes=takes, **words)
+            return ""
+        except UsageError as error:
+            why = why or str(error)
+    return why
+
+
+def grade(folder: pathlib.Path, modules: list[Module], out: pathlib.Path, **words: Any) -> list[Row]:
     """Judges the modules of a folder, prints a line for each when it is done, and writes the table each time, so that what
     is there stays there. After Ctrl-C the rest are listed as not judged."""
-    modules = list(in_folder(folder))
     names = [":".join(filter(None, (str(module.file.relative_to(folder)), module.name))) for module in modules]
     width = max(map(len, names), default=0)
     rows: list[Row] = []
     with Interruptions() as interrupted:
         for module, name in zip(modules, names):
             if module.op is None:
-                row = Row(name, UNKNOWN, _one_line(module.why))
+                row = Row(name, WRONG if module.name else UNKNOWN, _one_line(module.why))
             elif interrupted():
                 row = Row(name, NOT_JUDGED, "Ctrl-C")
             else:
@@ -195,7 +218,9 @@ def grade(folder: pathlib.Path, out: pathlib.Path, **words: Any) -> list[Row]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m softcheck.grade", description=(__doc__ or "").partition(": ")[2])
+    codes = "; ".join(f"{code} {', '.join(v for v, c in _CODES.items() if c == code)}" for code in dict.fromkeys(_CODES.values()))
+    epilog = f"The exit code is that of the gravest verdict: {codes}; else 0. It is {USAGE} too where there is nothing to judge."
+    parser = argparse.ArgumentParser(prog="python -m softcheck.grade", description=(__doc__ or "").partition(": ")[2], epilog=epilog)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("folder", type=pathlib.Path, nargs="?")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("grade.tsv"), help="the table as a file (grade.tsv)")
@@ -217,8 +242,17 @@ def main() -> int:
         parser.error(f"folder: need a folder of Python files, got {given['folder']}")
     if not given["time_limit"] > 0:
         parser.error(f"--time-limit: need a number > 0, got {given['time_limit']:g}")
-    verdicts = {row.verdict for row in grade(**given)}
-    return next((code for verdict, code in _CODES.items() if verdict in verdicts), PASS)
+    modules = list(in_folder(given["folder"]))
+    if not modules:
+        parser.error(f"folder: need one that holds a module, got {given['folder']} without a Python file")
+    if why := _refusal(modules, given["effort"], given["dtype"], given["domain"]):
+        parser.error(why.removeprefix("softcheck: "))
+    try:
+        write([], given["out"])
+    except OSError as error:
+        parser.error(f"--out: need a file that can be written, got {given['out']}: {error.strerror}")
+    verdicts = {row.verdict for row in grade(modules=modules, **given)}
+    return next((code for verdict, code in _CODES.items() if verdict in verdicts), USAGE if verdicts == {UNKNOWN} else PASS)
 
 
 if __name__ == "__main__":

@@ -106,19 +106,52 @@ def test_gradients_of_attention():
     ("call", "message"),
     [
         (lambda x: softcheck.adaptive_softmax([1.0]), "adaptive_softmax: need arrays of NumPy or torch, got <class 'list'>"),
-        (lambda x: softcheck.adaptive_softmax(x.astype(int)), "logits: need float64, .*, got int64"),
-        (lambda x: softcheck.adaptive_softmax(x, dim=4), "dim: need a whole number from -4 to 3, got 4"),
-        (lambda x: softcheck.adaptive_softmax(x, x), r"mask: need bool \(True = visible\), got f32"),
+        (lambda x: softcheck.adaptive_softmax(np.ma.array(x)), "adaptive_softmax: need arrays of NumPy or torch, got .*MaskedArray"),
+        (lambda x: softcheck.adaptive_softmax(x.astype(int)), "adaptive_softmax: need float64, .*, got int64"),
+        (lambda x: softcheck.adaptive_softmax(x[0, 0, 0, 0]), "adaptive_softmax: need an array of one dimension or more, got a number"),
+        (lambda x: softcheck.adaptive_softmax(x, dim=4), "adaptive_softmax: dim: need a whole number from -4 to 3, got 4"),
+        (lambda x: softcheck.adaptive_softmax(x, -1), r"adaptive_softmax: mask: need an array of bool \(True = visible\), got int"),
+        (lambda x: softcheck.adaptive_softmax(x, x), r"mask: need an array of bool \(True = visible\), got f32"),
+        (lambda x: softcheck.adaptive_softmax(x, np.ma.array(x > 0)), "mask: need an array of bool .*, got a masked array"),
         (lambda x: softcheck.adaptive_softmax(x, np.ones(4, bool)), r"mask: need a shape that broadcasts to \(1, 2, 3, 5\), got \(4,\)"),
         (lambda x: softcheck.adaptive_attention(x[0], x, x), "adaptive_attention: need q .* got .*2, 3, 5"),
-        (lambda x: softcheck.adaptive_attention(x, x, x.astype(np.float64)), "of one dtype, .* of float32, float32, float64, "),
-        (lambda x: softcheck.adaptive_attention(x, x, x, scale=np.inf), "and a finite scale, .* scale inf"),
+        (lambda x: softcheck.adaptive_attention(x, x, x[:, :, :2]), "k and v of as many heads and keys, .* got .*1, 2, 2, 5"),
+        (lambda x: softcheck.adaptive_attention(x, x, x.astype(np.float64)), "of one dtype, got float32, float32, float64"),
+        (lambda x: softcheck.adaptive_attention(x, x, x, scale=np.inf), "adaptive_attention: need a finite scale, got inf"),
         (lambda x: softcheck.adaptive_attention(x, x, x, causal=2), "causal: need True or False, got 2"),
     ],
 )
 def test_a_wrong_argument_is_named(call, message):
     with pytest.raises(softcheck.UsageError, match=message):
         call(np.zeros((1, 2, 3, 5), np.float32))
+
+
+def test_a_second_derivative_is_an_error():
+    torch = pytest.importorskip("torch")
+    x = torch.tensor(RNG.normal(size=(1, 1, 3, 4)), requires_grad=True)
+    for out in (softcheck.adaptive_softmax(x), softcheck.adaptive_attention(x, x, x)):
+        (first,) = torch.autograd.grad(out.sum(), x, create_graph=True)
+        with pytest.raises(RuntimeError, match="need a first derivative, got a second one"):
+            torch.autograd.grad(first.square().sum(), x)
+
+
+def test_a_mask_is_that_of_the_forward_pass():
+    torch = pytest.importorskip("torch")
+    x = torch.tensor(RNG.normal(size=(2, 4)), requires_grad=True)
+    weights = torch.arange(8.0, dtype=torch.float64).reshape(2, 4)
+    seen = np.array([[True, True, True, False], [False] * 4])
+    (expected,) = torch.autograd.grad((softcheck.adaptive_softmax(x, seen) * weights)[0].sum(), x)
+    out = (softcheck.adaptive_softmax(x, seen) * weights).sum()
+    seen[:] = True
+    (got,) = torch.autograd.grad(out, x)
+    assert (got == expected).all() and (got[1] == 0).all() and got[0, 3] == 0 and (got[0, :3] != 0).all()
+    mask = torch.ones(2, 4, dtype=torch.bool)
+    out = softcheck.adaptive_softmax(x, mask).sum()
+    mask[0, 0] = False
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        torch.autograd.grad(out, x)
+    with pytest.raises(softcheck.UsageError, match="need q, k and v of one library, got numpy, torch, torch"):
+        softcheck.adaptive_attention(np.ones((1, 1, 2, 4)), *[torch.ones(1, 1, 2, 4)] * 2)
 
 
 def test_empty_rows_and_queries_are_as_the_contract_says():

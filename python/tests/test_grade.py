@@ -1,6 +1,5 @@
 """python -m softcheck.grade: a table of a folder's modules, whatever they do."""
 
-import os
 import pathlib
 import re
 import signal
@@ -11,6 +10,7 @@ import time
 import pytest
 from softcheck import grade
 from softcheck._modules import in_folder, load, modules_of, op_of
+from softcheck._ops import OPS
 
 SOFTMAX = """
 import numpy as np
@@ -28,6 +28,7 @@ FILES = {
     "dies.py": "import os\ndef softmax(x): return x\nprint('gone'), os._exit(3)\n",
     "raises.py": "import no_such_module\ndef softmax(x): return x\n",
     "needs_more.py": "def softmax(x, blocks): return x\n",
+    "misspelt.py": "# op: sofmax\ndef f(x): return x\n",
     "other.py": "def dropout(x): return x\n",
     "broken.py": "def softmax(x:\n",
 }
@@ -58,9 +59,10 @@ def test_a_folder_is_judged_to_its_end(tmp_path):
     assert {name: verdict for name, (verdict, _) in rows.items()} == {
         "broken.py": "op not known",
         "dies.py:softmax": "crash",
+        "misspelt.py:f": "error",
         "needs_more.py:softmax": "error",
         "other.py": "op not known",
-        "raises.py:softmax": "crash",
+        "raises.py:softmax": "not judged",
         "right.py:rows": "pass",
         "sub/wrong.py:rows": "fail",
     }
@@ -68,10 +70,11 @@ def test_a_folder_is_judged_to_its_end(tmp_path):
     assert causes["broken.py"].startswith("SyntaxError: ") and "# op: softmax" in causes["other.py"]
     assert causes["dies.py"] == "its process ended: exit(3); gone"
     assert "missing a required argument: 'blocks'" in causes["needs_more.py"]
-    assert causes["raises.py"] == "ModuleNotFoundError: No module named 'no_such_module'"
+    assert causes["misspelt.py"].startswith("op: need one of softmax, ") and causes["misspelt.py"].endswith(", got 'sofmax'")
+    assert causes["other.py"].endswith("got dropout") and causes["raises.py"] == "needs no_such_module, which is not installed"
     assert causes["right.py"] == "" and re.match(r"kernel\.softmax\.element: expected 0x1p\+0 \(1\), got .*, error ", causes["sub/wrong.py"])
     assert done.returncode == 1 and done.stderr == ""
-    assert f"5 modules: 1 pass, 1 fail, 2 crash, 1 error; 2 files whose op is not known. Written to {out}\n" in done.stdout
+    assert f"6 modules: 1 pass, 1 fail, 1 crash, 2 error, 1 not judged; 2 files whose op is not known. Written to {out}\n" in done.stdout
     for line, (name, (verdict, cause)) in zip(done.stdout.splitlines(), rows.items()):
         assert line.startswith(name) and f"  {verdict}  " in line and line.endswith(cause)
 
@@ -94,6 +97,28 @@ def test_what_does_not_end_is_ended(tmp_path):
     [hangs] = modules_of(folder_of(tmp_path, {"a.py": HANGS}) / "a.py")
     row = grade.judge(hangs, "a.py:softmax", {**WORDS, "time_limit": 1.0}, lambda: False)
     assert (row.verdict, row.cause) == ("timeout", "no verdict within 1 s") and row.seconds >= 1
+
+
+@pytest.mark.parametrize(
+    ("body", "cause"),
+    [
+        ("pass", "the function's result: need an array, got NoneType"),
+        ("import sys; sys.exit(0)", "SystemExit: 0"),
+        ("import os; os._exit(0)", "ended by exit(0)"),
+        ("while True: pass", "a call did not return within 2 s"),
+    ],
+)
+def test_a_cause_says_how_a_call_ended(tmp_path, body, cause):
+    [module] = modules_of(folder_of(tmp_path, {"a.py": f"def softmax(x):\n    {body}\n"}) / "a.py")
+    row = grade.judge(module, "a.py:softmax", {**WORDS, "time_limit": 5.0, "domain": "n<=9 rows<=2"}, lambda: False)
+    assert row.cause == f"kernel.returns: {cause}", row
+
+
+def test_a_nan_that_is_lost_is_of_an_input_with_nan(tmp_path):
+    text = SOFTMAX.format(name="softmax", wrong="").replace("    e =", "    x = np.nan_to_num(x, posinf=np.inf, neginf=-np.inf)\n    e =")
+    [module] = modules_of(folder_of(tmp_path, {"a.py": text}) / "a.py")
+    row = grade.judge(module, "a.py:softmax", WORDS, lambda: False)
+    assert re.fullmatch(r"kernel\.nan_row: expected NaN, got .* of an input with NaN", row.cause), row
 
 
 def test_ctrl_c_ends_it_with_what_is_there(tmp_path):
@@ -186,6 +211,9 @@ def test_what_each_collection_of_kernels_has_is_found(tmp_path):
     assert load(tmp_path / "triton_softmax.py", "triton_softmax", "softmax").function(3) == 3
     aten = load(tmp_path / "_softmax" / "_softmax_implementation_v1.py", "_softmax_kernel_impl", "softmax")
     assert aten.function(7) == (7, -1, False) and aten.takes == ()
+    comments = "# op: softmax\n\ndef f(x): ...\n# Op: entropy\ndef g(x): ...\n@decorated\n# op: logsumexp\ndef h(x): ...\ndef i(x): ...\n"
+    several = modules_of(folder_of(tmp_path, {"several.py": comments}) / "several.py")
+    assert [(module.name, module.op) for module in several] == [("f", "softmax"), ("g", "entropy"), ("h", "logsumexp")]
     [wrong] = modules_of(folder_of(tmp_path, {"wrong.py": "# op: sofmax\ndef f(x): ...\n"}) / "wrong.py")
     assert wrong.op is None and wrong.why.startswith("op: need one of softmax, ") and wrong.why.endswith("got 'sofmax'")
 
@@ -211,6 +239,40 @@ def test_what_is_no_folder_is_said(tmp_path):
     assert done.returncode == 2 and "--time-limit: need a number > 0, got 0" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--effort", "most"), "effort: need quick, default, deep or exhaustive, got 'most'"),
+        (("--dtype", "int8"), "got 'int8'"),
+        (("--domain", "n<=3 foo"), "got 'foo'"),
+        (("--out", "/nosuch/x.tsv"), "--out: need a file that can be written, got /nosuch/x.tsv: No such file or directory"),
+        (("--out", "/"), "--out: need a file that can be written, got /: Is a directory"),
+    ],
+)
+def test_wrong_words_are_refused_at_the_start(tmp_path, words, message):
+    done = run(folder_of(tmp_path, {"a.py": HANGS, "b.py": "# op: attention\ndef f(q, k, v): return q\n"}), tmp_path / "out.tsv", *words)
+    assert done.returncode == 2 and done.stdout == "" and done.stderr.splitlines()[-1].endswith(message), done
+
+
+def test_words_that_some_op_takes_are_not_refused(tmp_path):
+    every = "".join(f"# op: {op}\ndef {op}_of(*a): ...\n" for op in OPS)
+    modules = modules_of(folder_of(tmp_path, {"a.py": every}) / "a.py")
+    assert len(modules) == len(OPS)
+    assert all(grade._refusal([module], "quick", None, None) == "" for module in modules)
+    assert grade._refusal(modules, "quick", "float64", "group=1") == "" != grade._refusal(modules[:1], "quick", "float64", "group=1")
+
+
+def test_a_folder_without_a_module_is_an_error(tmp_path):
+    (tmp_path / "empty").mkdir()
+    done = run(tmp_path / "empty", tmp_path / "out.tsv")
+    assert done.returncode == 2 and "folder: need one that holds a module, got " in done.stderr and not (tmp_path / "out.tsv").exists()
+    (tmp_path / "lost.py").symlink_to(tmp_path / "none.py")
+    done = run(tmp_path, tmp_path / "out.tsv")
+    assert done.returncode == 2 and done.stderr == "" and "0 modules: nothing to judge; 1 file" in done.stdout
+    assert rows_of(tmp_path / "out.tsv")["lost.py"][1].startswith("FileNotFoundError: ")
+
+
 def test_the_exit_code_is_that_of_the_gravest_row():
     assert list(grade._CODES) == ["fail", "crash", "timeout", "error", "refused", "vacuous", "undecided", "not judged"]
-    assert os.EX_OK == 0
+    done = subprocess.run([sys.executable, "-m", "softcheck.grade", "--help"], capture_output=True, text=True)
+    assert "1 fail; 6 crash; 7 timeout; 2 error; 4 refused; 5 vacuous, undecided, not judged; else 0." in done.stdout

@@ -3,6 +3,7 @@
 import dataclasses
 
 import kernels
+import numpy as np
 import pytest
 import softcheck
 
@@ -52,6 +53,39 @@ def test_a_crash_has_no_errors_and_markup_is_escaped():
     assert "<b>" not in shown and "&lt;b&gt;" in shown
 
 
+def test_a_function_whose_values_are_nan_has_no_finite_slack():
+    def overflows(x):
+        with np.errstate(all="ignore"):
+            return kernels.unshifted(x)
+
+    for dtype in ("float32", "float16"):
+        [score] = softcheck.scorecard(overflows, dtypes=dtype, max_calls=300)
+        [line] = [line.split() for line in score.report.text.splitlines() if line.startswith("  kernel.softmax.element")]
+        assert line[2] == score.cells[7] == "inf", str(score.report)
+    [score] = softcheck.scorecard(kernels.softmax, **TINY)
+    assert score.slack == max(score.report.slack.values())
+
+
+def test_a_call_that_the_report_shows_is_counted():
+    [score] = softcheck.scorecard(kernels.softmax, **TINY)
+    line = "  error    250.9ulp(f16), 4 times the threshold of [0.00013164185, 0.00013164186]"
+    claim = softcheck.Claim("kernel.softmax.element", "fail", 1, float("nan"), ("Kernel.P fails on 2 logits", line))
+    data = {"claims": [{"errors": {"values": 1, "worst_ulps": 5.4, "worst_allowed_ulps": 6, "bias_ulps": 0.5}}]}
+    off = dataclasses.replace(score, report=dataclasses.replace(score.report, claims=(claim,), data=data))
+    assert (off.worst_ulps, off.allowed_ulps, off.bias_ulps, off.slack) == (250.9, 250.9 / 4, 0.5, float("inf"))
+
+
+def test_functions_of_one_name_are_numbered():
+    card = softcheck.scorecard([lambda x: kernels.softmax(x), kernels.softmax, lambda x: kernels.softmax(x)], **TINY)
+    assert [score.function for score in card] == ["your_function (1)", "softmax", "your_function (2)"]
+    card = softcheck.scorecard({"softmax": kernels.softmax, "log_softmax": [kernels.softmax]}, **TINY)
+    assert [score.function for score in card] == ["softmax", "softmax"]
+
+
 def test_what_is_no_function_is_said():
+    with pytest.raises(softcheck.UsageError, match="^scorecard: need dtypes=, one dtype or a list, got dtype=$"):
+        softcheck.scorecard(kernels.softmax, dtype="float64")
+    with pytest.raises(softcheck.UsageError, match="^scorecard: need at least one function and one dtype, got 0 and 1$"):
+        softcheck.scorecard([])
     with pytest.raises(softcheck.UsageError, match="^functions: need functions, a list of them or a dictionary of both by op, got 5$"):
         softcheck.scorecard(5)

@@ -1,5 +1,7 @@
 """torch's names and conventions: attn_mask, is_causal, dim, enable_gqa, and gradients through autograd."""
 
+import functools
+
 import kernels
 import numpy as np
 import pytest
@@ -103,10 +105,43 @@ def test_autograd_makes_the_gradients():
     assert [finding.claim for finding in report.findings if "dq" in finding.claim], str(report)
 
     def loss(x, labels):
-        return torch.nn.functional.cross_entropy(x, labels.long(), reduction="none")
+        return torch.nn.functional.cross_entropy(x, labels, reduction="none")
 
     report = softcheck.check(loss, op="cross_entropy_backward", domain="n>=2 n<=9 rows>=1 rows<=3 finite", **{**words, "contract": "exp=2ulp"})
     assert report.verdict == "pass", str(report)
+
+
+def test_a_forward_without_grouped_heads_is_told_the_word_that_leaves_them_out():
+    torch = pytest.importorskip("torch")
+
+    def forward(q, k, v):
+        return torch.softmax(q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5, -1) @ v
+
+    words = {"autograd": True, "contract": "exp=2ulp scale=split", "max_calls": 40}
+    report = softcheck.check(forward, "attention_backward", torch.float32, **words)
+    assert report.verdict == "crash" and report.text.count("domain='group=1' leaves such calls out") == 1, str(report)
+    report = softcheck.check(forward, "attention_backward", torch.float32, domain=f"{HEADS} finite group=1", **words)
+    assert report.verdict == "pass" and "group=1'" not in report.text, str(report)
+
+
+def test_losses_of_torch_get_labels_of_int64():
+    torch = pytest.importorskip("torch")
+    loss = torch.nn.functional.cross_entropy
+    words = {"domain": "n>=2 n<=9 rows>=1 rows<=3 finite", "contract": "exp=2ulp", "max_calls": 60}
+    for op, function in (
+        ("cross_entropy_mean", loss),
+        ("cross_entropy_mean", torch.nn.CrossEntropyLoss()),
+        ("cross_entropy", functools.partial(loss, reduction="none")),
+    ):
+        report = softcheck.check(function, op, torch.float32, **words)
+        assert report.verdict == "pass", str(report)
+    report = softcheck.check(lambda x, labels: loss(x, labels), "cross_entropy_mean_backward", torch.float32, autograd=True, **words)
+    assert report.verdict == "pass", str(report)
+    report = softcheck.check(lambda x, labels: loss(x, labels), "cross_entropy_mean", torch.float32, **words)
+    assert report.verdict == "crash" and "labels.long() makes them int64, which torch's losses need" in report.text, str(report)
+    wrong = functools.partial(loss, label_smoothing=0.1)
+    report = softcheck.check(wrong, "cross_entropy_mean", torch.float32, takes=(), **words)
+    assert report.counterexample.inputs["labels"].dtype == torch.int64, str(report)
 
 
 @pytest.mark.parametrize(
