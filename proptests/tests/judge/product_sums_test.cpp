@@ -129,6 +129,14 @@ TEST(ProductSums, WhatUnderflowsLiesWithinTheErrors) {
   }
 }
 
+// Each of a hundred products rounds to 0.
+TEST(ProductSums, SizesThatUnderflowAreNotLost) {
+  const std::vector<double> least{0x1p-1074};
+  ProductSums sums(1, Digits::of_long_double);
+  for (int k = 0; k < 100; ++k) sums.add({{0.4L, 0}, 0, {}, {}}, least);
+  EXPECT_GE(sums.size(0), 40 * 0x1p-1074);
+}
+
 // Each of these is added up term by term: an infinite bound of a term that is 0 adds nothing.
 TEST(ProductSums, BoundsOfZerosAndInfinities) {
   const std::vector<double> zero{0, 1}, one{0, 0};
