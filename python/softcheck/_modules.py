@@ -76,7 +76,7 @@ def modules_of(file: pathlib.Path) -> list[Module]:
     """Those of known ops; where there are none one that says so. The file is read, not run."""
     try:
         source = _TESTS.split(file.read_text(encoding="utf-8", errors="replace"))[0]
-        tree = ast.parse(source)
+        tree = ast.parse(source, file.name)
     except (OSError, SyntaxError, ValueError) as error:
         return [Module(file, "", None, f"{type(error).__name__}: {error}")]
     lines = source.splitlines()
