@@ -142,7 +142,7 @@ bool score_is_exact(const Contract& contract, double scale, std::span<const doub
     if (query[t] == 0 || key[t] == 0) continue;
     lowest_product = std::min(lowest_product, lowest_bit(query[t]) + lowest_bit(key[t]));
     magnitude = magnitude + UpperBound(std::fabs(query[t])) * UpperBound(std::fabs(key[t]));
-    if (upper(magnitude) > std::ldexp(1.0, lowest_product + p.precision)) return false;  // for good: most rows' first
+    if (upper(magnitude) > std::ldexp(1.0, lowest_product + p.precision)) return false;  // no later term mends it
   }
   if (lowest_product == none) return true;
   // Neither a factor, nor a product, nor their sum may underflow or overflow before or after the scaling.

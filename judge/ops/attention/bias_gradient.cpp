@@ -68,7 +68,7 @@ BiasGradient::Number BiasGradient::number(std::size_t i, std::size_t j) const {
     result.known = result.known && heads_[h].pairs.is_chosen(q);
     result.usable = result.usable && pairs.usable();
     if (!result.known || !result.usable) return;
-    sum.add(pairs.bias_gradient(pair), 1);
+    sum.add(pairs.bias_gradient(pair));
     size += pairs.size(pair);
     errors.push_back(pairs.bias_error(pair));
     overflow = overflow || pairs.may_overflow();

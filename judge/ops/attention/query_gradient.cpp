@@ -30,11 +30,10 @@ LongApproximation product(const LongApproximation& a, const LongApproximation& b
 
 }  // namespace
 
-void ProductSum::add(const LongApproximation& x, double factor) {
-  const long double term = x.value * static_cast<long double>(factor);
-  value_ += term;
-  size_ += std::fabs(term);
-  error_ += x.error * std::fabs(static_cast<long double>(factor));
+void ProductSum::add(const LongApproximation& x) {
+  value_ += x.value;
+  size_ += std::fabs(x.value);
+  error_ += x.error;
   ++terms_;
 }
 
@@ -45,8 +44,6 @@ void ProductSum::add(const LongApproximation& x, const LongApproximation& y) {
   error_ += x.error * std::fabs(y.value) + (std::fabs(x.value) + x.error) * y.error;
   ++terms_;
 }
-
-double ProductSum::size() const { return above(second_order * size_); }
 
 LongApproximation ProductSum::total() const {
   const auto n = static_cast<long double>(terms_);

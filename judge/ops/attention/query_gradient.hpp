@@ -12,14 +12,12 @@
 
 namespace softcheck::proptests {
 
-/// A sum of products of approximations, with its error.
+/// A sum of approximations and of their products, with its error.
 class ProductSum {
  public:
-  void add(const LongApproximation& x, double factor);
+  void add(const LongApproximation& x);
   void add(const LongApproximation& x, const LongApproximation& y);
   LongApproximation total() const;
-  /// sum |x factor|, at least.
-  double size() const;
 
  private:
   long double value_ = 0, size_ = 0, error_ = 0;

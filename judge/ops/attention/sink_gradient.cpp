@@ -59,7 +59,7 @@ SinkGradient::Sum SinkGradient::sum() const {
     if (!pairs.usable()) return;
     result.unbounded = result.unbounded || pairs.unbounded();
     overflow = overflow || pairs.may_overflow();
-    sum.add(pairs.sink_gradient(), 1);
+    sum.add(pairs.sink_gradient());
     size += pairs.sink_size();
     errors.push_back(pairs.sink_error());
   });

@@ -91,6 +91,18 @@ double auxiliary(const Judgeable& value, double share) {
   return wrong_side ? std::nextafter(got, outside == above ? infinity : -infinity) : got;
 }
 
+// The values have one column. The row keeps views of all three.
+AttentionRow row_of_scalars(std::span<const double> query, std::span<const double> keys,
+                            std::span<const double> values) {
+  AttentionRow row;
+  row.query = query;
+  row.keys = keys;
+  row.values = values;
+  row.value_size = 1;
+  row.visible.assign(values.size(), 1);
+  return row;
+}
+
 // Keys whose scores rise: a running maximum may be rescaled 47 times, which no kernel has to use. RowJudge has the same
 // row.
 TEST(AttentionThresholds, GrantsMakeNoValueVacuousAndNoLogarithmUnresolved) {
@@ -98,12 +110,7 @@ TEST(AttentionThresholds, GrantsMakeNoValueVacuousAndNoLogarithmUnresolved) {
   for (int j = 0; j < 48; ++j) keys.push_back(j / 4.0);
   const std::vector<double> query{1}, values(keys.size(), 1);
   const AttentionTask task = attention_task(Op::attention, Format::bf16, "acc=bf16 sum=sequential");
-  AttentionRow row;
-  row.query = query;
-  row.keys = keys;
-  row.values = values;
-  row.value_size = 1;
-  row.visible.assign(keys.size(), 1);
+  const AttentionRow row = row_of_scalars(query, keys, values);
   const VisibleKeys visible(task.contract, row);
   const AttentionThresholds thresholds(task, row, visible);
   ASSERT_TRUE(thresholds.usable());
@@ -123,12 +130,7 @@ TEST(AttentionThresholds, GrantsMakeNoValueVacuousAndNoLogarithmUnresolved) {
 TEST(AttentionThresholds, ALargeValueOfALittleWeightMayBeOffByWhatIsFlushed) {
   const std::vector<double> query{1}, keys{0, -80}, values{0, 0x1p100};
   const AttentionTask task = attention_task(Op::attention, Format::f32, "");
-  AttentionRow row;
-  row.query = query;
-  row.keys = keys;
-  row.values = values;
-  row.value_size = 1;
-  row.visible.assign(2, 1);
+  const AttentionRow row = row_of_scalars(query, keys, values);
   for (const auto& [off, expected] : {std::pair(0x1p-28, Decision::proved), std::pair(0x1p-12, Decision::violated)}) {
     Ideal got = ideal_of(task, row);
     got.out = {round_to(Format::f32, std::exp(-80) * 0x1p100 + off)};
@@ -139,12 +141,7 @@ TEST(AttentionThresholds, ALargeValueOfALittleWeightMayBeOffByWhatIsFlushed) {
 // 64 factors of 2^122, whose sum no float holds, beside small ones: nothing that a kernel computes is near the range.
 TEST(VisibleKeys, LargeFactorsAloneLeaveNoRange) {
   const std::vector<double> query(64, 0x1p122), keys(64, 0x1p-130), values{1};
-  AttentionRow row;
-  row.query = query;
-  row.keys = keys;
-  row.values = values;
-  row.value_size = 1;
-  row.visible = {1};
+  AttentionRow row = row_of_scalars(query, keys, values);
   const AttentionTask task = attention_task(Op::attention, Format::f32, "");
   EXPECT_FALSE(VisibleKeys(task.contract, row).may_overflow);
   row.query = keys;

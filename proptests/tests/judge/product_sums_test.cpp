@@ -163,7 +163,7 @@ TEST(ProductSums, ASumOfMagnitudesIsABound) {
   }
 }
 
-// Doubles only where nobody can tell: not where a number of f64 is read, computed with, or written.
+// A contract that reads, computes with or writes f64 is judged in long doubles.
 TEST(ProductSums, ResultsOfDoublesNeedLongDoubles) {
   const Contract narrow = parse_contract("exp=1ulp", Format::f32, Format::f32);
   EXPECT_EQ(digits_for(narrow), Digits::of_double);
