@@ -99,7 +99,7 @@ std::vector<ShardState> states_of(const Plan& plan, const fs::path& folder, cons
 }
 
 // The shards that --shard names, all without it, by their places in the plan.
-std::vector<std::size_t> asked_shards(const Plan& plan, const std::string& share) {
+std::vector<std::size_t> chosen_shards(const Plan& plan, const std::string& share) {
   std::size_t one = 1, all = 1;
   if (!share.empty()) {
     const char* end = share.data() + share.size();
@@ -116,7 +116,7 @@ std::vector<std::size_t> asked_shards(const Plan& plan, const std::string& share
 }
 
 void list(const Plan& plan, const CampaignFlags& flags) {
-  const std::vector<std::size_t> places = asked_shards(plan, flags.shard);
+  const std::vector<std::size_t> places = chosen_shards(plan, flags.shard);
   std::vector<ShardState> states;
   if (!flags.out.empty()) {
     states = states_of(plan, flags.out, run_of(plan, flags));
@@ -262,7 +262,7 @@ int run_campaign(CampaignFlags flags) {
   }
   if (!flags.print.empty()) return print_shard(plan, flags);
   if (flags.out.empty()) throw InputError(usage, "campaign: need --out DIR for results, or --list");
-  const std::vector<std::size_t> places = asked_shards(plan, flags.shard);
+  const std::vector<std::size_t> places = chosen_shards(plan, flags.shard);
   flags.out = fs::absolute(flags.out).string();  // a shard's process goes to the folder of the kernels
   make_folder(flags.out);
   if (flags.kept.empty()) flags.kept = flags.out + "/kept";

@@ -89,7 +89,7 @@ std::vector<OpFile> files_of(Op op) {
   if (merges_states(op)) {
     files.insert(files.end(), {{"output", true}, {"output-lse", true}});
   } else if (has_parts(op)) {
-    const std::size_t needed = op->outputs.size() - op->asked_outputs;
+    const std::size_t needed = op->outputs.size() - op->optional_outputs;
     for (std::size_t i = 0; i < op->outputs.size(); ++i) files.push_back({op->outputs[i], i < needed});
   } else {
     files.push_back({"output", true});

@@ -81,7 +81,7 @@ std::string readable(std::string_view text) {
                                 : proptests::escaped_text(text.substr(0, longest)) + "...";
 }
 
-int told(const InputError& error) {
+int print_error(const InputError& error) {
   complain("softcheck: {}\n", readable(error.what()));
   return error.code;
 }
@@ -128,11 +128,11 @@ int run_verb(const std::vector<std::string>& arguments, std::span<const AddVerb>
                                                   words_before_flags(app))));
     return usage;
   } catch (const InputError& error) {
-    return told(error);
+    return print_error(error);
   } catch (const std::system_error& error) {
-    return told(limit_reached(error));
+    return print_error(limit_reached(error));
   } catch (const std::bad_alloc& error) {
-    return told(limit_reached(error));
+    return print_error(limit_reached(error));
   } catch (const std::invalid_argument& error) {
     complain("softcheck: {}\n", readable(error.what()));
     return usage;

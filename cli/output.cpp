@@ -16,10 +16,10 @@ namespace softcheck::cli {
 namespace {
 
 // Has the file the text now?
-enum class Written { not_asked, yes, no };
+enum class Written { unwanted, yes, no };
 
 Written write(const std::string& flag, const std::string& path, const std::string& text) {
-  if (path.empty()) return Written::not_asked;
+  if (path.empty()) return Written::unwanted;
   try {
     proptests::write_file_atomically(path, text);
     return Written::yes;

@@ -102,19 +102,19 @@ TensorTask task_of(const softcheck_call* call, const softcheck_options& options)
     if (call->inputs == nullptr || call->inputs[i] == nullptr) {
       throw UsageError("call: need " + std::to_string(call->n_inputs) + " inputs, got NULL for one");
     }
-    task.inputs[i] = held_tensor(*call->inputs[i], input_name(task, i));
+    task.inputs[i] = from_dlpack(*call->inputs[i], input_name(task, i));
   }
   return task;
 }
 
 // Which of the outputs that a call need not have are at hand: behind the others, those that their inputs allow. Where
 // one is that two could be, it is that of numbers of heads if it has one dimension.
-void set_asked(const softcheck_call& call, TensorTask& task) {
-  const std::size_t always = task.op->outputs.size() - task.op->asked_outputs;
+void set_optional_outputs(const softcheck_call& call, TensorTask& task) {
+  const std::size_t always = task.op->outputs.size() - task.op->optional_outputs;
   if (call.outputs == nullptr || call.n_outputs <= always) return;
   const std::size_t given = call.n_outputs - always;
-  for (std::size_t k = 0; k < task.op->asked_outputs; ++k) {
-    if (proptests::input_of(task, task.op->asked_by[k]) != nullptr) task.asked.push_back(always + k);
+  for (std::size_t k = 0; k < task.op->optional_outputs; ++k) {
+    if (proptests::input_of(task, task.op->optional_output_inputs[k]) != nullptr) task.asked.push_back(always + k);
   }
   const DLTensor* const last = call.outputs[call.n_outputs - 1];
   if (task.asked.size() > 1 && given == 1 && last != nullptr) {
@@ -126,15 +126,15 @@ void set_asked(const softcheck_call& call, TensorTask& task) {
 }
 
 std::vector<GivenTensor> outputs_of(const softcheck_call& call, TensorTask& task) {
-  set_asked(call, task);
-  const std::size_t most = task.op->outputs.size() - task.op->asked_outputs + task.asked.size();
+  set_optional_outputs(call, task);
+  const std::size_t most = task.op->outputs.size() - task.op->optional_outputs + task.asked.size();
   std::vector<GivenTensor> outputs;
   for (std::uint32_t i = 0; i < call.n_outputs; ++i) {
     if (call.outputs == nullptr || call.outputs[i] == nullptr) {
       throw UsageError("call: need " + std::to_string(call.n_outputs) + " outputs, got NULL for one");
     }
     const std::size_t which = has_parts(task.op) && i < most ? number_of_output(task, i) : i;
-    outputs.push_back(held_tensor(*call.outputs[i], output_name(task.op, which)));
+    outputs.push_back(from_dlpack(*call.outputs[i], output_name(task.op, which)));
   }
   return outputs;
 }

@@ -60,7 +60,7 @@ std::string LayerQuestion::text() const {
   return command(alone, fmt::format(" --layers {}", layer));
 }
 
-ModelsQuestion asked_models(const PlanEntry& entry, std::size_t per_shard) {
+ModelsQuestion models_question(const PlanEntry& entry, std::size_t per_shard) {
   constexpr std::int64_t most_items = std::int64_t{1} << 62;
   ModelsQuestion asked{{}, per_shard};
   LayerQuestion usual;

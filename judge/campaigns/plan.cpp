@@ -64,10 +64,10 @@ class PlanReader {
     for_each(kernels, [&](const toml::table& entry) { add(entry, usual, judgements); });
     split(std::move(judgements), usual_size, plan);
     for_each(models, [&](const toml::table& entry) {
-      const ModelsQuestion asked = asked_models(neutral(entry), usual_size);
+      const ModelsQuestion asked = models_question(neutral(entry), usual_size);
       for (const std::vector<LayerQuestion>& layers : asked.models) split(new_of(layers), asked.per_shard, plan);
     });
-    for_each(trainings, [&](const toml::table& entry) { split(new_of(asked_trainings(neutral(entry))), 1, plan); });
+    for_each(trainings, [&](const toml::table& entry) { split(new_of(training_questions(neutral(entry))), 1, plan); });
     set_hash(plan);
     return plan;
   }

@@ -35,7 +35,7 @@ struct TrainingQuestion {
 /// The product of the lists of one [[trainings]]; seeds run fastest.
 ///
 /// throws   PlanError
-std::vector<TrainingQuestion> asked_trainings(const PlanEntry& entry);
+std::vector<TrainingQuestion> training_questions(const PlanEntry& entry);
 
 /// One layer of a checkpoint, certified once.
 struct LayerQuestion {
@@ -58,7 +58,7 @@ struct ModelsQuestion {
 };
 
 /// throws   PlanError
-ModelsQuestion asked_models(const PlanEntry& entry, std::size_t per_shard);
+ModelsQuestion models_question(const PlanEntry& entry, std::size_t per_shard);
 
 /// One kernel, judged once.
 struct JudgementQuestion {

@@ -31,7 +31,7 @@ using Metrics = std::vector<std::pair<std::string, double>>;
 
 namespace {
 
-constexpr auto kept_every = std::chrono::seconds(1);
+constexpr auto save_interval = std::chrono::seconds(1);
 constexpr std::uint64_t test_seed = 1;  // of what is tested on; the network's seed chooses the stream
 
 struct Trained {
@@ -63,7 +63,7 @@ Trained trained(const Options& options, const fs::path& kept, const ShardRun& ru
     if (now.step == options.steps) return true;  // never kept: what goes on from there would know no loss
     const bool stop = run.interrupted && run.interrupted();
     const auto time = std::chrono::steady_clock::now();
-    if (!kept.empty() && (stop || time - written >= kept_every)) {
+    if (!kept.empty() && (stop || time - written >= save_interval)) {
       write_checkpoint(kept, now, options);
       written = time;
     }

@@ -209,7 +209,7 @@ std::string TrainingQuestion::text() const {
   return (is_language() ? "train-language " : "train ") + words() + "; " + tests_of(*this);
 }
 
-std::vector<TrainingQuestion> asked_trainings(const PlanEntry& entry) {
+std::vector<TrainingQuestion> training_questions(const PlanEntry& entry) {
   const bool language = is_language(entry);
   TrainingQuestion first;
   if (language) first.options = LanguageTrainingOptions{};

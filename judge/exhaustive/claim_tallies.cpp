@@ -49,7 +49,7 @@ Format ClaimTallies::format_of(std::string_view claim) const {
 
 void ClaimTallies::fail(const EnumeratedRow& row, const ValueFinding& finding, bool special) {
   const Format format = subject_.contract.input;
-  CallDescription asked = proptests::asked_of(subject_.op, format, row);
+  CallDescription asked = proptests::describe_call(subject_.op, format, row);
   if (!special && !subject_.op->attention) {
     asked.numbers = JudgedNumbers{{row.logits.begin(), row.logits.end()}, row.shape.theta};
   }

@@ -160,9 +160,9 @@ std::string case_text_of(Op op, Format format, const EnumeratedRow& row) {
   return hidden ? to_text(matrix) : text_of(matrix);
 }
 
-CallDescription asked_of(Op op, Format format, const EnumeratedRow& row) {
-  if (op->attention) return asked_of(query_as_case(format, row), "", std::nullopt);
-  return asked_of(row_as_case(format, row.bytes, row.shape.theta), op, format, "", 0);
+CallDescription describe_call(Op op, Format format, const EnumeratedRow& row) {
+  if (op->attention) return describe_call(query_as_case(format, row), "", std::nullopt);
+  return describe_call(row_as_case(format, row.bytes, row.shape.theta), op, format, "", 0);
 }
 
 bool is_nan_as_due(const EnumeratedRow& row) {

@@ -40,7 +40,7 @@ AttentionCase query_as_case(numerics::Format format, const EnumeratedRow& row);
 /// The case that shows a row, as a replay takes it.
 std::string case_text_of(Op op, numerics::Format format, const EnumeratedRow& row);
 /// What a report says of the call with that row alone.
-CallDescription asked_of(Op op, numerics::Format format, const EnumeratedRow& row);
+CallDescription describe_call(Op op, numerics::Format format, const EnumeratedRow& row);
 
 /// Claims on rows with a NaN, or with +inf.
 inline constexpr std::string_view nan_claim = "kernel.nan_row", infinite_claim = "kernel.infinite_row";

@@ -93,7 +93,7 @@ class ExhaustiveTrial {
         reason_ = ended;
         break;
       }
-      if (Clock::now() - kept_ > between_states) keep();
+      if (Clock::now() - saved_at_ > between_states) keep();
       tell(rows, state_.block);
       if (!judge(rows, state_.block, statement)) break;
       statement.seconds = seconds_before + seconds_since(start);
@@ -106,7 +106,7 @@ class ExhaustiveTrial {
 
   // Not of a kernel that failed: it is asked again where it did.
   void keep() {
-    kept_ = Clock::now();
+    saved_at_ = Clock::now();
     if (options_.resume.empty() || is_over()) return;
     state_.sums = tallies_.sums();
     state_.notes.insert(kernel_.notes().begin(), kernel_.notes().end());
@@ -341,7 +341,7 @@ class ExhaustiveTrial {
   std::vector<std::unique_ptr<Enumeration>> enumerations_;
   std::vector<std::string> skipped_;
   ExhaustiveState state_;  // calls, refused_calls and seconds: of those before this process
-  Clock::time_point kept_ = Clock::now();
+  Clock::time_point saved_at_ = Clock::now();
   std::string reason_;
   JudgeProgress progress_;
   ExhaustiveJudgement result_;

@@ -24,7 +24,7 @@ struct Axis {
 };
 
 // Nearer to the maximum all weights are alike, and farther from it there are none.
-bool is_shown(const ArgumentError& error) { return error.argument >= 0x1p-30 && error.argument <= 0x1p10; }
+bool in_picture(const ArgumentError& error) { return error.argument >= 0x1p-30 && error.argument <= 0x1p10; }
 
 double reported_ulps(double ulps) { return std::log10(std::max(ulps, 0.01)); }
 
@@ -54,7 +54,7 @@ std::string line_of(const ExhaustiveJudgement& judgement, std::size_t enumeratio
                     Height height_of, const std::string& style) {
   std::string points;
   for (const ArgumentError& error : judgement.errors) {
-    if (error.enumeration != enumeration || !is_shown(error) || !(height_of(error) > 0)) continue;
+    if (error.enumeration != enumeration || !in_picture(error) || !(height_of(error) > 0)) continue;
     points +=
         fmt::format("{:.1f},{:.1f} ", across.at(std::log2(error.argument)), up.at(reported_ulps(height_of(error))));
   }
@@ -69,7 +69,7 @@ std::string to_svg(const ExhaustiveJudgement& judgement, const std::string& titl
   Axis across{0, 1, left, right}, up{-2, 1, bottom, top};
   bool first = true;
   for (const ArgumentError& error : judgement.errors) {
-    if (!is_shown(error)) continue;
+    if (!in_picture(error)) continue;
     const double place = std::log2(error.argument);
     across.from = first ? place : std::min(across.from, place);
     across.to = first ? place + 1 : std::max(across.to, place);

@@ -99,9 +99,9 @@ Inference infer_contract(const KernelSubject& subject, const JudgeOptions& optio
     result.judgement = judge_kernel(result.subject, options);
     return result.judgement.verdict;
   };
-  const std::function<bool()> asked_to_end = interruptible(options).run.interrupted;
+  const std::function<bool()> stop_requested = interruptible(options).run.interrupted;
   const auto first = [&] {
-    const numerics::InterruptionScope scope(asked_to_end);
+    const numerics::InterruptionScope scope(stop_requested);
     return search.first();
   };
   // A row on which a candidate fails rules it out, so that every round goes on to a later one.
@@ -115,7 +115,7 @@ Inference infer_contract(const KernelSubject& subject, const JudgeOptions& optio
       return result;
     }
     {
-      const numerics::InterruptionScope scope(asked_to_end);
+      const numerics::InterruptionScope scope(stop_requested);
       learn_from_failures(result.judgement, search);
     }
     if (!search.can_explain_rows()) break;

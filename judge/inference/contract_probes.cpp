@@ -131,7 +131,7 @@ Probe probe_of(Op op, std::shared_ptr<const AttentionCase> attention,
                std::shared_ptr<const std::vector<std::vector<double>>> got, std::size_t row) {
   const AttentionShape& s = attention->shape;
   const std::size_t i = row % s.queries, h = row / s.queries % s.heads(), b = row / s.queries / s.heads();
-  return {asked_of(*attention, "", row).text(), s.keys,
+  return {describe_call(*attention, "", row).text(), s.keys,
           [op, attention, got, row, b, h, i](const numerics::Contract& contract) {
             AttentionTask task{op, contract, contract.output};
             task.contract.output = contract.input;

@@ -21,7 +21,7 @@ std::string short_number(double value) {
   return text;
 }
 
-std::string told(const BrokenCandidate& broken, const std::string& words) {
+std::string failure_text(const BrokenCandidate& broken, const std::string& words) {
   return words + " allows too little: " + short_number(broken.share.share) + " times its threshold on " +
          broken.share.witness;
 }
@@ -306,7 +306,7 @@ std::string ContractSearch::failure() {
   const Contract contract = widest();
   for (ProbeSet* probes : {&masked_, &pairs_, &equal_, &scores_, &sums_, &tiny_, &rows_}) {
     const ProbeShare share = probes->against(contract);
-    if (!share.holds) return "even " + told({contract, share}, "'" + to_string(contract) + "'");
+    if (!share.holds) return "even " + failure_text({contract, share}, "'" + to_string(contract) + "'");
   }
   return "";
 }
@@ -318,7 +318,8 @@ InferredWord ContractSearch::word(const Contract& found, const char* key, const 
   if (step.broken) {
     const std::string tighter = word_of(step.broken->contract, key);
     result.evidence = Evidence::measured;
-    result.why = told(*step.broken, tighter == result.word ? "'" + to_string(step.broken->contract) + "'" : tighter);
+    result.why =
+        failure_text(*step.broken, tighter == result.word ? "'" + to_string(step.broken->contract) + "'" : tighter);
   } else if (!assumed.empty()) {
     result.evidence = Evidence::assumed;
     result.why = assumed;
@@ -335,15 +336,15 @@ std::vector<InferredWord> ContractSearch::words(const Contract& found) {
     return "nothing tighter is standard; " + std::to_string(probes.size()) + " rows use at most " +
            short_number(steps_[key].share.share) + " of its thresholds";
   };
-  const bool acc_told = found.accumulator == Format::f64 || !hidden;
-  const auto unless_asked = [](const ProbeSet& probes, const std::string& why) {
+  const bool acc_measurable = found.accumulator == Format::f64 || !hidden;
+  const auto unless_empty = [](const ProbeSet& probes, const std::string& why) {
     return probes.size() > 0 ? why : std::string("the domain has no row that shows it");
   };
   const bool conventions = op_->answers.masked_rows && masked_.size() > 0;
   std::vector<InferredWord> result;
-  result.push_back(word(found, "acc", unless_asked(pairs_, acc_told ? "" : rounded), used(pairs_, "acc")));
-  const std::string exp_told = op_->answers.exponentials ? (hidden ? rounded : "") : no_part;
-  result.push_back(word(found, "exp", unless_asked(pairs_, exp_told), used(pairs_, "exp")));
+  result.push_back(word(found, "acc", unless_empty(pairs_, acc_measurable ? "" : rounded), used(pairs_, "acc")));
+  const std::string exp_reason = op_->answers.exponentials ? (hidden ? rounded : "") : no_part;
+  result.push_back(word(found, "exp", unless_empty(pairs_, exp_reason), used(pairs_, "exp")));
   result.push_back(word(found, "sum", tells_orders(found) ? "" : rounded, used(sums_, "sum")));
   const char* nothing_visible = op_->attention
                                     ? "a query that sees no key: by a mask, by causality or for want of keys"

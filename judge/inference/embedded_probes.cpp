@@ -108,8 +108,8 @@ std::optional<AttentionCase> attention_of(const std::vector<std::vector<double>>
       attention.keys.push_back(j < items ? row[j] : weightless);
       attention.keys.resize(attention.keys.size() + s.dim - 1);
       for (std::size_t c = 0; c < s.value_dim; ++c) {
-        const bool is_shown = (c == 0 && j == 0) || (c == 1 && j + 1 == items);
-        attention.values.push_back(is_shown ? 1 : 0);
+        const bool is_chosen_value = (c == 0 && j == 0) || (c == 1 && j + 1 == items);
+        attention.values.push_back(is_chosen_value ? 1 : 0);
       }
     }
   }

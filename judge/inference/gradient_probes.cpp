@@ -79,7 +79,7 @@ std::vector<Probe> gradient_probes(Op op, Format scalars, const AttentionCase& a
       });
       return all;
     };
-    probes.push_back({asked_of(*part, "").text(), part->shape.keys, judge});
+    probes.push_back({describe_call(*part, "").text(), part->shape.keys, judge});
   }
   return probes;
 }

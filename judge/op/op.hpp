@@ -109,10 +109,10 @@ struct OpTraits {
   bool attributes = false;                       // of attention: windows, softcap, sinks, slopes, bias, alignment
   bool packed = false;                           // of attention: sequences may be packed
   bool pages = false;                            // of attention: and keys may lie in pages
-  std::size_t asked_outputs = 0;                 // the last ones, of which a call has those that its domain asks for
-  std::span<const Role> asked_by = {};           // of each of these: the input that a call with it has
-  bool all_outputs = false;                      // a call of attention asks for all others, else for the first ones
-  bool one_value_per_row = false;                // not one for each element
+  std::size_t optional_outputs = 0;              // the last ones, of which a call has those that its domain asks for
+  std::span<const Role> optional_output_inputs = {};  // of each of these: the input that a call with it has
+  bool all_outputs = false;        // a call of attention asks for all others, else for the first ones
+  bool one_value_per_row = false;  // not one for each element
   bool has_theta = true;
   bool adaptive = false;  // beta follows from the entropy (Appendix G)
   bool takes_mask = true;

@@ -71,7 +71,7 @@ std::string one_line(const Certificate& certificate) {
 }
 
 // The row that failed; the whole case where it is no row.
-std::string asked_row(const Certificate& certificate) {
+std::string failing_row(const Certificate& certificate) {
   const KernelEvidence* evidence = evidence_of(certificate);
   if (evidence == nullptr) return certificate.witness;
   return evidence->asked.row_text.empty() ? evidence->asked.case_text : evidence->asked.row_text;
@@ -82,14 +82,14 @@ std::string asked_row(const Certificate& certificate) {
 // in that.
 std::string other_failures(const KernelJudgement& judgement, const std::string& claim, const FailureCause& cause) {
   constexpr std::size_t most_named = 3;
-  std::set<std::string> rows{asked_row(*cause.failed)};  // and names
+  std::set<std::string> rows{failing_row(*cause.failed)};  // and names
   std::string names;
   std::size_t count = 0;
   for (const PropertyFinding& other : judgement.properties) {
     const auto& failed = other.outcome.counterexample;
     const Certificate* broken = &other == cause.property || !failed ? nullptr : first_of(*failed, claim);
     if (broken == nullptr || fails_alone(*failed) || !is_of_cause(kind_of(*broken), cause)) continue;
-    if (other.name == cause.property->name || !rows.insert(asked_row(*broken)).second) continue;
+    if (other.name == cause.property->name || !rows.insert(failing_row(*broken)).second) continue;
     // Default effort has a property twice: as quick effort draws it, and as its own.
     if (!rows.insert(other.name).second || ++count > most_named) continue;
     names += (names.empty() ? "" : ", ") + other.name + " on " + logits_text(failed->size);
@@ -143,7 +143,7 @@ std::vector<std::string> story_of(const KernelSubject& subject, const KernelJudg
     }
     story.push_back(cause.property->name + (fails_alone(found) ? " made a call that fails alone, too"
                                                                : " fails on " + logits_text(found.size)));
-    for (const std::string& line : proptests::told(*cause.failed)) story.push_back("  " + line);
+    for (const std::string& line : proptests::failure_lines(*cause.failed)) story.push_back("  " + line);
     if (const std::string why = cause_of(subject, *cause.failed); !why.empty()) story.push_back("  " + why);
     if (causes.size() == 1 && std::isinf(slack) && std::isfinite(cause.failed->slack)) {
       story.emplace_back("slack inf is of another case: one with a NaN, an infinity or a value that has to be exact");

@@ -78,7 +78,7 @@ std::string dtype_name(const GivenTensor& tensor) {
   return tensor.integer_bits != 0 ? "int" + std::to_string(tensor.integer_bits) : "a mask of bytes";
 }
 
-GivenTensor held_tensor(const DLTensor& tensor, std::string_view given_name) {
+GivenTensor from_dlpack(const DLTensor& tensor, std::string_view given_name) {
   const std::string name(given_name);
   if (tensor.device.device_type != kDLCPU) {
     throw std::invalid_argument(name + ": need a tensor in the CPU's memory, got one on device type " +

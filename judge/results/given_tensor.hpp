@@ -33,7 +33,7 @@ std::string dtype_name(const GivenTensor& tensor);
 /// name     of the tensor, for errors: "logits"
 /// throws   std::invalid_argument naming the tensor, what is needed and what was got: another device than the CPU, a
 ///          dtype that is no format, int32, int64, uint8 or bool, lanes, a negative size, no data
-GivenTensor held_tensor(const DLTensor& tensor, std::string_view name);
+GivenTensor from_dlpack(const DLTensor& tensor, std::string_view name);
 
 using Shape = std::vector<std::int64_t>;
 

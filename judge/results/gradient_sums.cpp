@@ -255,7 +255,7 @@ bool judge_bias(const TensorTask& task, const GradientTensors& all, const Attent
 }  // namespace
 
 bool is_gradient_sum(const TensorTask& task, std::size_t which) {
-  return which >= task.op->outputs.size() - task.op->asked_outputs;
+  return which >= task.op->outputs.size() - task.op->optional_outputs;
 }
 
 bool judge_gradient_sums(const TensorTask& task, const AttentionTask& by, std::span<const GivenTensor> outputs,

@@ -136,7 +136,7 @@ Shape RowTensors::output_shape(std::size_t which) const {
   return shape;
 }
 
-void RowTensors::load_beside(std::size_t row, std::size_t k, std::vector<double>& values) const {
+void RowTensors::load_auxiliary(std::size_t row, std::size_t k, std::vector<double>& values) const {
   const GivenTensor& tensor = auxiliary_[k - 1];
   const OpInput& input = task_.op->inputs[k];
   const bool of_classes = input.extent == Extent::classes;
@@ -181,7 +181,7 @@ RowKind RowTensors::load(std::size_t row, std::span<double> logits, std::vector<
   bool unasked = highest == numerics::infinity && !task_.op->has_limit;
   auxiliary.resize(auxiliary_.size());
   for (std::size_t k = 0; k < auxiliary.size(); ++k) {
-    load_beside(row, k + 1, auxiliary[k]);
+    load_auxiliary(row, k + 1, auxiliary[k]);
     const bool vectors = task_.op->inputs[k + 1].extent == Extent::vectors;
     for (std::size_t i = 0; i < auxiliary[k].size(); ++i) {
       const double value = auxiliary[k][i];

@@ -57,7 +57,7 @@ class RowTensors {
   // Of the op's other inputs: their shapes, and labels that are no class.
   void require_auxiliary(std::size_t k);
   void require_weights(const GivenTensor& tensor, const std::string& name) const;
-  void load_beside(std::size_t row, std::size_t k, std::vector<double>& values) const;
+  void load_auxiliary(std::size_t row, std::size_t k, std::vector<double>& values) const;
   // Is number i of another input that of an item that is not there, which is not read?
   bool is_unread(std::size_t k, std::size_t i, std::span<const double> logits) const;
   Extent extent_of(std::size_t which) const;

@@ -132,7 +132,7 @@ std::string outputs_needed(const TensorTask& task) {
   const Op op = task.op;
   if (!has_parts(op)) return op->outputs.size() == 1 ? "one tensor" : "output[, lse[, entropy]]";
   std::string names;
-  for (const std::string_view name : op->outputs.first(op->outputs.size() - op->asked_outputs))
+  for (const std::string_view name : op->outputs.first(op->outputs.size() - op->optional_outputs))
     names += (names.empty() ? "" : ", ") + std::string(name);
   for (const std::size_t asked : task.asked) names += ", " + output_name(op, asked);
   return names;
@@ -230,18 +230,18 @@ std::string input_name(const TensorTask& task, std::size_t k) {
 std::string output_name(Op op, std::size_t k) { return std::string(op->outputs[std::min(k, op->outputs.size() - 1)]); }
 
 std::size_t number_of_output(const TensorTask& task, std::size_t k) {
-  const std::size_t always = task.op->outputs.size() - task.op->asked_outputs;
+  const std::size_t always = task.op->outputs.size() - task.op->optional_outputs;
   return k < always ? k : task.asked.at(k - always);
 }
 
 void require_output_number(const TensorTask& task, std::size_t which) {
-  const std::size_t all = task.op->outputs.size(), always = all - task.op->asked_outputs;
+  const std::size_t all = task.op->outputs.size(), always = all - task.op->optional_outputs;
   if (which >= all) {
     throw std::invalid_argument("which: need an output from 0 to " + std::to_string(all - 1) + ", got " +
                                 std::to_string(which));
   }
-  if (which < always || input_of(task, task.op->asked_by[which - always]) != nullptr) return;
-  const std::string input(to_string(task.op->asked_by[which - always]));
+  if (which < always || input_of(task, task.op->optional_output_inputs[which - always]) != nullptr) return;
+  const std::string input(to_string(task.op->optional_output_inputs[which - always]));
   throw std::invalid_argument(output_name(task.op, which) + ": need " + input + " among the inputs, got none");
 }
 
@@ -271,7 +271,7 @@ void require_task(const TensorTask& task) {
 
 void require_formats(const TensorTask& task, const numerics::Contract& contract, std::span<const GivenTensor> outputs) {
   for (const std::size_t asked : task.asked) require_output_number(task, asked);
-  const std::size_t most = task.op->outputs.size() - task.op->asked_outputs + task.asked.size(),
+  const std::size_t most = task.op->outputs.size() - task.op->optional_outputs + task.asked.size(),
                     least = has_parts(task.op) ? most : 1;
   if (outputs.size() < least || outputs.size() > most) {
     throw std::invalid_argument("outputs: need " + outputs_needed(task) + ", got " + std::to_string(outputs.size()) +

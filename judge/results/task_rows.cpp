@@ -20,9 +20,9 @@ std::vector<RowBlock> row_blocks(const TensorTask& task) {
   if (is_attention_gradient(task.op)) {
     std::vector<RowBlock> blocks{{"query", leading(input_of(task, Role::query))},
                                  {"key", leading(input_of(task, Role::key))}};
-    const std::size_t always = task.op->outputs.size() - task.op->asked_outputs;
+    const std::size_t always = task.op->outputs.size() - task.op->optional_outputs;
     for (const std::size_t asked : task.asked) {
-      const Role role = task.op->asked_by[asked - always];
+      const Role role = task.op->optional_output_inputs[asked - always];
       const GivenTensor* const tensor = input_of(task, role);
       // A number for each sink, a row of numbers for each of the bias.
       const bool one_each = task.op->extents[asked] == Extent::rows;

@@ -142,10 +142,10 @@ bool TensorTally::add_quick(std::size_t row, const QuickRow& quick) {
   const bool sums = quick.sum_share && !options_.exempt.contains(quick_claims[1]);
   const double largest = std::max(elements ? quick.element_share : 0, sums ? *quick.sum_share : 0);
   // The filter knows a share to some 40 roundings: rows that tie by that much with the last one shown are not shown.
-  const bool is_shown = worst_.size() < options_.worst ||
-                        (!worst_.empty() && is_worse(Decision::proved, largest * (1 - 0x1p-30),
-                                                     worst_.back().finding.decision, worst_.back().share));
-  if (is_shown && (elements || sums)) return false;
+  const bool is_listed = worst_.size() < options_.worst ||
+                         (!worst_.empty() && is_worse(Decision::proved, largest * (1 - 0x1p-30),
+                                                      worst_.back().finding.decision, worst_.back().share));
+  if (is_listed && (elements || sums)) return false;
   judgement_.vacuity += quick.vacuity;
   ++judgement_.judged;
   count_row(row, largest);
@@ -167,8 +167,8 @@ bool TensorTally::goes_on(std::size_t done) {
   done_ = done;
   if (options_.first_failure && judgement_.failed > 0) return false;
   const auto now = std::chrono::steady_clock::now();
-  if (now - told_ < telling_interval) return true;
-  told_ = now;
+  if (now - last_progress_ < telling_interval) return true;
+  last_progress_ = now;
   if (options_.progress) options_.progress(done, rows_);
   if (!options_.interrupted || !options_.interrupted()) return true;
   judgement_.ended_early = "interrupted after " + std::to_string(done) + " of " + of_rows(rows_);
@@ -221,7 +221,7 @@ std::vector<std::string> TensorTally::reasons_for_vacuity() const {
   }
   // Of attention's claims those on lse and entropy need tensors that the caller need not have.
   const std::size_t needed =
-      task_.op->attention && !task_.op->all_outputs ? 1 : claims.size() - task_.op->asked_outputs;
+      task_.op->attention && !task_.op->all_outputs ? 1 : claims.size() - task_.op->optional_outputs;
   const auto is_needed = [&](std::size_t k) {
     return k < needed || std::ranges::find(task_.asked, k) != task_.asked.end();
   };

@@ -92,7 +92,7 @@ class TensorTally {
     double share;
   };
   std::vector<Reported> worst_;  // the worst first
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), told_ = start_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), last_progress_ = start_;
   std::size_t done_ = 0;  // rows
 };
 

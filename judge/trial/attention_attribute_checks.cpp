@@ -36,7 +36,7 @@ Certificates AttentionTrial::after_other_attributes(const AttentionCase& attenti
                   {attention, " (after other calls)"}});
 }
 
-Certificates AttentionTrial::beside_the_window(const AttentionCase& attention) {
+Certificates AttentionTrial::outside_window(const AttentionCase& attention) {
   Certificates certificates;
   const AttentionShape& s = attention.shape;
   if (s.queries == 0) return certificates;

@@ -10,7 +10,7 @@ namespace softcheck::proptests {
 namespace {
 
 // A reading that is right by accident in so many calls is none.
-constexpr std::size_t most_asked = 8;
+constexpr std::size_t max_probed = 8;
 
 constexpr std::size_t interleaved = 3;
 constexpr std::array<const char*, 4> readings{
@@ -99,8 +99,8 @@ void AttentionHints::add(const AttentionCase& attention, bool failed) { calls_.a
 
 void AttentionHints::ask(const AttentionCase& attention, const std::function<bool(const AttentionCase&)>& is_right) {
   const bool is_dense = attention.gradients.empty() && !attention.sequences.any() && !attention.attributes.window();
-  if (!is_dense || asked_ == most_asked) return;
-  ++asked_;
+  if (!is_dense || probed_ == max_probed) return;
+  ++probed_;
   if (attention.shape.kv_heads > 1 && attention.shape.group > 1 && is_right(with_interleaved_heads(attention))) {
     ++right_[interleaved];
   }
@@ -113,10 +113,10 @@ void AttentionHints::ask(const AttentionCase& attention, const std::function<boo
 }
 
 std::string AttentionHints::reading() const {
-  const auto found = std::ranges::find(right_, asked_);
-  if (asked_ == 0 || found == right_.end()) return "";
+  const auto found = std::ranges::find(right_, probed_);
+  if (probed_ == 0 || found == right_.end()) return "";
   const auto k = static_cast<std::size_t>(found - right_.begin());
-  return "the first " + std::to_string(asked_) + (asked_ == 1 ? " call that fails has" : " calls that fail have") +
+  return "the first " + std::to_string(probed_) + (probed_ == 1 ? " call that fails has" : " calls that fail have") +
          " the results " + readings[k];
 }
 

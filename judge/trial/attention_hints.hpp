@@ -34,7 +34,7 @@ class AttentionHints {
   std::string domain(const KernelSubject& subject) const;
 
   RefusalLog calls_;  // those that failed as refused
-  std::size_t asked_ = 0;
+  std::size_t probed_ = 0;
   // By causality: none, from the last key, from the first one; and by interleaved heads.
   std::array<std::size_t, 4> right_{};
 };

@@ -96,7 +96,7 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   if (!domain.everything()) calls.emplace_back("kernel.accepts");
   std::vector<std::string> all = calls;
   std::vector<std::string> of_values = value_claims(subject.op), asked;
-  of_values.resize(of_values.size() - subject.op->asked_outputs);
+  of_values.resize(of_values.size() - subject.op->optional_outputs);
   // Only calls with sinks have a gradient by them, and only those with a bias one by it.
   if (domain.sink_gradients) asked.push_back(value_claims(subject.op)[of_values.size()]);
   if (domain.bias_gradient) asked.push_back(value_claims(subject.op)[of_values.size() + 1]);
@@ -186,7 +186,7 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
         &AttentionTrial::laid_out);
     add("EarlierAttributesDoNotMatter", with_blind, attributes, &AttentionTrial::after_other_attributes, 4);
     if (domain.window) {
-      add("AKeyBesideTheWindowIsNotThere", with_blind, attributes, &AttentionTrial::beside_the_window, 4);
+      add("AKeyBesideTheWindowIsNotThere", with_blind, attributes, &AttentionTrial::outside_window, 4);
     }
   }
   if (domain.has_sequences()) {

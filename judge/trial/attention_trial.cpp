@@ -196,7 +196,7 @@ void AttentionTrial::judge(const AttentionCase& attention, const Outputs& got, c
   WorstFindings worst;
   op().judge(task_, attention, got, chosen, [&](std::size_t row, RowVerdicts verdicts) {
     vacuity_ += verdicts.vacuity;
-    if (unbounded_row_.empty() && vacuity_.unbounded > 0) unbounded_row_ = asked_of(attention, remark, row).text();
+    if (unbounded_row_.empty() && vacuity_.unbounded > 0) unbounded_row_ = describe_call(attention, remark, row).text();
     ++judged_rows_;
     for (ValueFinding& finding : verdicts.findings) {
       tally_.add(finding, [&] { return asked(attention, remark, row).text(); });
@@ -260,7 +260,7 @@ std::vector<std::string> AttentionTrial::mending_removals() {
 
 CallDescription AttentionTrial::asked(const AttentionCase& attention, const std::string& remark,
                                       std::optional<std::size_t> row) const {
-  CallDescription result = asked_of(attention, remark, row);
+  CallDescription result = describe_call(attention, remark, row);
   result.passed = kernel_.passed();
   return result;
 }

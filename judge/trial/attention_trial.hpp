@@ -59,7 +59,7 @@ class AttentionTrial {
   /// As it is, then with other attributes: other windows, caps, sinks, slopes and biases at the same addresses.
   Certificates after_other_attributes(const AttentionCase& attention);
   /// NaN in the keys and values that the middle query does not see.
-  Certificates beside_the_window(const AttentionCase& attention);
+  Certificates outside_window(const AttentionCase& attention);
 
   /// NaN in every number of all sequences but one.
   Certificates other_sequences(const AttentionCase& attention);

@@ -15,7 +15,7 @@ Domain domain_of(std::string_view words, Op op) {
         "domain: packed needs --op attention or attention_backward, and pages --op attention, got " +
         std::string(to_string(op)));
   }
-  if ((domain.sink_gradients || domain.bias_gradient || domain.lse_gradients) && op->asked_outputs == 0) {
+  if ((domain.sink_gradients || domain.bias_gradient || domain.lse_gradients) && op->optional_outputs == 0) {
     throw std::invalid_argument("domain: dsinks, dbias and dlse need --op attention_backward, got " +
                                 std::string(to_string(op)));
   }

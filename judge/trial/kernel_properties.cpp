@@ -256,11 +256,11 @@ void add_covers(const RowOptions& rows, const ClaimLists& claims, const KernelSu
   covered.infinities =
       rows.domain.hides_by_infinity() && subject.op->has_limit && !subject.exempt.contains("kernel.infinite_row");
   const auto made = [covered, &trial, share, op = subject.op, run = options,
-                     seed = options.run.seed](const std::function<bool()>& asked_to_end) {
+                     seed = options.run.seed](const std::function<bool()>& stop_requested) {
     std::vector<RowMatrixCase> matrices;
     for (int k = 0; k < std::max(1, run.covers); ++k) {
       MatrixCover cover =
-          covering_matrices(covered, run.covers > 0, seed + static_cast<std::uint64_t>(k), asked_to_end);
+          covering_matrices(covered, run.covers > 0, seed + static_cast<std::uint64_t>(k), stop_requested);
       for (RowMatrixCase& matrix : cover.matrices) {
         matrices.push_back(narrowed(std::move(matrix), op, run.cover_elements));
       }

@@ -88,8 +88,9 @@ InputsOfRows& KernelTrial::inputs_of_rows(const RowMatrixCase& matrix) {
   return *inputs_;
 }
 
-CallDescription KernelTrial::asked_of(const RowMatrixCase& matrix, const std::string& remark, std::size_t row) const {
-  CallDescription asked = proptests::asked_of(matrix, subject_.op, subject_.contract.input, remark, row, form());
+CallDescription KernelTrial::describe_call(const RowMatrixCase& matrix, const std::string& remark,
+                                           std::size_t row) const {
+  CallDescription asked = proptests::describe_call(matrix, subject_.op, subject_.contract.input, remark, row, form());
   asked.passed = kernel_.passed();
   return asked;
 }
@@ -216,7 +217,7 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
   std::map<std::pair<std::size_t, std::uint64_t>, std::size_t> judged;
   InputsOfRows& inputs_of_row = inputs_of_rows(matrix);
   for (std::size_t r = 0; r < rows; ++r) {
-    numerics::end_if_asked();
+    numerics::throw_if_interrupted();
     if (r == but || is_special(matrix, r)) continue;
     const std::span<const double> values = row_of(got, matrix, r);
     const auto [like, first] =
@@ -248,7 +249,7 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
   for (const auto& [claim, of] : worst.by_claim()) {
     // A thousand rows are written out only where there is something to tell of them.
     const bool told = of.finding.decision != Decision::proved;
-    CallDescription asked = told ? asked_of(matrix, remark, of.row) : CallDescription{};
+    CallDescription asked = told ? describe_call(matrix, remark, of.row) : CallDescription{};
     if (told) asked.numbers = JudgedNumbers{inputs_of_row.at(of.row)[0], matrix.theta};
     certificates.push_back(
         certificate_of(of.finding, std::move(asked), format_of_ulps(subject_.contract, subject_.contract.output)));
@@ -306,7 +307,7 @@ Certificates KernelTrial::among_neighbours(const RowMatrixCase& matrix) {
   for (std::size_t r = 0; r < matrix.rows.size(); ++r) {
     if (case_of(matrix, r) != last) continue;
     kernel_.compare(row_of(*got, matrix, r), *alone, subject_.required.batch_invariant, "kernel.batch_invariant",
-                    "a row's bits depend on its layout or its neighbours", asked_of(matrix, "", r), certificates);
+                    "a row's bits depend on its layout or its neighbours", describe_call(matrix, "", r), certificates);
   }
   return certificates;
 }

@@ -114,7 +114,7 @@ class KernelTrial {
                                  std::size_t row) const;
   /// Of the matrix that is called or judged now.
   InputsOfRows& inputs_of_rows(const RowMatrixCase& matrix);
-  CallDescription asked_of(const RowMatrixCase& matrix, const std::string& remark, std::size_t row) const;
+  CallDescription describe_call(const RowMatrixCase& matrix, const std::string& remark, std::size_t row) const;
 
   KernelSubject subject_;
   WatchedKernel kernel_;

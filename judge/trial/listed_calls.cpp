@@ -23,7 +23,7 @@ std::uint64_t longest_listed(Op op, std::uint64_t most) {
 }
 
 /// The number beside the logits by which a call chooses k of n items; nothing where k is no attribute of the op.
-std::optional<std::uint64_t> beside_of_choice(const RowOp& op, std::uint64_t n, std::uint64_t k) {
+std::optional<std::uint64_t> auxiliary_of_choice(const RowOp& op, std::uint64_t n, std::uint64_t k) {
   constexpr std::uint64_t kinds = 64, seed = 5;
   for (std::uint64_t kind = 0; k > 0 && kind < kinds; ++kind) {
     const std::uint64_t auxiliary = kinds * seed + kind;
@@ -87,7 +87,7 @@ std::vector<RowMatrixCase> known_for(const KernelSubject& subject, const JudgeOp
     RowMatrixCase& matrix = matrices.back();
     // By the shape alone, so that every effort makes the same call: upstream gradients of any sign, other attributes.
     const std::uint64_t own = 9 + (shape.rows * 29 + shape.n * 5) % (most_auxiliary - 9);
-    matrix.auxiliary = beside_of_choice(subject.op.rows(), shape.n, shape.k).value_or(own);
+    matrix.auxiliary = auxiliary_of_choice(subject.op.rows(), shape.n, shape.k).value_or(own);
     matrix = narrowed(std::move(matrix), subject.op, most_numbers);
     // Rows of a padded buffer, as tuned kernels write them.
     constexpr std::uint64_t few_rows = 64, padding = 64;

@@ -47,18 +47,18 @@ PropertySchedule::PropertySchedule(const std::vector<KernelProperty>& properties
 void PropertySchedule::run() {
   for (std::size_t i = 0; i < properties_.size(); ++i) {
     // A kernel that has hung costs its limit once.
-    if (watched_.timed_out() || !asked_to_end().reason.empty()) break;
+    if (watched_.timed_out() || !stop_requested().reason.empty()) break;
     run_property(i, properties_.size() - i);
   }
   finish_cut_properties();
   const bool cut = outcomes_.size() < properties_.size() && !watched_.timed_out();
   if (!cut && std::ranges::none_of(outcomes_, [](const Outcome& one) { return one.interrupted; })) return;
-  early_end_ = asked_to_end();
+  early_end_ = stop_requested();
   if (early_end_.reason.empty()) early_end_.reason = budget_spent;
   if (early_end_.by_limit) conclude_cut_properties();
 }
 
-EarlyEnd PropertySchedule::asked_to_end() const {
+EarlyEnd PropertySchedule::stop_requested() const {
   const Clock::time_point now = Clock::now();
   if (options_.interrupted && options_.interrupted()) return {"interrupted", false};
   if (now >= options_.deadline) return {budget_spent, false};
@@ -97,7 +97,7 @@ RunOptions PropertySchedule::options_of(std::size_t i, std::size_t shares) const
   const bool is_limited = options_.enough != Clock::duration::max();
   const Clock::duration most = is_limited ? spent() + (options_.enough - spent()) / of_shares : options_.enough;
   run.interrupted = [this, end, most] {
-    return Clock::now() >= end || spent() >= most || !asked_to_end().reason.empty();
+    return Clock::now() >= end || spent() >= most || !stop_requested().reason.empty();
   };
   return run;
 }
@@ -135,7 +135,7 @@ void PropertySchedule::finish_cut_properties() {
     auto left = static_cast<std::size_t>(std::ranges::count_if(outcomes_, &Outcome::interrupted));
     for (std::size_t i = 0; i < outcomes_.size(); ++i) {
       if (!is_cut(i)) continue;
-      if (watched_.timed_out() || !asked_to_end().reason.empty()) return;
+      if (watched_.timed_out() || !stop_requested().reason.empty()) return;
       run_property(i, left--);
       goes_on = goes_on || is_cut(i);
     }

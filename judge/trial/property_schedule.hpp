@@ -44,7 +44,7 @@ class PropertySchedule {
   std::vector<std::string> not_tried() const;
 
  private:
-  EarlyEnd asked_to_end() const;
+  EarlyEnd stop_requested() const;
   /// Of `enough`: the time of this thread's processor, or a fourth of the time that has gone by. A judgement on a busy
   /// machine then has the cases of one on an idle machine.
   Clock::duration spent() const;

@@ -42,18 +42,18 @@ void KernelTrial::judge_call(const RowMatrixCase& matrix, const std::vector<doub
   RowVerdicts verdicts =
       proptests::judge_call(subject_.op, rows_of_call(matrix, subject_.op, subject_.contract), got.at(0));
   vacuity_ += verdicts.vacuity;
-  const auto asked_now = [&] {
-    CallDescription asked = asked_of_call(matrix, subject_.op, subject_.contract.input, remark);
+  const auto describe = [&] {
+    CallDescription asked = describe_whole_call(matrix, subject_.op, subject_.contract.input, remark);
     asked.passed = kernel_.passed();
     return asked;
   };
-  if (unbounded_row_.empty() && vacuity_.unbounded > 0) unbounded_row_ = asked_now().text();
+  if (unbounded_row_.empty() && vacuity_.unbounded > 0) unbounded_row_ = describe().text();
   ++judged_rows_;
   const numerics::PrecisionScope precision(113);
   for (const ValueFinding& finding : verdicts.findings) {
-    errors_.add(finding, [&] { return asked_now().text(); });
+    errors_.add(finding, [&] { return describe().text(); });
     CallDescription asked;
-    if (finding.decision != Decision::proved) asked = asked_now();
+    if (finding.decision != Decision::proved) asked = describe();
     certificates.push_back(
         certificate_of(finding, std::move(asked), format_of_ulps(subject_.contract, subject_.contract.output)));
   }
@@ -92,7 +92,7 @@ void KernelTrial::judge_nan_rows(const RowMatrixCase& matrix, const std::vector<
       const ValuePlace place = place_of_value(op, begin + i, matrix.columns, width);
       std::string due = is_index ? "an item's index" : ignored ? "0" : "NaN";
       if (place.output > 0) due += " as " + std::string(op.outputs[place.output]);
-      evidence.asked = asked_of(matrix, remark, one.row);
+      evidence.asked = describe_call(matrix, remark, one.row);
       evidence.value = ReportedValue{place.item, std::nullopt, due, values[i], std::nullopt, subject_.contract.output};
       evidence.value->is_index = is_index;
     }
@@ -124,7 +124,7 @@ void KernelTrial::judge_infinite_row(const RowMatrixCase& matrix, std::size_t ro
     if (finding.decision == Decision::proved) continue;
     finding.claim = "kernel.infinite_row";
     if (finding.due.empty()) finding.due = "NaN";
-    CallDescription asked = asked_of(matrix, remark, row);
+    CallDescription asked = describe_call(matrix, remark, row);
     asked.case_text = asked.row_text = row_text(matrix, logits);
     certificates.push_back(
         certificate_of(finding, std::move(asked), format_of_ulps(subject_.contract, subject_.contract.output)));

@@ -51,7 +51,7 @@ std::string without_number_of_inputs(std::string line) {
 }
 
 // The case, or of one that fills the screen the row that failed and its number.
-std::string asked_line(const CallDescription& asked) {
+std::string call_line(const CallDescription& asked) {
   if (asked.case_text.size() <= most_case_text) return asked.text();
   if (!asked.row_text.empty()) return asked.row_text + asked.remark + "," + asked.place;
   return asked.case_text.substr(0, most_case_text) + "..." + asked.remark + asked.place;
@@ -78,8 +78,8 @@ bool leaves_a_digit(double ulps, numerics::Format format) {
   return ulps <= std::ldexp(1.0, numerics::properties(format).precision);
 }
 
-std::vector<ToldLine> value_lines(const ReportedValue& value, const Certificate& certificate) {
-  std::vector<ToldLine> lines;
+std::vector<ReportLine> value_lines(const ReportedValue& value, const Certificate& certificate) {
+  std::vector<ReportLine> lines;
   const std::string expected = value.expected_text(), error = error_line(value, certificate);
   if (!expected.empty()) lines.push_back({"expected", expected + in_decimals(value.expected)});
   lines.push_back({"got", std::isnan(value.got) ? "NaN" : value.got_text() + in_decimals(value.got, value.is_index)});
@@ -87,10 +87,10 @@ std::vector<ToldLine> value_lines(const ReportedValue& value, const Certificate&
   return lines;
 }
 
-std::vector<std::string> told(const Certificate& certificate) {
+std::vector<std::string> failure_lines(const Certificate& certificate) {
   const KernelEvidence* evidence = evidence_of(certificate);
   if (evidence == nullptr) return {certificate.witness};
-  std::vector<std::string> lines{without_number_of_inputs(asked_line(evidence->asked))};
+  std::vector<std::string> lines{without_number_of_inputs(call_line(evidence->asked))};
   if (evidence->ending) {
     lines.push_back("ended by " + evidence->ending->death);
     for (const std::string& line : evidence->ending->printed) lines.push_back("  | " + line);

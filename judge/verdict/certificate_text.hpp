@@ -19,14 +19,14 @@ std::string number_text(double value);
 bool leaves_a_digit(double ulps, numerics::Format format);
 
 /// A name and its text.
-struct ToldLine {
+struct ReportLine {
   std::string name, text;
 };
 
 /// The expected and the returned value, and their distance.
-std::vector<ToldLine> value_lines(const ReportedValue& value, const numerics::Certificate& certificate);
+std::vector<ReportLine> value_lines(const ReportedValue& value, const numerics::Certificate& certificate);
 
 /// The case, and a line for each part of its result.
-std::vector<std::string> told(const numerics::Certificate& certificate);
+std::vector<std::string> failure_lines(const numerics::Certificate& certificate);
 
 }  // namespace softcheck::proptests

@@ -72,7 +72,7 @@ SOFTCHECK_BODY auto dot_with(const Shared& first, const Tensor& from, std::int64
 
 /// The columns rank and rank + block.size() of a gradient's row, which one thread adds up.
 template <class T>
-struct HeldColumns {
+struct RegisterColumns {
   CompensatedSum<T> sums[given_columns] = {};
 
   /// Adds weight times row (i, j, k) of a tensor, in this thread's columns.
@@ -143,7 +143,7 @@ SOFTCHECK_BODY void query_backward_body(B& block, const GradientArguments<B, Ele
     block.sync();
     const QueryGradient<T> of = query_gradient<adaptive>(block, arguments, scores, memory);
     if (block.rank() == 0) arguments.queries.store(item, of);
-    HeldColumns<T> held;
+    RegisterColumns<T> held;
     for (std::int64_t begin = 0; begin < scores.columns; begin += block.size()) {
       const std::int64_t own = begin + block.rank();
       const T x = scores.visible(own);
@@ -186,7 +186,7 @@ SOFTCHECK_BODY void key_backward_body(B& block, const GradientArguments<B, Eleme
     load_widened(block, from.k, batch, key_head, key, from.dim, memory.first);
     load_widened(block, from.v, batch, key_head, key, from.value_dim, memory.second);
     block.sync();
-    HeldColumns<T> of_key, of_value;
+    RegisterColumns<T> of_key, of_value;
     const std::int64_t seen_from = key - of.key_end + of.query_end;
     const std::int64_t first = from.causal && seen_from > of.first_query ? seen_from : of.first_query;
     for (std::int64_t head = key_head * group; head < (key_head + 1) * group; ++head) {

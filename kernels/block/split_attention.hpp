@@ -38,7 +38,7 @@ struct PartState {
 /// Parts for which the launcher allocates memory, for each query: parts_of(keys), or most_parts(keys) where sequences
 /// are packed, as any sequence may have up to all keys.
 template <class Arguments>
-constexpr std::int64_t parts_held(const Arguments& forward) {
+constexpr std::int64_t allocated_parts(const Arguments& forward) {
   return forward.sequences == 0 ? parts_of(forward.keys) : most_parts(forward.keys);
 }
 
@@ -78,8 +78,8 @@ struct SplitArguments {
 
   /// batch * heads * queries.
   SOFTCHECK_BODY std::int64_t queries() const { return forward.batch * forward.heads * forward.queries; }
-  /// parts_held, the stride of a query in states; the query itself may have fewer parts.
-  SOFTCHECK_BODY std::int64_t parts() const { return parts_held(forward); }
+  /// allocated_parts, the stride of a query in states; the query itself may have fewer parts.
+  SOFTCHECK_BODY std::int64_t parts() const { return allocated_parts(forward); }
 };
 
 /// The keys of one part that a query may see, with the members of QueryScores that row_statistics and attend use. Keys

@@ -53,7 +53,7 @@ class AttributedCall {
 };
 
 // How many keys beside its own a query sees.
-std::optional<std::int64_t> keys_beside(std::int64_t plus_1) {
+std::optional<std::int64_t> window_side(std::int64_t plus_1) {
   constexpr std::int64_t all = AttentionAttributes::all;
   return plus_1 < 0 ? std::nullopt : std::optional(plus_1 == 0 ? all : std::min(plus_1 - 1, all));
 }
@@ -97,8 +97,8 @@ std::optional<AttentionViews> attributed_attention_views(const softcheck_call* c
     return std::nullopt;
   }
   std::optional<AttentionViews> views = attention_views(AttributedCall(*whole).plain());
-  const std::optional<std::int64_t> left = keys_beside(of.window_left_plus_1);
-  const std::optional<std::int64_t> right = keys_beside(of.window_right_plus_1);
+  const std::optional<std::int64_t> left = window_side(of.window_left_plus_1);
+  const std::optional<std::int64_t> right = window_side(of.window_right_plus_1);
   if (!views || !left || !right || !softcap_fits(*views, of.softcap)) {
     return std::nullopt;
   }

@@ -74,9 +74,9 @@ class DeviceCall {
       if (!show(*call->outputs[i], most + i)) return;
       outputs_[i] = &tensors_[most + i];
     }
-    shown_ = *call;
-    shown_.inputs = inputs_.data();
-    shown_.outputs = outputs_.data();
+    device_call_ = *call;
+    device_call_.inputs = inputs_.data();
+    device_call_.outputs = outputs_.data();
     valid_ = true;
   }
   DeviceCall(const DeviceCall&) = delete;
@@ -85,8 +85,8 @@ class DeviceCall {
   explicit operator bool() const { return valid_; }
   /// Whether its tensors are the host's, which can be read there.
   bool staged() const { return staged_; }
-  const softcheck_call& call() const { return shown_; }
-  cudaStream_t stream() const { return static_cast<cudaStream_t>(shown_.stream); }
+  const softcheck_call& call() const { return device_call_; }
+  cudaStream_t stream() const { return static_cast<cudaStream_t>(device_call_.stream); }
 
   /// What the call is to return: after the copies back, where there are any. A kernel that the device gave up is no
   /// refusal: it ends the process.
@@ -94,7 +94,7 @@ class DeviceCall {
     if (status != 0) cudaGetLastError();  // of an allocation that failed: the next call is not to meet it
     if (!staged_ || status != 0) return status;
     bool copied = cudaStreamSynchronize(stream()) == cudaSuccess;
-    for (std::size_t i = 0; i < shown_.n_outputs; ++i) copied = copied && staging_[owners_[most + i]].copy_back();
+    for (std::size_t i = 0; i < device_call_.n_outputs; ++i) copied = copied && staging_[owners_[most + i]].copy_back();
     if (copied) return 0;
     std::fprintf(stderr, "CUDA: %s\n", cudaGetErrorString(cudaGetLastError()));
     std::abort();
@@ -125,7 +125,7 @@ class DeviceCall {
   std::array<std::size_t, 2 * most> owners_{};
   std::array<const DLTensor*, most> inputs_;
   std::array<DLTensor*, most> outputs_;
-  softcheck_call shown_{};
+  softcheck_call device_call_{};
   bool staged_ = false;
   bool valid_ = false;
 };

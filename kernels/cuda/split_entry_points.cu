@@ -80,7 +80,7 @@ struct CudaSplitAttention {
     using T = Accumulator<Element>;
     const std::int64_t queries = forward.batch * forward.heads * forward.queries;
     if (queries == 0) return 0;
-    const std::int64_t items = queries * parts_held(forward);
+    const std::int64_t items = queries * allocated_parts(forward);
     const StreamMemory<RowStatistics<T>> statistics(adaptive ? items : 0, stream);
     const StreamMemory<PartState<T>> states(items, stream);
     const StreamMemory<CompensatedSum<T>> columns(items * forward.value_dim, stream);

@@ -23,7 +23,7 @@ class AttentionTile {
         scores_(tile_rows * block_keys, T(0)),
         columns_of_parts_(tile_rows * parts_, views.value_dim()),
         columns_(tile_rows, views.value_dim()),
-        held_(tile_rows) {}
+        queries_(tile_rows) {}
 
   /// Computes the queries of the tile at place and writes their results into the views' out, lse, entropy and maximum.
   void attend(const TilePlace& place, bool adaptive) {
@@ -31,9 +31,9 @@ class AttentionTile {
     columns_of_parts_.clear();
     columns_.clear();
     for (std::size_t i = 0; i < place.count; ++i) {
-      held_[i].maximum = minus_infinity<T>();
-      held_[i].beta = 1;
-      clear(held_[i].parts, parts_);
+      queries_[i].maximum = minus_infinity<T>();
+      queries_[i].beta = 1;
+      clear(queries_[i].parts, parts_);
     }
     if (adaptive) find_betas();
     for (std::size_t part = 0; part < parts_; ++part) attend_part(part, adaptive);
@@ -42,7 +42,7 @@ class AttentionTile {
 
  private:
   /// A query of the tile.
-  struct Held {
+  struct QueryState {
     QueryState<T> state;  // of the current part
     BlockState<T> parts;  // entry t: the RowStatistics of part t in find_betas(), then its PartState
     T maximum, beta;      // of all keys; -inf and 1 until they are known
@@ -62,13 +62,13 @@ class AttentionTile {
     for (std::size_t part = 0; part < parts_; ++part) {
       const auto all = tile_.statistics(begin_of(part), end_of(part));
       for (std::size_t i = 0; i < tile_.place().count; ++i) {
-        held_[i].parts.maximum[part] = all[i].maximum;
-        store(all[i].weights, held_[i].parts.weights, part);
-        store(all[i].deviations, held_[i].parts.deviations, part);
+        queries_[i].parts.maximum[part] = all[i].maximum;
+        store(all[i].weights, queries_[i].parts.weights, part);
+        store(all[i].deviations, queries_[i].parts.deviations, part);
       }
     }
     for (std::size_t i = 0; i < tile_.place().count; ++i) {
-      Held& held = held_[i];
+      QueryState& held = queries_[i];
       const RowStatistics<T> all = row_passes<T>().merge_states(held.parts, parts_, T(1), Moments::deviations);
       held.maximum = all.maximum;
       if (all.maximum > minus_infinity<T>()) held.beta = static_cast<T>(adaptive_beta(entropy_of(all)));
@@ -79,7 +79,7 @@ class AttentionTile {
   /// part_attention_body(): leaves the part's sums in held.parts, its columns in columns_of_parts_.
   void attend_part(std::size_t part, bool maximum_known) {
     for (std::size_t i = 0; i < tile_.place().count; ++i) {
-      Held& held = held_[i];
+      QueryState& held = queries_[i];
       held.state = {held.maximum, {}, {}, columns_of_parts_.row(i * parts_ + part)};
       held.attends = !maximum_known || held.maximum > minus_infinity<T>();
     }
@@ -87,11 +87,11 @@ class AttentionTile {
       tile_.score(key, scores_.get());
       values_.load(views_.v, tile_.place().batch, tile_.key_head(), key);
       for (std::size_t i = 0; i < tile_.place().count; ++i) {
-        if (key < tile_.columns(i)) weigh(held_[i], scores_.get() + i * block_keys, maximum_known);
+        if (key < tile_.columns(i)) weigh(queries_[i], scores_.get() + i * block_keys, maximum_known);
       }
     }
     for (std::size_t i = 0; i < tile_.place().count; ++i) {
-      Held& held = held_[i];
+      QueryState& held = queries_[i];
       held.parts.maximum[part] = held.state.maximum;
       store(row_passes<T>().merge_sums(held.state.weights, threads), held.parts.weights, part);
       store(row_passes<T>().merge_sums(held.state.deviations, threads), held.parts.deviations, part);
@@ -99,7 +99,7 @@ class AttentionTile {
   }
 
   /// attend() for one block of keys: weighs the scores and adds the weighted values.
-  void weigh(Held& held, const T* scores, bool maximum_known) {
+  void weigh(QueryState& held, const T* scores, bool maximum_known) {
     if (!held.attends) return;
     T weights[block_keys];
     held.attends = attention_passes<T>().weigh(scores, held.beta, maximum_known, held.state, weights);
@@ -109,9 +109,9 @@ class AttentionTile {
   }
 
   /// merge_parts_body() without write_query(): returns L and T of query i relative to its largest score, leaves that
-  /// score in held_[i].maximum and the sums of weighted values in columns_.row(i).
+  /// score in queries_[i].maximum and the sums of weighted values in columns_.row(i).
   WeightSums<T> merged(std::size_t i) {
-    Held& held = held_[i];
+    QueryState& held = queries_[i];
     held.maximum = minus_infinity<T>();
     for (std::size_t part = 0; part < parts_; ++part) {
       held.maximum = Larger<T>()(held.maximum, held.parts.maximum[part]);
@@ -132,7 +132,7 @@ class AttentionTile {
   /// write_query(): writes the results of query i.
   void write(std::size_t i, const WeightSums<T>& sums) {
     const TilePlace& at = tile_.place();
-    const T largest = held_[i].maximum;
+    const T largest = queries_[i].maximum;
     Columns<T> columns = columns_.row(i);
     T factor = T(1) / sums.weights.total();
     if (!(minus_infinity<T>() < largest && largest < std::numeric_limits<T>::infinity())) {
@@ -141,7 +141,7 @@ class AttentionTile {
       factor = 1;
     }
     write_columns(columns, factor, views_.out, at.batch, at.head, at.row(i));
-    const QueryScalars scalars = query_scalars(sums, largest, held_[i].beta);
+    const QueryScalars scalars = query_scalars(sums, largest, queries_[i].beta);
     store_row(views_.lse, at, i, scalars.lse);
     store_row(views_.entropy, at, i, scalars.entropy);
     store_row(views_.maximum, at, i, scalars.maximum);
@@ -154,7 +154,7 @@ class AttentionTile {
   Rows<T> values_;
   AlignedArray<T> scores_;
   ColumnSums<T> columns_of_parts_, columns_;
-  std::vector<Held> held_;
+  std::vector<QueryState> queries_;
 };
 
 }  // namespace softcheck::kernels::strict

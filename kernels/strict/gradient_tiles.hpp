@@ -33,7 +33,7 @@ class QueryGradientTile {
  public:
   QueryGradientTile(const AttentionGradientViews& views, CachedQueries<T>& kept)
       : views_(views),
-        kept_(kept),
+        cache_(kept),
         tile_(views.forward),
         incoming_(tile_rows, views.forward.value_dim(), 1),
         values_(views.forward.value_dim()),
@@ -63,7 +63,7 @@ class QueryGradientTile {
     for (std::size_t i = 0; i < place.count; ++i) {
       write_columns(columns_.row(i), static_cast<T>(views_.forward.scale), views_.dq, place.batch, place.head,
                     place.row(i));
-      kept_.block_of(place.batch, place.head, place.row(i))
+      cache_.block_of(place.batch, place.head, place.row(i))
           .fill(static_cast<std::size_t>(place.row(i)) % block_keys, 1, queries_[i]);
     }
   }
@@ -113,7 +113,7 @@ class QueryGradientTile {
   }
 
   const AttentionGradientViews& views_;
-  CachedQueries<T>& kept_;
+  CachedQueries<T>& cache_;
   QueryTile<T> tile_;
   Rows<T> incoming_;
   TurnedRows<T> values_;
@@ -130,7 +130,7 @@ class KeyGradientTile {
  public:
   KeyGradientTile(const AttentionGradientViews& views, CachedQueries<T>& kept)
       : views_(views),
-        kept_(kept),
+        cache_(kept),
         keys_(tile_rows, views.forward.dim(), 1),
         values_(tile_rows, views.forward.value_dim(), 1),
         queries_(views.forward.dim()),
@@ -184,7 +184,7 @@ class KeyGradientTile {
       T* scores = scores_.get() + i * block_keys;
       hide(i, head, query, scores);
       gradient_passes<T>().differentiate(scores, products_.get() + i * block_keys,
-                                         kept_.block_of(place_.batch, head, query), adaptive, weights, slopes);
+                                         cache_.block_of(place_.batch, head, query), adaptive, weights, slopes);
       passes.add_rows(weights, slopes, queries_.rows().data(), count, of_keys_.row(i));
       passes.add_rows(weights, weights, incoming_.rows().data(), count, of_values_.row(i));
     }
@@ -200,7 +200,7 @@ class KeyGradientTile {
   }
 
   const AttentionGradientViews& views_;
-  CachedQueries<T>& kept_;
+  CachedQueries<T>& cache_;
   TilePlace place_{};
   Rows<T> keys_, values_;
   TurnedRows<T> queries_, incoming_;

@@ -127,8 +127,8 @@ class ColumnSums {
   AlignedArray<T> sums_;
 };
 
-/// Writes factor times the totals of the columns as a row of a tensor, as write_query() and HeldColumns::write() do. It
-/// overwrites the columns.
+/// Writes factor times the totals of the columns as a row of a tensor, as write_query() and RegisterColumns::write()
+/// do. It overwrites the columns.
 template <class T>
 void write_columns(const Columns<T>& columns, T factor, const View4& to, std::int64_t batch, std::int64_t head,
                    std::int64_t row) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20;
 constexpr std::string_view blanks = " \t\r";
-constexpr std::size_t shown_bytes = 20;  // of what stands where an id belongs
+constexpr std::size_t quoted_bytes = 20;  // of what stands where an id belongs
 
 std::string_view without_blanks(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(blanks);
@@ -56,7 +56,7 @@ class TokenLine {
   }
 
   [[noreturn]] void fail(const char* needed, std::string_view got) const {
-    std::string shown(got.substr(0, shown_bytes));
+    std::string shown(got.substr(0, quoted_bytes));
     for (char& c : shown) {
       if (c < ' ' || c > '~') c = '?';
     }

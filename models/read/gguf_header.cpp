@@ -92,8 +92,8 @@ class GgufReader {
   // Calls use with a reader of one value of a type.
   template <typename Use>
   void with_type(const std::string& key, std::uint32_t type, const Use& use) {
-    const auto as = [&]<typename Read, typename Held>(std::type_identity<Read>, std::type_identity<Held>) {
-      use([&] { return static_cast<Held>(cursor_.number<Read>("a value")); });
+    const auto as = [&]<typename Read, typename Stored>(std::type_identity<Read>, std::type_identity<Stored>) {
+      use([&] { return static_cast<Stored>(cursor_.number<Read>("a value")); });
     };
     using Unsigned = std::type_identity<std::uint64_t>;
     using Signed = std::type_identity<std::int64_t>;

@@ -120,7 +120,7 @@ PrecisionScope::~PrecisionScope() { thread_precision = saved_; }
 unsigned working_precision() { return thread_precision; }
 
 void Enclosure::take(unsigned precision) {
-  end_if_asked();
+  throw_if_interrupted();
   if (!spare.take(interval_, precision)) mpfi_init2(interval_, precision);
 }
 

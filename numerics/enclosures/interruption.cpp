@@ -18,13 +18,13 @@ thread_local Clock::time_point next_question;
 
 }  // namespace
 
-InterruptionScope::InterruptionScope(const std::function<bool()>& asked_to_end) : outer_(thread_question) {
-  thread_question = asked_to_end ? &asked_to_end : nullptr;
+InterruptionScope::InterruptionScope(const std::function<bool()>& stop_requested) : outer_(thread_question) {
+  thread_question = stop_requested ? &stop_requested : nullptr;
 }
 
 InterruptionScope::~InterruptionScope() { thread_question = outer_; }
 
-void end_if_asked() {
+void throw_if_interrupted() {
   if (thread_question == nullptr || --steps_left != 0) return;
   steps_left = steps_between_looks;
   const Clock::time_point now = Clock::now();

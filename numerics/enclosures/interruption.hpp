@@ -8,14 +8,14 @@ namespace softcheck::numerics {
 /// std::exception, so that no handler takes it for a failure.
 struct Interrupted {};
 
-/// While this is alive, the thread's work with enclosures throws Interrupted soon after asked_to_end() returns true:
-/// each enclosure that is made counts as a step. A loop over doubles calls end_if_asked().
+/// While this is alive, the thread's work with enclosures throws Interrupted soon after stop_requested() returns true:
+/// each enclosure that is made counts as a step. A loop over doubles calls throw_if_interrupted().
 ///
-/// asked_to_end   asked every 10 ms; outlives the scope; empty: the scope asks nothing, and the outer scope is not
+/// stop_requested   asked every 10 ms; outlives the scope; empty: the scope asks nothing, and the outer scope is not
 /// asked either
 class [[nodiscard]] InterruptionScope {
  public:
-  explicit InterruptionScope(const std::function<bool()>& asked_to_end);
+  explicit InterruptionScope(const std::function<bool()>& stop_requested);
   ~InterruptionScope();
   InterruptionScope(const InterruptionScope&) = delete;
   InterruptionScope& operator=(const InterruptionScope&) = delete;
@@ -26,6 +26,6 @@ class [[nodiscard]] InterruptionScope {
 
 /// A step of work within an InterruptionScope; outside of one it does nothing.
 /// throws   Interrupted
-void end_if_asked();
+void throw_if_interrupted();
 
 }  // namespace softcheck::numerics

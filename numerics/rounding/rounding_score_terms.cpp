@@ -12,7 +12,7 @@
 namespace softcheck::numerics {
 namespace {
 
-bool is_held(const Contract& contract, double value) { return round_to(contract.accumulator, value) == value; }
+bool is_representable(const Contract& contract, double value) { return round_to(contract.accumulator, value) == value; }
 
 // What a product may lose to underflow, and a sum.
 template <class T>
@@ -32,7 +32,7 @@ template <class T>
 T capped_error(const Contract& contract, double softcap, const T& score_error, const T& capped) {
   const T roundoff(properties(contract.accumulator).unit_roundoff);
   // A quotient, or a reciprocal and a product; tanh, whose relative condition is at most 1; a product.
-  const int roundings = 3 + (is_held(contract, softcap) ? 0 : 1) + (changes_base(contract) ? 2 : 0);
+  const int roundings = 3 + (is_representable(contract, softcap) ? 0 : 1) + (changes_base(contract) ? 2 : 0);
   const T log = minus_log1m(T(contract.tanh_error) * roundoff) + T(roundings) * minus_log1m(roundoff);
   const T reached = capped + score_error;
   return score_error + expm1(log) * reached + exp(log) * (3 * lost_product<T>(contract)) * (T(1) + T(softcap));
@@ -58,13 +58,14 @@ T attributed_score_error(const Contract& contract, const ScoreTerms& terms, cons
   const T reach = T(std::fabs(terms.slope)) * T(farthest), bias(std::fabs(terms.bias));
   int additions = 0;
   if (terms.slope != 0) {
-    const int roundings = 1 + (is_held(contract, terms.slope) ? 0 : 1) + (is_held(contract, farthest) ? 0 : 1);
+    const int roundings =
+        1 + (is_representable(contract, terms.slope) ? 0 : 1) + (is_representable(contract, farthest) ? 0 : 1);
     const T log = T(roundings) * unit;
     error = error + expm1(log) * reach + exp(log) * lost_product<T>(contract);
     ++additions;
   }
   if (terms.has_bias) {
-    if (!is_held(contract, terms.bias)) error = error + expm1(unit) * bias + lost_sum<T>(contract);
+    if (!is_representable(contract, terms.bias)) error = error + expm1(unit) * bias + lost_sum<T>(contract);
     ++additions;
   }
   // In whatever order, none of the sums is larger; a bias alone makes one, x itself.
@@ -78,7 +79,7 @@ template <class T>
 T sink_error(const Contract& contract, double sink) {
   const FpEnvironmentGuard guard;
   const T unit = minus_log1m(T(properties(contract.accumulator).unit_roundoff)), size(std::fabs(sink));
-  const int roundings = (is_held(contract, sink) ? 0 : 1) + (changes_base(contract) ? 2 : 0);
+  const int roundings = (is_representable(contract, sink) ? 0 : 1) + (changes_base(contract) ? 2 : 0);
   T error = T(0);
   if (roundings > 0) error = expm1(T(roundings) * unit) * size + lost_product<T>(contract);
   const bool fits = !contract.scores || round_to(*contract.scores, sink) == sink;

@@ -52,7 +52,7 @@ RowOracle::RowOracle(std::span<const double> logits, double theta, const Enclosu
 
 void RowOracle::add_up() {
   DeviationSums sums(visible_);
-  const bool keep = logits_.size() <= kept_weights;
+  const bool keep = logits_.size() <= cached_weights;
   if (keep) weights_.resize(logits_.size());
   for (std::size_t begin = 0; begin < logits_.size();) {
     std::size_t end = begin + 1;

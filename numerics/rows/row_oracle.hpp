@@ -61,7 +61,7 @@ class RowOracle {
 
  private:
   // Rows up to this length keep their weights (some 200 bytes each); longer ones evaluate one exponential a call.
-  static constexpr std::size_t kept_weights = 65536;
+  static constexpr std::size_t cached_weights = 65536;
 
   RowOracle(std::span<const double> logits, double theta, const Enclosure* beta);
   void require_visible(const char* function) const;

@@ -99,7 +99,7 @@ struct PropertyOf {
   std::function<std::vector<Case>(const Case&, const Certificates&)> pointed_at{};
   /// Where it is set: makes the list of listed cases when the property is run, as it takes a while; throws Interrupted
   /// once it is asked to end.
-  std::function<std::vector<Case>(const std::function<bool()>& asked_to_end)> listed_later{};
+  std::function<std::vector<Case>(const std::function<bool()>& stop_requested)> listed_later{};
 };
 
 /// A replay of a case that the property says nothing about.
@@ -133,7 +133,7 @@ struct ErasedProperty {
   std::function<std::unique_ptr<CaseNode>(std::string_view text)> parse;
   std::size_t listed = 0;
   /// Makes the list and counts it, or throws Interrupted; empty: it is there.
-  std::function<std::size_t(const std::function<bool()>& asked_to_end)> list_now;
+  std::function<std::size_t(const std::function<bool()>& stop_requested)> list_now;
   std::function<std::unique_ptr<CaseNode>(std::size_t index)> list;
 };
 
@@ -188,8 +188,8 @@ ErasedProperty erase(PropertyOf<Case> property) {
   const auto listing = std::make_shared<std::vector<Case>>(std::move(property.listed));
   std::function<std::size_t(const std::function<bool()>&)> list_now;
   if (property.listed_later) {
-    list_now = [listing, later = std::move(property.listed_later)](const std::function<bool()>& asked_to_end) {
-      if (listing->empty()) *listing = later(asked_to_end);
+    list_now = [listing, later = std::move(property.listed_later)](const std::function<bool()>& stop_requested) {
+      if (listing->empty()) *listing = later(stop_requested);
       return listing->size();
     };
   }

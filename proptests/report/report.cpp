@@ -64,8 +64,8 @@ std::vector<std::string> details_of(const Property& property, const Outcome& out
   if (!outcome.counterexample) return details;
   const Counterexample& found = *outcome.counterexample;
   if (!found.error.empty()) details.push_back("the check threw: " + found.error);
-  constexpr std::size_t most_shown = 3;
-  for (std::size_t i = 0; i < std::min(found.failed.size(), most_shown); ++i) {
+  constexpr std::size_t max_listed = 3;
+  for (std::size_t i = 0; i < std::min(found.failed.size(), max_listed); ++i) {
     details.push_back(certificate_line(found.failed[i]));
   }
   details.push_back("case " + std::to_string(outcome.cases) + ", shrunk to size " + std::to_string(found.size) +

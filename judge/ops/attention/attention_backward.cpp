@@ -35,7 +35,7 @@ class AttentionBackward final : public AttentionOp {
              "kernel.attention_backward.dsinks", "kernel.attention_backward.dbias"};
   static constexpr std::array extents{Extent::vectors, Extent::vectors, Extent::vectors, Extent::rows, Extent::vectors};
 
-  static constexpr std::array asked_by{Role::sinks, Role::bias};
+  static constexpr std::array optional_output_inputs{Role::sinks, Role::bias};
   static constexpr std::array<std::string_view, 3> words{"weights", "ds", "scale"};
 
  public:
@@ -48,8 +48,8 @@ class AttentionBackward final : public AttentionOp {
                      .attention = true,
                      .attributes = true,
                      .packed = true,
-                     .asked_outputs = asked_by.size(),
-                     .asked_by = asked_by,
+                     .optional_outputs = optional_output_inputs.size(),
+                     .optional_output_inputs = optional_output_inputs,
                      .all_outputs = true,
                      .has_theta = false,
                      .number = SOFTCHECK_OP_ATTENTION_BACKWARD,

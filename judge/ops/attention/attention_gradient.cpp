@@ -110,7 +110,7 @@ class GroupJudge {
   Seers seers_of(std::size_t j) const {
     Seers seers;
     for (std::size_t i = 0; i < pairs_.size(); ++i) {
-      end_if_asked();
+      throw_if_interrupted();
       const std::optional<std::size_t> pair = pairs_[i].pair_of(j);
       if (!pair) continue;
       seers.all_chosen = seers.all_chosen && is_chosen(i);

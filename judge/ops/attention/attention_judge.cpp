@@ -157,7 +157,7 @@ std::string_view due_of(MaskedRows masked) {
 }
 
 // The value to show of such a row, and what is due in its place: the first that is not as declared, else the first.
-std::pair<double, std::string_view> shown_of(const AttentionTask& task, const AttentionValues& got) {
+std::pair<double, std::string_view> reported_value(const AttentionTask& task, const AttentionValues& got) {
   const MaskedRows masked = task.contract.masked;
   if (got.lse && *got.lse != -infinity) return {*got.lse, "-inf as lse"};
   const auto is_wrong = [&](double value) { return masked != MaskedRows::uniform && !is_declared(masked, value); };
@@ -187,7 +187,7 @@ RowVerdicts judge_attention(const AttentionTask& task, const AttentionRow& row, 
     ValueFinding finding;
     finding.claim = "kernel.masked_row";
     finding.by_identity = true;
-    std::tie(finding.got, finding.due) = shown_of(task, got);
+    std::tie(finding.got, finding.due) = reported_value(task, got);
     finding.decision = is_as_declared(task, row, got) ? Decision::proved : Decision::violated;
     verdicts.findings.push_back(std::move(finding));
     return verdicts;

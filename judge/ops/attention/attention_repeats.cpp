@@ -36,7 +36,7 @@ RepeatedRows::RepeatedRows(const AttentionCase& attention, const std::vector<std
   const std::size_t of_keys = s.keys * s.dim, of_values = s.keys * s.value_dim;
   std::unordered_multimap<std::size_t, std::size_t> firsts;  // by their hash
   for (std::size_t head = 0; head < s.batch * s.kv_heads; ++head) {
-    numerics::end_if_asked();
+    numerics::throw_if_interrupted();
     const std::size_t hash = 31 * hash_of(attention.keys, head, of_keys) + hash_of(attention.values, head, of_values);
     const auto [begin, end] = firsts.equal_range(hash);
     const auto like = std::find_if(begin, end, [&](const auto& first) {
@@ -74,7 +74,7 @@ bool RepeatedRows::same_results(std::size_t row, std::size_t other) const {
 std::size_t RepeatedRows::first_like(std::size_t b, std::size_t h, std::size_t i) {
   const std::size_t row = row_number(attention_.shape, b, h, i);
   if (attention_.has_attributes()) return row;  // a row's attributes are part of its question
-  return asked_.try_emplace(question_of(b, h, i), row).first->second;
+  return first_rows_.try_emplace(question_of(b, h, i), row).first->second;
 }
 
 bool RepeatedRows::repeats(std::size_t b, std::size_t h, std::size_t i) {

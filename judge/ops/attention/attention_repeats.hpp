@@ -27,8 +27,8 @@ class RepeatedRows {
 
   const AttentionCase& attention_;
   const std::vector<std::vector<double>>& got_;
-  std::vector<std::size_t> head_like_;        // of each key head, the first that holds the same numbers
-  std::map<std::string, std::size_t> asked_;  // the row that was first to ask
+  std::vector<std::size_t> head_like_;             // of each key head, the first that holds the same numbers
+  std::map<std::string, std::size_t> first_rows_;  // the row that was first to ask
 };
 
 /// Queries of a causal call with very many visible keys that are judged: the first, the last, those about powers of two

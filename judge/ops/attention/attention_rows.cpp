@@ -38,7 +38,8 @@ std::string place_of(const AttentionCase& attention, std::size_t row) {
   return at + std::to_string(b) + " head=" + std::to_string(h) + " query=" + std::to_string(i);
 }
 
-CallDescription asked_of(const AttentionCase& attention, const std::string& remark, std::optional<std::size_t> row) {
+CallDescription describe_call(const AttentionCase& attention, const std::string& remark,
+                              std::optional<std::size_t> row) {
   std::string text = head_text(attention);
   if (!attention.mask.empty()) text += attention.mask_for_each_head ? " mask=heads" : " mask=shared";
   if (!attention.mask.empty() && attention.mask_byte != 1) text += " byte=" + std::to_string(attention.mask_byte);

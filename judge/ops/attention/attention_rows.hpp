@@ -26,8 +26,8 @@ std::size_t bias_number(const AttentionCase& attention, std::size_t b, std::size
 std::string place_of(const AttentionCase& attention, std::size_t row);
 /// The case without its numbers (the replay line has them), a remark on the judge's changes to it, and the row of the
 /// certificate.
-CallDescription asked_of(const AttentionCase& attention, const std::string& remark,
-                         std::optional<std::size_t> row = {});
+CallDescription describe_call(const AttentionCase& attention, const std::string& remark,
+                              std::optional<std::size_t> row = {});
 
 /// Query i of head h, which points into the case.
 AttentionRow row_of(const AttentionCase& attention, std::size_t b, std::size_t h, std::size_t i);

@@ -135,7 +135,7 @@ double VisibleKeys::largest_computed() const {
 }
 
 void VisibleKeys::add_score(const Contract& contract, const AttentionRow& row, const ScoreRange& range, std::size_t j) {
-  end_if_asked();
+  throw_if_interrupted();
   const std::size_t d = row.query.size();
   items.push_back(j);
   const std::span<const double> key = d == 0 ? row.query : row.keys.subspan(j * d, d);

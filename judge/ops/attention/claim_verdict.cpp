@@ -80,7 +80,7 @@ bool ClaimVerdict::keeps_limits(std::optional<std::size_t> item, const Judgeable
 }
 
 void ClaimVerdict::add(std::optional<std::size_t> item, const Judgeable& granted, double got) {
-  end_if_asked();
+  throw_if_interrupted();
   Judgeable value = granted;
   value.threshold = threshold_of_result(contract_, granted.threshold, got);
   // What overflows on the way says nothing of the contract's words.

@@ -81,14 +81,15 @@ class SavedQuery {
   }
 
   double logsumexp() {
-    return rounded(task_.scalars, told(softmax_.logsumexp()), [&] { return oracles_.value(AttentionClaim::lse, 0); });
+    return rounded(task_.scalars, approximation(softmax_.logsumexp()),
+                   [&] { return oracles_.value(AttentionClaim::lse, 0); });
   }
 
   double output(std::size_t column) {
     for (std::size_t k = 0; k < visible_.keys(); ++k) {
       if (std::isnan(row_.values[visible_.items[k] * row_.value_size + column])) return nan;
     }
-    return rounded(task_.contract.input, told(outputs_.total(column)),
+    return rounded(task_.contract.input, approximation(outputs_.total(column)),
                    [&] { return oracles_.value(AttentionClaim::output, column); });
   }
 
@@ -101,7 +102,7 @@ class SavedQuery {
     return row_of_numbers_;
   }
 
-  LongApproximation told(const LongApproximation& x) const {
+  LongApproximation approximation(const LongApproximation& x) const {
     return softmax_.usable() ? x : LongApproximation{x.value, infinity};
   }
 

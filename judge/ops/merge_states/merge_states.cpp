@@ -68,7 +68,7 @@ std::vector<double> drawn_outputs(Format format, std::span<const double> lse, st
   std::vector<double> outputs;
   outputs.reserve(lse.size() * width);
   for (std::size_t k = 0; k < lse.size(); ++k) {
-    end_if_asked();
+    throw_if_interrupted();
     for (std::size_t c = 0; c < width; ++c) {
       const double number = value(k, hashed(auxiliary, k * width + c));
       outputs.push_back(std::isinf(lse[k]) ? nan : into_format(format, number));

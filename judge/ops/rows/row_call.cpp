@@ -105,14 +105,14 @@ TensorPlace output_place(const RowMatrixCase& matrix, Extent extent, std::size_t
 }
 
 // What stands beside the logits: laid out as a mask would be, of which such an op has none.
-void add_beside(const RowMatrixCase& matrix, Op op, numerics::Format format, InputsOfRows& inputs_of_row,
-                TensorCall& call) {
+void add_other_inputs(const RowMatrixCase& matrix, Op op, numerics::Format format, InputsOfRows& inputs_of_row,
+                      TensorCall& call) {
   const std::span<const OpInput> inputs = op->inputs;
   const std::size_t rows = matrix.rows.size(), width = op.rows().width(matrix.columns, matrix.auxiliary);
   std::vector<std::vector<double>> values(inputs.size());
   std::vector<const std::vector<double>*> vectors(rows);  // of a row, item by item
   for (std::size_t r = 0; r < rows; ++r) {
-    numerics::end_if_asked();
+    numerics::throw_if_interrupted();
     const std::vector<std::vector<double>>& of_row = inputs_of_row.at(r);
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       if (inputs[k].extent == Extent::vectors) {
@@ -144,7 +144,7 @@ void add_beside(const RowMatrixCase& matrix, Op op, numerics::Format format, Inp
                                width, matrix.visible, matrix.columns);
       values[k].reserve(matrix.columns * rows * width);
       for (std::size_t i = 0; i < matrix.columns; ++i) {
-        numerics::end_if_asked();
+        numerics::throw_if_interrupted();
         for (const std::vector<double>* row : vectors) {
           for (std::size_t c = 0; c < width; ++c) values[k].push_back((*row)[i * width + c]);
         }
@@ -247,7 +247,7 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& format
       if (op.rows().has_input(k, matrix.auxiliary)) call.roles.push_back(op->inputs[k].role);
     }
     call.attributes = op.rows().attributes(matrix.auxiliary, matrix.columns);
-    add_beside(matrix, op, formats.input, inputs, call);
+    add_other_inputs(matrix, op, formats.input, inputs, call);
   }
   for (const SpecialLogit& one : matrix.specials) {
     InputTensor& input = call.inputs[special_input(matrix, op, one.row)];
@@ -271,8 +271,8 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& format
   const std::size_t width = op.rows().width(matrix.columns, matrix.auxiliary);
   for (std::size_t k = 0; k < extents.size(); ++k) {
     const Extent extent = extents[k];
-    const bool beside_others = extent == Extent::rows && extents.size() > 1;
-    const numerics::Format format = beside_others ? wide_format(formats.input) : formats.output;
+    const bool of_several = extent == Extent::rows && extents.size() > 1;
+    const numerics::Format format = of_several ? wide_format(formats.input) : formats.output;
     call.outputs.push_back({output_place(matrix, extent, width, format), std::nullopt});
     if (has_one_value(op)) {
       call.outputs.back().place.shape = {1};

@@ -91,8 +91,8 @@ std::string words_of_row(const RowMatrixCase& matrix, Op op, numerics::Format in
   return op->number == 0 ? "" : in_parentheses(inputs_text(matrix, op, input, row), matrix, op);
 }
 
-CallDescription asked_of(const RowMatrixCase& matrix, Op op, numerics::Format input, const std::string& remark,
-                         std::size_t row, const CallForm& form) {
+CallDescription describe_call(const RowMatrixCase& matrix, Op op, numerics::Format input, const std::string& remark,
+                              std::size_t row, const CallForm& form) {
   const std::size_t rows = matrix.rows.size();
   const std::vector<HiddenNumber> hidden = hidden_numbers(matrix, row, form);
   CallDescription asked{text_of(matrix), remark + words_of_row(matrix, op, input, row) + hidden_text(hidden), row,
@@ -101,7 +101,8 @@ CallDescription asked_of(const RowMatrixCase& matrix, Op op, numerics::Format in
   return asked;
 }
 
-CallDescription asked_of_call(const RowMatrixCase& matrix, Op op, numerics::Format input, const std::string& remark) {
+CallDescription describe_whole_call(const RowMatrixCase& matrix, Op op, numerics::Format input,
+                                    const std::string& remark) {
   const std::size_t rows = matrix.rows.size();
   std::string inputs;
   for (std::size_t r = 0; r < std::min(rows, reported_rows); ++r) {

@@ -21,9 +21,10 @@ std::string words_of_row(const RowMatrixCase& matrix, Op op, numerics::Format in
 ///
 /// input    the format of what stands beside the drawn rows
 /// form     what the mask of a call hides: up to four of these numbers are written out
-CallDescription asked_of(const RowMatrixCase& matrix, Op op, numerics::Format input, const std::string& remark,
-                         std::size_t row, const CallForm& form = {});
+CallDescription describe_call(const RowMatrixCase& matrix, Op op, numerics::Format input, const std::string& remark,
+                              std::size_t row, const CallForm& form = {});
 /// The same of a call with one value for all rows; the words of its first rows.
-CallDescription asked_of_call(const RowMatrixCase& matrix, Op op, numerics::Format input, const std::string& remark);
+CallDescription describe_whole_call(const RowMatrixCase& matrix, Op op, numerics::Format input,
+                                    const std::string& remark);
 
 }  // namespace softcheck::proptests

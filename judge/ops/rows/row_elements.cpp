@@ -138,7 +138,7 @@ void judge_elements(const RowOp& op, Extent extent, const JudgedRow& row, RowEle
   std::optional<std::size_t> shown;
   SaidOfItem said;
   for (std::size_t i = 0; i < row.got.size(); ++i) {
-    end_if_asked();
+    throw_if_interrupted();
     if (extent == Extent::items && !std::isfinite(row.logits[i])) continue;
     const double got = row.got[i];
     if (!said.item || *said.item + 1 != i || !elements.repeats(i)) {

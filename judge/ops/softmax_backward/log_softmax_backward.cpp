@@ -29,10 +29,10 @@ LogSoftmaxGradientRow<UpperBound> bounded_upstream(std::span<const double> g, co
 }
 
 // With 0 for each -inf, whose item has a value as any other's: who reads the row's items takes -inf for a masked one.
-std::vector<double> all_shown(std::span<const double> saved) {
-  std::vector<double> shown(saved.begin(), saved.end());
-  std::ranges::replace(shown, -infinity, 0.0);
-  return shown;
+std::vector<double> without_minus_infinity(std::span<const double> saved) {
+  std::vector<double> finite(saved.begin(), saved.end());
+  std::ranges::replace(finite, -infinity, 0.0);
+  return finite;
 }
 
 // With 0 for each NaN: y_i enters value i alone, and the judge asks for no value whose own y is NaN.
@@ -140,8 +140,8 @@ class LogSoftmaxBackward final : public RowOp {
   void judge(const JudgedRow& row, RowVerdicts& verdicts) const override {
     const PrecisionScope precision(113);
     LogSoftmaxBackwardElements of(row);
-    const std::vector<double> shown = all_shown(row.logits);
-    const RowInputs items{row.contract, shown, row.theta, row.auxiliary, row.attributes};
+    const std::vector<double> finite = without_minus_infinity(row.logits);
+    const RowInputs items{row.contract, finite, row.theta, row.auxiliary, row.attributes};
     judge_elements(*this, Extent::items, {items, row.got}, of, verdicts);
   }
 

@@ -113,7 +113,7 @@ std::vector<double> filtered_logits(Format format, std::span<const double> logit
   return values;
 }
 
-std::vector<bool> exactly_kept(const RowInputs& row) {
+std::vector<bool> exactly_selected(const RowInputs& row) {
   const std::vector<std::size_t> order = by_descending_logits(row.logits);
   const std::size_t count = row.attributes.top_p == 0 ? order.size() : shortest_prefix(row, order);
   std::vector<bool> kept(row.logits.size());
@@ -151,10 +151,10 @@ SelectedItems::SelectedItems(const JudgedRow& row, const TopPThreshold<UpperBoun
       if (!next_ || x[i] > x[*next_]) next_ = i;
       continue;
     }
-    if (kept_.empty()) least_ = most_ = i;
+    if (selected_.empty()) least_ = most_ = i;
     if (x[i] < x[least_]) least_ = i;
     if (x[i] > x[most_]) most_ = i;
-    kept_.push_back(i);
+    selected_.push_back(i);
     is_kept_[i] = true;
   }
   if (none()) return;
@@ -233,8 +233,8 @@ bool SelectedItems::is_lost(std::size_t i) const {
 // The items of value 0 that may have been kept, and what that means for the sum of the weights.
 void SelectedItems::find_lost() {
   const PrecisionScope precision(113);
-  count_ = kept_.size();
-  for (const std::size_t i : kept_) reference_[i] = row_.logits[i];
+  count_ = selected_.size();
+  for (const std::size_t i : selected_) reference_[i] = row_.logits[i];
   std::vector<bool> with_lost = is_kept_, with_sure = is_kept_;
   Enclosure kept(1);
   if (!outside_.empty()) {
@@ -335,7 +335,7 @@ std::optional<ValueFinding> SelectedItems::wrong_order() const {
   }
   if (row_.contract.ties != Ties::lowest) return std::nullopt;
   std::map<double, std::size_t> last;  // of each logit that items outside may have, too: the kept item that comes last
-  for (const std::size_t i : kept_) {
+  for (const std::size_t i : selected_) {
     if (row_.logits[i] <= high) last[row_.logits[i]] = i;
   }
   for (const std::size_t i : outside_) {
@@ -375,7 +375,7 @@ std::optional<ValueFinding> SelectedItems::too_many() {
   const UpperBound low = deviation(least_);
   std::vector<bool> before = is_kept_;
   std::size_t largest = least_;
-  for (const std::size_t i : kept_) {
+  for (const std::size_t i : selected_) {
     const double apart = upper(granted_.choice().exchange(deviation(i), low));
     if (!may_stand_apart(row_.logits[least_], row_.logits[i], apart)) continue;
     if (row_.logits[i] > row_.logits[largest]) largest = i;

@@ -27,7 +27,7 @@ std::vector<double> filtered_logits(numerics::Format format, std::span<const dou
 
 /// The items that top-p and min-p keep, exactly: of equal logits those of the lowest indices. A mass that 512 bits
 /// cannot tell from top_p reaches it.
-std::vector<bool> exactly_kept(const RowInputs& row);
+std::vector<bool> exactly_selected(const RowInputs& row);
 
 /// The items that a kernel kept, and whether it may keep them. Those are the items whose value is not 0; an item of
 /// value 0 was left out, or it was kept and its weight was lost to underflow.
@@ -38,7 +38,7 @@ class SelectedItems {
   SelectedItems(const JudgedRow& row, const numerics::TopPThreshold<numerics::UpperBound>& granted,
                 numerics::RowCascade& whole, std::string_view claim);
 
-  bool none() const { return kept_.empty(); }
+  bool none() const { return selected_.empty(); }
   bool may_all_be_lost() const;
 
   /// Is every item kept that must be, and none that must not?
@@ -49,7 +49,7 @@ class SelectedItems {
   const std::vector<double>& logits() const { return reference_; }
   numerics::RowCascade& cascade() { return *chosen_; }
   /// Of those that are kept.
-  const std::vector<std::size_t>& places() const { return kept_; }
+  const std::vector<std::size_t>& places() const { return selected_; }
   /// The sum of p over logits() by the sum of p over what was kept: at most, and at least.
   numerics::UpperBound most_scale() const { return most_scale_; }
   bool is_certain() const { return certain_; }  // no item of value 0 may have been kept: both are 1
@@ -85,7 +85,7 @@ class SelectedItems {
   double near_level_;           // -ln(min_p), within a rounding of a double
   numerics::UpperBound level_;  // at most
   std::size_t visible_;
-  std::vector<std::size_t> kept_, outside_;  // ascending
+  std::vector<std::size_t> selected_, outside_;  // ascending
   std::vector<bool> is_kept_, may_be_lost_;
   std::size_t least_ = 0, most_ = 0;  // of the kept ones that of the smallest and of the largest logit
   std::optional<std::size_t> next_;   // of the others that of the largest one

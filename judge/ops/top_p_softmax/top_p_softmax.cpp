@@ -32,12 +32,12 @@ struct CachedThresholds {
 };
 
 // Weights of the kept items: softmax of their logits alone.
-class KeptElements final : public RowElements {
+class SelectedElements final : public RowElements {
  public:
   /// logits   (n) -inf where an item is not kept        places   (k) of those that are
   /// cascade  of the logits; sums as accurate as the output needs
-  KeptElements(std::span<const double> logits, RowCascade& cascade, Sums sums, std::span<const std::size_t> places,
-               const CachedThresholds& thresholds)
+  SelectedElements(std::span<const double> logits, RowCascade& cascade, Sums sums, std::span<const std::size_t> places,
+                   const CachedThresholds& thresholds)
       : logits_(logits),
         theta_(cascade.statistics().theta),
         maximum_(cascade.statistics().maximum),
@@ -102,7 +102,7 @@ std::optional<ValueFinding> wrong_zero(const JudgedRow& row) {
 // The exact weights of a row, (n): those of the items that are kept of equal ones by the lowest indices.
 struct ExactWeights {
   explicit ExactWeights(const RowInputs& row) : logits(row.logits.size(), -infinity) {
-    const std::vector<bool> kept = exactly_kept(row);
+    const std::vector<bool> kept = exactly_selected(row);
     for (std::size_t i = 0; i < kept.size(); ++i) {
       if (!kept[i]) continue;
       logits[i] = row.logits[i];
@@ -152,7 +152,8 @@ class TopPSoftmax final : public RowOp {
     if (items.is_whole()) thresholds.whole = granted.choice().weights();
     // A kept item's weight is no larger than the sum that it is divided by.
     thresholds.limits = {0, 1 + coefficient_overshoot(row.contract, statistics, 0), "a coefficient lies in [0, 1]"};
-    KeptElements elements(items.logits(), items.cascade(), sums_for(row.contract.output), items.places(), thresholds);
+    SelectedElements elements(items.logits(), items.cascade(), sums_for(row.contract.output), items.places(),
+                              thresholds);
     elements.resolved = is_resolved(row.contract, statistics);
     std::vector<double> weights;
     for (const std::size_t i : items.places()) weights.push_back(row.got[i]);
@@ -192,7 +193,7 @@ class TopPSoftmax final : public RowOp {
     CachedThresholds thresholds{items.threshold(threshold), items.threshold(threshold), std::nullopt, UpperBound(1)};
     if (exact.places.size() == statistics.visible) thresholds.whole = threshold.choice().weights();
     RowCascade cascade(exact.logits, row.theta);
-    KeptElements elements(exact.logits, cascade, sums_for(row.contract.output), exact.places, thresholds);
+    SelectedElements elements(exact.logits, cascade, sums_for(row.contract.output), exact.places, thresholds);
     std::ranges::fill(allowed, 0);
     for (std::size_t a = 0; a < exact.places.size(); ++a) {
       allowed[exact.places[a]] = granted(row.contract, elements, a);

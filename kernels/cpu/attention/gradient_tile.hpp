@@ -47,7 +47,7 @@ class GradientTile {
       // For all keys at once: a causal tile sees more of them than the one before.
       const std::size_t all = 2 * cached_size(of_block_ / (2 * key_block), views.keys());
       cached_size_ = std::min(all, gradient_cached_bytes / sizeof(T));
-      kept_ = AlignedArray<T>(cached_size_);
+      cache_ = AlignedArray<T>(cached_size_);
     }
   }
 
@@ -119,14 +119,14 @@ class GradientTile {
 
  private:
   T* place_of(const KeySpan& keys) const {
-    return keeps_ ? kept_.get() + scores_.number_of(keys) * of_block_ : own_.get();
+    return keeps_ ? cache_.get() + scores_.number_of(keys) * of_block_ : own_.get();
   }
 
   ScoreTile<T> scores_;
   std::size_t incoming_width_;
   AlignedArray<T> keys_, values_, incoming_, maximum_;
   std::size_t of_block_;  // numbers of a block: scores and g
-  AlignedArray<T> own_, kept_{0};
+  AlignedArray<T> own_, cache_{0};
   T* at_;  // of the block scored last
   std::size_t cached_size_ = 0;
   std::size_t width_ = 0;

@@ -25,17 +25,17 @@ template <class T>
 class KeySums {
  public:
   /// tiles: how many of them there are at most.
-  KeySums(std::size_t blocks, std::size_t width, std::size_t tiles) : size_(key_block * width), held_(blocks) {
-    for (std::size_t level = most_held(tiles); level-- > 0;) {
+  KeySums(std::size_t blocks, std::size_t width, std::size_t tiles) : size_(key_block * width), occupied_(blocks) {
+    for (std::size_t level = max_nodes(tiles); level-- > 0;) {
       levels_.emplace_back(blocks * size_);
     }
   }
   static std::size_t numbers(std::size_t blocks, std::size_t width, std::size_t tiles) {
-    return most_held(tiles) * blocks * key_block * width;
+    return max_nodes(tiles) * blocks * key_block * width;
   }
 
   std::size_t width() const { return size_ / key_block; }
-  void clear() { std::fill(held_.begin(), held_.end(), 0); }
+  void clear() { std::fill(occupied_.begin(), occupied_.end(), 0); }
 
   /// Where a tile's contribution to a block is to be written, or added. added() comes next.
   struct Place {
@@ -49,7 +49,7 @@ class KeySums {
   }
   void added(std::size_t block, std::size_t tile) {
     std::size_t level = level_of(block, tile);
-    std::uint64_t& held = held_[block];
+    std::uint64_t& held = occupied_[block];
     if ((tile >> level & 1) != 0) {
       held ^= std::uint64_t{1} << level;
       for (++level; (tile >> level & 1) != 0; ++level) {
@@ -64,10 +64,10 @@ class KeySums {
 
   /// Of a block; all zero where no tile came.
   T* total(std::size_t block) {
-    if (held_[block] == 0) {
+    if (occupied_[block] == 0) {
       std::fill_n(number(block, 0), size_, T(0));
     }
-    for (auto left = static_cast<std::size_t>(std::popcount(held_[block])); left > 1; --left) {
+    for (auto left = static_cast<std::size_t>(std::popcount(occupied_[block])); left > 1; --left) {
       add_elements(number(block, left - 1), size_, number(block, left - 2));
     }
     return number(block, 0);
@@ -75,12 +75,12 @@ class KeySums {
 
  private:
   /// Levels of the tree that hold a node at once.
-  static std::size_t most_held(std::size_t tiles) { return std::max(counter_levels(tiles) - 1, std::size_t{1}); }
+  static std::size_t max_nodes(std::size_t tiles) { return std::max(counter_levels(tiles) - 1, std::size_t{1}); }
 
   /// Of the first node that the tile is added to, or its own: those whose left child is not there are passed.
   std::size_t level_of(std::size_t block, std::size_t tile) const {
     std::size_t level = 0;
-    while ((tile >> level & 1) != 0 && (held_[block] >> level & 1) == 0) {
+    while ((tile >> level & 1) != 0 && (occupied_[block] >> level & 1) == 0) {
       ++level;
     }
     return level;
@@ -88,12 +88,12 @@ class KeySums {
   T* number(std::size_t block, std::size_t index) const { return levels_[index].get() + block * size_; }
   /// Where a block's node goes that comes behind those of this level and above.
   T* at(std::size_t block, std::size_t level) const {
-    return number(block, level < 64 ? static_cast<std::size_t>(std::popcount(held_[block] >> level)) : 0);
+    return number(block, level < 64 ? static_cast<std::size_t>(std::popcount(occupied_[block] >> level)) : 0);
   }
 
   std::size_t size_;
   std::vector<AlignedArray<T>> levels_;
-  std::vector<std::uint64_t> held_;  // of each block, bit l: a node of level l
+  std::vector<std::uint64_t> occupied_;  // of each block, bit l: a node of level l
 };
 
 /// A tile's contribution to a block: a^T b, a (rows, key_block) and b from row first on.

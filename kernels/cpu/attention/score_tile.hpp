@@ -71,7 +71,7 @@ class ScoreTile {
       // For all keys at once: a causal tile sees more of them than the one before.
       const std::size_t all = cached_size(place.rows, views.keys());
       cached_size_ = few ? all : std::min(all, cached_bytes / sizeof(T));
-      kept_ = AlignedArray<T>(cached_size_);
+      cache_ = AlignedArray<T>(cached_size_);
     }
   }
 
@@ -116,7 +116,7 @@ class ScoreTile {
   /// of it.
   RowSpan take(const KeySpan& keys, bool again = false) {
     const std::size_t width = see(keys);
-    cached_block_ = keeps_ ? kept_.get() + number_of(keys) * kept_of_block(place_.rows) : nullptr;
+    cached_block_ = keeps_ ? cache_.get() + number_of(keys) * cache_of_block(place_.rows) : nullptr;
     scored_ = keeps_ && again;
     if (scored_) {
       return seen_rows_;
@@ -134,9 +134,9 @@ class ScoreTile {
   /// left to the caller.
   TileScores<T> score(const RowSpan& rows, T* maximum, RowsAhead* ahead = nullptr) {
     const TileScores<T> tile = scores_of(rows, keeps_ ? cached_block_ + rows.first * key_block : scores_.get());
-    T* kept_maximum = keeps_ ? cached_block_ + place_.rows * key_block : nullptr;
+    T* cached_maximum = keeps_ ? cached_block_ + place_.rows * key_block : nullptr;
     if (scored_) {
-      std::copy(kept_maximum + rows.first, kept_maximum + rows.last, maximum + rows.first);
+      std::copy(cached_maximum + rows.first, cached_maximum + rows.last, maximum + rows.first);
       return tile;
     }
     const T* queries = queries_.get() + rows.first * width_;
@@ -150,7 +150,7 @@ class ScoreTile {
     }
     mask(tile, maximum);
     if (keeps_) {
-      std::copy(maximum + rows.first, maximum + rows.last, kept_maximum + rows.first);
+      std::copy(maximum + rows.first, maximum + rows.last, cached_maximum + rows.first);
     }
     return tile;
   }
@@ -360,7 +360,7 @@ class ScoreTile {
   SeenKeys seen_;
   std::array<std::uint32_t, tile_rows> begins_{}, limits_{};
   std::optional<TermRows> terms_;
-  AlignedArray<T> kept_{0};
+  AlignedArray<T> cache_{0};
   std::size_t cached_size_ = 0;
   T* cached_block_ = nullptr;  // of the block that was taken
   KeySpan block_{};

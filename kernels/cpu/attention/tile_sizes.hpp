@@ -33,12 +33,12 @@ inline std::size_t capacity_of(const AttentionViews& views, std::size_t most) {
 }
 
 /// Numbers that a tile keeps of a block of keys: scores, and their maxima.
-constexpr std::size_t kept_of_block(std::size_t rows) { return rows * key_block + rounded_up(rows, key_block); }
+constexpr std::size_t cache_of_block(std::size_t rows) { return rows * key_block + rounded_up(rows, key_block); }
 
 /// The same of some keys, at least of one block.
 inline std::size_t cached_size(std::size_t rows, std::int64_t keys) {
   const auto count = static_cast<std::size_t>(std::max<std::int64_t>(keys, 1));
-  return rounded_up(count, key_block) / key_block * kept_of_block(rows);
+  return rounded_up(count, key_block) / key_block * cache_of_block(rows);
 }
 
 /// The most rows whose scores against so many keys, of size bytes each, fit into cached_bytes; tile_rows where not even

@@ -130,13 +130,13 @@ std::optional<std::size_t> shape_class(AttentionTrait trait, const AttentionShap
 }
 
 std::size_t scale_class(double scale, std::size_t dim) {
-  const auto held_by = [&](numerics::Format format) { return numerics::round_to(format, scale) == scale; };
+  const auto is_representable_in = [&](numerics::Format format) { return numerics::round_to(format, scale) == scale; };
   if (scale < 0) return 6;
   if (scale == 1) return 0;
   if (scale == 1 / std::sqrt(static_cast<double>(dim))) return 1;
   int exponent = 0;
   if (std::frexp(scale, &exponent) == 0.5) return 2;
-  return held_by(numerics::Format::bf16) ? 3 : held_by(numerics::Format::f32) ? 4 : 5;
+  return is_representable_in(numerics::Format::bf16) ? 3 : is_representable_in(numerics::Format::f32) ? 4 : 5;
 }
 
 std::optional<std::size_t> mask_byte_class(const AttentionCase& a) {

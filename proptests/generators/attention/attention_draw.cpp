@@ -71,7 +71,7 @@ void draw_independent(Draw& draw, AttentionCase& a) {
   const Format format = a.format;
   for (double& x : a.queries) x = into_format(format, width * draw.normal());
   for (double& x : a.keys) {
-    numerics::end_if_asked();
+    numerics::throw_if_interrupted();
     x = into_format(format, draw.normal());
   }
 }
@@ -86,7 +86,7 @@ void draw_along(Draw& draw, Scores scores, AttentionCase& a) {
   for (std::size_t head = 0; head < s.batch * s.kv_heads; ++head) {
     const std::vector<double> heights = heights_of(draw, scores, a.format, s.keys);
     for (std::size_t j = 0; j < s.keys; ++j) {
-      numerics::end_if_asked();
+      numerics::throw_if_interrupted();
       for (std::size_t t = 0; t < s.dim; ++t) {
         a.keys[(head * s.keys + j) * s.dim + t] = into_format(a.format, heights[j] * direction[t]);
       }
@@ -94,7 +94,7 @@ void draw_along(Draw& draw, Scores scores, AttentionCase& a) {
   }
   const bool noisy = draw.one_in(3);
   for (std::size_t i = 0; i < a.queries.size(); i += s.dim) {
-    numerics::end_if_asked();
+    numerics::throw_if_interrupted();
     const std::size_t place = draw.below(s.dim);
     const double factor = short_number(draw);
     for (std::size_t t = 0; t < s.dim; ++t) {
@@ -116,7 +116,7 @@ void hide_highest_key(AttentionCase& a) {
     std::size_t highest = 0;
     double most = -std::numeric_limits<double>::infinity();
     for (std::size_t j = 0; j < s.keys; ++j) {
-      numerics::end_if_asked();
+      numerics::throw_if_interrupted();
       const double* key = a.keys.data() + (head * s.keys + j) * s.dim;
       const double score = a.scale * std::inner_product(query, query + s.dim, key, 0.0);
       if (score > most) highest = j;
@@ -131,7 +131,7 @@ void draw_values_of(Draw& draw, AttentionCase& a) {
   const AttentionShape& s = a.shape;
   const std::uint64_t kind = draw.below(7);
   for (std::size_t i = 0; i < a.values.size(); ++i) {
-    numerics::end_if_asked();
+    numerics::throw_if_interrupted();
     const std::size_t j = i / s.value_dim % s.keys, c = i % s.value_dim;
     double value = draw.normal();
     if (kind == 0) value = j % s.value_dim == c ? 1 : 0;              // one-hot: the coefficients show
@@ -151,7 +151,7 @@ double largest_dot(const AttentionCase& a) {
   for (std::size_t i = 0; i < a.queries.size() / s.dim; ++i) {
     const std::size_t head = i / s.queries / s.group;
     for (std::size_t j = 0; j < s.keys; ++j) {
-      numerics::end_if_asked();
+      numerics::throw_if_interrupted();
       double dot = 0;
       for (std::size_t t = 0; t < s.dim; ++t) {
         dot += std::fabs(a.queries[i * s.dim + t] * a.keys[(head * s.keys + j) * s.dim + t]);

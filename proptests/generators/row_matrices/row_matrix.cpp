@@ -162,7 +162,7 @@ CallTraits traits_of(const RowMatrixCase& matrix) {
 bool admits(const RowMatrixOptions& options, const RowMatrixCase& matrix) {
   if (matrix.rows.size() < options.least_rows || matrix.rows.size() > options.most_rows) return false;
   if (size_of(matrix) > options.max_elements || !specials_fit(matrix)) return false;
-  if (!admits_beside(options.rows, matrix.auxiliary)) return false;
+  if (!admits_auxiliary(options.rows, matrix.auxiliary)) return false;
   for (const SpecialLogit& one : matrix.specials) {
     if (!(is_infinite(one, matrix.format) ? options.infinities : options.nans)) return false;
   }

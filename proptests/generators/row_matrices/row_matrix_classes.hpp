@@ -36,9 +36,9 @@ struct MatrixCover {
 /// options.rows gives format, domain and the longest row, options.most_rows and max_elements limit the calls.
 ///
 /// pairs          all pairs of classes; else each class once
-/// asked_to_end   asked time and again, where it is set
+/// stop_requested   asked time and again, where it is set
 /// throws         Interrupted when it says yes
 MatrixCover covering_matrices(const RowMatrixOptions& options, bool pairs, std::uint64_t seed,
-                              const std::function<bool()>& asked_to_end = {});
+                              const std::function<bool()>& stop_requested = {});
 
 }  // namespace softcheck::proptests

@@ -207,9 +207,9 @@ class Coverer {
   Coverer(const RowMatrixOptions& options, std::uint64_t seed)
       : options_(options), draw_(seed), possible_(options, draw_) {}
 
-  MatrixCover cover(bool pairs, const std::function<bool()>& asked_to_end) {
+  MatrixCover cover(bool pairs, const std::function<bool()>& stop_requested) {
     const auto go_on = [&] {
-      if (asked_to_end && asked_to_end()) throw Interrupted();
+      if (stop_requested && stop_requested()) throw Interrupted();
     };
     std::vector<std::size_t> counts;
     for (const MatrixDimension& dimension : matrix_dimensions()) counts.push_back(dimension.classes.size());
@@ -406,8 +406,8 @@ class Coverer {
 }  // namespace
 
 MatrixCover covering_matrices(const RowMatrixOptions& options, bool pairs, std::uint64_t seed,
-                              const std::function<bool()>& asked_to_end) {
-  return Coverer(options, seed).cover(pairs, asked_to_end);
+                              const std::function<bool()>& stop_requested) {
+  return Coverer(options, seed).cover(pairs, stop_requested);
 }
 
 }  // namespace softcheck::proptests

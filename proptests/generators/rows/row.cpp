@@ -128,7 +128,7 @@ std::span<const RowFamily> kernel_row_families() {
   return families;
 }
 
-bool admits_beside(const RowOptions& options, std::uint64_t auxiliary) {
+bool admits_auxiliary(const RowOptions& options, std::uint64_t auxiliary) {
   return (auxiliary & ~options.auxiliaries) == 0 && (auxiliary & options.auxiliaries_set) == options.auxiliaries_set;
 }
 
@@ -138,7 +138,7 @@ bool admits(const RowOptions& options, const RowCase& row_case) {
   const std::uint64_t visible = row.visible();
   const double limit = std::ldexp(1.0, options.theta_exponent);
   if (size < options.min_length || size > std::max(options.max_length, options.max_edge_length)) return false;
-  if (!admits_beside(options, row_case.auxiliary)) return false;
+  if (!admits_auxiliary(options, row_case.auxiliary)) return false;
   if (visible < size && !options.masks && !(visible == 0 && options.fully_masked)) return false;
   if (visible == 0 && size > 0 && !options.fully_masked) return false;
   if (!(row_case.theta >= 1 / limit && row_case.theta <= limit)) return false;

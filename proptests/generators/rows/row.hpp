@@ -122,7 +122,7 @@ RunLengthRow resized(const RunLengthRow& row, std::uint64_t length);
 RowCase conformed(const RowOptions& options, RowCase row_case);
 
 /// Has RowCase::auxiliary the bits that it must have, and none that it may not?
-bool admits_beside(const RowOptions& options, std::uint64_t auxiliary);
+bool admits_auxiliary(const RowOptions& options, std::uint64_t auxiliary);
 
 /// Does the case keep to the options, its logits to their format? Every drawn and every shrunk case does.
 bool admits(const RowOptions& options, const RowCase& row_case);

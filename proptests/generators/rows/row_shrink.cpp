@@ -19,19 +19,19 @@ using Runs = std::vector<Run>;
 /// so that no chain of shrinks is endless.
 enum class RowWay {
   unit_theta,
-  drop,             // size runs from first on
-  counts_to_one,    // of all runs
-  halve_counts,     // of all runs
-  shift,            // the maximum to 0
-  round_all,        // to size bits
-  count_to_one,     // of the run first
-  subtract_count,   // size from the run first
-  take_next,        // the run first takes the value of the next one
-  take_previous,    // the next one takes that of the run first
-  simplify,         // the run first takes its simpler number no. size
-  simplify_theta,   // to its simpler number no. size
-  simplify_beside,  // to size
-  pair              // no. first of pairs_for(), with no. size of auxiliaries_of_pairs()
+  drop,                // size runs from first on
+  counts_to_one,       // of all runs
+  halve_counts,        // of all runs
+  shift,               // the maximum to 0
+  round_all,           // to size bits
+  count_to_one,        // of the run first
+  subtract_count,      // size from the run first
+  take_next,           // the run first takes the value of the next one
+  take_previous,       // the next one takes that of the run first
+  simplify,            // the run first takes its simpler number no. size
+  simplify_theta,      // to its simpler number no. size
+  simplify_auxiliary,  // to size
+  pair                 // no. first of pairs_for(), with no. size of auxiliaries_of_pairs()
 };
 
 struct RowStep {
@@ -67,7 +67,7 @@ std::vector<RowStep> steps_of(const RowCase& row_case) {
     for (std::size_t k = 0; k < count; ++k) steps.push_back({RowWay::simplify, i, k});
   }
   for (const std::uint64_t less : simpler_auxiliaries(row_case.auxiliary))
-    steps.push_back({RowWay::simplify_beside, 0, less});
+    steps.push_back({RowWay::simplify_auxiliary, 0, less});
   const std::size_t count = simpler_numbers(row_case.theta).size();
   for (std::size_t k = 0; k < count; ++k) steps.push_back({RowWay::simplify_theta, 0, k});
   if (row_case.row.size() <= 2) return steps;
@@ -136,7 +136,7 @@ bool take_step(const RowStep& step, const RowCase& from, Runs& runs, double& the
     case RowWay::simplify_theta:
       theta = simpler_numbers(from.theta)[step.size];
       return theta > 0;
-    case RowWay::simplify_beside:
+    case RowWay::simplify_auxiliary:
       auxiliary = step.size;
       return true;
     case RowWay::pair: {

@@ -38,7 +38,7 @@ TEST(AttentionFailure, NamesItsQueryAlone) {
     const AttentionShape& s = a.shape;
     const std::size_t rows = s.batch * s.heads() * s.queries, row = rows * 2 / 3;
     if (rows == 1) continue;
-    const Certificates failed{observed("kernel.attention.output", asked_of(a, "", row), 1)};
+    const Certificates failed{observed("kernel.attention.output", describe_call(a, "", row), 1)};
     const std::size_t i = row % s.queries, h = row / s.queries % s.heads(), b = row / s.queries / s.heads();
     const std::vector<AttentionCase> named = cases_named_by(a, failed, Domain{});
     if (a.causal && i + s.keys < s.queries) {
@@ -63,10 +63,10 @@ TEST(AttentionFailure, NamesItsQueryAlone) {
 
 TEST(AttentionFailure, OfACallThatHoldsNamesNothing) {
   for (const AttentionCase& a : drawn_cases(20)) {
-    EXPECT_TRUE(cases_named_by(a, {observed("kernel.attention.output", asked_of(a, "", 0), 0)}, Domain{}).empty());
-    EXPECT_TRUE(cases_named_by(a, {observed("kernel.attention.output", asked_of(a, ""), 1)}, Domain{}).empty());
+    EXPECT_TRUE(cases_named_by(a, {observed("kernel.attention.output", describe_call(a, "", 0), 0)}, Domain{}).empty());
+    EXPECT_TRUE(cases_named_by(a, {observed("kernel.attention.output", describe_call(a, ""), 1)}, Domain{}).empty());
     Domain none = parse_domain("queries>=100000", true);
-    EXPECT_TRUE(cases_named_by(a, {observed("kernel.attention.output", asked_of(a, "", 0), 1)}, none).empty());
+    EXPECT_TRUE(cases_named_by(a, {observed("kernel.attention.output", describe_call(a, "", 0), 1)}, none).empty());
   }
 }
 

@@ -250,7 +250,7 @@ TEST(AttentionSequences, AllNumbersOfOtherSequencesAreNan) {
 TEST(AttentionSequences, AFailureNamesItsSequence) {
   const AttentionCase a = by_hand();
   EXPECT_EQ(place_of(a, row_number(a.shape, 1, 1, 0)), " at sequence=1 head=1 query=0");
-  EXPECT_THAT(asked_of(a, "").text(), HasSubstr("packed lengths=1:3,2:0"));
+  EXPECT_THAT(describe_call(a, "").text(), HasSubstr("packed lengths=1:3,2:0"));
 }
 
 }  // namespace

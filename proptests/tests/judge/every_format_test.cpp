@@ -42,32 +42,32 @@ std::vector<char*> places_of(const DLTensor& tensor, const GivenTensor& held) {
 }
 
 /// A compact copy of a call's tensor.
-class KeptTensor {
+class TensorCopy {
  public:
-  explicit KeptTensor(const DLTensor& tensor) : held_(held_tensor(tensor, "tensor")) {
+  explicit TensorCopy(const DLTensor& tensor) : view_(from_dlpack(tensor, "tensor")) {
     const std::size_t bytes = tensor.dtype.bits / 8;
-    for (const char* place : places_of(tensor, held_)) memory_.insert(memory_.end(), place, place + bytes);
-    held_.strides.clear();
+    for (const char* place : places_of(tensor, view_)) memory_.insert(memory_.end(), place, place + bytes);
+    view_.strides.clear();
     std::int64_t stride = 1;
-    for (std::size_t d = held_.shape.size(); d-- > 0; stride *= held_.shape[d]) {
-      held_.strides.insert(held_.strides.begin(), stride);
+    for (std::size_t d = view_.shape.size(); d-- > 0; stride *= view_.shape[d]) {
+      view_.strides.insert(view_.strides.begin(), stride);
     }
   }
   GivenTensor held() const {
-    GivenTensor held = held_;
+    GivenTensor held = view_;
     held.first = reinterpret_cast<const std::byte*>(memory_.data());
     return held;
   }
 
  private:
-  GivenTensor held_;
+  GivenTensor view_;
   std::vector<char> memory_;
 };
 
 /// A call with its results.
 struct KeptCall {
   TensorTask task;
-  std::vector<KeptTensor> inputs, outputs;
+  std::vector<TensorCopy> inputs, outputs;
 };
 
 KeptCall kept_inputs(Op op, const softcheck_call& call) {
@@ -102,7 +102,7 @@ KeptCall kept_inputs(Op op, const softcheck_call& call) {
 
 // All bits: a NaN of every format, and no item's index.
 void write_nan(const DLTensor& tensor) {
-  for (char* place : places_of(tensor, held_tensor(tensor, "output"))) std::memset(place, 0xff, tensor.dtype.bits / 8);
+  for (char* place : places_of(tensor, from_dlpack(tensor, "output"))) std::memset(place, 0xff, tensor.dtype.bits / 8);
 }
 
 KernelSubject small_subject(const ZooRow& row) {
@@ -174,9 +174,9 @@ TEST_P(EveryFormat, IsJudgedAtHand) {
     judge_kernel(subject, few_calls(80));
     EXPECT_GT(calls.size(), 40U);
     for (KeptCall& call : calls) {
-      for (const KeptTensor& input : call.inputs) call.task.inputs.push_back(input.held());
+      for (const TensorCopy& input : call.inputs) call.task.inputs.push_back(input.held());
       std::vector<GivenTensor> outputs;
-      for (const KeptTensor& output : call.outputs) outputs.push_back(output.held());
+      for (const TensorCopy& output : call.outputs) outputs.push_back(output.held());
       const Contract contract = contract_for(call.task, row.contract, outputs.front().format);
       const TensorJudgement judgement = judge_tensors(call.task, contract, outputs);
       ASSERT_NE(judgement.verdict, ReportVerdict::fail) << story_of(judgement.rows);

@@ -73,7 +73,7 @@ inline RowMatrixCase matrix_of_rows(numerics::Format format, const std::vector<R
 
 /// What a report says of the row (1, 0, ...) with these other inputs.
 inline std::string remark_of(Op op, const RowMatrixCase& matrix) {
-  return asked_of(matrix, op, matrix.format, "", 0).remark;
+  return describe_call(matrix, op, matrix.format, "", 0).remark;
 }
 
 inline RowOptions rows_of_f32() {

@@ -84,34 +84,34 @@ TEST(TensorErrors, ADLTensorIsTakenAsItLies) {
   tensor.ndim = 2;
   tensor.dtype = {kDLFloat, 32, 1};
   tensor.shape = shape;
-  EXPECT_EQ(held_tensor(tensor, "x").strides, (Shape{3, 1}));
+  EXPECT_EQ(from_dlpack(tensor, "x").strides, (Shape{3, 1}));
   tensor.strides = strides;
   tensor.byte_offset = 4;
-  EXPECT_EQ(held_tensor(tensor, "x").strides, (Shape{1, 2}));
-  EXPECT_EQ(held_tensor(tensor, "x").first, reinterpret_cast<const std::byte*>(numbers.data() + 1));
-  EXPECT_EQ(held_tensor(tensor, "x").format, Format::f32);
+  EXPECT_EQ(from_dlpack(tensor, "x").strides, (Shape{1, 2}));
+  EXPECT_EQ(from_dlpack(tensor, "x").first, reinterpret_cast<const std::byte*>(numbers.data() + 1));
+  EXPECT_EQ(from_dlpack(tensor, "x").format, Format::f32);
   tensor.dtype = {6, 8, 1};
-  EXPECT_EQ(held_tensor(tensor, "x").format, std::nullopt);
+  EXPECT_EQ(from_dlpack(tensor, "x").format, std::nullopt);
   tensor.dtype = {kDLFloat, 32, 4};
-  EXPECT_EQ(refusal_of([&] { held_tensor(tensor, "x"); }),
+  EXPECT_EQ(refusal_of([&] { from_dlpack(tensor, "x"); }),
             "x: need dtype f64, f32, f16, bf16, e4m3 or e5m2, int32, int64, uint8 or bool on the CPU, got float32 in "
             "lanes of 4");
   tensor.dtype = {kDLInt, 16, 1};
-  EXPECT_EQ(refusal_of([&] { held_tensor(tensor, "x"); }),
+  EXPECT_EQ(refusal_of([&] { from_dlpack(tensor, "x"); }),
             "x: need dtype f64, f32, f16, bf16, e4m3 or e5m2, int32, int64, uint8 or bool on the CPU, got int16");
   tensor.dtype = {10, 8, 1};
-  EXPECT_EQ(held_tensor(tensor, "x").format, Format::e4m3);
+  EXPECT_EQ(from_dlpack(tensor, "x").format, Format::e4m3);
   tensor.dtype = {12, 8, 1};
-  EXPECT_EQ(held_tensor(tensor, "x").format, Format::e5m2);
+  EXPECT_EQ(from_dlpack(tensor, "x").format, Format::e5m2);
   tensor.dtype = {kDLInt, 64, 1};
-  EXPECT_EQ(held_tensor(tensor, "x").integer_bits, 64u);
+  EXPECT_EQ(from_dlpack(tensor, "x").integer_bits, 64u);
   tensor.dtype = {kDLFloat, 32, 1};
   tensor.data = nullptr;
-  EXPECT_EQ(refusal_of([&] { held_tensor(tensor, "x"); }), "x: need data for 6 elements, got NULL");
+  EXPECT_EQ(refusal_of([&] { from_dlpack(tensor, "x"); }), "x: need data for 6 elements, got NULL");
   shape[0] = -1;
-  EXPECT_EQ(refusal_of([&] { held_tensor(tensor, "x"); }), "x: need sizes >= 0, got shape (-1, 3)");
+  EXPECT_EQ(refusal_of([&] { from_dlpack(tensor, "x"); }), "x: need sizes >= 0, got shape (-1, 3)");
   tensor.device.device_type = kDLCUDA;
-  EXPECT_EQ(refusal_of([&] { held_tensor(tensor, "x"); }),
+  EXPECT_EQ(refusal_of([&] { from_dlpack(tensor, "x"); }),
             "x: need a tensor in the CPU's memory, got one on device type 2");
 }
 
