@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
-#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -44,13 +43,14 @@ void add_lengths(const std::vector<CallTraits>& accepted, const std::string& nam
 }
 
 // Words without a number, the plainest first.
-constexpr bool Domain::*plain_words[] = {&Domain::no_mask,    &Domain::unit_theta,       &Domain::compact,
-                                         &Domain::finite,     &Domain::no_causal,        &Domain::usual_scale,
-                                         &Domain::contiguous, &Domain::no_offset,        &Domain::no_smoothing,
-                                         &Domain::no_z_loss,  &Domain::one_ignore_index, &Domain::base_e,
-                                         &Domain::base_2,     &Domain::plain_weights,    &Domain::renormalized,
-                                         &Domain::no_softcap, &Domain::no_class_weights, &Domain::no_top_p,
-                                         &Domain::no_min_p,   &Domain::mean_only,        &Domain::sum_only};
+constexpr bool Domain::*plain_words[] = {
+    &Domain::no_mask,          &Domain::unit_theta,    &Domain::compact,          &Domain::finite,
+    &Domain::no_causal,        &Domain::usual_scale,   &Domain::contiguous,       &Domain::no_offset,
+    &Domain::no_smoothing,     &Domain::no_z_loss,     &Domain::one_ignore_index, &Domain::base_e,
+    &Domain::base_2,           &Domain::plain_weights, &Domain::renormalized,     &Domain::no_softcap,
+    &Domain::no_class_weights, &Domain::no_top_p,      &Domain::no_min_p,         &Domain::mean_only,
+    &Domain::sum_only,         &Domain::all_causal,    &Domain::equal_lengths,    &Domain::fewer_queries,
+    &Domain::equal_dims};
 
 // The plainest first.
 Words all_words(const std::vector<CallTraits>& accepted) {
@@ -68,28 +68,13 @@ Words all_words(const std::vector<CallTraits>& accepted) {
   return words;
 }
 
-// The lengths of both.
-LengthRange joined(const LengthRange& a, const LengthRange& b) {
-  LengthRange both{std::max(a.least, b.least), std::min(a.most, b.most), std::lcm(a.multiple, b.multiple)};
-  const std::vector<std::uint64_t>& listed = a.listed.empty() ? b.listed : a.listed;
-  if (listed.empty()) return both;
-  std::ranges::copy_if(listed, std::back_inserter(both.listed),
-                       [&](std::uint64_t length) { return a.contains(length) && b.contains(length); });
-  if (both.listed.empty()) return both;
-  both.least = both.listed.front();
-  both.most = both.listed.back();
-  both.multiple = 1;
-  if (both.listed.size() == 1) both.listed.clear();
-  return both;
-}
-
 void join(Domain& domain, const Domain& word) {
   for (bool Domain::*flag : plain_words) domain.*flag |= word.*flag;
   domain.visible_nan |= word.visible_nan;
   domain.alignment = std::max(domain.alignment, word.alignment);
   for (const auto& [name, range] : word.lengths) {
     LengthRange& length = domain.lengths[name];
-    length = joined(length, range);
+    length = intersection(length, range);
   }
 }
 
@@ -131,7 +116,8 @@ std::optional<Domain> costly_word(const std::vector<CallTraits>& open, const std
   std::ptrdiff_t fewest = 0;
   for (const Domain& word : candidates) {
     const std::ptrdiff_t broken = broken_by(accepted, word);
-    const bool is_plain = word.lengths.empty() && word.alignment == 1;
+    const bool ties = word.equal_lengths || word.fewer_queries || word.equal_dims;
+    const bool is_plain = word.lengths.empty() && word.alignment == 1 && !ties;
     if ((is_plain ? broken : 2 * broken) >= std::ssize(accepted) || broken_by(open, word) < std::ssize(open)) continue;
     if (!best || std::pair(!has_no_axis(word), broken) < std::pair(!has_no_axis(*best), fewest)) {
       fewest = broken;

@@ -108,6 +108,8 @@ std::optional<std::uint64_t> dimension_of(const Domain& domain) {
 // Why the domain has no such calls; empty: it has.
 std::string shape_in(const Domain& domain, RowShape& shape) {
   if (domain.has_sequences()) return "the domain has packed sequences or pages in every call";
+  if (domain.all_causal) return "the domain has causal calls alone";
+  if (domain.equal_lengths || domain.equal_dims) return "the domain ties queries to keys, or values to dim";
   for (const char* length : {"batch", "heads", "group"}) {
     if (!domain.length(length).contains(1)) return "the domain has no " + std::string(length) + "=1";
   }

@@ -75,6 +75,8 @@ std::optional<AttentionShape> shape_in(const Domain& domain, const AttentionShap
   }
   // A column less shows less, and is better than nothing.
   shape->value_dim = std::max<std::size_t>(1, domain.length("values").nearest(least.value_dim));
+  if (domain.equal_lengths) shape->queries = shape->keys = std::max(shape->queries, shape->keys);
+  if (domain.equal_dims) shape->dim = shape->value_dim = std::max(shape->dim, shape->value_dim);
   return shape;
 }
 
@@ -90,6 +92,8 @@ std::optional<AttentionCase> attention_of(const std::vector<std::vector<double>>
   AttentionCase attention;
   attention.format = input;
   attention.outputs = gradient ? 1 : 3;
+  attention.causal = domain.all_causal;
+  attention.attributes.top_left = domain.all_causal && domain.causal == CausalAlignment::top_left;
   attention.shape = *shape;
   attention.scale = scale_in(domain, shape->dim);
   const AttentionShape& s = attention.shape;

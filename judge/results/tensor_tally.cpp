@@ -190,7 +190,7 @@ ReportRow TensorTally::row_of(std::string_view claim, const OfClaim& of) const {
   row.details.push_back(row.verdict == ReportVerdict::fail
                             ? "fails on " + std::to_string(of.failed) + " of " + of_rows(of.cases) + "; the worst:"
                             : "is not decided; the closest of " + of_rows(of.cases) + ":");
-  for (const std::string& line : told(row.failed.front())) row.details.push_back("  " + line);
+  for (const std::string& line : failure_lines(row.failed.front())) row.details.push_back("  " + line);
   return row;
 }
 

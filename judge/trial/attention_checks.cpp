@@ -179,7 +179,7 @@ Certificates AttentionTrial::blind(const AttentionCase& attention) {
   Certificates certificates;
   const AttentionShape& s = attention.shape;
   AttentionCase half = attention;
-  half.causal = false;
+  half.causal = domain_.all_causal;
   half.mask_for_each_head = s.scores() % 2 == 0;
   half.mask.assign(s.batch * half.mask_heads() * s.queries * s.keys, 1);
   for (std::size_t k = 0; k < half.mask.size(); ++k) half.mask[k] = k / s.keys % 2;
@@ -207,6 +207,7 @@ Certificates AttentionTrial::empty(const AttentionCase& attention) {
     AttentionCase nothing = attention;
     nothing.mask.clear();
     nothing.shape.*length = 0;
+    if (domain_.equal_lengths && length != &AttentionShape::batch) nothing.shape.queries = nothing.shape.keys = 0;
     const AttentionShape& s = nothing.shape;
     nothing.queries.resize(s.batch * s.heads() * s.queries * s.dim);
     if (!nothing.gradients.empty()) nothing.gradients.resize(s.batch * s.heads() * s.queries * s.value_dim);

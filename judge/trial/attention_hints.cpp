@@ -14,7 +14,7 @@ constexpr std::size_t max_probed = 8;
 
 constexpr std::size_t interleaved = 3;
 constexpr std::array<const char*, 4> readings{
-    "of a call without causality", "of a causal call whose last query stands at the last key",
+    "of a call without causality", "of a causal call whose last query stands at the last key (domain causal)",
     "of a causal call whose first query stands at the first key (domain causal=top-left)",
     "of a call whose query head h reads key head h % kv_heads (it should read key head h / group)"};
 
@@ -47,11 +47,13 @@ AttentionCase with_interleaved_heads(const AttentionCase& attention) {
   return with_key_heads(attention, [&](std::size_t h) { return h % attention.shape.kv_heads; });
 }
 
-// Is the domain one of heads, causality and masks alone?
+// Does the domain speak of heads, causality, masks and ties of lengths alone?
 bool is_plain(const Domain& domain) {
   Domain words;
-  words.no_causal = domain.no_causal;
-  words.no_mask = domain.no_mask;
+  for (bool Domain::*flag : {&Domain::no_causal, &Domain::all_causal, &Domain::equal_lengths, &Domain::fewer_queries,
+                             &Domain::equal_dims, &Domain::no_mask}) {
+    words.*flag = domain.*flag;
+  }
   const auto group = domain.lengths.find("group");
   if (group != domain.lengths.end() && group->second.most == 1) words.lengths["group"] = group->second;
   return to_string(words) == to_string(domain);

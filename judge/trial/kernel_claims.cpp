@@ -39,9 +39,11 @@ bool may_exceed(const LengthRange& length, const LengthRange& other) {
 
 bool may_see_nothing(const Domain& domain, bool gradient) {
   const LengthRange queries = domain.length("queries"), keys = domain.length("keys");
-  if (keys.contains(0) || (gradient && queries.contains(0))) return true;
+  const bool fewer_queries = domain.equal_lengths || domain.fewer_queries, fewer_keys = domain.equal_lengths;
+  if ((keys.contains(0) && !fewer_queries) || (gradient && queries.contains(0) && !fewer_keys)) return true;
   if (!domain.no_mask && !domain.has_sequences()) return true;
-  const bool more_queries = may_exceed(queries, keys), more_keys = may_exceed(keys, queries);
+  const bool more_queries = !fewer_queries && may_exceed(queries, keys),
+             more_keys = !fewer_keys && may_exceed(keys, queries);
   // From the last key a window or causality leaves the first of more queries none; from the first key causality leaves
   // all of them that key, but the last of more keys no query.
   const bool from_last = domain.causal != CausalAlignment::top_left,

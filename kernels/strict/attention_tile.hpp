@@ -42,7 +42,7 @@ class AttentionTile {
 
  private:
   /// A query of the tile.
-  struct QueryState {
+  struct Query {
     QueryState<T> state;  // of the current part
     BlockState<T> parts;  // entry t: the RowStatistics of part t in find_betas(), then its PartState
     T maximum, beta;      // of all keys; -inf and 1 until they are known
@@ -68,7 +68,7 @@ class AttentionTile {
       }
     }
     for (std::size_t i = 0; i < tile_.place().count; ++i) {
-      QueryState& held = queries_[i];
+      Query& held = queries_[i];
       const RowStatistics<T> all = row_passes<T>().merge_states(held.parts, parts_, T(1), Moments::deviations);
       held.maximum = all.maximum;
       if (all.maximum > minus_infinity<T>()) held.beta = static_cast<T>(adaptive_beta(entropy_of(all)));
@@ -79,7 +79,7 @@ class AttentionTile {
   /// part_attention_body(): leaves the part's sums in held.parts, its columns in columns_of_parts_.
   void attend_part(std::size_t part, bool maximum_known) {
     for (std::size_t i = 0; i < tile_.place().count; ++i) {
-      QueryState& held = queries_[i];
+      Query& held = queries_[i];
       held.state = {held.maximum, {}, {}, columns_of_parts_.row(i * parts_ + part)};
       held.attends = !maximum_known || held.maximum > minus_infinity<T>();
     }
@@ -91,7 +91,7 @@ class AttentionTile {
       }
     }
     for (std::size_t i = 0; i < tile_.place().count; ++i) {
-      QueryState& held = queries_[i];
+      Query& held = queries_[i];
       held.parts.maximum[part] = held.state.maximum;
       store(row_passes<T>().merge_sums(held.state.weights, threads), held.parts.weights, part);
       store(row_passes<T>().merge_sums(held.state.deviations, threads), held.parts.deviations, part);
@@ -99,7 +99,7 @@ class AttentionTile {
   }
 
   /// attend() for one block of keys: weighs the scores and adds the weighted values.
-  void weigh(QueryState& held, const T* scores, bool maximum_known) {
+  void weigh(Query& held, const T* scores, bool maximum_known) {
     if (!held.attends) return;
     T weights[block_keys];
     held.attends = attention_passes<T>().weigh(scores, held.beta, maximum_known, held.state, weights);
@@ -111,7 +111,7 @@ class AttentionTile {
   /// merge_parts_body() without write_query(): returns L and T of query i relative to its largest score, leaves that
   /// score in queries_[i].maximum and the sums of weighted values in columns_.row(i).
   WeightSums<T> merged(std::size_t i) {
-    QueryState& held = queries_[i];
+    Query& held = queries_[i];
     held.maximum = minus_infinity<T>();
     for (std::size_t part = 0; part < parts_; ++part) {
       held.maximum = Larger<T>()(held.maximum, held.parts.maximum[part]);
@@ -154,7 +154,7 @@ class AttentionTile {
   Rows<T> values_;
   AlignedArray<T> scores_;
   ColumnSums<T> columns_of_parts_, columns_;
-  std::vector<QueryState> queries_;
+  std::vector<Query> queries_;
 };
 
 }  // namespace softcheck::kernels::strict

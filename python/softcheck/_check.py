@@ -119,7 +119,7 @@ def _domain(adapter: Adapter, domain: str | None, strides: bool, empty_rows: boo
     if op.is_attention:
         if "scale" not in takes:
             implied.append("scale=1/sqrt(dim)")
-        if "causal" not in takes:
+        if "causal" not in takes and "causal" not in given:
             implied.append("nocausal")
         named = {word.split("=")[0] for word in given}
         implied += [word for name, word in ATTENTION_WORDS.items() if name in takes and word.split("=")[0] not in named]

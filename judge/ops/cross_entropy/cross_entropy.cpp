@@ -22,6 +22,7 @@ class LabelledOp : public RowOp {
   }
   bool ignores(const RowInputs& row) const override { return has_ignored_label(row); }
   std::uint64_t closed_auxiliaries(const Domain& domain) const override { return closed_loss_bits(domain); }
+  std::uint64_t set_auxiliaries(const Domain& domain) const override { return set_loss_bits(domain); }
 
  protected:
   using RowOp::RowOp;

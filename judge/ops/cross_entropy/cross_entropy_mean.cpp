@@ -13,6 +13,7 @@
 #include "judge/ops/rows/judged_row.hpp"
 #include "numerics/formats/special_values.hpp"
 #include "numerics/rounding/rounding.hpp"
+#include "proptests/generators/rows/row.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -36,6 +37,7 @@ Attributes drawn_mean_attributes(std::uint64_t auxiliary, std::size_t classes) {
 // Of every eighth call all rows are ignored, of every eighth all but one in four.
 double drawn_label_of_mean(std::span<const double> logits, std::uint64_t auxiliary) {
   const auto ignored = static_cast<double>(drawn_mean_attributes(auxiliary, logits.size()).ignore_index);
+  if ((auxiliary & no_ignored_bit) != 0) return drawn_label(logits, auxiliary);
   const std::uint64_t kind = hashed(logits.size(), auxiliary & shared_bits) % 8;
   if (kind == 0 || (kind == 1 && auxiliary / 64 % 4 != 0)) return ignored;
   return drawn_label(logits, auxiliary);
@@ -152,7 +154,9 @@ class ReducedLossOp : public RowOp {
   std::uint64_t closed_auxiliaries(const Domain& domain) const override {
     return closed_loss_bits(domain) | (domain.mean_only ? sum_bit : 0);
   }
-  std::uint64_t set_auxiliaries(const Domain& domain) const override { return domain.sum_only ? sum_bit : 0; }
+  std::uint64_t set_auxiliaries(const Domain& domain) const override {
+    return set_loss_bits(domain) | (domain.sum_only ? sum_bit : 0);
+  }
   std::optional<double> weight_in_call(const RowInputs& row) const override {
     if (has_ignored_label(row)) return std::nullopt;
     const std::span<const double> weights = class_weights_of(row, traits.inputs.size() - 2);

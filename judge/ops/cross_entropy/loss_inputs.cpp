@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "judge/ops/rows/gradient_inputs.hpp"
+#include "proptests/generators/rows/row.hpp"
 
 namespace softcheck::proptests {
 
@@ -44,7 +45,7 @@ double drawn_label(std::span<const double> logits, std::uint64_t auxiliary) {
     case 1:
       return static_cast<double>(logits.size() - 1);
     case 2:
-      return ignored;
+      return (auxiliary & no_ignored_bit) == 0 ? ignored : 0;
     case 3:
       return place(std::ranges::max_element(logits));
     case 4:
@@ -80,8 +81,10 @@ std::span<const double> class_weights_of(const RowInputs& row, std::size_t befor
 
 std::uint64_t closed_loss_bits(const Domain& domain) {
   return (domain.no_smoothing ? smoothing_bit : 0) | (domain.no_z_loss ? z_loss_bit : 0) |
-         (domain.one_ignore_index ? first_ignored_bit : 0) | (domain.no_softcap ? softcap_bit : 0) |
-         (domain.no_class_weights ? class_weights_bit : 0);
+         (domain.one_ignore_index || domain.no_ignored ? first_ignored_bit : 0) |
+         (domain.no_softcap ? softcap_bit : 0) | (domain.no_class_weights ? class_weights_bit : 0);
 }
+
+std::uint64_t set_loss_bits(const Domain& domain) { return domain.no_ignored ? no_ignored_bit : 0; }
 
 }  // namespace softcheck::proptests

@@ -23,7 +23,8 @@ Attributes drawn_loss_attributes(std::uint64_t auxiliary, std::size_t classes);
 /// bit.
 std::vector<double> drawn_class_weights(numerics::Format format, std::size_t classes, std::uint64_t auxiliary);
 
-/// The first and the last class, the likeliest and the least likely one, the one to ignore, or any.
+/// The first and the last class, the likeliest and the least likely one, the one to ignore (not under no_ignored_bit),
+/// or any.
 double drawn_label(std::span<const double> logits, std::uint64_t auxiliary);
 
 /// An upstream gradient other than 1, of either sign: small, near the format's least normal numbers, or near its
@@ -40,7 +41,8 @@ bool has_ignored_label(const RowInputs& row);
 /// before   how many others stand beside the logits
 std::span<const double> class_weights_of(const RowInputs& row, std::size_t before);
 
-/// What the domain leaves of the attributes of losses (RowOp::closed_auxiliaries).
+/// What the domain leaves of the attributes of losses (RowOp::closed_auxiliaries), and what it sets of their labels.
 std::uint64_t closed_loss_bits(const Domain& domain);
+std::uint64_t set_loss_bits(const Domain& domain);
 
 }  // namespace softcheck::proptests

@@ -311,6 +311,7 @@ CallTraits traits_of(const RowMatrixCase& matrix, Op op) {
   traits.label_smoothing = attributes.label_smoothing;
   traits.z_loss = attributes.z_loss;
   traits.ignore_index = attributes.ignore_index;
+  traits.ignored = (matrix.auxiliary & no_ignored_bit) == 0 || matrix.columns == 0;
   traits.softcap = attributes.softcap != 0;
   for (std::size_t k = 0; k < op->inputs.size(); ++k) {
     traits.class_weights |= op->inputs[k].role == Role::class_weights && op.rows().has_input(k, matrix.auxiliary);

@@ -209,10 +209,10 @@ class ShapeSearch {
   }
   bool set_value_dim(AttentionShape& s) const {
     constexpr std::size_t most = 320;
-    const std::size_t kind = chosen(Trait::values).value_or(1);
+    const std::size_t kind = chosen(Trait::values).value_or(domain_.equal_dims ? 0 : 1);
     const Range allowed = kind == 0 ? Range{s.dim, s.dim} : kind == 1 ? Range{1, s.dim - 1} : Range{s.dim + 1, most};
     auto least = least_in(allowed, "values");
-    if (!least && !chosen(Trait::values)) least = least_in({1, most}, "values");
+    if (!least && !chosen(Trait::values) && !domain_.equal_dims) least = least_in({1, most}, "values");
     if (least) s.value_dim = *least;
     return least.has_value();
   }
@@ -234,10 +234,11 @@ class ShapeSearch {
   // Each byte from 1 to 255 needs an entry that is visible.
   std::size_t least_scores() const { return chosen(Trait::mask_bytes) == 2 ? 1024 : 0; }
   bool set_queries(AttentionShape& s, const Range& range) const {
-    const auto against = chosen(Trait::lengths);
+    const auto against = domain_.equal_lengths ? std::optional<std::size_t>(1) : chosen(Trait::lengths);
     const std::size_t from = !against || *against == 0 ? 1 : *against == 1 ? s.keys : s.keys + 1;
     const auto least = least_in(range, "queries", std::max(from, least_scores() / s.keys));
     if (!least || (against == 0 && *least >= s.keys) || (against == 1 && *least != s.keys)) return false;
+    if (domain_.fewer_queries && *least > s.keys) return false;
     s.queries = *least;
     return true;
   }
@@ -264,6 +265,10 @@ bool is_allowed(const ClassChoice& choice, const AttentionOptions& options) {
   const Domain& domain = options.domain;
   if ((domain.no_mask || !options.masks) && needs_mask(choice)) return false;
   if ((domain.no_causal || !options.causal) && has_other(choice, Trait::causal, 0)) return false;
+  if (domain.all_causal && has(choice, Trait::causal, 0)) return false;
+  if (domain.equal_lengths && has_other(choice, Trait::lengths, 1)) return false;
+  if (domain.fewer_queries && has(choice, Trait::lengths, 2)) return false;
+  if (domain.equal_dims && has_other(choice, Trait::values, 0)) return false;
   if (domain.usual_scale) {
     if (has_other(choice, Trait::scale, 1) && !has(choice, Trait::scale, 0)) return false;
     if (has(choice, Trait::scale, 0) && has_other(choice, Trait::dim, 0)) return false;
@@ -302,10 +307,7 @@ bool keeps_to(const ClassChoice& choice, const AttentionShape& shape, const Atte
   }
   AttentionCase of_shape;
   of_shape.shape = shape;
-  for (const auto& [name, length] : traits_of(of_shape).lengths) {
-    if (!options.domain.length(name).contains(length)) return false;
-  }
-  return is_affordable(shape, choice, budget);
+  return options.domain.has_lengths(traits_of(of_shape)) && is_affordable(shape, choice, budget);
 }
 
 namespace {

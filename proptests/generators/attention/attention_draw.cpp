@@ -38,6 +38,19 @@ std::size_t draw_length(Draw& draw, int size, std::size_t highest) {
   return std::clamp<std::uint64_t>(near, 1, highest);
 }
 
+// The larger one of two lengths gives way where the domain relates them.
+void relate(AttentionShape& s, const Domain& domain) {
+  if (domain.equal_lengths) s.queries = s.keys = std::min(s.queries, s.keys);
+  if (domain.equal_dims) s.dim = s.value_dim = std::min(s.dim, s.value_dim);
+  if (!domain.fewer_queries || s.queries <= s.keys) return;
+  const std::uint64_t queries = domain.length("queries").at_most(s.keys).value_or(0);
+  if (queries > 0) {
+    s.queries = static_cast<std::size_t>(queries);
+  } else {
+    s.keys = static_cast<std::size_t>(domain.length("keys").at_least(s.queries).value_or(s.keys));
+  }
+}
+
 AttentionShape draw_shape(Draw& draw, int size, const AttentionOptions& options) {
   AttentionShape shape;
   shape.batch = 1 + (draw.one_in(3) ? draw.below(3) : 0);
@@ -49,6 +62,8 @@ AttentionShape draw_shape(Draw& draw, int size, const AttentionOptions& options)
                         : draw_length(draw, size, options.max_keys);
   shape.dim = draw_dim(draw, size);
   shape.value_dim = draw.one_in(2) ? shape.dim : draw_dim(draw, size);
+  if (options.domain.equal_lengths) (draw.one_in(2) ? shape.queries = shape.keys : shape.keys = shape.queries);
+  if (options.domain.equal_dims) shape.value_dim = shape.dim;
   // Too much work: what repeats goes first.
   std::size_t* const order[] = {&shape.queries, &shape.batch, &shape.value_dim,
                                 &shape.dim,     &shape.group, &shape.kv_heads};
@@ -56,6 +71,7 @@ AttentionShape draw_shape(Draw& draw, int size, const AttentionOptions& options)
     std::size_t& length = *order[k % std::size(order)];
     length = (length + 1) / 2;
     if (k > 100) shape.keys = (shape.keys + 1) / 2;
+    relate(shape, options.domain);
   }
   return shape;
 }
@@ -233,6 +249,7 @@ void fit_shape(AttentionShape& s, const Domain& domain) {
   fit(s.keys, domain.length("keys"));
   fit(s.dim, domain.length("dim"));
   fit(s.value_dim, domain.length("values"));
+  relate(s, domain);
 }
 
 std::size_t numbers_of(const AttentionShape& s) {
@@ -266,6 +283,9 @@ void choose_listed(Draw& draw, const AttentionOptions& options, AttentionShape& 
     if (listed.empty() || !draw.one_in(2)) continue;
     AttentionShape chosen = s;
     chosen.*length = static_cast<std::size_t>(listed[draw.below(listed.size())]);
+    if (options.domain.equal_lengths && length == &AttentionShape::queries) chosen.keys = chosen.queries;
+    if (options.domain.equal_dims && length == &AttentionShape::dim) chosen.value_dim = chosen.dim;
+    relate(chosen, options.domain);
     if (chosen.scores() * (chosen.dim + chosen.value_dim) <= options.max_work) s = chosen;
   }
 }
@@ -279,8 +299,7 @@ void choose_sequences(Draw& draw, const AttentionOptions& options, AttentionShap
     std::size_t& length = k % 2 == 0 ? chosen.queries : chosen.keys;
     length = (length + 1) / 2;
   }
-  fit(chosen.queries, options.domain.length("queries"));
-  fit(chosen.keys, options.domain.length("keys"));
+  fit_shape(chosen, options.domain);
   if (chosen.scores() * (chosen.dim + chosen.value_dim) <= options.max_work) s = chosen;
 }
 
@@ -295,12 +314,19 @@ AttentionCase draw_case(const rc::Random& random, int size, const AttentionOptio
   limit_numbers(s, options.domain);
   choose_listed(draw, options, s);
   if (options.domain.has_sequences()) choose_sequences(draw, options, s);
-  a.causal = !options.domain.no_causal && (options.always_causal || (options.causal && draw.one_in(3)));
+  const bool always_causal = options.always_causal || options.domain.all_causal;
+  a.causal = !options.domain.no_causal && (always_causal || (options.causal && draw.one_in(3)));
   a.attributes.top_left = options.domain.causal == CausalAlignment::top_left;
   if (a.causal && !options.blind_queries) s.keys = std::max(s.keys, s.queries);
   if (!options.domain.length("keys").contains(s.keys)) {
     fit(s.keys, options.domain.length("keys"));
-    a.causal = a.causal && s.keys >= s.queries;
+    if (options.domain.all_causal) {
+      Domain seeing = options.domain;
+      seeing.fewer_queries = true;
+      relate(s, seeing);
+    } else {
+      a.causal = a.causal && s.keys >= s.queries;
+    }
   }
   draw_sequences(draw, a, options);
   a.outputs = options.gradients ? 1 : static_cast<int>(1 + draw.below(3));

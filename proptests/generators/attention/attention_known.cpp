@@ -27,13 +27,17 @@ std::vector<double> repeated(Draw& draw, numerics::Format format, std::size_t co
   return numbers;
 }
 
-AttentionCase case_of(const AttentionShape& shape, const AttentionOptions& options) {
-  const AttentionShape& s = shape;
+// Long rows are too many queries where each key needs one.
+AttentionCase case_of(AttentionShape s, const AttentionOptions& options) {
+  constexpr std::size_t most_square = 4096;
+  if (options.domain.equal_lengths) s.keys = s.queries = s.keys <= most_square ? s.keys : s.queries;
+  if (options.domain.equal_dims) s.value_dim = s.dim;
   Draw draw(s.scores() + s.dim);
   AttentionCase a;
   a.format = options.format;
   a.family = "known";
-  a.shape = shape;
+  a.shape = s;
+  a.causal = options.domain.all_causal;
   a.scale = 1 / std::sqrt(static_cast<double>(s.dim));
   a.attributes.top_left = options.domain.causal == CausalAlignment::top_left;
   a.outputs = options.gradients ? 1 : 3;
@@ -99,7 +103,7 @@ class ReachDraw {
     a_.format = options.format;
     a_.family = "reach";
     a_.shape = shape;
-    a_.causal = hiding == Hiding::causality;
+    a_.causal = hiding == Hiding::causality || options.domain.all_causal;
     a_.attributes.top_left = options.domain.causal == CausalAlignment::top_left;
     if (hiding == Hiding::window) {
       a_.attributes.window_left = 0;

@@ -151,6 +151,8 @@ void draw_sequences(Draw& draw, AttentionCase& a, const AttentionOptions& option
         is_whole || !to.packed || s.queries == 0 ? s.queries : sequence_length(draw, s.queries, 0);
     to.keys.push_back(length_in(domain.length("keys"), keys, s.keys));
     to.queries.push_back(length_in(domain.length("queries"), queries, s.queries));
+    if (domain.equal_lengths) to.keys[b] = to.queries[b];
+    if (domain.fewer_queries && to.keys[b] < to.queries[b]) to.keys[b] = s.keys;
     // Else a query would see nothing.
     const std::size_t least = to.queries[b] == 0 ? 0 : a.causal ? to.queries[b] : 1;
     if (!options.blind_queries && to.keys[b] < least) to.keys[b] = s.keys;

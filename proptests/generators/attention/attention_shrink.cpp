@@ -323,13 +323,29 @@ bool take_step(AttentionCase& a, const AttentionStep& step) {
   return false;
 }
 
+// The axis that the domain holds as long as the one that the step shortens.
+std::optional<int> tied_axis(const Domain& domain, const AttentionStep& step) {
+  if (step.way != AttentionWay::drop && step.way != AttentionWay::shorten) return std::nullopt;
+  if (domain.equal_lengths && step.axis == Axis::query) return Axis::key;
+  if (domain.equal_lengths && step.axis == Axis::key) return Axis::query;
+  if (domain.equal_dims && step.axis == Axis::dim) return Axis::value_dim;
+  if (domain.equal_dims && step.axis == Axis::value_dim) return Axis::dim;
+  return std::nullopt;
+}
+
 }  // namespace
 
 rc::Seq<AttentionCase> shrink_attention_case(const AttentionCase& attention, const AttentionOptions& options) {
   const auto steps = std::make_shared<const std::vector<AttentionStep>>(steps_of(attention, options.domain));
   return lazy_shrinks(attention, steps->size(), [steps, options](const AttentionCase& from, std::size_t k) {
     std::optional<AttentionCase> result = from;
-    if (!take_step(*result, (*steps)[k]) || !admits(options, *result)) result.reset();
+    AttentionStep step = (*steps)[k];
+    bool is_simpler = take_step(*result, step);
+    if (const auto tied = tied_axis(options.domain, step)) {
+      step.axis = *tied;
+      is_simpler |= take_step(*result, step);
+    }
+    if (!is_simpler || !admits(options, *result)) result.reset();
     return result;
   });
 }

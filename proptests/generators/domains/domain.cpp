@@ -4,12 +4,13 @@
 #include <array>
 #include <bit>
 #include <charconv>
-#include <cmath>
 #include <cstdio>
 #include <iterator>
 #include <stdexcept>
 #include <utility>
 #include <vector>
+
+#include "proptests/generators/domains/domain_words.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -111,130 +112,7 @@ LengthRange narrowed(LengthRange range) {
   return result;
 }
 
-// Is it of any consequence where a query stands?
-bool counts_from_an_end(const CallTraits& call) {
-  const auto queries = call.lengths.find("queries"), keys = call.lengths.find("keys");
-  const bool unequal = queries == call.lengths.end() || keys == call.lengths.end() || queries->second != keys->second;
-  return unequal && (call.causal || call.window || call.alibi);
-}
-
 using Calls = DomainWord::Calls;
-
-struct DomainRow {
-  DomainWord described;
-  bool (*is_set)(const Domain& domain);
-  void (*set)(Domain& domain) = nullptr;
-  bool (*keeps)(const CallTraits& call) = nullptr;
-  bool Domain::*other = nullptr;  // of the word that excludes it
-};
-
-template <bool Domain::*member>
-constexpr DomainRow flag(std::string_view word, Calls calls, std::string_view means,
-                         bool (*keeps)(const CallTraits& call), bool Domain::*other = nullptr) {
-  return {{word, calls, means},
-          [](const Domain& domain) { return domain.*member; },
-          [](Domain& domain) { domain.*member = true; },
-          keeps,
-          other};
-}
-
-constexpr bool any_call(const CallTraits&) { return true; }
-bool has_usual_scale(const CallTraits& call) {
-  const auto dim = call.lengths.find("dim");
-  return dim == call.lengths.end() || call.scale == 1 / std::sqrt(static_cast<double>(dim->second));
-}
-
-// In the order in which to_string writes them. A call may have an attribute of attention only where its word stands.
-constexpr DomainRow domain_words_in_order[]{
-    flag<&Domain::unit_theta>("theta=1", Calls::rows, "theta is 1",
-                              [](const CallTraits& call) { return call.theta == 1; }),
-    flag<&Domain::usual_scale>("scale=1/sqrt(dim)", Calls::attention, "the scale is 1 / sqrt(dim), rounded to double",
-                               has_usual_scale),
-    flag<&Domain::compact>("compact", Calls::both,
-                           "all elements stand side by side, whether strides say so or are NULL",
-                           [](const CallTraits& call) { return call.compact; }),
-    flag<&Domain::contiguous>("contiguous", Calls::both, "the innermost stride of every tensor is 1",
-                              [](const CallTraits& call) { return call.contiguous; }),
-    {{"align=", Calls::both, "tensors begin at multiples of so many bytes, a power of two up to 4096"},
-     [](const Domain& domain) { return domain.alignment > 1; }},
-    flag<&Domain::finite>("finite", Calls::both, "no input holds a NaN or an infinity",
-                          [](const CallTraits& call) { return call.finite; }),
-    flag<&Domain::visible_nan>("nan=visible", Calls::both, "no infinity, and a NaN only where nothing hides it",
-                               [](const CallTraits& call) { return !call.infinite; }),
-    flag<&Domain::no_infinity>("its dtype's numbers", Calls::none, "",
-                               [](const CallTraits& call) { return !call.infinite; }),
-    flag<&Domain::no_mask>("nomask", Calls::both, "no mask is passed",
-                           [](const CallTraits& call) { return !call.masked; }),
-    flag<&Domain::no_offset>("nooffset", Calls::both, "no tensor has a byte offset",
-                             [](const CallTraits& call) { return !call.offset; }),
-    flag<&Domain::no_causal>("nocausal", Calls::attention, "causal is 0",
-                             [](const CallTraits& call) { return !call.causal; }),
-    flag<&Domain::no_smoothing>("nosmoothing", Calls::rows, "losses: label_smoothing is 0",
-                                [](const CallTraits& call) { return call.label_smoothing == 0; }),
-    flag<&Domain::no_z_loss>("nozloss", Calls::rows, "losses: z_loss is 0",
-                             [](const CallTraits& call) { return call.z_loss == 0; }),
-    flag<&Domain::no_softcap>("nosoftcap", Calls::rows, "losses: softcap is 0",
-                              [](const CallTraits& call) { return !call.softcap; }),
-    flag<&Domain::no_class_weights>("noweights", Calls::rows, "losses: no class weights are passed",
-                                    [](const CallTraits& call) { return !call.class_weights; }),
-    flag<&Domain::one_ignore_index>("ignore=-100", Calls::rows, "losses: ignore_index is -100",
-                                    [](const CallTraits& call) { return call.ignore_index == usual_ignore_index; }),
-    flag<&Domain::base_e>(
-        "base=e", Calls::rows, "merges: lse_base2 is 0", [](const CallTraits& call) { return !call.lse_base2; },
-        &Domain::base_2),
-    flag<&Domain::base_2>(
-        "base=2", Calls::rows, "merges: lse_base2 is 1", [](const CallTraits& call) { return call.lse_base2; },
-        &Domain::base_e),
-    flag<&Domain::plain_weights>(
-        "renormalize=0", Calls::rows, "top-k: weights are not divided by their sum",
-        [](const CallTraits& call) { return !call.renormalize; }, &Domain::renormalized),
-    flag<&Domain::renormalized>(
-        "renormalize=1", Calls::rows, "top-k: weights are divided by their sum",
-        [](const CallTraits& call) { return call.renormalize; }, &Domain::plain_weights),
-    flag<&Domain::mean_only>(
-        "reduction=mean", Calls::rows, "losses of whole calls: the mean",
-        [](const CallTraits& call) { return call.mean; }, &Domain::sum_only),
-    flag<&Domain::sum_only>(
-        "reduction=sum", Calls::rows, "losses of whole calls: the sum",
-        [](const CallTraits& call) { return !call.mean; }, &Domain::mean_only),
-    flag<&Domain::no_top_p>("top_p=0", Calls::rows, "sampling: top_p is off",
-                            [](const CallTraits& call) { return call.top_p == 0; }),
-    flag<&Domain::no_min_p>("min_p=0", Calls::rows, "sampling: min_p is off",
-                            [](const CallTraits& call) { return call.min_p == 0; }),
-    flag<&Domain::window>("window", Calls::attention, "calls may have a window", any_call),
-    flag<&Domain::softcap>("softcap", Calls::attention, "calls may have a softcap", any_call),
-    {{"sinks", Calls::attention, "calls may have sinks"},
-     [](const Domain& domain) { return domain.sinks && !domain.sink_gradients; },
-     [](Domain& domain) { domain.sinks = true; },
-     any_call},
-    flag<&Domain::alibi>("alibi", Calls::attention, "calls may have slopes", any_call),
-    {{"bias", Calls::attention, "calls may have a bias"},
-     [](const Domain& domain) { return domain.bias && !domain.bias_gradient; },
-     [](Domain& domain) { domain.bias = true; },
-     any_call},
-    flag<&Domain::lse_gradients>("dlse", Calls::attention, "gradients: calls may have one by the log-sum-exps",
-                                 any_call),
-    {{"dsinks", Calls::attention, "gradients: calls may have sinks, and then ask for their gradient"},
-     [](const Domain& domain) { return domain.sink_gradients; },
-     [](Domain& domain) { domain.sinks = domain.sink_gradients = true; },
-     [](const CallTraits& call) { return call.sink_gradients == call.sinks; }},
-    {{"dbias", Calls::attention, "gradients: calls may have a bias, and then ask for its gradient"},
-     [](const Domain& domain) { return domain.bias_gradient; },
-     [](Domain& domain) { domain.bias = domain.bias_gradient = true; },
-     [](const CallTraits& call) { return call.bias_gradient == call.bias; }},
-    {{"causal=top-left", Calls::attention, "query i stands at key i"},
-     [](const Domain& domain) { return domain.causal == CausalAlignment::top_left; },
-     [](Domain& domain) { domain.causal = CausalAlignment::top_left; },
-     [](const CallTraits& call) { return call.top_left || !counts_from_an_end(call); }},
-    {{"causal=either", Calls::attention, "query i stands at key i or at key i + keys - queries, as the call says"},
-     [](const Domain& domain) { return domain.causal == CausalAlignment::either; },
-     [](Domain& domain) { domain.causal = CausalAlignment::either; },
-     any_call},
-    flag<&Domain::packed>("packed", Calls::attention, "sequences stand one behind the other; no mask, no bias",
-                          [](const CallTraits& call) { return call.packed; }),
-    flag<&Domain::pages>("pages", Calls::attention, "keys and values lie in pages; no mask, no bias",
-                         [](const CallTraits& call) { return call.pages; }),
-};
 
 bool speaks_of(const DomainRow& word, bool attention) {
   return word.described.calls == Calls::both || word.described.calls == (attention ? Calls::attention : Calls::rows);
@@ -245,7 +123,7 @@ std::string known_words(bool attention) {
   for (const std::string_view name : row_lengths) names += attention ? "" : std::string(name) + " ";
   for (const std::string_view name : attention_lengths) names += attention ? std::string(name) + " " : "";
   std::string text = "a length (" + names.substr(0, names.size() - 1) + ") with =V, =V|V|..., <=V, >=V or =Vk";
-  for (const DomainRow& word : domain_words_in_order) {
+  for (const DomainRow& word : domain_rows()) {
     if (!speaks_of(word, attention)) continue;
     text += ", " + std::string(word.described.word) + (word.described.word.ends_with('=') ? "V" : "");
   }
@@ -253,7 +131,10 @@ std::string known_words(bool attention) {
 }
 
 void read_word(std::string_view text, bool attention, Domain& domain) {
-  if (read_length(text, attention, domain)) return;
+  const std::span<const DomainRow> rows = domain_rows();
+  const auto word = std::ranges::find(rows, text, [](const DomainRow& w) { return w.described.word; });
+  const bool is_known = word != rows.end() && word->set != nullptr && speaks_of(*word, attention);
+  if (!is_known && read_length(text, attention, domain)) return;
   constexpr std::string_view align = "align=";
   if (text.starts_with(align)) {
     domain.alignment = number_of(text.substr(align.size()), text);
@@ -262,16 +143,12 @@ void read_word(std::string_view text, bool attention, Domain& domain) {
     }
     return;
   }
-  const auto word = std::ranges::find(domain_words_in_order, text, [](const DomainRow& w) { return w.described.word; });
-  if (word == std::end(domain_words_in_order) || word->set == nullptr || !speaks_of(*word, attention)) {
-    refuse_word(text, known_words(attention));
-  }
+  if (!is_known) refuse_word(text, known_words(attention));
   word->set(domain);
   if (word->other == nullptr || !(domain.*(word->other))) return;
-  const auto excluded = std::ranges::find_if(domain_words_in_order, [&](const DomainRow& w) {
-    return w.other != nullptr && w.is_set(domain) && &w != &*word &&
-           w.described.word.substr(0, w.described.word.find('=')) == text.substr(0, text.find('='));
-  });
+  Domain other;
+  other.*(word->other) = true;
+  const auto excluded = std::ranges::find_if(rows, [&](const DomainRow& w) { return w.is_set(other); });
   refuse_word(text, "one of " + std::string(excluded->described.word) + " and " + std::string(text));
 }
 
@@ -284,7 +161,7 @@ void each_part(const Domain& domain, const CallTraits& call, Each each) {
     const bool kept = length == call.lengths.end() || range.contains(length->second);
     each([&, &range = range, &name = name] { return words_of(name, range); }, kept);
   }
-  for (const DomainRow& word : domain_words_in_order) {
+  for (const DomainRow& word : domain_rows()) {
     if (!word.is_set(domain)) continue;
     const auto text = [&] {
       const std::string_view is = word.described.word;
@@ -319,6 +196,25 @@ std::string Domain::broken_by(const CallTraits& call) const {
   return words;
 }
 
+namespace {
+
+// Where a word relates two lengths, each of them has the values that the other one leaves.
+void relate_lengths(Domain& domain) {
+  const auto equate = [&](const char* first, const char* second, std::string_view word) {
+    const LengthRange both = intersection(domain.length(first), domain.length(second));
+    if (!both.contains(both.nearest(both.least))) refuse_word(word, "a length that both can have");
+    domain.lengths[first] = domain.lengths[second] = both;
+  };
+  if (domain.equal_lengths) equate("queries", "keys", "queries=keys");
+  if (domain.equal_dims) equate("dim", "values", "values=dim");
+  const LengthRange queries = domain.length("queries"), keys = domain.length("keys");
+  if (domain.fewer_queries && !keys.at_least(queries.nearest(queries.least))) {
+    refuse_word("queries<=keys", "a number of keys that is as large as some number of queries");
+  }
+}
+
+}  // namespace
+
 Domain parse_domain(std::string_view words, bool attention) {
   Domain domain;
   while (!words.empty()) {
@@ -336,6 +232,7 @@ Domain parse_domain(std::string_view words, bool attention) {
     if (range.contains(range.nearest(range.least))) continue;
     refuse_word(words_of(name, given), "a length " + name + " that some call can have");
   }
+  relate_lengths(domain);
   std::erase_if(domain.lengths, [](const auto& entry) { return entry.second.everything(); });
   return domain;
 }
@@ -373,7 +270,7 @@ std::string to_string(const CallTraits& call) {
 
 std::vector<DomainWord> domain_words() {
   std::vector<DomainWord> words;
-  for (const DomainRow& word : domain_words_in_order) {
+  for (const DomainRow& word : domain_rows()) {
     if (word.described.calls != Calls::none) words.push_back(word.described);
   }
   return words;

@@ -31,6 +31,9 @@ struct LengthRange {
   friend bool operator==(const LengthRange&, const LengthRange&) = default;
 };
 
+/// The lengths that both ranges contain; a range without any (least > most) where there are none.
+LengthRange intersection(const LengthRange& a, const LengthRange& b);
+
 /// PyTorch's.
 inline constexpr std::int64_t usual_ignore_index = -100;
 
@@ -51,6 +54,7 @@ struct CallTraits {
   bool contiguous = true;       // elements of one row stand side by side, whatever stands between rows
   bool finite = true;           // no input holds a NaN or an infinity, behind a mask either
   bool infinite = false;        // a number that no mask hides is infinite
+  bool ignored = false;         // a loss's label is the one to ignore
   bool offset = false;          // some tensor has a byte offset
   bool masked = false;          // a mask is passed
   bool class_weights = false;   // a loss has them
@@ -84,9 +88,14 @@ struct Domain {
   bool no_mask = false;
   bool no_offset = false;
   bool no_causal = false;
+  bool all_causal = false;        // causal is 1
+  bool equal_lengths = false;     // of attention: queries = keys, of each sequence
+  bool fewer_queries = false;     // queries <= keys
+  bool equal_dims = false;        // values = dim
   bool no_smoothing = false;      // label_smoothing = 0
   bool no_z_loss = false;         // z_loss = 0
   bool one_ignore_index = false;  // ignore_index = usual_ignore_index
+  bool no_ignored = false;        // no label is the one to ignore
   bool no_softcap = false;        // a loss's softcap = 0
   bool no_class_weights = false;
   bool base_e = false;         // lse_base2 = 0
@@ -119,6 +128,8 @@ struct Domain {
   /// Every length of it where the domain says nothing.
   LengthRange length(std::string_view name) const;
   bool admits(const CallTraits& call) const;
+  /// Has it the call's lengths, whatever else the call is?
+  bool has_lengths(const CallTraits& call) const;
   /// The words that the call breaks, blanks between them; empty where it is admitted.
   std::string broken_by(const CallTraits& call) const;
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 #include "proptests/generators/domains/domain.hpp"
 
@@ -47,6 +48,20 @@ std::vector<std::uint64_t> LengthRange::listed_within(std::uint64_t lowest, std:
     if (length >= lowest && length <= highest) lengths.push_back(length);
   }
   return lengths;
+}
+
+LengthRange intersection(const LengthRange& a, const LengthRange& b) {
+  LengthRange both{std::max(a.least, b.least), std::min(a.most, b.most), std::lcm(a.multiple, b.multiple)};
+  const std::vector<std::uint64_t>& listed = a.listed.empty() ? b.listed : a.listed;
+  if (listed.empty()) return both;
+  std::ranges::copy_if(listed, std::back_inserter(both.listed),
+                       [&](std::uint64_t length) { return a.contains(length) && b.contains(length); });
+  if (both.listed.empty()) return {1, 0};
+  both.least = both.listed.front();
+  both.most = both.listed.back();
+  both.multiple = 1;
+  if (both.listed.size() == 1) both.listed.clear();
+  return both;
 }
 
 }  // namespace softcheck::proptests

@@ -129,7 +129,8 @@ std::span<const RowFamily> kernel_row_families() {
 }
 
 bool admits_auxiliary(const RowOptions& options, std::uint64_t auxiliary) {
-  return (auxiliary & ~options.auxiliaries) == 0 && (auxiliary & options.auxiliaries_set) == options.auxiliaries_set;
+  return (auxiliary & ~(options.auxiliaries | options.auxiliaries_set)) == 0 &&
+         (auxiliary & options.auxiliaries_set) == options.auxiliaries_set;
 }
 
 bool admits(const RowOptions& options, const RowCase& row_case) {
@@ -192,11 +193,12 @@ std::uint64_t auxiliary_of_row(std::uint64_t auxiliary, std::uint64_t row) {
   constexpr std::uint64_t kinds = 64, seeds = (most_auxiliary + 1) / kinds;
   // No power of two is a multiple of 3, 5 or 7: a kernel whose row number wraps around at one reads other inputs.
   constexpr std::uint64_t period = 3 * 5 * 7;
-  return auxiliary == 0 ? 0 : auxiliary % kinds + kinds * ((auxiliary / kinds + row % period) % seeds);
+  if (auxiliary == 0) return 0;
+  return (auxiliary & no_ignored_bit) + auxiliary % kinds + kinds * ((auxiliary / kinds + row % period) % seeds);
 }
 
 std::uint64_t parse_auxiliary(std::string_view word) {
-  return parse_count(value_of(word, "beside"), 0, most_auxiliary);
+  return parse_count(value_of(word, "beside"), 0, most_auxiliary | no_ignored_bit);
 }
 
 std::string to_text(const RowCase& row_case) {

@@ -98,7 +98,7 @@ struct RowOptions {
   int theta_exponent = 60;                                         // theta in [2^-e, 2^e], <= 1000; 0: theta = 1 always
   Domain domain;                  // of the kernels that the rows are for: n, theta and whether -inf may be a logit
   std::uint64_t auxiliaries = 0;  // the bits that RowCase::auxiliary may have; 0 where nothing stands beside the logits
-  std::uint64_t auxiliaries_set = 0;  // of these the bits that it has
+  std::uint64_t auxiliaries_set = 0;  // the bits that it has
 };
 
 /// A row of numbers of one format, and a temperature.
@@ -145,12 +145,15 @@ RunLengthRow parse_runs(std::span<const std::string_view> words, numerics::Forma
 /// Of "theta=T", T positive and finite; throws std::invalid_argument otherwise.
 double parse_theta(std::string_view word);
 
-/// " beside=3", nothing for 0; and back, at most most_auxiliary.
-inline constexpr std::uint64_t most_auxiliary = 0xffff;
+/// " beside=3", nothing for 0; and back, at most most_auxiliary with no_ignored_bit.
+inline constexpr std::uint64_t most_auxiliary = 0xffff;  // that is drawn
+/// Of a loss: no row's label is the one to ignore. Set by the domain's word, never drawn.
+inline constexpr std::uint64_t no_ignored_bit = most_auxiliary + 1;
 std::string auxiliary_text(std::uint64_t auxiliary);
 std::uint64_t parse_auxiliary(std::string_view word);
 /// RowCase::auxiliary of row r of a matrix with this number: another one for each of 105 rows, no power of two, then
-/// these again, so that reading another row's inputs shows; 0 for all of 0. The low six bits, the call's, are the same.
+/// these again, so that reading another row's inputs shows; 0 for all of 0. The call's bits, the low six and
+/// no_ignored_bit, are the same.
 std::uint64_t auxiliary_of_row(std::uint64_t auxiliary, std::uint64_t row);
 /// The next simpler ones: 0, then others less than it.
 std::vector<std::uint64_t> simpler_auxiliaries(std::uint64_t auxiliary);

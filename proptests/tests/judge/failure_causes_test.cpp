@@ -154,7 +154,7 @@ TEST(FailureCauses, PassingClaimsOfAFailureAreNames) {
 
 TEST(FailureCauses, DecimalsStandBesideHexFloats) {
   const Certificate failed = failed_value(0.5, 0.49975, 12);
-  const std::vector<std::string> lines = told(failed);
+  const std::vector<std::string> lines = failure_lines(failed);
   EXPECT_THAT(lines, ::testing::Contains("expected 0x1p-1 (0.5)"));
   EXPECT_THAT(lines, ::testing::Contains(HasSubstr(" (0.49975)")));
   EXPECT_EQ(number_text(nan), "NaN");

@@ -14,7 +14,8 @@ TEST(MaskedRowClaims, ADomainSaysWhetherAQueryMaySeeNothing) {
   };
   for (const char* words :
        {"keys>=1 nomask queries=1", "keys>=1 nomask nocausal", "keys=8 queries=8 nomask", "keys>=8 queries<=8 nomask",
-        "keys>=1 nomask causal=top-left", "keys=8 queries=8 nomask window", "keys>=1 packed nocausal"}) {
+        "keys>=1 nomask causal=top-left", "keys=8 queries=8 nomask window", "keys>=1 packed nocausal",
+        "nomask queries=keys", "nomask causal queries<=keys"}) {
     EXPECT_FALSE(may(words)) << words;
   }
   for (const char* words : {"", "nomask", "keys>=1", "keys>=1 nomask", "keys=8 queries=9 nomask",
@@ -24,6 +25,8 @@ TEST(MaskedRowClaims, ADomainSaysWhetherAQueryMaySeeNothing) {
   EXPECT_FALSE(may("keys>=1 queries>=1 nomask nocausal", true));
   EXPECT_TRUE(may("keys>=1 queries>=1 nomask causal=top-left", true));
   EXPECT_TRUE(may("keys>=1 nomask nocausal", true));
+  EXPECT_FALSE(may("nomask queries=keys", true));
+  EXPECT_TRUE(may("nomask queries<=keys", true));
 }
 
 // Labelled full: MaskedRowClaims.RightKernelsOfDomainsWithoutMaskedRowsPass

@@ -57,6 +57,40 @@ TEST(Domain, EachWordIsBrokenByTheCallItIsAbout) {
   EXPECT_EQ(parse_domain("scale=1/sqrt(dim) nocausal", true).broken_by(attention), "scale=1/sqrt(dim) nocausal");
 }
 
+TEST(Domain, AWordTiesTwoLengths) {
+  CallTraits call;
+  call.lengths = {{"queries", 8}, {"keys", 8}, {"dim", 4}, {"values", 4}};
+  const Domain tied = parse_domain("queries=keys values=dim causal", true);
+  EXPECT_EQ(tied.broken_by(call), "causal");
+  call.causal = true;
+  EXPECT_TRUE(tied.admits(call));
+  call.lengths["queries"] = 7;
+  call.lengths["values"] = 5;
+  EXPECT_EQ(tied.broken_by(call), "queries=keys values=dim");
+  EXPECT_FALSE(tied.has_lengths(call));
+  const Domain fewer = parse_domain("queries<=keys", true);
+  EXPECT_TRUE(fewer.admits(call) && fewer.has_lengths(call));
+  call.lengths["queries"] = 9;
+  EXPECT_EQ(fewer.broken_by(call), "queries<=keys");
+  EXPECT_FALSE(fewer.has_lengths(call));
+}
+
+// Each of two tied lengths has what both may be.
+TEST(Domain, TiedLengthsNarrowEachOther) {
+  const Domain domain =
+      parse_domain("queries=keys queries<=96 keys=16k keys>=20 dim=64|80 values=80|96 values=dim", true);
+  EXPECT_EQ(domain.length("queries"), domain.length("keys"));
+  EXPECT_EQ(domain.length("queries"), (LengthRange{20, 96, 16}));
+  EXPECT_EQ(domain.length("dim"), (LengthRange{80, 80}));
+  EXPECT_EQ(parse_domain(to_string(domain), true), domain);
+  for (const char* words : {"queries=keys queries=3 keys=4", "values=dim dim<=64 values>=65",
+                            "queries<=keys keys<=3 queries>=4", "queries=keys queries=16k keys>=1 keys<=15",
+                            "causal nocausal", "nocausal causal", "renormalize=0 renormalize=1"}) {
+    const bool attention = std::string_view(words).find("renormalize") == std::string_view::npos;
+    EXPECT_THROW(parse_domain(words, attention), std::invalid_argument) << words;
+  }
+}
+
 TEST(Domain, AVisibleNanIsNoInfinityAndHidesNothing) {
   const Domain domain = parse_domain("nan=visible", false);
   EXPECT_FALSE(domain.finite);

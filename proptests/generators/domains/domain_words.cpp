@@ -1,0 +1,164 @@
+#include "proptests/generators/domains/domain_words.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <string_view>
+
+namespace softcheck::proptests {
+namespace {
+
+// Is it of any consequence where a query stands?
+bool counts_from_an_end(const CallTraits& call) {
+  const auto queries = call.lengths.find("queries"), keys = call.lengths.find("keys");
+  const bool unequal = queries == call.lengths.end() || keys == call.lengths.end() || queries->second != keys->second;
+  return unequal && (call.causal || call.window || call.alibi);
+}
+
+using Calls = DomainWord::Calls;
+
+template <bool Domain::*member>
+constexpr DomainRow flag(std::string_view word, Calls calls, std::string_view means,
+                         bool (*keeps)(const CallTraits& call), bool Domain::*other = nullptr) {
+  return {{word, calls, means},
+          [](const Domain& domain) { return domain.*member; },
+          [](Domain& domain) { domain.*member = true; },
+          keeps,
+          other};
+}
+
+constexpr bool any_call(const CallTraits&) { return true; }
+bool has_usual_scale(const CallTraits& call) {
+  const auto dim = call.lengths.find("dim");
+  return dim == call.lengths.end() || call.scale == 1 / std::sqrt(static_cast<double>(dim->second));
+}
+
+// Does the relation hold between two lengths? It does where the call lacks one of them.
+template <class Relation>
+bool holds(const CallTraits& call, std::string_view first, std::string_view second, Relation relation) {
+  const auto a = call.lengths.find(first), b = call.lengths.find(second);
+  return a == call.lengths.end() || b == call.lengths.end() || relation(a->second, b->second);
+}
+
+bool has_equal_lengths(const CallTraits& call) { return holds(call, "queries", "keys", std::equal_to()); }
+bool has_fewer_queries(const CallTraits& call) { return holds(call, "queries", "keys", std::less_equal()); }
+bool has_equal_dims(const CallTraits& call) { return holds(call, "values", "dim", std::equal_to()); }
+
+// In the order in which to_string writes them. A call may have an attribute of attention only where its word stands.
+constexpr DomainRow rows_in_order[]{
+    flag<&Domain::unit_theta>("theta=1", Calls::rows, "theta is 1",
+                              [](const CallTraits& call) { return call.theta == 1; }),
+    flag<&Domain::usual_scale>("scale=1/sqrt(dim)", Calls::attention, "the scale is 1 / sqrt(dim), rounded to double",
+                               has_usual_scale),
+    flag<&Domain::compact>("compact", Calls::both,
+                           "all elements stand side by side, whether strides say so or are NULL",
+                           [](const CallTraits& call) { return call.compact; }),
+    flag<&Domain::contiguous>("contiguous", Calls::both, "the innermost stride of every tensor is 1",
+                              [](const CallTraits& call) { return call.contiguous; }),
+    {{"align=", Calls::both, "tensors begin at multiples of so many bytes, a power of two up to 4096"},
+     [](const Domain& domain) { return domain.alignment > 1; }},
+    flag<&Domain::finite>("finite", Calls::both, "no input holds a NaN or an infinity",
+                          [](const CallTraits& call) { return call.finite; }),
+    flag<&Domain::visible_nan>("nan=visible", Calls::both, "no infinity, and a NaN only where nothing hides it",
+                               [](const CallTraits& call) { return !call.infinite; }),
+    flag<&Domain::no_infinity>("its dtype's numbers", Calls::none, "",
+                               [](const CallTraits& call) { return !call.infinite; }),
+    flag<&Domain::no_mask>("nomask", Calls::both, "no mask is passed",
+                           [](const CallTraits& call) { return !call.masked; }),
+    flag<&Domain::no_offset>("nooffset", Calls::both, "no tensor has a byte offset",
+                             [](const CallTraits& call) { return !call.offset; }),
+    flag<&Domain::no_causal>(
+        "nocausal", Calls::attention, "causal is 0", [](const CallTraits& call) { return !call.causal; },
+        &Domain::all_causal),
+    flag<&Domain::all_causal>(
+        "causal", Calls::attention, "causal is 1", [](const CallTraits& call) { return call.causal; },
+        &Domain::no_causal),
+    flag<&Domain::equal_lengths>("queries=keys", Calls::attention, "as many queries as keys, in each sequence",
+                                 has_equal_lengths),
+    flag<&Domain::fewer_queries>("queries<=keys", Calls::attention, "no more queries than keys, in each sequence",
+                                 has_fewer_queries),
+    flag<&Domain::equal_dims>("values=dim", Calls::attention, "values have the dimension of queries and keys",
+                              has_equal_dims),
+    flag<&Domain::no_smoothing>("nosmoothing", Calls::rows, "losses: label_smoothing is 0",
+                                [](const CallTraits& call) { return call.label_smoothing == 0; }),
+    flag<&Domain::no_z_loss>("nozloss", Calls::rows, "losses: z_loss is 0",
+                             [](const CallTraits& call) { return call.z_loss == 0; }),
+    flag<&Domain::no_softcap>("nosoftcap", Calls::rows, "losses: softcap is 0",
+                              [](const CallTraits& call) { return !call.softcap; }),
+    flag<&Domain::no_class_weights>("noweights", Calls::rows, "losses: no class weights are passed",
+                                    [](const CallTraits& call) { return !call.class_weights; }),
+    flag<&Domain::one_ignore_index>("ignore=-100", Calls::rows, "losses: ignore_index is -100",
+                                    [](const CallTraits& call) { return call.ignore_index == usual_ignore_index; }),
+    flag<&Domain::no_ignored>("noignored", Calls::rows, "losses: no label is ignore_index",
+                              [](const CallTraits& call) { return !call.ignored; }),
+    flag<&Domain::base_e>(
+        "base=e", Calls::rows, "merges: lse_base2 is 0", [](const CallTraits& call) { return !call.lse_base2; },
+        &Domain::base_2),
+    flag<&Domain::base_2>(
+        "base=2", Calls::rows, "merges: lse_base2 is 1", [](const CallTraits& call) { return call.lse_base2; },
+        &Domain::base_e),
+    flag<&Domain::plain_weights>(
+        "renormalize=0", Calls::rows, "top-k: weights are not divided by their sum",
+        [](const CallTraits& call) { return !call.renormalize; }, &Domain::renormalized),
+    flag<&Domain::renormalized>(
+        "renormalize=1", Calls::rows, "top-k: weights are divided by their sum",
+        [](const CallTraits& call) { return call.renormalize; }, &Domain::plain_weights),
+    flag<&Domain::mean_only>(
+        "reduction=mean", Calls::rows, "losses of whole calls: the mean",
+        [](const CallTraits& call) { return call.mean; }, &Domain::sum_only),
+    flag<&Domain::sum_only>(
+        "reduction=sum", Calls::rows, "losses of whole calls: the sum",
+        [](const CallTraits& call) { return !call.mean; }, &Domain::mean_only),
+    flag<&Domain::no_top_p>("top_p=0", Calls::rows, "sampling: top_p is off",
+                            [](const CallTraits& call) { return call.top_p == 0; }),
+    flag<&Domain::no_min_p>("min_p=0", Calls::rows, "sampling: min_p is off",
+                            [](const CallTraits& call) { return call.min_p == 0; }),
+    flag<&Domain::window>("window", Calls::attention, "calls may have a window", any_call),
+    flag<&Domain::softcap>("softcap", Calls::attention, "calls may have a softcap", any_call),
+    {{"sinks", Calls::attention, "calls may have sinks"},
+     [](const Domain& domain) { return domain.sinks && !domain.sink_gradients; },
+     [](Domain& domain) { domain.sinks = true; },
+     any_call},
+    flag<&Domain::alibi>("alibi", Calls::attention, "calls may have slopes", any_call),
+    {{"bias", Calls::attention, "calls may have a bias"},
+     [](const Domain& domain) { return domain.bias && !domain.bias_gradient; },
+     [](Domain& domain) { domain.bias = true; },
+     any_call},
+    flag<&Domain::lse_gradients>("dlse", Calls::attention, "gradients: calls may have one by the log-sum-exps",
+                                 any_call),
+    {{"dsinks", Calls::attention, "gradients: calls may have sinks, and then ask for their gradient"},
+     [](const Domain& domain) { return domain.sink_gradients; },
+     [](Domain& domain) { domain.sinks = domain.sink_gradients = true; },
+     [](const CallTraits& call) { return call.sink_gradients == call.sinks; }},
+    {{"dbias", Calls::attention, "gradients: calls may have a bias, and then ask for its gradient"},
+     [](const Domain& domain) { return domain.bias_gradient; },
+     [](Domain& domain) { domain.bias = domain.bias_gradient = true; },
+     [](const CallTraits& call) { return call.bias_gradient == call.bias; }},
+    {{"causal=top-left", Calls::attention, "query i stands at key i"},
+     [](const Domain& domain) { return domain.causal == CausalAlignment::top_left; },
+     [](Domain& domain) { domain.causal = CausalAlignment::top_left; },
+     [](const CallTraits& call) { return call.top_left || !counts_from_an_end(call); }},
+    {{"causal=either", Calls::attention, "query i stands at key i or at key i + keys - queries, as the call says"},
+     [](const Domain& domain) { return domain.causal == CausalAlignment::either; },
+     [](Domain& domain) { domain.causal = CausalAlignment::either; },
+     any_call},
+    flag<&Domain::packed>("packed", Calls::attention, "sequences stand one behind the other; no mask, no bias",
+                          [](const CallTraits& call) { return call.packed; }),
+    flag<&Domain::pages>("pages", Calls::attention, "keys and values lie in pages; no mask, no bias",
+                         [](const CallTraits& call) { return call.pages; }),
+};
+
+}  // namespace
+
+std::span<const DomainRow> domain_rows() { return rows_in_order; }
+
+bool Domain::has_lengths(const CallTraits& call) const {
+  const bool within = std::ranges::all_of(lengths, [&](const auto& entry) {
+    const auto length = call.lengths.find(entry.first);
+    return length == call.lengths.end() || entry.second.contains(length->second);
+  });
+  return within && (!equal_lengths || has_equal_lengths(call)) && (!fewer_queries || has_fewer_queries(call)) &&
+         (!equal_dims || has_equal_dims(call));
+}
+
+}  // namespace softcheck::proptests
