@@ -76,10 +76,12 @@ struct Criterion {
   CriterionCases cases;
 };
 
-/// The re-enacted criteria, each with its source. Everything is computed anew from published facts: - expected values
-/// are exact up to 2^-45, then rounded to the dtype; the sources take another kernel's - of more than max(2, 2^16 /
-/// columns) rows this many are taken; of attention a few batches, heads and queries (taken() in attention_case.hpp) -
-/// random numbers are ours, from one seed - rows of tensors with more dimensions are put one after the other
+/// The re-enacted criteria, each with its source. Everything is computed anew from published facts:
+/// - expected values are exact up to 2^-45, then rounded to the dtype; the sources take another kernel's
+/// - of more than max(2, 2^16 / columns) rows only that many are taken; of attention a few batches, heads and queries
+///   (taken() in attention_case.hpp)
+/// - random numbers are ours, from one seed
+/// - rows of tensors with more dimensions are put one after the other
 std::vector<Criterion> published_criteria();
 
 /// The cases of a criterion for a seed. Criteria draw independently of each other.

@@ -31,7 +31,8 @@ using Rows = std::vector<ReportRow>;
   throw std::system_error(errno, std::generic_category(), std::string("rows_of_parts: ") + what);
 }
 
-// All of a row but its certificates. The bindings name every field: a new one does not compile until it is here.
+// Everything of a row except its certificates. The structured binding names every field, so a new field fails to
+// compile until it is added here.
 Packed packed(const ReportRow& row) {
   const auto& [claim, subject, cases, slack, verdict, seconds, details, verbose, failed, errors, not_tried, coverage,
                place] = row;
@@ -69,7 +70,7 @@ ReportRow unpacked(const Packed& from) {
   return row;
 }
 
-// The next part to be made, for all processes.
+// The queue of parts to make, shared by all processes.
 class Queue {
  public:
   explicit Queue(const std::vector<ReportPart>& parts) : order_(parts.size()) {

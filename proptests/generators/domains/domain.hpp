@@ -145,8 +145,9 @@ std::vector<DomainWord> domain_words();
 /// top-k k; of attention: batch, heads (of queries), group (query heads per key head), queries, keys, dim, values, page
 /// (slots per page).
 ///
-/// NAME=V  NAME<=V  NAME>=V   the length has this value, or lies in this range NAME=Vk                    the length is
-/// a multiple of V: n=16k NAME=V|V|...               the length is one of these: n=1|17|1000
+///   NAME=V  NAME<=V  NAME>=V   the length has this value, or lies in this range
+///   NAME=Vk                    the length is a multiple of V: n=16k
+///   NAME=V|V|...               the length is one of these: n=1|17|1000
 ///
 /// throws   std::invalid_argument with the word and the list of words
 Domain parse_domain(std::string_view words, bool attention);
