@@ -50,11 +50,11 @@ ScalarThreshold<T> cross_entropy_error(const Contract& contract, const CrossEntr
 
 /// |computed mean - mean| (or sum) of the losses of many rows, each computed in the accumulator.
 ///
-/// rows      number of rows with a label that is not ignored, >= 1
-/// magnitude sum of |loss_i|
-/// error     sum of the rows' thresholds (total())
-/// divisor   a double not above the divisor of the sum: the number of rows, the sum of their weights, or 1
-/// weighted  is the divisor itself a computed sum?
+/// rows        number of rows with a label that is not ignored, >= 1
+/// magnitude   sum of |loss_i|
+/// error       sum of the rows' thresholds (total())
+/// divisor     a double not above the divisor of the sum: the number of rows, the sum of their weights, or 1
+/// weighted    is the divisor itself a computed sum?
 template <class T>
 ScalarThreshold<T> cross_entropy_mean_error(const Contract& contract, std::uint64_t rows, const T& magnitude,
                                             const T& error, double divisor, bool weighted);
