@@ -111,7 +111,7 @@ Conformance judge(proptests::KernelSource source, std::string_view words, const 
 template <class Function>
 requires(!std::convertible_to<Function, std::string_view>) Conformance
     conforms(const Function& kernel, std::string_view words, const ConformanceOptions& options = {}) {
-  proptests::KernelSource source{"", "your_kernel", {}};  // the replay line has it in the place of the expression
+  proptests::KernelSource source{"", "your_kernel", {}};  // the replay line shows this name for the caller's expression
   if constexpr (std::is_invocable_r_v<int, Function, const softcheck_call*>) {
     source.callable = kernel;
   } else {

@@ -19,7 +19,7 @@ struct Order {
   std::vector<std::size_t> axes;
   std::int64_t step = 1;
   std::int64_t row_gap = 0;   // behind the innermost axis
-  std::int64_t head_gap = 0;  // behind the one around it
+  std::int64_t head_gap = 0;  // behind the axis around that one
 };
 
 std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& shape, const Order& order) {

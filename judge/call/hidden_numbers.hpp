@@ -38,7 +38,7 @@ struct HiddenNumber {
   std::size_t item;
   double value;
 };
-/// Those of one row, in the order of its items; call_of writes them.
+/// The hidden numbers of one row, in the order of its items, as call_of writes them.
 std::vector<HiddenNumber> hidden_numbers(const RowMatrixCase& matrix, std::size_t row, const CallForm& form);
 
 }  // namespace softcheck::proptests

@@ -31,7 +31,7 @@ struct Line {
 struct Block {
   std::string op;
   std::vector<Line> lines;                    // in the plan's order
-  std::map<std::string, std::size_t> places;  // of lines, by subject
+  std::map<std::string, std::size_t> places;  // index of each subject's line
   std::vector<std::string> claims;            // sorted
 };
 

@@ -261,7 +261,7 @@ class PlanReader {
     }
   }
 
-  /// Those that the plan did not name before.
+  /// The questions that the plan has not asked before.
   template <class One>
   std::vector<Question> new_of(const std::vector<One>& all) {
     std::vector<Question> added;

@@ -75,7 +75,7 @@ Certification certified(const KernelSubject& subject, const ExtractedJudge& judg
   }
   try {
     JudgeNumbers numbers = judge_numbers(subject.contract, row.logits, row.theta);
-    if (value.got != 0) numbers.result_loss -= numerics::flushing_excess(subject.contract);  // exactly
+    if (value.got != 0) numbers.result_loss -= numerics::flushing_excess(subject.contract);  // exact: no rounding
     const std::string contract = judge_contract_line(numbers);
     for (const unsigned bits : precisions) {
       const std::string question = contract + "\n" + judge_row_line(row.logits, row.theta, bits) + "\n" +

@@ -28,7 +28,7 @@ class Enumeration {
   virtual std::size_t rows(std::uint64_t block) const = 0;
   /// Number of rows in all earlier blocks.
   std::uint64_t rows_before(std::uint64_t block) const;
-  /// Number of numbers in a block.
+  /// How many numbers fill() writes for a block.
   virtual std::size_t numbers(std::uint64_t block) const { return rows(block) * shape(block).columns; }
   /// The row of a sample block that enclosures judge even if the quick test proved it.
   virtual std::size_t sampled_row(std::uint64_t) const { return 0; }

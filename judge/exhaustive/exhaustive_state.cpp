@@ -1,4 +1,4 @@
-// The line of a report about one enumeration.
+// Saves and loads the state of an exhaustive judgement; formats the report's line about one enumeration.
 #include "judge/exhaustive/exhaustive_state.hpp"
 
 #include <unistd.h>
@@ -222,7 +222,7 @@ std::optional<ExhaustiveState> read_state(const std::string& file, const std::st
     throw damaged();
   }
   if (state.subject != subject) {
-    // Without the library's size and time and the enumerations, which no reader compares.
+    // Leaves out the library's size and time and the enumerations, which mean nothing to the user.
     const auto head = [](const std::string& text) { return text.substr(0, text.find(';')); };
     throw ResumeError("resume: need a file of this judgement, of " + head(subject) + ", got " + file + " of " +
                       (head(state.subject) == head(subject) ? "another build of the library, or of other arguments"

@@ -31,7 +31,7 @@ struct ExhaustiveState {
     std::size_t rung = 0;
     std::string broken_at;
   };
-  std::optional<Ladder> ladder;  // of the current enumeration, once it has one
+  std::optional<Ladder> ladder;  // of the current enumeration; nothing if it has none yet
   std::map<std::pair<std::size_t, int>, ArgumentError> places;
   std::size_t calls = 0, refused_calls = 0;
   double seconds = 0, processor_seconds = 0;

@@ -41,8 +41,8 @@ struct BrokenCandidate {
 
 /// How the search decided one word.
 struct ContractStep {
-  std::optional<BrokenCandidate> broken;  // the last one broken before the one that held
-  ProbeShare share;                       // of the one that held
+  std::optional<BrokenCandidate> broken;  // the last candidate broken before one held
+  ProbeShare share;                       // of the candidate that held
 };
 
 /// The search of infer_contract (contract_inference.hpp): collects a kernel's results once, then compares them with one

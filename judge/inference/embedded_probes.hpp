@@ -13,7 +13,6 @@ namespace softcheck::proptests {
 
 /// Fits the rows of --infer into calls of a kernel's domain: a domain of long rows or many heads has no call of two
 /// logits.
-/// logits alone.
 
 /// The nearest number of the format, at most the largest one: a format without infinities would have NaN beyond it.
 double within_format(numerics::Format format, double value);

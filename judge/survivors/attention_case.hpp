@@ -70,7 +70,7 @@ GradientCase attention_gradient_case(const PublishedTensors& tensors, const std:
 void ask_gradients(CriterionCase& criterion_case, const std::vector<Comparison>& of_each);
 
 /// Attention of several sequences in one call, each given as tensors of batch size 1; format, heads, dim, scale and
-/// causality are the first one's.
+/// causality come from the first one.
 ///
 /// value    an element of q, k and v
 /// factor   the allowed multiple of PyTorch's largest error; 0: use `comparisons` as they are

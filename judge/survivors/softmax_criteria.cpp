@@ -76,7 +76,7 @@ void mask_randomly(Draw& draw, std::vector<double>& logits, std::size_t columns)
   }
 }
 
-// torch.log(-torch.log(U + eps) + eps) / beta, as the source has it.
+// torch.log(-torch.log(U + eps) + eps) / beta, as in the source.
 double gumbel(Draw& draw) { return std::log(-std::log(draw.unit() + 1e-20) + 1e-20) / 0.1; }
 
 void add_flashinfer_cases(Draw& draw, MatrixShape shape, std::vector<CriterionCase>& cases) {

@@ -289,7 +289,7 @@ void AttentionTrial::compare_alone(const AttentionCase& attention, const Outputs
   if (queries == 0) return;
   const std::size_t last = row_number(s, b, h, queries - 1);
   const std::optional<AttentionCase> query = query_alone(attention, b, h, queries - 1);
-  if (!query) return;  // there are no keys
+  if (!query) return;  // the query has no keys
   const AttentionCase& alone = *query;
   const Outputs single = call(alone, " (one query alone)", certificates);
   if (single.empty()) return;

@@ -142,7 +142,7 @@ class AttentionTrial {
   RefusalLog refusals_;
   AttentionHints hints_;
   std::optional<AttentionCase> failing_;  // the first one while calls were kept
-  bool fails_in_masked_rows_ = false;     // and in no other rows
+  bool fails_in_masked_rows_ = false;     // failing_ fails only in fully masked rows
   Coverage coverage_;
   CallSizes sizes_;
   std::array<std::size_t, most_outputs + 1> accepted_{}, refused_{};  // number of calls, by number of outputs

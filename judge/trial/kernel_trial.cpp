@@ -27,8 +27,8 @@ double range_in(const Domain& domain, std::string_view name, std::uint64_t of_th
   return static_cast<double>(std::min(domain.length(name).most, of_the_field));
 }
 
-/// Rows beyond the 65,535 blocks of a grid, a million logits as in oneDNN's benchmarks, 128 chosen items; logits near
-/// the end of their format.
+/// The sizes that a judgement should reach: rows beyond the 65,535 blocks of a grid, a million logits per row as in
+/// oneDNN's benchmarks, 128 chosen items, logits near the end of their format.
 CallSizes sizes_of(const KernelSubject& subject) {
   const Domain& domain = subject.domain;
   std::vector<CallSizes::Size> sizes{{"rows", range_in(domain, "rows", 65537)},

@@ -24,9 +24,8 @@ struct ErrorSums {
   double worst_allowed = 0;       // threshold of the worst value, in the same unit
   std::size_t worst_element = 0;  // its index in the output
 
-  /// exact     finite. A value below the format's smallest normal number, or no larger than its threshold, is not
-  /// counted:
-  ///           without a promised digit, ulps mean nothing
+  /// exact     finite. Does not count a value below the format's smallest normal number, or no larger than its
+  ///           threshold: without a promised digit, ulps mean nothing
   /// allowed   the value's threshold
   void add(numerics::Format output, double exact, double error, std::size_t element, double allowed);
 };

@@ -39,7 +39,7 @@ class EntmaxThreshold {
   T root(const EntmaxPrefix<T>& prefix) const;
   /// An upper bound of root() for every prefix of a support.
   ///
-  /// support   the whole one
+  /// support   the row's whole support
   T root_within(const EntmaxPrefix<T>& support) const;
   /// The same for an item's top - d.
   ///

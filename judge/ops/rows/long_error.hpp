@@ -8,9 +8,8 @@ namespace softcheck::proptests::long_error {
 
 // At least the unit roundoff of long double, in IEEE quad and in the x87 format.
 inline constexpr long double unit = 0x1p-64L;
-// Factor for the neglected terms: errors are sums of first-order terms, each below 2^-10, and the higher orders and the
+// Factor for the neglected terms: errors are sums of first-order terms, each below 2^-10; the higher orders and the
 // rounding of the errors themselves add less than 1%.
-// this much of them.
 inline constexpr long double second_order = 1.01L;
 // Per item: covers the underflow of an error sum's terms, and a dropped weight below 2^-16000 times a factor of at most
 // 2^1024.

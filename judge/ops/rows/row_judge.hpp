@@ -16,7 +16,7 @@ namespace softcheck::proptests {
 /// The findings about one row.
 struct RowVerdicts {
   std::vector<ValueFinding> findings;  // one per claim
-  VacuityCount vacuity;                // whether the thresholds said anything
+  VacuityCount vacuity;                // thresholds that are too wide to test anything
 };
 
 /// Judges a kernel's results for one row of logits by the thresholds of its contract (numerics/rounding/rounding.hpp,

@@ -292,7 +292,7 @@ ValueFinding SelectedItems::of_item(std::size_t i, Decision decision, std::strin
 }
 
 // Tests whether the items' mass reaches top_p (is_due), or does not exceed it, within the error granted at the place of
-// `last`. Nothing if it may be so.
+// `last`. Nothing if the test is passed.
 std::optional<ValueFinding> SelectedItems::of_mass(const std::vector<bool>& items, bool is_due, std::size_t last,
                                                    std::string_view reason) {
   const PrecisionScope precision(113);

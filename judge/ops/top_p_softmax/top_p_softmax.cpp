@@ -1,4 +1,4 @@
-// softmax of the items that top-p and min-p keep of a row, as samplers of tokens have it (B19): zero elsewhere.
+// softmax of the items that top-p and min-p keep in a row, as in token samplers; all other items get 0 (B19).
 #include <algorithm>
 #include <array>
 #include <cmath>
