@@ -30,7 +30,7 @@ bool read_requirement(std::string_view word, Requirements& required) {
   return true;
 }
 
-// "OP DTYPE WORDS... on DOMAIN...", exempt=CLAIM among the words as often as there are claims.
+// Parses "OP DTYPE WORDS... on DOMAIN..."; the words may contain exempt=CLAIM several times.
 KernelSubject read_subject(std::string_view words) {
   KernelSubject subject;
   subject.op = parse_op(next_word(words));
@@ -59,7 +59,7 @@ KernelSubject read_subject(std::string_view words) {
   return subject;
 }
 
-// One row's place in a tensor of (rows, n) or (rows).
+// One row of a tensor of shape (rows, n) or (rows).
 template <class T>
 struct RowView {
   T* first = nullptr;
@@ -78,7 +78,7 @@ struct RowView {
   std::span<T> contiguous() const { return {first, size()}; }
 };
 
-// -inf in T, by its bits where T stands for a 16-bit format.
+// -inf as a T; its bits if T holds a 16-bit format.
 template <class T>
 T masked_item(const DLDataType& type) {
   if constexpr (std::numeric_limits<T>::has_infinity) {
@@ -99,7 +99,7 @@ void run_row(const softcheck_call& call, std::int64_t row, const TemperedRowFunc
   const RowView<const In> in(*call.inputs[0], row);
   const RowView<Out> out(*call.outputs[0], row);
   const bool masked = call.n_inputs > 1;
-  // Where it can be, on the caller's own memory: what is read beyond it is then seen.
+  // Pass the caller's own memory if possible: the judge then detects reads beyond it.
   if (in.stride == 1 && out.stride == 1 && !masked) return function(in.contiguous(), call.theta, out.contiguous());
   std::vector<In> logits(in.size());
   for (std::size_t i = 0; i < logits.size(); ++i) logits[i] = in[i];

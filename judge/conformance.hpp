@@ -21,14 +21,14 @@
 //     }
 namespace softcheck {
 
-/// GoogleTest's AssertionResult, without a need for its header here.
+/// GoogleTest's AssertionResult, without including its header.
 template <class Result>
 concept AssertionResult = std::constructible_from<Result, bool> && requires(Result result, const std::string& text) {
   { result.failure_message() } -> std::convertible_to<const char*>;
   result << text;
 };
 
-/// The result of a judgement. True if the kernel passed.
+/// The result of a judgement. Converts to true if the kernel passed.
 struct Conformance {
   proptests::ReportVerdict verdict = proptests::ReportVerdict::undecided;
   proptests::Report report;
@@ -36,7 +36,7 @@ struct Conformance {
 
   bool passed() const { return verdict == proptests::ReportVerdict::pass; }
   explicit operator bool() const { return passed(); }
-  /// EXPECT_TRUE takes this and prints the text of a failure.
+  /// Lets EXPECT_TRUE print the text of a failure.
   template <AssertionResult Result>
   operator Result() const {  // NOLINT(google-explicit-constructor): what EXPECT_TRUE converts by
     Result result(passed());
@@ -46,18 +46,18 @@ struct Conformance {
 };
 
 struct ConformanceOptions {
-  /// Not set: SOFTCHECK_EFFORT's, or quick.
+  /// Not set: the effort in SOFTCHECK_EFFORT, or quick.
   std::optional<proptests::Effort> effort;
-  /// "PROPERTY CASE", as a failure printed it: that case alone.
+  /// "PROPERTY CASE" from the report of a failure: judge only that case.
   std::string replay;
   double seconds_per_call = proptests::KernelLimits{}.seconds_per_call;
 };
 
-/// One row of logits in, its results out: (n) each, or (1) out for logsumexp and entropy. Masked items are -inf. 16-bit
-/// formats come as their bits.
+/// Reads one row of logits and writes its results: (n) each, or (1) result for logsumexp and entropy. Masked items are
+/// -inf. 16-bit formats are passed as their bits.
 template <class In, class Out>
 using RowFunction = std::function<void(std::span<const In> logits, std::span<Out> results)>;
-/// The same at a temperature, by which the logits are to be divided.
+/// The same at a temperature: the function must divide the logits by theta.
 template <class In, class Out>
 using TemperedRowFunction = std::function<void(std::span<const In> logits, double theta, std::span<Out> results)>;
 
@@ -65,8 +65,8 @@ namespace conformance {
 
 using Kernel = std::function<int(const softcheck_call*)>;
 
-/// Calls row for every row of a call: in place where the row is contiguous and unmasked, else by a copy. Without a
-/// temperature calls with theta != 1 are refused.
+/// Calls the function for every row of a call: directly if the row is contiguous and unmasked, else on a copy. Refuses
+/// calls with theta != 1 if the function takes no temperature.
 template <class In, class Out>
 Kernel each_row(TemperedRowFunction<In, Out> row, bool tempered);
 
@@ -99,19 +99,19 @@ Conformance judge(proptests::KernelSource source, std::string_view words, const 
 
 /// Judges a kernel in a child process: a crash or a hang is a failure and does not end the program.
 ///
-/// kernel   int(const softcheck_call*), as kernels/abi/softcheck_kernel.h has it; or void(std::span<const T> logits,
-///          std::span<T> results), or with a double theta between: T float, double, or std::uint16_t for the bits of
-///          f16 and bf16 (results of logsumexp and entropy are float there). It runs in a fork of this process: its
-///          changes to the program's state are lost.
-/// words    "OP DTYPE WORDS...": "softmax f32", "entropy bf16 acc=f32 sum=tree deterministic". Words are those of the
-///          contract (numerics/rounding/contract.hpp); deterministic, batch-invariant and in-place, which the judge
+/// kernel   int(const softcheck_call*), as in kernels/abi/softcheck_kernel.h; or void(std::span<const T> logits,
+///          std::span<T> results), optionally with a double theta in between, where T is float, double, or
+///          std::uint16_t for the bits of f16 and bf16 (with float results for logsumexp and entropy). It runs in a
+///          fork of this process: its changes to the program's state are lost.
+/// words    "OP DTYPE WORDS...": "softmax f32", "entropy bf16 acc=f32 sum=tree deterministic". The words are those of
+///          the contract (numerics/rounding/contract.hpp); deterministic, batch-invariant and in-place, which the judge
 ///          then requires; out=DTYPE for row values in the logits' own format; and exempt=CLAIM for a claim that the
 ///          kernel is known to break.
-/// throws   std::invalid_argument for unknown words or a replay that is none; calls of another DTYPE than T are refused
+/// throws   std::invalid_argument for unknown words or an invalid replay; calls of another DTYPE than T are refused
 template <class Function>
 requires(!std::convertible_to<Function, std::string_view>) Conformance
     conforms(const Function& kernel, std::string_view words, const ConformanceOptions& options = {}) {
-  proptests::KernelSource source{"", "your_kernel", {}};  // the replay line has it in the place of the expression
+  proptests::KernelSource source{"", "your_kernel", {}};  // the replay line shows this name for the caller's expression
   if constexpr (std::is_invocable_r_v<int, Function, const softcheck_call*>) {
     source.callable = kernel;
   } else {

@@ -29,9 +29,10 @@ namespace {
 // With this many refusals, look for what the refused calls have in common.
 constexpr std::size_t many_refusals = 16;
 
-// In the order of ReportVerdict: violated outranks crashed, crashed timed out, and everything a pass.
+// The order of ReportVerdict decides: violated is worse than crashed, crashed than timed out, and all than a pass.
 void add_outcome(const Property& property, Outcome outcome, KernelJudgement& judgement) {
-  // A claim no case decided is nothing against a kernel that refused those calls; refusals are weighed on their own.
+  // A claim that no case decided does not count against a kernel that refused those calls; refusals are judged
+  // separately.
   const bool never_met = outcome.verdict == numerics::Verdict::vacuous && !outcome.counterexample;
   const ReportVerdict verdict = never_met ? ReportVerdict::pass : verdict_of_outcome(outcome);
   if (verdict < judgement.verdict) {
@@ -57,8 +58,8 @@ void note_rows_without_thresholds(const std::string& first, KernelJudgement& jud
   }
 }
 
-// Every exponential of a row of equal logits is exp(0). Is the value off by what exp= grants one exponential, at most
-// once for each item?
+// In a row of n equal logits every exponential is exp(0). Is the value's error at most n times what exp= grants one
+// exponential?
 bool may_be_of_exp_of_zero(const KernelSubject& subject, const numerics::Certificate& failed) {
   const KernelEvidence* evidence = evidence_of(failed);
   if (evidence == nullptr || !evidence->value || !evidence->value->expected || !evidence->asked.numbers) return false;
@@ -99,7 +100,7 @@ void end_early(const PropertySchedule& schedule, KernelJudgement& judgement) {
   if (ReportVerdict::undecided < judgement.verdict) judgement.verdict = ReportVerdict::undecided;
 }
 
-// Triton's interpreter computes on the CPU with NumPy, which has no bf16.
+// Triton's interpreter uses NumPy on the CPU, which has no bf16.
 void note_interpreter(const KernelSubject& subject, KernelJudgement& judgement) {
   const char* const interpreted = std::getenv("TRITON_INTERPRET");
   const bool is_bf16 =
@@ -111,7 +112,7 @@ void note_interpreter(const KernelSubject& subject, KernelJudgement& judgement) 
       "or f32 and f16 here");
 }
 
-// What a pass speaks of, and what it does not.
+// Notes which sizes a pass covers, and which it does not.
 void add_sizes(const CallSizes& sizes, KernelJudgement& judgement) {
   judgement.notes.push_back(sizes.largest_called());
   std::ranges::move(sizes.not_tried(), std::back_inserter(judgement.not_tried));
@@ -151,8 +152,8 @@ void weigh(const Trial& trial, KernelJudgement& judgement) {
   if (weight < judgement.verdict) judgement.verdict = weight;
 }
 
-// What no call let the judge decide is not held, whatever else is: a kernel that refuses every row with a NaN has not
-// shown what it makes of one, and one that refuses all rows of a kind has not shown those.
+// A claim that no call decided does not hold, whatever else passed: a kernel that refuses every row with a NaN has not
+// shown what it returns for one, nor has one that refuses all rows of a kind.
 template <class Trial>
 void require_decided_claims(const Trial& trial, KernelJudgement& judgement) {
   std::map<std::string, std::size_t> decided;
@@ -180,7 +181,7 @@ void require_decided_claims(const Trial& trial, KernelJudgement& judgement) {
   judgement.notes.insert(judgement.notes.begin(), reasons.begin(), reasons.end());
 }
 
-// What a kernel may have waited for that refuses every call.
+// Hints for a kernel that refuses every call: what it may not recognize.
 std::vector<std::string> hints_of_refusal(const KernelSubject& subject) {
   std::vector<std::string> hints;
   if (subject.op->number != 0) {
@@ -204,7 +205,7 @@ std::string with_commas(std::size_t count) {
   return text;
 }
 
-// What tells the calls that were refused from those that were taken, and the words that the kernel can be judged by.
+// Explains refusals: how refused calls differ from accepted ones, and by which words the kernel can be judged.
 template <class Trial>
 void explain_refusals(const KernelSubject& subject, const Trial& trial, KernelJudgement& judgement) {
   if (judgement.refused == 0) return;
@@ -237,7 +238,7 @@ void explain_refusals(const KernelSubject& subject, const Trial& trial, KernelJu
   judgement.notes.push_back("to judge it where it refuses none" + lost + ": " + command_line(inside));
 }
 
-// The classes that no call had, though the judge means to draw them.
+// Notes the classes that the judge should have drawn but no call had.
 void note_unmet(KernelJudgement& judgement) {
   std::string text;
   for (const Coverage::Entry& entry : judgement.coverage.unmet()) {
@@ -250,7 +251,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The attributes of attention without which the failing call is right.
+// Notes the attributes of attention whose removal makes the failing call right.
 template <class Trial>
 void note_mending_removals(Trial& trial, KernelJudgement& judgement) {
   if constexpr (requires { trial.mending_removals(); }) {
@@ -275,7 +276,7 @@ KernelJudgement judge(const KernelSubject& subject, const JudgeOptions& options,
   end_early(schedule, judgement);
   weigh(trial, judgement);
   require_decided_claims(trial, judgement);
-  // A property ends where it fails: only what held has been through all its calls.
+  // A failing property stops early, so only a pass has made all calls.
   if (judgement.verdict == ReportVerdict::pass) note_unmet(judgement);
   explain_refusals(subject, trial, judgement);
   note_exp_of_zero(subject, judgement);
@@ -303,7 +304,7 @@ KernelJudgement replayed(const KernelSubject& subject, std::string_view name, st
   run.shrinks = 0;
   for (const auto& [candidate, cases] : effort_properties(subject, options, trial)) {
     known += ' ' + candidate.name();
-    // Default effort has a property twice: as quick effort draws it, and as its own.
+    // Default effort lists a property twice: as quick effort draws it, and with its own cases.
     if (candidate.name() != name || !judgement.properties.empty()) continue;
     add_outcome(candidate, candidate.replay(case_text, run), judgement);
   }
@@ -324,7 +325,7 @@ KernelJudgement replayed(const KernelSubject& subject, std::string_view name, st
 
 KernelJudgement judge_kernel(const KernelSubject& subject, const JudgeOptions& given) {
   JudgeOptions options = interruptible(given);
-  // A budget says itself how long the judgement may take.
+  // A deadline replaces the effort's own limit.
   if (options.deadline != std::chrono::steady_clock::time_point::max()) {
     options.enough = std::chrono::steady_clock::duration::max();
   }

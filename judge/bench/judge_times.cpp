@@ -1,6 +1,6 @@
-// A right kernel of each op, judged whole: the processor's seconds of the judge and of the kernel's processes, and
-// their ratio to the goal. Goals are of one idle core: 10 s of rows and of attention at default effort, 15 s of its
-// gradient, 2 s at quick.
+// The time of a complete judgement of a correct kernel per op: processor seconds of the judge and of the kernel's
+// processes, and their ratio to the goal. Goals for one idle core: 10 s for rows and attention at default effort, 15 s
+// for attention's gradient, 2 s at quick.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 #include <sys/resource.h>
@@ -74,7 +74,7 @@ void judge_whole(benchmark::State& state, const ZooKernel& kernel, Effort effort
   }
 }
 
-// The kernel's row for any call in f32.
+// The kernel's row for f32 without a restricted domain.
 const ZooKernel& row_of(std::string_view symbol) {
   static const std::vector<ZooKernel> rows = read_zoo_kernels(SOFTCHECK_KERNEL_DIR "/ZOO.tsv");
   const auto row = std::ranges::find_if(rows, [&](const ZooKernel& each) {
@@ -101,7 +101,7 @@ const int registered = [] {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // As the command does (cli/command.cpp).
+  // Like the command (cli/command.cpp).
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   benchmark::Initialize(&argc, argv);

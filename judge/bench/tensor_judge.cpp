@@ -1,5 +1,5 @@
-// Tensors at hand: 2^25 f32 logits and as many outputs of softmax are judged, and beside it what the filter alone takes
-// for them; other ops, and exact values, on fewer.
+// Judging tensors: 2^25 f32 logits with softmax outputs, compared with the time of the filter alone; other ops, and
+// exact values, on smaller tensors.
 #include "judge/results/tensor_judge.hpp"
 
 #include <benchmark/benchmark.h>
@@ -22,7 +22,7 @@ using softcheck::proptests::TensorTask;
 
 constexpr std::size_t elements = std::size_t{1} << 25;
 
-/// Rows of normally distributed logits, and their softmax as a plain kernel computes it.
+/// Rows of normally distributed logits, and their softmax from a simple kernel.
 struct Sample {
   std::vector<float> logits, output;
   std::size_t n;
@@ -30,7 +30,7 @@ struct Sample {
   explicit Sample(std::size_t columns) : logits(elements), output(elements), n(columns) {
     std::mt19937 random(1);
     std::normal_distribution<float> normal(0, 3);
-    // Drawing takes longer than judging: one stretch of logits is repeated, from another place in each row.
+    // Drawing takes longer than judging: rows repeat one stretch of logits from different offsets.
     std::vector<float> drawn((std::size_t{1} << 20) + 4096);
     std::ranges::generate(drawn, [&] { return normal(random); });
     for (std::size_t first = 0, row = 0; first < elements; first += n, ++row) {
@@ -62,7 +62,7 @@ void judge_a_tensor(benchmark::State& state) {
   state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) * static_cast<std::int64_t>(elements));
 }
 
-/// The two passes over the logits that no judge can do without, and the pass that compares.
+/// The two passes over the logits that every judge needs, and the comparing pass.
 void filter_alone(benchmark::State& state) {
   const Sample sample(static_cast<std::size_t>(state.range(0)));
   using namespace softcheck::numerics;
@@ -78,7 +78,7 @@ void filter_alone(benchmark::State& state) {
   state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) * static_cast<std::int64_t>(elements));
 }
 
-/// Both tensors read and added up.
+/// Reads and adds up both tensors.
 void read_alone(benchmark::State& state) {
   const Sample sample(static_cast<std::size_t>(state.range(0)));
   for (auto _ : state) {
@@ -93,7 +93,7 @@ void read_alone(benchmark::State& state) {
 
 constexpr std::size_t few = std::size_t{1} << 16, few_columns = 1024;
 
-/// A task of few logits, its exact values and those rounded to f32.
+/// A task with few logits: its exact values, and the same rounded to f32.
 struct FewRows {
   std::vector<float> logits, output;
   std::vector<double> lower, upper;
@@ -137,7 +137,7 @@ void exact_values(benchmark::State& state, Op op) {
 
 constexpr std::int64_t heads = 2, length = 128, dim = 64;
 
-/// Queries, keys and values alike; items are outputs.
+/// Queries, keys and values are one tensor; items are outputs.
 void exact_attention(benchmark::State& state) {
   std::vector<float> numbers(static_cast<std::size_t>(heads * length * dim));
   std::mt19937 random(1);

@@ -14,12 +14,12 @@
 namespace softcheck::proptests {
 namespace {
 
-// Axes from the outermost in memory to the innermost, elements between neighbours of the innermost, and gaps.
+// The axes from the outermost in memory to the innermost, the step along the innermost axis, and gaps.
 struct Order {
   std::vector<std::size_t> axes;
   std::int64_t step = 1;
   std::int64_t row_gap = 0;   // behind the innermost axis
-  std::int64_t head_gap = 0;  // behind the one around it
+  std::int64_t head_gap = 0;  // behind the axis around that one
 };
 
 std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& shape, const Order& order) {
@@ -35,7 +35,7 @@ std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& shape, con
   return strides;
 }
 
-// Of whole numbers, whose innermost stride is 1: a gap behind a table's rows, an offset.
+// For integer tensors, whose innermost stride is 1: a gap behind each row of a table, and an offset.
 void lay_out_integers(Draw& draw, TensorPlace& place) {
   if (place.shape.size() == 2 && draw.one_in(2)) {
     place.strides = {place.shape[1] + 1 + static_cast<std::int64_t>(draw.below(8)), 1};
@@ -44,24 +44,24 @@ void lay_out_integers(Draw& draw, TensorPlace& place) {
   place.against_the_end = !draw.one_in(4);
 }
 
-// One of the layouts that kernels meet or get wrong, in the order of AttentionTrait::layout.
+// Draws one of the layouts that kernels meet or get wrong, numbered like AttentionTrait::layout.
 void lay_out(Draw& draw, std::optional<std::size_t> wanted, bool packed, TensorPlace& place) {
   Order order;
   for (std::size_t axis = 0; axis < place.shape.size(); ++axis) order.axes.push_back(axis);
   const std::uint64_t kind = wanted ? *wanted : draw.below(attention_layouts);
-  if (place.shape.size() == 1) {  // one number a head
+  if (place.shape.size() == 1) {  // one number per head
     if (kind > 1) place.strides = {static_cast<std::int64_t>(kind) - 1};
     place.offset = draw.one_in(2) ? 0 : 1 + static_cast<std::int64_t>(draw.below(7));
     return;
   }
-  // (batch, length, heads, dim), as projections leave it; of packed tensors (heads, total, dim).
+  // (batch, length, heads, dim), as projections produce it; for packed tensors (heads, total, dim).
   const std::size_t outer = packed && place.shape.size() < most_dimensions ? 0 : 1;
   if (kind == 1) std::swap(order.axes[outer], order.axes[outer + 1]);
   if (kind == 2) order.step = 2 + static_cast<std::int64_t>(draw.below(2));
   if (kind == 3) std::swap(order.axes[place.shape.size() - 2], order.axes.back());
   if (kind == 4) order.row_gap = 1 + static_cast<std::int64_t>(draw.below(8));
   if (kind == 5) order.head_gap = draw.one_in(3) && place.shape[0] * place.shape[1] <= 12 ? 70001 : 3;
-  // 6 is compact with its strides written out, 0 with none.
+  // Layout 6 is compact with explicit strides; layout 0 passes none.
   if (kind != 0) place.strides = strides_of(place.shape, order);
   place.offset = draw.one_in(2) ? 0 : 1 + static_cast<std::int64_t>(draw.below(7));
   place.against_the_end = !draw.one_in(4);
@@ -157,7 +157,7 @@ TensorCall attention_call(const AttentionCase& a, numerics::Format scalars) {
 }
 
 TensorCall far_apart(TensorCall call) {
-  // Around 2^31 and 2^32, where a 32-bit index turns negative or begins anew; beyond any that fits in bytes.
+  // Around 2^31 and 2^32, where a 32-bit index turns negative or wraps around; byte offsets exceed 32 bits, too.
   static constexpr std::array<std::int64_t, 7> distances{(std::int64_t{1} << 31) + 3, (std::int64_t{1} << 31) - 1,
                                                          (std::int64_t{1} << 32) + 5, (std::int64_t{1} << 30) + 1,
                                                          (std::int64_t{1} << 31) + 1, (std::int64_t{1} << 30) + 7,
@@ -165,7 +165,7 @@ TensorCall far_apart(TensorCall call) {
   std::size_t next = 0;
   const auto spread = [&](TensorPlace& place) {
     place.strides = place.strides_in_use();
-    // The outermost axis that has a second element.
+    // The outermost axis with more than one element.
     const auto axis = std::ranges::find_if(place.shape, [](std::int64_t size) { return size > 1; });
     if (axis == place.shape.end()) return;
     const std::int64_t hops = *axis - 1;

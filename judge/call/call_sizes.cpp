@@ -8,7 +8,7 @@
 namespace softcheck::proptests {
 namespace {
 
-// Counts as they are, magnitudes in four digits.
+// Writes counts exactly, and magnitudes with four digits.
 std::string size_text(double size) {
   constexpr double most_written_out = 1e9;
   std::array<char, 32> text{};

@@ -1,4 +1,4 @@
-// What a report in JSON shows of a kernel's call.
+// The JSON of a kernel's call in a report.
 #include "judge/call/evidence.hpp"
 
 #include <cmath>
@@ -47,7 +47,7 @@ std::string ReportedValue::expected_text() const {
   if (!expected) return due;
   if (!due.empty()) return due + " or " + ReportedValue{item, expected}.expected_text();
   const double lower = expected->lower_double(), upper = expected->upper_double();
-  // 0, or smaller than every double but 0.
+  // Zero, or too small for any double but zero.
   constexpr double smallest = std::numeric_limits<double>::denorm_min();
   const bool is_tiny = lower >= -smallest && lower <= 0 && upper >= 0 && upper <= smallest;
   if (is_tiny && lower != upper) return hex_float(0);

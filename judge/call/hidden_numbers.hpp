@@ -9,20 +9,20 @@
 
 namespace softcheck::proptests {
 
-/// The parameters of a call beside its matrix.
+/// The parameters of a call that its matrix does not hold.
 struct CallForm {
-  std::optional<std::size_t> in_place_of = {};  // the output is this input's view, and matrix.out is not used
-  std::size_t alignment = 1;                    // of every tensor's first address, in bytes
-  bool finite = false;                          // behind a mask lie the largest numbers alone
+  std::optional<std::size_t> in_place_of = {};  // the output shares this input's memory, and matrix.out is unused
+  std::size_t alignment = 1;                    // of every tensor's first element, in bytes
+  bool finite = false;                          // masked items hold the largest finite numbers only
 };
 
-/// What a call hides of its rows: of all items of -inf, row by row, each or every second one by the mask, and the
-/// numbers that stand there.
+/// What stands in place of a call's items of -inf. They are counted row by row; the mask hides all of them or every
+/// second one, and a NaN, an infinity or a largest number stands behind the mask.
 class Hiding {
  public:
   Hiding(const RowMatrixCase& matrix, const CallForm& form);
 
-  /// Of hidden item number so many, counted from 1.
+  /// hidden   number of the hidden item, counted from 1
   bool by_mask(std::size_t hidden) const {
     return mask_ == MaskUse::tensor || (mask_ == MaskUse::mixed && hidden % 2 == 1);
   }
@@ -33,12 +33,12 @@ class Hiding {
   std::array<double, 4> numbers_{};
 };
 
-/// A number that stands where the call's mask hides an item.
+/// A number behind the call's mask.
 struct HiddenNumber {
   std::size_t item;
   double value;
 };
-/// Those of a row, in the order of its items: call_of writes them.
+/// The hidden numbers of one row, in the order of its items, as call_of writes them.
 std::vector<HiddenNumber> hidden_numbers(const RowMatrixCase& matrix, std::size_t row, const CallForm& form);
 
 }  // namespace softcheck::proptests

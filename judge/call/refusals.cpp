@@ -10,12 +10,12 @@
 namespace softcheck::proptests {
 namespace {
 
-// More tell no more of what is taken and what is not.
+// More calls than this do not improve the explanation.
 constexpr std::size_t most_calls = 20000;
-// As often as a kind of call is refused before it is asked no more: no accident.
+// After this many refusals the judge stops making a kind of call (watched_kernel.cpp); so many are no accident.
 constexpr std::ptrdiff_t no_accident = 16;
 
-// Domains of one word that may be part of an explanation.
+// Domains of one word each: candidates for an explanation.
 using Words = std::vector<Domain>;
 
 Domain with_range(const std::string& name, const LengthRange& range) {
@@ -36,13 +36,13 @@ void add_lengths(const std::vector<CallTraits>& accepted, const std::string& nam
   words.push_back(with_range(name, {0, most, 1}));
   words.push_back(with_range(name, {least, std::numeric_limits<std::uint64_t>::max(), 1}));
   words.push_back(with_range(name, {least, most, 1}));
-  // The smallest multiple first: of those that explain as much it promises least.
+  // Smallest multiple first: it restricts the least among those that explain as much.
   for (std::uint64_t multiple = 2; multiple <= 4096; multiple *= 2) {
     words.push_back(with_range(name, {0, std::numeric_limits<std::uint64_t>::max(), multiple}));
   }
 }
 
-// Words without a number, the plainest first.
+// Words without a number, the simplest first.
 constexpr bool Domain::*plain_words[] = {
     &Domain::no_mask,          &Domain::unit_theta,    &Domain::compact,          &Domain::finite,
     &Domain::no_causal,        &Domain::usual_scale,   &Domain::contiguous,       &Domain::no_offset,
@@ -52,7 +52,7 @@ constexpr bool Domain::*plain_words[] = {
     &Domain::sum_only,         &Domain::all_causal,    &Domain::equal_lengths,    &Domain::fewer_queries,
     &Domain::equal_dims};
 
-// The plainest first.
+// Simplest first.
 Words all_words(const std::vector<CallTraits>& accepted) {
   Words words;
   for (bool Domain::*word : plain_words) words.emplace_back().*word = true;
@@ -93,9 +93,10 @@ Words possible_words(const std::vector<CallTraits>& accepted) {
   return words;
 }
 
-// The word that excludes all of these calls and keeps more than half of the accepted ones, or some where it has no
-// number: one by which a length is 1, as of a kernel that does not have that axis, or else the word that keeps most. A
-// kernel of single heads, say, also takes a group that shares its one key head, by broadcasting.
+// The word that excludes all of these calls at the smallest cost in accepted calls. A word with a number must keep more
+// than half of the accepted calls, other words at least one. Words that force a length to 1 win: the kernel lacks that
+// axis. Such a kernel may still accept other lengths by broadcasting, as a single-head kernel accepts a group that
+// shares one key head.
 std::optional<Domain> costly_word(const std::vector<CallTraits>& open, const std::vector<CallTraits>& accepted) {
   Words candidates = all_words(accepted);
   for (const auto& [name, first] : open.front().lengths) {
@@ -127,7 +128,7 @@ std::optional<Domain> costly_word(const std::vector<CallTraits>& open, const std
   return best;
 }
 
-// Of the words that exclude all of these calls together, those without which the others do.
+// Drops each word that the remaining words make redundant.
 void drop_needless(Words& chosen, const std::vector<CallTraits>& refused) {
   for (std::size_t i = 0; i < chosen.size();) {
     Words others = chosen;
@@ -156,7 +157,7 @@ struct Feature {
   bool is_length = false;
 };
 
-// Of two that say as much the first is named: the plainer one.
+// Of two features that explain as much, the report names the first: the simpler one.
 const std::vector<Feature>& features() {
   static const std::vector<Feature> all{
       {"masks", [](const CallTraits& c) { return c.masked; }},
@@ -195,7 +196,7 @@ const std::vector<Feature>& features() {
   return all;
 }
 
-// Lengths and alignments that no taken call has: "n<=8192" says that longer rows are refused.
+// Lengths and alignments that no accepted call has: "n<=8192" says that the kernel refuses longer rows.
 std::vector<Feature> features_of_lengths(const std::vector<CallTraits>& accepted) {
   std::vector<Feature> result;
   for (const Domain& word : possible_words(accepted)) {
@@ -206,7 +207,7 @@ std::vector<Feature> features_of_lengths(const std::vector<CallTraits>& accepted
   return result;
 }
 
-// What no taken call has, many refused ones have and none of the chosen features implies.
+// True if many refused calls have the feature and no chosen feature implies it. (No accepted call has it.)
 bool is_told_besides(const Feature& feature, const std::vector<CallTraits>& refused,
                      const std::set<const Feature*>& chosen) {
   if (feature.is_length || std::ranges::count_if(refused, feature.has) < no_accident) return false;
@@ -248,7 +249,8 @@ std::string RefusalLog::in_words() const {
 
 void RefusalLog::add(CallTraits call, bool refused) {
   if (refused) ++refusals_;
-  // A kernel that looks at all strides refuses an odd one of a single row; one that does not takes it.
+  // Size-1 dimensions may have any stride. A kernel may refuse an odd one or ignore it, so an accepted call counts as
+  // compact if its elements are contiguous.
   if (!refused) call.compact = call.side_by_side;
   std::vector<CallTraits>& calls = refused ? refused_ : accepted_;
   if (calls.size() < most_calls) calls.push_back(std::move(call));
@@ -275,13 +277,14 @@ std::optional<RefusalLog::Explanation> RefusalLog::explanation(const Domain& wit
     std::erase_if(open, [&](const CallTraits& call) { return !chosen.back().admits(call); });
   }
   drop_needless(chosen, refused_);
-  // What the calls explained so far hide: words of other parameters that every taken call keeps and many refused break.
+  // Also add words of other parameters that every accepted call keeps and many refused ones break: the calls explained
+  // so far may hide them.
   for (const Domain& word : words) {
     if (!word.lengths.empty() || word.alignment > 1) continue;
     if (broken_by(refused_, word) >= no_accident) chosen.push_back(word);
   }
   Domain domain = joined(within, chosen);
-  if (domain.compact) domain.contiguous = false;  // it says less
+  if (domain.compact) domain.contiguous = false;  // compact implies contiguous
   return Explanation{domain, std::nullopt, static_cast<std::size_t>(broken_by(accepted_, domain))};
 }
 

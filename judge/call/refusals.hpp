@@ -8,21 +8,22 @@
 
 namespace softcheck::proptests {
 
-/// The calls that a kernel accepted and those that it refused.
+/// Counts the calls that a kernel accepted and refused, and looks for a domain that explains the refusals.
 class RefusalLog {
  public:
   void add(CallTraits call, bool refused);
   std::size_t refused() const { return refusals_; }
 
   struct Explanation {
-    Domain domain;                          // of few words more, that admits no call that was refused
-    std::optional<CallTraits> unexplained;  // unless there is none: a call that it admits and that was refused
-    std::size_t lost;                       // calls that were taken and that it does not admit
+    Domain domain;                          // a short domain that admits no refused call
+    std::optional<CallTraits> unexplained;  // a refused call that the domain still admits, if there is one
+    std::size_t lost;                       // number of accepted calls that the domain excludes
   };
-  /// By words beside those of the domain that all calls lie in. Empty if no call was accepted or none was refused.
+  /// Explains the refusals by words added to the domain that all calls lie in. Empty if no call was accepted or none
+  /// was refused.
   std::optional<Explanation> explanation(const Domain& within = {}) const;
-  /// What the refused calls have and no taken one has, in a reader's words: "masks, grouped heads, causal with queries
-  /// != keys and 3 others". Empty if no call was accepted or none was refused.
+  /// What refused calls have and no accepted call has, in words: "masks, grouped heads, causal with queries != keys and
+  /// 3 others". Empty if no call was accepted or none was refused.
   std::string in_words() const;
 
  private:

@@ -60,10 +60,9 @@ void SequenceLayout::place_keys() {
   }
 }
 
-// Mostly, every sequence's row of the table ends in at least one entry more than it has pages, so that a kernel that
-// reads one page too many reads no number. Such entries name a page that no sequence has; there are one or two of
-// these. In every fourth order the longest sequence's row is full: behind the last row lies a page that cannot be
-// touched.
+// Each sequence's row of the page table usually ends in one or more spare entries, which point to one of two pages that
+// no sequence owns: a kernel that reads one page too many then reads no number. In every fourth order the longest
+// sequence's row is full, so that an inaccessible page follows the table.
 void SequenceLayout::place_pages() {
   const AttentionShape& s = case_.shape;
   const std::size_t size = case_.sequences.page_size;
@@ -202,7 +201,7 @@ std::vector<std::vector<double>> SequenceLayout::dense(const std::vector<std::ve
 }
 
 std::size_t SequenceLayout::element_of(std::size_t tensor, std::size_t element) const {
-  constexpr std::size_t of_values = 2;  // and on, as vectors are: out and the gradient by it
+  constexpr std::size_t of_values = 2;  // tensors from this one on have rows of value_dim: v, out and its gradient
   const Rows& rows = tensor == 0 || tensor > of_values ? queries_ : keys_;
   const std::size_t size = tensor >= of_values ? case_.shape.value_dim : case_.shape.dim;
   const auto row = std::ranges::find(rows, std::optional(element / size));

@@ -10,39 +10,39 @@
 
 namespace softcheck::proptests {
 
-/// Where the numbers of a case stand in a call whose sequences are packed, lie in pages, or both
-/// (kernels/abi/softcheck_kernel.h). A row is a tensor's innermost dimension; rows are counted row-major.
+/// Where a case's numbers lie in a call whose sequences are packed, in pages, or both (kernels/abi/softcheck_kernel.h).
+/// A row is a tensor's innermost dimension; rows are counted row-major.
 class SequenceLayout {
  public:
-  /// The case's sequences are not off.
+  /// attention   a case with packed or paged sequences
   explicit SequenceLayout(const AttentionCase& attention);
 
-  /// The roles and values of attention's call, its tensors compact.
+  /// The call of attention with its roles and attributes; all tensors compact.
   TensorCall call(numerics::Format scalars) const;
-  /// Outputs of that call as those of the dense batch. A query that its sequence does not have has zeros.
+  /// The outputs of that call in the layout of the dense batch. Queries beyond a sequence's end are zeros.
   std::vector<std::vector<double>> dense(const std::vector<std::vector<double>>& outputs) const;
 
-  /// Compact tensors of the call: vectors of queries, vectors of keys, numbers of queries.
+  /// Places of compact tensors: a vector per query, a vector per key, a number per query.
   TensorPlace place_of_queries(std::size_t size) const;
   TensorPlace place_of_keys(std::size_t size) const;
   TensorPlace place_of_scalars(numerics::Format format) const;
-  /// With the numbers of the dense batch, (batch, heads, queries, size) and (batch, kv_heads, keys, size).
+  /// Tensors with the numbers of the dense batch, (batch, heads, queries, size) and (batch, kv_heads, keys, size).
   InputTensor of_queries(const std::vector<double>& numbers, std::size_t size) const;
   InputTensor of_keys(const std::vector<double>& numbers, std::size_t size) const;
-  /// (batch, heads, queries), of a call whose queries are packed.
+  /// numbers   (batch, heads, queries), of a call with packed queries
   InputTensor of_scalars(const std::vector<double>& numbers, numerics::Format format) const;
-  /// The inputs that say where sequences begin, their roles, and the size of a page.
+  /// Adds the inputs that hold the sequences' starts, their roles, and the page size.
   void add_sequences(TensorCall& call) const;
-  /// Vectors of packed queries and of packed keys as those of the dense batch; zeros where it has others.
+  /// Vectors of packed queries or keys in the layout of the dense batch; zeros beyond a sequence's end.
   std::vector<double> dense_queries(const std::vector<double>& numbers, std::size_t size) const;
   std::vector<double> dense_keys(const std::vector<double>& numbers, std::size_t size) const;
-  /// Which element of the call's tensor 0, 1 or 2 (q, k or v), or of a gradient's 5 (that by out), holds an element of
-  /// the case's: one that is sent.
+  /// Index of a case's element in the call's tensor 0, 1 or 2 (q, k, v), or 5 (the gradient by out). The call must hold
+  /// the element.
   std::size_t element_of(std::size_t tensor, std::size_t element) const;
 
  private:
-  using Rows =
-      std::vector<std::optional<std::size_t>>;  // of the case, for each row of the call; nothing: of no sequence
+  // For each row of the call its row of the case; nothing: no sequence has it.
+  using Rows = std::vector<std::optional<std::size_t>>;
 
   void place_queries();
   void place_keys();
@@ -50,7 +50,7 @@ class SequenceLayout {
   std::vector<double> gathered(const std::vector<double>& numbers, const Rows& rows, std::size_t size) const;
   static std::vector<double> scattered(const std::vector<double>& numbers, const Rows& rows, std::size_t size,
                                        std::size_t dense_rows);
-  // Vectors are (total, heads, size), numbers (heads, total).
+  // Vectors are (total, heads, size), scalars (heads, total).
   std::size_t scalar_of(std::size_t row) const {
     const std::size_t heads = case_.shape.heads();
     return row % heads * total_queries() + row / heads;

@@ -26,15 +26,15 @@ void require_valid(const TensorPlace& place) {
   }
 }
 
-// The low bits of a pattern: of 8 not signed, of others two's complement.
+// The integer in the low bits of a pattern: unsigned with 8 bits, else two's complement.
 double integer_of(const TensorPlace& place, std::uint64_t pattern) {
   if (place.integer_bits == 8) return static_cast<double>(pattern);
   const int spare = 64 - place.integer_bits;
   return static_cast<double>(static_cast<std::int64_t>(pattern << spare) >> spare);
 }
 
-// act(word, i, offset) for each element: word has as many bytes, so that it is copied by an instruction and not by a
-// call.
+// Calls act(word, i, offset) for each element. `word` has the element's size as a type, so that copies compile to one
+// instruction instead of a memcpy call.
 template <typename Action>
 void each_element(const TensorPlace& place, const std::vector<std::size_t>& offsets, const Action& act) {
   const auto visit = [&](auto word) {

@@ -25,12 +25,12 @@ JudgeOptions options_of(const JudgementQuestion& asked, const std::function<bool
   if (asked.cases) options.run.cases = *asked.cases;
   options.limits.seconds_per_call = asked.seconds_per_call;
   options.interrupted = interrupted;
-  // An answer must not depend on the machine's speed.
+  // Answers must not depend on the machine's speed.
   options.enough = std::chrono::steady_clock::duration::max();
   return options;
 }
 
-/// What a kernel prints may hold addresses and times: the answer goes without it.
+/// Moves printed lines out of the judgement: they may contain addresses and times.
 void take_printed(KernelJudgement& judgement, JudgedAnswer& answer) {
   answer.printed = std::exchange(judgement.printed_lines, {});
   judgement.printed_bytes = 0;
@@ -46,7 +46,7 @@ void take_printed(KernelJudgement& judgement, JudgedAnswer& answer) {
   }
 }
 
-/// "lib.so:f softmax f32 [...]" with the library as the plan names it, and how it was judged.
+/// "lib.so:f softmax f32 [...]", with the library's name from the plan, and how it was judged.
 std::string subject_of(const JudgementQuestion& asked, const std::string& name) {
   const std::string file = std::filesystem::path(asked.subject.source.library).filename().string();
   std::string result = name.starts_with(file) ? asked.subject.source.library + name.substr(file.size()) : name;
@@ -95,7 +95,7 @@ models::CheckpointQuestion question_of(const LayerQuestion& asked, const ShardRu
   question.layers = std::to_string(asked.layer);
   question.fail_if = asked.fail_if;
   question.vocabulary = asked.vocabulary && asked.layer == 0;
-  question.threads = 1;  // shards are what cores share
+  question.threads = 1;  // cores work on different shards
   question.stop = run.interrupted;
   return question;
 }

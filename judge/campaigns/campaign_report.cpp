@@ -16,7 +16,7 @@
 namespace softcheck::proptests {
 namespace {
 
-/// A claim of a kernel over all seeds and efforts.
+/// The result of a claim for a kernel, over all seeds and efforts.
 struct Cell {
   double slack = std::numeric_limits<double>::quiet_NaN();
   ReportVerdict verdict = ReportVerdict::pass;
@@ -31,7 +31,7 @@ struct Line {
 struct Block {
   std::string op;
   std::vector<Line> lines;                    // in the plan's order
-  std::map<std::string, std::size_t> places;  // of lines, by what they are about
+  std::map<std::string, std::size_t> places;  // index of each subject's line
   std::vector<std::string> claims;            // sorted
 };
 
@@ -44,7 +44,7 @@ Line& line_of(const MergedCampaign::Answer& answer, Block& block) {
 
 void add(const ReportRow& row, Line& line) {
   line.verdict = std::min(line.verdict, row.verdict);
-  if (row.claim == "kernel.verdict") return;  // the line's own
+  if (row.claim == "kernel.verdict") return;  // the line shows this verdict itself
   Cell& cell = line.cells[row.claim];
   cell.verdict = std::min(cell.verdict, row.verdict);
   cell.slack = std::fmax(cell.slack, row.slack);
@@ -89,7 +89,7 @@ std::string counted(const std::map<ReportVerdict, std::size_t>& counts) {
   return text;
 }
 
-/// "20 judgements: 10 fail, 10 pass; 1 model: 1 pass", of what the plan has.
+/// "20 judgements: 10 fail, 10 pass; 1 model: 1 pass"; only the kinds that the plan has.
 std::string summary_of(const MergedCampaign& campaign) {
   std::map<ReportVerdict, std::size_t> kernels, models, networks;
   std::size_t seeds = 0;
@@ -144,11 +144,11 @@ std::string block_text(const Block& block) {
   return text + "\n";
 }
 
-/// The rows that do not hold, with what their judges said.
+/// The rows that do not pass, with their judges' lines.
 Report failed_rows(const MergedCampaign& campaign) {
   Report failed = campaign.report();
   std::erase_if(failed.rows, [](const ReportRow& row) { return row.verdict == ReportVerdict::pass; });
-  for (ReportRow& row : failed.rows) row.not_tried.clear();  // the same for every kernel of an op; the JSON has it
+  for (ReportRow& row : failed.rows) row.not_tried.clear();  // equal for every kernel of an op; the JSON has it
   return failed;
 }
 
@@ -158,7 +158,7 @@ std::string cell_html(const Line& line, const std::string& claim) {
   return fmt::format("<td class=\"{}\">{}</td>", to_string(found->second.verdict), xml_text(cell_text(line, claim)));
 }
 
-/// No line has anything but 0 there.
+/// Is the claim's cell 0 or empty in every line?
 bool is_always_zero(const Block& block, const std::string& claim) {
   return std::ranges::all_of(block.lines, [&](const Line& line) {
     const std::string text = cell_text(line, claim);
@@ -166,7 +166,7 @@ bool is_always_zero(const Block& block, const std::string& claim) {
   });
 }
 
-/// The gravest verdicts first.
+/// Gravest verdicts first.
 std::string block_html(Block block) {
   std::ranges::stable_sort(block.lines, {}, &Line::verdict);
   std::string text = fmt::format(
@@ -194,7 +194,7 @@ std::string block_html(Block block) {
   return folded.empty() ? text : text + fmt::format("<p class=\"note\">0 for every kernel: {}.</p>\n", folded);
 }
 
-/// A line for each subject, the gravest verdicts first, that opens to what its judge said. The first is open.
+/// One line per subject, gravest verdicts first, that unfolds to its judge's lines. The first one is unfolded.
 std::string failures_html(const MergedCampaign& campaign) {
   std::vector<Report> subjects;
   for (ReportRow& row : failed_rows(campaign).rows) {

@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t sampled_bytes = 4096;
 constexpr std::uint64_t all_bytes = std::numeric_limits<std::uint64_t>::max();
 
-/// Hashes of pieces: no tensor is in memory as a whole.
+/// Hashes piece by piece, so that no tensor is in memory as a whole.
 models::BytePieces add_hashes_to(std::string& line) {
   return [&line](std::span<const std::byte> piece) {
     line += " " + experiments::sha256(std::string_view(reinterpret_cast<const char*>(piece.data()), piece.size()));
@@ -26,7 +26,7 @@ models::BytePieces add_hashes_to(std::string& line) {
 std::string line_of(const models::Checkpoint& file, const models::StoredTensor& tensor, std::uint64_t most) {
   std::string line = tensor.name + " " + tensor.dtype;
   for (const std::int64_t size : tensor.shape) line += " " + std::to_string(size);
-  // A type that is never read stands in some checkpoints, as a causal mask of booleans.
+  // Some checkpoints contain types that are never read, such as a boolean causal mask.
   const bool known = models::find_element_format(tensor.dtype) != nullptr;
   if (known) models::read_stored_bytes(file, tensor, most, add_hashes_to(line));
   return line + "\n";

@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t most_layers_of_a_model = 100'000;
 constexpr std::int64_t most_layers_in_a_shard = 1'000'000;
 
-/// A text as one word of a shell.
+/// Quotes a text as one word of a shell.
 std::string shell_word(const std::string& text) {
   std::string word = "'";
   for (const char character : text) word += character == '\'' ? std::string("'\\''") : std::string(1, character);
@@ -56,7 +56,7 @@ std::vector<std::string> gates_of(const PlanKey& key) {
 std::string LayerQuestion::question() const { return command(*this, ""); }
 std::string LayerQuestion::text() const {
   LayerQuestion alone = *this;
-  alone.vocabulary = vocabulary && layer == 0;  // of another layer alone the command does not take it
+  alone.vocabulary = vocabulary && layer == 0;  // the command does not accept it for another layer alone
   return command(alone, fmt::format(" --layers {}", layer));
 }
 

@@ -23,7 +23,7 @@ void require_one(const char* what, std::string& first, const std::string& other)
                    std::max(first, other) + "'");
 }
 
-/// Those of the plan's shards.
+/// The files of the plan's shards.
 std::vector<const ShardFile*> files_of(const Plan& plan, const std::vector<ShardFile>& files) {
   std::set<std::string> keys;
   for (const Shard& shard : plan.shards) keys.insert(shard.key);
@@ -34,7 +34,7 @@ std::vector<const ShardFile*> files_of(const Plan& plan, const std::vector<Shard
   return wanted;
 }
 
-/// By question: what all files say of it.
+/// All answers by question.
 std::map<std::string, Answers> answers_of(const std::vector<const ShardFile*>& files) {
   std::map<std::string, Answers> answers;
   for (const ShardFile* file : files) {
@@ -45,13 +45,13 @@ std::map<std::string, Answers> answers_of(const std::vector<const ShardFile*>& f
 
 ReportVerdict verdict_of(const JudgedAnswer& answer) { return Report{answer.rows}.verdict(); }
 
-/// The worse verdict first, then by text: no order of files decides.
+/// Orders by verdict, worst first, then by text, so that the order of files does not matter.
 bool comes_before(const JudgedAnswer& a, const JudgedAnswer& b) {
   const ReportVerdict left = verdict_of(a), right = verdict_of(b);
   return left != right ? left < right : answer_text(a) < answer_text(b);
 }
 
-/// One answer of all that files have to a question.
+/// The answer that counts, and whether all files agree on it.
 struct Chosen {
   const JudgedAnswer* answer;
   bool agree;
@@ -79,7 +79,7 @@ void add_difference(const Chosen& chosen, std::vector<ReportRow>& rows) {
   rows.push_back(std::move(differs));
 }
 
-/// As the plan names it.
+/// The library as the plan names it.
 std::string library_of(const JudgementQuestion& asked) {
   const std::string& library = asked.subject.source.library;
   return library.starts_with("./") ? library.substr(2) : library;
@@ -112,7 +112,7 @@ std::vector<HostShare> hosts_of(const std::vector<const ShardFile*>& files) {
   return hosts;
 }
 
-/// Puts answers where the report has them, one after the other in the plan's order.
+/// Puts answers into the report, in the plan's order.
 class Merger {
  public:
   explicit Merger(MergedCampaign& merged) : merged_(merged) {}

@@ -1,7 +1,7 @@
 // Compiled alone: toml++ takes seconds.
 #include "judge/campaigns/plan.hpp"
 
-// Debian's target asks for the shared library; the header alone needs none.
+// Debian's CMake target requires the shared library; the header alone does not.
 #define TOML_HEADER_ONLY 1
 #include <toml++/toml.h>
 
@@ -21,7 +21,7 @@
 namespace softcheck::proptests {
 namespace {
 
-/// The keys of one [[kernels]], those before the first one in place of what it leaves out.
+/// The keys of one [[kernels]]; the keys before the first one are its defaults.
 struct Words {
   std::vector<std::string> kernel, op{"softmax"}, dtype{"f32"}, contract{""}, effort{"quick"}, exempt;
   std::vector<std::int64_t> seed{static_cast<std::int64_t>(RunOptions{}.seed)};
@@ -111,7 +111,7 @@ class PlanReader {
     for (const toml::node& entry : *tables) job(*entry.as_table());
   }
 
-  /// As TOML has it, on one line.
+  /// The node as one line of TOML.
   static std::string shown(const toml::node& node) {
     std::ostringstream text;
     node.visit([&](const auto& value) { text << value; });
@@ -143,7 +143,7 @@ class PlanReader {
     return entry;
   }
 
-  /// A value, or a list of at least one.
+  /// A value, or a list of values.
   template <class T, class Read>
   std::vector<T> list_of(std::string_view key, const toml::node& node, bool may_be_empty, Read&& read) const {
     const toml::array* array = node.as_array();
@@ -226,7 +226,7 @@ class PlanReader {
                                const std::string& dtype, const std::string& contract) {
     KernelSubject subject;
     subject.source = parse_kernel_source(kernel);
-    // The loader looks for a name without a slash in the system's folders.
+    // For a name without a slash the loader searches the system's folders.
     if (subject.source.library.find('/') == std::string::npos) subject.source.library.insert(0, "./");
     subject.op = parse_op(op);
     const numerics::Format input = format(dtype), usual = output_format(subject.op, input);
@@ -261,7 +261,7 @@ class PlanReader {
     }
   }
 
-  /// Those that the plan has not named before.
+  /// The questions that the plan has not asked before.
   template <class One>
   std::vector<Question> new_of(const std::vector<One>& all) {
     std::vector<Question> added;
@@ -292,7 +292,7 @@ class PlanReader {
   }
 
   std::string_view name_;
-  std::set<std::string> texts_;  // of all that was asked so far
+  std::set<std::string> texts_;  // of all questions so far
 };
 
 }  // namespace

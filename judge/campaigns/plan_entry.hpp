@@ -9,7 +9,7 @@
 
 namespace softcheck::proptests {
 
-/// A plan that cannot be read: "plan.toml:3: KEY: need ..., got ...".
+/// The error of an invalid plan: "plan.toml:3: KEY: need ..., got ...".
 class PlanError : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
@@ -17,8 +17,8 @@ class PlanError : public std::invalid_argument {
 
 /// One value of a plan.
 struct PlanValue {
-  std::variant<std::monostate, bool, std::int64_t, double, std::string> value;  // monostate: a table, a list, a date
-  std::string text;                                                             // as TOML has it, for messages
+  std::variant<std::monostate, bool, std::int64_t, double, std::string> value;  // monostate: a table, a list or a date
+  std::string text;                                                             // in TOML, for messages
 };
 
 /// A key of a table with its value, or the values of its list.
@@ -31,12 +31,12 @@ class PlanKey {
   const std::string& name() const { return name_; }
   const std::string& place() const { return place_; }
 
-  /// All values; a key without a list has one.
+  /// All values; one if the key has no list.
   std::vector<std::string> texts(std::string_view need, bool may_be_empty = false) const;
   std::vector<std::int64_t> integers(std::int64_t least, std::int64_t most) const;
   std::vector<double> numbers(double least, double most) const;
 
-  /// The only one.
+  /// The key's only value.
   std::string text(std::string_view need) const;
   std::int64_t integer(std::int64_t least, std::int64_t most) const;
   double number(double least, double most) const;
@@ -44,7 +44,7 @@ class PlanKey {
 
   /// throws   PlanError with the key's line
   [[noreturn]] void wrong(const std::string& need, const std::string& got) const;
-  /// No such key in its table: "need A, B or C, got 'D'".
+  /// Throws for a key that its table does not have: "need A, B or C, got 'D'".
   [[noreturn]] void unknown(const std::string& known) const;
 
  private:
@@ -59,7 +59,7 @@ class PlanKey {
 
 /// One [[table]] of a plan.
 struct PlanEntry {
-  std::string place;  // of its head
+  std::string place;  // of its first line
   std::vector<PlanKey> keys;
 };
 

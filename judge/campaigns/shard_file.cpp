@@ -23,13 +23,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* format_name = "softcheck campaign shard 2";
-// A line, an answer, a layer, its heads, one, its intervals, their ends: the library writes and copies what it has read
-// by recursion.
+// A line, an answer, a layer, its heads, a head, its intervals, their ends. A limit, since the JSON library writes and
+// copies by recursion.
 constexpr int deepest_nesting = 32;
 
 [[noreturn]] void damaged(const std::string& what) { throw std::invalid_argument("shard file: " + what); }
 
-// Every double has one text, infinities and NaN too.
+// Exact text for every double, including infinities and NaN.
 std::string hex(double value) {
   std::array<char, 64> text;
   std::snprintf(text.data(), text.size(), "%a", value);
@@ -153,7 +153,7 @@ JudgedAnswer answer_of(const Json& line) {
   return answer;
 }
 
-/// The next line of text, which it loses; damaged if it has no end.
+/// Removes the next line from the text and returns it; throws if its end is missing.
 std::string_view next_line(std::string_view& text) {
   const std::size_t end = text.find('\n');
   if (end == std::string_view::npos) damaged("it was cut off");
@@ -258,7 +258,7 @@ ShardFile parse_shard_file(std::string_view text) {
 }
 
 void write_shard_file(const std::filesystem::path& path, std::string_view text) {
-  // Machines that share a folder may have processes of one number.
+  // The host's name, too: machines that share a folder may have equal process ids.
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
   const std::filesystem::path auxiliary =
@@ -274,7 +274,7 @@ void write_shard_file(const std::filesystem::path& path, std::string_view text) 
     if (file.number() < 0 || !write_all(file.number(), text) || ::fsync(file.number()) != 0) fail(path);
   }
   if (::rename(auxiliary.c_str(), path.c_str()) != 0) fail(path);
-  // The new name, too; some network file systems cannot be asked for it.
+  // Sync the new name as well; some network file systems do not support that.
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   const Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (opened.number() >= 0) ::fsync(opened.number());

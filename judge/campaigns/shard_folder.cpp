@@ -12,10 +12,10 @@
 namespace softcheck::proptests {
 namespace {
 
-// A shard of a hundred layers of 128 heads has some megabytes.
+// A shard of a hundred layers with 128 heads has some megabytes.
 constexpr std::uint64_t largest_shard = std::uint64_t{1} << 30;
 
-/// nothing where there is no file; a pipe, a folder and what is too large are files that hold nothing
+/// Nothing if there is no file; "" for a pipe, a folder or a file that is too large.
 std::optional<std::string> contents_of(const std::filesystem::path& path) {
   try {
     return models::read_text_file(path, largest_shard);
@@ -26,7 +26,7 @@ std::optional<std::string> contents_of(const std::filesystem::path& path) {
   }
 }
 
-/// Is the file about what this shard asks, in its order?
+/// Does the file answer the shard's questions, in order?
 bool is_about(const ShardFile& file, const Shard& shard) {
   if (file.key != shard.key || file.answers.size() != shard.asked.size()) return false;
   for (std::size_t i = 0; i < file.answers.size(); ++i) {
@@ -40,7 +40,7 @@ std::optional<ShardFile> whole(const std::string& text, const Shard& shard) {
     ShardFile file = parse_shard_file(text);
     if (is_about(file, shard)) return file;
   } catch (const std::invalid_argument&) {
-    // As a file that is not there: it is judged again.
+    // Treated as missing, so the shard is judged again.
   }
   return std::nullopt;
 }

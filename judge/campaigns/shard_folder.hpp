@@ -11,20 +11,21 @@
 
 namespace softcheck::proptests {
 
-/// What a folder has of a shard.
+/// The state of a shard in a folder.
 enum class ShardState {
   finished,
   missing,
-  damaged,  // a file that was cut off or changed: judged again
-  other,    // of another commit of softcheck, another file of the library or another checkpoint: judged again
+  damaged,  // cut off or changed: will be judged again
+  other,    // of another commit of softcheck, or another version of the library or checkpoint: will be judged again
 };
 
 const char* to_string(ShardState state);
 
-/// JudgedAnswer::source_sha256 as this machine would give it; "" where it has no such source: nothing is compared.
+/// Computes JudgedAnswer::source_sha256 on this machine; "" if the machine does not have the source, which skips the
+/// comparison.
 using SourceDigest = std::function<std::string(const Question&)>;
 
-/// The folder of a campaign: shards/KEY.jsonl for each shard that is finished.
+/// A campaign's folder: shards/KEY.jsonl for each finished shard.
 class ShardFolder {
  public:
   explicit ShardFolder(std::filesystem::path folder) : folder_(std::move(folder)) {}
@@ -34,17 +35,17 @@ class ShardFolder {
   /// The state of each shard, in the plan's order.
   ///
   /// commit        of this program
-  /// digest_here   asked of whole files of this commit alone
+  /// digest_here   called only for complete files of this commit
   std::vector<ShardState> states(const Plan& plan, const std::string& commit, const SourceDigest& digest_here) const;
 
-  /// The whole files of the plan's shards, of any worker or machine, in the plan's order.
+  /// The complete files of the plan's shards, in the plan's order, whichever machine wrote them.
   std::vector<ShardFile> read(const Plan& plan) const;
 
  private:
   std::filesystem::path folder_;
 };
 
-/// The shards with these numbers from 1 that share I of N has: every N-th, so that long ones are spread.
+/// The numbers, from 1, of the shards in share I of N: every N-th shard, which spreads long ones.
 std::vector<std::size_t> share_of(std::size_t shards, std::size_t share, std::size_t shares);
 
 }  // namespace softcheck::proptests

@@ -20,7 +20,7 @@
 namespace softcheck::proptests {
 namespace {
 
-// Linux's names: of x86-64, then of AArch64.
+// Linux's names for x86-64, then for AArch64.
 constexpr std::array extensions = {"sse4_2",   "avx2",    "fma",  "avx512f", "avx512_bf16", "avx512_fp16",
                                    "amx_bf16", "asimdhp", "bf16", "i8mm",    "sve",         "sve2"};
 
@@ -61,7 +61,7 @@ std::string source_digest(const Question& asked, const ShardRun& run) {
     const bool vocabulary = layer->vocabulary && layer->layer == 0;
     return checkpoint_digests(*file, models::describe(*file), static_cast<int>(layer->layer), vocabulary).layer;
   } catch (const std::runtime_error&) {
-    return "";  // not here, or not as a judge could read it: the judge says so
+    return "";  // missing or unreadable: the judge reports it
   }
 }
 

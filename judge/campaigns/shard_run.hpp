@@ -10,58 +10,57 @@
 
 namespace softcheck::proptests {
 
-/// SHA-256 of each library that the plan names, by the name there; of what cannot be read an empty text.
+/// SHA-256 of each library of the plan by its name; "" for a library that cannot be read.
 ///
-/// kernels   the folder that relative names begin at
+/// kernels   the folder of relative names
 std::map<std::string, std::string> library_digests(const Plan& plan, const std::filesystem::path& kernels);
 
 struct ShardRun {
   std::string plan;                            // Plan::hash
   std::string version, commit;                 // of this program
-  std::filesystem::path kernels;               // the folder that relative names of libraries begin at
+  std::filesystem::path kernels;               // the folder of relative library names
   std::map<std::string, std::string> digests;  // library_digests
   std::function<bool()> interrupted = {};
-  std::filesystem::path kept = {};     // an absolute folder where trainings leave what they have so far; empty: none
-  std::filesystem::path network = {};  // the library of this project's kernels that language models are made of
+  std::filesystem::path kept = {};     // absolute folder for the intermediate states of trainings; empty: none
+  std::filesystem::path network = {};  // the library of this project's kernels that language models use
 };
 
-/// JudgedAnswer::source_sha256 of this machine; "" where it has no such source, or the question has none. For a layer
-/// all of its tensors are read.
+/// JudgedAnswer::source_sha256 on this machine; "" if it does not have the source, or the question has none. Reads all
+/// tensors of a layer.
 std::string source_digest(const Question& asked, const ShardRun& run);
 
-/// Answers all of a shard, one after the other. Seeds are the plan's and no time is limited but that of a call, so that
-/// every machine of a class gives the same answers. This process's folder is `run.kernels` afterwards.
+/// Answers all questions of a shard, one after the other. Seeds come from the plan, and only calls have a time limit,
+/// so machines of one class give the same answers. Changes this process's working directory to run.kernels.
 ///
-/// throws   as answer_of (shard_run.hpp)
+/// throws   as answer_of
 ShardFile judge_shard(const Shard& shard, const ShardRun& run);
 
-/// Removes what a shard's trainings have kept, once its file is written.
+/// Removes the intermediate states of a shard's trainings after its file was written.
 void forget_cached(const Shard& shard, const ShardRun& run);
 
-// The answer to one question of each kind. They do not measure time; names are relative to this process's folder. Each
-// throws Interrupted where the run was: then nothing is known.
+// The answer to one question of each kind, without times. Names are relative to this process's folder. Each throws
+// Interrupted if the run was interrupted; then nothing is known.
 
-/// throws   KernelLoadError where this machine has no such library
+/// throws   KernelLoadError if this machine does not have the library
 JudgedAnswer answer_of(const JudgementQuestion& asked, const ShardRun& run);
 
-/// An architecture that is not supported is an answer: a row model.certified.
+/// For an unsupported architecture the answer is a row model.certified.
 ///
-/// throws   models::TensorFileError where this machine has no such checkpoint, or a damaged one; std::invalid_argument
-///          where the checkpoint has no such layer, or not so many items
+/// throws   models::TensorFileError if this machine does not have the checkpoint, or it is damaged;
+///          std::invalid_argument if the checkpoint does not have the layer or as many items
 JudgedAnswer answer_of(const LayerQuestion& asked, const ShardRun& run);
 
-/// A training that leaves the finite numbers is an answer: a row training.finite fails, and there is no network.
+/// If a training's numbers become infinite or NaN, the answer is a failed row training.finite, without a network.
 ///
-/// throws   std::runtime_error where kernels are missing, std::system_error where what was trained so far cannot be
-/// kept
+/// throws   std::runtime_error if kernels are missing; std::system_error if the intermediate state cannot be saved
 JudgedAnswer answer_of(const TrainingQuestion& asked, const ShardRun& run);
 
-/// Where a training leaves what it has so far, so that a later process goes on from there; empty where run.kept is.
-/// Another commit and other vector instructions, which would train another network, have another name.
+/// The file of a training's intermediate state, from which a later process continues; empty if run.kept is. The name
+/// depends on the commit and the vector instructions, which change the network.
 std::filesystem::path saved_training(const TrainingQuestion& asked, const ShardRun& run);
 
-/// What of this machine a kernel's bits may depend on: its processor's name and the extensions that kernels choose
-/// between. Two machines of one class give the same answers; it names no machine.
+/// The properties of this machine that may affect a kernel's bits: the processor's name, and the extensions that
+/// kernels choose between. Machines of one class give the same answers; the class does not identify a machine.
 std::string host_class();
 
 }  // namespace softcheck::proptests

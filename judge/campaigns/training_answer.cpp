@@ -32,7 +32,7 @@ using Metrics = std::vector<std::pair<std::string, double>>;
 namespace {
 
 constexpr auto save_interval = std::chrono::seconds(1);
-constexpr std::uint64_t test_seed = 1;  // of what is tested on; the network's seed chooses the stream
+constexpr std::uint64_t test_seed = 1;  // for the test data; the network's seed chooses the stream
 
 struct Trained {
   TrainingState state;
@@ -40,7 +40,7 @@ struct Trained {
   std::int64_t resumed_at = 0;
 };
 
-/// What was kept, where it can be read.
+/// The saved state, if it can be read; else a new one.
 template <class Options>
 TrainingState begun(const fs::path& kept, const Options& options) {
   std::error_code unknown;
@@ -48,11 +48,11 @@ TrainingState begun(const fs::path& kept, const Options& options) {
   try {
     return read_checkpoint(kept, options);
   } catch (const models::TensorFileError&) {
-    return start_training(options);  // a damaged one is trained again, as a damaged shard is judged again
+    return start_training(options);  // a damaged state is trained again, like a damaged shard
   }
 }
 
-/// step     trains from a state on and calls what it is given after each step
+/// step     trains from a state, and calls its argument after each step
 template <class Options, class Train>
 Trained trained(const Options& options, const fs::path& kept, const ShardRun& run, Train step) {
   Trained result{begun(kept, options)};
@@ -60,7 +60,8 @@ Trained trained(const Options& options, const fs::path& kept, const ShardRun& ru
   auto written = std::chrono::steady_clock::now();
   step(result.state, [&](const TrainingState& now, float loss) {
     result.last_loss = loss;
-    if (now.step == options.steps) return true;  // never kept: what goes on from there would know no loss
+    // the last step is never saved: a run that continues there would have no loss
+    if (now.step == options.steps) return true;
     const bool stop = run.interrupted && run.interrupted();
     const auto time = std::chrono::steady_clock::now();
     if (!kept.empty() && (stop || time - written >= save_interval)) {
@@ -86,7 +87,7 @@ std::map<std::string, std::string> metadata_of(const TrainingQuestion& asked, co
 
 double share(std::size_t part, std::size_t all) { return static_cast<double>(part) / static_cast<double>(all); }
 
-/// The network's own head on random sets: which share of them it answers, and the largest coefficient.
+/// Tests the network's own head on random sets: the share of correct answers, and the largest coefficient.
 Metrics test_retrieval(const TrainingQuestion& asked, const TrainingOptions& options, const Trained& trained) {
   experiments::EvaluationOptions tests;
   tests.seed = test_seed;
@@ -108,7 +109,7 @@ Metrics test_retrieval(const TrainingQuestion& asked, const TrainingOptions& opt
   return metrics;
 }
 
-/// Answers behind the true trace, over all algorithms.
+/// Tests answers that follow the true trace, over all algorithms.
 Metrics test_language(const TrainingQuestion& asked, const experiments::LanguageModel& model, std::uint64_t seed,
                       const LanguageKernels& kernels) {
   experiments::LanguageEvaluationOptions tests;
@@ -143,7 +144,7 @@ ReportRow row_of(const TrainingQuestion& asked, const Trained& trained, bool fin
   return row;
 }
 
-/// network   makes files and metrics of a finite training
+/// network   makes the files and metrics of a finite training
 template <class MakeNetwork>
 JudgedAnswer answered(const TrainingQuestion& asked, const Trained& trained, MakeNetwork make) {
   JudgedAnswer answer;
@@ -177,7 +178,7 @@ JudgedAnswer answer_of(const TrainingQuestion& asked, const LanguageTrainingOpti
               [&](TrainingState& state, const auto& watch) { experiments::train(state, options, kernels, watch); });
   return answered(asked, result, [&](TrainedNetwork& network) {
     network.files = language_model_files(options.design, result.state.parameters, metadata_of(asked, run, result));
-    // What is tested is what the file holds: parameters in bf16.
+    // Test what the file holds: parameters in bf16.
     experiments::LanguageModel model{"", asked.words(), options.design, result.state.parameters};
     for (float& parameter : model.parameters) parameter = experiments::nearest_bf16(parameter);
     for (auto& metric : test_language(asked, model, options.seed, kernels))

@@ -20,7 +20,7 @@ using experiments::TrainingOptions;
 constexpr std::int64_t most_steps = std::int64_t{1} << 40;
 constexpr std::int64_t largest_count = 1 << 16;
 
-/// Each training so far once for each value of a key.
+/// Replaces each training by one training per value of a key.
 template <class Values, class Set>
 void multiply(std::vector<TrainingQuestion>& all, const Values& values, Set set) {
   std::vector<TrainingQuestion> product;
@@ -33,7 +33,7 @@ void multiply(std::vector<TrainingQuestion>& all, const Values& values, Set set)
   all = std::move(product);
 }
 
-/// A key of [[trainings]] that both kinds of networks have, or one of them.
+/// A key of [[trainings]] that one or both kinds of networks have.
 using Apply = std::function<void(const PlanKey&, std::vector<TrainingQuestion>&)>;
 struct Option {
   std::string_view name;
@@ -65,7 +65,7 @@ Apply flag(bool Options::*member) {
   };
 }
 
-/// Words that a parser knows; set() gets the options and the word.
+/// For words that a parser knows; set() receives the options and the word.
 template <class Options, class Set>
 Apply words(Set set) {
   return [=](const PlanKey& key, std::vector<TrainingQuestion>& all) {
@@ -89,7 +89,7 @@ Apply shape_of(int experiments::LanguageShape::*member, std::int64_t least, std:
   };
 }
 
-/// In the order of the product, whatever the order of the plan.
+/// In the order of the product, independent of the plan's order.
 std::vector<Option> retrieval_options() {
   using T = TrainingOptions;
   return {{"head", words<T>([](T& t, const std::string& word) { t.head = experiments::parse_head(word); })},
@@ -162,7 +162,7 @@ void set_tests(const PlanEntry& entry, TrainingQuestion& one) {
   }
 }
 
-/// What makes no sense together.
+/// Rejects options that contradict each other.
 void check(const PlanEntry& entry, const TrainingQuestion& one) {
   if (const auto* retrieval = std::get_if<TrainingOptions>(&one.options)) {
     if (retrieval->largest_set >= retrieval->smallest_set) return;

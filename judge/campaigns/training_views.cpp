@@ -22,7 +22,7 @@ struct Metric {
   SeedSpread spread;
 };
 
-/// In the order of the networks' own lists. All networks of a training have the same ones.
+/// In the order of the networks' own lists, which is the same for all networks of a training.
 std::vector<Metric> metrics_of(const MergedTraining& training) {
   std::vector<std::pair<std::string, std::vector<double>>> values;
   for (const Network& network : training.networks) {
@@ -53,7 +53,7 @@ std::size_t finished(const MergedTraining& training) {
       std::ranges::count_if(training.networks, [](const Network& network) { return network.made.has_value(); }));
 }
 
-/// Of all networks; "avx2 and avx512" says that their bits cannot be compared.
+/// The instructions of all networks; "avx2 and avx512" means that their bits cannot be compared.
 std::string instructions_of(const MergedTraining& training) {
   std::vector<std::string> words;
   for (const Network& network : training.networks) {
@@ -71,7 +71,7 @@ std::string heading_of(const MergedTraining& training) {
                      training.networks.size(), instructions_of(training));
 }
 
-constexpr std::size_t ranked_heads = 10;  // as many as `softcheck model` prints
+constexpr std::size_t ranked_heads = 10;  // as in `softcheck model`
 
 const char* verdict_of(const MergedModel& model) { return to_string(Report{model.rows}.verdict()); }
 

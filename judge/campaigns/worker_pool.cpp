@@ -20,12 +20,12 @@
 namespace softcheck::proptests {
 namespace {
 
-// How a fork ends, besides dying.
+// Exit codes of a fork.
 struct Ending {
   enum : int { done = 0, threw = 1, cannot_go_on = 2, was_interrupted = 3 };
 };
 
-// As much of what a job threw as a pipe holds without a reader.
+// A pipe's capacity without a reader limits the message of an exception.
 constexpr std::size_t longest_message = 4096;
 
 [[noreturn]] void fail(const char* what) {
@@ -34,10 +34,10 @@ constexpr std::size_t longest_message = 4096;
 
 void tell(int pipe, const char* text) {
   const std::size_t size = std::min(std::strlen(text), longest_message);
-  if (write(pipe, text, size) < 0) return;  // the ending tells the rest
+  if (write(pipe, text, size) < 0) return;  // the exit code still reports the failure
 }
 
-/// SIGCHLD waits for wait_for_child as long as one is there.
+/// Blocks SIGCHLD, so that wait_for_child can receive it.
 class ChildSignal {
  public:
   ChildSignal() {
@@ -49,7 +49,7 @@ class ChildSignal {
   ChildSignal(const ChildSignal&) = delete;
   ChildSignal& operator=(const ChildSignal&) = delete;
   void restore() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
-  /// Until a child ends, another signal comes, or a fifth of a second has passed.
+  /// Waits until a child ends, another signal arrives, or a fifth of a second has passed.
   void wait_for_child() const {
     constexpr timespec fifth{0, 200'000'000};
     sigtimedwait(&child_, nullptr, &fifth);
@@ -62,8 +62,8 @@ class ChildSignal {
 
 struct Running {
   std::size_t job;
-  int tries;    // this one counted
-  int message;  // the end of a pipe that what it threw comes from; its own children may hold the other end, too
+  int tries;    // including the current one
+  int message;  // read end of a pipe with the exception's message; children of the fork may keep the other end open
 };
 
 class Pool {
@@ -116,7 +116,7 @@ class Pool {
   }
 
   [[noreturn]] void work(std::size_t job, pid_t parent, int message) const {
-    // _exit: neither destructors nor buffers of the process that this one is a copy of.
+    // _exit runs no destructors and flushes no buffers that this fork copied.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(Ending::was_interrupted);
     signal_.restore();

@@ -18,20 +18,20 @@ namespace {
 
 using numerics::Certificate;
 
-// Of the intervals. What the first leaves open, because the value lies at its threshold, the second decides.
+// Bits of the intervals. The second precision decides values near their threshold that the first one leaves open.
 constexpr std::array<unsigned, 2> precisions{100, 300};
 
 Certification not_covered(const std::string& why) {
   return {Certification::Outcome::not_covered, "not covered by the extracted judge: " + why};
 }
 
-// A value that its theorems may speak of, with the row that it stands in.
+// A failed value that the judge's theorems may cover, and its row.
 struct Accusation {
   const JudgedNumbers& row;
   const ReportedValue& value;
 };
 
-// Or why they do not.
+// Nothing if no theorem covers the failure, with the reason in `why`.
 std::optional<Accusation> accusation_of(const KernelSubject& subject, const Certificate& certificate,
                                         std::string& why) {
   const KernelEvidence* evidence = evidence_of(certificate);
@@ -53,7 +53,7 @@ std::optional<Accusation> accusation_of(const KernelSubject& subject, const Cert
   return std::nullopt;
 }
 
-// Nothing is promised where something may overflow, of which the theorems know nothing.
+// Is the value's threshold finite? After a possible overflow nothing is promised, and the theorems do not cover it.
 bool is_promised(const KernelSubject& subject, const JudgedNumbers& row, std::size_t values, std::size_t item) {
   std::vector<double> allowed(values);
   granted_row(subject.op, subject.contract, row.logits, row.theta, allowed);
@@ -75,7 +75,7 @@ Certification certified(const KernelSubject& subject, const ExtractedJudge& judg
   }
   try {
     JudgeNumbers numbers = judge_numbers(subject.contract, row.logits, row.theta);
-    if (value.got != 0) numbers.result_loss -= numerics::flushing_excess(subject.contract);  // exactly
+    if (value.got != 0) numbers.result_loss -= numerics::flushing_excess(subject.contract);  // exact: no rounding
     const std::string contract = judge_contract_line(numbers);
     for (const unsigned bits : precisions) {
       const std::string question = contract + "\n" + judge_row_line(row.logits, row.theta, bits) + "\n" +
@@ -88,7 +88,7 @@ Certification certified(const KernelSubject& subject, const ExtractedJudge& judg
   } catch (const JudgeUnavailable& error) {
     return not_covered(error.what());
   }
-  // A rule that no threshold excuses, such as the sign of a zero, is none of its theorems.
+  // The theorems do not cover rules without a threshold, such as the sign of a zero.
   if (value.by_rule) return not_covered("the value lies within its threshold, and breaks a rule of another kind");
   return {Certification::Outcome::disagrees,
           "DISAGREEMENT: this judge says fail, the extracted judge does not say violated"};

@@ -10,24 +10,24 @@
 
 namespace softcheck::proptests {
 
-/// What the extracted judge said of the failures of one judgement, each value counted once.
+/// The extracted judge's answers for the failures of one judgement, each value counted once.
 struct CertificationSummary {
   std::size_t proved = 0;
   std::size_t not_covered = 0;
-  std::size_t disagreements = 0;  // we say fail, and it does not
+  std::size_t disagreements = 0;  // this judge says fail, the extracted one does not
 
-  /// "2 proved by the extracted judge, 1 not covered"; a disagreement stands first.
+  /// "2 proved by the extracted judge, 1 not covered"; disagreements come first.
   std::string text() const;
 };
 
-/// Asks the extracted judge about every failed certificate of a judgement, and notes its answer in their evidence.
+/// Asks the extracted judge about every failed certificate, and adds its answers to their evidence.
 ///
-/// subject    that was judged
-/// judge      exists
+/// subject    of the judgement
+/// judge      its program must exist
 CertificationSummary certify_failures(const KernelSubject& subject, const ExtractedJudge& judge,
                                       KernelJudgement& judgement);
 
-/// Of one failed certificate.
+/// The answer about one failed certificate.
 Certification certified(const KernelSubject& subject, const ExtractedJudge& judge,
                         const numerics::Certificate& certificate);
 

@@ -44,8 +44,8 @@ TemporaryFile file_of(const std::filesystem::path& program, const std::string& t
   return file;
 }
 
-// Extracted functions call themselves once for each item of a row. While this lives, a process that is started gets a
-// stack for rows of a million items.
+// Extracted functions recurse once per item of a row. While this object lives, new processes get a stack for rows of a
+// million items.
 class LargeStack {
  public:
   LargeStack() {
@@ -64,7 +64,7 @@ class LargeStack {
 
 struct Started {
   pid_t process;
-  int answers;  // the reading end of its output
+  int answers;  // read end of its output
 };
 
 Started started(const std::filesystem::path& program, std::FILE* questions) {
@@ -86,7 +86,7 @@ Started started(const std::filesystem::path& program, std::FILE* questions) {
   fail_to_ask(program, std::string("does not start: ") + std::strerror(error));
 }
 
-// What it prints until it ends; nothing where an answer takes longer than it may.
+// The output until the process ends; nothing if an answer takes too long.
 std::optional<std::string> printed_by(int answers, double seconds) {
   std::string text;
   std::array<char, 4096> buffer;

@@ -7,26 +7,26 @@
 
 namespace softcheck::proptests {
 
-/// The extracted judge did not answer: it could not be started, took too long, or could not read a question.
+/// The extracted judge did not answer: it could not start, took too long, or could not parse a question.
 class JudgeUnavailable : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The judge that is proved in theory/proofs/judge/ and extracted to OCaml, as a program that is asked over a pipe.
+/// The judge that theory/proofs/judge/ proves and Coq extracts to OCaml, as a program that answers over a pipe.
 class ExtractedJudge {
  public:
   /// program   softcheck-extracted-judge
-  /// seconds   that one answer may take
+  /// seconds   time limit per answer
   explicit ExtractedJudge(std::filesystem::path program, double seconds = 120);
 
   const std::filesystem::path& program() const { return program_; }
   bool exists() const;
 
-  /// One process for all lines: the verdicts of all questions, in order.
+  /// The verdicts on all questions, in order, from one process.
   ///
-  /// lines    of judge_question.hpp
-  /// returns  true for each output that is proved to be of no kernel of its contract
+  /// lines    in the form of judge_question.hpp
+  /// returns  true for each output that provably comes from no kernel of its contract
   /// throws   JudgeUnavailable
   std::vector<bool> ask(const std::string& lines) const;
 

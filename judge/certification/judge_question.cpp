@@ -27,7 +27,7 @@ double largest_visible(std::span<const double> logits) {
   return largest;
 }
 
-// Of the argument: the reciprocal of theta and a product beside the difference, and theta's own conversion.
+// Sets the numbers of exp's argument: theta's reciprocal, a product after the difference, and theta's own conversion.
 void set_argument(const Contract& contract, double theta, JudgeNumbers& numbers) {
   numbers.argument_roundings = contract.exp_argument_error;
   numbers.difference_loss = numbers.sum_loss;
@@ -41,12 +41,12 @@ void set_argument(const Contract& contract, double theta, JudgeNumbers& numbers)
     numbers.difference_loss =
         (exp(log) * over_temperature(numbers.sum_loss, theta) + UpperBound(numbers.product_loss)).value();
   }
-  // The maximum as it is added meets all but the subtraction.
+  // The maximum's own term has all these roundings except the subtraction's.
   const UpperBound scaled(std::fmax(numbers.argument_roundings - 1, 0));
   numbers.scaling_error = expm1(scaled * unit + extra).value();
 }
 
-// By how much a deviation moves as logits and maximum are read.
+// How far a deviation moves when logits and maximum are read.
 double conversion_error(const Contract& contract, double theta, double largest, const JudgeNumbers& numbers) {
   const bool flushed = contract.subnormals == Subnormals::flushed;
   UpperBound lost(flushed ? properties(contract.accumulator).smallest_normal : 0.0), moved(0);
@@ -57,7 +57,7 @@ double conversion_error(const Contract& contract, double theta, double largest, 
   return (moved + 2 * over_temperature(lost.value(), theta)).value();
 }
 
-// r of B6: a reciprocal of a sum beyond the inverse of the smallest normal number is subnormal.
+// r of B6: if the sum exceeds the inverse of the smallest normal number, its reciprocal is subnormal.
 double reciprocal_loss(const Contract& contract, std::span<const double> logits, double theta) {
   const RowCascade cascade(logits, theta);
   const Statistics statistics = statistics_of(cascade.statistics(), contract, logits, theta);
@@ -100,7 +100,7 @@ JudgeNumbers judge_numbers(const Contract& contract, std::span<const double> log
   const FormatProperties& accumulator = properties(contract.accumulator);
   const FormatProperties& output = properties(contract.output);
   const bool flushed = contract.subnormals == Subnormals::flushed;
-  // Half of f64's own is no double: rounded up.
+  // For f64 half of the smallest subnormal is no double: rounded up.
   const UpperBound half_quantum = UpperBound(accumulator.smallest_subnormal) * UpperBound(0.5);
   const UpperBound least(flushed ? accumulator.smallest_normal : 0.0);
   JudgeNumbers numbers;
@@ -112,7 +112,7 @@ JudgeNumbers judge_numbers(const Contract& contract, std::span<const double> log
   numbers.product_loss = flushed ? least.value() : half_quantum.value();
   const UpperBound quanta = UpperBound(std::fmax(contract.exp_error, 1)) * half_quantum;
   numbers.exponential_loss = maximum(least, quanta).value();
-  // The smallest subnormal number is 2^-bits; ln 2 is below 0.6931471806.
+  // The smallest subnormal number is 2^-bits; ln 2 < 0.6931471806.
   const int bits = accumulator.precision - 1 - accumulator.min_exponent;
   numbers.last_argument = 2 * bits * 0.6931471806;
   set_argument(contract, theta, numbers);

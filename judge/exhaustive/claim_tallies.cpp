@@ -14,7 +14,7 @@ using namespace numerics;
 
 namespace {
 
-// The largest of what was seen; nothing is yet.
+// Raises `largest` to the value; NaN means that there is none yet.
 void raise(double& largest, double value) { largest = std::isnan(largest) ? value : std::fmax(largest, value); }
 
 }  // namespace
@@ -41,7 +41,7 @@ void ClaimTallies::add_errors(std::size_t claim, const QuickFindings& found,
   proptests::add_errors(sums_.errors[std::string(subject_.op->claims[claim])], sums, found.share, worst);
 }
 
-// The format of a value by the claim on it: attention's output is in that of its input.
+// The format of the values that a claim is about: attention's output has the input's format.
 Format ClaimTallies::format_of(std::string_view claim) const {
   const bool narrow = subject_.op->attention && (claim == subject_.op->claims[0] || claim == nan_claim);
   return narrow ? subject_.contract.input : subject_.contract.output;
@@ -58,7 +58,7 @@ void ClaimTallies::fail(const EnumeratedRow& row, const ValueFinding& finding, b
   if (finding.claim == nan_claim) {
     KernelEvidence evidence;
     evidence.asked = std::move(asked);
-    // Behind the output's columns stand numbers of the whole row.
+    // Numbers after the output's columns belong to the whole row.
     std::optional<std::size_t> item = finding.item;
     if (subject_.op->attention && item && *item >= row.shape.value_dim) item.reset();
     evidence.value = ReportedValue{item, std::nullopt, "NaN", finding.got, std::nullopt, format_of(nan_claim)};

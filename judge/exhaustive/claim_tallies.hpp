@@ -17,24 +17,24 @@
 
 namespace softcheck::proptests {
 
-/// What all rows together come to, claim by claim.
+/// The results of all rows, by claim.
 class ClaimTallies {
  public:
   explicit ClaimTallies(const KernelSubject& subject) : subject_(subject) {}
 
-  /// Rows that the quick test proved.
+  /// Adds rows that the quick test proved.
   ///
-  /// shares   no less than the part of its threshold that any of them used, for each of the op's first claims
+  /// shares   per claim of the op, an upper bound of the share of a threshold that any of these rows used
   void add_proved(std::uint64_t rows, std::span<const double> shares);
-  /// Rows that are NaN as they are to be.
+  /// Adds rows that must be NaN and are.
   void add_nan_rows(std::uint64_t rows);
-  /// Errors of one of the op's claims.
+  /// Adds the errors of one claim of the op.
   ///
-  /// worst    the case of the row with the largest
+  /// worst    the case of the row with the largest error
   void add_errors(std::size_t claim, const QuickFindings& found, const std::function<std::string()>& worst);
-  /// A row that was judged by enclosures; counted unless it was proved before.
+  /// Adds a row that was judged by enclosures; `counted` is false if it was added before as proved.
   ///
-  /// returns  the claim and the share of the finding that used most of its threshold
+  /// returns  the finding that used most of its threshold: claim, share and item
   struct Worst {
     std::string_view claim;
     double share = 0;
@@ -42,7 +42,7 @@ class ClaimTallies {
   };
   Worst add(const EnumeratedRow& row, RowOpinion opinion, bool counted);
 
-  /// A row that breaks a claim, or that 512 bits cannot decide: the first.
+  /// The first row that breaks a claim, or that 512 bits cannot decide.
   struct Failure {
     std::string case_text;
     std::size_t size = 0;
@@ -51,7 +51,7 @@ class ClaimTallies {
   };
   const std::optional<Failure>& failure() const { return failure_; }
 
-  /// What there is while nothing has failed.
+  /// The sums as long as nothing failed.
   struct Sums {
     std::map<std::string, ClaimSummary> claims;
     std::map<std::string, ErrorStatistics> errors;
@@ -59,7 +59,7 @@ class ClaimTallies {
     std::set<std::string> notes;
   };
   const Sums& sums() const { return sums_; }
-  /// Goes on from sums of rows that need not be added again.
+  /// Continues from the sums of rows that need not be added again.
   void restore(Sums sums) { sums_ = std::move(sums); }
 
  private:

@@ -1,4 +1,4 @@
-// A block of attention: its scores as rows of logits, which three quick tests take.
+// A block of attention: three quick tests judge its scores as rows of logits.
 #include "judge/exhaustive/enumerated_block.hpp"
 
 #include <algorithm>
@@ -19,8 +19,8 @@ using namespace numerics;
 
 namespace {
 
-// B9's threshold of a weight p, which is a column of the output where the values are rows of the identity: rounding is
-// (constant + slope D) p. Scores are exact; where they err, the contract grants more.
+// B9's threshold of a weight p as (constant + slope D) p. If the values are rows of the identity, the output's columns
+// are the weights. Assumes exact scores; with their errors the contract grants more.
 ArgumentThreshold weight_threshold(const Contract& contract, const Statistics& statistics) {
   const std::size_t n = statistics.size;
   AttentionArithmetic arithmetic;
@@ -42,7 +42,7 @@ ArgumentThreshold weight_threshold(const Contract& contract, const Statistics& s
 
 constexpr ArgumentForm weight_form{ArgumentValue::coefficient, &weight_threshold};
 
-// What follows the scores: they are the accumulator's, and so are the weights that are added up.
+// The contract from the scores on: scores and weights are numbers of the accumulator.
 Contract over_scores(const Contract& contract) {
   Contract inner = contract;
   inner.input = contract.accumulator;
@@ -119,7 +119,7 @@ void ScoresBlock::read(const RowShape& shape, std::size_t rows, const BlockBytes
     got_[k].resize(rows * (k == 0 ? shape.value_dim : 1));
     decode_all(k == 0 ? subject_.contract.input : subject_.contract.output, results[k], got_[k]);
   }
-  // A product of two numbers of 16 bits is a double, and a power of two takes nothing from it.
+  // A product of two 16-bit numbers is exact in double, and so is scaling by a power of two.
   scores_.resize(rows * n);
   for (std::size_t r = 0; r < rows; ++r) {
     const double query = queries_[r] * shape.scale;
@@ -162,7 +162,7 @@ BlockFindings ScoresBlock::judge() {
   }
   result.nans = nans.size();
   if (all_nan) {
-    result.tests.emplace_back();  // no number to test, but a block has the findings of one test at least
+    result.tests.emplace_back();  // no test applies, but a block has the findings of at least one
   } else {
     for (std::size_t k = 0; k < got_.size(); ++k) {
       result.tests.push_back(k == 0 ? tests_[0].judge(scores_, weights())
@@ -173,7 +173,8 @@ BlockFindings ScoresBlock::judge() {
     for (const QuickFindings& found : result.tests) result.shares.push_back(found.share);
   }
   for (std::size_t r = 0; r < rows_; ++r) {
-    // What the quick test does not look at is 0 in every row; and so -0 and anything else there is looked at.
+    // Columns that the quick test does not read must be +0 in every row; anything else, including -0, is left to
+    // enclosures.
     for (std::size_t c = shape_.columns; c < shape_.value_dim && !std::isnan(queries_[r]) && !all_nan; ++c) {
       const double value = got_[0][r * shape_.value_dim + c];
       if (value != 0 || std::signbit(value)) open[r] = true;

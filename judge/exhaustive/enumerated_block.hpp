@@ -15,30 +15,30 @@
 
 namespace softcheck::proptests {
 
-/// What the quick tests find of a block.
+/// The findings of the quick tests for a block.
 struct BlockFindings {
-  std::vector<QuickFindings> tests;  // one or more, each of the op's claim of its place
-  std::vector<double> shares;        // of each of the op's claims that rows were held to
-  std::vector<std::size_t> open;     // rows that some test left open, ascending
-  std::uint64_t nans = 0;            // rows that are NaN as they are to be, none of them open
+  std::vector<QuickFindings> tests;  // at least one; in the order of the op's claims
+  std::vector<double> shares;        // for each of the op's claims that was tested
+  std::vector<std::size_t> open;     // rows that some test could not prove, ascending
+  std::uint64_t nans = 0;            // rows that must be NaN and are; none of them is open
 
-  /// The test whose values used the largest part of a threshold.
+  /// The test whose values used the largest share of a threshold.
   const QuickFindings& closest() const;
 };
 
-/// The rows of one call, with their numbers decoded, and their quick tests.
+/// The decoded rows of one call, and their quick tests.
 class EnumeratedBlock {
  public:
   virtual ~EnumeratedBlock() = default;
   EnumeratedBlock(const EnumeratedBlock&) = delete;
   EnumeratedBlock& operator=(const EnumeratedBlock&) = delete;
 
-  /// bytes, results   outlive what is asked of the block
+  /// bytes, results   must stay valid while the block is used
   virtual void read(const RowShape& shape, std::size_t rows, const BlockBytes& bytes, const BlockResults& results) = 0;
   virtual BlockFindings judge() = 0;
-  /// Lives until the next row is asked for.
+  /// The row is valid until the next call.
   virtual EnumeratedRow row(std::size_t number) = 0;
-  /// The row in a statement, with the item whose share it tells.
+  /// The row's text for a statement, including the item whose share it states.
   virtual std::string text(std::size_t number, std::optional<std::size_t> item) = 0;
 
  protected:
@@ -58,7 +58,7 @@ class LogitsBlock final : public EnumeratedBlock {
   const QuickRows& quick() const { return *quick_; }
   std::span<const double> logits() const { return logits_; }
   std::span<const double> got() const { return got_; }
-  /// The next block is of another enumeration.
+  /// The next block belongs to another enumeration.
   void forget() { quick_.reset(); }
 
  private:
@@ -69,7 +69,7 @@ class LogitsBlock final : public EnumeratedBlock {
   std::vector<double> logits_, got_;
 };
 
-/// Queries of one number and the keys of a call, whose values are rows of the identity: a query's output is its
+/// One-number queries, and the keys of the call. The values are rows of the identity, so a query's output is its
 /// weights.
 class ScoresBlock final : public EnumeratedBlock {
  public:
@@ -83,17 +83,17 @@ class ScoresBlock final : public EnumeratedBlock {
  private:
   void set_tests(const RowShape& shape);
   bool is_nan(std::size_t number) const;
-  /// (rows, n): of outputs that are wider than the keys the first n numbers.
+  /// (rows, n): the first n numbers of each output row, which may be wider.
   std::span<const double> weights();
 
   const KernelSubject& subject_;
   RowShape shape_;
   std::size_t rows_ = 0;
-  std::vector<QuickRows> tests_;  // of the output, of lse and of the entropy
+  std::vector<QuickRows> tests_;  // of the output, lse and the entropy
   BlockBytes bytes_;
   std::vector<double> queries_, keys_, scores_;
-  std::vector<std::vector<double>> got_;  // of each output
-  std::vector<double> weights_;           // of the output, the columns that keys have
+  std::vector<std::vector<double>> got_;  // per output
+  std::vector<double> weights_;           // the output's first n columns
   std::vector<double> row_logits_, row_got_;
 };
 

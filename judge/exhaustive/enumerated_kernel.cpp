@@ -16,14 +16,14 @@ using namespace numerics;
 
 namespace {
 
-// To look through all pages for late writes takes as long as a call.
+// Checking all pages for late writes takes as long as a call.
 constexpr std::size_t calls_between_looks = 64;
 
 std::size_t bytes_of(Format format) { return static_cast<std::size_t>(properties(format).storage_bits) / 8; }
 
 std::int64_t signed_of(std::size_t size) { return static_cast<std::int64_t>(size); }
 
-// Numbers as the first of each dim, zeros behind them.
+// Pads each number to a vector of dim numbers with zeros.
 std::span<const std::byte> spread_out(std::span<const std::byte> numbers, std::size_t each, std::size_t dim,
                                       std::vector<std::byte>& wide) {
   if (dim == 1) return numbers;
@@ -56,7 +56,7 @@ auto EnumeratedKernel::outputs_of(const RowShape& shape, std::size_t rows) const
   return outputs;
 }
 
-// What a call reads, and where it stands.
+// Adds the call's inputs, with their places and bytes.
 void EnumeratedKernel::place_inputs(const RowShape& shape, std::size_t rows, const BlockBytes& block,
                                     TensorCall& call) {
   const auto add = [&](std::vector<std::int64_t> sizes, std::span<const std::byte> bytes) {
@@ -101,7 +101,7 @@ TensorReply EnumeratedKernel::ask(const RowShape& shape, std::size_t rows, const
   return kernel_.call_bytes(call, inputs_, to);
 }
 
-// A kernel of attention may have no entropy, or no lse: it refuses the first call then.
+// An attention kernel may lack entropy, or lse: if it refuses the first call, ask for fewer outputs.
 TensorReply EnumeratedKernel::ask_for_what_it_returns(const RowShape& shape, std::size_t rows, const BlockBytes& block,
                                                       BlockResults& results) {
   TensorReply reply = ask(shape, rows, block, results);
@@ -138,7 +138,7 @@ void EnumeratedKernel::add(const std::string& claim, const RowShape& shape, std:
   broken_.push_back({std::move(case_text), shape.columns, special, observed(claim, std::move(evidence), 1)});
 }
 
-// Halves of the rows, as long as one of them ends the kernel, too.
+// Halves the rows as long as one half also ends the kernel.
 void EnumeratedKernel::find_row(const RowShape& shape, std::size_t rows, BlockBytes block, TensorReply reply) {
   const bool any_count = subject_.domain.length(subject_.op->attention ? "queries" : "rows").everything();
   BlockResults results;
@@ -198,7 +198,7 @@ bool EnumeratedKernel::call(const RowShape& shape, std::size_t rows, const Block
     BlockBytes part{block.rows.subspan(done * row, std::min(left, count) * row), block.auxiliary};
     const BlockBytes own = part;
     if (!fits) {
-      // The domain has more rows only: the last one stands again and again.
+      // The domain requires more rows: repeat the last one.
       padded_.assign(part.rows.begin(), part.rows.end());
       while (padded_.size() < count * row) {
         padded_.insert(padded_.end(), part.rows.end() - static_cast<std::ptrdiff_t>(row), part.rows.end());

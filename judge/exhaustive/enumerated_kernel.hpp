@@ -14,39 +14,39 @@
 
 namespace softcheck::proptests {
 
-/// The bytes of a block: of its rows, and of attention those of the keys, which all rows share.
+/// The bytes of a block's rows; for attention also those of the keys, which all rows share.
 struct BlockBytes {
   std::span<const std::byte> rows, auxiliary;
 };
 
-/// The bytes of each output of a block, row after row.
+/// The bytes of each output of a block, row by row.
 using BlockResults = std::vector<std::vector<std::byte>>;
 
-/// A kernel that is called with rows by the thousand, and what its calls break beside values.
+/// Calls a kernel with thousands of rows at a time, and records which claims on calls it breaks.
 class EnumeratedKernel {
  public:
   /// throws   KernelLoadError; Interrupted
   EnumeratedKernel(const KernelSubject& subject, const KernelLimits& limits);
 
-  /// Rows of a shape, in calls of as many as the domain has. Attention is asked for out, lse and entropy, or for as
-  /// many of the three as it returns.
+  /// Makes one call, or several if the domain limits the rows of a call. Asks attention for out, lse and entropy, or
+  /// for those that it returns.
   ///
-  /// block     its bytes; of attention a query is one number, and so is a key
-  /// results   (rows, columns) or (rows); of attention (rows, value_dim), then (rows) each
-  /// returns   whether all calls were done
+  /// block     its bytes; for attention a query is one number, and so is a key
+  /// results   (rows, columns) or (rows); for attention (rows, value_dim), then (rows) each
+  /// returns   true if all calls were done
   bool call(const RowShape& shape, std::size_t rows, const BlockBytes& block, BlockResults& results);
 
-  /// What broke: a certificate of each claim on calls, once. With the case that shows it.
+  /// A broken claim on calls, once, and a case that shows it.
   struct Broken {
     std::string case_text;
-    std::size_t size = 0;  // logits of the case
-    bool special = false;  // it holds a NaN, or nothing visible
+    std::size_t size = 0;  // number of logits
+    bool special = false;  // holds a NaN, or has no visible item
     numerics::Certificate certificate;
   };
   const std::vector<Broken>& broken() const { return broken_; }
-  /// Of a shape: were all its calls refused, or some?
+  /// Number of refused calls.
   std::size_t refused() const { return kernel_.refused_calls(); }
-  /// Has the kernel crashed or hung, so that it is called no more?
+  /// Has the kernel crashed or hung? Then it is not called again.
   bool is_lost() const { return lost_; }
   const std::set<std::string>& notes() const { return notes_; }
   IsolatedKernel& kernel() { return kernel_; }
@@ -55,7 +55,7 @@ class EnumeratedKernel {
   struct Output {
     numerics::Format format;
     std::vector<std::int64_t> shape;
-    std::size_t values;  // of a row
+    std::size_t values;  // values per row
     std::size_t bytes() const;
   };
   std::vector<Output> outputs_of(const RowShape& shape, std::size_t rows) const;
@@ -75,8 +75,8 @@ class EnumeratedKernel {
   std::set<std::string> notes_;
   bool lost_ = false;
   std::size_t since_late_ = 0;
-  std::size_t returned_;   // outputs
-  bool answered_ = false;  // with so many
+  std::size_t returned_;   // number of outputs to ask for
+  bool answered_ = false;  // the kernel has accepted a call with this many
   std::vector<std::byte> padded_, queries_, keys_, values_;
   std::vector<std::span<const std::byte>> inputs_;
   BlockResults part_;

@@ -18,7 +18,7 @@ using namespace numerics;
 
 namespace {
 
-// All numbers of a format of at most 16 bits, by their bits.
+// All numbers of a format of at most 16 bits, indexed by their bits.
 const std::vector<double>& numbers_of(Format format) {
   static std::array<std::vector<double>, 6> tables;
   std::vector<double>& table = tables.at(static_cast<std::size_t>(format));
@@ -48,7 +48,7 @@ bool has_nan(std::span<const double> numbers) {
   return std::ranges::any_of(numbers, [](double x) { return std::isnan(x); });
 }
 
-// The number of a NaN in a case, with the bits of this one where it is one of the six.
+// The number of a NaN in a case, with this one's bits if the case's six patterns include them.
 std::uint64_t nan_number(Format format, NanPlace::Tensor tensor, std::size_t index, std::size_t extent,
                          std::uint64_t bits) {
   NanPlace place;
@@ -66,14 +66,14 @@ std::uint64_t nan_number(Format format, NanPlace::Tensor tensor, std::size_t ind
   return place.number();
 }
 
-// The values are rows of the identity.
+// The rows of the identity matrix.
 std::vector<double> identity(const RowShape& shape) {
   std::vector<double> values(shape.columns * shape.value_dim, 0.0);
   for (std::size_t j = 0; j < shape.columns; ++j) values[j * shape.value_dim + j] = 1;
   return values;
 }
 
-// With what else a call has of a dimension: zeros.
+// Pads each number with zeros to dim numbers.
 std::vector<double> widened(std::span<const double> numbers, std::size_t dim) {
   std::vector<double> wide(numbers.size() * dim, 0.0);
   for (std::size_t i = 0; i < numbers.size(); ++i) wide[i * dim] = numbers[i];
@@ -155,7 +155,7 @@ AttentionCase query_as_case(Format format, const EnumeratedRow& row) {
 std::string case_text_of(Op op, Format format, const EnumeratedRow& row) {
   if (op->attention) return to_text(query_as_case(format, row));
   const RowMatrixCase matrix = row_as_case(format, row.bytes, row.shape.theta);
-  // A row with nothing visible replays as a call of a property that has such rows.
+  // A row without visible items replays as a call of a property that has such rows.
   const bool hidden = std::ranges::all_of(row.logits, [](double x) { return x == -infinity; });
   return hidden ? to_text(matrix) : text_of(matrix);
 }

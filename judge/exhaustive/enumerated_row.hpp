@@ -15,47 +15,47 @@
 
 namespace softcheck::proptests {
 
-/// The numbers of a format, side by side in memory.
+/// Decodes contiguous numbers of a format.
 ///
-/// bytes    a multiple of the format's
-/// values   as many
+/// bytes    a multiple of the format's size
+/// values   as many as numbers in bytes
 void decode_all(numerics::Format format, std::span<const std::byte> bytes, std::span<double> values);
 
-/// A row as a kernel got it and what it made of it.
+/// A row as the kernel got it, with its results.
 struct EnumeratedRow {
   RowShape shape;
-  std::span<const std::byte> bytes;      // of its logits; of attention of its query
-  std::span<const std::byte> auxiliary;  // of attention, of its keys
-  std::span<const double> logits;        // of attention the query and its keys
-  std::span<const double> got;           // of attention the output, and lse and entropy where the kernel returns them
+  std::span<const std::byte> bytes;      // the logits; for attention the query
+  std::span<const std::byte> auxiliary;  // for attention the keys
+  std::span<const double> logits;        // for attention the query and its keys
+  std::span<const double> got;           // for attention the output, then lse and entropy if the kernel returns them
 };
 
-/// One row of a call as a case of its own: NaNs and +inf as the case's specials.
+/// One row of a call as a case; NaNs and +inf become the case's specials.
 RowMatrixCase row_as_case(numerics::Format format, std::span<const std::byte> row, double theta);
 
-/// A query and its keys as a call of attention. Where a number is NaN, the case's nan names it, with the bits of the
-/// six that such a case can have that are nearest in kind.
+/// A query and its keys as a call of attention. If a number is NaN, the case's nan places it, with the nearest of the
+/// six bit patterns that a case can have.
 AttentionCase query_as_case(numerics::Format format, const EnumeratedRow& row);
 
-/// The case that shows a row, as a replay takes it.
+/// The text of the case that replays a row.
 std::string case_text_of(Op op, numerics::Format format, const EnumeratedRow& row);
-/// What a report says of the call with that row alone.
+/// The description of a call with only that row.
 CallDescription describe_call(Op op, numerics::Format format, const EnumeratedRow& row);
 
 /// Claims on rows with a NaN, or with +inf.
 inline constexpr std::string_view nan_claim = "kernel.nan_row", infinite_claim = "kernel.infinite_row";
 
-/// What the judge says of one row: enclosures end every verdict.
+/// The judge's findings about one row. Enclosures decide all of them.
 struct RowOpinion {
   std::vector<ValueFinding> findings;
   VacuityCount vacuity;
-  bool special = false;  // a NaN or +inf among its logits
+  bool special = false;  // has a NaN or +inf among its logits
 };
 
-/// Has the row a NaN, and is every value of it NaN?
+/// Does the row hold a NaN, and are all its values NaN?
 bool is_nan_as_due(const EnumeratedRow& row);
 
-/// judge_values, judge_limit, judge_attention, or whether every value of a row with a NaN is NaN.
+/// judge_values, judge_limit or judge_attention; for a row with a NaN, whether every value is NaN.
 RowOpinion opinion_of(Op op, const numerics::Contract& contract, const EnumeratedRow& row);
 
 }  // namespace softcheck::proptests

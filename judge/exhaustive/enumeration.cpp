@@ -18,16 +18,16 @@ using namespace numerics;
 
 namespace {
 
-// Logits of one call: few enough to stay in a core's cache, many enough that calls cost nothing beside them.
+// Logits per call: few enough for a core's cache, enough to make the cost of a call negligible.
 constexpr std::size_t logits_of_call = std::size_t{1} << 15;
-// Arguments of -x: all finite f32 numbers of a sign, zero among them.
+// The number of arguments -x: all finite f32 numbers of one sign, including zero.
 constexpr std::uint64_t f32_arguments = 0x7f80'0000;
-// A temperature that f32 cannot hold.
+// A temperature that f32 cannot represent.
 constexpr double odd_theta = 0.7;
 
 float negated(std::uint64_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) | 0x8000'0000u); }
 
-// Numbers of f32 as the logits' format has them.
+// Writes f32 numbers in the logits' format.
 class Writer {
  public:
   Writer(Format format, std::span<std::byte> bytes) : wide_(format == Format::f64), to_(bytes.data()) {}
@@ -49,7 +49,7 @@ class Writer {
 
 std::string theta_text(double theta) { return theta == 1 ? "theta = 1" : "theta = " + hex_float(theta); }
 
-// -0 and all smaller numbers of f32 in a range of their bits, beside a maximum of 0.
+// Rows with a maximum of 0 and arguments from a range of bits: -0 and the negative f32 numbers.
 class Arguments final : public Enumeration {
  public:
   Arguments(Format format, const RowShape& shape, std::uint64_t first, std::uint64_t last, std::string said)
@@ -74,7 +74,7 @@ class Arguments final : public Enumeration {
     std::uint64_t bits = first_ + block * rows_of_block() * each;
     for (std::size_t r = rows(block); r > 0; --r) {
       if (shape_.maximum_first) writer.put(0);
-      // The last row is filled up with the last number.
+      // Repeat the last number to fill the last row.
       for (std::size_t k = 0; k < each; ++k) writer.put(negated(std::min(bits++, last_ - 1)));
       if (!shape_.maximum_first) writer.put(0);
     }
@@ -93,10 +93,11 @@ class Arguments final : public Enumeration {
   std::string said_;
 };
 
-// k equal logits and one: for each f32 number S in (k, k + 1] the number of f32 whose exponential is nearest to S - k.
+// Rows of k equal logits and a smaller one: for each f32 number S in (k, k + 1] the f32 number whose exponential is
+// nearest to S - k.
 class Sums final : public Enumeration {
  public:
-  /// counts   of equal logits, each once, ascending
+  /// counts   the values of k, ascending
   Sums(Format format, std::vector<std::uint64_t> counts, std::string said)
       : format_(format), counts_(std::move(counts)), said_(std::move(said)) {
     for (const std::uint64_t count : counts_) {
@@ -143,10 +144,10 @@ class Sums final : public Enumeration {
   std::string said_;
 };
 
-// All rows of two or three patterns of a format, in ascending order of their bits.
+// All rows of two or three bit patterns of a format, in ascending order.
 class Tuples final : public Enumeration {
  public:
-  /// first, last   of the patterns of the first item
+  /// first, last   range of the first item's patterns
   Tuples(Format format, std::size_t columns, std::uint64_t first, std::uint64_t last, const Domain& domain)
       : format_(format),
         columns_(columns),
@@ -176,7 +177,7 @@ class Tuples final : public Enumeration {
     const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
     std::byte* to = logits.data();
     const auto put = [&](std::uint64_t pattern) {
-      std::memcpy(to, &pattern, bits / 8);  // little endian, as the ABI's tensors are
+      std::memcpy(to, &pattern, bits / 8);  // little endian, like the ABI's tensors
       to += bits / 8;
     };
     std::uint64_t index = (first_ << bits * (columns_ - 1)) + block * rows_of_block;
@@ -207,7 +208,7 @@ class Tuples final : public Enumeration {
   bool nans_, infinities_;
 };
 
-// Rows of each width: equal logits, logits that repeat five numbers, and one number above all others at the end.
+// For each width: equal logits, logits that repeat five numbers, and one number above all others at the end.
 class Widths final : public Enumeration {
  public:
   Widths(Format format, std::vector<std::uint64_t> widths, std::string said)
@@ -239,7 +240,7 @@ class Widths final : public Enumeration {
   std::string said_;
 };
 
-// From here on every weight is less than half the format's smallest number: ln 2 is less than 0.6932.
+// From this deviation on, every weight is below half the format's smallest number. ln 2 < 0.6932.
 double cut_off(Format format) {
   const FormatProperties& p = properties(format);
   return (p.precision - p.min_exponent) * 0.6932;
@@ -288,7 +289,7 @@ class Builder {
       all_.push_back(std::make_unique<Arguments>(format_, RowShape{RowKind::pairs, 2, 1, true}, first, last_pair,
                                                  words_of(first, last_pair, f32_arguments, format)));
     }
-    // 64 beside their maximum: what the domain has that is nearest.
+    // 64 arguments and the maximum, or the domain's nearest length.
     const std::uint64_t columns = domain_.length("n").nearest(65);
     if (columns < 3 || columns > logits_of_call) {
       skipped_.emplace_back("arguments beside their maximum in long rows: the domain has no n between 3 and 32768");
@@ -312,7 +313,7 @@ class Builder {
   void add_sums() {
     std::vector<std::uint64_t> counts;
     constexpr std::uint64_t most = 255;
-    // A part of the arguments has a part of the sums: those of the longest rows alone.
+    // With a part of the arguments, test the sums of the longest rows only.
     const std::uint64_t first = range_.everything() ? 1 : most;
     for (std::uint64_t count = first; count <= most; ++count) {
       if (has_columns(count + 1)) counts.push_back(count);

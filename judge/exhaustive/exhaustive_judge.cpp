@@ -29,13 +29,13 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// A row in so many is judged by enclosures though the quick test proved it: whether thresholds say anything is counted
-// on these, and a quick test that is wrong shows.
+// Enclosures judge a row in one of this many blocks even if the quick test proved it. These samples count vacuous
+// thresholds, and reveal a wrong quick test.
 constexpr std::uint64_t blocks_between_samples = 16;
-// A picture has so many places for each binade of arguments.
+// Places in the picture per binade of arguments.
 constexpr int places_of_binade = 16;
 constexpr const char* ended = "interrupted, or the time budget was spent";
-// What a kill -9 may cost.
+// Time between two saved states: the most that a kill -9 can cost.
 constexpr std::chrono::seconds between_states(20);
 
 class ExhaustiveTrial {
@@ -104,7 +104,7 @@ class ExhaustiveTrial {
     }
   }
 
-  // Not of a kernel that failed: it is asked again where it did.
+  // Saves the state, except after a failure: a resumed judgement then calls the kernel again.
   void keep() {
     saved_at_ = Clock::now();
     if (options_.resume.empty() || is_over()) return;
@@ -145,7 +145,7 @@ class ExhaustiveTrial {
     options_.progress(progress_);
   }
 
-  // One call, or as many as the domain needs for its rows. False where the rest of the enumeration is not asked.
+  // Judges a block by one call, or by as many as the domain requires. False to skip the rest of the enumeration.
   bool judge(const Enumeration& rows, std::uint64_t block, ExhaustiveStatement& statement) {
     const RowShape shape = rows.shape(block);
     const std::size_t count = rows.rows(block), numbers = rows.numbers(block);
@@ -174,13 +174,13 @@ class ExhaustiveTrial {
   }
 
   void set_ladder(const RowShape& shape) {
-    // A double's own errors leave nothing to measure of an f64 kernel's.
+    // The quick test's own errors in double are too large to measure an f64 kernel.
     if (ladder_ || properties(subject_.contract.output).precision > 24) return;
     ladder_ = std::make_unique<ExponentialLadder>(subject_, shape);
     if (state_.ladder) ladder_->restore(state_.ladder->rung, state_.ladder->broken_at);
   }
 
-  // By enclosures; counted where the quick test has not.
+  // Judges a row by enclosures; `counted` is false if the quick test counted it.
   void enclose(std::size_t row, bool counted, ExhaustiveStatement& statement) {
     const EnumeratedRow one = block_->row(row);
     const ClaimTallies::Worst worst = tallies_.add(one, opinion_of(subject_.op, subject_.contract, one), counted);
@@ -208,8 +208,8 @@ class ExhaustiveTrial {
       }
     }
     tallies_.add_nan_rows(nans);
-    // The share of the row that used most is made exact; others are known not to use more than that, as they were
-    // measured against less than their threshold.
+    // Computes the share of the row that used most exactly. The others were compared with lower bounds of their
+    // thresholds, so none of them uses more.
     const QuickFindings& closest = found.closest();
     if (closest.share > statement.share) enclose(closest.share_row, false, statement);
     statement.share_at_most = std::fmax(statement.share_at_most, closest.share);
@@ -242,7 +242,7 @@ class ExhaustiveTrial {
     if (is_over()) statement.verdict = ReportVerdict::fail;
   }
 
-  // A finding of the property by which its case replays.
+  // Adds a finding of the property that replays its case.
   void add_finding(const std::string& property, const std::string& case_text, std::size_t size, Certificates failed) {
     Outcome outcome;
     outcome.verdict = worst(failed);
@@ -280,7 +280,7 @@ class ExhaustiveTrial {
     add_claims();
     if (tallies_.failure()) {
       const ClaimTallies::Failure& failure = *tallies_.failure();
-      // What has a NaN, an infinity or nothing visible replays as a call of a property that has all three.
+      // Rows with a NaN, an infinity or no visible item replay under a property that has all three.
       add_finding(failure.special ? "EveryPairOfClassesIsComputed" : plainest_property, failure.case_text, failure.size,
                   failure.failed);
     }
@@ -340,13 +340,13 @@ class ExhaustiveTrial {
   ClaimTallies tallies_;
   std::vector<std::unique_ptr<Enumeration>> enumerations_;
   std::vector<std::string> skipped_;
-  ExhaustiveState state_;  // calls, refused_calls and seconds: of those before this process
+  ExhaustiveState state_;  // calls, refused_calls and seconds are those of earlier processes
   Clock::time_point saved_at_ = Clock::now();
   std::string reason_;
   JudgeProgress progress_;
   ExhaustiveJudgement result_;
   std::unique_ptr<EnumeratedBlock> block_;
-  LogitsBlock* logits_ = nullptr;  // the same, of an op of rows
+  LogitsBlock* logits_ = nullptr;  // the same object for row ops
   std::unique_ptr<ExponentialLadder> ladder_;
   std::vector<std::byte> bytes_;
   BlockResults results_;

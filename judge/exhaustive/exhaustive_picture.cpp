@@ -16,14 +16,14 @@ constexpr double width = 860, height = 420, left = 70, right = 840, top = 56, bo
 // Okabe and Ito's palette.
 constexpr std::array colours{"#0072B2", "#D55E00", "#009E73", "#CC79A7"};
 
-// A logarithmic axis from one end of the picture to the other.
+// A logarithmic axis across the picture.
 struct Axis {
-  double from, to;  // of the logarithms
+  double from, to;  // logarithms
   double begin, end;
   double at(double logarithm) const { return begin + (logarithm - from) / (to - from) * (end - begin); }
 };
 
-// Nearer to the maximum all weights are alike, and farther from it there are none.
+// Below this range all weights are nearly equal, above it they vanish.
 bool in_picture(const ArgumentError& error) { return error.argument >= 0x1p-30 && error.argument <= 0x1p10; }
 
 double reported_ulps(double ulps) { return std::log10(std::max(ulps, 0.01)); }

@@ -1,4 +1,4 @@
-// The line of a report about one enumeration.
+// Saves and loads the state of an exhaustive judgement; formats the report's line about one enumeration.
 #include "judge/exhaustive/exhaustive_state.hpp"
 
 #include <unistd.h>
@@ -24,16 +24,16 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* format = "softcheck exhaustive judgement 2";
-constexpr int deepest_nesting = 4;                               // object, sums, claims, one of them
-constexpr std::uint64_t largest_state = std::uint64_t{1} << 28;  // some kilobytes: what is larger is none
+constexpr int deepest_nesting = 4;                               // object, sums, claims, one claim
+constexpr std::uint64_t largest_state = std::uint64_t{1} << 28;  // states have some kilobytes
 
-// The library turns a negative number or a fraction into a count without a word.
+// The JSON library would silently convert a negative number or a fraction to a count.
 std::uint64_t count(const Json& json) {
   if (!json.is_number_unsigned()) throw std::out_of_range("need a count");
   return json.get<std::uint64_t>();
 }
 
-// A number's bits: JSON has no NaN.
+// A number as its bits: JSON has no NaN.
 std::uint64_t bits(double number) { return std::bit_cast<std::uint64_t>(number); }
 double number(const Json& json) { return std::bit_cast<double>(count(json)); }
 
@@ -146,7 +146,7 @@ std::string short_number(double value) {
   return text;
 }
 
-// Of a row, as far as a line may be.
+// A row's text, cut to the length of a line.
 std::string shortened(const std::string& text) {
   constexpr std::size_t most = 160;
   return text.size() <= most ? text : text.substr(0, most) + "...";
@@ -188,7 +188,7 @@ bool is_of(const ExhaustiveState& state, const std::vector<std::unique_ptr<Enume
 
 void write_state(const ExhaustiveState& state, const std::string& file) {
   const std::string unfinished = file + "." + std::to_string(getpid());
-  std::error_code ignored;  // of what could not even be begun nothing is there
+  std::error_code ignored;  // if the write failed early, there is no file
   {
     std::ofstream out(unfinished, std::ios::binary);
     out << models::sealed_json(json_of(state), format);
@@ -216,13 +216,13 @@ std::optional<ExhaustiveState> read_state(const std::string& file, const std::st
     state = state_of(models::unsealed_json(models::read_text_file(file, largest_state), file, format, deepest_nesting));
   } catch (const models::TensorFileError&) {
     throw damaged();
-  } catch (const Json::exception&) {  // a member that is missing, or of another kind
+  } catch (const Json::exception&) {  // a missing member, or one of another type
     throw damaged();
   } catch (const std::out_of_range&) {
     throw damaged();
   }
   if (state.subject != subject) {
-    // Without the library's size and time and the enumerations, which no reader compares.
+    // Leaves out the library's size and time and the enumerations, which mean nothing to the user.
     const auto head = [](const std::string& text) { return text.substr(0, text.find(';')); };
     throw ResumeError("resume: need a file of this judgement, of " + head(subject) + ", got " + file + " of " +
                       (head(state.subject) == head(subject) ? "another build of the library, or of other arguments"

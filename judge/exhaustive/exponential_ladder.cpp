@@ -51,7 +51,7 @@ void ExponentialLadder::judge(const QuickRows& contract, const QuickFindings& fo
                               std::span<const double> logits, std::span<const double> got,
                               const std::function<EnumeratedRow(std::size_t)>& row,
                               const std::function<std::string(std::size_t)>& text) {
-  // A row that needs a higher rung needs it beside all others: those that lower ones proved hold there, too.
+  // Rows that lower rungs proved also hold by a higher one; only the open rows need testing again.
   std::size_t first = 0;
   while (quick_) {
     if (!part_) part_ = contract.least_part(*quick_);

@@ -12,27 +12,26 @@
 
 namespace softcheck::proptests {
 
-/// The least word of exp= that all rows keep, with the contract's other words: the words from exp=0.125ulp to
-/// exp=64ulp, each of which grants more than the one before. Where the contract's arguments err by another A than 1,
-/// exp=E:e,A:a with that A.
+/// Finds the smallest word of exp= that all rows keep, with the contract's other words: from exp=0.125ulp to exp=64ulp,
+/// each granting more than the one before. If the contract's A is not 1, the words are exp=E:e,A:a with that A.
 class ExponentialLadder {
  public:
   ExponentialLadder(const KernelSubject& subject, const RowShape& shape);
 
-  /// Rows of which the contract's own quick test found all that `found` says. Most such rows hold by the word, too.
+  /// Tests rows for which the contract's own quick test gave `found`. Most of them hold by the smaller word, too.
   ///
-  /// logits, got   of all rows, as QuickRows::judge takes them
-  /// row, text     one of them
+  /// logits, got   of all rows, in the form of QuickRows::judge
+  /// row, text     give one row
   void judge(const QuickRows& contract, const QuickFindings& found, std::span<const double> logits,
              std::span<const double> got, const std::function<EnumeratedRow(std::size_t)>& row,
              const std::function<std::string(std::size_t)>& text);
 
-  /// Goes on with a ladder that reached this rung, where a row needed it.
+  /// Continues from a ladder that reached this rung, and the row that needed it.
   void restore(std::size_t rung, std::string broken_at);
   std::size_t rung() const { return rung_; }
-  /// Empty where the last one allows too little.
+  /// Empty if even the last rung is not enough.
   std::string word() const;
-  /// The last row that needed a higher word; empty: none did.
+  /// The last row that needed a higher rung; empty if none did.
   const std::string& broken_at() const { return broken_at_; }
 
  private:
@@ -44,7 +43,7 @@ class ExponentialLadder {
   const RowShape shape_;
   std::size_t rung_ = 0;
   std::optional<QuickRows> quick_;
-  std::optional<double> part_;  // of the contract's thresholds that this word's are
+  std::optional<double> part_;  // the share of the contract's thresholds that the current word grants
   std::string broken_at_;
 };
 

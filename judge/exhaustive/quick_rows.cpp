@@ -13,14 +13,14 @@ using namespace numerics;
 
 namespace {
 
-// Weights that one lane adds up, so that vectors go over lanes.
+// Number of independent sums, so that the compiler can vectorize over them.
 constexpr std::size_t lanes = 8;
-// A library's exp errs by an ulp, and what stands around it by a few roundings.
+// Margins for the library's exp, which errs by an ulp, and a few roundings around it.
 constexpr double less = 1 - 0x1p-40, more = 1 + 0x1p-40;
 
 double weight_below(double deviation) { return std::exp(-deviation) * less; }
 
-// sum w over a row's items, in eight lanes and then one after another.
+// Sum of w over a row's items: eight lanes, then the lanes' sums.
 double sum_of(std::span<const double> weights) {
   double lane[lanes] = {};
   std::size_t i = 0;
@@ -51,7 +51,7 @@ QuickRows::QuickRows(const ArgumentForm& form, const Contract& contract, const R
     : form_(form), contract_(contract), shape_(shape) {
   const FpEnvironmentGuard guard;
   const bool pair = shape.kind == RowKind::pairs;
-  // All but pairs and rows of any kind stand beside a maximum of 0; and so do pairs of more than 16 bits.
+  // All kinds but pairs of at most 16 bits and rows of any kind have a maximum of 0.
   const bool beside_zero = pair ? properties(contract.input).storage_bits > 16 : shape.kind != RowKind::any;
   const int roundings = (beside_zero ? 0 : 1) + (shape.theta == 1 ? 0 : 1);
   const std::size_t items = pair ? 2 : shape.columns;
@@ -65,8 +65,8 @@ QuickRows::QuickRows(const ArgumentForm& form, const Contract& contract, const R
   fill_table();
 }
 
-// The least statistics of a row whose items below the maximum have deviations in [lowest, highest]: w D and w D^2 rise
-// and then fall, so that they are least at an end.
+// The smallest statistics of a row whose items below the maximum have deviations in [lowest, highest]. w D and w D^2
+// rise and then fall, so their minimum is at an end.
 ArgumentThreshold QuickRows::threshold_of(double lowest, double highest, std::uint64_t rescalings) const {
   const auto columns = static_cast<double>(shape_.columns);
   const bool odd = shape_.kind == RowKind::odd_one;
@@ -107,7 +107,7 @@ void QuickRows::fill_table() {
     for (std::size_t entry = 0; entry < ArgumentTable::entries; ++entry) table_.set(entry, one);
     return;
   }
-  // Neighbouring numbers of a long row may lie on both sides of an entry's end.
+  // Neighbouring numbers of a long row may belong to different entries.
   const double wider = shape_.kind == RowKind::beside_maximum ? static_cast<double>(shape_.columns) * 0x1p-22 : 0;
   for (std::size_t entry = 0; entry < ArgumentTable::entries; ++entry) {
     const double lowest = ArgumentTable::lower_end(entry) * (1 - std::min(wider, 1.0));
@@ -156,7 +156,7 @@ void QuickRows::judge_pairs(std::span<const double> logits, std::span<const doub
   add(judge_arguments(columns, table_, question_), 1, found);
 }
 
-// The maximum and the lowest logit of each row; the rows of which the quick test says nothing.
+// Finds the maximum and the lowest logit of each row. Returns the rows to which the quick test does not apply.
 std::vector<std::size_t> QuickRows::find_ends(std::span<const double> logits) {
   const std::size_t n = shape_.columns, rows = logits.size() / n;
   const bool neighbours = shape_.kind == RowKind::beside_maximum;
@@ -167,7 +167,7 @@ std::vector<std::size_t> QuickRows::find_ends(std::span<const double> logits) {
            lowest = shape_.maximum_first ? row[n - 1] : row[n - 2];
     bool said = true;
     if (neighbours) {
-      // Where two are equal, the row has fewer rescalings than the others.
+      // If two neighbours are equal, the row has fewer rescalings than the others.
       said = row[0] != row[1] && row[n - 1] != row[n - 2] && maximum != (shape_.maximum_first ? row[1] : row[0]);
     } else {
       maximum = lowest = row[0];
@@ -184,7 +184,7 @@ std::vector<std::size_t> QuickRows::find_ends(std::span<const double> logits) {
   return open;
 }
 
-// Row by row what all values of it are made of: deviations, weights and S.
+// Computes per row the deviations, weights and S that all values depend on.
 void QuickRows::weigh(std::span<const double> logits) {
   const std::size_t n = shape_.columns, rows = logits.size() / n;
   for (std::vector<double>* column : {&maximum_, &row_deviation_, &sum_}) column->resize(rows);
@@ -201,7 +201,7 @@ void QuickRows::weigh(std::span<const double> logits) {
   for (std::size_t r = 0; r < rows; ++r) sum_[r] = sum_of(std::span(weight_).subspan(r * n, n));
 }
 
-// ln S and the moment, and what there is one of in a row; then the items.
+// Computes ln S and the moment, judges values of whole rows, then the items.
 void QuickRows::judge_long(const QuickRows& weighed, std::span<const double> got, QuickFindings& found) {
   const std::size_t n = shape_.columns, rows = weighed.sum_.size();
   const bool scalar = is_scalar(), coefficient = form_.value == ArgumentValue::coefficient;
@@ -230,12 +230,12 @@ void QuickRows::judge_long(const QuickRows& weighed, std::span<const double> got
   }
   found.open.insert(found.open.end(), weighed.unsaid_.begin(), weighed.unsaid_.end());
   std::ranges::sort(found.open);
-  // clang 14 does not read the range that std::ranges::unique returns.
+  // clang 14 cannot compile the subrange that std::ranges::unique returns.
   found.open.erase(std::unique(found.open.begin(), found.open.end()), found.open.end());
 }
 
-// Each item with its row's sum. The maximum's threshold is that of its row, whose lowest item says which: where it
-// stands is known of neighbours; of other rows all entries of the table are one.
+// Judges each item with its row's sum. The maximum's threshold depends on the row's lowest item, whose position is
+// known for neighbours; for other rows all entries of the table are equal.
 void QuickRows::judge_items(const QuickRows& weighed, ArgumentRows whole, std::span<const double> got,
                             QuickFindings& found) {
   const std::size_t n = shape_.columns, rows = weighed.sum_.size();

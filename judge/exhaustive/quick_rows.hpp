@@ -12,30 +12,30 @@
 
 namespace softcheck::proptests {
 
-/// What is known of the rows of one enumeration.
+/// The kind of an enumeration's rows.
 enum class RowKind {
   pairs,           // two logits
   beside_maximum,  // a maximum, first or last, and neighbouring numbers below it
-  odd_one,         // equal logits, and one below them, which stands last
+  odd_one,         // equal logits, and a smaller one at the end
   any
 };
 
-/// Rows of one length and temperature, as they are judged together.
+/// Rows of one length and temperature that are judged together.
 struct RowShape {
   RowKind kind = RowKind::any;
   std::size_t columns = 2;
   double theta = 1;
-  bool maximum_first = true;  // of beside_maximum
-  // Of attention, whose columns are keys: numbers of a query beyond the first, and of a value beyond the columns, are
+  bool maximum_first = true;  // for beside_maximum
+  // For attention, whose columns are keys: numbers of a query beyond the first, and of a value beyond the columns, are
   // 0.
   std::size_t dim = 1, value_dim = 0;
   double scale = 1;
 };
 
-/// What a quick judgement finds of the rows of one call, each row by its number.
+/// The findings of a quick judgement of one call's rows, by row number.
 struct QuickFindings {
-  std::vector<std::size_t> open;  // to be judged by enclosures, ascending
-  double share = 0;               // no less than the part of its threshold that any other value used
+  std::vector<std::size_t> open;  // rows left to enclosures, ascending
+  double share = 0;               // an upper bound of the share of its threshold that any other value used
   std::size_t share_row = 0;
   double row_sum_share = 0;
   double worst_ulps = 0;
@@ -45,8 +45,8 @@ struct QuickFindings {
   std::uint64_t ulps = 0;
 };
 
-/// Proves most rows of a shape to be within their contract, in double arithmetic with proved errors, against thresholds
-/// that are no more than the contract's own. docs/kernels/exhaustive.md says why.
+/// Proves most rows of a shape to be within their contract, in double arithmetic with proved errors, by lower bounds of
+/// the contract's thresholds. Derivation: docs/kernels/exhaustive.md.
 class QuickRows {
  public:
   QuickRows(const ArgumentForm& form, const numerics::Contract& contract, const RowShape& shape);
@@ -54,11 +54,11 @@ class QuickRows {
   /// logits   (rows, columns), as the kernel got them
   /// got      (rows, columns) or (rows)
   QuickFindings judge(std::span<const double> logits, std::span<const double> got);
-  /// The same for the rows that another one, of the same shape and no pairs, judged last: for other values of them.
+  /// Judges other values of the rows that `other`, of the same shape but not pairs, judged last.
   QuickFindings judge_rows_of(const QuickRows& other, std::span<const double> got);
 
-  /// The part of its thresholds, at most 1, that those of the same rows by another contract are no less than: rows that
-  /// use no more of the one hold by the other.
+  /// The largest factor, at most 1, by which this contract's thresholds stay within the other contract's: rows that use
+  /// at most this share of the one hold by the other.
   double least_part(const QuickRows& other) const { return table_.least_part(other.table_); }
 
  private:
@@ -79,9 +79,9 @@ class QuickRows {
   numerics::ArgumentTable table_;
   numerics::ArgumentQuestion question_;
   std::vector<double> deviation_, maximum_, first_, second_, weight_;
-  std::vector<double> sum_, log_sum_, moment_, total_, row_deviation_;  // of each row
-  std::vector<std::size_t> unsaid_;  // rows of which the quick test says nothing, ascending
-  std::vector<double> item_deviation_, item_got_, item_sum_, item_log_sum_, item_maximum_;  // of each item
+  std::vector<double> sum_, log_sum_, moment_, total_, row_deviation_;  // per row
+  std::vector<std::size_t> unsaid_;  // rows to which the quick test does not apply, ascending
+  std::vector<double> item_deviation_, item_got_, item_sum_, item_log_sum_, item_maximum_;  // per item
 };
 
 }  // namespace softcheck::proptests

@@ -14,30 +14,30 @@ using namespace numerics;
 
 namespace {
 
-// Queries of one call. All 2^16 of them are seventeen calls: every sixteenth call is then each of these in turn.
+// Queries per call. All 2^16 take seventeen calls, so every sixteenth call, the sampled one, goes through all of them.
 constexpr std::uint64_t queries_of_call = 3856;
 constexpr std::size_t most_keys = 4096;
 
 std::uint64_t patterns_of(Format format) { return std::uint64_t{1} << properties(format).storage_bits; }
 
-// What all calls of the subject have.
+// The common parts of all calls.
 struct ScoreCalls {
   Format format = Format::bf16;
   RowShape shape;
-  std::uint64_t first = 0, last = 0;  // patterns of queries
-  bool finite = false;                // queries are
-  double largest = 0;                 // product that is a score
+  std::uint64_t first = 0, last = 0;  // bit patterns of queries
+  bool finite = false;                // leave out queries that are NaN
+  double largest = 0;                 // largest product of a query and a key
 };
 
-// Queries in the order of their bits, and the keys of each call.
+// Queries in the order of their bits, with the keys of each call.
 class Scores final : public Enumeration {
  public:
-  /// keys   (calls, columns) patterns
+  /// keys   (calls, columns) bit patterns
   Scores(const ScoreCalls& calls, std::vector<std::uint64_t> keys, std::string said)
       : calls_(calls), keys_(std::move(keys)), said_(std::move(said)) {
     for (std::uint64_t bits = 0; bits < patterns_of(calls.format); ++bits) {
       const double query = decode(calls.format, bits);
-      // No contract says what becomes of an infinite one: 0 stands for it.
+      // No contract defines the result of an infinite query: replace it by 0.
       const bool left_out = std::isinf(query) || (calls.finite && std::isnan(query));
       queries_.push_back(left_out ? Query{0, 0} : Query{bits, std::fabs(query)});
     }
@@ -56,7 +56,7 @@ class Scores final : public Enumeration {
     const std::size_t bytes = static_cast<std::size_t>(properties(calls_.format).storage_bits) / 8;
     std::byte* to = numbers.data();
     const auto put = [&](std::uint64_t pattern) {
-      std::memcpy(to, &pattern, bytes);  // little endian, as the ABI's tensors are
+      std::memcpy(to, &pattern, bytes);  // little endian, like the ABI's tensors
       to += bytes;
     };
     const std::size_t columns = calls_.shape.columns;
@@ -86,12 +86,12 @@ class Scores final : public Enumeration {
 
   ScoreCalls calls_;
   std::vector<std::uint64_t> keys_;
-  std::vector<Query> queries_;  // by their bits
+  std::vector<Query> queries_;  // indexed by their bits
   std::string said_;
 };
 
-// A dimension of which one number alone is not 0, where 1 / sqrt(dim) is a power of two if the domain has no other
-// scale: scores are then exact, as the quick test has them.
+// A dim of the domain. If the domain requires scale = 1 / sqrt(dim), one that makes it a power of two: with only one
+// nonzero number the scores are then exact, as the quick test assumes.
 std::optional<std::uint64_t> dimension_of(const Domain& domain) {
   const LengthRange dims = domain.length("dim");
   constexpr std::uint64_t most = 4096;
@@ -105,7 +105,7 @@ std::optional<std::uint64_t> dimension_of(const Domain& domain) {
   return std::nullopt;
 }
 
-// Why the domain has no such calls; empty: it has.
+// The reason why the domain has no such calls; empty if it has.
 std::string shape_in(const Domain& domain, RowShape& shape) {
   if (domain.has_sequences()) return "the domain has packed sequences or pages in every call";
   if (domain.all_causal) return "the domain has causal calls alone";
@@ -126,7 +126,7 @@ std::string shape_in(const Domain& domain, RowShape& shape) {
   return "";
 }
 
-// Finite patterns in their order, as many to a call as stand beside the key of 0; the last call is filled up.
+// Finite patterns in order, as many per call as fit with the key of 0; the last call is filled up.
 std::vector<std::uint64_t> neighbours_beside_zero(Format format, std::size_t columns, bool zero_first) {
   std::vector<std::uint64_t> finite, keys;
   for (std::uint64_t bits = 0; bits < patterns_of(format); ++bits) {
@@ -142,7 +142,7 @@ std::vector<std::uint64_t> neighbours_beside_zero(Format format, std::size_t col
   return keys;
 }
 
-// One NaN among keys of 1, in the middle.
+// One NaN in the middle of keys of 1.
 std::vector<std::uint64_t> one_nan_each(Format format, std::size_t columns) {
   std::vector<std::uint64_t> keys;
   for (std::uint64_t bits = 0; bits < patterns_of(format); ++bits) {

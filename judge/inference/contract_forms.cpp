@@ -21,8 +21,8 @@ constexpr std::array exponential_words{"exp=1ulp",    "exp=2ulp",  "exp=4ulp",  
                                        "exp=E:8,A:3", "exp=16ulp", "exp=E:32,A:3", "exp=64ulp"};
 // A table of 32 entries with linear interpolation errs by (ln 2 / 32)^2 / 8 = 985 u of f32.
 constexpr std::array coarse_words{"exp=128ulp", "exp=256ulp", "exp=512ulp", "exp=1024ulp", "exp=2048ulp"};
-// OpenCL allows exp an error of 3 ulp in f32, CUDA's expf has 2: the next standard word is exp=4ulp. A folded log2(e)
-// rounds the argument three times.
+// OpenCL allows f32's exp an error of 3 ulp, and CUDA's expf has 2: the next standard word is exp=4ulp. A log2(e)
+// folded into the argument rounds it three times.
 constexpr const char* worst_own_exponential = "exp=E:8,A:3";
 
 bool is_own_exponential(const Contract& contract) {
@@ -40,7 +40,7 @@ bool ContractForms::has_word(std::string_view word) const {
 
 std::vector<Format> ContractForms::accumulators() const {
   std::vector<Format> result{Format::f32, Format::f16, Format::bf16};
-  // A result of 16 bits does not tell an f64 accumulator from an f32 one.
+  // A 16-bit result does not distinguish an f64 accumulator from an f32 one.
   const bool wide = properties(results()).precision >= properties(Format::f32).precision;
   if (wide) result.insert(result.begin(), Format::f64);
   return result;
@@ -54,7 +54,7 @@ std::span<const char* const> ContractForms::exponentials() const {
 
 std::span<const char* const> ContractForms::coarse_exponentials() const {
   if (!op_->answers.exponentials) return {};
-  // A pair of logits has its item's error and the sum's: both together no more than half of what is stored is granted.
+  // A pair of logits has the error of an item and of the sum: together at most half of what 16-bit storage is granted.
   const double most = properties(stored_format()).unit_roundoff / 4;
   const auto grants_less = [&](const char* word) {
     return with_exponential(base_, word).exp_error * properties(base_.accumulator).unit_roundoff <= most;
@@ -77,7 +77,7 @@ bool ContractForms::is_worse_than_narrower(const Contract& candidate) const {
          candidate.exp_error * properties(candidate.accumulator).unit_roundoff > 2 * properties(*next).unit_roundoff;
 }
 
-// What is stored in 16 bits on its way: in the inputs' own format, or in bf16.
+// The 16-bit format of intermediate storage: the inputs' own, or bf16.
 Format ContractForms::stored_format() const {
   return properties(base_.input).storage_bits == 16 ? base_.input : Format::bf16;
 }

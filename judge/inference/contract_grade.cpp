@@ -14,16 +14,16 @@ using namespace numerics;
 
 namespace {
 
-// A row's threshold with and without the weaker words, and what it used.
+// A row's threshold with and without the weaker words, and the used share.
 struct GradedRow {
   double wide = 0, own = 0;
-  double share = 0;  // of the wide one
+  double share = 0;  // of the wide threshold
   bool needs = false;
 };
 
 bool is_same_value(const ValueFinding& a, const ValueFinding& b) { return a.claim == b.claim && a.item == b.item; }
 
-// Nothing where the worst values under the two contracts are not the same one: their thresholds do not compare.
+// Nothing if the two contracts have different worst values: their thresholds are then not comparable.
 std::optional<GradedRow> graded(const Probe& probe, const Contract& found, const Contract& own) {
   const RowVerdicts wide = probe.judge(found), tight = probe.judge(own);
   if (wide.findings.empty() || tight.findings.empty()) return std::nullopt;
@@ -35,10 +35,11 @@ std::optional<GradedRow> graded(const Probe& probe, const Contract& found, const
   return row;
 }
 
-// The chance that a row with these thresholds breaks the tight one, if the kernel computes as the words say. Rounding
-// to fewer bits errs evenly within half a last place, as the own arithmetic does. A threshold grants the words' error
-// to the item and to its sum, and one result has half of that: with w = (wide - own) / 2, uniform a in [-w, w] and b in
-// [-own, own], |a + b| exceeds own with probability 1 - own / w where w >= 2 own, and w / (4 own) below.
+// The probability that a row with these thresholds breaks the tight one, if the kernel computes as the weaker words
+// say. Rounding to fewer bits errs uniformly within half a last place, and so does the own arithmetic. A threshold
+// grants the words' error to the item and to the sum, and a result has half of that: with w = (wide - own) / 2, a
+// uniform in [-w, w] and b uniform in [-own, own], |a + b| exceeds own with probability 1 - own / w if w >= 2 own, and
+// w / (4 own) otherwise.
 double chance_to_need(const GradedRow& row) {
   const double w = (row.wide - row.own) / 2;
   if (!(w > 0)) return 0;
@@ -85,7 +86,7 @@ ContractGrade grade_of(std::vector<std::string> weaker, const Contract& found, c
       ++grade.rows;
       grade.needing += row->needs ? 1 : 0;
       if (!row->needs) grade.others_share = std::fmax(grade.others_share, row->share);
-      // Where the words hardly show above the own arithmetic, a row says nothing of how the kernel computes.
+      // Skip rows in which the words hardly add to the own arithmetic's error.
       const double chance = chance_to_need(*row);
       if (chance < 0.5) continue;
       expected += chance;

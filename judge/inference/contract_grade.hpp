@@ -9,19 +9,19 @@
 
 namespace softcheck::proptests {
 
-/// How much a contract that --infer found grants beyond the dtype's own arithmetic.
+/// How much an inferred contract grants beyond the dtype's own arithmetic.
 struct ContractGrade {
-  std::vector<std::string> weaker;  // its words that grant more: "weights=bf16"; none: own arithmetic
-  std::size_t rows = 0;             // that were compared with the contract and with the one without these words
-  std::size_t needing = 0;          // of these, rows that break the latter
-  double others_share = 0;          // of the contract's thresholds, the largest that any other row used
-  /// Rows in which the words would show if the kernel computed so, and how many of them need the words.
+  std::vector<std::string> weaker;  // its words that grant more: "weights=bf16"; empty: own arithmetic
+  std::size_t rows = 0;             // compared with both contracts, with and without these words
+  std::size_t needing = 0;          // rows that break the contract without them
+  double others_share = 0;          // largest share of the contract's thresholds that any other row used
+  /// Expected number of rows that need the words if the kernel computes so, and the number that did.
   double expected = 0;
   double seen = 0;
 
   bool is_own() const { return weaker.empty(); }
-  /// Do half as many rows need the words as would if the kernel computed so? Else the words hide a bug, or a kernel
-  /// that computes so in few rows: there is no telling.
+  /// Do at least half as many rows need the words as expected? If not, the words may hide a bug, or the kernel computes
+  /// so in few rows only.
   bool is_plausible() const { return is_own() || 2 * seen >= expected; }
   /// "weights=bf16 acc=f16"
   std::string words() const;
@@ -32,7 +32,7 @@ struct ContractGrade {
 
 /// Compares each row with the contract and with the one without its weaker words.
 ///
-/// sets   rows of random values; those where a word shows best decide whether it is plausible
+/// sets   rows of random values; those that show a word best decide whether it is plausible
 ContractGrade grade_of(std::vector<std::string> weaker, const numerics::Contract& found, const numerics::Contract& own,
                        const std::vector<const ProbeSet*>& sets);
 

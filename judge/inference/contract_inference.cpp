@@ -13,11 +13,11 @@ using namespace numerics;
 
 namespace {
 
-// Of a matrix on which a candidate failed, as many rows at most are asked again.
+// Most rows of a failing matrix that the search calls again.
 constexpr std::size_t rows_of_a_failure = 64;
 
-// Asks the kernel once more what a candidate failed on, whichever property found it: a wider candidate may explain it.
-// Rows of a matrix are asked one by one, so that layouts and neighbours are no part of the answer.
+// Calls the kernel again with the rows on which a candidate failed, from any property: a wider candidate may explain
+// them. Calls the rows of a matrix one by one, so that layouts and neighbours have no effect.
 void learn_from_failures(const KernelJudgement& judgement, ContractSearch& search) {
   for (const PropertyFinding& property : judgement.properties) {
     const auto& found = property.outcome.counterexample;
@@ -46,7 +46,7 @@ void learn_from_failures(const KernelJudgement& judgement, ContractSearch& searc
 }  // namespace
 
 ReportVerdict Inference::verdict() const {
-  // Where the kernel passed by the widest contract, or nothing was decided, the answers that broke it stay.
+  // Without a contract, a pass by the widest one is a failure: results broke it in the search.
   if (!contract) return judgement.verdict <= ReportVerdict::undecided ? judgement.verdict : ReportVerdict::fail;
   return std::min(judgement.verdict, grade.is_plausible() ? ReportVerdict::pass : ReportVerdict::undecided);
 }
@@ -104,10 +104,10 @@ Inference infer_contract(const KernelSubject& subject, const JudgeOptions& optio
     const numerics::InterruptionScope scope(stop_requested);
     return search.first();
   };
-  // A row on which a candidate fails rules it out, so that every round goes on to a later one.
+  // A row that breaks a candidate rules it out, so every round continues with a later one.
   std::optional<Contract> found = first();
   while (found && judge_by(*found) != ReportVerdict::pass) {
-    // What a part of its cases has broken is broken; what they have not is not known.
+    // Cut short, the judgement can show a broken contract, but not a kept one.
     if (result.judgement.verdict == ReportVerdict::undecided && !result.judgement.ended_early.empty()) {
       result.answers = search.answers();
       result.failure = result.judgement.ended_early + " before it was known whether the kernel keeps to '" +
@@ -120,7 +120,7 @@ Inference infer_contract(const KernelSubject& subject, const JudgeOptions& optio
     }
     if (!search.can_explain_rows()) break;
     const std::optional<Contract> next = first();
-    if (next == found) break;  // not a matter of the contract
+    if (next == found) break;  // the failure does not depend on the contract
     found = next;
   }
   result.answers = search.answers();
@@ -135,7 +135,7 @@ Inference infer_contract(const KernelSubject& subject, const JudgeOptions& optio
   if (found && properties(found->accumulator).precision < properties(widest.accumulator).precision) {
     little = "; " + words_beyond_default(*found) + " would hold, but says too little to be a contract";
   }
-  // What is shown is the judgement by a contract that says something.
+  // Show the judgement by a contract with meaningful thresholds.
   if (!found || !little.empty()) judge_by(widest);
   result.failure = search.failure();
   if (result.failure.empty()) result.failure = "what was found is no matter of a contract's words";

@@ -30,7 +30,7 @@ ProbeShare ProbeSet::last_against(const numerics::Contract& contract) {
   return compared(std::min<std::size_t>(probes_.size(), 1), contract);
 }
 
-// The first count of them.
+// Compares the first `count` results.
 ProbeShare ProbeSet::compared(std::size_t count, const numerics::Contract& contract) {
   const numerics::PrecisionScope precision(113);
   ProbeShare result;
@@ -104,7 +104,7 @@ Probe probe_of(Op op, std::string text, std::vector<std::vector<double>> inputs,
   return {std::move(text), size, judge};
 }
 
-// A call of an op that looks at all of its rows.
+// The probe of a whole call, for ops that read all of its rows.
 Probe probe_of_call(Op op, RowMatrixCase matrix, std::vector<double> got) {
   const std::size_t size = matrix.columns;
   std::string text = to_text(matrix);
@@ -165,7 +165,8 @@ void Prober::ask(const AttentionCase& attention, ProbeSet& probes,
   });
 }
 
-// The rows as one call of attention. Heads and queries that the domain asks for repeat the first one, which is shown.
+// Passes the rows as one call of attention. Additional heads and queries that the domain requires repeat the first one,
+// which gives the result.
 void Prober::ask_attention(const std::vector<std::vector<double>>& rows, ProbeSet& probes) {
   const std::optional<AttentionCase> attention = attention_of(rows, input_, is_gradient(op_), domain_);
   if (!attention) return;
@@ -178,11 +179,11 @@ void Prober::ask(const std::vector<std::vector<double>>& given, double theta, Pr
                  std::uint64_t auxiliary) {
   if (op_->attention && theta != 1) return;
   std::vector<std::vector<double>> rows = given;
-  // Each loss of a mean shows best alone.
+  // A mean shows a loss best if it has only that one.
   const std::uint64_t wanted = !op_->attention && has_one_value(op_) ? 1 : rows.size();
   const std::uint64_t together = domain_.length(op_->attention ? "batch" : "rows").nearest(wanted);
   if (together == 0) return;
-  // As many as the domain has: the last row fills what is missing.
+  // Fill the domain's number of rows by repeating the last row.
   while (rows.size() % together != 0) rows.push_back(rows.back());
   if (together < rows.size()) {
     for (std::size_t first = 0; first < rows.size(); first += together) {
@@ -222,8 +223,8 @@ void Prober::ask(const std::vector<std::vector<double>>& given, double theta, Pr
   }
 }
 
-// How a call hides the rows' items of -inf: by these numbers, or by a mask where no number of a call may be infinite;
-// nothing where neither can be.
+// How a call hides the items of -inf: as infinities, or by a mask if the call's numbers must be finite; nothing if the
+// domain allows neither.
 std::optional<MaskUse> Prober::mask_of(const std::vector<std::vector<double>>& rows) const {
   const auto hides = [](const std::vector<double>& row) {
     return std::ranges::find(row, -std::numeric_limits<double>::infinity()) != row.end();
@@ -255,7 +256,7 @@ void Prober::ask_masked(bool by_mask, ProbeSet& probes) {
                       op_.rows().attributes(matrix.auxiliary, matrix.columns), {got.begin(), got.begin() + results}));
 }
 
-// Queries that see no key: by a mask, by causality, or because there are no keys.
+// Calls with queries that see no key: by a mask, by causality, or without keys.
 void Prober::ask_blind_queries(bool by_mask, ProbeSet& probes) {
   if (!op_->answers.masked_rows) return;
   const auto is_blind = [](const AttentionRow& row) { return std::ranges::find(row.visible, 1) == row.visible.end(); };
@@ -283,7 +284,7 @@ void ask_scores(Prober& prober, Format input, ProbeSet& probes) {
     for (std::size_t k = 0; k < count; ++k) numbers.push_back(numerics::round_to(input, normal(engine)));
   };
   for (const std::size_t keys : {1, 2, 3, 9, 40}) {
-    for (const double scale : {0.3, 1.0, 0.7, 0.25}) {  // the last as 1 / sqrt(dim) has it
+    for (const double scale : {0.3, 1.0, 0.7, 0.25}) {  // the last one is 1 / sqrt(dim)
       AttentionCase attention;
       attention.format = input;
       const bool gradient = is_gradient(prober.op());
@@ -301,7 +302,7 @@ void ask_scores(Prober& prober, Format input, ProbeSet& probes) {
 
 void ask_pairs(Prober& prober, Format input, double least, double most, std::size_t count,
                std::span<const double> shifts, ProbeSet& probes) {
-  // Powers of two and sums of them are numbers of every accumulator; 0.1 is of none.
+  // The powers of two and their sums are numbers of every accumulator; 0.1 of none.
   constexpr double temperatures[] = {1, 0.75, 0.1, 3};
   const double golden = (std::sqrt(5.0) - 1) / 2;  // its multiples fill an interval evenly
   for (const double theta : temperatures) {
@@ -328,7 +329,7 @@ void ask_equal_rows(Prober& prober, Format input, ProbeSet& probes) {
 void ask_half_ulps(Prober& prober, Format input, Format accumulator, std::uint64_t n, ProbeSet& probes) {
   const int precision = numerics::properties(accumulator).precision;
   double depth = numerics::round_to(input, precision * std::log(2.0) - 0x1p-13);
-  // Above half a last place, whatever the input's format makes of it.
+  // The weights must stay above half a last place after rounding to the input's format.
   while (!(depth < precision * std::log(2.0))) depth = numerics::round_to(input, depth - numerics::ulp(input, depth));
   std::vector<double> row(n, -depth);
   row.front() = 0;

@@ -18,34 +18,34 @@
 
 namespace softcheck::proptests {
 
-/// A kernel's results for one row or one query. Any contract can be compared with them later, without another call.
+/// A kernel's results for one row or query, which can be compared with any contract later without another call.
 struct Probe {
   std::string text;      // the row, for a reader
   std::size_t size = 0;  // logits, or keys
   std::function<RowVerdicts(const numerics::Contract&)> judge;
-  std::optional<bool> keeps_own = {};  // ProbeSet::judge_unbounded_by, once it was asked
+  std::optional<bool> keeps_own = {};  // the result of ProbeSet::judge_unbounded_by, once computed
 };
 
-/// The share of a contract's thresholds that a set of results uses.
+/// The share of a contract's thresholds that some results use.
 struct ProbeShare {
   bool holds = true;
-  double share = 0;     // largest error / threshold; of the first answer that broke it, where one did
-  std::string witness;  // of that answer
+  double share = 0;     // largest error / threshold; that of the first result that broke the contract, if one did
+  std::string witness;  // of that result
 };
 
-/// Results of one kernel. The result that broke the last contract is compared first with the next.
+/// The results of one kernel. The result that broke the last contract is compared with the next one first.
 class ProbeSet {
  public:
   void add(Probe probe);
   std::size_t size() const { return probes_.size(); }
-  /// Compares every result with its threshold under the contract, until one breaks it.
+  /// Compares results with the contract's thresholds until one breaks it.
   ProbeShare against(const numerics::Contract& contract);
-  /// Where a contract's thresholds are infinite it grants anything, a wrong result, too: such a row keeps it only if it
-  /// keeps this one.
+  /// A row whose threshold is infinite under a contract keeps it only if it keeps this one: an infinite threshold would
+  /// grant wrong results, too.
   void judge_unbounded_by(const numerics::Contract& own) { own_ = own; }
-  /// Compares the one that broke the last contract alone.
+  /// Compares only the result that broke the last contract.
   ProbeShare last_against(const numerics::Contract& contract);
-  /// The threshold of the longest row's worst value; 0 where there is none.
+  /// The threshold of the longest row's worst value; 0 without rows.
   double threshold(const numerics::Contract& contract) const;
   const std::vector<Probe>& probes() const { return probes_; }
 
@@ -57,37 +57,37 @@ class ProbeSet {
   std::optional<numerics::Contract> own_;
 };
 
-/// Calls a kernel with rows of an op, alone or many of one length together. Refused rows have no results.
+/// Calls a kernel with rows of an op, one or many of the same length at a time. Refused rows give no results.
 class Prober {
  public:
-  /// domain   no call is made outside it; items without weight lengthen a row that is too short for it
+  /// domain   the calls to make; a row that is too short for it gets additional items without weight
   /// throws   KernelLoadError
   Prober(const KernelSource& source, Op op, numerics::Format input, numerics::Format output, const Domain& domain,
          const KernelLimits& limits);
 
-  /// rows   at least one, each as long as the first. Of attention a row is the keys of one query, of dimension 1, at a
-  ///        scale of 1; the values pick the weights of the first and the last key. There is no theta but 1.
-  /// auxiliary  what stands beside the logits (RowCase::auxiliary)
+  /// rows       at least one, all of the same length. For attention a row is the keys of one query, with dimension 1
+  /// and scale 1; the values select the weights of the first and the last key. theta must be 1
+  /// auxiliary  selects the other inputs (RowCase::auxiliary)
   void ask(const std::vector<std::vector<double>>& rows, double theta, ProbeSet& probes, std::uint64_t auxiliary = 0);
-  /// A row with nothing visible: hidden by a mask, else by what hides items without one.
+  /// Calls the kernel with a fully masked row: by the mask, or else without one.
   void ask_masked(bool by_mask, ProbeSet& probes);
-  /// For attention: every query is a result, of its gradient every batch. If the kernel refuses lse or entropy, the
-  /// call is made without them.
+  /// For attention: every query is a result; for its gradient every batch. If the kernel refuses lse or entropy, calls
+  /// it without them.
   ///
   /// shown   which queries are results; empty: all
   void ask(const AttentionCase& attention, ProbeSet& probes,
            const std::function<bool(const AttentionRow&)>& shown = {});
   Op op() const { return op_; }
-  /// A call crashed or took too long: no more calls are made.
+  /// Did a call crash or time out? Then no more calls are made.
   bool died() const { return died_; }
-  /// Calls that the kernel refused.
+  /// Number of refused calls.
   std::size_t refused() const { return refused_; }
 
  private:
   void ask_attention(const std::vector<std::vector<double>>& rows, ProbeSet& probes);
   void ask_blind_queries(bool by_mask, ProbeSet& probes);
   std::optional<MaskUse> mask_of(const std::vector<std::vector<double>>& rows) const;
-  /// The results; none unless the call was done.
+  /// The results; empty unless the call was done.
   std::vector<std::vector<double>> call(const TensorCall& tensors);
   std::vector<std::vector<double>> call(const RowMatrixCase& matrix);
 
@@ -99,24 +99,26 @@ class Prober {
   std::size_t refused_ = 0;
 };
 
-/// Is it attention's gradient? Its results show coefficients in dv, and have the inputs' format.
+/// Is the op attention's gradient? Its results show coefficients in dv, and have the inputs' format.
 bool is_gradient(Op op);
 
-/// Pairs of logits D theta apart: their error does not depend on the order of summation, but on the exponential.
+/// Calls the kernel with pairs of logits that differ by D theta: the error depends on the exponential but not on the
+/// order of summation.
 ///
-/// least, most   of D
+/// least, most   range of D
 void ask_pairs(Prober& prober, numerics::Format input, double least, double most, std::size_t count,
                std::span<const double> shifts, ProbeSet& probes);
 
-/// Queries and keys of several dimensions, whose scores round, at scales that are not powers of two.
+/// Calls with queries and keys of several dimensions, whose scores round, at scales that are not powers of two.
 void ask_scores(Prober& prober, numerics::Format input, ProbeSet& probes);
 
-/// Two, four and eight equal logits: each coefficient is exactly 1/n.
+/// Calls with two, four and eight equal logits: each coefficient is exactly 1/n.
 void ask_equal_rows(Prober& prober, numerics::Format input, ProbeSet& probes);
 
-/// The tightness witness (docs/tolerances.md, B1): one logit of 0 and n - 1 a little less than p ln 2 below it, p the
-/// accumulator's precision, so that each of their weights is a little above half of the last place of 1 and every
-/// addition to the 1 rounds up. Once with the 0 first and once with it last, because kernels add in either direction.
+/// Calls with the tightness witness (docs/tolerances.md, B1): one logit of 0 and n - 1 logits slightly less than p ln 2
+/// below it, where p is the accumulator's precision. Each of their weights is slightly more than half a last place of
+/// 1, so every addition to the 1 rounds up. With the 0 first and with the 0 last, because kernels add in either
+/// direction.
 void ask_half_ulps(Prober& prober, numerics::Format input, numerics::Format accumulator, std::uint64_t n,
                    ProbeSet& probes);
 

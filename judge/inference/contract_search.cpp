@@ -46,11 +46,11 @@ ContractSearch::ContractSearch(const KernelSubject& subject, const JudgeOptions&
 }
 
 void ContractSearch::choose_lengths(std::uint64_t max_length) {
-  // Several, to tell lanes, whose height grows with n, from blocks, whose does not. A result of 16 bits shows the sum's
-  // error at a million items only; rows whose elements are enclosed one by one are dear.
+  // Several lengths, to distinguish lanes, whose summation height grows with n, from blocks, whose height does not. A
+  // 16-bit result shows the sum's error only from a million items on. Enclosing rows element by element is expensive.
   const bool narrow = properties(forms_.results()).precision < properties(base_.accumulator).precision;
   const std::uint64_t longest = op_->answers.expensive ? 4096 : std::uint64_t{1} << (narrow ? 20 : 16);
-  // Rows shorter than a vector register are often added in another order than all others.
+  // Kernels often add rows shorter than a vector register in another order.
   lengths_ = {7, 15, 31};
   for (std::uint64_t n = 64; n <= std::min(longest, std::max<std::uint64_t>(max_length, 64)); n *= 4) {
     lengths_.push_back(n);
@@ -62,7 +62,7 @@ void ContractSearch::ask(std::uint64_t max_length) {
   const FormatProperties& narrow = output.min_exponent > accumulator.min_exponent ? output : accumulator;
   const double normal = -narrow.min_exponent * std::log(2.0) - 1, smallest = normal + narrow.precision * std::log(2.0);
   const std::size_t count = op_->answers.expensive ? 256 : 2048;
-  // Large common parts are for forms that lose them; a log-sum-exp is rounded at their size.
+  // Large common offsets test the forms that lose accuracy with them; a log-sum-exp rounds at their magnitude.
   const std::vector<double> shifts =
       op_->answers.at_the_logits ? std::vector<double>{0, 0, -0.5} : std::vector<double>{0, 1.5, -3, 100, -1000};
   ask_pairs(prober_, base_.input, 0, normal, count, shifts, pairs_);
@@ -70,14 +70,15 @@ void ContractSearch::ask(std::uint64_t max_length) {
   if (forms_.has_word("weights") && !is_gradient(op_)) ask_equal_rows(prober_, base_.input, equal_);
   for (const std::uint64_t n : lengths_) {
     for (const Format format : forms_.accumulators()) {
-      // Beyond 1/u additions the sum stands still, and no bound is tight.
+      // Beyond 1/u additions the sum stops growing, and no bound is tight.
       if (n >= std::uint64_t{1} << properties(format).precision) continue;
       ask_half_ulps(prober_, base_.input, format, n, sums_);
       if (is_gradient(op_)) ask_gradient_sums(prober_, base_.input, format, n, sums_);
     }
   }
   if (op_->adaptive && !op_->attention) {
-    // Many small coefficients, to each of which 1e-9 is much, at an entropy near ln 350, where beta falls steeply.
+    // Many coefficients that are small compared to 1e-9 in the paper's entropy, at an entropy near ln 350, where beta
+    // falls steeply.
     std::vector<double> row(std::min<std::uint64_t>(2 * max_length, 1 << 18), -14.0);
     std::fill_n(row.begin(), std::min<std::size_t>(row.size(), 350), 0.0);
     prober_.ask({row}, 1, paper_);
@@ -87,7 +88,7 @@ void ContractSearch::ask(std::uint64_t max_length) {
   prober_.ask_masked(true, masked_);
 }
 
-// All orders; those of the lowest trees, over the lengths that were asked, first.
+// All orders of summation, sorted by their heights over the tested lengths.
 std::vector<Summation> ContractSearch::summations() const {
   std::vector<Summation> result{{Summation::Kind::tree, 1}};
   for (int k = 1; k <= 12; ++k) result.push_back({Summation::Kind::lanes, std::uint64_t{1} << k});
@@ -111,7 +112,7 @@ bool ContractSearch::find_summation(Contract& contract) {
   ContractStep step;
   for (const Summation& summation : summations()) {
     contract.summation = summation;
-    // What broke one order breaks most: all rows are compared only where these hold.
+    // A result that broke one order breaks most: compare all rows only if these hold.
     step.share = rows_.last_against(contract);
     if (step.share.holds) step.share = sums_.last_against(contract);
     if (step.share.holds) step.share = rows_.against(contract);
@@ -125,7 +126,7 @@ bool ContractSearch::find_summation(Contract& contract) {
   return false;
 }
 
-// The first exponential with which a candidate holds.
+// The contract with the first exponential that the results keep.
 std::optional<Contract> ContractSearch::find_exponential(const ContractForms::Arithmetic& arithmetic,
                                                          std::optional<BrokenCandidate>& broken) {
   for (const char* exponential : arithmetic.exponentials) {
@@ -146,8 +147,8 @@ std::optional<Contract> ContractSearch::find_exponential(const ContractForms::Ar
   return std::nullopt;
 }
 
-// A power of two of equal logits has weights of exactly 1 and an exact sum, in every accumulator and every format that
-// something may be stored in: such a row is granted only what the exponential errs by.
+// With a power of two of equal logits all weights are exactly 1 and the sum is exact in every accumulator and storage
+// format: such rows are granted only the exponential's error.
 ProbeShare ContractSearch::equal_rows_against(const Contract& candidate) {
   Contract exact = forms_.without_weaker_words(candidate);
   exact.exp_error = candidate.exp_error;
@@ -167,7 +168,7 @@ bool ContractSearch::find_arithmetic(Contract& contract) {
     }
     contract = *found;
     const ProbeShare share = steps_["exp"].share;
-    // The last that was tried with another accumulator, and with the same one and fewer words.
+    // The last candidate ruled out with another accumulator, or with the same one and fewer words.
     const auto last = [&](bool same) -> std::optional<BrokenCandidate> {
       const auto place = std::find_if(ruled_out.rbegin(), ruled_out.rend(), [&](const BrokenCandidate& one) {
         return (one.contract.accumulator == contract.accumulator) == same;
@@ -196,7 +197,7 @@ bool ContractSearch::find_subnormals(Contract& contract) {
   for (const Subnormals subnormals : {Subnormals::kept, Subnormals::flushed}) {
     contract.subnormals = subnormals;
     step.share = tiny_.against(contract);
-    // Vector code may flush in long rows what a short row's scalar code keeps.
+    // Vector code may flush in long rows what scalar code keeps in short ones.
     if (step.share.holds) step.share = rows_.against(contract);
     if (step.share.holds) {
       steps_["subnormal"] = step;
@@ -232,8 +233,8 @@ std::optional<Contract> ContractSearch::first() {
   contract.subnormals = Subnormals::flushed;
   if (!find_arithmetic(contract) || !find_subnormals(contract)) return {};
   find_entropy(contract);
-  // Where no order can be told from another, nothing is promised of it; but a row may need the rescalings that only
-  // other orders are granted.
+  // If the results do not distinguish orders, none is promised; but a row may need the rescalings that only other
+  // orders are granted.
   Contract unordered = contract;
   unordered.summation = {};
   const auto holds = [&](ProbeSet& probes) { return probes.against(unordered).holds; };
@@ -244,7 +245,7 @@ std::optional<Contract> ContractSearch::first() {
   return contract;
 }
 
-// Does the longest witness allow a sequential kernel at least twice what it allows a tree?
+// Does the longest witness grant a sequential kernel at least twice what it grants a tree?
 bool ContractSearch::tells_orders(Contract contract) {
   contract.summation = {Summation::Kind::tree, 1};
   const double tree = sums_.threshold(contract);
@@ -260,8 +261,8 @@ Contract ContractSearch::widest() const {
   return contract;
 }
 
-// Wherever a narrow accumulator's thresholds are infinite, a kernel of that accumulator still rounds to its format: 16
-// bits may be stored where the results have no more.
+// The contract for rows whose thresholds are infinite with a narrow accumulator: a kernel with that accumulator still
+// rounds to its format, and may store 16 bits if the results have no more.
 Contract ContractSearch::where_unbounded() const {
   Contract contract = widest();
   const Format results = forms_.results();
@@ -293,7 +294,7 @@ bool ContractSearch::can_explain_rows() {
   });
 }
 
-// Did the kernel refuse what it was asked? A domain may have none of these rows, which is nothing against the kernel.
+// Did the kernel refuse all calls of the search? If the domain has none of these rows, that is no refusal.
 bool ContractSearch::has_no_answers() const { return answers() == 0 && prober_.refused() > 0; }
 
 ContractGrade ContractSearch::grade(const Contract& found) {

@@ -20,9 +20,9 @@ namespace softcheck::proptests {
 
 /// The reason for an inferred word.
 enum class Evidence {
-  measured,  // the next tighter standard word was seen to be broken
-  held,      // the tightest standard word, and nothing asked broke it
-  assumed    // no answer of this op and these formats could tell it: the default
+  measured,  // results broke the next tighter standard word
+  held,      // the tightest standard word, and no result broke it
+  assumed    // the default: no result of this op and these formats could decide it
 };
 
 const char* to_string(Evidence evidence);
@@ -33,7 +33,7 @@ struct InferredWord {
   std::string why;
 };
 
-/// A candidate that the results broke.
+/// A candidate that results broke.
 struct BrokenCandidate {
   numerics::Contract contract;
   ProbeShare share;
@@ -41,11 +41,11 @@ struct BrokenCandidate {
 
 /// How the search decided one word.
 struct ContractStep {
-  std::optional<BrokenCandidate> broken;  // the last that was, before the one that held
-  ProbeShare share;                       // of the one that held
+  std::optional<BrokenCandidate> broken;  // the last candidate broken before one held
+  ProbeShare share;                       // of the candidate that held
 };
 
-/// The search of infer_contract (contract_inference.hpp): collects a kernel's results once, and compares them with one
+/// The search of infer_contract (contract_inference.hpp): collects a kernel's results once, then compares them with one
 /// candidate after the other.
 class ContractSearch {
  public:
@@ -55,20 +55,20 @@ class ContractSearch {
 
   /// The first candidate, from tight to wide, that every result keeps.
   std::optional<numerics::Contract> first();
-  /// Adds a row, or a call of attention, that a candidate must fit.
+  /// Adds a row, or a call of attention, that a candidate must explain.
   void add(const RowCase& row_case) { prober_.ask({row_case.row.expand()}, row_case.theta, rows_, row_case.auxiliary); }
   void add(const AttentionCase& attention) { prober_.ask(attention, rows_); }
-  /// Does any standard accumulator explain the added rows? None explains an infinity where the exact value is finite.
+  /// Does any standard accumulator explain the added rows? None explains an infinity whose exact value is finite.
   bool can_explain_rows();
-  /// The contract to judge the kernel by if there is none: the widest candidate of its own format's accumulator.
+  /// The contract to judge the kernel by if none was found: the widest candidate with its own format's accumulator.
   numerics::Contract widest() const;
   /// The result that breaks even that contract; empty if none does.
   std::string failure();
   /// The reasons for each word of `found`, which first() returned.
   std::vector<InferredWord> words(const numerics::Contract& found);
-  /// Which words of `found` are weaker than the dtype's own arithmetic, and how many rows need them.
+  /// The words of `found` that are weaker than the dtype's own arithmetic, and how many rows need them.
   ContractGrade grade(const numerics::Contract& found);
-  /// Rows whose results were compared with the candidates.
+  /// Number of rows whose results were compared with the candidates.
   std::size_t answers() const {
     return pairs_.size() + equal_.size() + scores_.size() + tiny_.size() + sums_.size() + masked_.size() +
            paper_.size() + rows_.size();

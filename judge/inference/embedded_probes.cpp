@@ -13,10 +13,10 @@ using numerics::Format;
 
 namespace {
 
-// Shapes are tried in order of size, up to so many of each dimension.
+// Tries shapes in order of size, up to this many of each dimension.
 constexpr int most_tried = 4096;
 
-// e^-depth is below half of the smallest number of the format, and so is 0 in it.
+// A depth at which e^-depth is below half of the format's smallest number, and rounds to 0.
 double depth_of_nothing(Format results) {
   const Format narrow = numerics::properties(results).precision > 24 ? Format::f64 : Format::f32;
   const numerics::FormatProperties& facts = numerics::properties(narrow);
@@ -28,7 +28,7 @@ std::optional<std::size_t> length_in(const Domain& domain, std::string_view name
   return length ? std::optional(static_cast<std::size_t>(*length)) : std::nullopt;
 }
 
-// Heads of keys, and of queries for each.
+// The number of key heads, and of query heads for each.
 std::optional<AttentionShape> with_heads(const Domain& domain, AttentionShape shape) {
   std::optional<std::size_t> group = length_in(domain, "group", shape.group);
   for (int g = 0; group && g < most_tried; ++g, group = length_in(domain, "group", *group + 1)) {
@@ -73,7 +73,7 @@ std::optional<AttentionShape> shape_in(const Domain& domain, const AttentionShap
     if (!found) return std::nullopt;
     (*shape).*length = *found;
   }
-  // A column less shows less, and is better than nothing.
+  // With one column fewer the call still shows something.
   shape->value_dim = std::max<std::size_t>(1, domain.length("values").nearest(least.value_dim));
   if (domain.equal_lengths) shape->queries = shape->keys = std::max(shape->queries, shape->keys);
   if (domain.equal_dims) shape->dim = shape->value_dim = std::max(shape->dim, shape->value_dim);
@@ -139,7 +139,7 @@ std::optional<AttentionCase> causal_without_keys(Format input, const Domain& dom
   const AttentionShape& s = attention.shape;
   attention.queries.assign(s.batch * s.heads() * s.queries * s.dim, 0.0);
   attention.keys.assign(s.batch * s.kv_heads * s.keys * s.dim, 0.0);
-  // Powers of two, whose mean tells a row of equal weights from one of zeros.
+  // Powers of two, whose mean distinguishes a row of equal weights from one of zeros.
   for (std::size_t k = 0; k < s.batch * s.kv_heads * s.keys * s.value_dim; ++k) {
     attention.values.push_back(k % 2 == 0 ? 1 : 2);
   }

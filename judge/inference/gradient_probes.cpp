@@ -16,7 +16,7 @@ using numerics::Format;
 
 namespace {
 
-// The part of one batch; nothing of nothing.
+// The part of one batch; empty if there are no numbers.
 template <class Number>
 std::vector<Number> part_of_batch(const std::vector<Number>& numbers, std::size_t b, std::size_t batches) {
   const auto size = static_cast<std::ptrdiff_t>(numbers.size() / batches);
@@ -43,7 +43,7 @@ AttentionCase batch_alone(const AttentionCase& a, std::size_t b) {
   return part;
 }
 
-// Half of a last place of large, and a little more: every addition to it rounds up.
+// `small` is slightly more than half a last place of `large`: every addition to it rounds up.
 struct HalfUlps {
   double large, small;
 };
@@ -51,8 +51,7 @@ struct HalfUlps {
 HalfUlps half_ulps(Format input, Format accumulator) {
   constexpr int above_subnormals = 8;
   const double half = std::ldexp(1.0, above_subnormals - numerics::properties(accumulator).precision);
-  // A format of 8 bits may have no number that small: its smallest one then shows nothing, and is a number all the
-  // same.
+  // An 8-bit format may have no number that small: its smallest number then shows nothing, but is valid.
   const double small = std::max(numerics::round_to(input, half + numerics::ulp(input, half)),
                                 numerics::properties(input).smallest_subnormal);
   return {std::ldexp(1.0, above_subnormals), small};

@@ -8,7 +8,7 @@
 namespace softcheck::proptests {
 namespace {
 
-// A line for each op; those of rows first.
+// Row ops first.
 const std::vector<Op>& list() {
   static const std::vector<Op> ops{
       Op::softmax,                      //

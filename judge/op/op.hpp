@@ -16,7 +16,7 @@ namespace softcheck::proptests {
 class RowOp;
 class AttentionOp;
 
-/// What a tensor of a call is to its op: the ABI's softcheck_role (kernels/abi/softcheck_kernel.h).
+/// The meaning of a tensor to its op: the ABI's softcheck_role (kernels/abi/softcheck_kernel.h).
 enum class Role : std::uint32_t {
   logits = SOFTCHECK_ROLE_LOGITS,
   mask = SOFTCHECK_ROLE_MASK,
@@ -40,45 +40,45 @@ enum class Role : std::uint32_t {
   lengths = SOFTCHECK_ROLE_LENGTHS,
 };
 
-/// Values per row of an input or output.
+/// How many values an input or output has.
 ///
-/// items     one per item                    rows   one
-/// vectors   RowOp::width numbers, for each item of an input, once for an output
+/// items     one per item                    rows   one per row
+/// vectors   RowOp::width numbers: per item of an input, per row of an output
 /// classes   one per item, shared by all rows of the call
 /// call      one for the whole call
 enum class Extent { items, rows, vectors, classes, call };
 
-/// What a NaN in an input makes NaN: every value of its row, or that of its own item.
+/// How far a NaN in an input spreads: to every value of its row, or only to the value of its own item.
 enum class NanReach { row, item };
 
-/// What an output's elements are: numbers of its format, or int32, each the index of one of the row's items.
+/// Element type of an output: a number of its format, or an int32 index of one of the row's items.
 enum class OutputElement { number, index };
 
 /// An input of an op.
 struct OpInput {
   Role role;
   Extent extent = Extent::items;
-  bool is_index = false;  // integers: int32 or int64, as the call draws; else numbers of the first input's dtype
+  bool is_index = false;  // int32 or int64, as the call draws; else numbers of the first input's dtype
   NanReach nan_reach = NanReach::row;
-  bool optional = false;  // a call may lack it (RowOp::has_input); those that may stand last
+  bool optional = false;  // a call may omit it (RowOp::has_input); optional inputs stand last
 };
 
-/// The ABI's softcheck_attributes, as far as ops read them; zero is off.
+/// The fields of the ABI's softcheck_attributes that ops read; zero means off.
 struct Attributes {
   double label_smoothing = 0;     // in [0, 1]
   double z_loss = 0;              // >= 0
-  std::int64_t ignore_index = 0;  // read where labels are an input
-  bool lse_base2 = false;         // log-sum-exps are log2 sum 2^x
-  double softcap = 0;             // >= 0; of attention's scores, or of the logits of a loss
-  // Of attention.
+  std::int64_t ignore_index = 0;  // read if labels are an input
+  bool lse_base2 = false;         // log-sum-exps are log2(sum 2^x)
+  double softcap = 0;             // >= 0; on attention's scores, or on the logits of a loss
+  // Attention.
   std::int64_t window_left_plus_1 = 0, window_right_plus_1 = 0;
   bool causal_top_left = false;
   std::int64_t page_size = 0;
-  // Of top-k.
-  std::int32_t k = 0;  // items chosen of each row, at most as many as it has
+  // Top-k.
+  std::int32_t k = 0;  // items chosen per row, at most n
   bool renormalize = false;
-  bool mean = false;  // of a loss of whole calls: it is divided
-  // Of sampling: in (0, 1].
+  bool mean = false;  // of a loss over whole calls: divide the sum
+  // Sampling: in (0, 1].
   double top_p = 0, min_p = 0;
 };
 
@@ -87,62 +87,62 @@ std::string_view to_string(Role role);
 
 /// Which contract words --infer can measure from this op's results.
 struct ContractAnswers {
-  /// Words that the op's arithmetic has beside acc, exp, sum and subnormal, for the search to try.
+  /// Words besides acc, exp, sum and subnormal that the search tries for this op.
   std::span<const std::string_view> words = {};
-  std::uint64_t auxiliary_of_sums = 0;  // the RowCase::auxiliary by which a row's additions show best
-  bool exponentials = true;             // else exp= has no part in it
-  bool coefficients = false;            // results as small as exponentials: they show subnormal=
-  bool expensive = false;               // elements are enclosed one by one: few rows are asked
-  bool at_the_logits = false;           // results are as large as the logits, and rounded there
-  bool masked_rows = true;              // masked= says what a row with nothing visible becomes
+  std::uint64_t auxiliary_of_sums = 0;  // the RowCase::auxiliary that shows the order of a row's additions best
+  bool exponentials = true;             // false: exp= has no effect on this op
+  bool coefficients = false;            // results get as small as exponentials, so they show subnormal=
+  bool expensive = false;               // the judge encloses elements one by one, so the search uses few rows
+  bool at_the_logits = false;           // results are as large as the logits, and are rounded at that size
+  bool masked_rows = true;              // masked= says what a fully masked row returns
 };
 
-/// What is fixed of an op.
+/// The constants of an op.
 struct OpTraits {
   std::string_view name;
   std::span<const OpInput> inputs;               // in the ABI's order, without the mask; the first is the drawn row
   std::span<const std::string_view> outputs;     // names, in the ABI's order
-  std::span<const Extent> extents = {};          // of outputs, where there are several of a row
+  std::span<const Extent> extents = {};          // of outputs; empty if there is one output per row
   std::span<const OutputElement> elements = {};  // of outputs; empty: all are numbers
-  std::span<const std::string_view> claims;      // on values, the first output's first
-  bool attention = false;                        // of queries, keys and values; else of rows
-  bool attributes = false;                       // of attention: windows, softcap, sinks, slopes, bias, alignment
-  bool packed = false;                           // of attention: sequences may be packed
-  bool pages = false;                            // of attention: and keys may lie in pages
-  std::size_t optional_outputs = 0;              // the last ones, of which a call has those that its domain asks for
-  std::span<const Role> optional_output_inputs = {};  // of each of these: the input that a call with it has
-  bool all_outputs = false;        // a call of attention asks for all others, else for the first ones
-  bool one_value_per_row = false;  // not one for each element
+  std::span<const std::string_view> claims;      // about values, the first output's first
+  bool attention = false;                        // an op on queries, keys and values; else on rows
+  bool attributes = false;                       // attention: takes windows, softcap, sinks, slopes, bias, alignment
+  bool packed = false;                           // attention: sequences may be packed
+  bool pages = false;                            // attention: keys may lie in pages
+  std::size_t optional_outputs = 0;  // how many of the last outputs are optional; the call's domain chooses them
+  std::span<const Role> optional_output_inputs = {};  // per optional output: the input that a call with it must have
+  bool all_outputs = false;        // attention: a call asks for all other outputs; else only for the first ones
+  bool one_value_per_row = false;  // else one value per element
   bool has_theta = true;
   bool adaptive = false;  // beta follows from the entropy (Appendix G)
   bool takes_mask = true;
-  bool takes_infinities = true;   // -inf stands for a masked item
-  bool saved_logarithms = false;  // one of -inf in the first input is that of 0, a number as any other
-  bool has_limit = true;          // and +inf has a limit
-  bool wide_output = false;       // numbers of the output are f64 for f64 inputs, else f32
-  bool f32_rows = false;          // the drawn row is f32 where the other inputs are of 16 bits
-  bool items_first = false;       // its tensor is (n, rows), vectors' (n, rows, width)
-  bool row_comes_last = false;    // in a call the drawn row comes behind the other inputs
-  bool may_be_in_place = false;   // the output may be the first input
-  bool of_whole_calls = false;    // its one value is made of all rows of a call, or its rows depend on all
-  bool filters = false;           // of sampling: top_p and min_p are its attributes
+  bool takes_infinities = true;   // -inf marks a masked item
+  bool saved_logarithms = false;  // in the first input, -inf is log(0), an ordinary number
+  bool has_limit = true;          // +inf has a limit, too
+  bool wide_output = false;       // outputs are f64 for f64 inputs, else f32
+  bool f32_rows = false;          // the drawn row is f32 if the other inputs have 16 bits
+  bool items_first = false;       // the tensor is (n, rows); vectors are (n, rows, width)
+  bool row_comes_last = false;    // the drawn row is the call's last input
+  bool may_be_in_place = false;   // the output may share memory with the first input
+  bool of_whole_calls = false;    // the call has one value of all its rows, or each row depends on all
+  bool filters = false;           // sampling: top_p and min_p are its attributes
   std::uint64_t quick_items =
-      0;                     // longest row at quick effort, a 16th of the longest listed at default; 0: the effort's
-  std::uint32_t number = 0;  // the ABI's op; 0: version 1 says it by the plug-in's own knowledge
+      0;  // longest row at quick effort; the listed calls of default effort go up to 16 times that; 0: no limit
+  std::uint32_t number = 0;  // the ABI's op; 0: version 1 leaves the op to the plug-in
   ContractAnswers answers = {};
 };
 
-/// Values of all outputs for a row of n items and vectors of so many numbers.
+/// Number of values of all outputs for a row of n items whose vectors have `width` numbers.
 std::size_t values_of_row(const OpTraits& op, std::size_t n, std::size_t width);
-/// Where value i of them stands: the output's number, and the item there, nothing of an output of one value a row.
+/// The output and the item that value i belongs to; no item if the output has one value per row.
 struct ValuePlace {
   std::size_t output = 0;
   std::optional<std::size_t> item;
 };
 ValuePlace place_of_value(const OpTraits& op, std::size_t i, std::size_t n, std::size_t width);
-/// Is value i of them an index? It then names one of the n items, whatever the row holds.
+/// Is value i an index? An index must name one of the n items, whatever the row holds.
 bool is_index_value(const OpTraits& op, std::size_t i, std::size_t n, std::size_t width);
-/// Is the number the index of one of n items?
+/// Is the value an integer in [0, n)?
 bool is_item(double value, std::size_t n);
 
 /// An op: one object in judge/ops/.
@@ -150,9 +150,9 @@ class OpDefinition {
  public:
   const OpTraits traits;
 
-  /// Nothing unless the op is one of rows.
+  /// Null unless the op works on rows.
   virtual const RowOp* rows() const { return nullptr; }
-  /// Nothing unless it is one of queries, keys and values.
+  /// Null unless the op works on queries, keys and values.
   virtual const AttentionOp* attention() const { return nullptr; }
 
   OpDefinition(const OpDefinition&) = delete;
@@ -163,7 +163,7 @@ class OpDefinition {
   ~OpDefinition() = default;
 };
 
-/// What a kernel computes (kernels/abi/softcheck_kernel.h): one of the definitions.
+/// What a kernel computes (kernels/abi/softcheck_kernel.h): a reference to one OpDefinition.
 class Op {
  public:
   static const Op softmax, log_softmax, logsumexp, entropy, adaptive_softmax, attention, adaptive_attention,
@@ -173,9 +173,9 @@ class Op {
   constexpr Op(const OpDefinition& definition) : definition_(&definition) {}  // NOLINT(google-explicit-constructor)
 
   const OpTraits* operator->() const { return &definition_->traits; }
-  /// throws   std::logic_error unless the op is one of rows
+  /// throws   std::logic_error unless the op works on rows
   const RowOp& rows() const;
-  /// throws   std::logic_error unless it is one of queries, keys and values
+  /// throws   std::logic_error unless the op works on queries, keys and values
   const AttentionOp& attention_op() const;
 
   friend bool operator==(Op a, Op b) { return a.definition_ == b.definition_; }
@@ -184,28 +184,28 @@ class Op {
   const OpDefinition* definition_;
 };
 
-/// All that are shipped, those of rows first.
+/// All ops, the row ops first.
 std::span<const Op> all_ops();
 std::span<const Op> row_ops();
-/// Those of rows of logits and nothing else: neither other inputs nor attributes.
+/// Row ops with logits as their only input, and without attributes.
 std::vector<Op> logits_ops();
 
 std::string_view to_string(Op op);
 
-/// throws   std::invalid_argument naming the known ops
+/// throws   std::invalid_argument with the list of known ops
 Op parse_op(std::string_view name);
 
-/// Has a call one value, made of all its rows?
+/// Does a call return one value for all its rows?
 bool has_one_value(Op op);
 
-/// f64 of f64, f32 of the others: that of values of whole rows.
+/// The format of values of whole rows: f64 for f64 inputs, else f32.
 numerics::Format wide_format(numerics::Format input);
 
-/// The format of the rows that are drawn for inputs of some format.
+/// The format in which rows are drawn for inputs of this format.
 numerics::Format row_format(Op op, numerics::Format input);
 
-/// Format that the ABI gives an output for an input of some format: the input's, but f32 for values of whole rows of
-/// 16-bit inputs. Of attention that of lse and entropy: out always has the input's.
+/// The ABI's output format for this input format: the input's, or f32 for values of whole rows of 16-bit inputs. For
+/// attention, the format of lse and entropy; out always has the input's.
 numerics::Format output_format(Op op, numerics::Format input);
 
 }  // namespace softcheck::proptests

@@ -13,7 +13,7 @@ namespace {
 
 using numerics::Certificate;
 
-// A smaller case of a later property is no simpler: the first property asks the least.
+// Below this size prefer the earlier property, which has the fewest conditions, even if a later one has a smaller case.
 constexpr std::size_t few_logits = 8;
 
 const Certificate* first_of(const Counterexample& found, const std::string& claim) {
@@ -23,19 +23,19 @@ const Certificate* first_of(const Counterexample& found, const std::string& clai
 
 bool is_simpler(const FailureCause& a, const FailureCause& b) {
   const Counterexample &of_a = *a.property->outcome.counterexample, &of_b = *b.property->outcome.counterexample;
-  // A call that fails alone says nothing against the property that made it.
+  // The failure of a call that also fails alone does not depend on what its property changes.
   if (fails_alone(of_a) != fails_alone(of_b)) return fails_alone(of_b);
   return of_b.size > few_logits && of_a.size < of_b.size;
 }
 
-// The gravest of the kinds that mostly have one cause: an overflow makes NaN of one row and an infinity of another, and
-// an error grows with the row.
+// Kinds of failures that usually have one cause: an overflow gives NaN in one row and an infinity in another, and
+// errors grow with the row's length.
 WrongValue gravest_alike(WrongValue kind) {
   if (kind == WrongValue::infinite) return WrongValue::nan;
   return kind == WrongValue::inexact ? WrongValue::wrong : kind;
 }
 
-// One cause for kinds that are alike: the gravest, in the properties' order where none is simpler.
+// Adds a failure, or merges it with an alike cause: keeps the graver kind, and the simpler case.
 void add(const FailureCause& failure, std::vector<FailureCause>& causes) {
   const auto found = std::ranges::find(causes, gravest_alike(failure.kind),
                                        [](const FailureCause& cause) { return gravest_alike(cause.kind); });
@@ -46,7 +46,7 @@ void add(const FailureCause& failure, std::vector<FailureCause>& causes) {
   }
 }
 
-// The NaN of a call that hides one may be that of the calls that hide none.
+// If calls without a hidden NaN return NaN, too, a hidden NaN is no separate cause.
 void merge_nans(std::vector<FailureCause>& causes) {
   if (std::ranges::find(causes, WrongValue::nan, &FailureCause::kind) == causes.end()) return;
   std::erase_if(causes, [](const FailureCause& cause) { return cause.kind == WrongValue::hidden_nan; });
@@ -57,7 +57,7 @@ bool is_of_cause(WrongValue kind, const FailureCause& cause) {
          (kind == WrongValue::hidden_nan && cause.kind == WrongValue::nan);
 }
 
-// What came of it, on one line.
+// The failure in one line.
 std::string one_line(const Certificate& certificate) {
   const KernelEvidence* evidence = evidence_of(certificate);
   if (evidence == nullptr) return certificate.witness;
@@ -70,19 +70,19 @@ std::string one_line(const Certificate& certificate) {
   return result;
 }
 
-// The row that failed; the whole case where it is no row.
+// The failing row; the whole case if the evidence names no row.
 std::string failing_row(const Certificate& certificate) {
   const KernelEvidence* evidence = evidence_of(certificate);
   if (evidence == nullptr) return certificate.witness;
   return evidence->asked.row_text.empty() ? evidence->asked.case_text : evidence->asked.row_text;
 }
 
-// "also fails: NAME on 3 logits, NAME on 1 logit, and 2 properties more": by the same cause on another row; empty where
-// there is none. A property whose smallest row was named before found the same row: its mask or neighbour has no part
-// in that.
+// "also fails: NAME on 3 logits, NAME on 1 logit, and 2 properties more": other properties that fail by the same cause
+// on another row; empty if there are none. A property whose smallest failing row was already named is skipped: its mask
+// or neighbours do not matter.
 std::string other_failures(const KernelJudgement& judgement, const std::string& claim, const FailureCause& cause) {
   constexpr std::size_t most_named = 3;
-  std::set<std::string> rows{failing_row(*cause.failed)};  // and names
+  std::set<std::string> rows{failing_row(*cause.failed)};  // failing rows and property names already used
   std::string names;
   std::size_t count = 0;
   for (const PropertyFinding& other : judgement.properties) {
@@ -90,7 +90,7 @@ std::string other_failures(const KernelJudgement& judgement, const std::string& 
     const Certificate* broken = &other == cause.property || !failed ? nullptr : first_of(*failed, claim);
     if (broken == nullptr || fails_alone(*failed) || !is_of_cause(kind_of(*broken), cause)) continue;
     if (other.name == cause.property->name || !rows.insert(failing_row(*broken)).second) continue;
-    // Default effort has a property twice: as quick effort draws it, and as its own.
+    // Default effort lists a property twice: as quick effort draws it, and with its own cases.
     if (!rows.insert(other.name).second || ++count > most_named) continue;
     names += (names.empty() ? "" : ", ") + other.name + " on " + logits_text(failed->size);
   }

@@ -9,22 +9,24 @@
 
 namespace softcheck::proptests {
 
-/// Failures of one claim by wrong values that are alike: one counterexample tells them.
+/// Failures of one claim by wrong values of alike kinds: the report shows one counterexample for all.
 struct FailureCause {
   WrongValue kind = WrongValue::other;
-  const PropertyFinding* property = nullptr;      // the first that fails on few logits, else that of the smallest case
-  const numerics::Certificate* failed = nullptr;  // of that one's case
+  const PropertyFinding* property = nullptr;  // the first that fails on few logits, or the one with the smallest case
+  const numerics::Certificate* failed = nullptr;  // a certificate of that property's case
 };
 
-/// Of one claim; the gravest cause first. Empty where no smallest case breaks the claim.
+/// The causes for one claim, the gravest first. Empty if no shrunk case breaks the claim.
 std::vector<FailureCause> causes_of(const KernelJudgement& judgement, const std::string& claim);
-/// The gravest of all claims, among failures with the judgement's own verdict; without a property where there is none.
+/// The gravest cause over all claims, among failures with the judgement's verdict; its property is null if there is
+/// none.
 FailureCause gravest_cause(const KernelJudgement& judgement);
 
-/// Why a claim failed: of each cause the smallest row, what was expected and got, why if the judge knows it, and one
-/// command; the other properties by name. A case that an earlier claim told of is not told again.
+/// The report's lines about a failed claim. For each cause: the smallest row, the expected and the returned value, the
+/// reason if the judge knows it, and one command; then the names of the other failing properties. Refers to cases that
+/// an earlier claim has shown.
 ///
-/// slack   the largest of the claim, of any case
+/// slack   the claim's largest, over all cases
 std::vector<std::string> story_of(const KernelSubject& subject, const KernelJudgement& judgement,
                                   const std::string& claim, double slack, std::set<std::string>& reported_case_texts);
 

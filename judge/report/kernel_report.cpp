@@ -33,7 +33,7 @@ std::string subject_name(const KernelSubject& subject) {
          (subject.domain.everything() ? "" : " on " + to_string(subject.domain));
 }
 
-// A property that failed by no claim: the judge itself could not go on.
+// Lines about properties that failed without a broken claim: the judge itself could not continue.
 std::vector<std::string> troubles_of(const KernelSubject& subject, const KernelJudgement& judgement) {
   std::vector<std::string> lines;
   for (const PropertyFinding& property : judgement.properties) {
@@ -45,7 +45,7 @@ std::vector<std::string> troubles_of(const KernelSubject& subject, const KernelJ
   return lines;
 }
 
-// The drawn case breaks this claim, but the smaller case that the report shows breaks only other claims.
+// Did the drawn case break this claim, while the shrunk case that the report shows breaks only other claims?
 bool broken_before_shrinking(const PropertyFinding& property, const std::string& claim) {
   const Outcome& outcome = property.outcome;
   const auto summary = outcome.claims.find(claim);
@@ -54,10 +54,10 @@ bool broken_before_shrinking(const PropertyFinding& property, const std::string&
          summary != outcome.claims.end() && summary->second.tightest_slack > 1;
 }
 
-// Why a claim failed that no property's smallest case breaks.
+// The lines about a failed claim that no property's shrunk case breaks.
 std::vector<std::string> story_of_larger_case(const KernelSubject& subject, const KernelJudgement& judgement,
                                               const std::string& claim) {
-  constexpr std::size_t longest = 2000;  // characters of a line that a reader may want to copy
+  constexpr std::size_t longest = 2000;  // characters; longer lines are hard to copy
   for (const PropertyFinding& property : judgement.properties) {
     if (!broken_before_shrinking(property, claim)) continue;
     const std::string& drawn = property.outcome.counterexample->first_text;
@@ -68,12 +68,12 @@ std::vector<std::string> story_of_larger_case(const KernelSubject& subject, cons
   return {};
 }
 
-// Does a claim's story show what its call printed?
+// Does the claim's story show the call's output?
 bool shows_printed(const ReportRow& row) {
   return std::ranges::any_of(row.details, [](const std::string& detail) { return detail.starts_with("    | "); });
 }
 
-// What all properties together decided of each claim.
+// The result per claim over all properties.
 std::map<std::string, ReportRow> rows_by_claim(const KernelJudgement& judgement, const numerics::Contract& contract) {
   std::map<std::string, ReportRow> rows;
   const auto row_of = [&](const std::string& claim) -> ReportRow& {
@@ -104,7 +104,7 @@ std::map<std::string, ReportRow> rows_by_claim(const KernelJudgement& judgement,
 
 constexpr int first_passing = 100, last_place = 200;
 
-// What failed stands above what passed: by the verdict, then the gravest first.
+// Sorts failures above passes: by verdict, then the gravest first.
 int place_of(const ReportRow& row, const KernelJudgement& judgement) {
   if (row.verdict == ReportVerdict::pass) return first_passing + (row.errors ? 0 : 1);
   const std::vector<FailureCause> causes = causes_of(judgement, row.claim);
@@ -112,7 +112,7 @@ int place_of(const ReportRow& row, const KernelJudgement& judgement) {
   return 10 * static_cast<int>(row.verdict) + static_cast<int>(kind);
 }
 
-// Several claims may fail in one case. The claim that the table prints first has it in full, the others refer to it.
+// One case may break several claims: the claim that comes first in the table shows it, the others refer to it.
 void tell_failures(const KernelSubject& subject, const KernelJudgement& judgement, std::vector<ReportRow>& rows) {
   std::vector<ReportRow*> ordered;
   for (ReportRow& row : rows) ordered.push_back(&row);
@@ -128,8 +128,8 @@ void tell_failures(const KernelSubject& subject, const KernelJudgement& judgemen
 
 std::string inference_hint(const KernelSubject& subject, const KernelJudgement& judgement) {
   const std::vector<std::string> values = value_claims(subject.op);
-  // No contract grants a NaN, an infinity or a 0 for a number, nor an error of so many thresholds: it exceeds the
-  // value.
+  // No contract allows a NaN, an infinity or a 0 in place of a number, nor an error of so many thresholds, which
+  // exceeds the value.
   const double most = 1 / numerics::properties(subject.contract.accumulator).unit_roundoff;
   std::size_t failed = 0;
   for (const PropertyFinding& property : judgement.properties) {
@@ -193,11 +193,11 @@ std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgeme
     whole.details.insert(whole.details.begin(), "a partial report: " + judgement.ended_early);
   }
   whole.verbose = judgement.refusals;
-  // Every report says that nothing contains a function of the judge's own process.
+  // Every report must say that a function of the judge's own process is not isolated.
   std::vector<std::string>& lines_of_isolation = subject.source.forwarded ? whole.details : whole.verbose;
   if (!judgement.isolation.empty()) lines_of_isolation.push_back("isolation: " + judgement.isolation);
   if (judgement.printed_bytes > 0) {
-    // A function that fails often prints the same each time: what the shown call printed is enough.
+    // A failing function often prints the same for each call: show the output of the shown call only.
     const bool shown = std::ranges::any_of(rows, shows_printed);
     const std::vector<std::string> lines = shown ? std::vector<std::string>{} : judgement.printed_lines;
     whole.details.push_back("the kernel printed " + std::to_string(judgement.printed_bytes) +

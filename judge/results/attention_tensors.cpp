@@ -125,14 +125,15 @@ void AttentionTensors::load_visible(std::size_t batch, std::size_t head, std::si
   const std::int64_t place = place_of(query), left = task_.attributes.window_left_plus_1,
                      right = task_.attributes.window_right_plus_1;
   for (std::size_t j = 0; j < keys_; ++j) {
-    const std::int64_t before = place - static_cast<std::int64_t>(j);  // keys from j to the query's own
+    const std::int64_t before = place - static_cast<std::int64_t>(j);  // keys from j to the query's position
     const bool hidden =
         (task_.causal && before < 0) || (left != 0 && before >= left) || (right != 0 && -before >= right);
     if (hidden) row_.visible[j] = 0;
   }
 }
 
-// The key that a query stands at: the last query at the last key, or the first at the first.
+// The query's position among the keys: the last query stands at the last key, or with top-left alignment the first at
+// the first.
 std::int64_t AttentionTensors::place_of(std::size_t query) const {
   const auto place = static_cast<std::int64_t>(query);
   if (task_.attributes.causal_top_left) return place;
@@ -211,7 +212,7 @@ AttentionRow AttentionTensors::usual_row(std::vector<std::size_t>& left) {
 void AttentionTensors::load_output(const GivenTensor& output, std::size_t which, std::size_t row,
                                    std::span<double> values) const {
   GivenTensor four = output;
-  // A scalar's own column of one, where it has that, is not walked over.
+  // Skip a scalar's last dimension of size 1, if it has one.
   if (which > 0 && output.shape.size() == input_of(task_, Role::query)->shape.size()) four.strides.pop_back();
   const std::size_t wanted = which == 0 ? 4 : 3;
   four.strides.insert(four.strides.begin(), wanted - four.strides.size(), 0);

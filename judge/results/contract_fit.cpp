@@ -19,7 +19,7 @@ bool has_failed(const TensorJudgement& judgement, std::string_view claim) {
       judgement.rows, [&](const ReportRow& row) { return row.claim == claim && row.verdict == ReportVerdict::fail; });
 }
 
-// What no contract changes.
+// Did claims fail that no contract changes?
 bool fails_otherwise(const TensorJudgement& judgement) {
   return has_failed(judgement, "kernel.nan_row") || has_failed(judgement, "kernel.infinite_row");
 }
@@ -29,8 +29,8 @@ std::vector<MaskedRows> conventions(const Contract& contract, const TensorJudgem
   return {MaskedRows::nan, MaskedRows::zero, MaskedRows::uniform};
 }
 
-// An arithmetic narrower than what it writes would explain nearly any number, and few kernels have one, but for f64
-// results that f32 computed.
+// An arithmetic narrower than the output would explain nearly any number, and few kernels have one; f64 results
+// computed in f32 are the exception.
 bool is_plausible(const Contract& candidate, const Contract& contract) {
   const auto precision = [](numerics::Format format) { return numerics::properties(format).precision; };
   const int least =
@@ -60,7 +60,7 @@ std::vector<Contract> candidates(Op op, const Contract& contract, const TensorJu
   return result;
 }
 
-// Attention of other attributes that the caller may have forgotten, the likeliest first.
+// The task with attributes that the caller may have forgotten, the likeliest first.
 std::vector<std::pair<std::string, TensorTask>> readings(const TensorTask& task) {
   std::vector<std::pair<std::string, TensorTask>> result;
   if (!task.op->attention) return result;

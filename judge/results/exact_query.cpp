@@ -14,7 +14,7 @@ using namespace numerics;
 
 namespace {
 
-// scale <q, k_j>; nothing where it is beyond the doubles.
+// scale <q, k_j>; nothing if it exceeds the doubles.
 std::optional<Enclosure> score_of(const AttentionRow& row, std::size_t j) {
   PairedSums dot(1);
   for (std::size_t t = 0; t < row.query.size(); ++t) dot.add(row.query[t], &row.keys[j * row.query.size() + t]);
@@ -25,7 +25,7 @@ std::optional<Enclosure> score_of(const AttentionRow& row, std::size_t j) {
 
 std::optional<EnclosedRow> weights_of(const AttentionTask& task, const AttentionRow& row,
                                       std::span<const std::size_t> items) {
-  if (row.has_terms() || row.sink) return std::nullopt;  // the oracles know these
+  if (row.has_terms() || row.sink) return std::nullopt;  // the oracles handle these
   std::vector<std::optional<Enclosure>> scores;
   for (const std::size_t j : items) {
     scores.push_back(score_of(row, j));
@@ -64,14 +64,14 @@ DoubleBounds ExactQuery::entropy() {
 }
 
 void ExactQuery::output(std::span<DoubleBounds> columns) {
-  // A weight is two doubles, and what those leave of its enclosure meets |v|.
+  // Splits each weight into two doubles; the rest of its enclosure is multiplied by |v| and summed in `left`.
   PairedSums sums(columns.size()), lows(columns.size());
   std::vector<double> left(columns.size(), 0);
   bool usable = weights_.has_value();
   for (std::size_t k = 0; usable && k < items_.size(); ++k) {
     const Enclosure weight = weights_->softmax(k);
     const double high = weight.midpoint();
-    // The scores' errors may leave a weight any size, so that doubles do not hold its middle.
+    // The scores' errors may be so large that a weight's midpoint is no double.
     usable = std::isfinite(high);
     if (!usable) break;
     const double low = (weight - Enclosure(high)).midpoint();
@@ -86,7 +86,7 @@ void ExactQuery::output(std::span<DoubleBounds> columns) {
       columns[c] = refined(std::nullopt, AttentionClaim::output, c);
       continue;
     }
-    // Each addition and product of left rounds once, and may underflow.
+    // Each product and addition of `left` rounds once, and may underflow.
     const double error = left[c] * (1 + static_cast<double>(items_.size() + 2) * 0x1p-52) +
                          static_cast<double>(items_.size()) * 0x1p-1072;
     const Enclosure around =

@@ -12,7 +12,7 @@ namespace {
 
 using numerics::Format;
 
-// DLPack's code of bool, which the header knows from version 0.8 on.
+// DLPack's code for bool; its header defines it since version 0.8.
 constexpr int bool_code = 6;
 
 std::string name_of(const DLDataType& dtype) {
@@ -40,7 +40,8 @@ void set_dtype(GivenTensor& held, const DLDataType& dtype, const std::string& na
 
 constexpr std::size_t most_elements = std::size_t{1} << 48;
 
-// Its exponent and fraction at the places of a double's, times the ratio of the biases: exact, subnormal numbers too.
+// Moves exponent and fraction to a double's place and scales by the difference of the biases: exact, including
+// subnormals.
 double half_to_double(std::uint16_t bits) {
   const std::uint64_t sign = static_cast<std::uint64_t>(bits & 0x8000u) << 48, magnitude = bits & 0x7fffu;
   const double value = magnitude < 0x7c00u ? std::bit_cast<double>(magnitude << 42) * 0x1p1008
@@ -52,7 +53,7 @@ double brain_to_double(std::uint16_t bits) {
   return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16));
 }
 
-// Elements may stand at any address: they are copied, not pointed at.
+// Elements may be unaligned: copy them.
 template <class Bits, class Decode>
 void decode_each(const std::byte* first, std::int64_t stride, std::span<double> values, Decode decode) {
   const std::ptrdiff_t step = stride * static_cast<std::ptrdiff_t>(sizeof(Bits));
@@ -187,7 +188,7 @@ void decode_elements(const GivenTensor& tensor, std::int64_t offset, std::int64_
       return decode_each<std::uint16_t>(first, stride, values, half_to_double);
     case Format::bf16:
       return decode_each<std::uint16_t>(first, stride, values, brain_to_double);
-    default:  // of 8 bits
+    default:  // 8-bit formats
       return decode_each<std::uint8_t>(first, stride, values,
                                        [format](std::uint8_t bits) { return numerics::decode(format, bits); });
   }

@@ -14,13 +14,13 @@
 
 namespace softcheck::proptests {
 
-/// A caller's tensor in this machine's memory: read where it lies, never copied as a whole and never written.
+/// A caller's tensor in this machine's memory. Read in place, never copied as a whole, never written.
 struct GivenTensor {
-  const std::byte* first = nullptr;        // the first element; may be null where there is none
-  std::optional<numerics::Format> format;  // nothing: integers, or a mask of bytes, nonzero = visible
-  std::vector<std::int64_t> shape;         // of any number of dimensions, each >= 0
-  std::vector<std::int64_t> strides;       // in elements, of any sign; 0 repeats one element
-  unsigned integer_bits = 0;               // 32 or 64: signed integers, as labels are; 0: none
+  const std::byte* first = nullptr;        // the first element; may be null without elements
+  std::optional<numerics::Format> format;  // nothing: integers, or a mask of bytes (nonzero = visible)
+  std::vector<std::int64_t> shape;         // any number of dimensions, each >= 0
+  std::vector<std::int64_t> strides;       // in elements, of any sign; 0 repeats an element
+  unsigned integer_bits = 0;               // 32 or 64 for signed integers, such as labels; else 0
 
   bool is_mask() const { return !format && integer_bits == 0; }
 };
@@ -28,11 +28,11 @@ struct GivenTensor {
 /// "f32", "int64", "a mask of bytes".
 std::string dtype_name(const GivenTensor& tensor);
 
-/// A DLTensor's elements. Bool and uint8 are masks, int32 and int64 labels.
+/// The tensor of a DLTensor. Bool and uint8 are masks, int32 and int64 labels.
 ///
 /// name     of the tensor, for errors: "logits"
-/// throws   std::invalid_argument naming the tensor, what is needed and what was got: another device than the CPU, a
-///          dtype that is no format, int32, int64, uint8 or bool, lanes, a negative size, no data
+/// throws   std::invalid_argument with the tensor, what is needed and what was given, for a device other than the CPU,
+///          a dtype other than formats, int32, int64, uint8 and bool, lanes, a negative size, or missing data
 GivenTensor from_dlpack(const DLTensor& tensor, std::string_view name);
 
 using Shape = std::vector<std::int64_t>;
@@ -40,34 +40,34 @@ using Shape = std::vector<std::int64_t>;
 /// "(3, 7)", "(3,)", "()"
 std::string shape_text(std::span<const std::int64_t> shape);
 
-/// How many elements a shape has.
+/// The number of elements of a shape.
 ///
 /// name     of the tensor, for errors
-/// throws   std::invalid_argument when a size is negative, or they are more than 2^48 elements
+/// throws   std::invalid_argument if a size is negative, or there are more than 2^48 elements
 std::size_t elements_of(std::span<const std::int64_t> shape, const std::string& name);
 
 /// Strides of a row-major tensor without gaps.
 Shape compact_strides(std::span<const std::int64_t> shape);
 
-/// throws   std::invalid_argument naming the tensor unless the shapes are the same
+/// throws   std::invalid_argument with the tensor's name unless the shapes are equal
 void require_shape(const std::string& name, std::span<const std::int64_t> got, std::span<const std::int64_t> need);
 
-/// Strides by which a tensor is read as one of another shape, as NumPy broadcasts: from the right, and a size of 1, or
-/// none at all, is repeated.
+/// Strides that broadcast a tensor to another shape as NumPy does: from the right, repeating dimensions of size 1 and
+/// missing ones.
 ///
-/// throws   std::invalid_argument naming the tensor where the sizes do not fit
+/// throws   std::invalid_argument with the tensor's name if the sizes do not fit
 Shape broadcast_strides(const std::string& name, std::span<const std::int64_t> shape,
                         std::span<const std::int64_t> strides, std::span<const std::int64_t> target);
 
-/// Where the rows of a row-major walk over some dimensions begin.
+/// The offsets of rows in a row-major walk over some dimensions.
 class RowWalk {
  public:
-  /// shape   of the dimensions that are walked over
+  /// shape   of the walked dimensions
   explicit RowWalk(Shape shape);
   std::size_t rows() const { return rows_; }
-  /// Of each dimension.
+  /// One index per dimension.
   std::vector<std::int64_t> index(std::size_t row) const;
-  /// In elements, for a tensor of these strides, of which those beyond the walked dimensions are not looked at.
+  /// In elements, for a tensor with these strides; ignores strides beyond the walked dimensions.
   std::int64_t offset(std::size_t row, std::span<const std::int64_t> strides) const;
 
  private:
@@ -75,21 +75,21 @@ class RowWalk {
   std::size_t rows_;
 };
 
-/// Elements of a tensor that stand a stride apart, as doubles, exactly.
+/// Reads elements at a constant stride as doubles, exactly.
 ///
 /// tensor   has a format
-/// offset   of the first, in elements from tensor.first
+/// offset   of the first element, in elements from tensor.first
 /// stride   in elements, of any sign
 void decode_elements(const GivenTensor& tensor, std::int64_t offset, std::int64_t stride, std::span<double> values);
 
-/// Element of a tensor of integers.
+/// One element of an integer tensor.
 std::int64_t integer_at(const GivenTensor& tensor, std::int64_t offset);
 
-/// The items that a mask hides: masked_items[i] becomes hidden where the byte is 0, and stays as it is elsewhere.
+/// Sets items[i] to `hidden` if its mask byte is 0, and keeps it otherwise.
 void hide_masked(const GivenTensor& mask, std::int64_t offset, std::int64_t stride, double hidden,
                  std::span<double> items);
 
-/// The byte of a mask: nonzero is visible.
+/// Is the mask's byte nonzero, that is visible?
 bool mask_shows(const GivenTensor& mask, std::int64_t offset);
 
 }  // namespace softcheck::proptests

@@ -15,7 +15,7 @@ AttentionTask gradient_task(const TensorTask& task, const numerics::Contract& co
   return {task.op, contract, wide_format(contract.input)};
 }
 
-// Calls each() once for every key head of every batch, as long as that says so.
+// Calls each() for every key head of every batch, until it returns false.
 template <class Each>
 void over_groups(GradientTensors& tensors, Each&& each) {
   for (std::size_t b = 0; b < tensors.batches(); ++b) {
@@ -26,12 +26,12 @@ void over_groups(GradientTensors& tensors, Each&& each) {
   }
 }
 
-// Row number row of so many.
+// Row `row` of `rows` rows.
 std::span<const double> row_of_values(std::span<const double> values, std::size_t row, std::size_t rows) {
   return values.subspan(row * (values.size() / rows), values.size() / rows);
 }
 
-// The results that NaNs reach are NaN; of those that an infinity reaches, nothing is promised.
+// Results that a NaN reaches must be NaN; for those that an infinity reaches, nothing is promised.
 void judge_special_queries(const GradientTensors& tensors, std::span<const double> dq, TensorTally& tally) {
   for (std::size_t q = 0; q < tensors.queries(); ++q) {
     const QueryKind kind = tensors.kind(q);

@@ -20,32 +20,32 @@ namespace {
 
 using numerics::nan;
 
-// The numbers of the op's outputs.
+// Indices of the op's outputs.
 constexpr std::size_t by_sinks = 3, by_bias = 4;
 
-// The pairs of one number take some 300 bytes a score.
+// The pairs that share a number take some 300 bytes per score.
 constexpr std::size_t most_shared_scores = std::size_t{1} << 24;
 
-// A number, or those of a row, in which an infinity or what the ABI says nothing of has a part.
+// The reason to skip a number or a row to which a query with undefined results contributes.
 constexpr const char* met_infinity =
     "a sum over queries of which one meets an infinity, or sees no key and holds no number";
 
-// A query that sees its sink alone adds its gradient by the log-sum-exp to that by the sink, which no bound says.
+// A query that sees only its sink adds its gradient by the log-sum-exp to the sink's, for which there is no bound.
 void require_sum(const TensorTask& task, std::size_t which) {
   if (which != by_sinks || input_of(task, Role::lse_gradient) == nullptr) return;
   throw std::invalid_argument("dsinks: need no lse_gradient beside it");
 }
 
 struct HeadAtHand {
-  std::shared_ptr<const GradientTensors> tensors;  // those of its key head
-  std::size_t head = 0;                            // in its group
+  std::shared_ptr<const GradientTensors> tensors;  // of its key head
+  std::size_t head = 0;                            // within its group
 
   std::size_t first_query() const { return head * tensors->shape().queries; }
   QueryKind kind(std::size_t query) const { return tensors->kind(first_query() + query); }
   bool sees(std::size_t query, std::size_t key) const { return tensors->sees(first_query() + query, key); }
 };
 
-// One dimension of a bias: all, or the one that a head or a batch has.
+// One dimension of a bias: the whole range, or one head or batch.
 struct Range {
   std::size_t first = 0, count = 1;
 };
@@ -78,7 +78,7 @@ std::vector<GradientGroup> groups_of(const std::vector<HeadAtHand>& heads) {
   return groups;
 }
 
-// What NaNs and infinities make of a sum of queries.
+// The effect of NaNs and infinities on a sum over queries.
 struct Special {
   bool nan = false, unasked = false;
 
@@ -109,7 +109,7 @@ class SinkAtHand {
   std::unique_ptr<SinkGradient> gradient_;
 };
 
-// The shape of the bias in four dimensions: (batch, heads, queries, keys), each of them whole or 1.
+// The bias's shape in four dimensions: (batch, heads, queries, keys), each full or 1.
 std::array<std::size_t, 4> shape_of_bias(const TensorTask& task) {
   const Shape& shape = input_of(task, Role::bias)->shape;
   std::array<std::size_t, 4> four{1, 1, 1, 1};
@@ -118,7 +118,7 @@ std::array<std::size_t, 4> shape_of_bias(const TensorTask& task) {
   return four;
 }
 
-// One head of the bias in one batch of it.
+// One head of the bias in one of its batches.
 class BiasAtHand {
  public:
   BiasAtHand(const TensorTask& task, const GradientTensors& all, const AttentionTask& by, std::size_t b, std::size_t h)
@@ -127,7 +127,7 @@ class BiasAtHand {
     const auto shared = [](std::size_t of_bias, std::size_t all_of_them, std::size_t one) {
       return of_bias == 1 ? Range{0, all_of_them} : Range{one, 1};
     };
-    // A dimension of which there is one is shared by nothing else.
+    // A dimension of size 1 is shared only if the call has more than one.
     sharing_ = {bias[2] == 1 && all.shape().queries != 1, bias[3] == 1 && keys_ != 1};
     heads_ = load_heads(all, shared(bias[0], all.batches(), b), shared(bias[1], all.heads(), h));
     gradient_ = std::make_unique<BiasGradient>(by, groups_of(heads_), sharing_);
@@ -135,7 +135,7 @@ class BiasAtHand {
 
   BiasGradient& gradient() { return *gradient_; }
 
-  // Of number j of row i.
+  // The special values that contribute to number j of row i.
   Special special(std::size_t i, std::size_t j) const {
     Special result;
     for (const HeadAtHand& one : heads_) {
@@ -164,7 +164,7 @@ class BiasAtHand {
   std::unique_ptr<BiasGradient> gradient_;
 };
 
-// The numbers of a tensor, row-major.
+// The tensor's numbers, row-major.
 std::vector<double> decoded(const GivenTensor& tensor) {
   const RowWalk walk(tensor.shape);
   std::vector<double> values(walk.rows());
@@ -204,7 +204,7 @@ bool judge_sinks(const TensorTask& task, const GradientTensors& all, const Atten
   return true;
 }
 
-// Row i: by thresholds, and NaN where that is due.
+// Judges row i: by thresholds, or as NaN if a NaN contributes.
 RowVerdicts judge_bias_row(BiasAtHand& bias, std::size_t i, std::span<const double> got) {
   RowVerdicts verdicts = bias.gradient().judge(i, got);
   bool due = false, holds = true;

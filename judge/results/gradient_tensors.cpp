@@ -11,10 +11,10 @@
 namespace softcheck::proptests {
 namespace {
 
-// The pairs of one key head take some 300 bytes a score.
+// The pairs of one key head take some 300 bytes per score.
 constexpr std::size_t most_scores = std::size_t{1} << 24;
 
-// Of each of the rows of a matrix.
+// The kinds of each row of a matrix.
 std::vector<NumberKinds> kinds_of_rows(std::span<const double> numbers, std::size_t rows) {
   std::vector<NumberKinds> kinds(rows);
   const std::size_t n = rows == 0 ? 0 : numbers.size() / rows;
@@ -22,7 +22,7 @@ std::vector<NumberKinds> kinds_of_rows(std::span<const double> numbers, std::siz
   return kinds;
 }
 
-// A row scalar of queries, (...) or (..., 1), as (..., 1).
+// A scalar per query with shape (...) or (..., 1), as (..., 1).
 GivenTensor as_column(GivenTensor tensor, const std::string& name, const Shape& queries) {
   Shape column = queries;
   column.push_back(1);
@@ -210,7 +210,7 @@ NanOfKey GradientTensors::nan_of_key(std::size_t key) const {
     result.reached = true;
     if (kinds_[q] != QueryKind::nan) continue;
     result.keys = true;
-    // Its p are NaN where a score is; a NaN in a value is no part of p.
+    // p is NaN if a score is; a NaN in a value does not affect p.
     bool scores = (of_query_[q] & has_nan) != 0;
     for (std::size_t j = 0; j < case_.shape.keys && !scores; ++j) scores = (of_key_[j] & has_nan) != 0 && sees(q, j);
     if (result.columns.empty()) result.columns.assign(dv, false);
@@ -221,7 +221,7 @@ NanOfKey GradientTensors::nan_of_key(std::size_t key) const {
   return result;
 }
 
-// Of a head of the group and its query: can a threshold judge it?
+// Selects the queries of the group that thresholds can judge.
 std::function<bool(std::size_t, std::size_t)> GradientTensors::judged_queries() const {
   return [this](std::size_t h, std::size_t i) {
     const QueryKind kind = kinds_[h * case_.shape.queries + i];

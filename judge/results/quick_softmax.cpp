@@ -36,7 +36,7 @@ std::optional<QuickRow> quick_softmax(const Contract& contract, std::span<const 
   if (!std::isfinite(allowed)) return row;
   const Approximation sum = certified_sum(got);
   const double distance = std::fabs(sum.value - 1);
-  // Three roundings, of 2^-53 each.
+  // Three roundings of 2^-53 each.
   if (!((distance + sum.error) * (1 + 0x1p-50) <= allowed)) return std::nullopt;
   row.sum_share = allowed > 0 ? distance / allowed : 0;
   return row;

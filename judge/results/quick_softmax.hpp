@@ -8,16 +8,16 @@
 
 namespace softcheck::proptests {
 
-/// A row of softmax values that holds, as judge_values has it: all claims proved.
+/// A softmax row for which all claims of judge_values are proved.
 struct QuickRow {
-  double element_share = 0;         // the largest part of a threshold that an element uses
-  std::optional<double> sum_share;  // the same of the row's sum, where something is promised of it
-  ErrorSums errors;                 // of the elements
+  double element_share = 0;         // the largest share of a threshold that an element uses
+  std::optional<double> sum_share;  // the same for the row's sum, if anything is promised for it
+  ErrorSums errors;                 // errors of the elements
   VacuityCount vacuity;
 };
 
-/// What judge_values finds of a row, where the filter alone proves that all of it holds; nothing where it does not:
-/// then judge_values is to be asked. Derivation: docs/kernels/files.md, "The quick way".
+/// The result of judge_values for a row, if the filter alone proves all its claims; nothing otherwise: then call
+/// judge_values. Derivation: docs/kernels/files.md, "The quick way".
 ///
 /// logits   (n) finite or -inf, at least one finite
 /// got      (n)

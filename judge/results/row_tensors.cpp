@@ -15,7 +15,7 @@ namespace {
 
 std::string own_name(Op op, std::size_t k) { return std::string(to_string(op->inputs[k].role)); }
 
-// (n, ...) as (..., n), and (n, ..., width) as (..., n, width).
+// Moves the items' dimension: (n, ...) to (..., n), and (n, ..., width) to (..., n, width).
 GivenTensor items_behind_rows(GivenTensor tensor, std::size_t behind) {
   const auto rotate = [&](std::vector<std::int64_t>& of) {
     std::rotate(of.begin(), of.begin() + 1, of.end() - static_cast<std::ptrdiff_t>(behind));
@@ -41,7 +41,7 @@ GivenTensor logits_of(const TensorTask& task) {
   return items_first ? items_behind_rows(std::move(logits), 0) : logits;
 }
 
-// The shape of (..., n, width) as it is handed over.
+// The caller's shape of vectors (..., n, width).
 Shape shape_of_vectors(const TensorTask& task, std::int64_t width) {
   Shape shape = own_input(task, 0).shape;
   shape.push_back(width);
@@ -58,7 +58,7 @@ RowTensors::RowTensors(const TensorTask& task)
       columns_(static_cast<std::size_t>(logits_.shape.back())),
       walk_(all_but_last(logits_.shape)) {
   for (std::size_t k = 1; k < task.op->inputs.size(); ++k) {
-    if (input_of(task, task.op->inputs[k].role) != nullptr) require_auxiliary(k);  // an optional one stands last
+    if (input_of(task, task.op->inputs[k].role) != nullptr) require_auxiliary(k);  // optional inputs stand last
   }
   if (!task.op->elements.empty()) width_ = static_cast<std::size_t>(task.attributes.k);
   masked_ = has_mask(task);
@@ -84,7 +84,7 @@ void RowTensors::require_auxiliary(std::size_t k) {
   }
   const bool of_items = extent == Extent::items;
   if (extent == Extent::vectors) {
-    // Its last dimension is its own; a tensor of none gets a shape that it cannot have.
+    // The last dimension is the width; a tensor without dimensions gets a shape that it cannot have.
     const std::int64_t width = tensor.shape.empty() ? 0 : tensor.shape.back();
     require_shape(name, tensor.shape, shape_of_vectors(task_, width));
     width_ = static_cast<std::size_t>(width);
@@ -140,7 +140,7 @@ void RowTensors::load_auxiliary(std::size_t row, std::size_t k, std::vector<doub
   const GivenTensor& tensor = auxiliary_[k - 1];
   const OpInput& input = task_.op->inputs[k];
   const bool of_classes = input.extent == Extent::classes;
-  const bool of_call = of_classes || input.extent == Extent::call;  // the same of every row
+  const bool of_call = of_classes || input.extent == Extent::call;  // equal in every row
   const std::int64_t offset = of_call ? 0 : walk_.offset(row, tensor.strides);
   if (input.extent == Extent::vectors) {
     values.resize(columns_ * width_);
@@ -187,7 +187,7 @@ RowKind RowTensors::load(std::size_t row, std::span<double> logits, std::vector<
       const double value = auxiliary[k][i];
       if (is_unread(k + 1, i, logits)) continue;
       if (vectors) {
-        // What a NaN or an infinity in one number makes of the others, no definition says.
+        // No definition says how a NaN or an infinity in a vector affects its other numbers.
         unasked |= !std::isfinite(value);
         continue;
       }
@@ -196,7 +196,7 @@ RowKind RowTensors::load(std::size_t row, std::span<double> logits, std::vector<
     }
   }
   if (columns_ == 0) return RowKind::nothing;
-  const numerics::Contract unread;  // the inputs tell
+  const numerics::Contract unread;  // the inputs decide
   if (task_.op.rows().ignores({unread, logits, task_.theta, auxiliary, task_.attributes})) return RowKind::ignored;
   if (has_nan) return RowKind::nan;
   if (unasked || (!task_.op->takes_infinities && has_infinity)) return RowKind::unasked;

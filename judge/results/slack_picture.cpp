@@ -15,7 +15,7 @@ constexpr double picture_width = 860;
 constexpr double panel_left = 76, panel_right = 836;
 constexpr double panel_height = 190;
 constexpr double head_line = 18;
-// Colours of Okabe and Ito's palette, told apart by people with any colour vision.
+// From Okabe and Ito's palette, which readers with any colour vision can distinguish.
 constexpr const char* within_colour = "#0072B2";  // blue
 constexpr const char* beyond_colour = "#D55E00";  // vermillion
 constexpr const char* ink_colour = "#222222";
@@ -27,7 +27,7 @@ struct Lettering {
   const char* colour = ink_colour;
   const char* anchor = "start";
   bool bold = false;
-  bool on_bars = false;  // a white edge keeps it readable there
+  bool on_bars = false;  // drawn on bars: a white edge keeps it readable
 };
 
 std::string lettering(double x, double y, std::string_view text, const Lettering& style = {}) {
@@ -37,7 +37,7 @@ std::string lettering(double x, double y, std::string_view text, const Lettering
                      xml_text(text));
 }
 
-// Along an axis that goes up.
+// Text along an upward axis.
 std::string upward_lettering(double x, double y, std::string_view text) {
   return fmt::format(
       "<text transform=\"translate({:.1f} {:.1f}) rotate(-90)\" font-size=\"12\" fill=\"{}\" "
@@ -55,12 +55,12 @@ std::string stroke(double x1, double y1, double x2, double y2, const char* colou
                      y2, colour, more);
 }
 
-// A part of the picture between its axes.
+// A part of the picture with its own axes.
 struct Panel {
   double top;
 
   double bottom() const { return top + panel_height; }
-  /// fraction   of the way up
+  /// fraction   of the panel's height, from its bottom
   double height_at(double fraction) const { return bottom() - fraction * panel_height; }
   std::string tick(double fraction, std::string_view text) const {
     const double y = height_at(fraction);
@@ -73,7 +73,8 @@ struct Panel {
   }
 };
 
-// Shares on the upper panel's axis: from 0 to a little above the largest, or by powers of ten where that is far from 1.
+// The share axis of the upper panel: linear from 0 to a little above the largest share, or logarithmic if that is far
+// from 1.
 class ShareAxis {
  public:
   explicit ShareAxis(const std::vector<double>& profile) {
@@ -129,7 +130,7 @@ std::string rows_panel(const Panel& panel, const std::vector<double>& profile, s
     const double x = panel_left + static_cast<double>(i) * width;
     const double y = panel.height_at(infinite ? 1 : axis.fraction(profile[i]));
     if (panel.bottom() - y > 0.005) svg += bar(x, y, width + 0.05, panel.bottom() - y, profile[i] > 1);
-    // Neighbours share a mark.
+    // Neighbouring bars share a mark.
     const bool alone = i == 0 || std::isfinite(profile[i - 1]) || i % 8 == 0;
     if (infinite && alone) svg += infinity_mark(x + width / 2, panel.top - 9);
     any_infinite |= infinite;
@@ -153,7 +154,7 @@ std::string rows_panel(const Panel& panel, const std::vector<double>& profile, s
   return svg + upward_lettering(24, panel.top + panel_height / 2, "error / threshold");
 }
 
-// Counts by their logarithm: one row among millions is seen.
+// Logarithmic counts, so that one row among millions is visible.
 std::string histogram_panel(const Panel& panel, const std::vector<std::size_t>& histogram) {
   const auto height = [](std::size_t count) { return std::log10(1 + static_cast<double>(count)); };
   std::size_t most = 1;
@@ -185,7 +186,7 @@ std::string histogram_panel(const Panel& panel, const std::vector<std::size_t>& 
   return svg + upward_lettering(24, panel.top + panel_height / 2, "rows");
 }
 
-// The words in lines that fit the picture.
+// Breaks the words into lines that fit the picture.
 std::vector<std::string> wrapped(const std::string& words) {
   constexpr std::size_t longest_line = 110;
   std::vector<std::string> lines{""};

@@ -70,7 +70,7 @@ void require_same_format(const GivenTensor& tensor, const std::string& name, num
                               ", got " + dtype_name(tensor));
 }
 
-// The op's definition of an input; nothing of a mask and of attention's attributes.
+// The op's definition of an input; null for a mask and for attention's attributes.
 const OpInput* definition_of(Op op, Role role) {
   const auto found = std::ranges::find(op->inputs, role, &OpInput::role);
   return found == op->inputs.end() ? nullptr : &*found;
@@ -102,7 +102,7 @@ void require_input(const TensorTask& task, Role role, const GivenTensor& tensor,
   if (role == Role::mask) return require_mask(tensor);
   if (definition != nullptr && definition->is_index) return require_indices(tensor, name);
   require_numbers(tensor, name);
-  // Weights of classes may be wide, as a kernel's own parameters are.
+  // Class weights may be wide, like other parameters of a kernel.
   const bool of_classes = definition != nullptr && definition->extent == Extent::classes;
   if (of_classes && tensor.format == wide_format(format)) return;
   if (!is_wide(task.op, role)) return require_same_format(tensor, name, format, first + " has it");
@@ -110,7 +110,7 @@ void require_input(const TensorTask& task, Role role, const GivenTensor& tensor,
                       first + " is " + std::string(numerics::properties(format).name));
 }
 
-// Of an op of several outputs: those beside the first.
+// Checks output k of an op with several outputs.
 void require_auxiliary(const TensorTask& task, const numerics::Contract& contract, const GivenTensor& output,
                        std::size_t k) {
   k = number_of_output(task, k);
@@ -142,7 +142,7 @@ std::string outputs_needed(const TensorTask& task) {
   throw std::invalid_argument(std::string(name) + ": need " + need + ", got " + std::to_string(got));
 }
 
-// A parameter of some ops: in its range there, and off elsewhere.
+// Checks a parameter: within its range for ops that have it, off for all others.
 void require_within(const char* name, Op op, bool of_op, double value, bool is_right, const std::string& range) {
   if (of_op ? is_right : value == 0) return;
   refuse_parameter(name, of_op ? range : "0, as " + std::string(to_string(op)) + " has none", value);
@@ -188,7 +188,7 @@ bool has_parts(Op op) { return !op->extents.empty(); }
 
 bool is_attention_gradient(Op op) { return op->attention && has_parts(op); }
 
-// The first but for rows that may be wider.
+// The first input, unless its rows may be wider than the format.
 Role role_of_format(Op op) { return op->f32_rows ? op->inputs[1].role : op->inputs[0].role; }
 
 bool is_wide(Op op, Role role) {
@@ -208,7 +208,7 @@ bool is_optional(Op op, Role role) {
 std::vector<Role> roles_of(const TensorTask& task) {
   if (!task.roles.empty()) return task.roles;
   std::vector<Role> roles = own_roles(task.op);
-  // Without what may be absent, and with or without a mask.
+  // First without the optional inputs, then with or without a mask.
   if (task.inputs.size() < roles.size()) roles = needed_roles(task.op);
   if (task.inputs.size() == roles.size() + 1 && task.op->takes_mask) roles.push_back(Role::mask);
   return roles;
@@ -297,7 +297,7 @@ void require_parameters(const TensorTask& task) {
   const std::string op(to_string(task.op));
   if (!task.op->has_theta && task.theta != 1)
     refuse_parameter("theta", "1, as " + op + " has no temperature", task.theta);
-  // The judge's own arithmetic holds in this range (numerics/filter/row_filter.hpp).
+  // The judge's own arithmetic needs this range (numerics/filter/row_filter.hpp).
   if (!(task.theta >= 0x1p-1000 && task.theta <= 0x1p1000)) {
     refuse_parameter("theta", "a temperature in [2^-1000, 2^1000]", task.theta);
   }

@@ -24,7 +24,7 @@ std::vector<RowBlock> row_blocks(const TensorTask& task) {
     for (const std::size_t asked : task.asked) {
       const Role role = task.op->optional_output_inputs[asked - always];
       const GivenTensor* const tensor = input_of(task, role);
-      // A number for each sink, a row of numbers for each of the bias.
+      // One number per sink, one row of numbers per row of the bias.
       const bool one_each = task.op->extents[asked] == Extent::rows;
       blocks.push_back({to_string(role), one_each && tensor != nullptr ? tensor->shape : leading(tensor)});
     }
@@ -61,7 +61,7 @@ std::string list_text(const std::vector<std::int64_t>& index) {
 std::string_view output_of_claim(Op op, std::string_view claim) {
   const auto found = std::ranges::find(op->claims, claim);
   if (!has_parts(op) || found == op->claims.end()) return {};
-  // Of several claims on one output, it is the last.
+  // If several claims are about one output, that is the last output.
   const auto which = static_cast<std::size_t>(found - op->claims.begin());
   return op->outputs[std::min(which, op->outputs.size() - 1)];
 }

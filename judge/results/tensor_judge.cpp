@@ -25,7 +25,7 @@ using numerics::Enclosure;
 
 constexpr std::string_view nan_is_due = "a NaN is visible, so that NaN is due";
 
-// A row with a NaN: its numbers are NaN, and its indices those of any items.
+// A row with a NaN: its numbers must be NaN, and its indices valid.
 RowVerdicts nan_verdicts(const RowTensors& tensors, std::span<const double> got) {
   std::vector<double> numbers;
   for (std::size_t i = 0; i < got.size(); ++i) {
@@ -38,7 +38,7 @@ RowVerdicts nan_verdicts(const RowTensors& tensors, std::span<const double> got)
   return {{nan_finding(numbers, tensors.has_items() ? numbers.size() : 0, nan_is_due)}, {}};
 }
 
-// The first value that is not 0, where the row's label says that all are.
+// The first nonzero value of a row with an ignored label.
 ValueFinding ignored_finding(const TensorTask& task, std::span<const double> got) {
   const auto other = std::ranges::find_if(got, [](double value) { return value != 0; });
   const bool holds = other == got.end();
@@ -48,7 +48,7 @@ ValueFinding ignored_finding(const TensorTask& task, std::span<const double> got
                           "the row's label is ignored, so that 0 is due");
 }
 
-// The first item of a NaN whose value is a number.
+// The first item with a NaN logit whose value is not NaN.
 ValueFinding nan_items_finding(std::span<const double> logits, std::span<const double> got) {
   std::size_t i = 0;
   while (i < got.size() && !(std::isnan(logits[i]) && !std::isnan(got[i]))) ++i;
@@ -61,7 +61,7 @@ RowVerdicts limit_verdicts(const TensorTask& task, const Contract& contract, std
                            std::span<const double> got) {
   constexpr std::string_view claim = "kernel.infinite_row";
   RowVerdicts limit = judge_limit(task.op, contract, logits, task.theta, got);
-  // Whether the thresholds say anything is asked of rows of numbers alone.
+  // Only rows of finite numbers count for vacuity.
   RowVerdicts result;
   for (ValueFinding& finding : limit.findings) {
     finding.claim = claim;
@@ -72,7 +72,7 @@ RowVerdicts limit_verdicts(const TensorTask& task, const Contract& contract, std
   return result;
 }
 
-// A row that the filter proves and that no report shows needs no further work.
+// Rows that the filter proves, and that no report shows, need no further work.
 bool is_quick(const TensorTask& task, const Contract& contract, RowKind kind, std::size_t row,
               std::span<const double> logits, std::span<const double> got, TensorTally& tally) {
   if (task.op != Op::softmax || kind != RowKind::usual) return false;
@@ -80,7 +80,7 @@ bool is_quick(const TensorTask& task, const Contract& contract, RowKind kind, st
   return quick && tally.add_quick(row, *quick);
 }
 
-// The one value of all rows.
+// Judges the one value of all rows.
 TensorJudgement judge_one_value(const TensorTask& task, const Contract& contract, const GivenTensor& output,
                                 const RowTensors& tensors, const TensorOptions& options) {
   TensorTally tally(task, contract, wide_format(contract.input), options);
@@ -117,7 +117,7 @@ void judge_row_at_hand(const CallAtHand& call, std::size_t row, RowKind kind, st
     tally.add(row, nan_verdicts(call.tensors, got));
   } else if (kind == RowKind::nan_items) {
     const ValueFinding due = nan_items_finding(logits, got);
-    // The ABI lets the row's other values be NaN, too.
+    // The ABI allows the row's other values to be NaN, too.
     for (std::size_t i = 0; i < got.size(); ++i) logits[i] = std::isnan(got[i]) ? numerics::nan : logits[i];
     RowVerdicts verdicts = judged({});
     verdicts.findings.push_back(due);
@@ -156,7 +156,7 @@ TensorJudgement judge_rows(const TensorTask& task, const Contract& contract, std
   return tally.judgement();
 }
 
-// What was returned for one query.
+// The results for one query.
 struct QueryValues {
   std::vector<double> out, scalars;
 
@@ -168,7 +168,7 @@ struct QueryValues {
   }
 };
 
-// The columns in whose visible values a NaN or an infinity stands: what they have to be.
+// Judges the columns whose visible values include a NaN or an infinity.
 void judge_columns(const std::vector<ColumnKind>& columns, std::span<const double> out, RowVerdicts& verdicts) {
   std::optional<ValueFinding> nans, infinities;
   for (std::size_t c = 0; c < columns.size(); ++c) {

@@ -1,5 +1,4 @@
-// Exact values and thresholds of every element, row by row.
-// What of a task follows from its tensors: the contract's formats and the outputs' shapes.
+// Exact values and thresholds of every element, row by row; the contract's formats and the outputs' shapes of a task.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -45,8 +44,8 @@ void require_input(const TensorTask& task, const Contract& contract) {
                               std::string(numerics::properties(input_format(task)).name));
 }
 
-// Calls fill(kind, logits, beside, values...) for every row, with room for the values of all outputs, and takes those
-// of one output.
+// Calls fill(kind, logits, auxiliary, values...) for every row with room for all outputs' values, and keeps those of
+// output `which`.
 template <class Fill, class... Values>
 void over_rows(const TensorTask& task, std::size_t which, Fill&& fill, Values... taken) {
   const RowTensors tensors(task);
@@ -69,7 +68,7 @@ void over_rows(const TensorTask& task, std::size_t which, Fill&& fill, Values...
   }
 }
 
-// Of an op that looks at whole calls; of others nothing.
+// Empty unless the op reads whole calls.
 CountedRows counted_of(const TensorTask& task, const Contract& contract) {
   return task.op->of_whole_calls ? counted_rows(task.op, RowTensors(task).call(contract)) : CountedRows{};
 }
@@ -78,7 +77,7 @@ AttentionTask attention_task(const TensorTask& task, const Contract& contract) {
   return {task.op, contract, output_format(task.op, contract.input)};
 }
 
-// Of a query with nothing visible: value number c of its output, its lse or its entropy.
+// Value c of the output, or the lse or entropy, of a query without visible keys.
 DoubleBounds masked_value(const Contract& contract, const AttentionRow& row, std::size_t which, std::size_t c) {
   const std::size_t n = row.visible.size();
   if (row.sink) return which == 1 ? DoubleBounds{*row.sink, *row.sink} : DoubleBounds{0, 0};
@@ -103,7 +102,7 @@ std::vector<std::size_t> visible_items(const AttentionRow& row) {
   return items;
 }
 
-// The limit of a column in which an infinity stands, or NaN.
+// The limit of a column with an infinity, or NaN.
 double infinite_column(const AttentionRow& row, std::size_t c) {
   double limit = 0;
   for (std::size_t j = 0; j < row.visible.size(); ++j) {

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t most_runs_reported = 8;
 
-// A row's number, and its place where that says more: "517 [0, 2, 17]", "3 (key [0, 0, 3])".
+// A row's number, and its index if that says more: "517 [0, 2, 17]", "3 (key [0, 0, 3])".
 std::string row_text(std::size_t row, const std::vector<RowBlock>& blocks) {
   const RowPlace place = place_of_row(blocks, row);
   const std::string text = std::to_string(row);
@@ -34,14 +34,14 @@ std::string run_text(const RowRun& run, const std::vector<RowBlock>& blocks) {
   return run.first == run.last ? first : first + " to " + row_text(run.last, blocks);
 }
 
-// Decimals enough to tell any two numbers of the format apart.
+// Enough decimals to tell any two numbers of the format apart.
 std::string number_text(double value, numerics::Format format, int more_digits = 0) {
   const int digits =
       1 + static_cast<int>(std::ceil(numerics::properties(format).precision * std::log10(2.0))) + more_digits;
   return fmt::format("{:.{}g}", value, digits);
 }
 
-// Rows first to last, behind those that were there before.
+// Appends rows first to last, merging them with an adjacent run.
 void append_run(std::vector<RowRun>& runs, std::size_t first, std::size_t last) {
   if (!runs.empty() && runs.back().last + 1 == first) {
     runs.back().last = last;
@@ -63,7 +63,7 @@ std::vector<RowRun> runs_of_worst(const TensorJudgement& judgement) {
 
 std::vector<RowRun> runs_of_profile(const TensorJudgement& judgement, std::size_t rows) {
   const std::size_t stretches = judgement.profile.size();
-  // Row r belongs to stretch r * stretches / rows, rounded down.
+  // Row r belongs to stretch floor(r * stretches / rows).
   const auto begin = [&](std::size_t stretch) { return (stretch * rows + stretches - 1) / stretches; };
   std::vector<RowRun> runs;
   for (std::size_t i = 0; i < stretches; ++i) {
@@ -75,10 +75,10 @@ std::vector<RowRun> runs_of_profile(const TensorJudgement& judgement, std::size_
 using Cells = std::array<std::string, 8>;
 
 Cells cells_of(const ReportedRow& row) {
-  // The exact value to more digits than the result: else the two might look alike.
+  // The exact value needs more digits than the result, so that the two do not look alike.
   constexpr int more_digits = 3;
   std::string exact = row.due.empty() ? "-" : row.due;
-  // Of a value that may be 0, as e^-1000 beside 0, the middle of its enclosure is none of its digits.
+  // If the enclosure contains 0, its midpoint means nothing.
   if (row.lower && *row.lower <= 0 && *row.upper >= 0) exact = "0";
   if (row.lower && exact != "0") {
     exact = number_text(*row.lower + (*row.upper - *row.lower) / 2, row.format, more_digits);
@@ -95,7 +95,7 @@ Cells cells_of(const ReportedRow& row) {
           row.verdict};
 }
 
-// Where the row lies in a tensor whose leading dimensions it walks; then the item.
+// The logit of an item in this row, for tensors whose leading dimensions are the rows.
 std::optional<double> logit_at(const GivenTensor& logits, std::span<const std::int64_t> row, std::size_t item) {
   if (!logits.format || row.size() + 1 != logits.shape.size()) return std::nullopt;
   std::int64_t offset = static_cast<std::int64_t>(item) * logits.strides.back();
@@ -106,14 +106,14 @@ std::optional<double> logit_at(const GivenTensor& logits, std::span<const std::i
   return numerics::decode(*logits.format, bits);
 }
 
-// Ids stand behind as many weights.
+// In a top-k row the ids follow k weights.
 std::size_t first_item_of_claim(const TensorTask& task, std::string_view claim) {
   const std::string_view output = output_of_claim(task.op, claim);
   return !task.op->elements.empty() && output == task.op->outputs.back() ? static_cast<std::size_t>(task.attributes.k)
                                                                          : 0;
 }
 
-// The results of whole rows have the format of the first of them that is at hand.
+// Row scalars have the format of the first one that the caller has.
 numerics::Format format_of_claim(std::string_view claim, const TensorTask& task, const numerics::Contract& contract,
                                  std::span<const GivenTensor> outputs) {
   if (!is_scalar_claim(task.op, claim)) return contract.output;
@@ -206,7 +206,7 @@ std::string worst_text(const TensorJudgement& judgement, const TensorTask& task,
   for (const JudgedTensorRow& row : worst) {
     const ReportedRow shown = reported_row(row, task, contract, outputs);
     lines.push_back(cells_of(shown));
-    // Which claim, where the table has several; and which rule, where it was no threshold.
+    // The claim, if the table has several, and the broken rule, if it was no threshold.
     std::string remark = shown.claim == usual_claim ? "" : shown.claim;
     if (!shown.reason.empty()) remark += (remark.empty() ? "" : ": ") + shown.reason;
     remarks.push_back(std::move(remark));
@@ -241,7 +241,7 @@ ReportedRow reported_row(const JudgedTensorRow& row, const TensorTask& task, con
   shown.index = shown.of + list_text(row.index);
   shown.claim = finding.claim;
   shown.item = finding.item;
-  // The items of a row's second vector follow those of the first.
+  // The items of a row's second output follow those of the first.
   const std::size_t first = first_item_of_claim(task, finding.claim);
   if (shown.item && *shown.item >= first) *shown.item -= first;
   if (finding.item && !task.op->attention && !has_parts(task.op))

@@ -1,4 +1,4 @@
-// All that is known of a judgement of tensors, for programs.
+// A judgement of tensors as JSON.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -50,7 +50,7 @@ OrderedJson worst_json(const JudgedTensorRow& row, const ReportedRow& shown) {
 std::string tensors_json(const TensorJudgement& judgement, const TensorTask& task, const numerics::Contract& contract,
                          std::span<const GivenTensor> outputs, std::span<const ReportedTensor> tensors,
                          std::size_t reported_rows) {
-  // The claims as every verb writes them, and what only this one knows behind them.
+  // The claims as in every report, then the fields of tensors.
   OrderedJson result = OrderedJson::parse(to_json(Report{judgement.rows}));
   result["op"] = to_string(task.op);
   result["contract"] = numerics::to_string(contract);

@@ -18,19 +18,19 @@ using numerics::Decision;
 
 constexpr std::size_t most_stretches = 512;
 constexpr std::size_t bins = 41;
-// Time between two tellings of the progress.
+// Time between two progress reports.
 constexpr std::chrono::milliseconds telling_interval{50};
 
-// Of softmax, the elements' first.
+// Softmax's claims, that of the elements first.
 constexpr const char* quick_claims[] = {"kernel.softmax.element", "kernel.softmax.row_sum"};
 
-// A share of 1 is within the threshold, and so in the last bin below 1.
+// A share of 1 is within the threshold, so it belongs to the last bin below 1.
 std::size_t bin_of(double share) {
   const double bin = share == 1 ? 1 / slack_bin_width - 1 : std::floor(share / slack_bin_width);
   return bin < static_cast<double>(bins - 1) ? static_cast<std::size_t>(std::max(bin, 0.0)) : bins - 1;
 }
 
-// The failed ones first, then by share.
+// Orders failed rows first, then by share.
 bool is_worse(Decision decision, double share, Decision than, double its_share) {
   return severity(decision) != severity(than) ? severity(decision) > severity(than) : share > its_share;
 }
@@ -141,7 +141,8 @@ bool TensorTally::add_quick(std::size_t row, const QuickRow& quick) {
   const bool elements = !options_.exempt.contains(quick_claims[0]);
   const bool sums = quick.sum_share && !options_.exempt.contains(quick_claims[1]);
   const double largest = std::max(elements ? quick.element_share : 0, sums ? *quick.sum_share : 0);
-  // The filter knows a share to some 40 roundings: rows that tie by that much with the last one shown are not shown.
+  // The filter knows a share up to some 40 roundings: a row that ties with the last listed one within that is not
+  // listed.
   const bool is_listed = worst_.size() < options_.worst ||
                          (!worst_.empty() && is_worse(Decision::proved, largest * (1 - 0x1p-30),
                                                       worst_.back().finding.decision, worst_.back().share));
@@ -206,7 +207,8 @@ std::vector<std::string> TensorTally::reasons_for_vacuity() const {
     reasons.push_back("the contract's thresholds are infinite for " + std::to_string(vacuity.unbounded) + " of " +
                       of_rows(vacuity.rows));
   }
-  // Thresholds of such rows are wider than what they judge: beside other rows these say nothing, alone no verdict.
+  // Unresolved rows have thresholds wider than their values. Next to other rows they are ignored; alone they give no
+  // verdict.
   if (vacuity.rows == 0 && vacuity.unresolved > 0) {
     reasons.push_back("the contract's form keeps nothing of " + of_rows(vacuity.unresolved) +
                       ", and there is no other");
@@ -219,7 +221,7 @@ std::vector<std::string> TensorTally::reasons_for_vacuity() const {
       std::ranges::all_of(claims, [&](const std::string& claim) { return options_.exempt.contains(claim); })) {
     reasons.emplace_back("every claim on values is exempt");
   }
-  // Of attention's claims those on lse and entropy need tensors that the caller need not have.
+  // For attention the claims on lse and entropy need tensors that the caller may not have.
   const std::size_t needed =
       task_.op->attention && !task_.op->all_outputs ? 1 : claims.size() - task_.op->optional_outputs;
   const auto is_needed = [&](std::size_t k) {

@@ -18,37 +18,37 @@
 
 namespace softcheck::proptests {
 
-/// A finding about a value that is right or wrong by what it is.
+/// The finding about a value that is judged by its kind, without a threshold.
 ///
-/// claim, reason   literals; the reason is that of a value that is wrong
+/// claim, reason   string literals; the reason is used if the value is wrong
 ValueFinding identity_finding(std::string_view claim, bool holds, double got, std::optional<std::size_t> item,
                               std::string_view reason);
 
-/// The first value that is a number, where every one is due as NaN; the first of them are elements of the output.
+/// The first number among values that must all be NaN; the first `elements` values are elements of the output.
 ValueFinding nan_finding(std::span<const double> got, std::size_t elements, std::string_view reason);
 
-/// What the rows of tensors came to, together.
+/// Collects the findings of a task's rows.
 class TensorTally {
  public:
-  /// scalars    format of the claims on row scalars beside an output; not read where there are none
-  /// options    outlive this, as do the task and the contract
+  /// scalars    format of row scalars in other outputs; unused if there are none
+  /// options    must outlive this object, like the task and the contract
   TensorTally(const TensorTask& task, const numerics::Contract& contract, numerics::Format scalars,
               const TensorOptions& options);
 
-  /// What was found of the next row, or of one later on.
+  /// Adds the findings of a row; rows come in ascending order.
   void add(std::size_t row, RowVerdicts verdicts);
-  /// A row that quick_softmax proved.
+  /// Adds a row that quick_softmax proved.
   ///
-  /// returns   false, and counts nothing, where the row is to be shown among the worst: add is to have its findings
+  /// returns   false, without counting it, if the row must be listed among the worst: then call add()
   bool add_quick(std::size_t row, const QuickRow& quick);
-  /// A row of which nothing is judged, and why.
+  /// Counts a row that is not judged, with the reason.
   void skip(const std::string& why) { ++skipped_[why]; }
-  /// Tells of the progress, and asks whether to go on, now and then.
+  /// Reports the progress now and then, and asks whether to continue.
   ///
-  /// done      rows
-  /// returns   false where the work is to end
+  /// done      rows so far
+  /// returns   false if the work must end
   bool goes_on(std::size_t done);
-  /// Runs the judging of rows. The caller can end it within a row, too: a row may take minutes.
+  /// Runs the judging of rows. The caller can also interrupt it within a row, which may take minutes.
   void run(const std::function<void()>& judge_rows);
 
   TensorJudgement judgement() const;
@@ -70,7 +70,7 @@ class TensorTally {
   std::string name_of(std::size_t row) const;
   ReportRow row_of(std::string_view claim, const OfClaim& of) const;
   ReportRow whole(const TensorJudgement& judgement) const;
-  /// Why a judgement in which nothing failed holds nothing; empty: it holds.
+  /// The reasons why a judgement without failures is vacuous; empty if it is not.
   std::vector<std::string> reasons_for_vacuity() const;
   numerics::Format format_of(std::string_view claim) const;
 
@@ -84,14 +84,14 @@ class TensorTally {
   std::map<std::string_view, std::size_t> broken_exempt_;
   std::map<std::string, std::size_t> skipped_;
   std::size_t undecided_ = 0;
-  std::optional<std::size_t> unbounded_row_;  // the first with an infinite threshold
+  std::optional<std::size_t> unbounded_row_;  // the first one with an infinite threshold
   TensorJudgement judgement_;
   struct Reported {
     std::size_t row;
     ValueFinding finding;
     double share;
   };
-  std::vector<Reported> worst_;  // the worst first
+  std::vector<Reported> worst_;  // sorted, worst first
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), last_progress_ = start_;
   std::size_t done_ = 0;  // rows
 };

@@ -24,7 +24,7 @@ DLDataType dlpack_type(int integer_bits) {
   return {static_cast<std::uint8_t>(integer_bits == 8 ? kDLUInt : kDLInt), static_cast<std::uint8_t>(integer_bits), 1};
 }
 
-// Shape and strides stay where they are.
+// The tensor points to the shape and strides of `from`.
 DLTensor dlpack_tensor(ChildTensor& from, Device device) {
   DLTensor tensor{};
   tensor.data = from.data == nullptr ? nullptr : static_cast<std::byte*>(from.data) - from.byte_offset;
@@ -50,7 +50,7 @@ struct CallPage::Content {
   std::array<const DLTensor*, most_inputs> inputs{};
   std::array<DLTensor*, most_outputs> outputs{};
   std::array<DLTensor, most_inputs + most_outputs> tensors{};
-  std::array<ChildTensor, most_inputs + most_outputs> places{};  // shapes and strides
+  std::array<ChildTensor, most_inputs + most_outputs> places{};  // own the shapes and strides
   std::array<std::uint32_t, most_inputs> roles{};
   softcheck_attributes attributes{};
 };
@@ -113,7 +113,7 @@ const softcheck_call* CallPage::write(const ChildRequest& request) {
   return &call;
 }
 
-// What is open of it, whether by an earlier call or by the judge when this process was forked.
+// Once per process: closes all arena pages, which an earlier call or the judge may have opened before the fork.
 void OpenPages::close_arena(const ChildRequest& request) {
   if (request.arena.begin == nullptr || arena_is_closed_) return;
   protect(request.arena.begin, 0, request.arena.size, PROT_NONE);
@@ -136,7 +136,7 @@ void OpenPages::open(const ChildRequest& request) {
       protect(wanted.begin, 0, wanted.size, PROT_NONE);
       now = {wanted.begin, wanted.size, 0, 0};
     }
-    // A narrower range keeps what lies around it closed, whatever lay open before.
+    // Close first: a narrower range must not leave pages open around it.
     if (now.open_begin == wanted.open_begin && now.open_end == wanted.open_end) continue;
     protect(now.begin, now.open_begin, now.open_end, PROT_NONE);
     protect(now.begin, wanted.open_begin, wanted.open_end, PROT_READ | PROT_WRITE);

@@ -7,8 +7,8 @@
 
 namespace softcheck::proptests {
 
-/// The call structure, its tensors, shapes and strides on pages of their own, which the kernel can only read: a write
-/// there is a segmentation fault.
+/// The call structure, its tensors, shapes and strides, on separate pages that the kernel can only read: a write there
+/// is a segmentation fault.
 class CallPage {
  public:
   CallPage();
@@ -16,7 +16,7 @@ class CallPage {
   CallPage(const CallPage&) = delete;
   CallPage& operator=(const CallPage&) = delete;
 
-  /// Valid until the next call of this function.
+  /// The pointer is valid until the next write().
   const softcheck_call* write(const ChildRequest& request);
 
  private:
@@ -27,7 +27,7 @@ class CallPage {
   std::size_t bytes_ = 0;
 };
 
-/// Makes exactly those of each tensor's pages accessible to this process that the request opens.
+/// Opens the pages of each tensor that the request names, and closes all other pages of the tensors.
 class OpenPages {
  public:
   void open(const ChildRequest& request);

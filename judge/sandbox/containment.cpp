@@ -21,7 +21,7 @@
 namespace softcheck::proptests {
 namespace {
 
-// Debian's and the kernel's own number for nobody.
+// The uid of "nobody" in Debian and in the Linux kernel.
 constexpr uid_t nobody = 65534;
 
 bool write_text(const char* path, std::string_view text) {
@@ -29,7 +29,7 @@ bool write_text(const char* path, std::string_view text) {
   return file.number() >= 0 && write(file.number(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
-// Inside, the judge's own numbers; what they may do ends with the namespace.
+// Maps the judge's ids to themselves; their rights end with the namespace.
 void keep_ids(uid_t user, gid_t group) {
   const std::string user_text = std::to_string(user), group_text = std::to_string(group);
   write_text("/proc/self/setgroups", "deny");
@@ -37,7 +37,7 @@ void keep_ids(uid_t user, gid_t group) {
   write_text("/proc/self/gid_map", group_text + " " + group_text + " 1");
 }
 
-// glibc has it from 2.36 on, Linux from 5.12 on.
+// mount_setattr needs glibc 2.36 and Linux 5.12.
 bool make_read_only() {
 #if defined(SYS_mount_setattr)
   struct Attributes {
@@ -52,7 +52,7 @@ bool make_read_only() {
 #endif
 }
 
-// The effective and permitted ones; the rest is out of reach without an exec.
+// Sets the effective and permitted capabilities; the others cannot be used without an exec.
 bool keep_capabilities(std::uint32_t kept) {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, 2> data{};
@@ -60,7 +60,7 @@ bool keep_capabilities(std::uint32_t kept) {
   return syscall(SYS_capset, &header, data.data()) == 0;
 }
 
-// Reading stays: the library, and what it loads by itself, may lie where only root may look.
+// Keeps the right to read files: the library, and files that it loads, may lie in folders that only root can read.
 bool become_nobody() {
   constexpr std::uint32_t read_files = 1u << CAP_DAC_READ_SEARCH;
   prctl(PR_SET_KEEPCAPS, 1);
@@ -78,7 +78,7 @@ void limit(__rlimit_resource resource, rlim_t most) {
   setrlimit(resource, &lower);
 }
 
-// Far more than a kernel and its thread pools take, and too little to take the machine down with.
+// Far more than a kernel and its thread pools need, but not enough to bring the machine down.
 void limit_resources() {
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_NPROC, 8192);
@@ -110,7 +110,7 @@ Containment enter_namespaces() {
   constexpr int least = CLONE_NEWPID | CLONE_NEWNS;
   const uid_t user = geteuid();
   const gid_t group = getegid();
-  // /proc/self belongs to root, and the maps in it cannot be written, while a process may not be dumped.
+  // The id maps in /proc/self belong to root while the process is not dumpable.
   prctl(PR_SET_DUMPABLE, 1);
   Containment reached;
   for (const int wanted : {most, CLONE_NEWUSER | most, least, CLONE_NEWUSER | least}) {
@@ -127,13 +127,13 @@ Containment enter_namespaces() {
 
 void close_file_systems(Containment& containment) {
   if (!containment.processes) return;
-  // Nothing of this reaches the judge's own mounts.
+  // Keeps the following mounts out of the judge's mount namespace.
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return;
   containment.files = make_read_only();
   constexpr unsigned long plain = MS_NOSUID | MS_NODEV;
-  // A run-time system's shared memory, and whatever asks for a temporary file.
+  // For the shared memory of run-time systems, and for temporary files.
   if (mount("tmpfs", "/dev/shm", "tmpfs", plain, "mode=1777,size=25%") == 0) setenv("TMPDIR", "/dev/shm", 1);
-  // The user's terminal is there, under a name that anyone of the same user may write to.
+  // Hides the user's terminal, which any process of the same user may write to.
   mount("tmpfs", "/dev/pts", "tmpfs", plain | MS_RDONLY, "mode=755,size=4k");
   containment.proc = mount("proc", "/proc", "proc", plain | MS_NOEXEC, nullptr) == 0;
 }

@@ -19,13 +19,13 @@ void find(void* library, const char* name, Function& function) {
 }  // namespace
 
 CudaDriver::CudaDriver() {
-  // Never closed: the kernel's own runtime holds the same library.
+  // Never closed, since the kernel's CUDA runtime uses the same library.
   void* library = dlopen(driver_name, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* why = dlerror();
     throw std::runtime_error("no CUDA driver: " + std::string(why == nullptr ? driver_name : why));
   }
-  // The names that cuda.h gives these functions by its macros.
+  // The versioned names to which cuda.h maps these functions.
   find(library, "cuInit", init_);
   find(library, "cuDeviceGet", device_get_);
   find(library, "cuDevicePrimaryCtxRetain", primary_context_);

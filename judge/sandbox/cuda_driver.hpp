@@ -6,25 +6,25 @@
 
 namespace softcheck::proptests {
 
-/// The CUDA driver's library, libcuda.so.1, opened where a driver is installed: softcheck is built without CUDA. Device
-/// 0 and its primary context, which the kernel's own CUDA runtime uses, too.
+/// Loads libcuda.so.1 at run time, since softcheck is built without CUDA. Uses device 0 and its primary context, which
+/// the kernel's own CUDA runtime also uses.
 class CudaDriver {
  public:
   using Address = std::uint64_t;
 
-  /// throws   std::runtime_error when there is no driver or no device, or it cannot be used, and why
+  /// throws   std::runtime_error with the reason, if there is no driver or device, or it cannot be used
   CudaDriver();
   CudaDriver(const CudaDriver&) = delete;
   CudaDriver& operator=(const CudaDriver&) = delete;
 
-  /// Memory of the device, at a multiple of 256 bytes; 0 where it has none left.
+  /// Device memory aligned to 256 bytes; 0 if the device has none left.
   Address allocate(std::size_t bytes) const;
   void free(Address memory) const;
 
-  // Each throws std::runtime_error with the driver's name of the error: after a fault of a kernel, every call has one.
+  // Each throws std::runtime_error with the driver's name for the error. After a kernel's fault every call fails.
   void to_device(Address to, const void* from, std::size_t bytes) const;
   void to_host(void* to, Address from, std::size_t bytes) const;
-  /// Waits for all that was queued, on whatever stream.
+  /// Waits for the work queued on all streams.
   void synchronize() const;
 
  private:
@@ -33,7 +33,7 @@ class CudaDriver {
   void require(Result result, const char* function) const;
   std::string name_of(Result result) const;
 
-  // As the driver's API declares them: handles are pointers, devices int, addresses 64 bits.
+  // Signatures of the driver's API: handles are pointers, devices are int, addresses have 64 bits.
   Result (*init_)(unsigned flags) = nullptr;
   Result (*device_get_)(int* device, int ordinal) = nullptr;
   Result (*primary_context_)(void** context, int device) = nullptr;

@@ -13,9 +13,9 @@ CudaDriver::Address DeviceTensors::room_in(Buffer& buffer, std::size_t bytes) {
   return buffer.memory;
 }
 
-// The pages begin at a multiple of what the device's memory begins at: a view is aligned there as it is here.
+// Host pages and device memory begin at multiples of the same alignment, so a view is aligned on both alike.
 bool DeviceTensors::move(ChildTensor& tensor) const {
-  if (tensor.data == nullptr) return true;  // it has no element
+  if (tensor.data == nullptr) return true;  // no elements
   auto* const at = static_cast<std::byte*>(tensor.data);
   for (const Region& region : regions_) {
     if (at < region.begin || at >= region.begin + region.size) continue;

@@ -10,30 +10,30 @@
 
 namespace softcheck::proptests {
 
-/// The tensors of a call in a device's memory. What the kernel may touch of a tensor's pages is copied there before the
-/// call, with what lies around the view, and all of it is copied back after: what the kernel wrote into an input or
-/// beside an output lies then in the judge's pages, which are compared as for a kernel of the CPU.
+/// The tensors of a call in device memory. Before the call, the accessible part of each tensor's pages is copied to the
+/// device, with the filling around the view; after it, all is copied back. So the judge finds writes into an input or
+/// outside an output by comparing its own pages, as it does for CPU kernels.
 class DeviceTensors {
  public:
-  /// throws   std::runtime_error when there is no device, and why
+  /// throws   std::runtime_error with the reason, if there is no device
   DeviceTensors() = default;
 
-  /// The request with the tensors' addresses on the device; nothing where the device has no memory for it, or a tensor
-  /// lies in pages of which this process knows no range.
+  /// The request with the tensors' device addresses. Nothing if the device has no memory left, or a tensor lies in
+  /// pages that this process has no range for.
   ///
-  /// throws   std::runtime_error when the device fails
+  /// throws   std::runtime_error if the device fails
   std::optional<ChildRequest> stage(const ChildRequest& request);
-  /// Waits for the kernel, and copies back.
+  /// Waits for the kernel, and copies the tensors back.
   ///
-  /// throws   std::runtime_error when the kernel has failed on the device, and how
+  /// throws   std::runtime_error with the error, if the kernel failed on the device
   void fetch();
 
  private:
-  // Pages of one tensor, and where they are on the device.
+  // The pages of one tensor, and their device address.
   struct Region {
     std::byte* begin = nullptr;
     std::size_t size = 0;
-    std::vector<ByteRange> used;  // counted from begin
+    std::vector<ByteRange> used;  // relative to begin
     CudaDriver::Address device = 0;
   };
   struct Buffer {
@@ -41,9 +41,9 @@ class DeviceTensors {
     std::size_t size = 0;
   };
 
-  /// Memory of at least so many bytes; 0 where there is none.
+  /// At least `bytes` of device memory; 0 if there is none left.
   CudaDriver::Address room_in(Buffer& buffer, std::size_t bytes);
-  /// False where none of the regions has it.
+  /// False if no region holds the tensor.
   bool move(ChildTensor& tensor) const;
 
   CudaDriver driver_;

@@ -12,7 +12,7 @@ EnvironmentBits environment_bits() {
   EnvironmentBits bits;
 #if defined(__x86_64__)
   unsigned long flags = 0;
-  // Not below the red zone: the compiler may keep values there that a push would overwrite.
+  // Skip the red zone: pushfq would overwrite values that the compiler keeps there.
   __asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\tpop %0\n\tlea 128(%%rsp), %%rsp\n\tcld" : "=r"(flags)::"cc");
   bits.backwards = (flags & 0x400) != 0;
   struct alignas(16) Saved {

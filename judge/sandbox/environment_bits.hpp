@@ -5,17 +5,17 @@
 
 namespace softcheck::proptests {
 
-/// The state that a function must leave unchanged beside its results: rounding modes, exception masks, flush-to-zero
-/// and denormals-are-zero, the x87 unit's precision and whether its registers are free, and the direction of string
-/// instructions. The sticky flags of exceptions do not count.
+/// The thread's state that a function must leave unchanged: rounding modes, exception masks, flush-to-zero and
+/// denormals-are-zero, the x87 unit's precision and register use, and the direction flag of string instructions. The
+/// sticky exception flags are not part of it.
 struct EnvironmentBits {
   std::uint64_t control = 0;  // of the vector unit
-  std::uint32_t x87 = 0;      // its control word, and its registers in use
-  bool backwards = false;     // strings are copied from their end: the direction flag
+  std::uint32_t x87 = 0;      // the control word, and the registers in use
+  bool backwards = false;     // the direction flag: string instructions run from the end
   friend bool operator==(const EnvironmentBits&, const EnvironmentBits&) = default;
 };
 
-/// Of the calling thread. The direction flag is cleared, for the compiler's own code relies on it.
+/// Reads the calling thread's state. Clears the direction flag, because compiled code relies on that.
 EnvironmentBits environment_bits();
 
 }  // namespace softcheck::proptests

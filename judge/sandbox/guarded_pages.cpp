@@ -15,16 +15,16 @@ namespace softcheck::proptests {
 namespace {
 
 constexpr std::size_t margin = std::size_t{64} << 10;
-// Wide enough that a vector load, a prefetched tile or a skipped row ends inside it.
+// Wide enough for an overlong vector load, a prefetched tile or a skipped row to end inside it.
 constexpr std::size_t guard_bytes = std::size_t{256} << 10;
 
-// Where the first pages lay, later ones may lie. qemu-user 7.2 else gives each mapping addresses that none had before,
-// and keeps 24 bytes for every page that ever had some: gigabytes, of tensors of gigabytes.
+// The address of the first buffer, reused for later ones. qemu-user 7.2 otherwise gives each mapping new addresses, and
+// keeps 24 bytes for every page that ever existed: gigabytes, if tensors have gigabytes.
 std::atomic<void*> first_place = nullptr;
 
 std::size_t page_bytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
-// Whole pages, in ascending order, those that touch one another as one.
+// Rounds to whole pages, sorts, and merges ranges that touch.
 std::vector<ByteRange> islands_of(std::span<const ByteRange> used, std::size_t bytes) {
   constexpr std::size_t most_islands = GuardedPages::most_islands;
   const std::size_t page = page_bytes();
@@ -35,7 +35,7 @@ std::vector<ByteRange> islands_of(std::span<const ByteRange> used, std::size_t b
                                   std::to_string(range.begin) + ", " + std::to_string(range.end) + ")");
     }
     const ByteRange island{range.begin / page * page, (range.end + page - 1) / page * page};
-    // The rows of a call mostly come in order, thousands of them on few pages: most need no place in the sort.
+    // Rows usually come in order, thousands on few pages: merge them here, so that few ranges are left to sort.
     if (!islands.empty() && island.begin >= islands.back().begin && island.begin <= islands.back().end) {
       islands.back().end = std::max(islands.back().end, island.end);
     } else {
@@ -89,7 +89,7 @@ GuardedPages::~GuardedPages() {
   mprotect(mapping_, mapping_size_, PROT_NONE);
 }
 
-// Private and untouchable, so that no system counts it as memory; what is opened is shared.
+// Private and inaccessible, so that the system does not count it as memory; opened pages are shared.
 void GuardedPages::reserve(std::size_t bytes, PageSlot slot) {
   const std::size_t page = page_bytes();
   size_ = std::max<std::size_t>(1, (bytes + page - 1) / page) * page;
@@ -157,7 +157,7 @@ bool GuardedPages::restore() {
   bool intact = true;
   for (const ByteRange& range : watched_) {
     const std::byte* first = begin_ + range.begin;
-    // Each byte equals the next one, and the first is the filling.
+    // If the first byte is the filling and each byte equals the next one, all are the filling.
     const bool same = *first == filling_ && std::memcmp(first, first + 1, range.end - range.begin - 1) == 0;
     if (!same) fill(range);
     intact &= same;

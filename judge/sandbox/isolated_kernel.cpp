@@ -21,7 +21,7 @@
 namespace softcheck::proptests {
 namespace {
 
-// One tensor of a call on its pages.
+// A tensor of a call, placed on its pages.
 class PlacedTensor {
  public:
   PlacedTensor(const TensorPlace& place, GuardedPages& pages, std::vector<std::size_t> offsets = {})
@@ -35,7 +35,7 @@ class PlacedTensor {
   }
   bool holds_what_was_written() const { return holds(*place_, offsets_, written_, data_); }
   std::vector<double> read() const { return decode(*place_, load(*place_, offsets_, data_)); }
-  /// Takes the elements away; false where something else has been written beside them.
+  /// Overwrites the elements with the filling; false if something else was written around them.
   bool clear() {
     wipe(*place_, offsets_, pages_->filling(), data_);
     return pages_->restore();
@@ -59,12 +59,12 @@ class PlacedTensor {
  private:
   const TensorPlace* place_;
   GuardedPages* pages_;
-  std::vector<std::size_t> offsets_;  // none where the elements stand side by side
+  std::vector<std::size_t> offsets_;  // empty: contiguous
   std::byte* data_;
   std::vector<std::uint64_t> written_;
 };
 
-// Nothing where the system gives no program so many addresses (ulimit -v, overcommit_memory 2).
+// Nothing if the system limits a process's addresses (ulimit -v, overcommit_memory 2).
 std::optional<SparseArena> arena_for(const KernelLimits& limits) {
   try {
     return std::optional<SparseArena>(std::in_place, most_inputs + most_outputs, limits.sparse_bytes);
@@ -94,7 +94,7 @@ ChildRequest request_of(const TensorCall& call, const std::vector<PlacedTensor>&
   return request;
 }
 
-constexpr std::size_t most_loads = 64;  // by start_anew
+constexpr std::size_t most_loads = 64;  // that start_anew may cause
 
 }  // namespace
 
@@ -122,7 +122,7 @@ int exit_code(KernelLoadError::Reason reason) {
 }
 
 struct IsolatedKernel::State {
-  // Only root can trace, read or write a process that may not be dumped, or open its files in /proc.
+  // Only root can trace, read or write a process that is not dumpable, or open its files in /proc.
   class Untraceable {
    public:
     Untraceable() : before_(prctl(PR_GET_DUMPABLE)) { prctl(PR_SET_DUMPABLE, 0); }
@@ -139,17 +139,17 @@ struct IsolatedKernel::State {
   std::vector<std::unique_ptr<GuardedPages>> inputs;
   std::vector<std::unique_ptr<GuardedPages>> outputs;
   std::optional<SparseArena> arena;
-  std::array<std::unique_ptr<GuardedPages>, most_inputs + most_outputs> sparse;  // of the call under way
+  std::array<std::unique_ptr<GuardedPages>, most_inputs + most_outputs> sparse;  // of the current call
   Untraceable untraceable;
   std::optional<KernelChild> child;
-  CallPage page;            // of calls that are forwarded
-  Containment containment;  // of the first child
+  CallPage page;            // of forwarded calls
+  Containment containment;  // the first child's
   bool loading_changed_environment = false;
-  std::size_t printed = 0;   // by children that are gone
-  std::string last_printed;  // the end of what the last of them printed that printed anything
+  std::size_t printed = 0;   // bytes by earlier children
+  std::string last_printed;  // last output of the last child that printed anything
   std::size_t calls = 0;
   std::size_t refused = 0;
-  std::size_t loads = 0;  // that start_anew asked for
+  std::size_t loads = 0;  // caused by start_anew
 
   State(KernelSource source_, KernelLimits limits_)
       : source(std::move(source_)), limits(limits_), arena(arena_for(limits)) {
@@ -176,7 +176,7 @@ struct IsolatedKernel::State {
     return std::ranges::any_of(sparse, [](const auto& pages) { return pages != nullptr; });
   }
 
-  // In this process, where every page can be touched.
+  // Calls the function in this process, where all pages are accessible.
   ChildReply forward(const ChildRequest& request) {
     const softcheck_call* call = page.write(request);
     const EnvironmentBits before = environment_bits();
@@ -185,7 +185,7 @@ struct IsolatedKernel::State {
     ForwardedEnd end = source.forwarded(call);
     ChildReply reply;
     reply.environment_changed = environment_bits() != before;
-    if (reply.environment_changed) std::fesetenv(&environment);  // the judge computes in it
+    if (reply.environment_changed) std::fesetenv(&environment);  // the judge itself computes in this environment
     reply.end = end.end;
     reply.returned = end.returned;
     reply.death = std::move(end.death);
@@ -195,8 +195,8 @@ struct IsolatedKernel::State {
     return reply;
   }
 
-  // Without an arena a call on sparse pages has a process of its own: the other one, forked earlier, does not have
-  // them.
+  // Without an arena, a call on sparse pages needs a new process: the existing one was forked before these pages were
+  // mapped.
   ChildReply ask(ChildRequest request) {
     if (source.forwarded) return forward(request);
     if (!arena && is_sparse_call()) {
@@ -213,7 +213,7 @@ struct IsolatedKernel::State {
     return child->call(std::move(request));
   }
 
-  // Which pages the call may touch: of each tensor's, those of its own view.
+  // Adds to the request the pages that the call may access: those of each tensor's own view.
   void open_pages(ChildRequest& request, const std::vector<bool>& has_own_pages) {
     if (arena) request.arena = {arena->begin(), arena->size()};
     for (std::size_t i = 0; i < request.pages.size(); ++i) {
@@ -233,7 +233,7 @@ struct IsolatedKernel::State {
     return !intact;
   }
 
-  /// How the call ended, without what it wrote; counts it.
+  /// Converts the child's answer without its outputs, and counts the call.
   TensorReply reply_of(const ChildReply& answer) {
     TensorReply reply;
     ++calls;
@@ -249,7 +249,7 @@ struct IsolatedKernel::State {
 
   bool is_dense(const TensorPlace& place) const { return place.bytes() <= limits.buffer_bytes; }
 
-  // index    of the tensor, the inputs first
+  // index    the tensor's, inputs first
   PlacedTensor put(const TensorPlace& place, std::size_t index) {
     GuardedPages& pages = index < most_inputs ? *inputs[index] : *outputs[index - most_inputs];
     const std::size_t bytes = place.aligned_bytes();
@@ -258,7 +258,7 @@ struct IsolatedKernel::State {
       throw std::invalid_argument("IsolatedKernel::call: need at most " + std::to_string(limits.sparse_bytes) +
                                   " bytes from the first element to the last, got " + std::to_string(bytes));
     }
-    // The view ends, or begins, at a page's edge.
+    // The view ends or begins at the edge of a page.
     const std::size_t edge = std::size_t{64} << 10;  // a multiple of every page size
     const std::size_t size = (bytes + edge - 1) / edge * edge;
     const std::size_t first = place.against_the_end ? size - bytes : 0;
@@ -292,7 +292,7 @@ IsolatedKernel::IsolatedKernel(KernelSource source, KernelLimits limits) {
     if (!std::filesystem::exists(path, error)) {
       throw KernelLoadError(KernelLoadError::Reason::no_such_file, "kernel: no such file: " + source.library);
     }
-    // Without a slash the loader would search the system's folders instead of taking the file that was named.
+    // An absolute path: without a slash, dlopen would search the system's folders.
     source.library = std::filesystem::absolute(path, error).string();
   }
   state_ = std::make_unique<State>(std::move(source), limits);

@@ -23,14 +23,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long the keeper may take to end what it keeps, and a process whose channel has ended to end itself.
+// Time limits: for the keeper to end its processes, and for a process to end after its channel closed.
 constexpr double seconds_to_end = 5;
 constexpr double seconds_to_follow = 0.5;
-// A fork, and whatever a library does after one.
+// For a fork and the library's fork handlers.
 constexpr double seconds_to_fork = 10;
 
 Clock::time_point after(double seconds) {
-  constexpr double a_year = 3.2e7;  // beyond which the clock's own type overflows
+  constexpr double a_year = 3.2e7;  // longer times overflow the clock's type
   return Clock::now() +
          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(seconds, a_year)));
 }
@@ -66,7 +66,7 @@ KernelChild::KernelChild(const KernelSource& source, const KernelLimits& limits)
   Channel data = open_channel(), control = open_channel();
   printed_ = Descriptor(memfd_create("kernel-output", MFD_CLOEXEC));
   if (printed_.number() < 0) throw std::system_error(errno, std::generic_category(), "KernelChild: memfd_create");
-  std::fflush(nullptr);  // else an exit() in the child prints the judge's pending output a second time
+  std::fflush(nullptr);  // otherwise an exit() in the child prints the judge's buffered output a second time
   pid_ = fork();
   if (pid_ < 0) throw std::system_error(errno, std::generic_category(), "KernelChild: fork");
   if (pid_ == 0) {
@@ -102,7 +102,7 @@ std::string KernelChild::stop() {
   if (pid_ < 0) return "";
   shutdown(control_.number(), SHUT_WR);
   const std::string end = await_end(seconds_to_end);
-  // The keeper runs no code of the kernel's and ends by itself, unless a process that it waits for cannot be killed.
+  // The keeper runs none of the kernel's code and ends by itself, unless a process that it waits for cannot be killed.
   const Clock::time_point deadline = after(seconds_to_end);
   while (waitpid(pid_, nullptr, WNOHANG) == 0) {
     if (Clock::now() > deadline) kill(pid_, SIGKILL);
@@ -125,7 +125,7 @@ KernelChild::Received KernelChild::receive(double seconds, ServerMessage& messag
     if (ready < 0 && errno == EINTR) continue;
     if (ready == 0 && Clock::now() < deadline) continue;
     if (ready == 0) return Received::timeout;
-    // What was said before the end counts.
+    // Messages sent before the death still count.
     if (wait[0].revents == 0) return Received::death;
     const ssize_t got = recv(data_.number(), &message, sizeof message, MSG_DONTWAIT | MSG_TRUNC);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
@@ -135,7 +135,7 @@ KernelChild::Received KernelChild::receive(double seconds, ServerMessage& messag
 
 namespace {
 
-// "; it printed: no licence", where it printed anything.
+// "; it printed: no licence"; empty if it printed nothing.
 std::string last_words(const std::string& printed) {
   const std::vector<std::string> lines = last_lines(printed);
   return lines.empty() ? "" : "; it printed: " + lines.back();
@@ -199,7 +199,8 @@ void KernelChild::end_process() {
 }
 
 ChildReply KernelChild::ask(ChildRequest request) {
-  request.number = ++calls_ * 0x9e3779b97f4a7c15u;  // odd multiples of 2^64's golden section: all different, none small
+  // odd multiples of 2^64 times the golden section: all different, none small
+  request.number = ++calls_ * 0x9e3779b97f4a7c15u;
   ServerMessage message;
   Received received = Received::death;
   if (send_request(request)) received = receive(limits_.seconds_per_call, message);

@@ -19,11 +19,11 @@ struct ChildReply {
   int returned = 0;
   bool environment_changed = false;
   std::string death;
-  std::string printed;  // the end of what this call printed, where the kernel did not return as it should
+  std::string printed;  // the last output of this call, if the kernel did not return properly
 };
 
-/// The kernel's process and the processes around it: forks them, loads the library there, and sends one request after
-/// the other over a socket. Every wait has a limit. All processes that the child started end with it.
+/// Forks the kernel's process and its keeper, loads the library there, and sends requests over a socket. Every wait has
+/// a limit. All processes that the child starts end with it.
 class KernelChild {
  public:
   /// throws   KernelLoadError; Interrupted when limits.interrupted returns true
@@ -32,14 +32,14 @@ class KernelChild {
   KernelChild(const KernelChild&) = delete;
   KernelChild& operator=(const KernelChild&) = delete;
 
-  /// throws   Interrupted when limits.interrupted returns true: the child is then gone
+  /// throws   Interrupted if limits.interrupted returns true; the child is then gone
   ChildReply call(ChildRequest request);
-  /// Ends the kernel's process: another takes its place, as after a crash.
+  /// Ends the kernel's process; another one replaces it, as after a crash.
   void end_process();
-  /// After a crash a library that can be forked has a new process; after a time-out, or otherwise, there is none.
+  /// After a crash, a library that can be forked gets a new process. After a time-out, or without forks, there is none.
   bool is_gone() const { return pid_ < 0; }
   std::size_t printed_bytes() const;
-  /// The last lines of its output (printed_lines.hpp).
+  /// The last lines of the output (printed_lines.hpp).
   std::string printed_tail() const;
   const Containment& containment() const { return containment_; }
   /// Did the library change the floating-point environment of the process that loaded it?
@@ -53,9 +53,9 @@ class KernelChild {
   bool send_request(const ChildRequest& request) const;
   void wait_for_library(const KernelSource& source);
   ChildReply died(Received received, const ServerMessage& message);
-  /// The keeper's report of how the processes ended, if it arrives within so many seconds.
+  /// The keeper's report of how the processes ended; "" if none arrives in time.
   std::string await_end(double seconds);
-  /// Ends the kernel's process and all processes that it started. Returns how it had ended, or "".
+  /// Ends the kernel's process and all processes that it started. Returns how it ended, or "".
   std::string stop();
 
   KernelLimits limits_;
@@ -67,12 +67,12 @@ class KernelChild {
   std::uint64_t calls_ = 0;
 };
 
-/// The child's side: gives up its rights, loads the kernel, and answers each ChildRequest. It reports each step by a
-/// ServerMessage. It loads a library that can be forked once, and replaces every process that dies by another fork of
-/// the loader. An exception that crosses the C boundary ends the process.
+/// The child's side: gives up its rights, loads the kernel, and answers each ChildRequest; reports each step by a
+/// ServerMessage. If the library can be forked, the child loads it once and replaces a process that dies by another
+/// fork. An exception that leaves the kernel ends the process.
 ///
 /// socket        the child's end of the channel       printed   file that the kernel prints to
-/// containment   what the process's namespaces have reached
+/// containment   the namespaces that the process already has
 [[noreturn]] void serve_kernel(int socket, int printed, const KernelSource& source, const KernelLimits& limits,
                                Containment containment) noexcept;
 

@@ -36,10 +36,10 @@ namespace {
 using Kind = ServerMessage::Kind;
 using Kernel = std::function<int(const softcheck_call*)>;
 
-// Of the descriptors the kernel's process has: nothing to read from, a file to print to, twice, and the channel.
+// The kernel's process has four descriptors: /dev/null as stdin, a file as stdout and stderr, and this channel.
 constexpr int channel = 3;
 
-// A fault on the device ends the process, as one of the CPU does: no later call could be made in it.
+// A device fault ends the process, like a CPU fault: no later call could succeed in it.
 template <class Step>
 auto on_device(Step step) {
   try {
@@ -85,13 +85,13 @@ ChildRequest next_request() {
   ChildRequest request;
   for (;;) {
     const ssize_t got = recv(channel, &request, sizeof request, 0);
-    if (got < 0 && errno == EINTR) continue;  // a timer that the kernel left behind
+    if (got < 0 && errno == EINTR) continue;  // interrupted by a timer that the kernel set
     if (got != sizeof request) _exit(0);
     return request;
   }
 }
 
-// The kernel, or nothing and why it cannot be called.
+// Returns the kernel, or null with the reason in `loaded`.
 Kernel load(const KernelSource& source, ServerMessage& loaded) {
   loaded.kind = Kind::loaded;
   if (source.callable) return source.callable;
@@ -106,7 +106,7 @@ Kernel load(const KernelSource& source, ServerMessage& loaded) {
   return {};
 }
 
-// Entries of a folder of /proc; 0 where there is none.
+// Number of entries in a folder of /proc; 0 if it does not exist.
 int count_entries(const char* path) {
   DIR* folder = opendir(path);
   if (folder == nullptr) return 0;
@@ -116,8 +116,8 @@ int count_entries(const char* path) {
   return count;
 }
 
-// A fork has none of the other threads, and an open descriptor is most often a device's or an event queue's, whose
-// state a fork shares with its parent: a library that has either by now is loaded anew in each process.
+// A library that has started threads or opened descriptors must be loaded anew in each process: a fork lacks the other
+// threads, and shares the state of descriptors, most often of a device or an event queue.
 bool can_be_forked() {
   const int descriptors = count_entries("/proc/self/fd") - 1;  // the folder's own
   return count_entries("/proc/self/task") == 1 && descriptors == channel + 1;
@@ -133,12 +133,12 @@ bool can_be_forked() {
   }
 }
 
-// Tells of the death of each process, and of the next one when the judge wants one. Only in a pid namespace of its own:
-// all that a dead one has left there is killed before the next begins.
+// Reports the death of each process, and forks the next one on request. Needs a pid namespace: it kills all that a dead
+// process left there before the next one begins.
 [[noreturn]] void serve_from_forks(const Kernel& kernel) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   for (;;) {
-    std::signal(SIGCHLD, SIG_DFL);  // a library may have asked for children to vanish
+    std::signal(SIGCHLD, SIG_DFL);  // the library may ignore SIGCHLD
     const pid_t loader = getpid();
     const pid_t process = fork();
     if (process == 0) {
@@ -177,9 +177,9 @@ void limit_memory(const KernelLimits& limits) {
 #endif
 }
 
-// What the kernel may reach: nothing to read from, a file of its own to print to, and the socket.
+// The kernel's descriptors: /dev/null to read, a file to print to, and the socket.
 void isolate_descriptors(int socket, int printed) {
-  // Out of the way of 0 to 3, which a judge without standard streams may have given them.
+  // Move them above 0 to 3, which they may have if the judge has no standard streams.
   socket = fcntl(socket, F_DUPFD, channel + 1);
   printed = fcntl(printed, F_DUPFD, channel + 1);
   const int nothing = open("/dev/null", O_RDONLY);
@@ -194,15 +194,15 @@ void isolate_descriptors(int socket, int printed) {
 
 void serve_kernel(int socket, int printed, const KernelSource& source, const KernelLimits& limits,
                   Containment containment) noexcept {
-  // Worker threads of a library are none of the judge's business; one is enough to compute the right values.
+  // The judge does not need a library's worker threads: one thread computes the same values.
   setenv("OMP_NUM_THREADS", "1", 0);
-  // What the kernel prints shows at once, with the call that it came from.
+  // Unbuffered, so that output appears with the call that printed it.
   std::setvbuf(stdout, nullptr, _IONBF, 0);
   isolate_descriptors(socket, printed);
-  // CUDA reserves more addresses than a machine has memory.
+  // CUDA reserves more addresses than the machine has memory.
   if (source.device == Device::cpu) limit_memory(limits);
   if (limits.isolation == Isolation::full) give_up_rights(containment, source.device == Device::cuda);
-  // The last step took the signal that ends this process with its parent, where it changed the user.
+  // A change of the user clears the parent-death signal, so set it again.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   ServerMessage contained;
   contained.kind = Kind::contained;
@@ -221,7 +221,7 @@ void serve_kernel(int socket, int printed, const KernelSource& source, const Ker
       _exit(0);
     }
   }
-  // A device's context does not survive a fork.
+  // A device context does not survive a fork.
   loaded.forks = containment.processes && !device && can_be_forked();
   send_message(loaded);
   if (!kernel) _exit(0);

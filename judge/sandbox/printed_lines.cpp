@@ -24,7 +24,7 @@ std::string last_bytes(int descriptor, std::size_t from) {
 
 std::vector<std::string> last_lines(std::string_view text) {
   std::vector<std::string> lines;
-  std::string_view below;  // the line behind, and whether it was marked
+  std::string_view below;  // the line after this one, and whether it is marked
   bool repeated = false;
   while (!text.empty()) {
     const std::size_t end = text.find_last_of('\n');

@@ -7,21 +7,19 @@
 
 namespace softcheck::proptests {
 
-/// What a report shows of a kernel's output: a traceback's end fits, and a kernel that prints without end does not
-/// flood the report.
+/// How much of a kernel's output a report shows: enough for the end of a traceback, too little to flood the report.
 inline constexpr std::size_t most_printed_bytes = 2048;
 inline constexpr std::size_t most_printed_lines = 10;
 
-/// At most the last most_printed_bytes of a file. A first line that is cut is left out. The file's offset stays where
-/// it is.
+/// The last bytes of a file, at most most_printed_bytes. Leaves out a first line that is cut. Keeps the file's offset.
 ///
 /// descriptor   of a regular file or a memfd, open for reading
-/// from         bytes before this one are left out
+/// from         offset in bytes; earlier bytes are ignored
 std::string last_bytes(int descriptor, std::size_t from = 0);
 
-/// The last most_printed_lines lines that are not empty; of equal ones that follow each other one, marked "(repeated)".
-/// Control characters and bytes that are no UTF-8 are written as
-/// `\xNN`: what a kernel prints cannot move the reader's cursor or change its colours.
+/// The last most_printed_lines lines that are not empty. Repetitions of a line become one, marked "(repeated)". Control
+/// characters and bytes that are not UTF-8 become `\xNN`, so that a kernel cannot move the reader's cursor or change
+/// the terminal's colours.
 std::vector<std::string> last_lines(std::string_view text);
 
 }  // namespace softcheck::proptests

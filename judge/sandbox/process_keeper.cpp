@@ -22,10 +22,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What a process that cannot be killed, in the middle of a system call, may cost.
+// How long to wait for a process that cannot be killed because it is inside a system call.
 constexpr auto patience = 2s;
 
-// Whatever the judge's program blocks or catches, the keeper and the kernel begin like any other process.
+// Undoes what the judge's program blocks or catches, so that the keeper and the kernel start with default signals.
 void reset_signals() {
   sigset_t none;
   sigemptyset(&none);
@@ -33,8 +33,9 @@ void reset_signals() {
   for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
 }
 
-// No terminal of the judge's, and no signal from its keyboard. The session stays: Linux gives each its own share of the
-// processor, so that judge and kernel, which wait for one another, would each wait for the other's on a busy machine.
+// Detaches from the judge's terminal and its keyboard signals, but stays in the session: Linux schedules sessions in
+// groups, and with separate groups the judge and the kernel, which wait for each other, would lose time on a busy
+// machine.
 void leave_terminal() {
   setpgid(0, 0);
   const Descriptor terminal(open("/dev/tty", O_RDWR | O_CLOEXEC));
@@ -43,7 +44,7 @@ void leave_terminal() {
 
 void die_with(pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // In a pid namespace of its own a process does not see its parent: 0.
+  // 0: in its own pid namespace a process does not see its parent.
   const pid_t now = getppid();
   if (now != parent && now != 0) _exit(0);
 }
@@ -56,7 +57,7 @@ void kill_children() {
   std::fclose(file);
 }
 
-// Reports how the kernel's process ended. The first process of a pid namespace takes all others with it.
+// Reports how the kernel's process ended. When the first process of a pid namespace ends, all others end, too.
 [[noreturn]] void watch(int result, Containment containment, const std::function<void(Containment)>& start) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   close_file_systems(containment);
@@ -68,7 +69,7 @@ void kill_children() {
     start(containment);
     _exit(0);
   }
-  dup2(result, 0);  // the kernel's channel ends with the kernel's process, not with this one
+  dup2(result, 0);  // so that the kernel's channel closes when the kernel's process ends
   close_range(1, ~0u, 0);
   EndMessage end;
   while (kernel > 0) {
@@ -84,11 +85,11 @@ void kill_children() {
 
 EndMessage wait_for_end(int control, int result, pid_t judge) {
   pollfd wait[] = {{control, POLLIN, 0}, {result, POLLIN, 0}};
-  // Another child of the judge's program may hold the judge's side of the socket when the judge is gone.
+  // Also poll for the judge's death: another child of its program may keep the judge's side of the socket open.
   while (getppid() == judge && poll(wait, 2, 1000) <= 0) {
   }
   EndMessage end;
-  // The judge says nothing on this socket but that it is over.
+  // Any event on the control socket means that the judge is done.
   if (wait[1].revents == 0 || read(result, &end, sizeof end) != sizeof end) return {};
   return end;
 }
@@ -126,7 +127,7 @@ void keep_process(int control, Isolation isolation, const std::function<void(Con
     close(control);
     watch(results[1], containment, start);
   }
-  // Out of the way of 0 and 1, which a judge without standard streams may have given them.
+  // Move them above 0 and 1, which they may have if the judge has no standard streams.
   control = fcntl(control, F_DUPFD, 2);
   const int result = fcntl(results[0], F_DUPFD, 2);
   dup2(control, 0);

@@ -14,7 +14,7 @@ using numerics::Certificate;
 using numerics::Enclosure;
 using numerics::Verdict;
 
-// A kernel that does not do what a kind of call asks for says so every time.
+// A kernel that does not support a kind of call refuses it every time.
 constexpr std::size_t enough_refusals = 16;
 
 }  // namespace
@@ -60,7 +60,7 @@ const std::vector<std::string>& WatchedKernel::claims() {
 std::vector<std::vector<double>> WatchedKernel::call(const TensorCall& call, const CallKind& kind,
                                                      const std::function<CallDescription()>& named,
                                                      Certificates& certificates) {
-  // A kernel that hung once is not called again: the time limit is spent once, and shrinking ends where it stands.
+  // Spend the time limit once: a kernel that hung is not called again, and shrinking stops where it is.
   if (timed_out_) return {};
   Answers& answers = answers_[kind.words];
   answers.asks = kind.asks;
@@ -129,7 +129,7 @@ Certificates WatchedKernel::without_exempt(Certificates certificates) {
   return certificates;
 }
 
-// The results of which the kernel has none, whatever else a call asks for, where it was asked in several ways.
+// The results that the kernel refuses in every kind of call, if at least two kinds asked for them.
 std::map<std::string, WatchedKernel::Together> WatchedKernel::refused_together() const {
   std::map<std::string, Together> all;
   for (const auto& [kind, answers] : answers_) {

@@ -16,21 +16,20 @@
 
 namespace softcheck::proptests {
 
-/// A claim on behaviour, and the number of times that the kernel broke it.
+/// The certificate of a claim on behaviour that the kernel broke this many times.
 numerics::Certificate observed(const std::string& claim, CallDescription asked, std::size_t times);
 numerics::Certificate observed(const std::string& claim, KernelEvidence evidence, std::size_t times);
 
-/// The same numbers by their bits; all NaNs count as equal.
+/// Equal bit patterns; all NaNs count as equal.
 bool same_bits(std::span<const double> a, std::span<const double> b);
 
-/// What a call asks for, as in "refused 3 calls with a mask".
+/// The kind of a call, as in "refused 3 calls with a mask".
 struct CallKind {
   std::string words;
-  /// The call differs from others only in lengths and numbers: the judge makes such calls again after any number of
-  /// refusals.
+  /// Differs from other calls only in lengths and numbers. The judge makes plain calls however many the kernel refuses.
   bool plain = false;
-  /// The results that the call asks for. Where the kernel refuses every call for one of them, the report has one line
-  /// for all kinds of calls that ask for it. Empty: this kind has a line of its own.
+  /// The results that the call asks for. If the kernel refuses every call that asks for one of them, the report has one
+  /// line for all those kinds of calls. Empty: this kind has its own line.
   std::string asks;
 
   CallKind(std::string words_, bool plain_ = false)  // NOLINT(google-explicit-constructor): words are a kind
@@ -38,44 +37,43 @@ struct CallKind {
   CallKind(const char* words_) : words(words_) {}  // NOLINT(google-explicit-constructor)
 };
 
-/// A kernel on trial, of any op. Judges for every call how it ended, counts refusals by the kind of call, and notes
-/// observations that are no verdict.
+/// A kernel on trial, of any op. Certifies how every call ended, counts refusals per kind of call, and collects notes:
+/// observations that are not judged.
 class WatchedKernel {
  public:
-  /// exempt   claims that the kernel is known to break
-  /// must_accept  every call is inside the kernel's domain: a refusal breaks kernel.accepts
+  /// exempt        claims that the kernel is known to break
+  /// must_accept   every call is inside the kernel's domain: a refusal breaks kernel.accepts
   WatchedKernel(const KernelSource& source, const KernelLimits& limits, std::set<std::string> exempt,
                 bool must_accept = false);
 
   /// The claims of every call: kernel.returns, kernel.keeps_inputs, kernel.stays_inside, kernel.keeps_environment.
   static const std::vector<std::string>& claims();
-  /// Those, and kernel.accepts where no call may be refused.
+  /// These, and kernel.accepts if every call must be accepted.
   std::vector<std::string> call_claims() const;
 
-  /// Calls the kernel, and adds the certificates of claims(); no outputs unless the call was done. A kernel that hung
-  /// once is not called again. After enough refusals of a kind of call, with none accepted, no more calls of it are
-  /// made.
+  /// Calls the kernel and adds the certificates of claims(). Returns no outputs unless the call was done. Makes no more
+  /// calls after the kernel hung once, nor calls of a kind that the kernel refused enough times and never accepted.
   ///
-  /// asked    names the call; asked for only where a claim does not hold, since a thousand rows take long to write
-  /// throws   Interrupted where limits.most_calls were made
+  /// asked    describes the call; evaluated only if a claim fails, since a thousand rows take long to write
+  /// throws   Interrupted after limits.most_calls calls
   std::vector<std::vector<double>> call(const TensorCall& call, const CallKind& kind,
                                         const std::function<CallDescription()>& asked, Certificates& certificates);
-  /// A note where the bits differ, and a certificate where they must not.
+  /// Compares bit by bit. A difference is a failed certificate if `required`, else a note.
   void compare(std::span<const double> first, std::span<const double> second, bool required, const std::string& claim,
                const std::string& difference, const CallDescription& asked, Certificates& certificates);
 
-  /// The next call is the first of a new process; false where the kernel has no process of its own.
+  /// Starts a new process for the next call; false if the kernel has no process of its own.
   bool start_anew() { return kernel_.start_anew(); }
-  /// From now on passed() is a copy of the last call; else it is null, as a call may have a million numbers.
+  /// With keep, passed() returns a copy of the last call; else null, since a call may have a million numbers.
   void keep_calls(bool keep) { keeps_calls_ = keep; }
   const std::shared_ptr<const TensorCall>& passed() const { return passed_; }
 
   bool exempts(const std::string& claim) const { return exempt_.contains(claim); }
-  /// The certificates of the other claims; the results of exempt claims become notes.
+  /// Removes the certificates of exempt claims; their results become notes.
   Certificates without_exempt(Certificates certificates);
   void note(const std::string& text) { notes_.insert(text); }
   std::vector<std::string> notes() const;
-  /// A line for each kind of call that the kernel refused, or for each result that it never returns.
+  /// One line per kind of call that the kernel refused, or per result that it never returns.
   std::vector<std::string> refusals() const;
   bool timed_out() const { return timed_out_; }
   const IsolatedKernel& kernel() const { return kernel_; }
@@ -99,7 +97,7 @@ class WatchedKernel {
   bool keeps_calls_ = false;
   std::shared_ptr<const TensorCall> passed_;
   std::set<std::string> notes_;
-  std::map<std::string, Answers> answers_;  // by what was asked for
+  std::map<std::string, Answers> answers_;  // by kind of call
 };
 
 }  // namespace softcheck::proptests

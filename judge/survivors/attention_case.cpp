@@ -20,17 +20,17 @@ double dot(Row a, Row b) {
   return sum;
 }
 
-// One query of one head of one batch, with the keys that it sees: those of a row from one to another.
+// One query of one head and batch, with the keys that it sees.
 struct Query {
   Row query;             // (dim)
   Row keys;              // (visible, dim)
   Row values;            // (visible, dim)
-  std::int64_t visible;  // keys
-  std::int64_t own;      // its own key, counted from the first that it sees
-  double slope;          // ALiBi's
+  std::int64_t visible;  // number of keys
+  std::int64_t own;      // index of its own key among those that it sees
+  double slope;          // of ALiBi
 };
 
-// The values of q, k and v are row-major in (batch, heads, length, dim), whatever their strides.
+// The values of q, k and v are row-major in (batch, heads, length, dim), whatever their strides are.
 template <class Take>
 void each_query(const PublishedTensors& tensors, const TensorCall& call, Take take) {
   const auto dim = static_cast<std::size_t>(tensors.dim);
@@ -50,7 +50,7 @@ void each_query(const PublishedTensors& tensors, const TensorCall& call, Take ta
   }
 }
 
-// What the attributes make of key j's score, each step as round makes it.
+// Applies the attributes to key j's score; `round` rounds each step.
 template <class Round>
 double attributed(const PublishedTensors& tensors, const Query& query, std::int64_t j, double score, Round round) {
   if (tensors.softcap > 0) score = round(tensors.softcap * round(std::tanh(round(score / tensors.softcap))));
@@ -58,7 +58,7 @@ double attributed(const PublishedTensors& tensors, const Query& query, std::int6
   return query.slope == 0 ? score : round(score - round(query.slope * distance));
 }
 
-// sum p_j v_j into out; the coefficients as round makes them.
+// Writes sum p_j v_j to out; `round` rounds the coefficients.
 template <class Round>
 void weigh(const Query& query, const std::vector<double>& scores, Round round, std::vector<double>& out) {
   const std::vector<double> p = exact_coefficients(scores);

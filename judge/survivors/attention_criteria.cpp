@@ -51,7 +51,7 @@ std::vector<CriterionCase> pallas_cases(Draw& draw, const Criterion&) {
   return cases;
 }
 
-// Tutorial 06: N(0, 0.5) in fp16, scale 0.5, causal; of the gradient one of N(0, 1); atol = 1e-2, rtol = 0, but for
+// Tutorial 06: N(0, 0.5) in fp16, scale 0.5, causal; the upstream gradient N(0, 1); atol = 1e-2, rtol = 0, except on
 // AMD's gfx90a.
 PublishedTensors triton_tensors() {
   return {.heads = 2, .queries = 1024, .keys = 1024, .dim = 64, .scale = 0.5, .causal = true};
@@ -79,12 +79,12 @@ std::vector<CriterionCase> ggml_attention_cases(Draw& draw, const Criterion&) {
   return cases;
 }
 
-// Calls of FlashAttention's tests.
+// The lengths of a call in FlashAttention's tests.
 struct QueryKeyLengths {
   std::int64_t queries, keys;
 };
 
-// visit(lengths, dim, causal) of each, but for causal calls in which a query sees no key.
+// Calls visit(lengths, dim, causal), except for causal calls in which a query sees no key.
 template <class Visit>
 void each_call(const std::vector<QueryKeyLengths>& all, const Visit& visit) {
   for (const QueryKeyLengths lengths : all) {
@@ -107,7 +107,7 @@ PublishedTensors flash_tensors(QueryKeyLengths lengths, int dim, bool causal, st
                 .heads_inside = true});
 }
 
-// test_flash_attn_output: torch.randn in fp16; the largest error at most twice that of PyTorch in fp16.
+// test_flash_attn_output: torch.randn in fp16; the largest error may be twice that of PyTorch in fp16.
 CriterionCase flash_case(const PublishedTensors& tensors, const std::function<double()>& value) {
   CriterionCase next = attention_case(tensors, value, {});
   next.comparisons = {{Rule::allclose, 2 * error_of_unfused(tensors, next), 0}};
@@ -138,8 +138,8 @@ void draw_window(Draw& draw, PublishedTensors& tensors) {
   tensors.window_right = static_cast<std::int64_t>(draw.below(keys));
 }
 
-// The same lengths but for those in which a query has no key of its own. Queries are multiplied by the softcap, so that
-// scores reach it; windows are two lengths below that of the keys; slopes are 0.3 times uniform ones.
+// The same lengths, except those in which a query has no key of its own. Queries are multiplied by the softcap, so that
+// scores reach it; windows are two lengths below the number of keys; slopes are 0.3 times uniform ones.
 std::vector<CriterionCase> attributed_cases(Draw& draw, const Criterion& criterion) {
   const std::string& attribute = criterion.attribute;
   std::vector<CriterionCase> cases;
@@ -151,7 +151,7 @@ std::vector<CriterionCase> attributed_cases(Draw& draw, const Criterion& criteri
               for (std::int64_t head = 0; attribute == "alibi" && head < tensors.heads; ++head) {
                 tensors.slopes.push_back(numerics::round_to(Format::f32, 0.3 * draw.unit()));
               }
-              // The queries are drawn first.
+              // The test draws the queries first.
               std::int64_t queries = tensors.batch * tensors.heads * tensors.queries * tensors.dim;
               cases.push_back(flash_case(tensors, [&] {
                 const bool scaled = queries-- > 0 && tensors.softcap > 0;
@@ -161,7 +161,7 @@ std::vector<CriterionCase> attributed_cases(Draw& draw, const Criterion& criteri
   return cases;
 }
 
-// A gradient may err three times as far as PyTorch's in fp16.
+// A gradient may have three times the error of PyTorch's in fp16.
 std::vector<CriterionCase> flash_gradient_cases(Draw& draw, const Criterion& criterion) {
   std::vector<CriterionCase> cases;
   each_call({{113, 203}, {128, 217}, {108, 256}, {256, 512}, {1024, 1024}, {1023, 1024}},
@@ -178,7 +178,7 @@ std::vector<CriterionCase> flash_gradient_cases(Draw& draw, const Criterion& cri
   return cases;
 }
 
-// test_flash_attn_varlen_output: each sequence is up to 20 positions shorter than the longest one.
+// test_flash_attn_varlen_output: each sequence is up to 20 positions shorter than the longest.
 std::vector<CriterionCase> varlen_cases(Draw& draw, const Criterion&) {
   std::vector<CriterionCase> cases;
   each_call({{113, 203}, {128, 217}, {108, 256}, {256, 512}, {512, 256}},
@@ -198,9 +198,9 @@ std::vector<CriterionCase> varlen_cases(Draw& draw, const Criterion&) {
   return cases;
 }
 
-// test_paged_attention: one query for each sequence; q, k and v uniform in +-1/sqrt(dim); atol = 1e-3, rtol = 1e-5.
+// test_paged_attention: one query per sequence; q, k and v uniform in +-1/sqrt(dim); atol = 1e-3, rtol = 1e-5.
 std::vector<CriterionCase> paged_cases(Draw& draw, const Criterion&) {
-  constexpr std::int64_t longest = 65536 / 4 - 512;  // floats in the shared memory of an AMD GPU, less a buffer
+  constexpr std::int64_t longest = 65536 / 4 - 512;  // floats in the shared memory of an AMD GPU, minus a buffer
   std::vector<CriterionCase> cases;
   for (const int dim : {64, 128}) {
     for (const std::int64_t page : {16, 32}) {

@@ -36,7 +36,7 @@ void add(std::vector<double>& to, std::int64_t row, double factor, std::span<con
   for (std::size_t t = 0; t < vector.size(); ++t) to[first + t] += factor * vector[t];
 }
 
-// Each step as round makes it; saved is left out where it is nullptr.
+// `round` rounds each step; `saved` may be null.
 template <class Round>
 Gradients gradients_of(const PublishedTensors& tensors, const std::vector<InputTensor>& in, const InputTensor& upstream,
                        Round round, Saved* saved) {

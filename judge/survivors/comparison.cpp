@@ -46,7 +46,7 @@ bool saved_counts(const Comparison& comparison, Elements got, Elements expected,
   return difference <= comparison.absolute || difference < comparison.relative * most;
 }
 
-// tests/benchdnn/utils/compare.cpp and the softmax driver's own check, which lets an f32 epsilon pass.
+// As in tests/benchdnn/utils/compare.cpp; the softmax driver's own check also accepts an f32 epsilon.
 bool relative_or_epsilon(const Comparison& comparison, double got, double expected) {
   const double difference = std::fabs(got - expected);
   const double error = std::fabs(expected) > 1e-5 ? difference / std::fabs(expected) : difference;

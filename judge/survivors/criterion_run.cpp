@@ -24,7 +24,7 @@ CriterionVerdict verdict_of(CallEnd end) {
     case CallEnd::not_made:
       return CriterionVerdict::refused;
     case CallEnd::crashed:
-    case CallEnd::malformed:  // no library's kernel ends so
+    case CallEnd::malformed:  // not possible for a library's kernel
       return CriterionVerdict::crashed;
     case CallEnd::timed_out:
       return CriterionVerdict::timed_out;
@@ -40,7 +40,7 @@ KernelLimits limits_of(const CriterionRun::Setting& setting) {
 
 }  // namespace
 
-// One kernel in a process of its own, the cases one after the other.
+// One kernel in a process of its own, one case after the other.
 class CriterionRun::Trial {
  public:
   Trial(const CriterionRun& run, const ZooKernel& kernel)
@@ -77,7 +77,7 @@ class CriterionRun::Trial {
     const CriterionCase& criterion_case = run_.cases_[index];
     const std::vector<double>& expected =
         criterion_case.same_as ? returned_[*criterion_case.same_as] : criterion_case.expected;
-    // Where the earlier call did not come back there is nothing to compare with.
+    // Without results of the earlier call there is nothing to compare with.
     if (expected.size() != got_.size()) return CriterionVerdict::values;
     const auto accepted_by = [&](const std::vector<Comparison>& comparisons, const std::vector<double>& got,
                                  const std::vector<double>& wanted) {
@@ -94,7 +94,7 @@ class CriterionRun::Trial {
   }
 
  private:
-  // A tensor of the criterion's dtype becomes one of the kernel's.
+  // Converts a tensor of the criterion's dtype to the kernel's.
   void take_format(TensorPlace& place) const {
     if (place.format == run_.criterion_.format) place.format = format_;
   }
@@ -102,10 +102,10 @@ class CriterionRun::Trial {
   const CriterionRun& run_;
   IsolatedKernel kernel_;
   Format format_;
-  std::vector<std::size_t> wanted_;            // cases that others are compared with
-  std::vector<std::vector<double>> returned_;  // of those
+  std::vector<std::size_t> wanted_;            // cases whose results later cases compare with
+  std::vector<std::vector<double>> returned_;  // their results
   std::vector<double> got_;
-  std::vector<std::vector<double>> others_;  // outputs behind the first
+  std::vector<std::vector<double>> others_;  // all outputs but the first
 };
 
 const char* to_string(CriterionVerdict verdict) {
@@ -128,7 +128,7 @@ const char* to_string(CriterionVerdict verdict) {
 
 bool applies(const Criterion& criterion, const ZooKernel& kernel, const std::vector<ZooKernel>& zoo) {
   if (kernel.op != criterion.op) return false;
-  // A test whose calls have no attribute says nothing about a bug of one, and one that has it nothing about others.
+  // A test without an attribute does not test bugs of that attribute, and a test with it tests no other bugs.
   const Domain domain = kernel.domain == "-" ? Domain{} : parse_domain(kernel.domain, parse_op(kernel.op)->attention);
   if (criterion.from_the_end && domain.causal == CausalAlignment::top_left) return false;
   const bool of_sequences = criterion.attribute == "packed" || criterion.attribute == "pages";

@@ -11,45 +11,45 @@
 
 namespace softcheck::proptests {
 
-/// What a criterion says of a kernel. Why it rejects: the values, or the call that did not end.
+/// A criterion's verdict on a kernel. `values`, and how a call ended, are the reasons for a rejection.
 enum class CriterionVerdict : std::uint8_t { accepted, values, refused, crashed, timed_out, not_applicable };
 
 const char* to_string(CriterionVerdict verdict);
 
-/// Does the criterion apply? To kernels of its op and dtype. A criterion of a 16-bit dtype applies to an f32 kernel of
-/// a symbol that the zoo has not in that dtype, too: through a 16-bit interface, inputs of the 16-bit grid and outputs
-/// rounded to it.
+/// Does the criterion apply to the kernel? It must have its op and dtype. A 16-bit criterion also applies to an f32
+/// kernel whose symbol the zoo lacks in that dtype: through a 16-bit interface, with inputs on the 16-bit grid and
+/// outputs rounded to it.
 bool applies(const Criterion& criterion, const ZooKernel& kernel, const std::vector<ZooKernel>& zoo);
 
-/// A criterion with the cases of one seed, for one kernel after the other.
+/// A criterion with the cases of one seed, applied to one kernel after the other.
 class CriterionRun {
  public:
   struct Setting {
     const std::vector<ZooKernel>& zoo;
-    std::filesystem::path folder;  // of the libraries
+    std::filesystem::path folder;  // with the libraries
     std::uint64_t seed;
     double seconds_per_call;
   };
 
-  /// The criterion and the zoo must outlive it.
+  /// The criterion and the zoo must outlive this object.
   CriterionRun(const Criterion& criterion, Setting setting);
 
-  /// Does the kernel not come back from an ordinary call? Then it comes back from none, and every criterion, each of
-  /// which makes ordinary calls, meets that: the hang need not be paid for again.
+  /// Does the kernel hang in an ordinary call? Then it hangs in all of them, and every criterion makes such calls, so
+  /// the time limit needs to be spent only once.
   /// throws   KernelLoadError
   bool hangs(const ZooKernel& kernel) const;
 
-  /// What the criterion says of the kernel, in a process of its own as a test program would be.
+  /// The criterion's verdict on the kernel, in a process of its own like a test program.
   ///
-  /// A bug is planted in a kernel that is otherwise correct. Where that kernel fails as well - the zoo's first correct
-  /// one of the bug's op, dtype and contract -, a case says nothing of the bug and is not counted.
-  /// A correct kernel that refuses one of the calls is not applicable: the ABI lets it. A bug that refuses is rejected.
+  /// A bug is planted in an otherwise correct kernel. If that kernel (the zoo's first correct one with the bug's op,
+  /// dtype and contract) fails a case, too, the case does not count for the bug. A correct kernel that refuses a call
+  /// is not applicable, since the ABI allows refusals. A bug that refuses is rejected.
   ///
   /// throws   KernelLoadError
   CriterionVerdict verdict(const ZooKernel& kernel);
 
   std::size_t cases() const { return cases_.size(); }
-  /// The most cases that were not counted for a bug.
+  /// Largest number of cases that did not count for a bug.
   std::size_t uncounted_cases() const;
 
  private:

@@ -7,7 +7,7 @@
 namespace softcheck::proptests {
 namespace {
 
-// Rows of tens of thousands of classes: so many that some are ignored and some are not.
+// Rows of tens of thousands of classes; enough rows for some to be ignored and some not.
 constexpr std::int64_t rows_of_losses = 8;
 
 std::vector<std::int64_t> random_labels(Draw& draw, std::int64_t rows, std::int64_t classes) {
@@ -24,7 +24,8 @@ void ignore_some(Draw& draw, LossBatch& batch) {
   for (std::uint64_t i = 0; i < count; ++i) batch.labels[draw.below(rows)] = batch.ignore_index;
 }
 
-// test_cross_entropy.py: each of its parameters once; loss and gradient are compared with torch.allclose(torch, liger).
+// test_cross_entropy.py: each of its parameters once; losses and gradients are compared with torch.allclose(torch,
+// liger).
 struct LigerParameters {
   double smoothing, z_loss;
   std::int64_t ignore_index;
@@ -36,7 +37,7 @@ constexpr LigerParameters liger_parameters[] = {{0, 0, -100, false},    {0, 0, 2
 
 bool is_gradient(const Criterion& criterion) { return criterion.op == "cross_entropy_backward"; }
 
-// The losses, or the gradients by each of the upstream ones.
+// Adds the case of the losses, or one case of gradients per upstream gradient.
 void add_loss_cases(const Criterion& criterion, const LossBatch& batch, const LossLogits& logit,
                     const std::vector<double>& upstreams, const Rules& rules, std::vector<CriterionCase>& cases) {
   if (!is_gradient(criterion)) {
@@ -61,7 +62,7 @@ CriterionCases liger_cross_entropy(double relative) {
                       .ignore_index = parameters.ignore_index,
                       .labels = random_labels(draw, rows_of_losses, 32000)};
       if (parameters.ignores) ignore_some(draw, batch);
-      // backward() of the sum, of the mean over 8192 rows, and of three times that.
+      // backward() of the sum, of the mean over 8192 rows, and of three times the mean.
       add_loss_cases(
           criterion, batch, [&] { return draw.normal(); }, {1.0, 1.0 / 8192, 3.0 / 8192},
           allclose_of_got(1e-8, relative), cases);
@@ -70,7 +71,7 @@ CriterionCases liger_cross_entropy(double relative) {
   };
 }
 
-// test_correctness_with_softcap_once: a softcap of 30, losses of rows, and the gradient of their sum.
+// test_correctness_with_softcap_once: a softcap of 30, losses per row, and the gradient of their sum.
 CriterionCases liger_softcap(double relative) {
   return [=](Draw& draw, const Criterion& criterion) {
     const LossBatch batch{.format = criterion.format,
@@ -85,8 +86,8 @@ CriterionCases liger_softcap(double relative) {
   };
 }
 
-// test_fused_linear_cross_entropy.py: hidden states normal, weights uniform in [0, 1), so that a logit is nearly normal
-// about half the sum of the hidden states, with a variance of a twelfth of their squares' sum.
+// test_fused_linear_cross_entropy.py: hidden states normal, weights uniform in [0, 1). A logit is then nearly normal
+// around half the sum of the hidden states, with a variance of a twelfth of the sum of their squares.
 CriterionCases fused_linear(double absolute, double relative, bool mean) {
   return [=](Draw& draw, const Criterion& criterion) {
     struct Shape {
@@ -113,7 +114,7 @@ CriterionCases fused_linear(double absolute, double relative, bool mean) {
   };
 }
 
-// one_iteration_test: torch.rand logits; the losses are squared, so that upstream is 2 loss, or 2 mean / rows.
+// one_iteration_test: torch.rand logits. The losses are squared, so the upstream gradient is 2 loss, or 2 mean / rows.
 struct TransformerEngineParameters {
   double smoothing, z_loss;
   bool reduced, ignores;

@@ -7,7 +7,7 @@
 
 #include "judge/survivors/criterion.hpp"
 
-// The parts of published_criteria(): the cases of each, by the name of its line in published.tsv.
+// The parts of published_criteria(): cases by the name of their line in published.tsv.
 namespace softcheck::proptests {
 
 struct NamedCases {
@@ -16,7 +16,7 @@ struct NamedCases {
 };
 
 std::vector<NamedCases> softmax_cases();     // of softmax, log-softmax and log-sum-exp
-std::vector<NamedCases> row_cases_of_ops();  // of other ops of rows: gradients, merges, routers, top-p, sparsemax
+std::vector<NamedCases> row_cases_of_ops();  // other row ops: gradients, merges, routers, top-p, sparsemax
 std::vector<NamedCases> loss_cases();        // of cross-entropy and its gradient
 std::vector<NamedCases> attention_cases();   // of attention and its gradient
 
@@ -24,7 +24,7 @@ using Rules = std::vector<Comparison>;
 Rules allclose(double absolute, double relative);
 Rules allclose_of_got(double absolute, double relative);
 
-/// How one number is drawn.
+/// Draws one number.
 using Value = std::function<double(Draw&)>;
 Value normal(double deviation = 1);
 Value uniform(double low, double high);
@@ -32,9 +32,9 @@ Value uniform(double low, double high);
 struct MatrixShape {
   std::int64_t rows, columns;
 };
-/// Each of the rows with each of the columns; the latter run fastest.
+/// All combinations of rows and columns; columns vary fastest.
 std::vector<MatrixShape> shapes_of(const std::vector<std::int64_t>& rows, const std::vector<std::int64_t>& columns);
-/// A case of each shape, of as many rows as are taken (rows_taken), its logits drawn one by one.
+/// One case per shape, with rows_taken() rows and independently drawn logits.
 CriterionCases matrices(std::vector<MatrixShape> shapes, Value value, Rules rules);
 
 }  // namespace softcheck::proptests

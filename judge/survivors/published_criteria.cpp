@@ -10,7 +10,7 @@
 namespace softcheck::proptests {
 namespace {
 
-// A line each: name, op, dtype, attribute, whether it counts from the end, inputs, shapes, tolerance, deviation,
+// One line each: name, op, dtype, attribute, whether it aligns to the end, inputs, shapes, tolerance, deviation,
 // source.
 constexpr const char* facts =
 #include "judge/survivors/published.tsv"
@@ -91,7 +91,7 @@ std::vector<Criterion> published_criteria() {
 }
 
 std::vector<CriterionCase> draw_cases(const Criterion& criterion, std::uint64_t seed) {
-  // FNV-1a of the name, so that one more criterion changes no other's numbers.
+  // Hash the name (FNV-1a), so that a new criterion does not change the numbers of the others.
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char letter : criterion.name) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
   Draw draw(seed ^ hash);

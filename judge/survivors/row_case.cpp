@@ -16,7 +16,7 @@ namespace {
 using numerics::Format;
 using numerics::round_to;
 
-// The indices of the values, descending; of equal ones the lower index first.
+// The indices of the values in descending order; of equal values the lower index first.
 std::vector<std::size_t> descending(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -57,7 +57,7 @@ std::vector<double> sparsemax_of(const std::vector<double>& logits) {
   return result;
 }
 
-// The weights of the k largest; their ids are appended.
+// The weights of the k largest; appends their ids to `ids`.
 std::vector<double> topk_of(const LogitMatrix& matrix, const std::vector<double>& logits, std::vector<double>& ids) {
   const std::vector<double> p = exact_coefficients(logits);
   std::vector<std::size_t> largest = descending(p);
@@ -90,7 +90,7 @@ TensorPlace place_of(const LogitMatrix& matrix, std::int64_t row_stride) {
   return place;
 }
 
-// What version 1 of a call cannot say.
+// Sets what a version 1 call cannot say.
 void set_version_2(const LogitMatrix& matrix, TensorCall& call) {
   if (matrix.op == "top_p_softmax") call.op = SOFTCHECK_OP_TOP_P_SOFTMAX;
   if (matrix.op == "sparsemax") call.op = SOFTCHECK_OP_SPARSEMAX;
@@ -125,7 +125,7 @@ std::vector<double> capped(const LossBatch& batch, std::span<const double> logit
   return result;
 }
 
-// What a row's loss and gradient are made of: in long double, as a loss near 0 is a small difference.
+// The terms of a row's loss and gradient, in long double, because a loss near 0 is a small difference.
 struct LossOfRow {
   std::span<const double> logits;
   numerics::FilterStatistics statistics;

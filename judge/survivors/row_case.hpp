@@ -10,12 +10,13 @@
 
 namespace softcheck::proptests {
 
-/// A compact tensor in an ordinary allocation, which goes on with other data: a stray read is not a crash.
+/// A compact tensor in an ordinary allocation: a stray read finds other data instead of crashing.
 ///
-/// format   nothing: integers of so many bits
+/// format   nothing: integers of integer_bits
 TensorPlace plain_place(std::optional<numerics::Format> format, std::vector<std::int64_t> shape, int integer_bits = 32);
 
-/// softmax of scores: numerics/filter/row_filter.hpp certifies it to about 2^-47, exact beside a published tolerance.
+/// softmax of scores. numerics/filter/row_filter.hpp certifies it to about 2^-47, exact compared to a published
+/// tolerance.
 std::vector<double> exact_coefficients(const std::vector<double>& scores, double theta = 1);
 
 /// A matrix of logits as a published test makes it.
@@ -25,29 +26,29 @@ struct LogitMatrix {
   std::int64_t rows = 1;
   std::int64_t columns = 1;
   double theta = 1;
-  std::int64_t input_stride = 0;  // elements from one row to the next; 0: columns
+  std::int64_t input_stride = 0;  // elements between rows; 0: columns
   std::int64_t output_stride = 0;
-  double top_p = 0;    // of top_p_softmax; in (0, 1]
-  std::int32_t k = 0;  // of topk_softmax
+  double top_p = 0;    // for top_p_softmax; in (0, 1]
+  std::int32_t k = 0;  // for topk_softmax
   bool renormalize = false;
 };
 
-/// The logit in a row and a column, rounded to the format by the caller of it.
+/// The logit in a row and column; the caller rounds it to the format.
 using LogitSource = std::function<double(std::int64_t row, std::int64_t column)>;
 
-/// The rows taken of a published number of them: at most max(2, 2^16 / columns).
+/// Number of rows to take: at most max(2, 2^16 / columns).
 std::int64_t rows_taken(std::int64_t published, std::int64_t columns);
 
-/// The call and the exact values, rounded to the format. Of top-p the fewest of the largest items that add up to top_p,
-/// divided by their sum; of top-k the ids have to be equal, and of equal logits the lower index is chosen.
+/// The call, and the exact values rounded to the format. Top-p keeps the smallest set of largest items that reaches
+/// top_p, and divides by its sum. Top-k requires equal ids; of equal logits the lower index is chosen.
 ///
-/// throws   std::invalid_argument when a row has nothing visible
+/// throws   std::invalid_argument if a row has no visible item
 CriterionCase softmax_case(const LogitMatrix& matrix, const LogitSource& logit, std::vector<Comparison> comparisons);
 
-/// The saved output y = softmax(x) of normal x, rounded, and y (g - sum y g) of normal g.
+/// The saved output y = softmax(x) for normal x, rounded, and the gradient y (g - sum y g) for normal g.
 CriterionCase softmax_gradient_case(Draw& draw, const LogitMatrix& matrix, std::vector<Comparison> comparisons);
 
-/// Partial attentions to be merged, as a published test makes them. Natural logarithms.
+/// Partial attentions to merge, as a published test makes them. Natural logarithms.
 struct PartialStates {
   numerics::Format format = numerics::Format::f32;
   std::int64_t parts = 2;
@@ -56,8 +57,8 @@ struct PartialStates {
   std::vector<double> lse = {};  // (parts, rows), f32 values or -inf
 };
 
-/// The call of merge_states, the exact outputs and log-sum-exps, both compared by the same rules.
-/// throws   std::invalid_argument when all parts of a row are empty
+/// The call of merge_states with the exact outputs and log-sum-exps, both compared by the same rules.
+/// throws   std::invalid_argument if all parts of a row are empty
 CriterionCase merge_case(const PartialStates& states, const std::function<double()>& value,
                          std::vector<Comparison> comparisons);
 
@@ -69,18 +70,18 @@ struct LossBatch {
   double label_smoothing = 0;
   double z_loss = 0;
   std::int64_t ignore_index = -100;
-  double softcap = 0;                     // logits x become softcap tanh(x / softcap)
+  double softcap = 0;                     // logits become softcap tanh(x / softcap)
   std::vector<std::int64_t> labels = {};  // (rows), int64
 };
 
 using LossLogits = std::function<double()>;
 
-/// The call of cross_entropy and the exact losses, each row's.
+/// The call of cross_entropy, and the exact loss of each row.
 CriterionCase loss_case(const LossBatch& batch, const LossLogits& logit, std::vector<Comparison> comparisons);
 
-/// The call of cross_entropy_backward and the exact gradient.
+/// The call of cross_entropy_backward, and the exact gradient.
 ///
-/// upstream   the gradient by a row's loss, from that loss
+/// upstream   the upstream gradient of a row, as a function of its loss
 CriterionCase loss_gradient_case(const LossBatch& batch, const LossLogits& logit,
                                  const std::function<double(double loss)>& upstream,
                                  std::vector<Comparison> comparisons);

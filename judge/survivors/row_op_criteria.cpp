@@ -25,7 +25,7 @@ CriterionCases liger_gradient(double tolerance) {
   };
 }
 
-// test_merge_attn_states: a tenth of the prefixes and of the suffixes is empty, never both of one row.
+// test_merge_attn_states: a tenth of the prefixes and of the suffixes is empty, never both in one row.
 std::vector<double> states_of_vllm(Draw& draw, std::int64_t rows) {
   const auto count = static_cast<std::size_t>(rows);
   std::vector<double> lse(2 * count);
@@ -79,7 +79,7 @@ std::vector<CriterionCase> vllm_topk(Draw& draw, const Criterion& criterion) {
   return cases;
 }
 
-// test_top_p_renorm_probs: uniform numbers over their sum are the probabilities; assert_close with 1e-3.
+// test_top_p_renorm_probs: probabilities are uniform numbers over their sum; assert_close with 1e-3.
 std::vector<CriterionCase> flashinfer_top_p(Draw& draw, const Criterion& criterion) {
   std::vector<CriterionCase> cases;
   for (const auto& [rows, columns] : shapes_of({1, 99, 989}, {111, 32000, 128256})) {
@@ -92,8 +92,8 @@ std::vector<CriterionCase> flashinfer_top_p(Draw& draw, const Criterion& criteri
   return cases;
 }
 
-// test_topp_only: numbers of kept items differ by at most 3, or by less than half a percent of the most in a row. A
-// quarter of the rows has p = 1, the others' is uniform in [0.1, 1).
+// test_topp_only: the numbers of kept items differ by at most 3, or by less than half a percent of the largest number
+// in a row. p is 1 in a quarter of the rows, and uniform in [0.1, 1) in the others.
 std::vector<CriterionCase> vllm_top_p(Draw& draw, const Criterion& criterion) {
   std::vector<CriterionCase> cases;
   for (const auto& [rows, columns] : shapes_of({1, 8, 32, 128, 512, 1024}, {1024, 32000, 128256})) {
@@ -105,7 +105,7 @@ std::vector<CriterionCase> vllm_top_p(Draw& draw, const Criterion& criterion) {
   return cases;
 }
 
-// test_sparsemax: half of torch.randn, ten times; the squared distance from a bisection is below 1e-7.
+// test_sparsemax: torch.randn / 2, ten times; the squared distance from a bisection is below 1e-7.
 std::vector<CriterionCase> entmax_sparsemax(Draw& draw, const Criterion& criterion) {
   std::vector<CriterionCase> cases;
   for (int trial = 0; trial < 10; ++trial) {

@@ -7,7 +7,7 @@
 namespace softcheck::proptests {
 namespace {
 
-// (heads, length, dim) becomes (length, heads, dim), behind what is there.
+// Appends (heads, length, dim) as (length, heads, dim).
 void append_tokens(const std::vector<double>& values, const PublishedTensors& of, std::int64_t length,
                    std::vector<double>& tokens) {
   for (std::int64_t i = 0; i < length; ++i) {
@@ -96,7 +96,7 @@ CriterionCase paged_case(const std::vector<PublishedTensors>& sequences, std::in
                     caches[t].values.begin() + static_cast<std::ptrdiff_t>(order[k] * page));
       }
     }
-    // Behind a sequence's own pages its row names any.
+    // After a sequence's own pages its table row names arbitrary ones.
     const auto own = static_cast<std::size_t>((sequence.keys + page_size - 1) / page_size);
     for (std::size_t c = 0; c < static_cast<std::size_t>(columns); ++c) {
       const std::size_t any = draw.below(static_cast<std::uint64_t>(pages));

@@ -12,7 +12,7 @@ namespace {
 
 using Rule = Comparison::Rule;
 
-// Five trials of each test of KernelBench: problem 23's rows, get_tolerance_for_precision's atol = rtol.
+// Five trials per test of KernelBench: the rows of problem 23, atol = rtol from get_tolerance_for_precision.
 CriterionCases kernelbench(double tolerance) {
   return matrices(std::vector(5, MatrixShape{4096, 393216}), uniform(0, 1), allclose(tolerance, tolerance));
 }
@@ -33,7 +33,7 @@ CriterionCases quack_lengths(const std::vector<std::int64_t>& lengths) {
                   {{Rule::allclose, 1e-4, 1e-4}, {Rule::row_sums, 1e-4, 1e-4}, {Rule::between_zero_and_one}});
 }
 
-// test_softmax_extreme_values: all 10, all -10, and 10 before -10; test_softmax_numerical_stability: randn against
+// test_softmax_extreme_values: all 10, all -10, and 10 followed by -10. test_softmax_numerical_stability: randn against
 // randn + 100, 1e-6 + 1e-6 |p|.
 std::vector<CriterionCase> quack_short_rows(Draw& draw, const Criterion& criterion) {
   std::vector<CriterionCase> cases =
@@ -55,8 +55,8 @@ std::vector<CriterionCase> quack_short_rows(Draw& draw, const Criterion& criteri
   return cases;
 }
 
-// Half of the cases: a random number of random logits is -inf. A draw that masks a whole row is drawn again: the
-// source's reference would be NaN there, which its comparison accepts of no kernel.
+// In half of the cases a random number of random logits is -inf. A draw that masks a whole row is repeated: the
+// source's reference would be NaN there, which its comparison never accepts.
 void mask_randomly(Draw& draw, std::vector<double>& logits, std::size_t columns) {
   const std::vector<double> unmasked = logits;
   for (;;) {
@@ -76,7 +76,7 @@ void mask_randomly(Draw& draw, std::vector<double>& logits, std::size_t columns)
   }
 }
 
-// torch.log(-torch.log(U + eps) + eps) / beta, as the source has it.
+// torch.log(-torch.log(U + eps) + eps) / beta, as in the source.
 double gumbel(Draw& draw) { return std::log(-std::log(draw.unit() + 1e-20) + 1e-20) / 0.1; }
 
 void add_flashinfer_cases(Draw& draw, MatrixShape shape, std::vector<CriterionCase>& cases) {
@@ -124,8 +124,8 @@ std::vector<CriterionCase> pytorch_logsumexp(Draw& draw, const Criterion& criter
   return cases;
 }
 
-// TestF32: uniform in [90, 100), where an exponential overflows without the maximum, and |error| <= 1e-5 p. The shapes
-// and strides of softmax-nc.cc.
+// TestF32: uniform in [90, 100), where an exponential overflows unless the maximum is subtracted; |error| <= 1e-5 p.
+// The shapes and strides of softmax-nc.cc.
 std::vector<CriterionCase> xnnpack_operator(Draw& draw, const Criterion&) {
   std::vector<CriterionCase> cases;
   const auto add = [&](std::int64_t rows, std::int64_t columns, int iterations, std::int64_t in = 0,
@@ -181,8 +181,8 @@ std::vector<CriterionCase> ggml(Draw& draw, const Criterion&) {
   return cases;
 }
 
-// fill_data_fwd: in each row one or two values of 90, two to five of 89, five to eight of 88 (signs in turn after 64
-// outer rows: -86, -87, -88), from a random place on; all others are the lowest float.
+// fill_data_fwd: in each row one or two values of 90, two to five of 89, five to eight of 88 (after 64 outer rows
+// alternately -86, -87, -88), from a random place on; all others are the lowest float.
 struct BenchdnnShape {
   std::int64_t outer, axis, inner;
 };
@@ -202,7 +202,7 @@ CriterionCase benchdnn_case(Draw& draw, const std::string& op, BenchdnnShape sha
     std::copy(top.begin(), top.end(), row.begin() + static_cast<std::ptrdiff_t>(first));
     return row[0];
   };
-  // 10 epsilon of f32; five times that for the logarithm.
+  // 10 epsilon of f32; five times that for log_softmax.
   const double threshold = (op == "log_softmax" ? 50 : 10) * static_cast<double>(FLT_EPSILON);
   return softmax_case({.op = op, .rows = rows, .columns = shape.axis}, logit,
                       {{Rule::relative_or_epsilon, 0, threshold}});
@@ -216,7 +216,7 @@ CriterionCases benchdnn(std::vector<BenchdnnShape> shapes) {
   };
 }
 
-// shapes_ci with the softmax along axis 0 and along axis 1: 16x16, 255x10, 2x19x17x13 and 1xCx2x12, C = 27, 16, 8, 5.
+// shapes_ci with the softmax along axis 0 and axis 1: 16x16, 255x10, 2x19x17x13 and 1xCx2x12, C = 27, 16, 8, 5.
 const std::vector<BenchdnnShape>& ci_shapes() {
   static const std::vector<BenchdnnShape> shapes{{1, 16, 16},  {16, 16, 1}, {1, 255, 10}, {255, 10, 1}, {1, 2, 4199},
                                                  {2, 19, 221}, {1, 1, 648}, {1, 27, 24},  {1, 1, 384},  {1, 16, 24},
@@ -250,11 +250,11 @@ std::vector<CriterionCase> mlx(Draw& draw, const Criterion&) {
 std::vector<NamedCases> softmax_cases() {
   return {{"KernelBench fp16", kernelbench(1e-2)},
           {"KernelBench fp32", kernelbench(1e-4)},
-          // KernelBench's task 23 in its first form, check_forward_correctness.
+          // The first form of KernelBench's task 23, check_forward_correctness.
           {"robust-kbench", matrices(std::vector(5, MatrixShape{16, 16384}), normal(), allclose(1e-5, 1e-5))},
           // B = 8, T = 1024; the same data for every block size.
           {"llm.c", matrices({{8192, 1024}}, uniform(-1, 1), allclose(1e-4, 0))},
-          // torch.allclose at its defaults.
+          // torch.allclose with its defaults.
           {"Triton tutorial 02", matrices({{1823, 781}}, normal(), allclose(1e-8, 1e-5))},
           {"Liger Kernel bf16", liger(5e-2)},
           {"Liger Kernel fp32", liger(1e-5)},

@@ -1,5 +1,5 @@
-// The matrix, and the shares alone, as SVG 1.1. Colours from Okabe and Ito's palette, told apart by people with any
-// colour vision; accepted cells carry a dot besides, for print.
+// The matrix and the shares as SVG 1.1. The colours of Okabe and Ito's palette are distinguishable with any colour
+// vision; accepted cells also have a dot, for print.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,7 +60,7 @@ std::string box(int x, int y, int width, int height, const char* colour) {
 
 std::string dot(int x, int y) { return fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"2\" fill=\"#FFFFFF\"/>\n", x, y); }
 
-// The planted bugs alone: what a criterion says of correct kernels stands in a column of numbers.
+// The planted bugs only: verdicts on correct kernels are shown as a column of numbers.
 std::vector<std::size_t> bugs_of(const SurvivorMatrix& matrix) {
   std::vector<std::size_t> bugs;
   for (std::size_t i = 0; i < matrix.kernels.size(); ++i) {
@@ -71,10 +71,10 @@ std::vector<std::size_t> bugs_of(const SurvivorMatrix& matrix) {
 
 struct Picture {
   const SurvivorMatrix& matrix;
-  std::vector<std::size_t> bugs;  // the columns; none where the shares stand alone
+  std::vector<std::size_t> bugs;  // the columns; empty for a picture of the shares alone
   int bar_width;
-  int head;  // the height of what stands above the first line
-  int foot;  // and below the last
+  int head;  // height above the first line
+  int foot;  // height below the last line
 
   int lines() const { return static_cast<int>(matrix.lines.size()); }
   int column(std::size_t index) const { return left_margin + static_cast<int>(index) * cell_width; }
@@ -132,10 +132,10 @@ std::string share(const Picture& picture, int index) {
                        {.colour = faint_ink, .anchor = "end", .bold = correct.accepted < correct.applicable});
 }
 
-// Labels side by side in as few lines as keep them apart.
+// Stacks labels in as few lines as possible without overlaps.
 class Stack {
  public:
-  /// The line, from 0, for a label of so many letters that begins at x.
+  /// The line, from 0, for a label of `letters` characters that begins at x.
   int line_for(int x, std::size_t letters) {
     constexpr int letter_width = 8;
     std::size_t line = 0;

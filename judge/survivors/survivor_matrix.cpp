@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* judge_name = "softcheck";
 
-// Softmax, what is made of it, gradients and losses, merges and routers, attention.
+// Softmax and its derived ops, gradients and losses, merges and routers, attention.
 std::size_t order_of(const std::string& op) {
   constexpr const char* order[] = {"softmax",          "log_softmax",   "logsumexp",
                                    "softmax_backward", "cross_entropy", "cross_entropy_backward",
@@ -47,7 +47,7 @@ CriterionVerdict verdict_of(ReportVerdict verdict) {
   }
 }
 
-// What the workers write and the parent reads: values that stay where they are, in memory that all share.
+// Values in shared memory that the workers write and the parent reads.
 template <class Value>
 class Shared {
  public:
@@ -85,7 +85,7 @@ class Matrix {
     message_.emplace(message_size * workers_);
   }
 
-  // Each worker takes every n-th kernel. Nothing of a kernel depends on what else its process has done.
+  // Each worker takes every n-th kernel. A kernel's verdict does not depend on what its process did before.
   void fill() {
     std::vector<pid_t> children;
     for (unsigned worker = 0; worker < workers_; ++worker) {
@@ -159,7 +159,7 @@ class Matrix {
   CriterionVerdict judge(const ZooKernel& kernel) const {
     JudgeOptions options = judge_options_of(kernel, options_.effort);
     options.run.seed = options_.seed;
-    options.run.shrinks = 0;  // a verdict is all that is asked for
+    options.run.shrinks = 0;  // only the verdict matters
     options.limits.seconds_per_call = options_.seconds_per_call;
     return verdict_of(judge_kernel(subject_of(kernel, options_.folder), options).verdict);
   }
@@ -176,14 +176,14 @@ class Matrix {
         matrix_.left_out.push_back(title_of(row) + (row.require == "-" ? "" : ", " + row.require));
       }
     }
-    // "C10" after "C9": by length, then by letters.
+    // "C10" after "C9": by length, then alphabetically.
     std::ranges::stable_sort(matrix_.kernels, {}, [](const ZooKernel& row) {
       return std::tuple(row.kind(), row.bug_class.front() != 'C', row.bug_class.size(), row.bug_class, order_of(row.op),
                         row.op);
     });
   }
 
-  // By op, and of an op the criteria that accept the largest share of the bugs first.
+  // By op; within an op the criteria that accept the largest share of the bugs first.
   void sort() {
     std::vector<std::size_t> order(matrix_.criteria.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -211,7 +211,7 @@ class Matrix {
   std::optional<Shared<CriterionVerdict>> verdicts_;  // (criteria and the judge, kernels)
   std::optional<Shared<std::size_t>> cases_;          // (criteria)
   std::optional<Shared<std::size_t>> uncounted_;      // (workers, criteria)
-  std::optional<Shared<char>> message_;               // (workers, message_size): why one failed
+  std::optional<Shared<char>> message_;               // (workers, message_size): the error of a failed worker
 };
 
 }  // namespace

@@ -27,7 +27,7 @@ std::size_t longest_name(const SurvivorMatrix& matrix) {
   return longest;
 }
 
-// One character a criterion: few enough lines of the zoo hold more than 36.
+// One character per criterion; characters repeat from the 63rd on.
 char letter(std::size_t index) { return "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"[index % 62]; }
 
 char mark(CriterionVerdict verdict) {

@@ -8,12 +8,13 @@
 
 namespace softcheck::proptests {
 
-/// What a kernel of the zoo is to a criterion.
+/// The kind of a zoo kernel.
 enum class ZooKernelKind {
-  bug,      // breaks its contract: to accept it is a miss
-  correct,  // holds its contract, and no bug is planted: to reject it is a false alarm
-  neither   // breaks only what it was not asked to promise, or a bug that its contract's thresholds cannot tell; or a
-            // race, of which any test says now this and now that; or a correct kernel whose contract promises nothing
+  bug,      // breaks its contract: accepting it is a miss
+  correct,  // keeps its contract and has no planted bug: rejecting it is a false alarm
+  // breaks only promises that were not asked for, or has a bug within its contract's thresholds; or has a race, so that
+  // any test's verdict varies; or is correct with a contract that promises nothing
+  neither
 };
 
 /// A row of the zoo (kernels/README.md).
@@ -27,24 +28,25 @@ struct ZooKernel {
   std::string expected;        // verdicts, separated by |
   std::string bug_class;       // "-": none
   std::string exempt;          // a claim that it is known to break; "-": none
-  std::string property = "-";  // what is to find the bug, by its name, alternatives by |; "-": nothing by name
-  std::string effort = "-";    // the least effort whose calls show it; "-": quick
-  std::string domain = "-";    // the calls that it is made for; "-": all
+  std::string property = "-";  // names of properties that must find the bug, alternatives by |; "-": any
+  std::string effort = "-";    // smallest effort whose calls show it; "-": quick
+  std::string domain = "-";    // the calls that it supports; "-": all
 
   ZooKernelKind kind() const;
   std::filesystem::path library_in(const std::filesystem::path& folder) const;
 };
 
-/// The rows of the build's ZOO.tsv; columns are found by the names in its first line, so that it may have more of them.
-/// It may lack property, effort and domain. throws   std::runtime_error when it cannot be read or lacks a column
+/// The rows of the build's ZOO.tsv. Columns are found by the names in the first line, so the file may have more of
+/// them; property, effort and domain may be missing.
+/// throws   std::runtime_error if the file cannot be read or lacks a column
 std::vector<ZooKernel> read_zoo_kernels(const std::filesystem::path& path);
 
-/// How the judge looks at the row: at its effort, where that is more than least, and then at what it is for alone, as
-/// the other properties look as long and find nothing.
+/// The judge's options for the row: the row's effort if it is more than `least`, and then only the property that the
+/// row names, since the others take as long and find nothing.
 JudgeOptions judge_options_of(const ZooKernel& row, Effort least);
 
-/// The kernel of the row, in a library below folder, with its contract.
-/// throws   std::invalid_argument when a word of the row is unknown
+/// The row's kernel with its contract, in a library below folder.
+/// throws   std::invalid_argument if a word of the row is unknown
 KernelSubject subject_of(const ZooKernel& row, const std::filesystem::path& folder);
 
 }  // namespace softcheck::proptests

@@ -1,4 +1,4 @@
-// What a kernel that takes attention's attributes is asked (proptests/generators/attention/attention_attributes.hpp).
+// Checks of kernels that take attention's attributes (proptests/generators/attention/attention_attributes.hpp).
 #include <algorithm>
 
 #include "judge/call/attention_call.hpp"
@@ -9,7 +9,7 @@
 namespace softcheck::proptests {
 namespace {
 
-// Each attribute that is on has another value.
+// Gives each attribute that is on another value.
 AttentionAttributes changed(AttentionAttributes a) {
   const auto longer = [](std::optional<std::size_t>& side) {
     if (side) ++*side;

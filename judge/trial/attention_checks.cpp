@@ -1,4 +1,4 @@
-// What a kernel of attention is asked, one function for each property.
+// Checks of attention kernels, one function per property.
 #include <algorithm>
 #include <functional>
 #include <iterator>
@@ -16,7 +16,7 @@ namespace {
 
 using numerics::nan;
 
-// The keys of every head from first on, by steps, become NaN, or every second of them the largest number.
+// Sets the chosen keys of every head to NaN; with largest_too, every second one to the largest number.
 void poison(AttentionCase& a, const std::function<bool(std::size_t b, std::size_t j)>& chosen, bool largest_too) {
   const AttentionShape& s = a.shape;
   const double largest = numerics::properties(a.format).largest;
@@ -32,7 +32,7 @@ void poison(AttentionCase& a, const std::function<bool(std::size_t b, std::size_
   }
 }
 
-// Is it so where a call is causal?
+// Does every query of a causal call see a key?
 bool every_query_sees_a_key(const AttentionCase& a) {
   if (!a.sequences.any()) return a.shape.keys >= a.shape.queries;
   for (std::size_t b = 0; b < a.shape.batch; ++b) {
@@ -41,7 +41,7 @@ bool every_query_sees_a_key(const AttentionCase& a) {
   return true;
 }
 
-// The first kept numbers of every size of them.
+// The first `kept` of every `size` numbers.
 std::vector<double> first_of_each(const std::vector<double>& numbers, std::size_t size, std::size_t kept) {
   std::vector<double> result;
   for (std::size_t k = 0; k < numbers.size(); ++k) {
@@ -138,7 +138,7 @@ Certificates AttentionTrial::masked_as_deleted(const AttentionCase& attention) {
   Certificates certificates;
   const AttentionShape& s = attention.shape;
   AttentionCase masked = attention;
-  // Key 0 stays, so that with causality, too, every query sees one.
+  // Key 0 stays visible, so that every query sees a key even with causality.
   const auto hidden = [](std::size_t j) { return j % 3 != 0; };
   masked.mask_for_each_head = s.keys % 2 == 0;
   masked.mask.assign(s.batch * masked.mask_heads() * s.queries * s.keys, 1);
@@ -164,7 +164,7 @@ Certificates AttentionTrial::later_keys(const AttentionCase& attention) {
     poison(
         causal, [&](std::size_t b, std::size_t j) { return causal.queries_of(b) > 0 && j >= first(b); }, false);
   }
-  std::size_t whole = 0;  // the sequence that the remark speaks of
+  std::size_t whole = 0;  // the sequence that the remark names
   while (whole + 1 < causal.shape.batch && causal.queries_of(whole) == 0) ++whole;
   const std::string remark = domain_.hides_finite_numbers() ? " (causal)"
                              : causal.sequences.any()       ? " (NaN from the middle query's key on)"
@@ -188,9 +188,9 @@ Certificates AttentionTrial::blind(const AttentionCase& attention) {
   AttentionCase early = attention;
   early.causal = true;
   early.mask.clear();
-  // More queries than keys: the first ones see nothing.
+  // With more queries than keys, the first queries see nothing.
   std::size_t keys = std::min<std::size_t>(s.keys, domain_.length("keys").nearest(s.queries / 2));
-  // A domain of long keys may have no half.
+  // If the domain's keys are longer than half the queries, take the longest that is shorter than them.
   if (keys >= s.queries) keys = domain_.length("keys").at_most(s.queries - 1).value_or(s.queries / 2);
   early.shape.keys = keys;
   early.keys = first_of_each(early.keys, s.keys * s.dim, keys * s.dim);
@@ -202,7 +202,7 @@ Certificates AttentionTrial::blind(const AttentionCase& attention) {
 
 Certificates AttentionTrial::empty(const AttentionCase& attention) {
   Certificates certificates;
-  // Each of the three: by which of them a case fails, a smaller one does, too.
+  // All three kinds, so that a smaller case fails by the same kind.
   for (const auto length : {&AttentionShape::keys, &AttentionShape::queries, &AttentionShape::batch}) {
     AttentionCase nothing = attention;
     nothing.mask.clear();
@@ -252,11 +252,11 @@ Certificates AttentionTrial::with_a_nan(const AttentionCase& attention, const Ou
 
 Certificates AttentionTrial::far_apart(const AttentionCase& attention) {
   Certificates certificates;
-  // Two batches of one key head: gigabytes of addresses, a few pages of memory, and a child for each call.
+  // Two batches or heads of one key head: gigabytes of addresses but few pages of memory. Each call has its own child.
   AttentionCase two = attention;
   const AttentionShape& s = two.shape;
   if (s.batch < 2 && s.kv_heads < 2) return certificates;
-  // Each of these has pages of its own.
+  // Each batch and head has pages of its own.
   constexpr std::size_t most_places = 1024;
   if (s.batch * s.kv_heads > most_places) {
     not_tried_.insert("indices beyond 2^31: the domain has no call of 2 to " + std::to_string(most_places) +

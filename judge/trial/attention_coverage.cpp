@@ -39,7 +39,7 @@ Classes classes_of(const AttentionCase& a, std::size_t outputs) {
 constexpr std::size_t layout_of_mask = static_cast<std::size_t>(Trait::layout) + 3;
 constexpr std::size_t first_output = layout_of_mask + 1, first_of_nan = first_output + 3;
 
-// The dimension as the op has it; nothing where it has no such choice.
+// The dimension as it applies to the op; nothing if the op has no such choice.
 std::optional<CoverageDimension> dimension(Op op, Trait trait) {
   const auto index = static_cast<std::size_t>(trait);
   const AttentionDimension& one = attention_dimensions()[index];
@@ -69,7 +69,7 @@ Coverage attention_coverage(Op op) {
 }
 
 void meet_classes(Coverage& coverage, Op op, const AttentionCase& attention, std::size_t outputs) {
-  if (attention.shape.scores() == 0) return;  // of nothing
+  if (attention.shape.scores() == 0) return;  // an empty call covers nothing
   for (const auto& [trait, index] : classes_of(attention, outputs)) meet(coverage, op, trait, index);
 }
 
@@ -107,7 +107,7 @@ void excuse_impossible(Coverage& coverage, Op op, const AttentionOptions& option
     for (std::size_t c = 0; c < one.classes.size(); ++c) {
       choice[d] = c;
       const bool of_a_nan = d >= static_cast<std::size_t>(Trait::nan_tensor);
-      // A choice of no mask has a layout and bytes of it all the same: no call has them.
+      // A choice without a mask still has a layout and bytes for it; no call has those classes.
       const bool of_a_mask = d == static_cast<std::size_t>(Trait::mask_bytes) || d == layout_of_mask;
       const bool is_there = !(of_a_nan && options.domain.finite) && !(of_a_mask && no_mask);
       if (is_there && is_possible(choice, options, budget)) continue;
@@ -121,9 +121,9 @@ void excuse_impossible(Coverage& coverage, Op op, const AttentionOptions& option
 namespace {
 
 struct LengthOfCall {
-  const char* name;    // as the report has it
-  const char* length;  // as domains have it; empty: they say nothing of it
-  double range;        // of known shapes, but for keys: the longest that classes have
+  const char* name;    // in the report
+  const char* length;  // in domains; empty if they do not limit it
+  double range;        // from known shapes; for keys the longest class
   std::size_t (*of)(const AttentionShape&);
 };
 
@@ -138,7 +138,7 @@ constexpr std::array<LengthOfCall, 8> lengths_of_calls{
      {"values' dim", "values", 512, [](const AttentionShape& s) { return s.value_dim; }}}};
 constexpr const char* score_size = "|score|";
 
-// Of a small call, where a query sees the key; a large one's scores are no larger.
+// The largest score of a visible pair in a small call; 0 for large calls, whose scores are no larger.
 double largest_score_of(const AttentionCase& a) {
   constexpr std::size_t most_products = 4096;
   const AttentionShape& s = a.shape;
@@ -173,7 +173,7 @@ CallSizes attention_sizes(const Domain& domain, double largest_score) {
 }
 
 void reach_sizes(CallSizes& sizes, const AttentionCase& attention) {
-  if (attention.shape.scores() == 0) return;  // of nothing
+  if (attention.shape.scores() == 0) return;  // an empty call covers nothing
   for (const LengthOfCall& size : lengths_of_calls)
     sizes.reach(size.name, static_cast<double>(size.of(attention.shape)));
   sizes.reach(score_size, largest_score_of(attention));

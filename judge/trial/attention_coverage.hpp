@@ -9,26 +9,26 @@
 
 namespace softcheck::proptests {
 
-/// The dimensions of a call of the op, with no class covered yet. Where it always returns all of its outputs, their
-/// number is none.
+/// The dimensions of the op's calls, with no class covered. If a call always returns all outputs, their number is no
+/// dimension.
 Coverage attention_coverage(Op op);
 
-/// Sizes as far as those of known_attention(), and no farther than the domain; scores up to this one.
+/// The sizes of known_attention(), limited to the domain, and scores up to largest_score.
 CallSizes attention_sizes(const Domain& domain, double largest_score);
-/// A judged call had the sizes of this one.
+/// Records the sizes of a judged call.
 void reach_sizes(CallSizes& sizes, const AttentionCase& attention);
 
-/// The kernel accepted the call and the judge judged it: this covers its classes, except those of a NaN.
+/// Covers the classes of a call that the kernel accepted and the judge judged, except those of a NaN.
 ///
-/// outputs    their number
+/// outputs    number of outputs
 void meet_classes(Coverage& coverage, Op op, const AttentionCase& attention, std::size_t outputs);
-/// A call with this NaN was judged.
+/// Covers the classes of a judged NaN.
 void meet_nan(Coverage& coverage, std::uint64_t nan);
-/// The kernel refused the call: this is the reason for classes that no other call covers.
+/// Records the refusal as the reason for classes that no other call covers.
 void excuse_refused(Coverage& coverage, Op op, const AttentionCase& attention);
-/// The kernel does not return so many outputs.
+/// Records that the kernel does not return this many outputs.
 void excuse_outputs(Coverage& coverage, Op op, std::size_t outputs);
-/// Classes of which no case can be drawn: they lie outside the domain.
+/// Excuses the classes outside the domain, for which no case can be drawn.
 void excuse_impossible(Coverage& coverage, Op op, const AttentionOptions& options, const AttentionBudget& budget);
 
 }  // namespace softcheck::proptests

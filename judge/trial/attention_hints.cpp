@@ -9,7 +9,7 @@
 namespace softcheck::proptests {
 namespace {
 
-// A reading that is right by accident in so many calls is none.
+// Failing calls to test: a reading that is right in this many of them is not right by accident.
 constexpr std::size_t max_probed = 8;
 
 constexpr std::size_t interleaved = 3;
@@ -22,7 +22,7 @@ std::size_t reading_of(const AttentionCase& attention) {
   return !attention.causal ? 0 : attention.attributes.top_left ? 2 : 1;
 }
 
-// The call in which query head h reads what this one has in key head key_head(h): a key head for each query head.
+// The call in which query head h reads key head key_head(h) of the given one; it has a key head per query head.
 AttentionCase with_key_heads(const AttentionCase& attention, const std::function<std::size_t(std::size_t)>& key_head) {
   const AttentionShape& s = attention.shape;
   AttentionCase other = attention;
@@ -47,7 +47,7 @@ AttentionCase with_interleaved_heads(const AttentionCase& attention) {
   return with_key_heads(attention, [&](std::size_t h) { return h % attention.shape.kv_heads; });
 }
 
-// Does the domain speak of heads, causality, masks and ties of lengths alone?
+// Does the domain restrict only heads, causality, masks and how lengths relate?
 bool is_plain(const Domain& domain) {
   Domain words;
   for (bool Domain::*flag : {&Domain::no_causal, &Domain::all_causal, &Domain::equal_lengths, &Domain::fewer_queries,

@@ -19,7 +19,7 @@ AttentionOptions cases_for(const KernelSubject& subject) {
   cases.domain = subject.domain;
   cases.gradients =
       std::ranges::any_of(subject.op->inputs, [](const OpInput& input) { return input.role == Role::out_gradient; });
-  // What scores err by, beta's error multiplies.
+  // Adaptive attention multiplies the scores' errors by beta's.
   const double more = subject.op->adaptive ? 8 : 1;
   const numerics::Contract& contract = subject.contract;
   cases.score_unit = more * numerics::properties(contract.accumulator).unit_roundoff;
@@ -28,7 +28,7 @@ AttentionOptions cases_for(const KernelSubject& subject) {
   };
   if (contract.scores) stored_in(*contract.scores);
   if (contract.scale == numerics::ScaleUse::stored) stored_in(contract.input);
-  constexpr double roundings = 6;  // of a softcap, beside tanh itself
+  constexpr double roundings = 6;  // of a softcap, besides tanh itself
   cases.cap_unit = (contract.tanh_error + roundings) * numerics::properties(contract.accumulator).unit_roundoff;
   return cases;
 }
@@ -50,22 +50,22 @@ AttentionOptions short_cases(AttentionOptions cases) {
   return cases;
 }
 
-// What the property of all pairs of classes may cost, and how many of its choices are drawn.
+// The cost limit of the property of all pairs of classes, and how many of its choices are drawn.
 struct CoveringSize {
   AttentionBudget budget;
-  std::optional<std::size_t> each;  // choices that have each class; nothing: every two classes stand together
-  std::size_t times = 1;            // that every choice is drawn
+  std::optional<std::size_t> each;  // number of choices that have each class; nothing: cover every pair of classes
+  std::size_t times = 1;            // number of times that every choice is drawn
 };
 
 CoveringSize covering_size(Effort effort, const KernelSubject& subject, bool gradients) {
   AttentionBudget full;
-  // A gradient has thresholds for every key, too, of sums over all queries, and a forward pass before its call.
+  // A gradient also needs thresholds of sums over all queries for every key, and a forward pass before its call.
   if (gradients) full = {full.work / 8, full.numbers / 8, full.judged / 8};
   switch (effort) {
     case Effort::quick:
       return {{full.work / 8, full.numbers / 2, full.judged / 4}, 2, 1};
     case Effort::normal:
-      // Classes stand together in cheaper calls, too, but for some that are long in two dimensions.
+      // Cheaper calls cover nearly all pairs, too; only some pairs of two large sizes need more.
       full.work /= gradients ? 4 : subject.op->adaptive ? 2 : 1;
       return {full, std::nullopt, 1};
     case Effort::deep:
@@ -83,7 +83,7 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   const AttentionOptions shorter = short_cases(cases);
   AttentionOptions strided = shorter;
   strided.layouts = true;
-  AttentionOptions plain = shorter;  // masks and causality are the property's own
+  AttentionOptions plain = shorter;  // these properties add masks and causality themselves
   plain.masks = plain.causal = false;
   AttentionOptions causal = plain;
   causal.always_causal = true;
@@ -97,7 +97,7 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   std::vector<std::string> all = calls;
   std::vector<std::string> of_values = value_claims(subject.op), asked;
   of_values.resize(of_values.size() - subject.op->optional_outputs);
-  // Only calls with sinks have a gradient by them, and only those with a bias one by it.
+  // Only calls with sinks have a gradient by the sinks, and only calls with a bias have one by the bias.
   if (domain.sink_gradients) asked.push_back(value_claims(subject.op)[of_values.size()]);
   if (domain.bias_gradient) asked.push_back(value_claims(subject.op)[of_values.size() + 1]);
   all.insert(all.end(), of_values.begin(), of_values.end());
@@ -107,7 +107,7 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
     }
     return claims;
   };
-  // In any call there may be a key that no query sees.
+  // Any call may have a key that no query sees.
   all = with(all, {"kernel.masked_row"}, cases.gradients);
   const bool sees_nothing = may_see_nothing(domain, cases.gradients);
 
@@ -147,7 +147,8 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
     add_drawn(sentence, std::move(claims), attention_cases(drawn), check,
               std::max(at_least, options.run.cases / share));
   };
-  // A case brings some 30 rows: in a deep run a million with what the other properties bring, entropies refused or not.
+  // A case has some 30 rows: a deep run reaches a million rows with those of the other properties, whether the kernel
+  // returns entropies or not.
   const int for_the_rows = options.effort == Effort::deep ? static_cast<int>(options.rows / 40) : 1;
   add("EveryValueLiesWithinItsThreshold", with(all, {"kernel.deterministic"}, subject.required.deterministic), cases,
       &AttentionTrial::as_it_is, 1, for_the_rows);
@@ -207,7 +208,7 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
     add_listed("KnownShapesAreComputed", with(all, {"kernel.masked_row"}, domain.window || no_keys),
                known_cases(cases, cases.gradients ? few_heads : all_heads));
   }
-  // Each case a child of its own.
+  // Few cases: each call needs a child process of its own.
   add("StridesBeyondAnIntegerAreFollowed", all, small, &AttentionTrial::far_apart, 4);
   return properties;
 }

@@ -1,4 +1,4 @@
-// What a kernel that takes packed sequences or pages is asked beside all else (judge/call/sequence_layout.hpp).
+// Additional checks of kernels that take packed sequences or pages (judge/call/sequence_layout.hpp).
 #include <algorithm>
 
 #include "judge/trial/attention_trial.hpp"
@@ -7,7 +7,7 @@
 namespace softcheck::proptests {
 namespace {
 
-// All numbers of the sequences that are not the one that stays.
+// Overwrites the numbers of all sequences except one.
 void fill_others(std::vector<double>& numbers, std::size_t of_each, std::size_t stays, double value) {
   for (std::size_t k = 0; k < numbers.size(); ++k) {
     if (k / of_each != stays) numbers[k] = value;

@@ -47,7 +47,7 @@ double most_score(const KernelSubject& subject) {
 
 namespace {
 
-// The largest power of two that reaching_cases() makes of two numbers of the inputs' format.
+// The largest power of two that reaching_cases() makes as a product of two numbers of the inputs' format.
 double reached_score(const KernelSubject& subject) {
   const double factor = std::ldexp(1.0, numerics::properties(subject.contract.input).max_exponent);
   return std::min(most_score(subject) / 2, factor * factor);
@@ -76,7 +76,7 @@ CallTraits traits_of_call(const AttentionCase& attention, const TensorCall& tens
     plain.strides.clear();
     return tensor.place.strides_in_use() == plain.strides_in_use();
   };
-  // The stride of a dimension with one element may be anything, and so may all strides of nothing.
+  // A dimension with one element may have any stride, and so may every dimension of an empty tensor.
   const auto is_side_by_side = [](const auto& tensor) {
     TensorPlace plain = tensor.place;
     plain.strides.clear();
@@ -108,7 +108,7 @@ bool AttentionTrial::is_in_domain(const AttentionCase& attention, const TensorCa
 }
 
 void AttentionTrial::log_answer(const AttentionCase& attention, const TensorCall& tensors, bool refused) {
-  // With one output more it may be refused for that alone.
+  // With additional outputs the kernel may have refused only because of those.
   if (refused && tensors.outputs.size() > fewest_outputs(tensors)) return;
   CallTraits traits = traits_of_call(attention, tensors);
   traits.alignment = alignment_of(tensors);
@@ -218,7 +218,7 @@ void AttentionTrial::note_failure(const AttentionCase& attention, const Outputs&
   };
   const bool failed = std::ranges::any_of(worst.by_claim(), is_violated);
   hints_.add(attention, failed);
-  // Another causality explains no row with nothing visible: equal weights are what a call without causality has, too.
+  // Causality does not explain fully masked rows: a call without causality gives equal weights, too.
   const bool of_masked_rows = std::ranges::all_of(worst.by_claim(), [&](const auto& of_claim) {
     return of_claim.first == "kernel.masked_row" || !is_violated(of_claim);
   });
@@ -242,7 +242,7 @@ std::vector<std::string> AttentionTrial::mending_removals() {
   std::string names;
   if (!failing_) return {};
   for (const auto& [name, attention] : without_each_attribute(*failing_)) {
-    // Without what hides a row no row is masked.
+    // Removing what hides a row would leave no masked row.
     if (fails_in_masked_rows_ && (name == RemovedAttribute::causality || name == RemovedAttribute::mask)) continue;
     Certificates certificates;
     try {
@@ -289,11 +289,11 @@ void AttentionTrial::compare_alone(const AttentionCase& attention, const Outputs
   if (queries == 0) return;
   const std::size_t last = row_number(s, b, h, queries - 1);
   const std::optional<AttentionCase> query = query_alone(attention, b, h, queries - 1);
-  if (!query) return;  // there are no keys
+  if (!query) return;  // the query has no keys
   const AttentionCase& alone = *query;
   const Outputs single = call(alone, " (one query alone)", certificates);
   if (single.empty()) return;
-  // The outputs that a call of one query has: it may have been refused with as many as the first.
+  // Compare as many outputs as the single query's call returned: the kernel may refuse some of them there.
   const Outputs same_outputs(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(single.size()));
   const std::vector<double> among = op().results_of_query(attention, same_outputs, last),
                             by_itself = op().results_of_query(alone, single, 0);

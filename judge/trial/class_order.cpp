@@ -24,7 +24,7 @@ void order_by_new_classes(std::vector<RowMatrixCase>& matrices) {
     for (std::size_t d = 0; d < classes[static_cast<std::size_t>(best)].size(); ++d) {
       met.insert({d, classes[static_cast<std::size_t>(best)][d]});
     }
-    // The others stay in their order.
+    // Rotating keeps the order of the others.
     std::rotate(matrices.begin() + from, matrices.begin() + best, matrices.begin() + best + 1);
     std::rotate(classes.begin() + from, classes.begin() + best, classes.begin() + best + 1);
   }

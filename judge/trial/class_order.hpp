@@ -6,9 +6,8 @@
 
 namespace softcheck::proptests {
 
-/// Puts first the call with the most classes of matrix_dimensions(), then the one that adds the most to those before
-/// it, and so on: a few calls from the front then have as many classes as so few can. Of equal ones the smaller is
-/// first.
+/// Sorts greedily: first the call with the most classes of matrix_dimensions(), then the one that adds the most new
+/// classes, and so on, so that the first few calls cover many classes. Of equal calls the smaller comes first.
 void order_by_new_classes(std::vector<RowMatrixCase>& matrices);
 
 }  // namespace softcheck::proptests

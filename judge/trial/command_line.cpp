@@ -8,7 +8,7 @@ namespace {
 
 std::string name_of(numerics::Format format) { return std::string(properties(format).name); }
 
-// For a shell, in single quotes.
+// Quotes for a shell, in single quotes.
 std::string shell_quoted(std::string_view text) {
   std::string result = "'";
   for (const char character : text) result += character == '\'' ? std::string("'\\''") : std::string(1, character);
@@ -40,7 +40,7 @@ std::string call_of_conforms(const KernelSubject& subject, std::string_view repl
   return "softcheck::conforms(" + subject.source.symbol + ", \"" + words + "\"" + one_case + ")";
 }
 
-// In the program's own words.
+// The program's own call (KernelSource::again) with its placeholders filled.
 std::string judged_again(const KernelSubject& subject, std::string_view replay) {
   std::string line = subject.source.again;
   const auto fill = [&line](std::string_view place, std::string_view name, std::string_view text) {

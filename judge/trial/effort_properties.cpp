@@ -18,7 +18,8 @@ std::vector<KernelProperty> properties_of(const KernelSubject& subject, const Ju
   return attention_properties(subject, options, trial, share);
 }
 
-// A share of the cases as large as quick effort has of default effort, where the caller has not changed their number.
+// The options of quick effort within default effort. The number of cases keeps the ratio of both efforts if the caller
+// changed it.
 JudgeOptions quick_share(const KernelSubject& subject, const JudgeOptions& options) {
   const EffortSize quick = size_of(Effort::quick), normal = size_of(Effort::normal);
   JudgeOptions share = options;

@@ -7,15 +7,15 @@
 #include "judge/trial/kernel_properties.hpp"
 #include "judge/trial/kernel_trial.hpp"
 
-// What an effort asks a kernel.
+// The properties of each effort.
 namespace softcheck::proptests {
 
-/// At quick effort rows of some ops are no longer than OpTraits::quick_items.
+/// Limits rows at quick effort to OpTraits::quick_items for ops that set it.
 void limit_quick_rows(Op op, JudgeOptions& options);
 
-/// All properties of these options, in the order in which they are run. Default effort first asks all that quick effort
-/// asks at the same seed, and draws as many cases less of its own: what a quick run finds, it finds, too. What both
-/// list is listed once.
+/// All properties for these options, in the order in which they run. Default effort first runs what quick effort runs
+/// with the same seed, so that it finds what a quick run finds, and draws fewer cases of its own. A case that both list
+/// appears once.
 std::vector<KernelProperty> effort_properties(const KernelSubject& subject, const JudgeOptions& options,
                                               KernelTrial& trial);
 std::vector<KernelProperty> effort_properties(const KernelSubject& subject, const JudgeOptions& options,

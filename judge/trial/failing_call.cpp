@@ -26,7 +26,7 @@ void keep_failing_call(const std::vector<KernelProperty>& properties, WatchedKer
   try {
     judgement.passed = passed_call(failed->property.replay(judgement.counterexample->case_text).counterexample);
   } catch (const std::invalid_argument&) {
-    // A property that may not replay its own case: its text says what was passed.
+    // The property may not replay its own case: then only the text shows what was passed.
   }
   kernel.keep_calls(false);
 }

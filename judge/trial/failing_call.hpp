@@ -11,11 +11,11 @@
 
 namespace softcheck::proptests {
 
-/// The call whose results failed, where the kernel kept its calls meanwhile; else null.
+/// The call whose results failed, if the kernel kept its calls; else null.
 std::shared_ptr<const TensorCall> passed_call(const std::optional<Counterexample>& counterexample);
 
-/// Runs the counterexample once more and keeps the call that fails in KernelJudgement::passed. A property may change
-/// its case: it hides items, puts a NaN in, calls a row alone.
+/// Runs the counterexample again and keeps the failing call in KernelJudgement::passed. The call can differ from the
+/// case: a property may hide items, add a NaN, or call a row alone.
 void keep_failing_call(const std::vector<KernelProperty>& properties, WatchedKernel& kernel,
                        KernelJudgement& judgement);
 

@@ -29,7 +29,7 @@ std::vector<std::string> kernel_claims(Op op) {
 
 namespace {
 
-// Has the first length a value above one of the second's?
+// Can the first length exceed the second?
 bool may_exceed(const LengthRange& length, const LengthRange& other) {
   const auto most = length.at_most(length.most), least = other.at_least(0);
   return most && least && *most > *least;
@@ -44,8 +44,9 @@ bool may_see_nothing(const Domain& domain, bool gradient) {
   if (!domain.no_mask && !domain.has_sequences()) return true;
   const bool more_queries = !fewer_queries && may_exceed(queries, keys),
              more_keys = !fewer_keys && may_exceed(keys, queries);
-  // From the last key a window or causality leaves the first of more queries none; from the first key causality leaves
-  // all of them that key, but the last of more keys no query.
+  // Aligned to the last key, a window or causality hides all keys from the first queries if there are more queries than
+  // keys. Aligned to the first key, causality shows every query that key, but hides the last keys from all queries if
+  // there are more keys.
   const bool from_last = domain.causal != CausalAlignment::top_left,
              from_first = domain.causal != CausalAlignment::bottom_right;
   if (domain.window) return more_queries || (gradient && more_keys);

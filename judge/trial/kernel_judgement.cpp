@@ -19,7 +19,7 @@ Domain domain_of(std::string_view words, Op op) {
     throw std::invalid_argument("domain: dsinks, dbias and dlse need --op attention_backward, got " +
                                 std::string(to_string(op)));
   }
-  // A query that sees its sink alone adds dL to dsinks, which has no bound.
+  // A query that sees only its sink adds dL to dsinks, for which there is no bound.
   if (domain.sink_gradients && domain.lse_gradients) {
     throw std::invalid_argument("domain: need dsinks or dlse, got both");
   }
@@ -72,7 +72,7 @@ JudgeOptions judge_options(Effort effort) {
   options.cover_elements = size.cover_elements;
   options.covers = size.covers;
   options.effort = effort;
-  // Deep is asked to take what it needs; quick is far below.
+  // Deep effort takes the time that it needs; quick effort needs far less.
   if (effort == Effort::normal) options.enough = std::chrono::seconds(55);
   return options;
 }

@@ -23,13 +23,13 @@ RowOptions rows_for(const KernelSubject& subject, const JudgeOptions& options) {
   rows.max_length = options.max_length;
   rows.max_edge_length = std::max(options.max_length, options.max_edge_length);
   rows.domain = subject.domain;
-  // The reciprocal of theta must be a number of the accumulator: beyond that no contract promises anything.
+  // 1 / theta must stay in the accumulator's range: beyond it no contract promises anything.
   if (subject.contract.accumulator == numerics::Format::f16) rows.theta_exponent = 12;
   if (!subject.op->has_theta) rows.theta_exponent = 0;
   if (subject.op->number != 0) {
     rows.auxiliaries = most_auxiliary & ~subject.op.rows().closed_auxiliaries(subject.domain);
     rows.auxiliaries_set = subject.op.rows().set_auxiliaries(subject.domain);
-    // These bits say it; a generator's call has no attributes, and the words would admit none.
+    // Bits select these attributes. A generator's call has no attributes yet, so these words would exclude all of them.
     rows.domain.base_2 = rows.domain.renormalized = rows.domain.mean_only = false;
   }
   rows.masks = subject.op->takes_infinities;
@@ -39,19 +39,19 @@ RowOptions rows_for(const KernelSubject& subject, const JudgeOptions& options) {
   return rows;
 }
 
-/// Rows of up to so many logits, as a matrix needs them.
+/// The options of matrices with rows of at most max_length logits.
 RowMatrixOptions matrices_of(RowOptions rows, std::uint64_t max_length) {
   RowMatrixOptions matrices;
   matrices.rows = std::move(rows);
   matrices.rows.max_length = std::min(matrices.rows.max_length, max_length);
-  // A domain of long rows has no shorter ones to offer.
+  // A domain of long rows has no shorter ones.
   const LengthRange domain = matrices.rows.domain.length("n");
   matrices.rows.max_length = std::max(matrices.rows.max_length, domain.nearest(0));
   matrices.rows.max_edge_length = matrices.rows.max_length;
   return matrices;
 }
 
-/// As many rows as the domain has, where it has not as many as these.
+/// The same options with the numbers of rows that the domain allows.
 RowMatrixOptions in_domain(RowMatrixOptions matrices) {
   const LengthRange domain = matrices.rows.domain.length("rows");
   matrices.least_rows = domain.nearest(matrices.least_rows);
@@ -59,10 +59,10 @@ RowMatrixOptions in_domain(RowMatrixOptions matrices) {
   return matrices;
 }
 
-/// May a call hide items? Without masks and without -inf nothing is ever hidden.
+/// Can a call hide items: by a mask, or by -inf?
 bool may_hide(const Domain& domain) { return domain.hides_by_infinity() || !domain.no_mask; }
 
-/// Rows in a call of many.
+/// Rows per call of many rows.
 constexpr std::uint64_t rows_at_once = 512;
 
 /// The lists of claims that properties decide.
@@ -79,7 +79,7 @@ struct ClaimLists {
   }
 };
 
-/// The row that a failure names, as the only one of a compact matrix, as the only one of this, and as its last one.
+/// The failing row alone in a compact matrix, alone in this matrix's layout, and as the last row of this matrix.
 std::vector<RowMatrixCase> cases_named_by(const RowMatrixCase& matrix, const Certificates& certificates,
                                           const Domain& domain, Op op) {
   for (const numerics::Certificate& certificate : certificates) {
@@ -105,7 +105,7 @@ std::vector<RowMatrixCase> cases_named_by(const RowMatrixCase& matrix, const Cer
 }
 std::vector<RowCase> cases_named_by(const RowCase&, const Certificates&, const Domain&, Op) { return {}; }
 
-// Shrinking asks of a case no more than a replay does: the property may draw fewer. A NaN stays one, of any op.
+// Shrinks by the rules of a replay, which allow more cases than the property draws. A NaN stays a NaN for any op.
 rc::Shrinkable<RowMatrixCase> with_shrinks(const RowMatrixCase& matrix, const RowOptions& rows) {
   RowMatrixOptions options{.rows = rows};
   options.rows.min_length = 1;
@@ -144,7 +144,7 @@ class PropertyList {
         std::move(shrinkable),
         {},
         std::move(listed_later)};
-    // Listed cases are ascending: unless they come with shrinks, the first that fails is the smallest as it is.
+    // Listed cases ascend in size: without shrinks, the first failing one is the smallest.
     if (property.listed.empty() && !property.shrinkable) {
       property.shrinkable = [rows = rows_](const Case& c) { return with_shrinks(c, rows); };
     }
@@ -155,19 +155,19 @@ class PropertyList {
     }
     properties_.push_back({std::move(property), cases > 0 ? cases : cases_});
   }
-  /// Of the listed matrices those in the domain; no property where none is.
+  /// Adds a property of the listed matrices that lie in the domain; none if there are none.
   ///
-  /// beside   of a matrix without one, where the op has other inputs: of which row follows from its sizes
+  /// auxiliary   for matrices that have none of their own; each gets the number of a row that its sizes choose
   void add_listed(const char* sentence, std::vector<std::string> claims, std::vector<RowMatrixCase> listed,
                   std::uint64_t auxiliary,
                   std::function<rc::Shrinkable<RowMatrixCase>(const RowMatrixCase&)> shrinkable = {}) {
     if (share_ == PropertyShare::drawn) return;
     for (RowMatrixCase& matrix : listed) {
-      // By the matrix's own sizes, not by its place: another effort lists it behind others.
+      // By the matrix's sizes and not its index, because the index depends on the effort.
       const std::uint64_t place = 3 * matrix.columns + matrix.rows.size();
       const std::uint64_t own = matrix.auxiliary != 0 ? matrix.auxiliary : auxiliary_of_row(auxiliary, place);
       matrix.auxiliary = rows_.auxiliaries == 0 ? 0 : (own & rows_.auxiliaries) | rows_.auxiliaries_set;
-      // Some hide an item besides what they are for.
+      // Some matrices hide an item besides their purpose.
       if (!subject_.op->takes_mask) matrix.mask = MaskUse::none;
       if (!subject_.op->takes_infinities) matrix = without(std::move(matrix), infinities);
     }
@@ -177,7 +177,7 @@ class PropertyList {
     add(sentence, std::move(claims), rc::gen::just(RowMatrixCase{}), &KernelTrial::together, 0, std::move(listed),
         std::move(shrinkable));
   }
-  /// Of matrices that are made when the property is run.
+  /// Adds a property whose matrices are made when it runs.
   void add_later(const char* sentence, std::vector<std::string> claims,
                  std::function<std::vector<RowMatrixCase>(const std::function<bool()>&)> listed_later,
                  std::function<rc::Shrinkable<RowMatrixCase>(const RowMatrixCase&)> shrinkable) {
@@ -229,7 +229,7 @@ void add_specials(const RowOptions& rows, const ClaimLists& claims, bool infinit
 void add_many_rows(const RowOptions& rows, const ClaimLists& claims, const KernelSubject& subject,
                    const JudgeOptions& options, PropertyList& list) {
   RowMatrixOptions many = matrices_of(rows, 64);
-  // Of a domain of long rows alone fewer: a call of vectors has five numbers a logit.
+  // In a domain of long rows use fewer rows: a call of vectors has five numbers per logit.
   constexpr std::uint64_t most_logits = std::uint64_t{1} << 22;
   const std::uint64_t shortest = subject.domain.length("n").at_least(1).value_or(1);
   many.least_rows = many.most_rows =
@@ -244,8 +244,7 @@ void add_many_rows(const RowOptions& rows, const ClaimLists& claims, const Kerne
            &KernelTrial::together, static_cast<int>((options.rows + rows_at_once - 1) / rows_at_once));
 }
 
-/// Calls of all pairs of classes: rows, n, temperatures, masks, layouts, NaNs and values of every kind beside each
-/// other.
+/// Adds calls that cover all pairs of classes: rows, n, temperatures, masks, layouts, NaNs and kinds of values.
 void add_covers(const RowOptions& rows, const ClaimLists& claims, const KernelSubject& subject,
                 const JudgeOptions& options, KernelTrial& trial, PropertyShare share, PropertyList& list) {
   RowMatrixOptions covered = matrices_of(rows, rows.max_length);
@@ -292,8 +291,8 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
   const ClaimLists claims(trial);
   constexpr std::uint64_t of_any_sign = 8;  // RowCase::auxiliary: upstream gradients of any sign
   PropertyList list(subject, rows, options.run.cases, share, trial);
-  // Beside the share of quick effort, whose rows are as long as any, default effort draws rows of half that length:
-  // these cost most of its time.
+  // Default effort includes the cases of quick effort, which have rows of full length. Its own cases have half that
+  // length, because long rows cost most of its time.
   RowOptions drawn = rows;
   if (options.effort == Effort::normal)
     drawn.max_length = std::max(rows.domain.length("n").nearest(0), rows.max_length / 2);
@@ -316,7 +315,7 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
   }
   const auto shrunk = [rows](const RowMatrixCase& matrix) { return with_shrinks(matrix, rows); };
   list.add_listed("EveryWidthIsComputed", claims.values, sweep_for(subject, options), of_any_sign, shrunk);
-  // The one value of a whole call without rows is made of no logits, whatever their width.
+  // The one value of a call without rows uses no logits, whatever their width.
   const bool empty_rows = has_one_value(subject.op) || subject.domain.length("n").contains(0);
   list.add_listed("AnEmptyCallHasItsValues", ClaimLists::with(claims.clean, "kernel.masked_row", empty_rows),
                   empty_matrices(format), of_any_sign);
@@ -354,7 +353,7 @@ void require_replayable(const KernelSubject& subject, std::string_view case_text
     RowMatrixOptions options{.rows = allowed};
     options.rows.min_length = options.least_rows = 0;
     options.rows.fully_masked = options.infinities = subject.op->takes_infinities;
-    options.nans = true;  // an op without infinities has them, too
+    options.nans = true;  // ops without infinities have NaNs, too
     options.rows.domain.finite = subject.domain.finite;
     options.most_rows = allowed.max_length;
     RowMatrixCase matrix;

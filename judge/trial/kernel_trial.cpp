@@ -22,13 +22,13 @@ using numerics::Decision;
 
 using numerics::infinity;
 
-/// How far a length goes: as far as the field's, or as the domain.
+/// The largest length to reach: the field's, limited to the domain.
 double range_in(const Domain& domain, std::string_view name, std::uint64_t of_the_field) {
   return static_cast<double>(std::min(domain.length(name).most, of_the_field));
 }
 
-/// Rows beyond a grid's 65,535 blocks, a million logits as oneDNN's benchmarks have them, 128 chosen items; logits near
-/// the end of their format.
+/// The sizes that a judgement should reach: rows beyond the 65,535 blocks of a grid, a million logits per row as in
+/// oneDNN's benchmarks, 128 chosen items, logits near the end of their format.
 CallSizes sizes_of(const KernelSubject& subject) {
   const Domain& domain = subject.domain;
   std::vector<CallSizes::Size> sizes{{"rows", range_in(domain, "rows", 65537)},
@@ -40,8 +40,8 @@ CallSizes sizes_of(const KernelSubject& subject) {
   return CallSizes(std::move(sizes));
 }
 
-/// Which row is given a NaN or an infinity, and where: first, last, or in the middle, as what drops it may do so by
-/// place; but a visible item.
+/// The place of a NaN or an infinity: the first, last or middle row and item, since kernels may lose it by its place;
+/// always a visible item.
 struct Place {
   std::size_t row;
   std::size_t item;
@@ -97,7 +97,7 @@ CallDescription KernelTrial::describe_call(const RowMatrixCase& matrix, const st
 
 bool KernelTrial::in_domain(const RowMatrixCase& matrix) const {
   const CallTraits traits = traits_of(matrix, subject_.op);
-  // A simpler form of a refused call may have what a mask hid as an infinity, which the format lacks.
+  // A simpler form of a refused call may replace masked items by an infinity that the format lacks.
   return (!traits.infinite || numerics::properties(matrix.format).has_infinity) && subject_.domain.admits(traits);
 }
 
@@ -126,7 +126,7 @@ KernelTrial::Outputs KernelTrial::call(const RowMatrixCase& matrix, const Tensor
   if (refused || !outputs.empty()) {
     CallTraits traits = traits_of(matrix, subject_.op);
     traits.alignment = alignment_of(tensors);
-    // What stands behind a mask counts, too: a kernel may look at it.
+    // Include the numbers behind a mask: a kernel may read them.
     for (const InputTensor& input : tensors.inputs) {
       traits.finite &= std::ranges::all_of(input.values, [](double logit) { return std::isfinite(logit); });
     }
@@ -160,7 +160,7 @@ void KernelTrial::meet_classes(const RowMatrixCase& matrix, bool refused) {
   const std::vector<MatrixDimension>& dimensions = matrix_dimensions();
   for (std::size_t d = 0; d < dimensions.size(); ++d) {
     const std::string& name = dimensions[d].classes[classes[d]];
-    // Numbers are refused as such only where nothing else is asked for.
+    // A refusal counts against the numbers' class only if the call has no other feature.
     const bool for_its_values = dimensions[d].name != values_dimension || features_of(matrix) == 0;
     if (refused) {
       if (for_its_values) coverage_.refuse(dimensions[d].name, name);
@@ -213,7 +213,7 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
   WorstFindings worst;
   RowVerdictCache known;
   const std::size_t rows = matrix.rows.size();
-  // A row for each that stands in turn, with each of its inputs beside the logits.
+  // Key: the row within the cycle, and its auxiliary. Value: the row of this kind that was judged last.
   std::map<std::pair<std::size_t, std::uint64_t>, std::size_t> judged;
   InputsOfRows& inputs_of_row = inputs_of_rows(matrix);
   for (std::size_t r = 0; r < rows; ++r) {
@@ -222,7 +222,7 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
     const std::span<const double> values = row_of(got, matrix, r);
     const auto [like, first] =
         judged.try_emplace({matrix.rows.first_like(r), auxiliary_of_row(matrix.auxiliary, r)}, r);
-    // What has been judged once needs no second judgement: rows of the cycle that are alike stand three apart.
+    // Rows three apart in the cycle may be equal: reuse the earlier judgement.
     if (first && r >= 3 && r - 3 != but && !is_special(matrix, r - 3) && case_of(matrix, r) == case_of(matrix, r - 3))
       like->second = r - 3;
     if (like->second != r && same_bits(values, row_of(got, matrix, like->second))) continue;
@@ -247,7 +247,7 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
   judge_infinite_rows(matrix, got, remark, certificates);
   const numerics::PrecisionScope precision(113);
   for (const auto& [claim, of] : worst.by_claim()) {
-    // A thousand rows are written out only where there is something to tell of them.
+    // Describe only rows whose finding is not proved: a call may have a thousand rows.
     const bool told = of.finding.decision != Decision::proved;
     CallDescription asked = told ? describe_call(matrix, remark, of.row) : CallDescription{};
     if (told) asked.numbers = JudgedNumbers{inputs_of_row.at(of.row)[0], matrix.theta};
@@ -267,7 +267,7 @@ unsigned KernelTrial::never_taken() const {
 
 Certificates KernelTrial::together(const RowMatrixCase& drawn) {
   Certificates certificates;
-  // What the kernel has refused time and again is asked once more alone, not in each of many large calls.
+  // Features that the kernel always refuses are tested once alone, not again in each large call.
   const RowMatrixCase matrix = without(drawn, never_taken() & features_of(drawn));
   leave_out_refused(drawn, matrix);
   Outputs got = call(matrix, "", certificates);
@@ -275,11 +275,13 @@ Certificates KernelTrial::together(const RowMatrixCase& drawn) {
     judge(matrix, *got, "", certificates);
     return certificates;
   }
-  // Refused: something of it may be what the kernel lacks. A hang, a crash or a broken domain leaves its certificates.
+  // The kernel refused: a simpler form may be accepted. After a hang, a crash or a refusal inside the domain there are
+  // certificates.
   if (!certificates.empty() || features_of(matrix) == 0) return certificates;
   const RowMatrixCase plain = plain_form(matrix);
   got = call(plain, "", certificates);
-  if (!got) return certificates;  // its lengths or its numbers are refused: no simpler form is taken either
+  // the kernel refuses the lengths or numbers themselves, so a simpler form does not help
+  if (!got) return certificates;
   judge(plain, *got, "", certificates);
   for (const unsigned features : simpler_forms(matrix)) {
     const RowMatrixCase simpler = without(matrix, features);

@@ -17,12 +17,12 @@ std::vector<std::uint64_t> widths_for(const JudgeOptions& options) {
   return swept_widths(dense, std::min(most, options.max_length));
 }
 
-/// Lengths of vocabularies are no numbers of partial states.
+/// Partial states are far fewer than the items of a vocabulary.
 std::uint64_t longest_listed(Op op, std::uint64_t most) {
   return op->quick_items == 0 ? most : std::min(most, 16 * op->quick_items);
 }
 
-/// The number beside the logits by which a call chooses k of n items; nothing where k is no attribute of the op.
+/// The auxiliary number by which a call chooses k of n items; nothing if the op has no attribute k.
 std::optional<std::uint64_t> auxiliary_of_choice(const RowOp& op, std::uint64_t n, std::uint64_t k) {
   constexpr std::uint64_t kinds = 64, seed = 5;
   for (std::uint64_t kind = 0; k > 0 && kind < kinds; ++kind) {
@@ -42,7 +42,7 @@ std::vector<RowMatrixCase> sweep_for(const KernelSubject& subject, const JudgeOp
       width_sweep(row_format(subject.op, subject.contract.input), all, !rows.everything());
   const std::optional<std::uint64_t> count = rows.at_least(1);
   if (!count || *count <= 3) return sweep;
-  // None of one to three rows is in the domain: the three stand in turn.
+  // The domain has no calls of one to three rows: repeat the three in turn.
   std::erase_if(sweep, [&](const RowMatrixCase& matrix) {
     return matrix.rows.size() < 3 || matrix.columns * *count > options.cover_elements;
   });
@@ -51,7 +51,7 @@ std::vector<RowMatrixCase> sweep_for(const KernelSubject& subject, const JudgeOp
 }
 
 std::vector<RowMatrixCase> far_masses_for(const KernelSubject& subject, const JudgeOptions& options) {
-  // The longest rows whose additions, one after another, leave their sum four bits; of the domain.
+  // The longest rows of the domain whose sequential sum keeps four bits.
   const double unit = numerics::properties(subject.contract.accumulator).unit_roundoff;
   const auto meaningful = static_cast<std::uint64_t>(0x1p-4 / std::max(unit, 0x1p-40));
   const numerics::Format format = row_format(subject.op, subject.contract.input);
@@ -61,7 +61,7 @@ std::vector<RowMatrixCase> far_masses_for(const KernelSubject& subject, const Ju
         subject.domain.length("n").nearest(std::min({meaningful, most, std::uint64_t{3} << 15}));
     std::ranges::move(far_mass_matrices(format, columns), std::back_inserter(matrices));
   };
-  // What quick effort lists comes first.
+  // The length of quick effort comes first.
   const std::uint64_t quick_items = subject.op->quick_items;
   if (quick_items != 0 && quick_items < options.max_length) add(quick_items);
   add(longest_listed(subject.op, options.max_length));
@@ -77,7 +77,7 @@ RowMatrixCase narrowed(RowMatrixCase matrix, Op op, std::uint64_t most_elements)
 std::vector<RowMatrixCase> known_for(const KernelSubject& subject, const JudgeOptions& options) {
   constexpr std::uint64_t few_logits = std::uint64_t{1} << 15;
   constexpr std::size_t drawn = 8;
-  constexpr std::uint64_t most_numbers = std::uint64_t{1} << 18;  // of vectors
+  constexpr std::uint64_t most_numbers = std::uint64_t{1} << 18;  // numbers of vectors
   const std::uint64_t most = longest_listed(subject.op, std::max(options.max_length, options.max_edge_length));
   const std::vector<KnownRows> shapes =
       options.effort == Effort::quick ? chosen_rows(most, few_logits, drawn, options.run.seed) : chosen_rows(most);
@@ -85,19 +85,20 @@ std::vector<RowMatrixCase> known_for(const KernelSubject& subject, const JudgeOp
   for (const KnownRows& shape : shapes) {
     matrices.push_back(known_matrix(row_format(subject.op, subject.contract.input), shape));
     RowMatrixCase& matrix = matrices.back();
-    // By the shape alone, so that every effort makes the same call: upstream gradients of any sign, other attributes.
+    // By the shape alone, so that every effort makes the same call; with upstream gradients of any sign and other
+    // attributes.
     const std::uint64_t own = 9 + (shape.rows * 29 + shape.n * 5) % (most_auxiliary - 9);
     matrix.auxiliary = auxiliary_of_choice(subject.op.rows(), shape.n, shape.k).value_or(own);
     matrix = narrowed(std::move(matrix), subject.op, most_numbers);
-    // Rows of a padded buffer, as tuned kernels write them.
+    // Rows of a padded buffer, as tuned kernels use them.
     constexpr std::uint64_t few_rows = 64, padding = 64;
     if (shape.rows > few_rows || shape.n % 3 != 2) continue;
     RowMatrixCase padded = matrix;
     padded.in = padded.out = {static_cast<std::int64_t>(shape.n + padding), 1};
     matrices.push_back(std::move(padded));
   }
-  // A buffer of 4,096 candidates is too short for this support: k equal items at m end at m - 1 / k, or m - 2 /
-  // sqrt(k).
+  // A support of 4,925 items, too long for a buffer of 4,096 candidates. The support of k equal items at m ends at m -
+  // 1 / k (sparsemax) or m - 2 / sqrt(k) (entmax).
   constexpr std::uint64_t support = 4925;
   const bool is_sparse = subject.op == Op::sparsemax || subject.op == Op::entmax15;
   if (is_sparse && options.effort != Effort::quick) {

@@ -6,19 +6,19 @@
 #include "judge/trial/kernel_judgement.hpp"
 #include "proptests/generators/row_matrices/row_matrix.hpp"
 
-// The calls of an op of rows that an effort lists.
+// The calls of row ops that an effort lists.
 namespace softcheck::proptests {
 
-/// Rows of every width, the listed ones among them, in matrices of as many rows as the domain has.
+/// Rows of every width, including the listed widths, in matrices with as many rows as the domain allows.
 std::vector<RowMatrixCase> sweep_for(const KernelSubject& subject, const JudgeOptions& options);
 
-/// Rows whose sum stands for the most part far from the maximum, as long as the contract and the domain let them be.
+/// Rows with most of their sum far from the maximum, as long as the contract and the domain allow.
 std::vector<RowMatrixCase> far_masses_for(const KernelSubject& subject, const JudgeOptions& options);
 
-/// The matrix with vectors beside it that have no more elements than a call may have.
+/// The matrix with vectors narrow enough that they have at most most_elements elements.
 RowMatrixCase narrowed(RowMatrixCase matrix, Op op, std::uint64_t most_elements);
 
-/// Calls of the shapes that published programs have: all, or at quick effort some.
+/// Calls with the shapes of published programs: all, or some at quick effort.
 std::vector<RowMatrixCase> known_for(const KernelSubject& subject, const JudgeOptions& options);
 
 }  // namespace softcheck::proptests

@@ -7,7 +7,7 @@
 namespace softcheck::proptests {
 namespace {
 
-// There is but one: loading it.
+// The only case: loading the library.
 struct LoadCase {};
 
 constexpr const char* load_text = "load";

@@ -6,8 +6,8 @@ namespace softcheck::proptests {
 
 inline constexpr const char* loading_sentence = "LoadingLeavesTheEnvironment";
 
-/// One case: loading the library left the floating-point environment as it was. A library linked with -ffast-math sets
-/// flush-to-zero for the whole process that loads it.
+/// A property with one case: loading the library keeps the floating-point environment. A library linked with
+/// -ffast-math sets flush-to-zero for the whole process that loads it.
 KernelProperty loading_property(WatchedKernel& watched);
 
 }  // namespace softcheck::proptests

@@ -11,7 +11,7 @@
 namespace softcheck::proptests {
 namespace {
 
-// The texts under which the plainest property may know a failing case: its row alone, else all of it.
+// The texts of a failing case that the plainest property may accept: the failing row alone, or the whole case.
 std::vector<std::string> plainer_texts(const Counterexample& found) {
   std::vector<std::string> texts;
   for (const numerics::Certificate& certificate : found.failed) {
@@ -29,7 +29,7 @@ bool shares_a_claim(const Counterexample& a, const Counterexample& b) {
   });
 }
 
-// The outcome of the plainest property on the case by which another one failed; none where it holds there.
+// The outcome of the plainest property on another property's failing case; nothing if it holds there.
 std::optional<Outcome> fails_plainly(const Property& plainest, const Counterexample& found, const RunOptions& run) {
   for (const std::string& text : plainer_texts(found)) {
     try {
@@ -37,13 +37,13 @@ std::optional<Outcome> fails_plainly(const Property& plainest, const Counterexam
       const std::optional<Counterexample>& fails = outcome.counterexample;
       if (fails && fails->error.empty() && shares_a_claim(*fails, found)) return outcome;
     } catch (const std::invalid_argument&) {
-      // No case of its kind, or of its domain.
+      // The text is no case of the plainest property, or lies outside its domain.
     }
   }
   return std::nullopt;
 }
 
-// Does this tell more than the plainest property's own case, if it has one?
+// Is this simpler than the failing case of the plainest property itself, if it has one?
 bool is_plainer(const Outcome& plain, const PropertyFinding& told) {
   const std::optional<Counterexample>& own = told.outcome.counterexample;
   return !own || (own->size > plain.counterexample->size && verdict_of_outcome(plain) == told.verdict);
@@ -54,7 +54,7 @@ bool breaks(const PropertyFinding& finding, const std::string& claim) {
   return found && std::ranges::count(found->failed, claim, &numerics::Certificate::claim) > 0;
 }
 
-// Does another property's case break each claim that this one's cases broke?
+// Do other properties' cases break each claim that this property's cases broke?
 bool is_told_elsewhere(const PropertyFinding& finding, const std::vector<PropertyFinding>& all) {
   return std::ranges::all_of(finding.outcome.claims, [&](const auto& of_claim) {
     if (!breaks(finding, of_claim.first) && !(of_claim.second.tightest_slack > 1)) return true;
@@ -63,7 +63,7 @@ bool is_told_elsewhere(const PropertyFinding& finding, const std::vector<Propert
   });
 }
 
-// The plainest property has shown the failure: it is none of what a kernel keeps from one call to the next.
+// The plainest property shows the same failure, so it does not depend on earlier calls.
 void withdraw(PropertyFinding& finding) {
   finding.verdict = ReportVerdict::pass;
   finding.outcome.verdict = numerics::Verdict::undecided;

@@ -7,23 +7,23 @@
 
 namespace softcheck::proptests {
 
-/// The property with the fewest requirements: one row alone and compact, or attention unchanged.
+/// The property with the fewest conditions: one row alone and compact, or attention unchanged.
 inline constexpr const char* plainest_property = "EveryValueLiesWithinItsThreshold";
 
-/// The verdict of one property: the end of a call outranks a certificate.
+/// The verdict of one property: a call without an answer outranks a certificate.
 ReportVerdict verdict_of_outcome(const Outcome& outcome);
 
-/// Did a call fail in which no earlier one can have a part? Only a property of earlier calls makes such a call.
+/// Did a call fail that no earlier call can have influenced? Only properties of earlier calls make such calls.
 bool fails_alone(const Counterexample& found);
 
-/// Tries a case that fails another property, and is smaller than the failing case of the plainest one, under the
-/// plainest one. If it fails there in the same claim, it becomes that property's case, and the judgement's: the failure
-/// then does not depend on a layout or a neighbour.
+/// Runs each failing case that is smaller than the plainest property's own under the plainest property. If it breaks
+/// the same claim there, it becomes the counterexample of that property and of the judgement: the failure does not
+/// depend on a layout or a neighbour.
 ///
-/// A failure of a call in which no earlier call can have a part is the plainest property's alone, whatever its size:
-/// the other one does not count as broken, unless no other case breaks the same claims.
+/// A call that fails although no earlier call can have influenced it belongs to the plainest property alone, whatever
+/// its size; the other property then holds, unless only its cases break some claim.
 ///
-/// run   its shrinks, at most, for each of them; ends early where it is interrupted
+/// run   limits the shrinks of each attempt; ends early if interrupted
 void tell_plainly(const std::vector<KernelProperty>& properties, const RunOptions& run, KernelJudgement& judgement);
 
 }  // namespace softcheck::proptests

@@ -11,8 +11,8 @@
 namespace softcheck::proptests {
 namespace {
 
-// Calls that a case of a property makes where the kernel takes them all: a row is called again, after others, alone.
-// The other properties make one.
+// Calls per case if the kernel accepts all of them: some properties call a row again, after others, or alone.
+// Properties that are not listed make one.
 std::size_t calls_of_case(std::string_view sentence) {
   static constexpr std::array<std::pair<std::string_view, std::size_t>, 8> of_sentences{{
       {"EveryValueLiesWithinItsThreshold", 3},
@@ -46,7 +46,7 @@ PropertySchedule::PropertySchedule(const std::vector<KernelProperty>& properties
 
 void PropertySchedule::run() {
   for (std::size_t i = 0; i < properties_.size(); ++i) {
-    // A kernel that has hung costs its limit once.
+    // Spend the time limit of a hanging kernel once.
     if (watched_.timed_out() || !stop_requested().reason.empty()) break;
     run_property(i, properties_.size() - i);
   }
@@ -78,7 +78,7 @@ PropertySchedule::Clock::duration PropertySchedule::spent() const {
                   (Clock::now() - start_) / most_contenders);
 }
 
-// shares   properties that what is left is divided among
+// shares   number of properties that share the remaining budget
 RunOptions PropertySchedule::options_of(std::size_t i, std::size_t shares) const {
   RunOptions run = options_.run;
   run.cases = properties_[i].cases;
@@ -87,7 +87,7 @@ RunOptions PropertySchedule::options_of(std::size_t i, std::size_t shares) const
     const std::size_t left = options_.max_calls - std::min<std::size_t>(made, options_.max_calls);
     const std::size_t of_case = calls_of_case(properties_[i].property.sentence());
     run.most_cases = static_cast<int>(std::max<std::size_t>(1, left / shares / of_case));
-    // These are in an order in which the first ones have the most classes.
+    // Their order already puts the cases with the most classes first.
     run.spread = properties_[i].property.sentence() != "EveryPairOfClassesIsComputed";
   }
   const auto of_shares = static_cast<Clock::rep>(shares);
@@ -128,7 +128,8 @@ void PropertySchedule::run_property(std::size_t i, std::size_t shares) {
   }
 }
 
-// Calls are not divided again: how many cases a property has of them is fixed when it begins.
+// Continues properties that ran out of time. A limit of calls is not divided again: it fixes the number of cases when a
+// property begins.
 void PropertySchedule::finish_cut_properties() {
   for (bool goes_on = true; goes_on;) {
     goes_on = false;

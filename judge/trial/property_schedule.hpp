@@ -15,38 +15,38 @@ class WatchedKernel;
 /// A reason to end early: the caller's budget.
 inline constexpr const char* budget_spent = "the time budget was spent";
 
-/// Why a judgement ended before all of its cases were run.
+/// Why a judgement ended before all of its cases ran.
 struct EarlyEnd {
-  std::string reason;  // "interrupted"; empty: the judgement is whole
-  /// The judge left cases out by its own limit (JudgeOptions::enough, max_calls). What was judged stands, and the
-  /// report names what was left out.
+  std::string reason;  // "interrupted"; empty: the judgement is complete
+  /// The judge stopped at its own limit (JudgeOptions::enough, max_calls). The results stand, and the report names what
+  /// was left out.
   bool by_limit = false;
 };
 
-/// Runs the properties of a judgement, one after another, and divides the budget among them.
+/// Runs the properties of a judgement in order, and divides the budget among them.
 ///
-/// Each property gets an equal share of what is left. A property that needs less hands the rest on. When all have run,
-/// those that were cut go on where they stopped, until every case was run or the budget is spent.
+/// Each property gets an equal share of what is left, and passes on what it does not need. Properties that were cut
+/// then continue, until every case ran or the budget is spent.
 class PropertySchedule {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// properties, options, watched   outlive this; options are interruptible()
+  /// properties, options, watched   must outlive this object; options are interruptible()
   PropertySchedule(const std::vector<KernelProperty>& properties, const JudgeOptions& options,
                    const WatchedKernel& watched);
 
   void run();
 
-  /// Of the properties that were begun, in the order of the properties.
+  /// One per property that began, in order.
   const std::vector<Outcome>& outcomes() const { return outcomes_; }
   const EarlyEnd& early_end() const { return early_end_; }
-  /// "Kernel.EveryWidthIsComputed, cases after the first 20 of 151: the time budget was spent", for each that was cut.
+  /// "Kernel.EveryWidthIsComputed, cases after the first 20 of 151: the time budget was spent", for each cut property.
   std::vector<std::string> not_tried() const;
 
  private:
   EarlyEnd stop_requested() const;
-  /// Of `enough`: the time of this thread's processor, or a fourth of the time that has gone by. A judgement on a busy
-  /// machine then has the cases of one on an idle machine.
+  /// The time that counts against `enough`: this thread's processor time, or a fourth of the elapsed time if that is
+  /// more. So a judgement on a busy machine runs as many cases as on an idle one.
   Clock::duration spent() const;
   RunOptions options_of(std::size_t i, std::size_t shares) const;
   std::size_t begin(std::size_t i) const;

@@ -1,4 +1,4 @@
-// A kernel of rows that is called again: what one call leaves behind must not reach the next.
+// Repeated calls of row kernels: state from one call must not reach the next.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -10,7 +10,7 @@ namespace softcheck::proptests {
 
 namespace {
 
-/// Of the matrix's shape: its first row backwards with its signs turned.
+/// A matrix of the same shape: its first row reversed and negated.
 RowMatrixCase decoy_of(RowMatrixCase matrix) {
   std::vector<double> logits = matrix.rows[0].expand();
   std::ranges::reverse(logits);

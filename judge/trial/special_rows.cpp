@@ -1,4 +1,4 @@
-// What a trial says of a call's one value, and of rows that hold a NaN or an infinity.
+// Judges a call's one value, and rows that hold a NaN or an infinity.
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace {
 using numerics::Decision;
 using numerics::infinity;
 
-// The row as the kernel got it: the case's own text may have a finite logit in the place of an infinity.
+// The row as the kernel got it: the case's text may have a finite logit where the call has an infinity.
 std::string row_text(const RowMatrixCase& matrix, std::span<const double> logits) {
   std::string text =
       "row " + std::string(numerics::properties(matrix.format).name) + " theta=" + numerics::hex_float(matrix.theta);

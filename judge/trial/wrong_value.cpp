@@ -17,10 +17,10 @@ namespace {
 
 using numerics::Certificate;
 
-// From here on an error is no matter of rounding.
+// Rounding does not explain an error of this many thresholds.
 constexpr double times_of_wrong = 10;
 
-// Of an output of 8 bits the filling is a number that kernels return, too.
+// In an 8-bit output the filling is a number that kernels also return.
 bool is_filling(const ReportedValue& value) {
   constexpr std::uint64_t bytes = 0x0101'0101'0101'0101 * static_cast<std::uint8_t>(Filling::output);
   if (value.is_index) return value.got == static_cast<std::int32_t>(bytes & 0xffff'ffff);
@@ -37,8 +37,8 @@ std::string decimal(double value) {
   return text.data();
 }
 
-// Exponentials of a row's own logits, the maximum not subtracted, overflow, or all are 0. Shrinking halves what still
-// fails: a case far beyond the range of exp has another cause.
+// Detects a kernel that does not subtract the maximum: its exponentials overflow, or all are 0. Shrinking halves the
+// numbers of a failing case, so a case far beyond the range of exp has another cause.
 std::string unshifted_exponentials(const KernelSubject& subject, const JudgedNumbers& row) {
   if (subject.op->inputs[0].role != Role::logits || !subject.op->answers.exponentials) return "";
   double largest = -std::numeric_limits<double>::infinity();
@@ -54,7 +54,7 @@ std::string unshifted_exponentials(const KernelSubject& subject, const JudgedNum
          (row.theta == 1 ? "" : " over theta") + " is " + decimal(largest) + ": subtract the maximum before exp";
 }
 
-// A call of many rows, or of long ones, may need more time than it had.
+// Does the call have so many or so long rows that it may need more than the time limit?
 std::string longer_than_it_may(const KernelSubject& subject, const std::vector<std::int64_t>& shape) {
   constexpr std::int64_t many = 1024;
   const std::vector<std::string> names = subject.op->attention ? std::vector<std::string>{"batch", "heads", "queries"}
@@ -68,7 +68,7 @@ std::string longer_than_it_may(const KernelSubject& subject, const std::vector<s
          ": a longer time limit, or the domain " + name + "<=" + std::to_string(*largest / 2) + ", leaves that open";
 }
 
-// Of a row with nothing visible: the word by which the result is right.
+// For a fully masked row: the contract word by which the result is right.
 std::string masked_word(const ReportedValue& value) {
   if (value.got == 0 && !std::signbit(value.got))
     return "cause: the contract says masked=nan; masked=zero grants a 0 here";

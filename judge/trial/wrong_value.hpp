@@ -8,25 +8,24 @@
 
 namespace softcheck::proptests {
 
-/// How a call went wrong, the gravest first. Failures of one claim by NaN or an infinity count as one cause, and those
-/// by an error of any size.
+/// The kind of a wrong result, gravest first. Failures of one claim by NaN and by infinity count as one cause, and so
+/// do those by an error of any size.
 ///
-/// ended         a crash, a time limit, a result that is no tensor
-/// unwritten     the result is what the judge filled the output with before the call
-/// nan, infinite, zero   where a number of another size is due
-/// wrong         10 times its threshold off, or more
+/// ended         a crash, a time-out, or a malformed result
+/// unwritten     the result is still the judge's filling
+/// nan, infinite, zero   a number of another size is required
+/// wrong         the error is 10 times its threshold or more
 /// hidden_nan    NaN, in a call with a NaN that a mask, a length or causality hides from the row
-/// inexact       off by less
-/// other         no number is due: the row of a NaN or of an infinity, a fully masked row, a claim on the whole call
+/// inexact       a smaller error
+/// other         no number is required: a row with a NaN or an infinity, a fully masked row, a claim on the whole call
 enum class WrongValue { ended, unwritten, nan, infinite, zero, wrong, hidden_nan, inexact, other };
 
 WrongValue kind_of(const numerics::Certificate& failed);
 
-/// Why the value came out as it did, and the cure, as far as the judge can know; empty where it cannot.
+/// The cause of a wrong value and its remedy, if the judge can tell; else empty.
 std::string cause_of(const KernelSubject& subject, const numerics::Certificate& failed);
 
-/// Of the failures with the judgement's own verdict the gravest becomes its counterexample; it stays where none is
-/// graver.
+/// Makes the gravest failure with the judgement's verdict its counterexample; keeps the current one if none is graver.
 void choose_gravest(KernelJudgement& judgement);
 
 }  // namespace softcheck::proptests

@@ -13,7 +13,7 @@ using numerics::Certificate;
 
 namespace {
 
-// "640ulp(f32), 12 times the threshold of [5e-07, 6e-07]"; empty where the error has no size.
+// "640ulp(f32), 12 times the threshold of [5e-07, 6e-07]"; empty if the error has no size.
 std::string error_line(const ReportedValue& value, const Certificate& certificate) {
   const std::string times = times_threshold(certificate.slack);
   const bool in_ulps = times.empty() || (value.ulps && leaves_a_digit(*value.ulps, value.format));
@@ -22,7 +22,7 @@ std::string error_line(const ReportedValue& value, const Certificate& certificat
   return size.empty() ? "" : size + " of " + certificate.right.to_string();
 }
 
-// " (0.49975)": no more digits than tell two numbers of f32 apart.
+// " (0.49975)", with just enough digits to tell any two f32 numbers apart.
 std::string in_decimals(double value, bool is_index = false) {
   return is_index || !std::isfinite(value) ? "" : " (" + number_text(value) + ")";
 }
@@ -32,17 +32,18 @@ std::string in_decimals(const std::optional<numerics::Enclosure>& value) {
   const double lower = value->lower_double(), upper = value->upper_double();
   const std::string first = number_text(lower), last = number_text(upper);
   if (!std::isfinite(lower) || !std::isfinite(upper)) return "";
-  // A side that is 0 or too small for a normal double reads as 0.
+  // Print a side that is 0 or subnormal as 0.
   if (std::fabs(lower) < std::numeric_limits<double>::min() && std::fabs(upper) < std::numeric_limits<double>::min()) {
     return " (0)";
   }
   return first == last ? in_decimals(lower) : " (" + first + " to " + last + ")";
 }
 
-// A report shows a longer case by its failing row alone; the replay line has the whole case.
+// For a longer case the report shows only the failing row; the replay line has the whole case.
 constexpr std::size_t most_case_text = 400;
 
-// The number of a case's other inputs is for the replay line: a reader has them in the remark, in words.
+// Drops the number that selects the other inputs: only the replay line needs it, and the remark describes those inputs
+// in words.
 std::string without_number_of_inputs(std::string line) {
   constexpr std::string_view number = " beside=";
   const std::size_t first = line.find(number);
@@ -50,7 +51,7 @@ std::string without_number_of_inputs(std::string line) {
   return line.erase(first, std::min(line.find(' ', first + number.size()), line.size()) - first);
 }
 
-// The case, or of one that fills the screen the row that failed and its number.
+// The case; of a case longer than that, the failing row and its number.
 std::string call_line(const CallDescription& asked) {
   if (asked.case_text.size() <= most_case_text) return asked.text();
   if (!asked.row_text.empty()) return asked.row_text + asked.remark + "," + asked.place;
@@ -68,7 +69,7 @@ std::string number_text(double value) {
 
 std::string times_threshold(double slack) {
   if (!std::isfinite(slack)) return "";
-  if (slack > 1 && slack < 1.005) return "just beyond the threshold";  // three digits would say 1
+  if (slack > 1 && slack < 1.005) return "just beyond the threshold";  // three digits would read 1
   char text[40];
   std::snprintf(text, sizeof text, "%.3g times the threshold", slack);
   return text;

@@ -8,14 +8,14 @@
 
 namespace softcheck::proptests {
 
-/// "12 times the threshold"; empty where the slack has no size.
+/// "12 times the threshold"; empty if the slack has no size.
 std::string times_threshold(double slack);
 
-/// "0.49975", "NaN", "inf": nine digits, which tell any two numbers of f32 apart.
+/// "0.49975", "NaN", "inf"; nine digits, which tell any two f32 numbers apart.
 std::string number_text(double value);
 
-/// May a value whose error is so many ulps have a right digit? If not, the error exceeds the value, and reports give
-/// its share of the threshold alone: near 0 an ulp is too small to measure anything by.
+/// Can a value with an error of this many ulps have a correct digit? If not, the error exceeds the value, and reports
+/// give only its share of the threshold: near 0 an ulp is too small to be a useful unit.
 bool leaves_a_digit(double ulps, numerics::Format format);
 
 /// A name and its text.
@@ -23,10 +23,10 @@ struct ReportLine {
   std::string name, text;
 };
 
-/// The expected and the returned value, and their distance.
+/// The expected value, the returned value, and their distance.
 std::vector<ReportLine> value_lines(const ReportedValue& value, const numerics::Certificate& certificate);
 
-/// The case, and a line for each part of its result.
+/// The case, and one line for each part of the result.
 std::vector<std::string> failure_lines(const numerics::Certificate& certificate);
 
 }  // namespace softcheck::proptests

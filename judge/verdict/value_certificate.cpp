@@ -17,7 +17,7 @@ using namespace numerics;
 
 namespace {
 
-// None where a side is no number or the true value may be 0 and has no size.
+// None if an end is not finite or the exact value may be 0.
 std::optional<double> ulps_of(Format format, const Enclosure& exact, double got) {
   const double lower = exact.lower_double(), higher = exact.upper_double();
   const bool has_size = std::isfinite(lower) && std::isfinite(higher) && !(lower <= 0 && higher >= 0);
@@ -25,8 +25,8 @@ std::optional<double> ulps_of(Format format, const Enclosure& exact, double got)
   return error_in_ulps(format, exact, got).upper_double();
 }
 
-// A share as the verdict has it. Ends of enclosures and the rounding of a quotient may put it on the other side of 1,
-// and what no threshold excuses may lie within one.
+// Makes the share agree with the verdict. Enclosures and the quotient's rounding can put it on the wrong side of 1, and
+// a value that breaks a rule can be within its threshold.
 double as_decided(const ValueFinding& finding, double share) {
   if (finding.decision == Decision::proved) return std::fmin(share, 1);
   if (finding.decision == Decision::undecided || share > 1) return share;
@@ -42,7 +42,7 @@ void ErrorSums::add(Format output, double exact, double error, std::size_t eleme
   const double magnitude = std::fabs(exact);
   if (!(magnitude >= format.smallest_normal && magnitude <= format.largest && std::isfinite(error))) return;
   if (!(allowed < magnitude)) return;
-  // 2^(floor(log2 |exact|) + 1 - precision), by the bits of the exponent.
+  // One ulp: 2^(floor(log2 |exact|) + 1 - precision), from the exponent bits.
   const std::uint64_t binade = std::bit_cast<std::uint64_t>(magnitude) & 0x7ff0'0000'0000'0000u;
   const double unit = std::bit_cast<double>(binade) * (2 * format.unit_roundoff), ulps = error / unit;
   ++values;
@@ -102,7 +102,7 @@ bool overflows_rightly(const Contract& contract, double got, const Enclosure& ex
   const double allowed =
       std::isfinite(threshold) ? error_before_output(contract, threshold, std::fmax(0, magnitude.lower_double())) : 0;
   const Enclosure most = magnitude + Enclosure(allowed);
-  // The number halfway beyond the largest one is no overflow where the largest one is even.
+  // With an infinity in the format, a value exactly halfway beyond the largest number rounds to it: ties go to even.
   const bool has_infinity = properties(contract.output).has_infinity;
   return (has_infinity ? less(most, limit) : less_equal(most, limit)) != Decision::proved;
 }

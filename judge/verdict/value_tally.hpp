@@ -10,21 +10,21 @@
 
 namespace softcheck::proptests {
 
-/// Adds the errors of one row to those of its claim.
+/// Adds the errors of one row to the errors of its claim.
 ///
-/// share     of the threshold that was used
-/// witness   names the call and the row; asked for only where an error is the largest yet
+/// share     used share of the threshold
+/// witness   names the call and the row; called only if an error is the largest so far
 void add_errors(ErrorStatistics& errors, const ErrorSums& of_row, double share,
                 const std::function<std::string()>& witness);
 
-/// The same errors as a report tells them: in ulps of the format that format_of_ulps names, of which those of the
-/// contract's output are a power of two.
+/// Converts the errors to the unit of reports, ulps of format_of_ulps. The factor from ulps of the contract's output is
+/// a power of two.
 ErrorStatistics in_reported_ulps(ErrorStatistics errors, const numerics::Contract& contract);
 
-/// The errors of each claim on values, over all calls of a trial.
+/// Errors per claim on values, over all calls of a trial.
 class ErrorTally {
  public:
-  /// witness   names the call and the row; asked for only where an error is the largest yet
+  /// witness   names the call and the row; called only if an error is the largest so far
   void add(const ValueFinding& finding, const std::function<std::string()>& witness);
   const std::map<std::string, ErrorStatistics>& errors() const { return errors_; }
 
@@ -32,7 +32,7 @@ class ErrorTally {
   std::map<std::string, ErrorStatistics> errors_;
 };
 
-/// Of the findings of one call the worst of each claim: what becomes a certificate.
+/// The worst finding of each claim in one call; each becomes a certificate.
 class WorstFindings {
  public:
   void add(ValueFinding finding, std::size_t row);

@@ -1,4 +1,4 @@
-// What a row's thresholds cost beside its oracle: n = 1024.
+// The cost of a row's thresholds compared with its oracle: n = 1024.
 
 #include <benchmark/benchmark.h>
 

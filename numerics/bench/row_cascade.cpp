@@ -33,7 +33,7 @@ long double exponential(long double x) { return std::exp(x); }
 __float128 exponential(__float128 x) { return expq(x); }
 #endif
 
-/// The softmax of a row as somebody without enclosures would compute it to judge by.
+/// The softmax of a row as a judge without enclosures would compute it.
 template <class Real, class T>
 std::vector<Real> plain_softmax(const std::vector<T>& logits) {
   const T maximum = *std::max_element(logits.begin(), logits.end());
@@ -44,7 +44,7 @@ std::vector<Real> plain_softmax(const std::vector<T>& logits) {
   return p;
 }
 
-/// Elements further than one ulp of a float from the plain softmax.
+/// Number of elements more than one ulp of a float from the plain softmax.
 template <class Real>
 std::size_t plain_judge(const std::vector<float>& logits, const std::vector<float>& got) {
   const std::vector<Real> p = plain_softmax<Real>(logits);
@@ -76,7 +76,7 @@ Judged<T> normal_row(std::size_t n, std::uint64_t seed) {
   return row;
 }
 
-// Processor time, the best of a few: other programs on the machine do not count.
+// Processor time, the best of a few, so that other programs on the machine do not matter.
 template <class Work>
 double seconds(int repetitions, Work&& work) {
   double best = std::numeric_limits<double>::infinity();
@@ -88,7 +88,7 @@ double seconds(int repetitions, Work&& work) {
   return best;
 }
 
-/// Seconds that a peer takes for an element, measured once for each length.
+/// A peer's seconds per element, measured once per length.
 template <class Real>
 double peer_seconds(const Judged<float>& row) {
   static std::map<std::size_t, double> known;
@@ -138,7 +138,7 @@ void judge_floats(benchmark::State& state, const std::string& target) {
   state.counters["slow"] = static_cast<double>(slow);
 }
 
-/// The same for doubles, which the filter cannot decide: the double-double stage.
+/// The same for doubles, which the filter cannot decide: times the double-double stage.
 void judge_doubles(benchmark::State& state, const std::string& target) {
   const SimdTargetScope forced(target);
   const Judged<double> row = normal_row<double>(static_cast<std::size_t>(state.range(0)), 2);
@@ -191,7 +191,7 @@ void enclosures(benchmark::State& state) {
 BENCHMARK(enclosures)->Name("oracle/bits")->Arg(64)->Arg(113)->Arg(256)->Unit(benchmark::kMillisecond);
 BENCHMARK(ten_million_elements)->Name("judge_f32/ten_million")->Iterations(1)->Unit(benchmark::kMillisecond);
 
-// One benchmark for each instruction set of this machine.
+// One benchmark per instruction set of this machine.
 const bool registered = [] {
   for (const std::string& target : softcheck::numerics::simd_targets()) {
     benchmark::RegisterBenchmark(("judge_f32/" + target).c_str(), judge_floats, target)

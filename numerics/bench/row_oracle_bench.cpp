@@ -1,5 +1,5 @@
-// One row of the oracle: softmax of every item, log-sum-exp and entropy; beside it the same in a format that encloses
-// nothing: long double.
+// One row of the oracle: softmax of every item, log-sum-exp and entropy, compared with long double, which encloses
+// nothing.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

@@ -31,7 +31,7 @@ MatrixXd normal_matrix(Eigen::Index rows, Eigen::Index columns) {
   return matrix;
 }
 
-// Processor time, the best of a few: all three run on one thread, and other programs on the machine do not count.
+// Processor time, the best of a few: all three run on one thread, and other programs on the machine do not matter.
 template <class Work>
 double seconds(int repetitions, Work&& work) {
   double best = std::numeric_limits<double>::infinity();

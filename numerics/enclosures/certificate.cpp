@@ -90,7 +90,8 @@ Certificate certify_agreement(std::string claim, std::string witness, const std:
     const Enclosure difference = now.gap ? *now.gap : now.right - now.left;
     Decision decision = equal(Enclosure(0), difference);
     if (decision == Decision::undecided && bits == precision_ladder.back()) {
-      // |left - right| <= |right| 2^-256: enclosures at 512 bits lose half their digits only where two routes differ.
+      // |left - right| <= |right| 2^-256: enclosures at 512 bits lose half of their digits only if the two methods
+      // differ.
       const Enclosure allowed = abs(now.right) * Enclosure::power_of_two(-static_cast<long>(bits / 2));
       if (less_equal(abs(difference), allowed) == Decision::proved) decision = Decision::proved;
     }

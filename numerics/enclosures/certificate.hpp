@@ -11,16 +11,16 @@
 
 namespace softcheck::numerics {
 
-/// A decided claim is proved or violated; a bound as wide as what it bounds is vacuous, never proved.
+/// A decided claim is proved or violated. A bound as wide as the bounded quantity is vacuous, never proved.
 enum class Verdict { proved, violated, vacuous, undecided };
 
-/// The verdict of a decision that is not vacuous.
+/// The verdict of a decision; never vacuous.
 Verdict verdict_of(Decision decision);
 
 enum class Relation { less_equal, less, equal };
 
-/// Observations beside the two sides of a certificate, typed by the check that made them: a check of a kernel's call
-/// has the call's end, its row and its value. A report casts to the type that it knows.
+/// Additional observations of a certificate, in the type of the check that made them: a kernel check has the call's
+/// ending, its row and its value. A report casts to the types that it knows.
 struct Evidence {
   Evidence() = default;
   Evidence(const Evidence&) = default;
@@ -28,23 +28,23 @@ struct Evidence {
   virtual ~Evidence() = default;
 };
 
-/// One claim decided on one input: the value that every check of every kind returns.
+/// One claim decided for one input: the result of every check.
 struct Certificate {
-  std::string claim;    // its id, as "lemma_2_1.upper": the thread through headers, proofs, properties and reports
-  std::string witness;  // text that replays: the row in hex floats, the temperature, whatever the claim was asked of
+  std::string claim;    // its id, as "lemma_2_1.upper", in headers, proofs, properties and reports
+  std::string witness;  // text that replays the input: the row in hex floats, the temperature, and so on
   Enclosure left;
   Relation relation = Relation::less_equal;
   Enclosure right;
-  double slack = 0;  // left / right, rounded up: how much of the bound was used, 1 when attained; NaN where meaningless
+  double slack = 0;  // left / right, rounded up: the used share of the bound, 1 if attained; NaN if meaningless
   Verdict verdict = Verdict::undecided;
-  unsigned precision = 0;                         // bits at which it was decided
-  std::shared_ptr<const Evidence> evidence = {};  // null where the sides and the witness say all
+  unsigned precision = 0;                         // bits that decided it
+  std::shared_ptr<const Evidence> evidence = {};  // null if sides and witness say everything
 };
 
 /// The two sides of a claim at the working precision.
 ///
-/// gap, where given, is right - left computed so that its sign is certain where the sides' enclosures overlap: a sum of
-/// terms of one sign, each an expm1 of exactly known differences. Attained bounds and ties are then decided as well.
+/// If given, `gap` is right - left, computed such that its sign is certain even if the sides' enclosures overlap: a sum
+/// of terms of one sign, each an expm1 of exactly known differences. It decides attained bounds and ties.
 struct Sides {
   Enclosure left;
   Enclosure right;
@@ -57,12 +57,12 @@ Certificate certify(std::string claim, std::string witness, Relation relation, c
 Certificate certify_less_equal(std::string claim, std::string witness, const std::function<Sides()>& sides);
 Certificate certify_less(std::string claim, std::string witness, const std::function<Sides()>& sides);
 
-/// Two routes to one real: violated as soon as their enclosures share no point, proved when both are the same point or
-/// when at 512 bits |left - right| <= 2^-256 |right| is proved. (Enclosures cannot prove two irrational numbers equal;
-/// half of the digits leaves room for what a route may lose, and none for a wrong formula.)
+/// Compares two computations of one real: violated if their enclosures are disjoint; proved if both are the same point,
+/// or if |left - right| <= 2^-256 |right| is proved at 512 bits. (Enclosures cannot prove two irrational numbers equal.
+/// Half of the digits allow for losses of a computation, but not for a wrong formula.)
 Certificate certify_agreement(std::string claim, std::string witness, const std::function<Sides()>& sides);
 
-/// Violated if one is, else undecided if one is, else vacuous if one is, else proved; proved for none.
+/// The worst verdict: violated, then undecided, vacuous, proved; proved if there are none.
 Verdict worst(std::span<const Certificate> certificates);
 
 const char* to_string(Verdict verdict);

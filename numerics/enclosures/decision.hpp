@@ -7,22 +7,22 @@
 
 namespace softcheck::numerics {
 
-/// The three answers an enclosure can give to a question about reals.
+/// An enclosure's three possible answers about reals.
 enum class Decision { proved, violated, undecided };
 
-/// Precisions in bits at which a claim is evaluated until it is decided.
+/// Bits of precision at which a claim is evaluated until it is decided.
 inline constexpr std::array<unsigned, 4> precision_ladder{64, 113, 256, 512};
 
-/// Is a <= b (a < b, a == b) for every real in a and every real in b, for none, or can these enclosures not tell?
-/// An enclosure that is not a number (the logarithm of a negative interval) decides nothing.
+/// Does a <= b (a < b, a == b) hold for all reals in a and b (proved), or for none (violated)? Undecided otherwise, and
+/// if an enclosure is NaN (the logarithm of a negative interval).
 Decision less_equal(const Enclosure& a, const Enclosure& b);
 Decision less(const Enclosure& a, const Enclosure& b);
 Decision equal(const Enclosure& a, const Enclosure& b);
 
-/// All proved: proved; one violated: violated; else undecided.
+/// Proved if all are; violated if one is; else undecided.
 Decision all_of(std::span<const Decision> decisions);
 
-/// Calls evaluate() -> Decision at the precisions of the ladder until it is not undecided.
+/// Calls evaluate() -> Decision at increasing precisions until it is decided.
 template <class Evaluate>
 Decision escalate(Evaluate&& evaluate) {
   Decision decision = Decision::undecided;

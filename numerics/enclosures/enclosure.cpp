@@ -20,13 +20,13 @@ namespace {
 constexpr unsigned default_precision = 113;
 thread_local unsigned thread_precision = default_precision;
 
-// Intervals that this thread's enclosures have given back: most live for one operation, and to allocate their ends and
-// to free them took longer than a sum. Kept apart by the limbs of an end: within as many, MPFR changes a precision in
+// Intervals that this thread's enclosures returned, for reuse: most enclosures live for one operation, and allocating
+// and freeing their ends took longer than a sum. Grouped by limbs per end: with equal limbs MPFR changes a precision in
 // place.
 class Spare {
  public:
   Spare() { is_there = true; }
-  // An enclosure of static storage outlives this. What MPFR caches for a thread goes with it.
+  // Static enclosures outlive this object. Also frees MPFR's caches of the thread.
   ~Spare() {
     is_there = false;
     for (std::vector<__mpfi_struct>& kept : by_limbs_) {
@@ -68,7 +68,7 @@ class Spare {
 thread_local bool Spare::is_there = false;
 thread_local Spare spare;
 
-// value == integer * 2^exponent, from the bits alone.
+// value == integer * 2^exponent, by bits.
 void set_by_bits(mpfi_ptr target, double value) {
   const auto bits = std::bit_cast<std::uint64_t>(value);
   const auto biased = static_cast<int>((bits >> 52) & 0x7ff);
@@ -164,8 +164,8 @@ Enclosure Enclosure::between(double lower, double upper) {
   Enclosure result;
   const auto set_end = [&](mpfr_ptr end, double value) {
     if (std::isinf(value)) return mpfr_set_inf(end, value < 0 ? -1 : 1);
-    const Enclosure number(value);  // not a temporary: mpfr_set is a macro that may use it when it is gone
-    mpfr_set(end, &number.data()->left, MPFR_RNDN);  // exact: no precision is less than a double's
+    const Enclosure number(value);  // not a temporary, since mpfr_set is a macro that may use it after its lifetime
+    mpfr_set(end, &number.data()->left, MPFR_RNDN);  // exact: every precision is at least a double's
   };
   set_end(&result.data()->left, lower);
   set_end(&result.data()->right, upper);
@@ -245,7 +245,7 @@ bool Enclosure::overlaps(const Enclosure& other) const {
   return mpfr_lessequal_p(&data()->left, &other.data()->right) && mpfr_lessequal_p(&other.data()->left, &data()->right);
 }
 
-// The comparisons of MPFR are false on NaN, so that an enclosure that is not a number is certainly nothing.
+// MPFR's comparisons are false for NaN; so are these for an enclosure that is NaN.
 bool Enclosure::certainly_nonnegative() const { return !is_nan() && mpfr_sgn(&data()->left) >= 0; }
 bool Enclosure::certainly_positive() const { return !is_nan() && mpfr_sgn(&data()->left) > 0; }
 bool Enclosure::certainly_nonpositive() const { return !is_nan() && mpfr_sgn(&data()->right) <= 0; }
@@ -280,7 +280,7 @@ Enclosure pow(const Enclosure& x, unsigned exponent) {
 }
 
 Enclosure maximum(const Enclosure& a, const Enclosure& b) {
-  // mpfr_max would prefer the number to the NaN.
+  // mpfr_max would return the number instead of the NaN.
   if (a.is_nan()) return a;
   if (b.is_nan()) return b;
   Enclosure result;

@@ -14,10 +14,10 @@
 
 namespace softcheck::numerics {
 
-/// Sets this thread's working precision in bits for its lifetime: every Enclosure made meanwhile has it. Also holds an
-/// FpEnvironmentGuard: code that works with enclosures needs round-to-nearest without flush-to-zero.
+/// Sets this thread's working precision in bits, which every new Enclosure has, for the lifetime of the scope. Also
+/// holds an FpEnvironmentGuard: enclosures need round-to-nearest without flush-to-zero.
 ///
-/// bits     in [53, 65536]: a double is then exactly a point
+/// bits     in [53, 65536], so that a double is exactly a point
 class [[nodiscard]] PrecisionScope {
  public:
   explicit PrecisionScope(unsigned bits);
@@ -30,19 +30,19 @@ class [[nodiscard]] PrecisionScope {
   FpEnvironmentGuard environment_;
 };
 
-/// This thread's working precision in bits; 113 where no PrecisionScope is alive.
+/// This thread's working precision in bits; 113 without a PrecisionScope.
 unsigned working_precision();
 
-/// A closed interval that contains the real number it stands for: every operation rounds outward.
+/// A closed interval that contains the real it stands for: every operation rounds outward.
 ///
-/// There are no relational operators: whether a <= b holds is a three-valued question
-/// (numerics/enclosures/decision.hpp). std::max and std::sort therefore do not compile on enclosures; maximum() and
-/// minimum() are the interval extensions. Division by an interval that contains 0 gives the whole line and the
-/// logarithm of an interval reaching below 0 is not a number: both decide nothing.
+/// It has no relational operators, since a <= b is a three-valued question (numerics/enclosures/decision.hpp); std::max
+/// and std::sort therefore do not compile for it. maximum() and minimum() are the interval extensions. Division by an
+/// interval that contains 0 gives the whole line, and the logarithm of an interval that reaches below 0 is NaN: both
+/// decide nothing.
 class Enclosure {
  public:
   Enclosure();  // the point 0
-  /// T(1) and 2 * x read as in the paper. Integers only: an int parameter would truncate 0.5 to 0 silently.
+  /// For T(1) and 2 * x as in the paper. Integers only: an int parameter would silently truncate 0.5 to 0.
   template <std::integral Integer>
   Enclosure(Integer value) : Enclosure() {  // NOLINT(google-explicit-constructor)
     if constexpr (std::is_signed_v<Integer>) {
@@ -51,8 +51,8 @@ class Enclosure {
       set(static_cast<std::uint64_t>(value));
     }
   }
-  /// The point value, imported by its bits.
-  /// throws   std::invalid_argument when value is infinite or not a number
+  /// The point value, converted by its bits.
+  /// throws   std::invalid_argument if the value is infinite or NaN
   explicit Enclosure(double value);
 
   /// The result has the same precision. A moved-from enclosure can only be destroyed or assigned to.
@@ -68,9 +68,9 @@ class Enclosure {
   }
 
   static Enclosure integer(std::uint64_t value);
-  /// [lower, upper], each of which may be infinite; throws std::invalid_argument unless lower <= upper.
+  /// [lower, upper], possibly infinite; throws std::invalid_argument unless lower <= upper.
   static Enclosure between(double lower, double upper);
-  /// Tightest enclosure of a decimal fraction such as "0.481" or "1e-9".
+  /// The tightest enclosure of a decimal fraction such as "0.481" or "1e-9".
   static Enclosure decimal(std::string_view text);
   /// 2^exponent, exactly.
   static Enclosure power_of_two(long exponent);
@@ -93,12 +93,12 @@ class Enclosure {
   friend bool operator>(const Enclosure&, const Enclosure&) = delete;
   friend bool operator>=(const Enclosure&, const Enclosure&) = delete;
 
-  /// Endpoints as doubles, rounded outward.
+  /// The ends as doubles, rounded outward.
   double lower_double() const;
   double upper_double() const;
   /// upper - lower, rounded up.
   double width() const;
-  /// A double inside or next to the interval: for display and for starting points, never for a decision.
+  /// A double in or next to the interval: for display and starting points, never for decisions.
   double midpoint() const;
 
   bool is_nan() const;
@@ -106,15 +106,15 @@ class Enclosure {
   bool contains(double value) const;
   bool contains(const Enclosure& inner) const;
   bool overlaps(const Enclosure& other) const;
-  /// Certainly >= 0, > 0, <= 0, < 0: false also where the enclosure does not decide it.
+  /// Certainly >= 0, > 0, <= 0, < 0; false if the enclosure does not decide it.
   bool certainly_nonnegative() const;
   bool certainly_positive() const;
   bool certainly_nonpositive() const;
   bool certainly_negative() const;
 
-  /// Bits of its endpoints.
+  /// Precision of its ends in bits.
   unsigned precision() const;
-  /// "[lower, upper]" with digits significant decimals, rounded outward.
+  /// "[lower, upper]" with this many significant decimal digits, rounded outward.
   std::string to_string(int digits = 8) const;
 
   mpfi_srcptr data() const { return interval_; }
@@ -142,9 +142,9 @@ Enclosure abs(const Enclosure& x);
 Enclosure pow(const Enclosure& x, unsigned exponent);
 Enclosure maximum(const Enclosure& a, const Enclosure& b);
 Enclosure minimum(const Enclosure& a, const Enclosure& b);
-/// Smallest interval that contains both.
+/// The smallest interval that contains both.
 Enclosure hull(const Enclosure& a, const Enclosure& b);
-/// What two enclosures of one number share; throws std::logic_error when they share nothing: then one of them is wrong.
+/// The intersection of two enclosures of one number; throws std::logic_error if it is empty: then one of them is wrong.
 Enclosure intersection(const Enclosure& a, const Enclosure& b);
 
 std::ostream& operator<<(std::ostream& stream, const Enclosure& x);

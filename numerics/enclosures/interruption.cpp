@@ -7,8 +7,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A step takes from some nanoseconds to 20 microseconds (an exponential at 512 bits); a look at the clock takes 30
-// nanoseconds, and a question to a caller in Python some microseconds.
+// A step takes from some nanoseconds to 20 microseconds (an exponential at 512 bits); reading the clock takes 30
+// nanoseconds, and a callback to Python some microseconds.
 constexpr unsigned steps_between_looks = 64;
 constexpr std::chrono::milliseconds between_questions(10);
 

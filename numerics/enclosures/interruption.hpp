@@ -4,15 +4,15 @@
 
 namespace softcheck::numerics {
 
-/// Thrown where the user or a budget ends the work. It says nothing about what is being judged, and it is no
-/// std::exception, so that no handler takes it for a failure.
+/// Thrown if the user or a budget ends the work. It says nothing about the judged kernel, and is no std::exception, so
+/// that no handler mistakes it for a failure.
 struct Interrupted {};
 
-/// While this is alive, the thread's work with enclosures throws Interrupted soon after stop_requested() returns true:
-/// each enclosure that is made counts as a step. A loop over doubles calls throw_if_interrupted().
+/// While it lives, enclosure operations of the thread throw Interrupted soon after stop_requested() returns true; each
+/// new enclosure counts as a step. Loops over doubles must call throw_if_interrupted().
 ///
-/// stop_requested   asked every 10 ms; outlives the scope; empty: the scope asks nothing, and the outer scope is not
-/// asked either
+/// stop_requested   called every 10 ms; must outlive the scope. Empty: no callback is called, not even the outer
+///                  scope's
 class [[nodiscard]] InterruptionScope {
  public:
   explicit InterruptionScope(const std::function<bool()>& stop_requested);
@@ -24,7 +24,7 @@ class [[nodiscard]] InterruptionScope {
   const std::function<bool()>* outer_;
 };
 
-/// A step of work within an InterruptionScope; outside of one it does nothing.
+/// A step of work; does nothing outside an InterruptionScope.
 /// throws   Interrupted
 void throw_if_interrupted();
 

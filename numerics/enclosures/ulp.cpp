@@ -11,10 +11,10 @@ namespace {
 constexpr std::uint64_t sign_bit = std::uint64_t{1} << 63;
 constexpr std::uint64_t double_infinity_bits = std::uint64_t{0x7ff} << 52;
 
-// On the bits throughout: a comparison would take subnormal numbers for zero under denormals-are-zero.
+// Works on bits: with denormals-are-zero, comparisons would take subnormal numbers for zero.
 bool is_finite(double value) { return (std::bit_cast<std::uint64_t>(value) & ~sign_bit) < double_infinity_bits; }
 
-// Exponent of the spacing in the binade of numbers of exponent e.
+// Exponent of the spacing in the binade of exponent e.
 long spacing_exponent(Format format, long exponent) {
   const FormatProperties& p = properties(format);
   return std::clamp<long>(exponent, p.min_exponent, p.max_exponent) - p.precision + 1;
@@ -25,7 +25,7 @@ double power_of_two_by_bits(long exponent) {
   return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
 }
 
-// |value| as the number of steps from zero.
+// Number of steps from zero to |value|.
 std::uint64_t steps_from_zero(Format format, double value) {
   const std::uint64_t bits = encode(format, value);
   if (std::bit_cast<std::uint64_t>(decode(format, bits)) != std::bit_cast<std::uint64_t>(value) || value != value) {
@@ -35,7 +35,7 @@ std::uint64_t steps_from_zero(Format format, double value) {
   return bits & ((std::uint64_t{1} << (properties(format).storage_bits - 1)) - 1);
 }
 
-// Exponent e of the binade [2^e, 2^(e + 1)) of a finite endpoint; zero has the smallest.
+// Exponent e of the binade [2^e, 2^(e + 1)) of a finite endpoint; for zero the smallest.
 long binade(Format format, mpfr_srcptr endpoint) {
   return mpfr_zero_p(endpoint) ? properties(format).min_exponent : static_cast<long>(mpfr_get_exp(endpoint)) - 1;
 }
@@ -53,7 +53,7 @@ int lowest_bit(double value) {
 double ulp(Format format, double value) {
   if (!is_finite(value)) throw std::invalid_argument("ulp: need a finite value, got " + std::to_string(value));
   const auto biased = static_cast<long>((std::bit_cast<std::uint64_t>(value) & ~sign_bit) >> 52);
-  // The exponent of a subnormal double reads as -1023: below the smallest normal number of every format.
+  // A subnormal double gives -1023, which is below the smallest normal number of every format.
   return power_of_two_by_bits(spacing_exponent(format, biased - 1023));
 }
 

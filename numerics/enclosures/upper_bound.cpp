@@ -14,21 +14,20 @@
 namespace softcheck::numerics {
 namespace {
 
-// Functions of our own, of sums, products and quotients of doubles: those of a C library differ in their last bits
+// Our own functions, made of sums, products and quotients of doubles: the last bits of a C library's functions differ
 // between architectures, and between processors with and without fused operations, and so would the thresholds.
 //
-// Each errs by less than 2^-48 = 32 u of itself, u = 2^-53: the derivations are beside them.
+// Each has a relative error below 2^-48 = 32 u, u = 2^-53, derived at each function.
 UpperBound raised(double computed) { return UpperBound(computed) * UpperBound(1 + 0x1p-48); }
 
 // ln 2 = first + rest: first has 42 bits, so that k first is exact for |k| <= 2^11.
 constexpr double ln_2_first = 0x1.62e42fefa3800p-1, ln_2_rest = 0x1.ef35793c76730p-45;
 
-// e^r - 1 for 0 <= |r| <= 0.35: r + r^2 q(r), q the Taylor polynomial of (e^r - 1 - r) / r^2, whose rest is less than
-// r^14 / 16! < 2^-65. Its even and its odd terms are added apart, each by Horner's steps in s = r^2, which take half as
-// long as one chain of all. q is at least 0.44. The even terms are 0.51 at most and err by 2 u of themselves: the last
-// sum by 1, what stands before it is s / 23 at most and errs by 5 u. The odd ones are 0.17 at most and err by as much;
-// times r they are 0.06. With the rounding of their sum q errs by 4 u of itself, and r^2 q is at most 0.2 r: 3 u in
-// all.
+// e^r - 1 for 0 <= |r| <= 0.35: r + r^2 q(r), q the Taylor polynomial of (e^r - 1 - r) / r^2, with a remainder below
+// r^14 / 16! < 2^-65. Its even and odd terms are summed separately by Horner's rule in s = r^2, in half the time of one
+// chain. q is at least 0.44. The even terms are at most 0.51 with a relative error of 2 u: 1 for the last sum, and 5 u
+// of the rest, which is at most s / 23. The odd terms are at most 0.17 with the same error; times r they are 0.06. With
+// the rounding of their sum q errs by 4 u, and r^2 q is at most 0.2 r: 3 u in all.
 double expm1_of_small(double r) {
   constexpr double even[] = {0x1p-1,
                              0x1.5555555555555p-5,
@@ -48,8 +47,8 @@ double expm1_of_small(double r) {
   return r + s * (of_even + r * of_odd);
 }
 
-// The same for 0 <= r <= tiny, as nearly all roundoffs are: what is left out is less than r^5 / 119 < 2^-54 r, and all
-// but r itself less than 2^-12 r: 2 u in all.
+// The same for 0 <= r <= tiny, as for nearly all roundoffs: the remainder is below r^5 / 119 < 2^-54 r, and all terms
+// but r are below 2^-12 r: 2 u in all.
 constexpr double tiny = 0x1p-12;
 double expm1_of_tiny(double r) {
   const double s = r * r;
@@ -67,14 +66,14 @@ struct Reduced {
   double rest;  // |rest| <= 0.35
 };
 
-// x = exponent ln 2 + rest for 0 <= x < 710: two roundings of at most 0.35 and that of k ln_2_rest, 2 u in all.
+// x = exponent ln 2 + rest for 0 <= x < 710: two roundings of numbers up to 0.35, and that of k ln_2_rest: 2 u in all.
 Reduced reduced(double x) {
   const double k = std::floor(x * 0x1.71547652b82fep+0 + 0.5);
   return {static_cast<int>(k), (x - k * ln_2_first) - k * ln_2_rest};
 }
 
-// 2 atanh(s) for 0 <= |s| <= 0.172: twice the odd Taylor polynomial, whose rest is less than s^25 / 12 < 2^-66 s. Of s
-// itself 4 u, of Horner's steps 1 u of s, as the other terms are at most s / 100: 6 u.
+// 2 atanh(s) for 0 <= |s| <= 0.172: twice the odd Taylor polynomial, with a remainder below s^25 / 12 < 2^-66 s. 4 u
+// from s, 1 u of s from Horner's rule, since the other terms are at most s / 100: 6 u.
 double twice_atanh(double s) {
   const double square = s * s;
   double sum = 0;
@@ -82,8 +81,8 @@ double twice_atanh(double s) {
   return 2 * (s + s * sum);
 }
 
-// ln x for a normal x: m 2^e, m in [sqrt(1/2), sqrt 2): both terms have an error of 7 u or less, and where their signs
-// differ the sum is at least half of either: 14 u, and one more for the sum.
+// ln x for a normal x = m 2^e, m in [sqrt(1/2), sqrt 2): both terms err by at most 7 u, and if their signs differ the
+// sum is at least half of either: 14 u, plus one for the sum.
 double log_of(double x) {
   int exponent = 0;
   double mantissa = std::frexp(x, &exponent);
@@ -95,7 +94,7 @@ double log_of(double x) {
   return e * ln_2_first + (e * ln_2_rest + twice_atanh((mantissa - 1) / (mantissa + 1)));
 }
 
-// The sum of terms 0 to n - 1, in four parts: no addition waits for the one before.
+// The sum of terms 0 to n - 1 in four independent parts, so that additions do not wait for each other.
 template <class Term>
 UpperBound added(std::size_t n, Term term) {
   std::array<double, 4> parts{};
@@ -116,9 +115,9 @@ void UpperBound::refuse(double value) {
   throw std::invalid_argument("UpperBound: need a value >= 0, got " + std::to_string(value));
 }
 
-// In units of the smallest subnormal number, so that no operand and no result of the processor's is subnormal. From
-// product >= k + 1 follows rounded >= k + 1 for every whole k < 2^52, which is a double: the next whole number above
-// the rounded product is above the product.
+// In units of the smallest subnormal number, so that no operand or result of the processor is subnormal. If product >=
+// k + 1 for an integer k < 2^52, a double, then rounded >= k + 1: the next integer above the rounded product is above
+// the product.
 UpperBound UpperBound::small_product(double a, double b) {
   constexpr double smallest_normal = std::numeric_limits<double>::min();
   constexpr double half_way = 0x1p537;  // its square is 2^1074
@@ -127,10 +126,10 @@ UpperBound UpperBound::small_product(double a, double b) {
   if (b < smallest_normal) return UpperBound(std::numeric_limits<double>::denorm_min());
   const double product = a < smallest_normal ? units(a) * b : (a * half_way) * (b * half_way);
   if (!(product < 0x1p52)) return UpperBound(a * b).next();
-  return UpperBound(std::bit_cast<double>(static_cast<std::uint64_t>(product) + 1));  // the bits of so many units
+  return UpperBound(std::bit_cast<double>(static_cast<std::uint64_t>(product) + 1));  // the bits of this many units
 }
 
-// e^709.7 is the largest that a double holds.
+// e^709.7 is still a double.
 UpperBound exp(UpperBound x) {
   if (x.value() == 0) return UpperBound(1);
   if (x.value() <= tiny) return raised(1 + expm1_of_tiny(x.value()));
@@ -139,7 +138,7 @@ UpperBound exp(UpperBound x) {
   return raised(times_power(1 + expm1_of_small(rest), exponent));
 }
 
-// From 0.35 on e^x is at least 1.41: what it errs by is 3.5 times as much of e^x - 1.
+// For x >= 0.35 e^x is at least 1.41: its error is at most 3.5 times as large relative to e^x - 1.
 UpperBound expm1(UpperBound x) {
   if (x.value() == 0) return UpperBound();
   if (x.value() <= tiny) return raised(expm1_of_tiny(x.value()));
@@ -154,7 +153,7 @@ UpperBound log(UpperBound x) {
   return raised(log_of(x.value()));
 }
 
-// Behind 0.4 the rounding of 1 + x is at most 3 u of the logarithm.
+// For x >= 0.4 the rounding of 1 + x is at most 3 u of the logarithm.
 UpperBound log1p(UpperBound x) {
   if (x.value() == 0 || std::isinf(x.value())) return x;
   if (x.value() < 0.4) return raised(twice_atanh(x.value() / (2 + x.value())));
@@ -174,15 +173,15 @@ UpperBound over_one_minus(UpperBound x) {
   return UpperBound(1 / std::nextafter(1 - x.value(), 0.0)).next();
 }
 
-// IEEE 754 rounds it correctly.
+// IEEE 754 requires a correctly rounded square root.
 UpperBound sqrt(UpperBound x) { return x.value() == 0 ? UpperBound() : UpperBound(std::sqrt(x.value())).next(); }
 
 UpperBound maximum(UpperBound a, UpperBound b) { return a.value() >= b.value() ? a : b; }
 
 UpperBound minimum(UpperBound a, UpperBound b) { return a.value() <= b.value() ? a : b; }
 
-// n + 1 roundings of 2^-53 at most, and 2^-1075 for each product that is subnormal: of a sum above 2^-900 that is less
-// than a rounding more.
+// At most n + 1 roundings of 2^-53, and 2^-1075 for each subnormal product, which for a sum above 2^-900 is less than
+// one more rounding.
 std::optional<UpperBound> bound_of_sum(double computed, std::size_t n) {
   if (!(computed > 0x1p-900 && computed < std::numeric_limits<double>::infinity())) return std::nullopt;
   return UpperBound(computed) * UpperBound(1 + static_cast<double>(n + 4) * 0x1p-52);

@@ -26,7 +26,7 @@ struct Logarithms {
 };
 const Logarithms& logarithms();
 
-/// What the lanes are asked.
+/// The inputs of the lanes.
 struct Pass {
   const ArgumentRows* rows;
   const ArgumentTable* table;
@@ -38,7 +38,7 @@ struct Pass {
 HWY_BEFORE_NAMESPACE();
 namespace softcheck::numerics::HWY_NAMESPACE {
 
-// What the thresholds are lowered by: the table's own roundings and those of a comparison are a few 2^-53.
+// Factor that lowers the thresholds: the table's own roundings and those of a comparison are a few 2^-53.
 constexpr double lowered = 1 - 0x1p-40;
 
 using stages::Pass;
@@ -52,7 +52,7 @@ HWY_INLINE Whole entry_of(Lanes d, Real deviation) {
   return hn::IfThenZeroElse(hn::RebindMask(di, hn::Eq(deviation, hn::Zero(d))), entry);
 }
 
-/// ln(1 + t), 0 <= t <= 1, absolute error 2 2^-53: 1 + t = c (1 + r) with c one of 33 numbers, and |r| <= 1 / 64.
+/// ln(1 + t) for 0 <= t <= 1, absolute error 2 2^-53: 1 + t = c (1 + r) with one of 33 numbers c, and |r| <= 1 / 64.
 HWY_INLINE Real log_of_one_plus(Lanes d, Real t) {
   const hn::RebindToSigned<Lanes> di;
   const stages::Logarithms& table = stages::logarithms();
@@ -61,14 +61,14 @@ HWY_INLINE Real log_of_one_plus(Lanes d, Real t) {
   const Whole place = hn::Sub(hn::BitCast(di, shifted), hn::BitCast(di, shift));
   const Real centre = hn::GatherIndex(d, table.centre.data(), place);
   const Real r = hn::Mul(hn::Sub(t, centre), hn::GatherIndex(d, table.inverse.data(), place));
-  // r - r^2 / 2 + ... - r^10 / 10; what is left out is less than 2^-69.
+  // r - r^2 / 2 + ... - r^10 / 10; the remainder is below 2^-69.
   Real q = hn::Set(d, -1.0 / 10);
   for (int k = 9; k >= 2; --k) q = hn::MulAdd(q, r, hn::Set(d, (k % 2 == 0 ? -1.0 : 1.0) / k));
   const Real small = hn::MulAdd(hn::Mul(r, r), q, r);
   return hn::Add(hn::GatherIndex(d, table.logarithm.data(), place), small);
 }
 
-/// The best of each lane, and where it stood.
+/// The best value of each lane, and its position.
 struct Best {
   Real value, at;
   HWY_INLINE void offer(Real candidate, Real place) {
@@ -84,7 +84,8 @@ struct Lane {
   Best share, ulps;
   Real row_sum, total, count, allowed;
 
-  /// |got - value| against constant' + floor, with the errors of the quick value; counts it where it counts.
+  /// Compares |got - value| with constant' + floor, including the errors of the quick value; updates the statistics of
+  /// proved values.
   template <bool kNotNegative>
   HWY_INLINE hn::Mask<Lanes> within(Real got, Real value, Real error, Real threshold, Real place,
                                     hn::Mask<Lanes> asked) {
@@ -139,7 +140,7 @@ HWY_INLINE hn::Mask<Lanes> judge_at(Lane& lane, std::size_t i, std::size_t count
   const Real unit = hn::Set(d, stages::unit), tiny = hn::Set(d, stages::element_floor);
   const Real relative =
       hn::Mul(hn::MulAdd(hn::Set(d, errors.per_deviation), capped, hn::Set(d, errors.relative)), unit);
-  // Nothing is said of a row with a NaN or an infinity.
+  // Rows with a NaN or an infinity stay open.
   auto proved = hn::Le(deviation, hn::Set(d, std::numeric_limits<double>::max()));
   if constexpr (coefficient) {
     const Real inverse = hn::Div(one, sum);
@@ -155,7 +156,7 @@ HWY_INLINE hn::Mask<Lanes> judge_at(Lane& lane, std::size_t i, std::size_t count
     if (both || !rows.total.empty()) {
       const Real total = rows.total.empty() ? hn::Add(at(rows.of_maximum), at(rows.of_other)) : at(rows.total);
       const Real least = hn::Mul(hn::GatherIndex(d, table.row_sum.data(), entry), hn::Set(d, lowered));
-      // The sum itself: relative, of at most the additions that S had.
+      // The computed sum of the values: relative error of at most the additions in S.
       const Real distance = hn::MulAdd(total, hn::Mul(hn::Set(d, errors.relative), unit), hn::Abs(hn::Sub(total, one)));
       const auto holds = hn::Le(distance, least);
       proved = hn::And(proved, holds);
@@ -173,7 +174,7 @@ HWY_INLINE hn::Mask<Lanes> judge_at(Lane& lane, std::size_t i, std::size_t count
       return hn::Add(hn::MulAdd(slope, steepness, hn::Add(constant, floor)), magnitudes);
     };
     const auto ask = [&](Real got, Real value, Real steepness) {
-      // Only a log-sum-exp has the maximum as a part of it.
+      // Only a log-sum-exp includes the maximum.
       const Real parts = kValue == ArgumentValue::logsumexp ? hn::Add(hn::Abs(value), hn::Abs(scaled)) : hn::Abs(value);
       const Real error = hn::MulAdd(hn::Set(d, errors.rounding * stages::unit), parts, absolute);
       proved = hn::And(proved, lane.within<kValue == ArgumentValue::entropy>(got, value, error, threshold_at(steepness),
@@ -326,7 +327,7 @@ void ArgumentTable::set(std::size_t entry, const ArgumentThreshold& threshold) {
 }
 
 double ArgumentTable::least_part(const ArgumentTable& other) const {
-  // A threshold is a sum of products with these, each of which the other table has this part of, or more.
+  // A threshold is a sum of products with these numbers, and the other table has at least this share of each.
   double part = 1;
   const auto compare = [&part](double own, double others) {
     if (!(others >= own)) part = std::isfinite(own) ? std::min(part, others / own * (1 - 0x1p-50)) : 0;
@@ -364,11 +365,11 @@ void argument_weights(std::span<const double> deviation, std::span<double> weigh
   HWY_DYNAMIC_DISPATCH(weigh_all)(deviation.data(), deviation.size(), weights.data());
 }
 
-// In units of 2^-53. A weight errs by 2, and by D for each rounding of D; S as its weights do on the average, whose D
-// is at most ln n, and by its additions; 1 / S and p by one rounding each. Of two items ln S errs by half of its
-// weight's error and by 2 of log_of_one_plus; of more by S's and by an ulp of the library's log, 2 ln S. A moment sum w
-// D / S <= ln n (0.28 of two items) errs by its weights, a product, its additions, S and a quotient; by roundings of D
-// as second moments do, which are at most (ln n + 1)^2.
+// In units of 2^-53. A weight errs by 2, and by D for each rounding of D. S errs by its weights' average, whose D is at
+// most ln n, and by its additions; 1 / S and p by one rounding each. For two items ln S errs by half of its weight's
+// error, and by 2 of log_of_one_plus; for more by S's, and by an ulp of the library's log, 2 ln S. A moment sum w D / S
+// <= ln n (0.28 for two items) errs by its weights, a product, its additions, S and a quotient; and by the roundings of
+// D like a second moment, which is at most (ln n + 1)^2.
 ArgumentErrors argument_errors(ArgumentValue value, int roundings, std::size_t items, double additions) {
   const bool pair = items <= 2;
   const double log_items = std::log(static_cast<double>(std::max<std::size_t>(items, 2)));

@@ -6,10 +6,10 @@
 
 namespace softcheck::numerics {
 
-/// Sum of a kernel's outputs.
+/// The sum of a kernel's outputs.
 ///
 /// error    2^-53 |sum| + (n 2^-53)^2 sum |value|
-/// throws   std::invalid_argument when a value is not finite or n > 2^30
+/// throws   std::invalid_argument if a value is not finite or n > 2^30
 Approximation certified_sum(std::span<const float> values);
 Approximation certified_sum(std::span<const double> values);
 

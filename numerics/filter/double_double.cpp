@@ -40,7 +40,7 @@ HWY_INLINE PairMoments add(const PairMoments& a, const PairMoments& b) {
   return {add(a.sum, b.sum), add(a.first, b.first), add(a.second, b.second), hn::Add(a.ties, b.ties)};
 }
 
-/// Pairwise above 2 * block_vectors vectors, so that no term takes part in more than 2 block_vectors + log2(n) sums.
+/// Pairwise above 2 * block_vectors vectors, so that no term is in more than 2 block_vectors + log2(n) sums.
 PairMoments add_up(const double* logits, std::size_t n, double maximum, const stages::Temperature& theta) {
   const Lanes d;
   const std::size_t lanes = hn::Lanes(d);
@@ -157,7 +157,7 @@ void bound_errors(DoubleDoubleStatistics& of) {
       inflation * (unit_squared * ((each + product + argument) * first + argument * second) + n * deviation_floor);
   of.second_moment.error =
       inflation * (unit_squared * ((each + 2 * product + 2 * argument) * second + argument * third) + n * moment_floor);
-  // The weight's own error, the sum's, and 1 + (S - 1), the reciprocal, the product.
+  // The weight's own error, the sum's, and 1 + (S - 1), the reciprocal and the product.
   of.element_constant =
       inflation * (unit_squared * (exponential + 3.01 + 12 + product) + of.sum_minus_one.error / (1 + sum));
   of.element_per_deviation = inflation * unit_squared * argument;

@@ -26,7 +26,7 @@ constexpr double inverse_factorials[14][2] = {{1, 0},
                                               {0x1.ae64567f544e4p-26, -0x1.c062e06d1f209p-80},
                                               {0x1.1eed8eff8d898p-29, -0x1.2aec959e14c06p-83},
                                               {0x1.6124613a86d09p-33, 0x1.f28e0cc748ebep-87}};
-// 1 / k! for k = 14 ... 23: there a plain double carries 2^-110 of exp(r).
+// 1 / k! for k = 14 ... 23: plain doubles suffice for 2^-110 of exp(r).
 constexpr double inverse_factorials_tail[10] = {
     0x1.93974a8c07c9dp-37, 0x1.ae7f3e733b81fp-41, 0x1.ae7f3e733b81fp-45, 0x1.952c77030ad4ap-49, 0x1.6827863b97d97p-53,
     0x1.2f49b46814157p-57, 0x1.e542ba4020225p-62, 0x1.71b8ef6dcf572p-66, 0x1.0ce396db7f853p-70, 0x1.761b41316381ap-75};
@@ -42,7 +42,7 @@ HWY_INLINE Pair two_sum(Real a, Real b) {
   return {sum, hn::Add(hn::Sub(a, hn::Sub(sum, part)), hn::Sub(b, part))};
 }
 
-/// Exact where |a| >= |b| or a = 0 = b: Dekker's.
+/// Exact if |a| >= |b| or a = 0 = b: Dekker's.
 HWY_INLINE Pair fast_two_sum(Real a, Real b) {
   const Real sum = hn::Add(a, b);
   return {sum, hn::Sub(b, hn::Sub(sum, a))};
@@ -72,7 +72,7 @@ HWY_INLINE Pair two_product(Lanes d, Real a, Real b) {
 #endif
 }
 
-/// |error| <= 3.01 * 2^-106 (|a| + |b|) where |a + b| >= (|a| + |b|) / 4.
+/// |error| <= 3.01 * 2^-106 (|a| + |b|) if |a + b| >= (|a| + |b|) / 4.
 HWY_INLINE Pair add(Pair a, Pair b) {
   const Pair sum = two_sum(a.high, b.high);
   return fast_two_sum(sum.high, hn::Add(sum.low, hn::Add(a.low, b.low)));
@@ -85,11 +85,11 @@ HWY_INLINE Pair multiply(Lanes d, Pair a, Pair b) {
   return fast_two_sum(product.high, hn::Add(product.low, cross));
 }
 
-/// exp(-D) for 0 <= D.high <= 700: relative error 2^-106 (16 + 2 D).
+/// exp(-D) for 0 <= D.high <= 700; relative error 2^-106 (16 + 2 D).
 HWY_INLINE Pair exponential(Lanes d, Pair deviation) {
   const hn::RebindToSigned<Lanes> di;
   const Reduced reduced = reduce(d, deviation.high);
-  // ln 2 - ln_2_first in two parts; the first again has so few bits that its product with k is exact.
+  // ln 2 - ln_2_first in two parts; the first has so few bits that its product with k is exact.
   const Pair near = two_sum(reduced.rest, hn::Neg(hn::Mul(reduced.count, hn::Set(d, 0x1.ef35793c76000p-45))));
   const Real far = hn::NegMulAdd(reduced.count, hn::Set(d, 0x1.cc01f97b57a08p-87), hn::Neg(deviation.low));
   const Pair r = two_sum(near.high, hn::Add(near.low, far));
@@ -110,7 +110,7 @@ HWY_INLINE Pair exponential(Lanes d, Pair deviation) {
 struct PairWeight {
   Real gap;        // the high part of m - x
   Pair deviation;  // D, at most 700
-  Pair value;      // exp(-D), 0 where D > 700
+  Pair value;      // exp(-D); 0 if D > 700
 };
 
 HWY_INLINE PairWeight weigh(Lanes d, Real maximum, const stages::Temperature& theta, Real logit) {
@@ -123,7 +123,7 @@ HWY_INLINE PairWeight weigh(Lanes d, Real maximum, const stages::Temperature& th
   const Pair back = two_product(d, quotient, mantissa);
   const Real remainder = hn::Add(hn::Sub(hn::Sub(high, back.high), back.low), low);
   const Pair exact = fast_two_sum(quotient, hn::Div(remainder, mantissa));
-  // False as well where an infinite gap has made a NaN of the quotient's low part.
+  // Also false if an infinite gap turned the quotient's low part into a NaN.
   const Real limit = hn::Set(d, stages::largest_deviation);
   const hn::Mask<Lanes> counts = hn::Le(exact.high, limit);
   const Pair deviation = {hn::IfThenElse(counts, exact.high, limit), hn::IfThenElseZero(counts, exact.low)};

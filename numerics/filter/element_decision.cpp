@@ -9,7 +9,7 @@
 namespace softcheck::numerics {
 namespace {
 
-/// max(floor(log2 p), min_exponent) at an endpoint of an enclosure of p in [0, 1].
+/// max(floor(log2 p), min_exponent) for an end of an enclosure of p in [0, 1].
 long binade(mpfr_srcptr p, const FormatProperties& format) {
   const bool positive = mpfr_regular_p(p) && mpfr_sgn(p) > 0;
   return positive ? std::max<long>(format.min_exponent, mpfr_get_exp(p) - 1) : format.min_exponent;
@@ -19,7 +19,7 @@ Enclosure ulp_of_binade(long exponent, const FormatProperties& format) {
   return Enclosure::power_of_two(exponent - format.precision + 1);
 }
 
-/// The part of the tolerance that does not grow with p.
+/// The part of the tolerance that is independent of p.
 Enclosure constant_part(const ElementTolerance& tolerance, const Enclosure& ulp, double got) {
   return Enclosure(tolerance.ulps) * ulp + Enclosure(tolerance.absolute) + Enclosure(got == 0 ? tolerance.flushed : 0);
 }
@@ -37,10 +37,10 @@ Decision both(Decision a, Decision b) {
 struct Reciprocal {
   Enclosure count;
   Enclosure rest;
-  bool rest_is_positive;  // known even where exp underflows the range of the enclosures, as at exp(-1e308)
+  bool rest_is_positive;  // known even if exp underflows the enclosures' range, as exp(-1e308)
 };
 
-/// factor * rest <= value, where the sign of the rest may be all that is known of it.
+/// factor * rest <= value, if only the sign of the rest may be known.
 Decision rest_at_most(const Reciprocal& reciprocal, const Enclosure& factor, const Enclosure& value) {
   const Decision decision = less_equal(factor * reciprocal.rest, value);
   if (decision != Decision::undecided || !reciprocal.rest_is_positive) return decision;
@@ -52,11 +52,11 @@ Reciprocal reciprocal_of(std::span<const double> logits, double theta, std::size
   std::uint64_t count = 0;
   Enclosure rest;
   bool far = false;
-  bool equal = true;  // all near items are
+  bool equal = true;  // all near items are equal
   for (std::size_t j = 0; j < logits.size(); ++j) {
     if (std::isinf(logits[j])) continue;
     const Enclosure difference = (Enclosure(logits[j]) - Enclosure(logits[i])) / Enclosure(theta);
-    // Any threshold gives the right sum; near it, expm1 loses nothing.
+    // Any limit gives the correct sum; near it expm1 keeps its accuracy.
     const bool near = std::fabs(logits[j] - logits[i]) <= theta / 2;
     if (near) ++count;
     far = far || !near;
@@ -66,7 +66,7 @@ Reciprocal reciprocal_of(std::span<const double> logits, double theta, std::size
   return {Enclosure::integer(count), rest, far && equal};
 }
 
-/// The ulp at p, by comparing 1 / p with the power of two that an enclosure of p may hold.
+/// The ulp at p: compares 1 / p with the power of two that may lie in an enclosure of p.
 Enclosure ulp_at(const Reciprocal& reciprocal, const FormatProperties& format) {
   const Enclosure p = Enclosure(1) / (reciprocal.count + reciprocal.rest);
   const long low = binade(&p.data()->left, format);
@@ -81,9 +81,9 @@ Enclosure ulp_at(const Reciprocal& reciprocal, const FormatProperties& format) {
 
 }  // namespace
 
-// |got - p| <= constant + slope p is decided as got - constant <= (1 + slope) p and (1 - slope) p <= got + constant,
-// both multiplied by S. What is known exactly meets before what is not: a value that stands exactly at its tolerance is
-// decided however small p is, and rows whose sum is an integer are decided on equality as well.
+// Decides |got - p| <= constant + slope p as got - constant <= (1 + slope) p and (1 - slope) p <= got + constant, both
+// multiplied by S. Combines exact quantities first, so that a value exactly at its tolerance is decided however small p
+// is, and rows whose sum is an integer are decided even on equality.
 Decision decide_element(const RowOracle& oracle, std::span<const double> logits, std::size_t i, double got,
                         const ElementTolerance& tolerance) {
   const FormatProperties& format = properties(tolerance.format);
@@ -103,7 +103,7 @@ Decision decide_element(const RowOracle& oracle, std::span<const double> logits,
 Decision decide_element_by_reciprocal(std::span<const double> logits, double theta, std::size_t i, double got,
                                       const ElementTolerance& tolerance) {
   const double maximum = *std::max_element(logits.begin(), logits.end());
-  if (std::isinf(logits[i])) return Decision::undecided;  // p = 0 exactly: decide_element knows all there is
+  if (std::isinf(logits[i])) return Decision::undecided;  // p = 0 exactly: decide_element is already exact
   const Reciprocal reciprocal = reciprocal_of(logits, theta, i);
   const Enclosure deviation = (Enclosure(maximum) - Enclosure(logits[i])) / Enclosure(theta);
   const Enclosure constant = constant_part(tolerance, ulp_at(reciprocal, properties(tolerance.format)), got);

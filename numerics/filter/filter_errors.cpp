@@ -18,7 +18,7 @@
 #define SOFTCHECK_NUMERICS_FILTER_ERRORS_ONCE
 namespace softcheck::numerics {
 
-/// The question in the form that the vector code takes.
+/// The question in the form of the vector code.
 struct ErrorParameters {
   stages::JudgeParameters judge;
   double smallest_normal, unit;  // of the output: 2^(1 - precision)
@@ -31,12 +31,12 @@ struct ErrorParameters {
 HWY_BEFORE_NAMESPACE();
 namespace softcheck::numerics::HWY_NAMESPACE {
 
-/// One of each lane.
+/// One value per lane.
 struct ErrorLanes {
   Real share, normal, vacuous, values, total, worst, allowed, item;
 };
 
-/// p as filter_softmax has it: its ends, and the middle between them.
+/// p as in filter_softmax: its ends, and the midpoint.
 HWY_INLINE void add_errors(Lanes d, const ErrorParameters& of, const Weight& weight, Real got, Real index,
                            ErrorLanes& lanes) {
   const Real zero = hn::Zero(d), one = hn::Set(d, 1);
@@ -72,7 +72,7 @@ HWY_INLINE void add_errors(Lanes d, const ErrorParameters& of, const Weight& wei
   lanes.item = hn::IfThenElse(worse, index, lanes.item);
 }
 
-/// No value is negative, -0 or above 1, and that of a masked item is +0.
+/// True if no value is negative, -0 or above 1, and masked items are +0.
 HWY_INLINE hn::Mask<Lanes> in_range(Lanes d, const Weight& weight, Real got) {
   const hn::RebindToSigned<Lanes> di;
   const Real infinity = hn::Set(d, std::numeric_limits<double>::infinity());

@@ -40,7 +40,7 @@ void judge_row(const T* logits, const G* got, std::size_t n, const stages::Judge
   judge_with(logits, got, n, of, outcome);
 }
 
-/// deviation and softmax value of every item.
+/// Deviation and softmax value of every item.
 void evaluate(const double* logits, std::size_t n, const stages::JudgeParameters& of, double* deviations,
               double* values) {
   const Lanes d;

@@ -14,7 +14,7 @@ namespace softcheck::numerics::HWY_NAMESPACE {
 // ln 2 - ln_2_first, rounded.
 constexpr double ln_2_rest = 0x1.ef35793c76730p-45;
 
-/// exp(-D) for 0 <= D <= 700, relative error (2 + |error of D|) 2^-53.
+/// exp(-D) for 0 <= D <= 700; relative error (2 + |error of D|) 2^-53.
 HWY_INLINE Real exponential(Lanes d, Real deviation) {
   const hn::RebindToSigned<Lanes> di;
   const Reduced reduced = reduce(d, deviation);
@@ -37,7 +37,7 @@ HWY_INLINE Real exponential(Lanes d, Real deviation) {
 struct Weight {
   Real gap;        // m - x
   Real deviation;  // D, at most 700
-  Real value;      // exp(-D), 0 where D > 700
+  Real value;      // exp(-D); 0 if D > 700
 };
 
 template <bool kDivide>
@@ -49,7 +49,7 @@ HWY_INLINE Weight weigh(Lanes d, Real maximum, Real theta, Real logit) {
   return {gap, deviation, hn::IfThenElseZero(hn::Le(exact, limit), exponential(d, deviation))};
 }
 
-/// The question of judge() with one error for every purpose, answered only where the answer is yes.
+/// The test of judge() with one error for all purposes; true only if proved.
 template <bool kRelative>
 HWY_INLINE hn::Mask<Lanes> proves(Lanes d, const stages::JudgeParameters& of, Real deviation, Real p, Real got) {
   const Real relative = hn::MulAdd(hn::Set(d, of.error_deviation), deviation, hn::Set(d, of.proof_constant));

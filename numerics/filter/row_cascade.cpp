@@ -17,17 +17,17 @@
 namespace softcheck::numerics {
 namespace {
 
-// Below 113 bits an enclosure knows no more than double-double arithmetic.
+// Below 113 bits an enclosure is no more accurate than double-double arithmetic.
 constexpr std::array<unsigned, 3> rungs{113, 256, 512};
 
-/// Enclosure of the real that a nonnegative approximation stands for.
+/// An enclosure of the real that a nonnegative approximation stands for.
 Enclosure enclose(const Approximation& value) {
   return maximum(Enclosure(0), Enclosure(value.value) + Enclosure::between(-value.error, value.error));
 }
 
 constexpr double largest = std::numeric_limits<double>::max();
 
-/// An error of infinity says that the value lies beyond the doubles.
+/// An infinite error means that the value exceeds the doubles.
 Approximation approximate(const Enclosure& value) {
   const double centre = value.midpoint();
   if (!std::isfinite(centre)) return {centre < 0 ? -largest : largest, std::numeric_limits<double>::infinity()};
@@ -46,13 +46,13 @@ Decision judge_sum(std::span<const T> got, double tolerance) {
   }
   if (std::isinf(tolerance)) return Decision::proved;
   const Approximation sum = certified_sum(got);
-  if (std::isfinite(sum.value) && std::isfinite(sum.error)) {  // values near the largest double have a sum beyond it
+  if (std::isfinite(sum.value) && std::isfinite(sum.error)) {  // the sum of values near the largest double may overflow
     const PrecisionScope scope(64);
     const Enclosure near = Enclosure(sum.value) + Enclosure::between(-sum.error, sum.error) - Enclosure(1);
     const Decision first = less_equal(abs(near), Enclosure(tolerance));
     if (first != Decision::undecided) return first;
   }
-  // From 2^-1074 to 2^1024, times at most 2^30 values: with so many bits the sum is exact.
+  // From 2^-1074 to 2^1024, times at most 2^30 values: exact with this many bits.
   const PrecisionScope exactly(2200);
   Enclosure exact(-1);
   for (T value : got) exact += Enclosure(static_cast<double>(value));

@@ -13,7 +13,7 @@
 
 namespace softcheck::numerics {
 
-/// The number of elements that each stage of the cascade decided, and of those that none decided.
+/// Number of elements that each stage decided, and that none decided.
 struct StageCounts {
   std::size_t filter = 0;
   std::size_t double_double = 0;
@@ -28,46 +28,46 @@ struct RowJudgement {
   std::size_t size = 0;
   StageCounts counts;
   std::vector<std::size_t> violated;   // ascending
-  std::vector<std::size_t> undecided;  // ascending; empty unless 512 bits could not tell
+  std::vector<std::size_t> undecided;  // ascending; empty unless 512 bits could not decide
 
   /// Verdict on element i < size.
   Decision element(std::size_t i) const;
-  /// Verdict on the row: violated if one element is, else undecided if one is, else proved.
+  /// The row's verdict: violated if an element is, else undecided if one is, else proved.
   Decision row() const;
 };
 
-/// Judges what a kernel computed from one row of logits: a double filter with an a-priori bound, then double-double,
-/// then enclosures at 113, 256 and 512 bits. A stage answers proved or violated only where its bound allows no
-/// other answer; the next stage gets the other elements. The bounds therefore affect the time, never the verdict.
+/// Judges a kernel's results for one row of logits: by a double filter with an a-priori bound, then double-double
+/// arithmetic, then enclosures at 113, 256 and 512 bits. A stage decides an element only if its bound leaves no doubt,
+/// and passes the others on; so the bounds affect the time but never the verdict.
 ///
-/// The later stages are prepared when first needed and kept: judging several outputs of one row costs one preparation.
+/// Later stages are prepared on first use and kept, so judging several outputs of one row costs one preparation.
 class RowCascade {
  public:
-  /// logits   (n) finite or -inf (masked), n <= 2^30; not copied: they must outlive the cascade
+  /// logits   (n) finite or -inf (masked), n <= 2^30; not copied: must outlive the cascade
   /// theta    in [2^-1000, 2^1000]
-  /// throws   std::invalid_argument as filter_row does
+  /// throws   std::invalid_argument as filter_row
   explicit RowCascade(std::span<const float> logits, double theta = 1);
   explicit RowCascade(std::span<const double> logits, double theta = 1);
 
   std::size_t size() const { return filter_.size; }
-  /// Nothing is visible: the softmax is then undefined, and everything below throws std::invalid_argument.
+  /// No item is visible: the softmax is undefined, and the functions below throw std::invalid_argument.
   bool fully_masked() const { return filter_.visible == 0; }
   const FilterStatistics& statistics() const { return filter_; }
   const DoubleDoubleStatistics& double_double_statistics();
 
   /// |got_j - softmax(logits / theta)_j| <= tolerance_j for every j; a NaN or infinity is violated, a masked item is 0.
   ///
-  /// got      (n) values of the kernel, exactly
+  /// got      (n) the kernel's exact values
   RowJudgement judge_softmax(std::span<const float> got, const ElementTolerance& tolerance);
   RowJudgement judge_softmax(std::span<const double> got, const ElementTolerance& tolerance);
 
-  /// The filter's value with its certified absolute error: infinite where the value is beyond the doubles.
+  /// The filter's value with its certified absolute error, which is infinite if the value exceeds the doubles.
   Approximation logsumexp() const;  // of logits / theta
   Approximation entropy() const;    // nats
   Approximation mean_deviation() const;
   Approximation mean_square_deviation() const;
 
-  /// |got - value| <= tolerance, by the filter and then by enclosures; NaN or infinity is violated.
+  /// |got - value| <= tolerance, by the filter and then by enclosures; a NaN or infinity is violated.
   Decision judge_logsumexp(double got, double tolerance);
   Decision judge_entropy(double got, double tolerance);
 

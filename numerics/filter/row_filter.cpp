@@ -18,7 +18,7 @@
 #define SOFTCHECK_NUMERICS_ROW_FILTER_ONCE
 namespace softcheck::numerics {
 
-/// What the vector code leaves of a row: one sum with its compensation for each lane.
+/// The vector code's result for a row: per lane a sum and its compensation.
 struct LaneSums {
   static constexpr std::size_t most_lanes = 8;
   static constexpr std::size_t moments = 4;  // of w, w D, w D^2, w D^3
@@ -31,7 +31,7 @@ struct LaneSums {
 struct RowMaximum {
   double maximum;
   double visible;
-  bool valid;  // no NaN, no +inf
+  bool valid;  // no NaN and no +inf
 };
 
 }  // namespace softcheck::numerics
@@ -60,7 +60,7 @@ RowMaximum find_maximum(const T* logits, std::size_t n) {
   return {hn::GetLane(hn::MaxOfLanes(d, maximum)), hn::GetLane(hn::SumOfLanes(d, visible)), hn::AllTrue(d, valid)};
 }
 
-/// One sum of each lane: at most block_vectors terms are added plainly, then the block joins a compensated total.
+/// A sum per lane: adds at most block_vectors terms plainly, then adds the block to a compensated total.
 struct Moment {
   Real block, high, low;
 };
@@ -152,7 +152,7 @@ LaneSums row_sums(std::span<const double> x, double maximum, double theta) {
   return HWY_DYNAMIC_DISPATCH(sums_double)(x.data(), x.size(), maximum, theta);
 }
 
-/// The lanes of one moment: compensated, so that only the last addition rounds.
+/// Adds the lanes of one moment with compensation, so that only the last addition rounds.
 double collapse(const double* high, const double* low, std::size_t lanes) {
   double sum = 0;
   double rest = 0;
@@ -169,7 +169,7 @@ double collapse(const double* high, const double* low, std::size_t lanes) {
 void bound_errors(FilterStatistics& of, double third_moment) {
   using namespace stages;
   const double argument = of.theta == 1 ? 1 : 2;  // roundings of m - x, and of its quotient by theta
-  const double each = 2 + (block_vectors + 2);    // of the exponential, and of the additions a term takes part in
+  const double each = 2 + (block_vectors + 2);    // of the exponential, and of the additions on a term's path
   const double sum = of.sum_minus_one.value, first = of.weighted_deviation.value, second = of.second_moment.value;
   const double n = static_cast<double>(of.size);
   of.sum_minus_one.error = inflation * (unit * (each * sum + argument * first) + n * sum_floor);
@@ -177,12 +177,12 @@ void bound_errors(FilterStatistics& of, double third_moment) {
       inflation * (unit * ((each + argument + 1) * first + argument * second) + n * deviation_floor);
   of.second_moment.error =
       inflation * (unit * ((each + 2 * argument + 2) * second + argument * third_moment) + n * moment_floor);
-  // The weight's own error, the sum's, and the roundings of 1 + (S - 1), of the reciprocal and of the product.
+  // The weight's own error, the sum's, and the roundings of 1 + (S - 1), the reciprocal and the product.
   of.element_constant = inflation * (unit * (2 + 3 + 1) + of.sum_minus_one.error / (1 + sum));
   of.element_per_deviation = inflation * unit * argument;
 }
 
-/// All visible items equal: the sums are exact integers, and so are the values when the reciprocal is.
+/// All visible items are equal: the sums are exact integers, and the values are exact if the reciprocal is.
 void make_uniform(FilterStatistics& of) {
   of.sum_minus_one.error = of.weighted_deviation.error = of.second_moment.error = 0;
   of.element_constant = std::has_single_bit(of.visible) ? 0 : 2 * stages::unit;

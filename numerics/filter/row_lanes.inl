@@ -26,7 +26,8 @@ HWY_INLINE Real load(Lanes d, const float* from) {
   return hn::PromoteTo(d, hn::LoadU(half, from));
 }
 
-/// The last count <= Lanes() values, the rest filled: with -inf, a masked item of weight 0, so that no sum needs a mask.
+/// Loads the last count <= Lanes() values and fills the rest: with -inf, a masked item of weight 0, so that sums need
+/// no mask.
 template <class T>
 HWY_INLINE Real load_tail(Lanes d, const T* from, std::size_t count, T fill) {
   HWY_ALIGN T buffer[HWY_MAX_BYTES / sizeof(double)];
@@ -34,7 +35,7 @@ HWY_INLINE Real load_tail(Lanes d, const T* from, std::size_t count, T fill) {
   return load(d, buffer);
 }
 
-// 1.5 * 2^52: adding it rounds to an integer, which then stands in the low bits.
+// 1.5 * 2^52: adding it rounds to an integer, which is then in the low bits.
 constexpr double rounding_shift = 0x1.8p52;
 constexpr double log2_e = 0x1.71547652b82fep+0;
 // ln 2 = first + rest: first has 42 bits, so that k * first is exact for |k| <= 2^11.
@@ -56,7 +57,7 @@ HWY_INLINE Reduced reduce(Lanes d, Real deviation) {
   return {count, rest, hn::BitCast(di, shifted)};
 }
 
-// 2^-48 = 32 units covers the roundings of both sides of a comparison.
+// 2^-48 = 32 units covers the roundings on both sides of a comparison.
 constexpr double roundings = 1 + 0x1p-48;
 
 HWY_INLINE Real exponent_field(Lanes d) {
@@ -64,13 +65,13 @@ HWY_INLINE Real exponent_field(Lanes d) {
   return hn::BitCast(d, hn::Set(du, 0x7ff0000000000000u));
 }
 
-/// What of the tolerance does not grow with p.
+/// The part of the tolerance that is independent of p.
 HWY_INLINE Real absolute_part(Lanes d, const stages::JudgeParameters& of, Real got) {
   const Real flushed = hn::IfThenElseZero(hn::Eq(got, hn::Zero(d)), hn::Set(d, of.flushed));
   return hn::Add(hn::Set(d, of.absolute), flushed);
 }
 
-/// Does |got - p| stay within the tolerance? p = high + low, its relative error as the parameters state.
+/// Is |got - p| within the tolerance? p = high + low, with its relative error in the parameters.
 struct Answer {
   hn::Mask<Lanes> proved;
   hn::Mask<Lanes> violated;
@@ -81,7 +82,7 @@ HWY_INLINE Answer judge(Lanes d, const stages::JudgeParameters& of, Real logit, 
   const Real largest = hn::Set(d, std::numeric_limits<double>::max());
   const Real distance = hn::Abs(hn::Sub(hn::Sub(got, high), low));
   const Real relative = hn::MulAdd(hn::Set(d, of.error_deviation), deviation, hn::Set(d, of.error_constant));
-  // A masked item is zero exactly; of a weight that was cut off only this much is known.
+  // A masked item is exactly zero; a cut-off weight is only known to be below this.
   const Real floor = hn::IfThenElseZero(hn::Ge(logit, hn::Neg(largest)), hn::Set(d, stages::element_floor));
   const Real error = hn::MulAdd(relative, high, floor);
   const Real margin = hn::MulAdd(hn::Add(relative, hn::Set(d, of.margin_constant)), high, floor);
@@ -93,7 +94,7 @@ HWY_INLINE Answer judge(Lanes d, const stages::JudgeParameters& of, Real logit, 
   const Real ulps = hn::Set(d, of.ulp_scale);
   const Real slope = hn::MulAdd(hn::Set(d, of.per_deviation), deviation, hn::Set(d, of.relative));
   const Real absolute = absolute_part(d, of, got);
-  // The tolerance grows with p: at the lower end of p for a proof, at the upper end for a violation.
+  // The tolerance increases with p: use the lower end of p for a proof, the upper end for a violation.
   const Real least = hn::MulAdd(ulps, hn::And(hn::Max(lower, normal), exponent), hn::MulAdd(slope, lower, absolute));
   const Real most = hn::MulAdd(ulps, hn::And(hn::Max(upper, normal), exponent), hn::MulAdd(slope, upper, absolute));
 
@@ -105,7 +106,7 @@ HWY_INLINE Answer judge(Lanes d, const stages::JudgeParameters& of, Real logit, 
   return {hn::AndNot(not_finite, proved), hn::Or(beyond, not_finite)};
 }
 
-/// Files the lanes that are not proved.
+/// Records the lanes that are not proved.
 HWY_INLINE void file(Lanes d, const Answer& answer, std::size_t base, std::size_t count, StageOutcome& outcome) {
   HWY_ALIGN double proved[HWY_MAX_BYTES / sizeof(double)];
   HWY_ALIGN double violated[HWY_MAX_BYTES / sizeof(double)];

@@ -50,7 +50,7 @@ JudgeParameters filter_parameters(const FilterStatistics& statistics, const Elem
   parameters.inverse_high = statistics.inverse_sum;
   parameters.error_constant = statistics.element_constant;
   parameters.error_deviation = statistics.element_per_deviation;
-  // Two units for the rounding of the ends; values that are exact stay on their side of a power of two.
+  // Two units for rounding the ends; exact values stay on their side of a power of two.
   parameters.margin_constant = statistics.element_constant == 0 ? 0 : 2 * unit;
   parameters.proof_constant = parameters.error_constant + parameters.margin_constant;
   return parameters;

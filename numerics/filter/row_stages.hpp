@@ -5,22 +5,22 @@
 
 #include "numerics/filter/row_filter.hpp"
 
-// What the two arithmetic stages of the cascade share besides their vector code: constants of the a-priori analysis in
-// docs/tolerances/cascade.md, and the checks of their arguments. Not meant for users of the cascade.
+// What the two arithmetic stages of the cascade share besides vector code: constants of the a-priori analysis in
+// docs/tolerances/cascade.md, and argument checks. Not for users of the cascade.
 namespace softcheck::numerics::stages {
 
 inline constexpr double unit = 0x1p-53;
-// Weights at larger deviations count as zero: exp(-700) < 2^-1009, so no weight that is kept is subnormal.
+// Weights at larger deviations count as zero: exp(-700) < 2^-1009, so no remaining weight is subnormal.
 inline constexpr double largest_deviation = 700;
-// What the weights that count as zero, and every result below the normal range, may amount to in one element.
+// Error of one element from weights that count as zero, and from results below the normal range.
 inline constexpr double element_floor = 0x1p-1000;
-// The same in the sums, for each item: of w, of w D and of w D^2.
+// The same in the sums per item: of w, of w D and of w D^2.
 inline constexpr double sum_floor = 0x1p-1008;
 inline constexpr double deviation_floor = 0x1p-998;
 inline constexpr double moment_floor = 0x1p-988;
-// Vectors that a lane adds up plainly before a compensated total (or the other half of a pair) takes their sum.
+// Number of vectors that a lane adds plainly before their sum joins a compensated total (or the other half of a pair).
 inline constexpr std::size_t block_vectors = 16;
-// Covers the terms of second order and the roundings of the bounds themselves: no first-order sum exceeds 2^-41.
+// Covers second-order terms and the roundings of the bounds themselves: no first-order sum exceeds 2^-41.
 inline constexpr double inflation = 1 + 0x1p-30;
 
 // Near-minimax for (exp(r) - 1 - r) / r^2 with its first coefficient fixed at 1/2, from Lawson's iteration.
@@ -28,12 +28,12 @@ inline constexpr std::array<double, 10> exponential_coefficients = {
     0x1.0000000000000p-1,  0x1.5555555555501p-3,  0x1.555555555320cp-5,  0x1.111111112897ep-7,  0x1.6c16c17cc13f6p-10,
     0x1.a01a011bc9864p-13, 0x1.a019ab342ffffp-16, 0x1.71df56123e609p-19, 0x1.289f831c7d797p-22, 0x1.ad1eb955690abp-26};
 
-/// The tolerance and the bounds of a row in the form that the vector code takes.
+/// The tolerance and the bounds of a row in the form of the vector code.
 struct JudgeParameters {
   double maximum, theta;
   double inverse_high, inverse_low;        // 1 / S
   double error_constant, error_deviation;  // relative error of p: constant + deviation * D
-  double margin_constant;                  // the same, for what is left of p when its low part is dropped
+  double margin_constant;                  // the same for the low part of p when it is dropped
   double proof_constant;                   // error_constant + margin_constant
   double ulp_scale;                        // 2^(1 - precision) * ulps
   double smallest_normal;                  // of the tolerance's format
@@ -47,7 +47,7 @@ struct Temperature {
 };
 
 JudgeParameters judge_parameters(const ElementTolerance& tolerance, double maximum, double theta);
-/// Those of the filter.
+/// The parameters of the filter.
 JudgeParameters filter_parameters(const FilterStatistics& statistics, const ElementTolerance& tolerance);
 
 void require_theta(const char* function, double theta);

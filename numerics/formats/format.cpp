@@ -28,11 +28,11 @@ constexpr FormatProperties describe(std::string_view name, std::string_view file
   return {name, file_name, dlpack_code, storage_bits, precision, exponent_bits, max_exponent, min_exponent,
           power_of_two(-precision), power_of_two(min_exponent), power_of_two(min_exponent - precision + 1), largest,
           has_infinity,
-          // CUDA's cvt to 8 bits always saturates, ONNX's Cast by default; torch's and ml_dtypes' never do.
+          // CUDA's cvt to 8 bits always saturates, ONNX's Cast by default; torch's and ml_dtypes' conversions never do.
           storage_bits == 8};
 }
 
-// Largest value of a format whose top significand is all ones: (2 - 2^(1 - precision)) 2^max_exponent.
+// The largest value of a format whose top significand is all ones: (2 - 2^(1 - precision)) 2^max_exponent.
 constexpr double all_ones(int precision, int max_exponent) {
   return (2 - power_of_two(1 - precision)) * power_of_two(max_exponent);
 }
@@ -60,7 +60,7 @@ constexpr std::uint64_t infinity_bits(const FormatProperties& p) {
 }
 
 constexpr std::uint64_t quiet_nan_bits(const FormatProperties& p) {
-  // e4m3: exponent and fraction all ones; elsewhere the highest fraction bit beside the infinity pattern.
+  // e4m3: exponent and fraction all ones; else the infinity pattern with the highest fraction bit.
   if (!p.has_infinity) return (std::uint64_t{1} << (p.storage_bits - 1)) - 1;
   return infinity_bits(p) | (std::uint64_t{1} << (p.precision - 2));
 }
@@ -69,7 +69,7 @@ constexpr std::uint64_t largest_bits(const FormatProperties& p) {
   return p.has_infinity ? infinity_bits(p) - 1 : quiet_nan_bits(p) - 1;
 }
 
-// integer >> shift, rounded to nearest even.
+// integer >> shift, rounded to nearest, ties to even.
 std::uint64_t shift_right_to_even(std::uint64_t integer, int shift) {
   if (shift <= 0) return integer << -shift;
   if (shift > 63) return 0;  // the callers' integers stay below 2^53: less than half a unit
@@ -79,12 +79,12 @@ std::uint64_t shift_right_to_even(std::uint64_t integer, int shift) {
   return quotient + ((rest > half || (rest == half && (quotient & 1))) ? 1 : 0);
 }
 
-// What a double's exponent field has more than that of a normal number of the format.
+// The difference between a double's exponent field and that of a normal number of the format.
 constexpr std::uint64_t rebias(const FormatProperties& p) {
   return static_cast<std::uint64_t>(p.min_exponent - 1 + double_bias) << double_fraction_bits;
 }
 
-// The format's numbers are constants of these two: a call of a kernel converts each of its elements.
+// Templates make the format's numbers constants: a kernel call converts each of its elements.
 template <Format format>
 double decoded(std::uint64_t bits) {
   constexpr const FormatProperties& p = table[static_cast<std::size_t>(format)];
@@ -99,7 +99,7 @@ double decoded(std::uint64_t bits) {
   }
   if (magnitude >= smallest_normal) return std::bit_cast<double>(sign | ((magnitude << rest) + rebias(p)));
   if (magnitude == 0) return std::bit_cast<double>(sign);
-  // Subnormal: bring the leading one to the place of the hidden bit, which counts one exponent more.
+  // Subnormal: move the leading one to the place of the hidden bit, which counts as one exponent more.
   const int shift = fraction_bits + 1 - std::bit_width(magnitude);
   return std::bit_cast<double>(sign | (((magnitude << shift << rest) + rebias(p)) -
                                        (static_cast<std::uint64_t>(shift) << double_fraction_bits)));
@@ -125,7 +125,7 @@ std::uint64_t encoded(double value) {
   constexpr std::uint64_t lost = (std::uint64_t{1} << dropped) - 1;
   constexpr auto smallest_normal = std::bit_cast<std::uint64_t>(p.smallest_normal);
   constexpr auto largest = std::bit_cast<std::uint64_t>(p.largest);
-  // A number of the format, as nearly all are.
+  // Already a number of the format, as nearly all are.
   if (magnitude >= smallest_normal && magnitude <= largest && (magnitude & lost) == 0) {
     return sign | ((magnitude - rebias(p)) >> dropped);
   }
@@ -133,12 +133,12 @@ std::uint64_t encoded(double value) {
   if (biased == 0) return sign;  // zero, or below 2^-1022: far under half the smallest subnormal of a smaller format
   const int exponent = biased - double_bias;
   const std::uint64_t significand = (magnitude & double_fraction_mask) | (std::uint64_t{1} << double_fraction_bits);
-  // In units of the last place of the target; a subnormal result drops one bit more for each exponent below the
-  // normals.
+  // In units of the target's last place; a subnormal result drops one more bit for each exponent below the normal
+  // numbers.
   const bool subnormal = exponent < p.min_exponent;
   const int shift = dropped + (subnormal ? p.min_exponent - exponent : 0);
   const std::uint64_t rounded = shift_right_to_even(significand, shift);
-  // Adding the rounded significand to the exponent field carries into the next binade by itself.
+  // Adding the rounded significand to the exponent field carries into the next binade automatically.
   const std::uint64_t exponent_field = subnormal ? 0 : static_cast<std::uint64_t>(exponent - p.min_exponent);
   if (exponent > p.max_exponent) return sign | overflow;
   const std::uint64_t result = (exponent_field << (p.precision - 1)) + rounded;
@@ -204,7 +204,7 @@ std::uint64_t encode(Format format, double value) {
   return with(format, [&]<Format one>() { return encoded<one>(value); });
 }
 
-// f32 by the processor's own conversions, many at a time; the rest bit by bit.
+// f32 by the processor's own conversions, vectorized; other formats bit by bit.
 std::vector<double> decode_all(Format format, std::span<const std::uint64_t> bits) {
   std::vector<double> values(bits.size());
   const bool fits = std::ranges::none_of(bits, [](std::uint64_t one) { return one >> 32 != 0; });

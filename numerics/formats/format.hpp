@@ -10,15 +10,15 @@
 namespace softcheck::numerics {
 
 /// The floating-point formats of logits and kernels. e4m3 is the finite OCP variant ("e4m3fn": no infinities, one NaN
-/// pattern per sign); e5m2 follows IEEE 754.
+/// per sign); e5m2 follows IEEE 754.
 enum class Format { f64, f32, f16, bf16, e4m3, e5m2 };
 
 struct FormatProperties {
   std::string_view name;
-  std::string_view file_name;  // of safetensors
+  std::string_view file_name;  // in safetensors
   int dlpack_code;             // DLDataTypeCode of DLPack 1.1; its bits are storage_bits
   int storage_bits;
-  int precision;  // bits of the significand, the hidden one included
+  int precision;  // bits of the significand, including the hidden one
   int exponent_bits;
   int max_exponent;           // of the largest finite value: it lies in [2^max_exponent, 2^(max_exponent + 1))
   int min_exponent;           // of the smallest normal number: 2^min_exponent
@@ -27,7 +27,7 @@ struct FormatProperties {
   double smallest_subnormal;  // 2^(min_exponent - precision + 1)
   double largest;
   bool has_infinity;
-  bool may_saturate;  // conversions in use also give the largest number for what lies beyond it
+  bool may_saturate;  // some conversions give the largest number instead of overflowing
 };
 
 /// Constants of a format. Source: IEEE 754-2019 (f64, f32, f16), the bfloat16 hardware numerics definition, and the OCP
@@ -39,31 +39,31 @@ std::span<const Format> all_formats();
 /// "f64, f32, f16, bf16, e4m3 or e5m2", for messages.
 std::string format_names();
 
-/// Format of a name such as "f32"; nothing where there is none.
+/// The format with this name, such as "f32"; nothing if there is none.
 std::optional<Format> find_format(std::string_view name);
 
-/// throws   std::invalid_argument naming the known formats
+/// throws   std::invalid_argument with the list of formats
 Format parse_format(std::string_view name);
 
-/// Value of a bit pattern: every finite value of every format is exactly a double. Computed on integers alone, so that
-/// flush-to-zero and denormals-are-zero cannot touch it.
+/// The value of a bit pattern: every finite value of every format is exactly a double. Uses only integers, so
+/// flush-to-zero and denormals-are-zero do not affect it.
 ///
 /// bits     the low storage_bits bits; higher ones must be zero
 double decode(Format format, std::uint64_t bits);
 
-/// Bit pattern nearest to value, ties to even; the sign of zero is kept, NaN becomes the quiet NaN.
-/// Overflow gives infinity, or NaN in e4m3, which has none.
+/// The nearest bit pattern, ties to even; keeps the sign of zero; NaN becomes the quiet NaN. Overflow gives infinity,
+/// or NaN in e4m3, which has no infinity.
 std::uint64_t encode(Format format, double value);
 
-/// The same of each.
+/// The same for each element.
 std::vector<double> decode_all(Format format, std::span<const std::uint64_t> bits);
 std::vector<std::uint64_t> encode_all(Format format, std::span<const double> values);
 
-/// decode(format, encode(format, value)): the value of the format nearest to value.
+/// decode(format, encode(format, value)): the nearest value of the format.
 double round_to(Format format, double value);
 
-/// Is a number what a conversion may make of a real that lies beyond those of the format? Infinity of its sign; where
-/// the format may saturate, its largest number too; where it has no infinity, NaN.
+/// Can a conversion turn a real beyond the format's range into this number? Infinity of the real's sign; the largest
+/// number if the format may saturate; NaN if it has no infinity.
 bool is_overflow(Format format, double number, bool negative);
 
 }  // namespace softcheck::numerics

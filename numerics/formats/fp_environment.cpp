@@ -12,13 +12,13 @@ namespace softcheck::numerics {
 namespace {
 
 // The power-on value: all exceptions masked, round to nearest, FTZ and DAZ clear (Intel SDM vol. 1, 10.2.3). The low
-// six bits are flags of what has happened.
+// six bits are sticky exception flags.
 constexpr unsigned power_on = 0x1f80, flags = 0x3f;
-// Reserved bits are set: no register holds this.
+// Reserved bits are set, so no register has this value.
 constexpr unsigned nothing_to_put_back = ~0u;
 
-// Guards of this thread that are alive. The innermost ones stand around single operations and find what an outer one
-// has set: to write the register took a sixth of a judgement.
+// Living guards of this thread. The innermost guards surround single operations and find the register set by an outer
+// one: writing the register took a sixth of a judgement.
 thread_local unsigned guards = 0;
 
 }  // namespace
@@ -46,8 +46,8 @@ void set_fpcr(std::uint64_t value) { __asm__ volatile("msr fpcr, %0" ::"r"(value
 
 }  // namespace
 
-// 0: no exception traps, round to nearest, FZ and FZ16 clear, NaNs propagate, halves are IEEE's (Arm Architecture
-// Reference Manual, FPCR). fesetenv(FE_DFL_ENV) of the GNU C library leaves FZ16 and the last two as it finds them.
+// 0: no exception traps, round to nearest, FZ and FZ16 clear, NaNs propagate, IEEE half precision (Arm Architecture
+// Reference Manual, FPCR). fesetenv(FE_DFL_ENV) of the GNU C library leaves FZ16 and the last two unchanged.
 FpEnvironmentGuard::FpEnvironmentGuard() : saved_(fpcr()) {
   if (saved_ != 0) set_fpcr(0);
 }

@@ -5,12 +5,12 @@
 
 namespace softcheck::numerics {
 
-/// Holds the floating-point environment that the oracle needs - round to nearest, no flush-to-zero, no
-/// denormals-are-zero - for as long as it lives, and puts back what it found.
+/// Sets the floating-point environment that the oracle needs (round to nearest, no flush-to-zero, no
+/// denormals-are-zero) for its lifetime, and then restores the previous one.
 ///
-/// Needed around every entry: g++ links start-up code that sets both flags into any shared library built with
-/// -ffast-math, so that merely loading such a kernel makes mpfr_set_d read subnormal numbers as zero. On aarch64 one
-/// flag, FZ of FPCR, does both.
+/// Every entry point needs it: g++ links start-up code that sets both flags into any shared library built with
+/// -ffast-math, so merely loading such a kernel makes mpfr_set_d read subnormal numbers as zero. On aarch64 one flag,
+/// FZ of FPCR, does both.
 class [[nodiscard]] FpEnvironmentGuard {
  public:
   FpEnvironmentGuard();

@@ -6,8 +6,8 @@
 
 namespace softcheck::numerics {
 
-/// The least double above x; infinity and NaN stay. As std::nextafter(x, infinity), which is a call, and made for each
-/// item of a row.
+/// The smallest double above x; infinity and NaN stay. Like std::nextafter(x, infinity), but inline, since it is needed
+/// for each item of a row.
 inline double next_above(double x) {
   if (!(x < std::numeric_limits<double>::infinity())) return x;
   if (x == 0) return std::numeric_limits<double>::denorm_min();

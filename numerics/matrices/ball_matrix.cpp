@@ -69,7 +69,7 @@ BallMatrix widened(const BallMatrix& centre, const BallMatrix& slope, const Vect
 }
 
 VectorXd column_norms(const MatrixXd& matrix) {
-  // What squares lose to underflow is less than the square of the second term.
+  // The squares' underflow loss is below the square of the second term.
   const VectorXd squares = matrix.colwise().squaredNorm().transpose();
   return raised(squares.cwiseSqrt(), matrix.rows()).array() + 0x1p-500;
 }

@@ -25,7 +25,7 @@ Enclosure frobenius(const MatrixXd& matrix) {
   return sqrt(hull(least, most));
 }
 
-// The product of a matrix with its transpose, and a bound of the 2-norm of what rounding did to it.
+// A matrix times its transpose, and a bound of the 2-norm of its rounding error.
 struct Product {
   MatrixXd matrix;
   Enclosure error;
@@ -41,13 +41,13 @@ Product times_transpose(const MatrixXd& factor) {
   return product;
 }
 
-// [value - error, value + error] with error an upper bound, cut at 0.
+// [value - error, value + error] with an upper bound `error`, cut off at 0.
 Enclosure widened(const Enclosure& value, const Enclosure& error) {
   return hull(maximum(value - error, Enclosure(0)), value + error);
 }
 
 struct Step {
-  long exponent = 0;  // power of two taken out before the squaring
+  long exponent = 0;  // power of two taken out before squaring
   Enclosure error;    // of the product
 };
 
@@ -59,7 +59,7 @@ Enclosure largest_squared(const MatrixXd& entries, int squarings) {
   for (int i = 0; i < squarings; ++i) {
     Step step;
     step.exponent = std::ilogb(current.matrix.norm()) + 1;
-    // At least 2^-149 (section 6), so that the factor neither overflows nor vanishes.
+    // At least 2^-149 (section 6), so the factor neither overflows nor vanishes.
     current.matrix *= std::ldexp(1.0, static_cast<int>(-step.exponent));
     current = times_transpose(current.matrix);
     step.error = current.error;

@@ -13,7 +13,7 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-__extension__ typedef __int128 Wide;  // |entry| |component| < 2^106, and at most 2^20 of them are added
+__extension__ typedef __int128 Wide;  // |entry| |component| < 2^106, in sums of at most 2^20 terms
 
 constexpr std::int64_t largest_component = std::int64_t{1} << 52;
 
@@ -32,7 +32,7 @@ std::optional<int> exact_product_exponent(const MatrixXd& entries) {
   const double largest = entries.cwiseAbs().maxCoeff();
   int above = 0;  // every |entry| < 2^above
   std::frexp(largest, &above);
-  // columns (2^(above - q))^2 <= 2^53 is all that is needed, so most matrices are out after a look at one entry.
+  // columns (2^(above - q))^2 <= 2^53 suffices, so one entry rules out most matrices.
   const int columns = std::bit_width(static_cast<std::uint64_t>(entries.cols()));
   int exponent = above;
   for (const double entry : entries.reshaped()) {

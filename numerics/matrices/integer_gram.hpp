@@ -10,8 +10,8 @@
 
 namespace softcheck::numerics {
 
-/// The largest q for which every entry is a multiple of 2^q, provided that B B^T / 2^2q then consists of integers that
-/// add up below 2^53 in whatever order: every product and sum of a matrix product is then exact. Else nothing.
+/// The largest q such that every entry is a multiple of 2^q, if B B^T / 2^2q then consists of integers whose partial
+/// sums stay below 2^53 in any order, so that every product and sum of a matrix product is exact. Nothing otherwise.
 ///
 /// entries  (rows, columns), finite, not all zero
 std::optional<int> exact_product_exponent(const Eigen::MatrixXd& entries);
@@ -22,7 +22,7 @@ class IntegerGram {
   /// gram    (n, n), n < 2^20, its lower triangle holds integers times 2^exponent     exponent   within [-1000, 1000]
   IntegerGram(const Eigen::MatrixXd& gram, int exponent);
 
-  /// Tries the test vectors that settle diagonal matrices, multiples of the identity, rank one and constant row sums.
+  /// Tries the test vectors that decide diagonal matrices, multiples of the identity, rank one and constant row sums.
   void try_structure();
   /// Tries an eigenvector rounded to small integers.
   void try_vector(const Eigen::VectorXd& eigenvector);

@@ -27,7 +27,7 @@ VectorXd start_vector(Index n) {
   return start;
 }
 
-// The largest eigenpair of the tridiagonal matrix of the first steps, and how far it is from one of S.
+// The largest eigenpair of the tridiagonal matrix so far, and its residual with respect to S.
 RitzPair ritz_pair(const MatrixXd& basis, std::vector<double>& diagonal, std::vector<double>& off_diagonal,
                    double length) {
   const auto size = static_cast<Index>(diagonal.size());
@@ -59,7 +59,7 @@ RitzPair largest_ritz_pair(const SymmetricOperator& apply, const VectorXd& start
     const auto previous = basis.leftCols(j + 1);
     for (int pass = 0; pass < 2; ++pass) product -= previous * (previous.transpose() * product).eval();
     const double length = product.norm();
-    const bool exhausted = !(length > diagonal[0] * 0x1p-52);  // an invariant subspace: nothing is left to find in it
+    const bool exhausted = !(length > diagonal[0] * 0x1p-52);  // an invariant subspace: it contains nothing more
     if (exhausted || j + 1 == steps || j + 1 == check) {
       pair = ritz_pair(basis, diagonal, off_diagonal, length);
       pair.converged = pair.converged || exhausted || j + 1 == n;

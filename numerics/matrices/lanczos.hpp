@@ -5,10 +5,10 @@
 
 namespace softcheck::numerics {
 
-/// An approximate largest eigenpair. It is not certified: the callers prove a bound from it.
+/// An approximate largest eigenpair, not certified: callers prove a bound from it.
 struct RitzPair {
   double value = 0;
-  double residual = 0;  // ||S x - value x||, as Lanczos estimates it
+  double residual = 0;  // ||S x - value x||, estimated by Lanczos
   bool converged = false;
   Eigen::VectorXd vector;
 };
@@ -16,15 +16,15 @@ struct RitzPair {
 /// x -> S x for a symmetric S.
 using SymmetricOperator = std::function<Eigen::VectorXd(const Eigen::VectorXd&)>;
 
-/// One sweep of Lanczos iteration with full reorthogonalisation, of at most 128 steps; converged when the error of the
-/// value (residual^2 / gap) is below its rounding.
+/// One sweep of Lanczos iteration with full reorthogonalisation, at most 128 steps; converged if the error of the value
+/// (residual^2 / gap) is below its rounding.
 ///
 /// start    (n), n >= 1, not zero
 RitzPair largest_ritz_pair(const SymmetricOperator& apply, const Eigen::VectorXd& start);
 
-/// From a fixed start that favours no direction: every run is the same.
+/// The same from a fixed start without a preferred direction, so that all runs are equal.
 ///
-/// symmetric  (n, n), n >= 1, its lower triangle is read
+/// symmetric  (n, n), n >= 1; only its lower triangle is read
 RitzPair largest_ritz_pair(const Eigen::MatrixXd& symmetric);
 
 }  // namespace softcheck::numerics

@@ -19,12 +19,12 @@ ScaledMatrix scale_to_unit(const Eigen::Ref<const Eigen::MatrixXd>& matrix, std:
   ScaledMatrix scaled;
   const double largest = matrix.cwiseAbs().maxCoeff();
   if (largest > 0) std::frexp(largest, &scaled.exponent);
-  // Below 2^-1000 the factor itself would overflow; a matrix of that size then ends near 2^-74, which is as good.
+  // Below 2^-1000 the factor would overflow; such a matrix ends near 2^-74, which is good enough.
   scaled.exponent = std::max(scaled.exponent, -1000);
   const double factor = std::ldexp(1.0, -scaled.exponent);
   scaled.entries = matrix * factor;
-  // Scaling up is always exact; scaling down loses the bits that fall below the subnormal numbers, and then going back
-  // (in two steps: 2^1024 is no double) does not return.
+  // Scaling up is exact. Scaling down loses bits below the subnormal numbers; then scaling back (in two steps, since
+  // 2^1024 is no double) gives another matrix.
   if (scaled.exponent > 0) {
     const double half = std::ldexp(1.0, scaled.exponent - 1);
     scaled.exact = (scaled.entries * half * 2.0 - matrix).isZero(0);

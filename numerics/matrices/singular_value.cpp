@@ -21,7 +21,7 @@ using Eigen::VectorXd;
 
 constexpr double roundoff = 0x1p-53;
 
-// No double lies strictly between the ends: nothing better can be said in doubles.
+// No double lies strictly between the ends.
 bool is_tightest(const SingularValueEnclosure& sigma) { return sigma.upper <= next_above(sigma.lower); }
 
 SingularValueEnclosure in_doubles(const Enclosure& sigma) { return {sigma.lower_double(), sigma.upper_double()}; }
@@ -32,7 +32,7 @@ SingularValueEnclosure meet(const SingularValueEnclosure& a, const SingularValue
 }
 
 SingularValueEnclosure vector_norm(const Eigen::Ref<const MatrixXd>& vector) {
-  Enclosure squares;  // the exponents of an enclosure are unbounded: nothing needs scaling
+  Enclosure squares;  // the exponents of an enclosure are unbounded, so nothing needs scaling
   for (Index j = 0; j < vector.cols(); ++j)
     for (Index i = 0; i < vector.rows(); ++i) squares += square(Enclosure(vector(i, j)));
   return in_doubles(sqrt(squares));
@@ -49,10 +49,10 @@ Enclosure product_error(const MatrixXd& entries) {
   return rounding_gamma(k) * norm + rows * underflow_loss(k);
 }
 
-// ||B^T x|| / ||x|| <= sigma for every x: only the evaluation has to be bounded (section 4).
+// ||B^T x|| / ||x|| <= sigma for every x: only the evaluation needs a bound (section 4).
 Enclosure rayleigh_lower(const MatrixXd& entries, VectorXd x) {
   const Index m = entries.rows(), k = entries.cols();
-  // Components that could underflow when squared are dropped: x may be any vector.
+  // Drop components whose squares could underflow: x may be any vector.
   x = (x.array().abs() < 0x1p-400).select(0.0, x);
   const VectorXd image = entries.transpose() * x;
   const VectorXd image_scale = entries.cwiseAbs().transpose() * x.cwiseAbs();
@@ -70,12 +70,12 @@ Enclosure rayleigh_lower(const MatrixXd& entries, VectorXd x) {
   return maximum((sqrt(image_squares) - error) / norm, Enclosure(0));
 }
 
-// Bound of the largest eigenvalue that needs no factorisation: the inf-norm.
+// A bound of the largest eigenvalue without factorisation: the inf-norm.
 Enclosure row_sum_bound(const MatrixXd& gram) {
   return Enclosure(absolute_row_sums(gram).maxCoeff()) / (Enclosure(1) - rounding_gamma(gram.rows()));
 }
 
-// Shift and invert: in (shift I - S)^-1 the eigenvalues next to the shift, which crowd in S, stand far apart.
+// Shift and invert: eigenvalues near the shift, clustered in S, are far apart in (shift I - S)^-1.
 void refine(RitzPair& proposal, const MatrixXd& gram, const MatrixXd& factor) {
   const auto lower = factor.triangularView<Eigen::Lower>();
   const auto solve = [&](const VectorXd& x) -> VectorXd {
@@ -90,9 +90,9 @@ void refine(RitzPair& proposal, const MatrixXd& gram, const MatrixXd& factor) {
   proposal.vector = std::move(vector);
 }
 
-// Upper bound of the largest eigenvalue of the computed Gram matrix. The shift stands above the proposed eigenvalue by
-// what the bounds cost anyway (the margin). Where Lanczos has not converged, or the factorisation breaks off, the
-// shift moves up, and the factor found there makes a better proposal. Any shift gives a true bound.
+// An upper bound of the largest eigenvalue of the computed Gram matrix. The shift exceeds the proposed eigenvalue by
+// the margin that the bounds cost anyway. If Lanczos has not converged, or the factorisation breaks off, the shift
+// moves up, and the factor found there gives a better proposal. Any shift gives a valid bound.
 Enclosure eigenvalue_upper(const MatrixXd& gram, RitzPair& proposal, double error) {
   constexpr int most_attempts = 24;
   const double rounding = 8 * static_cast<double>(gram.rows()) * roundoff;
@@ -117,7 +117,7 @@ Enclosure eigenvalue_upper(const MatrixXd& gram, RitzPair& proposal, double erro
   return upper;
 }
 
-// Everything that is known of a matrix whose Gram matrix is computed without any rounding.
+// The bounds for a matrix whose Gram matrix is computed without rounding.
 class IntegerRoute {
  public:
   IntegerRoute(const MatrixXd& gram, int product_exponent, int scale)
@@ -130,7 +130,8 @@ class IntegerRoute {
   }
 
   SingularValueEnclosure sigma_near(const VectorXd& eigenvector) {
-    constexpr Index largest_enclosed = 48;  // L D L^T in enclosures there: some milliseconds
+    // larger L D L^T in enclosures take too long; up to this size some milliseconds
+    constexpr Index largest_enclosed = 48;
     bounds_.try_vector(eigenvector);
     SingularValueEnclosure found = sigma();
     if (is_tightest(found) || size_ > largest_enclosed) return found;
@@ -191,7 +192,7 @@ SingularValueEnclosure largest_singular_value(const Eigen::Ref<const Eigen::Matr
 }
 
 SingularValueEnclosure largest_singular_value(const Eigen::Ref<const Eigen::MatrixXf>& matrix) {
-  // Before the conversion: under denormals-are-zero it would read subnormal floats as 0.
+  // Before the conversion, which would read subnormal floats as 0 with denormals-are-zero.
   const FpEnvironmentGuard environment;
   return largest_singular_value(Eigen::MatrixXd(matrix.cast<double>()));
 }

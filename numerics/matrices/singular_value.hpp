@@ -7,25 +7,24 @@ namespace softcheck::numerics {
 /// lower <= sigma <= upper, for certain.
 struct SingularValueEnclosure {
   double lower = 0;
-  double upper = 0;  // infinite where sigma may exceed the largest double
+  double upper = 0;  // infinite if sigma may exceed the largest double
 
   bool is_point() const { return lower == upper; }
   /// (upper - lower) / lower for display; 0 for a point.
   double relative_width() const { return is_point() ? 0 : (upper - lower) / lower; }
 };
 
-/// Rigorous enclosure of the largest singular value, the 2-norm, of a matrix taken as it is, entry by entry.
+/// A rigorous enclosure of the largest singular value, the 2-norm, of a matrix with exactly these entries.
 ///
-/// matrix   any shape, finite; the empty matrix and the zero matrix have [0, 0]
-/// returns  in the unit of the entries. With m the shorter and k the longer side:
-///          a single row or column, and integers a with k a^2 < 2^53 (times any power of two) whose A A^T is diagonal,
-///          of rank one, or has a nonnegative integer eigenvector up to signs (Hadamard, permutation, diagonal
-///          matrices): the tightest enclosure, a point where sigma is a double; other such integers with m <= 48: at
-///          most 2 ulp
+/// matrix   any shape, finite; [0, 0] for the empty matrix and the zero matrix
+/// returns  in the unit of the entries. With m the shorter and k the longer side: a single row or column, and integers
+///          a with k a^2 < 2^53 (times any power of two) whose A A^T is diagonal, of rank one, or has a nonnegative
+///          integer eigenvector up to signs (Hadamard, permutation, diagonal matrices): the tightest enclosure, a point
+///          if sigma is a double; other such integers with m <= 48: at most 2 ulp
 /// error    relative width otherwise: docs/tolerances/singular_values.md, section 7; below 1e-10 for a normal random
 ///          matrix of 2048 x 2048
 /// cost     m^2 k + 2 m^3 / 3 flops
-/// throws   std::invalid_argument when an entry is infinite or not a number
+/// throws   std::invalid_argument if an entry is infinite or NaN
 SingularValueEnclosure largest_singular_value(const Eigen::Ref<const Eigen::MatrixXd>& matrix);
 SingularValueEnclosure largest_singular_value(const Eigen::Ref<const Eigen::MatrixXf>& matrix);
 

@@ -13,8 +13,7 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// lower(M) -= lower(L L^T), one block of columns at a time: those above the block's diagonal are zeros and are left
-// out.
+// lower(M) -= lower(L L^T), one block of columns at a time; skips the zeros above the block's diagonal.
 void subtract_product(const MatrixXd& factor, MatrixXd& target) {
   constexpr Index width = 128;
   const Index n = factor.rows();
@@ -27,7 +26,7 @@ void subtract_product(const MatrixXd& factor, MatrixXd& target) {
   }
 }
 
-// Largest row sum of |L| |L|^T: an upper bound of its 2-norm, before the rounding of its own evaluation.
+// The largest row sum of |L| |L|^T, an upper bound of its 2-norm up to the rounding of its own computation.
 double product_norm(const MatrixXd& lower) {
   const VectorXd column_sums = lower.cwiseAbs().colwise().sum().transpose();
   const VectorXd row_sums = lower.cwiseAbs() * column_sums;
@@ -54,7 +53,7 @@ VerifiedCholesky verified_cholesky(const MatrixXd& symmetric, double shift) {
   const Index n = symmetric.rows();
   MatrixXd shifted = MatrixXd::Zero(n, n);
   shifted.triangularView<Eigen::Lower>() = -symmetric;
-  shifted.diagonal().array() += shift;  // one rounding each, within u of the result
+  shifted.diagonal().array() += shift;  // one rounding each, relative to the result
 
   VerifiedCholesky result;
   result.lower = shifted;
@@ -69,7 +68,7 @@ VerifiedCholesky verified_cholesky(const MatrixXd& symmetric, double shift) {
   const double after = absolute_row_sums(shifted).maxCoeff();
   if (!std::isfinite(after)) return result;
 
-  // Evaluated norms lie within gamma_2n of the true ones (n additions, then at most n products and additions).
+  // Computed norms are within gamma_2n of the exact ones (n additions, then at most n products and additions).
   const Enclosure evaluation = Enclosure(1) - rounding_gamma(2 * n);
   const Enclosure count = Enclosure::integer(static_cast<std::uint64_t>(n));
   const Enclosure computed = Enclosure(after) / evaluation;

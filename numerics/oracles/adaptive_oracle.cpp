@@ -5,7 +5,7 @@
 namespace softcheck::numerics {
 namespace {
 
-// beta multiplies every logit: its width must not show beside that of one exponential.
+// beta multiplies every logit: its width must stay below that of one exponential.
 constexpr unsigned beta_guard_bits = 32;
 
 RowOracle plain_row(std::span<const double> logits) {
@@ -29,7 +29,7 @@ Enclosure entropy_with_epsilon(const RowOracle& row) {
   Enclosure sum, term;
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (!row.is_visible(i)) continue;
-    // Equal neighbours share their term: the logarithm is the dearest step here.
+    // Equal neighbours share their term: the logarithm is the most expensive step.
     const bool repeats = i > 0 && row.logits()[i] == row.logits()[i - 1];
     if (!repeats) term = epsilon_term(row.softmax(i), epsilon);
     sum -= term;

@@ -8,7 +8,7 @@
 namespace softcheck::numerics {
 namespace {
 
-// Dot products cancel: bits beyond the results', so that moderate cancellation does not show.
+// Additional bits for dot products, which may cancel moderately.
 constexpr unsigned score_guard_bits = 64;
 
 void require_size(const char* what, std::size_t got, std::size_t need) {
@@ -70,7 +70,7 @@ std::vector<Enclosure> AttentionOracle::output() const {
   if (fully_masked()) throw std::logic_error("AttentionOracle::output: need a visible item, got a fully masked row");
   std::vector<Enclosure> output(value_size_);
   const EnclosedRow& row = weights();
-  // A sink stands behind the items and has no value.
+  // A sink follows the items and has no value.
   const std::size_t items = value_size_ == 0 ? 0 : values_.size() / value_size_;
   for (std::size_t j = 0; j < items; ++j) {
     if (!row.is_visible(j)) continue;

@@ -20,35 +20,35 @@ struct AttentionInputs {
   double scale = 1;                            // finite
   std::span<const std::uint8_t> visible = {};  // (n), nonzero = visible; empty: all are
   std::size_t items = 0;                       // n
-  // x_j = softcap tanh(s_j / softcap) - slope distance_j + bias_j of s_j = scale <q, k_j>, as far as there are any.
+  // x_j = softcap tanh(s_j / softcap) - slope distance_j + bias_j with s_j = scale <q, k_j>; absent terms are omitted.
   double softcap = 0;                      // finite, >= 0; 0: none
   double slope = 0;                        // finite
-  std::span<const double> distances = {};  // (n) where slope is not 0
-  std::span<const double> bias = {};       // (n) or none, finite
-  std::optional<double> sink = {};         // the score of one item more, always visible, whose value is 0
+  std::span<const double> distances = {};  // (n) if slope is not 0
+  std::span<const double> bias = {};       // (n) finite, or empty
+  std::optional<double> sink = {};         // the score of an additional item, always visible, with value 0
 };
 
-/// One row of attention: x_j = scale <q, k_j> and what follows it, p = softmax(x), out_c = sum_j p_j v_jc.
-/// With a form given, adaptive attention: p = softmax(beta x) and beta = beta(entropy of softmax(x)).
+/// One row of attention: x_j = scale <q, k_j> with the added terms, p = softmax(x), out_c = sum_j p_j v_jc. With
+/// `adaptive`, adaptive attention: p = softmax(beta x) and beta = beta(entropy of softmax(x)).
 ///
-/// error    enclosures at the working precision of the moment of construction; a logit's width is about
-///          d 2^-(precision + 64) |scale| sum |q_t k_jt|
-/// throws   std::invalid_argument when shapes disagree or an input is not finite
+/// error    enclosures at the working precision at construction; a logit's width is about d 2^-(precision + 64) |scale|
+///          sum |q_t k_jt|
+/// throws   std::invalid_argument if shapes disagree or an input is not finite
 class AttentionOracle {
  public:
   explicit AttentionOracle(const AttentionInputs& inputs, std::optional<EntropyDefinition> adaptive = std::nullopt);
 
-  /// softmax(x): its maximum is the largest logit.
+  /// softmax(x); its maximum is the largest logit.
   const EnclosedRow& scores() const { return scores_; }
-  /// The row whose softmax weights the values: beta x, or x itself where attention is not adaptive.
+  /// The row whose softmax weights the values: beta x, or x if attention is not adaptive.
   const EnclosedRow& weights() const { return sharpened_ ? *sharpened_ : scores_; }
 
   bool fully_masked() const { return scores_.fully_masked(); }
-  // The rest needs a visible item and throws std::logic_error otherwise.
+  // The following need a visible item and throw std::logic_error otherwise.
   Enclosure maximum() const { return scores_.maximum(); }
   Enclosure logsumexp() const { return weights().logsumexp(); }
   Enclosure entropy() const { return weights().entropy(); }
-  Enclosure beta() const;                 // 1 where attention is not adaptive
+  Enclosure beta() const;                 // 1 if attention is not adaptive
   std::vector<Enclosure> output() const;  // (dv)
 
  private:

@@ -48,7 +48,7 @@ std::optional<Enclosure> capped_logit(double logit, double cap) {
 EnclosedRow capped_row(std::span<const double> logits, double cap) {
   std::vector<std::optional<Enclosure>> row;
   row.reserve(logits.size());
-  // Long rows are runs of equal logits.
+  // Long rows have runs of equal logits.
   for (std::size_t i = 0; i < logits.size(); ++i) {
     row.push_back(i > 0 && logits[i] == logits[i - 1] ? row.back() : capped_logit(logits[i], cap));
   }
@@ -117,7 +117,7 @@ Enclosure CrossEntropyOracle::loss_metric() const {
   return options_.z_loss == 0 ? sum : sum + Enclosure(options_.z_loss) * square(logsumexp());
 }
 
-// z >= 0: the terms have one sign.
+// z >= 0, so all terms have one sign.
 Enclosure CrossEntropyOracle::loss() const { return loss_metric(); }
 
 Enclosure CrossEntropyOracle::alpha() const {

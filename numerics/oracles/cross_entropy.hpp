@@ -13,22 +13,23 @@
 
 namespace softcheck::numerics {
 
-/// The exact cross-entropy of one row and its gradient. With x the logits, or c tanh(logits / c) under a softcap c, L
-/// their log-sum-exp, p their softmax, w the class weights (1 where there are none), V classes and y the label:
-///   loss  = (1 - s) w_y (L - x_y) + (s / V) sum_c w_c (L - x_c) + z L^2
-///   dx_j  = upstream (alpha p_j - b_j) [times 1 - tanh^2(logits_j / c)],
-///   alpha = (1 - s) w_y + s mean(w) + 2 z L,    b_j = (1 - s) w_y [j = y] + (s / V) w_j.
-/// The z-loss is not weighted. What divides by the rows that are not ignored, or by their weights, belongs to upstream:
-/// the caller gives the exact quotient as an enclosure. A row whose label is ignored has loss 0 and gradient 0.
+/// The exact cross-entropy of one row and its gradient. x are the logits, or c tanh(logits / c) with a softcap c, L
+/// their log-sum-exp, p their softmax, w the class weights (1 without them), V the number of classes and y the label:
+///  loss  = (1 - s) w_y (L - x_y) + (s / V) sum_c w_c (L - x_c) + z L^2
+///  dx_j  = upstream (alpha p_j - b_j) [times 1 - tanh^2(logits_j / c)],
+///  alpha = (1 - s) w_y + s mean(w) + 2 z L,    b_j = (1 - s) w_y [j = y] + (s / V) w_j.
+/// The z-loss is not weighted. A division by the number of rows that are not ignored, or by their weights, belongs to
+/// upstream: the caller passes the exact quotient as an enclosure. A row whose label is ignored has loss 0 and gradient
+/// 0.
 ///
-/// error    enclosures at the working precision of the moment of construction, as those of RowOracle; under a softcap
-///          those of EnclosedRow
+/// error    enclosures at the working precision at construction, as those of RowOracle; with a softcap those of
+///          EnclosedRow
 class CrossEntropyOracle {
  public:
   /// logits    (V) finite or -inf (a masked class, which has p = 0 and needs s w = 0), V >= 1
   /// label     in [0, V), its logit finite
   /// weights   (V) finite, >= 0, or empty: 1 each
-  /// throws    std::invalid_argument when one of these is not so, or an option is out of its range
+  /// throws    std::invalid_argument if one of these does not hold, or an option is out of range
   CrossEntropyOracle(std::span<const double> logits, std::size_t label, const CrossEntropyOptions& options = {},
                      std::span<const double> weights = {});
 
@@ -39,10 +40,10 @@ class CrossEntropyOracle {
   Enclosure target_negative_log() const;  // L - x_y >= 0
   /// dx_j; upstream exact.
   Enclosure gradient(std::size_t j, const Enclosure& upstream) const;
-  /// |upstream| (|alpha| p_j + b_j): what a gradient's threshold is compared with (is_vacuous). The slope of a softcap,
-  /// which cancels itself, is no factor of it.
+  /// |upstream| (|alpha| p_j + b_j): what a gradient's threshold is compared with (is_vacuous). Without a softcap's
+  /// slope, which is itself a cancelling difference.
   Enclosure gradient_metric(std::size_t j, const Enclosure& upstream) const;
-  /// |L - x_y| (1 - s) w_y + (s / V) sum w (L - x) + |z| L^2: the loss, but for the sign of z.
+  /// |L - x_y| (1 - s) w_y + (s / V) sum w (L - x) + |z| L^2: the loss up to the sign of z.
   Enclosure loss_metric() const;
 
   /// For cross_entropy_error and CrossEntropyGradientThreshold.
@@ -56,7 +57,7 @@ class CrossEntropyOracle {
  private:
   double weight(std::size_t j) const { return weights_.empty() ? 1 : weights_[j]; }
   Enclosure logit(std::size_t j) const;      // x_j
-  Enclosure deviation(std::size_t j) const;  // the largest x less x_j
+  Enclosure deviation(std::size_t j) const;  // the largest x minus x_j
   Enclosure maximum() const;                 // of x
   Enclosure smoothing() const;               // s, or the point 0
   Enclosure alpha() const;

@@ -24,8 +24,8 @@ double largest_of(std::span<const double> logits) {
 
 Enclosure half_of(double maximum, double x) { return (Enclosure(maximum) - Enclosure(x)) / 2; }
 
-// The visible logits that may have a coefficient, in descending order: d <= 1, as a difference of doubles that is
-// rounded outward tells.
+// The visible logits that may have a coefficient, in descending order: d <= 1, by a difference of doubles rounded
+// outward.
 std::vector<double> near_the_largest(std::span<const double> logits, double maximum) {
   std::vector<double> near;
   for (const double x : logits) {
@@ -46,7 +46,7 @@ struct Support {
   }
   // (d - d_(1))^2 + ... + (d - d_(k))^2.
   Enclosure squares_from(const Enclosure& d) const { return count * square(d) - 2 * (d * sum) + squares; }
-  // At least 1 / k^2 for a support: its roots add up to no less than their squares do.
+  // At least 1 / k^2 for a support, since its roots sum to at least as much as their squares.
   Enclosure top() const {
     const Enclosure mean = sum / count;
     return mean + sqrt(maximum(Enclosure(0), (1 - squares + sum * mean) / count));
@@ -58,7 +58,7 @@ struct Support {
 EntmaxOracle::EntmaxOracle(std::span<const double> logits) : logits_(logits), maximum_(largest_of(logits)), top_(1) {
   const std::vector<double> near = near_the_largest(logits, maximum_);
   Support support;
-  std::optional<Enclosure> tops;  // of supports that may be it
+  std::optional<Enclosure> tops;  // of the supports that may be it
   for (std::size_t i = 0; i < near.size();) {
     std::size_t next = i + 1;
     while (next < near.size() && near[next] == near[i]) ++next;

@@ -7,13 +7,13 @@
 
 namespace softcheck::numerics {
 
-/// entmax of alpha = 1.5 (Peters, Niculae and Martins, arXiv 1905.05702, eq. 10 and algorithm 2): max(x / 2 - tau,
-/// 0)^2, tau such that they sum to 1, as enclosures at the working precision of the moment of construction. With m the
-/// largest logit and d_i = (m - x_i) / 2, masked items (-inf) left out, coefficient i is max(top - d_i, 0)^2, where top
-/// = m / 2 - tau, the root of the largest coefficient, follows from the items of the support. They are the k smallest d
-/// for the largest k with (d_(k) - d_(1))^2 + ... + (d_(k) - d_(k))^2 <= 1:
+/// entmax with alpha = 1.5 (Peters, Niculae and Martins, arXiv 1905.05702, eq. 10 and algorithm 2): max(x / 2 - tau,
+/// 0)^2, with tau such that the values sum to 1, as enclosures at the working precision at construction. With m the
+/// largest logit and d_i = (m - x_i) / 2 over the items that are not masked (-inf), coefficient i is max(top - d_i,
+/// 0)^2, where top = m / 2 - tau, the root of the largest coefficient, depends on the items of the support: the k
+/// smallest d for the largest k with (d_(k) - d_(1))^2 + ... + (d_(k) - d_(k))^2 <= 1:
 ///
-///   top = mean d + sqrt(1 / k - variance d).
+///  top = mean d + sqrt(1 / k - variance d).
 ///
 /// logits   (n) finite or -inf, at least one finite
 /// throws   std::invalid_argument otherwise
@@ -23,7 +23,7 @@ class EntmaxOracle {
 
   double maximum() const { return maximum_; }
   const Enclosure& top() const { return top_; }
-  /// d_i; i visible.
+  /// d_i of a visible item i.
   Enclosure half_deviation(std::size_t i) const;
   /// max(top - d_i, 0)^2; the point 0 for a masked item.
   Enclosure value(std::size_t i) const;
@@ -34,8 +34,8 @@ class EntmaxOracle {
   Enclosure top_;
 };
 
-/// The same top by another route: halvings of [0, 1], in which the sum of max(t - d_i, 0)^2 rises with t, until it
-/// cannot be told from 1.
+/// The same top by another method: bisection of [0, 1], where the sum of max(t - d_i, 0)^2 increases with t, until the
+/// sum cannot be separated from 1.
 Enclosure entmax_top_by_bisection(std::span<const double> logits);
 
 }  // namespace softcheck::numerics

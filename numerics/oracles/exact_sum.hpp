@@ -4,11 +4,11 @@
 
 namespace softcheck::numerics {
 
-/// A sum of doubles without a rounding, as long as two doubles hold it: those of a row of one format mostly do, and
-/// cost less than one addition of enclosures each.
+/// An exact sum of doubles, as long as two doubles can represent it, as for most rows of one format. An addition costs
+/// less than that of two enclosures.
 class ExactSum {
  public:
-  /// The rounded sum, and what the rounding lost (Knuth's TwoSum).
+  /// The rounded sum and its rounding error (Knuth's TwoSum).
   static double sum(double a, double b, double& lost) {
     const double next = a + b, part = next - a;
     lost = (a - (next - part)) + (b - part);
@@ -28,7 +28,7 @@ class ExactSum {
     if (lost != 0) add(lost);
   }
   bool is_exact() const { return is_exact_; }
-  /// Within half a unit in the last place, where it is exact.
+  /// Within half an ulp, if the sum is exact.
   double nearest() const { return high_ + low_; }
   Enclosure value() const { return Enclosure(high_) + Enclosure(low_); }
 

@@ -26,7 +26,7 @@ EnclosedRow natural_row(std::span<const double> lse, LseBase base) {
   return EnclosedRow(std::move(row));
 }
 
-// What becomes of the contract in base 2: 2^x = e^(x ln 2) and log2 by a product with a rounded constant.
+// The contract for base 2: 2^x = e^(x ln 2), and log2 by a product with a rounded constant.
 Contract in_natural_units(const Contract& contract, LseBase base) {
   Contract natural = contract;
   if (base == LseBase::two) {
@@ -160,7 +160,7 @@ ScalarThreshold<T> MergedStatesThreshold<T>::logsumexp(Format output) const {
   const FpEnvironmentGuard guard;
   ScalarThreshold<T> natural = attention_.logsumexp(output);
   if (base_ == LseBase::e) return natural;
-  // 1 / ln 2 = 1.442695040888963407..., below this double. The output's quanta are those of the base.
+  // 1 / ln 2 = 1.442695040888963407..., below this double. The output's quanta are in the base.
   const T over_log_two(0x1.71547652b82ffp+0);
   return {natural.rounding * over_log_two, natural.floor * over_log_two};
 }

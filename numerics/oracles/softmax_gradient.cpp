@@ -10,7 +10,7 @@
 namespace softcheck::numerics {
 namespace {
 
-// Sums carry so many bits more than the results: n of 2^32 roundings are then less than one of the result.
+// Additional bits of the sums: 2^32 roundings are then less than one of the result.
 constexpr unsigned sum_guard_bits = 32;
 
 void require_pair(const std::string& function, std::span<const double> y, std::span<const double> g, bool masked) {
@@ -107,11 +107,11 @@ LogSoftmaxGradientRow<T> LogSoftmaxGradientOracle::row() const {
 namespace {
 
 constexpr double unit = 0x1p-53;
-// Error terms are themselves computed in double: fewer than 2^10 roundings of numbers >= 0.
+// Error terms are computed in double, too: fewer than 2^10 roundings of numbers >= 0.
 constexpr double inflated = 1 + 0x1p-40;
 constexpr double quantum = 0x1p-1074;
 
-// high + low of a sum, |high + low - sum| <= error.
+// A sum as high + low, |high + low - sum| <= error.
 struct CompensatedSum {
   double high = 0, low = 0, magnitude = 0, error = 0;
 };
@@ -123,8 +123,8 @@ double sum_exactly(double a, double b, double& rest) {
   return sum;
 }
 
-// Dot2 of Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26 (2005): the sum of the products' and the additions' exact
-// errors errs by gamma_(2n)^2 of sum |a b|; each product that underflows by a quantum at most. low stays apart.
+// Dot2 of Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26 (2005): the sum of the exact errors of products and additions
+// errs by gamma_(2n)^2 of sum |a b|; each underflowing product by at most a quantum. low stays separate.
 CompensatedSum dot(std::span<const double> a, std::span<const double> b) {
   CompensatedSum sum;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -176,7 +176,7 @@ std::vector<Approximation> approximate_log_softmax_gradient(std::span<const doub
   std::vector<Approximation> gradients;
   gradients.reserve(y.size());
   for (std::size_t j = 0; j < y.size(); ++j) {
-    // The GNU C library documents at most 1 ulp for exp on x86-64 ("Errors in Math Functions"); 8 u are four.
+    // The GNU C library documents at most 1 ulp for exp on x86-64 ("Errors in Math Functions"); 8 u are four ulps.
     const double power = std::exp(y[j]);
     const double product = power * sum;
     const double value = g[j] - product;

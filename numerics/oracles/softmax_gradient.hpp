@@ -8,17 +8,18 @@
 #include "numerics/filter/row_filter.hpp"
 #include "numerics/rounding/rounding_gradient.hpp"
 
-/// The exact gradients of softmax and log-softmax from a saved output y and an upstream gradient g, both exact inputs.
+/// The exact gradients of softmax and log-softmax from a saved output y and an upstream gradient g, which are exact
+/// inputs.
 namespace softcheck::numerics {
 
-/// dx_j = y_j (g_j - M), M = sum y g: enclosures at the working precision of the moment of construction.
+/// dx_j = y_j (g_j - M), M = sum y g: enclosures at the working precision at construction.
 ///
-/// error    width of M at most 2^(2 - precision) sum |y g|: it may cancel, and a higher precision then narrows it
-/// cost     two products an item at construction
+/// error    width of M at most 2^(2 - precision) sum |y g|; M may cancel, and a higher precision then narrows it
+/// cost     two products per item at construction
 class SoftmaxGradientOracle {
  public:
   /// y, g     (n) finite, of any size and sign; a masked item has y = 0
-  /// throws   std::invalid_argument when the lengths differ, a number is not finite or n is 0
+  /// throws   std::invalid_argument if the lengths differ, a number is not finite or n is 0
   SoftmaxGradientOracle(std::span<const double> y, std::span<const double> g);
 
   std::size_t size() const { return y_.size(); }
@@ -41,7 +42,7 @@ class SoftmaxGradientOracle {
 class LogSoftmaxGradientOracle {
  public:
   /// y        (n) finite or -inf          g   (n) finite
-  /// throws   std::invalid_argument when the lengths differ, a number is another or n is 0
+  /// throws   std::invalid_argument if the lengths differ, for other numbers, or if n is 0
   LogSoftmaxGradientOracle(std::span<const double> y, std::span<const double> g);
 
   std::size_t size() const { return y_.size(); }
@@ -61,12 +62,12 @@ class LogSoftmaxGradientOracle {
   Enclosure upstream_magnitude_;
 };
 
-/// The first stage for long rows: the same gradients in double, each with a certified error; derived in
-/// docs/tolerances/softmax_gradient.md. Ask the oracle where a threshold is that close.
+/// The first stage for long rows: the same gradients in double with certified errors; derivation:
+/// docs/tolerances/softmax_gradient.md. Use the oracle for values closer to their threshold.
 ///
-/// y, g     as the oracles take them
-/// error    2^-51 |dx_j| + (n 2^-53)^2 of the metric, for log-softmax 2^-49 e^(y_j) |T| besides; infinite where
-///          something overflows a double
+/// y, g     as for the oracles
+/// error    2^-51 |dx_j| + (n 2^-53)^2 of the metric, for log-softmax plus 2^-49 e^(y_j) |T|; infinite if a double
+///          overflows
 /// throws   std::invalid_argument as the oracles
 std::vector<Approximation> approximate_softmax_gradient(std::span<const double> y, std::span<const double> g);
 std::vector<Approximation> approximate_log_softmax_gradient(std::span<const double> y, std::span<const double> g);

@@ -22,7 +22,7 @@ double largest_logit(std::span<const double> logits) {
   return maximum;
 }
 
-// The visible logits that may have a coefficient: D <= 1, as a difference of doubles that are rounded outward tells.
+// The visible logits that may have a coefficient: D <= 1, by a difference of doubles rounded outward.
 std::vector<double> candidates(std::span<const double> logits, double maximum) {
   std::vector<double> near;
   for (const double x : logits) {
@@ -31,8 +31,8 @@ std::vector<double> candidates(std::span<const double> logits, double maximum) {
   return near;
 }
 
-// Leaves out items whose D is beyond the quotient of all of them: the quotient of any items is no less than the top.
-// Sums of fewer than 2^32 doubles err by less than 2^-20.
+// Leaves out items whose D exceeds the quotient of all items, since the quotient of any items is at least the top. Sums
+// of fewer than 2^32 doubles err by less than 2^-20.
 void leave_out_far_ones(std::vector<double>& near, double maximum) {
   for (int round = 0; round < 4; ++round) {
     double sum = 1;
@@ -42,14 +42,14 @@ void leave_out_far_ones(std::vector<double>& near, double maximum) {
   }
 }
 
-// The least of the quotients that may be it, from sums without a rounding; nothing where two doubles do not hold one.
+// The minimum of the quotients that may be it, from exact sums; nothing if two doubles cannot represent a sum.
 std::optional<Enclosure> top_of_exact_sums(std::span<const double> descending, double maximum) {
   Enclosure top(1);
   ExactSum sum;
   sum.add(1);
   std::size_t k = 0;
   for (; k < descending.size(); ++k) {
-    // The quotient falls as long as k D < 1 + D_(1) + ... + D_(k): each side has a few roundings.
+    // The quotient decreases as long as k D < 1 + D_(1) + ... + D_(k); each side has a few roundings.
     const double next = static_cast<double>(k) * (maximum - descending[k]), all = sum.nearest();
     if (next * (1 - 0x1p-48) > all) break;
     if (next * (1 + 0x1p-48) >= all) {
@@ -97,7 +97,7 @@ Enclosure sparsemax_top_by_elimination(std::span<const double> logits) {
     Enclosure sum(1);
     for (const double x : kept) sum += largest - Enclosure(x);
     const Enclosure top = sum / Enclosure::integer(kept.size());
-    // The quotient of these items is no less than top: what reaches it has no coefficient.
+    // The quotient of these items is at least the top: items with a larger D have coefficient 0.
     const auto beyond = std::remove_if(kept.begin(), kept.end(), [&](double x) {
       return less_equal(top, largest - Enclosure(x)) == Decision::proved;
     });

@@ -8,14 +8,15 @@
 
 namespace softcheck::numerics {
 
-/// sparsemax(x) = max(x - tau, 0), tau such that it sums to 1 (Martins and Astudillo, arXiv 1602.02068, eq. 2), as
-/// enclosures at the working precision of the moment of construction. With m the largest logit and D_i = m - x_i,
-/// masked items (-inf) left out, coefficient i is max(top - D_i, 0), where top = m - tau is the largest coefficient:
+/// sparsemax(x) = max(x - tau, 0), with tau such that the values sum to 1 (Martins and Astudillo, arXiv 1602.02068, eq.
+/// 2), as enclosures at the working precision at construction. With m the largest logit and D_i = m - x_i over the
+/// items that are not masked (-inf), coefficient i is max(top - D_i, 0), where top = m - tau is the largest
+/// coefficient:
 ///
-///   top = min over k of (1 + D_(1) + ... + D_(k)) / k,    D in ascending order,
+///  top = min over k of (1 + D_(1) + ... + D_(k)) / k,    D in ascending order,
 ///
-/// since the quotient falls exactly as long as the next D is below it. A minimum of enclosures needs no decision about
-/// the support.
+/// since the quotient decreases exactly as long as the next D is below it. A minimum of enclosures needs no decision
+/// about the support.
 ///
 /// logits   (n) finite or -inf, at least one finite
 /// throws   std::invalid_argument otherwise
@@ -25,7 +26,7 @@ class SparsemaxOracle {
 
   double maximum() const { return maximum_; }
   const Enclosure& top() const { return top_; }
-  /// D_i; i visible.
+  /// D_i of a visible item i.
   Enclosure deviation(std::size_t i) const;
   /// max(top - D_i, 0); the point 0 for a masked item.
   Enclosure value(std::size_t i) const;
@@ -36,9 +37,8 @@ class SparsemaxOracle {
   Enclosure top_;
 };
 
-/// The same top by another route: the quotient of all items, then of those that are below it, until none is left out
-/// (Michelot 1986). An item that cannot be told from the quotient stays, which moves the result by no more than its
-/// width.
+/// The same top by another method: the quotient of all items, then of those below it, until none is left out (Michelot
+/// 1986). An item that cannot be separated from the quotient stays, which changes the result by at most its width.
 Enclosure sparsemax_top_by_elimination(std::span<const double> logits);
 
 }  // namespace softcheck::numerics

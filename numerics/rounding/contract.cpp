@@ -21,7 +21,7 @@ namespace {
 template <class Value, std::size_t N>
 using Names = std::array<std::pair<std::string_view, Value>, N>;
 
-// The orders are those of the enumerations: to_string looks values up by their number.
+// In the order of the enumerations: to_string looks values up by number.
 constexpr Names<Format, 4> accumulators{
     {{"f64", Format::f64}, {"f32", Format::f32}, {"f16", Format::f16}, {"bf16", Format::bf16}}};
 constexpr Names<MaskedRows, 3> masked_rows{
@@ -56,7 +56,7 @@ std::string name_of(const Names<Value, N>& names, Value value) {
   return std::string(names[static_cast<std::size_t>(value)].first);
 }
 
-// A finite number > 0 (or >= 0) that is all of the text.
+// Parses the whole text as a finite number >= 0.
 std::optional<double> read_number(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -126,7 +126,7 @@ std::string summation_words(const Summation& summation) {
 }
 
 std::string exponential_words(const Contract& contract) {
-  // exp=Kulp stands for A = 1 alone.
+  // exp=Kulp implies A = 1.
   if (contract.exp_argument_error == 1 && contract.exp_error > 0) return write_number(contract.exp_error / 2) + "ulp";
   return "E:" + write_number(contract.exp_error) + ",A:" + write_number(contract.exp_argument_error);
 }
@@ -152,7 +152,7 @@ bool differs(const Contract& contract) {
   return contract.*member != Contract{}.*member;
 }
 std::string accumulator_name(const Contract& contract) { return std::string(properties(contract.accumulator).name); }
-// What is stored on its way is in the accumulator's format without its word.
+// Without its word, an intermediate number is stored in the accumulator's format.
 template <std::optional<Format> Contract::*member>
 std::string stored_format(const Contract& contract) {
   return std::string(properties((contract.*member).value_or(contract.accumulator)).name);
@@ -174,7 +174,7 @@ constexpr ContractRow stored_word(std::string_view key, std::string_view grants)
   return {{key, "f64|f32|f16|bf16", grants}, read_choice<member, accumulators>, stored_format<member>, differs<member>};
 }
 
-// In the order in which to_string writes them.
+// In the order of to_string.
 constexpr ContractRow words_of_contracts[]{
     {{"acc", "f64|f32|f16|bf16", "the format of every operation"},
      read_choice<&Contract::accumulator, accumulators>,
@@ -219,7 +219,7 @@ constexpr ContractRow words_of_contracts[]{
      [](const Contract& contract) { return contract.tanh_error != default_tanh_error; }},
 };
 
-// "acc=f64|f32|f16|bf16 ... weights|total=f64|...": words of the same values together.
+// "acc=f64|f32|f16|bf16 ... weights|total=f64|...": groups words with the same values.
 std::string known_words() {
   std::string text;
   std::string_view values;
@@ -248,7 +248,7 @@ void read_word(Contract& contract, std::string_view key, std::string_view value)
 
 constexpr std::string_view separators = " \t\n,";
 
-// The next word, taken off the front; empty at the end. The comma of exp=E:e,A:a separates nothing.
+// Removes the next word from the front; empty at the end. The comma in exp=E:e,A:a is no separator.
 std::string_view take_word(std::string_view& words) {
   words.remove_prefix(std::min(words.size(), words.find_first_not_of(separators)));
   std::size_t end = words.find_first_of(separators);

@@ -11,7 +11,8 @@
 
 namespace softcheck::numerics {
 
-/// Order in which a kernel adds: its tree's height and rescalings enter the bounds (docs/kernels/judging.md).
+/// The order of a kernel's additions: the height and the rescalings of its tree enter the bounds
+/// (docs/kernels/judging.md).
 struct Summation {
   enum class Kind { sequential, lanes, blocks, tree };
   Kind kind = Kind::sequential;
@@ -24,24 +25,24 @@ enum class MaskedRows { zero, nan, uniform };
 enum class Subnormals { flushed, kept };
 enum class EntropyForm { any, exact, paper };
 enum class LseForm { centred, uncentred };
-/// Where the temperature enters: (x - max) / theta, or x / theta before the maximum is taken.
+/// Where the temperature is applied: (x - max) / theta, or x / theta before the maximum.
 enum class ThetaUse { fused, before };
 /// The formula of an entropy: ln S + sum p D, m + ln S - sum p x, or -sum p ln p.
 enum class EntropyFrom { deviations, logits, coefficients };
-/// Attention's scale: one factor of the score; its square root a factor of query and key each; the same, and what
-/// becomes of them rounded to the inputs' format.
+/// Attention's scale: one factor of the score; its square root as a factor of query and key; the same, with the scaled
+/// query and key rounded to the inputs' format.
 enum class ScaleUse { whole, split, stored };
-/// Which of several equal items top-k chooses first, and names first: any of them, or that of the lowest index.
+/// Which of equal items top-k chooses and lists first: any, or the one with the lowest index.
 enum class Ties { any, lowest };
-/// What a visible logit of +inf gives: NaN or the limit, value by value, or the limit alone.
+/// The result of a visible logit of +inf: NaN or the limit for each value, or only the limit.
 enum class InfiniteRows { any, limit };
 
-/// In units of u: 2 ulp, as glibc documents its own.
+/// In units of u: 2 ulp, as glibc documents.
 inline constexpr double default_tanh_error = 4;
 
-/// A kernel's promises about its arithmetic; every threshold follows from them (numerics/rounding/rounding.hpp).
+/// A kernel's promises about its arithmetic; all thresholds follow from them (numerics/rounding/rounding.hpp).
 ///
-/// u below is the unit roundoff of the accumulator. Errors are in units of u.
+/// u is the unit roundoff of the accumulator. Errors are in units of u.
 struct Contract {
   Format input = Format::f32;              // of the logits
   Format output = Format::f32;             // of the results
@@ -60,38 +61,38 @@ struct Contract {
   ScaleUse scale = ScaleUse::whole;
   Ties ties = Ties::any;
   InfiniteRows infinity = InfiniteRows::any;
-  // Formats in which something is stored on its way; nothing: the accumulator.
-  std::optional<Format> weights;          // exponentials, once they are computed; attention: as they meet the values
-  std::optional<Format> total;            // S, before its logarithm is taken or something is divided by it
-  std::optional<Format> scores;           // attention: the scores, before their softmax
+  // Formats of stored intermediate numbers; nothing: the accumulator's.
+  std::optional<Format> weights;          // computed exponentials; attention: before they multiply the values
+  std::optional<Format> total;            // S, before its logarithm or a division by it
+  std::optional<Format> scores;           // attention: the scores before the softmax
   std::optional<Format> values;           // attention: the sums of weighted values
-  std::optional<Format> products;         // gradients: the products that are added up, before they are
-  std::optional<Format> score_gradients;  // attention's gradient: dS, as it meets queries and keys
+  std::optional<Format> products;         // gradients: products before they are added
+  std::optional<Format> score_gradients;  // attention's gradient: dS before it multiplies queries and keys
 
   friend bool operator==(const Contract&, const Contract&) = default;
 };
 
 /// The contract of a kernel that declares nothing: acc=f32 (f64 for f64 logits), exp=1ulp, sum=sequential, masked=nan,
-/// entropy=any, lse=centred; subnormal=flushed for f32 logits and kept for the others.
+/// entropy=any, lse=centred; subnormal=flushed for f32 logits, else kept.
 Contract default_contract(Format input, Format output);
 
-/// A contract that cannot be read.
+/// The error of an invalid contract.
 class ContractError : public std::invalid_argument {
  public:
   explicit ContractError(const std::string& problem)
       : std::invalid_argument("parse_contract: " + problem), problem(problem) {}
-  std::string problem;  // what is needed and what was got, without the function's name
+  std::string problem;  // what is needed and what was given, without the function's name
 };
 
-/// Reads the words a kernel declares, over its defaults: `acc=f32 exp=1ulp sum=lanes:8 masked=nan subnormal=kept
-/// entropy=any lse=centred theta=before entropy_from=logits scale=split weights=bf16 total=bf16 scores=bf16
-/// values=bf16 products=bf16 ds=bf16 tanh=2ulp ties=lowest infinity=limit`. exp=Kulp means E = 2 K and A = 1;
-/// exp=E:e,A:a gives both. Words are separated by blanks or commas, each may come once.
+/// Parses a kernel's words, starting from the default contract: `acc=f32 exp=1ulp sum=lanes:8 masked=nan subnormal=kept
+/// entropy=any lse=centred theta=before entropy_from=logits scale=split weights=bf16 total=bf16 scores=bf16 values=bf16
+/// products=bf16 ds=bf16 tanh=2ulp ties=lowest infinity=limit`. exp=Kulp means E = 2 K and A = 1; exp=E:e,A:a gives
+/// both. Blanks or commas separate words; each may appear once.
 ///
-/// throws   ContractError naming the word and listing what exists
+/// throws   ContractError with the word and the list of words
 Contract parse_contract(std::string_view words, Format input, Format output);
 
-/// A word of contracts: KEY=VALUES, alternatives by |, and what it grants.
+/// A word of contracts: KEY=VALUES with alternatives separated by |, and what it grants.
 struct ContractWord {
   std::string_view key, values, grants;
 };
@@ -99,16 +100,16 @@ struct ContractWord {
 /// All words, in the order of to_string.
 std::vector<ContractWord> contract_words();
 
-/// All words that are set, so that parse_contract(to_string(c), c.input, c.output) == c.
+/// All words of the contract, such that parse_contract(to_string(c), c.input, c.output) == c.
 std::string to_string(const Contract& contract);
 
-/// One word of a contract, "sum=lanes:8"; of a format that is not set the accumulator's: "total=f32".
-/// throws   std::invalid_argument when there is no word of that key
+/// One word of a contract, "sum=lanes:8"; for an unset format the accumulator's: "total=f32".
+/// throws   std::invalid_argument if there is no word with this key
 std::string word_of(const Contract& contract, std::string_view key);
 
-/// Height of the tree that adds n items: the largest number of additions any item passes through.
-/// sequential n - 1; lanes:K ceil(n / K) - 1 + ceil(log2 K); blocks:K K - 1 + ceil(log2(n / K)); tree ceil(log2 n);
-/// never more than n - 1, as adding an absent item is exact.
+/// Height of the tree that adds n items: the largest number of additions on any item's path. sequential n - 1; lanes:K
+/// ceil(n / K) - 1 + ceil(log2 K); blocks:K K - 1 + ceil(log2(n / K)); tree ceil(log2 n); never more than n - 1, since
+/// adding an absent item is exact.
 std::uint64_t summation_height(const Contract& contract, std::uint64_t n);
 
 }  // namespace softcheck::numerics

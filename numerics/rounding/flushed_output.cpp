@@ -21,8 +21,8 @@ double threshold_of_result(const Contract& contract, double threshold, double re
 double threshold_of_sum(const Contract& contract, double threshold, std::uint64_t values, std::uint64_t zeros) {
   const double excess = flushing_excess(contract);
   if (excess == 0) return threshold;
-  // As of a contract that keeps them, and N for each that may have been flushed behind that. Both products are rounded
-  // to the greater threshold.
+  // As under a contract that keeps subnormals, plus N for each value that may have been flushed. Both products round
+  // towards the larger threshold.
   const double kept = next_above(threshold - next_below(static_cast<double>(values) * excess));
   const double lost = next_above(static_cast<double>(zeros) * properties(contract.output).smallest_normal);
   return std::fmax(0, kept) + (zeros == 0 ? 0 : next_above(lost));
@@ -35,7 +35,7 @@ double most_granted(const Contract& contract, double threshold, double lower, do
 
 double most_granted(double of_zero, double of_others, double lower, double upper) {
   const double least = lower > 0 ? lower : upper < 0 ? -upper : 0;
-  // A result of 0 lies off by the value itself, and is within the threshold or is not.
+  // A result of 0 errs by the value itself, which is either within the threshold or not.
   return least > of_zero ? of_others : std::fmax(of_others, std::fmin(of_zero, std::fmax(-lower, upper)));
 }
 

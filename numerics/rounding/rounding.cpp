@@ -27,13 +27,13 @@ std::uint64_t records(Iterator first, Iterator last) {
   return count;
 }
 
-// How many different logits are visible, but no more than most: a table of those that were met, half empty.
+// Number of distinct visible logits, at most `most`, counted with a hash table that is at most half full.
 std::uint64_t distinct_visible(std::span<const double> logits, std::uint64_t most) {
   const std::uint64_t size = std::bit_ceil(2 * std::min<std::uint64_t>(most, logits.size()) + 2);
   std::vector<double> met(size, -std::numeric_limits<double>::infinity());
   std::uint64_t count = 0;
   for (std::size_t i = 0; i < logits.size() && count < most; ++i) {
-    const double x = logits[i] + 0.0;  // -0 is no other logit than 0
+    const double x = logits[i] + 0.0;  // -0 and 0 are one logit
     if (!(x > -std::numeric_limits<double>::infinity())) continue;
     const std::uint64_t bits = std::bit_cast<std::uint64_t>(x) * 0x9e37'79b9'7f4a'7c15u;  // 2^64 / the golden ratio
     std::uint64_t place = (bits >> 32) & (size - 1);
@@ -112,7 +112,7 @@ ScalarThreshold<T> row_sum_error(const Contract& contract, const RowStatistics<T
                                  Grants grants) {
   const FpEnvironmentGuard guard;
   const formulas::ElementBounds<T> bounds = RoundingModel<T>(contract, row, grants).element_bounds();
-  // Of shared exponentials the own errors cancel; their sum is >= e^-sum_log, and only additions may underflow.
+  // With shared exponentials their errors cancel; their sum is >= e^-sum_log, and only additions may underflow.
   const bool shared = exponentials == Exponentials::shared;
   return {shared ? bounds.shared_rounding : bounds.row_sum_rounding, bounds.row_sum_lost};
 }
@@ -121,7 +121,7 @@ template <class T>
 T coefficient_excess(const Contract& contract, const RowStatistics<T>& row, const T& deviation) {
   const FpEnvironmentGuard guard;
   const RoundingModel<T> model(contract, row, Grants::all);
-  // S_hat is no less than the item's own exponential as it was added, however long the sum; a compensated sum may lie
+  // S_hat is at least the item's own exponential as it was added, whatever the sum's length; a compensated sum may be
   // two roundings lower.
   const T added = model.item_unit + model.argument_floor + model.rescale_unit + 2 * model.unit + model.total_unit;
   const formulas::ElementBounds<T> bounds = model.element_bounds();
@@ -132,7 +132,7 @@ template <class T>
 T entropy_undershoot(const Contract& contract, const RowStatistics<T>& row) {
   const FpEnvironmentGuard guard;
   const RoundingModel<T> model(contract, row, Grants::all);
-  // T >= 0, and S_hat is no less than the maximum's own exponential, whose argument is exactly 0.
+  // T >= 0, and S_hat is at least the maximum's own exponential, whose argument is exactly 0.
   const T logarithm = model.item_unit + model.rescale_unit + 2 * model.unit + model.total_unit;
   return logarithm * (1 + model.log_roundoff) * (1 + model.roundoff) * (1 + model.output_roundoff);
 }
@@ -145,14 +145,14 @@ double overflow_limit(const Contract& contract) {
 
 double infinity_from(Format format) {
   const FormatProperties& p = properties(format);
-  // f64's own would be no double.
+  // f64's own is no double.
   return std::min(p.largest + std::ldexp(1.0, p.max_exponent - p.precision), std::numeric_limits<double>::max());
 }
 
 double error_before_output(const Contract& contract, double allowed, double magnitude) {
   if (properties(contract.output).precision >= properties(contract.accumulator).precision) return allowed;
   const double unit = properties(contract.output).unit_roundoff;
-  // Two roundings of doubles in what is left, and what cancels is relative to the threshold.
+  // The result has two roundings of double, and the cancellation is relative to the threshold.
   return std::max(0.0, (allowed - unit * magnitude) / (1 + unit)) + 0x1p-50 * allowed;
 }
 

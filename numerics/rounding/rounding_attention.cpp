@@ -1,5 +1,5 @@
-// B9: attention, by the theorems' formulas (theorem_attention_bounds.hpp) where a score and its errors are given.
-// Proof: docs/tolerances.md.
+// B9: attention, by the theorems' formulas (theorem_attention_bounds.hpp) for given scores and errors. Proof:
+// docs/tolerances.md.
 
 #include "numerics/rounding/rounding_attention.hpp"
 
@@ -43,7 +43,7 @@ ScoreErrors<T> summarize(const ScoreRow<T>& row, std::span<const T> score_errors
   return result;
 }
 
-// The scores as computed, from the exact ones: every D moves by at most 2 e_max.
+// Bounds for the computed scores from the exact ones: every D moves by at most 2 e_max.
 template <class T>
 formulas::attention::scores::ScoreBounds<T> perturbed(const RowStatistics<T>& row, const ScoreErrors<T>& errors) {
   formulas::attention::scores::Quantities<T> q;
@@ -61,7 +61,7 @@ formulas::attention::scores::ScoreBounds<T> perturbed(const RowStatistics<T>& ro
 Contract over_scores(const Contract& contract) {
   Contract inner = contract;
   inner.input = contract.accumulator;  // scores stay in the accumulator
-  inner.weights.reset();               // and so do the weights that are added up
+  inner.weights.reset();               // and so do the summed weights
   return inner;
 }
 
@@ -90,7 +90,7 @@ T score_error(const Contract& contract, const AttentionArithmetic& arithmetic, c
     q.sum_floor = sum_floor;
     return formulas::attention::whole::WholeScoreBounds<T>(q).whole_score;
   }
-  // In place of the scaling a root, computed in double and narrowed, and a product on either side.
+  // Instead of the scale, its root, computed in double and narrowed, with a product on each side.
   formulas::attention::split::Quantities<T> q;
   StorageError<T> stored;
   if (contract.scale == ScaleUse::stored) stored = storage_error<T>(contract, contract.input);
@@ -142,10 +142,11 @@ bool score_is_exact(const Contract& contract, double scale, std::span<const doub
     if (query[t] == 0 || key[t] == 0) continue;
     lowest_product = std::min(lowest_product, lowest_bit(query[t]) + lowest_bit(key[t]));
     magnitude = magnitude + UpperBound(std::fabs(query[t])) * UpperBound(std::fabs(key[t]));
-    if (upper(magnitude) > std::ldexp(1.0, lowest_product + p.precision)) return false;  // no later term mends it
+    // no later term can repair this
+    if (upper(magnitude) > std::ldexp(1.0, lowest_product + p.precision)) return false;
   }
   if (lowest_product == none) return true;
-  // Neither a factor, nor a product, nor their sum may underflow or overflow before or after the scaling.
+  // No factor, product or sum may underflow or overflow before or after the scaling.
   const int down = std::min(exponent, 0), up = std::max(exponent, 0);
   const double largest = std::ldexp(std::max(upper(magnitude), largest_factor), up);
   return largest <= p.largest && std::min(lowest_factor, lowest_product) + down >= p.min_exponent;
@@ -186,7 +187,7 @@ auto AttentionThreshold<T>::of_sharpened(const Contract& contract, const ScoreRo
                                          Grants grants) -> Perturbation {
   const FpEnvironmentGuard guard;
   const Perturbation plain = of_scores(contract, scores, score_errors, T(1));
-  // First the scores move, at the exact beta; then beta does, at the scores as computed.
+  // Move the scores first, at the exact beta; then beta, at the computed scores.
   Perturbation result = of_scores(contract, sharpened, score_errors, beta);
   const TemperatureError<T> temperature =
       temperature_error(plain.contract, plain.moved, result.moved, plain.entropy, grants);
@@ -243,16 +244,16 @@ AttentionThreshold<T>::AttentionThreshold(const Contract& contract, const Attent
   if (narrow.precision < accumulator.precision) q.weight_unit = minus_log1m(T(narrow.unit_roundoff));
   q.weight_floor = T(narrow.smallest_subnormal);
   if (contract.subnormals == Subnormals::flushed) q.weight_floor = q.weight_floor + T(narrow.smallest_normal);
-  // Sums of weighted values in a format of their own: its products, additions, rescalings and division are roundings
-  // more, and so is a value as that format has it.
+  // Sums of weighted values in a separate format add roundings: its products, additions, rescalings and division, and
+  // reading a value.
   q.sums_unit = sums.unit;
   q.sums_floor = sums.floor;
-  if (!embeds(contract.input, contract.accumulator)) {  // the values as they are read, which may underflow
+  if (!embeds(contract.input, contract.accumulator)) {  // reading values, which may underflow
     q.reading_unit = model_.unit;
     q.sums_floor = q.sums_floor + model_.product_floor * exp(sums.unit);
   }
   q.exp_floor = model_.exp_floor;
-  // The division by S may come before the sum over the keys as well as behind it.
+  // The division by S may come before or after the sum over the keys.
   q.quotient_floor = q.product_floor = model_.product_floor;
   q.sum_floor = model_.sum_floor;
   q.quantum_share = T(accumulator.smallest_subnormal) * T(0x1p-11);

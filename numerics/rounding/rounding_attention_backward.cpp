@@ -1,4 +1,4 @@
-// B17: the gradient of attention. Derivation: docs/tolerances/attention_backward.md, whose letters this file uses.
+// B17: the gradient of attention, in the letters of docs/tolerances/attention_backward.md.
 
 #include "numerics/rounding/rounding_attention_backward.hpp"
 
@@ -22,7 +22,7 @@ UpperBound grown(const UpperBound& log, const UpperBound& magnitude, const Upper
   return expm1(log) * magnitude + exp(log) * error;
 }
 
-// A saved tensor as the accumulator reads it: the log error of its format and of the reading, and the underflow.
+// A saved tensor read by the accumulator: the log errors of its format and of the reading, and underflow.
 StorageError<UpperBound> saved_error(const Contract& contract, const Model& model, Format format) {
   StorageError<UpperBound> error = storage_error<UpperBound>(contract, format);
   if (!embeds(format, contract.accumulator)) error.unit = error.unit + model.unit;
@@ -30,12 +30,12 @@ StorageError<UpperBound> saved_error(const Contract& contract, const Model& mode
   return error;
 }
 
-// The log error of the reading alone, of a saved tensor that is at hand.
+// The log error of only reading a given saved tensor.
 UpperBound saved_reading(const Contract& contract, const Model& model, Format format) {
   return embeds(format, contract.accumulator) ? UpperBound(0) : model.unit;
 }
 
-// omega_j: the log error of p_j by any of the ways that are granted.
+// omega_j: the log error of p_j by any of the allowed methods.
 class CoefficientLogs {
  public:
   CoefficientLogs(const Contract& contract, const AttentionBackwardArithmetic& arithmetic, const Model& model,
@@ -46,7 +46,7 @@ class CoefficientLogs {
     slope_ = expm1(argument_unit_);
     base_ = 2 * exp(model.unit) * expm1(UpperBound(steps - 1) * model.unit);
     underflow_ = exp(argument_unit_) * (3 * model.product_floor + model.sum_floor);
-    // What the theorems ask of an arithmetic: sound in theory/proofs/floating_point/standard_model.v.
+    // The theorems' assumptions about an arithmetic: sound in theory/proofs/floating_point/standard_model.v.
     if (slope_.value() > 0.25 || underflow_.value() > 0.5) slope_ = underflow_ = UpperBound::infinity();
     for (const BackwardPair& pair : row.pairs) largest_ = maximum(largest_, pair.score_error);
     set_denominator(contract);
@@ -73,14 +73,14 @@ class CoefficientLogs {
     const UpperBound height = bound(summation_height(contract, row_.pairs.size())) * model_.unit;
     UpperBound mean;  // of e^(s_j + h lambda) - 1
     for (const BackwardPair& pair : row_.pairs) mean = mean + pair.coefficient * expm1(item(pair) + height);
-    // The p_j are upper bounds: their sum may exceed 1, which only adds to the mean. The computed sum holds a 1.
+    // The p_j are upper bounds: their sum may exceed 1, which only increases the mean. The computed sum contains a 1.
     const UpperBound lost = bound(row_.pairs.size()) * (2 * bound(row_.rescalings) + 1) *
                             (model_.exp_floor + model_.product_floor + model_.sum_floor);
     const UpperBound rescalings = bound(row_.rescalings);
     const UpperBound direct =
         height + model_.exp_unit + rescalings * (model_.exp_unit + model_.unit) + (rescalings + 1) * underflow_;
     denominator_ = log1p(mean) + minus_log1m(exp(2 * direct) * lost);
-    // Relative to the maximum as it is computed, the sum is S e^(+-largest_).
+    // Relative to the computed maximum, the sum is S e^(+-largest_).
     const UpperBound sum = exp(row_.log_sum + largest_ + denominator_);
     quotient_ = model_.unit + minus_log1m(model_.roundoff + model_.product_floor * sum);
   }
@@ -109,7 +109,7 @@ class CoefficientLogs {
   UpperBound argument_unit_, slope_, base_, underflow_, largest_, denominator_, quotient_, logsumexp_;
 };
 
-// E_delta and what underflows: the larger of delta from the saved O and from a recomputed one.
+// E_delta including underflow: the larger of that from the saved O and from a recomputed one.
 UpperBound delta_error(const Contract& contract, const AttentionBackwardArithmetic& arithmetic, const Model& model,
                        const BackwardRow& row, std::span<const UpperBound> logs, const UpperBound& lost) {
   const UpperBound products = (bound(arithmetic.value_size) + 1) * model.unit + 2 * model.reading_unit;
@@ -130,7 +130,7 @@ UpperBound delta_error(const Contract& contract, const AttentionBackwardArithmet
   }
 
   const UpperBound stored = storage_error<UpperBound>(contract, contract.weights).unit;
-  // A recomputed output may be stored, too, before it is read.
+  // A recomputed output may also be stored before it is read.
   const UpperBound sum = (bound(arithmetic.key_sum_height) + 2) * model.unit + stored + products + saved.unit;
   UpperBound recomputed;
   for (std::size_t j = 0; j < row.pairs.size(); ++j) {
@@ -143,16 +143,16 @@ UpperBound delta_error(const Contract& contract, const AttentionBackwardArithmet
   return maximum(from_saved, recomputed);
 }
 
-// By how much more g - delta + dL errs than g - delta, off, does: dL as it is read, and the addition of a third term.
+// How much more than `off`, the error of g - delta, g - delta + dL errs: reading dL, and adding a third term.
 UpperBound third_term_error(const Contract& contract, const AttentionBackwardArithmetic& arithmetic, const Model& model,
                             const BackwardRow& row, const BackwardPair& pair, const UpperBound& off) {
   if (!row.lse_gradient) return UpperBound(0);
   const UpperBound& size = *row.lse_gradient;
   const UpperBound read =
       expm1(saved_reading(contract, model, arithmetic.lse_saved)) * size + 2 * model.product_floor + model.sum_floor;
-  // |delta|, |g| and |g - delta + dL| bound what is added first, with dL or without.
+  // |delta|, |g| and |g - delta + dL| bound the first sum, with or without dL.
   const UpperBound first = maximum(maximum(row.output_product, pair.gradient_magnitude), pair.difference);
-  // As two terms of p dL and p (g - delta), each with its products, and of dS the slope's.
+  // As two terms p dL and p (g - delta), each with its products, and those of dS's slope.
   const int roundings = pair.cap ? 7 : 5;
   return read + expm1(model.unit) * (first + off + read) + expm1(roundings * model.unit) * size;
 }
@@ -170,10 +170,10 @@ CapSlope cap_slope(const Contract& contract, double softcap, const UpperBound& s
   if (!(softcap > 0)) throw std::invalid_argument("cap_slope: need a softcap > 0, got " + std::to_string(softcap));
   const FpEnvironmentGuard guard;
   const Model model(contract);
-  // A reciprocal and a product in front of tanh, whose relative condition is at most 1; a product behind it, and again
-  // a reciprocal and a product where it is taken from the capped score; the softcap, where it must be rounded.
+  // Roundings: a reciprocal and a product before tanh, whose relative condition is at most 1; a product after it, and
+  // again a reciprocal and a product if it is taken from the capped score; the softcap, if it must be rounded.
   const int roundings = round_to(contract.accumulator, softcap) == softcap ? 5 : 6;
-  // The score may be stored in front of the cap, and behind it.
+  // The score may be stored before and after the cap.
   const StorageError<UpperBound> scores = storage_error<UpperBound>(contract, contract.scores);
   const UpperBound tanh_log =
       minus_log1m(UpperBound(contract.tanh_error * properties(contract.accumulator).unit_roundoff)) +
@@ -181,7 +181,7 @@ CapSlope cap_slope(const Contract& contract, double softcap, const UpperBound& s
   const UpperBound log = 2 * tanh_log + model.unit;  // of the square
   const UpperBound moved = 2 * magnitude * score_error + score_error * score_error;
   const UpperBound square = expm1(log) * (magnitude * magnitude) + exp(log) * moved;
-  // What the capped score has lost grows as it is divided by a small softcap.
+  // Losses of the capped score grow when it is divided by a small softcap.
   const UpperBound over(std::nextafter(1 / softcap, std::numeric_limits<double>::infinity()));
   const UpperBound tanh_floor = exp(tanh_log) * ((3 + over) * model.product_floor + 2 * over * scores.floor);
   const UpperBound lost = exp(log) * (2 + tanh_floor) * tanh_floor + model.product_floor;
@@ -201,7 +201,7 @@ std::vector<BackwardPairError> attention_backward_pairs(const Contract& contract
   const CoefficientLogs coefficient(contract, arithmetic, model, row);
   const StorageError<UpperBound> weights = storage_error<UpperBound>(contract, contract.weights);
   const StorageError<UpperBound> stored = storage_error<UpperBound>(contract, contract.score_gradients);
-  // An exponential, its rescalings and its quotient; what a rescaling multiplies is at most 1.
+  // An exponential, its rescalings and its quotient; rescalings multiply numbers of at most 1.
   const UpperBound lost =
       (bound(row.rescalings) + 1) * (model.exp_floor + 2 * model.product_floor) + model.product_floor + weights.floor;
   std::vector<UpperBound> logs;
@@ -218,7 +218,7 @@ std::vector<BackwardPairError> attention_backward_pairs(const Contract& contract
     const BackwardPair& pair = row.pairs[j];
     const UpperBound read = exp(products) * (model.reading_floor * pair.value_sum);
     const UpperBound gamma = expm1(products) * pair.gradient_magnitude + product_floors + read;
-    // A softcap's slope is one product more.
+    // A softcap's slope adds one product.
     const CapSlope cap = pair.cap.value_or(CapSlope{});
     const UpperBound log = logs[j] + (pair.cap ? 3 : 2) * model.unit + stored.unit;
     const UpperBound apart = gamma + delta, third = third_term_error(contract, arithmetic, model, row, pair, apart);
@@ -241,8 +241,8 @@ std::vector<BackwardPairError> attention_backward_pairs(const Contract& contract
 
 namespace {
 
-// What the scale costs a term beyond a product and its own rounding: its root, computed in double, is narrowed twice
-// and enters two products, and a factor times it may be stored.
+// The error of the scale in a term beyond one product and its own rounding: its root, computed in double, is narrowed
+// twice and enters two products, and a factor times it may be stored.
 StorageError<UpperBound> split_scale_error(const Contract& contract, const Model& model) {
   if (contract.scale == ScaleUse::whole) return {};
   StorageError<UpperBound> error;
@@ -259,7 +259,7 @@ ScoreGradientSum::ScoreGradientSum(const Contract& contract, const AttentionBack
     : model_(contract), scale_(std::fabs(arithmetic.scale)) {
   const FpEnvironmentGuard guard;
   const StorageError<UpperBound> stored = storage_error<UpperBound>(contract, contract.score_gradients);
-  // A product, the additions, the scale's product and its own rounding; the factor as it is read.
+  // A product, the additions, the scale's product and its own rounding; reading the factor.
   const StorageError<UpperBound> split = split_scale_error(contract, model_);
   const UpperBound log = (bound(height) + 3) * model_.unit + model_.reading_unit + split.unit;
   const UpperBound grown_by = expm1(log), times = exp(log), each = model_.product_floor + model_.sum_floor;
@@ -267,7 +267,7 @@ ScoreGradientSum::ScoreGradientSum(const Contract& contract, const AttentionBack
   errors_.reserve(pairs.size());
   floors_.reserve(pairs.size());
   for (const BackwardPairError& pair : pairs) {
-    // The scale may meet dS before it is stored, or the factor, or the sum.
+    // The scale may multiply dS before it is stored, or the factor, or the sum.
     const UpperBound size = pair.score_gradient + pair.score_gradient_error + pair.score_gradient_floor;
     errors_.push_back(grown_by * pair.score_gradient + times * pair.score_gradient_error);
     floors_.push_back(scale_ * pair.score_gradient_floor + model_.product_floor + stored.floor);
@@ -322,7 +322,7 @@ ScalarThreshold<UpperBound> sink_gradient_error(const Contract& contract, std::s
                                                 std::uint64_t height, const UpperBound& result) {
   const FpEnvironmentGuard guard;
   const Model model(contract);
-  // The additions alone: the product is a part of dS, and a sign costs nothing.
+  // Only the additions: dS includes the product, and a change of sign is exact.
   const UpperBound log = bound(height) * model.unit;
   UpperBound error, lost;
   for (const BackwardPairError& sink : sinks) {

@@ -10,34 +10,34 @@
 /// B17: the gradient of attention. Derivation: docs/tolerances/attention_backward.md.
 namespace softcheck::numerics {
 
-/// How a kernel computes the gradient, beyond its contract.
+/// A kernel's arithmetic of the gradient beyond its contract.
 struct AttentionBackwardArithmetic {
   std::uint64_t value_size = 1;        // d_v >= 1
   std::uint64_t key_sum_height = 0;    // of sums over keys: delta and dq
-  std::uint64_t query_sum_height = 0;  // of sums over the queries of a group's heads: dk and dv
+  std::uint64_t query_sum_height = 0;  // of sums over the queries of all heads of a group: dk and dv
   double scale = 1;                    // of the scores, finite
-  Format out_saved = Format::f32;      // in which O is handed over
-  Format lse_saved = Format::f32;      // in which L is
+  Format out_saved = Format::f32;      // format of the saved O
+  Format lse_saved = Format::f32;      // format of the saved L
 };
 
-/// 1 - tanh(s / c)^2, by which a softcap c multiplies the gradient of a score s. Each is an upper bound.
+/// The slope 1 - tanh(s / c)^2 by which a softcap c multiplies the gradient of a score s. Both are upper bounds.
 struct CapSlope {
   UpperBound slope = UpperBound(1);
   UpperBound error;  // |computed - exact|
 };
 
-/// The error of a softcap's slope, of a tanh that is computed again or taken from the capped score.
+/// The error of a softcap's slope, with tanh recomputed or taken from the capped score.
 ///
 /// softcap       c > 0
 /// slope         1 - tanh(s / c)^2
 /// magnitude     |tanh(s / c)|
 /// score_error   |computed s - s| / c
-/// throws        std::invalid_argument when c is not above 0
+/// throws        std::invalid_argument if c <= 0
 CapSlope cap_slope(const Contract& contract, double softcap, const UpperBound& slope, const UpperBound& magnitude,
                    const UpperBound& score_error);
 
-/// A visible pair of a query and a key, or of a query and its sink, of which magnitude and sum are 0. Each is an upper
-/// bound.
+/// A visible pair of a query and a key; or of a query and its sink, for which gradient_magnitude and value_sum are 0.
+/// All are upper bounds.
 struct BackwardPair {
   UpperBound coefficient;         // p_j
   UpperBound deviation;           // D_j = max x - x_j
@@ -48,14 +48,14 @@ struct BackwardPair {
   std::optional<CapSlope> cap = {};
 };
 
-/// By how much saved tensors at hand differ from the exact ones, for one query. Each is an upper bound.
+/// Differences between given saved tensors and the exact ones, for one query. All are upper bounds.
 struct SavedErrors {
   UpperBound logsumexp;   // |saved L - L|
   UpperBound output;      // sum_c |dO_c (saved O_c - O_c)|
   UpperBound output_sum;  // sum_c |saved O_c - O_c|
 };
 
-/// A query with at least one visible key. Each is an upper bound.
+/// A query with at least one visible key. All are upper bounds.
 struct BackwardRow {
   std::span<const BackwardPair> pairs;
   std::uint64_t rescalings = 0;           // rescaling_count of the scores
@@ -63,61 +63,62 @@ struct BackwardRow {
   UpperBound lse_magnitude;               // |L|
   UpperBound output_product;              // sum_c |dO_c O_c|, of the exact O
   UpperBound gradient_sum;                // sum_c |dO_c|
-  std::optional<SavedErrors> saved = {};  // nothing: each is the exact one, rounded once to its format
-  /// |dL|, the gradient of the loss by L, a number of lse_saved; nothing: the kernel takes none.
+  std::optional<SavedErrors> saved = {};  // nothing: exact values, each rounded once to its format
+  /// |dL|, the gradient of the loss by L, in the format lse_saved; nothing: the kernel takes none.
   std::optional<UpperBound> lse_gradient = {};
 };
 
-/// What a kernel's p and dS may differ by, for one pair.
+/// How far a kernel's p and dS of one pair may be from the exact ones.
 struct BackwardPairError {
   UpperBound coefficient;           // p_j
-  UpperBound coefficient_log;       // |ln(computed p_j / p_j)|, underflow apart
-  UpperBound coefficient_floor;     // what underflows in p_j
+  UpperBound coefficient_log;       // |ln(computed p_j / p_j)|, without underflow
+  UpperBound coefficient_floor;     // underflow in p_j
   UpperBound score_gradient;        // |dS_j|
-  UpperBound score_gradient_error;  // |computed dS_j - dS_j|, underflow apart
-  UpperBound score_gradient_floor;  // what underflows in dS_j
+  UpperBound score_gradient_error;  // |computed dS_j - dS_j|, without underflow
+  UpperBound score_gradient_floor;  // underflow in dS_j
 };
 
-/// The pairs of one query. Granted are: p from the saved L, from a recomputed L, or as a quotient by a recomputed sum;
-/// delta from the saved O, from a recomputed O, or as sum p g; any order within the heights; g - (delta - dL),
-/// (g - delta) + dL, (g + dL) - delta, or p (g - delta) + p dL.
+/// The pairs of one query. Allowed: p from the saved L, from a recomputed L, or as a quotient by a recomputed sum;
+/// delta from the saved O, from a recomputed O, or as sum p g; any order within the heights; g - (delta - dL), (g -
+/// delta) + dL, (g + dL) - delta, or p (g - delta) + p dL.
 ///
-/// contract   acc, exp, sum, subnormal, weights (of P as it meets dO), ds, input
-/// throws     std::invalid_argument when there is no pair or the scale is not finite
+/// contract   acc, exp, sum, subnormal, weights (of P before dO), ds, input
+/// throws     std::invalid_argument if there is no pair or the scale is not finite
 std::vector<BackwardPairError> attention_backward_pairs(const Contract& contract,
                                                         const AttentionBackwardArithmetic& arithmetic,
                                                         const BackwardRow& row);
 
-/// |computed dq_t - dq_t| of one query: over its keys. |computed dk_t - dk_t| of one key: over the queries of all heads
-/// of its group. What is the same for each t is worked out once.
+/// |computed dq_t - dq_t| of one query, over its keys; or |computed dk_t - dk_t| of one key, over the queries of all
+/// heads of its group. Computes what all t share once.
 class ScoreGradientSum {
  public:
-  /// height     additions that a term passes through
+  /// height     additions on a term's path
   ScoreGradientSum(const Contract& contract, const AttentionBackwardArithmetic& arithmetic,
                    std::span<const BackwardPairError> pairs, std::uint64_t height);
 
-  /// factors    |k_jt|, or |q_it|, of the pairs         result    |dq_t|, or |dk_t|
-  /// throws     std::invalid_argument when the lengths differ
+  /// factors    |k_jt| or |q_it| of the pairs         result    |dq_t| or |dk_t|
+  /// throws     std::invalid_argument if the lengths differ
   ScalarThreshold<UpperBound> error(std::span<const UpperBound> factors, const UpperBound& result) const;
-  /// The same of factors whose sums by errors() and by floors() are at hand.
+  /// The same from the factors' sums weighted by errors() and by floors().
   ScalarThreshold<UpperBound> error(UpperBound errors, UpperBound floors, const UpperBound& result) const;
   std::span<const UpperBound> errors() const { return errors_; }
   std::span<const UpperBound> floors() const { return floors_; }
 
  private:
   OperationModel<UpperBound> model_;
-  std::vector<UpperBound> errors_, floors_;  // of a pair, times its factor: underflow apart, and by it
-  UpperBound lost_, scale_, amplified_;      // lost_: of all pairs, whatever their factors
+  // per pair, to be multiplied by its factor: without underflow, and by underflow
+  std::vector<UpperBound> errors_, floors_;
+  UpperBound lost_, scale_, amplified_;  // lost_: of all pairs, independent of their factors
 };
 
-/// |computed dv_c - dv_c| of one key: over the queries of all heads of its group, within query_sum_height.
+/// |computed dv_c - dv_c| of one key, over the queries of all heads of its group, with query_sum_height.
 class ValueGradientSum {
  public:
   ValueGradientSum(const Contract& contract, const AttentionBackwardArithmetic& arithmetic,
                    std::span<const BackwardPairError> pairs);
 
   /// gradients  |dO_ic| of the pairs                     result    |dv_c|
-  /// throws     std::invalid_argument when the lengths differ
+  /// throws     std::invalid_argument if the lengths differ
   ScalarThreshold<UpperBound> error(std::span<const UpperBound> gradients, const UpperBound& result) const;
   ScalarThreshold<UpperBound> error(UpperBound errors, UpperBound floors, const UpperBound& result) const;
   std::span<const UpperBound> errors() const { return errors_; }
@@ -129,15 +130,15 @@ class ValueGradientSum {
   UpperBound lost_, amplified_;
 };
 
-/// |computed dsink - dsink| of one head, dsink = -sum p_sink delta over all its queries: those of every batch. A query
-/// whose only item is the sink has delta = 0 and is left out.
+/// |computed dsink - dsink| of one head, dsink = -sum p_sink delta over its queries in all batches. A query whose only
+/// item is the sink has delta = 0 and is left out.
 ///
-/// The same of a number of a bias, sum p (g - delta) over the heads that share it, of one query and key.
+/// Also for a number of a bias, sum p (g - delta) over the heads that share it, for one query and key.
 ///
 /// contract   its output is the gradient's format
-/// sinks      of the sink's pair of each query, whose score gradient is -p_sink delta; of a bias the pair of each head,
+/// sinks      the sink's pair of each query, whose score gradient is -p_sink delta; for a bias the pair of each head,
 ///            without a softcap's slope
-/// height     additions that a term passes through
+/// height     additions on a term's path
 /// result     |dsink|
 ScalarThreshold<UpperBound> sink_gradient_error(const Contract& contract, std::span<const BackwardPairError> sinks,
                                                 std::uint64_t height, const UpperBound& result);

@@ -14,8 +14,8 @@
 namespace softcheck::numerics {
 namespace {
 
-// A capped logit c tanh(a / c): a quotient, or a reciprocal and a product; tanh, whose relative condition is at most 1;
-// the product with c; one for a cap that is rounded to the accumulator, and one for a logit that is.
+// Roundings of a capped logit c tanh(a / c): a quotient, or a reciprocal and a product; tanh, whose relative condition
+// is at most 1; the product with c; one more for a cap and one for a logit that the accumulator rounds.
 template <class T>
 T cap_log(const Contract& contract, const OperationModel<T>& model, const CrossEntropyOptions& options) {
   if (options.softcap == 0) return T(0);
@@ -23,14 +23,14 @@ T cap_log(const Contract& contract, const OperationModel<T>& model, const CrossE
   return minus_log1m(T(options.tanh_error) * model.roundoff) + T(held ? 3 : 4) * model.unit + model.reading_unit;
 }
 
-// Of a capped logit, |x| <= c: its roundings and what underflows.
+// The error of a capped logit |x| <= c: its roundings and underflow.
 template <class T>
 T cap_error(const OperationModel<T>& model, const CrossEntropyOptions& options, const T& log, const T& largest) {
   if (options.softcap == 0) return T(0);
   return expm1(log) * largest + exp(log) * (model.reading_floor + 3 * model.product_floor) * (1 + T(options.softcap));
 }
 
-// The logits as a kernel has them behind its softcap: as in B9, every one moves by at most error.
+// The statistics of a kernel's capped logits: as in B9, each logit moves by at most `error`.
 template <class T>
 RowStatistics<T> capped(const RowStatistics<T>& row, const T& error) {
   if (upper(error) == 0) return row;
@@ -46,7 +46,7 @@ RowStatistics<T> capped(const RowStatistics<T>& row, const T& error) {
   return moved;
 }
 
-// The softmax of the logits behind the softcap, its results kept in the accumulator.
+// The contract of the softmax of the capped logits, whose results stay in the accumulator.
 Contract inner_contract(const Contract& contract, const CrossEntropyOptions& options) {
   Contract inner = contract;
   inner.output = contract.accumulator;
@@ -74,7 +74,7 @@ T unit_of_terms(const Contract& contract, const CrossEntropyOptions& options, co
   if (!smoothed && (squared || row.weighted)) ++roundings;  // the difference
   const T terms = T(roundings) * unit;
   if (!smoothed) return terms;
-  // alpha may be a sum over the classes: of their weights, or of the gradients that reach their log-probabilities.
+  // alpha may be a sum over the classes: of their weights, or of the gradients of their log-probabilities.
   return terms + T(static_cast<double>(summation_height(contract, row.statistics.size))) * unit;
 }
 
@@ -113,7 +113,7 @@ std::uint64_t cross_entropy_rescalings(const Contract& contract, const CrossEntr
   if (contract.summation.kind != Summation::Kind::sequential) {
     return std::min(summation_height(contract, logits.size()), visible - 1);
   }
-  // The double tanh and its two operations err by less than 16 * 2^-53 of the cap.
+  // std::tanh in double and its two operations err by less than 16 * 2^-53 of the cap.
   const double error = softcap_error(contract, options) + 0x1p-49 * options.softcap;
   const auto records = [&] {
     std::uint64_t count = 0;
@@ -141,7 +141,7 @@ ScalarThreshold<T> cross_entropy_error(const Contract& contract, const CrossEntr
   const LinearThreshold<T> logarithm = log_softmax_error(inner, statistics, grants);
   const ScalarThreshold<T> logsumexp = logsumexp_error(inner, statistics, grants);
 
-  // L - x_y: B5 of the row as it is behind the cap, and what the cap has moved L and x_y by.
+  // L - x_y: B5 of the capped row, plus the cap's errors in L and x_y.
   const T negative_log = statistics.log_sum + row.target_deviation;
   const T negative_log_error = logarithm.rounding(row.target_deviation + 2 * moved) + 2 * moved;
   const bool smoothed = options.label_smoothing > 0;
@@ -158,7 +158,8 @@ ScalarThreshold<T> cross_entropy_error(const Contract& contract, const CrossEntr
   T floor = target * logarithm.floor;
   const T classes(static_cast<double>(row.statistics.size));
   if (smoothed) {
-    // 1: a weighted mean of log-probabilities, all of one sign. 2: L less a weighted mean of logits.
+    // of_logarithms: a weighted mean of log-probabilities, all of one sign. of_logits: L minus a weighted mean of
+    // logits.
     const T height = T(static_cast<double>(summation_height(contract, row.statistics.size))) * model.unit;
     const T weighing = T(row.weighted ? 2 : 0) * model.unit;
     const T mean = row.mean_deviation + statistics.log_sum * row.mean_weight;
@@ -168,7 +169,7 @@ ScalarThreshold<T> cross_entropy_error(const Contract& contract, const CrossEntr
     const T logsumexp_size = statistics.logsumexp_magnitude * row.mean_weight;
     const T of_logsumexp = (logsumexp.rounding + moved) * row.mean_weight;
     const T of_logits = row.mean_magnitude + moved * row.mean_weight;
-    // mean(w), which L is multiplied by, is a sum too.
+    // mean(w), the factor of L, is also a sum.
     const T weights_sum = row.weighted ? height + weighing : T(0);
     const T second = grown_error(height + weighing + 2 * model.unit + model.reading_unit, row.mean_magnitude,
                                  moved * row.mean_weight) +
@@ -187,7 +188,7 @@ ScalarThreshold<T> cross_entropy_error(const Contract& contract, const CrossEntr
     error = error + z * (off * (2 * value + off));
     floor = floor + z * (logsumexp.floor * (2 * (value + off) + logsumexp.floor));
   }
-  // A term's factors: the attribute's own rounding, a weight as it is read, and two products; then the additions.
+  // A term's factors: the attribute's own rounding, a weight's reading, and two products; then the additions.
   const T additions = T((smoothed ? 2 : 0) + (squared ? 1 : 0)) * model.unit;
   const T terms = T(smoothed || squared ? 3 : 0) * model.unit + T(row.weighted ? 2 : 0) * model.unit + additions;
   floor = exp(terms) * (floor + 8 * (model.product_floor + model.sum_floor));
@@ -204,7 +205,7 @@ ScalarThreshold<T> cross_entropy_mean_error(const Contract& contract, std::uint6
   const FpEnvironmentGuard guard;
   const OperationModel<T> model(contract);
   const T height = T(static_cast<double>(summation_height(contract, rows))) * model.unit;
-  // The division, or a reciprocal and its product; a divisor that is added up has the same height and readings.
+  // The division, or a reciprocal and its product; a summed divisor has the same height and readings.
   const T log = height + 2 * model.unit + (weighted ? height + model.unit : T(0));
   const T over(std::nextafter(1 / divisor, 2 / divisor));
   const T count(static_cast<double>(rows));
@@ -228,7 +229,7 @@ T cross_entropy_divisor_error(const Contract& contract, std::uint64_t rows, bool
     const T count = cross_entropy_count_error<T>(contract, rows);
     return expm1(model.unit) * (1 + count) + count;
   }
-  // Each weight is read with one rounding, and the reciprocal is one more.
+  // One rounding for reading each weight, one for the reciprocal.
   return expm1(T(static_cast<double>(summation_height(contract, rows)) + 2) * model.unit);
 }
 
@@ -248,7 +249,7 @@ CrossEntropyGradientThreshold<T>::CrossEntropyGradientThreshold(const Contract& 
   late_product_ = model_.product_floor * divided;
   late_sum_ = model_.sum_floor * divided;
   const Contract inner = inner_contract(contract, options);
-  const T cap_unit = cap_log(contract, model_, options);  // of tanh, argument and factor included
+  const T cap_unit = cap_log(contract, model_, options);  // of tanh, including its argument and factor
   square_error_ = expm1(2 * cap_unit + 3 * model_.unit);
   logit_error_ = cap_error(model_, options, cap_unit, row.statistics.largest_magnitude);
   moved_ = Growth::of(2 * logit_error_);
@@ -256,7 +257,7 @@ CrossEntropyGradientThreshold<T>::CrossEntropyGradientThreshold(const Contract& 
   two_ = Growth::of(2 * model_.unit);
   const RowStatistics<T> statistics = capped(row.statistics, logit_error_);
   coefficient_ = softmax_error(inner, statistics, grants);
-  // The exponential of a log-probability: its argument errs by first + slope D, and by A - 1 roundings of its size.
+  // p as e^(log-probability): the argument errs by first + slope D, and by A - 1 roundings of its magnitude.
   const LinearThreshold<T> logarithm = log_softmax_error(inner, statistics, grants);
   const T more = expm1(T(std::max(contract.exp_argument_error - 1, 0.0)) * model_.unit);
   const T first = logarithm.constant + logarithm.floor;
@@ -286,20 +287,20 @@ CrossEntropyGradientThreshold<T>::CrossEntropyGradientThreshold(const Contract& 
   upstream_terms_ = Growth::of(term_unit + 2 * model_.unit);
 }
 
-// What upstream, a quotient and a product, makes of what underflows: theorem b15_gradient.
+// The effect of upstream, a quotient and a product, on underflow: theorem b15_gradient.
 template <class T>
 T CrossEntropyGradientThreshold<T>::times_upstream(const T& value, const T& error, const T& lost) const {
   return two_.factor * (upstream_ * lost + model_.product_floor * (value + error + lost)) + late_product_;
 }
 
-// The same where each addend of alpha p - b is multiplied by upstream: a product loses omega_m, and its addition
-// omega_a, once with each later factor, which is at most a weight, |L| or alpha, and once by itself.
+// The same if each addend of alpha p - b is multiplied by upstream: a product loses omega_m and its addition omega_a,
+// once times each later factor (at most a weight, |L| or alpha) and once by itself.
 template <class T>
 T CrossEntropyGradientThreshold<T>::addends_lost(const CrossEntropyElement<T>& element, const T& off) const {
   const T step = late_product_ + late_sum_;
   const T& p = element.coefficient;
   const T& lost = coefficient_.floor;
-  // b_j is at least s w_j / V; w_j is at most the sum of all weights.
+  // b_j is at least s w_j / V, and w_j at most the sum of all weights.
   T own_weight(0);
   if (options_.label_smoothing > 0) {
     own_weight = minimum(weights_sum_, element.subtrahend * classes_ * T(over_smoothing(options_))) + 2;
@@ -316,10 +317,10 @@ template <class T>
 ScalarThreshold<T> CrossEntropyGradientThreshold<T>::element(const CrossEntropyElement<T>& element) const {
   const FpEnvironmentGuard guard;
   const T& p = element.coefficient;
-  // Behind a cap p has moved by a log error of 2 e, and D by 2 e.
+  // With a cap, p has a log error of 2 e, and D an error of 2 e.
   const T deviation = element.deviation + 2 * logit_error_;
   const T either = maximum(coefficient_.relative(deviation), power_.relative(deviation));
-  const T& lost = coefficient_.floor;  // at least that of the exponential alone
+  const T& lost = coefficient_.floor;  // at least that of the plain exponential
   const T relative = either + moved_.more * (1 + either);
   const T off = relative * p;
   T error, floor;
@@ -333,11 +334,11 @@ ScalarThreshold<T> CrossEntropyGradientThreshold<T>::element(const CrossEntropyE
     floor = terms_.factor * ((factor_ + factor_error_) * lost + 6 * (model_.product_floor + model_.sum_floor));
   }
   T difference = element.difference;
-  // Upstream may meet the difference, or each of its addends, before the slope does.
+  // Upstream may multiply the difference, or each of its addends, before the slope does.
   T early = times_upstream(difference, error, floor);
   if (!plain_) early = maximum(early, addends_lost(element, off));
   if (options_.softcap != 0) {
-    // tanh^2 from tanh, or from the capped logit over the cap: twice its log error and two roundings; then 1 - it.
+    // tanh^2 from tanh, or from the capped logit over the cap: twice its log error and two roundings; then 1 minus it.
     const T square = square_error_ * element.cap_square;
     const T slope_error = square + model_.roundoff * (element.cap_slope + square) + 4 * model_.product_floor;
     const T product = one_.error(element.cap_slope, slope_error);

@@ -44,14 +44,14 @@ T EntmaxThreshold<T>::half_deviation(const T& exact) const {
 template <class T>
 T EntmaxThreshold<T>::root(const EntmaxPrefix<T>& prefix) const {
   const FpEnvironmentGuard guard;
-  if (static_cast<double>(prefix.count) > largest_) return unbounded<T>();  // the accumulator cannot hold k
+  if (static_cast<double>(prefix.count) > largest_) return unbounded<T>();  // k is not a number of the accumulator
   roots::Quantities<T> q = quantities_;
   q.height = additions(prefix.count);
   q.mean = prefix.mean;
   q.mean_square = prefix.mean_square;
   q.width = prefix.width;
   const T radicand = roots::RadicandBounds<T>(q, half_).radicand_error;
-  // sqrt_error: sqrt(a + e) and sqrt(a - e) are at most e / sqrt(a) and at most sqrt(e) from sqrt(a).
+  // sqrt_error: sqrt(a + e) and sqrt(a - e) differ from sqrt(a) by at most e / sqrt(a) and at most sqrt(e).
   q.shift = minimum(radicand * prefix.inverse_spread, sqrt(radicand));
   q.spread = prefix.spread;
   q.root = prefix.root;
@@ -60,7 +60,7 @@ T EntmaxThreshold<T>::root(const EntmaxPrefix<T>& prefix) const {
 
 template <class T>
 T EntmaxThreshold<T>::root_within(const EntmaxPrefix<T>& support) const {
-  // Means grow with the number of items, spreads fall; 1 / k and a variance are at most 1.
+  // Means increase with the number of items, spreads decrease; 1 / k and a variance are at most 1.
   EntmaxPrefix<T> any = support;
   any.count = visible_;
   any.width = T(2);

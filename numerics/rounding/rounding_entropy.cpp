@@ -1,5 +1,5 @@
-// B5, B6 and B7: log-sum-exp, log-softmax and entropy; B5 to B7 are the theorems' formulas (theorem_bounds.hpp).
-// Proofs: docs/tolerances.md.
+// B5, B6 and B7: log-sum-exp, log-softmax and entropy, by the theorems' formulas (theorem_bounds.hpp). Proofs:
+// docs/tolerances.md.
 
 #include "numerics/formats/fp_environment.hpp"
 #include "numerics/rounding/rounding_model.hpp"
@@ -10,7 +10,7 @@ namespace {
 // The paper's 1e-9, rounded up.
 constexpr double paper_epsilon = 0x1.12e0be826d695p-30;
 
-// B6d: of coefficients that are B2's in the accumulator.
+// B6d, for coefficients as in B2 without the output's rounding.
 template <class T>
 formulas::coefficients::DirectBounds<T> direct_bounds(const RoundingModel<T>& model, const RowStatistics<T>& row,
                                                       const T& entropy) {
@@ -43,7 +43,7 @@ formulas::coefficients::DirectBounds<T> direct_bounds(const RoundingModel<T>& mo
 template <class T>
 ScalarThreshold<T> logsumexp_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
   const FpEnvironmentGuard guard;
-  // A scaled maximum carries the argument's roundings but the subtraction.
+  // A scaled maximum has the argument's roundings except the subtraction.
   const formulas::LogarithmBounds<T> bounds = RoundingModel<T>(contract, row, grants).logarithm_bounds();
   return {bounds.logsumexp_output, bounds.logsumexp_lost};
 }
@@ -54,7 +54,7 @@ LinearThreshold<T> log_softmax_error(const Contract& contract, const RowStatisti
   const RoundingModel<T> model(contract, row, grants);
   const formulas::LogarithmBounds<T> bounds = model.logarithm_bounds();
   if (contract.lse == LseForm::centred) return {bounds.centred_constant, bounds.centred_slope, bounds.centred_lost};
-  // Where the log-sum-exp L overflows, x - L is infinite or NaN: nothing is promised.
+  // If the log-sum-exp L overflows, x - L is infinite or NaN: nothing is promised.
   const bool lost = !(upper(row.maximum_magnitude + bounds.logsumexp_rounding) < model.largest);
   return {lost ? unbounded<T>() : bounds.uncentred_constant, bounds.uncentred_slope, bounds.uncentred_lost};
 }
@@ -64,7 +64,7 @@ ScalarThreshold<T> entropy_error(const Contract& contract, const RowStatistics<T
   const FpEnvironmentGuard guard;
   const RoundingModel<T> model(contract, row, grants);
   const formulas::MomentBounds<T> bounds = model.moment_bounds();
-  // Theorem b6_entropy asks that what the arguments on one path lose to underflow adds up to 2 at most.
+  // Theorem b6_entropy requires that the underflow losses of the arguments on one path sum to at most 2.
   const bool proved = upper(model.rescalings * model.quantities.argument_step) <= 2;
   return {proved ? bounds.entropy_output : unbounded<T>(), bounds.entropy_lost};
 }
@@ -74,7 +74,7 @@ ScalarThreshold<T> entropy_uncentred_error(const Contract& contract, const RowSt
   const FpEnvironmentGuard guard;
   const RoundingModel<T> model(contract, row, grants);
   const formulas::UncentredMomentBounds<T> bounds = model.uncentred_moment_bounds();
-  // Where the maximum over theta overflows, so does the entropy: nothing is promised.
+  // If the maximum over theta overflows, so does the entropy: nothing is promised.
   const bool lost = !(upper(row.maximum_magnitude + bounds.entropy_uncentred_first) < model.largest);
   return {lost ? unbounded<T>() : bounds.entropy_uncentred_output, bounds.entropy_uncentred_lost};
 }
@@ -86,7 +86,7 @@ ScalarThreshold<T> entropy_of_coefficients_error(const Contract& contract, const
   const T entropy = row.log_sum + row.mean_deviation;
   const formulas::coefficients::DirectBounds<T> bounds = direct_bounds(model, row, entropy);
   T parts = bounds.coefficients_rounding;
-  // Where 1e-9 is not a normal number of the accumulator it may be lost.
+  // If 1e-9 is below the accumulator's normal numbers, it may be lost.
   if (properties(contract.accumulator).smallest_normal > paper_epsilon) {
     parts = parts + epsilon_entropy_gap<T>(row.visible);
   }
@@ -95,20 +95,21 @@ ScalarThreshold<T> entropy_of_coefficients_error(const Contract& contract, const
 
 namespace {
 
-// B6d: -sum p ln p with ln p from a log-softmax, p from it or by itself.
+// B6d: -sum p ln p, with ln p from a log-softmax and p from it or computed directly.
 template <class T>
 ScalarThreshold<T> entropy_of_log_softmax_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
   Contract inner = contract;
   inner.output = contract.accumulator;  // the logarithms never leave the accumulator
   const LinearThreshold<T> logarithm = log_softmax_error(inner, row, grants);
   const T absolute = logarithm.constant + logarithm.floor;
-  // A logarithm's own slope and the argument's are 2 A' + 1 roundings of the argument (tilt_of_log_softmax): with 2 A +
-  // 7, and what a temperature takes, both are granted. A' is A, and at most 4 more for a temperature.
+  // A logarithm's own slope and the argument's are 2 A' + 1 roundings of the argument (tilt_of_log_softmax), where A'
+  // is A plus at most 4 for a temperature: 2 A + 7 and a temperature's roundings cover both.
   inner.exp_argument_error = 2 * contract.exp_argument_error + 7;
   const RoundingModel<T> model(inner, row, grants);
   formulas::logarithms::Quantities<T> q;
   q.unit = model.unit;
-  // A coefficient is B2's of the logits or of the logarithms, or a power of one of these. The second errs by the most.
+  // A coefficient is that of B2 from the logits or from the logarithms, or an exponential of one of these. The second
+  // has the largest error.
   const formulas::ElementBounds<T> element = model.element_bounds();
   q.numerator_log = element.numerator_log;
   q.numerator_loss = element.numerator_loss;
@@ -118,7 +119,7 @@ ScalarThreshold<T> entropy_of_log_softmax_error(const Contract& contract, const 
   q.divisions = model.quantities.divisions;
   q.lost_quotients = model.quantities.lost_quotients;
   q.slope = model.slope;
-  // An item further below the maximum has no exponential; by the logarithms it may lie 2 absolute nearer.
+  // An item further below the maximum has no exponential; its logarithm may be nearer by 2 absolute.
   const T reach = model.exp_cutoff + model.quantities.argument_step + 2 * absolute;
   q.cutoff = (1 + model.slope) * reach + model.quantities.conversion;
   q.logarithm_constant = absolute;

@@ -104,7 +104,7 @@ ScalarThreshold<T> LogSoftmaxGradientThreshold<T>::element(const PowerTerms& ter
   const FpEnvironmentGuard guard;
   T rounding = upstream_rounding_ * upstream + terms.rounding;
   T floor = floor_ + terms.floor;
-  // The difference rounds a result of the gradient's size.
+  // The difference rounds a result of the gradient's magnitude.
   rounding = rounding + model_.roundoff * (gradient + rounding);
   floor = floor * (1 + model_.roundoff) + model_.sum_floor;
   return model_.output(rounding, gradient, floor);

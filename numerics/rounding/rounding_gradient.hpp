@@ -5,10 +5,10 @@
 #include "numerics/rounding/rounding_operations.hpp"
 
 /// B12 and B13: the backward passes of softmax and log-softmax. Proofs: docs/tolerances/softmax_gradient.md. The saved
-/// output y and the upstream gradient g are exact inputs; nothing is assumed of sum y.
+/// output y and the upstream gradient g are exact inputs; y may have any sum.
 namespace softcheck::numerics {
 
-/// What B12 needs to know of a row of y and g, each an upper bound. Items whose y or g is exactly 0 add an exact zero.
+/// The quantities of a row of y and g for B12, each an upper bound. Items whose y or g is exactly 0 add an exact zero.
 template <class T>
 struct SoftmaxGradientRow {
   std::uint64_t size = 0;   // n >= 1
@@ -19,35 +19,35 @@ struct SoftmaxGradientRow {
   T largest_upstream{};     // max |g_i|
 };
 
-/// B12: |computed dx_j - y_j (g_j - M)|, M = sum y g, for a kernel that computes y (g - M) or y g - y M, with or
-/// without fused multiply-adds, its sum in the contract's order (sum=), its products stored as products= says.
+/// B12: |computed dx_j - y_j (g_j - M)|, M = sum y g, for kernels that compute y (g - M) or y g - y M, with or without
+/// fused multiply-adds, with the sum in the contract's order (sum=) and products stored by products=.
 ///
-/// contract    acc, sum, subnormal, products, input (of y and g), output; no exponential is used
-/// infinite    where e^(k lambda) is no double; no overflow is granted
+/// contract    acc, sum, subnormal, products, input (of y and g), output; there is no exponential
+/// infinite    if e^(k lambda) is no double; overflows are not covered
 template <class T>
 class SoftmaxGradientThreshold {
  public:
-  /// throws   std::invalid_argument when row.size is 0 or row.terms exceeds it
+  /// throws   std::invalid_argument if row.size is 0 or row.terms exceeds it
   SoftmaxGradientThreshold(const Contract& contract, const SoftmaxGradientRow<T>& row);
 
   /// coefficient   |y_j|          upstream   |g_j|          gradient   |dx_j|, exact; each an upper bound
   ScalarThreshold<T> element(const T& coefficient, const T& upstream, const T& gradient) const;
-  /// |y_j| (|g_j| + sum |y g|): what a threshold is compared with (is_vacuous), as dx_j itself may cancel to nothing.
+  /// |y_j| (|g_j| + sum |y g|): what the threshold is compared with (is_vacuous), since dx_j may cancel to 0.
   T metric(const T& coefficient, const T& upstream) const;
 
  private:
   OperationModel<T> model_;
   SoftmaxGradientRow<T> row_;
-  T term_unit_;      // a: a product's readings, rounding and storage
-  T term_floor_;     // what it may lose to underflow
-  T mean_rounding_;  // of M, underflow apart
+  T term_unit_;      // a: reading, rounding and storing a product
+  T term_floor_;     // its underflow loss
+  T mean_rounding_;  // of M, without underflow
   T mean_floor_;
-  // Of what no item changes: an exponential takes as long as ten sums.
+  // Constants of all items: an exponential costs as much as ten sums.
   T upstream_rounding_, difference_rounding_, rounded_mean_, rounded_mean_floor_;
   T lost_growth_, term_loss_;
 };
 
-/// What B13 needs to know of a row of g, each an upper bound.
+/// The quantities of a row of g for B13, each an upper bound.
 template <class T>
 struct LogSoftmaxGradientRow {
   std::uint64_t size = 0;   // n >= 1
@@ -56,17 +56,17 @@ struct LogSoftmaxGradientRow {
   T total_magnitude{};      // |T|, T = sum g_i
 };
 
-/// B13: |computed dx_j - (g_j - e^(y_j) T)|, T = sum g. The exponential's argument is y_j itself: A - 1 roundings, the
-/// subtraction that A counts being absent (base 2: A = 2).
+/// B13: |computed dx_j - (g_j - e^(y_j) T)|, T = sum g. The exponential's argument is y_j itself: A - 1 roundings,
+/// without the subtraction that A includes (base 2: A = 2).
 ///
 /// contract    acc, exp, sum, subnormal, input (of y and g), output
 template <class T>
 class LogSoftmaxGradientThreshold {
  public:
-  /// throws   std::invalid_argument when row.size is 0 or row.terms exceeds it
+  /// throws   std::invalid_argument if row.size is 0 or row.terms exceeds it
   LogSoftmaxGradientThreshold(const Contract& contract, const LogSoftmaxGradientRow<T>& row);
 
-  /// What an element's threshold has of e^(y_j) alone: of equal y_j the same.
+  /// The part of an element's threshold that depends only on y_j.
   struct PowerTerms {
     T rounding, floor;
   };
@@ -83,10 +83,10 @@ class LogSoftmaxGradientThreshold {
  private:
   OperationModel<T> model_;
   LogSoftmaxGradientRow<T> row_;
-  T argument_slope_;  // the argument errs by this times |y_j|
-  T total_rounding_;  // of T, underflow apart
+  T argument_slope_;  // the argument's error is this times |y_j|
+  T total_rounding_;  // of T, without underflow
   T total_floor_;
-  T upstream_rounding_, floor_;  // of an item whose power is 0
+  T upstream_rounding_, floor_;  // of an item with power 0
 };
 
 }  // namespace softcheck::numerics

@@ -70,13 +70,13 @@ void RoundingModel<T>::set_argument(const Contract& contract, const RowStatistic
   argument_steps = contract.exp_argument_error;
   T extra(0);
   if (scaled) {
-    // The reciprocal and the product; theta itself where it is not a number of the accumulator. A reciprocal computed
-    // in double and narrowed errs by 2^-53 more.
+    // Roundings: the reciprocal and the product, and theta itself if it is not a number of the accumulator. A
+    // reciprocal computed in double and narrowed errs by 2^-53 more.
     argument_steps += round_to(contract.accumulator, row.theta) == row.theta ? 2 : 3;
     if (contract.accumulator != Format::f64) extra = minus_log1m(T(properties(Format::f64).unit_roundoff));
     const double inverse = 1 / row.theta;
     if (!(inverse > 2 * p.smallest_normal && inverse < p.largest / 2)) extra = unbounded<T>();
-    // A difference that overflows before it is scaled leaves 0: harmless only where its exponential is 0 anyway.
+    // A difference that overflows before it is scaled gives weight 0: harmless only if its exponential is 0 anyway.
     const double spread = upper(row.maximum_magnitude + row.largest_magnitude) * row.theta;
     const bool harmless = spread < p.largest / 2 || p.largest / row.theta > 2 * upper(exp_cutoff);
     if (!harmless) extra = unbounded<T>();
@@ -85,7 +85,7 @@ void RoundingModel<T>::set_argument(const Contract& contract, const RowStatistic
   scaling = expm1(T(std::max(argument_steps - 1, 0.0)) * unit + extra);
 
   // Differences of rounded logits telescope along the path: their conversion counts once, for x_i and for the maximum.
-  // Every difference and every product may underflow.
+  // Every difference and product may underflow.
   const T over_theta = reciprocal_of<T>(row.theta);
   T conversion_floor = flushed_ ? T(p.smallest_normal) : T(0);
   T conversion(0);
@@ -95,16 +95,16 @@ void RoundingModel<T>::set_argument(const Contract& contract, const RowStatistic
     if (!(upper(row.largest_magnitude) * row.theta < p.largest / 2)) conversion = unbounded<T>();
   }
   conversion_ = conversion + 2 * conversion_floor * over_theta;
-  // So does a difference that underflows before it is scaled.
+  // So does a difference that underflows before scaling.
   argument_step_ = scaled ? exp(argument_unit) * sum_floor * over_theta + product_floor : sum_floor;
   keep_to_theorems();
 }
 
-// theta=before: every x / theta is rounded by itself; the rest is a kernel at theta = 1 of what came of that.
+// theta=before: each x / theta is rounded separately; from there on the kernel has theta = 1.
 template <class T>
 void RoundingModel<T>::set_scaled_logits(const Contract& contract, const RowStatistics<T>& row) {
   const FormatProperties& p = properties(contract.accumulator);
-  // The reciprocal and the product, or a division; theta itself, and the logit, where they are no numbers of the
+  // Roundings: the reciprocal and the product, or a division; theta and the logit if they are not numbers of the
   // accumulator. A reciprocal computed in double and narrowed errs by 2^-53 more.
   const bool converted = !embeds(contract.input, contract.accumulator);
   const int roundings = 2 + (round_to(contract.accumulator, row.theta) == row.theta ? 0 : 1) + (converted ? 1 : 0);
@@ -113,12 +113,12 @@ void RoundingModel<T>::set_scaled_logits(const Contract& contract, const RowStat
   const double inverse = 1 / row.theta;
   if (!(inverse > 2 * p.smallest_normal && inverse < p.largest / 2)) extra = unbounded<T>();
   scaling = expm1(T(roundings) * unit + extra);
-  // x_i / theta and m / theta err by scaling (2 |m| / theta + D_i) together; the second part is one of the slope's.
+  // x_i / theta and m / theta together err by scaling (2 |m| / theta + D_i); the slope covers the second part.
   argument_steps = contract.exp_argument_error + roundings;
   argument_unit = T(argument_steps) * unit + extra;
   T shift_of_logits = scaling * row.maximum_magnitude;
   if (!(upper(row.maximum_magnitude + shift_of_logits) < p.largest)) shift_of_logits = unbounded<T>();
-  // Differences telescope along the path, as those of converted logits do.
+  // Differences telescope along the path, like those of converted logits.
   T lost = product_floor;
   if (converted) lost = lost + product_floor * reciprocal_of<T>(row.theta);
   if (!converted && flushed_) lost = lost + T(p.smallest_normal) * reciprocal_of<T>(row.theta);
@@ -127,8 +127,8 @@ void RoundingModel<T>::set_scaled_logits(const Contract& contract, const RowStat
   keep_to_theorems();
 }
 
-// What the theorems ask of an arithmetic (sound in theory/proofs/floating_point/standard_model.v): nothing is proved
-// for steeper arguments, nor where one difference loses more.
+// The theorems' assumptions about an arithmetic (sound in theory/proofs/floating_point/standard_model.v): they cover no
+// steeper arguments, and no larger loss of one difference.
 template <class T>
 void RoundingModel<T>::keep_to_theorems() {
   if (upper(expm1(argument_unit)) <= 0.25 && upper(argument_step_) <= 0.5) return;
@@ -170,7 +170,7 @@ void RoundingModel<T>::set_quantities(const Contract& contract, const RowStatist
 template <class T>
 void RoundingModel<T>::set_row(const Contract& contract, const RowStatistics<T>& row) {
   set_quantities(contract, row);
-  // Adding a masked item's zero is exact, so that no item passes through more than visible - 1 roundings.
+  // Adding a masked item's zero is exact, so no item has more than visible - 1 roundings.
   const std::uint64_t steps = std::min(summation_height(contract, row.size), row.visible - 1);
   quantities.height = T(static_cast<double>(steps));
   sums = formulas::SumBounds<T>(quantities);
@@ -191,7 +191,7 @@ void RoundingModel<T>::set_quotient(const RowStatistics<T>& row) {
   quotient = unit;
   quantities.reciprocal_error = T(0);
   if (!reciprocal) return;
-  // Below N a reciprocal errs by omega_m: by omega_m S_hat of itself. Only f16 has sums that large.
+  // Below N a reciprocal errs by omega_m, relatively omega_m S_hat. Only f16 has such large sums.
   const T largest_sum = exp(row.log_sum + sum_log);
   const bool normal = upper(largest_sum) <= 1 / properties(accumulator_).smallest_normal;
   quantities.reciprocal_error = normal ? roundoff : roundoff + product_floor * largest_sum;
@@ -200,7 +200,7 @@ void RoundingModel<T>::set_quotient(const RowStatistics<T>& row) {
 
 template <class T>
 ElementThreshold<T> RoundingModel<T>::element(const T& constant, const T& rate, const T& floor) const {
-  // From this deviation on p and the computed value before underflow are below 2^-11 of the smallest number.
+  // From this deviation on, p and the computed value before underflow are below 2^-11 of the smallest number.
   const FormatProperties& p = properties(accumulator_);
   formulas::Quantities<T> q;
   q.chord_log = constant;

@@ -1,4 +1,4 @@
-// The error of a score behind softcap, ALiBi and bias. Derivation: docs/tolerances/attention_attributes.md.
+// The error of a score after softcap, ALiBi and bias. Derivation: docs/tolerances/attention_attributes.md.
 
 #include "numerics/rounding/rounding_score_terms.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 bool is_representable(const Contract& contract, double value) { return round_to(contract.accumulator, value) == value; }
 
-// What a product may lose to underflow, and a sum.
+// The underflow loss of a product; below, that of a sum.
 template <class T>
 T lost_product(const Contract& contract) {
   const FormatProperties& p = properties(contract.accumulator);
@@ -25,13 +25,13 @@ T lost_sum(const Contract& contract) {
   return contract.subnormals == Subnormals::flushed ? T(properties(contract.accumulator).smallest_normal) : T(0);
 }
 
-// A kernel whose exponential has another base multiplies by its logarithm: that, rounded, and the product.
+// A kernel with an exponential of another base multiplies by a rounded logarithm: two roundings.
 bool changes_base(const Contract& contract) { return contract.exp_argument_error > 1; }
 
 template <class T>
 T capped_error(const Contract& contract, double softcap, const T& score_error, const T& capped) {
   const T roundoff(properties(contract.accumulator).unit_roundoff);
-  // A quotient, or a reciprocal and a product; tanh, whose relative condition is at most 1; a product.
+  // Roundings: a quotient, or a reciprocal and a product; tanh, whose relative condition is at most 1; a product.
   const int roundings = 3 + (is_representable(contract, softcap) ? 0 : 1) + (changes_base(contract) ? 2 : 0);
   const T log = minus_log1m(T(contract.tanh_error) * roundoff) + T(roundings) * minus_log1m(roundoff);
   const T reached = capped + score_error;
@@ -53,7 +53,7 @@ T attributed_score_error(const Contract& contract, const ScoreTerms& terms, cons
   if (terms.softcap != 0) error = stored(capped_error(contract, terms.softcap, error, capped), capped);
   if (terms.slope == 0 && !terms.has_bias) return error;
 
-  // ALiBi: the slope and a distance as the accumulator has them, and their product.
+  // ALiBi: slope and distance rounded to the accumulator, and their product.
   const double farthest = std::max(terms.distance, terms.key);
   const T reach = T(std::fabs(terms.slope)) * T(farthest), bias(std::fabs(terms.bias));
   int additions = 0;
@@ -68,7 +68,7 @@ T attributed_score_error(const Contract& contract, const ScoreTerms& terms, cons
     if (!is_representable(contract, terms.bias)) error = error + expm1(unit) * bias + lost_sum<T>(contract);
     ++additions;
   }
-  // In whatever order, none of the sums is larger; a bias alone makes one, x itself.
+  // No partial sum is larger, in any order; with a bias alone the only sum is x.
   const T size = terms.slope == 0 ? sum : capped + reach + bias;
   for (; additions > 0; --additions) error = error + expm1(unit) * (size + error) + lost_sum<T>(contract);
   if (changes_base(contract)) error = error + expm1(2 * unit) * (size + error);

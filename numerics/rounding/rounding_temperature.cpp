@@ -12,10 +12,10 @@ namespace {
 // |a_i| of the paper's polynomial (Fig. 4), highest power first, each rounded up.
 constexpr std::array<double, 5> coefficient_magnitudes{0x1.2f1a9fbe76c8cp-5, 0x1.ec8b439581063p-2, 0x1.2666666666667p+1,
                                                        0x1.3ab020c49ba5fp+2, 0x1.ca7ef9db22d0fp+0};
-// A Lipschitz constant of max(P, 1): |P'| is largest at the upper end of the active interval, 2.52535... there.
+// A Lipschitz constant of max(P, 1): |P'| has its maximum 2.52535... at the upper end of the active interval.
 constexpr double lipschitz = 2.526;
 
-// Error of the entropy a kernel feeds to the polynomial, by either formula, against either definition.
+// The error of the entropy that a kernel passes to the polynomial, by either formula and either definition.
 template <class T>
 T entropy_input_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
   Contract inner = contract;
@@ -68,8 +68,8 @@ TemperatureError<T> temperature_error(const Contract& contract, const RowStatist
   moved.mean_deviation = means.moved_mean;
   moved.mean_square_deviation = logarithm * logarithm;
   moved.log_sum = scaled.log_sum + tau * mean;
-  // (x - m) beta_hat, or (x - m) / theta with theta = 1 / beta_hat, or (x - m) (1 / theta): three roundings more, two
-  // of them those of a representable theta. beta <= 2.42139 < 4 bounds what 1 / theta does to underflow and magnitudes.
+  // (x - m) beta_hat, (x - m) / theta with theta = 1 / beta_hat, or (x - m) (1 / theta): three more roundings, two of
+  // which a representable theta has. beta <= 2.42139 < 4 bounds the effect of 1 / theta on underflow and magnitudes.
   moved.theta = 0.25;
   moved.maximum_magnitude = scaled.maximum_magnitude + tau * plain.maximum_magnitude;
   moved.largest_magnitude = 4 * plain.largest_magnitude;
@@ -100,7 +100,7 @@ ElementThreshold<T> merge_by_lse_error(const Contract& contract, std::uint64_t p
                                        const T& largest_magnitude) {
   if (parts == 0) throw std::invalid_argument("merge_by_lse_error: need at least one part, got 0");
   const FpEnvironmentGuard guard;
-  // The parts' values are a row of their own: Dbar <= ln n, V2 <= ln^2(n + e), S <= n.
+  // The parts' values form a row: Dbar <= ln n, V2 <= ln^2(n + e), S <= n.
   RowStatistics<T> row;
   row.size = parts;
   row.visible = parts;
@@ -117,8 +117,8 @@ ElementThreshold<T> merge_by_lse_error(const Contract& contract, std::uint64_t p
   merging.output = contract.accumulator;
   const RoundingModel<T> model(merging, row, Grants::none);
   const ScalarThreshold<T> merged = logsumexp_error(merging, row, Grants::none);
-  // ln(weight) = L_k - L: both ends err by part_error, the merged end by its own computation; the difference is rounded
-  // at its own size L - L_k; then an exponential and a product.
+  // ln(weight) = L_k - L: both ends err by part_error, and the merged one by its own computation; the difference rounds
+  // at its magnitude L - L_k; then an exponential and a product.
   const T constant = 2 * part_error + merged.total() + model.roundoff * (2 * part_error + merged.total()) +
                      model.sum_floor + model.exp_unit + model.unit;
   return model.element(constant, model.slope, (model.exp_floor + model.product_floor) * exp(constant));

@@ -19,7 +19,7 @@ TopPThreshold<T>::TopPThreshold(const Contract& contract, const RowStatistics<T>
   const T floors = 2 * bounds_.element_floor + model_.product_floor;
   lost_ = floors * exp(bounds_.element_log + row.log_sum);
   const std::uint64_t additions = std::min<std::uint64_t>(height_, row.visible - 1);
-  // The sum's error, the items' own, the additions, and two roundings of what is compared.
+  // The sum's error, the items' own, the additions, and two roundings of the compared numbers.
   mass_log_ = model_.sum_log + own_ + model_.shift + (T(static_cast<double>(additions)) + T(2)) * model_.unit;
 }
 

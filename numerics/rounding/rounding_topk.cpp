@@ -11,7 +11,7 @@ TopkThreshold<T>::TopkThreshold(const Contract& contract, const RowStatistics<T>
     : model_(contract, row, grants), bounds_(model_.element_bounds()), log_sum_(row.log_sum) {
   const FpEnvironmentGuard guard;
   weights_ = model_.element(bounds_.element_log, model_.slope, bounds_.element_floor);
-  // Numerators that are stored and rescaled meet R rescalings at most, each item its own.
+  // Stored and rescaled numerators have at most R rescalings, each item its own.
   own_ = bounds_.numerator_log + model_.rescale_unit + bounds_.ratio_log;
   magnified_ = exp(bounds_.element_log);
 }
@@ -29,7 +29,7 @@ ElementThreshold<T> TopkThreshold<T>::renormalised(const ChosenItems<T>& chosen)
   const FpEnvironmentGuard guard;
   const T k(static_cast<double>(chosen.count)), steps(static_cast<double>(chosen.additions.value_or(chosen.count - 1)));
   const T& t = model_.slope;
-  // (3) of docs/tolerances.md for the chosen items alone.
+  // (3) of docs/tolerances.md for the chosen items only.
   const T second = formulas::square(log(k + exp(T(1))) * over_one_minus(t));
   const T shift = t * chosen.mean_deviation + formulas::square(t) * T(0.5) * second;
   const T constant = own_ + t * chosen.top_deviation;

@@ -8,19 +8,19 @@
 /// B18: the k largest coefficients of a softmax. Proofs: docs/tolerances/topk.md.
 namespace softcheck::numerics {
 
-/// The chosen items of a row, each an upper bound. r are their exact weights divided by their sum.
+/// The chosen items of a row, each an upper bound. r are their exact weights over their sum.
 template <class T>
 struct ChosenItems {
-  std::uint64_t count = 0;                      // k >= 1, masked ones counted
-  T top_deviation{};                            // m less the largest chosen logit
-  T mean_deviation{};                           // sum r_j D'_j, D'_j the largest chosen logit less x_j
-  std::optional<std::uint64_t> additions = {};  // on a path of the tree that adds them; without: k - 1
-  std::optional<T> over_mass = {};              // 1 over the sum of their p; without: 1 over the largest p
+  std::uint64_t count = 0;                      // k >= 1, including masked items
+  T top_deviation{};                            // m minus the largest chosen logit
+  T mean_deviation{};                           // sum r_j D'_j, D'_j the largest chosen logit minus x_j
+  std::optional<std::uint64_t> additions = {};  // on a path of the tree that adds them; nothing: k - 1
+  std::optional<T> over_mass = {};              // 1 over the sum of their p; nothing: 1 over the largest p
 };
 
-/// What a kernel may choose, and how far its weights may be from those of the items that it names. Granted are: a
-/// choice by the logits, by the exponentials, or by the coefficients as they are stored; weights divided by their sum,
-/// added in any order, or a softmax of the chosen logits alone.
+/// What a kernel may choose, and how far its weights may be from the exact ones of its items. Allowed: a choice by the
+/// logits, the exponentials, or the stored coefficients; weights divided by their sum, added in any order, or a softmax
+/// of the chosen logits.
 ///
 /// contract   acc, exp, sum, subnormal, weights, total, input (of the logits), output (of the weights)
 template <class T>
@@ -28,15 +28,15 @@ class TopkThreshold {
  public:
   TopkThreshold(const Contract& contract, const RowStatistics<T>& row, Grants grants = Grants::all);
 
-  /// By how much the logit of item i may exceed that of item j, where a kernel takes j for at least as large as i;
-  /// infinite where the coefficient of i may be lost.
+  /// How far the logit of item i may exceed that of item j if a kernel ranks j at least as high as i; infinite if the
+  /// coefficient of i may underflow.
   ///
   /// higher, lower   D_i, D_j
   T exchange(const T& higher, const T& lower) const;
 
-  /// |computed p_j - p_j|, by D_j: B2.
+  /// |computed p_j - p_j| as a function of D_j: B2.
   const ElementThreshold<T>& weights() const { return weights_; }
-  /// |computed r_j - r_j|, by D'_j.
+  /// |computed r_j - r_j| as a function of D'_j.
   ElementThreshold<T> renormalised(const ChosenItems<T>& chosen) const;
 
  private:
@@ -44,8 +44,8 @@ class TopkThreshold {
   formulas::ElementBounds<T> bounds_;
   ElementThreshold<T> weights_;
   T log_sum_;
-  T own_;        // log error of a coefficient at D = 0, without what all coefficients of a row share
-  T magnified_;  // e^element_log: no less than 1 over what they share
+  T own_;        // log error of a coefficient at D = 0, without the part that all coefficients of a row share
+  T magnified_;  // e^element_log: at least 1 over the shared part
 };
 
 }  // namespace softcheck::numerics

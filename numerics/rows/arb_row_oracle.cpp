@@ -18,7 +18,7 @@ namespace softcheck::numerics {
 namespace {
 
 constexpr double largest_unshifted = 0x1p20;
-// 20 bits for the size of an unshifted exponent, 20 for the sums, and some to spare.
+// 20 bits for the size of an unshifted exponent, 20 for the sums, and a reserve.
 constexpr slong guard_bits = 64;
 
 class Ball {
@@ -45,7 +45,7 @@ class Ball {
 };
 
 Ball ball_of(double value) {
-  // By bits: arf_set_d reads through frexp, which denormals-are-zero would corrupt.
+  // By bits: arf_set_d uses frexp, which denormals-are-zero would corrupt.
   const auto bits = std::bit_cast<std::uint64_t>(value);
   const auto biased = static_cast<slong>((bits >> 52) & 0x7ff);
   auto significand = static_cast<slong>(bits & ((std::uint64_t{1} << 52) - 1));
@@ -59,7 +59,7 @@ Ball ball_of(double value) {
 Ball minus_p_log_p(const Ball& p, slong bits) {
   Ball result;
   if (arb_contains_zero(p.get())) {
-    // Beyond Arb's exponents p is a ball around 0. There 0 <= -p ln p <= (2 / e) sqrt(p) < sqrt(p).
+    // Outside Arb's exponents p is a ball around 0. There 0 <= -p ln p <= (2 / e) sqrt(p) < sqrt(p).
     arb_get_abs_ubound_arf(arb_midref(result.get()), p.get(), bits);
     arb_sqrt(result.get(), result.get(), bits);
     Ball zero;
@@ -114,7 +114,7 @@ void ArbRowOracle::Values::fill(std::span<const double> logits, double theta) {
     if (!scaled[i]) continue;
     term = *scaled[i];
     if (shifted) {
-      // Before dividing: the difference of a ball and itself would not be 0.
+      // Subtract before dividing: the difference of a ball and itself would not be 0.
       arb_sub(term.get(), ball_of(logits[i]).get(), ball_of(logits[argmax]).get(), bits);
       arb_div(term.get(), term.get(), temperature.get(), bits);
     }

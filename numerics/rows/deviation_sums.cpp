@@ -10,8 +10,8 @@ Enclosure zero_with_precision(unsigned bits) {
   return Enclosure(0);
 }
 
-// term *= factor for a term >= 0 or a factor of one sign, in place; exponents are <= 0 unless they come from enclosures
-// of logits that overlap.
+// term *= factor in place, for a term >= 0 or a factor of one sign. Exponents are <= 0, except from overlapping
+// enclosures of logits.
 void multiply_weight(Enclosure& term, const Enclosure& weight, const Enclosure& exponent) {
   const mpfr_srcptr low = &exponent.data()->left;
   const mpfr_srcptr high = &exponent.data()->right;
@@ -30,7 +30,7 @@ void set_upper_weight(Enclosure& weight, const Enclosure& exponent) {
   const mpfr_srcptr high = &exponent.data()->right;
   const mpfr_ptr upper = &weight.data()->right;
   mpfr_set(upper, &weight.data()->left, MPFR_RNDU);
-  // exp of a nonzero binary fraction is irrational: the true value lies strictly between two neighbours.
+  // exp of a nonzero binary fraction is irrational, so the exact value lies strictly between two neighbours.
   if (!mpfr_zero_p(low)) mpfr_nextabove(upper);
   if (mpfr_equal_p(low, high)) return;
   mpfr_t width, increase;

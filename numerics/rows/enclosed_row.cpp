@@ -8,7 +8,7 @@
 namespace softcheck::numerics {
 namespace {
 
-// Rows of runs of equal logits take one exponential for each run.
+// To compute one exponential per run of equal logits.
 bool is_same(const Enclosure& a, const Enclosure& b) {
   return mpfr_equal_p(&a.data()->left, &b.data()->left) != 0 && mpfr_equal_p(&a.data()->right, &b.data()->right) != 0;
 }

@@ -8,19 +8,19 @@
 
 namespace softcheck::numerics {
 
-/// Softmax of a row whose logits are themselves known only as enclosures: attention scores, or logits times an enclosed
-/// inverse temperature.
+/// Softmax of a row whose logits are known only as enclosures: attention scores, or logits times an enclosed inverse
+/// temperature.
 ///
-/// All values are relative to one item r, the one whose enclosure is highest. Softmax does not depend on the reference
-/// item, so r need not be the largest. With E_i = x_i - x_r and w_i = exp(E_i):
-///   S = sum w_i,  ln S = log1p(sum over i != r),  H = ln S - sum w_i E_i / S.
+/// All values are relative to the item r with the highest enclosure. Softmax does not depend on the reference item, so
+/// r need not be the largest. With E_i = x_i - x_r and w_i = exp(E_i):
+///  S = sum w_i,  ln S = log1p(sum over i != r),  H = ln S - sum w_i E_i / S.
 ///
-/// error    enclosures at the precision of construction, about 10 * 2^-precision relative while the logits' own
-///          widths are below 2^-precision; wider logits widen each w_i by as much
+/// error    enclosures at the precision of construction, about 10 * 2^-precision relative if the logits' own widths are
+///          below 2^-precision; wider logits widen each w_i by the same amount
 class EnclosedRow {
  public:
   /// logits   (n) bounded, or nothing for a masked item
-  /// throws   std::invalid_argument when a logit is unbounded or not a number
+  /// throws   std::invalid_argument if a logit is unbounded or NaN
   explicit EnclosedRow(std::vector<std::optional<Enclosure>> logits);
 
   std::size_t size() const { return exponents_.size(); }
@@ -29,8 +29,8 @@ class EnclosedRow {
   /// Is item i visible?
   bool is_visible(std::size_t i) const { return exponents_.at(i).has_value(); }
 
-  // The rest needs a visible item and throws std::logic_error otherwise.
-  Enclosure maximum() const;               // of the logits; found once, when the row is made
+  // The following need a visible item and throw std::logic_error otherwise.
+  Enclosure maximum() const;               // of the logits; computed at construction
   Enclosure logit(std::size_t i) const;    // i visible
   Enclosure softmax(std::size_t i) const;  // the point 0 for a masked item
   Enclosure log_softmax(std::size_t i) const;

@@ -160,7 +160,7 @@ Enclosure RowOracle::mean_deviation() const { return weighted_deviation() / sum(
 Enclosure RowOracle::mean_square_deviation() const { return second_moment() / sum(); }
 
 Enclosure RowOracle::varentropy() const {
-  // A variance is >= 0.
+  // A variance is never negative.
   return numerics::maximum(mean_square_deviation() - square(mean_deviation()), Enclosure(0));
 }
 

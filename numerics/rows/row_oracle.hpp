@@ -9,43 +9,42 @@
 
 namespace softcheck::numerics {
 
-/// Everything about one row of logits that softmax attention is made of, as enclosures at the working precision of the
-/// moment of construction.
+/// The softmax quantities of one row of logits, as enclosures at the working precision at construction.
 ///
-/// With m the largest logit, D_i = (m - x_i) / theta and w_i = exp(-D_i), masked items (-inf) left out:
-///   S = sum w_i,  T = sum w_i D_i,  U = sum w_i D_i^2.
-/// S is kept as S - 1, the argmax left out of the sum, so that the entropy of a sharp row, log1p(S - 1) + T / S, keeps
-/// its relative accuracy. When every D_i is 0, S - 1 = n - 1 and T = U = 0 are points.
+/// With m the largest logit, D_i = (m - x_i) / theta and w_i = exp(-D_i), over the items that are not masked (-inf):
+///  S = sum w_i,  T = sum w_i D_i,  U = sum w_i D_i^2.
+/// S is stored as S - 1, without the argmax, so that the entropy of a sharp row, log1p(S - 1) + T / S, keeps its
+/// relative accuracy. If every D_i is 0, S - 1 = n - 1 and T = U = 0 are points.
 ///
-/// error    relative width of S - 1, T, U and of each w_i at most (12 + 2^-27 Dmax) 2^-precision at any n while Dmax <
-///          2^29: sums of terms of one sign carry guard bits; of softmax, entropy, Dbar and V2 at most three times
-///          that. Beyond Dmax = 2^29 weights may reach the end of MPFR's exponents: still enclosed, but from 0
-/// cost     one exponential for each run of equal logits, at construction; softmax(i) one more in rows beyond 2^16
+/// error    relative width of S - 1, T, U and of each w_i at most (12 + 2^-27 Dmax) 2^-precision for any n, if Dmax <
+///          2^29: sums of terms of one sign have guard bits; of softmax, entropy, Dbar and V2 at most three times that.
+///          Beyond Dmax = 2^29 weights may reach the end of MPFR's exponents: still enclosed, but from 0
+/// cost     one exponential per run of equal logits at construction; softmax(i) one more in rows beyond 2^16
 class RowOracle {
  public:
   /// logits   (n) finite or -inf (masked), n >= 0
   /// theta    > 0, finite, in the unit of the logits
-  /// throws   std::invalid_argument when a logit is NaN or +inf, or theta is not positive and finite
+  /// throws   std::invalid_argument if a logit is NaN or +inf, or theta is not positive and finite
   explicit RowOracle(std::span<const double> logits, double theta = 1);
 
-  /// The row of beta x for an enclosed beta > 0: theta = 1 / beta in everything below.
-  /// throws   std::invalid_argument also when beta is not certainly positive and bounded
+  /// The row beta x for an enclosed beta > 0: in the following theta = 1 / beta.
+  /// throws   std::invalid_argument also if beta is not certainly positive and bounded
   static RowOracle at_inverse_temperature(std::span<const double> logits, const Enclosure& beta);
 
   std::size_t size() const { return logits_.size(); }
   std::span<const double> logits() const { return logits_; }
-  /// Is item i not masked?
+  /// Is item i visible, that is not masked?
   bool is_visible(std::size_t i) const;
-  /// Number of items that are not masked.
+  /// Number of visible items.
   std::size_t visible() const { return visible_; }
   bool fully_masked() const { return visible_ == 0; }
 
-  // The rest needs visible() >= 1 and throws std::logic_error otherwise.
+  // The following need visible() >= 1 and throw std::logic_error otherwise.
   double maximum() const;
-  /// First position of the maximum.
+  /// First index of the maximum.
   std::size_t argmax() const;
   double minimum() const;  // of the visible items
-  /// D_i; i visible.
+  /// D_i of a visible item i.
   Enclosure deviation(std::size_t i) const;
   const Enclosure& sum_minus_one() const;       // S - 1 >= 0
   Enclosure sum() const;                        // S in [1, n]
@@ -60,7 +59,7 @@ class RowOracle {
   Enclosure varentropy() const;                 // Var(ln p) = V2 - Dbar^2
 
  private:
-  // Rows up to this length keep their weights (some 200 bytes each); longer ones evaluate one exponential a call.
+  // Rows up to this length store their weights (some 200 bytes each); longer ones compute one exponential per call.
   static constexpr std::size_t cached_weights = 65536;
 
   RowOracle(std::span<const double> logits, double theta, const Enclosure* beta);
@@ -72,8 +71,8 @@ class RowOracle {
 
   std::vector<double> logits_;
   double theta_;
-  std::optional<Enclosure> beta_;  // in place of theta
-  unsigned precision_;             // of the moment of construction
+  std::optional<Enclosure> beta_;  // instead of theta
+  unsigned precision_;             // at construction
   std::size_t visible_ = 0;
   std::size_t argmax_ = 0;
   std::size_t argmin_ = 0;

@@ -19,7 +19,8 @@ bool is_property_name(std::string_view name) {
   return dot != std::string_view::npos && is_word(name.substr(0, dot)) && is_word(name.substr(dot + 1));
 }
 
-// A corpus is written by hand, a line a case; what is larger is none, and a pipe may never have a writer.
+// A corpus is written by hand, one case per line; a larger file is none. Pipes are refused, since they may have no
+// writer.
 constexpr std::uintmax_t largest_corpus = std::uintmax_t{64} << 20;
 
 void require_readable(const fs::path& path) {

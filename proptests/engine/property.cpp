@@ -41,9 +41,9 @@ using numerics::Verdict;
 
 struct Evaluation {
   Certificates certificates;
-  std::string error;         // empty: the check returned, and only what it may return
-  bool wrong_call = false;   // by which it threw: it cannot be asked of such a case
-  bool interrupted = false;  // nothing is known
+  std::string error;         // empty: the check returned, and only listed claims
+  bool wrong_call = false;   // the check threw this error because the case is invalid for it
+  bool interrupted = false;  // the check was abandoned
 
   Verdict verdict() const { return error.empty() ? numerics::worst(certificates) : Verdict::violated; }
   bool holds() const { return verdict() == Verdict::proved; }
@@ -71,11 +71,11 @@ Evaluation evaluate(const CaseNode& node, const std::vector<std::string>& claims
   return result;
 }
 
-/// How a case fails: a shrink that fails otherwise has found something else, most often a wrong call.
+/// The kind of a failure. A shrunk case that fails differently has another cause, often an invalid call.
 struct Failure {
   Verdict verdict;
-  std::string claim;    // the first with this verdict; empty where the check threw
-  std::string thrower;  // "function" of "function: need, got"
+  std::string claim;    // the first claim with this verdict; empty if the check threw
+  std::string thrower;  // "function" in "function: need, got"
 
   explicit Failure(const Evaluation& evaluation)
       : verdict(evaluation.verdict()), thrower(evaluation.error.substr(0, evaluation.error.find(':'))) {
@@ -109,7 +109,7 @@ Counterexample counterexample_of(const CaseNode& node, const Evaluation& evaluat
 
 bool asks_to_end(const RunOptions& options) { return options.interrupted && options.interrupted(); }
 
-/// Descends to the first simpler case that still fails, until none does or the evaluations are used up.
+/// Moves to the first simpler case that still fails, until there is none or the evaluations are used up.
 Counterexample shrink(const ErasedProperty& property, std::unique_ptr<CaseNode> node, Evaluation evaluation,
                       const RunOptions& options) {
   const Failure failure(evaluation);
@@ -146,7 +146,7 @@ void record(const Certificates& certificates, std::map<std::string, ClaimSummary
     ClaimSummary& summary = claims[certificate.claim];
     const bool decided = certificate.verdict == Verdict::proved || certificate.verdict == Verdict::violated;
     ++(decided ? summary.decided : summary.undecided);
-    // fmax takes the number where one side is NaN.
+    // fmax ignores a NaN.
     summary.tightest_slack = std::fmax(summary.tightest_slack, certificate.slack);
   }
 }
@@ -157,7 +157,7 @@ Outcome started(const ErasedProperty& property) {
   return outcome;
 }
 
-/// What is known of a run that was ended from outside: nothing failed.
+/// The outcome of a run that was ended from outside before any failure.
 Outcome cut_short(Outcome outcome, double seconds) {
   outcome.verdict = Verdict::undecided;
   outcome.interrupted = true;
@@ -168,7 +168,7 @@ Outcome cut_short(Outcome outcome, double seconds) {
 
 class Stopwatch {
  public:
-  /// before   seconds that an earlier run took
+  /// before   seconds of an earlier run
   explicit Stopwatch(double before = 0) : before_(before) {}
   double seconds() const {
     return before_ + std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
@@ -183,7 +183,7 @@ int size_of_case(int index, int cases, int max_size) {
   return cases <= 1 ? max_size : static_cast<int>(static_cast<long long>(max_size) * index / (cases - 1));
 }
 
-/// Of a list of all, of which so many cases are chosen.
+/// The index of a listed case if `cases` of `all` are chosen.
 std::size_t listed_index(int index, int cases, int all, bool spread) {
   if (cases == all || !spread) return static_cast<std::size_t>(index);
   return cases == 1 ? static_cast<std::size_t>(all - 1)
@@ -198,7 +198,7 @@ void require_valid(const RunOptions& options) {
   }
 }
 
-/// Goes on shrinking the counterexample of a run.
+/// Continues shrinking a run's counterexample.
 Outcome shrunk_further(const ErasedProperty& property, const RunOptions& options, Outcome outcome,
                        const Stopwatch& stopwatch) {
   const Counterexample& known = *outcome.counterexample;
@@ -218,7 +218,7 @@ Outcome shrunk_further(const ErasedProperty& property, const RunOptions& options
 
 }  // namespace
 
-/// A property none of whose cases decided one of its claims has shown nothing about it.
+/// Concludes a run without failures. A claim that no case decided makes it vacuous.
 void conclude(const ErasedProperty& property, Outcome& outcome) {
   outcome.verdict = Verdict::proved;
   outcome.interrupted = false;
@@ -311,7 +311,7 @@ Outcome replay(const ErasedProperty& property, std::string_view text, const RunO
   Evaluation evaluation = evaluate(*node, property.claims, options);
   outcome.wanted = 1;
   if (evaluation.interrupted) return cut_short(outcome, stopwatch.seconds());
-  // A case that was drawn is one that the check must know; what a caller brings may be any.
+  // A drawn case must be valid for the check, but a caller may replay any case.
   if (evaluation.wrong_call) throw OutsideDomain(property.suite + "." + property.sentence + ": " + evaluation.error);
   outcome.cases = 1;
   outcome.verdict = evaluation.verdict();

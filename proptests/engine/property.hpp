@@ -20,89 +20,89 @@ namespace softcheck::proptests {
 
 using Certificates = std::vector<numerics::Certificate>;
 
-/// How many cases to draw and from which seed: the same options give the same cases on every machine.
+/// The number of cases and the seed. The same options give the same cases on every machine.
 struct RunOptions {
   std::uint64_t seed = 20241001;
   int cases = 100;
-  int max_size = 100;  // RapidCheck's size of the last case; the first has size 0
-  int shrinks = 600;   // evaluations at most that shrinking a failing case may take
-  double seconds = std::numeric_limits<double>::infinity();  // no new case is begun after this time
-  int most_cases = std::numeric_limits<int>::max();          // that are checked; of a longer list, see spread
-  bool spread = true;  // chosen evenly from the whole list, its last one included; else the first of it
-  /// CallDescription before each case and each shrink; true ends the run with what is known. A check may throw
-  /// Interrupted, too.
+  int max_size = 100;  // RapidCheck's size of the last case; the first one has size 0
+  int shrinks = 600;   // most evaluations for shrinking a failing case
+  double seconds = std::numeric_limits<double>::infinity();  // no new case begins after this time
+  int most_cases = std::numeric_limits<int>::max();          // limit of checked cases, see `spread`
+  bool spread = true;  // cases of a longer list are chosen evenly, including its last one; else the first ones
+  /// Called before each case and each shrink; true ends the run with the results so far. A check may also throw
+  /// Interrupted.
   std::function<bool()> interrupted = {};
-  /// CallDescription while a check works, too (numerics::InterruptionScope): true abandons the case. Empty: no check is
+  /// Also called while a check runs (numerics::InterruptionScope); true abandons the case. Empty: checks are not
   /// abandoned.
   std::function<bool()> abandoned = {};
-  std::function<void(int)> progress = {};  // told before each case how many have been
+  std::function<void(int)> progress = {};  // called before each case with the number of cases so far
 };
 
-/// defaults, with what RC_PARAMS sets (seed, max_success, max_size) in their place.
-/// throws   std::invalid_argument when RC_PARAMS does not parse
+/// The defaults, overridden by RC_PARAMS (seed, max_success, max_size).
+/// throws   std::invalid_argument if RC_PARAMS does not parse
 RunOptions options_from_environment(const RunOptions& defaults = {});
 
-/// What was seen of one claim over all cases of a run, the shrinks of a failing case not counted.
+/// Results of one claim over all cases of a run, without the shrinks of a failing case.
 struct ClaimSummary {
   std::size_t decided = 0;                                           // certificates proved or violated
   std::size_t undecided = 0;                                         // undecided or vacuous
-  double tightest_slack = std::numeric_limits<double>::quiet_NaN();  // largest left / right; NaN where none has one
+  double tightest_slack = std::numeric_limits<double>::quiet_NaN();  // largest left / right; NaN if there is none
 };
 
 /// A failing case after shrinking.
 struct Counterexample {
-  std::string case_text;   // parses back: the argument of --replay
-  std::size_t size = 0;    // logits, entries or nodes in it
+  std::string case_text;   // the argument of --replay
+  std::size_t size = 0;    // logits, entries or nodes
   Certificates failed;     // the certificates that were not proved
-  std::string error;       // what was thrown, where the check threw, or which unknown claim it returned
-  int evaluations = 0;     // that shrinking took
-  std::string first_text;  // the case as it was drawn
+  std::string error;       // what the check threw, or the unknown claim that it returned
+  int evaluations = 0;     // number of evaluations for shrinking
+  std::string first_text;  // the case before shrinking
 };
 
-/// proved: every certificate of every case was. Otherwise the worst of the failing case (an exception or an unknown
-/// claim counts as violated), vacuous where a listed claim was decided in no case at all, or undecided where the run
-/// was interrupted.
+/// proved: every certificate of every case is. Otherwise the worst verdict of the failing case (an exception or an
+/// unknown claim counts as violated), vacuous if no case decided one of the listed claims, or undecided if the run was
+/// interrupted.
 struct Outcome {
   numerics::Verdict verdict = numerics::Verdict::undecided;
   int cases = 0;
-  int wanted = 0;                              // cases that there would have been
-  std::map<std::string, ClaimSummary> claims;  // by id, the listed ones that were never met included
+  int wanted = 0;                              // cases of the complete run
+  std::map<std::string, ClaimSummary> claims;  // by id, including listed claims that no certificate was about
   std::optional<Counterexample> counterexample;
-  std::string note;  // why, where there is no counterexample to tell it
+  std::string note;  // the reason, if no counterexample shows it
   double seconds = 0;
-  bool interrupted = false;  // fewer cases, or fewer shrinks of the counterexample, than were asked for
+  bool interrupted = false;  // fewer cases, or fewer shrinks of the counterexample, than requested
 };
 
-/// A property: for every case that the generator draws, every certificate that check returns is proved.
+/// A property: for every case of the generator, every certificate that the check returns is proved.
 ///
-/// Case needs, found by argument-dependent lookup: `std::string to_text(const Case&)` on one line,
-/// `void from_text(std::string_view, Case&)` which throws std::invalid_argument, `std::size_t size_of(const Case&)` and
-/// `void showValue(const Case&, std::ostream&)`. Shrinking follows the generator's own shrinks. Who makes one includes
-/// <rapidcheck.h>.
+/// Case needs these functions, found by argument-dependent lookup: `std::string to_text(const Case&)` in one line,
+/// `void from_text(std::string_view, Case&)`, which throws std::invalid_argument, `std::size_t size_of(const Case&)`
+/// and `void showValue(const Case&, std::ostream&)`. Shrinking uses the generator's shrinks. Files that construct a
+/// property include <rapidcheck.h>.
 template <class Case>
 struct PropertyOf {
   std::string suite;                // "Lemma21"
   std::string sentence;             // "EveryCoefficientLiesWithinItsBounds"
-  std::vector<std::string> claims;  // ids of the claims its check decides: "lemma_2_1.upper"
+  std::vector<std::string> claims;  // ids of the claims that the check decides: "lemma_2_1.upper"
   rc::Gen<Case> generator;
   std::function<Certificates(const Case&)> check;
-  /// Where there are any: these cases in this order, each as it is, and none drawn. Sorted by size, the first that
-  /// fails is the smallest.
+  /// If not empty: check these cases in this order, without drawing or shrinking. If they are sorted by size, the first
+  /// failing one is the smallest.
   std::vector<Case> listed{};
-  /// Where it is set: whether the generator may draw or shrink to a case. A replay of any other is a wrong call, since
-  /// the property says nothing about it.
+  /// If set: can the generator draw the case, or shrink to it? A replay of any other case is an error, because the
+  /// property does not hold for it.
   std::function<bool(const Case&)> admits{};
-  /// Where it is set: a case that was not drawn, with the simpler ones that shrinking may try.
+  /// If set: makes a case that was not drawn shrinkable.
   std::function<rc::Shrinkable<Case>(const Case&)> shrinkable{};
-  /// Where it is set: the simpler cases that a failure itself names, such as the one row of a thousand that is wrong.
-  /// Shrinking tries them before all others.
+  /// If set: the simpler cases that a failure names, such as the one wrong row of a thousand. Shrinking tries them
+  /// first.
   std::function<std::vector<Case>(const Case&, const Certificates&)> pointed_at{};
-  /// Where it is set: makes the list of listed cases when the property is run, as it takes a while; throws Interrupted
-  /// once it is asked to end.
+  /// If set: makes the list of listed cases when the property runs, because that takes a while; throws Interrupted when
+  /// asked to stop.
   std::function<std::vector<Case>(const std::function<bool()>& stop_requested)> listed_later{};
 };
 
-/// A replay of a case that the property says nothing about.
+/// The error of a replay of a case outside the property's domain.
 class OutsideDomain : public std::invalid_argument {
  public:
   explicit OutsideDomain(const std::string& property)
@@ -111,20 +111,20 @@ class OutsideDomain : public std::invalid_argument {
 
 namespace detail {
 
-/// One drawn or shrunk case without its type.
+/// A drawn or shrunk case without its type.
 class CaseNode {
  public:
   virtual ~CaseNode() = default;
   virtual std::string text() const = 0;
   virtual std::size_t size() const = 0;
   virtual Certificates check() const = 0;
-  /// The next simpler case to try; null when there are no more.
+  /// The next simpler case to try; null if there are no more.
   virtual std::unique_ptr<CaseNode> next_shrink() = 0;
-  /// The simpler cases that these certificates of the case name.
+  /// The simpler cases that these certificates name.
   virtual std::vector<std::unique_ptr<CaseNode>> pointed_at(const Certificates& certificates) const = 0;
 };
 
-/// A property without its case type: all that running and shrinking need.
+/// A property without its case type, for running and shrinking.
 struct ErasedProperty {
   std::string suite;
   std::string sentence;
@@ -132,7 +132,7 @@ struct ErasedProperty {
   std::function<std::unique_ptr<CaseNode>(const rc::Random&, int size)> draw;
   std::function<std::unique_ptr<CaseNode>(std::string_view text)> parse;
   std::size_t listed = 0;
-  /// Makes the list and counts it, or throws Interrupted; empty: it is there.
+  /// Makes the list and returns its size, or throws Interrupted; empty: the list exists.
   std::function<std::size_t(const std::function<bool()>& stop_requested)> list_now;
   std::function<std::unique_ptr<CaseNode>(std::size_t index)> list;
 };
@@ -171,7 +171,7 @@ class NodeOf final : public CaseNode {
   }
 
  private:
-  // Not before one is asked for: to make them took a fifth of the time of a judgement that finds nothing.
+  // Made on first use: making shrinks took a fifth of the time of a judgement without failures.
   rc::Seq<rc::Shrinkable<Case>> begin_shrinks() const {
     if (drawn_) return drawn_->shrinks();
     return property_->shrinkable ? property_->shrinkable(value_).shrinks() : rc::Seq<rc::Shrinkable<Case>>();
@@ -227,35 +227,36 @@ class Property {
   std::string name() const { return suite() + "." + sentence(); }
   const std::vector<std::string>& claims() const { return erased_.claims; }
 
-  /// How many cases run() will check.
+  /// The number of cases that run() checks.
   int cases(const RunOptions& options) const {
     return erased_.listed > 0 ? static_cast<int>(erased_.listed) : options.cases;
   }
-  /// Draws cases (or takes those listed) until one fails, and shrinks it. A shrink is taken when it fails in the same
-  /// way: the same claim with the same verdict, or an exception out of the same function.
+  /// Draws cases, or takes the listed ones, until one fails, and shrinks it. A shrunk case must fail in the same way:
+  /// the same claim with the same verdict, or an exception from the same function.
   Outcome run(const RunOptions& options) const { return detail::run(erased_, options); }
-  /// Goes on with a run that was interrupted: with the next case, or with shrinking its counterexample.
+  /// Continues an interrupted run, with its next case or with shrinking its counterexample.
   ///
-  /// earlier   of run() or resume(), with the same options but for what ends it
+  /// earlier   from run() or resume(), with the same options except for limits and interruptions
   Outcome resume(const RunOptions& options, Outcome earlier) const {
     return detail::resume(erased_, options, std::move(earlier));
   }
-  /// The outcome of an interrupted run as if its cases were all there are.
+  /// Turns the outcome of an interrupted run into that of a complete run with these cases.
   void conclude(Outcome& outcome) const { detail::conclude(erased_, outcome); }
-  /// Calls each with the text of every case that run() would check, in their order; checks none.
+  /// Calls `each` with the text of every case that run() would check, in order, without checking it.
   void each_case(const RunOptions& options, const std::function<void(const std::string&)>& each) const {
     detail::each_case(erased_, options, each);
   }
-  /// Checks the one case that text describes.
+  /// Checks the case with this text.
   ///
-  /// shrinks   evaluations at most that shrinking it may take where it fails; 0: it is told as it is
-  /// throws    std::invalid_argument when it does not parse, OutsideDomain when the property says nothing about it
+  /// shrinks   most evaluations for shrinking it if it fails; 0: no shrinking
+  /// throws    std::invalid_argument if the text does not parse, OutsideDomain if the property does not hold for the
+  ///           case
   Outcome replay(std::string_view text, int shrinks = 0) const {
     RunOptions options;
     options.shrinks = shrinks;
     return detail::replay(erased_, text, options);
   }
-  /// The same, of whose options shrinks, interrupted and abandoned are read.
+  /// The same; reads the options shrinks, interrupted and abandoned.
   Outcome replay(std::string_view text, const RunOptions& options) const {
     return detail::replay(erased_, text, options);
   }

@@ -19,8 +19,8 @@ using numerics::Sides;
 using theory::QuarticThousandths;
 using theory::TemperedRow;
 
-// The coefficients in ascending order, as a public port feeds them to a function that wants descending ones: active on
-// (0.91856, 2.14702), maximum 3.3326.
+// The coefficients in ascending order, as a public port passes them to a function that expects descending ones: active
+// on (0.91856, 2.14702), maximum 3.3326.
 constexpr QuarticThousandths ascending{-37, 481, -2300, 4917, -1791};
 
 Certificates facts_of_ascending(const RowCase& row_case) {
@@ -42,7 +42,7 @@ RowCheck claim_of_beta(const std::string& claim, const AdaptiveSides& sides) {
   });
 }
 
-// Without max(., 1): small entropies then flatten the row.
+// Without max(., 1), small entropies flatten the row.
 Certificates without_maximum(const RowCase& row_case) {
   const theory::LevelRow levels = levels_of(row_case);
   return {certify_less_equal(
@@ -50,7 +50,7 @@ Certificates without_maximum(const RowCase& row_case) {
         const Enclosure inverse = 1 / Enclosure(row_case.theta);
         const Enclosure before = TemperedRow(levels, inverse).entropy();
         const Enclosure beta = theory::quartic(before);
-        // P < 0 turns the row upside down.
+        // P < 0 reverses the row.
         if (beta.certainly_negative()) {
           return Sides{TemperedRow(levels.mirrored(), -(inverse * beta)).entropy(), before};
         }

@@ -28,7 +28,7 @@ Enclosure spread_of_items(const LevelRow& row, double theta) {
   return theory::difference(row.largest(), row.smallest()) / Enclosure(theta);
 }
 
-// The window of W items beside the query's own: W + 1 are seen.
+// W + 1 items are visible: the window's W, and the query's own.
 RowCheck window_without_itself() {
   return decided_only([](const RowCase& row_case) {
     const LevelRow row = levels_of(row_case);
@@ -41,7 +41,7 @@ RowCheck window_without_itself() {
   });
 }
 
-// Any two sides of a row and one of its sinks.
+// Any two sides, for a row and each of its sinks.
 RowCheck at_every_sink(const std::string& claim, const std::function<Sides(const LevelRow&, double, double)>& sides) {
   return decided_only([=](const RowCase& row_case) {
     Certificates all;
@@ -53,7 +53,7 @@ RowCheck at_every_sink(const std::string& claim, const std::function<Sides(const
   });
 }
 
-// The items' coefficients as if the sink took nothing.
+// The items' coefficients as if the sink had none.
 Sides kept_by_items(const LevelRow& row, double theta, double sink) {
   const TemperedRow alone(row, 1 / Enclosure(theta)), with_sink(auxiliary(row, sink), 1 / Enclosure(theta));
   const std::size_t first = sink > row.largest() ? 1 : 0;
@@ -69,7 +69,7 @@ Sides entropy_with_spread_of_items(const LevelRow& row, double theta, double sin
   return {simple_floor(row.visible() + 1, spread_of_items(row, theta)), tempered.entropy()};
 }
 
-// -sum alpha ln alpha over the items, whose coefficients do not sum to 1.
+// -sum alpha ln alpha over the items only, whose coefficients do not sum to 1.
 Sides entropy_of_items(const LevelRow& row, double theta, double sink) {
   const LevelRow extended = auxiliary(row, sink);
   const TemperedRow tempered(extended, 1 / Enclosure(theta));
@@ -81,7 +81,7 @@ Sides entropy_of_items(const LevelRow& row, double theta, double sink) {
   return {simple_floor(row.visible() + 1, exponent), tempered.entropy() + share * log(share)};
 }
 
-// N(2 eps) for eps: the sink takes less than half where it is low.
+// Takes N(2 eps) for eps, although a low sink takes less than half of the weight.
 RowCheck half_to_the_sink() {
   return decided_only([](const RowCase& row_case) {
     const LevelRow row = levels_of(row_case);
@@ -110,7 +110,7 @@ Sides half_the_spread(double high, double low, double cap) {
           theory::softcapped_logit(c, theory::difference(high, low) / Enclosure(2))};
 }
 
-// A centred row has its largest spread: high beside -high.
+// A centred row, high and -high, has the largest spread.
 Sides spread_in_one_tanh(double high, double, double cap) {
   const Enclosure c(cap), x = abs(Enclosure(high));
   return {theory::softcapped_logit(c, x) - theory::softcapped_logit(c, -x), theory::softcapped_logit(c, 2 * x)};

@@ -4,8 +4,8 @@
 
 namespace softcheck::proptests {
 
-/// The check without what it leaves undecided: a wrong claim has no gap that would decide its ties, and must be
-/// rejected by a violation, not by them.
+/// The check without its undecided certificates: a wrong claim has no gap that decides ties, and a violation must
+/// reject it.
 inline RowCheck decided_only(RowCheck check) {
   return [check = std::move(check)](const RowCase& row_case) {
     Certificates all = check(row_case);

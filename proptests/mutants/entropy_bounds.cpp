@@ -39,7 +39,7 @@ RowCheck entropy_at_most(const Bound& bound) {
   });
 }
 
-// Entropy with one item at the maximum and all others at the minimum, as if that were always the least.
+// The entropy with one item at the maximum and all others at the minimum, as if that were always the least.
 Certificates one_item_at_the_maximum(const RowCase& row_case) {
   const theory::LevelRow levels = levels_of(row_case);
   const std::uint64_t n = levels.visible();
@@ -50,7 +50,7 @@ Certificates one_item_at_the_maximum(const RowCase& row_case) {
   return check(row_case);
 }
 
-// Half of the items at the maximum: right for small spreads only.
+// Half of the items at the maximum: correct only for small spreads.
 Certificates half_at_the_maximum(const RowCase& row_case) {
   const theory::LevelRow levels = levels_of(row_case);
   const std::uint64_t n = levels.visible();

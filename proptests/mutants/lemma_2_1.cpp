@@ -18,7 +18,7 @@ using theory::TemperedRow;
 
 using CoefficientBound = std::function<Enclosure(const TemperedRow&, double theta)>;
 
-// The largest coefficient against any upper bound.
+// Compares the largest coefficient with any upper bound.
 RowCheck largest_at_most(const std::string& claim, const CoefficientBound& bound) {
   return decided_only([=](const RowCase& row_case) {
     const theory::LevelRow levels = levels_of(row_case);
@@ -39,7 +39,7 @@ RowCheck smallest_at_least(const std::string& claim, const CoefficientBound& bou
   });
 }
 
-// The paper's upper bound, as if a row could reach it.
+// The paper's upper bound, as if a row attained it.
 Certificates paper_bound_attained(const RowCase& row_case) {
   const theory::LevelRow levels = levels_of(row_case);
   return {certify("lemma_2_1.attained", theory::witness_text(levels, row_case.theta), numerics::Relation::equal, [&] {
@@ -49,7 +49,8 @@ Certificates paper_bound_attained(const RowCase& row_case) {
   })};
 }
 
-// The coefficient of n + 1 items of the row's spread, n any length taken for N(1/2), must be below 1/2.
+// The coefficient among n + 1 items of the row's spread must be below 1/2, where `length` computes n in place of
+// N(1/2).
 RowCheck vanishes_beyond(const std::function<std::optional<std::uint64_t>(const theory::Spread&)>& length) {
   return [=](const RowCase& row_case) -> Certificates {
     const theory::LevelRow levels = levels_of(row_case);
@@ -85,7 +86,7 @@ std::vector<PlantedVersion> lemma_2_1_planted() {
           {"forgets the item itself in the dispersion length",
            coefficients_vanish_beyond_the_dispersion_length(vanishes_beyond([](const theory::Spread& spread) {
              auto length = theory::dispersion_length(spread, 0.5).items;
-             if (length) *length -= 2;  // floor(e^delta) - 1 where floor(1 + e^delta) is needed
+             if (length) *length -= 2;  // floor(e^delta) - 1 instead of floor(1 + e^delta)
              return length;
            }))}};
 }

@@ -28,7 +28,7 @@ Enclosure variance_of(const Vector& x) {
   return mean_square_of(x) - square(sum / d);
 }
 
-// |z|^2 by any formula of h and epsilon, below d less some.
+// |z|^2 by any formula of h and epsilon is below d - less.
 RowCheck length_below(const std::string& claim, int less,
                       const std::function<Enclosure(const Vector&, const Enclosure&)>& length) {
   return decided_only([=](const RowCase& row_case) {
@@ -41,7 +41,7 @@ RowCheck length_below(const std::string& claim, int less,
   });
 }
 
-// What is seen of a head, at the working precision of the moment.
+// A head's vectors and logits at the current working precision.
 struct Seen {
   explicit Seen(const BallHead& head)
       : bias(enclosed(head.at.query_bias)),
@@ -96,7 +96,7 @@ Enclosure without_query_bias(const BallHead& head, const Seen&) {
   return theory::ellipsoid_spread(Enclosure(head.scale), Enclosure(head.key_square), Enclosure(lambda));
 }
 
-// As if (x + y)^2 <= x^2 + y^2: half of what t = 1 gives.
+// As if (x + y)^2 <= x^2 + y^2: half of the bound with t = 1.
 Enclosure without_cross_term(const BallHead& head, const Seen&) {
   const double lambda = theory::largest_square(head.query_ball(), key_factor(head), 1);
   return theory::ellipsoid_spread(Enclosure(head.scale), Enclosure(head.key_square), Enclosure(lambda) / Enclosure(2));
@@ -133,7 +133,7 @@ Enclosure logit_without_key_bias(const BallHead& head, const Seen& seen) {
                              Enclosure(head.key_square));
 }
 
-// The way from the middle to one key for the way between two.
+// The distance from the centre to one key instead of that between two keys.
 Certificates half_way_attained(const ProjectionCase& projection) {
   Certificates all;
   for (const BallHead& head : ball_heads(projection)) {

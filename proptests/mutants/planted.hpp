@@ -7,10 +7,10 @@
 
 namespace softcheck::proptests {
 
-/// A wrong claim or wrong code that a property must reject: the wrong check under the suite and the sentence of the
-/// property it belongs to, over the same cases.
+/// A wrong claim or wrong code that a property must reject: the wrong check with the suite, sentence and cases of its
+/// property.
 struct PlantedVersion {
-  std::string what;  // what is wrong: "forgets theta"
+  std::string what;  // the fault: "forgets theta"
   Property wrong;
 };
 

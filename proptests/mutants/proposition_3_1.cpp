@@ -10,7 +10,7 @@ using numerics::Enclosure;
 using theory::SpreadEvaluation;
 using Terms = theory::SpreadTerms<Enclosure>;
 
-// Three steps of power iteration: always a lower estimate, and what people use.
+// Three steps of power iteration: always a lower estimate, but common practice.
 double power_iteration(const Eigen::MatrixXd& matrix) {
   Eigen::VectorXd direction = Eigen::VectorXd::Ones(matrix.cols());
   for (int step = 0; step < 3; ++step) {
@@ -31,7 +31,7 @@ Certificates forms_by_power_iteration(const ProjectionCase& projection) {
   return result;
 }
 
-// The scaled, biased spread against any formula.
+// Compares the scaled, biased spread with any formula.
 ProjectionCheck against(const char* claim, Enclosure (*form)(const Terms&)) {
   return [=](const ProjectionCase& projection) {
     Certificates result;
@@ -54,7 +54,7 @@ Enclosure norm_of_items_for_differences(const Terms& t) {
   return sqrt(t.direct_square * t.item_square / Enclosure(t.dimension));
 }
 
-// joint <= difference: each is sharper than the biased form, neither than the other.
+// joint <= difference: both are sharper than the biased form, but neither is always below the other.
 Certificates joint_below_difference(const ProjectionCase& projection) {
   const SpreadEvaluation evaluation(query_and_items(projection));
   return {numerics::certify_less_equal("proposition_3_1.ordering", evaluation.witness(), [&] {

@@ -16,7 +16,7 @@ using numerics::Enclosure;
 using numerics::Sides;
 using theory::TemperedRow;
 
-// H(-1.1 beta) <= H(beta): monotone in |beta| also across signs, as [0, 0, 1] at 10 and -11 shows it is not.
+// H(-1.1 beta) <= H(beta): monotone in |beta| across signs; false for [0, 0, 1] at 10 and -11.
 Certificates monotone_across_signs(const RowCase& row_case) {
   const theory::LevelRow row = levels_of(row_case);
   const Enclosure beta = 1 / Enclosure(row_case.theta);
@@ -25,7 +25,7 @@ Certificates monotone_across_signs(const RowCase& row_case) {
   })};
 }
 
-// Strictly also where all logits are equal.
+// Strict even if all logits are equal.
 Certificates strict_everywhere(const RowCase& row_case) {
   const theory::LevelRow row = levels_of(row_case);
   const Enclosure beta = 1 / Enclosure(row_case.theta);
@@ -34,8 +34,8 @@ Certificates strict_everywhere(const RowCase& row_case) {
   })};
 }
 
-// A difference over a step at beta = 1/delta against step times what is taken for the derivative, below which it cannot
-// fall by more than a factor e^(delta step): the check of certify_derivatives with another formula.
+// Compares a difference over a step at beta = 1/delta with step times a wrong derivative, below which it cannot fall by
+// more than a factor e^(delta step): certify_derivatives with another formula.
 using Moments = theory::PartitionMoments<Enclosure>;
 using Difference =
     std::function<Enclosure(const Enclosure& b1, const Moments& m1, const Enclosure& b2, const Moments& m2)>;

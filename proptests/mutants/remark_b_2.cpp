@@ -13,7 +13,7 @@ namespace {
 using numerics::Enclosure;
 using theory::ForgettingBounds;
 
-// The constants of the BERT recurrence with or without the factor e^(delta/theta) and the residual connection.
+// The constants of the BERT recurrence, with or without the factor e^(delta/theta) and the residual connection.
 std::vector<Enclosure> constants_by(const ForgettingBounds& bounds, bool disperse, bool residual) {
   const numerics::PrecisionScope scope(64);
   std::vector<Enclosure> result{Enclosure(0)};
@@ -37,7 +37,7 @@ Certificates bert_without_spread(const SmallNetworkCase& network) {
   return theory::certify_bert_forgets(bounds, static_cast<double>(two.length), constants_by(bounds, false, true));
 }
 
-// D_l(i) = |a - b| G ||V|| ...: no residual share, so that token 1 seems to lose its own embedding.
+// D_l(i) = |a - b| G ||V|| ...: without the residual part, as if token 1 lost its own embedding.
 Certificates gpt_without_residual(const SmallNetworkCase& network) {
   const SmallNetworkCase two = with_two_symbols(network);
   const auto model = model_of(two);
@@ -49,7 +49,7 @@ Certificates gpt_without_residual(const SmallNetworkCase& network) {
   return theory::certify_gpt_forgets(bounds, two.length, wrong.gpt_distances(two.length + 1));
 }
 
-// n = c_L / tolerance: as if a GPT network forgot at the rate 1/n.
+// n = c_L / tolerance, as if a GPT network forgot at the rate 1/n.
 Certificates length_without_logarithms(const SmallNetworkCase& network) {
   constexpr double tolerance = 0x1p-10;
   const SmallNetworkCase two = with_two_symbols(network);
@@ -64,7 +64,7 @@ Certificates length_without_logarithms(const SmallNetworkCase& network) {
   return theory::certify_forgetting_length(bounds, tolerance, length);
 }
 
-// Every token of a GPT sequence as if it were the last.
+// Treats every token of a GPT sequence like the last one.
 Certificates gpt_as_bert(const SmallNetworkCase& network) {
   const SmallNetworkCase two = with_two_symbols(network);
   const auto model = model_of(two);

@@ -13,12 +13,12 @@ namespace {
 
 using numerics::Enclosure;
 
-// The difference of one coefficient, (e^d - e^-d)/n, in place of the sum over all items.
+// The difference of one coefficient, (e^d - e^-d)/n, instead of the sum over all items.
 Enclosure of_one_item(const Enclosure& d, const Enclosure& shorter, const Enclosure& longer) {
   return theory::scaled_row_disagreement(d, shorter, longer) / longer;
 }
 
-// k (e^d - e^-d): the statement for BERT, asked of prefixes of different lengths.
+// k (e^d - e^-d): the statement for BERT, applied to prefixes of different lengths.
 Enclosure blind_to_lengths(const Enclosure& d, const Enclosure&, const Enclosure& longer) {
   return longer * (exp(d) - exp(-d));
 }
@@ -33,7 +33,7 @@ auto on_sequence(Certify certify, int min_depth = 1) {
   };
 }
 
-// A long sequence taken for a fully dispersed one: the later layer's spread on the softmax as it is.
+// Treats a long sequence as fully dispersed: computes the later layer's spread from the actual softmax.
 Certificates later_spread_of_softmax(theory::TraceLadder& trace) {
   return {numerics::certify("remark_c_1.later_spread", trace.witness(), numerics::Relation::equal, [&] {
     const auto& head = trace.head_now(1, 0);

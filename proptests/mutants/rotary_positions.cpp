@@ -41,7 +41,7 @@ Enclosure largest_size(const EnclosedVector& x) {
   return largest;
 }
 
-// One weight a coordinate: 1 in the first half and 16 in the second, both of them in each half-split plane.
+// One weight per coordinate: 1 in the first half and 16 in the second, so every half-split plane has both.
 EnclosedVector coordinate_weights(std::size_t width) {
   EnclosedVector weights;
   for (std::size_t i = 0; i < width; ++i) weights.emplace_back(i < width / 2 ? 1 : 16);
@@ -98,7 +98,7 @@ numerics::Certificate one_logit_for_the_spread(const RotaryHead& rotary) {
   });
 }
 
-// The folded form of a head without rotary positions, where the key bias cancels; asked of keys that are all bias.
+// The folded form of a head without rotary positions, in which the key bias cancels, for keys that are all bias.
 numerics::Certificate key_bias_cancels(RotaryHead rotary) {
   rotary.head.at.items.setZero();
   rotary.head.key_square = 0;
@@ -112,7 +112,7 @@ numerics::Certificate key_bias_cancels(RotaryHead rotary) {
   });
 }
 
-// max |w_q w_k| over the coordinates, as if nothing turned.
+// max |w_q w_k| over the coordinates, as if there were no rotation.
 Certificates gain_of_coordinates(const ProjectionCase& projection) {
   Certificates all;
   for (const QkNormHead& head : qk_norm_heads(projection)) {

@@ -21,7 +21,7 @@ using Merge = std::function<State(const State&, const State&)>;
 
 State leaf(const Run& run) { return theory::entropy_state<Enclosure>(run.value, run.count); }
 
-// The merge with its rescaling changed: shift multiplies d S in T, scaled tells whether S and T are rescaled at all.
+// A merge with a wrong rescaling: `shift` multiplies d S in T, `scaled` says whether S and T are rescaled.
 State wrong_merge(const State& a, const State& b, int shift, bool scaled) {
   if (!a.maximum || !b.maximum || *a.maximum == *b.maximum) return theory::merge(a, b);
   const State& high = *a.maximum > *b.maximum ? a : b;
@@ -31,7 +31,7 @@ State wrong_merge(const State& a, const State& b, int shift, bool scaled) {
   return {high.maximum, high.others + scale * sum, high.moment + scale * (low.moment + shift * d * sum)};
 }
 
-// Keeps the first block's maximum as the reference point: right about S and T, but another state in another order.
+// Keeps the first block's maximum as the reference: S and T are correct, but the state depends on the order.
 State first_maximum(const State& a, const State& b) {
   if (!a.maximum || !b.maximum) return theory::merge(a, b);
   const Enclosure d = theory::difference(*a.maximum, *b.maximum), scale = exp(-d), sum = b.others + 1;
@@ -44,7 +44,7 @@ RowCheck recurrence_with(const Merge& merge) {
     return Certificates{certify_agreement("streaming_entropy.recurrence", to_text(row_case), [&] {
       State state;
       for (const Run& run : row_case.row.runs()) state = merge(state, leaf(run));
-      // As perplexities: entropies that underflow agree, and negative ones have one too.
+      // As perplexities, because entropies that underflow would agree; negative entropies have one, too.
       return Sides{exp(theory::entropy(state)), exp(numerics::RowOracle(logits).entropy())};
     })};
   };
@@ -61,7 +61,7 @@ RowCheck commutes(const Merge& merge) {
   };
 }
 
-// An empty state that is an item at 0, as zero-initialised registers are.
+// The empty state counts as an item at 0, like zero-initialised registers.
 Certificates zeros_are_empty(const RowCase& row_case) {
   return {certify_agreement("streaming_entropy.identity", to_text(row_case), [&] {
     const State zeros{0.0, Enclosure(0), Enclosure(0)}, whole = leaf(row_case.row.runs().front());
@@ -86,7 +86,7 @@ MergeCheck tree_with(const Merge& merge) {
   };
 }
 
-// Any computed entropy against the bound of the honest one.
+// Compares any computed entropy with the bound of the correct one.
 MergeCheck computes(Format format, std::function<double(std::span<const double>, const theory::MergePlan&)> entropy) {
   return [=](const MergeTreeCase& merge_case) -> Certificates {
     const std::vector<double> logits = merge_case.row.row.expand();
@@ -115,7 +115,7 @@ double uncentred(std::span<const double> logits, const theory::MergePlan&) {
   return maximum + std::log(sum) - moment / sum;
 }
 
-// The recurrence without its guards: infinity * 0 at the first item, -inf - (-inf) in a fully masked beginning.
+// The recurrence without its guards: infinity * 0 at the first item, -inf - (-inf) in a fully masked prefix.
 double unguarded(std::span<const double> logits, const theory::MergePlan&) {
   float maximum = -INFINITY, sum = 0, moment = 0;
   for (const double logit : logits) {

@@ -18,7 +18,7 @@ using theory::Box;
 using theory::SmallTransformer;
 using theory::SpreadBounds;
 
-// bound_spreads with any rule for the box behind a layer.
+// bound_spreads with another rule for the box after a layer.
 template <class NextBox>
 SpreadBounds bounds_by(const SmallTransformer& model, NextBox&& next_box) {
   const numerics::PrecisionScope scope(64);
@@ -43,7 +43,7 @@ SpreadBounds without_residual(const SmallTransformer& model) {
   return theory::bound_spreads(changed);
 }
 
-// The hull of what two opposite corners of the box give: an activation is not monotone in each coordinate.
+// The hull of the images of two opposite corners of the box, although an activation is not monotone in each coordinate.
 SpreadBounds by_corners(const SmallTransformer& model) {
   return bounds_by(model, [&](const theory::TransformerLayer& layer, const Box& box) {
     const auto image = [&](Enclosure (*corner)(const Enclosure&)) {
@@ -59,7 +59,7 @@ SpreadBounds by_corners(const SmallTransformer& model) {
   });
 }
 
-// Every layer as if it attended to the embeddings.
+// As if every layer attended to the embeddings.
 SpreadBounds first_layer_only(const SmallTransformer& model) {
   return bounds_by(model, [](const theory::TransformerLayer&, const Box& box) { return box; });
 }
@@ -73,8 +73,8 @@ NetworkCheck boxed_by(SpreadBounds (*wrong)(const SmallTransformer&)) {
   };
 }
 
-// CallDescription of two symbols and two layers at least: what is wrong behind the first layer then shows in small
-// networks too.
+// Checks networks with at least two symbols and two layers, so that errors after the first layer show in small
+// networks, too.
 NetworkCheck bounded_by(SpreadBounds (*wrong)(const SmallTransformer&)) {
   return [wrong](const SmallNetworkCase& network) {
     SmallNetworkCase deep = with_two_symbols(network);
@@ -86,7 +86,7 @@ NetworkCheck bounded_by(SpreadBounds (*wrong)(const SmallTransformer&)) {
   };
 }
 
-// The claim at n0 = 1/epsilon, as if the spread were 0, asked of one token among 1/epsilon others.
+// The claim at n0 = 1/epsilon, as if the spread were 0, for one token among 1/epsilon others.
 Certificates disperses_without_spread(const SmallNetworkCase& network) {
   constexpr double epsilon = 0.125;
   const SmallNetworkCase two = with_two_symbols(network);
@@ -98,7 +98,7 @@ Certificates disperses_without_spread(const SmallNetworkCase& network) {
   return theory::certify_dispersal(trace, flat, epsilon);
 }
 
-// 1 + e^(delta/theta)/epsilon: the lost factor 1 - epsilon.
+// 1 + e^(delta/theta)/epsilon: without the factor 1 - epsilon.
 Certificates length_without_its_factor(const SmallNetworkCase& network) {
   const auto model = model_of(network);
   const double spread = theory::bound_spreads(model).spread;
@@ -109,7 +109,8 @@ Certificates length_without_its_factor(const SmallNetworkCase& network) {
   })};
 }
 
-// The bound of another head; 500 is one of the true head, and keeps lengths within the range of double.
+// The bound of another head, at most 500, which bounds the correct head (normed_sequences) and keeps lengths within the
+// range of double.
 NormedHeadCheck normed_by(double (*wrong)(theory::NormedHead)) {
   return [wrong](const NormedHeadCase& head_case) {
     Certificates all;
@@ -131,7 +132,7 @@ double without_shift(theory::NormedHead head) {
   return theory::normalised_spread(head);
 }
 
-// |z| < 1 for |z| < sqrt(d), without offsets.
+// |z| < 1 instead of |z| < sqrt(d), without offsets.
 double of_unit_vectors(theory::NormedHead head) {
   return theory::normalised_spread(head) / static_cast<double>(head.gain.size());
 }

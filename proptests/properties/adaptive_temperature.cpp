@@ -35,7 +35,7 @@ PropertyOf<RowCase> paper_entropy_is_short_by_epsilon_n(RowCheck check) {
 
 std::vector<Property> adaptive_temperature_properties() {
   const auto beta = [](const RowCase& row_case) {
-    static const Certificates quartic = theory::certify_quartic();  // the same for every row
+    static const Certificates quartic = theory::certify_quartic();  // equal for all rows
     Certificates all = theory::certify_beta(levels_of(row_case), row_case.theta);
     append(all, quartic);
     return all;

@@ -11,7 +11,7 @@
 namespace softcheck::proptests {
 namespace {
 
-// Each is asked of every sink: rows of 64 different items are as telling as longer ones.
+// Every sink is tested: rows of 64 distinct items show as much as longer ones.
 RowOptions rows_with_sinks() {
   RowOptions options;
   options.max_literal = 64;
@@ -24,7 +24,7 @@ Certificates caps_of(const RowCase& row_case) {
   const double largest = std::max(std::abs(high), std::abs(low));
   Certificates all;
   for (const double x : {high, low}) all.push_back(theory::certify_softcap_logit(x, largest, cap));
-  // Neighbours, the ends, and a centred pair, where the bound of the spread is attained.
+  // Neighbours, the ends, and a centred pair, which attains the bound of the spread.
   all.push_back(theory::certify_softcap_spread(high, low, cap));
   all.push_back(theory::certify_softcap_spread(largest, -largest, cap));
   const auto levels = row.levels();

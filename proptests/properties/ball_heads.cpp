@@ -32,7 +32,7 @@ void turn_to_the_keys(QueryAndItems& input) {
   input.y = shortened(input.y);
 }
 
-// sqrt(tr_p G_A / tr_p G_B) of each plane to a power of two: its inverse is exact, and ties are decided.
+// sqrt(tr_p G_A / tr_p G_B) per plane, rounded to a power of two: its inverse is exact, and ties are decided.
 std::vector<double> balancing_weights(const BallHead& head, const std::vector<Plane>& planes) {
   const auto row_square = [](const theory::AffineBall& ball, std::size_t i) {
     const auto row = static_cast<Eigen::Index>(i);
@@ -53,7 +53,7 @@ Turns quarter_turns(std::size_t planes) { return Turns(planes, {Enclosure(0), En
 
 std::vector<double> as_list(const Eigen::VectorXd& x) { return {x.begin(), x.end()}; }
 
-// One where the head's gains are largest within their plane.
+// The coordinate of the plane with the larger gain.
 std::size_t largest_in(const Plane& plane, const std::vector<double>& gains) {
   return std::abs(gains[plane.first]) < std::abs(gains[plane.second]) ? plane.second : plane.first;
 }

@@ -16,7 +16,7 @@ namespace {
 using numerics::Enclosure;
 using theory::CollapseCase;
 
-// Lengths beyond 2^400 are refused by the theory; a factor 16 is left for the logarithms here.
+// The theory refuses lengths beyond 2^400; leave a factor of 16 for the logarithms here.
 constexpr double most_doublings = 396;
 
 bool admits(const CollapseCase& input) {

@@ -9,14 +9,14 @@ namespace softcheck::proptests {
 namespace {
 
 constexpr double largest_exponent = 500;    // of e^(spread/theta)
-constexpr std::uint64_t longest_tail = 24;  // each of these tokens attends to all before it on its own
+constexpr std::uint64_t longest_tail = 24;  // each of these tokens attends separately to all earlier ones
 
 }  // namespace
 
 theory::SmallTransformer model_of(const SmallNetworkCase& network) {
   theory::SmallTransformerShape shape = shape_of(network);
   theory::SmallTransformer model = theory::small_transformer(shape);
-  // The boxes, and with them the bound, do not depend on theta.
+  // The boxes, and so the bound, do not depend on theta.
   const double spread = theory::bound_spreads(model).spread;
   while (!(spread / model.shape.theta <= largest_exponent)) model.shape.theta *= 2;
   return model;

@@ -10,9 +10,9 @@ namespace softcheck::proptests {
 namespace {
 
 constexpr double most_spread = 500;
-constexpr double long_input = 0x1p+12;  // next to its square, the norm's epsilon is little
+constexpr double long_input = 0x1p+12;  // the norm's epsilon is small compared to its square
 
-// W diag(g), for LayerNorm each row less its mean.
+// W diag(g); for LayerNorm each row minus its mean.
 Eigen::MatrixXd folded(const theory::NormedHead& head, const Eigen::MatrixXd& weights) {
   Eigen::MatrixXd result = weights * head.gain.asDiagonal();
   if (head.norm == theory::Norm::layer_norm) result.colwise() -= result.rowwise().mean().eval();

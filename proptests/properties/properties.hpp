@@ -35,7 +35,7 @@ std::vector<Property> norm_ellipsoid_properties();
 std::vector<Property> rotary_positions_properties();
 std::vector<Property> attention_variants_properties();
 
-// The properties with any check in place of theirs: what a planted wrong version is made of.
+// The properties with any check instead of their own, for planted wrong versions.
 
 PropertyOf<RowCase> coefficients_lie_within_bounds(RowCheck check);
 PropertyOf<RowCase> sharp_bounds_are_attained(RowCheck check);
@@ -53,15 +53,15 @@ PropertyOf<SmallNetworkCase> sharp_length_is_shorter(NetworkCheck check);
 using NormedHeadCheck = std::function<Certificates(const NormedHeadCase&)>;
 PropertyOf<NormedHeadCase> normed_heads_disperse(NormedHeadCheck check);
 
-/// The case as drawn and, since random items are far from any bound, three that come close to one:
-/// - two opposite items along K^T (Q y + b_Q): the direct form is attained;
-/// - the query all bias, y = 0: the biased form lives by ||b_Q|| alone;
-/// - K = Q without biases, y near the top singular vector of Q and the items as before: every form is nearly attained.
+/// The case as drawn and, since random items are far from any bound, three cases near a bound:
+/// - two opposite items along K^T (Q y + b_Q), which attain the direct form
+/// - a query that is all bias, y = 0: only ||b_Q|| contributes to the biased form
+/// - K = Q without biases, y near the top singular vector of Q and the same items: nearly attains every form
 std::vector<theory::QueryAndItems> with_near_extremal(const ProjectionCase& projection);
 
-/// Two opposite items along K^T (Q y + b_Q) in place of all others: they attain the direct form.
+/// Replaces all items by two opposite ones along K^T (Q y + b_Q), which attain the direct form.
 void oppose_items(theory::QueryAndItems& input);
-/// x in 16 bits an entry, those 2^-32 below the largest dropped: 512 bits then tell the finest near-tie.
+/// x with 16 bits per entry, without entries 2^-32 below the largest: 512 bits then resolve the closest near-ties.
 Eigen::VectorXd shortened(const Eigen::VectorXd& x);
 
 using ProjectionCheck = std::function<Certificates(const ProjectionCase&)>;
@@ -78,14 +78,14 @@ PropertyOf<MergeTreeCase> every_tree_gives_the_entropy(MergeCheck check);
 /// format   f32, f64 or bf16
 PropertyOf<MergeTreeCase> rounding_stays_within_its_bound(numerics::Format format, MergeCheck check);
 
-/// The cuts and merges of a drawn tree as the theory takes them.
+/// The cuts and merges of a drawn tree in the theory's form.
 theory::MergePlan plan_of(const MergeTreeCase& merge_case);
 
 PropertyOf<RowCase> beta_is_active_on_its_interval(RowCheck check);
 PropertyOf<RowCase> adaptive_softmax_is_sharper_and_still_disperses(RowCheck check);
 PropertyOf<RowCase> paper_entropy_is_short_by_epsilon_n(RowCheck check);
 
-/// A float format, a spread and the two values one of which it must lose.
+/// A float format, a spread and two values, one of which the format must lose.
 struct FormatCollapse {
   theory::CollapseCase input;
 };
@@ -96,8 +96,8 @@ void from_text(std::string_view text, FormatCollapse& collapse);
 std::size_t size_of(const FormatCollapse& collapse);
 void showValue(const FormatCollapse& collapse, std::ostream& stream);
 
-/// All formats alike; spreads from 0 to 200 theta; values that are powers of two as often as not, where the spacing of
-/// a format changes; lengths up to 2^400.
+/// All formats with equal probability; spreads from 0 to 200 theta; half of the values are powers of two, where a
+/// format's spacing changes; lengths up to 2^400.
 rc::Gen<FormatCollapse> format_collapses();
 
 PropertyOf<FormatCollapse> loses_one_token(std::function<Certificates(const FormatCollapse&)> check);
@@ -113,8 +113,7 @@ PropertyOf<SmallNetworkCase> next_spread_is_bounded(std::function<Certificates(c
 PropertyOf<SmallNetworkCase> dispersed_layer_averages(std::function<Certificates(const SmallNetworkCase&)> check);
 PropertyOf<SmallNetworkCase> no_later_spread(std::function<Certificates(const SmallNetworkCase&)> check);
 
-// The vector that a norm
-// sees is the row, its epsilon the row's theta.
+// The norm's input is the row, and its epsilon is the row's theta.
 PropertyOf<RowCase> norms_end_in_the_ball(RowCheck check);
 PropertyOf<ProjectionCase> ball_spreads_within_forms(BallCheck check);
 PropertyOf<ProjectionCase> opposite_keys_attain_the_spread(BallCheck check);
@@ -126,11 +125,10 @@ PropertyOf<ProjectionCase> rotary_logits_within_forms(BallCheck check);
 PropertyOf<ProjectionCase> rotary_spreads_within_forms(BallCheck check);
 PropertyOf<ProjectionCase> qk_norm_logits_within_form(BallCheck check);
 
-/// Sinks for a row: at its ends, between them, and four theta above and below.
+/// Sinks for a row: at its ends, in between, and four theta above and below.
 std::vector<double> sinks_of(const RowCase& row_case);
 
-// The cap of the logits is
-// the row's theta.
+// The logits' cap is the row's theta.
 PropertyOf<RowCase> windows_keep_coefficients_up(RowCheck check);
 PropertyOf<RowCase> sinks_take_from_the_items(RowCheck check);
 PropertyOf<RowCase> sinks_count_as_items(RowCheck check);

@@ -33,9 +33,9 @@ Certificates on_near_extremal(const ProjectionCase& projection,
 
 }  // namespace
 
-// Short numbers of similar size, so that 512 bits tell the finest near-tie: components 2^-32 below the largest are
-// dropped (power iteration leaves some as small as 2^-256, whose squares end beyond 512 bits). The direction suffers by
-// 2^-16, a near-extremal length only by its square.
+// Short numbers of similar size, so that 512 bits resolve the closest near-ties. Drops components 2^-32 below the
+// largest: power iteration leaves some as small as 2^-256, whose squares exceed 512 bits. The direction changes by
+// 2^-16, a near-extremal length only by the square of that.
 Eigen::VectorXd shortened(const Eigen::VectorXd& x) {
   const double negligible = x.size() == 0 ? 0 : 0x1p-32 * x.cwiseAbs().maxCoeff();
   return x.unaryExpr(

@@ -24,13 +24,13 @@ NetworkOptions bert_networks() {
 NetworkOptions gpt_networks() {
   NetworkOptions options;
   options.bert = false;
-  options.max_length = 40;  // every token is evaluated on its own
+  options.max_length = 40;  // every token is evaluated separately
   return options;
 }
 
 std::uint64_t others_of(const SmallNetworkCase& network) { return std::max<std::uint64_t>(network.length, 2) - 1; }
 
-// 2^-1 to 2^-53, from the case.
+// 2^-1 to 2^-53, derived from the case.
 double tolerance_of(const SmallNetworkCase& network) {
   return std::ldexp(1.0, -1 - static_cast<int>(network.seed % 53));
 }

@@ -25,7 +25,7 @@ NetworkOptions residual_free_bert() {
   return options;
 }
 
-// The check on the case's own sequence, in a network that has a layer behind the first where min_depth says so.
+// Runs the check on the case's own sequence, in a network with at least min_depth layers.
 template <class Certify>
 Check on_sequence(Certify certify, int min_depth = 1) {
   return [=](SmallNetworkCase network) {

@@ -12,8 +12,8 @@ namespace softcheck::proptests {
 
 using RowCheck = std::function<Certificates(const RowCase&)>;
 
-/// The distinct visible logits of a drawn row, from its runs: a million items cost what their runs do. The generators
-/// draw fully masked rows only where they are asked to.
+/// The distinct visible logits of a drawn row, computed from its runs, so that a million items cost no more than their
+/// runs. The row is fully masked only if the generator's options allow that.
 inline theory::LevelRow levels_of(const RowCase& row_case) {
   std::vector<theory::Level> levels;
   for (const Run& run : row_case.row.runs()) {

@@ -8,7 +8,7 @@
 namespace softcheck::proptests {
 namespace {
 
-// Enclosures at four precisions, by several routes: rows of 64 different items are as telling as longer ones.
+// Enclosures at four precisions by several methods: rows of 64 distinct items show as much as longer ones.
 RowOptions exact_rows() {
   RowOptions options;
   options.max_literal = 64;
@@ -21,7 +21,7 @@ MergeTreeOptions exact_trees() {
   return options;
 }
 
-// theta plays no part here. Rows a sixteenth of the longest elsewhere: every item is computed one by one.
+// theta is not used. Rows have a sixteenth of the usual maximal length, since items are computed one by one.
 MergeTreeOptions rows_of(numerics::Format format) {
   MergeTreeOptions options;
   options.row.formats = {format};
@@ -42,7 +42,7 @@ theory::MergePlan plan_of(const MergeTreeCase& merge_case) {
   theory::MergePlan plan;
   plan.cuts.push_back(0);
   for (const std::uint64_t chunk : merge_case.chunks) plan.cuts.push_back(plan.cuts.back() + chunk);
-  // Which slot holds the state of a node; the smaller one of two is kept, so that slot 0 is the last.
+  // The slot that holds each node's state. A merge keeps the smaller slot, so the last one is slot 0.
   std::vector<std::size_t> slots(merge_case.tree.leaves());
   for (std::size_t i = 0; i < slots.size(); ++i) slots[i] = i;
   for (const MergeTree::Merge& merge : merge_case.tree.merges()) {

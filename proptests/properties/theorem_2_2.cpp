@@ -12,7 +12,7 @@
 namespace softcheck::proptests {
 namespace {
 
-// Epsilon, like the sequence, follows from the case: 2^-1 to 2^-20.
+// Like the sequence, epsilon is derived from the case: 2^-1 to 2^-20.
 double epsilon_of(const SmallNetworkCase& network) { return std::ldexp(1.0, -1 - static_cast<int>(network.seed % 20)); }
 
 }  // namespace

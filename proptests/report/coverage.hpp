@@ -9,35 +9,35 @@
 
 namespace softcheck::proptests {
 
-/// A dimension of a call - its rows, its temperature - and the classes that its values fall into.
+/// A dimension of calls, such as rows or temperature, and the classes of its values.
 struct CoverageDimension {
   std::string name;
   std::vector<std::string> classes;
 };
 
 /// The classes of a judgement's calls: how many judged calls had each class of each dimension, and the reason if none
-/// had it. A call is judged when the kernel accepted it and the judge judged its results.
+/// had it. A judged call is one that the kernel accepted and whose results the judge judged.
 class Coverage {
  public:
   Coverage() = default;
   explicit Coverage(std::vector<CoverageDimension> dimensions);
 
   const std::vector<CoverageDimension>& dimensions() const { return dimensions_; }
-  /// A judged call had this class. A call may have several classes of one dimension, or none.
-  /// throws   std::invalid_argument when there is no such dimension or class
+  /// Records a judged call with this class. A call may have several classes of one dimension, or none.
+  /// throws   std::invalid_argument if there is no such dimension or class
   void meet(std::string_view dimension, std::string_view name);
-  /// A call of this class was refused.
+  /// Records a refused call with this class.
   void refuse(std::string_view dimension, std::string_view name);
-  /// The class is left out on purpose: "outside the domain", "longer than default effort draws". The first reason
-  /// stays.
+  /// Excludes the class, with the reason: "outside the domain", "longer than default effort draws". Keeps the first
+  /// reason.
   void excuse(std::string_view dimension, std::string_view name, const std::string& reason);
 
   struct Entry {
     std::string dimension;
     std::string name;         // of the class
-    std::size_t calls = 0;    // judged, that had it
-    std::size_t refused = 0;  // that had it
-    std::string reason;       // why it was not met, where that is known
+    std::size_t calls = 0;    // judged calls
+    std::size_t refused = 0;  // refused calls
+    std::string reason;       // why no judged call had it, if known
 
     bool only_refused() const { return calls == 0 && refused > 0; }
   };

@@ -16,7 +16,7 @@ constexpr const char* before_title = R"(">
 <meta name="viewport" content="width=device-width">
 <title>)";
 
-// Backgrounds are translucent: they serve light and dark. Maps of heads are a grid of buttons.
+// Translucent backgrounds work on light and dark pages. Maps of heads are grids of buttons.
 constexpr const char* after_title = R"(</title>
 <style>
 :root { color-scheme: light dark; }

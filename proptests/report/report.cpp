@@ -41,7 +41,7 @@ std::string right(const std::string& text, std::size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
 }
 
-/// The cells of one line, its verdict in colour or not.
+/// The cells of one line; its verdict may be coloured.
 struct TableLine {
   std::string claim, cases, slack, worst, allowed, bias, verdict, seconds;
 
@@ -74,13 +74,13 @@ std::vector<std::string> details_of(const Property& property, const Outcome& out
   return details;
 }
 
-// 2^53 ulps exceed a value of every format: it has no right digit, and how many more there are says nothing.
+// 2^53 ulps exceed every format's value: no digit is correct, and the number means nothing.
 std::string worst_ulps_text(double ulps) { return ulps > 0x1p53 ? "no digit" : format("%.4g", ulps); }
 
-// A zero of either sign is +0.
+// Both zeros print as +0.
 std::string bias_text(double ulps) { return std::fabs(ulps) > 0x1p53 ? "-" : format("%+.2g", ulps + 0.0); }
 
-/// A line for each dimension: its classes with the number of judged calls that had them, or why none had.
+/// One line per dimension: its classes with the number of judged calls that had them, or the reason why none had.
 std::string coverage_text(const std::vector<Coverage::Entry>& coverage) {
   std::string text;
   const std::string* dimension = nullptr;
@@ -94,7 +94,7 @@ std::string coverage_text(const std::vector<Coverage::Entry>& coverage) {
   return text.empty() ? text : text + "\n";
 }
 
-// A bound that is attained has a slack of 1: that it is a hair more comes from an enclosure's upper end.
+// An attained bound has a slack of 1; an enclosure's upper end may make it slightly larger.
 double attained(double slack) { return slack > 1 && slack_text(slack) == ">1" ? 1 : slack; }
 
 bool says_no_more_than_pass(const ReportRow& row) {
@@ -107,7 +107,7 @@ bool fails(const std::vector<ReportRow>& rows, const std::string& subject) {
   });
 }
 
-// Each subject's rows by their places.
+// Sorts each subject's rows by place.
 std::vector<const ReportRow*> in_places(const std::vector<ReportRow>& rows) {
   std::vector<const ReportRow*> ordered;
   for (const ReportRow& row : rows) ordered.push_back(&row);
@@ -124,8 +124,8 @@ std::vector<const ReportRow*> in_places(const std::vector<ReportRow>& rows) {
 
 std::string slack_text(double slack) {
   if (std::isnan(slack)) return "-";
-  if (slack == 0) return "0";                    // of either sign
-  if (slack > 1 && slack < 1.0005) return ">1";  // four digits would say 1
+  if (slack == 0) return "0";                    // either zero
+  if (slack > 1 && slack < 1.0005) return ">1";  // four digits would print 1
   if (!(std::fabs(slack) < 1 && slack > 0)) return format("%.4g", slack);
   const double unit = std::pow(10.0, std::floor(std::log10(slack)) - 3);
   const double upward = std::ceil(slack / unit) * unit;
@@ -234,7 +234,7 @@ std::vector<ReportRow> rows_of(const Property& property, const Outcome& outcome)
   }
   if (rows.empty())
     rows.push_back({"(no claim)", property.name(), 0, std::nan(""), ReportVerdict::vacuous, 0, {}, {}, {}});
-  // An exception, or a claim that no case decided, belongs to no certificate: the property as a whole did not hold.
+  // An exception, or a claim that no case decided, has no certificate: the property as a whole does not hold.
   if (!blamed && outcome.verdict != Verdict::proved) {
     const auto worst =
         std::find_if(rows.begin(), rows.end(), [](const ReportRow& row) { return row.verdict != ReportVerdict::pass; });
@@ -260,7 +260,7 @@ std::string to_table(const Report& report, const TableOptions& options) {
   for (const ReportRow* shown : in_places(report.rows)) {
     const ReportRow& row = *shown;
     if (!options.verbose && says_no_more_than_pass(row)) {
-      // Below what failed, the names of these are enough.
+      // Below failures, list passing claims by name only.
       if (!passed.empty() || fails(report.rows, row.subject)) {
         passed += (passed.empty() ? "  pass: " : ", ") + escaped_text(row.claim);
         continue;

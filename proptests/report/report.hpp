@@ -14,104 +14,104 @@
 
 namespace softcheck::proptests {
 
-/// What a line of a report comes to, in the order of importance: the first of them a report has is its own.
+/// The verdict of a line, in order of importance: a report's verdict is the first of these that any line has.
 enum class ReportVerdict { fail, crash, timeout, refused, undecided, vacuous, pass };
 
 const char* to_string(ReportVerdict verdict);
 ReportVerdict report_verdict(numerics::Verdict verdict);
 
-/// The errors of the values that one claim was decided by, all calls together: told of a pass, too.
+/// The errors of the values that decided one claim, over all calls; reported also for a pass.
 struct ErrorStatistics {
-  std::size_t values = 0;         // judged
-  double largest_share = 0;       // of its threshold that any of them used
-  double worst_ulps = 0;          // |got - exact| in ulps at the exact value, of values that have one: of the output's
-                                  // format, or of the accumulator's where that has fewer digits
-  double bias_ulps = 0;           // mean of got - exact in the same unit: 0 where errors of both signs are as frequent
-  double worst_allowed_ulps = 0;  // the threshold of the value that has worst_ulps
-  std::string worst_witness;      // that value
+  std::size_t values = 0;    // judged
+  double largest_share = 0;  // of a threshold that any of them used
+  // |got - exact| in ulps at the exact value, of the output's format or of the accumulator's if that has fewer digits
+  double worst_ulps = 0;
+  double bias_ulps = 0;           // mean of got - exact in the same unit; near 0 if both signs are equally frequent
+  double worst_allowed_ulps = 0;  // the threshold of the value with worst_ulps
+  std::string worst_witness;      // the case of that value
 };
 
 /// One claim about one subject.
 struct ReportRow {
   std::string claim;                                        // its id
-  std::string subject;                                      // the property, or the kernel that was judged
-  std::size_t cases = 0;                                    // certificates decided
-  double slack = std::numeric_limits<double>::quiet_NaN();  // the tightest; NaN where it means nothing
+  std::string subject;                                      // the property, or the judged kernel
+  std::size_t cases = 0;                                    // number of decided certificates
+  double slack = std::numeric_limits<double>::quiet_NaN();  // the tightest; NaN if it has no meaning
   ReportVerdict verdict = ReportVerdict::vacuous;
-  double seconds = 0;                          // NaN: not part of this report
-  std::vector<std::string> details;            // lines for a reader: why, the witness, how to replay it
-  std::vector<std::string> verbose = {};       // and lines that a table has only if it is verbose
+  double seconds = 0;                          // NaN: not reported
+  std::vector<std::string> details;            // lines for a reader: the reason, the witness, the replay
+  std::vector<std::string> verbose = {};       // further lines for verbose tables
   Certificates failed;                         // the certificates behind the verdict
-  std::optional<ErrorStatistics> errors = {};  // where values of a kernel were judged
-  std::vector<std::string> not_tried = {};     // what the subject was not asked, and why
-  std::vector<Coverage::Entry> coverage = {};  // what the calls of a kernel were made of
-  int place = 0;                               // in a table among its subject's rows: the smallest first; where it
-                                               // is not 0, a claim that passes beside one that fails has its name alone
+  std::optional<ErrorStatistics> errors = {};  // if values of a kernel were judged
+  std::vector<std::string> not_tried = {};     // what was not tested, and why
+  std::vector<Coverage::Entry> coverage = {};  // the classes of a kernel's calls
+  // sort key among the subject's rows, smallest first; if not 0, a passing claim next to a failing one shows only its
+  // name
+  int place = 0;
 };
 
 struct Report {
   std::vector<ReportRow> rows;
 
-  /// The most important verdict of its rows; vacuous where there are none.
+  /// The most important verdict of its rows; vacuous if there are none.
   ReportVerdict verdict() const;
 };
 
-/// Exit code of a verdict, of every verb: 0 pass, 1 fail, 4 refused, 5 vacuous or undecided, 6 crash, 7 timeout.
+/// Exit code of a verdict, for every verb: 0 pass, 1 fail, 4 refused, 5 vacuous or undecided, 6 crash, 7 timeout.
 int exit_code(ReportVerdict verdict);
 
-/// A row for each claim of the property; what failed is told in the row of the claim that failed.
+/// One row per claim of the property; the row of a failed claim describes the failure.
 std::vector<ReportRow> rows_of(const Property& property, const Outcome& outcome);
 
-/// A row for each claim of these certificates, in the order in which claims first appear. A line of details names each
-/// certificate that does not hold.
+/// One row per claim of these certificates, in order of first appearance. Each certificate that does not hold adds a
+/// line of details.
 std::vector<ReportRow> rows_of(const std::vector<numerics::Certificate>& certificates, const std::string& subject,
                                double seconds);
 
 struct TableOptions {
   bool colour = false;   // ANSI escapes
-  bool verbose = false;  // also what was not tried, and the classes that calls were made of
+  bool verbose = false;  // also what was not tested, and the classes of the calls
 };
 
-/// For reading: a heading for each subject, one line for each of its claims, and the details of what did not hold.
-/// Files have all lines, in the rows' order.
+/// For reading: a heading per subject, a line per claim, and the details of failures. Files contain all lines, in the
+/// rows' order.
 std::string to_table(const Report& report, const TableOptions& options = {});
 
 /// {"verdict": "pass", "claims": [{"claim", "subject", "cases", "slack", "verdict", "seconds", "details", "failed"}]};
-/// where there is such, also "errors": {"values", "largest_share", "worst_ulps",
-/// "worst_allowed_ulps", "bias_ulps", "worst_witness"},
-/// "not_tried": [...] and "coverage": [{"dimension", "class", "calls", "refused", "why_not"}].
-/// A failed certificate about a kernel has also "evidence": {"case", "remark", "row", "row_text", "value": {"item",
-/// "expected", "due", "got", "got_text", "ulps", "format"}, "end", "death", "printed"}, as far as there is such.
-/// A side of a failed certificate is {"enclosure": ["lower", "upper"], "lower": double, "upper": double}, its doubles
-/// rounded outward. What is no number is null.
+/// optionally also "errors": {"values", "largest_share", "worst_ulps", "worst_allowed_ulps", "bias_ulps",
+/// "worst_witness"}, "not_tried": [...] and "coverage": [{"dimension", "class", "calls", "refused", "why_not"}]. A
+/// failed certificate of a kernel optionally has "evidence": {"case", "remark", "row", "row_text", "value": {"item",
+/// "expected", "due", "got", "got_text", "ulps", "format"}, "end", "death", "printed"}. A side of a failed certificate
+/// is {"enclosure": ["lower", "upper"], "lower": double, "upper": double}, with doubles rounded outward. NaN and
+/// infinities are null.
 std::string to_json(const Report& report);
 
-/// One `testsuite` a subject, one `testcase` a claim; refused is skipped, crash and timeout are errors. A testcase has
-/// `slack`, and where values were judged `worst_ulps`, `worst_allowed_ulps` and `bias_ulps`, as properties: the numbers
-/// of to_json. What is no finite number has no property.
+/// One `testsuite` per subject, one `testcase` per claim; refused is skipped, crash and timeout are errors. A testcase
+/// has the property `slack` and, if values were judged, `worst_ulps`, `worst_allowed_ulps` and `bias_ulps`, with the
+/// numbers of to_json. Numbers that are not finite have no property.
 std::string to_junit(const Report& report);
 
-/// Four digits, upward: 1 means that a bound was attained or exceeded, never that it was nearly so; "-" for NaN.
+/// Four digits, rounded upward: 1 means that the bound was attained or exceeded, never nearly attained; "-" for NaN.
 std::string slack_text(double slack);
 
-/// text with what is no UTF-8, and what XML does not allow, replaced by U+FFFD: kernels may print anything.
+/// The text with invalid UTF-8, and characters that XML does not allow, replaced by U+FFFD: kernels may print anything.
 std::string printable_utf8(std::string_view text);
 
-/// text on one line of a terminal: control characters and bytes that are no UTF-8 as `\xNN`.
+/// The text as one line for a terminal: control characters and invalid UTF-8 become `\xNN`.
 std::string escaped_text(std::string_view text);
 
-/// The same as XML and HTML have it between tags and between double quotes.
+/// The same, escaped for XML and HTML text and double-quoted attributes.
 std::string xml_text(std::string_view text);
 
-/// Writes the file beside its place and renames it: no reader sees half of it. What is no regular file, such as
-/// /dev/stdout, is written to directly.
-/// throws   std::runtime_error naming the path and the reason
+/// Writes a temporary file and renames it, so that readers never see a part of it. Writes directly to a path that is
+/// not a regular file, such as /dev/stdout.
+/// throws   std::runtime_error with the path and the reason
 void write_file_atomically(const std::filesystem::path& path, std::string_view text);
 
-/// The begin of an HTML page up to `body`, with the style of all pages: it may load nothing and run no script, whatever
-/// stands in it. The caller closes body and html. A cell has the class of its verdict, or `left`.
+/// The beginning of an HTML page up to `body`, with the common style. The page may load nothing and run no script,
+/// whatever it contains. The caller closes body and html. A cell has the class of its verdict, or `left`.
 ///
-/// title   as text
+/// title   plain text
 std::string page_head(std::string_view title);
 /// The same for a page that runs its own scripts.
 std::string scripted_page_head(std::string_view title);

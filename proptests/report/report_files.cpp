@@ -1,4 +1,4 @@
-// The views of a report that machines read, and how they reach the disk.
+// The machine-readable views of a report, and writing files.
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,7 +61,7 @@ Json coverage_json(const std::vector<Coverage::Entry>& coverage) {
   return result;
 }
 
-/// Length of the UTF-8 sequence at the beginning of text that XML allows too; 0 where there is none.
+/// Length of the UTF-8 sequence at the beginning of the text, if XML allows it; else 0.
 std::size_t sequence_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = byte(0);
@@ -73,7 +73,7 @@ std::size_t sequence_length(std::string_view text) {
     if ((byte(i) & 0xC0U) != 0x80) return 0;
     code = (code << 6) | (byte(i) & 0x3FU);
   }
-  static constexpr std::array<unsigned, 5> smallest{0, 0, 0x80, 0x800, 0x10000};  // by length: no overlong forms
+  static constexpr std::array<unsigned, 5> smallest{0, 0, 0x80, 0x800, 0x10000};  // by length, to reject overlong forms
   const bool forbidden = (code >= 0xD800 && code <= 0xDFFF) || code == 0xFFFE || code == 0xFFFF;
   return code < smallest[length] || code > 0x10FFFF || forbidden ? 0 : length;
 }
@@ -98,14 +98,14 @@ const char* junit_element(ReportVerdict verdict) {
   }
 }
 
-/// Numbers that a CI can plot from one run to the next.
+/// Numbers that a CI can plot over runs.
 std::string properties_xml(const ReportRow& row) {
   std::string text;
   const auto add = [&text](const char* name, double value) {
     if (!std::isfinite(value)) return;
     text += std::string("        <property name=\"") + name + "\" value=\"" + Json(value).dump() + "\"/>\n";
   };
-  add("slack", row.slack + 0.0);  // a zero of either sign is +0
+  add("slack", row.slack + 0.0);  // + 0.0 turns -0 into +0
   if (row.errors && row.errors->values > 0) {
     add("worst_ulps", row.errors->worst_ulps);
     add("worst_allowed_ulps", row.errors->worst_allowed_ulps);
@@ -114,7 +114,7 @@ std::string properties_xml(const ReportRow& row) {
   return text.empty() ? "" : "      <properties>\n" + text + "      </properties>\n";
 }
 
-/// How close a pass was, and what it does not speak of.
+/// How close a pass was, and what it does not cover.
 std::string system_out(const ReportRow& row) {
   std::string text;
   std::array<char, 160> buffer;
@@ -152,7 +152,7 @@ std::string testcase(const ReportRow& row) {
 
 std::string counts(const std::vector<const ReportRow*>& rows) {
   std::map<std::string, int> count;
-  // Of a judgement the claims share the seconds that its verdict has as a whole.
+  // A judgement has one time, on its verdict; divide it among its claims.
   std::map<std::string, double> of_claims, of_verdicts;
   const bool timed =
       rows.empty() || std::ranges::any_of(rows, [](const auto* row) { return !std::isnan(row->seconds); });
@@ -227,7 +227,7 @@ std::string escaped_text(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = sequence_length(text);
     const auto first = static_cast<unsigned char>(text[0]);
-    // C0 and DEL are a byte, C1 are U+0080 to U+009F.
+    // C0 and DEL are one byte, C1 is U+0080 to U+009F.
     const bool control = first < 0x20 || first == 0x7F || (first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0);
     const std::size_t taken = std::max<std::size_t>(length, 1);
     for (const char byte : text.substr(0, taken)) {

@@ -31,7 +31,8 @@ using Rows = std::vector<ReportRow>;
   throw std::system_error(errno, std::generic_category(), std::string("rows_of_parts: ") + what);
 }
 
-// All of a row but its certificates. The bindings name every field: a new one does not compile until it is here.
+// Everything of a row except its certificates. The structured binding names every field, so a new field fails to
+// compile until it is added here.
 Packed packed(const ReportRow& row) {
   const auto& [claim, subject, cases, slack, verdict, seconds, details, verbose, failed, errors, not_tried, coverage,
                place] = row;
@@ -69,7 +70,7 @@ ReportRow unpacked(const Packed& from) {
   return row;
 }
 
-// The next part to be made, for all processes.
+// The queue of parts to make, heaviest first, shared by all processes.
 class Queue {
  public:
   explicit Queue(const std::vector<ReportPart>& parts) : order_(parts.size()) {
@@ -95,7 +96,7 @@ class Queue {
   Taken* taken_;
 };
 
-// A process that makes parts until none is left, and leaves their rows in a file in memory.
+// A child process that makes parts until none is left, then writes their rows to a file in memory.
 class Fork {
  public:
   Fork(const std::vector<ReportPart>& parts, Queue& queue) : file_(memfd_create("report-parts", MFD_CLOEXEC)) {
@@ -118,7 +119,7 @@ class Fork {
   Fork(const Fork&) = delete;
   Fork& operator=(const Fork&) = delete;
 
-  /// What it made, by part, once it has ended; nothing where it died.
+  /// Waits for the process to end, and returns the rows that it made, by part; nothing if it died.
   std::map<std::size_t, Rows> rows() {
     std::map<std::size_t, Rows> result;
     if (wait() != 0) return result;
@@ -138,7 +139,7 @@ class Fork {
 
  private:
   [[noreturn]] void work(const std::vector<ReportPart>& parts, Queue& queue, pid_t parent) {
-    // _exit: neither destructors nor buffers of the process that this one is a copy of.
+    // Ends by _exit: the parent's destructors must not run and its buffers must not be flushed here.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);
     try {
@@ -149,7 +150,7 @@ class Fork {
           for (const ReportRow& row : parts[*part].rows()) rows.push_back(packed(row));
           made.push_back({*part, rows});
         } catch (...) {
-          continue;  // the parent makes it again, and throws where the caller can see it
+          continue;  // the parent makes the part again, and throws the error to the caller
         }
       }
       const std::vector<std::uint8_t> bytes = Packed::to_cbor(made);

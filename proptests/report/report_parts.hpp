@@ -7,22 +7,22 @@
 
 namespace softcheck::proptests {
 
-/// Rows of a report that a process can make by itself.
+/// Rows of a report that any one process can make alone.
 struct ReportPart {
   std::function<std::vector<ReportRow>()> rows;
-  int weight = 0;  // heavier parts begin first: the processes then end together
+  int weight = 0;  // heavier parts begin first, so that the processes end at about the same time
 };
 
-/// The rows of all parts, in the parts' order, whatever the number of processes. This process makes some; forks of it
+/// The rows of all parts, in the parts' order for any number of processes. This process makes some parts; its forks
 /// make the others.
 ///
-/// Certificates do not cross from process to process. So this process makes a part again that did not pass in a fork,
-/// or that a fork threw in or died of. A part that passes only when it is made again keeps the fork's rows: they say
-/// what did not hold, without its certificates.
+/// A fork cannot pass certificates to this process. So this process makes a part again if the part did not pass in a
+/// fork, threw there or killed it. If the part passes the second time, its rows are still the fork's: they say what
+/// failed, but without certificates.
 ///
-/// processes  >= 1; where it is more than one, no other thread may run
-/// throws     std::invalid_argument when processes == 0, std::system_error where there can be no fork, and what the
-///            first part throws that throws in this process
+/// processes  >= 1; no other thread may run if it is more than one
+/// throws     std::invalid_argument when processes == 0, std::system_error if a fork fails, and the first exception
+///            that a part throws in this process
 std::vector<ReportRow> rows_of_parts(const std::vector<ReportPart>& parts, unsigned processes);
 
 }  // namespace softcheck::proptests

@@ -1,5 +1,5 @@
-// The gradient of attention by its queries, keys and values: judged key head by key head (attention_gradient.hpp). That
-// by its sinks: head by head (sink_gradient.hpp). That by its bias: row by row (bias_gradient.hpp).
+// The gradient of attention. Judged per key head for queries, keys and values (attention_gradient.hpp), per head for
+// sinks (sink_gradient.hpp), and per row for the bias (bias_gradient.hpp).
 #include <array>
 #include <functional>
 #include <optional>
@@ -18,8 +18,8 @@
 namespace softcheck::proptests {
 namespace {
 
-// Calls callback(b, kv, first) for each key head of each batch; first numbers the first query that looks at it. The
-// queries of a key head's group lie one behind the other.
+// Calls callback(b, kv, first) for each key head of each batch; `first` is the number of the first query that uses it.
+// The queries of a key head's group have consecutive numbers.
 template <class Callback>
 void each_group(const AttentionShape& s, Callback callback) {
   for (std::size_t b = 0; b < s.batch; ++b) {
@@ -159,7 +159,7 @@ class AttentionBackward final : public AttentionOp {
         keys[(b * s.kv_heads + h / s.group) * s.keys + j] = true;
       }
     });
-    const bool of_value = poisoned.place.tensor == NanPlace::Tensor::value;  // no part of p, nor of dO
+    const bool of_value = poisoned.place.tensor == NanPlace::Tensor::value;  // p and dO do not depend on it
     for (std::size_t k = 0; k < keys.size(); ++k) {
       if (!keys[k]) continue;
       const std::size_t row = s.batch * s.heads() * s.queries + k;
@@ -175,7 +175,7 @@ class AttentionBackward final : public AttentionOp {
   }
 
  private:
-  // The gradients of a group of queries, and of their keys.
+  // Compares the gradients of a group of queries, and of their keys.
   static bool group_repeats(const AttentionCase& a, const Outputs& got, const Outputs& before, std::size_t b,
                             std::size_t kv) {
     const AttentionShape& s = a.shape;

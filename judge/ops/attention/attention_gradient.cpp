@@ -47,7 +47,7 @@ class GroupJudge {
 
   bool is_chosen(std::size_t query) const { return pairs_.is_chosen(query); }
 
-  // dq of query i.
+  // Judges dq of query i.
   RowVerdicts of_query(std::size_t i, std::span<const double> got) {
     RowVerdicts verdicts;
     if (pairs_[i].keys().empty()) return must_be_zero({got});
@@ -57,7 +57,7 @@ class GroupJudge {
     return verdicts;
   }
 
-  // dk and dv of key j; nothing where a query that sees the key was not chosen.
+  // Judges dk and dv of key j; nothing if a query that sees the key was not chosen.
   std::optional<RowVerdicts> of_key(std::size_t j, std::span<const double> dk, std::span<const double> dv) {
     const Seers seers = seers_of(j);
     if (!seers.all_chosen) return std::nullopt;
@@ -122,8 +122,8 @@ class GroupJudge {
     return seers;
   }
 
-  // Under masked=uniform a query that sees no key weighs all of them alike, and so adds dO / keys to each dv. Its
-  // scores are hidden: they have no gradient.
+  // With masked=uniform a query that sees no key weighs all keys equally, and adds dO / keys to each dv. Its scores are
+  // masked, so they have no gradient.
   QueryPairs even_pairs() const {
     AttentionRow even = group_.rows.front();
     const std::vector<double> keys(even.keys.size()), values(even.values.size()), query(even.query.size()),
@@ -151,7 +151,8 @@ class GroupJudge {
     std::span<const double> got;
   };
 
-  // Scores whose own errors are so large that no threshold is finite: numbers are due, no more is known of them.
+  // The scores' errors are too large for a finite threshold: the results must be finite numbers, and nothing else is
+  // known.
   RowVerdicts by_limits(const std::vector<PartOfRow>& parts) const {
     RowVerdicts verdicts;
     const bool overflow = overflows(parts.front().part, parts.front().row, parts.front().seen);
@@ -184,7 +185,7 @@ class GroupJudge {
     return std::ranges::all_of(seen, [&](const Seen& one) { return pairs_[one.query].resolved(); });
   }
 
-  // No less than the magnitude of a value of the part: p <= 1 and sum p = 1.
+  // An upper bound of the magnitude of the part's values: p <= 1 and sum p = 1.
   double largest_of(Part part, std::size_t row, const std::vector<Seen>& seen) const {
     const auto largest = [](std::span<const double> numbers) {
       double most = 0;
@@ -212,7 +213,7 @@ class GroupJudge {
     return sum * (1 + 0x1p-20);  // fewer than 2^30 roundings of doubles
   }
 
-  // The gradients of what takes no part.
+  // Gradients that no query-key pair contributes to.
   static RowVerdicts must_be_zero(std::initializer_list<std::span<const double>> parts) {
     RowVerdicts verdicts;
     ValueFinding finding;
@@ -250,7 +251,7 @@ class GroupJudge {
     verdict.report();
   }
 
-  // Calls each(t, value) for the values of a row of a part; seen are the pairs of a key.
+  // Calls each(t, value) for the values of a part's row; `seen` are the pairs of a key.
   template <class Each>
   void each_value(Part part, std::size_t row, const std::vector<Seen>& seen, Each each) {
     if (part == Part::queries) return each_of_query(row, each);
@@ -352,8 +353,8 @@ class GroupJudge {
   const GradientGroup& group_;
   GroupPairs pairs_;
   GroupOracles oracles_;
-  std::vector<std::size_t> blind_;  // queries that see no key, under masked=uniform
-  std::optional<QueryPairs> even_;  // of each of them
+  std::vector<std::size_t> blind_;  // queries that see no key, with masked=uniform
+  std::optional<QueryPairs> even_;  // the pairs of any of them
 };
 
 // Calls each(judge, row, first value, values) for every row of a part.

@@ -27,7 +27,7 @@ using enum AttentionClaim;
 
 std::string_view claim_of(Op op, Claim claim) { return op->claims[static_cast<std::size_t>(claim)]; }
 
-// One query whose softmax exists.
+// Judges one query with at least one visible key.
 class QueryJudge {
  public:
   QueryJudge(const AttentionTask& task, const AttentionRow& row, const VisibleKeys& visible, RowVerdicts& verdicts)
@@ -57,7 +57,7 @@ class QueryJudge {
             verdicts_};
   }
 
-  // A value that no threshold excuses.
+  // Adds the finding of a value that breaks a rule without a threshold.
   void refuse(Claim claim, std::optional<std::size_t> item, const Judgeable& value, double got,
               std::string_view reason) {
     verdicts_.findings.push_back({claim_of(task_.op, claim),
@@ -71,7 +71,7 @@ class QueryJudge {
                                   reason});
   }
 
-  // Scores whose own errors are so large that no threshold is finite.
+  // For scores whose errors are too large for a finite threshold.
   void judge_by_limits(const AttentionValues& got) {
     verdicts_.vacuity.judged += got.out.size();
     verdicts_.vacuity.vacuous += got.out.size();
@@ -108,7 +108,7 @@ class QueryJudge {
 
   static bool says_nothing(const Judgeable& value) { return value.vacuous || value.threshold == infinity; }
 
-  // Few rows need them.
+  // Computed on demand: few rows need it.
   const AttentionLimits& limits() {
     if (!limits_) limits_.emplace(task_, row_, visible_);
     return *limits_;
@@ -128,9 +128,9 @@ class QueryJudge {
   RowVerdicts& verdicts_;
 };
 
-// Is the output, and the entropy, that of all keys alike?
+// Are the output and the entropy those of equally weighted keys?
 bool is_uniform(const AttentionTask& task, const AttentionRow& row, const AttentionValues& got) {
-  if (row.visible.empty()) return true;  // of no keys: there is nothing to compare with
+  if (row.visible.empty()) return true;  // no keys: nothing to compare with
   AttentionRow even = row;
   even.query = {};
   even.keys = {};
@@ -146,17 +146,17 @@ bool is_uniform(const AttentionTask& task, const AttentionRow& row, const Attent
                              [](const ValueFinding& finding) { return finding.decision == Decision::proved; });
 }
 
-// A value of a row that sees nothing, where the contract says zero or NaN.
+// Is the value what masked=zero or masked=nan requires of a fully masked row?
 bool is_declared(MaskedRows masked, double value) {
   return masked == MaskedRows::nan ? std::isnan(value) : value == 0 && !std::signbit(value);
 }
 
-// What is due of a value that is_declared speaks of.
+// The text of the value that is_declared requires.
 std::string_view due_of(MaskedRows masked) {
   return masked == MaskedRows::nan ? "NaN" : masked == MaskedRows::zero ? "0" : "the mean of the values";
 }
 
-// The value to show of such a row, and what is due in its place: the first that is not as declared, else the first.
+// The value of a fully masked row to report, and the required one: the first wrong value, or the first value.
 std::pair<double, std::string_view> reported_value(const AttentionTask& task, const AttentionValues& got) {
   const MaskedRows masked = task.contract.masked;
   if (got.lse && *got.lse != -infinity) return {*got.lse, "-inf as lse"};
@@ -169,7 +169,7 @@ std::pair<double, std::string_view> reported_value(const AttentionTask& task, co
   return {got.out.empty() ? 0 : got.out[0], due_of(masked)};
 }
 
-// What stands in place of the softmax of nothing, as the contract says.
+// Does a query without visible keys return what masked= requires?
 bool is_as_declared(const AttentionTask& task, const AttentionRow& row, const AttentionValues& got) {
   if (got.lse && *got.lse != -infinity) return false;
   if (task.contract.masked == MaskedRows::uniform) return is_uniform(task, row, got);

@@ -12,10 +12,10 @@
 
 namespace softcheck::proptests {
 
-/// The contract and parameters by which the judge judges attention.
+/// The op, contract and formats of judged attention.
 struct AttentionTask {
   Op op = Op::attention;
-  numerics::Contract contract;                       // its output is that of out
+  numerics::Contract contract;                       // its output is the format of out
   numerics::Format scalars = numerics::Format::f32;  // of lse and entropy
 };
 
@@ -27,12 +27,12 @@ struct AttentionRow {
   std::size_t value_size = 0;      // dv
   double scale = 1;
   std::vector<std::uint8_t> visible;  // (n)
-  // The ABI's softcap, slopes, bias and sinks, as far as the call has them.
+  // The ABI's softcap, slopes, bias and sinks, if the call has them.
   double softcap = 0;
   double slope = 0;
-  std::vector<double> distances = {};  // (n) |p - j| where slope is not 0
-  std::vector<double> bias = {};       // (n) or none
-  std::optional<double> sink = {};     // one item more, behind the keys, whose value is 0
+  std::vector<double> distances = {};  // (n) |p - j|, if slope is not 0
+  std::vector<double> bias = {};       // (n) or empty
+  std::optional<double> sink = {};     // one more item after the keys; its value is 0
 
   bool has_terms() const { return softcap != 0 || slope != 0 || !bias.empty(); }
 };
@@ -44,9 +44,9 @@ struct AttentionValues {
   std::optional<double> entropy;
 };
 
-/// Judges one query by the thresholds of the contract (numerics/rounding/rounding_attention.hpp, B9 with B10): for each
-/// claim one finding, of the value that used most of its threshold. Long double with certified errors decides nearly
-/// all values; enclosures decide the others.
+/// Judges one query by the thresholds of the contract (numerics/rounding/rounding_attention.hpp, B9 with B10). Returns
+/// one finding per claim, for the value that used most of its threshold. Long double with certified errors decides
+/// nearly all values, enclosures the rest.
 ///
 /// Claims: kernel.attention.output, .lse and .entropy, or those of kernel.adaptive_attention; kernel.masked_row for a
 /// query whose keys are all masked.

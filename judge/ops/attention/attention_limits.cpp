@@ -13,12 +13,12 @@ namespace {
 
 using Bound = UpperBound;
 
-// B9 of any row of scores without errors. A key's error is linear in its deviation: those of all keys add up to no more
-// than that of one key with all weight and the mean deviation.
+// B9 for any row of exact scores. A key's error is linear in its deviation: over all keys it is at most that of one key
+// with all weight and the mean deviation.
 AttentionThreshold<Bound> widest_threshold(const AttentionTask& task, const AttentionRow& row,
                                            const VisibleKeys& visible) {
   const std::uint64_t n = items_of(task.contract, row, visible), items = visible.items.size();
-  // Any order of the computed scores: a path may meet a new maximum at each item that it adds.
+  // Computed scores may have any order: a path may meet a new maximum at every item that it adds.
   const std::uint64_t rescalings = std::min(summation_height(task.contract, n), items - 1);
   const Statistics statistics = widest_statistics(n, items, rescalings, visible.largest_computed());
   const std::vector<Bound> exact(items), deviations(items, statistics.mean_deviation);
@@ -51,7 +51,7 @@ ResultLimits AttentionLimits::column(std::size_t column) const {
 ResultLimits AttentionLimits::entropy() const {
   const double error = upper(threshold_.entropy(task_.scalars).total());
   const auto items = static_cast<double>(visible_.items.size());
-  // The paper's form, -sum p ln(p + 1e-9), lies below by 1e-9 n at most (B11).
+  // The paper's form, -sum p ln(p + 1e-9), is smaller by at most 1e-9 n (B11).
   const double below =
       task_.contract.entropy == EntropyForm::exact ? 0 : upper(epsilon_entropy_gap<Bound>(visible_.items.size()));
   return {next_below(-error - below), next_above(next_above(next_above(std::log(items))) + error),

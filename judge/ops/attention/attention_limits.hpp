@@ -8,12 +8,12 @@
 
 namespace softcheck::proptests {
 
-/// What the results of one query keep, whatever its scores err by: the scores as computed have an exact softmax, too,
-/// whose output lies among the visible values and whose entropy lies in [0, ln n]. A kernel's results lie off these by
-/// its own sums' errors alone. docs/tolerances.md, "Rules beside the thresholds".
+/// Limits that one query's results keep, however large its scores' errors are. The computed scores have an exact
+/// softmax, whose output lies in the range of the visible values and whose entropy in [0, ln n]; a kernel's results
+/// differ from it only by the errors of its own sums. docs/tolerances.md, "Rules beside the thresholds".
 class AttentionLimits {
  public:
-  /// visible    at least one; both outlive this
+  /// visible    at least one; both must outlive this object
   AttentionLimits(const AttentionTask& task, const AttentionRow& row, const VisibleKeys& visible);
 
   ResultLimits column(std::size_t column) const;

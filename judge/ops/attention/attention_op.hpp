@@ -12,18 +12,18 @@
 
 namespace softcheck::proptests {
 
-/// An op of queries, keys and values: what one call of it is, and how its results are judged. Results belong to rows,
-/// numbered as row_number and key_number do (attention_rows.hpp).
+/// An op on queries, keys and values: how to make its call, and how to judge its results. Results belong to rows,
+/// numbered by row_number and key_number (attention_rows.hpp).
 class AttentionOp : public OpDefinition {
  public:
   using Outputs = std::vector<std::vector<double>>;  // of a call, each row-major
-  /// Is query i of head h, in batch b, one of those meant?
+  /// Selects query i of head h in batch b.
   using Queries = std::function<bool(std::size_t b, std::size_t h, std::size_t i)>;
-  /// The queries to judge, or all.
+  /// The queries to judge; empty: all.
   struct Chosen {
     Queries queries = {};
-    /// Results of a call that was judged as a whole, and the queries whose heads had the same numbers there: what
-    /// repeats those results bit for bit has no verdicts of its own.
+    /// Results of a call that was judged completely, and the queries whose heads had the same numbers in it. Results
+    /// that equal those bit for bit are not judged again.
     const Outputs* before = nullptr;
     Queries unchanged = {};
 
@@ -35,11 +35,11 @@ class AttentionOp : public OpDefinition {
 
   virtual TensorCall call(const AttentionTask& task, const AttentionCase& attention) const = 0;
 
-  /// Outputs of a call of the case as those of a dense batch.
+  /// Converts the outputs of the case's call to those of a dense batch.
   virtual Outputs dense(const AttentionCase& /*attention*/, Outputs got) const { return got; }
 
-  /// Calls each(row, verdicts) for the rows of which all that they depend on was chosen; without a choice for all. A
-  /// row that repeats another bit for bit has no verdicts of its own.
+  /// Calls each(row, verdicts) for every row that depends only on chosen queries. Rows that repeat another row bit for
+  /// bit are skipped.
   virtual void judge(const AttentionTask& task, const AttentionCase& attention, const Outputs& got,
                      const Chosen& chosen,
                      const std::function<void(std::size_t row, RowVerdicts verdicts)>& each) const = 0;
@@ -51,11 +51,11 @@ class AttentionOp : public OpDefinition {
     double value;
     numerics::Format format;
   };
-  /// Calls each() for all of them.
+  /// Calls each() for all such results.
   virtual void reached(const AttentionTask& task, const PoisonedCase& poisoned, const Outputs& got,
                        const std::function<void(const Reached&)>& each) const = 0;
 
-  /// The results that a call of one query alone has, too.
+  /// The results that a call with this query alone also returns.
   virtual std::vector<double> results_of_query(const AttentionCase& attention, const Outputs& got,
                                                std::size_t row) const = 0;
 

@@ -52,7 +52,7 @@ PoisonedCase::PoisonedCase(const AttentionCase& original, bool visible)
     attention.keys[element] = numerics::nan;
     remark = " (a NaN in key " + std::to_string(key_) + ")";
   } else if (place.tensor == NanPlace::Tensor::out_gradient) {
-    constexpr std::size_t of_inputs = 5;  // behind q, k, v, out and lse
+    constexpr std::size_t of_inputs = 5;  // after q, k, v, out and lse
     tensor = of_inputs;
     column = place.along(s.value_dim);
     element = ((batch_ * s.heads() + head_) * s.queries + query_) * s.value_dim + *column;
@@ -67,8 +67,8 @@ PoisonedCase::PoisonedCase(const AttentionCase& original, bool visible)
   }
 }
 
-// Of the queries that look at the value's head: all weights alike; or that of the key underflows to 0, and 0 times NaN
-// is NaN. For that every score is 0 but the key's, which is as far below as the format's numbers let it be, or 2^20.
+// Fixes the weights that queries give the NaN's value: either all are equal, or the key's weight underflows to 0 (0
+// times NaN is NaN). In the latter case all scores are 0 but the key's, which is as low as the format allows, or -2^20.
 void PoisonedCase::make_weights_known() {
   const AttentionShape& s = attention.shape;
   const std::size_t head = batch_ * s.kv_heads + head_;
@@ -83,7 +83,7 @@ void PoisonedCase::make_weights_known() {
   keys[key_ * s.dim] = attention.scale < 0 ? factor : -factor;
 }
 
-// Looks for a key that all queries of its heads see, from key_ on.
+// Looks for a key, from key_ on, that all queries of its heads see.
 void PoisonedCase::keep_visible() {
   if (is_of_a_query()) return;
   const AttentionShape& s = attention.shape;

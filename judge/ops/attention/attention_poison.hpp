@@ -10,28 +10,28 @@
 
 namespace softcheck::proptests {
 
-/// A case with one NaN in it, and the effect of the NaN.
+/// A case with one NaN, and the effect of the NaN.
 struct PoisonedCase {
   AttentionCase attention;
   NanPlace place;
-  std::size_t tensor = 0;   // which input of the call
-  std::size_t element = 0;  // of it, row-major
+  std::size_t tensor = 0;   // index of the call's input
+  std::size_t element = 0;  // index in that input, row-major
   std::uint64_t bits = 0;
-  std::optional<std::size_t> column;  // the NaN is in this one of a value, or of dout
+  std::optional<std::size_t> column;  // column of a value or of dout that holds the NaN
   std::string remark;
 
-  /// Is there a sequence of both queries and keys?
+  /// Does a sequence with both queries and keys exist?
   static bool is_possible(const AttentionCase& original);
-  /// The NaN that attention.nan numbers; without a number, one that the lengths choose.
+  /// Places the NaN that attention.nan selects; without it, one that the lengths select.
   ///
-  /// visible   a NaN in a key or value only where every query of its heads sees the key; else in a query
+  /// visible   put a NaN into a key or value only if every query of its heads sees the key; else into a query
   explicit PoisonedCase(const AttentionCase& original, bool visible = false);
 
-  /// Is the row NaN, or its column?
+  /// Must the row, or its column, be NaN?
   bool meets(std::size_t b, std::size_t h, std::size_t i) const;
-  /// Is the row independent of the NaN? For a NaN query that sees no key, both answers are false.
+  /// Is the row independent of the NaN? For a NaN query that sees no key, neither function returns true.
   bool leaves_alone(std::size_t b, std::size_t h, std::size_t i) const;
-  /// Are the queries of the head, and the keys and values that they see, those of the original but for the NaN?
+  /// Except for the NaN, are the head's queries, and the keys and values that they see, those of the original case?
   bool keeps_numbers(std::size_t b, std::size_t h) const;
 
  private:

@@ -34,7 +34,7 @@ RepeatedRows::RepeatedRows(const AttentionCase& attention, const std::vector<std
     : attention_(attention), got_(got) {
   const AttentionShape& s = attention.shape;
   const std::size_t of_keys = s.keys * s.dim, of_values = s.keys * s.value_dim;
-  std::unordered_multimap<std::size_t, std::size_t> firsts;  // by their hash
+  std::unordered_multimap<std::size_t, std::size_t> firsts;  // by hash
   for (std::size_t head = 0; head < s.batch * s.kv_heads; ++head) {
     numerics::throw_if_interrupted();
     const std::size_t hash = 31 * hash_of(attention.keys, head, of_keys) + hash_of(attention.values, head, of_values);
@@ -73,7 +73,7 @@ bool RepeatedRows::same_results(std::size_t row, std::size_t other) const {
 
 std::size_t RepeatedRows::first_like(std::size_t b, std::size_t h, std::size_t i) {
   const std::size_t row = row_number(attention_.shape, b, h, i);
-  if (attention_.has_attributes()) return row;  // a row's attributes are part of its question
+  if (attention_.has_attributes()) return row;  // rows with attributes are not compared
   return first_rows_.try_emplace(question_of(b, h, i), row).first->second;
 }
 

@@ -9,16 +9,16 @@
 
 namespace softcheck::proptests {
 
-/// The rows of a call that repeat an earlier one: the same query, the same keys and values, the same visible keys. The
-/// judge judges the first of them. A later row with the same results, bit for bit, needs no more.
+/// Finds the rows of a call that repeat an earlier one: same query, keys, values and visible keys. The judge judges the
+/// first of them; a later row needs no verdict if its results are the same bit for bit.
 class RepeatedRows {
  public:
-  /// got    out, lse and entropy, as far as there are any; both outlive this
+  /// got    out, lse and entropy, if present; both must outlive this object
   RepeatedRows(const AttentionCase& attention, const std::vector<std::vector<double>>& got);
 
-  /// Does the row repeat one of an earlier call of this function? If not, the caller judges it.
+  /// Does the row repeat an earlier row given to this function, results included? If not, the caller judges it.
   bool repeats(std::size_t b, std::size_t h, std::size_t i);
-  /// The first row of this function's or that function's calls that asks the same; the row itself if none did.
+  /// The first row given to either function with the same inputs; the row itself if there is none.
   std::size_t first_like(std::size_t b, std::size_t h, std::size_t i);
 
  private:
@@ -27,12 +27,12 @@ class RepeatedRows {
 
   const AttentionCase& attention_;
   const std::vector<std::vector<double>>& got_;
-  std::vector<std::size_t> head_like_;             // of each key head, the first that holds the same numbers
-  std::map<std::string, std::size_t> first_rows_;  // the row that was first to ask
+  std::vector<std::size_t> head_like_;             // per key head, the first one with the same numbers
+  std::map<std::string, std::size_t> first_rows_;  // the first row with these inputs
 };
 
-/// Queries of a causal call with very many visible keys that are judged: the first, the last, those about powers of two
-/// and every 61st, as far as the work allows. All of them where there are few.
+/// The queries to judge in a causal call with very many visible keys: the first, the last, those near powers of two and
+/// every 61st, up to a limit of work. All if there are few.
 std::vector<bool> judged_queries(const AttentionCase& attention);
 
 }  // namespace softcheck::proptests

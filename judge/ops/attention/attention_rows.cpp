@@ -79,8 +79,8 @@ AttentionRow row_of(const AttentionCase& a, std::size_t b, std::size_t h, std::s
 
 namespace {
 
-/// Can queries up to number i stand in a call of their own, with the keys that causality shows them, and be at the same
-/// places? Only where the last of them stands at its last key, counted from that, or places do not matter.
+/// Do queries up to number i keep their positions in a call of their own with the keys that causality shows them? Only
+/// if positions are counted from the last key and the last query stands there, or if positions do not matter.
 bool keeps_places(const AttentionCase& a, std::size_t b, std::size_t i) {
   const AttentionAttributes& of = a.attributes;
   if (of.top_left && (a.causal || of.window() || !of.slopes.empty())) return false;
@@ -88,7 +88,7 @@ bool keeps_places(const AttentionCase& a, std::size_t b, std::size_t i) {
   return a.place_of(b, i) + 1 == static_cast<std::int64_t>(a.reported_keys(b, i));
 }
 
-/// Queries first to last of one head, with so many keys.
+/// Queries first to last of one head, with this many keys.
 AttentionCase part_of(const AttentionCase& a, std::size_t b, std::size_t h, std::size_t first, std::size_t last,
                       std::size_t keys) {
   const AttentionShape& s = a.shape;

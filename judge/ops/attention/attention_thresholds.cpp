@@ -19,7 +19,7 @@ using long_error::above;
 
 namespace {
 
-// How often a running maximum may grow: over computed scores, near-ties may fall either way.
+// How often a running maximum may increase: near-ties of computed scores may fall either way.
 std::uint64_t possible_records(const VisibleKeys& keys, bool backwards) {
   std::uint64_t count = 0;
   long double certain = -std::numeric_limits<long double>::infinity();
@@ -32,7 +32,7 @@ std::uint64_t possible_records(const VisibleKeys& keys, bool backwards) {
   return count;
 }
 
-// An enclosure as a number and its error; a few units of long double wider.
+// An enclosure as a value and an error, wider by a few ulps of long double.
 LongApproximation approximation_of(const Enclosure& x) {
   const double high = x.midpoint();
   const Enclosure rest = x - Enclosure(high);
@@ -42,7 +42,7 @@ LongApproximation approximation_of(const Enclosure& x) {
   return {value, error + std::fabs(high) * 0x1p-63};
 }
 
-// The error of a score once it is stored; none where it is exact and a number of the format.
+// The error of a score after storing it; unchanged if the score is exact and a number of the format.
 UpperBound as_stored(const Contract& contract, const UpperBound& error, bool exact, const LongApproximation& score) {
   if (!contract.scores) return error;
   const auto value = static_cast<double>(score.value);
@@ -50,7 +50,7 @@ UpperBound as_stored(const Contract& contract, const UpperBound& error, bool exa
   return exact && fits ? error : stored_score_error(contract, error, size_of(score));
 }
 
-// What follows the score of a key.
+// The attributes that are added to a key's score.
 ScoreTerms terms_of(const AttentionRow& row, std::size_t j) {
   ScoreTerms terms;
   terms.softcap = row.softcap;
@@ -89,7 +89,7 @@ bool ScoreRange::is_left(double factor, double dots, double size) const {
 }
 
 std::uint64_t rescalings_of(const Contract& contract, const VisibleKeys& keys, std::size_t n) {
-  // A sink may be the first item of a kernel that then goes on with the first key.
+  // A kernel may begin with the sink, and then meet a larger first key.
   const std::uint64_t records =
       std::max(possible_records(keys, false), possible_records(keys, true)) + (keys.sink ? 1 : 0);
   if (contract.summation.kind == Summation::Kind::sequential) return records;
@@ -140,12 +140,12 @@ void VisibleKeys::add_score(const Contract& contract, const AttentionRow& row, c
   items.push_back(j);
   const std::span<const double> key = d == 0 ? row.query : row.keys.subspan(j * d, d);
   const DotProduct dot = dot_product(row.query, key, digits_);
-  // As a double it may be infinite: a kernel's own sum overflows then. Scaled, it may be small again.
+  // May be infinite as a double: then the kernel's own sum overflows. After scaling it may be small again.
   const double dots = dot.magnitude == 0 ? 0 : above(dot.magnitude);
   const bool exact = score_is_exact(contract, row.scale, row.query, key);
   const long double scale = static_cast<long double>(row.scale);
   const long double scaled = std::fabs(scale) * dot.magnitude * long_error::second_order;
-  // A rounding of the scale's product more.
+  // Includes the rounding of the product with the scale.
   const long double off = std::fabs(scale) * (dot.error + long_error::unit * dot.magnitude);
   const LongApproximation score{scale * dot.value, exact ? 0 : long_error::second_order * off};
   const UpperBound factors = query_sum_ + sum_of_magnitudes(key);
@@ -198,7 +198,7 @@ AttentionThresholds::AttentionThresholds(const AttentionTask& task, const Attent
 void AttentionThresholds::set_thresholds(const AttentionTask& task, const LongSoftmax& plain) {
   const Contract& contract = task.contract;
   const std::uint64_t n = items_of(contract, row_, visible_);
-  // m and sum p x, or L and sum p x: two roundings of each.
+  // m and sum p x, or L and sum p x, round twice each.
   const double roundoff = properties(contract.accumulator).unit_roundoff;
   if (contract.entropy_from != EntropyFrom::deviations) cancelled_ = 4 * roundoff * visible_.largest_dot;
   const std::uint64_t rescalings = rescalings_of(contract, visible_, n);
@@ -215,7 +215,7 @@ void AttentionThresholds::set_thresholds(const AttentionTask& task, const LongSo
 AttentionThreshold<UpperBound> AttentionThresholds::threshold_with(Grants grants) const {
   const AttentionArithmetic arithmetic = arithmetic_of(contract_, row_, visible_, scores_->statistics.size);
   if (!sharpened_) return {contract_, arithmetic, scores_->row(), visible_.score_errors, grants};
-  const Bound beta(2.43);  // never more: P is 2.42139 at its largest
+  const Bound beta(2.43);  // an upper bound: P is 2.42139 at its largest
   return {contract_, arithmetic, scores_->row(), sharpened_->row(), beta, visible_.score_errors, grants};
 }
 
@@ -225,12 +225,12 @@ const AttentionThreshold<UpperBound>& AttentionThresholds::without_grants() cons
 }
 
 double AttentionThresholds::sum_resolution() const {
-  // The sharpened scores as computed depend on the grants.
+  // The computed sharpened scores depend on the grants, so take the threshold without them.
   const double error = upper(sharpened_ ? without_grants().sum_error() : threshold_->sum_error(Grants::none));
   return error < 1 ? error : 0;
 }
 
-// Its bounds: a term's error, and 1 for the sum of the values' magnitudes. A sink has no value.
+// The bounds of a product: a term's error, and 1 for the sum of the values' magnitudes. A sink has no value.
 const ProductSums& AttentionThresholds::outputs() const {
   if (outputs_) return *outputs_;
   outputs_.emplace(row_.value_size, digits_for(contract_));
@@ -248,7 +248,7 @@ Judgeable AttentionThresholds::column(std::size_t column) const {
   result.magnitude = sums.size(column);
   const Bound output = size_of(result.exact);
   result.threshold = upper(threshold_->column(sums.error(column), sums.floor(column), output).total());
-  // What is less than the magnitude with the grants is less without them.
+  // Only compute the threshold without grants if the one with grants, which is larger, is vacuous.
   result.vacuous = is_vacuous(result.threshold, result.magnitude) &&
                    is_vacuous(upper(without_grants().column(sizes(column), output).rounding), result.magnitude);
   return result;
@@ -266,7 +266,7 @@ Judgeable AttentionThresholds::logsumexp() const {
   Judgeable result;
   result.exact = weights_->logsumexp();
   result.threshold = upper(threshold_->logsumexp(scalars_).total());
-  // The maximum and ln S may cancel, and so may the products that a score is made of.
+  // The maximum and ln S may cancel, and so may the products in a score.
   result.magnitude = visible_.largest_dot + static_cast<double>(weights_->log_sum().value);
   result.resolution = sum_resolution();
   result.vacuous = is_vacuous(result.threshold, result.magnitude) &&

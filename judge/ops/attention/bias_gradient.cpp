@@ -35,7 +35,7 @@ BiasGradient::BiasGradient(const AttentionTask& task, std::vector<GradientGroup>
   for (GradientGroup& group : heads) heads_.emplace_back(task_, std::move(group));
 }
 
-// Calls each(head, query) for the queries that have row i of the bias.
+// Calls each(head, query) for the queries that use row i of the bias.
 template <class Each>
 void BiasGradient::each_query(std::size_t i, Each each) const {
   for (std::size_t h = 0; h < heads_.size(); ++h) {
@@ -44,7 +44,7 @@ void BiasGradient::each_query(std::size_t i, Each each) const {
   }
 }
 
-// Calls each(head, query, pair) for the pairs that have number j of row i.
+// Calls each(head, query, pair) for the pairs that use number j of row i.
 template <class Each>
 void BiasGradient::each_pair(std::size_t i, std::size_t j, Each each) const {
   each_query(i, [&](std::size_t h, std::size_t q) {
@@ -76,7 +76,7 @@ BiasGradient::Number BiasGradient::number(std::size_t i, std::size_t j) const {
   result.zero = result.known && result.usable && errors.empty();
   if (!result.known || !result.usable || result.zero) return result;
   const LongApproximation exact = sum.total();
-  // As many summands as pairs may have the number, of which masks take some.
+  // As many terms as pairs that may use the number; masks remove some.
   std::uint64_t terms = 0;
   each_query(i, [&](std::size_t h, std::size_t) { terms += sharing_.keys ? heads_[h].group.keys : 1; });
   const ScalarThreshold<UpperBound> threshold =
@@ -102,7 +102,7 @@ RowVerdicts BiasGradient::judge(std::size_t i, std::span<const double> got) {
   bool any = false, any_other = false;
   for (std::size_t j = 0; j < got.size(); ++j) {
     const Number value = number(i, j);
-    if (!value.usable) {  // the scores' own errors are that large
+    if (!value.usable) {  // the scores' errors are too large
       ++verdicts.vacuity.judged;
       ++verdicts.vacuity.vacuous;
     } else if (value.zero) {

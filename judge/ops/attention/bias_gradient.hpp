@@ -13,28 +13,28 @@
 
 namespace softcheck::proptests {
 
-/// Is a number of the bias one for all queries, and one for all keys?
+/// Do all queries share each number of the bias, and do all keys?
 struct BiasSharing {
   bool queries = false, keys = false;
 };
 
-/// The gradient by a bias of some heads that share it, p (g - delta) of each of its numbers, summed over all pairs that
-/// have that number (docs/tolerances/attention_backward.md). A number whose keys no such query sees is 0.
+/// The gradient by a bias that some heads share: for each number p (g - delta), summed over all pairs that use it
+/// (docs/tolerances/attention_backward.md). It is 0 if no query sees the number's keys.
 ///
-/// Claims: the op's last; kernel.masked_row of numbers that must be 0.
+/// Claims: the op's last; kernel.masked_row for numbers that must be 0.
 class BiasGradient {
  public:
-  /// heads   the queries of each head, in each batch that shares the bias; their numbers outlive this. A number in
-  ///         which a query that is not chosen has a part is not judged, and its exact value and threshold are NaN
+  /// heads   the queries of each head, in each batch that shares the bias; their numbers must outlive this object. A
+  ///         number to which an unchosen query contributes is not judged; its exact value and threshold are NaN
   BiasGradient(const AttentionTask& task, std::vector<GradientGroup> heads, BiasSharing sharing = {});
   BiasGradient(const BiasGradient&) = delete;
   BiasGradient& operator=(const BiasGradient&) = delete;
 
-  /// Row i of the bias, a number for each key, or one for all.
+  /// Judges row i of the bias: one number per key, or one for all.
   RowVerdicts judge(std::size_t i, std::span<const double> got);
-  /// The exact values between two doubles, at most four apart but where terms cancel beyond 512 bits.
+  /// The exact values between two doubles at most four doubles apart, except if terms cancel beyond 512 bits.
   void exact(std::size_t i, std::span<double> lower, std::span<double> upper);
-  /// What the contract grants: 0 where a value must be 0, infinite where nothing is promised.
+  /// The thresholds: 0 if a value must be 0, infinite if nothing is promised.
   void granted(std::size_t i, std::span<double> allowed) const;
 
  private:
@@ -54,12 +54,12 @@ class BiasGradient {
   std::deque<HeadPairs> heads_;
 };
 
-/// Judges the gradient by the bias of a call, whose format is that of the inputs.
+/// Judges the gradient by a call's bias. It has the inputs' format.
 ///
-/// attention   it has a bias, and is dense
-/// got         of the bias's shape
-/// chosen      of batch b, head h, query i; empty: all. Rows of the bias that another query has a share in are left out
-/// each        called with batch, head of the bias and query
+/// attention   a dense case with a bias
+/// got         in the bias's shape
+/// chosen      for batch b, head h, query i; empty: all. Skips rows of the bias to which another query contributes
+/// each        called with batch, bias head and query
 void judge_bias_gradient(const AttentionTask& task, const AttentionCase& attention, std::span<const double> got,
                          const std::function<bool(std::size_t b, std::size_t h, std::size_t i)>& chosen,
                          const std::function<void(std::size_t b, std::size_t h, std::size_t i, RowVerdicts)>& each);

@@ -16,7 +16,7 @@ using namespace numerics;
 
 namespace {
 
-// What long double tells.
+// The decision in long double; undecided if its error is too large.
 Decision decide(double got, const LongApproximation& exact, double threshold) {
   const long double difference = std::fabs(static_cast<long double>(got) - exact.value);
   const auto allowed = static_cast<long double>(threshold);
@@ -25,7 +25,7 @@ Decision decide(double got, const LongApproximation& exact, double threshold) {
   return beyond ? Decision::violated : Decision::undecided;
 }
 
-// What is left when terms cancel has no ulps worth telling.
+// After cancellation an error in ulps means nothing.
 void count(ErrorSums& errors, Format format, const Judgeable& value, double got, std::size_t element) {
   const auto exact = static_cast<double>(value.exact.value);
   if (!(2 * std::fabs(exact) >= value.magnitude && std::fabs(exact) >= value.resolution)) return;
@@ -67,7 +67,7 @@ ClaimVerdict::Verdict ClaimVerdict::verdict_of(std::optional<std::size_t> item, 
   return {decision, false, close, share};
 }
 
-// Where a threshold says nothing, what every result keeps does.
+// For values whose threshold says nothing: does the value keep the general limits?
 bool ClaimVerdict::keeps_limits(std::optional<std::size_t> item, const Judgeable& value, double got) {
   ResultLimits limits = value.limits;
   if (keeps(limits, got)) return true;
@@ -83,7 +83,7 @@ void ClaimVerdict::add(std::optional<std::size_t> item, const Judgeable& granted
   throw_if_interrupted();
   Judgeable value = granted;
   value.threshold = threshold_of_result(contract_, granted.threshold, got);
-  // What overflows on the way says nothing of the contract's words.
+  // After an overflow the value does not count for vacuity.
   const double resolution = value.limits.may_overflow ? infinity : value.resolution;
   verdicts_.vacuity.add(contract_, value.magnitude, resolution, value.vacuous);
   const bool bounded = value.threshold < infinity;

@@ -14,38 +14,38 @@ namespace softcheck::proptests {
 /// A value and its threshold.
 struct Judgeable {
   LongApproximation exact;
-  double threshold = 0;  // absolute, of any result; infinite where nothing is promised
-  // For vacuity: the size that the threshold is held against, below which size no kernel has any accuracy, and whether
-  // the threshold without grants is as wide.
+  double threshold = 0;  // absolute, for any result; infinite if nothing is promised
+  // For vacuity: the magnitude that the threshold is compared with, the magnitude below which no kernel has any
+  // accuracy, and whether the threshold without grants is as wide.
   double magnitude = 0;
   double resolution = 0;
   bool vacuous = false;
-  ResultLimits limits = {};  // looked at where the threshold is infinite or vacuous
+  ResultLimits limits = {};  // used if the threshold is infinite or vacuous
 };
 
-/// What is granted any result: of one that cannot have been flushed less than its threshold.
+/// The threshold of any result; smaller if the result cannot have been flushed.
 ///
-/// contract   its output is that of the value
+/// contract   its output is the value's format
 double granted(const numerics::Contract& contract, const Judgeable& value);
 
-/// Judges the values of one claim about a row. Long double decides nearly all of them, enclosures the others.
+/// Judges the values of one claim in a row. Long double decides nearly all of them, enclosures the rest.
 class ClaimVerdict {
  public:
-  /// contract   its output is that of the values
+  /// contract   its output is the values' format
   /// enclosed   the exact value of an item, or of the whole row, at the working precision
   ClaimVerdict(std::string_view claim, const numerics::Contract& contract,
                std::function<numerics::Enclosure(std::optional<std::size_t>)> enclosed, RowVerdicts& verdicts);
 
   void add(std::optional<std::size_t> item, const Judgeable& granted, double got);
-  /// One finding: of the value that used most of its threshold.
+  /// Adds one finding, for the value that used most of its threshold.
   void report();
 
  private:
   struct Verdict {
     numerics::Decision decision = numerics::Decision::proved;
-    bool overflow = false;  // rightly
+    bool overflow = false;  // an overflow that the contract allows
     bool close = false;     // decided by an enclosure
-    double share = 0;       // of the threshold that was used
+    double share = 0;       // used share of the threshold
 
     bool worse_than(const Verdict& other) const;
   };

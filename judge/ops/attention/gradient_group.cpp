@@ -1,4 +1,4 @@
-// The queries of a case that look at one key head: of all heads, or of one.
+// The queries of a case that use one key head: of all heads, or of one.
 #include "judge/ops/attention/attention_gradient.hpp"
 #include "judge/ops/attention/attention_rows.hpp"
 
@@ -6,11 +6,11 @@ namespace softcheck::proptests {
 
 namespace {
 
-// Those of count heads from the first on, which look at one key head.
+// The queries of `count` heads from first_head on, which use the same key head.
 GradientGroup queries_of_heads(const AttentionCase& a, std::size_t b, std::size_t first_head, std::size_t count,
                                const std::function<bool(std::size_t, std::size_t)>& chosen) {
   const AttentionShape& s = a.shape;
-  // The queries of heads lie one behind the other.
+  // Queries of successive heads have consecutive numbers.
   const std::size_t first = row_number(s, b, first_head, 0), m = count * s.queries;
   GradientGroup group;
   group.keys = s.keys;

@@ -14,7 +14,7 @@ const QueryGradient& GroupOracles::of(std::size_t query) {
 
 QueryGradient GroupOracles::make(std::size_t query) const {
   const AttentionRow& row = group_.rows[query];
-  std::vector<double> keys, values, distances, bias;  // the visible ones: others may be NaN
+  std::vector<double> keys, values, distances, bias;  // of the visible keys only: others may be NaN
   for (const std::size_t j : pairs_[query]->keys()) {
     const auto take = [j](std::vector<double>& to, std::span<const double> from, std::size_t size) {
       const std::span<const double> taken = from.subspan(j * size, size);

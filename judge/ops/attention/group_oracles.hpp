@@ -12,14 +12,14 @@
 
 namespace softcheck::proptests {
 
-/// The exact p and dS of a group's queries by enclosures, at each working precision made when first asked for.
+/// The exact p and dS of a group's queries as enclosures, computed once per working precision on first use.
 class GroupOracles {
  public:
-  /// Both outlive this.
+  /// Both must outlive this object.
   GroupOracles(const GradientGroup& group, const std::vector<std::shared_ptr<const QueryPairs>>& pairs)
       : group_(group), pairs_(pairs) {}
 
-  /// A query that sees a key.
+  /// The query must see a key.
   const numerics::QueryGradient& of(std::size_t query);
 
  private:
@@ -27,7 +27,7 @@ class GroupOracles {
 
   const GradientGroup& group_;
   const std::vector<std::shared_ptr<const QueryPairs>>& pairs_;
-  // By a query's pairs, which queries that repeat another share.
+  // Key: precision and the query's pairs, which repeated queries share.
   std::map<std::pair<unsigned, const QueryPairs*>, std::unique_ptr<numerics::QueryGradient>> made_;
 };
 

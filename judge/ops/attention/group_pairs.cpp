@@ -21,7 +21,7 @@ GroupPairs::GroupPairs(const AttentionTask& task, const GradientGroup& group) : 
   for (std::size_t i = 0; i < group.rows.size(); ++i) add(i);
 }
 
-// Queries that repeat another share its pairs: in long calls most of them do.
+// Repeated queries share their pairs; in long calls most queries repeat another.
 void GroupPairs::add(std::size_t i) {
   const AttentionRow& row = group_.rows[i];
   std::string question(is_chosen(i) ? "c" : "u");
@@ -59,7 +59,7 @@ std::optional<double> GroupPairs::lse_gradient_of(std::size_t i) const {
 
 QueryPairs GroupPairs::make(std::size_t i) const {
   if (is_chosen(i)) return {task_, group_.rows[i], gradient_of(i), arithmetic_, saved_of(i), lse_gradient_of(i)};
-  // Of a query that is not judged only which keys it sees counts: its numbers may be NaN.
+  // For a query that is not judged, only the keys that it sees matter: its numbers may be NaN.
   AttentionRow even = group_.rows[i];
   const std::vector<double> keys(even.keys.size()), values(even.values.size()), query(even.query.size()),
       none(arithmetic_.value_size);

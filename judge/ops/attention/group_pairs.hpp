@@ -13,17 +13,17 @@
 
 namespace softcheck::proptests {
 
-/// What each query of a group adds to the gradients, and by how much a kernel's may differ.
+/// The contribution of each query of a group to the gradients, and the error that a kernel's may have.
 class GroupPairs {
  public:
-  /// The task and the group outlive this.
+  /// The task and the group must outlive this object.
   GroupPairs(const AttentionTask& task, const GradientGroup& group);
 
   const std::vector<std::shared_ptr<const QueryPairs>>& all() const { return pairs_; }
   const QueryPairs& operator[](std::size_t query) const { return *pairs_[query]; }
   std::size_t size() const { return pairs_.size(); }
   bool is_chosen(std::size_t query) const { return group_.chosen.empty() || group_.chosen[query]; }
-  /// dO of a query (dv).
+  /// dO of a query, (dv).
   std::span<const double> gradient_of(std::size_t query) const;
   const numerics::AttentionBackwardArithmetic& arithmetic() const { return arithmetic_; }
 

@@ -8,7 +8,7 @@
 
 namespace softcheck::proptests {
 
-/// The queries of one head in one batch, with their pairs. It stays where it is: its parts point into one another.
+/// The queries of one head in one batch, with their pairs. Not movable, because its parts point to each other.
 struct HeadPairs {
   HeadPairs(const AttentionTask& task, GradientGroup of)
       : group(std::move(of)), pairs(task, group), oracles(group, pairs.all()) {}

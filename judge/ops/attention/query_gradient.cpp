@@ -56,7 +56,7 @@ QueryPairs::QueryPairs(const AttentionTask& task, const AttentionRow& row, std::
     : visible_(task.contract, row), lse_gradient_(lse_gradient), pair_of_(row.visible.size()) {
   for (std::size_t k = 0; k < visible_.keys(); ++k) pair_of_[visible_.items[k]] = k + 1;
   if (visible_.keys() == 0) return;
-  std::vector<LongApproximation> products;  // sum dO v_j
+  std::vector<LongApproximation> products;  // sum dO v_j per pair
   for (const std::size_t j : keys()) {
     const std::span<const double> value = row.values.subspan(j * row.value_size, row.value_size);
     const DotProduct dot = dot_product(out_gradient, value, digits_for(task.contract));
@@ -64,7 +64,7 @@ QueryPairs::QueryPairs(const AttentionTask& task, const AttentionRow& row, std::
     magnitudes_.push_back(above(dot.magnitude));
     largest_difference_ = std::fmax(largest_difference_, 2 * magnitudes_.back());
   }
-  if (visible_.sink) {  // whose value is 0
+  if (visible_.sink) {  // the sink's value is 0
     products.push_back({});
     magnitudes_.push_back(0);
   }
@@ -119,7 +119,7 @@ std::optional<SavedErrors> QueryPairs::saved_errors(const AttentionTask& task, c
   for (std::size_t c = 0; c < row.value_size; ++c) {
     const UpperBound off = own ? UpperBound(forward->column(c).threshold) : distance(saved.out[c], outputs.total(c));
     errors.output_sum = errors.output_sum + off;
-    // A column whose gradient is 0 adds nothing, whatever was saved in it.
+    // A column whose gradient is 0 adds nothing, whatever its saved output is.
     if (out_gradient[c] != 0) errors.output = errors.output + UpperBound(std::fabs(out_gradient[c])) * off;
   }
   return errors;

@@ -15,11 +15,11 @@ namespace softcheck::proptests {
 /// The judged results of a query, in the order of the ABI's outputs.
 enum class AttentionClaim : std::size_t { output, lse, entropy };
 
-/// The exact values of one query by enclosures, at each working precision made when first asked for.
+/// The exact values of one query as enclosures, computed once per working precision on first use.
 class QueryOracles {
  public:
-  /// row    outlives this
-  /// items  the keys that the query sees; they and their values are finite, and there is one or a sink
+  /// row    must outlive this object
+  /// items  the keys that the query sees; they and their values are finite. At least one, or a sink
   QueryOracles(const AttentionTask& task, const AttentionRow& row, std::span<const std::size_t> items);
 
   /// At the working precision.

@@ -22,7 +22,7 @@ bool has_nan(std::span<const double> numbers) {
   return std::ranges::any_of(numbers, [](double x) { return std::isnan(x); });
 }
 
-// The number of the format nearest to the exact one, where both ends of what is known of it have the same one.
+// The format's number nearest to the exact value, if both ends of its enclosure round to it.
 std::optional<double> nearest_number(Format format, const LongApproximation& x) {
   const long double off = x.error + 0x1p-62L * std::fabs(x.value);
   const double low = round_to(format, static_cast<double>(x.value - off)),
@@ -30,9 +30,9 @@ std::optional<double> nearest_number(Format format, const LongApproximation& x) 
   return low == high && std::signbit(low) == std::signbit(high) ? std::optional(low) : std::nullopt;
 }
 
-// The nearest number is off by u / (1 + u) of the exact one, and storage may be off by u / (1 - u): between them there
-// is room for u^2 in what is rounded. Of a number that is not known to that many bits in the end, what is left beside
-// its nearest double is far below any threshold.
+// The nearest number is off by u / (1 + u) of the exact one, and a stored number may be off by u / (1 - u), which
+// leaves room for u^2 in the number that is rounded. If even the oracle does not reach that accuracy, the error beyond
+// the nearest double is far below any threshold.
 double rounded(Format format, const LongApproximation& x, const std::function<Enclosure()>& enclosed) {
   if (const std::optional<double> nearest = nearest_number(format, x)) return *nearest;
   const double u = properties(format).unit_roundoff;
@@ -62,14 +62,14 @@ bool is_nan_row(const AttentionRow& row) {
   return false;
 }
 
-// A query whose softmax exists.
+// A query with at least one visible key.
 class SavedQuery {
  public:
   SavedQuery(const AttentionTask& task, const AttentionRow& row)
       : task_(task),
         row_(row),
         values_(row.values.begin(), row.values.end()),
-        // What is saved lies where roundings part: doubles would often leave it to the oracle.
+        // Saved outputs may lie near rounding boundaries: doubles would often leave the decision to the oracle.
         visible_(task.contract, row, Digits::of_long_double),
         softmax_(visible_.scores),
         outputs_(row.value_size, Digits::of_long_double),
@@ -94,7 +94,7 @@ class SavedQuery {
   }
 
  private:
-  // The row with 0 in place of every value that is NaN: an oracle takes none, and no other column depends on it.
+  // The row with NaN values replaced by 0: an oracle takes no NaN, and the other columns do not depend on it.
   const AttentionRow& finite() {
     for (double& value : values_) value = std::isnan(value) ? 0 : value;
     row_of_numbers_ = row_;
@@ -126,7 +126,7 @@ SavedOutputs saved_outputs(const AttentionTask& task, const AttentionCase& atten
   const std::vector<std::vector<double>> none;
   RepeatedRows repeated(attention, none);
   each_row(s, [&](std::size_t b, std::size_t h, std::size_t i) {
-    if (i >= attention.queries_of(b)) return;  // of no sequence: it sees nothing, whatever its numbers are
+    if (i >= attention.queries_of(b)) return;  // beyond the sequence's end: sees nothing, whatever its numbers are
     const std::size_t number = row_number(s, b, h, i), like = repeated.first_like(b, h, i);
     if (like != number) {
       saved.lse[number] = saved.lse[like];

@@ -37,7 +37,7 @@ SinkGradient::SinkGradient(const AttentionTask& task, std::vector<GradientGroup>
   }
 }
 
-// A query that sees no key has output 0: delta is 0, whatever its sink weighs.
+// Skips queries that see no key: their output is 0, so delta is 0 whatever the sink's weight is.
 template <class Each>
 void SinkGradient::each_seeing(Each each) const {
   for (std::size_t b = 0; b < batches_.size(); ++b) {
@@ -78,7 +78,7 @@ RowVerdicts SinkGradient::judge(double got) {
   if (found.usable && !found.value) return sink_must_be_zero(got);
   RowVerdicts verdicts;
   verdicts.vacuity.add_row(!found.usable || found.unbounded);
-  if (!found.usable) {  // the scores' own errors are that large
+  if (!found.usable) {  // the scores' errors are too large
     ++verdicts.vacuity.judged;
     ++verdicts.vacuity.vacuous;
     return verdicts;

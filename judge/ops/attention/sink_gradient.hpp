@@ -15,25 +15,25 @@
 namespace softcheck::proptests {
 
 /// The gradient by one head's sink, -sum p_sink delta over its queries in all batches, judged by sink_gradient_error
-/// (docs/tolerances/attention_backward.md). It is a number of task.scalars.
+/// (docs/tolerances/attention_backward.md). It has the format task.scalars.
 ///
-/// Claims: the op's fourth; kernel.masked_row where no query of the head sees a key: the gradient is 0.
+/// Claims: the op's fourth; kernel.masked_row if no query of the head sees a key: the gradient is then 0.
 class SinkGradient {
  public:
-  /// batches   the queries of the head in each batch, all of them chosen; their numbers outlive this
+  /// batches   the queries of the head in each batch, all chosen; their numbers must outlive this object
   SinkGradient(const AttentionTask& task, std::vector<GradientGroup> batches);
   SinkGradient(const SinkGradient&) = delete;
   SinkGradient& operator=(const SinkGradient&) = delete;
 
   RowVerdicts judge(double got);
-  /// The exact value between two doubles, at most four apart but where terms cancel beyond 512 bits.
+  /// The exact value between two doubles at most four doubles apart, except if terms cancel beyond 512 bits.
   void exact(double& lower, double& upper);
-  /// What the contract grants: 0 where the value must be 0, infinite where nothing is promised.
+  /// The threshold: 0 if the value must be 0, infinite if nothing is promised.
   double granted() const;
 
  private:
   struct Sum {
-    std::optional<Judgeable> value;  // nothing: 0 is due, or nothing is promised
+    std::optional<Judgeable> value;  // empty: the value must be 0, or nothing is promised
     bool usable = true, unbounded = false;
   };
   template <class Each>
@@ -47,10 +47,10 @@ class SinkGradient {
   std::size_t queries_ = 0;
 };
 
-/// Judges the gradient by the sink of query head h. Nothing where a query of the head was not chosen.
+/// Judges the gradient by the sink of query head h. Nothing if a query of the head was not chosen.
 ///
-/// attention   it has sinks
-/// chosen      of batch b, query i; empty: all
+/// attention   a case with sinks
+/// chosen      for batch b, query i; empty: all
 std::optional<RowVerdicts> judge_sink_gradient(const AttentionTask& task, const AttentionCase& attention, std::size_t h,
                                                double got,
                                                const std::function<bool(std::size_t b, std::size_t i)>& chosen = {});

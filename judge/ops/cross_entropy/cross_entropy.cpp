@@ -11,7 +11,7 @@ namespace {
 
 using namespace numerics;
 
-// What the two ops have in common.
+// The common parts of both ops.
 class LabelledOp : public RowOp {
  public:
   Attributes attributes(std::uint64_t auxiliary, std::size_t n) const override {

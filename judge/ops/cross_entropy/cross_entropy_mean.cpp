@@ -20,13 +20,13 @@ namespace {
 
 using namespace numerics;
 
-// Of RowCase::auxiliary: the losses are added up and not divided.
+// Bit of RowCase::auxiliary: add up the losses without dividing.
 constexpr std::uint64_t sum_bit = other_upstream_bit;
 // The bits that all rows of a call share.
 constexpr std::uint64_t shared_bits = 63;
 
-// Libraries weight a z-loss by its class or not: beside class weights its mean has no common definition, so none is
-// asked.
+// With class weights libraries disagree on whether the z-loss is weighted, so its mean has no common definition: the
+// judge never asks for both.
 Attributes drawn_mean_attributes(std::uint64_t auxiliary, std::size_t classes) {
   Attributes attributes = drawn_loss_attributes(auxiliary, classes);
   attributes.mean = (auxiliary & sum_bit) == 0;
@@ -34,7 +34,7 @@ Attributes drawn_mean_attributes(std::uint64_t auxiliary, std::size_t classes) {
   return attributes;
 }
 
-// Of every eighth call all rows are ignored, of every eighth all but one in four.
+// In every eighth call all rows are ignored, in another eighth all but one in four.
 double drawn_label_of_mean(std::span<const double> logits, std::uint64_t auxiliary) {
   const auto ignored = static_cast<double>(drawn_mean_attributes(auxiliary, logits.size()).ignore_index);
   if ((auxiliary & no_ignored_bit) != 0) return drawn_label(logits, auxiliary);
@@ -43,12 +43,12 @@ double drawn_label_of_mean(std::span<const double> logits, std::uint64_t auxilia
   return drawn_label(logits, auxiliary);
 }
 
-// The sum over the rows that count, over their number or the sum of their weights.
+// The sum over the counted rows, divided by their number or by the sum of their weights.
 class MeanElements final : public RowElements {
  public:
   MeanElements(const CallOfRows& call, std::string_view claim, std::size_t auxiliary)
       : call_(call), inner_(call.contract), claim_(claim), auxiliary_(auxiliary) {
-    // Each loss is a number of the accumulator before it is added.
+    // Each loss is rounded to the accumulator before it is added.
     inner_.output = inner_.accumulator;
     UpperBound error, rounding, magnitude, largest_resolution;
     each_distinct([&](const RowInputs& row, std::span<const double> weights, std::size_t times) {
@@ -88,7 +88,7 @@ class MeanElements final : public RowElements {
     });
     return call_.attributes.mean ? sum / divisor : sum;
   }
-  // Terms of one sign; a rounding each, and the quotient's.
+  // Terms of one sign: one rounding each, and one of the quotient.
   Quick quick(std::size_t) override {
     const long double mean = sum_ / divisor_;
     const auto roundings = static_cast<long double>(rows_ + 4) * two_roundings;
@@ -99,10 +99,10 @@ class MeanElements final : public RowElements {
   bool overflows(std::size_t) override { return overflows_; }
 
  private:
-  // Rows repeat: calls each(row, class weights, how often) for those that differ, in the order in which they come.
+  // Calls each(row, class weights, count) for each distinct row, in order of first appearance.
   template <class Each>
   void each_distinct(Each each) const {
-    std::map<std::vector<double>, std::size_t> times;  // of logits and label, which are numbers
+    std::map<std::vector<double>, std::size_t> times;  // key: logits and label
     const auto key_of = [](const RowInputs& row) {
       std::vector<double> key(row.logits.begin(), row.logits.end());
       key.push_back(row.auxiliary[0][0]);
@@ -125,7 +125,7 @@ class MeanElements final : public RowElements {
     ScalarThreshold<UpperBound> of =
         cross_entropy_mean_error(call_.contract, rows_, magnitude, error, divisor, weighted_ && call_.attributes.mean);
     if (!call_.attributes.mean) return of;
-    // A count that the accumulator does not hold is rounded before it divides.
+    // A count that is not a number of the accumulator is rounded before the division.
     const UpperBound more = cross_entropy_count_error<UpperBound>(call_.contract, weighted_ ? 1 : rows_);
     of.rounding = of.rounding * (1 + more) + more * magnitude * UpperBound((1 + 0x1p-40) / divisor);
     return of;
@@ -134,14 +134,14 @@ class MeanElements final : public RowElements {
   const CallOfRows& call_;
   Contract inner_;
   std::string_view claim_;
-  std::size_t auxiliary_;  // inputs beside the logits before the class weights
+  std::size_t auxiliary_;  // number of inputs between the logits and the class weights
   long double sum_ = 0, sum_error_ = 0, divisor_ = 0;
   std::uint64_t rows_ = 0;
   bool weighted_ = false, overflows_ = false;
   double threshold_ = 0, rounding_ = 0;
 };
 
-// What the two ops have in common.
+// The common parts of both ops.
 class ReducedLossOp : public RowOp {
  public:
   Attributes attributes(std::uint64_t auxiliary, std::size_t n) const override {

@@ -46,8 +46,8 @@ LossElements::LossElements(const RowInputs& row, std::span<const double> weights
   overflows_ = !is_in_range(row.contract, terms_.largest_of_loss());
   threshold_ = overflows_ ? infinity : upper(error(Grants::all).total());
   rounding_ = upper(error(Grants::none).rounding);
-  // L and x_y cancel where L is a number of its own; no more is left than their accuracy. Behind a cap L - x_y has
-  // that of two capped logits.
+  // L and x_y cancel if L is computed on its own: the result keeps only their absolute accuracy. With a softcap L - x_y
+  // is as accurate as two capped logits.
   const bool cancels = row.contract.lse == LseForm::uncentred || terms_.is_smoothed();
   const UpperBound sizes = terms_.statistics().largest_magnitude + terms_.statistics().logsumexp_magnitude;
   const double moved = 2 * softcap_error(row.contract, terms_.options());
@@ -55,7 +55,7 @@ LossElements::LossElements(const RowInputs& row, std::span<const double> weights
   resolution = factor * (moved + resolution_of_logarithms(row.contract, terms_.statistics()) +
                          (cancels ? properties(row.contract.accumulator).unit_roundoff * upper(sizes) : 0));
   promised = std::isfinite(threshold_);
-  // What overflows on the way says nothing of the contract's words.
+  // After an overflow the row does not count for vacuity.
   resolved = !overflows_ && moved < 1 && is_resolved(row.contract, terms_.statistics(), cancels);
   if (overflows_) resolution = infinity;
 }
@@ -68,7 +68,7 @@ Quick LossElements::quick(std::size_t) {
                                         two_roundings * (smoothed.value + squared)};
 }
 
-// The weights that are added up have one rounding each as they are read, and as many additions as there are.
+// Each weight is rounded once when read; the sum has one rounding per addition.
 LossUpstream::LossUpstream(const RowInputs& row, double upstream, bool weighted)
     : number(upstream), counted(row.counted) {
   const OperationModel<UpperBound> model(row.contract);
@@ -78,8 +78,8 @@ LossUpstream::LossUpstream(const RowInputs& row, double upstream, bool weighted)
   error = std::fabs(value) * (rows + 2) * two_roundings + std::numeric_limits<long double>::min();
   relative = cross_entropy_divisor_error<UpperBound>(row.contract, counted->size(), weighted);
   lost = UpperBound(2) * model.product_floor * (1 + relative);
-  // A kernel may divide behind all else: what its products have lost by then is divided, too, and the division loses
-  // omega_m itself (b15_slope_and_divisor_last).
+  // A kernel may divide last: the division also scales the underflow errors of its products, and loses omega_m itself
+  // (b15_slope_and_divisor_last).
   const UpperBound over(sum > 0 ? static_cast<double>(1 / sum * (1 + 0x1p-40L)) : infinity);
   divided = maximum(UpperBound(1), over * (1 + relative));
   lost_behind = model.product_floor * (minimum(over, UpperBound(1)) + 1) * (1 + relative);
@@ -101,7 +101,7 @@ LossGradientElements::LossGradientElements(const RowInputs& row, std::span<const
       plain_(row.contract, terms_.options(), terms_.bounded(), upstream_.magnitude, Grants::none),
       oracles_([this] { return terms_.oracle(); }) {
   promised = upstream_.in_range && is_in_range(row.contract, terms_.largest_of_gradient());
-  // Logits that the cap moves by so much leave nothing of a coefficient.
+  // If the cap moves logits by this much, coefficients keep no accuracy.
   resolved = promised && 2 * softcap_error(row.contract, terms_.options()) < 1;
   if (!promised) resolution = infinity;
 }
@@ -125,7 +125,7 @@ UpperBound LossGradientElements::of_upstream(std::size_t j) const {
   return (upstream_.relative * upstream_.magnitude + upstream_.lost) * size;
 }
 
-// Without the slope of a cap, which is a difference itself: 1 less tanh^2.
+// Without the cap's slope 1 - tanh^2, which is a difference itself.
 double LossGradientElements::metric(std::size_t j, double) {
   const Difference& of = difference(j);
   return upper(UpperBound(std::fabs(static_cast<double>(upstream_.value))) * terms_.at_most(of.magnitude));
@@ -144,7 +144,7 @@ LossGradientElements::Difference LossGradientElements::computed_difference(std::
   of.value = alpha * of.coefficient - of.subtrahend;
   of.magnitude = std::fabs(alpha) * of.coefficient + of.subtrahend;
   of.slope = terms_.slope(j);
-  // The terms of alpha may cancel. The least long double stands for a coefficient that vanishes.
+  // The terms of alpha may cancel. The last summand covers coefficients that underflow.
   const long double terms = (weight + std::fabs(twice)) * of.coefficient;
   of.error = std::fabs(alpha) * of.coefficient * terms_.coefficient_error(j) +
              4 * two_roundings * (terms + of.subtrahend) + terms_.sum_error() * weight * of.coefficient +

@@ -15,13 +15,13 @@
 
 namespace softcheck::proptests {
 
-/// Of a row whose label is ignored: nothing but 0.
+/// For a row whose label is ignored: all values are 0.
 std::unique_ptr<RowElements> ignored_elements(std::string_view claim);
 
-/// The loss of a row that counts (B14).
+/// The loss of a counted row (B14).
 class LossElements final : public RowElements {
  public:
-  /// weights   of the classes, or none; they and the row outlive this
+  /// weights   of the classes, or empty; they and the row must outlive this object
   LossElements(const RowInputs& row, std::span<const double> weights, std::string_view claim);
 
   std::string_view claim() const override { return claim_; }
@@ -30,7 +30,7 @@ class LossElements final : public RowElements {
   double threshold(std::size_t) override { return threshold_; }
   bool is_vacuous(std::size_t, double magnitude) override { return numerics::is_vacuous(rounding_, magnitude); }
   bool overflows(std::size_t) override { return overflows_; }
-  /// What the contract grants without its floors.
+  /// The threshold without its floors.
   double rounding() const { return rounding_; }
   std::size_t label() const { return terms_.label(); }
 
@@ -42,30 +42,31 @@ class LossElements final : public RowElements {
   bool overflows_ = false;
 };
 
-/// The number that the slopes of a row are multiplied by: the loss's gradient, or under a mean its quotient by the
-/// divisor of the call.
+/// The factor of a row's slopes: the loss's upstream gradient, with a mean divided by the call's divisor.
 struct LossUpstream {
   /// upstream   of the row or the call
   explicit LossUpstream(double upstream) : number(upstream), value(upstream), magnitude(std::fabs(upstream)) {}
-  /// Under a mean of the rows' losses (RowInputs::counted is there, not empty, its sum > 0, and outlives this).
+  /// For a mean of the rows' losses. RowInputs::counted must be set, not empty, with a sum > 0, and outlive this
+  /// object.
   ///
-  /// weighted   the divisor is a sum of class weights, else the count of the rows
+  /// weighted   the divisor is a sum of class weights; else the number of rows
   LossUpstream(const RowInputs& row, double upstream, bool weighted);
 
   numerics::Enclosure exact() const;
 
   double number;
   const CountedWeights* counted = nullptr;
-  long double value = 0, error = 0;                        // the latter absolute
-  numerics::UpperBound magnitude;                          // no less than |value| of a kernel
-  numerics::UpperBound relative;                           // how far that may be from the exact one, relative
-  numerics::UpperBound lost;                               // and absolute, where it underflows
-  numerics::UpperBound lost_behind;                        // of the gradient, where it is divided behind all else
-  numerics::UpperBound divided = numerics::UpperBound(1);  // what that makes of what the products before it have lost
-  bool in_range = true;                                    // does the accumulator hold the divisor?
+  long double value = 0, error = 0;  // error is absolute
+  numerics::UpperBound magnitude;    // at least a kernel's |value|
+  numerics::UpperBound relative;     // a kernel's relative error
+  numerics::UpperBound lost;         // and its absolute error by underflow
+  numerics::UpperBound lost_behind;  // absolute error of the gradient if the division comes last
+  // factor by which that division scales earlier underflow errors
+  numerics::UpperBound divided = numerics::UpperBound(1);
+  bool in_range = true;  // is the divisor in the accumulator's range?
 };
 
-/// The gradient of the loss of a row that counts (B15).
+/// The gradient of the loss of a counted row (B15).
 class LossGradientElements final : public RowElements {
  public:
   LossGradientElements(const RowInputs& row, std::span<const double> weights, const LossUpstream& upstream,
@@ -91,7 +92,7 @@ class LossGradientElements final : public RowElements {
   }
   Difference computed_difference(std::size_t j) const;
   numerics::CrossEntropyElement<numerics::UpperBound> element(std::size_t j) const;
-  // What an upstream that errs adds to a threshold.
+  // The part of a threshold that comes from the upstream's error.
   numerics::UpperBound of_upstream(std::size_t j) const;
 
   std::string_view claim_;
@@ -102,7 +103,7 @@ class LossGradientElements final : public RowElements {
   OracleLadder<numerics::CrossEntropyOracle> oracles_;
 };
 
-/// May a number that a kernel meets on its way be rounded, and still be one of the accumulator?
+/// Does a number of this magnitude stay in the accumulator's range after a rounding?
 bool is_in_range(const numerics::Contract& contract, double magnitude);
 
 }  // namespace softcheck::proptests

@@ -11,10 +11,10 @@ namespace softcheck::proptests {
 
 using namespace numerics;
 
-// The caps are those of Gemma 2, and one that few logits stay below and no accumulator but f64 holds.
+// The softcaps of Gemma 2, and one that most logits exceed and only f64 represents exactly.
 Attributes drawn_loss_attributes(std::uint64_t auxiliary, std::size_t classes) {
   static constexpr std::array caps{30.0, 50.0, 2.3};
-  constexpr std::int64_t beyond_int32 = std::int64_t{1} << 32;  // of its lower half alone, class 0
+  constexpr std::int64_t beyond_int32 = std::int64_t{1} << 32;  // its lower 32 bits alone would be class 0
   return {.label_smoothing = (auxiliary & smoothing_bit) != 0 ? 0.1 : 0,
           .z_loss = (auxiliary & z_loss_bit) != 0 ? 0x1p-10 : 0,
           .ignore_index = (auxiliary & first_ignored_bit) == 0 ? usual_ignore_index
@@ -58,7 +58,8 @@ double drawn_label(std::span<const double> logits, std::uint64_t auxiliary) {
 double drawn_upstream(Format format, std::uint64_t auxiliary, std::uint64_t bits) {
   const FormatProperties& facts = properties(format);
   const double number = signed_unit(hashed(bits, 2));
-  // A factor of 1 may round upward. Class weights and a z-loss make it larger. 2^1000: the judge's own numbers.
+  // Keep room for rounding upward; class weights and a z-loss enlarge the gradient. 2^1000 is for the judge's own
+  // doubles.
   const double below = (auxiliary & (z_loss_bit | class_weights_bit)) == 0 ? 0x1p-1 : 0x1p-7;
   switch (bits % 8) {
     case 0:
@@ -66,7 +67,7 @@ double drawn_upstream(Format format, std::uint64_t auxiliary, std::uint64_t bits
                                                       static_cast<int>(bits / 8 % 16))));
     case 1:
       return -below * std::min(facts.largest, 0x1p+1000);
-    default:  // as small as a mean over many rows makes it
+    default:  // as small as in a mean over many rows
       return round_to(format, 0x1p-6 * number);
   }
 }

@@ -15,8 +15,8 @@ using namespace numerics;
 
 namespace {
 
-// Sums over the items of a row behind a softcap, in runs of equal logits: of w = e^-D, w D and w D^2, the largest item
-// left out of the first one. Every D may be too small by less.
+// Sums over a row's items after the softcap, by runs of equal logits: of w = e^-D (without the largest item), w D and w
+// D^2. Every D may be too small by `less`.
 struct CappedSums {
   long double sum_minus_one = 0, weighted_deviation = 0, second_moment = 0;
   long double largest_deviation = 0;
@@ -42,8 +42,8 @@ CappedSums sums_of(std::span<const long double> capped, std::size_t largest, lon
 
 long double roundings(std::size_t operations) { return two_roundings * static_cast<long double>(operations); }
 
-// A sum of terms that are at least 0, within two roundings of itself and n^2 2^-128 (Neumaier's): the bound of a plain
-// sum grows with n, and beyond what an f64 contract grants a long row.
+// Neumaier's sum of nonnegative terms, accurate to two roundings and n^2 2^-128. The error bound of a plain sum grows
+// with n, and exceeds the threshold of an f64 contract for a long row.
 class CompensatedSum {
  public:
   void add(long double term) {
@@ -98,15 +98,15 @@ void LossTerms::take_capped(const Contract& contract) {
   const auto largest = static_cast<std::size_t>(std::ranges::max_element(capped_) - capped_.begin());
   maximum_ = capped_[largest];
   const CappedSums sums = sums_of(capped_, largest, deviation_error());
-  // Of each term: its argument, once rounded, and at most 2 ulps of expl (the GNU C library's manual, x86-64); then the
-  // sum over the runs.
+  // Per term: the rounded argument, and at most 2 ulps of expl (the GNU C library's manual, x86-64). Then the sum over
+  // the runs.
   const long double relative =
       2 * (deviation_error() + two_roundings * sums.largest_deviation) + roundings(4) + roundings(sums.runs + 2);
   const auto error = static_cast<double>(relative * sums.sum_minus_one);
   const PrecisionScope precision(113);
   const LongApproximation rest{sums.sum_minus_one, next_above(error)};
   log_sum_ = quick_of(log1p(numerics::maximum(rest.enclosure(), Enclosure(0))));
-  // Relative to S, which is at least 1, and to the numerator.
+  // Relative to S >= 1, and to the numerator.
   const long double sum = 1 + sums.sum_minus_one, growth = 1 + 4 * relative + roundings(8);
   statistics_.size = statistics_.visible = size();
   statistics_.rescalings = cross_entropy_rescalings(contract, options_, logits_);
@@ -142,7 +142,7 @@ long double LossTerms::logsumexp_error() const {
   return 2 * two_roundings * (std::fabs(maximum_) + log_sum_.value) + log_sum_.error + cap_error_;
 }
 
-// Sums of terms of one sign, and a handful of operations.
+// Sums of terms of one sign, and a few more operations.
 Quick LossTerms::smoothed() const {
   const long double s = options_.label_smoothing;
   const long double value = (1 - s) * weight(label_) * negative_log(label_) +
@@ -156,7 +156,7 @@ long double LossTerms::total_weight() const {
   return (1 - s) * weight(label_) + s * mean_weight_;
 }
 
-// A difference, a product, the sum, the division and what the means meet in the loss.
+// Roundings: difference, product, sum, division, and the operations on the means in the loss.
 long double LossTerms::sum_error() const { return roundings(16); }
 
 long double LossTerms::subtrahend(std::size_t j) const {
@@ -164,15 +164,15 @@ long double LossTerms::subtrahend(std::size_t j) const {
   return (j == label_ ? (1 - s) * weight(j) : 0) + s / static_cast<long double>(size()) * weight(j);
 }
 
-// The GNU C library documents at most 2 ulps for expl on x86-64; its argument errs by two roundings, by ln S and by the
-// cap.
+// expl has at most 2 ulps (the GNU C library's manual, x86-64); its argument has two roundings and the errors of ln S
+// and the cap.
 long double LossTerms::coefficient_error(std::size_t i) const {
   return 4 * two_roundings * (1 + negative_log(i)) + 2 * log_sum_.error + 2 * deviation_error();
 }
 
 LossTerms::Slope LossTerms::slope(std::size_t i) const {
   if (capped_.empty()) return {};
-  // tanh within 5 roundings of itself, and a quotient; its square; the difference.
+  // tanh errs by 5 roundings, plus the quotient's; then its square and the difference.
   const long double tangent = capped_[i] / static_cast<long double>(options_.softcap), square = tangent * tangent;
   return {1 - square, square, roundings(8)};
 }
@@ -191,10 +191,10 @@ CrossEntropyRow<UpperBound> LossTerms::bounded() const {
 
 double LossTerms::largest_of_loss() const {
   const UpperBound lse = statistics_.logsumexp_magnitude;
-  // Smoothed, each class has a term; a kernel may weight it last.
+  // With smoothing each class has a term; a kernel may multiply by the weight last.
   UpperBound largest = at_most(std::max(deviation(label_), largest_deviation_) + deviation_error());
   if (!weights_.empty()) {
-    // With a weight less than 1 the product is the smaller one.
+    // With a weight below 1 the unweighted number is the larger one.
     const double heaviest = *std::ranges::max_element(weights_);
     largest = largest * UpperBound(std::fmax(1, heaviest));
   }

@@ -12,12 +12,12 @@
 
 namespace softcheck::proptests {
 
-/// What the loss of a row and its gradient are made of, in long double with certified errors. x are the logits, or
-/// c tanh(logits / c) under a softcap c; m their maximum, L = m + ln S, w the class weights (1 where there are none),
-/// W their mean, s the label smoothing, y the label.
+/// The terms of a row's loss and its gradient, in long double with certified errors. x are the logits, or c tanh(logits
+/// / c) with a softcap c; m is their maximum, L = m + ln S, w the class weights (1 without them), W their mean, s the
+/// label smoothing, y the label.
 class LossTerms {
  public:
-  /// row       of finite logits, its label beside[0], a class; inputs and contract outlive this
+  /// row       finite logits; auxiliary[0] is its label, a class. Inputs and contract must outlive this object
   /// weights   (V) finite, >= 0, or empty
   LossTerms(const RowInputs& row, std::span<const double> weights);
 
@@ -27,64 +27,64 @@ class LossTerms {
   std::size_t size() const { return logits_.size(); }
   bool is_smoothed() const { return options_.label_smoothing > 0; }
   double weight(std::size_t i) const { return weights_.empty() ? 1 : weights_[i]; }
-  /// Have items i - 1 and i equal logits and weights, and is neither the label?
+  /// Do items i - 1 and i have equal logits and weights, and is neither the label?
   bool repeats(std::size_t i) const {
     return logits_[i] == logits_[i - 1] && i != label_ && i - 1 != label_ && weight(i) == weight(i - 1);
   }
 
-  /// m - x_i; one rounding, and deviation_error().
+  /// m - x_i; errs by one rounding and deviation_error().
   long double deviation(std::size_t i) const;
-  /// Of two logits behind the cap; 0 without one.
+  /// Error of a difference of two capped logits; 0 without a cap.
   long double deviation_error() const { return 2 * cap_error_; }
-  /// L - x_i = ln S + m - x_i: terms of one sign.
+  /// L - x_i = ln S + m - x_i, a sum of terms of one sign.
   long double negative_log(std::size_t i) const { return log_sum_.value + deviation(i); }
   long double logsumexp() const { return maximum_ + log_sum_.value; }
   long double logsumexp_error() const;
 
   /// (1 - s) w_y (L - x_y) + s mean(w (L - x))
   Quick smoothed() const;
-  /// (1 - s) w_y + s W, all of whose terms are positive: within sum_error() of itself, relative.
+  /// (1 - s) w_y + s W; all terms are positive, so its relative error is at most sum_error().
   long double total_weight() const;
   long double sum_error() const;
-  /// (1 - s) w_j [j = y] + (s / V) w_j; a handful of roundings.
+  /// (1 - s) w_j [j = y] + (s / V) w_j, with a few roundings.
   long double subtrahend(std::size_t j) const;
-  /// Of e^-negative_log(i), relative.
+  /// Relative error of e^-negative_log(i).
   long double coefficient_error(std::size_t i) const;
-  /// 1 - tanh^2 of logit i over the cap, and tanh^2; 1 and 0 without one.
+  /// 1 - tanh^2 and tanh^2 of logit i over the cap; 1 and 0 without a cap.
   struct Slope {
-    long double value = 1, square = 0, error = 0;  // of either
+    long double value = 1, square = 0, error = 0;  // error: of each
   };
   Slope slope(std::size_t i) const;
 
   numerics::CrossEntropyRow<numerics::UpperBound> bounded() const;
 
-  /// The largest number that a kernel of the loss may meet: m - x_y, a sum over the classes, L^2.
+  /// The largest number that a kernel of the loss may compute: m - x_y, a sum over the classes, L^2.
   double largest_of_loss() const;
-  /// And one of the gradient: 2 L.
+  /// The same for the gradient: 2 L.
   double largest_of_gradient() const;
 
   numerics::CrossEntropyOracle oracle() const { return {logits_, label_, options_, weights_}; }
 
-  /// No less than a number that is known to within n 2^-62 of itself.
+  /// An upper bound of a number that is known with a relative error of n 2^-62.
   numerics::UpperBound at_most(long double value) const;
 
  private:
   void take_plain(const numerics::Contract& contract);
   void take_capped(const numerics::Contract& contract);
-  // Of the weights, of w (m - x) and of w |x|.
+  // The means of the weights, of w (m - x) and of w |x|.
   void take_means();
 
   std::span<const double> logits_;
   std::span<const double> weights_;
   std::size_t label_;
   numerics::CrossEntropyOptions options_;
-  std::vector<long double> capped_;  // x under a softcap
-  long double cap_error_ = 0;        // of each
+  std::vector<long double> capped_;  // x with a softcap
+  long double cap_error_ = 0;        // of each capped logit
   Statistics statistics_;
   long double maximum_ = 0;
   Quick log_sum_{0, 0};
   long double mean_weight_ = 1, mean_deviation_ = 0, mean_magnitude_ = 0;
-  long double largest_deviation_ = 0;  // of those that are weighted; 0 where only the label counts
+  long double largest_deviation_ = 0;  // over the weighted items; 0 if only the label counts
 };
 
 }  // namespace softcheck::proptests

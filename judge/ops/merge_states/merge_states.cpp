@@ -28,11 +28,11 @@ using namespace numerics;
 
 constexpr long double log_of_two = 0.693147180559945309417232121458176568L;
 
-// Bits of RowCase::auxiliary that all rows of a call share: the width's index, the outputs' kind, the base.
+// Bits of RowCase::auxiliary that all rows of a call share: the index of the width, the kind of the outputs, the base.
 constexpr std::uint64_t width_bits = 3, first_kind_bit = 4, base_2_bit = 32;
 
 std::size_t drawn_width(std::size_t parts, std::uint64_t auxiliary) {
-  // A head's dimension where there are few parts; here and there that of latent attention (DeepSeek-V3: config).
+  // A head dimension if there are few parts; now and then the width of latent attention (DeepSeek-V3's configuration).
   static constexpr std::array<std::size_t, 4> of_few{1, 3, 64, 128}, of_many{1, 2, 3, 5};
   constexpr std::size_t latent = 512;
   constexpr std::uint64_t latent_bits = first_kind_bit * 8 - 1;
@@ -40,7 +40,7 @@ std::size_t drawn_width(std::size_t parts, std::uint64_t auxiliary) {
   return (parts <= 40 ? of_few : of_many)[auxiliary & width_bits];
 }
 
-// The outputs of the parts, (parts, width); NaN where a part is empty: no kernel wrote them.
+// The outputs of the parts, (parts, width); NaN for an empty part, whose output no kernel wrote.
 std::vector<double> drawn_outputs(Format format, std::span<const double> lse, std::uint64_t auxiliary) {
   const std::size_t width = drawn_width(lse.size(), auxiliary);
   const std::uint64_t kind = auxiliary / first_kind_bit % 8;
@@ -55,11 +55,11 @@ std::vector<double> drawn_outputs(Format format, std::span<const double> lse, st
         return 1 + 0x1p-8 * signed_unit(bits);
       case 3:  // terms cancel
         return k % 2 == 0 ? 1 : -1;
-      case 4:  // one part alone
+      case 4:  // only one part is nonzero
         return k == place ? 1 : 0;
       case 5:  // 24 binades
         return std::ldexp(signed_unit(bits), static_cast<int>(bits % 25) - 12);
-      case 6:  // one part's are far larger
+      case 6:  // one part is far larger
         return k == place ? 4096 * signed_unit(bits) : signed_unit(bits);
       default:
         return 4 * signed_unit(bits);
@@ -77,13 +77,13 @@ std::vector<double> drawn_outputs(Format format, std::span<const double> lse, st
   return outputs;
 }
 
-// May every difference of two of them be a double? Beyond this limit it may not.
+// Is every difference of two finite lse a finite double? Magnitudes below the limit ensure it.
 bool differences_are_doubles(std::span<const double> lse) {
   constexpr double limit = std::numeric_limits<double>::max() / 4;
   return std::ranges::all_of(lse, [](double x) { return x == -infinity || std::fabs(x) < limit; });
 }
 
-// A row with a part that is not empty.
+// The merge of a row with at least one nonempty part.
 class Merge {
  public:
   Merge(const RowInputs& row, Format lse)
@@ -97,7 +97,7 @@ class Merge {
     std::vector<LongApproximation> scores;
     scores.reserve(visible_.size());
     for (const std::size_t k : visible_) {
-      // Relative to the largest: what is left is as accurate as a long double.
+      // Relative to the largest: the difference is as accurate as a long double.
       const long double distance = static_cast<long double>(row.logits[k]) - maximum_;
       const long double natural = base_ == LseBase::e ? distance : distance * log_of_two;
       scores.push_back({natural, static_cast<double>(2 * two_roundings * std::fabs(natural))});
@@ -105,7 +105,7 @@ class Merge {
     softmax_.emplace(scores);
   }
 
-  // What the thresholds are made of.
+  // The quantities that the thresholds need.
   MergedStatesRow<UpperBound> bounds() const {
     const ItemBounds items(*softmax_);
     MergedStatesRow<UpperBound> bounds;
@@ -135,7 +135,7 @@ class Merge {
     return {row_.contract, lse_, base_, bounds, grants};
   }
 
-  // L in the base.
+  // L in the row's base.
   Quick logsumexp() const {
     const LongApproximation log = softmax_->log_sum();
     const long double in_base = base_ == LseBase::e ? log.value : log.value / log_of_two;
@@ -144,13 +144,13 @@ class Merge {
   }
   double log_sum() const { return static_cast<double>(softmax_->log_sum().value); }
   double maximum_lse() const { return maximum_; }
-  // ln S of a sum nearly 1 has no relative accuracy below this.
+  // Below this, ln S of a sum near 1 has no relative accuracy.
   double sum_resolution(const MergedStatesRow<UpperBound>& bounds) const {
     const double error = upper(sum_error(row_.contract, bounds.statistics));
     return error < 1 ? error : 0;
   }
 
-  // Of every column; their bounds are the sums by the threshold's errors and of the magnitudes alone.
+  // Sums over the parts for every column; bounds are for the magnitudes and for the threshold's term errors.
   ProductSums outputs(std::span<const UpperBound> term_errors) const {
     ProductSums sums(width_, digits_for(row_.contract));
     for (std::size_t i = 0; i < visible_.size(); ++i) {
@@ -166,7 +166,7 @@ class Merge {
     return sizes;
   }
 
-  // Of the parts that are not empty.
+  // Of the nonempty parts.
   std::pair<double, double> range(std::size_t column) const {
     std::pair<double, double> range{infinity, -infinity};
     for (const std::size_t k : visible_) {
@@ -178,8 +178,8 @@ class Merge {
   std::vector<UpperBound> alike(const UpperBound& size) const {
     return std::vector<UpperBound>(row_.logits.size(), size);
   }
-  // Of L_k that a kernel reads without an error: a key's error is linear in its deviation, and no mean deviation
-  // exceeds ln K.
+  // The bounds for L_k that a kernel reads without an error. A key's error is linear in its deviation, and no mean
+  // deviation exceeds ln K.
   MergedStatesRow<UpperBound> widest() const {
     const std::uint64_t parts = row_.logits.size(), rescalings = visible_.size() - 1;
     MergedStatesRow<UpperBound> bounds;
@@ -195,7 +195,7 @@ class Merge {
 
  private:
   double output_of(std::size_t part, std::size_t column) const { return row_.auxiliary[0][part * width_ + column]; }
-  // Of the weights, but for the sizes of the L_k.
+  // Statistics of the weights, without the magnitudes of the L_k.
   RowStatistics<UpperBound> statistics() const {
     RowStatistics<UpperBound> s = score_statistics(*softmax_);
     s.size = row_.logits.size();
@@ -220,12 +220,13 @@ struct MergeBounds {
         threshold(merge.threshold(bounds, Grants::all)),
         oracles([this] { return merge.oracle(); }) {}
 
-  // Few values need it: those that may be vacuous.
+  // Computed on demand: only values that may be vacuous need it.
   const MergedStatesThreshold<UpperBound>& plain() {
     if (!plain_) plain_.emplace(merge.threshold(bounds, Grants::none));
     return *plain_;
   }
-  // Of any weights, the errors of the L_k aside: what an output may lie off the parts' own (ResultLimits).
+  // The threshold for any weights, without the errors of the L_k: how far an output may leave the range of the parts'
+  // outputs (ResultLimits).
   const MergedStatesThreshold<UpperBound>& widest() {
     if (!widest_) widest_.emplace(merge.threshold(merge.widest(), Grants::all));
     return *widest_;
@@ -254,7 +255,7 @@ class MergedOutputs final : public RowElements {
   double threshold(std::size_t c) override {
     return upper(of_.threshold.attention().column(sums_.error(c), sums_.floor(c), size_of(sums_.total(c))).total());
   }
-  // Outputs may cancel: what is left is no more accurate than its terms.
+  // Terms may cancel: an output is only as accurate as they are.
   double metric(std::size_t c, double) override { return sums_.size(c); }
   bool is_vacuous(std::size_t c, double metric) override {
     const UpperBound size = size_of(sums_.total(c));
@@ -379,7 +380,7 @@ class MergeStates final : public RowOp {
     allowed.back() = granted(wide, logsumexp, 0);
   }
 
-  // L of no parts is -inf whatever masked= says of O.
+  // Without parts L is -inf; masked= defines only O.
   bool has_masked_value(std::size_t i, std::size_t count) const override { return i + 1 < count; }
   double nothing_at(std::size_t i, std::size_t count) const override { return i + 1 < count ? 0 : -infinity; }
 };

@@ -1,4 +1,4 @@
-// entmax of alpha = 1.5: max(x / 2 - tau, 0)^2, tau such that it sums to 1 (B21). No exponential is in it.
+// entmax with alpha = 1.5: max(x / 2 - tau, 0)^2, with tau such that the values sum to 1 (B21). It has no exponential.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -22,10 +22,10 @@ using namespace numerics;
 
 constexpr std::string_view entmax_claim = "kernel.entmax15.element";
 
-// k equal largest items have the root 1 / sqrt(k) each.
+// With k equal largest items each has the root 1 / sqrt(k).
 constexpr SupportScale entmax_support{2, [](double largest) { return 2 / std::sqrt(largest); }};
 
-// Sums of numbers that are not negative, relative error 2^-63: a compensated sum of fewer than 2^31 long doubles.
+// A compensated sum of fewer than 2^31 nonnegative long doubles; relative error 2^-63.
 class PrefixSum {
  public:
   void add(long double term) {
@@ -56,13 +56,13 @@ class EntmaxElements final : public RowElements {
     half_deviations_.reserve(finite.size());
     for (const double x : finite) half_deviations_.push_back(half_deviation(x));
     threshold_.emplace(row.contract, row.logits.size(), half_deviations_.size(), UpperBound(std::fabs(maximum_)));
-    // What the long doubles of find_top() err by is less than 2^-10 of what an f64 kernel may, 2^-40 of an f32 one; of
-    // a square root that is the root.
+    // The long doubles of find_top() err by less than 2^-10 of an f64 kernel's error, 2^-40 of an f32 kernel's; a
+    // square root of these differences takes the root of that factor.
     more_ = row.contract.accumulator == Format::f64 ? 1 + 0x1p-4 : 1 + 0x1p-16;
     find_top();
     const double error = upper(threshold_->difference(UpperBound(high_), UpperBound(high_), top_error_));
     promised = std::isfinite(error);
-    // Of an error less than d / 4 comes from d itself, in bf16, too.
+    // Less than d / 4 of the error comes from d itself, even in bf16.
     far_ = 2 * (high_ + error);
   }
 
@@ -73,7 +73,7 @@ class EntmaxElements final : public RowElements {
     const long double value = root.value * root.value;
     return {value, root.error * (2 * root.value + root.error) + two_roundings * value};
   }
-  // An item whose d is beyond the root of the largest coefficient by more than the error is exactly 0.
+  // An item whose d exceeds the root of the largest coefficient by more than the error is exactly 0.
   double threshold(std::size_t i) override {
     if (!promised) return infinity;
     const UpperBound own = deviation_at_most(maximum_, logits_[i], 1) * UpperBound(0.5);
@@ -85,7 +85,7 @@ class EntmaxElements final : public RowElements {
     if (upper(error) <= beyond) return 0;
     return upper(threshold_->coefficient(UpperBound(0), UpperBound(upper(error) - beyond).next()));
   }
-  // The square of what is left of the root of the largest coefficient and of a deviation that cancel.
+  // The root of the largest coefficient and the deviation cancel: compare with the square of the root.
   double metric(std::size_t, double magnitude) override { return magnitude == 0 ? 0 : high_ * high_; }
   bool is_vacuous(std::size_t, double metric) override {
     const UpperBound top(high_);
@@ -103,7 +103,7 @@ class EntmaxElements final : public RowElements {
     return {std::max(root, 0.0L), error};
   }
 
-  // The items of the smallest d, their root and what a kernel may make of it.
+  // The items with the smallest d, their root, and the root's error in a kernel.
   struct Prefix {
     EntmaxPrefix<UpperBound> bounds;
     long double root = 1, error = 0;
@@ -111,7 +111,7 @@ class EntmaxElements final : public RowElements {
   };
   static UpperBound above(long double x) { return UpperBound(std::max(0.0, static_cast<double>(x))).next(); }
 
-  // Of the first items: those of an earlier prefix and the next ones.
+  // The first `count` items: those of an earlier prefix and the next ones.
   Prefix extended(const Prefix& earlier, std::uint64_t count) const {
     Prefix prefix = earlier;
     for (std::uint64_t i = earlier.bounds.count; i < count; ++i) {
@@ -134,14 +134,14 @@ class EntmaxElements final : public RowElements {
     return std::max<std::uint64_t>(static_cast<std::uint64_t>(found - half_deviations_.begin()), 1);
   }
 
-  // The roots that a kernel may end with: an item that it cannot tell from its prefix's root, or from the one before,
-  // may end the support or not.
+  // Bounds the roots that a kernel may end with: at an item that it cannot distinguish from the root of its prefix, or
+  // of the prefix before, the support may or may not end.
   void find_top() {
     const long double top = low_ * (1 - 0x1p-40L);
     Prefix prefix;
     prefix.bounds.count = 0;
     const Prefix support = extended(prefix, count_below(top));
-    // No prefix loses an item that is below this.
+    // Every prefix keeps items below this.
     const UpperBound within = threshold_->root_within(support.bounds) + threshold_->half_deviation(above(top));
     prefix = extended(prefix, count_below(top - upper(within) * more_));
     long double largest = 0;

@@ -1,4 +1,4 @@
-// Coefficients that are exactly 0 beyond a support: sparsemax and entmax.
+// Projections whose coefficients are exactly 0 outside a support: sparsemax and entmax.
 #include "judge/ops/projections/projection.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using namespace numerics;
 constexpr std::uint64_t first_scaled = 2, at_the_edge = 5;
 constexpr std::array<double, 3> largest_deviations{0.5, 1, 4};  // in units of the widest support
 
-// Those of a row's elements that may differ from the exact value; the others are exactly 0.
+// Only the elements of a row that may differ from the exact value; all others are exactly 0.
 class FreeElements final : public RowElements {
  public:
   FreeElements(RowElements& all, std::span<const std::size_t> places) : all_(all), places_(places) {
@@ -47,7 +47,7 @@ std::vector<double> supported_logits(Format format, std::span<const double> logi
     minimum = std::min(minimum, x);
   }
   if (form < first_scaled || !std::isfinite(maximum)) return values;
-  // From half of the largest deviation to the whole of it: the maximum near 0 and elsewhere.
+  // The maximum is near 0 in even forms, and clamped to [-4, 4] in odd ones.
   const double base = form % 2 == 0 ? 0 : into_format(format, std::clamp(maximum, -4.0, 4.0));
   const double spread = std::max(maximum / 2 - minimum / 2, properties(Format::f64).smallest_normal);
   const std::size_t level = 1 + auxiliary / 8 % 4;  // items that share the largest logit

@@ -8,23 +8,23 @@
 #include "judge/ops/rows/row_elements.hpp"
 #include "numerics/formats/format.hpp"
 
-/// What the projections of a row on the simplex share: rows whose support ends somewhere, and coefficients that are
-/// exactly 0 beyond it.
+/// What projections of a row onto the simplex share: rows with a limited support, and coefficients that are exactly 0
+/// outside it.
 namespace softcheck::proptests {
 
-/// Where a support ends, in deviations from the largest logit.
+/// The edge of the support, as a deviation from the largest logit.
 struct SupportScale {
-  double unit;                     // the widest support's: an item at that deviation from a single largest one has none
-  double (*edge)(double largest);  // the same beside so many equal largest ones
+  double unit;                     // for a single largest logit: an item at this deviation has coefficient 0
+  double (*edge)(double largest);  // the same for this many equal largest logits
 };
 
-/// What a row of drawn logits becomes by the number beside it: as it was drawn; its deviations scaled to some largest
-/// one; all but the first items at the edge of the support.
+/// The row that the judge passes for this number: the drawn one, one scaled to a certain largest deviation, or one in
+/// which all but the first items lie at the edge of the support.
 std::vector<double> supported_logits(numerics::Format format, std::span<const double> logits, std::uint64_t auxiliary,
                                      const SupportScale& scale);
 
-/// One finding of the elements' claim. A masked item, and one whose threshold is 0, is exactly +0; no coefficient is
-/// negative or -0.
+/// Adds one finding of the elements' claim. A masked item, and one with threshold 0, must be exactly +0; no coefficient
+/// may be negative or -0.
 void judge_projection(const RowOp& op, const JudgedRow& row, RowElements& elements, RowVerdicts& verdicts);
 
 }  // namespace softcheck::proptests

@@ -1,4 +1,4 @@
-// sparsemax: max(x - tau, 0), tau such that it sums to 1 (B20). No exponential is in it.
+// sparsemax: max(x - tau, 0), with tau such that the values sum to 1 (B20). It has no exponential.
 #include "numerics/oracles/sparsemax.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using namespace numerics;
 
 constexpr std::string_view sparsemax_claim = "kernel.sparsemax.element";
 
-// An item at 1 / k below k equal largest ones has coefficient 0.
+// An item 1 / k below k equal largest ones has coefficient 0.
 constexpr SupportScale sparsemax_support{1, [](double largest) { return 1 / largest; }};
 
 class SparsemaxElements final : public RowElements {
@@ -44,7 +44,7 @@ class SparsemaxElements final : public RowElements {
     find_supports();
     const double error = upper(threshold_->element(UpperBound(0), UpperBound(high_), support_));
     promised = std::isfinite(error);
-    // Of an error less than D / 4 comes from D itself, in bf16, too.
+    // Less than D / 4 of the error comes from D itself, even in bf16.
     far_ = 2 * (high_ + error);
   }
 
@@ -56,7 +56,7 @@ class SparsemaxElements final : public RowElements {
     if (value < -error) return {0, 0};
     return {std::max(value, 0.0L), error};
   }
-  // An item whose deviation is beyond the largest coefficient by more than the error is exactly 0.
+  // An item whose deviation exceeds the largest coefficient by more than the error is exactly 0.
   double threshold(std::size_t i) override {
     if (!promised) return infinity;
     const UpperBound own = deviation_at_most(maximum_, logits_[i], 1);
@@ -65,7 +65,7 @@ class SparsemaxElements final : public RowElements {
     const double beyond = (maximum_ - logits_[i]) * (1 - 0x1p-52) - high_;
     return beyond <= 0 ? allowed : std::max(0.0, next_above(allowed - beyond * (1 - 0x1p-52)));
   }
-  // What is left of the largest coefficient and of a deviation that cancel.
+  // The largest coefficient and the deviation cancel: compare with the former.
   double metric(std::size_t, double magnitude) override { return magnitude == 0 ? 0 : high_; }
   bool is_vacuous(std::size_t i, double metric) override {
     return numerics::is_vacuous(upper(threshold_->element(UpperBound(high_), size_of(quick(i)), support_)), metric);
@@ -76,13 +76,13 @@ class SparsemaxElements final : public RowElements {
     return static_cast<std::uint64_t>(std::ranges::lower_bound(deviations_, deviation) - deviations_.begin());
   }
 
-  // The items that a kernel may take in or leave out wrongly, and what that makes of the largest coefficient: the
-  // quotients (1 + D_(1) + ... + D_(k)) / k fall up to the exact support and rise behind it. An item fails by no more
-  // than the roundings of its own prefix.
+  // Finds the supports that a kernel may choose by its roundings, and their effect on the largest coefficient. The
+  // quotients (1 + D_(1) + ... + D_(k)) / k fall up to the exact support and rise after it; the test of an item errs by
+  // at most the roundings of its own prefix.
   void find_supports() {
-    // Sums of long doubles err by less than 2^-40 for 2^24 items; what they cannot tell may go either way.
+    // Long double sums err by less than 2^-40 for 2^24 items; items that this cannot decide may be in or out.
     constexpr double less = 1 - 0x1p-40, more = 1 + 0x1p-40;
-    // Nearer items are kept, whatever the prefix.
+    // Nearer items are in every support.
     const std::uint64_t near = std::max<std::uint64_t>(count_below((low_ - upper(threshold_->inside())) * less), 1);
     const std::uint64_t sure = std::max<std::uint64_t>(count_below(low_ * less), 1);
     std::uint64_t least = deviations_.size();
@@ -108,7 +108,7 @@ class SparsemaxElements final : public RowElements {
     least = std::min(least, support_.most);
     const bool exact = support_.most == least;
     support_.moved = UpperBound(exact ? 0 : std::max({0.0, first - low_, last - low_}) * more);
-    // The quotient less 1 / k: means of prefixes grow with the number of items.
+    // The quotient less 1 / k: prefix means grow with the number of items.
     support_.mean_deviation = UpperBound(std::max(0.0, last - 1 / static_cast<double>(support_.most) * less));
   }
 

@@ -8,7 +8,7 @@ using namespace numerics;
 
 namespace {
 
-// What the larger of two thresholds has more, rounded downward.
+// The difference of two thresholds' constants, rounded downward; 0 if it is not positive.
 double added(const ArgumentThreshold& more, const ArgumentThreshold& less) {
   const double difference = (more.constant - less.constant) * (1 - 0x1p-20);
   return std::isfinite(difference) && difference > 0 ? difference : 0;
@@ -18,8 +18,8 @@ double added(const ArgumentThreshold& more, const ArgumentThreshold& less) {
 
 ArgumentThreshold with_magnitudes(const ArgumentForm& form, const Contract& contract, const Statistics& statistics) {
   ArgumentThreshold result = form.threshold(contract, statistics);
-  // Coefficients have none. Of a rounded x / theta, and of logarithms inside of an entropy, the threshold is not
-  // affine.
+  // Coefficients have no such terms. The threshold is not affine for a rounded x / theta, or for logarithms inside an
+  // entropy.
   const bool affine = form.value != ArgumentValue::coefficient &&
                       (statistics.theta == 1 || contract.theta == ThetaUse::fused) &&
                       (form.value != ArgumentValue::entropy || contract.entropy_from != EntropyFrom::coefficients);

@@ -6,18 +6,18 @@
 
 namespace softcheck::proptests {
 
-/// What an op's rows need to be judged by the millions (numerics/filter/argument_filter.hpp).
+/// What an op needs so that its rows can be judged by the millions (numerics/filter/argument_filter.hpp).
 struct ArgumentForm {
   numerics::ArgumentValue value;
-  /// The threshold of rows with these statistics, of the magnitudes nothing: it grows with each of the statistics, so
-  /// that those of the least rows give one for all.
+  /// The threshold of rows with these statistics, without the part that magnitudes add. It increases with each
+  /// statistic, so the statistics that bound all rows give a threshold for all.
   numerics::ArgumentThreshold (*threshold)(const numerics::Contract&, const Statistics&);
 };
 
-/// A threshold with what the magnitudes |m / theta + ln S| and |m| / theta add, and ln S where the statistics have
-/// none, of an op whose threshold is affine in them: what 1 of each adds to it.
+/// The threshold, and how much it grows per unit of |m / theta + ln S|, of |m| / theta, and of ln S if the statistics
+/// have none. For ops whose threshold is affine in them.
 ///
-/// statistics   their magnitudes of the maximum and of the log-sum-exp are 0
+/// statistics   the magnitudes of the maximum and of the log-sum-exp are 0
 numerics::ArgumentThreshold with_magnitudes(const ArgumentForm& form, const numerics::Contract& contract,
                                             const Statistics& statistics);
 

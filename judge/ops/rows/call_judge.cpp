@@ -28,7 +28,7 @@ RowVerdicts due_value(std::string_view claim, double got, bool nan_is_due) {
   return verdicts;
 }
 
-// Of an op whose value is divided: 0 / 0.
+// A mean divides 0 by 0.
 bool is_nan_of_nothing(const CallOfRows& call) {
   return call.attributes.mean && call.contract.masked == MaskedRows::nan;
 }

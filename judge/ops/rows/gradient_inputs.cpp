@@ -13,13 +13,13 @@ namespace {
 using numerics::Format;
 using numerics::round_to;
 
-// m and ln S of finite logits, as a kernel in double has them: any saved output may be asked.
+// m and ln S of finite logits in double arithmetic: the judge accepts any saved output as an input.
 struct LogSum {
   double maximum = 0;
   double logarithm = 0;
 };
 
-// of(x) of each item, once for a run of equal ones: rows have long runs.
+// Applies `of` to each item, once per run of equal items: rows have long runs.
 template <class Function>
 std::vector<double> of_each(std::span<const double> items, const Function& of) {
   std::vector<double> values;
@@ -41,7 +41,7 @@ LogSum log_sum_of(std::span<const double> logits) {
 
 }  // namespace
 
-// Steele, Lea, Flood 2014.
+// SplitMix64's mixing function (Steele, Lea, Flood 2014).
 std::uint64_t hashed(std::uint64_t number, std::uint64_t item) {
   std::uint64_t z = number * 0x9e3779b97f4a7c15u + item * 0xd1b54a32d192ed03u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -69,7 +69,7 @@ std::vector<double> saved_log_softmax(Format format, std::span<const double> log
     const double value = x - sum.maximum - sum.logarithm + shift;
     y.push_back(round_to(format, std::max(value, -facts.largest)));
   }
-  // As a padded row has them at its end, and a sparse one here and there.
+  // At the end of the row, as in a padded row; or scattered, as in a sparse one.
   constexpr std::size_t few = 64;
   const bool hides = (auxiliary & hidden_items_bit) != 0 && facts.has_infinity;
   const std::size_t n = y.size();
@@ -110,8 +110,8 @@ double largest_magnitude_of(std::span<const double> numbers) {
 std::vector<double> upstream_gradient(Format format, std::size_t n, std::uint64_t auxiliary) {
   const std::uint64_t seed = auxiliary / 64;
   const std::size_t place = n == 0 ? 0 : seed % n;
-  // f16 holds no more than 65504. Every second number goes to the end of the format: with a saved softmax that adds up
-  // to 1.5 neither the mean nor a difference overflows at a quarter of it, nor do the judge's own doubles.
+  // f16 ends at 65504, so bound the large item by the format. Odd seeds use a quarter of the format's range: with a
+  // saved softmax that sums to 1.5, neither the mean nor a difference overflows there, nor do the judge's own doubles.
   const numerics::FormatProperties& facts = numerics::properties(format);
   const double most = std::min(facts.largest, 0x1p+1000);
   const double large = seed % 2 == 0 ? std::min(1e6, most / 4) : most / 4;
@@ -128,15 +128,15 @@ std::vector<double> upstream_gradient(Format format, std::size_t n, std::uint64_
         return i % 2 == 0 ? 1 : -1;
       case 4:  // 24 binades
         return std::ldexp(signed_unit(bits), static_cast<int>(bits % 25) - 12);
-      case 5:  // what is left of them once their mean is subtracted lies in the last places
+      case 5:  // the differences from the mean occupy only the last places
         return 1 + 0x1p-8 * signed_unit(bits);
       case 6:
         return i == place ? large : signed_unit(bits);
       case 7:
         return i == place ? 0 : -1;
-      case 9:  // near the least normal numbers
+      case 9:  // near the smallest normal numbers
         return std::fmin(std::ldexp(facts.smallest_normal, static_cast<int>(bits % 25)), 1) * signed_unit(bits);
-      case 10:  // beyond half the largest number, unless y is scaled by 1.5: then y y g is beyond it
+      case 10:  // y y g exceeds half the largest number; with y scaled by 1.5 a smaller factor does
         return i == place ? (auxiliary / 16 % 4 == 3 ? 0.25 : 0.625) * most : signed_unit(bits);
       default:
         return 4 * signed_unit(bits);

@@ -23,19 +23,19 @@ UpperBound at_most(const Approximation& value) {
 double below(double value) { return next_below(value); }
 double above(double value) { return next_above(value); }
 
-// a / divisor, rounded upward; the quotient of nothing and of 1 is exact.
+// a / divisor, rounded upward; exact if a is 0 or the divisor is 1.
 UpperBound over(UpperBound a, double divisor) {
   return a.value() == 0 || divisor == 1 ? a : UpperBound(above(a.value() / divisor));
 }
 
-// |m / theta + ln S|: the sum is as high and as low as its parts may be.
+// Bounds |m / theta + ln S| from above.
 //
-// rest      no more than S - 1
-// log_sum   no less than ln S
+// rest      a lower bound of S - 1
+// log_sum   an upper bound of ln S
 UpperBound logsumexp_at_most(double maximum, double theta, double rest, UpperBound log_sum) {
   const double quotient = maximum / theta;
   const double high = theta == 1 ? quotient : above(quotient), low = theta == 1 ? quotient : below(quotient);
-  // The bound is within 2^-47 of ln(1 + rest) (numerics/enclosures/upper_bound.cpp).
+  // UpperBound's log1p is within 2^-47 of ln(1 + rest) (numerics/enclosures/upper_bound.cpp).
   const double least = log1p(UpperBound(rest)).value() * (1 - 0x1p-46);
   return UpperBound(std::fmax(std::fabs(above(high + log_sum.value())), std::fabs(below(low + least))));
 }
@@ -50,7 +50,7 @@ Statistics statistics_of(const FilterStatistics& filter, const Contract& contrac
   result.rescalings = rescaling_count(contract, logits);
   result.theta = theta;
   const double rest = coarse_below(std::fmax(0, below(filter.sum_minus_one.value - filter.sum_minus_one.error)));
-  const double sum = std::fmax(1, below(1 + rest));  // no more than S
+  const double sum = std::fmax(1, below(1 + rest));  // a lower bound of S
   result.log_sum = log1p(at_most(filter.sum_minus_one));
   result.mean_deviation = over(at_most(filter.weighted_deviation), sum);
   result.mean_square_deviation = over(at_most(filter.second_moment), sum);
@@ -66,7 +66,7 @@ Statistics statistics_of(const FilterStatistics& filter, const Contract& contrac
 }
 
 UpperBound deviation_at_most(double maximum, double logit, double theta) {
-  // The quotient errs by two roundings at most.
+  // The difference and the quotient round once each.
   return UpperBound(next_above((maximum - logit) / theta * (1 + 0x1p-51)));
 }
 
@@ -92,8 +92,8 @@ double granted_sum(const Contract& contract, const Statistics& statistics, std::
 
 double resolution_of_logarithms(const Contract& contract, const Statistics& statistics) {
   const double sum = upper(sum_error(contract, statistics, Grants::none));
-  // x / theta, once it is rounded, is no more accurate than its last places: three roundings of m, once in m itself and
-  // twice in what the differences have of it, in S and in the difference.
+  // A rounded x / theta is only as accurate as its last places. The maximum rounds three times in effect: once in m,
+  // and once each in S and in the deviation through the differences from m.
   const bool scaled = contract.theta == ThetaUse::before && statistics.theta != 1;
   const double digits = scaled ? 16 * unit_roundoff(contract) * upper(statistics.maximum_magnitude) : 0;
   if (scaled && !is_resolved(contract, statistics)) return infinity;
@@ -102,12 +102,12 @@ double resolution_of_logarithms(const Contract& contract, const Statistics& stat
 
 bool is_resolved(const Contract& contract, const Statistics& statistics, bool cancels) {
   const bool scaled = contract.theta == ThetaUse::before && statistics.theta != 1;
-  // Three roundings of the maximum and of what it is subtracted from.
+  // The maximum, and the number it is subtracted from, round three times together.
   return !(scaled || cancels) || 6 * unit_roundoff(contract) * upper(statistics.maximum_magnitude) < 1;
 }
 
 double resolution_of_entropies(const Contract& contract, const Statistics& statistics) {
-  // m and sum p x, or L and sum p x, cancel: no more is left than their own accuracy, that of T / S included.
+  // m and sum p x, or L and sum p x, cancel: the result keeps only their absolute accuracy, including that of T / S.
   const bool cancels = contract.entropy_from != EntropyFrom::deviations;
   const double sum = upper(sum_error(contract, statistics, Grants::none));
   const double relative = 8 * unit_roundoff(contract) + (sum < 1 ? 2 * sum : 0);

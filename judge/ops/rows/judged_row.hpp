@@ -15,75 +15,75 @@ namespace softcheck::proptests {
 
 using Statistics = numerics::RowStatistics<numerics::UpperBound>;
 
-/// The row statistics that the bounds need, from the filter's values and their certified errors: doubles, each rounded
-/// upward.
+/// The row statistics that the bounds need, from the filter's values and certified errors; each rounded upward to a
+/// double.
 Statistics statistics_of(const numerics::FilterStatistics& filter, const numerics::Contract& contract,
                          std::span<const double> logits, double theta);
 
-/// No less than (maximum - logit) / theta.
+/// An upper bound of (maximum - logit) / theta.
 numerics::UpperBound deviation_at_most(double maximum, double logit, double theta);
 
-/// S - 1 and T = sum w D of a row, from double-double arithmetic: some 90 bits, at the working precision.
+/// S - 1 and T = sum w D of a row from double-double arithmetic, about 90 bits, as enclosures at the working precision.
 struct ExactSums {
   explicit ExactSums(numerics::RowCascade& cascade);
   numerics::Enclosure sum_minus_one;
   numerics::Enclosure weighted_deviation;
 };
 
-/// What a row's sums are made of: the filter's values are quick, and carry errors of some 40 * 2^-53;
-/// double-doubles cost some 20 times as much.
+/// The arithmetic of a row's sums. The filter's doubles are quick, with errors of about 40 * 2^-53; double-doubles cost
+/// some 20 times as much.
 enum class Sums { filter, double_double };
 
 /// S - 1 of a row, at the working precision.
 numerics::Enclosure sum_minus_one(numerics::RowCascade& cascade, Sums by);
-/// Which sums results of a format need: the filter's errors matter to doubles alone.
+/// The sums that results of a format need: the filter's errors matter only to f64.
 Sums sums_for(numerics::Format output);
 
-/// A kernel has S >= 1 only to within the error of its own sum: an entropy or a logarithm below that error has no
-/// relative accuracy in any kernel of the contract. If the bound of the sum is itself infinite, that is no excuse.
+/// The smallest logarithm with a relative accuracy. A kernel computes S >= 1 only up to the error of its sum, so no
+/// kernel of the contract has a relative accuracy below that error. An infinite bound of the sum excuses nothing.
 double resolution_of_logarithms(const numerics::Contract& contract, const Statistics& statistics);
 
-/// False where a form that is not shift-invariant has nothing left: x / T rounded before the maximum is taken
-/// (theta=before), or m + ln S as a number of its own (lse=uncentred, entropy_from=), whose last place is as large as
-/// the differences that a softmax is made of. Such rows are judged by their thresholds and counted apart.
+/// False if a form that is not shift-invariant leaves no accuracy: x / T rounded before the maximum (theta=before), or
+/// m + ln S as an intermediate number (lse=uncentred, entropy_from=) with a last place as large as the differences in a
+/// softmax. The judge applies the thresholds to such rows and counts them apart.
 ///
-/// cancels   the op's own form is the second kind
+/// cancels   the op's own form is of the second kind
 bool is_resolved(const numerics::Contract& contract, const Statistics& statistics, bool cancels = false);
 
-/// The same of an entropy, whose form may cancel larger terms.
+/// The same for an entropy, whose form may subtract larger terms.
 double resolution_of_entropies(const numerics::Contract& contract, const Statistics& statistics);
 
-/// Is a threshold of softmax one that the cascade takes? A wider one, as an infinite one, promises nothing.
+/// Can the cascade use this threshold of softmax? It cannot use wider or infinite ones, which promise nothing.
 bool is_promise(const numerics::ElementThreshold<numerics::UpperBound>& threshold);
 
-/// B2 as the cascade takes it, of a threshold that is_promise.
+/// B2 in the form of the cascade, for a threshold that is_promise.
 numerics::ElementTolerance tolerance_of(const numerics::Contract& contract,
                                         const numerics::ElementThreshold<numerics::UpperBound>& threshold);
 
-/// B4 of a row of softmax with these values: what may have been flushed are those of 0.
+/// B4 of a row of softmax with these values; values of 0 count as possibly flushed.
 double granted_sum(const numerics::Contract& contract, const Statistics& statistics, std::span<const double> logits,
                    std::span<const double> got);
 
-/// A masked item is what it must be exactly, whatever the threshold's floor, the sign of a zero included: the first
-/// that is not.
+/// The first masked item that is not exactly the expected value, including the sign of a zero. Thresholds do not apply.
 std::optional<ValueFinding> masked_item_that_is_not(double expected, std::string_view claim, const JudgedRow& row);
 
-/// A coefficient is no less than +0, and exceeds 1 by no more than coefficient_excess: the first that is not so.
+/// The first coefficient below +0, or above 1 by more than coefficient_excess.
 ///
-/// excess   coefficient_excess of the item, asked for only where a value is above 1
+/// excess   coefficient_excess of the item; called only for values above 1
 std::optional<ValueFinding> coefficient_out_of_range(std::string_view claim, const JudgedRow& row,
                                                      const std::function<double(std::size_t)>& excess);
 
-/// What an entropy's sign breaks, if anything. ln S + T / S has two terms that are not negative; the other forms may
-/// come out as -0, and below 0 by as much as their threshold allows.
+/// The sign rule that an entropy breaks, if any. ln S + T / S has two nonnegative terms; the other forms may return -0,
+/// or a negative value within their threshold.
 ///
 /// undershoot   entropy_undershoot
 std::optional<std::string_view> entropy_out_of_range(const numerics::Contract& contract, double got, double undershoot);
 
-/// Is got the value, its zero's sign included, or what the output's format may hold in place of an infinite one?
+/// Is got the exact value, including the sign of a zero? For an infinite one the output's format may hold another
+/// number.
 bool is_held_as(numerics::Format output, double got, double exact);
 
-/// A real as a long double: within 2 units of its last place where the enclosure is that narrow.
+/// A real as a long double: within 2 units in its last place if the enclosure is that narrow.
 long double nearest(const numerics::Enclosure& value);
 
 }  // namespace softcheck::proptests

@@ -5,12 +5,12 @@
 
 namespace softcheck::proptests {
 
-/// What was last computed of an item of a row. The judge asks for its value, its threshold and its metric one behind
-/// the other, and each needs the same parts.
+/// Caches the parts of one item of a row: the judge asks for an item's value, threshold and metric in a row, and all
+/// use these parts.
 template <class Value>
 class LastItem {
  public:
-  /// make(i), unless the item before was i too.
+  /// make(i), or the cached value if the last item was i.
   template <class Make>
   const Value& of(std::size_t i, const Make& make) {
     if (!value_ || item_ != i) {

@@ -20,11 +20,11 @@ static_assert(std::numeric_limits<long double>::digits >= 64 && std::numeric_lim
 
 constexpr long double largest_error = 0x1p-10L;
 
-// The GNU C library documents at most 2 ulps for expl and logl on x86-64 ("Errors in Math Functions"): relative, and
-// made for every key of every query.
+// The GNU C library documents at most 2 ulps for expl and logl on x86-64 ("Errors in Math Functions"). Relative; one
+// call per key of every query.
 constexpr long double of_library = 4 * unit;
 
-// tanh x with a relative error of at most 2^-63: the library's errs by more.
+// tanh x with a relative error of at most 2^-63; the C library's errs by more.
 long double tanh_by_mpfr(long double x) {
   mpfr_t number;
   mpfr_init2(number, std::numeric_limits<long double>::digits);
@@ -35,7 +35,7 @@ long double tanh_by_mpfr(long double x) {
   return result;
 }
 
-// Also below the smallest double. Two doubles hold the 64 bits of x86-64's long double, three the 113 of aarch64's.
+// Exact also below the smallest double. x86-64's long double has 64 bits (two doubles), aarch64's 113 (three).
 numerics::Enclosure exactly(long double x) {
   using numerics::Enclosure;
   int exponent = 0;
@@ -53,7 +53,7 @@ numerics::Enclosure LongApproximation::enclosure() const {
   if (!std::isfinite(value) || !std::isfinite(error)) {  // nothing is known
     return numerics::Enclosure::between(-numerics::infinity, numerics::infinity);
   }
-  // Where they are at hand, doubles: the value in two, the error rounded upward.
+  // If doubles suffice: the value in two, the error rounded upward.
   const auto high = static_cast<double>(value), low = static_cast<double>(value - high), off = long_error::above(error);
   if (std::isfinite(high) && std::isfinite(off) && value - high == low && (error == 0 || error > 0x1p-900L)) {
     const numerics::Enclosure sum =
@@ -68,8 +68,8 @@ LongApproximation capped_score(const LongApproximation& score, double softcap) {
   if (softcap == 0) return score;
   const auto cap = static_cast<long double>(softcap);
   const long double value = cap * tanh_by_mpfr(score.value / cap);
-  // tanh has slope 1 at most, and so has its relative error: a quotient, tanh itself, a product.
-  // Both lie within the cap, whatever the score's error, which may be infinite.
+  // tanh has slope at most 1 and does not increase relative errors. Roundings: the quotient, tanh itself, the product.
+  // Both values lie within the cap, even if the score's error is infinite.
   return {value, second_order * std::fmin(score.error + 4 * unit * std::fabs(value), 2 * cap)};
 }
 
@@ -80,7 +80,7 @@ LongApproximation capped_slope(const LongApproximation& score, double softcap) {
   const long double error =
       second_order * (capped.error / static_cast<long double>(softcap) + unit * std::fabs(tangent));
   const long double size = std::fabs(tangent);
-  // Both lie in [0, 1].
+  // Both slopes lie in [0, 1].
   return {1 - tangent * tangent, second_order * std::fmin(2 * size * error + error * error + 2 * unit, 1.0L)};
 }
 
@@ -130,7 +130,7 @@ void LongSoftmax::add_up() {
   weights_.reserve(size());
   weight_errors_.reserve(size());
   for (const LongApproximation& deviation : deviations_) {
-    // Beyond this an exponential is below 2^-16000, and so is whatever it may err by.
+    // Beyond this the exponential and its error are below 2^-16000.
     const bool gone = deviation.value - deviation.error > 11300;
     const long double weight = gone ? 0 : std::exp(-deviation.value);
     if (!gone && !(deviation.error < largest_error)) usable_ = false;
@@ -150,7 +150,7 @@ LongApproximation LongSoftmax::deviation(std::size_t j) const {
   return {deviations_[j].value, deviations_[j].error + slack_};
 }
 
-// A sum of weights times something, times 1 / S.
+// (sum of weights times terms) / S.
 LongApproximation LongSoftmax::over_sum(long double numerator, long double numerator_error) const {
   const long double quotient = numerator * inverse_;
   return {quotient, second_order * (numerator_error * inverse_ + std::fabs(quotient) * (sum_error_ + 3 * unit))};
@@ -196,14 +196,14 @@ LongApproximation LongSoftmax::mean_square_deviation() const {
 }
 
 LongApproximation LongSoftmax::entropy() const {
-  // ln S and T / S relative to r, whose sum does not depend on which item that is.
+  // ln S and T / S relative to item r; their sum does not depend on r.
   const LongApproximation logarithm = log_sum(), mean = mean_deviation();
   const long double value = logarithm.value + mean.value;
   return {value, second_order * (logarithm.error + mean.error + unit * std::fabs(value))};
 }
 
 LongApproximation LongSoftmax::entropy_with_epsilon() const {
-  constexpr long double epsilon = 1e-9L;  // to within a roundoff
+  constexpr long double epsilon = 1e-9L;  // up to one roundoff
   long double total = 0;
   long double error = 0, sizes = 0;
   for (std::size_t j = 0; j < size(); ++j) {

@@ -8,35 +8,34 @@
 
 namespace softcheck::proptests {
 
-/// A real number to some 64 bits: |value - exact| <= error.
+/// An approximate real: |value - exact| <= error, about 64 bits.
 struct LongApproximation {
   long double value = 0;
   long double error = 0;
 
-  /// At a working precision of 64 bits or more; the whole line where value or error is not finite.
+  /// At a working precision of 64 bits or more; the whole real line if value or error is not finite.
   numerics::Enclosure enclosure() const;
 };
 
-/// A score behind what follows scale <q, k>: softcap tanh(score / softcap) where softcap is not 0, then - slope
-/// distance
-/// + bias.
+/// The steps after scale <q, k>: capped_score is softcap tanh(score / softcap), or the score if softcap is 0;
+/// shifted_score subtracts slope distance and adds bias.
 LongApproximation capped_score(const LongApproximation& score, double softcap);
-/// 1 - tanh(score / softcap)^2, the first one's derivative; 1 where softcap is 0.
+/// The derivative of capped_score, 1 - tanh(score / softcap)^2; 1 if softcap is 0.
 LongApproximation capped_slope(const LongApproximation& score, double softcap);
 LongApproximation shifted_score(const LongApproximation& score, double slope, double distance, double bias);
 
 /// Softmax of one row of approximate logits in long double, with certified errors. It decides all but the closest
-/// values of attention without an enclosure. All values are relative to one item r, the highest: softmax does not
+/// values of attention without an enclosure. All quantities are relative to the highest item r, since softmax does not
 /// depend on the reference item. Derivation: docs/tolerances/attention.md.
 class LongSoftmax {
  public:
-  /// logits    (n) at least one; error and value finite
+  /// logits    (n), n >= 1; errors and values finite
   explicit LongSoftmax(std::span<const LongApproximation> logits);
 
-  /// Of the same row times an inverse temperature.
+  /// The same row times an inverse temperature.
   LongSoftmax sharpened(const LongApproximation& beta) const;
 
-  /// Are the logits' errors small enough (below 2^-10) for the other functions?
+  /// Are the logits' errors below 2^-10? The other functions need that.
   bool usable() const { return usable_; }
   std::size_t size() const { return deviations_.size(); }
   LongApproximation maximum() const;                   // of the logits
@@ -58,8 +57,8 @@ class LongSoftmax {
   LongApproximation reference_;                // logit of r
   std::vector<LongApproximation> deviations_;  // x_r - x_j
   std::vector<long double> weights_;
-  std::vector<long double> weight_errors_;  // relative, with the roundings of a product and of the sums over n items
-  long double slack_ = 0;                   // how much higher than x_r the maximum may be
+  std::vector<long double> weight_errors_;  // relative, including the roundings of a product and of sums over n items
+  long double slack_ = 0;                   // upper bound of maximum - x_r
   bool usable_ = false;
   long double sum_ = 0, inverse_ = 0;
   long double sum_error_ = 0;  // relative

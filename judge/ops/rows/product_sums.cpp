@@ -15,8 +15,8 @@ using namespace long_error;
 
 namespace {
 
-// The unit roundoff, and more than a sum loses as factors and products underflow: of doubles fewer than 2^40 times
-// 2^-1074, times a number of f32 or a narrower format, below 2^128.
+// The unit roundoff, which also covers what a sum loses to underflow: in doubles, fewer than 2^40 times 2^-1074, times
+// a number below 2^128 of f32 or a narrower format.
 template <class Real>
 constexpr long double roundoff = unit;
 template <>
@@ -34,7 +34,7 @@ long double roundings(std::size_t n) {
 
 template <class Real>
 DotProduct dot_product(std::span<const double> a, std::span<const double> b) {
-  constexpr std::size_t lanes = 4;  // no addition waits for the one before
+  constexpr std::size_t lanes = 4;  // independent sums, so that additions do not wait for each other
   std::array<Real, lanes> values{}, sizes{};
   const auto add = [&](std::size_t lane, std::size_t t) {
     const Real product = static_cast<Real>(a[t]) * static_cast<Real>(b[t]);
@@ -80,7 +80,7 @@ ProductSums::ProductSums(std::size_t columns, Digits digits) : sizes_(columns), 
 
 void ProductSums::add(const Factor& factor, std::span<const double> row) {
   terms_.push_back({row, factor.error, factor.floor});
-  // A number of 0 adds nothing, whatever is known of its factor.
+  // 0 times an infinite bound is 0: a zero adds nothing.
   const auto times = []<class Real>(Real bound, Real magnitude) { return magnitude == 0 ? 0 : bound * magnitude; };
   const auto add_row = [&]<class Real>(Totals<Real>& totals) {
     const auto x = static_cast<Real>(factor.x.value), off = static_cast<Real>(factor.x.error);
@@ -104,7 +104,7 @@ bool ProductSums::is_of_zeros(std::size_t t) const {
   return std::ranges::all_of(terms_, [t](const Term& term) { return term.row[t] == 0; });
 }
 
-// x becomes a number of the sum's, is multiplied and added up: n + 1 roundings of what size |v| bounds.
+// Converting x, multiplying and adding are n + 1 roundings; each is relative to a sum that |v| bounds.
 LongApproximation ProductSums::total(std::size_t t) const {
   if (sizes_[t] == 0 && is_of_zeros(t)) return {};
   const auto n = static_cast<long double>(terms_.size());

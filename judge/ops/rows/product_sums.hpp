@@ -11,27 +11,27 @@
 
 namespace softcheck::proptests {
 
-/// In which numbers sums of products are added up. A double's roundings, 2^-53 of a term, matter where a kernel's are
-/// as small; a long double costs some five times as much.
+/// The type in which sums of products are added. A double's roundings, 2^-53 of a term, matter if the kernel's are as
+/// small; long double costs some five times as much.
 enum class Digits { of_double, of_long_double };
 Digits digits_for(const numerics::Contract& contract);
 
-/// sum a_t b_t of exact factors, as many each.
+/// sum a_t b_t of exact factors; a and b have the same length.
 struct DotProduct {
   long double value = 0;
-  long double magnitude = 0;  // no less than sum |a_t b_t|
+  long double magnitude = 0;  // at least sum |a_t b_t|
   long double error = 0;
 };
 DotProduct dot_product(std::span<const double> a, std::span<const double> b, Digits digits);
 
-/// No less than sum |a_t|.
+/// At least sum |a_t|.
 numerics::UpperBound sum_of_magnitudes(std::span<const double> a);
 
-/// For every column t at once sum_k x_k v_kt, x_k approximate and v_kt exact, and what such a sum is judged by.
+/// For all columns t: sum_k x_k v_kt with approximate x_k and exact v_kt, and the parts of its threshold.
 class ProductSums {
  public:
-  /// size     what a term is compared with; |x| and its error where that is more
-  /// error    what a kernel's term may err by for each unit of |v|; floor: by what underflows, or of any other kind
+  /// size     magnitude to compare a term with; |x| plus its error if that is larger
+  /// error    a kernel's error per unit of |v|; floor: the same from underflow, or any other kind
   struct Factor {
     LongApproximation x;
     double size = 0;
@@ -39,7 +39,7 @@ class ProductSums {
   };
 
   ProductSums(std::size_t columns, Digits digits);
-  /// row    (columns) finite; outlives this
+  /// row    (columns) finite; must outlive this object
   void add(const Factor& factor, std::span<const double> row);
 
   LongApproximation total(std::size_t t) const;

@@ -21,7 +21,7 @@ double largest_finite(std::span<const double> numbers) {
   return largest;
 }
 
-// Is the exact value, rounded to the output's format, one of its numbers?
+// Does the exact value round to a finite number of the output's format?
 bool is_representable(const Contract& contract, const Enclosure& exact) {
   return less(abs(exact), Enclosure(infinity_from(contract.output))) == Decision::proved;
 }
@@ -56,7 +56,7 @@ bool may_overflow(const RowInputs& row) {
   if (row.theta != 1 && !(inverse > 2 * p.smallest_normal && inverse < p.largest / 2)) return true;
   const double logit = largest_finite(row.logits);
   if (may_overflow(accumulator, logit * std::fmax(1, inverse))) return true;
-  // Each input may be multiplied by another one, and added up over the row.
+  // Each input may be multiplied by another one, and the products added over the row.
   double product = std::fmax(1, static_cast<double>(row.logits.size()));
   for (const std::vector<double>& input : row.auxiliary) product *= std::fmax(1, largest_finite(input));
   return !row.auxiliary.empty() && may_overflow(accumulator, product * std::fmax(1, logit));
@@ -73,7 +73,7 @@ Statistics widest_statistics(std::uint64_t size, std::uint64_t visible, std::uin
   result.size = size;
   result.visible = visible;
   result.rescalings = rescalings;
-  // The library's log errs by less than an ulp. e < 3.
+  // std::log errs by less than an ulp. e < 3.
   const auto log_of = [](double x) { return UpperBound(next_above(next_above(std::log(x)))); };
   const auto n = static_cast<double>(visible);
   const UpperBound wider = log_of(n + 3);
@@ -86,7 +86,7 @@ Statistics widest_statistics(std::uint64_t size, std::uint64_t visible, std::uin
 }
 
 double coefficient_overshoot(const Contract& contract, const Statistics& statistics, double deviation) {
-  // x / theta, rounded by itself, may lie above the maximum that another kernel scaled in another way.
+  // x / theta, rounded on its own, may exceed a maximum that the kernel scaled in another way.
   if (contract.theta == ThetaUse::before && statistics.theta != 1) {
     return upper(coefficient_excess(contract, statistics, UpperBound(deviation)));
   }
@@ -99,8 +99,9 @@ double log_coefficient_overshoot(const Contract& contract, const Statistics& sta
   const double of_sum = upper(entropy_undershoot(over_computed_logits(contract), statistics));
   const bool scaled = contract.theta == ThetaUse::before && statistics.theta != 1;
   if (contract.lse == LseForm::centred && !scaled) return of_sum;
-  // x and L are scaled apart, by four roundings at most each, and L is rounded: (1 + u)^4 - 1 < 4.1 u for u <= 2^-8, so
-  // that 2 * 4.1 u + u (1 + 5 u) < 10 u of the maximum are lost; twice that covers the roundings of the result.
+  // x and L are scaled separately, with at most four roundings each, and L is rounded: (1 + u)^4 - 1 < 4.1 u for u <=
+  // 2^-8, so the result loses at most 2 * 4.1 u + u (1 + 5 u) < 10 u of the maximum. Doubled for the roundings of the
+  // result.
   const double lost = 20 * properties(contract.accumulator).unit_roundoff * upper(statistics.maximum_magnitude);
   return next_above(of_sum * 2 + lost);
 }

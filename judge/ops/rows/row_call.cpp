@@ -30,8 +30,9 @@ TensorPlace place_of(std::optional<numerics::Format> format, const RowMatrixCase
   return place;
 }
 
-// Of vectors, one for each of some dimensions: what the layout of a matrix says of rows and columns is said of vectors
-// and their numbers. They are compact, or contiguous, where the matrix is, as its traits say so of the call.
+// The place of vectors whose outer dimensions have this shape. The matrix layout's gaps and strides between rows and
+// columns apply to vectors and their numbers, so the vectors are compact or contiguous if the matrix is, as the call's
+// traits claim.
 TensorPlace place_of_vectors(numerics::Format format, std::vector<std::int64_t> shape, std::size_t width,
                              const MatrixLayout& layout, std::uint64_t columns) {
   TensorPlace place;
@@ -51,8 +52,8 @@ TensorPlace place_of_vectors(numerics::Format format, std::vector<std::int64_t> 
   return place;
 }
 
-// (rows, n) becomes (n, rows): the same elements, in the order of the new shape. Its innermost stride is 1 where the
-// matrix is contiguous, and the gap behind a row of items becomes one behind an item's rows: compact stays compact.
+// Transposes (rows, n) to (n, rows). A contiguous matrix keeps innermost stride 1; the gap behind a row becomes the gap
+// behind an item's rows, so a compact matrix stays compact.
 void put_items_first(InputTensor& tensor) {
   const auto rows = static_cast<std::size_t>(tensor.place.shape[0]),
              n = static_cast<std::size_t>(tensor.place.shape[1]);
@@ -69,25 +70,25 @@ void put_items_first(InputTensor& tensor) {
     std::ranges::reverse(strides);
     return;
   }
-  // All gaps together are as large as they were: those of rows that lie beyond an integer fill the address space.
+  // Keep the total size of all gaps: gaps of rows more than 2^31 elements apart already fill the address space.
   const std::int64_t items = tensor.place.shape[0], count = tensor.place.shape[1];
   const std::int64_t gaps = std::max<std::int64_t>(strides[0] - items, 0) * std::max<std::int64_t>(count - 1, 1);
   const std::int64_t places = std::max<std::int64_t>(items - 1, 1);
   strides = {count + (gaps + places - 1) / places, 1};
 }
 
-// Any byte but 0 says that an item is there. All come up in a row of 255; in short ones the four that are most often
-// taken for something else.
+// Any nonzero byte marks a visible item. A row of 255 items has all of them; short rows have the four that kernels most
+// often misread.
 double byte_of_visible(std::size_t element) {
   static constexpr std::array<double, 4> first{1, 255, 2, 128};
   const std::size_t k = element % 255;
   return k < first.size() ? first[k] : static_cast<double>(k < 129 ? k - 1 : k);  // 3 to 127, then 129 to 254
 }
 
-// Of one number a row, from the place of the matrix: a column of it. The only stride is the innermost one, which is 1
-// where the matrix is contiguous.
+// The place of a tensor with one number per row: a column of the matrix's place. Its only stride is 1 if the matrix is
+// contiguous.
 //
-// more   the stride of the tensors beside each other differs, so that none is read by another's
+// more   added to the stride, so that a kernel that uses one tensor's stride for another reads wrong numbers
 TensorPlace place_of_rows(TensorPlace place, const MatrixLayout& layout, std::size_t more = 0) {
   place.shape.pop_back();
   if (place.strides.empty()) return place;
@@ -104,13 +105,13 @@ TensorPlace output_place(const RowMatrixCase& matrix, Extent extent, std::size_t
   return extent == Extent::items ? place : place_of_rows(std::move(place), matrix.out);
 }
 
-// What stands beside the logits: laid out as a mask would be, of which such an op has none.
+// The other inputs have the layout of a mask; such ops have no mask.
 void add_other_inputs(const RowMatrixCase& matrix, Op op, numerics::Format format, InputsOfRows& inputs_of_row,
                       TensorCall& call) {
   const std::span<const OpInput> inputs = op->inputs;
   const std::size_t rows = matrix.rows.size(), width = op.rows().width(matrix.columns, matrix.auxiliary);
   std::vector<std::vector<double>> values(inputs.size());
-  std::vector<const std::vector<double>*> vectors(rows);  // of a row, item by item
+  std::vector<const std::vector<double>*> vectors(rows);  // per row, item by item
   for (std::size_t r = 0; r < rows; ++r) {
     numerics::throw_if_interrupted();
     const std::vector<std::vector<double>>& of_row = inputs_of_row.at(r);
@@ -118,7 +119,7 @@ void add_other_inputs(const RowMatrixCase& matrix, Op op, numerics::Format forma
       if (inputs[k].extent == Extent::vectors) {
         vectors[r] = &of_row[k];
       } else if (inputs[k].extent == Extent::classes || inputs[k].extent == Extent::call) {
-        values[k] = of_row[k];  // each row has the same
+        values[k] = of_row[k];  // equal in every row
       } else {
         values[k].insert(values[k].end(), of_row[k].begin(), of_row[k].end());
       }
@@ -131,13 +132,13 @@ void add_other_inputs(const RowMatrixCase& matrix, Op op, numerics::Format forma
     if (inputs[k].extent == Extent::classes) {
       place.shape.erase(place.shape.begin());
       if (!place.strides.empty()) place.strides.erase(place.strides.begin());
-      values[k].resize(matrix.columns);  // of no row
+      values[k].resize(matrix.columns);  // for a call without rows
     }
     if (inputs[k].extent == Extent::rows) place = place_of_rows(std::move(place), matrix.visible, k - 1);
     if (inputs[k].extent == Extent::call) {
       place = place_of(format, matrix, {});
       place.shape = {1};
-      values[k].resize(1);  // of no row
+      values[k].resize(1);  // for a call without rows
     }
     if (inputs[k].extent == Extent::vectors) {
       place = place_of_vectors(format, {static_cast<std::int64_t>(matrix.columns), static_cast<std::int64_t>(rows)},
@@ -331,7 +332,7 @@ RowMatrixCase scaled_to_unit_theta(RowMatrixCase matrix) {
     return RunLengthRow(std::move(runs));
   });
   matrix.theta = 1;
-  matrix.family.clear();  // logits that are so much smaller are of another kind
+  matrix.family.clear();  // so much smaller, the logits no longer belong to the family
   return matrix;
 }
 
@@ -339,7 +340,7 @@ RowMatrixCase all_visible(RowMatrixCase matrix) {
   matrix.rows.replace_each([](const RunLengthRow& row) {
     if (row.visible() == 0) return row;
     std::vector<Run> runs = row.runs();
-    const double lowest = row.minimum();  // once: it looks at all runs
+    const double lowest = row.minimum();  // computed once, since it reads all runs
     for (Run& run : runs) run.value = std::isinf(run.value) ? lowest : run.value;
     return RunLengthRow(std::move(runs));
   });

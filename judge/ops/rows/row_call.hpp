@@ -18,16 +18,16 @@ namespace softcheck::proptests {
 
 /// The dtypes of a call.
 struct CallFormats {
-  numerics::Format input;   // of all but the drawn rows (row_format) and integers
-  numerics::Format output;  // of all outputs but values of whole rows beside others
+  numerics::Format input;   // of all inputs except the drawn rows (row_format) and integers
+  numerics::Format output;  // of all outputs except values of whole rows next to other outputs
 };
 
-/// The inputs of a call's rows, each made once for all rows that are alike: of 65,536 rows 105 differ.
+/// The inputs of a call's rows, computed once for equal rows: of 65,536 rows 105 differ.
 class InputsOfRows {
  public:
   InputsOfRows(const RowMatrixCase& matrix, Op op, numerics::Format input);
   bool are_of(const RowMatrixCase& matrix) const;
-  /// As inputs_of has them.
+  /// Equal to inputs_of for this row.
   const std::vector<std::vector<double>>& at(std::size_t row);
 
  private:
@@ -38,40 +38,39 @@ class InputsOfRows {
   std::map<std::pair<std::size_t, std::uint64_t>, std::vector<std::vector<double>>> known_;
 };
 
-/// The call that passes a matrix of logits to a kernel. Masked items hold NaN, infinities and the largest numbers, as
-/// an unwritten cache may. Any nonzero byte marks a visible item.
+/// The call that passes a matrix of logits to a kernel. Masked items hold NaN, infinities and the largest numbers, like
+/// an uninitialized cache. Any nonzero byte marks a visible item.
 TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& formats, const CallForm& form = {});
-/// The same, with inputs that the judge reads afterwards.
+/// The same; the judge reads these inputs later.
 TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& formats, const CallForm& form,
                    InputsOfRows& inputs);
-/// The rows of a call of the op.
+/// The call's input that holds the drawn rows.
 InputTensor& drawn_rows(TensorCall& call, Op op);
 
-/// The input in which a row's NaN or +inf stands: the first, or of every second row the second, where that has as many
-/// numbers.
+/// The input that holds a row's NaN or +inf: the first; for every second row the second, if that has as many numbers.
 std::size_t special_input(const RowMatrixCase& matrix, Op op, std::size_t row);
 
-/// All rows of the call, NaNs in their places; the matrix and the contract outlive it.
+/// All rows of the call, including NaNs. The matrix and the contract must outlive it.
 CallOfRows rows_of_call(const RowMatrixCase& matrix, Op op, const numerics::Contract& contract);
 
-/// The values of all outputs, those of each row side by side.
+/// The values of all outputs, row by row.
 std::vector<double> by_row(const std::vector<std::vector<double>>& outputs, std::size_t rows);
 
-/// The values of all inputs of the op for one row, the first input's first.
+/// The values of all inputs of one row, the first input's first.
 ///
-/// input    the format of those beside the row
+/// input    format of the inputs other than the drawn row
 std::vector<std::vector<double>> inputs_of(const RowMatrixCase& matrix, Op op, numerics::Format input, std::size_t row);
 
-/// Is the op a loss or its gradient, which have attributes?
+/// Is the op a loss or the gradient of one? These have attributes.
 bool has_labels(Op op);
 
-/// Which input of an op of rows is the upstream gradient, item by item; nothing where none is.
+/// The index of the input that is the upstream gradient per item; nothing if there is none.
 std::optional<std::size_t> out_gradient_of(Op op);
 
-/// What of the matrix's call a domain speaks of, the op's attributes included.
+/// The traits of the matrix's call that a domain can restrict, including the op's attributes.
 CallTraits traits_of(const RowMatrixCase& matrix, Op op);
 
-/// The features of a matrix beyond visible, contiguous numbers at theta 1; one bit each.
+/// The features that a plain matrix (visible, contiguous, theta 1) lacks, one bit each.
 enum MatrixFeature : unsigned {
   some_nans = 1,
   a_mask = 2,
@@ -83,17 +82,17 @@ enum MatrixFeature : unsigned {
 };
 inline constexpr std::size_t matrix_features = 7;
 
-/// Those that the matrix has.
+/// The features of the matrix.
 unsigned features_of(const RowMatrixCase& matrix);
-/// Nearly the same rows without some of them: -inf for what a mask hides, the lowest logit for -inf, x / theta rounded
-/// to the format.
+/// Nearly the same rows without these features: masked items become -inf, items of -inf the lowest logit, and x / theta
+/// is rounded to the format.
 RowMatrixCase without(RowMatrixCase matrix, unsigned features);
-/// Without all of them, and nothing hidden.
+/// The matrix without any feature, and with all items visible.
 RowMatrixCase plain_form(const RowMatrixCase& matrix);
-/// Some of the matrix's features, first one, then two and so on, to leave out for a kernel that refuses the matrix.
+/// Sets of the matrix's features to drop for a kernel that refuses it: first single features, then pairs and so on.
 std::vector<unsigned> simpler_forms(const RowMatrixCase& matrix);
 
-/// The kind of a call, by which refusals are counted: "with a mask".
+/// The kind of a call for counting refusals: "with a mask".
 CallKind kind_of(const RowMatrixCase& matrix);
 
 }  // namespace softcheck::proptests

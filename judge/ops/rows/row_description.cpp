@@ -16,7 +16,8 @@ std::string in_row(std::size_t row, std::size_t rows) {
   return " row " + std::to_string(row) + " of " + std::to_string(rows);
 }
 
-// ", label_smoothing 0x1.999999999999ap-4, ignore_index -100": attributes that are on, and ignore_index of labels.
+// ", label_smoothing 0x1.999999999999ap-4, ignore_index -100": the attributes that are on; ops with labels always show
+// ignore_index.
 std::string attributes_text(const RowMatrixCase& matrix, Op op) {
   const Attributes attributes = op.rows().attributes(matrix.auxiliary, matrix.columns);
   std::string text = attributes.lse_base2 ? ", lse_base2" : "";
@@ -34,7 +35,7 @@ std::string attributes_text(const RowMatrixCase& matrix, Op op) {
 
 constexpr std::size_t reported_items = 8, reported_rows = 4;
 
-// " 0x1p-1 0x0p+0 ..., of 300": the first of so many; ids are integers.
+// " 0x1p-1 0x0p+0 ..., of 300": the first numbers and how many there are; ids print as integers.
 std::string numbers_text(const std::vector<double>& numbers, bool is_index) {
   const std::size_t shown = numbers.size() <= 4 * reported_items ? numbers.size() : reported_items;
   std::string text;
@@ -44,7 +45,7 @@ std::string numbers_text(const std::vector<double>& numbers, bool is_index) {
   return numbers.size() == shown ? text : text + " ..., of " + std::to_string(numbers.size());
 }
 
-// "logits 0x1p+0 0x0p+0, labels 1, upstream 0x1p+0": the logits of a longer row stand in its text alone.
+// "logits 0x1p+0 0x0p+0, labels 1, upstream 0x1p+0"; without the logits of a longer row, which its text has.
 std::string inputs_text(const RowMatrixCase& matrix, Op op, numerics::Format input, std::size_t row) {
   std::vector<std::vector<double>> inputs = inputs_of(matrix, op, input, row);
   for (const SpecialLogit& one : matrix.specials) {
@@ -59,7 +60,7 @@ std::string inputs_text(const RowMatrixCase& matrix, Op op, numerics::Format inp
   return text;
 }
 
-// " (saved 0x1p-1, out_gradient 0x1p+0, lse_base2)"; empty for an op of logits alone.
+// " (saved 0x1p-1, out_gradient 0x1p+0, lse_base2)"; empty for ops of logits alone.
 std::string in_parentheses(std::string inputs, const RowMatrixCase& matrix, Op op) {
   if (op->number == 0) return "";
   inputs += attributes_text(matrix, op);
@@ -67,7 +68,7 @@ std::string in_parentheses(std::string inputs, const RowMatrixCase& matrix, Op o
   return inputs.empty() ? "" : " (" + inputs + ")";
 }
 
-// " (behind the mask: item 0 nan, item 2 -0x1.fffffep+127 and 3 more)": a row's text has -inf there.
+// " (behind the mask: item 0 nan, item 2 -0x1.fffffep+127 and 3 more)": the row's text has -inf for these items.
 std::string hidden_text(const std::vector<HiddenNumber>& hidden) {
   constexpr std::size_t shown = 4;
   std::string text;

@@ -10,20 +10,20 @@
 
 namespace softcheck::proptests {
 
-/// As a case of one row reads, where the matrix is no more than that; else as the matrix.
+/// The text of a one-row case if the matrix is one, else of the matrix.
 std::string text_of(const RowMatrixCase& matrix);
 
-/// A row's inputs and attributes, where they are not its logits alone: " (logits 0x1p+0 0x0p+0, labels 1, upstream
-/// 0x1p+0, softcap 0x1.ep+4, ignore_index -100)". Of a longer row the first numbers, without its logits.
+/// A row's inputs and attributes, if it has more than logits: " (logits 0x1p+0 0x0p+0, labels 1, upstream 0x1p+0,
+/// softcap 0x1.ep+4, ignore_index -100)". A longer row shows its first numbers, and no logits.
 std::string words_of_row(const RowMatrixCase& matrix, Op op, numerics::Format input, std::size_t row);
 
-/// What a report says of one row of a call, with words_of_row.
+/// The description of one row of a call, including words_of_row.
 ///
-/// input    the format of what stands beside the drawn rows
-/// form     what the mask of a call hides: up to four of these numbers are written out
+/// input    format of the inputs other than the drawn rows
+/// form     says what the call's mask hides; the text shows up to four of these numbers
 CallDescription describe_call(const RowMatrixCase& matrix, Op op, numerics::Format input, const std::string& remark,
                               std::size_t row, const CallForm& form = {});
-/// The same of a call with one value for all rows; the words of its first rows.
+/// The same for a call with one value for all rows, with the words of its first rows.
 CallDescription describe_whole_call(const RowMatrixCase& matrix, Op op, numerics::Format input,
                                     const std::string& remark);
 

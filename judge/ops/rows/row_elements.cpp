@@ -18,7 +18,7 @@ using namespace numerics;
 
 namespace {
 
-// |got - value| <= threshold, the value from an oracle made anew at each precision.
+// Decides |got - value| <= threshold; value() computes the exact value at each working precision.
 template <class Value>
 Decision decide(double got, double threshold, Value&& value) {
   if (!std::isfinite(got)) return Decision::violated;
@@ -26,10 +26,10 @@ Decision decide(double got, double threshold, Value&& value) {
   return escalate([&] { return less_equal(abs(Enclosure(got) - value()), Enclosure(threshold)); });
 }
 
-// What no threshold excuses: the first value that is not so.
+// The first value that breaks a rule without a threshold.
 std::optional<ValueFinding> broken_rule(const RowOp& op, Extent extent, const JudgedRow& row, RowElements& elements) {
   if (extent != Extent::items) return std::nullopt;
-  // Of a row whose log-sum-exp overflows not even a masked item's value is promised.
+  // If the log-sum-exp overflows, nothing is promised, not even for masked items.
   if (elements.promised || !may_overflow(row)) {
     if (auto found = masked_item_that_is_not(op.nothing(), elements.claim(), row)) return found;
   }
@@ -37,8 +37,8 @@ std::optional<ValueFinding> broken_rule(const RowOp& op, Extent extent, const Ju
   return coefficient_out_of_range(elements.claim(), row, [&](std::size_t i) { return elements.excess(i); });
 }
 
-// A long double is the sum of two doubles where it has 64 bits, and of three where it has 113, as on aarch64; but for
-// what lies below the least double. Beyond the largest one nothing is said.
+// A long double is the sum of two doubles (64 bits) or three (113 bits, aarch64), except below the smallest double.
+// Above the largest double the enclosure is the whole line.
 Enclosure enclosed(long double value) {
   const auto high = static_cast<double>(value);
   if (!std::isfinite(high)) return Enclosure::between(-infinity, infinity);
@@ -59,7 +59,7 @@ Decision decide_element(const JudgedRow& row, RowElements& elements, std::size_t
   return decision == Decision::undecided ? decide(got, allowed, [&] { return elements.value(i); }) : decision;
 }
 
-// Where a threshold says nothing, what every result keeps does: the rule that value i breaks.
+// For values whose threshold says nothing: the general limit that value i breaks.
 std::optional<ValueFinding> broken_limit(const JudgedRow& row, RowElements& elements, std::size_t i, double metric) {
   const double got = row.got[i];
   ResultLimits limits = elements.limits(i);
@@ -69,7 +69,7 @@ std::optional<ValueFinding> broken_limit(const JudgedRow& row, RowElements& elem
   return proptests::broken_limit(elements.claim(), i, row.contract, got, elements.value(i), limits);
 }
 
-// What an op says of one item, and what was decided of a value there.
+// The thresholds of one item, and the decision for the last value there.
 struct SaidOfItem {
   struct Grants {
     Quick quick{0, 0};
@@ -79,7 +79,7 @@ struct SaidOfItem {
   std::optional<std::size_t> item;
   Grants grants;
   double got = 0;
-  std::optional<Decision> decision;  // of got; never of a NaN, which is not equal to itself
+  std::optional<Decision> decision;  // for got; none for a NaN, which never compares equal
 };
 
 SaidOfItem said_of(RowElements& elements, std::size_t i) {
@@ -88,8 +88,8 @@ SaidOfItem said_of(RowElements& elements, std::size_t i) {
   said.grants.quick = elements.quick(i);
   said.grants.allowed = elements.threshold(i);
   said.grants.metric = elements.metric(i, std::fabs(static_cast<double>(said.grants.quick.value)));
-  // A threshold below the metric is not vacuous: its part that is_vacuous looks at is no larger, and costs as much
-  // again.
+  // A threshold below the metric is not vacuous. Testing this first saves is_vacuous(), which costs as much as the
+  // threshold.
   const double allowed = said.grants.allowed, metric = said.grants.metric;
   said.grants.vacuous =
       allowed == infinity || (numerics::is_vacuous(allowed, metric) && elements.is_vacuous(i, metric));
@@ -115,7 +115,7 @@ Quick RowElements::quick(std::size_t i) { return quick_of(value(i)); }
 
 Quick quick_of(const Enclosure& exact) {
   const long double middle = nearest(exact);
-  if (!std::isfinite(middle)) {  // that of the whole line is NaN
+  if (!std::isfinite(middle)) {  // the middle of the whole line is NaN
     return {std::isnan(middle) ? 0 : middle, std::numeric_limits<long double>::infinity()};
   }
   return {middle, abs(exact - enclosed(middle)).upper_double() + 0x1p-1074L};
@@ -123,7 +123,7 @@ Quick quick_of(const Enclosure& exact) {
 
 void judge_elements(const RowOp& op, Extent extent, const JudgedRow& row, RowElements& elements,
                     RowVerdicts& verdicts) {
-  // What overflows on the way says nothing of the contract's words.
+  // After an overflow the row does not count for vacuity.
   if (may_overflow(row)) {
     elements.resolved = false;
     elements.resolution = infinity;
@@ -178,7 +178,8 @@ void judge_elements(const RowOp& op, Extent extent, const JudgedRow& row, RowEle
   const PrecisionScope precision(113);
   worst.got = row.got[*shown];
   worst.threshold = threshold_of_result(row.contract, elements.threshold(*shown), worst.got);
-  // What is shown of a row that passes need not be closer than its verdict was, unless it would look like a violation.
+  // For a row that passes, the shown value needs no more accuracy than the verdict, unless it would look like a
+  // violation.
   const Quick quick = elements.quick(*shown);
   const bool close = worst.decision == Decision::proved && quick.error * 16 <= worst.threshold &&
                      quick.within(worst.threshold, worst.got) == Decision::proved;

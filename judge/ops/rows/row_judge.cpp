@@ -17,10 +17,10 @@ namespace {
 
 using namespace numerics;
 
-// Are equal items something that a row with nothing visible may be judged as?
+// Can a fully masked row be judged as a row of equal items?
 bool may_be_uniform(const RowOp& op) { return op.traits.answers.masked_rows && op.traits.inputs.size() == 1; }
 
-// Value i of count.
+// Is value i, of `count`, what masked= requires?
 bool is_masked_value(const RowOp& op, const JudgedRow& row, std::size_t i) {
   const std::size_t n = row.logits.size(), count = row.got.size();
   const double value = row.got[i];
@@ -34,7 +34,7 @@ bool is_masked_value(const RowOp& op, const JudgedRow& row, std::size_t i) {
   return same;
 }
 
-// What is_masked_value asks of value i, for a reader.
+// The text of the value that is_masked_value requires.
 std::string_view due_of_masked_value(const RowOp& op, const JudgedRow& row, std::size_t i) {
   const std::size_t n = row.logits.size(), count = row.got.size();
   if (is_index_value(op.traits, i, n, op.width_of(row))) return "an item's index";
@@ -47,7 +47,7 @@ std::string_view due_of_masked_value(const RowOp& op, const JudgedRow& row, std:
   return due == 0 ? "0" : due == -infinity ? "-inf" : "";
 }
 
-// As many claims as are broken by a row that stands for the uniform one: judged as the row of zeros would be.
+// Number of claims that the row breaks if judged as a row of zeros, the uniform row.
 std::size_t not_uniform(const RowOp& op, const JudgedRow& row) {
   const std::vector<double> zeros(row.logits.size(), 0.0);
   RowVerdicts verdicts;
@@ -56,8 +56,7 @@ std::size_t not_uniform(const RowOp& op, const JudgedRow& row) {
       verdicts.findings, [](const ValueFinding& found) { return found.decision != Decision::proved; }));
 }
 
-// A row with nothing visible has no softmax; the contract says what the kernel returns in its place. Shown is the
-// first value that is not so.
+// A fully masked row has no softmax; masked= defines the result. The finding shows the first wrong value.
 void judge_masked_row(const RowOp& op, const JudgedRow& row, RowVerdicts& verdicts) {
   const MaskedRows masked = row.contract.masked;
   const std::size_t count = row.got.size();
@@ -76,21 +75,21 @@ void judge_masked_row(const RowOp& op, const JudgedRow& row, RowVerdicts& verdic
   verdicts.findings.push_back(std::move(finding));
 }
 
-// softmax(c + x) for c -> inf at the items of +inf: they share all weight, and what is finite has none.
+// softmax(c + x) for c -> inf, where c is added at the items of +inf: these share all weight, finite items have none.
 std::vector<double> limit_of(std::span<const double> logits) {
   std::vector<double> limit;
   for (const double logit : logits) limit.push_back(logit == infinity ? 0 : -infinity);
   return limit;
 }
 
-// exact_masked_row of an op of several outputs.
+// exact_masked_row for ops with several outputs.
 void exact_masked_parts(const RowOp& op, const Contract& contract, std::size_t n, std::span<double> lower,
                         std::span<double> upper, const Attributes& attributes) {
   const std::vector<double> zeros(n, 0.0);
   const RowInputs uniform{contract, zeros, 1, {}, attributes};
   const std::size_t count = lower.size();
   const bool is_uniform = contract.masked == MaskedRows::uniform && may_be_uniform(op) && n > 0;
-  // Equal items share all: their values, and ids from the lowest on.
+  // Equal items share the weight; ids ascend from the lowest.
   if (is_uniform) return op.enclose(uniform, lower, upper);
   std::size_t ids = 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -116,7 +115,7 @@ RowVerdicts judge_values(Op op, const Contract& contract, std::span<const double
   const FpEnvironmentGuard environment;
   const RowOp& rows = op.rows();
   const std::size_t n = logits.size();
-  // The vectors of an input say how many numbers an output's have; there is none beside no items.
+  // The width of an output's vectors follows from the input's; without items it is unknown.
   const bool unknown = n == 0 && !op->extents.empty();
   const JudgedRow row{{contract, logits, theta, auxiliary, attributes, &counted}, got};
   const std::size_t expected = unknown ? got.size() : values_of_row(*op.operator->(), n, rows.width_of(row));
@@ -125,7 +124,7 @@ RowVerdicts judge_values(Op op, const Contract& contract, std::span<const double
                                 std::to_string(got.size()));
   }
   const std::span<const OpInput> all = op->inputs;
-  // An optional one may be left out, or be there with no values.
+  // An optional input may be missing, or be empty.
   const auto least = static_cast<std::size_t>(std::ranges::count(all, false, &OpInput::optional));
   if (auxiliary.size() + 1 < least || auxiliary.size() + 1 > all.size()) {
     throw std::invalid_argument("judge_row: need " + std::to_string(all.size()) + " inputs, got " +
@@ -153,7 +152,7 @@ RowVerdicts judge_limit(Op op, const Contract& contract, std::span<const double>
   }
   if (!may_be_nan) return judge_values(op, contract, limit_of(logits), theta, got);
   if (std::ranges::all_of(got, [](double value) { return std::isnan(value); })) return {};
-  // Each value may be NaN instead; in its place stands what it would be.
+  // Any value may be NaN instead of its limit: replace NaNs by the limit, then judge.
   const std::vector<double> limit = limit_of(logits);
   std::vector<double> numbers(got.begin(), got.end());
   if (std::ranges::any_of(got, [](double value) { return std::isnan(value); })) {

@@ -12,33 +12,33 @@
 
 namespace softcheck::proptests {
 
-/// The one value of a row, as its op knows it.
+/// The one value of a row, its threshold and its verdict.
 struct RowScalar {
-  std::string_view claim;                                            // a literal
+  std::string_view claim;                                            // a string literal
   numerics::ScalarThreshold<numerics::UpperBound> threshold, plain;  // plain: without grants
   numerics::Enclosure exact;
-  double resolution = 0;  // a smaller value has no relative accuracy
+  double resolution = 0;  // smaller values have no relative accuracy
   bool resolved = true;
-  ResultLimits limits = {};                                     // looked at where the threshold says nothing
+  ResultLimits limits = {};                                     // used if the threshold says nothing
   numerics::Decision decision = numerics::Decision::undecided;  // |got - exact| <= allowed_of(row, threshold)
 };
 
-/// What is granted the value that the row has.
+/// The threshold for the row's result.
 double allowed_of(const JudgedRow& row, const numerics::ScalarThreshold<numerics::UpperBound>& threshold);
 
-/// Counts the value and adds the finding of its claim.
+/// Counts the value and adds its claim's finding.
 void judge_scalar(const JudgedRow& row, const RowScalar& scalar, RowVerdicts& verdicts);
 
-/// What is granted any result for the row.
+/// The threshold for any result of the row.
 ///
 /// near   the value at 113 bits
 double granted_scalar(const RowInputs& row, const numerics::ScalarThreshold<numerics::UpperBound>& threshold,
                       const std::function<numerics::Enclosure()>& near);
 
-/// The two ends of the narrowest enclosure of a row's one value.
+/// Writes the ends of the narrowest enclosure of a row's one value.
 ///
 /// near    at 113 bits
-/// oracle  the same from a row's oracle, at any precision
+/// value   the same from a row's oracle, at any precision
 void enclose_scalar(const numerics::Enclosure& near, const RowInputs& row,
                     numerics::Enclosure (numerics::RowOracle::*value)() const, std::span<double> lower,
                     std::span<double> upper);

@@ -5,7 +5,7 @@
 namespace softcheck::proptests {
 namespace {
 
-// Enough for the largest calls of default effort; rows beyond it are judged each time.
+// Enough for the largest calls of default effort; rows beyond this are judged each time.
 constexpr std::size_t most_bytes = std::size_t{64} << 20;
 
 void append(std::string& key, std::span<const double> values) {

@@ -12,18 +12,17 @@
 
 namespace softcheck::proptests {
 
-/// The verdicts on the rows of one call. Rows with the same inputs and the same results, bit by bit, have the same
-/// verdict: it is found once.
+/// The verdicts on the rows of one call. Rows with bitwise equal inputs and results share one verdict.
 class RowVerdictCache {
  public:
-  /// inputs   of the row, that of the logits first
-  /// judge    called unless such a row was judged before
-  /// returns  the verdicts; they live until the next call
+  /// inputs   of the row, the logits first
+  /// judge    called if no such row was judged before
+  /// returns  the verdicts, valid until the next call
   const RowVerdicts& verdicts(std::span<const std::vector<double>> inputs, std::span<const double> got,
                               const std::function<RowVerdicts()>& judge);
 
  private:
-  std::unordered_map<std::string, RowVerdicts> known_;  // by the bytes of inputs and results
+  std::unordered_map<std::string, RowVerdicts> known_;  // key: the bytes of inputs and results
   std::size_t bytes_ = 0;
   RowVerdicts last_;
 };

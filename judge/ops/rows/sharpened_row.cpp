@@ -25,9 +25,9 @@ Enclosure beta_of(RowCascade& plain, std::span<const double> logits, EntropyDefi
   return inverse_temperature(log1p(sums.sum_minus_one) + sums.weighted_deviation / (sums.sum_minus_one + 1));
 }
 
-// S(beta) = sum w e^(-delta D), beta = (1 + delta) / theta, w and D at theta: between S - delta T and that plus
-// delta^2 (U + n 2^-980). For D <= 700 the remainder (delta D)^2 / 2 e^(|delta| D) is less than (delta D)^2, and beyond
-// all of w D^2 e^(|delta| D) is less than 2^-980.
+// S(beta) = sum w e^(-delta D) with beta = (1 + delta) / theta, w and D at theta. It lies between S - delta T and S -
+// delta T + delta^2 (U + n 2^-980): for D <= 700 the remainder (delta D)^2 / 2 e^(|delta| D) is below (delta D)^2, and
+// for larger D all of w D^2 e^(|delta| D) is below 2^-980.
 Enclosure sum_at(RowCascade& cascade, const Enclosure& delta) {
   const ExactSums sums(cascade);
   const DoubleDoubleApproximation& moment = cascade.double_double_statistics().second_moment;
@@ -56,8 +56,9 @@ Statistics SharpenedRow::statistics(const Contract& contract, std::uint64_t resc
   Statistics result = statistics_of(cascade_.statistics(), contract, logits_, theta_);
   result.rescalings = rescalings;
   result.theta = 1;
-  // Each moves by at most d (1 + ln(n + e^2))^3 between two temperatures so close: its derivative in ln beta consists
-  // of moments of D, which docs/tolerances.md, (2), bounds at every temperature. Magnitudes move by d of themselves.
+  // Between two temperatures this close each sum moves by at most d (1 + ln(n + e^2))^3: its derivative in ln beta
+  // consists of moments of D, which docs/tolerances.md, (2), bounds at every temperature. Magnitudes move by a factor
+  // of 1 + d.
   const UpperBound logarithm = UpperBound(1) + log(UpperBound(static_cast<double>(result.size)) + UpperBound(8));
   const UpperBound shift = UpperBound(2 * distance_) * logarithm * logarithm * logarithm;
   const UpperBound slightly = UpperBound(1 + 0x1p-40);
@@ -71,7 +72,7 @@ Statistics SharpenedRow::statistics(const Contract& contract, std::uint64_t resc
 }
 
 double SharpenedRow::deviation_bound(std::size_t i) const {
-  // Two roundings and d.
+  // Covers two roundings and d.
   return next_above((maximum_ - logits_[i]) / theta_ * (1 + 0x1p-50));
 }
 
@@ -101,8 +102,8 @@ SharpenedRow::Near SharpenedRow::near(std::size_t i) const {
   const ProbabilityBounds& bounds = bounds_[i];
   const double value = 0.5 * (bounds.lower + bounds.upper);
   const double deviation = deviation_bound(i);
-  // At beta it is p e^(-delta D) S / S(beta), and ln(S(beta) / S) lies within d times the mean deviation, which d
-  // itself hardly moves. Beyond D = 700 the filter's own floor covers both.
+  // At beta the coefficient is p e^(-delta D) S / S(beta), and |ln(S(beta) / S)| is at most d times the mean deviation,
+  // which itself moves by a factor near 1. Beyond D = 700 the filter's floor covers both.
   if (!(deviation < 700)) return {0, std::fmax(bounds.upper, 0x1p-990)};
   const double moved = 2 * distance_ * (deviation + mean_deviation_ + 1);
   return {value, (0.5 * (bounds.upper - bounds.lower) + moved * bounds.upper) * (1 + 0x1p-50) + 0x1p-1000};

@@ -8,14 +8,14 @@
 
 namespace softcheck::proptests {
 
-/// No less than a number >= 0, and than a number's magnitude.
+/// Upper bounds: of a number >= 0, and of a number's magnitude.
 numerics::UpperBound at_most(const LongApproximation& x);
 numerics::UpperBound size_of(const LongApproximation& x);
 
-/// The statistics that the bounds need, but for n and R, of the scores that a softmax is of.
+/// The statistics that the bounds need from a softmax's scores, except n and R.
 numerics::RowStatistics<numerics::UpperBound> score_statistics(const LongSoftmax& row);
 
-/// Of each item no less than its coefficient and its deviation.
+/// Upper bounds of each item's coefficient and deviation.
 struct ItemBounds {
   std::vector<numerics::UpperBound> coefficients, deviations;
 

@@ -23,7 +23,7 @@ class Entropy final : public RowOp {
   static constexpr std::array<std::string_view, 1> outputs{"output"}, claims{"kernel.entropy.value"};
   static constexpr std::array<std::string_view, 2> words{"entropy_from", "theta"};
 
-  // Of whatever logits the kernel computed with: their exact entropy lies in [0, ln n].
+  // Whatever logits the kernel computed, their exact entropy lies in [0, ln n].
   static ResultLimits entropy_limits(const Contract& contract, const Statistics& statistics) {
     const Statistics widest = widest_statistics(statistics.size, statistics.visible, statistics.rescalings,
                                                 2 * upper(statistics.largest_magnitude));

@@ -24,7 +24,7 @@ class LogSoftmaxElements : public RowElements {
         log_sum_(log1p(ExactSums(cascade_).sum_minus_one)),
         near_log_sum_(quick_of(log_sum_)),
         oracles_([this] { return RowOracle(row_.logits, row_.theta); }) {
-    // x and lse cancel where x - lse is taken: no more is left than the accuracy of max and of lse.
+    // x - lse cancels with lse=uncentred: the result keeps only the absolute accuracy of the maximum and of lse.
     const bool cancels = row.contract.lse == LseForm::uncentred;
     const double cancelled = cancels
                                  ? properties(row.contract.accumulator).unit_roundoff *
@@ -39,11 +39,11 @@ class LogSoftmaxElements : public RowElements {
   Quick quick(std::size_t i) override {
     const long double theta = row_.theta;
     const long double value = -((static_cast<long double>(maximum_) - row_.logits[i]) / theta + near_log_sum_.value);
-    // A difference, a quotient, a sum of terms of one sign, and the logarithm's own.
+    // Roundings: the difference, the quotient, the sum of terms of one sign, and the logarithm's own.
     return {value, 4 * two_roundings * std::fabs(value) + near_log_sum_.error};
   }
   Enclosure value(std::size_t i) override {
-    // 90 bits of ln S are as good as an oracle's until they are not enough.
+    // Up to 113 bits the 90 accurate bits of ln S suffice.
     return working_precision() <= 113 ? -(difference(i) / Enclosure(row_.theta)) - log_sum_
                                       : oracles_.now().log_softmax(i);
   }
@@ -57,7 +57,7 @@ class LogSoftmaxElements : public RowElements {
             .rule = "no logarithm of a coefficient exceeds 0 by more than its own roundings"};
   }
   bool overflows(std::size_t i) override {
-    // x - max is not yet divided by theta.
+    // x - max is a single difference, not yet divided by theta.
     if (row_.contract.theta == ThetaUse::before) return false;
     return less(difference(i), Enclosure(overflow_limit(row_.contract))) != Decision::proved;
   }

@@ -42,10 +42,10 @@ class LogSumExp final : public RowOp {
     RowScalar scalar{claims[0], logsumexp_error(row.contract, statistics),
                      logsumexp_error(row.contract, statistics, Grants::none), Enclosure(0)};
     scalar.decision = cascade.judge_logsumexp(row.got[0], allowed_of(row, scalar.threshold));
-    // The sum of m / theta and ln S may cancel: what is left is no more accurate than its terms.
+    // m / theta and ln S may cancel: the sum is only as accurate as its terms.
     scalar.resolution = resolution_of_logarithms(row.contract, statistics) +
                         properties(row.contract.accumulator).unit_roundoff * statistics.maximum_magnitude.value();
-    // Of float64 rows the value itself, m / theta + ln S, may lie beyond all doubles, and its threshold with it.
+    // For f64 rows the value m / theta + ln S may exceed all doubles, and so may its threshold.
     scalar.resolved = is_resolved(row.contract, statistics) && upper(statistics.logsumexp_magnitude) < infinity;
     const PrecisionScope precision(113);
     scalar.exact = near_value(cascade, row.theta);

@@ -1,4 +1,4 @@
-// softmax: the cascade decides every element; which one is shown, and the errors, come from its quickest stage.
+// softmax: the cascade decides every element. Its quickest stage gives the errors and chooses the element to show.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,7 +18,7 @@ using namespace numerics;
 
 namespace {
 
-/// softmax(logits / theta), accurate far beyond the last place of format.
+/// softmax(logits / theta), accurate far beyond the format's last place.
 std::vector<long double> coefficients(const JudgedRow& row, RowCascade& cascade,
                                       std::span<const ProbabilityBounds> bounds) {
   std::vector<long double> values(row.logits.size(), 0);
@@ -35,7 +35,7 @@ std::vector<long double> coefficients(const JudgedRow& row, RowCascade& cascade,
   return values;
 }
 
-/// What a certificate shows as the exact value.
+/// The exact value in a certificate.
 Enclosure expected_element(const JudgedRow& row, RowCascade& cascade, std::span<const ProbabilityBounds> bounds,
                            std::size_t i) {
   if (std::isinf(row.logits[i])) return Enclosure(0);
@@ -44,7 +44,7 @@ Enclosure expected_element(const JudgedRow& row, RowCascade& cascade, std::span<
   return exp(gap / Enclosure(row.theta)) / (ExactSums(cascade).sum_minus_one + 1);
 }
 
-/// What the cascade held the error of item i against, p from an enclosure of it.
+/// The threshold that the cascade used for item i, from an enclosure p of the coefficient.
 Enclosure allowed_error(const ElementTolerance& tolerance, const JudgedRow& row, double maximum, const Enclosure& p,
                         std::size_t i) {
   const bool masked = std::isinf(row.logits[i]);
@@ -54,7 +54,7 @@ Enclosure allowed_error(const ElementTolerance& tolerance, const JudgedRow& row,
   return relative * p + Enclosure(tolerance.absolute) + Enclosure(row.got[i] == 0 ? tolerance.flushed : 0);
 }
 
-/// The exact value and the threshold of the item that is shown, both on the verdict's side.
+/// Sets the exact value and the threshold of the shown item, consistent with the verdict.
 void show_element(const JudgedRow& row, RowCascade& cascade, std::span<const ProbabilityBounds> bounds,
                   const ElementTolerance& tolerance, ValueFinding& finding) {
   const std::size_t i = *finding.item;
@@ -131,7 +131,7 @@ void judge_row_total(const JudgedRow& row, const Statistics& statistics, RowVerd
   if (!std::isfinite(threshold)) return;
   const auto stray = std::ranges::find_if(row.got, [](double value) { return !std::isfinite(value); });
   double total = stray == row.got.end() ? certified_sum(row.got).value : *stray;
-  if (stray == row.got.end() && !std::isfinite(total)) total = infinity;  // beyond the doubles
+  if (stray == row.got.end() && !std::isfinite(total)) total = infinity;  // larger than any double
   verdicts.findings.push_back({"kernel.softmax.row_sum",
                                std::nullopt,
                                Enclosure(1),
@@ -142,14 +142,14 @@ void judge_row_total(const JudgedRow& row, const Statistics& statistics, RowVerd
                                false});
 }
 
-/// No more than the number >= 0 that `computed` stands for. At most six roundings to double have made it, each off by
-/// 2^-53 of it; the product here is the seventh, and seven are less than 2^-50. What underflows is off by half a
-/// subnormal unit: two units are taken off.
+/// A lower bound of the number >= 0 that `computed` approximates after at most six roundings to double, each with a
+/// relative error of 2^-53; with this product seven, together below 2^-50. An underflow errs by half a subnormal unit:
+/// subtract two units.
 double rounded_down(double computed) { return std::fmax(0, next_below(next_below(computed * (1 - 0x1p-50)))); }
 
-/// No more than the tolerance of a result that is not 0.
+/// A lower bound of the tolerance for a nonzero result.
 ///
-/// deviation   D within two roundings          coefficient   no more than p
+/// deviation   D within two roundings          coefficient   a lower bound of p
 double at_least(const ElementTolerance& tolerance, double deviation, double coefficient) {
   const double relative = tolerance.relative + tolerance.per_deviation * deviation;
   return rounded_down((std::isfinite(relative) ? relative * coefficient : 0) + tolerance.absolute);
@@ -217,7 +217,8 @@ class Softmax final : public RowOp {
         allowed[i] = infinity;
         continue;
       }
-      // The filter's p is a few units of double off: what is published is no more than what is granted.
+      // The filter's p errs by a few ulps of double: use a lower bound, so that the published threshold does not exceed
+      // the granted one.
       const double of_others = at_least(tolerance, (filter.maximum - logit) / row.theta, bounds[i].lower);
       const double of_zero = tolerance.flushed == 0 ? of_others : rounded_down(of_others + tolerance.flushed);
       allowed[i] =

@@ -18,7 +18,7 @@ namespace {
 
 using namespace numerics;
 
-// g as the bound wants it.
+// The statistics of g that the bound needs.
 LogSoftmaxGradientRow<UpperBound> bounded_upstream(std::span<const double> g, const LongSum& total) {
   LogSoftmaxGradientRow<UpperBound> row;
   row.size = g.size();
@@ -28,14 +28,15 @@ LogSoftmaxGradientRow<UpperBound> bounded_upstream(std::span<const double> g, co
   return row;
 }
 
-// With 0 for each -inf, whose item has a value as any other's: who reads the row's items takes -inf for a masked one.
+// Replaces -inf by 0: in this op -inf is an ordinary value, but readers of the row's items would take it for a masked
+// one.
 std::vector<double> without_minus_infinity(std::span<const double> saved) {
   std::vector<double> finite(saved.begin(), saved.end());
   std::ranges::replace(finite, -infinity, 0.0);
   return finite;
 }
 
-// With 0 for each NaN: y_i enters value i alone, and the judge asks for no value whose own y is NaN.
+// Replaces NaN by 0: y_i affects only value i, and the judge skips values whose own y is NaN.
 std::vector<double> numbers_of(std::span<const double> saved) {
   std::vector<double> numbers(saved.begin(), saved.end());
   std::ranges::replace_if(
@@ -68,13 +69,13 @@ class LogSoftmaxBackwardElements : public RowElements {
   Quick quick_value(std::size_t i) {
     const long double power = of_power(i).value;
     if (std::isinf(power)) return {0, power};
-    if (power == 0) return {g_[i], 0x1p-1070L};  // whatever the total's error, which may be infinite
-    // The GNU C library documents at most 2 ulps for expl on x86-64 ("Errors in Math Functions"), 2^-62 of it; a
-    // product and a difference, of 2^-64 each; the total's own error; the least numbers of a double besides.
+    if (power == 0) return {g_[i], 0x1p-1070L};  // even if the total's error is infinite
+    // Errors: expl has at most 2 ulps, 2^-62 (the GNU C library's "Errors in Math Functions", x86-64); the product and
+    // the difference 2^-64 each; the total's own; and the smallest doubles.
     const long double roundings = 0x1p-61L * (std::fabs(g_[i]) + power * std::fabs(total_.value));
     return {g_[i] - power * total_.value, roundings + 2 * power * total_.error() + 0x1p-1070L};
   }
-  // e^y and what follows from it alone: rows have long runs of one y.
+  // e^y and the terms that depend on it alone, cached: rows have long runs of one y.
   struct OfPower {
     double y;
     long double value;
@@ -84,7 +85,7 @@ class LogSoftmaxBackwardElements : public RowElements {
   const OfPower& of_power(std::size_t i) {
     if (power_ && power_->y == y_[i]) return *power_;
     const long double value = std::exp(static_cast<long double>(y_[i]));
-    // expl errs by less than a double's half ulp. That of -inf is 0 (IEEE 754, 9.2.1).
+    // expl errs by less than half an ulp of double. e^-inf is 0 (IEEE 754, 9.2.1).
     const UpperBound above =
         y_[i] == -infinity ? UpperBound(0) : UpperBound(next_above(next_above(static_cast<double>(value))));
     power_ = OfPower{y_[i], value, above, threshold_.terms(above, UpperBound(std::fabs(y_[i])))};
@@ -107,7 +108,7 @@ class LogSoftmaxBackwardElements : public RowElements {
 };
 
 class LogSoftmaxBackward final : public RowOp {
-  // e^y of one item is no part of another's value.
+  // One item's e^y does not affect another item's value.
   static constexpr std::array roles{OpInput{.role = Role::saved, .nan_reach = NanReach::item},
                                     OpInput{Role::out_gradient}};
   static constexpr std::array<std::string_view, 1> outputs{"output"}, claims{"kernel.log_softmax_backward.element"};
@@ -148,7 +149,7 @@ class LogSoftmaxBackward final : public RowOp {
   void enclose(const RowInputs& row, std::span<double> lower, std::span<double> upper) const override {
     RowOp::enclose(row, lower, upper);
     const PrecisionScope precision(113);
-    // A product with e^-inf = 0 leaves g.
+    // The product with e^-inf = 0 leaves g.
     for (std::size_t i = 0; i < lower.size(); ++i) {
       if (row.logits[i] == -infinity) lower[i] = upper[i] = row.auxiliary[0][i];
     }

@@ -15,7 +15,7 @@ namespace {
 
 using namespace numerics;
 
-// y g as the bound wants them.
+// The statistics of y g that the bound needs.
 SoftmaxGradientRow<UpperBound> bounded_row(std::span<const double> y, std::span<const double> g, const LongSum& mean) {
   SoftmaxGradientRow<UpperBound> row;
   row.size = y.size();
@@ -40,8 +40,8 @@ class SoftmaxBackwardElements : public RowElements {
   Enclosure value(std::size_t i) override { return oracles_.now().gradient(i); }
   Quick quick(std::size_t i) override {
     const long double size = std::fabs(y_[i]);
-    if (size == 0) return {0, 0};  // whatever the mean's error, which may be infinite
-    // A difference and a product, of 2^-64 each, and the mean's own error; the least numbers of a double besides.
+    if (size == 0) return {0, 0};  // even if the mean's error is infinite
+    // Errors: the difference and the product 2^-64 each, the mean's own, and the smallest doubles.
     const long double roundings = 0x1p-62L * size * (std::fabs(g_[i]) + std::fabs(mean_.value));
     return {y_[i] * (g_[i] - mean_.value), roundings + 2 * size * mean_.error() + 0x1p-1070L};
   }

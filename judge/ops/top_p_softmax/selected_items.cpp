@@ -20,15 +20,15 @@ namespace {
 
 // Bits of RowCase::auxiliary that all rows of a call share.
 constexpr std::uint64_t min_p_bits = 7, top_p_bits = 56, first_top_p_bit = 3;
-// 0 is off. Halves and quarters are masses of equal logits; 2^-20 is less than one item of most rows.
+// 0 is off. Halves and quarters are masses of equal logits; 2^-20 is less than a single item's mass in most rows.
 constexpr std::array<double, 8> top_ps{0, 0.9, 0.5, 1, 0.25, 0.95, 0x1p-20, 0.75};
 constexpr std::array<double, 8> min_ps{0, 0.1, 0.5, 1, 0.05, 0.25, 0x1p-20, 0.02};
 
-// What a row's own bits of it make of the row; other numbers leave it as it was drawn.
+// Values of a row's own bits that change the drawn row; other values leave it as it is.
 constexpr std::uint64_t equal_logits = 5, logits_at_the_level = 6, halves = 7;
 std::uint64_t form_of(std::uint64_t auxiliary) { return auxiliary / 64 % 8; }
 
-// The number of the format that lies so many steps above the value.
+// The number of the format this many steps above the value.
 double neighbour(Format format, double value, int steps) {
   const double unit =
       properties(format).unit_roundoff * std::fmax(std::fabs(value), properties(format).smallest_normal);
@@ -39,7 +39,7 @@ UpperBound positive_part(const Approximation& value) {
   return UpperBound(std::fmax(0, value.value)) + UpperBound(value.error);
 }
 
-// No less than the real, which is not negative.
+// An upper bound of a nonnegative real.
 UpperBound upper_end(const Enclosure& value) { return UpperBound(std::fmax(0, value.upper_double())); }
 
 std::vector<std::size_t> by_descending_logits(std::span<const double> logits) {
@@ -51,18 +51,18 @@ std::vector<std::size_t> by_descending_logits(std::span<const double> logits) {
   return order;
 }
 
-// Do the first items of the order have a mass of top_p or more?
+// Do the first `count` items of the order have a mass of at least top_p?
 bool reaches(const RowInputs& row, std::span<const std::size_t> order, std::size_t count) {
   if (count == order.size()) return true;
   std::vector<double> first(row.logits.size(), -infinity);
   for (const std::size_t i : order.first(count)) first[i] = row.logits[i];
   return escalate([&] {
            const Enclosure part = RowOracle(first, row.theta).sum(), whole = RowOracle(row.logits, row.theta).sum();
-           return less(part, Enclosure(row.attributes.top_p) * whole);  // both of the row's maximum
+           return less(part, Enclosure(row.attributes.top_p) * whole);  // both relative to the row's maximum
          }) != Decision::proved;
 }
 
-// The shortest prefix of the order that does: found among doubles, decided by enclosures.
+// Length of the shortest such prefix: estimated in long double, decided by enclosures.
 std::size_t shortest_prefix(const RowInputs& row, std::span<const std::size_t> order) {
   std::vector<long double> weights;
   for (const std::size_t i : order) {
@@ -102,7 +102,7 @@ std::vector<double> filtered_logits(Format format, std::span<const double> logit
     if (!std::isfinite(x)) continue;
     const std::size_t k = place++;
     if (form == equal_logits) x = maximum;
-    // The row's maximum first, then what lies up to four steps beside the level.
+    // The row's maximum first; the others lie within four steps of the level.
     if (form == logits_at_the_level && k > 0) {
       x = std::min(maximum, neighbour(format, level, static_cast<int>(k % 9) - 4));
     }
@@ -162,7 +162,7 @@ SelectedItems::SelectedItems(const JudgedRow& row, const TopPThreshold<UpperBoun
   find_lost();
 }
 
-// Is x_high at most so much larger? Where doubles cannot tell, it is.
+// May x_high exceed x_low by at most `allowed` in units of theta? True if doubles cannot decide.
 bool SelectedItems::may_stand_apart(double low, double high, double allowed) const {
   return !((high - low) / row_.theta * (1 - 0x1p-50) > allowed);  // two roundings
 }
@@ -175,7 +175,7 @@ Enclosure SelectedItems::exact_deviation(std::size_t i) const {
   return (Enclosure(maximum_) - Enclosure(row_.logits[i])) / Enclosure(row_.theta);
 }
 
-// Sum p of some items: sums of the filter or of double-doubles, each relative to its own largest item.
+// Sum of p over some items. The filter or double-doubles compute it relative to the largest of these items.
 Enclosure SelectedItems::mass(const std::vector<bool>& items, Sums by) {
   std::vector<double> logits(row_.logits.size(), -infinity);
   double largest = -infinity;
@@ -190,21 +190,21 @@ Enclosure SelectedItems::mass(const std::vector<bool>& items, Sums by) {
   return exp(gap) * (sum_minus_one(part, by) + 1) / (sum_minus_one(whole_, by) + 1);
 }
 
-// p_i, at most.
+// An upper bound of p_i.
 UpperBound SelectedItems::mass_at_most(std::size_t i) const {
   return upper_end(exp(-exact_deviation(i)) / (sum_minus_one(whole_, Sums::filter) + 1));
 }
 
-// By how much D_i may miss -ln(min_p).
+// How far a kernel's D_i may be from -ln(min_p).
 UpperBound SelectedItems::slack(std::size_t i) const {
   const UpperBound own = deviation(i);
   return granted_.level(own, level_, level_.value() < own.value() ? level_ : own);
 }
 
-// Is D_i + more < -ln(min_p), for a number of either sign?
+// Is D_i + more < -ln(min_p)? `more` may be negative.
 bool SelectedItems::is_below_level(std::size_t i, double more) const {
   if (std::isinf(more)) return more < 0;
-  // Doubles err by a few roundings of the larger side; enclosures tell what these leave open.
+  // Doubles err by a few roundings of the larger side; enclosures decide the remaining cases.
   const double side = deviation(i).value(), level = near_level_;
   const double apart = level - more - side, error = 0x1p-48 * (std::fabs(level) + std::fabs(more) + side);
   if (std::fabs(apart) > error) return apart > 0;
@@ -212,17 +212,18 @@ bool SelectedItems::is_below_level(std::size_t i, double more) const {
          Decision::proved;
 }
 
-// May min_p have left it out?
+// May min_p have excluded the item?
 bool SelectedItems::is_left_out_by_level(std::size_t i) const {
   return row_.attributes.min_p != 0 && !is_below_level(i, slack(i).value());
 }
 
-// Must it have?
+// Must min_p exclude the item?
 bool SelectedItems::is_surely_left_out_by_level(std::size_t i) const {
   return row_.attributes.min_p != 0 && !is_below_level(i, -slack(i).next().value());
 }
 
-// Is the weight of the item, were it kept, no larger than its own threshold? p is no larger than the weight.
+// May the item's weight, if it was kept, have underflowed to 0: is it no larger than its threshold? p is a lower bound
+// of the weight.
 bool SelectedItems::is_lost(std::size_t i) const {
   const long double log_p = -static_cast<long double>(upper(deviation(i))) - log_sum_;
   const double p = static_cast<double>(std::exp(log_p) * (1 - 0x1p-40L));
@@ -230,7 +231,7 @@ bool SelectedItems::is_lost(std::size_t i) const {
   return !(p * (1 - 0x1p-40) > allowed);
 }
 
-// The items of value 0 that may have been kept, and what that means for the sum of the weights.
+// Finds the items of value 0 that may have been kept, and their effect on the sum of the weights.
 void SelectedItems::find_lost() {
   const PrecisionScope precision(113);
   count_ = selected_.size();
@@ -239,7 +240,7 @@ void SelectedItems::find_lost() {
   Enclosure kept(1);
   if (!outside_.empty()) {
     kept = mass(is_kept_, Sums::filter);
-    // The mean deviation of what is kept, from the whole row's: sum p D over a part by the part's mass.
+    // The mean deviation of the kept items: at most the whole row's divided by their mass.
     const UpperBound mean = positive_part(whole_.mean_deviation()), part = upper_end(Enclosure(1) / kept);
     lost_threshold_ = granted_.kept(visible_, top_deviation_, mean * part, part);
   }
@@ -257,7 +258,7 @@ void SelectedItems::find_lost() {
   const double excess = upper(granted_.mass(largest_lost) + UpperBound(static_cast<double>(visible_)) * largest_lost);
   if (!certain_ && top_p != 0 && excess < infinity &&
       less(Enclosure(top_p) + Enclosure(excess), kept) == Decision::proved) {
-    certain_ = true;  // top_p is reached by those that are kept: none of the others was
+    certain_ = true;  // the kept items reach top_p, so no other item was kept
   }
   if (certain_) {
     chosen_.emplace(reference_, row_.theta);
@@ -290,7 +291,8 @@ ValueFinding SelectedItems::of_item(std::size_t i, Decision decision, std::strin
   return {claim_, i, Enclosure(0), row_.got[i], 0, decision, {}, true, reason};
 }
 
-// Does the mass of the items reach top_p (or not), to within what the last item's place grants? Nothing where it may.
+// Tests whether the items' mass reaches top_p (is_due), or does not exceed it, within the error granted at the place of
+// `last`. Nothing if the test is passed.
 std::optional<ValueFinding> SelectedItems::of_mass(const std::vector<bool>& items, bool is_due, std::size_t last,
                                                    std::string_view reason) {
   const PrecisionScope precision(113);
@@ -307,7 +309,7 @@ std::optional<ValueFinding> SelectedItems::of_mass(const std::vector<bool>& item
   return ValueFinding{claim_, std::nullopt, top_p, reached.midpoint(), allowed.value(), decision, {}, false, reason};
 }
 
-// Is the largest coefficient of all items less than the output holds? Nothing then shows what was kept.
+// Is the largest coefficient below the output's smallest number? Then the output does not show what was kept.
 bool SelectedItems::may_all_be_lost() const {
   const FormatProperties& output = properties(row_.contract.output);
   const bool kept = row_.contract.subnormals == Subnormals::kept;
@@ -334,7 +336,7 @@ std::optional<ValueFinding> SelectedItems::wrong_order() const {
     if (decision != Decision::proved) return of_item(*next_, decision, "an item of a smaller logit is kept");
   }
   if (row_.contract.ties != Ties::lowest) return std::nullopt;
-  std::map<double, std::size_t> last;  // of each logit that items outside may have, too: the kept item that comes last
+  std::map<double, std::size_t> last;  // per logit that unchosen items may share, the last kept item
   for (const std::size_t i : selected_) {
     if (row_.logits[i] <= high) last[row_.logits[i]] = i;
   }
@@ -346,7 +348,7 @@ std::optional<ValueFinding> SelectedItems::wrong_order() const {
   return std::nullopt;
 }
 
-// The largest item that is not kept stands for all of them: min_p left it out, or a prefix without it reached top_p.
+// Tests the largest item that is not kept: either min_p excludes it, or the items before it reach top_p.
 std::optional<ValueFinding> SelectedItems::too_few() {
   if (!next_ || may_be_lost_[*next_] || is_left_out_by_level(*next_)) return std::nullopt;
   if (row_.attributes.top_p == 0) {
@@ -354,7 +356,7 @@ std::optional<ValueFinding> SelectedItems::too_few() {
         *next_, Decision::violated,
         row_.attributes.min_p == 0 ? "no filter leaves this item out" : "this item has min_p of the largest");
   }
-  // The prefix may hold items that are not kept: min_p left them out, or their weights are lost.
+  // The items before it may include others that are not kept: excluded by min_p, or with weights that underflowed.
   std::vector<bool> prefix = is_kept_;
   const UpperBound own = deviation(*next_);
   for (const std::size_t i : outside_) {
@@ -365,8 +367,8 @@ std::optional<ValueFinding> SelectedItems::too_few() {
   return of_mass(prefix, true, *next_, "the items that are kept do not reach top_p");
 }
 
-// The smallest kept item has min_p of the largest, and the items before it do not reach top_p. Items that a kernel may
-// take for as small are kept with it or stand behind it; under ties=lowest it is one of them that comes last.
+// Tests the smallest kept item: it must have min_p of the largest, and the items before it must not reach top_p. Items
+// that a kernel may consider equally small do not count as before it; with ties=lowest, the last of them is tested.
 std::optional<ValueFinding> SelectedItems::too_many() {
   if (is_surely_left_out_by_level(least_)) {
     return of_item(least_, Decision::violated, "an item below min_p of the largest is kept");

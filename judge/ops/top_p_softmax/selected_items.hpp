@@ -17,42 +17,42 @@
 
 namespace softcheck::proptests {
 
-/// top_p and min_p of a call, from the low six bits of RowCase::auxiliary: each off, 1, tiny or something between.
+/// top_p and min_p of a call, from the low six bits of RowCase::auxiliary: each off, 1, tiny or in between.
 Attributes drawn_filters(std::uint64_t auxiliary);
-/// RowOp::closed_auxiliaries: what the domain's words leave of these bits.
+/// RowOp::closed_auxiliaries: the bits that the domain's words exclude.
 std::uint64_t closed_filters(const Domain& domain);
-/// The row that a kernel is called with: as it was drawn or, for some numbers, one whose masses or levels lie at what
-/// the call's attributes divide: equal logits, halves of one another, neighbours of the largest one's min_p.
+/// The row that the judge passes for these bits: the drawn one, or one whose masses or levels lie at the call's limits:
+/// equal logits, each logit's weight half of the one before, or neighbours of min_p times the largest.
 std::vector<double> filtered_logits(numerics::Format format, std::span<const double> logits, std::uint64_t auxiliary);
 
-/// The items that top-p and min-p keep, exactly: of equal logits those of the lowest indices. A mass that 512 bits
-/// cannot tell from top_p reaches it.
+/// The items that exact top-p and min-p keep; of equal logits the lowest indices. A mass that 512 bits cannot separate
+/// from top_p counts as reaching it.
 std::vector<bool> exactly_selected(const RowInputs& row);
 
-/// The items that a kernel kept, and whether it may keep them. Those are the items whose value is not 0; an item of
-/// value 0 was left out, or it was kept and its weight was lost to underflow.
+/// The items that a kernel kept, and whether the contract allows the choice. An item with a nonzero value was kept; one
+/// with value 0 was excluded, or its weight underflowed.
 class SelectedItems {
  public:
   /// row     at least one finite logit          got   (n)
-  /// claim   of the set: a literal
+  /// claim   a string literal
   SelectedItems(const JudgedRow& row, const numerics::TopPThreshold<numerics::UpperBound>& granted,
                 numerics::RowCascade& whole, std::string_view claim);
 
   bool none() const { return selected_.empty(); }
   bool may_all_be_lost() const;
 
-  /// Is every item kept that must be, and none that must not?
+  /// The claim that the kernel kept every required item and no excluded one.
   ValueFinding set();
 
-  // What the weights are judged by; needs that some are kept.
-  /// (n) the logits of the items that are kept or may have been, -inf elsewhere; and their sums.
+  // For judging the weights; needs at least one kept item.
+  /// (n) logits of the items that were or may have been kept, -inf elsewhere.
   const std::vector<double>& logits() const { return reference_; }
   numerics::RowCascade& cascade() { return *chosen_; }
-  /// Of those that are kept.
+  /// Indices of the kept items.
   const std::vector<std::size_t>& places() const { return selected_; }
-  /// The sum of p over logits() by the sum of p over what was kept: at most, and at least.
+  /// An upper bound of (sum of p over logits()) / (sum of p over the kept items); the lower bound is 1.
   numerics::UpperBound most_scale() const { return most_scale_; }
-  bool is_certain() const { return certain_; }  // no item of value 0 may have been kept: both are 1
+  bool is_certain() const { return certain_; }  // no item of value 0 may have been kept, so the quotient is 1
   bool is_whole() const { return count_ == visible_; }
   numerics::ElementThreshold<numerics::UpperBound> threshold(
       const numerics::TopPThreshold<numerics::UpperBound>& granted) const;
@@ -81,14 +81,14 @@ class SelectedItems {
   numerics::RowCascade& whole_;
   std::string_view claim_;
   double maximum_;
-  double log_sum_;              // ln S, at most
-  double near_level_;           // -ln(min_p), within a rounding of a double
-  numerics::UpperBound level_;  // at most
+  double log_sum_;              // an upper bound of ln S
+  double near_level_;           // -ln(min_p), up to a rounding
+  numerics::UpperBound level_;  // an upper bound of -ln(min_p)
   std::size_t visible_;
   std::vector<std::size_t> selected_, outside_;  // ascending
   std::vector<bool> is_kept_, may_be_lost_;
-  std::size_t least_ = 0, most_ = 0;  // of the kept ones that of the smallest and of the largest logit
-  std::optional<std::size_t> next_;   // of the others that of the largest one
+  std::size_t least_ = 0, most_ = 0;  // the kept items with the smallest and the largest logit
+  std::optional<std::size_t> next_;   // the item with the largest logit that was not kept
   numerics::ElementThreshold<numerics::UpperBound> lost_threshold_;
   std::vector<double> reference_;
   std::optional<numerics::RowCascade> chosen_;  // of reference_

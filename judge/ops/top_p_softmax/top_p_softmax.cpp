@@ -1,4 +1,4 @@
-// softmax of the items that top-p and min-p keep of a row, as samplers of tokens have it (B19): zero elsewhere.
+// softmax of the items that top-p and min-p keep in a row, as in token samplers; all other items get 0 (B19).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -22,20 +22,20 @@ using namespace numerics;
 
 constexpr std::string_view element_claim = "kernel.top_p_softmax.element", set_claim = "kernel.top_p_softmax.kept";
 
-// What the contract grants the weights of the kept items of one row.
+// The thresholds of the kept items' weights in one row.
 struct CachedThresholds {
-  ElementThreshold<UpperBound> kept, plain;  // by the largest kept logit; plain without grants
+  ElementThreshold<UpperBound> kept, plain;  // plain: without grants; per largest kept logit
   std::optional<ElementThreshold<UpperBound>>
-      whole;            // of a row of which all is kept: weights that are not divided again
-  UpperBound scale{1};  // the weights of all that may have been kept may be too small by this factor
+      whole;            // if the kernel kept the whole row: weights that it need not divide again
+  UpperBound scale{1};  // factor by which weights may be too small, if more items may have been kept
   ResultLimits limits = {};
 };
 
-// Weights of the kept items: softmax of their logits alone.
+// The weights of the kept items: the softmax of their logits.
 class SelectedElements final : public RowElements {
  public:
-  /// logits   (n) -inf where an item is not kept        places   (k) of those that are
-  /// cascade  of the logits; sums as accurate as the output needs
+  /// logits   (n) -inf for items that are not kept        places   (k) indices of the kept items
+  /// cascade  of the logits, with sums as accurate as the output needs
   SelectedElements(std::span<const double> logits, RowCascade& cascade, Sums sums, std::span<const std::size_t> places,
                    const CachedThresholds& thresholds)
       : logits_(logits),
@@ -56,9 +56,10 @@ class SelectedElements final : public RowElements {
   Quick quick(std::size_t a) override {
     const long double gap = static_cast<long double>(maximum_) - logits_[places_[a]];
     const long double negative_log = log_sum_.value + gap / theta_, r = std::exp(-negative_log);
-    // The GNU C library documents at most 2 ulps for expl on x86-64; its argument errs by three roundings and ln S.
+    // expl has at most 2 ulps (the GNU C library's manual, x86-64); its argument has three roundings and the error of
+    // ln S.
     const long double relative = 4 * two_roundings * (1 + negative_log) + 2 * log_sum_.error;
-    return {r, r * relative + 0x1p-1070L};  // that stands for one that vanishes
+    return {r, r * relative + 0x1p-1070L};  // covers an r that underflows
   }
   double threshold(std::size_t a) override {
     if (!promised) return infinity;
@@ -68,7 +69,7 @@ class SelectedElements final : public RowElements {
       const UpperBound more(next_above(thresholds_.scale.value() - 1));
       allowed = thresholds_.kept.at(own, r * thresholds_.scale) + r * more;
     }
-    // Lost weights belong to the row that is divided once, too.
+    // Without a second division the kernel keeps the weights that underflow in it, too.
     if (thresholds_.whole) allowed = numerics::maximum(allowed, thresholds_.whole->at(own, r));
     return upper(allowed);
   }
@@ -87,7 +88,7 @@ class SelectedElements final : public RowElements {
   Quick log_sum_{0, 0};
 };
 
-// No value is negative or -0, and a masked item's is +0: the first that is not so.
+// The first value that is negative or -0, or that of a masked item and not +0.
 std::optional<ValueFinding> wrong_zero(const JudgedRow& row) {
   for (std::size_t i = 0; i < row.got.size(); ++i) {
     const double got = row.got[i];
@@ -99,7 +100,7 @@ std::optional<ValueFinding> wrong_zero(const JudgedRow& row) {
   return std::nullopt;
 }
 
-// The exact weights of a row, (n): those of the items that are kept of equal ones by the lowest indices.
+// The exact weights of a row, (n), of the items that are kept; of equal ones the lowest indices.
 struct ExactWeights {
   explicit ExactWeights(const RowInputs& row) : logits(row.logits.size(), -infinity) {
     const std::vector<bool> kept = exactly_selected(row);
@@ -150,7 +151,7 @@ class TopPSoftmax final : public RowOp {
     if (items.none()) return verdicts.findings.push_back(std::move(set));
     CachedThresholds thresholds{items.threshold(granted), items.threshold(plain), std::nullopt, items.most_scale()};
     if (items.is_whole()) thresholds.whole = granted.choice().weights();
-    // A kept item's weight is no larger than the sum that it is divided by.
+    // A kept item's weight is one of the summands of its divisor.
     thresholds.limits = {0, 1 + coefficient_overshoot(row.contract, statistics, 0), "a coefficient lies in [0, 1]"};
     SelectedElements elements(items.logits(), items.cascade(), sums_for(row.contract.output), items.places(),
                               thresholds);
@@ -184,7 +185,7 @@ class TopPSoftmax final : public RowOp {
     const PrecisionScope precision(113);
     const ExactWeights exact(row);
     std::vector<double> values(row.logits.size(), 0);
-    for (const std::size_t i : exact.places) values[i] = 1;  // that it is kept, no more
+    for (const std::size_t i : exact.places) values[i] = 1;  // marks a kept item
     const JudgedRow kept{row, values};
     RowCascade whole(row.logits, row.theta);
     const Statistics statistics = statistics_of(whole.statistics(), row.contract, row.logits, row.theta);

@@ -16,28 +16,28 @@ using namespace numerics;
 
 namespace {
 
-// Bits of RowCase::auxiliary that all rows of a call share: the number of k, and renormalize.
+// Bits of RowCase::auxiliary that all rows of a call share: the code of k, and renormalize.
 constexpr std::uint64_t k_bits = 31, renormalize_bit = 32;
 constexpr std::uint64_t first_large = 16, first_of_length = 24;
 constexpr std::array<std::uint64_t, 8> large{20, 24, 32, 48, 60, 64, 100, 128};
-// A kernel that looks for its k largest one by one needs k n steps.
+// Longer rows have a small k: a kernel that searches the k largest one by one takes k n steps.
 constexpr std::size_t most_of_length = 1024, chosen_of_longer = 64;
 
-// As large as the row has items, or less by one, or half of it; 0 of the codes that name k themselves.
+// For codes relative to the length: n, n - 1 or half of n, at least 1.
 std::uint64_t of_length(std::uint64_t code, std::size_t n) {
   if (n > most_of_length) return chosen_of_longer;
   const std::uint64_t k = code < 28 ? n : code < 30 ? n - std::min<std::size_t>(n, 1) : (n + 1) / 2;
   return std::max<std::uint64_t>(k, 1);
 }
 
-// k where the code names it: what a domain can tell.
+// For the other codes, k itself; only these can be matched with a domain.
 std::optional<std::uint64_t> named(std::uint64_t code) {
   if (code < first_large) return code + 1;
   if (code < first_of_length) return large[code - first_large];
   return std::nullopt;
 }
 
-// The codes of the domain's k: all where it names none that has a code.
+// The codes of the k that the domain allows; all codes if it allows none that has a code.
 std::vector<std::uint64_t> codes_of(const Domain& domain) {
   const LengthRange range = domain.length("k");
   std::vector<std::uint64_t> codes;
@@ -129,7 +129,7 @@ ValueFinding TopkChoice::set(const Contract& contract, const TopkThreshold<Upper
 ValueFinding TopkChoice::order(const Contract& contract, const TopkThreshold<UpperBound>& granted) const {
   const std::vector<double> chosen = logits();
   double least = chosen[0];
-  std::map<double, double> last;  // of each logit, the id that was named last
+  std::map<double, double> last;  // per logit, the last id that named it
   for (std::size_t a = 0; a < chosen.size(); ++a) {
     const Decision decision = exchanged(chosen[a], least, granted);
     if (decision != Decision::proved)
@@ -156,7 +156,7 @@ ValueFinding TopkChoice::finding(std::string_view claim, std::size_t place, Deci
 Decision TopkChoice::exchanged(double higher, double lower, const TopkThreshold<UpperBound>& granted) const {
   if (!(higher > lower)) return Decision::proved;
   const UpperBound above = deviation_at_most(maximum_, higher, 1);
-  // An item of -inf has a coefficient of exactly 0: only one that may be lost is no larger.
+  // An item of -inf has coefficient exactly 0: only a coefficient that may underflow to 0 is not larger.
   const bool masked = std::isinf(lower);
   const double allowed = upper(granted.exchange(above, masked ? above : deviation_at_most(maximum_, lower, 1)));
   if (allowed == infinity) return Decision::proved;
@@ -164,9 +164,9 @@ Decision TopkChoice::exchanged(double higher, double lower, const TopkThreshold<
   return escalate([&] { return less_equal(Enclosure(higher) - Enclosure(lower), Enclosure(allowed)); });
 }
 
-// The place of an item that is chosen though one of the same logit and a lower index is not.
+// The place of a chosen item while an equal item with a lower index is not chosen.
 std::optional<std::size_t> TopkChoice::broken_tie() const {
-  std::map<double, std::size_t> highest;  // of each chosen logit, the place of the highest index
+  std::map<double, std::size_t> highest;  // per chosen logit, the place of the highest index
   std::vector<bool> is_chosen(logits_.size());
   const std::vector<std::size_t> chosen = items();
   for (std::size_t a = 0; a < chosen.size(); ++a) {

@@ -20,10 +20,10 @@ namespace {
 
 using namespace numerics;
 
-// Weights of the chosen items: softmax of all logits of a row, or of the chosen ones alone, at some places.
+// The weights of some items in the softmax of all of a row's logits, or of the chosen ones.
 class WeightElements final : public RowElements {
  public:
-  /// logits   (n) at least one finite        places   (k) of the weights among them
+  /// logits   (n) at least one finite        places   (k) indices of the weights' items in logits
   WeightElements(std::span<const double> logits, std::vector<std::size_t> places, Format output, std::string_view claim)
       : claim_(claim), logits_(logits), places_(std::move(places)), cascade_(logits, 1), oracles_([this] {
           return RowOracle(logits_, 1);
@@ -48,9 +48,10 @@ class WeightElements final : public RowElements {
     if (is_masked(a)) return {0, 0};
     const long double negative_log = log_sum_.value + (static_cast<long double>(maximum()) - logits_[places_[a]]);
     const long double p = std::exp(-negative_log);
-    // The GNU C library documents at most 2 ulps for expl on x86-64; its argument errs by two roundings and ln S.
+    // expl has at most 2 ulps (the GNU C library's manual, x86-64); its argument has two roundings and the error of ln
+    // S.
     const long double relative = 4 * two_roundings * (1 + negative_log) + 2 * log_sum_.error;
-    return {p, p * relative + 0x1p-1070L};  // that stands for one that vanishes
+    return {p, p * relative + 0x1p-1070L};  // covers a p that underflows
   }
   double threshold(std::size_t a) override {
     if (is_masked(a)) return 0;
@@ -72,7 +73,7 @@ class WeightElements final : public RowElements {
   ElementThreshold<UpperBound> granted_, plain_;
 };
 
-// No weight is negative or -0, and a masked item's is +0: the first that is not so.
+// The first weight that is negative or -0, or that of a masked item and not +0.
 std::optional<ValueFinding> wrong_zero(std::span<const double> weights, const WeightElements& elements) {
   for (std::size_t a = 0; a < weights.size(); ++a) {
     const double got = weights[a];
@@ -84,7 +85,7 @@ std::optional<ValueFinding> wrong_zero(std::span<const double> weights, const We
   return std::nullopt;
 }
 
-// No weight exceeds 1 by more than its own roundings (B2): the first that does.
+// The first weight above 1 by more than its roundings (B2).
 std::optional<ValueFinding> above_one(const Contract& contract, const Statistics& statistics,
                                       std::span<const double> weights, const WeightElements& elements) {
   for (std::size_t a = 0; a < weights.size(); ++a) {
@@ -104,7 +105,7 @@ std::optional<ValueFinding> above_one(const Contract& contract, const Statistics
   return std::nullopt;
 }
 
-// sum r (largest chosen logit - x), and how the chosen items lie in the row.
+// sum r (largest chosen logit - x), and the chosen items' position in the row.
 ChosenItems<UpperBound> chosen_items(std::size_t count, double maximum, std::span<const double> chosen,
                                      RowCascade& cascade) {
   const FilterStatistics& filter = cascade.statistics();
@@ -158,7 +159,7 @@ class TopkSoftmax final : public RowOp {
     verdicts.findings.push_back(choice.set(row.contract, granted));
     verdicts.findings.push_back(choice.order(row.contract, granted));
     const std::vector<double> chosen = choice.logits();
-    // Where a kernel may choose masked items alone, it divides 0 by 0.
+    // If all chosen items are masked, the kernel divides 0 by 0.
     const bool divides = row.attributes.renormalize;
     if (divides && std::ranges::all_of(chosen, [](double x) { return std::isinf(x); })) {
       return verdicts.vacuity.add_row(true);
@@ -171,7 +172,7 @@ class TopkSoftmax final : public RowOp {
     judge_weights(row, weights, elements, verdicts);
   }
 
-  // Of equal items those of the lowest indices are chosen.
+  // Of equal items, chooses those with the lowest indices.
   void enclose(const RowInputs& row, std::span<double> lower, std::span<double> upper) const override {
     const PrecisionScope precision(113);
     const std::vector<std::size_t> items = largest_items(row.logits, lower.size() / 2);
@@ -198,7 +199,7 @@ class TopkSoftmax final : public RowOp {
     const Statistics statistics = statistics_of(cascade.statistics(), row.contract, row.logits, 1);
     WeightElements elements = weights_of(row, items, chosen);
     set_thresholds(row, statistics, cascade, chosen, elements);
-    // An id has no error: another one is right where the two items' weights may be exchanged.
+    // Ids have no threshold: another id is right if the two items' weights may be exchanged.
     std::ranges::fill(allowed, nan);
     for (std::size_t a = 0; a < items.size(); ++a) allowed[a] = granted(row.contract, elements, a);
   }
@@ -206,7 +207,7 @@ class TopkSoftmax final : public RowOp {
   bool has_masked_value(std::size_t, std::size_t) const override { return true; }
 
  private:
-  // The k largest items, descending; of equal ones the lowest indices.
+  // The k largest items in descending order; of equal ones the lowest indices.
   static std::vector<std::size_t> largest_items(std::span<const double> logits, std::size_t k) {
     std::vector<std::size_t> items(logits.size());
     std::iota(items.begin(), items.end(), std::size_t{0});
@@ -218,7 +219,7 @@ class TopkSoftmax final : public RowOp {
     return items;
   }
 
-  // Of all items of the row, or of the chosen ones alone.
+  // Weights relative to all items of the row, or with renormalize to the chosen ones.
   static WeightElements weights_of(const RowInputs& row, const std::vector<std::size_t>& items,
                                    std::span<const double> chosen) {
     if (!row.attributes.renormalize) return {row.logits, items, row.contract.output, claims[0]};

@@ -7,13 +7,13 @@
 
 namespace softcheck::proptests {
 
-/// A regular file in this process's addresses, read only: no byte is read before it is looked at.
+/// A regular file mapped read-only: the system reads its bytes on first access.
 ///
-/// Where another program makes the file shorter meanwhile, a look at what is gone ends in SIGBUS.
+/// If another program truncates the file meanwhile, an access beyond the new end raises SIGBUS.
 class MappedFile {
  public:
-  /// throws   models::TensorFileError where the file cannot be opened, is no regular file, or is empty;
-  ///          std::system_error where the system gives no addresses
+  /// throws   models::TensorFileError if the file cannot be opened, is not a regular file, or is empty;
+  /// std::system_error if the system provides no addresses
   static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;

@@ -16,9 +16,9 @@ using models::TensorFileError;
 using numerics::Format;
 
 constexpr std::string_view npy_magic = "\x93NUMPY";
-// Magic, two bytes of version: the length of the header follows.
+// After the magic and two bytes of version comes the header's length.
 constexpr std::size_t npy_length_at = 8;
-// NumPy itself refuses a header of more than 10,000 bytes unless max_header_size is given.
+// NumPy itself refuses headers of more than 10,000 bytes unless max_header_size is given.
 constexpr std::size_t largest_npy_header = 1 << 16;
 
 struct NpyDtype {
@@ -27,7 +27,7 @@ struct NpyDtype {
   unsigned integer_bits = 0;
 };
 
-// What the header's dictionary says.
+// The header's dictionary.
 struct NpyHeader {
   std::string descr;
   bool fortran_order = false;
@@ -43,7 +43,7 @@ std::string shortened(std::string_view text) {
   return text.size() <= longest ? std::string(text) : std::string(text.substr(0, longest)) + "...";
 }
 
-// The Python literal {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }: no more of Python than that.
+// Parses a Python literal like {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }, and nothing more of Python.
 class NpyHeaderParser {
  public:
   NpyHeaderParser(std::string_view text, const std::string& name) : text_(text), left_(text), name_(name) {}
@@ -129,7 +129,7 @@ class NpyHeaderParser {
       sizes.push_back(size());
       comma = take(',');
     }
-    // (3) is no tuple of Python's, but a number.
+    // In Python (3) is a number, not a tuple.
     if (sizes.size() == 1 && !comma) fail("has a shape that is no tuple");
     return sizes;
   }
@@ -148,7 +148,7 @@ class NpyHeaderParser {
   const std::string& name_;
 };
 
-// What ml_dtypes' types are to NumPy, which has none of their names: bytes without a meaning, float8_e5m2 also "f1".
+// NumPy has no names for ml_dtypes' types and stores them as raw bytes; float8_e5m2 also as "f1".
 bool is_void(const std::string& descr) {
   return descr.size() == 3 && (descr[0] == '|' || descr[0] == '<') && (descr[1] == 'V' || descr.substr(1) == "f1") &&
          (descr[2] == '1' || descr[2] == '2');
@@ -179,7 +179,7 @@ NpyDtype npy_dtype(const std::string& descr, const std::string& name, std::optio
 
 std::vector<std::int64_t> npy_strides(const NpyHeader& header) {
   std::vector<std::int64_t> strides(header.shape.size());
-  // An array without elements has no stride that matters, and its other sizes may multiply to anything.
+  // Without elements strides do not matter, and the product of the other sizes may overflow.
   if (std::ranges::find(header.shape, 0) != header.shape.end()) return strides;
   std::int64_t stride = 1;
   for (std::size_t i = 0; i < strides.size(); ++i) {
@@ -196,7 +196,8 @@ std::string npy_shape_text(const std::vector<std::int64_t>& shape) {
   return "(" + text + (shape.size() == 1 ? ",)" : ")");
 }
 
-// The bytes of the data must be just those of the shape. No product overflows: each is held against what there is.
+// Checks that the data has exactly the shape's size. Compares each partial product with the file's size, so none
+// overflows.
 void require_npy_size(const NpyHeader& header, std::uint64_t element, std::uint64_t there, const std::string& name) {
   const bool is_empty = std::ranges::find(header.shape, 0) != header.shape.end();
   std::uint64_t bytes = is_empty ? 0 : element;

@@ -17,7 +17,7 @@ namespace {
 
 using models::TensorFileError;
 
-// More members than this are no file of tensors.
+// A file of tensors does not have more members.
 constexpr zip_int64_t most_members = 1 << 16;
 
 std::string zip_reason(zip_error_t& error) {
@@ -26,7 +26,7 @@ std::string zip_reason(zip_error_t& error) {
   return text;
 }
 
-// An archive that is only read. Its bytes outlive it.
+// A read-only archive. Its bytes must outlive it.
 class ZipArchive {
  public:
   ZipArchive(std::span<const std::byte> bytes, const std::string& name) : size_(bytes.size()), name_(name) {
@@ -37,7 +37,7 @@ class ZipArchive {
     archive_ = zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error);
     if (archive_ == nullptr) {
       zip_source_free(source);
-      // A member of an archive begins so; their list, by which libzip knows one, is written last.
+      // An archive starts with a member, but libzip recognizes it by the directory at its end.
       constexpr std::string_view member = "PK\3\4";
       const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
       const bool ends_early = text.starts_with(member) && zip_error_code_zip(&error) == ZIP_ER_NOZIP;
@@ -52,7 +52,7 @@ class ZipArchive {
   ZipArchive(const ZipArchive&) = delete;
   ZipArchive& operator=(const ZipArchive&) = delete;
 
-  // The names of arrays: those of members without ".npy".
+  // Names of the arrays: the members' names without ".npy".
   std::vector<std::string> names() const {
     constexpr std::string_view ending = ".npy";
     const zip_int64_t count = zip_get_num_entries(archive_, 0);
@@ -76,7 +76,7 @@ class ZipArchive {
     const std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file(zip_fopen_index(archive_, index, 0), zip_fclose);
     if (file == nullptr) fail("member '" + member + "': " + zip_strerror(archive_));
     std::size_t done = 0;
-    // The last read finds the end, and with it whether the sum is right.
+    // The read at the end of the data also verifies the checksum.
     for (std::byte beyond{};;) {
       const bool is_full = done == size;
       const zip_int64_t got = zip_fread(file.get(), is_full ? &beyond : memory.get() + done, is_full ? 1 : size - done);
@@ -107,7 +107,7 @@ class ZipArchive {
       fail("member '" + member + "': need it stored or deflated, got compression method " +
            std::to_string(status.comp_method));
     }
-    // Deflate's longest match is 258 bytes, of at least two bits (RFC 1951): 1032 bytes for one.
+    // Deflate's longest match has 258 bytes in at least two bits (RFC 1951): 1032 bytes per byte.
     constexpr std::uint64_t most_growth = 1032;
     const std::uint64_t most = status.comp_size > size_ ? 0
                                : is_stored              ? status.comp_size

@@ -15,9 +15,9 @@ struct SafetensorsTensor {
   std::string dtype;  // "BF16"
 };
 
-/// The tensor of that name, F64, F32, F16 or BF16, or U8 or BOOL as a mask; the file's only one where wanted is empty.
-/// The other tensors may be of any dtype, but the header is read as strictly as
-/// models::read_safetensors_header does.
+/// The tensor of this name, of F64, F32, F16 or BF16, or U8 or BOOL as a mask; the file's only tensor if `wanted` is
+/// empty. Other tensors may have any dtype, but the header is checked as strictly as by
+/// models::read_safetensors_header.
 ///
 /// name     of the file, for errors
 /// throws   models::TensorFileError

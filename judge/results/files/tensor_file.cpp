@@ -19,7 +19,7 @@ bool is_there(const std::string& path) {
   return std::filesystem::exists(std::filesystem::status(path, error));
 }
 
-// "x.npz:logits" is the file up to the first colon with which there is one; a name may have colons of its own.
+// "x.npz:logits": the file is the part up to the first colon for which a file exists, as its name may contain colons.
 std::pair<std::string, std::string> file_and_name(const std::string& place) {
   if (is_there(place)) return {place, ""};
   for (std::size_t colon = place.find(':'); colon != std::string::npos; colon = place.find(':', colon + 1)) {
@@ -28,7 +28,7 @@ std::pair<std::string, std::string> file_and_name(const std::string& place) {
   throw models::MissingTensorFile("need a file of tensors, '" + place + "' is not there");
 }
 
-// The judge counts elements, and those of other sizes beside a 0.
+// Checks that the number of elements can be counted, also if a size is 0.
 void require_countable(const FileTensor& found) {
   if (found.tensor.shape.size() > most_file_dimensions) {
     throw models::TensorFileError(found.place() + ": need at most " + std::to_string(most_file_dimensions) +
@@ -65,7 +65,7 @@ FileTensor read_named(const std::string& file, const std::string& name, std::opt
   throw models::TensorFileError(file + ": need a file that ends in .npy, .npz or .safetensors");
 }
 
-// Each name in quotes; of many the first ones.
+// The names in quotes; only the first ones if there are many.
 std::string list_of(std::span<const std::string> names) {
   constexpr std::size_t most = 20, longest = 100;
   std::string list;
@@ -89,7 +89,7 @@ std::size_t place_of_name(std::span<const std::string> names, const std::string&
   if (names.empty()) throw models::TensorFileError(file + ": holds no tensor");
   if (wanted.empty() && names.size() == 1) return 0;
   const auto place = std::ranges::find(names, wanted);
-  // A tensor may have the empty name.
+  // A tensor's name may be empty.
   if (place != names.end()) return static_cast<std::size_t>(place - names.begin());
   throw models::TensorFileError(wanted.empty() ? file + ": need FILE:NAME, as it holds " +
                                                      std::to_string(names.size()) + " tensors: " + list_of(names)

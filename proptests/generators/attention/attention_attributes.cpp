@@ -14,7 +14,7 @@ namespace {
 
 using numerics::Format;
 
-// What a score may be larger by without losing what the thresholds hold it to.
+// How large added terms may make a score while thresholds stay meaningful.
 double room_for_scores(const AttentionOptions& options) {
   return std::clamp(1 / (16 * options.score_unit * 8), 4.0, 0x1p16);
 }
@@ -53,7 +53,7 @@ double draw_softcap(Draw& draw, const AttentionOptions& options) {
   return cap;
 }
 
-// Logits far above and below all scores, and beside them.
+// Logits far above, far below, and among the scores.
 double draw_sink(Draw& draw) {
   switch (draw.below(6)) {
     case 0:
@@ -75,7 +75,7 @@ std::vector<double> draw_sinks(Draw& draw, const AttentionShape& s) {
   return sinks;
 }
 
-// Powers of two as ALiBi has them, another for each head; a few of 24 bits.
+// Powers of two as in ALiBi, a different one per head; some have 24 bits.
 std::vector<double> draw_slopes(Draw& draw, const AttentionShape& s, const AttentionOptions& options) {
   const double farthest = static_cast<double>(std::max(s.queries, s.keys));
   const bool odd = draw.one_in(4);
@@ -100,7 +100,7 @@ void draw_bias(Draw& draw, AttentionCase& a) {
   for (double& x : to.bias) x = sparse && !draw.one_in(5) ? 0 : into_format(a.format, size * draw.normal());
 }
 
-// Auxiliary g - delta of their size, far above it and far below; one query in three has none.
+// Gradients around the size of g - delta, far above it and far below; one query in three may have none.
 void draw_lse_gradients(Draw& draw, AttentionCase& a) {
   const AttentionShape& s = a.shape;
   std::vector<double>& to = a.attributes.lse_gradients;
@@ -144,7 +144,7 @@ void draw_attributes(Draw& draw, AttentionCase& a, const AttentionOptions& optio
   if (chosen[1]) a.attributes.softcap = draw_softcap(draw, options);
   if (chosen[2]) {
     a.attributes.sinks = draw_sinks(draw, a.shape);
-    a.outputs = std::min(a.outputs, 2);  // of weights that do not add up to 1 no entropy is asked
+    a.outputs = std::min(a.outputs, 2);  // weights that do not sum to 1 have no entropy
   }
   if (chosen[3]) a.attributes.slopes = draw_slopes(draw, a.shape, options);
   if (chosen[4]) draw_bias(draw, a);
@@ -161,17 +161,17 @@ void draw_gradients(Draw& draw, AttentionCase& a, std::size_t distinct) {
   const double smallest = numerics::properties(a.format).smallest_normal;
   const auto number = [&](std::size_t row, std::size_t c) -> double {
     switch (kind) {
-      case 0:  // one column: <dO, v> is that of the values
+      case 0:  // one column: <dO, v> is that column of the values
         return c == row % s.value_dim ? 1 : 0;
-      case 1:  // all alike, as a sum's gradient
+      case 1:  // all equal, like a sum's gradient
         return 1;
-      case 2:  // far from 0: dO v nearly the same for all keys, so that g - delta cancels
+      case 2:  // far from 0: dO v is nearly equal for all keys, so that g - delta cancels
         return 64 + 0.25 * draw.normal();
-      case 3:  // one row in four: the gradients of the others are 0
+      case 3:  // one row in four: the other rows' gradients are 0
         return row % 4 == 0 ? draw.normal() : 0;
-      case 4:  // rows of very different sizes
+      case 4:  // rows of very different magnitudes
         return std::ldexp(draw.normal(), static_cast<int>(row % 9) * 2 - 8);
-      case 5:  // small, but not so small that products with coefficients lose digits to underflow
+      case 5:  // small, but products with coefficients do not lose digits to underflow
         return std::fmin(std::ldexp(smallest, 12 + static_cast<int>(row % 13)), 1) * draw.normal();
       default:
         return draw.normal();

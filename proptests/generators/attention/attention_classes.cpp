@@ -23,7 +23,7 @@ struct Range {
   }
 };
 
-constexpr std::size_t any_more = 16;  // of what is said to be so many or more
+constexpr std::size_t any_more = 16;  // for classes without an upper limit
 constexpr std::array<Range, 15> dims{{{1, 1},
                                       {2, 7},
                                       {8, 31},
@@ -94,7 +94,7 @@ std::vector<AttentionDimension> all_dimensions() {
   return result;
 }
 
-// A layout's number has a digit for each tensor above these bits; chance has the rest.
+// The number of a layout has a digit per tensor above these bits, which are random.
 constexpr unsigned rest_bits = 32;
 
 }  // namespace
@@ -165,7 +165,7 @@ std::optional<std::size_t> layout_kind(std::uint64_t layout, std::size_t tensor)
 
 namespace {
 
-/// Looks for the shortest lengths that keep to what is chosen.
+/// Searches for the shortest lengths that satisfy a choice.
 class ShapeSearch {
  public:
   ShapeSearch(const ClassChoice& choice, const Domain& domain) : choice_(choice), domain_(domain) {}
@@ -183,7 +183,7 @@ class ShapeSearch {
     const auto index = chosen(trait);
     return index ? ranges[*index] : Range{ranges.front().least, ranges.back().most};
   }
-  // The least length of a range that the domain has, from `from` on.
+  // The smallest length of a range, from `from` on, that the domain allows.
   std::optional<std::size_t> least_in(Range range, const char* name, std::size_t from = 0) const {
     const LengthRange allowed = domain_.length(name);
     for (std::size_t length = std::max({range.least, from, static_cast<std::size_t>(allowed.least)});
@@ -218,7 +218,7 @@ class ShapeSearch {
   }
   bool set_lengths(AttentionShape& s) const {
     const Range of_keys = range(Trait::keys, keys), of_queries = range(Trait::queries, queries);
-    // Widths return after 80 lengths.
+    // Classes of widths repeat after 80 lengths.
     const std::size_t first = std::max(of_keys.least, std::min(of_queries.least, of_keys.most));
     const std::size_t enough = std::clamp(least_scores() / of_queries.most + 1, of_keys.least, of_keys.most);
     for (const std::size_t from : {of_keys.least, first, enough}) {
@@ -231,7 +231,7 @@ class ShapeSearch {
     }
     return false;
   }
-  // Each byte from 1 to 255 needs an entry that is visible.
+  // Each byte from 1 to 255 needs a visible entry.
   std::size_t least_scores() const { return chosen(Trait::mask_bytes) == 2 ? 1024 : 0; }
   bool set_queries(AttentionShape& s, const Range& range) const {
     const auto against = domain_.equal_lengths ? std::optional<std::size_t>(1) : chosen(Trait::lengths);
@@ -255,12 +255,12 @@ bool has_other(const ClassChoice& choice, Trait trait, std::size_t index) {
   return chosen && *chosen != index;
 }
 
-// No mask has bytes: those that are chosen need one.
+// A choice of the mask's bytes needs a mask.
 bool needs_mask(const ClassChoice& choice) {
   return has_other(choice, Trait::mask, 0) || has_other(choice, Trait::mask_bytes, 0);
 }
 
-// What the domain and the options say beside lengths.
+// What the domain and the options say apart from lengths.
 bool is_allowed(const ClassChoice& choice, const AttentionOptions& options) {
   const Domain& domain = options.domain;
   if ((domain.no_mask || !options.masks) && needs_mask(choice)) return false;
@@ -278,7 +278,7 @@ bool is_allowed(const ClassChoice& choice, const AttentionOptions& options) {
     const auto trait = static_cast<Trait>(static_cast<std::size_t>(Trait::layout) + t);
     if (domain.compact && has_other(choice, trait, 0)) return false;
   }
-  // 1/sqrt(1) is 1, and no mask has no bytes.
+  // 1/sqrt(1) is 1, so a scale of 1/sqrt(dim) needs dim > 1; without a mask there are no bytes.
   return !(has(choice, Trait::scale, 1) && has(choice, Trait::dim, 0)) &&
          !(has(choice, Trait::mask, 0) && has_other(choice, Trait::mask_bytes, 0));
 }
@@ -312,7 +312,7 @@ bool keeps_to(const ClassChoice& choice, const AttentionShape& shape, const Atte
 
 namespace {
 
-/// Remembers what smallest_shape returned: most choices of a design have classes of lengths that an earlier one had.
+/// Caches smallest_shape: most choices of a design have the same classes of lengths as an earlier one.
 class SmallestShapes {
  public:
   explicit SmallestShapes(const Domain& domain) : domain_(domain) {}
@@ -329,7 +329,7 @@ class SmallestShapes {
 
  private:
   const Domain& domain_;
-  std::unordered_map<std::uint64_t, std::optional<AttentionShape>> known_;  // by the classes that ShapeSearch reads
+  std::unordered_map<std::uint64_t, std::optional<AttentionShape>> known_;  // key: the classes that ShapeSearch reads
 };
 
 }  // namespace
@@ -342,7 +342,7 @@ bool is_possible(const ClassChoice& choice, const AttentionOptions& options, con
 
 namespace {
 
-// Few of them in which every class stands so many times, where there are as many.
+// The first choices that cover every class `each` times, if possible.
 std::vector<ClassChoice> thinned(const std::vector<ClassChoice>& choices, std::size_t each) {
   std::vector<std::vector<std::size_t>> met;
   for (const AttentionDimension& dimension : attention_dimensions()) met.emplace_back(dimension.classes.size());

@@ -22,11 +22,11 @@ namespace {
 
 using Trait = AttentionTrait;
 
-// How much of a case is drawn; the rest repeats it. Odd, so that an index that begins anew at a power of two meets
-// other numbers.
+// How much of a case is drawn; the rest repeats it. The numbers are odd, so that an index that wraps at a power of two
+// meets other numbers.
 struct Distinct {
-  std::size_t rows, heads;   // distinct queries (and rows of a mask), distinct key heads
-  std::size_t keys, values;  // distinct ones of a head, beside those that stand out
+  std::size_t rows, heads;   // queries (and mask rows), and key heads
+  std::size_t keys, values;  // per head, without those that stand out
 };
 
 std::size_t cycle(std::span<const std::size_t> cycles, std::size_t size, std::size_t length) {
@@ -96,7 +96,7 @@ class ClassDraw {
     return into_format(a_.format, short_ ? round_to_bits(x, few_bits) : x);
   }
 
-  // From the smallest on, lengths grow at random while the classes and the budget hold.
+  // Grows the lengths of the smallest shape at random as long as the classes and the budget hold.
   AttentionShape shape() {
     AttentionShape s = *smallest_shape(choice_, options_.domain);
     std::size_t AttentionShape::*const lengths[] = {
@@ -111,7 +111,7 @@ class ClassDraw {
       fit_listed(larger);
       if (of(Trait::lengths) == 1) larger.queries = larger.keys;
       if (of(Trait::values) == 0) larger.value_dim = larger.dim;
-      // What is long is expensive: it does not grow much.
+      // Long cases are expensive, so half of the time allow less growth.
       AttentionBudget less = budget_;
       if (draw_.one_in(2)) less.work /= 16;
       if (keeps_to(choice_, larger, options_, less)) s = larger;
@@ -119,7 +119,7 @@ class ClassDraw {
     return s;
   }
 
-  // Lengths that grow at random would hardly be listed ones.
+  // Random lengths are rarely listed ones: take the nearest.
   void fit_listed(AttentionShape& s) const {
     const auto fit = [&](const char* name, std::size_t& length) {
       const LengthRange range = options_.domain.length(name);
@@ -160,13 +160,13 @@ class ClassDraw {
     return compact ? 0 : layout_number(kinds, draw_.bits());
   }
 
-  // A score of size 1 for a key of height 1.
+  // Scales queries such that a key of height 1 scores about 1.
   double unit_of_queries(double norm) const {
     return std::exp2(std::round(-std::log2(std::max(0x1p-20, std::fabs(a_.scale) * norm))));
   }
 
-  // More of the independent ones; of many keys more that only many show: a sum as large as their number, or as small
-  // as what each of them adds.
+  // Prefers independent keys. With many keys also kinds that only many keys show: sums as large as their number, or as
+  // small as each key's part.
   Scores draw_kind() {
     constexpr std::size_t many = 4096;
     if (a_.shape.keys >= many && draw_.one_in(2)) {
@@ -206,7 +206,7 @@ class ClassDraw {
     for (std::size_t k = 0; k < size; ++k) numbers.push_back(numbers[from + k]);
   }
 
-  // The keys of one more head.
+  // Adds the keys of one head.
   void add_keys(Scores scores, bool independent, const std::vector<double>& direction) {
     const std::size_t d = a_.shape.dim, n = a_.shape.keys, first = a_.keys.size();
     std::vector<double> core, heights(distinct_.keys, 1);
@@ -229,7 +229,7 @@ class ClassDraw {
     }
   }
 
-  // Of a peak above all others the others alone: they repeat, the peak does not.
+  // Without the peak of kinds that have one, since the repeated keys must not contain it.
   std::vector<double> heights_for(Scores scores) {
     std::vector<double> heights = heights_of(draw_, scores, a_.format, distinct_.keys);
     if (scores != Scores::at_resolution && scores != Scores::far_mass) return heights;
@@ -242,7 +242,7 @@ class ClassDraw {
     return heights;
   }
 
-  // Near the end, so that what drops the last keys shows: the peak, or one for each sign of a score.
+  // Heights of keys near the end, to find kernels that drop the last keys: the peak, or one key per sign of a score.
   std::vector<double> heights_that_stand_out(Scores scores, const std::vector<double>& heights) {
     switch (scores) {
       case Scores::at_resolution:
@@ -267,7 +267,7 @@ class ClassDraw {
     return std::max(0x1p-20, square * std::fabs(a_.scale));
   }
 
-  // Scores within what the accumulator can tell apart, as those of other cases.
+  // Keeps scores within what the accumulator can resolve.
   void limit_scores() {
     const std::size_t d = a_.shape.dim;
     const double told = 1 / (16 * options_.score_unit * static_cast<double>(d + 4));
@@ -302,7 +302,7 @@ class ClassDraw {
       const std::vector<double> values = repeated(core, size, n);
       const std::size_t first = a_.values.size();
       a_.values.insert(a_.values.end(), values.begin(), values.end());
-      // Those that stand out: far from the others, or 0, so that what is left shows the small weights.
+      // Values of keys that stand out: far from the others, or 0, so that the small weights show.
       for (const std::size_t j : special_[head]) {
         for (std::size_t c = 0; c < size; ++c) {
           a_.values[first + j * size + c] = kind == 1 ? 0 : rounded(8 * draw_.normal());
@@ -311,7 +311,7 @@ class ClassDraw {
     }
   }
 
-  // Row i of a tensor is row i % distinct of those drawn.
+  // Row i of the result is row i % distinct.
   static std::vector<double> repeated(const std::vector<double>& rows, std::size_t size, std::size_t count) {
     std::vector<double> result;
     result.reserve(count * size);
@@ -335,8 +335,7 @@ class ClassDraw {
     if (bytes == 2) show_every_byte();
   }
 
-  // A mask that shows few keys does not have every byte: of each that it lacks the first key is shown. Any 255 entries
-  // in a row have all of them.
+  // Shows the first key of each byte that the mask's visible keys lack. Any 255 consecutive entries have all bytes.
   void show_every_byte() {
     std::bitset<256> met;
     for (std::size_t k = 0; k < a_.mask.size(); ++k) met.set(a_.byte_of(k));
@@ -346,7 +345,7 @@ class ClassDraw {
     }
   }
 
-  // Some of every 13 keys, or those before or behind an edge; nearly always one.
+  // Shows some of every 13 keys, or those before or after an edge; almost always at least one.
   std::vector<std::uint8_t> mask_row() {
     constexpr std::size_t period = 13;
     const std::size_t n = a_.shape.keys, edge = draw_.below(n + 1);
@@ -369,8 +368,8 @@ class ClassDraw {
   AttentionCase a_;
   Distinct distinct_{};
   bool short_ = false;
-  std::vector<double> queries_;                    // the distinct ones
-  std::vector<std::vector<std::size_t>> special_;  // of each distinct head the keys that stand out
+  std::vector<double> queries_;                    // the distinct queries
+  std::vector<std::vector<std::size_t>> special_;  // per distinct head, the keys that stand out
 };
 
 }  // namespace
@@ -379,7 +378,7 @@ rc::Gen<AttentionCase> attention_cases_of(std::vector<ClassChoice> choices, cons
                                           const AttentionBudget& budget) {
   struct Generator {
     std::shared_ptr<const std::vector<ClassChoice>> choices;
-    std::shared_ptr<std::size_t> next;  // choices are taken in their order
+    std::shared_ptr<std::size_t> next;  // index of the next choice
     AttentionOptions options;
     AttentionBudget budget;
 

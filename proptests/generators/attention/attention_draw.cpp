@@ -31,14 +31,14 @@ std::size_t draw_length(Draw& draw, int size, std::size_t highest) {
   const auto cap = static_cast<std::uint64_t>(std::exp2(1 + share * std::log2(static_cast<double>(highest) / 2)));
   const std::uint64_t length = draw.log_uniform(1, std::clamp<std::uint64_t>(cap, 1, highest));
   if (!draw.one_in(3)) return length;
-  // Around a multiple of the widths that kernels take at once.
+  // Near a multiple of the widths that kernels process at once.
   static constexpr std::uint64_t widths[] = {4, 8, 16, 32, 64, 128};
   const std::uint64_t width = widths[draw.below(std::size(widths))];
   const std::uint64_t near = (length + width - 1) / width * width + draw.below(3) - 1;
   return std::clamp<std::uint64_t>(near, 1, highest);
 }
 
-// The larger one of two lengths gives way where the domain relates them.
+// Shortens lengths until the domain's relations between them hold.
 void relate(AttentionShape& s, const Domain& domain) {
   if (domain.equal_lengths) s.queries = s.keys = std::min(s.queries, s.keys);
   if (domain.equal_dims) s.dim = s.value_dim = std::min(s.dim, s.value_dim);
@@ -64,7 +64,7 @@ AttentionShape draw_shape(Draw& draw, int size, const AttentionOptions& options)
   shape.value_dim = draw.one_in(2) ? shape.dim : draw_dim(draw, size);
   if (options.domain.equal_lengths) (draw.one_in(2) ? shape.queries = shape.keys : shape.keys = shape.queries);
   if (options.domain.equal_dims) shape.value_dim = shape.dim;
-  // Too much work: what repeats goes first.
+  // If the work is too much, reduce lengths that only repeat first.
   std::size_t* const order[] = {&shape.queries, &shape.batch, &shape.value_dim,
                                 &shape.dim,     &shape.group, &shape.kv_heads};
   for (std::size_t k = 0; shape.scores() * (shape.dim + shape.value_dim) > options.max_work; ++k) {
@@ -76,7 +76,7 @@ AttentionShape draw_shape(Draw& draw, int size, const AttentionOptions& options)
   return shape;
 }
 
-// A power of two, or a few bits: products with it are as short as can be.
+// A power of two: keeps products short.
 double short_number(Draw& draw) {
   const double value = std::ldexp(1.0, draw.between(-2, 1));
   return draw.one_in(4) ? -value : value;
@@ -92,8 +92,8 @@ void draw_independent(Draw& draw, AttentionCase& a) {
   }
 }
 
-// Keys along one direction of a few dimensions, the queries too: each row of scores is a multiple of the heights, and
-// in some cases noise.
+// Keys and queries along one direction with few nonzero dimensions: each row of scores is a multiple of the heights, in
+// some cases with noise.
 void draw_along(Draw& draw, Scores scores, AttentionCase& a) {
   const AttentionShape& s = a.shape;
   std::vector<double> direction(s.dim);
@@ -118,13 +118,13 @@ void draw_along(Draw& draw, Scores scores, AttentionCase& a) {
       if (noisy) x += 0x1p-6 * draw.normal();
       a.queries[i + t] = into_format(a.format, x);
     }
-    // Along the direction at all events, so that heights show.
+    // Always a component along the direction, so that heights show.
     const auto along = std::ranges::find_if(direction, [](double x) { return x != 0; }) - direction.begin();
     a.queries[i + static_cast<std::size_t>(along)] = factor;
   }
 }
 
-// The key that the first query of each head scores highest has values of 0: what is left shows the small weights.
+// Sets the values of the key that each head's first query scores highest to 0, so that the small weights show.
 void hide_highest_key(AttentionCase& a) {
   const AttentionShape& s = a.shape;
   for (std::size_t head = 0; head < s.batch * s.kv_heads; ++head) {
@@ -150,8 +150,8 @@ void draw_values_of(Draw& draw, AttentionCase& a) {
     numerics::throw_if_interrupted();
     const std::size_t j = i / s.value_dim % s.keys, c = i % s.value_dim;
     double value = draw.normal();
-    if (kind == 0) value = j % s.value_dim == c ? 1 : 0;              // one-hot: the coefficients show
-    if (kind == 1) value = 1;                                         // their sum
+    if (kind == 0) value = j % s.value_dim == c ? 1 : 0;              // one-hot: outputs are the coefficients
+    if (kind == 1) value = 1;                                         // outputs are their sum
     if (kind == 2) value = j + 1 + c % 4 >= s.keys ? 64 * value : 0;  // the last ones
     if (kind == 3) value = 100 + value;
     if (kind == 4) value = static_cast<double>(j % 7) - 3 + static_cast<double>(c);
@@ -178,7 +178,7 @@ double largest_dot(const AttentionCase& a) {
   return std::fabs(a.scale) * largest;
 }
 
-// Scores within what the accumulator can tell apart.
+// Keeps scores within what the accumulator can resolve.
 void limit_scores(AttentionCase& a, const AttentionOptions& options) {
   const double told = 1 / (16 * options.score_unit * static_cast<double>(a.shape.dim + 4));
   const double limit = std::clamp(told, 4.0, 0x1p16);
@@ -212,11 +212,11 @@ void draw_mask(Draw& draw, AttentionCase& a, const AttentionOptions& options) {
   for (std::size_t i = 0; i < a.mask.size(); ++i) {
     const std::size_t j = i % s.keys;
     if (kind == 0) a.mask[i] = j < edge;   // padding
-    if (kind == 1) a.mask[i] = j >= edge;  // the first blocks have nothing to see
+    if (kind == 1) a.mask[i] = j >= edge;  // the first blocks of keys are hidden
     if (kind > 1) a.mask[i] = draw.one_in(kind);
   }
   if (options.blind_queries) return;
-  // A query keeps one key, with causality its first ones.
+  // Every query keeps one key; with causality one of its first.
   for (std::size_t row = 0; row < a.mask.size() / s.keys; ++row) {
     const std::size_t i = row % s.queries;
     const std::size_t reach = a.reported_keys(0, i);
@@ -229,7 +229,7 @@ void draw_mask(Draw& draw, AttentionCase& a, const AttentionOptions& options) {
 
 void fit(std::size_t& length, const LengthRange& range) {
   if (range.everything()) return;
-  // A multiple of 16 may be 0: a call of nothing is another property's.
+  // A multiple of 16 may be 0, but empty calls belong to another property.
   const std::uint64_t nearest = range.nearest(length);
   length = static_cast<std::size_t>(std::max<std::uint64_t>(1, nearest > 0 ? nearest : range.at_least(1).value_or(1)));
 }
@@ -259,7 +259,7 @@ std::size_t numbers_of(const AttentionShape& s) {
 
 namespace {
 
-// Where the domain asks for long calls, the lengths that it leaves free give way: 256 MB.
+// If the domain requires long calls, reduces the lengths that it leaves free: at most 256 MB.
 void limit_numbers(AttentionShape& s, const Domain& domain) {
   constexpr std::size_t most_numbers = std::size_t{1} << 25;
   std::size_t* const order[] = {&s.batch, &s.kv_heads, &s.group, &s.queries, &s.value_dim, &s.dim, &s.keys};
@@ -270,7 +270,8 @@ void limit_numbers(AttentionShape& s, const Domain& domain) {
   }
 }
 
-// Every second listed length is any of its list, where the work allows: the closest to a drawn one leaves out most.
+// Half of the time takes any listed length if the work allows: the nearest to a drawn length would leave out most of
+// them.
 void choose_listed(Draw& draw, const AttentionOptions& options, AttentionShape& s) {
   const std::pair<const char*, std::size_t AttentionShape::*> lengths[] = {{"queries", &AttentionShape::queries},
                                                                            {"keys", &AttentionShape::keys},
@@ -290,7 +291,7 @@ void choose_listed(Draw& draw, const AttentionOptions& options, AttentionShape& 
   }
 }
 
-// More sequences, each of fewer queries and keys.
+// Draws more sequences with fewer queries and keys each.
 void choose_sequences(Draw& draw, const AttentionOptions& options, AttentionShape& s) {
   AttentionShape chosen = s;
   chosen.batch = draw_batch_of_sequences(draw);

@@ -18,7 +18,7 @@ RowFamily row_family(Scores scores) {
   return families[static_cast<std::size_t>(scores)];
 }
 
-// 0 at one place, -depth elsewhere, give or take some units of the last place.
+// 0 at one key and -depth at the others, with some jitter.
 std::vector<double> peak_above(Draw& draw, Format format, std::size_t keys, double depth) {
   const double jitter = draw.one_in(2) ? 0 : 0x1p-4;
   std::vector<double> heights;
@@ -27,7 +27,7 @@ std::vector<double> peak_above(Draw& draw, Format format, std::size_t keys, doub
   return heights;
 }
 
-// Where the sum loses a term, where the sum's logarithm does, or anywhere a kernel may have its cut-off.
+// A depth at which the sum loses a term, or its logarithm does, or where kernels may cut off.
 double depth_at_resolution(Draw& draw, Format format) {
   const double unit = numerics::properties(format).unit_roundoff;
   const double side = 0.25 * draw.normal();
@@ -47,7 +47,7 @@ std::vector<double> rising(Draw& draw, Format format, std::size_t keys) {
   const int exponent = draw.between(-2, 3);
   const double start = std::ldexp(1 + draw.unit(), exponent);
   const std::uint64_t first = numerics::encode(format, into_format(format, start));
-  // From there to the largest number a format of 8 bits has fewer.
+  // An 8-bit format may have fewer numbers up to its largest one.
   const std::uint64_t last = numerics::encode(format, numerics::properties(format).largest);
   const std::uint64_t count = std::min<std::uint64_t>(4096, last - first + 1);
   std::vector<double> heights;
@@ -55,7 +55,7 @@ std::vector<double> rising(Draw& draw, Format format, std::size_t keys) {
   return heights;
 }
 
-// So many at the top and the others where the sum comes to 2^k, or the next number of the format beside that depth.
+// Some keys at the top, and the others at a depth where the sum is 2^k, or at the format's next number.
 std::vector<double> two_levels(Draw& draw, Format format, std::size_t keys) {
   if (keys < 3) return std::vector<double>(keys, 0);
   const int power = draw.between(1, static_cast<int>(std::log2(static_cast<double>(keys - 1))));

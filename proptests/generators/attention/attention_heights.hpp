@@ -9,7 +9,7 @@
 
 namespace softcheck::proptests {
 
-/// Scores that a row of keys is given; `large` are some 10^4 apart, `independent` keys have no direction in common.
+/// The kind of a row's scores. `large` scores differ by about 10^4; `independent` keys have no common direction.
 enum class Scores {
   ramp_up,
   ramp_down,
@@ -23,10 +23,10 @@ enum class Scores {
   sharp,
   dispersing,
   large,
-  at_resolution,  // one peak, all others where a sum or its logarithm begins to lose them: e^-12 to e^-110
-  far_mass,       // one peak, and more weight in the many far below it
+  at_resolution,  // one peak; all others so low that a sum or its logarithm begins to lose them: e^-12 to e^-110
+  far_mass,       // one peak, and more total weight in many keys far below it
   rising,         // each the next number of the format
-  two_levels,     // S at a power of two, or next to it
+  two_levels,     // S at or next to a power of two
   independent,
   independent_too
 };
@@ -34,7 +34,7 @@ inline constexpr std::uint64_t score_kinds = 18;
 
 const char* name_of(Scores scores);
 
-/// What the keys of one head have along the common direction: numbers of the format.
+/// The components of one head's keys along the common direction, as numbers of the format.
 ///
 /// scores    any but the independent ones        keys    >= 1
 std::vector<double> heights_of(Draw& draw, Scores scores, numerics::Format format, std::size_t keys);

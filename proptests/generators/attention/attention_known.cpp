@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t distinct_queries = 7, distinct_heads = 3;
 
-/// count vectors of so many normal numbers; from the distinct-th on they begin anew.
+/// `count` vectors of `size` normal numbers; repeats after `distinct` vectors.
 std::vector<double> repeated(Draw& draw, numerics::Format format, std::size_t count, std::size_t size,
                              std::size_t distinct) {
   const std::size_t drawn = std::min(count, distinct) * size;
@@ -49,7 +49,7 @@ AttentionCase case_of(AttentionShape s, const AttentionOptions& options) {
   return a;
 }
 
-// Slopes so small that the farthest keys together still weigh something.
+// Slopes so small that the farthest keys together still have weight.
 std::vector<double> small_slopes(const AttentionShape& s) {
   std::vector<double> slopes;
   for (std::size_t h = 0; h < s.heads(); ++h) slopes.push_back(std::ldexp(1.0, -13 + static_cast<int>(h % 2)));
@@ -63,16 +63,16 @@ bool is_offered(const KnownAttributes& known, const Domain& domain) {
 
 enum class Hiding { nothing, mask, causality, window };
 
-// Beyond 1e5, 1e9 and 1e30, which kernels take for minus infinity; then near the ends of f32 and of f64. 2^13 is for
-// accumulators of 16 bits, 2^16 for inputs of 8.
+// Beyond 1e5, 1e9 and 1e30, which kernels use as minus infinity, and near the ends of f32 and f64. 2^13 is for 16-bit
+// accumulators, 2^16 for 8-bit inputs.
 constexpr std::array<int, 7> exponents{13, 16, 17, 30, 100, 125, 1021};
 
-// Two factors that multiply to 2^exponent.
+// Two factors with product 2^exponent.
 struct Factors {
   double query, key;
 };
 
-// None where the format does not hold them, or the smallest multiples of them that a case has.
+// None if the format cannot represent them, or the smallest multiples of them in a case.
 std::optional<Factors> factors_of(numerics::Format format, int exponent) {
   const numerics::FormatProperties& facts = numerics::properties(format);
   const Factors factors{std::ldexp(1.0, exponent / 2), std::ldexp(1.0, exponent - exponent / 2)};
@@ -81,16 +81,16 @@ std::optional<Factors> factors_of(numerics::Format format, int exponent) {
   return fit ? std::optional(factors) : std::nullopt;
 }
 
-// What key j is along the one dimension, relative to the largest: a multiple of 2^-8.
+// The height of key j relative to the largest: a multiple of 2^-8.
 double height_of(Hiding hiding, std::size_t j, std::size_t keys) {
   constexpr int most_halvings = 8;
   switch (hiding) {
-    case Hiding::mask:  // every second key, at 0 and masked, lies above the others
+    case Hiding::mask:  // every second key, at 0 and masked, is above the others
       return j % 2 == 0 ? -1 : 0;
     case Hiding::nothing:  // all far below 0
       return -1;
     case Hiding::window:
-    case Hiding::causality:  // each later key lies above those before it, and the last one above 0
+    case Hiding::causality:  // each key above the earlier ones, and the last one above 0
       return j > 0 && j + 1 == keys ? 1 : -std::ldexp(1.0, -std::min(static_cast<int>(j), most_halvings));
   }
   return 0;
@@ -119,7 +119,7 @@ class ReachDraw {
     return a_.scale == 1 || (reach.halves_exactly && std::frexp(a_.scale, &exponent) == 0.5);
   }
 
-  /// How often the scale halves a product, about.
+  /// Approximate number of times that the scale halves a product.
   int halvings_of_scale() const { return static_cast<int>(std::lround(-std::log2(a_.scale))); }
 
   std::size_t numbers() const { return numbers_of(a_.shape); }
@@ -130,8 +130,7 @@ class ReachDraw {
     a_.queries.assign(s.batch * s.heads() * s.queries * s.dim, 0);
     a_.keys.assign(s.batch * s.kv_heads * s.keys * s.dim, 0);
     a_.values.clear();
-    // Along the last dimension, so that a kernel that drops it shows. Queries look along it, against it, and half as
-    // far.
+    // Along the last dimension, to find kernels that drop it. Queries point along it, against it, and half as far.
     static constexpr std::array<double, 3> looks{1, -1, 0.5};
     for (std::size_t row = 0; row < s.batch * s.heads() * s.queries; ++row) {
       a_.queries[(row + 1) * s.dim - 1] = factors.query * looks[row % looks.size()];
@@ -196,13 +195,13 @@ std::vector<AttentionCase> known_cases(const AttentionOptions& options, std::siz
 
 std::vector<AttentionCase> reaching_cases(const AttentionOptions& options, const ScoreReach& reach) {
   const Domain& domain = options.domain;
-  // All cases are in memory together: a domain of long calls alone has none.
+  // All cases are in memory at once, so a domain of long calls has none.
   constexpr std::size_t most_numbers = std::size_t{1} << 20;
   std::vector<AttentionCase> cases;
   for (const Hiding hiding : hidings_of(domain, options)) {
     const bool by_place = hiding == Hiding::causality || hiding == Hiding::window;
     for (const std::size_t keys : {std::size_t{2}, std::size_t{5}, std::size_t{40}}) {
-      if (by_place && keys > 5) continue;  // each query shows another key
+      if (by_place && keys > 5) continue;  // each query shows a different key
       const std::size_t queries = by_place ? keys : 3, dim = keys == 5 ? 4 : 1, values = keys == 2 ? 1 : 2;
       ReachDraw draw(options, hiding, {1, 1, 1, queries, keys, dim, values});
       if (draw.numbers() > most_numbers) continue;

@@ -6,26 +6,26 @@
 
 namespace softcheck::proptests {
 
-/// A call of each known shape that lies in the domain, the smallest first; with windows, slopes and many sequences
-/// where the domain has them. Seven queries and three key heads stand in turn, so that a judge has few rows to look at,
-/// and no power of two is a multiple of their number.
+/// A call of each known shape in the domain, smallest first; with windows, slopes and many sequences if the domain
+/// allows them. Repeats seven queries and three key heads, so that a judge has few rows to judge, and no power of two
+/// is a multiple of the period.
 ///
-/// most_heads   of all batches together; a head has at most eight times as many queries
+/// most_heads   over all batches; a head has at most eight times as many queries
 std::vector<AttentionCase> known_cases(const AttentionOptions& options, std::size_t most_heads);
 
-/// How far scores may go where a kernel's contract makes them exact, and where it does not.
+/// The largest scores for which a contract still promises something.
 struct ScoreReach {
-  double exact = 0;            // neither such a score nor the difference of two overflows
-  double rounded = 0;          // relative errors of scores up to this one still let a threshold say something
-  bool halves_exactly = true;  // is a score exact whose scale is a power of two below 1?
+  double exact = 0;            // neither such a score nor the difference of two overflows; for scores that are exact
+  double rounded = 0;          // relative errors of such scores keep thresholds meaningful
+  bool halves_exactly = true;  // a scale that is a power of two below 1 keeps scores exact
 };
 
-/// Calls whose scores reach the range of their accumulator, above 0 and below: beyond whatever a kernel writes in place
-/// of a masked score, or begins a maximum with. Each score is one product of powers of two, hence exact where the scale
-/// is one, too, so that the thresholds stay as narrow as those of small scores.
+/// Calls whose scores reach the accumulator's range on both sides of 0: beyond any number that a kernel may write for a
+/// masked score, or start its maximum with. Each score is one product of powers of two, so it is exact if the scale is
+/// a power of two, and thresholds stay as narrow as those of small scores.
 ///
-/// Masked keys, causal ones, keys beside a window where the domain has windows, and keys that are all visible; shapes
-/// as near to these as the domain has them. Every query sees a key.
+/// With masked keys, causal keys, keys outside a window if the domain has windows, and all keys visible, in shapes as
+/// near to these as the domain allows. Every query sees a key.
 std::vector<AttentionCase> reaching_cases(const AttentionOptions& options, const ScoreReach& reach);
 
 }  // namespace softcheck::proptests

@@ -33,7 +33,7 @@ std::uint64_t nan_bits(numerics::Format format, NanPlace::Bits bits) {
   const bool negative = bits == NanPlace::Bits::quiet_negative || bits == NanPlace::Bits::signalling_negative ||
                         bits == NanPlace::Bits::payload_negative;
   std::uint64_t pattern = exponent | (negative ? sign : 0);
-  if (!facts.has_infinity) return pattern | (2 * quiet - 1);  // the only one of its sign
+  if (!facts.has_infinity) return pattern | (2 * quiet - 1);  // the only NaN of its sign
   if (bits == NanPlace::Bits::signalling || bits == NanPlace::Bits::signalling_negative) return pattern | (quiet >> 1);
   pattern |= quiet;
   const bool payload = bits == NanPlace::Bits::payload || bits == NanPlace::Bits::payload_negative;

@@ -39,7 +39,7 @@ void read_lengths(std::string_view text, AttentionSequences& sequences) {
   }
 }
 
-// Lengths at which kernels go wrong, and any.
+// Lengths at which kernels go wrong, or any other.
 std::size_t sequence_length(Draw& draw, std::size_t most, std::size_t page) {
   const std::size_t edge = page * (1 + draw.below(std::max<std::size_t>(1, most / std::max<std::size_t>(1, page))));
   switch (draw.below(8)) {
@@ -59,7 +59,7 @@ std::size_t sequence_length(Draw& draw, std::size_t most, std::size_t page) {
   }
 }
 
-// A length that the domain has, else the whole.
+// The length if the domain has it, else the full length.
 std::size_t length_in(const LengthRange& range, std::size_t length, std::size_t whole) {
   return range.contains(length) ? length : whole;
 }
@@ -72,7 +72,7 @@ std::size_t draw_page(Draw& draw, const LengthRange& range) {
   return static_cast<std::size_t>(std::max<std::uint64_t>(1, range.nearest(size)));
 }
 
-// Queries, keys and values behind a sequence's length.
+// Clears queries, keys or values beyond a sequence's length.
 bool clear_behind(std::vector<double>& numbers, const AttentionShape& s, std::size_t heads, std::size_t most,
                   std::size_t size, const std::vector<std::size_t>& lengths) {
   bool any = false;
@@ -153,7 +153,7 @@ void draw_sequences(Draw& draw, AttentionCase& a, const AttentionOptions& option
     to.queries.push_back(length_in(domain.length("queries"), queries, s.queries));
     if (domain.equal_lengths) to.keys[b] = to.queries[b];
     if (domain.fewer_queries && to.keys[b] < to.queries[b]) to.keys[b] = s.keys;
-    // Else a query would see nothing.
+    // Otherwise a query would see no key.
     const std::size_t least = to.queries[b] == 0 ? 0 : a.causal ? to.queries[b] : 1;
     if (!options.blind_queries && to.keys[b] < least) to.keys[b] = s.keys;
   }

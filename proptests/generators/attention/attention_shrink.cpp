@@ -14,7 +14,7 @@
 namespace softcheck::proptests {
 namespace {
 
-// The axes that tensors lie along; -1 is an axis of extent 1 that has no name.
+// The axes of the tensors; -1 is an unnamed axis of extent 1.
 struct Axis {
   enum : int { batch, kv, group, query, key, dim, value_dim, count };
 };
@@ -24,8 +24,8 @@ std::size_t& extent(AttentionShape& s, int axis) {
   return *extents[axis];
 }
 
-/// One way to a simpler case. Each lowers (number of entries, layout and flags, complexity of the numbers) in this
-/// order.
+/// One step to a simpler case. Each lowers (number of entries, layout and flags, complexity of the numbers)
+/// lexicographically.
 struct AttentionStep {
   enum class Way {
     drop,
@@ -53,9 +53,10 @@ struct AttentionStep {
     round_all,
     simplify
   } way;
-  int axis = 0;           // drop; which tensor: zero_all, simplify
+  int axis = 0;           // drop: the axis; zero_all, simplify: the tensor
   std::size_t first = 0;  // drop: index along the axis; simplify: entry; shorten: sequence
-  std::size_t size = 0;   // drop: how many; round_all: bits; one_byte: it; simplify: which simpler number; shorten: to
+  // drop: how many; round_all: bits; one_byte: the byte; simplify: index of the simpler number; shorten: new length
+  std::size_t size = 0;
 };
 using AttentionWay = AttentionStep::Way;
 
@@ -70,7 +71,7 @@ void add_simpler_numbers(std::vector<AttentionStep>& steps) {
   for (const std::size_t bits : {1, 2, 4, 8, 16}) steps.push_back({AttentionWay::round_all, 0, 0, bits});
 }
 
-// Of an axis whose lengths are listed, the ends that leave each shorter one.
+// For an axis with listed lengths: drops the ends that leave each shorter length.
 void add_listed_lengths(std::vector<AttentionStep>& steps, int axis, AttentionShape shape, const Domain& domain) {
   static constexpr std::array<const char*, Axis::count> names{"batch", "heads", "group", "queries",
                                                               "keys",  "dim",   "values"};
@@ -90,7 +91,7 @@ void add_listed_lengths(std::vector<AttentionStep>& steps, int axis, AttentionSh
   }
 }
 
-// To shorter sequences, one by one.
+// Adds steps that shorten single sequences.
 void add_sequences(std::vector<AttentionStep>& steps, const AttentionCase& a) {
   if (!a.sequences.any()) return;
   steps.push_back({AttentionWay::clear_unsent});
@@ -117,8 +118,8 @@ std::vector<AttentionStep> steps_of(AttentionCase a, const Domain& domain) {
       {AttentionWay::usual_byte},       {AttentionWay::usual_terms}};
   add_sequences(steps, a);
   for (const std::size_t byte : {2, 16, 128, 255}) steps.push_back({AttentionWay::one_byte, 0, 0, byte});
-  // Of long lengths only the ends are dropped until few are left, and of very long ones only whole parts: each call
-  // with them costs as much as a thousand others.
+  // For long lengths drop only ends until few indices are left, for very long ones only large parts: each call of that
+  // size costs as much as a thousand others.
   constexpr std::size_t few = 64, very_long = 16384, parts = 32;
   const bool expensive = a.shape.keys >= very_long;
   const std::array<int, 7> order =
@@ -134,13 +135,13 @@ std::vector<AttentionStep> steps_of(AttentionCase a, const Domain& domain) {
         steps.push_back({AttentionWay::drop, axis, first, size});
       }
     }
-    // Numbers that say nothing before the ends of a length that cannot be shorter.
+    // Simplify numbers before dropping ends of a length that cannot get much shorter.
     if (axis == (expensive ? Axis::query : Axis::key)) add_simpler_numbers(steps);
   }
   steps.push_back({AttentionWay::shared_mask});
   for (int which = 0; which < tensors; ++which) {
     const std::vector<double>& entries = tensor(a, which);
-    if (entries.size() > 64) continue;  // one by one only what is nearly there
+    if (entries.size() > 64) continue;  // simplify entries one by one only in small cases
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const std::size_t count = simpler_numbers(entries[i]).size();
       for (std::size_t k = 0; k < count; ++k) steps.push_back({AttentionWay::simplify, which, i, k});
@@ -149,7 +150,7 @@ std::vector<AttentionStep> steps_of(AttentionCase a, const Domain& domain) {
   return steps;
 }
 
-// Takes indices [first, first + size) along one axis out of a row-major tensor.
+// Removes indices [first, first + size) along one axis of a row-major tensor.
 template <class Entry>
 void drop(std::vector<Entry>& entries, std::span<const int> along, const AttentionShape& shape,
           const AttentionStep& step) {
@@ -207,7 +208,7 @@ bool drop_along(AttentionCase& a, const AttentionStep& step) {
   return true;
 }
 
-// One sequence, and the shape with it where it was the longest.
+// Shortens one sequence, and the shape if that was the longest.
 bool shorten(AttentionCase& a, const AttentionStep& step) {
   std::vector<std::size_t>& lengths = step.axis == Axis::query ? a.sequences.queries : a.sequences.keys;
   if (step.first >= lengths.size() || lengths[step.first] <= step.size) return false;
@@ -235,7 +236,7 @@ bool change(std::vector<double>& entries, Change simpler) {
   return complexity_of(entries) < before;
 }
 
-// Sinks, slopes, biases and gradients by log-sum-exps of one bit.
+// Rounds sinks, slopes, biases and gradients by log-sum-exps to one bit.
 bool round_terms(AttentionAttributes& of) {
   const auto one_bit = [](double x) { return round_to_bits(x, 1); };
   const bool sinks = change(of.sinks, one_bit), slopes = change(of.slopes, one_bit), bias = change(of.bias, one_bit);

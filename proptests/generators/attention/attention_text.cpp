@@ -1,4 +1,4 @@
-// An attention case as text: what a replay takes.
+// The text of an attention case, for replays.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t longest = std::uint64_t{1} << 20;       // of one dimension
 constexpr std::uint64_t most_numbers = std::uint64_t{1} << 22;  // of a tensor
 
-// How many rows repeat in the cases that are drawn, and the numbers of a row.
+// Possible periods of repetition in drawn cases: heads, rows, and the numbers of a row.
 std::vector<std::size_t> periods_of(std::size_t row, std::size_t head) {
   std::vector<std::size_t> periods;
   for (const std::size_t heads : {5, 3, 2, 1}) periods.push_back(heads * head);
@@ -70,7 +70,7 @@ void read_mask(std::string_view text, AttentionCase& attention) {
   attention.mask = digits.take();
 }
 
-// The numbers from word on, up to the next tensor's name.
+// Parses the numbers from this word up to the next tensor's name.
 std::vector<double> read_numbers(std::span<const std::string_view> words, std::size_t& at, std::string_view name,
                                  numerics::Format format) {
   if (at == words.size() || words[at] != name)
@@ -137,7 +137,7 @@ std::optional<std::size_t> read_side(std::string_view text) {
   return static_cast<std::size_t>(parse_count(text, 0, longest));
 }
 
-// Which of sinks, slopes and bias stand behind the values, and dlse behind dout.
+// Which numbers follow the values (sinks, slopes, bias), and dout (dlse).
 struct NumbersBehind {
   bool sinks = false, slopes = false, bias = false, lse_gradients = false;
 };

@@ -18,7 +18,7 @@ namespace {
 constexpr std::array<std::string_view, 3> row_lengths{"n", "rows", "k"};
 constexpr std::array<std::string_view, 8> attention_lengths{"batch", "heads", "group",  "queries",
                                                             "keys",  "dim",   "values", "page"};
-constexpr std::uint64_t most_alignment = 4096;  // a page: no buffer begins at a rounder address
+constexpr std::uint64_t most_alignment = 4096;  // a page: no buffer's address is a multiple of more
 
 [[noreturn]] void refuse_word(std::string_view word, const std::string& need) {
   throw std::invalid_argument("domain: need " + need + ", got '" + std::string(word) + "'");
@@ -36,7 +36,7 @@ bool is_length(std::string_view name, bool attention) {
                    : std::ranges::find(row_lengths, name) != row_lengths.end();
 }
 
-// "1|3|17": ascending, each once.
+// Parses "1|3|17"; returns it ascending, without repetitions.
 std::vector<std::uint64_t> lengths_of(std::string_view list, std::string_view word) {
   std::vector<std::uint64_t> lengths;
   for (std::size_t begin = 0; begin <= list.size();) {
@@ -49,7 +49,7 @@ std::vector<std::uint64_t> lengths_of(std::string_view list, std::string_view wo
   return lengths;
 }
 
-// Lists narrow each other.
+// Several lists intersect.
 void keep_listed(const std::vector<std::uint64_t>& lengths, std::string_view word, LengthRange& range) {
   if (range.listed.empty()) {
     range.listed = lengths;
@@ -61,7 +61,7 @@ void keep_listed(const std::vector<std::uint64_t>& lengths, std::string_view wor
   range.listed = std::move(both);
 }
 
-// "n<=8192", "n=16k", "n=1|17", ... ; false where the word is no length's.
+// Parses "n<=8192", "n=16k", "n=1|17", ...; false if the word is not about a length.
 bool read_length(std::string_view word, bool attention, Domain& domain) {
   const std::size_t sign = word.find_first_of("<>=");
   if (sign == std::string_view::npos || !is_length(word.substr(0, sign), attention)) return false;
@@ -101,7 +101,7 @@ std::string words_of(const std::string& name, const LengthRange& range) {
   return words.empty() ? words : words.substr(1);
 }
 
-// A list and the words beside it as one: those that all of them let be, which may be none.
+// Combines a list with the other words about the length: keeps the listed lengths that satisfy all, maybe none.
 LengthRange narrowed(LengthRange range) {
   const std::vector<std::uint64_t> listed = std::exchange(range.listed, {});
   std::vector<std::uint64_t> kept;
@@ -152,8 +152,7 @@ void read_word(std::string_view text, bool attention, Domain& domain) {
   refuse_word(text, "one of " + std::string(excluded->described.word) + " and " + std::string(text));
 }
 
-// Each part of the domain as words, and whether the call keeps to it.
-// each(words, kept) takes a function that writes the words, which are seldom wanted.
+// Calls each(words, kept) for each part of the domain; words() writes the part's words, which are rarely needed.
 template <class Each>
 void each_part(const Domain& domain, const CallTraits& call, Each each) {
   for (const auto& [name, range] : domain.lengths) {

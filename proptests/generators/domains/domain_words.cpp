@@ -8,7 +8,7 @@
 namespace softcheck::proptests {
 namespace {
 
-// Is it of any consequence where a query stands?
+// Does the alignment of queries and keys matter for this call?
 bool counts_from_an_end(const CallTraits& call) {
   const auto queries = call.lengths.find("queries"), keys = call.lengths.find("keys");
   const bool unequal = queries == call.lengths.end() || keys == call.lengths.end() || queries->second != keys->second;
@@ -44,7 +44,7 @@ bool has_equal_lengths(const CallTraits& call) { return holds(call, "queries", "
 bool has_fewer_queries(const CallTraits& call) { return holds(call, "queries", "keys", std::less_equal()); }
 bool has_equal_dims(const CallTraits& call) { return holds(call, "values", "dim", std::equal_to()); }
 
-// In the order in which to_string writes them. A call may have an attribute of attention only where its word stands.
+// In the order of to_string. A call may have an attribute of attention only if the domain has its word.
 constexpr DomainRow rows_in_order[]{
     flag<&Domain::unit_theta>("theta=1", Calls::rows, "theta is 1",
                               [](const CallTraits& call) { return call.theta == 1; }),

@@ -6,16 +6,16 @@
 
 namespace softcheck::proptests {
 
-/// What a word of domains is, and does.
+/// A word of domains and what it does.
 struct DomainRow {
   DomainWord described;
   bool (*is_set)(const Domain& domain);
   void (*set)(Domain& domain) = nullptr;
   bool (*keeps)(const CallTraits& call) = nullptr;
-  bool Domain::*other = nullptr;  // of the word that excludes it
+  bool Domain::*other = nullptr;  // the flag of the opposite word
 };
 
-/// All words, in the order in which to_string writes them.
+/// All words, in the order of to_string.
 std::span<const DomainRow> domain_rows();
 
 }  // namespace softcheck::proptests

@@ -1,4 +1,4 @@
-// Shapes that published programs have. A bug of one template, one tile or one grid shows at these sizes alone.
+// Shapes of published programs. A bug in one template, tile or grid appears only at its sizes.
 //
 // A source "NAME: config" is the config.json of the model of that name on Hugging Face (vocab_size, num_experts or
 // n_routed_experts with num_experts_per_tok, num_attention_heads, num_key_value_heads, head_dim). "OWNER/NAME 123" is
@@ -11,11 +11,12 @@ namespace softcheck::proptests {
 namespace {
 
 constexpr std::array rows{
-    // Many rows of few columns: a grid, a block or an index that ends at 2,048 rows, 65,535 blocks or 16 bits.
+    // Many rows of few columns: for a grid, a block or an index that is limited to 2,048 rows, 65,535 blocks or 16
+    // bits.
     KnownRows{2049, 3, 0, "issue 45: rows from the 2,049th on"},
     KnownRows{4099, 5, 0, "a sequence of 4,096 tokens, and three more"},
     KnownRows{65537, 2, 0, "CUDA C++ Programming Guide: 65,535 blocks along y and z"},
-    // Routers: experts and those that a token is sent to.
+    // Routers: the number of experts, and of those per token.
     KnownRows{33, 8, 2, "Mixtral-8x7B-v0.1: config"},
     KnownRows{33, 16, 1, "Llama-4-Scout-17B-16E: config"},
     KnownRows{33, 16, 2, "Phi-3.5-MoE-instruct: config"},
@@ -31,7 +32,7 @@ constexpr std::array rows{
     KnownRows{33, 256, 8, "DeepSeek-V3: config"},
     KnownRows{33, 384, 8, "Kimi-K2-Instruct: config"},
     KnownRows{33, 512, 10, "Qwen3-Next-80B-A3B-Instruct: config"},
-    // Rows that kernels have a template, a tile or a benchmark for.
+    // Row lengths for which kernels have a template, a tile or a benchmark.
     KnownRows{3, 768, 0, "gpt2: config"},
     KnownRows{3, 1536, 0, "Qwen2.5-1.5B: config"},
     KnownRows{3, 2560, 0, "phi-2: config"},

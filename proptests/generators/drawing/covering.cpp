@@ -8,7 +8,7 @@
 namespace softcheck::proptests {
 namespace {
 
-/// Which pairs of classes stand together in a choice already.
+/// Records which pairs of classes some choice contains.
 class PairTable {
  public:
   explicit PairTable(const std::vector<std::size_t>& counts) : counts_(counts) {
@@ -19,7 +19,7 @@ class PairTable {
     met_.assign(total_ * total_, 0);
   }
   bool met(std::size_t d, std::size_t x, std::size_t e, std::size_t y) const { return row(d, x, e)[y] != 0; }
-  /// By class of e: 1 where it is met with x of d, else 0.
+  /// By class of e: 1 if a choice has it together with x of d, else 0.
   const unsigned char* row(std::size_t d, std::size_t x, std::size_t e) const {
     return &met_[(first_[d] + x) * total_ + first_[e]];
   }
@@ -35,7 +35,7 @@ class PairTable {
  private:
   std::vector<std::size_t> counts_, first_;
   std::size_t total_ = 0;
-  std::vector<unsigned char> met_;  // bytes, so that a row is read at once
+  std::vector<unsigned char> met_;  // bytes, so that a row is contiguous
 };
 
 class Designer {
@@ -79,10 +79,10 @@ class Designer {
   }
 
  private:
-  // With how many of the chosen classes a class stands already, and how far it is from where the turn begins.
+  // The number of chosen classes it is already paired with, and its distance from the random start.
   using Ranked = std::pair<std::size_t, std::size_t>;
 
-  /// What is chosen with classes of the other dimensions that bring the most that is new; of the equal ones any.
+  /// Completes the choice with classes that add the most new pairs; ties are random.
   std::optional<std::vector<std::size_t>> completed(ClassChoice choice) {
     if (!possible_(choice)) return std::nullopt;
     std::vector<std::size_t> order;
@@ -98,7 +98,7 @@ class Designer {
     return complete;
   }
 
-  // With backtracking: what is possible so far may leave a later dimension without a class.
+  // Backtracks: a possible choice may leave a later dimension without a class.
   bool fill(ClassChoice& choice, const std::vector<std::size_t>& order, std::size_t at) {
     if (at == order.size()) return true;
     const std::size_t f = order[at];
@@ -116,7 +116,7 @@ class Designer {
     return false;
   }
 
-  // Sets old_.
+  // Fills old_.
   void count_old(const ClassChoice& choice, std::size_t f) {
     if (only_classes_) return old_.assign(met_[f].begin(), met_[f].end());
     old_.assign(counts_[f], 0);
@@ -131,11 +131,11 @@ class Designer {
   const std::function<bool(const ClassChoice&)>& possible_;
   Draw& draw_;
   PairTable pairs_;
-  std::vector<std::vector<bool>> met_;  // classes
+  std::vector<std::vector<bool>> met_;  // covered classes
   bool only_classes_ = false;
-  // Kept from one step to the next: a design has thousands.
-  std::vector<std::size_t> old_;             // by class: with how many of the chosen classes it stands already
-  std::vector<std::vector<Ranked>> ranked_;  // by dimension that is chosen
+  // Buffers, reused because a design has thousands of steps.
+  std::vector<std::size_t> old_;             // by class: number of chosen classes that it is already paired with
+  std::vector<std::vector<Ranked>> ranked_;  // by chosen dimension
 };
 
 }  // namespace

@@ -9,21 +9,21 @@ namespace softcheck::proptests {
 
 class Draw;
 
-/// A class of each dimension, or none yet.
+/// A class per dimension, or none yet.
 using ClassChoice = std::vector<std::optional<std::size_t>>;
 
-/// Choices of one class in each dimension such that every two classes of two dimensions stand together in one of them,
-/// wherever some choice that is possible has both: a covering array of strength 2, made greedily.
+/// Choices of one class per dimension that contain every pair of classes of two dimensions that some possible choice
+/// contains: a covering array of strength 2, built greedily.
 ///
-/// counts     classes of each dimension, each >= 1
-/// possible   may a call have these classes, those that are not chosen yet being free? If it may not, no choice that
-///            adds to them may.
+/// counts     number of classes per dimension, each >= 1
+/// possible   can a call have these classes, with the unchosen dimensions free? If not, no extension of the choice may
+///            be possible
 /// returns    complete choices
 std::vector<std::vector<std::size_t>> covering_choices(const std::vector<std::size_t>& counts,
                                                        const std::function<bool(const ClassChoice&)>& possible,
                                                        Draw& draw);
 
-/// Choices such that every class stands in one of them: strength 1.
+/// Choices that contain every class: strength 1.
 std::vector<std::vector<std::size_t>> touching_choices(const std::vector<std::size_t>& counts,
                                                        const std::function<bool(const ClassChoice&)>& possible,
                                                        Draw& draw);

@@ -7,9 +7,9 @@
 
 namespace softcheck::proptests {
 
-/// Random numbers of one case: one number drawn from RapidCheck seeds a standard engine, whose sequence the standard
-/// fixes. The distributions are our own, since those of the standard library differ between libraries: a seed gives
-/// the same case everywhere.
+/// The random numbers of one case: a number from RapidCheck seeds a standard engine, whose sequence the standard
+/// defines. The distributions are our own, because those of the standard libraries differ: a seed gives the same case
+/// everywhere.
 class Draw {
  public:
   explicit Draw(rc::Random random);
@@ -22,11 +22,11 @@ class Draw {
   int between(int lowest, int highest);
   /// Uniform in [0, 1), a multiple of 2^-53.
   double unit();
-  /// True once in n times.
+  /// True with probability 1/n.
   bool one_in(std::uint64_t n) { return below(n) == 0; }
   /// Standard normal (Box and Muller).
   double normal();
-  /// A whole number in [lowest, highest] with a uniform logarithm; 1 <= lowest <= highest.
+  /// An integer in [lowest, highest] with a uniform logarithm; 1 <= lowest <= highest.
   std::uint64_t log_uniform(std::uint64_t lowest, std::uint64_t highest);
 
  private:

@@ -7,8 +7,8 @@
 
 namespace softcheck::proptests {
 
-/// A lazy sequence of simpler cases: candidate(value, k) -> std::optional<Case> for k = 0, 1, ..., nothing where step k
-/// does not apply, until count steps are through. Candidates are made one at a time: most are never looked at.
+/// A lazy sequence of simpler cases: candidate(value, k) -> std::optional<Case> for k in [0, count), nothing if step k
+/// does not apply. Computes candidates one at a time, since most are never used.
 template <class Case, class Candidate>
 rc::Seq<Case> lazy_shrinks(Case value, std::size_t count, Candidate candidate) {
   struct Steps {

@@ -35,7 +35,7 @@ Matrix without(const Matrix& from, bool rows, bool cols, std::size_t first, std:
   return result;
 }
 
-/// Changes every entry of a block; tells whether the entries became simpler.
+/// Changes every entry of a block; returns true if the entries became simpler.
 template <class Change>
 bool change(Block& block, Change simpler) {
   long before = 0;

@@ -15,7 +15,7 @@ struct QueryAndItems;
 
 namespace softcheck::proptests {
 
-/// A matrix, row by row.
+/// A matrix in row-major order.
 struct Matrix {
   std::size_t rows = 0;
   std::size_t cols = 0;
@@ -29,9 +29,9 @@ enum class MatrixFamily {
   gaussian,   // independent standard normal entries, exact in f32
   integer,    // in [-9, 9]
   rank_one,   // an outer product of short integers
-  graded,     // gaussian, row i times 2^(-4 i): singular values far apart
+  graded,     // gaussian, row i times 2^(-4 i): widely separated singular values
   hadamard,   // entries +-1, rows as orthogonal as the shape allows: many equal singular values
-  zero_rows,  // integers with rows of zeros
+  zero_rows,  // integers, some rows zero
   tiny,       // gaussian times 2^-500: squares would underflow
   huge        // gaussian times 2^500: squares would overflow
 };
@@ -40,12 +40,12 @@ std::span<const MatrixFamily> all_matrix_families();
 
 class Draw;
 Matrix draw_matrix(Draw& draw, MatrixFamily family, std::size_t rows, std::size_t cols);
-/// 1 at size 0, up to most at size 100.
+/// 1 at size 0, up to `most` at size 100.
 std::size_t draw_size(Draw& draw, std::size_t most, int size);
 
 const char* to_string(MatrixFamily family);
 
-/// What matrices a property needs.
+/// Restricts the matrices that a property draws.
 struct MatrixOptions {
   std::size_t max_rows = 24;
   std::size_t max_cols = 24;
@@ -54,25 +54,25 @@ struct MatrixOptions {
 
 struct MatrixCase {
   Matrix matrix;
-  std::string family;  // no part of its text
+  std::string family;  // not part of its text
 
   friend bool operator==(const MatrixCase& a, const MatrixCase& b) { return a.matrix == b.matrix; }
 };
 
-/// throws   std::invalid_argument when a size is 0
+/// throws   std::invalid_argument if a size is 0
 rc::Gen<MatrixCase> matrix_cases(const MatrixOptions& options = {});
 
-/// Rows and columns dropped by halves, entries zeroed and rounded.
+/// Drops rows and columns by halves, then zeroes and rounds entries.
 rc::Seq<MatrixCase> shrink_matrix_case(const MatrixCase& matrix_case);
 
 /// "matrix 2x3 0x1p+0 ..."
 std::string to_text(const MatrixCase& matrix_case);
 void from_text(std::string_view text, MatrixCase& matrix_case);
-/// Entries.
+/// Number of entries.
 std::size_t size_of(const MatrixCase& matrix_case);
 void showValue(const MatrixCase& matrix_case, std::ostream& stream);
 
-/// One query of a trained model and its items, as Proposition 3.1 has them; vectors are matrices of one column.
+/// One query of a trained model and its items, as in Proposition 3.1; vectors are matrices with one column.
 struct ProjectionCase {
   Matrix query;       // Q (d, width of y)
   Matrix query_bias;  // b_Q (d, 1)
@@ -94,15 +94,15 @@ struct ProjectionOptions {
   std::size_t max_dimension = 12;  // d
   std::size_t max_width = 12;      // of y and of x
   std::size_t max_items = 24;
-  // tiny and huge left out: the spread is a product of four such numbers.
+  // Without tiny and huge: the spread is a product of four such numbers.
   std::vector<MatrixFamily> families{MatrixFamily::gaussian, MatrixFamily::integer,  MatrixFamily::rank_one,
                                      MatrixFamily::graded,   MatrixFamily::hadamard, MatrixFamily::zero_rows};
 };
 
-/// One time in four without biases.
+/// A quarter of the cases has no biases.
 rc::Gen<ProjectionCase> projection_cases(const ProjectionOptions& options = {});
 
-/// Items, dimensions and both widths dropped by halves, then entries as in a matrix.
+/// Drops items, dimensions and both widths by halves, then simplifies entries as in a matrix.
 rc::Seq<ProjectionCase> shrink_projection_case(const ProjectionCase& projection);
 
 /// "projection query=2x2:0x1p+0,... query_bias=... key=... key_bias=... y=... items=..."

@@ -82,7 +82,7 @@ Matrix draw_matrix(Draw& draw, MatrixFamily family, std::size_t rows, std::size_
         return std::ldexp(single(draw.normal()), -4 * static_cast<int>(i));
       });
     case MatrixFamily::hadamard:
-      // Sylvester's: entry (i, j) is -1 to the number of ones that i and j share.
+      // Sylvester's construction: entry (i, j) is -1 to the power of the number of common ones of i and j.
       return filled(rows, cols,
                     [](std::size_t i, std::size_t j) { return std::popcount(i & j) % 2 == 0 ? 1.0 : -1.0; });
     case MatrixFamily::zero_rows: {

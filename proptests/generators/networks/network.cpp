@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::array<std::string_view, 2> mask_names{"bert", "gpt"};
 constexpr std::array<std::string_view, 3> activation_names{"relu", "tanh", "gelu"};
-constexpr int most_symbols = 16;  // odd k in [-15, 15]: the one-dimensional embeddings small_transformer can tell apart
+constexpr int most_symbols = 16;  // odd k in [-15, 15]: small_transformer's distinct one-dimensional embeddings
 
 template <std::size_t N>
 std::size_t index_of(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -61,7 +61,7 @@ SmallNetworkCase draw_network(const rc::Random& random, int size, const NetworkO
   return network;
 }
 
-/// Simpler integers for value, not below least: least, half the way, one less.
+/// Smaller integers to try, at least `least`: least, half the way, one less.
 template <class Integer>
 std::vector<Integer> smaller(Integer value, Integer least) {
   std::vector<Integer> result;

@@ -23,7 +23,7 @@ constexpr std::array<MatrixFamily, 6> weight_families{MatrixFamily::gaussian, Ma
                                                       MatrixFamily::rank_one, MatrixFamily::graded,
                                                       MatrixFamily::hadamard, MatrixFamily::zero_rows};
 constexpr std::array<std::string_view, 2> norm_names{"rms_norm", "layer_norm"};
-// What a case's matrices are called, in the order of blocks_of_head().
+// Names of a case's matrices, in the order of blocks_of_head().
 constexpr std::array<std::string_view, 7> block_names{"gain",       "shift",    "query", "key",
                                                       "query_bias", "key_bias", "inputs"};
 

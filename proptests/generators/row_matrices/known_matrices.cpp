@@ -1,4 +1,4 @@
-// Matrices whose logits reach the range of their format.
+// Matrices of known shapes, and matrices whose logits reach the range of their format.
 #include "proptests/generators/row_matrices/known_matrices.hpp"
 
 #include <algorithm>
@@ -13,9 +13,9 @@ namespace {
 
 using numerics::infinity;
 
-constexpr std::uint64_t most_apart = 1024;  // items that each have a level of their own
+constexpr std::uint64_t most_apart = 1024;  // items with individual levels
 
-/// Levels between -4 and 4 in an order that changes with the row; the last item is the largest of every second row.
+/// Levels between -4 and 4, in a different order per row; in every second row the last item is the largest.
 RunLengthRow row_of(numerics::Format format, std::uint64_t columns, std::uint64_t row) {
   constexpr double step = 0x1p-6;
   const std::uint64_t items = std::min(columns, most_apart);
@@ -23,7 +23,7 @@ RunLengthRow row_of(numerics::Format format, std::uint64_t columns, std::uint64_
   std::uint64_t begin = 0;
   for (std::uint64_t k = 0; k < items; ++k) {
     const std::uint64_t end = columns * (k + 1) / items;
-    // 37 and its multiples have no factor in common with the 512 levels.
+    // 37 + 2 row is odd, so its multiples run through all 512 levels.
     const double level = static_cast<double>(((k + 1) * (37 + 2 * row)) % 512) * step - 4;
     runs.push_back({numerics::round_to(format, level), end - begin});
     begin = end;
@@ -38,7 +38,7 @@ RunLengthRow row_of(numerics::Format format, std::uint64_t columns, std::uint64_
 
 bool is_of_many_rows(const KnownRows& shape) { return shape.rows > 2048; }
 
-/// Beyond 6e4, 1e5, 1e9 and 1e30, which kernels take for infinity; and near the end of the format.
+/// Beyond 6e4, 1e5, 1e9 and 1e30, which kernels use as infinity, and near the format's end.
 std::vector<double> magnitudes_of(numerics::Format format) {
   const numerics::FormatProperties& facts = numerics::properties(format);
   std::vector<double> magnitudes{0x1.ep+15, 0x1p+17, 0x1p+31, 0x1p+101};
@@ -48,7 +48,7 @@ std::vector<double> magnitudes_of(numerics::Format format) {
   return magnitudes;
 }
 
-/// magnitude times what the item says; hidden where that is -inf.
+/// Items of magnitude * item(i); -inf is hidden.
 template <class Item>
 RunLengthRow row_of(std::uint64_t columns, double magnitude, Item item) {
   std::vector<Run> runs;
@@ -56,7 +56,7 @@ RunLengthRow row_of(std::uint64_t columns, double magnitude, Item item) {
   return RunLengthRow(std::move(runs));
 }
 
-/// Rows far below 0, with and without hidden items, and rows that end far above where they begin.
+/// Rows far below 0, with and without hidden items, and rows that end far above their beginning.
 std::vector<RunLengthRow> rows_at(std::uint64_t columns, double magnitude) {
   const auto below = [](std::uint64_t i) { return i % 3 == 1 ? -infinity : -1; };
   const auto ascending = [](std::uint64_t i) {
@@ -75,7 +75,7 @@ RowMatrixCase known_matrix(numerics::Format format, const KnownRows& shape) {
   RowMatrixCase matrix;
   matrix.format = format;
   matrix.columns = shape.n;
-  // No power of two is a multiple of these. Each row that differs is judged by itself.
+  // No power of two is a multiple of these periods. Each distinct row is judged individually.
   constexpr std::uint64_t long_row = std::uint64_t{1} << 14;
   const std::uint64_t turn = std::min<std::uint64_t>(shape.rows, shape.n > long_row ? 3 : shape.n % 2 == 0 ? 7 : 5);
   std::vector<RunLengthRow> cycle;
@@ -87,7 +87,7 @@ RowMatrixCase known_matrix(numerics::Format format, const KnownRows& shape) {
 
 RowMatrixCase support_matrix(numerics::Format format, std::uint64_t support, double edge) {
   constexpr std::uint64_t few = 40, first = 4096;
-  // Inside, at the edge and beyond it, as far as the format tells them apart.
+  // Inside the support, at its edge and outside, as far as the format can represent them.
   const auto at = [&](double part, std::uint64_t count) {
     return Run{numerics::round_to(format, -part * edge), count};
   };

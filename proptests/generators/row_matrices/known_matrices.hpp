@@ -8,19 +8,19 @@
 
 namespace softcheck::proptests {
 
-/// Two rows for sparsemax and entmax: `support` items at 0, 4,096 or more, and some around -edge.
+/// Two rows for sparsemax and entmax: `support` items at 0 (at least 4,096), and some around -edge.
 RowMatrixCase support_matrix(numerics::Format format, std::uint64_t support, double edge);
 
-/// A call of a known shape: compact, nothing hidden, three to seven rows that stand in turn. Their last item is among
-/// the largest, and rows of up to 1,024 items differ in most of them.
+/// A call of a known shape: compact, nothing hidden, three to seven rows repeated. The last item is among the largest
+/// of its row; rows of up to 1,024 items differ in most of their items.
 RowMatrixCase known_matrix(numerics::Format format, const KnownRows& shape);
 
-/// Five rows each, of 3, 40 and 300 items, whose logits reach the format's range, at most `most`, on both sides of 0;
-/// some are hidden as infinities, by a mask, or both. The narrow ones come first.
+/// Five rows each of 3, 40 and 300 items whose logits reach the format's range, limited by `most`, on both sides of 0;
+/// some items are hidden as infinities, by a mask, or both. Narrow ones first.
 std::vector<RowMatrixCase> reaching_matrices(numerics::Format format, double most);
 
-/// Known shapes of at most so many items a row. All, or of the first ones, which are calls of many rows, those of at
-/// most `few_logits` logits, and as many others as `drawn` says, chosen by the seed.
+/// Known shapes with at most this many items per row. The second function takes the first shapes (calls of many rows)
+/// that have at most `few_logits` logits, and `drawn` others that the seed selects.
 std::vector<KnownRows> chosen_rows(std::uint64_t most_items);
 std::vector<KnownRows> chosen_rows(std::uint64_t most_items, std::uint64_t few_logits, std::size_t drawn,
                                    std::uint64_t seed);

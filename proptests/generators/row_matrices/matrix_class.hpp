@@ -7,10 +7,10 @@
 
 #include "proptests/generators/row_matrices/row_matrix.hpp"
 
-// The classes of row_matrix_classes.hpp by number, for who finds them and who draws from them.
+// The classes of row_matrix_classes.hpp by number, for finding them and for drawing from them.
 namespace softcheck::proptests {
 
-/// A class of numbers from the one before it on to most; the least is told beside.
+/// A class of numbers: [least, most].
 struct NamedRange {
   const char* name;
   std::uint64_t least;
@@ -19,7 +19,7 @@ struct NamedRange {
 
 inline constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 
-// An index may be kept in 8, 9, 10, 12 or 16 bits, and a grid may have 65,535 blocks.
+// Indices may have 8, 9, 10, 12 or 16 bits, and a grid may be limited to 65,535 blocks.
 inline constexpr std::array<NamedRange, 10> row_ranges{{{"1", 0, 1},
                                                         {"2 to 3", 2, 3},
                                                         {"4 to 9", 4, 9},
@@ -42,7 +42,7 @@ inline constexpr std::array<NamedRange, 12> column_ranges{{{"1", 0, 1},
                                                            {"16384 to 65535", 16384, 65535},
                                                            {"65536 to 131072", 65536, 131072},
                                                            {"more than 131072", 131073, std::uint64_t{1} << 20}}};
-/// Where the first NaN or +inf of a call stands in its row; without the first class and the last two these are ranges.
+/// The position of a call's first NaN or +inf in its row; all classes but the first and the last two are ranges.
 inline constexpr std::array<NamedRange, 8> nan_places{{{"neither", 0, 0},
                                                        {"the first item", 0, 0},
                                                        {"items 1 to 63", 1, 63},
@@ -61,7 +61,7 @@ enum class LengthClass : std::size_t {
   other
 };
 inline constexpr std::size_t length_classes = 6;
-/// n >= 1; the first that fits.
+/// The first class that fits; n >= 1.
 LengthClass length_class(std::uint64_t n);
 
 enum class ThetaClass : std::size_t { one, power_of_two, few_bits, bits_of_f32, full, full_small, full_large, extreme };
@@ -70,7 +70,7 @@ ThetaClass theta_class(double theta);
 
 enum class MaskClass : std::size_t { none, infinite, tensor, mixed, whole };
 
-/// What stands in place of a visible logit: infinite is +inf, once or twice in a row.
+/// The special number in place of a visible logit; infinite is one or two +inf in a row.
 enum class NanClass : std::size_t {
   none,
   quiet,
@@ -83,7 +83,7 @@ enum class NanClass : std::size_t {
 };
 
 inline constexpr std::size_t layout_classes = 8;
-/// As draw_layout_of numbers them.
+/// With the numbers of draw_layout_of.
 std::size_t layout_class(const MatrixLayout& layout, std::uint64_t columns);
 
 }  // namespace softcheck::proptests

@@ -48,7 +48,7 @@ MatrixLayout parse_layout(std::string_view text) {
   return {number(0), number(1), number(2), parts[3] == "end"};
 }
 
-// No two elements at one place: one of the strides steps over all that the other one reaches.
+// Elements do not overlap: one of the strides exceeds the whole range of the other.
 bool keeps_apart(const MatrixLayout& layout, std::int64_t rows, std::int64_t columns) {
   if (layout.offset < 0 || layout.offset > most_stride) return false;
   if (layout.compact()) return true;
@@ -90,7 +90,7 @@ SpecialLogit parse_nan(std::string_view text, numerics::Format format) {
   return nan;
 }
 
-// Of a visible logit each, in ascending order.
+// Specials replace visible logits and are in ascending order.
 bool specials_fit(const RowMatrixCase& matrix) {
   const SpecialLogit* before = nullptr;
   for (const SpecialLogit& one : matrix.specials) {
@@ -150,7 +150,7 @@ CallTraits traits_of(const RowMatrixCase& matrix) {
     traits.contiguous &= layout->compact() || layout->column_stride == 1 || matrix.columns < 2;
   }
   traits.masked = matrix.mask != MaskUse::none;
-  // What stands behind a mask is the caller's choice, except for the items that are hidden by -inf.
+  // The caller chooses the numbers behind a mask, but not the logits of -inf.
   const bool infinite = matrix.mask != MaskUse::tensor && std::ranges::any_of(matrix.rows.cycle(), hides);
   traits.finite = matrix.specials.empty() && !infinite;
   traits.infinite = infinite || std::ranges::any_of(matrix.specials, [&](const SpecialLogit& one) {
@@ -172,10 +172,10 @@ bool admits(const RowMatrixOptions& options, const RowMatrixCase& matrix) {
   for (const MatrixLayout& layout : {matrix.in, matrix.out, matrix.visible}) {
     if (!keeps_apart(layout, rows, columns)) return false;
   }
-  // A row may hide items by the mask even where no logit may be infinite.
+  // A row may hide items by the mask even if the domain allows no infinite logit.
   RowOptions of_rows = options.rows;
   of_rows.domain = {};
-  of_rows.auxiliaries_set = 0;  // the matrix has what its rows share
+  of_rows.auxiliaries_set = 0;  // the matrix has the bits that its rows share
   return std::ranges::all_of(matrix.rows.cycle(), [&](const RunLengthRow& row) {
     return row.size() == matrix.columns && admits(of_rows, RowCase{row, matrix.theta, matrix.format, ""});
   });

@@ -72,7 +72,7 @@ std::size_t family_of(const RowMatrixCase& matrix) {
   for (std::size_t k = 0; k < families.size(); ++k) {
     if (matrix.family == to_string(families[k])) return k;
   }
-  return families.size();  // listed, or read from a text
+  return families.size();  // listed, or parsed from a text
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Calls that cover the classes of their dimensions in pairs.
+// Calls that cover all pairs of classes.
 #include <rapidcheck.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 using numerics::infinity;
 
-// The dimensions by their place in matrix_dimensions().
+// The dimensions' indices in matrix_dimensions().
 struct Dim {
   enum : std::size_t { rows, columns, length, theta, hidden, input, output, visible, nan, nan_at, values };
 };
@@ -27,12 +27,12 @@ struct Bounds {
   std::uint64_t least, most;
 };
 
-/// What of a range of lengths the options let a call have; nothing where least > most.
+/// The part of a range of lengths that the options allow; empty if least > most.
 Bounds within(const NamedRange& range, const LengthRange& domain, std::uint64_t most) {
   return {std::max({range.least, domain.least, std::uint64_t{1}}), std::min({range.most, domain.most, most})};
 }
 
-/// The lengths of the class within the bounds that come first to mind, and some others.
+/// Typical lengths of the class within the bounds, and some others.
 std::vector<std::uint64_t> lengths_of(Draw& draw, const Bounds& bounds, LengthClass wanted, const LengthRange& domain) {
   std::vector<std::uint64_t> lengths;
   const auto offer = [&](std::uint64_t n) {
@@ -58,7 +58,7 @@ std::vector<std::uint64_t> lengths_of(Draw& draw, const Bounds& bounds, LengthCl
 }
 
 double draw_theta_of(Draw& draw, ThetaClass wanted, int exponent) {
-  // Numbers of all kinds, until one is of the class: each holds an eighth or more of some kind.
+  // Draws numbers until one is in the class: each class has an eighth or more of some kind.
   for (int i = 0; i < 2000; ++i) {
     double theta = std::pow(10.0, 8 * draw.unit() - 4);
     switch (wanted) {
@@ -83,7 +83,7 @@ double draw_theta_of(Draw& draw, ThetaClass wanted, int exponent) {
   return 1;
 }
 
-/// Whether calls may have some classes together; the lengths that are possible are found once.
+/// Can calls have some classes together? Computes the possible lengths once.
 class Possibilities {
  public:
   Possibilities(const RowMatrixOptions& options, Draw& draw) : options_(options), ascending_(place({}, {}) + 1) {
@@ -110,7 +110,7 @@ class Possibilities {
     return lengths_[range * length_classes + kind];
   }
 
-  /// The shortest row that holds what is chosen beside its length: two items, one of them hidden, or a NaN's place.
+  /// The shortest row that fits the other choices: two items of which one is hidden, or the position of a NaN.
   static std::uint64_t needed(const ClassChoice& choice) {
     std::uint64_t least = 1;
     if (choice[Dim::hidden] && *choice[Dim::hidden] != 0)
@@ -131,7 +131,7 @@ class Possibilities {
     return range.value_or(column_ranges.size()) * (length_classes + 1) + kind.value_or(length_classes);
   }
 
-  /// The shortest length that the choice leaves; 0 where none is left.
+  /// The shortest length that the choice allows; 0 if there is none.
   std::uint64_t shortest(const ClassChoice& choice) const {
     const std::vector<std::uint64_t>& left = ascending_[place(choice[Dim::columns], choice[Dim::length])];
     const auto least = std::ranges::lower_bound(left, needed(choice));
@@ -157,20 +157,22 @@ class Possibilities {
       const bool whole = mask == MaskClass::whole;
       const bool masked = mask == MaskClass::tensor || mask == MaskClass::mixed || whole;
       if (whole && !options_.rows.fully_masked) return false;
-      // One row of it is to hold a NaN, or to show what stands beside the one that is hidden.
+      // Needs another row, for a NaN or next to the fully hidden row.
       if (whole && choice[Dim::rows] && *choice[Dim::rows] == 0) return false;
       if ((infinite && !domain.hides_by_infinity()) || (masked && domain.no_mask)) return false;
       if (choice[Dim::visible] && options_.rows.auxiliaries == 0 && (*choice[Dim::visible] != 0) != masked)
         return false;
     }
-    return !choice[Dim::values] || *choice[Dim::values] < kernel_row_families().size();  // none is listed
+    // listed families are not drawn
+    return !choice[Dim::values] || *choice[Dim::values] < kernel_row_families().size();
   }
 
   bool layouts_fit(const ClassChoice& choice) const {
     const Domain& domain = options_.rows.domain;
     if (choice[Dim::visible] && *choice[Dim::visible] > 0 && domain.no_mask && options_.rows.auxiliaries == 0)
       return false;
-    if (choice[Dim::visible] == 1 && options_.rows.auxiliaries != 0) return false;  // compact is no mask's layout
+    // a mask always has a layout; no other inputs: compact
+    if (choice[Dim::visible] == 1 && options_.rows.auxiliaries != 0) return false;
     for (const auto which : {Dim::input, Dim::output, Dim::visible}) {
       if (!choice[which]) continue;
       const std::size_t kind = *choice[which] - (which == Dim::visible && *choice[which] > 0 ? 1 : 0);
@@ -189,7 +191,7 @@ class Possibilities {
     if (!choice[Dim::nan]) return options_.nans || options_.infinities;
     const auto kind = static_cast<NanClass>(*choice[Dim::nan]);
     if (kind == NanClass::infinite) return options_.infinities;
-    // Of a format without infinity each sign has one NaN.
+    // A format without infinity has one NaN per sign.
     const bool of_one_kind =
         kind != NanClass::signalling && kind != NanClass::signalling_negative && kind != NanClass::payload;
     return options_.nans && (of_one_kind || numerics::properties(options_.rows.formats.front()).has_infinity);
@@ -198,7 +200,7 @@ class Possibilities {
   const RowMatrixOptions& options_;
   std::vector<std::uint64_t> least_rows_;
   std::vector<std::vector<std::uint64_t>> lengths_;
-  // By place(): in order, those that a choice of columns and of a class of lengths leaves.
+  // Indexed by place(): the ascending lengths for a class of columns and a length class.
   std::vector<std::vector<std::uint64_t>> ascending_;
 };
 
@@ -223,7 +225,7 @@ class Coverer {
       }
     }
     const auto fits = [&, asked = std::size_t{0}](const ClassChoice& choice) mutable {
-      if (++asked % 64 == 0) go_on();  // a look at the clock costs as much as the answer
+      if (++asked % 64 == 0) go_on();  // reading the clock costs as much as an answer
       return possible_(choice);
     };
     const auto choices = pairs ? covering_choices(counts, fits, draw_) : touching_choices(counts, fits, draw_);
@@ -248,8 +250,8 @@ class Coverer {
     matrix.columns = draw_columns(choice, count);
     const RowFamily family = kernel_row_families()[choice[Dim::values]];
     matrix.family = to_string(family);
-    // Three, five or seven in turn: no power of two, at which an index may wrap around, is a multiple of these. Each
-    // row that differs is judged by itself: of long ones, of which no call has 256, there are fewer.
+    // A period of three, five or seven: no power of two, at which an index may wrap, is a multiple. Each distinct row
+    // is judged individually, so long rows have fewer; no call has 256 long rows.
     const std::uint64_t turn =
         std::min({count, 3 + 2 * draw_.below(3), std::max<std::uint64_t>(2, few / matrix.columns)});
     std::vector<RunLengthRow> cycle;
@@ -299,7 +301,7 @@ class Coverer {
     of_one.max_edge_length = 0;
     of_one.masks = of_one.masks && family == RowFamily::masked && options_.rows.domain.hides_by_infinity();
     if (family == RowFamily::masked && !of_one.masks) of_one.families = {RowFamily::normal};
-    if (draws_runs(family)) {  // these look at the temperature
+    if (draws_runs(family)) {  // these depend on the temperature
       return RunLengthRow(draw_runs(draw_, family, matrix.format, matrix.theta, matrix.columns));
     }
     return row_cases(of_one)(rc::Random(draw_.bits()), 100).value().row;
@@ -317,14 +319,14 @@ class Coverer {
     if (mask == MaskClass::whole) cycle[draw_.below(cycle.size())] = RunLengthRow({{-infinity, matrix.columns}});
     for (RunLengthRow& row : cycle) {
       if (row.visible() == 0) continue;
-      // A mask that hides nothing in one row hides something in most.
+      // Retry a mask that hides nothing in this row.
       for (int i = 0; i < 8 && row.visible() == row.size(); ++i) row = masked_row(draw_, row, false);
     }
   }
 
   static RunLengthRow all_visible(const RunLengthRow& row) {
     std::vector<Run> runs = row.runs();
-    const double lowest = row.minimum();  // once: it looks at all runs
+    const double lowest = row.minimum();  // once, since it reads all runs
     for (Run& run : runs) run.value = std::isinf(run.value) ? lowest : run.value;
     return RunLengthRow(std::move(runs));
   }
@@ -346,7 +348,7 @@ class Coverer {
                                    ? 0
                                    : draw_.log_uniform(place.least, std::min(place.most, n > 1 ? n - 2 : 1));
     std::uint64_t row = draw_.one_in(3) ? 0 : draw_.one_in(2) ? count - 1 : draw_.below(count);
-    if (count > 1 && matrix.rows[row].visible() == 0) row = row > 0 ? row - 1 : 1;  // a row that stays hidden
+    if (count > 1 && matrix.rows[row].visible() == 0) row = row > 0 ? row - 1 : 1;  // that row stays fully hidden
     make_visible(matrix, row, item);
     if (static_cast<NanClass>(choice[Dim::nan]) == NanClass::infinite) return place_infinities(matrix, row, item);
     matrix.specials = {{row, item, bits_of(static_cast<NanClass>(choice[Dim::nan]), matrix.format)}};
@@ -357,7 +359,7 @@ class Coverer {
     }
   }
 
-  /// One, every third time with a neighbour that shares the weight.
+  /// One +inf; in a third of the cases a second one next to it shares the weight.
   void place_infinities(RowMatrixCase& matrix, std::uint64_t row, std::uint64_t item) {
     const std::uint64_t bits = numerics::encode(matrix.format, infinity);
     matrix.specials = {{row, item, bits}};
@@ -365,7 +367,7 @@ class Coverer {
     if (two && std::isfinite(matrix.rows[row].expand()[item + 1])) matrix.specials.push_back({row, item + 1, bits});
   }
 
-  /// A NaN or +inf stands in place of a logit that is seen.
+  /// The logit that a NaN or +inf replaces must be visible.
   static void make_visible(RowMatrixCase& matrix, std::uint64_t row, std::uint64_t item) {
     const std::size_t first = matrix.rows.first_like(row);
     std::vector<double> logits = matrix.rows[first].expand();
@@ -398,8 +400,8 @@ class Coverer {
   const RowMatrixOptions& options_;
   Draw draw_;
   Possibilities possible_;
-  // Logits of a call whose classes need no more. Three of four calls of short rows have few, and all of long rows:
-  // beyond these they are as small as their classes let them be.
+  // Most logits of calls whose classes require no more. A quarter of the calls with short rows may exceed it; long rows
+  // never do.
   std::uint64_t affordable_ = 0;
 };
 

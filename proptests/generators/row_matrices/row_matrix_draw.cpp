@@ -15,7 +15,7 @@ namespace {
 using numerics::infinity;
 
 std::uint64_t draw_count(Draw& draw, std::uint64_t least, std::uint64_t most) {
-  // Odd and even numbers, below and above the widths that kernels take at once.
+  // Odd and even numbers, below and above the widths that kernels process at once.
   return most <= 16 ? least + draw.below(most - least + 1) : draw.log_uniform(std::max<std::uint64_t>(least, 1), most);
 }
 
@@ -29,7 +29,7 @@ RunLengthRow negated(const RunLengthRow& row) {
   return RunLengthRow(std::move(runs));
 }
 
-/// Every visible logit moved by one number of the format, which the sum is rounded to again: a row like any other.
+/// Adds one number to all visible logits, rounded to the format.
 RunLengthRow shifted(Draw& draw, const RunLengthRow& row, numerics::Format format) {
   static constexpr double far[] = {1e4, 5e4, 1e5, 1e10, 1e30};
   const double largest = numerics::properties(format).largest;
@@ -43,7 +43,7 @@ RunLengthRow shifted(Draw& draw, const RunLengthRow& row, numerics::Format forma
   return RunLengthRow(std::move(runs));
 }
 
-/// Which items a mask of some kind hides: what padding, causality, windows and sparse blocks leave to be seen.
+/// Draws which items a mask hides, as by padding, causality, windows and sparse blocks.
 std::vector<bool> draw_hidden(Draw& draw, std::size_t columns) {
   const std::size_t n = columns;
   std::vector<bool> hidden(n, false);
@@ -70,7 +70,7 @@ std::vector<bool> draw_hidden(Draw& draw, std::size_t columns) {
       hide(begin + block, n);
       break;
     }
-    case 4: {  // all but every third, or so
+    case 4: {  // all but about every third
       const std::size_t stride = 2 + draw.below(3), seen = draw.below(stride);
       for (std::size_t i = 0; i < n; ++i) hidden[i] = i % stride != seen;
       break;
@@ -88,7 +88,7 @@ std::vector<bool> draw_hidden(Draw& draw, std::size_t columns) {
   return hidden;
 }
 
-/// The first visible item from one on; else the last before it.
+/// The first visible item from `wanted` on; else the last one before it.
 std::optional<std::uint64_t> visible_from(const RunLengthRow& row, std::uint64_t wanted) {
   std::optional<std::uint64_t> before;
   std::uint64_t begin = 0;
@@ -216,7 +216,7 @@ MatrixLayout draw_layout_of(Draw& draw, std::uint64_t kind, std::int64_t rows, s
     case 1:
       layout.against_the_end = false;
       break;
-    case 2:  // compact, and said so
+    case 2:  // explicit compact strides
       layout = {apart, 1};
       break;
     case 3:
@@ -230,7 +230,7 @@ MatrixLayout draw_layout_of(Draw& draw, std::uint64_t kind, std::int64_t rows, s
     case 5:
       layout.offset = some(7);
       break;
-    case 6:  // the columns of another matrix
+    case 6:  // columns within a larger matrix
       layout = {1, together + some(4) - 1};
       break;
     default: {
@@ -247,9 +247,10 @@ std::uint64_t draw_nan_bits(Draw& draw, numerics::Format format) {
   const std::uint64_t exponent = numerics::encode(format, infinity);
   const std::uint64_t sign = draw.one_in(2) ? std::uint64_t{1} << (facts.storage_bits - 1) : 0;
   const std::uint64_t payload = draw.one_in(2) ? 0 : draw.bits() & below_quiet;
-  if (!facts.has_infinity) return sign | exponent;  // which is NaN
+  if (!facts.has_infinity) return sign | exponent;  // in these formats this is NaN
   if (draw.one_in(2)) return sign | exponent | quiet | payload;
-  return sign | exponent | std::max<std::uint64_t>(payload, 1);  // signalling: without the quiet bit, but no infinity
+  // signalling: the quiet bit is 0, and the payload is not 0, which would be an infinity
+  return sign | exponent | std::max<std::uint64_t>(payload, 1);
 }
 
 std::vector<SpecialLogit> draw_nans(Draw& draw, const RowMatrixCase& matrix) {
@@ -258,7 +259,7 @@ std::vector<SpecialLogit> draw_nans(Draw& draw, const RowMatrixCase& matrix) {
   const std::uint64_t count = draw.one_in(2) ? 1 : 1 + draw.below(3);
   for (std::uint64_t k = 0; k < count; ++k) {
     const std::uint64_t row = draw.one_in(2) ? matrix.rows.size() / 2 : draw.below(matrix.rows.size());
-    // As likely near either end as in the middle, whatever the length.
+    // As likely near either end as in the middle, for any length.
     const std::uint64_t step = draw.log_uniform(1, matrix.columns) - 1;
     const std::uint64_t wanted = draw.one_in(2) ? step : matrix.columns - 1 - step;
     if (const auto item = visible_from(matrix.rows[row], wanted)) {

@@ -1,4 +1,4 @@
-// Matrices that are not drawn but listed: every width, the empty ones, and strides beyond every integer.
+// Listed matrices: every width, empty ones, and strides beyond every integer type.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,10 +11,10 @@
 namespace softcheck::proptests {
 namespace {
 
-// Far below 0, a pad of 0 outweighs everything; numbers of every format.
+// Far below 0, so that a padding of 0 outweighs everything; numbers of every format.
 constexpr double high = -20, low = -24, lower = -28, lowest = -32;
 
-/// So many items of each level, the last one taking what is left.
+/// An equal number of items per level; the last level takes the rest.
 RunLengthRow stepped(std::uint64_t columns, std::initializer_list<double> levels) {
   std::vector<Run> runs;
   std::uint64_t begin = 0, k = 0;
@@ -26,7 +26,7 @@ RunLengthRow stepped(std::uint64_t columns, std::initializer_list<double> levels
   return RunLengthRow(std::move(runs));
 }
 
-/// One item of peak at a place.
+/// One item of height `peak` at this place.
 RunLengthRow peaked(std::uint64_t columns, std::uint64_t place, double peak = high, double others = low) {
   std::vector<Run> runs;
   if (place > 0) runs.push_back({others, place});
@@ -87,7 +87,7 @@ std::vector<RowMatrixCase> width_sweep(numerics::Format format, const std::vecto
 }
 
 std::vector<RowMatrixCase> far_mass_matrices(numerics::Format format, std::uint64_t columns) {
-  // Weights that an addition to 1 just keeps or just loses; 2.5 and 6 show where only a part of the row is lost.
+  // Weights that an addition to 1 just keeps or just loses; 2.5 and 6 test kernels that lose only a part of the row.
   std::vector<double> deviations;
   for (const int bits : {8, 11, 24, 53}) {
     for (const double above : {0.75, 1.02, 1.1, 1.25, 1.5, 2.5, 6.0}) {
@@ -119,7 +119,7 @@ std::vector<RowMatrixCase> distant_matrices(numerics::Format format) {
   for (const int power : {15, 16, 31, 32}) {
     const std::int64_t far = std::int64_t{1} << power;
     for (const bool rows_apart : {true, false}) {
-      // Of two rows so far apart, or of three items: where the place wraps around, another one is read or written.
+      // If an address wraps around, the kernel reads or writes another of the two distant rows, or of the three items.
       RowMatrixCase matrix = matrix_of(format, 3, {peaked(3, 0), peaked(3, 2)});
       if (!rows_apart) matrix = matrix_of(format, 2, {peaked(2, 1), peaked(2, 0), stepped(2, {high})});
       const MatrixLayout apart = rows_apart ? MatrixLayout{far + 3, 1} : MatrixLayout{1, far + 3};

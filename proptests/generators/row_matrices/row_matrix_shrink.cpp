@@ -14,27 +14,27 @@
 namespace softcheck::proptests {
 namespace {
 
-/// One way to a simpler matrix. Each lowers (rows, layouts and mask, columns, complexity of the numbers) in this order,
-/// so that no chain of shrinks is endless.
+/// One step to a simpler matrix. Each lowers (rows, layouts and mask, columns, complexity of the numbers)
+/// lexicographically, so every chain of shrinks is finite.
 enum class MatrixWay {
   unit_theta,
-  fewer_rows,      // size rows in all
-  drop_rows,       // size rows of the cycle from first on
-  drop_special,    // number first
-  earlier,         // that one to row size
-  quiet_nans,      // of positive sign and without a payload
+  fewer_rows,      // to `size` rows in all
+  drop_rows,       // `size` rows of the cycle from `first` on
+  drop_special,    // index `first`
+  earlier,         // moves special `first` to row `size`
+  quiet_nans,      // positive, without a payload
   plain_in,        // compact
   plain_out,       //
   plain_mask,      //
   no_mask,         // -inf logits instead
-  all_by_mask,     // mixed to tensor
-  drop_columns,    // size columns from first on
-  round_all,       // to size bits
-  auxiliary,       // to size
-  shift_rows,      // the maximum of every row to 0
-  simplify,        // the number no. first takes its simpler number no. size
-  simplify_theta,  // to its simpler number no. size
-  pairs            // every row becomes no. first of pairs_for(), with no. size of auxiliaries_of_pairs()
+  all_by_mask,     // from mixed to tensor
+  drop_columns,    // `size` columns from `first` on
+  round_all,       // to `size` bits
+  auxiliary,       // to `size`
+  shift_rows,      // every row's maximum to 0
+  simplify,        // number `first` to its simpler number `size`
+  simplify_theta,  // to its simpler number `size`
+  pairs            // every row to pair `first` of pairs_for(), with number `size` of auxiliaries_of_pairs()
 };
 
 struct MatrixStep {
@@ -43,11 +43,11 @@ struct MatrixStep {
   std::size_t size = 0;
 };
 
-// Beyond this single numbers are not looked at: columns go first.
+// Above this, drop columns before simplifying single numbers.
 constexpr std::size_t few_numbers = 64;
 
-// Longer rows with other inputs beside them try the first pairs before all else: dropping columns one by one would take
-// more attempts than shrinking has. Rows of logits alone drop columns first, which also shows what lengths are refused.
+// Longer rows with other inputs first try pairs: dropping columns one by one would exceed the number of attempts. Rows
+// of logits alone drop columns first, which also shows the lengths that the kernel refuses.
 constexpr std::uint64_t many_logits = 8;
 constexpr std::size_t early_pairs = 3;
 
@@ -57,8 +57,8 @@ void add_halves(std::vector<MatrixStep>& steps, MatrixWay way, std::size_t count
   }
 }
 
-/// Columns by halves; of listed lengths to each shorter one, by the front, the back or the middle: nearly all other
-/// steps would lead nowhere, and each of a long row costs as much as one that does.
+/// Drops columns by halves; with listed lengths, to each shorter one from the front, the back or the middle, because
+/// other steps would almost never reach a listed length, and steps of long rows are expensive.
 void add_columns(std::vector<MatrixStep>& steps, std::uint64_t columns, const LengthRange& domain) {
   if (domain.listed.empty()) return add_halves(steps, MatrixWay::drop_columns, columns);
   for (const std::uint64_t length : domain.listed) {
@@ -69,7 +69,7 @@ void add_columns(std::vector<MatrixStep>& steps, std::uint64_t columns, const Le
   }
 }
 
-// One by one, where they are few.
+// Single numbers, if there are few.
 void add_numbers(std::vector<MatrixStep>& steps, const RowMatrixCase& matrix) {
   if (matrix.rows.cycle().size() * matrix.columns > few_numbers) return;
   for (std::size_t r = 0; r < matrix.rows.cycle().size(); ++r) {
@@ -86,7 +86,7 @@ std::vector<MatrixStep> steps_of(const RowMatrixCase& matrix, const Domain& doma
   const std::size_t rows = matrix.rows.size();
   if (matrix.rows.repeats()) {
     steps.push_back({MatrixWay::fewer_rows, 0, matrix.rows.cycle().size()});
-    // Halves, quarters, ... single rows: finds the least failing number by bisection.
+    // Halves, quarters, ... single rows: finds the smallest failing number by bisection.
     for (std::size_t less = rows / 2; less > 0; less /= 2) steps.push_back({MatrixWay::fewer_rows, 0, rows - less});
   }
   add_halves(steps, MatrixWay::drop_rows, matrix.rows.cycle().size());
@@ -171,7 +171,7 @@ bool fewer_rows(RowMatrixCase& matrix, std::size_t rows) {
   return true;
 }
 
-/// In a domain of few lengths hardly a step would lead to one of them.
+/// Rounds down to a length of the domain, since in a domain of few lengths hardly any step reaches one.
 void fit_rows(const Domain& domain, RowMatrixCase& matrix) {
   const std::optional<std::uint64_t> rows = domain.length("rows").at_most(matrix.rows.size());
   if (rows && *rows < matrix.rows.size()) fewer_rows(matrix, *rows);
@@ -190,7 +190,7 @@ bool drop_rows(RowMatrixCase& matrix, std::size_t first, std::size_t size) {
   const std::size_t last = std::min(first + size, cycle.size()), dropped = last - first;
   cycle.erase(cycle.begin() + static_cast<std::ptrdiff_t>(first), cycle.begin() + static_cast<std::ptrdiff_t>(last));
   if (matrix.rows.repeats()) {
-    // As many rows as before; a NaN stays where it is.
+    // Keep the number of rows, so that NaNs keep their places.
     const std::size_t rows = matrix.rows.size();
     matrix.rows = RowCycle(std::move(cycle), rows);
     return true;

@@ -9,7 +9,7 @@
 namespace softcheck::proptests {
 namespace {
 
-/// Reads "((0 1) 2)"; merges are numbered in the order in which their brackets close.
+/// Parses "((0 1) 2)"; numbers merges by the order of closing brackets.
 class TreeParser {
  public:
   explicit TreeParser(std::string_view text) : text_(text) {}
@@ -45,13 +45,13 @@ class TreeParser {
   }
 
   Node node(int depth) {
-    constexpr int deepest = 4096;  // the stack is finite
+    constexpr int deepest = 4096;  // limits recursion
     if (depth > deepest || position_ >= text_.size()) fail();
     if (text_[position_] != '(') {
       const std::size_t end = std::min(text_.find_first_of(" ()", position_), text_.size());
       const std::string_view word = text_.substr(position_, end - position_);
       position_ = end;
-      // An index beyond this cannot be a leaf of a tree that fits into the text.
+      // A larger index cannot be a leaf of a tree in this text.
       return {false, static_cast<std::size_t>(parse_count(word, 0, text_.size()))};
     }
     expect('(');
@@ -84,7 +84,8 @@ MergeTree::MergeTree(std::vector<Merge> merges) : merges_(std::move(merges)) {
 }
 
 void MergeTree::number_as_read() {
-  // Down from the root, right before left, and back: a node's own subtrees come before it, the left one first.
+  // Visits nodes from the root, right before left, and reverses: each node then follows its own subtrees, the left one
+  // first.
   std::vector<std::size_t> order;
   std::vector<std::size_t> open;
   if (!merges_.empty()) open.push_back(merges_.size() - 1);

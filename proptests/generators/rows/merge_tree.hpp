@@ -13,19 +13,19 @@
 
 namespace softcheck::proptests {
 
-/// A binary tree that says in which order the states of leaves are merged.
+/// A binary tree: the order in which leaves' states are merged.
 class MergeTree {
  public:
-  /// Two nodes: below leaves() a leaf, leaves() + i the result of merge i.
+  /// Two nodes: numbers below leaves() are leaves, leaves() + i is the result of merge i.
   struct Merge {
     std::size_t left = 0;
     std::size_t right = 0;
     friend bool operator==(const Merge&, const Merge&) = default;
   };
 
-  /// The tree of one leaf.
+  /// A single leaf.
   MergeTree() = default;
-  /// throws   std::invalid_argument unless every node but the last merge is merged exactly once, after it was made
+  /// throws   std::invalid_argument unless every node except the last merge is merged exactly once, after it exists
   explicit MergeTree(std::vector<Merge> merges);
 
   static MergeTree left_comb(std::size_t leaves);   // (((0 1) 2) 3): a sequential scan
@@ -34,10 +34,10 @@ class MergeTree {
 
   std::size_t leaves() const { return merges_.size() + 1; }
   const std::vector<Merge>& merges() const { return merges_; }
-  /// The tree without one leaf: its sibling takes their parent's place, later leaves move down by one.
+  /// The tree without this leaf: its sibling replaces their parent, and later leaves move down by one.
   MergeTree without(std::size_t leaf) const;
 
-  /// The root's state: merge(left, right) over all merges.
+  /// The state of the root after all merges.
   ///
   /// states   (leaves())
   template <class State, class Combine>
@@ -49,7 +49,7 @@ class MergeTree {
   friend bool operator==(const MergeTree&, const MergeTree&) = default;
 
  private:
-  /// Numbers the merges in the order in which the brackets of the text close: equal trees are equal values.
+  /// Numbers the merges by the order of closing brackets in the text, so that equal trees are equal values.
   void number_as_read();
 
   std::vector<Merge> merges_;
@@ -57,22 +57,22 @@ class MergeTree {
 
 /// "((0 1) 2)"
 std::string to_text(const MergeTree& tree);
-/// throws   std::invalid_argument unless text is such a tree with every leaf 0 ... k - 1 once
+/// throws   std::invalid_argument unless the text is a tree with each leaf 0 ... k - 1 once
 MergeTree parse_merge_tree(std::string_view text);
 
 /// A row cut into consecutive chunks, some of them empty, and the order in which their states are merged.
 struct MergeTreeCase {
   RowCase row;
-  std::vector<std::uint64_t> chunks;  // sizes; they add up to the row's
-  MergeTree tree;                     // one leaf for each chunk
-  std::string shape;                  // how the tree was drawn; no part of its text
+  std::vector<std::uint64_t> chunks;  // sizes; their sum is the row's size
+  MergeTree tree;                     // one leaf per chunk
+  std::string shape;                  // how the tree was drawn; not part of its text
 
   friend bool operator==(const MergeTreeCase& a, const MergeTreeCase& b) {
     return a.row == b.row && a.chunks == b.chunks && a.tree == b.tree;
   }
 };
 
-/// The views of the chunks on the expanded row.
+/// The chunks as views of the expanded row.
 std::vector<std::span<const double>> chunks_of(const MergeTreeCase& merge_case, std::span<const double> logits);
 
 struct MergeTreeOptions {
@@ -80,16 +80,16 @@ struct MergeTreeOptions {
   std::size_t max_chunks = 64;
 };
 
-/// Left combs, right combs, balanced trees, random trees in order and shuffled ones, over rows of row_cases().
+/// Left combs, right combs, balanced trees, ordered and shuffled random trees, over rows of row_cases().
 rc::Gen<MergeTreeCase> merge_tree_cases(const MergeTreeOptions& options = {});
 
-/// Fewer chunks, the left comb, then the shrinks of the row with the chunks cut to it.
+/// Fewer chunks, the left comb, then the row's shrinks with the chunks cut to fit.
 rc::Seq<MergeTreeCase> shrink_merge_tree_case(const MergeTreeCase& merge_case, const MergeTreeOptions& options = {});
 
 /// "merge ((0 1) 2) chunks=3,0,5 row f32 theta=0x1p+0 ..."
 std::string to_text(const MergeTreeCase& merge_case);
 void from_text(std::string_view text, MergeTreeCase& merge_case);
-/// Logits and merges.
+/// Number of logits and merges.
 std::size_t size_of(const MergeTreeCase& merge_case);
 void showValue(const MergeTreeCase& merge_case, std::ostream& stream);
 

@@ -12,7 +12,7 @@
 namespace softcheck::proptests {
 namespace {
 
-/// Merges random nodes until one is left; in order: only neighbours.
+/// Merges random nodes until one is left; with in_order only neighbours.
 MergeTree random_tree(Draw& draw, std::size_t leaves, bool in_order) {
   std::vector<std::size_t> open(leaves);
   std::iota(open.begin(), open.end(), std::size_t{0});
@@ -30,7 +30,7 @@ MergeTree random_tree(Draw& draw, std::size_t leaves, bool in_order) {
   return MergeTree(std::move(merges));
 }
 
-/// Cut at random places, or into equal blocks as kernels do; about one chunk in eight is empty.
+/// Cuts at random places, or into equal blocks as kernels do; about one chunk in eight is empty.
 std::vector<std::uint64_t> draw_chunks(Draw& draw, std::uint64_t length, std::size_t count) {
   std::vector<std::uint64_t> cuts{0, length};
   const bool equal = draw.one_in(2);
@@ -83,7 +83,7 @@ MergeTreeCase draw_case(const rc::Random& random, int size, const rc::Gen<RowCas
   return result;
 }
 
-/// Leaf i and the one behind it become one chunk, in leaf i's place.
+/// Joins leaf i and the next one to one chunk, in leaf i's place.
 MergeTreeCase join_chunks(const MergeTreeCase& from, std::size_t i) {
   MergeTreeCase result = from;
   result.tree = from.tree.without(i + 1);
@@ -92,7 +92,7 @@ MergeTreeCase join_chunks(const MergeTreeCase& from, std::size_t i) {
   return result;
 }
 
-/// The same tree over a shorter row: the last chunks lose what it lost.
+/// The same tree over a shorter row: cuts the last chunks.
 MergeTreeCase over_row(const MergeTreeCase& from, RowCase row) {
   MergeTreeCase result = from;
   std::uint64_t left = row.row.size();
@@ -104,7 +104,7 @@ MergeTreeCase over_row(const MergeTreeCase& from, RowCase row) {
   return result;
 }
 
-/// Structural steps first, then those of the row.
+/// Structural steps; the row's steps come after them.
 std::optional<MergeTreeCase> structural_step(const MergeTreeCase& from, std::size_t step) {
   const std::size_t leaves = from.chunks.size();
   if (step == 0) {

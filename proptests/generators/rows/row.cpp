@@ -191,7 +191,7 @@ std::string auxiliary_text(std::uint64_t auxiliary) {
 
 std::uint64_t auxiliary_of_row(std::uint64_t auxiliary, std::uint64_t row) {
   constexpr std::uint64_t kinds = 64, seeds = (most_auxiliary + 1) / kinds;
-  // No power of two is a multiple of 3, 5 or 7: a kernel whose row number wraps around at one reads other inputs.
+  // No power of two is a multiple of 3, 5 or 7, so a kernel whose row number wraps at one reads other inputs.
   constexpr std::uint64_t period = 3 * 5 * 7;
   if (auxiliary == 0) return 0;
   return (auxiliary & no_ignored_bit) + auxiliary % kinds + kinds * ((auxiliary / kinds + row % period) % seeds);

@@ -12,8 +12,9 @@ namespace softcheck::proptests {
 namespace {
 
 using numerics::infinity;
-constexpr std::uint64_t most_runs = 64;                              // of a row too long to draw item by item
-constexpr std::uint64_t dispersing_length = std::uint64_t{1} << 16;  // where attention is expected to have dispersed
+constexpr std::uint64_t most_runs = 64;  // of a row that is too long for independent items
+// from here on attention is expected to have dispersed
+constexpr std::uint64_t dispersing_length = std::uint64_t{1} << 16;
 
 void require_possible(const RowOptions& options) {
   if (options.formats.empty() || options.min_length < 1 || options.min_length > options.max_length ||
@@ -25,7 +26,7 @@ void require_possible(const RowOptions& options) {
   }
 }
 
-/// With all bits of a double, as people write temperatures: 0.7, 1/sqrt(d), sqrt(d), 1e-3, or anything between.
+/// Full-precision doubles, as people write temperatures: 0.7, 1/sqrt(d), sqrt(d), 1e-3, or anything between.
 double full_theta(Draw& draw) {
   static constexpr double written[] = {0.7, 0.1, 0.3, 1.3, 1e-3, 1e-2, 0.05};
   static constexpr double dims[] = {32, 80, 96, 128, 192};
@@ -52,7 +53,7 @@ double draw_theta(Draw& draw, int exponent) {
     }
     case 1:
       return within(full_theta(draw));
-    case 2: {  // 0.1 to 10 in six bits, or in those of f32
+    case 2: {  // 0.1 to 10 with six bits, or with f32's
       const int bits = draw.one_in(2) ? 6 : 24;
       return within(round_to_bits(std::pow(10.0, 2 * draw.unit() - 1), bits));
     }
@@ -65,7 +66,7 @@ double draw_theta(Draw& draw, int exponent) {
   }
 }
 
-/// A length of full_sum_lengths() that the options allow; 0 where there is none.
+/// A length of full_sum_lengths() that the options allow; 0 if there is none.
 std::uint64_t draw_full_sum_length(Draw& draw, const RowOptions& options) {
   std::vector<std::uint64_t> lengths = full_sum_lengths();
   std::erase_if(lengths, [&](std::uint64_t n) { return n < options.min_length || n > options.max_length; });
@@ -73,7 +74,7 @@ std::uint64_t draw_full_sum_length(Draw& draw, const RowOptions& options) {
 }
 
 std::uint64_t draw_length(Draw& draw, RowFamily family, const RowOptions& options, int size) {
-  // The closest one to a drawn length: of a list, those far from others would be drawn rarely.
+  // Half of the time any listed length: taking the nearest to a drawn one would rarely reach isolated ones.
   const std::vector<std::uint64_t> listed =
       options.domain.length("n").listed_within(options.min_length, options.max_length);
   if (!listed.empty() && draw.one_in(2)) return listed[draw.below(listed.size())];
@@ -83,7 +84,7 @@ std::uint64_t draw_length(Draw& draw, RowFamily family, const RowOptions& option
   if ((family == RowFamily::resolution || family == RowFamily::far_mass) && draw.one_in(2)) {
     const std::uint64_t longest =
         draw.one_in(4) ? std::max(options.max_length, options.max_edge_length) : options.max_length;
-    // The longest rows show most of it.
+    // The longest rows show most.
     const std::uint64_t shortest = draw.one_in(2) ? std::min(dispersing_length, longest) : 1;
     return draw.log_uniform(std::max(options.min_length, shortest), longest);
   }
@@ -98,18 +99,18 @@ std::uint64_t draw_length(Draw& draw, RowFamily family, const RowOptions& option
   const double share = std::min(size, rc::kNominalSize) / static_cast<double>(rc::kNominalSize);
   const auto highest = static_cast<std::uint64_t>(std::exp2(1 + share * std::log2(static_cast<double>(cap) / 2)));
   const std::uint64_t longest = std::clamp(highest, options.min_length, cap);
-  // A logarithm spreads evenly over 1, 2, 4, ...: without this, hardly a row would be near the longest.
+  // A log-uniform length is rarely near the longest: in a quarter of the cases draw from the upper half.
   if (draw.one_in(4)) return std::max(options.min_length, longest - draw.below(longest / 2 + 1));
   return draw.log_uniform(options.min_length, longest);
 }
 
-/// Counts that add up to length, one for each value.
+/// One count per value, with sum `length`.
 std::vector<Run> spread_over(Draw& draw, const std::vector<double>& values, std::uint64_t length) {
   std::vector<Run> runs;
   std::uint64_t left = length - values.size();
   for (std::size_t i = 0; i < values.size(); ++i) {
     const bool last = i + 1 == values.size();
-    // Runs of very different lengths: some take most of what is left, most take a single item.
+    // Runs of very different lengths: some take most of the rest, most a single item.
     const std::uint64_t extra = last ? left : draw.one_in(2) ? 0 : draw.log_uniform(1, left + 1) - 1;
     runs.push_back({values[i], 1 + extra});
     left -= extra;
@@ -126,11 +127,11 @@ void limit_spread(Draw& draw, std::vector<double>& values, const RowOptions& opt
       return !(top - value <= most && (top - value) / row_case.theta <= options.max_deviation);
     };
     if (too_far()) value = numerics::round_to(row_case.format, top - draw.unit() * most);
-    if (too_far()) value = top;  // rounding went over the edge
+    if (too_far()) value = top;  // rounding exceeded the limit
   }
 }
 
-/// Masks some runs, never all unless the options ask for it.
+/// Masks some runs, all only if the options allow it.
 void mask(Draw& draw, std::vector<Run>& runs, const RowOptions& options) {
   if (options.fully_masked && (!options.masks || draw.one_in(8))) {
     for (Run& run : runs) run.value = -infinity;
@@ -141,7 +142,7 @@ void mask(Draw& draw, std::vector<Run>& runs, const RowOptions& options) {
     case 0:  // padding at the end
       for (std::size_t i = spared + 1; i < runs.size(); ++i) runs[i].value = -infinity;
       break;
-    case 1:  // at the beginning: the first blocks have nothing to see
+    case 1:  // at the beginning: the first blocks see nothing
       for (std::size_t i = 0; i < spared; ++i) runs[i].value = -infinity;
       break;
     default:
@@ -151,7 +152,7 @@ void mask(Draw& draw, std::vector<Run>& runs, const RowOptions& options) {
   }
 }
 
-/// What lies under the mask of a masked row.
+/// The family of a masked row's visible items.
 RowFamily unmasked(Draw& draw, RowFamily family) {
   static constexpr RowFamily under[] = {RowFamily::normal,  RowFamily::ties,    RowFamily::plateau,
                                         RowFamily::ramp_up, RowFamily::one_hot, RowFamily::late_peak,
@@ -199,7 +200,7 @@ RunLengthRow resized(const RunLengthRow& row, std::uint64_t length) {
 
 namespace {
 
-// The nearest one; of a list not 0, which no row has.
+// The nearest length; for a list not 0, since no row is empty.
 std::uint64_t fitting_length(const LengthRange& range, std::uint64_t length) {
   const std::uint64_t nearest = range.nearest(length);
   return nearest == 0 && !range.listed.empty() ? range.listed[1] : nearest;

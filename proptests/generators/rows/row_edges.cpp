@@ -1,4 +1,4 @@
-// Rows at the edge of what a sum, its logarithm or an exponential can tell.
+// Rows at the resolution of a sum, its logarithm or an exponential.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,7 +11,7 @@ using numerics::Format;
 
 namespace {
 
-/// One run of height above another, cut into two or three pieces so that it stands in front, behind or between.
+/// Puts a run before, after or within the other run.
 std::vector<Run> around(Draw& draw, Run few, Run many) {
   if (many.count == 0) return {few};
   const std::uint64_t before = draw.one_in(3) ? 0 : draw.one_in(2) ? many.count : draw.below(many.count + 1);
@@ -22,7 +22,7 @@ std::vector<Run> around(Draw& draw, Run few, Run many) {
   return runs;
 }
 
-/// A logit that lies deviation * theta below 0, or the number of the format next to it.
+/// -deviation * theta in the format, or a neighbouring number.
 double below_zero(Draw& draw, Format format, double deviation, double theta) {
   const double value = into_format(format, -deviation * theta);
   if (value == 0 || draw.one_in(3)) return value;
@@ -31,8 +31,8 @@ double below_zero(Draw& draw, Format format, double deviation, double theta) {
   return std::isfinite(near) ? near : value;
 }
 
-/// One peak, and all others where a kernel may stop to count them: at e^-12 to e^-110, or where one of them is half a
-/// unit of the sum's last place, the smallest normal or the smallest number of a format.
+/// One peak, and the others where a kernel may stop counting them: at e^-12 to e^-110, or where one of them is half an
+/// ulp of the sum, or the smallest normal or smallest number of a format.
 std::vector<Run> resolution_runs(Draw& draw, Format format, double theta, std::uint64_t length) {
   static constexpr std::array<int, 8> powers{8, 9, 11, 24, 25, 53, 126, 149};
   double deviation = 12 + static_cast<double>(draw.below(99));
@@ -44,13 +44,13 @@ std::vector<Run> resolution_runs(Draw& draw, Format format, double theta, std::u
   return around(draw, {0, 1}, {below_zero(draw, format, deviation, theta), length - 1});
 }
 
-/// The peak's weight is 1, that of all others together between 1/2 and 64.
+/// The peak has weight 1, all others together between 1/2 and 64.
 std::vector<Run> far_mass_runs(Draw& draw, Format format, double theta, std::uint64_t length) {
   const double deviation = std::log(static_cast<double>(length)) - std::numbers::ln2 * (7 * draw.unit() - 1);
   return around(draw, {0, 1}, {below_zero(draw, format, std::max(deviation, 0.0), theta), length - 1});
 }
 
-/// Neighbouring numbers of the format, ascending: those of one sign have consecutive bits.
+/// Neighbouring numbers of the format, ascending; those of one sign have consecutive bits.
 std::vector<Run> rising_runs(Draw& draw, Format format, std::uint64_t length) {
   const std::uint64_t steps = std::min<std::uint64_t>(length, 64);
   const int exponent = draw.between(-6, 10);
@@ -67,7 +67,7 @@ std::vector<Run> rising_runs(Draw& draw, Format format, std::uint64_t length) {
   return runs;
 }
 
-/// few at 0 and the rest so far below that S = few + many e^-deviation lies about a power of two.
+/// Some items at 0, and the rest so far below that S = few + many e^-deviation is near a power of two.
 std::vector<Run> two_levels_runs(Draw& draw, Format format, double theta, std::uint64_t length) {
   if (length < 2) return {{0, length}};
   const int most = std::max(1, static_cast<int>(std::log2(static_cast<double>(length))));
@@ -94,7 +94,7 @@ bool draws_runs(RowFamily family) {
 }
 
 std::vector<std::uint64_t> full_sum_lengths() {
-  // In bf16 256 + 1 is 256, in f16 2048 + 1 is 2048; a sum in f16 is infinite from 65520 on.
+  // In bf16 256 + 1 is 256, in f16 2048 + 1 is 2048; a sum in f16 overflows from 65520 on.
   std::vector<std::uint64_t> lengths;
   for (const std::uint64_t edge : {256u, 2048u, 65504u, 65520u, 65536u}) {
     for (const std::uint64_t near : {edge - 1, edge, edge + 1}) lengths.push_back(near);

@@ -8,7 +8,7 @@ using numerics::Format;
 
 namespace {
 
-/// 2^k times a number of at most 4 bits: scales that print short.
+/// 2^k times a 4-bit number: scales with short texts.
 double short_scale(Draw& draw, int lowest, int highest) {
   const int exponent = draw.between(lowest, highest) - 3;
   return std::ldexp(static_cast<double>(8 + draw.below(8)), exponent);
@@ -25,7 +25,7 @@ std::vector<double> ramp(Draw& draw, Format format, std::size_t slots, bool up) 
   return values;
 }
 
-/// background everywhere but at one place, height above it.
+/// `background` everywhere except one place, which is `height` higher.
 std::vector<double> peak(Draw& draw, Format format, std::size_t slots, double height) {
   const double background = draw.one_in(2) ? 0 : into_format(format, 4 * draw.normal());
   std::vector<double> values(slots, background);
@@ -70,7 +70,7 @@ std::vector<double> wide(Draw& draw, Format format, std::size_t slots) {
   return values;
 }
 
-/// Numbers of the format next to one another: encodings of one sign and growing magnitude are consecutive integers.
+/// Neighbouring numbers of the format: encodings of one sign and increasing magnitude are consecutive integers.
 std::vector<double> near_equal(Draw& draw, Format format, std::size_t slots) {
   const numerics::FormatProperties& facts = numerics::properties(format);
   const double centre = std::clamp(short_scale(draw, -6, 10), facts.smallest_normal, facts.largest / 2);
@@ -134,7 +134,7 @@ std::vector<double> draw_values(Draw& draw, RowFamily family, Format format, std
     case RowFamily::subnormal:
       return subnormal(draw, format, slots);
     case RowFamily::sharp:
-      // e^-100 times 2^20 items is below 2^-120: no format's unit roundoff notices the rest.
+      // e^-100 times 2^20 items is below 2^-120, too small for any format's unit roundoff.
       return peak(draw, format, slots, 100 + short_scale(draw, 0, 6));
     case RowFamily::dispersing:
       return normal(draw, format, slots, short_scale(draw, -3, 1));

@@ -15,23 +15,23 @@ namespace {
 
 using Runs = std::vector<Run>;
 
-/// One way to a simpler case. Each lowers (number of logits, number of runs, complexity of the numbers) in this order,
-/// so that no chain of shrinks is endless.
+/// One step to a simpler case. Each lowers (number of logits, number of runs, complexity of the numbers)
+/// lexicographically, so every chain of shrinks is finite.
 enum class RowWay {
   unit_theta,
-  drop,                // size runs from first on
+  drop,                // `size` runs from `first` on
   counts_to_one,       // of all runs
   halve_counts,        // of all runs
   shift,               // the maximum to 0
-  round_all,           // to size bits
-  count_to_one,        // of the run first
-  subtract_count,      // size from the run first
-  take_next,           // the run first takes the value of the next one
-  take_previous,       // the next one takes that of the run first
-  simplify,            // the run first takes its simpler number no. size
-  simplify_theta,      // to its simpler number no. size
-  simplify_auxiliary,  // to size
-  pair                 // no. first of pairs_for(), with no. size of auxiliaries_of_pairs()
+  round_all,           // to `size` bits
+  count_to_one,        // of run `first`
+  subtract_count,      // `size` from run `first`
+  take_next,           // run `first` takes the next run's value
+  take_previous,       // the next run takes run `first`'s value
+  simplify,            // run `first` takes its simpler number `size`
+  simplify_theta,      // to its simpler number `size`
+  simplify_auxiliary,  // to `size`
+  pair                 // pair `first` of pairs_for(), with number `size` of auxiliaries_of_pairs()
 };
 
 struct RowStep {
@@ -43,7 +43,7 @@ struct RowStep {
 std::vector<RowStep> steps_of(const RowCase& row_case) {
   const Runs& runs = row_case.row.runs();
   std::vector<RowStep> steps{{RowWay::unit_theta}};
-  // Halves, quarters, ... single runs: a witness of a few runs in a row of n is found in some log n evaluations.
+  // Halves, quarters, ... single runs: finds a few failing runs among n in about log n evaluations.
   for (std::size_t size = (runs.size() + 1) / 2; size > 0; size /= 2) {
     for (std::size_t first = 0; first < runs.size(); first += size) steps.push_back({RowWay::drop, first, size});
   }
@@ -54,7 +54,7 @@ std::vector<RowStep> steps_of(const RowCase& row_case) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (runs[i].count == 1) continue;
     steps.push_back({RowWay::count_to_one, i});
-    // Halves, quarters, ... single items: finds the least failing count by bisection.
+    // Halves, quarters, ... single items: finds the smallest failing count by bisection.
     for (std::uint64_t less = runs[i].count / 2; less > 0; less /= 2)
       steps.push_back({RowWay::subtract_count, i, less});
   }
@@ -90,7 +90,7 @@ bool change_values(Runs& runs, numerics::Format format, Change change) {
   for (Run& run : runs) {
     if (!std::isfinite(run.value)) continue;
     run.value = numerics::round_to(format, change(run.value));
-    if (!std::isfinite(run.value)) return false;  // over the largest number of the format
+    if (!std::isfinite(run.value)) return false;  // beyond the format's largest number
   }
   return complexity_of(runs) < before;
 }
@@ -191,7 +191,7 @@ rc::Seq<RowCase> shrink_row_case(const RowCase& row_case, const RowOptions& opti
     std::uint64_t auxiliary = from.auxiliary;
     if (take_step((*steps)[k], from, runs, theta, auxiliary)) {
       result = RowCase{RunLengthRow(std::move(runs)), theta, from.format, from.family, auxiliary};
-      // In a domain of few lengths hardly a step would lead to one of them.
+      // In a domain of few lengths hardly any step reaches one: round down to one.
       if (!options.domain.everything() && result->row.size() < from.row.size()) {
         result = conformed(options, *result);
         if (result->row.size() >= from.row.size()) result.reset();

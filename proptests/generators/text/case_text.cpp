@@ -39,7 +39,7 @@ class RepeatWriter {
   std::string take() { return std::move(text_); }
 
  private:
-  // A block costs some characters: one that saves a single entry is not worth them.
+  // A block costs some characters, so it must save more than a single entry.
   std::size_t worth(std::size_t period) const { return period == 1 && !style_.times.empty() ? 0 : 1; }
 
   std::size_t count_of(std::size_t first, std::size_t end, std::size_t period) const {

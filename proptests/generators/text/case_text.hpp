@@ -13,55 +13,55 @@
 
 namespace softcheck::proptests {
 
-/// The words of a one-line case text, separated by blanks. The views point into text.
+/// The words of a one-line case text. The views point into the text.
 std::vector<std::string_view> words_of(std::string_view text);
 
-/// A number as hex_float() writes it, or decimal; "-inf" too.
+/// Parses a number in the form of hex_float(), or decimal; also "-inf".
 /// throws   std::invalid_argument("case text: need a number, got ...")
 double parse_number(std::string_view word);
 
-/// A whole number in [lowest, highest], decimal or 0x...
+/// Parses an integer in [lowest, highest], decimal or 0x...
 /// throws   std::invalid_argument
 std::uint64_t parse_count(std::string_view word, std::uint64_t lowest = 0, std::uint64_t highest = UINT64_MAX);
 
-/// What follows "key=" in word.
-/// throws   std::invalid_argument when word does not begin with it
+/// The rest of the word after "key=".
+/// throws   std::invalid_argument if the word does not begin with it
 std::string_view value_of(std::string_view word, std::string_view key);
 
-/// How much a number asks of a reader: 0 for 0, then more with each bit of its significand, its exponent's distance
-/// from 0 and a sign; -inf costs as much as 4 bits. Shrinking only ever lowers it.
+/// The complexity of a number for a reader: 0 for 0, increasing with each bit of its significand, with the distance of
+/// its exponent from 0 and with a sign; -inf costs as much as 4 bits. Shrinking only lowers it.
 int complexity(double value);
 
-/// Simpler numbers to try in value's place, the simplest first: 0, +-1, the integer part, fewer bits, half the
-/// exponent, one less, the opposite. All cost less, but they may lie outside value's format.
+/// Simpler numbers to try instead, simplest first: 0, +-1, the integer part, fewer bits, half the exponent, one less,
+/// the opposite. All have a lower complexity, but may lie outside the value's format.
 std::vector<double> simpler_numbers(double value);
 
-/// Whether both are written alike: -0 is not 0.
+/// Compares bits: -0 differs from 0.
 bool same_bits(double a, double b);
 
-/// value rounded to so many significand bits, ties to even; -inf and 0 stay.
+/// The value rounded to this many significand bits, ties to even; -inf and 0 are unchanged.
 double round_to_bits(double value, int bits);
 
-/// How a repeated block is written: open, its entries, close, the count and behind. A single entry where `times` is not
-/// empty: the entry, times and the count.
+/// The form of a repeated block: open, its entries, close, the count, behind. If `times` is not empty, a single
+/// repeated entry is written as entry, times, count.
 struct RepeatStyle {
   std::string_view open, close, behind, times;
 };
 
-/// Writes entries 0 to size - 1, blocks that follow themselves once with their count; blocks may hold shorter ones.
+/// Writes entries 0 to size - 1; a block that repeats is written once with its count, and may contain shorter ones.
 ///
-/// periods    lengths of blocks to look for, the longest first
+/// periods    lengths of blocks to look for, longest first
 /// same       same(i, j): are entries i and j equal?
 /// word       word(i): the text of entry i
 std::string repeats_text(std::size_t size, std::span<const std::size_t> periods, const RepeatStyle& style,
                          const std::function<bool(std::size_t, std::size_t)>& same,
                          const std::function<std::string(std::size_t)>& word);
 
-/// What such a text is read into.
+/// Parses such a text.
 template <class Entry>
 class Repeats {
  public:
-  /// most     entries in all
+  /// most     number of entries in all
   explicit Repeats(std::size_t most) : most_(most) {}
 
   void add(Entry entry, std::uint64_t count = 1) {
