@@ -119,8 +119,9 @@ def _domain(adapter: Adapter, domain: str | None, strides: bool, empty_rows: boo
     if op.is_attention:
         if "scale" not in takes:
             implied.append("scale=1/sqrt(dim)")
-        if "causal" not in takes and "causal" not in given:
-            implied.append("nocausal")
+        if "causal" not in takes:
+            adapter.own["causal"] = "causal" in given
+            implied += [] if adapter.own["causal"] else ["nocausal"]
         named = {word.split("=")[0] for word in given}
         implied += [word for name, word in ATTENTION_WORDS.items() if name in takes and word.split("=")[0] not in named]
         adapter.top_left = "causal=top-left" in given or (adapter.top_left and not any(word.startswith("causal=") for word in given))

@@ -196,7 +196,7 @@ class Adapter:
             "mask": request.mask is not None,
             "theta": request.theta != 1,
             "scale": request.scale != usual_scale,
-            "causal": request.causal,
+            "causal": request.causal != self.own.get("causal", False),
         }
         needs |= {name: name in request.attributes for name in TENSORS}
         for name, usual in self.op.attributes.items():
