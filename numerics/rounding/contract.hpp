@@ -68,6 +68,9 @@ struct Contract {
   std::optional<Format> products;         // gradients: the products that are added up, before they are
   std::optional<Format> score_gradients;  // attention's gradient: dS, as it meets queries and keys
 
+  /// Nothing as large as the logits cancels in an entropy.
+  bool has_centred_entropy() const { return entropy_from == EntropyFrom::deviations; }
+
   friend bool operator==(const Contract&, const Contract&) = default;
 };
 
@@ -83,10 +86,9 @@ class ContractError : public std::invalid_argument {
   std::string problem;  // what is needed and what was got, without the function's name
 };
 
-/// Reads the words a kernel declares, over its defaults: `acc=f32 exp=1ulp sum=lanes:8 masked=nan subnormal=kept
-/// entropy=any lse=centred theta=before entropy_from=logits scale=split weights=bf16 total=bf16 scores=bf16
-/// values=bf16 products=bf16 ds=bf16 tanh=2ulp ties=lowest infinity=limit`. exp=Kulp means E = 2 K and A = 1;
-/// exp=E:e,A:a gives both. Words are separated by blanks or commas, each may come once.
+/// Reads the words a kernel declares, of contract_words(), over its defaults: `exp=1ulp sum=lanes:8 masked=nan`.
+/// exp=Kulp means E = 2 K and A = 1; exp=E:e,A:a gives both. Words are separated by blanks or commas, each may come
+/// once.
 ///
 /// throws   ContractError naming the word and listing what exists
 Contract parse_contract(std::string_view words, Format input, Format output);
