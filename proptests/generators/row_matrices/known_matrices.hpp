@@ -8,7 +8,7 @@
 
 namespace softcheck::proptests {
 
-/// Two rows for sparsemax and entmax: `support` items at 0, 4,096 or more, and some around -edge.
+/// Two rows for projections on the simplex: `support` items at 0, 4,096 or more, and some around -edge.
 RowMatrixCase support_matrix(numerics::Format format, std::uint64_t support, double edge);
 
 /// A call of a known shape: compact, nothing hidden, three to seven rows that stand in turn. Their last item is among
