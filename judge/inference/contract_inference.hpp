@@ -30,11 +30,11 @@ struct Inference {
 
 /// Finds the standard contract that grants a kernel the least among those it keeps to. Standard are: acc=f64 (where
 /// the output can show it), f32, f16, bf16; exp=1ulp to 2048ulp and with A:3; sum=tree, blocks:K, lanes:K (K a power of
-/// two), sequential; the forms that other words name (theta=, lse=, entropy_from=, scale=, and what is stored in 16
-/// bits); and the words of the other conventions. The search calls the kernel with pairs of logits (exp and
-/// accumulator, without a long sum), tightness witnesses of several lengths (order of summation) and masked rows. It
-/// compares the results with one candidate after the other. Then it judges the kernel by the contract found; a row that
-/// fails must fit the next, wider candidate. This proves no contract: other rows may break it.
+/// two), sequential; the forms that other words name (ContractAnswers::words); and the words of the other conventions.
+/// The search calls the kernel with pairs of logits (exp and accumulator, without a long sum), tightness witnesses of
+/// several lengths (order of summation) and masked rows. It compares the results with one candidate after the other.
+/// Then it judges the kernel by the contract found; a row that fails must fit the next, wider candidate. This proves no
+/// contract: other rows may break it.
 ///
 /// subject  only the formats of its contract are read
 /// throws   KernelLoadError

@@ -45,7 +45,6 @@ class AttentionBackward final : public AttentionOp {
                      .outputs = outputs,
                      .extents = extents,
                      .claims = claims,
-                     .attention = true,
                      .attributes = true,
                      .packed = true,
                      .asked_outputs = asked_by.size(),

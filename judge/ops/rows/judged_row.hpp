@@ -44,8 +44,9 @@ Sums sums_for(numerics::Format output);
 double resolution_of_logarithms(const numerics::Contract& contract, const Statistics& statistics);
 
 /// False where a form that is not shift-invariant has nothing left: x / T rounded before the maximum is taken
-/// (theta=before), or m + ln S as a number of its own (lse=uncentred, entropy_from=), whose last place is as large as
-/// the differences that a softmax is made of. Such rows are judged by their thresholds and counted apart.
+/// (theta=before), or m + ln S as a number of its own (lse=uncentred, an entropy that is not centred), whose last place
+/// is as large as the differences that a softmax is made of. Such rows are judged by their thresholds and counted
+/// apart.
 ///
 /// cancels   the op's own form is the second kind
 bool is_resolved(const numerics::Contract& contract, const Statistics& statistics, bool cancels = false);

@@ -106,6 +106,9 @@ class RowOp : public OpDefinition {
   /// What the contract grants each value: 0 where it must be exact, infinite where nothing is promised.
   virtual void grant(const RowInputs& row, std::span<double> allowed) const;
 
+  /// Of a projection: how far below so many equal largest items the support ends.
+  virtual std::optional<double> edge_of_support(double) const { return std::nullopt; }
+
   /// The value of a masked item, and of every value of a row with nothing visible under masked=zero.
   virtual double nothing() const { return 0; }
   /// Value i of count is what masked= says where nothing is visible, or nothing_at() whatever that says.
