@@ -80,7 +80,7 @@ std::vector<OpFile> files_of(Op op) {
     files.push_back({std::ranges::find(file_flags, role, &FileFlag::role)->name(), is_needed, role});
   };
   for (const OpInput& own : op->inputs) input(own.role, !is_optional(op, own.role));
-  if (op->row_comes_last) std::rotate(files.begin(), files.begin() + 1, files.end());
+  if (op->is_of_states()) std::rotate(files.begin(), files.begin() + 1, files.end());
   if (is_attention_gradient(op)) input(Role::lse_gradient, false);
   if (op->takes_mask) input(Role::mask, false);
   if (op->attributes) {
@@ -93,7 +93,7 @@ std::vector<OpFile> files_of(Op op) {
     for (std::size_t i = 0; i < op->outputs.size(); ++i) files.push_back({op->outputs[i], i < needed});
   } else {
     files.push_back({"output", true});
-    if (op->attention) files.insert(files.end(), {{"lse", false}, {"entropy", false}});
+    if (op->is_attention()) files.insert(files.end(), {{"lse", false}, {"entropy", false}});
   }
   return files;
 }
@@ -107,8 +107,8 @@ struct ParameterFlag {
 std::vector<ParameterFlag> parameter_flags(const CheckFlags& flags, Op op) {
   const bool labels = has_labels(op), chooses = !op->elements.empty(), scores = op->attributes;
   return {{"theta", flags.theta.has_value(), op->has_theta},
-          {"scale", flags.scale.has_value(), op->attention},
-          {"causal", flags.causal, op->attention},
+          {"scale", flags.scale.has_value(), op->is_attention()},
+          {"causal", flags.causal, op->is_attention()},
           {"label-smoothing", flags.label_smoothing.has_value(), labels},
           {"z-loss", flags.z_loss.has_value(), labels},
           {"ignore-index", flags.ignore_index.has_value(), labels},
@@ -285,7 +285,7 @@ CheckedTensors read_tensors(const CheckFlags& flags) {
     result.files.push_back(std::move(file));
   }
   result.task.theta = flags.theta.value_or(1);
-  result.task.scale = flags.scale.value_or(op->attention ? usual_scale(result.task.inputs[0]) : 1);
+  result.task.scale = flags.scale.value_or(op->is_attention() ? usual_scale(result.task.inputs[0]) : 1);
   result.task.causal = flags.causal;
   result.task.attributes = attributes_of(flags, result.task, result.outputs);
   result.contract = contract_of_files(flags, result);

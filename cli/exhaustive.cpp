@@ -62,6 +62,16 @@ std::vector<Op> ops_of(const ExhaustiveFlags& flags) {
   return ops;
 }
 
+// All but f64.
+std::vector<std::string> usual_dtypes() {
+  std::vector<std::string> dtypes{"f32", "bf16", "f16"};
+  for (const numerics::Format format : numerics::all_formats()) {
+    const numerics::FormatProperties& p = numerics::properties(format);
+    if (p.storage_bits == 8) dtypes.emplace_back(p.name);
+  }
+  return dtypes;
+}
+
 ExhaustiveJudgement judge_whole(const KernelSubject& subject, const JudgeOptions& options) {
   return as_input_error<ResumeError>(
       malformed, "run exhaustive: ", [&] { return judge_exhaustively(subject, interruptible(options)); });
@@ -72,8 +82,7 @@ int run_exhaustive(const ExhaustiveFlags& flags) {
   const std::filesystem::path library = kernel_folder() / "libsoftcheck_cpu_kernels.so";
   const OutputFolder folder(flags.folder);
   const std::vector<Op> ops = ops_of(flags);
-  const std::vector<std::string> dtypes =
-      flags.dtypes.empty() ? std::vector<std::string>{"f32", "bf16", "f16", "e4m3", "e5m2"} : flags.dtypes;
+  const std::vector<std::string> dtypes = flags.dtypes.empty() ? usual_dtypes() : flags.dtypes;
   Progress progress;
   ReportVerdict verdict = ReportVerdict::pass;
   std::string text;
@@ -151,7 +160,7 @@ void add_exhaustive_run(Verb run) {
                   shown);
   verb.add_option("--op", flags.ops, "softmax, log_softmax, logsumexp, entropy or attention; repeated (default: all)",
                   typed("OP"), once_each);
-  verb.add_option("--dtype", flags.dtypes, "f32, f64, bf16, f16, e4m3 or e5m2; repeated (default: all but f64)",
+  verb.add_option("--dtype", flags.dtypes, numerics::format_names() + "; repeated (default: all but f64)",
                   typed("DTYPE"), once_each);
   verb.add_option("--budget", flags.budget, "Seconds that each kernel may take: then what is known is reported",
                   within(0.001, 1e7));

@@ -92,7 +92,7 @@ std::set<std::string> add_shipped_kernels(const JudgeOptions& options, Progress&
                                              [&] { return rows_of(subject, judge_kernel(subject, options)); });
     };
     // Half a minute for a kernel of attention, ten seconds for one of rows, one or two for a claim.
-    parts.push_back({judge, subject.op->attention ? 2 : 1});
+    parts.push_back({judge, subject.op->is_attention() ? 2 : 1});
   }
   return skipped;
 }

@@ -2,11 +2,11 @@
 cmake_minimum_required(VERSION 3.25)
 
 # The table: known_ROOM is what a room may include, with what that may include.
-file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/../docs/design.md lines REGEX "^\\| `[a-z0-9_/]+/` \\| .* \\| .* \\|$")
+file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/../docs/design.md lines REGEX "^\\| `[a-z0-9_/*]+/` \\| .* \\| .* \\|$")
 set(rooms)
 foreach(line IN LISTS lines)
   string(REPLACE ";" "," line "${line}")
-  if(NOT line MATCHES "^\\| `([a-z0-9_/]+)/` \\| [^|]* \\| (-|`[a-z0-9_/]+/`(, `[a-z0-9_/]+/`)*) \\|$")
+  if(NOT line MATCHES "^\\| `([a-z0-9_/]+/[*]|[a-z0-9_/]+)/` \\| [^|]* \\| (-|`[a-z0-9_/]+/`(, `[a-z0-9_/]+/`)*) \\|$")
     continue()  # another table
   endif()
   set(room ${CMAKE_MATCH_1})
@@ -26,8 +26,14 @@ foreach(line IN LISTS lines)
     list(APPEND known ${above})
   endforeach()
   list(REMOVE_DUPLICATES known)
-  list(APPEND rooms ${room})
-  set(known_${room} ${known})
+  if(room MATCHES "[*]$")  # each folder there that has no line above
+    file(GLOB room RELATIVE ${ROOT} "${ROOT}/${room}")
+    list(REMOVE_ITEM room ${rooms})
+  endif()
+  foreach(one IN LISTS room)
+    list(APPEND rooms ${one})
+    set(known_${one} ${known})
+  endforeach()
 endforeach()
 
 set(broken 0)

@@ -11,7 +11,7 @@ for page in kernels/README.md docs/kernels/gpu_kernels.md; do
     !inside { print }
     /^<!-- contracts: .* -->$/ {
       inside = ++tables
-      print_table = "awk -v as=page -v of=\"" $3 "\" -f cmake/kernel_contracts.awk kernels/entry/contracts.tsv"
+      print_table = "awk -v as=page -v of=\"" $3 "\" -f cmake/kernel_contracts.awk kernels/abi/softcheck_kernel.h kernels/entry/contracts.tsv"
       while ((print_table | getline line) > 0) { print line; ++rows }
       close(print_table)
     }

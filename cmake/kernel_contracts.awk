@@ -1,4 +1,4 @@
-# awk -v as=FORM -f kernel_contracts.awk contracts.tsv: what each kernel of ours promises, and the peers and examples.
+# awk -v as=FORM -f kernel_contracts.awk softcheck_kernel.h contracts.tsv: what each kernel of ours promises, and the peers and examples.
 #
 #   rows    in the form of kernels/ZOO.tsv, a row for each symbol and dtype; acc= is the dtype's own
 #   inc     the same as initializers in C++, without acc=, and whether `softcheck verify` judges it
@@ -6,7 +6,7 @@
 #
 # A line `let NAME WORDS` names words of a contract. In a library and its symbols MACHINE stands for strict, emulated and
 # cuda, GPU for the latter two, and OP for the op; in a contract DTYPE stands for the dtype, and a word after `f64:` replaces
-# the word before it in f64. Rows omit dtypes in parentheses: the kernel promises the same in them, but no test judges it.
+# the word before it in f64. Of dtypes 8bits stands for all that the header gives a code. Rows omit dtypes in parentheses: the kernel promises the same in them, but no test judges it.
 BEGIN { FS = "\t" }
 function fail(why) {
   printf "kernel_contracts: %s:%d: %s\n", FILENAME, FNR, why >"/dev/stderr"
@@ -54,7 +54,11 @@ function page(   symbols, symbol, op, s, o, i, j, dtypes) {
   dtypes = with($4, "[()]", "")
   gsub(/MACHINE|GPU/, "*", symbols)
   printf "| %s | %s | %s | `%s` | %s | %s |\n", quoted(symbols, " "), with($3, " ", ", "),
-    split(dtypes, symbol, " ") == 6 ? "all" : with(dtypes, " ", ", "), contract, with($6, ",", ", "), $8 == "-" ? "all" : "`" $8 "`"
+    split(dtypes, symbol, " ") == split("f64 f32 f16 bf16 " eight_bits, symbol, " ") ? "all" : with(dtypes, " ", ", "), contract, with($6, ",", ", "), $8 == "-" ? "all" : "`" $8 "`"
+}
+FILENAME ~ /\.h$/ {
+  if (sub(/^ *SOFTCHECK_DTYPE_/, "") && sub(/ .*/, "")) eight_bits = eight_bits (eight_bits == "" ? "" : " ") tolower($0)
+  next
 }
 FNR == 1 {
   OFS = FS
@@ -65,6 +69,7 @@ FNR == 1 {
 $1 == "let" { named[$2] = $3; next }
 {
   if (NF != 9) fail("need 9 columns, got " NF)
+  $4 = with($4, "8bits", eight_bits)
   contract = words_of($5)
   if (as == "page") {
     if ($1 ~ of) page()

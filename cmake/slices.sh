@@ -22,6 +22,7 @@ slices() {
   for part in 1 2 3 4; do echo "deep_zoo $part/4"; done
   for part in 1 2 3 4; do echo "deep_proofs $part/4"; done
   echo "deep_packages"
+  echo "additions"
   echo "benchmarks"
   for part in 1 2 3 4 5 6 7 8; do echo "seeded_faults $part/8"; done
   for part in 1 2 3 4; do echo "deep_others $part/4"; done
@@ -55,6 +56,7 @@ alone() { # K/N: every N-th source
   [ -s $folder/objects ] || { echo "no source in part $1"; return 1; }
   xargs ninja -C $folder <$folder/objects
 }
+additions() { ctest --preset release --timeout 3600 --no-tests=error --tests-regex '^Build\.AdditionsAreJudged$'; }
 benchmarks() { cmake --build --preset release --target benchmarks; }
 
 # K/N of the tests of build/release, every N-th of them, with the program that they need.

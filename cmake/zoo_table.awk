@@ -1,9 +1,9 @@
-# awk -f zoo_table.awk CONTRACTS.tsv SOURCE...: the rows of the zoo, from the comments beside its kernels.
+# awk -f zoo_table.awk softcheck_kernel.h CONTRACTS.tsv SOURCE...: the rows of the zoo, from the comments beside its kernels.
 #
 #   // @judged OP DTYPE...: CONTRACT; VERDICT CLASS; PROPERTY; CLAIM; KEY VALUE; ...
 #   BUG(symbol, ...
 #
-# A row for each dtype; kernels/README.md says what the columns are and what stands for a part that is left out. A contract
+# A row for each dtype, of which 8bits stands for all that the header gives a code; kernels/README.md says what the columns are and what stands for a part that is left out. A contract
 # without acc= has the dtype's own; `plain` is exp=1ulp sum=sequential and, without a word masked=, masked=nan. A correct
 # kernel has neither class, property nor claim. A claim without a dot is one of the op's own. KEY is require, witness, exempt, effort or domain.
 # CONTRACTS.tsv has the rows of other libraries and the columns' names (kernel_contracts.awk). The bodies that several machines
@@ -36,12 +36,18 @@ function whole_claims(op, claims,   part, n, i, text) {
   for (i = 1; i <= n; i++) text = text (i > 1 ? "|" : "") (part[i] ~ /\./ ? part[i] : "kernel." op "." part[i])
   return text
 }
+# The dtypes of a line, 8bits in full.
+function all_of(dtypes) {
+  if (dtypes ~ /8bits/ && eight_bits == "") fail("8bits needs codes of dtypes in softcheck_kernel.h")
+  gsub(/8bits/, eight_bits, dtypes)
+  return dtypes
+}
 function is_key(part) { return part ~ /^(require|witness|exempt|effort|domain) / }
 function judge(text,   head, part, parts, n, i, words, word, field, contract, class, key) {
   if (!match(text, /: /)) fail("need OP DTYPE...: CONTRACT in '" text "'")
   head = substr(text, 1, RSTART - 1)
   n = split(substr(text, RSTART + 2), parts, /; */)
-  words = split(head, word, " ")
+  words = split(all_of(head), word, " ")
   split("", field)
   split(parts[2], part, " ")
   field["expected"] = part[1]
@@ -71,6 +77,10 @@ function either(key, field) { return field[key] == "" ? "-" : field[key] }
 function end_row() {
   if (row != "") judge(row)
   row = ""
+}
+FILENAME ~ /\.h$/ {
+  if ($1 ~ /^SOFTCHECK_DTYPE_/) eight_bits = eight_bits (eight_bits == "" ? "" : " ") tolower(substr($1, 17))
+  next
 }
 FNR == 1 {
   if (row != "" || count > 0) fail("rows without a kernel at the end of the file before")

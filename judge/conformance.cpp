@@ -42,7 +42,7 @@ KernelSubject read_subject(std::string_view words) {
     const std::string_view word = next_word(words);
     if (word.empty()) break;
     if (word == "on") {
-      subject.domain = parse_domain(words, subject.op->attention);
+      subject.domain = parse_domain(words, subject.op->is_attention());
       break;
     }
     if (read_requirement(word, subject.required)) continue;

@@ -332,7 +332,7 @@ KernelJudgement judge_kernel(const KernelSubject& subject, const JudgeOptions& g
   options.limits.most_calls = options.max_calls;
   if (options.effort == Effort::exhaustive) return judge_exhaustively(subject, options).judgement;
   limit_quick_rows(subject.op, options);
-  if (subject.op->attention) {
+  if (subject.op->is_attention()) {
     AttentionTrial trial(subject, options.limits);
     return judge(subject, options, trial);
   }
@@ -344,7 +344,7 @@ KernelJudgement replay_kernel(const KernelSubject& subject, std::string_view pro
                               const JudgeOptions& given) {
   const JudgeOptions options = interruptible(given);
   const bool of_loading = property == std::string(kernel_suite) + "." + loading_sentence;
-  if (subject.op->attention) {
+  if (subject.op->is_attention()) {
     if (!of_loading) require_replayable_attention(subject, case_text);
     AttentionTrial trial(subject, options.limits);
     return replayed(subject, property, case_text, options, trial);

@@ -35,7 +35,7 @@ Json tensor(std::string_view name, const InputTensor& input) {
 }
 
 Json attributes_json(Op op, const Attributes& attributes) {
-  if (!op->attention) {
+  if (!op->is_attention()) {
     Json json{{"label_smoothing", attributes.label_smoothing},
               {"z_loss", attributes.z_loss},
               {"softcap", attributes.softcap},
@@ -55,7 +55,7 @@ Json attributes_json(Op op, const Attributes& attributes) {
 }
 
 TensorCall call_of_case(const KernelSubject& subject, std::string_view text) {
-  if (subject.op->attention) {
+  if (subject.op->is_attention()) {
     AttentionCase attention;
     from_text(text, attention);
     AttentionTask task{subject.op, subject.contract, output_format(subject.op, attention.format)};

@@ -28,7 +28,7 @@ Json inputs_of(Op op) {
                       {"index", input.is_index},
                       {"optional", input.optional}});
   }
-  if (op->row_comes_last) std::rotate(inputs.begin(), inputs.begin() + 1, inputs.end());  // as a call has them
+  if (op->is_of_states()) std::rotate(inputs.begin(), inputs.begin() + 1, inputs.end());  // as a call has them
   return inputs;
 }
 
@@ -36,7 +36,7 @@ Json ops() {
   Json result = Json::array();
   for (const Op op : all_ops()) {
     result.push_back({{"name", to_string(op)},
-                      {"of", op->attention ? "attention" : "rows"},
+                      {"of", op->is_attention() ? "attention" : "rows"},
                       {"inputs", inputs_of(op)},
                       {"outputs", op->outputs},
                       {"claims", op->claims},
@@ -58,6 +58,8 @@ Json formats() {
   for (const numerics::Format format : numerics::all_formats()) {
     const numerics::FormatProperties& is = numerics::properties(format);
     result.push_back({{"name", is.name},
+                      {"array_dtype", is.array_name},
+                      {"dlpack_code", is.dlpack_code},
                       {"bits", is.storage_bits},
                       {"precision", is.precision},
                       {"unit_roundoff", is.unit_roundoff},

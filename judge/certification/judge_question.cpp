@@ -150,7 +150,7 @@ std::string outside_the_theorems(Op op, const Contract& contract, double theta) 
   if (contract.weights) return of_a_word("weights=");
   if (contract.total) return of_a_word("total=");
   if (contract.theta == ThetaUse::before && theta != 1) return of_a_word("theta=before");
-  if (name == "entropy" && contract.entropy_from != EntropyFrom::deviations) return of_a_word("entropy_from=");
+  if (name == "entropy" && !contract.has_centred_entropy()) return of_a_word("entropy_from=");
   return "";
 }
 

@@ -43,14 +43,14 @@ void ClaimTallies::add_errors(std::size_t claim, const QuickFindings& found,
 
 // The format of the values that a claim is about: attention's output has the input's format.
 Format ClaimTallies::format_of(std::string_view claim) const {
-  const bool narrow = subject_.op->attention && (claim == subject_.op->claims[0] || claim == nan_claim);
+  const bool narrow = subject_.op->is_attention() && (claim == subject_.op->claims[0] || claim == nan_claim);
   return narrow ? subject_.contract.input : subject_.contract.output;
 }
 
 void ClaimTallies::fail(const EnumeratedRow& row, const ValueFinding& finding, bool special) {
   const Format format = subject_.contract.input;
   CallDescription asked = proptests::describe_call(subject_.op, format, row);
-  if (!special && !subject_.op->attention) {
+  if (!special && !subject_.op->is_attention()) {
     asked.numbers = JudgedNumbers{{row.logits.begin(), row.logits.end()}, row.shape.theta};
   }
   const PrecisionScope precision(113);
@@ -60,7 +60,7 @@ void ClaimTallies::fail(const EnumeratedRow& row, const ValueFinding& finding, b
     evidence.asked = std::move(asked);
     // Numbers after the output's columns belong to the whole row.
     std::optional<std::size_t> item = finding.item;
-    if (subject_.op->attention && item && *item >= row.shape.value_dim) item.reset();
+    if (subject_.op->is_attention() && item && *item >= row.shape.value_dim) item.reset();
     evidence.value = ReportedValue{item, std::nullopt, "NaN", finding.got, std::nullopt, format_of(nan_claim)};
     certificate = observed(std::string(nan_claim), std::move(evidence), 1);
   } else {

@@ -37,15 +37,15 @@ std::span<const std::byte> spread_out(std::span<const std::byte> numbers, std::s
 std::size_t EnumeratedKernel::Output::bytes() const { return values * bytes_of(format); }
 
 EnumeratedKernel::EnumeratedKernel(const KernelSubject& subject, const KernelLimits& limits)
-    : subject_(subject), kernel_(subject.source, limits), returned_(subject.op->attention ? 3 : 1) {}
+    : subject_(subject), kernel_(subject.source, limits), returned_(subject.op->is_attention() ? 3 : 1) {}
 
 std::size_t EnumeratedKernel::bytes_of_row(const RowShape& shape) const {
-  return (subject_.op->attention ? 1 : shape.columns) * bytes_of(subject_.contract.input);
+  return (subject_.op->is_attention() ? 1 : shape.columns) * bytes_of(subject_.contract.input);
 }
 
 auto EnumeratedKernel::outputs_of(const RowShape& shape, std::size_t rows) const -> std::vector<Output> {
   const std::int64_t count = signed_of(rows);
-  if (!subject_.op->attention) {
+  if (!subject_.op->is_attention()) {
     const bool scalar = subject_.op->one_value_per_row;
     std::vector<std::int64_t> sizes{count};
     if (!scalar) sizes.push_back(signed_of(shape.columns));
@@ -68,7 +68,7 @@ void EnumeratedKernel::place_inputs(const RowShape& shape, std::size_t rows, con
   };
   inputs_.clear();
   const std::int64_t count = signed_of(rows), columns = signed_of(shape.columns);
-  if (!subject_.op->attention) return add({count, columns}, block.rows);
+  if (!subject_.op->is_attention()) return add({count, columns}, block.rows);
   const std::size_t each = bytes_of(subject_.contract.input), wide = shape.value_dim;
   if (values_.size() != shape.columns * wide * each) {
     values_.assign(shape.columns * wide * each, std::byte{0});
@@ -140,7 +140,7 @@ void EnumeratedKernel::add(const std::string& claim, const RowShape& shape, std:
 
 // Halves the rows as long as one half also ends the kernel.
 void EnumeratedKernel::find_row(const RowShape& shape, std::size_t rows, BlockBytes block, TensorReply reply) {
-  const bool any_count = subject_.domain.length(subject_.op->attention ? "queries" : "rows").everything();
+  const bool any_count = subject_.domain.length(subject_.op->is_attention() ? "queries" : "rows").everything();
   BlockResults results;
   while (rows > 1 && any_count && reply.end != CallEnd::timed_out) {
     const std::size_t half = rows / 2, bytes = half * bytes_of_row(shape);
@@ -187,7 +187,7 @@ void EnumeratedKernel::look_into(const RowShape& shape, std::size_t rows, const 
 }
 
 bool EnumeratedKernel::call(const RowShape& shape, std::size_t rows, const BlockBytes& block, BlockResults& results) {
-  const LengthRange allowed = subject_.domain.length(subject_.op->attention ? "queries" : "rows");
+  const LengthRange allowed = subject_.domain.length(subject_.op->is_attention() ? "queries" : "rows");
   const std::size_t row = bytes_of_row(shape);
   results.clear();
   for (std::size_t done = 0; done < rows;) {

@@ -153,7 +153,7 @@ AttentionCase query_as_case(Format format, const EnumeratedRow& row) {
 }
 
 std::string case_text_of(Op op, Format format, const EnumeratedRow& row) {
-  if (op->attention) return to_text(query_as_case(format, row));
+  if (op->is_attention()) return to_text(query_as_case(format, row));
   const RowMatrixCase matrix = row_as_case(format, row.bytes, row.shape.theta);
   // A row without visible items replays as a call of a property that has such rows.
   const bool hidden = std::ranges::all_of(row.logits, [](double x) { return x == -infinity; });
@@ -161,7 +161,7 @@ std::string case_text_of(Op op, Format format, const EnumeratedRow& row) {
 }
 
 CallDescription describe_call(Op op, Format format, const EnumeratedRow& row) {
-  if (op->attention) return describe_call(query_as_case(format, row), "", std::nullopt);
+  if (op->is_attention()) return describe_call(query_as_case(format, row), "", std::nullopt);
   return describe_call(row_as_case(format, row.bytes, row.shape.theta), op, format, "", 0);
 }
 
@@ -183,7 +183,7 @@ RowOpinion opinion_of(Op op, const Contract& contract, const EnumeratedRow& row)
     opinion.findings.push_back(std::move(finding));
     return opinion;
   }
-  if (op->attention) return opinion_of_query(op, contract, row);
+  if (op->is_attention()) return opinion_of_query(op, contract, row);
   const double theta = row.shape.theta;
   if (infinite) {
     opinion.findings = judge_limit(op, contract, row.logits, theta, row.got).findings;

@@ -374,7 +374,7 @@ std::uint64_t Enumeration::rows_before(std::uint64_t block) const {
 
 std::vector<std::unique_ptr<Enumeration>> enumerations_of(const KernelSubject& subject, const ArgumentRange& range,
                                                           std::vector<std::string>& skipped) {
-  if (subject.op->attention) return score_enumerations(subject, range, skipped);
+  if (subject.op->is_attention()) return score_enumerations(subject, range, skipped);
   return Builder(subject, range, skipped).take();
 }
 

@@ -43,7 +43,7 @@ class ExhaustiveTrial {
   ExhaustiveTrial(const KernelSubject& subject, const JudgeOptions& options)
       : subject_(subject), options_(options), kernel_(subject, options.limits), tallies_(subject) {
     enumerations_ = enumerations_of(subject, options.arguments, skipped_);
-    if (subject.op->attention) {
+    if (subject.op->is_attention()) {
       block_ = std::make_unique<ScoresBlock>(subject);
     } else {
       auto logits = std::make_unique<LogitsBlock>(subject);
@@ -152,7 +152,7 @@ class ExhaustiveTrial {
     const auto each = static_cast<std::size_t>(properties(subject_.contract.input).storage_bits) / 8;
     bytes_.resize(numbers * each);
     rows.fill(block, bytes_);
-    const std::size_t of_rows = (subject_.op->attention ? count : numbers) * each;
+    const std::size_t of_rows = (subject_.op->is_attention() ? count : numbers) * each;
     const BlockBytes parts{std::span(bytes_).first(of_rows), std::span(bytes_).subspan(of_rows)};
     const std::size_t refused_before = kernel_.refused();
     if (!kernel_.call(shape, count, parts, results_)) {
@@ -365,7 +365,7 @@ void require_enumerable(const KernelSubject& subject) {
     const FormatProperties& input = properties(subject.contract.input);
     if (input.storage_bits <= 16) return;
     const int bits = 2 * input.storage_bits;
-    throw std::invalid_argument("effort: exhaustive needs f16, bf16, e4m3 or e5m2 of attention, got " +
+    throw std::invalid_argument("effort: exhaustive needs " + format_names(16) + " of attention, got " +
                                 std::string(input.name) + ", whose queries and keys have 2^" + std::to_string(bits) +
                                 " products");
   }

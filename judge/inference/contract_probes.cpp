@@ -72,7 +72,7 @@ double ProbeSet::threshold(const numerics::Contract& contract) const {
 }
 
 bool is_gradient(Op op) {
-  return op->attention && std::ranges::find(op->inputs, Role::out_gradient, &OpInput::role) != op->inputs.end();
+  return op->is_attention() && std::ranges::find(op->inputs, Role::out_gradient, &OpInput::role) != op->inputs.end();
 }
 
 Prober::Prober(const KernelSource& source, Op op, Format input, Format output, const Domain& domain,
@@ -177,11 +177,11 @@ void Prober::ask_attention(const std::vector<std::vector<double>>& rows, ProbeSe
 
 void Prober::ask(const std::vector<std::vector<double>>& given, double theta, ProbeSet& probes,
                  std::uint64_t auxiliary) {
-  if (op_->attention && theta != 1) return;
+  if (op_->is_attention() && theta != 1) return;
   std::vector<std::vector<double>> rows = given;
   // A mean shows a loss best if it has only that one.
-  const std::uint64_t wanted = !op_->attention && has_one_value(op_) ? 1 : rows.size();
-  const std::uint64_t together = domain_.length(op_->attention ? "batch" : "rows").nearest(wanted);
+  const std::uint64_t wanted = !op_->is_attention() && has_one_value(op_) ? 1 : rows.size();
+  const std::uint64_t together = domain_.length(op_->is_attention() ? "batch" : "rows").nearest(wanted);
   if (together == 0) return;
   // Fill the domain's number of rows by repeating the last row.
   while (rows.size() % together != 0) rows.push_back(rows.back());
@@ -192,7 +192,7 @@ void Prober::ask(const std::vector<std::vector<double>>& given, double theta, Pr
     }
     return;
   }
-  if (op_->attention) return ask_attention(rows, probes);
+  if (op_->is_attention()) return ask_attention(rows, probes);
   const std::uint64_t size = rows.at(0).size();
   const std::uint64_t length = domain_.length("n").at_least(size).value_or(size);
   for (std::vector<double>& row : rows) {
@@ -237,7 +237,7 @@ std::optional<MaskUse> Prober::mask_of(const std::vector<std::vector<double>>& r
 }
 
 void Prober::ask_masked(bool by_mask, ProbeSet& probes) {
-  if (op_->attention) return ask_blind_queries(by_mask, probes);
+  if (op_->is_attention()) return ask_blind_queries(by_mask, probes);
   const bool has_infinity = numerics::properties(row_format(op_, input_)).has_infinity;
   if (by_mask ? !op_->takes_mask : !(op_->takes_infinities && has_infinity)) return;
   const std::vector<double> nothing(domain_.length("n").nearest(3), -std::numeric_limits<double>::infinity());

@@ -76,14 +76,14 @@ void ContractSearch::ask(std::uint64_t max_length) {
       if (is_gradient(op_)) ask_gradient_sums(prober_, base_.input, format, n, sums_);
     }
   }
-  if (op_->adaptive && !op_->attention) {
+  if (op_->adaptive && !op_->is_attention()) {
     // Many coefficients that are small compared to 1e-9 in the paper's entropy, at an entropy near ln 350, where beta
     // falls steeply.
     std::vector<double> row(std::min<std::uint64_t>(2 * max_length, 1 << 18), -14.0);
     std::fill_n(row.begin(), std::min<std::size_t>(row.size(), 350), 0.0);
     prober_.ask({row}, 1, paper_);
   }
-  if (op_->attention) ask_scores(prober_, base_.input, scores_);
+  if (op_->is_attention()) ask_scores(prober_, base_.input, scores_);
   prober_.ask_masked(false, masked_);
   prober_.ask_masked(true, masked_);
 }
@@ -347,7 +347,7 @@ std::vector<InferredWord> ContractSearch::words(const Contract& found) {
   const std::string exp_reason = op_->answers.exponentials ? (hidden ? rounded : "") : no_part;
   result.push_back(word(found, "exp", unless_empty(pairs_, exp_reason), used(pairs_, "exp")));
   result.push_back(word(found, "sum", tells_orders(found) ? "" : rounded, used(sums_, "sum")));
-  const char* nothing_visible = op_->attention
+  const char* nothing_visible = op_->is_attention()
                                     ? "a query that sees no key: by a mask, by causality or for want of keys"
                                     : "a row of 3 logits, all -inf, and all behind a mask where masks are taken";
   result.push_back({word_of(found, "masked"), conventions ? Evidence::measured : Evidence::assumed,
@@ -356,7 +356,7 @@ std::vector<InferredWord> ContractSearch::words(const Contract& found) {
                                                 : "masked rows are refused"});
   result.push_back(word(found, "subnormal", tiny_.size() > 0 ? "" : no_part, used(tiny_, "subnormal")));
   result.push_back(word(found, "entropy", no_part, ""));
-  if (op_->adaptive && !op_->attention && found.entropy == EntropyForm::any) {
+  if (op_->adaptive && !op_->is_attention() && found.entropy == EntropyForm::any) {
     result.back() = {word_of(found, "entropy"), Evidence::assumed, "no row told the two forms apart"};
   }
   result.push_back(word(found, "lse", forms_.has_word("lse") ? "" : no_part, used(pairs_, "lse")));

@@ -57,7 +57,7 @@ double within_format(Format format, double value) {
 double weightless_logit(Op op, Format input, Format results, const Domain& domain, const std::vector<double>& row,
                         double theta) {
   const Format format = row_format(op, input);
-  const bool may_be_infinite = !op->attention && op->takes_infinities && domain.hides_by_infinity();
+  const bool may_be_infinite = !op->is_attention() && op->takes_infinities && domain.hides_by_infinity();
   if (may_be_infinite && numerics::properties(format).has_infinity) return -std::numeric_limits<double>::infinity();
   return within_format(format, *std::ranges::max_element(row) - depth_of_nothing(results) * theta);
 }

@@ -8,29 +8,10 @@
 namespace softcheck::proptests {
 namespace {
 
-// Row ops first.
 const std::vector<Op>& list() {
-  static const std::vector<Op> ops{
-      Op::softmax,                      //
-      Op::log_softmax,                  //
-      Op::logsumexp,                    //
-      Op::entropy,                      //
-      Op::adaptive_softmax,             //
-      Op::softmax_backward,             //
-      Op::log_softmax_backward,         //
-      Op::cross_entropy,                //
-      Op::cross_entropy_backward,       //
-      Op::cross_entropy_mean,           //
-      Op::cross_entropy_mean_backward,  //
-      Op::merge_states,                 //
-      Op::topk_softmax,                 //
-      Op::top_p_softmax,                //
-      Op::sparsemax,                    //
-      Op::entmax15,                     //
-      Op::attention,                    //
-      Op::adaptive_attention,           //
-      Op::attention_backward,           //
-  };
+#define SOFTCHECK_LISTED(name) Op::name,
+  static const std::vector<Op> ops{SOFTCHECK_OPS(SOFTCHECK_LISTED)};
+#undef SOFTCHECK_LISTED
   return ops;
 }
 
@@ -43,7 +24,7 @@ std::size_t values_of(Extent extent, std::size_t n, std::size_t width) {
 std::span<const Op> all_ops() { return list(); }
 
 std::span<const Op> row_ops() {
-  const auto count = std::ranges::count_if(list(), [](Op op) { return !op->attention; });
+  const auto count = std::ranges::count_if(list(), [](Op op) { return !op->is_attention(); });
   return std::span(list()).first(static_cast<std::size_t>(count));
 }
 
@@ -131,10 +112,10 @@ numerics::Format wide_format(numerics::Format input) {
   return input == Format::f64 ? Format::f64 : Format::f32;
 }
 
-numerics::Format row_format(Op op, numerics::Format input) { return op->f32_rows ? wide_format(input) : input; }
+numerics::Format row_format(Op op, numerics::Format input) { return op->is_of_states() ? wide_format(input) : input; }
 
 numerics::Format output_format(Op op, numerics::Format input) {
-  return op->one_value_per_row || op->attention || op->wide_output ? wide_format(input) : input;
+  return op->one_value_per_row || op->is_attention() || op->wide_output ? wide_format(input) : input;
 }
 
 }  // namespace softcheck::proptests

@@ -16,6 +16,28 @@ namespace softcheck::proptests {
 class RowOp;
 class AttentionOp;
 
+/// All ops, those on rows first. Op::NAME is defined by its file in judge/ops/.
+#define SOFTCHECK_OPS(OP)         \
+  OP(softmax)                     \
+  OP(log_softmax)                 \
+  OP(logsumexp)                   \
+  OP(entropy)                     \
+  OP(adaptive_softmax)            \
+  OP(softmax_backward)            \
+  OP(log_softmax_backward)        \
+  OP(cross_entropy)               \
+  OP(cross_entropy_backward)      \
+  OP(cross_entropy_mean)          \
+  OP(cross_entropy_mean_backward) \
+  OP(merge_states)                \
+  OP(topk_softmax)                \
+  OP(top_p_softmax)               \
+  OP(sparsemax)                   \
+  OP(entmax15)                    \
+  OP(attention)                   \
+  OP(adaptive_attention)          \
+  OP(attention_backward)
+
 /// The meaning of a tensor to its op: the ABI's softcheck_role (kernels/abi/softcheck_kernel.h).
 enum class Role : std::uint32_t {
   logits = SOFTCHECK_ROLE_LOGITS,
@@ -105,7 +127,6 @@ struct OpTraits {
   std::span<const Extent> extents = {};          // of outputs; empty if there is one output per row
   std::span<const OutputElement> elements = {};  // of outputs; empty: all are numbers
   std::span<const std::string_view> claims;      // about values, the first output's first
-  bool attention = false;                        // an op on queries, keys and values; else on rows
   bool attributes = false;                       // attention: takes windows, softcap, sinks, slopes, bias, alignment
   bool packed = false;                           // attention: sequences may be packed
   bool pages = false;                            // attention: keys may lie in pages
@@ -120,9 +141,6 @@ struct OpTraits {
   bool saved_logarithms = false;  // in the first input, -inf is log(0), an ordinary number
   bool has_limit = true;          // +inf has a limit, too
   bool wide_output = false;       // outputs are f64 for f64 inputs, else f32
-  bool f32_rows = false;          // the drawn row is f32 if the other inputs have 16 bits
-  bool items_first = false;       // the tensor is (n, rows); vectors are (n, rows, width)
-  bool row_comes_last = false;    // the drawn row is the call's last input
   bool may_be_in_place = false;   // the output may share memory with the first input
   bool of_whole_calls = false;    // the call has one value of all its rows, or each row depends on all
   bool filters = false;           // sampling: top_p and min_p are its attributes
@@ -130,6 +148,12 @@ struct OpTraits {
       0;  // longest row at quick effort; the listed calls of default effort go up to 16 times that; 0: no limit
   std::uint32_t number = 0;  // the ABI's op; 0: version 1 leaves the op to the plug-in
   ContractAnswers answers = {};
+
+  /// Of queries, keys and values; else of rows.
+  constexpr bool is_attention() const { return inputs.front().role == Role::query; }
+  /// The drawn row has log-sum-exps of states: f32 where the other inputs are of 16 bits, behind these in a call, and
+  /// (n, rows) in memory, where vectors are (n, rows, width).
+  constexpr bool is_of_states() const { return inputs.front().role == Role::lse; }
 };
 
 /// Number of values of all outputs for a row of n items whose vectors have `width` numbers.
@@ -166,9 +190,9 @@ class OpDefinition {
 /// What a kernel computes (kernels/abi/softcheck_kernel.h): a reference to one OpDefinition.
 class Op {
  public:
-  static const Op softmax, log_softmax, logsumexp, entropy, adaptive_softmax, attention, adaptive_attention,
-      softmax_backward, log_softmax_backward, cross_entropy, cross_entropy_backward, cross_entropy_mean,
-      cross_entropy_mean_backward, merge_states, topk_softmax, top_p_softmax, sparsemax, entmax15, attention_backward;
+#define SOFTCHECK_DECLARED(name) static const Op name;
+  SOFTCHECK_OPS(SOFTCHECK_DECLARED)
+#undef SOFTCHECK_DECLARED
 
   constexpr Op(const OpDefinition& definition) : definition_(&definition) {}  // NOLINT(google-explicit-constructor)
 

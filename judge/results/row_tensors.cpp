@@ -29,7 +29,7 @@ GivenTensor logits_of(const TensorTask& task) {
   require_task(task);
   const std::string name = own_name(task.op, 0);
   GivenTensor logits = own_input(task, 0);
-  const bool items_first = task.op->items_first;
+  const bool items_first = task.op->is_of_states();
   if (logits.shape.empty()) {
     throw std::invalid_argument(name + ": need shape " + (items_first ? "(n, ...)" : "(..., n)") + ", got ()");
   }
@@ -88,7 +88,7 @@ void RowTensors::require_auxiliary(std::size_t k) {
     const std::int64_t width = tensor.shape.empty() ? 0 : tensor.shape.back();
     require_shape(name, tensor.shape, shape_of_vectors(task_, width));
     width_ = static_cast<std::size_t>(width);
-    auxiliary_.push_back(task_.op->items_first ? items_behind_rows(std::move(tensor), 1) : std::move(tensor));
+    auxiliary_.push_back(task_.op->is_of_states() ? items_behind_rows(std::move(tensor), 1) : std::move(tensor));
     return;
   }
   require_shape(name, tensor.shape, of_items ? logits_.shape : all_but_last(logits_.shape));

@@ -14,7 +14,7 @@ namespace {
 std::vector<Role> own_roles(Op op) {
   std::vector<Role> roles;
   for (const OpInput& input : op->inputs) roles.push_back(input.role);
-  if (op->row_comes_last) std::rotate(roles.begin(), roles.begin() + 1, roles.end());
+  if (op->is_of_states()) std::rotate(roles.begin(), roles.begin() + 1, roles.end());
   return roles;
 }
 
@@ -186,18 +186,18 @@ void require_attributes(const TensorTask& task) {
 
 bool has_parts(Op op) { return !op->extents.empty(); }
 
-bool is_attention_gradient(Op op) { return op->attention && has_parts(op); }
+bool is_attention_gradient(Op op) { return op->is_attention() && has_parts(op); }
 
 // The first input, unless its rows may be wider than the format.
-Role role_of_format(Op op) { return op->f32_rows ? op->inputs[1].role : op->inputs[0].role; }
+Role role_of_format(Op op) { return op->is_of_states() ? op->inputs[1].role : op->inputs[0].role; }
 
 bool is_wide(Op op, Role role) {
-  if (op->f32_rows) return role == op->inputs[0].role;
-  return op->attention &&
+  if (op->is_of_states()) return role == op->inputs[0].role;
+  return op->is_attention() &&
          (role == Role::lse || role == Role::lse_gradient || role == Role::sinks || role == Role::slopes);
 }
 
-bool merges_states(Op op) { return !op->attention && op->inputs[0].role == Role::lse; }
+bool merges_states(Op op) { return !op->is_attention() && op->inputs[0].role == Role::lse; }
 
 bool is_optional(Op op, Role role) {
   if (is_attention_gradient(op)) return role == Role::out || role == Role::lse;
@@ -301,9 +301,10 @@ void require_parameters(const TensorTask& task) {
   if (!(task.theta >= 0x1p-1000 && task.theta <= 0x1p1000)) {
     refuse_parameter("theta", "a temperature in [2^-1000, 2^1000]", task.theta);
   }
-  if (!task.op->attention && task.scale != 1) refuse_parameter("scale", "1, as " + op + " has none", task.scale);
+  if (!task.op->is_attention() && task.scale != 1) refuse_parameter("scale", "1, as " + op + " has none", task.scale);
   if (!std::isfinite(task.scale)) refuse_parameter("scale", "a finite number", task.scale);
-  if (!task.op->attention && task.causal) throw std::invalid_argument("causal: need false, as " + op + " has none");
+  if (!task.op->is_attention() && task.causal)
+    throw std::invalid_argument("causal: need false, as " + op + " has none");
   require_attributes(task);
 }
 

@@ -32,7 +32,7 @@ std::vector<RowBlock> row_blocks(const TensorTask& task) {
   }
   if (has_one_value(task.op)) return {{"call", {}}};
   const GivenTensor* const first = input_of(task, task.op->inputs[0].role);
-  if (!task.op->items_first) return {{"row", leading(first)}};
+  if (!task.op->is_of_states()) return {{"row", leading(first)}};
   if (first == nullptr || first->shape.empty()) return {{"row", {}}};
   return {{"row", {first->shape.begin() + 1, first->shape.end()}}};
 }

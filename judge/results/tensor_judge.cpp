@@ -249,7 +249,7 @@ TensorJudgement judge_tensors(const TensorTask& task, const Contract& contract, 
   const numerics::FpEnvironmentGuard environment;
   require_task(task);
   require_formats(task, contract, outputs);
-  if (!task.op->attention) return judge_rows(task, contract, outputs, options);
+  if (!task.op->is_attention()) return judge_rows(task, contract, outputs, options);
   return is_attention_gradient(task.op) ? judge_gradients(task, contract, outputs, options)
                                         : judge_queries(task, contract, outputs, options);
 }

@@ -180,7 +180,7 @@ void reference(const TensorTask& task, const Contract& contract, std::size_t whi
   require_input(task, contract);
   const numerics::PrecisionScope precision(113);
   if (is_attention_gradient(task.op)) return reference_of_gradient(task, contract, which, lower, upper);
-  if (task.op->attention) {
+  if (task.op->is_attention()) {
     const AttentionTask by = attention_task(task, contract);
     return over_queries(task, which, [&](AttentionTensors& tensors, QueryKind kind, std::size_t at, std::size_t n) {
       exact_query(by, tensors, kind, which, lower.subspan(at, n), upper.subspan(at, n));
@@ -211,7 +211,7 @@ void thresholds(const TensorTask& task, const Contract& contract, std::size_t wh
   require_input(task, contract);
   const numerics::PrecisionScope precision(113);
   if (is_attention_gradient(task.op)) return thresholds_of_gradient(task, contract, which, allowed);
-  if (task.op->attention) {
+  if (task.op->is_attention()) {
     const AttentionTask by = attention_task(task, contract);
     return over_queries(task, which, [&](AttentionTensors& tensors, QueryKind kind, std::size_t at, std::size_t n) {
       granted_query(by, tensors, kind, which, allowed.subspan(at, n));
@@ -239,13 +239,13 @@ void thresholds(const TensorTask& task, const Contract& contract, std::size_t wh
 numerics::Contract contract_for(const TensorTask& task, std::string_view words,
                                 std::optional<numerics::Format> output) {
   const numerics::Format input = input_format(task);
-  const numerics::Format usual = task.op->attention ? input : output_format(task.op, input);
+  const numerics::Format usual = task.op->is_attention() ? input : output_format(task.op, input);
   return numerics::parse_contract(words, input, output.value_or(usual));
 }
 
 std::vector<std::int64_t> output_shape(const TensorTask& task, std::size_t which) {
   require_output_number(task, which);
-  if (!task.op->attention) return RowTensors(task).output_shape(which);
+  if (!task.op->is_attention()) return RowTensors(task).output_shape(which);
   return is_attention_gradient(task.op) ? GradientTensors(task).output_shape(which)
                                         : AttentionTensors(task).output_shape(which);
 }

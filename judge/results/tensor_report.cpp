@@ -134,7 +134,7 @@ const char* word_of_decision(numerics::Decision decision) {
 std::string parameters_text(const TensorTask& task) {
   const Attributes& a = task.attributes;
   std::string text;
-  if (task.op->attention) {
+  if (task.op->is_attention()) {
     text = fmt::format(", scale {}{}", task.scale, task.causal ? ", causal" : "");
     const auto window = [](std::int64_t plus_1) { return plus_1 == 0 ? "all" : std::to_string(plus_1 - 1); };
     if (a.window_left_plus_1 != 0 || a.window_right_plus_1 != 0) {
@@ -198,7 +198,7 @@ std::string worst_text(const TensorJudgement& judgement, const TensorTask& task,
                        std::span<const GivenTensor> outputs, std::size_t reported_rows) {
   const std::span<const JudgedTensorRow> worst(judgement.worst.data(), std::min(judgement.worst.size(), reported_rows));
   if (worst.empty()) return "";
-  const bool of_logits = task.op->attention || task.op->inputs[0].role == Role::logits;
+  const bool of_logits = task.op->is_attention() || task.op->inputs[0].role == Role::logits;
   const std::string first_input = of_logits ? "logit" : std::string(to_string(task.op->inputs[0].role));
   std::vector<Cells> lines{{"row", "item", first_input, "got", "exact", "error", "of threshold", "verdict"}};
   std::vector<std::string> remarks{""};
@@ -244,7 +244,7 @@ ReportedRow reported_row(const JudgedTensorRow& row, const TensorTask& task, con
   // The items of a row's second output follow those of the first.
   const std::size_t first = first_item_of_claim(task, finding.claim);
   if (shown.item && *shown.item >= first) *shown.item -= first;
-  if (finding.item && !task.op->attention && !has_parts(task.op))
+  if (finding.item && !task.op->is_attention() && !has_parts(task.op))
     shown.logit = logit_at(task.inputs[0], row.index, *finding.item);
   shown.got = finding.got;
   shown.share = row.share;

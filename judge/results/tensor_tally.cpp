@@ -223,7 +223,7 @@ std::vector<std::string> TensorTally::reasons_for_vacuity() const {
   }
   // For attention the claims on lse and entropy need tensors that the caller may not have.
   const std::size_t needed =
-      task_.op->attention && !task_.op->all_outputs ? 1 : claims.size() - task_.op->optional_outputs;
+      task_.op->is_attention() && !task_.op->all_outputs ? 1 : claims.size() - task_.op->optional_outputs;
   const auto is_needed = [&](std::size_t k) {
     return k < needed || std::ranges::find(task_.asked, k) != task_.asked.end();
   };

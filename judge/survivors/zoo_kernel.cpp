@@ -71,7 +71,7 @@ KernelSubject subject_of(const ZooKernel& row, const std::filesystem::path& fold
   subject.contract = numerics::parse_contract(row.contract, input, output_format(subject.op, input));
   if (row.require != "-") subject.required = parse_requirements(row.require);
   if (row.exempt != "-") subject.exempt = {row.exempt};
-  if (row.domain != "-") subject.domain = parse_domain(row.domain, subject.op->attention);
+  if (row.domain != "-") subject.domain = parse_domain(row.domain, subject.op->is_attention());
   return subject;
 }
 

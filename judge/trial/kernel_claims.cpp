@@ -11,7 +11,7 @@ namespace softcheck::proptests {
 std::vector<std::string> value_claims(Op op) { return {op->claims.begin(), op->claims.end()}; }
 
 bool is_scalar_claim(Op op, std::string_view claim) {
-  if (!op->attention && op->extents.empty()) return false;
+  if (!op->is_attention() && op->extents.empty()) return false;
   return claim.ends_with(".lse") || claim.ends_with(".entropy") || claim.ends_with(".dsinks");
 }
 
@@ -22,7 +22,7 @@ std::vector<std::string> kernel_claims(Op op) {
        {"kernel.accepts", "kernel.masked_row", "kernel.nan_row", "kernel.deterministic", "kernel.batch_invariant"}) {
     claims.emplace_back(claim);
   }
-  if (!op->attention && op->takes_infinities && op->has_limit) claims.emplace_back("kernel.infinite_row");
+  if (!op->is_attention() && op->takes_infinities && op->has_limit) claims.emplace_back("kernel.infinite_row");
   std::ranges::sort(claims);
   return claims;
 }
@@ -72,7 +72,7 @@ constexpr const char* inner_merges =
 }  // namespace
 
 std::vector<std::string> not_tried_of(const KernelSubject& subject, const JudgeOptions& options) {
-  if (subject.op->attention) {
+  if (subject.op->is_attention()) {
     return {inner_merges, "the output in the query's place: no kernel of attention is asked for it"};
   }
   std::vector<std::string> result{

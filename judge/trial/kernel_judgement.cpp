@@ -9,7 +9,7 @@
 namespace softcheck::proptests {
 
 Domain domain_of(std::string_view words, Op op) {
-  Domain domain = parse_domain(words, op->attention);
+  Domain domain = parse_domain(words, op->is_attention());
   if ((domain.packed && !op->packed) || (domain.pages && !op->pages)) {
     throw std::invalid_argument(
         "domain: packed needs --op attention or attention_backward, and pages --op attention, got " +

@@ -1,7 +1,6 @@
 #include "judge/trial/listed_calls.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <optional>
 
@@ -100,10 +99,9 @@ std::vector<RowMatrixCase> known_for(const KernelSubject& subject, const JudgeOp
   // A support of 4,925 items, too long for a buffer of 4,096 candidates. The support of k equal items at m ends at m -
   // 1 / k (sparsemax) or m - 2 / sqrt(k) (entmax).
   constexpr std::uint64_t support = 4925;
-  const bool is_sparse = subject.op == Op::sparsemax || subject.op == Op::entmax15;
-  if (is_sparse && options.effort != Effort::quick) {
-    const double items = support, edge = subject.op == Op::sparsemax ? 1 / items : 2 / std::sqrt(items);
-    matrices.push_back(support_matrix(row_format(subject.op, subject.contract.input), support, edge));
+  const std::optional<double> edge = subject.op.rows().edge_of_support(support);
+  if (edge && options.effort != Effort::quick) {
+    matrices.push_back(support_matrix(row_format(subject.op, subject.contract.input), support, *edge));
   }
   std::ranges::stable_sort(matrices, {}, [](const RowMatrixCase& matrix) { return size_of(matrix); });
   return matrices;

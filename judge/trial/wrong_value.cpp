@@ -57,9 +57,10 @@ std::string unshifted_exponentials(const KernelSubject& subject, const JudgedNum
 // Does the call have so many or so long rows that it may need more than the time limit?
 std::string longer_than_it_may(const KernelSubject& subject, const std::vector<std::int64_t>& shape) {
   constexpr std::int64_t many = 1024;
-  const std::vector<std::string> names = subject.op->attention ? std::vector<std::string>{"batch", "heads", "queries"}
-                                         : shape.size() == 2   ? std::vector<std::string>{"rows", "n"}
-                                                               : std::vector<std::string>{};
+  const std::vector<std::string> names = subject.op->is_attention()
+                                             ? std::vector<std::string>{"batch", "heads", "queries"}
+                                         : shape.size() == 2 ? std::vector<std::string>{"rows", "n"}
+                                                             : std::vector<std::string>{};
   const std::size_t count = std::min(names.size(), shape.size());
   const auto largest = std::max_element(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(count));
   if (count == 0 || *largest < many) return "";

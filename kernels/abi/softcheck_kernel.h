@@ -118,8 +118,8 @@
  *                                                        of k has its gradients, also where its sequence has no
  *                                                        queries: 0
  *
- * Types     f64, f32, f16 (kDLFloat, bits 64, 32, 16), bf16 (kDLBfloat, bits 16), e4m3 or e5m2 (softcheck_dtype_code,
- *           bits 8), lanes 1. Element outputs have the inputs' dtype. logsumexp, entropy, losses and lse (of
+ * Types     f64, f32, f16 (kDLFloat, bits 64, 32, 16), bf16 (kDLBfloat, bits 16), or one of softcheck_dtype_code (bits
+ *           8), lanes 1. Element outputs have the inputs' dtype. logsumexp, entropy, losses and lse (of
  *           merge_states the input, too) are f64 for f64 inputs, else f32. With --out-dtype the judge calls the kernel
  *           with the inputs' dtype there. A mask is uint8 (kDLUInt, bits 8), nonzero = visible, of shape (rows, n), or
  *           (batch, heads or 1, queries, keys) for attention.

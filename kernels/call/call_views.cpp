@@ -1,6 +1,7 @@
 #include "kernels/call/call_views.hpp"
 
 #include <cmath>
+#include <iterator>
 
 namespace softcheck::kernels::call {
 std::optional<Storage> storage_of(DLDataType type) {
@@ -22,16 +23,17 @@ std::optional<Storage> storage_of(DLDataType type) {
   if (type.code == kDLBfloat && type.bits == 16) {
     return Storage::bf16;
   }
-  if (type.code == SOFTCHECK_DTYPE_E4M3 && type.bits == 8) {
-    return Storage::e4m3;
+  if (type.bits != 8) {
+    return std::nullopt;
   }
-  if (type.code == SOFTCHECK_DTYPE_E5M2 && type.bits == 8) {
-    return Storage::e5m2;
-  }
-  if (type.code == kDLUInt && type.bits == 8) {
+  if (type.code == kDLUInt) {
     return Storage::mask;
   }
-  return std::nullopt;
+  const std::size_t byte = arithmetic::byte_format_of(type.code);
+  if (byte == std::size(arithmetic::byte_formats)) {
+    return std::nullopt;
+  }
+  return static_cast<Storage>(static_cast<std::size_t>(Storage::eight_bits) + byte);
 }
 
 namespace {

@@ -12,7 +12,12 @@
 
 namespace softcheck::kernels::call {
 
-enum class Storage { f64, f32, f16, bf16, e4m3, e5m2, mask };
+/// eight_bits + i is that of arithmetic::byte_formats[i].
+enum class Storage { f64, f32, f16, bf16, mask, eight_bits };
+
+constexpr std::size_t byte_format(Storage storage) {
+  return static_cast<std::size_t>(storage) - static_cast<std::size_t>(Storage::eight_bits);
+}
 
 /// A strided view of rank 2 (a rank-1 view has one column); strides in bytes.
 struct View {
@@ -47,14 +52,14 @@ T load_element(const std::byte* from, Storage storage) {
       return static_cast<T>(arithmetic::f16_to_f32(load_bits<std::uint16_t>(from)));
     case Storage::bf16:
       return static_cast<T>(arithmetic::bf16_to_f32(load_bits<std::uint16_t>(from)));
-    case Storage::e4m3:
-      return static_cast<T>(arithmetic::e4m3_to_f32(load_bits<std::uint8_t>(from)));
-    case Storage::e5m2:
-      return static_cast<T>(arithmetic::e5m2_to_f32(load_bits<std::uint8_t>(from)));
     case Storage::mask:
+      return std::numeric_limits<T>::quiet_NaN();
+    case Storage::eight_bits:
       break;
   }
-  return std::numeric_limits<T>::quiet_NaN();
+  return arithmetic::with_byte_format(byte_format(storage), [from](const arithmetic::ByteFormat& format) {
+    return static_cast<T>(arithmetic::byte_to_f32(format, load_bits<std::uint8_t>(from)));
+  });
 }
 
 template <class T>
@@ -70,9 +75,10 @@ void store_element(std::byte* to, Storage storage, T value) {
     return;
   }
   const float narrow = static_cast<float>(value);
-  if (storage == Storage::e4m3 || storage == Storage::e5m2) {
-    const std::uint8_t byte =
-        storage == Storage::e4m3 ? arithmetic::f32_to_e4m3(narrow) : arithmetic::f32_to_e5m2(narrow);
+  if (storage >= Storage::eight_bits) {
+    const std::uint8_t byte = arithmetic::with_byte_format(
+        byte_format(storage),
+        [narrow](const arithmetic::ByteFormat& format) { return arithmetic::f32_to_byte(format, narrow); });
     std::memcpy(to, &byte, sizeof byte);
     return;
   }

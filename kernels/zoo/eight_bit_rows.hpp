@@ -5,20 +5,19 @@
 
 #include "kernels/zoo/reference_rows.hpp"
 
-// Rows of e4m3 and e5m2 whose bytes a kernel converts by functions of its own: what each planted bug of a format
+// Rows of 8 bits whose bytes a kernel converts by functions of its own: what each planted bug of a format
 // changes.
 namespace softcheck::kernels::zoo {
 
 /// The conversions of a format of 8 bits; a bug derives from them and hides one.
 struct EightBits {
-  bool is_e4m3 = true;
+  arithmetic::ByteFormat format = arithmetic::byte_formats[0];
 
-  float widened(std::uint8_t bits) const {
-    return is_e4m3 ? arithmetic::e4m3_to_f32(bits) : arithmetic::e5m2_to_f32(bits);
-  }
-  std::uint8_t narrowed(float value) const {
-    return is_e4m3 ? arithmetic::f32_to_e4m3(value) : arithmetic::f32_to_e5m2(value);
-  }
+  float widened(std::uint8_t bits) const { return arithmetic::byte_to_f32(format, bits); }
+  std::uint8_t narrowed(float value) const { return arithmetic::f32_to_byte(format, value); }
+  float largest() const { return widened(static_cast<std::uint8_t>(format.end() - 1)); }
+  unsigned first_normal() const { return format.fraction() + 1; }
+  float smallest_normal() const { return widened(static_cast<std::uint8_t>(first_normal())); }
 };
 
 /// The sign of a number at its place in a byte.
@@ -30,7 +29,7 @@ int each_row_of_eight_bits(const softcheck_call* call, Compute compute) {
   const std::optional<Matrices> found = matrices_of(*call);
   if (!found || found->logits.type.bits != 8 || found->out.type.bits != 8) return 1;
   Bits bits;
-  bits.is_e4m3 = found->logits.type.code == SOFTCHECK_DTYPE_E4M3;
+  bits.format = byte_format(found->logits.type);
   for (std::int64_t r = 0; r < found->logits.rows; ++r) {
     Row row = gather<float>(*found, r);
     for (std::size_t i = 0; i < row.logits.size(); ++i) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 
 #include "kernels/abi/softcheck_kernel.h"
 #include "kernels/arithmetic/format_bits.hpp"
@@ -16,13 +17,17 @@ Bits bits_at(const char* from) {
   return bits;
 }
 
+/// The dtype's, which is one of 8 bits.
+inline const arithmetic::ByteFormat& byte_format(DLDataType type) {
+  return arithmetic::byte_formats[arithmetic::byte_format_of(type.code)];
+}
+
 /// Real is double for f64 and float for the rest: each holds its dtypes' values exactly.
 template <class Real>
 Real load(DLDataType type, const char* from) {
   if (type.bits == 64) return static_cast<Real>(bits_at<double>(from));
   if (type.bits == 32) return static_cast<Real>(bits_at<float>(from));
-  if (type.code == SOFTCHECK_DTYPE_E4M3) return static_cast<Real>(arithmetic::e4m3_to_f32(bits_at<std::uint8_t>(from)));
-  if (type.code == SOFTCHECK_DTYPE_E5M2) return static_cast<Real>(arithmetic::e5m2_to_f32(bits_at<std::uint8_t>(from)));
+  if (type.bits == 8) return static_cast<Real>(arithmetic::byte_to_f32(byte_format(type), bits_at<std::uint8_t>(from)));
   const auto bits = bits_at<std::uint16_t>(from);
   return static_cast<Real>(type.code == kDLBfloat ? arithmetic::bf16_to_f32(bits) : arithmetic::f16_to_f32(bits));
 }
@@ -37,8 +42,7 @@ void store(DLDataType type, Real value, char* to) {
     put(static_cast<float>(value));
   } else {
     const float narrow = static_cast<float>(value);
-    if (type.code == SOFTCHECK_DTYPE_E4M3) return put(arithmetic::f32_to_e4m3(narrow));
-    if (type.code == SOFTCHECK_DTYPE_E5M2) return put(arithmetic::f32_to_e5m2(narrow));
+    if (type.bits == 8) return put(arithmetic::f32_to_byte(byte_format(type), narrow));
     put(type.code == kDLBfloat ? arithmetic::f32_to_bf16(narrow) : arithmetic::f32_to_f16(narrow));
   }
 }
@@ -52,12 +56,12 @@ int in_format_of(DLDataType type, Run run) {
   return 0;
 }
 
-/// f64, f32, f16, bf16, e4m3 or e5m2 on the CPU.
+/// A floating-point format on the CPU.
 inline bool is_float(const DLTensor& t) {
   const bool ieee = t.dtype.code == kDLFloat && (t.dtype.bits == 16 || t.dtype.bits == 32 || t.dtype.bits == 64);
   const bool brain = t.dtype.code == kDLBfloat && t.dtype.bits == 16;
   const bool short_one =
-      (t.dtype.code == SOFTCHECK_DTYPE_E4M3 || t.dtype.code == SOFTCHECK_DTYPE_E5M2) && t.dtype.bits == 8;
+      t.dtype.bits == 8 && arithmetic::byte_format_of(t.dtype.code) < std::size(arithmetic::byte_formats);
   return t.device.device_type == kDLCPU && t.dtype.lanes == 1 && (ieee || brain || short_one);
 }
 

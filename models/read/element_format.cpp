@@ -153,8 +153,8 @@ constexpr std::array<ElementFormat, 10> element_formats{{{"F64", 1, 8, decode_na
                                                          {"BF16", 1, 2, decode_bf16},
                                                          {"F8_E4M3", 1, 1, decode_byte<Format::e4m3>},
                                                          {"F8_E5M2", 1, 1, decode_byte<Format::e5m2>},
-                                                         {"Q4_0", 32, 18, decode_q4_0},
                                                          {"Q8_0", 32, 34, decode_q8_0},
+                                                         {"Q4_0", 32, 18, decode_q4_0},
                                                          {"Q4_K", 256, 144, decode_q4_k},
                                                          {"Q6_K", 256, 210, decode_q6_k}}};
 
@@ -184,6 +184,15 @@ const PlacedTensors& in_files(const Checkpoint& checkpoint) {
 const ElementFormat* find_element_format(std::string_view dtype) {
   const auto* const found = std::ranges::find(element_formats, dtype, &ElementFormat::dtype);
   return found == element_formats.end() ? nullptr : found;
+}
+
+std::string element_format_names() {
+  std::string names;
+  for (const ElementFormat& format : element_formats) {
+    names += &format == &element_formats.front() ? "" : &format == &element_formats.back() ? " or " : ", ";
+    names += format.dtype;
+  }
+  return names;
 }
 
 void read_stored_bytes(const Checkpoint& checkpoint, const StoredTensor& tensor, std::uint64_t most,

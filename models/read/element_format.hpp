@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "models/read/checkpoint.hpp"
@@ -25,6 +26,9 @@ struct ElementFormat {
 ///
 /// returns  nullptr where the dtype is not read
 const ElementFormat* find_element_format(std::string_view dtype);
+
+/// "F64, F32 or F16", for messages: all that are read.
+std::string element_format_names();
 
 using BytePieces = std::function<void(std::span<const std::byte>)>;
 

@@ -21,11 +21,11 @@ constexpr double power_of_two(int exponent) {
   return value;
 }
 
-constexpr FormatProperties describe(std::string_view name, std::string_view file_name, int dlpack_code,
-                                    int storage_bits, int precision, int exponent_bits, int max_exponent,
-                                    double largest, bool has_infinity) {
+constexpr FormatProperties describe(std::string_view name, std::string_view array_name, std::string_view file_name,
+                                    int dlpack_code, int storage_bits, int precision, int exponent_bits,
+                                    int max_exponent, double largest, bool has_infinity) {
   const int min_exponent = 2 - (1 << (exponent_bits - 1));
-  return {name, file_name, dlpack_code, storage_bits, precision, exponent_bits, max_exponent, min_exponent,
+  return {name, array_name, file_name, dlpack_code, storage_bits, precision, exponent_bits, max_exponent, min_exponent,
           power_of_two(-precision), power_of_two(min_exponent), power_of_two(min_exponent - precision + 1), largest,
           has_infinity,
           // CUDA's cvt to 8 bits always saturates, ONNX's Cast by default; torch's and ml_dtypes' conversions never do.
@@ -37,18 +37,22 @@ constexpr double all_ones(int precision, int max_exponent) {
   return (2 - power_of_two(1 - precision)) * power_of_two(max_exponent);
 }
 
-constexpr std::array<FormatProperties, 6> table{
-    describe("f64", "F64", 2, 64, 53, 11, 1023, std::numeric_limits<double>::max(), true),
-    describe("f32", "F32", 2, 32, 24, 8, 127, all_ones(24, 127), true),
-    describe("f16", "F16", 2, 16, 11, 5, 15, all_ones(11, 15), true),
-    describe("bf16", "BF16", 4, 16, 8, 8, 127, all_ones(8, 127), true),
+// In the order of the enumeration.
+constexpr std::array table{
+    describe("f64", "float64", "F64", 2, 64, 53, 11, 1023, std::numeric_limits<double>::max(), true),
+    describe("f32", "float32", "F32", 2, 32, 24, 8, 127, all_ones(24, 127), true),
+    describe("f16", "float16", "F16", 2, 16, 11, 5, 15, all_ones(11, 15), true),
+    describe("bf16", "bfloat16", "BF16", 4, 16, 8, 8, 127, all_ones(8, 127), true),
     // The all-ones significand of the top binade is NaN: the largest value is 1.75 * 2^8 = 448.
-    describe("e4m3", "F8_E4M3", 10, 8, 4, 4, 8, 448, false),
-    describe("e5m2", "F8_E5M2", 12, 8, 3, 5, 15, all_ones(3, 15), true),
+    describe("e4m3", "float8_e4m3fn", "F8_E4M3", 10, 8, 4, 4, 8, 448, false),
+    describe("e5m2", "float8_e5m2", "F8_E5M2", 12, 8, 3, 5, 15, all_ones(3, 15), true),
 };
 
-constexpr std::array<Format, 6> formats{Format::f64,  Format::f32,  Format::f16,
-                                        Format::bf16, Format::e4m3, Format::e5m2};
+constexpr auto formats = [] {
+  std::array<Format, table.size()> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<Format>(i);
+  return all;
+}();
 
 constexpr int double_bias = 1023;
 constexpr int double_fraction_bits = 52;
@@ -150,23 +154,12 @@ std::uint64_t encoded<Format::f64>(double value) {
   return std::bit_cast<std::uint64_t>(value);
 }
 
-template <typename Action>
+template <std::size_t i = 0, typename Action>
 auto with(Format format, const Action& act) {
-  switch (format) {
-    case Format::f64:
-      return act.template operator()<Format::f64>();
-    case Format::f32:
-      return act.template operator()<Format::f32>();
-    case Format::f16:
-      return act.template operator()<Format::f16>();
-    case Format::bf16:
-      return act.template operator()<Format::bf16>();
-    case Format::e4m3:
-      return act.template operator()<Format::e4m3>();
-    case Format::e5m2:
-      break;
+  if constexpr (i + 1 < table.size()) {
+    if (format != formats[i]) return with<i + 1>(format, act);
   }
-  return act.template operator()<Format::e5m2>();
+  return act.template operator()<formats[i]>();
 }
 
 }  // namespace
@@ -175,11 +168,15 @@ const FormatProperties& properties(Format format) { return table[static_cast<std
 
 std::span<const Format> all_formats() { return formats; }
 
-std::string format_names() {
+std::string format_names(int most_bits) {
+  std::vector<std::string_view> found;
+  for (const FormatProperties& p : table) {
+    if (p.storage_bits <= most_bits) found.push_back(p.name);
+  }
   std::string names;
-  for (const Format format : formats) {
-    names += format == formats.front() ? "" : format == formats.back() ? " or " : ", ";
-    names += properties(format).name;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    names += i == 0 ? "" : i + 1 == found.size() ? " or " : ", ";
+    names += found[i];
   }
   return names;
 }

@@ -15,8 +15,9 @@ enum class Format { f64, f32, f16, bf16, e4m3, e5m2 };
 
 struct FormatProperties {
   std::string_view name;
-  std::string_view file_name;  // in safetensors
-  int dlpack_code;             // DLDataTypeCode of DLPack 1.1; its bits are storage_bits
+  std::string_view array_name;  // in NumPy, ml_dtypes, torch and JAX
+  std::string_view file_name;   // in safetensors
+  int dlpack_code;              // DLDataTypeCode of DLPack 1.1; its bits are storage_bits
   int storage_bits;
   int precision;  // bits of the significand, including the hidden one
   int exponent_bits;
@@ -31,13 +32,13 @@ struct FormatProperties {
 };
 
 /// Constants of a format. Source: IEEE 754-2019 (f64, f32, f16), the bfloat16 hardware numerics definition, and the OCP
-/// 8-bit floating point specification (e4m3, e5m2).
+/// 8-bit floating point specification.
 const FormatProperties& properties(Format format);
 
 std::span<const Format> all_formats();
 
-/// "f64, f32, f16, bf16, e4m3 or e5m2", for messages.
-std::string format_names();
+/// "f64, f32, f16 or bf16", for messages: those of at most so many bits.
+std::string format_names(int most_bits = 64);
 
 /// The format with this name, such as "f32"; nothing if there is none.
 std::optional<Format> find_format(std::string_view name);

@@ -69,6 +69,9 @@ struct Contract {
   std::optional<Format> products;         // gradients: products before they are added
   std::optional<Format> score_gradients;  // attention's gradient: dS before it multiplies queries and keys
 
+  /// Nothing as large as the logits cancels in an entropy.
+  bool has_centred_entropy() const { return entropy_from == EntropyFrom::deviations; }
+
   friend bool operator==(const Contract&, const Contract&) = default;
 };
 
@@ -84,10 +87,9 @@ class ContractError : public std::invalid_argument {
   std::string problem;  // what is needed and what was given, without the function's name
 };
 
-/// Parses a kernel's words, starting from the default contract: `acc=f32 exp=1ulp sum=lanes:8 masked=nan subnormal=kept
-/// entropy=any lse=centred theta=before entropy_from=logits scale=split weights=bf16 total=bf16 scores=bf16 values=bf16
-/// products=bf16 ds=bf16 tanh=2ulp ties=lowest infinity=limit`. exp=Kulp means E = 2 K and A = 1; exp=E:e,A:a gives
-/// both. Blanks or commas separate words; each may appear once.
+/// Parses a kernel's words, those of contract_words(), starting from the default contract:
+/// `exp=1ulp sum=lanes:8 masked=nan`. exp=Kulp means E = 2 K and A = 1; exp=E:e,A:a gives both. Blanks or commas
+/// separate words; each may appear once.
 ///
 /// throws   ContractError with the word and the list of words
 Contract parse_contract(std::string_view words, Format input, Format output);

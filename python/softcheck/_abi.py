@@ -1,20 +1,18 @@
-"""The structures of softcheck's kernel ABI (softcheck_kernel.h, DLPack's tensors) through ctypes, and its formats."""
+"""The structures of softcheck's kernel ABI (softcheck_kernel.h, DLPack's tensors) through ctypes."""
 
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
-import numpy as np
+if TYPE_CHECKING:
+    from ._dtypes import Tensor
 
 # What a function of a kernel returns: 0, a refusal, or what became of it.
 CALL_CRASHED = -1000001
 CALL_TIMED_OUT = -1000002
 CALL_MALFORMED = -1000003
 CALL_REFUSED = 1
-
-_CPU = 1  # kDLCPU
-_INT, _UINT, _FLOAT, _BFLOAT, _BOOL, _FLOAT8_E4M3FN, _FLOAT8_E5M2 = 0, 1, 2, 4, 6, 10, 12
 
 
 class DLDevice(ctypes.Structure):
@@ -120,50 +118,6 @@ def names_behind(call: Call, own_inputs: int) -> list[str]:
         return ["mask"] * (call.n_inputs - own_inputs)
     roles = ctypes.cast(ctypes.pointer(call), ctypes.POINTER(Call2)).contents.input_roles
     return [_ROLES[roles[i]] for i in range(own_inputs, call.n_inputs)]
-
-
-# The element types: the name of softcheck's command, that of NumPy or ml_dtypes, DLPack's code and bits.
-_FORMATS = (
-    ("f64", "float64", _FLOAT, 64),
-    ("f32", "float32", _FLOAT, 32),
-    ("f16", "float16", _FLOAT, 16),
-    ("bf16", "bfloat16", _BFLOAT, 16),
-    ("e4m3", "float8_e4m3fn", _FLOAT8_E4M3FN, 8),
-    ("e5m2", "float8_e5m2", _FLOAT8_E5M2, 8),
-)
-FORMAT_NAMES = ", ".join(long for _, long, _, _ in _FORMATS[:-1]) + " or " + _FORMATS[-1][1]
-# softcheck's names by both.
-DTYPES = {long: short for short, long, _, _ in _FORMATS} | {short: short for short, _, _, _ in _FORMATS}
-LONG_NAMES = {short: long for short, long, _, _ in _FORMATS}
-FORMATS_BY_TYPE = {(code, bits): short for short, _, code, bits in _FORMATS}
-# Of which NumPy has no type: their arrays are of their bits, and ml_dtypes has the types.
-OF_BITS = frozenset(short for short, _, code, _ in _FORMATS if code != _FLOAT)
-_TYPES = {short: (code, bits) for short, _, code, bits in _FORMATS} | {"int64": (_INT, 64), "int32": (_INT, 32)}
-
-
-def bits_dtype(name: str) -> np.dtype:
-    """The NumPy type that stands for a softcheck dtype; one of OF_BITS as an unsigned integer."""
-    return np.dtype(f"uint{_TYPES[name][1]}" if name in OF_BITS else LONG_NAMES[name])
-
-
-class Tensor:
-    """A DLTensor over a NumPy array, which it keeps alive. A dtype that NumPy has not comes as its bits."""
-
-    def __init__(self, array: np.ndarray, dtype: str) -> None:
-        self.array = array
-        code, bits = _TYPES[dtype] if dtype in _TYPES else (_UINT, 8)
-        dimensions = array.ndim
-        self._shape = (ctypes.c_int64 * max(dimensions, 1))(*array.shape)
-        self._strides = (ctypes.c_int64 * max(dimensions, 1))(*(s // array.itemsize for s in array.strides))
-        self.tensor = DLTensor(
-            data=array.ctypes.data if array.size else None,
-            device=DLDevice(_CPU, 0),
-            ndim=dimensions,
-            dtype=DLDataType(code, bits, 1),
-            shape=self._shape,
-            strides=self._strides,
-            byte_offset=0,
-        )
 
 
 class TensorCall:

@@ -11,7 +11,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from . import _abi, _arrays, _library
+from . import _abi, _arrays, _dtypes, _library
 from ._library import UsageError, flag, number, shown
 
 
@@ -45,10 +45,10 @@ def call_kernel(
     causal: bool = False,
 ) -> bool:
     """Whether the kernel has filled the outputs. Arrays are of bits, with their dtypes (_arrays.to_bits), a mask of bool."""
-    tensors = [_abi.Tensor(np.ascontiguousarray(array), dtype) for array, dtype in inputs]
+    tensors = [_dtypes.Tensor(np.ascontiguousarray(array), dtype) for array, dtype in inputs]
     if mask is not None:
-        tensors.append(_abi.Tensor(np.ascontiguousarray(mask).view(np.uint8), "u8"))
-    results = [_abi.Tensor(array, dtype) for array, dtype in outputs]
+        tensors.append(_dtypes.Tensor(np.ascontiguousarray(mask).view(np.uint8), "u8"))
+    results = [_dtypes.Tensor(array, dtype) for array, dtype in outputs]
     for tensor in (*tensors, *results):
         tensor.tensor.strides = None  # all are compact; NumPy's strides of an empty array are 0, which no kernel takes
     call = _abi.TensorCall(tensors, results, 1.0, scale, causal)
@@ -62,8 +62,8 @@ def _bits(name: str, array: Any) -> tuple[np.ndarray, str]:
         bits, dtype = _arrays.to_bits(array)
     except (TypeError, RuntimeError) as error:
         raise UsageError(f"{name}: {error}") from None
-    if dtype not in _abi.LONG_NAMES:
-        raise UsageError(f"{name}: need {_abi.FORMAT_NAMES}, got {dtype}")
+    if dtype not in _dtypes.LONG_NAMES:
+        raise UsageError(f"{name}: need {_dtypes.FORMAT_NAMES}, got {dtype}")
     return bits, dtype
 
 
@@ -116,7 +116,7 @@ def attention_of_heads(
     inputs = [_bits(name, array) for array in arrays]
     (q, dtype), (k, _), (v, _), *_ = inputs
     shapes = ", ".join(str(bits.shape) for bits in (q, k, v))
-    dtypes = [_abi.LONG_NAMES[kind] for _, kind in inputs[:3]]
+    dtypes = [_dtypes.LONG_NAMES[kind] for _, kind in inputs[:3]]
     if len(set(dtypes)) > 1:
         raise UsageError(f"{name}: need q, k and v of one dtype, got {', '.join(dtypes)}")
     if any(bits.ndim != 4 for bits in (q, k, v)):

@@ -8,7 +8,7 @@ from typing import Any, Callable, get_args
 
 import numpy as np
 
-from ._abi import DTYPES, FORMAT_NAMES, LONG_NAMES, OF_BITS, bits_dtype
+from ._dtypes import DTYPES, FORMAT_NAMES, LONG_NAMES, OF_BITS, bits_dtype
 from ._library import UsageError, shown
 from ._words import Arrays
 

@@ -10,7 +10,7 @@ from typing import Any, Iterable, Mapping, NamedTuple
 
 import numpy as np
 
-from ._abi import LONG_NAMES, OF_BITS
+from ._dtypes import LONG_NAMES, OF_BITS
 from ._library import UsageError
 from ._ops import ATTRIBUTES, OPS, SEQUENCES
 from ._parameters import own_argument

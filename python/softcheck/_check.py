@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Callable, Collection, Mapping, Sequence, get_args
 
 from . import _arrays, _library
-from ._abi import FORMAT_NAMES
+from ._dtypes import FORMAT_NAMES
 from ._again import again, name_in_its_program
 from ._as_test import Told
 from ._function import Adapter, ForkedCall, op_named, require_device, words_of

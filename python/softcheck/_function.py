@@ -11,13 +11,13 @@ from typing import Any, Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from . import _abi, _arrays, _library
+from . import _abi, _arrays, _dtypes, _library
 from ._crash import crash_text
 from ._gradients import gradients, inputs_of_forward
 from ._ops import LONGEST, OPS, SEQUENCES, TENSORS, Op
 from ._parameters import own_argument
 
-_NAMES = {**_abi.FORMATS_BY_TYPE, (0, 32): "i32", (0, 64): "i64"}
+_NAMES = {**_dtypes.FORMATS_BY_TYPE, (0, 32): "i32", (0, 64): "i64"}
 
 
 def _bits_of(tensor: _abi.DLTensor) -> tuple[np.ndarray, str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence, TypedDict, TypeVar, g
 
 import numpy as np
 
-from . import _abi, _arrays, _library
+from . import _abi, _arrays, _dtypes, _library
 from ._function import op_named, words_of
 from ._library import UsageError, flag, number, shown, whole
 from ._ops import ATTRIBUTES, TENSORS, TERMS, Op
@@ -100,7 +100,7 @@ def _tensors(op: Op, inputs: Any, outputs: Any, attributes: dict[str, Any]) -> _
         seen, dtype = _bits("mask", attributes["mask"])
         if dtype not in ("bool", "uint8"):
             raise UsageError(f"mask: need bool or uint8, got {dtype}")
-        tensors.append(_abi.Tensor(seen.view(np.uint8), "u8"))
+        tensors.append(_dtypes.Tensor(seen.view(np.uint8), "u8"))
         names.append("mask")
     results = outputs if isinstance(outputs, (tuple, list)) else () if outputs is None else (outputs,)
     written = [_tensor(op.outputs[min(i, len(op.outputs) - 1)], array) for i, array in enumerate(results)]
@@ -121,7 +121,7 @@ def _tensors(op: Op, inputs: Any, outputs: Any, attributes: dict[str, Any]) -> _
     return _abi.TensorCall(tensors, written, theta, number("scale", scale), causal, given, roles)
 
 
-def _attributes(op: Op, attributes: dict[str, Any], written: list[_abi.Tensor]) -> dict[str, Any] | None:
+def _attributes(op: Op, attributes: dict[str, Any], written: list[_dtypes.Tensor]) -> dict[str, Any] | None:
     """Those of the op, as the library has them; None for an op that has none."""
     for name, off in ATTRIBUTES.items():
         if name not in op.attributes and not _is_off(attributes[name], off):
@@ -159,7 +159,7 @@ def _is_off(value: Any, off: Any) -> bool:
         return False
 
 
-def _chosen(k: Any, written: list[_abi.Tensor]) -> int:
+def _chosen(k: Any, written: list[_dtypes.Tensor]) -> int:
     """k, or as many items as were written."""
     if k is not None:
         return whole("k", k, 0, 2**53)
@@ -182,16 +182,16 @@ def _bits(name: str, array: Any) -> tuple[np.ndarray, str]:
         raise UsageError(f"{name}: {error}") from None
 
 
-def _tensor(name: str, array: Any) -> _abi.Tensor:
+def _tensor(name: str, array: Any) -> _dtypes.Tensor:
     bits, dtype = _bits(name, array)
     if name in ("labels", "ids"):
         if dtype not in ("int32", "int64"):
             raise UsageError(f"{name}: need int32 or int64, got {dtype}")
-    elif dtype not in _abi.LONG_NAMES:
-        raise UsageError(f"{name}: need {_abi.FORMAT_NAMES}, got {dtype}")
+    elif dtype not in _dtypes.LONG_NAMES:
+        raise UsageError(f"{name}: need {_dtypes.FORMAT_NAMES}, got {dtype}")
     if any(step % bits.itemsize for step in bits.strides):
         bits = bits.copy()
-    return _abi.Tensor(bits, dtype)
+    return _dtypes.Tensor(bits, dtype)
 
 
 @_with_attributes

@@ -5,7 +5,7 @@ import os
 import time
 
 import numpy as np
-from softcheck._abi import LONG_NAMES
+from softcheck._dtypes import LONG_NAMES
 
 import softcheck
 

@@ -93,4 +93,5 @@ def test_dtypes_have_their_numbers():
         assert dtypes[name]["smallest_normal"] == float(info.tiny)
         assert 2 * dtypes[name]["unit_roundoff"] == float(info.eps)
         assert dtypes[name]["bits"] == info.bits
+        assert dtypes[name]["array_dtype"] == np.dtype(numpy).name
     assert [name for name, dtype in dtypes.items() if not dtype["infinity"]] == ["e4m3"]

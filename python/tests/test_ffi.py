@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from softcheck import _abi, _library
+from softcheck import _abi, _dtypes, _library
 from softcheck._ops import OPS
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -17,7 +17,7 @@ X = np.array([[0, 1, 2]], np.float32)
 
 def filled(function, which=0, count=0, code=None):
     """The status and the report of softcheck_reference or _threshold; count None: NULL arrays for the right count."""
-    tensor = _abi.Tensor(X, "f32")
+    tensor = _dtypes.Tensor(X, "f32")
     call = _abi.TensorCall([tensor], [], 1.0, 1.0, False)
     if code is not None:
         call.call.inputs[0].contents.dtype.code = code

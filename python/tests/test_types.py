@@ -10,7 +10,7 @@ from typing import get_args
 
 import pytest
 import softcheck
-from softcheck import _abi, _words
+from softcheck import _dtypes, _words
 
 FOLDER = pathlib.Path(__file__).parents[1]
 # Each line that ends in "# red" has a misspelt or foreign word; no other line has an error.
@@ -73,8 +73,8 @@ def words_of_error(**argument):
 def test_the_words_are_those_of_describe_and_of_the_library():
     tables = softcheck.describe()
     assert get_args(_words.OpName) == tuple(op["name"] for op in tables["ops"])
-    assert set(get_args(_words.DtypeName)) == set(_abi.DTYPES)
-    assert set(_abi.DTYPES.values()) == {dtype["name"] for dtype in tables["dtypes"]}
+    assert set(get_args(_words.DtypeName)) == set(_dtypes.DTYPES)
+    assert set(_dtypes.DTYPES.values()) == {dtype["name"] for dtype in tables["dtypes"]}
     told = words_of_error(effort="none").split("need ")[1].split(", got")[0]
     assert set(told.replace(" or ", ", ").split(", ")) == set(get_args(_words.Effort))
 

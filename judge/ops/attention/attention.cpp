@@ -28,7 +28,6 @@ class Attention final : public AttentionOp {
                      .inputs = inputs,
                      .outputs = outputs,
                      .claims = claims,
-                     .attention = true,
                      .attributes = !adaptive,
                      .packed = !adaptive,
                      .pages = !adaptive,

@@ -45,7 +45,6 @@ class AttentionBackward final : public AttentionOp {
                      .outputs = outputs,
                      .extents = extents,
                      .claims = claims,
-                     .attention = true,
                      .attributes = true,
                      .packed = true,
                      .optional_outputs = optional_output_inputs.size(),

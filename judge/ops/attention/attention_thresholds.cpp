@@ -200,7 +200,7 @@ void AttentionThresholds::set_thresholds(const AttentionTask& task, const LongSo
   const std::uint64_t n = items_of(contract, row_, visible_);
   // m and sum p x, or L and sum p x, round twice each.
   const double roundoff = properties(contract.accumulator).unit_roundoff;
-  if (contract.entropy_from != EntropyFrom::deviations) cancelled_ = 4 * roundoff * visible_.largest_dot;
+  if (!contract.has_centred_entropy()) cancelled_ = 4 * roundoff * visible_.largest_dot;
   const std::uint64_t rescalings = rescalings_of(contract, visible_, n);
   const auto complete = [&](RowStatistics<Bound> statistics) {
     statistics.size = n;

@@ -313,9 +313,6 @@ class MergeStates final : public RowOp {
                .has_theta = false,
                .takes_mask = false,
                .has_limit = false,
-               .f32_rows = true,
-               .items_first = true,
-               .row_comes_last = true,
                .quick_items = 1024,  // parts are splits of a sequence, or ranks
                .number = SOFTCHECK_OP_MERGE_STATES,
                .answers = {.expensive = true}}) {}

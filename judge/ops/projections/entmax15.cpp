@@ -191,6 +191,7 @@ class Entmax15 final : public RowOp {
                                                 std::uint64_t auxiliary) const override {
     return {supported_logits(format, logits, auxiliary, entmax_support)};
   }
+  std::optional<double> edge_of_support(double largest) const override { return entmax_support.edge(largest); }
   std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
     return std::make_unique<EntmaxElements>(row);
   }

@@ -142,6 +142,7 @@ class Sparsemax final : public RowOp {
                                                 std::uint64_t auxiliary) const override {
     return {supported_logits(format, logits, auxiliary, sparsemax_support)};
   }
+  std::optional<double> edge_of_support(double largest) const override { return sparsemax_support.edge(largest); }
   std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
     return std::make_unique<SparsemaxElements>(row);
   }

@@ -108,7 +108,7 @@ bool is_resolved(const Contract& contract, const Statistics& statistics, bool ca
 
 double resolution_of_entropies(const Contract& contract, const Statistics& statistics) {
   // m and sum p x, or L and sum p x, cancel: the result keeps only their absolute accuracy, including that of T / S.
-  const bool cancels = contract.entropy_from != EntropyFrom::deviations;
+  const bool cancels = !contract.has_centred_entropy();
   const double sum = upper(sum_error(contract, statistics, Grants::none));
   const double relative = 8 * unit_roundoff(contract) + (sum < 1 ? 2 * sum : 0);
   const double terms = cancels ? relative * upper(statistics.maximum_magnitude) : 0;
@@ -167,7 +167,7 @@ std::optional<ValueFinding> coefficient_out_of_range(std::string_view claim, con
 }
 
 std::optional<std::string_view> entropy_out_of_range(const Contract& contract, double got, double undershoot) {
-  if (contract.entropy_from != EntropyFrom::deviations) return std::nullopt;
+  if (!contract.has_centred_entropy()) return std::nullopt;
   if (got == 0 && std::signbit(got)) return "no entropy of deviations is -0";
   if (got < -undershoot) return "no entropy of deviations is negative beyond one exponential's error";
   return std::nullopt;

@@ -44,8 +44,8 @@ Sums sums_for(numerics::Format output);
 double resolution_of_logarithms(const numerics::Contract& contract, const Statistics& statistics);
 
 /// False if a form that is not shift-invariant leaves no accuracy: x / T rounded before the maximum (theta=before), or
-/// m + ln S as an intermediate number (lse=uncentred, entropy_from=) with a last place as large as the differences in a
-/// softmax. The judge applies the thresholds to such rows and counts them apart.
+/// m + ln S as an intermediate number (lse=uncentred, an entropy that is not centred) with a last place as large as the
+/// differences in a softmax. The judge applies the thresholds to such rows and counts them apart.
 ///
 /// cancels   the op's own form is of the second kind
 bool is_resolved(const numerics::Contract& contract, const Statistics& statistics, bool cancels = false);

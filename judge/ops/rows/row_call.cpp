@@ -201,7 +201,7 @@ std::vector<double> by_row(const std::vector<std::vector<double>>& outputs, std:
   return result;
 }
 
-InputTensor& drawn_rows(TensorCall& call, Op op) { return call.inputs[op->row_comes_last ? op->inputs.size() - 1 : 0]; }
+InputTensor& drawn_rows(TensorCall& call, Op op) { return call.inputs[op->is_of_states() ? op->inputs.size() - 1 : 0]; }
 
 InputsOfRows::InputsOfRows(const RowMatrixCase& matrix, Op op, numerics::Format input)
     : rows_(matrix.rows), auxiliary_(matrix.auxiliary), op_(op), input_(input) {}
@@ -254,8 +254,8 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& format
     InputTensor& input = call.inputs[special_input(matrix, op, one.row)];
     input.patterns[one.row * matrix.columns + one.item] = one.bits;
   }
-  if (op->items_first) put_items_first(call.inputs[0]);
-  if (op->row_comes_last) {
+  if (op->is_of_states()) {
+    put_items_first(call.inputs[0]);
     std::rotate(call.inputs.begin(), call.inputs.begin() + 1, call.inputs.end());
     std::rotate(call.roles.begin(), call.roles.begin() + 1, call.roles.end());
   }
@@ -291,7 +291,7 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& format
 
 std::optional<std::size_t> out_gradient_of(Op op) {
   const auto found = std::ranges::find(op->inputs, Role::out_gradient, &OpInput::role);
-  if (op->attention || found == op->inputs.end()) return std::nullopt;
+  if (op->is_attention() || found == op->inputs.end()) return std::nullopt;
   return static_cast<std::size_t>(found - op->inputs.begin());
 }
 

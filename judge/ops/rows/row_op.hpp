@@ -107,6 +107,9 @@ class RowOp : public OpDefinition {
   /// The threshold of each value: 0 if it must be exact, infinite if nothing is promised.
   virtual void grant(const RowInputs& row, std::span<double> allowed) const;
 
+  /// For a projection: how far the support's end lies below this many equal largest items.
+  virtual std::optional<double> edge_of_support(double) const { return std::nullopt; }
+
   /// The value of a masked item, and of all values of a fully masked row with masked=zero.
   virtual double nothing() const { return 0; }
   /// Does masked= define value i (of count) of a fully masked row? If not, it must be nothing_at().

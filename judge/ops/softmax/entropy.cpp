@@ -55,7 +55,7 @@ class Entropy final : public RowOp {
                      contracted_entropy_error(row.contract, statistics, Grants::none), Enclosure(0)};
     scalar.decision = cascade.judge_entropy(row.got[0], allowed_of(row, scalar.threshold));
     scalar.resolution = resolution_of_entropies(row.contract, statistics);
-    scalar.resolved = is_resolved(row.contract, statistics, row.contract.entropy_from != EntropyFrom::deviations);
+    scalar.resolved = is_resolved(row.contract, statistics, !row.contract.has_centred_entropy());
     const PrecisionScope precision(113);
     scalar.exact = near_value(cascade);
     const double undershoot = upper(entropy_undershoot(row.contract, statistics));

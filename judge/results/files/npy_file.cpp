@@ -148,7 +148,7 @@ class NpyHeaderParser {
   const std::string& name_;
 };
 
-// NumPy has no names for ml_dtypes' types and stores them as raw bytes; float8_e5m2 also as "f1".
+// NumPy has no names for ml_dtypes' types and stores them as raw bytes; one of 8 bits also as "f1".
 bool is_void(const std::string& descr) {
   return descr.size() == 3 && (descr[0] == '|' || descr[0] == '<') && (descr[1] == 'V' || descr.substr(1) == "f1") &&
          (descr[2] == '1' || descr[2] == '2');
@@ -165,10 +165,15 @@ NpyDtype npy_dtype(const std::string& descr, const std::string& name, std::optio
     const std::size_t bytes = descr[2] == '1' ? 1 : 2;
     const int bits = voids && *voids != Format::f16 ? numerics::properties(*voids).storage_bits : 0;
     if (static_cast<std::size_t>(bits) == 8 * bytes) return {voids, bytes};
-    refuse_npy(name, bytes == 2 ? "need --dtype bf16 to read '" + descr +
-                                      "': elements of two bytes, as ml_dtypes stores bfloat16"
-                                : "need --dtype e4m3 or e5m2 to read '" + descr +
-                                      "': elements of one byte, as ml_dtypes stores float8_e4m3fn and float8_e5m2");
+    std::string needed, stored;
+    for (const Format format : numerics::all_formats()) {
+      const numerics::FormatProperties& p = numerics::properties(format);
+      if (static_cast<std::size_t>(p.storage_bits) != 8 * bytes || format == Format::f16) continue;
+      needed += (needed.empty() ? "" : " or ") + std::string(p.name);
+      stored += (stored.empty() ? "" : " and ") + std::string(p.array_name);
+    }
+    refuse_npy(name, "need --dtype " + needed + " to read '" + descr + "': elements of " +
+                         (bytes == 2 ? "two bytes" : "one byte") + ", as ml_dtypes stores " + stored);
   }
   const bool big = descr.size() == 3 && descr[0] == '>';
   refuse_npy(name,

@@ -20,9 +20,8 @@ int with_element(call::Storage storage, const Take& take) {
       return take(std::type_identity<Half>());
     case call::Storage::bf16:
       return take(std::type_identity<BFloat>());
-    case call::Storage::e4m3:
-    case call::Storage::e5m2:
     case call::Storage::mask:
+    case call::Storage::eight_bits:
       break;
   }
   return 1;

@@ -64,7 +64,7 @@ SOFTCHECK_MUTANT attention_correct_alibi_from_key_0(const softcheck_call* call) 
 }
 
 // Windows, alignments, softcap, sinks, ALiBi and bias, all scores first.
-// @judged attention f32 f64 f16 bf16 e4m3 e5m2: plain; pass; domain window softcap sinks alibi bias causal=either
+// @judged attention f32 f64 f16 bf16 8bits: plain; pass; domain window softcap sinks alibi bias causal=either
 CORRECT(attention_correct_attributes, attend_changed) {}
 
 // Correct under contract exp=E:4,A:4: exponentials of base 2, the sink first.
@@ -151,11 +151,11 @@ CORRECT(attention_correct_masked_zero, attend) {
 }
 
 // One key at a time, everything rescaled where the maximum rises.
-// @judged attention f64 f32 f16 bf16 e4m3 e5m2: plain entropy=exact; pass
+// @judged attention f64 f32 f16 bf16 8bits: plain entropy=exact; pass
 CORRECT(attention_correct_online, attend) { finish(row, online(row, 0, row.items())); }
 
 // Packed sequences, pages or both, all scores first.
-// @judged attention f32 f64 bf16 e4m3 e5m2: plain; pass; domain packed
+// @judged attention f32 f64 bf16 8bits: plain; pass; domain packed
 // @judged attention f32 f16: plain; pass; domain pages
 // @judged attention f32: plain; pass; domain packed pages
 SOFTCHECK_MUTANT attention_correct_packed(const softcheck_call* call) {
@@ -197,6 +197,6 @@ CORRECT(attention_correct_split, attend) {
 }
 
 // All scores, their maximum, then one pass over the values.
-// @judged attention f64 f32 f16 bf16 e4m3 e5m2: plain entropy=exact; pass
+// @judged attention f64 f32 f16 bf16 8bits: plain entropy=exact; pass
 // @judged attention f32: plain entropy=exact; pass; domain keys>=1 nomask nocausal
 SOFTCHECK_MUTANT attention_correct_two_pass(const softcheck_call* call) { return attend(call, two_pass); }

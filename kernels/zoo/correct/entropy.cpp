@@ -4,7 +4,7 @@
 using namespace softcheck::kernels::zoo;
 
 // Adaptive temperature by the exact entropy, entropy=exact; computed in double, which is better than sum=tree.
-// @judged adaptive_softmax f32 e4m3 e5m2: exp=1ulp sum=tree masked=nan entropy=exact; pass
+// @judged adaptive_softmax f32 8bits: exp=1ulp sum=tree masked=nan entropy=exact; pass
 // @judged adaptive_softmax f64: plain entropy=exact; pass
 CORRECT(correct_adaptive, each_row_at_theta_1) {
   in_double(row, [](RowOf<double>& wide) { adaptive_softmax(wide); });
@@ -23,7 +23,7 @@ CORRECT(correct_adaptive_paper, each_row_at_theta_1) {
 }
 
 // Ln S + T / S, centred.
-// @judged entropy f32 f64 e4m3 e5m2: plain; pass
+// @judged entropy f32 f64 8bits: plain; pass
 CORRECT(correct_entropy, each_row) { entropy(row); }
 
 // Correct under contract entropy_from=logits: H = ln S + m - sum p x. The weights are divided first: a sum of

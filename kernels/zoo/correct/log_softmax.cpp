@@ -37,7 +37,7 @@ CORRECT(correct_softmax_lanes_from_64, each_narrow_row) {
 }
 
 // X - max - ln S.
-// @judged log_softmax f32 f64 bf16 e4m3 e5m2: plain; pass
+// @judged log_softmax f32 f64 bf16 8bits: plain; pass
 CORRECT(correct_log_softmax, each_row) { log_softmax(row); }
 
 // Correct under contract lse=uncentred: x - (max + ln S). At theta = 1 only: a quotient max / theta that overflows
@@ -50,7 +50,7 @@ CORRECT(correct_log_softmax_uncentred, each_row_at_theta_1) {
 }
 
 // M / theta + ln S.
-// @judged logsumexp f32 f64 e4m3 e5m2: plain; pass
+// @judged logsumexp f32 f64 8bits: plain; pass
 // @judged logsumexp f32: plain infinity=limit; pass
 CORRECT(correct_logsumexp, each_logsumexp) {
   const Sums<Real> sums = sums_of(row);

@@ -4,7 +4,7 @@
 using namespace softcheck::kernels::zoo;
 
 // All parts at once, divided at the end.
-// @judged merge_states f64 f32 f16 bf16 e4m3 e5m2: plain masked=zero; pass
+// @judged merge_states f64 f32 f16 bf16 8bits: plain masked=zero; pass
 CORRECT(correct_merge_states, each_merge_row) { row.merge(); }
 
 // Correct, but of no contract here: O - (1 - w) (O - O_k) keeps what the larger of two parts has lost.

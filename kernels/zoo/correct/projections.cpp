@@ -5,7 +5,7 @@ using namespace softcheck::kernels::zoo;
 
 // Sorted halves, up to the first item beyond the root of its own prefix.
 // @judged entmax15 f64 f32 f16 bf16: sum=sequential masked=nan; pass
-// @judged entmax15 e4m3 e5m2: sum=sequential masked=nan; pass; domain n<=1000
+// @judged entmax15 8bits: sum=sequential masked=nan; pass; domain n<=1000
 CORRECT(correct_entmax15, each_entmax_row) { row.run(); }
 
 // Correct on short rows: the support is the number of items that are within the root of their own prefix, as entmax
@@ -55,7 +55,7 @@ CORRECT(correct_entmax15_two_passes, entmax_by_root) {
 
 // Sorted logits less their maximum, up to the first that does not meet the condition.
 // @judged sparsemax f64 f32 f16 bf16: sum=sequential masked=nan; pass
-// @judged sparsemax e4m3 e5m2: sum=sequential masked=nan; pass; domain n<=1000
+// @judged sparsemax 8bits: sum=sequential masked=nan; pass; domain n<=1000
 CORRECT(correct_sparsemax, each_sparsemax_row) { row.run(); }
 
 // Correct on short rows: the support is the number of items that meet the condition, as entmax counts it. Behind the

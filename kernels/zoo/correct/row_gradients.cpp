@@ -4,7 +4,7 @@
 using namespace softcheck::kernels::zoo;
 
 // G - e^y sum g.
-// @judged log_softmax_backward f32 f64 f16 bf16 e4m3 e5m2: plain; pass
+// @judged log_softmax_backward f32 f64 f16 bf16 8bits: plain; pass
 // @judged log_softmax_backward f32: plain; pass; require in-place
 // @judged log_softmax_backward f32: plain; pass; require in-place=out_gradient
 CORRECT(correct_log_softmax_backward, log_softmax_gradient_by_items) {
@@ -26,7 +26,7 @@ CORRECT(correct_log_softmax_backward_reversed, log_softmax_gradient_by_total) {
 }
 
 // Y (g - sum y g).
-// @judged softmax_backward f32 f64 f16 bf16 e4m3 e5m2: plain; pass
+// @judged softmax_backward f32 f64 f16 bf16 8bits: plain; pass
 // @judged softmax_backward f32: plain; pass; require in-place
 // @judged softmax_backward f32: plain; pass; require in-place=out_gradient
 CORRECT(correct_softmax_backward, softmax_gradient_by_items) { return row.saved[i] * (row.upstream[i] - mean); }

@@ -5,7 +5,7 @@
 using namespace softcheck::kernels::zoo;
 
 // Coefficients from the largest on until those before an item reach top_p; then min_p of the largest one.
-// @judged top_p_softmax f64 f32 f16 bf16 e4m3 e5m2: plain ties=lowest; pass
+// @judged top_p_softmax f64 f32 f16 bf16 8bits: plain ties=lowest; pass
 CORRECT(correct_top_p_softmax, each_top_p_row) { row.run(); }
 
 // From the smallest on, items are left out while they add up to 1 - top_p at most (transformers); softmax
@@ -81,7 +81,7 @@ CORRECT(correct_top_p_softmax_unnormalised, each_top_p_row) {
 }
 
 // Softmax of all logits, then one argmax after the other; of equal items the lowest index first.
-// @judged topk_softmax f64 f32 f16 bf16 e4m3 e5m2: plain ties=lowest; pass
+// @judged topk_softmax f64 f32 f16 bf16 8bits: plain ties=lowest; pass
 CORRECT(correct_topk_softmax, each_topk_row) { row.run(); }
 
 // A heap of the k largest coefficients so far, as kernels with one pass over the experts keep it.

@@ -86,19 +86,18 @@ CORRECT(correct_double, each_narrow_row) {
 namespace {
 struct Saturated : EightBits {
   std::uint8_t narrowed(float value) const {
-    constexpr auto beyond = softcheck::kernels::arithmetic::Beyond::saturated;
-    return is_e4m3 ? softcheck::kernels::arithmetic::f32_to_e4m3(value, beyond)
-                   : softcheck::kernels::arithmetic::f32_to_e5m2(value, beyond);
+    return softcheck::kernels::arithmetic::f32_to_byte(format, value,
+                                                       softcheck::kernels::arithmetic::Beyond::saturated);
   }
 };
 }  // namespace
 
-// @judged softmax e4m3 e5m2: plain subnormal=kept; pass
+// @judged softmax 8bits: plain subnormal=kept; pass
 SOFTCHECK_MUTANT correct_eight_bits_saturated_softmax(const softcheck_call* call) {
   return each_row_of_eight_bits<Saturated>(call, softmax_row);
 }
 
-// @judged log_softmax e4m3 e5m2: plain subnormal=kept; pass
+// @judged log_softmax 8bits: plain subnormal=kept; pass
 SOFTCHECK_MUTANT correct_eight_bits_saturated_log_softmax(const softcheck_call* call) {
   return each_row_of_eight_bits<Saturated>(call, log_softmax_row);
 }
@@ -212,7 +211,7 @@ CORRECT(correct_long_double, each_row) {
 }
 
 // Running maximum and sum in one pass, rescaled where the maximum rises.
-// @judged softmax f32 f64 bf16 e4m3 e5m2: plain; pass
+// @judged softmax f32 f64 bf16 8bits: plain; pass
 CORRECT(correct_online, each_row) {
   const Real scale = reciprocal_theta(row);
   Real m = -infinity;
@@ -298,7 +297,7 @@ CORRECT(correct_entropy_theta_before, each_row) {
 }
 
 // Maximum, then a sequential sum, then a division.
-// @judged softmax f32 f64 f16 bf16 e4m3 e5m2: plain; pass
+// @judged softmax f32 f64 f16 bf16 8bits: plain; pass
 // @judged softmax f32: plain; pass; domain n>=1 finite nomask
 CORRECT(correct_two_pass, each_row) { softmax(row); }
 

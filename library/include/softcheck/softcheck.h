@@ -65,12 +65,8 @@ typedef int (*softcheck_function)(const softcheck_call* call, void* context);
 /* All members but size may be 0, which selects the default. */
 typedef struct softcheck_options {
   size_t size;           /* sizeof(softcheck_options): later versions append */
-  const char* op;        /* "softmax" (default), "log_softmax", "logsumexp", "entropy", "adaptive_softmax",
-                            "softmax_backward", "log_softmax_backward", "cross_entropy",
-                            "cross_entropy_backward", "cross_entropy_mean", "cross_entropy_mean_backward",
-                            "merge_states", "topk_softmax", "top_p_softmax", "sparsemax", "entmax15",
-                            "attention", "adaptive_attention", "attention_backward" */
-  const char* dtype;     /* of the inputs: "f64", "f32" (default), "f16", "bf16", "e4m3", "e5m2"; tensors have theirs */
+  const char* op;        /* "softmax" (default) or another that softcheck_describe() names */
+  const char* dtype;     /* of the inputs: "f32" (default) or another that it names; tensors have theirs */
   const char* out_dtype; /* of logsumexp, entropy and lse, if it is the inputs' dtype */
   const char* contract;  /* the kernel's contract: "acc=f32 exp=2ulp sum=lanes:8 masked=zero" */
   const char* domain;    /* calls that the kernel is made for: "n=16k n<=8192 theta=1 compact" */
@@ -115,9 +111,10 @@ SOFTCHECK_API const char* softcheck_version(void);
 /* The tables of this library as one JSON object; valid until the program ends:
  * {"version", "ops": [{"name", "of": "rows" or "attention", "inputs": [{"role", "extent", "index", "optional"}],
  * "outputs", "claims", "value_per_row", "whole_calls", "theta", "mask", "in_place", "attributes", "packed", "pages",
- * "filters"}], "dtypes": [{"name", "bits", "precision", "unit_roundoff", "smallest_normal", "smallest_subnormal",
- * "largest", "infinity"}], "contract_words": [{"word", "values", "grants"}], "domain_words": [{"word", "of": "rows",
- * "attention" or "both", "means"}], "verdicts": [{"verdict", "exit_code"}]}. */
+ * "filters"}], "dtypes": [{"name", "array_dtype" (of NumPy, ml_dtypes, torch and JAX), "dlpack_code", "bits",
+ * "precision", "unit_roundoff", "smallest_normal", "smallest_subnormal", "largest", "infinity"}], "contract_words":
+ * [{"word", "values", "grants"}], "domain_words": [{"word", "of": "rows", "attention" or "both", "means"}],
+ * "verdicts": [{"verdict", "exit_code"}]}. */
 SOFTCHECK_API const char* softcheck_describe(void);
 
 /* Frees a report; NULL is allowed. */

@@ -8,7 +8,7 @@
 
 namespace softcheck::proptests {
 
-/// Two rows for sparsemax and entmax: `support` items at 0 (at least 4,096), and some around -edge.
+/// Two rows for projections onto the simplex: `support` items at 0 (at least 4,096), and some around -edge.
 RowMatrixCase support_matrix(numerics::Format format, std::uint64_t support, double edge);
 
 /// A call of a known shape: compact, nothing hidden, three to seven rows repeated. The last item is among the largest

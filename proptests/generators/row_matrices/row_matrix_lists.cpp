@@ -7,11 +7,12 @@
 #include <utility>
 
 #include "proptests/generators/row_matrices/row_matrix.hpp"
+#include "proptests/generators/rows/row_families.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-// Far below 0, so that a padding of 0 outweighs everything; numbers of every format.
+// Far below 0, so that a padding of 0 outweighs everything; numbers of every format of this range.
 constexpr double high = -20, low = -24, lower = -28, lowest = -32;
 
 /// An equal number of items per level; the last level takes the rest.
@@ -49,6 +50,16 @@ RunLengthRow varied(std::uint64_t columns) {
 }
 
 RowMatrixCase matrix_of(numerics::Format format, std::uint64_t columns, std::vector<RunLengthRow> rows) {
+  // A format that ends before the lowest level has all of them nearer to 0.
+  double nearer = 1;
+  while (nearer * -lowest > numerics::properties(format).largest) nearer /= 2;
+  if (nearer < 1) {
+    for (RunLengthRow& row : rows) {
+      std::vector<Run> runs = row.runs();
+      for (Run& run : runs) run.value *= nearer;
+      row = RunLengthRow(std::move(runs));
+    }
+  }
   RowMatrixCase result;
   result.format = format;
   result.columns = columns;
@@ -101,7 +112,7 @@ std::vector<RowMatrixCase> far_mass_matrices(numerics::Format format, std::uint6
   std::vector<RowMatrixCase> result;
   double before = 0;
   for (const double deviation : deviations) {
-    const double level = numerics::round_to(format, -deviation);
+    const double level = into_format(format, -deviation);
     if (columns < 2 || std::exchange(before, level) == level) continue;
     const std::array<std::uint64_t, 3> places{0, columns - 1, columns / 2};
     result.push_back(matrix_of(format, columns, {peaked(columns, places[result.size() % 3], 0, level)}));

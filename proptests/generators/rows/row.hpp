@@ -84,8 +84,7 @@ const char* to_string(RowFamily family);
 
 /// Restricts the rows that a property draws. The defaults allow every row.
 struct RowOptions {
-  std::vector<numerics::Format> formats{numerics::Format::f64,  numerics::Format::f32,  numerics::Format::f16,
-                                        numerics::Format::bf16, numerics::Format::e4m3, numerics::Format::e5m2};
+  std::vector<numerics::Format> formats{numerics::all_formats().begin(), numerics::all_formats().end()};
   std::vector<RowFamily> families;  // empty: all
   std::uint64_t min_length = 1;
   std::uint64_t max_length = std::uint64_t{1} << 20;

@@ -6,8 +6,10 @@ sh cmake/contract_tables.sh --check
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 list=$work/kernels/entry/contracts.tsv
-mkdir -p "$work/cmake" "$work/kernels/entry" "$work/docs/kernels"
+abi=kernels/abi/softcheck_kernel.h
+mkdir -p "$work/cmake" "$work/kernels/entry" "$work/kernels/abi" "$work/docs/kernels"
 cp cmake/kernel_contracts.awk cmake/contract_tables.sh "$work/cmake"
+cp $abi "$work/kernels/abi"
 cp kernels/README.md "$work/kernels"
 cp docs/kernels/gpu_kernels.md "$work/docs/kernels"
 
@@ -20,7 +22,7 @@ grep -q '`softcheck_softmax`.*blocks:64' "$work/kernels/README.md"
 sed -i 's/^<!-- end -->$//' "$work/kernels/README.md"
 if sh "$work/cmake/contract_tables.sh" >"$work/log" 2>&1; then echo "a table may have no end"; exit 1; fi
 
-forms() { awk -v as="$1" -f cmake/kernel_contracts.awk "$list" 2>"$work/log" | tr '\t' '!'; }
+forms() { awk -v as="$1" -f cmake/kernel_contracts.awk $abi "$list" 2>"$work/log" | tr '\t' '!'; }
 head -n 1 kernels/entry/contracts.tsv >"$list"
 cat >>"$list" <<'TSV'
 let	few	exp=1ulp f64:exp=2ulp sum=tree
@@ -44,7 +46,7 @@ ROWS
 refused() { # ROW WHAT
   head -n 1 kernels/entry/contracts.tsv >"$list"
   printf '%b\n' "$1" >>"$list"
-  if awk -v as=rows -f cmake/kernel_contracts.awk "$list" >"$work/rows" 2>"$work/log"; then echo "taken: $1"; exit 1; fi
+  if awk -v as=rows -f cmake/kernel_contracts.awk $abi "$list" >"$work/rows" 2>"$work/log"; then echo "taken: $1"; exit 1; fi
   grep -q "$2" "$work/log" || { cat "$work/log"; echo "no '$2' in the message"; exit 1; }
 }
 refused 'a\tb\tsoftmax\tf32\tsum=tree\t-\t-\t-' "contracts.tsv:2: need 9 columns, got 8"

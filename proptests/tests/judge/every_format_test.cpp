@@ -108,7 +108,7 @@ void write_nan(const DLTensor& tensor) {
 KernelSubject small_subject(const ZooRow& row) {
   KernelSubject subject = subject_of(row);
   std::string domain = "n<=24 rows<=8";
-  if (subject.op->attention) {
+  if (subject.op->is_attention()) {
     domain = "batch<=2 heads<=2 group<=2 queries<=4 keys<=12 dim<=8 values<=8";
     if (row.domain != "-") domain += " " + row.domain;
   }
@@ -213,7 +213,7 @@ TEST_P(EveryFormat, IsReplayed) {
 TEST_P(EveryFormat, IsJudgedExhaustively) {
   std::size_t judged = 0;
   for_each_format([&](const ZooRow&, KernelSubject subject) {
-    const bool has_products = subject.op->attention;
+    const bool has_products = subject.op->is_attention();
     subject.domain = domain_of(has_products ? "keys=64 dim=1 values=64 finite" : "n=2 theta=1", subject.op);
     try {
       EXPECT_EQ(judge_exhaustively(subject, exhaustive_options(100, 2)).judgement.verdict, ReportVerdict::pass);
@@ -223,7 +223,7 @@ TEST_P(EveryFormat, IsJudgedExhaustively) {
     }
   });
   const Op op = parse_op(GetParam());
-  const bool has_form = !op->attention && op.rows().arguments() != nullptr;
+  const bool has_form = !op->is_attention() && op.rows().arguments() != nullptr;
   EXPECT_EQ(judged, has_form ? 6U : op == Op::attention ? 4U : 0U);
 }
 

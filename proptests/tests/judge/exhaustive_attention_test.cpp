@@ -288,8 +288,8 @@ TEST(ExhaustiveScores, RefusesWideFormatsAndAdaptiveAttention) {
   };
   EXPECT_EQ(message_of(Op::attention, Format::bf16), "not refused");
   EXPECT_EQ(message_of(Op::attention, Format::f32),
-            "effort: exhaustive needs f16, bf16, e4m3 or e5m2 of attention, got f32, whose queries and keys have 2^64 "
-            "products");
+            "effort: exhaustive needs " + numerics::format_names(16) +
+                " of attention, got f32, whose queries and keys have 2^64 products");
   EXPECT_EQ(message_of(Op::adaptive_attention, Format::bf16),
             "effort: exhaustive needs one of the ops softmax, log_softmax, logsumexp, entropy, attention, got "
             "adaptive_attention");

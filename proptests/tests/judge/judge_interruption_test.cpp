@@ -76,7 +76,7 @@ void judge_long_row(Op op, std::size_t n) {
 // Labelled full: JudgeInterruption.TheLongestRowOfEachOpAsksWithinASecond
 TEST(JudgeInterruption, TheLongestRowOfEachOpAsksWithinASecond) {
   for (const Op op : all_ops()) {
-    if (op->attention) continue;
+    if (op->is_attention()) continue;
     const double silence = longest_silence([&] { judge_long_row(op, std::size_t{1} << 17); });
     EXPECT_LT(silence, 1) << to_string(op);
   }

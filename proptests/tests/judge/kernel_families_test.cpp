@@ -192,7 +192,7 @@ TEST_P(ReplayOf, AnyCaseThatAPropertyFailsOn) {
       EXPECT_GT(failed, 0U) << one.property.name();
     }
   };
-  if (drawn.op->attention) {
+  if (drawn.op->is_attention()) {
     AttentionTrial trial(subject, options.limits);
     expect_replayable(attention_properties(subject, options, trial), require_replayable_attention);
   } else {

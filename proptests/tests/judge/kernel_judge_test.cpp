@@ -65,11 +65,11 @@ TEST(KernelJudge, ExemptingEveryClaimOnValuesLeavesNoPass) {
 TEST(KernelJudge, TheClaimsThatCanBeExemptedAreThoseThatAreJudged) {
   for (const Op op : all_ops()) {
     // No claim needs a large call; of attention's gradient some outputs are asked for by words.
-    std::string domain = op->attention ? "batch<=2 heads<=2 queries<=16 keys<=16 dim<=16 values<=16" : "n<=64";
+    std::string domain = op->is_attention() ? "batch<=2 heads<=2 queries<=16 keys<=16 dim<=16 values<=16" : "n<=64";
     if (op == Op::attention_backward) domain += " dsinks dbias";
-    KernelSubject subject = zoo_subject(op->attention ? "attention_correct_online" : "correct_two_pass");
+    KernelSubject subject = zoo_subject(op->is_attention() ? "attention_correct_online" : "correct_two_pass");
     subject.op = op;
-    subject.required = {true, true, !op->one_value_per_row && !op->attention};
+    subject.required = {true, true, !op->one_value_per_row && !op->is_attention()};
     subject.domain = domain_of(domain, op);
     std::set<std::string> judged{"kernel.accepts"};  // of kernels with a domain alone
     for (const PropertyFinding& property : judge_kernel(subject, quick_options({}, 1)).properties) {

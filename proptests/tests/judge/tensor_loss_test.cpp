@@ -192,7 +192,7 @@ TEST(TensorLoss, WhatIsNoLabelIsRefusedWithItsPlace) {
   other.loss = {.op = Op::softmax, .inputs = {other.logits.held()}, .attributes = {.z_loss = 1}};
   EXPECT_EQ(loss_refusal(other.loss), "z_loss: need 0, as softmax has none, got 1.000000");
   other.loss = {.op = Op::softmax, .inputs = {other.labels.held}};
-  EXPECT_EQ(loss_refusal(other.loss), "logits: need dtype f64, f32, f16, bf16, e4m3 or e5m2, got int64");
+  EXPECT_EQ(loss_refusal(other.loss), "logits: need dtype " + numerics::format_names() + ", got int64");
 }
 
 }  // namespace

@@ -1,83 +1,12 @@
 // An op that only this file knows: one object, and it is judged, shrunk, replayed, shown and its values enclosed.
 #include "judge/inference/contract_inference.hpp"
-#include "judge/ops/rows/row_elements.hpp"
-#include "numerics/enclosures/upper_bound.hpp"
-#include "numerics/rounding/rounding.hpp"
+#include "proptests/tests/additions/scaled_sum.hpp"
 #include "proptests/tests/judge/row_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
 using namespace numerics;
-
-constexpr std::uint32_t number_of_toy = 4242;
-
-// factor sum x, the factor one for each row.
-class ScaledSumElements : public RowElements {
- public:
-  explicit ScaledSumElements(const RowInputs& row) : row_(row) {
-    const FormatProperties& accumulator = properties(row.contract.accumulator);
-    // A product, the additions, a product's reading: each (1 + delta) or its inverse.
-    const UpperBound step = minus_log1m(UpperBound(accumulator.unit_roundoff));
-    UpperBound magnitude, steps;
-    for (const double x : row.logits) magnitude = magnitude + UpperBound(std::fabs(x));
-    for (std::uint64_t k = 0; k < summation_height(row.contract, row.logits.size()) + 2; ++k) steps = steps + step;
-    const UpperBound size = magnitude * UpperBound(std::fabs(row.auxiliary[0][0]));
-    // A sum of numbers of a format is never below its smallest; a product with a power of two may be.
-    const UpperBound floor(properties(row.contract.output).smallest_subnormal);
-    threshold_ = (expm1(steps) * size + floor).value();
-    relative_ = (expm1(steps) * size).value();
-    promised = std::isfinite(threshold_) && size.value() < accumulator.largest / 4;
-    if (!promised) threshold_ = infinity;
-    // Terms that cancel leave no more than their own accuracy.
-    resolution = relative_;
-  }
-
-  std::string_view claim() const override { return "kernel.scaled_sum.value"; }
-  Enclosure value(std::size_t) override {
-    Enclosure sum(0);
-    for (const double x : row_.logits) sum += Enclosure(x);
-    return sum * Enclosure(row_.auxiliary[0][0]);
-  }
-  double threshold(std::size_t) override { return threshold_; }
-  bool is_vacuous(std::size_t, double magnitude) override { return numerics::is_vacuous(relative_, magnitude); }
-
- private:
-  const RowInputs row_;
-  double threshold_ = 0, relative_ = 0;
-};
-
-constexpr std::array roles{OpInput{Role::logits}, OpInput{Role::upstream, Extent::rows}};
-constexpr std::array<std::string_view, 1> output_names{"output"}, claims{"kernel.scaled_sum.value"};
-
-class ScaledSum final : public RowOp {
- public:
-  constexpr ScaledSum()
-      : RowOp({.name = "scaled_sum",
-               .inputs = roles,
-               .outputs = output_names,
-               .claims = claims,
-               .one_value_per_row = true,
-               .has_theta = false,
-               .takes_mask = false,
-               .takes_infinities = false,
-               .number = number_of_toy,
-               .answers = {.masked_rows = false}}) {}
-
-  std::vector<std::vector<double>> input_values(Format, std::span<const double> logits,
-                                                std::uint64_t auxiliary) const override {
-    // Of either sign, by the row's first logit: rows of one call have factors of their own.
-    const double factor = std::ldexp(1.0 + static_cast<double>(auxiliary % 2) / 2, static_cast<int>(auxiliary % 5));
-    const bool negative = !logits.empty() && logits[0] < 0;
-    // Sums of larger ones would overflow, of which the toy's contract says nothing.
-    std::vector<double> numbers;
-    for (const double x : logits) numbers.push_back(std::clamp(x, -0x1p100, 0x1p100));
-    return {numbers, {negative ? -factor : factor}};
-  }
-  std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
-    return std::make_unique<ScaledSumElements>(row);
-  }
-};
 
 constinit const ScaledSum toy;
 
@@ -93,7 +22,7 @@ using Compute = std::function<float(std::int64_t row, const DLTensor& logits, co
 
 int scaled_sum(const softcheck_call& call, const Compute& compute) {
   const softcheck_call_2* whole = softcheck_version_2(&call);
-  if (whole == nullptr || whole->op != number_of_toy || call.n_inputs != 2 ||
+  if (whole == nullptr || whole->op != scaled_sum_number || call.n_inputs != 2 ||
       whole->input_roles[0] != SOFTCHECK_ROLE_LOGITS || whole->input_roles[1] != SOFTCHECK_ROLE_UPSTREAM ||
       whole->attributes->size != sizeof(softcheck_attributes)) {
     return 1;

@@ -19,7 +19,11 @@
 namespace softcheck::numerics {
 namespace {
 
-const std::vector<Format> small_formats{Format::f16, Format::bf16, Format::e4m3, Format::e5m2};
+const std::vector<Format> small_formats = [] {
+  std::vector<Format> found(all_formats().begin(), all_formats().end());
+  std::erase_if(found, [](Format format) { return properties(format).storage_bits > 16; });
+  return found;
+}();
 
 using Encode = std::function<std::uint64_t(Format, double)>;
 

@@ -17,7 +17,11 @@
 namespace softcheck::numerics {
 namespace {
 
-const std::vector<Format> formats_of_16_bits{Format::f16, Format::bf16, Format::e4m3, Format::e5m2};
+const std::vector<Format> formats_of_16_bits = [] {
+  std::vector<Format> found(all_formats().begin(), all_formats().end());
+  std::erase_if(found, [](Format format) { return properties(format).storage_bits > 16; });
+  return found;
+}();
 
 // All finite numbers of the format, ascending, zero once.
 std::vector<double> numbers_of(Format format) {

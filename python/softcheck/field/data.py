@@ -8,7 +8,7 @@ import sys
 from dataclasses import astuple, dataclass, fields
 from typing import Any, Mapping, Sequence
 
-from .._abi import DTYPES
+from .._dtypes import DTYPES
 
 # Words of a contract that are the default of each dtype (numerics/rounding/contract.hpp): a row has the others.
 _DEFAULT = ("exp=1ulp", "sum=sequential", "masked=nan", "entropy=any", "lse=centred", "theta=fused")

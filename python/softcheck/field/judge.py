@@ -9,7 +9,7 @@ from typing import Any, Callable, Mapping, Sequence
 import softcheck
 
 from .. import _library
-from .._abi import DTYPES
+from .._dtypes import DTYPES
 from .._check import tries_empty_rows
 from .._ops import OPS
 from .kernel import Kernel

@@ -1,0 +1,20 @@
+#!/bin/sh
+# An op, a dtype and a contract word (proptests/tests/additions/additions.py) are added to a copy of the tree, which is built
+# and judges kernels and results by each.
+set -eu
+. python/tools.sh
+python_tools build/python/test test pages || { echo "skipped: no virtual environment with the pinned packages (build/python/pip.log)"; exit 77; }
+folder=$PWD/build/slices/additions additions=proptests/tests/additions
+python3 $additions/additions.py tree "$folder/tree"
+# -O0 takes g++ a third of the time that -O3 takes it.
+cmake -S "$folder/tree" -B "$folder/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DSOFTCHECK_UNITY=24 \
+  -DSOFTCHECK_BUILD_TESTS=OFF -DSOFTCHECK_BUILD_BENCHMARKS=OFF
+cmake --build "$folder/build" --target softcheck softcheck_library
+kernels='correct/scaled_sum.cpp bugs/scaled_sum.cpp correct/softmax.cpp bugs/rows_precision.cpp bugs/rows_overflow.cpp'
+echo "$kernels" >"$folder/kernels.txt"
+cd "$folder/tree/kernels/zoo"
+# shellcheck disable=SC2086 # a list of sources
+c++ -std=c++20 -O1 -fPIC -shared -I "$folder/tree" $kernels -o "$folder/libadditions.so"
+cd - >/dev/null
+SOFTCHECK_LIBRARY=$folder/build/libsoftcheck.so PYTHONPATH=$folder/tree/python PYTHONDONTWRITEBYTECODE=1 \
+  build/python/test/bin/python $additions/judge_additions.py "$folder"
