@@ -17,6 +17,7 @@ namespace softcheck::proptests {
 struct Comparison {
   enum class Rule {
     allclose,              // |got - expected| <= absolute + relative |expected|, each element (NumPy, PyTorch)
+    allclose_or_equal,     // the same, or both NaN, or the same infinity
     allclose_of_got,       // |got - expected| <= absolute + relative |got|: torch.allclose(expected, got)
     squares,               // allclose of got^2 and expected^2
     larger_of_both,        // |got - expected| <= max(absolute, relative |expected|), each element (XNNPACK)
@@ -34,7 +35,7 @@ struct Comparison {
   double relative = 0;
 };
 
-/// Does the rule accept? A NaN that is not expected is never accepted.
+/// Does the rule accept? A NaN is accepted by allclose_or_equal alone, where one is expected.
 ///
 /// got, expected   as many; row_length divides them
 bool accepts(const Comparison& comparison, std::span<const double> got, std::span<const double> expected,
@@ -68,6 +69,7 @@ struct Criterion {
   std::string inputs;          // the generator, in words
   std::string shapes;          // in words; rows x columns
   std::string tolerance;       // in words
+  bool checker = false;        // a tool that decides about any kernel, not a project's test of its own
   std::string attribute = {};  // of attention: the domain's word for what its calls have; empty: calls have none
   /// Of attention: fewer queries than keys, and causality or a window that counts from the last ones. It says nothing
   /// of a kernel that counts from the first ones.

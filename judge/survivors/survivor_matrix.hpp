@@ -28,8 +28,9 @@ struct SurvivorLine {
 
 struct SurvivorMatrix {
   std::vector<Criterion> criteria;
-  std::vector<ZooKernel> kernels;     // bugs by class, then the correct ones
-  std::vector<SurvivorLine> lines;    // as criteria, by op and then the most accepting first; the judge last
+  std::vector<ZooKernel> kernels;  // bugs by class, then the correct ones
+  std::vector<SurvivorLine>
+      lines;  // as criteria, checkers behind tests, by op, the most accepting first; the judge last
   std::vector<std::string> left_out;  // rows of the zoo that are neither
 
   /// Of the kernels of one kind that a line applies to, how many it accepts.
@@ -64,6 +65,9 @@ struct SurvivorOrigin {
 /// A line for each criterion: accepted bugs / bugs, rejected correct kernels / correct kernels, what it draws and
 /// tolerates.
 std::string to_table(const SurvivorMatrix& matrix);
+
+/// The table's figures for pages: a line for each criterion after two lines of origin that begin with #.
+std::string to_tsv(const SurvivorMatrix& matrix, const SurvivorOrigin& origin);
 
 /// The table, a matrix of bugs against criteria, the sources and what was left out: plain text.
 std::string to_text(const SurvivorMatrix& matrix, const SurvivorOrigin& origin);
