@@ -45,15 +45,27 @@ def _arrays_of_another_library(error: Exception) -> list[str]:
     return [f"softcheck: it was given NumPy's arrays; {typed}arrays='{library}' gives it {library}'s"]
 
 
-def crash_text(error: BaseException, inputs: Sequence[tuple[np.ndarray, str]] | None, arrays: str = "") -> str:
+def _files_not_written(error: BaseException) -> list[str]:
+    """Where a contained process was refused a file: a compiler's, or any other."""
+    text = f"{error} {error.__cause__ or error.__context__ or ''}"
+    if "Read-only file system" not in text and "Permission denied" not in text:
+        return []
+    if type(error).__module__.startswith("torch._"):
+        return ["softcheck: torch.compile writes files, which a contained fork may not; isolation='spawn', time_limit=120 lets it"]
+    return ["softcheck: a contained fork may write no files; isolation='spawn' calls the function in an interpreter of its own"]
+
+
+def crash_text(error: BaseException, inputs: Sequence[tuple[np.ndarray, str]] | None, arrays: str = "", contained: bool = False) -> str:
     """The exception's traceback without softcheck's own frames, how its kind could be a refusal, the domain without
     calls like this one where that is empty, and the arrays that it asks for. Ten lines at most, all of which a report
     shows.
 
-    arrays  the library of those it was given
+    arrays     the library of those it was given
+    contained  in a fork that may write no files
     """
     hints = []
     if isinstance(error, Exception):
+        hints += _files_not_written(error) if contained else []
         hints += _arrays_of_another_library(error) if arrays == "numpy" else []
         hints.append(f"softcheck: an exception is a crash, unless refuses=({type(error).__name__},) makes it a refusal")
         if inputs is not None and any(array.size == 0 for array, _ in inputs):
