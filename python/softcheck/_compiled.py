@@ -34,5 +34,5 @@ def advice(time_limit: float) -> str:
     """What a report of a contained fork says of such a function."""
     return (
         "torch.compile compiles at the first call and for new shapes: that takes seconds, and writes files, which a contained fork may not; "
-        f"isolation='spawn', time_limit={max(120, time_limit):g}, domain='n>=2 rows>=2' judges it, in an interpreter of its own"
+        f"isolation='spawn', time_limit={max(120, time_limit):g} judges it in an interpreter of its own"
     )

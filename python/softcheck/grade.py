@@ -30,7 +30,7 @@ from ._ops import OPS
 
 UNKNOWN, NOT_JUDGED, WRONG = "op not known", "not judged", "error"
 # By how grave they are: the exit code is that of the first that some module has.
-_CODES = {
+EXIT_CODES = {
     "fail": FAIL,
     "crash": CRASHED,
     "timeout": TIMED_OUT,
@@ -174,7 +174,7 @@ def write(rows: Iterable[Row], file: pathlib.Path) -> None:
 
 
 def _summary(rows: list[Row]) -> str:
-    counts = {verdict: sum(row.verdict == verdict for row in rows) for verdict in ("pass", *_CODES)}
+    counts = {verdict: sum(row.verdict == verdict for row in rows) for verdict in ("pass", *EXIT_CODES)}
     words = [f"{count} {verdict}" for verdict, count in counts.items() if count]
     unknown = sum(row.verdict == UNKNOWN for row in rows)
     behind = f"; {unknown} {'file' if unknown == 1 else 'files'} whose op is not known" if unknown else ""
@@ -218,7 +218,7 @@ def grade(folder: pathlib.Path, modules: list[Module], out: pathlib.Path, **word
 
 
 def main() -> int:
-    codes = "; ".join(f"{code} {', '.join(v for v, c in _CODES.items() if c == code)}" for code in dict.fromkeys(_CODES.values()))
+    codes = "; ".join(f"{code} {', '.join(v for v, c in EXIT_CODES.items() if c == code)}" for code in dict.fromkeys(EXIT_CODES.values()))
     epilog = f"The exit code is that of the gravest verdict: {codes}; else 0. It is {USAGE} too where there is nothing to judge."
     parser = argparse.ArgumentParser(prog="python -m softcheck.grade", description=(__doc__ or "").partition(": ")[2], epilog=epilog)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -252,7 +252,7 @@ def main() -> int:
     except OSError as error:
         parser.error(f"--out: need a file that can be written, got {given['out']}: {error.strerror}")
     verdicts = {row.verdict for row in grade(modules=modules, **given)}
-    return next((code for verdict, code in _CODES.items() if verdict in verdicts), USAGE if verdicts == {UNKNOWN} else PASS)
+    return next((code for verdict, code in EXIT_CODES.items() if verdict in verdicts), USAGE if verdicts == {UNKNOWN} else PASS)
 
 
 if __name__ == "__main__":

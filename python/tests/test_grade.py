@@ -273,6 +273,6 @@ def test_a_folder_without_a_module_is_an_error(tmp_path):
 
 
 def test_the_exit_code_is_that_of_the_gravest_row():
-    assert list(grade._CODES) == ["fail", "crash", "timeout", "error", "refused", "vacuous", "undecided", "not judged"]
+    assert list(grade.EXIT_CODES) == ["fail", "crash", "timeout", "error", "refused", "vacuous", "undecided", "not judged"]
     done = subprocess.run([sys.executable, "-m", "softcheck.grade", "--help"], capture_output=True, text=True)
     assert "1 fail; 6 crash; 7 timeout; 2 error; 4 refused; 5 vacuous, undecided, not judged; else 0." in done.stdout
