@@ -4,7 +4,8 @@ BackendBench have them, each in a process of its own with a time limit.
 A module is a function or class at the top level of a file. Its op is what its name says (my_softmax, SoftmaxTriton,
 softmax_kernel_impl), or a comment directly above it: "# op: softmax". For KernelBench's Model and ModelNew the name of
 the file says it (23_Softmax.py), or such a comment anywhere in the file. "# dtype:", "# domain:" and "# contract:" beside
-it are arguments of check(). A file without a module of a known op is listed as such.
+it are arguments of check(). A file without a module of a known op is listed as such, and so are a file's functions whose
+op is not known beside those that are judged.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import Any, Callable, Iterable
 
 from ._check import check
 from ._library import CRASHED, FAIL, PASS, REFUSED, TIMED_OUT, UNDECIDED, USAGE, Interruptions, UsageError
-from ._modules import Module, in_folder, load
+from ._modules import ALSO, Module, in_folder, load
 from ._ops import OPS
 
 UNKNOWN, NOT_JUDGED, WRONG = "op not known", "not judged", "error"
@@ -176,9 +177,10 @@ def write(rows: Iterable[Row], file: pathlib.Path) -> None:
 def _summary(rows: list[Row]) -> str:
     counts = {verdict: sum(row.verdict == verdict for row in rows) for verdict in ("pass", *EXIT_CODES)}
     words = [f"{count} {verdict}" for verdict, count in counts.items() if count]
-    unknown = sum(row.verdict == UNKNOWN for row in rows)
+    lists = [row for row in rows if row.verdict == UNKNOWN]
+    unknown = sum(not row.cause.startswith(ALSO) for row in lists)
     behind = f"; {unknown} {'file' if unknown == 1 else 'files'} whose op is not known" if unknown else ""
-    judged = len(rows) - unknown
+    judged = len(rows) - len(lists)
     return f"{judged} {'module' if judged == 1 else 'modules'}: {', '.join(words) or 'nothing to judge'}{behind}"
 
 
