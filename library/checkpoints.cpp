@@ -9,6 +9,7 @@
 #include "library/options.hpp"
 #include "models/report/checkpoint_run.hpp"
 #include "models/report/gate.hpp"
+#include "proptests/report/report.hpp"
 
 namespace softcheck::library {
 namespace {
@@ -56,6 +57,11 @@ models::CheckpointQuestion question_of(const char* path, const softcheck_certify
     }
   }
   question.threads = options.threads;
+  if (options.tokens != nullptr) {
+    if (options.attention == nullptr) throw UsageError("tokens: need the attention kernel of their run, got none");
+    question.tokens = options.tokens;
+    question.attention = options.attention;
+  }
   if (options.interrupted != nullptr) {
     question.stop = [options] { return options.interrupted(options.context) != 0; };
   }
@@ -68,7 +74,8 @@ models::CheckpointQuestion question_of(const char* path, const softcheck_certify
 }
 
 Answer certified(const char* path, const softcheck_certify_options* given) {
-  const models::CheckpointQuestion question = question_of(path, complete(given));
+  const softcheck_certify_options options = complete(given);
+  const models::CheckpointQuestion question = question_of(path, options);
   models::CheckpointReport checkpoint;
   try {
     checkpoint = models::certify_checkpoint(question);
@@ -85,6 +92,7 @@ Answer certified(const char* path, const softcheck_certify_options* given) {
   result.members["text"] = proptests::printable_utf8(to_table(checkpoint, ranked_heads));
   result.members.update(nlohmann::ordered_json::parse(to_json(checkpoint, "")));
   result.members["whole"] = whole;
+  if (options.html != 0) result.members["html"] = to_html(checkpoint, proptests::scripted_page_head);
   return result;
 }
 

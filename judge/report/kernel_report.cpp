@@ -128,8 +128,8 @@ void tell_failures(const KernelSubject& subject, const KernelJudgement& judgemen
 
 std::string inference_hint(const KernelSubject& subject, const KernelJudgement& judgement) {
   const std::vector<std::string> values = value_claims(subject.op);
-  // No contract allows a NaN, an infinity or a 0 in place of a number, nor an error of so many thresholds, which
-  // exceeds the value.
+  // No contract allows a NaN, an infinity or a 0 in place of a number, nor a named cause, nor an error of so many
+  // thresholds, which exceeds the value.
   const double most = 1 / numerics::properties(subject.contract.accumulator).unit_roundoff;
   std::size_t failed = 0;
   for (const PropertyFinding& property : judgement.properties) {
@@ -138,7 +138,8 @@ std::string inference_hint(const KernelSubject& subject, const KernelJudgement& 
     if (!found.error.empty()) return "";
     for (const Certificate& certificate : found.failed) {
       const bool is_value = std::ranges::find(values, certificate.claim) != values.end();
-      const bool is_grave = !(certificate.slack < most) || kind_of(certificate) < WrongValue::wrong;
+      const bool is_grave = !(certificate.slack < most) || kind_of(certificate) < WrongValue::wrong ||
+                            !cause_of(subject, certificate).empty();
       if (is_value ? is_grave : certificate.claim != "kernel.masked_row") return "";
       failed += is_value ? 1 : 0;
     }
@@ -200,9 +201,8 @@ std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgeme
     // A failing function often prints the same for each call: show the output of the shown call only.
     const bool shown = std::ranges::any_of(rows, shows_printed);
     const std::vector<std::string> lines = shown ? std::vector<std::string>{} : judgement.printed_lines;
-    whole.details.push_back("the kernel printed " + std::to_string(judgement.printed_bytes) +
-                            " bytes, which prove nothing" +
-                            (shown           ? "; those of a call that failed stand above"
+    whole.details.push_back("the kernel printed " + std::to_string(judgement.printed_bytes) + " bytes" +
+                            (shown           ? "; those of the failing call stand above"
                              : lines.empty() ? ""
                                              : "; the last lines:"));
     for (const std::string& line : lines) whole.details.push_back("  | " + line);

@@ -17,6 +17,7 @@ namespace softcheck::proptests {
 struct Comparison {
   enum class Rule {
     allclose,              // |got - expected| <= absolute + relative |expected|, each element (NumPy, PyTorch)
+    allclose_or_equal,     // the same, or both NaN, or the same infinity
     allclose_of_got,       // |got - expected| <= absolute + relative |got|: torch.allclose(expected, got)
     squares,               // allclose of got^2 and expected^2
     larger_of_both,        // |got - expected| <= max(absolute, relative |expected|), each element (XNNPACK)
@@ -34,7 +35,7 @@ struct Comparison {
   double relative = 0;
 };
 
-/// Does the rule accept the result? It never accepts an unexpected NaN.
+/// Does the rule accept the result? Only allclose_or_equal accepts a NaN, where one is expected.
 ///
 /// got, expected   same size, a multiple of row_length
 bool accepts(const Comparison& comparison, std::span<const double> got, std::span<const double> expected,
@@ -68,6 +69,7 @@ struct Criterion {
   std::string inputs;          // the generator, in words
   std::string shapes;          // in words; rows x columns
   std::string tolerance;       // in words
+  bool checker = false;        // a tool that decides about any kernel, not a project's own test
   std::string attribute = {};  // for attention: the domain's word for its calls; empty: none
   /// For attention: the calls have fewer queries than keys, and causality or a window aligned to the last keys. Does
   /// not apply to kernels that align to the first keys.

@@ -19,6 +19,7 @@ std::vector<NamedCases> softmax_cases();     // of softmax, log-softmax and log-
 std::vector<NamedCases> row_cases_of_ops();  // other row ops: gradients, merges, routers, top-p, sparsemax
 std::vector<NamedCases> loss_cases();        // of cross-entropy and its gradient
 std::vector<NamedCases> attention_cases();   // of attention and its gradient
+std::vector<NamedCases> checker_cases();     // of tools that decide about any kernel; their lines are in checkers.tsv
 
 using Rules = std::vector<Comparison>;
 Rules allclose(double absolute, double relative);

@@ -16,6 +16,10 @@ constexpr const char* facts =
 #include "judge/survivors/published.tsv"
     ;
 
+constexpr const char* facts_of_checkers =
+#include "judge/survivors/checkers.tsv"
+    ;
+
 Criterion criterion_of(const std::string& line) {
   std::istringstream fields(line);
   const auto next = [&] {
@@ -34,6 +38,21 @@ Criterion criterion_of(const std::string& line) {
     criterion.*text = next();
   }
   return criterion;
+}
+
+std::vector<Criterion> criteria_of(const char* text, const std::vector<NamedCases>& cases) {
+  std::vector<Criterion> criteria;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty()) continue;
+    Criterion criterion = criterion_of(line);
+    const auto found = std::ranges::find(cases, criterion.name, &NamedCases::name);
+    if (found == cases.end()) throw std::logic_error("published_criteria: no cases of " + criterion.name);
+    criterion.cases = found->cases;
+    criteria.push_back(std::move(criterion));
+  }
+  if (criteria.size() != cases.size()) throw std::logic_error("published_criteria: cases without a line");
+  return criteria;
 }
 
 }  // namespace
@@ -76,17 +95,11 @@ std::vector<Criterion> published_criteria() {
   for (auto& more : {row_cases_of_ops(), loss_cases(), attention_cases()}) {
     cases.insert(cases.end(), more.begin(), more.end());
   }
-  std::vector<Criterion> criteria;
-  std::istringstream lines(facts);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.empty()) continue;
-    Criterion criterion = criterion_of(line);
-    const auto found = std::ranges::find(cases, criterion.name, &NamedCases::name);
-    if (found == cases.end()) throw std::logic_error("published_criteria: no cases of " + criterion.name);
-    criterion.cases = found->cases;
-    criteria.push_back(std::move(criterion));
+  std::vector<Criterion> criteria = criteria_of(facts, cases);
+  for (Criterion& checker : criteria_of(facts_of_checkers, checker_cases())) {
+    checker.checker = true;
+    criteria.push_back(std::move(checker));
   }
-  if (criteria.size() != cases.size()) throw std::logic_error("published_criteria: cases without a line");
   return criteria;
 }
 

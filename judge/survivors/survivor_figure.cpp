@@ -13,7 +13,6 @@ namespace softcheck::proptests {
 namespace {
 
 constexpr int cell_width = 11;
-constexpr int cell_height = 18;
 constexpr int left_margin = 230;
 constexpr int top_margin = 118;
 constexpr int bar_gap = 16;
@@ -75,19 +74,29 @@ struct Picture {
   int bar_width;
   int head;  // height above the first line
   int foot;  // height below the last line
+  int cell_height;
 
   int lines() const { return static_cast<int>(matrix.lines.size()); }
   int column(std::size_t index) const { return left_margin + static_cast<int>(index) * cell_width; }
-  int line(int index) const { return head + index * cell_height + (index + 1 == lines() ? 6 : 0); }
+  int first_checker() const {
+    const std::vector<Criterion>& criteria = matrix.criteria;
+    return static_cast<int>(std::ranges::find(criteria, true, &Criterion::checker) - criteria.begin());
+  }
+  bool has_checkers() const { return first_checker() + 1 < lines(); }
+  int line(int index) const {
+    const int heading = has_checkers() && index >= first_checker() ? 24 : 0;
+    return head + index * cell_height + heading + (index + 1 == lines() ? 6 : 0);
+  }
   int bars() const { return bugs.empty() ? left_margin + 170 : column(bugs.size()) + bar_gap; }
   int bottom() const { return line(lines() - 1) + cell_height; }
   int width() const { return bars() + bar_width + 116; }
   int height() const { return bottom() + foot; }
+  int baseline() const { return cell_height / 2 + 4; }
 };
 
 std::string name(const Picture& picture, int index) {
   const SurvivorLine& line = picture.matrix.lines[static_cast<std::size_t>(index)];
-  return text_at(left_margin - 8, picture.line(index) + 13, line.name,
+  return text_at(left_margin - 8, picture.line(index) + picture.baseline(), line.name,
                  {.anchor = "end", .bold = index + 1 == picture.lines()});
 }
 
@@ -97,7 +106,7 @@ std::string operation(const Picture& picture, int index) {
   const std::string text = place < criteria.size() ? fmt::format("{} {}", criteria[place].op,
                                                                  numerics::properties(criteria[place].format).name)
                                                    : "all ops, all dtypes";
-  return text_at(left_margin, picture.line(index) + 13, text, {.size = 11, .colour = faint_ink});
+  return text_at(left_margin, picture.line(index) + picture.baseline(), text, {.size = 11, .colour = faint_ink});
 }
 
 std::string cells(const Picture& picture, int index) {
@@ -109,8 +118,8 @@ std::string cells(const Picture& picture, int index) {
     if (verdict == CriterionVerdict::not_applicable) continue;
     const bool accepted = verdict == CriterionVerdict::accepted;
     const int x = picture.column(i);
-    svg += box(x, y + 1, cell_width - 1, cell_height - 2, accepted ? accepted_colour : rejected_colour);
-    if (accepted) svg += dot(x + cell_width / 2, y + cell_height / 2);
+    svg += box(x, y + 1, cell_width - 1, picture.cell_height - 2, accepted ? accepted_colour : rejected_colour);
+    if (accepted) svg += dot(x + cell_width / 2, y + picture.cell_height / 2);
   }
   return svg;
 }
@@ -123,11 +132,11 @@ std::string share(const Picture& picture, int index) {
   const int length = bugs.applicable == 0 ? 0 : static_cast<int>(bugs.accepted * picture.bar_width / bugs.applicable);
   const bool ours = index + 1 == picture.lines();
   const int right = picture.bars() + picture.bar_width;
-  std::string svg = box(picture.bars(), y + 1, picture.bar_width, cell_height - 2, rejected_colour);
-  svg += box(picture.bars(), y + 1, length, cell_height - 2, accepted_colour);
-  svg += text_at(right + 50, y + 13, fmt::format("{}/{}", bugs.accepted, bugs.applicable),
+  std::string svg = box(picture.bars(), y + 1, picture.bar_width, picture.cell_height - 2, rejected_colour);
+  svg += box(picture.bars(), y + 1, length, picture.cell_height - 2, accepted_colour);
+  svg += text_at(right + 50, y + picture.baseline(), fmt::format("{}/{}", bugs.accepted, bugs.applicable),
                  {.anchor = "end", .bold = ours});
-  return svg + text_at(right + 106, y + 13,
+  return svg + text_at(right + 106, y + picture.baseline(),
                        fmt::format("{}/{}", correct.applicable - correct.accepted, correct.applicable),
                        {.colour = faint_ink, .anchor = "end", .bold = correct.accepted < correct.applicable});
 }
@@ -184,8 +193,8 @@ std::string bar_scale(const Picture& picture) {
 
 std::string legend(const Picture& picture) {
   const int y = 48;
-  return box(16, y - 11, cell_width - 1, cell_height - 4, accepted_colour) + dot(16 + cell_width / 2, y - 4) +
-         text_at(34, y, "bug accepted") + box(130, y - 11, cell_width - 1, cell_height - 4, rejected_colour) +
+  return box(16, y - 11, cell_width - 1, picture.cell_height - 4, accepted_colour) + dot(16 + cell_width / 2, y - 4) +
+         text_at(34, y, "bug accepted") + box(130, y - 11, cell_width - 1, picture.cell_height - 4, rejected_colour) +
          text_at(148, y, "bug rejected") +
          text_at(244, y, "blank: not of the test's op or dtype", {.colour = faint_ink}) +
          text_at(left_margin, picture.head - 46, "planted bug, by class", {.size = 11, .colour = faint_ink});
@@ -201,6 +210,10 @@ std::string svg_of(const Picture& picture, const SurvivorOrigin& origin) {
   svg += box(0, 0, picture.width(), picture.height(), "#FFFFFF");
   svg += text_at(16, 26, title, {.size = 17, .bold = true}) + bar_scale(picture);
   if (!picture.bugs.empty()) svg += legend(picture) + columns(picture);
+  if (picture.has_checkers()) {
+    svg += text_at(left_margin - 8, picture.line(picture.first_checker()) - 6,
+                   "tools that decide about any kernel:", {.size = 11, .colour = faint_ink, .anchor = "end"});
+  }
   for (int line = 0; line < picture.lines(); ++line) {
     svg += name(picture, line) + share(picture, line);
     svg += picture.bugs.empty() ? operation(picture, line) : cells(picture, line);
@@ -214,11 +227,13 @@ std::string svg_of(const Picture& picture, const SurvivorOrigin& origin) {
 }  // namespace
 
 std::string to_svg(const SurvivorMatrix& matrix, const SurvivorOrigin& origin) {
-  return svg_of({.matrix = matrix, .bugs = bugs_of(matrix), .bar_width = 170, .head = top_margin, .foot = 230}, origin);
+  return svg_of(
+      {.matrix = matrix, .bugs = bugs_of(matrix), .bar_width = 170, .head = top_margin, .foot = 230, .cell_height = 18},
+      origin);
 }
 
 std::string shares_to_svg(const SurvivorMatrix& matrix, const SurvivorOrigin& origin) {
-  return svg_of({.matrix = matrix, .bugs = {}, .bar_width = 360, .head = 76, .foot = 40}, origin);
+  return svg_of({.matrix = matrix, .bugs = {}, .bar_width = 360, .head = 76, .foot = 40, .cell_height = 15}, origin);
 }
 
 }  // namespace softcheck::proptests

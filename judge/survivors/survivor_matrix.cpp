@@ -183,15 +183,16 @@ class Matrix {
     });
   }
 
-  // By op; within an op the criteria that accept the largest share of the bugs first.
+  // Checkers last; by op; within an op the criteria that accept the largest share of the bugs first.
   void sort() {
     std::vector<std::size_t> order(matrix_.criteria.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
       const SurvivorLine::Count left = matrix_.count(matrix_.lines[a], ZooKernelKind::bug);
       const SurvivorLine::Count right = matrix_.count(matrix_.lines[b], ZooKernelKind::bug);
-      return std::tuple(order_of(matrix_.criteria[a].op), right.accepted * left.applicable) <
-             std::tuple(order_of(matrix_.criteria[b].op), left.accepted * right.applicable);
+      const Criterion &first = matrix_.criteria[a], &second = matrix_.criteria[b];
+      return std::tuple(first.checker, order_of(first.op), right.accepted * left.applicable) <
+             std::tuple(second.checker, order_of(second.op), left.accepted * right.applicable);
     });
     std::vector<Criterion> criteria;
     std::vector<SurvivorLine> lines;

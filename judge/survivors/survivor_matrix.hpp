@@ -29,7 +29,7 @@ struct SurvivorLine {
 struct SurvivorMatrix {
   std::vector<Criterion> criteria;
   std::vector<ZooKernel> kernels;     // bugs by class, then the correct ones
-  std::vector<SurvivorLine> lines;    // criteria by op, most accepting first; the judge last
+  std::vector<SurvivorLine> lines;    // tests before checkers, by op, most accepting first; the judge last
   std::vector<std::string> left_out;  // rows of the zoo of kind `neither`
 
   /// Number of kernels of this kind that the line accepts, of those that it applies to.
@@ -64,6 +64,10 @@ struct SurvivorOrigin {
 /// One line per criterion: accepted bugs / bugs, rejected correct kernels / correct kernels, its inputs and its
 /// tolerance.
 std::string to_table(const SurvivorMatrix& matrix);
+
+/// The figures of the table for pages, as tab-separated lines: two comment lines with the origin, then one line per
+/// criterion.
+std::string to_tsv(const SurvivorMatrix& matrix, const SurvivorOrigin& origin);
 
 /// The table, a matrix of bugs against criteria, the sources, and what was left out, as plain text.
 std::string to_text(const SurvivorMatrix& matrix, const SurvivorOrigin& origin);

@@ -96,6 +96,22 @@ std::string to_table(const SurvivorMatrix& matrix) {
   return text;
 }
 
+std::string to_tsv(const SurvivorMatrix& matrix, const SurvivorOrigin& origin) {
+  std::string text = fmt::format("# {} (commit {})\n# {}\n", origin.version, origin.commit, origin.command);
+  text += "name\tkind\top\tdtype\taccepted\tbugs\trejected\tcorrect\n";
+  for (std::size_t i = 0; i < matrix.lines.size(); ++i) {
+    const SurvivorLine& line = matrix.lines[i];
+    const bool ours = i == matrix.criteria.size();
+    const auto bugs = matrix.count(line, ZooKernelKind::bug), correct = false_alarms(matrix, line);
+    text += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", line.name,
+                        ours ? "judge" : (matrix.criteria[i].checker ? "checker" : "test"),
+                        ours ? "all" : matrix.criteria[i].op,
+                        ours ? "all" : numerics::properties(matrix.criteria[i].format).name, bugs.accepted,
+                        bugs.applicable, correct.accepted, correct.applicable);
+  }
+  return text;
+}
+
 std::string to_text(const SurvivorMatrix& matrix, const SurvivorOrigin& origin) {
   std::string text = fmt::format("Planted bugs that published criteria accept\n{} (commit {}): {}\n\n", origin.version,
                                  origin.commit, origin.command);

@@ -3,37 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import math
-import os
-import pathlib
 from typing import Any, Sequence
 
 import numpy as np
 
 from . import _abi, _arrays, _dtypes, _library
+from ._kernels import kernel
 from ._library import UsageError, flag, number, shown
-
-
-def _kernels() -> ctypes.CDLL:
-    """Those that came with the library: of a checkout's build, of Debian's packages or of the wheel."""
-    name = "libsoftcheck_cpu_kernels.so"
-    library = _library.library_path()
-    folders = [library.parent / "kernels", library.resolve().parent / "softcheck"]
-    if named := os.environ.get("SOFTCHECK_KERNELS"):
-        folders.insert(0, pathlib.Path(named))
-    found = [folder / name for folder in folders if (folder / name).exists()]
-    found += sorted(pathlib.Path(__file__).parent.glob(f"lib*/**/{name}"))
-    if not found:
-        raise ImportError(f"softcheck: need {name}, got none beside {library}: install the wheel, or set SOFTCHECK_KERNELS")
-    return ctypes.CDLL(str(found[0]))
-
-
-@functools.lru_cache(None)
-def _kernel(name: str) -> Any:
-    kernel = getattr(_kernels(), f"softcheck_{name}")
-    kernel.argtypes, kernel.restype = [ctypes.POINTER(_abi.Call)], ctypes.c_int
-    return kernel
 
 
 def call_kernel(
@@ -52,7 +29,7 @@ def call_kernel(
     for tensor in (*tensors, *results):
         tensor.tensor.strides = None  # all are compact; NumPy's strides of an empty array are 0, which no kernel takes
     call = _abi.TensorCall(tensors, results, 1.0, scale, causal)
-    return _kernel(name)(ctypes.byref(call.call)) == 0
+    return kernel(name)(ctypes.byref(call.call)) == 0
 
 
 def _bits(name: str, array: Any) -> tuple[np.ndarray, str]:

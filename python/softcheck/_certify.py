@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pathlib
 from typing import Any, Sequence
 
 from . import _library
 from ._function import words_of
+from ._kernels import kernel
+from ._library import UsageError
 
 
 class Certificates:
@@ -45,6 +48,17 @@ def _numbers(value: Any) -> Any:
     return {"inf": float("inf"), "-inf": float("-inf")}.get(value, value) if isinstance(value, str) else value
 
 
+def _file(name: str, value: Any) -> str | None:
+    """A file that will be written, found wrong before the work."""
+    if value is None:
+        return None
+    path = _library.path(name, value)
+    folder = os.path.dirname(path) or "."
+    if "\0" in path or os.path.isdir(path) or not os.access(path if os.path.exists(path) else folder, os.W_OK):
+        raise UsageError(f"{name}: need a file that can be written, got {path!r}")
+    return path
+
+
 def certify(
     model: str | os.PathLike[str],
     *,
@@ -52,8 +66,10 @@ def certify(
     items: int | None = None,
     layers: str | int | None = None,
     activations: str | os.PathLike[str] | None = None,
+    tokens: str | os.PathLike[str] | None = None,
     fail_if: str | Sequence[str] = (),
     threads: int | None = None,
+    html: str | os.PathLike[str] | None = None,
     junit: str | os.PathLike[str] | None = None,
 ) -> Certificates:
     """Certifies every attention head of a Transformer's checkpoint, for every input and every length.
@@ -66,9 +82,12 @@ def certify(
     items        of the entropy floor; the model's context by default
     layers       3, "3" or "0-3"; all by default
     activations  a safetensors file of recorded queries "layers.L.query" (n, heads, dim) and keys "layers.L.key"
+    tokens       a file of ids of tokens, a line of two or more for each input, on which BERT, RoBERTa, XLM-RoBERTa,
+                 DistilBERT or GPT-2 is run; not beside activations. The heads have "observed" then
     fail_if      conditions that make the verdict "fail": "logit.f16 > 65504", "spread.best > 80"
     threads      all of the machine's by default
-    junit        a path: the report's claims as JUnit XML, as `softcheck model --junit` writes them
+    html         a file: the heads as one HTML page, as `softcheck model --html` writes it
+    junit        a file: the report's claims as JUnit XML, as `softcheck model --junit` writes them
 
     Raises UsageError where the path, an argument or the file is wrong, or the architecture has no known bound.
     """
@@ -79,9 +98,12 @@ def certify(
         "activations": None if activations is None else _library.path("activations", activations),
         "fail_if": words_of("fail_if", fail_if, "; ") or None,
         "threads": threads,
+        "tokens": None if tokens is None else _library.path("tokens", tokens),
+        "attention": None if tokens is None else ctypes.cast(kernel("attention"), ctypes.c_void_p).value,
     }
-    file = None if junit is None else _library.path("junit", junit)
+    files = {name: file for name, value in (("html", html), ("junit", junit)) if (file := _file(name, value))}
+    words["html"] = int("html" in files)
     report = _library.certify(_library.path("model", model), words)
-    if file is not None:
-        pathlib.Path(file).write_text(report["junit"], encoding="utf-8")
+    for name, file in files.items():
+        pathlib.Path(file).write_text(report[name], encoding="utf-8")
     return Certificates(report)

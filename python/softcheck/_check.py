@@ -12,6 +12,7 @@ from . import _arrays, _library
 from ._dtypes import FORMAT_NAMES
 from ._again import again, name_in_its_program
 from ._as_test import Told
+from ._compiled import advice, compiles
 from ._function import Adapter, ForkedCall, op_named, require_device, words_of
 from ._gradients import require_forward
 from ._library import UsageError, number, whole
@@ -196,7 +197,7 @@ def _notes_on(data: Mapping[str, Any], adapter: Adapter) -> list[str]:
     inputs = (data.get("counterexample") or {}).get("inputs") or []
     shapes = tuple(tuple(tensor["shape"]) for tensor in inputs)
     if adapter.op.is_attention and inputs and "block_table" not in adapter.takes:
-        if own_argument("enable_gqa", shapes) and "group<=" not in data["text"]:
+        if own_argument("enable_gqa", shapes) and "group<=" not in data["text"] and "this call has grouped heads" not in data["text"]:
             return [f"the failing call has grouped heads, {shapes[0][1]} of q and {shapes[1][1]} of k; domain='group=1' leaves such calls out"]
     if adapter.op.is_loss and inputs and adapter.arrays == "torch":
         if adapter.long_labels:
@@ -263,6 +264,8 @@ def _judge(function: Callable[..., Any] | str, infer_contract: bool, given: dict
         shown("", 0, 0, 0)
     notes = [] if given["takes"] is not None else [left_at_defaults(function, op, adapter.takes, adapter.follow)]
     notes += _notes_on(data, adapter)
+    if how == "fork" and data["verdict"] in ("crash", "timeout", "undecided") and compiles(function):
+        notes.append(advice(words["time_limit"]))
     notes += [] if empty_rows else ["empty rows are left out, as n>=1 is the default; domain='n>=0' tries them"]
     for note in filter(None, notes):  # beneath the whole judgement's line, the last one
         data["text"] = f"{data['text'].rstrip()}\n      {note}\n"

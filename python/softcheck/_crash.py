@@ -45,16 +45,42 @@ def _arrays_of_another_library(error: Exception) -> list[str]:
     return [f"softcheck: it was given NumPy's arrays; {typed}arrays='{library}' gives it {library}'s"]
 
 
-def crash_text(error: BaseException, inputs: Sequence[tuple[np.ndarray, str]] | None, arrays: str = "") -> str:
+def _files_not_written(error: BaseException) -> list[str]:
+    """Where a contained process was refused a file: a compiler's, or any other."""
+    text = f"{error} {error.__cause__ or error.__context__ or ''}"
+    if "Read-only file system" not in text and "Permission denied" not in text:
+        return []
+    if type(error).__module__.startswith("torch._"):
+        return ["softcheck: torch.compile writes files, which a contained fork may not; isolation='spawn', time_limit=120 lets it"]
+    return ["softcheck: a contained fork may write no files; isolation='spawn' calls the function in an interpreter of its own"]
+
+
+def _grouped_heads(inputs: Sequence[tuple[np.ndarray, str]], error: BaseException) -> list[str]:
+    """Where q has more heads than k and the function could not take that: what lets it, or the domain without such calls."""
+    if len(inputs) < 3:
+        return []
+    q, k = inputs[0][0].shape, inputs[1][0].shape
+    if len(q) != len(k) or len(q) not in (3, 4) or q[1] == k[1] or 0 in (q[1], k[1]):
+        return []
+    frames = traceback.extract_tb(error.__traceback__)
+    gqa = "F.scaled_dot_product_attention takes them with enable_gqa=True; "
+    named = any("scaled_dot_product_attention" in (frame.line or "") for frame in frames)
+    return [f"softcheck: this call has grouped heads, {q[1]} of q and {k[1]} of k; {gqa if named else ''}domain='group=1' leaves them out"]
+
+
+def crash_text(error: BaseException, inputs: Sequence[tuple[np.ndarray, str]] | None, arrays: str = "", contained: bool = False) -> str:
     """The exception's traceback without softcheck's own frames, how its kind could be a refusal, the domain without
     calls like this one where that is empty, and the arrays that it asks for. Ten lines at most, all of which a report
     shows.
 
-    arrays  the library of those it was given
+    arrays     the library of those it was given
+    contained  in a fork that may write no files
     """
     hints = []
     if isinstance(error, Exception):
+        hints += _files_not_written(error) if contained else []
         hints += _arrays_of_another_library(error) if arrays == "numpy" else []
+        hints += [] if inputs is None else _grouped_heads(inputs, error)
         hints.append(f"softcheck: an exception is a crash, unless refuses=({type(error).__name__},) makes it a refusal")
         if inputs is not None and any(array.size == 0 for array, _ in inputs):
             shape = inputs[0][0].shape

@@ -290,7 +290,8 @@ class ForkedCall:
         except WrongResult as error:
             return self._ended(f"softcheck: the function's result: {error}\n", _abi.CALL_MALFORMED)
         except BaseException as error:  # noqa: BLE001: whatever it is, it must not cross into C
-            return self._ended(crash_text(error, None if request is None else request.inputs, self._adapter.arrays), _abi.CALL_CRASHED)
+            inputs = None if request is None else request.inputs
+            return self._ended(crash_text(error, inputs, self._adapter.arrays, not self._in_process), _abi.CALL_CRASHED)
 
     def _ended(self, text: str, code: int) -> int:
         if self._in_process:

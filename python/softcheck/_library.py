@@ -74,6 +74,9 @@ class CertifyOptions(ctypes.Structure):
         ("interrupted", ctypes.c_void_p),
         ("progress", ctypes.c_void_p),
         ("context", ctypes.c_void_p),
+        ("tokens", ctypes.c_char_p),
+        ("attention", ctypes.c_void_p),
+        ("html", ctypes.c_int),
     ]
 
 

@@ -26,6 +26,9 @@ _MODELS = ("Model", "ModelNew")
 _TOLD = re.compile(r"#\s*(op|dtype|domain|contract):\s*(.*?)\s*$", re.I)
 # TritonBench's files have their tests behind such a line. They need its GPU, and are not run.
 _TESTS = re.compile(r"^#{100,}[ \t]*$", re.M)
+# What a file's own tests and KernelBench call.
+_HELPER = re.compile(r"_|test|main$|get_(init_)?inputs$", re.I)
+ALSO = "also in this file, no op known: "
 # What aten's functions of BackendBench get behind the arrays: dim, and _softmax's half_to_float.
 _ATEN = {"softmax": (-1,), "log_softmax": (-1,), "logsumexp": (-1,), "_softmax": (-1, False), "_log_softmax": (-1, False)}
 
@@ -73,7 +76,7 @@ def _runs_on_a_device(node: Any) -> bool:
 
 
 def modules_of(file: pathlib.Path) -> list[Module]:
-    """Those of known ops; where there are none one that says so. The file is read, not run."""
+    """Those of known ops, and one that lists the others; where there are none one that says so. The file is read, not run."""
     try:
         source = _TESTS.split(file.read_text(encoding="utf-8", errors="replace"))[0]
         tree = ast.parse(source, file.name)
@@ -83,7 +86,7 @@ def modules_of(file: pathlib.Path) -> list[Module]:
     kinds = (ast.FunctionDef, ast.ClassDef)
     nodes = [node for node in tree.body if isinstance(node, kinds) and not _runs_on_a_device(node)]
     whole = _told([line for line in lines if line.startswith("#")])
-    found = []
+    found, others = [], []
     for node in nodes:
         told = whole if node.name in _MODELS else _above(lines, node)
         op = told.get("op") or op_of(file.stem if node.name in _MODELS else node.name)
@@ -91,6 +94,10 @@ def modules_of(file: pathlib.Path) -> list[Module]:
             known = op in OPS
             why = "" if known else f"op: need one of {', '.join(OPS)}, got {op!r}"
             found.append(Module(file, node.name, op if known else None, why, {n: w for n, w in told.items() if n != "op"}))
+        elif not _HELPER.match(node.name):
+            others.append(node.name)
+    if found and others:
+        found.append(Module(file, "", None, f"{ALSO}{', '.join(others)}"))
     names = ", ".join(node.name for node in nodes) or "no function or class"
     return found or [Module(file, "", None, f"no name says an op, a comment '# op: softmax' above a function or class does; got {names}")]
 

@@ -4,7 +4,8 @@ BackendBench have them, each in a process of its own with a time limit.
 A module is a function or class at the top level of a file. Its op is what its name says (my_softmax, SoftmaxTriton,
 softmax_kernel_impl), or a comment directly above it: "# op: softmax". For KernelBench's Model and ModelNew the name of
 the file says it (23_Softmax.py), or such a comment anywhere in the file. "# dtype:", "# domain:" and "# contract:" beside
-it are arguments of check(). A file without a module of a known op is listed as such.
+it are arguments of check(). A file without a module of a known op is listed as such, and so are a file's functions whose
+op is not known beside those that are judged.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from typing import Any, Callable, Iterable
 
 from ._check import check
 from ._library import CRASHED, FAIL, PASS, REFUSED, TIMED_OUT, UNDECIDED, USAGE, Interruptions, UsageError
-from ._modules import Module, in_folder, load
+from ._modules import ALSO, Module, in_folder, load
 from ._ops import OPS
 
 UNKNOWN, NOT_JUDGED, WRONG = "op not known", "not judged", "error"
 # By how grave they are: the exit code is that of the first that some module has.
-_CODES = {
+EXIT_CODES = {
     "fail": FAIL,
     "crash": CRASHED,
     "timeout": TIMED_OUT,
@@ -174,11 +175,12 @@ def write(rows: Iterable[Row], file: pathlib.Path) -> None:
 
 
 def _summary(rows: list[Row]) -> str:
-    counts = {verdict: sum(row.verdict == verdict for row in rows) for verdict in ("pass", *_CODES)}
+    counts = {verdict: sum(row.verdict == verdict for row in rows) for verdict in ("pass", *EXIT_CODES)}
     words = [f"{count} {verdict}" for verdict, count in counts.items() if count]
-    unknown = sum(row.verdict == UNKNOWN for row in rows)
+    lists = [row for row in rows if row.verdict == UNKNOWN]
+    unknown = sum(not row.cause.startswith(ALSO) for row in lists)
     behind = f"; {unknown} {'file' if unknown == 1 else 'files'} whose op is not known" if unknown else ""
-    judged = len(rows) - unknown
+    judged = len(rows) - len(lists)
     return f"{judged} {'module' if judged == 1 else 'modules'}: {', '.join(words) or 'nothing to judge'}{behind}"
 
 
@@ -218,7 +220,7 @@ def grade(folder: pathlib.Path, modules: list[Module], out: pathlib.Path, **word
 
 
 def main() -> int:
-    codes = "; ".join(f"{code} {', '.join(v for v, c in _CODES.items() if c == code)}" for code in dict.fromkeys(_CODES.values()))
+    codes = "; ".join(f"{code} {', '.join(v for v, c in EXIT_CODES.items() if c == code)}" for code in dict.fromkeys(EXIT_CODES.values()))
     epilog = f"The exit code is that of the gravest verdict: {codes}; else 0. It is {USAGE} too where there is nothing to judge."
     parser = argparse.ArgumentParser(prog="python -m softcheck.grade", description=(__doc__ or "").partition(": ")[2], epilog=epilog)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -252,7 +254,7 @@ def main() -> int:
     except OSError as error:
         parser.error(f"--out: need a file that can be written, got {given['out']}: {error.strerror}")
     verdicts = {row.verdict for row in grade(modules=modules, **given)}
-    return next((code for verdict, code in _CODES.items() if verdict in verdicts), USAGE if verdicts == {UNKNOWN} else PASS)
+    return next((code for verdict, code in EXIT_CODES.items() if verdict in verdicts), USAGE if verdicts == {UNKNOWN} else PASS)
 
 
 if __name__ == "__main__":

@@ -63,6 +63,14 @@ def test_a_condition_fails():
         ({"fail_if": "spread > 3"}, "fail_if: need one of spread.product"),
         ({"model": None}, "^model: need a path, got None$"),
         ({"junit": 3}, "^junit: need a path, got 3$"),
+        ({"junit": "nowhere/a.xml"}, "^junit: need a file that can be written, got 'nowhere/a.xml'$"),
+        ({"html": 3}, "^html: need a path, got 3$"),
+        ({"html": "/"}, "^html: need a file that can be written, got '/'$"),
+        ({"html": "a\0b"}, "^html: need a file that can be written"),
+        ({"tokens": 3}, "^tokens: need a path, got 3$"),
+        ({"tokens": "nowhere.txt"}, "nowhere.txt: is not there"),
+        ({"tokens": CHECKPOINTS / "bert" / "config.json"}, "config.json: line 1: need ids of tokens"),
+        ({"tokens": "t", "activations": "a"}, "need either recorded activations or tokens, got both$"),
         ({"activations": 3}, "^activations: need a path, got 3$"),
         ({"eps": "x"}, "^eps: need a number, got 'x'$"),
         ({"fail_if": 3}, "^fail_if: need words in one text, or one by one, got 3$"),
@@ -82,6 +90,23 @@ def test_the_claims_as_junit(tmp_path):
     root = ElementTree.parse(file).getroot()
     failed = {case.get("name") for case in root.iter("testcase") if case.find("failure") is not None}
     assert failed == {claim["claim"] for claim in certificates.report["claims"] if claim["verdict"] == "fail"} != set()
+
+
+def test_the_page_is_that_of_the_command(tmp_path):
+    file = tmp_path / "bert.html"
+    certificates = softcheck.certify(CHECKPOINTS / "bert", fail_if="spread.best > 1e9", html=file)
+    page = file.read_text()
+    assert page.startswith("<!DOCTYPE html>") and "spread.best &gt; 1e9" in page
+    assert "html" not in softcheck.certify(CHECKPOINTS / "bert").report and certificates.report["html"] == page
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2"])
+def test_a_run_on_tokens_stays_within_its_bounds(name, tmp_path):
+    file = tmp_path / "tokens"
+    file.write_text("1 2 3 4 5\n5 4 3\n")
+    heads = softcheck.certify(CHECKPOINTS / name, tokens=file).heads
+    for head in heads:
+        assert 0 < head["observed"]["spread"][1] <= head["spread"]["best"][1]
 
 
 def test_a_damaged_configuration_is_named(tmp_path):

@@ -82,6 +82,14 @@ def test_a_folder_is_judged_to_its_end(tmp_path):
 WORDS = {"time_limit": 100.0, "dtype": None, "domain": None, "device": None, "effort": "quick"}
 
 
+def test_functions_beside_a_known_op_are_listed(tmp_path):
+    text = SOFTMAX.format(name="rows", wrong="") + "\n\ndef gelu(x): return x\ndef _own(x): return x\ndef test_rows(): pass\nclass Norm: pass\n"
+    out = tmp_path / "grade.tsv"
+    done = run(folder_of(tmp_path / "kernels", {"two.py": text}), out)
+    assert rows_of(out) == {"two.py:rows": ("pass", ""), "two.py": ("op not known", "also in this file, no op known: gelu, Norm")}
+    assert done.returncode == 0 and f"1 module: 1 pass. Written to {out}\n" in done.stdout
+
+
 def test_options_are_of_what_does_not_say_its_own(tmp_path):
     body = "    assert x.shape == (1, 1) and x.dtype == np.float64, x.shape\n    return np.where(x < np.inf, x * 0 + 1, np.nan)\n"
     text = f"import numpy as np\ndef softmax(x):\n{body}"
@@ -273,6 +281,6 @@ def test_a_folder_without_a_module_is_an_error(tmp_path):
 
 
 def test_the_exit_code_is_that_of_the_gravest_row():
-    assert list(grade._CODES) == ["fail", "crash", "timeout", "error", "refused", "vacuous", "undecided", "not judged"]
+    assert list(grade.EXIT_CODES) == ["fail", "crash", "timeout", "error", "refused", "vacuous", "undecided", "not judged"]
     done = subprocess.run([sys.executable, "-m", "softcheck.grade", "--help"], capture_output=True, text=True)
     assert "1 fail; 6 crash; 7 timeout; 2 error; 4 refused; 5 vacuous, undecided, not judged; else 0." in done.stdout

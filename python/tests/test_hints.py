@@ -50,3 +50,39 @@ def test_a_softmax_in_float16_is_told_to_infer_its_contract():
     assert report.verdict == "fail"
     assert "another contract may fit: softcheck.infer(softmax, op='softmax', dtype='f16', domain='" in report.text
     assert softcheck.check(kernels.unshifted, cases=20).text.count("softcheck.infer(") == 0  # no contract excuses NaN
+
+
+def scaled_dot_product_attention(q, k, v):
+    """As torch's without enable_gqa."""
+    if q.shape[1] != k.shape[1]:
+        raise RuntimeError(f"The size of tensor a ({q.shape[1]}) must match the size of tensor b ({k.shape[1]})")
+    return _attention_of_heads(q, k, v, False)
+
+
+def test_torchs_attention_without_enable_gqa_is_named():
+    def attention(q, k, v):
+        return scaled_dot_product_attention(q, k, v)
+
+    text = softcheck.check(attention, "attention", domain=_DENSE).text
+    gqa = "F.scaled_dot_product_attention takes them with enable_gqa=True; domain='group=1' leaves them out\n"
+    assert text.count(gqa) == 1 and "softcheck: this call has grouped heads, " in text, text
+    assert "the failing call has grouped heads" not in text
+
+
+def test_grouped_heads_are_named_for_other_functions_too():
+    def attention(q, k, v):
+        if q.shape[1] != k.shape[1]:
+            raise ValueError("heads")
+        return _attention_of_heads(q, k, v, False)
+
+    text = softcheck.check(attention, "attention", domain=_DENSE).text
+    assert " of k; domain='group=1' leaves them out\n" in text and "enable_gqa" not in text
+
+
+def test_a_crash_without_grouped_heads_has_no_such_line():
+    def attention(q, k, v):
+        if v.shape[-1] != q.shape[-1]:
+            raise ValueError("dims")
+        return _attention_of_heads(q, k, v, False)
+
+    assert "this call has grouped heads" not in softcheck.check(attention, "attention", domain=f"{_DENSE} group<=1").text

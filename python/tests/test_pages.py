@@ -98,3 +98,25 @@ def test_the_checks_see_what_they_are_for():
     wall = "word " * (WORDS + 1)
     assert [len(block.split()) for block in paragraphs(f"# A\n{wall}\n\n- {wall}\n- b\n  c\n\n| {wall} |\n```\n{wall}\n```\n")] == [91, 92, 3]
     assert anchors("## What it is: `--infer`, [a](b.md)\n## C\n## C++\n") == {"what-it-is---infer-a", "c", "c-1"}
+
+
+ADDRESS = re.compile(r"(?:repository: |uses: |github\.com/)(\w[\w.-]*/softcheck)(?![\w/-])")
+
+
+def addresses_of(root):
+    """The repositories of softcheck that its files name, by file."""
+    kinds = {".md", ".yml", ".toml", ".json", ".cff", ".py", ".opam", ".cmake"}
+    files = [file for file in root.rglob("*") if file.suffix in kinds and not {"build", ".git"} & set(file.relative_to(root).parts)]
+    return {str(file.relative_to(root)): found for file in files if (found := set(ADDRESS.findall(file.read_text(errors="replace"))))}
+
+
+def test_the_address_of_the_repository_is_that_of_the_citation():
+    found = addresses_of(ROOT)
+    (address,) = found["CITATION.cff"]
+    assert {"CITATION.cff", "docs/quick_start.md"} <= set(found)
+    assert {file: names for file, names in found.items() if names != {address} and not file.startswith("python/tests/")} == {}
+
+
+def test_another_address_is_seen(tmp_path):
+    (tmp_path / "a.md").write_text("uses: someone/softcheck@v1, git clone https://github.com/other/softcheck.git, not uses: ./softcheck\n")
+    assert addresses_of(tmp_path) == {"a.md": {"someone/softcheck", "other/softcheck"}}

@@ -236,6 +236,9 @@ typedef struct softcheck_certify_options {
   int (*interrupted)(void* context); /* nonzero ends the work; called by several threads */
   void (*progress)(void* context, int layer, uint64_t done, uint64_t asked); /* called by one thread at a time */
   void* context;                                                             /* of both */
+  const char* tokens;         /* a file of ids of tokens, a line for each input, on which the model is run */
+  softcheck_kernel attention; /* of that run: softcheck_attention, or a kernel with its four outputs */
+  int html;                   /* nonzero adds "html", the page of `softcheck model --html` */
 } softcheck_certify_options;
 
 /* Certifies the attention heads of a Transformer's checkpoint: a folder with config.json and safetensors, or a .gguf

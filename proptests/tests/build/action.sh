@@ -1,9 +1,10 @@
 #!/bin/sh
-# action.sh BUILD: what action.yml runs, as it stands there, with its inputs' defaults and the variables of a runner: softcheck
-# from a release and built, a right kernel, a wrong one, a model, and inputs that are text for a shell. No input stands in a
-# line that a shell reads.
+# action.sh BUILD [PYTHON]: what action.yml runs, as it stands there, with its inputs' defaults and the variables of a runner:
+# softcheck from a release and built, a right kernel, a wrong one, functions of Python, a model, and inputs that are text for
+# a shell. No input stands in a line that a shell reads.
 set -eu
 build=$(cd "$1" && pwd)
+python=${2:-python3}
 command -v bash >/dev/null 2>&1 || { echo "Skipped: no bash"; exit 77; }
 root=$PWD
 work=$(mktemp -d)
@@ -24,7 +25,7 @@ grep -q 'kernel "\$KERNEL"' "$work/judge.sh" || fail "found no step that judges"
 # default INPUT: as action.yml has it
 default() { awk -v input="  $1:" '$0 == input { on = 1; next } on && /^    default:/ { sub(/^    default: */, ""); gsub(/"/, ""); print; exit } on && /^  [a-z]/ { exit }' "$root/action.yml"; }
 awk '/^        [A-Z_]+: \$\{\{ inputs\./ { name = $1; sub(/:/, "", name); input = $3; sub(/inputs\./, "", input); print name, input }' \
-  action.yml >"$work/variables"
+  action.yml | sort -u >"$work/variables"
 [ "$(wc -l <"$work/variables")" = "$(awk '/^inputs:/ { on = 1; next } /^[a-z]/ { on = 0 } on && /^  [a-z]/' action.yml | wc -l)" ] ||
   fail "an input is in no variable of the step that judges"
 mkdir -p "$work/an action/build" "$work/workspace"
@@ -63,6 +64,16 @@ sed -i 's/^command_alone() {/command_alone() { echo "builds in $PWD"; return;/' 
 as_runner bash -eo pipefail ../build.sh || { cat ../out; fail "the step that builds fails"; }
 grep -qx "builds in $work/an action" ../out || { cat ../out; fail "the step that builds is not ./run command of the action's folder"; }
 as_runner bash -eo pipefail ../build.sh && [ ! -s ../out ] || { cat ../out; fail "builds what the cache has"; }
+# Functions need the Python package: a wheel, in a cache of its own.
+[ "$(key '')" != "$(FUNCTIONS=f key '')" ] || fail "the cache of the command is that of the package"
+rm -r ../home
+mkdir -p ../home "$work/an action/build/wheels"
+(cd ../wheel && python3 -m zipfile -c "$work/an action/build/wheels/softcheck-0-py3-none-manylinux_2_27_$(uname -m).whl" softcheck)
+sed -i 's/^wheel() {/wheel() { echo "makes a wheel"; return;/' "$work/an action/run"
+FUNCTIONS=f as_runner bash -eo pipefail ../build.sh && [ "$(cat ../out)" = 'makes a wheel' ] && [ -x ../home/.cache/softcheck/softcheck/bin/softcheck ] ||
+  { cat ../out; fail "does not make and unpack a wheel for functions"; }
+rm -r ../home
+as_runner bash -eo pipefail ../build.sh || { cat ../out; fail "the step that builds fails"; }
 
 # judged STATUS VERDICT KERNEL [VARIABLE=VALUE...]
 judged() {
@@ -84,6 +95,29 @@ for each in '0 pass correct_double' '1 fail mutant_no_max_shift'; do
   grep -qs '<testsuite' softcheck.xml || fail "$3: no JUnit in softcheck.xml"
   rm softcheck.xml
 done
+# Functions: the package as a wheel has it, with the build's library.
+if $python -c 'import numpy' 2>/dev/null; then
+  cp -r "$root/python/softcheck/." ../home/.cache/softcheck/softcheck/
+  mkdir ../home/.cache/softcheck/softcheck/lib
+  cp "$build/libsoftcheck.so" ../home/.cache/softcheck/softcheck/lib/
+  printf '#!/bin/sh\nexec "%s" "$@"\n' "$(command -v "$python")" >../bin/python3
+  chmod +x ../bin/python3
+  printf '%s\n' 'import numpy as np' 'def right(x):' '    e = np.exp(x - x.max(-1, keepdims=True))' \
+    '    return e / e.sum(-1, keepdims=True)' 'def wrong(x):' '    e = np.exp(x)' '    return e / e.sum(-1, keepdims=True)' >mine.py
+  judged 0 pass "" FUNCTIONS='mine:right=softmax' DOMAIN='n<=64 n>=1 rows<=8'
+  judged 1 fail "" FUNCTIONS='mine:right=softmax
+mine:wrong=softmax' DOMAIN='n<=64 n>=1 rows<=8'
+  [ "$(grep -c '<testsuite ' softcheck.xml)" = 2 ] || fail "softcheck.xml has not both functions"
+  judged 2 error "" FUNCTIONS='mine:right'
+  # shellcheck disable=SC2016 # text for a shell, which no shell reads
+  judged 2 error "" FUNCTIONS='$(touch read) * ; touch read'
+  printf '#!/bin/sh\nexit 1\n' >../bin/python3
+  judged 2 error "" FUNCTIONS='mine:right=softmax'
+  grep -qx 'functions: need a python3 with NumPy: pip install numpy' ../out || { cat ../out; fail "does not say that NumPy is missing"; }
+  rm ../bin/python3
+else
+  echo "no NumPy for $python: functions are not judged"
+fi
 model=$root/proptests/tests/models/checkpoints/gpt2
 judged 0 pass "" MODEL="$model"
 judged 1 fail "" MODEL="$model" FAIL_IF='logit.f16 > 0'

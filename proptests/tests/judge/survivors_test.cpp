@@ -237,6 +237,11 @@ TEST(Comparisons, FollowTheirRules) {
   EXPECT_TRUE(holds({Rule::allclose, 0.25, 0.5}, {1.75}, {1}));
   EXPECT_FALSE(holds({Rule::allclose, 0.25, 0.5}, {1.8}, {1}));
   EXPECT_FALSE(holds({Rule::allclose, 0.25, 0.5}, {nan}, {1}));
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_TRUE(holds({Rule::allclose_or_equal, 0.25, 0.5}, {1.75, nan, -infinity}, {1, nan, -infinity}));
+  EXPECT_FALSE(holds({Rule::allclose_or_equal, 0.25, 0.5}, {nan}, {1}));
+  EXPECT_FALSE(holds({Rule::allclose_or_equal, 0.25, 0.5}, {1}, {nan}));
+  EXPECT_FALSE(holds({Rule::allclose_or_equal, 0.25, 0.5}, {infinity}, {-infinity}));
   EXPECT_TRUE(holds({Rule::allclose_of_got, 0, 0.5}, {2}, {1}));
   EXPECT_FALSE(holds({Rule::allclose_of_got, 0, 0.5}, {0}, {1}));
   EXPECT_TRUE(holds({Rule::squares, 0.5, 0}, {1.2}, {1}));
