@@ -51,9 +51,8 @@ class Checkpoint {
   /// The entries at rows x columns of a matrix; a vector is one row.
   ///
   /// throws   TensorFileError where an entry is infinite or NaN, the file ends early or cannot be read;
-  ///          UnsupportedTensorFile where the dtype is not one of F64, F32, F16, BF16, F8_E4M3, F8_E5M2, Q8_0, Q4_0,
-  ///          Q4_K, Q6_K; std::invalid_argument where rows or columns lie outside or the tensor has more than two
-  ///          dimensions
+  ///          UnsupportedTensorFile where the dtype is not read (element_format.hpp); std::invalid_argument where rows
+  ///          or columns lie outside or the tensor has more than two dimensions
   virtual TensorBlock read(const StoredTensor& tensor, IndexRange rows, IndexRange columns) const = 0;
 
  protected:

@@ -39,9 +39,8 @@ class BlockReader {
  private:
   static const ElementFormat& format_of(const std::string& name, const StoredTensor& tensor) {
     if (const ElementFormat* format = find_element_format(tensor.dtype)) return *format;
-    throw UnsupportedTensorFile(name + ": tensor '" + tensor.name +
-                                "': need dtype F64, F32, F16, BF16, F8_E4M3, F8_E5M2, Q8_0, Q4_0, Q4_K or Q6_K, got " +
-                                tensor.dtype);
+    throw UnsupportedTensorFile(name + ": tensor '" + tensor.name + "': need one of the dtypes " + readable_dtypes() +
+                                ", got " + tensor.dtype);
   }
 
   // So many blocks of each row from a block on. A gap between rows is read in vain if it is short.
