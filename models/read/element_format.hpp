@@ -20,14 +20,13 @@ struct ElementFormat {
   void (*decode)(const std::byte* blocks, std::int64_t count, double* numbers);
 };
 
-/// Formats: IEEE 754 and OCP 8-bit floating point (numerics/formats/format.hpp); ggml's blocks as ggml-common.h
-/// declares them. Every number of each is a double: the factors of a block are f16, integers times 2^-24, and what they
-/// are multiplied with has at most 14 bits.
+/// Formats: IEEE 754 and OCP 8-bit floating point (numerics/formats/format.hpp); ggml's blocks (block_formats.hpp).
+/// Every number of each is a double.
 ///
 /// returns  nullptr where the dtype is not read
 const ElementFormat* find_element_format(std::string_view dtype);
 
-/// "F64, F32 or F16", for messages: all that are read.
+/// The names of all formats, for messages: "F64, F32, ...".
 std::string element_format_names();
 
 using BytePieces = std::function<void(std::span<const std::byte>)>;

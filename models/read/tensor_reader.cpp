@@ -39,8 +39,8 @@ class BlockReader {
  private:
   static const ElementFormat& format_of(const std::string& name, const StoredTensor& tensor) {
     if (const ElementFormat* format = find_element_format(tensor.dtype)) return *format;
-    throw UnsupportedTensorFile(name + ": tensor '" + tensor.name + "': need dtype " + element_format_names() +
-                                ", got " + tensor.dtype);
+    throw UnsupportedTensorFile(name + ": tensor '" + tensor.name + "': need one of the dtypes " +
+                                element_format_names() + ", got " + tensor.dtype);
   }
 
   // So many blocks of each row from a block on. A gap between rows is read in vain if it is short.

@@ -40,6 +40,7 @@ TEST(GgufHeader, ABlockOfEachTypeTakesItsBytes) {
                                 {12, "Q4_K", all, 2 * half + 12 + all / 2},
                                 {13, "Q5_K", all, 2 * half + 12 + all / 8 + all / 2},
                                 {14, "Q6_K", all, all / 2 + all / 4 + all / 16 + half},
+                                {15, "Q8_K", all, 4 + all + all / 16 * 2},
                                 {16, "IQ2_XXS", all, half + all / 8 * 2},
                                 {17, "IQ2_XS", all, half + all / 8 * 2 + all / 32},
                                 {18, "IQ3_XXS", all, half + 3 * all / 8},
@@ -55,7 +56,11 @@ TEST(GgufHeader, ABlockOfEachTypeTakesItsBytes) {
                                 {28, "F64", 1, 8},
                                 {29, "IQ1_M", all, all / 8 + all / 16 + all / 32},
                                 {30, "BF16", 1, 2},
-                                {39, "MXFP4", 32, 1 + 32 / 2}};
+                                {34, "TQ1_0", all, half + all / 64 + (all - 4 * all / 64) / 5},
+                                {35, "TQ2_0", all, half + all / 4},
+                                {39, "MXFP4", 32, 1 + 32 / 2},
+                                {40, "NVFP4", 64, 64 / 16 + 64 / 2},
+                                {41, "Q1_0", 128, half + 128 / 8}};
   for (const Type& type : types) {
     for (const int wrong : {-1, 0, 1}) {
       GgufFile file;

@@ -12,7 +12,11 @@ import numpy as np
 
 SEED = 20261123
 ROWS, COLUMNS = 2, 512
-SCALE_PLACES = {"Q4_0": [0], "Q8_0": [0], "Q4_K": [0, 2], "Q6_K": [208]}
+SCALE_PLACES = {
+    **{"Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "IQ4_NL": [0], "MXFP4": []},
+    **{"Q2_K": [80, 82], "Q3_K": [108], "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208], "IQ4_XS": [0]},
+    **{"TQ1_0": [52], "TQ2_0": [64]},
+}
 
 
 def blocks(name, random):
@@ -22,6 +26,8 @@ def blocks(name, random):
     for place in SCALE_PLACES[name]:
         scales = random.normal(0, 1, len(data)).astype(np.float16)
         data[:, place : place + 2] = scales.view(np.uint8).reshape(-1, 2)
+    if name == "MXFP4":  # exponents whose numbers are normal floats
+        data[:, 0] = random.integers(3, 250, len(data), dtype=np.uint8)
     return data.reshape(ROWS, -1)
 
 
