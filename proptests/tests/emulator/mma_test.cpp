@@ -185,8 +185,8 @@ struct Hidden {
 };
 
 template <class Element>
-struct Problem {
-  Problem(std::int64_t head_size, const Rows& of_q, const Rows& of_k)
+struct StatisticsProblem {
+  StatisticsProblem(std::int64_t head_size, const Rows& of_q, const Rows& of_k)
       : dim(head_size), q(queries, dim, of_q, 1), k(keys, dim, of_k, 2) {
     for (std::int64_t i = 0; i < queries; ++i) {
       for (std::int64_t j = 0; j < keys; ++j) {
@@ -257,7 +257,7 @@ TYPED_TEST(MmaStatistics, OfQueriesAndKeysAnywhereAreWithinTheirErrors) {
     const Rows places[] = {{8, whole + 8}, {3, whole}, {0, whole + 3}};
     for (const Rows& of_q : places) {
       for (const Rows& of_k : places) {
-        Problem<TypeParam> problem(dim, of_q, of_k);
+        StatisticsProblem<TypeParam> problem(dim, of_q, of_k);
         for (const Hidden hidden : {Hidden{false, false}, {true, false}, {false, true}, {true, true}}) {
           ASSERT_TRUE(problem.run(hidden));
           for (std::int64_t i = 0; i < queries && !this->HasFailure(); ++i) {
@@ -283,7 +283,7 @@ std::vector<Element> elements_of(const Integers<Element>& of) {
 // One block of two tiles of queries, which share the memory; queries by chunks, keys by elements.
 TYPED_TEST(MmaStatistics, AreCleanUnderEverySchedule) {
   using Block = kernels::emulator::Block;
-  const Problem<TypeParam> problem(24, {0, 24}, {0, 27});
+  const StatisticsProblem<TypeParam> problem(24, {0, 24}, {0, 27});
   const std::vector<TypeParam> q = elements_of(problem.q), k = elements_of(problem.k);
   kernels::AttentionStatisticsArguments<Block, TypeParam, float> arguments;
   arguments.forward.q = {std::span<const TypeParam>(q), {0, 0, 24, 1}};

@@ -19,7 +19,7 @@
 #include "numerics/enclosures/decision.hpp"
 #include "numerics/rounding/flushed_output.hpp"
 #include "numerics/rounding/rounding.hpp"
-#include "proptests/tests/numerics/softmax_bounds.hpp"
+#include "proptests/tests/numerics/simulated_softmax.hpp"
 
 namespace softcheck::numerics::simulated {
 
