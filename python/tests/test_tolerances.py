@@ -1,12 +1,17 @@
-"""report.suggested_tolerances: each value that a contract grants passes, and no smaller pair lets all of them pass."""
+"""report.suggested_tolerances: each value that a contract grants passes, and no smaller pair lets all of them pass.
+shapes="few": a function that is compiled anew for each shape sees at most forty.
+Kernels that read a row once: which word of sum= each keeps, as docs/kernels/contract.md has it."""
 
 import itertools
-
 import kernels
+import math
 import numpy as np
 import pytest
 import softcheck
+from softcheck import _shapes
+from softcheck._ops import OPS
 from softcheck._tolerances import tolerances
+
 
 RNG = np.random.default_rng(11)
 
@@ -92,3 +97,129 @@ def test_what_has_no_tolerances_says_why():
     lower, _ = softcheck.reference("top_p_softmax", x, top_p=0.99)
     with pytest.raises(softcheck.UsageError, match="near its boundary"):
         softcheck.assert_output("top_p_softmax", x, lower.astype(np.float32), top_p=0.99).suggested_tolerances()
+
+
+def _shapes_seen(function, op="softmax", **arguments):
+    seen = set()
+
+    def counted(*arrays):
+        seen.add(tuple(array.shape for array in arrays))
+        return function(*arrays)
+
+    report = softcheck.check(counted, op, isolation="none", shapes="few", **arguments)
+    return report, seen
+
+
+@pytest.mark.parametrize("effort", ["quick", pytest.param("default", marks=pytest.mark.deep)])
+def test_few_shapes_are_at_most_forty_and_all_listed_ones(effort):
+    report, seen = _shapes_seen(kernels.softmax, effort=effort)
+    assert report.verdict == "pass", str(report)
+    shapes = {shape for (shape,) in seen}
+    assert 30 <= len(shapes) <= 40
+    assert {rows for rows, _ in shapes} == {1, 3, 513}
+    assert {n for _, n in shapes} >= {1, 3, 13, 17, 64, 100, 127, 401, 1000, 1024, 4097, 20000, 131072}
+
+
+@pytest.mark.parametrize("shape", [(None, 1000), pytest.param((513, None), marks=pytest.mark.deep), (None, 131072)])
+def test_few_shapes_show_a_bug_of_one_of_them(shape):
+    def wrong(x):
+        p = kernels.softmax(x)
+        if x.shape[0] == (shape[0] or x.shape[0]) and x.shape[1] == (shape[1] or x.shape[1]):
+            p[-1:, -1:] *= 2
+        return p
+
+    report, seen = _shapes_seen(wrong)
+    assert report.verdict == "fail" and len(seen) <= 40
+    assert "kernel.softmax.element" in {finding.claim for finding in report.findings}
+
+
+def test_the_lengths_of_attention_make_at_most_forty_shapes():
+    words = _shapes.with_shapes("few", "numpy", OPS["attention"], None, "quick").split()
+    assert {word.split("=")[0] for word in words} == {"batch", "heads", "group", "queries", "keys", "dim", "values"}
+    assert math.prod(len(word.split("|")) for word in words) <= 40
+
+
+@pytest.mark.deep
+def test_few_shapes_of_attention_are_at_most_forty():
+    def attention(q, k, v):
+        return kernels.attention(q, k, v, 1 / np.sqrt(q.shape[-1]), False)
+
+    report, seen = _shapes_seen(attention, "attention", contract="masked=zero")
+    assert report.verdict == "pass", str(report)
+    assert 20 <= len(seen) <= 40
+
+    def wrong(q, k, v):
+        out = attention(q, k, v)
+        if k.shape[2] == 1000 and q.shape[3] == 80:
+            out[-1, -1, -1, -1] *= 2
+        return out
+
+    assert _shapes_seen(wrong, "attention", contract="masked=zero")[0].verdict == "fail"
+
+
+def test_lengths_that_the_domain_names_are_not_made_few():
+    _, seen = _shapes_seen(kernels.softmax, domain="n<=30", cases=10)
+    assert {rows for ((rows, _),) in seen} <= {1, 3, 513}
+    assert {n for ((_, n),) in seen} == set(range(1, 31))
+    _, seen = _shapes_seen(kernels.softmax, domain="rows=2,n=5", cases=10)
+    assert {shape for (shape,) in seen} == {(2, 5)}
+
+
+def test_few_shapes_are_jaxs_default_and_no_others():
+    text = softcheck.check(kernels.softmax, cases=1).text
+    assert "n=1|3" not in text
+    assert "n=1|3" in softcheck.check(kernels.softmax, cases=1, shapes="few").text
+    assert "n=0|1|3" in softcheck.check(kernels.softmax, cases=1, shapes="few", domain="n>=0").text
+    with pytest.raises(softcheck.UsageError, match="shapes: need one of few, any, got 'some'"):
+        softcheck.check(kernels.softmax, shapes="some")
+
+
+ASKED = {"effort": "quick", "cases": 5, "progress": False, "domain": "n>=1 n<=64 rows<=2"}
+
+
+def streamed(logits, block):
+    """Softmax over blocks of a row: each is added as a tree, and its sum to a running one that follows the maximum."""
+    maximum = np.full(logits.shape[:-1], -np.inf, logits.dtype)
+    total = np.zeros_like(maximum)
+    with np.errstate(all="ignore"):
+        for first in range(0, logits.shape[-1], block):
+            part = logits[..., first : first + block]
+            larger = np.maximum(maximum, part.max(axis=-1))
+            terms = np.where(np.isneginf(larger)[..., None], 0, np.exp(part - larger[..., None])).astype(logits.dtype)
+            while terms.shape[-1] > 1:
+                if terms.shape[-1] % 2:
+                    terms = np.concatenate([terms, np.zeros_like(terms[..., :1])], axis=-1)
+                terms = terms[..., ::2] + terms[..., 1::2]
+            factor = np.where(larger == maximum, 1, np.exp(maximum - larger)).astype(logits.dtype)
+            maximum, total = larger, total * factor + terms[..., 0]
+        return np.exp(logits - maximum[..., None]) / total[..., None]
+
+
+def item_by_item(logits):
+    return streamed(logits, 1)
+
+
+def by_blocks_of_32(logits):
+    return streamed(logits, 32)
+
+
+def running_logarithm(logits):
+    total = np.full(logits.shape[:-1], -np.inf, logits.dtype)
+    for i in range(logits.shape[-1]):
+        total = np.logaddexp(total, logits[..., i])
+    return total
+
+
+@pytest.mark.parametrize("fn, word", [(item_by_item, "sequential"), (by_blocks_of_32, "lanes:32")])
+def test_an_online_maximum_needs_no_word(fn, word):
+    report = softcheck.check(fn, contract=f"exp=2ulp sum={word}", **ASKED)
+    assert report, str(report)
+
+
+def test_a_smaller_height_is_not_kept():
+    assert softcheck.check(item_by_item, contract="exp=2ulp sum=lanes:32", **ASKED).verdict == "fail"
+
+
+def test_a_running_logarithm_keeps_no_word():
+    report = softcheck.check(running_logarithm, "logsumexp", contract="exp=2ulp", **ASKED)
+    assert report.verdict == "fail", str(report)

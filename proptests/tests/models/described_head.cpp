@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "proptests/tests/models/running_norms.hpp"
+#include "proptests/tests/models/running_bound.hpp"
 
 namespace softcheck::models {
 
