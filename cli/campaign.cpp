@@ -1,4 +1,4 @@
-// softcheck campaign: a plan of judgements, split into shards that any number of processes and machines share.
+// softcheck campaign: a plan of judgements, split into shards for any number of processes and machines.
 #include <fmt/format.h>
 #include <sys/prctl.h>
 
@@ -44,7 +44,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t largest_plan = std::uint64_t{16} << 20;  // written by hand, some lines a kernel
+constexpr std::uint64_t largest_plan = std::uint64_t{16} << 20;  // plans are written by hand, a few lines per kernel
 
 struct CampaignFlags {
   std::string plan;
@@ -52,7 +52,7 @@ struct CampaignFlags {
   std::string kernels;  // empty: the plan's folder
   std::string shard;    // "I/N"
   std::string print;    // a shard's key
-  std::string kept;     // where trainings keep what they have; empty: DIR/kept of --out, nowhere for --print
+  std::string kept;     // the folder where trainings save their state; empty: DIR/kept of --out, none for --print
   bool list = false;
   unsigned processes = 1;
 };
@@ -98,7 +98,7 @@ std::vector<ShardState> states_of(const Plan& plan, const fs::path& folder, cons
   return ShardFolder(folder).states(plan, run.commit, [&](const Question& asked) { return source_digest(asked, run); });
 }
 
-// The shards that --shard names, all without it, by their places in the plan.
+// The shards that --shard selects, or all, by their index in the plan.
 std::vector<std::size_t> chosen_shards(const Plan& plan, const std::string& share) {
   std::size_t one = 1, all = 1;
   if (!share.empty()) {
@@ -130,7 +130,7 @@ void list(const Plan& plan, const CampaignFlags& flags) {
   say_text(text);
 }
 
-// For Dask's workers: one shard, to standard output; it ends with the process that asks for it.
+// For Dask's workers: writes one shard to standard output, and ends when its parent process ends.
 int print_shard(const Plan& plan, const CampaignFlags& flags) {
   const auto shard = std::ranges::find(plan.shards, flags.print, &Shard::key);
   if (shard == plan.shards.end()) {
@@ -161,7 +161,7 @@ std::string progress_line(std::size_t done, std::size_t todo, double seconds) {
   return line + fmt::format(", {:.2g} a second, about {:.0f} s left", rate, static_cast<double>(todo - done) / rate);
 }
 
-// Judges what is missing of the asked shards; returns how that ended.
+// Does the missing shards.
 PoolOutcome judge_missing(const Plan& plan, const ShardFolder& folder, const std::vector<std::size_t>& missing,
                           const ShardRun& run, unsigned processes) {
   PoolOptions options;
@@ -179,14 +179,14 @@ PoolOutcome judge_missing(const Plan& plan, const ShardFolder& folder, const std
       const std::string text = to_text(judge_shard(shard, run));
       write_shard_file(folder.path_of(shard), text);
       forget_cached(shard, run);
-    } catch (const std::system_error& error) {  // of a file that cannot be written, as on a full disk
+    } catch (const std::system_error& error) {  // a file cannot be written, as on a full disk
       throw CannotGoOn(error.what());
     }
   };
   return run_in_forks(missing.size(), job, options);
 }
 
-// What went wrong, a line each; the first says how the command ends.
+// The errors, one per line; the first one decides the exit code.
 std::optional<InputError> trouble_of(const Plan& plan, const std::vector<std::size_t>& missing,
                                      const PoolOutcome& outcome) {
   const std::string finished =
@@ -215,7 +215,7 @@ ExitCode publish_merged(const MergedCampaign& merged, const fs::path& out) {
                                 file("report.xml", to_junit(report), true), file("report.html", to_html(merged), true),
                                 file("hosts.tsv", hosts_to_tsv(merged), false)};
   for (auto& [name, contents] : adjacent_files(merged)) {
-    fs::create_directories((out / name).parent_path(), error);  // what fails is said of the file
+    fs::create_directories((out / name).parent_path(), error);  // writing the file reports the error
     files.push_back(file(name, contents, false));
   }
   return static_cast<ExitCode>(publish(text, report.verdict(), files));
@@ -263,7 +263,7 @@ int run_campaign(CampaignFlags flags) {
   if (!flags.print.empty()) return print_shard(plan, flags);
   if (flags.out.empty()) throw InputError(usage, "campaign: need --out DIR for results, or --list");
   const std::vector<std::size_t> places = chosen_shards(plan, flags.shard);
-  flags.out = fs::absolute(flags.out).string();  // a shard's process goes to the folder of the kernels
+  flags.out = fs::absolute(flags.out).string();  // a shard's process changes to the folder of the kernels
   make_folder(flags.out);
   if (flags.kept.empty()) flags.kept = flags.out + "/kept";
   std::error_code error;
@@ -288,7 +288,7 @@ int run_campaign(CampaignFlags flags) {
   }
   const PoolOutcome outcome = judge_missing(plan, folder, missing, run, flags.processes);
   if (const std::optional<InputError> trouble = trouble_of(plan, missing, outcome)) throw InputError(*trouble);
-  fs::remove(flags.kept, error);  // where it is empty
+  fs::remove(flags.kept, error);  // succeeds only if it is empty
   if (flags.shard.empty()) return merge_folders(plan, {flags.out}, flags.out);
   say("{} of {} shards of share {} were judged now, all are finished\n", outcome.done, places.size(), flags.shard);
   return holds;

@@ -64,7 +64,7 @@ std::string closing_text(const TensorJudgement& judgement, const CheckedTensors&
 
 TensorOptions options_of_check(const CheckVerbFlags& flags, Op op, Progress& progress) {
   TensorOptions options;
-  // More than are shown: where these are all that fail, the report can name each.
+  // More rows than the report shows: if no others fail, it can name each failing row.
   options.worst = std::max<std::size_t>(flags.worst, 1000);
   options.exempt = parse_exemptions(flags.exempt, op);
   options.interrupted = Interruption::requested;
@@ -94,7 +94,7 @@ Judged judge(const CheckVerbFlags& flags, const CheckedTensors& tensors) {
 int run_check(const CheckVerbFlags& flags) {
   const Interruption interruption;
   const ShrunkFileGuard guard;
-  // An unknown claim is reported before a large file is read.
+  // Reports an unknown claim before it reads a large file.
   parse_exemptions(flags.exempt, parse_op(flags.asked.op));
   const CheckedTensors tensors = read_tensors(flags.asked);
   const std::vector<ReportedTensor> reported = tensors.reported();
@@ -115,7 +115,7 @@ int run_check(const CheckVerbFlags& flags) {
                   {"--plot", flags.plot, slack_picture(judgement, tensors.task, tensors.contract), false}});
 }
 
-// A name that promises another format than the picture has.
+// An error if the name has the extension of another picture format.
 std::string other_picture(const std::string& file) {
   for (const char* extension : {".png", ".pdf", ".jpg", ".jpeg", ".eps"}) {
     if (file.ends_with(extension)) return fmt::format("need the name of an SVG file, got '{}'", file);
@@ -162,7 +162,7 @@ void add_check_verb(Verb app) {
                   "Attention: keys to the left and right of its own that a query sees, as 127:0 or 3:all",
                   typed("LEFT:RIGHT"));
   verb.add_flag("--top-left", asked.top_left, "Attention: the first query is aligned with the first key");
-  std::vector<std::string_view> bytes;  // the formats of one byte
+  std::vector<std::string_view> bytes;  // formats of one byte
   for (const numerics::Format format : numerics::all_formats()) {
     if (numerics::properties(format).storage_bits == 8) bytes.push_back(numerics::properties(format).name);
   }

@@ -32,7 +32,7 @@ struct FileFlag {
   std::string_view name() const { return names.substr(2, names.find(',') - 2); }
 };
 
-// In the order of the help. --lse is an output of attention itself.
+// In the order of the help. For attention, --lse is an output.
 constexpr FileFlag file_flags[] = {
     {"--logits", Role::logits, "Rows of logits (..., n): .npy, .npz:name or .safetensors:name"},
     {"--saved", Role::saved, "Gradients of rows: the forward pass's output (..., n)"},
@@ -66,14 +66,14 @@ constexpr FileFlag file_flags[] = {
     {"--entropy", {}, "Attention's entropy of each query; needs --lse"},
 };
 
-// A file that the op has.
+// A file of an op.
 struct OpFile {
   std::string_view name;
   bool is_needed;
   std::optional<Role> role = {};  // of an input; nothing: an output
 };
 
-// In the ABI's order: inputs, mask and what attention has behind it, outputs.
+// In the ABI's order: inputs, the mask and attention's inputs after it, outputs.
 std::vector<OpFile> files_of(Op op) {
   std::vector<OpFile> files;
   const auto input = [&](Role role, bool is_needed) {
@@ -98,7 +98,7 @@ std::vector<OpFile> files_of(Op op) {
   return files;
 }
 
-// A flag that gives a number or a choice.
+// A flag with a number or a choice.
 struct ParameterFlag {
   const char* name;
   bool is_given, of_op;
@@ -134,7 +134,7 @@ void require_parameter_flags(const CheckFlags& flags, Op op) {
 void require_flags(const CheckFlags& flags, Op op) {
   const std::vector<OpFile> files = files_of(op);
   const auto is_given = [&](std::string_view name) { return !flags.files.find(name)->second.empty(); };
-  // First of all a flag of another op: "--out: --op attention has none" says why --output is missing.
+  // Reports a flag of another op first: "--out: --op attention has none" explains why --output is missing.
   for (const auto& [name, place] : flags.files) {
     if (!place.empty() && std::ranges::find(files, name, &OpFile::name) == files.end()) {
       throw InputError(usage,
@@ -158,7 +158,7 @@ void require_flags(const CheckFlags& flags, Op op) {
   require_parameter_flags(flags, op);
 }
 
-// LEFT:RIGHT as the ABI has them: 1 more than the keys, 0 for all.
+// Parses LEFT:RIGHT into the ABI's numbers: 1 more than the keys, 0 for all.
 std::pair<std::int64_t, std::int64_t> window_of(const std::string& text) {
   const auto side = [&](const std::string& word) -> std::int64_t {
     if (word == "all") return 0;
@@ -188,7 +188,7 @@ Attributes attributes_of(const CheckFlags& flags, const TensorTask& task, const 
     std::tie(attributes.window_left_plus_1, attributes.window_right_plus_1) = window_of(flags.window);
   }
   if (task.op->elements.empty()) return attributes;
-  // So many as were written.
+  // By default k is the last dimension of the ids.
   const Shape& ids = outputs.back().shape;
   const std::int64_t k = flags.top_k.value_or(ids.empty() ? 0 : ids.back());
   attributes.k = static_cast<std::int32_t>(std::min<std::int64_t>(k, std::numeric_limits<std::int32_t>::max()));

@@ -15,7 +15,7 @@
 
 namespace softcheck::cli {
 
-/// What `softcheck check` was asked, as its flags have it.
+/// The values of `softcheck check`'s flags.
 struct CheckFlags {
   std::string op = "softmax";
   std::map<std::string, std::string, std::less<>> files;  // FILE[:NAME] by the flag that names it: "logits"
@@ -28,13 +28,13 @@ struct CheckFlags {
   bool causal = false, top_left = false, renormalize = false, base_2 = false;
 };
 
-/// The tensors of the files, and what they are.
+/// The tensors of the files, and the call that they belong to.
 struct CheckedTensors {
   proptests::TensorTask task;
   numerics::Contract contract;
   std::vector<proptests::GivenTensor> outputs;
-  std::vector<std::string> roles;            // of files
-  std::vector<proptests::FileTensor> files;  // they hold what the others point to
+  std::vector<std::string> roles;            // one for each of files
+  std::vector<proptests::FileTensor> files;  // own the memory that task and outputs point to
 
   std::vector<proptests::ReportedTensor> reported() const;
 };
@@ -45,13 +45,13 @@ void add_file_flags(Verb verb, CheckFlags& flags);
 /// The flags of the files that the op needs: "--logits and --output".
 std::string needed_flags(proptests::Op op);
 
-/// Those of the files and parameters that the op has: "--logits, --mask, --output, --theta".
+/// The flags of all files and parameters of the op: "--logits, --mask, --output, --theta".
 std::string flags_of_op(const CheckFlags& flags, proptests::Op op);
 
 /// Maps the files and reads the contract.
 ///
-/// throws   InputError: a flag that is missing or has no meaning for the op, a file that is not there, malformed, or of
-///          another dtype than --dtype says
+/// throws   InputError: a flag is missing or has no meaning for the op; a file is missing, malformed, or has another
+///          dtype than --dtype
 CheckedTensors read_tensors(const CheckFlags& flags);
 
 }  // namespace softcheck::cli

@@ -7,19 +7,20 @@
 
 namespace softcheck::cli {
 
-/// Flags of `softcheck model` that are about checkpoints of Transformers.
+/// Flags of `softcheck model` for checkpoints of Transformers.
 struct CheckpointFlags {
   models::CheckpointQuestion question;
-  std::string html;        // a page of its certificates; "": none
-  bool all_heads = false;  // in the table
+  std::string html;        // file for a page of its certificates; "": none
+  bool all_heads = false;  // list all heads in the table
 };
 
-/// From inside a catch block: what models:: throws about a checkpoint, as an InputError that begins with the verb.
+/// Call inside a catch block: turns an exception of models:: about a checkpoint into an InputError that begins with the
+/// verb.
 ///
-/// throws   InputError with the exit code of what is wrong; any other exception as it is
+/// throws   InputError with the exit code for the error; any other exception unchanged
 [[noreturn]] void rethrow_about_checkpoint(const std::string& verb, const std::string& path);
 
-/// What a job about the checkpoint at a path returns.
+/// Runs a job that reads the checkpoint at a path, and returns its result.
 ///
 /// throws   as rethrow_about_checkpoint
 template <class Job>
@@ -31,12 +32,13 @@ auto of_checkpoint(const std::string& verb, const std::string& path, Job job) {
   }
 }
 
-/// A folder, a .gguf file, or a .safetensors file with config.json beside it; else one of our own networks.
+/// True for a folder, a .gguf file, or a .safetensors file with config.json in its folder; else the path is one of our
+/// own networks.
 bool is_checkpoint(const std::string& path);
 
-/// Certifies the heads of one checkpoint, prints and writes what was asked for.
+/// Certifies the heads of one checkpoint, and prints and writes the requested reports.
 ///
-/// throws   InputError with the exit code of what is wrong
+/// throws   InputError with the exit code for the error
 int run_checkpoint(const CheckpointFlags& flags, const OutputFlags& output);
 
 }  // namespace softcheck::cli

@@ -68,8 +68,8 @@ std::vector<ReportPart> claim_parts(const CaseFlags& flags, const RunOptions& op
 }
 
 void add_processes_flag(Verb verb, unsigned& processes) {
-  // The longest part of `softcheck verify` is a fifth of its work, so that more gain nothing; and a container may have
-  // fewer cores than it sees, where calls of kernels would run into their limit of time.
+  // The longest part of `softcheck verify` is a fifth of its work, so more processes gain nothing. And a container may
+  // have fewer cores than it reports; then calls of kernels would exceed their time limit.
   constexpr unsigned most = 8;
   processes = std::clamp(std::thread::hardware_concurrency(), 1U, most);
   verb.add_option("--processes", processes,

@@ -18,29 +18,28 @@ namespace softcheck::cli {
 struct CaseFlags {
   std::optional<std::uint64_t> seed;
   std::optional<int> cases;
-  std::string corpus;  // empty: the one that ships with the project
+  std::string corpus;  // empty: the project's corpus
 };
 
 void add_case_flags(Verb verb, CaseFlags& flags);
 
-/// What the word after --effort asks for.
-/// throws   InputError when it is none
+/// The effort named by the word after --effort.
+/// throws   InputError when the word is unknown
 proptests::Effort effort_of(const std::string& word);
 
-/// RC_PARAMS, with what the flags say in its place.
+/// The options of RC_PARAMS; the flags override them.
 proptests::RunOptions run_options(const CaseFlags& flags, int default_cases);
 
-/// The cases of the file or folder; those that ship with the project where path is empty.
+/// The cases of the file or folder that flags.corpus names; if it is empty, those of the project's corpus.
 /// throws   InputError naming the flag
 std::vector<proptests::CorpusEntry> corpus_of(const CaseFlags& flags);
 
-/// A part for every property whose name contains filter: the corpus first, then random cases. progress is shown what is
-/// being decided, and must outlive the parts.
-/// throws   InputError when no property's name does
+/// A part for every property whose name contains filter: the corpus first, then random cases. progress shows the
+/// current property, and must outlive the parts. throws   InputError when no property's name contains filter
 std::vector<proptests::ReportPart> claim_parts(const CaseFlags& flags, const proptests::RunOptions& options,
                                                const std::string& filter, Progress& progress);
 
-/// How many processes share the work: by default one for each core, and at most eight.
+/// --processes: how many processes share the work; by default one for each core, and at most eight.
 void add_processes_flag(Verb verb, unsigned& processes);
 
 }  // namespace softcheck::cli

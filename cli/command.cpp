@@ -39,14 +39,15 @@ std::string alternatives(std::span<const std::string> names) {
   return fmt::format("{} or {}", fmt::join(names.first(names.size() - 1), ", "), names.back());
 }
 
-// "softcheck run train": the verb that was given and the name below it, as far as they were understood.
+// "softcheck run train": the recognised verb and subcommand.
 std::string words_before_flags(const CLI::App& app) {
   const std::string& words = app.get_name();
   const std::vector<CLI::App*> below = app.get_subcommands();
   return below.empty() ? words : words + " " + words_before_flags(*below.front());
 }
 
-// "softcheck run nope" names what run has below it; nothing where the words were understood, or may be anything.
+// The error for an unknown subcommand such as "softcheck run nope", which lists those of run; empty if all words are
+// known, or if the verb takes any words.
 std::string unknown_name(const CLI::App& app) {
   const std::vector<CLI::App*> below = app.get_subcommands();
   if (!below.empty()) return unknown_name(*below.front());
@@ -56,8 +57,10 @@ std::string unknown_name(const CLI::App& app) {
   return fmt::format("{}: need {}, got '{}'", app.get_name(), alternatives(names), left.front());
 }
 
-// An unknown flag, of the command or of the verb that it stands behind, and what may have been meant; nothing where
-// each flag is known. words: those that lead to app, "softcheck run".
+// The error for an unknown flag, of the command or of the verb before it, with similar flags; empty if each flag is
+// known.
+//
+// words   those that lead to app: "softcheck run"
 std::string unknown_flag(const CLI::App& app, const std::string& words) {
   const std::vector<std::string> left = app.remaining();
   const auto flag = std::ranges::find_if(left, [](const std::string& word) { return word.starts_with("-"); });
@@ -74,7 +77,7 @@ std::string unknown_flag(const CLI::App& app, const std::string& words) {
       is_verb ? words : words + " VERB");
 }
 
-// A name that a file brought may hold anything: one line of bounded length, and nothing that moves the reader's cursor.
+// A message may quote names from a file: makes it one line of bounded length, without control characters.
 std::string readable(std::string_view text) {
   constexpr std::size_t longest = 4000;
   return text.size() <= longest ? proptests::escaped_text(text)
@@ -96,7 +99,7 @@ int run_verb(const std::vector<std::string>& arguments, std::span<const AddVerb>
   int exit_code = 0;
   for (const AddVerb add : verbs) add(Verb(&app, exit_code));
   const std::vector<std::string> names = names_of_verbs(app);
-  // CLI11 tells no unknown verb from a missing one.
+  // CLI11 does not distinguish an unknown verb from a missing one.
   const bool unknown =
       !arguments.empty() && !arguments[0].starts_with("-") && std::ranges::find(names, arguments[0]) == names.end();
   if (arguments.empty() || unknown) {
@@ -106,21 +109,21 @@ int run_verb(const std::vector<std::string>& arguments, std::span<const AddVerb>
   }
   try {
     require_stack();
-    std::vector<std::string> asked(arguments.rbegin(), arguments.rend());  // CLI11 takes them from the back
+    std::vector<std::string> asked(arguments.rbegin(), arguments.rend());  // CLI11 reads them from the back
     if (asked == std::vector<std::string>{"--version"} && std::ranges::find(names, "version") != names.end()) {
       asked = {"version"};
     }
     app.parse(std::move(asked));
   } catch (const CLI::ParseError& error) {
-    // Help is an error to CLI11, of code 0.
+    // CLI11 reports help as an error with code 0.
     if (error.get_exit_code() == 0) {
       std::ostringstream help, nothing;
       const int code = app.exit(error, help, nothing);
       say_text(help.str());
       return code;
     }
-    // CLI11's own message comes last: of a mistyped flag it says that the right one is missing, or takes the flag's
-    // value for an argument of the verb.
+    // CLI11's own message is the last resort: for a mistyped flag it says that the right one is missing, or treats the
+    // flag's value as an argument of the verb.
     const std::string name = unknown_name(app), flag = name.empty() ? unknown_flag(app, app.get_name()) : "";
     complain("softcheck: {}\n",
              readable(!flag.empty() ? flag
@@ -143,8 +146,8 @@ int run_verb(const std::vector<std::string>& arguments, std::span<const AddVerb>
   return exit_code;
 }
 
-// A judgement makes and frees megabytes for each call of a kernel. By default glibc returns them to the system every
-// time, and to get them anew took a fifth of the time.
+// A judgement allocates and frees megabytes for each call of a kernel. By default glibc returns them to the system each
+// time; allocating them again took a fifth of the time.
 void keep_freed_memory() {
 #ifdef __GLIBC__
   constexpr int gibibyte = 1 << 30;

@@ -1,4 +1,4 @@
-// softcheck run exhaustive: our kernels at exhaustive effort, as statements, a table and a picture for each.
+// softcheck run exhaustive: judges our kernels at exhaustive effort; writes statements, and a table and a picture each.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -51,7 +51,7 @@ std::vector<Op> ops_of(const ExhaustiveFlags& flags) {
   }
   for (const std::string& name : flags.ops) {
     KernelSubject subject;
-    // Every op that has the effort has it in 8 bits.
+    // Every op with exhaustive effort has it in 8 bits.
     subject.contract.input = subject.contract.output = numerics::Format::e4m3;
     as_input_error<std::invalid_argument>(usage, "run exhaustive: ", [&] {
       subject.op = parse_op(name);
@@ -93,7 +93,7 @@ int run_exhaustive(const ExhaustiveFlags& flags) {
     for (const Op op : ops) {
       if (Interruption::requested()) {
         whole = false;
-        verdict = std::min(verdict, ReportVerdict::undecided);  // of what is left
+        verdict = std::min(verdict, ReportVerdict::undecided);  // some kernels were not judged
         break;
       }
       KernelSubject subject;
@@ -121,7 +121,7 @@ int run_exhaustive(const ExhaustiveFlags& flags) {
         progress.show(fmt::format("{} {}: {} of {} calls", subject.source.symbol, dtype, now.done, now.cases));
       };
       const std::string name = fmt::format("exhaustive_{}_{}", to_string(op), dtype);
-      // An interrupted run, or one of a budget, goes on from these; they go when all is done.
+      // An interrupted run, or one whose budget ended, resumes from these files; they are removed when all is done.
       states.push_back(folder.path() / (name + ".resume"));
       options.resume = states.back().string();
       const ExhaustiveJudgement judged = judge_whole(subject, options);
@@ -139,7 +139,7 @@ int run_exhaustive(const ExhaustiveFlags& flags) {
       }
     }
   }
-  // What judges nothing is no pass.
+  // A run that judged no kernel does not pass.
   if (states.empty() && whole) throw InputError(usage, fmt::format("run exhaustive: {}", refusal));
   for (const std::filesystem::path& state : states) {
     if (whole) std::filesystem::remove(state);

@@ -17,14 +17,15 @@ enum ExitCode : int {
   timed_out = 7
 };
 
-/// Input that cannot be worked with: one clear line and the exit code that says what kind of trouble it is.
+/// An error in the input: one line for the user, and the exit code of its kind.
 class InputError : public std::runtime_error {
  public:
   InputError(ExitCode code, const std::string& text) : std::runtime_error(text), code(code) {}
   ExitCode code;
 };
 
-/// What job returns; an Error that it throws becomes an InputError of the code, its text behind the prefix.
+/// Returns the result of job. If job throws an Error, throws an InputError with the code, the prefix and the Error's
+/// text.
 template <class Error, class Job>
 auto as_input_error(ExitCode code, const std::string& prefix, Job job) {
   try {

@@ -32,12 +32,12 @@ struct FigureFlags {
   std::string out;
   std::string models = model_folder().string();
   unsigned threads = std::max(1U, std::thread::hardware_concurrency());
-  CoefficientMapOptions maps;    // of figures 2 and 7
-  FitOptions fit;                // of figure 6
-  int largest = 131072;          // set of its comparison
-  std::int64_t items = 1 << 18;  // of each size and model there
-  TrainingOptions training;      // of figure 9
-  int points = 25;               // steps of it that are looked at
+  CoefficientMapOptions maps;    // figures 2 and 7
+  FitOptions fit;                // figure 6
+  int largest = 131072;          // figure 6: the largest set of the comparison
+  std::int64_t items = 1 << 18;  // figure 6: items of each size and model in the comparison
+  TrainingOptions training;      // figure 9
+  int points = 25;               // figure 9: number of steps shown
 };
 
 int run_entropies(const FigureFlags& flags) {
@@ -63,11 +63,11 @@ int run_maps(const std::string& name, const FigureFlags& flags) {
   return holds;
 }
 
-// Random sets of every size, and crowded ones.
+// Compares the fits on random sets of every size, and on sets with many similar priorities.
 FitComparison compare(const std::vector<TrainedModel>& models, const TemperatureFit& pooled, const FigureFlags& flags,
                       Progress& progress) {
   EvaluationOptions options;
-  options.seed = flags.fit.seed + 1;  // no set that was fitted to
+  options.seed = flags.fit.seed + 1;  // other sets than those of the fit
   options.items = flags.items;
   options.sizes.clear();
   for (int size = 16; size <= flags.largest; size *= 2) options.sizes.push_back(size);
@@ -125,7 +125,7 @@ std::vector<Snapshot> snapshots_of(const TrainingOptions& options, const std::ve
   return snapshots;
 }
 
-// What SIGINT ends has written nothing: the files come last, and each is renamed into its place.
+// After SIGINT no partial file is left: the files are written last, and each is renamed into place.
 int run_history(const FigureFlags& flags) {
   const OutputFolder folder(flags.out);
   const RetrievalSets sample = spread_sample(1);

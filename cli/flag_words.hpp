@@ -18,13 +18,13 @@ numerics::Format dtype_of(const std::string& flag, const std::string& text);
 /// --op, whose help names every op.
 void add_op_flag(Verb verb, std::string& op);
 
-/// " (exempt: kernel.nan_row)", "" where nothing is exempt: a verdict names what it does not judge.
+/// " (exempt: kernel.nan_row)" for a verdict's line; "" if no claim is exempt.
 template <class Claims>
 std::string exemptions_text(const Claims& exempt) {
   return exempt.empty() ? "" : fmt::format(" (exempt: {})", fmt::join(exempt, ", "));
 }
 
-/// ", about 12 s left" of a job that has taken some seconds; "" at its beginning.
+/// ", about 12 s left" after the job has run for some seconds; "" before.
 std::string time_left_text(std::size_t done, std::size_t all, double seconds);
 
 }  // namespace softcheck::cli

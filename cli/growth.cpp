@@ -1,4 +1,4 @@
-// softcheck run growth: what a row, or a query, of n items costs our kernels, as a table and a picture.
+// softcheck run growth: time and memory of our kernels for a row, or a query, of n items, as a table and a picture.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -25,7 +25,7 @@ struct GrowthFlags {
   GrowthOptions options;
 };
 
-// Keys, values, logits and coefficients are all of a point's tensors that matter; the system keeps a fifth.
+// The memory of a point is that of its keys, values, logits and coefficients; a fifth is left to the system.
 void require_memory(const GrowthOptions& options) {
   const double needed =
       static_cast<double>(options.largest) * static_cast<double>(2 * options.width + 2) * sizeof(float);

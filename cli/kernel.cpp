@@ -50,7 +50,7 @@ struct KernelFlags {
   std::string extracted_judge;
   double seconds_per_call = KernelLimits{}.seconds_per_call;
   double seconds_to_load = KernelLimits{}.seconds_to_load;
-  double budget = 0;  // none
+  double budget = 0;  // 0: no limit
   std::uint64_t max_calls = 0;
   std::string resume;
   std::string isolation = "full";
@@ -72,7 +72,7 @@ KernelJudgement replay(const KernelSubject& subject, const std::string& text, co
   });
 }
 
-// The output's own format, or the input's where the op writes another.
+// The format of --out-dtype: the op's usual one, or the inputs'.
 numerics::Format out_dtype_of(const KernelFlags& flags, Op op, numerics::Format input) {
   const numerics::Format usual = output_format(op, input);
   if (flags.out_dtype.empty()) return usual;
@@ -144,8 +144,8 @@ JudgeOptions options_of(const KernelFlags& flags) {
   return options;
 }
 
-// The first case of --corpus that does not pass; none where all do, or none was asked for. Cases of kernels are taken,
-// one of another suite is a theorem's.
+// The first case of --corpus that does not pass; none if all pass, or without --corpus. Replays only cases of kernels;
+// the others belong to properties of the theory.
 std::optional<KernelJudgement> fails_on_corpus(const KernelFlags& flags, const KernelSubject& subject,
                                                const JudgeOptions& options, std::size_t& cases) {
   if (flags.cases.corpus.empty()) return std::nullopt;
@@ -154,7 +154,7 @@ std::optional<KernelJudgement> fails_on_corpus(const KernelFlags& flags, const K
     ++cases;
     try {
       KernelJudgement judgement = replay_kernel(subject, entry.property, entry.case_text, options);
-      // A call that it refuses, or a threshold that says nothing of one case, is weighed over all calls.
+      // A single refused call or vacuous threshold decides nothing: these are weighed over all calls.
       const bool weighed = judgement.verdict == ReportVerdict::refused || judgement.verdict == ReportVerdict::vacuous;
       if (weighed || judgement.verdict == ReportVerdict::pass) continue;
       judgement.notes.push_back("a case of the corpus: " + entry.where);
@@ -183,7 +183,7 @@ int infer(const KernelFlags& flags, const KernelSubject& subject, const JudgeOpt
   return publish(report, flags.output, closing);
 }
 
-// The certification's line: what the extracted judge said of the failures, or why it was not asked.
+// The certification's line: the extracted judge's answers about the failures, or why it was not called.
 std::string certification_of(const KernelFlags& flags, const KernelSubject& subject, KernelJudgement& judgement) {
   const ExtractedJudge judge(flags.extracted_judge.empty() ? extracted_judge_program()
                                                            : std::filesystem::path(flags.extracted_judge));
@@ -196,12 +196,12 @@ std::string certification_of(const KernelFlags& flags, const KernelSubject& subj
 
 std::string line_of(const JudgeProgress& progress) {
   if (progress.property.empty()) return "";
-  // Cases differ in what they cost: the time left is an estimate.
+  // The remaining time is an estimate, because cases take different times.
   return fmt::format("{} of {} cases, {:.0f} s{}: {}", progress.done, progress.cases, progress.seconds,
                      time_left_text(progress.done, progress.cases, progress.seconds), progress.property);
 }
 
-// Exhaustive effort is of some ops, and of judging alone.
+// Checks combinations of flags: only some ops have exhaustive effort, and --infer and --replay do not.
 void require_askable(const KernelFlags& flags, const KernelSubject& subject, const JudgeOptions& options) {
   if (flags.strict && !flags.infer) throw InputError(usage, "--strict: need --infer beside it");
   if (!flags.resume.empty() && (options.effort != Effort::exhaustive || !flags.replay.empty())) {
@@ -238,7 +238,7 @@ int run_kernel(const KernelFlags& flags) {
       const std::string hint = inference_hint(subject, judgement);
       if (!hint.empty()) judgement.notes.push_back(hint);
     }
-    // Nothing is left to do. A file that stays because its folder is read-only costs no report.
+    // The judgement is complete. If the folder is read-only, the file stays, which is no error.
     std::error_code ignored;
     if (!flags.resume.empty() && judgement.ended_early.empty()) std::filesystem::remove(flags.resume, ignored);
     if (flags.certify) judgement.notes.push_back(certification_of(flags, subject, judgement));

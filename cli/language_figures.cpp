@@ -29,7 +29,7 @@ using namespace experiments;
 
 namespace {
 
-constexpr std::int64_t longest_text = 2048;  // of our own models, where --largest is not given
+constexpr std::int64_t longest_text = 2048;  // for our own models, without --largest
 
 struct HeadFlags {
   std::string out = "results/figure-3";
@@ -41,7 +41,7 @@ std::string name_of(const std::string& path) {
   return (normal.has_filename() ? normal : normal.parent_path()).filename().string();
 }
 
-// "models (sha256): NAME HASH ...", of every file of weights, and of ids where there are some.
+// "models (sha256): NAME HASH ..." for every file of weights, and for the file of ids, if there is one.
 std::string hashes_of_files(const HeadEntropyOptions& options) {
   std::vector<fs::path> files;
   if (!fs::is_directory(options.model)) {
@@ -64,8 +64,8 @@ double median(std::vector<double> values) {
   return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-// From how many characters on no coefficient reaches a tenth: by the spreads that were seen, and by those that are
-// certified. N(eps) = 1 + e^spread (1 - eps) / eps.
+// The number of characters beyond which no coefficient reaches a tenth, by the observed and by the certified spreads:
+// N(eps) = 1 + e^spread (1 - eps) / eps.
 std::string typical_lengths(const std::vector<LanguageHeadPoint>& points) {
   std::vector<double> seen, certified;
   for (const LanguageHeadPoint& point : points) {
@@ -81,7 +81,7 @@ std::string typical_lengths(const std::vector<LanguageHeadPoint>& points) {
       digits(median(certified)));
 }
 
-// One of our own language models, on texts of its own kind.
+// Figure 3 for one of our own language models, on texts of its algorithms.
 int run_language_heads(const HeadFlags& flags, const fs::path& path) {
   const HeadEntropyOptions& options = flags.options;
   if (!options.tokens.empty()) {

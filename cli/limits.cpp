@@ -9,9 +9,9 @@
 namespace softcheck::cli {
 namespace {
 
-// Twice what `softcheck model` was seen to need, the verb that needs most: it dies with 128 KiB and works with 512.
+// Twice the measured need of `softcheck model`, the verb that needs most: it crashes with 128 KiB and works with 512.
 constexpr rlim_t least_stack = rlim_t{1} << 20;
-// What Linux gives where nobody says otherwise.
+// Linux's default.
 constexpr rlim_t usual_stack = rlim_t{8} << 20;
 
 struct LimitName {
@@ -28,7 +28,7 @@ constexpr LimitName limit_names[] = {
     {std::errc::file_too_large, RLIMIT_FSIZE, 1024, "this process may write {} KiB to a file (ulimit -f)"},
 };
 
-// "; this process may open 5 (ulimit -n)"; empty where no limit of the process explains the error.
+// "; this process may open 5 (ulimit -n)"; empty if no limit of the process explains the error.
 std::string limit_behind(const std::error_code& code) {
   const auto* name = std::ranges::find_if(limit_names, [&](const LimitName& one) { return code == one.error; });
   rlimit limit{};

@@ -42,7 +42,7 @@ struct ModelFlags {
   OutputFlags output;
 };
 
-// All files before the first certificate: what cannot be read gets one line and nothing else.
+// Reads all files before the first certificate: for an unreadable file the command prints only one line.
 std::vector<TrainedModel> read(const std::vector<std::string>& files) {
   std::vector<TrainedModel> models;
   for (const std::string& file : files) {
@@ -67,7 +67,7 @@ Report report_of(const std::vector<TrainedModel>& models, const ModelOptions& op
   return report;
 }
 
-// Checkpoints one at a time, each with its own table; the files of --json and --junit hold one.
+// Certifies checkpoints one at a time, each with its own table. Files of --json and --junit have room for only one.
 int run_checkpoints(const ModelFlags& flags) {
   CheckpointFlags checkpoint = flags.checkpoint;
   checkpoint.question.options.eps = flags.options.eps;
@@ -156,7 +156,7 @@ struct CertificateFlags {
   std::string out = "results/certificates";
 };
 
-// The certificates of a folder of networks as a text, for the page of results.
+// Writes the certificates of a folder of networks as text, for `softcheck report`.
 int run_certificates(const CertificateFlags& flags) {
   const std::vector<TrainedModel> models = models_in("--models", flags.models);
   const OutputFolder folder(flags.out);

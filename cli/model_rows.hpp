@@ -9,7 +9,7 @@
 
 namespace softcheck::cli {
 
-/// Certifies one network: a row for each of its claims, under its name.
+/// Certifies one network. Returns a row for each claim, with the network's name.
 ///
 /// throws   InputError (unsupported) when its activations leave the range of double
 std::vector<proptests::ReportRow> rows_of_model(const experiments::TrainedModel& model,

@@ -38,7 +38,7 @@ using namespace experiments;
 
 namespace {
 
-// A folder of our own that is gone when this is.
+// A temporary folder, removed by the destructor.
 class ScratchFolder {
  public:
   ScratchFolder() {
@@ -67,12 +67,12 @@ std::string contents_of(const fs::path& path) {
 }
 
 struct CoqAnswer {
-  bool found = false;  // coqc is there
-  int status = 0;      // what waitpid tells
+  bool found = false;  // is coqc installed?
+  int status = 0;      // from waitpid
   std::string words;
 };
 
-// Compiles a copy, so that what coqc writes beside its input is not left behind.
+// Compiles a copy in a temporary folder, because coqc writes files next to its input.
 CoqAnswer ask_coq(const fs::path& file, const fs::path& proofs) {
   const ScratchFolder folder;
   const fs::path copy = folder.path() / file.filename(), log = folder.path() / "log";
@@ -91,13 +91,13 @@ CoqAnswer ask_coq(const fs::path& file, const fs::path& proofs) {
   if (error != 0) return answer;
   while (waitpid(child, &answer.status, 0) == -1 && errno == EINTR) {
   }
-  // By POSIX a child that cannot start the program may end with 127 instead: so it does where qemu makes vfork a fork.
+  // POSIX allows a child that cannot start the program to exit with 127; under qemu, where vfork is a fork, it does.
   answer.found = !WIFEXITED(answer.status) || WEXITSTATUS(answer.status) != 127;
   answer.words = contents_of(log);
   return answer;
 }
 
-// Rounded up: a bound that is printed is never below the one that is proved.
+// Rounded up, so that the printed bound is not below the proved one.
 std::string upper_text(double bound) { return fmt::format("{:.2f}", std::ceil(bound * 100) / 100); }
 // Rounded down, three digits.
 std::string lower_text(double bound) {
@@ -129,7 +129,7 @@ std::string table_of(const ProofClaims& claims, const SpreadLadder& ladder) {
   return text;
 }
 
-// A theorem's bound below a number that some input reaches: one of the two is wrong.
+// A theorem's bound that is below a number which some input reaches: then one of the two is wrong.
 std::optional<std::string> contradiction(const ProofClaims& claims, const SpreadLadder& ladder) {
   const std::pair<double, double> pairs[] = {{product_bound(claims), ladder.product.lower_double()},
                                              {folded_bound(claims), ladder.joint.lower_double()},
@@ -140,7 +140,7 @@ std::optional<std::string> contradiction(const ProofClaims& claims, const Spread
   return std::nullopt;
 }
 
-// The first line that coqc calls an error, or all it said.
+// coqc's first error, or its whole output.
 std::string error_line(std::string words) {
   if (const std::size_t at = words.find("Error:"); at != std::string::npos) words.erase(0, at);
   for (char& c : words) {
@@ -150,7 +150,7 @@ std::string error_line(std::string words) {
   return words.size() > longest ? words.substr(0, longest) + " ..." : words;
 }
 
-// An axiom among those that coqc lists at the file's end, beyond the ones that all of theory/proofs rests on.
+// An axiom in coqc's list at the file's end that is not among the axioms of theory/proofs.
 std::optional<std::string> foreign_axiom(const std::string& words) {
   constexpr std::string_view allowed[] = {"ClassicalDedekindReals.sig_forall_dec", "ClassicalDedekindReals.sig_not_dec",
                                           "FunctionalExtensionality.functional_extensionality_dep",
@@ -160,7 +160,7 @@ std::optional<std::string> foreign_axiom(const std::string& words) {
   bool listed = false;
   for (std::string line; std::getline(lines, line);) {
     if (line == "Axioms:") listed = true;
-    // What continues a type is indented.
+    // Continued lines of a type are indented.
     if (!listed || line == "Axioms:" || line.empty() || line.front() == ' ') continue;
     const std::string name = line.substr(0, line.find(' '));
     if (std::ranges::find(allowed, name) == std::end(allowed)) return name;

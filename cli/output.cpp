@@ -15,7 +15,7 @@ namespace softcheck::cli {
 
 namespace {
 
-// Has the file the text now?
+// Does the file have the text?
 enum class Written { unwanted, yes, no };
 
 Written write(const std::string& flag, const std::string& path, const std::string& text) {
@@ -70,12 +70,12 @@ int publish(std::string_view text, proptests::ReportVerdict verdict, const std::
     any_lost |= written == Written::no;
   }
   const int code = proptests::exit_code(verdict);
-  // A verdict that the terminal has shown is not taken back; but a pass is none where its report is missing.
+  // A printed failure keeps its code. A pass does not, if its report is lost.
   return code == holds && any_lost ? usage : code;
 }
 
 bool wants_colour() {
-  // NO_COLOR is the users' common way to say so (no-color.org).
+  // Users turn colour off by NO_COLOR (no-color.org).
   return isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
 }
 
@@ -84,7 +84,7 @@ Progress::Progress() : terminal_(isatty(STDERR_FILENO) == 1) {}
 Progress::~Progress() { show(""); }
 
 void Progress::show(std::string_view text) {
-  // Back to the line's beginning, the text, and the rest of the line erased (ECMA-48).
+  // To the start of the line, the text, then erase the rest of the line (ECMA-48).
   if (terminal_) complain("\r{:.100}\033[K", text);
 }
 

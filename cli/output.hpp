@@ -9,39 +9,39 @@
 
 namespace softcheck::cli {
 
-/// Where a report goes besides the terminal.
+/// Files for a report, in addition to the terminal.
 struct OutputFlags {
   std::string json;
   std::string junit;
-  bool verbose = false;  // of the table; a flag of the verbs that judge kernels
+  bool verbose = false;  // for the table; a flag of the verbs that judge kernels
 };
 
-/// The folder of each file must be there when the flags are read, not only after minutes of work.
+/// Adds --json and --junit. Checks at once that the folder of each file exists, not only after minutes of work.
 void add_output_flags(Verb verb, OutputFlags& flags);
 
-/// Prints the table (with colour on a terminal) and the closing line, writes the files that were asked for, and returns
-/// the exit code. A file that cannot be written is reported and makes a pass a usage error; a file that has the report
-/// makes up for a terminal that has not.
+/// Prints the table (with colour on a terminal) and the closing line, writes the requested files, and returns the exit
+/// code. A file that cannot be written is reported, and turns a pass into a usage error. Output lost on the terminal
+/// does not, if a file has the report.
 int publish(const proptests::Report& report, const OutputFlags& flags, std::string_view closing);
 
-/// A file that a flag asks for.
+/// A file that a flag requests.
 struct OutputFile {
   std::string flag;
-  std::string path;  // empty: not asked for; "-": standard output, in the text's place
+  std::string path;  // empty: not requested; "-": standard output, instead of the text
   std::string text;
-  bool has_report = true;  // the whole report: then it makes up for a terminal that has lost it
+  bool has_report = true;  // the file has the whole report: then output lost on the terminal is no error
 };
 
-/// The same for a verb that writes its own text and files.
+/// The same for a verb with its own text and files.
 int publish(std::string_view text, proptests::ReportVerdict verdict, const std::vector<OutputFile>& files);
 
 /// Is standard output a terminal whose user wants colour?
 bool wants_colour();
 
-/// What is wrong with a path as a file to write, empty where nothing is; for Flag::check.
+/// Why a file cannot be written at a path; empty if it can. For the rule `checked`.
 std::string unwritable(const std::string& path);
 
-/// A line on the terminal that says what is being done; silent when standard error is piped.
+/// A line on the terminal with the current work; silent when standard error is piped.
 class Progress {
  public:
   Progress();

@@ -10,13 +10,13 @@ std::filesystem::path own_folder() {
   return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
 }
 
-/// The prefix that this command was installed into: it lies in bin/, or where vcpkg puts programs, in tools/softcheck/.
+/// The prefix that this command was installed into: the command is in bin/, or, by vcpkg, in tools/softcheck/.
 std::filesystem::path own_prefix() {
   const std::filesystem::path above = own_folder().parent_path();
   return above.filename() == "tools" ? above.parent_path() : above;
 }
 
-// An installed command asks for no folder of the machine that built it, where another user may have put something else.
+// Prefers the installed folder: the path of the source folder may belong to another user on this machine.
 std::filesystem::path installed_or_source(const char* installed, const char* source) {
   std::error_code error;
   std::filesystem::path auxiliary = own_prefix() / installed;

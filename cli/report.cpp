@@ -1,4 +1,4 @@
-// softcheck report: what the run verbs have written, as one HTML page that needs nothing else.
+// softcheck report: the files of the run verbs as one HTML page without other files.
 
 #include "proptests/report/report.hpp"
 
@@ -32,7 +32,7 @@ struct ReportFlags {
   std::string out = "softcheck.html";
 };
 
-// Longer tables are cut: their files have the rest.
+// Longer tables are cut; their files have the other rows.
 constexpr std::size_t reported_row_count = 24;
 
 std::string read(const std::filesystem::path& path) {
@@ -46,7 +46,7 @@ struct Entry {
   std::string_view name, text;
 };
 
-// Folders of softcheck run: those of the paper in its order, then what goes beyond it.
+// Folders of softcheck run: first those of the paper, in its order.
 constexpr Entry titles[] = {{"table-1", "Table 1: accuracy and entropy against the size of sets"},
                             {"figure-2", "Figure 2: coefficients as sets grow"},
                             {"figure-3", "Figure 3: a language model's heads"},
@@ -59,7 +59,7 @@ constexpr Entry titles[] = {{"table-1", "Table 1: accuracy and entropy against t
                             {"variants", "Alternatives to softmax"},
                             {"certificates", "Certificates of the networks"}};
 
-// By the picture's name; a name that ends in _ begins several.
+// By the picture's name; a name that ends in _ is a prefix.
 constexpr Entry captions[] = {
     {"table_1",
      "Accuracy falls and entropy rises with the size of the set; adaptive temperature delays both. Bars are "
@@ -92,7 +92,7 @@ constexpr Entry captions[] = {
     {"survivors", "How many planted bugs each published test accepts."},
 };
 
-// A picture is shown as an image: what is in its file can run no script and load nothing, whoever wrote it.
+// The page embeds a picture as an image, so that its file cannot run a script or load anything.
 std::string picture(const std::string& name, const std::string& svg) {
   const auto* caption = std::ranges::find_if(captions, [&](const Entry& entry) {
     return name == std::string(entry.name) + ".svg" || (entry.name.ends_with('_') && name.starts_with(entry.name));
@@ -103,7 +103,7 @@ std::string picture(const std::string& name, const std::string& svg) {
       caption == std::end(captions) ? proptests::xml_text(name) : std::string(caption->text));
 }
 
-// Four digits of a number that has more.
+// Rounds a number with more than four digits.
 std::string shortened(const std::string& cell) {
   double value = 0;
   const char* end = cell.data() + cell.size();
@@ -118,7 +118,7 @@ std::string cells(const std::string& line, const char* tag) {
   return text + "</tr>\n";
 }
 
-// Lines that begin with # say where a table is from; then come names and rows. A short one is open.
+// Lines that begin with # have the origin of the table; then follow names and rows. A short table is shown unfolded.
 std::string table(const std::string& name, const std::string& csv) {
   std::string origin, rows;
   std::size_t count = 0;
@@ -152,7 +152,7 @@ int rank_of(const std::filesystem::path& path) {
 }
 
 struct Section {
-  std::string name, title;  // its folder
+  std::string name, title;  // name of the folder
   std::size_t place = 0;
   std::vector<std::filesystem::path> files;
 };

@@ -34,8 +34,8 @@ struct AllFlags {
   std::string out = "results";
 };
 
-// The planted bugs stand in the source tree, and their libraries in its build: an installed command has neither. A
-// peer's library is there where the peer is installed.
+// The planted bugs are in the source tree, and their libraries in its build; an installed command has neither. A peer's
+// library exists only if the peer is installed.
 std::vector<ZooKernel> zoo() {
   std::error_code error;
   const std::filesystem::path list(SOFTCHECK_BUILD_ZOO);
@@ -97,8 +97,8 @@ int run_survivors(const SurvivorFlags& flags) {
   return matrix.judge_is_right() ? holds : violated;
 }
 
-// Every table, figure and certificate from the shipped models, each as its own command, and the page that collects
-// them. Goes on past what fails; the first code that is not 0 is the whole's.
+// Makes every table, figure and certificate of the shipped models, each by its own command, and the page that collects
+// them. Continues after a failure, and returns the first code that is not 0.
 int run_all(const AllFlags& flags) {
   const OutputFolder folder(flags.out);
   int code = holds;
@@ -135,7 +135,7 @@ void add_run_verb(Verb app) {
                        typed("DIR"), shown);
   survivors.add_option("--seed", flags.seed, "Seed of all random numbers", shown);
   survivors.add_option("--effort", flags.effort, "How long softcheck itself looks: quick, default or deep", shown);
-  // It judges Python libraries, which only their own Python can call: the wheel brings it, not this program.
+  // `run field` judges Python libraries, which only their own Python can call. The wheel has it; this program does not.
   verb.add_verb<NoFlags>("field", "Where the softmax and attention kernels of Python libraries are judged",
                          [](const NoFlags&) -> int {
                            throw InputError(unsupported,

@@ -9,13 +9,13 @@
 
 namespace softcheck::cli {
 
-/// The folder that --out names, made where it is not there.
+/// The folder that --out names, created if it does not exist.
 class OutputFolder {
  public:
-  /// throws   InputError when it cannot be made
+  /// throws   InputError when it cannot be created
   explicit OutputFolder(const std::string& path);
 
-  /// Writes beside the file and renames.
+  /// Writes a temporary file in the folder and renames it.
   /// throws   InputError when it cannot be written
   void write(const std::string& name, const std::string& text) const;
 
@@ -25,14 +25,14 @@ class OutputFolder {
   std::filesystem::path path_;
 };
 
-/// What made a file, as lines that begin with "# ": version, commit, the command that makes it again, and what else.
+/// The origin of a file, as lines that begin with "# ": version, commit, the command that makes it again, and more.
 std::string origin_lines(const std::string& command, const std::string& more = "");
 
 /// "models (sha256): NAME HASH ...": check the files with sha256sum.
 std::string hashes_of(const std::string& folder, const std::vector<experiments::TrainedModel>& models);
 
-/// Writes the tables as CSV, origin first, then the pictures as SVG and PNG, and prints what is where: the data are
-/// there even when nothing can draw them.
+/// Writes the tables as CSV, with their origin first, then the pictures as SVG and PNG, and prints the names of the
+/// files. Without gnuplot the tables are still written.
 ///
 /// throws   InputError when gnuplot is missing
 void publish_figure(const experiments::Figure& figure, const OutputFolder& folder, const std::string& origin);

@@ -9,7 +9,7 @@
 namespace softcheck::cli {
 namespace {
 
-// A signal's handler can reach nothing but what lives as long as the program.
+// A signal handler can only use objects that live as long as the program.
 volatile std::sig_atomic_t& flag() {
   static volatile std::sig_atomic_t requested = 0;
   return requested;
@@ -17,11 +17,11 @@ volatile std::sig_atomic_t& flag() {
 
 void on_signal(int) { flag() = 1; }
 
-// In a signal's handler only write and _exit are safe: there is no way back to the line that looked.
+// In this handler only write and _exit are safe: it cannot return to the access that failed.
 void on_missing_bytes(int) {
   constexpr std::string_view line =
       "softcheck: check: a file of tensors became shorter while it was read, or its disk fails\n";
-  // Nobody is left to be told that the line is lost.
+  // If the line cannot be written, there is no other place for it.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
   _exit(malformed);
 }
@@ -29,13 +29,13 @@ void on_missing_bytes(int) {
 }  // namespace
 
 Interruption::Interruption() {
-  flag() = 0;  // before any signal, so that the handler finds it made
+  flag() = 0;  // constructs the flag before any signal
   struct sigaction action {};
   action.sa_handler = on_signal;
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, &before_interrupt_);
   sigaction(SIGTERM, &action, &before_terminate_);
-  // A shell that starts a program in the background lets it ignore the keyboard.
+  // A shell that starts a program in the background makes it ignore SIGINT; keep that.
   if (before_interrupt_.sa_handler == SIG_IGN) sigaction(SIGINT, &before_interrupt_, nullptr);
 }
 

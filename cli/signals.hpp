@@ -4,14 +4,15 @@
 
 namespace softcheck::cli {
 
-/// While one is there, Ctrl-C and SIGTERM ask the work to end with what it knows; a second one ends the program.
+/// While an object exists, Ctrl-C or SIGTERM asks the work to end with the results so far; a second one ends the
+/// program.
 class Interruption {
  public:
   Interruption();
   ~Interruption();
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
-  /// Has the user asked for the end?
+  /// Has a signal asked the work to end?
   static bool requested();
 
  private:
@@ -19,8 +20,8 @@ class Interruption {
   struct sigaction before_terminate_ {};
 };
 
-/// While one is there, a mapped file whose bytes are gone (another program made it shorter, or its disk fails) ends the
-/// program with one line and the exit code of malformed input instead of SIGBUS.
+/// While an object exists, a mapped file whose bytes are gone (another program shortened it, or its disk fails) ends
+/// the program with one line and the exit code of malformed input, not with SIGBUS.
 class ShrunkFileGuard {
  public:
   ShrunkFileGuard();

@@ -13,7 +13,8 @@ namespace softcheck::cli {
 void prepare_streams() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
-    // The lowest free descriptor is this one. Standard output and error are then open for reading: each write fails.
+    // open returns the lowest free descriptor, which is this one. Standard output and error are open for reading, so
+    // each write fails.
     if (open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY) != descriptor) return;
   }
   std::signal(SIGPIPE, SIG_IGN);
@@ -29,7 +30,7 @@ void say_text(std::string_view text) {
 
 void complain_text(std::string_view text) {
   const std::size_t written = std::fwrite(text.data(), 1, text.size(), stderr);
-  if (written != text.size()) std::clearerr(stderr);  // nobody is left to be told
+  if (written != text.size()) std::clearerr(stderr);  // there is no other place to report it
 }
 
 bool has_lost_output() { return std::ferror(stdout) != 0; }

@@ -8,12 +8,12 @@
 
 namespace softcheck::cli {
 
-/// For the begin of the program. A standard stream that the caller closed is taken by one that fails, so that no file
-/// opened later stands in its place; a pipe whose reader is gone, and a file that may not grow, fail the write instead
-/// of ending the program.
+/// Call at the start of the program. Opens a failing stream for each standard stream that the caller closed, so that no
+/// file opened later gets its descriptor. A write to a pipe without a reader, or to a file that may not grow, then
+/// fails instead of ending the program.
 void prepare_streams();
 
-/// Prints to standard output and flushes. The first text that is lost is reported on standard error.
+/// Prints to standard output and flushes. Reports the first lost text on standard error.
 void say_text(std::string_view text);
 
 template <class... Arguments>
@@ -21,7 +21,7 @@ void say(fmt::format_string<Arguments...> pattern, Arguments&&... arguments) {
   say_text(fmt::format(pattern, std::forward<Arguments>(arguments)...));
 }
 
-/// Prints to standard error, as far as that can be written.
+/// Prints to standard error; ignores a failure.
 void complain_text(std::string_view text);
 
 template <class... Arguments>
@@ -29,10 +29,10 @@ void complain(fmt::format_string<Arguments...> pattern, Arguments&&... arguments
   complain_text(fmt::format(pattern, std::forward<Arguments>(arguments)...));
 }
 
-/// Has standard output lost anything that no file has?
+/// Has standard output lost text, since the last forgive_lost_output?
 bool has_lost_output();
 
-/// What was lost stands in a file, too.
+/// Call when a file has the lost text.
 void forgive_lost_output();
 
 }  // namespace softcheck::cli

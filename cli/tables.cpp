@@ -66,7 +66,7 @@ int run_table_1(const TableFlags& flags) {
   return all_hold ? holds : violated;
 }
 
-// A reading for each kind of options among the models: those of one kind are its seeds.
+// A reading is a set of training options; models with the same options differ only in their seed.
 int run_sensitivity(const TableFlags& flags) {
   std::vector<TrainedModel> models = models_in("--models", flags.models);
   std::ranges::move(models_in("--readings", flags.readings), std::back_inserter(models));
@@ -93,7 +93,7 @@ int run_sensitivity(const TableFlags& flags) {
   return holds;
 }
 
-// Every head in place of softmax in the shipped models, and in the models trained with it.
+// Each head, in place of softmax in the shipped models, and in the models trained with it.
 int run_variants(const TableFlags& flags) {
   const std::vector<TrainedModel> models = models_in("--models", flags.models);
   const std::vector<TrainedModel> trained = models_in("--variants", flags.variants);
@@ -119,7 +119,7 @@ int run_variants(const TableFlags& flags) {
   return holds;
 }
 
-// One of the three; what sets it has by default is in evaluation.
+// Adds one of the three verbs; evaluation has its default sets.
 std::pair<Verb, TableFlags&> add_table(Verb above, const std::string& name, const std::string& text,
                                        int (*job)(const TableFlags&), const EvaluationOptions& evaluation = {}) {
   auto [run, flags] = above.add_verb<TableFlags>(name, text, job);
@@ -140,7 +140,7 @@ std::pair<Verb, TableFlags&> add_table(Verb above, const std::string& name, cons
 }  // namespace
 
 void add_table_runs(Verb run) {
-  EvaluationOptions of_the_page;  // docs/experiments/README.md
+  EvaluationOptions of_the_page;  // as in docs/experiments/README.md
   of_the_page.items = 1 << 21;
   add_table(run, "table-1", "Accuracy against the size of sets, baseline and adaptive", run_table_1, of_the_page);
   EvaluationOptions few;

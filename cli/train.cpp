@@ -34,12 +34,13 @@ struct TrainFlags {
   std::string decay = "loss";
   std::string head = to_string(HeadKind::softmax);
   std::string out;
-  int seeds = 0;  // 0: the one of --seed, to a file
+  int seeds = 0;  // 0: only the seed of --seed, to a file
 };
 
 std::atomic<bool> interrupted = false;
 
-// Ctrl-C between two steps: what was done is kept. The handler of before comes back with the scope.
+// While an object exists, Ctrl-C only sets a flag, so that the training ends between two steps and keeps its state. The
+// destructor restores the previous handler.
 class UntilInterrupted {
  public:
   UntilInterrupted() : before_(std::signal(SIGINT, [](int) { interrupted = true; })) {}
@@ -73,13 +74,13 @@ TrainingState begin(const std::filesystem::path& checkpoint, const TrainingOptio
   }
 }
 
-// One network and the file it goes to.
+// One network, and the file to write it to.
 struct Training {
   TrainingOptions options;
   std::filesystem::path out;
 };
 
-// What the threads tell the terminal together.
+// The progress of all threads, shown on the terminal.
 class Shared {
  public:
   explicit Shared(std::int64_t steps) : steps_(steps) {}
@@ -102,7 +103,7 @@ class Shared {
   std::int64_t steps_, done_ = 0, skipped_ = 0;
 };
 
-// Trains one network to its file, or to its checkpoint where Ctrl-C came between. Returns the line that says which.
+// Trains one network and writes its file, or its checkpoint after Ctrl-C. Returns a line that names the written file.
 std::string train_one(const Training& training, Shared& shared) {
   const TrainingOptions& options = training.options;
   const std::filesystem::path checkpoint(training.out.string() + ".checkpoint");
@@ -113,7 +114,7 @@ std::string train_one(const Training& training, Shared& shared) {
   train(state, options, [&](const TrainingState& now, float loss) {
     last_loss = loss;
     shared.step(loss);
-    // Never behind the last step: what goes on from there would know no loss.
+    // Not after the last step: a run that resumed there would have no loss.
     if (now.step % 5000 == 0 && now.step < options.steps) write_checkpoint(checkpoint, now, options);
     return !interrupted.load();
   });
@@ -132,8 +133,8 @@ std::string train_one(const Training& training, Shared& shared) {
                      state.step, last_loss, seconds, training_instructions(), to_text(options));
 }
 
-// The file that --out names; with --seeds a file for each seed in the folder that it names, but for those that are
-// there already.
+// One training, to the file that --out names; with --seeds, one for each seed whose file is missing in the folder that
+// --out names.
 std::vector<Training> trainings_of(const TrainFlags& flags) {
   TrainingOptions options = options_of(flags);
   const std::filesystem::path out(flags.out);
@@ -187,7 +188,7 @@ int run_training(const TrainFlags& flags) {
   for (const std::string& line : lines) {
     if (!line.empty()) say("{}\n", line);
   }
-  if (interrupted) return 130;  // as a shell calls a command that SIGINT ended
+  if (interrupted) return 130;  // a shell's code for a command that SIGINT ended
   if (trainings.empty()) say("all {} networks are in {} already\n", flags.seeds, flags.out);
   return holds;
 }

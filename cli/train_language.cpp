@@ -1,4 +1,4 @@
-// softcheck run train-language: a small language model on CLRS-Text's algorithms, from a seed to a folder.
+// softcheck run train-language: trains a small language model on CLRS-Text's algorithms, and writes it to a folder.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -84,7 +84,7 @@ int run_language_training(const LanguageFlags& flags) {
         progress.show(fmt::format("step {} of {}, loss {:.4f}, {:.1f} steps/s", now.step, options.steps, recent,
                                   static_cast<double>(now.step - first) / seconds()));
       }
-      // Never behind the last step: what goes on from there would know no loss.
+      // Not after the last step: a run that resumed there would have no loss.
       if (now.step % 200 == 0 && now.step < options.steps) write_checkpoint(checkpoint, now, options);
       return !Interruption::requested();
     });
@@ -93,7 +93,7 @@ int run_language_training(const LanguageFlags& flags) {
     write_checkpoint(checkpoint, state, options);
     say("interrupted at step {} of {}; the same command goes on from {}\n", state.step, options.steps,
         checkpoint.string());
-    return 130;  // as a shell calls a command that SIGINT ended
+    return 130;  // a shell's code for a command that SIGINT ended
   }
   write_language_model(
       folder, options.design, state.parameters,

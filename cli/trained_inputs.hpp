@@ -18,26 +18,26 @@ std::vector<experiments::TrainedModel> models_in(const std::string& flag, const 
 
 /// The max-retrieval network in a file, which has softmax attention.
 ///
-/// needed   what the error says is needed where there is no file
+/// needed   the words after "need" in the error, if there is no file
 /// throws   InputError
 experiments::TrainedModel network_in(const std::string& path, const std::string& needed);
 
 /// This project's attention kernels.
-/// throws   InputError when they are not there
+/// throws   InputError when their library is missing
 experiments::AttentionKernels attention_kernels();
 
-/// The measures of each model, on sets of its own; the terminal shows how far they are.
+/// The measures of each model, each on its own sets; shows its progress on the terminal.
 std::vector<std::vector<experiments::SizeMeasure>> measure(const std::vector<experiments::TrainedModel>& models,
                                                            const experiments::EvaluationOptions& options);
 
-/// Those that a language model is made of.
-/// throws   InputError when they are not there
+/// The kernels that a language model calls.
+/// throws   InputError when their library is missing
 experiments::LanguageKernels language_kernels();
 
-/// Where the language models of this project stand.
+/// The folder of this project's language models.
 std::filesystem::path language_folder();
 
-/// The models of a folder's folders, in the order of their names.
+/// The models in the subfolders of a folder, ordered by name.
 /// throws   InputError that begins with the flag
 std::vector<experiments::LanguageModel> language_models_in(const std::string& flag, const std::string& folder);
 

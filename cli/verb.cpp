@@ -29,7 +29,7 @@ Rule checked(const std::function<std::string(const std::string&)>& wrong) {
 
 namespace {
 
-// How many letters are changed, added or left out between two words.
+// The number of letters that are changed, added or removed between two words.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -43,7 +43,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// CLI::Range writes a large bound with three hundred digits.
+// Replaces CLI::Range, which prints a large bound with three hundred digits.
 template <class T>
 CLI::Validator range_of(T low, T high) {
   const auto wrong = [low, high](std::string& text) -> std::string {
@@ -59,7 +59,7 @@ CLI::Validator range_of(T low, T high) {
 template <class T>
 Rule within(T low, T high) {
   return [low, high](CLI::Option& option) {
-    // A range lets NaN pass: it is neither below nor above.
+    // A range accepts NaN, which is neither below nor above it.
     if constexpr (std::is_floating_point_v<T>) {
       option.check([](const std::string& text) {
         double value = 0;
@@ -111,7 +111,7 @@ void Verb::may_have_subcommand() { app_->require_subcommand(0, 1); }
 void Verb::refuse_words(const std::function<std::string(const std::string& word)>& wrong) {
   app_->parse_complete_callback([app = app_, wrong] {
     const std::vector<std::string> left = app->remaining();
-    // An unknown flag takes its value along: what stands first is what is wrong.
+    // After an unknown flag its value is left over too, so the first word is the error.
     const bool is_near = !left.empty() && left.front().starts_with("-") && !nearest_flags(*app, left.front()).empty();
     if (!left.empty() && !is_near) throw InputError(usage, wrong(left.front()));
   });

@@ -35,14 +35,14 @@ constexpr const char* onednn_absent =
     "installed";
 
 #ifdef __aarch64__
-// oneDNN 2.6 has no exponential below 2^-126 there, that of -inf included: a hidden item is not 0, nor a row of them
-// NaN.
+// On this platform oneDNN 2.6 returns no exponential below 2^-126, not even for -inf: a masked item is not 0, and a
+// fully masked row is not NaN.
 constexpr std::string_view onednn_domain = "theta=1 contiguous finite nomask";
 #else
 constexpr std::string_view onednn_domain = "";
 #endif
 
-// These kernels return. An emulator took more than the usual ten seconds for one call of 65,535 rows.
+// These kernels do not hang, but qemu took more than the usual ten seconds for one call of 65,535 rows.
 constexpr double seconds_per_call = 120;
 
 struct VerifyFlags {
@@ -52,7 +52,7 @@ struct VerifyFlags {
   bool quick = false;
 };
 
-// Every pair of classes of calls; what only calls of a million logits can have is left to `softcheck kernel`.
+// Covers every pair of classes of calls, except pairs that need a million logits; `softcheck kernel` covers these.
 JudgeOptions options_of_kernels(const RunOptions& run, bool quick) {
   JudgeOptions options;
   if (quick) {
@@ -66,7 +66,7 @@ JudgeOptions options_of_kernels(const RunOptions& run, bool quick) {
   return options;
 }
 
-// Appends a part for each shipped kernel that is there; returns what was skipped, and why.
+// Appends a part for each shipped kernel whose library exists; returns the skipped ones with the reasons.
 std::set<std::string> add_shipped_kernels(const JudgeOptions& options, Progress& progress,
                                           std::vector<ReportPart>& parts) {
   std::set<std::string> skipped;
@@ -91,13 +91,13 @@ std::set<std::string> add_shipped_kernels(const JudgeOptions& options, Progress&
       return as_input_error<KernelLoadError>(unsupported, "",
                                              [&] { return rows_of(subject, judge_kernel(subject, options)); });
     };
-    // Half a minute for a kernel of attention, ten seconds for one of rows, one or two for a claim.
+    // A kernel of attention takes half a minute, one of rows ten seconds, a claim one or two.
     parts.push_back({judge, subject.op->is_attention() ? 2 : 1});
   }
   return skipped;
 }
 
-// Appends a part for each trained model that ships; returns how many.
+// Appends a part for each shipped trained model; returns their number.
 std::size_t add_shipped_models(Progress& progress, std::vector<ReportPart>& parts) {
   std::vector<experiments::TrainedModel> models;
   experiments::ModelOptions options;
@@ -127,7 +127,7 @@ int run_verify(const VerifyFlags& flags) {
   const Report report{rows_of_parts(parts, flags.processes)};
   progress.show("");
 
-  // Claims of the paper are those of properties, whose names are subjects.
+  // A claim of the paper is one whose subject is the name of a property.
   std::set<std::string> claims, kernels;
   std::size_t decisions = 0, failed = 0;
   for (const ReportRow& row : report.rows) {

@@ -1,4 +1,4 @@
-// `softcheck verify` in a program of its own, which takes half as long to build: what `./run verify` runs.
+// `softcheck verify` as a separate program, which builds in half the time; `./run verify` runs it.
 #include "cli/verbs.hpp"
 
 int main(int argc, char** argv) {

@@ -9,13 +9,13 @@
 
 namespace softcheck::library {
 
-/// What a function has found: members of its report.
+/// The status of a function and the members of its report.
 struct Answer {
   softcheck_status status = SOFTCHECK_PASS;
   nlohmann::ordered_json members = nlohmann::ordered_json::object();
 };
 
-/// An argument that is a tensor, a replay or a file, and cannot be read: SOFTCHECK_MALFORMED.
+/// A tensor, a replay or a file that cannot be read: SOFTCHECK_MALFORMED.
 class MalformedError : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
@@ -24,10 +24,10 @@ class MalformedError : public std::invalid_argument {
 /// "verdict", "summary", "text", "claims" and "junit".
 Answer answer_of(const proptests::Report& report, const std::string& summary);
 
-/// A number, or the words by which JSON names what is none: "NaN", "Infinity", "-Infinity".
+/// A JSON number, or the text "NaN", "Infinity" or "-Infinity", which JSON numbers cannot express.
 nlohmann::ordered_json number(double value);
 
-/// Runs the function, turns what it throws into an error's report, and writes *report: no exception passes.
+/// Runs the function, turns any exception into the report of an error, and writes *report.
 int answer(char** report, const std::function<Answer()>& function) noexcept;
 
 }  // namespace softcheck::library

@@ -4,8 +4,7 @@
 
 namespace softcheck {
 
-/// What made this binary: printed by `softcheck version`, written into every report, and softcheck_version() of the
-/// library.
+/// How this binary was built. `softcheck version`, softcheck_version() and every report name it.
 struct BuildInfo {
   std::string_view version;
   std::string_view commit;

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Enough for a row of the longest length; more is no smallest case.
+// Enough for a row of the longest length. A shrunk case is not larger.
 constexpr std::size_t most_values = std::size_t{1} << 20;
 
 Json tensor(std::string_view name, const InputTensor& input) {
@@ -98,7 +98,7 @@ Json counterexample_of(const KernelSubject& subject, const KernelJudgement& judg
     result["causal"] = call.causal;
     if (call.op != 0) result["attributes"] = attributes_json(subject.op, call.attributes);
   } catch (const std::invalid_argument&) {
-    result["inputs"] = nullptr;  // no call: the library's loading, say
+    result["inputs"] = nullptr;  // the failure has no call, such as one while the library loads
   }
   return result;
 }

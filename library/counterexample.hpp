@@ -7,7 +7,7 @@
 
 namespace softcheck::library {
 
-/// The failing case of a judgement as tensors, so that a program can try it itself; null where there is none.
+/// The failing case of a judgement as tensors, so that a program can run it; null if there is none.
 nlohmann::ordered_json counterexample_of(const proptests::KernelSubject& subject,
                                          const proptests::KernelJudgement& judgement);
 

@@ -28,7 +28,7 @@ Json inputs_of(Op op) {
                       {"index", input.is_index},
                       {"optional", input.optional}});
   }
-  if (op->is_of_states()) std::rotate(inputs.begin(), inputs.begin() + 1, inputs.end());  // as a call has them
+  if (op->is_of_states()) std::rotate(inputs.begin(), inputs.begin() + 1, inputs.end());  // the order of a call
   return inputs;
 }
 

@@ -1,4 +1,4 @@
-// softcheck_judge_library, softcheck_judge_function, and the same that infer.
+// softcheck_judge_library, softcheck_judge_function, softcheck_infer_library and softcheck_infer_function.
 #include <functional>
 #include <memory>
 #include <string>
@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 
 static_assert(SOFTCHECK_CALL_MALFORMED == returned_malformed);
 
-// What softcheck_printed has been given since the call under way began.
+// The text passed to softcheck_printed since the current call began.
 thread_local std::string printed_by_call;
 
 KernelSource source_of(const char* kernel) {
@@ -68,7 +68,7 @@ KernelSource source_of(softcheck_function function, void* context, const softche
       return forwarded_end(call(what));
     };
   } else {
-    // Once in a process: its forks have a copy, and the process that forks them never calls.
+    // after_fork runs once per process: each fork has its own copy of the flag, and the process that forks never calls.
     const auto told = std::make_shared<bool>(options.after_fork == nullptr);
     source.callable = [call, told, after_fork = options.after_fork](const softcheck_call* what) {
       if (!*told) after_fork();
@@ -189,7 +189,7 @@ Answer judge(const softcheck_options& options, KernelSource source) {
   return result;
 }
 
-// null where there is no contract.
+// null without a contract.
 Json grade_of(const Inference& inference) {
   if (!inference.contract) return nullptr;
   const ContractGrade& grade = inference.grade;
@@ -254,11 +254,11 @@ int softcheck_infer_function(softcheck_function function, void* context, const s
 }
 
 void softcheck_printed(const char* text) {
-  constexpr std::size_t most = 64 << 10;  // the end of it is what is shown
+  constexpr std::size_t most = 64 << 10;  // keep the end, which the report shows
   try {
     printed_by_call += text_of(text);
     if (printed_by_call.size() > most) printed_by_call.erase(0, printed_by_call.size() - most);
-  } catch (...) {  // without memory nothing is kept
+  } catch (...) {  // out of memory: drop the text
     printed_by_call.clear();
   }
 }

@@ -17,23 +17,23 @@ using namespace proptests;
 
 namespace {
 
-// The size of the first version, which ended with context. A size between two versions would cut a member in two.
+// The size of the first version, which ended with context. Other sizes between two versions would cut a member in two.
 constexpr std::size_t first_size = offsetof(softcheck_options, context) + sizeof(void*);
-// The second one ended with after_fork.
+// The second version ended with after_fork.
 constexpr std::size_t second_size = offsetof(softcheck_options, after_fork) + sizeof(softcheck_options{}.after_fork);
 
 [[noreturn]] void refuse(std::string_view option, std::string_view need, std::string_view got) {
   throw UsageError(std::string(option) + ": need " + std::string(need) + ", got '" + std::string(got) + "'");
 }
 
-// What a reader says, without its own name of the option: "--op: need", "effort: need".
+// A parser's message without its own name of the option: "--op: need", "effort: need".
 std::string without_option(std::string_view text, std::string_view option) {
   std::string_view rest = text.substr(text.starts_with("--") ? 2 : 0);
   if (!rest.starts_with(option) || !rest.substr(option.size()).starts_with(": ")) return std::string(text);
   return std::string(rest.substr(option.size() + 2));
 }
 
-// An error of a reader, with the option in front.
+// Runs a parser; its error becomes a UsageError that begins with the option.
 template <class Function>
 auto reading(std::string_view option, Function function) {
   try {
@@ -69,7 +69,7 @@ std::vector<std::string> words_of(std::string_view text) {
   }
 }
 
-// 0 stands for the default.
+// 0 selects the default.
 double positive(std::string_view option, double value, double otherwise) {
   if (value == 0) return otherwise;
   if (value > 0 && std::isfinite(value)) return value;

@@ -14,15 +14,15 @@ class UsageError : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-/// A copy of what the caller gave, of the size that the caller knows; defaults for NULL.
-/// throws   UsageError when size is 0 or larger than this version's
+/// A copy of the caller's options, as many members as the caller's version has; defaults for NULL.
+/// throws   UsageError when size is not that of this or an earlier version
 softcheck_options options_of(const softcheck_options* given);
 
 /// text, or "" for NULL.
 std::string text_of(const char* text);
 
-/// The kernel's op, contract, domain and requirements; its source is left to the caller.
-/// throws   UsageError naming the option, what is needed and what was got
+/// The kernel's op, contract, domain and requirements; the caller sets its source.
+/// throws   UsageError naming the option, what it needs and what it got
 proptests::KernelSubject subject_of(const softcheck_options& options);
 
 /// Effort, limits, seed, cases, and the caller's callbacks.

@@ -1,4 +1,4 @@
-// softcheck_judge_tensors, softcheck_reference, softcheck_threshold: results at hand, no kernel is called.
+// softcheck_judge_tensors, softcheck_reference, softcheck_threshold: they judge existing results and call no kernel.
 #include <cmath>
 #include <span>
 #include <string>
@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::uint32_t known_roles = SOFTCHECK_ROLE_BIAS;
 
-// A function that reads tensors, its complaints as those of a malformed argument.
+// Runs a function that reads tensors; its errors become MalformedError.
 template <class Function>
 auto reading(Function function) {
   try {
@@ -37,12 +37,12 @@ auto reading(Function function) {
   }
 }
 
-// Has the op attributes, and so its call of version 2 something that is read?
+// Does the op have attributes, which are read from a call of version 2?
 bool has_attributes(Op op) {
   return has_labels(op) || !op->elements.empty() || merges_states(op) || op->attributes || op->filters;
 }
 
-// Without a call of version 2 they are off.
+// Without a call of version 2 the attributes are off.
 void set_attributes(const softcheck_call* call, TensorTask& task) {
   const softcheck_call_2* const second = softcheck_version_2(call);
   if (!has_attributes(task.op) || second == nullptr) return;
@@ -70,8 +70,8 @@ void set_attributes(const softcheck_call* call, TensorTask& task) {
   task.attributes.min_p = given->min_p;
 }
 
-// Those of attention, which may have terms of its scores, and of its gradient, which may lack some of its inputs. Where
-// attention's call says none they are q, k, v and a mask.
+// Roles are read for attention, whose scores may have more terms, and for its gradient, which may lack some inputs. If
+// a call of attention names no roles, its inputs are q, k, v and a mask.
 void set_roles(const softcheck_call* call, TensorTask& task) {
   const softcheck_call_2* const second = softcheck_version_2(call);
   if (!task.op->attributes || second == nullptr) return;
@@ -96,7 +96,7 @@ TensorTask task_of(const softcheck_call* call, const softcheck_options& options)
   task.causal = call->causal != 0;
   set_attributes(call, task);
   set_roles(call, task);
-  // Their names depend on how many there are.
+  // input_name depends on the number of inputs.
   task.inputs.resize(call->n_inputs);
   for (std::uint32_t i = 0; i < call->n_inputs; ++i) {
     if (call->inputs == nullptr || call->inputs[i] == nullptr) {
@@ -107,8 +107,8 @@ TensorTask task_of(const softcheck_call* call, const softcheck_options& options)
   return task;
 }
 
-// Which of the outputs that a call need not have are at hand: behind the others, those that their inputs allow. Where
-// one is that two could be, it is that of numbers of heads if it has one dimension.
+// Finds which optional outputs the call has. They come after the other outputs, and each needs its input (dsinks needs
+// sinks, dbias a bias). If one output could be either, it is dsinks if it has one dimension.
 void set_optional_outputs(const softcheck_call& call, TensorTask& task) {
   const std::size_t always = task.op->outputs.size() - task.op->optional_outputs;
   if (call.outputs == nullptr || call.n_outputs <= always) return;
@@ -121,7 +121,7 @@ void set_optional_outputs(const softcheck_call& call, TensorTask& task) {
     const bool of_heads = last->ndim == 1;
     std::erase_if(task.asked, [&](std::size_t which) { return (task.op->extents[which] == Extent::rows) != of_heads; });
   }
-  // Fewer than there may be: the first; more, or none: the judge names what it needs.
+  // Fewer outputs than allowed are the first ones. For more, or none, the judge reports what it needs.
   if (task.asked.size() > given) task.asked.resize(given);
 }
 
@@ -216,7 +216,7 @@ Answer judge(const softcheck_call* call, const softcheck_options& options) {
   return result;
 }
 
-// The shape of the output asked for; its elements must be as many as the caller has room for.
+// Sets "shape" and "count" for the requested output, and returns its number of elements.
 std::size_t elements_of(const TensorTask& task, std::uint32_t which, Answer& result) {
   const std::vector<std::int64_t> shape = output_shape(task, which);
   std::size_t elements = 1;

@@ -91,18 +91,18 @@ Certificate certify_identity(const LevelRow& row, double theta, const QuarticTho
   return certify_beta_is_one("identity", row.repeated(static_cast<std::uint64_t>(needed.upper_double()) + 1), wide, c);
 }
 
-// P(H) > 1 exactly if H lies in the active interval: certainly inside, certainly outside, or not told at this
+// P(H) > 1 exactly if H lies in the active interval: certainly inside, certainly outside, or undecided at this
 // precision.
 Sides activity(const AdaptiveRow& at) {
   const Enclosure entropy = at.plain.entropy();
   const Enclosure inside = minimum(entropy - at.interval.first, at.interval.last - entropy);
   if (inside.certainly_positive()) return {Enclosure(1), at.value};
   if (inside.certainly_negative()) return {at.value, Enclosure(1)};
-  return {Enclosure(0), Enclosure(1), inside * (at.value - 1)};  // not told: nor is the sign of the product
+  return {Enclosure(0), Enclosure(1), inside * (at.value - 1)};  // undecided, and so is the sign of the product
 }
 
-// |beta(H) - beta(H')| = |P(a) - P(b)| for a, b the entropies moved into the active interval, which brings them no
-// further apart; P(a) - P(b) = (a - b) Q(a, b).
+// |beta(H) - beta(H')| = |P(a) - P(b)|, where a and b are the entropies clamped to the active interval, which does not
+// increase their distance; P(a) - P(b) = (a - b) Q(a, b).
 Sides lipschitz(const AdaptiveRow& at, const Enclosure& second, const QuarticThousandths& c) {
   const Enclosure first = at.plain.entropy();
   const auto moved = [&](const Enclosure& h) { return minimum(maximum(h, at.interval.first), at.interval.last); };
@@ -123,7 +123,7 @@ Sides lipschitz(const AdaptiveRow& at, const Enclosure& second, const QuarticTho
 }
 
 Sides guarded(const AdaptiveRow& at) {
-  // H > 0.5: the guard lets beta pass. H <= 0.5: it gives 1. Not told: one of the two.
+  // If H > 0.5, the guard returns beta; if H <= 0.5, it returns 1; if undecided, one of the two.
   const Decision above = numerics::less(Enclosure(0.5), at.plain.entropy());
   if (above == Decision::proved) return {at.beta, at.beta, Enclosure(0)};
   const Enclosure with_guard = above == Decision::violated ? Enclosure(1) : hull(Enclosure(1), at.beta);

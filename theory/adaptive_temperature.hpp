@@ -33,7 +33,7 @@ T quartic_slope(const T& entropy, const QuarticThousandths& thousandths = publis
   return sum / T(1000);
 }
 
-/// beta = max(P(H), 1) if H > 0.5 else 1: the inverse temperature as the paper's code has it.
+/// beta = max(P(H), 1) if H > 0.5 else 1: the inverse temperature of the paper's code.
 ///
 /// entropy  of softmax of the logits, nats          returns  in [1, 2.42139]
 template <OrderedScalar T>
@@ -43,13 +43,13 @@ T inverse_temperature(const T& entropy, const QuarticThousandths& thousandths = 
   return value > T(1) ? value : T(1);
 }
 
-/// The same without its guard, which never decides anything (adaptive_temperature.dead_guard).
+/// The same without the guard, which never changes the result (adaptive_temperature.dead_guard).
 inline numerics::Enclosure inverse_temperature(const numerics::Enclosure& entropy,
                                                const QuarticThousandths& thousandths = published_quartic) {
   return maximum(quartic(entropy, thousandths), numerics::Enclosure(1));
 }
 
-/// What adaptive temperature does, at the working precision: beta > 1 exactly for entropies in (first, last).
+/// beta > 1 exactly for entropies in (first, last). Enclosures at the working precision.
 struct ActiveInterval {
   numerics::Enclosure first;       // 0.8485...
   numerics::Enclosure last;        // 5.9445... nats, perplexity 381.66
@@ -67,7 +67,7 @@ inline constexpr const char* inactive_from = "5.94453";
 /// |beta(H) - beta(H')| <= this |H - H'| (the slope at the end of the active interval, -2.525427, rounded up in size).
 inline constexpr const char* lipschitz_constant = "2.52543";
 
-/// What is true of the quartic whatever the row:
+/// Claims about the quartic alone:
 ///   adaptive_temperature.active_interval   P > 1 exactly on (0.848581996009869285, 5.944520827905142861), each digit
 ///   adaptive_temperature.maximum           2.42138770663152 at 4.41240186596567, each digit
 ///   adaptive_temperature.range             1 <= beta <= 2.42139
@@ -76,18 +76,18 @@ inline constexpr const char* lipschitz_constant = "2.52543";
 ///   adaptive_temperature.lipschitz         |P'| <= 2.52543 on the active interval
 std::vector<numerics::Certificate> certify_quartic(const QuarticThousandths& thousandths = published_quartic);
 
-/// The same of one row, H the entropy of softmax(e / theta), beta = max(P(H), 1):
+/// Claims about one row, with H the entropy of softmax(e / theta) and beta = max(P(H), 1):
 ///   .active_interval, .range   P(H) > 1 exactly if H lies in the interval; beta <= 2.42139
 ///   .dead_guard                the guard H > 0.5 changes nothing
-///   .inactive_for_two          beta = 1 for its largest and smallest logit alone
+///   .inactive_for_two          beta = 1 for the row of only its largest and smallest logit
 ///   .lipschitz                 for the entropies at theta and 2 theta
 std::vector<numerics::Certificate> certify_beta(const LevelRow& row, double theta,
                                                 const QuarticThousandths& thousandths = published_quartic);
 
-/// What beta does to softmax(e / theta), delta being its spread over theta:
+/// Claims about softmax(beta e / theta), with delta the spread of the logits over theta:
 ///   .never_increases_entropy   H(softmax(beta e)) <= H(softmax(e))
 ///   .disperses                 every adaptive coefficient obeys Lemma 2.1, both forms, with 2.42139 delta
-///   .identity                  beta = 1 once ln n - delta >= 5.94453: shown for this row repeated so often, at a
+///   .identity                  beta = 1 once ln n - delta >= 5.94453: shown for this row repeated often enough, at a
 ///                              temperature where its spread is at most 1
 std::vector<numerics::Certificate> certify_adaptive_softmax(const LevelRow& row, double theta,
                                                             const QuarticThousandths& thousandths = published_quartic);

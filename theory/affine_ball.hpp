@@ -9,7 +9,7 @@
 
 namespace softcheck::theory {
 
-/// (x + y)^2 <= linear x^2/r + constant y^2 for every t > 0, with equality at t = x/y: what an ellipsoid weighs by.
+/// The weights of an ellipsoid: (x + y)^2 <= linear x^2/r + constant y^2 for every t > 0, with equality at t = x/y.
 template <Scalar T>
 struct EllipsoidWeights {
   T linear;    // (1 + 1/t) r
@@ -35,12 +35,12 @@ struct WeightedFactor {
 
 /// An upper bound of max |M z + c|^2 over |z|^2 <= r: lambda_max((1 + 1/t) r M M^T + (1 + t) c c^T) by one sigma.
 ///
-/// columns  of M          t        > 0 and finite          throws   std::invalid_argument where it is not
+/// columns  of M          t        > 0 and finite          throws   std::invalid_argument if t is not
 double largest_square(const EnclosedColumns& columns, const std::vector<numerics::Enclosure>& constant,
                       const numerics::Enclosure& radius_square, double t, const SigmaUpper& sigma = certified_sigma());
-/// The same of |N^T (A z + a)|^2 over the ball.
+/// The same for |N^T (A z + a)|^2 over the ball.
 ///
-/// throws   std::invalid_argument where shapes do not fit, too
+/// throws   std::invalid_argument also if shapes do not fit
 double largest_square(const AffineBall& ball, const WeightedFactor& factor, double t,
                       const SigmaUpper& sigma = certified_sigma());
 

@@ -19,7 +19,7 @@ using numerics::Sides;
 
 namespace {
 
-// The row that softmax sees: the items and the sink.
+// The row of the softmax: the items and the sink.
 LevelRow with_sink(const LevelRow& row, double sink) {
   std::vector<Level> levels(row.levels().begin(), row.levels().end());
   levels.push_back({sink, 1});
@@ -75,7 +75,7 @@ Certificate certify_sink_coefficient(const LevelRow& row, double theta, double s
   const std::string witness = sink_text(sink) + witness_text(row, theta);
   const auto shrunk = [&] {
     const TemperedRow alone(row, 1 / Enclosure(theta)), auxiliary(extended, 1 / Enclosure(theta));
-    // alpha - alpha' = alpha alpha_sink, alpha' and alpha_sink the coefficients of item and sink beside each other.
+    // alpha - alpha' = alpha alpha_sink, where alpha' and alpha_sink are the coefficients of item and sink in one row.
     const Enclosure sinks = coefficient_of(sink, extended, auxiliary);
     std::optional<Enclosure> least;
     for (std::size_t k = 0; k < alone.levels(); ++k) {

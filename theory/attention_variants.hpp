@@ -10,14 +10,14 @@
 
 namespace softcheck::theory {
 
-// What sliding windows, sinks and caps on logits change in Lemma 2.1 and the entropy bounds.
+// How sliding windows, sinks and caps on logits change Lemma 2.1 and the entropy bounds.
 //
-// Window (Mistral): a query sees n <= W items at every length, so that the n of e^(-delta)/n never exceeds W: each
-// coefficient is at least e^(-delta)/W for ever. Such a head does not disperse.
+// Window (Mistral): a query sees n <= W items at every length, so the n in e^(-delta)/n never exceeds W: each
+// coefficient is at least e^(-delta)/W at every length. Such a head does not disperse.
 //
-// Sink (gpt-oss): a learned logit that softmax sees beside the n items, and whose coefficient goes to no item. The
-// items' coefficients only become smaller, so that upper bounds and N(eps) of the items alone still hold. Lower bounds
-// and entropy are those of a row of n + 1 items with the spread sink_spread().
+// Sink (gpt-oss): a learned logit, one more item of the softmax, whose coefficient is discarded. The coefficients of
+// the n items only become smaller, so the upper bounds and N(eps) of the items without the sink still hold. Lower
+// bounds and entropy are those of a row of n + 1 items with the spread sink_spread().
 //
 // Cap (Gemma 2): c tanh(e/c) in place of e, c > 0. tanh grows and is concave above 0, so that a logit of at most X
 // becomes one of at most c tanh(X/c); and tanh a - tanh b = 2 h (1 - g^2)/(1 - g^2 h^2) with h = tanh((a - b)/2) and
@@ -52,13 +52,13 @@ T softcapped_spread(const T& cap, const T& spread) {
 /// window   >= the row's visible items          theta   > 0          throws   std::invalid_argument
 numerics::Certificate certify_window(const LevelRow& row, double theta, std::uint64_t window);
 
-/// attention_variants.sink_coefficient: beside the sink no item's coefficient is larger than without it.
+/// attention_variants.sink_coefficient: with the sink no item's coefficient is larger than without it.
 ///
-/// sink     finite, in the unit of the logits, divided by theta as they are
+/// sink     finite, in the unit of the logits, and divided by theta like these
 numerics::Certificate certify_sink_coefficient(const LevelRow& row, double theta, double sink);
 
-/// attention_variants.sink_dispersion_length: beside the sink and beyond N(eps) of the items alone, every item's
-/// coefficient is below eps. Empty where N is 2^62 or more.
+/// attention_variants.sink_dispersion_length: with the sink, and beyond N(eps) of the items without it, every item's
+/// coefficient is below eps. Empty if N is 2^62 or more.
 std::vector<numerics::Certificate> certify_sink_dispersion_length(const Spread& spread, double sink, double eps);
 
 /// attention_variants.sink_entropy_floor, three times: sink_spread() is the spread of the n + 1 logits; ln(n + 1) -

@@ -14,8 +14,8 @@ using Box = std::vector<numerics::Enclosure>;
 /// Smallest box with all embeddings of the vocabulary.
 Box embedding_box(const SmallTransformer& model);
 
-/// A box of what a head can give when its tokens lie in inputs: the box of the values, whatever the coefficients, the
-/// mask and the length, since attention is a convex combination of values.
+/// A box of a head's outputs if its tokens lie in inputs. It is the box of the values, for any coefficients, mask and
+/// length, because attention is a convex combination of values.
 Box attention_box(const AttentionHead& head, const Box& inputs);
 
 /// A box of the outputs of a whole layer: attention, residual and MLP, the MLP by interval arithmetic.
@@ -29,7 +29,7 @@ Box feedforward_input_box(const SmallTransformer& model, const TransformerLayer&
 /// since q . (k_j - k_k) = (K^T Q x) . (x_j - x_k) and |x_jc - x_kc| <= width_c.
 numerics::Enclosure spread_over_box(const AttentionHead& head, const Box& inputs);
 
-/// The ends of an interval, exactly where the working precision is not below its own.
+/// The ends of an interval, exact if the working precision is not below its own.
 numerics::Enclosure lower_end(const numerics::Enclosure& x);
 numerics::Enclosure upper_end(const numerics::Enclosure& x);
 

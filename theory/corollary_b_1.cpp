@@ -46,7 +46,8 @@ Enclosure coefficient_at(const CollapseCase& input, const Enclosure& length) {
   return leading_coefficient(length, Enclosure(input.spread), Enclosure(input.theta));
 }
 
-// The neighbour of f(b) in the direction of f(a); beyond the largest number the one it would have.
+// The neighbour of f(b) in the direction of f(a); for the largest number, the next number if the exponent were not
+// limited.
 Enclosure neighbour_towards_first(const CollapseCase& input) {
   const double from = input.other;
   const bool upward = input.first > from;

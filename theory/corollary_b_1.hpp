@@ -9,8 +9,8 @@
 namespace softcheck::theory {
 
 // Corollary B.1: on X = [a, b, ..., b] attention gives alpha_1 f(a) + (1 - alpha_1) f(b). With alpha_1 below the unit
-// roundoff once n > e^(delta/theta)/u, what a depends on is lost. Here for a float format, with the concrete row and
-// the smallest n, in two steps that the paper takes in one:
+// roundoff once n > e^(delta/theta)/u, the effect of a is lost. This header has it for a float format, with the
+// concrete row and the smallest n, in two steps that the paper combines:
 //
 //   the coefficient vanishes   alpha_1 < u;
 //   the output collapses       RN(alpha_1 f(a) + (1 - alpha_1) f(b)) = f(b): the output of [b, ..., b] to the last bit.
@@ -24,7 +24,7 @@ T leading_coefficient(const T& length, const T& spread, const T& theta) {
   return T(1) / (T(1) + (length - T(1)) * exp(-spread / theta));
 }
 
-/// A format that must err, and on what.
+/// An input on which a format must err.
 struct CollapseCase {
   numerics::Format format = numerics::Format::f32;
   double spread = 1;  // of the logits: a has the logit delta, every b the logit 0; delta >= 0

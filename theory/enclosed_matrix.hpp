@@ -9,16 +9,16 @@
 
 namespace softcheck::theory {
 
-/// An upper bound of the largest singular value: numerics::largest_singular_value(matrix).upper. An estimate, as power
-/// iteration gives it, is none.
+/// An upper bound of the largest singular value: numerics::largest_singular_value(matrix).upper. An estimate, such as
+/// that of power iteration, is not an upper bound.
 using SigmaUpper = std::function<double(const Eigen::MatrixXd&)>;
 SigmaUpper certified_sigma();
 
 /// The columns of a matrix whose entries are known as enclosures, all of the same length.
 using EnclosedColumns = std::vector<std::vector<numerics::Enclosure>>;
 
-/// An upper bound of the largest singular value of every matrix with these entries: sigma of the doubles nearby, plus
-/// the Frobenius norm of what is left.
+/// An upper bound of the largest singular value of every matrix with entries in these enclosures: sigma of nearby
+/// doubles, plus the Frobenius norm of the remainder.
 double sigma_of(const SigmaUpper& sigma, const EnclosedColumns& columns);
 
 /// sqrt(p) - sqrt(q) = (p - q) / (sqrt(p) + sqrt(q)) for p, q >= 0: exactly 0 where p and q are the same point.

@@ -26,8 +26,8 @@ Enclosure spread_factor(const Enclosure& d) { return hull(exp(-2 * d), exp(2 * d
 //
 // With K(b) = ln(S(b)/n), ln n - H = g(1) for g(b) = b K'(b) - K(b), g(0) = 0 and g' = b K'' = b Var_b(D). As p_i(b)
 // and p_i(1) differ by a factor in [e^(-d), e^d], and Var = 1/2 sum sum p_i p_j (D_i - D_j)^2, the integral lies in
-// Var_1(D)/2 [e^(-2d), e^(2d)]: a positive number, or 0 exactly, where the two entropies themselves cannot be told
-// apart.
+// Var_1(D)/2 [e^(-2d), e^(2d)]: a positive number, or exactly 0, even where the enclosures of the two entropies
+// overlap.
 class EntropyGaps {
  public:
   EntropyGaps(const LevelRow& row, double theta)

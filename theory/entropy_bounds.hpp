@@ -23,15 +23,15 @@ T two_level_entropy(std::uint64_t n, std::uint64_t top, const T& exponent) {
 
 /// ln n - min(delta/theta, delta^2/(8 theta^2)) <= H (with Lemma 2.1; a free-energy gap is a variance, Popoviciu).
 ///
-/// n        >= 1          exponent   delta / theta >= 0          returns  nats, may be negative: then it says nothing
+/// n        >= 1          exponent   delta / theta >= 0          returns  nats; a negative value is a trivial bound
 template <OrderedScalar T>
 T entropy_floor_simple(std::uint64_t n, const T& exponent) {
   const T quadratic = exponent * exponent / T(8);
   return log(count_as<T>(n)) - (exponent < quadratic ? exponent : quadratic);
 }
 
-/// Numbers of items at the maximum among which the entropy of n items of a given spread is least: one or two
-/// neighbours, three at most.
+/// The numbers of items at the maximum that can give n items of a given spread their least entropy: one or two
+/// neighbouring numbers, three at most.
 ///
 /// Proof that the least entropy is at a row of two values: in one logit e_i, dH/de_i = -p_i (ln p_i + H) changes sign
 /// once, from + to - (ln p_i grows with e_i), so over an interval H is least at an end; hence all logits may be moved

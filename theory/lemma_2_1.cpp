@@ -183,7 +183,7 @@ std::vector<Certificate> certify_sharp_bounds_attained(const LevelRow& row, doub
     one_low.push_back({row.largest(), others});
   }
   const LevelRow sharpest(std::move(one_high)), flattest(std::move(one_low));
-  // The gap of the item alone: the least one of all levels is its own, as it is 0.
+  // The gap of this item suffices: it is 0, so no other level has a smaller one.
   return {certify("lemma_2_1.attained", witness_text(sharpest, theta), numerics::Relation::equal,
                   [&] { return CoefficientGaps(sharpest, theta).sharp_upper(); }),
           certify("lemma_2_1.attained", witness_text(flattest, theta), numerics::Relation::equal,

@@ -33,11 +33,11 @@ CoefficientBounds<T> lemma_2_1_bounds(std::uint64_t n, const T& exponent) {
 template <Scalar T>
 CoefficientBounds<T> lemma_2_1_sharp_bounds(std::uint64_t n, const T& exponent) {
   const T others = count_as<T>(n - 1);
-  const T small = exp(-exponent);  // both ends by e^(-delta/theta) alone: it does not overflow
+  const T small = exp(-exponent);  // both ends use e^(-delta/theta), which does not overflow
   return {small / (small + others), T(1) / (T(1) + others * small)};
 }
 
-/// Two logits and a temperature: all that the bounds know of a row besides its length.
+/// Two logits and a temperature: besides the length, the bounds depend on nothing else of a row.
 struct Spread {
   double largest;
   double smallest;
@@ -71,7 +71,7 @@ std::vector<numerics::Certificate> certify_sharp_bounds_attained(const LevelRow&
 /// lemma_2_1.dispersion_length for one eps: "beyond N every coefficient is below eps", and not from any smaller N.
 std::vector<numerics::Certificate> certify_dispersion_length(const Spread& spread, double eps);
 
-/// An eps in (0, 1) for which N is about the row's own length, where there is one: its sharp upper bound, rounded up.
+/// An eps in (0, 1) for which N is about the row's own length, if there is one: its sharp upper bound, rounded up.
 std::optional<double> own_coefficient_bound(const LevelRow& row, double theta);
 
 /// All of them, the dispersion length for some eps.

@@ -17,9 +17,8 @@ struct Level {
   std::uint64_t count;
 };
 
-/// What softmax sees of a row: its distinct logits with their counts, largest first; masked items (-inf) left out.
-/// Softmax, entropy and every bound on them depend on nothing else, and a claim about each item is one about each
-/// level.
+/// A row as its distinct logits with their counts, largest first, without masked items (-inf). Softmax, entropy and
+/// every bound on them depend on nothing else, and a claim about each item is a claim about each level.
 class LevelRow {
  public:
   /// logits   (n) finite or -inf, at least one finite
@@ -44,7 +43,7 @@ class LevelRow {
   std::uint64_t visible_ = 0;
 };
 
-/// True where the row has an item that is not masked: the certify functions of theory/ claim nothing about other rows.
+/// True if the row has an item that is not masked: the certify functions of theory/ claim nothing about other rows.
 bool has_visible(std::span<const double> logits);
 
 /// A count in any scalar: rounded where it is wider than the scalar, enclosed where it is wider than an enclosure.
@@ -63,8 +62,8 @@ inline numerics::Enclosure difference(double a, double b) { return numerics::Enc
 /// "n=5 theta=0x1p+0 [0x1p+0 x1, ...]": the row of a certificate; long ones are cut after eight levels.
 std::string witness_text(const LevelRow& row, double theta);
 
-/// Makes a value once at each working precision and hands out that of the present one: several claims about one row are
-/// then decided in one pass over it.
+/// Computes a value once at each working precision, and returns that of the current precision: so several claims about
+/// one row need only one pass over it.
 template <class T, class Make>
 class AtEachPrecision {
  public:

@@ -13,7 +13,7 @@
 
 namespace softcheck::theory {
 
-// A norm puts what a head sees into a ball, whatever lies below it and whatever the tokens: LayerNorm's
+// A norm confines the input of a head to a ball, for any earlier layers and any tokens: LayerNorm's
 // z = (h - mean)/sqrt(var + eps) has |z|^2 = d var/(var + eps) < d and sum 0, RMSNorm's z = h/sqrt(mean h^2 + eps) has
 // |z|^2 < d. With the norm's gain g and shift f, q = W_Q (g z + f) + b_Q, and so the key: a head behind a norm is
 //
@@ -121,8 +121,8 @@ BallHead in_smallest_balls(QueryAndItems at, double scale);
 ///          positive or a vector is outside its ball
 void require_ball_head(const char* function, const BallHead& head);
 
-/// norm_ellipsoid.layer_norm or .rms_norm of one vector h: |z|^2 < d, and for LayerNorm sum z = 0, asked as the
-/// agreement of what is above the mean with what is below.
+/// norm_ellipsoid.layer_norm or .rms_norm of one vector h: |z|^2 < d, and for LayerNorm sum z = 0, decided as: the sum
+/// of the deviations above the mean equals that of the deviations below.
 ///
 /// input    (d) finite, d >= 1          epsilon   > 0 and finite          throws   std::invalid_argument
 std::vector<numerics::Certificate> certify_norm(Norm norm, std::span<const double> input, double epsilon);
@@ -144,7 +144,7 @@ std::vector<numerics::Certificate> certify_folded_forms(const BallHead& head,
                                                         const SigmaUpper& sigma = certified_sigma());
 
 /// norm_ellipsoid.ordering: at this query, and so at the best one, 2 s sqrt(rk) |B^T u| <= joint; joint <= folded; and,
-/// where neither B^T A nor B^T a is 0, the ellipsoid of their norms is the joint form at its best t.
+/// if neither B^T A nor B^T a is 0, the ellipsoid of their norms is the joint form at its best t.
 std::vector<numerics::Certificate> certify_ball_ordering(const BallHead& head,
                                                          const SigmaUpper& sigma = certified_sigma());
 

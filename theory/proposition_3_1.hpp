@@ -36,7 +36,7 @@ struct QueryAndItems {
   Eigen::MatrixXd items;  // (n, width of x), n >= 1
 };
 
-/// What the forms are made of. Lengths are kept as squares: of dyadic numbers they are exact.
+/// The terms of the forms. Lengths are stored as squares, which are exact for dyadic numbers.
 template <Scalar T>
 struct SpreadTerms {
   T sigma_query = T(0), sigma_key = T(0);  // upper bounds of sigma(Q), sigma(K)
@@ -104,7 +104,7 @@ void require_shapes(const char* function, const QueryAndItems& input);
 /// "Q [...] bQ [...] K [...] bK [...] y [...] items [...]": the input of a certificate, in hex floats.
 std::string describe(const QueryAndItems& input);
 
-/// One query's terms at the working precision of the moment; sigma is asked once, on construction.
+/// One query's terms at the current working precision; the constructor computes sigma once.
 class SpreadEvaluation {
  public:
   /// throws   std::invalid_argument when shapes do not fit, there is no item or an entry is not finite

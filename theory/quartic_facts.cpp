@@ -1,4 +1,4 @@
-// What is true of the published quartic whatever the row: certified roots, its shape, its slope.
+// Claims about the published quartic alone: certified roots, its shape, its slope.
 
 #include <cmath>
 #include <functional>

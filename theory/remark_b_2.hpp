@@ -21,16 +21,16 @@ namespace softcheck::theory {
 //         r = 1 with residual connections and else 0, ||V|| the largest row sum, diam the widest side of the box of the
 //         head's values, G the Lipschitz constant of the MLP on its box. Hence d_L <= C/n with one C for all n.
 //
-// GPT     Token 1 is a and differs for ever; token i >= 2 is a b that sees a as one of i items, and the others before
-// it
-//         as they were changed by a. With D_l(i) the distance for token i, D_0 = (|a - b|, 0, 0, ...):
+// GPT     Token 1 is a and always differs; token i >= 2 is a b that sees a as one of i items, and the tokens before it,
+//         which a has changed. With D_l(i) the distance for token i, D_0 = (|a - b|, 0, 0, ...):
 //           D_(l+1)(i) <= G (r D_l(i) + sum ||V|| min(max_(j<=i) D_l(j), e^(delta/theta)/i sum_(j<=i) D_l(j))),
 //         again because the output is a convex combination of the values. In closed form D_l(i) <= c_l (1 + ln i)^l /
 //         i, c_0 = |a - b|, c_(l+1) = c_l G (r + sum ||V|| e^(delta/theta)): early tokens keep a difference, the last
 //         one, from which a decoder classifies, loses it at the rate (ln n)^L / n.
 //
-// The other way round, the last token of [b, ..., b, a] under a GPT mask or the token a itself under a BERT mask,
-// nothing of the kind holds with residual connections: a keeps itself. Remark C.1 tells what happens without them.
+// Nothing of this kind holds with residual connections for the last token of [b, ..., b, a] under a GPT mask, or for
+// the token a itself under a BERT mask: a keeps its own activation. Remark C.1 covers models without residual
+// connections.
 
 /// What the two recurrences need of a layer, valid for all sequences: points, rounded up.
 struct LayerGains {
@@ -40,14 +40,14 @@ struct LayerGains {
   std::vector<numerics::Enclosure> dispersion;  // e^(delta/theta), for each head
 };
 
-/// Bounds of how far a first token a can still be felt by the tokens b behind it.
+/// Bounds of the effect of a first token a on the tokens b after it.
 class ForgettingBounds {
  public:
   /// a, b     symbols of the vocabulary
   /// throws   std::invalid_argument on an unknown symbol, or where some spread/theta > 600
   ForgettingBounds(const SmallTransformer& model, int a, int b);
 
-  /// BERT: C of d_l <= C/n at the input of every layer and behind the last, (depth + 1), C_0 = 0.
+  /// BERT: C of d_l <= C/n at the input of every layer and after the last, (depth + 1), C_0 = 0.
   std::vector<numerics::Enclosure> bert_constants() const;
   /// GPT: D_l(i) by the recurrence, (depth + 1, length).
   std::vector<std::vector<numerics::Enclosure>> gpt_distances(std::size_t length) const;
@@ -75,13 +75,13 @@ class ForgettingBounds {
 /// remark_b_2.bert: for each layer, n d_l <= C_l on [a, b, ..., b] with n = others + 1 tokens.
 ///
 /// others      number of tokens b, >= 1, below 2^53; a and b differ
-/// constants   bounds.bert_constants(), or what is claimed to be
+/// constants   the claimed bounds.bert_constants()
 std::vector<numerics::Certificate> certify_bert_forgets(const ForgettingBounds& bounds, double others,
                                                         const std::vector<numerics::Enclosure>& constants);
 
 /// remark_b_2.gpt: for each layer, D_l(i) observed <= D_l(i) by the recurrence, for all i <= n = others + 1 <= 512.
 ///
-/// recurrence  bounds.gpt_distances(others + 1), or what is claimed to be
+/// recurrence  the claimed bounds.gpt_distances(others + 1)
 std::vector<numerics::Certificate> certify_gpt_forgets(const ForgettingBounds& bounds, std::size_t others,
                                                        const std::vector<std::vector<numerics::Enclosure>>& recurrence);
 
@@ -90,7 +90,7 @@ std::vector<numerics::Certificate> certify_gpt_closed_form(const ForgettingBound
 
 /// remark_b_2.forgets: at length, and at twice and four times it, the bound of the mask is < tolerance.
 ///
-/// length      bounds.forgetting_length(tolerance), or what is claimed to be
+/// length      the claimed bounds.forgetting_length(tolerance)
 std::vector<numerics::Certificate> certify_forgetting_length(const ForgettingBounds& bounds, double tolerance,
                                                              const numerics::Enclosure& length);
 

@@ -16,7 +16,7 @@ namespace {
 
 using Vector = std::vector<Enclosure>;
 
-// A head's rows on one sequence. Outputs are kept as numerator / sum, so that the difference of two outputs,
+// A head's rows on one sequence. Outputs are stored as numerator / sum, so that the difference of two outputs,
 // (N_i S_k - N_k S_i) / (S_i S_k), is exactly 0 where two rows of exact weights agree.
 struct HeadRows {
   std::vector<Vector> numerators;  // sum_j count_j w_ij v_j, for each row
@@ -107,7 +107,7 @@ std::vector<HeadRows> all_heads(TraceLadder& trace, std::size_t layer, RowBound 
   return heads;
 }
 
-// How far two tokens can be apart behind the layer's attention: the residual's share and that of each head.
+// The largest distance of two tokens after the layer's attention: the residual's part and that of each head.
 Enclosure attention_disagreement(TraceLadder& trace, const std::vector<HeadRows>& heads, std::size_t layer,
                                  std::size_t i, std::size_t k) {
   Enclosure bound;
@@ -164,7 +164,7 @@ Sides compare_next_spread(TraceLadder& trace, std::size_t layer, std::size_t nex
   return sides;
 }
 
-// The tokens behind a fully dispersed first layer; those whose outputs are proved equal become one group.
+// The tokens after a fully dispersed first layer; tokens whose outputs are proved equal become one group.
 void disperse_first_layer(TraceLadder& trace, std::vector<Vector>& tokens, Vector& counts) {
   const SmallTransformer& model = trace.model();
   std::vector<HeadRows> heads;

@@ -9,7 +9,7 @@
 
 namespace softcheck::theory {
 
-// Remark C.1: what a dispersed layer leaves to the layers behind it. Let two rows of coefficients see i <= k items,
+// Remark C.1: the spreads in the layers after a dispersed layer. Let two rows of coefficients see i <= k items,
 // those of the first being among those of the second, each coefficient within [e^-d/i, e^d/i] and [e^-d/k, e^d/k]
 // (Lemma 2.1 with d = delta/theta), and let the values have |v| <= B. With r = i/k their outputs differ by at most
 //
@@ -24,7 +24,7 @@ namespace softcheck::theory {
 // GPT            at d = 0 it is 2 (1 - r) B: row i is the mean of its prefix, rows far apart differ, and later layers
 // do
 //                keep a spread; only neighbours late in the sequence become alike.
-// residual       y_i - y_k = x_i - x_k + the difference above: the inputs' spread stays, whatever attention does.
+// residual       y_i - y_k = x_i - x_k + the difference above: the inputs' spread stays, for any attention.
 
 /// k times the bound above for B = 1: (2 k - i) e^d - i e^-d.
 template <Scalar T>
@@ -46,7 +46,7 @@ std::vector<numerics::Certificate> certify_residual_outputs(TraceLadder& trace,
 
 /// remark_c_1.next_spread: for each layer but the last, the logits of each head of the next layer, all queries and
 /// pairs of items: |q . (k_i - k_k)| <= ||K^T q||_1 G (|x_i - x_k| (residual only) + sum over heads of the bound), G
-/// the Lipschitz constant of the MLP: without residuals the spread of a layer behind a dispersed one vanishes with d.
+/// the Lipschitz constant of the MLP: without residuals the spread of a layer after a dispersed one vanishes with d.
 std::vector<numerics::Certificate> certify_next_spread(TraceLadder& trace, RowBound bound = scaled_row_disagreement);
 
 /// remark_c_1.fully_dispersed: the first layer's coefficients all set to 1/(items seen), for each head and all pairs:

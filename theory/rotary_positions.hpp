@@ -11,9 +11,10 @@
 
 namespace softcheck::theory {
 
-// Rotary positions (RoPE) turn the query at position i and the key at position j plane by plane; their logit depends on
-// the lag m = j - i alone, e = s q . R_m k, R_m a rotation in each plane and the identity on coordinates that are not
-// rotated. What is said here holds of every rotation: of all lags, all frequencies and all ways of scaling them.
+// Rotary positions (RoPE) rotate the query at position i and the key at position j plane by plane. Their logit depends
+// only on the lag m = j - i: e = s q . R_m k, where R_m is a rotation in each plane and the identity on coordinates
+// that are not rotated. All statements here hold for every rotation: all lags, all frequencies and all ways of scaling
+// them.
 //
 // A diagonal matrix with one weight a plane commutes with every R_m. Hence, with S of that kind,
 //   S >= G(t) = (1 + t) b b^T + (1 + 1/t) rk B B^T   gives   |u . R_m k| <= |S^(1/2) u|     at every lag,
@@ -24,10 +25,10 @@ namespace softcheck::theory {
 // both of them by largest_square(). Every E > 0 is valid; E = I, with one sigma for each of A and B, is the folded
 // form.
 //
-// The coordinates that no R_m turns may be taken in any basis: q . R_m k = (T^T q) . R_m (T^-1 k) for a T that is the
+// The coordinates that no R_m rotates may be taken in any basis: q . R_m k = (T^T q) . R_m (T^-1 k) for a T that is the
 // identity on the others.
 
-/// Two coordinates that are turned together; first == second: a coordinate that is not rotated, a plane of its own.
+/// Two coordinates that are rotated together; first == second: one coordinate that is not rotated.
 struct Plane {
   std::size_t first;
   std::size_t second;
@@ -59,7 +60,7 @@ std::vector<T> rotate(std::span<const Plane> planes, std::span<const Turn<T>> tu
   return x;
 }
 
-/// s sqrt(lambda_query lambda_key): the largest |logit| at whatever lag, and twice that the largest spread.
+/// s sqrt(lambda_query lambda_key): the largest |logit| at any lag; twice that is the largest spread.
 template <Scalar T>
 T rotary_logit(const T& s, const T& lambda_query, const T& lambda_key) {
   return s * sqrt(lambda_query * lambda_key);
@@ -114,7 +115,7 @@ struct RotaryHead {
   BallHead head;
   std::vector<Plane> planes;
   TurnsOfItem turns;
-  std::vector<double> weights;  // (planes) e_p > 0: what E weighs a plane by
+  std::vector<double> weights;  // (planes) e_p > 0, the entries of E
 };
 
 /// rotary_positions.isometry: |W R_j u| = |W u| with W = diag(weights), for each item's turn.

@@ -58,7 +58,7 @@ void append_group(std::vector<Run>& groups, const Run& run, AttentionMask mask) 
   } else if (groups.size() == 1 && groups.front().symbol == run.symbol) {
     extend(groups.front(), run.count);
   } else {
-    // Each token costs attention over all before it: a longer tail is for nobody's patience.
+    // Each token attends to all before it, so the time grows with the square of the tail.
     require(run.count + static_cast<double>(groups.size()) <= 4097,
             "token_groups: need at most 4096 tokens behind the first run of a GPT sequence");
     groups.insert(groups.end(), static_cast<std::size_t>(run.count), Run{run.symbol, 1});

@@ -77,11 +77,11 @@ struct Run {
   double count = 1;  // a positive whole number: 2^900 tokens are as good as 3
 };
 
-/// The runs in the form forward() evaluates exactly: tokens that have equal activations in every layer are counted, not
-/// repeated. BERT: one group for each symbol. GPT: the first run is one group, whatever its length (each of its tokens
-/// attends to equal tokens only); what follows sees different prefixes and becomes one group for each token.
+/// The runs in the form that forward() evaluates exactly: tokens with equal activations in every layer are one group
+/// with a count. BERT: one group for each symbol. GPT: the first run is one group, whatever its length (each of its
+/// tokens attends only to equal tokens); the later tokens see different prefixes, and each is its own group.
 ///
-/// runs     not empty; GPT: at most 4096 tokens behind the first run
+/// runs     not empty; GPT: at most 4096 tokens after the first run
 /// throws   std::invalid_argument on an unknown symbol or a count that is not a positive whole number
 std::vector<Run> token_groups(const SmallTransformer& model, const std::vector<Run>& runs);
 
@@ -222,7 +222,7 @@ std::vector<std::vector<T>> apply_layer(const SmallTransformer& model, const Tra
   return outputs;
 }
 
-/// Activations of every group of tokens at the input of every layer, and behind the last.
+/// Activations of every group of tokens at the input of every layer, and after the last.
 template <Scalar T>
 struct ForwardTrace {
   std::vector<T> counts;                            // (groups)

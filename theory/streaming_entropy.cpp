@@ -41,14 +41,14 @@ ExactState merge_by_plan(std::span<const double> logits, const MergePlan& plan) 
   return slots[0];
 }
 
-// Two routes to one entropy. Where it is below the smallest number of MPFR, about e^(-2^61), or 0, perplexities e^H are
-// compared, which are then 1 to hundreds of digits.
+// Two computations of one entropy. If it is 0 or below the smallest number of MPFR, about e^(-2^61), compares the
+// perplexities e^H, which are then 1 to hundreds of digits.
 Sides same_entropy(const Enclosure& left, const Enclosure& right) {
   if (left.certainly_positive() && right.certainly_positive()) return {left, right};
   return {exp(left), exp(right)};
 }
 
-// Entropies about two reference points: ln S and K / S cancel up to H, so that perplexities are what can agree.
+// Entropies about two reference points: ln S and K / S cancel up to H, so compares perplexities.
 Sides same_perplexity(const Enclosure& left, const Enclosure& right) { return {exp(left), exp(right)}; }
 
 // Equality of two states: their maxima, S, and 1 + T (T may be too small for any number).
@@ -152,7 +152,7 @@ std::uint64_t plan_rescalings(std::span<const double> logits, const MergePlan& p
   std::vector<Rescalings> slots(plan.cuts.size() - 1);
   for (std::size_t c = 0; c < slots.size(); ++c) {
     for (std::size_t i = plan.cuts[c]; i < plan.cuts[c + 1]; ++i) {
-      // An item below the maximum meets its own exponential only, which is no rescaling.
+      // An item below the maximum is multiplied only by its own exponential, which is not a rescaling.
       if (streaming::is_masked(logits[i]) || (slots[c].maximum && logits[i] <= *slots[c].maximum)) continue;
       slots[c] = {logits[i], slots[c].count + (slots[c].maximum ? 1 : 0)};
     }

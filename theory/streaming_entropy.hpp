@@ -14,9 +14,9 @@
 
 namespace softcheck::theory {
 
-/// What is kept of the items seen so far: enough for their softmax entropy (paper, Appendix G), and a commutative
-/// monoid under merge, with the empty state as its identity. Two scalars, because an enclosure has no order: logits are
-/// compared, accumulators computed with.
+/// The state of the items so far, from which their softmax entropy follows (paper, Appendix G). States are a
+/// commutative monoid under merge, with the empty state as its identity. There are two scalars because an enclosure has
+/// no order: logits are compared, accumulators are computed with.
 ///
 /// With m the maximum and D_i = m - x_i: others = S - 1 = sum e^(-D_i) without one item at the maximum, so that sharp
 /// rows keep the relative accuracy of their entropy; moment = T = sum D_i e^(-D_i). The paper's L is S and its K is -T.
@@ -94,7 +94,7 @@ Accumulator entropy(const EntropyState<Logit, Accumulator>& state) {
   return log1p(state.others) + state.moment / (Accumulator(1) + state.others);
 }
 
-/// Entropy by two passes, the maximum first; what streaming is compared with. At least one logit is visible.
+/// Entropy by two passes, the maximum first; the reference for streaming. At least one logit is visible.
 template <Scalar Accumulator, OrderedScalar Logit>
 Accumulator entropy_two_pass(std::span<const Logit> logits) {
   std::optional<Logit> maximum;
@@ -147,7 +147,7 @@ struct MergePlan {
   void require_valid(std::size_t n) const;
 };
 
-/// Streams each chunk item by item and merges the states as the plan says.
+/// Streams each chunk item by item, and merges the states by the plan.
 template <Scalar Accumulator>
 EntropyState<double, Accumulator> streamed_state(std::span<const double> logits, const MergePlan& plan) {
   plan.require_valid(logits.size());
@@ -162,8 +162,8 @@ EntropyState<double, Accumulator> streamed_state(std::span<const double> logits,
 /// Rescalings on the longest path of an item through a plan: R of the rounding bounds.
 std::uint64_t plan_rescalings(std::span<const double> logits, const MergePlan& plan);
 
-/// In exact terms, by enclosures at 512 bits; runs of equal logits enter as one leaf each, so that long rows cost what
-/// their runs do.
+/// The exact claims, by enclosures at 512 bits. A run of equal logits is one leaf, so that a long row costs only as
+/// much as its runs.
 ///   streaming_entropy.recurrence         item by item gives the entropy of the whole row
 ///   streaming_entropy.reference_point    so does any other reference point in place of the running maximum
 ///

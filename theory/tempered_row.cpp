@@ -45,7 +45,7 @@ Enclosure TemperedRow::variance() const {
 std::optional<double> magnifying_logit(const LevelRow& row, const Enclosure& beta) {
   if (row.all_equal()) return std::nullopt;
   const double second = row.levels()[1].logit;
-  // exp(-600) is far from the end of double's range, let alone of MPFR's: any number of this size would do.
+  // exp(-600) is well inside double's range, and MPFR's; any number of this size would do.
   const Enclosure exponent = beta * difference(row.largest(), second);
   if (exponent.lower_double() < 600) return std::nullopt;
   return second;

@@ -38,8 +38,8 @@ class TemperedRow {
   numerics::Enclosure items_, sum_, mean_deviation_, log_sum_;
 };
 
-/// Two temperatures of one row, beta <= beta + step, step >= 0 known apart: a row may be so wide that the rounding
-/// error of a difference of betas alone would overflow an exponential.
+/// Two inverse temperatures of one row, beta <= beta + step. step >= 0 is stored separately: a row may be so wide that
+/// the rounding error of a difference of betas would overflow an exponential.
 struct BetaStep {
   numerics::Enclosure beta;
   numerics::Enclosure step;
@@ -54,10 +54,10 @@ std::optional<double> magnifying_logit(const LevelRow& row, const numerics::Encl
 /// magnifying)): ln K would drown the entropy of a sharp row, and cancels where two temperatures are compared.
 numerics::Enclosure excess_entropy(const LevelRow& row, const BetaStep& at, const std::optional<double>& magnifying);
 
-/// H(softmax(beta x)) - H(softmax((beta + step) x)), times exp(beta (M - x)) where there is a magnifying logit x. Its
-/// sign is decided for every finite row: beside the difference itself stands the mean-value form
+/// H(softmax(beta x)) - H(softmax((beta + step) x)), times exp(beta (M - x)) if there is a magnifying logit x. Its sign
+/// is decided for every finite row: the result is the intersection of the difference itself and of the mean-value form
 ///   integral of b Var_b over [b1, b2]  in  (b2^2 - b1^2)/2 Var,   K/S E[(M - x)^2] <= Var <= E[(M - x)^2],
-/// terms of one sign made of exact differences, and both are intersected.
+/// whose terms have one sign and are made of exact differences.
 numerics::Enclosure entropy_drop(const LevelRow& row, const BetaStep& betas);
 
 }  // namespace softcheck::theory

@@ -12,8 +12,8 @@ using numerics::Sides;
 
 namespace {
 
-// Boxes are propagated once, at a precision of their own: rounded outward, they contain the exact ones strictly
-// wherever anything was rounded, so that a claim about a box is not a tie.
+// Boxes are propagated once, at this precision. They are rounded outward, so wherever something was rounded they
+// contain the exact boxes strictly, and a claim about a box is not a tie.
 constexpr unsigned box_precision = 64;
 
 void require_length_arguments(const char* function, double spread, double theta, double epsilon) {
@@ -31,7 +31,7 @@ std::optional<Enclosure> certain_floor(const Enclosure& x) {
   return result;
 }
 
-// The spread of a row as a sum of differences: exactly 0 where one group is all there is to see.
+// The spread of a row as a sum of differences: exactly 0 if only one group is visible.
 Enclosure row_spread(const AttentionRow<Enclosure>& row) {
   Enclosure spread(0);
   for (std::size_t j = 0; j < row.logits.size(); ++j) {

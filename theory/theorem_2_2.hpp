@@ -62,7 +62,7 @@ struct LayerBounds {
 };
 struct SpreadBounds {
   std::vector<LayerBounds> layers;
-  Box outputs;        // activations behind the last layer
+  Box outputs;        // activations after the last layer
   double spread = 0;  // the largest of them all
 };
 SpreadBounds bound_spreads(const SmallTransformer& model);
@@ -93,15 +93,15 @@ class TraceLadder {
   std::map<unsigned, Step> steps_;
 };
 
-/// theorem_2_2.boxed: for each layer (and behind the last), every activation lies in its box.
+/// theorem_2_2.boxed: for each layer (and after the last), every activation lies in its box.
 std::vector<numerics::Certificate> certify_boxed(TraceLadder& trace, const SpreadBounds& bounds);
 
 /// theorem_2_2.spread_bounded: for each head, max e_j - min e_j over the items each token sees is at most the bound.
 std::vector<numerics::Certificate> certify_spreads(TraceLadder& trace, const SpreadBounds& bounds);
 
 /// theorem_2_2.disperses: for each head, once n > e^(delta/theta)/epsilon with the bound for delta, every coefficient
-/// is < epsilon. CallDescription of the tokens that see more than that many items; vacuously true of the others, which
-/// are skipped.
+/// is < epsilon. Decided for the tokens that see more than that many items; for the others it is vacuously true, and
+/// they are skipped.
 std::vector<numerics::Certificate> certify_dispersal(TraceLadder& trace, const SpreadBounds& bounds, double epsilon);
 
 /// theorem_2_2.sharp_length: 1 + e^(delta/theta) (1 - epsilon)/epsilon <= e^(delta/theta)/epsilon.
@@ -117,10 +117,10 @@ std::vector<Run> lengthened(const SmallTransformer& model, std::vector<Run> runs
 std::vector<numerics::Certificate> check_theorem_2_2(const SmallTransformer& model, const std::vector<Run>& runs,
                                                      double epsilon);
 
-// A finite vocabulary is one way to bound the logits; a norm is another. A head whose queries and keys are affine maps
-// of LayerNorm or RMSNorm of any real vectors sees two balls (norm_ellipsoid.hpp): its spread is below a number that
-// depends on the weights alone, and beyond N(epsilon) of that number it disperses, whatever the layers below, the
-// tokens and the length.
+// A finite vocabulary is one way to bound the logits; a norm is another. If the queries and keys of a head are affine
+// maps of LayerNorm or RMSNorm of any real vectors, its inputs lie in two balls (norm_ellipsoid.hpp). So its spread is
+// below a number that depends only on the weights, and beyond N(epsilon) of that number it disperses, for any earlier
+// layers, tokens and length.
 
 /// q = W_Q (g z + f) + b_Q and k = W_K (g z' + f) + b_K, z and z' normalised; e = s q . k.
 struct NormedHead {

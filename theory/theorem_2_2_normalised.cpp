@@ -17,7 +17,7 @@ namespace {
 
 using Vector = std::vector<Enclosure>;
 
-// q = A z + a behind the norm: the columns of A = W diag(g), for LayerNorm each row less its mean, and a = W f + b.
+// q = A z + a after the norm: the columns of A = W diag(g), for LayerNorm each row less its mean, and a = W f + b.
 struct FoldedProjection {
   FoldedProjection(const NormedHead& head, const Eigen::MatrixXd& weights, const Eigen::VectorXd& bias)
       : offset(add(multiply(weights, as_scalars<Enclosure>(head.shift)), as_scalars<Enclosure>(bias))) {
@@ -137,7 +137,7 @@ std::vector<Certificate> certify_normalised(const NormedHead& head, const Eigen:
                          }),
       certify_less(claim, "epsilon " + numerics::hex_float(epsilon) + " " + witness, [&] {
         const Vector logits = logits_of(head, query_input, inputs);
-        // Coefficients about each item's own logit: e^(e_j - e_k) neither overflows nor cancels.
+        // Coefficients relative to each item's own logit: e^(e_j - e_k) neither overflows nor cancels.
         Enclosure largest;
         for (std::size_t k = 0; k < logits.size(); ++k) {
           Enclosure sum;

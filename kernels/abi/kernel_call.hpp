@@ -12,7 +12,7 @@
 // Calls of kernels on memory that the caller keeps.
 namespace softcheck::kernels {
 
-/// A tensor of at most four dimensions, which a call points to: it stays where it is.
+/// A tensor of at most four dimensions. A call points to it, so it cannot be copied.
 class CallTensor {
  public:
   /// strides   in elements; none: compact
@@ -27,7 +27,7 @@ class CallTensor {
     tensor_.shape = shape_.data();
     tensor_.strides = strides.size() == 0 ? nullptr : strides_.data();
   }
-  /// DLPack has one pointer for what is read and what is written: what is an input is read alone.
+  /// For an input. DLPack has only one, non-const data pointer; kernels do not write inputs.
   template <class Number>
   CallTensor(const Number* data, std::initializer_list<std::int64_t> shape,
              std::initializer_list<std::int64_t> strides = {})
@@ -62,7 +62,7 @@ inline softcheck_call call_of(std::span<const DLTensor* const> inputs, std::span
           nullptr};
 }
 
-/// One of version 2, which points to a role for each input and to attributes as well.
+/// A call of version 2, which also points to a role for each input and to attributes.
 inline softcheck_call_2 version_2_call(std::uint32_t op, std::span<const DLTensor* const> inputs,
                                        const std::uint32_t* roles, const softcheck_attributes& attributes,
                                        std::span<DLTensor* const> outputs, double scale = 1, bool causal = false) {

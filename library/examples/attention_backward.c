@@ -1,5 +1,5 @@
-/* Judges a gradient of attention in C by libsoftcheck: exits 0 where it keeps its contract. It takes whatever mask,
- * heads and lengths a call has, but compact f32 tensors alone, and its domain says so.
+/* Judges a gradient of attention in C with libsoftcheck, and exits with 0 if it keeps its contract. The gradient takes
+ * any mask, heads and lengths, but only compact f32 tensors; its domain declares that.
  *
  *   cc -std=c11 attention_backward.c -o attention_backward $(pkg-config --cflags --libs softcheck) -lm &&
  *     ./attention_backward

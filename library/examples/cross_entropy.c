@@ -1,5 +1,5 @@
-/* Judges a cross-entropy in C by libsoftcheck: exits 0 where it keeps its contract. It has label smoothing and any
- * label to ignore, but no z-loss, no softcap and no class weights, and its domain says so.
+/* Judges a cross-entropy in C with libsoftcheck, and exits with 0 if it keeps its contract. The loss takes label
+ * smoothing and any ignore_index, but no z-loss, no softcap and no class weights; its domain declares that.
  *
  *   cc -std=c11 cross_entropy.c -o cross_entropy $(pkg-config --cflags --libs softcheck) -lm && ./cross_entropy
  */
@@ -14,7 +14,7 @@ static int64_t label_at(const DLTensor* labels, int64_t row) {
   return labels->dtype.bits == 64 ? ((int64_t*)first_of(labels))[row] : ((int32_t*)first_of(labels))[row];
 }
 
-/* The loss of V logits side by side. */
+/* The loss of V contiguous logits. */
 static float loss_of(const float* x, int64_t v, int64_t label, double smoothing) {
   float most = x[0], sum = 0, total = 0;
   for (int64_t i = 1; i < v; ++i) most = x[i] > most ? x[i] : most;

@@ -1,12 +1,13 @@
-/* Judges a gradient of softmax in C by libsoftcheck: exits 0 where it keeps its contract. Its calls are of version 2,
- * which names the op and the role of each input.
+/* Judges a gradient of softmax in C with libsoftcheck, and exits with 0 if it keeps its contract. Its calls have
+ * version 2, which names the op and the role of each input.
  *
  *   cc -std=c11 gradient.c -o gradient $(pkg-config --cflags --libs softcheck) && ./gradient
  */
 #include <softcheck/softcheck.h>
 #include <stdio.h>
 
-/* Side by side: no strides, or those of such rows; of a dimension of one element they say nothing. */
+/* Contiguous rows: no strides, or the strides of such rows. The stride of a dimension of one element does not matter.
+ */
 static int is_compact(const DLTensor* t) {
   return t->strides == NULL ||
          ((t->shape[1] < 2 || t->strides[1] == 1) && (t->shape[0] < 2 || t->strides[0] == t->shape[1]));
@@ -14,7 +15,7 @@ static int is_compact(const DLTensor* t) {
 
 static float* first_of(const DLTensor* t) { return (float*)((char*)t->data + t->byte_offset); }
 
-/* dx = y (g - sum y g) on rows of f32 side by side; everything else is refused. */
+/* dx = y (g - sum y g) on contiguous rows of f32; it refuses all other calls. */
 static int my_softmax_backward(const softcheck_call* call, void* context) {
   (void)context;
   const softcheck_call_2* whole = softcheck_version_2(call);

@@ -1,4 +1,4 @@
-/* Judges a softmax in C by libsoftcheck: exits 0 where it keeps its contract.
+/* Judges a softmax in C with libsoftcheck, and exits with 0 if it keeps its contract.
  *
  *   cc -std=c11 judge.c -o judge $(pkg-config --cflags --libs softcheck) -lm && ./judge
  */
@@ -6,13 +6,14 @@
 #include <softcheck/softcheck.h>
 #include <stdio.h>
 
-/* Side by side: no strides, or those of such rows; of a dimension of one element they say nothing. */
+/* Contiguous rows: no strides, or the strides of such rows. The stride of a dimension of one element does not matter.
+ */
 static int is_compact(const DLTensor* t) {
   return t->strides == NULL ||
          ((t->shape[1] < 2 || t->strides[1] == 1) && (t->shape[0] < 2 || t->strides[0] == t->shape[1]));
 }
 
-/* Rows of f32 side by side; everything else is refused, and the domain below says so. */
+/* Takes contiguous rows of f32, and refuses all other calls; the domain below declares that. */
 static int my_softmax(const softcheck_call* call, void* context) {
   (void)context;
   const DLTensor* in = call->inputs[0];

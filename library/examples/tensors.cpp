@@ -1,4 +1,4 @@
-// Judges a result at hand, and prints the exact values beside it: c++ tensors.cpp $(pkg-config --cflags --libs
+// Judges an existing result, and prints it next to the exact values: c++ tensors.cpp $(pkg-config --cflags --libs
 // softcheck)
 #include <softcheck/softcheck.h>
 

@@ -1,6 +1,6 @@
-/* Judges the router of a mixture-of-experts layer in C by libsoftcheck: exits 0 where it keeps its contract. It chooses
- * any number of experts, of equal ones that of the lowest index, but no logit may be -inf or NaN, and its domain says
- * so.
+/* Judges the router of a mixture-of-experts layer in C with libsoftcheck, and exits with 0 if it keeps its contract. It
+ * chooses any number of experts, and of equal ones the lowest index. No logit may be -inf or NaN; its domain declares
+ * that.
  *
  *   cc -std=c11 topk_softmax.c -o topk_softmax $(pkg-config --cflags --libs softcheck) -lm && ./topk_softmax
  */
@@ -18,7 +18,7 @@ static int is_chosen(const int32_t* ids, int32_t count, int32_t i) {
   return 0;
 }
 
-/* n logits side by side to k weights and ids. */
+/* Writes k weights and ids for n contiguous logits. */
 static void route(const float* x, int32_t n, int32_t k, int renormalize, float* weights, int32_t* ids) {
   float most = x[0], sum = 0, chosen = 0;
   for (int32_t i = 1; i < n; ++i) most = x[i] > most ? x[i] : most;
