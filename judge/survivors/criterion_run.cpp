@@ -129,7 +129,7 @@ const char* to_string(CriterionVerdict verdict) {
 bool applies(const Criterion& criterion, const ZooKernel& kernel, const std::vector<ZooKernel>& zoo) {
   if (kernel.op != criterion.op) return false;
   // A test without an attribute does not test bugs of that attribute, and a test with it tests no other bugs.
-  const Domain domain = kernel.domain == "-" ? Domain{} : parse_domain(kernel.domain, parse_op(kernel.op)->attention);
+  const Domain domain = kernel.domain == "-" ? Domain{} : parse_domain(kernel.domain, parse_op(kernel.op)->is_attention());
   if (criterion.from_the_end && domain.causal == CausalAlignment::top_left) return false;
   const bool of_sequences = criterion.attribute == "packed" || criterion.attribute == "pages";
   if (domain.has_sequences() || of_sequences) {
