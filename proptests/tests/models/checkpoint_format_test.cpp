@@ -94,6 +94,7 @@ TEST(CheckpointConfig, ValuesOfFlatKeysKeepTheirKinds) {
 }
 
 // The sizes in a GGUF file: a wrong one shows where the next thing begins.
+
 models::GgufHeader header_of(const GgufFile& file) {
   const std::string bytes = file.bytes();
   return models::read_gguf_header(models::bytes_at_hand(std::as_bytes(std::span(bytes))), "some.gguf");
@@ -176,6 +177,7 @@ TEST(GgufHeader, AValueThatIsNotKeptTakesItsBytes) {
 
 // Every dtype is read as the exact numbers it stands for: small formats exhaustively, blocks against a second reading
 // that finds each number by itself, and against gguf's own Python.
+
 std::vector<double> decoded(std::string_view dtype, std::string_view bytes) {
   const models::ElementFormat* format = models::find_element_format(dtype);
   if (format == nullptr) return {};
