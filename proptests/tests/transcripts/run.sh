@@ -8,7 +8,7 @@
 set -u
 root=$(cd "$(dirname "$0")/../../.." && pwd)
 program=$(realpath "$1")
-kernels=$2
+kernels=$(realpath "$2")
 . "$root/proptests/tests/build/file_bytes.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
