@@ -145,6 +145,7 @@ using Bits = std::uint16_t;
 // Statistics of scores by tensor cores on the emulator, of more queries and keys than a tile has and wherever they
 // stand in memory: m bit for bit, the sums within what the contract's tree rounds. Queries and keys are small integers,
 // so that no score is rounded.
+
 constexpr std::int64_t queries = 70, keys = 75;
 constexpr double scale = 0x1p-4;
 

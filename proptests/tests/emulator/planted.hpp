@@ -31,9 +31,7 @@ struct Planted {
   void (*kernel)(Block& block, const Buffers& buffers, bool planted);
 };
 
-std::span<const Planted> planted_barriers();
-std::span<const Planted> planted_races();
-std::span<const Planted> planted_warps();
+std::span<const Planted> planted_threads();
 std::span<const Planted> planted_memory();
 
 }  // namespace softcheck::emulator_tests

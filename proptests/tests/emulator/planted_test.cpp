@@ -19,7 +19,7 @@ namespace {
 
 std::vector<Planted> every_planted() {
   std::vector<Planted> all;
-  for (const std::span<const Planted> part : {planted_barriers(), planted_races(), planted_warps(), planted_memory()}) {
+  for (const std::span<const Planted> part : {planted_threads(), planted_memory()}) {
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;
@@ -111,7 +111,7 @@ TEST_P(PlantedBug, RepairedRaisesNothingUnderAnySchedule) {
 
 // Behind the ABI a finding is the end of the process, and so a verdict of the judge: no kernel passes with one.
 TEST(PlantedBugBehindTheAbi, EndsTheProcessWithItsFinding) {
-  const Planted planted = planted_races().front();
+  const Planted planted = planted_threads().front();
   Memory memory(planted);
   const Buffers buffers = memory.buffers();
   EXPECT_EXIT(emulator::launched(

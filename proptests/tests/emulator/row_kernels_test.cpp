@@ -232,6 +232,7 @@ using kernel_tests::dtype_of;
 
 // Rows and scores that rise slowly, for which a maximum is replaced thousands of times by one that is nearly the same:
 // factors that all err the same way would add up. Of the strict mode, whose bits are the emulated bodies'.
+
 using F32 = kernel_tests::Tensor<float>;
 
 /// The results of a strict kernel, count of them, one number each; outputs: those before.

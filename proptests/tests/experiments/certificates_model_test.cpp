@@ -151,6 +151,7 @@ using numerics::Certificate;
 using numerics::Enclosure;
 
 // The ladder of spreads, from what is observed to Proposition 3.1's product, and wrong rungs.
+
 Verdict verdict_of(const std::vector<Certificate>& certificates, const std::string& claim) {
   for (const Certificate& certificate : certificates) {
     if (certificate.claim == claim) return certificate.verdict;

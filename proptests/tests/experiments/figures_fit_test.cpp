@@ -175,6 +175,7 @@ TEST(TemperatureFit, ThePublishedPolynomialIsOffOnALargeCrowd) {
 }
 
 // What a call costs, told from what other calls cost; the time itself is never compared with anything.
+
 std::vector<GrowthPoint> points_of(const std::string& kernel, double exponent) {
   std::vector<GrowthPoint> points;
   for (std::int64_t n = 1024; n <= 1 << 20; n *= 4) {

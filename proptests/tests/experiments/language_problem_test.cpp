@@ -6,7 +6,7 @@
 #include "experiments/language/algorithms/problem.hpp"
 #include "experiments/language/characters.hpp"
 #include "experiments/sha256.hpp"
-#include "proptests/tests/experiments/language_slow_ways.hpp"
+#include "proptests/tests/experiments/language_slow_text.hpp"
 
 namespace softcheck::experiments {
 namespace {

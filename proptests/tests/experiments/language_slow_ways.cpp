@@ -1,5 +1,4 @@
 // Other algorithms, search and definitions for the states of experiments/language/algorithms.
-#include "proptests/tests/experiments/language_slow_ways.hpp"
 
 #include <gtest/gtest.h>
 

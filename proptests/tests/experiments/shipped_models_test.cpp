@@ -126,6 +126,7 @@ TEST(ShippedModels, ASmokeModelLearnsAndDisperses) {
 }
 
 // The language models that ship: they are what their command makes, and what is proved of heads holds for theirs.
+
 const std::filesystem::path shipped_folder =
     std::filesystem::path(SOFTCHECK_SOURCE_DIR) / "experiments/models/language";
 

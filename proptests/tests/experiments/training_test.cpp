@@ -185,6 +185,7 @@ TEST(Training, AForeignFileIsNoNetwork) {
 }
 
 // What a step of training does to every parameter, against Adam in double.
+
 constexpr double roundoff = 0x1p-24;
 
 struct Stepped {

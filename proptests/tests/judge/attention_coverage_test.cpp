@@ -274,6 +274,7 @@ using namespace numerics;
 
 // kernel.masked_row is asked where the domain of attention has a row that sees nothing, and of a gradient as masked=
 // says.
+
 TEST(MaskedRowClaims, ADomainSaysWhetherAQueryMaySeeNothing) {
   const auto may = [](const std::string& words, bool gradient = false) {
     return may_see_nothing(parse_domain(words, true), gradient);

@@ -250,6 +250,7 @@ TEST(EveryFormatOf, EveryOpIsThere) {
 using namespace numerics;
 
 // Calls of rows: the plainest one that a failing one becomes, and what words of --domain leave of them.
+
 struct RequestedAttribute {
   Op op;
   const char* kernel;

@@ -216,6 +216,7 @@ using namespace numerics;
 
 // A counterexample's tensors are those that the kernel was called with, and its line says what a mask hides. In the
 // domain nan=visible NaN is asked where nothing hides it, and stands behind no mask.
+
 KernelJudgement judged_property(Op op, const char* kernel, const char* domain, const char* property) {
   return judged(zoo_subject(kernel, {.op = op, .contract = "sum=sequential masked=nan", .domain = domain}), {property});
 }
@@ -299,6 +300,7 @@ TEST(VisibleNan, IsInAKeyThatEveryQuerySees) {
 }
 
 // What a failure of attention says: the query that failed, alone where it fails alone, and the value that was got.
+
 std::vector<AttentionCase> drawn_cases(int count) {
   AttentionOptions options = small_attention(60);
   options.layouts = true;

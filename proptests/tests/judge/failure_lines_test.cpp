@@ -254,6 +254,7 @@ TEST(FailureLines, ARowOfAWidthThatFailsIsSimple) {
 using namespace numerics;
 
 // Results that fail by their contract: another one is named that all rows keep, or that none does.
+
 constexpr double ample_seconds = 1000;
 
 // A softmax of f32 by the words, and its right output, to be spoiled.

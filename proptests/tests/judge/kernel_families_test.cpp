@@ -209,6 +209,7 @@ INSTANTIATE_TEST_SUITE_P(Ops, ReplayOf, ::testing::ValuesIn(drawn_subjects()));
 // Softmax bugs that were reported in public, each re-enacted by a kernel of the zoo on what was reported
 // (reported_bugs.tsv): a right kernel passes on the reported case, the one with the bug is rejected, by the claim that
 // is named.
+
 struct ReportedBug {
   std::string name;    // of its test: the project, the number of the issue or pull request, what was seen
   std::string mutant;  // the kernel that has the bug
@@ -282,6 +283,7 @@ class ReportedBugTest : public ::testing::Test {
 }();
 
 // oneDNN 2.6, a kernel that nobody here wrote: what holds of it, and the two findings that do not.
+
 const std::string library = library_path("softcheck_peer_onednn");
 
 KernelJudgement judged_onednn(const char* symbol, Op op, bool nan_rows, const JudgeOptions& options = {}) {
@@ -325,6 +327,7 @@ TEST_F(OneDnn, LogSoftmaxOfOneLogitIsNotZero) {
 }
 
 // The CUDA example is compiled wherever nvcc is and judged wherever it can run; the C and C++ ones are rows of the zoo.
+
 TEST(CudaExample, PassesOnADeviceAndIsRefusedWithoutOne) {
   const std::string library = library_path("softcheck_example_cuda");
   if (!std::filesystem::exists(library)) GTEST_SKIP() << "nvcc was not found when this was built";

@@ -140,6 +140,7 @@ TEST(ForgedAnswers, AWriteBesideAnInputChangesAnInputAndOneBesideAnOutputIsOutsi
 
 // Plug-ins that were compiled long ago are called by the same bytes: version 1 of a call never moves a member, and
 // version 2 begins with it.
+
 TEST(AbiLayout, VersionOneIsWhatItWas) {
   ASSERT_EQ(sizeof(void*), 8u) << "the numbers below are those of 64-bit machines";
   EXPECT_EQ(offsetof(softcheck_call, abi_version), 0u);

@@ -168,6 +168,7 @@ TEST(ResultLimits, ATermOfASmoothedLossMayOverflowBeforeItIsWeighted) {
 
 // subnormal=flushed: a result below the smallest normal number may be 0; one that is not 0 has the threshold that it
 // has under subnormal=kept.
+
 constexpr double smallest_normal = 0x1p-14;  // of f16
 
 Contract contract_of(const std::string& words, Format input = Format::f16) {

@@ -197,6 +197,7 @@ TEST(DrawnCases, OfOneSeedAreTheSameWithEveryCompiler) {
 }
 
 // Sums of products, of doubles and of long doubles: no further from the truth than they say.
+
 constexpr std::array both{Digits::of_double, Digits::of_long_double};
 
 // Numbers of f32 with either sign, over so many binades.

@@ -125,6 +125,7 @@ TEST(TensorReport, ThePictureIsDrawnOfAnyProfile) {
 }
 
 // What cannot be judged is refused, with the tensor's name, what is needed and what was got.
+
 struct Refused {
   StoredTensor logits = stored(Format::f32, {3, 7}, std::vector<double>(21, 0.5));
   StoredTensor output = stored(Format::f32, {3, 7}, std::vector<double>(21, 1.0 / 7));
@@ -244,6 +245,7 @@ TEST(TensorErrors, ADLTensorIsTakenAsItLies) {
 using namespace numerics;
 
 // Results at hand of calls with parameters: attention with its attributes, and what top-p and min-p keep.
+
 std::vector<AttentionCase> forward_cases() {
   AttentionOptions options = small_attention(12, 256, all_attributes);
   options.blind_queries = true;

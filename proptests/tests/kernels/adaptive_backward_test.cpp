@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "proptests/tests/kernels/attention_gradient_expected.hpp"
-#include "proptests/tests/kernels/row_kernel_call.hpp"
+#include "proptests/tests/kernels/version_2_call.hpp"
 
 namespace softcheck::kernel_tests {
 namespace {

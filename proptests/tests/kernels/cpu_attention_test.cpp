@@ -185,6 +185,7 @@ TEST(CpuAttention, AlikeBlocksHaveTheGradientOfOne) {
 }
 
 // Packed sequences of different lengths, forward and backward: the bits of a call for each, and what is refused.
+
 constexpr std::int64_t room = 5;
 
 struct Packed : PackedProblem<float, float> {

@@ -268,6 +268,7 @@ TEST(CpuLosses, WhatIsNotSupportedIsRefused) {
 
 // The gradients of softmax and log-softmax from saved outputs, where the exact result is a number of the format. The
 // judge judges the rest.
+
 enum class Output { apart, saved, gradient, strided };
 
 template <class Bits>

@@ -6,7 +6,7 @@
 
 #include "numerics/rounding/rounding.hpp"
 #include "proptests/tests/kernels/moment_bounds.hpp"
-#include "proptests/tests/kernels/row_kernel_call.hpp"
+#include "proptests/tests/kernels/version_2_call.hpp"
 #include "proptests/tests/numerics/bound_shares.hpp"
 
 namespace softcheck::kernel_tests {

@@ -128,6 +128,7 @@ TEST(CpuTopk, WhatIsNotSupportedIsRefused) {
 
 // Merges of partial results, where the exact result is a number of the format, and what a row's bits depend on. The
 // judge judges the rest.
+
 constexpr double none = -std::numeric_limits<double>::infinity();
 
 /// Parts of rows: (parts, rows, dim) outputs and (parts, rows) log-sum-exps, every element so many places apart.

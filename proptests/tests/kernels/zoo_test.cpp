@@ -93,6 +93,7 @@ TEST(Peers, OneDnnTakesPlainRowsAndRefusesTheRest) {
 
 // The zoo's attention kernels by themselves: the correct ones stay within their thresholds on fixed calls, and each
 // planted bug shows in at least one of them. No judge takes part.
+
 struct AttentionRow : ZooRow {
   Format format() const { return numerics::parse_format(dtype); }
   numerics::Contract promise() const { return numerics::parse_contract(contract, format(), format()); }

@@ -89,6 +89,7 @@ TEST(CheckpointConfig, ValuesOfFlatKeysKeepTheirKinds) {
 }
 
 // The sizes in a GGUF file: a wrong one shows where the next thing begins.
+
 models::GgufHeader header_of(const GgufFile& file) {
   const std::string bytes = file.bytes();
   return models::read_gguf_header(models::bytes_at_hand(std::as_bytes(std::span(bytes))), "some.gguf");

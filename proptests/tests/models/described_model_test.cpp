@@ -166,6 +166,7 @@ TEST(DescribedModel, LeavesWindowsToTheKeysOfItsArchitecture) {
 // What describe() says that the heads of a model compute is what transformers computes: queries, keys and scores of
 // real forward passes are recomputed from each checkpoint's description, within the rounding of float32. A wrong
 // reading of names, layouts, scales, norms, rotations, windows or sinks fails here.
+
 using Rows = std::vector<std::vector<Float32Bound>>;
 
 /// A checkpoint of the folder: its GGUF file, or the folder itself.

@@ -90,6 +90,7 @@ TEST(Observe, RowsAreThoseOfTheForwardPass) {
 }  // namespace softcheck::proptests
 
 // Forward passes of transformers lie within the certificates of their checkpoints.
+
 namespace softcheck::proptests {
 namespace {
 
@@ -224,6 +225,7 @@ TEST(BoundsObserved, LowerEndsAreBelowUpperOnesAndNearThem) {
 }  // namespace softcheck::proptests
 
 // Figure 3's numbers are those of the rows that see so many items.
+
 namespace softcheck::experiments {
 namespace {
 

@@ -170,6 +170,7 @@ using ::testing::StartsWith;
 using SealedContents = nlohmann::json;
 
 // What a run goes on from is what the run before has written, or is refused.
+
 std::string unsealing(const std::string& text) {
   try {
     return unsealed_json(text, "f", "some 1", 3).dump();

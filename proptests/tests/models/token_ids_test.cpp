@@ -79,6 +79,7 @@ TEST(TokenIds, OtherTextsAreRefusedByTheirLine) {
 using ::testing::StartsWith;
 
 // Which models run on tokens, and what is wrong with ids and with other models.
+
 std::string outcome_on(const Checkpoint& checkpoint, const TokenIds& inputs) {
   try {
     const ForwardPass pass(checkpoint, describe(checkpoint), inputs, attention_kernel());
@@ -132,6 +133,7 @@ TEST(RefusedTokens, NameTheIdsThatTheModelCannotRead) {
 }
 
 // A model run on tokens is held to its certificates as its recorded passes are, and to bounds that it breaks.
+
 CheckpointReport report_of(const std::string& folder) {
   CheckpointQuestion question;
   question.path = checkpoint_folder(folder).string();

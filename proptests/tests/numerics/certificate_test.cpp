@@ -192,6 +192,7 @@ TEST(Certificate, HexFloatsAreExact) {
 }
 
 // Every function of an upper bound is at least as large as the function's value, of the arguments' own.
+
 struct RaisedFunction {
   std::string name;
   UpperBound (*raised)(UpperBound);

@@ -181,6 +181,7 @@ TEST(Contract, HeightsAreThoseOfTheGrammar) {
 
 // What a contract's words stand for, against theory/proofs/contract/contract_words.v: Coq has printed the numbers of a
 // grid of contracts, the heights of every sum=, and rescalings, into contract_words.tsv.
+
 namespace softcheck::numerics::contract_map {
 namespace {
 

@@ -132,6 +132,7 @@ TEST(SoftmaxGradient, RowsThatAreNoneAreRefused) {
 }
 
 // The exact cross-entropy and its gradient by two routes: MPFI's, and Arb's softmax with the definition written out.
+
 struct Example {
   std::vector<double> logits, weights;
   std::size_t label;

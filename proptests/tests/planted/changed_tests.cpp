@@ -1,9 +1,8 @@
-#include "proptests/tests/planted/changed_tests.hpp"
-
 #include <sstream>
 #include <stdexcept>
 
 #include "proptests/tests/planted/bug_table.hpp"
+#include "proptests/tests/planted/changed_build.hpp"
 
 namespace softcheck::planted {
 namespace {

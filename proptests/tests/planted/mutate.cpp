@@ -21,7 +21,7 @@
 #include <utility>
 
 #include "proptests/tests/planted/bug_table.hpp"
-#include "proptests/tests/planted/changed_tests.hpp"
+#include "proptests/tests/planted/changed_build.hpp"
 #include "proptests/tests/planted/mutant_sites.hpp"
 #include "proptests/tests/planted/test_stages.hpp"
 

@@ -14,7 +14,7 @@
 #include <stdexcept>
 
 #include "proptests/tests/planted/bug_table.hpp"
-#include "proptests/tests/planted/changed_tests.hpp"
+#include "proptests/tests/planted/changed_build.hpp"
 
 namespace softcheck::planted {
 namespace {

@@ -6,10 +6,10 @@
 # Other lines that begin with # are comments. A file's commands share a shell and an empty folder, in which
 # zoo.so, intruders.so and cpu.so are kernels; $root is the repository, $program the command.
 set -u
-root=$PWD
+root=$(cd "$(dirname "$0")/../../.." && pwd)
 program=$(realpath "$1")
-kernels=$2
-. "$(dirname "$0")/../build/file_bytes.sh"
+kernels=$(realpath "$2")
+. "$root/proptests/tests/build/file_bytes.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 chmod 711 "$work"
