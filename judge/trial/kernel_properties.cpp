@@ -7,6 +7,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "judge/ops/rows/matrix_features.hpp"
 #include "judge/ops/rows/row_op.hpp"
 #include "judge/trial/class_order.hpp"
 #include "judge/trial/listed_calls.hpp"

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "judge/ops/rows/call_judge.hpp"
+#include "judge/ops/rows/matrix_features.hpp"
 #include "judge/ops/rows/row_call.hpp"
 #include "judge/ops/rows/row_description.hpp"
 #include "judge/ops/rows/row_judge.hpp"

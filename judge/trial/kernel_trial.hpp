@@ -11,6 +11,7 @@
 
 #include "judge/call/call_sizes.hpp"
 #include "judge/call/refusals.hpp"
+#include "judge/ops/rows/matrix_features.hpp"
 #include "judge/ops/rows/row_call.hpp"
 #include "judge/sandbox/watched_kernel.hpp"
 #include "judge/trial/kernel_judgement.hpp"

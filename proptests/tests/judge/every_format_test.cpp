@@ -4,6 +4,7 @@
 
 #include "judge/exhaustive/exhaustive_judge.hpp"
 #include "judge/inference/contract_inference.hpp"
+#include "judge/ops/rows/matrix_features.hpp"
 #include "judge/ops/rows/row_op.hpp"
 #include "judge/results/tensor_judge.hpp"
 #include "proptests/tests/judge/row_samples.hpp"
