@@ -287,10 +287,14 @@ std::string to_table(const Report& report, const TableOptions& options) {
                       std::isnan(row.seconds) ? "-" : format("%.2f", row.seconds)}
                 .text(width, with_errors);
     for (const std::string& line : row.details) text += "      " + escaped_text(line) + "\n";
-    if (!options.verbose) continue;
-    for (const std::string& line : row.verbose) text += "      " + escaped_text(line) + "\n";
-    for (const std::string& line : row.not_tried) text += "      not tried: " + escaped_text(line) + "\n";
-    text += coverage_text(row.coverage);
+    if (options.verbose) {
+      for (const std::string& line : row.verbose) text += "      " + escaped_text(line) + "\n";
+    }
+    // What was not tried is the reason of a verdict about no call.
+    if (options.verbose || (row.cases == 0 && row.verdict == ReportVerdict::vacuous)) {
+      for (const std::string& line : row.not_tried) text += "      not tried: " + escaped_text(line) + "\n";
+    }
+    if (options.verbose) text += coverage_text(row.coverage);
   }
   if (!passed.empty()) text += passed + "\n";
   return text;

@@ -69,6 +69,19 @@ TEST(KernelReport, AnAccumulatorNarrowerThanTheResultsIsToldOf) {
   EXPECT_TRUE(rows_of(subject, {}).back().details.empty());
 }
 
+TEST(KernelReport, AVacuousVerdictAboutNoCallSaysWhatWasNotTried) {
+  KernelJudgement judgement;
+  judgement.verdict = ReportVerdict::vacuous;
+  judgement.not_tried = {"scores: the domain has causal calls alone"};
+  const auto table = [&] { return to_table({rows_of(zoo_subject("f"), judgement)}); };
+  EXPECT_THAT(table(), HasSubstr("not tried: scores: the domain has causal calls alone\n"));
+  judgement.calls = 1;
+  EXPECT_THAT(table(), Not(HasSubstr("not tried")));
+  judgement.calls = 0;
+  judgement.verdict = ReportVerdict::fail;
+  EXPECT_THAT(table(), Not(HasSubstr("not tried")));
+}
+
 TEST(KernelReport, APassTellsHowCloseItWasAndWhatWasNotTried) {
   const JudgedReport judged = judged_report("correct_two_pass");
   EXPECT_EQ(summary_of(judged.judgement), "pass");
