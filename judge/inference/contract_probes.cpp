@@ -328,7 +328,8 @@ void ask_equal_rows(Prober& prober, Format input, ProbeSet& probes) {
 
 void ask_half_ulps(Prober& prober, Format input, Format accumulator, std::uint64_t n, ProbeSet& probes) {
   const int precision = numerics::properties(accumulator).precision;
-  double depth = numerics::round_to(input, precision * std::log(2.0) - 0x1p-13);
+  double depth =
+      std::fmin(numerics::round_to(input, precision * std::log(2.0) - 0x1p-13), numerics::properties(input).largest);
   // The weights must stay above half a last place after rounding to the input's format.
   while (!(depth < precision * std::log(2.0))) depth = numerics::round_to(input, depth - numerics::ulp(input, depth));
   std::vector<double> row(n, -depth);

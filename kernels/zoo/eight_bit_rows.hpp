@@ -5,8 +5,7 @@
 
 #include "kernels/zoo/reference_rows.hpp"
 
-// Rows of 8 bits whose bytes a kernel converts by functions of its own: what each planted bug of a format
-// changes.
+// Rows of 8 bits whose bytes a kernel converts by functions of its own: what each planted bug of a format changes.
 namespace softcheck::kernels::zoo {
 
 /// The conversions of a format of 8 bits; a bug derives from them and hides one.

@@ -254,21 +254,21 @@ void decode_tq2_0(const std::byte* block, std::int64_t count, double* numbers) {
   }
 }
 
-constexpr std::array<ElementFormat, 15> formats{{{"Q4_0", 32, 18, decode_q4_0},
-                                                 {"Q4_1", 32, 20, decode_q4_1},
-                                                 {"Q5_0", 32, 22, decode_q5_0},
-                                                 {"Q5_1", 32, 24, decode_q5_1},
-                                                 {"Q8_0", 32, 34, decode_q8_0},
-                                                 {"Q2_K", 256, 84, decode_q2_k},
-                                                 {"Q3_K", 256, 110, decode_q3_k},
-                                                 {"Q4_K", 256, 144, decode_q4_k},
-                                                 {"Q5_K", 256, 176, decode_q5_k},
-                                                 {"Q6_K", 256, 210, decode_q6_k},
-                                                 {"IQ4_NL", 32, 18, decode_iq4_nl},
-                                                 {"IQ4_XS", 256, 136, decode_iq4_xs},
-                                                 {"TQ1_0", 256, 54, decode_tq1_0},
-                                                 {"TQ2_0", 256, 66, decode_tq2_0},
-                                                 {"MXFP4", 32, 17, decode_mxfp4}}};
+const std::array<ElementFormat, 15> formats{{{"Q4_0", 32, 18, decode_q4_0},
+                                             {"Q4_1", 32, 20, decode_q4_1},
+                                             {"Q5_0", 32, 22, decode_q5_0},
+                                             {"Q5_1", 32, 24, decode_q5_1},
+                                             {"Q8_0", 32, 34, decode_q8_0},
+                                             {"Q2_K", 256, 84, decode_q2_k},
+                                             {"Q3_K", 256, 110, decode_q3_k},
+                                             {"Q4_K", 256, 144, decode_q4_k},
+                                             {"Q5_K", 256, 176, decode_q5_k},
+                                             {"Q6_K", 256, 210, decode_q6_k},
+                                             {"IQ4_NL", 32, 18, decode_iq4_nl},
+                                             {"IQ4_XS", 256, 136, decode_iq4_xs},
+                                             {"TQ1_0", 256, 54, decode_tq1_0},
+                                             {"TQ2_0", 256, 66, decode_tq2_0},
+                                             {"MXFP4", 32, 17, decode_mxfp4}}};
 
 }  // namespace
 

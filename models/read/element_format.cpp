@@ -45,22 +45,29 @@ void decode_f16(const std::byte* blocks, std::int64_t count, double* numbers) {
   for (std::int64_t i = 0; i < count; ++i) numbers[i] = f16_number(blocks + 2 * i);
 }
 
-template <Format format>
-void decode_byte(const std::byte* blocks, std::int64_t count, double* numbers) {
-  static const std::array<double, 256> table = [] {
-    std::array<double, 256> values;
-    for (std::size_t bits = 0; bits < 256; ++bits) values[bits] = numerics::decode(format, bits);
-    return values;
-  }();
-  for (std::int64_t i = 0; i < count; ++i) numbers[i] = table[std::to_integer<std::size_t>(blocks[i])];
+auto decoder_of_bytes(Format format) {
+  std::array<double, 256> table{};
+  for (std::size_t bits = 0; bits < table.size(); ++bits) table[bits] = numerics::decode(format, bits);
+  return [table](const std::byte* blocks, std::int64_t count, double* numbers) {
+    for (std::int64_t i = 0; i < count; ++i) numbers[i] = table[std::to_integer<std::size_t>(blocks[i])];
+  };
 }
 
-constexpr std::array<ElementFormat, 6> scalar_formats{{{"F64", 1, 8, decode_native<double>},
-                                                       {"F32", 1, 4, decode_native<float>},
-                                                       {"F16", 1, 2, decode_f16},
-                                                       {"BF16", 1, 2, decode_bf16},
-                                                       {"F8_E4M3", 1, 1, decode_byte<Format::e4m3>},
-                                                       {"F8_E5M2", 1, 1, decode_byte<Format::e5m2>}}};
+const std::vector<ElementFormat>& element_formats() {
+  static const std::vector<ElementFormat> all = [] {
+    std::vector<ElementFormat> formats{{"F64", 1, 8, decode_native<double>},
+                                       {"F32", 1, 4, decode_native<float>},
+                                       {"F16", 1, 2, decode_f16},
+                                       {"BF16", 1, 2, decode_bf16}};
+    for (const Format format : numerics::all_formats()) {
+      const numerics::FormatProperties& p = numerics::properties(format);
+      if (p.storage_bits == 8) formats.push_back({p.file_name, 1, 1, decoder_of_bytes(format)});
+    }
+    formats.insert(formats.end(), block_formats().begin(), block_formats().end());
+    return formats;
+  }();
+  return all;
+}
 
 constexpr std::uint64_t piece_size = std::uint64_t{1} << 20;
 
@@ -86,19 +93,14 @@ const PlacedTensors& in_files(const Checkpoint& checkpoint) {
 }  // namespace
 
 const ElementFormat* find_element_format(std::string_view dtype) {
-  for (const std::span<const ElementFormat> formats :
-       {std::span<const ElementFormat>(scalar_formats), block_formats()}) {
-    const auto found = std::ranges::find(formats, dtype, &ElementFormat::dtype);
-    if (found != formats.end()) return &*found;
-  }
-  return nullptr;
+  const auto found = std::ranges::find(element_formats(), dtype, &ElementFormat::dtype);
+  return found == element_formats().end() ? nullptr : &*found;
 }
 
 std::string element_format_names() {
   std::string names;
-  for (const std::span<const ElementFormat> formats :
-       {std::span<const ElementFormat>(scalar_formats), block_formats()}) {
-    for (const ElementFormat& format : formats) names += (names.empty() ? "" : ", ") + std::string(format.dtype);
+  for (const ElementFormat& format : element_formats()) {
+    names += (names.empty() ? "" : ", ") + std::string(format.dtype);
   }
   return names;
 }

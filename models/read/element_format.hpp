@@ -17,7 +17,7 @@ struct ElementFormat {
   std::int64_t block_numbers;
   std::int64_t block_bytes;
   /// The numbers of so many blocks, each exactly; NaN and infinities come out as one of the two.
-  void (*decode)(const std::byte* blocks, std::int64_t count, double* numbers);
+  std::function<void(const std::byte* blocks, std::int64_t count, double* numbers)> decode;
 };
 
 /// Formats: IEEE 754 and OCP 8-bit floating point (numerics/formats/format.hpp); ggml's blocks (block_formats.hpp).

@@ -24,10 +24,10 @@ EIGHT_BITS_BUG(mutant_e5m2_overflow_is_nan, log_softmax_row, std::uint8_t, narro
 // C4: what lies beyond the largest number is not looked for: its exponent loses the bits that the byte lacks.
 // @judged log_softmax 8bits: plain; fail C4
 EIGHT_BITS_BUG(mutant_eight_bits_overflow_wraps, log_softmax_row, std::uint8_t, narrowed(float value)) {
-  const float past = std::ldexp(1.0F, std::ilogb(largest()) + 1);  // behind the last binade
+  const float past = std::ldexp(1.0F, std::ilogb(largest()) + 1);              // behind the last binade
+  const float from = largest() + std::ldexp(past, -2 - format.fraction_bits);  // half a last place behind it
   float rest = std::fabs(value);
-  if (!(rest >= largest() + std::ldexp(past, -2 - format.fraction_bits)) || std::isinf(rest))
-    return EightBits::narrowed(value);
+  if (!(rest >= from) || std::isinf(rest)) return EightBits::narrowed(value);
   while (rest >= past) rest /= past;
   return static_cast<std::uint8_t>(sign_bit(value) | (EightBits::narrowed(rest) & 0x7f));
 }

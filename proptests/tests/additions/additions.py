@@ -122,6 +122,9 @@ def tree(folder: pathlib.Path) -> None:
         for edit in edits:
             text = content.get(edit.file, b"").decode()
             content[edit.file] = (text.replace(edit.place, edit.text + edit.place) if edit.place else edit.text).encode()
+    for path in folder.rglob("*"):
+        if path.is_file() and str(path.relative_to(folder)) not in content:
+            path.unlink()
     for name, wanted in content.items():
         path = folder / name
         if path.is_file() and path.read_bytes() == wanted:

@@ -30,8 +30,8 @@ class ScaledSumElements : public RowElements {
     const numerics::UpperBound step = numerics::minus_log1m(numerics::UpperBound(accumulator.unit_roundoff));
     numerics::UpperBound magnitude, steps;
     for (const double x : row.logits) magnitude = magnitude + numerics::UpperBound(std::fabs(x));
-    for (std::uint64_t k = 0; k < numerics::summation_height(row.contract, row.logits.size()) + 2; ++k)
-      steps = steps + step;
+    const std::uint64_t roundings = numerics::summation_height(row.contract, row.logits.size()) + 2;
+    for (std::uint64_t k = 0; k < roundings; ++k) steps = steps + step;
     const numerics::UpperBound size = magnitude * numerics::UpperBound(std::fabs(row.auxiliary[0][0]));
     // A sum of numbers of a format is never below its smallest; a product with a power of two may be.
     const numerics::UpperBound floor(numerics::properties(row.contract.output).smallest_subnormal);

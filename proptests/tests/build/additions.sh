@@ -1,10 +1,13 @@
 #!/bin/sh
-# An op, a dtype and a contract word (proptests/tests/additions/additions.py) are added to a copy of the tree, which is built
-# and judges kernels and results by each.
+# additions.sh count   no addition of an op, a dtype or a contract word (proptests/tests/additions/) touches too many files
+# additions.sh         all three are added to a copy of the tree, which is built and judges kernels and results by each
 set -eu
+additions=proptests/tests/additions
+command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
+if [ "${1:-}" = count ]; then exec python3 $additions/additions.py count; fi
 . python/tools.sh
 python_tools build/python/test test pages || { echo "skipped: no virtual environment with the pinned packages (build/python/pip.log)"; exit 77; }
-folder=$PWD/build/slices/additions additions=proptests/tests/additions
+folder=$PWD/build/slices/additions
 python3 $additions/additions.py tree "$folder/tree"
 # -O0 takes g++ a third of the time that -O3 takes it.
 cmake -S "$folder/tree" -B "$folder/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DSOFTCHECK_UNITY=24 \

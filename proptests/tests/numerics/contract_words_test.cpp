@@ -32,14 +32,6 @@ std::string refusal(std::string_view words) {
   return "accepted";
 }
 
-TEST(Contract, TheWordsAreThese) {
-  std::string words;
-  for (const ContractWord& word : contract_words()) words += std::string(word.key) + " ";
-  EXPECT_EQ(words,
-            "acc exp sum masked subnormal entropy lse theta entropy_from scale weights total scores values products ds "
-            "ties infinity tanh ");
-}
-
 TEST(Contract, DefaultsDependOnTheFormat) {
   const Contract f32 = read("");
   EXPECT_EQ(f32, default_contract(Format::f32, Format::f32));
