@@ -19,11 +19,6 @@ struct JudgedNumbers {
   double theta = 1;
 };
 
-/// Between which numbers a weighted mean of a call's values lies, whatever its weights.
-struct RangeOfMeans {
-  double lower, upper;
-};
-
 /// A kernel's call: the case, the judge's changes to it, and the row of the certificate.
 struct CallDescription {
   std::string case_text;                          // one line that names the case
@@ -32,7 +27,6 @@ struct CallDescription {
   std::string place = {};                         // of that row, as it follows the remark: " row 3 of 12"
   std::string row_text = {};                      // that row as a case of its own
   std::optional<JudgedNumbers> numbers = {};      // that row, where a value of it failed
-  std::optional<RangeOfMeans> means = {};         // of attention's values, and of 0 where sinks take weight
   std::shared_ptr<const TensorCall> passed = {};  // the call, while the kernel keeps calls (watched_kernel.hpp)
   bool alone = false;                             // no earlier call can have a part in the results
   bool hides_nan = false;                         // the call holds a NaN that this row may not see
