@@ -159,15 +159,17 @@ bool CriterionRun::hangs(const ZooKernel& kernel) const {
 std::vector<bool> CriterionRun::counted_cases(const ZooKernel& kernel) {
   std::vector<bool> counted(cases_.size(), true);
   if (kernel.kind() != ZooKernelKind::bug) return counted;
-  const auto control = std::ranges::find_if(setting_.zoo, [&](const ZooKernel& other) {
-    return other.kind() == ZooKernelKind::correct && other.op == kernel.op && other.dtype == kernel.dtype &&
-           other.contract == kernel.contract && applies(criterion_, other, setting_.zoo);
-  });
-  if (control == setting_.zoo.end()) return counted;
-  const auto [place, is_new] = controls_.try_emplace(control->symbol + " " + control->dtype, counted);
-  if (is_new) {
-    Trial trial(*this, *control);
-    for (std::size_t i = 0; i < cases_.size(); ++i) place->second[i] = trial.verdict(i) == CriterionVerdict::accepted;
+  const auto [place, is_new] =
+      controls_.try_emplace(kernel.op + " " + kernel.dtype + " " + kernel.contract + " " + kernel.domain, counted);
+  if (!is_new) return place->second;
+  for (const ZooKernel& other : setting_.zoo) {
+    const bool alike = other.kind() == ZooKernelKind::correct && other.op == kernel.op && other.dtype == kernel.dtype &&
+                       other.contract == kernel.contract && other.domain == kernel.domain;
+    if (!alike || !applies(criterion_, other, setting_.zoo)) continue;
+    Trial trial(*this, other);
+    for (std::size_t i = 0; i < cases_.size(); ++i) {
+      place->second[i] = place->second[i] && trial.verdict(i) == CriterionVerdict::accepted;
+    }
   }
   return place->second;
 }

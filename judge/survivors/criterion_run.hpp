@@ -41,9 +41,9 @@ class CriterionRun {
 
   /// What the criterion says of the kernel, in a process of its own as a test program would be.
   ///
-  /// A bug is planted in a kernel that is otherwise correct. Where that kernel fails as well - the zoo's first correct
-  /// one of the bug's op, dtype and contract -, a case says nothing of the bug and is not counted.
-  /// A correct kernel that refuses one of the calls is not applicable: the ABI lets it. A bug that refuses is rejected.
+  /// A bug is planted in a kernel that is otherwise correct. Where a correct kernel of the bug's op, dtype, contract
+  /// and domain fails as well, a case says nothing of the bug and is not counted. A correct kernel that refuses one of
+  /// the calls is not applicable: the ABI lets it. A bug that refuses is rejected.
   ///
   /// throws   KernelLoadError
   CriterionVerdict verdict(const ZooKernel& kernel);
@@ -59,7 +59,7 @@ class CriterionRun {
   const Criterion& criterion_;
   Setting setting_;
   std::vector<CriterionCase> cases_;
-  std::map<std::string, std::vector<bool>> controls_;  // which cases a correct kernel passes
+  std::map<std::string, std::vector<bool>> controls_;  // which cases the correct kernels of a contract pass
 };
 
 }  // namespace softcheck::proptests
