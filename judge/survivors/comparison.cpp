@@ -74,7 +74,8 @@ bool accepts(const Comparison& comparison, Elements got, Elements expected, std:
                   [&](double g, double e) { return std::fabs(g - e) <= absolute + relative * std::fabs(e); });
     case Comparison::Rule::allclose_or_equal:
       return each(got, expected, [&](double g, double e) {
-        return g == e || (std::isnan(g) && std::isnan(e)) || std::fabs(g - e) <= absolute + relative * std::fabs(e);
+        if (!std::isfinite(e)) return g == e || (std::isnan(g) && std::isnan(e));
+        return std::fabs(g - e) <= absolute + relative * std::fabs(e);
       });
     case Comparison::Rule::allclose_of_got:
       return each(got, expected,
