@@ -19,11 +19,6 @@ struct JudgedNumbers {
   double theta = 1;
 };
 
-/// Between which numbers a weighted mean of a call's values lies, whatever its weights.
-struct RangeOfMeans {
-  double lower, upper;
-};
-
 /// A kernel's call: the case, the judge's changes to it, and the row of the certificate.
 struct CallDescription {
   std::string case_text;                          // one line that names the case
@@ -32,7 +27,6 @@ struct CallDescription {
   std::string place = {};                         // follows the remark: " row 3 of 12"
   std::string row_text = {};                      // that row as a case of its own
   std::optional<JudgedNumbers> numbers = {};      // the row's numbers, if one of its values failed
-  std::optional<RangeOfMeans> means = {};         // of attention's visible values, and 0 if sinks take weight
   std::shared_ptr<const TensorCall> passed = {};  // the call, if the kernel keeps calls (watched_kernel.hpp)
   bool alone = false;                             // earlier calls cannot have influenced the results
   bool hides_nan = false;                         // the call holds a NaN that this row must not read

@@ -128,8 +128,8 @@ void tell_failures(const KernelSubject& subject, const KernelJudgement& judgemen
 
 std::string inference_hint(const KernelSubject& subject, const KernelJudgement& judgement) {
   const std::vector<std::string> values = value_claims(subject.op);
-  // No contract allows a NaN, an infinity or a 0 in place of a number, nor a named cause, nor an error of so many
-  // thresholds, which exceeds the value.
+  // No contract allows a NaN, an infinity or a 0 in place of a number, nor an error of so many thresholds, which
+  // exceeds the value.
   const double most = 1 / numerics::properties(subject.contract.accumulator).unit_roundoff;
   std::size_t failed = 0;
   for (const PropertyFinding& property : judgement.properties) {
@@ -138,8 +138,7 @@ std::string inference_hint(const KernelSubject& subject, const KernelJudgement& 
     if (!found.error.empty()) return "";
     for (const Certificate& certificate : found.failed) {
       const bool is_value = std::ranges::find(values, certificate.claim) != values.end();
-      const bool is_grave = !(certificate.slack < most) || kind_of(certificate) < WrongValue::wrong ||
-                            !cause_of(subject, certificate).empty();
+      const bool is_grave = !(certificate.slack < most) || kind_of(certificate) < WrongValue::wrong;
       if (is_value ? is_grave : certificate.claim != "kernel.masked_row") return "";
       failed += is_value ? 1 : 0;
     }

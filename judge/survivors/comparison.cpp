@@ -74,8 +74,8 @@ bool accepts(const Comparison& comparison, Elements got, Elements expected, std:
                   [&](double g, double e) { return std::fabs(g - e) <= absolute + relative * std::fabs(e); });
     case Comparison::Rule::allclose_or_equal:
       return each(got, expected, [&](double g, double e) {
-        const double allowed = absolute + relative * std::fabs(e);
-        return g == e || (std::isnan(g) && std::isnan(e)) || (std::isfinite(g - e) && std::fabs(g - e) <= allowed);
+        if (!std::isfinite(e)) return g == e || (std::isnan(g) && std::isnan(e));
+        return std::fabs(g - e) <= absolute + relative * std::fabs(e);
       });
     case Comparison::Rule::allclose_of_got:
       return each(got, expected,

@@ -129,7 +129,8 @@ const char* to_string(CriterionVerdict verdict) {
 bool applies(const Criterion& criterion, const ZooKernel& kernel, const std::vector<ZooKernel>& zoo) {
   if (kernel.op != criterion.op) return false;
   // A test without an attribute does not test bugs of that attribute, and a test with it tests no other bugs.
-  const Domain domain = kernel.domain == "-" ? Domain{} : parse_domain(kernel.domain, parse_op(kernel.op)->is_attention());
+  const Domain domain =
+      kernel.domain == "-" ? Domain{} : parse_domain(kernel.domain, parse_op(kernel.op)->is_attention());
   if (criterion.from_the_end && domain.causal == CausalAlignment::top_left) return false;
   const bool of_sequences = criterion.attribute == "packed" || criterion.attribute == "pages";
   if (domain.has_sequences() || of_sequences) {
@@ -159,15 +160,17 @@ bool CriterionRun::hangs(const ZooKernel& kernel) const {
 std::vector<bool> CriterionRun::counted_cases(const ZooKernel& kernel) {
   std::vector<bool> counted(cases_.size(), true);
   if (kernel.kind() != ZooKernelKind::bug) return counted;
-  const auto control = std::ranges::find_if(setting_.zoo, [&](const ZooKernel& other) {
-    return other.kind() == ZooKernelKind::correct && other.op == kernel.op && other.dtype == kernel.dtype &&
-           other.contract == kernel.contract && applies(criterion_, other, setting_.zoo);
-  });
-  if (control == setting_.zoo.end()) return counted;
-  const auto [place, is_new] = controls_.try_emplace(control->symbol + " " + control->dtype, counted);
-  if (is_new) {
-    Trial trial(*this, *control);
-    for (std::size_t i = 0; i < cases_.size(); ++i) place->second[i] = trial.verdict(i) == CriterionVerdict::accepted;
+  const auto [place, is_new] =
+      controls_.try_emplace(kernel.op + " " + kernel.dtype + " " + kernel.contract + " " + kernel.domain, counted);
+  if (!is_new) return place->second;
+  for (const ZooKernel& other : setting_.zoo) {
+    const bool alike = other.kind() == ZooKernelKind::correct && other.op == kernel.op && other.dtype == kernel.dtype &&
+                       other.contract == kernel.contract && other.domain == kernel.domain;
+    if (!alike || !applies(criterion_, other, setting_.zoo)) continue;
+    Trial trial(*this, other);
+    for (std::size_t i = 0; i < cases_.size(); ++i) {
+      place->second[i] = place->second[i] && trial.verdict(i) == CriterionVerdict::accepted;
+    }
   }
   return place->second;
 }

@@ -41,9 +41,9 @@ class CriterionRun {
 
   /// The criterion's verdict on the kernel, in a process of its own like a test program.
   ///
-  /// A bug is planted in an otherwise correct kernel. If that kernel (the zoo's first correct one with the bug's op,
-  /// dtype and contract) fails a case, too, the case does not count for the bug. A correct kernel that refuses a call
-  /// is not applicable, since the ABI allows refusals. A bug that refuses is rejected.
+  /// A bug is planted in an otherwise correct kernel. If a correct kernel with the bug's op, dtype, contract and domain
+  /// fails a case, too, the case does not count for the bug. A correct kernel that refuses a call is not applicable,
+  /// since the ABI allows refusals. A bug that refuses is rejected.
   ///
   /// throws   KernelLoadError
   CriterionVerdict verdict(const ZooKernel& kernel);
@@ -59,7 +59,7 @@ class CriterionRun {
   const Criterion& criterion_;
   Setting setting_;
   std::vector<CriterionCase> cases_;
-  std::map<std::string, std::vector<bool>> controls_;  // which cases a correct kernel passes
+  std::map<std::string, std::vector<bool>> controls_;  // which cases the correct kernels of a contract pass
 };
 
 }  // namespace softcheck::proptests

@@ -210,11 +210,11 @@ std::string svg_of(const Picture& picture, const SurvivorOrigin& origin) {
   svg += box(0, 0, picture.width(), picture.height(), "#FFFFFF");
   svg += text_at(16, 26, title, {.size = 17, .bold = true}) + bar_scale(picture);
   if (!picture.bugs.empty()) svg += legend(picture) + columns(picture);
-  if (picture.has_checkers()) {
-    svg += text_at(left_margin - 8, picture.line(picture.first_checker()) - 6,
-                   "tools that decide about any kernel:", {.size = 11, .colour = faint_ink, .anchor = "end"});
-  }
   for (int line = 0; line < picture.lines(); ++line) {
+    if (picture.has_checkers() && line == picture.first_checker()) {
+      svg += text_at(left_margin - 8, picture.line(line) - 6,
+                     "tools that decide about any kernel:", {.size = 11, .colour = faint_ink, .anchor = "end"});
+    }
     svg += name(picture, line) + share(picture, line);
     svg += picture.bugs.empty() ? operation(picture, line) : cells(picture, line);
   }

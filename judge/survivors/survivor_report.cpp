@@ -98,16 +98,19 @@ std::string to_table(const SurvivorMatrix& matrix) {
 
 std::string to_tsv(const SurvivorMatrix& matrix, const SurvivorOrigin& origin) {
   std::string text = fmt::format("# {} (commit {})\n# {}\n", origin.version, origin.commit, origin.command);
-  text += "name\tkind\top\tdtype\taccepted\tbugs\trejected\tcorrect\n";
+  text += "name\tkind\top\tdtype\tattribute\taccepted\tbugs\trejected\tcorrect\twithin\n";
+  Criterion judge;
+  judge.op = "all";
+  judge.tolerance = about_judge;
   for (std::size_t i = 0; i < matrix.lines.size(); ++i) {
     const SurvivorLine& line = matrix.lines[i];
     const bool ours = i == matrix.criteria.size();
-    const auto bugs = matrix.count(line, ZooKernelKind::bug), correct = false_alarms(matrix, line);
-    text += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", line.name,
-                        ours ? "judge" : (matrix.criteria[i].checker ? "checker" : "test"),
-                        ours ? "all" : matrix.criteria[i].op,
-                        ours ? "all" : numerics::properties(matrix.criteria[i].format).name, bugs.accepted,
-                        bugs.applicable, correct.accepted, correct.applicable);
+    const Criterion& of = ours ? judge : matrix.criteria[i];
+    const SurvivorLine::Count bugs = matrix.count(line, ZooKernelKind::bug), alarms = false_alarms(matrix, line);
+    text += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", line.name,
+                        ours ? "judge" : (of.checker ? "checker" : "test"), of.op,
+                        ours ? "all" : numerics::properties(of.format).name, of.attribute.empty() ? "-" : of.attribute,
+                        bugs.accepted, bugs.applicable, alarms.accepted, alarms.applicable, of.tolerance);
   }
   return text;
 }

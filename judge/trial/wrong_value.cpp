@@ -77,15 +77,6 @@ std::string masked_word(const ReportedValue& value) {
   return "";
 }
 
-// Rounding may carry a mean beyond its values, but not by a sixteenth of the largest.
-std::string not_a_mean(const RangeOfMeans& means, double got) {
-  const double margin = std::fmax(std::fabs(means.lower), std::fabs(means.upper)) / 16;
-  if (!(got < means.lower - margin) && !(got > means.upper + margin)) return "";
-  return "cause: an output is a mean of the values, which lie between " + decimal(means.lower) + " and " +
-         decimal(means.upper) + ": divide by the sum of the weights, and rescale it and the accumulator alike when " +
-         "the maximum moves";
-}
-
 }  // namespace
 
 WrongValue kind_of(const Certificate& failed) {
@@ -122,10 +113,6 @@ std::string cause_of(const KernelSubject& subject, const Certificate& failed) {
     case WrongValue::other:
       return failed.claim == "kernel.masked_row" && evidence != nullptr && evidence->value
                  ? masked_word(*evidence->value)
-                 : "";
-    case WrongValue::wrong:
-      return evidence->asked.means && failed.claim.ends_with("attention.output")
-                 ? not_a_mean(*evidence->asked.means, evidence->value->got)
                  : "";
     default:
       return "";

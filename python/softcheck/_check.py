@@ -6,18 +6,19 @@ import contextlib
 import functools
 import re
 import sys
-from typing import TYPE_CHECKING, Any, Callable, Collection, Mapping, Sequence, get_args
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 
 from . import _arrays, _library
-from ._dtypes import FORMAT_NAMES
+from ._adapter import adapter_of, isolation_of, name_of
 from ._again import again, name_in_its_program
 from ._as_test import Told
 from ._compiled import advice, compiles
+from ._domain import domain_of, tries_empty_rows
+from ._dtypes import FORMAT_NAMES
 from ._function import Adapter, ForkedCall, op_named, require_device, words_of
-from ._gradients import require_forward
-from ._library import UsageError, number, whole
-from ._ops import ALL_ATTRIBUTES, ATTENTION_WORDS, LOSS_WORDS, OPS, PARAMETERS, SEQUENCE_WORDS, Op
-from ._parameters import is_wrapper, left_at_defaults, own_argument, own_arguments, parameters_of
+from ._library import UsageError, number
+from ._ops import OPS
+from ._parameters import left_at_defaults, own_argument
 from ._results import tolerances_of
 from ._shapes import with_shapes
 from ._signature import require_callable_with
@@ -35,156 +36,11 @@ def version() -> str:
     return _library.version()
 
 
-def _adapter(
-    function: Callable[..., Any],
-    op: Op,
-    dtype: Any,
-    arrays: str | None,
-    takes: Mapping[str, str] | Sequence[str] | None,
-    out: bool,
-    outputs: int,
-    refuses: Sequence[type[BaseException]],
-    device: str | None,
-    autograd: bool,
-) -> Adapter:
-    library = arrays
-    if library is None:
-        library = _arrays.library_of(dtype) if not isinstance(dtype, str) else "numpy"
-        if library == "numpy":
-            library = _arrays.library_of(function)
-    if library not in _arrays.LIBRARIES:
-        raise UsageError(f"arrays: need one of {', '.join(_arrays.LIBRARIES)}, got {_library.shown(library)}")
-    if takes is None:
-        if is_wrapper(function):
-            known = ", ".join(op.parameters)
-            raise UsageError(f"takes: need those of {known} that {_name_of(function)}(*args, **kwargs) takes, or () for none, got None")
-        taken = {name: own for name, own in parameters_of(function, op).items() if name != "out"}
-    else:
-        if isinstance(takes, (str, bytes)) or not isinstance(takes, Collection):
-            raise UsageError(f"takes: need a list of names, or a dictionary to the function's own, got {_library.shown(takes)}")
-        taken = dict(takes) if isinstance(takes, Mapping) else {name: name for name in takes}
-        known = [name for name in PARAMETERS if name in op.parameters or name not in ALL_ATTRIBUTES]
-        unknown = [name for name in taken if name not in known]
-        if unknown:
-            raise UsageError(f"takes: need names among {', '.join(known)}, got {_library.shown(unknown[0])}")
-        if not all(isinstance(own, str) for own in taken.values()):
-            raise UsageError(f"takes: need names of the function's parameters, got {_library.shown(takes)}")
-    if out:
-        taken.setdefault("out", "out")
-    if "out" in taken and library not in ("numpy", "torch"):
-        raise UsageError(f"out: need arrays over the judge's memory, numpy or torch, got {library}")
-    if device is not None and not isinstance(device, str):
-        raise UsageError(f"device: need a text such as 'cuda:0', got {_library.shown(device)}")
-    if device is not None and library != "torch":
-        raise UsageError(f"device: need arrays of torch, whose devices these are, got {device!r} for arrays of {library}")
-    if device is not None and not device.startswith("cpu") and "out" in taken:
-        raise UsageError(f"out: need arrays over the judge's memory, got a function that fills one on device {device!r}")
-    returned = len(op.outputs)
-    if op.merges or op.chooses:
-        outputs = returned
-    else:
-        outputs = whole("outputs", outputs, 1, returned)
-    if op.is_attention_gradient:
-        outputs = max(outputs, 3)
-    if not isinstance(refuses, Collection) or not all(isinstance(kind, type) and issubclass(kind, BaseException) for kind in refuses):
-        raise UsageError(f"refuses: need a list of exceptions' classes, got {_library.shown(refuses)}")
-    _arrays.require_installed(library)
-    if autograd:
-        require_forward(op, library)
-    # By torch's own names query i stands at key i.
-    top_left = takes is None and taken.get("causal") == "is_causal"
-    follow = own_arguments(function, op)
-    return Adapter(function, op, library, taken, outputs, tuple(refuses), device, top_left, follow=follow, autograd=autograd)
-
-
 def _seconds(name: str, value: Any) -> float:
     seconds = number(name, value)
     if not seconds > 0:
         raise UsageError(f"{name}: need a number > 0, got {_library.shown(value)}")
     return seconds
-
-
-def tries_empty_rows(op: Op, domain: str | None) -> bool:
-    """Does the domain say how short rows may be? Attention's say so by keys and queries, and may always be empty."""
-    return op.is_attention or re.search(r"(^|[ ,])n>?=", domain or "") is not None
-
-
-def _domain(adapter: Adapter, domain: str | None, strides: bool, empty_rows: bool) -> str:
-    """The caller's domain, and what follows from the function's parameters."""
-    words = [] if not domain else [domain]
-    given = set((domain or "").replace(",", " ").split())
-    implied = []
-    op, takes = adapter.op, adapter.takes
-    if "theta" not in takes and not op.is_attention:
-        implied.append("theta=1")
-    if op.is_attention:
-        if "scale" not in takes:
-            implied.append("scale=1/sqrt(dim)")
-        if "causal" not in takes:
-            adapter.own["causal"] = "causal" in given
-            implied += [] if adapter.own["causal"] else ["nocausal"]
-        named = {word.split("=")[0] for word in given}
-        implied += [word for name, word in ATTENTION_WORDS.items() if name in takes and word.split("=")[0] not in named]
-        adapter.top_left = "causal=top-left" in given or (adapter.top_left and not any(word.startswith("causal=") for word in given))
-        implied += ["causal=top-left"] if adapter.top_left else []
-        implied += sorted({word for name, word in SEQUENCE_WORDS.items() if name in takes})
-    elif not empty_rows:
-        implied.append("n>=1")
-    if op.is_attention_gradient:
-        implied += _asked_gradients(adapter, given)
-    if op.is_loss:
-        implied += [word for name, word in LOSS_WORDS.items() if name not in takes]
-    if op.of_calls and "reduction" not in takes:
-        adapter.own["reduction"] = "sum" if "reduction=sum" in given else "mean"
-        implied.append(f"reduction={adapter.own['reduction']}")
-    if op.merges and "lse_base2" not in takes:
-        adapter.own["lse_base2"] = "base=2" in given
-        if not adapter.own["lse_base2"]:
-            implied.append("base=e")
-    if op.filters:
-        implied += [f"{name}=0" for name in op.attributes if name not in takes]
-    if op.chooses:
-        implied += _topk_words(adapter, given)
-    if "mask" not in adapter.takes:
-        implied.append("nomask")
-    if not strides:
-        implied.append("compact")
-    return " ".join(words + [word for word in implied if word not in given])
-
-
-def _asked_gradients(adapter: Adapter, given: set[str]) -> list[str]:
-    """The words by which calls ask for the gradients by sinks and bias: outputs=4 and 5 say them, too."""
-    words = [word for word in ("dsinks", "dbias") if word in given]
-    if adapter.outputs == 5:
-        words = ["dsinks", "dbias"]
-    elif adapter.outputs == 4 and not words:
-        words = ["dsinks"]
-    for word, name in (("dsinks", "sinks"), ("dbias", "bias")):
-        if word in words and (name not in adapter.takes or adapter.autograd):
-            by_itself = "returns" if not adapter.autograd else "returns, without autograd,"
-            raise UsageError(f"outputs: need a function that takes {name} where it {by_itself} their gradient")
-    adapter.outputs = 3 + len(words)
-    return words
-
-
-def _topk_words(adapter: Adapter, given: set[str]) -> list[str]:
-    if "k" not in adapter.takes and not any(word.startswith("k=") for word in given):
-        raise UsageError("k: need a function with the parameter k, or one k in the domain, 'k=2', got neither")
-    if "renormalize" in adapter.takes:
-        return []
-    adapter.own["renormalize"] = "renormalize=1" in given
-    return [] if adapter.own["renormalize"] else ["renormalize=0"]
-
-
-def _isolation(word: str, adapter: Adapter) -> str:
-    if word not in get_args(Isolation):
-        raise UsageError(f"isolation: need one of {', '.join(get_args(Isolation))}, got {word!r}")
-    on_device = adapter.device is not None and not adapter.device.startswith("cpu")
-    if word == "fork" and on_device:
-        raise UsageError(f"isolation: a device cannot be used in a fork, got 'fork' with device {adapter.device!r}")
-    if word != "auto":
-        return word
-    return "spawn" if on_device or adapter.arrays in _arrays.NOT_FORKED else "fork"
 
 
 def _show_progress(name: str, done: int, cases: int, seconds: float) -> None:
@@ -205,12 +61,6 @@ def _notes_on(data: Mapping[str, Any], adapter: Adapter) -> list[str]:
         elif re.search(r"\bLong\b.*\bInt\b", data["text"]):
             return ["the failing call has labels of int32; labels.long() makes them int64, which torch's losses need"]
     return []
-
-
-def _name_of(function: Any) -> str:
-    while isinstance(function, functools.partial):
-        function = function.func
-    return getattr(function, "__qualname__", None) or type(function).__qualname__
 
 
 def _judge(function: Callable[..., Any] | str, infer_contract: bool, given: dict[str, Any]) -> Report:
@@ -238,16 +88,16 @@ def _judge(function: Callable[..., Any] | str, infer_contract: bool, given: dict
         return report_of(_library.judge(function, words, infer_contract, shown))
     if not callable(function):
         raise UsageError(f"function: need a function or 'LIB:SYMBOL', got {_library.shown(function)}")
-    adapter = _adapter(
+    adapter = adapter_of(
         function, op, *(given[name] for name in ("dtype", "arrays", "takes", "out", "outputs", "refuses", "device", "autograd"))
     )
     # A replay names its own call.
     empty_rows = given["replay"] is not None or tries_empty_rows(op, domain)
-    words["domain"] = _domain(adapter, with_shapes(shapes, adapter.arrays, op, domain, effort), given["strides"], empty_rows)
+    words["domain"] = domain_of(adapter, with_shapes(shapes, adapter.arrays, op, domain, effort), given["strides"], empty_rows)
     require_callable_with(adapter)
-    words["name"] = _name_of(function)
+    words["name"] = name_of(function)
     words["again"] = again(function, given, check.__kwdefaults__)
-    how = _isolation(isolation, adapter)
+    how = isolation_of(isolation, adapter)
     words["isolation"] = {"fork": "full", "spawn": "elsewhere", "none": "none"}[how]
     if how == "none" and adapter.device is not None:
         require_device(adapter.device)

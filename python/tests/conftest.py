@@ -2,11 +2,15 @@
 run once for all tests that compare with it."""
 
 import os
+import pathlib
 import subprocess
+import sys
 
 import pytest
 from campaigns import KERNELS, MIXED, PLAN, REPORTS, TINY, all_files, reports, softcheck
 
+HERE = pathlib.Path(__file__).parent
+sys.path.append(str(HERE / "packages"))  # that of a library that is not one
 
 # Skips for these are the machine's, whatever is installed.
 MACHINES = ("needs a GPU", "no right to mount", "needs the right to mount")
@@ -103,3 +107,17 @@ def expected_mixed(mixed, tmp_path_factory):
     assert set(files) == {*REPORTS, "model-1.html", "model-2.html", "trained/1/seed-01.safetensors", "trained/1/seed-02.safetensors"}
     assert not (out / "kept").exists()
     return files
+
+
+@pytest.fixture(scope="session")
+def swept(tmp_path_factory):
+    """The field's results of a library that is not one, and their folder."""
+    from softcheck.field import sweep
+
+    folder = tmp_path_factory.mktemp("field")
+    old = os.environ.get("PYTHONPATH", "")
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE / "packages"), str(HERE.parent), old])
+    try:
+        return sweep.sweep("fake.library", folder, 600, "quick", domain="n<=33 rows<=3"), folder
+    finally:
+        os.environ["PYTHONPATH"] = old

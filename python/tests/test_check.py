@@ -92,72 +92,6 @@ def test_attention():
     assert report.verdict == "pass", str(report)
 
 
-@pytest.mark.parametrize(
-    "kernel, verdict, claim",
-    [
-        (kernels.unshifted, "fail", "kernel.softmax.element"),
-        (kernels.one_item_off, "fail", "kernel.softmax.element"),
-        (kernels.ignores_nan, "fail", "kernel.nan_row"),
-        (kernels.transposed, "fail", "kernel.returns"),
-        (kernels.widened, "fail", "kernel.returns"),
-        (kernels.nothing, "fail", "kernel.returns"),
-        (kernels.writes_to_its_input, "fail", "kernel.keeps_inputs"),
-        (kernels.raises, "crash", "kernel.returns"),
-        (kernels.hangs, "timeout", "kernel.returns"),
-        (kernels.exits, "crash", "kernel.returns"),
-        (kernels.segfaults, "crash", "kernel.returns"),
-    ],
-)
-@pytest.mark.parametrize("isolation", ["fork", "spawn"])
-def test_a_wrong_function_is_found(kernel, verdict, claim, isolation):
-    # Each crash of a spawned process costs another one's start: with one length that crashes shrinking makes few.
-    crashes = isolation == "spawn" and kernel in (kernels.exits, kernels.segfaults)
-    limit = 2 if kernel is kernels.hangs else 60  # a loaded machine may take seconds for a call
-    report = softcheck.check(kernel, isolation=isolation, time_limit=limit, domain="rows=1,n=5|101" if crashes else SMALL)
-    if kernel is kernels.writes_to_its_input and isolation == "spawn":
-        assert report.verdict == "pass"  # it was given a copy
-        return
-    assert report.verdict == verdict, str(report)
-    assert claim in [finding.claim for finding in report.findings]
-
-
-def test_a_traceback_is_shown():
-    report = softcheck.check(kernels.raises, domain=SMALL)
-    assert "RuntimeError: more than two rows are too many" in report.text
-    assert "unless refuses=(RuntimeError,) makes it a refusal" in report.text
-
-
-@pytest.mark.parametrize("isolation", ["fork", "spawn", "none"])
-def test_a_traceback_begins_with_the_function_and_ends_with_its_message(isolation):
-    def told(kernel):
-        lines = softcheck.check(kernel, isolation=isolation, domain="rows=3 n=5", cases=1).text.splitlines()
-        lines = [line.split("| ", 1)[1] for line in lines if line.startswith("          | ")]
-        assert not any("_function.py" in line or "_worker.py" in line for line in lines)
-        begins = [i for i, line in enumerate(lines) if line == "Traceback (most recent call last):"]
-        assert begins == [0], lines  # nothing of earlier calls, which print to the same file
-        return lines[1:]
-
-    lines = told(kernels.raises)
-    assert lines[0].startswith('  File "') and 'kernels.py", line ' in lines[0]
-    assert lines[0].endswith(', in raises: raise RuntimeError("more than two rows are too many")')
-    assert lines[1] == "RuntimeError: more than two rows are too many" and lines[2].startswith("softcheck: ")
-    lines = told(kernels.raises_deep)
-    assert len(lines) == 8 and ", in raises_deep: return _raises_at(x, 7)" in lines[0]
-    assert lines[1] == "  ... 5 more frames" and ", in _raises_at: return _raises_at" in lines[2]
-    assert lines[2].endswith(" (repeated)")  # two frames
-    assert ", in _raises_at: raise RuntimeError(" in lines[3] and lines[4].startswith("RuntimeError: ")
-    assert lines[5:7] == ["line 0", "... 29 more lines"]
-
-
-@pytest.mark.parametrize("isolation", ["fork", "spawn"])
-def test_a_crash_of_an_empty_call_names_the_domain_without_it(isolation):
-    report = softcheck.check(kernels.softmax_of_some, isolation=isolation, domain=f"n>=0 {SMALL}", cases=3)
-    assert report.verdict == "crash"
-    assert "this call is empty; domain='n>=1' leaves such calls out" in report.text
-    assert softcheck.check(kernels.softmax_of_some, isolation=isolation, domain=f"finite {SMALL}", cases=3).verdict == "pass"
-    assert "this call is empty" not in softcheck.check(kernels.raises, isolation=isolation, domain="rows=3,n=5").text
-
-
 def test_a_domain_may_be_given_word_by_word():
     report = softcheck.check(kernels.softmax, domain=["n<=8", "rows<=2"], cases=2)
     assert report.verdict == "pass" and "n<=8 rows<=2" in report.text
@@ -169,26 +103,6 @@ def test_a_report_says_what_no_isolation_leaves_to_the_program():
     assert f"isolation: none: called in the judge's own process: {said}\n" in report.text
     assert report.data["isolation"].endswith(said)
     assert said not in softcheck.check(kernels.softmax, **TINY).text
-
-
-def test_a_wrong_shape_is_told():
-    assert "need shape (1, 2), got (2, 1)\n" in softcheck.check(kernels.transposed, domain=SMALL).text
-
-
-def test_a_crash_that_is_the_only_one_is_shown_once():
-    text = softcheck.check(kernels.softmax_of_some, domain="n>=0 n<=129 rows<=9 nomask theta=1").text
-    assert text.count("ValueError: zero-size array") == 1 and "; those of a call that failed stand above\n" in text
-    text = softcheck.check(kernels.raises, domain=SMALL).text  # two claims end by it
-    assert text.count("RuntimeError: more than two rows") <= 2 and "the last lines:" not in text
-
-
-def test_a_wrong_dtype_is_told_once():
-    text = softcheck.check(kernels.widened, domain=SMALL).text
-    assert text.count("the function's result: need dtype f32, got f64") == 1
-
-
-def test_a_changed_input_is_named():
-    assert "(the call changed one of its inputs)\n" in softcheck.check(kernels.in_place, domain=SMALL, cases=5).text
 
 
 def test_parameters_that_no_call_gives_are_named():
@@ -215,14 +129,6 @@ def test_options_have_the_size_of_a_version():
     assert status(first) == (_library.USAGE, "kernel: no such file: none.so")
     for size in (0, first - 8, first + 8, whole - 4, whole + 8):
         assert status(size)[1].endswith(f"{first}, {second} or {whole} in this version, got {size}")
-
-
-def test_an_exception_may_refuse():
-    report = softcheck.check(kernels.refuses_many_rows, refuses=(NotImplementedError,), domain="rows<=2 n<=129")
-    assert report.verdict == "pass", str(report)
-    report = softcheck.check(kernels.refuses_many_rows, refuses=(NotImplementedError,), domain="n<=129")
-    assert "kernel.accepts" in [finding.claim for finding in report.findings]
-    assert "check(refuses_many_rows, op='softmax', dtype='f32', refuses=(NotImplementedError,), domain='n>=1 n<=129 rows<=2 theta=1 nomask')" in report.text
 
 
 def test_the_counterexample_fails_by_itself():
@@ -350,35 +256,6 @@ def test_a_thread_that_waits_for_the_interpreter_does_not_stop_the_fork():
         sys.setswitchinterval(interval)
         stop.set()
         thread.join()
-
-
-def test_a_crash_names_the_exception_that_it_comes_from():
-    from softcheck._crash import crash_text
-
-    try:
-        try:
-            {}["block size"]
-        except KeyError as missing:
-            raise ValueError("no block size") from missing
-    except ValueError as error:
-        lines = crash_text(error, None).splitlines()
-    assert lines[2:4] == ["ValueError: no block size", "from KeyError: 'block size'"], lines
-
-
-def test_a_function_of_torch_that_was_given_numpy_arrays_is_told_so(monkeypatch):
-    from softcheck._crash import crash_text
-
-    wrong = TypeError("softmax(): argument 'input' (position 1) must be Tensor, not numpy.ndarray")
-    said = "it was given NumPy's arrays"
-    monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.delitem(sys.modules, "torch")
-    for library in ("jax", "mlx", "tensorflow", "cupy"):
-        monkeypatch.delitem(sys.modules, library, raising=False)
-    assert said not in crash_text(wrong, None, "numpy")
-    monkeypatch.setitem(sys.modules, "torch", object())
-    assert f"softcheck: {said}; dtype=torch.float32 or arrays='torch' gives it torch's\n" in crash_text(wrong, None, "numpy")
-    assert said not in crash_text(wrong, None, "torch")
-    assert said not in crash_text(TypeError("unhashable type"), None, "numpy")
 
 
 def test_a_slack_of_nothing_has_no_sign():

@@ -221,7 +221,8 @@ def test_what_each_collection_of_kernels_has_is_found(tmp_path):
     assert aten.function(7) == (7, -1, False) and aten.takes == ()
     comments = "# op: softmax\n\ndef f(x): ...\n# Op: entropy\ndef g(x): ...\n@decorated\n# op: logsumexp\ndef h(x): ...\ndef i(x): ...\n"
     several = modules_of(folder_of(tmp_path, {"several.py": comments}) / "several.py")
-    assert [(module.name, module.op) for module in several] == [("f", "softmax"), ("g", "entropy"), ("h", "logsumexp")]
+    assert [(module.name, module.op) for module in several] == [("f", "softmax"), ("g", "entropy"), ("h", "logsumexp"), ("", None)]
+    assert several[-1].why == "also in this file, no op known: i"
     [wrong] = modules_of(folder_of(tmp_path, {"wrong.py": "# op: sofmax\ndef f(x): ...\n"}) / "wrong.py")
     assert wrong.op is None and wrong.why.startswith("op: need one of softmax, ") and wrong.why.endswith("got 'sofmax'")
 

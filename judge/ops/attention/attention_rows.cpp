@@ -49,11 +49,6 @@ CallDescription describe_call(const AttentionCase& attention, const std::string&
     return std::ranges::any_of(numbers, [](double number) { return std::isnan(number); });
   };
   asked.hides_nan = holds_nan(attention.keys) || holds_nan(attention.values);
-  if (!attention.values.empty()) {
-    const auto [least, most] = std::ranges::minmax(attention.values);
-    asked.means = attention.attributes.sinks.empty() ? RangeOfMeans{least, most}
-                                                     : RangeOfMeans{std::min(least, 0.0), std::max(most, 0.0)};
-  }
   return asked;
 }
 

@@ -101,31 +101,6 @@ TEST(FailureCauses, AttentionThatDoesNotRescaleIsToldApartFromZeroTimesNan) {
   EXPECT_THAT(told, AllOf(HasSubstr("Kernel.EveryValueLiesWithinItsThreshold fails on "), Not(HasSubstr("0 * NaN"))));
 }
 
-TEST(FailureCauses, AnOutputBeyondAllValuesIsNoMean) {
-  const KernelSubject subject = zoo_subject("f", {.op = Op::attention});
-  const auto cause = [&](const char* claim, double expected, double got, RangeOfMeans means) {
-    Certificate failed;
-    failed.claim = claim;
-    failed.slack = 1e3;
-    KernelEvidence evidence;
-    evidence.asked.means = means;
-    evidence.value = ReportedValue{0, Enclosure(expected), "", got};
-    return cause_of(subject, with_evidence(failed, evidence));
-  };
-  const char* output = "kernel.attention.output";
-  EXPECT_EQ(
-      cause(output, 1, 2.58, {1, 1}),
-      "cause: an output is a mean of the values, which lie between 1 and 1: divide by the sum of the weights, and "
-      "rescale it and the accumulator alike when the maximum moves");
-  EXPECT_THAT(cause(output, 1, -3, {-2, 1}), HasSubstr("between -2 and 1:"));
-  EXPECT_EQ(cause(output, 1, 1.05, {1, 1}), "");  // an error, and no more
-  EXPECT_EQ(cause(output, 0, 1, {-2, 1}), "");
-  EXPECT_EQ(cause("kernel.attention.lse", 1, 2.58, {1, 1}), "");
-  EXPECT_THAT(table_of(zoo_subject("mutant_attention_merge_without_rescale", {.op = Op::attention}),
-                       {"EveryValueLiesWithinItsThreshold"}),
-              AllOf(HasSubstr("cause: an output is a mean of the values"), Not(HasSubstr("another contract"))));
-}
-
 TEST(FailureCauses, TheJudgeNamesWhatItKnows) {
   EXPECT_THAT(table_of(zoo_subject("mutant_attention_masked_values_times_zero", {.op = Op::attention}),
                        {"AMaskedItemIsADeletedOne"}),

@@ -10,7 +10,7 @@ import softcheck
 
 from .. import _library
 from .._dtypes import DTYPES
-from .._check import tries_empty_rows
+from .._domain import tries_empty_rows
 from .._ops import OPS
 from .kernel import Kernel
 

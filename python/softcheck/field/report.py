@@ -1,7 +1,7 @@
 """The pages of docs/ from the data and the programs of docs/field/.
 
 A page is written by hand but for its blocks: "<!-- generated from field/NAME.tsv: WHAT -->" to "<!-- end -->", where WHAT
-is run, verdicts or findings; or "<!-- generated from softcheck.describe(): TABLE -->", where TABLE may be the ops of a page.
+is run, verdicts or findings; of kernels/survivors.tsv and judge/survivors/ what survivors.py says; or "<!-- generated from softcheck.describe(): TABLE -->", where TABLE may be the ops of a page.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Iterable, Sequence
 
 from .._library import describe
 from .._ops import OPS
-from . import data
+from . import data, survivors
 
 CLASSES = ("wrong", "within a weaker contract", "convention")
 NOT_RUN = "could not be run"
@@ -94,6 +94,8 @@ def renewed(page: pathlib.Path) -> str:
             table, *names = block[2].split()
             rows = describe()[table]
             lines = list(_described([_op(row) for name in names for row in rows if row["name"] == name] if names else rows))
+        elif block[2] in survivors.BLOCKS:
+            lines = survivors.block(path, block[2])
         elif block[2] == "findings":
             lines = list(_findings(path, block[1]))
         elif block[2] == "verdicts":

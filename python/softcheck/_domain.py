@@ -1,0 +1,81 @@
+"""A judgement's domain: the caller's words, and those that follow from what a function takes."""
+
+from __future__ import annotations
+
+import re
+
+from ._function import Adapter
+from ._library import UsageError
+from ._ops import ATTENTION_WORDS, LOSS_WORDS, SEQUENCE_WORDS, Op
+
+
+def tries_empty_rows(op: Op, domain: str | None) -> bool:
+    """Does the domain say how short rows may be? Attention's say so by keys and queries, and may always be empty."""
+    return op.is_attention or re.search(r"(^|[ ,])n>?=", domain or "") is not None
+
+
+def domain_of(adapter: Adapter, domain: str | None, strides: bool, empty_rows: bool) -> str:
+    """The caller's domain, and what follows from the function's parameters."""
+    words = [] if not domain else [domain]
+    given = set((domain or "").replace(",", " ").split())
+    implied = []
+    op, takes = adapter.op, adapter.takes
+    if "theta" not in takes and not op.is_attention:
+        implied.append("theta=1")
+    if op.is_attention:
+        if "scale" not in takes:
+            implied.append("scale=1/sqrt(dim)")
+        if "causal" not in takes:
+            adapter.own["causal"] = "causal" in given
+            implied += [] if adapter.own["causal"] else ["nocausal"]
+        named = {word.split("=")[0] for word in given}
+        implied += [word for name, word in ATTENTION_WORDS.items() if name in takes and word.split("=")[0] not in named]
+        adapter.top_left = "causal=top-left" in given or (adapter.top_left and not any(word.startswith("causal=") for word in given))
+        implied += ["causal=top-left"] if adapter.top_left else []
+        implied += sorted({word for name, word in SEQUENCE_WORDS.items() if name in takes})
+    elif not empty_rows:
+        implied.append("n>=1")
+    if op.is_attention_gradient:
+        implied += _asked_gradients(adapter, given)
+    if op.is_loss:
+        implied += [word for name, word in LOSS_WORDS.items() if name not in takes]
+    if op.of_calls and "reduction" not in takes:
+        adapter.own["reduction"] = "sum" if "reduction=sum" in given else "mean"
+        implied.append(f"reduction={adapter.own['reduction']}")
+    if op.merges and "lse_base2" not in takes:
+        adapter.own["lse_base2"] = "base=2" in given
+        if not adapter.own["lse_base2"]:
+            implied.append("base=e")
+    if op.filters:
+        implied += [f"{name}=0" for name in op.attributes if name not in takes]
+    if op.chooses:
+        implied += _topk_words(adapter, given)
+    if "mask" not in adapter.takes:
+        implied.append("nomask")
+    if not strides:
+        implied.append("compact")
+    return " ".join(words + [word for word in implied if word not in given])
+
+
+def _asked_gradients(adapter: Adapter, given: set[str]) -> list[str]:
+    """The words by which calls ask for the gradients by sinks and bias: outputs=4 and 5 say them, too."""
+    words = [word for word in ("dsinks", "dbias") if word in given]
+    if adapter.outputs == 5:
+        words = ["dsinks", "dbias"]
+    elif adapter.outputs == 4 and not words:
+        words = ["dsinks"]
+    for word, name in (("dsinks", "sinks"), ("dbias", "bias")):
+        if word in words and (name not in adapter.takes or adapter.autograd):
+            by_itself = "returns" if not adapter.autograd else "returns, without autograd,"
+            raise UsageError(f"outputs: need a function that takes {name} where it {by_itself} their gradient")
+    adapter.outputs = 3 + len(words)
+    return words
+
+
+def _topk_words(adapter: Adapter, given: set[str]) -> list[str]:
+    if "k" not in adapter.takes and not any(word.startswith("k=") for word in given):
+        raise UsageError("k: need a function with the parameter k, or one k in the domain, 'k=2', got neither")
+    if "renormalize" in adapter.takes:
+        return []
+    adapter.own["renormalize"] = "renormalize=1" in given
+    return [] if adapter.own["renormalize"] else ["renormalize=0"]

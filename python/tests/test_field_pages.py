@@ -1,0 +1,144 @@
+"""The field's pages, their data and their programs."""
+
+import ast
+import pathlib
+import re
+import sys
+
+import pytest
+
+from softcheck._ops import OPS
+from softcheck.field import data, judge, report, sweep
+from softcheck.field.__main__ import main
+
+HERE = pathlib.Path(__file__).parent
+DOCS = HERE.parent.parent / "docs"
+REPRODUCTIONS = sorted((DOCS / "field").glob("*.py"))
+TABLES = sorted((DOCS / "field").glob("*.tsv"))
+PAGES = report.pages_in(DOCS)
+
+
+@pytest.fixture
+def field(swept, tmp_path, monkeypatch):
+    """A folder of a page, its table and two programs, one of which does not show its bug; written by the command."""
+    folder = tmp_path / "field"
+    folder.mkdir()
+    bug = '"""fake 1.0: softmax(100) overflows.\n\nclass: wrong\nkernels: unshifted float32\n"""\n'
+    (folder / "fake_bug.py").write_text(bug + 'print("softmax([1]) | 1 | 1")\nprint("softmax([100]) | nan | 1")\n')
+    gone = '"""fake 1.0: is slow.\n\nclass: convention\nkernels: softmax float32\n"""\nimport sys\nsys.exit("gone")\n'
+    (folder / "fake_gone.py").write_text(gone)
+    blocks = [f"<!-- generated from field/fake.tsv: {what} -->\nold\n<!-- end -->\n" for what in ("run", "verdicts", "findings")]
+    (tmp_path / "fake.md").write_text("# Fake\n\n" + "\nBy hand.\n\n".join(blocks))
+    monkeypatch.setattr(sweep, "LIBRARIES", ("fake",))
+    arguments = ["--no-sweep", "--out", str(swept[1]), "--report", str(folder / "fake.tsv"), "--remark", "a remark", "--pages", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["softcheck.field", *arguments])
+    assert main() == 0
+    return tmp_path
+
+
+def test_a_page_is_made_from_its_data_and_programs(field):
+    page = (field / "fake.md").read_text()
+    assert page.count("By hand.") == 2 and "\nold\n" not in page and "| remark | a remark |" in page
+    assert "5 pairs of kernel and dtype: 3 pass, 1 fail, 1 crash." in page
+    assert "| fake 1.0 | 3 pass, 1 fail, 1 crash | [1](#1), [2](#2) |" in page
+    assert '<a id="1"></a>**1. fake 1.0**: softmax(100) overflows.\n[Program](field/fake_bug.py): `softmax([100])` is nan, exact 1' in page
+    assert "[Program](field/fake_gone.py): *not there in the version that is installed*." in page
+    rows = {row.kernel: row for row in data.read_rows(field / "field" / "fake.tsv")}
+    assert rows["loses_nan"].breaks == "nan_row" and rows["loses_nan"].grade == "pass"
+    assert data.read_json(field / "field" / "findings.json")["fake_bug"] == ["softmax([1]) | 1 | 1", "softmax([100]) | nan | 1"]
+
+
+def test_what_a_program_printed_stays_where_it_cannot_be_run(field):
+    path = field / "field" / "fake_bug.py"
+    path.write_text(path.read_text() + "import no_such_module\n")
+    assert main() == 0
+    assert data.read_json(field / "field" / "findings.json")["fake_bug"][1] == "softmax([100]) | nan | 1"
+
+
+def test_a_kernel_stays_in_its_table(swept, tmp_path):
+    """Attention with attributes, say, has another page than attention."""
+    rows = data.rows_of(swept[0])
+    own, other, new = tmp_path / "own.tsv", tmp_path / "other.tsv", tmp_path / "new.tsv"
+    data.write_rows(own, rows[:2])
+    data.write_rows(other, rows[1:3])
+    assert data.rows_for(own, [swept[0]], ["entropy"]) == rows[:2]
+    assert data.rows_for(own, [swept[0]], ["softmax"]) == rows[:2] + rows[3:]
+    assert data.rows_for(new, [swept[0]], []) == rows[3:]
+
+
+def test_a_table_is_not_emptied_where_there_are_no_results(field, tmp_path, monkeypatch):
+    table = field / "field" / "fake.tsv"
+    monkeypatch.setattr(sys, "argv", ["softcheck.field", "--no-sweep", "--out", str(tmp_path / "none"), "--report", str(table)])
+    with pytest.raises(SystemExit, match="has no kernel for"):
+        main()
+    assert len(data.read_rows(table)) == 5
+
+
+@pytest.mark.parametrize(
+    "file, old, new",
+    [
+        ("fake.md", "3 pass", "4 pass"),
+        ("fake.md", "is nan", "is 2"),
+        ("field/fake.tsv", "\tcrash\t", "\tfail\t"),
+        ("field/findings.json", "| nan |", "| 2 |"),
+        ("field/runs.json", "a remark", "another"),
+    ],
+)
+def test_a_wrong_figure_of_a_page_or_of_its_data_is_seen(field, file, old, new):
+    page = field / "fake.md"
+    assert report.renewed(page) == page.read_text()
+    text = (field / file).read_text()
+    (field / file).write_text(text.replace(old, new, 1))
+    assert text.count(old) and report.renewed(page) != page.read_text()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_pages_have_what_their_data_say(page):
+    assert report.renewed(page) == page.read_text(), "renew them: python -m softcheck.field --no-sweep --pages docs"
+
+
+def test_every_table_and_every_program_is_on_a_page():
+    text = "".join(page.read_text() for page in PAGES)
+    assert all(f"<!-- generated from field/{table.name}: verdicts -->" in text for table in TABLES)
+    assert {path.stem: text.count(f"[Program](field/{path.name})") for path in REPRODUCTIONS} == {path.stem: 1 for path in REPRODUCTIONS}
+    assert sorted(data.read_json(DOCS / "field" / "findings.json")) == [path.stem for path in REPRODUCTIONS]
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.stem)
+def test_the_rows_of_a_table_agree_with_themselves(table):
+    rows = data.read_rows(table)
+    assert len({(row.library, row.kernel, row.dtype) for row in rows}) == len(rows)
+    assert {row.library for row in rows} == set(data.read_json(table.parent / "runs.json")[table.stem]["libraries"])
+    for row in rows:
+        assert row.op in OPS and row.grade in report.GRADES, row
+        assert all(re.fullmatch(r"(all: )?[a-z_]+: .+ -> \S+( not \S+)?", cell) for cell in row.inputs.split(" | ") if cell), row
+        words = [] if row.contract == data.NONE else row.contract.split()
+        assert words or row.grade not in ("pass", "weaker"), row
+        if row.grade in ("pass", "weaker"):
+            assert any(judge.is_weak(word, row.dtype) for word in words) == (row.grade == "weaker"), row
+            assert data.without_defaults(words, row.dtype) == row.contract, row
+
+
+def test_a_reproduction_that_names_nothing_is_refused(tmp_path):
+    path = tmp_path / "bad.py"
+    path.write_text('"""It is wrong."""\n')
+    with pytest.raises(ValueError, match="need 'LIBRARY VERSION: claim'"):
+        report.read_reproduction(path)
+
+
+@pytest.mark.parametrize("path", REPRODUCTIONS, ids=lambda path: path.stem)
+def test_each_reproduction_names_its_library_and_needs_no_softcheck(path):
+    found = report.read_reproduction(path)
+    assert path.stem.startswith(found.library) and found.library in sweep.LIBRARIES
+    modules = [
+        name.name.split(".")[0]
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for name in (node.names if isinstance(node, ast.Import) else [ast.alias(node.module)])
+    ]
+    text = path.read_text()
+    if found.library in sweep.WITHOUT_A_MODULE:
+        assert f'version("{found.library}")' in text
+    else:
+        assert re.search(rf"\b(import|from) (.*\W)?{found.library}\b", text)
+    assert "softcheck" not in modules
