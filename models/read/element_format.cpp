@@ -55,12 +55,17 @@ void decode_byte(const std::byte* blocks, std::int64_t count, double* numbers) {
   for (std::int64_t i = 0; i < count; ++i) numbers[i] = table[std::to_integer<std::size_t>(blocks[i])];
 }
 
-constexpr std::array<ElementFormat, 6> scalar_formats{{{"F64", 1, 8, decode_native<double>},
+void decode_signed_byte(const std::byte* blocks, std::int64_t count, double* numbers) {
+  for (std::int64_t i = 0; i < count; ++i) numbers[i] = std::to_integer<std::int8_t>(blocks[i]);
+}
+
+constexpr std::array<ElementFormat, 7> scalar_formats{{{"F64", 1, 8, decode_native<double>},
                                                        {"F32", 1, 4, decode_native<float>},
                                                        {"F16", 1, 2, decode_f16},
                                                        {"BF16", 1, 2, decode_bf16},
                                                        {"F8_E4M3", 1, 1, decode_byte<Format::e4m3>},
-                                                       {"F8_E5M2", 1, 1, decode_byte<Format::e5m2>}}};
+                                                       {"F8_E5M2", 1, 1, decode_byte<Format::e5m2>},
+                                                       {"I8", 1, 1, decode_signed_byte}}};
 
 constexpr std::uint64_t piece_size = std::uint64_t{1} << 20;
 
@@ -76,6 +81,19 @@ void read_bytes(const ByteSource& source, std::uint64_t begin, std::uint64_t cou
     begin += next.size();
     count -= next.size();
   }
+}
+
+void read_tensor_bytes(const TensorBytes& place, const StoredTensor& tensor, std::uint64_t most,
+                       const BytePieces& piece) {
+  const ElementFormat* format = find_element_format(tensor.dtype);
+  if (format == nullptr) {
+    throw UnsupportedTensorFile(place.file + ": tensor '" + tensor.name + "': need one of the dtypes " +
+                                readable_dtypes() + ", got " + tensor.dtype);
+  }
+  auto count = static_cast<std::uint64_t>(format->block_bytes);
+  for (const std::int64_t size : tensor.shape) count *= static_cast<std::uint64_t>(size);
+  count = std::min(count / static_cast<std::uint64_t>(format->block_numbers), most);
+  read_bytes(place.source, place.begin, count, place.file + ": tensor '" + tensor.name + "'", piece);
 }
 
 const PlacedTensors& in_files(const Checkpoint& checkpoint) {
@@ -106,15 +124,8 @@ std::string readable_dtypes() {
 void read_stored_bytes(const Checkpoint& checkpoint, const StoredTensor& tensor, std::uint64_t most,
                        const BytePieces& piece) {
   const PlacedTensor& place = in_files(checkpoint).placed(tensor);
-  const ElementFormat* format = find_element_format(tensor.dtype);
-  if (format == nullptr) {
-    throw UnsupportedTensorFile(place.bytes.file + ": tensor '" + tensor.name + "': need one of the dtypes " +
-                                readable_dtypes() + ", got " + tensor.dtype);
-  }
-  auto count = static_cast<std::uint64_t>(format->block_bytes);
-  for (const std::int64_t size : tensor.shape) count *= static_cast<std::uint64_t>(size);
-  count = std::min(count / static_cast<std::uint64_t>(format->block_numbers), most);
-  read_bytes(place.bytes.source, place.bytes.begin, count, place.bytes.file + ": tensor '" + tensor.name + "'", piece);
+  read_tensor_bytes(place.bytes, place.tensor, most, piece);
+  if (place.scale) read_tensor_bytes(place.scale->bytes, place.scale->tensor, most, piece);
 }
 
 void read_description_bytes(const Checkpoint& checkpoint, const BytePieces& piece) {
