@@ -28,14 +28,14 @@ refuses_ids 3 'input 1: need at most 64 ids, which is the model.s context, got 6
 refuses 2 'missing' model "$bert" --tokens "$scratch/missing"
 refuses 3 'line 1: need ids' model "$bert" --tokens "$bert/model.safetensors"
 echo '1 2 3' >"$scratch/ids"
-refuses 4 'only bert, distilbert, gpt2, roberta, xlm-roberta in safetensors run on tokens, got llama in safetensors' \
-  model "$checkpoints/llama" --tokens "$scratch/ids"
-refuses 4 'got bert in gguf' model "$checkpoints/gguf-bert/model.gguf" --tokens "$scratch/ids"
-mkdir "$scratch/swish"
-cp "$bert/model.safetensors" "$scratch/swish"
-sed 's/"hidden_act": "gelu"/"hidden_act": "swish"/' "$bert/config.json" >"$scratch/swish/config.json"
-refuses 4 'the key hidden_act names the activation swish; gelu, gelu_new' model "$scratch/swish" --tokens "$scratch/ids"
-expect 0 model "$scratch/swish"
+refuses 4 'in safetensors only bert, .* run on tokens, got gpt_oss' \
+  model "$checkpoints/gpt_oss" --tokens "$scratch/ids"
+refuses 4 'in gguf only .* got bert' model "$checkpoints/gguf-bert/model.gguf" --tokens "$scratch/ids"
+mkdir "$scratch/mish"
+cp "$bert/model.safetensors" "$scratch/mish"
+sed 's/"hidden_act": "gelu"/"hidden_act": "mish"/' "$bert/config.json" >"$scratch/mish/config.json"
+refuses 4 'the key hidden_act names the activation mish; gelu, gelu_new' model "$scratch/mish" --tokens "$scratch/ids"
+expect 0 model "$scratch/mish"
 refuses 2 'either recorded activations or tokens, got both' \
   model "$bert" --tokens "$scratch/ids" --activations "$bert/observed.safetensors"
 refuses 2 'tokens needs a checkpoint of a Transformer' \
