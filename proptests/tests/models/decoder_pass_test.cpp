@@ -24,7 +24,7 @@ namespace {
 using Eigen::Index;
 
 /// The evaluation and what it is compared with are two computations, each within the bound of the exact number.
-constexpr double computations = 2;
+constexpr double both_computations = 2;
 
 std::vector<std::string> decoders() {
   return {"gemma",   "gemma2", "gemma3", "gemma3_text", "gguf-llama", "llama",
@@ -45,7 +45,7 @@ void expect_within(const char* what, const BoundRows& expected, At at) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
     for (std::size_t c = 0; c < expected[i].size(); ++c) {
       const double seen = at(static_cast<Index>(i), static_cast<Index>(c));
-      if (!(std::abs(seen - expected[i][c].value) <= computations * expected[i][c].error)) ++outside;
+      if (!(std::abs(seen - expected[i][c].value) <= both_computations * expected[i][c].error)) ++outside;
     }
   }
   EXPECT_EQ(outside, 0) << what;
@@ -102,7 +102,7 @@ TEST_P(DecoderPassOf, IsThatOfTransformers) {
             largest = {std::max(largest.value, p.value), std::max(largest.error, p.error)};
           }
           EXPECT_NEAR(seen.largest_coefficient(first + static_cast<Index>(i), static_cast<Index>(head)), largest.value,
-                      computations * rounded(largest, 4).error);
+                      both_computations * rounded(largest, 4).error);
         }
       }
     }

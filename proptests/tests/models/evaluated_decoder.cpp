@@ -40,9 +40,9 @@ const DecoderNames of_llama_cpp = {.layer = "blk.",
                                    .query_norm = "",
                                    .key_norm = ""};
 
-Float64Bound exactly(double value) { return {value, 0}; }
+Float64Bound of_double(double value) { return {value, 0}; }
 
-Float64Bound capped(const Float64Bound& x, double cap) {
+Float64Bound soft_capped(const Float64Bound& x, double cap) {
   // tanh has slope at most 1 and is good to 4 roundings; before and behind it stand a quotient and a product.
   const Float64Bound inner = rounded(Float64Bound{x.value / cap, x.error / cap});
   return scaled(rounded(Float64Bound{std::tanh(inner.value), inner.error}, 4), cap);
@@ -68,7 +68,7 @@ class Decoder {
     for (const std::int64_t id : ids) {
       BoundRow& row = x.emplace_back();
       for (Eigen::Index c = 0; c < words.cols(); ++c) {
-        const Float64Bound word = exactly(words(id, c));
+        const Float64Bound word = of_double(words(id, c));
         row.push_back(gemma_ ? scaled(word, std::sqrt(static_cast<double>(model_.hidden))) : word);
       }
     }
@@ -88,7 +88,7 @@ class Decoder {
     const Eigen::MatrixXd& output = checkpoint_.find(head) ? tensor(head) : words;
     for (Eigen::Index word = 0; word < output.rows(); ++word) {
       const Float64Bound logit = product(last, output, word);
-      result.logits.push_back(model_.architecture == "gemma2" ? capped(logit, 30) : logit);
+      result.logits.push_back(model_.architecture == "gemma2" ? soft_capped(logit, 30) : logit);
     }
     return result;
   }
@@ -111,9 +111,9 @@ class Decoder {
   }
 
   static Float64Bound product(const BoundRow& x, const Eigen::MatrixXd& weights, Eigen::Index row, double bias = 0) {
-    BoundRow terms = {exactly(bias)};
+    BoundRow terms = {of_double(bias)};
     for (std::size_t i = 0; i < x.size(); ++i) {
-      terms.push_back(x[i] * exactly(weights(row, static_cast<Eigen::Index>(i))));
+      terms.push_back(x[i] * of_double(weights(row, static_cast<Eigen::Index>(i))));
     }
     return sum(terms);
   }
@@ -241,7 +241,7 @@ class Decoder {
           for (std::size_t c = 0; c < static_cast<std::size_t>(width); ++c)
             terms.push_back(seen.query[i][q + c] * seen.key[j][k + c]);
           const Float64Bound score = scaled(sum(terms), heads->scale.midpoint());
-          scores.push_back(heads->softcap ? capped(score, *heads->softcap) : score);
+          scores.push_back(heads->softcap ? soft_capped(score, *heads->softcap) : score);
         }
         coefficients.push_back(evaluated_softmax(scores));
         for (std::size_t c = 0; c < static_cast<std::size_t>(width); ++c) {

@@ -21,7 +21,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::uint64_t rows = 5, columns = 7;
+constexpr std::uint64_t matrix_rows = 5, matrix_columns = 7;
 
 std::string quantised(const std::string& rest) { return R"({"quantization_config": {)" + rest + "}}"; }
 
@@ -36,7 +36,7 @@ std::string compressed(const std::string& weights, const std::string& more = {})
 struct Quantised {
   std::string dtype = "F8_E4M3", config, scale_name = "w.weight_scale", scale_dtype = "F32";
   std::vector<std::uint64_t> scale_shape;
-  std::uint64_t block_rows = rows, block_columns = columns;  // what a scale is for
+  std::uint64_t block_rows = matrix_rows, block_columns = matrix_columns;  // what a scale is for
 };
 
 double weight_of(const std::string& dtype, unsigned char byte) {
@@ -48,7 +48,7 @@ class Folder {
  public:
   Folder(const Quantised& one, const std::vector<FileTensor>& more = {}) {
     std::mt19937_64 random(3);
-    for (std::uint64_t i = 0; i < rows * columns; ++i) {
+    for (std::uint64_t i = 0; i < matrix_rows * matrix_columns; ++i) {
       char byte = 0;
       do byte = static_cast<char>(random());
       while (!std::isfinite(weight_of(one.dtype, static_cast<unsigned char>(byte))));
@@ -65,7 +65,7 @@ class Folder {
       const std::string four = f32_bytes({scale});
       scales += one.scale_dtype == "BF16" ? four.substr(2) : four;
     }
-    std::vector<FileTensor> tensors{{"w.weight", one.dtype, {rows, columns}, bytes_},
+    std::vector<FileTensor> tensors{{"w.weight", one.dtype, {matrix_rows, matrix_columns}, bytes_},
                                     {"b", "F32", {1}, f32_bytes({1})}};
     if (!one.scale_name.empty()) tensors.push_back({one.scale_name, one.scale_dtype, one.scale_shape, scales});
     tensors.insert(tensors.end(), more.begin(), more.end());
@@ -74,9 +74,9 @@ class Folder {
   }
 
   double expected(const Quantised& one, std::uint64_t row, std::uint64_t column) const {
-    const std::uint64_t across = (columns + one.block_columns - 1) / one.block_columns;
+    const std::uint64_t across = (matrix_columns + one.block_columns - 1) / one.block_columns;
     const std::uint64_t scale = row / one.block_rows * across + column / one.block_columns;
-    return weight_of(one.dtype, static_cast<unsigned char>(bytes_[row * columns + column])) *
+    return weight_of(one.dtype, static_cast<unsigned char>(bytes_[row * matrix_columns + column])) *
            static_cast<double>(scales_.at(scale));
   }
   const std::string& path() const { return path_; }
@@ -106,13 +106,13 @@ const Quantised by_row{
     .config = compressed(R"("num_bits": 8, "type": "float", "strategy": "channel", "symmetric": true)",
                          R"(, "format": "float-quantized")"),
     .scale_dtype = "BF16",
-    .scale_shape = {rows, 1},
+    .scale_shape = {matrix_rows, 1},
     .block_rows = 1};
 
 TEST(QuantisedSafetensors, NumbersAreThoseStoredTimesTheirScale) {
   Quantised by_matrix = by_row, of_integers = by_row, of_blocks = by_row, without_block_size = by_block;
   by_matrix.scale_shape = {1};
-  by_matrix.block_rows = rows;
+  by_matrix.block_rows = matrix_rows;
   of_integers.dtype = "I8";
   of_integers.config =
       compressed(R"("num_bits": 8, "type": "int", "strategy": "channel")", R"(, "format": "int-quantized")");
@@ -123,8 +123,8 @@ TEST(QuantisedSafetensors, NumbersAreThoseStoredTimesTheirScale) {
   of_blocks.block_columns = 2;
   without_block_size.config = fp8;
   without_block_size.scale_shape = {};
-  without_block_size.block_rows = rows;
-  without_block_size.block_columns = columns;
+  without_block_size.block_rows = matrix_rows;
+  without_block_size.block_columns = matrix_columns;
   for (const Quantised& one : {by_block, by_row, by_matrix, of_integers, of_blocks, without_block_size}) {
     SCOPED_TRACE(one.config);
     const Folder folder(one, {{"w.input_scale", "F32", {1}, f32_bytes({1})}});
@@ -153,7 +153,7 @@ TEST(QuantisedSafetensors, BytesOfATensorAreThoseOfItsScalesToo) {
   std::uint64_t bytes = 0;
   models::read_stored_bytes(*checkpoint, *checkpoint->find("w.weight"), 1000,
                             [&](std::span<const std::byte> piece) { bytes += piece.size(); });
-  EXPECT_EQ(bytes, rows * columns + 9 * 4);
+  EXPECT_EQ(bytes, matrix_rows * matrix_columns + 9 * 4);
 }
 
 TEST(QuantisedSafetensors, OthersAreRefusedByName) {
