@@ -209,10 +209,10 @@ void add_model_verb(Verb app) {
                   typed("CONDITION"), once_each, checked(wrong_gate));
   verb.add_option("--activations", flags.checkpoint.question.activations,
                   "Queries and keys of recorded forward passes, a safetensors file", typed("FILE"));
-  verb.add_option(
-      "--tokens", flags.checkpoint.question.tokens,
-      "Run BERT, RoBERTa, XLM-RoBERTa, DistilBERT or GPT-2 on ids of tokens, a line of two or more for each input",
-      typed("FILE"));
+  verb.add_option("--tokens", flags.checkpoint.question.tokens,
+                  "Run BERT, RoBERTa, DistilBERT, GPT-2 or a decoder of Llama's layout on ids of tokens, a line of two "
+                  "or more for each input",
+                  typed("FILE"));
   verb.add_option("--threads", flags.checkpoint.question.threads, "Threads for a checkpoint [all of the machine's]",
                   within(1U, 1024U));
   verb.add_option("--html", flags.checkpoint.html, "Write a checkpoint's heads as one HTML page to FILE", typed("FILE"),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <stdexcept>
 #include <tuple>
@@ -81,8 +82,8 @@ std::vector<double> certified_spreads(const models::Checkpoint& checkpoint, cons
   return spreads;
 }
 
-double floor_of(std::int64_t items, double spread) {
-  return std::max(0.0, theory::entropy_floor(static_cast<std::uint64_t>(items), {spread, 0}).lower_double());
+double floor_of(std::uint64_t items, double spread) {
+  return std::max(0.0, theory::entropy_floor(items, {spread, 0}).lower_double());
 }
 
 }  // namespace
@@ -110,12 +111,16 @@ std::vector<HeadEntropy> entropies_of_heads(const HeadEntropyOptions& options) {
         HeadEntropy& point = points[{layer.layer, head, rows.items}];
         const auto entropies = layer.entropy.col(head).segment(rows.first, rows.count);
         if (point.rows == 0) {
-          const double spread = spreads[static_cast<std::size_t>(layer.layer * model.heads + head)];
+          const auto place = static_cast<std::size_t>(layer.layer * model.heads + head);
+          const double spread = spreads[place];
+          // A window leaves fewer items to a row.
+          const std::uint64_t window = model.head_list[place].window.value_or(UINT64_MAX);
+          const std::uint64_t seen = std::min(static_cast<std::uint64_t>(rows.items), window);
           point = {.layer = layer.layer,
                    .head = head,
                    .items = rows.items,
                    .least = entropies.minCoeff(),
-                   .certified_floor = floor_of(rows.items, spread)};
+                   .certified_floor = floor_of(seen, spread)};
         }
         point.rows += static_cast<std::size_t>(rows.count);
         point.sum += entropies.sum();

@@ -59,7 +59,9 @@ struct Rotary {
   /// Radians a position, width/2 of them; several lists where the model chooses by its input's length (longrope: short,
   /// long; dynamic: the base's).
   std::vector<std::vector<numerics::Enclosure>> frequencies = {};
+  std::int64_t short_items = 0;                         // longrope: the first list is that of inputs of at most so many
   numerics::Enclosure factor = numerics::Enclosure(1);  // of cos and sin (yarn, longrope): logits get its square
+  bool same_at_every_length = true;                     // dynamic: beyond the context the frequencies are others
 };
 
 /// One attention head of one layer.

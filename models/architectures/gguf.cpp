@@ -200,6 +200,7 @@ Rotary read_gguf_rotary(CheckpointView& view, const ModelDescription& model, Pla
   if (view.has("rope_factors_short.weight")) {
     rotary.frequencies = {divided(view, "rope_factors_short.weight", unscaled),
                           divided(view, "rope_factors_long.weight", unscaled)};
+    rotary.short_items = static_cast<std::int64_t>(original.midpoint());
   } else if (type == "longrope") {
     view.malformed("the rope type longrope needs the tensor rope_factors_short.weight");
   }

@@ -11,8 +11,8 @@ namespace {
 
 const std::set<std::string_view> harmless = {
     // what the file is
-    "_name_or_path", "_num_labels", "architectures", "auto_map", "dtype", "model_type", "torch_dtype",
-    "transformers_version", "unsloth_fixed", "unsloth_version",
+    "_model_name_or_path", "_name_or_path", "_num_labels", "architectures", "auto_map", "dtype", "model_type",
+    "torch_dtype", "transformers_version", "unsloth_fixed", "unsloth_version",
     // vocabulary and tokens
     "begin_suppress_tokens", "bos_token_id", "cls_token_id", "decoder_start_token_id", "eos_token_id",
     "forced_bos_token_id", "forced_eos_token_id", "image_token_id", "mask_token_id", "pad_token_id", "prefix",

@@ -109,6 +109,7 @@ void set_longrope(Rotary& rotary, RopeTable& table, std::int64_t context, const 
     for (std::size_t plane = 0; plane < base.size(); ++plane) scaled[plane] = base[plane] / scaled[plane];
     rotary.frequencies.push_back(std::move(scaled));
   }
+  rotary.short_items = static_cast<std::int64_t>(original.midpoint());
   const double factor = table.positive("factor", static_cast<double>(context) / original.midpoint());
   if (table.number("attention_factor")) {
     rotary.factor = Enclosure(table.positive("attention_factor"));
@@ -178,6 +179,7 @@ Rotary read_rotary(CheckpointView& view, const std::string& path, std::int64_t h
     for (Enclosure& frequency : rotary.frequencies[0]) frequency /= factor;
   } else if (type == "dynamic") {
     table.positive("factor");  // beyond the context only, where the base grows with the input
+    rotary.same_at_every_length = false;
   } else if (type == "llama3" || type == "yarn" || type == "longrope") {
     const Enclosure original = original_context(table, context, defaults);
     if (type == "llama3") set_llama3(rotary, table, original);

@@ -236,6 +236,7 @@ void CheckpointView::refuse_other_keys(const std::string& path,
     if (known_keys_.contains(below + name) || !checkpoint_.config().has(section + below + name)) continue;
     if (std::find(harmless.begin(), harmless.end(), name) != harmless.end()) continue;
     if (path.empty() && is_harmless_key(name)) continue;
+    if (path.empty() && name == "quantization_config" && checkpoint_.applies_quantisation()) continue;
     unsupported("the key " + section + below + name + " is not known and may change the attention");
   }
 }

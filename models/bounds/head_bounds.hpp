@@ -39,4 +39,16 @@ HeadBounds bound_plain_head(const ProjectionValues& query, const ProjectionValue
 HeadBounds bound_rotary_head(const ProjectionValues& query, const ProjectionValues& key,
                              const numerics::Enclosure& scale, const Rotary& rotary, std::int64_t lags, bool causal);
 
+/// A head whose queries and keys are normed themselves (QK-norm): the gains alone count, and every form is closed.
+/// product and folded are 2 s sqrt(rq rk) max |w_q| max |w_k|, joint and best have the largest gain of a plane.
+///
+/// rotary   none: without rotary positions
+/// lags     how far apart items may stand where the lower ends are sought, and 1
+HeadBounds bound_normed_head(const ProjectionValues& query, const ProjectionValues& key,
+                             const numerics::Enclosure& scale, const Rotary* rotary, std::int64_t lags);
+
+/// Such a head's largest |logit| at lags below so many, in either direction: by plane and lag.
+double largest_normed_logit(const ProjectionValues& query, const ProjectionValues& key,
+                            const numerics::Enclosure& scale, const Rotary* rotary, std::int64_t lags);
+
 }  // namespace softcheck::models

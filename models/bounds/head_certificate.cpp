@@ -28,26 +28,6 @@ HeadDomain domain_of(const HeadDescription& head) {
   return head.input_norm->kind == NormKind::layer_norm ? HeadDomain::layer_norm : HeadDomain::rms_norm;
 }
 
-// The closed form of heads whose queries and keys are normed themselves, plane by plane.
-void apply_closed_form(HeadBounds& bounds, const HeadDescription& head, const ProjectionValues& query,
-                       const ProjectionValues& key, const Enclosure& scale) {
-  const auto width = static_cast<std::size_t>(query.gains.rows());
-  const std::size_t rotated = head.rotary ? static_cast<std::size_t>(head.rotary->width) : 0;
-  const std::vector<theory::Plane> planes = head.rotary && head.rotary->layout == PlaneLayout::interleaved
-                                                ? theory::interleaved_planes(width, rotated)
-                                                : theory::half_split_planes(width, rotated);
-  std::vector<Enclosure> of_query, of_key;
-  for (Eigen::Index i = 0; i < query.gains.rows(); ++i) {
-    of_query.push_back(query.gains(i, 0));
-    of_key.push_back(key.gains(i, 0));
-  }
-  const Enclosure gain = theory::largest_plane_gain<Enclosure>(planes, of_query, of_key);
-  const Enclosure rq(query.image.radius_square), rk(key.image.radius_square);
-  const double logit = theory::qk_norm_logit(scale, rq, rk, gain).upper_double();
-  bounds.logit.upper = std::min(bounds.logit.upper, logit);
-  bounds.spread.upper = std::min(bounds.spread.upper, 2 * logit);
-}
-
 Enclosure capped_spread(double cap, const Enclosure& spread) {
   return theory::softcapped_spread(Enclosure(cap), spread);
 }
@@ -71,6 +51,16 @@ Enclosure log_dispersion_length(const Enclosure& spread, const Enclosure& eps) {
   return spread + log((Enclosure(1) - eps) / eps + exp(-spread));
 }
 
+// How many items a query can see at most.
+std::int64_t seen_items(const HeadDescription& head, const ModelDescription& model) {
+  return static_cast<std::int64_t>(std::min(static_cast<std::uint64_t>(model.context),
+                                            head.window.value_or(std::numeric_limits<std::uint64_t>::max())));
+}
+
+const Rotary* turning(const HeadDescription& head) {
+  return head.rotary && head.rotary->width > 0 ? &*head.rotary : nullptr;
+}
+
 // Inputs of so few items have few lags: every logit of theirs is bounded lag by lag.
 Supremum bound_context(const HeadBounds& bounds, const HeadDescription& head, const ModelDescription& model,
                        const ProjectionValues& query, const ProjectionValues& key, const Enclosure& scale,
@@ -78,15 +68,22 @@ Supremum bound_context(const HeadBounds& bounds, const HeadDescription& head, co
   // The tokens of one of Gemma 3's images attend to each other both ways.
   const bool both_ways = !head.causal || model.architecture == "gemma3";
   const auto lags = static_cast<std::int64_t>(items);
-  const double product = largest_lagged_product(query.image, key.image, *head.rotary, lags, both_ways);
-  const double upper = (Enclosure(2) * scale * Enclosure(product)).upper_double();
+  double upper = 0;
+  if (head.head_norm) {
+    upper = 2 * largest_normed_logit(query, key, scale, &*head.rotary, lags);
+  } else {
+    const double product = largest_lagged_product(query.image, key.image, *head.rotary, lags, both_ways);
+    upper = (Enclosure(2) * scale * Enclosure(product)).upper_double();
+  }
   // The lower end of all lengths is that of lags which a short input need not have, and of the last frequencies: of
   // several lists a short input may have another.
   double lower = bounds.spread.lower;
-  if (head.rotary->frequencies.size() > 1) {
+  if (head.rotary->frequencies.size() > 1 || lags < 3) {
     lower = 0;
+  } else if (head.head_norm) {
+    lower = bound_normed_head(query, key, scale, &*head.rotary, lags).spread.lower;
   } else if (lags < searched_lags) {
-    lower = lags < 3 ? 0 : bound_rotary_head(query, key, scale, *head.rotary, lags, head.causal).spread.lower;
+    lower = bound_rotary_head(query, key, scale, *head.rotary, lags, head.causal).spread.lower;
   }
   return {lower, std::min(upper, bounds.spread.upper)};
 }
@@ -95,17 +92,25 @@ HeadBounds bounds_of(const HeadDescription& head, const ModelDescription& model,
                      const Enclosure& scale, std::optional<std::uint64_t> lagged_items) {
   const ProjectionValues query = reader.query(head);
   const ProjectionValues& key = reader.key(head);
-  // How many items a query can see at most.
-  const std::uint64_t seen = std::min(static_cast<std::uint64_t>(model.context),
-                                      head.window.value_or(std::numeric_limits<std::uint64_t>::max()));
-  const auto lags = static_cast<std::int64_t>(std::min<std::uint64_t>(searched_lags, seen));
+  const std::int64_t seen = seen_items(head, model);
+  const Rotary* const rotary = turning(head);
   HeadBounds bounds;
   try {
-    bounds = head.rotary && head.rotary->width > 0
-                 ? bound_rotary_head(query, key, scale, *head.rotary, lags, head.causal)
-                 : bound_plain_head(query, key, scale);
-    if (head.head_norm) apply_closed_form(bounds, head, query, key, scale);
-    if (lagged_items && head.rotary && head.rotary->width > 0) {
+    if (head.head_norm) {
+      bounds = bound_normed_head(query, key, scale, rotary, seen);
+      if (rotary != nullptr && head.window && rotary->same_at_every_length) {
+        // A query sees no key further away, however long the input.
+        const double logit = largest_normed_logit(
+            query, key, scale, rotary, static_cast<std::int64_t>(std::min<std::uint64_t>(*head.window, INT32_MAX)));
+        bounds.logit.upper = std::min(bounds.logit.upper, logit);
+        bounds.spread.upper = std::min(bounds.spread.upper, 2 * logit);
+      }
+    } else if (rotary != nullptr) {
+      bounds = bound_rotary_head(query, key, scale, *rotary, std::min(searched_lags, seen), head.causal);
+    } else {
+      bounds = bound_plain_head(query, key, scale);
+    }
+    if (lagged_items && rotary != nullptr) {
       bounds.context_spread = bound_context(bounds, head, model, query, key, scale, *lagged_items);
     }
   } catch (const std::invalid_argument&) {

@@ -2,13 +2,14 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <optional>
 
 #include "kernels/abi/softcheck_kernel.h"
 
 namespace softcheck::models {
 
-/// One input's attention in one layer: what a kernel reads, and what it writes. Matrices have a column for each token
-/// of all inputs, one input behind the other; a head has head_dim rows of them.
+/// One head's attention to one input in one layer: what a kernel reads, and what it writes. Matrices have a column for
+/// each token of all inputs, one input behind the other; a head, or a key head, has head_dim rows of them.
 struct AttentionCall {
   const Eigen::MatrixXd& query;
   const Eigen::MatrixXd& key;
@@ -22,12 +23,16 @@ struct AttentionCall {
   Eigen::Index first_token;
   Eigen::Index tokens;
   Eigen::Index head;
+  Eigen::Index key_head;
   Eigen::Index head_dim;
   double scale;
   bool causal;
+  std::optional<std::uint64_t> window = {};  // most keys that a query sees, its own and those before it
+  std::optional<double> softcap = {};
 };
 
-/// Calls a kernel with the four outputs of softcheck_attention (kernels/README.md) in f64.
+/// Calls a kernel with the four outputs of softcheck_attention (kernels/README.md) in f64; by version 2 of the ABI
+/// where there is a window or a softcap.
 ///
 /// throws   std::runtime_error where the kernel refuses
 void call_attention(softcheck_kernel kernel, const AttentionCall& call);

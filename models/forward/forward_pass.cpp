@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "models/forward/attention_call.hpp"
+#include "models/forward/head_rows.hpp"
 #include "models/forward/network.hpp"
+#include "models/read/file_errors.hpp"
 
 namespace softcheck::models {
 
@@ -20,6 +22,8 @@ namespace {
 constexpr Index most_tokens = 65536;
 // Tokens of one product: a block's numbers do not depend on the threads, and its columns hide the packing of W.
 constexpr Index product_columns = 128;
+// Of the vocabulary's matrix at a time.
+constexpr Index vocabulary_rows = 4096;
 
 // W as its rows stand for outputs, or its columns where it is stored the other way round.
 MatrixXd stored_weights(const Checkpoint& checkpoint, const MatrixPlace& place, std::int64_t inputs) {
@@ -48,6 +52,7 @@ ForwardPass::ForwardPass(const Checkpoint& checkpoint, const ModelDescription& m
     : checkpoint_(checkpoint),
       hidden_(model.hidden),
       heads_(model.heads),
+      key_heads_(model.key_heads),
       head_dim_(model.head_dim),
       network_(describe_network(checkpoint, model)),
       ids_(std::move(inputs)),
@@ -75,24 +80,72 @@ ForwardPass::ForwardPass(const Checkpoint& checkpoint, const ModelDescription& m
 }
 
 void ForwardPass::run(std::int64_t last, const std::function<bool(const LayerAttention& layer)>& seen) const {
+  states(last, false, seen);
+}
+
+MatrixXd ForwardPass::logits() const {
+  if (!network_.output) {
+    throw UnsupportedTensorFile(checkpoint_.path() + ": need an output to have logits, such as lm_head.weight");
+  }
+  const Output& output = *network_.output;
+  const MatrixXd x =
+      states(static_cast<std::int64_t>(network_.blocks.size()) - 1, true, [](const LayerAttention&) { return true; });
+  MatrixXd last(x.rows(), static_cast<Index>(ranges_.size()));
+  for (std::size_t i = 0; i < ranges_.size(); ++i) {
+    last.col(static_cast<Index>(i)) = x.col(ranges_[i].first + ranges_[i].count - 1);
+  }
+  last = normed(output.norm, std::move(last));
+  MatrixXd result(network_.embeddings.vocabulary, last.cols());
+  for (Index first = 0; first < result.rows(); first += vocabulary_rows) {
+    const IndexRange rows = {first, std::min(vocabulary_rows, result.rows() - first)};
+    result.middleRows(rows.first, rows.count) = projected({{output.words.tensor, rows}}, last);
+  }
+  if (output.softcap) result = *output.softcap * (result / *output.softcap).array().tanh();
+  if (!result.allFinite()) throw std::range_error("on these tokens the logits leave the range of double");
+  return result;
+}
+
+MatrixXd ForwardPass::states(std::int64_t last, bool whole,
+                             const std::function<bool(const LayerAttention& layer)>& seen) const {
   MatrixXd x = embedded();
   for (std::int64_t layer = 0; layer <= last; ++layer) {
     const Block& block = network_.blocks.at(static_cast<std::size_t>(layer));
-    MatrixXd z = normed(*block.attention.input_norm, x);
+    MatrixXd z = normed(block.attention.input_norm, x);
     LayerAttention attention = {.layer = layer, .query = projected(block.query, z), .key = projected(block.key, z)};
+    norm_and_turn(block.attention, attention);
     const MatrixXd heads = attended(block, projected(block.value, z), attention);
     require_finite(heads, layer);
-    if (!seen(attention) || layer == last) return;
+    if (!seen(attention) || (layer == last && !whole)) break;
     if (network_.residual_is_normed) x = std::move(z);
-    x += projected(block.output, heads);
-    z = normed(block.middle_norm, x);
-    MatrixXd inner = projected(block.up, z);
-    in_parallel(static_cast<std::size_t>(inner.cols()), threads_, [&](std::size_t token) {
-      for (double& value : inner.col(static_cast<Index>(token))) value = activate(network_.activation, value);
-    });
-    if (network_.residual_is_normed) x = std::move(z);
-    x += projected(block.down, inner);
+    x += normed(block.attention_end, projected(block.output, heads));
+    feed_forward(block, x);
   }
+  return x;
+}
+
+void ForwardPass::norm_and_turn(const HeadDescription& head, LayerAttention& layer) const {
+  if (head.head_norm) {
+    const HeadNorm& norm = *head.head_norm;
+    const double more = norm.gain_plus_one ? 1 : 0;
+    normalise_rows(layer.query, NormKind::rms_norm, network_.epsilon, norm.query_width,
+                   vector(norm.query_gain).array() + more);
+    normalise_rows(layer.key, NormKind::rms_norm, network_.epsilon, norm.key_width,
+                   vector(norm.key_gain).array() + more);
+  }
+  if (!head.rotary) return;
+  rotate_rows(layer.query, head_dim_, *head.rotary, ranges_);
+  rotate_rows(layer.key, head_dim_, *head.rotary, ranges_);
+}
+
+void ForwardPass::feed_forward(const Block& block, MatrixXd& x) const {
+  MatrixXd z = normed(block.middle_norm, x);
+  MatrixXd inner = projected(block.gate ? *block.gate : block.up, z);
+  in_parallel(static_cast<std::size_t>(inner.cols()), threads_, [&](std::size_t token) {
+    for (double& value : inner.col(static_cast<Index>(token))) value = activate(network_.activation, value);
+  });
+  if (block.gate) inner = inner.cwiseProduct(projected(block.up, z));
+  if (network_.residual_is_normed) x = std::move(z);
+  x += normed(block.feed_forward_end, projected(block.down, inner));
 }
 
 MatrixXd ForwardPass::embedded() const {
@@ -107,27 +160,25 @@ MatrixXd ForwardPass::embedded() const {
     const std::vector<std::int64_t> positions = positions_of(ids_[input], places);
     for (std::size_t i = 0; i < positions.size(); ++i) {
       x.col(ranges_[input].first + static_cast<Index>(i)) =
-          row(places.words, ids_[input][i]) + row(places.positions, positions[i]) + shared;
+          places.factor * row(places.words, ids_[input][i]) +
+          (places.positions.empty() ? shared : row(places.positions, positions[i]) + shared);
     }
   }
   return x;
 }
 
-MatrixXd ForwardPass::normed(const InputNorm& norm, const MatrixXd& x) const {
-  const VectorXd gain = vector(norm.gain), offset = vector(norm.offset);
-  MatrixXd result(x.rows(), x.cols());
-  for (Index token = 0; token < x.cols(); ++token) {
-    const VectorXd centred = x.col(token).array() - x.col(token).mean();
-    const double deviation = std::sqrt(centred.squaredNorm() / static_cast<double>(x.rows()) + network_.epsilon);
-    result.col(token) = (centred / deviation).cwiseProduct(gain) + offset;
-  }
-  return result;
+MatrixXd ForwardPass::normed(const std::optional<InputNorm>& norm, MatrixXd x) const {
+  if (!norm) return x;
+  const VectorXd gain = vector(norm->gain).array() + (norm->gain_plus_one ? 1.0 : 0.0);
+  normalise_rows(x, norm->kind, network_.epsilon, x.rows(), gain,
+                 norm->offset.tensor.empty() ? VectorXd() : vector(norm->offset));
+  return x;
 }
 
 MatrixXd ForwardPass::projected(const Linear& linear, const MatrixXd& x) const {
   const MatrixXd weights = stored_weights(checkpoint_, linear.weights, x.rows());
-  const VectorXd bias = vector(linear.bias);
-  MatrixXd result(bias.size(), x.cols());
+  const VectorXd bias = linear.bias.tensor.empty() ? VectorXd() : vector(linear.bias);
+  MatrixXd result(linear.weights.outputs.count, x.cols());
   const auto blocks = static_cast<std::size_t>((x.cols() + product_columns - 1) / product_columns);
   in_parallel(blocks, threads_, [&](std::size_t block) {
     const Index first = static_cast<Index>(block) * product_columns;
@@ -138,13 +189,13 @@ MatrixXd ForwardPass::projected(const Linear& linear, const MatrixXd& x) const {
     } else {
       part.noalias() = weights * x.middleCols(first, count);
     }
-    part.colwise() += bias;
+    if (bias.size() != 0) part.colwise() += bias;
   });
   return result;
 }
 
 MatrixXd ForwardPass::attended(const Block& block, const MatrixXd& value, LayerAttention& layer) const {
-  MatrixXd output(hidden_, tokens_), log_sum(tokens_, heads_), largest_score(tokens_, heads_);
+  MatrixXd output(heads_ * head_dim_, tokens_), log_sum(tokens_, heads_), largest_score(tokens_, heads_);
   layer.entropy.resize(tokens_, heads_);
   const auto heads = static_cast<std::size_t>(heads_);
   in_parallel(ranges_.size() * heads, threads_, [&](std::size_t task) {
@@ -159,9 +210,12 @@ MatrixXd ForwardPass::attended(const Block& block, const MatrixXd& value, LayerA
                              .first_token = range.first,
                              .tokens = range.count,
                              .head = static_cast<Index>(task % heads),
+                             .key_head = static_cast<Index>(task % heads) * key_heads_ / heads_,
                              .head_dim = head_dim_,
                              .scale = block.attention.scale.midpoint(),
-                             .causal = block.attention.causal});
+                             .causal = block.attention.causal,
+                             .window = block.attention.window,
+                             .softcap = block.attention.softcap});
   });
   layer.largest_coefficient = (largest_score - log_sum).array().exp();
   return output;

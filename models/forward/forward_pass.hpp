@@ -3,10 +3,12 @@
 #include <Eigen/Core>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "kernels/abi/softcheck_kernel.h"
 #include "models/architectures/description.hpp"
+#include "models/forward/head_rows.hpp"
 #include "models/forward/network.hpp"
 #include "models/forward/token_ids.hpp"
 #include "models/read/checkpoint.hpp"
@@ -17,15 +19,10 @@ namespace softcheck::models {
 /// inputs, one input behind the other.
 struct LayerAttention {
   std::int64_t layer = 0;
-  Eigen::MatrixXd query = {}, key = {};      // (hidden, tokens): a head has head_dim rows, one head behind the other
+  // (heads head_dim, tokens) and (key heads head_dim, tokens), normed and rotated: one head behind the other
+  Eigen::MatrixXd query = {}, key = {};
   Eigen::MatrixXd entropy = {};              // (tokens, heads), of each query's coefficients, in nats
   Eigen::MatrixXd largest_coefficient = {};  // (tokens, heads)
-};
-
-/// Tokens of one input among those of all.
-struct TokenRange {
-  Eigen::Index first = 0;
-  Eigen::Index count = 0;
 };
 
 /// A language model run forward on ids of tokens, in f64: weights are the exact numbers of the file, products are
@@ -49,15 +46,25 @@ class ForwardPass {
   ///          the kernel refuses
   void run(std::int64_t last, const std::function<bool(const LayerAttention& layer)>& seen) const;
 
+  /// The logits of the token behind each input, (vocabulary, inputs). A part of the vocabulary's rows is in memory at a
+  /// time.
+  ///
+  /// throws   as run; UnsupportedTensorFile where the model has no known output
+  Eigen::MatrixXd logits() const;
+
  private:
   Eigen::MatrixXd embedded() const;
-  Eigen::MatrixXd normed(const InputNorm& norm, const Eigen::MatrixXd& x) const;
+  // The states behind a layer; those before its last sum where seen ends the pass or no more is needed.
+  Eigen::MatrixXd states(std::int64_t last, bool whole, const std::function<bool(const LayerAttention&)>& seen) const;
+  Eigen::MatrixXd normed(const std::optional<InputNorm>& norm, Eigen::MatrixXd x) const;
+  void norm_and_turn(const HeadDescription& head, LayerAttention& layer) const;
+  void feed_forward(const Block& block, Eigen::MatrixXd& x) const;
   Eigen::MatrixXd projected(const Linear& linear, const Eigen::MatrixXd& x) const;
   Eigen::MatrixXd attended(const Block& block, const Eigen::MatrixXd& value, LayerAttention& layer) const;
   Eigen::VectorXd vector(const VectorPlace& place) const;
 
   const Checkpoint& checkpoint_;
-  std::int64_t hidden_, heads_, head_dim_;
+  std::int64_t hidden_, heads_, key_heads_, head_dim_;
   Network network_;
   TokenIds ids_;
   std::vector<TokenRange> ranges_;

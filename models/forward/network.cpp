@@ -18,24 +18,48 @@ namespace {
 
 using DescribeNetwork = Network(const Checkpoint& checkpoint, const ModelDescription& model);
 
-const std::map<std::string, DescribeNetwork*> networks = {{"bert", bert_network},
-                                                          {"distilbert", bert_network},
-                                                          {"gpt2", gpt2_network},
-                                                          {"roberta", bert_network},
-                                                          {"xlm-roberta", bert_network}};
+/// The model types of each format.
+using Networks = std::map<std::string, DescribeNetwork*>;
+const std::map<std::string, Networks> networks = {{"safetensors",
+                                                   {{"bert", bert_network},
+                                                    {"distilbert", bert_network},
+                                                    {"gemma", decoder_network},
+                                                    {"gemma2", decoder_network},
+                                                    {"gemma3", decoder_network},
+                                                    {"gemma3_text", decoder_network},
+                                                    {"gpt2", gpt2_network},
+                                                    {"llama", decoder_network},
+                                                    {"mistral", decoder_network},
+                                                    {"olmo2", decoder_network},
+                                                    {"phi3", decoder_network},
+                                                    {"qwen2", decoder_network},
+                                                    {"qwen3", decoder_network},
+                                                    {"roberta", bert_network},
+                                                    {"xlm-roberta", bert_network}}},
+                                                  {"gguf",
+                                                   {{"gemma", decoder_network},
+                                                    {"gemma2", decoder_network},
+                                                    {"gemma3", decoder_network},
+                                                    {"llama", decoder_network},
+                                                    {"olmo2", decoder_network},
+                                                    {"phi3", decoder_network},
+                                                    {"qwen2", decoder_network},
+                                                    {"qwen3", decoder_network}}}};
 
 // transformers/activations.py, ACT2FN.
-constexpr std::array<std::pair<const char*, Activation>, 5> activations = {
+constexpr std::array<std::pair<const char*, Activation>, 7> activations = {
     {{"gelu", Activation::gelu},
      {"gelu_new", Activation::gelu_tanh},
      {"gelu_python", Activation::gelu},
      {"gelu_pytorch_tanh", Activation::gelu_tanh},
-     {"relu", Activation::relu}}};
+     {"relu", Activation::relu},
+     {"silu", Activation::silu},
+     {"swish", Activation::silu}}};
 
 // From the first head's rows to those of all.
-Linear all_heads(MatrixPlace weights, VectorPlace bias, std::int64_t hidden) {
-  weights.outputs.count = hidden;
-  bias.entries.count = hidden;
+Linear all_heads(MatrixPlace weights, VectorPlace bias, std::int64_t rows) {
+  weights.outputs.count = rows;
+  bias.entries.count = rows;
   return {weights, bias};
 }
 
@@ -55,19 +79,30 @@ std::string activation_names() {
 }
 
 Network describe_network(const Checkpoint& checkpoint, const ModelDescription& model) {
-  const auto found = networks.find(model.architecture);
-  if (checkpoint.format() == "safetensors" && found != networks.end()) return found->second(checkpoint, model);
+  const auto format = networks.find(checkpoint.format());
+  if (format == networks.end()) {
+    throw UnsupportedTensorFile(checkpoint.path() + ": no model of the format " + checkpoint.format() +
+                                " runs on tokens");
+  }
+  const auto found = format->second.find(model.architecture);
+  if (found != format->second.end()) return found->second(checkpoint, model);
   std::string known;
-  for (const auto& [name, unused] : networks) known += (known.empty() ? "" : ", ") + name;
-  throw UnsupportedTensorFile(checkpoint.path() + ": only " + known + " in safetensors run on tokens, got " +
-                              model.architecture + " in " + checkpoint.format());
+  for (const auto& [name, unused] : format->second) known += (known.empty() ? "" : ", ") + name;
+  throw UnsupportedTensorFile(checkpoint.path() + ": in " + checkpoint.format() + " only " + known +
+                              " run on tokens, got " + model.architecture);
 }
 
 Block block_of_heads(const ModelDescription& model, std::int64_t layer) {
   const HeadDescription& first = model.head_list.at(static_cast<std::size_t>(layer * model.heads));
-  return {.attention = first,
-          .query = all_heads(first.query, first.query_bias, model.hidden),
-          .key = all_heads(first.key, first.key_bias, model.hidden)};
+  Block block = {.attention = first,
+                 .query = all_heads(first.query, first.query_bias, model.heads * model.head_dim),
+                 .key = all_heads(first.key, first.key_bias, model.key_heads * model.head_dim)};
+  if (block.attention.head_norm) {
+    HeadNorm& norm = *block.attention.head_norm;
+    norm.query_gain.entries = {0, norm.query_width};
+    norm.key_gain.entries = {0, norm.key_width};
+  }
+  return block;
 }
 
 Activation known_activation(CheckpointView& view, const std::string& key, const std::string& fallback) {
@@ -86,6 +121,8 @@ double activate(Activation activation, double x) {
       return x / (1 + std::exp(-2 * std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
     case Activation::relu:
       return std::max(x, 0.0);
+    case Activation::silu:
+      return x / (1 + std::exp(-x));
   }
   throw std::logic_error("activate: an Activation without a formula");
 }

@@ -12,7 +12,7 @@ namespace softcheck::models {
 namespace {
 
 template <typename T>
-T load(const std::byte* from) {
+T field_at(const std::byte* from) {
   T value;
   std::memcpy(&value, from, sizeof value);
   return value;
@@ -46,7 +46,7 @@ void decode_q4_1(const std::byte* block, std::int64_t count, double* numbers) {
 // 32 numbers of 5 bits: four bytes of upper bits, the first number's lowest, then nibbles as those of Q4_0.
 template <typename Number>
 void decode_five_bits(const std::byte* block, double* numbers, const Number& number) {
-  const auto upper = load<std::uint32_t>(block);
+  const auto upper = field_at<std::uint32_t>(block);
   for (int i = 0; i < 16; ++i) {
     numbers[i] = number(low_nibble(block[4 + i]) | (upper >> i & 1) << 4);
     numbers[16 + i] = number(high_nibble(block[4 + i]) | (upper >> (16 + i) & 1) << 4);
@@ -105,7 +105,7 @@ void decode_mxfp4(const std::byte* block, std::int64_t count, double* numbers) {
 void decode_iq4_xs(const std::byte* block, std::int64_t count, double* numbers) {
   for (; count > 0; --count, block += 136) {
     const double d = f16_number(block);
-    const auto upper = load<std::uint16_t>(block + 2);
+    const auto upper = field_at<std::uint16_t>(block + 2);
     for (int part = 0; part < 8; ++part, numbers += 32) {
       const std::byte lower = block[4 + part / 2];
       const int scale = (part % 2 == 0 ? low_nibble(lower) : high_nibble(lower)) | (upper >> (2 * part) & 3) << 4;

@@ -54,6 +54,8 @@ class Checkpoint {
   ///          UnsupportedTensorFile where the dtype is not one of element_format_names(); std::invalid_argument where
   ///          rows or columns lie outside or the tensor has more than two dimensions
   virtual TensorBlock read(const StoredTensor& tensor, IndexRange rows, IndexRange columns) const = 0;
+  /// Whether read() has applied all that the configuration's quantization_config says of the weights.
+  virtual bool applies_quantisation() const { return false; }
 
  protected:
   Checkpoint(std::string path, std::string format, Config config)

@@ -53,12 +53,17 @@ auto decoder_of_bytes(Format format) {
   };
 }
 
+void decode_signed_byte(const std::byte* blocks, std::int64_t count, double* numbers) {
+  for (std::int64_t i = 0; i < count; ++i) numbers[i] = std::to_integer<std::int8_t>(blocks[i]);
+}
+
 const std::vector<ElementFormat>& element_formats() {
   static const std::vector<ElementFormat> all = [] {
     std::vector<ElementFormat> formats{{"F64", 1, 8, decode_native<double>},
                                        {"F32", 1, 4, decode_native<float>},
                                        {"F16", 1, 2, decode_f16},
-                                       {"BF16", 1, 2, decode_bf16}};
+                                       {"BF16", 1, 2, decode_bf16},
+                                       {"I8", 1, 1, decode_signed_byte}};
     for (const Format format : numerics::all_formats()) {
       const numerics::FormatProperties& p = numerics::properties(format);
       if (p.storage_bits == 8) formats.push_back({p.file_name, 1, 1, decoder_of_bytes(format)});
@@ -85,6 +90,19 @@ void read_bytes(const ByteSource& source, std::uint64_t begin, std::uint64_t cou
   }
 }
 
+void read_tensor_bytes(const TensorBytes& place, const StoredTensor& tensor, std::uint64_t most,
+                       const BytePieces& piece) {
+  const ElementFormat* format = find_element_format(tensor.dtype);
+  if (format == nullptr) {
+    throw UnsupportedTensorFile(place.file + ": tensor '" + tensor.name + "': need one of the dtypes " +
+                                element_format_names() + ", got " + tensor.dtype);
+  }
+  auto count = static_cast<std::uint64_t>(format->block_bytes);
+  for (const std::int64_t size : tensor.shape) count *= static_cast<std::uint64_t>(size);
+  count = std::min(count / static_cast<std::uint64_t>(format->block_numbers), most);
+  read_bytes(place.source, place.begin, count, place.file + ": tensor '" + tensor.name + "'", piece);
+}
+
 const PlacedTensors& in_files(const Checkpoint& checkpoint) {
   if (const auto* placed = dynamic_cast<const PlacedTensors*>(&checkpoint)) return *placed;
   throw std::logic_error(checkpoint.path() + ": no file holds the bytes of this checkpoint");
@@ -108,15 +126,8 @@ std::string element_format_names() {
 void read_stored_bytes(const Checkpoint& checkpoint, const StoredTensor& tensor, std::uint64_t most,
                        const BytePieces& piece) {
   const PlacedTensor& place = in_files(checkpoint).placed(tensor);
-  const ElementFormat* format = find_element_format(tensor.dtype);
-  if (format == nullptr) {
-    throw UnsupportedTensorFile(place.bytes.file + ": tensor '" + tensor.name + "': need one of the dtypes " +
-                                element_format_names() + ", got " + tensor.dtype);
-  }
-  auto count = static_cast<std::uint64_t>(format->block_bytes);
-  for (const std::int64_t size : tensor.shape) count *= static_cast<std::uint64_t>(size);
-  count = std::min(count / static_cast<std::uint64_t>(format->block_numbers), most);
-  read_bytes(place.bytes.source, place.bytes.begin, count, place.bytes.file + ": tensor '" + tensor.name + "'", piece);
+  read_tensor_bytes(place.bytes, place.tensor, most, piece);
+  if (place.scale) read_tensor_bytes(place.scale->bytes, place.scale->tensor, most, piece);
 }
 
 void read_description_bytes(const Checkpoint& checkpoint, const BytePieces& piece) {

@@ -31,7 +31,8 @@ std::string element_format_names();
 
 using BytePieces = std::function<void(std::span<const std::byte>)>;
 
-/// The bytes that stand in a file for a tensor, no more than most of them, in pieces of a mebibyte.
+/// The bytes that stand in a file for a tensor, then those of its scales where it has some, no more than most of each,
+/// in pieces of a mebibyte.
 ///
 /// throws   as Checkpoint::read where they cannot be read; std::logic_error where no file is behind the checkpoint
 void read_stored_bytes(const Checkpoint& checkpoint, const StoredTensor& tensor, std::uint64_t most,

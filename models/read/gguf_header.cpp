@@ -271,7 +271,7 @@ std::unique_ptr<Checkpoint> open_gguf(const std::filesystem::path& file) {
   TensorPlaces places;
   for (GgufEntry& entry : header.tensors) {
     std::string tensor = entry.tensor.name;
-    places.emplace(std::move(tensor), PlacedTensor{std::move(entry.tensor), {source, name, entry.begin}});
+    places.emplace(std::move(tensor), PlacedTensor{std::move(entry.tensor), {source, name, entry.begin}, {}});
   }
   return std::make_unique<PlacedTensors>(name, "gguf", std::move(config), std::move(places));
 }

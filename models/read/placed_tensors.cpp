@@ -3,6 +3,15 @@
 #include <stdexcept>
 
 namespace softcheck::models {
+namespace {
+
+// Of a range that is not empty.
+IndexRange blocks_of(const IndexRange& range, std::int64_t block) {
+  const std::int64_t first = range.first / block;
+  return {first, (range.first + range.count - 1) / block - first + 1};
+}
+
+}  // namespace
 
 const StoredTensor* PlacedTensors::find(std::string_view name) const {
   const auto found = places_.find(name);
@@ -23,7 +32,18 @@ const PlacedTensor& PlacedTensors::placed(const StoredTensor& tensor) const {
 
 TensorBlock PlacedTensors::read(const StoredTensor& tensor, IndexRange rows, IndexRange columns) const {
   const PlacedTensor& place = placed(tensor);
-  return read_tensor_block(place.bytes, place.tensor, rows, columns);
+  TensorBlock block = read_tensor_block(place.bytes, place.tensor, rows, columns);
+  if (!place.scale || block.values.size() == 0) return block;
+  const StoredScale& scale = *place.scale;
+  const IndexRange of_rows = blocks_of(rows, scale.block_rows), of_columns = blocks_of(columns, scale.block_columns);
+  const Eigen::MatrixXd factors = read_tensor_block(scale.bytes, scale.tensor, of_rows, of_columns).values;
+  for (std::int64_t j = 0; j < columns.count; ++j) {
+    const std::int64_t column = (columns.first + j) / scale.block_columns - of_columns.first;
+    for (std::int64_t i = 0; i < rows.count; ++i) {
+      block.values(i, j) *= factors((rows.first + i) / scale.block_rows - of_rows.first, column);
+    }
+  }
+  return block;
 }
 
 }  // namespace softcheck::models

@@ -10,6 +10,7 @@
 
 #include "models/read/file_source.hpp"
 #include "models/read/placed_tensors.hpp"
+#include "models/read/stored_scales.hpp"
 #include "models/read/strict_json.hpp"
 
 namespace softcheck::models {
@@ -162,7 +163,7 @@ void add_file(const fs::path& file, TensorPlaces& places) {
   const ByteSource source = open_file_source(file);
   const SafetensorsHeader header = read_safetensors_header(source, name);
   for (const SafetensorsEntry& entry : header.tensors) {
-    PlacedTensor place{{entry.name, entry.dtype, entry.shape}, {source, name, header.data_begin + entry.begin}};
+    PlacedTensor place{{entry.name, entry.dtype, entry.shape}, {source, name, header.data_begin + entry.begin}, {}};
     if (!places.emplace(entry.name, std::move(place)).second) {
       throw TensorFileError(name + ": tensor '" + entry.name + "' stands in another shard, too");
     }
@@ -226,11 +227,14 @@ SafetensorsHeader read_safetensors_header(const ByteSource& source, const std::s
 std::unique_ptr<Checkpoint> open_safetensors(const fs::path& file, const fs::path& path, const Config& config) {
   TensorPlaces places;
   add_file(file, places);
-  return std::make_unique<PlacedTensors>(path.string(), "safetensors", config, std::move(places));
+  const bool quantised = attach_scales(config, places);
+  return std::make_unique<PlacedTensors>(path.string(), "safetensors", config, std::move(places), quantised);
 }
 
 std::unique_ptr<Checkpoint> open_shards(const fs::path& index, const fs::path& path, const Config& config) {
-  return std::make_unique<PlacedTensors>(path.string(), "safetensors", config, read_shards(index.parent_path(), index));
+  TensorPlaces places = read_shards(index.parent_path(), index);
+  const bool quantised = attach_scales(config, places);
+  return std::make_unique<PlacedTensors>(path.string(), "safetensors", config, std::move(places), quantised);
 }
 
 }  // namespace softcheck::models

@@ -30,7 +30,7 @@ test "$(grep -c ',\(1024\|4096\),' "$scratch/growth/growth.csv")" = 14 || compla
 # Figure 3 needs a model that runs on tokens, or one of our own.
 checkpoints=$(dirname "$0")/../models/checkpoints
 refuses 2 'missing' run figure-3 --model "$scratch/missing" --out "$scratch/a"
-refuses 4 'only bert, distilbert, gpt2, roberta, xlm-roberta' run figure-3 --model "$checkpoints/llama" --out "$scratch/a"
+refuses 4 'run on tokens, got gpt_oss' run figure-3 --model "$checkpoints/gpt_oss" --out "$scratch/a"
 refuses 2 'inputs' run figure-3 --model "$checkpoints/bert" --inputs 0
 echo '1 2 3' >"$scratch/short"
 refuses 2 'need an input of at least 16 ids' run figure-3 --model "$checkpoints/bert" --tokens "$scratch/short" --out "$scratch/a"

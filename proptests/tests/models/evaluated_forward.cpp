@@ -78,29 +78,6 @@ BoundRow plus(const BoundRow& a, const BoundRow& b) {
   return result;
 }
 
-// exp(s_j - m) / sum: a maximum moves no further than what it is taken of; exp and the quotient are granted four
-// roundings each, and what becomes subnormal may be flushed.
-BoundRow softmax(const BoundRow& scores) {
-  double largest = -INFINITY, moved = 0;
-  for (const Float64Bound& score : scores) {
-    largest = std::max(largest, score.value);
-    moved = std::max(moved, score.error);
-  }
-  BoundRow weights;
-  for (const Float64Bound& score : scores) {
-    const Float64Bound x = score - Float64Bound{largest, moved};
-    const double weight = std::exp(x.value);
-    weights.push_back(
-        rounded(Float64Bound{weight, weight * std::expm1(x.error) + std::numeric_limits<double>::min()}, 4));
-  }
-  const Float64Bound total = sum(weights);
-  for (Float64Bound& weight : weights) {
-    const double share = weight.value / total.value;
-    weight = rounded(Float64Bound{share, (share * total.error + weight.error) / (total.value - total.error)}, 4);
-  }
-  return weights;
-}
-
 class Evaluation {
  public:
   explicit Evaluation(const Checkpoint& checkpoint)
@@ -235,7 +212,7 @@ class Evaluation {
           for (std::size_t c = first; c < first + width; ++c) terms.push_back(seen.query[i][c] * seen.key[j][c]);
           scores.push_back(scaled(sum(terms), scale));
         }
-        coefficients.push_back(softmax(scores));
+        coefficients.push_back(evaluated_softmax(scores));
         for (std::size_t c = first; c < first + width; ++c) {
           BoundRow terms;
           for (std::size_t j = 0; j < scores.size(); ++j) terms.push_back(coefficients[i][j] * value[j][c]);
@@ -257,6 +234,8 @@ class Evaluation {
 
 Float64Bound evaluated_activation(const std::string& name, const Float64Bound& x) {
   if (name == "relu") return {std::max(x.value, 0.0), x.error};
+  // x / (1 + e^-x): a slope of at most 1.1; exp has two roundings, the sum and the quotient one each, of at most |x|.
+  if (name == "silu") return {x.value / (1 + std::exp(-x.value)), 1.1 * x.error + 8 * x.unit * x.largest()};
   // Both forms of gelu have slopes of at most Phi(sqrt 2) + sqrt 2 phi(sqrt 2) = 1.1289 and 1.1290. Their second factor
   // is at most 1: erf has 4 roundings, its argument y adds |y erf'(y)| <= 0.49 a rounding of y (2), the sum 1 + erf and
   // the products 3. In the tanh form y has 8 roundings (a cube, two products, a sum and two constants), each worth
@@ -266,6 +245,29 @@ Float64Bound evaluated_activation(const std::string& name, const Float64Bound& x
                           ? std::tanh(std::sqrt(2 / std::numbers::pi) * (x.value + 0.044715 * std::pow(x.value, 3)))
                           : std::erf(x.value / std::numbers::sqrt2);
   return {x.value / 2 * (1 + tail), lost};
+}
+
+// exp(s_j - m) / sum: a maximum moves no further than what it is taken of; exp and the quotient are granted four
+// roundings each, and what becomes subnormal may be flushed.
+BoundRow evaluated_softmax(const BoundRow& scores) {
+  double largest = -INFINITY, moved = 0;
+  for (const Float64Bound& score : scores) {
+    largest = std::max(largest, score.value);
+    moved = std::max(moved, score.error);
+  }
+  BoundRow weights;
+  for (const Float64Bound& score : scores) {
+    const Float64Bound x = score - Float64Bound{largest, moved};
+    const double weight = std::exp(x.value);
+    weights.push_back(
+        rounded(Float64Bound{weight, weight * std::expm1(x.error) + std::numeric_limits<double>::min()}, 4));
+  }
+  const Float64Bound total = sum(weights);
+  for (Float64Bound& weight : weights) {
+    const double share = weight.value / total.value;
+    weight = rounded(Float64Bound{share, (share * total.error + weight.error) / (total.value - total.error)}, 4);
+  }
+  return weights;
 }
 
 std::vector<EvaluatedLayer> evaluated_forward(const Checkpoint& checkpoint, const std::vector<std::int64_t>& ids) {

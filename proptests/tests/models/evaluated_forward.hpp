@@ -23,6 +23,9 @@ struct EvaluatedLayer {
 /// of models/ is used but the reader of tensors and keys.
 std::vector<EvaluatedLayer> evaluated_forward(const Checkpoint& checkpoint, const std::vector<std::int64_t>& ids);
 
+/// Coefficients of scores.
+BoundRow evaluated_softmax(const BoundRow& scores);
+
 /// What a name of transformers stands for: "gelu", "gelu_new" or "relu".
 Float64Bound evaluated_activation(const std::string& name, const Float64Bound& x);
 

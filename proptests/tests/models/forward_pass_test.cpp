@@ -180,11 +180,9 @@ TEST(ForwardPass, HasTheSameBitsOnAnyThreads) {
 }
 
 TEST(ForwardPass, ActivationsAreThoseOfTransformers) {
-  const std::map<std::string, std::string> names = {{"gelu", "gelu"},
-                                                    {"gelu_python", "gelu"},
-                                                    {"gelu_new", "gelu_new"},
-                                                    {"gelu_pytorch_tanh", "gelu_new"},
-                                                    {"relu", "relu"}};
+  const std::map<std::string, std::string> names = {{"gelu", "gelu"},         {"gelu_python", "gelu"},
+                                                    {"gelu_new", "gelu_new"}, {"gelu_pytorch_tanh", "gelu_new"},
+                                                    {"relu", "relu"},         {"silu", "silu"}};
   for (const auto& [name, formula] : names) {
     for (double x = -40; x <= 40; x += 0.03125) {
       const Float64Bound expected = evaluated_activation(formula, {x, 0});

@@ -226,7 +226,8 @@ TEST(RefusedModels, ContradictTheirConfiguration) {
 TEST(RefusedModels, AreNotThoseWhoseOtherKeysChangeNothing) {
   for (
       const CheckpointEdit& edit : std::vector<CheckpointEdit>{
-          {"llama", R"({"torch_dtype": "bfloat16", "attention_dropout": 0.1, "use_cache": false, "alibi": null})"},
+          {"llama", R"({"torch_dtype": "bfloat16", "attention_dropout": 0.1, "use_cache": false, "alibi": null,
+              "_model_name_or_path": "a"})"},
           {"bert", R"({"pruned_heads": {}, "position_embedding_type": "absolute", "gradient_checkpointing": false})"},
           {"gpt2", R"({"n_ctx": 64, "task_specific_params": {"text-generation": {"max_length": 50}}})"},
           {"gpt2", "{}", {{"transformer.h.0.attn.bias", {1, 1, 64, 64}}}},

@@ -96,16 +96,19 @@ std::string outcome_on(const CheckpointEdit& edit, const TokenIds& inputs = {{1}
 }
 
 TEST(RefusedTokens, NameTheModelThatDoesNotRun) {
-  const char* const supported = "only bert, distilbert, gpt2, roberta, xlm-roberta in safetensors run on tokens, got ";
-  EXPECT_THAT(outcome_on({"llama"}), HasSubstr(std::string(supported) + "llama in safetensors"));
-  EXPECT_THAT(outcome_on({"vit"}), HasSubstr(std::string(supported) + "vit in safetensors"));
+  EXPECT_THAT(outcome_on({"vit"}), HasSubstr("in safetensors only bert, distilbert, gemma, "));
+  EXPECT_THAT(outcome_on({"vit"}), HasSubstr(" run on tokens, got vit"));
+  EXPECT_THAT(outcome_on({"gpt_oss"}), HasSubstr(" run on tokens, got gpt_oss"));
   const auto gguf = open_checkpoint(checkpoint_folder("gguf-bert") / "model.gguf");
-  EXPECT_THAT(outcome_on(*gguf, {{1}}), HasSubstr(std::string(supported) + "bert in gguf"));
+  EXPECT_THAT(
+      outcome_on(*gguf, {{1}}),
+      HasSubstr("in gguf only gemma, gemma2, gemma3, llama, olmo2, phi3, qwen2, qwen3 run on tokens, got bert"));
+  EXPECT_THAT(outcome_on({"llama", R"({"hidden_act": "gelu_10"})"}), HasSubstr("names the activation gelu_10; "));
   EXPECT_THAT(outcome_on({"bert", R"({"hidden_act": "gelu_10"})"}),
               HasSubstr("the key hidden_act names the activation gelu_10; gelu, gelu_new, "));
-  EXPECT_THAT(outcome_on({"gpt2", R"({"activation_function": "swish"})"}),
-              HasSubstr("the key activation_function names the activation swish; "));
-  for (const char* folder : {"bert", "distilbert", "gpt2", "roberta", "xlm-roberta"}) {
+  EXPECT_THAT(outcome_on({"gpt2", R"({"activation_function": "mish"})"}),
+              HasSubstr("the key activation_function names the activation mish; "));
+  for (const char* folder : {"bert", "distilbert", "gemma3", "gpt2", "llama", "phi3", "roberta", "xlm-roberta"}) {
     EXPECT_EQ(outcome_on({folder}), "runs");
   }
 }
@@ -117,6 +120,10 @@ TEST(RefusedTokens, NameTheTensorThatContradictsTheConfiguration) {
               HasSubstr("word_embeddings.weight must have vocab_size 41 rows, got 40"));
   EXPECT_THAT(outcome_on({"bert", R"({"intermediate_size": 20})"}), HasSubstr("dense.weight must be (20, 32)"));
   EXPECT_THAT(outcome_on({"bert", R"({"vocab_size": null})"}), HasSubstr("vocab_size"));
+  EXPECT_THAT(outcome_on({"llama", "{}", {{"model.layers.0.mlp.down_proj.weight", {32, 7}}}}),
+              HasSubstr("mlp.down_proj.weight must be (32, "));
+  EXPECT_THAT(outcome_on({"llama", "{}", {{"lm_head.weight", {41, 32}}}}),
+              HasSubstr("lm_head.weight must have the shape"));
   EXPECT_THAT(outcome_on({"gpt2", R"({"n_inner": null})"}), HasSubstr("mlp.c_fc.weight must be (32, 128)"));
 }
 
