@@ -124,6 +124,7 @@ void check_kernel(const Contract& contract, std::span<const double> logits, Erro
   }
 }
 
+// Labelled full: RoundingTopP.KernelsThatCompareWhatTheyComputedKeepTheBounds
 TEST(RoundingTopP, KernelsThatCompareWhatTheyComputedKeepTheBounds) {
   const auto check = [](const Contract& contract, const tests::NamedRow& row, BoundShares& shares) {
     for (const double theta : {1.0, 0.75}) {

@@ -106,6 +106,7 @@ void check_kernel(const Contract& contract, std::span<const double> logits, std:
   }
 }
 
+// Labelled full: RoundingTopk.KernelsThatChooseByTheirCoefficientsKeepTheBounds
 TEST(RoundingTopk, KernelsThatChooseByTheirCoefficientsKeepTheBounds) {
   const auto check = [](const Contract& contract, const tests::NamedRow& row, BoundShares& shares) {
     const std::size_t n = row.logits.size();
