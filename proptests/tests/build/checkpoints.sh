@@ -1,15 +1,10 @@
 #!/bin/sh
-# softcheck model names a claim about a checkpoint that does not hold, and a run that its user ends is no pass.
+# A run of softcheck model that its user ends is no pass.
 #   checkpoints.sh SOFTCHECK
 set -u
 softcheck=$1
 . "$(dirname "$0")/command_checks.sh"
 checkpoints=$(dirname "$0")/../models/checkpoints
-
-# Activations that another model recorded: its queries and keys are larger than any input of this one makes them.
-expect 1 model "$checkpoints/bert" --activations "$checkpoints/gguf-bert/observed.safetensors"
-says '^  fail model.observed.logit$'
-says '^fail: 8 of 8 heads certified'
 
 # A GPT-2 of zeros with 48 layers of 32 heads: more than a minute of work, of which little is done.
 width=2048 layers=48

@@ -1,10 +1,14 @@
 #!/bin/sh
-# The scripts that try the command, short ones first, until one fails: what ./run mutate asks about a change of cli/.
+# The tests of the command, short ones first, until one fails: what ./run mutate asks about a change of cli/.
 #   command.sh SOFTCHECK KERNELS      the command, and the folder of the kernel modules
 set -u
-here=$(dirname "$0")
-for script in tokens checkpoints figures readers check lost_output campaign messages model_page cli; do
-  sh "$here/$script.sh" "$1" "$2"
+tests=$(dirname "$0")/..
+for test in tokens.txt checkpoints.sh figures.sh readers.sh check.txt check_files.txt lost_output.sh campaign.txt messages.txt model_page.sh \
+  networks.txt cli.txt; do
+  case $test in
+    *.txt) sh "$tests/transcripts/run.sh" "$1" "$2" "$tests/transcripts/$test" ;;
+    *) sh "$tests/build/$test" "$1" "$2" ;;
+  esac
   status=$?
-  test $status = 0 || test $status = 77 || { echo "$script.sh: exit $status"; exit 1; }
+  test $status = 0 || test $status = 77 || { echo "$test: exit $status"; exit 1; }
 done

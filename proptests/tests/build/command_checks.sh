@@ -1,5 +1,6 @@
 # What the scripts that try the command share: sets scratch, a folder that goes with the script, and failures. The command
 # is $softcheck. A failure shows the command, what was expected and the end of what it said.
+. "$(dirname "$0")/file_bytes.sh"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failures=0
@@ -62,14 +63,4 @@ within_seconds() {
   printf '#!/bin/sh\nexec timeout -s KILL 60 "%s" "$@"\n' "$softcheck" >"$scratch/within_seconds"
   chmod +x "$scratch/within_seconds"
   softcheck_itself=$softcheck softcheck=$scratch/within_seconds
-}
-
-# repeat N TEXT: so many of it in a row, through printf
-repeat() { printf "$2%.0s" $(seq "$1"); }
-
-# safetensors HEADER_FILE: what begins a safetensors file, the length of its header and the header
-safetensors() {
-  length=$(wc -c <"$1")
-  for shift in 0 8 16 24 32 40 48 56; do printf "\\$(printf %03o $((length >> shift & 255)))"; done
-  cat "$1"
 }

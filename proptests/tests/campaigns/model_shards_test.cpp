@@ -17,7 +17,7 @@
 #include "models/report/checkpoint_report.hpp"
 #include "models/report/checkpoint_run.hpp"
 #include "proptests/report/report.hpp"
-#include "proptests/tests/campaigns/state_folder.hpp"
+#include "proptests/tests/campaigns/campaign_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -20,7 +20,7 @@
 #include "judge/campaigns/shard_file.hpp"
 #include "judge/campaigns/shard_run.hpp"
 #include "proptests/engine/interrupted.hpp"
-#include "proptests/tests/campaigns/state_folder.hpp"
+#include "proptests/tests/campaigns/campaign_samples.hpp"
 
 namespace softcheck::proptests {
 namespace {

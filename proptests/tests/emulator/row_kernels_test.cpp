@@ -6,16 +6,86 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <functional>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "kernels/emulator/block.hpp"
-#include "proptests/tests/emulator/exact_sums.hpp"
+#include "proptests/tests/kernels/loaded_kernel.hpp"
 
 namespace softcheck::emulator_tests {
 namespace {
+
+// What a row's statistics must be, and how far they may be from it: kernels/block and the strict mode.
+
+/// What the kernels promise of the entropy of a million items in f32.
+constexpr long double promised_nats = 1e-6L;
+
+/// Logits that rise slowly up to range: every thread's maximum rises with every group that it reads.
+std::vector<float> rising_row(std::size_t n, double range) {
+  std::vector<float> row;
+  for (std::size_t i = 0; i < n; ++i) {
+    row.push_back(static_cast<float>(range * static_cast<double>(i) / static_cast<double>(n)));
+  }
+  return row;
+}
+
+/// With D = m - x and w = exp(-D), the sums of w D^k; the first without a maximum's weight.
+struct ExactSums {
+  template <class T>
+  explicit ExactSums(const std::vector<T>& row) : maximum(*std::ranges::max_element(row)) {
+    for (const T x : row) {
+      const long double d = maximum - x;
+      long double term = std::exp(-d);
+      for (int k = 0; k < 4; ++k) {
+        add(term, k);
+        term *= d;
+      }
+    }
+    for (int k = 0; k < 4; ++k) sums[k] += rests[k];
+  }
+
+  long double sum() const { return 1 + sums[0]; }
+  long double logsumexp() const { return maximum + std::log(sum()); }
+  long double entropy() const { return std::log(sum()) + sums[1] / sum(); }
+
+  /// How far the sum of w D^k as computed in T may be, u the unit roundoff: an item's exponential 2 u, its group of
+  /// four 2, each power of D 3 (of a power that a rise gives: the sum that is told, d, the product), the result 2. Its
+  /// argument u D. Rises: one by d loses u d for its argument and less than 2 u d of its factor, whose value and rest
+  /// leave out what rounds in the tail of the exponential alone, |tail| about |r| <= min(d, ln(2) / 2), r itself, r and
+  /// r^2 q; they add up to 3 u D. Compensated sums and products, and all else of second order, are u^2 for each of the
+  /// rises and groups, n / 512: up to n = 2^20 a part in 1000.
+  template <class T>
+  long double allowed(int k) const {
+    const long double total = k == 0 ? sum() : sums[k];
+    return 1.001L * unit<T> * ((6 + 3 * k) * total + 3 * sums[k + 1]);
+  }
+
+  /// B5 in docs/tolerances.md: of m + ln S, the logarithm wrong by 2 u.
+  template <class T>
+  long double allowed_of_logsumexp() const {
+    return allowed<T>(0) / sum() + 1.001L * unit<T> * (2 * std::log(sum()) + std::abs(logsumexp()));
+  }
+
+  template <class T>
+  static constexpr long double unit = std::numeric_limits<T>::epsilon() / 2.0L;
+
+  long double maximum, sums[4] = {-1, 0, 0, 0};
+
+ private:
+  /// Sums of numbers in f64 must not round a million times in a format eleven bits longer: each addition's rest is
+  /// kept.
+  void add(long double term, int k) {
+    const long double before = sums[k];
+    sums[k] += term;
+    const long double added = sums[k] - before;
+    rests[k] += (before - (sums[k] - added)) + (term - added);
+  }
+  long double rests[4] = {0, 0, 0, 0};
+};
 
 using namespace kernels;
 using emulator::Block;
@@ -155,6 +225,73 @@ TEST(RowStatistics, EntropyOfAMillionItemsIsWithinAMillionthOfANat) {
                 }).clean());
     EXPECT_LE(std::abs(entropy[0] - ExactSums(row).entropy()), promised_nats) << name;
     EXPECT_GE(entropy[0], 0);
+  }
+}
+
+using kernel_tests::dtype_of;
+
+// Rows and scores that rise slowly, for which a maximum is replaced thousands of times by one that is nearly the same:
+// factors that all err the same way would add up. Of the strict mode, whose bits are the emulated bodies'.
+using F32 = kernel_tests::Tensor<float>;
+
+/// The results of a strict kernel, count of them, one number each; outputs: those before.
+std::vector<float> results_of(const std::string& op, const std::vector<const DLTensor*>& inputs,
+                              const std::vector<std::int64_t>& shape, std::size_t count,
+                              std::vector<DLTensor*> outputs = {}) {
+  std::deque<F32> results;
+  for (std::size_t i = 0; i < count; ++i) outputs.push_back(&results.emplace_back(dtype_of<float>(), shape).view);
+  const softcheck_kernel kernel = kernel_tests::load_kernel("softcheck_strict_kernels", "softcheck_strict_" + op);
+  EXPECT_TRUE(kernel_tests::takes_call(kernel, inputs, outputs, 1, false)) << op;
+  std::vector<float> numbers;
+  for (const F32& result : results) numbers.push_back(result.elements[0]);
+  return numbers;
+}
+
+constexpr double ranges[] = {5, 20, 60};
+
+TEST(RisingMaxima, OfARowLeaveItsSumsAndItsEntropyExact) {
+  constexpr std::int64_t n = std::int64_t{1} << 20;
+  for (const double range : ranges) {
+    const std::vector<float> row = rising_row(n, range);
+    const ExactSums exact(row);
+    F32 logits(dtype_of<float>(), {1, n});
+    logits.set_row(0, row);
+    const std::vector<float> statistics = results_of("row_statistics", {&logits.view}, {1}, 4);
+    EXPECT_EQ(statistics[0], exact.maximum) << range;
+    for (int k = 0; k < 3; ++k) {
+      EXPECT_LE(std::abs(statistics[static_cast<std::size_t>(k) + 1] - exact.sums[k]), exact.allowed<float>(k))
+          << "k = " << k << ", up to " << range;
+    }
+    EXPECT_LE(std::abs(results_of("entropy", {&logits.view}, {1}, 1)[0] - exact.entropy()), promised_nats) << range;
+    EXPECT_LE(std::abs(results_of("logsumexp", {&logits.view}, {1}, 1)[0] - exact.logsumexp()),
+              exact.allowed_of_logsumexp<float>())
+        << range;
+  }
+}
+
+TEST(RisingMaxima, OfAQuerysScoresLeaveItsNumbersExact) {
+  constexpr std::int64_t n = std::int64_t{1} << 17;
+  for (const double range : ranges) {
+    const ExactSums exact(rising_row(n, range));
+    F32 q(dtype_of<float>(), {1, 1, 1, 1}), k(dtype_of<float>(), {1, 1, n, 1}), v(dtype_of<float>(), {1, 1, n, 1}),
+        out(dtype_of<float>(), q.shape);
+    q.elements[0] = 1;
+    k.elements = rising_row(n, range);
+    k.view.data = k.elements.data();
+    std::ranges::fill(v.elements, 1.0F);
+    for (const std::string op : {"attention", "split_attention"}) {
+      const std::vector<float> found = results_of(op, {&q.view, &k.view, &v.view}, {1, 1, 1}, 2, {&out.view});
+      EXPECT_LE(std::abs(found[0] - exact.logsumexp()), exact.allowed_of_logsumexp<float>()) << op << " " << range;
+      EXPECT_LE(std::abs(found[1] - exact.entropy()), promised_nats) << op << " " << range;
+      // The weights' sum over the weights' sum: each may be wrong, and a reciprocal and a product round.
+      EXPECT_LE(std::abs(out.elements[0] - 1), 2 * exact.allowed<float>(0) / exact.sum() + 2 * exact.unit<float>)
+          << op << " " << range;
+    }
+    const std::vector<float> statistics = results_of("attention_statistics", {&q.view, &k.view}, {1, 1, 1}, 4);
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_LE(std::abs(statistics[static_cast<std::size_t>(i) + 1] - exact.sums[i]), exact.allowed<float>(i))
+          << "attention_statistics, k = " << i << ", up to " << range;
+    }
   }
 }
 

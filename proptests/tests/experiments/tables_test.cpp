@@ -1,10 +1,19 @@
 // Table 1's statistics on measures whose means, intervals and p-values are known.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <cstdint>
+#include <numbers>
+#include <regex>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
+#include "experiments/figures/entropy_of_heads.hpp"
+#include "experiments/language/language_accuracy.hpp"
 #include "experiments/tables/accuracy_table.hpp"
 #include "experiments/tables/paper_table.hpp"
 #include "experiments/tables/sensitivity.hpp"
@@ -117,6 +126,126 @@ TEST(Variants, TakeTheHeadThatTheyName) {
   EXPECT_EQ(line.summaries[0].largest.value, 0.75);
   EXPECT_NE(to_csv({line}).find("adaptive,no,1,128,70,"), std::string::npos);
   EXPECT_THROW(variant_line("x", true, {}, 0), std::invalid_argument);
+}
+
+// The picture of figure 3: where its parts stand, and that its axes have room for every point.
+
+// Two heads a layer at 16 and at so many items.
+std::vector<HeadEntropy> picture_points(std::int64_t layers, std::int64_t items) {
+  std::vector<HeadEntropy> points;
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    for (std::int64_t head = 0; head < 2; ++head) {
+      for (const std::int64_t n : {std::int64_t{16}, items}) {
+        points.push_back({.layer = layer, .head = head, .items = n, .rows = 1, .sum = 1});
+      }
+    }
+  }
+  return points;
+}
+
+// The numbers behind a text, in the order of the script.
+std::vector<double> numbers_behind(const std::string& script, const std::string& text) {
+  const std::regex pattern(text + R"((-?[0-9.]+))");
+  std::vector<double> numbers;
+  for (std::sregex_iterator at(script.begin(), script.end(), pattern), end; at != end; ++at) {
+    numbers.push_back(std::stod((*at)[1]));
+  }
+  return numbers;
+}
+
+TEST(EntropyPicture, AxesReachBeyondTheLargestNumberOfItems) {
+  for (const std::int64_t items : {32, 512, 4096}) {
+    const std::string script = entropy_of_heads("model", picture_points(1, items)).pictures.at(0).script;
+    ASSERT_EQ(numbers_behind(script, "set xrange \\[14:").size(), 1U);
+    EXPECT_GT(numbers_behind(script, "set xrange \\[14:")[0], static_cast<double>(items));
+    ASSERT_EQ(numbers_behind(script, "set yrange \\[-0.25:").size(), 1U);
+    EXPECT_GT(numbers_behind(script, "set yrange \\[-0.25:")[0], std::log(static_cast<double>(items)));
+  }
+}
+
+// Left, right, bottom and top of a panel, in shares of the picture; y grows upwards.
+using Panel = std::array<double, 4>;
+
+bool panels_overlap(const Panel& a, const Panel& b) { return a[0] < b[1] && b[0] < a[1] && a[2] < b[3] && b[2] < a[3]; }
+
+TEST(EntropyPicture, PanelsStandBesideOneAnotherBelowTheTitle) {
+  for (const std::int64_t layers : {1, 2, 3, 4, 7, 12}) {
+    const std::string script = entropy_of_heads("model", picture_points(layers, 64)).pictures.at(0).script;
+    std::array<std::vector<double>, 4> margins;
+    constexpr std::array<const char*, 4> sides{"lmargin", "rmargin", "bmargin", "tmargin"};
+    for (std::size_t side = 0; side < 4; ++side) {
+      margins[side] = numbers_behind(script, std::string("set ") + sides[side] + " at screen ");
+      ASSERT_EQ(margins[side].size(), static_cast<std::size_t>(layers) + 1) << "a panel each, and the legend";
+    }
+    const std::vector<double> title = numbers_behind(script, "at screen 0.5, screen ");
+    ASSERT_EQ(title.size(), 1U);
+    EXPECT_LT(title[0], 1);
+    std::vector<Panel> panels;
+    for (std::size_t k = 0; k < margins[0].size(); ++k) {
+      const Panel panel{margins[0][k], margins[1][k], margins[2][k], margins[3][k]};
+      EXPECT_TRUE(0 <= panel[0] && panel[0] < panel[1] && panel[1] <= 1) << layers << ", panel " << k;
+      EXPECT_TRUE(0 <= panel[2] && panel[2] < panel[3] && panel[3] < title[0]) << layers << ", panel " << k;
+      for (const Panel& other : panels) EXPECT_FALSE(panels_overlap(panel, other)) << layers << ", panel " << k;
+      panels.push_back(panel);
+    }
+  }
+}
+
+using ::testing::HasSubstr;
+
+// Figure 8's numbers from the scores of problems.
+
+// A problem of ten characters for each letter: w is whole, a has the answer and nine right characters, - has eight.
+std::vector<ProblemScore> scores_from(const std::string& letters) {
+  std::vector<ProblemScore> scores;
+  for (const char letter : letters) {
+    const int right = letter == 'w' ? 10 : letter == 'a' ? 9 : 8;
+    scores.push_back({letter == 'w', letter != '-', right, 10});
+  }
+  return scores;
+}
+
+std::vector<LanguageCell> one_cell(const std::string& letters) { return {{"minimum", 4, scores_from(letters)}}; }
+
+TEST(LanguageFigure, MeansAndTestsAreOverTheSetsOfAllSeeds) {
+  LanguageCells cells;
+  cells[0] = {one_cell("ww--"), one_cell("wa--")};
+  cells[1] = {one_cell("www-"), one_cell("ww--")};
+  const std::vector<LanguageRow> rows = language_rows(cells, 2);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].problems, 8U);
+  // Sets of two problems: 100, 0, 50, 0 and 100, 50, 100, 0. All of these numbers are dyadic.
+  EXPECT_EQ(rows[0].uses[0]->whole.value, 37.5);
+  EXPECT_EQ(rows[0].uses[1]->whole.value, 62.5);
+  EXPECT_EQ(rows[0].uses[0]->answer.value, 50);
+  EXPECT_FALSE(rows[0].uses[2]);
+  // Differences 0, 50, 50, 0: t = sqrt 3 with three degrees of freedom, p = 1/2 - 1/pi. Boost derives no bound of its
+  // distribution's error: compared are the digits that the table has.
+  EXPECT_EQ(fmt::format("{:.6g}", *rows[0].p_whole[1]), fmt::format("{:.6g}", 0.5 - 1 / std::numbers::pi));
+  EXPECT_FALSE(rows[0].p_whole[2]);
+  EXPECT_FALSE(rows[0].p_whole[0]);
+  // A sum of four quotients and its quotient: eight roundings of numbers below 512, each by at most 2^-45.
+  EXPECT_NEAR(rows[0].uses[0]->characters.value, (100 + 80 + 95 + 80) / 4.0, 8 * 0x1p-45);
+  const std::vector<LanguageRow> totals = language_totals(cells, 2);
+  ASSERT_EQ(totals.size(), 1U);
+  EXPECT_EQ(totals[0].uses[1]->whole.value, 62.5);
+  EXPECT_THAT(to_text(rows), HasSubstr("37.5 +- "));
+  const Figure figure = language_accuracy(rows, totals, 4, 12);
+  EXPECT_THAT(figure.tables.at(0).csv, HasSubstr("\nminimum,4,8,37.5,"));
+  EXPECT_THAT(figure.pictures.at(0).script, HasSubstr("'all algorithms'"));
+}
+
+TEST(LanguageFigure, CellsWithoutProblemsAreLeftOutAndOthersMustMatch) {
+  LanguageCells cells;
+  EXPECT_THROW(language_rows(cells, 2), std::invalid_argument);
+  cells[0] = {{{"minimum", 4, scores_from("w-")}, {"minimum", 48, {}}}};
+  cells[1] = cells[0];
+  EXPECT_EQ(language_rows(cells, 2).size(), 1U);
+  EXPECT_THROW(language_rows(cells, 0), std::invalid_argument);
+  cells[1] = {one_cell("w-")};
+  EXPECT_THROW(language_rows(cells, 2), std::invalid_argument);
+  cells[1] = {cells[0][0], cells[0][0]};
+  EXPECT_THROW(language_rows(cells, 2), std::invalid_argument);
 }
 
 }  // namespace

@@ -227,7 +227,7 @@ int wrong_by_length(const softcheck_call* call) {
 TEST(KernelReport, OtherFailuresAreOfOtherRowsAndAnInfiniteSlackBesideAFiniteOneIsExplained) {
   const std::string table = JudgedReport{own_subject(wrong_by_length, {.domain = "theta=1 nomask compact"})}.table();
   EXPECT_THAT(table, HasSubstr("slack inf is of another case"));
-  // Each property shrinks to the same row, and so none is named (proptests/tests/build/messages.sh has one that is).
+  // Each property shrinks to the same row, and so none is named (proptests/tests/transcripts/messages.txt has one that is).
   EXPECT_THAT(table, Not(HasSubstr("also fails: ")));
   // Masks have no part in this failure: a row with a hidden item shrinks to the told row.
   const std::string same =

@@ -1,6 +1,5 @@
 // The gradients of attention by its sinks and by its bias, at hand: sums over the heads and batches that share a
 // number.
-#include "proptests/tests/judge/given_gradient.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 
 namespace softcheck::proptests {

@@ -1,7 +1,6 @@
 // Attention's gradient at hand: what an exact kernel returns passes, planted wrong gradients fail at their places, and
 // saved tensors are granted their own errors and no more.
 #include "judge/ops/attention/saved_outputs.hpp"
-#include "proptests/tests/judge/given_gradient.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 
 namespace softcheck::proptests {

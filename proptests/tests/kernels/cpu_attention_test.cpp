@@ -1,10 +1,13 @@
 // Our attention kernels: what a query's bits depend on, and the conventions that the judge leaves to the contract.
-// Values are judged with the zoo (attention_zoo_test.cpp, judge/zoo_test.cpp).
+// Values are judged with the zoo (kernels/zoo_test.cpp, judge/zoo_test.cpp).
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <functional>
 
 #include "proptests/tests/kernels/attention_tensors.hpp"
+#include "proptests/tests/kernels/packed_problem.hpp"
 
 namespace softcheck::kernel_tests {
 namespace {
@@ -178,6 +181,196 @@ TEST(CpuAttention, AlikeBlocksHaveTheGradientOfOne) {
     std::vector<float> grown = dv;
     for (float& x : grown) x *= static_cast<float>(blocks);
     EXPECT_TRUE(same_bits(differentiated(blocks * 48, 128, 48).dv.elements, grown)) << "tiles " << blocks;
+  }
+}
+
+// Packed sequences of different lengths, forward and backward: the bits of a call for each, and what is refused.
+constexpr std::int64_t room = 5;
+
+struct Packed : PackedProblem<float, float> {
+  Packed(const Lengths& of_queries, const Lengths& of_keys)
+      : PackedProblem({of_queries, of_keys, 4, 2, 19, 21, 3, 3, room}, dtype_of<float>(),
+                      [](double x) { return static_cast<float>(x); }) {}
+};
+
+const std::string directions[] = {"softcheck_attention", "softcheck_adaptive_attention", "softcheck_attention_backward",
+                                  "softcheck_adaptive_attention_backward", "softcheck_attention_statistics"};
+softcheck_kernel packed_kernel(const std::string& symbol) { return cpu_kernel(symbol + "_varlen"); }
+
+const Lengths query_lengths{0, 5, 61, 1, 1, 0, 130, 2}, key_lengths{7, 5, 200, 0, 700, 0, 301, 2};
+
+TEST(CpuVarlen, ASequencesBitsAreThoseOfItsOwnCall) {
+  for (const std::string& of : directions) {
+    for (const bool causal : {false, true}) {
+      Packed each(query_lengths, key_lengths);
+      ASSERT_TRUE(each.run_each(cpu_kernel(of), pass_of(of), causal));
+      on_threads({"1", "3"}, [&] {
+        Packed wide(query_lengths, key_lengths), narrow(query_lengths, key_lengths);
+        EXPECT_TRUE(wide.run(packed_kernel(of), pass_of(of), causal));
+        EXPECT_TRUE(narrow.run(packed_kernel(of), pass_of(of), narrowed(wide.query_offsets), narrowed(wide.key_offsets),
+                               causal, 3));
+        EXPECT_TRUE(wide.same_results(each)) << of << ", causal " << causal;
+        EXPECT_TRUE(narrow.same_results(each)) << of << ", causal " << causal;
+      });
+      const PackedTensor<float>& written = pass_of(of) == Pass::backward  ? each.dq
+                                           : pass_of(of) == Pass::forward ? each.out
+                                                                          : each.squares;
+      const std::int64_t behind = each.query_offsets.back() * (written.shape.size() == 2 ? 1 : written.strides[0]);
+      EXPECT_EQ(written.elements.back(), -7);  // behind the last sequence
+      EXPECT_NE(written.elements[static_cast<std::size_t>(behind - (written.shape.size() == 2 ? 0 : room) - 1)], -7);
+    }
+  }
+}
+
+// Where dk and dv of the longest sequence have no room for sums of all its keys, here beside a sequence without
+// queries, they come from a second pass: with the same bits, on any number of threads.
+TEST(CpuVarlen, TwoPassesHaveTheBitsOfOne) {
+  const PackedShape shape{{300, 0}, {290, std::int64_t{1} << 20}, 2, 1, 3, 2, 0, 0, 0};
+  const auto problem = [&] {
+    return PackedProblem<float, float>(shape, dtype_of<float>(), [](double x) { return static_cast<float>(x); });
+  };
+  const std::string of = "softcheck_attention_backward";
+  for (const bool causal : {false, true}) {
+    auto each = problem();
+    on_threads({"3", "1"}, [&] {
+      auto packed = problem();
+      ASSERT_TRUE(each.run_each(cpu_kernel(of), pass_of(of), causal));
+      ASSERT_TRUE(packed.run(packed_kernel(of), pass_of(of), causal));
+      EXPECT_TRUE(packed.same_results(each)) << "causal " << causal;
+    });
+  }
+}
+
+// As many results as are asked for; the others stay as they were.
+TEST(CpuVarlen, GivesWhatIsAskedFor) {
+  for (const std::string& of : directions) {
+    for (const std::size_t results : {1, 2}) {
+      Packed each({3, 1}, {2, 5}), packed({3, 1}, {2, 5});
+      each.results = packed.results = results;
+      ASSERT_TRUE(each.run_each(cpu_kernel(of), pass_of(of), false));
+      ASSERT_TRUE(packed.run(packed_kernel(of), pass_of(of), false));
+      EXPECT_TRUE(packed.same_results(each)) << of << ' ' << results;
+      for (const PackedTensor<float>* last : {&packed.dv, &packed.entropy, &packed.deviations}) {
+        EXPECT_EQ(last->elements[0], -7);
+      }
+    }
+  }
+}
+
+// A call of version 1 handed on as one of version 2.
+struct SecondVersion {
+  softcheck_kernel kernel;
+  std::uint32_t op = SOFTCHECK_OP_ATTENTION;
+  std::array<std::uint32_t, 5> roles = {SOFTCHECK_ROLE_QUERY, SOFTCHECK_ROLE_KEY, SOFTCHECK_ROLE_VALUE,
+                                        SOFTCHECK_ROLE_CU_Q, SOFTCHECK_ROLE_CU_K};
+  softcheck_attributes attributes{};
+
+  static inline SecondVersion* made = nullptr;
+  static int run(const softcheck_call* call) {
+    softcheck_call_2 whole{*call, made->op, made->roles.data(), &made->attributes};
+    whole.call.abi_version = SOFTCHECK_KERNEL_ABI_VERSION_2;
+    return made->kernel(&whole.call);
+  }
+};
+
+TEST(CpuVarlen, VersionTwoOfACallSaysTheSame) {
+  const softcheck_kernel attention = packed_kernel("softcheck_attention");
+  Packed first(query_lengths, key_lengths), second(query_lengths, key_lengths);
+  ASSERT_TRUE(first.run(attention, Pass::forward, true));
+  const auto takes = [&](softcheck_kernel kernel, auto change) {
+    SecondVersion version{kernel};
+    version.attributes.size = sizeof version.attributes;
+    change(version);
+    SecondVersion::made = &version;
+    return second.run(SecondVersion::run, Pass::forward, true);
+  };
+  EXPECT_TRUE(takes(attention, [](SecondVersion&) {}));
+  EXPECT_TRUE(second.same_results(first));
+  EXPECT_FALSE(takes(attention, [](SecondVersion& of) { of.attributes.window_left_plus_1 = 1; }));
+  EXPECT_FALSE(takes(attention, [](SecondVersion& of) { of.attributes.softcap = 30; }));
+  EXPECT_FALSE(takes(attention, [](SecondVersion& of) { of.roles[4] = SOFTCHECK_ROLE_LENGTHS; }));
+  // Another op has a symbol of its own.
+  const softcheck_kernel adaptive = packed_kernel("softcheck_adaptive_attention");
+  EXPECT_FALSE(takes(adaptive, [](SecondVersion&) {}));
+  EXPECT_TRUE(takes(adaptive, [](SecondVersion& of) { of.op = SOFTCHECK_OP_ADAPTIVE_ATTENTION; }));
+}
+
+TEST(CpuVarlen, AQueryWithoutKeysIsZero) {
+  Packed packed({3}, {0});
+  for (const std::string& of : directions) ASSERT_TRUE(packed.run(packed_kernel(of), pass_of(of), false));
+  EXPECT_EQ(packed.out.elements[0], 0);
+  EXPECT_EQ(packed.lse.elements[2], -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(packed.entropy.elements[2], 0);
+  EXPECT_EQ(packed.maximum.elements[2], -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(packed.sums.elements[2], -1);
+  EXPECT_EQ(packed.deviations.elements[2], 0);
+  EXPECT_EQ(packed.squares.elements[2], 0);
+  EXPECT_EQ(packed.dq.elements[0], 0);
+}
+
+// Nobody sees them.
+TEST(CpuVarlen, KeysWithoutQueriesHaveNoGradient) {
+  Packed packed({0}, {3});
+  for (const std::string& of : directions) ASSERT_TRUE(packed.run(packed_kernel(of), pass_of(of), false));
+  EXPECT_EQ(packed.dk.elements[0], 0);
+  EXPECT_EQ(packed.dv.elements[0], 0);
+}
+
+TEST(CpuVarlen, MalformedLengthsAreRefused) {
+  Packed packed({5, 4}, {6, 3});  // and 3 places behind
+  // All of them, or none.
+  const auto taken = [&](const Lengths& ends_q, const Lengths& ends_k) {
+    std::size_t count = 0;
+    for (const std::string& of : directions)
+      count += packed.run(packed_kernel(of), pass_of(of), ends_q, ends_k, pass_of(of) == Pass::backward);
+    EXPECT_TRUE(count == 0 || count == std::size(directions));
+    return count > 0;
+  };
+  EXPECT_TRUE(taken({0, 5, 9}, {0, 6, 9}));
+  EXPECT_TRUE(taken({0, 5, 12}, {0, 0, 12}));
+  EXPECT_TRUE(taken({0}, {0}));
+  EXPECT_FALSE(taken({1, 5, 9}, {0, 6, 9}));
+  EXPECT_FALSE(taken({0, 5, 9}, {-1, 6, 9}));
+  EXPECT_FALSE(taken({0, 5, 4}, {0, 6, 9}));
+  EXPECT_FALSE(taken({0, 5, 9}, {0, 6, 5}));
+  EXPECT_FALSE(taken({0, 5, 13}, {0, 6, 9}));
+  EXPECT_FALSE(taken({0, 13, 9}, {0, 6, 9}));
+  EXPECT_FALSE(taken({0, 5, 9}, {0, 6, 13}));
+  EXPECT_FALSE(taken({0, 5, 9}, {0, 9}));
+  EXPECT_FALSE(taken({}, {}));
+  // Zeros are zeros in any type.
+  for (const auto& [code, bits] : {std::pair{kDLInt, 16}, {kDLInt, 8}, {kDLUInt, 32}, {kDLFloat, 32}, {kDLFloat, 64}}) {
+    const DLDataType index{static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(bits), 1};
+    for (const std::string& of : directions) {
+      EXPECT_FALSE(packed.run(packed_kernel(of), pass_of(of), Lengths{0, 0}, Lengths{0, 0}, false, 1, index))
+          << of << ' ' << code << ' ' << bits;
+    }
+  }
+}
+
+// Each field of a tensor of lengths by itself, and a tensor more or less.
+TEST(CpuVarlen, MalformedTensorsOfLengthsAreRefused) {
+  Packed packed({5, 4}, {6, 3});
+  std::int64_t still = 0, two[] = {3, 1};
+  const std::vector<std::function<void(DLTensor&)>> changes = {
+      [](DLTensor& t) { t.device.device_type = kDLCUDA; },
+      [&](DLTensor& t) { t.ndim = 2, t.shape = two, t.strides = nullptr; },
+      [](DLTensor& t) { t.dtype.lanes = 2; },
+      [](DLTensor& t) { t.data = nullptr; },
+      [](DLTensor& t) { t.shape = nullptr; },
+      [&](DLTensor& t) { t.strides = &still; }};
+  for (const std::string& of : directions) {
+    const auto taken = [&](const std::function<void(std::vector<DLTensor>&)>& change) {
+      return packed.run_changed(packed_kernel(of), pass_of(of), packed.query_offsets, packed.key_offsets, false, 1,
+                                {kDLInt, 64, 1}, change);
+    };
+    EXPECT_TRUE(taken([](std::vector<DLTensor>&) {}));
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      EXPECT_FALSE(taken([&](std::vector<DLTensor>& in) { changes[i](in.back()); })) << of << ", change " << i;
+      EXPECT_FALSE(taken([&](std::vector<DLTensor>& in) { changes[i](in[in.size() - 2]); })) << of << ' ' << i;
+    }
+    EXPECT_FALSE(taken([](std::vector<DLTensor>& in) { in.pop_back(); })) << of;
+    EXPECT_FALSE(taken([](std::vector<DLTensor>& in) { in.push_back(in.back()); })) << of;
   }
 }
 

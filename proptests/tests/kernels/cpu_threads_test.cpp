@@ -8,6 +8,7 @@
 #include "numerics/formats/format.hpp"
 #include "proptests/tests/kernels/limited_kernels.hpp"
 #include "proptests/tests/kernels/loaded_kernel.hpp"
+#include "proptests/tests/kernels/version_2_call.hpp"
 
 namespace softcheck::kernel_tests {
 namespace {
@@ -165,6 +166,125 @@ TEST(CpuKernels, EveryInstructionSetRoundsHalvesToEven) {
     EXPECT_TRUE(same_bits(results(false), rounded)) << instruction_set;
     EXPECT_EQ(*std::min_element(rounded.begin(), rounded.end()), -std::numeric_limits<float>::infinity());
     EXPECT_GT(std::count_if(rounded.begin(), rounded.end(), [](float x) { return x > 0 && x < 0x1p-14f; }), 100);
+  }
+}
+
+// The strict kernels beside what they share with the emulated ones: the same bits on any number of threads, and a NaN
+// is met by whatever vector it stands in.
+
+/// Results of a call with 1, 2, 3 and 8 threads; long enough for threads to meet on a busy machine.
+template <class Run>
+void expect_the_same_bits(const std::string& op, Run run) {
+  const softcheck_kernel kernel = load_kernel("softcheck_strict_kernels", "softcheck_strict_" + op);
+  ASSERT_NE(kernel, nullptr) << op;
+  const std::vector<float> once = run(kernel);
+  ASSERT_FALSE(once.empty()) << op;
+  on_threads({"1", "2", "3", "8"}, [&] { EXPECT_TRUE(same_bits(run(kernel), once)) << op; });
+}
+
+TEST(StrictThreads, RowsHaveTheSameBits) {
+  for (const std::string op :
+       {"softmax", "log_softmax", "logsumexp", "entropy", "varentropy", "row_statistics", "adaptive_softmax"}) {
+    expect_the_same_bits(op, [&](softcheck_kernel kernel) -> std::vector<float> {
+      F32 in({900, 1000});
+      fill_unevenly(in);
+      F32 out(op.ends_with("softmax") ? in.shape : std::vector<std::int64_t>{900});
+      Call call(in.view, out.view);
+      return kernel(&call.call) == 0 ? out.elements : std::vector<float>{};
+    });
+  }
+}
+
+TEST(StrictThreads, AttentionHasTheSameBits) {
+  for (const std::string op : {"attention", "adaptive_attention"}) {
+    expect_the_same_bits(op, [](softcheck_kernel kernel) -> std::vector<float> {
+      F32 q({1, 3, 100, 16}), k({1, 3, 2000, 16}), out(q.shape);
+      q.set(uneven_row<float>(q.elements.size(), 1));
+      k.set(uneven_row<float>(k.elements.size(), 2));
+      const bool taken = takes_call(kernel, {&q.view, &k.view, &k.view}, {&out.view}, 0x1p-8);
+      return taken ? out.elements : std::vector<float>{};
+    });
+  }
+}
+
+TEST(StrictAttentionNan, AKeyIsMetWhereverItStands) {
+  const std::int64_t queries = 2, keys = 300, dim = 4;
+  for (const std::string op : {"attention", "adaptive_attention"}) {
+    const softcheck_kernel kernel = load_kernel("softcheck_strict_kernels", "softcheck_strict_" + op);
+    ASSERT_NE(kernel, nullptr) << op;
+    for (std::int64_t place = 0; place < keys; place += 13) {
+      F32 q({1, 1, queries, dim}, {}, 0, 0.5f), k({1, 1, keys, dim}, {}, 0, 0.25f), v(k.shape);
+      F32 out(q.shape), lse({1, 1, queries}), entropy(lse);
+      k.elements[static_cast<std::size_t>(place * dim + 1)] = std::numeric_limits<float>::quiet_NaN();
+      ASSERT_TRUE(takes_call(kernel, {&q.view, &k.view, &v.view}, {&out.view, &lse.view, &entropy.view})) << op;
+      for (const float x : {out.elements[0], out.elements[7], lse.elements[1], entropy.elements[1]}) {
+        EXPECT_TRUE(std::isnan(x)) << op << " key " << place;
+      }
+    }
+  }
+}
+
+using numerics::Format;
+
+// The formats of 8 bits in our CPU kernels: every number read, and written from the middle of every two. The judge
+// judges the rest.
+
+/// out = (a + b) / 2 of every two patterns, by the merge of two parts of equal weight.
+std::vector<std::uint8_t> middles(Format format) {
+  const DLDataType type = dlpack_type(format);
+  constexpr std::int64_t patterns = 256;
+  Tensor<std::uint8_t> parts(type, {2, patterns, patterns}), merged(type, {patterns, patterns});
+  F32 lse({2, patterns}, {}, 0, 3), merged_lse({patterns});
+  for (std::size_t i = 0; i < patterns * patterns; ++i) {
+    parts.elements[i] = static_cast<std::uint8_t>(i / patterns);
+    parts.elements[patterns * patterns + i] = static_cast<std::uint8_t>(i % patterns);
+  }
+  Call2 call(SOFTCHECK_OP_MERGE_STATES, {&parts.view, &lse.view}, {SOFTCHECK_ROLE_OUT, SOFTCHECK_ROLE_LSE},
+             merged.view);
+  call.outputs.push_back(&merged_lse.view);
+  EXPECT_TRUE(call.run());
+  merged.elements.resize(patterns * patterns);
+  return merged.elements;
+}
+
+// Among the middles are all ties; a sum of two numbers of 8 bits is exact in f32.
+TEST(CpuEightBits, EveryMiddleOfTwoNumbersIsRoundedToNearestEven) {
+  for (const Format format : {Format::e4m3, Format::e5m2}) {
+    const std::vector<std::uint8_t> got = middles(format);
+    std::size_t ties = 0;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const double a = numerics::decode(format, i / 256), b = numerics::decode(format, i % 256), exact = (a + b) / 2;
+      const double result = numerics::decode(format, got[i]);
+      if (std::isnan(exact)) {
+        ASSERT_TRUE(std::isnan(result)) << i;
+        continue;
+      }
+      const double expected = numerics::round_to(format, exact);
+      // Of two zeros the sum of the products decides the sign.
+      ASSERT_EQ(result, expected) << a << " " << b;
+      if (exact != 0) {
+        ASSERT_EQ(got[i], numerics::encode(format, exact)) << a << " " << b;
+      }
+      ties += i / 256 + 1 == i % 256 && expected != exact ? 1 : 0;
+    }
+    EXPECT_GT(ties, 240u);
+  }
+}
+
+// x - max of a row of two is exact far from 0: -x for the smaller one, and what lies beyond rounds as the format says.
+TEST(CpuEightBits, WhatIsBeyondTheLargestNumberIsNanOrInfinite) {
+  for (const Format format : {Format::e4m3, Format::e5m2}) {
+    const numerics::FormatProperties& facts = numerics::properties(format);
+    const DLDataType type = dlpack_type(format);
+    for (const double theta : {1.0, 0.96875, 0.75}) {
+      Tensor<std::uint8_t> logits(type, {1, 2}), out(type, {1, 2});
+      logits.at(0, 1) = static_cast<std::uint8_t>(numerics::encode(format, -facts.largest));
+      Call call(logits.view, out.view);
+      call.call.theta = theta;
+      ASSERT_EQ(cpu_kernel("softcheck_log_softmax")(&call.call), 0);
+      EXPECT_EQ(out.at(0, 0), 0);
+      EXPECT_EQ(out.at(0, 1), numerics::encode(format, -facts.largest / theta)) << facts.name << " " << theta;
+    }
   }
 }
 

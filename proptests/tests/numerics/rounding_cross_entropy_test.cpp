@@ -16,7 +16,6 @@
 #include "proptests/tests/numerics/bound_shares.hpp"
 #include "proptests/tests/numerics/cross_entropy_bounds.hpp"
 #include "proptests/tests/numerics/row_families.hpp"
-#include "proptests/tests/numerics/simulated_cross_entropy.hpp"
 
 namespace softcheck::numerics {
 namespace {

@@ -24,7 +24,6 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using test::is_valid_upper_bound;
-using test::next_above;
 using test::normal_matrix;
 
 // Mutant 1: ||A v|| / ||v|| after many steps, taken for an upper bound.
@@ -209,7 +208,7 @@ TEST(SingularValueMutants, TheJudgeTellsNeighbouringDoublesApart) {
   EXPECT_TRUE(is_valid_upper_bound(matrix, 5));
   EXPECT_FALSE(is_valid_upper_bound(matrix, test::next_below(5)));
   EXPECT_TRUE(test::is_valid_lower_bound(matrix, 5));
-  EXPECT_FALSE(test::is_valid_lower_bound(matrix, next_above(5)));
+  EXPECT_FALSE(test::is_valid_lower_bound(matrix, test::next_above(5)));
 }
 
 MatrixXd drawn_matrix(Index rows, Index columns, double size, std::mt19937_64& random) {

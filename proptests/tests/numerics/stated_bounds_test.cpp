@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "numerics/rounding/rounding_model.hpp"
+#include "proptests/tests/numerics/stated_arithmetic.hpp"
 #include "proptests/tests/numerics/stated_attention.hpp"
 #include "proptests/tests/numerics/stated_cross_entropy.hpp"
-#include "proptests/tests/numerics/stated_rows.hpp"
 #include "proptests/tests/numerics/stated_softmax.hpp"
 
 namespace softcheck::numerics {

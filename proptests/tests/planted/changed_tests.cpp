@@ -34,8 +34,11 @@ std::string test_command(const Places& places, const std::string& test) {
   words >> program >> filter >> dtype;
   if (program == "judge") return judge_command(places, filter, dtype);
   if (program == "shell") {
-    return "sh " + shell_word((places.source / filter).string()) + " " + shell_word(of(places, "softcheck").string()) +
-           " " + shell_word((places.build / "kernels").string());
+    const bool transcript = filter.ends_with(".txt");
+    const std::string file = shell_word((places.source / filter).string());
+    const std::string runner = shell_word((places.source / "proptests/tests/transcripts/run.sh").string());
+    return "sh " + (transcript ? runner : file) + " " + shell_word(of(places, "softcheck").string()) + " " +
+           shell_word((places.build / "kernels").string()) + (transcript ? " " + file : "");
   }
   return "SOFTCHECK_KERNEL_DIR=" + shell_word((places.scratch / "kernels").string()) + " " +
          shell_word(of(places, std::filesystem::path("proptests") / program).string()) +

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <set>
+#include <stdexcept>
 
+#include "proptests/generators/domains/domain.hpp"
 #include "proptests/generators/drawing/covering.hpp"
 #include "proptests/generators/drawing/draw.hpp"
 #include "proptests/generators/row_matrices/row_matrix_classes.hpp"
@@ -12,6 +14,7 @@ namespace softcheck::proptests {
 namespace {
 
 using numerics::Format;
+
 using Pairs = std::set<std::array<std::size_t, 4>>;
 
 Pairs pairs_of(const std::vector<std::size_t>& choice) {
@@ -156,6 +159,130 @@ TEST(MatrixCover, ADomainLeavesOutWhatIsBeyondIt) {
   ASSERT_GT(cover.matrices.size(), 20u);
   for (const RowMatrixCase& matrix : cover.matrices) {
     EXPECT_EQ(options.rows.domain.broken_by(traits_of(matrix)), "") << to_text(matrix).substr(0, 300);
+  }
+}
+
+CallTraits call_of(std::uint64_t n, std::uint64_t rows) {
+  CallTraits call;
+  call.lengths = {{"n", n}, {"rows", rows}};
+  call.alignment = 4096;
+  return call;
+}
+
+TEST(Domain, WordsReadBack) {
+  for (const char* words :
+       {"", "n=16k", "n=16k n<=8192", "n>=2 rows=1", "theta=1 compact align=16 finite nomask nooffset", "contiguous",
+        "rows<=4096", "n=1|3|17|1000 rows=0|513", "nan=visible"}) {
+    const Domain domain = parse_domain(words, false);
+    EXPECT_EQ(parse_domain(to_string(domain), false), domain) << words;
+    EXPECT_EQ(domain.everything(), *words == 0);
+  }
+  EXPECT_EQ(parse_domain("n=16k,n<=8192,compact", false), parse_domain("compact n<=8192  n=16k", false));
+  const Domain attention = parse_domain("dim=64|80 keys=1|17 queries>=2 nocausal scale=1/sqrt(dim)", true);
+  EXPECT_EQ(parse_domain(to_string(attention), true), attention);
+}
+
+TEST(Domain, EachWordIsBrokenByTheCallItIsAbout) {
+  const Domain domain = parse_domain("n=16k n<=8192 rows<=4 theta=1 compact contiguous align=16 finite nomask", false);
+  EXPECT_EQ(domain.broken_by(call_of(32, 4)), "");
+  EXPECT_EQ(domain.broken_by(call_of(33, 4)), "n=16k n<=8192");
+  EXPECT_EQ(domain.broken_by(call_of(8208, 4)), "n=16k n<=8192");
+  EXPECT_EQ(domain.broken_by(call_of(32, 5)), "rows<=4");
+  const auto broken = [&](auto change) {
+    CallTraits call = call_of(32, 4);
+    change(call);
+    return domain.broken_by(call);
+  };
+  EXPECT_EQ(broken([](CallTraits& call) { call.theta = 2; }), "theta=1");
+  EXPECT_EQ(broken([](CallTraits& call) { call.compact = false; }), "compact");
+  EXPECT_EQ(broken([](CallTraits& call) { call.contiguous = false; }), "contiguous");
+  EXPECT_EQ(broken([](CallTraits& call) { call.alignment = 8; }), "align=16");
+  EXPECT_EQ(broken([](CallTraits& call) { call.finite = false; }), "finite");
+  EXPECT_EQ(broken([](CallTraits& call) { call.masked = true; }), "nomask");
+  EXPECT_EQ(broken([](CallTraits& call) { call.offset = true; }), "");
+  CallTraits offset = call_of(32, 4);
+  offset.offset = true;
+  EXPECT_EQ(parse_domain("nooffset", false).broken_by(offset), "nooffset");
+  CallTraits attention;
+  attention.lengths = {{"dim", 64}};
+  attention.scale = 0.125;
+  EXPECT_TRUE(parse_domain("scale=1/sqrt(dim) nocausal", true).admits(attention));
+  attention.scale = 1;
+  attention.causal = true;
+  EXPECT_EQ(parse_domain("scale=1/sqrt(dim) nocausal", true).broken_by(attention), "scale=1/sqrt(dim) nocausal");
+}
+
+TEST(Domain, AVisibleNanIsNoInfinityAndHidesNothing) {
+  const Domain domain = parse_domain("nan=visible", false);
+  EXPECT_FALSE(domain.finite);
+  EXPECT_FALSE(domain.hides_by_infinity());
+  EXPECT_TRUE(domain.hides_finite_numbers());
+  EXPECT_FALSE(parse_domain("nomask", false).hides_finite_numbers());
+  CallTraits with_nan = call_of(32, 4), with_infinity = with_nan;
+  with_nan.finite = with_infinity.finite = false;
+  with_infinity.infinite = true;
+  EXPECT_EQ(domain.broken_by(with_nan), "");
+  EXPECT_EQ(domain.broken_by(with_infinity), "nan=visible");
+}
+
+TEST(Domain, TheNearestLengthIsInTheRange) {
+  for (const LengthRange& range : {LengthRange{0, 100, 16}, LengthRange{33, 90, 7}, LengthRange{5, 5, 1}, LengthRange{},
+                                   parse_domain("n=0|3|17|64|150", false).length("n")}) {
+    for (std::uint64_t n = 0; n < 200; ++n) {
+      const std::uint64_t near = range.nearest(n);
+      EXPECT_TRUE(range.contains(near)) << n << " -> " << near;
+      EXPECT_TRUE(!range.contains(n) || near == n) << n << " -> " << near;
+      const auto up = range.at_least(n), down = range.at_most(n);
+      for (std::uint64_t k = n; k <= (up ? *up : 200); ++k) EXPECT_EQ(range.contains(k), up && k == *up) << n;
+      for (std::uint64_t k = down ? *down : 0; k <= n; ++k) EXPECT_EQ(range.contains(k), down && k == *down) << n;
+    }
+  }
+}
+
+TEST(Domain, AListIsReadOnceAscendingAndNarrowedByTheWordsBesideIt) {
+  const auto words = [](const char* given) { return to_string(parse_domain(given, false)); };
+  EXPECT_EQ(words("n=1000|3|1|3"), "n=1|3|1000");
+  EXPECT_EQ(words("n=1|3|17|1000 n<=100 n>=2"), "n=3|17");
+  EXPECT_EQ(words("n=16k n=1|16|32|33"), "n=16|32");
+  EXPECT_EQ(words("n=1|3|17 n=3|17|64"), "n=3|17");
+  EXPECT_EQ(words("n=1|3|17 n<=2"), "n=1");
+  EXPECT_EQ(words("n=5|5"), "n=5");
+  const Domain domain = parse_domain("n=1|17 rows=1|3", false);
+  EXPECT_EQ(domain.broken_by(call_of(17, 3)), "");
+  EXPECT_EQ(domain.broken_by(call_of(16, 3)), "n=1|17");
+  EXPECT_EQ(domain.broken_by(call_of(1, 2)), "rows=1|3");
+  EXPECT_EQ(domain.length("n").nearest(9), 17u);  // the larger of two
+  EXPECT_EQ(domain.length("n").nearest(8), 1u);
+  EXPECT_EQ(domain.length("n").nearest(1000), 17u);
+  EXPECT_FALSE(domain.length("n").at_least(18));
+  EXPECT_FALSE(domain.length("n").at_most(0));
+}
+
+TEST(Domain, WhatIsNoDomainIsAWrongCall) {
+  for (const char* words : {"n",           "n=",           "n=x",       "n=0k",      "n<16",
+                            "n==16",       "m=16",         "theta=2",   "dim=64",    "align=3",
+                            "align=8192",  "compact,fine", "n>=8 n<=4", "n=16k n=1", "n=16k n>=17 n<=31",
+                            "n=16k n=32k", "nocausal",     "n=|",       "n=1|",      "n=|1",
+                            "n=1||2",      "n=1|x",        "n=1|2k",    "n<=1|2",    "n=1|3 n>=4",
+                            "n=1|3 n=16k", "n=1|3 n=4|5"}) {
+    EXPECT_THROW(parse_domain(words, false), std::invalid_argument) << words;
+  }
+  for (const char* words : {"theta=1", "rows=1", "n=16k"}) {
+    EXPECT_THROW(parse_domain(words, true), std::invalid_argument) << words;
+  }
+  try {
+    parse_domain("rows=many", false);
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_EQ(std::string(error.what()), "domain: need a whole number behind the sign, got 'rows=many'");
+  }
+}
+
+TEST(Domain, TwoWordsThatExcludeEachOtherAreRefused) {
+  for (const char* words :
+       {"base=e base=2", "base=2 base=e", "renormalize=0 renormalize=1", "renormalize=1 renormalize=0",
+        "reduction=mean reduction=sum", "reduction=sum reduction=mean"}) {
+    EXPECT_THROW((void)parse_domain(words, false), std::invalid_argument) << words;
   }
 }
 
