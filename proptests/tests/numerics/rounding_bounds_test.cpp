@@ -1,4 +1,3 @@
-// Compiled alone: what it simulates bears the names that other tests of bounds have.
 // B1-B7 against simulated kernels: no error exceeds its bound, over formats, summations, rows and adversarial errors;
 // and the bounds are not idle: rows and kernels that use most of them.
 #include <gtest/gtest.h>
@@ -11,7 +10,7 @@
 #include "proptests/tests/numerics/row_families.hpp"
 #include "proptests/tests/numerics/softmax_bounds.hpp"
 
-namespace softcheck::numerics {
+namespace softcheck::numerics::softmax_bounds_test {
 namespace {
 
 using simulated::BoundShares;
@@ -296,4 +295,4 @@ std::vector<double> ramp() {
 }();
 
 }  // namespace
-}  // namespace softcheck::numerics
+}  // namespace softcheck::numerics::softmax_bounds_test

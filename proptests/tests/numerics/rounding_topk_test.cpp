@@ -1,4 +1,3 @@
-// Compiled alone: what it simulates bears the names that other tests of bounds have.
 // B18 against simulated kernels that choose and weigh in every granted way, with wrong versions of it.
 
 #include "numerics/rounding/rounding_topk.hpp"
@@ -12,7 +11,7 @@
 
 #include "proptests/tests/numerics/selection_bounds.hpp"
 
-namespace softcheck::numerics {
+namespace softcheck::numerics::topk_test {
 namespace {
 
 using simulated::Arithmetic;
@@ -196,4 +195,4 @@ TEST(RoundingTopk, OnlyACoefficientThatMayBeLostIsExchangedWithAnything) {
 }
 
 }  // namespace
-}  // namespace softcheck::numerics
+}  // namespace softcheck::numerics::topk_test
