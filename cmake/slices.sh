@@ -23,6 +23,7 @@ slices() {
   for part in 1 2 3 4; do echo "deep_proofs $part/4"; done
   echo "deep_packages"
   echo "additions"
+  echo "deep_clang"
   echo "benchmarks"
   for part in 1 2 3 4 5 6 7 8; do echo "seeded_faults $part/8"; done
   for part in 1 2 3 4; do echo "deep_others $part/4"; done
@@ -74,6 +75,7 @@ deep_others() { deep_part_of "$1" --exclude-regex '^(Zoo|Planted|Proofs|Build)\.
 # Of each table every N-th row: a table is one test.
 seeded_faults() { SOFTCHECK_PLANTED_PART=$1 && export SOFTCHECK_PLANTED_PART && deep_part_of 1/1 --verbose --tests-regex '^Planted\.'; }
 deep_packages() { deep_part_of 1/1 --tests-regex '^Build\.(ConanMakesAPackage|AnEmptyDebian|PackagesServe|WheelWorks)'; }
+deep_clang() { deep_part_of 1/1 --tests-regex '^Build\.Clang'; }
 
 named() { # K/N: the line of the slice
   count=$(slices | wc -l)

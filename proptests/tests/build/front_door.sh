@@ -81,3 +81,7 @@ find "$build" -name cmake_install.cmake -exec sed -nE 's|^ *file\(INSTALL .* TYP
 while read -r file; do
   grep -qF "$file" "$work/commands" || fail "$file is installed, and ./run install does not build it"
 done <"$work/calls"
+# Language models are no part of verify's build.
+language() { ninja -C "$build" -t inputs "$1" | grep -q 'libsoftcheck_language\.a$'; }
+language softcheck || fail "the command is built without the language models"
+if language softcheck_verify; then fail "./run verify builds the language models"; fi

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The wheel as a stranger gets it: in a new virtual environment, without a compiler or anything else on the path, and in a
 # Debian with an older glibc.
+#   wheel.sh BUILD [libraries]    libraries: makes what the wheel links and no more, while other tests run
 set -eu
 build=$1
 . python/tools.sh
@@ -8,6 +9,7 @@ python_tools build/python/wheel wheel || { echo "skipped: no virtual environment
 status=0
 sh cmake/portable.sh "build/portable/$(uname -m)" build/python/wheel/bin/python "$(uname -m)" || status=$?
 [ $status != 4 ] || { echo "skipped: no sources of Debian's packages"; exit 77; }
+[ "${2:-}" != libraries ] || exit $status
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 make_wheel "$build" "$work/wheels" build/python/wheel || { tail -n 30 build/python/wheel.log; exit 1; }

@@ -38,6 +38,7 @@ void PrintTo(const OnlyOne& bug, std::ostream* stream) { *stream << bug.symbol; 
 
 class KernelFamilies : public ::testing::TestWithParam<OnlyOne> {};
 
+// Labelled full: Judge/KernelFamilies.*
 TEST_P(KernelFamilies, OnlyOnePropertyFindsThisBug) {
   KernelSubject subject = zoo_subject(GetParam().symbol, {.op = GetParam().op});
   subject.required = parse_requirements(GetParam().required);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <boost/multiprecision/cpp_bin_float.hpp>
+#include <boost/multiprecision/mpfr.hpp>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,9 @@
 // with the same letters, in docs/tolerances/attention_gradient.md.
 namespace softcheck::kernel_tests {
 
-using Real = boost::multiprecision::number<boost::multiprecision::cpp_bin_float<50>, boost::multiprecision::et_off>;
+using Real =
+    boost::multiprecision::number<boost::multiprecision::mpfr_float_backend<50, boost::multiprecision::allocate_stack>,
+                                  boost::multiprecision::et_off>;
 
 inline double to_double(const Real& x) { return static_cast<double>(x); }
 inline double magnitude(const Real& x) { return std::fabs(static_cast<double>(x)); }

@@ -1,4 +1,3 @@
-// Compiled alone: its quantities bear the names that other tests of bounds have.
 // The quick test of rows by the million proves what is within a threshold, and nothing beyond it.
 #include "numerics/filter/argument_filter.hpp"
 
@@ -15,7 +14,7 @@
 
 #include "numerics/enclosures/enclosure.hpp"
 
-namespace softcheck::numerics {
+namespace softcheck::numerics::argument_filter_test {
 namespace {
 
 constexpr std::array values{ArgumentValue::coefficient, ArgumentValue::log_coefficient, ArgumentValue::logsumexp,
@@ -181,4 +180,4 @@ TEST(ArgumentFilter, ShowsTheLargestShareAndWhereItStands) {
 }
 
 }  // namespace
-}  // namespace softcheck::numerics
+}  // namespace softcheck::numerics::argument_filter_test

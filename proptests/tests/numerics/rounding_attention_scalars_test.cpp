@@ -1,4 +1,3 @@
-// Compiled alone: what it simulates bears the names that other tests of bounds have.
 // B9's log-sum-exp, entropy and adaptive weights against simulated attention kernels; when a score is exact.
 #include <gtest/gtest.h>
 
@@ -12,7 +11,7 @@
 #include "proptests/tests/numerics/attention_bounds.hpp"
 #include "proptests/tests/numerics/bound_shares.hpp"
 
-namespace softcheck::numerics {
+namespace softcheck::numerics::attention_scalars_test {
 namespace {
 
 using simulated::Arithmetic;
@@ -338,4 +337,4 @@ TEST(RoundingScoreTerms, UpperBoundsAreThoseOfEnclosures) {
 }
 
 }  // namespace
-}  // namespace softcheck::numerics
+}  // namespace softcheck::numerics::attention_scalars_test

@@ -1,4 +1,3 @@
-// Compiled alone: what it simulates bears the names that other tests of bounds have.
 // B1-B7 against simulated kernels: no error exceeds its bound, over formats, summations, rows and adversarial errors;
 // and the bounds are not idle: rows and kernels that use most of them.
 #include <gtest/gtest.h>
@@ -11,7 +10,7 @@
 #include "proptests/tests/numerics/row_families.hpp"
 #include "proptests/tests/numerics/softmax_bounds.hpp"
 
-namespace softcheck::numerics {
+namespace softcheck::numerics::softmax_bounds_test {
 namespace {
 
 using simulated::BoundShares;
@@ -65,14 +64,15 @@ class RoundingBounds : public testing::TestWithParam<std::size_t> {
                             std::span<const Errors> errors_tried, BoundShares& shares) {
     const RowOracle oracle(logits, theta);
     if (oracle.fully_masked()) return;
-    const auto statistics = simulated::statistics_of(contract, oracle, logits, theta);
     const std::size_t n = logits.size(), stride = n <= 64 ? 1 : n / 32 + 1;
+    const simulated::RowBounds bounds(contract, oracle, simulated::statistics_of(contract, oracle, logits, theta),
+                                      stride);
     for (const Plan& plan :
          {Plan{false, false, Errors::nearest, false, theta}, Plan{true, false, Errors::nearest, true, theta},
           Plan{false, true, Errors::down, true, theta}, Plan{true, true, Errors::up, false, theta}}) {
       for (const Errors errors : errors_tried) {
         simulated::Kernel kernel(contract, errors, plan, n);
-        simulated::judge_softmax(contract, oracle, statistics, kernel(logits), shares, stride);
+        bounds.judge(kernel(logits), shares);
         ASSERT_FALSE(HasFailure()) << "online " << plan.online << ", recompute " << plan.recompute << ", errors "
                                    << static_cast<int>(errors);
       }
@@ -86,6 +86,7 @@ TEST_P(RoundingBounds, HoldForLongRows) { expect_bounds_hold({1000}, {1}); }
 
 // A plain run takes one accumulator of each width, every way to add, stored weights and totals; the shorter rows all.
 //
+// Labelled full: Contracts/RoundingBounds.HoldForVeryLongRows/*
 // Labelled deep: Contracts/RoundingBounds.HoldForVeryLongRows/2:Contracts/RoundingBounds.HoldForVeryLongRows/4
 // Labelled deep: Contracts/RoundingBounds.HoldForVeryLongRows/5:Contracts/RoundingBounds.HoldForVeryLongRows/7
 // Labelled deep: Contracts/RoundingBounds.HoldForVeryLongRows/8:Contracts/RoundingBounds.HoldForVeryLongRows/10
@@ -108,8 +109,9 @@ void expect_tight(const char* words, const std::vector<double>& logits, Errors e
   const RowOracle oracle(logits);
   simulated::Kernel kernel(contract, errors, plan);
   BoundShares shares;
-  simulated::judge_softmax(contract, oracle, simulated::statistics_of(contract, oracle, logits), kernel(logits), shares,
-                           std::max<std::size_t>(logits.size() / judged, 1));
+  simulated::RowBounds(contract, oracle, simulated::statistics_of(contract, oracle, logits),
+                       std::max<std::size_t>(logits.size() / judged, 1))
+      .judge(kernel(logits), shares);
   shares.print("witness");
   for (const std::string_view bound : bounds) EXPECT_GE(shares.of(bound), 0.5) << bound;
 }
@@ -293,4 +295,4 @@ std::vector<double> ramp() {
 }();
 
 }  // namespace
-}  // namespace softcheck::numerics
+}  // namespace softcheck::numerics::softmax_bounds_test

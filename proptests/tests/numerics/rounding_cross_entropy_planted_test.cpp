@@ -1,4 +1,3 @@
-// Compiled alone: what it simulates bears the names that other tests of bounds have.
 // B14 and B15 with a term left out, each with a kernel that keeps its contract and breaks the wrong bound - while the
 // right one holds.
 
@@ -9,7 +8,7 @@
 #include "numerics/oracles/cross_entropy.hpp"
 #include "proptests/tests/numerics/cross_entropy_bounds.hpp"
 
-namespace softcheck::numerics {
+namespace softcheck::numerics::cross_entropy_planted_test {
 namespace {
 
 using simulated::CrossEntropyCase;
@@ -98,4 +97,4 @@ TEST(PlantedCrossEntropyBound, TheDraftsBoundOfTheSmoothedLossIsRejected) {
 }
 
 }  // namespace
-}  // namespace softcheck::numerics
+}  // namespace softcheck::numerics::cross_entropy_planted_test

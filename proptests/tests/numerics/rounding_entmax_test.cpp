@@ -1,4 +1,3 @@
-// Compiled alone: what it simulates bears the names that other tests of bounds have.
 // Entmax: two routes to the exact values, and B21 against simulated kernels, with wrong versions of it.
 
 #include "numerics/rounding/rounding_entmax.hpp"
@@ -12,7 +11,7 @@
 #include "numerics/oracles/entmax.hpp"
 #include "proptests/tests/numerics/projection_bounds.hpp"
 
-namespace softcheck::numerics {
+namespace softcheck::numerics::entmax_test {
 namespace {
 
 using simulated::Arithmetic;
@@ -223,4 +222,4 @@ TEST(RoundingEntmax, ABoundWithoutTheConversionIsRejected) {
 }
 
 }  // namespace
-}  // namespace softcheck::numerics
+}  // namespace softcheck::numerics::entmax_test

@@ -1,4 +1,3 @@
-// Compiled alone: what it simulates bears the names that other tests of bounds have.
 // B12 and B13 against simulated kernels: no error exceeds its bound.
 #include "numerics/rounding/rounding_gradient.hpp"
 
@@ -120,7 +119,7 @@ inline tests::GradientRow half_ulp_products(std::size_t others, int precision, d
 
 }  // namespace softcheck::numerics::simulated
 
-namespace softcheck::numerics {
+namespace softcheck::numerics::gradient_test {
 namespace {
 
 using simulated::LogSoftmaxGradient;
@@ -327,4 +326,4 @@ std::vector<GradientRow> pairs(Format format) {
 }();
 
 }  // namespace
-}  // namespace softcheck::numerics
+}  // namespace softcheck::numerics::gradient_test

@@ -1,4 +1,3 @@
-// Compiled alone: what it simulates bears the names that other tests of bounds have.
 // Sparsemax: two routes to the exact values, and B20 against simulated kernels, with wrong versions of it.
 
 #include "numerics/rounding/rounding_sparsemax.hpp"
@@ -12,7 +11,7 @@
 #include "numerics/oracles/sparsemax.hpp"
 #include "proptests/tests/numerics/projection_bounds.hpp"
 
-namespace softcheck::numerics {
+namespace softcheck::numerics::sparsemax_test {
 namespace {
 
 using simulated::Arithmetic;
@@ -194,4 +193,4 @@ TEST(RoundingSparsemax, ABoundWithoutTheConversionIsRejected) {
 }
 
 }  // namespace
-}  // namespace softcheck::numerics
+}  // namespace softcheck::numerics::sparsemax_test

@@ -1,4 +1,3 @@
-// Compiled alone: what it simulates bears the names that other tests of bounds have.
 // B19 against simulated kernels that compare masses and levels in every granted way, with wrong versions of it.
 
 #include "numerics/rounding/rounding_top_p.hpp"
@@ -12,7 +11,7 @@
 
 #include "proptests/tests/numerics/selection_bounds.hpp"
 
-namespace softcheck::numerics {
+namespace softcheck::numerics::top_p_test {
 namespace {
 
 using simulated::Arithmetic;
@@ -124,6 +123,7 @@ void check_kernel(const Contract& contract, std::span<const double> logits, Erro
   }
 }
 
+// Labelled full: RoundingTopP.KernelsThatCompareWhatTheyComputedKeepTheBounds
 TEST(RoundingTopP, KernelsThatCompareWhatTheyComputedKeepTheBounds) {
   const auto check = [](const Contract& contract, const tests::NamedRow& row, BoundShares& shares) {
     for (const double theta : {1.0, 0.75}) {
@@ -273,4 +273,4 @@ TEST(RoundingTopP, TheMassStatedASecondTime) {
 }
 
 }  // namespace
-}  // namespace softcheck::numerics
+}  // namespace softcheck::numerics::top_p_test

@@ -1,4 +1,3 @@
-// Compiled alone: what it simulates bears the names that other tests of bounds have.
 // B18 against simulated kernels that choose and weigh in every granted way, with wrong versions of it.
 
 #include "numerics/rounding/rounding_topk.hpp"
@@ -12,7 +11,7 @@
 
 #include "proptests/tests/numerics/selection_bounds.hpp"
 
-namespace softcheck::numerics {
+namespace softcheck::numerics::topk_test {
 namespace {
 
 using simulated::Arithmetic;
@@ -106,6 +105,7 @@ void check_kernel(const Contract& contract, std::span<const double> logits, std:
   }
 }
 
+// Labelled full: RoundingTopk.KernelsThatChooseByTheirCoefficientsKeepTheBounds
 TEST(RoundingTopk, KernelsThatChooseByTheirCoefficientsKeepTheBounds) {
   const auto check = [](const Contract& contract, const tests::NamedRow& row, BoundShares& shares) {
     const std::size_t n = row.logits.size();
@@ -195,4 +195,4 @@ TEST(RoundingTopk, OnlyACoefficientThatMayBeLostIsExchangedWithAnything) {
 }
 
 }  // namespace
-}  // namespace softcheck::numerics
+}  // namespace softcheck::numerics::topk_test

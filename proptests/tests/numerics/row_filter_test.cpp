@@ -145,6 +145,7 @@ TEST(RowFilter, StatisticsAndElementsKeepTheirBoundsAtExtremeTemperatures) {
   }
 }
 
+// Labelled full: RowFilter.StatisticsAndElementsKeepTheirBoundsOnLongRows
 TEST(RowFilter, StatisticsAndElementsKeepTheirBoundsOnLongRows) {
   for (const tests::NamedRow& row : tests::row_families(1 << 14, 3)) expect_bounds_hold(row, 1);
   const std::vector<tests::NamedRow> rows = tests::row_families(1 << 18, 4);

@@ -275,6 +275,7 @@ TEST(LargestSingularValue, IsNarrowWhereSingularValuesCrowdAtTheTop) {
   }
 }
 
+// Labelled full: LargestSingularValue.IsNarrowAtTwoThousandRows
 TEST(LargestSingularValue, IsNarrowAtTwoThousandRows) {
   const MatrixXd matrix = normal_matrix(2048, 2048, 1);
   const SingularValueEnclosure sigma = largest_singular_value(matrix);

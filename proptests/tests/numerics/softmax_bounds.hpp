@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "proptests/tests/numerics/bound_shares.hpp"
 
@@ -25,74 +28,111 @@ inline double b1(const Contract& contract, const Row& row, const RowOracle& orac
   return upper(sum_error(contract, row) * UpperBound(oracle.sum().upper_double()));
 }
 
-/// The entropies of other forms against what entropy_from= grants.
-inline void judge_entropy_forms(const Contract& contract, const Enclosure& exact, const Row& row, const Results& got,
-                                BoundShares& shares) {
-  Contract form = contract;
-  form.lse = LseForm::uncentred;
-  const auto judge = [&](std::string_view name, EntropyFrom from, double value) {
-    form.entropy_from = from;
-    const double bound = upper(contracted_entropy_error(form, row).total());
-    shares.judge(name, value, exact, threshold_of_result(form, bound, value));
-  };
-  judge("B7", EntropyFrom::logits, got.entropy_from_logits);
-  judge("B6d", EntropyFrom::coefficients, got.entropy_from_coefficients);
-}
-
-/// The coefficients and their logarithms against B2 to B5, every stride-th of them.
-inline void judge_elements(const Contract& contract, const RowOracle& oracle, const Row& row, const Results& got,
-                           BoundShares& shares, std::size_t stride) {
-  const ElementThreshold<UpperBound> element = softmax_error(contract, row);
-  const LinearThreshold<UpperBound> linear = log_softmax_error(contract, row);
-  // Of a result in the output's format: one that is not 0 was not flushed.
-  const auto judge = [&](std::string_view name, double value, const Enclosure& exact, double bound) {
-    shares.judge(name, value, exact, threshold_of_result(contract, bound, value));
-  };
-  Enclosure total(0), variation(0);
-  std::uint64_t zeros = 0;
-  for (std::size_t i = 0; i < got.coefficients.size(); ++i) {
-    const double value = got.coefficients[i];
-    ASSERT_TRUE(std::isfinite(value)) << "B2 of item " << i;
-    total += Enclosure(value);
-    if (!oracle.is_visible(i)) {
-      ASSERT_EQ(value, 0) << "B2 of a masked item";
-      continue;
+/// The bounds B1 to B7 of a row, computed once for all simulated kernels that are judged on it.
+class RowBounds {
+ public:
+  /// stride    elements judged one by one: every stride-th
+  RowBounds(Contract contract, const RowOracle& oracle, const Row& row, std::size_t stride = 1)
+      : contract_(std::move(contract)), oracle_(oracle), row_(row), sum_(b1(contract_, row, oracle)) {
+    const ElementThreshold<UpperBound> element = softmax_error(contract_, row);
+    overflows_ = std::isinf(upper(element.constant));
+    if (overflows_) return;
+    const LinearThreshold<UpperBound> linear = log_softmax_error(contract_, row);
+    for (std::size_t i = 0; i < oracle.size(); ++i) {
+      if (!oracle.is_visible(i) || (i % stride != 0 && i != oracle.argmax())) continue;
+      const Enclosure softmax = oracle.softmax(i), log_softmax = oracle.log_softmax(i);
+      const UpperBound deviation = above(oracle.deviation(i));
+      const bool finite = deviation.value() * row.theta < overflow_limit(contract_) &&
+                          abs(log_softmax).upper_double() < overflow_limit(contract_);
+      elements_.push_back({i, softmax, log_softmax, upper(element.at(deviation, UpperBound(softmax.upper_double()))),
+                           upper(coefficient_excess(contract_, row, deviation)), upper(linear.at(deviation)), finite});
     }
-    zeros += value == 0 ? 1 : 0;
-    if (i % stride != 0 && i != oracle.argmax()) continue;
-    const Enclosure exact = oracle.softmax(i);
-    const UpperBound deviation = above(oracle.deviation(i));
-    variation += error_of(value, exact);
-    judge("B2", value, exact, upper(element.at(deviation, UpperBound(exact.upper_double()))));
-    EXPECT_LE(value, 1 + upper(coefficient_excess(contract, row, deviation))) << "the excess over 1";
-    const bool finite = deviation.value() * row.theta < overflow_limit(contract) &&
-                        abs(oracle.log_softmax(i)).upper_double() < overflow_limit(contract);
-    if (finite) judge("log_softmax", got.log_softmax[i], oracle.log_softmax(i), upper(linear.at(deviation)));
+    variation_ = upper(total_variation_error(contract_, row));
+    row_sum_ = upper(row_sum_error(contract_, row).total());
+    logsumexp_ = upper(logsumexp_error(contract_, row).total());
+    entropy_ = upper(entropy_error(contract_, row).total());
+    undershoot_ = upper(entropy_undershoot(contract_, row));
+    Contract form = contract_;
+    form.lse = LseForm::uncentred;
+    for (EntropyForm* of : {&from_logits_, &from_coefficients_}) {
+      form.entropy_from = of == &from_logits_ ? EntropyFrom::logits : EntropyFrom::coefficients;
+      *of = {form, upper(contracted_entropy_error(form, row).total())};
+    }
   }
-  shares.judge("B3", variation, upper(total_variation_error(contract, row)));
-  shares.judge("B4", abs(total - 1),
-               threshold_of_sum(contract, upper(row_sum_error(contract, row).total()), row.visible, zeros));
-}
 
-/// Everything a simulated kernel returned for one row against B1-B7. A kernel whose sums overflow keeps no contract: of
-/// what it makes of them nothing is asked.
-///
-/// stride    elements judged one by one: every stride-th
-inline void judge_softmax(const Contract& contract, const RowOracle& oracle, const Row& row, const Results& got,
-                          BoundShares& shares, std::size_t stride = 1) {
-  if (std::isinf(got.sum)) return;
-  shares.judge("B1", got.sum, oracle.sum(), b1(contract, row, oracle));
-  // Overflow: where the accumulator promises nothing, nothing is judged.
-  if (std::isinf(upper(softmax_error(contract, row).constant))) return;
-  judge_elements(contract, oracle, row, got, shares, stride);
-  const double lse = threshold_of_result(contract, upper(logsumexp_error(contract, row).total()), got.logsumexp);
-  shares.raise("B5", used(got.logsumexp, oracle.logsumexp(), lse));
-  EXPECT_TRUE(holds_or_overflows(contract.output, got.logsumexp, oracle.logsumexp(), lse)) << "B5: " << got.logsumexp;
-  if (std::isfinite(got.logsumexp)) judge_entropy_forms(contract, oracle.entropy(), row, got, shares);
-  if (std::isinf(got.deviations)) return;
-  shares.judge("B6", got.entropy, oracle.entropy(),
-               threshold_of_result(contract, upper(entropy_error(contract, row).total()), got.entropy));
-  EXPECT_GE(got.entropy, -upper(entropy_undershoot(contract, row))) << "the entropy's undershoot";
-}
+  /// Everything a simulated kernel returned for the row. A kernel whose sums overflow keeps no contract: of what it
+  /// makes of them nothing is asked. Where the accumulator promises nothing, nothing is judged either.
+  void judge(const Results& got, BoundShares& shares) const {
+    if (std::isinf(got.sum)) return;
+    shares.judge("B1", got.sum, oracle_.sum(), sum_);
+    if (overflows_) return;
+    judge_elements(got, shares);
+    const double lse = threshold_of_result(contract_, logsumexp_, got.logsumexp);
+    shares.raise("B5", used(got.logsumexp, oracle_.logsumexp(), lse));
+    EXPECT_TRUE(holds_or_overflows(contract_.output, got.logsumexp, oracle_.logsumexp(), lse))
+        << "B5: " << got.logsumexp;
+    if (std::isfinite(got.logsumexp)) {
+      judge_result("B7", from_logits_.contract, got.entropy_from_logits, oracle_.entropy(), from_logits_.bound, shares);
+      judge_result("B6d", from_coefficients_.contract, got.entropy_from_coefficients, oracle_.entropy(),
+                   from_coefficients_.bound, shares);
+    }
+    if (std::isinf(got.deviations)) return;
+    judge_result("B6", contract_, got.entropy, oracle_.entropy(), entropy_, shares);
+    EXPECT_GE(got.entropy, -undershoot_) << "the entropy's undershoot";
+  }
+
+ private:
+  struct Element {
+    std::size_t item;
+    Enclosure softmax, log_softmax;
+    double bound, excess, log_bound;
+    bool finite;
+  };
+  /// An entropy that entropy_from= grants.
+  struct EntropyForm {
+    Contract contract;
+    double bound = 0;
+  };
+
+  static void judge_result(std::string_view name, const Contract& contract, double value, const Enclosure& exact,
+                           double bound, BoundShares& shares) {
+    shares.judge(name, value, exact, threshold_of_result(contract, bound, value));
+  }
+  /// The coefficients and their logarithms against B2 to B5.
+  void judge_elements(const Results& got, BoundShares& shares) const {
+    Enclosure total(0), variation(0);
+    std::uint64_t zeros = 0;
+    for (std::size_t i = 0; i < got.coefficients.size(); ++i) {
+      const double value = got.coefficients[i];
+      ASSERT_TRUE(std::isfinite(value)) << "B2 of item " << i;
+      total += Enclosure(value);
+      if (!oracle_.is_visible(i)) {
+        ASSERT_EQ(value, 0) << "B2 of a masked item";
+      } else if (value == 0) {
+        ++zeros;
+      }
+    }
+    for (const Element& of : elements_) {
+      // A result in the output's format: one that is not 0 was not flushed.
+      const double value = got.coefficients[of.item];
+      variation += error_of(value, of.softmax);
+      judge_result("B2", contract_, value, of.softmax, of.bound, shares);
+      EXPECT_LE(value, 1 + of.excess) << "the excess over 1";
+      if (of.finite)
+        judge_result("log_softmax", contract_, got.log_softmax[of.item], of.log_softmax, of.log_bound, shares);
+    }
+    shares.judge("B3", variation, variation_);
+    shares.judge("B4", abs(total - 1), threshold_of_sum(contract_, row_sum_, row_.visible, zeros));
+  }
+
+  Contract contract_;
+  const RowOracle& oracle_;
+  Row row_;
+  double sum_;
+  bool overflows_ = false;
+  std::vector<Element> elements_;
+  double variation_ = 0, row_sum_ = 0, logsumexp_ = 0, entropy_ = 0, undershoot_ = 0;
+  EntropyForm from_logits_, from_coefficients_;
+};
 
 }  // namespace softcheck::numerics::simulated

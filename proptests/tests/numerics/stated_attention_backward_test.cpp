@@ -1,4 +1,3 @@
-// Compiled alone: its quantities bear the names that other tests of bounds have.
 // B17: the code's bound is the document's (docs/tolerances/attention_backward.md).
 #include <gtest/gtest.h>
 
@@ -11,7 +10,7 @@
 #include "numerics/rounding/rounding_attention_backward.hpp"
 #include "proptests/tests/numerics/stated_arithmetic.hpp"
 
-namespace softcheck::numerics {
+namespace softcheck::numerics::stated_attention_backward_test {
 namespace {
 
 using stated::Arithmetic;
@@ -307,4 +306,4 @@ TEST(AttentionBackwardBound, ASmallSoftcapCostsTheSlopeWhatItsScoreLoses) {
 }
 
 }  // namespace
-}  // namespace softcheck::numerics
+}  // namespace softcheck::numerics::stated_attention_backward_test

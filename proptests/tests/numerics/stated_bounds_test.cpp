@@ -227,6 +227,7 @@ void compare(const Contract& contract, const AttentionArithmetic& arithmetic, co
   expect_same(bound.sum_error(), stated::grown(stated::Softmax(said.contract, said.row, grants).sigma), what + "B1");
 }
 
+// Labelled full: StatedBounds.OfAttentionAreTheDocuments
 TEST(StatedBounds, OfAttentionAreTheDocuments) {
   const PrecisionScope precision(256);
   const StatedQuery query{{Real(0.5), Real(0.25), Real(0), Real(0.25)},

@@ -1,4 +1,3 @@
-// Compiled alone: its quantities bear the names that other tests of bounds have.
 // B12 and B13: the code's bounds are the document's, what underflows included.
 #include <gtest/gtest.h>
 
@@ -12,7 +11,7 @@
 #include "numerics/rounding/rounding_sparsemax.hpp"
 #include "proptests/tests/numerics/stated_arithmetic.hpp"
 
-namespace softcheck::numerics {
+namespace softcheck::numerics::stated_row_ops_test {
 namespace {
 
 using stated::Arithmetic;
@@ -226,4 +225,4 @@ TEST(StatedBounds, OfEntmaxAreTheDocuments) {
 }
 
 }  // namespace
-}  // namespace softcheck::numerics
+}  // namespace softcheck::numerics::stated_row_ops_test
