@@ -129,7 +129,8 @@ const char* to_string(CriterionVerdict verdict) {
 bool applies(const Criterion& criterion, const ZooKernel& kernel, const std::vector<ZooKernel>& zoo) {
   if (kernel.op != criterion.op) return false;
   // A test whose calls have no attribute says nothing about a bug of one, and one that has it nothing about others.
-  const Domain domain = kernel.domain == "-" ? Domain{} : parse_domain(kernel.domain, parse_op(kernel.op)->attention);
+  const Domain domain =
+      kernel.domain == "-" ? Domain{} : parse_domain(kernel.domain, parse_op(kernel.op)->is_attention());
   if (criterion.from_the_end && domain.causal == CausalAlignment::top_left) return false;
   const bool of_sequences = criterion.attribute == "packed" || criterion.attribute == "pages";
   if (domain.has_sequences() || of_sequences) {
