@@ -18,8 +18,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class T>
 using ColumnTag = hn::CappedTag<T, column_group<T>>;
 
-// How many vectors make a column group, and what fits into the registers: 6 rows of 4 vectors of 32 registers, 6 of 2
-// or 2 of 4 of 16.
+// How many vectors make a column group, and how many rows fit into the registers: with 32 registers 6 rows of 4
+// vectors; with 16, 6 rows of 2 or 2 rows of 4.
 template <class T>
 inline constexpr std::size_t group_vectors = column_group<T> / hn::MaxLanes(ColumnTag<T>());
 template <class T>
@@ -231,7 +231,7 @@ HWY_INLINE void add_of(const T* x, std::size_t count, T* to) {
   }
 }
 
-// One plain function per pass and type: what the dispatch table can point to.
+// One plain function per pass and type, for the dispatch table.
 void Product32(const TileProduct<float>& p, std::size_t rows, std::size_t width) { product_of(p, rows, width); }
 void Product64(const TileProduct<double>& p, std::size_t rows, std::size_t width) { product_of(p, rows, width); }
 void Chained32(const ChainedProduct<float>& p, std::size_t rows, std::size_t width) { chained_of(p, rows, width); }

@@ -29,7 +29,7 @@
 // beta = beta(H). The second pass weighs by w = e^(beta (x - m)); m is final, so that nothing is rescaled.
 //
 // L, T and o are compensated sums. B9 of docs/tolerances.md bounds the errors of out, lse and H, plain and adaptive,
-// with sum=lanes:128; docs/kernels/gpu_kernels.md says why the kernel keeps that contract.
+// with sum=lanes:128; docs/kernels/gpu_kernels.md explains why the kernel keeps that contract.
 
 #include "kernels/arithmetic/adaptive_beta.hpp"
 #include "kernels/block/attention_arguments.hpp"

@@ -13,9 +13,9 @@ namespace softcheck::kernels::call {
 /// What a kernel of the softmax family takes and gives. Each takes logits first and a mask last, if any.
 enum class Form {
   elements,              // one value an element, in the logits' format
-  elements_and_entropy,  // and, where a second output is asked for, the entropy of each row
+  elements_and_entropy,  // and, if the call has a second output, the entropy of each row
   rows,                  // one value a row
-  statistics,            // one to four values a row, each an output of its own
+  statistics,            // one to four values per row, each in its own output
   gradient,              // logits and the gradient of a loss; one value an element
 };
 
@@ -44,7 +44,8 @@ std::optional<Storage> storage_of(DLDataType type);
 /// A tensor of this rank on the CPU, of such elements, as a view; nothing where a kernel is to refuse it.
 std::optional<View> view_of(const DLTensor* tensor, int rank);
 
-/// The places of a matrix of int32 on the CPU, whose storage says nothing; nothing where a kernel is to refuse it.
+/// The addresses of a matrix of int32 on the CPU; the view's storage has no meaning. Nothing if a kernel must refuse
+/// it.
 std::optional<View> ids_of(const DLTensor* tensor);
 
 /// Classes of rows, int32 or int64.

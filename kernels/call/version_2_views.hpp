@@ -13,7 +13,7 @@ namespace softcheck::kernels::call {
 
 /// softmax_backward and log_softmax_backward: all (rows, n), of one format.
 struct SavedViews {
-  View saved;     // what the forward pass returned
+  View saved;     // the output of the forward pass
   View gradient;  // of the loss by that
   View output;
 };
@@ -36,7 +36,7 @@ struct LossViews {
   double divisor = 1;  // of upstream
 };
 
-/// Nothing where a kernel of this op is to refuse the call. A mean's z-loss has no definition beside class weights.
+/// Nothing if a kernel of this op must refuse the call. With class weights, the z-loss of a mean is not defined.
 std::optional<LossViews> loss_views(const softcheck_call* call, softcheck_op op);
 
 /// topk_softmax.

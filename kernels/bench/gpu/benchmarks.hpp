@@ -13,7 +13,7 @@ struct Timing {
   std::vector<double> seconds;  // of each round
   double bytes = 0;             // that it must move, 0 where that is not its limit
   double flops = 0;             // 4 a score and column of the head, of attention
-  double of_ceiling = 0;        // bytes a second, of the copy's or the read's; 0 where there are none
+  double of_ceiling = 0;        // bytes per second, as a share of the copy's or the read's; 0: not applicable
   double to_first = 0;          // seconds, of the group's first
 
   double median() const;

@@ -29,8 +29,8 @@ HWY_INLINE auto undefined_score(Tag<T> d, V score) {
   return hn::Or(hn::IsNaN(score), hn::Eq(score, hn::Neg(lowest)));
 }
 
-// mask_row where all keys are seen. 0 x is 0 for a finite x: what is not finite shows in one sum, and only then is
-// looked for.
+// mask_row for a row that sees all keys. 0 x is 0 for a finite x, so one sum shows whether a score is not finite; only
+// then it is searched for.
 template <class T>
 HWY_INLINE void scale_row(const TileScores<T>& tile, std::size_t row, T scale_factor, T* maximum) {
   const Tag<T> d;
@@ -112,7 +112,7 @@ struct RowSums {
   static constexpr std::size_t vectors = block_lanes<T> / hn::MaxLanes(Tag<T>());
   hn::Vec<Tag<T>> ones[vectors], rest[vectors], deviations[vectors], squares[vectors];
 
-  // Not left to the compiler: what it would write is outside of this file's instruction set.
+  // Written out, because the compiler would generate a function outside this file's instruction set.
   HWY_INLINE RowSums() {
     for (std::size_t v = 0; v < vectors; ++v) {
       ones[v] = rest[v] = deviations[v] = squares[v] = hn::Zero(Tag<T>());
@@ -309,7 +309,7 @@ HWY_INLINE void merge_of(const TileState<T>& left, const TileState<T>& right, st
   }
 }
 
-// One plain function per pass and type: what the dispatch table can point to.
+// One plain function per pass and type, for the dispatch table.
 void Mask32(const TileScores<float>& tile, float scale, float* maximum) { mask_rows<float>(tile, scale, maximum); }
 void Mask64(const TileScores<double>& tile, double scale, double* maximum) { mask_rows<double>(tile, scale, maximum); }
 void Weigh32(const TileScores<float>& tile, const float* maximum, const float* beta, const TileState<float>& state) {

@@ -7,10 +7,10 @@
 #include "kernels/cpu/machine.hpp"
 
 // The vector passes of attention over one tile: some queries of the heads that share a key head, and one block of its
-// keys. A query's bits depend on its own row alone: no pass mixes rows, and sums run in a fixed order.
+// keys. A query's bits depend only on its own row: no pass mixes rows, and sums have a fixed order.
 namespace softcheck::kernels::cpu {
 
-/// Most rows of a tile: as many as pay for transposing a block of keys; a multiple of tile_step.
+/// Most rows of a tile: enough to make the transposition of a block of keys cheap; a multiple of tile_step.
 inline constexpr std::size_t tile_rows = 192;
 
 /// Tiles are multiples of this many rows: of the lanes of a vector, and of the rows of a product's panel.
@@ -47,12 +47,12 @@ struct TileScores {
   const std::uint32_t* begin;  // (rows) keys in front of this one are not seen; all 0 for mask_scores
 };
 
-/// Scales and masks the scores of rows first to rows and finds each one's largest, -inf where it sees nothing.
+/// Scales and masks the scores of the rows [first, rows), and finds the largest of each; -inf if it sees no key.
 void mask_scores(const TileScores<float>& tile, float scale, float* maximum);
 void mask_scores(const TileScores<double>& tile, double scale, double* maximum);
 
-/// The weights relative to maximum, at each row's beta, and their sums; state's maximum and values are left alone. U
-/// may be wanted beside T, where no weights are.
+/// Computes the weights relative to maximum, at each row's beta, and their sums; does not change state's maximum and
+/// values. The caller may ask for U together with T, if it asks for no weights.
 void weigh_scores(const TileScores<float>& tile, const float* maximum, const float* beta,
                   const TileState<float>& state);
 void weigh_scores(const TileScores<double>& tile, const double* maximum, const double* beta,

@@ -9,7 +9,7 @@
 #include "kernels/cpu/attention/attention_passes.hpp"
 #include "kernels/cpu/machine.hpp"
 
-// Results of blocks, merged pairwise in the order of a binary counter: the tree depends on the number of blocks alone.
+// Results of blocks, merged pairwise in the order of a binary counter: the tree depends only on the number of blocks.
 namespace softcheck::kernels::cpu {
 
 /// Levels of such a counter: never more than one for each bit of the count, and the next block's.
@@ -44,8 +44,8 @@ class OwnedState {
   bool squared_;
 };
 
-/// The states of blocks of keys. Blocks in which a row sees nothing change none of its bits, whether they come or are
-/// skipped: a block has its place in the tree by its number.
+/// The states of blocks of keys. A block's number gives its place in the tree, so a block in which a row sees no key
+/// does not change the row's bits, whether it is pushed or skipped.
 template <class T>
 class MergedStates {
  public:
@@ -62,9 +62,9 @@ class MergedStates {
     deviations_ = deviations;
   }
 
-  /// Where the next block's state is to be written.
+  /// Memory for the next block's state.
   TileState<T> next() { return state(used_); }
-  /// Takes what was written there. width: the columns that are wanted, 0 for the statistics alone.
+  /// Takes the state written there. width: the number of columns; 0 for the statistics only.
   void push(std::size_t rows, std::size_t width) {
     ++used_;
     std::size_t level = 0;
@@ -115,7 +115,7 @@ class PairwiseSums {
 
   void clear() { used_ = count_ = 0; }
 
-  /// Where the next block is to be written, or added to the one before it. push() takes what is there.
+  /// Memory for the next block: to be written, or added to the block before it. push() takes it.
   struct Place {
     T* to;
     bool add;

@@ -10,8 +10,8 @@
 
 namespace softcheck::kernels::cpu {
 
-/// Tasks that go through the same steps one behind the other. A thread takes a task after those in front of it are
-/// taken, and a task waits for those in front of it alone: the first one never waits, so that none waits for ever.
+/// Tasks that go through the same steps one after the other. Threads take tasks in order, and a task waits only for
+/// earlier ones: the first never waits, so there is no deadlock.
 class TaskTurns {
  public:
   static constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();

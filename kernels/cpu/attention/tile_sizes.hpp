@@ -12,13 +12,12 @@
 // How many rows a tile has. A row's bits do not depend on it.
 namespace softcheck::kernels::cpu {
 
-/// Scores that a tile keeps between its passes, in bytes: what a second-level cache of 2 MiB holds beside K and V of a
-/// block. Where that cache is smaller they come from the next one, which is nearer than another product.
+/// Bytes of scores that a tile keeps between its passes: an L2 cache of 2 MiB holds them and a block of K and V. With a
+/// smaller L2 cache they come from L3, which is still faster than another product.
 inline constexpr std::size_t cached_bytes = std::size_t{13} << 17;
 
-/// The same of a gradient's tile, which keeps g, too. What does not fit beside K, V and the sums in the second-level
-/// cache comes from the next one, as whole lines in memory's order: a tile of more rows reads K, V, dk and dv less
-/// often.
+/// The same for a gradient's tile, which also keeps g. What does not fit into the L2 cache with K, V and the sums comes
+/// from L3, as whole lines in memory order. In return a tile of more rows reads K, V, dk and dv less often.
 inline constexpr std::size_t gradient_cached_bytes = std::size_t{32} << 20;
 
 /// dk and dv of a key head that are summed up over its tiles, at most, in bytes.
