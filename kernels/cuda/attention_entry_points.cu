@@ -1,5 +1,5 @@
 // The attention kernels of kernels/block/ on a GPU, behind the ABI: tensors of a CUDA device, queued on the call's
-// stream; the CPU's are copied there and back. Bits are those of the emulated ones
+// stream; tensors of the CPU are copied there and back. The bits are those of the emulated kernels
 // (kernels/emulator/plugin).
 #include <cuda_runtime.h>
 
@@ -17,7 +17,7 @@ namespace {
 // others.
 constexpr int least_blocks = 4;
 
-// For tensor cores: 168 registers a thread for heads of 64, as many as there are for 128.
+// For tensor cores: 168 registers per thread for heads of 64; for heads of 128, all that there are.
 template <int width>
 constexpr int least_mma_blocks = width == 64 ? 3 : 2;
 

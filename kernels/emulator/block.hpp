@@ -13,10 +13,9 @@
 
 namespace softcheck::kernels::emulator {
 
-/// One thread of an emulated block: the BlockContext of kernels/block/context.hpp, which says what each call means.
-/// Each call takes the source line that it stands in as its last argument, so that a finding can name it; a kernel
-/// leaves that argument out. At a barrier and at a call of the whole warp, the machine runs other threads before the
-/// call returns.
+/// One thread of an emulated block: the BlockContext of kernels/block/context.hpp, which defines each call. The last
+/// argument of each call is its source line, for findings; a kernel leaves that argument out. At a barrier and at a
+/// call of the whole warp, the machine runs other threads before the call returns.
 class Block {
  public:
   template <class T>

@@ -11,9 +11,9 @@
 #include "kernels/parallel/machine.hpp"
 #include "kernels/parallel/state_forest.hpp"
 
-// A StateForest as bytes that say all that is needed to read them: a reduction's function gets nothing else. Behind the
-// head stand a byte for each row (undefined), and for each node its number and, row by row, m, ones, rest, T and the
-// columns of the values.
+// A StateForest as self-describing bytes, because the function of a reduction gets nothing else. After the header come
+// a byte for each row (undefined), and for each node its number and, row by row, m, ones, rest, T and the columns of
+// the values.
 namespace softcheck::kernels::parallel {
 
 struct ForestHead {
@@ -27,7 +27,7 @@ std::size_t message_bytes(const QueryTiles& tiles, std::size_t columns, std::siz
   return sizeof(ForestHead) + rows + nodes * (sizeof(Node) + rows * (4 + columns) * sizeof(T));
 }
 
-/// Writes values one behind the other.
+/// Writes values one after the other.
 class MessageWriter {
  public:
   explicit MessageWriter(std::span<std::byte> to) : to_(to) {}
@@ -149,7 +149,7 @@ inline Message united_message(std::span<const std::byte> other, std::span<const 
   return message;
 }
 
-/// The same, in place of own: what an MPI_Op is made of. Throws std::length_error where own has no room for it.
+/// The same, overwriting own: for an MPI_Op. Throws std::length_error if own is too small.
 inline void unite_messages(std::span<const std::byte> other, std::span<std::byte> own) {
   take_union(other, own, [&](const auto& forest) { write_forest(forest, own); });
 }

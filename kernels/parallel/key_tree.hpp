@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
-// The one tree by which the keys of a call are summed up. It depends on the number of keys alone, not on the ranks that
-// share the keys, and so do the bits.
+// The tree by which the keys of a call are summed. It depends only on the number of keys, not on the ranks, and so do
+// the bits.
 namespace softcheck::kernels::parallel {
 
 /// Keys [begin, end).
@@ -29,8 +29,8 @@ constexpr std::int64_t keys_of_leaf(std::int64_t keys) {
   return leaf;
 }
 
-/// A binary tree over the leaves of a call's keys, filled up with empty leaves to a power of two of them. Where all of
-/// a node's leaves on one side are empty, it is what the other side is: a merge with an empty state changes no bit.
+/// A binary tree over the leaves of a call's keys, padded with empty leaves to a power of two. If all leaves on one
+/// side of a node are empty, the node equals its other side: a merge with an empty state changes no bit.
 class KeyTree {
  public:
   explicit KeyTree(std::int64_t keys)

@@ -47,7 +47,7 @@ class AttentionLeaf {
   bool undefined(std::size_t row) const { return tile_.undefined(row); }
 
   void operator()(const KeySpan& keys, const TileState<T>& state) {
-    clear_state(state, tile_.rows(), width_);  // of rows that see none of the keys
+    clear_state(state, tile_.rows(), width_);  // for rows that see none of the keys
     const RowSpan seen = tile_.take(keys);
     if (seen.first == seen.last) return;
     TileScores<T> scores = tile_.score(seen, state.maximum);

@@ -13,13 +13,13 @@
 
 namespace softcheck::kernels::parallel {
 
-/// One rank's share of the keys of a call, and how its states meet those of the other ranks.
+/// One rank's share of the keys of a call, and the exchange of states with the other ranks.
 ///
 /// Views   AttentionViews or AttentionGradientViews
 template <class Views>
 struct RankKeys {
   /// keys   of the whole call
-  /// own    this rank's, at least one, as parts_of_rank makes them
+  /// own    this rank's parts, at least one, from parts_of_rank
   RankKeys(Communicator& all, Route by, std::int64_t keys, std::vector<KeyPart<Views>> own)
       : ranks(all), route(by), tree(keys), most(most_nodes(tree, all.size())), parts(std::move(own)) {}
 

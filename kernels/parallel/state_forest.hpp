@@ -14,9 +14,9 @@
 
 namespace softcheck::kernels::parallel {
 
-/// What some ranks know of all queries: the states of nodes of the tree, of which none lies within another.
+/// The states of all queries at some nodes of the tree, none of which contains another.
 ///
-/// Forests of different ranks are united in any order and bracketing, with the same bits: siblings alone are merged,
+/// Forests of different ranks may be united in any order and bracketing, with the same bits: only siblings are merged,
 /// the left one first. The state of a node is always the merge of its two children, whichever rank sends them first.
 /// The merge of states is a monoid in exact numbers (theory/proofs/streaming_entropy.v), not in rounded ones; the union
 /// of forests is associative and commutative in both.
@@ -31,7 +31,7 @@ class StateForest {
   std::size_t width() const { return width_; }
   std::size_t columns() const { return columns_; }
   const std::map<Node, QueryStates<T>>& nodes() const { return nodes_; }
-  /// For each row, rank_rows to a tile: not 0 where a score that it sees is NaN or +inf.
+  /// For each row, rank_rows per tile: not 0 if a visible score is NaN or +inf.
   std::vector<std::uint8_t>& undefined() { return undefined_; }
   const std::vector<std::uint8_t>& undefined() const { return undefined_; }
 

@@ -37,7 +37,7 @@ class ThreadGroup {
   // One for each rank: a message wakes the rank that it is for, and no other.
   std::vector<std::condition_variable> message_for_;
   std::vector<std::deque<Message>> boxes_;
-  Message sum_;  // of the reduction that is under way, or of the last one
+  Message sum_;  // of the current reduction, or of the last one
   int arrived_ = 0, left_ = 0;
   bool failed_ = false;
 };

@@ -35,8 +35,8 @@ int run(const softcheck_call* call, Form form, Op op) try {
   return 1;  // out of memory
 }
 
-// Whether a call of an adaptive op passes a temperature; the op refuses it, as beta takes its place. It is true of a
-// null call and of another version, too.
+// True if a call of an adaptive op passes a temperature; the op refuses it, because beta replaces it. Also true for a
+// null call and for another version.
 bool has_temperature(const softcheck_call* call) {
   return call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call->theta != 1;
 }

@@ -37,7 +37,7 @@ HWY_INLINE auto item_at(Tag<T> d, const T* x, const T* g, hn::Vec<Tag<T>> m) {
   using V = hn::Vec<Tag<T>>;
   const V value = hn::LoadU(d, x);
   const auto masked = hn::Eq(value, hn::Set(d, -std::numeric_limits<T>::infinity()));
-  // m may be a rounded log-sum-exp, and lie below x: no probability is above 1.
+  // m may be a rounded log-sum-exp below x; clamps the argument, because no probability is above 1.
   const V below = negative_or_nan<T>(d, hn::Sub(value, m));
   const V deviation = hn::Neg(bounded_below_or_nan<T>(d, below));
   return Item<T, V, decltype(masked)>{deviation, hn::IfThenZeroElse(masked, hn::LoadU(d, g)), masked};
@@ -124,7 +124,7 @@ HWY_INLINE void differentiate_items(Tag<T> d, const T* x, const T* g, const Grad
   V deviations[n];
   V weights[n];
   V entropic[n];
-  const bool of_entropy = terms.entropic != 0;  // not asked for again behind a store, which may reach the terms
+  const bool of_entropy = terms.entropic != 0;  // a local: the compiler would reload it after each store to out
   for (std::size_t v = 0; v < n; ++v) {
     deviations[v] = item_at<T>(d, x + v * lanes, g + v * lanes, m).deviation;
   }

@@ -4,7 +4,7 @@
 
 namespace softcheck::kernels::cpu {
 
-/// Sums over a block, d = m - x, w = exp(-beta d) without a scale of its own, g the incoming gradient.
+/// Sums over a block, d = m - x, w = exp(-beta d) without power_shift, g the incoming gradient.
 template <class T>
 struct GradientSums {
   T weights;     // sum w
@@ -25,13 +25,13 @@ struct GradientTerms {
   T mean_deviation;
 };
 
-// x and g as in block_passes.hpp: count a multiple of block_lanes, filled up with -inf. Where x is -inf, g is not
-// looked at, and results are 0 whatever the terms.
+// x and g as in block_passes.hpp: count a multiple of block_lanes, padded with -inf. Where x is -inf, g is not read,
+// and results are 0 for any terms.
 
 GradientSums<float> gradient_sums(const float* x, const float* g, std::size_t count, float m, float beta);
 GradientSums<double> gradient_sums(const double* x, const double* g, std::size_t count, double m, double beta);
 
-/// out may be g. probabilities: nullptr where they are not wanted.
+/// out may be g. probabilities: nullptr to leave them out.
 void block_gradient(const float* x, const float* g, std::size_t count, const GradientTerms<float>& terms, float* out,
                     float* probabilities = nullptr);
 void block_gradient(const double* x, const double* g, std::size_t count, const GradientTerms<double>& terms,

@@ -14,8 +14,8 @@
 // softmax and adaptive softmax.
 namespace softcheck::kernels::cpu {
 
-/// Fills a row of out block by block: fill(values, count, to) writes count values to to, which may be values. Where
-/// they cannot be written in place they go by scratch, and scratch holds those of the last block at the end.
+/// Fills a row of out block by block: fill(values, count, to) writes count values to `to`, which may be values. If they
+/// cannot be written in place, they go through scratch, which holds those of the last block at the end.
 template <class T, class Fill>
 void fill_row(const RowReader<T>& logits, const RowTarget& target, Fill fill) {
   constexpr auto block = static_cast<std::int64_t>(block_size<T>);
@@ -77,7 +77,7 @@ void put_normalized(const RowReader<T>& logits, T maximum, T scale, const RowTar
 /// What leaves probabilities as they are.
 inline constexpr auto as_they_are = [](auto&&...) {};
 
-/// softmax of a row, block by block. Where the row has one, know(state) comes before the first
+/// softmax of a row, block by block. If the row has a softmax, calls know(state) before the first
 /// finish(probabilities, count).
 template <class T, class Know, class Finish>
 RowState<T> long_probabilities(const RowReader<T>& logits, T scale, const RowTarget& target, Know know, Finish finish) {
@@ -89,7 +89,7 @@ RowState<T> long_probabilities(const RowReader<T>& logits, T scale, const RowTar
   RowState<T> state;
   PairwiseStates<T> states(scale);
   const auto add_weights = [&](std::int64_t index, const T* values, std::size_t count, T* to) {
-    // Where the scale is small, a difference times it may be 0.
+    // With a small scale, a nonzero difference times the scale may be 0.
     const bool has_ones = scale < 1 || (index >= best.first && index <= best.last);
     states.add({m, block_weights(values, count, m, scale, has_ones, to)});
   };

@@ -34,7 +34,7 @@ template <class T>
 void logsumexp_row(const RowReader<T>& /*logits*/, const RowState<T>& state, double theta, const RowTarget& target) {
   double result = state.maximum;  // NaN, the limit +inf, or the empty sum's -inf
   if (!state.undefined && !state.none_visible()) {
-    // m / theta to twice the precision: where ln S cancels it, its own rounding would be all that is left.
+    // m / theta to twice the precision: where ln S cancels it, only its rounding error would be left.
     const double quotient = result / theta;
     if (std::isfinite(quotient)) {
       const double rest = std::fma(-quotient, theta, result) / theta;

@@ -21,7 +21,7 @@ class LargestItems {
   struct Item {
     T logit;
     std::int32_t index;
-    bool operator<(const Item& other) const {  // stands before the other one in the result
+    bool operator<(const Item& other) const {  // comes before the other one in the result
       return logit > other.logit || (logit == other.logit && index < other.index);
     }
   };

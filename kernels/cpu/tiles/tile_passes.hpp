@@ -9,8 +9,8 @@
 
 namespace softcheck::kernels::cpu {
 
-/// The passes between the products, on a machine's vectors of 16 numbers. A Machine is a type of its source alone: its
-/// instruction set must not get into functions that other sources share.
+/// The passes between the products, on a machine's vectors of 16 numbers. Each source has its own Machine type, so that
+/// its instruction set does not get into functions that other sources share.
 template <class Machine>
 struct TilePasses {
   using V = typename Machine::Vector;
