@@ -156,8 +156,8 @@ class ScoreTile {
   }
 
   /// Computes the scores of the rows that see any of a block, against keys that load_keys has loaded, and -inf for the
-  /// other rows. Calls each(part) for parts of at most row_part rows, after their scores. The constructor's part must be all
-  /// rows. scores: (rows, key_block)
+  /// other rows. Calls each(part) for parts of at most row_part rows, after their scores. The constructor's part must
+  /// be all rows. scores: (rows, key_block)
   template <class Each>
   void score_all(const T* transposed, const KeySpan& keys, T* scores, T* maximum, RowsAhead* ahead, Each each) {
     see(keys);

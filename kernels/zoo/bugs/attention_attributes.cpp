@@ -165,7 +165,7 @@ BUG(mutant_attention_window_counts_its_own, attend_changed) { a.left = a.left > 
 // mlx 2835, onnx 8068: the window counts from the query's number, not from the key that it stands at.
 // @judged attention f32: plain; fail attributes; output|lse|entropy|kernel.masked_row; domain window
 BUG(mutant_attention_window_from_first_query, attend_changed) {
-  // The window's sides move by the diagonal that the query's place leaves out.
+  // The window moves by the diagonal: the query's position is taken without it.
   if (a.left >= 0) a.left = std::max<std::int64_t>(0, a.left + a.plain.diagonal);
   if (a.right >= 0) a.right = std::max<std::int64_t>(0, a.right - a.plain.diagonal);
 }

@@ -3,7 +3,7 @@
 
 using namespace softcheck::kernels::zoo::attention;
 
-// The slope of a softcap is that of the output alone.
+// The softcap's slope multiplies the gradient by the output only.
 namespace {
 
 template <class Real>
@@ -57,7 +57,7 @@ GRADIENT_BUG(mutant_attention_backward_dlse_of_the_row_before, Real, by_lse(std:
   return head.by_lse[i % head.queries == 0 ? i : i - 1];
 }
 
-// It is multiplied by the scale, and ds by the scale again.
+// The gradient by lse is multiplied by the scale, and ds by the scale again.
 namespace {
 
 template <class Real>
@@ -85,7 +85,7 @@ SOFTCHECK_MUTANT mutant_attention_backward_dlse_scaled(const softcheck_call* cal
 // @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dq|dk; domain dlse
 GRADIENT_BUG(mutant_attention_backward_dlse_twice, Real, by_lse(std::size_t i) const) { return 2 * head.by_lse[i]; }
 
-// It is added to every ds of the row, whatever the key weighs.
+// The gradient by lse is added to every ds of the row, without the key's weight.
 namespace {
 
 template <class Real>

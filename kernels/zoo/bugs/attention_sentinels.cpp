@@ -1,4 +1,4 @@
-// Bugs of attention: sentinels in the place of -inf.
+// Bugs of attention: sentinels instead of -inf.
 #include "kernels/zoo/attention_states.hpp"
 
 using namespace softcheck::kernels::zoo::attention;
@@ -31,7 +31,7 @@ static void attend_with_masked_scores(Row<Real>& row, Real sentinel) {
     for (Real& value : x) value = value == lowest<Real> ? sentinel : value;
   }
   const Real m = largest(x);
-  // A weight of 0 has no part in the sums, whatever its value is.
+  // A weight of 0 is left out of the sums, whatever its value is.
   for (Real& value : x) value = std::exp(value - m) == 0 ? lowest<Real> : value;
   finish(row, accumulate(row, x, m));
 }

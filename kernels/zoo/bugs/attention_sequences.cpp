@@ -3,7 +3,7 @@
 
 using namespace softcheck::kernels::zoo::attention;
 
-// Whole pages of a sequence, what is behind its length hidden.
+// Whole pages of a sequence; keys beyond its length are hidden.
 static void show_whole_pages(const SequenceCall& c, Sequence& s) {
   s.hidden_from = s.keys;
   s.keys = (s.keys + c.page - 1) / c.page * c.page;

@@ -200,14 +200,14 @@ BUG(mutant_cross_entropy_without_maximum, each_counted_loss) {
   row.out[0] = row.loss(zero, std::log(row.sum(zero)));
 }
 
-// Bugs of what stands beside the logits of losses and gradients of rows: labels, upstream gradients, the ignored label.
+// Bugs in the other inputs of losses and gradients of rows: labels, upstream gradients, the ignored label.
 static DLTensor taken_as_compact(const DLTensor& tensor) {
   DLTensor compact = tensor;
   compact.strides = nullptr;
   return compact;
 }
 
-// A label that is none, as what lies between the labels may be, is one of a row that does not count.
+// A number that is no class, as memory between the labels may hold, is treated as the label of an ignored row.
 template <class Real>
 static void put_loss_of_label(LossRow<Real>& row) {
   if (row.ignored() || row.label < 0 || row.label >= static_cast<std::int64_t>(row.logits.size())) return;

@@ -56,7 +56,7 @@ EIGHT_BITS_BUG(mutant_eight_bits_truncated, softmax_row, std::uint8_t, narrowed(
 // C11, torch's f16 log-sum-exp and log-softmax along the last axis, SciPy's and JAX's softmax: the exponentials are
 // added in f16. From 65,520 equal logits on their sum is infinite: the log-sum-exp is +inf, every log-probability
 // -inf, every probability 0.
-// The exponentials as f16 has them into out, their sum returned.
+// Writes the exponentials, rounded to f16, to out and returns their sum.
 static float f16_weights(Row& row, float m) {
   weights(row, m, row.out);
   for (float& w : row.out) w = rounded_to_f16(w);

@@ -23,7 +23,7 @@ CORRECT(attention_correct_adaptive_paper, attend) {
 }
 
 // Correct adaptive attention, appendix G of "Softmax is not Enough": two passes over the keys, the first streaming
-// (m, L, K) with K = sum (x - m) exp(x - m), the second online with beta; nothing is kept but a state.
+// (m, L, K) with K = sum (x - m) exp(x - m), the second online with beta. Only a state is stored.
 template <class Real>
 static Real streamed_entropy(const Row<Real>& row) {
   Real m = lowest<Real>, sum = 0, centred = 0;

@@ -1,4 +1,4 @@
-// Correct kernels of attention with an arithmetic of their own.
+// Correct kernels of attention with unusual arithmetic.
 #include <numbers>
 
 #include "kernels/zoo/attention_states.hpp"
@@ -11,7 +11,7 @@ static int attend_without_entropy(const softcheck_call* call, Compute compute) {
 }
 #define SOFTCHECK_BODY_attend_without_entropy(name) SOFTCHECK_BODY(void, name, Row<Real>& row)
 
-// Everything in double whatever the inputs, rounded at the end: acc=f64.
+// Computes in double for inputs of any format, and rounds at the end: acc=f64.
 template <class To, class From>
 static std::vector<To> converted(const std::vector<From>& from) {
   std::vector<To> to;
@@ -135,8 +135,8 @@ CORRECT(attention_correct_reversed, attend) {
   for (std::size_t c = 0; c < row.out.size() && s.weights != 0; ++c) row.out[c] = s.values[c] * reciprocal;
 }
 
-// Correct where it is at home: head dimensions that are multiples of 16, compact tensors at multiples of 64 bytes, no
-// mask, at most 512 keys. It refuses all else, and has no entropy.
+// Correct in its domain: head dimensions that are multiples of 16, compact tensors at multiples of 64 bytes, no mask,
+// at most 512 keys. It refuses all other calls, and has no entropy.
 static bool is_at_home(const softcheck_call& call) {
   const auto fits = [](const DLTensor& t) {
     const auto address = reinterpret_cast<std::uintptr_t>(t.data) + t.byte_offset;
@@ -179,7 +179,7 @@ Real root_of_scale(const Row<Real>& row) {
   return static_cast<Real>(std::sqrt(static_cast<double>(row.scale)));
 }
 
-// Of a scale that has a root: change(row), then correct attention.
+// For scales >= 0: change(row), then correct attention.
 template <class Change>
 int attend_rows_of_a_root(const softcheck_call* call, Change change) {
   return call->scale < 0 ? 1 : attend(call, [&]<class Real>(Row<Real>& row) {
@@ -238,7 +238,7 @@ BUG(mutant_attention_scores_in_eighths, attend_changed_scores) {
   for (Real& value : x) value = std::nearbyint(value * 8) / 8;
 }
 
-// Correct under contract values=bf16: the sums of weighted values are bf16's, S is not.
+// Correct under contract values=bf16: the sums of weighted values are rounded to bf16, S is not.
 template <class Real>
 static void attend_with_stored_values(Row<Real>& row, bool weighs_in_bf16) {
   const auto x = scores(row);
@@ -264,7 +264,7 @@ CORRECT(attention_correct_stored_values, attend) { attend_with_stored_values(row
 // @judged attention f32: plain values=bf16; fail C11; output
 BUG(mutant_attention_stored_values_too_large, attend) { attend_with_stored_values(row, true); }
 
-// The states of single keys merged in halves, a maximum for every node: tree.
+// The states of single keys, merged in a tree of halves with a maximum for every node: tree.
 template <class Real>
 static State<Real> tree(const Row<Real>& row, std::size_t begin, std::size_t end) {
   if (end - begin < 2) return online(row, begin, end);
