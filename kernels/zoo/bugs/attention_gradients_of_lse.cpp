@@ -35,7 +35,7 @@ GRADIENT_BUG(mutant_attention_backward_dlse_in_base_2, Real, by_lse(std::size_t 
   return head.by_lse[i] * static_cast<Real>(1.4426950408889634);
 }
 
-// It is stored in bf16 beside delta.
+// The gradient by lse is stored in bf16, like delta.
 // @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dq|dk; domain dlse
 GRADIENT_BUG(mutant_attention_backward_dlse_in_sixteen_bits, Real, by_lse(std::size_t i) const) {
   return rounded_to_bf16(static_cast<float>(head.by_lse[i]));
@@ -51,7 +51,7 @@ GRADIENT_BUG(mutant_attention_backward_dlse_of_the_groups_first_head, Real, by_l
   return head.by_lse[i % head.queries];
 }
 
-// Every query takes that of the one before it.
+// Every query uses the gradient by the previous query's lse.
 // @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dq|dk; domain dlse
 GRADIENT_BUG(mutant_attention_backward_dlse_of_the_row_before, Real, by_lse(std::size_t i) const) {
   return head.by_lse[i % head.queries == 0 ? i : i - 1];

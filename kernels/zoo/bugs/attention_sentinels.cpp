@@ -3,8 +3,8 @@
 
 using namespace softcheck::kernels::zoo::attention;
 
-// C3, lattice #361: a masked score is -10000: the masked key wins where the others lie below. Where its weight comes to
-// 0 it is left out.
+// C3, lattice #361: a masked score is -10000: the masked key wins if the others lie below. It is left out if its weight
+// is 0.
 // @judged attention f32: plain entropy=exact; fail C3; AMaskedItemIsADeletedOne
 BUG(mutant_attention_mask_1e4, attend_changed_scores) {
   const Real m = largest(x);

@@ -25,7 +25,7 @@ BUG(mutant_deviations_in_f16, each_narrow_entropy) {
   return entropy_of(sums);
 }
 
-// C11: logits are read with the exponent bias of e4m3fnuz or e5m2fnuz, 8 or 16: as half of what they are.
+// C11: logits are read with the exponent bias of e4m3fnuz or e5m2fnuz, 8 or 16: they are halved.
 // @judged softmax e4m3 e5m2: plain; fail C11
 EIGHT_BITS_BUG(mutant_eight_bits_bias_of_fnuz, softmax_row, float, widened(std::uint8_t bits)) {
   return EightBits::widened(bits) / 2;
@@ -46,7 +46,7 @@ EIGHT_BITS_BUG(mutant_eight_bits_subnormals_read_as_zero, softmax_row, float, wi
   return (bits & 0x7fU) < first_normal ? 0 : EightBits::widened(bits);
 }
 
-// C11: the bits behind the last one are cut off, as they are where e5m2 is taken for the upper half of an f16.
+// C11: the bits beyond the last one are truncated, as if e5m2 were the upper half of an f16.
 // @judged softmax e4m3 e5m2: plain; fail C11
 EIGHT_BITS_BUG(mutant_eight_bits_truncated, softmax_row, std::uint8_t, narrowed(float value)) {
   const std::uint8_t nearest = EightBits::narrowed(value);

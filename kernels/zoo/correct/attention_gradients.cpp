@@ -175,7 +175,7 @@ SOFTCHECK_MUTANT attention_backward_correct_recomputed(const softcheck_call* cal
 // @judged attention_backward f16: plain masked=zero; pass; domain dlse
 SOFTCHECK_MUTANT attention_backward_correct_saved(const softcheck_call* call) { return gradients_by<Gradients>(call); }
 
-// Correct under sum=sequential: each sequence is a call of its own, from what was saved.
+// Correct under sum=sequential: each sequence is computed like a separate call, from the saved values.
 // @judged attention_backward f32 bf16: plain masked=zero; pass; domain packed
 // @judged attention_backward f64: plain masked=zero; pass; domain packed dsinks
 // @judged attention_backward f32: plain masked=zero; pass; domain packed window softcap dsinks alibi causal=either

@@ -302,8 +302,8 @@ CORRECT(correct_entropy_theta_before, each_row) {
 // @judged softmax f32: plain; pass; domain n>=1 finite nomask
 CORRECT(correct_two_pass, each_row) { softmax(row); }
 
-// Correct under contract weights=bf16: the exponentials stand in the output, in bf16, until they are divided; their sum
-// is f32's.
+// Correct under contract weights=bf16: the exponentials are stored in the output, in bf16, until they are divided;
+// their sum is f32.
 // @judged softmax bf16: exp=1ulp sum=sequential weights=bf16; pass
 // @judged softmax f16: plain; fail C11
 CORRECT(correct_weights_stored, each_narrow_row) {

@@ -110,7 +110,7 @@ SOFTCHECK_MUTANT correct_without_masks(const softcheck_call* call) {
   return call->n_inputs != 1 ? 1 : each_row(call, [](auto& row) { softmax(row); });
 }
 
-// Right in all that it answers; a call with a visible NaN is refused, so that nothing tells what it makes of one.
+// Right in all calls that it accepts. It refuses calls with a visible NaN, so its result for NaN is unknown.
 // @judged softmax f32: plain; vacuous
 SOFTCHECK_MUTANT correct_without_nan(const softcheck_call* call) {
   const std::optional<Matrices> matrices = matrices_of(*call);
