@@ -60,7 +60,7 @@ BallMatrix mixed_values(const PairBalls& pair, const Enclosure& last, int cells)
   MatrixXd middle(1, cells), radius(1, cells);
   for (int j = 0; j < cells; ++j) {
     middle(0, j) = end * ((2 * j + 1) / (2.0 * cells));
-    radius(0, j) = end / (2.0 * cells) * (1 + 0x1p-40);  // neighbours overlap, whatever was rounded
+    radius(0, j) = end / (2.0 * cells) * (1 + 0x1p-40);  // neighbours overlap despite rounding
   }
   return add_to_columns(change * BallMatrix{middle, radius}, pair.other_value);
 }

@@ -10,7 +10,7 @@
 
 namespace softcheck::experiments {
 
-// The network in plain doubles: what the proposals for Coq's checkers are chosen by. Nothing rests on their accuracy.
+// The network in plain doubles, to choose proposals for Coq's checkers. No proof depends on its accuracy.
 
 /// One affine layer: (outputs, inputs) and (outputs).
 struct PlainLayer {

@@ -24,7 +24,7 @@ CertainSize certify_dispersion_length(double spread, double eps);
 CertainSize certify_adaptive_identity(double spread);
 
 /// model.entropy_floor: the least entropy of n items of that spread is not above the smallest entropy of sets of n
-/// items drawn at random, which is enclosed, too (for n > 65536 it is not drawn: then ln n stands in its place).
+/// items drawn at random, which is also enclosed (for n > 65536 no sets are drawn, and ln n takes its place).
 numerics::Certificate certify_entropy_floor(const NetworkCells& network, double spread, std::uint64_t n,
                                             std::uint64_t seed);
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::int64_t fewest_items = 16;
 
-/// Queries of a pass, all of which see so many items.
+/// Queries of a pass, all of which see the same number of items.
 struct Rows {
   Index first = 0;
   Index count = 0;

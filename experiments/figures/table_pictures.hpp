@@ -8,7 +8,7 @@
 
 namespace softcheck::experiments {
 
-/// Accuracy against n with its confidence intervals, the paper's numbers beside it, and the entropy: table_1.
+/// Accuracy against n with its confidence intervals, together with the paper's numbers, and the entropy: table_1.
 Figure table_1_figure(const std::vector<AccuracyRow>& table);
 
 /// The baseline's and the adaptive accuracy of every reading against n, and the paper's: sensitivity.

@@ -23,7 +23,7 @@ constexpr double theta_at(int step) { return static_cast<double>(step) / 10; }  
 /// logits   (n) finite     item   < n
 double best_theta(std::span<const float> logits, std::size_t item);
 
-/// A set on which the head looked at the wrong item: what softmax at theta = 1 had, and what would have been best.
+/// A set on which the head attended to the wrong item: the values of softmax at theta = 1, and the best temperature.
 struct FitSample {
   int size = 0;
   double entropy = 0;  // in nats
@@ -49,7 +49,7 @@ std::vector<double> fit_polynomial(std::span<const FitSample> samples, int degre
 /// The polynomial with these coefficients, constant first.
 double polynomial(std::span<const double> coefficients, double x);
 
-/// A model's data for the fit, and what is fitted to them.
+/// A model's data for the fit, and the fitted polynomials.
 struct TemperatureFit {
   std::string name;  // of the model, or "pooled"
   std::vector<FitSample> samples;
@@ -67,12 +67,12 @@ TemperatureFit fit_temperature(std::string name, std::vector<FitSample> samples)
 /// All samples together.
 TemperatureFit pooled_fit(const std::vector<TemperatureFit>& models);
 
-/// The heads that are compared besides softmax and the published adaptive temperature: the pooled quartic and line,
-/// each beta at least 1, and what no beta can exceed: the item of largest logit alone.
+/// The heads that are compared with softmax and the published adaptive temperature: the pooled quartic and line, each
+/// with beta at least 1, and the upper limit for any beta: only the item of largest logit.
 std::vector<Head> fitted_heads(const TemperatureFit& pooled);
 
-/// Crowded sets (crowded_sets.hpp) of sizes 64, 256, 1024, 4096, 16384, and what softmax, the published adaptive
-/// temperature and the fitted heads did with 32 of each.
+/// Crowded sets (crowded_sets.hpp) of sizes 64, 256, 1024, 4096, 16384, and the results of softmax, the published
+/// adaptive temperature and the fitted heads on 32 of each.
 struct CrowdedSize {
   int size = 0;
   std::vector<CrowdedMeasure> sets;
@@ -103,7 +103,7 @@ Picture scatter_picture(const std::string& counts, const TemperatureFit& pooled,
 /// ones.
 Picture sizes_picture(const std::string& sizes, const std::string& crowded);
 
-/// Figure 5: the entropy of softmax_theta of 10 logits against theta. The logits of a spread delta stand in equal steps
+/// Figure 5: the entropy of softmax_theta of 10 logits against theta. For a spread delta the logits lie in equal steps
 /// from 0 to delta; spreads 1, 3, 10, 30, 100.
 Figure entropy_of_temperature();
 
