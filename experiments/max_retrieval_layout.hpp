@@ -16,7 +16,7 @@ enum class HeadKind {
   softmax,
   log_n,      // softmax of x ln n / ln(log_n_reference) (Chiang & Cholak 2022; scalable softmax, arXiv 2501.19399)
   top_k,      // softmax of the top_k largest
-  sink,       // softmax beside one more item of logit 0 and value 0
+  sink,       // softmax with one more item of logit 0 and value 0
   sigmoid,    // 1 / (1 + log_n_reference e^-x), a fixed bias of -ln(log_n_reference)
   sparsemax,  // the nearest point of the simplex
   entmax,     // entmax-1.5

@@ -53,8 +53,8 @@ RetrievalSets draw_sets(int size, int count, RandomWords& words);
 /// Weights of all layers, lecun-normal truncated at two standard deviations (Appendix A), biases 0.
 Floats initial_parameters(RandomWords& words);
 
-/// Box and Muller's transform, one value of the two: a standard library's normal_distribution is its own affair, and
-/// these draws are to be the same everywhere that log and cos are.
+/// Box and Muller's transform, one value of the two. normal_distribution differs between standard libraries; these
+/// draws are the same everywhere that log and cos are.
 inline double normal_draw(RandomWords& words) {
   const double u = (static_cast<double>(words() >> 11) + 1) * 0x1p-53;  // (0, 1]
   const double v = static_cast<double>(words() >> 11) * 0x1p-53;

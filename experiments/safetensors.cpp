@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr std::size_t length_bytes = 8;
-// A thousand times our largest network. What is larger is none of ours, and is not taken into memory.
+// A thousand times our largest network. A larger file is not one of ours, and is not read into memory.
 constexpr std::uint64_t largest_data = std::uint64_t{1} << 30;
 
 std::size_t bytes_of(std::string_view dtype) { return dtype == "BF16" ? 2 : 4; }

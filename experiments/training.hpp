@@ -12,7 +12,7 @@
 
 namespace softcheck::experiments {
 
-/// How the squares of the weights enter: the paper says "L2 with lambda = 0.001" and leaves the rest open.
+/// How the squares of the weights are used: the paper says "L2 with lambda = 0.001" and leaves the rest open.
 enum class Decay { loss, half_loss, decoupled, none };
 
 struct TrainingOptions {

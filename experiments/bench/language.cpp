@@ -1,5 +1,5 @@
-// A step of the language model's training by the lane that train() uses: tokens/s, GFLOP/s, and these as a share of the
-// fused multiply-adds that one core does in registers.
+// A step of the language model's training in the lane that train() uses: tokens/s, GFLOP/s, and their share of the rate
+// of fused multiply-adds in the registers of one core.
 #include <benchmark/benchmark.h>
 #include <time.h>
 

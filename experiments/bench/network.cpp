@@ -47,7 +47,7 @@ std::vector<double> interleaved(const std::vector<std::function<void()>>& works)
   return best;
 }
 
-// Floating-point operations of the matrix products alone, forward: of an item, and of a set.
+// Floating-point operations of the matrix products only, forward: of an item, and of a set.
 constexpr double item_products = 2.0 * (item_features * width + width * width);
 constexpr double set_products = 2.0 * (width + 7.0 * width * width + class_count * width);
 

@@ -23,7 +23,7 @@ using LanguageCells = std::array<std::vector<std::vector<LanguageCell>>, 3>;
 /// What a use did with one algorithm and size, in percent of the problems.
 struct LanguageSummary {
   Mean whole;       // over sets of all seeds: trace and answer
-  Mean answer;      // answer behind the true trace
+  Mean answer;      // answer after the true trace
   Mean characters;  // of the responses
 };
 

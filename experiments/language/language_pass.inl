@@ -16,7 +16,7 @@ using RowOfTokens = Eigen::Matrix<Scalar, 1, Eigen::Dynamic>;
 template <class Scalar>
 using GainVector = Eigen::Matrix<Scalar, Eigen::Dynamic, 1>;
 
-/// Texts of any lengths, one behind the other. No owner: the arrays are the caller's.
+/// Texts of any lengths, one after the other. The arrays belong to the caller.
 struct TokensView {
   int tokens = 0;
   const int* ids = nullptr;        // (tokens)
@@ -132,10 +132,10 @@ void swiglu_gradient(const TokenMatrix<Scalar>& gated, const TokenMatrix<Scalar>
   }
 }
 
-/// Fills room.last with the tokens' vectors behind the last layer.
+/// Fills room.last with the tokens' vectors after the last layer.
 ///
 /// parts   parts.attend(layer, projected, tokens, attended): projected (3 width, tokens) has each token's turned
-///         queries, keys and values of all heads, attended (width, tokens) gets what its heads see
+///         queries, keys and values of all heads, attended (width, tokens) gets its heads' outputs
 template <class Scalar, class Parts>
 void run_layers(const LanguageShape& shape, const Scalar* parameters, const TokensView& batch,
                 const TurnsView<Scalar>& turns, Parts& parts, LanguageRoom<Scalar>& room) {

@@ -22,8 +22,8 @@ struct LanguageTrainingOptions {
   double learning_rate = 3e-3;  // after the warm-up, and then along a cosine to 0
   std::int64_t warm_up = 100;   // steps in which it rises from 0
   double weight_decay = 0.1;    // AdamW's, of the matrices: the rate times it is taken off
-  double clip = 1;              // the largest norm of a step's gradient; what is longer is made as long
-  int tokens_per_step = 2048;   // problems are drawn until a step has as many
+  double clip = 1;              // the largest norm of a step's gradient; a longer one is scaled down to it
+  int tokens_per_step = 2048;   // problems are drawn until a step has this many
   int smallest = 4, largest = 12;
 };
 
@@ -72,18 +72,18 @@ struct LanguageModel {
   Floats parameters;
 };
 
-/// A folder that transformers loads: model.safetensors, in bf16, and config.json of a LlamaForCausalLM. transformers
-/// does not know the adaptive temperature, nor the key softcheck_attention of heads without plain softmax: it runs all
-/// of them with softmax. `softcheck model` refuses that key.
+/// Writes a folder that transformers can load: model.safetensors, in bf16, and config.json of a LlamaForCausalLM.
+/// transformers ignores the adaptive temperature, and the key softcheck_attention of heads without plain softmax: it
+/// runs all heads with softmax. `softcheck model` refuses that key.
 ///
 /// metadata   of the safetensors file; has "options"
 void write_language_model(const std::filesystem::path& folder, const LanguageDesign& design, const Floats& parameters,
                           const std::map<std::string, std::string>& metadata);
 
-/// Does the folder hold a model that train() made? Reads the header alone.
+/// Does the folder contain a model that train() made? Reads only the header.
 bool is_language_model(const std::filesystem::path& folder);
 
-/// throws   models::TensorFileError as language_parameters() does, and where the metadata has no options
+/// throws   models::TensorFileError as language_parameters() does, and if the metadata has no options
 LanguageModel read_language_model(const std::filesystem::path& folder);
 
 /// What write_language_model writes, by name.
