@@ -84,10 +84,8 @@ SOFTCHECK_BODY void write_each_row(B& block, const RowArguments<B, Element, Resu
 /// The entropy of softmax(x scale) of each row in nats, by one read of the row.
 ///
 /// results         (rows, 1); NaN as write_each_row says
-/// error           absolute: B6 of docs/tolerances.md with sum=lanes:512. Proved in f32 for n <= 2^22, at the
-/// contract's
-///                 height (strict_entropy_theta_b6 of
-///                 theory/proofs/strict_kernels/strict_entropy.v).
+/// error           absolute: B6 of docs/tolerances.md with sum=lanes:512. Proved in f32 for n <= 2^22, at the height
+///                 of the contract (strict_entropy_theta_b6 of theory/proofs/strict_kernels/strict_entropy.v).
 /// shared memory   merging_bytes<RowStatistics<T>>
 template <BlockContext B, class Element, class Result>
 SOFTCHECK_BODY void entropy_body(B& block, const RowArguments<B, Element, Result>& arguments) {
@@ -102,8 +100,8 @@ SOFTCHECK_BODY void varentropy_body(B& block, const RowArguments<B, Element, Res
 
 /// The arguments of row_statistics_body.
 ///
-/// results   m, S - 1, T and U of each row, (rows, 1) each. The launcher leaves a view that the caller has not asked
-///           for without elements, and the kernel does not write it.
+/// results   m, S - 1, T and U of each row, (rows, 1) each. A result that the call lacks is a view without elements,
+///           which the kernel does not write.
 /// scale     1 / theta, rounded
 template <BlockContext B, class Element, class Result>
 struct StatisticsArguments {

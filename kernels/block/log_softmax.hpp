@@ -17,10 +17,8 @@ SOFTCHECK_BODY double log_sum_exp(const RowStatistics<T>& row, double theta) {
 /// ln sum exp(x / theta) of each row, by one read of the row.
 ///
 /// results         (rows, 1); -inf and NaN as log_sum_exp says
-/// error           absolute: B5 of docs/tolerances.md with sum=lanes:512. Proved in f32 for n <= 2^22, at the
-/// contract's
-///                 height (strict_logsumexp_b5 of
-///                 theory/proofs/strict_kernels/strict_logsumexp.v).
+/// error           absolute: B5 of docs/tolerances.md with sum=lanes:512. Proved in f32 for n <= 2^22, at the height
+///                 of the contract (strict_logsumexp_b5 of theory/proofs/strict_kernels/strict_logsumexp.v).
 /// shared memory   merging_bytes<RowStatistics<T>>
 template <BlockContext B, class Element, class Result>
 SOFTCHECK_BODY void logsumexp_body(B& block, const RowArguments<B, Element, Result>& arguments) {

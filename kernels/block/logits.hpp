@@ -14,7 +14,8 @@ inline constexpr int items_at_once = 4;
 template <class Element>
 inline constexpr int items_of_vector = sizeof(Element) == 8 ? 2 : items_at_once;
 
-/// A matrix in global memory. Strides count elements. It does not know its rows and columns: the caller stays inside.
+/// A matrix in global memory, without its numbers of rows and columns: the caller must stay inside. Strides count
+/// elements.
 template <class View>
 struct Matrix {
   View elements;

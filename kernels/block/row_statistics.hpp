@@ -65,7 +65,7 @@ SOFTCHECK_BODY void raise_maximum(RowStatistics<T>& items, T maximum, T scale) {
   if (!items.empty()) {
     const T z = (items.maximum - maximum) * scale;
     const ExponentialParts<T> factor = exponential_parts(z);
-    // Where the factor underflows to 0, the items weigh nothing. d may be infinite there, and 0 d would be NaN.
+    // If the factor underflows to 0, the items have no weight. d may then be infinite, and 0 d would be NaN.
     if (factor.value > T(0)) {
       const T d = -z;
       items.weights.add(T(1));

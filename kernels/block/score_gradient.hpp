@@ -15,8 +15,8 @@
 namespace softcheck::kernels {
 
 /// The seven numbers of a query, or of a row, from which score_gradient computes dL/dx_j. Attention backward keeps them
-/// in global memory from the queries' pass to the keys' pass. maximum is NaN where a score is NaN or +inf: such a query
-/// has no result. It is -inf where the query sees no key; the other numbers then are not used.
+/// in global memory from the queries' pass to the keys' pass. maximum is NaN if a score is NaN or +inf: such a query
+/// has no result. It is -inf if the query sees no key; the other numbers are then not used.
 template <class T>
 struct QueryGradient {
   T maximum;  // m
@@ -83,7 +83,7 @@ SOFTCHECK_BODY ScoreGradient<T> score_gradient(const QueryGradient<T>& of, T x, 
   return {p, slope};
 }
 
-/// Computes the numbers behind maximum and beta of a query or row, in double, and rounds them into of.
+/// Computes the numbers of a query or row, except maximum and beta, in double, and rounds them into of.
 ///
 /// all             the statistics of the scores at beta = 1
 /// sums            over all of the query's keys, at beta

@@ -1,4 +1,4 @@
-// The attention kernels of kernels/block/ on a GPU, behind the ABI: tensors of a CUDA device, queued on the call's
+// The attention kernels of kernels/block/ on a GPU, through the ABI: tensors of a CUDA device, queued on the call's
 // stream; tensors of the CPU are copied there and back. The bits are those of the emulated kernels
 // (kernels/emulator/plugin).
 #include <cuda_runtime.h>

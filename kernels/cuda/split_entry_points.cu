@@ -1,4 +1,4 @@
-// Attention for few queries and many keys on a GPU, behind the ABI: tensors of a CUDA device, queued on the call's
+// Attention for few queries and many keys on a GPU, through the ABI: tensors of a CUDA device, queued on the call's
 // stream; tensors of the CPU are copied there and back. The bits are those of the emulated kernel
 // (kernels/emulator/plugin).
 #include <cuda_runtime.h>

@@ -90,8 +90,8 @@ class Block {
     return parts;
   }
 
-  /// The next count elements of the launch's shared memory. Where the launch has less, the machine reports
-  /// shared_exhausted and abandons the launch.
+  /// The next count elements of the launch's shared memory. If the launch has less, the machine reports
+  /// shared_exhausted and ends the launch.
   template <class T>
   Shared<T> shared(std::int64_t count, SourceLine where = SourceLine::here()) {
     static_assert(std::is_trivially_copyable_v<T>);

@@ -59,7 +59,7 @@ struct LaunchReport {
 
 /// Runs kernel once in every thread of the grid, on the caller's thread of the operating system; blocks one after
 /// another, in the order of the schedule. A barrier that can never open, and too little shared memory, end the launch.
-/// After any other finding the launch goes on: a read outside a view returns the bits of a NaN, a write outside is
+/// After any other finding the launch continues: a read outside a view returns the bits of a NaN, a write outside is
 /// dropped.
 ///
 /// throws   std::invalid_argument on a shape that no GPU has, and inside a kernel; any exception of the kernel

@@ -25,7 +25,7 @@ class Machine {
  public:
   Machine(const LaunchShape& shape, const LaunchOptions& options, const Kernel& kernel);
 
-  /// Runs all blocks, once; rethrows what the kernel threw.
+  /// Runs all blocks, once; rethrows an exception of the kernel.
   LaunchReport run();
 
   /// The machine whose launch runs on this thread of the operating system; nullptr outside of a launch.

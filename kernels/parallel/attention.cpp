@@ -1,4 +1,4 @@
-// Attention by ranks behind the ABI: ranks are threads of the calling process, and each reads only its own keys. The
+// Attention by ranks through the ABI: ranks are threads of the calling process, and each reads only its own keys. The
 // symbols PREFIX_attention and so on name the number of ranks and the route:
 //
 //   softcheck_ranks_1_ 2_ 3_ 4_ 8_   by the tree

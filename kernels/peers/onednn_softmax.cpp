@@ -1,4 +1,4 @@
-// oneDNN's softmax primitive behind the C ABI: a kernel of another project. It takes f32 and bf16 (the formats of 2.6
+// oneDNN's softmax primitive through the C ABI: a kernel of another project. It takes f32 and bf16 (the formats of 2.6
 // on CPUs) and rows of any stride over contiguous columns, and refuses masks, theta != 1 and other strides.
 //
 // The primitive may start an OpenMP pool, which does not survive fork(): load this library in the process that calls

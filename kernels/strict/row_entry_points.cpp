@@ -1,4 +1,4 @@
-// The row kernels of kernels/block/ on the CPU's vectors, behind the ABI. Bits are those of the emulated kernels
+// The row kernels of kernels/block/ on the CPU's vectors, through the ABI. Bits are those of the emulated kernels
 // (kernels/emulator/plugin) and of the kernels on a GPU.
 #include <algorithm>
 #include <memory>

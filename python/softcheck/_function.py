@@ -1,4 +1,4 @@
-"""A Python function as a kernel behind the C interface."""
+"""Calls a Python function as a kernel, through the C interface."""
 
 from __future__ import annotations
 

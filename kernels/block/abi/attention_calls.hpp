@@ -16,7 +16,7 @@
 // refusal.
 namespace softcheck::kernels {
 
-/// The most columns of a value: what the threads of a block hold. Longer values are refused.
+/// The most columns of a value that the threads of a block can hold. Longer values are refused.
 inline constexpr std::int64_t longest_value = std::int64_t{given_columns} * attention_threads;
 /// The most columns of a query, which lies in shared memory. Longer queries are refused.
 inline constexpr std::int64_t longest_query = 1024;
@@ -233,8 +233,8 @@ GradientArguments<B, Element> gradient_arguments(const call::AttentionGradientVi
   return arguments;
 }
 
-/// Launches attention backward: the launcher allocates arguments.queries. Refuses as run_attention; here dim, too, is
-/// at most longest_value.
+/// Launches attention backward: the launcher allocates arguments.queries. It refuses the same calls as run_attention,
+/// and dim above longest_value.
 template <bool adaptive, class Launcher>
 int run_backward(const call::AttentionGradientViews& views,
                  const call::PackedCall<call::AttentionGradientViews>* packed, const Launcher& launcher) {

@@ -1,4 +1,4 @@
-// Attention behind the ABI. Contracts are in kernels/entry/contracts.tsv, derived in docs/kernels/attention.md.
+// Attention through the ABI. Contracts are in kernels/entry/contracts.tsv, derived in docs/kernels/attention.md.
 // softcheck_attention takes the attributes of version 2 of a call; the others refuse them. A query's bits depend only
 // on its row of scores, the values and the mask.
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The gradient of attention behind the ABI: from (q, k, v, dL/dout[, mask]), in version 2 also from the forward pass's
+// The gradient of attention through the ABI: from (q, k, v, dL/dout[, mask]), in version 2 also from the forward pass's
 // out and lse, and dL/dlse if the call has it, to dL/dq, dL/dk, dL/dv, or the first of these, in the inputs' format.
 // docs/tolerances/attention_backward.md derives its errors under the contract (kernels/entry/contracts.tsv), and
 // docs/tolerances/attention_gradient.md those without out and lse.
