@@ -11,7 +11,7 @@ inline constexpr int class_count = 10;
 inline constexpr int item_features = 1 + class_count;
 inline constexpr int width = 128;
 
-/// What turns a set's logits x_1 ... x_n into coefficients: softmax, or a way out of its dispersion.
+/// The function from a set's logits x_1 ... x_n to coefficients: softmax, or one against its dispersion.
 enum class HeadKind {
   softmax,
   log_n,      // softmax of x ln n / ln(log_n_reference) (Chiang & Cholak 2022; scalable softmax, arXiv 2501.19399)

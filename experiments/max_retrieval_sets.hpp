@@ -12,8 +12,8 @@
 
 namespace softcheck::experiments {
 
-/// Storage that begins at a multiple of 64 bytes. Vectorised sums begin at an aligned address, so that their order, and
-/// with it their last bit, would else depend on where a vector happens to lie.
+/// Storage that begins at a multiple of 64 bytes. Vectorised sums begin at an aligned address: otherwise their order,
+/// and so their last bit, would depend on the address of a vector.
 template <class T>
 struct AlignedAllocator {
   using value_type = T;

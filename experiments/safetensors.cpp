@@ -129,7 +129,7 @@ std::string safetensors_bytes(const TensorFile& file, std::string_view dtype) {
 
 void write_safetensors(const fs::path& path, const TensorFile& file, std::string_view dtype) {
   const std::string bytes = safetensors_bytes(file, dtype);
-  // The rename below would put a file in a device's place.
+  // The rename below would replace a device by a file.
   std::error_code unknown;
   const fs::file_status status = fs::status(path, unknown);
   if (fs::exists(status) && !fs::is_regular_file(status)) {

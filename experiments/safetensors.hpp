@@ -18,7 +18,7 @@ struct Tensor {
   std::vector<float> values;  // their number is the product of the shape
 };
 
-/// What a safetensors file holds: tensors by name, and the texts of its __metadata__.
+/// The contents of a safetensors file: tensors by name, and the texts of its __metadata__.
 struct TensorFile {
   std::map<std::string, Tensor> tensors;
   std::map<std::string, std::string> metadata;

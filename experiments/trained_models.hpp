@@ -34,7 +34,7 @@ std::string option_of(const TrainedModel& model, const std::string& name);
 
 // The files of trained networks, in memory.
 
-/// What write_safetensors writes.
+/// The bytes that write_safetensors writes.
 ///
 /// dtype    "F32", or "BF16" for nearest_bf16 of every value
 /// throws   std::invalid_argument when a tensor's values do not fill its shape

@@ -79,8 +79,8 @@ double peak_flops() {
 double peak_flops() { return std::numeric_limits<double>::quiet_NaN(); }
 #endif
 
-// Of the products of matrices, there and back; of attention's, the half that the causal mask leaves, six of them. Line
-// makes attention's twice, which is not counted.
+// The operations of the matrix products, forward and backward; of attention's six, only the half inside the causal
+// mask. HeadWeights::line computes attention's twice, which is not counted.
 double flops_of(const LanguageShape& shape, const TokenBatch& batch) {
   const double d = shape.width, f = shape.inner;
   double flops =

@@ -154,7 +154,8 @@ class ModelCertification {
         {fmt::format("coefficient of a below the unit roundoff from {} items on; attention gives b's value to the last "
                      "bit from {} items on",
                      integer_text(*tensors.vanishes_from), integer_text(*tensors.collapses_from))});
-    // f32 collapses where no memory holds the set; its kernel is run where the network begins to err.
+    // f32 collapses on sets too long for any memory. Its kernel runs on the shortest set that the network answers
+    // wrongly.
     const bool whole = format != Format::f32;
     const Enclosure length = whole ? *tensors.collapses_from : Enclosure::integer(set.wrong_from);
     run_kernel(set, tensors, length, whole);

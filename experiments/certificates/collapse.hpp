@@ -15,7 +15,7 @@ namespace softcheck::experiments {
 // Corollary B.1 of one network: a set [a, b, ..., b]. The right answer is the class of a, whose priority is the
 // largest; with enough items b the network answers the class of b.
 
-/// The set, n items long, and where the network goes wrong on it.
+/// The set, n items long, and the lengths at which the network is wrong on it.
 struct CollapseSet {
   double query = 0;
   ItemPoint odd;                 // a

@@ -40,7 +40,7 @@ struct ProofClaims {
   std::uint64_t items = 0;          // of the entropy floor; fewer than two: none is stated
   std::int64_t floor_mantissa = 0;  // floor_mantissa 2^-floor_bits nats
   std::int64_t floor_bits = 0;
-  std::optional<ProofMistake> mistake;  // not there: none is stated
+  std::optional<ProofMistake> mistake;  // empty: the file states none
 };
 
 /// The bounds as numbers.

@@ -201,7 +201,7 @@ std::string proof_text(const Floats& parameters, const ProofClaims& claims, cons
     append_mistake(text, *claims.mistake);
     names += ", set_admissible, right_of_set, right_on_two, wrong_on_many, rest_is_finite";
   }
-  // What all of it rests on: the command reads the answer.
+  // Prints the axioms of all theorems; the command reads this output.
   text += fmt::format(
       "\nDefinition theorems := (norm_product, norm_product_spread, folded, folded_spread, smallest, disperses, "
       "entropy_beyond, trained_is_finite{}).\nPrint Assumptions theorems.\n",

@@ -68,7 +68,7 @@ void run(softcheck_kernel kernel, const std::string& name, std::span<const DLTen
   if (kernel(&call) != 0) throw std::runtime_error("the kernel " + name + " refused a call");
 }
 
-// What a pass costs that does nothing but read: eight sums, so that additions do not wait for one another.
+// The cost of a pass that only reads: eight sums, so that additions do not wait for one another.
 float sum_of(const Numbers& values) {
   std::array<float, 8> sums{};
   for (std::size_t i = 0; i + 8 <= values.size(); i += 8) {

@@ -28,7 +28,7 @@ struct Rows {
   std::int64_t items = 0;
 };
 
-/// Inputs of a pass and the rows of them that are looked at.
+/// Inputs of a pass and the observed rows of them.
 struct Plan {
   TokenIds inputs;
   std::vector<Rows> rows;

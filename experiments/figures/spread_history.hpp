@@ -9,7 +9,7 @@
 
 namespace softcheck::experiments {
 
-/// Steps at which a training of so many is looked at: 1, then about evenly in their logarithm, at last `steps`.
+/// The observed steps of a training of `steps` steps: 1, then about evenly in their logarithm, and the last one.
 ///
 /// steps, count  >= 1      returns  at most count steps, rising
 std::vector<std::int64_t> log_spaced_steps(std::int64_t steps, int count);

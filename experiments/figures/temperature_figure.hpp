@@ -14,11 +14,11 @@
 
 namespace softcheck::experiments {
 
-/// The temperatures of Appendix F: 0.1, 0.2, ... 10. It begins its grid at 0, where nothing is defined.
+/// The temperatures of Appendix F: 0.1, 0.2, ... 10. The paper's grid begins at 0, where softmax is not defined.
 inline constexpr int theta_steps = 100;
 constexpr double theta_at(int step) { return static_cast<double>(step) / 10; }  // step 1 ... theta_steps
 
-/// The theta of the grid that gives the item its largest coefficient, the smallest of such where several do.
+/// The theta of the grid that gives the item its largest coefficient; the smallest one if several do.
 ///
 /// logits   (n) finite     item   < n
 double best_theta(std::span<const float> logits, std::size_t item);
@@ -31,7 +31,7 @@ struct FitSample {
 };
 
 struct FitOptions {
-  std::uint64_t seed = 2;  // of the sets: others than an evaluation's
+  std::uint64_t seed = 2;  // of the sets, which differ from an evaluation's
   std::vector<int> sizes{16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384};
   int sets = 4096;               // at most, of each size
   std::int64_t items = 1 << 18;  // at most, of each size
@@ -80,7 +80,7 @@ struct CrowdedSize {
 std::vector<CrowdedSize> measure_crowded_sizes(const Floats& parameters, std::uint64_t stream,
                                                const TemperatureFit& pooled);
 
-/// What the fits are compared by, for each model: random sets, whose heads are softmax, published, then fitted_heads,
+/// The data that compare the fits, for each model: random sets, whose heads are softmax, published, then fitted_heads,
 /// and crowded sets.
 struct FitComparison {
   std::vector<std::vector<SizeMeasure>> models;

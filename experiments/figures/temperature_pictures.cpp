@@ -35,7 +35,7 @@ std::string curve(const std::string& formula, Colour colour, const std::string& 
                      quoted(title));
 }
 
-// One panel: a column of the table for each head, of which the last is always as sharp as can be.
+// One panel: a column of the table for each head; the last one is always the sharpest possible head.
 std::string panel(const std::string& table, const std::string& column, bool hard_maximum) {
   std::string text;
   for (std::size_t h = 0; h + (hard_maximum ? 0 : 1) < compared_heads.size(); ++h) {

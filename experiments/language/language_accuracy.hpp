@@ -20,7 +20,7 @@ inline constexpr std::array<const char*, 3> temperature_words{"plain", "adaptive
 /// in the same order; `inference` and `everywhere` may have none.
 using LanguageCells = std::array<std::vector<std::vector<LanguageCell>>, 3>;
 
-/// What a use did with one algorithm and size, in percent of the problems.
+/// A use's results on one algorithm and size, in percent of the problems.
 struct LanguageSummary {
   Mean whole;       // over sets of all seeds: trace and answer
   Mean answer;      // answer after the true trace

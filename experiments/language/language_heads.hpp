@@ -32,7 +32,7 @@ struct HeadRow {
 void observe_rows(const LanguageModel& model, bool adaptive, const LanguageKernels& kernels, const std::string& text,
                   std::span<const std::int64_t> items, const std::function<void(const HeadRow&)>& row);
 
-/// beta of Fig. 4 for a row's scores; 1 where the model has no adaptive temperature.
+/// beta of Fig. 4 for a row's scores; 1 if the model has no adaptive temperature.
 double beta_of(const HeadRow& row, bool adaptive);
 
 /// A point of figure 3, and the spreads seen there.
@@ -46,7 +46,7 @@ struct LanguageHeadPoint {
 /// is at most 2.42139 times that of e.
 Figure heads_figure(const std::string& name, const std::vector<LanguageHeadPoint>& points);
 
-/// Texts that are at least so long, of the algorithms that write them, one of each and so many draws.
+/// Texts of at least a given length, from the algorithms that can write them, one from each in each of several draws.
 std::vector<std::string> long_texts(std::size_t length, int draws, std::uint64_t seed);
 
 /// The points of all heads, by layer, then by number, fewest items first: the queries that see 16, 32, ... up to

@@ -19,7 +19,7 @@ struct LanguageShape {
 };
 
 inline constexpr int most_layers = 8;
-/// What RMSNorm adds to the mean square, and the base of the rotary frequencies: Llama's in transformers.
+/// The epsilon of RMSNorm's mean square, and the base of the rotary frequencies: Llama's in transformers.
 inline constexpr double norm_epsilon = 1e-6;
 inline constexpr double rotary_base = 10000;
 

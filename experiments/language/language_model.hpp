@@ -45,7 +45,7 @@ std::string to_string(HeadWeights weights);
 /// throws   std::invalid_argument that lists the words
 HeadWeights parse_head_weights(const std::string& word);
 
-/// What makes a language model besides its numbers.
+/// The design of a language model, without its parameters.
 struct LanguageDesign {
   LanguageShape shape = {};
   Positions positions = Positions::rotary;
@@ -58,7 +58,7 @@ struct LanguageDesign {
 /// throws   std::invalid_argument where sizes are not positive, heads do not divide the width into even parts, or there
 ///          are more layers than most_layers
 void check_shape(const LanguageShape& shape);
-/// throws   std::invalid_argument also where the weights do not take the temperature
+/// throws   std::invalid_argument also if the weights do not take the temperature
 void check_design(const LanguageDesign& design);
 
 /// Matrices normal with variance 1 / inputs (embeddings: 1 / width), those that add to a token's vector
@@ -90,7 +90,7 @@ struct TokenBatch {
 /// Adds a text whose characters from first >= 1 on are to be predicted. Positions are 0, 1, 2, ...
 void add_text(TokenBatch& batch, const std::string& text, std::size_t first);
 
-/// Gives every token the position that the kind of positions asks for in training.
+/// Gives every token its position for training, by the kind of positions.
 void place_for_training(TokenBatch& batch, Positions positions, RandomWords& words);
 
 }  // namespace softcheck::experiments

@@ -11,7 +11,7 @@
 
 namespace softcheck::experiments {
 
-/// The kernels of this project that a language model is made of.
+/// The kernels of this project that a language model uses.
 struct LanguageKernels {
   /// throws   std::runtime_error naming the library, or the kernel it lacks
   explicit LanguageKernels(const std::filesystem::path& library);
@@ -52,7 +52,7 @@ class LanguageParts {
   softcheck_language_parts calls();
 
  private:
-  // What the kernel reads and writes in place of a layer's projections, which are that with plain softmax.
+  // The kernel's inputs: with plain softmax a layer's projections, else changed copies of them.
   template <class Value>
   struct Projections {
     Value *queries, *keys, *values;
@@ -62,12 +62,12 @@ class LanguageParts {
   Projections<const Real> projections(const Real* projected);
   // Memory for the gradients by the result of projections().
   Projections<Real> gradients(Real* d_projected);
-  // Takes them to those by the layer's projections.
+  // Turns these gradients into those by the layer's projections.
   void take_back(const Real* projected, Real* d_projected);
   // The kernel and its gradient.
   void run(const Projections<const Real>& of, Real* attended);
   void run_back(const Projections<const Real>& of, const Real* d_attended, const Projections<Real>& to);
-  // Of line: the queries times their temperatures, and the way back through both.
+  // line: the queries times their temperatures, and the backward pass through both.
   void warm_queries(const Projections<const Real>& of);
   void cool_queries(const Real* projected, Real* d_projected);
   // visit(token, its key in the array with the sinks)
@@ -88,7 +88,7 @@ class LanguageParts {
 extern template class LanguageParts<float>;
 extern template class LanguageParts<double>;
 
-/// A batch as a lane has it. The batch and the turns outlive it.
+/// A batch in a lane's form. The batch and the turns must outlive it.
 softcheck_language_batch lane_batch(const TokenBatch& batch, const TurnTable<float>& turns);
 
 }  // namespace softcheck::experiments

@@ -30,7 +30,7 @@ struct LanguageTrainingOptions {
 /// Words of a line such as "seed=1,steps=2000", in results and in metadata.
 std::string to_text(const LanguageTrainingOptions& options);
 
-/// The design of a model by such a line.
+/// The design of a model from such a line.
 ///
 /// throws   std::invalid_argument where it has none
 LanguageDesign design_of(const std::string& options);
@@ -86,7 +86,7 @@ bool is_language_model(const std::filesystem::path& folder);
 /// throws   models::TensorFileError as language_parameters() does, and if the metadata has no options
 LanguageModel read_language_model(const std::filesystem::path& folder);
 
-/// What write_language_model writes, by name.
+/// The files of write_language_model, by name.
 std::map<std::string, std::string> language_model_files(const LanguageDesign& design, const Floats& parameters,
                                                         const std::map<std::string, std::string>& metadata);
 

@@ -7,7 +7,7 @@
 
 namespace softcheck::experiments {
 
-/// One head over the sizes: put in place of softmax in networks trained with softmax, or trained with.
+/// One head over the sizes: used instead of softmax in networks trained with softmax, or in networks trained with it.
 struct VariantLine {
   std::string head;
   bool trained = false;
