@@ -63,8 +63,7 @@ void training_step(benchmark::State& state) {
                               drawn.targets.data(), static_cast<int>(HeadKind::softmax), gradient.data());
     });
   }
-  const double work =
-      3 * (sets * mean_size * item_products + sets * set_products);  // the backward pass costs twice as much
+  const double work = 3 * (sets * mean_size * item_products + sets * set_products);  // backward costs 2 of the 3
   for (auto _ : state) {
     const std::vector<double> seconds = interleaved(works);
     const std::vector<const softcheck_network_lane*> lanes = lanes_here();
