@@ -56,7 +56,7 @@ ProofClaims propose_claims(const Floats& parameters, std::uint64_t items);
 
 /// The set of certify_error, the claim model.error, with as few cells as Coq's checker will accept.
 ///
-/// returns  nothing where find_collapse has none, the network errs on two items already, or the checker would not
+/// returns  nothing if find_collapse has none, the network errs on two items already, or the checker would not
 /// accept it
 std::optional<ProofMistake> propose_mistake(const Floats& parameters);
 

@@ -44,7 +44,7 @@ TypicalLength estimate_typical_length(const NetworkCells& network, double eps, s
 std::uint64_t first_passage(const std::function<double()>& draw, double eps, std::uint64_t longest);
 
 /// Rank r (from 1) such that the r-th smallest of sets values is below the median of their distribution with a
-/// probability of at most (1 - confidence) / 2; its mirror is above it. 0 where there are too few.
+/// probability of at most (1 - confidence) / 2; its mirror is above it. 0 if there are too few.
 int median_rank(int sets, double confidence);
 
 }  // namespace softcheck::experiments

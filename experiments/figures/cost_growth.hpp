@@ -54,7 +54,7 @@ std::vector<GrowthPoint> measure_growth(const std::filesystem::path& kernels, co
 /// The slope of ln seconds against ln items by least squares, over a kernel's points of at least `from` items: 1 for a
 /// cost that is proportional to n.
 ///
-/// throws   std::invalid_argument where fewer than two points are left
+/// throws   std::invalid_argument if fewer than two points are left
 double growth_exponent(const std::vector<GrowthPoint>& points, const std::string& kernel, std::int64_t from);
 
 /// A line for each n, a column of nanoseconds an item for each kernel; then the exponents and the most memory.

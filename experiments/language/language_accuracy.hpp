@@ -38,7 +38,7 @@ struct LanguageRow {
 };
 
 /// sets   of each seed: consecutive problems; a set is one number of the intervals and tests
-/// throws std::invalid_argument where the uses or seeds have other cells
+/// throws std::invalid_argument if the uses or seeds have other cells
 std::vector<LanguageRow> language_rows(const LanguageCells& cells, int sets);
 
 /// A row for each size: the same over all algorithms that have it.

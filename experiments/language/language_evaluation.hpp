@@ -26,7 +26,7 @@ struct ProblemScore {
 struct LanguageCell {
   std::string_view algorithm;
   int size = 0;
-  std::vector<ProblemScore> problems = {};  // none where their texts would be longer than most_tokens
+  std::vector<ProblemScore> problems = {};  // none if their texts would be longer than most_tokens
 };
 
 struct LanguageEvaluationOptions {

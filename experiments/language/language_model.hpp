@@ -55,7 +55,7 @@ struct LanguageDesign {
   friend bool operator==(const LanguageDesign&, const LanguageDesign&) = default;
 };
 
-/// throws   std::invalid_argument where sizes are not positive, heads do not divide the width into even parts, or there
+/// throws   std::invalid_argument if sizes are not positive, heads do not divide the width into even parts, or there
 ///          are more layers than most_layers
 void check_shape(const LanguageShape& shape);
 /// throws   std::invalid_argument also if the weights do not take the temperature

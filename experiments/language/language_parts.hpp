@@ -39,7 +39,7 @@ class LanguageParts {
   /// throws                   std::invalid_argument as check_design() does
   LanguageParts(const LanguageKernels& kernels, const LanguageDesign& design, const TokenBatch& batch);
 
-  /// throws   std::runtime_error where a kernel refuses, here and below
+  /// throws   std::runtime_error if a kernel refuses, here and below
   void attend(int layer, const Real* projected, int tokens, Real* attended);
   void attend_back(int layer, const Real* projected, const Real* d_attended, int tokens, Real* d_projected);
   /// The mean over the targets, and its gradient where that is not null.

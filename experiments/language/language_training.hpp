@@ -32,7 +32,7 @@ std::string to_text(const LanguageTrainingOptions& options);
 
 /// The design of a model from such a line.
 ///
-/// throws   std::invalid_argument where it has none
+/// throws   std::invalid_argument if it has none
 LanguageDesign design_of(const std::string& options);
 
 TrainingState start_training(const LanguageTrainingOptions& options);
@@ -47,7 +47,7 @@ double learning_rate_at(const LanguageTrainingOptions& options, std::int64_t ste
 /// train() of max retrieval has them.
 ///
 /// watch    called after every step with the state and the mean cross-entropy of the step; false stops
-/// throws   std::invalid_argument where an option or the state makes no sense
+/// throws   std::invalid_argument if an option or the state makes no sense
 void train(TrainingState& state, const LanguageTrainingOptions& options, const LanguageKernels& kernels,
            const std::function<bool(const TrainingState&, float loss)>& watch);
 

@@ -55,7 +55,7 @@ struct TableClaim {
 };
 std::vector<TableClaim> claims_of(const std::vector<AccuracyRow>& table);
 
-/// Root of the mean square of the differences to the paper's known cells, in percent; NaN where no size is known.
+/// Root of the mean square of the differences to the paper's known cells, in percent; NaN if no size is known.
 double distance_to_paper(const std::vector<AccuracyRow>& table);
 
 /// Aligned columns for a terminal, the paper's numbers next to ours.

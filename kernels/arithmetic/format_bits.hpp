@@ -54,7 +54,7 @@ constexpr std::uint16_t f32_to_bf16(float value) {
 /// What becomes of a number beyond those of a format of 8 bits: infinity (NaN in e4m3, which has none), or the largest.
 enum class Beyond { infinite, saturated };
 
-/// The value of an OCP e4m3 ("e4m3fn"): exponent bias 7, no infinity, NaN where all bits but the sign are ones.
+/// The value of an OCP e4m3 ("e4m3fn"): exponent bias 7, no infinity, NaN if all bits but the sign are ones.
 constexpr float e4m3_to_f32(std::uint8_t bits) {
   const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x80u) << 24;
   const std::uint32_t magnitude = bits & 0x7fu;

@@ -17,7 +17,7 @@
 // What the benchmarks share: kernels by name, and times that can be compared on a machine that does other things too.
 namespace softcheck::kernels::bench {
 
-/// nullptr where the library was not built or lacks the symbol.
+/// nullptr if the library was not built or lacks the symbol.
 inline softcheck_kernel kernel_of(const char* library, const char* symbol) {
   void* handle = dlopen((std::string(SOFTCHECK_KERNEL_DIR) + "/lib" + library + ".so").c_str(), RTLD_NOW);
   return handle == nullptr ? nullptr : reinterpret_cast<softcheck_kernel>(dlsym(handle, symbol));

@@ -41,7 +41,7 @@ SOFTCHECK_BODY double varentropy_of(const RowStatistics<T>& row) {
 }
 
 /// The four numbers that row_statistics and attention_statistics write of a row: m, S - 1, T, U. They are -inf, -1, 0,
-/// 0 where all items are hidden, and NaN where an item is NaN or +inf. An m of 0 is +0, whichever zero came first: m +
+/// 0 if all items are hidden, and NaN if an item is NaN or +inf. An m of 0 is +0, whichever zero came first: m +
 /// 0 clears the sign.
 template <class T>
 struct StatisticsResults {
@@ -69,7 +69,7 @@ SOFTCHECK_BODY void each_row_statistics(B& block, const Logits<B, Element>& logi
   }
 }
 
-/// Writes of(statistics), a double, as the result of each row. It writes NaN where all items are hidden, where the row
+/// Writes of(statistics), a double, as the result of each row. It writes NaN if all items are hidden, where the row
 /// has no columns, and where an item is NaN or +inf. Shared memory as each_row_statistics.
 template <Moments moments, BlockContext B, class Element, class Result, class Of>
 SOFTCHECK_BODY void write_each_row(B& block, const RowArguments<B, Element, Result>& arguments, Of of) {

@@ -4,7 +4,7 @@
 
 namespace softcheck::kernels {
 
-/// ln sum exp(x / theta) = m / theta + ln S in double. It is -inf where all items are hidden, and NaN where an item is
+/// ln sum exp(x / theta) = m / theta + ln S in double. It is -inf if all items are hidden, and NaN if an item is
 /// NaN or +inf. The fma adds the remainder of m / theta, because ln S may cancel the quotient.
 template <class T>
 SOFTCHECK_BODY double log_sum_exp(const RowStatistics<T>& row, double theta) {

@@ -76,7 +76,7 @@ struct LogitsRow {
   SOFTCHECK_BODY LogitsRow(const Logits<B, Element>& all, std::int64_t r)
       : logits(all), row(r), columns(all.columns), by_vectors(!all.masked && all.values.moves_by_vectors(r)) {}
 
-  /// The logit of a column, widened; -inf where it is masked and beyond the last column. Every column >= 0 is allowed.
+  /// The logit of a column, widened; -inf if it is masked and beyond the last column. Every column >= 0 is allowed.
   SOFTCHECK_BODY Accumulator<Element> visible(std::int64_t column) const {
     if (column >= columns) return minus_infinity<Accumulator<Element>>();
     if (logits.masked && logits.mask.elements.load(logits.mask.place(row, column)) == 0) {

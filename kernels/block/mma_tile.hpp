@@ -83,7 +83,7 @@ struct QueryTile {
   /// The place in q of this lane's query half. It may lie beyond of.query_end: then there is no such query.
   SOFTCHECK_BODY std::int64_t row(int half) const { return first + place_in_c(lane, 2 * half).row; }
 
-  /// How many of the keys_of_tile keys from begin on causality lets row(half) see: always the first ones. 0 where there
+  /// How many of the keys_of_tile keys from begin on causality lets row(half) see: always the first ones. 0 if there
   /// is no such query.
   SOFTCHECK_BODY int seen_keys(int half, std::int64_t begin) const {
     const std::int64_t query = row(half), last = query + 1 - of.query_end + of.key_end;
@@ -166,7 +166,7 @@ SOFTCHECK_BODY FragmentB<Element> operand_of(const MatrixParts<Element>& parts, 
   return operand;
 }
 
-/// The scores scale q k of a warp's 16 queries with the tile's 32 keys; -inf where a key is hidden, and for a query
+/// The scores scale q k of a warp's 16 queries with the tile's 32 keys; -inf if a key is hidden, and for a query
 /// that does not exist. All lanes of the warp call it.
 ///
 /// queries   (queries_of_tile, width) of the block, in shared memory at tile_stride

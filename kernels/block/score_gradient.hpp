@@ -64,11 +64,11 @@ SOFTCHECK_BODY void add_gradient(GradientSums<T>& own, const QueryGradient<T>& o
 /// The weight p_j of a score, and dL/dx_j.
 template <class T>
 struct ScoreGradient {
-  T weight;  // -1 where the key is hidden from the query: every thread then skips the key
+  T weight;  // -1 if the key is hidden from the query: every thread then skips the key
   T slope;
 };
 
-/// p_j and dL/dx_j of a visible score x with gradient a. Both are NaN where the query has no result.
+/// p_j and dL/dx_j of a visible score x with gradient a. Both are NaN if the query has no result.
 template <bool adaptive, class T>
 SOFTCHECK_BODY ScoreGradient<T> score_gradient(const QueryGradient<T>& of, T x, T a) {
   if (!(of.maximum < std::numeric_limits<T>::infinity())) return {not_a_number<T>(), not_a_number<T>()};

@@ -43,7 +43,7 @@ constexpr std::int64_t allocated_parts(const Arguments& forward) {
 }
 
 /// Makes a part's sums relative to the largest score of all parts. Returns c_i, by which the caller multiplies the
-/// part's columns; 0 where the part adds nothing, and its sums are then 0. The parts of adaptive attention share one
+/// part's columns; 0 if the part adds nothing, and its sums are then 0. The parts of adaptive attention share one
 /// maximum, and the factor is 1.
 template <class T>
 SOFTCHECK_BODY T raise_part(PartState<T>& part, T largest) {

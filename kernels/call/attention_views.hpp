@@ -22,7 +22,7 @@ struct View4 {
   }
 };
 
-/// A tensor of this rank on the CPU as a view; nothing where a kernel is to refuse it.
+/// A tensor of this rank on the CPU as a view; nothing if a kernel is to refuse it.
 std::optional<View4> view4_of(const DLTensor* tensor, int rank);
 
 /// The attributes of a call of version 2. Query i has the position of key i + keys - queries, or of key i.
@@ -90,7 +90,7 @@ inline const AttentionViews& forward_of(const AttentionStatisticsViews& views) {
 /// inputs at the end.
 enum class Layout { batched, packed };
 
-/// The tensors of a call as views; nothing where the call is to be refused.
+/// The tensors of a call as views; nothing if the call is to be refused.
 std::optional<AttentionViews> attention_views(const softcheck_call* call, Layout layout = Layout::batched);
 /// The same, also for version 2 with attributes.
 std::optional<AttentionViews> attributed_attention_views(const softcheck_call* call);

@@ -38,10 +38,10 @@ struct CallViews {
   const View* entropy_or_null() const { return n_outputs > 1 ? &outputs[1] : nullptr; }
 };
 
-/// How elements of a type lie in memory; nothing where no kernel here reads them.
+/// How elements of a type lie in memory; nothing if no kernel here reads them.
 std::optional<Storage> storage_of(DLDataType type);
 
-/// A tensor of this rank on the CPU, of such elements, as a view; nothing where a kernel is to refuse it.
+/// A tensor of this rank on the CPU, of such elements, as a view; nothing if a kernel is to refuse it.
 std::optional<View> view_of(const DLTensor* tensor, int rank);
 
 /// The addresses of a matrix of int32 on the CPU; the view's storage has no meaning. Nothing if a kernel must refuse
@@ -65,10 +65,10 @@ class Labels {
   bool is_wide_;
 };
 
-/// Nothing where these are no labels (rows) on the CPU.
+/// Nothing if these are no labels (rows) on the CPU.
 std::optional<Labels> labels_of(const DLTensor* tensor);
 
-/// The tensors of a call of the softmax family as views; nothing where the call is to be refused.
+/// The tensors of a call of the softmax family as views; nothing if the call is to be refused.
 std::optional<CallViews> call_views(const softcheck_call* call, Form form);
 
 }  // namespace softcheck::kernels::call

@@ -18,7 +18,7 @@ struct SavedViews {
   View output;
 };
 
-/// Nothing where a kernel of this op is to refuse the call.
+/// Nothing if a kernel of this op is to refuse the call.
 std::optional<SavedViews> saved_views(const softcheck_call* call, softcheck_op op);
 
 /// cross_entropy, its mean over the rows, and the gradients of both.
@@ -48,7 +48,7 @@ struct TopkViews {
   bool renormalize;
 };
 
-/// Nothing where a kernel of the op is to refuse the call.
+/// Nothing if a kernel of the op is to refuse the call.
 std::optional<TopkViews> topk_views(const softcheck_call* call);
 
 /// merge_states.
@@ -62,7 +62,7 @@ struct MergeViews {
   std::int64_t parts() const { return outputs.shape[0]; }
 };
 
-/// Nothing where a kernel of the op is to refuse the call.
+/// Nothing if a kernel of the op is to refuse the call.
 std::optional<MergeViews> merge_views(const softcheck_call* call);
 
 }  // namespace softcheck::kernels::call

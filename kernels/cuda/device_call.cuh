@@ -25,7 +25,7 @@ class StagedTensor {
   bool empty() const { return bytes_ == 0; }
   bool same_place(const StagedTensor& other) const { return host_ == other.host_ && bytes_ == other.bytes_; }
 
-  /// False where there is no device, or no memory on it, or a stride that no kernel takes.
+  /// False if there is no device, or no memory on it, or a stride that no kernel takes.
   bool stage(const DLTensor& tensor) {
     std::int64_t last = 0, compact = 1;
     for (int d = tensor.ndim; d-- > 0;) {

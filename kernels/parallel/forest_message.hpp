@@ -67,7 +67,7 @@ void each_row(const QueryTiles& tiles, const QueryStates<T>& states, Each each) 
   }
 }
 
-/// Throws std::length_error where to is too small.
+/// Throws std::length_error if to is too small.
 template <class T>
 void write_forest(const StateForest<T>& forest, std::span<std::byte> to) {
   MessageWriter writer(to);
@@ -99,7 +99,7 @@ Message message_of(const StateForest<T>& forest) {
   return message;
 }
 
-/// Throws std::length_error or std::logic_error where these are no bytes of a forest.
+/// Throws std::length_error or std::logic_error if these are no bytes of a forest.
 template <class T>
 StateForest<T> read_forest(std::span<const std::byte> from) {
   MessageReader reader(from);

@@ -44,7 +44,7 @@ class KeyTree {
   /// How many merges lie between a leaf and the root.
   int depth() const { return depth_; }
   bool is_leaf(Node node) const { return level_of(node) == depth_; }
-  /// Nothing where the node's leaves are empty: begin is then end.
+  /// Nothing if the node's leaves are empty: begin is then end.
   KeyRange keys_of(Node node) const {
     const int level = level_of(node);
     const auto index = static_cast<std::int64_t>(node - (Node{1} << level));

@@ -32,7 +32,7 @@ struct RowTemperatures {
 template <class T>
 class AttentionLeaf {
  public:
-  /// width: 0 where no values are wanted.
+  /// width: 0 if no values are wanted.
   AttentionLeaf(const AttentionViews& views, std::size_t width, const RowTemperatures<T>& temperatures)
       : tile_(views, rank_rows, rank_rows),
         width_(width),

@@ -35,7 +35,7 @@ class StateForest {
   std::vector<std::uint8_t>& undefined() { return undefined_; }
   const std::vector<std::uint8_t>& undefined() const { return undefined_; }
 
-  /// Throws std::logic_error where the node is there already.
+  /// Throws std::logic_error if the node is there already.
   void add(Node node, QueryStates<T> state) {
     for (auto sibling = nodes_.find(node ^ 1); node != root_node && sibling != nodes_.end();
          sibling = nodes_.find(node ^ 1)) {
@@ -51,7 +51,7 @@ class StateForest {
     for (auto& [node, state] : other.nodes_) add(node, std::move(state));
   }
 
-  /// The state of all keys. Throws std::logic_error where some of them are missing.
+  /// The state of all keys. Throws std::logic_error if some of them are missing.
   const QueryStates<T>& root() const {
     const auto found = nodes_.find(root_node);
     if (found == nodes_.end()) throw std::logic_error("StateForest: keys are missing");

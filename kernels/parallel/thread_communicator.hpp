@@ -21,7 +21,7 @@ class ThreadGroup {
 
   int size() const { return size_; }
   void put(int from, int to, Message message);
-  /// Waits for the message. Throws std::runtime_error where a rank has failed.
+  /// Waits for the message. Throws std::runtime_error if a rank has failed.
   Message take(int from, int to);
   /// Combines in the order in which the ranks arrive. Throws as take.
   Message reduced(Message own);

@@ -122,7 +122,7 @@ class StrictRows {
     store_element(to.at(row, 0), to.storage, value);
   }
 
-  /// Writes pass(x, maximum, scale, last) as the row's results, or NaN where the row has no softmax.
+  /// Writes pass(x, maximum, scale, last) as the row's results, or NaN if the row has no softmax.
   void write(std::int64_t row, T maximum, decltype(RowPasses<T>::write_logs) pass, T scale, T last) {
     const bool defined = maximum > minus_infinity<T>();
     const View& out = views_.output();

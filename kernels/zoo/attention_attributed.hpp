@@ -113,7 +113,7 @@ Real shift(const AttributedRow<Real>& row, std::size_t j) {
   return row.bias.empty() ? x : x + row.bias[j];
 }
 
-/// The score of a visible key; -inf where masked.
+/// The score of a visible key; -inf if masked.
 template <class Real>
 Real attributed_score(const AttributedRow<Real>& row, std::size_t j) {
   const Real x = score<Real>(row, j);

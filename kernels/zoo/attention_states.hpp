@@ -21,7 +21,7 @@ constexpr Real lowest = -std::numeric_limits<Real>::infinity();
 template <class Real>
 constexpr Real not_a_number = std::numeric_limits<Real>::quiet_NaN();
 
-/// scale <q, k_j>; -inf where masked, so that a masked key or value is never read.
+/// scale <q, k_j>; -inf if masked, so that a masked key or value is never read.
 template <class Real>
 Real score(const Row<Real>& row, std::size_t j) {
   if (row.visible[j] == 0) return lowest<Real>;

@@ -21,7 +21,7 @@ struct Device {
 /// The first device, on which all that follows happens.
 Device find_device();
 
-/// Bytes on the device. Throws std::runtime_error where there are no more.
+/// Bytes on the device. Throws std::runtime_error if there are no more.
 class DeviceMemory {
  public:
   explicit DeviceMemory(std::size_t bytes);

@@ -114,7 +114,7 @@ AttentionArguments<B, Element, Result> with_sequences(AttentionArguments<B, Elem
   return arguments;
 }
 
-/// The format of the results that the call asks for; nothing where they have several, or_else where the call asks for
+/// The format of the results that the call asks for; nothing if they have several, or_else where the call asks for
 /// none.
 inline std::optional<call::Storage> format_of(std::span<const std::optional<call::View4>> results,
                                               call::Storage or_else) {
@@ -133,7 +133,7 @@ inline bool is_wide(call::Storage format) { return format == call::Storage::f32 
 /// Launches attention for the formats of the call. Refuses formats that the bodies do not have and heads that are too
 /// long.
 ///
-/// packed   nullptr where the call is not packed; then its views are views
+/// packed   nullptr if the call is not packed; then its views are views
 template <bool adaptive, class Launcher>
 int run_attention(const call::AttentionViews& views, const call::PackedCall<call::AttentionViews>* packed,
                   const Launcher& launcher) {

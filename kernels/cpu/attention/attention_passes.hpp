@@ -28,9 +28,9 @@ struct TileState {
   T* maximum;     // -inf: no key seen
   T* ones;        // weights of exactly 1, the maximum's among them
   T* rest;        // the other weights
-  T* deviations;  // T; nullptr where it is not wanted
-  T* squares;     // U; nullptr where it is not wanted
-  T* values;      // (capacity, width); nullptr with width 0 where only statistics are wanted
+  T* deviations;  // T; nullptr if it is not wanted
+  T* squares;     // U; nullptr if it is not wanted
+  T* values;      // (capacity, width); nullptr with width 0 if only statistics are wanted
 };
 
 /// The scores of rows first to rows of a tile against a block of keys, (rows - first, key_block) each.
@@ -39,11 +39,11 @@ struct TileScores {
   std::size_t first;           // no pass takes the rows in front of it,
   std::size_t rows;            // nor those from this one on
   std::size_t width;           // keys of the block, rounded up to block_lanes
-  T* scores;                   // q k at first, then scale q k, -inf where a key is not seen
+  T* scores;                   // q k at first, then scale q k, -inf if a key is not seen
   T* weights;                  // exp(beta (score - maximum)); may lie where scores does; nullptr: not wanted
   const std::uint32_t* limit;  // (rows) of the block's keys the first so many are seen,
   const T* mask;               // and of these where it is not 0; nullptr: all
-  T* undefined;                // (rows) set to 1 where a score that is seen is NaN or +inf
+  T* undefined;                // (rows) set to 1 if a score that is seen is NaN or +inf
   const std::uint32_t* begin;  // (rows) keys in front of this one are not seen; all 0 for mask_scores
 };
 

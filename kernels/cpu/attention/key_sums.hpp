@@ -98,7 +98,7 @@ class KeySums {
 
 /// A tile's contribution to a block: a^T b, a (rows, key_block) and b from row first on.
 ///
-/// scores   (rows, key_block): -inf where a row does not see a key
+/// scores   (rows, key_block): -inf if a row does not see a key
 /// partial  whether there is any such score
 template <class T>
 void add_contribution(const TileProduct<T>& product, std::size_t first, bool partial, const T* scores,

@@ -221,7 +221,7 @@ class ScoreTile {
     const std::int64_t next = keys.begin + static_cast<std::int64_t>(keys.count);
     return next < seen_.last() ? block_at(next) : KeySpan{next, 0};
   }
-  /// A block of K or V, to be fetched; of none where a row's numbers do not lie together.
+  /// A block of K or V, to be fetched; of none if a row's numbers do not lie together.
   RowsAhead rows_ahead(const View4& view, const KeySpan& keys) const {
     const std::int64_t stride = view.strides[3];
     if (stride <= 0 || stride > static_cast<std::int64_t>(sizeof(double))) {

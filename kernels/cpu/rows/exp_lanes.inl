@@ -72,7 +72,7 @@ HWY_INLINE V bounded_below(Tag<T> d, V z) {
   return hn::Max(z, hn::Set(d, ExpConstants<T>::vanishing));
 }
 
-/// The same, and NaN where z is.
+/// The same, and NaN if z is.
 template <class T, class V>
 HWY_INLINE V bounded_below_or_nan(Tag<T> d, V z) {
   const V least = hn::Set(d, ExpConstants<T>::vanishing);

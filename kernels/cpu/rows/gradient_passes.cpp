@@ -18,11 +18,11 @@ namespace HWY_NAMESPACE {
 template <class T, class V, class M>
 struct Item {
   V deviation;  // d, at least 0, and bounded where its weight is 0
-  V gradient;   // 0 where the item is masked
+  V gradient;   // 0 if the item is masked
   M masked;
 };
 
-// At most 0, and NaN where z is: the other side of bounded_below_or_nan.
+// At most 0, and NaN if z is: the other side of bounded_below_or_nan.
 template <class T, class V>
 HWY_INLINE V negative_or_nan(Tag<T> d, V z) {
 #if HWY_ARCH_X86

@@ -21,7 +21,7 @@ struct GradientTerms {
   T probability;  // times w_beta: the probability
   T incoming;     // beta times that
   T mean_gradient;
-  T entropic;  // 0 where beta does not depend on the entropy
+  T entropic;  // 0 if beta does not depend on the entropy
   T mean_deviation;
 };
 

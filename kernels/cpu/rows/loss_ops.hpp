@@ -17,7 +17,7 @@
 // them, and x the logits, or softcap tanh(logits / softcap).
 namespace softcheck::kernels::cpu {
 
-/// The sum of value(j), j < count, within two roundings of a double: Neumaier's. Infinite where a term or the sum is.
+/// The sum of value(j), j < count, within two roundings of a double: Neumaier's. Infinite if a term or the sum is.
 template <class Value>
 double compensated_sum(std::int64_t count, Value value) {
   double sum = 0;

@@ -49,7 +49,7 @@ inline double loss_divisor(const LossViews& views) {
 
 /// NaN, 0 / 0, of a mean over no rows.
 ///
-/// losses   (rows), 0 where a row is ignored
+/// losses   (rows), 0 if a row is ignored
 inline double reduced_loss(const LossViews& views, const std::vector<double>& losses) {
   const auto loss = [&](std::int64_t row) { return losses[static_cast<std::size_t>(row)]; };
   return compensated_sum(views.logits.rows, loss) / loss_divisor(views);

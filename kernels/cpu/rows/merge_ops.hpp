@@ -90,7 +90,7 @@ class StateMerger {
   static constexpr std::int64_t cached_elements = std::int64_t{1} << 20;
   static constexpr double none = -std::numeric_limits<double>::infinity();
 
-  /// Finds the parts that are not empty, the largest log-sum-exp of each row, NaN where one is NaN, and how far the
+  /// Finds the parts that are not empty, the largest log-sum-exp of each row, NaN if one is NaN, and how far the
   /// others are below it.
   void read() {
     std::fill(counts_.begin(), counts_.end(), 0);

@@ -48,7 +48,7 @@ void copy_elements(const std::byte* from, Storage storage, std::int64_t stride, 
   std::fill(buffer + count, buffer + width, T(0));
 }
 
-/// Bytes of a mask as numbers, 1 where one is not 0, filled up with 0 to width.
+/// Bytes of a mask as numbers, 1 if one is not 0, filled up with 0 to width.
 template <class T>
 void copy_mask(const std::byte* from, std::int64_t stride, std::size_t count, std::size_t width, T* buffer) {
   for (std::size_t j = 0; j < count; ++j) {

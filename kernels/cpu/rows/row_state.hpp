@@ -21,7 +21,7 @@ struct RowState {
   bool none_visible() const { return !undefined && maximum == -std::numeric_limits<T>::infinity(); }
 };
 
-/// The same of some blocks of a row, m = -inf where nothing in them is visible. No initial values: there are many.
+/// The same of some blocks of a row, m = -inf if nothing in them is visible. No initial values: there are many.
 template <class T>
 struct PartialState {
   T maximum;

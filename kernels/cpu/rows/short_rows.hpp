@@ -10,7 +10,7 @@
 
 namespace softcheck::kernels::cpu {
 
-/// The row of out as contiguous T, or nullptr where it has to be written element by element.
+/// The row of out as contiguous T, or nullptr if it has to be written element by element.
 template <class T>
 T* contiguous_row(const View& out, std::int64_t row) {
   std::byte* first = out.at(row, 0);

@@ -71,7 +71,7 @@ void entropy_rows(const CallViews& views, std::int64_t begin, std::int64_t end) 
   });
 }
 
-/// m, S - 1, T and U = sum w D^2 of each row, as far as the call asks. NaN where the row holds NaN or +inf; of a row
+/// m, S - 1, T and U = sum w D^2 of each row, as far as the call asks. NaN if the row holds NaN or +inf; of a row
 /// without a visible item -inf, -1, 0 and 0.
 template <class T>
 void statistics_rows(const CallViews& views, std::int64_t begin, std::int64_t end) {

@@ -62,7 +62,7 @@ struct TileLane {
   void (*merge)(const UnitState& left, const UnitState& right);
 };
 
-/// The one that this machine runs fastest, nullptr where it has none: x86-64 without fused multiply-adds.
+/// The one that this machine runs fastest, nullptr if it has none: x86-64 without fused multiply-adds.
 /// SOFTCHECK_MAX_ISA=avx512 leaves out AMX, avx2 AVX-512 as well, ssse3 all.
 const TileLane* tile_lane();
 

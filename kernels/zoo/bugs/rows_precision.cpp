@@ -95,7 +95,7 @@ BUG(mutant_f64_computed_in_f32, each_row) {
   divide<Real>(row.out, sum);
 }
 
-// C11, PyTorch #38839: log(softmax(x)): -inf where the coefficient underflows, no digits near 1.
+// C11, PyTorch #38839: log(softmax(x)): -inf if the coefficient underflows, no digits near 1.
 // @judged log_softmax f32: plain; fail C11
 BUG(mutant_log_of_softmax, changed_narrow_results, softmax_row) {
   for (float& p : row.out) p = std::log(p);

@@ -88,7 +88,7 @@ BUG(mutant_results_kept_for_same_logits, each_narrow_row) {
 // @judged softmax f32: plain; fail C10
 BUG(mutant_scale_twice, changed_narrow_rows, softmax_row) { row.theta *= row.theta; }
 
-// C10, SlopDotCash/asi #2886: x / theta - max / theta instead of (x - max) / theta: infinite where the quotients
+// C10, SlopDotCash/asi #2886: x / theta - max / theta instead of (x - max) / theta: infinite if the quotients
 // overflow, and not invariant under shifts.
 // @judged softmax f32: plain; fail C10
 BUG(mutant_scaled_maximum_overflows, each_row) {
