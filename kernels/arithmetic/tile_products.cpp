@@ -192,7 +192,7 @@ HWY_INLINE void product_of(const TileProduct<T>& p, std::size_t rows, std::size_
   constexpr std::size_t lanes = hn::MaxLanes(ColumnTag<T>());
   constexpr std::size_t wide = panel_vectors<T> * lanes;
   std::size_t column = 0;
-  // Whole rows of b where one row of a is all that they are read for.
+  // If a has a single row, whole rows of b are read at once.
   constexpr std::size_t lone_vectors = 8;
   for (; rows == 1 && column + lone_vectors * lanes <= width; column += lone_vectors * lanes) {
     product_panel<1, lone_vectors>(p, 0, column);

@@ -30,7 +30,7 @@ struct RowsAhead {
   const std::byte* row = nullptr;
   std::int64_t stride = 0;  // in bytes
   std::size_t bytes = 0;    // of a row
-  std::size_t rows = 0;     // still to be fetched
+  std::size_t rows = 0;     // not yet fetched
   std::size_t done = 0;     // bytes of the first of them
 };
 
@@ -52,9 +52,8 @@ struct TileProduct {
 void tile_product(const TileProduct<float>& product, std::size_t rows, std::size_t width);
 void tile_product(const TileProduct<double>& product, std::size_t rows, std::size_t width);
 
-/// c (rows, width) = a b, or c + a b, where each element is a sum of chains of chain steps of the depth. The chains are
-/// added pairwise, at the places of their numbers in a binary tree: a node is the sum of those of its two children that
-/// there are.
+/// c (rows, width) = a b, or c + a b. Each element is a sum of chains, each over `chain` steps of the depth. The chains
+/// are added pairwise in a binary tree in the order of their numbers: a node is the sum of its existing children.
 template <class T>
 struct ChainedProduct {
   TileProduct<T> of;

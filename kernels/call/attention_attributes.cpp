@@ -64,7 +64,7 @@ bool softcap_fits(const AttentionViews& views, double softcap) {
   return std::isfinite(rounded) && (softcap == 0 || rounded > 0);
 }
 
-// Reads one number a head where the call has them; false if they do not fit.
+// Reads one number for each head, if the call has them; false if they do not fit.
 bool read_heads(const DLTensor* tensor, const AttentionViews& views, std::optional<View>& to) {
   if (tensor == nullptr) {
     return true;

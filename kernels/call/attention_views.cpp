@@ -154,7 +154,7 @@ std::optional<View4> without_columns(std::optional<View4> view) {
   return view;
 }
 
-/// Reads an output of one number a query where the call has it; false if it does not fit.
+/// Reads an output of one number for each query, if the call has it; false if it does not fit.
 bool read_rows(const softcheck_call& call, std::uint32_t index, Layout layout, std::optional<View4>& rows) {
   return call.n_outputs <= index || (rows = rows_view(call.outputs[index], layout));
 }

@@ -13,8 +13,8 @@
 namespace softcheck::kernels {
 namespace {
 
-// At least so many blocks on a multiprocessor: 128 registers a thread. Left to itself ptxas saves some and spills
-// others.
+// The least number of blocks on a multiprocessor: 128 registers a thread. Without it ptxas uses fewer in some kernels
+// and spills in others.
 constexpr int least_blocks = 4;
 
 // For tensor cores: 168 registers per thread for heads of 64; for heads of 128, all that there are.

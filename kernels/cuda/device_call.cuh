@@ -88,7 +88,7 @@ class DeviceCall {
   const softcheck_call& call() const { return device_call_; }
   cudaStream_t stream() const { return static_cast<cudaStream_t>(device_call_.stream); }
 
-  /// What the call is to return: after the copies back, where there are any. A kernel that the device gave up is no
+  /// The call's return value, after the copies back, if there are any. A kernel that failed on the device is no
   /// refusal: it ends the process.
   int finished(int status) const {
     if (status != 0) cudaGetLastError();  // clears the error, or the next call would see it

@@ -12,8 +12,8 @@
 namespace softcheck::kernels {
 namespace {
 
-// At least so many blocks on a multiprocessor: 128 registers a thread. Left to itself ptxas saves some and spills
-// others.
+// The least number of blocks on a multiprocessor: 128 registers a thread. Without it ptxas uses fewer in some kernels
+// and spills in others.
 constexpr int least_blocks = 4;
 
 using RowBlock = CudaBlock<row_threads>;

@@ -8,7 +8,7 @@ namespace softcheck::kernels::parallel {
 
 using Message = std::vector<std::byte>;
 
-/// What a rank has sent, and how long it has been sending and waiting.
+/// The messages that a rank has sent, and its time for sending and waiting.
 struct Traffic {
   std::uint64_t messages = 0, bytes = 0;
   double seconds = 0;

@@ -20,7 +20,7 @@ struct ForestHead {
   std::uint64_t bytes_of_number, heads, rows, width, columns, nodes;
 };
 
-/// Bytes of a message with so many nodes.
+/// Bytes of a message with this number of nodes.
 template <class T>
 std::size_t message_bytes(const QueryTiles& tiles, std::size_t columns, std::size_t nodes) {
   const auto rows = static_cast<std::size_t>(tiles.heads * tiles.rows);

@@ -67,7 +67,7 @@ inline KeyRange keys_of_nodes(const KeyTree& tree, const std::vector<Node>& node
   return {tree.keys_of(nodes.front()).begin, tree.keys_of(nodes.back()).end};
 }
 
-/// What a rank has of a call that lies in the memory of all of them.
+/// A rank's parts of a call whose tensors are in memory shared by all ranks.
 template <class Views>
 std::vector<KeyPart<Views>> parts_of_rank(const Views& all, const KeyTree& tree, int rank, int ranks) {
   std::vector<KeyPart<Views>> parts;

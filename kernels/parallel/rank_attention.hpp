@@ -18,7 +18,7 @@
 
 namespace softcheck::kernels::parallel {
 
-/// Of every row, rank_rows to a tile: its temperature's inverse, and its largest score where that is known.
+/// For every row, rank_rows to a tile: the inverse of its temperature, and its largest score if that is known.
 template <class T>
 struct RowTemperatures {
   explicit RowTemperatures(const QueryTiles& tiles)

@@ -26,11 +26,11 @@ struct RankKeys {
   /// The queries, outputs and numbers of the call; its keys are those of the first part.
   const Views& call() const { return parts.front().views; }
 
-  /// The states of all ranks' keys, for rank 0; where everywhere, for all ranks.
+  /// The states of all ranks' keys, on rank 0; with everywhere on all ranks.
   ///
-  /// leaf      as of NodeStates
+  /// leaf      as in NodeStates
   /// width     of the states' values, with their padding
-  /// columns   of them that a message carries
+  /// columns   number of values in a message
   template <class T, class Leaf>
   StateForest<T> states_of(const QueryTiles& tiles, Leaf& leaf, std::size_t width, std::size_t columns,
                            bool everywhere) const {

@@ -156,7 +156,7 @@ class OnePass {
   std::int64_t slots() const { return static_cast<std::int64_t>(sums_.size()); }
   KeyGradientSums<T>& sums_of(const Turn& turn) { return *sums_[static_cast<std::size_t>(turn.head % slots())]; }
 
-  /// Until the tile before has made so many steps; a first tile takes the sums, once they are free.
+  /// Waits until the previous tile has made this many steps. A first tile waits until the sums are free and takes them.
   void begin(const Turn& turn, std::int64_t steps, bool begun) {
     if (turn.tile > 0) {
       tiles_->await(turn.task - 1, steps);

@@ -263,7 +263,7 @@ HWY_INLINE auto rescaled_of(Tag<T> d, const TileState<T>& side, std::size_t i, h
       hn::IfThenElse(same, squares, hn::Mul(factor, hn::NegMulAdd(z, hn::Add(deviations, raised), squares)))};
 }
 
-// O = a O + b O', where either side may have seen nothing.
+// O = a O + b O'; either side may be without keys.
 template <class T>
 HWY_INLINE void merge_values(T* left, const T* right, std::size_t width, T a, T b, bool left_seen) {
   const ColumnTag<T> d;

@@ -36,15 +36,15 @@ struct TileState {
 /// The scores of rows first to rows of a tile against a block of keys, (rows - first, key_block) each.
 template <class T>
 struct TileScores {
-  std::size_t first;           // no pass takes the rows in front of it,
-  std::size_t rows;            // nor those from this one on
+  std::size_t first;           // passes skip the rows before it,
+  std::size_t rows;            // and those from this one on
   std::size_t width;           // keys of the block, rounded up to block_lanes
   T* scores;                   // q k at first, then scale q k, -inf if a key is not seen
-  T* weights;                  // exp(beta (score - maximum)); may lie where scores does; nullptr: not wanted
-  const std::uint32_t* limit;  // (rows) of the block's keys the first so many are seen,
-  const T* mask;               // and of these where it is not 0; nullptr: all
-  T* undefined;                // (rows) set to 1 if a score that is seen is NaN or +inf
-  const std::uint32_t* begin;  // (rows) keys in front of this one are not seen; all 0 for mask_scores
+  T* weights;                  // exp(beta (score - maximum)); may be scores; nullptr: not needed
+  const std::uint32_t* limit;  // (rows) how many of the block's keys a row sees, from the first on
+  const T* mask;               // 0: of these a key that the row does not see; nullptr: it sees all
+  T* undefined;                // (rows) set to 1 if a visible score is NaN or +inf
+  const std::uint32_t* begin;  // (rows) keys before this one are not seen; all 0 for mask_scores
 };
 
 /// Scales and masks the scores of the rows [first, rows), and finds the largest of each; -inf if it sees no key.

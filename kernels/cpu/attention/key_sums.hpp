@@ -24,7 +24,7 @@ inline constexpr std::size_t gradient_rows = 48;
 template <class T>
 class KeySums {
  public:
-  /// tiles: how many of them there are at most.
+  /// tiles: the largest number of tiles.
   KeySums(std::size_t blocks, std::size_t width, std::size_t tiles) : size_(key_block * width), occupied_(blocks) {
     for (std::size_t level = max_nodes(tiles); level-- > 0;) {
       levels_.emplace_back(blocks * size_);
@@ -62,7 +62,7 @@ class KeySums {
     held |= std::uint64_t{1} << level;
   }
 
-  /// Of a block; all zero where no tile came.
+  /// The sum of a block; all zero without tiles.
   T* total(std::size_t block) {
     if (occupied_[block] == 0) {
       std::fill_n(number(block, 0), size_, T(0));

@@ -130,8 +130,8 @@ class ScoreTile {
     return seen_rows_;
   }
 
-  /// Scores of some rows, at most row_part, against the block that was taken, and each one's largest. The weights are
-  /// left to the caller.
+  /// Scores of some rows, at most row_part, against the block that was taken, and the largest of each row. The caller
+  /// computes the weights.
   TileScores<T> score(const RowSpan& rows, T* maximum, RowsAhead* ahead = nullptr) {
     const TileScores<T> tile = scores_of(rows, keeps_ ? cached_block_ + rows.first * key_block : scores_.get());
     T* cached_maximum = keeps_ ? cached_block_ + place_.rows * key_block : nullptr;
@@ -221,7 +221,7 @@ class ScoreTile {
     const std::int64_t next = keys.begin + static_cast<std::int64_t>(keys.count);
     return next < seen_.last() ? block_at(next) : KeySpan{next, 0};
   }
-  /// A block of K or V, to be fetched; of none if a row's numbers do not lie together.
+  /// The rows of K or V in a block, for prefetching; no rows if a row's numbers are not contiguous.
   RowsAhead rows_ahead(const View4& view, const KeySpan& keys) const {
     const std::int64_t stride = view.strides[3];
     if (stride <= 0 || stride > static_cast<std::int64_t>(sizeof(double))) {
@@ -287,7 +287,7 @@ class ScoreTile {
     return key_rows_.data();
   }
 
-  /// How many rows rows_at has given, those of the next block with them where these lie in place as well.
+  /// The number of rows that rows_at has returned, plus those of the next block if these are also read in place.
   std::size_t known_rows(const KeySpan& keys, std::size_t width) {
     const T* staged = staging_.get();
     const std::int64_t next = keys.begin + static_cast<std::int64_t>(keys.count);

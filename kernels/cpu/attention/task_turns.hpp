@@ -18,7 +18,7 @@ class TaskTurns {
 
   explicit TaskTurns(std::int64_t tasks) : made_(static_cast<std::size_t>(tasks)) {}
 
-  /// Until the task has made so many steps.
+  /// Waits until the task has made this many steps.
   void await(std::int64_t task, std::int64_t steps) {
     std::atomic<std::int64_t>& made = made_[static_cast<std::size_t>(task)];
     for (std::int64_t seen = made.load(std::memory_order_acquire); seen < steps;

@@ -40,8 +40,8 @@ inline std::size_t cached_size(std::size_t rows, std::int64_t keys) {
   return rounded_up(count, key_block) / key_block * cache_of_block(rows);
 }
 
-/// The most rows whose scores against so many keys, of size bytes each, fit into cached_bytes; tile_rows where not even
-/// tile_step rows' do.
+/// The most rows whose scores against `keys` keys, of size bytes each, fit into cached_bytes; tile_rows if not even
+/// those of tile_step rows fit.
 inline std::int64_t rows_that_keep(std::int64_t keys, std::size_t size) {
   for (std::size_t rows = tile_rows; rows > 0; rows -= tile_step) {
     if (cached_size(rows, keys) * size <= cached_bytes) {
@@ -51,8 +51,8 @@ inline std::int64_t rows_that_keep(std::int64_t keys, std::size_t size) {
   return static_cast<std::int64_t>(tile_rows);
 }
 
-/// The rows of a gradient's tiles: at most most, a power of two times tile_step, and so many that their scores and g
-/// against keys, of size bytes each, fit into gradient_cached_bytes; most where not even tile_step rows' do.
+/// The rows of a gradient's tiles: the largest power of two times tile_step, at most `most`, whose scores and g against
+/// `keys` keys, of size bytes each, fit into gradient_cached_bytes; the largest such number if none fits.
 inline std::int64_t rows_of_gradient(std::int64_t keys, std::size_t size, std::int64_t most) {
   std::int64_t largest = static_cast<std::int64_t>(tile_step);
   while (2 * largest <= most) {
@@ -67,7 +67,7 @@ inline std::int64_t rows_of_gradient(std::int64_t keys, std::size_t size, std::i
   return largest;
 }
 
-/// Rows of the tiles of some calls: at most most, and fewer where that leaves a thread without a tile.
+/// Rows of the tiles of some calls: at most `most`, and fewer if a thread would be without a tile.
 template <class Views>
 std::int64_t rows_of_tiles(const Calls<Views>& calls, std::int64_t most) {
   const std::int64_t threads = thread_count();

@@ -18,8 +18,8 @@ template <class T>
 inline constexpr std::size_t block_size = 28 * block_lanes<T>;
 
 /// Sums over a block, w = exp(-D), D = (m - x) scale, all times 2^ExpConstants<T>::power_shift: in that scale no weight
-/// that counts is subnormal. The weights that are exactly 1, the maximum's among them, are summed apart: S - 1 then
-/// keeps its relative accuracy where one maximum outweighs all else.
+/// that counts is subnormal. The weights that are exactly 1, the maximum's among them, are summed separately: S - 1
+/// then keeps its relative accuracy if one maximum outweighs all other items.
 template <class T>
 struct BlockSums {
   T ones;        // sum w, w = 1
@@ -29,7 +29,7 @@ struct BlockSums {
 };
 
 // count is a multiple of block_lanes and at most block_size: the caller fills up with -inf. m is finite, x <= m or
-// -inf; where x holds NaN or m is not finite, all sums of deviations are NaN: a pass that looks for NaN is spared.
+// -inf. If x holds NaN or m is not finite, all sums of deviations are NaN, so no separate pass has to look for NaN.
 
 /// The largest number. If x has a NaN, the result is arbitrary: see block_has_nan.
 float block_maximum(const float* x, std::size_t count);

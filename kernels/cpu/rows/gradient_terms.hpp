@@ -38,7 +38,7 @@ struct GradientTotals {
 
 /// The terms of a row of softmax(beta x).
 ///
-/// sum, mean_deviation    S and T / S at beta = 1; not looked at where beta has no slope
+/// sum, mean_deviation    S and T / S at beta = 1; not read if beta has no slope
 /// by_lse                 the gradient with respect to the row's log-sum-exp; 0 if beta has a slope
 template <class T>
 GradientTerms<T> gradient_terms(const GradientTotals& totals, const AdaptiveBeta& beta, double sum,

@@ -32,10 +32,10 @@ void fill_row(const RowReader<T>& logits, const RowTarget& target, Fill fill) {
   }
 }
 
-/// Weights and their normalisation, of a row whose maximum is known. add_weights(index, values, count, to) writes a
-/// block's weights and adds them to a sum, factor_of() is 1 / S of that, and finish(values, count) changes a block of
-/// probabilities before it counts as written. Weights wait in the output where they can be
-/// written as they are, else in memory that the second-level cache holds; those of later blocks are computed again.
+/// Weights and their normalisation, for a row whose maximum is known. add_weights(index, values, count, to) writes a
+/// block's weights and adds them to a sum S, factor_of() returns 1 / S, and finish(values, count) changes a block of
+/// probabilities before it is written. Weights are stored in the output if they can be written there unconverted; else
+/// in memory that fits into the second-level cache, and the weights of later blocks are computed again.
 template <class T, class AddWeights, class FactorOf, class Finish>
 void put_normalized(const RowReader<T>& logits, T maximum, T scale, const RowTarget& target, AddWeights add_weights,
                     FactorOf factor_of, Finish finish) {
@@ -111,7 +111,7 @@ void finish_softmax(const RowReader<T>& logits, const RowState<T>& state, const 
   }
 }
 
-/// Probabilities and entropies of short rows to where they go.
+/// Writes the probabilities and entropies of short rows to the outputs.
 template <class T>
 void finish_short(const CallViews& views, ShortBatch<T>& batch) {
   batch.write();

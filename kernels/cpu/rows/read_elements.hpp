@@ -9,7 +9,7 @@
 
 namespace softcheck::kernels::cpu {
 
-/// Whether elements that begin here, so many bytes apart, can be read as an array of T.
+/// Whether elements from here on, stride bytes apart, can be read as an array of T.
 template <class T>
 bool lie_in_place(const std::byte* from, Storage storage, std::int64_t stride) {
   return storage == native_storage<T> && stride == sizeof(T) &&
@@ -27,7 +27,7 @@ template <class T>
   }
 }
 
-/// count elements, stride bytes apart: where they lie if that can be read as an array of T, else in buffer.
+/// count elements, stride bytes apart: in place if they can be read as an array of T, else in buffer.
 template <class T>
 const T* read_elements(const std::byte* from, Storage storage, std::int64_t stride, std::size_t count, T* buffer) {
   if (lie_in_place<T>(from, storage, stride)) {

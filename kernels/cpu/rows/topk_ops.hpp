@@ -13,8 +13,8 @@
 // The k largest coefficients of a softmax and their items.
 namespace softcheck::kernels::cpu {
 
-/// The k largest logits of a row so far, as a heap whose first element is the next one to go. Of equal logits the
-/// lowest index stays.
+/// The k largest logits of a row so far, as a heap whose first element is removed next. Among equal logits the lowest
+/// index stays.
 template <class T>
 class LargestItems {
  public:

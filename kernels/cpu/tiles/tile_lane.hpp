@@ -58,11 +58,11 @@ struct TileLane {
                       std::uint16_t* to);
   /// Adds a block to a unit's state.
   void (*attend)(const UnitBlock& block);
-  /// left = left and right together. A state that has seen nothing leaves the other's bits as they are.
+  /// left = left and right merged. A state without keys does not change the other's bits.
   void (*merge)(const UnitState& left, const UnitState& right);
 };
 
-/// The one that this machine runs fastest, nullptr if it has none: x86-64 without fused multiply-adds.
+/// The fastest lane of this machine; nullptr if it has none: x86-64 without fused multiply-adds.
 /// SOFTCHECK_MAX_ISA=avx512 leaves out AMX, avx2 AVX-512 as well, ssse3 all.
 const TileLane* tile_lane();
 

@@ -23,7 +23,7 @@ class UnitStates {
     float* numbers = numbers_.get() + index * unit_rows;
     return {numbers, numbers + rows_, numbers + 2 * rows_, values_.get() + index * unit_rows * width_, width_};
   }
-  /// Of so many units: no key seen.
+  /// Resets the states of the first units: no key seen.
   void clear(std::size_t units) const {
     const std::size_t rows = units * unit_rows;
     std::fill_n(numbers_.get(), rows, -std::numeric_limits<float>::infinity());
