@@ -10,7 +10,7 @@
 
 namespace softcheck::kernels::call {
 
-/// What a kernel of the softmax family takes and gives. Each takes logits first and a mask last, if any.
+/// The inputs and outputs of a kernel of the softmax family. Each takes logits first and a mask last, if any.
 enum class Form {
   elements,              // one value an element, in the logits' format
   elements_and_entropy,  // and, if the call has a second output, the entropy of each row

@@ -17,7 +17,7 @@ namespace {
 // and spills in others.
 constexpr int least_blocks = 4;
 
-// For tensor cores: 168 registers per thread for heads of 64; for heads of 128, all that there are.
+// For tensor cores: 168 registers per thread for heads of 64; for heads of 128, the largest number.
 template <int width>
 constexpr int least_mma_blocks = width == 64 ? 3 : 2;
 

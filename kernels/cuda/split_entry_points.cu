@@ -65,7 +65,7 @@ struct CudaSplitAttention {
   // Blocks take queries and parts in turn: the grid need not hold them all.
   static unsigned blocks(std::int64_t items) { return static_cast<unsigned>(std::min<std::int64_t>(items, 1 << 20)); }
 
-  // The one format of lse and entropy for each that callers ask for: half the kernels to compile.
+  // Refuses lse and entropy in any format but the accumulator's: half the kernels to compile.
   template <bool adaptive, class Element, class Result>
   int run(const AttentionArguments<Block, Element, Result>& forward) const {
     if constexpr (std::is_same_v<Result, Accumulator<Element>>) {

@@ -177,7 +177,7 @@ void Machine::warp_operation(int rank, const WarpOperation& operation) {
   if (options_.schedule != Schedule::greedy) wait(rank, State::ready);
 }
 
-// Have all lanes of the mask come, to the same call with the same mask?
+// Have all lanes of the mask reached the same call with the same mask?
 bool Machine::complete(int first, const WarpOperation& operation) const {
   for (int lane = 0; lane < warp_size; ++lane) {
     if ((operation.mask >> lane & 1U) == 0) continue;

@@ -27,7 +27,7 @@ struct KeyPart {
 inline void cut_keys(std::optional<View4>& view, std::size_t dimension, const KeyRange& keys) {
   if (!view) return;
   view->shape[dimension] = keys.end - keys.begin;
-  // Nothing is read where nothing is left, and the tensor may have no memory.
+  // Without keys nothing is read, and the tensor may have no memory.
   if (view->shape[dimension] != 0) view->data += keys.begin * view->strides[dimension];
 }
 inline void cut_keys(View4& view, const KeyRange& keys) {

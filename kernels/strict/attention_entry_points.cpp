@@ -39,7 +39,7 @@ struct FindStatistics {
   }
 };
 
-/// Attention backward: all queries, then, where the call asks for dk, all keys.
+/// Attention backward: all queries, then, if the call has dk, all keys.
 struct Differentiate {
   bool adaptive;
 

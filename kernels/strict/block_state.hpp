@@ -46,8 +46,8 @@ inline std::size_t threads_with(std::size_t items) {
 }
 
 /// How many entries of a state clear() must set before the first used threads get items and are merged: the tree merges
-/// pairs up to the next power of two, and at least one vector of pairs. What a level of merges writes beyond its pairs,
-/// no later level reads.
+/// pairs up to the next power of two, and at least one vector of pairs. Later levels do not read what a level writes
+/// beyond its pairs.
 template <class T>
 std::size_t merged_entries(std::size_t used) {
   return std::max(std::bit_ceil(used), 2 * most_lanes<T>);

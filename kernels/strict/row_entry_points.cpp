@@ -11,7 +11,7 @@
 namespace softcheck::kernels::strict {
 namespace {
 
-// Items of a task: so many that the time to take a task does not show.
+// Items of a task: enough that the time to take a task is negligible.
 constexpr std::int64_t task_elements = std::int64_t{1} << 15;
 
 template <class Rows, class Op>

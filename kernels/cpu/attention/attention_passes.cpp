@@ -128,7 +128,7 @@ struct LaneSums {
   alignas(64) T squares[rows * rows];
 };
 
-// What a call of weigh_scores asks for.
+// The results that a call of weigh_scores needs.
 struct Wishes {
   bool weights, deviations, squares;
 };
@@ -175,7 +175,7 @@ HWY_INLINE void weigh_row(const TileScores<T>& tile, std::size_t row, T maximum,
   const T* x = tile.scores + (row - tile.first) * key_block;
   T* weights = wishes.weights ? tile.weights + (row - tile.first) * key_block : nullptr;
   RowSums<T> sums;
-  // So many vectors leave room for the constants in 16 registers.
+  // With this number of vectors, 16 registers also hold the constants.
   constexpr std::size_t groups = RowSums<T>::vectors < 4 ? 4 / RowSums<T>::vectors : 1;
   std::size_t i = 0;
   for (; i + groups * block_lanes<T> <= tile.width; i += groups * block_lanes<T>) {

@@ -58,7 +58,7 @@ void weigh_scores(const TileScores<float>& tile, const float* maximum, const flo
 void weigh_scores(const TileScores<double>& tile, const double* maximum, const double* beta,
                   const TileState<double>& state);
 
-/// left = left and right together. A state that has seen nothing leaves the other's bits as they are.
+/// left = left and right merged. A state without keys does not change the other's bits.
 void merge_states(const TileState<float>& left, const TileState<float>& right, std::size_t rows, std::size_t width);
 void merge_states(const TileState<double>& left, const TileState<double>& right, std::size_t rows, std::size_t width);
 

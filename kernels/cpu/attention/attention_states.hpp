@@ -12,7 +12,7 @@
 // Results of blocks, merged pairwise in the order of a binary counter: the tree depends only on the number of blocks.
 namespace softcheck::kernels::cpu {
 
-/// Levels of such a counter: never more than one for each bit of the count, and the next block's.
+/// The most levels of such a counter: one for each bit of the number of blocks, and one for the next block.
 constexpr std::size_t counter_levels(std::size_t blocks) {
   std::size_t levels = 1;
   for (; blocks != 0; blocks >>= 1) {
@@ -55,7 +55,7 @@ class MergedStates {
     }
   }
 
-  /// skipped: how many blocks will not come, the first ones. deviations: whether T is wanted.
+  /// skipped: the number of first blocks that are left out. deviations: whether T is needed.
   void clear(std::size_t skipped, bool deviations) {
     used_ = 0;
     count_ = skipped;
@@ -69,7 +69,7 @@ class MergedStates {
     ++used_;
     std::size_t level = 0;
     for (std::size_t carry = count_++; (carry & 1) != 0; carry >>= 1, ++level) {
-      if (used_ > 1 && at_[used_ - 2] == level) {  // else all that it would be merged with was skipped
+      if (used_ > 1 && at_[used_ - 2] == level) {  // else its left sibling was skipped
         merge_last(rows, width);
       }
     }

@@ -100,11 +100,11 @@ class ScoreTile {
       begin += static_cast<std::int64_t>(key_block);
     } while (begin < seen_.last());
   }
-  /// How many blocks of the call's keys come before those.
+  /// The number of the call's blocks of keys before the seen ones.
   std::size_t skipped_blocks() const { return static_cast<std::size_t>(seen_.first_block()) / key_block; }
   /// From the first block's first key to the last one that any row sees.
   std::int64_t seen_keys() const { return seen_.last() - seen_.first_block(); }
-  /// A block's number among those.
+  /// A block's number among the seen ones.
   std::size_t number_of(const KeySpan& keys) const {
     return static_cast<std::size_t>(keys.begin - seen_.first_block()) / key_block;
   }

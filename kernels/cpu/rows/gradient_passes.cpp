@@ -56,7 +56,7 @@ HWY_INLINE void weights_of(Tag<T> d, const V (&deviations)[n], V beta, V (&weigh
   }
 }
 
-// So many vectors at once, a whole number of blocks of lanes: their chains of operations run side by side.
+// The number of vectors processed at once, a whole number of blocks of lanes: their dependency chains overlap.
 template <class T>
 inline constexpr std::size_t lane_vectors = block_lanes<T> / hn::MaxLanes(Tag<T>());
 template <class T>

@@ -74,7 +74,7 @@ void put_normalized(const RowReader<T>& logits, T maximum, T scale, const RowTar
   }
 }
 
-/// What leaves probabilities as they are.
+/// A function that leaves probabilities unchanged.
 inline constexpr auto as_they_are = [](auto&&...) {};
 
 /// softmax of a row, block by block. If the row has a softmax, calls know(state) before the first

@@ -6,7 +6,7 @@
 
 namespace softcheck::kernels::cpu {
 
-/// Rows of one block each that are taken together, so that the steps of one fill the waits of another.
+/// Number of one-block rows that are processed together: one row's steps run while another's wait.
 inline constexpr std::size_t batch_rows = 16;
 
 /// Such rows and the passes' results. A row with a NaN, or without a finite maximum, has a NaN in deviations, and its

@@ -71,8 +71,8 @@ void entropy_rows(const CallViews& views, std::int64_t begin, std::int64_t end) 
   });
 }
 
-/// m, S - 1, T and U = sum w D^2 of each row, as far as the call asks. NaN if the row holds NaN or +inf; of a row
-/// without a visible item -inf, -1, 0 and 0.
+/// m, S - 1, T and U = sum w D^2 of each row, those that the call has. NaN if the row holds NaN or +inf; -inf, -1, 0
+/// and 0 for a row without a visible item.
 template <class T>
 void statistics_rows(const CallViews& views, std::int64_t begin, std::int64_t end) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
