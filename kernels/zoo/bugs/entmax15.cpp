@@ -20,7 +20,7 @@ BUG(mutant_entmax15_bisection_loses_its_end, entmax_by_root) {
   return high;
 }
 
-// A NaN is not within any root, so that it is 0 and the others go on.
+// A NaN is not within any root: its result is 0, and the other items are computed as usual.
 // @judged entmax15 f32: sum=sequential masked=nan; fail entmax; ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed
 BUG(mutant_entmax15_drops_nans, each_entmax_row) {
   Real m = -std::numeric_limits<Real>::infinity();
@@ -72,7 +72,7 @@ BUG(mutant_entmax15_not_squared, each_entmax_row) {
   for (Real& value : row.out) value = std::sqrt(value);
 }
 
-// The radicand is not cut off at 0, and NaN is not beyond anything.
+// A negative radicand is not replaced by 0: the root is NaN, which no item exceeds, and the loop does not end there.
 // @judged entmax15 f32: sum=sequential masked=nan; fail entmax
 BUG(mutant_entmax15_radicand_below_zero, entmax_by_root) {
   EntmaxSums<Real> sums;
@@ -87,7 +87,7 @@ BUG(mutant_entmax15_radicand_below_zero, entmax_by_root) {
   return root;
 }
 
-// The root of the first row is that of all rows.
+// The root of the first row is used for all rows.
 // @judged entmax15 f32: sum=sequential masked=nan; fail entmax;
 // LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight
 SOFTCHECK_MUTANT mutant_entmax15_root_of_the_first_row(const softcheck_call* call) {

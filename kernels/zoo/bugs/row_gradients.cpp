@@ -167,7 +167,7 @@ BUG(mutant_softmax_backward_without_mean, each_softmax_gradient) {
   for (std::size_t i = 0; i < row.out.size(); ++i) row.out[i] = row.saved[i] * (1 - row.saved[i]) * row.upstream[i];
 }
 
-// No gradient at all. Tests whose tolerance is absolute accept it (docs/survivors.md).
+// No gradient at all. Tests whose tolerance is absolute accept it (docs/kernels/survivors.md).
 // @judged softmax_backward f32: plain; fail gradient
 BUG(mutant_softmax_backward_zeros, each_softmax_gradient) {
   for (auto& value : row.out) value = 0;

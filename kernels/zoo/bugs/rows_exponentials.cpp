@@ -4,7 +4,7 @@
 
 using namespace softcheck::kernels::zoo;
 
-// C12: an exponential that underflows comes out as the smallest negative number, as a polynomial without a clamp leaves
+// C12: an exponential that underflows becomes the smallest negative number, as a polynomial without a clamp leaves
 // it: far below every threshold's floor, and no probability.
 // @judged softmax f32: plain; fail C12
 BUG(mutant_coefficient_below_zero, changed_results, softmax_row) {

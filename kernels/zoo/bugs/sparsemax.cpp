@@ -29,7 +29,7 @@ BUG(mutant_sparsemax_bisection_loses_its_end, sparsemax_by_threshold) {
   return low;
 }
 
-// A NaN is not above any threshold, so that it is 0 and the others go on.
+// A NaN is not above any threshold: its result is 0, and the other items are computed as usual.
 // @judged sparsemax f32: sum=sequential masked=nan; fail sparsemax;
 // ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed
 BUG(mutant_sparsemax_drops_nans, each_sparsemax_row) {
@@ -77,7 +77,7 @@ BUG(mutant_sparsemax_not_clipped, each_sparsemax_row) {
   for (std::size_t i = 0; i < z.size(); ++i) row.out[i] = z[i] - tau;
 }
 
-// The support is counted from 0 and read from 1: one item too many divides.
+// The divisor is the number of items in the support plus one.
 // @judged sparsemax f32: sum=sequential masked=nan; fail sparsemax
 BUG(mutant_sparsemax_one_item_more, sparsemax_by_threshold) {
   Real sum = 0, tau = -1;
@@ -138,7 +138,7 @@ BUG(mutant_sparsemax_sums_in_f16, sparsemax_by_threshold) {
   return tau;
 }
 
-// The threshold of the first row is that of all rows.
+// The threshold of the first row is used for all rows.
 // @judged sparsemax f32: sum=sequential masked=nan; fail sparsemax;
 // LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight
 SOFTCHECK_MUTANT mutant_sparsemax_tau_of_the_first_row(const softcheck_call* call) {
