@@ -1,6 +1,6 @@
 // Attention of one head, d = 64, f32, one thread: ours against the naive form, which materialises all scores and calls
 // libm's exp, scalar except for loops that the compiler vectorises. Counters: of_naive, how many times as fast; gflops,
-// counting 4 n^2 d per pass over K and V; to_plain, the time of an adaptive call, or of its scores' statistics, over
+// counting 4 n^2 d per pass over K and V; *_to_plain, the time of an adaptive call, or of its scores' statistics, over
 // that of a plain call; of_read, the time of only reading K and V over the kernel's time.
 #include <benchmark/benchmark.h>
 

@@ -13,7 +13,7 @@ struct GradientSums {
   T products;    // sum w g d
 };
 
-/// What a block's gradient is made of: out = incoming w_beta (g - mean_gradient) + entropic w_1 (d - mean_deviation).
+/// The terms of a block's gradient: out = incoming w_beta (g - mean_gradient) + entropic w_1 (d - mean_deviation).
 template <class T>
 struct GradientTerms {
   T maximum;

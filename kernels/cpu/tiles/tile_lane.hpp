@@ -36,7 +36,7 @@ struct UnitBlock {
   std::size_t width;             // keys, a multiple of tile_depth
   const std::uint16_t* visible;  // (groups, tile_keys): a bit for each query that sees the key; nullptr: all see it
   float scale;
-  const std::uint16_t* values;  // packed_values of the block
+  const std::uint16_t* values;  // the block's values, from pack_values
   float* scores;                // room for (groups, tile_keys, 16)
   std::uint32_t* weights;       // (groups, tile_keys / 2, 16): pairs of bf16 weights exp(score - m)
   UnitState state;
