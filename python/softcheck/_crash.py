@@ -50,7 +50,7 @@ def crash_text(error: BaseException, inputs: Sequence[tuple[np.ndarray, str]] | 
     calls like this one if that is empty, and the arrays that the function needs. Ten lines at most, all of which a
     report shows.
 
-    arrays  the library of those it was given
+    arrays  the library of the arrays that the function got
     """
     hints = []
     if isinstance(error, Exception):

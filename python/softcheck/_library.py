@@ -148,7 +148,7 @@ def shown(value: Any) -> str:
 
 
 def number(name: str, value: Any) -> float:
-    """Raises UsageError, as the functions below, for what is none: float() would read a text."""
+    """The number. Raises UsageError, as the functions below, for anything else: float() would accept a text."""
     if not isinstance(value, (str, bytes)):
         with contextlib.suppress(TypeError, ValueError, OverflowError):
             return float(value)
@@ -156,7 +156,7 @@ def number(name: str, value: Any) -> float:
 
 
 def whole(name: str, value: Any, least: int, most: int) -> int:
-    """ctypes would keep the low bits of a larger one."""
+    """The whole number, in a range: ctypes would keep only the low bits of a larger one."""
     with contextlib.suppress(TypeError):
         if least <= operator.index(value) <= most:
             return operator.index(value)
@@ -164,7 +164,7 @@ def whole(name: str, value: Any, least: int, most: int) -> int:
 
 
 def flag(name: str, value: Any) -> bool:
-    """Any text is true, "no" as well."""
+    """The truth value; a text is refused, since any text is true, "no" as well."""
     if isinstance(value, (bool, np.bool_)) or (isinstance(value, int) and value in (0, 1)):
         return bool(value)
     raise UsageError(f"{name}: need True or False, got {shown(value)}")

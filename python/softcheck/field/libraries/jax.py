@@ -155,7 +155,7 @@ def library() -> Library:
                 ("float32", "float16", "bfloat16"),
                 arrays="jax",
                 arguments={"domain": "finite", "refuses": (ValueError,)},
-                exempt=("kernel.accepts",),  # "value shape should be" where the values' dimension is not the keys'
+                exempt=("kernel.accepts",),  # "value shape should be" if the values' dimension is not the keys'
                 notes="a NaN behind a mask is not hidden",
             ),
             *_new_kernels(),

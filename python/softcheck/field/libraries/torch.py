@@ -268,8 +268,8 @@ def library() -> Library:
         notes="a query that sees no key gives 0 (FLASH: or -0); causal at the lower right; a NaN behind a mask is not hidden (mask added to scores, weights of 0 multiplied)",
         arguments={"domain": seen},
     )
-    # "No available kernel" where the values' dimension is not the keys'.
-    # A query that sees no key gives 0 and, where the values are negative, -0, which masked=zero does not grant.
+    # "No available kernel" if the values' dimension is not the keys'.
+    # A query that sees no key gives 0 or, for negative values, -0, which masked=zero does not grant.
     exempt = ("kernel.accepts", "kernel.masked_row")
     flash = {**attention, "exempt": exempt, "arguments": {"domain": seen, "refuses": (RuntimeError,)}}
     return Library(
