@@ -35,7 +35,7 @@ class Module:
     """A function or class of a file.
 
     op    one of softcheck's; None if it is unknown
-    why   if op is None: the names that were searched for an op
+    why   if op is None: the reason, as a message
     told  dtype, domain and contract, if comments give them
     """
 
