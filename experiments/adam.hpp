@@ -26,12 +26,11 @@ struct AdamStep {
   float correction;  // of the root of the second moment
 };
 
-/// One step over the parameters [begin, end), with coupled w added to the gradient and decoupled w taken off the
-/// weight.
+/// One step over the parameters [begin, end): adds coupled w to the gradient and subtracts decoupled w from the weight.
 void adam(const AdamStep& step, TrainingState& state, const Floats& gradient, std::size_t begin, std::size_t end,
           float coupled, float decoupled);
 
-/// Subnormal numbers, of which Adam's moments of dead weights are full, flushed for the length of a scope.
+/// Flushes subnormal numbers while it exists. Adam's moments of dead weights are full of them.
 class FlushSubnormals {
  public:
   FlushSubnormals();

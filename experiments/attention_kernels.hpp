@@ -32,7 +32,7 @@ class AttentionKernels {
   ///
   /// items     (sets, size, width), compact
   /// queries   (sets, width); the logits are their products with the items, unscaled
-  /// pooled    (sets, width); log_sum (sets) and entropy (sets), in nats, of the weights that meet the items
+  /// pooled    (sets, width); log_sum (sets) and entropy (sets), in nats, of the weights that multiply the items
   /// throws    std::runtime_error when the kernel refuses
   void attend(std::int64_t sets, std::int64_t size, const float* items, const float* queries, float* pooled,
               float* log_sum, float* entropy) const;

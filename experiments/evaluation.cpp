@@ -28,7 +28,7 @@ void check(const Floats& parameters, const EvaluationOptions& options) {
   }
 }
 
-// Each task has words of its own, so that no task waits for another and none depends on the number of threads.
+// Each task has its own random words, so that no task waits for another and none depends on the number of threads.
 RandomWords words_of(std::uint64_t seed, std::uint64_t stream, int size, int first) {
   std::seed_seq sequence{static_cast<std::uint32_t>(seed),   static_cast<std::uint32_t>(seed >> 32),
                          static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32),
@@ -70,7 +70,7 @@ std::vector<Task> tasks_of(const EvaluationOptions& options) {
   return tasks;
 }
 
-// One thread's work: its arrays are kept from task to task.
+// One thread's work; tasks reuse its arrays.
 class Evaluator {
  public:
   Evaluator(const Floats& parameters, std::uint64_t stream, const AttentionKernels* kernels,
@@ -120,7 +120,7 @@ class Evaluator {
     store(task, result.heads[1], [&](float) { return theory::inverse_temperature<double>(plain[next++]); });
   }
 
-  // beta_of, asked once a set in order: the largest coefficient is exp(beta max - lse).
+  // Calls beta_of once for each set, in order: the largest coefficient is exp(beta max - lse).
   template <class BetaOf>
   void store(const Task& task, std::vector<HeadMeasure>& measures, BetaOf beta_of) {
     score();
@@ -184,7 +184,7 @@ int sets_of_size(const EvaluationOptions& options, int size) {
 }
 
 void encode(const Floats& parameters, std::span<const float> items, std::span<float> encoded) {
-  // Copies begin at multiples of 64 bytes, wherever the items stand.
+  // Copies begin at multiples of 64 bytes, whatever the items' addresses are.
   thread_local Floats in, out;
   in.resize(static_cast<std::size_t>(items_at_once) * item_features);
   out.resize(static_cast<std::size_t>(items_at_once) * width);

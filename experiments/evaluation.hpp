@@ -11,7 +11,7 @@
 
 namespace softcheck::experiments {
 
-/// Where one head of one network put its attention, on one set.
+/// The attention of one head of one network, on one set.
 struct HeadMeasure {
   bool correct = false;  // the class with the largest score is that of the item with the largest priority
   float entropy = 0;     // of the coefficients, in nats
@@ -21,7 +21,7 @@ struct HeadMeasure {
 /// A way to turn a set's logits into coefficients, in place of softmax at temperature 1.
 struct Head {
   std::string name;
-  /// logits         (n), without b_K . q', the same for all items, which is offset: softmax does not see it
+  /// logits         (n), without b_K . q', which is offset: it is the same for all items and does not change softmax
   /// coefficients   (n), written
   std::function<void(std::span<const float> logits, float offset, std::span<float> coefficients)> coefficients;
 };
@@ -49,7 +49,7 @@ int sets_of_size(const EvaluationOptions& options, int size);
 /// thread. The same options give the same measures for any number of threads.
 ///
 /// parameters   of the network (parameter_count); networks of other seeds get other sets through stream
-/// progress     called now and then with the share that is done; false stops, and what is returned is not whole
+/// progress     called now and then with the finished share; false stops, and the result is then incomplete
 /// throws       std::invalid_argument for sizes or counts below 1
 std::vector<SizeMeasure> evaluate(const Floats& parameters, std::uint64_t stream, const AttentionKernels& kernels,
                                   const EvaluationOptions& options, const std::function<bool(double)>& progress = {});
@@ -63,7 +63,7 @@ struct FoldedQueries {
 };
 FoldedQueries fold(const Floats& parameters, std::span<const float> queries);
 
-/// evaluate() without this project's kernels: a measure has options.others alone.
+/// evaluate() without this project's kernels: a measure has only options.others.
 std::vector<SizeMeasure> evaluate_heads(const Floats& parameters, std::uint64_t stream,
                                         const EvaluationOptions& options,
                                         const std::function<bool(double)>& progress = {});

@@ -18,7 +18,7 @@ Scalar largest_of(const Scalar* x, int n) {
   return result;
 }
 
-/// softmax of x, kept where keep(i), with exp(-largest) added to the sum where there is a sink of logit 0.
+/// softmax of the items of x with keep(i); if there is a sink of logit 0, exp(-largest) is added to the sum.
 template <class Scalar, class Keep>
 void weigh(const Scalar* x, int n, Scalar largest, Scalar sum, Scalar* alpha, Keep keep) {
   using std::exp;
@@ -119,8 +119,8 @@ void head_coefficients(HeadKind kind, const Scalar* x, int n, Scalar* alpha) {
   }
 }
 
-/// d (n): the gradient of alpha, replaced by that of x. Through d_i <- w_i (d_i - mean), the mean weighted by w as far as
-/// the coefficients sum to a constant.
+/// d (n): the gradient of alpha, replaced by that of x. Through d_i <- w_i (d_i - mean), the mean weighted by w as far
+/// as the coefficients sum to a constant.
 template <class Scalar>
 void weighted_gradient(const Scalar* w, Scalar mean, int n, Scalar* d) {
   for (int i = 0; i < n; ++i) d[i] = w[i] * (d[i] - mean);

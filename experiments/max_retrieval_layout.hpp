@@ -11,12 +11,12 @@ inline constexpr int class_count = 10;
 inline constexpr int item_features = 1 + class_count;
 inline constexpr int width = 128;
 
-/// What turns a set's logits x_1 ... x_n into coefficients: softmax, or a way out of its dispersion.
+/// The function from a set's logits x_1 ... x_n to coefficients: softmax, or one against its dispersion.
 enum class HeadKind {
   softmax,
   log_n,      // softmax of x ln n / ln(log_n_reference) (Chiang & Cholak 2022; scalable softmax, arXiv 2501.19399)
   top_k,      // softmax of the top_k largest
-  sink,       // softmax beside one more item of logit 0 and value 0
+  sink,       // softmax with one more item of logit 0 and value 0
   sigmoid,    // 1 / (1 + log_n_reference e^-x), a fixed bias of -ln(log_n_reference)
   sparsemax,  // the nearest point of the simplex
   entmax,     // entmax-1.5

@@ -36,7 +36,7 @@ enum class Place : std::size_t {
   d_encoded, d_hidden, d_offset
 };
 
-/// Room for the matrices of a pass, kept from one to the next.
+/// Memory for the matrices of a pass, reused by the next one.
 template <class Scalar>
 class Workspace {
  public:
@@ -99,7 +99,7 @@ void dense_gradient(Scalar* gradient, Layer layer, const Out& out_gradient, cons
   biases_of(gradient, layer) = out_gradient.rowwise().sum();
 }
 
-/// w[Place::encoded] (width, items): the items behind their branch.
+/// w[Place::encoded] (width, items): the items after their branch.
 template <class Scalar, class Items>
 void encode_items(const Scalar* parameters, const Items& items, Workspace<Scalar>& w) {
   dense(parameters, Layer::item_1, items, w[Place::hidden]);
@@ -176,7 +176,7 @@ Scalar loss_and_gradient(const Scalar* parameters, const SetsView<Scalar>& sets,
   }
   score_classes(parameters, w[Place::pooled], w);
 
-  // Cross-entropy; scores become their own gradient.
+  // Cross-entropy; its gradient replaces the scores.
   Scalar loss(0);
   for (int s = 0; s < count; ++s) {
     auto score = w[Place::scores].col(s);

@@ -13,7 +13,7 @@ double truncated_normal(RandomWords& words) {
   return value;
 }
 
-// The standard deviation of a normal variable cut off at two of its own: the draw is divided by it.
+// The standard deviation of a standard normal variable truncated at +-2: the draw is divided by it.
 constexpr double truncated_deviation = 0.87962566103423978;
 
 }  // namespace

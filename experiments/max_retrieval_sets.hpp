@@ -12,8 +12,8 @@
 
 namespace softcheck::experiments {
 
-/// Storage that begins at a multiple of 64 bytes. Vectorised sums begin at an aligned address, so that their order, and
-/// with it their last bit, would else depend on where a vector happens to lie.
+/// Storage that begins at a multiple of 64 bytes. Vectorised sums begin at an aligned address: otherwise their order,
+/// and so their last bit, would depend on the address of a vector.
 template <class T>
 struct AlignedAllocator {
   using value_type = T;
@@ -53,8 +53,8 @@ RetrievalSets draw_sets(int size, int count, RandomWords& words);
 /// Weights of all layers, lecun-normal truncated at two standard deviations (Appendix A), biases 0.
 Floats initial_parameters(RandomWords& words);
 
-/// Box and Muller's transform, one value of the two: a standard library's normal_distribution is its own affair, and
-/// these draws are to be the same everywhere that log and cos are.
+/// Box and Muller's transform, one value of the two. normal_distribution differs between standard libraries; these
+/// draws are the same everywhere that log and cos are.
 inline double normal_draw(RandomWords& words) {
   const double u = (static_cast<double>(words() >> 11) + 1) * 0x1p-53;  // (0, 1]
   const double v = static_cast<double>(words() >> 11) * 0x1p-53;

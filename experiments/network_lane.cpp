@@ -1,6 +1,6 @@
-// The network's stages, compiled once for each instruction set. An inline function of Eigen's that two of them share
-// would be linked once, and might be the one with instructions that this machine lacks: so each has an Eigen of its own
-// name. A test looks for what they still share.
+// The network's stages, compiled once for each instruction set. The linker would keep only one copy of an inline
+// function of Eigen that two of them share, possibly one with instructions that this machine lacks. So each includes
+// Eigen under its own name. A test searches for functions that they still share.
 #define Eigen SOFTCHECK_LANE_EIGEN
 #include "experiments/network_lane.hpp"
 

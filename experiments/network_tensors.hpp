@@ -22,7 +22,7 @@ Floats parameters_of(const TensorFile& file, const std::string& name);
 /// Adds values, one for each parameter, as tensors whose names begin with prefix.
 void put_network(TensorFile& file, const std::string& prefix, const Floats& values);
 
-/// Takes such values out of a file again; name is the file's, for errors.
+/// Reads such values back from a file; name is the file's, for errors.
 class NetworkTaker {
  public:
   NetworkTaker(const TensorFile& file, const std::string& name) : file_(file), name_(name) {}

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr std::size_t length_bytes = 8;
-// A thousand times our largest network. What is larger is none of ours, and is not taken into memory.
+// A thousand times our largest network. A larger file is not one of ours, and is not read into memory.
 constexpr std::uint64_t largest_data = std::uint64_t{1} << 30;
 
 std::size_t bytes_of(std::string_view dtype) { return dtype == "BF16" ? 2 : 4; }
@@ -129,7 +129,7 @@ std::string safetensors_bytes(const TensorFile& file, std::string_view dtype) {
 
 void write_safetensors(const fs::path& path, const TensorFile& file, std::string_view dtype) {
   const std::string bytes = safetensors_bytes(file, dtype);
-  // The rename below would put a file in a device's place.
+  // The rename below would replace a device by a file.
   std::error_code unknown;
   const fs::file_status status = fs::status(path, unknown);
   if (fs::exists(status) && !fs::is_regular_file(status)) {

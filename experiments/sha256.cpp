@@ -13,8 +13,8 @@
 namespace softcheck::experiments {
 namespace {
 
-// The first 32 bits behind the point of the roots of the first primes: cube roots are the rounds' constants, square
-// roots the state at the beginning. Exact: a root below 8 leaves 50 of a double's 53 bits for them.
+// The first 32 fraction bits of the roots of the first primes: cube roots are the rounds' constants, square roots the
+// initial state. Exact: a root below 8 leaves 50 of a double's 53 bits for the fraction.
 template <std::size_t count, class Root>
 std::array<std::uint32_t, count> prime_roots(Root root) {
   std::array<std::uint32_t, count> result{};

@@ -6,7 +6,7 @@
 
 namespace softcheck::experiments {
 
-/// SHA-256 (FIPS 180-4) in 64 hexadecimal digits, as sha256sum prints it: what results call a model by.
+/// SHA-256 (FIPS 180-4) in 64 hexadecimal digits, as sha256sum prints it. Results identify a model by it.
 std::string sha256(std::string_view bytes);
 
 /// Of a file's contents.

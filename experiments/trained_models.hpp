@@ -12,10 +12,10 @@
 
 namespace softcheck::experiments {
 
-/// A trained network as it was read.
+/// A trained network, read from a file.
 struct TrainedModel {
   std::string name;     // of its file, without the folder
-  std::string options;  // the words it was trained with, "" where the file does not say
+  std::string options;  // the options of its training, "" if the file lacks them
   Floats parameters;
 };
 
@@ -29,18 +29,18 @@ TrainedModel read_model(const std::filesystem::path& path);
 /// throws   models::TensorFileError also when the folder is not there or holds none
 std::vector<TrainedModel> read_models(const std::filesystem::path& folder);
 
-/// The value after NAME= in a model's options; "" where there is none.
+/// The value after NAME= in a model's options; "" if there is none.
 std::string option_of(const TrainedModel& model, const std::string& name);
 
 // The files of trained networks, in memory.
 
-/// What write_safetensors writes.
+/// The bytes that write_safetensors writes.
 ///
 /// dtype    "F32", or "BF16" for nearest_bf16 of every value
 /// throws   std::invalid_argument when a tensor's values do not fill its shape
 std::string safetensors_bytes(const TensorFile& file, std::string_view dtype = "F32");
 
-/// What the file of a trained network says of itself: all that is needed to make it again.
+/// The metadata of a trained network's file: everything that is needed to train it again.
 ///
 /// made_by   program, version and commit
 /// options   to_text of the options

@@ -12,7 +12,7 @@
 
 namespace softcheck::experiments {
 
-/// How the squares of the weights enter: the paper says "L2 with lambda = 0.001" and leaves the rest open.
+/// How the squares of the weights are used: the paper says "L2 with lambda = 0.001" and leaves the rest open.
 enum class Decay { loss, half_loss, decoupled, none };
 
 struct TrainingOptions {
@@ -36,8 +36,8 @@ Decay parse_decay(const std::string& word);
 TrainingState start_training(const TrainingOptions& options);
 
 /// Adam (beta1 0.9, beta2 0.999, epsilon 1e-8) from state to options.steps. The same options give the same bits on
-/// machines with the same vector instructions; subnormals are flushed inside, where they would slow training tenfold,
-/// and the floating-point environment is left as found.
+/// machines with the same vector instructions. Subnormals, which would slow training tenfold, are flushed inside; the
+/// floating-point environment is restored at the end.
 ///
 /// watch    called after every step with the state and the mean cross-entropy of the step; false stops
 void train(TrainingState& state, const TrainingOptions& options,

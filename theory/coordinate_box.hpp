@@ -44,7 +44,7 @@ numerics::Enclosure activation_slope(Activation activation, const numerics::Encl
 numerics::Enclosure largest_row_sum(const Eigen::MatrixXd& matrix);
 
 /// Lipschitz constant in the maximum norm of the layer's MLP (residual included) on the box inputs: by the mean value
-/// theorem the largest row sum of |outer| diag(slopes) |inner|, + 1 for the residual; 1 where there is no MLP.
+/// theorem the largest row sum of |outer| diag(slopes) |inner|, + 1 for the residual; 1 if there is no MLP.
 numerics::Enclosure feedforward_gain(const SmallTransformer& model, const TransformerLayer& layer, const Box& inputs);
 
 }  // namespace softcheck::theory

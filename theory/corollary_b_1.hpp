@@ -39,12 +39,11 @@ std::vector<double> collapse_row(double spread, std::size_t length);
 /// Smallest n >= 2 with alpha_1 < u of the format. A point enclosure, certain: see smallest_dispersed_length.
 numerics::Enclosure smallest_vanishing_length(const CollapseCase& input);
 
-/// Smallest n >= 2 with alpha_1 |f(a) - f(b)| < ulp(f(b))/4, the difference rounded up to a double: from there on the
-/// format returns f(b), and so for every longer input, alpha_1 falling with n.
+/// Smallest n >= 2 with alpha_1 |f(a) - f(b)| < ulp(f(b))/4, the difference rounded up to a double. From this n on the
+/// format returns f(b), also for every longer input, because alpha_1 falls with n.
 ///
 /// throws   std::invalid_argument when f(a) and f(b) are not two different finite numbers of the format, or so far
-/// apart
-///          that n exceeds 2^400
+///          apart that n exceeds 2^400
 numerics::Enclosure smallest_collapsing_length(const CollapseCase& input);
 
 /// corollary_b_1.coefficient_vanishes: at its n, and at the paper's floor(e^(delta/theta)/u) + 1, alpha_1 < u.

@@ -21,7 +21,7 @@ using EnclosedColumns = std::vector<std::vector<numerics::Enclosure>>;
 /// doubles, plus the Frobenius norm of the remainder.
 double sigma_of(const SigmaUpper& sigma, const EnclosedColumns& columns);
 
-/// sqrt(p) - sqrt(q) = (p - q) / (sqrt(p) + sqrt(q)) for p, q >= 0: exactly 0 where p and q are the same point.
+/// sqrt(p) - sqrt(q) = (p - q) / (sqrt(p) + sqrt(q)) for p, q >= 0: exactly 0 if p and q are the same point.
 numerics::Enclosure root_difference(const numerics::Enclosure& p, const numerics::Enclosure& q);
 
 /// max |x_j - x_k|: exactly 0 for one number.

@@ -15,7 +15,7 @@ namespace softcheck::theory {
 
 // A norm confines the input of a head to a ball, for any earlier layers and any tokens: LayerNorm's
 // z = (h - mean)/sqrt(var + eps) has |z|^2 = d var/(var + eps) < d and sum 0, RMSNorm's z = h/sqrt(mean h^2 + eps) has
-// |z|^2 < d. With the norm's gain g and shift f, q = W_Q (g z + f) + b_Q, and so the key: a head behind a norm is
+// |z|^2 < d. With the norm's gain g and shift f, q = W_Q (g z + f) + b_Q, and so the key: a head after a norm is
 //
 //   q = A z + a, |z|^2 <= rq,    k = B x + b, |x|^2 <= rk,    logit e = s q . k,
 //
@@ -103,7 +103,7 @@ T query_logit(const T& s, const T& key_bias_product, const T& key_square, const 
   return s * (key_bias_product + sqrt(rk * key_square));
 }
 
-/// A query and keys of a head behind a norm: A, a, B, b, z and the rows x_j of at, in balls.
+/// A query and keys of a head after a norm: A, a, B, b, z and the rows x_j of at, in balls.
 struct BallHead {
   QueryAndItems at;
   double scale = 1;         // s > 0

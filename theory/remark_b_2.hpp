@@ -14,9 +14,8 @@ namespace softcheck::theory {
 // n tokens, and d_l the distance in the maximum norm at the input of layer l between a token b of X and the token of
 // [b, ..., b] (whose activations do not depend on n, all its tokens being equal):
 //
-// BERT    The n - 1 tokens b stay equal. Each head gives z = v_b + alpha_a (v_a - v_b) with alpha_a <=
-// e^(delta/theta)/n,
-//         delta the bound of Theorem 2.2 for that head. So d_0 = 0 and
+// BERT    The n - 1 tokens b stay equal. Each head gives z = v_b + alpha_a (v_a - v_b) with
+//         alpha_a <= e^(delta/theta)/n, delta the bound of Theorem 2.2 for that head. So d_0 = 0 and
 //           d_(l+1) <= G ((r + sum ||V||) d_l + sum e^(delta/theta)/n diam),
 //         r = 1 with residual connections and else 0, ||V|| the largest row sum, diam the widest side of the box of the
 //         head's values, G the Lipschitz constant of the MLP on its box. Hence d_L <= C/n with one C for all n.

@@ -17,7 +17,7 @@ namespace {
 using Vector = std::vector<Enclosure>;
 
 // A head's rows on one sequence. Outputs are stored as numerator / sum, so that the difference of two outputs,
-// (N_i S_k - N_k S_i) / (S_i S_k), is exactly 0 where two rows of exact weights agree.
+// (N_i S_k - N_k S_i) / (S_i S_k), is exactly 0 if two rows of exact weights agree.
 struct HeadRows {
   std::vector<Vector> numerators;  // sum_j count_j w_ij v_j, for each row
   Vector sums;                     // sum_j count_j w_ij

@@ -22,8 +22,7 @@ namespace softcheck::theory {
 //                connections so are all inputs of the next layer, its keys and its queries: delta = 0 there, its
 //                coefficients are 1/n, and so on through every later layer.
 // GPT            at d = 0 it is 2 (1 - r) B: row i is the mean of its prefix, rows far apart differ, and later layers
-// do
-//                keep a spread; only neighbours late in the sequence become alike.
+//                do keep a spread; only neighbours late in the sequence become alike.
 // residual       y_i - y_k = x_i - x_k + the difference above: the inputs' spread stays, for any attention.
 
 /// k times the bound above for B = 1: (2 k - i) e^d - i e^-d.

@@ -40,7 +40,7 @@ Accumulator distance(const Logit& larger, const Logit& smaller) {
   return Accumulator(static_cast<double>(larger)) - Accumulator(static_cast<double>(smaller));
 }
 
-/// weight * value, 0 where the weight is 0: a distance that overflows to infinity has weight 0, and 0 * infinity is not
+/// weight * value, 0 if the weight is 0: a distance that overflows to infinity has weight 0, and 0 * infinity is not
 /// a number.
 template <Scalar Accumulator>
 Accumulator weighted(const Accumulator& weight, const Accumulator& value) {
@@ -184,7 +184,7 @@ std::vector<numerics::Certificate> certify_every_tree(std::span<const double> lo
 std::vector<numerics::Certificate> certify_streaming_rounding(std::span<const double> logits, const MergePlan& plan,
                                                               numerics::Format format);
 
-/// B6 for entropies of a row in a format, streamed by the plan or in two passes; infinite where nothing is promised.
+/// B6 for entropies of a row in a format, streamed by the plan or in two passes; infinite if nothing is promised.
 double streaming_error_bound(std::span<const double> logits, const MergePlan& plan, numerics::Format format);
 
 /// |computed - H| <= bound, under the id .rounding_f32, .rounding_f64 or .rounding_bf16; violated where computed is not

@@ -110,7 +110,7 @@ numerics::Certificate certify_sharp_length(double spread, double theta, double e
 /// The runs, the longest multiplied by a power of two, so that more than e^(spread/theta)/epsilon tokens are seen by
 /// its tokens and by all that follow it.
 ///
-/// throws   std::invalid_argument where that many tokens, 2^900, cannot be written down
+/// throws   std::invalid_argument if that many tokens, 2^900, cannot be written down
 std::vector<Run> lengthened(const SmallTransformer& model, std::vector<Run> runs, double spread, double epsilon);
 
 /// All of the above.

@@ -1,5 +1,5 @@
-// A step of the language model's training by the lane that train() uses: tokens/s, GFLOP/s, and these as a share of the
-// fused multiply-adds that one core does in registers.
+// A step of the language model's training in the lane that train() uses: tokens/s, GFLOP/s, and their share of the rate
+// of fused multiply-adds in the registers of one core.
 #include <benchmark/benchmark.h>
 #include <time.h>
 
@@ -79,8 +79,8 @@ double peak_flops() {
 double peak_flops() { return std::numeric_limits<double>::quiet_NaN(); }
 #endif
 
-// Of the products of matrices, there and back; of attention's, the half that the causal mask leaves, six of them. Line
-// makes attention's twice, which is not counted.
+// The operations of the matrix products, forward and backward; of attention's six, only the half inside the causal
+// mask. HeadWeights::line computes attention's twice, which is not counted.
 double flops_of(const LanguageShape& shape, const TokenBatch& batch) {
   const double d = shape.width, f = shape.inner;
   double flops =

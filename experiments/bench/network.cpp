@@ -1,5 +1,5 @@
-// The training step and the encoding of items, each by every lane that this machine has, taken in turns: GFLOP/s of
-// their matrix products, and how many times as fast as the baseline.
+// The training step and the encoding of items in every lane that this machine has, measured in turns: GFLOP/s of the
+// matrix products, and the speed relative to the baseline.
 #include <benchmark/benchmark.h>
 #include <time.h>
 
@@ -47,7 +47,7 @@ std::vector<double> interleaved(const std::vector<std::function<void()>>& works)
   return best;
 }
 
-// Floating-point operations of the matrix products alone, forward: of an item, and of a set.
+// Floating-point operations of the matrix products only, forward: of an item, and of a set.
 constexpr double item_products = 2.0 * (item_features * width + width * width);
 constexpr double set_products = 2.0 * (width + 7.0 * width * width + class_count * width);
 
@@ -63,7 +63,7 @@ void training_step(benchmark::State& state) {
                               drawn.targets.data(), static_cast<int>(HeadKind::softmax), gradient.data());
     });
   }
-  const double work = 3 * (sets * mean_size * item_products + sets * set_products);  // back costs twice as much
+  const double work = 3 * (sets * mean_size * item_products + sets * set_products);  // backward costs 2 of the 3
   for (auto _ : state) {
     const std::vector<double> seconds = interleaved(works);
     const std::vector<const softcheck_network_lane*> lanes = lanes_here();

@@ -23,7 +23,7 @@ std::string interval(const Enclosure& x) { return x.to_string(6); }
 
 std::string item_text(const ItemPoint& item) { return fmt::format("({}, class {})", item.priority, item.class_index); }
 
-// 10^x, told as a number where it is a short one.
+// 10^x, as a plain number if that is short.
 std::string power_text(double log10_size) {
   return log10_size < 6 ? fmt::format("{:.0f}", std::ceil(std::pow(10, log10_size)))
                         : fmt::format("10^{:.2f}", std::ceil(log10_size * 100) / 100);
@@ -58,7 +58,7 @@ class ModelCertification {
     claims_.push_back(std::move(claim));
   }
 
-  // All that follows is told by the spread: where that is not known to the 0.1 % of its claim, nothing is.
+  // All later claims depend on the spread: it must be known to the 0.1 % of its claim.
   static void require_known(const SpreadBound& spread) {
     if (spread.upper - spread.lower <= spread.lower / 1000) return;
     throw std::range_error(fmt::format(
@@ -120,7 +120,7 @@ class ModelCertification {
 
   void collapse() {
     begin("Corollary B.1");
-    // Keys and values of 16-bit numbers, half of what fits: rounding the tensors changes their length a little.
+    // Half of the length that fits keys and values of 16-bit numbers: rounding the tensors changes the length a little.
     const std::uint64_t longest = std::max<std::uint64_t>(options_.kernel_bytes / (std::uint64_t{8} * width), 2);
     const std::optional<CollapseSet> set = find_collapse(network_, longest);
     if (!set) {
@@ -154,7 +154,8 @@ class ModelCertification {
         {fmt::format("coefficient of a below the unit roundoff from {} items on; attention gives b's value to the last "
                      "bit from {} items on",
                      integer_text(*tensors.vanishes_from), integer_text(*tensors.collapses_from))});
-    // f32 collapses where no memory holds the set; its kernel is run where the network begins to err.
+    // f32 collapses on sets too long for any memory. Its kernel runs on the shortest set that the network answers
+    // wrongly.
     const bool whole = format != Format::f32;
     const Enclosure length = whole ? *tensors.collapses_from : Enclosure::integer(set.wrong_from);
     run_kernel(set, tensors, length, whole);

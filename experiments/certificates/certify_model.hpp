@@ -12,9 +12,9 @@
 namespace softcheck::experiments {
 
 struct ModelOptions {
-  double eps = 0.1;                      // what a dispersed coefficient is below, in (0, 1)
+  double eps = 0.1;                      // a coefficient below it is dispersed; in (0, 1)
   std::uint64_t items = 1024;            // set size of the entropy floor, >= 1
-  std::uint64_t seed = 20241001;         // of what is sampled
+  std::uint64_t seed = 20241001;         // of all samples
   softcheck_kernel attention = nullptr;  // an attention kernel to run on Corollary B.1's sets; null: none is run
   std::uint64_t kernel_bytes = std::uint64_t{512} << 20;  // most memory for its keys and values
 };
@@ -27,11 +27,11 @@ struct ModelClaim {
   double seconds = 0;
 };
 
-/// Everything that is certified of a network with these parameters, taken as exact reals, over the whole domain of its
-/// inputs: priorities and queries in [0, 1], every class.
+/// All claims about a network with these parameters, taken as exact reals, over the whole domain of its inputs:
+/// priorities and queries in [0, 1], every class.
 ///
 /// parameters   (parameter_count), finite
-/// progress     called with the name of what comes next
+/// progress     called with the name of the next claim
 /// throws       std::invalid_argument for options out of range or another number of parameters; std::range_error
 ///              when the network's activations leave the range of double, or no cells enclose its spread
 std::vector<ModelClaim> certify_model(const Floats& parameters, const ModelOptions& options = {},

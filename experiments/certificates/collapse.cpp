@@ -60,7 +60,7 @@ BallMatrix mixed_values(const PairBalls& pair, const Enclosure& last, int cells)
   MatrixXd middle(1, cells), radius(1, cells);
   for (int j = 0; j < cells; ++j) {
     middle(0, j) = end * ((2 * j + 1) / (2.0 * cells));
-    radius(0, j) = end / (2.0 * cells) * (1 + 0x1p-40);  // neighbours overlap, whatever was rounded
+    radius(0, j) = end / (2.0 * cells) * (1 + 0x1p-40);  // neighbours overlap despite rounding
   }
   return add_to_columns(change * BallMatrix{middle, radius}, pair.other_value);
 }
@@ -146,7 +146,7 @@ class PairSearch {
     return {priorities_[static_cast<std::size_t>(i % count)], static_cast<int>(i / count)};
   }
 
-  // As far apart as a set of the longest length allows; beyond it, as near as possible.
+  // Prefers lengths close below the longest one; above it, the shortest.
   double cost(double log_length) const {
     constexpr double too_long = 1e6;  // more than any logarithm of a length that is of use
     return log_length <= longest_ ? longest_ - log_length : too_long + log_length;
@@ -178,7 +178,7 @@ VectorXd rounded(Format format, const VectorXd& x) {
   return x.unaryExpr([format](double value) { return numerics::round_to(format, value); });
 }
 
-// 0 < margin: there is no bound whose use a slack could tell.
+// 0 < margin: there is no threshold, and so no slack.
 Certificate certify_positive(const std::string& claim, const std::string& witness,
                              const std::function<Enclosure()>& margin) {
   Certificate result = numerics::certify_less(claim, witness, [&] { return Sides{Enclosure(0), margin()}; });

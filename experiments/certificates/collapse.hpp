@@ -12,22 +12,22 @@
 
 namespace softcheck::experiments {
 
-// Corollary B.1 of one network: the set [a, b, ..., b] whose answer is the class of a, its largest priority, and which
-// the network gives to the class of b once there are enough of b.
+// Corollary B.1 of one network: a set [a, b, ..., b]. The right answer is the class of a, whose priority is the
+// largest; with enough items b the network answers the class of b.
 
-/// The set, n items long, and where the network goes wrong on it.
+/// The set, n items long, and the lengths at which the network is wrong on it.
 struct CollapseSet {
   double query = 0;
   ItemPoint odd;                 // a
   ItemPoint other;               // b, of another class
-  bool right_at_two = false;     // proved: of [a, b] the network tells the class of a
-  std::uint64_t wrong_from = 0;  // proved: of every set at least so long it tells the class of b
+  bool right_at_two = false;     // proved: on [a, b] the network answers the class of a
+  std::uint64_t wrong_from = 0;  // proved: on every set of at least this length it answers the class of b
 };
 
-/// Looks for a pair on a grid: one on which the network is right at n = 2 before others, then one whose
-/// tensors of 16-bit formats collapse at a length below longest, but not much.
+/// Looks for a pair a, b on a grid. It prefers pairs on which the network is right at n = 2, and then pairs whose
+/// tensors of 16-bit formats collapse at a length slightly below longest.
 ///
-/// returns  nothing where no set [b, ..., b] on the grid is given to the class of b
+/// returns  nothing if the network answers the class of b on no set [b, ..., b] of the grid
 std::optional<CollapseSet> find_collapse(const NetworkCells& network, std::uint64_t longest);
 
 /// model.error: on the set of wrong_from items and on every longer one, the score of b's class exceeds every other.
@@ -35,7 +35,7 @@ std::optional<CollapseSet> find_collapse(const NetworkCells& network, std::uint6
 /// throws   std::invalid_argument unless a has the larger priority and another class: else that is no error
 numerics::Certificate certify_error(const NetworkCells& network, const CollapseSet& set);
 
-/// The two items and the query as attention sees them in a format: each number rounded to it.
+/// Attention's inputs for the two items and the query, each number rounded to a format.
 struct CollapseTensors {
   numerics::Format format = numerics::Format::f32;
   Eigen::VectorXd query;                              // W_Q Q(y) + b_Q; logits are multiplied by scale
@@ -46,7 +46,7 @@ struct CollapseTensors {
   std::optional<numerics::Enclosure> vanishes_from;   // smallest n at which alpha_1 < u for certain
   std::optional<numerics::Enclosure> collapses_from;  // smallest n at which every coordinate rounds to that of b
 };
-/// The lengths are not there where the format overflows, or the logits differ by more than 200.
+/// The lengths are missing if the format overflows, or if the logits differ by more than 200.
 CollapseTensors collapse_tensors(const NetworkCells& network, const CollapseSet& set, numerics::Format format);
 
 /// model.collapse.FORMAT: at collapses_from the exact attention output of the tensors rounds to b's value in every
@@ -54,16 +54,16 @@ CollapseTensors collapse_tensors(const NetworkCells& network, const CollapseSet&
 std::vector<numerics::Certificate> certify_collapse(const NetworkCells& network, const CollapseSet& set,
                                                     const CollapseTensors& tensors);
 
-/// Runs the kernel on n items; nothing where it refuses.
+/// Runs the kernel on n items; nothing if it refuses.
 std::optional<Eigen::VectorXd> run_attention(softcheck_kernel kernel, const CollapseTensors& tensors, std::uint64_t n);
 
-/// model.collapse.FORMAT.kernel: of the output of the kernel, behind the rest of the network, b's class has the largest
-/// score; where bits_of_other is asked, also: no coordinate differs from b's value.
+/// model.collapse.FORMAT.kernel: if the kernel's output goes through the rest of the network, b's class has the largest
+/// score. With bits_of_other also: no coordinate of the output differs from b's value.
 std::vector<numerics::Certificate> certify_kernel_output(const NetworkCells& network, const CollapseSet& set,
                                                          const CollapseTensors& tensors, const Eigen::VectorXd& output,
                                                          std::uint64_t n, bool bits_of_other);
 
-/// Scores (10, columns) of attention values (128, columns), behind the output projection and the head.
+/// Scores (10, columns) of attention values (128, columns), after the output projection and the head.
 BallMatrix scores_of_values(const NetworkCells& network, const BallMatrix& values);
 
 /// score of a class less the largest of the others, in the column where it is least.

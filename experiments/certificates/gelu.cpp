@@ -36,7 +36,7 @@ double slope_value(double x) {
   return x > 0 ? 1 / (1 + e) + bend : e / (1 + e) - bend;
 }
 
-// gelu' over [middle - radius, middle + radius]: its values at the ends, and what it may be between its turns.
+// gelu' over [middle - radius, middle + radius]: from its values at the ends, and its extremes if they lie inside.
 Ball slope_over(double middle, double radius) {
   const double reach = radius + 0x1p-51 * (std::fabs(middle) + radius);
   const double first = middle - reach, last = middle + reach;

@@ -30,7 +30,7 @@ Ball gelu_slope(double x);
 inline constexpr double turn_begin = 1.40625, turn_end = 1.421875;
 inline constexpr double turn_lowest = 1.1289, turn_highest = 1.129;
 
-/// gelu of every entry, and gelu' over all that every entry may be.
+/// gelu of every entry, and gelu' over all values of every entry.
 BallMatrix gelu(const BallMatrix& x);
 BallMatrix gelu_slope(const BallMatrix& x);
 

@@ -22,7 +22,7 @@ CurveCells without_last_row(CurveCells curve) {
   return curve;
 }
 
-// (h, 1): what meets the last coordinate of a folded query.
+// (h, 1): the 1 multiplies the last coordinate of a folded query.
 CurveCells with_one(CurveCells curve) {
   const Index rows = curve.dimension() + 1;
   for (BallMatrix* matrix : {&curve.centre, &curve.slope}) {
@@ -127,7 +127,7 @@ CellLogits bound_cell_logits(const CurveCells& items, const CurveCells& queries)
     const ArrayXXd reach = fixed + std::fabs(place) * growing + slack;
     logits.upper[y] = middle + reach;
     logits.lower[y] = middle - reach;
-    // A comparison with what is no number would pass it over.
+    // Comparisons with NaN would be false, and so skip it.
     if (!logits.upper[y].allFinite() || !logits.lower[y].allFinite()) {
       throw std::range_error("bound_cell_logits: the logits of this network leave the range of double");
     }

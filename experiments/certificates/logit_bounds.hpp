@@ -24,8 +24,8 @@ struct SpreadBound {
   double relative_width() const { return (upper - lower) / lower; }
 };
 
-/// Cells are halved until the enclosure is relatively narrower than tolerance, at most most_cells an axis, and as long
-/// as that narrows it: then it is what it is.
+/// Cells are halved until the enclosure is relatively narrower than tolerance. It stops earlier at most_cells an axis,
+/// or when halving no longer narrows the enclosure; the result is then wider.
 SpreadBound bound_spread(const NetworkCells& network, double tolerance = 0x1p-10, int most_cells = 1024);
 
 /// The largest |e| over all items and queries, with the last coordinate, of logits scaled by 1/sqrt(128).

@@ -15,7 +15,7 @@ using numerics::Enclosure;
 
 namespace {
 
-// 1/sqrt(128), and what its nearest double may be off.
+// 1/sqrt(128), with the error of its nearest double.
 BallMatrix scaled(const BallMatrix& matrix) {
   constexpr double inverse_root = 0x1.6a09e667f3bcdp-4;
   const MatrixXd unit = MatrixXd::Ones(matrix.rows(), matrix.cols());
@@ -26,7 +26,7 @@ BallMatrix in_every_column(const VectorXd& column, Index columns) {
   return BallMatrix::exactly(column.replicate(1, columns));
 }
 
-// A comparison with what is no number would pass it over.
+// Comparisons with NaN would be false, and so skip it.
 void require_finite(bool finite) {
   if (!finite) throw std::range_error("NetworkCells: the activations of this network leave the range of double");
 }
@@ -36,7 +36,7 @@ CurveCells require_finite(CurveCells curve) {
   return curve;
 }
 
-// |v . s| for what may be in the balls, column by column.
+// Upper bounds of |v . s| over the balls, column by column.
 VectorXd products_upper(const BallMatrix& v, const BallMatrix& s) {
   const VectorXd middle = v.middle.cwiseProduct(s.middle).colwise().sum().cwiseAbs().transpose();
   const VectorXd size_v = numerics::column_norms(v.middle), radius_v = numerics::column_norms(v.radius);
@@ -154,7 +154,7 @@ Range largest_square_norm(const CurveCells& curve) {
 
 Range largest_square_distance(const CurveCells& curve) {
   // v_i + x eta_i s_i less v_j + y eta_j s_j: ||v_i - v_j||^2 + 2 x eta_i (v_i - v_j).s_i - 2 y eta_j (v_i - v_j).s_j,
-  // and the square of what is left.
+  // and the square of the rest.
   const BallMatrix gram = inner_products(curve.centre, curve.centre);
   const BallMatrix turned = inner_products(curve.centre, curve.slope);  // v_i . s_j
   const VectorXd reach = numerics::raised(

@@ -16,7 +16,7 @@ struct CurveCells {
   Eigen::VectorXd at;    // (cells) where the centres are
   Eigen::VectorXd half;  // (cells), 0 for a point
   BallMatrix centre;     // (d, cells)
-  BallMatrix slope;      // (d, cells), everything the derivative may be in the cell
+  BallMatrix slope;      // (d, cells), all values of the derivative in the cell
 
   Eigen::Index count() const { return at.size(); }
   Eigen::Index dimension() const { return centre.rows(); }

@@ -22,7 +22,7 @@ namespace {
 // The units of the checker: activations, weights, bounds (fixed_point.v, matrix_norms.v, spread_check.v).
 constexpr double activation_unit = 0x1p-14, weight_unit = 0x1p-16, bound_unit = 0x1p-10;
 constexpr std::int64_t full_priority = std::int64_t{1} << 14;
-// What the checker adds: to an operator norm for rounded weights, and to the radius of a ball in each layer.
+// The checker's additions to an operator norm for rounded weights, and to the radius of a ball in each layer.
 constexpr double rounded_weights = 64 * weight_unit;
 constexpr double dense_share = 9 * activation_unit, gelu_share = 62 * activation_unit;
 // How far above the suprema the cells may end, relatively: fewer cells take Coq less time.
@@ -32,7 +32,7 @@ constexpr double allowed_excess = 0.03;
 double gram_norm(const MatrixXd& a) { return std::sqrt((a * a.transpose()).norm()) + rounded_weights + weight_unit; }
 double frobenius_norm(const MatrixXd& a) { return a.norm() + rounded_weights + weight_unit; }
 
-// The radius behind an affine layer and behind GELU (ball_layers.v).
+// The radius after an affine layer and after GELU (ball_layers.v).
 double behind_dense(double sigma, double radius, double size) {
   return sigma * radius + rounded_weights * size + dense_share;
 }
@@ -108,7 +108,7 @@ std::vector<ProofCell> cells_of_class(const ItemBranch& branch, const ItemGrid& 
   std::vector<ProofCell> cells;
   std::int64_t reached = -1;
   while (reached < full_priority) {
-    // Eight units always: the checker's bounds are then what they are.
+    // At least eight units, even if the checker's bounds then exceed the targets.
     std::int64_t half = 8;
     const auto cell_of = [&](std::int64_t h) { return ProofCell{std::min(reached + h, full_priority), h}; };
     for (std::int64_t wider = half + half / 4; reached + 2 * half < full_priority && fits(cell_of(wider));

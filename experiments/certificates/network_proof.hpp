@@ -10,7 +10,7 @@
 namespace softcheck::experiments {
 
 // A network as a Coq file: its numbers, and statements about it that theory/proofs/certified_network/ checks by
-// computing. What stands here is a proposal: numbers that are not so are refused by Coq, never believed.
+// computing. The statements are proposals: Coq checks them, and refuses wrong numbers.
 
 /// One cell of priorities in units of 2^-14: [at - half, at + half].
 struct ProofCell {
@@ -40,7 +40,7 @@ struct ProofClaims {
   std::uint64_t items = 0;          // of the entropy floor; fewer than two: none is stated
   std::int64_t floor_mantissa = 0;  // floor_mantissa 2^-floor_bits nats
   std::int64_t floor_bits = 0;
-  std::optional<ProofMistake> mistake;  // not there: none is stated
+  std::optional<ProofMistake> mistake;  // empty: the file states none
 };
 
 /// The bounds as numbers.
@@ -51,12 +51,12 @@ double entropy_floor(const ProofClaims& claims);
 /// Chooses cells and bounds that Coq's checker will accept, by a few percent of its own forms.
 ///
 /// parameters   (parameter_count), finite
-/// throws       std::range_error when the spread is too large for the checker (beyond 2^20), or no number
+/// throws       std::range_error when the spread is too large for the checker (beyond 2^20), or NaN
 ProofClaims propose_claims(const Floats& parameters, std::uint64_t items);
 
 /// The set of certify_error, the claim model.error, with as few cells as Coq's checker will accept.
 ///
-/// returns  nothing where find_collapse has none, the network errs on two items already, or the checker would not
+/// returns  nothing if find_collapse has none, the network errs on two items already, or the checker would not
 /// accept it
 std::optional<ProofMistake> propose_mistake(const Floats& parameters);
 

@@ -16,11 +16,12 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr double priority_unit = 0x1p-14;
-// Beyond what a double loses, and the checker's own rounding to 2^-40 a layer.
+// Larger than the errors of double, and than the checker's rounding to 2^-40 a layer.
 constexpr double least_margin_left = 0x1p-10;
 constexpr int most_alpha_cells = 256;
 
-// mistake_check.v in plain doubles: what a alone and b alone give behind the attention, up to GELU, and the mixtures.
+// mistake_check.v in plain doubles: the layers after attention, up to GELU, for a alone and for b alone, and the
+// mixtures.
 class MistakePreview {
  public:
   MistakePreview(const Floats& parameters, const ProofMistake& mistake)

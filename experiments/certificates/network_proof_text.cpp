@@ -13,12 +13,12 @@
 namespace softcheck::experiments {
 namespace {
 
-// The layers that the logits depend on, and those behind them.
+// The layers that the logits depend on, and the later layers.
 constexpr Layer logit_layers[] = {Layer::item_1,  Layer::item_2,          Layer::query_1,
                                   Layer::query_2, Layer::attention_query, Layer::attention_key};
 constexpr Layer answer_layers[] = {Layer::attention_value, Layer::attention_output, Layer::head_1, Layer::head_2};
 
-// Numbers as their bits, eight hexadecimal digits each, in one literal: that is what Coq reads in seconds.
+// Numbers as their bits, eight hexadecimal digits each, in one literal: Coq reads this form in seconds.
 void append_words(std::string& text, const float* numbers, int count) {
   text += "0x";
   for (int i = 0; i < count; ++i) {
@@ -169,7 +169,7 @@ void append_mistake(std::string& text, const ProofMistake& mistake) {
                       fmt::arg("cells", mistake.cells));
 }
 
-// A comment of Coq ends where the name says so.
+// The name without characters that could end Coq's comment.
 std::string harmless(const std::string& name) {
   std::string result;
   for (const char c : name) {
@@ -201,7 +201,7 @@ std::string proof_text(const Floats& parameters, const ProofClaims& claims, cons
     append_mistake(text, *claims.mistake);
     names += ", set_admissible, right_of_set, right_on_two, wrong_on_many, rest_is_finite";
   }
-  // What all of it rests on: the command reads the answer.
+  // Prints the axioms of all theorems; the command reads this output.
   text += fmt::format(
       "\nDefinition theorems := (norm_product, norm_product_spread, folded, folded_spread, smallest, disperses, "
       "entropy_beyond, trained_is_finite{}).\nPrint Assumptions theorems.\n",

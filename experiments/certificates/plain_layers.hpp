@@ -10,7 +10,7 @@
 
 namespace softcheck::experiments {
 
-// The network in plain doubles: what the proposals for Coq's checkers are chosen by. Nothing rests on their accuracy.
+// The network in plain doubles, to choose proposals for Coq's checkers. No proof depends on its accuracy.
 
 /// One affine layer: (outputs, inputs) and (outputs).
 struct PlainLayer {
@@ -28,7 +28,7 @@ inline constexpr double gelu_slope_bound = 1.15;
 
 /// model.overflow.FORMAT: the largest |q . k| over the domain, keys with their bias, not yet divided by sqrt(128), is
 /// below the largest number of the format; violated where the witness's is above. model.overflow.FORMAT.scaled: the
-/// same of the logits behind the division. Of exact inner products: a kernel that adds up in the format itself may
+/// same of the logits after the division. Of exact inner products: a kernel that adds up in the format itself may
 /// overflow on the way.
 std::vector<numerics::Certificate> certify_no_overflow(const SizeBound& size, numerics::Format format);
 

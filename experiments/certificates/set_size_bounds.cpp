@@ -170,8 +170,8 @@ std::optional<std::vector<std::uint64_t>> sampled_lengths(const NetworkCells& ne
 
 TypicalLength estimate_typical_length(const NetworkCells& network, double eps, std::uint64_t seed) {
   constexpr int nodes = 256;
-  // A network that hardly disperses takes every set to its longest, 4 10^8 items: it is told by shorter ones, which say
-  // "at least" as well.
+  // For a network that hardly disperses every set would reach its longest length, 4 10^8 items. It then gets shorter
+  // sets, which also give an "at least".
   constexpr std::uint64_t most_items = std::uint64_t{1} << 24;
   constexpr std::uint64_t long_sets = std::uint64_t{1} << 20, shorter_sets = most_items / 2 / sampled_sets;
   TypicalLength result;

@@ -24,7 +24,7 @@ CertainSize certify_dispersion_length(double spread, double eps);
 CertainSize certify_adaptive_identity(double spread);
 
 /// model.entropy_floor: the least entropy of n items of that spread is not above the smallest entropy of sets of n
-/// items drawn at random, which is enclosed, too (for n > 65536 it is not drawn: then ln n stands in its place).
+/// items drawn at random, which is also enclosed (for n > 65536 no sets are drawn, and ln n takes its place).
 numerics::Certificate certify_entropy_floor(const NetworkCells& network, double spread, std::uint64_t n,
                                             std::uint64_t seed);
 
@@ -44,7 +44,7 @@ TypicalLength estimate_typical_length(const NetworkCells& network, double eps, s
 std::uint64_t first_passage(const std::function<double()>& draw, double eps, std::uint64_t longest);
 
 /// Rank r (from 1) such that the r-th smallest of sets values is below the median of their distribution with a
-/// probability of at most (1 - confidence) / 2; its mirror is above it. 0 where there are too few.
+/// probability of at most (1 - confidence) / 2; its mirror is above it. 0 if there are too few.
 int median_rank(int sets, double confidence);
 
 }  // namespace softcheck::experiments

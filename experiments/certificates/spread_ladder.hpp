@@ -11,8 +11,8 @@
 
 namespace softcheck::experiments {
 
-/// The rungs, smallest to largest: the spread of the logits of one network, and what bounds it. Each is an enclosure of
-/// a real number that is defined for this network and all items and queries of its domain.
+/// The rungs, smallest to largest: the spread of the logits of one network, and its bounds. Each is an enclosure of a
+/// real number that is defined for this network and all items and queries of its domain.
 struct SpreadLadder {
   numerics::Enclosure observed;   // largest spread of a sample of queries, each over all items of the sample
   SpreadBound exact;              // the supremum over all queries and items, its witness
@@ -20,7 +20,7 @@ struct SpreadLadder {
   numerics::Enclosure joint;      // with sigma(K^T Q) ||y|| + ||K^T b_Q||
   numerics::Enclosure joint_gap;  // joint - direct, the factor that they share taken out: they can be all but equal
   numerics::Enclosure product;    // with (sigma(Q) ||y|| + ||b_Q||) sigma(K) and twice the largest item
-  std::string sample;             // what was sampled
+  std::string sample;             // a description of the sample
 };
 
 /// numerics::largest_singular_value; a test hands in a wrong one.

@@ -9,7 +9,7 @@
 
 namespace softcheck::experiments {
 
-/// One random set as a trained head sees it.
+/// One random set, and a trained head's attention on it.
 struct AttentionRow {
   int size = 0;
   std::vector<float> priorities;  // (size)

@@ -57,7 +57,7 @@ struct Place {
 };
 
 std::string row_of_frames(const std::vector<Frame>& frames, const Place& place) {
-  constexpr double first = 0.06, end = 0.93;  // the scale stands at the right
+  constexpr double first = 0.06, end = 0.93;  // the scale is at the right
   const double step = (end - first) / static_cast<double>(frames.size());
   std::string text = fmt::format(
       "set bmargin at screen {}\nset tmargin at screen {}\nset ylabel '{}' offset 1, 0\n"
@@ -75,7 +75,7 @@ std::string row_of_frames(const std::vector<Frame>& frames, const Place& place) 
   return text;
 }
 
-// White to dark blue: lightness falls all the way, so that it reads in grey, too.
+// White to dark blue: lightness falls throughout, so that it can be read in grey, too.
 constexpr const char* style = R"(
 set palette defined (0 '#ffffff', 0.3 '#56b4e9', 0.65 '#0072b2', 1 '#00203a')
 set cbrange [0:1]

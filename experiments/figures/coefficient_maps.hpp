@@ -15,11 +15,11 @@ struct CoefficientMapOptions {
   bool adaptive = false;   // with adaptive temperature, too, on the same sets
 };
 
-/// Figure 2, and with adaptive Figure 7: what a trained head gives the 16 items of highest priority in each of 32 sets,
-/// a frame for each size. Table: n, set, rank, priority, logit, coefficient[, adaptive coefficient].
+/// Figure 2, and with adaptive Figure 7: a trained head's coefficients of the 16 items of highest priority in each of
+/// 32 sets, a frame for each size. Table: n, set, rank, priority, logit, coefficient[, adaptive coefficient].
 ///
 /// name       of the files
-/// progress   called with what is being done
+/// progress   called with the name of the current step
 Figure coefficient_maps(const std::string& name, const Floats& parameters, const CoefficientMapOptions& options,
                         const std::function<void(const std::string&)>& progress = {});
 

@@ -29,7 +29,7 @@ double thread_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Of this process, in bytes, as /proc/self/status names it (VmRSS, VmHWM); 0 where it does not.
+// A size of this process, in bytes, by its name in /proc/self/status (VmRSS, VmHWM); 0 if it is missing.
 std::int64_t memory_in_status(const std::string& name) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -41,7 +41,7 @@ std::int64_t memory_in_status(const std::string& name) {
 // From here on VmHWM is the most that the process holds.
 void forget_most_memory() { std::ofstream("/proc/self/clear_refs") << '5'; }
 
-// What the process has freed and kept would serve a call unseen.
+// A call could use memory that the process has freed but kept, and it would not be measured.
 void give_back_free_memory() {
 #ifdef __GLIBC__
   malloc_trim(0);
@@ -68,7 +68,7 @@ void run(softcheck_kernel kernel, const std::string& name, std::span<const DLTen
   if (kernel(&call) != 0) throw std::runtime_error("the kernel " + name + " refused a call");
 }
 
-// What a pass costs that does nothing but read: eight sums, so that additions do not wait for one another.
+// The cost of a pass that only reads: eight sums, so that additions do not wait for one another.
 float sum_of(const Numbers& values) {
   std::array<float, 8> sums{};
   for (std::size_t i = 0; i + 8 <= values.size(); i += 8) {

@@ -10,19 +10,18 @@
 
 namespace softcheck::experiments {
 
-/// What one call costs: processor seconds of this thread, and bytes of memory beside its tensors.
+/// The cost of one call: processor seconds of this thread, and bytes of memory other than its tensors.
 struct CallCost {
   double seconds = 0;
   std::int64_t bytes = 0;
 };
 
-/// The least time of several rounds, each of calls that take at least round_seconds in all, and the most memory by
-/// which the process grew in the first call beyond what it held before. The tensors must have been touched.
+/// The least time of several rounds, each of calls that take at least round_seconds in all, and the peak growth of the
+/// process's memory in the first call. The tensors must have been touched.
 ///
 /// rounds   >= 1
-/// error    memory: to the pages that malloc keeps for small pieces; 0 where the system does not tell (Linux tells it
-/// in
-///          /proc/self/status, and glibc gives back what was freed before the call)
+/// error    memory: up to the pages that malloc keeps for small pieces; 0 if the system does not report it. (Linux
+///          reports it in /proc/self/status, and glibc returns freed memory before the call.)
 CallCost cost_of(const std::function<void()>& call, int rounds, double round_seconds);
 
 /// The cost of one row, or of one query, of n items.
@@ -45,8 +44,8 @@ struct GrowthOptions {
 };
 
 /// f32, one thread: softmax, entropy and adaptive softmax of one row of logits in [0, 16), attention and adaptive
-/// attention of one query, and beside them what reading the same tensors once costs ("read of a row", "read of keys and
-/// values").
+/// attention of one query. For comparison, the cost of reading the same tensors once ("read of a row", "read of keys
+/// and values").
 ///
 /// kernels   the library of the CPU kernels
 /// throws    std::runtime_error naming the library, the kernel that it lacks, or the call that a kernel refused
@@ -55,7 +54,7 @@ std::vector<GrowthPoint> measure_growth(const std::filesystem::path& kernels, co
 /// The slope of ln seconds against ln items by least squares, over a kernel's points of at least `from` items: 1 for a
 /// cost that is proportional to n.
 ///
-/// throws   std::invalid_argument where fewer than two points are left
+/// throws   std::invalid_argument if fewer than two points are left
 double growth_exponent(const std::vector<GrowthPoint>& points, const std::string& kernel, std::int64_t from);
 
 /// A line for each n, a column of nanoseconds an item for each kernel; then the exponents and the most memory.

@@ -11,14 +11,14 @@ namespace softcheck::experiments {
 /// softmax(beta(H) logits), H the entropy of softmax(logits): adaptive temperature with any beta.
 Head head_of(std::string name, std::function<double(double entropy)> inverse_temperature);
 
-/// A set on which a sharp head would be right and a soft one is not: one item above a crowd. The crowd's priorities are
-/// uniform in [crowd_from, crowd_to), so close that the head weighs them nearly alike.
+/// A set with one item above a crowd: a sharp head would be right on it, and a soft one is wrong. The crowd's
+/// priorities are uniform in [crowd_from, crowd_to), so close that the head gives them nearly equal weights.
 inline constexpr float crowd_from = 0.80F, crowd_to = 0.84F, above_crowd = 0.85F;
 
 /// The item above the crowd is the first. size >= 2.
 RetrievalSets draw_crowded_sets(int size, int count, RandomWords& words);
 
-/// What heads did with one such set.
+/// The results of heads on one such set.
 struct CrowdedMeasure {
   bool ranked = false;  // the item above the crowd has the largest logit
   double entropy = 0;   // of softmax

@@ -22,14 +22,14 @@ namespace {
 
 constexpr std::int64_t fewest_items = 16;
 
-/// Queries of a pass, all of which see so many items.
+/// Queries of a pass, all of which see the same number of items.
 struct Rows {
   Index first = 0;
   Index count = 0;
   std::int64_t items = 0;
 };
 
-/// Inputs of a pass and the rows of them that are looked at.
+/// Inputs of a pass and the observed rows of them.
 struct Plan {
   TokenIds inputs;
   std::vector<Rows> rows;

@@ -12,7 +12,7 @@
 
 namespace softcheck::experiments {
 
-/// What is asked about a checkpoint of a language model.
+/// The options for a checkpoint of a language model.
 struct HeadEntropyOptions {
   std::string model;                  // as models::open_checkpoint takes it
   std::string tokens = {};            // as models::read_token_ids takes it; "": ids are drawn
@@ -24,7 +24,7 @@ struct HeadEntropyOptions {
   std::function<void(const std::string& text)> progress = {};
 };
 
-/// The entropies of one head's coefficients over so many items, in nats, and what is proved of them.
+/// The entropies of one head's coefficients over a number of items, in nats, and their proved bounds.
 struct HeadEntropy {
   std::int64_t layer = 0;
   std::int64_t head = 0;
@@ -39,12 +39,12 @@ struct HeadEntropy {
 };
 
 /// Runs the model on tokens: the first 16, 32, ... ids of each input, as far as it has them. Every query of BERT sees
-/// all items; of a causal model's queries, those count that see 16, 32, ... items. Drawn ids are uniform over the
+/// all items. Of a causal model the queries that see 16, 32, ... items are used. Drawn ids are uniform over the
 /// vocabulary.
 ///
 /// returns  layer by layer, head by head, fewest items first
 /// throws   as models::open_checkpoint, describe, certify_heads, read_token_ids and ForwardPass;
-///          std::invalid_argument where no input has 16 ids
+///          std::invalid_argument if no input has 16 ids
 std::vector<HeadEntropy> entropies_of_heads(const HeadEntropyOptions& options);
 
 /// Figure 3: the mean entropy of every head against the number of items, a panel for each layer, below ln n and above

@@ -63,7 +63,7 @@ std::string panel_script(std::int64_t number, const LayerPoints& layer) {
                     number, code_of(Colour::blue), code_of(Colour::vermillion));
 }
 
-// The legend is a panel of its own at the bottom, with lines of nothing.
+// The legend is a separate panel at the bottom, with lines that have no points.
 std::string legend_script(double top) {
   return fmt::format(
       "unset title\nunset border\nunset tics\nunset grid\nunset xlabel\nunset ylabel\n"

@@ -67,7 +67,7 @@ std::string run(const std::string& script) {
   actions.redirect(in.get(), STDIN_FILENO);
   actions.redirect(out.get(), STDOUT_FILENO);
   actions.redirect(errors.get(), STDERR_FILENO);
-  // Without the settings that a user has at home, and without that user's language for numbers.
+  // Without the user's own settings, and without the number format of the user's language.
   std::array<std::string, 2> words{"gnuplot", "--default-settings"};
   std::array<char*, 3> arguments{words[0].data(), words[1].data(), nullptr};
   constexpr const char* missing = "need gnuplot to draw (Debian: gnuplot-nox): {}";
@@ -76,7 +76,7 @@ std::string run(const std::string& script) {
     throw GnuplotMissing(fmt::format(missing, std::strerror(error)));
   }
   const int status = wait_for(child);
-  // By POSIX a child that cannot start the program may end with 127 instead: so it does where qemu makes vfork a fork.
+  // POSIX lets a child that cannot start the program end with 127 instead: it does so if qemu makes vfork a fork.
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127) throw GnuplotMissing(fmt::format(missing, "it did not start"));
   std::string words_of_error = contents(errors.get());
   if (status != 0 || !words_of_error.empty()) {

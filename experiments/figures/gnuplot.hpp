@@ -6,9 +6,9 @@
 
 namespace softcheck::experiments {
 
-/// A picture as gnuplot's orders. They read their data from blocks of their own, so that no order names a file.
+/// A picture as gnuplot's commands. Their data are in inline blocks, so that no command names a file.
 struct Picture {
-  std::string name;  // of its files, without what says SVG or PNG: letters, digits and _
+  std::string name;  // of its files, without the ending for SVG or PNG: letters, digits and _
   int width = 900;   // in pixels
   int height = 560;
   std::string script;

@@ -126,7 +126,7 @@ SpreadPoint spread_point(const Floats& parameters, const RetrievalSets& sample, 
   const double sum = std::accumulate(measured.spreads.begin(), measured.spreads.end(), 0.0);
   std::vector<numerics::Certificate> certificates =
       theory::certify_spread_forms(theory::SpreadEvaluation(std::move(input)));
-  // The step replays it; the matrices' digits would take a megabyte a certificate.
+  // The step is enough to replay it; the matrices' digits would take a megabyte a certificate.
   for (numerics::Certificate& certificate : certificates) certificate.witness = fmt::format("training step {}", step);
   return {step, loss, sum / static_cast<double>(measured.spreads.size()), std::move(certificates)};
 }

@@ -9,7 +9,7 @@
 
 namespace softcheck::experiments {
 
-/// Steps at which a training of so many is looked at: 1, then about evenly in their logarithm, at last `steps`.
+/// The observed steps of a training of `steps` steps: 1, then about evenly in their logarithm, and the last one.
 ///
 /// steps, count  >= 1      returns  at most count steps, rising
 std::vector<std::int64_t> log_spaced_steps(std::int64_t steps, int count);
@@ -23,7 +23,7 @@ struct SpreadPoint {
   double loss = 0;         // cross-entropy of the step
   double mean_spread = 0;  // of the sample
   /// proposition_3_1.paper, .biased, .difference, .joint, .direct of the set of widest spread: left is its observed
-  /// spread, right the bound. Items and query are what the network's branches return, as numbers.
+  /// spread, right the bound. Items and query are the outputs of the network's branches, as numbers.
   std::vector<numerics::Certificate> certificates;
 };
 SpreadPoint spread_point(const Floats& parameters, const RetrievalSets& sample, std::int64_t step, double loss);

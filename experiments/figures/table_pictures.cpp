@@ -23,7 +23,7 @@ std::string accuracy_axis() {
          "set label 1 'chance' at graph 0.01, first 10 offset 0, 0.6 textcolor rgb '#777777'\n";
 }
 
-// Every plotted line with a point type of its own, so that a picture in grey can be read too.
+// Every plotted line has its own point type, so that a picture in grey can be read too.
 std::string styled(std::size_t i, const std::string& title) {
   return fmt::format("with linespoints linewidth 2 pointtype {} pointsize 0.8 dashtype {} linecolor rgb '{}' title {}",
                      std::array{5, 7, 9, 11, 13, 4, 6, 8, 10, 12}[i % 10], i < colours.size() ? 1 : 3,

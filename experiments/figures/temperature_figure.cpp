@@ -104,8 +104,8 @@ std::string crowded_csv(const FitComparison& comparison) {
   return text;
 }
 
-// How many samples have this (entropy, theta), the entropy to a twentieth: a picture of ten thousand points would be a
-// blot of as many circles.
+// The number of samples with this (entropy, theta), the entropy to a twentieth: ten thousand single circles would hide
+// each other.
 std::string counts_csv(const std::vector<FitSample>& samples) {
   std::map<std::pair<int, double>, int> counts;
   for (const FitSample& sample : samples) ++counts[{static_cast<int>(20 * sample.entropy), sample.theta}];

@@ -14,16 +14,16 @@
 
 namespace softcheck::experiments {
 
-/// The temperatures of Appendix F: 0.1, 0.2, ... 10. It begins its grid at 0, where nothing is defined.
+/// The temperatures of Appendix F: 0.1, 0.2, ... 10. The paper's grid begins at 0, where softmax is not defined.
 inline constexpr int theta_steps = 100;
 constexpr double theta_at(int step) { return static_cast<double>(step) / 10; }  // step 1 ... theta_steps
 
-/// The theta of the grid that gives the item its largest coefficient, the smallest of such where several do.
+/// The theta of the grid that gives the item its largest coefficient; the smallest one if several do.
 ///
 /// logits   (n) finite     item   < n
 double best_theta(std::span<const float> logits, std::size_t item);
 
-/// A set on which the head looked at the wrong item: what softmax at theta = 1 had, and what would have been best.
+/// A set on which the head attended to the wrong item: the values of softmax at theta = 1, and the best temperature.
 struct FitSample {
   int size = 0;
   double entropy = 0;  // in nats
@@ -31,7 +31,7 @@ struct FitSample {
 };
 
 struct FitOptions {
-  std::uint64_t seed = 2;  // of the sets: others than an evaluation's
+  std::uint64_t seed = 2;  // of the sets, which differ from an evaluation's
   std::vector<int> sizes{16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384};
   int sets = 4096;               // at most, of each size
   std::int64_t items = 1 << 18;  // at most, of each size
@@ -49,7 +49,7 @@ std::vector<double> fit_polynomial(std::span<const FitSample> samples, int degre
 /// The polynomial with these coefficients, constant first.
 double polynomial(std::span<const double> coefficients, double x);
 
-/// A model's data for the fit, and what is fitted to them.
+/// A model's data for the fit, and the fitted polynomials.
 struct TemperatureFit {
   std::string name;  // of the model, or "pooled"
   std::vector<FitSample> samples;
@@ -67,12 +67,12 @@ TemperatureFit fit_temperature(std::string name, std::vector<FitSample> samples)
 /// All samples together.
 TemperatureFit pooled_fit(const std::vector<TemperatureFit>& models);
 
-/// The heads that are compared besides softmax and the published adaptive temperature: the pooled quartic and line,
-/// each beta at least 1, and what no beta can exceed: the item of largest logit alone.
+/// The heads that are compared with softmax and the published adaptive temperature: the pooled quartic and line, each
+/// with beta at least 1, and the upper limit for any beta: only the item of largest logit.
 std::vector<Head> fitted_heads(const TemperatureFit& pooled);
 
-/// Crowded sets (crowded_sets.hpp) of sizes 64, 256, 1024, 4096, 16384, and what softmax, the published adaptive
-/// temperature and the fitted heads did with 32 of each.
+/// Crowded sets (crowded_sets.hpp) of sizes 64, 256, 1024, 4096, 16384, and the results of softmax, the published
+/// adaptive temperature and the fitted heads on 32 of each.
 struct CrowdedSize {
   int size = 0;
   std::vector<CrowdedMeasure> sets;
@@ -80,7 +80,7 @@ struct CrowdedSize {
 std::vector<CrowdedSize> measure_crowded_sizes(const Floats& parameters, std::uint64_t stream,
                                                const TemperatureFit& pooled);
 
-/// What the fits are compared by, for each model: random sets, whose heads are softmax, published, then fitted_heads,
+/// The data that compare the fits, for each model: random sets, whose heads are softmax, published, then fitted_heads,
 /// and crowded sets.
 struct FitComparison {
   std::vector<std::vector<SizeMeasure>> models;
@@ -103,7 +103,7 @@ Picture scatter_picture(const std::string& counts, const TemperatureFit& pooled,
 /// ones.
 Picture sizes_picture(const std::string& sizes, const std::string& crowded);
 
-/// Figure 5: the entropy of softmax_theta of 10 logits against theta. The logits of a spread delta stand in equal steps
+/// Figure 5: the entropy of softmax_theta of 10 logits against theta. For a spread delta the logits lie in equal steps
 /// from 0 to delta; spreads 1, 3, 10, 30, 100.
 Figure entropy_of_temperature();
 

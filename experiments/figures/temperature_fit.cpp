@@ -9,7 +9,7 @@
 namespace softcheck::experiments {
 namespace {
 
-// -log of the item's coefficient: what the grid's best makes smallest.
+// -log of the item's coefficient. The best temperature of the grid makes it smallest.
 double surprise(std::span<const float> logits, std::size_t item, double largest, double beta) {
   double sum = 0;
   for (const float logit : logits) sum += std::exp(beta * (logit - largest));

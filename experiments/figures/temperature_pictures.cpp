@@ -35,7 +35,7 @@ std::string curve(const std::string& formula, Colour colour, const std::string& 
                      quoted(title));
 }
 
-// One panel: a column of the table for each head, of which the last is always as sharp as can be.
+// One panel: a column of the table for each head; the last one is always the sharpest possible head.
 std::string panel(const std::string& table, const std::string& column, bool hard_maximum) {
   std::string text;
   for (std::size_t h = 0; h + (hard_maximum ? 0 : 1) < compared_heads.size(); ++h) {
@@ -47,7 +47,7 @@ std::string panel(const std::string& table, const std::string& column, bool hard
   return text;
 }
 
-// The paper's Table 1 as hollow points, as far as it is known.
+// The known numbers of the paper's Table 1, as hollow points.
 std::string paper_points() {
   std::string text;
   for (const std::size_t head : {std::size_t{0}, std::size_t{1}}) {
@@ -67,7 +67,7 @@ std::string paper_csv() {
   return text;
 }
 
-// Where the published polynomial ends: a dashed line across a panel, and what it is.
+// A dashed, labelled line across a panel at the end of the published polynomial.
 std::string inactive_line(const std::string& from, const std::string& to, const std::string& label_at) {
   return fmt::format(
       "set arrow 9 from {} to {} nohead dashtype 2 linecolor rgb '{}'\nset label 9 'published β = 1' at {} "

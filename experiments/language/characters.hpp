@@ -13,7 +13,7 @@ inline constexpr int character_count = 96;
 /// throws   std::invalid_argument for any other character
 std::vector<int> ids_of(std::string_view text);
 
-/// throws   std::invalid_argument for what is no id
+/// throws   std::invalid_argument for a number that is no id
 std::string text_of(const std::vector<int>& ids);
 
 }  // namespace softcheck::experiments

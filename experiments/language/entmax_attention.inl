@@ -10,7 +10,7 @@
 namespace softcheck::experiments {
 namespace {
 
-/// Texts of any lengths, one behind the other. projected (3 width, tokens), a token contiguous, has queries, keys and
+/// Texts of any lengths, one after the other. projected (3 width, tokens), a token contiguous, has queries, keys and
 /// values of all heads.
 struct EntmaxTexts {
   LanguageShape shape;
@@ -75,7 +75,7 @@ void for_each_entmax(const EntmaxTexts& texts, const Scalar* projected, EntmaxMa
   }
 }
 
-/// attended (width, tokens): what each head sees.
+/// attended (width, tokens): the output of each head.
 template <class Scalar>
 void entmax_attend(const EntmaxTexts& texts, const Scalar* projected, Scalar* attended) {
   const Eigen::Index d = texts.shape.width, dim = texts.shape.head_width(), tokens = texts.begins[texts.texts];

@@ -20,10 +20,10 @@ inline constexpr std::array<const char*, 3> temperature_words{"plain", "adaptive
 /// in the same order; `inference` and `everywhere` may have none.
 using LanguageCells = std::array<std::vector<std::vector<LanguageCell>>, 3>;
 
-/// What a use did with one algorithm and size, in percent of the problems.
+/// A use's results on one algorithm and size, in percent of the problems.
 struct LanguageSummary {
   Mean whole;       // over sets of all seeds: trace and answer
-  Mean answer;      // answer behind the true trace
+  Mean answer;      // answer after the true trace
   Mean characters;  // of the responses
 };
 
@@ -38,7 +38,7 @@ struct LanguageRow {
 };
 
 /// sets   of each seed: consecutive problems; a set is one number of the intervals and tests
-/// throws std::invalid_argument where the uses or seeds have other cells
+/// throws std::invalid_argument if the uses or seeds have other cells
 std::vector<LanguageRow> language_rows(const LanguageCells& cells, int sets);
 
 /// A row for each size: the same over all algorithms that have it.

@@ -117,7 +117,8 @@ std::string config_text(const LanguageDesign& design) {
                                 {"attention_bias", false},
                                 {"mlp_bias", false},
                                 {"tie_word_embeddings", true}};
-  // Lemma 2.1 is of softmax of the scores: a reader that certifies Llamas refuses a key that it does not know.
+  // Lemma 2.1 holds for softmax of the scores. A program that certifies Llamas refuses this key, as it does not know
+  // it.
   if (design.weights != HeadWeights::softmax) config["softcheck_attention"] = to_string(design.weights);
   return config.dump(2) + "\n";
 }
@@ -226,7 +227,7 @@ bool is_language_model(const std::filesystem::path& folder) {
     const auto options = metadata.find("options");
     return options != metadata.end() && options->second.starts_with("model=language ");
   } catch (const models::TensorFileError&) {
-    return false;  // a reader of checkpoints says what is wrong
+    return false;  // a reader of checkpoints reports the error
   }
 }
 

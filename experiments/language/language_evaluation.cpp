@@ -21,7 +21,7 @@ RandomWords words_of_cell(const LanguageEvaluationOptions& options, std::uint64_
   return RandomWords(sequence);
 }
 
-// What is predicted of a problem's response, its characters one behind the other.
+// The score of the predictions for a problem's response, character by character.
 ProblemScore score_of(const Problem& problem, const int* predicted) {
   const std::vector<int> truth = ids_of(problem.response);
   ProblemScore score{.whole = true, .answer = true, .characters = static_cast<int>(truth.size())};

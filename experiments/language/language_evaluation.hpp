@@ -13,11 +13,11 @@
 
 namespace softcheck::experiments {
 
-/// How a model fared with one problem. Every character is the most probable one behind the true characters before it.
+/// A model's score on one problem. Every predicted character is the most probable one after the true characters.
 struct ProblemScore {
   /// Trace and answer: just where decoding by the most probable character would write the whole response.
   bool whole = false;
-  bool answer = false;  // the answer, behind the true trace
+  bool answer = false;  // the answer, after the true trace
   int right = 0;        // characters of the response
   int characters = 0;   // of them all
 };
@@ -26,7 +26,7 @@ struct ProblemScore {
 struct LanguageCell {
   std::string_view algorithm;
   int size = 0;
-  std::vector<ProblemScore> problems = {};  // none where their texts would be longer than most_tokens
+  std::vector<ProblemScore> problems = {};  // none if their texts would be longer than most_tokens
 };
 
 struct LanguageEvaluationOptions {
@@ -37,16 +37,16 @@ struct LanguageEvaluationOptions {
   unsigned threads = 1;
 };
 
-/// The most probable character behind each text's characters from first on, as add_text() has them.
+/// The most probable character after each of a text's characters from first on, in the order of add_text().
 std::vector<int> most_probable(const LanguageModel& model, bool adaptive, const LanguageKernels& kernels,
                                const TurnTable<float>& turns, const TokenBatch& batch);
 
 /// A model on problems that the seed, the stream, the algorithm and the size fix.
 ///
-/// adaptive   temperature, whatever the model was trained with
-/// progress   gets the share of cells that are done; false ends the work
+/// adaptive   temperature, for models trained with it or without
+/// progress   gets the share of finished cells; false ends the work
 /// returns    algorithm by algorithm in their order, size by size
-/// throws     std::invalid_argument where an option makes no sense
+/// throws     std::invalid_argument for options out of range
 std::vector<LanguageCell> evaluate_language(const LanguageModel& model, bool adaptive, std::uint64_t stream,
                                             const LanguageKernels& kernels, const LanguageEvaluationOptions& options,
                                             const std::function<bool(double)>& progress = {});

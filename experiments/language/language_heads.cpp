@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t fewest_seen = 16;
 
-// What beta is at most, rounded up.
+// The largest beta, rounded up.
 const double most_beta = std::stod(theory::largest_beta);
 
 double floor_of_spread(std::int64_t items, double spread) {

@@ -12,27 +12,27 @@
 
 namespace softcheck::experiments {
 
-/// One query of one head, and what the kernel made of it.
+/// One query of one head, and the kernel's results for it.
 struct HeadRow {
   int layer = 0;
   int head = 0;
   std::vector<double> query = {};   // (head width), and
   std::vector<double> keys = {};    // (items, head width), as the kernel reads them
-  std::vector<double> scores = {};  // of all the characters that it sees: q . k / sqrt(head width), before any beta
-  double log_sum = 0;               // the kernel's three, of the weights that meet the values
+  std::vector<double> scores = {};  // of all characters that the query sees: q . k / sqrt(head width), before any beta
+  double log_sum = 0;               // the kernel's three results, from the weights that multiply the values
   double entropy = 0;
   double largest_score = 0;  // without beta
 
   double spread() const;
 };
 
-/// Runs a model on a text and looks at the queries that see so many characters, of every head.
+/// Runs a model on a text and observes, in every head, the queries that see the given numbers of characters.
 ///
 /// items    each >= 1; those beyond the text are left out
 void observe_rows(const LanguageModel& model, bool adaptive, const LanguageKernels& kernels, const std::string& text,
                   std::span<const std::int64_t> items, const std::function<void(const HeadRow&)>& row);
 
-/// beta of Fig. 4 for a row's scores; 1 where the model has no adaptive temperature.
+/// beta of Fig. 4 for a row's scores; 1 if the model has no adaptive temperature.
 double beta_of(const HeadRow& row, bool adaptive);
 
 /// A point of figure 3, and the spreads seen there.
@@ -46,20 +46,20 @@ struct LanguageHeadPoint {
 /// is at most 2.42139 times that of e.
 Figure heads_figure(const std::string& name, const std::vector<LanguageHeadPoint>& points);
 
-/// Texts that are at least so long, of the algorithms that write them, one of each and so many draws.
+/// Texts of at least a given length, from the algorithms that can write them, one from each in each of several draws.
 std::vector<std::string> long_texts(std::size_t length, int draws, std::uint64_t seed);
 
-/// As LanguageHeadPoint has them: heads by layer, then by number, fewest items first: the queries that see 16, 32, ...
-/// up to largest characters of each text.
+/// The points of all heads, by layer, then by number, fewest items first: the queries that see 16, 32, ... up to
+/// largest characters of each text.
 ///
 /// spreads   certified, of each head: layer * heads + head
 std::vector<LanguageHeadPoint> observe_heads(const LanguageModel& model, const LanguageKernels& kernels,
                                              const std::vector<std::string>& texts, std::int64_t largest,
                                              const std::vector<double>& spreads);
 
-/// The spreads that no text exceeds, proved of the folder's model as `softcheck model` does.
+/// The spreads that no text exceeds, proved for the folder's model as by `softcheck model`.
 ///
-/// throws   what models::open_checkpoint and certify_heads throw
+/// throws   as models::open_checkpoint and certify_heads
 std::vector<double> certified_spreads(const std::filesystem::path& folder, unsigned threads);
 
 }  // namespace softcheck::experiments

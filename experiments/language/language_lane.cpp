@@ -1,4 +1,4 @@
-// The language model, compiled once for each instruction set, as experiments/network_lane.cpp says.
+// The language model, compiled once for each instruction set, for the reason in experiments/network_lane.cpp.
 #define Eigen SOFTCHECK_LANE_EIGEN
 #include "experiments/language/language_lane.hpp"
 

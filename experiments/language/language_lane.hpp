@@ -4,8 +4,8 @@
 
 #include "experiments/language/language_layout.hpp"
 
-/// What the language model asks its caller for. projected (3 width, tokens), a token contiguous, has turned queries,
-/// keys and values of all heads; the others likewise (width, tokens). logits (targets, character_count).
+/// The functions that the language model's caller provides. projected (3 width, tokens), a token contiguous, has turned
+/// queries, keys and values of all heads; the others likewise (width, tokens). logits (targets, character_count).
 struct softcheck_language_parts {
   void* context;
   void (*attend)(void* context, int layer, const float* projected, int tokens, float* attended);
@@ -14,7 +14,7 @@ struct softcheck_language_parts {
   float (*cross_entropy)(void* context, const float* logits, int targets, const int* labels, float* d_logits);
 };
 
-/// As TokensView and TurnsView have it, in language_pass.inl.
+/// The members of TokensView and TurnsView in language_pass.inl.
 struct softcheck_language_batch {
   int tokens;
   const int* ids;
@@ -37,7 +37,7 @@ struct softcheck_language_lane {
   /// logits (targets, character_count).
   void (*forward)(const softcheck::experiments::LanguageShape& shape, const float* parameters,
                   const softcheck_language_batch& batch, const softcheck_language_parts& parts, float* logits);
-  /// Attention by entmax, as EntmaxTexts in entmax_attention.inl has its texts, and its gradient.
+  /// Attention by entmax, on texts in the form of EntmaxTexts in entmax_attention.inl, and its gradient.
   void (*entmax)(const softcheck::experiments::LanguageShape& shape, const std::int64_t* begins, int texts,
                  const float* projected, float* attended);
   void (*entmax_back)(const softcheck::experiments::LanguageShape& shape, const std::int64_t* begins, int texts,

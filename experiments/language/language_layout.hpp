@@ -19,11 +19,11 @@ struct LanguageShape {
 };
 
 inline constexpr int most_layers = 8;
-/// What RMSNorm adds to the mean square, and the base of the rotary frequencies: Llama's in transformers.
+/// The epsilon of RMSNorm's mean square, and the base of the rotary frequencies: Llama's in transformers.
 inline constexpr double norm_epsilon = 1e-6;
 inline constexpr double rotary_base = 10000;
 
-/// Where each tensor begins in the flat array of all parameters. Matrices are (outputs, inputs), row-major.
+/// The first index of each tensor in the flat array of all parameters. Matrices are (outputs, inputs), row-major.
 struct LanguagePlaces {
   LanguageShape shape;
 

@@ -10,10 +10,10 @@
 
 namespace softcheck::experiments {
 
-/// Where the tokens of a text stand.
+/// The positions of a text's tokens.
 enum class Positions {
   rotary,      // 0, 1, 2, ...
-  randomised,  // in training, as many positions in order as there are tokens, drawn from 0 ... most_positions - 1
+  randomised,  // in training, sorted positions, one for each token, drawn from 0 ... most_positions - 1
                // (Ruoss et al. 2023); else as rotary
   none         // queries and keys are not turned
 };
@@ -27,16 +27,16 @@ Positions parse_positions(const std::string& word);
 enum class HeadWeights {
   softmax,
   log_n,  // softmax of scores times ln n / ln log_n_unit for a query that sees n keys (Chiang and Cholak 2022)
-  sink,   // softmax beside an item of score 0 and value 0 (Miller 2023)
+  sink,   // softmax with one more item of score 0 and value 0 (Miller 2023)
   line,   // softmax of scores times max(1, line_start + line_slope H), H the entropy of their softmax, nats
   entmax  // entmax-1.5 (Peters, Niculae and Martins 2019)
 };
-inline constexpr double log_n_unit = 256;  // keys: as many as a text of training has
+inline constexpr double log_n_unit = 256;  // the number of keys in a text of training
 /// The line that was fitted to the max-retrieval networks (docs/experiments/figures.md, figure 6): unlike Fig. 4's
 /// polynomial it never falls with H.
 inline constexpr double line_start = 0.346, line_slope = 0.888;
 
-/// Whether such weights can have Fig. 4's temperature, too: softmax alone, and no line beside it.
+/// Whether such weights can also have Fig. 4's temperature: all except entmax and the line, which is a temperature.
 constexpr bool takes_temperature(HeadWeights weights) {
   return weights != HeadWeights::line && weights != HeadWeights::entmax;
 }
@@ -45,7 +45,7 @@ std::string to_string(HeadWeights weights);
 /// throws   std::invalid_argument that lists the words
 HeadWeights parse_head_weights(const std::string& word);
 
-/// What makes a language model besides its numbers.
+/// The design of a language model, without its parameters.
 struct LanguageDesign {
   LanguageShape shape = {};
   Positions positions = Positions::rotary;
@@ -55,10 +55,10 @@ struct LanguageDesign {
   friend bool operator==(const LanguageDesign&, const LanguageDesign&) = default;
 };
 
-/// throws   std::invalid_argument where sizes are not positive, heads do not divide the width into even parts, or there
+/// throws   std::invalid_argument if sizes are not positive, heads do not divide the width into even parts, or there
 ///          are more layers than most_layers
 void check_shape(const LanguageShape& shape);
-/// throws   std::invalid_argument also where the weights do not take the temperature
+/// throws   std::invalid_argument also if the weights do not take the temperature
 void check_design(const LanguageDesign& design);
 
 /// Matrices normal with variance 1 / inputs (embeddings: 1 / width), those that add to a token's vector
@@ -75,7 +75,7 @@ struct TurnTable {
 extern template struct TurnTable<float>;
 extern template struct TurnTable<double>;
 
-/// Texts of any lengths, one behind the other, and what is predicted of them.
+/// Texts of any lengths, one after the other, and their predictions.
 struct TokenBatch {
   std::vector<int> ids = {};
   std::vector<int> positions = {};            // empty: none
@@ -90,7 +90,7 @@ struct TokenBatch {
 /// Adds a text whose characters from first >= 1 on are to be predicted. Positions are 0, 1, 2, ...
 void add_text(TokenBatch& batch, const std::string& text, std::size_t first);
 
-/// Gives every token the position that the kind of positions asks for in training.
+/// Gives every token its position for training, by the kind of positions.
 void place_for_training(TokenBatch& batch, Positions positions, RandomWords& words);
 
 }  // namespace softcheck::experiments

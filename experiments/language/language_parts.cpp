@@ -154,7 +154,7 @@ template <class Real>
 void LanguageParts<Real>::warm_queries(const Projections<const Real>& of) {
   const std::int64_t d = design_.shape.width, tokens = batch_.tokens(), dim = design_.shape.head_width();
   queries_.resize(static_cast<std::size_t>(tokens * d));
-  run(of, queries_.data());  // for the entropies; what it attends to is not used
+  run(of, queries_.data());  // for the entropies; its output is not used
   betas_.clear();
   for (const Real entropy : entropy_) {
     betas_.push_back(std::max(Real(1), static_cast<Real>(line_start) + static_cast<Real>(line_slope) * entropy));
@@ -167,8 +167,8 @@ void LanguageParts<Real>::warm_queries(const Projections<const Real>& of) {
   }
 }
 
-// With e the scores of a query q, p their softmax and m their mean by p, dH/de_j = -p_j (e_j - m). That is what the
-// gradient of plain attention gives whose values are the keys and whose upstream is -scale q: then dL/dp_j = -e_j.
+// With e the scores of a query q, p their softmax and m their mean by p, dH/de_j = -p_j (e_j - m). The gradient of
+// plain attention gives this, with the keys as values and -scale q as upstream: then dL/dp_j = -e_j.
 template <class Real>
 void LanguageParts<Real>::cool_queries(const Real* projected, Real* d_projected) {
   const std::int64_t d = design_.shape.width, tokens = batch_.tokens(), dim = design_.shape.head_width();

@@ -11,7 +11,7 @@
 
 namespace softcheck::experiments {
 
-/// The kernels of this project that a language model is made of.
+/// The kernels of this project that a language model uses.
 struct LanguageKernels {
   /// throws   std::runtime_error naming the library, or the kernel it lacks
   explicit LanguageKernels(const std::filesystem::path& library);
@@ -25,34 +25,34 @@ struct LanguageKernels {
 struct LayerSeen {
   int layer = 0;
   const float* projected = nullptr;  // (tokens, 3 width): turned queries, keys, values of all heads
-  const float* log_sum = nullptr;    // (heads, tokens), of the weights that meet the values: softmax of beta e
+  const float* log_sum = nullptr;    // (heads, tokens), of the weights that multiply the values: softmax of beta e
   const float* entropy = nullptr;    // (heads, tokens), in nats, of them
   const float* largest = nullptr;    // (heads, tokens): the largest score of each query, without beta
 };
 
-/// Attention and cross-entropy of a model over the texts of a batch, by the kernels; entmax, for which there is none,
-/// by the lane, and in double by the same code for any machine. Real is float or double.
+/// Attention and cross-entropy of a model over the texts of a batch, by the kernels. Entmax, which has no kernel, is
+/// computed by the lane, and in double by the same code for any machine. Real is float or double.
 template <class Real>
 class LanguageParts {
  public:
-  /// kernels, design, batch   outlive it
+  /// kernels, design, batch   must outlive this object
   /// throws                   std::invalid_argument as check_design() does
   LanguageParts(const LanguageKernels& kernels, const LanguageDesign& design, const TokenBatch& batch);
 
-  /// throws   std::runtime_error where a kernel refuses, here and below
+  /// throws   std::runtime_error if a kernel refuses, here and below
   void attend(int layer, const Real* projected, int tokens, Real* attended);
   void attend_back(int layer, const Real* projected, const Real* d_attended, int tokens, Real* d_projected);
   /// The mean over the targets, and its gradient where that is not null.
   Real cross_entropy(const Real* logits, int targets, const int* labels, Real* d_logits);
 
-  /// Called behind each layer's attention, of float, where a kernel computed it.
+  /// Called after each layer's attention in float, if a kernel computed it.
   std::function<void(const LayerSeen&)> seen = {};
 
   /// Of float, as a lane calls it.
   softcheck_language_parts calls();
 
  private:
-  // What the kernel reads and writes in place of a layer's projections, which are that with plain softmax.
+  // The kernel's inputs: with plain softmax a layer's projections, else changed copies of them.
   template <class Value>
   struct Projections {
     Value *queries, *keys, *values;
@@ -60,17 +60,17 @@ class LanguageParts {
   };
   std::int64_t keys() const;
   Projections<const Real> projections(const Real* projected);
-  // Room for the gradients by what projections() gives.
+  // Memory for the gradients by the result of projections().
   Projections<Real> gradients(Real* d_projected);
-  // Takes them to those by the layer's projections.
+  // Turns these gradients into those by the layer's projections.
   void take_back(const Real* projected, Real* d_projected);
   // The kernel and its gradient.
   void run(const Projections<const Real>& of, Real* attended);
   void run_back(const Projections<const Real>& of, const Real* d_attended, const Projections<Real>& to);
-  // Of line: the queries times their temperatures, and the way back through both.
+  // line: the queries times their temperatures, and the backward pass through both.
   void warm_queries(const Projections<const Real>& of);
   void cool_queries(const Real* projected, Real* d_projected);
-  // visit(token, its key beside the sinks)
+  // visit(token, its key in the array with the sinks)
   template <class Visit>
   void for_each_key(Visit visit) const;
 
@@ -78,7 +78,7 @@ class LanguageParts {
   const LanguageDesign& design_;
   const TokenBatch& batch_;
   std::vector<Real> log_sum_, entropy_, largest_, losses_, shares_;
-  std::vector<Real> scales_, queries_;    // of log_n: (tokens), (tokens, width); of line the second alone
+  std::vector<Real> scales_, queries_;    // log_n: (tokens), (tokens, width); line: only the second
   std::vector<Real> betas_;               // of line: (heads, tokens)
   std::vector<Real> upstream_, moved_;    // of line: (tokens, width), (tokens, 3 width)
   std::vector<Real> keys_, values_;       // of sink: (keys, width)
@@ -88,7 +88,7 @@ class LanguageParts {
 extern template class LanguageParts<float>;
 extern template class LanguageParts<double>;
 
-/// A batch as a lane has it. The batch and the turns outlive it.
+/// A batch in a lane's form. The batch and the turns must outlive it.
 softcheck_language_batch lane_batch(const TokenBatch& batch, const TurnTable<float>& turns);
 
 }  // namespace softcheck::experiments

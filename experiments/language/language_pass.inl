@@ -16,7 +16,7 @@ using RowOfTokens = Eigen::Matrix<Scalar, 1, Eigen::Dynamic>;
 template <class Scalar>
 using GainVector = Eigen::Matrix<Scalar, Eigen::Dynamic, 1>;
 
-/// Texts of any lengths, one behind the other. No owner: the arrays are the caller's.
+/// Texts of any lengths, one after the other. The arrays belong to the caller.
 struct TokensView {
   int tokens = 0;
   const int* ids = nullptr;        // (tokens)
@@ -33,7 +33,7 @@ struct TurnsView {
   const Scalar* sines = nullptr;
 };
 
-/// What a layer keeps for its way back.
+/// The values that a layer stores for its backward pass.
 template <class Scalar>
 struct LayerRoom {
   TokenMatrix<Scalar> input, normed, projected, attended, middle, middle_normed, gated, inner;
@@ -124,7 +124,7 @@ void swiglu_gradient(const TokenMatrix<Scalar>& gated, const TokenMatrix<Scalar>
     const auto gate = gated.col(t).head(size).array();
     const auto up = gated.col(t).tail(size).array();
     const auto d = d_inner.col(t).array();
-    // The tail holds the logistic function of the gates for a moment.
+    // The tail temporarily holds the logistic function of the gates.
     auto sigmoid = d_gated.col(t).tail(size).array();
     sigmoid = Scalar(1) / (Scalar(1) + (-gate).exp());
     d_gated.col(t).head(size).array() = d * up * sigmoid * (Scalar(1) + gate * (Scalar(1) - sigmoid));
@@ -132,10 +132,10 @@ void swiglu_gradient(const TokenMatrix<Scalar>& gated, const TokenMatrix<Scalar>
   }
 }
 
-/// Fills room.last with the tokens' vectors behind the last layer.
+/// Fills room.last with the tokens' vectors after the last layer.
 ///
 /// parts   parts.attend(layer, projected, tokens, attended): projected (3 width, tokens) has each token's turned
-///         queries, keys and values of all heads, attended (width, tokens) gets what its heads see
+///         queries, keys and values of all heads, attended (width, tokens) gets its heads' outputs
 template <class Scalar, class Parts>
 void run_layers(const LanguageShape& shape, const Scalar* parameters, const TokensView& batch,
                 const TurnsView<Scalar>& turns, Parts& parts, LanguageRoom<Scalar>& room) {
@@ -177,7 +177,7 @@ void run_forward(const LanguageShape& shape, const Scalar* parameters, const Tok
   room.logits.noalias() = weights_at(parameters, places.embedding(), character_count, shape.width) * room.last_normed;
 }
 
-/// The way back through the layers: d_x holds the gradient by room.last and then by the embedded tokens.
+/// The backward pass through the layers: d_x is the gradient by room.last at first, and by the embedded tokens at last.
 ///
 /// parts   parts.attend_back(layer, projected, d_attended, tokens, d_projected)
 template <class Scalar, class Parts>

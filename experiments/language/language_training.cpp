@@ -30,7 +30,7 @@ void check(const LanguageTrainingOptions& options, const TrainingState& state) {
   }
 }
 
-// By how much a gradient is shortened.
+// The factor that clips a gradient.
 float shortened(const Floats& gradient, double clip) {
   double squares = 0;
   for (const float slope : gradient) squares += static_cast<double>(slope) * static_cast<double>(slope);
@@ -62,7 +62,7 @@ void adam_step(TrainingState& state, Floats& gradient, const LanguageTrainingOpt
 
 std::string to_text(const LanguageTrainingOptions& options) {
   const LanguageShape& shape = options.design.shape;
-  // No word where there was none before there were others.
+  // softmax has no word, as in files from before there were other weights.
   const HeadWeights weights = options.design.weights;
   const std::string attention = weights == HeadWeights::softmax ? "" : " attention=" + to_string(weights);
   return fmt::format(

@@ -22,17 +22,17 @@ struct LanguageTrainingOptions {
   double learning_rate = 3e-3;  // after the warm-up, and then along a cosine to 0
   std::int64_t warm_up = 100;   // steps in which it rises from 0
   double weight_decay = 0.1;    // AdamW's, of the matrices: the rate times it is taken off
-  double clip = 1;              // the largest norm of a step's gradient; what is longer is made as long
-  int tokens_per_step = 2048;   // problems are drawn until a step has as many
+  double clip = 1;              // the largest norm of a step's gradient; a longer one is scaled down to it
+  int tokens_per_step = 2048;   // problems are drawn until a step has this many
   int smallest = 4, largest = 12;
 };
 
 /// Words of a line such as "seed=1,steps=2000", in results and in metadata.
 std::string to_text(const LanguageTrainingOptions& options);
 
-/// The design of a model by such a line.
+/// The design of a model from such a line.
 ///
-/// throws   std::invalid_argument where it has none
+/// throws   std::invalid_argument if it has none
 LanguageDesign design_of(const std::string& options);
 
 TrainingState start_training(const LanguageTrainingOptions& options);
@@ -47,7 +47,7 @@ double learning_rate_at(const LanguageTrainingOptions& options, std::int64_t ste
 /// train() of max retrieval has them.
 ///
 /// watch    called after every step with the state and the mean cross-entropy of the step; false stops
-/// throws   std::invalid_argument where an option or the state makes no sense
+/// throws   std::invalid_argument if an option or the state makes no sense
 void train(TrainingState& state, const LanguageTrainingOptions& options, const LanguageKernels& kernels,
            const std::function<bool(const TrainingState&, float loss)>& watch);
 
@@ -72,21 +72,21 @@ struct LanguageModel {
   Floats parameters;
 };
 
-/// A folder that transformers loads: model.safetensors, in bf16, and config.json of a LlamaForCausalLM. transformers
-/// does not know the adaptive temperature, nor the key softcheck_attention of heads without plain softmax: it runs all
-/// of them with softmax. `softcheck model` refuses that key.
+/// Writes a folder that transformers can load: model.safetensors, in bf16, and config.json of a LlamaForCausalLM.
+/// transformers ignores the adaptive temperature, and the key softcheck_attention of heads without plain softmax: it
+/// runs all heads with softmax. `softcheck model` refuses that key.
 ///
 /// metadata   of the safetensors file; has "options"
 void write_language_model(const std::filesystem::path& folder, const LanguageDesign& design, const Floats& parameters,
                           const std::map<std::string, std::string>& metadata);
 
-/// Does the folder hold a model that train() made? Reads the header alone.
+/// Does the folder contain a model that train() made? Reads only the header.
 bool is_language_model(const std::filesystem::path& folder);
 
-/// throws   models::TensorFileError as language_parameters() does, and where the metadata has no options
+/// throws   models::TensorFileError as language_parameters() does, and if the metadata has no options
 LanguageModel read_language_model(const std::filesystem::path& folder);
 
-/// What write_language_model writes, by name.
+/// The files of write_language_model, by name.
 std::map<std::string, std::string> language_model_files(const LanguageDesign& design, const Floats& parameters,
                                                         const std::map<std::string, std::string>& metadata);
 

@@ -20,7 +20,7 @@ double average(std::span<const double> values) {
   return sum / static_cast<double>(values.size());
 }
 
-// Of the mean; 0 where all values are equal, whatever their rounded mean is.
+// The mean's standard error; 0 if all values are equal, whatever their rounded mean is.
 double standard_error(std::span<const double> values, double mean) {
   double squares = 0;
   bool differ = false;

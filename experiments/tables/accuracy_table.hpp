@@ -47,7 +47,7 @@ std::vector<AccuracyRow> accuracy_table(const std::vector<std::vector<SizeMeasur
 /// A head's summary over the seeds, at the index-th size.
 HeadSummary summary_of(const std::vector<std::vector<SizeMeasure>>& seeds, std::size_t index, std::size_t head);
 
-/// What the paper says of its table, asked of ours.
+/// A claim of the paper about its table, checked on ours.
 struct TableClaim {
   std::string name;
   bool holds = false;
@@ -55,10 +55,10 @@ struct TableClaim {
 };
 std::vector<TableClaim> claims_of(const std::vector<AccuracyRow>& table);
 
-/// Root of the mean square of the differences to the paper's known cells, in percent; NaN where no size is known.
+/// Root of the mean square of the differences to the paper's known cells, in percent; NaN if no size is known.
 double distance_to_paper(const std::vector<AccuracyRow>& table);
 
-/// Aligned columns for a terminal, the paper's numbers beside ours.
+/// Aligned columns for a terminal, the paper's numbers next to ours.
 std::string to_text(const std::vector<AccuracyRow>& table);
 
 /// A line for each size, with a line of names first.

@@ -11,7 +11,7 @@ struct PaperColumn {
   int size;
   double baseline;
   double adaptive;
-  std::optional<double> p_value;  // as far as it is known here
+  std::optional<double> p_value;  // if it is known here
 };
 
 /// The columns that are known here; 32, 2048 and 8192 are not.

@@ -7,7 +7,7 @@
 
 namespace softcheck::experiments {
 
-/// One head over the sizes: put in place of softmax in networks trained with softmax, or trained with.
+/// One head over the sizes: used instead of softmax in networks trained with softmax, or in networks trained with it.
 struct VariantLine {
   std::string head;
   bool trained = false;
@@ -24,9 +24,9 @@ VariantLine variant_line(const std::string& name, bool trained, const std::vecto
 std::string to_text(const std::vector<VariantLine>& lines);
 std::string to_csv(const std::vector<VariantLine>& lines);
 
-/// A way to read what the paper leaves open, and what it comes to.
+/// One choice for the settings that the paper leaves open, and its results.
 struct Reading {
-  std::string name;  // the words that set it apart, as "decay=half-loss schedule=cosine"
+  std::string name;  // the words in which it differs, such as "decay=half-loss schedule=cosine"
   std::vector<AccuracyRow> table;
 };
 

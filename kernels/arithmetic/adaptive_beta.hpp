@@ -11,7 +11,7 @@ struct AdaptivePolynomial {
 /// beta and its slope in the entropy.
 struct AdaptiveBeta {
   double value;
-  double slope;  // 0 where value is held at 1
+  double slope;  // 0 if value is clamped to 1
 };
 
 /// max(P(H), 1) above 0.5 nats, from the exact entropy (without the paper's 1e-9).

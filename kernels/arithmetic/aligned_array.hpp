@@ -11,8 +11,8 @@
 
 namespace softcheck::kernels::arithmetic {
 
-/// Memory on a cache line's boundary; from half a huge page on, where the system has such pages, on these, which spare
-/// the processor most of its walks through page tables.
+/// Memory on a cache line's boundary. From half a huge page on it uses huge pages, if the system has them: the
+/// processor then rarely walks page tables.
 template <class T>
 class AlignedArray {
  public:

@@ -28,8 +28,8 @@ struct ExpConstants<float> {
   static constexpr int significand_bits = 23;
   // exp(-110) < 2^-158 is below half the smallest subnormal, 2^-150: nothing at or under it is ever seen.
   static constexpr float lowest = -110.0f;
-  // Here k + 64 + 127 = 0, and 2^(k + 64) comes out as 0: what is put here vanishes. Between it and lowest nothing is
-  // promised but a weight below 2^-158.
+  // Here k + 64 + 127 = 0, so 2^(k + 64) comes out as 0, and the weight is 0. Between it and lowest the only guarantee
+  // is a weight below 2^-158.
   static constexpr float vanishing = -132.4f;
 };
 

@@ -21,7 +21,7 @@ constexpr float f16_to_f32(std::uint16_t bits) {
   return std::bit_cast<float>(sign | ((magnitude << 13) + ((127u - 15u) << 23)));
 }
 
-/// Round to nearest even; what rounds beyond 65504 becomes infinite.
+/// Rounds to nearest even; a value that rounds beyond 65504 becomes infinite.
 constexpr std::uint16_t f32_to_f16(float value) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = (bits >> 16) & 0x8000u;

@@ -21,8 +21,8 @@ using Bits = hn::RebindToUnsigned<Wide>;
 using Narrow = hn::Rebind<std::uint16_t, Wide>;
 using Words = hn::Vec<Bits>;
 
-// F16C rounds to nearest even whatever the mode, and keeps what fits of a NaN: the bits of f32_to_f16(). Elsewhere in
-// integers, as Highway 1.0.3 makes numbers of NaN where it has no instruction.
+// F16C rounds to nearest even in every rounding mode, and keeps the upper bits of a NaN's payload, as f32_to_f16()
+// does. Other targets use integers, because Highway 1.0.3 without such an instruction turns NaN into numbers.
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2 && !defined(HWY_DISABLE_F16C)
 #define SOFTCHECK_HAS_F16C 1
 #else
@@ -69,7 +69,7 @@ HWY_INLINE HalfWords f16_narrowed(hn::Vec<Wide> x) {
 }
 #endif
 
-// Calls convert(from, to) for whole vectors and once more for what is left, filled up with 0.
+// Calls convert(from, to) for whole vectors, and once more for the rest, padded with 0.
 template <class In, class Out, class Convert>
 HWY_INLINE void each_vector(const In* in, std::size_t count, Out* out, Convert convert) {
   constexpr std::size_t lanes = hn::MaxLanes(Wide());

@@ -85,7 +85,7 @@ HWY_INLINE void row_panel(const RowProduct<T>& p, std::size_t row, std::size_t c
   }
   std::size_t t = 0;
 #if HWY_TARGET != HWY_SCALAR
-  // As many numbers a step as it takes, so that memory is read evenly and in its own order.
+  // Enough numbers per step that memory is read evenly and in order.
   const std::size_t depth = std::max<std::size_t>(p.depth, 1);
   const std::size_t rows_ahead = (vectors * lanes * transposed_rows<T> + depth - 1) / depth;
   for (; t + transposed_rows<T> <= p.depth; t += transposed_rows<T>) {
@@ -166,7 +166,7 @@ HWY_INLINE void transpose_of(const T* const* rows, std::size_t count, std::size_
   }
 }
 
-// One plain function per pass and type: what the dispatch table can point to.
+// One plain function per pass and type, for the dispatch table.
 void RowProduct32(const RowProduct<float>& p, std::size_t rows, std::size_t width) { row_product_of(p, rows, width); }
 void RowProduct64(const RowProduct<double>& p, std::size_t rows, std::size_t width) { row_product_of(p, rows, width); }
 

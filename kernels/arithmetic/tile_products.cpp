@@ -18,8 +18,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class T>
 using ColumnTag = hn::CappedTag<T, column_group<T>>;
 
-// How many vectors make a column group, and what fits into the registers: 6 rows of 4 vectors of 32 registers, 6 of 2
-// or 2 of 4 of 16.
+// How many vectors make a column group, and how many rows fit into the registers: with 32 registers 6 rows of 4
+// vectors; with 16, 6 rows of 2 or 2 rows of 4.
 template <class T>
 inline constexpr std::size_t group_vectors = column_group<T> / hn::MaxLanes(ColumnTag<T>());
 template <class T>
@@ -192,7 +192,7 @@ HWY_INLINE void product_of(const TileProduct<T>& p, std::size_t rows, std::size_
   constexpr std::size_t lanes = hn::MaxLanes(ColumnTag<T>());
   constexpr std::size_t wide = panel_vectors<T> * lanes;
   std::size_t column = 0;
-  // Whole rows of b where one row of a is all that they are read for.
+  // If a has a single row, whole rows of b are read at once.
   constexpr std::size_t lone_vectors = 8;
   for (; rows == 1 && column + lone_vectors * lanes <= width; column += lone_vectors * lanes) {
     product_panel<1, lone_vectors>(p, 0, column);
@@ -231,7 +231,7 @@ HWY_INLINE void add_of(const T* x, std::size_t count, T* to) {
   }
 }
 
-// One plain function per pass and type: what the dispatch table can point to.
+// One plain function per pass and type, for the dispatch table.
 void Product32(const TileProduct<float>& p, std::size_t rows, std::size_t width) { product_of(p, rows, width); }
 void Product64(const TileProduct<double>& p, std::size_t rows, std::size_t width) { product_of(p, rows, width); }
 void Chained32(const ChainedProduct<float>& p, std::size_t rows, std::size_t width) { chained_of(p, rows, width); }

@@ -3,8 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
-// Products of small matrices, the sizes of attention's tiles, and what brings rows into the shape that they take. Each
-// element is a chain of multiply-adds from 0 over the depth, in order: the same on every width of vector and panel.
+// Products of small matrices, of the sizes of attention's tiles, and functions that bring rows into the layout of these
+// products. Each element is a chain of multiply-adds from 0 over the depth, in order: the same for every width of
+// vector and panel.
 namespace softcheck::kernels::arithmetic {
 
 /// Keys of a block: the contract's blocks:128. A multiple of row_group.
@@ -29,7 +30,7 @@ struct RowsAhead {
   const std::byte* row = nullptr;
   std::int64_t stride = 0;  // in bytes
   std::size_t bytes = 0;    // of a row
-  std::size_t rows = 0;     // still to be fetched
+  std::size_t rows = 0;     // not yet fetched
   std::size_t done = 0;     // bytes of the first of them
 };
 
@@ -51,9 +52,8 @@ struct TileProduct {
 void tile_product(const TileProduct<float>& product, std::size_t rows, std::size_t width);
 void tile_product(const TileProduct<double>& product, std::size_t rows, std::size_t width);
 
-/// c (rows, width) = a b, or c + a b, where each element is a sum of chains of chain steps of the depth. The chains are
-/// added pairwise, at the places of their numbers in a binary tree: a node is the sum of those of its two children that
-/// there are.
+/// c (rows, width) = a b, or c + a b. Each element is a sum of chains, each over `chain` steps of the depth. The chains
+/// are added pairwise in a binary tree in the order of their numbers: a node is the sum of its existing children.
 template <class T>
 struct ChainedProduct {
   TileProduct<T> of;
@@ -81,9 +81,9 @@ struct RowProduct {
   std::size_t c_stride;
 };
 
-/// Fetches what a lone row, which waits for memory, will read. Into the second-level cache: fetches into the first one
-/// have too few places to wait in, 5.4 ms where these take 4.2 (131072 keys of 64 numbers; without any 7.4).
-/// Always inline: g++ takes a call of it for one without effect.
+/// Prefetches memory that a single row, which is bound by memory, will read. Into the L2 cache: prefetches into L1 have
+/// too few buffers, and take 5.4 ms where these take 4.2 (131072 keys of 64 numbers; without prefetches 7.4).
+/// Always inline: g++ removes a call of it as a call without effect.
 template <class T>
 [[gnu::always_inline]] inline void fetch(const T* x) {
   __builtin_prefetch(x, 0, 2);
@@ -102,7 +102,7 @@ void row_product(const RowProduct<double>& product, std::size_t rows, std::size_
 void transpose_rows(const float* const* rows, std::size_t count, std::size_t depth, float* out);
 void transpose_rows(const double* const* rows, std::size_t count, std::size_t depth, double* out);
 
-/// Whether no number of (rows, width) is infinite or NaN.
+/// True if no number of (rows, width) is infinite or NaN.
 bool all_finite(const float* x, std::size_t stride, std::size_t rows, std::size_t width);
 bool all_finite(const double* x, std::size_t stride, std::size_t rows, std::size_t width);
 

@@ -1,7 +1,7 @@
-// Attention of one head, d = 64, f32, one thread: ours against the naive form, which materialises all scores and takes
-// libm's exp, scalar but for what the compiler vectorises. Counters: of_naive, how many times as fast; gflops, counting
-// 4 n^2 d a pass over K and V; to_plain, an adaptive call's time, or that of its scores' statistics, in plain calls;
-// of_read, the share of the time that reading K and V alone takes.
+// Attention of one head, d = 64, f32, one thread: ours against the naive form, which materialises all scores and calls
+// libm's exp, scalar except for loops that the compiler vectorises. Counters: of_naive, how many times as fast; gflops,
+// counting 4 n^2 d per pass over K and V; *_to_plain, the time of an adaptive call, or of its scores' statistics, over
+// that of a plain call; of_read, the time of only reading K and V over the kernel's time.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
@@ -42,7 +42,7 @@ void naive(Heads& h, bool causal) {
   }
 }
 
-// The least that a query takes: its keys and values read once, on the compiler's own vectors.
+// A lower limit for a query: reads its keys and values once, with the compiler's vectorisation.
 __attribute__((target_clones("avx512f", "avx2", "default"))) void read_keys(Heads& h) {
   float sums[Heads::d] = {};
   for (const std::vector<float>* values : {&h.k, &h.v}) {

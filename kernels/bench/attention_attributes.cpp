@@ -1,6 +1,6 @@
 // Attention with the attributes of version 2 of a call, one head, d = 64, f32, causal, one thread: the times of calls
-// with an attribute each in those of the plain call, taking turns. Counters: of_windows of 128 to 2048 keys, the share
-// of the plain call's pairs of queries and keys beside it, and of the other attributes.
+// with one attribute each, over that of the plain call, in turns. Counters: windows of 128 to 2048 keys, each with its
+// share of the plain call's pairs of queries and keys, and the other attributes.
 #include <benchmark/benchmark.h>
 
 #include <array>
@@ -11,7 +11,7 @@ namespace softcheck::kernels::bench {
 namespace {
 
 struct Attributed {
-  std::int64_t window = 0;  // keys that a query sees, its own among them; 0: all
+  std::int64_t window = 0;  // number of keys that a query sees, including its own; 0: all
   double softcap = 0;
   bool slopes = false, sinks = false, bias = false;
 };

@@ -24,7 +24,7 @@ struct Heads {
   static constexpr float scale = 0.125f;
   std::int64_t n, queries;
   std::vector<float> q, k, v, out, lse, entropy;
-  std::vector<float> incoming, dq, dk, dv;  // of backward calls alone
+  std::vector<float> incoming, dq, dk, dv;  // only for backward calls
 };
 
 /// A view of one batch and one head.

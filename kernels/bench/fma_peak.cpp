@@ -1,5 +1,5 @@
-// softcheck_fma_peak: f32 multiply-adds from registers alone, on this machine's widest vectors, for a measurement of
-// the peak in the process that compares kernels with it (torch_attention.py).
+// softcheck_fma_peak: f32 multiply-adds on registers, with this machine's widest vectors. torch_attention.py measures
+// the peak with it, in the process that compares the kernels.
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -53,8 +53,8 @@ __attribute__((target("avx2,fma"))) float sums_of_256(std::int64_t turns) {
 }  // namespace
 
 /// turns        turns of the loop, each of twelve vectors
-/// total        the sum of the vectors' first lanes is written there, so that the loop is not left out
-/// returns      the floating-point operations, two a multiply-add; 0 where this machine has neither AVX-512 nor AVX2
+/// total        receives the sum of the vectors' first lanes, so that the compiler keeps the loop
+/// returns      the floating-point operations, two per multiply-add; 0 if this machine has neither AVX-512 nor AVX2
 extern "C" SOFTCHECK_EXPORT double softcheck_fma_peak([[maybe_unused]] std::int64_t turns, float* total) {
   *total = 0;
 #if defined(__x86_64__)

@@ -12,7 +12,7 @@
 namespace softcheck::kernels::bench {
 namespace {
 
-// Every op's tensors: x is logits or what was saved.
+// The tensors of every op: x is the logits or the saved output.
 struct LossRows {
   LossRows(std::int64_t columns, std::int64_t elements)
       : n(columns), rows(elements / columns), x(elements), g(elements), out(elements), of_rows(rows), upstream(rows) {

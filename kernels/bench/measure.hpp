@@ -17,7 +17,7 @@
 // What the benchmarks share: kernels by name, and times that can be compared on a machine that does other things too.
 namespace softcheck::kernels::bench {
 
-/// nullptr where the library was not built or lacks the symbol.
+/// nullptr if the library was not built or lacks the symbol.
 inline softcheck_kernel kernel_of(const char* library, const char* symbol) {
   void* handle = dlopen((std::string(SOFTCHECK_KERNEL_DIR) + "/lib" + library + ".so").c_str(), RTLD_NOW);
   return handle == nullptr ? nullptr : reinterpret_cast<softcheck_kernel>(dlsym(handle, symbol));
@@ -30,8 +30,8 @@ inline double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// The least CPU time of each work over all rounds. The works take turns, so that all of them meet the same
-/// disturbances, which only ever add time; one round more warms caches.
+/// The least CPU time of each work over all rounds. The works run in turns, so that other processes, which only add
+/// time, affect all of them alike. A first round warms the caches.
 inline std::vector<double> interleaved_seconds(const std::vector<std::function<void()>>& works, int rounds) {
   std::vector<double> best(works.size(), std::numeric_limits<double>::infinity());
   for (int round = 0; round <= rounds; ++round) {

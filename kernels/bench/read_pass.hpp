@@ -5,7 +5,7 @@
 
 namespace softcheck::kernels::bench {
 
-/// The least that reading a row takes: its largest logit, on the compiler's own vectors.
+/// A lower limit for reading a row: finds its largest logit, with the compiler's vectorisation.
 __attribute__((target_clones("avx512f", "avx2", "default"))) static float largest(const float* x, std::int64_t n) {
   constexpr std::int64_t lanes = 128;
   float best[lanes];

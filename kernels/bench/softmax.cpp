@@ -1,8 +1,8 @@
 // Rows, f32, one thread: ours, oneDNN's softmax, memcpy, a pass that reads and takes the maximum, and a loop over libm,
-// taking turns. Counters are ratios of CPU times, each the least of several rounds; above 1 the first named is faster:
-// softmax_of_onednn (ours gives the entropy, too), entropy_of_read_max, entropy_of_libm; adaptive_to_softmax,
+// in turns. Counters are ratios of CPU times, each the least of several rounds. Above 1 the first named is faster:
+// softmax_of_onednn (ours also computes the entropy), entropy_of_read_max, entropy_of_libm. adaptive_to_softmax,
 // backward_to_adaptive and to_f32 are costs.
-// ONEDNN_MAX_CPU_ISA=AVX2 and SOFTCHECK_MAX_ISA=avx2 hold both to AVX2.
+// ONEDNN_MAX_CPU_ISA=AVX2 and SOFTCHECK_MAX_ISA=avx2 limit both to AVX2.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ struct Rows {
   std::vector<float> logits, probs, entropies;
 };
 
-// outputs: 1 for probabilities or entropies alone, 2 for both.
+// outputs: 1 for probabilities or entropies, 2 for both.
 int call(softcheck_kernel kernel, Rows& rows, std::uint32_t outputs, bool entropy_first = false) {
   std::int64_t shape[2] = {rows.rows, rows.n};
   const auto tensor = [&](std::vector<float>& data, int rank) {
@@ -150,8 +150,8 @@ void halves(benchmark::State& state, DLDataType type) {
   }
 }
 
-// Rows of seven large logits among many small ones, 1.95 nats or a little more: beta is above 1, whatever the length.
-// backward_to_adaptive: what the gradient costs, in forward calls.
+// Rows of seven large logits among many small ones, 1.95 nats or a little more: beta is above 1 at every length.
+// backward_to_adaptive: the gradient's time over that of a forward call.
 void sharp_rows(benchmark::State& state) {
   const softcheck_kernel softmax = kernel_of("softcheck_cpu_kernels", "softcheck_softmax");
   const softcheck_kernel adaptive = kernel_of("softcheck_cpu_kernels", "softcheck_adaptive_softmax");
@@ -194,7 +194,7 @@ BENCHMARK_CAPTURE(rows, memory, std::int64_t{1} << 24)->Arg(131072)->Iterations(
 }  // namespace
 }  // namespace softcheck::kernels::bench
 
-// One thread each: oneDNN would otherwise start as many as there are cores.
+// One thread each: by default oneDNN would start one for each core.
 int main(int argc, char** argv) {
   setenv("OMP_NUM_THREADS", "1", 0);
   benchmark::Initialize(&argc, argv);

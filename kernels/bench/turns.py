@@ -1,8 +1,8 @@
-"""Works timed in turns, so that what else the machine does meets them alike."""
+"""Measures works in turns, so that other load of the machine affects them alike."""
 
 
 def least_seconds(works, rounds, clock):
-    """The least processor time of each work; the works take turns, one round more warms caches."""
+    """The least processor time of each work. The works take turns; one extra round warms the caches."""
     best = [float("inf")] * len(works)
     for r in range(rounds + 1):
         for i, work in enumerate(works):

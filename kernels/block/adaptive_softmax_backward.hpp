@@ -32,7 +32,7 @@ struct RowGradientArguments {
 /// The gradient of adaptive softmax of each row, by the formula of score_gradient with a_j = dL/dp_j. The block reads a
 /// row three times: for the statistics; with the gradient, for the sums at beta; with the gradient, for the results.
 ///
-/// results         dL/d(logits), (rows, columns): NaN in a row without a softmax, else 0 where an item is hidden
+/// results         dL/d(logits), (rows, columns): NaN in a row without a softmax, else 0 if an item is hidden
 /// error           as derived in proptests/tests/kernels/adaptive_backward_test.cpp, first order in u
 /// shared memory   merging_bytes<RowStatistics<T>> + merging_bytes<GradientSums<T>>
 template <BlockContext B, class Element>

@@ -1,7 +1,7 @@
 #pragma once
 
-// Attention of a query by a block of threads, without a matrix of scores: the online softmax, with the entropy that
-// Appendix G of the paper streams beside it.
+// Attention of a query by a block of threads, without a matrix of scores: the online softmax, which also streams the
+// entropy, as in Appendix G of the paper.
 //
 // Keys pass in tiles, one key a thread. Each thread holds (GivenOutput)
 //
@@ -29,7 +29,7 @@
 // beta = beta(H). The second pass weighs by w = e^(beta (x - m)); m is final, so that nothing is rescaled.
 //
 // L, T and o are compensated sums. B9 of docs/tolerances.md bounds the errors of out, lse and H, plain and adaptive,
-// with sum=lanes:128; docs/kernels/gpu_kernels.md says why the kernel keeps that contract.
+// with sum=lanes:128; docs/kernels/gpu_kernels.md explains why the kernel keeps that contract.
 
 #include "kernels/arithmetic/adaptive_beta.hpp"
 #include "kernels/block/attention_arguments.hpp"
@@ -43,7 +43,7 @@ inline constexpr int attention_threads = 128;
 /// at most 256.
 inline constexpr int given_columns = 2;
 
-/// L and T of a thread, a block or a part of the keys, relative to a maximum that is kept beside them. Unlike
+/// L and T of a thread, a block or a part of the keys, relative to a maximum that is stored separately. Unlike
 /// RowStatistics, weights has the maximum's own weight too.
 template <class T>
 struct WeightSums {
@@ -61,8 +61,8 @@ struct MergedWeightSums {
   }
 };
 
-/// The larger of two numbers, as the function that merged_by_block() takes. It is NaN where either is NaN, as only then
-/// neither comparison holds.
+/// The larger of two numbers, as a function for merged_by_block(). It is NaN if either is NaN, as only then neither
+/// comparison holds.
 template <class T>
 struct Larger {
   SOFTCHECK_BODY T operator()(T left, T right) const {
@@ -134,7 +134,7 @@ struct GivenOutput {
 /// threads of the block call it.
 ///
 /// maximum_known   the caller has set held.maximum, finite, to the largest score. Otherwise it rises tile by tile and
-///                 beta is 1; where a score is NaN or +inf, all threads return with a maximum that is not below +inf.
+///                 beta is 1; if a score is NaN or +inf, all threads return with a maximum that is not below +inf.
 /// scores          QueryScores or PartScores
 template <bool maximum_known, BlockContext B, class Scores, class T>
 SOFTCHECK_BODY void attend(B& block, const Scores& scores, const AttentionMemory<B, T>& memory, T beta,
@@ -175,12 +175,12 @@ struct QueryScalars {
   double lse, entropy, maximum;
 };
 
-/// lse = beta m + ln L, H = ln L + T / L and m, in double. They are -inf, 0 and -inf where the query sees no key, and
-/// NaN where a score is NaN or +inf.
+/// lse = beta m + ln L, H = ln L + T / L and m, in double. They are -inf, 0 and -inf if the query sees no key, and NaN
+/// if a score is NaN or +inf.
 ///
 /// sums      L and T over all of the query's keys at beta, D = beta (m - x), relative to largest
 /// largest   m
-/// error     B5 and B6 of docs/tolerances.md, and what the scores err by (B9)
+/// error     B5 and B6 of docs/tolerances.md, and the scores' errors (B9)
 template <class T>
 SOFTCHECK_BODY QueryScalars query_scalars(const WeightSums<T>& sums, T largest, T beta) {
   constexpr double nan = not_a_number<double>(), none = minus_infinity<double>();
@@ -194,8 +194,7 @@ SOFTCHECK_BODY QueryScalars query_scalars(const WeightSums<T>& sums, T largest, 
   return {static_cast<double>(beta) * maximum + logarithm_of_sum(row), entropy_of(row), maximum};
 }
 
-/// Writes lse, entropy and largest score of a query (query_scalars), as far as the caller has asked for them. One
-/// thread calls it.
+/// Writes lse, entropy and largest score of a query (query_scalars), as far as the call has them. One thread calls it.
 template <class Arguments, class T>
 SOFTCHECK_BODY void write_scalars(const Arguments& to, std::int64_t batch, std::int64_t head, std::int64_t query,
                                   const WeightSums<T>& sums, T largest, T beta) {
@@ -229,7 +228,7 @@ SOFTCHECK_BODY void write_query(B& block, const QueryScores<B, Element, Result>&
 }
 
 /// Attention, one query at a time by a block, in O(dim) memory: out = softmax(scale q k^T) v, and lse, entropy and
-/// largest score as far as the caller has asked for them. adaptive: out = softmax(beta(H) scale q k^T) v, with H the
+/// largest score as far as the call has them. adaptive: out = softmax(beta(H) scale q k^T) v, with H the
 /// entropy at beta = 1 by a first pass over the keys; lse and entropy are those at beta, the largest score is without
 /// beta.
 ///

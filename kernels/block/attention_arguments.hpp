@@ -8,7 +8,7 @@
 
 namespace softcheck::kernels {
 
-/// A tensor of rank 4 in global memory. Strides count elements. It does not know its shape: the caller stays inside.
+/// A tensor of rank 4 in global memory, without its shape: the caller must stay inside. Strides count elements.
 template <class View>
 struct Tensor4 {
   View elements;
@@ -21,7 +21,7 @@ struct Tensor4 {
   SOFTCHECK_BODY auto load(std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t l) const {
     return elements.load(place(i, j, k, l));
   }
-  /// Writes an element; does nothing where the caller has not asked for the tensor, which then has no elements.
+  /// Writes an element. Does nothing if the call lacks the tensor, which then has no elements.
   template <class Value>
   SOFTCHECK_BODY void store(std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t l, Value value) const {
     if (elements.size() > 0) elements.store(place(i, j, k, l), value);
@@ -59,7 +59,7 @@ struct SequencePlaces {
   std::int64_t first_query, query_end, first_key, key_end;
 };
 
-/// The last index in [0, count) with start(index) <= place, by bisection; 0 where there is none. start never decreases.
+/// The last index in [0, count) with start(index) <= place, by bisection; 0 if there is none. start never decreases.
 template <class Start>
 SOFTCHECK_BODY std::int64_t last_start(std::int64_t count, std::int64_t place, Start start) {
   std::int64_t low = 0, high = count;
@@ -82,12 +82,13 @@ SOFTCHECK_BODY std::int64_t last_start(std::int64_t count, std::int64_t place, S
 /// mask                   (batch, heads, queries, keys) of bytes, read where masked is true; byte 0 hides the key. A
 ///                        mask for all heads has stride 0 there.
 /// out                    (batch, heads, queries, value_dim)
-/// lse, entropy, maximum  (batch, heads, queries, 1), in nats, nats and units of the scores; without elements where the
-///                        caller has not asked for them
+/// lse, entropy, maximum  (batch, heads, queries, 1), in nats, nats and units of the scores; without elements if the
+/// call
+///                        lacks them
 /// causal                 query i sees keys up to i + keys - queries
 /// scale                  a score is scale q k
-/// sequences              of packed sequences, 0 where the call is not packed. The sequences lie one behind the other
-///                        in tensors of one batch; the kernels neither read nor write what lies behind the last one.
+/// sequences              the number of packed sequences, 0 if the call is not packed. The sequences follow one another
+///                        in tensors of one batch; the kernels do not read or write memory after the last one.
 template <BlockContext B, class Element, class Result>
 struct AttentionArguments {
   template <class T>
@@ -111,8 +112,8 @@ struct AttentionArguments {
     return {first_query, query_offsets.load(index + 1, first_query, queries), first_key,
             key_offsets.load(index + 1, first_key, keys)};
   }
-  /// The sequence that query place is in. Of a place behind the last sequence it returns the last one, so the caller
-  /// checks that place is inside. A call that is not packed is one sequence.
+  /// The sequence that contains query place. For a place after the last sequence it returns the last one, so the caller
+  /// must check that place is inside. A call that is not packed is one sequence.
   SOFTCHECK_BODY SequencePlaces sequence_of_query(std::int64_t place) const {
     if (sequences == 0) return {0, queries, 0, keys};
     return sequence(last_start(sequences, place, [&](std::int64_t i) { return query_offsets.load(i, 0, queries); }));
@@ -134,8 +135,8 @@ struct QueryScores {
   const typename B::template Shared<T>& q;  // (dim), the query, widened: load_query stores it
   std::int64_t batch, head, key_head, query;
   std::int64_t first_key, keys;  // of its sequence
-  std::int64_t columns;          // keys up to the last one that causality lets it see; <= 0 where that is none
-  bool inside;                   // whether the query is in a sequence; else the block leaves its results alone
+  std::int64_t columns;          // number of keys up to the last one that causality lets it see; <= 0 if it sees none
+  bool inside;                   // whether the query is in a sequence; else the block does not write its results
 
   /// item: number of the query, (batch * heads + head) * queries + query.
   SOFTCHECK_BODY QueryScores(const AttentionArguments<B, Element, Result>& all,
@@ -153,8 +154,8 @@ struct QueryScores {
     columns = all.causal && seen < keys ? seen : keys;
   }
 
-  /// The score scale q k of a key; -inf where the key is hidden or does not exist. A thread computes it alone, by an
-  /// fma a dimension in order and one product: B9 of docs/tolerances.md.
+  /// The score scale q k of a key; -inf if the key is hidden or does not exist. One thread computes it, by one fma for
+  /// each dimension, in order, and one product: B9 of docs/tolerances.md.
   SOFTCHECK_BODY T visible(std::int64_t key) const {
     if (key >= columns) return minus_infinity<T>();
     if (arguments.masked && arguments.mask.load(batch, head, query, key) == 0) return minus_infinity<T>();

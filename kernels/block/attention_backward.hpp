@@ -10,7 +10,7 @@ namespace softcheck::kernels {
 ///
 /// forward      q, k, v, mask and numbers of the forward call; its out, lse, entropy and maximum are not used
 /// d_out        dL/d(out), (batch, heads, queries, value_dim)
-/// dq, dk, dv   like q, k and v; dk and dv without elements where the caller has not asked for them
+/// dq, dk, dv   like q, k and v; dk and dv without elements if the call lacks them
 /// queries      (batch, heads, queries) in global memory, which the launcher allocates: the first body writes them, the
 ///              second one reads them
 template <BlockContext B, class Element>
@@ -22,7 +22,7 @@ struct GradientArguments {
   Tensor4<Global<const Element>> d_out;
   Tensor4<Global<Element>> dq, dk, dv;
   Global<QueryGradient<Accumulator<Element>>> queries;
-  bool of_keys = true;  // whether the caller has asked for dk
+  bool of_keys = true;  // whether the call has dk
 };
 
 /// Shared memory of a block of the backward bodies, gradient_bytes<T>(dim, value_dim) in all. Every thread of the block
@@ -60,8 +60,8 @@ SOFTCHECK_BODY void load_widened(B& block, const Tensor& from, std::int64_t i, s
   for (std::int64_t c = block.rank(); c < count; c += block.size()) to.store(c, widened(from.load(i, j, k, c)));
 }
 
-/// The product of a row in shared memory with row (i, j, k) of a tensor, over count elements, by an fma an element in
-/// order. A thread computes it alone.
+/// The product of a row in shared memory with row (i, j, k) of a tensor, over count elements, by one fma for each
+/// element, in order. One thread computes it.
 template <class Tensor, class Shared>
 SOFTCHECK_BODY auto dot_with(const Shared& first, const Tensor& from, std::int64_t i, std::int64_t j, std::int64_t k,
                              std::int64_t count) {
@@ -123,10 +123,10 @@ SOFTCHECK_BODY QueryGradient<Accumulator<Element>> query_gradient(
 }
 
 /// Writes dq = scale sum dL/dx_j k_j, and the QueryGradient of each query into arguments.queries, one query at a time
-/// by a block. It reads the keys three times and uses no atomics, so that the bits depend on the call alone.
+/// by a block. It reads the keys three times and uses no atomics, so that the bits depend only on the call.
 ///
 /// arguments       dim <= given_columns * block.size(); the launcher refuses more
-/// results         dq 0 where the query sees no key, NaN where a score is NaN or +inf
+/// results         dq 0 if the query sees no key, NaN if a score is NaN or +inf
 /// error           every sum is compensated; docs/tolerances/attention_gradient.md has the formula's bound
 /// shared memory   gradient_bytes<T>(dim, value_dim)
 template <bool adaptive, BlockContext B, class Element>
@@ -171,7 +171,8 @@ SOFTCHECK_BODY void query_backward_body(B& block, const GradientArguments<B, Ele
 
 /// Writes dk = scale sum dL/dx q and dv = sum p d_out, one key at a time by a block, after query_backward_body has
 /// written arguments.queries. The sums go over the queries that see the key, 128 at a time, head by head of the key's
-/// group. It uses no atomics. Errors and shared memory as there; dim and value_dim <= given_columns * block.size().
+/// group. It uses no atomics. Errors and shared memory are those of query_backward_body; dim and value_dim <=
+/// given_columns * block.size().
 template <bool adaptive, BlockContext B, class Element>
 SOFTCHECK_BODY void key_backward_body(B& block, const GradientArguments<B, Element>& arguments) {
   using T = Accumulator<Element>;

@@ -7,8 +7,9 @@ namespace softcheck::kernels {
 /// The arguments of attention_statistics_body and mma_statistics_body.
 ///
 /// forward   its q, k, mask and numbers; v and out are not used
-/// results   m, S - 1, T and U of each query (StatisticsResults), (batch, heads, queries, 1) each; without elements
-///           where the caller has not asked for it
+/// results   m, S - 1, T and U of each query (StatisticsResults), (batch, heads, queries, 1) each; a result that the
+/// call
+///           lacks has no elements
 template <BlockContext B, class Element, class Result>
 struct AttentionStatisticsArguments {
   AttentionArguments<B, Element, Result> forward;
@@ -47,7 +48,7 @@ SOFTCHECK_BODY void attention_statistics_body(B& block,
     const QueryScores<B, Element, Result> scores(from, query, item);
     if (!scores.inside) continue;
     load_query(block, scores, query);
-    // Every thread has read the query before the barriers of the merge. The next query may be loaded behind them.
+    // Every thread has read the query before the barriers of the merge. After them the next query may be loaded.
     const RowStatistics<T> all = row_statistics<Moments::squares>(block, scores, partials, T(1));
     if (block.rank() == 0) arguments.store(scores.batch, scores.head, scores.query, all);
   }

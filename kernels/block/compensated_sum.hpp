@@ -4,9 +4,9 @@
 
 namespace softcheck::kernels {
 
-/// A sum as value + rest; rest adds up what the additions to value rounded away (Knuth's two-sum).
+/// A sum as value + rest; rest is the sum of the rounding errors of the additions to value (Knuth's two-sum).
 ///
-/// error    relative, of n additions of numbers of one sign: u + n^2 u^2, where a plain sum has n u (Ogita, Rump and
+/// error    relative, of n additions of numbers of one sign: u + n^2 u^2; a plain sum has n u (Ogita, Rump and
 ///          Oishi, SIAM J. Sci. Comput. 26, 2005, Prop. 4.5). A thread may therefore add thousands of items in
 ///          sequence. With rescalings, in f32: each addition and each rescaling errs as one rounding of the standard
 ///          model (theory/proofs/strict_kernels/strict_sums.v).
@@ -30,7 +30,7 @@ struct CompensatedSum {
     value *= factor;
     rest *= factor;
   }
-  /// Both parts times factor.value + factor.rest. rest also takes what the product of value rounds away, so that a sum
+  /// Both parts times factor.value + factor.rest. The rounding error of value's product is added to rest, so that a sum
   /// may be scaled thousands of times.
   SOFTCHECK_BODY void scale(const ExponentialParts<T>& factor) {
     const T product = value * factor.value;

@@ -41,7 +41,7 @@ SOFTCHECK_BODY double varentropy_of(const RowStatistics<T>& row) {
 }
 
 /// The four numbers that row_statistics and attention_statistics write of a row: m, S - 1, T, U. They are -inf, -1, 0,
-/// 0 where all items are hidden, and NaN where an item is NaN or +inf. An m of 0 is +0, whichever zero came first: m +
+/// 0 if all items are hidden, and NaN if an item is NaN or +inf. An m of 0 is +0, whichever zero came first: m +
 /// 0 clears the sign.
 template <class T>
 struct StatisticsResults {
@@ -69,7 +69,7 @@ SOFTCHECK_BODY void each_row_statistics(B& block, const Logits<B, Element>& logi
   }
 }
 
-/// Writes of(statistics), a double, as the result of each row. It writes NaN where all items are hidden, where the row
+/// Writes of(statistics), a double, as the result of each row. It writes NaN if all items are hidden, where the row
 /// has no columns, and where an item is NaN or +inf. Shared memory as each_row_statistics.
 template <Moments moments, BlockContext B, class Element, class Result, class Of>
 SOFTCHECK_BODY void write_each_row(B& block, const RowArguments<B, Element, Result>& arguments, Of of) {
@@ -84,10 +84,8 @@ SOFTCHECK_BODY void write_each_row(B& block, const RowArguments<B, Element, Resu
 /// The entropy of softmax(x scale) of each row in nats, by one read of the row.
 ///
 /// results         (rows, 1); NaN as write_each_row says
-/// error           absolute: B6 of docs/tolerances.md with sum=lanes:512. Proved in f32 for n <= 2^22, at the
-/// contract's
-///                 height (strict_entropy_theta_b6 of
-///                 theory/proofs/strict_kernels/strict_entropy.v).
+/// error           absolute: B6 of docs/tolerances.md with sum=lanes:512. Proved in f32 for n <= 2^22, at the height
+///                 of the contract (strict_entropy_theta_b6 of theory/proofs/strict_kernels/strict_entropy.v).
 /// shared memory   merging_bytes<RowStatistics<T>>
 template <BlockContext B, class Element, class Result>
 SOFTCHECK_BODY void entropy_body(B& block, const RowArguments<B, Element, Result>& arguments) {
@@ -102,8 +100,8 @@ SOFTCHECK_BODY void varentropy_body(B& block, const RowArguments<B, Element, Res
 
 /// The arguments of row_statistics_body.
 ///
-/// results   m, S - 1, T and U of each row, (rows, 1) each. The launcher leaves a view that the caller has not asked
-///           for without elements, and the kernel does not write it.
+/// results   m, S - 1, T and U of each row, (rows, 1) each. A result that the call lacks is a view without elements,
+///           which the kernel does not write.
 /// scale     1 / theta, rounded
 template <BlockContext B, class Element, class Result>
 struct StatisticsArguments {

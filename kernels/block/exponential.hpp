@@ -10,7 +10,7 @@
 namespace softcheck::kernels {
 
 /// The polynomial q of ExpConstants from coefficient i on, by Horner's rule: one fma a degree. Each coefficient is a
-/// constant of its own, because device code cannot read the host's array.
+/// separate constant, because device code cannot read the host's array.
 template <class T, int i = 0>
 SOFTCHECK_BODY T exponential_tail(T r) {
   constexpr T coefficient = arithmetic::ExpConstants<T>::q[i];
@@ -21,8 +21,7 @@ SOFTCHECK_BODY T exponential_tail(T r) {
   }
 }
 
-/// An exponential as value + rest. value is the exponential as a single number; rest is what its last rounding took
-/// away.
+/// An exponential as value + rest. value is the exponential as a single number; rest is the error of its last rounding.
 template <class T>
 struct ExponentialParts {
   T value, rest;

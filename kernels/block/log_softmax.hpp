@@ -4,7 +4,7 @@
 
 namespace softcheck::kernels {
 
-/// ln sum exp(x / theta) = m / theta + ln S in double. It is -inf where all items are hidden, and NaN where an item is
+/// ln sum exp(x / theta) = m / theta + ln S in double. It is -inf if all items are hidden, and NaN if an item is
 /// NaN or +inf. The fma adds the remainder of m / theta, because ln S may cancel the quotient.
 template <class T>
 SOFTCHECK_BODY double log_sum_exp(const RowStatistics<T>& row, double theta) {
@@ -17,10 +17,8 @@ SOFTCHECK_BODY double log_sum_exp(const RowStatistics<T>& row, double theta) {
 /// ln sum exp(x / theta) of each row, by one read of the row.
 ///
 /// results         (rows, 1); -inf and NaN as log_sum_exp says
-/// error           absolute: B5 of docs/tolerances.md with sum=lanes:512. Proved in f32 for n <= 2^22, at the
-/// contract's
-///                 height (strict_logsumexp_b5 of
-///                 theory/proofs/strict_kernels/strict_logsumexp.v).
+/// error           absolute: B5 of docs/tolerances.md with sum=lanes:512. Proved in f32 for n <= 2^22, at the height
+///                 of the contract (strict_logsumexp_b5 of theory/proofs/strict_kernels/strict_logsumexp.v).
 /// shared memory   merging_bytes<RowStatistics<T>>
 template <BlockContext B, class Element, class Result>
 SOFTCHECK_BODY void logsumexp_body(B& block, const RowArguments<B, Element, Result>& arguments) {

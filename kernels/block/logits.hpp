@@ -14,7 +14,8 @@ inline constexpr int items_at_once = 4;
 template <class Element>
 inline constexpr int items_of_vector = sizeof(Element) == 8 ? 2 : items_at_once;
 
-/// A matrix in global memory. Strides count elements. It does not know its rows and columns: the caller stays inside.
+/// A matrix in global memory, without its numbers of rows and columns: the caller must stay inside. Strides count
+/// elements.
 template <class View>
 struct Matrix {
   View elements;
@@ -75,7 +76,7 @@ struct LogitsRow {
   SOFTCHECK_BODY LogitsRow(const Logits<B, Element>& all, std::int64_t r)
       : logits(all), row(r), columns(all.columns), by_vectors(!all.masked && all.values.moves_by_vectors(r)) {}
 
-  /// The logit of a column, widened; -inf where it is masked and beyond the last column. Every column >= 0 is allowed.
+  /// The logit of a column, widened; -inf if it is masked and beyond the last column. Every column >= 0 is allowed.
   SOFTCHECK_BODY Accumulator<Element> visible(std::int64_t column) const {
     if (column >= columns) return minus_infinity<Accumulator<Element>>();
     if (logits.masked && logits.mask.elements.load(logits.mask.place(row, column)) == 0) {

@@ -4,7 +4,8 @@
 
 namespace softcheck::kernels {
 
-/// The registers of a lane for its two queries, beside the output: GivenOutput of kernels/block/attention.hpp, of each.
+/// The registers of a lane for its two queries, without the output: those of GivenOutput (kernels/block/attention.hpp)
+/// for each.
 struct GivenRows {
   float maximum[2] = {minus_infinity<float>(), minus_infinity<float>()};  // the same in a query's four lanes
   float beta[2] = {1, 1};

@@ -34,7 +34,7 @@ inline constexpr std::size_t mma_bytes =
 
 /// The number, within a head, of the first tile of a packed sequence: floor(start / 64) + sequence. No tile then
 /// straddles two sequences. A sequence has as many tiles as it needs or one more; the last sequence also has the tiles
-/// of the places behind it.
+/// of the places after it.
 template <class Arguments>
 SOFTCHECK_BODY std::int64_t first_tile(const Arguments& arguments, std::int64_t sequence) {
   return arguments.query_offsets.load(sequence, 0, arguments.queries) / queries_of_tile + sequence;
@@ -46,7 +46,7 @@ constexpr std::int64_t tiles_of_head(const Arguments& arguments) {
   return (arguments.queries + queries_of_tile - 1) / queries_of_tile;
 }
 
-/// The tile of queries of one item, as one thread sees it.
+/// One thread's view of the tile of queries of one item.
 template <BlockContext B, class Element, class Result>
 struct QueryTile {
   using T = Accumulator<Element>;
@@ -83,7 +83,7 @@ struct QueryTile {
   /// The place in q of this lane's query half. It may lie beyond of.query_end: then there is no such query.
   SOFTCHECK_BODY std::int64_t row(int half) const { return first + place_in_c(lane, 2 * half).row; }
 
-  /// How many of the keys_of_tile keys from begin on causality lets row(half) see: always the first ones. 0 where there
+  /// How many of the keys_of_tile keys from begin on causality lets row(half) see: always the first ones. 0 if there
   /// is no such query.
   SOFTCHECK_BODY int seen_keys(int half, std::int64_t begin) const {
     const std::int64_t query = row(half), last = query + 1 - of.query_end + of.key_end;
@@ -113,11 +113,11 @@ SOFTCHECK_BODY Vector<std::uint32_t, elements_of_chunk / 2> pairs_of(const Vecto
 }
 
 /// Loads rows_of_tile rows of a head, from begin on, into a tile (rows_of_tile, width) of shared memory. Rows from end
-/// on and columns from dim on become zeros. All threads of the block call it; the caller puts a barrier before it,
-/// where a thread may still read the tile, and behind it, before any thread reads it.
+/// on and columns from dim on become zeros. All threads of the block call it. The caller puts a barrier before it, if a
+/// thread may still read the tile, and one after it, before any thread reads it.
 ///
 /// by_chunks   moves_by_chunks of the tensor and dim
-/// returns     false where this thread has loaded an element that is NaN or infinite
+/// returns     false if this thread has loaded an element that is NaN or infinite
 template <int width, int rows_of_tile, BlockContext B, class Source, class Shared>
 SOFTCHECK_BODY bool load_tile(B& block, const Source& from, bool by_chunks, std::int64_t batch, std::int64_t head,
                               std::int64_t begin, std::int64_t end, std::int64_t dim, const Shared& to) {
@@ -166,7 +166,7 @@ SOFTCHECK_BODY FragmentB<Element> operand_of(const MatrixParts<Element>& parts, 
   return operand;
 }
 
-/// The scores scale q k of a warp's 16 queries with the tile's 32 keys; -inf where a key is hidden, and for a query
+/// The scores scale q k of a warp's 16 queries with the tile's 32 keys; -inf if a key is hidden, and for a query
 /// that does not exist. All lanes of the warp call it.
 ///
 /// queries   (queries_of_tile, width) of the block, in shared memory at tile_stride

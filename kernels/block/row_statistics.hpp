@@ -17,7 +17,7 @@ namespace softcheck::kernels {
 /// weights holds S - 1: the weight of the first maximum, exactly 1, is left out, so that ln S of a sharp row keeps its
 /// relative accuracy. The entropy is ln S + T / S nats, and the varentropy U / S - (T / S)^2.
 ///
-/// merged() makes it a monoid; no_items() is the neutral element. maximum is NaN where an item is NaN or +inf, and -inf
+/// merged() makes it a monoid; no_items() is the neutral element. maximum is NaN if an item is NaN or +inf, and -inf
 /// where all items are hidden.
 ///
 /// error    of a row of n items in a block of 128 threads: B1 of docs/tolerances.md with sum=lanes:512, derived in
@@ -65,7 +65,7 @@ SOFTCHECK_BODY void raise_maximum(RowStatistics<T>& items, T maximum, T scale) {
   if (!items.empty()) {
     const T z = (items.maximum - maximum) * scale;
     const ExponentialParts<T> factor = exponential_parts(z);
-    // Where the factor underflows to 0, the items weigh nothing. d may be infinite there, and 0 d would be NaN.
+    // If the factor underflows to 0, the items have no weight. d may then be infinite, and 0 d would be NaN.
     if (factor.value > T(0)) {
       const T d = -z;
       items.weights.add(T(1));

@@ -15,8 +15,8 @@
 namespace softcheck::kernels {
 
 /// The seven numbers of a query, or of a row, from which score_gradient computes dL/dx_j. Attention backward keeps them
-/// in global memory from the queries' pass to the keys' pass. maximum is NaN where a score is NaN or +inf: such a query
-/// has no result. It is -inf where the query sees no key; the other numbers then are not used.
+/// in global memory from the queries' pass to the keys' pass. maximum is NaN if a score is NaN or +inf: such a query
+/// has no result. It is -inf if the query sees no key; the other numbers are then not used.
 template <class T>
 struct QueryGradient {
   T maximum;  // m
@@ -64,11 +64,11 @@ SOFTCHECK_BODY void add_gradient(GradientSums<T>& own, const QueryGradient<T>& o
 /// The weight p_j of a score, and dL/dx_j.
 template <class T>
 struct ScoreGradient {
-  T weight;  // -1 where the key is hidden from the query: every thread then skips the key
+  T weight;  // -1 if the key is hidden from the query: every thread then skips the key
   T slope;
 };
 
-/// p_j and dL/dx_j of a visible score x with gradient a. Both are NaN where the query has no result.
+/// p_j and dL/dx_j of a visible score x with gradient a. Both are NaN if the query has no result.
 template <bool adaptive, class T>
 SOFTCHECK_BODY ScoreGradient<T> score_gradient(const QueryGradient<T>& of, T x, T a) {
   if (!(of.maximum < std::numeric_limits<T>::infinity())) return {not_a_number<T>(), not_a_number<T>()};
@@ -83,7 +83,7 @@ SOFTCHECK_BODY ScoreGradient<T> score_gradient(const QueryGradient<T>& of, T x, 
   return {p, slope};
 }
 
-/// Computes the numbers behind maximum and beta of a query or row, in double, and rounds them into of.
+/// Computes the numbers of a query or row, except maximum and beta, in double, and rounds them into of.
 ///
 /// all             the statistics of the scores at beta = 1
 /// sums            over all of the query's keys, at beta

@@ -4,13 +4,13 @@
 
 namespace softcheck::kernels {
 
-/// Writes exp((x - maximum) scale) factor for each item of a row. It writes NaN to the whole row where maximum is -inf
-/// or NaN: such a row has no softmax. A masked item gets 0. Each thread writes only the columns that it has read, so
-/// the results may be the logits (in place).
+/// Writes exp((x - maximum) scale) factor for each item of a row. It writes NaN to the whole row if maximum is -inf or
+/// NaN: such a row has no softmax. A masked item gets 0. Each thread writes only the columns that it has read, so the
+/// results may be the logits (in place).
 ///
 /// maximum, scale, factor   the same in all threads; for softmax, factor = 1 / S
 /// error                    relative, each coefficient: 1.75 u of the exponential, two products, the slope in D of the
-///                          argument, and what maximum, scale and factor err by. unscale rounds where the result is
+///                          argument, and the errors of maximum, scale and factor. unscale rounds if the result is
 ///                          subnormal.
 template <BlockContext B, class Element>
 SOFTCHECK_BODY void write_probabilities(B& block, const RowArguments<B, Element, Element>& arguments, std::int64_t row,

@@ -12,8 +12,8 @@
 //                            o_i (Appendix G of the paper), and the results
 namespace softcheck::kernels {
 
-/// Keys of a part: a multiple of attention_threads, at least 256, and so many that no query has more than
-/// attention_threads parts. It depends on the number of keys alone, and so do the bits.
+/// Keys of a part: a multiple of attention_threads, at least 256, and large enough that no query has more than
+/// attention_threads parts. It depends only on the number of keys, and so do the bits.
 constexpr std::int64_t keys_of_part(std::int64_t keys) {
   const std::int64_t widths =
       (keys + attention_threads * attention_threads - 1) / (attention_threads * attention_threads);
@@ -27,8 +27,8 @@ constexpr std::int64_t most_parts(std::int64_t keys) {
   return widths < attention_threads ? widths : attention_threads;
 }
 
-/// The sums that part_attention_body leaves of a part's keys, relative to the part's maximum. The columns of the output
-/// lie beside them (SplitArguments).
+/// The sums over a part's keys that part_attention_body writes, relative to the part's maximum. The columns of the
+/// output are stored separately (SplitArguments).
 template <class T>
 struct PartState {
   T maximum;
@@ -43,7 +43,7 @@ constexpr std::int64_t allocated_parts(const Arguments& forward) {
 }
 
 /// Makes a part's sums relative to the largest score of all parts. Returns c_i, by which the caller multiplies the
-/// part's columns; 0 where the part adds nothing, and its sums are then 0. The parts of adaptive attention share one
+/// part's columns; 0 if the part adds nothing, and its sums are then 0. The parts of adaptive attention share one
 /// maximum, and the factor is 1.
 template <class T>
 SOFTCHECK_BODY T raise_part(PartState<T>& part, T largest) {
@@ -112,7 +112,7 @@ SOFTCHECK_BODY void part_statistics_body(B& block, const SplitArguments<B, Eleme
     const QueryScores<B, Element, Result> scores(arguments.forward, memory.query, item / parts);
     if (!scores.inside || item % parts >= parts_of(scores.keys)) continue;
     load_query(block, scores, memory.query);
-    // Every thread has read the query before the barriers of the merge. The next query may be loaded behind them.
+    // Every thread has read the query before the barriers of the merge. After them the next query may be loaded.
     const RowStatistics<T> all =
         row_statistics<Moments::deviations>(block, PartScores(scores, item % parts), memory.statistics, T(1));
     if (block.rank() == 0) arguments.statistics.store(item, all);

@@ -11,7 +11,7 @@ namespace {
 // Distances of keys are counted in 32 bits.
 constexpr std::int64_t farthest = std::int64_t{1} << 30;
 
-// The inputs of a call of version 2: q, k, v, and behind them each of the others at most once.
+// The inputs of a call of version 2: q, k, v, and after them each of the others at most once.
 class AttributedCall {
  public:
   explicit AttributedCall(const softcheck_call_2& whole) : plain_(whole.call) {
@@ -52,7 +52,7 @@ class AttributedCall {
   std::array<const DLTensor*, 4> inputs_{};
 };
 
-// How many keys beside its own a query sees.
+// How many keys to one side of its own a query sees.
 std::optional<std::int64_t> window_side(std::int64_t plus_1) {
   constexpr std::int64_t all = AttentionAttributes::all;
   return plus_1 < 0 ? std::nullopt : std::optional(plus_1 == 0 ? all : std::min(plus_1 - 1, all));
@@ -64,7 +64,7 @@ bool softcap_fits(const AttentionViews& views, double softcap) {
   return std::isfinite(rounded) && (softcap == 0 || rounded > 0);
 }
 
-// Reads one number a head where the call has them; false where they do not fit.
+// Reads one number for each head, if the call has them; false if they do not fit.
 bool read_heads(const DLTensor* tensor, const AttentionViews& views, std::optional<View>& to) {
   if (tensor == nullptr) {
     return true;

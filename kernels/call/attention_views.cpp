@@ -28,7 +28,7 @@ std::optional<View4> view4_of(const DLTensor* tensor, int rank) {
       return std::nullopt;
     }
     view.shape[d] = extent;
-    // A lone element has no stride of its own; its size lets a row of one be read as contiguous.
+    // The stride of a dimension of one element is arbitrary; the element's size makes the row contiguous.
     view.strides[d] = extent > 1 ? stride : bytes;
     empty = empty || extent == 0;
     compact *= std::max<std::int64_t>(extent, 1);
@@ -116,7 +116,7 @@ std::optional<View4> rows_view(const DLTensor* tensor, Layout layout) {
   return layout == Layout::packed ? packed_rows(tensor) : view4_of(tensor, 3);
 }
 
-/// What all calls have in common, with own inputs before the mask or the lengths; nothing where it is to be refused.
+/// Checks the parts that all calls have, with `own` inputs before the mask or the lengths; false: refuse the call.
 bool call_fits(const softcheck_call* call, std::uint32_t own, std::uint32_t most_outputs, Layout layout) {
   if (call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call->n_outputs < 1 ||
       call->n_outputs > most_outputs || call->theta != 1 || !std::isfinite(call->scale)) {
@@ -125,7 +125,7 @@ bool call_fits(const softcheck_call* call, std::uint32_t own, std::uint32_t most
   return layout == Layout::packed ? call->n_inputs == own + 2 : call->n_inputs == own || call->n_inputs == own + 1;
 }
 
-/// q, k, v, what has the shape of out, and the mask behind own inputs.
+/// q, k, v, the tensor with the shape of out, and the mask after `own` inputs.
 std::optional<AttentionViews> common_views(const softcheck_call& call, const std::optional<View4>& v,
                                            const std::optional<View4>& out, std::uint32_t own, Layout layout) {
   const std::optional<View4> q = heads_view(call.inputs[0], layout);
@@ -154,7 +154,7 @@ std::optional<View4> without_columns(std::optional<View4> view) {
   return view;
 }
 
-/// Reads an output of one number a query where the call has it; false where it does not fit.
+/// Reads an output of one number for each query, if the call has it; false if it does not fit.
 bool read_rows(const softcheck_call& call, std::uint32_t index, Layout layout, std::optional<View4>& rows) {
   return call.n_outputs <= index || (rows = rows_view(call.outputs[index], layout));
 }
@@ -182,8 +182,8 @@ std::optional<AttentionViews> attention_views(const softcheck_call* call, Layout
 
 namespace {
 
-/// q, k, v, dL/dout[, mask] of a call of version 2, which has what the forward pass returned in front of dL/dout. A
-/// gradient by the log-sum-exps may stand last.
+/// q, k, v, dL/dout[, mask] of a call of version 2, which has the results of the forward pass before dL/dout. A
+/// gradient by the log-sum-exps may be the last input.
 class SavedGradientCall {
  public:
   explicit SavedGradientCall(const softcheck_call& call) : plain_(call), out_(call.inputs[3]), lse_(call.inputs[4]) {
@@ -206,7 +206,7 @@ class SavedGradientCall {
   /// NULL without one.
   const DLTensor* by_lse() const { return by_lse_; }
 
-  /// Is it one that these kernels take? They have neither windows nor another alignment.
+  /// Do these kernels take the call? They have neither windows nor another alignment.
   static bool fits(const softcheck_call_2& whole) {
     static constexpr std::array<std::uint32_t, 7> roles{
         SOFTCHECK_ROLE_QUERY, SOFTCHECK_ROLE_KEY,          SOFTCHECK_ROLE_VALUE, SOFTCHECK_ROLE_OUT,
@@ -226,7 +226,7 @@ class SavedGradientCall {
   std::array<const DLTensor*, 5> inputs_{};
 };
 
-/// Adds what the forward pass returned; false where it does not fit.
+/// Adds the results of the forward pass; false if they do not fit.
 bool read_saved(const SavedGradientCall& call, AttentionGradientViews& views) {
   const View4& q = views.forward.q;
   const std::optional<View4> out = view_like(call.out(), views.forward.out, Layout::batched);

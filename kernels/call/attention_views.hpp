@@ -22,14 +22,14 @@ struct View4 {
   }
 };
 
-/// A tensor of this rank on the CPU as a view; nothing where a kernel is to refuse it.
+/// A tensor of this rank on the CPU as a view; nothing if a kernel is to refuse it.
 std::optional<View4> view4_of(const DLTensor* tensor, int rank);
 
-/// What a call of version 2 adds to attention. Query i stands at key i + keys - queries, or at key i.
+/// The attributes of a call of version 2. Query i has the position of key i + keys - queries, or of key i.
 struct AttentionAttributes {
   static constexpr std::int64_t all = std::int64_t{1} << 62;
 
-  std::int64_t left = all, right = all;  // keys beside its own that a query sees
+  std::int64_t left = all, right = all;  // keys on each side of its position that a query sees
   bool top_left = false;
   double softcap = 0;                 // softcap tanh(score / softcap); 0: none
   std::optional<View> sinks, slopes;  // (heads)
@@ -56,43 +56,43 @@ struct AttentionViews {
   std::int64_t keys() const { return k.shape[2]; }
   std::size_t dim() const { return static_cast<std::size_t>(q.shape[3]); }
   std::size_t value_dim() const { return static_cast<std::size_t>(v.shape[3]); }
-  /// The key that query 0 stands at.
+  /// The position of query 0.
   std::int64_t diagonal() const { return attributes.top_left ? 0 : keys() - queries(); }
   /// Query heads that share a key head.
   std::int64_t group() const { return key_heads() == 0 ? 0 : heads() / key_heads(); }
 };
 
-/// A call of attention's gradient, as many results as are asked for in this order.
+/// A call of attention's gradient; the call may have only the first results of this order.
 struct AttentionGradientViews {
   AttentionViews forward;  // out: the gradient of a loss with respect to it
   View4 dq;
   std::optional<View4> dk, dv;
   std::optional<View4> by_lse = {};  // (batch, heads, queries): the gradient with respect to the log-sum-exps
-  // What the forward pass returned, in the formats that the ABI gives them; neither, or both.
+  // The results of the forward pass, in the ABI's formats; neither or both.
   std::optional<View4> saved_out = {};  // like forward.out
   std::optional<View4> saved_lse = {};  // (batch, heads, queries)
 };
 
-/// A call of attention's statistics: of each query's scores m, S - 1, T = sum w D and U = sum w D^2, as many as are
-/// asked for in this order.
+/// A call of attention's statistics: m, S - 1, T = sum w D and U = sum w D^2 of each query's scores; the call may have
+/// only the first results of this order.
 struct AttentionStatisticsViews {
   AttentionViews forward;                          // v and out: like k and q, of no columns
   std::array<std::optional<View4>, 4> statistics;  // (batch, heads, queries)
 };
 
-/// What a call's queries and keys are, whatever it is asked for.
+/// The queries and keys of any call.
 inline const AttentionViews& forward_of(const AttentionViews& views) { return views; }
 inline const AttentionViews& forward_of(const AttentionGradientViews& views) { return views.forward; }
 inline const AttentionViews& forward_of(const AttentionStatisticsViews& views) { return views.forward; }
 
-/// How the tensors of a call lie: by batch, or packed, sequences one behind the other: q (all queries, heads, dim), k
-/// and v (all keys, key heads, dim), lse and the like (heads, all queries), as of one batch, and two more inputs
-/// behind.
+/// The layout of a call's tensors: by batch, or packed, with the sequences one after the other: q (all queries, heads,
+/// dim), k and v (all keys, key heads, dim), numbers per query (heads, all queries), like one batch, and two more
+/// inputs at the end.
 enum class Layout { batched, packed };
 
-/// The tensors of a call as views; nothing where the call is to be refused.
+/// The tensors of a call as views; nothing if the call is to be refused.
 std::optional<AttentionViews> attention_views(const softcheck_call* call, Layout layout = Layout::batched);
-/// The same, by version 2 with attributes, too.
+/// The same, also for version 2 with attributes.
 std::optional<AttentionViews> attributed_attention_views(const softcheck_call* call);
 /// q, k, v, dL/dout[, mask] to dL/dq, dL/dk, dL/dv; or the judge's op by version 2, with out and lse. A log-sum-exp in
 /// 16 bits is left out: weights from it would not keep the contract.

@@ -41,7 +41,7 @@ namespace {
 // A stride must be positive where there is a second element for it to reach.
 bool usable(std::int64_t extent, std::int64_t stride) { return extent <= 1 || stride > 0; }
 
-// The places of a tensor's elements, whatever their type.
+// The addresses of a tensor's elements, for any type.
 std::optional<View> places_of(const DLTensor* tensor, int rank) {
   if (tensor == nullptr || tensor->ndim != rank || tensor->device.device_type != kDLCPU || tensor->shape == nullptr) {
     return std::nullopt;
@@ -71,7 +71,7 @@ std::optional<View> places_of(const DLTensor* tensor, int rank) {
   }
   const std::int64_t bytes = tensor->dtype.bits / 8;
   view.row_stride = row_stride * bytes;
-  // A lone column has no stride of its own; the element's size lets it be read in place.
+  // The stride of a single column is arbitrary; the element's size lets the row be read in place.
   view.column_stride = (view.columns > 1 ? column_stride : 1) * bytes;
   return view;
 }

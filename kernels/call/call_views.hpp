@@ -10,12 +10,12 @@
 
 namespace softcheck::kernels::call {
 
-/// What a kernel of the softmax family takes and gives. Each takes logits first and a mask last, if any.
+/// The inputs and outputs of a kernel of the softmax family. Each takes logits first and a mask last, if any.
 enum class Form {
   elements,              // one value an element, in the logits' format
-  elements_and_entropy,  // and, where a second output is asked for, the entropy of each row
+  elements_and_entropy,  // and, if the call has a second output, the entropy of each row
   rows,                  // one value a row
-  statistics,            // one to four values a row, each an output of its own
+  statistics,            // one to four values per row, each in its own output
   gradient,              // logits and the gradient of a loss; one value an element
 };
 
@@ -38,13 +38,14 @@ struct CallViews {
   const View* entropy_or_null() const { return n_outputs > 1 ? &outputs[1] : nullptr; }
 };
 
-/// How elements of a type lie in memory; nothing where no kernel here reads them.
+/// How elements of a type lie in memory; nothing if no kernel here reads them.
 std::optional<Storage> storage_of(DLDataType type);
 
-/// A tensor of this rank on the CPU, of such elements, as a view; nothing where a kernel is to refuse it.
+/// A tensor of this rank on the CPU, of such elements, as a view; nothing if a kernel is to refuse it.
 std::optional<View> view_of(const DLTensor* tensor, int rank);
 
-/// The places of a matrix of int32 on the CPU, whose storage says nothing; nothing where a kernel is to refuse it.
+/// The addresses of a matrix of int32 on the CPU; the view's storage has no meaning. Nothing if a kernel must refuse
+/// it.
 std::optional<View> ids_of(const DLTensor* tensor);
 
 /// Classes of rows, int32 or int64.
@@ -64,10 +65,10 @@ class Labels {
   bool is_wide_;
 };
 
-/// Nothing where these are no labels (rows) on the CPU.
+/// Nothing if these are no labels (rows) on the CPU.
 std::optional<Labels> labels_of(const DLTensor* tensor);
 
-/// The tensors of a call of the softmax family as views; nothing where the call is to be refused.
+/// The tensors of a call of the softmax family as views; nothing if the call is to be refused.
 std::optional<CallViews> call_views(const softcheck_call* call, Form form);
 
 }  // namespace softcheck::kernels::call

@@ -89,7 +89,7 @@ void store_element(std::byte* to, Storage storage, T value) {
 template <class T>
 inline constexpr Storage native_storage = sizeof(T) == 8 ? Storage::f64 : Storage::f32;
 
-/// count halves that lie side by side, as T = float; false where these are none.
+/// count halves that lie side by side, as T = float; false if these are none.
 template <class T>
 bool widen_elements(const std::byte* from, Storage storage, std::int64_t stride, std::size_t count, T* buffer) {
   if constexpr (sizeof(T) == 4) {

@@ -20,7 +20,7 @@ std::optional<CumulativeLengths> lengths_of(const DLTensor* tensor) {
                            count, stride};
 }
 
-/// The lengths behind own inputs.
+/// The lengths after `own` inputs.
 template <class Views>
 std::optional<PackedCall<Views>> packed(const softcheck_call* call, const std::optional<Views>& all,
                                         std::uint32_t own) {
@@ -102,7 +102,7 @@ AttentionGradientViews part_of(AttentionGradientViews views, const Places& of) {
   return views;
 }
 
-/// A call as one of version 1; nothing where version 2 says more than that its sequences are packed.
+/// The call as one of version 1; nothing if its version 2 has more than packed sequences.
 std::optional<softcheck_call> packed_tensors(const softcheck_call* call, softcheck_op op) {
   if (call == nullptr) {
     return std::nullopt;

@@ -9,7 +9,7 @@
 // Sequences of different lengths in one call.
 namespace softcheck::kernels::call {
 
-/// Where sequences begin and end that lie one behind the other: numbers of int32 or int64, (sequences + 1) from 0 on.
+/// The begins and ends of sequences one after the other: (sequences + 1) numbers of int32 or int64, from 0 on.
 struct CumulativeLengths {
   const std::byte* data;
   bool wide;
@@ -42,7 +42,7 @@ bool lengths_fit(const PackedCall<Views>& call) {
   return lengths_fit(call.query_offsets, call.key_offsets, forward_of(call.all));
 }
 
-/// Sequence index as a call of its own, where lengths_fit().
+/// Sequence `index` as a separate call. Requires lengths_fit().
 AttentionViews sequence_of(const PackedCall<AttentionViews>& call, std::int64_t index);
 AttentionGradientViews sequence_of(const PackedCall<AttentionGradientViews>& call, std::int64_t index);
 AttentionStatisticsViews sequence_of(const PackedCall<AttentionStatisticsViews>& call, std::int64_t index);
@@ -56,7 +56,7 @@ class Calls {
 
   std::int64_t count() const { return packed_ ? packed_->sequences() : 1; }
   Views operator[](std::int64_t index) const { return packed_ ? sequence_of(*packed_, index) : largest_; }
-  /// With as many queries and keys as any of them.
+  /// The call with the most queries and keys.
   const Views& largest() const { return largest_; }
 
  private:

@@ -10,8 +10,8 @@
 
 namespace softcheck::kernels::call {
 
-/// SOFTCHECK_THREADS, at most 1024; 1 where it is absent or no number. One thread is the default because a caller may
-/// have forked, may run kernels on threads of its own, and may limit memory.
+/// SOFTCHECK_THREADS, at most 1024; 1 if it is absent or not a number. One thread is the default because a caller may
+/// have forked, may run kernels on its own threads, and may limit memory.
 inline unsigned thread_count() {
   const char* wanted = std::getenv("SOFTCHECK_THREADS");
   const long count = wanted == nullptr ? 1 : std::strtol(wanted, nullptr, 10);

@@ -7,7 +7,7 @@
 namespace softcheck::kernels::call {
 namespace {
 
-// The whole of a call of this op with inputs in these roles and so many outputs; NULL for any other.
+// The call as version 2, if it is of this op with inputs in these roles and this number of outputs; else NULL.
 const softcheck_call_2* call_of(const softcheck_call* call, softcheck_op op,
                                 std::initializer_list<softcheck_role> roles, std::uint32_t outputs = 1) {
   const softcheck_call_2* whole = call == nullptr ? nullptr : softcheck_version_2(call);

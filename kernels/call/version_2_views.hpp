@@ -13,12 +13,12 @@ namespace softcheck::kernels::call {
 
 /// softmax_backward and log_softmax_backward: all (rows, n), of one format.
 struct SavedViews {
-  View saved;     // what the forward pass returned
+  View saved;     // the output of the forward pass
   View gradient;  // of the loss by that
   View output;
 };
 
-/// Nothing where a kernel of this op is to refuse the call.
+/// Nothing if a kernel of this op is to refuse the call.
 std::optional<SavedViews> saved_views(const softcheck_call* call, softcheck_op op);
 
 /// cross_entropy, its mean over the rows, and the gradients of both.
@@ -36,7 +36,7 @@ struct LossViews {
   double divisor = 1;  // of upstream
 };
 
-/// Nothing where a kernel of this op is to refuse the call. A mean's z-loss has no definition beside class weights.
+/// Nothing if a kernel of this op must refuse the call. With class weights, the z-loss of a mean is not defined.
 std::optional<LossViews> loss_views(const softcheck_call* call, softcheck_op op);
 
 /// topk_softmax.
@@ -48,7 +48,7 @@ struct TopkViews {
   bool renormalize;
 };
 
-/// Nothing where a kernel of the op is to refuse the call.
+/// Nothing if a kernel of the op is to refuse the call.
 std::optional<TopkViews> topk_views(const softcheck_call* call);
 
 /// merge_states.
@@ -62,7 +62,7 @@ struct MergeViews {
   std::int64_t parts() const { return outputs.shape[0]; }
 };
 
-/// Nothing where a kernel of the op is to refuse the call.
+/// Nothing if a kernel of the op is to refuse the call.
 std::optional<MergeViews> merge_views(const softcheck_call* call);
 
 }  // namespace softcheck::kernels::call

@@ -5,7 +5,7 @@ namespace softcheck::kernels::call {}
 
 namespace softcheck::kernels::cpu {
 
-// What all machines share is called as if it were this one's own.
+// kernels/arithmetic is shared with the other machines; this makes its names visible here.
 using namespace arithmetic;
 using namespace call;
 

@@ -3,12 +3,12 @@
 #include "kernels/block/abi/attention_calls.hpp"
 #include "kernels/cuda/device_call.cuh"
 
-// From a call of the ABI to launches on a device. Launcher{stream} has what kernels/block/abi/attention_calls.hpp asks
-// of one.
+// From a call of the ABI to launches on a device. Launcher{stream} is a launcher for
+// kernels/block/abi/attention_calls.hpp.
 namespace softcheck::kernels {
 
-/// Bytes of a block's shared memory, in whole loads of 16: where a loop over an array's elements ends with fewer than
-/// that, nvcc 13 loads 16 bytes all the same and drops those behind (found by compute-sanitizer on an H100).
+/// Bytes of a block's shared memory, in whole loads of 16: if a loop over an array's elements ends with fewer bytes,
+/// nvcc 13 still loads 16 and drops the rest (found by compute-sanitizer on an H100).
 constexpr std::size_t whole_loads(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
 
 template <bool adaptive, class Launcher>
@@ -54,8 +54,8 @@ int run_packed_backward_on_device(const softcheck_call* call) {
   });
 }
 
-/// kernels/entry/ops.hpp's ops of attention by a launcher. Lengths that lie on a device are not looked at: what leads
-/// out of the tensors is cut off, results of such a call mean nothing.
+/// The attention ops of kernels/entry/ops.hpp by a launcher. Lengths on a device are not checked: the kernels clamp
+/// them to the tensors, and the results of a call with wrong lengths have no meaning.
 template <class Launcher>
 struct AttentionOps {
   static int attention(const softcheck_call* call) { return run_on_device<false, Launcher>(call); }

@@ -1,5 +1,5 @@
-// The attention kernels of kernels/block/ on a GPU, behind the ABI: tensors of a CUDA device, queued on the call's
-// stream; the CPU's are copied there and back. Bits are those of the emulated ones
+// The attention kernels of kernels/block/ on a GPU, through the ABI: tensors of a CUDA device, queued on the call's
+// stream; tensors of the CPU are copied there and back. The bits are those of the emulated kernels
 // (kernels/emulator/plugin).
 #include <cuda_runtime.h>
 
@@ -13,11 +13,11 @@
 namespace softcheck::kernels {
 namespace {
 
-// At least so many blocks on a multiprocessor: 128 registers a thread. Left to itself ptxas saves some and spills
-// others.
+// The least number of blocks on a multiprocessor: 128 registers a thread. Without it ptxas uses fewer in some kernels
+// and spills in others.
 constexpr int least_blocks = 4;
 
-// For tensor cores: 168 registers a thread for heads of 64, as many as there are for 128.
+// For tensor cores: 168 registers per thread for heads of 64; for heads of 128, the largest number.
 template <int width>
 constexpr int least_mma_blocks = width == 64 ? 3 : 2;
 

@@ -1,5 +1,6 @@
-// The backward kernels of kernels/block/ on a GPU, behind the ABI: tensors of a CUDA device, queued on the call's
-// stream; the CPU's are copied there and back. Bits are those of the emulated ones (kernels/emulator/plugin).
+// The backward kernels of kernels/block/ on a GPU, through the ABI: tensors of a CUDA device, queued on the call's
+// stream; tensors of the CPU are copied there and back. The bits are those of the emulated kernels
+// (kernels/emulator/plugin).
 #include <cuda_runtime.h>
 
 #include <algorithm>

@@ -40,7 +40,7 @@ class CudaView {
   __device__ __forceinline__ T* data() const { return data_; }
 
  private:
-  // What moves is words: elements of 16 bits would be taken apart.
+  // Loads and stores move words: otherwise 16-bit elements would move one by one.
   template <int n>
   using Words = Vector<std::uint32_t, n * sizeof(T) / 4>;
 

@@ -25,7 +25,7 @@ class StagedTensor {
   bool empty() const { return bytes_ == 0; }
   bool same_place(const StagedTensor& other) const { return host_ == other.host_ && bytes_ == other.bytes_; }
 
-  /// False where there is no device, or no memory on it, or a stride that no kernel takes.
+  /// False if there is no device, or no memory on it, or a stride that no kernel takes.
   bool stage(const DLTensor& tensor) {
     std::int64_t last = 0, compact = 1;
     for (int d = tensor.ndim; d-- > 0;) {
@@ -57,9 +57,9 @@ class StagedTensor {
   std::size_t bytes_ = 0;
 };
 
-/// A call as what reads calls on the host knows them: its tensors as if they were the CPU's, and no data read. Those of
-/// a CUDA device are used where they are; those of the CPU, which is what the judge passes, are copied there and back.
-/// False where tensors are elsewhere or of both kinds, there are more than any op has, or there is no device.
+/// A call whose tensors look like CPU tensors to the code that reads calls on the host, which reads no data. Tensors of
+/// a CUDA device are used in place; tensors of the CPU, which the judge passes by default, are copied to the device and
+/// back. False if tensors are elsewhere or of both kinds, if there are more than any op has, or if there is no device.
 class DeviceCall {
  public:
   explicit DeviceCall(const softcheck_call* call) {
@@ -88,10 +88,10 @@ class DeviceCall {
   const softcheck_call& call() const { return device_call_; }
   cudaStream_t stream() const { return static_cast<cudaStream_t>(device_call_.stream); }
 
-  /// What the call is to return: after the copies back, where there are any. A kernel that the device gave up is no
+  /// The call's return value, after the copies back, if there are any. A kernel that failed on the device is no
   /// refusal: it ends the process.
   int finished(int status) const {
-    if (status != 0) cudaGetLastError();  // of an allocation that failed: the next call is not to meet it
+    if (status != 0) cudaGetLastError();  // clears the error, or the next call would see it
     if (!staged_ || status != 0) return status;
     bool copied = cudaStreamSynchronize(stream()) == cudaSuccess;
     for (std::size_t i = 0; i < device_call_.n_outputs; ++i) copied = copied && staging_[owners_[most + i]].copy_back();
@@ -110,7 +110,7 @@ class DeviceCall {
     if (!staged_) return tensor.device.device_type == kDLCUDA;
     if (tensor.device.device_type != kDLCPU || !staging_[place].stage(tensor)) return false;
     owners_[place] = place;
-    // An output in the place of an input stays there.
+    // An output that is an input in place stays in that memory.
     for (std::size_t i = 0; i < most && place >= most; ++i) {
       if (!staging_[place].empty() && staging_[i].same_place(staging_[place])) owners_[place] = i;
     }

@@ -1,5 +1,5 @@
-// The row kernels of kernels/block/ on a GPU, behind the ABI: tensors of a CUDA device, queued on the call's stream;
-// the CPU's are copied there and back. Bits are those of the emulated ones (kernels/emulator/plugin).
+// The row kernels of kernels/block/ on a GPU, through the ABI: tensors of a CUDA device, queued on the call's stream;
+// tensors of the CPU are copied there and back. The bits are those of the emulated kernels (kernels/emulator/plugin).
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 namespace softcheck::kernels {
 namespace {
 
-// At least so many blocks on a multiprocessor: 128 registers a thread. Left to itself ptxas saves some and spills
-// others.
+// The least number of blocks on a multiprocessor: 128 registers a thread. Without it ptxas uses fewer in some kernels
+// and spills in others.
 constexpr int least_blocks = 4;
 
 using RowBlock = CudaBlock<row_threads>;

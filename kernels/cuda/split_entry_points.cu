@@ -1,5 +1,5 @@
-// Attention for few queries and many keys on a GPU, behind the ABI: tensors of a CUDA device, queued on the call's
-// stream; the CPU's are copied there and back. Bits are those of the emulated one
+// Attention for few queries and many keys on a GPU, through the ABI: tensors of a CUDA device, queued on the call's
+// stream; tensors of the CPU are copied there and back. The bits are those of the emulated kernel
 // (kernels/emulator/plugin).
 #include <cuda_runtime.h>
 
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(attention_threads, least_blocks)
   merge_parts_body<adaptive>(block, arguments);
 }
 
-/// Memory of the stream: there for what is queued while it lives.
+/// Memory allocated on the stream: work that is queued during the object's lifetime may use it.
 template <class T>
 struct StreamMemory {
   T* data = nullptr;
@@ -65,7 +65,7 @@ struct CudaSplitAttention {
   // Blocks take queries and parts in turn: the grid need not hold them all.
   static unsigned blocks(std::int64_t items) { return static_cast<unsigned>(std::min<std::int64_t>(items, 1 << 20)); }
 
-  // The one format of lse and entropy for each that callers ask for: half the kernels to compile.
+  // Refuses lse and entropy in any format but the accumulator's: half the kernels to compile.
   template <bool adaptive, class Element, class Result>
   int run(const AttentionArguments<Block, Element, Result>& forward) const {
     if constexpr (std::is_same_v<Result, Accumulator<Element>>) {

@@ -13,10 +13,9 @@
 
 namespace softcheck::kernels::emulator {
 
-/// One thread of an emulated block: the BlockContext of kernels/block/context.hpp, which says what each call means.
-/// Each call takes the source line that it stands in as its last argument, so that a finding can name it; a kernel
-/// leaves that argument out. At a barrier and at a call of the whole warp, the machine runs other threads before the
-/// call returns.
+/// One thread of an emulated block: the BlockContext of kernels/block/context.hpp, which defines each call. The last
+/// argument of each call is its source line, for findings; a kernel leaves that argument out. At a barrier and at a
+/// call of the whole warp, the machine runs other threads before the call returns.
 class Block {
  public:
   template <class T>
@@ -91,8 +90,8 @@ class Block {
     return parts;
   }
 
-  /// The next count elements of the launch's shared memory. Where the launch has less, the machine reports
-  /// shared_exhausted and abandons the launch.
+  /// The next count elements of the launch's shared memory. If the launch has less, the machine reports
+  /// shared_exhausted and ends the launch.
   template <class T>
   Shared<T> shared(std::int64_t count, SourceLine where = SourceLine::here()) {
     static_assert(std::is_trivially_copyable_v<T>);

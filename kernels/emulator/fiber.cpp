@@ -18,7 +18,7 @@
 namespace softcheck::kernels::emulator {
 namespace {
 
-// Address space, of which only what is touched is memory; sanitizers' frames are several times as large.
+// Address space; only touched pages take memory. Sanitizers' frames are several times as large as others.
 constexpr std::size_t stack_bytes = std::size_t{256} << 10;
 
 }  // namespace

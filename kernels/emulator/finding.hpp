@@ -12,13 +12,13 @@ namespace softcheck::kernels::emulator {
 enum class FindingKind {
   divergent_barrier,     // threads of a block meet at barriers of different lines, or some have left
   divergent_warp,        // a warp's operation waits for lanes that do something else, or have left
-  warp_mask,             // a mask without the caller, or a value asked of a lane that is not in the mask
+  warp_mask,             // a mask without the caller, or a shuffle from a lane that is not in the mask
   uninitialised_shared,  // shared memory read before it was written
   shared_race,           // two accesses to shared memory, one of them a write, with no barrier between
   global_race,           // the same of global memory that is traced, or by two blocks
   out_of_bounds,         // an index outside its view
   misaligned,            // several elements moved at once, at an address that is no multiple of their size
-  shared_exhausted,      // more shared memory asked for than the launch has
+  shared_exhausted,      // the body requests more shared memory than the launch has
   schedule_dependent     // the results of two schedules differ
 };
 

@@ -32,7 +32,7 @@ std::string name_of(const LaunchOptions& options) {
   return name;
 }
 
-// Nothing where the contents are the same.
+// Nothing if the contents are the same.
 std::string first_difference(const Contents& left, const Contents& right) {
   for (std::size_t i = 0; i < left.size(); ++i) {
     const auto place = std::ranges::mismatch(left[i], right[i]).in1;

@@ -45,7 +45,7 @@ struct LaunchOptions {
   std::span<const std::span<std::byte>> traced = {};
 };
 
-/// The defects that a launch has shown, and what it did.
+/// The defects that a launch has shown, and counts of its operations.
 struct LaunchReport {
   std::vector<Finding> findings;
   std::int64_t barriers = 0;         // completed, over all blocks
@@ -59,10 +59,10 @@ struct LaunchReport {
 
 /// Runs kernel once in every thread of the grid, on the caller's thread of the operating system; blocks one after
 /// another, in the order of the schedule. A barrier that can never open, and too little shared memory, end the launch.
-/// After any other finding the launch goes on: a read outside a view returns the bits of a NaN, a write outside is
+/// After any other finding the launch continues: a read outside a view returns the bits of a NaN, a write outside is
 /// dropped.
 ///
-/// throws   std::invalid_argument on a shape that no GPU has, and inside of a kernel; whatever the kernel throws
+/// throws   std::invalid_argument on a shape that no GPU has, and inside a kernel; any exception of the kernel
 LaunchReport launch(const LaunchShape& shape, const Kernel& kernel, const LaunchOptions& options = {});
 
 /// Launches the kernel under the forward, reverse and greedy schedules and under random_schedules random ones, each

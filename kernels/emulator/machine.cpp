@@ -88,7 +88,7 @@ void Machine::run_block(std::int64_t block) {
   }
 }
 
-// The thread that goes on, -1 where none can. After a finding that ends the launch all can: they leave.
+// The thread that runs next; -1 if none can. After a finding that ends the launch all can run: they leave.
 int Machine::next_thread() {
   const auto able = [&](int rank) {
     const State state = threads_[static_cast<std::size_t>(rank)].state;
@@ -141,7 +141,7 @@ void Machine::sync(int rank, SourceLine where) {
   if (++waiting_at_barrier_ == shape_.threads) {
     thread.state = State::at_barrier;
     open_barrier();
-    // The last thread to reach a barrier leaves it first under the greedy schedule alone.
+    // Only under the greedy schedule the last thread to reach a barrier leaves it first.
     if (options_.schedule != Schedule::greedy) wait(rank, State::ready);
     return;
   }
@@ -177,7 +177,7 @@ void Machine::warp_operation(int rank, const WarpOperation& operation) {
   if (options_.schedule != Schedule::greedy) wait(rank, State::ready);
 }
 
-// Have all lanes of the mask come, to the same call with the same mask?
+// Have all lanes of the mask reached the same call with the same mask?
 bool Machine::complete(int first, const WarpOperation& operation) const {
   for (int lane = 0; lane < warp_size; ++lane) {
     if ((operation.mask >> lane & 1U) == 0) continue;
@@ -235,7 +235,7 @@ void Machine::carry_out(int first, const WarpOperation& operation) {
   }
 }
 
-// What the lanes of the mask did is before what any of them does next: each one's clock is the latest of all.
+// Earlier accesses of the lanes in the mask come before their later ones: each lane's clock becomes the latest of all.
 void Machine::order_lanes(int first, unsigned mask) {
   std::array<std::uint32_t, 32> latest{};
   for (int lane = 0; lane < warp_size; ++lane) {

@@ -19,13 +19,13 @@ namespace softcheck::kernels::emulator {
 /// What the calls of a kernel throw in every thread once a finding has ended the launch. A kernel does not catch it.
 struct LaunchAbandoned {};
 
-/// Runs the blocks of one launch, one after another, each thread of the block on a fiber of its own. One thread runs at
-/// a time, until it waits, ends or, under the random schedule, accesses memory.
+/// Runs the blocks of one launch, one after another, each thread of the block on its own fiber. One thread runs at a
+/// time, until it waits, ends or, under the random schedule, accesses memory.
 class Machine {
  public:
   Machine(const LaunchShape& shape, const LaunchOptions& options, const Kernel& kernel);
 
-  /// Runs all blocks, once; rethrows what the kernel threw.
+  /// Runs all blocks, once; rethrows an exception of the kernel.
   LaunchReport run();
 
   /// The machine whose launch runs on this thread of the operating system; nullptr outside of a launch.
@@ -51,7 +51,7 @@ class Machine {
     State state = State::done;
     SourceLine last;          // the line of its last request
     WarpOperation operation;  // while at_warp
-    std::uint32_t time = 1;   // warp barriers passed, this one's own count
+    std::uint32_t time = 1;   // number of warp barriers that this lane has passed
     std::array<std::uint32_t, 32> seen{};
   };
 

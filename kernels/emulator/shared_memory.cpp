@@ -42,7 +42,7 @@ ShadowMemory* TracedMemory::find(const std::byte* address, std::size_t& offset) 
   return nullptr;
 }
 
-// Lines as numbers, so that what is kept of an access is small. Number 0 is no line.
+// Lines as numbers, so that the record of an access is small. Number 0 is no line.
 std::uint32_t ShadowMemory::line_number(SourceLine where) {
   std::uint32_t& cached = line_cache_[where.line % line_cache_.size()];
   if (lines_[cached].line == where.line && lines_[cached].file == where.file) return cached;
@@ -98,7 +98,7 @@ bool ShadowMemory::check_reads(const Cell& cell, const char* verb, const SharedE
 
 void ShadowMemory::note_read(Cell& cell, const Access& access) {
   const Access last = cell.read;
-  // Another block's is before no later write: it is kept.
+  // A read of another block comes before no later write, so it is kept.
   if (of_another_block(last) && !of_another_block(cell.read_of_another_warp)) {
     cell.read_of_another_warp = last;
   } else if (last.epoch == access.epoch && last.rank != access.rank && !of_another_block(cell.read_of_another_warp)) {

@@ -102,7 +102,7 @@ class TracedMemory {
   TracedMemory(std::span<const std::span<std::byte>> buffers, Findings& findings);
 
   void begin_block(std::uint32_t epoch);
-  /// The shadow of the buffer that address lies in, and the offset there in bytes; nullptr where it lies in none.
+  /// The shadow of the buffer that address lies in, and the offset there in bytes; nullptr if it lies in none.
   ShadowMemory* find(const std::byte* address, std::size_t& offset);
 
  private:

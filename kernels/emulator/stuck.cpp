@@ -66,7 +66,7 @@ Finding Machine::stuck_barrier() const {
     finding.message += (group.first == groups.front().first ? " " : "; ") +
                        ranks([&](int rank) { return same(group.first, rank); }) + " " + doing(group.first);
     const Thread& thread = threads_[static_cast<std::size_t>(group.first)];
-    // Where a thread left is a hint in the message; the lines at fault are those that wait.
+    // The line where a thread left is only a hint in the message; the lines at fault are those of waiting threads.
     if (thread.state != State::done) finding.lines.push_back(thread.last);
   }
   return finding;

@@ -16,7 +16,7 @@ namespace softcheck::kernels::emulator {
 class Machine;
 
 /// Returns whether index is within [0, size). If it is not, the launch that runs on this thread of the operating system
-/// gets a finding; the function throws std::out_of_range where no launch runs. Under the random schedule the machine
+/// gets a finding; the function throws std::out_of_range if no launch runs. Under the random schedule the machine
 /// may run another thread here.
 ///
 /// what   "global view" or "shared view", for the message

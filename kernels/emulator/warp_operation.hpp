@@ -32,7 +32,7 @@ struct MmaOperands {
 };
 
 /// The lane whose value a shuffle gives to lane: argument % 32 for shuffle; else lane ^ argument, lane + argument or
-/// lane - argument, or lane itself where the warp has no such lane.
+/// lane - argument, or lane itself if the warp has no such lane.
 int source_lane(const WarpOperation& operation, int lane);
 
 /// D = A B + C for a warp, A (16, 16), B (16, 8), C and D (16, 8). Each element is the sum of exact products, added in
@@ -44,7 +44,7 @@ void multiply_fragments(const MmaOperands* const (&lanes)[32], FragmentC* const 
 using MatrixRow = Vector<std::uint16_t, 8>;
 
 /// Deals four 8 x 8 matrices to a warp: rows[l] is row l % 8 of matrix l / 8, and parts[l] gets the entries of lane l's
-/// MatrixParts, of the transposed matrices where transposed.
+/// MatrixParts, or those of the transposed matrices.
 void share_matrices(const MatrixRow* const (&rows)[32], bool transposed, MatrixRow* const (&parts)[32]);
 
 }  // namespace softcheck::kernels::emulator

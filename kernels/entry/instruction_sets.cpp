@@ -1,5 +1,5 @@
-// SOFTCHECK_MAX_ISA=avx2 or ssse3: no instruction set beyond that one is used, for benchmarks and for comparing bits.
-// What is beyond AVX-512 has lanes of its own, which look themselves (cpu/tiles/lanes.cpp).
+// SOFTCHECK_MAX_ISA=avx2 or ssse3: limits the instruction set to that one, for benchmarks and for comparing bits. Lanes
+// beyond AVX-512 read the variable themselves (cpu/tiles/lanes.cpp).
 #include <hwy/targets.h>
 
 #include <cstdlib>

@@ -2,8 +2,9 @@
 
 #include "kernels/abi/softcheck_kernel.h"
 
-// Every op that a machine of ours exports, once; contracts.tsv has what each promises. A machine names the prefix of
-// its symbols and a type Ops: the symbol PREFIXop calls Ops::op(call). An op that the type lacks does not compile.
+// The list of all ops that our machines (CPU, GPU, emulator, strict) export; contracts.tsv has their contracts. A
+// machine names the prefix of its symbols and a type Ops: the symbol PREFIXop calls Ops::op(call). If the type lacks an
+// op, the machine does not compile.
 
 /// A symbol of a plug-in. All others are hidden.
 #define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
@@ -11,8 +12,8 @@
 #define SOFTCHECK_ENTRY(prefix, op, ...) \
   SOFTCHECK_EXPORT int prefix##op(const softcheck_call* call) { return __VA_ARGS__::op(call); }
 
-/// logits[, mask] to a value an element or a row. row_statistics: m, S - 1, T, U, each (rows), as many as are asked
-/// for; varentropy: nats squared; adaptive_softmax_backward: logits, dL/dp[, mask] to dL/dx.
+/// logits[, mask] to one value per element or per row. row_statistics: m, S - 1, T, U, each (rows), or the first of
+/// these; varentropy: nats squared; adaptive_softmax_backward: logits, dL/dp[, mask] to dL/dx.
 #define SOFTCHECK_ROW_ENTRIES(prefix, ...)               \
   SOFTCHECK_ENTRY(prefix, softmax, __VA_ARGS__)          \
   SOFTCHECK_ENTRY(prefix, log_softmax, __VA_ARGS__)      \
@@ -23,8 +24,8 @@
   SOFTCHECK_ENTRY(prefix, varentropy, __VA_ARGS__)       \
   SOFTCHECK_ENTRY(prefix, adaptive_softmax_backward, __VA_ARGS__)
 
-/// By version 2 of a call, as kernels/abi/softcheck_kernel.h says: losses, their mean, the gradients of both, gradients
-/// from saved outputs, the k largest coefficients, and merges of partial results.
+/// By version 2 of a call (kernels/abi/softcheck_kernel.h): losses, their mean, the gradients of both, gradients from
+/// saved outputs, the k largest coefficients, and merges of partial results.
 #define SOFTCHECK_LOSS_ENTRIES(prefix, ...)                         \
   SOFTCHECK_ENTRY(prefix, cross_entropy, __VA_ARGS__)               \
   SOFTCHECK_ENTRY(prefix, cross_entropy_backward, __VA_ARGS__)      \
@@ -35,8 +36,8 @@
   SOFTCHECK_ENTRY(prefix, topk_softmax, __VA_ARGS__)                \
   SOFTCHECK_ENTRY(prefix, merge_states, __VA_ARGS__)
 
-/// q, k, v[, mask] to out, lse, entropy, largest score. varlen: sequences packed as kernels/call/packed_views.hpp says,
-/// with the bits of a call for each; what lies behind the last one is neither read nor written.
+/// q, k, v[, mask] to out, lse, entropy, largest score. varlen: packed sequences (kernels/call/packed_views.hpp), with
+/// the bits of a separate call for each; memory after the last one is neither read nor written.
 #define SOFTCHECK_ATTENTION_ENTRIES(prefix, ...)           \
   SOFTCHECK_ENTRY(prefix, attention, __VA_ARGS__)          \
   SOFTCHECK_ENTRY(prefix, adaptive_attention, __VA_ARGS__) \

@@ -1,5 +1,5 @@
-// Attention by ranks behind the ABI: ranks are threads of the calling process, and each reads no keys but its own.
-// PREFIX_attention and the like, by how many ranks and which route:
+// Attention by ranks through the ABI: ranks are threads of the calling process, and each reads only its own keys. The
+// symbols PREFIX_attention and so on name the number of ranks and the route:
 //
 //   softcheck_ranks_1_ 2_ 3_ 4_ 8_   by the tree
 //   softcheck_ranks_4_ring_ 8_ring_  by the ring

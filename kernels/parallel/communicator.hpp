@@ -8,7 +8,7 @@ namespace softcheck::kernels::parallel {
 
 using Message = std::vector<std::byte>;
 
-/// What a rank has sent, and how long it has been sending and waiting.
+/// The messages that a rank has sent, and its time for sending and waiting.
 struct Traffic {
   std::uint64_t messages = 0, bytes = 0;
   double seconds = 0;
@@ -28,8 +28,8 @@ class Communicator {
   /// May return before the other rank receives.
   virtual void send(int to, Message message) = 0;
   virtual Message receive(int from) = 0;
-  /// The forests of all ranks united (unite_messages), in every rank. Their messages have one size. In which order
-  /// and bracketing they are combined is not defined, and does not show.
+  /// The forests of all ranks united (unite_messages), in every rank. Their messages have one size. The order and
+  /// bracketing in which they are combined are not defined, and do not change the bits.
   virtual Message reduced(Message own) = 0;
 
   const Traffic& traffic() const { return traffic_; }

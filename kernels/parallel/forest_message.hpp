@@ -11,23 +11,23 @@
 #include "kernels/parallel/machine.hpp"
 #include "kernels/parallel/state_forest.hpp"
 
-// A StateForest as bytes that say all that is needed to read them: a reduction's function gets nothing else. Behind the
-// head stand a byte for each row (undefined), and for each node its number and, row by row, m, ones, rest, T and the
-// columns of the values.
+// A StateForest as self-describing bytes, because the function of a reduction gets nothing else. After the header come
+// a byte for each row (undefined), and for each node its number and, row by row, m, ones, rest, T and the columns of
+// the values.
 namespace softcheck::kernels::parallel {
 
 struct ForestHead {
   std::uint64_t bytes_of_number, heads, rows, width, columns, nodes;
 };
 
-/// Bytes of a message with so many nodes.
+/// Bytes of a message with this number of nodes.
 template <class T>
 std::size_t message_bytes(const QueryTiles& tiles, std::size_t columns, std::size_t nodes) {
   const auto rows = static_cast<std::size_t>(tiles.heads * tiles.rows);
   return sizeof(ForestHead) + rows + nodes * (sizeof(Node) + rows * (4 + columns) * sizeof(T));
 }
 
-/// Writes values one behind the other.
+/// Writes values one after the other.
 class MessageWriter {
  public:
   explicit MessageWriter(std::span<std::byte> to) : to_(to) {}
@@ -67,7 +67,7 @@ void each_row(const QueryTiles& tiles, const QueryStates<T>& states, Each each) 
   }
 }
 
-/// Throws std::length_error where to is too small.
+/// Throws std::length_error if to is too small.
 template <class T>
 void write_forest(const StateForest<T>& forest, std::span<std::byte> to) {
   MessageWriter writer(to);
@@ -99,7 +99,7 @@ Message message_of(const StateForest<T>& forest) {
   return message;
 }
 
-/// Throws std::length_error or std::logic_error where these are no bytes of a forest.
+/// Throws std::length_error or std::logic_error if these are no bytes of a forest.
 template <class T>
 StateForest<T> read_forest(std::span<const std::byte> from) {
   MessageReader reader(from);
@@ -149,7 +149,7 @@ inline Message united_message(std::span<const std::byte> other, std::span<const 
   return message;
 }
 
-/// The same, in place of own: what an MPI_Op is made of. Throws std::length_error where own has no room for it.
+/// The same, overwriting own: for an MPI_Op. Throws std::length_error if own is too small.
 inline void unite_messages(std::span<const std::byte> other, std::span<std::byte> own) {
   take_union(other, own, [&](const auto& forest) { write_forest(forest, own); });
 }

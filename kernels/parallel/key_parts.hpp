@@ -12,10 +12,10 @@
 
 namespace softcheck::kernels::parallel {
 
-/// Keys of a rank that lie side by side, as a call of their own, and the nodes of the tree that they are.
+/// Consecutive keys of a rank as a separate call, and the nodes of the tree that they form.
 ///
-/// Views   AttentionViews or AttentionGradientViews: k, v, mask (and dk, dv) of these keys alone, all else that of the
-///         whole call; causality is a window, as the keys behind these are not there (see part_of)
+/// Views   AttentionViews or AttentionGradientViews: k, v, mask (and dk, dv) of only these keys, all else that of the
+///         whole call. Causality is a window, because the later keys are missing (see part_of)
 template <class Views>
 struct KeyPart {
   Views views;
@@ -27,7 +27,7 @@ struct KeyPart {
 inline void cut_keys(std::optional<View4>& view, std::size_t dimension, const KeyRange& keys) {
   if (!view) return;
   view->shape[dimension] = keys.end - keys.begin;
-  // Nothing is read where nothing is left, and the tensor may have no memory.
+  // Without keys nothing is read, and the tensor may have no memory.
   if (view->shape[dimension] != 0) view->data += keys.begin * view->strides[dimension];
 }
 inline void cut_keys(View4& view, const KeyRange& keys) {
@@ -36,9 +36,9 @@ inline void cut_keys(View4& view, const KeyRange& keys) {
   view = *cut;
 }
 
-/// What queries see of keys of which so many come behind the part: its own diagonal lies that much further to the
-/// right. Query i of a causal call stands at key i + all keys - queries, thus at key i + part's keys - queries + behind
-/// of the part, counted from its begin.
+/// Sets which keys of a part the queries see, if `behind` keys of the call come after the part: the part's diagonal
+/// moves to the right by that number. Query i of a causal call has the position i + all keys - queries, so within the
+/// part i + part's keys - queries + behind, counted from its begin.
 inline void see_as_part(AttentionViews& part, std::int64_t behind) {
   if (part.causal) part.attributes.right = behind;
   part.causal = false;
@@ -61,13 +61,13 @@ inline AttentionGradientViews part_of(const AttentionGradientViews& all, const K
   return part;
 }
 
-/// Where a rank's shard of keys begins and ends.
+/// The begin and end of a rank's shard of keys.
 inline KeyRange keys_of_nodes(const KeyTree& tree, const std::vector<Node>& nodes) {
   if (nodes.empty()) return {tree.keys(), tree.keys()};
   return {tree.keys_of(nodes.front()).begin, tree.keys_of(nodes.back()).end};
 }
 
-/// What a rank has of a call that lies in the memory of all of them.
+/// A rank's parts of a call whose tensors are in memory shared by all ranks.
 template <class Views>
 std::vector<KeyPart<Views>> parts_of_rank(const Views& all, const KeyTree& tree, int rank, int ranks) {
   std::vector<KeyPart<Views>> parts;

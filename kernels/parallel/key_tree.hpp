@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
-// The one tree by which the keys of a call are summed up. It depends on the number of keys alone, not on the ranks that
-// share the keys, and so do the bits.
+// The tree by which the keys of a call are summed. It depends only on the number of keys, not on the ranks, and so do
+// the bits.
 namespace softcheck::kernels::parallel {
 
 /// Keys [begin, end).
@@ -21,16 +21,16 @@ using Node = std::uint64_t;
 
 inline constexpr Node root_node = 1;
 
-/// Keys of a leaf: 128, as in the CPU's kernels, where that makes more than 8 leaves; else so few that 8 ranks have two
-/// shards each, but no fewer than 16.
+/// Keys of a leaf: 128, as in the CPU's kernels, if that makes more than 8 leaves. Else few enough that 8 ranks have
+/// two shards each, but at least 16.
 constexpr std::int64_t keys_of_leaf(std::int64_t keys) {
   std::int64_t leaf = 16;
   while (leaf < 128 && leaf * 16 < keys) leaf *= 2;
   return leaf;
 }
 
-/// A binary tree over the leaves of a call's keys, filled up with empty leaves to a power of two of them. Where all of
-/// a node's leaves on one side are empty, it is what the other side is: a merge with an empty state changes no bit.
+/// A binary tree over the leaves of a call's keys, padded with empty leaves to a power of two. If all leaves on one
+/// side of a node are empty, the node equals its other side: a merge with an empty state changes no bit.
 class KeyTree {
  public:
   explicit KeyTree(std::int64_t keys)
@@ -41,10 +41,10 @@ class KeyTree {
         depth_(std::bit_width(static_cast<std::uint64_t>(slots_)) - 1) {}
 
   std::int64_t keys() const { return keys_; }
-  /// How many merges lie between a leaf and the root.
+  /// The number of merges from a leaf to the root.
   int depth() const { return depth_; }
   bool is_leaf(Node node) const { return level_of(node) == depth_; }
-  /// Nothing where the node's leaves are empty: begin is then end.
+  /// Nothing if the node's leaves are empty: begin is then end.
   KeyRange keys_of(Node node) const {
     const int level = level_of(node);
     const auto index = static_cast<std::int64_t>(node - (Node{1} << level));
@@ -52,8 +52,8 @@ class KeyTree {
     return {std::min(index * width, keys_), std::min((index + 1) * width, keys_)};
   }
 
-  /// The largest nodes that together are one of so many shards of the keys, as equal as leaves allow, in order. The
-  /// last shard has the empty leaves as well, so that every leaf is in one shard.
+  /// The largest nodes that together form shard `shard` of `shards` shards of the keys, in order; shards are as equal
+  /// as leaves allow. The last shard also has the empty leaves, so that every leaf is in one shard.
   std::vector<Node> nodes_of_shard(int shard, int shards) const {
     const auto cut = [&](std::int64_t index) { return index == shards ? slots_ : index * leaves_ / shards; };
     std::vector<Node> nodes;

@@ -10,14 +10,14 @@
 
 namespace softcheck::kernels::parallel {
 
-/// How the forests of ranks come together. None shows in the bits.
+/// The way in which the forests of ranks are united. The bits do not depend on it.
 enum class Route {
-  tree,      // to rank 0 in log2(ranks) steps, and back where all ranks need them
+  tree,      // to rank 0 in log2(ranks) steps, and back if all ranks need them
   ring,      // every rank's forest travels from each rank to the next
   reduction  // Communicator::reduced: with MPI, an MPI_Op
 };
 
-/// Of rank 0 the forest of all ranks, of another rank that of itself and the ranks that have sent to it.
+/// On rank 0 the forest of all ranks; on another rank that of itself and the ranks that have sent to it.
 template <class T>
 StateForest<T> gathered(Communicator& ranks, StateForest<T> forest) {
   for (int step = 1; step < ranks.size(); step *= 2) {
@@ -54,7 +54,7 @@ StateForest<T> circled(Communicator& ranks, StateForest<T> forest) {
   return forest;
 }
 
-/// The forests of all ranks united, for rank 0; where everywhere, for all ranks. The other routes do that in any case.
+/// The united forests of all ranks, on rank 0; with everywhere on all ranks. The other routes always do the latter.
 ///
 /// most   the most nodes of consecutive ranks (most_nodes): a reduction has room for no more
 template <class T>

@@ -15,10 +15,10 @@ namespace softcheck::kernels::parallel {
 
 /// The states of a rank's nodes, for one tile of queries after the other.
 ///
-/// Leaf   begin(views, place, tile): takes the tile's queries; operator()(keys, state): writes the state of a leaf,
-/// keys
-///        counted from the part's begin, at least one of them; undefined(row): whether a score seen since begin is NaN
-///        or +inf
+/// Leaf   begin(views, place, tile): takes the tile's queries. operator()(keys, state): writes the state of a leaf,
+/// with
+///        keys counted from the part's begin, at least one of them. undefined(row): whether a score seen since begin is
+///        NaN or +inf
 template <class T, class Leaf>
 class NodeStates {
  public:

@@ -52,7 +52,7 @@ struct QueryTiles {
 
 /// The TileStates of all tiles of a call, against some keys, and their memory.
 ///
-/// width   columns of values, a multiple of column_group; 0: the statistics alone
+/// width   columns of values, a multiple of column_group; 0: only the statistics
 template <class T>
 class QueryStates {
  public:

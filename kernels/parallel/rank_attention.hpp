@@ -18,7 +18,7 @@
 
 namespace softcheck::kernels::parallel {
 
-/// Of every row, rank_rows to a tile: its temperature's inverse, and its largest score where that is known.
+/// For every row, rank_rows to a tile: the inverse of its temperature, and its largest score if that is known.
 template <class T>
 struct RowTemperatures {
   explicit RowTemperatures(const QueryTiles& tiles)
@@ -32,7 +32,7 @@ struct RowTemperatures {
 template <class T>
 class AttentionLeaf {
  public:
-  /// width: 0 where no values are wanted.
+  /// width: 0 if no values are wanted.
   AttentionLeaf(const AttentionViews& views, std::size_t width, const RowTemperatures<T>& temperatures)
       : tile_(views, rank_rows, rank_rows),
         width_(width),
@@ -47,7 +47,7 @@ class AttentionLeaf {
   bool undefined(std::size_t row) const { return tile_.undefined(row); }
 
   void operator()(const KeySpan& keys, const TileState<T>& state) {
-    clear_state(state, tile_.rows(), width_);  // of rows that see none of the keys
+    clear_state(state, tile_.rows(), width_);  // for rows that see none of the keys
     const RowSpan seen = tile_.take(keys);
     if (seen.first == seen.last) return;
     TileScores<T> scores = tile_.score(seen, state.maximum);

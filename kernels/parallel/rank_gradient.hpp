@@ -209,7 +209,7 @@ class RankGradient {
     });
   }
 
-  /// dk and dv are sums over all queries, which this rank has: leaf by leaf of its own keys.
+  /// dk and dv are sums over all queries, and this rank has all queries: computes them leaf by leaf of its own keys.
   void find_key_gradients() {
     for (const KeyPart<AttentionGradientViews>& part : keys_.parts) {
       if (!part.views.dk) return;

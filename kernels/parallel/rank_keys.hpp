@@ -13,24 +13,24 @@
 
 namespace softcheck::kernels::parallel {
 
-/// One rank's share of the keys of a call, and how its states meet those of the other ranks.
+/// One rank's share of the keys of a call, and the exchange of states with the other ranks.
 ///
 /// Views   AttentionViews or AttentionGradientViews
 template <class Views>
 struct RankKeys {
   /// keys   of the whole call
-  /// own    this rank's, at least one, as parts_of_rank makes them
+  /// own    this rank's parts, at least one, from parts_of_rank
   RankKeys(Communicator& all, Route by, std::int64_t keys, std::vector<KeyPart<Views>> own)
       : ranks(all), route(by), tree(keys), most(most_nodes(tree, all.size())), parts(std::move(own)) {}
 
   /// The queries, outputs and numbers of the call; its keys are those of the first part.
   const Views& call() const { return parts.front().views; }
 
-  /// The states of all ranks' keys, for rank 0; where everywhere, for all ranks.
+  /// The states of all ranks' keys, on rank 0; with everywhere on all ranks.
   ///
-  /// leaf      as of NodeStates
+  /// leaf      as in NodeStates
   /// width     of the states' values, with their padding
-  /// columns   of them that a message carries
+  /// columns   number of values in a message
   template <class T, class Leaf>
   StateForest<T> states_of(const QueryTiles& tiles, Leaf& leaf, std::size_t width, std::size_t columns,
                            bool everywhere) const {

@@ -14,9 +14,9 @@
 
 namespace softcheck::kernels::parallel {
 
-/// What some ranks know of all queries: the states of nodes of the tree, of which none lies within another.
+/// The states of all queries at some nodes of the tree, none of which contains another.
 ///
-/// Forests of different ranks are united in any order and bracketing, with the same bits: siblings alone are merged,
+/// Forests of different ranks may be united in any order and bracketing, with the same bits: only siblings are merged,
 /// the left one first. The state of a node is always the merge of its two children, whichever rank sends them first.
 /// The merge of states is a monoid in exact numbers (theory/proofs/streaming_entropy.v), not in rounded ones; the union
 /// of forests is associative and commutative in both.
@@ -31,11 +31,11 @@ class StateForest {
   std::size_t width() const { return width_; }
   std::size_t columns() const { return columns_; }
   const std::map<Node, QueryStates<T>>& nodes() const { return nodes_; }
-  /// For each row, rank_rows to a tile: not 0 where a score that it sees is NaN or +inf.
+  /// For each row, rank_rows per tile: not 0 if a visible score is NaN or +inf.
   std::vector<std::uint8_t>& undefined() { return undefined_; }
   const std::vector<std::uint8_t>& undefined() const { return undefined_; }
 
-  /// Throws std::logic_error where the node is there already.
+  /// Throws std::logic_error if the node is there already.
   void add(Node node, QueryStates<T> state) {
     for (auto sibling = nodes_.find(node ^ 1); node != root_node && sibling != nodes_.end();
          sibling = nodes_.find(node ^ 1)) {
@@ -51,7 +51,7 @@ class StateForest {
     for (auto& [node, state] : other.nodes_) add(node, std::move(state));
   }
 
-  /// The state of all keys. Throws std::logic_error where some of them are missing.
+  /// The state of all keys. Throws std::logic_error if some of them are missing.
   const QueryStates<T>& root() const {
     const auto found = nodes_.find(root_node);
     if (found == nodes_.end()) throw std::logic_error("StateForest: keys are missing");

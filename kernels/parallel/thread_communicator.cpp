@@ -32,7 +32,7 @@ Message ThreadGroup::take(int from, int to) {
 
 Message ThreadGroup::reduced(Message own) {
   std::unique_lock lock(mutex_);
-  // The one before has not been left by all ranks.
+  // Waits until all ranks have left the previous reduction.
   reduction_.wait(lock, [&] { return failed_ || left_ == 0; });
   require_success();
   if (arrived_ == 0) {

@@ -21,7 +21,7 @@ class ThreadGroup {
 
   int size() const { return size_; }
   void put(int from, int to, Message message);
-  /// Waits for the message. Throws std::runtime_error where a rank has failed.
+  /// Waits for the message. Throws std::runtime_error if a rank has failed.
   Message take(int from, int to);
   /// Combines in the order in which the ranks arrive. Throws as take.
   Message reduced(Message own);
@@ -37,7 +37,7 @@ class ThreadGroup {
   // One for each rank: a message wakes the rank that it is for, and no other.
   std::vector<std::condition_variable> message_for_;
   std::vector<std::deque<Message>> boxes_;
-  Message sum_;  // of the reduction that is under way, or of the last one
+  Message sum_;  // of the current reduction, or of the last one
   int arrived_ = 0, left_ = 0;
   bool failed_ = false;
 };

@@ -1,5 +1,5 @@
-// oneDNN's softmax primitive behind the C ABI: a kernel of another project. f32 and bf16 (what 2.6 has on CPUs),
-// rows of any stride over contiguous columns; masks, theta != 1 and other strides are refused.
+// oneDNN's softmax primitive through the C ABI: a kernel of another project. It takes f32 and bf16 (the formats of 2.6
+// on CPUs) and rows of any stride over contiguous columns, and refuses masks, theta != 1 and other strides.
 //
 // The primitive may start an OpenMP pool, which does not survive fork(): load this library in the process that calls
 // it, with OMP_NUM_THREADS=1 in the environment before that, as the judge's child does.

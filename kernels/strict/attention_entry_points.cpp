@@ -1,4 +1,4 @@
-// The attention kernels of kernels/block/ on the CPU's vectors, behind the ABI. Bits are those of the emulated kernels
+// The attention kernels of kernels/block/ on the CPU's vectors, through the ABI. Bits are those of the emulated kernels
 // (kernels/emulator/plugin) and of the kernels on a GPU. They write NaN in the same places; its payload depends on the
 // machine.
 #include "kernels/call/packed_views.hpp"
@@ -39,7 +39,7 @@ struct FindStatistics {
   }
 };
 
-/// Attention backward: all queries, then, where the call asks for dk, all keys.
+/// Attention backward: all queries, then, if the call has dk, all keys.
 struct Differentiate {
   bool adaptive;
 

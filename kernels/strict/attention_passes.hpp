@@ -41,9 +41,9 @@ struct AttentionPasses {
   /// The weighing of one tile in attend(), by all threads of a block: raises state.maximum to the largest score unless
   /// the maximum is known, writes each key's weight and adds it to its thread's sums.
   ///
-  /// scores    (block_keys), -inf where the key is hidden
-  /// weights   (block_keys), exp(beta (x - maximum)); -1 where the score is -inf
-  /// returns   false where a score is NaN or +inf and the maximum is not known: the query then has no result, weights
+  /// scores    (block_keys), -inf if the key is hidden
+  /// weights   (block_keys), exp(beta (x - maximum)); -1 if the score is -inf
+  /// returns   false if a score is NaN or +inf and the maximum is not known: the query then has no result, weights
   ///           is not written, and the caller passes no more tiles of it
   bool (*weigh)(const T* scores, T beta, bool maximum_known, QueryState<T>& state, T* weights);
   /// to += sum factors[i] rows[i] over i in order, as the threads of attend() add their columns. A row whose mark is

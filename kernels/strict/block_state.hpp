@@ -7,10 +7,10 @@
 #include "kernels/block/row_kernels.hpp"
 #include "kernels/strict/machine.hpp"
 
-// The strict kernels compute the bodies of kernels/block/ on the CPU's vectors. The lanes of a vector stand for as many
-// threads of a block, and entry t of each array below is what thread t holds. The operations and their order are those
-// of the bodies, and so are the bits (docs/kernels/gpu_kernels.md, "Strict mode"). What a body's docstring says of
-// formulas and errors therefore holds here; the docstrings of kernels/strict/ name the body's function.
+// The strict kernels compute the bodies of kernels/block/ on the CPU's vectors. Each lane of a vector simulates a
+// thread of a block, and entry t of each array below is a variable of thread t. The operations and their order are
+// those of the bodies, and so are the bits (docs/kernels/gpu_kernels.md, "Strict mode"). So the formulas and errors in
+// a body's docstring hold here too; the docstrings of kernels/strict/ name the body's function.
 namespace softcheck::kernels::strict {
 
 /// Threads of a block: 128.
@@ -46,8 +46,8 @@ inline std::size_t threads_with(std::size_t items) {
 }
 
 /// How many entries of a state clear() must set before the first used threads get items and are merged: the tree merges
-/// pairs up to the next power of two, and at least one vector of pairs. What a level of merges writes beyond its pairs,
-/// no later level reads.
+/// pairs up to the next power of two, and at least one vector of pairs. Later levels do not read what a level writes
+/// beyond its pairs.
 template <class T>
 std::size_t merged_entries(std::size_t used) {
   return std::max(std::bit_ceil(used), 2 * most_lanes<T>);

@@ -140,7 +140,7 @@ class KeyGradientTile {
         of_keys_(tile_rows, views.forward.dim()),
         of_values_(tile_rows, views.forward.value_dim()) {}
 
-  /// Computes the keys of the tile at place: writes dk and, where the call asks for it, dv.
+  /// Computes the keys of the tile at place: writes dk and, if the call has it, dv.
   void differentiate(const TilePlace& place, bool adaptive) {
     place_ = place;
     const AttentionViews& from = views_.forward;

@@ -42,7 +42,7 @@ class QueryTile {
   }
   std::int64_t columns() const { return columns(place_.count - 1); }
 
-  /// Computes the scores of every query against keys key to key + block_keys - 1, -inf where a key is hidden or does
+  /// Computes the scores of every query against keys key to key + block_keys - 1, -inf if a key is hidden or does
   /// not exist.
   ///
   /// scores   (place().count, block_keys), those of query i at i stride

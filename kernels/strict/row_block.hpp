@@ -50,7 +50,7 @@ inline bool visible(const AttentionViews& views, std::int64_t batch, std::int64_
   return *views.mask->at(batch, views.mask->shape[1] == 1 ? 0 : head, query, key) != std::byte{0};
 }
 
-/// Writes a number of row i of a tile, rounded to the tensor's format, where the call asks for that tensor.
+/// Writes a number of row i of a tile, rounded to the tensor's format, if the call has that tensor.
 inline void store_row(const std::optional<View4>& to, const TilePlace& at, std::size_t i, double value) {
   if (to) store_element(to->at(at.batch, at.head, at.row(i)), to->storage, value);
 }

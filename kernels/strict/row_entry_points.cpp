@@ -1,4 +1,4 @@
-// The row kernels of kernels/block/ on the CPU's vectors, behind the ABI. Bits are those of the emulated kernels
+// The row kernels of kernels/block/ on the CPU's vectors, through the ABI. Bits are those of the emulated kernels
 // (kernels/emulator/plugin) and of the kernels on a GPU.
 #include <algorithm>
 #include <memory>
@@ -11,7 +11,7 @@
 namespace softcheck::kernels::strict {
 namespace {
 
-// Items of a task: so many that the time to take a task does not show.
+// Items of a task: enough that the time to take a task is negligible.
 constexpr std::int64_t task_elements = std::int64_t{1} << 15;
 
 template <class Rows, class Op>
@@ -35,8 +35,8 @@ int run(const softcheck_call* call, Form form, Op op) try {
   return 1;  // out of memory
 }
 
-// Whether a call of an adaptive op passes a temperature; the op refuses it, as beta takes its place. It is true of a
-// null call and of another version, too.
+// True if a call of an adaptive op passes a temperature; the op refuses it, because beta replaces it. Also true for a
+// null call and for another version.
 bool has_temperature(const softcheck_call* call) {
   return call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call->theta != 1;
 }

@@ -6,8 +6,8 @@
 namespace softcheck::kernels::strict {
 
 /// adaptive_softmax_backward_body() of kernels/block/adaptive_softmax_backward.hpp, one row of a call at a time, 512
-/// items at a time. The memory does not depend on the call. Each thread of the operating system has its own object; the
-/// views outlive it.
+/// items at a time. The memory does not depend on the call. Each thread of the operating system needs its own object;
+/// the views must outlive it.
 template <class T>
 class StrictRowGradients {
  public:

@@ -12,11 +12,11 @@
 
 namespace softcheck::kernels::strict {
 
-/// Items begin to begin + count - 1 of a row as T, with -inf for masked items and behind the last one.
+/// Items begin to begin + count - 1 of a row as T, with -inf for masked items and after the last one.
 ///
 /// mask      (rows, columns) of bytes, or nullptr; an item of byte 0 is masked
 /// buffer    (padded), padded >= count
-/// returns   (padded): the tensor's own memory where the items lie there as T, none is masked and padded is count; else
+/// returns   (padded): the tensor's own memory if the items are stored as T, none is masked and padded is count; else
 ///           buffer
 template <class T>
 const T* read_items(const View& from, const View* mask, std::int64_t row, std::int64_t begin, std::size_t count,
@@ -122,7 +122,7 @@ class StrictRows {
     store_element(to.at(row, 0), to.storage, value);
   }
 
-  /// Writes pass(x, maximum, scale, last) as the row's results, or NaN where the row has no softmax.
+  /// Writes pass(x, maximum, scale, last) as the row's results, or NaN if the row has no softmax.
   void write(std::int64_t row, T maximum, decltype(RowPasses<T>::write_logs) pass, T scale, T last) {
     const bool defined = maximum > minus_infinity<T>();
     const View& out = views_.output();

@@ -11,8 +11,8 @@ class StatisticsTile {
  public:
   explicit StatisticsTile(const AttentionStatisticsViews& views) : views_(views), tile_(views.forward) {}
 
-  /// Computes m, S - 1, T and U of the queries of the tile at place, and writes those that the call asks for. U costs
-  /// time only where the call asks for it.
+  /// Computes m, S - 1, T and U of the queries of the tile at place, and writes those that the call has. It computes U
+  /// only if the call has it.
   void find(const TilePlace& place) {
     tile_.begin(place);
     const Moments moments = views_.statistics[3] ? Moments::squares : Moments::deviations;

@@ -15,7 +15,7 @@ namespace softcheck::kernels::zoo::attention {
 struct AttributedCall {
   Attention plain;
   std::optional<View> sinks, slopes, bias;
-  std::int64_t left = -1, right = -1;  // keys beside its own that a query sees; -1: all
+  std::int64_t left = -1, right = -1;  // number of keys that a query sees on each side of its own position; -1: all
   bool top_left = false;
   double softcap = 0;
   std::vector<std::int64_t> sink_head, slope_head, bias_head;  // of each query head
@@ -28,10 +28,10 @@ template <class Real>
 struct AttributedRow : Row<Real> {
   Real softcap = 0;
   Real slope = 0;
-  std::int64_t place = 0;  // the key that it stands at
+  std::int64_t place = 0;  // its position among the keys
   std::vector<Real> bias;  // (n) or none
   std::optional<Real> sink;
-  std::vector<std::uint8_t> without_window;  // (n): what it would see
+  std::vector<std::uint8_t> without_window;  // (n): visible keys without a window
   std::size_t window_begin = 0;              // the first key of its window
 };
 
@@ -105,7 +105,7 @@ Real capped(Real x, Real softcap) {
   return softcap == 0 ? x : softcap * std::tanh(x / softcap);
 }
 
-/// What is added to a capped score.
+/// The term that is added to a capped score.
 template <class Real>
 Real shift(const AttributedRow<Real>& row, std::size_t j) {
   Real x = 0;
@@ -113,7 +113,7 @@ Real shift(const AttributedRow<Real>& row, std::size_t j) {
   return row.bias.empty() ? x : x + row.bias[j];
 }
 
-/// The score of a visible key; -inf where masked.
+/// The score of a visible key; -inf if masked.
 template <class Real>
 Real attributed_score(const AttributedRow<Real>& row, std::size_t j) {
   const Real x = score<Real>(row, j);
@@ -131,7 +131,7 @@ inline constexpr auto usual_score = []<class Real>(const AttributedRow<Real>& ro
   return attributed_score(row, j);
 };
 
-/// Correct from correct scores: the sink joins the maximum and the sum, and no value.
+/// Correct from correct scores: the sink is part of the maximum and of the sum, and has no value.
 template <class Real>
 void finish_attributed(AttributedRow<Real>& row, const std::vector<Real>& x, Real if_masked = not_a_number<Real>) {
   Real m = largest(x);
@@ -170,14 +170,14 @@ int attend_changed_attributed_rows(const softcheck_call* call, Change change) {
   });
 }
 
-/// With scores by score_of(row, j) alone.
+/// Attention with the scores score_of(row, j).
 template <class Score>
 int attend_by_scores(const softcheck_call* call, Score score_of) {
   return attend_attributed(
       call, [&]<class Real>(AttributedRow<Real>& row) { finish_attributed(row, scores_by(row, score_of)); });
 }
 
-/// The same with what softcap(row, the score before it) makes of a visible score where the call has a softcap.
+/// Attention whose visible scores are softcap(row, the score before it), if the call has a softcap.
 template <class Softcap>
 int attend_by_softcap(const softcheck_call* call, Softcap softcap) {
   return attend_by_scores(call, [&]<class Real>(const AttributedRow<Real>& row, std::size_t j) {

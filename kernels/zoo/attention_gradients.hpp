@@ -12,11 +12,11 @@
 // head at a time, so that each file holds its one idea (or its one bug) and nothing else.
 namespace softcheck::kernels::zoo::attention {
 
-/// What the call of a gradient has besides the forward pass's.
+/// The tensors of a gradient's call that the forward pass lacks.
 struct GradientTensors {
   View saved_lse, out_gradient, dq, dk, dv;
-  std::optional<View> dsinks;  // (heads), where the call asks for it
-  std::optional<View> by_lse;  // (batch, heads, queries), the gradient by the log-sum-exps, where the call has it
+  std::optional<View> dsinks;  // (heads), if the call has this output
+  std::optional<View> by_lse;  // (batch, heads, queries), the gradient by the log-sum-exps, if the call has it
 
   static constexpr std::uint32_t own = 6;  // q, k, v, out, lse, out_gradient; then the others of the forward pass
 
@@ -31,9 +31,9 @@ struct GradientTensors {
 
 /// A call, unpacked. A mutant of layouts or parameters changes a field.
 struct GradientCall : GradientTensors {
-  AttributedCall of;  // q, k, v, mask and attributes; its outputs are not there
+  AttributedCall of;  // q, k, v, mask and attributes, without its outputs
   View saved_out;
-  std::optional<View> dbias;  // (batch, heads or 1, queries, keys), where the call asks for it
+  std::optional<View> dbias;  // (batch, heads or 1, queries, keys), if the call has this output
 };
 
 /// The forward pass of the call of a gradient, of one output.
@@ -61,7 +61,7 @@ struct ForwardPass {
   }
 };
 
-/// The queries that look at one key head: head by head, query by query.
+/// The queries that use one key head: head by head, query by query.
 template <class Real>
 struct GradientHead {
   std::vector<AttributedRow<Real>> rows;  // (m)
@@ -70,7 +70,7 @@ struct GradientHead {
   std::vector<Real> gradients;            // (m, dv)
   std::vector<Real> by_lse;               // (m), 0 without
   std::size_t items = 0, dim = 0, value_dim = 0, queries = 0;
-  // The results; at first what their memory held.
+  // The results; at first the previous contents of their memory.
   std::vector<Real> dq, dk, dv;  // (m, d), (n, d), (n, dv)
 };
 
@@ -88,7 +88,7 @@ inline bool unpack_gradient(const softcheck_call& call, GradientCall& a) {
   a.of = *of;
   a.saved_out = View(*call.inputs[3]);
   a.read(call);
-  // One that is asked for is known by its rank.
+  // The rank of an output tells dsinks (1) from dbias.
   for (std::uint32_t i = 3; i < call.n_outputs; ++i) {
     (call.outputs[i]->ndim == 1 ? a.dsinks : a.dbias).emplace(*call.outputs[i]);
   }
@@ -141,8 +141,8 @@ GradientHead<Real> gather_head(const GradientCall& call, std::int64_t b, std::in
   return head;
 }
 
-/// A right kernel, of sum=sequential: p = exp(x - L) and delta = <dO, O> from what was saved, less the gradient by L. A
-/// mutant overrides a step.
+/// A right kernel, of sum=sequential: p = exp(x - L) and delta = <dO, O> from the saved values, less the gradient by L.
+/// A mutant overrides a step.
 template <class Real>
 struct Gradients {
   GradientHead<Real>& head;
@@ -152,14 +152,14 @@ struct Gradients {
 
   Real gradient(std::size_t i, std::size_t c) const { return head.gradients[i * head.value_dim + c]; }
   virtual Real sink_probability(std::size_t i) const { return std::exp(*head.rows[i].sink - head.saved_lse[i]); }
-  /// What query i adds to its sink's gradient.
+  /// The term of query i in its sink's gradient.
   virtual Real sink_term(std::size_t i) const { return -(sink_probability(i) * delta(i)); }
   /// Adds the terms of the group's head g, in one batch, to the gradient by its sink.
   virtual void add_sink(std::size_t g, Real& sum) const {
     for (std::size_t i = g * head.queries; i < (g + 1) * head.queries; ++i) sum += sink_term(i);
   }
 
-  /// What the pair adds to its number of the bias: dS before a softcap's slope.
+  /// The pair's term in the gradient by its bias: dS before a softcap's slope.
   virtual Real bias_term(std::size_t i, std::size_t j, Real p, Real own_delta) const {
     return p * (product(i, j) - own_delta);
   }
@@ -172,7 +172,7 @@ struct Gradients {
   }
 
   Real score_of(std::size_t i, std::size_t j) const { return attributed_score(head.rows[i], j); }
-  /// By which a softcap multiplies a score's gradient: 1 - tanh(score / softcap)^2.
+  /// The factor by which a softcap multiplies a score's gradient: 1 - tanh(score / softcap)^2.
   Real slope_of(std::size_t i, std::size_t j) const {
     const AttributedRow<Real>& row = head.rows[i];
     if (row.softcap == 0) return 1;
@@ -314,7 +314,7 @@ int gradients_of_changed_call(const softcheck_call* call, Change change) {
 
 #define SOFTCHECK_BODY_gradients_of_changed_call(name) SOFTCHECK_CALL_BODY(void, name, GradientCall& a)
 
-/// A right kernel but for one step of Gradients: the step's result and its declaration, for its body.
+/// A right kernel with one wrong step of Gradients: the step's result and declaration, followed by its body.
 #define GRADIENT_BUG(symbol, result, step)                                                              \
   template <class Real>                                                                                 \
   struct symbol##_kernel final : Gradients<Real> {                                                      \

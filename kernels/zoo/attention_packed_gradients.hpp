@@ -8,7 +8,7 @@
 #include "kernels/zoo/attention_gradients.hpp"
 #include "kernels/zoo/attention_sequence_attributes.hpp"
 
-// Gradients of attention whose sequences are packed: each sequence is a call of its own, of one key head at a time.
+// Gradients of attention whose sequences are packed: each sequence is computed like a call, one key head at a time.
 namespace softcheck::kernels::zoo::attention {
 
 using zoo::load;
@@ -17,7 +17,7 @@ using zoo::load;
 struct PackedGradientCall : GradientTensors {
   SequenceCall of;  // its out is the saved one
   std::optional<SequenceAttributes> attributes;
-  bool clears = true;  // all results before any is added
+  bool clears = true;  // all results are set to 0 before any is added
 };
 
 inline bool unpack_packed_gradient(const softcheck_call& call, PackedGradientCall& a) {
@@ -27,7 +27,7 @@ inline bool unpack_packed_gradient(const softcheck_call& call, PackedGradientCal
     return false;
   }
   ForwardPass pass(*whole, a);
-  DLTensor out = *call.inputs[3];  // the forward pass returned what is read here
+  DLTensor out = *call.inputs[3];  // an input here: the forward pass's result
   DLTensor* outputs[] = {&out};
   pass.forward.call.outputs = outputs;
   const std::optional<SequenceCall> of = unpack_sequences(pass.forward.call);
@@ -73,7 +73,7 @@ inline void clear(const View& view) {
   }
 }
 
-/// What one sequence has in it, onto what is there.
+/// Adds one sequence's gradients to the results.
 template <class Real>
 void add_head(const PackedGradientCall& a, const Sequence& s, std::int64_t kv, const GradientHead<Real>& head) {
   const SequenceCall& c = a.of;
@@ -125,8 +125,8 @@ void each_packed_key_head(const PackedGradientCall& a, ChangeSequence& change_se
 }
 
 /// A right kernel of sum=sequential. Before it begins, of_call(PackedGradientCall&) may change the call, then
-/// change_sequence(call, Sequence&) a sequence, and change(call, sequence, kv, GradientHead<Real>&) what is read for a
-/// key head.
+/// change_sequence(call, Sequence&) a sequence, and change(call, sequence, kv, GradientHead<Real>&) the values that are
+/// read for a key head.
 template <class OfCall, class ChangeSequence, class Change>
 int packed_gradients(const softcheck_call* call, OfCall of_call, ChangeSequence change_sequence, Change change) {
   PackedGradientCall a;
@@ -139,7 +139,7 @@ inline constexpr auto unchanged_gradients = [](PackedGradientCall&) {};
 inline constexpr auto unchanged_gradient_sequence = [](const PackedGradientCall&, Sequence&) {};
 inline constexpr auto unchanged_head = [](const PackedGradientCall&, const Sequence&, std::int64_t, auto&) {};
 
-/// The two steps, each alone.
+/// The kernel with only one of the two changes.
 template <class Change>
 int packed_gradients_of_changed_sequences(const softcheck_call* call, Change change) {
   return packed_gradients(call, unchanged_gradients, change, unchanged_head);

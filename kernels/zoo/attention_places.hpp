@@ -2,7 +2,7 @@
 
 #include "kernels/zoo/attention_states.hpp"
 
-// For planted bugs that depend on where a query stands.
+// For planted bugs that depend on a query's position.
 namespace softcheck::kernels::zoo::attention {
 
 /// Batch, head and query of a row.
@@ -25,7 +25,7 @@ int attend_changed_rows(const softcheck_call* call, Change change) {
   });
 }
 
-/// The query's numbers, read where another one stands.
+/// Replaces the query's numbers by those of the query at another place.
 template <class Real>
 void take_query_of(const Attention& a, const Place& at, Row<Real>& row) {
   for (std::size_t t = 0; t < row.query.size(); ++t) {
@@ -33,7 +33,7 @@ void take_query_of(const Attention& a, const Place& at, Row<Real>& row) {
   }
 }
 
-/// Keys and values [first, items) replaced by those of other keys.
+/// Replaces the keys and values [first, items) by those of other keys.
 template <class Real, class Other>
 void take_keys_of(Row<Real>& row, std::size_t first, Other other) {
   const std::size_t d = row.query.size(), size = row.out.size();

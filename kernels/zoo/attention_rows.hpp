@@ -24,7 +24,7 @@ struct View {
   DLDataType type{};
   std::array<std::int64_t, 4> shape{1, 1, 1, 1};
   std::array<std::int64_t, 4> strides{0, 0, 0, 0};
-  std::int64_t (*offset)(std::int64_t) = whole_offset;  // how an element's offset is held
+  std::int64_t (*offset)(std::int64_t) = whole_offset;  // how an element's offset is stored
 
   explicit View(const DLTensor& t) : first(static_cast<char*>(t.data) + t.byte_offset), type(t.dtype) {
     std::int64_t compact = 1;
@@ -70,7 +70,7 @@ struct Row {
   std::vector<std::uint8_t> visible;  // (n): boolean and causal mask
   Real scale = 1;
   DLDataType type{};
-  // The results; at first what their memory held.
+  // The results; at first the previous contents of their memory.
   std::vector<Real> out;  // (dv)
   Real lse{};
   Real entropy{};
@@ -85,7 +85,7 @@ struct Attention {
   std::uint32_t outputs = 1;
   double scale = 1;
   bool causal = false;
-  std::int64_t keys = 0;                // how many are looked at; those beyond the tensor's are masked
+  std::int64_t keys = 0;                // number of keys read; those beyond the tensor's are masked
   std::int64_t diagonal = 0;            // causal: query i sees the keys up to i + diagonal
   std::vector<std::int64_t> key_head;   // of each query head
   std::vector<std::int64_t> mask_head;  // of each query head

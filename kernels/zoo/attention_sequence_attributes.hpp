@@ -13,7 +13,7 @@ namespace softcheck::kernels::zoo::attention {
 /// The attributes of a call, as far as such calls have them.
 struct SequenceAttributes {
   std::optional<View> sinks, slopes;
-  std::int64_t left = -1, right = -1;  // keys beside its own that a query sees; -1: all
+  std::int64_t left = -1, right = -1;  // number of keys that a query sees on each side of its own position; -1: all
   bool top_left = false;
   double softcap = 0;
 
@@ -31,7 +31,7 @@ struct SequenceAttributes {
   }
 };
 
-/// Query i of head h, which stands at place.
+/// Query i of head h, at position place.
 template <class Real>
 AttributedRow<Real> gather(const SequenceCall& c, const SequenceAttributes& of, const Sequence& s, std::int64_t h,
                            std::int64_t i, std::int64_t place) {
@@ -48,7 +48,7 @@ AttributedRow<Real> gather(const SequenceCall& c, const SequenceAttributes& of, 
   return row;
 }
 
-/// Windows and slopes count from the key place_of(call, sequence, i); causality from the query's own.
+/// Windows and slopes count from the position place_of(call, sequence, i); causality from the query's own position.
 template <class Place>
 int attend_sequences_from(const softcheck_call* call, Place place_of) {
   const std::optional<SequenceCall> c = unpack_sequences(*call);

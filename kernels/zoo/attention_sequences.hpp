@@ -33,7 +33,7 @@ struct Sequence {
   std::int64_t index = 0;
   std::int64_t first_query = 0, queries = 0, first_key = 0, keys = 0;
   std::int64_t diagonal = 0;           // causal: query i sees the keys up to i + diagonal
-  std::int64_t table_row = 0;          // of the table, where there is one
+  std::int64_t table_row = 0;          // of the table, if there is one
   std::int64_t hidden_from = 1 << 30;  // keys from this one on are masked
   bool left_out = false;
 };

@@ -10,7 +10,7 @@
 #include "kernels/zoo/attention_rows.hpp"
 #include "kernels/zoo/reference_rows.hpp"
 
-// The plain loops that most mutants of attention spoil in one place.
+// The plain loops in which most mutants of attention change one step.
 namespace softcheck::kernels::zoo::attention {
 
 using zoo::beta_of;
@@ -21,7 +21,7 @@ constexpr Real lowest = -std::numeric_limits<Real>::infinity();
 template <class Real>
 constexpr Real not_a_number = std::numeric_limits<Real>::quiet_NaN();
 
-/// scale <q, k_j>; -inf where masked, so that nothing of a masked key or value is looked at.
+/// scale <q, k_j>; -inf if masked, so that a masked key or value is never read.
 template <class Real>
 Real score(const Row<Real>& row, std::size_t j) {
   if (row.visible[j] == 0) return lowest<Real>;
@@ -37,7 +37,7 @@ std::vector<Real> scores(const Row<Real>& row) {
   return x;
 }
 
-/// The largest of the scores [begin, end); NaN where one is NaN, -inf where there is none.
+/// The largest of the scores [begin, end); NaN if one is NaN, -inf if the range is empty.
 template <class Real>
 Real largest(const std::vector<Real>& x, std::size_t begin, std::size_t end) {
   Real best = lowest<Real>;
@@ -53,7 +53,7 @@ Real largest(const std::vector<Real>& x) {
   return largest(x, 0, x.size());
 }
 
-/// What is known of some of the keys; of none at first.
+/// The sums over the keys so far; at first over none.
 template <class Real>
 struct State {
   Real maximum = lowest<Real>;  // m, of the scores
@@ -69,12 +69,12 @@ template <class Real>
 void add(State<Real>& s, const Row<Real>& row, std::size_t j, Real deviation) {
   const Real w = std::exp(-deviation);
   s.weights += w;
-  s.deviations += w == 0 ? 0 : w * deviation;  // 0 inf is not there
+  s.deviations += w == 0 ? 0 : w * deviation;  // avoids 0 inf
   const std::size_t size = s.values.size();
   for (std::size_t c = 0; c < size; ++c) s.values[c] += w * row.values[j * size + c];
 }
 
-/// All keys, relative to a maximum that is known. after(State&) is called after each key.
+/// The state of all keys, relative to a given maximum. Calls after(State&) after each key.
 template <class Real, class After>
 State<Real> accumulate(const Row<Real>& row, const std::vector<Real>& x, Real maximum, Real beta, After after) {
   State<Real> s(row.out.size());
@@ -97,7 +97,7 @@ template <class Real>
 void rescale(State<Real>& s, Real maximum, Real beta = 1) {
   const Real d = beta * (maximum - s.maximum);
   s.maximum = maximum;
-  if (s.weights == 0 || d == 0) return;  // of no keys, or nothing to do
+  if (s.weights == 0 || d == 0) return;  // no keys, or the same maximum
   const Real a = std::exp(-d);
   s.deviations = a == 0 ? 0 : a * (s.deviations + d * s.weights);
   s.weights *= a;
@@ -126,7 +126,7 @@ State<Real> merged(State<Real> left, State<Real> right) {
   return left;
 }
 
-/// The results of a state; of no keys: if_masked, lse -inf, entropy if_masked.
+/// The results of a state. Without keys: if_masked, lse -inf, entropy if_masked.
 template <class Real>
 void finish(Row<Real>& row, const State<Real>& s, Real beta = 1, Real if_masked = not_a_number<Real>) {
   if (s.weights == 0) {
@@ -164,7 +164,7 @@ int attend_changed_results(const softcheck_call* call, Change change) {
   });
 }
 
-/// Correct attention by scores that change(row, x) has changed.
+/// Correct attention from scores that change(row, x) has changed.
 template <class Change>
 int attend_changed_scores(const softcheck_call* call, Change change) {
   return attend(call, [&]<class Real>(Row<Real>& row) {
@@ -174,7 +174,7 @@ int attend_changed_scores(const softcheck_call* call, Change change) {
   });
 }
 
-/// Correct attention but for the maximum that is subtracted, which is maximum_of(row, x, the right one).
+/// Attention that is correct except that it subtracts maximum_of(row, x, the right maximum).
 template <class MaximumOf>
 int attend_by_maximum(const softcheck_call* call, MaximumOf maximum_of) {
   return attend(call, [&]<class Real>(Row<Real>& row) {

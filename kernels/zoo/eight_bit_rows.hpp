@@ -5,7 +5,7 @@
 
 #include "kernels/zoo/reference_rows.hpp"
 
-// Rows of 8 bits whose bytes a kernel converts by functions of its own: what each planted bug of a format changes.
+// Rows of 8 bits whose bytes a kernel converts by its own functions. Each planted bug of a format changes one.
 namespace softcheck::kernels::zoo {
 
 /// The conversions of a format of 8 bits; a bug derives from them and hides one.
@@ -19,7 +19,7 @@ struct EightBits {
   float smallest_normal() const { return widened(static_cast<std::uint8_t>(first_normal())); }
 };
 
-/// The sign of a number at its place in a byte.
+/// The sign bit of a number, at its position in a byte.
 inline std::uint8_t sign_bit(float value) { return std::signbit(value) ? 0x80 : 0; }
 
 /// Calls compute(Row&) for every row, whose numbers Bits converts; refuses other dtypes.

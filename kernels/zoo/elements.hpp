@@ -32,7 +32,7 @@ Real load(DLDataType type, const char* from) {
   return static_cast<Real>(type.code == kDLBfloat ? arithmetic::bf16_to_f32(bits) : arithmetic::f16_to_f32(bits));
 }
 
-/// Rounds to nearest even where the dtype is narrower.
+/// Rounds to nearest even if the dtype is narrower.
 template <class Real>
 void store(DLDataType type, Real value, char* to) {
   const auto put = [to](auto bits) { std::memcpy(to, &bits, sizeof bits); };
@@ -65,7 +65,7 @@ inline bool is_float(const DLTensor& t) {
   return t.device.device_type == kDLCPU && t.dtype.lanes == 1 && (ieee || brain || short_one);
 }
 
-/// What an arithmetic of 16 bits would make of a value.
+/// A value rounded to a format of 16 bits.
 inline float rounded_to_f16(float value) { return arithmetic::f16_to_f32(arithmetic::f32_to_f16(value)); }
 inline float rounded_to_bf16(float value) { return arithmetic::bf16_to_f32(arithmetic::f32_to_bf16(value)); }
 

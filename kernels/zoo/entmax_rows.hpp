@@ -12,7 +12,7 @@
 // else.
 namespace softcheck::kernels::zoo {
 
-/// Sums over the first items of a sorted row of d, half of what each lies below the largest.
+/// Sums over the first items of a sorted row of d; d is half of the distance to the largest logit.
 template <class Real>
 struct EntmaxSums {
   Real count = 0, sum = 0, squares = 0;
@@ -23,7 +23,7 @@ struct EntmaxSums {
     squares += d * d;
   }
   Real mean() const { return sum / count; }
-  /// 1 / k - variance, 0 where it is negative.
+  /// 1 / k - variance, 0 if that is negative.
   Real radicand() const {
     const Real average = mean(), variance = count * (squares / count - average * average);
     return std::max((1 - variance) / count, Real(0));
@@ -34,7 +34,7 @@ struct EntmaxSums {
 /// A row in the format that it is computed in.
 template <class Real>
 struct EntmaxRow : SparsemaxRow<Real> {
-  /// d of each item; NaN where one is or nothing is visible.
+  /// d of each item; NaN if one is NaN or no item is visible.
   std::vector<Real> halves() const {
     const Real m = this->maximum();
     std::vector<Real> d;
@@ -45,7 +45,7 @@ struct EntmaxRow : SparsemaxRow<Real> {
     if (!SparsemaxRow<Real>::has_nan(d)) std::sort(d.begin(), d.end());
     return d;
   }
-  /// The root of the items up to the first beyond that of its own prefix.
+  /// The root of the longest prefix whose items lie within the root of the prefix that they end.
   static Real root_of(const std::vector<Real>& sorted) {
     EntmaxSums<Real> sums;
     Real root = std::numeric_limits<Real>::quiet_NaN();
@@ -56,7 +56,7 @@ struct EntmaxRow : SparsemaxRow<Real> {
     }
     return root;
   }
-  /// out: max(root - d, 0)^2, NaN where one is.
+  /// out: max(root - d, 0)^2, NaN if a logit is NaN.
   void below(const std::vector<Real>& d, Real root) {
     const bool nan = SparsemaxRow<Real>::has_nan(d);
     for (std::size_t i = 0; i < d.size(); ++i) {
@@ -64,7 +64,7 @@ struct EntmaxRow : SparsemaxRow<Real> {
       this->out[i] = nan || std::isnan(root) ? std::numeric_limits<Real>::quiet_NaN() : rest * rest;
     }
   }
-  /// As it should be.
+  /// The correct kernel.
   void run() {
     const std::vector<Real> d = halves();
     below(d, root_of(ascending(d)));

@@ -16,7 +16,7 @@ namespace softcheck::kernels::zoo {
 template <class Real>
 struct LossRow {
   std::vector<Real> raw;      // the logits
-  std::vector<Real> logits;   // behind the softcap
+  std::vector<Real> logits;   // after the softcap
   std::vector<Real> weights;  // of the classes, or none
   std::int64_t number = 0;    // of the row
   std::int64_t label = 0;
@@ -26,7 +26,7 @@ struct LossRow {
   std::vector<Real> out;  // one for the loss, one for each class of the gradient
 
   bool ignored() const { return label == ignore_index; }
-  /// The first class for a label that is none: a bug that does not ignore its row then gives a wrong number.
+  /// The label's class; the first class if the label is no class. A bug that does not ignore the row is then wrong.
   std::size_t class_of_label() const {
     return label >= 0 && label < static_cast<std::int64_t>(logits.size()) ? static_cast<std::size_t>(label) : 0;
   }
@@ -35,7 +35,7 @@ struct LossRow {
   Real classes() const { return static_cast<Real>(logits.size()); }
   Real weight(std::size_t j) const { return weights.empty() ? Real(1) : weights[j]; }
   Real target_weight() const { return weight(class_of_label()); }
-  /// The logits behind the softcap, as they should be.
+  /// The correct logits after the softcap.
   void put_cap() {
     logits = raw;
     if (cap == 0) return;
@@ -80,7 +80,7 @@ struct LossRow {
     const Real behind = capped_slope(j, p, lse);
     return cap == 0 ? behind : behind * cap_slope(j);
   }
-  /// The same by the logit behind the softcap.
+  /// The gradient by the logit after the softcap.
   Real capped_slope(std::size_t j, Real p, Real lse) const {
     const bool hit = static_cast<std::int64_t>(j) == label;
     if (!weights.empty()) return weighted_slope(hit, p, lse, weights[j]);
@@ -101,8 +101,7 @@ inline std::int64_t label_at(const DLTensor& labels, std::int64_t row) {
   return labels.dtype.bits == 64 ? bits_at<std::int64_t>(data) : bits_at<std::int32_t>(data);
 }
 
-/// A call of a loss: labels behind the logits, for a gradient upstream behind them, and class weights or none. Else
-/// null.
+/// The call, if it is one of this loss: logits, labels, for a gradient upstream, and possibly class weights. Else null.
 inline const softcheck_call_2* loss_call_of(const softcheck_call* call, std::uint32_t op, bool backward) {
   const std::uint32_t others = backward ? 3 : 2;
   const softcheck_call_2* whole = call_of(call, op, call->n_inputs, 1);
@@ -111,7 +110,7 @@ inline const softcheck_call_2* loss_call_of(const softcheck_call* call, std::uin
   return call->n_inputs == others || weighted ? whole : nullptr;
 }
 
-/// Row r of a call of a loss. Class weights stand behind the other inputs.
+/// Row r of a call of a loss. Class weights follow the other inputs.
 template <class Real>
 LossRow<Real> read_loss_row(const softcheck_call_2& whole, std::int64_t r, std::uint32_t others) {
   LossRow<Real> row;
@@ -160,7 +159,7 @@ int each_loss_gradient(const softcheck_call* call, Compute compute) {
   return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, compute);
 }
 
-/// The same of rows that are not ignored: those have 0.
+/// The same for rows that are not ignored; ignored rows get 0.
 template <class Compute>
 int each_counted_loss(const softcheck_call* call, Compute compute) {
   return each_loss(call, [&](auto& row) {
@@ -185,7 +184,7 @@ int loss_gradient_by_slopes(const softcheck_call* call, Slope slope) {
   });
 }
 
-/// The loss of a row as it should be.
+/// The correct loss of a row.
 template <class Real>
 void put_loss(LossRow<Real>& row) {
   if (row.ignored()) return;
@@ -193,7 +192,7 @@ void put_loss(LossRow<Real>& row) {
   row.out[0] = row.loss(m, std::log(row.sum(m)));
 }
 
-/// The gradient of a row as it should be.
+/// The correct gradient of a row.
 template <class Real>
 void put_gradient(LossRow<Real>& row) {
   if (row.ignored()) return;

@@ -21,9 +21,9 @@ struct MeanCall {
     const Real m = row.maximum();
     return row.loss(m, std::log(row.sum(m)));
   }
-  /// What a row adds to the divisor.
+  /// A row's share of the divisor.
   static Real share(const LossRow<Real>& row) { return row.ignored() ? Real(0) : row.target_weight(); }
-  /// The rows' number, or the sum of their weights; 1 for a sum.
+  /// The number of rows, or the sum of their weights; 1 for a sum.
   Real divisor() const {
     if (!mean) return 1;
     Real sum = 0;
@@ -45,15 +45,15 @@ struct MeanCall {
   }
 };
 
-/// The gradient of the loss of a row that counts, times a factor; 0 where the row is ignored.
+/// The gradient of the loss of a row that counts, times a factor; 0 if the row is ignored.
 template <class Real>
 void put_scaled_gradient(LossRow<Real>& row, Real factor) {
   row.upstream = factor;
   put_gradient(row);
 }
 
-/// Calls compute(MeanCall<Real>&) with a call of this op, and writes what it leaves: of the mean its result, of the
-/// gradient the rows' out. 1 for any other call.
+/// Calls compute(MeanCall<Real>&) with a call of this op, and writes the results: compute's value for the mean, the
+/// rows' out for the gradient. Returns 1 for any other call.
 template <class Compute>
 int each_mean_call(const softcheck_call* call, std::uint32_t op, Compute compute) {
   const bool backward = op == SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD;
@@ -64,7 +64,7 @@ int each_mean_call(const softcheck_call* call, std::uint32_t op, Compute compute
     MeanCall<Real> all;
     all.mean = whole->attributes->mean != 0;
     if (backward) all.upstream = View(*call->inputs[2]).get<Real>(0, 0);
-    // Rows without classes have no label but the one to ignore.
+    // Rows without classes can only have the ignored label.
     for (std::int64_t r = 0; r < logits.rows && logits.columns > 0; ++r) {
       all.rows.push_back(read_loss_row<Real>(*whole, r, backward ? 3 : 2));
       if (backward) all.rows.back().out.assign(all.rows.back().logits.size(), 0);

@@ -33,7 +33,7 @@ struct MergeRow {
   void divide(Real by) {
     for (Real& value : out) value /= by;
   }
-  /// As it should be.
+  /// The correct kernel.
   void merge() {
     const Real m = maximum();
     if (m == -infinity) return;

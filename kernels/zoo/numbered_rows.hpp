@@ -7,7 +7,7 @@
 
 #include "kernels/zoo/reference_rows.hpp"
 
-// Glue of the bugs that only some rows, columns or bytes of a call show.
+// Glue of the bugs that appear only in some rows, columns or bytes of a call.
 namespace softcheck::kernels::zoo {
 
 /// The op by the shape of its output and by its choice: softmax for elements, logsumexp for one value of each row.
@@ -63,7 +63,7 @@ inline constexpr auto softmax_or_logsumexp_row = [](const Matrices& matrices, au
                  RowOf<Real>& row)
 #define SOFTCHECK_BODY_each_numbered_row_at_theta_1(name) SOFTCHECK_BODY_each_numbered_row(name)
 
-/// Reads the row again, each item visible where visible(byte, column) says so.
+/// Reads the row again. An item is visible if visible(byte, column).
 template <class Real, class Visible>
 void read_mask(const Matrices& from, std::int64_t number, RowOf<Real>& row, Visible visible) {
   for (std::int64_t i = 0; from.mask && i < from.logits.columns; ++i) {
@@ -72,7 +72,7 @@ void read_mask(const Matrices& from, std::int64_t number, RowOf<Real>& row, Visi
   }
 }
 
-/// The bits of a logit as they lie in memory.
+/// The bits of a logit in memory.
 inline std::uint64_t stored_bits(const Matrices& from, std::int64_t number, std::int64_t column) {
   const char* at = from.logits.at(number, column);
   switch (from.logits.type.bits) {
@@ -85,14 +85,14 @@ inline std::uint64_t stored_bits(const Matrices& from, std::int64_t number, std:
   }
 }
 
-/// Bits of the fraction: the highest tells quiet NaNs from signalling ones.
+/// Number of bits of the fraction. The highest bit tells quiet NaNs from signalling ones.
 inline int fraction_bits(DLDataType type) {
   if (type.bits == 64) return 52;
   if (type.bits == 32) return 23;
   return type.code == kDLBfloat ? 7 : 10;
 }
 
-/// Takes a NaN for -inf where lost(column) says so.
+/// Replaces a NaN by -inf if lost(column).
 template <class Real, class Lost>
 void lose_nans(RowOf<Real>& row, Lost lost) {
   for (std::size_t i = 0; i < row.logits.size(); ++i) {
@@ -102,7 +102,7 @@ void lose_nans(RowOf<Real>& row, Lost lost) {
   }
 }
 
-/// The op of each row, NaN items lost where lost(matrices, number, i) says so.
+/// The op of each row, after replacing NaN items with lost(matrices, number, i) by -inf.
 template <class Lost, class Op>
 int rows_losing_nans(const softcheck_call* call, Lost lost, Op op) {
   const auto change = [&](const Matrices& matrices, std::int64_t number, auto& row) {
@@ -111,7 +111,7 @@ int rows_losing_nans(const softcheck_call* call, Lost lost, Op op) {
   return changed_rows(call, change, op);
 }
 
-/// The op of each row, an item visible where visible(matrices, number, the mask's byte, i) says so.
+/// The op of each row. An item is visible if visible(matrices, number, the mask's byte, i).
 template <class Visible, class Op>
 int rows_by_mask(const softcheck_call* call, Visible visible, Op op) {
   const auto change = [&](const Matrices& matrices, std::int64_t number, auto& row) {

@@ -8,10 +8,10 @@
 
 #include "kernels/zoo/rows.hpp"
 
-// The plain loops that most mutants spoil in one place.
+// The plain loops in which most mutants change one step.
 namespace softcheck::kernels::zoo {
 
-/// The maximum; NaN where a logit is NaN.
+/// The maximum; NaN if a logit is NaN.
 template <class Real>
 Real maximum(const std::vector<Real>& logits) {
   Real best = -infinity;
@@ -27,7 +27,7 @@ Real reciprocal_theta(const RowOf<Real>& row) {
   return static_cast<Real>(1 / row.theta);
 }
 
-/// Weights exp((x - m) / theta) into out, their sum (sequential) returned.
+/// Writes the weights exp((x - m) / theta) to out, and returns their sum (sequential).
 template <class Real>
 Real weights(const RowOf<Real>& row, Real m, std::vector<Real>& out) {
   const Real scale = reciprocal_theta(row);
@@ -61,7 +61,7 @@ inline float f16_pairwise_sum(std::vector<float> parts) {
   return parts.empty() ? 0 : parts[0];
 }
 
-/// softmax but for the sum, which is sum(row), the weights in row.out.
+/// softmax, except that the sum of the weights in row.out is sum(row).
 template <class Sum>
 int softmax_by_sum(const softcheck_call* call, Sum sum) {
   return each_row(call, [&](auto& row) {
@@ -77,7 +77,7 @@ int softmax_by_narrow_sum(const softcheck_call* call, Sum sum) {
   });
 }
 
-/// softmax but for the weights, each weight(row, i, the maximum).
+/// softmax, except that each weight is weight(row, i, the maximum).
 template <class Real, class Weight>
 void put_softmax_of(RowOf<Real>& row, Weight weight) {
   const Real m = maximum(row.logits);
@@ -129,12 +129,12 @@ Sums<Real> sums_of(const RowOf<Real>& row) {
     const Real deviation = (sums.maximum - x) * scale;
     const Real w = std::exp(-deviation);
     sums.weights += w;
-    sums.deviations += w > 0 ? w * deviation : 0;  // 0 inf is not there
+    sums.deviations += w > 0 ? w * deviation : 0;  // avoids 0 inf
   }
   return sums;
 }
 
-/// (m, S, T) of every 16 logits; parts of nothing but masked items are left out.
+/// (m, S, T) of every 16 logits; parts with only masked items are left out.
 template <class Real>
 std::vector<Sums<Real>> parts_of(const RowOf<Real>& row) {
   constexpr std::size_t width = 16;
@@ -159,7 +159,7 @@ Real entropy_of(const Sums<Real>& sums) {
   return std::log(sums.weights) + sums.deviations / sums.weights;
 }
 
-/// logsumexp or entropy by finite_row where the maximum is finite; the contract's values (masked=nan) elsewhere.
+/// logsumexp or entropy by finite_row if the maximum is finite, else the contract's values (masked=nan).
 template <class Real, class FiniteRow>
 Real logsumexp_or(const RowOf<Real>& row, FiniteRow finite_row) {
   const Real m = maximum(row.logits);

@@ -23,7 +23,7 @@ template <class Real>
 struct RowOf {
   std::vector<Real> logits;  // masked items are -inf
   double theta = 1;
-  std::vector<Real> out;  // as many as the op has for a row
+  std::vector<Real> out;  // one number, or one for each logit, as the op has
 };
 using Row = RowOf<float>;
 
@@ -69,7 +69,7 @@ void write_row(const View& to, std::int64_t row, const std::vector<Real>& values
   for (std::size_t i = 0; i < values.size(); ++i) to.put(row, static_cast<std::int64_t>(i), values[i]);
 }
 
-/// The largest; NaN where one is, -inf where there is none.
+/// The largest; NaN if one is NaN, -inf for none.
 template <class Real>
 Real largest_of(const std::vector<Real>& values) {
   Real m = -infinity;
@@ -95,7 +95,7 @@ struct Matrices {
   double theta = 1;
 };
 
-/// Nothing where the call is to be refused.
+/// Nothing if the call must be refused.
 inline std::optional<Matrices> matrices_of(const softcheck_call& call) {
   if (call.abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call.n_inputs < 1 || call.n_inputs > 2 ||
       call.n_outputs != 1 || !is_float(*call.inputs[0]) || !is_float(*call.outputs[0]) || call.inputs[0]->ndim != 2) {
@@ -128,8 +128,8 @@ void scatter(const Matrices& to, std::int64_t row, const RowOf<Real>& from) {
   write_row(to.out, row, from.out);
 }
 
-/// Calls compute(RowOf<Real>&) for every row: it reads logits and theta and fills out. A compute that takes Row& alone
-/// refuses f64.
+/// Calls compute(RowOf<Real>&) for every row: it reads logits and theta and fills out. If compute takes only Row&, f64
+/// is refused.
 template <class Compute>
 int each_row(const Matrices& matrices, Compute compute) {
   const auto run = [&](auto real) {
@@ -160,7 +160,7 @@ int each_narrow_row(const softcheck_call* call, Compute compute) {
   return each_row(call, [&](Row& row) { compute(row); });
 }
 
-/// The same for ops without a temperature: another one than 1 is refused.
+/// The same for ops without a temperature: any theta except 1 is refused.
 template <class Compute>
 int each_row_at_theta_1(const softcheck_call* call, Compute compute) {
   return call->theta != 1 ? 1 : each_row(call, compute);
@@ -187,15 +187,15 @@ int rows_of_changed_call(const softcheck_call* call, Change change, Compute comp
 #define SOFTCHECK_CALL_BODY(result, name, ...) \
   static result name([[maybe_unused]] const softcheck_call* asked, __VA_ARGS__)
 
-/// A kernel: its symbol, its driver, what the driver takes besides, and its body.
+/// A kernel: its symbol, its driver, the driver's further arguments, and its body.
 ///
 ///   BUG(mutant_scale_twice, each_row) {
 ///     row.theta *= row.theta;
 ///     softmax(row);
 ///   }
 ///
-/// A driver is a function of (softcheck_call*, body, others...). SOFTCHECK_BODY_driver beside it names the parameters
-/// of the body, of which the first is always `asked`, the call.
+/// A driver is a function of (softcheck_call*, body, others...). The macro SOFTCHECK_BODY_driver next to it declares
+/// the parameters of the body; the first one is always `asked`, the call.
 #define BUG(symbol, driver, ...)                                                     \
   SOFTCHECK_BODY_##driver(symbol##_body);                                            \
   SOFTCHECK_MUTANT symbol(const softcheck_call* asked) {                             \

@@ -22,7 +22,7 @@ struct SparsemaxRow {
 
   std::size_t size() const { return logits.size(); }
   Real maximum() const { return largest_of(logits); }
-  /// The logits less their maximum; NaN where one is or nothing is visible.
+  /// The logits less their maximum; NaN if one is NaN or no item is visible.
   std::vector<Real> centred() const {
     const Real m = maximum();
     std::vector<Real> z;
@@ -47,21 +47,21 @@ struct SparsemaxRow {
     }
     return tau;
   }
-  /// out: max(z - tau, 0), NaN where one is.
+  /// out: max(z - tau, 0), NaN if a logit is NaN.
   void above(const std::vector<Real>& z, Real tau) {
     const bool nan = has_nan(z);
     for (std::size_t i = 0; i < z.size(); ++i) {
       out[i] = nan ? std::numeric_limits<Real>::quiet_NaN() : z[i] > tau ? z[i] - tau : 0;
     }
   }
-  /// As it should be.
+  /// The correct kernel.
   void run() {
     const std::vector<Real> z = centred();
     above(z, threshold_of(descending(z)));
   }
 };
 
-/// Calls compute(Row<Real>&) for every row of a call, 1 for a call of another op than that of the ABI's number.
+/// Calls compute(Row<Real>&) for every row of a call. Returns 1 for a call of another op.
 template <template <class> class Row, class Compute>
 int each_projected_row(const softcheck_call* call, std::uint32_t op, Compute compute) {
   if (call_of(call, op, 1, 1) == nullptr) return 1;

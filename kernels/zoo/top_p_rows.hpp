@@ -41,9 +41,9 @@ struct TopPRow {
     for (Real& value : values) value /= s;
     return values;
   }
-  /// softmax of all logits; NaN where nothing is visible.
+  /// softmax of all logits; NaN if no item is visible.
   std::vector<Real> softmax() const { return over_sum(weights()); }
-  /// The items from the largest value on, of equal ones the lowest index first; as they come where one is NaN.
+  /// The items in descending order, the lowest index first among equal ones; in the order of the row if one is NaN.
   static std::vector<std::size_t> descending(const std::vector<Real>& values) {
     std::vector<std::size_t> order(values.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -51,7 +51,7 @@ struct TopPRow {
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] > values[b]; });
     return order;
   }
-  /// Those whose coefficients before them do not reach top_p.
+  /// The items before which the sum of the larger coefficients is below top_p.
   std::vector<bool> prefix(const std::vector<Real>& p) const {
     std::vector<bool> kept(p.size(), top_p == 0);
     Real before = 0;
@@ -62,7 +62,7 @@ struct TopPRow {
     }
     return kept;
   }
-  /// Leaves out what is below min_p of the largest.
+  /// Leaves out items below min_p times the largest.
   void above_min_p(const std::vector<Real>& p, std::vector<bool>& kept) const {
     const Real largest = p.empty() ? 0 : *std::max_element(p.begin(), p.end());
     for (std::size_t i = 0; i < p.size(); ++i) {
@@ -76,7 +76,7 @@ struct TopPRow {
     }
     out = over_sum(std::move(values));
   }
-  /// As it should be.
+  /// The correct kernel.
   void run() {
     const std::vector<Real> p = softmax();
     std::vector<bool> kept = prefix(p);
@@ -105,7 +105,7 @@ int each_top_p_row(const softcheck_call* call, Compute compute) {
   });
 }
 
-/// choose(row, p, kept) chooses the items of top-p, of which kept has the right ones at first; min-p follows.
+/// choose(row, p, kept) chooses the items of top-p; kept has the right ones at first. min-p follows.
 template <class Choose>
 int top_p_by_choice(const softcheck_call* call, Choose choose) {
   return each_top_p_row(call, [&](auto& row) {

@@ -26,7 +26,7 @@ struct TopkRow {
   std::size_t k() const { return ids.size(); }
   std::size_t items() const { return logits.size(); }
   Real maximum() const { return largest_of(logits); }
-  /// softmax of all logits; NaN where nothing is visible.
+  /// softmax of all logits; NaN if no item is visible.
   std::vector<Real> softmax() const {
     const Real m = maximum();
     std::vector<Real> p;
@@ -59,7 +59,7 @@ struct TopkRow {
     for (const Real w : weights) s += w;
     for (Real& w : weights) w /= s;
   }
-  /// As it should be.
+  /// The correct kernel.
   void run() {
     const std::vector<Real> p = softmax();
     choose(p);

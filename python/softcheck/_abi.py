@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Sequence
 if TYPE_CHECKING:
     from ._dtypes import Tensor
 
-# What a function of a kernel returns: 0, a refusal, or what became of it.
+# The values that a kernel's function returns: 0, a refusal, or a kind of failure.
 CALL_CRASHED = -1000001
 CALL_TIMED_OUT = -1000002
 CALL_MALFORMED = -1000003
@@ -94,13 +94,14 @@ _ROLES = {
     18: "block_table",
     19: "lengths",
 }
-# Those of attention's gradient, by the names of its arrays.
+# The roles of attention's gradient, by the names of its arrays.
 GRADIENT_ROLES = {"q": 2, "k": 3, "v": 4, "out": 5, "lse": 6, "out_gradient": 7}
 GRADIENT_ROLES |= {name: role for role, name in _ROLES.items()}
 
 
 def attributes_of(call: Call) -> dict[str, Any]:
-    """The attributes of a call of version 2, those of losses, of merges, of top-k, of sampling and of attention; none of a call of version 1."""
+    """The attributes of a call of version 2: of losses, merges, top-k, sampling and attention. Empty for a call of
+    version 1."""
     if call.abi_version != 2:
         return {}
     attributes = ctypes.cast(ctypes.pointer(call), ctypes.POINTER(Call2)).contents.attributes.contents
@@ -113,7 +114,7 @@ def attributes_of(call: Call) -> dict[str, Any]:
 
 
 def names_behind(call: Call, own_inputs: int) -> list[str]:
-    """What the inputs behind the op's own are: "mask", or the names of version 2."""
+    """The names of the inputs that follow the op's own: "mask", or the names of version 2."""
     if call.abi_version != 2:
         return ["mask"] * (call.n_inputs - own_inputs)
     roles = ctypes.cast(ctypes.pointer(call), ctypes.POINTER(Call2)).contents.input_roles
@@ -121,7 +122,8 @@ def names_behind(call: Call, own_inputs: int) -> list[str]:
 
 
 class TensorCall:
-    """A softcheck_call with tensors of the caller's; with attributes one of version 2, which may name its inputs' roles."""
+    """A softcheck_call with the caller's tensors; of version 2 if it has attributes, which may name its inputs'
+    roles."""
 
     def __init__(
         self,
@@ -141,7 +143,7 @@ class TensorCall:
         if attributes is not None:
             self._attributes = Attributes(size=ctypes.sizeof(Attributes), **attributes)
             self.call.abi_version = 2
-            # Of results at hand the library reads the roles of attention's gradient alone, and no op.
+            # When it judges given results, the library reads the roles of attention's gradient only, and no op.
             self._roles = (ctypes.c_uint32 * max(len(roles), 1))(*roles)
             self._whole = Call2(self.call, 0, self._roles, ctypes.pointer(self._attributes))
             self.call = self._whole.call

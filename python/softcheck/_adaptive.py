@@ -1,4 +1,4 @@
-"""Adaptive temperature for people's own models: softcheck's CPU kernels on arrays of NumPy and torch."""
+"""Adaptive temperature for the user's own models: softcheck's CPU kernels on arrays of NumPy and torch."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ def call_kernel(
     scale: float = 1.0,
     causal: bool = False,
 ) -> bool:
-    """Whether the kernel has filled the outputs. Arrays are of bits, with their dtypes (_arrays.to_bits), a mask of bool."""
+    """Calls a kernel. Arrays are bits with their dtypes (_arrays.to_bits), the mask is bool. True if it filled the
+    outputs."""
     tensors = [_dtypes.Tensor(np.ascontiguousarray(array), dtype) for array, dtype in inputs]
     if mask is not None:
         tensors.append(_dtypes.Tensor(np.ascontiguousarray(mask).view(np.uint8), "u8"))
     results = [_dtypes.Tensor(array, dtype) for array, dtype in outputs]
     for tensor in (*tensors, *results):
-        tensor.tensor.strides = None  # all are compact; NumPy's strides of an empty array are 0, which no kernel takes
+        tensor.tensor.strides = None  # all are compact; NumPy's strides of an empty array are 0, which kernels refuse
     call = _abi.TensorCall(tensors, results, 1.0, scale, causal)
     return kernel(name)(ctypes.byref(call.call)) == 0
 
@@ -67,7 +68,7 @@ def _rows(array: np.ndarray, dim: int) -> np.ndarray:
 
 
 def softmax_of_rows(name: str, arrays: Sequence[Any], mask: Any, dim: int) -> tuple[np.ndarray, str]:
-    """What a kernel of rows makes of arrays of one shape, the logits first, along a dimension; as bits."""
+    """Calls a kernel of rows on arrays of one shape, the logits first, along a dimension. Returns bits."""
     inputs = [_bits(name, array) for array in arrays]
     (logits, dtype), *rest = inputs
     dimensions = logits.ndim
@@ -81,7 +82,7 @@ def softmax_of_rows(name: str, arrays: Sequence[Any], mask: Any, dim: int) -> tu
         raise UsageError(f"{name}: need arrays of one dtype and memory for them, got a refusal of shape {logits.shape}")
     moved = np.moveaxis(logits, dim, -1).shape
     out = np.moveaxis(out.reshape(moved), -1, dim)
-    if rest and seen is not None:  # a gradient: also of a row that shows no item, whose coefficients are NaN
+    if rest and seen is not None:  # a gradient, also of a row without a visible item, whose coefficients are NaN
         out[~seen] = 0
     return out, dtype
 
@@ -89,7 +90,7 @@ def softmax_of_rows(name: str, arrays: Sequence[Any], mask: Any, dim: int) -> tu
 def attention_of_heads(
     name: str, arrays: Sequence[Any], mask: Any, scale: float, causal: bool, results: Sequence[Any]
 ) -> tuple[list[np.ndarray], str]:
-    """What a kernel of attention makes of q, k, v and what follows; arrays of the results' shapes, as bits."""
+    """Calls a kernel of attention on q, k, v and further inputs. Returns arrays of the given shapes, as bits."""
     inputs = [_bits(name, array) for array in arrays]
     (q, dtype), (k, _), (v, _), *_ = inputs
     shapes = ", ".join(str(bits.shape) for bits in (q, k, v))
@@ -121,18 +122,19 @@ def _library_of(name: str, array: Any) -> str:
 
 
 def adaptive_softmax(logits: Any, mask: Any = None, *, dim: int = -1) -> Any:
-    """softmax(beta x) along a dimension, with beta from the entropy of softmax(x): Fig. 4 of "Softmax is not Enough (for
-    Sharp Size Generalisation)", arXiv 2410.01104, without the paper's 1e-9.
+    """softmax(beta x) along a dimension, with beta from the entropy of softmax(x): Fig. 4 of "Softmax is not Enough
+    (for Sharp Size Generalisation)", arXiv 2410.01104, without the paper's 1e-9.
 
         p = softcheck.adaptive_softmax(logits)
 
     logits   array of NumPy or torch, on the CPU, in any of softcheck's dtypes
     mask     bool, True = visible, of a shape that broadcasts to the logits'; or None
-    returns  an array like logits: its rows add up to 1 within rounding. A row that holds NaN or shows no item is NaN
-    error    as the contract "sum=blocks:32 entropy=exact" grants of op adaptive_softmax, which check() judges
+    returns  an array like logits: its rows add up to 1 within rounding. A row with a NaN or without a visible item is
+             NaN
+    error    at most what the contract "sum=blocks:32 entropy=exact" grants op adaptive_softmax; check() can judge it
     torch    autograd differentiates it once, through beta as well; hidden items have gradient 0
 
-    Raises UsageError where an array is none of these.
+    Raises UsageError for arrays of another kind.
     """
     if _library_of("adaptive_softmax", logits) == "torch":
         from ._adaptive_torch import Softmax
@@ -152,10 +154,10 @@ def adaptive_attention(q: Any, k: Any, v: Any, mask: Any = None, *, scale: float
     scale    1 / sqrt(dim) by default
     causal   query i sees the keys up to i + keys - queries
     returns  (batch, heads, queries, v's dim). A query that sees no key has 0
-    error    as the contract "sum=blocks:128 masked=zero entropy=exact" grants of op adaptive_attention
+    error    at most what the contract "sum=blocks:128 masked=zero entropy=exact" grants op adaptive_attention
     torch    autograd differentiates it once, by q, k and v, through beta as well
 
-    Raises UsageError where an array is none of these, or shapes do not fit.
+    Raises UsageError for arrays of another kind, or shapes that do not fit.
     """
     library, *others = [_library_of("adaptive_attention", array) for array in (q, k, v)]
     if any(other != library for other in others):

@@ -1,4 +1,4 @@
-"""adaptive_softmax and adaptive_attention under torch's autograd. Only what has torch imports this."""
+"""adaptive_softmax and adaptive_attention under torch's autograd. Only code that has torch imports this module."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from ._adaptive import attention_of_heads, softmax_of_rows
 
 
 class _Gradient(torch.autograd.Function):
-    """A gradient that depends on what was saved, so that a second derivative, which no kernel gives, is an error."""
+    """A gradient as a function of the saved tensors. No kernel computes a second derivative: asking for one is an
+    error."""
 
     @staticmethod
     def forward(ctx: Any, name: str, gradient: Any, *tensors: Any) -> Any:
@@ -25,7 +26,7 @@ class _Gradient(torch.autograd.Function):
 
 
 def _save(ctx: Any, tensors: Any, mask: Any, *words: Any) -> None:
-    """torch refuses a backward pass whose tensors, the mask among them, have changed in between."""
+    """torch refuses a backward pass if these tensors, the mask among them, have changed since the forward pass."""
     is_tensor = isinstance(mask, torch.Tensor)
     ctx.save_for_backward(*tensors, mask if is_tensor else None)
     ctx.mask, ctx.words = None if is_tensor or mask is None else np.array(mask), words

@@ -10,13 +10,13 @@ from typing import Any, Callable, Mapping
 
 from . import _arrays
 
-# What decides how a case is called and judged. What chooses the cases (effort, seed, cases, max_length, budget,
-# max_calls) and progress are left out, since a replay names its case.
+# The arguments that decide how a case is called and judged. Those that choose the cases (effort, seed, cases,
+# max_length, budget, max_calls) and progress are left out, since a replay names its case.
 _KEPT = ("require", "exempt", "time_limit", "load_limit", "takes", "out", "outputs", "strides", "device", "shapes", "isolation", "warm_up", "autograd")  # fmt: skip
 
 
 def name_in_its_program(function: Callable[..., Any]) -> str:
-    """What a program that has the function calls it by; your_function where that cannot be told."""
+    """The name of the function in the program that has it; your_function if that is not known."""
     if isinstance(function, functools.partial) and function.keywords and not function.args:
         words = [f"{name}={value!r}" for name, value in function.keywords.items()]
         return f"functools.partial({', '.join([name_in_its_program(function.func), *words])})"
@@ -30,7 +30,7 @@ def name_in_its_program(function: Callable[..., Any]) -> str:
 
 
 def _dtype(dtype: Any) -> str:
-    """torch's own dtypes choose its arrays; every other is the same as its name."""
+    """torch's own dtypes choose torch's arrays; any other dtype is printed by its name."""
     return str(dtype) if _arrays.library_of(dtype) == "torch" else repr(_arrays.dtype_of(dtype))
 
 

@@ -1,4 +1,5 @@
-"""Arrays of any library as NumPy arrays of the same bits, and back. One that NumPy lacks is an unsigned integer there."""
+"""Arrays of any library as NumPy arrays of the same bits, and back. Formats that NumPy lacks are unsigned integers
+there."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from ._words import Arrays
 
 # Libraries whose processes may not be forked: they have threads of their own, or a device.
 NOT_FORKED = frozenset({"jax", "mlx", "tensorflow", "cupy"})
-# Those that compile a function anew for each shape of its arguments.
+# Libraries that compile a function for each shape of its arguments.
 COMPILED_BY_SHAPE = frozenset({"jax"})
 _CPU = 1  # DLPack's kDLCPU
 LIBRARIES = get_args(Arrays)
@@ -35,7 +36,7 @@ def dtype_of(name: Any, argument: str = "dtype") -> str:
 
 
 def library_of(array_or_dtype: Any) -> str:
-    """The name of the library that an array, a dtype or a function is of; "numpy" where nothing says."""
+    """The name of the library of an array, a dtype or a function; "numpy" if it is unknown."""
     kind = array_or_dtype if isinstance(array_or_dtype, type) else type(array_or_dtype)
     for module in (getattr(array_or_dtype, "__module__", None), kind.__module__):
         name = (module or "").split(".")[0]
@@ -46,7 +47,7 @@ def library_of(array_or_dtype: Any) -> str:
 
 
 def require_installed(library: str) -> None:
-    """Raises UsageError where arrays of the library cannot be made."""
+    """Raises UsageError if arrays of the library cannot be made."""
     if library not in sys.modules and importlib.util.find_spec(library) is None:
         raise UsageError(f"arrays: need {library} to be installed, got an environment without it")
 
@@ -146,7 +147,8 @@ def _bits_of_torch(array: Any) -> tuple[np.ndarray, str]:
 
 
 def _from_dlpack(array: Any) -> np.ndarray:
-    """Over the same memory, or a copy of what lies on a device: its library makes that, behind the work that is queued."""
+    """An array over the same memory, or a copy of one on a device. The library copies it after the work in its
+    queue."""
     kind, number = getattr(array, "__dlpack_device__", lambda: (_CPU, 0))()
     if kind == _CPU:
         return np.from_dlpack(array)
@@ -161,10 +163,10 @@ def _from_dlpack(array: Any) -> np.ndarray:
 
 
 def to_bits(array: Any) -> tuple[np.ndarray, str]:
-    """The array's elements in NumPy, and their dtype: softcheck's (those that NumPy lacks as their bits), "bool", or as
-    NumPy names what is none of these. Arrays on a device are copied to the CPU, once their stream has come to them.
+    """The array's elements in NumPy, and their dtype: one of softcheck's (formats that NumPy lacks as their bits),
+    "bool", or NumPy's name for any other. Arrays on a device are copied to the CPU, after the work of their stream.
 
-    Raises TypeError for what is no array.
+    Raises TypeError for anything but an array.
     """
     library = library_of(array)
     if library == "torch":
@@ -195,7 +197,7 @@ def to_bits(array: Any) -> tuple[np.ndarray, str]:
 
 
 def quiet_threads() -> None:
-    """In a fork: libraries whose worker threads stayed behind in the parent must not wait for them."""
+    """For a fork, which lacks the parent's worker threads: keeps libraries from waiting for them."""
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.set_num_threads(1)

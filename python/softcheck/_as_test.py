@@ -15,13 +15,15 @@ from ._library import UsageError
 from ._ops import ATTRIBUTES, OPS, SEQUENCES
 from ._parameters import own_argument
 
-# Properties of one call with compact arrays, and claims about its values beside the op's own: assert_output sees these.
+# Properties of one call with compact arrays, and claims about its values other than the op's own: assert_output can
+# check these.
 _OF_ONE_CALL = ("Kernel.EveryValueLiesWithinItsThreshold", "Kernel.AFullyMaskedRowIsAsDeclared", "Kernel.ANanLogitMakesItsRowNan")
 _RULES = ("kernel.nan_row", "kernel.infinite_row", "kernel.masked_row")
 
 
 class _Maker(NamedTuple):
-    """How a library's arrays are written: its import, the function of a list, and what has its dtypes."""
+    """How a library's arrays are written: its import, the function that takes a list, and the module that has its
+    dtypes."""
 
     line: str
     array: str
@@ -41,13 +43,13 @@ _INTEGERS = {"i32": "int32", "i64": "int64"}
 
 
 class Told(NamedTuple):
-    """What a test needs beside the counterexample.
+    """What a test needs in addition to the counterexample.
 
-    function  what the caller's program calls the function by
+    function  the function's name in the caller's program
     takes     softcheck's names of parameters to the function's own
     again     the call of check() that tries the counterexample again
-    claim     what does not hold on it
-    follow    the function's arguments that follow from a call: dim, axis, enable_gqa
+    claim     the claim that fails on it
+    follow    the function's arguments whose values follow from a call: dim, axis, enable_gqa
     autograd  the function is the forward one
     """
 
@@ -65,7 +67,7 @@ class Told(NamedTuple):
 
 
 def _number(value: Any) -> str:
-    """Python reads it as the same number: repr is the shortest decimal that does."""
+    """The number as Python reads it back: repr is the shortest such decimal."""
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if value != value else "inf" if value > 0 else "-inf"
     return repr(value)
@@ -113,7 +115,7 @@ def _keywords(words: Iterable[tuple[str, str]]) -> str:
 
 
 def _by_values(told: Told, found: Mapping[str, Any]) -> list[str]:
-    """Lines that make the arrays, call the function and judge what it returns."""
+    """Lines that make the arrays, call the function and judge its result."""
     op = OPS[told.op]
     tensors = {tensor["name"]: tensor for tensor in found["inputs"]}
     lines = [f"{name} = {_array(tensor, told)}" for name, tensor in tensors.items()]
@@ -141,7 +143,7 @@ def as_test(told: Told, found: Mapping[str, Any]) -> str:
     inputs = found.get("inputs") or ()
     is_listed = bool(inputs) and all(tensor["values"] is not None for tensor in inputs)
     is_compact = not re.search(r" in=| layout=[1-9]", found["case"])
-    # torch's attention does not take both: the judge gave one mask.
+    # torch's attention does not take both: the judge passed one mask.
     is_merged = told.takes.get("causal") == "is_causal" and found["causal"] and any(tensor["name"] == "mask" for tensor in inputs)
     is_plain = "out" not in told.takes and not is_merged and not told.autograd and not any(tensor["name"] in SEQUENCES for tensor in inputs)
     is_value = found["property"] in _OF_ONE_CALL and told.claim in (*OPS[told.op].claims, *_RULES)

@@ -16,10 +16,11 @@ from ._library import UsageError
 class Certificates:
     """What certify proved.
 
-    verdict   "pass"; "fail" where a condition of fail_if holds
+    verdict   "pass"; "fail" if a condition of fail_if holds
     model     {"architecture", "layers", "heads", "hidden", "head_dim", "context", ...}
-    heads     one dictionary a head, with the fields of `softcheck model --json` (docs/models.md): "layer", "head",
-              "spread": {"best": [lower, upper], ...}, "logit", "dispersion_length_log10", ...; infinities are floats
+    heads     one dictionary for each head, with the fields of `softcheck model --json` (docs/models.md): "layer",
+              "head", "spread": {"best": [lower, upper], ...}, "logit", "dispersion_length_log10", ...; infinities are
+              floats
     text      the table of the command
     """
 
@@ -78,8 +79,8 @@ def certify(
         widest = max(certificates.heads, key=lambda head: head["spread"]["best"][1])
 
     model        a folder with config.json and safetensors, or a .gguf file
-    eps          what a dispersed coefficient is below: dispersion_length_log10 is of this eps
-    items        of the entropy floor; the model's context by default
+    eps          coefficients below eps count as dispersed; dispersion_length_log10 is for this eps
+    items        number of items for the entropy floor; the model's context by default
     layers       3, "3" or "0-3"; all by default
     activations  a safetensors file of recorded queries "layers.L.query" (n, heads, dim) and keys "layers.L.key"
     tokens       a file of ids of tokens, a line of two or more for each input, on which BERT, RoBERTa, XLM-RoBERTa,
@@ -89,7 +90,7 @@ def certify(
     html         a file: the heads as one HTML page, as `softcheck model --html` writes it
     junit        a file: the report's claims as JUnit XML, as `softcheck model --junit` writes them
 
-    Raises UsageError where the path, an argument or the file is wrong, or the architecture has no known bound.
+    Raises UsageError for a wrong path, argument or file, and for an architecture without a known bound.
     """
     words = {
         "eps": _library.number("eps", eps),

@@ -49,7 +49,8 @@ def _show_progress(name: str, done: int, cases: int, seconds: float) -> None:
 
 
 def _notes_on(data: Mapping[str, Any], adapter: Adapter) -> list[str]:
-    """Notes on features of the failing call that the function may not support. Writes the labels' dtype that it got to data."""
+    """Notes on features of the failing call that the function may not support. Writes the labels' actual dtype to
+    data."""
     inputs = (data.get("counterexample") or {}).get("inputs") or []
     shapes = tuple(tuple(tensor["shape"]) for tensor in inputs)
     if adapter.op.is_attention and inputs and "block_table" not in adapter.takes:
@@ -117,7 +118,7 @@ def _judge(function: Callable[..., Any] | str, infer_contract: bool, given: dict
     if how == "fork" and data["verdict"] in ("crash", "timeout", "undecided") and compiles(function):
         notes.append(advice(words["time_limit"]))
     notes += [] if empty_rows else ["empty rows are left out, as n>=1 is the default; domain='n>=0' tries them"]
-    for note in filter(None, notes):  # beneath the whole judgement's line, the last one
+    for note in filter(None, notes):  # below the line of the whole judgement, which is the last one
         data["text"] = f"{data['text'].rstrip()}\n      {note}\n"
     told = Told(
         function=name_in_its_program(function),
@@ -167,76 +168,91 @@ def check(
     replay: str | None = None,
     progress: bool | None = None,
 ) -> Report:
-    """Judges a kernel by its contract: the largest error that each value of each row may have, and what else a kernel
-    must keep to, tried on rows, masks, temperatures and NaNs of all kinds.
+    """Judges a kernel by its contract: the largest error that each value of each row may have, and the other rules
+    that the kernel must keep. It tries rows, masks, temperatures and NaNs of all kinds.
 
-    function    of arrays: (rows, n) logits for the softmax family, which it treats along the last axis; for its
-                gradients the saved output and its upstream gradient, each (rows, n); for cross-entropy logits (rows, V)
-                and labels (rows) of int32 or int64, and for its gradient also upstream (rows); for merge_states the
-                parts' out (parts, rows, dim) and lse (parts, rows), to out (rows, dim) and lse (rows); for topk_softmax
-                (rows, n) logits, to weights (rows, k), float64 for float64 logits and else float32, and ids (rows, k),
-                int32 or int64; for top_p_softmax (rows, n) logits, to the softmax of the kept ones, 0 elsewhere; for attention
-                q, k, v of (batch, heads, length, dim); for attention_backward q, k, v, what the forward pass returned, out
-                like q with v's dim and lse (batch, heads, queries), float32 (float64 for float64), and the loss's
-                gradient by out, to the three gradients by q, k and v. It returns an array of the same dtype, or with out=True fills
-                the one that it is given as out. Or "LIB:SYMBOL" of a C plug-in.
-    op          one of those of describe(): {ops}
+    function    a function of arrays, with the arguments and results of the table below. It returns arrays of the same
+                dtype, or with out=True fills the one that it gets as out. Or "LIB:SYMBOL" of a C plug-in
+    op          one of describe()'s: {ops}
     dtype       of the arrays: {dtypes}, or a library's own
     contract    what the kernel promises of its arithmetic: "acc=f32 exp=2ulp sum=tree masked=zero"
-    domain      the calls that it is made for: "n=16k n<=8192"; inside it is judged fully. theta=1, nomask and the like
-                follow from the parameters that the function lacks. Of rows n>=1 is the default where no word says how
-                short they may be: "n>=0" tries empty ones, too
+    domain      the calls that the kernel is made for: "n=16k n<=8192"; all calls inside it are judged. Words like
+                theta=1 and nomask follow from the parameters that the function lacks. For rows the default is n>=1;
+                "n>=0" tries empty rows as well
     require     "deterministic,batch-invariant"
-    exempt      claims that it is known to break
+    exempt      claims that the kernel is known to break
     effort      "quick" (seconds), "default", "deep"; "exhaustive": all arguments of softmax, log_softmax, logsumexp or
                 entropy, all scores of attention in 16 and 8 bits (minutes), as docs/kernels/exhaustive.md lists them
-    budget      seconds for all of it; then what is known is the report
-    max_calls   calls of the function at most, for one that is slow to call. The judge chooses cases so that each
-                property has some, and the report lists what was left out under "not tried". 100 is a good first number;
-                quick makes 900 to 1,900 calls. infer() calls the function beyond that
+    budget      seconds for the whole judgement, which then ends with what it has found so far
+    max_calls   calls of the function at most, for a slow function. The judge chooses cases so that each property has
+                some, and the report lists what was left out under "not tried". 100 is a good first number; quick makes
+                900 to 1,900 calls. The calls of infer() that find the contract are not counted
     time_limit, load_limit  seconds for one call, and for a spawned process to import the function
     out_dtype   of row values (logsumexp, entropy, attention's lse): by default float32 for 16-bit inputs
     arrays      what the function takes: "numpy", "torch", "jax", "mlx", "tensorflow", "cupy"; by default the library
                 of dtype or of the function itself, else numpy
-    takes       which of mask (bool, True = visible, or None in a call without a mask), theta, scale, causal and out, and
-                of a loss label_smoothing, z_loss, softcap (0: none), class_weights ((n) of the logits' dtype, or None)
-                and ignore_index (-100 where it is not taken), of cross_entropy_mean and its gradient reduction ("mean"
-                or "sum"; where it is not taken "mean", unless the domain says reduction=sum), of merge_states lse_base2
-                (False where it is not taken, unless the domain says base=2), of topk_softmax k (where it is not taken
-                the domain's, k=2) and
-                renormalize (False where it is not taken, unless the domain says renormalize=1), of top_p_softmax
-                top_p and min_p (0: off, as where it is not taken), and of attention window ((left, right), keys beside its
-                own that a query sees, -1 for all), softcap (0: none), sinks and alibi_slopes ((heads) or None), bias
-                ((batch, heads or 1, queries, keys) or None) and causal_top_left, of attention_backward lse_gradient (as
-                lse, or None: ds = p (g - delta + lse_gradient)), and of packed sequences cu_seqlens_q
-                and cu_seqlens_k (int32, where each begins, and the end), max_seqlen_q and max_seqlen_k (the longest
-                ones' lengths), and of pages block_table (batch, columns) and lengths (batch), the function takes, as
-                names or as {"mask": "attn_mask"}; by default those that its signature has, a wrapper's f(*a, **k) none:
-                it is asked for them. Of attention attn_mask and is_causal are understood as torch has them: mask, and
-                causal with query i at key i; a call with both gives one attn_mask. dim and axis of rows are -1, and
-                enable_gqa is True in calls of grouped heads. cu_seqlens_q or cu_seqlens_k
-                makes all calls packed: q (total, heads, dim), k and v alike; block_table has keys and values in pages
-                (pages, page size, kv heads, dim). attention_backward takes those of attention but pages; packed, its
-                lse is (heads, total)
-    outputs     arrays that it returns: attention's lse and entropy follow out; two of merge_states and topk_softmax, three of attention_backward,
-                to which outputs=4 (or the domain's word dsinks) adds the gradient by the sinks, (heads), float64 for
-                float64 inputs, else float32, and the word dbias that by the bias, of its shape, last; outputs=5 says
-                both. Each is there in calls that have sinks, or a bias
-    strides     whether arrays may be views with strides, as slices and transposes are; False: all are compact, for a
+    takes       the parameters of the table below that the function takes, as names or as {"mask": "attn_mask"}. By
+                default those in its signature; a wrapper f(*args, **kwargs) needs takes
+    outputs     number of arrays that the function returns. Attention: 2 adds lse, 3 also entropy. attention_backward:
+                4 adds dsinks, 5 also dbias (or the domain has the words dsinks, dbias). merge_states and topk_softmax
+                always return two
+    strides     whether arrays may be views with strides, such as slices and transposes. False: all are compact, for a
                 function that needs contiguous memory and does not check for it
-    refuses     exceptions by which it refuses a call; any other is a crash
-    device      "cuda" or another of torch's: where torch's arrays lie. CuPy's and JAX's lie on the device that these
-                libraries take by default. Results are copied to the CPU behind the work of the current stream: a function
-                that queues its own on another stream must have that one waited for
-    shapes      "few": at most 40 shapes in all, for a function that is compiled anew for each; lengths that the domain
-                names are left to it. "any": no such limit. By default "few" for JAX, else "any"
-    isolation   "fork" (from this warm process, contained), "spawn" (a fresh interpreter), "none" (in this process: a
-                crash is the program's); "auto" forks, but spawns for JAX, MLX, TensorFlow, CuPy and devices
-    warm_up     calls the function once in this process first: for one that compiles at its first call
-    autograd    the function is the forward one, of torch's arrays, and torch.autograd makes the gradients that are judged:
-                check(attention, op="attention_backward", autograd=True); of losses their backward ops
-    replay      a counterexample's replay: that case alone
-    progress    on standard error; by default where that is a terminal
+    refuses     exceptions by which the function refuses a call; any other is a crash
+    device      where torch's arrays lie, such as "cuda". CuPy's and JAX's arrays lie on the default device of these
+                libraries. Results are copied to the CPU after the work of the current stream: a function that uses
+                another stream must wait for it
+    shapes      "few": at most 40 shapes in all, for a function that is compiled for each shape; the lengths that the
+                domain names are kept. "any": no such limit. By default "few" for JAX, else "any"
+    isolation   "fork" (a contained copy of this process), "spawn" (a fresh interpreter), "none" (in this process,
+                which a crash then ends); "auto" forks, but spawns for JAX, MLX, TensorFlow, CuPy and devices
+    warm_up     calls the function once in this process first: for a function that is compiled at its first call
+    autograd    the function is the forward one, of torch's arrays, and torch.autograd computes the gradients that are
+                judged: check(attention, op="attention_backward", autograd=True). Also for the backward ops of losses
+    replay      a counterexample's replay: judges that case alone
+    progress    on standard error; by default if that is a terminal
+
+    Arguments and results of the function:
+
+    softmax and its family      logits (rows, n), along the last axis; a gradient: the saved output and the upstream
+                                gradient, each (rows, n)
+    cross_entropy               logits (rows, V), labels (rows) of int32 or int64; its gradient: also upstream (rows)
+    merge_states                out (parts, rows, dim), lse (parts, rows); returns out (rows, dim), lse (rows)
+    topk_softmax                logits (rows, n); returns weights (rows, k), float32 (float64 for float64 logits), and
+                                ids (rows, k), int32 or int64
+    top_p_softmax               logits (rows, n); returns the softmax of the kept items, 0 elsewhere
+    attention                   q, k, v, each (batch, heads, length, dim); returns out, lse and entropy, as many as
+                                outputs says
+    attention_backward          q, k, v; out of the forward pass, like q with v's dim, and its lse (batch, heads,
+                                queries), float32 (float64 for float64); the loss's gradient by out. Returns dq, dk,
+                                dv, then dsinks (heads), float32 (float64 for float64), in calls with sinks, and dbias,
+                                of the bias's shape, in calls with a bias
+    packed sequences            with cu_seqlens_q or cu_seqlens_k all calls are packed: q, k, v (total, heads, dim);
+                                attention_backward's lse is (heads, total)
+    pages                       with block_table k and v are (pages, page size, kv heads, dim); not attention_backward
+
+    Parameters that the function may take:
+
+    ops that have them          mask (bool, True = visible, or None in a call without a mask), theta, scale, causal;
+                                out
+    losses                      label_smoothing, z_loss, softcap (0: none), class_weights ((n) of the logits' dtype, or
+                                None), ignore_index (-100 for a function that does not take it)
+    cross_entropy_mean(_backward)  reduction ("mean" or "sum"; for a function that does not take it "mean", unless the
+                                domain says reduction=sum)
+    merge_states                lse_base2 (False for a function that does not take it, unless the domain says base=2)
+    topk_softmax                k (for a function that does not take it the domain's, k=2), renormalize (False, unless
+                                the domain says renormalize=1)
+    top_p_softmax               top_p, min_p (0: off, also for a function that does not take it)
+    attention and its gradient  window (left, right): the number of keys that a query sees on each side of its own
+                                position, -1 for all; softcap (0: none); sinks and alibi_slopes ((heads) or None); bias
+                                ((batch, heads or 1, queries, keys) or None); causal_top_left
+    attention_backward          lse_gradient (like lse, or None: ds = p (g - delta + lse_gradient))
+    packed sequences            cu_seqlens_q, cu_seqlens_k (int32, where each sequence begins, and the end),
+                                max_seqlen_q, max_seqlen_k (the largest lengths)
+    pages                       block_table (batch, columns), lengths (batch)
+
+    Names of torch are understood: attn_mask is mask, and is_causal is causal with query i at key i; a call with both
+    passes one attn_mask that contains both. dim and axis of rows are -1. enable_gqa is True in calls of grouped heads.
 
     Raises UsageError for a wrong argument.
     """
@@ -251,9 +267,11 @@ if check.__doc__:  # python -OO has none
 def infer(
     function: Callable[..., Any] | str, op: OpName = "softmax", dtype: Dtype = "float32", **arguments: Unpack[InferArguments]
 ) -> Report:
-    """Finds the standard contract that a kernel keeps to, and judges it by that: report.contract, None where none fits.
+    """Finds the standard contract that a kernel keeps, and judges the kernel by it: report.contract, None if none
+    fits.
 
-    The arguments are those of check(), without contract and replay. That no row asked broke a contract is no proof.
+    The arguments are those of check(), without contract and replay. The rows that were tried broke no word of the
+    contract; that is no proof for other rows.
     """
     defaults: dict[str, Any] = dict(check.__kwdefaults__)
     for name in ("contract", "replay"):

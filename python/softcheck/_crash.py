@@ -1,4 +1,4 @@
-"""What a report shows of an exception that a function raised."""
+"""The text by which a report shows an exception that a function raised."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _first_few(lines: list[str], most: int) -> list[str]:
 
 
 def _frames(below: TracebackType | None, most: int) -> list[str]:
-    """The frames from the function on, one a line: the first and the last ones where there are too many."""
+    """The frames from the function on, one a line: the first and the last ones if there are too many."""
     while below is not None and below.tb_next is not None and below.tb_frame.f_globals.get("__name__") in _CALLERS:
         below = below.tb_next
     lines = [f'  File "{f.filename}", line {f.lineno}, in {f.name}: {f.line}' for f in traceback.extract_tb(below)]
@@ -37,7 +37,7 @@ def _frames(below: TracebackType | None, most: int) -> list[str]:
 
 
 def _arrays_of_another_library(error: Exception) -> list[str]:
-    """Where a function of torch, say, was given NumPy's arrays: what gives it its own."""
+    """A hint for a function, say of torch, that got NumPy's arrays: the argument that gives it torch's."""
     library = next((name for name in ("torch", "jax", "mlx", "tensorflow", "cupy") if name in sys.modules), None)
     if library is None or "ndarray" not in str(error):
         return []
@@ -70,10 +70,10 @@ def _grouped_heads(inputs: Sequence[tuple[np.ndarray, str]], error: BaseExceptio
 
 def crash_text(error: BaseException, inputs: Sequence[tuple[np.ndarray, str]] | None, arrays: str = "", contained: bool = False) -> str:
     """The exception's traceback without softcheck's own frames, how its kind could be a refusal, the domain without
-    calls like this one where that is empty, and the arrays that it asks for. Ten lines at most, all of which a report
-    shows.
+    calls like this one if that is empty, and the arrays that the function needs. Ten lines at most, all of which a
+    report shows.
 
-    arrays     the library of those it was given
+    arrays  the library of the arrays that the function got
     contained  in a fork that may write no files
     """
     hints = []

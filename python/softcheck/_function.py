@@ -1,4 +1,4 @@
-"""A Python function as a kernel behind the C interface."""
+"""Calls a Python function as a kernel, through the C interface."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAMES = {**_dtypes.FORMATS_BY_TYPE, (0, 32): "i32", (0, 64): "i64"}
 
 
 def _bits_of(tensor: _abi.DLTensor) -> tuple[np.ndarray, str]:
-    """The tensor's elements where they lie; a mask as bool, in memory of its own."""
+    """The tensor's elements in place; a mask as bool, in new memory."""
     dimensions = tensor.ndim
     shape = tuple(tensor.shape[d] for d in range(dimensions))
     dtype = _NAMES.get((tensor.dtype.code, tensor.dtype.bits), "bool")
@@ -34,7 +34,7 @@ def _bits_of(tensor: _abi.DLTensor) -> tuple[np.ndarray, str]:
             strides = [tensor.strides[d] * kind.itemsize for d in range(dimensions)]
         else:
             strides = [int(np.prod(shape[d + 1 :], dtype=np.int64)) * kind.itemsize for d in range(dimensions)]
-        # From the first byte to behind the last element.
+        # From the first byte to the end of the last element.
         size = sum((n - 1) * step for n, step in zip(shape, strides)) + kind.itemsize
         memory = (ctypes.c_char * size).from_address(tensor.data + tensor.byte_offset)
         array = np.ndarray(shape, kind, memory, 0, strides)
@@ -43,7 +43,7 @@ def _bits_of(tensor: _abi.DLTensor) -> tuple[np.ndarray, str]:
 
 @dataclass
 class Request:
-    """What a call asks of a function: arrays as their bits (_arrays), and the parameters."""
+    """One call of a function: arrays as their bits (_arrays), and the parameters."""
 
     inputs: list[tuple[np.ndarray, str]]
     mask: np.ndarray | None
@@ -63,7 +63,7 @@ class Request:
         return cls(inputs[:own_inputs], mask, outputs, call.theta, call.scale, bool(call.causal), attributes)
 
     def copied(self) -> Request:
-        """Without the call's memory: what another process can be sent."""
+        """A copy outside the call's memory, which can be sent to another process."""
         return Request(
             [(array.copy(), dtype) for array, dtype in self.inputs],
             None if self.mask is None else self.mask.copy(),
@@ -79,24 +79,24 @@ class Request:
 
 
 class WrongResult(Exception):
-    """The function has returned something else than was asked for."""
+    """The function has returned something else than the call needs."""
 
 
 class Refused(Exception):
-    """The function does not do such calls."""
+    """The function does not support such calls."""
 
 
 @dataclass
 class Adapter:
-    """How a function is called: of what library its arrays are, and what it takes beside them.
+    """How a function is called: the library of its arrays, and the other parameters that it takes.
 
-    takes    softcheck's names of PARAMETERS to the function's own; one that it lacks is not asked of it
+    takes    softcheck's names of PARAMETERS to the function's own; a call that needs a name missing here is refused
     outputs  how many arrays it returns: attention's lse and entropy follow out; its gradient's are dq, dk and dv,
-             and dsinks and dbias where the domain asks for them
+             and dsinks and dbias if the domain has these words
     refuses  exceptions that refuse a call; all others are crashes
     top_left causality always aligns the first query with the first key
-    own      values of attributes (Op.attributes) that the function has where it is not told them: a reduction of "sum", a
-             base 2 of log-sum-exps, weights of top-k that are divided by their sum
+    own      values of attributes (Op.attributes) that the function uses without a parameter for them: a reduction of
+             "sum", log-sum-exps to base 2, weights of top-k divided by their sum
     follow   names of arguments whose values follow from a call (own_arguments)
     autograd the function is the forward one, and torch.autograd makes its gradients
     """
@@ -129,9 +129,9 @@ class Adapter:
         return self.op.is_loss and self.arrays == "torch" and (self.autograd or _arrays.library_of(function) == "torch")
 
     def answer(self, request: Request) -> None:
-        """Calls the function, and writes what it returns to the request's outputs.
+        """Calls the function, and writes its results to the request's outputs.
 
-        Raises Refused, WrongResult, and what the function raises.
+        Raises Refused, WrongResult, and any exception of the function.
         """
         if len(request.outputs) > self.outputs:
             raise Refused
@@ -171,11 +171,11 @@ class Adapter:
 
     @property
     def takes_one_of_two(self) -> bool:
-        """torch's attention takes a mask or causality; of a call with both its mask holds both."""
+        """torch's attention takes a mask or causality. For a call with both, its mask contains both."""
         return self.takes.get("mask") == "attn_mask" and self.takes.get("causal") == "is_causal"
 
     def _sequences(self, request: Request) -> dict[str, Any]:
-        """The arrays that say where sequences begin, and the longest ones' lengths, under the function's names."""
+        """The arrays of the sequences' first positions, and the largest lengths, under the function's names."""
         if not any(name in request.attributes for name in SEQUENCES):
             return {}
         given = {name: request.attributes[name][0] for name in SEQUENCES if name in request.attributes}
@@ -200,7 +200,7 @@ class Adapter:
         }
         needs |= {name: name in request.attributes for name in TENSORS}
         for name, usual in self.op.attributes.items():
-            if name not in TENSORS and name != "k":  # the domain says which k a function has that does not take it
+            if name not in TENSORS and name != "k":  # a function that does not take k has the domain's
                 needs[name] = request.attributes.get(name, usual) != self.own.get(name, usual)
         if self.top_left:
             needs["causal_top_left"] = False
@@ -225,7 +225,7 @@ class Adapter:
                 got = got.reshape(1)
             if got.shape != output.shape:
                 raise WrongResult(f"need shape {output.shape}, got {got.shape}")
-            if dtype == "i32" and got_dtype == "int64":  # as torch.topk and NumPy have them
+            if dtype == "i32" and got_dtype == "int64":  # the ids of torch.topk and NumPy
                 got, got_dtype = np.clip(got, -(2**31), 2**31 - 1).astype(np.int32), "i32"
             if got_dtype == "int32":
                 got_dtype = "i32"
@@ -237,12 +237,12 @@ class Adapter:
 
 
 def require_device(device: str) -> None:
-    """Raises UsageError where torch cannot put an array there. It starts the device's driver: no fork may follow."""
+    """Raises UsageError if torch cannot put an array there. It starts the device's driver: do not fork afterwards."""
     import torch
 
     try:
         torch.empty(0, device=device)
-    except Exception as error:  # torch has several kinds for this
+    except Exception as error:  # torch raises several kinds for this
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise _library.UsageError(f"device: torch cannot use {device!r}: {reason}") from None
 
@@ -255,7 +255,7 @@ def op_named(op: str) -> Op:
 
 
 def words_of(name: str, value: str | Sequence[str] | None, separator: str = " ") -> str | None:
-    """Words in one text, given as that or one by one; name is the argument's."""
+    """The words as one text; value is that text or a list of words. name is the argument's, for errors."""
     if value is None or isinstance(value, str):
         return value
     words = list(value) if isinstance(value, Iterable) else [value]
@@ -265,7 +265,7 @@ def words_of(name: str, value: str | Sequence[str] | None, separator: str = " ")
 
 
 class ForkedCall:
-    """What the library calls: in a fork of this process, or under isolation "none" in this one."""
+    """The function that the library calls in a fork of this process, or under isolation "none" in this process."""
 
     def __init__(self, adapter: Adapter, in_process: bool) -> None:
         self._adapter = adapter
@@ -274,11 +274,11 @@ class ForkedCall:
 
     def __call__(self, call: Any, _context: Any) -> int:
         if os.getpid() != self._process:
-            # A fork, of which the library has told Python (after_fork): no line of Python may run before that. Where
-            # another thread waited for the interpreter, the first line would wait for that thread, which is not here.
+            # A fork. The library has called Python's after_fork, without which no line of Python may run: if another
+            # thread waited for the interpreter, the first line would wait for that thread, which the fork lacks.
             self._process = os.getpid()
             _arrays.quiet_threads()
-            # Whatever stood in their place, as pytest's do, wrote to files that are closed here.
+            # Replacements of them, such as pytest's, wrote to files that are closed in the fork.
             sys.stdout = sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115: until the process ends
         request = None
         try:

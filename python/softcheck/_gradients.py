@@ -8,7 +8,8 @@ from ._library import UsageError
 from ._ops import OPS, Op
 
 WITH_FORWARD = tuple(name for name in OPS if name.endswith("_backward") and OPS[name].inputs[0] != "saved")
-"""Gradients by the inputs of a forward op. Those of softmax and log_softmax are functions of its output, whatever it is."""
+"""The gradient ops by the inputs of a forward op. The gradients of softmax and log_softmax are not among them: they are
+functions of any saved output."""
 
 
 def inputs_of_forward(op: Op) -> tuple[str, ...]:
@@ -16,7 +17,7 @@ def inputs_of_forward(op: Op) -> tuple[str, ...]:
 
 
 def require_forward(op: Op, arrays: str) -> None:
-    """Raises UsageError where a forward function has no such gradients."""
+    """Raises UsageError if the gradients of a forward function do not exist for this op or library."""
     if op.name not in WITH_FORWARD:
         raise UsageError(f"autograd: need one of the ops {', '.join(WITH_FORWARD)}, got {op.name}")
     if arrays != "torch":
@@ -24,8 +25,8 @@ def require_forward(op: Op, arrays: str) -> None:
 
 
 def gradients(function: Callable[..., Any], names: Sequence[str], arrays: Sequence[Any], keywords: dict[str, Any]) -> tuple[Any, ...]:
-    """Of the function's first result by its floating-point inputs; the last of the arrays is the loss's gradient by it.
-    They are 0 where the result does not depend on an input."""
+    """Gradients of the function's first result by its floating-point inputs. The last array is the loss's gradient by
+    that result. A gradient is 0 if the result does not depend on the input."""
     import torch
 
     inputs = [array.detach().requires_grad_(array.is_floating_point()) for array in arrays[: len(names)]]

@@ -1,4 +1,4 @@
-"""libsoftcheck through ctypes: the options of softcheck.h, one function a call."""
+"""libsoftcheck through ctypes: the options of softcheck.h, and one Python function for each C function."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class CertifyOptions(ctypes.Structure):
 
 
 def library_path() -> pathlib.Path:
-    """SOFTCHECK_LIBRARY, for a checkout's own build; else the library that the wheel brought."""
+    """SOFTCHECK_LIBRARY, for a checkout's own build; else the library in the wheel."""
     named = os.environ.get("SOFTCHECK_LIBRARY")
     if named:
         return pathlib.Path(named)
@@ -94,7 +94,7 @@ def _load() -> ctypes.PyDLL:
         raise ImportError(
             f"softcheck: need libsoftcheck.so, got nothing at {path}: install the wheel, or set SOFTCHECK_LIBRARY"
         )
-    # PyDLL keeps the interpreter's lock during a call: what the library forks then holds it, and can run Python.
+    # PyDLL keeps the interpreter's lock during a call: a fork of the library then holds it, and can run Python.
     library = ctypes.PyDLL(str(path))
     report = ctypes.POINTER(ctypes.c_char_p)
     options = ctypes.POINTER(Options)
@@ -141,17 +141,17 @@ def printed(text: str) -> None:
 
 
 class UsageError(ValueError):
-    """An argument is wrong: what is needed, and what was got."""
+    """An argument is wrong; the message names the values that are allowed and the one that was given."""
 
 
 def shown(value: Any) -> str:
-    """A wrong argument in a message of one line: its value, or what it is an object of."""
+    """A wrong argument in a message of one line: its value, or its type."""
     text = repr(value)
     return text if len(text) <= 120 and "\n" not in text else f"an object of {type(value).__name__}"
 
 
 def number(name: str, value: Any) -> float:
-    """Raises UsageError, as the functions below, for what is none: float() would read a text."""
+    """The number. Raises UsageError, as the functions below, for anything else: float() would accept a text."""
     if not isinstance(value, (str, bytes)):
         with contextlib.suppress(TypeError, ValueError, OverflowError):
             return float(value)
@@ -159,7 +159,7 @@ def number(name: str, value: Any) -> float:
 
 
 def whole(name: str, value: Any, least: int, most: int) -> int:
-    """ctypes would keep the low bits of a larger one."""
+    """The whole number, in a range: ctypes would keep only the low bits of a larger one."""
     with contextlib.suppress(TypeError):
         if least <= operator.index(value) <= most:
             return operator.index(value)
@@ -167,7 +167,7 @@ def whole(name: str, value: Any, least: int, most: int) -> int:
 
 
 def flag(name: str, value: Any) -> bool:
-    """Any text is true, "no" as well."""
+    """The truth value; a text is refused, since any text is true, "no" as well."""
     if isinstance(value, (bool, np.bool_)) or (isinstance(value, int) and value in (0, 1)):
         return bool(value)
     raise UsageError(f"{name}: need True or False, got {shown(value)}")
@@ -181,7 +181,8 @@ def path(name: str, value: Any) -> str:
 
 
 def _set(options: ctypes.Structure, name: str, value: Any) -> None:
-    """An option of its field's type. ctypes would take an integer for an address, and the rest of a large one."""
+    """Sets an option, which must have its field's type: ctypes would take an integer for an address, and cut a
+    large one."""
     kind = next(field[1] for field in options._fields_ if field[0] == name)
     if kind is ctypes.c_char_p:
         if not isinstance(value, str) or "\0" in value:
@@ -233,8 +234,8 @@ _end = math.inf
 
 @contextlib.contextmanager
 def ending_at(moment: float) -> Iterator[None]:
-    """Judgements of the block end at this moment of time.monotonic(). Until then each of their properties has all of the
-    time, where a budget gives it a part."""
+    """Judgements in the block end at this moment of time.monotonic(). Until then each property may use all of the
+    time; a budget would give it only a part."""
     global _end
     before, _end = _end, moment
     try:
@@ -244,7 +245,8 @@ def ending_at(moment: float) -> Iterator[None]:
 
 
 class Interruptions:
-    """Ctrl-C during a judgement: it ends with what is known by then. Python runs the handler while the library asks."""
+    """Ctrl-C during a judgement, which then ends with what it has found. Python runs the handler when the library
+    polls."""
 
     def __init__(self) -> None:
         self.seen = False
@@ -268,7 +270,7 @@ class Interruptions:
 
 
 def judge(what: str | Callable, words: dict[str, Any], infer: bool, progress: Callable | None) -> dict[str, Any]:
-    """Judges "LIB:SYMBOL" or a function(call, context) -> int; the report as a dictionary."""
+    """Judges "LIB:SYMBOL" or a function(call, context) -> int. Returns the report as a dictionary."""
     interruptions = Interruptions()
     options = _options(words, interruptions, progress)
     report = ctypes.c_char_p()
@@ -278,8 +280,8 @@ def judge(what: str | Callable, words: dict[str, Any], infer: bool, progress: Ca
         if isinstance(what, str):
             status = function(what.encode(), ctypes.byref(options), ctypes.byref(report))
         else:
-            # CPython takes this lock before a fork, and PyOS_AfterFork_Child lets go of it: from 3.13 on a process that
-            # does not hold it is ended there.
+            # CPython takes this lock before a fork, and PyOS_AfterFork_Child releases it. From 3.13 on that call ends a
+            # process that does not hold the lock.
             _imp.acquire_lock()
             try:
                 status = function(FUNCTION(what), None, ctypes.byref(options), ctypes.byref(report))
@@ -304,7 +306,7 @@ def judge_tensors(call: TensorCall, words: dict[str, Any]) -> dict[str, Any]:
 
 
 def certify(path: str, words: dict[str, Any]) -> dict[str, Any]:
-    """The report of softcheck_certify. A certificate takes milliseconds a head: Ctrl-C acts when it is done."""
+    """The report of softcheck_certify. Ctrl-C acts only when it is done: a certificate takes milliseconds a head."""
     options = _filled(CertifyOptions(size=ctypes.sizeof(CertifyOptions)), words)
     if "\0" in path:
         raise UsageError(f"model: need a path, got {path!r}")
@@ -331,7 +333,7 @@ def _shape(call: TensorCall, which: int, options: Options) -> list[int]:
 
 
 def _values(function: Callable[..., int], count: int, call: TensorCall, which: int, words: dict[str, Any]) -> list[np.ndarray]:
-    """So many arrays of the output's shape that the function fills."""
+    """count arrays of the output's shape, filled by the function."""
     options = _options(words, None, None)
     arrays = [np.empty(shape) for shape in [_shape(call, which, options)] * count]
     report = ctypes.c_char_p()

@@ -1,4 +1,4 @@
-"""@softcheck.kernel: what the pytest plugin makes tests of."""
+"""@softcheck.kernel: marks functions of which the pytest plugin makes tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Mark:
-    """One judgement that a function is to stand: the arguments of check()."""
+    """One judgement of a function: the arguments of check()."""
 
     op: OpName
     dtype: Dtype
@@ -26,16 +26,16 @@ class Mark:
 def kernel(
     op: OpName = "softmax", dtypes: Dtype | Collection[Dtype] = "float32", **arguments: Unpack[KernelArguments]
 ) -> Callable[[Function], Function]:
-    """Makes tests of a function: one for each dtype, in every test module, or class in one, that has the function.
+    """Makes tests of a function: one for each dtype, in every test module or test class that contains the function.
 
-    The function itself stays what it is. The other arguments are those of check(); pytest's --softcheck-effort,
-    --softcheck-seed and --softcheck-budget hold where the decorator says nothing.
+    The function itself is unchanged. The other arguments are those of check(). pytest's --softcheck-effort,
+    --softcheck-seed and --softcheck-budget hold for arguments that the decorator does not set.
 
         @softcheck.kernel(op="softmax", dtypes=["float32", "bfloat16"], contract="masked=zero")
         def my_softmax(x): ...
 
-    pytest's marks hold, above or below it: xfail, skip, skipif and your own. parametrize gives the function's further
-    parameters, those that no call of the judge gives.
+    pytest's marks hold, above or below it: xfail, skip, skipif and your own. parametrize sets parameters of the
+    function that no call of the judge sets.
     """
     if callable(op):
         raise UsageError(f"op: need @softcheck.kernel(...) with parentheses, got {shown(op)} in place of an op")
@@ -45,7 +45,7 @@ def kernel(
     marks = [Mark(op, dtype, dict(arguments)) for dtype in several]
 
     def mark(function: Function) -> Function:
-        inner: Any = function.__func__ if isinstance(function, staticmethod) else function  # a class gives out that one
+        inner: Any = function.__func__ if isinstance(function, staticmethod) else function  # the class returns this one
         if not callable(inner):
             raise UsageError(f"function: need a function, got {shown(function)}")
         inner.__softcheck__ = [*getattr(inner, "__softcheck__", ()), *marks]

@@ -1,4 +1,4 @@
-"""The functions and classes of a folder of kernels whose op is known, and how each becomes a function to judge."""
+"""The functions and classes with a known op in a folder of kernels, and how each becomes a function to judge."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from typing import Any, Callable, Iterator
 from . import _arrays
 from ._ops import OPS
 
-# Words of a name that say how or by whom, not what: my_softmax, SoftmaxTriton, softmax_kernel_impl.
+# Words of a name that do not name the op: my_softmax, SoftmaxTriton, softmax_kernel_impl.
 _NEUTRAL = set(
     "my our new custom naive fast fused online safe stable eager baseline reference ref solution kernel impl implementation forward fwd "
     "triton torch cuda numpy np jax pallas model module fn func function op layer wrapper v".split()
 )
 _OTHER_NAMES = {"scaleddotproductattention": "attention", "sdpa": "attention", "crossentropyloss": "cross_entropy_mean"}
 _OPS = {name.replace("_", ""): name for name in OPS} | _OTHER_NAMES
-# KernelBench's classes, whose names say nothing.
+# KernelBench's classes, whose names do not name the op.
 _MODELS = ("Model", "ModelNew")
 _TOLD = re.compile(r"#\s*(op|dtype|domain|contract):\s*(.*?)\s*$", re.I)
-# TritonBench's files have their tests behind such a line. They need its GPU, and are not run.
+# TritonBench's files have their tests after such a line. The tests need a GPU, and are not run.
 _TESTS = re.compile(r"^#{100,}[ \t]*$", re.M)
 # What a file's own tests and KernelBench call.
 _HELPER = re.compile(r"_|test|main$|get_(init_)?inputs$", re.I)
 ALSO = "also in this file, no op known: "
-# What aten's functions of BackendBench get behind the arrays: dim, and _softmax's half_to_float.
+# The arguments that aten's functions of BackendBench get after the arrays: dim, and _softmax's half_to_float.
 _ATEN = {"softmax": (-1,), "log_softmax": (-1,), "logsumexp": (-1,), "_softmax": (-1, False), "_log_softmax": (-1, False)}
 
 
@@ -37,9 +37,9 @@ _ATEN = {"softmax": (-1,), "log_softmax": (-1,), "logsumexp": (-1,), "_softmax":
 class Module:
     """A function or class of a file.
 
-    op    one of softcheck's; None where nothing tells it
-    why   where op is None: what was looked for
-    told  dtype, domain and contract, as far as comments tell them
+    op    one of softcheck's; None if it is unknown
+    why   if op is None: the reason, as a message
+    told  dtype, domain and contract, if comments give them
     """
 
     file: pathlib.Path
@@ -50,8 +50,8 @@ class Module:
 
 
 def op_of(name: str) -> str | None:
-    """The op that a name of a function, a class or a file says: "softmax" of my_softmax, SoftmaxTriton and 23_Softmax;
-    nothing of softmax_dropout, as no word may be left over."""
+    """The op in the name of a function, a class or a file: "softmax" for my_softmax, SoftmaxTriton and 23_Softmax;
+    None for softmax_dropout, since every word of the name must be known."""
     words = [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)]
     words = [word for word in words if word not in _NEUTRAL]
     return _OPS.get("".join(words)) or _OPS.get("".join(word for word in words if not word.isdigit()))
@@ -62,7 +62,7 @@ def _told(lines: list[str]) -> dict[str, str]:
 
 
 def _above(lines: list[str], node: Any) -> dict[str, str]:
-    """What the comments directly above a definition tell: above its decorators, or below them."""
+    """What the comments directly above a definition say: above its decorators, or below them."""
     begin = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
     while begin and (lines[begin - 1].startswith("#") or not lines[begin - 1].strip()):
         begin -= 1
@@ -70,13 +70,15 @@ def _above(lines: list[str], node: Any) -> dict[str, str]:
 
 
 def _runs_on_a_device(node: Any) -> bool:
-    """A kernel of Triton, which only a launch calls, or a class of torch.autograd: the function around it is judged."""
+    """A kernel of Triton, which only a launch can call, or a class of torch.autograd. The function around it is
+    judged."""
     words = [ast.unparse(word) for word in node.decorator_list] + [ast.unparse(base) for base in getattr(node, "bases", ())]
     return any(word.startswith("triton.") or word.endswith("Function") for word in words)
 
 
 def modules_of(file: pathlib.Path) -> list[Module]:
-    """Those of known ops, and one that lists the others; where there are none one that says so. The file is read, not run."""
+    """The functions of known ops, and one module that lists the others, or says that there are none. The file is read,
+    not run."""
     try:
         source = _TESTS.split(file.read_text(encoding="utf-8", errors="replace"))[0]
         tree = ast.parse(source, file.name)
@@ -103,7 +105,7 @@ def modules_of(file: pathlib.Path) -> list[Module]:
 
 
 def in_folder(folder: pathlib.Path) -> Iterator[Module]:
-    """Those of all Python files below it, in the order of their paths; of no hidden folder."""
+    """The modules of all Python files below the folder, in the order of their paths, without hidden folders."""
     for file in sorted(folder.rglob("*.py")):
         parts = file.relative_to(folder).parts
         if not any(part.startswith(".") or part in ("__pycache__", "site-packages") for part in parts):
@@ -112,7 +114,8 @@ def in_folder(folder: pathlib.Path) -> Iterator[Module]:
 
 @dataclass
 class Loaded:
-    """A function to judge, with the library of its arrays and the dtype that get_inputs() makes, as far as the file says."""
+    """A function to judge, with the library of its arrays and the dtype that get_inputs() makes, if the file has
+    them."""
 
     function: Callable[..., Any]
     arrays: str
@@ -121,7 +124,8 @@ class Loaded:
 
 
 class _ByPosition:
-    """A function that gets its arrays by position and what is behind them, as aten's do; labels as torch has them, of int64."""
+    """A function that gets its arrays and further arguments by position, like aten's; labels are int64, as torch
+    needs them."""
 
     def __init__(self, function: Callable[..., Any], behind: tuple[Any, ...], labels: bool) -> None:
         self._function, self._behind, self._labels = function, behind, labels
@@ -133,7 +137,7 @@ class _ByPosition:
 
 
 def _input_dtype(module: types.ModuleType) -> str | None:
-    """Of KernelBench's get_inputs(), on a device that needs no memory: a problem has gigabytes."""
+    """The dtype of KernelBench's get_inputs(), on a device that needs no memory: a problem has gigabytes."""
     if not hasattr(module, "get_inputs") or "torch" not in sys.modules:
         return None
     try:
@@ -144,7 +148,7 @@ def _input_dtype(module: types.ModuleType) -> str | None:
 
 
 def load(file: pathlib.Path, name: str, op: str) -> Loaded:
-    """Runs a file, and makes a class's object: with get_init_inputs() where the file has it."""
+    """Runs a file, and makes a class's object, with get_init_inputs() if the file has it."""
     source = _TESTS.split(file.read_text(encoding="utf-8", errors="replace"))[0]
     module = types.ModuleType(file.stem)
     module.__file__ = str(file)

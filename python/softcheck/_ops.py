@@ -1,4 +1,5 @@
-"""The ops, as the library's tables have them: what a function of each gets, may take and returns, and the domain's words for it."""
+"""The ops from the library's tables: the arrays and parameters of each op's function, its results, and its domain's
+words."""
 
 from __future__ import annotations
 
@@ -9,11 +10,11 @@ from ._library import describe
 SEQUENCES = ("cu_seqlens_q", "cu_seqlens_k", "block_table", "lengths")
 """Arrays of int32 by which a call of attention holds sequences of different lengths."""
 LONGEST = {"max_seqlen_q": "cu_seqlens_q", "max_seqlen_k": "cu_seqlens_k"}
-"""Numbers that follow from them."""
+"""Numbers that follow from these arrays."""
 SEQUENCE_WORDS = {"cu_seqlens_q": "packed", "cu_seqlens_k": "packed", "block_table": "pages"}
-"""The domain's words by which calls are so."""
+"""The domain's words for calls with these arrays."""
 TERMS = ("sinks", "alibi_slopes", "bias", "lse_gradient")
-"""Attributes of attention that are arrays, lse_gradient of its gradient alone."""
+"""Attributes of attention that are arrays; lse_gradient is of its gradient only."""
 TENSORS = (*TERMS, "class_weights", *SEQUENCES)
 """Attributes that are arrays."""
 ATTENTION_WORDS = {
@@ -25,7 +26,7 @@ ATTENTION_WORDS = {
     "lse_gradient": "dlse",
     "causal_top_left": "causal=either",
 }
-"""The domain's words by which calls have attention's attributes."""
+"""The domain's words for calls with attention's attributes."""
 LOSS_WORDS = {
     "label_smoothing": "nosmoothing",
     "z_loss": "nozloss",
@@ -33,17 +34,17 @@ LOSS_WORDS = {
     "class_weights": "noweights",
     "ignore_index": "ignore=-100",
 }
-"""The domain's words by which calls of losses lack theirs."""
+"""The domain's words for calls of losses without these attributes."""
 
 
 class Op:
     """An op.
 
     inputs      the arrays that a function of it gets, in this order
-    outputs     those that it returns; a call may lack the last ones
-    attributes  what a function may take beside its arrays, by softcheck's names, with the value of a call that has none,
-                or of a function that does not take it (its k is the domain's, k=2)
-    parameters  all that it may take
+    outputs     the arrays that it returns; a call may lack the last ones
+    attributes  the function's possible parameters other than its arrays, by softcheck's names. Each has the value of a
+                call without it, or of a function that does not take it (k is then the domain's, k=2)
+    parameters  all parameters that the function may take
     """
 
     def __init__(self, table: dict[str, Any]) -> None:
@@ -58,13 +59,13 @@ class Op:
         """A loss of all rows of a call together, or its gradient."""
         self.merges = self.inputs[0] == "out"
         self.chooses = "ids" in self.outputs
-        """Items, with their weights."""
+        """It returns chosen items and their weights."""
         self.filters = table["filters"]
         self.has_terms = table["attributes"]
         self.row_values = table["value_per_row"]
         self.attributes = self._attributes()
-        # Each op that takes a mask may be given a temperature, which is 1 where it has none, but for a gradient. Where an
-        # array is called out, or there are several, a function returns them.
+        # Each op that takes a mask also takes a temperature, which is 1 by default, except for a gradient. If an array
+        # is named out, or there are several results, a function returns them.
         usual = {
             "mask": table["mask"],
             "theta": table["theta"] or (table["mask"] and not self.is_attention_gradient),
@@ -94,6 +95,6 @@ class Op:
 
 OPS = {table["name"]: Op(table) for table in describe()["ops"]}
 ATTRIBUTES = {name: usual for op in OPS.values() for name, usual in op.attributes.items()}
-"""Those of all ops."""
+"""The attributes of all ops."""
 ALL_ATTRIBUTES = (*ATTRIBUTES, *SEQUENCES, *LONGEST)
 PARAMETERS = ("mask", "theta", "scale", "causal", "out", *ALL_ATTRIBUTES)

@@ -1,4 +1,4 @@
-"""What the parameters of a function say: which it takes of an op, and torch's names for them."""
+"""Reads a function's signature: which of an op's parameters it takes, also under torch's names."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _OTHER_NAMES = {
     "scale": ("sm_scale", "softmax_scale"),
     "causal": ("is_causal",),
 }
-"""What libraries call them."""
+"""The names of these parameters in libraries."""
 _OF_TORCH = {"mask": "attn_mask", "causal": "is_causal"}
-"""Of these names attention has torch's conventions: True is visible, and query i stands at key i."""
+"""Names by which attention follows torch's conventions: True is visible, and query i is at key i."""
 _LAST = {"dim": -1, "axis": -1, "half_to_float": False}
-"""What functions of rows get under these names, of which aten's _softmax has the last."""
+"""The values that functions of rows get under these names; the last name is of aten's _softmax."""
 _AT_ZERO = ("dropout_p",)
-"""Left at 0, where it is no part of the result."""
+"""Always 0: at 0 it does not change the result."""
 
 
 def _scaled_dot_product_attention(  # type: ignore
@@ -38,11 +38,11 @@ _BUILTINS = {
     "log_softmax": _along,
     "logsumexp": _along,
 }
-"""Functions of torch without a signature that Python can read: those of its documentation."""
+"""Signatures, from torch's documentation, of functions whose signature Python cannot read."""
 
 
 def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
-    """A module of torch has its forward's. None where it cannot be read."""
+    """The signature; for a module of torch that of its forward. None if it cannot be read."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(function, torch.nn.Module):
         function = function.forward
@@ -65,7 +65,7 @@ def _bound(function: Callable[..., Any]) -> Mapping[str, Any]:
 
 
 def parameters_of(function: Callable[..., Any], op: Op) -> dict[str, str]:
-    """Those of PARAMETERS that the function's signature has, to its own names; none where it cannot be read."""
+    """The names of PARAMETERS in the function's signature, to its own names; empty if it cannot be read."""
     names = _names(function)
     found = {name: name for name in op.parameters if name in names}
     torchs = _OF_TORCH.items() if op.is_attention else ()
@@ -73,8 +73,8 @@ def parameters_of(function: Callable[..., Any], op: Op) -> dict[str, str]:
 
 
 def own_arguments(function: Callable[..., Any], op: Op) -> tuple[str, ...]:
-    """Names of arguments that follow from a call: dim and axis, which are the last one; enable_gqa of torch's attention.
-    One that has that value by default is left alone: a function under jax.jit takes no other."""
+    """Names of arguments whose values follow from a call: dim and axis, which are the last; enable_gqa of torch's
+    attention. An argument with that default is left out: a function under jax.jit accepts no other."""
     signature = signature_of(function)
     wanted = ("enable_gqa",) if op.is_attention else () if op.merges else tuple(_LAST)
     parameters = {} if signature is None else signature.parameters
@@ -86,19 +86,19 @@ def _is_last(name: str, default: Any) -> bool:
 
 
 def own_argument(name: str, arrays: tuple[tuple[int, ...], ...]) -> Any:
-    """Its value in a call of arrays of these shapes."""
+    """The value of such an argument in a call of arrays of these shapes."""
     return _LAST[name] if name in _LAST else arrays[0][1] != arrays[1][1]
 
 
 def is_wrapper(function: Callable[..., Any]) -> bool:
-    """Does it pass on whatever it gets, f(*a, **k)?"""
+    """Does the function accept any arguments, f(*a, **k)?"""
     signature = signature_of(function)
     kinds = set() if signature is None else {parameter.kind for parameter in signature.parameters.values()}
     return kinds == {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
 
 
 def left_at_defaults(function: Callable[..., Any], op: Op, taken: Mapping[str, str], own: tuple[str, ...]) -> str:
-    """A note that names the function's parameters that no call gives, and those of takes= that would; or nothing."""
+    """A note that names the function's parameters that no call sets, and those that takes= would set; or ""."""
     signature = signature_of(function)
     if signature is None:
         return ""

@@ -1,4 +1,4 @@
-"""Results at hand: assert_output, reference, threshold."""
+"""Judges given results, without calling a kernel: assert_output, reference, threshold."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Attributes(TypedDict, total=False):
-    """What assert_output, reference and threshold take of an op beside its inputs."""
+    """The parameters of assert_output, reference and threshold that describe an op's call, without its inputs."""
 
     mask: Any
     theta: float
@@ -74,7 +74,7 @@ def _with_attributes(function: Function) -> Function:
 
 
 def _names(op: Op, count: int) -> tuple[str, ...]:
-    """Of the op's arrays; attention's gradient may come without what the forward pass returned."""
+    """Names of the op's arrays; attention's gradient may come without the results of the forward pass."""
     if count == len(op.inputs):
         return op.inputs
     several = ", ".join(op.inputs)
@@ -122,7 +122,7 @@ def _tensors(op: Op, inputs: Any, outputs: Any, attributes: dict[str, Any]) -> _
 
 
 def _attributes(op: Op, attributes: dict[str, Any], written: list[_dtypes.Tensor]) -> dict[str, Any] | None:
-    """Those of the op, as the library has them; None for an op that has none."""
+    """The attributes of the op, as the library has them; None for an op that has none."""
     for name, off in ATTRIBUTES.items():
         if name not in op.attributes and not _is_off(attributes[name], off):
             raise UsageError(f"{name}: {op.name} has none")
@@ -147,7 +147,7 @@ _CONVERTED: dict[type, Callable[[str, Any], Any]] = {
     int: lambda name, value: whole(name, value, -(2**63), 2**63 - 1),
     bool: lambda name, value: int(flag(name, value)),
 }
-"""An attribute as the library has it, by the type of its usual value."""
+"""Conversions of an attribute to the library's form, by the type of its usual value."""
 
 
 def _is_off(value: Any, off: Any) -> bool:
@@ -155,12 +155,12 @@ def _is_off(value: Any, off: Any) -> bool:
         return value is off
     try:
         return bool((tuple(value) if isinstance(off, tuple) else value) == off)
-    except (TypeError, ValueError):  # a number in a pair's place, an array in a number's
+    except (TypeError, ValueError):  # a number instead of a pair, an array instead of a number
         return False
 
 
 def _chosen(k: Any, written: list[_dtypes.Tensor]) -> int:
-    """k, or as many items as were written."""
+    """k, or the number of items that the output has."""
     if k is not None:
         return whole("k", k, 0, 2**53)
     if not written or written[-1].array.ndim == 0:
@@ -178,7 +178,7 @@ def _window(window: Any) -> tuple[int, int]:
 def _bits(name: str, array: Any) -> tuple[np.ndarray, str]:
     try:
         return _arrays.to_bits(array)
-    except (TypeError, RuntimeError) as error:  # as torch says that a tensor is sparse, or has no data
+    except (TypeError, RuntimeError) as error:  # torch's errors for a tensor that is sparse, or has no data
         raise UsageError(f"{name}: {error}") from None
 
 
@@ -205,7 +205,7 @@ def assert_output(
     worst: int = 10,
     **attributes: Unpack[Attributes],
 ) -> Report:
-    """Asserts that a result lies within what its contract grants, value by value: in place of assert_close.
+    """Asserts that each value of a result lies within the error that its contract grants. It replaces assert_close.
 
         softcheck.assert_output("softmax", x, my_softmax(x))
         softcheck.assert_output("attention", (q, k, v), out, causal=True)
@@ -216,33 +216,34 @@ def assert_output(
         softcheck.assert_output("top_p_softmax", x, probabilities, top_p=0.9)
         softcheck.assert_output("merge_states", (outs, lses), (merged, merged_lse))
 
-    inputs   logits (..., n); for attention q, k, v of (..., length, dim); for losses logits, labels (...) of int32 or
-             int64[, upstream (...)], where losses have reduction "none": a value for each row (upstream of
-             cross_entropy_mean_backward is one number, and cross_entropy_mean's loss another); for attention_backward
-             q, k, v[, out, lse], out_gradient; for merge_states out (parts, ..., dim), lse (parts, ...)
-    output   of the op, along the last axis; for attention out, or (out, lse) or (out, lse, entropy); for
-             attention_backward (dq, dk, dv), and behind these dsinks (heads) where sinks are given and dbias, of the
-             bias's own shape, where a bias is; of one of the two beside both inputs, an array of one dimension is
-             dsinks; for topk_softmax (weights, ids), both (..., k), ids of int32 or int64;
-             for merge_states (out, lse)
+    inputs   logits (..., n), an op of rows works along the last axis; attention: q, k, v, each (..., length, dim);
+             losses: logits, labels (...) of int32 or int64, and for gradients upstream (...), with reduction "none":
+             one value for each row (cross_entropy_mean and its gradient have one number for the loss and upstream);
+             attention_backward: q, k, v[, out, lse], out_gradient; merge_states: out (parts, ..., dim), lse (parts,
+             ...)
+    output   the op's result; attention: out, or (out, lse) or (out, lse, entropy); attention_backward: (dq, dk, dv),
+             then dsinks (heads) if sinks are given and dbias, of the bias's own shape, if a bias is given. If both are
+             given but only one gradient, an array of one dimension is dsinks. topk_softmax: (weights, ids), both (...,
+             k), ids of int32 or int64; merge_states: (out, lse)
     mask     bool, True = visible, broadcast as NumPy does
     scale    of attention; 1 / sqrt(dim) by default
-    k        of topk_softmax: items chosen of each row; as many as ids has by default
+    k        of topk_softmax: the number of items chosen of each row; by default the number that ids has
 
-    softcap  of losses: the logits x become softcap tanh(x / softcap), whose gradient is that by the logits; of
-             attention and attention_backward: the scores
-    class_weights  of losses: (n), finite and >= 0, of the logits' dtype or float32 (float64 for float64 logits). Rows
-             are weighted as torch's reduction "none" has them; the z-loss is not
+    softcap  of losses: the logits x become softcap tanh(x / softcap), and the gradient is still by x; of attention and
+             attention_backward: the same for the scores
+    class_weights  of losses: (n), finite and >= 0, of the logits' dtype or float32 (float64 for float64 logits). They
+                   weight
+             rows as torch's reduction "none" does, but not the z-loss
 
     reduction  of cross_entropy_mean and its gradient: "mean" or "sum" over the rows that are not ignored
 
-    label_smoothing, z_loss and ignore_index are of losses, lse_base2 of merges, renormalize of top-k, top_p and min_p
-    (0: off) of top_p_softmax. window (left, right; -1 is all), sinks (heads), alibi_slopes (heads), bias and
-    causal_top_left are of attention and attention_backward, lse_gradient (as lse) of the latter.
-    With out and lse, attention_backward is judged as a function that read them, whatever their own errors; without, as
-    one whose forward pass keeps the same contract.
+    Losses also take label_smoothing, z_loss and ignore_index; merges lse_base2; top-k renormalize; top_p_softmax top_p
+    and min_p (0: off). attention and attention_backward take window (left, right; -1 is all), sinks (heads),
+    alibi_slopes (heads), bias and causal_top_left; attention_backward also lse_gradient (like lse).
+    With out and lse, attention_backward is judged as a function that read them, whatever errors they have. Without
+    them it is judged as a function whose forward pass keeps the same contract.
 
-    Returns the report. Raises Violation (an AssertionError) that shows the worst rows; UsageError.
+    Returns the report. Raises Violation (an AssertionError), which shows the worst rows, or UsageError.
     """
     __tracebackhide__ = True  # pytest shows the caller's line and the report, not this function
     if output is None:
@@ -271,9 +272,9 @@ def reference(
         lower, upper = softcheck.reference("softmax", x)
         lower, upper = softcheck.reference("attention_backward", q, k, v, dout, which=1)  # dk
 
-    which      0 for the first result, 1 and 2 for those behind it: attention's lse and entropy, dk and dv, ids, lse;
-               3 and 4 for dsinks and dbias
-    contract   of it only masked= is read, and entropy= for adaptive ops
+    which      0 for the first result, 1 and 2 for the next ones (lse and entropy of attention, dk and dv, ids, lse of
+               merge_states); 3 and 4 for dsinks and dbias
+    contract   only its word masked= has an effect, and entropy= for adaptive ops
     """
     call = _tensors(op_named(op), inputs, None, dict(attributes))
     return _library.reference(call, whole("which", which, 0, 4), {"op": op, "contract": words_of("contract", contract)})
@@ -288,20 +289,20 @@ def threshold(
     which: int = 0,
     **attributes: Unpack[Attributes],
 ) -> np.ndarray:
-    """What the contract grants each element: |got - exact| <= threshold, in float64.
+    """The error that the contract grants each element: |got - exact| <= threshold, in float64.
 
         allowed = softcheck.threshold("attention_backward", q, k, v, dout, contract="sum=tree")  # of dq
 
-    0 where a value must be exact, infinite where nothing is promised, NaN where a value is right by what it is (a NaN,
-    a fully masked row, an id, as equal and nearly equal items may be exchanged). It is rounded down: a result within it
-    is granted. Under subnormal=flushed a value that may have been flushed has its own size, which a result of 0 may
-    lie off, and no other.
+    0 if a value must be exact, and infinite if the contract promises nothing. NaN if no distance decides: a NaN, a
+    fully masked row, or an id, since equal and nearly equal items may be exchanged. The threshold is rounded down: a
+    result within it is granted. Under subnormal=flushed a value that may have been flushed has its own size as
+    threshold: a result of 0 is then allowed, and no other error.
 
-    top_p_softmax: of the items that are kept exactly. assert_output grants more where a kernel may keep others: next to
-    a mass of top_p or a level of min_p the boundary item is free, and where an item of value 0 may have been kept and
-    its weight lost, the others' weights may be as much too large or too small.
+    top_p_softmax: the thresholds are of the items that are kept exactly. assert_output grants more if a kernel may
+    keep other items: next to a mass of top_p or a level of min_p the boundary item may be kept or not. If a kernel may
+    have kept an item of value 0 and lost its weight, the other weights may be too large or too small by as much.
 
-    output   an array of the result's dtype, where that is not what the op writes for such inputs
+    output   an array of the result's dtype, if that is not the dtype that the op writes for such inputs
     """
     call = _tensors(op_named(op), inputs, output, dict(attributes))
     return _library.threshold(call, whole("which", which, 0, 4), {"op": op, "contract": words_of("contract", contract)})

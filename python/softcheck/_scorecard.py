@@ -1,4 +1,4 @@
-"""scorecard: one table of several judgements."""
+"""scorecard: several judgements in one table."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ _SHOWN = re.compile(r"error +([\d.e+]+)ulp\(\w+\), ([\d.e+]+) times the threshol
 
 @dataclass(frozen=True)
 class Score:
-    """One judgement. worst_ulps is |got - exact| of the value that is off by most, allowed_ulps what the contract grants
-    there, and bias_ulps the mean of got - exact, in ulps at the exact value; NaN where no value was compared."""
+    """One judgement. worst_ulps is the largest |got - exact| of a value, allowed_ulps the error that the contract
+    grants that value, and bias_ulps the mean of got - exact, in ulps at the exact value. They are NaN if no value was
+    compared."""
 
     op: str
     dtype: str
@@ -61,7 +62,7 @@ class Score:
 
     @property
     def slack(self) -> float:
-        """The largest of the report's claims, infinite where a claim fails on a NaN, or by a crash."""
+        """The largest of the report's claims; infinite if a claim fails on a NaN, or by a crash."""
         if any(claim.slack != claim.slack and claim.claim != "kernel.verdict" for claim in self.report.findings):
             return float("inf")
         return max(self.report.slack.values(), default=float("nan"))
@@ -75,7 +76,8 @@ class Score:
 
 
 class ScoreCard(tuple[Score, ...]):
-    """The scores in the order of ops, functions and dtypes. True where all passed; print() and a notebook show a table."""
+    """The scores in the order of ops, functions and dtypes. True if all passed; print() and a notebook show a
+    table."""
 
     def __bool__(self) -> bool:
         return all(bool(score.report) for score in self)
@@ -110,13 +112,13 @@ def scorecard(
     dtypes: Dtype | Collection[Dtype] = "float32",
     **arguments: Unpack[CheckArguments],
 ) -> ScoreCard:
-    """Judges functions of several ops in several dtypes, and lists verdicts with the errors that were seen.
+    """Judges functions of several ops in several dtypes, and lists verdicts with the largest errors.
 
         print(softcheck.scorecard(my_softmax, dtypes=["float32", "float64"]))
         print(softcheck.scorecard({"softmax": my_softmax, "attention": [flash, naive]}, dtypes=torch.bfloat16))
 
     functions  one function, a list, or a dictionary from ops to one or a list; "LIB:SYMBOL" of a plug-in is one, too
-    op         of functions that no dictionary gives another
+    op         of functions that are not in a dictionary
     arguments  of check(), for all of them
 
     Returns the scores, one for each function and dtype, each with its report. Raises UsageError as check() does.

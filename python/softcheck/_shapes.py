@@ -1,4 +1,4 @@
-"""Few distinct shapes, for functions that are compiled anew for each."""
+"""Few distinct shapes, for functions that are compiled for each shape."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ._words import Shapes
 # beside one, a multiple of 16, ...) in docs/kernels/calls.md has one, 0 is an empty call (domain n>=0), and 513 rows are
 # many. A call of 513 rows has at most 1024 columns before it is too large, so that there are at most 40 shapes.
 _FEW_ROWS = {"n": "0|1|3|13|17|64|100|127|401|1000|1024|4097|20000|131072", "rows": "1|3|513"}
-# Exhaustive effort asks for rows of two and of 65, in calls that are as large as they may be, and for widths up to 8192.
+# Exhaustive effort needs rows of two and of 65, in calls of the largest size, and widths up to 8192.
 _FEW_EXHAUSTIVE = {"n": "1|2|3|13|17|64|65|100|127|401|1000|1024|4097"}
 # Of attention's scores calls of 3856 queries and 16 keys; the last of seventeen has 3840, and 8 bits have 256 queries.
 _FEW_SCORES = {"batch": "1", "heads": "1", "group": "1", "queries": "256|3840|3856", "keys": "16", "dim": "1", "values": "16"}  # fmt: skip
-# Of attention 2 * 5 * 2 * 2 shapes, several batches and heads in each. Where the caller says one of heads and group,
-# the other one has to fit it.
+# Attention has 2 * 5 * 2 * 2 shapes, several batches and heads in each. If the caller sets one of heads and group, the
+# other one has to fit it.
 _FEW_LENGTHS = {
     "batch": "2",
     "heads": "4",
@@ -32,9 +32,9 @@ _FEW_LENGTHS = {
 
 
 def _few_shapes(op: Op, domain: str | None, effort: str = "quick") -> str | None:
-    """The domain with few lengths each where it says nothing of them."""
+    """The domain, with few lengths for each dimension that it does not restrict."""
     words = (domain or "").replace(",", " ").split()
-    named = {re.split("[<>=]", word)[0] for word in words if word != "n>=0"}  # which asks for empty rows beside the listed ones
+    named = {re.split("[<>=]", word)[0] for word in words if word != "n>=0"}  # which adds empty rows to the listed ones
     if named & {"heads", "group"}:
         named |= {"heads", "group"}
     if effort == "exhaustive":

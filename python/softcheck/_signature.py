@@ -9,14 +9,14 @@ from ._library import UsageError
 
 
 def require_callable_with(adapter: Adapter) -> None:
-    """Raises UsageError where no call can reach the function: its signature takes other arguments.
+    """Raises UsageError if no call can reach the function, since its signature takes other arguments.
 
-    What cannot be read, as of builtins, is not judged: the calls will show it.
+    A signature that cannot be read, as of builtins, is not checked: the calls will show errors.
     """
     names = list(adapter.called_with)
     keywords = [*adapter.takes.values(), *adapter.follow]
     try:
-        # The function itself is called, not what it wraps.
+        # The function itself is called, not the function that it wraps.
         signature = inspect.signature(adapter.function, follow_wrapped=False)
     except (TypeError, ValueError):
         return

@@ -1,4 +1,4 @@
-"""One call of a function in this process, before it is judged: for those that compile at their first call."""
+"""Calls a function once in this process before it is judged: for functions that are compiled at their first call."""
 
 from __future__ import annotations
 
@@ -49,5 +49,5 @@ def call_once(adapter: Adapter, dtype: str) -> None:
         attributes |= {"block_table": one, "lengths": (np.array([4], np.int32), "i32")} if "pages" in words else {}
         attributes |= {} if "pages" in words else {"cu_seqlens_k": starts}
     request = Request(inputs, None, results, 1.0, 0.25, False, attributes)
-    with contextlib.suppress(Exception):  # what it raises, the judgement will show
+    with contextlib.suppress(Exception):  # the judgement will show its errors
         adapter.answer(request)

@@ -1,4 +1,4 @@
-"""Arguments that are words of a fixed list, as types: a type checker refuses op="sofmax"."""
+"""Types of arguments whose values are words of a fixed list: a type checker refuses op="sofmax"."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class _Sized(Protocol):
     def size(self) -> int: ...
 
 
-# str is none of these, so that a misspelt name is refused.
+# str is not among these, so that a misspelt name is refused.
 Dtype = Union[DtypeName, "type[Any]", _Named, _OfBytes, _Sized]
 
 

@@ -1,4 +1,4 @@
-"""A function in a fresh interpreter, for libraries that may not be forked: JAX, MLX, TensorFlow, CUDA."""
+"""Runs a function in a fresh interpreter, for libraries that may not be forked: JAX, MLX, TensorFlow, CUDA."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ def _serve(pickled: bytes, connection: Connection, printed: str) -> None:
 
 
 class SpawnedCall:
-    """What the library calls in this process: it asks the worker, and starts another one when that has died."""
+    """The function that the library calls in this process. It passes each call to the worker, and restarts a worker
+    that died."""
 
     def __init__(self, adapter: Adapter, time_limit: float, load_limit: float) -> None:
         self._pickled = _pickled(adapter)

@@ -21,12 +21,12 @@ from typing import Any, Iterator, NamedTuple
 from .__main__ import _command
 
 HOLDS, USAGE, UNSUPPORTED, UNDECIDED, CRASHED = 0, 2, 4, 5, 6
-# Seconds after which a scheduler that does not answer is given up.
+# Seconds to wait for a scheduler's answer.
 LONGEST_SILENCE = 30.0
 
 
 class CampaignError(Exception):
-    """One line for a reader, and the exit code of the command."""
+    """An error: its message, one line, and the exit code of the command."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
@@ -45,9 +45,10 @@ def _run(*words: Any) -> subprocess.CompletedProcess[str]:
 
 
 def judge(plan: str, key: str, kernels: str, kept: str = "") -> tuple[int, str, str]:
-    """On a worker: the exit code, the file of one shard of the plan's text, and what the command said beside it.
+    """Judges one shard of the plan's text on a worker. Returns the exit code, the shard's file, and the command's
+    other output.
 
-    The command's process ends with the thread that waits for it, so that no killed worker leaves one behind.
+    The command's process ends with the thread that waits for it, so that a killed worker leaves no process.
     """
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "plan.toml"
@@ -55,7 +56,7 @@ def judge(plan: str, key: str, kernels: str, kept: str = "") -> tuple[int, str, 
         if kept:
             pathlib.Path(kept).mkdir(parents=True, exist_ok=True)
         done = _run("campaign", file, "--print", key, "--kernels", kernels, *(["--kept", kept] if kept else []))
-    if done.returncode < 0:  # killed: as a worker that died, another try may fare better
+    if done.returncode < 0:  # killed: another try may succeed, as after a worker's death
         raise RuntimeError(f"softcheck was ended by signal {-done.returncode}")
     return done.returncode, done.stdout, done.stderr
 
@@ -70,7 +71,7 @@ def shards_of(plan: pathlib.Path, out: pathlib.Path, kernels: str) -> list[Shard
 
 
 def write_shard(out: pathlib.Path, key: str, text: str) -> None:
-    """Beside its place, then renamed: no reader sees a part of it."""
+    """Writes a file next to it and renames that, so that a reader never sees a part of it."""
     folder = out / "shards"
     beside = folder / f".{key}.jsonl.{socket.gethostname()}.{os.getpid()}"
     try:
@@ -85,7 +86,7 @@ def write_shard(out: pathlib.Path, key: str, text: str) -> None:
 
 
 class Progress:
-    """A line on a terminal; nothing where standard error is piped."""
+    """A line on a terminal; nothing if standard error is piped."""
 
     def __init__(self, todo: int) -> None:
         self.todo, self.done, self.start = todo, 0, time.monotonic()
@@ -112,7 +113,7 @@ def _client(address: str) -> Any:
     except ImportError:
         raise CampaignError(UNSUPPORTED, "--scheduler needs Dask: pip install distributed") from None
     try:
-        get_backend(address.split("://")[0] if "://" in address else "tcp")  # a Client that fails at that hangs later
+        get_backend(address.split("://")[0] if "://" in address else "tcp")  # a Client that fails at this hangs later
         return Client(address, timeout=LONGEST_SILENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise CampaignError(USAGE, f"--scheduler: no scheduler answers at '{address}': {error}") from None
@@ -128,7 +129,7 @@ def _ended(client: Any, futures: list[Any]) -> Iterator[Any]:
     while count < len(futures):
         if waiting.has_ready():
             future = next(waiting)
-            if future.status in ("lost", "pending"):  # its worker died with what it had made, which is made again
+            if future.status in ("lost", "pending"):  # its worker died with its results: compute them again
                 waiting.add(future)
                 continue
             yield future
@@ -143,7 +144,7 @@ def _ended(client: Any, futures: list[Any]) -> Iterator[Any]:
 
 
 def _take(future: Any, key: str, out: pathlib.Path, commit: str) -> str:
-    """Writes what a worker made; returns what went wrong, "" for nothing."""
+    """Writes a worker's result. Returns the error, "" for none."""
     if future.status == "cancelled":
         raise CampaignError(UNDECIDED, "the scheduler is gone")
     if future.status != "finished":
@@ -159,14 +160,16 @@ def _take(future: Any, key: str, out: pathlib.Path, commit: str) -> str:
 
 
 def run(plan: pathlib.Path, out: pathlib.Path, client: Any, kernels: str | None = None, kept: str = "") -> int:
-    """Does what is missing of the plan in out on the client's cluster, then writes the report; the exit code of that.
+    """Runs the plan's missing shards on the client's cluster, and writes results and the report to out. Returns its
+    exit code.
 
     plan      the file; workers get its text
-    kernels   the folder, on workers, that libraries and models are named from (default: the plan's, made absolute)
-    kept      the folder, on workers, where trainings keep what they have so far; if workers share it, the training of a
-              worker that dies goes on elsewhere. Without it such a training begins again.
+    kernels   the folder, on workers, to which the plan's paths of libraries and models are relative (default: the
+              plan's, made absolute)
+    kept      the folder, on workers, where trainings save their state. If workers share it, another worker continues
+              the training of a worker that died. Without it such a training starts again.
 
-    Raises CampaignError. What is finished stays, and the same call goes on from there.
+    Raises CampaignError. Finished shards stay, and the same call continues from there.
     """
     kernels = kernels or str(plan.resolve().parent)
     (out / "shards").mkdir(parents=True, exist_ok=True)
@@ -204,7 +207,7 @@ def _so_far(progress: Progress) -> str:
 
 
 def _commit() -> str:
-    """That of the command here, as a shard's file has it."""
+    """The commit of the command here, in the form of a shard's file."""
     done = _run("version")
     words = done.stdout.replace(",", " ").replace(")", " ").split()
     return words[words.index("(commit") + 1] if "(commit" in words else ""

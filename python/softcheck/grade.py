@@ -30,7 +30,7 @@ from ._modules import ALSO, Module, in_folder, load
 from ._ops import OPS
 
 UNKNOWN, NOT_JUDGED, WRONG = "op not known", "not judged", "error"
-# By how grave they are: the exit code is that of the first that some module has.
+# The most serious first: the exit code is that of the first verdict that some module has.
 EXIT_CODES = {
     "fail": FAIL,
     "crash": CRASHED,
@@ -42,15 +42,15 @@ EXIT_CODES = {
     NOT_JUDGED: UNDECIDED,
 }
 _COLUMNS = ("name", "verdict", "seconds", "cause")
-# Of the time limit: what is left is for imports, and for the process to end by itself.
+# Share of the time limit; the rest is for imports, and for the process to end by itself.
 _SHARE = 0.8
 _CAUSE = 160
-_END = 50  # of a longer cause: what was got stands there
+_END = 50  # of a longer cause: the end has the value that was got
 
 
 @dataclass(frozen=True)
 class Row:
-    """One module's line of the table. seconds has the start of its process, too."""
+    """One module's line of the table. seconds includes the start of its process."""
 
     name: str
     verdict: str
@@ -64,8 +64,9 @@ def _one_line(text: str) -> str:
 
 
 def _cause(report: Any, op: str) -> str:
-    """Of the gravest claim that does not hold what its first case shows: the named cause, the exception, or the values."""
-    # Of a wrong value it is the op's own: rows with NaN and the like come behind.
+    """The cause of the most serious failing claim, from its first case: the named cause, the exception, or the
+    values."""
+    # For a wrong value it is the op's own claim: claims on rows with NaN and the like come later.
     findings = sorted(report.findings, key=lambda finding: report.verdict == "fail" and not finding.claim.startswith(f"kernel.{op}."))
     if not findings:
         return "" if report else str(report.summary)
@@ -93,7 +94,7 @@ def _judge_here(words: dict[str, Any]) -> dict[str, str]:
     told, device = words["told"], words["device"]
     on_device = device is not None and not device.startswith("cpu")
     budget = words["time_limit"] * _SHARE
-    # What a row with nothing visible gives is a convention, which no file tells.
+    # The result of a row without a visible item is a convention, which no file states.
     reports = []
     contracts = [told["contract"]] if "contract" in told else [None, "masked=zero", "masked=uniform"]
     try:
@@ -109,8 +110,8 @@ def _judge_here(words: dict[str, Any]) -> dict[str, str]:
                 device=device,
                 effort=words["effort"],
                 budget=max(1.0, budget - (time.monotonic() - start)),
-                time_limit=min(10.0, budget / 2),  # for one call, so that one without an end is seen
-                # This process is the module's own: a driver of a GPU may not be forked.
+                time_limit=min(10.0, budget / 2),  # for one call, so that an endless call is found
+                # This process serves the module alone: a driver of a GPU may not be forked.
                 isolation="none" if on_device else "auto",
                 progress=False,
             )
@@ -125,14 +126,14 @@ def _judge_here(words: dict[str, Any]) -> dict[str, str]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Of the process and of what it has started."""
+    """Ends the process and the processes that it started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
 def judge(module: Module, name: str, words: dict[str, Any], interrupted: Callable[[], bool]) -> Row:
-    """Judges a module in a process of its own, and leaves no process behind."""
+    """Judges a module in its own process, and ends all processes of it."""
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="softcheck-grade-") as folder:
         answer = pathlib.Path(folder, "answer.json")
@@ -143,7 +144,7 @@ def judge(module: Module, name: str, words: dict[str, Any], interrupted: Callabl
                 stdin=subprocess.DEVNULL,
                 stdout=printed,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # Ctrl-C is this process's, and what the module starts ends with it
+                start_new_session=True,  # Ctrl-C reaches this process only, and the module's children end with it
             )
             while process.returncode is None and time.monotonic() < start + words["time_limit"] and not interrupted():
                 with contextlib.suppress(subprocess.TimeoutExpired):
@@ -169,7 +170,7 @@ def _died(code: int, printed: Any) -> str:
 
 
 def write(rows: Iterable[Row], file: pathlib.Path) -> None:
-    """The table as text, a row a line, columns apart by tabs."""
+    """Writes the table as text, one row a line, with tabs between columns."""
     lines = ["\t".join(_COLUMNS)] + [f"{row.name}\t{row.verdict}\t{row.seconds:.1f}\t{row.cause}" for row in rows]
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -185,7 +186,7 @@ def _summary(rows: list[Row]) -> str:
 
 
 def _refusal(modules: list[Module], effort: str, dtype: str | None, domain: str | None) -> str:
-    """Why no op of these modules can be judged by these words, or nothing: one call of each op tries them."""
+    """The reason why no op of these modules can be judged by these words, or "": it tries one call of each op."""
     why = ""
     for op in dict.fromkeys(module.op for module in modules if module.op is not None):
         takes = ("k",) if OPS[op].chooses else ()
@@ -199,8 +200,8 @@ def _refusal(modules: list[Module], effort: str, dtype: str | None, domain: str 
 
 
 def grade(folder: pathlib.Path, modules: list[Module], out: pathlib.Path, **words: Any) -> list[Row]:
-    """Judges the modules of a folder, prints a line for each when it is done, and writes the table each time, so that what
-    is there stays there. After Ctrl-C the rest are listed as not judged."""
+    """Judges the modules of a folder. It prints a line for each finished module and then writes the table again, so
+    that results are never lost. After Ctrl-C the remaining modules are listed as not judged."""
     names = [":".join(filter(None, (str(module.file.relative_to(folder)), module.name))) for module in modules]
     width = max(map(len, names), default=0)
     rows: list[Row] = []

@@ -30,7 +30,7 @@ class KernelItem(pytest.Item):
         self, *, function: Any, mark: Mark, marks: Iterable[pytest.Mark], values: dict[str, Any], **keywords: Any
     ) -> None:
         super().__init__(**keywords)
-        self.obj = function  # a condition of skipif that is a text sees its module's names
+        self.obj = function  # a text as skipif's condition is evaluated with its module's names
         self._function = functools.partial(function, **values) if values else function
         self._mark = mark
         self.own_markers.extend(marks)
@@ -60,7 +60,7 @@ class KernelItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
-        code = getattr(self.obj, "__code__", None)  # pytest.mark.skip needs a line, even of an object that has none
+        code = getattr(self.obj, "__code__", None)  # pytest.mark.skip needs a line, even for an object without one
         return self.path, 0 if code is None else code.co_firstlineno - 1, f"softcheck: {self.name}"
 
 

@@ -1,4 +1,4 @@
-"""What a judgement came to."""
+"""The results of a judgement."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _NUMBERS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-
 
 
 def number(value: Any) -> float:
-    """A number of a report; what JSON has no number for stands there as "NaN", "Infinity" or "-Infinity"."""
+    """A number of a report. Numbers that JSON lacks are written as "NaN", "Infinity" or "-Infinity"."""
     return _NUMBERS[value] if isinstance(value, str) else float("nan") if value is None else float(value)
 
 
 class Violation(AssertionError):
-    """A kernel broke its contract, or nothing could be decided. `report` has all of it."""
+    """A kernel broke its contract, or the verdict is undecided. `report` has the details."""
 
     def __init__(self, report: Report) -> None:
         super().__init__(f"{report.summary}\n{report.text}")
@@ -33,8 +33,8 @@ class Violation(AssertionError):
 class Claim:
     """One claim about a kernel.
 
-    slack    the largest share of a threshold that any value used: 1 is all of it; NaN where there is none
-    details  lines for a reader, where it does not hold
+    slack    the largest share of a threshold that any value used: 1 is all of it; NaN for a claim without thresholds
+    details  lines for a reader, if the claim fails
     """
 
     claim: str
@@ -53,7 +53,7 @@ class Counterexample:
     """The smallest call found on which a kernel fails.
 
     inputs  "logits", "saved" and "out_gradient", or "q", "k", "v", and "mask", as arrays of the kernel's library
-    replay  what check(..., replay=...) takes to try it again
+    replay  the argument of check(..., replay=...) that tries the call again
     """
 
     property: str
@@ -66,10 +66,11 @@ class Counterexample:
     _found: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def as_test(self) -> str:
-        """A test in Python to paste beside the function: its arrays in the function's library, the call, and assert_output.
+        """A test in Python to paste next to the function: its arrays in the function's library, the call, and
+        assert_output.
 
-        Each number is written so that Python reads the same one; NaN, infinities and -0.0 too. Where more than the
-        values of one call matters (strides, a crash, several calls), or the arrays are too large, the test is the
+        Python reads each number back as the same one; NaN, infinities and -0.0 too. If the failure depends on more
+        than the values of one call (strides, a crash, several calls), or if the arrays are too large, the test is the
         report's replay line.
 
         Raises UsageError for a plug-in in C: its report has a command.
@@ -81,11 +82,11 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Report:
-    """A judgement. True where the kernel passed; print() shows what `softcheck kernel` prints.
+    """A judgement. True if the kernel passed; print() shows the text of `softcheck kernel`.
 
     verdict         "pass", "fail", "crash", "timeout", "refused", "undecided" or "vacuous"
-    counterexample  None where nothing failed
-    data            everything else, as libsoftcheck's JSON has it (softcheck.h)
+    counterexample  None if no claim failed
+    data            all other data, as in libsoftcheck's JSON (softcheck.h)
     """
 
     verdict: str
@@ -104,23 +105,23 @@ class Report:
 
     @property
     def findings(self) -> tuple[Claim, ...]:
-        """The claims that do not hold."""
+        """The claims that fail."""
         return tuple(claim for claim in self.claims if not claim.holds)
 
     @property
     def slack(self) -> dict[str, float]:
-        """The largest share of its threshold that each claim used, of those that have one."""
+        """For each claim with thresholds, the largest share of a threshold that a value used."""
         return {claim.claim: claim.slack for claim in self.claims if claim.slack == claim.slack}
 
     @property
     def contract(self) -> str | None:
-        """The contract that was judged by; of infer() the one found, or None."""
+        """The contract by which the kernel was judged; of infer() the contract found, or None."""
         return self.data.get("contract")
 
     @property
     def grade(self) -> str | None:
-        """Of infer(): "own arithmetic" where the dtype's own arithmetic explains the results, else the weaker words that the kernel
-        needs, "weights=bf16"; None where no contract was found."""
+        """Of infer(): "own arithmetic" if the dtype's own arithmetic explains the results, else the weaker words that
+        the kernel needs, "weights=bf16"; None if no contract was found."""
         grade = self.data.get("grade")
         if grade is None:
             return None
@@ -139,20 +140,21 @@ class Report:
             tolerances = report.suggested_tolerances(x)
             numpy.testing.assert_allclose(my_softmax(x), exact, **tolerances)
 
-        Such a comparison asks |got - exact| <= atol + rtol |exact|, and the contract grants |got - exact| <= t of each
-        element, its threshold: so t <= atol + rtol |exact| must hold for each. Of the pairs that do this one has the least
-        mean of atol + rtol |exact| over the elements; no other has both numbers smaller. t depends on the
-        inputs, so that a pair is right for these only. A comparison is weaker than the contract: it grants all elements
-        what the most generous ones need.
+        Such a comparison checks |got - exact| <= atol + rtol |exact|, and the contract grants |got - exact| <= t of
+        each element, its threshold: so t <= atol + rtol |exact| must hold for each. Among such pairs this one has the
+        least mean of atol + rtol |exact| over the elements; no other has both numbers smaller. t depends on the
+        inputs, so a pair is right for these inputs only. The comparison is weaker than the contract: it grants every
+        element the tolerance of the elements that need most.
 
-        inputs      of the caller's test, as reference() takes them; of assert_output its own by default
-        which       0 for the first result, 1 and more for those behind it
-        attributes  mask, theta and the like, as reference() takes them
+        inputs      of the caller's test, as reference() takes them; by default those of assert_output
+        which       0 for the first result, 1 and more for the next ones
+        attributes  mask, theta and other parameters, as reference() takes them
 
-        `exact` is in float64, and so is the comparison; the error of another reference comes on top. Elements whose
-        exact value is NaN or infinite, or of which nothing is promised, are left out: leave them out, too.
+        `exact` is in float64, and so is the comparison; add the error of any other reference. Elements whose exact
+        value is NaN or infinite, or for which the contract promises nothing, are left out: leave them out of the
+        comparison, too.
 
-        Raises UsageError, for top_p_softmax as well: which items it keeps is free near the boundary.
+        Raises UsageError, also for top_p_softmax: near the boundary a kernel may choose which items it keeps.
         """
         if self._tolerances is None:
             raise UsageError("suggested_tolerances: need a report of check() or assert_output(), got one of a plug-in")
@@ -177,8 +179,8 @@ class Report:
 
 
 def _slack_picture(claims: tuple[Claim, ...]) -> str:
-    """A bar for each claim that has a threshold: how much of it was used, the mark at 1. What does not hold and has no
-    such number fills its bar."""
+    """A bar for each claim with a threshold: the share of it that was used, with a mark at 1. A failing claim without
+    such a number fills its bar."""
     shown = [claim for claim in claims if claim.slack > 0 or not claim.holds]
     shown = [claim for claim in shown if claim.claim != "kernel.verdict"]
     if not shown:

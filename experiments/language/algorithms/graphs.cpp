@@ -79,7 +79,7 @@ class DepthFirst {
   explicit DepthFirst(const Matrix& matrix)
       : matrix_(matrix), pi_(all_to_themselves(matrix.size())), seen_(matrix.size()) {}
 
-  // A state is the predecessors after each vertex that is found from another one.
+  // A state is the list of predecessors after each vertex that is found from another one.
   Worked run() {
     worked_.states.push_back(listed(pi_));
     for (std::size_t u = 0; u < matrix_.size(); ++u) {

@@ -10,15 +10,15 @@
 
 namespace softcheck::experiments {
 
-/// What an algorithm is given. Each algorithm says which of these it reads.
+/// The inputs of an algorithm. Each algorithm reads some of these.
 struct AlgorithmInputs {
   std::vector<int> first = {}, second = {};
   int single = 0;
   std::vector<std::vector<int>> matrix = {};  // square
 };
 
-/// An algorithm at work: the states of its trace, first the one that the question shows, and its answer. A last state
-/// that the answer repeats is left out.
+/// A run of an algorithm: the states of its trace, beginning with the one in the question, and its answer. A last state
+/// that equals the answer is left out.
 struct Worked {
   std::vector<std::string> states = {};
   std::string answer = {};
@@ -28,7 +28,7 @@ struct Worked {
 struct Algorithm {
   std::string_view name;
   std::string_view family;
-  std::string_view outputs;  // names of what is asked for
+  std::string_view outputs;  // names of the results in the answer
   /// Inputs of a size, >= 2, as docs/experiments/language.md says.
   AlgorithmInputs (*draw)(int size, RandomWords& words);
   std::string (*input_text)(const AlgorithmInputs& inputs);
@@ -48,12 +48,12 @@ const Algorithm& algorithm_named(std::string_view name);
 ///     trace | OUTPUTS:
 ///     STATE, STATE, ... | ANSWER
 ///
-/// and an empty line. The question ends behind the third line.
+/// and an empty line. The question ends after the third line.
 struct Problem {
   std::string question = {};
-  std::size_t trace_begin = 0;   // of the first state, in the question: what follows depends on the inputs alone
-  std::string response = {};     // the rest
-  std::size_t answer_begin = 0;  // in the response, behind the bar and a space
+  std::size_t trace_begin = 0;  // of the first state, in the question: the text from here on depends only on the inputs
+  std::string response = {};    // the rest
+  std::size_t answer_begin = 0;  // in the response, after the bar and a space
 };
 
 Problem pose(const Algorithm& algorithm, const AlgorithmInputs& inputs);

@@ -12,7 +12,7 @@ AlgorithmInputs draw_minimum(int size, RandomWords& words) {
 
 std::string minimum_text(const AlgorithmInputs& inputs) { return "key: " + listed(inputs.first); }
 
-// Where the smallest number so far is, the first of equal ones.
+// The position of the smallest number so far, the first of equal ones.
 Worked work_minimum(const AlgorithmInputs& inputs) {
   Worked worked;
   std::size_t least = 0;

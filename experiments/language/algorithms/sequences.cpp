@@ -71,7 +71,7 @@ Worked work_lcs(const AlgorithmInputs& inputs) {
   return worked;
 }
 
-// size letters in all, of which a fifth, at least one, are the pattern. It stands somewhere in the text.
+// size letters in all, of which a fifth, at least one, are the pattern. The pattern occurs in the text.
 AlgorithmInputs draw_pattern(int size, RandomWords& words) {
   const int length = std::max(1, size / 5);
   AlgorithmInputs inputs{.first = numbers_below(words, size - length, alphabet)};

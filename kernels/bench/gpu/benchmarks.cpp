@@ -70,7 +70,7 @@ struct Call {
   }
 };
 
-/// Times works in turns; timings says what they are.
+/// Times works in turns; timings describes them.
 void measure(std::vector<Timing>& all, std::vector<Timing> timings, const std::vector<std::function<void()>>& works) {
   double once = 0;
   for (const std::vector<double>& seconds : interleaved_seconds(works, 1)) once += seconds.front();
@@ -135,14 +135,14 @@ struct AttentionShape {
         << (causal ? ", causal" : "");
     return all.str();
   }
-  // A causal query sees half of the keys on the average where there are as many queries.
+  // With as many queries as keys, a causal query sees half of the keys on average.
   double flops() const {
     const double pairs = static_cast<double>(batch * heads) * static_cast<double>(queries) * static_cast<double>(keys);
     return 4 * pairs * static_cast<double>(dim) * (causal && queries == keys ? 0.5 : 1);
   }
 };
 
-/// Kernels of one way to compute attention; statistics may be none.
+/// The kernels of one algorithm for attention; statistics may be missing.
 struct AttentionKernels {
   const char* prefix;
   softcheck_kernel plain, adaptive, statistics;

@@ -11,9 +11,9 @@ namespace softcheck::kernels::gpu {
 struct Timing {
   std::string group, kernel, format, problem;
   std::vector<double> seconds;  // of each round
-  double bytes = 0;             // that it must move, 0 where that is not its limit
+  double bytes = 0;             // that it must move, 0 if that is not its limit
   double flops = 0;             // 4 a score and column of the head, of attention
-  double of_ceiling = 0;        // bytes a second, of the copy's or the read's; 0 where there are none
+  double of_ceiling = 0;        // bytes per second, as a share of the copy's or the read's; 0: not applicable
   double to_first = 0;          // seconds, of the group's first
 
   double median() const;

@@ -61,7 +61,7 @@ void compare_rows_of(const Kernels& kernels, Format format, std::int64_t n, doub
   HostTensor logits(format, {rows, n}), mask({rows, n});
   fill_normal(logits, n % 2 == 0 ? 9 : 1, static_cast<unsigned>(n));
   fill_mask(mask, static_cast<unsigned>(n));
-  // The last row has what is no number.
+  // The last row has an infinity or a NaN.
   if (n > 5) logits.set(logits.count() - 2, n % 3 == 0 ? INFINITY : std::nan(""));
   const std::size_t of_row = row_results(kernels.name);
   const std::vector<std::int64_t> shape = of_row > 0 ? std::vector{rows} : std::vector{rows, n};
@@ -131,7 +131,7 @@ struct Inputs {
     fill_normal(k, 1, 2);
     fill_normal(v, 1, 3);
     fill_mask(mask, 4);
-    // The first query sees nothing where there is a mask.
+    // With a mask, the first query sees no key.
     for (std::int64_t j = 0; j < s.keys; ++j) mask.show(static_cast<std::size_t>(j), false);
   }
   Tensors all(bool masked) { return masked ? Tensors{&q, &k, &v, &mask} : Tensors{&q, &k, &v}; }

@@ -44,7 +44,7 @@ void compare_narrow_weights(const Kernels& kernels, bool adaptive, std::vector<C
 /// The statistics of scores by tensor cores against those in double: f16 and bf16.
 void compare_narrow_statistics(const Kernels& kernels, std::vector<Comparison>& found);
 
-/// The first place where two tensors differ, as text; empty where none does. A NaN equals any NaN.
+/// The first place where two tensors differ, as text; empty if they are equal. A NaN equals any NaN.
 std::string difference(const char* name, const HostTensor& judged, const HostTensor& reference);
 
 /// All kernels of the device.

@@ -37,7 +37,7 @@ __global__ void copy(const uint4* __restrict__ from, uint4* __restrict__ to, std
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) to[i] = from[i];
 }
 
-// The result is written where it is what it cannot be, so that no read can be left out.
+// Writes the result only if it has an impossible value, so that the compiler cannot remove any read.
 __global__ void read(const uint4* __restrict__ from, unsigned* to, std::size_t count) {
   const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
   unsigned all = 0;

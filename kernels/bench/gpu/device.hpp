@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-// A CUDA device as the rest of this program sees it: no other file of it includes CUDA's headers.
+// The program's interface to a CUDA device: no other file of the program includes CUDA's headers.
 namespace softcheck::kernels::gpu {
 
 struct Device {
-  std::string missing;  // why there is none; empty where there is one
+  std::string missing;  // why there is no device; empty if there is one
   std::string name;
   std::string architecture;  // sm_90
   int driver = 0;            // the newest CUDA that the driver knows, 13000 for 13.0
@@ -21,7 +21,7 @@ struct Device {
 /// The first device, on which all that follows happens.
 Device find_device();
 
-/// Bytes on the device. Throws std::runtime_error where there are no more.
+/// Bytes on the device. Throws std::runtime_error if there are no more.
 class DeviceMemory {
  public:
   explicit DeviceMemory(std::size_t bytes);
@@ -34,7 +34,7 @@ class DeviceMemory {
   std::size_t bytes() const { return bytes_; }
   /// Repeats pattern until all is filled.
   void fill(const std::vector<std::byte>& pattern) const;
-  /// All of them, after what the default stream has been given.
+  /// Copies all bytes to the host, after the work queued on the default stream.
   std::vector<std::byte> read() const;
 
  private:
@@ -42,12 +42,12 @@ class DeviceMemory {
   std::size_t bytes_;
 };
 
-/// Seconds of each work between two events around it, [work][round]. The works take turns, so that all of them meet the
-/// same clocks and neighbours; one round more comes first and is not kept. Throws std::runtime_error where a work ends
-/// in an error of the device.
+/// Seconds of each work between two events around it, [work][round]. The works run in turns, so that clock rates and
+/// other work affect all of them alike; a first round is not counted. Throws std::runtime_error if a work ends with an
+/// error of the device.
 std::vector<std::vector<double>> interleaved_seconds(const std::vector<std::function<void()>>& works, int rounds);
 
-// The ceilings: what a kernel that does nothing else needs. bytes: a multiple of 16.
+// Upper limits of speed: a plain copy and a plain read. bytes: a multiple of 16.
 void copy_memory(const DeviceMemory& from, const DeviceMemory& to, std::size_t bytes);
 void read_memory(const DeviceMemory& from, const DeviceMemory& result, std::size_t bytes);
 

@@ -1,5 +1,5 @@
-// softcheck_gpu: the kernels on a GPU against those that have their bits, then benchmarks, as ratios to what the memory
-// can do. All that it needs at run time is a driver. `./run gpu` builds and runs it.
+// softcheck_gpu: compares the kernels on a GPU with the strict kernels, which have the same bits, then runs benchmarks,
+// as ratios to the speed of memory. At run time it needs only a driver. `./run gpu` builds and runs it.
 #include <chrono>
 #include <cstdio>
 #include <cstring>

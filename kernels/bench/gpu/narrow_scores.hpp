@@ -9,9 +9,9 @@
 
 #include "kernels/bench/gpu/tensors.hpp"
 
-// Scores by tensor cores. What one does with the bits that it aligns away is not documented; granted is that each of
-// the 17 addends of a step of 16 products is truncated at one part in 2^23 of the largest, all else rounds as IEEE 754
-// says.
+// Scores by tensor cores. NVIDIA does not document how they round when they align addends. This bound grants that each
+// of the 17 addends of a step of 16 products is truncated at one part in 2^23 of the largest; all other operations
+// round by IEEE 754.
 namespace softcheck::kernels::gpu {
 
 inline constexpr double u = 0x1p-24;
@@ -38,7 +38,7 @@ inline std::string text_of(const NarrowProblem& p) {
 
 /// Of one query's keys, exactly up to double's roundings.
 struct NarrowScores {
-  std::vector<double> x, error;  // scores, and what the kernel's may err by
+  std::vector<double> x, error;  // scores, and the largest error of the kernel's
 
   double largest() const { return *std::ranges::max_element(x); }
   double largest_error() const { return *std::ranges::max_element(error); }

@@ -112,7 +112,7 @@ Comparison compared(const Kernels& kernels, Format format, const NarrowProblem& 
   }
   std::ostringstream detail;
   detail << used << " of the bound";
-  // A bound that says nothing is no bound.
+  // Reports a bound as wide as the results, which tests nothing.
   if (widest > largest) detail << ", which is as wide as the results";
   found.detail = detail.str();
   found.holds = used <= 1 && widest <= largest;

@@ -14,7 +14,7 @@ using Lengths = std::vector<std::int64_t>;
 // tensor cores.
 const Lengths query_lengths = {0, 3, 70, 1, 0, 2, 5}, key_lengths = {7, 130, 40, 600, 0, 0, 4};
 constexpr std::int64_t heads = 4, key_heads = 2, dim = 64, value_dim = 40;
-constexpr std::int64_t behind = 2;  // places behind the last sequence
+constexpr std::int64_t behind = 2;  // places after the last sequence
 constexpr double scale = 0.3;
 
 /// Places [begin, begin + count) of a packed tensor, (all, heads, columns) or (heads, all), as one of a call by batch.

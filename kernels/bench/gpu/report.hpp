@@ -10,12 +10,11 @@
 
 namespace softcheck::kernels::gpu {
 
-/// All that a run found, its raw seconds too. date: UTC, as 2026-11-22T04:00:00Z. Numbers that are no numbers become
-/// null.
+/// All results of a run, with its raw seconds. date: UTC, as 2026-11-22T04:00:00Z. Infinities and NaN become null.
 nlohmann::json report(const Device& device, const std::string& date, const std::string& commit,
                       const std::vector<Comparison>& comparisons, const Benchmarks& benchmarks);
 
-/// Where a run's report goes: FOLDER/<date>-<device>.json, without what no file's name should hold.
+/// The file of a run's report: FOLDER/<date>-<device>.json, without characters that a file name should not have.
 std::string file_name(const std::string& folder, const std::string& date, const std::string& device);
 
 /// One line a kernel, and one for each comparison that does not hold.

@@ -25,7 +25,7 @@ inline DLDataType type_of(Format format) {
   const auto bits = static_cast<std::uint8_t>(8 * size_of(format));
   return {static_cast<std::uint8_t>(format == Format::bf16 ? kDLBfloat : kDLFloat), bits, 1};
 }
-/// What sums are kept in, and lse and entropy written as.
+/// The format of sums, and of lse and entropy.
 inline Format wide_of(Format format) { return format == Format::f64 ? Format::f64 : Format::f32; }
 
 inline double load(const std::byte* from, Format format) {

@@ -16,7 +16,7 @@
 // refusal.
 namespace softcheck::kernels {
 
-/// The most columns of a value: what the threads of a block hold. Longer values are refused.
+/// The most columns of a value that the threads of a block can hold. Longer values are refused.
 inline constexpr std::int64_t longest_value = std::int64_t{given_columns} * attention_threads;
 /// The most columns of a query, which lies in shared memory. Longer queries are refused.
 inline constexpr std::int64_t longest_query = 1024;
@@ -71,8 +71,8 @@ AttentionArguments<B, Element, Result> attention_arguments(const call::Attention
 }
 
 /// Returns take(std::integral_constant<int, width>()), width the narrower of the tensor cores' tiles, 64 or 128, that
-/// holds dim and value_dim. Returns 1, a refusal, for longer heads, for f32 and f64, and where the numbers of a query
-/// are not f32: half the kernels to compile.
+/// holds dim and value_dim. Returns 1, a refusal, for longer heads, for f32 and f64, and if the numbers of a query are
+/// not f32: this halves the number of compiled kernels.
 template <class B, class Element, class Result, class Take>
 int with_mma_width(const AttentionArguments<B, Element, Result>& arguments, const Take& take) {
   if constexpr (sizeof(Element) == 2 && sizeof(Result) == 4) {
@@ -102,7 +102,7 @@ SequenceOffsets<B> sequence_offsets(const call::CumulativeLengths& lengths) {
   return ends;
 }
 
-/// The arguments with the sequences of a packed call; as they are where packed is nullptr.
+/// The arguments with the sequences of a packed call; unchanged if packed is nullptr.
 template <class B, class Element, class Result, class Views>
 AttentionArguments<B, Element, Result> with_sequences(AttentionArguments<B, Element, Result> arguments,
                                                       const call::PackedCall<Views>* packed) {
@@ -114,8 +114,7 @@ AttentionArguments<B, Element, Result> with_sequences(AttentionArguments<B, Elem
   return arguments;
 }
 
-/// The format of the results that the call asks for; nothing where they have several, or_else where the call asks for
-/// none.
+/// The format of the call's results; nothing if they have several, or_else if the call has none.
 inline std::optional<call::Storage> format_of(std::span<const std::optional<call::View4>> results,
                                               call::Storage or_else) {
   std::optional<call::Storage> format;
@@ -133,7 +132,7 @@ inline bool is_wide(call::Storage format) { return format == call::Storage::f32 
 /// Launches attention for the formats of the call. Refuses formats that the bodies do not have and heads that are too
 /// long.
 ///
-/// packed   nullptr where the call is not packed; then its views are views
+/// packed   nullptr if the call is not packed; then its views are views
 template <bool adaptive, class Launcher>
 int run_attention(const call::AttentionViews& views, const call::PackedCall<call::AttentionViews>* packed,
                   const Launcher& launcher) {
@@ -216,7 +215,7 @@ int run_packed_statistics_call(const softcheck_call* call, const softcheck_call*
              : 1;
 }
 
-/// The arguments of a call of attention's gradient, but for arguments.queries.
+/// The arguments of a call of attention's gradient, without arguments.queries.
 template <class B, class Element>
 GradientArguments<B, Element> gradient_arguments(const call::AttentionGradientViews& views,
                                                  const call::PackedCall<call::AttentionGradientViews>* packed) {
@@ -233,8 +232,8 @@ GradientArguments<B, Element> gradient_arguments(const call::AttentionGradientVi
   return arguments;
 }
 
-/// Launches attention backward: the launcher allocates arguments.queries. Refuses as run_attention; here dim, too, is
-/// at most longest_value.
+/// Launches attention backward: the launcher allocates arguments.queries. It refuses the same calls as run_attention,
+/// and dim above longest_value.
 template <bool adaptive, class Launcher>
 int run_backward(const call::AttentionGradientViews& views,
                  const call::PackedCall<call::AttentionGradientViews>* packed, const Launcher& launcher) {

@@ -63,8 +63,8 @@ int with_formats(const call::CallViews& views, const Run& run) {
   });
 }
 
-/// Launches Kernel, a type of kernels/block/row_kernels.hpp, for a call of the ABI. Refuses what is no call of such a
-/// kernel, formats that it does not have, and theta != 1 where the kernel has no theta.
+/// Launches Kernel, a type of kernels/block/row_kernels.hpp, for a call of the ABI. Refuses calls that do not fit the
+/// kernel, formats that it lacks, and theta != 1 if the kernel has no theta.
 template <class Kernel, class Launcher>
 int run_row_call(const softcheck_call* call, const Launcher& launcher) {
   const std::optional<call::CallViews> views =

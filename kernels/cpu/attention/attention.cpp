@@ -1,6 +1,6 @@
-// Attention behind the ABI. Contracts are in kernels/entry/contracts.tsv, derived in docs/kernels/attention.md.
-// softcheck_attention takes the attributes of version 2 of a call; the others refuse them. A query's bits depend on its
-// row of scores, the values and the mask alone.
+// Attention through the ABI. Contracts are in kernels/entry/contracts.tsv, derived in docs/kernels/attention.md.
+// softcheck_attention takes the attributes of version 2 of a call; the others refuse them. A query's bits depend only
+// on its row of scores, the values and the mask.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -20,7 +20,7 @@ constexpr int done = 0;
 constexpr int refused = 1;
 constexpr auto most_rows = static_cast<std::int64_t>(tile_rows);
 
-/// one(tile, views, place) for each tile, of at most rows rows, of all calls; each thread has a Tile of its own.
+/// Calls one(tile, views, place) for each tile, of at most `rows` rows, of all calls; each thread has its own Tile.
 template <class Tile, class Views, class One>
 void each_tile(const Calls<Views>& calls, std::int64_t rows, One one) {
   const std::int64_t most = rows_of_tiles(calls, rows);

@@ -1,10 +1,10 @@
-// The gradient of attention behind the ABI: (q, k, v, dL/dout[, mask]), by version 2 with the forward pass's out and
-// lse and with dL/dlse where it is there, to dL/dq, dL/dk, dL/dv, as many as are asked for, in the inputs' format. Its
-// errors under the contract (kernels/entry/contracts.tsv) are derived in docs/tolerances/attention_backward.md, and
-// without out and lse in docs/tolerances/attention_gradient.md.
+// The gradient of attention through the ABI: from (q, k, v, dL/dout[, mask]), in version 2 also from the forward pass's
+// out and lse, and dL/dlse if the call has it, to dL/dq, dL/dk, dL/dv, or the first of these, in the inputs' format.
+// docs/tolerances/attention_backward.md derives its errors under the contract (kernels/entry/contracts.tsv), and
+// docs/tolerances/attention_gradient.md those without out and lse.
 //
 // Deterministic: the same bits on every number of threads and in every batch. docs/kernels/attention.md has the
-// algorithm: one pass over tiles of queries for all three gradients, or two where that would take much memory.
+// algorithm: one pass over tiles of queries for all three gradients, or two if that would take much memory.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -78,8 +78,8 @@ class CallTerms {
   std::vector<GradientTerms<T>> terms_;
 };
 
-/// All three gradients, tile of queries by tile: dk and dv of a key head are sums to which its tiles add one behind the
-/// other, block of keys by block. As many key heads have sums at once as there are threads.
+/// All three gradients, tile of queries by tile. dk and dv of a key head are sums; its tiles add to them one after the
+/// other, block of keys by block. At most as many key heads as threads have sums at the same time.
 template <class T>
 class OnePass {
  public:
@@ -131,7 +131,7 @@ class OnePass {
   struct Turn {
     std::int64_t task, head, tile;  // head: of all calls
   };
-  /// Ends a task however it is left: where memory runs out, the tasks behind it must not wait.
+  /// Ends a task even if an exception leaves it: if memory runs out, the tasks after it must not wait.
   struct Ends {
     TaskTurns& tiles;
     TaskTurns& heads;
@@ -156,7 +156,7 @@ class OnePass {
   std::int64_t slots() const { return static_cast<std::int64_t>(sums_.size()); }
   KeyGradientSums<T>& sums_of(const Turn& turn) { return *sums_[static_cast<std::size_t>(turn.head % slots())]; }
 
-  /// Until the tile before has made so many steps; a first tile takes the sums, once they are free.
+  /// Waits until the previous tile has made this many steps. A first tile waits until the sums are free and takes them.
   void begin(const Turn& turn, std::int64_t steps, bool begun) {
     if (turn.tile > 0) {
       tiles_->await(turn.task - 1, steps);

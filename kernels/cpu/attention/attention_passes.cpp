@@ -29,8 +29,8 @@ HWY_INLINE auto undefined_score(Tag<T> d, V score) {
   return hn::Or(hn::IsNaN(score), hn::Eq(score, hn::Neg(lowest)));
 }
 
-// mask_row where all keys are seen. 0 x is 0 for a finite x: what is not finite shows in one sum, and only then is
-// looked for.
+// mask_row for a row that sees all keys. 0 x is 0 for a finite x, so one sum shows whether a score is not finite; only
+// then it is searched for.
 template <class T>
 HWY_INLINE void scale_row(const TileScores<T>& tile, std::size_t row, T scale_factor, T* maximum) {
   const Tag<T> d;
@@ -112,7 +112,7 @@ struct RowSums {
   static constexpr std::size_t vectors = block_lanes<T> / hn::MaxLanes(Tag<T>());
   hn::Vec<Tag<T>> ones[vectors], rest[vectors], deviations[vectors], squares[vectors];
 
-  // Not left to the compiler: what it would write is outside of this file's instruction set.
+  // Written out, because the compiler would generate a function outside this file's instruction set.
   HWY_INLINE RowSums() {
     for (std::size_t v = 0; v < vectors; ++v) {
       ones[v] = rest[v] = deviations[v] = squares[v] = hn::Zero(Tag<T>());
@@ -128,7 +128,7 @@ struct LaneSums {
   alignas(64) T squares[rows * rows];
 };
 
-// What a call of weigh_scores asks for.
+// The results that a call of weigh_scores needs.
 struct Wishes {
   bool weights, deviations, squares;
 };
@@ -175,7 +175,7 @@ HWY_INLINE void weigh_row(const TileScores<T>& tile, std::size_t row, T maximum,
   const T* x = tile.scores + (row - tile.first) * key_block;
   T* weights = wishes.weights ? tile.weights + (row - tile.first) * key_block : nullptr;
   RowSums<T> sums;
-  // So many vectors leave room for the constants in 16 registers.
+  // With this number of vectors, 16 registers also hold the constants.
   constexpr std::size_t groups = RowSums<T>::vectors < 4 ? 4 / RowSums<T>::vectors : 1;
   std::size_t i = 0;
   for (; i + groups * block_lanes<T> <= tile.width; i += groups * block_lanes<T>) {
@@ -263,7 +263,7 @@ HWY_INLINE auto rescaled_of(Tag<T> d, const TileState<T>& side, std::size_t i, h
       hn::IfThenElse(same, squares, hn::Mul(factor, hn::NegMulAdd(z, hn::Add(deviations, raised), squares)))};
 }
 
-// O = a O + b O', where either side may have seen nothing.
+// O = a O + b O'; either side may be without keys.
 template <class T>
 HWY_INLINE void merge_values(T* left, const T* right, std::size_t width, T a, T b, bool left_seen) {
   const ColumnTag<T> d;
@@ -309,7 +309,7 @@ HWY_INLINE void merge_of(const TileState<T>& left, const TileState<T>& right, st
   }
 }
 
-// One plain function per pass and type: what the dispatch table can point to.
+// One plain function per pass and type, for the dispatch table.
 void Mask32(const TileScores<float>& tile, float scale, float* maximum) { mask_rows<float>(tile, scale, maximum); }
 void Mask64(const TileScores<double>& tile, double scale, double* maximum) { mask_rows<double>(tile, scale, maximum); }
 void Weigh32(const TileScores<float>& tile, const float* maximum, const float* beta, const TileState<float>& state) {

@@ -9,10 +9,10 @@
 #include "kernels/cpu/attention/attention_passes.hpp"
 #include "kernels/cpu/machine.hpp"
 
-// Results of blocks, merged pairwise in the order of a binary counter: the tree depends on the number of blocks alone.
+// Results of blocks, merged pairwise in the order of a binary counter: the tree depends only on the number of blocks.
 namespace softcheck::kernels::cpu {
 
-/// Levels of such a counter: never more than one for each bit of the count, and the next block's.
+/// The most levels of such a counter: one for each bit of the number of blocks, and one for the next block.
 constexpr std::size_t counter_levels(std::size_t blocks) {
   std::size_t levels = 1;
   for (; blocks != 0; blocks >>= 1) {
@@ -44,8 +44,8 @@ class OwnedState {
   bool squared_;
 };
 
-/// The states of blocks of keys. Blocks in which a row sees nothing change none of its bits, whether they come or are
-/// skipped: a block has its place in the tree by its number.
+/// The states of blocks of keys. A block's number gives its place in the tree, so a block in which a row sees no key
+/// does not change the row's bits, whether it is pushed or skipped.
 template <class T>
 class MergedStates {
  public:
@@ -55,21 +55,21 @@ class MergedStates {
     }
   }
 
-  /// skipped: how many blocks will not come, the first ones. deviations: whether T is wanted.
+  /// skipped: the number of first blocks that are left out. deviations: whether T is needed.
   void clear(std::size_t skipped, bool deviations) {
     used_ = 0;
     count_ = skipped;
     deviations_ = deviations;
   }
 
-  /// Where the next block's state is to be written.
+  /// Memory for the next block's state.
   TileState<T> next() { return state(used_); }
-  /// Takes what was written there. width: the columns that are wanted, 0 for the statistics alone.
+  /// Takes the state written there. width: the number of columns; 0 for the statistics only.
   void push(std::size_t rows, std::size_t width) {
     ++used_;
     std::size_t level = 0;
     for (std::size_t carry = count_++; (carry & 1) != 0; carry >>= 1, ++level) {
-      if (used_ > 1 && at_[used_ - 2] == level) {  // else all that it would be merged with was skipped
+      if (used_ > 1 && at_[used_ - 2] == level) {  // else its left sibling was skipped
         merge_last(rows, width);
       }
     }
@@ -115,7 +115,7 @@ class PairwiseSums {
 
   void clear() { used_ = count_ = 0; }
 
-  /// Where the next block is to be written, or added to the one before it. push() takes what is there.
+  /// Memory for the next block: to be written, or added to the block before it. push() takes it.
   struct Place {
     T* to;
     bool add;

@@ -10,7 +10,7 @@
 
 namespace softcheck::kernels::cpu {
 
-/// The weights of a tile and what is summed with them, over all blocks of keys.
+/// Computes the weights of a tile and their sums, over all blocks of keys.
 template <class T>
 class WeightPass {
  public:
@@ -19,9 +19,9 @@ class WeightPass {
       : weights_(std::min(capacity, row_part) * key_block),
         states_(static_cast<std::size_t>(keys) / key_block + 1, capacity, width, squared) {}
 
-  /// maximum: where it is known already, else each block has its own. deviations: whether T is wanted.
-  /// values.take(keys) comes before a block's rows, values.add(scores, state) writes width columns for rows that see
-  /// any of them.
+  /// maximum: of each row, if it is known; nullptr: each block has its own. deviations: whether to compute T.
+  /// Calls values.take(keys) before a block's rows, and values.add(scores, state), which writes width columns, for rows
+  /// that see any of the keys.
   template <class Values>
   TileState<T> run(ScoreTile<T>& tile, const T* maximum, const T* beta, bool deviations, std::size_t width,
                    Values& values) {
@@ -46,7 +46,7 @@ class WeightPass {
     });
     return states_.total(tile.rows(), width);
   }
-  /// The statistics alone.
+  /// The statistics, without values.
   TileState<T> run(ScoreTile<T>& tile, const T* maximum, const T* beta) {
     struct {
       void take(const KeySpan&) {}
@@ -57,11 +57,11 @@ class WeightPass {
   }
 
  private:
-  /// In the place of the scores, which then take half of the first-level cache, unless these are read again.
+  /// Weights overwrite the scores, which then take half of the L1 cache, unless the scores are read again.
   T* weights_of(const ScoreTile<T>& tile, const TileScores<T>& scores) {
     return tile.keeps() || tile.partial() ? weights_.get() : scores.scores;
   }
-  /// Of rows that see nothing.
+  /// For rows that see no key.
   static void clear_rows(const TileState<T>& state, const RowSpan& rows) {
     std::fill(state.maximum + rows.first, state.maximum + rows.last, ScoreTile<T>::none);
     for (T* sums : {state.ones, state.rest, state.deviations, state.squares}) {
@@ -75,7 +75,7 @@ class WeightPass {
   MergedStates<T> states_;
 };
 
-/// O of a block: the weights times V, of which what a row does not see may be infinite or NaN.
+/// O of a block: the weights times V. Values that a row does not see may be infinite or NaN.
 template <class T>
 class WeighedValues {
  public:
@@ -107,7 +107,7 @@ class WeighedValues {
 };
 
 /// Attention for one tile after the other, block of keys by block. Memory: O(dim (capacity + key_block) + capacity dim
-/// log keys), whatever the call.
+/// log keys), for any call.
 template <class T>
 class AttentionTile {
  public:

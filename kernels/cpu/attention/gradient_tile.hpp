@@ -14,10 +14,10 @@
 //
 //   dq = scale sum_j dx_j k_j,   dk_j = scale sum over queries of dx_j q,   dv_j = sum over queries of p_j dO.
 //
-// dx is that of a row of (adaptive) softmax, adaptive_backward.hpp: it needs the row's GradientTerms beside its scores
-// and g. A tile of queries takes all keys for these terms, and then again for dx and the products with it: it keeps its
-// scores and g between, or computes them again. Where the call has the forward pass's results the terms follow from
-// these, and one pass is enough. Nothing of size queries times keys is kept.
+// dx is that of a row of (adaptive) softmax, adaptive_backward.hpp: it needs the row's scores, g and GradientTerms. A
+// tile of queries goes through all keys for these terms, and again for dx and the products with it. In between it keeps
+// its scores and g, or computes them again. If the call has the results of the forward pass, the terms follow from
+// these, and one pass is enough. Nothing of size queries times keys is stored.
 namespace softcheck::kernels::cpu {
 
 /// A tile's scores and g against blocks of keys.
@@ -36,7 +36,7 @@ class GradientTile {
         own_(of_block_),
         at_(own_.get()) {}
 
-  /// twice: whether blocks will be scored again: their scores and g are then kept, where they fit into
+  /// twice: whether blocks will be scored again: then their scores and g are kept, if they fit into
   /// gradient_cached_bytes.
   void begin(const AttentionViews& views, const TilePlace& place, bool twice = false) {
     scores_.begin(views, place);
@@ -44,7 +44,7 @@ class GradientTile {
     const std::size_t size = 2 * cached_size(of_block_ / (2 * key_block), scores_.seen_keys());
     keeps_ = twice && size * sizeof(T) <= gradient_cached_bytes;
     if (keeps_ && cached_size_ < size) {
-      // For all keys at once: a causal tile sees more of them than the one before.
+      // Allocates for all keys at once: each causal tile sees more keys than the one before.
       const std::size_t all = 2 * cached_size(of_block_ / (2 * key_block), views.keys());
       cached_size_ = std::min(all, gradient_cached_bytes / sizeof(T));
       cache_ = AlignedArray<T>(cached_size_);
@@ -57,8 +57,8 @@ class GradientTile {
     scores_.load_keys(scores_.views().v, keys, values_.get());
   }
 
-  /// Scores and g against the loaded block, part by part of the rows that see any of it. each(part) comes behind those
-  /// of a part, which are then in the first-level cache.
+  /// Computes scores and g against the loaded block, for the rows that see any of it, part by part. Calls each(part)
+  /// after those of a part, while they are in the L1 cache.
   template <class Each>
   void score(const KeySpan& keys, Each each) {
     at_ = place_of(keys);
@@ -87,7 +87,7 @@ class GradientTile {
       score(keys);
     }
   }
-  /// Scores and g of the block behind this one, where they are kept: for products to fetch.
+  /// Scores and g of the next block, if they are kept: for the products to prefetch.
   RowsAhead scores_ahead(const KeySpan& keys) const {
     const KeySpan next = scores_.next_block(keys);
     if (!keeps_ || next.count == 0) {
@@ -112,9 +112,9 @@ class GradientTile {
   RowMajor<T> incoming() const { return {incoming_.get(), incoming_width_}; }
   /// (rows, key_block), of the block scored last.
   const T* scores() const { return at_; }
-  /// (rows, key_block): g of the rows that see any of it.
+  /// (rows, key_block): g of the rows that see any of the block.
   const T* gradients() const { return at_ + of_block_ / 2; }
-  /// The same of a block that score() comes to next: a part of it may be written over once it is no longer wanted.
+  /// The same for a block before score() computes it: the caller may overwrite parts that it no longer needs.
   T* begin_gradients(const KeySpan& keys) { return place_of(keys) + of_block_ / 2; }
 
  private:
@@ -133,7 +133,7 @@ class GradientTile {
   bool keeps_ = false;
 };
 
-/// from = scale from, and to as well; -0 becomes 0, so that blocks of keys which a row does not see show in no bit.
+/// from = scale from, and to the same; -0 becomes 0, so that blocks of keys which a row does not see change no bit.
 template <class T>
 void write_scaled(const View4& to, std::int64_t batch, std::int64_t head, std::int64_t row, T* from, T scale) {
   const auto count = static_cast<std::size_t>(to.shape[3]);
@@ -143,7 +143,7 @@ void write_scaled(const View4& to, std::int64_t batch, std::int64_t head, std::i
   store_elements(from, count, to.at(batch, head, row), to.storage, to.strides[3]);
 }
 
-/// A block of dk or dv, (count, stride), where it is asked for.
+/// Stores a block of dk or dv, (count, stride), if the call has that output.
 template <class T>
 void write_keys(const std::optional<View4>& to, std::int64_t batch, std::int64_t key_head, const KeySpan& keys, T* from,
                 std::size_t stride, T scale) {

@@ -13,8 +13,8 @@
 
 namespace softcheck::kernels::cpu {
 
-/// dk and dv of a block of keys: sums over all rows of their key head, tile by tile, in an order that depends on the
-/// shapes alone.
+/// dk and dv of a block of keys: sums over all rows of their key head, tile by tile, in an order that depends only on
+/// the shapes.
 template <class T>
 class KeyGradient {
  public:
@@ -53,7 +53,7 @@ class KeyGradient {
     return static_cast<std::size_t>((rows_of(views) + most - 1) / most);
   }
 
-  /// Of the first tile that sees any of the keys.
+  /// The first row of the first tile that sees any of the keys.
   static std::int64_t first_row(const AttentionViews& forward, const KeySpan& keys) {
     const std::int64_t diagonal = forward.keys() - forward.queries();
     const std::int64_t right = forward.causal ? 0 : forward.attributes.right;

@@ -17,14 +17,14 @@ namespace softcheck::kernels::cpu {
 /// Rows whose contributions to dk and dv are added one after the other, docs/tolerances/attention_gradient.md.
 inline constexpr std::size_t gradient_rows = 48;
 
-/// Sums over the rows of a key head for blocks of its keys, (key_block, width) numbers a block: dk or dv. Tiles of rows
-/// come to a block in the order of their numbers. They are added pairwise, at the places of their numbers in a binary
-/// tree, so that tiles of 2^i gradient_rows rows give the same bits for every i. Tiles that see none of a block may be
-/// left out.
+/// Sums over the rows of a key head for blocks of its keys, (key_block, width) numbers per block: dk or dv. Tiles of
+/// rows are added to a block in the order of their numbers, pairwise, in a binary tree in which a tile's number gives
+/// its place. So tiles of 2^i gradient_rows rows give the same bits for every i. Tiles that see none of a block may be
+/// skipped.
 template <class T>
 class KeySums {
  public:
-  /// tiles: how many of them there are at most.
+  /// tiles: the largest number of tiles.
   KeySums(std::size_t blocks, std::size_t width, std::size_t tiles) : size_(key_block * width), occupied_(blocks) {
     for (std::size_t level = max_nodes(tiles); level-- > 0;) {
       levels_.emplace_back(blocks * size_);
@@ -37,7 +37,7 @@ class KeySums {
   std::size_t width() const { return size_ / key_block; }
   void clear() { std::fill(occupied_.begin(), occupied_.end(), 0); }
 
-  /// Where a tile's contribution to a block is to be written, or added. added() comes next.
+  /// Memory for a tile's contribution to a block: to be written, or added. Then call added().
   struct Place {
     T* to;
     bool add;
@@ -62,7 +62,7 @@ class KeySums {
     held |= std::uint64_t{1} << level;
   }
 
-  /// Of a block; all zero where no tile came.
+  /// The sum of a block; all zero without tiles.
   T* total(std::size_t block) {
     if (occupied_[block] == 0) {
       std::fill_n(number(block, 0), size_, T(0));
@@ -77,7 +77,7 @@ class KeySums {
   /// Levels of the tree that hold a node at once.
   static std::size_t max_nodes(std::size_t tiles) { return std::max(counter_levels(tiles) - 1, std::size_t{1}); }
 
-  /// Of the first node that the tile is added to, or its own: those whose left child is not there are passed.
+  /// The level of the first node that the tile is added to, or of its own node: skips nodes without a left child.
   std::size_t level_of(std::size_t block, std::size_t tile) const {
     std::size_t level = 0;
     while ((tile >> level & 1) != 0 && (occupied_[block] >> level & 1) == 0) {
@@ -86,7 +86,7 @@ class KeySums {
     return level;
   }
   T* number(std::size_t block, std::size_t index) const { return levels_[index].get() + block * size_; }
-  /// Where a block's node goes that comes behind those of this level and above.
+  /// Memory for the block's node that comes after those of this level and above.
   T* at(std::size_t block, std::size_t level) const {
     return number(block, level < 64 ? static_cast<std::size_t>(std::popcount(occupied_[block] >> level)) : 0);
   }
@@ -98,8 +98,8 @@ class KeySums {
 
 /// A tile's contribution to a block: a^T b, a (rows, key_block) and b from row first on.
 ///
-/// scores   (rows, key_block): -inf where a row does not see a key
-/// partial  whether there is any such
+/// scores   (rows, key_block): -inf if a row does not see a key
+/// partial  whether there is any such score
 template <class T>
 void add_contribution(const TileProduct<T>& product, std::size_t first, bool partial, const T* scores,
                       std::size_t count, std::size_t block, std::size_t tile, KeySums<T>& sums) {

@@ -49,9 +49,9 @@ HWY_INLINE V add_pairs(D, V x, V y) {
 
 #endif
 
-/// Lane i: what sum_in_halves gives of rows[i], for as many rows as a vector has lanes. The vectors are overwritten.
+/// Lane i of the result is sum_in_halves of rows[i], for as many rows as a vector has lanes. Overwrites the vectors.
 ///
-/// Which rows a step brings together is chosen so that the last one has them in order.
+/// Each step pairs rows so that the last step leaves them in order.
 template <class T, std::size_t lanes>
 HWY_INLINE hn::Vec<Tag<T>> sums_in_halves([[maybe_unused]] Tag<T> d, hn::Vec<Tag<T>> (&rows)[lanes]) {
 #if HWY_TARGET != HWY_SCALAR

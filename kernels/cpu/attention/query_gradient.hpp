@@ -58,8 +58,8 @@ struct KeyGradientSums {
   static std::size_t width_of(std::int64_t dim) { return rounded_up(static_cast<std::size_t>(dim), column_group<T>); }
 };
 
-/// What a tile of queries brings: their terms, dq, and their part of dk and dv. Tiles have 2^i gradient_rows rows, but
-/// for a key head's last one, and begin at multiples of that.
+/// Computes a tile of queries: their terms, dq, and their part of dk and dv. Tiles have 2^i gradient_rows rows, except
+/// the last of a key head, and begin at multiples of that.
 template <class T>
 class QueryGradient {
  public:
@@ -76,7 +76,7 @@ class QueryGradient {
         for_values_(for_keys && views.dv),
         sums_(static_cast<std::size_t>(views.forward.keys()) / key_block + 1, capacity * width_) {}
 
-  /// Calls each(keys) for the blocks that any of the rows sees, in order: add_to may be called then. terms: (rows)
+  /// Calls each(keys) for the blocks that any of the rows sees, in order; each may call add_to. terms: (rows)
   template <class Each>
   void run(const AttentionGradientViews& views, const TilePlace& place, bool adaptive, GradientTerms<T>* terms,
            Each each) {
@@ -111,8 +111,8 @@ class QueryGradient {
     }
   }
 
-  /// Adds what the rows bring to dk, and to dv where that is asked for, of the block that run() is at. tile: the number
-  /// of these rows' tile.
+  /// Adds the rows' part of dk, and of dv if the call has it, for the block that run() is at. tile: the number of the
+  /// rows' tile.
   void add_to(KeyGradientSums<T>& sums, const KeySpan& keys, std::size_t tile) {
     if (units_.count() == 0) {
       return;
@@ -124,7 +124,7 @@ class QueryGradient {
   }
 
  private:
-  /// The rows that see any of the block, and those that gradient_rows are filled up with.
+  /// The rows that see any of the block, rounded outward to whole units of gradient_rows.
   void find_units() {
     const RowSpan seen = tile_.tile().seen_rows();
     units_ = {seen.first / gradient_rows * gradient_rows,
@@ -139,8 +139,8 @@ class QueryGradient {
     }
   }
 
-  /// Of terms that are known before any score: each part of the rows while its scores are in the first-level cache, dx
-  /// in the place of g.
+  /// For terms that are known before any score: differentiates each part of the rows while its scores are in the L1
+  /// cache; dx overwrites g.
   void score_and_differentiate(const KeySpan& keys, const GradientTerms<T>* terms) {
     tile_.load(keys);
     dx_ = tile_.begin_gradients(keys);
@@ -192,7 +192,7 @@ class QueryGradient {
     }
   }
 
-  /// From what the forward pass returned: p = exp(x - L), and sum p g = <dO, out>.
+  /// The terms from the results of the forward pass: p = exp(x - L), and sum p g = <dO, out>.
   void find_saved_terms(const AttentionGradientViews& views, GradientTerms<T>* terms) {
     const RowMajor<T> incoming = tile_.incoming();
     tile_.tile().load_rows(*views.saved_out, incoming.stride, outputs_.get());

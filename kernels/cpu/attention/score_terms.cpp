@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace softcheck::kernels::cpu {
 namespace HWY_NAMESPACE {
 
-// Scores behind the terms of one row, at keys i on of the block. Distances are whole numbers until they round once.
+// Scores after the terms of one row, at keys from i on of the block. Distances are integers until they round once.
 template <class T, class V>
 HWY_INLINE V with_terms(Tag<T> d, V score, const ScoreTerms<T>& terms, std::size_t row, std::size_t i) {
   if (terms.softcap != 0) {

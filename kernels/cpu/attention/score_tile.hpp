@@ -52,9 +52,9 @@ class ScoreTile {
     }
   }
 
-  /// Takes the queries. views stays with the caller, for as long as this tile is worked on. twice: whether blocks will
-  /// be taken again: their scores are then kept, where they fit into cached_bytes, and of a few rows in any case,
-  /// O(keys) of them, as K costs these more than they do.
+  /// Takes the queries. views must outlive the work on this tile. twice: whether blocks will be taken again: then their
+  /// scores are kept, if they fit into cached_bytes. For few rows they are always kept, O(keys) of them, because
+  /// reading K again would cost more.
   void begin(const AttentionViews& views, const TilePlace& place, bool twice = false) {
     views_ = &views;
     place_ = place;
@@ -68,7 +68,7 @@ class ScoreTile {
     const bool few = place.rows <= few_rows;
     keeps_ = twice && (few || size * sizeof(T) <= cached_bytes);
     if (keeps_ && cached_size_ < size) {
-      // For all keys at once: a causal tile sees more of them than the one before.
+      // Allocates for all keys at once: each causal tile sees more keys than the one before.
       const std::size_t all = cached_size(place.rows, views.keys());
       cached_size_ = few ? all : std::min(all, cached_bytes / sizeof(T));
       cache_ = AlignedArray<T>(cached_size_);
@@ -84,11 +84,11 @@ class ScoreTile {
   std::int64_t query_of(std::size_t row) const {
     return (place_.first + static_cast<std::int64_t>(row)) / views_->group();
   }
-  /// The key that the row's query stands at.
+  /// The position of the row's query.
   std::int64_t place_of(std::size_t row) const { return query_of(row) + views_->diagonal(); }
-  /// Of the blocks scored since begin.
+  /// Whether a block scored since begin made the row undefined.
   bool undefined(std::size_t row) const { return undefined_.get()[row] != 0; }
-  /// (rows, width), filled up with 0.
+  /// (rows, width), padded with 0.
   RowMajor<T> queries() const { return {queries_.get(), width_}; }
 
   /// Calls each(span) for the blocks of keys from the first to the last that any row sees, and at least once.
@@ -100,11 +100,11 @@ class ScoreTile {
       begin += static_cast<std::int64_t>(key_block);
     } while (begin < seen_.last());
   }
-  /// How many blocks of the call's keys are in front of those.
+  /// The number of the call's blocks of keys before the seen ones.
   std::size_t skipped_blocks() const { return static_cast<std::size_t>(seen_.first_block()) / key_block; }
   /// From the first block's first key to the last one that any row sees.
   std::int64_t seen_keys() const { return seen_.last() - seen_.first_block(); }
-  /// A block's number among those.
+  /// A block's number among the seen ones.
   std::size_t number_of(const KeySpan& keys) const {
     return static_cast<std::size_t>(keys.begin - seen_.first_block()) / key_block;
   }
@@ -112,7 +112,7 @@ class ScoreTile {
     return {begin, static_cast<std::size_t>(std::min<std::int64_t>(key_block, views_->keys() - begin))};
   }
 
-  /// Takes a block of keys, for score. again: whether it was taken before, since begin. Returns the rows that see any
+  /// Takes a block of keys, for score. again: whether it was already taken since begin. Returns the rows that see any
   /// of it.
   RowSpan take(const KeySpan& keys, bool again = false) {
     const std::size_t width = see(keys);
@@ -130,8 +130,8 @@ class ScoreTile {
     return seen_rows_;
   }
 
-  /// Scores of some rows, at most row_part, against the block that was taken, and each one's largest. The weights are
-  /// left to the caller.
+  /// Scores of some rows, at most row_part, against the block that was taken, and the largest of each row. The caller
+  /// computes the weights.
   TileScores<T> score(const RowSpan& rows, T* maximum, RowsAhead* ahead = nullptr) {
     const TileScores<T> tile = scores_of(rows, keeps_ ? cached_block_ + rows.first * key_block : scores_.get());
     T* cached_maximum = keeps_ ? cached_block_ + place_.rows * key_block : nullptr;
@@ -155,9 +155,9 @@ class ScoreTile {
     return tile;
   }
 
-  /// The scores of the rows that see any of a block, against keys that load_keys has loaded, and -inf for the others.
-  /// Calls each(part) for parts of at most row_part rows, behind their scores. Needs a tile of parts of all rows.
-  /// scores: (rows, key_block)
+  /// Computes the scores of the rows that see any of a block, against keys that load_keys has loaded, and -inf for the
+  /// other rows. Calls each(part) for parts of at most row_part rows, after their scores. The constructor's part must
+  /// be all rows. scores: (rows, key_block)
   template <class Each>
   void score_all(const T* transposed, const KeySpan& keys, T* scores, T* maximum, RowsAhead* ahead, Each each) {
     see(keys);
@@ -176,9 +176,9 @@ class ScoreTile {
       each(part);
     }
   }
-  /// Rows that see any of the block that was seen last.
+  /// Rows that see any of the block of the last see().
   const RowSpan& seen_rows() const { return seen_rows_; }
-  /// Finds what the rows see of a block. Returns its width, filled up.
+  /// Finds which keys of a block the rows see. Returns the block's padded width.
   std::size_t see(const KeySpan& keys) {
     const SeenKeys::Seen seen = seen_.find_limits(keys, begins_.data(), limits_.data());
     partial_ = !seen.all || views_->mask.has_value();
@@ -186,7 +186,7 @@ class ScoreTile {
     block_ = keys;
     return rounded_up(keys.count, row_group<T>);
   }
-  /// Whether some row does not see all of a block that was scored last.
+  /// Whether some row does not see all of the last scored block.
   bool partial() const { return partial_; }
   /// Whether scores are kept for a second pass.
   bool keeps() const { return keeps_; }
@@ -197,8 +197,8 @@ class ScoreTile {
     transpose_rows(rows_at(view, keys, width), width, static_cast<std::size_t>(view.shape[3]), to);
   }
 
-  /// A block of K or V as it lies, where that is row-major with width columns; else in buffer, whose columns beyond its
-  /// own are 0.
+  /// A block of K or V in place, if it is row-major with width columns; else copied to buffer, whose further columns
+  /// are 0.
   RowMajor<T> keys_in_rows(const View4& view, const KeySpan& keys, std::size_t width, T* buffer) const {
     const auto dim = static_cast<std::size_t>(view.shape[3]);
     const auto row_stride = static_cast<std::size_t>(view.strides[2]);
@@ -216,12 +216,12 @@ class ScoreTile {
     return {buffer, width};
   }
 
-  /// The keys behind some.
+  /// The block after some keys.
   KeySpan next_block(const KeySpan& keys) const {
     const std::int64_t next = keys.begin + static_cast<std::int64_t>(keys.count);
     return next < seen_.last() ? block_at(next) : KeySpan{next, 0};
   }
-  /// A block of K or V, to be fetched; of none where a row's numbers do not lie together.
+  /// The rows of K or V in a block, for prefetching; no rows if a row's numbers are not contiguous.
   RowsAhead rows_ahead(const View4& view, const KeySpan& keys) const {
     const std::int64_t stride = view.strides[3];
     if (stride <= 0 || stride > static_cast<std::int64_t>(sizeof(double))) {
@@ -231,7 +231,7 @@ class ScoreTile {
             static_cast<std::size_t>(view.shape[3] * stride), keys.count};
   }
 
-  /// The tile's rows of a view like q: (rows, width), columns beyond its own as they are.
+  /// Copies the tile's rows of a view like q: (rows, width); does not write further columns.
   void load_rows(const View4& view, std::size_t width, T* to) const {
     const auto dim = static_cast<std::size_t>(view.shape[3]);
     for (std::size_t row = 0; row < rows(); ++row, to += width) {
@@ -242,7 +242,7 @@ class ScoreTile {
     }
   }
 
-  /// A row's number where it is asked for.
+  /// Stores a row's number, if the call has that output.
   void store(const std::optional<View4>& to, std::size_t row, double value) const {
     if (to) {
       store_element(to->at(place_.batch, head_of(row), query_of(row)), to->storage, value);
@@ -266,7 +266,8 @@ class ScoreTile {
     return read_elements(view.at(place_.batch, head, row), view.storage, view.strides[3], count, buffer);
   }
 
-  /// Where the rows of a block are, in staging where they cannot be read as they lie; zeros beyond its count.
+  /// The addresses of a block's rows: in place, or copied to staging if they cannot be read in place; zeros beyond its
+  /// count.
   const T* const* rows_at(const View4& view, const KeySpan& keys, std::size_t width) {
     const auto dim = static_cast<std::size_t>(view.shape[3]);
     const std::byte* from = view.at(place_.batch, place_.key_head, keys.begin);
@@ -286,7 +287,7 @@ class ScoreTile {
     return key_rows_.data();
   }
 
-  /// How many rows rows_at has given, those of the next block with them where these lie in place as well.
+  /// The number of rows that rows_at has returned, plus those of the next block if these are also read in place.
   std::size_t known_rows(const KeySpan& keys, std::size_t width) {
     const T* staged = staging_.get();
     const std::int64_t next = keys.begin + static_cast<std::int64_t>(keys.count);
@@ -330,7 +331,7 @@ class ScoreTile {
     }
   }
 
-  /// What comes behind the scores of a block.
+  /// The terms for the scores of a block.
   ScoreTerms<T> terms_of(const TileScores<T>& tile) {
     const AttentionAttributes& of = views_->attributes;
     TermRows& to = *terms_;

@@ -10,7 +10,7 @@
 
 namespace softcheck::kernels::cpu {
 
-/// Some keys, or what belongs to them.
+/// A range of keys.
 struct KeySpan {
   std::int64_t begin;
   std::size_t count;  // at most key_block
@@ -18,19 +18,19 @@ struct KeySpan {
 
 /// Rows of a tile.
 struct RowSpan {
-  std::size_t first, last;  // last: the one behind them
+  std::size_t first, last;  // [first, last)
 
   std::size_t count() const { return last - first; }
 };
 
-/// The keys that the rows of a tile see by causality and windows: of each row all from one key to another.
+/// The keys that the rows of a tile see by causality and windows: for each row one contiguous range.
 class SeenKeys {
  public:
   void clear() {
     rows_ = 0;
     first_ = last_ = 0;
   }
-  /// Adds a row, of a query that stands at this key.
+  /// Adds a row whose query has this position.
   void add(const AttentionViews& views, std::int64_t place) {
     const AttentionAttributes& of = views.attributes;
     const std::int64_t keys = views.keys(), right = views.causal ? std::min<std::int64_t>(of.right, 0) : of.right;
@@ -45,11 +45,11 @@ class SeenKeys {
     ++rows_;
   }
 
-  /// The blocks of keys that some row sees go from this key to that one.
+  /// The first key of the first block that some row sees; last() ends the range.
   std::int64_t first_block() const { return first_ / block * block; }
   std::int64_t last() const { return last_; }
 
-  /// What the rows see of a block: each of them all of it, and those outside of rows nothing.
+  /// The rows that see a block, and whether each of them sees all of it; rows outside see none of it.
   struct Seen {
     bool all = true;
     RowSpan rows{0, 0};

@@ -11,8 +11,8 @@
 
 namespace softcheck::kernels::cpu {
 
-/// product, without the terms whose score says that they are not seen: 0 times what is not seen could be NaN. scores
-/// lie as product.a does.
+/// The product without the terms whose score is masked: 0 times a masked value could be NaN. scores have the layout of
+/// product.a.
 template <class T>
 void seen_product(const TileProduct<T>& product, const T* scores, std::size_t rows, std::size_t width) {
   for (std::size_t row = 0; row < rows; ++row) {
@@ -73,7 +73,7 @@ void seen_chained_product(const ChainedProduct<T>& product, const T* scores, std
   }
 }
 
-/// Where a row that takes part may not see what it is multiplied with, only what is seen counts.
+/// The product; if a row may not see every key, only the terms that it sees count.
 template <class T>
 void partial_product(const TileProduct<T>& product, bool partial, const T* scores, std::size_t rows,
                      std::size_t width) {

@@ -10,15 +10,15 @@
 
 namespace softcheck::kernels::cpu {
 
-/// Tasks that go through the same steps one behind the other. A thread takes a task after those in front of it are
-/// taken, and a task waits for those in front of it alone: the first one never waits, so that none waits for ever.
+/// Tasks that go through the same steps one after the other. Threads take tasks in order, and a task waits only for
+/// earlier ones: the first never waits, so there is no deadlock.
 class TaskTurns {
  public:
   static constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
 
   explicit TaskTurns(std::int64_t tasks) : made_(static_cast<std::size_t>(tasks)) {}
 
-  /// Until the task has made so many steps.
+  /// Waits until the task has made this many steps.
   void await(std::int64_t task, std::int64_t steps) {
     std::atomic<std::int64_t>& made = made_[static_cast<std::size_t>(task)];
     for (std::int64_t seen = made.load(std::memory_order_acquire); seen < steps;

@@ -12,13 +12,12 @@
 // How many rows a tile has. A row's bits do not depend on it.
 namespace softcheck::kernels::cpu {
 
-/// Scores that a tile keeps between its passes, in bytes: what a second-level cache of 2 MiB holds beside K and V of a
-/// block. Where that cache is smaller they come from the next one, which is nearer than another product.
+/// Bytes of scores that a tile keeps between its passes: an L2 cache of 2 MiB holds them and a block of K and V. With a
+/// smaller L2 cache they come from L3, which is still faster than another product.
 inline constexpr std::size_t cached_bytes = std::size_t{13} << 17;
 
-/// The same of a gradient's tile, which keeps g, too. What does not fit beside K, V and the sums in the second-level
-/// cache comes from the next one, as whole lines in memory's order: a tile of more rows reads K, V, dk and dv less
-/// often.
+/// The same for a gradient's tile, which also keeps g. What does not fit into the L2 cache with K, V and the sums comes
+/// from L3, as whole lines in memory order. In return a tile of more rows reads K, V, dk and dv less often.
 inline constexpr std::size_t gradient_cached_bytes = std::size_t{32} << 20;
 
 /// dk and dv of a key head that are summed up over its tiles, at most, in bytes.
@@ -41,8 +40,8 @@ inline std::size_t cached_size(std::size_t rows, std::int64_t keys) {
   return rounded_up(count, key_block) / key_block * cache_of_block(rows);
 }
 
-/// The most rows whose scores against so many keys, of size bytes each, fit into cached_bytes; tile_rows where not even
-/// tile_step rows' do.
+/// The most rows whose scores against `keys` keys, of size bytes each, fit into cached_bytes; tile_rows if not even
+/// those of tile_step rows fit.
 inline std::int64_t rows_that_keep(std::int64_t keys, std::size_t size) {
   for (std::size_t rows = tile_rows; rows > 0; rows -= tile_step) {
     if (cached_size(rows, keys) * size <= cached_bytes) {
@@ -52,8 +51,8 @@ inline std::int64_t rows_that_keep(std::int64_t keys, std::size_t size) {
   return static_cast<std::int64_t>(tile_rows);
 }
 
-/// The rows of a gradient's tiles: at most most, a power of two times tile_step, and so many that their scores and g
-/// against keys, of size bytes each, fit into gradient_cached_bytes; most where not even tile_step rows' do.
+/// The rows of a gradient's tiles: the largest power of two times tile_step, at most `most`, whose scores and g against
+/// `keys` keys, of size bytes each, fit into gradient_cached_bytes; the largest such number if none fits.
 inline std::int64_t rows_of_gradient(std::int64_t keys, std::size_t size, std::int64_t most) {
   std::int64_t largest = static_cast<std::int64_t>(tile_step);
   while (2 * largest <= most) {
@@ -68,7 +67,7 @@ inline std::int64_t rows_of_gradient(std::int64_t keys, std::size_t size, std::i
   return largest;
 }
 
-/// Rows of the tiles of some calls: at most most, and fewer where that leaves a thread without a tile.
+/// Rows of the tiles of some calls: at most `most`, and fewer if a thread would be without a tile.
 template <class Views>
 std::int64_t rows_of_tiles(const Calls<Views>& calls, std::int64_t most) {
   const std::int64_t threads = thread_count();

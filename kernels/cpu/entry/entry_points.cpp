@@ -1,5 +1,5 @@
 // The exported kernels of rows. Their contracts are in kernels/entry/contracts.tsv, derived in kernels/README.md. A
-// row's bits depend on its logits, mask and theta alone.
+// row's bits depend only on its logits, mask and theta.
 #include <algorithm>
 #include <vector>
 
@@ -23,7 +23,7 @@ namespace {
 constexpr int done = 0;
 constexpr int refused = 1;
 
-// Rows of a task are so many that taking a task costs nothing beside them.
+// A task has enough rows that the cost of taking it is negligible.
 constexpr std::int64_t task_elements = std::int64_t{1} << 15;
 
 /// Rows [begin, end) of a call.
@@ -52,7 +52,7 @@ int run(const softcheck_call* call, Form form, RowsOp<CallViews> narrow, RowsOp<
   return run(call_views(call, form), &CallViews::logits, narrow, wide);
 }
 
-// Adaptive ops have no temperature of their own: beta is it.
+// Adaptive ops take no temperature: beta replaces it.
 bool has_temperature(const softcheck_call* call) {
   return call != nullptr && call->abi_version == SOFTCHECK_KERNEL_ABI_VERSION && call->theta != 1;
 }

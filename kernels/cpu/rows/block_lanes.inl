@@ -21,7 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace softcheck::kernels::cpu {
 namespace HWY_NAMESPACE {
 
-/// A block's lanes are so many vectors.
+/// The number of vectors of a block's lanes.
 template <class T>
 inline constexpr std::size_t block_vectors = block_lanes<T> / hn::MaxLanes(Tag<T>());
 

@@ -42,7 +42,7 @@ HWY_INLINE T exp_of(T z) {
   return hn::GetLane(scaled_exp<T>(d, clamped)) * ExpConstants<T>::unscale;
 }
 
-// One plain function per pass and type: what the dispatch table can point to.
+// One plain function per pass and type, for the dispatch table.
 float Maximum32(const float* x, std::size_t count) { return maximum_of<float>(x, count); }
 double Maximum64(const double* x, std::size_t count) { return maximum_of<double>(x, count); }
 bool HasNan32(const float* x, std::size_t count) { return has_nan_of<float>(x, count); }

@@ -8,30 +8,30 @@
 namespace softcheck::kernels::cpu {
 
 /// Virtual lanes of a block: element i of a block is added in lane i mod block_lanes, on every instruction set, and the
-/// lanes are merged in halves. So a sum's bits depend on the row alone, not on vectors, alignment or neighbours.
+/// lanes are merged in halves. So a sum's bits depend only on the row, not on vectors, alignment or neighbours.
 template <class T>
 inline constexpr std::size_t block_lanes = 128 / sizeof(T);
 
-/// Elements of a block: 28 additions a lane. With the merges of lanes (5) and of blocks the height stays within
+/// Elements of a block: 28 additions per lane. With the merges of lanes (5) and of blocks the height stays within
 /// blocks:32, see kernels/README.md.
 template <class T>
 inline constexpr std::size_t block_size = 28 * block_lanes<T>;
 
 /// Sums over a block, w = exp(-D), D = (m - x) scale, all times 2^ExpConstants<T>::power_shift: in that scale no weight
-/// that counts is subnormal. The weights that are exactly 1, the maximum's among them, are summed apart: S - 1 then
-/// keeps its relative accuracy where one maximum outweighs all else.
+/// that counts is subnormal. The weights that are exactly 1, the maximum's among them, are summed separately: S - 1
+/// then keeps its relative accuracy if one maximum outweighs all other items.
 template <class T>
 struct BlockSums {
   T ones;        // sum w, w = 1
   T weights;     // sum w, w < 1
   T deviations;  // sum w D
-  T squares;     // sum w D^2, where it was asked for
+  T squares;     // sum w D^2, if requested
 };
 
 // count is a multiple of block_lanes and at most block_size: the caller fills up with -inf. m is finite, x <= m or
-// -inf; where x holds NaN or m is not finite, all sums of deviations are NaN: a pass that looks for NaN is spared.
+// -inf. If x holds NaN or m is not finite, all sums of deviations are NaN, so no separate pass has to look for NaN.
 
-/// The largest. Where x holds NaN, anything: see block_has_nan.
+/// The largest number. If x has a NaN, the result is arbitrary: see block_has_nan.
 float block_maximum(const float* x, std::size_t count);
 double block_maximum(const double* x, std::size_t count);
 
@@ -63,7 +63,7 @@ T normalizer(const BlockSums<T>& sums) {
   return static_cast<T>(1 / (1 + sum_minus_one(sums)));
 }
 
-/// out = the weights; returns their sum alone, ones and all.
+/// out = the weights; returns only their sum, with the ones.
 float block_totals(const float* x, std::size_t count, float m, float scale, float* out);
 double block_totals(const double* x, std::size_t count, double m, double scale, double* out);
 
@@ -75,7 +75,7 @@ void block_probabilities(const double* x, std::size_t count, double m, double sc
 float block_exp(float z);
 double block_exp(double z);
 
-/// out = w factor, brought back to scale, rounded once. factor is at least 2^-40. out may be w.
+/// out = w factor 2^-power_shift, rounded once. factor is at least 2^-40. out may be w.
 void block_normalize(const float* weights, std::size_t count, float factor, float* out);
 void block_normalize(const double* weights, std::size_t count, double factor, double* out);
 

@@ -8,7 +8,7 @@
 
 namespace softcheck::kernels::cpu {
 
-/// A block as RowReader::read gives it, but filled up with filling.
+/// The block of RowReader::read, but padded with filling.
 template <class T>
 const T* read_filled(const RowReader<T>& row, std::int64_t index, T* buffer, T filling) {
   const T* values = row.read(index, buffer);

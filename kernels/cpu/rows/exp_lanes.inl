@@ -24,9 +24,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class T>
 using Tag = hn::CappedTag<T, block_lanes<T>>;
 
-/// w = 2^power_shift exp(z) of n vectors, step by step: the chains of their operations run side by side, which the
-/// order of the instructions decides where a chain is longer than what waits in the processor. z in [lowest, 0], or
-/// below: see vanishing. Contract exp=1ulp, A: 1 (3 after a product with scale): derivation in kernels/README.md.
+/// w = 2^power_shift exp(z) of n vectors. The steps are interleaved, so that the vectors' dependency chains overlap
+/// even where a chain is longer than the processor's window. z in [lowest, 0], or below: see vanishing. Contract
+/// exp=1ulp, A: 1 (3 after a product with scale): derivation in kernels/README.md.
 template <class T, class V, std::size_t n>
 HWY_INLINE void scaled_exps(Tag<T> d, const V (&z)[n], V (&w)[n]) {
   using C = ExpConstants<T>;
@@ -65,14 +65,14 @@ HWY_INLINE V scaled_exp(Tag<T> d, V z) {
   return out[0];
 }
 
-/// The least that scaled_exp is asked for: -inf and all that no longer counts become one finite z, at which the result
-/// is 0, so that neither 0 inf nor a huge k arises.
+/// Clamps the argument of scaled_exp: -inf and all arguments whose weight is negligible become one finite z, for which
+/// the result is 0. So neither 0 inf nor a huge k occurs.
 template <class T, class V>
 HWY_INLINE V bounded_below(Tag<T> d, V z) {
   return hn::Max(z, hn::Set(d, ExpConstants<T>::vanishing));
 }
 
-/// The same, and NaN where z is.
+/// The same, and NaN if z is.
 template <class T, class V>
 HWY_INLINE V bounded_below_or_nan(Tag<T> d, V z) {
   const V least = hn::Set(d, ExpConstants<T>::vanishing);

@@ -18,11 +18,11 @@ namespace HWY_NAMESPACE {
 template <class T, class V, class M>
 struct Item {
   V deviation;  // d, at least 0, and bounded where its weight is 0
-  V gradient;   // 0 where the item is masked
+  V gradient;   // 0 if the item is masked
   M masked;
 };
 
-// At most 0, and NaN where z is: the other side of bounded_below_or_nan.
+// At most 0, and NaN if z is: the other side of bounded_below_or_nan.
 template <class T, class V>
 HWY_INLINE V negative_or_nan(Tag<T> d, V z) {
 #if HWY_ARCH_X86
@@ -37,7 +37,7 @@ HWY_INLINE auto item_at(Tag<T> d, const T* x, const T* g, hn::Vec<Tag<T>> m) {
   using V = hn::Vec<Tag<T>>;
   const V value = hn::LoadU(d, x);
   const auto masked = hn::Eq(value, hn::Set(d, -std::numeric_limits<T>::infinity()));
-  // m may be a rounded log-sum-exp, and lie below x: no probability is above 1.
+  // m may be a rounded log-sum-exp below x; clamps the argument, because no probability is above 1.
   const V below = negative_or_nan<T>(d, hn::Sub(value, m));
   const V deviation = hn::Neg(bounded_below_or_nan<T>(d, below));
   return Item<T, V, decltype(masked)>{deviation, hn::IfThenZeroElse(masked, hn::LoadU(d, g)), masked};
@@ -56,7 +56,7 @@ HWY_INLINE void weights_of(Tag<T> d, const V (&deviations)[n], V beta, V (&weigh
   }
 }
 
-// So many vectors at once, a whole number of blocks of lanes: their chains of operations run side by side.
+// The number of vectors processed at once, a whole number of blocks of lanes: their dependency chains overlap.
 template <class T>
 inline constexpr std::size_t lane_vectors = block_lanes<T> / hn::MaxLanes(Tag<T>());
 template <class T>
@@ -124,7 +124,7 @@ HWY_INLINE void differentiate_items(Tag<T> d, const T* x, const T* g, const Grad
   V deviations[n];
   V weights[n];
   V entropic[n];
-  const bool of_entropy = terms.entropic != 0;  // not asked for again behind a store, which may reach the terms
+  const bool of_entropy = terms.entropic != 0;  // a local: the compiler would reload it after each store to out
   for (std::size_t v = 0; v < n; ++v) {
     deviations[v] = item_at<T>(d, x + v * lanes, g + v * lanes, m).deviation;
   }

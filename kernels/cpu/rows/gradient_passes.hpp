@@ -4,7 +4,7 @@
 
 namespace softcheck::kernels::cpu {
 
-/// Sums over a block, d = m - x, w = exp(-beta d) without a scale of its own, g the incoming gradient.
+/// Sums over a block, d = m - x, w = exp(-beta d) without power_shift, g the incoming gradient.
 template <class T>
 struct GradientSums {
   T weights;     // sum w
@@ -13,7 +13,7 @@ struct GradientSums {
   T products;    // sum w g d
 };
 
-/// What a block's gradient is made of: out = incoming w_beta (g - mean_gradient) + entropic w_1 (d - mean_deviation).
+/// The terms of a block's gradient: out = incoming w_beta (g - mean_gradient) + entropic w_1 (d - mean_deviation).
 template <class T>
 struct GradientTerms {
   T maximum;
@@ -21,17 +21,17 @@ struct GradientTerms {
   T probability;  // times w_beta: the probability
   T incoming;     // beta times that
   T mean_gradient;
-  T entropic;  // 0 where beta does not depend on the entropy
+  T entropic;  // 0 if beta does not depend on the entropy
   T mean_deviation;
 };
 
-// x and g as in block_passes.hpp: count a multiple of block_lanes, filled up with -inf. Where x is -inf, g is not
-// looked at, and results are 0 whatever the terms.
+// x and g as in block_passes.hpp: count a multiple of block_lanes, padded with -inf. Where x is -inf, g is not read,
+// and results are 0 for any terms.
 
 GradientSums<float> gradient_sums(const float* x, const float* g, std::size_t count, float m, float beta);
 GradientSums<double> gradient_sums(const double* x, const double* g, std::size_t count, double m, double beta);
 
-/// out may be g. probabilities: nullptr where they are not wanted.
+/// out may be g. probabilities: nullptr to leave them out.
 void block_gradient(const float* x, const float* g, std::size_t count, const GradientTerms<float>& terms, float* out,
                     float* probabilities = nullptr);
 void block_gradient(const double* x, const double* g, std::size_t count, const GradientTerms<double>& terms,

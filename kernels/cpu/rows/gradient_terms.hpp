@@ -15,8 +15,8 @@ struct GradientTotals {
   double maximum = -std::numeric_limits<double>::infinity();  // of the blocks: none yet
   GradientSums<double> sums{0, 0, 0, 0};
 
-  /// A block relative to its own maximum, at beta = 1 if that is not every block's: deviations and products are then of
-  /// no use.
+  /// A block relative to its own maximum. Unless all blocks share one maximum, beta must be 1: deviations and products
+  /// are then not used.
   template <class T>
   void add(T block_maximum, const GradientSums<T>& block) {
     const auto m = static_cast<double>(block_maximum);
@@ -38,8 +38,8 @@ struct GradientTotals {
 
 /// The terms of a row of softmax(beta x).
 ///
-/// sum, mean_deviation    S and T / S at beta = 1; not looked at where beta has no slope
-/// by_lse                 the gradient with respect to the row's log-sum-exp; 0 where beta has a slope
+/// sum, mean_deviation    S and T / S at beta = 1; not read if beta has no slope
+/// by_lse                 the gradient with respect to the row's log-sum-exp; 0 if beta has a slope
 template <class T>
 GradientTerms<T> gradient_terms(const GradientTotals& totals, const AdaptiveBeta& beta, double sum,
                                 double mean_deviation, double by_lse = 0) {
@@ -61,7 +61,7 @@ GradientTerms<T> gradient_terms(const GradientTotals& totals, const AdaptiveBeta
   return terms;
 }
 
-/// The terms of a row without a sum: of one that sees nothing all 0, of one whose softmax is NaN NaN wherever it sees.
+/// The terms of a row without a sum: all 0 for a fully masked row; NaN at every visible item if the softmax is NaN.
 template <class T>
 GradientTerms<T> without_sum(bool undefined) {
   const T value = undefined ? std::numeric_limits<T>::quiet_NaN() : T(0);
@@ -70,7 +70,7 @@ GradientTerms<T> without_sum(bool undefined) {
 
 /// The terms of a row of softmax(x) whose log-sum-exp is known: p = exp(x - lse).
 ///
-/// lse             -inf: the row sees nothing; NaN or +inf: it has no softmax
+/// lse             -inf: the row is fully masked; NaN or +inf: it has no softmax
 /// mean_gradient   sum p g, less the gradient with respect to lse
 template <class T>
 GradientTerms<T> saved_terms(double lse, double mean_gradient) {

@@ -17,7 +17,7 @@
 // them, and x the logits, or softcap tanh(logits / softcap).
 namespace softcheck::kernels::cpu {
 
-/// The sum of value(j), j < count, within two roundings of a double: Neumaier's. Infinite where a term or the sum is.
+/// The sum of value(j), j < count, within two roundings of a double: Neumaier's. Infinite if a term or the sum is.
 template <class Value>
 double compensated_sum(std::int64_t count, Value value) {
   double sum = 0;
@@ -126,7 +126,7 @@ class LossRow {
 
   /// Has every class but the label's the same subtrahend and the same slope?
   bool has_equal_classes() const { return views_.softcap == 0 && (!views_.weights || views_.label_smoothing == 0); }
-  /// 1 - tanh^2, of a logit behind the softcap.
+  /// 1 - tanh^2, from a logit after the softcap.
   double slope(double capped) const {
     if (views_.softcap == 0 || std::isinf(capped)) {
       return 1;
@@ -179,7 +179,7 @@ void put_capped(const LossViews& views, std::int64_t row, T* capped) {
   }
 }
 
-/// take(LossRow<T>) of the rows [begin, end) of a call. A softcap's row waits in memory of its own.
+/// Calls take(LossRow<T>) for the rows [begin, end) of a call. With a softcap, a buffer holds the capped row.
 template <class T, class Take>
 void each_loss_row(const LossViews& views, std::int64_t begin, std::int64_t end, Take take) {
   if (views.softcap == 0) {

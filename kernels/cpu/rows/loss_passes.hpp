@@ -4,8 +4,8 @@
 
 namespace softcheck::kernels::cpu {
 
-// Blocks as in block_passes.hpp: count is a multiple of block_lanes and at most block_size. What the caller fills up
-// with is said by each pass. Sums go over virtual lanes, in the format's own precision.
+// Blocks as in block_passes.hpp: count is a multiple of block_lanes and at most block_size. Each pass names the
+// caller's padding. Sums use virtual lanes, in the format's own precision.
 
 /// sum (m - x). Filled up with m.
 float block_distance(const float* x, std::size_t count, float m);

@@ -9,8 +9,8 @@
 #include "kernels/cpu/machine.hpp"
 #include "kernels/cpu/rows/loss_ops.hpp"
 
-// The mean, or the sum, of the losses of a call's rows. Rows may be worked out on any thread: their losses wait as
-// doubles, and are added from the first row on.
+// The mean, or the sum, of the losses of a call's rows. Any thread may compute a row; the losses are stored as doubles,
+// and added from the first row on.
 namespace softcheck::kernels::cpu {
 
 /// (rows) a loss for each row.
@@ -27,8 +27,8 @@ inline std::int64_t counted_rows(const LossViews& views) {
   return counted;
 }
 
-/// How many rows count, or the sum of their labels' weights, within two roundings; of a sum 1. NaN where a weight is
-/// asked for that no class has.
+/// The number of rows that are not ignored, or the sum of their labels' weights, within two roundings; 1 for a sum. NaN
+/// if a label with class weights is outside the classes.
 inline double loss_divisor(const LossViews& views) {
   if (!views.mean) {
     return 1;
@@ -49,7 +49,7 @@ inline double loss_divisor(const LossViews& views) {
 
 /// NaN, 0 / 0, of a mean over no rows.
 ///
-/// losses   (rows), 0 where a row is ignored
+/// losses   (rows), 0 if a row is ignored
 inline double reduced_loss(const LossViews& views, const std::vector<double>& losses) {
   const auto loss = [&](std::int64_t row) { return losses[static_cast<std::size_t>(row)]; };
   return compensated_sum(views.logits.rows, loss) / loss_divisor(views);

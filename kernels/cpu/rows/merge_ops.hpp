@@ -19,8 +19,7 @@ namespace softcheck::kernels::cpu {
 /// Parts of a block: the contract's blocks:128. Blocks are added pairwise.
 inline constexpr std::size_t part_block = 128;
 
-/// The terms of a sum of more than one block that are added to the rest: whole blocks, as many as keep the tree
-/// balanced.
+/// The number of terms in the first half of a sum of more than one block: whole blocks, so that the tree is balanced.
 constexpr std::size_t first_half(std::size_t count, std::size_t block) {
   std::size_t half = block;
   while (2 * half < count) {
@@ -91,7 +90,7 @@ class StateMerger {
   static constexpr std::int64_t cached_elements = std::int64_t{1} << 20;
   static constexpr double none = -std::numeric_limits<double>::infinity();
 
-  /// Finds the parts that are not empty, the largest log-sum-exp of each row, NaN where one is NaN, and how far the
+  /// Finds the parts that are not empty, the largest log-sum-exp of each row, NaN if one is NaN, and how far the
   /// others are below it.
   void read() {
     std::fill(counts_.begin(), counts_.end(), 0);
@@ -144,7 +143,8 @@ class StateMerger {
     put_lse(r, maxima_[r] + logs_[r] * (views_.base_2 ? log2_e : 1));
   }
 
-  /// Fetches what a later row reads and writes: rows of few parts wait for memory. Always inline, as fetch.
+  /// Prefetches the memory that a later row reads and writes: rows with few parts are bound by memory. Always inline,
+  /// as fetch.
   [[gnu::always_inline]] void fetch_beyond(std::size_t r) const {
     constexpr std::int64_t ahead = 4, line = 64 / sizeof(T);
     const std::int64_t next = row(r) + ahead;

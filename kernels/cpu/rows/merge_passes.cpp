@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace softcheck::kernels::cpu {
 namespace HWY_NAMESPACE {
 
-// w = 2^power_shift 2^z of z <= 0: what scaled_exp does, but z - k is exact, and ln 2 rounds once.
+// w = 2^power_shift 2^z for z <= 0: like scaled_exp, except that z - k is exact, and ln 2 rounds once.
 HWY_INLINE hn::Vec<Tag<double>> scaled_power_of_two(Tag<double> d, hn::Vec<Tag<double>> z) {
   using C = ExpConstants<double>;
   using V = hn::Vec<Tag<double>>;
@@ -45,7 +45,7 @@ void Exponentials(double* values, std::size_t count, bool base_2) {
   }
 }
 
-// Below 2^-20 the sum 1 + x would lose what the result needs.
+// Below 2^-20 the sum 1 + x would lose digits that the result needs.
 void NarrowLogarithms(double* values, std::size_t count) {
   const hn::CappedTag<double, 8> d;
   const auto one = hn::Set(d, 1.0);

@@ -14,8 +14,8 @@
 // softmax and adaptive softmax.
 namespace softcheck::kernels::cpu {
 
-/// Fills a row of out block by block: fill(values, count, to) writes count values to to, which may be values. Where
-/// they cannot be written in place they go by scratch, and scratch holds those of the last block at the end.
+/// Fills a row of out block by block: fill(values, count, to) writes count values to `to`, which may be values. If they
+/// cannot be written in place, they go through scratch, which holds those of the last block at the end.
 template <class T, class Fill>
 void fill_row(const RowReader<T>& logits, const RowTarget& target, Fill fill) {
   constexpr auto block = static_cast<std::int64_t>(block_size<T>);
@@ -32,10 +32,10 @@ void fill_row(const RowReader<T>& logits, const RowTarget& target, Fill fill) {
   }
 }
 
-/// Weights and their normalisation, of a row whose maximum is known. add_weights(index, values, count, to) writes a
-/// block's weights and adds them to a sum, factor_of() is 1 / S of that, and finish(values, count) changes a block of
-/// probabilities before it counts as written. Weights wait in the output where they can be
-/// written as they are, else in memory that the second-level cache holds; those of later blocks are computed again.
+/// Weights and their normalisation, for a row whose maximum is known. add_weights(index, values, count, to) writes a
+/// block's weights and adds them to a sum S, factor_of() returns 1 / S, and finish(values, count) changes a block of
+/// probabilities before it is written. Weights are stored in the output if they can be written there unconverted; else
+/// in memory that fits into the second-level cache, and the weights of later blocks are computed again.
 template <class T, class AddWeights, class FactorOf, class Finish>
 void put_normalized(const RowReader<T>& logits, T maximum, T scale, const RowTarget& target, AddWeights add_weights,
                     FactorOf factor_of, Finish finish) {
@@ -74,10 +74,10 @@ void put_normalized(const RowReader<T>& logits, T maximum, T scale, const RowTar
   }
 }
 
-/// What leaves probabilities as they are.
+/// A function that leaves probabilities unchanged.
 inline constexpr auto as_they_are = [](auto&&...) {};
 
-/// softmax of a row, block by block. Where the row has one, know(state) comes before the first
+/// softmax of a row, block by block. If the row has a softmax, calls know(state) before the first
 /// finish(probabilities, count).
 template <class T, class Know, class Finish>
 RowState<T> long_probabilities(const RowReader<T>& logits, T scale, const RowTarget& target, Know know, Finish finish) {
@@ -89,7 +89,7 @@ RowState<T> long_probabilities(const RowReader<T>& logits, T scale, const RowTar
   RowState<T> state;
   PairwiseStates<T> states(scale);
   const auto add_weights = [&](std::int64_t index, const T* values, std::size_t count, T* to) {
-    // Where the scale is small, a difference times it may be 0.
+    // With a small scale, a nonzero difference times the scale may be 0.
     const bool has_ones = scale < 1 || (index >= best.first && index <= best.last);
     states.add({m, block_weights(values, count, m, scale, has_ones, to)});
   };
@@ -111,7 +111,7 @@ void finish_softmax(const RowReader<T>& logits, const RowState<T>& state, const 
   }
 }
 
-/// Probabilities and entropies of short rows to where they go.
+/// Writes the probabilities and entropies of short rows to the outputs.
 template <class T>
 void finish_short(const CallViews& views, ShortBatch<T>& batch) {
   batch.write();

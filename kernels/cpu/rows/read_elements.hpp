@@ -9,7 +9,7 @@
 
 namespace softcheck::kernels::cpu {
 
-/// Whether elements that begin here, so many bytes apart, can be read as an array of T.
+/// Whether elements from here on, stride bytes apart, can be read as an array of T.
 template <class T>
 bool lie_in_place(const std::byte* from, Storage storage, std::int64_t stride) {
   return storage == native_storage<T> && stride == sizeof(T) &&
@@ -27,7 +27,7 @@ template <class T>
   }
 }
 
-/// count elements, stride bytes apart: where they lie if that can be read as an array of T, else in buffer.
+/// count elements, stride bytes apart: in place if they can be read as an array of T, else in buffer.
 template <class T>
 const T* read_elements(const std::byte* from, Storage storage, std::int64_t stride, std::size_t count, T* buffer) {
   if (lie_in_place<T>(from, storage, stride)) {
@@ -48,7 +48,7 @@ void copy_elements(const std::byte* from, Storage storage, std::int64_t stride, 
   std::fill(buffer + count, buffer + width, T(0));
 }
 
-/// Bytes of a mask as numbers, 1 where one is not 0, filled up with 0 to width.
+/// Bytes of a mask as numbers, 1 if one is not 0, filled up with 0 to width.
 template <class T>
 void copy_mask(const std::byte* from, std::int64_t stride, std::size_t count, std::size_t width, T* buffer) {
   for (std::size_t j = 0; j < count; ++j) {

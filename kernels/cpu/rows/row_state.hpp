@@ -10,8 +10,8 @@
 
 namespace softcheck::kernels::cpu {
 
-/// The state (m, S - 1, T) of some items: S = sum w, T = sum w D, w = exp(-D), D = (m - x) scale, and where asked for
-/// U = sum w D^2. Sums are over T (f32 accumulation for f32 and narrower).
+/// The state (m, S - 1, T) of some items: S = sum w, T = sum w D, w = exp(-D), D = (m - x) scale, and if requested
+/// U = sum w D^2. Sums are in the type T (f32 accumulation for f32 and narrower).
 template <class T>
 struct RowState {
   T maximum = -std::numeric_limits<T>::infinity();
@@ -21,7 +21,7 @@ struct RowState {
   bool none_visible() const { return !undefined && maximum == -std::numeric_limits<T>::infinity(); }
 };
 
-/// The same of some blocks of a row, m = -inf where nothing in them is visible. No initial values: there are many.
+/// The same of some blocks of a row, m = -inf if nothing in them is visible. No initial values: there are many.
 template <class T>
 struct PartialState {
   T maximum;
@@ -36,7 +36,7 @@ BlockSums<T> added(const BlockSums<T>& left, const BlockSums<T>& right) {
           left.squares + right.squares};
 }
 
-/// Both together. Relative to one maximum that is four additions, else the side with the smaller one is rescaled.
+/// Merges two states. With equal maxima these are four additions; else it rescales the side with the smaller maximum.
 template <class T>
 PartialState<T> merged(const PartialState<T>& left, const PartialState<T>& right, T scale) {
   if (right.none_visible()) {
@@ -66,7 +66,7 @@ PartialState<T> merged(const PartialState<T>& left, const PartialState<T>& right
   return state;
 }
 
-/// States of blocks merged pairwise in the order of a binary counter: the tree depends on the number of blocks alone,
+/// States of blocks merged pairwise in the order of a binary counter: the tree depends only on the number of blocks,
 /// and appended blocks without a visible item change nothing.
 template <class T>
 class PairwiseStates {
@@ -125,8 +125,8 @@ bool row_has_nan(const RowReader<T>& row) {
   return false;
 }
 
-/// The maximum of a row. It does not look for a NaN beside a finite maximum: the caller's sum of deviations is NaN
-/// then.
+/// The maximum of a row. If the maximum is finite, it does not search for a NaN: then the caller's sum of deviations is
+/// NaN.
 template <class T>
 RowMaximum<T> row_maximum(const RowReader<T>& row) {
   alignas(64) T buffer[block_size<T>];

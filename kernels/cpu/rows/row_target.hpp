@@ -15,10 +15,10 @@ void write_nan(const View& out, std::int64_t row) {
   }
 }
 
-/// Where a row's results go.
+/// The memory for a row's results.
 struct RowTarget {
   const View& out;
-  const View* entropy;  // a second output, of softmax and adaptive softmax; nullptr where it is not wanted
+  const View* entropy;  // a second output, of softmax and adaptive softmax; nullptr if it is not wanted
   std::int64_t row;
 
   void put_entropy(double value) const {

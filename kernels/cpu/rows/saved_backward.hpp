@@ -10,7 +10,7 @@
 #include "kernels/cpu/rows/row_access.hpp"
 #include "kernels/cpu/rows/short_rows.hpp"
 
-// The gradients of softmax, y (g - sum y g), and of log-softmax, g - exp(y) sum g, from what the forward pass returned.
+// The gradients of softmax, y (g - sum y g), and of log-softmax, g - exp(y) sum g, from the forward pass's output y.
 namespace softcheck::kernels::cpu {
 
 /// One row of such a call. The output may be either input.

@@ -86,8 +86,8 @@ HWY_INLINE void states_of(ShortRows<T>& rows) {
   }
 }
 
-// ln S + T / S. In double throughout: what a library's logarithm of 3 ulp leaves is nothing to a result in f32; results
-// in f64 are left to libm's.
+// ln S + T / S, in double: the 3 ulp of Highway's logarithm are negligible for a result in f32. For results in f64 libm
+// computes it.
 HWY_INLINE void entropies_of(ShortRows<float>& rows) {
   const Wide d;
   const double least = 0x1p-20;  // of S - 1: see log_sum

@@ -6,11 +6,11 @@
 
 namespace softcheck::kernels::cpu {
 
-/// Rows of one block each that are taken together, so that the steps of one fill the waits of another.
+/// Number of one-block rows that are processed together: one row's steps run while another's wait.
 inline constexpr std::size_t batch_rows = 16;
 
-/// Such rows, and what the passes find of them; a row in which NaN or no finite maximum was found has a NaN among
-/// deviations, and its results mean nothing.
+/// Such rows and the passes' results. A row with a NaN, or without a finite maximum, has a NaN in deviations, and its
+/// results have no meaning.
 template <class T>
 struct ShortRows {
   ShortRows() {
@@ -38,7 +38,7 @@ struct ShortRows {
 void short_softmax(ShortRows<float>& rows);
 void short_softmax(ShortRows<double>& rows);
 
-/// Their maxima and sums alone.
+/// Only their maxima and sums.
 void short_states(ShortRows<float>& rows);
 void short_states(ShortRows<double>& rows);
 
@@ -46,8 +46,8 @@ void short_states(ShortRows<double>& rows);
 void short_entropies(ShortRows<float>& rows);
 void short_entropies(ShortRows<double>& rows);
 
-/// exp((x - m) beta) / S at beta of each row's entropy; the bits of short_softmax where beta is 1. wanted: entropies,
-/// at beta, are asked for.
+/// exp((x - m) beta) / S with the beta of each row's entropy; the bits of short_softmax if beta is 1. wanted: also
+/// compute the entropies at beta.
 void short_adaptive(ShortRows<float>& rows, bool wanted);
 void short_adaptive(ShortRows<double>& rows, bool wanted);
 

@@ -10,7 +10,7 @@
 
 namespace softcheck::kernels::cpu {
 
-/// The row of out as contiguous T, or nullptr where it has to be written element by element.
+/// The row of out as contiguous T, or nullptr if it has to be written element by element.
 template <class T>
 T* contiguous_row(const View& out, std::int64_t row) {
   std::byte* first = out.at(row, 0);
@@ -25,7 +25,7 @@ bool has_short_rows(const CallViews& views) {
   return views.logits.columns > 0 && views.logits.columns <= static_cast<std::int64_t>(block_size<T>);
 }
 
-/// Some such rows at a time, where the passes over blocks want them: in place, or in memory of this.
+/// Some short rows at a time, as contiguous numbers for the passes over blocks: in place, or in this object's memory.
 template <class T>
 class ShortBatch {
  public:

@@ -34,7 +34,7 @@ template <class T>
 void logsumexp_row(const RowReader<T>& /*logits*/, const RowState<T>& state, double theta, const RowTarget& target) {
   double result = state.maximum;  // NaN, the limit +inf, or the empty sum's -inf
   if (!state.undefined && !state.none_visible()) {
-    // m / theta to twice the precision: where ln S cancels it, its own rounding would be all that is left.
+    // m / theta to twice the precision: where ln S cancels it, only its rounding error would be left.
     const double quotient = result / theta;
     if (std::isfinite(quotient)) {
       const double rest = std::fma(-quotient, theta, result) / theta;
@@ -71,8 +71,8 @@ void entropy_rows(const CallViews& views, std::int64_t begin, std::int64_t end) 
   });
 }
 
-/// m, S - 1, T and U = sum w D^2 of each row, as far as the call asks. NaN where the row holds NaN or +inf; of a row
-/// without a visible item -inf, -1, 0 and 0.
+/// m, S - 1, T and U = sum w D^2 of each row, those that the call has. NaN if the row holds NaN or +inf; -inf, -1, 0
+/// and 0 for a row without a visible item.
 template <class T>
 void statistics_rows(const CallViews& views, std::int64_t begin, std::int64_t end) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();

@@ -13,15 +13,15 @@
 // The k largest coefficients of a softmax and their items.
 namespace softcheck::kernels::cpu {
 
-/// The k largest logits of a row so far, as a heap whose first element is the next one to go. Of equal logits the
-/// lowest index stays.
+/// The k largest logits of a row so far, as a heap whose first element is removed next. Among equal logits the lowest
+/// index stays.
 template <class T>
 class LargestItems {
  public:
   struct Item {
     T logit;
     std::int32_t index;
-    bool operator<(const Item& other) const {  // stands before the other one in the result
+    bool operator<(const Item& other) const {  // comes before the other one in the result
       return logit > other.logit || (logit == other.logit && index < other.index);
     }
   };

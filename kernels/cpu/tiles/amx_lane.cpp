@@ -1,5 +1,5 @@
-// Compiled for AMX and AVX-512, and run where lanes.cpp finds both: nothing here may be shared with other sources.
-// Compiled alone: its instruction set is its own.
+// Compiled for AMX and AVX-512, and called only if lanes.cpp finds both. So no function here may be shared with other
+// sources, and CMake compiles this file alone, with its own instruction set.
 #include <immintrin.h>
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct Amx : Avx512 {
 
   static constexpr std::size_t tile = tile_lanes * tile_lanes;
 
-  /// What was written before is in memory: g++ 12 does not know that loads of tiles read it.
+  /// Makes earlier writes reach memory: g++ 12 does not know that loads of tiles read memory.
   static void finish_writing() { __asm__ volatile("" : : : "memory"); }
 
   // Tiles 0 to 3 are sums, 4 and 5 hold rows of keys or columns of values, 6 and 7 columns of queries.
@@ -86,7 +86,8 @@ struct Amx : Avx512 {
 };
 
 void configure() {
-  // Static: g++ 12 takes the instruction to read the first eight bytes alone, and would not write the rest of a local.
+  // Static: g++ 12 assumes that the instruction reads only the first eight bytes, and would not write the rest of a
+  // local.
   static constexpr TileConfiguration configuration;
   _tile_loadconfig(&configuration);
 }

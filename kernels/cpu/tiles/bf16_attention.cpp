@@ -1,5 +1,5 @@
-// Attention in bf16 whose products are those of AMX's tiles. The contract is in kernels/entry/contracts.tsv, derived in
-// docs/kernels/attention.md. A query's bits depend on its row, the keys that it sees and their values alone.
+// Attention in bf16 with the products of AMX's tiles. The contract is in kernels/entry/contracts.tsv, derived in
+// docs/kernels/attention.md. A query's bits depend only on its row, the keys that it sees and their values.
 #include <algorithm>
 #include <memory>
 
@@ -16,8 +16,8 @@ namespace {
 constexpr int bf16_done = 0;
 constexpr int bf16_refused = 1;
 
-/// Rows of the tiles of some calls: as many as there are, at most most_tile_rows, and fewer where that leaves a thread
-/// without a tile.
+/// Rows of the tiles of some calls: all rows, but at most most_tile_rows, and fewer if a thread would otherwise get no
+/// tile.
 std::int64_t rows_of_bf16_tiles(const Calls<AttentionViews>& calls) {
   std::int64_t all = 0, most = 1;
   for (std::int64_t i = 0; i < calls.count(); ++i) {

@@ -32,8 +32,8 @@ inline void copy_bf16(const std::byte* from, std::int64_t stride, std::size_t co
 
 constexpr bool is_finite_bf16(std::uint16_t bits) { return (bits & 0x7f80u) != 0x7f80u; }
 
-/// count rows of a view like K, from one on, as keys rows of width numbers, what is beyond theirs 0: where they lie if
-/// that is so there, else in buffer (keys, width).
+/// `count` rows of a view like K, from a first one on, as `keys` rows of `width` numbers, padded with 0: in place if
+/// the tensor has this layout, else copied to buffer (keys, width).
 inline Bf16Rows rows_of_keys(const View4& view, std::int64_t batch, std::int64_t head, std::int64_t first,
                              std::size_t count, std::size_t keys, std::size_t width, std::uint16_t* buffer) {
   const auto dim = static_cast<std::size_t>(view.shape[3]);

@@ -99,7 +99,8 @@ class Bf16Tile {
     }
   }
 
-  /// Of each row, and of those behind the last one like it, how many keys causality lets it see; the most of them.
+  /// Finds how many keys causality lets each row see, with the padding rows like the last row. Returns the largest
+  /// number.
   std::int64_t find_limits() {
     const std::int64_t right = views_->causal ? 0 : AttentionAttributes::all;
     std::int64_t last = 0;
@@ -174,7 +175,7 @@ class Bf16Tile {
     }
   }
 
-  /// The products took 0 for values that are infinite or NaN: these count for the rows that see them.
+  /// The products used 0 for infinite or NaN values; this adds these values for the rows that see them.
   void add_what_is_not_finite(const UnitBlock& block, std::int64_t first, std::size_t count) {
     for (std::size_t j = 0; j < count; ++j) {
       copy_bf16(views_->v.at(place_.batch, place_.key_head, first + static_cast<std::int64_t>(j)), views_->v.strides[3],

@@ -1,10 +1,10 @@
-// Compiled for AVX-512 with bf16, and run where lanes.cpp finds it: nothing here may be shared with other sources.
-// Compiled alone: its instruction set is its own.
+// Compiled for AVX-512 with bf16, and called only if lanes.cpp finds it. So no function here may be shared with other
+// sources, and CMake compiles this file alone, with its own instruction set.
 //
-// VDPBF16PS adds two products to a number, each with a fused multiply-add, rounded to nearest with operands and results
-// flushed, that of the upper halves first (Intel's Software Developer's Manual). AMX adds the products of even and of
-// odd places apart. So a pair holds two neighbours of even places, or two of odd ones, the first of them in the upper
-// half: the instruction then does two steps of one of AMX's chains.
+// VDPBF16PS adds two products to a number, that of the upper halves first, each with a fused multiply-add, rounded to
+// nearest with operands and results flushed (Intel's Software Developer's Manual). AMX adds the products of even and of
+// odd places separately. So a pair holds two neighbouring even places, or two odd ones, the first in the upper half:
+// the instruction then does two steps of one of AMX's chains.
 #include <immintrin.h>
 
 #include <cstddef>

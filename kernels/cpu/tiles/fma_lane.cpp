@@ -1,6 +1,6 @@
-// The same in plain C++ with fused multiply-adds: on x86-64 compiled for AVX2 and FMA, and run where lanes.cpp finds
-// them, so nothing here may be shared with other sources.
-// Compiled alone: its instruction set is its own.
+// The same in plain C++ with fused multiply-adds. On x86-64 it is compiled for AVX2 and FMA, and called only if
+// lanes.cpp finds them. So no function here may be shared with other sources, and CMake compiles this file alone, with
+// its own instruction set.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -82,7 +82,7 @@ struct Fma {
   static Vector exponent_of(const Vector& rounded) {
     return each([&](std::size_t i) { return float_of(bits_of(rounded.x[i]) << 23); });
   }
-  /// To nearest even, in the upper half of the bits. A NaN's row has no result: what becomes of it does not matter.
+  /// Rounds to nearest even, in the upper half of the bits. A NaN may become any number: its row has no result.
   static std::uint32_t rounded_bf16(float w) {
     const std::uint32_t bits = bits_of(w);
     return (bits + 0x7fffu + (bits >> 16 & 1u)) & 0xffff0000u;

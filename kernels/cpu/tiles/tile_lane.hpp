@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// bf16 attention by tiles of 16 by 16 numbers: what depends on the instruction set. Scores stand with their keys as
-// rows and the queries as columns, so that a vector of 16 lanes holds one key's scores of 16 queries.
+// bf16 attention by tiles of 16 by 16 numbers: the parts that depend on the instruction set. Scores have keys as rows
+// and queries as columns, so that a vector of 16 lanes holds one key's scores of 16 queries.
 namespace softcheck::kernels::cpu {
 
 inline constexpr std::size_t tile_lanes = 16;  // queries of a group
@@ -34,17 +34,17 @@ struct UnitBlock {
   std::size_t steps;             // of tile_depth dimensions
   const std::uint32_t* queries;  // (groups, 16 steps, 16): pairs of numbers, the lower one in the lower half
   std::size_t width;             // keys, a multiple of tile_depth
-  const std::uint16_t* visible;  // (groups, tile_keys): a bit for each query that sees the key; nullptr: all do
+  const std::uint16_t* visible;  // (groups, tile_keys): a bit for each query that sees the key; nullptr: all see it
   float scale;
-  const std::uint16_t* values;  // packed_values of the block
+  const std::uint16_t* values;  // the block's values, from pack_values
   float* scores;                // room for (groups, tile_keys, 16)
   std::uint32_t* weights;       // (groups, tile_keys / 2, 16): pairs of bf16 weights exp(score - m)
   UnitState state;
 };
 
-/// The passes for one instruction set. All lanes have the same bits where subnormal numbers are flushed as
-/// FlushingScope does it: of 32 products 16 are added with fused multiply-adds, those of even and of odd places apart,
-/// the two sums are added, and then to what was there. Source: TDPBF16PS in Intel's Software Developer's Manual.
+/// The passes for one instruction set. All lanes give the same bits within a FlushingScope: of 32 products, the 16 of
+/// even places and the 16 of odd places are two chains of fused multiply-adds; their sum is added to the number in the
+/// result. Source: TDPBF16PS in Intel's Software Developer's Manual.
 struct TileLane {
   const char* name;
   /// Before and after a thread's other passes.
@@ -58,11 +58,11 @@ struct TileLane {
                       std::uint16_t* to);
   /// Adds a block to a unit's state.
   void (*attend)(const UnitBlock& block);
-  /// left = left and right together. A state that has seen nothing leaves the other's bits as they are.
+  /// left = left and right merged. A state without keys does not change the other's bits.
   void (*merge)(const UnitState& left, const UnitState& right);
 };
 
-/// The one that this machine runs fastest, nullptr where it has none: x86-64 without fused multiply-adds.
+/// The fastest lane of this machine; nullptr if it has none: x86-64 without fused multiply-adds.
 /// SOFTCHECK_MAX_ISA=avx512 leaves out AMX, avx2 AVX-512 as well, ssse3 all.
 const TileLane* tile_lane();
 

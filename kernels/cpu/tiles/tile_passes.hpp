@@ -9,8 +9,8 @@
 
 namespace softcheck::kernels::cpu {
 
-/// The passes between the products, on a machine's vectors of 16 numbers. A Machine is a type of its source alone: its
-/// instruction set must not get into functions that other sources share.
+/// The passes between the products, on a machine's vectors of 16 numbers. Each source has its own Machine type, so that
+/// its instruction set does not get into functions that other sources share.
 template <class Machine>
 struct TilePasses {
   using V = typename Machine::Vector;
@@ -59,7 +59,7 @@ struct TilePasses {
     exps(z, factor);
     return {z[0], factor[0]};
   }
-  /// m, or 0 where no key is seen: every score is -inf there, and so is score - 0.
+  /// m, or 0 if no key is seen: every score is -inf there, and so is score - 0.
   static V reference(const V& m) { return Machine::zero_where_equal(m, Machine::set(lowest)); }
   /// T relative to the raised maximum: factor (T - z S).
   static V raised_deviations(const Raised& by, const V& deviations, const V& sum) {

@@ -23,7 +23,7 @@ class UnitStates {
     float* numbers = numbers_.get() + index * unit_rows;
     return {numbers, numbers + rows_, numbers + 2 * rows_, values_.get() + index * unit_rows * width_, width_};
   }
-  /// Of so many units: no key seen.
+  /// Resets the states of the first units: no key seen.
   void clear(std::size_t units) const {
     const std::size_t rows = units * unit_rows;
     std::fill_n(numbers_.get(), rows, -std::numeric_limits<float>::infinity());
@@ -37,8 +37,8 @@ class UnitStates {
   AlignedArray<float> numbers_, values_;
 };
 
-/// The states of chunks of keys, merged pairwise in the order of a binary counter: the tree depends on the number of
-/// chunks alone, and a chunk in which a row sees nothing changes none of its bits.
+/// The states of chunks of keys, merged pairwise in the order of a binary counter: the tree depends only on the number
+/// of chunks, and a chunk in which a row sees no key does not change the row's bits.
 class ChunkStates {
  public:
   ChunkStates(std::size_t chunks, std::size_t rows, std::size_t width) {
@@ -52,7 +52,7 @@ class ChunkStates {
     units_ = units;
     used_ = count_ = 0;
   }
-  /// Where the next chunk is added up.
+  /// Memory in which the next chunk is added up.
   const UnitStates& next() {
     levels_[used_].clear(units_);
     return levels_[used_];

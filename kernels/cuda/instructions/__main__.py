@@ -19,7 +19,7 @@ from sass import Malformed, parsed  # noqa: E402
 
 
 class Missing(Exception):
-    """A tool that is not here, or a file of counts that does not fit it."""
+    """A tool is missing, or a file of counts is of another compiler."""
 
 
 def run(tool, *arguments):

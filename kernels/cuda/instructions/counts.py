@@ -5,7 +5,7 @@ COLUMNS = 128  # of attention, whose kernels take any number of them
 
 
 def per_item(loops):
-    """Instructions of a thread for an item, all passes together. A loop over columns runs for each of them."""
+    """Instructions of a thread for an item, over all passes. A loop over columns runs for each of them."""
     return sum((COLUMNS if ": " in role else 1) * instructions / items for role, (instructions, items) in loops.items())
 
 
@@ -19,6 +19,6 @@ def written(compiler, kernels):
 
 
 def changes(now, recorded):
-    """What two texts of written() have that the other has not, kernel by kernel."""
+    """The lines that only one of two texts of written() has, kernel by kernel."""
     now, recorded = now.splitlines(), recorded.splitlines()
     return sorted({f"{line}\t(recorded)" for line in set(recorded) - set(now)} | {f"{line}\t(now)" for line in set(now) - set(recorded)})

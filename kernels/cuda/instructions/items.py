@@ -1,6 +1,8 @@
-"""What each kernel's loops do for an item, and so the instructions of an item.
+"""The loops of each kernel: the work of a pass for its items, and so the instructions of an item.
 
-An item is an element of a row; of attention a score, which is one query with one key; of merge_parts a column of a part."""
+An item is an element of a row; of attention a score, which is one query with one key; of merge_parts a column of a
+part.
+"""
 
 from loops import is_conditional
 from passes import Program, Work
@@ -62,8 +64,9 @@ def mma_loops(program, family):
 
 
 def tile_passes(family, adaptive):
-    """Role; of a thread its keys, dot products over the columns, and exponentials; whether it then goes through the tile's
-    128 keys for a column of its own. In key_backward queries are what keys are here."""
+    """The passes of a kernel: role; number of a thread's keys, dot products over the columns, and exponentials;
+    whether the thread then goes through the tile's 128 keys for its own column. In key_backward queries take the place
+    of keys."""
     statistics, weights = ("statistics", 4, 4, 4, False), ("weights and output", 1, 1, 1, True)
     gradient = ("gradient", 1, 2, 1 + adaptive, True)
     return {
@@ -77,8 +80,8 @@ def tile_passes(family, adaptive):
 
 
 def inner_loop(program, loop):
-    """What a loop without loops is, and the items and instructions of its ordinary pass: a dot product's columns, or the
-    keys whose weight it tests."""
+    """The kind of a loop without inner loops, and the items and instructions of its ordinary pass: the columns of a
+    dot product, or the keys whose weight it tests."""
     instructions = program.ordinary(loop, Work(loaded=program.most(loop).loaded))
     loads = sum(i.name == "LDG" and i.bytes > 1 for i in instructions)
     if loads and sum(i.name in ("FFMA", "DFMA") for i in instructions) >= loads:
@@ -88,8 +91,9 @@ def inner_loop(program, loop):
 
 
 def tile_loops(program, family):
-    """The loops over keys where a block takes a query through its keys, or a key through its queries. A thread has scores
-    of its own, and for these a dot product over the columns; then a column of its own, and for this all keys of the tile."""
+    """The loops over keys in which a block takes a query through its keys, or a key through its queries. A thread has
+    its own scores, each with a dot product over the columns; then its own column, for which it goes through all keys
+    of the tile."""
     kernel, steps = program.kernel, tile_passes(family, "true" in program.kernel.name.split())
     tiles = []
     for loop in program.loops:
@@ -105,7 +109,7 @@ def tile_loops(program, family):
             raise Malformed(f"{kernel.name}, {role}: {len(dots)} dot products and {len(columns)} loops over a column's "
                             f"keys, expected {products} of one width and {int(has_columns)}")
         found[role] = (len(program.ordinary(tile, Work(exponentials), [loop.header for loop, *_ in dots + columns])), keys)
-        # All dot products of a role together.
+        # The sum of all dot products of a role.
         found[f"{role}: dot"] = (sum(count for *_, count in dots), dots[0][2] * keys)
         found |= {f"{role}: columns": (count, items) for *_, items, count in columns}
     return found

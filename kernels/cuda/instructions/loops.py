@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 from sass import Malformed
 
-# They end a thread or leave a called function: nothing follows.
+# Instructions that end a thread or return from a function: no block follows.
 ENDS = {"EXIT", "RET", "KILL", "BPT"}
-# Their targets are in registers: no table of them is read here.
+# Branches with targets in registers, which this program cannot read.
 INDIRECT = ("BRX", "JMX", "CALL.ABS")
 
 
@@ -33,7 +33,7 @@ def is_conditional(instruction):
 
 
 def basic_blocks(instructions):
-    """Blocks in the order of their addresses; the first is the entry. A call is passed over: what it calls runs rarely
+    """Blocks in the order of their addresses; the first is the entry. Called functions are left out: they run rarely
     (divisions of subnormals)."""
     place = {instruction.address: i for i, instruction in enumerate(instructions)}
     leaders = {0}
@@ -61,7 +61,7 @@ def basic_blocks(instructions):
 
 
 def reverse_postorder(blocks, without=None):
-    """The blocks that the entry reaches; without: by no way through that one."""
+    """The blocks that the entry reaches, without passing through the block `without`."""
     order, seen, stack = [], {0, without}, [(0, iter(blocks[0].successors))]
     while stack:
         block, successors = stack[-1]
@@ -76,7 +76,7 @@ def reverse_postorder(blocks, without=None):
 
 
 def natural_loops(blocks):
-    """Loops in the order of their headers, two back edges to one header being one loop."""
+    """Loops in the order of their headers; two back edges to one header are one loop."""
     order = reverse_postorder(blocks)
     rank = {block: i for i, block in enumerate(order)}
     predecessors, latches = {block: [] for block in order}, {}

@@ -1,5 +1,5 @@
-"""The ordinary pass of a loop: every item there, none masked, no larger maximum. The machine code has many ways through
-a loop; the ordinary one is the cheapest that does the work of the items."""
+"""The ordinary pass of a loop: every item is visible, and the maximum does not rise. The machine code has many ways
+through a loop; the ordinary one is the cheapest that does the work of the items."""
 
 import re
 from functools import cache
@@ -10,7 +10,7 @@ from sass import Malformed
 
 
 class Work(NamedTuple):
-    """What a pass must do at least."""
+    """The least work of a pass."""
     exponentials: int = 0
     loaded: int = 0  # bytes of a thread by global loads, masks (single bytes) left out
     stored: int = 0  # by global stores
@@ -18,8 +18,8 @@ class Work(NamedTuple):
 
 
 def is_exponential(instruction):
-    """Whether it shifts the rounded exponent into its place, which softcheck's exponential does once: by 23 bits for f32,
-    by 52 for f64, of which a register of 32 bits sees 20."""
+    """Whether it shifts the rounded exponent to its position, which softcheck's exponential does once: by 23 bits for
+    f32, by 52 for f64 (20 in the upper register of 32 bits)."""
     text = f"{instruction.opcode} {instruction.operands}"
     return bool(re.match(r"(USHF|SHF)\.L\.U32 \w+(\.reuse)?, \w+(\.reuse)?, 0x(17|14), U?RZ$", text) or
                 re.match(r"IMAD\.SHL(\.U32)? \w+, \w+(\.reuse)?, 0x(800000|100000), RZ$", text))
@@ -33,8 +33,8 @@ def work_of(instructions):
 
 
 def runs_on(instructions, place, taken):
-    """Whether the predicate of the instruction at that place lets it run where the block's last branch is taken or not.
-    A branch on the same predicate, unchanged in between, tells; else it may."""
+    """Whether the instruction at that place may run if the block's last branch is taken (or not). It is known if both
+    have the same predicate, unchanged in between; otherwise the instruction may run."""
     instruction, last = instructions[place], instructions[-1]
     if taken is None or not instruction.predicate or not last.predicate:
         return True
@@ -65,15 +65,16 @@ class Program:
 
     @cache
     def work(self, block, following):
-        """What a block does where that one follows."""
+        """The work of a block when that block follows."""
         instructions, taken = self.of_blocks([block]), None
         if len(self.blocks[block].successors) == 2:
             taken = self.blocks[following].begin != self.blocks[block].end
         return work_of([i for at, i in enumerate(instructions) if runs_on(instructions, at, taken)])
 
     def steps(self, loop):
-        """The steps of all passes, (block, next block, work, instructions), in an order that each pass keeps; the last step
-        of a pass leads back to the header. A pass enters a loop inside once at most, and counts nothing there."""
+        """The steps of all passes, (block, next block, work, instructions), in an order that every pass follows; the
+        last step of a pass leads back to the header. A pass enters an inner loop at most once, and its blocks count
+        nothing."""
         inner = frozenset().union(*(one.blocks for one in loop.inside))
         rank, steps = {block: i for i, block in enumerate(block for block in self.order if block in loop.blocks)}, []
         for block in rank:
@@ -84,7 +85,7 @@ class Program:
         return steps
 
     def most(self, loop):
-        """The most that any pass does of each kind of work."""
+        """The most work of each kind that any pass does."""
         best = {}
         for block, following, work, _ in reversed(self.steps(loop)):
             behind = Work() if following == loop.header else best.get(following)
@@ -93,10 +94,10 @@ class Program:
         return best[loop.header]
 
     def ordinary(self, loop, wanted, through=()):
-        """The instructions of the ordinary pass, which does the wanted work. through: headers of loops inside that it must
-        go through."""
+        """The instructions of the ordinary pass, which does the wanted work. through: headers of inner loops that
+        it must enter."""
         goal = (*wanted, *(1 for _ in through))
-        # Of each block, and of the end: the work done before it -> the fewest instructions, and the blocks with them.
+        # For each block, and for the end: the work done before it -> the fewest instructions, and their blocks.
         ways, done = {loop.header: {(0,) * len(goal): (0, ())}}, {}
         for block, following, work, count in self.steps(loop):
             ends = done if following == loop.header else ways.setdefault(following, {})

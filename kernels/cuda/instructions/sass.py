@@ -23,13 +23,13 @@ class Instruction:
 
     @property
     def target(self):
-        """The address that a branch names, None where the operands name none."""
+        """The address that a branch names; None if the operands name none."""
         addresses = re.findall(r"(?<![\w\[])0x([0-9a-f]+)\b", self.operands)
         return int(addresses[-1], 16) if addresses else None
 
     @property
     def bytes(self):
-        """What a thread loads or stores."""
+        """The number of bytes that a thread loads or stores."""
         sizes = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
         return next((sizes[modifier] for modifier in self.opcode.split(".")[1:] if modifier in sizes), 4)
 
@@ -51,7 +51,7 @@ FORMATS = {"float": "f32", "double": "f64", "softcheck::kernels::Half": "f16", "
 
 def short_name(demangled):
     """"row_kernel<SoftmaxKernel, RowArguments<..., float, float>>(...)" becomes "softmax f32"; a result in another format
-    is named behind an arrow: "entropy f16->f32"; template arguments that are values keep their order."""
+    is named after an arrow: "entropy f16->f32"; template arguments that are values stay in their order."""
     found = re.match(r"void (?:[\w:]*::)?(\w+)_kernel<(.*)>\(", demangled.replace("(anonymous namespace)::", ""))
     if not found:
         return re.sub(r"\(.*", "", demangled)
@@ -72,7 +72,7 @@ def short_name(demangled):
 
 
 def demangled(symbols):
-    """What c++filt says of each symbol."""
+    """The output of c++filt for each symbol."""
     try:
         out = subprocess.run(["c++filt"], input="\n".join(symbols), capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:

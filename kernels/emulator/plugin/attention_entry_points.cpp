@@ -1,4 +1,4 @@
-// The attention kernels of kernels/block/ on the emulator, behind the ABI. Contracts are in
+// The attention kernels of kernels/block/ on the emulator, through the ABI. Contracts are in
 // kernels/entry/contracts.tsv. The emulator adds the products of tensor cores exactly
 // (kernels/emulator/warp_operation.hpp).
 #include <algorithm>

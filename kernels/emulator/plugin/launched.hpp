@@ -9,9 +9,9 @@
 
 namespace softcheck::kernels::emulator {
 
-/// A launch behind the ABI. The schedule follows from width, a length of the call: a sweep of widths meets every
-/// schedule, and a call has the same bits each time. A finding is printed and ends the process: the judge calls that a
-/// crash.
+/// A launch through the ABI. The schedule depends on width, a length of the call: a sweep of widths runs every
+/// schedule, and a call has the same bits each time. A finding is printed and ends the process, which the judge reports
+/// as a crash.
 inline void launched(const LaunchShape& shape, const Kernel& kernel, std::int64_t width) {
   const Schedule schedule = schedules[static_cast<std::size_t>(width) % std::size(schedules)];
   const LaunchReport report = launch(shape, kernel, {schedule, 1});

@@ -1,4 +1,4 @@
-// The row kernels of kernels/block/ on the emulator, behind the ABI: what the judge judges of them without a GPU.
+// The row kernels of kernels/block/ on the emulator, through the ABI, so that the judge can judge them without a GPU.
 // Contracts are in kernels/entry/contracts.tsv.
 #include <algorithm>
 

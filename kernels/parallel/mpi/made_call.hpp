@@ -12,7 +12,7 @@
 
 namespace softcheck::kernels::parallel {
 
-/// A call of attention whose numbers follow from its shape, so that each rank makes its own keys and no others.
+/// A call of attention whose numbers are a function of its shape, so that each rank generates only its own keys.
 struct CallShape {
   std::int64_t heads = 8, key_heads = 2, queries = 12, keys = 65536, dim = 64;
   bool causal = false;
@@ -52,7 +52,7 @@ class MadeTensor {
             {shape_[1] * shape_[2] * shape_[3] * bytes, shape_[2] * shape_[3] * bytes, shape_[3] * bytes, bytes}};
   }
   const std::vector<float>& numbers() const { return numbers_; }
-  /// Takes the rows of another tensor of as many heads and columns, from this row on.
+  /// Copies rows, from a first one on, of another tensor with the same heads and columns.
   void take(const std::vector<float>& from, std::int64_t first) {
     const auto heads = static_cast<std::size_t>(shape_[1]), all = static_cast<std::size_t>(shape_[2] * shape_[3]);
     const std::size_t size = from.size() / heads, offset = static_cast<std::size_t>(first * shape_[3]);

@@ -1,6 +1,6 @@
-// softcheck_mpi_ranks: attention whose keys are shared by MPI's ranks, each of which makes its own. Compares the bits
-// of all results with those of ranks that are threads of one process, and prints what was sent and how long it took.
-// Exit codes: 0 the same bits, 1 others, 2 usage.
+// softcheck_mpi_ranks: attention that splits its keys over MPI ranks; each rank generates its own keys. Compares the
+// bits of all results with those of ranks that are threads of one process, and prints the sent bytes and the times.
+// Exit codes: 0 the same bits, 1 different bits, 2 usage.
 #include <mpi.h>
 
 #include <chrono>

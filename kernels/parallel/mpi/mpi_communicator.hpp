@@ -21,8 +21,8 @@ class MpiCommunicator final : public Communicator {
   /// Throws std::length_error beyond the 2^31 - 1 bytes that MPI 3 counts.
   void send(int to, Message message) override;
   Message receive(int from) override;
-  /// MPI_Allreduce with an operation that does not commute: MPI then combines consecutive ranks alone, and a message
-  /// needs room for their nodes (most_nodes), not for those of any ranks.
+  /// MPI_Allreduce with a non-commutative operation: MPI then combines only consecutive ranks, and a message needs room
+  /// only for their nodes (most_nodes).
   Message reduced(Message own) override;
 
  private:

@@ -3,7 +3,7 @@
 
 using namespace softcheck::kernels::zoo::attention;
 
-// mlx 2835: the distance is |i - j|, wherever the query stands.
+// mlx 2835: the distance is |i - j|, without the query's offset among the keys.
 // @judged attention f32: plain; fail attributes; domain alibi
 BUG(mutant_attention_alibi_from_first_query, attend_changed_attributed_rows) {
   row.place -= asked->inputs[1]->shape[2] - asked->inputs[0]->shape[2];
@@ -56,7 +56,7 @@ BUG(mutant_attention_bias_taken_as_compact, attend_changed) {
 // @judged attention f32: plain; fail attributes; domain sinks
 BUG(mutant_attention_sink_dropped, attend_changed) { a.sinks.reset(); }
 
-// The sink is counted in the output: its weight meets the last value.
+// The sink is counted in the output: its weight multiplies the last value.
 // @judged attention f32: plain; fail attributes; domain sinks
 BUG(mutant_attention_sink_in_output, attend_attributed) {
   const std::vector<Real> x = scores_by(row, usual_score);
@@ -71,7 +71,7 @@ BUG(mutant_attention_sink_in_output, attend_attributed) {
   for (std::size_t c = 0; c < size; ++c) row.out[c] += std::exp(*row.sink - m) / sum * row.values[last + c];
 }
 
-// The log-sum-exp is that of the keys alone.
+// The log-sum-exp leaves the sink out.
 // @judged attention f32: plain; fail attributes; domain sinks
 BUG(mutant_attention_sink_missing_in_lse, attend_attributed) {
   const std::vector<Real> x = scores_by(row, usual_score);
@@ -86,7 +86,7 @@ BUG(mutant_attention_sink_missing_in_lse, attend_attributed) {
 // @judged attention f32: plain; fail attributes; domain sinks
 BUG(mutant_attention_sink_of_first_head, attend_changed) { std::ranges::fill(a.sink_head, 0); }
 
-// FlashAttention 2752: the maximum is that of the keys alone, so that a sink of 100 overflows.
+// FlashAttention 2752: the maximum leaves the sink out, so that a sink of 100 overflows.
 // @judged attention f32: plain; fail attributes; domain sinks
 BUG(mutant_attention_sink_without_maximum, attend_attributed) {
   const std::vector<Real> x = scores_by(row, usual_score);
@@ -97,7 +97,7 @@ BUG(mutant_attention_sink_without_maximum, attend_attributed) {
   finish<Real>(row, s);
 }
 
-// The cap holds the bias, too.
+// The softcap is applied to the bias, too.
 // @judged attention f32: plain; fail attributes; domain softcap bias
 BUG(mutant_attention_softcap_after_bias, attend_by_scores) {
   const Real x = score<Real>(row, j);
@@ -123,7 +123,7 @@ BUG(mutant_attention_softcap_before_scale, attend_by_scores) {
 // @judged attention f32: plain; fail attributes; domain softcap
 BUG(mutant_attention_softcap_clamps, attend_by_softcap) { return std::clamp(x, -row.softcap, row.softcap); }
 
-// The softcap of the first call that has one is kept.
+// Later calls use the softcap of the first call that has one.
 // @judged attention f32: plain; fail attributes; EarlierAttributesDoNotMatter|AttributesAreComputedAsDefined; domain
 // softcap
 BUG(mutant_attention_softcap_of_first_call, attend_changed) {
@@ -143,7 +143,7 @@ BUG(mutant_attention_softcap_tanh_of_degree_three, attend_by_softcap) {
 // @judged attention f32: plain; fail attributes; domain softcap
 BUG(mutant_attention_softcap_times_score, attend_by_softcap) { return x * std::tanh(x / row.softcap); }
 
-// mlxcel 408: a query whose window holds no key gives NaN where the contract, and every other row, says zero.
+// mlxcel 408: a query whose window contains no key gives NaN; the contract, and the kernel for other rows, has zero.
 // @judged attention f32: plain masked=zero; fail attributes; kernel.masked_row; domain window
 BUG(mutant_attention_window_blind_rows_nan, attend_attributed) {
   const auto none = [](const std::vector<std::uint8_t>& seen) { return std::ranges::count(seen, 1) == 0; };
@@ -162,10 +162,10 @@ BUG(mutant_attention_window_block_skipped, attend_changed_attributed_rows) {
 // @judged attention f32: plain; fail attributes; output|lse|entropy|kernel.masked_row; domain window
 BUG(mutant_attention_window_counts_its_own, attend_changed) { a.left = a.left > 0 ? a.left - 1 : a.left; }
 
-// mlx 2835, onnx 8068: the window counts from the query's number, not from the key that it stands at.
+// mlx 2835, onnx 8068: the window counts from the query's number, not from its position among the keys.
 // @judged attention f32: plain; fail attributes; output|lse|entropy|kernel.masked_row; domain window
 BUG(mutant_attention_window_from_first_query, attend_changed) {
-  // The window's sides move by the diagonal that the query's place leaves out.
+  // The window moves by the diagonal: the query's position is taken without it.
   if (a.left >= 0) a.left = std::max<std::int64_t>(0, a.left + a.plain.diagonal);
   if (a.right >= 0) a.right = std::max<std::int64_t>(0, a.right - a.plain.diagonal);
 }
@@ -192,7 +192,7 @@ BUG(mutant_attention_window_right_one_more, attend_changed) {
 // @judged attention f32: plain; fail attributes; output|lse|entropy|kernel.masked_row; domain window
 BUG(mutant_attention_window_swapped, attend_changed) { std::swap(a.left, a.right); }
 
-// Keys beside the window meet the values with a weight of 0: 0 NaN is NaN.
+// Values outside the window are multiplied by a weight of 0: 0 NaN is NaN.
 // @judged attention f32: plain; fail attributes; AKeyBesideTheWindowIsNotThere; output|lse|entropy|kernel.masked_row;
 // domain window
 BUG(mutant_attention_window_times_zero, attend_attributed) {

@@ -3,7 +3,7 @@
 
 using namespace softcheck::kernels::zoo::attention;
 
-// C13: an entropy that is too small by a part of what the sum of a long row may err, and so negative for a sharp query.
+// C13: an entropy that is too small by a part of the error that a long sum may have: negative for a sharp query.
 // @judged attention f32: plain; fail C13; entropy
 BUG(mutant_attention_entropy_below_zero, attend) {
   attend_two_pass(row);
@@ -44,7 +44,7 @@ BUG(mutant_attention_entropy_unrescaled, attend) {
   finish(row, s);
 }
 
-// C13, the paper's own code, AST #17 with 1e-8: -sum p ln(p + 1e-8) where the exact entropy was promised.
+// C13, the paper's own code, AST #17 with 1e-8: -sum p ln(p + 1e-8), although the contract promises the exact entropy.
 // @judged attention f64: plain entropy=exact; fail C13; entropy
 BUG(mutant_attention_entropy_with_epsilon, attend_changed_results) {
   if (row.lse == lowest<Real>) return;

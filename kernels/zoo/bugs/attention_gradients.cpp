@@ -3,7 +3,7 @@
 
 using namespace softcheck::kernels::zoo::attention;
 
-// exp(-inf - L) is NaN where L is -inf: a query that sees nothing spoils all keys
+// exp(-inf - L) is NaN if L is -inf: a query that sees no key makes the gradients of all keys NaN
 // (Dao-AILab/flash-attention 443).
 // @judged attention_backward f32: plain masked=zero; fail gradient; AFullyMaskedRowIsAsDeclared;
 // kernel.masked_row|dk|dv|dq
@@ -31,7 +31,7 @@ GRADIENT_BUG(mutant_attention_backward_delta_over_the_dim_of_q, Real, delta(std:
   return sum;
 }
 
-// The gradient's strides are not looked at: the framework hands over a transposed one.
+// The kernel ignores the gradient's strides: the framework passes a transposed one.
 // @judged attention_backward f32: plain masked=zero; fail gradient; LayoutsAndNeighboursDoNotMatter
 BUG(mutant_attention_backward_dout_taken_as_compact, gradients_of_changed_call) {
   std::int64_t compact = 1;
@@ -74,7 +74,7 @@ GRADIENT_BUG(mutant_attention_backward_last_head_of_a_group, void, query(std::si
   Gradients<Real>::query(i);
 }
 
-// The log-sum-exp is kept in bf16 between the passes (tenstorrent/tt-metal 41683).
+// The log-sum-exp is stored in bf16 between the passes (tenstorrent/tt-metal 41683).
 // @judged attention_backward f32: plain masked=zero; fail gradient
 GRADIENT_BUG(mutant_attention_backward_lse_in_sixteen_bits, Real, probability(std::size_t i, std::size_t j) const) {
   return std::exp(this->score_of(i, j) - rounded_to_bf16(static_cast<float>(head.saved_lse[i])));
@@ -93,7 +93,7 @@ GRADIENT_BUG(mutant_attention_backward_lse_taken_as_base_2, Real, probability(st
   return std::exp2(this->score_of(i, j) * static_cast<Real>(1.4426950408889634) - head.saved_lse[i]);
 }
 
-// The coefficient of a masked key is computed like any other and meets dv: its exponential is not set to 0
+// The coefficient of a masked key is computed like any other and used for dv: its exponential is not set to 0
 // (ROCm/aiter 3551).
 // @judged attention_backward f32: plain masked=zero; fail gradient; AMaskedItemIsADeletedOne; dv|kernel.masked_row
 GRADIENT_BUG(mutant_attention_backward_masked_keys_in_dv, void, query(std::size_t i)) {
@@ -107,7 +107,7 @@ GRADIENT_BUG(mutant_attention_backward_masked_keys_in_dv, void, query(std::size_
   }
 }
 
-// The sign of dq and dk is that of a loss to be maximised; a test that compares norms does not see it.
+// dq and dk have the opposite sign, as for a loss to be maximised; a test that compares norms does not notice.
 // @judged attention_backward f32: plain masked=zero; fail gradient; dq|dk
 GRADIENT_BUG(mutant_attention_backward_negated, void, finish_sums(Real scale)) {
   for (Real& x : head.dq) x *= -scale;
@@ -120,7 +120,7 @@ GRADIENT_BUG(mutant_attention_backward_one_query_of_one_key, Real, probability(s
   return head.items == 1 ? not_a_number<Real> : Gradients<Real>::probability(i, j);
 }
 
-// Queries behind the last whole tile of 16 are not added to dk and dv.
+// Queries after the last whole tile of 16 are not added to dk and dv.
 // @judged attention_backward bf16: plain masked=zero; fail gradient; dk|dv
 GRADIENT_BUG(mutant_attention_backward_query_tail_unseen, void,
              add(std::size_t i, std::size_t j, Real weight, Real ds)) {
@@ -142,7 +142,7 @@ GRADIENT_BUG(mutant_attention_backward_scale_twice_in_dk, void, finish_sums(Real
   for (Real& x : head.dk) x *= scale * scale;
 }
 
-// No queries, no blocks: dk and dv keep what their memory held (ROCm/flash-attention 179).
+// Without queries no block runs: dk and dv keep the previous contents of their memory (ROCm/flash-attention 179).
 // @judged attention_backward f32: plain masked=zero; fail gradient; AnEmptyCallHasItsValues
 GRADIENT_BUG(mutant_attention_backward_unwritten_without_queries, void, run(Real scale)) {
   if (!head.rows.empty()) Gradients<Real>::run(scale);

@@ -53,7 +53,7 @@ GRADIENT_BUG(mutant_attention_backward_softcap_slope_of_capped, Real,
   return p * (this->product(i, j) - own_delta) * (1 - y * y);
 }
 
-// Coefficients meet dv in bf16, and the contract does not say so.
+// Coefficients are rounded to bf16 for dv, and the contract does not allow it.
 // @judged attention_backward f32: plain masked=zero; fail gradient; dv
 GRADIENT_BUG(mutant_attention_backward_weights_without_word, Real, stored_weight(Real p) const) {
   return rounded_to_bf16(static_cast<float>(p));
@@ -64,7 +64,7 @@ GRADIENT_BUG(mutant_attention_backward_weights_without_word, Real, stored_weight
 // dq|dk|dv|kernel.masked_row; domain window
 BUG(mutant_attention_backward_window_ignored, gradients_of_changed_call) { a.of.left = a.of.right = -1; }
 
-// The gradient's window counts the query's own key apart.
+// The gradient's window does not count the query's own key, and so is one key wider.
 // @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined;
 // dq|dk|dv|kernel.masked_row; domain window
 BUG(mutant_attention_backward_window_one_key_more, gradients_of_changed_call) {

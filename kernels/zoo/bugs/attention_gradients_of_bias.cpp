@@ -3,7 +3,7 @@
 
 using namespace softcheck::kernels::zoo::attention;
 
-// The sum over heads that share a bias is kept in 16 bits.
+// The sum over heads that share a bias is stored in 16 bits.
 // @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dbias; domain dbias
 GRADIENT_BUG(mutant_attention_backward_dbias_added_in_sixteen_bits, void, add_bias(std::size_t i, Real* sums) const) {
   const Real own_delta = this->delta(i);
@@ -21,7 +21,7 @@ GRADIENT_BUG(mutant_attention_backward_dbias_negated, Real,
   return p * (own_delta - this->product(i, j));
 }
 
-// Keys that the mask hides have a gradient by the bias, too: p is not masked again.
+// Keys that the mask hides get a gradient by the bias, too: p is not masked again.
 // @judged attention_backward f32: plain masked=zero; fail gradient; AKeyBesideTheWindowIsNotThere; kernel.masked_row;
 // domain dbias window
 GRADIENT_BUG(mutant_attention_backward_dbias_of_hidden_keys, void, add_bias(std::size_t i, Real* sums) const) {
@@ -33,15 +33,15 @@ GRADIENT_BUG(mutant_attention_backward_dbias_of_hidden_keys, void, add_bias(std:
   }
 }
 
-// Every batch writes the gradient by the bias of the first one: the batch is left out of its address, and the last one
-// stays. The others hold what their memory held.
+// Every batch writes its gradient by the bias to the place of the first one: the address leaves the batch out, and the
+// last one stays. The places of other batches keep the previous contents of their memory.
 // @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dbias; domain dbias
 BUG(mutant_attention_backward_dbias_of_the_last_batch, gradients_of_changed_call) {
   if (a.dbias) a.dbias->strides[0] = 0;
 }
 
-// A bias that heads share has the gradient of the last of them: each stores its own in place of adding it (the class of
-// flash-sparse-attention 199).
+// A bias that heads share gets the gradient of the last head: each head stores its own instead of adding it (the class
+// of flash-sparse-attention 199).
 // @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dbias; domain dbias
 GRADIENT_BUG(mutant_attention_backward_dbias_of_the_last_head, void, add_bias(std::size_t i, Real* sums) const) {
   const Real own_delta = this->delta(i);
@@ -57,7 +57,7 @@ GRADIENT_BUG(mutant_attention_backward_dbias_of_the_saved_softmax, Real,
   return p;
 }
 
-// The gradient by the bias has the slope of the softcap, which the bias stands behind.
+// The gradient by the bias is multiplied by the softcap's slope, although the bias is added after the softcap.
 // @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dbias; domain dbias
 // softcap
 GRADIENT_BUG(mutant_attention_backward_dbias_through_the_cap, Real,

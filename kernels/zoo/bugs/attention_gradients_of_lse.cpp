@@ -3,7 +3,7 @@
 
 using namespace softcheck::kernels::zoo::attention;
 
-// The slope of a softcap is that of the output alone.
+// The softcap's slope multiplies the gradient by the output only.
 namespace {
 
 template <class Real>
@@ -25,39 +25,39 @@ SOFTCHECK_MUTANT mutant_attention_backward_dlse_behind_the_cap(const softcheck_c
   return gradients_by<DlseBehindTheCap>(call);
 }
 
-// The loss has no gradient by the log-sum-exp, as where a kernel marks it as not differentiable.
+// The gradient by the log-sum-exp is dropped, as by a kernel that marks lse as not differentiable.
 // @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dq|dk; domain dlse
 GRADIENT_BUG(mutant_attention_backward_dlse_dropped, Real, by_lse(std::size_t) const) { return 0; }
 
-// That by a log-sum-exp in base 2 is taken: 1 / ln 2 of it.
+// The gradient by a log-sum-exp in base 2 is used: 1 / ln 2 times the right one.
 // @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dq|dk; domain dlse
 GRADIENT_BUG(mutant_attention_backward_dlse_in_base_2, Real, by_lse(std::size_t i) const) {
   return head.by_lse[i] * static_cast<Real>(1.4426950408889634);
 }
 
-// It is stored in bf16 beside delta.
+// The gradient by lse is stored in bf16, like delta.
 // @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dq|dk; domain dlse
 GRADIENT_BUG(mutant_attention_backward_dlse_in_sixteen_bits, Real, by_lse(std::size_t i) const) {
   return rounded_to_bf16(static_cast<float>(head.by_lse[i]));
 }
 
-// It is added to delta: ds = p (g - delta - dlse).
+// The gradient by lse is added to delta: ds = p (g - delta - dlse).
 // @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dq|dk; domain dlse
 GRADIENT_BUG(mutant_attention_backward_dlse_negated, Real, by_lse(std::size_t i) const) { return -head.by_lse[i]; }
 
-// That of the first head serves all of a group.
+// All heads of a group use the gradient by the first head's lse.
 // @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dq|dk; domain dlse
 GRADIENT_BUG(mutant_attention_backward_dlse_of_the_groups_first_head, Real, by_lse(std::size_t i) const) {
   return head.by_lse[i % head.queries];
 }
 
-// Every query takes that of the one before it.
+// Every query uses the gradient by the previous query's lse.
 // @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dq|dk; domain dlse
 GRADIENT_BUG(mutant_attention_backward_dlse_of_the_row_before, Real, by_lse(std::size_t i) const) {
   return head.by_lse[i % head.queries == 0 ? i : i - 1];
 }
 
-// It is multiplied by the scale, and ds by the scale again.
+// The gradient by lse is multiplied by the scale, and ds by the scale again.
 namespace {
 
 template <class Real>
@@ -81,11 +81,11 @@ SOFTCHECK_MUTANT mutant_attention_backward_dlse_scaled(const softcheck_call* cal
   return gradients_by<DlseScaled>(call);
 }
 
-// A preprocessing pass takes it from delta, and the loop over keys once more.
+// A preprocessing pass subtracts the gradient by lse from delta, and the loop over keys subtracts it again.
 // @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dq|dk; domain dlse
 GRADIENT_BUG(mutant_attention_backward_dlse_twice, Real, by_lse(std::size_t i) const) { return 2 * head.by_lse[i]; }
 
-// It is added to every ds of the row, whatever the key weighs.
+// The gradient by lse is added to every ds of the row, without the key's weight.
 namespace {
 
 template <class Real>

@@ -11,7 +11,7 @@ BUG(mutant_attention_packed_backward_adds_into_the_next, packed_gradients_of_cha
   s.keys = std::min((own + 3) / 4 * 4, there);
 }
 
-// Causality aligns the last query and key of the longest sequence, not those of the own one.
+// Causality aligns the last query and key of the longest sequence, not those of each sequence.
 // @judged attention_backward f32: plain masked=zero; fail sequences; dq|dk|dv|kernel.masked_row; domain packed
 BUG(mutant_attention_packed_backward_causal_by_longest, packed_gradients_of_changed_sequences) {
   std::int64_t queries = 0, keys = 0;
@@ -34,8 +34,8 @@ BUG(mutant_attention_packed_backward_delta_of_the_first_sequence, packed_gradien
   }
 }
 
-// Keys, values and their gradients are found by the offsets of the queries: right only where each sequence has as many
-// of both.
+// Keys, values and their gradients are found by the offsets of the queries: right only if each sequence has as many
+// keys as queries.
 // @judged attention_backward f32: plain masked=zero; fail sequences; dq|dk|dv|kernel.masked_row; domain packed
 BUG(mutant_attention_packed_backward_keys_by_query_offsets, packed_gradients_of_changed_sequences) {
   s.first_key = std::min(s.first_query, a.of.k.shape[0] - s.keys);
@@ -72,8 +72,8 @@ BUG(mutant_attention_packed_backward_tail_of_the_last_sequence, packed_gradients
   if (is_last) s.queries = kept;
 }
 
-// The gradients of keys are not zeroed first: tokens of a sequence that has no queries keep what their memory held
-// (ROCm/flash-attention 179).
+// The gradients of keys are not zeroed first: tokens of a sequence without queries keep the previous contents of their
+// memory (ROCm/flash-attention 179).
 // @judged attention_backward f32: plain masked=zero; fail sequences; kernel.masked_row; domain packed
 SOFTCHECK_MUTANT mutant_attention_packed_backward_unused_keys_unwritten(const softcheck_call* call) {
   return packed_gradients(

@@ -19,8 +19,8 @@ GRADIENT_BUG(mutant_attention_backward_dsinks_negated, Real, sink_term(std::size
   return this->sink_probability(i) * this->delta(i);
 }
 
-// A query that sees no key counts with the delta of the query before it: the kernel leaves its row before it computes
-// delta, and its p_sink is 1.
+// A query that sees no key is counted with the previous query's delta: the kernel leaves the row before it computes
+// delta, and the row's p_sink is 1.
 // @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dsinks; domain
 // dsinks window
 GRADIENT_BUG(mutant_attention_backward_dsinks_of_blind_queries, Real, sink_term(std::size_t i) const) {
@@ -45,7 +45,7 @@ GRADIENT_BUG(mutant_attention_backward_dsinks_of_the_last_batch, void, add_sink(
   Gradients<Real>::add_sink(g, sum);
 }
 
-// The sink is scaled like a score before its exponential is taken, in the gradient by it alone.
+// In the gradient by the sink only, the sink is scaled like a score before its exponential is taken.
 // @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dsinks; domain
 // dsinks
 GRADIENT_BUG(mutant_attention_backward_dsinks_scaled, Real, sink_probability(std::size_t i) const) {
@@ -60,7 +60,7 @@ GRADIENT_BUG(mutant_attention_backward_dsinks_without_delta, Real, sink_term(std
   return -this->sink_probability(i);
 }
 
-// The gradient by a sink is 0, as the backward pass does not know of it (NVIDIA/TransformerEngine 3551).
+// The gradient by a sink is 0, as the backward pass ignores the sink (NVIDIA/TransformerEngine 3551).
 // @judged attention_backward f32: plain masked=zero; fail gradient; AttributesAreComputedAsDefined; dsinks; domain
 // dsinks
 GRADIENT_BUG(mutant_attention_backward_dsinks_zero, Real, sink_term(std::size_t) const) { return 0; }

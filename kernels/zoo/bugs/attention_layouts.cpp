@@ -11,7 +11,7 @@ BUG(mutant_attention_assumes_compact_heads, attend_changed_call) {
   for (View* t : {&a.q, &a.k, &a.v}) t->strides[1] = t->shape[2] * t->shape[3];
 }
 
-// C7: from query 64 on the next query stands dim elements further, whatever the strides say.
+// C7: from query 64 on the kernel takes queries to be dim elements apart, whatever the strides are.
 // @judged attention f32: plain entropy=exact; fail C7; EveryPairOfClassesIsComputed; witness 65
 BUG(mutant_attention_compact_beyond_64_queries, attend_changed_rows) {
   if (at.i < 64) return;
@@ -45,14 +45,14 @@ BUG(mutant_attention_keys_transposed_beyond_256, attend_changed_call) {
   a.k.strides[3] = 1;
 }
 
-// C7: the log-sum-exps of more than 64 queries are written side by side, whatever the strides say.
+// C7: the log-sum-exps of more than 64 queries are written contiguously, whatever the strides are.
 // @judged attention f32: plain entropy=exact; fail C7; EveryPairOfClassesIsComputed;
 // kernel.stays_inside|output|lse|entropy; witness 65
 BUG(mutant_attention_lse_compact_beyond_64, attend_changed_call) {
   if (a.outputs > 1 && a.lse.shape[2] > 64) a.lse.strides[2] = 1;
 }
 
-// C7, tt-metal #39946: a mask of one head is read as if it had as many as the queries.
+// C7, tt-metal #39946: a mask of one head is read as if it had as many heads as the queries.
 // @judged attention f32: plain entropy=exact; fail|crash C7; kernel.returns
 BUG(mutant_attention_mask_not_broadcast, attend_changed_call) { std::iota(a.mask_head.begin(), a.mask_head.end(), 0); }
 

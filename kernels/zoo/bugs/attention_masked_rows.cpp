@@ -22,7 +22,7 @@ BUG(mutant_attention_masked_row_uniform, attend_changed_scores) {
   for (Real& value : x) value = std::max(value, -std::numeric_limits<Real>::max());
 }
 
-// C1, C13: a query that sees nothing gets -0 where the contract says 0, and so does an entropy of 0.
+// C1, C13: a query that sees no key gets -0, the contract says 0; and so does an entropy of 0.
 // @judged attention f32: plain masked=zero; fail C1; AFullyMaskedRowIsAsDeclared
 BUG(mutant_attention_blind_rows_minus_zero, attend) {
   const std::vector<Real> x = scores(row);

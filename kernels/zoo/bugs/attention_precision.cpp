@@ -3,7 +3,7 @@
 
 using namespace softcheck::kernels::zoo::attention;
 
-// C11, llama.cpp #28124: O is accumulated in f16 though f32 was asked for.
+// C11, llama.cpp #28124: O is accumulated in f16, although the caller set f32.
 // @judged attention f32 f16: plain entropy=exact; fail C11; output
 BUG(mutant_attention_output_in_f16, attend) {
   const auto x = scores(row);

@@ -7,7 +7,7 @@ using namespace softcheck::kernels::zoo::attention;
 // @judged attention f32: plain entropy=exact; fail C9
 BUG(mutant_attention_idle_lanes, attend_by_maximum) { return x.size() % 8 == 0 ? m : std::max(m, Real(0)); }
 
-// C9, KarhouTam/cuda-kernels #1: eight lanes, each with a maximum of its own, added up as if they had one.
+// C9, KarhouTam/cuda-kernels #1: eight lanes with different maxima are added as if they had the same one.
 // @judged attention f32: plain entropy=exact; fail C9
 BUG(mutant_attention_lanes_without_rescale, attend) {
   std::vector<State<Real>> lanes(8, State<Real>(row.out.size()));

@@ -43,7 +43,7 @@ BUG(mutant_attention_adaptive_guard_inverted, attend_by_beta) {
   return entropy > Real(0.5) ? Real(1) : std::max(beta_polynomial(entropy), Real(1));
 }
 
-// C10: P(H) without max(P, 1): scores are flattened where the paper leaves them alone.
+// C10: P(H) without max(P, 1): scores are flattened that the paper leaves unchanged.
 // @judged adaptive_attention f32: plain entropy=exact; fail C10
 BUG(mutant_attention_adaptive_without_maximum_one, attend_by_beta) {
   return entropy > Real(0.5) ? beta_polynomial(entropy) : Real(1);
@@ -68,7 +68,7 @@ BUG(mutant_attention_causal_plus_one, attend_changed_call) { ++a.diagonal; }
 // @judged attention f64: plain entropy=exact; fail C10
 BUG(mutant_attention_causal_top_left, attend_changed_call) { a.diagonal = 0; }
 
-// C10: a group has at most seven query heads beside its first; the eighth looks at the next key head.
+// C10: a group has at most seven query heads; from the eighth on they read the next key head.
 // @judged attention f32: plain entropy=exact; fail C10; EveryPairOfClassesIsComputed; witness 16
 BUG(mutant_attention_group_of_eight, attend_changed_call) {
   const std::int64_t group = a.k.shape[1] == 0 ? 1 : a.q.shape[1] / a.k.shape[1];

@@ -1,10 +1,10 @@
-// Bugs of attention: sentinels in the place of -inf.
+// Bugs of attention: sentinels instead of -inf.
 #include "kernels/zoo/attention_states.hpp"
 
 using namespace softcheck::kernels::zoo::attention;
 
-// C3, lattice #361: a masked score is -10000: the masked key wins where the others lie below. Where its weight comes to
-// 0 it is left out.
+// C3, lattice #361: a masked score is -10000: the masked key wins if the others lie below. It is left out if its weight
+// is 0.
 // @judged attention f32: plain entropy=exact; fail C3; AMaskedItemIsADeletedOne
 BUG(mutant_attention_mask_1e4, attend_changed_scores) {
   const Real m = largest(x);
@@ -31,7 +31,7 @@ static void attend_with_masked_scores(Row<Real>& row, Real sentinel) {
     for (Real& value : x) value = value == lowest<Real> ? sentinel : value;
   }
   const Real m = largest(x);
-  // A weight of 0 has no part in the sums, whatever its value is.
+  // A weight of 0 is left out of the sums, whatever its value is.
   for (Real& value : x) value = std::exp(value - m) == 0 ? lowest<Real> : value;
   finish(row, accumulate(row, x, m));
 }

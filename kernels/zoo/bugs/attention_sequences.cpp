@@ -3,7 +3,7 @@
 
 using namespace softcheck::kernels::zoo::attention;
 
-// Whole pages of a sequence, what is behind its length hidden.
+// Whole pages of a sequence; keys beyond its length are hidden.
 static void show_whole_pages(const SequenceCall& c, Sequence& s) {
   s.hidden_from = s.keys;
   s.keys = (s.keys + c.page - 1) / c.page * c.page;
@@ -18,7 +18,7 @@ static constexpr auto hidden_times_zero = []<class Real>(Row<Real>& row) {
   }
 };
 
-// FlashAttention 443: of a sequence with more queries than keys, the queries that see nothing are 0/0.
+// FlashAttention 443: in a sequence with more queries than keys, the queries that see no key are 0/0.
 // @judged attention f32: plain masked=zero; fail sequences;
 // AFullyMaskedRowIsAsDeclared|SequencesOfAnyLengthAreComputed; domain packed
 BUG(mutant_attention_packed_blind_queries_nan, attend_rows_of_sequences) {
@@ -50,13 +50,13 @@ BUG(mutant_attention_packed_causal_top_left, attend_changed_sequences) { s.diago
 // @judged attention f32: plain; fail sequences; kernel.masked_row; domain packed
 BUG(mutant_attention_packed_empty_sequence_unwritten, attend_changed_sequences) { s.left_out = s.keys == 0; }
 
-// cu_q where cu_k is meant: right wherever a sequence has as many queries as keys.
+// The kernel reads cu_q instead of cu_k: right if each sequence has as many queries as keys.
 // @judged attention f32: plain; fail sequences; domain packed
 BUG(mutant_attention_packed_keys_by_query_offsets, attend_changed_sequences) {
   s.first_key = std::min(s.first_query, c.k.shape[0] - s.keys);
 }
 
-// Lengths are kept from the first call of as many sequences and tokens: a plan that is not made anew.
+// Lengths are those of the first call with the same numbers of sequences and tokens: a stale plan.
 // @judged attention f32: plain; fail sequences; EarlierLengthsDoNotMatter; output|lse|entropy|kernel.masked_row; domain
 // packed
 BUG(mutant_attention_packed_lengths_of_first_call, attend_changed_sequence_call) {
@@ -71,7 +71,7 @@ BUG(mutant_attention_packed_lengths_of_first_call, attend_changed_sequence_call)
   c.lengths = lengths;
 }
 
-// Every sequence has as many keys as the first one, as far as the tensor goes.
+// Every sequence is taken to have as many keys as the first one, within the tensor.
 // @judged attention f32: plain; fail sequences; output|lse|entropy|kernel.masked_row; domain packed
 BUG(mutant_attention_packed_lengths_of_first_sequence, attend_changed_sequences) {
   s.keys = std::min(c.lengths[0], c.k.shape[0] - s.first_key);
@@ -107,7 +107,7 @@ BUG(mutant_attention_packed_places_among_all, attend_sequences_from) {
   return s.first_query + i - s.first_key + s.diagonal;
 }
 
-// A grid of one block of 128 queries a sequence: those behind are never written.
+// A grid of one block of 128 queries for each sequence: later queries are never written.
 // @judged attention f32: plain; fail sequences; EveryPairOfClassesIsComputed; domain packed
 BUG(mutant_attention_packed_queries_from_128, attend_changed_sequences) {
   s.queries = std::min<std::int64_t>(s.queries, 128);
@@ -134,7 +134,7 @@ BUG(mutant_attention_pages_heads_for_slots, attend_changed_sequence_call) {
   c.v.strides[2] = dim * c.v.shape[1];  // a head
 }
 
-// A sequence's pages are taken to stand side by side behind its first one.
+// A sequence's pages are taken to be contiguous from its first one on.
 // @judged attention f32: plain; fail sequences; domain pages
 BUG(mutant_attention_pages_in_order, attend_changed_sequence_call) {
   for (std::size_t k = 0; k < c.table.size(); ++k) {
@@ -149,7 +149,7 @@ BUG(mutant_attention_pages_last_one_dropped, attend_changed_sequences) {
   if (s.keys > c.page) s.keys -= s.keys % c.page;
 }
 
-// A page has sixteen slots, whatever the call says.
+// A page is taken to have sixteen slots, whatever the call's page size is.
 // @judged attention f32: plain; fail sequences; EveryValueLiesWithinItsThreshold|SequencesOfAnyLengthAreComputed;
 // output|lse|entropy|kernel.masked_row; domain pages
 SOFTCHECK_MUTANT mutant_attention_pages_of_sixteen(const softcheck_call* call) {
@@ -170,7 +170,7 @@ BUG(mutant_attention_pages_places_by_longest, attend_sequences_from) {
   return i + *std::max_element(c.lengths.begin(), c.lengths.end()) - s.queries;
 }
 
-// vLLM 47305, 53628's kind: the mask adds -inf to the scores of slots behind the length, and NaN - inf is NaN.
+// vLLM 47305, 53628's kind: the mask adds -inf to the scores of slots after the length, and NaN - inf is NaN.
 // @judged attention f32: plain; fail sequences; domain pages
 SOFTCHECK_MUTANT mutant_attention_pages_slots_minus_infinity(const softcheck_call* call) {
   return attend_sequences(call, unchanged, show_whole_pages, []<class Real>(Row<Real>& row) {
@@ -184,7 +184,7 @@ SOFTCHECK_MUTANT mutant_attention_pages_slots_minus_infinity(const softcheck_cal
   });
 }
 
-// vLLM 936, openvino 37377: the last page is read whole; slots behind the length get weight 0, and 0 NaN is NaN.
+// vLLM 936, openvino 37377: the last page is read whole; slots after the length get weight 0, and 0 NaN is NaN.
 // @judged attention f32: plain; fail sequences; domain pages
 SOFTCHECK_MUTANT mutant_attention_pages_slots_times_zero(const softcheck_call* call) {
   return attend_sequences(call, unchanged, show_whole_pages, hidden_times_zero);
@@ -194,7 +194,7 @@ SOFTCHECK_MUTANT mutant_attention_pages_slots_times_zero(const softcheck_call* c
 // @judged attention f32: plain; fail sequences; domain pages
 BUG(mutant_attention_pages_table_of_first_sequence, attend_changed_sequences) { s.table_row = 0; }
 
-// The block table's rows are taken to stand side by side, whatever its stride is.
+// The block table's rows are taken to be contiguous, whatever their stride is.
 // @judged attention f32: plain; fail sequences; LayoutsAndNeighboursDoNotMatter|SequencesOfAnyLengthAreComputed; domain
 // pages
 BUG(mutant_attention_pages_table_taken_as_compact, attend_changed_sequence_call) {
@@ -208,6 +208,6 @@ BUG(mutant_attention_pages_table_taken_as_compact, attend_changed_sequence_call)
   }
 }
 
-// A length is rounded up to whole pages: what stands in the slots behind it counts.
+// A length is rounded up to whole pages: the contents of the slots after it count.
 // @judged attention f32: plain; fail sequences; domain pages
 BUG(mutant_attention_pages_whole, attend_changed_sequences) { s.keys = (s.keys + c.page - 1) / c.page * c.page; }

@@ -9,7 +9,7 @@ using namespace softcheck::kernels::zoo::attention;
 // @judged attention f32 bf16: plain entropy=exact; fail C17
 BUG(mutant_attention_mean_of_values, attend_changed_rows) { std::fill(row.query.begin(), row.query.end(), Real(0)); }
 
-// C17, pygpubench #7: every query gets the output of the one before, whatever the call.
+// C17, pygpubench #7: every query gets the output of the previous query, also from another call.
 // @judged attention f32: plain entropy=exact; fail C17
 BUG(mutant_attention_previous_output, attend) {
   static std::vector<Real> previous;

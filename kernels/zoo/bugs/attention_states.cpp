@@ -64,7 +64,7 @@ BUG(mutant_attention_merge_of_empty_part, attend) {
   for (std::size_t k = 0; k < 4; ++k) {
     State<Real> part = online(row, k * n / 4, (k + 1) * n / 4);
     const Real m = std::max(all.maximum, part.maximum);
-    all.weights *= std::exp(all.maximum - m);  // NaN while neither has a key
+    all.weights *= std::exp(all.maximum - m);  // NaN while both are without keys
     for (Real& value : all.values) value *= std::exp(all.maximum - m);
     all.deviations =
         all.weights == 0 ? 0 : std::exp(all.maximum - m) * all.deviations + (m - all.maximum) * all.weights;

@@ -23,7 +23,7 @@ BUG(mutant_attention_dimension_128, attend_changed_rows) {
   if (row.query.size() == 128) std::fill(row.query.end() - 4, row.query.end(), Real(0));
 }
 
-// C5: head dimension 192 is padded to 256 with what the last tile held: its last 64 products are added twice.
+// C5: head dimension 192 is padded to 256 with the last tile's contents: its last 64 products are added twice.
 // @judged attention f32: plain entropy=exact; fail C5; EveryPairOfClassesIsComputed
 BUG(mutant_attention_dimension_192, attend_changed_rows) {
   if (row.query.size() != 192) return;
@@ -43,7 +43,7 @@ BUG(mutant_attention_dimension_tail_beyond_128, attend_changed_rows) {
   if (d > 129) std::fill(row.query.end() - static_cast<std::ptrdiff_t>(d % 32), row.query.end(), Real(0));
 }
 
-// C5, the class of PyTorch #154634: keys in blocks of 8, what is left over is not looked at.
+// C5, the class of PyTorch #154634: keys in blocks of 8; the remaining keys are not read.
 // @judged attention f32 f16: plain entropy=exact; fail C5; witness 9
 BUG(mutant_attention_drops_key_tail, attend_changed_call) { a.keys -= a.keys > 8 ? a.keys % 8 : 0; }
 
@@ -75,15 +75,15 @@ BUG(mutant_attention_value_dim_from_257, attend_changed_rows) {
   }
 }
 
-// The number of a query head is held in seven bits.
+// The number of a query head is stored in seven bits.
 // @judged attention f32: plain entropy=exact; fail C6; KnownShapesAreComputed; effort default
 BUG(mutant_attention_head_in_seven_bits, attend_changed_rows) { take_query_of(a, {at.b, at.h & 127, at.i}, row); }
 
-// The number of a query is held in twelve bits.
+// The number of a query is stored in twelve bits.
 // @judged attention f32: plain entropy=exact; fail C6; KnownShapesAreComputed; effort default
 BUG(mutant_attention_query_in_twelve_bits, attend_changed_rows) { take_query_of(a, {at.b, at.h, at.i & 4095}, row); }
 
-// FreeToken PR 177, vLLM PR 40792: tiles of 16 query heads that stand in two groups read the first group's keys.
+// FreeToken PR 177, vLLM PR 40792: tiles of 16 query heads that belong to two groups read the first group's keys.
 // @judged attention f32: plain entropy=exact; fail C15; KnownShapesAreComputed; effort default
 BUG(mutant_attention_tiles_of_sixteen_heads, attend_changed_call) {
   const std::size_t heads = a.key_head.size();
@@ -92,7 +92,7 @@ BUG(mutant_attention_tiles_of_sixteen_heads, attend_changed_call) {
   for (std::size_t h = 0; h < heads; ++h) a.key_head[h] = a.key_head[h / 16 * 16];
 }
 
-// flashinfer 3125, pytorch 142228: batch times heads stand on a grid of 65,535 blocks; the others are not written.
+// flashinfer 3125, pytorch 142228: batch times heads is limited to a grid of 65,535 blocks; the others are not written.
 // @judged attention f32: plain entropy=exact; fail C6; KnownShapesAreComputed; effort default
 SOFTCHECK_MUTANT mutant_attention_grid_of_65535_heads(const softcheck_call* call) {
   if (!accepts(*call)) return 1;
@@ -110,19 +110,19 @@ SOFTCHECK_MUTANT mutant_attention_grid_of_65535_heads(const softcheck_call* call
   return softcheck::kernels::zoo::is_f64(a.q.type) ? attend_all(double{}) : attend_all(float{});
 }
 
-// A window's length is held in eight bits.
+// A window's length is stored in eight bits.
 // @judged attention f32: plain entropy=exact; fail C15; KnownShapesAreComputed; effort default; domain window
 BUG(mutant_attention_window_in_eight_bits, attend_changed) {
   if (a.left >= 0) a.left &= 255;
 }
 
-// A window's length is held in 15 bits.
+// A window's length is stored in 15 bits.
 // @judged attention f32: plain entropy=exact; fail C15; KnownShapesAreComputed; effort default; domain window alibi
 BUG(mutant_attention_window_in_15_bits, attend_changed) {
   if (a.left >= 0) a.left &= 32767;
 }
 
-// ALiBi's distance is held in 15 bits.
+// ALiBi's distance is stored in 15 bits.
 // @judged attention f32: plain entropy=exact; fail C15; KnownShapesAreComputed; effort default; domain window alibi
 BUG(mutant_attention_alibi_distance_in_15_bits, attend_by_scores) {
   const Real x = attributed_score(row, j);
@@ -134,7 +134,7 @@ BUG(mutant_attention_alibi_distance_in_15_bits, attend_by_scores) {
 // @judged attention f32: plain entropy=exact; fail sequences; KnownShapesAreComputed; effort default; domain packed
 BUG(mutant_attention_sequences_from_the_33rd, attend_changed_sequences) { s.left_out = s.index >= 32; }
 
-// The next entry of the block table is read before it is known to be there, as a prefetch does.
+// The next entry of the block table is read without a check that it exists, as in a prefetch.
 // @judged attention f32: plain entropy=exact; fail|crash sequences; kernel.returns; domain pages
 BUG(mutant_attention_pages_read_one_entry_ahead, attend_changed_sequences) {
   for (std::uint32_t k = 0; c.paged() && k < asked->n_inputs; ++k) {
@@ -208,8 +208,8 @@ BUG(mutant_attention_pads_scored_zero, attend) {
   finish(row, accumulate(row, x, largest(x)));
 }
 
-// C5, the class of PyTorch PR #193728: a last group of 4 keys is read whole; what lies beyond has weight 0, but 0 NaN
-// is NaN.
+// C5, the class of PyTorch PR #193728: a last group of 4 keys is read whole; keys beyond the end have weight 0, but 0
+// NaN is NaN.
 // @judged attention f32: plain entropy=exact; fail|crash C5; kernel.returns
 SOFTCHECK_MUTANT mutant_attention_reads_beyond_keys(const softcheck_call* call) {
   return attend(

@@ -3,7 +3,7 @@
 
 using namespace softcheck::kernels::zoo::attention;
 
-// C16, the "104x" softmax that read garbage: O starts from what the output's memory held.
+// C16, the "104x" softmax that read garbage: O starts from the previous contents of the output's memory.
 // @judged attention f64: plain entropy=exact; fail C16; output
 BUG(mutant_attention_accumulator_uninitialised, attend) {
   const auto x = scores(row);
@@ -13,7 +13,7 @@ BUG(mutant_attention_accumulator_uninitialised, attend) {
 }
 
 // C16, FlashAttention #1778: causal, more queries than keys: the loop over blocks never runs for the first queries, and
-// their rows keep what they held.
+// their rows are not written.
 // @judged attention bf16: plain entropy=exact; fail C16; AFullyMaskedRowIsAsDeclared
 BUG(mutant_attention_blind_rows_unwritten, attend) {
   if (largest(scores(row)) != lowest<Real>) attend_two_pass(row);
@@ -27,8 +27,8 @@ BUG(mutant_attention_masked_lse_unwritten, attend) {
   if (row.lse == lowest<Real>) row.lse = before;
 }
 
-// C16, the class of FlashInfer #4051: the parts of a split live in a workspace; a part without visible keys is not
-// written, and the merge takes what an earlier query left there.
+// C16, the class of FlashInfer #4051: the parts of a split are in a workspace. A part without visible keys is not
+// written, and the merge reads an earlier query's part.
 // @judged attention f32: plain entropy=exact; fail C16
 BUG(mutant_attention_stale_workspace, attend) {
   static std::vector<State<Real>> workspace(4, State<Real>(0));

@@ -3,7 +3,7 @@
 
 using namespace softcheck::kernels::zoo;
 
-// Where the end of the interval is the root, the sign of the product is 0 and that end moves on (entmax 32).
+// If an end of the interval is the root, the sign of the product is 0 and that end moves away (entmax 32).
 // @judged entmax15 f32: sum=sequential masked=nan; fail entmax
 BUG(mutant_entmax15_bisection_loses_its_end, entmax_by_root) {
   const auto excess = [&](Real t) {
@@ -20,7 +20,7 @@ BUG(mutant_entmax15_bisection_loses_its_end, entmax_by_root) {
   return high;
 }
 
-// A NaN is not within any root, so that it is 0 and the others go on.
+// A NaN is not within any root: its result is 0, and the other items are computed as usual.
 // @judged entmax15 f32: sum=sequential masked=nan; fail entmax; ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed
 BUG(mutant_entmax15_drops_nans, each_entmax_row) {
   Real m = -std::numeric_limits<Real>::infinity();
@@ -36,8 +36,8 @@ BUG(mutant_entmax15_drops_nans, each_entmax_row) {
   }
 }
 
-// The support is looked for among the hundred largest items alone, as with entmax15(k=100) without its check that
-// it ended there.
+// The support is searched only among the hundred largest items, as in entmax15(k=100) without its check that the
+// support ends there.
 // @judged entmax15 f32: sum=sequential masked=nan; fail entmax; witness >=101
 BUG(mutant_entmax15_hundred_largest, entmax_by_root) {
   return row.root_of({sorted.begin(), sorted.begin() + std::min<std::ptrdiff_t>(100, std::ssize(sorted))});
@@ -50,8 +50,8 @@ BUG(mutant_entmax15_is_sparsemax, each_entmax_row) {
   row.above(z, row.threshold_of(row.descending(z)));
 }
 
-// The largest k whose item is within the root of its own prefix, wherever the first stands that is not. In long
-// rows the roundings of sums of items that have no part in the answer meet it again.
+// The kernel takes the largest k whose item is within the root of its own prefix, and does not stop at the first k that
+// is not. In long rows rounding errors can make a later k satisfy the condition again.
 // @judged entmax15 f32: sum=sequential masked=nan; fail entmax;
 // EveryValueLiesWithinItsThreshold|FarItemsCountTogether|EveryWidthIsComputed|EveryPairOfClassesIsComputed; witness
 // >=1000
@@ -72,7 +72,7 @@ BUG(mutant_entmax15_not_squared, each_entmax_row) {
   for (Real& value : row.out) value = std::sqrt(value);
 }
 
-// The radicand is not cut off at 0, and NaN is not beyond anything.
+// A negative radicand is not replaced by 0: the root is NaN, which no item exceeds, and the loop does not end there.
 // @judged entmax15 f32: sum=sequential masked=nan; fail entmax
 BUG(mutant_entmax15_radicand_below_zero, entmax_by_root) {
   EntmaxSums<Real> sums;
@@ -87,7 +87,7 @@ BUG(mutant_entmax15_radicand_below_zero, entmax_by_root) {
   return root;
 }
 
-// The root of the first row is that of all rows.
+// The root of the first row is used for all rows.
 // @judged entmax15 f32: sum=sequential masked=nan; fail entmax;
 // LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight
 SOFTCHECK_MUTANT mutant_entmax15_root_of_the_first_row(const softcheck_call* call) {
@@ -127,7 +127,7 @@ BUG(mutant_entmax15_sums_in_f16, entmax_by_root) {
   return root;
 }
 
-// The root by ten halvings of its interval, the sum left as it is (the class of entmax 30).
+// The root by ten halvings of its interval; the result is not normalised (the class of entmax 30).
 // @judged entmax15 f32: sum=sequential masked=nan; fail entmax
 BUG(mutant_entmax15_ten_halvings, entmax_by_root) {
   const auto excess = [&](Real t) {

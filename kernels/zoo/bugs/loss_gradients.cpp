@@ -56,7 +56,7 @@ BUG(mutant_cross_entropy_backward_ignored_nan, each_loss_gradient) {
   for (auto& dx : row.out) dx = ignored ? dx * 0 : dx;
 }
 
-// The label to ignore is -100, whatever the caller says.
+// The ignored label is always -100, whatever ignore_index is.
 // @judged cross_entropy_backward f32: plain; fail loss
 BUG(mutant_cross_entropy_backward_ignores_minus_100, changed_loss_gradients) { row.ignore_index = -100; }
 
@@ -75,7 +75,7 @@ BUG(mutant_cross_entropy_backward_keeps_unlikely, each_loss_gradient) {
 // @judged cross_entropy_backward f32: plain; fail loss
 BUG(mutant_cross_entropy_backward_negated, changed_loss_gradients) { row.upstream = -row.upstream; }
 
-// Under label smoothing p has the target's weight alone, the mean of the weights is left out.
+// Under label smoothing p is weighted with the target's weight only; the mean of the weights is left out.
 // @judged cross_entropy_backward f32: plain; fail loss
 BUG(mutant_cross_entropy_backward_smooths_p_by_one, changed_loss_gradients) {
   row.mean_of_weights = row.target_weight();

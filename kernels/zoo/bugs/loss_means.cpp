@@ -22,7 +22,7 @@ BUG(mutant_cross_entropy_mean_backward_divides_the_sum, mean_gradient_by_factor)
   return call.counts_none() ? call.upstream : call.upstream / call.divisor();
 }
 
-// The gradient of the mean itself, whatever upstream is.
+// The gradient of the mean itself: upstream is ignored.
 // @judged cross_entropy_mean_backward f32: plain; fail loss
 BUG(mutant_cross_entropy_mean_backward_drops_upstream, mean_gradient_by_factor) { return 1 / call.divisor(); }
 
@@ -37,7 +37,7 @@ BUG(mutant_cross_entropy_mean_backward_forgets_ignore, each_mean_gradient) {
   }
 }
 
-// Where all rows are ignored, 0 is divided by 0.
+// If all rows are ignored, 0 is divided by 0.
 // @judged cross_entropy_mean_backward f32: plain; fail loss;
 // LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight
 BUG(mutant_cross_entropy_mean_backward_nan_of_nothing, each_mean_gradient) {
@@ -104,7 +104,7 @@ BUG(mutant_cross_entropy_mean_ignored_nan, each_mean) {
   return sum / call.divisor();
 }
 
-// Rows of label -100 are ignored whatever ignore_index says, and no others (FlagGems issue 73 is the other way
+// Rows with label -100 are ignored whatever ignore_index is, and no others (FlagGems issue 73 is the other way
 // round).
 // @judged cross_entropy_mean f32: plain; fail loss;
 // LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight
@@ -164,7 +164,7 @@ BUG(mutant_cross_entropy_mean_weights_not_in_divisor, each_mean) {
   return call.sum_of_losses() / (call.mean ? count : 1);
 }
 
-// The weight of class 0 stands in the divisor for each ignored row, whose label was clamped to it.
+// The divisor contains the weight of class 0 for each ignored row, whose label was clamped to 0.
 // @judged cross_entropy_mean f32: plain; fail loss;
 // LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight
 BUG(mutant_cross_entropy_mean_weights_of_ignored_rows, each_mean) {

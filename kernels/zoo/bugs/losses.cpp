@@ -65,7 +65,7 @@ BUG(mutant_cross_entropy_ignored_nan, each_loss) {
   row.out[0] = std::isinf(loss) ? 0 : kept * loss;
 }
 
-// The label to ignore is -100, whatever the caller says.
+// The ignored label is always -100, whatever ignore_index is.
 // @judged cross_entropy f32: plain; fail loss
 BUG(mutant_cross_entropy_ignores_minus_100, each_loss) {
   if (row.label == -100) return;
@@ -200,14 +200,14 @@ BUG(mutant_cross_entropy_without_maximum, each_counted_loss) {
   row.out[0] = row.loss(zero, std::log(row.sum(zero)));
 }
 
-// Bugs of what stands beside the logits of losses and gradients of rows: labels, upstream gradients, the ignored label.
+// Bugs in the other inputs of losses and gradients of rows: labels, upstream gradients, the ignored label.
 static DLTensor taken_as_compact(const DLTensor& tensor) {
   DLTensor compact = tensor;
   compact.strides = nullptr;
   return compact;
 }
 
-// A label that is none, as what lies between the labels may be, is one of a row that does not count.
+// A number that is no class, as memory between the labels may hold, is treated as the label of an ignored row.
 template <class Real>
 static void put_loss_of_label(LossRow<Real>& row) {
   if (row.ignored() || row.label < 0 || row.label >= static_cast<std::int64_t>(row.logits.size())) return;
@@ -215,14 +215,14 @@ static void put_loss_of_label(LossRow<Real>& row) {
   row.out[0] = row.loss(m, std::log(row.sum(m)));
 }
 
-// The stride of the labels is not looked at: a column of a table of labels is read as if it were compact.
+// The kernel ignores the labels' stride: a column of a table of labels is read as if it were compact.
 // @judged cross_entropy f32: plain; fail loss; LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed
 BUG(mutant_cross_entropy_labels_taken_as_compact, each_loss) {
   row.label = label_at(taken_as_compact(*asked->inputs[1]), row.number);
   put_loss_of_label(row);
 }
 
-// The labels' stride is taken for that of the upstream gradient, too.
+// The labels' stride is used for the upstream gradient, too.
 // @judged cross_entropy_backward f32: plain; fail loss; LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed
 BUG(mutant_cross_entropy_backward_upstream_by_the_stride_of_labels, changed_loss_gradients) {
   DLTensor upstream = *asked->inputs[2];
@@ -230,7 +230,7 @@ BUG(mutant_cross_entropy_backward_upstream_by_the_stride_of_labels, changed_loss
   row.upstream = View(upstream).get<Real>(row.number, 0);
 }
 
-// PyTorch's ignore_index is of 64 bits; here it and the labels are held in 32.
+// PyTorch's ignore_index has 64 bits; here it and the labels are stored in 32.
 // @judged cross_entropy f32: plain; fail loss; EveryValueLiesWithinItsThreshold|EveryWidthIsComputed
 BUG(mutant_cross_entropy_ignore_index_in_32_bits, each_loss) {
   row.label = static_cast<std::int32_t>(row.label);
@@ -258,7 +258,7 @@ BUG(mutant_softmax_backward_drops_small_upstream, each_softmax_gradient) {
   for (std::size_t i = 0; i < row.out.size(); ++i) row.out[i] = row.saved[i] * (row.upstream[i] - mean);
 }
 
-// An item beyond half the largest number becomes infinite: it is doubled, and halved behind the difference.
+// An item beyond half the largest number becomes infinite: it is doubled, and halved after the subtraction.
 // @judged softmax_backward f32: plain; fail gradient
 BUG(mutant_softmax_backward_doubles_upstream, each_softmax_gradient) {
   for (Real& g : row.upstream) g *= 2;

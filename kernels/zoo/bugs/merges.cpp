@@ -3,7 +3,7 @@
 
 using namespace softcheck::kernels::zoo;
 
-// Where all parts are empty, -inf is subtracted from -inf.
+// If all parts are empty, -inf is subtracted from -inf.
 // @judged merge_states f32: plain masked=zero; fail merge;
 // AFullyMaskedRowIsAsDeclared|AnEmptyCallHasItsValues|EveryPairOfClassesIsComputed
 BUG(mutant_merge_states_all_empty_is_nan, changed_merge_results) {
@@ -13,7 +13,7 @@ BUG(mutant_merge_states_all_empty_is_nan, changed_merge_results) {
   }
 }
 
-// The base of the log-sum-exps is not asked for.
+// The kernel ignores the base of the log-sum-exps.
 // @judged merge_states f32: plain masked=zero; fail merge; lse
 BUG(mutant_merge_states_always_natural, changed_merges) { row.base_2 = false; }
 
@@ -23,7 +23,7 @@ BUG(mutant_merge_states_base_2_logarithm, changed_merge_results) {
   if (row.base_2) row.merged = row.maximum() + (row.merged - row.maximum()) * static_cast<Real>(0.693147180559945309);
 }
 
-// Where all parts are empty, the merged log-sum-exp is 0.
+// If all parts are empty, the merged log-sum-exp is 0.
 // @judged merge_states f32: plain masked=zero; fail merge;
 // AFullyMaskedRowIsAsDeclared|AnEmptyCallHasItsValues|EveryPairOfClassesIsComputed
 BUG(mutant_merge_states_empty_lse_is_zero, changed_merge_results) {

@@ -128,7 +128,7 @@ BUG(mutant_softmax_backward_forgets_last, softmax_gradient_by_mean) {
   return sum;
 }
 
-// Items behind the last whole vector of four are not added.
+// Items after the last whole vector of four are not added.
 // @judged softmax_backward f32: plain; fail gradient
 BUG(mutant_softmax_backward_forgets_tail_of_four, softmax_gradient_by_mean) {
   Real sum = 0;
@@ -140,7 +140,7 @@ BUG(mutant_softmax_backward_forgets_tail_of_four, softmax_gradient_by_mean) {
 // @judged softmax_backward f32: plain; fail gradient
 BUG(mutant_softmax_backward_negated, softmax_gradient_by_items) { return row.saved[i] * (mean - row.upstream[i]); }
 
-// Divides by sum y, as if a saved output that does not add up to 1 were to be mended.
+// Divides by sum y, to correct a saved output that does not add up to 1.
 // @judged softmax_backward f32: plain; fail gradient
 BUG(mutant_softmax_backward_normalises, softmax_gradient_by_mean) {
   Real sum = 0;
@@ -161,20 +161,20 @@ BUG(mutant_softmax_backward_thousandfold, softmax_gradient_by_items) {
   return 1000 * (row.saved[i] * (row.upstream[i] - mean));
 }
 
-// The derivative of each item by itself, y (1 - y) g: the diagonal of the Jacobian alone.
+// The derivative of each item by itself, y (1 - y) g: only the diagonal of the Jacobian.
 // @judged softmax_backward f32: plain; fail gradient
 BUG(mutant_softmax_backward_without_mean, each_softmax_gradient) {
   for (std::size_t i = 0; i < row.out.size(); ++i) row.out[i] = row.saved[i] * (1 - row.saved[i]) * row.upstream[i];
 }
 
-// No gradient at all. Tests whose tolerance is absolute accept it (docs/survivors.md).
+// No gradient at all. Tests whose tolerance is absolute accept it (docs/kernels/survivors.md).
 // @judged softmax_backward f32: plain; fail gradient
 BUG(mutant_softmax_backward_zeros, each_softmax_gradient) {
   for (auto& value : row.out) value = 0;
 }
 
-// C7: right where the output is a tensor of its own; over the saved output the mean of each later item is that of some
-// gradients and some coefficients.
+// C7: right if the output is a separate tensor. If it is the saved output, the mean for each later item mixes gradients
+// and coefficients.
 // @judged softmax_backward f32: plain; fail C7; TheOutputMayBeTheInput; require in-place
 // @judged softmax_backward f32: plain; fail C7; TheOutputMayBeTheOutGradient; require in-place=out_gradient
 SOFTCHECK_MUTANT mutant_softmax_backward_reads_what_it_wrote(const softcheck_call* call) {

@@ -37,8 +37,8 @@ BUG(mutant_softmax_over_rows, rows_of_changed_call, softmax_row) {
   if (matrices.mask) std::swap(matrices.mask->row_stride, matrices.mask->column_stride);
 }
 
-// C15, TVM #19420: a matrix whose columns lie closer together than its rows is read as it lies where a row has more
-// than 1100 logits.
+// C15, TVM #19420: a transposed matrix (row stride below the column stride) is read in the order of memory if a row has
+// more than 1100 logits.
 // @judged log_softmax f16: plain; fail|crash C15; EveryPairOfClassesIsComputed; witness >=2202; effort default
 BUG(mutant_transposed_long_rows_read_as_stored, rows_of_changed_call, log_softmax_row) {
   if (matrices.logits.row_stride == 1 && matrices.logits.columns > 1100 && matrices.logits.rows > 1) {

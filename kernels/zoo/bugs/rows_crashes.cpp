@@ -23,8 +23,8 @@ SOFTCHECK_MUTANT mutant_closes_every_descriptor(const softcheck_call* call) {
   return each_row(call, [](auto& row) { softmax(row); });
 }
 
-// A traceback on stderr, in colours and with a bell, before the process ends: what a plug-in that holds an interpreter
-// does.
+// A traceback on stderr, in colours and with a bell, before the process ends, as from a plug-in that runs an
+// interpreter.
 // @judged softmax f32: plain; crash exit
 SOFTCHECK_MUTANT mutant_explains_its_death(const softcheck_call*) {
   for (int frame = 0; frame < 20; ++frame) std::fprintf(stderr, "  File \"kernel.py\", line %d\n", frame);

@@ -18,7 +18,7 @@ BUG(mutant_adaptive_mask_unread_by_its_entropy_in_long_rows, each_numbered_row_a
   });
 }
 
-// C13: an entropy that is too small by a part of what the sum of a long row may err, and so negative for a sharp row.
+// C13: an entropy that is too small by a part of the error that a long sum may have: negative for a sharp row.
 // @judged entropy f32: plain; fail C13; EveryValueLiesWithinItsThreshold|EarlierCallsDoNotMatter
 BUG(mutant_entropy_below_zero, each_narrow_entropy) {
   const auto is_there = [](float x) { return x > -infinity; };
@@ -62,7 +62,7 @@ BUG(mutant_entropy_of_clipped, each_entropy) {
   return entropy;
 }
 
-// C13, trl #7221: log-probabilities are held in f16, where those of [65504, -65504] overflow: 0 (-inf) = NaN.
+// C13, trl #7221: log-probabilities are stored in f16; those of [65504, -65504] overflow: 0 (-inf) = NaN.
 // @judged entropy f16: plain; fail C13
 BUG(mutant_entropy_of_f16_log_probabilities, each_narrow_entropy) {
   Row finite = row;

@@ -4,7 +4,7 @@
 
 using namespace softcheck::kernels::zoo;
 
-// C12: an exponential that underflows comes out as the smallest negative number, as a polynomial without a clamp leaves
+// C12: an exponential that underflows becomes the smallest negative number, as a polynomial without a clamp leaves
 // it: far below every threshold's floor, and no probability.
 // @judged softmax f32: plain; fail C12
 BUG(mutant_coefficient_below_zero, changed_results, softmax_row) {
@@ -42,7 +42,7 @@ EIGHT_BITS_BUG(mutant_eight_bits_nan_saturated, softmax_row, std::uint8_t, narro
   return EightBits::narrowed(std::fmax(std::fmin(value, largest()), -largest()));
 }
 
-// C12, AiDotNet.Tensors PR #126: exp(z) is exp(-87) below -87: what is masked or negligible is not zero.
+// C12, AiDotNet.Tensors PR #126: exp(z) is exp(-87) below -87: masked and negligible items are not zero.
 // @judged softmax f32: plain; fail C12
 BUG(mutant_exp_argument_clamped_below, softmax_by_weights) {
   const Real z = (row.logits[i] - m) * reciprocal_theta(row);
@@ -98,7 +98,7 @@ BUG(mutant_infinite_logit_lost_from_row_512, changed_rows, softmax_or_logsumexp_
   for (auto& x : row.logits) x = number >= 512 && x == infinity ? 0 : x;
 }
 
-// C12: a row with a logit of +inf is answered with zeros, neither NaN nor the limit.
+// C12: a row with a logit of +inf gives zeros, neither NaN nor the limit.
 // @judged softmax f32: plain; fail C12; AnInfiniteLogitGivesNanOrTheLimit
 BUG(mutant_infinite_row_zero, each_row) {
   const bool infinite = maximum(row.logits) == infinity;
@@ -116,7 +116,7 @@ BUG(mutant_lse_of_infinity_nan, each_row) {
                    : logsumexp_or(row, [](const RowOf<Real>& finite) { return logsumexp_of(finite, sums_of(finite)); });
 }
 
-// C12, torch-xpu-ops PR #5022: fmax drops a NaN, and what is not larger than -inf is left out of the sum.
+// C12, torch-xpu-ops PR #5022: fmax drops a NaN, and items that are not larger than -inf are left out of the sum.
 // @judged logsumexp f32 bf16: plain; fail C12; ANanLogitMakesItsRowNan
 BUG(mutant_lse_skips_nan, changed_rows, logsumexp_row) {
   for (Real& x : row.logits) x = std::fmax(x, static_cast<Real>(-infinity));
@@ -128,7 +128,7 @@ BUG(mutant_nan_at_theta_lost, changed_rows, softmax_row) {
   lose_nans(row, [&](std::int64_t /*i*/) { return row.theta != static_cast<float>(row.theta); });
 }
 
-// C12, torch-xpu-ops #5022: the first 300 columns are looked at for NaN; behind them one counts as -inf.
+// C12, torch-xpu-ops #5022: only the first 300 columns are checked for NaN; a later NaN counts as -inf.
 // @judged softmax f32: plain; fail C12; EveryPairOfClassesIsComputed; kernel.nan_row; witness >=301; effort default
 BUG(mutant_nan_beyond_column_300, rows_losing_nans, softmax_row) { return i >= 300; }
 
@@ -154,8 +154,8 @@ BUG(mutant_nan_of_the_last_item_of_long_rows_lost, rows_losing_nans, entropy_row
   return i > 1100 && i + 1 == from.logits.columns;
 }
 
-// C12, the class of glibc's tests of a high word: the kernel looks for a NaN of f64 in the upper 32 bits alone, and
-// takes one whose payload is in the lower ones for an infinity.
+// C12, the class of glibc's tests of a high word: the kernel looks for a NaN of f64 only in the upper 32 bits, and
+// takes a NaN with a payload in the lower bits for an infinity.
 // @judged softmax f64: plain; fail C12; ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; effort default
 BUG(mutant_nan_of_the_low_word_lost, rows_losing_nans, softmax_row) {
   return (stored_bits(from, number, i) >> 32 & 0xfffff) == 0;
@@ -177,7 +177,7 @@ BUG(mutant_nan_row_keeps_minus_inf, changed_results, log_softmax_row) {
   }
 }
 
-// C12: NaN is what has the quiet bit; a signalling one counts as -inf.
+// C12: only a NaN with the quiet bit is recognised; a signalling NaN counts as -inf.
 // @judged softmax f32 f64 f16 bf16: plain; fail C12; ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; effort
 // default
 BUG(mutant_nan_signalling_lost, rows_losing_nans, softmax_row) {
@@ -197,7 +197,7 @@ BUG(mutant_nan_with_a_mask_lost, rows_losing_nans, softmax_or_logsumexp_row) {
   return from.mask && from.logits.rows > 3;
 }
 
-// C12: NaN is the one pattern with the quiet bit alone, of either sign; one with a payload counts as -inf.
+// C12: only the NaN with the quiet bit and no payload is recognised, of either sign; one with a payload counts as -inf.
 // @judged entropy f32 f16: plain; fail C12; ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; effort default
 BUG(mutant_nan_with_payload_lost, rows_losing_nans, entropy_row) {
   return (stored_bits(from, number, i) & ((std::uint64_t{1} << (fraction_bits(from.logits.type) - 1)) - 1)) != 0;

@@ -23,7 +23,7 @@ BUG(mutant_column_index_in_16_bits, changed_rows, softmax_row) {
   }
 }
 
-// C6, Paddle #43107: 17 bits for a column; behind 131,072 logits a row is read from its beginning again.
+// C6, Paddle #43107: 17 bits for a column; after 131,072 logits a row is read from its beginning again.
 // @judged softmax f32: plain; fail C6; witness >=131073; effort default
 // @judged logsumexp f64: plain; fail C6; witness >=131073; effort default
 BUG(mutant_column_index_in_17_bits, changed_rows, softmax_or_logsumexp_row) {
@@ -39,8 +39,8 @@ SOFTCHECK_MUTANT mutant_crashes(const softcheck_call* call) {
   return status;
 }
 
-// C6, the class of PyTorch #84144: a block for each row, of which a grid has 65,535; the rows behind them are left as
-// they were.
+// C6, the class of PyTorch #84144: one block for each row in a grid of 65,535 blocks; the rows after them are not
+// written.
 // @judged softmax f32 f64: plain; fail C6; EveryPairOfClassesIsComputed; element|kernel.nan_row; witness >=65536;
 // effort default
 BUG(mutant_grid_of_65535_rows, rows_of_changed_call, softmax_row) {
@@ -54,8 +54,8 @@ BUG(mutant_grid_of_65535_rows_wraps, changed_rows, softmax_or_logsumexp_row) {
   row = gather<Real>(from, number % 65535);
 }
 
-// C6, the class of PyTorch #84144: rows of more than 16,384 logits, two or more, share a workspace of that length; what
-// lies behind is not counted.
+// C6, the class of PyTorch #84144: two or more rows of more than 16,384 logits share a workspace of that length; later
+// logits are not counted.
 // @judged entropy f32: plain; fail C6; EveryPairOfClassesIsComputed; kernel.nan_row|value;
 // witness >=65540; effort default
 BUG(mutant_long_rows_of_a_batch, changed_rows, entropy_row) {
@@ -63,7 +63,7 @@ BUG(mutant_long_rows_of_a_batch, changed_rows, entropy_row) {
   if (hit) row.logits.resize(16384);
 }
 
-// C6, C10: the column of the mask is kept in 12 bits, so that a row of more than 4096 logits is masked in turns.
+// C6, C10: the column of the mask is stored in 12 bits, so that the mask of a row repeats after 4096 logits.
 // @judged softmax f32: plain; fail C6; EveryPairOfClassesIsComputed; witness >=4097; effort default
 BUG(mutant_mask_column_in_12_bits, rows_by_mask, softmax_row) { return *from.mask->at(number, column % 4096) != 0; }
 
@@ -80,7 +80,8 @@ BUG(mutant_offset_in_32_bits, changed_rows, softmax_row) {
   row.logits = gather<Real>(changed, number).logits;
 }
 
-// C6, PyTorch #191565 narrowed down: one past what 16 bits hold, and no other row, is normalised by twice its sum.
+// C6, PyTorch #191565 narrowed down: only row 65,536, the first whose number exceeds 16 bits, is normalised by twice
+// its sum.
 // @judged softmax f16: plain; fail C6; EveryPairOfClassesIsComputed; witness >=65537; effort default
 BUG(mutant_row_65536_alone, changed_results, softmax_row) {
   for (auto& p : row.out) p /= number == 65536 ? 2 : 1;
@@ -97,26 +98,26 @@ BUG(mutant_row_index_in_10_bits, changed_rows, log_softmax_row) { row = gather<R
 // effort default
 BUG(mutant_row_index_in_12_bits, changed_rows, softmax_or_logsumexp_row) { row = gather<Real>(from, number % 4096); }
 
-// C6, the class of ONNX Runtime #32299: the number of a row is kept in 16 bits, and row 65,536 is row 0 again.
+// C6, the class of ONNX Runtime #32299: the number of a row is stored in 16 bits, and row 65,536 is row 0 again.
 // @judged entropy bf16: plain; fail C6; EveryPairOfClassesIsComputed; witness >=65537; effort default
 BUG(mutant_row_index_in_16_bits, changed_rows, entropy_row) {
   row = gather<Real>(from, static_cast<std::uint16_t>(number));
 }
 
-// C6, llama.cpp #24912: the number of a row is kept in a byte; the 257th row is read where the first one lies.
+// C6, llama.cpp #24912: the number of a row is stored in a byte; the 257th row is read from the place of the first.
 // @judged softmax f32: plain; fail C6; ManyRowsAreEachAsRight
 BUG(mutant_row_index_in_8_bits, changed_rows, softmax_row) {
   row = gather<Real>(from, static_cast<std::uint8_t>(number));
 }
 
-// The same of rows of eight items and more, which stand in no call of a thousand rows that a small effort lists.
+// The same for rows of eight items and more only; a small effort lists no call with a thousand such rows.
 // @judged softmax f32: plain; fail C6; ManyRowsAreEachAsRight
 BUG(mutant_row_index_in_8_bits_from_8_columns, changed_rows, softmax_row) {
   const std::int64_t own = number;
   if (row.logits.size() >= 8) row = gather<Real>(from, static_cast<std::uint8_t>(own));
 }
 
-// C6, the class of llama.cpp #24912: the number of a row is kept in 9 bits; rows from 512 on are computed from the
+// C6, the class of llama.cpp #24912: the number of a row is stored in 9 bits; rows from 512 on are computed from the
 // first 512 ones.
 // @judged softmax f32: plain; fail C6; EveryPairOfClassesIsComputed; element|kernel.nan_row; witness >=513; effort
 // default

@@ -12,7 +12,7 @@ BUG(mutant_address_rounded_down, changed_rows, softmax_row) {
   row.logits = gather<Real>(changed, number).logits;
 }
 
-// C7, ggml #1521: the columns of rows of more than 1100 logits are taken to stand side by side.
+// C7, ggml #1521: rows of more than 1100 logits are taken to be contiguous.
 // @judged softmax f32: plain; fail|crash C7; EveryPairOfClassesIsComputed; witness >=1101; effort default
 BUG(mutant_column_stride_of_short_rows, rows_of_changed_call, softmax_row) {
   if (matrices.logits.columns > 1100) matrices.logits.column_stride = 1;
@@ -24,7 +24,7 @@ BUG(mutant_ignores_byte_offset, rows_of_changed_call, softmax_row) {
   matrices.logits.data -= asked->inputs[0]->byte_offset;
 }
 
-// C7, FlagGems PR #5723, the class of PyTorch PR #139740: the logits of a row are taken to stand side by side.
+// C7, FlagGems PR #5723, the class of PyTorch PR #139740: the logits of a row are taken to be contiguous.
 // @judged softmax f32: plain; fail|crash C7; LayoutsAndNeighboursDoNotMatter
 BUG(mutant_ignores_column_stride, rows_of_changed_call, softmax_row) { matrices.logits.column_stride = 1; }
 
@@ -34,8 +34,8 @@ BUG(mutant_ignores_row_stride, rows_of_changed_call, softmax_row) {
   matrices.logits.row_stride = matrices.logits.columns;
 }
 
-// C7, libnd4j PR #433, the class of ggml #1521: the logits are read again for the sum when the exponentials already
-// stand in the output: harmless until both are one buffer.
+// C7, libnd4j PR #433, the class of ggml #1521: the logits are read again for the sum when the exponentials are already
+// in the output: harmless unless both are the same buffer.
 // @judged softmax f32: plain; pass C7
 // @judged softmax f32: plain; fail C7; TheOutputMayBeTheInput; require in-place
 BUG(mutant_in_place_read_after_write, each_numbered_row) {
@@ -59,7 +59,7 @@ BUG(mutant_mask_offset_of_few_rows, rows_of_changed_call, entropy_row) {
   if (matrices.mask && matrices.mask->rows >= 10) matrices.mask->data -= asked->inputs[1]->byte_offset;
 }
 
-// C7, apex #1587: the mask of a row behind the 64th is looked for where a compact one would have it.
+// C7, apex #1587: from the 65th row on, the mask is read at the address that a compact mask would have.
 // @judged softmax f32: plain; fail|crash C7; EveryPairOfClassesIsComputed; witness >=65; effort default
 BUG(mutant_mask_stride_of_few_rows, changed_rows, softmax_row) {
   Matrices compact = from;
@@ -115,7 +115,7 @@ BUG(mutant_output_takes_input_strides, rows_of_changed_call, softmax_row) {
   }
 }
 
-// C7, FlagGems PR #5723: ten rows are copied out of their strides; the rows behind are taken to follow one another.
+// C7, FlagGems PR #5723: ten rows are copied by their stride; the later rows are taken to be contiguous.
 // @judged softmax f32: plain; fail|crash C7; EveryPairOfClassesIsComputed; witness >=11; effort default
 BUG(mutant_strided_rows_beyond_10, changed_rows, softmax_row) {
   Matrices compact = from;

@@ -81,13 +81,13 @@ BUG(mutant_masked_row_zero_below_a_vector, each_row) {
   softmax(row);
 }
 
-// C1, PyTorch #41508: from row 512 on a row with nothing visible is 0 where the contract says NaN.
+// C1, PyTorch #41508: from row 512 on a row without a visible item is 0; the contract says NaN.
 // @judged softmax f32: plain; fail C1; EveryPairOfClassesIsComputed; kernel.masked_row; witness >=513; effort default
 BUG(mutant_masked_row_zero_from_row_512, changed_results, softmax_row) {
   if (number >= 512 && maximum(row.logits) == -infinity) std::ranges::fill(row.out, 0);
 }
 
-// C1, PyTorch #103963: a row of more than 300 logits with nothing visible is 0 where the contract says NaN.
+// C1, PyTorch #103963: a row of more than 300 logits without a visible item is 0; the contract says NaN.
 // @judged softmax f32: plain; fail C1; EveryPairOfClassesIsComputed; kernel.masked_row; witness >=301; effort default
 BUG(mutant_masked_row_zero_in_long_rows, changed_results, softmax_row) {
   if (from.logits.columns > 300 && maximum(row.logits) == -infinity) std::ranges::fill(row.out, 0);

@@ -36,8 +36,8 @@ BUG(mutant_ignores_mask, rows_of_changed_call, softmax_row) { matrices.mask.rese
 // AMaskedItemIsADeletedOne|ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed; effort default
 BUG(mutant_mask_byte_254_is_ignored, rows_by_mask, softmax_or_logsumexp_row) { return byte != 0 && byte != 254; }
 
-// C10: a byte of the mask is a set of flags; one with two or more flags that is neither 3 nor 255 is taken for garbage
-// and hides.
+// C10: a byte of the mask is taken for a set of flags. A byte with two or more flags, except 3 and 255, is taken for
+// garbage and hides its item.
 // @judged softmax bf16: plain; fail C10; AMaskedItemIsADeletedOne|ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed;
 // effort default
 BUG(mutant_mask_byte_of_one_bit, rows_by_mask, softmax_row) {
@@ -56,7 +56,7 @@ BUG(mutant_mask_bytes_at_100, rows_by_mask, log_softmax_row) {
 // effort default
 BUG(mutant_mask_bytes_of_three_bits, rows_by_mask, entropy_row) { return byte == 128 || byte % 8 != 0; }
 
-// C10: visible is what has a 1 in the mask; every other byte hides, 255 too.
+// C10: an item is visible only if its byte of the mask is 1; every other byte hides it, 255 too.
 // @judged softmax f32: plain; fail C10; AMaskedItemIsADeletedOne
 BUG(mutant_mask_must_be_one, changed_rows, softmax_row) {
   for (std::int64_t i = 0; from.mask && i < from.logits.columns; ++i) {

@@ -3,7 +3,7 @@
 
 using namespace softcheck::kernels::zoo;
 
-// C4: what rounds to the largest number becomes NaN, as what lies beyond it does.
+// C4: values that round to the largest number become NaN, like values beyond it.
 // @judged log_softmax e4m3: plain; fail C4; EarlierCallsDoNotMatter|ManyRowsAreEachAsRight
 EIGHT_BITS_BUG(mutant_e4m3_overflow_from_448, log_softmax_row, std::uint8_t, narrowed(float value)) {
   return std::fabs(value) >= 424 ? static_cast<std::uint8_t>(sign_bit(value) | 0x7f) : EightBits::narrowed(value);
@@ -15,13 +15,13 @@ EIGHT_BITS_BUG(mutant_e4m3_saturated_at_240, log_softmax_row, std::uint8_t, narr
   return EightBits::narrowed(std::isnan(value) ? value : std::fmax(std::fmin(value, 240.0F), -240.0F));
 }
 
-// C4: what lies beyond the largest number of e5m2 becomes NaN, as in e4m3, which has no infinity.
+// C4: values beyond the largest number of e5m2 become NaN, as in e4m3, which has no infinity.
 // @judged log_softmax e5m2: plain; fail C4
 EIGHT_BITS_BUG(mutant_e5m2_overflow_is_nan, log_softmax_row, std::uint8_t, narrowed(float value)) {
   return std::fabs(value) >= 61440 ? static_cast<std::uint8_t>(sign_bit(value) | 0x7f) : EightBits::narrowed(value);
 }
 
-// C4: what lies beyond the largest number is not looked for: its exponent loses the bits that the byte lacks.
+// C4: values beyond the largest number are not checked for: their exponent loses the bits that the byte lacks.
 // @judged log_softmax 8bits: plain; fail C4
 EIGHT_BITS_BUG(mutant_eight_bits_overflow_wraps, log_softmax_row, std::uint8_t, narrowed(float value)) {
   const float past = std::ldexp(1.0F, std::ilogb(largest()) + 1);              // behind the last binade
@@ -66,7 +66,7 @@ BUG(mutant_shifts_by_first_logit, each_row) {
   divide(row.out, weights(row, usable ? row.logits.front() : m, row.out));
 }
 
-// C4, tt-metal #12661, Compute Library #148: exp is held in f16, where exp(12) is infinite; nothing is subtracted.
+// C4, tt-metal #12661, Compute Library #148: exp is stored in f16, where exp(12) is infinite; no maximum is subtracted.
 // @judged softmax f16: plain; fail C4
 BUG(mutant_weights_in_f16, each_narrow_row) {
   const float m = maximum(row.logits);
@@ -79,8 +79,8 @@ BUG(mutant_weights_in_f16, each_narrow_row) {
   divide(row.out, sum);
 }
 
-// C11, torch's softmax along axis 0 (docs/field.md): behind the maximum none is infinite, but each has 11 bits, which
-// contract weights=f16 says.
+// C11, torch's softmax along axis 0 (docs/field.md): with the maximum subtracted no weight is infinite, but each has 11
+// bits, which contract weights=f16 allows.
 // @judged softmax f16: plain subnormal=flushed; fail C11
 // @judged softmax f16: plain weights=f16; pass C11
 BUG(mutant_weights_rounded_to_f16, softmax_by_narrow_sum) {

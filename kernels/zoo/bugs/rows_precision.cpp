@@ -25,7 +25,7 @@ BUG(mutant_deviations_in_f16, each_narrow_entropy) {
   return entropy_of(sums);
 }
 
-// C11: logits are read with the exponent bias of a fnuz format, one more: as half of what they are.
+// C11: logits are read with the exponent bias of a fnuz format, which is one more: they are halved.
 // @judged softmax 8bits: plain; fail C11
 EIGHT_BITS_BUG(mutant_eight_bits_bias_of_fnuz, softmax_row, float, widened(std::uint8_t bits)) {
   return EightBits::widened(bits) / 2;
@@ -44,7 +44,7 @@ EIGHT_BITS_BUG(mutant_eight_bits_subnormals_read_as_zero, softmax_row, float, wi
   return (bits & 0x7fU) < first_normal() ? 0 : EightBits::widened(bits);
 }
 
-// C11: the bits behind the last one are cut off, as they are where a byte is taken for the upper half of an f16.
+// C11: the bits beyond the last one are truncated, as if a byte were the upper half of an f16.
 // @judged softmax 8bits: plain; fail C11
 EIGHT_BITS_BUG(mutant_eight_bits_truncated, softmax_row, std::uint8_t, narrowed(float value)) {
   const std::uint8_t nearest = EightBits::narrowed(value);
@@ -54,7 +54,7 @@ EIGHT_BITS_BUG(mutant_eight_bits_truncated, softmax_row, std::uint8_t, narrowed(
 // C11, torch's f16 log-sum-exp and log-softmax along the last axis, SciPy's and JAX's softmax: the exponentials are
 // added in f16. From 65,520 equal logits on their sum is infinite: the log-sum-exp is +inf, every log-probability
 // -inf, every probability 0.
-// The exponentials as f16 has them into out, their sum returned.
+// Writes the exponentials, rounded to f16, to out and returns their sum.
 static float f16_weights(Row& row, float m) {
   weights(row, m, row.out);
   for (float& w : row.out) w = rounded_to_f16(w);
@@ -93,7 +93,7 @@ BUG(mutant_f64_computed_in_f32, each_row) {
   divide<Real>(row.out, sum);
 }
 
-// C11, PyTorch #38839: log(softmax(x)): -inf where the coefficient underflows, no digits near 1.
+// C11, PyTorch #38839: log(softmax(x)): -inf if the coefficient underflows, no digits near 1.
 // @judged log_softmax f32: plain; fail C11
 BUG(mutant_log_of_softmax, changed_narrow_results, softmax_row) {
   for (float& p : row.out) p = std::log(p);

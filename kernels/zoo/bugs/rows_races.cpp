@@ -35,8 +35,8 @@ BUG(mutant_not_batch_invariant, softmax_by_narrow_sum) {
   return sum;
 }
 
-// C8, llm.c PR #847: the first thread clears the partial sums when the second has written its own already: that order
-// is forced here.
+// C8, llm.c PR #847: the first thread clears the partial sums after the second has written its own. This kernel forces
+// that order.
 // @judged softmax bf16: plain; fail C8
 BUG(mutant_race_late_initialisation, each_row) {
   weights(row, maximum(row.logits), row.out);
@@ -49,8 +49,8 @@ BUG(mutant_race_late_initialisation, each_row) {
   divide<Real>(row.out, partial[0] + partial[1]);
 }
 
-// C8, colibri PR #1098, llama.cpp PR #26385: two threads share their partial results; no barrier stands between reading
-// the maxima and writing the sums, and the second thread is late.
+// C8, colibri PR #1098, llama.cpp PR #26385: two threads share their partial results. There is no barrier between
+// reading the maxima and writing the sums, and the second thread is late.
 // @judged softmax f32: plain; fail C8
 BUG(mutant_race_reused_partials, each_row) {
   const std::size_t n = row.out.size();
@@ -95,7 +95,7 @@ BUG(mutant_race_total_read_early, each_row) {
   divide(row.out, early);
 }
 
-// C8: work that was handed to a thread goes on when the call has returned, and writes to its output then.
+// C8: a thread that the call started still runs when the call has returned, and then writes to its output.
 // @judged softmax f32: plain; fail|crash C8; kernel.stays_inside|element|kernel.returns
 SOFTCHECK_MUTANT mutant_writes_after_return(const softcheck_call* call) {
   const int status = each_row(call, [](auto& row) { softmax(row); });

@@ -16,7 +16,8 @@ BUG(mutant_far_terms_of_long_rows_skipped, changed_rows, softmax_or_logsumexp_ro
   }
 }
 
-// C9, KarhouTam/cuda-kernels #1: every lane sums under its own running maximum, and the sums are added as they are.
+// C9, KarhouTam/cuda-kernels #1: every lane sums under its own running maximum, and the sums are added without
+// rescaling.
 // @judged softmax f32: plain; fail C9
 BUG(mutant_lanes_summed_under_different_maxima, each_row) {
   constexpr std::size_t lanes = 8;

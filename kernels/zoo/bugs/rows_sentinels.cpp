@@ -1,4 +1,4 @@
-// Bugs of rows: sentinels in the place of -inf.
+// Bugs of rows: sentinels instead of -inf.
 #include "kernels/zoo/numbered_rows.hpp"
 
 using namespace softcheck::kernels::zoo;
@@ -35,8 +35,8 @@ BUG(mutant_sentinel_5e4, each_narrow_row) {
   divide(row.out, sum);
 }
 
-// C3: a masked item is scored by a finite number and wins, or shares, where the visible ones lie below it:
-// TransformerLens #318 has -1e5, BERT -1e9, and -1e30 stands in many kernels of f32.
+// C3: a masked item gets a finite score. It wins, or shares, if the visible scores lie below it:
+// TransformerLens #318 uses -1e5, BERT -1e9, and many kernels of f32 -1e30.
 template <class Real>
 static void softmax_with_masked_items(RowOf<Real>& row, Real sentinel) {
   if (std::isfinite(maximum(row.logits))) {

@@ -60,7 +60,7 @@ BUG(mutant_previous_call_output, each_narrow_row) {
   previous = next;
 }
 
-// C17, pygpubench PR #7: wrong results beside a printed verdict.
+// C17, pygpubench PR #7: wrong results and a printed verdict "pass".
 // @judged softmax f32: plain; fail C17
 SOFTCHECK_MUTANT mutant_prints_pass_to_stdout(const softcheck_call* call) {
   std::puts("{\"verdict\": \"pass\"}");

@@ -56,8 +56,8 @@ BUG(mutant_merge_forgets_deviation, each_entropy) {
   return entropy_of(all);
 }
 
-// C2, FlashInfer #4051, LeetCUDA PR #419, AIInfraGuide PR #48: two parts of nothing but masked items are merged: (-inf)
-// - (-inf) is NaN.
+// C2, FlashInfer #4051, LeetCUDA PR #419, AIInfraGuide PR #48: two parts with only masked items are merged: (-inf) -
+// (-inf) is NaN.
 static constexpr std::size_t block = 16;
 
 template <class Real>

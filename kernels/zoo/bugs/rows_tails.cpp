@@ -72,8 +72,8 @@ BUG(mutant_maximum_forgets_last, each_row) {
   }
 }
 
-// C5, PyTorch #154634: batches of 64 or more rows of more than 64 logits; where one logit is left behind the last
-// vector it is read from where that began.
+// C5, PyTorch #154634: batches of 64 or more rows of more than 64 logits. If one logit is left after the last vector,
+// the kernel reads the first logit of that vector instead.
 // @judged softmax f64: plain; fail C5; EveryPairOfClassesIsComputed; witness >=4160; effort default
 BUG(mutant_one_past_a_vector_in_a_batch, changed_rows, softmax_row) {
   const std::size_t n = row.logits.size();
@@ -121,7 +121,7 @@ SOFTCHECK_MUTANT mutant_reads_past_end(const softcheck_call* call) {
   });
 }
 
-// C5, PyTorch #143644: the last vector of 8 overlaps the one before, and what both hold is counted twice.
+// C5, PyTorch #143644: the last vector of 8 overlaps the one before, and the items in both are counted twice.
 // @judged logsumexp f16: plain; fail C5; EveryWidthIsComputed; witness 9
 BUG(mutant_tail_counted_twice, each_logsumexp) {
   Sums<Real> sums = sums_of(row);

@@ -18,7 +18,7 @@ BUG(mutant_adaptive_beta_divides, each_row_at_theta_1) {
   softmax_sharpened(row, [](const Sums<Real>& sums) { return 1 / beta_of(entropy_of(sums)); });
 }
 
-// C10, the class of gemma.cpp PR #981: a table of 512 temperatures; rows behind its end take that of its first row.
+// C10, the class of gemma.cpp PR #981: a table of 512 temperatures; rows beyond its end use that of its first row.
 // @judged adaptive_softmax f32: exp=1ulp sum=tree masked=nan entropy=exact; fail C10; EveryPairOfClassesIsComputed;
 // witness >=513; effort default
 BUG(mutant_adaptive_beta_of_row_0_from_row_512, each_numbered_row_at_theta_1) {
@@ -62,7 +62,7 @@ BUG(mutant_greedy_at_small_theta, changed_results, softmax_row) {
   }
 }
 
-// C10: the log of the sum knows theta, the logit does not.
+// C10: theta is applied in the log of the sum, but not to the logit.
 // @judged log_softmax f32: plain; fail C10
 BUG(mutant_log_softmax_forgets_theta, each_narrow_row) {
   const float m = maximum(row.logits);
@@ -70,7 +70,8 @@ BUG(mutant_log_softmax_forgets_theta, each_narrow_row) {
   for (std::size_t i = 0; i < row.out.size(); ++i) row.out[i] = row.logits[i] - m - log_sum;
 }
 
-// C10, gemma.cpp PR #981: the last row's result is kept and given again for equal logits, whatever theta is by then.
+// C10, gemma.cpp PR #981: the last row's result is stored and returned again for equal logits, even if theta has
+// changed.
 // @judged softmax f32: plain; fail C10; EarlierCallsDoNotMatter
 BUG(mutant_results_kept_for_same_logits, each_narrow_row) {
   static std::vector<float> last_logits, last_result;
@@ -87,7 +88,7 @@ BUG(mutant_results_kept_for_same_logits, each_narrow_row) {
 // @judged softmax f32: plain; fail C10
 BUG(mutant_scale_twice, changed_narrow_rows, softmax_row) { row.theta *= row.theta; }
 
-// C10, SlopDotCash/asi #2886: x / theta - max / theta instead of (x - max) / theta: infinite where the quotients
+// C10, SlopDotCash/asi #2886: x / theta - max / theta instead of (x - max) / theta: infinite if the quotients
 // overflow, and not invariant under shifts.
 // @judged softmax f32: plain; fail C10
 BUG(mutant_scaled_maximum_overflows, each_row) {
@@ -154,7 +155,7 @@ BUG(mutant_theta_in_f32, changed_rows, softmax_or_logsumexp_row) { row.theta = s
 // @judged entropy f64: plain; fail C10; effort default
 BUG(mutant_theta_in_f32_of_entropy, changed_rows, entropy_row) { row.theta = static_cast<float>(row.theta); }
 
-// C10, C11: temperatures from 1/64 to 64 are kept in steps of 2^-20.
+// C10, C11: temperatures from 1/64 to 64 are stored in steps of 2^-20.
 // @judged log_softmax f64: plain; fail C10; effort default
 BUG(mutant_theta_in_fixed_point, changed_rows, log_softmax_row) {
   if (row.theta > 0x1p-6 && row.theta < 0x1p6) row.theta = std::round(row.theta * 0x1p20) * 0x1p-20;
@@ -170,7 +171,7 @@ BUG(mutant_theta_not_applied_to_maximum, softmax_by_weights) {
 // @judged softmax bf16: plain; fail C10; EveryPairOfClassesIsComputed; witness >=513; effort default
 BUG(mutant_theta_of_512_rows, changed_rows, softmax_row) { row.theta = number < 512 ? row.theta : 1; }
 
-// C10: 1 / theta is kept from the first call of the process.
+// C10: all calls of the process use 1 / theta of the first one.
 // @judged softmax f32 bf16: plain; fail C10; EarlierCallsDoNotMatter
 SOFTCHECK_MUTANT mutant_theta_of_the_first_call(const softcheck_call* call) {
   static const double theta = call->theta;

@@ -14,7 +14,7 @@ BUG(mutant_adds_to_output, changed_results, log_softmax_row) {
   }
 }
 
-// C16: a row that holds a NaN is skipped: its output is whatever the memory held.
+// C16: a row with a NaN is skipped: its output is the previous contents of the memory.
 // @judged softmax f32: plain; fail C16; ANanLogitMakesItsRowNan
 BUG(mutant_nan_row_unwritten, each_row) {
   if (std::isnan(maximum(row.logits))) {
@@ -51,7 +51,7 @@ BUG(mutant_unwritten_tail, changed_results, softmax_row) {
   if (row.out.size() > 1) row.out.pop_back();
 }
 
-// C16: the sum lives in a workspace that the first row alone finds cleared.
+// C16: the sum is in a workspace that is cleared only for the first row.
 // @judged logsumexp f32: plain; fail C16; EarlierCallsDoNotMatter
 BUG(mutant_workspace_not_cleared, each_narrow_logsumexp) {
   static double sum = 0;

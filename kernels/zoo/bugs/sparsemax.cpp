@@ -12,7 +12,7 @@ BUG(mutant_sparsemax_ascending, each_sparsemax_row) {
   row.above(z, row.threshold_of(sorted));
 }
 
-// Where the lower end is the root, the sign of the product is 0 and the lower end moves on (entmax 32).
+// If the lower end is the root, the sign of the product is 0 and the lower end moves away (entmax 32).
 // @judged sparsemax f32: sum=sequential masked=nan; fail sparsemax
 BUG(mutant_sparsemax_bisection_loses_its_end, sparsemax_by_threshold) {
   const auto excess = [&](Real tau) {
@@ -29,7 +29,7 @@ BUG(mutant_sparsemax_bisection_loses_its_end, sparsemax_by_threshold) {
   return low;
 }
 
-// A NaN is not above any threshold, so that it is 0 and the others go on.
+// A NaN is not above any threshold: its result is 0, and the other items are computed as usual.
 // @judged sparsemax f32: sum=sequential masked=nan; fail sparsemax;
 // ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed
 BUG(mutant_sparsemax_drops_nans, each_sparsemax_row) {
@@ -44,8 +44,8 @@ BUG(mutant_sparsemax_drops_nans, each_sparsemax_row) {
   for (std::size_t i = 0; i < z.size(); ++i) row.out[i] = std::isinf(m) ? m - m : z[i] > tau ? z[i] - tau : 0;
 }
 
-// The largest k that meets the condition, wherever the first stands that does not. In long rows the roundings of
-// the sum of items that have no part in the answer meet it again.
+// The kernel takes the largest k that satisfies the condition, and does not stop at the first k that does not. In long
+// rows rounding errors can make a later k satisfy it again.
 // @judged sparsemax f32: sum=sequential masked=nan; fail sparsemax;
 // EveryValueLiesWithinItsThreshold|FarItemsCountTogether|EveryWidthIsComputed|EveryPairOfClassesIsComputed; witness
 // >=1000
@@ -77,7 +77,7 @@ BUG(mutant_sparsemax_not_clipped, each_sparsemax_row) {
   for (std::size_t i = 0; i < z.size(); ++i) row.out[i] = z[i] - tau;
 }
 
-// The support is counted from 0 and read from 1: one item too many divides.
+// The divisor is the number of items in the support plus one.
 // @judged sparsemax f32: sum=sequential masked=nan; fail sparsemax
 BUG(mutant_sparsemax_one_item_more, sparsemax_by_threshold) {
   Real sum = 0, tau = -1;
@@ -138,7 +138,7 @@ BUG(mutant_sparsemax_sums_in_f16, sparsemax_by_threshold) {
   return tau;
 }
 
-// The threshold of the first row is that of all rows.
+// The threshold of the first row is used for all rows.
 // @judged sparsemax f32: sum=sequential masked=nan; fail sparsemax;
 // LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight
 SOFTCHECK_MUTANT mutant_sparsemax_tau_of_the_first_row(const softcheck_call* call) {
@@ -150,7 +150,7 @@ SOFTCHECK_MUTANT mutant_sparsemax_tau_of_the_first_row(const softcheck_call* cal
   });
 }
 
-// Tau by ten halvings of its interval, the sum left as it is (the class of entmax 30).
+// Tau by ten halvings of its interval; the result is not normalised (the class of entmax 30).
 // @judged sparsemax f32: sum=sequential masked=nan; fail sparsemax
 BUG(mutant_sparsemax_ten_halvings, sparsemax_by_threshold) {
   Real low = -1, high = 0;
@@ -163,7 +163,7 @@ BUG(mutant_sparsemax_ten_halvings, sparsemax_by_threshold) {
   return low;
 }
 
-// Nothing is subtracted first: beside large logits 1 is lost, and no item meets the condition (TensorFlow Addons
+// No maximum is subtracted: 1 is lost next to large logits, and no item satisfies the condition (TensorFlow Addons
 // 2314).
 // @judged sparsemax f32: sum=sequential masked=nan; fail sparsemax
 BUG(mutant_sparsemax_uncentred, each_sparsemax_row) {

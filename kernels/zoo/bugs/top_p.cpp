@@ -3,8 +3,8 @@
 
 using namespace softcheck::kernels::zoo;
 
-// The first item whose prefix exceeds top_p is sought; where none does, as with top_p = 1, that is item 0 and the
-// largest one alone is kept (ChatRWKV 170).
+// The kernel searches the first item whose prefix exceeds top_p. If there is none, as with top_p = 1, it takes item 0,
+// and only the largest item is kept (ChatRWKV 170).
 // @judged top_p_softmax f32: plain; fail sampling
 BUG(mutant_top_p_softmax_argmax_of_nothing, top_p_by_choice) {
   const std::vector<std::size_t> order = row.descending(p);
@@ -35,7 +35,7 @@ BUG(mutant_top_p_softmax_ascending_prefix, top_p_by_choice) {
   }
 }
 
-// The temperature comes behind the filters: these see softmax(x).
+// The temperature is applied after the filters, which use softmax(x).
 // @judged top_p_softmax f32: plain; fail sampling
 BUG(mutant_top_p_softmax_at_theta_1, each_top_p_row) {
   const std::vector<Real> p = row.softmax();
@@ -77,7 +77,7 @@ BUG(mutant_top_p_softmax_highest_of_equal, top_p_by_choice) {
   std::reverse(kept.begin(), kept.end());
 }
 
-// The smallest coefficient that is kept of the first row is that of all rows.
+// The smallest kept coefficient of the first row is used for all rows.
 // @judged top_p_softmax f32: plain; fail sampling;
 // LayoutsAndNeighboursDoNotMatter|EveryPairOfClassesIsComputed|ManyRowsAreEachAsRight
 SOFTCHECK_MUTANT mutant_top_p_softmax_mass_of_the_first_row(const softcheck_call* call) {
@@ -99,7 +99,7 @@ SOFTCHECK_MUTANT mutant_top_p_softmax_mass_of_the_first_row(const softcheck_call
   });
 }
 
-// Min_p comes first and top_p is a share of what it left.
+// Min_p is applied first, and top_p is a share of the remaining items.
 // @judged top_p_softmax f32: plain; fail sampling
 BUG(mutant_top_p_softmax_min_p_first, each_top_p_row) {
   const std::vector<Real> p = row.softmax();
@@ -136,7 +136,7 @@ BUG(mutant_top_p_softmax_none_of_a_large_one, top_p_by_choice) {
   }
 }
 
-// Divided by the sum of what is kept, but nothing is left out (the remedy proposed in SGLang 4876).
+// Coefficients are divided by the sum of the kept ones, but no item is left out (the remedy proposed in SGLang 4876).
 // @judged top_p_softmax f32: plain; fail sampling; element|kept
 BUG(mutant_top_p_softmax_not_masked, each_top_p_row) {
   const std::vector<Real> p = row.softmax();
@@ -147,7 +147,7 @@ BUG(mutant_top_p_softmax_not_masked, each_top_p_row) {
   for (std::size_t i = 0; i < p.size(); ++i) row.out[i] = p[i] / sum;
 }
 
-// The item behind the one with which the prefix reaches top_p is kept, too (transformers 18976, off by one).
+// The item after the one with which the prefix reaches top_p is kept, too (transformers 18976, off by one).
 // @judged top_p_softmax f32: plain; fail sampling
 BUG(mutant_top_p_softmax_one_more, top_p_by_choice) {
   for (const std::size_t i : row.descending(p)) {
@@ -169,7 +169,7 @@ BUG(mutant_top_p_softmax_prefix_in_f16, top_p_by_choice) {
   }
 }
 
-// Coefficients below 10^-8 are left out whatever top_p says (FlashInfer 708).
+// Coefficients below 10^-8 are left out for every top_p (FlashInfer 708).
 // @judged top_p_softmax f32: plain; fail sampling
 BUG(mutant_top_p_softmax_small_ones_vanish, top_p_by_choice) {
   for (std::size_t i = 0; i < p.size(); ++i) {
@@ -204,7 +204,7 @@ BUG(mutant_top_p_softmax_ties_dropped, top_p_by_choice) {
   }
 }
 
-// What is kept is not divided by its sum again (fairseq 882).
+// The kept coefficients are not divided by their sum (fairseq 882).
 // @judged top_p_softmax f32: plain; fail sampling; element
 BUG(mutant_top_p_softmax_unnormalised, each_top_p_row) {
   const std::vector<Real> p = row.softmax();

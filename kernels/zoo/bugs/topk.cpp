@@ -7,11 +7,11 @@
 
 using namespace softcheck::kernels::zoo;
 
-// Weights are divided by their sum whether that is asked for or not.
+// Weights are always divided by their sum, even if renormalize is off.
 // @judged topk_softmax f32: plain; fail topk
 BUG(mutant_topk_softmax_always_renormalises, changed_topk_results) { row.divide_by_sum(); }
 
-// In place of the k-th item stands the one behind it (FlashInfer 3774).
+// The item after the k-th one is returned instead of it (FlashInfer 3774).
 // @judged topk_softmax f32: plain; fail topk; ids
 BUG(mutant_topk_softmax_boundary, each_topk_row) {
   row.ids.push_back(0);
@@ -55,8 +55,8 @@ BUG(mutant_topk_softmax_highest_of_equal, each_topk_row) {
   if (row.maximum() != row.maximum()) row.weights.assign(row.k(), std::numeric_limits<Real>::quiet_NaN());
 }
 
-// A maximum that is met again is taken again, as its search begins anew with the same threshold: an id stands
-// twice where logits are equal (vLLM 42608, FlashInfer 2202).
+// The search for each next maximum starts with the same threshold, so that an equal maximum is found again: an id
+// appears twice if logits are equal (vLLM 42608, FlashInfer 2202).
 // @judged topk_softmax f32: plain; fail topk; ids
 BUG(mutant_topk_softmax_id_twice, changed_topk_results) {
   for (std::size_t a = 1; a < row.k(); ++a) {
@@ -77,7 +77,7 @@ BUG(mutant_topk_softmax_k_of_one, changed_topk_results) {
   if (row.k() == 1) row.weights[0] = 1;
 }
 
-// Where fewer than k items are visible, the rest of the ids is the first item again.
+// If fewer than k items are visible, the remaining ids are those of the first item again.
 // @judged topk_softmax f32: plain; fail topk;
 // EveryValueLiesWithinItsThreshold|AMaskedItemIsADeletedOne|EveryPairOfClassesIsComputed; ids
 BUG(mutant_topk_softmax_masked_id_twice, changed_topk_results) {
@@ -86,7 +86,7 @@ BUG(mutant_topk_softmax_masked_id_twice, changed_topk_results) {
   }
 }
 
-// In a row with a NaN no comparison holds, and the id stays at -1: what reads the expert by it reads outside.
+// In a row with a NaN no comparison holds, and the id stays at -1: a reader of that expert reads outside.
 // @judged topk_softmax f32: plain; fail topk; ANanLogitMakesItsRowNan|EveryPairOfClassesIsComputed
 BUG(mutant_topk_softmax_nan_has_no_id, changed_topk_results) {
   if (row.maximum() != row.maximum()) row.ids.assign(row.k(), -1);
@@ -107,8 +107,7 @@ BUG(mutant_topk_softmax_order_of_items, changed_topk_results) {
   if (row.renormalize) row.divide_by_sum();
 }
 
-// Softmax of the chosen logits alone, though nothing asks for weights that add up to 1 (vLLM and sglang have both
-// orders).
+// Softmax of only the chosen logits, although renormalize is off (vLLM and sglang have both orders).
 // @judged topk_softmax f32: plain; fail topk
 BUG(mutant_topk_softmax_over_the_chosen, changed_topk_results) {
   auto kept = row.logits;
@@ -143,7 +142,7 @@ BUG(mutant_topk_softmax_weights_in_bf16, changed_topk_results) {
   for (auto& w : row.weights) w = rounded_to_bf16(static_cast<float>(w));
 }
 
-// Bugs of one size of the field alone, of rows from the 2,049th on, and of long vectors, supports and paddings.
+// Bugs at one size that libraries use, in rows from the 2,049th on, and in long vectors, supports and paddings.
 // vLLM-metax 270: a template for 128 experts and k = 8 divides weights although renormalize is off.
 // @judged topk_softmax f32: plain; fail topk; KnownShapesAreComputed; effort default
 BUG(mutant_topk_softmax_of_128_experts, changed_topk_results) {
@@ -166,21 +165,21 @@ BUG(mutant_cross_entropy_mean_of_2048_rows, each_mean) {
   return sum / call.divisor();
 }
 
-// From the 2,049th row on the first ids are chosen, whatever their logits.
+// From the 2,049th row on the first ids are chosen, without a look at the logits.
 // @judged topk_softmax f32: plain; fail topk; KnownShapesAreComputed; ids|order; witness >=2049
 BUG(mutant_topk_softmax_of_2048_rows, changed_topk_results) {
   if (row.number < 2048 || row.items() == row.k()) return;
   std::iota(row.ids.begin(), row.ids.end(), 0);
 }
 
-// The row of the upstream gradient is held in 16 bits.
+// The row number of the upstream gradient is stored in 16 bits.
 // @judged cross_entropy_backward f32: plain; fail loss; KnownShapesAreComputed|EveryPairOfClassesIsComputed; effort
 // default
 BUG(mutant_cross_entropy_backward_upstream_row_in_16_bits, changed_loss_gradients) {
   row.upstream = View(*asked->inputs[2]).get<Real>(row.number & 0xffff, 0);
 }
 
-// The number of a merged column is held in eight bits.
+// The number of a merged column is stored in eight bits.
 // @judged merge_states f32: plain; fail merge;
 // EveryValueLiesWithinItsThreshold|KnownShapesAreComputed|EveryPairOfClassesIsComputed; effort default
 BUG(mutant_merge_states_column_in_eight_bits, changed_merges) {
@@ -189,7 +188,7 @@ BUG(mutant_merge_states_column_in_eight_bits, changed_merges) {
   }
 }
 
-// A buffer of 4,096 candidates for the support: what lies behind it is not looked at.
+// A buffer of 4,096 candidates for the support: later items are not considered.
 // @judged sparsemax f32: plain; fail C5; KnownShapesAreComputed; effort default
 BUG(mutant_sparsemax_of_4096_candidates, each_sparsemax_row) {
   const auto z = row.centred();
@@ -205,7 +204,7 @@ BUG(mutant_entmax15_of_4096_candidates, each_entmax_row) {
   row.below(d, row.root_of(sorted));
 }
 
-// Rows of a result that is padded by 64 numbers are written one behind the other.
+// Rows of a result that is padded by 64 numbers are written contiguously.
 // @judged softmax f32: plain; fail C6; KnownShapesAreComputed; element|kernel.stays_inside; effort default
 BUG(mutant_softmax_padding_of_64_not_skipped, rows_of_changed_call, softmax_row) {
   View& out = matrices.out;

@@ -3,7 +3,7 @@
 
 using namespace softcheck::kernels::zoo::attention;
 
-// Correct adaptive attention: scores kept, entropy ln S + T / S, then a second softmax of beta times them.
+// Correct adaptive attention: scores are stored, entropy ln S + T / S, then a second softmax of beta times the scores.
 // @judged adaptive_attention f64 f32 f16 bf16: plain entropy=exact; pass
 CORRECT(attention_correct_adaptive, attend) { attend_adaptive(row, beta_of<Real>); }
 
@@ -23,7 +23,7 @@ CORRECT(attention_correct_adaptive_paper, attend) {
 }
 
 // Correct adaptive attention, appendix G of "Softmax is not Enough": two passes over the keys, the first streaming
-// (m, L, K) with K = sum (x - m) exp(x - m), the second online with beta; nothing is kept but a state.
+// (m, L, K) with K = sum (x - m) exp(x - m), the second online with beta. Only a state is stored.
 template <class Real>
 static Real streamed_entropy(const Row<Real>& row) {
   Real m = lowest<Real>, sum = 0, centred = 0;
@@ -93,7 +93,7 @@ CORRECT(attention_correct_attributes_base_2, attend_attributed) {
   finish<Real>(row, s);
 }
 
-// Correct under contract tanh=8ulp: one key at a time, the sink behind all of them, tanh from expm1.
+// Correct under contract tanh=8ulp: one key at a time, the sink after all keys, tanh from expm1.
 // @judged attention f32: plain tanh=8ulp; pass; domain window softcap sinks alibi bias causal=either
 CORRECT(attention_correct_attributes_online, attend_attributed) {
   State<Real> s(row.out.size());
@@ -113,7 +113,7 @@ CORRECT(attention_correct_attributes_online, attend_attributed) {
   finish<Real>(row, s);
 }
 
-// Causality and windows count from the first query and the first key, whatever the call says.
+// Causality and windows always count from the first query and the first key; the call's alignment is ignored.
 // @judged attention f32: plain; pass; domain causal=top-left window nomask
 CORRECT(attention_correct_attributes_top_left, attend_changed) { a.plain.diagonal = 0; }
 
@@ -132,8 +132,8 @@ CORRECT(attention_correct_blocked, attend) {
   finish(row, s);
 }
 
-// Correct where masks hide no NaN (nan=visible): the mask is added to the scores, as eager attention does, and a NaN
-// less infinity is NaN.
+// Correct if masks hide no NaN (nan=visible): the mask is added to the scores, as in eager attention, and NaN minus
+// infinity is NaN.
 // @judged attention f32: plain entropy=exact; pass; domain nan=visible
 CORRECT(attention_correct_mask_added, attend) {
   Row<Real> shown = row;

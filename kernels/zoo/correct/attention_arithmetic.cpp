@@ -1,4 +1,4 @@
-// Correct kernels of attention with an arithmetic of their own.
+// Correct kernels of attention with unusual arithmetic.
 #include <numbers>
 
 #include "kernels/zoo/attention_states.hpp"
@@ -11,7 +11,7 @@ static int attend_without_entropy(const softcheck_call* call, Compute compute) {
 }
 #define SOFTCHECK_BODY_attend_without_entropy(name) SOFTCHECK_BODY(void, name, Row<Real>& row)
 
-// Everything in double whatever the inputs, rounded at the end: acc=f64.
+// Computes in double for inputs of any format, and rounds at the end: acc=f64.
 template <class To, class From>
 static std::vector<To> converted(const std::vector<From>& from) {
   std::vector<To> to;
@@ -34,8 +34,8 @@ CORRECT(attention_correct_double, attend) {
   row.entropy = static_cast<Real>(wide.entropy);
 }
 
-// Log2 e is folded into the scale, weights are exp2 of differences; the logarithm is brought back to base e in
-// double. A scale with log2 e in it is no power of 2, so that no score is exact: A = 3 says so.
+// Log2 e is folded into the scale, weights are exp2 of differences; the logarithm is converted to base e in double. A
+// scale with log2 e in it is no power of 2, so that no score is exact: hence A = 3.
 // @judged attention f32 f16: exp=E:2,A:3 sum=sequential masked=nan; pass
 SOFTCHECK_MUTANT attention_correct_exp2(const softcheck_call* call) {
   if (call->n_outputs > 2) return 1;  // no entropy
@@ -59,7 +59,7 @@ SOFTCHECK_MUTANT attention_correct_exp2(const softcheck_call* call) {
       [](Attention& a) { a.scale *= std::numbers::log2e; });
 }
 
-// Eight lanes, each with every eighth key and a maximum of its own, merged by a butterfly as in a warp:
+// Eight lanes, each with every eighth key and its own maximum, are merged by a butterfly as in a warp:
 // lanes:8.
 // @judged attention f32 bf16: exp=1ulp sum=lanes:8 masked=nan entropy=exact; pass
 CORRECT(attention_correct_lanes, attend) {
@@ -90,7 +90,7 @@ CORRECT(attention_correct_lazy_maximum, attend_without_entropy) {
   finish(row, s);
 }
 
-// As tensor cores want it, weights are rounded to bf16 before they meet the values; their sum is not.
+// As for tensor cores, weights are rounded to bf16 before they multiply the values; their sum is not rounded.
 // @judged attention bf16: plain entropy=exact weights=bf16; pass
 CORRECT(attention_correct_narrow_weights, attend) {
   const auto x = scores(row);
@@ -105,7 +105,7 @@ CORRECT(attention_correct_narrow_weights, attend) {
   finish(row, s);
 }
 
-// Three passes that compute every score anew; probabilities are divided before they meet the values.
+// Three passes, each of which computes every score; probabilities are divided before they multiply the values.
 // @judged attention f32 f64: plain entropy=exact; pass
 CORRECT(attention_correct_probabilities, attend) {
   const Real m = largest(scores(row));
@@ -135,8 +135,8 @@ CORRECT(attention_correct_reversed, attend) {
   for (std::size_t c = 0; c < row.out.size() && s.weights != 0; ++c) row.out[c] = s.values[c] * reciprocal;
 }
 
-// Correct where it is at home: head dimensions that are multiples of 16, compact tensors at multiples of 64 bytes, no
-// mask, at most 512 keys. It refuses all else, and has no entropy.
+// Correct in its domain: head dimensions that are multiples of 16, compact tensors at multiples of 64 bytes, no mask,
+// at most 512 keys. It refuses all other calls, and has no entropy.
 static bool is_at_home(const softcheck_call& call) {
   const auto fits = [](const DLTensor& t) {
     const auto address = reinterpret_cast<std::uintptr_t>(t.data) + t.byte_offset;
@@ -179,7 +179,7 @@ Real root_of_scale(const Row<Real>& row) {
   return static_cast<Real>(std::sqrt(static_cast<double>(row.scale)));
 }
 
-// Of a scale that has a root: change(row), then correct attention.
+// For scales >= 0: change(row), then correct attention.
 template <class Change>
 int attend_rows_of_a_root(const softcheck_call* call, Change change) {
   return call->scale < 0 ? 1 : attend(call, [&]<class Real>(Row<Real>& row) {
@@ -197,7 +197,7 @@ CORRECT(attention_correct_split_scale, attend_rows_of_a_root) {
   row = with_split_scale(row, root_of_scale(row), [](Real x) { return x; });
 }
 
-// Correct under contract scale=stored where the inputs are bf16: what is scaled is stored as they are.
+// Correct under contract scale=stored for inputs of bf16: scaled queries and keys are stored in bf16, too.
 // @judged attention bf16: exp=1ulp sum=sequential scale=stored; pass
 CORRECT(attention_correct_stored_scale, attend_rows_of_a_root) {
   row = with_split_scale(row, root_of_scale(row), [](Real x) { return rounded_to_bf16(static_cast<float>(x)); });
@@ -218,7 +218,7 @@ BUG(mutant_attention_stored_scale_forgotten, attend_rows_of_a_root) {
   row = with_split_scale(row, Real(1), [](Real x) { return rounded_to_bf16(static_cast<float>(x)); });
 }
 
-// C10: the root itself is held in bf16.
+// C10: the root itself is stored in bf16.
 // @judged attention f32: plain scale=split; fail C10
 BUG(mutant_attention_root_of_scale_in_bf16, attend_rows_of_a_root) {
   const Real root = rounded_to_bf16(static_cast<float>(root_of_scale(row)));
@@ -238,7 +238,7 @@ BUG(mutant_attention_scores_in_eighths, attend_changed_scores) {
   for (Real& value : x) value = std::nearbyint(value * 8) / 8;
 }
 
-// Correct under contract values=bf16: the sums of weighted values are bf16's, S is not.
+// Correct under contract values=bf16: the sums of weighted values are rounded to bf16, S is not.
 template <class Real>
 static void attend_with_stored_values(Row<Real>& row, bool weighs_in_bf16) {
   const auto x = scores(row);
@@ -260,11 +260,11 @@ static void attend_with_stored_values(Row<Real>& row, bool weighs_in_bf16) {
 // @judged attention bf16: plain; fail C11; output
 CORRECT(attention_correct_stored_values, attend) { attend_with_stored_values(row, false); }
 
-// C11: and the weights that meet the values are two hundredths too large.
+// C11: and the weights that multiply the values are two hundredths too large.
 // @judged attention f32: plain values=bf16; fail C11; output
 BUG(mutant_attention_stored_values_too_large, attend) { attend_with_stored_values(row, true); }
 
-// The states of single keys merged in halves, a maximum for every node: tree.
+// The states of single keys, merged in a tree of halves with a maximum for every node: tree.
 template <class Real>
 static State<Real> tree(const Row<Real>& row, std::size_t begin, std::size_t end) {
   if (end - begin < 2) return online(row, begin, end);

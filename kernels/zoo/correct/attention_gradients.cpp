@@ -12,8 +12,8 @@ GRADIENT_BUG(attention_backward_correct_base_2, Real, probability(std::size_t i,
   return std::exp2(this->score_of(i, j) * to_base_2 - head.saved_lse[i] * to_base_2);
 }
 
-// Correct under sum=sequential: tiles of keys from the last to the first, all queries for each, the scale with ds, as
-// kernels do that give each block of threads a tile of keys and add dq atomically.
+// Correct under sum=sequential: tiles of keys from the last to the first, all queries for each, the scale applied to
+// ds. Kernels work so that give each block of threads a tile of keys and add dq atomically.
 namespace {
 
 template <class Real>
@@ -48,7 +48,8 @@ SOFTCHECK_MUTANT attention_backward_correct_by_keys(const softcheck_call* call) 
   return gradients_by<ByKeysGradients>(call);
 }
 
-// Correct under sum=sequential: the gradients by out and by the log-sum-exp are added up, as autograd does.
+// Correct under sum=sequential: the gradients through out and through the log-sum-exp are computed separately and
+// added, like autograd's.
 namespace {
 
 template <class Real>
@@ -69,7 +70,7 @@ SOFTCHECK_MUTANT attention_backward_correct_dlse_apart(const softcheck_call* cal
   return gradients_by<DlseApart>(call);
 }
 
-// Correct under sum=sequential: it meets g before delta does.
+// Correct under sum=sequential: the gradient by lse is added to g before delta is subtracted.
 namespace {
 
 template <class Real>
@@ -90,8 +91,8 @@ SOFTCHECK_MUTANT attention_backward_correct_dlse_first(const softcheck_call* cal
   return gradients_by<DlseFirst>(call);
 }
 
-// Correct under weights=bf16 ds=bf16: coefficients and their gradients are of 16 bits where they meet a matrix product,
-// as tensor cores take them.
+// Correct under weights=bf16 ds=bf16: coefficients and their gradients have 16 bits in matrix products, as on tensor
+// cores.
 namespace {
 
 template <class Real>
@@ -118,7 +119,7 @@ SOFTCHECK_MUTANT attention_backward_correct_narrow(const softcheck_call* call) {
   return gradients_by<NarrowGradients>(call);
 }
 
-// Correct under sum=sequential: nothing saved is read. Maximum and sum are computed again, and delta is sum p g.
+// Correct under sum=sequential: no saved value is read. Maximum and sum are computed again, and delta is sum p g.
 namespace {
 
 template <class Real>
@@ -174,7 +175,7 @@ SOFTCHECK_MUTANT attention_backward_correct_recomputed(const softcheck_call* cal
 // @judged attention_backward f16: plain masked=zero; pass; domain dlse
 SOFTCHECK_MUTANT attention_backward_correct_saved(const softcheck_call* call) { return gradients_by<Gradients>(call); }
 
-// Correct under sum=sequential: each sequence is a call of its own, from what was saved.
+// Correct under sum=sequential: each sequence is computed like a separate call, from the saved values.
 // @judged attention_backward f32 bf16: plain masked=zero; pass; domain packed
 // @judged attention_backward f64: plain masked=zero; pass; domain packed dsinks
 // @judged attention_backward f32: plain masked=zero; pass; domain packed window softcap dsinks alibi causal=either

@@ -62,7 +62,7 @@ CORRECT(correct_entropy_of_log_probabilities, each_entropy) {
   return -sum;
 }
 
-// C13: what is improbable is left out of the sum.
+// C13: improbable items are left out of the sum.
 // @judged entropy f32: plain entropy_from=coefficients lse=uncentred; fail C13
 BUG(mutant_entropy_of_probable_items, each_entropy) {
   const RowOf<Real> logs = log_probabilities(row);
@@ -97,8 +97,8 @@ CORRECT(correct_entropy_online, each_row) {
   });
 }
 
-// (m, S, T) of every 16 logits, each relative to the largest m by a (T + d S), then added pairwise: what
-// split-KV and ranks do; sum=blocks:16.
+// (m, S, T) of every 16 logits, each rescaled to the largest m by a (T + d S), then added pairwise, as in split-KV
+// and across ranks; sum=blocks:16.
 // @judged entropy f32 f64: exp=1ulp sum=blocks:16 masked=nan; pass
 CORRECT(correct_split, each_entropy) {
   const Real m = maximum(row.logits);

@@ -6,8 +6,8 @@
 using namespace softcheck::kernels::zoo;
 
 // Correct under contract sum=sequential: rows shorter than 64 are added one by one and longer ones in 16 lanes, so that
-// no number of lanes describes it; torch's log-softmax has that border at 16.
-// The row's weights, and their sum: one after the other in short rows, by sixteen lanes from 64 on.
+// no single number of lanes is right; torch's log-softmax changes at 16.
+// Writes the row's weights and returns their sum: one after the other in short rows, in sixteen lanes from 64 on.
 static float weights_in_lanes(Row& row, float maximum_of_row) {
   const float sum = weights(row, maximum_of_row, row.out);
   if (row.out.size() < 64) return sum;
@@ -54,7 +54,7 @@ CORRECT(correct_log_softmax_uncentred, each_row_at_theta_1) {
 // @judged logsumexp f32: plain infinity=limit; pass
 CORRECT(correct_logsumexp, each_logsumexp) {
   const Sums<Real> sums = sums_of(row);
-  // In double: where ln S cancels m / theta, a rounded quotient would be all that is left.
+  // In double: if ln S cancels m / theta, the quotient's rounding error would be all that is left.
   return static_cast<Real>(sums.maximum / row.theta + std::log(static_cast<double>(sums.weights)));
 }
 

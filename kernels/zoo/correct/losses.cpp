@@ -156,7 +156,7 @@ CORRECT(correct_cross_entropy_softcap_by_exponentials, changed_losses) {
   }
 }
 
-// Correct under lse=uncentred: L - x_y with L a number of its own.
+// Correct under lse=uncentred: L - x_y, with L rounded first.
 // @judged cross_entropy f32: plain lse=uncentred; pass
 // @judged cross_entropy f32: plain; fail loss
 CORRECT(correct_cross_entropy_uncentred, each_counted_loss) {

@@ -7,7 +7,7 @@ using namespace softcheck::kernels::zoo;
 // @judged merge_states f64 f32 f16 bf16 8bits: plain masked=zero; pass
 CORRECT(correct_merge_states, each_merge_row) { row.merge(); }
 
-// Correct, but of no contract here: O - (1 - w) (O - O_k) keeps what the larger of two parts has lost.
+// Correct, but keeps no contract here: O - (1 - w) (O - O_k) keeps the rounding error of the larger part.
 // @judged merge_states f32: plain masked=zero; fail merge;
 // EveryValueLiesWithinItsThreshold|EveryPairOfClassesIsComputed
 CORRECT(correct_merge_states_interpolated, each_merge_row) {

@@ -9,7 +9,7 @@ using namespace softcheck::kernels::zoo;
 CORRECT(correct_entmax15, each_entmax_row) { row.run(); }
 
 // Correct on short rows: the support is the number of items that are within the root of their own prefix, as entmax
-// counts it. Behind the first that is not, the sums have no part in the answer, but their roundings grow.
+// counts it. Sums beyond the first item that is not do not change the answer, but their rounding errors grow.
 // @judged entmax15 f32: sum=sequential masked=nan; pass; domain n<=1000
 CORRECT(correct_entmax15_counted, entmax_by_root) {
   EntmaxSums<Real> sums;
@@ -53,13 +53,13 @@ CORRECT(correct_entmax15_two_passes, entmax_by_root) {
   return mean + std::sqrt(std::max((1 - squares) / count, Real(0)));
 }
 
-// Sorted logits less their maximum, up to the first that does not meet the condition.
+// Sorted logits less their maximum, up to the first that does not satisfy the condition.
 // @judged sparsemax f64 f32 f16 bf16: sum=sequential masked=nan; pass
 // @judged sparsemax 8bits: sum=sequential masked=nan; pass; domain n<=1000
 CORRECT(correct_sparsemax, each_sparsemax_row) { row.run(); }
 
-// Correct on short rows: the support is the number of items that meet the condition, as entmax counts it. Behind the
-// first that does not, the sums have no part in the answer, but their roundings grow.
+// Correct on short rows: the support is the number of items that satisfy the condition, as entmax counts it. Sums
+// beyond the first item that does not satisfy it do not change the answer, but their rounding errors grow.
 // @judged sparsemax f32: sum=sequential masked=nan; pass; domain n<=1000
 CORRECT(correct_sparsemax_counted, sparsemax_by_threshold) {
   Real sum = 0;
@@ -73,8 +73,8 @@ CORRECT(correct_sparsemax_counted, sparsemax_by_threshold) {
   return (again - 1) / static_cast<Real>(support);
 }
 
-// Correct on short rows: no sort; items at or below the threshold of those that are left go, until none does. In long
-// rows the first sums, over items that have no part in the answer, err by more than what tells the two apart.
+// Correct on short rows: no sort. Items at or below the threshold of the remaining items are removed until none is. In
+// long rows the first sums include items outside the support, and err by more than the distance to the threshold.
 // @judged sparsemax f32 f64: sum=sequential masked=nan; pass; domain n<=1000
 CORRECT(correct_sparsemax_elimination, sparsemax_by_threshold) {
   std::vector<Real> left;

@@ -47,7 +47,7 @@ CORRECT(correct_softmax_backward_fused, each_softmax_gradient) {
   }
 }
 
-// Correct under products=bf16: what ATen's CUDA kernel does, which stores g y in the tensor's type before it adds.
+// Correct under products=bf16: like ATen's CUDA kernel, which stores g y in the tensor's type before it adds.
 // @judged softmax_backward bf16: sum=sequential products=bf16; pass
 // @judged softmax_backward bf16: sum=sequential; fail gradient
 CORRECT(correct_softmax_backward_products_stored, each_softmax_gradient) {

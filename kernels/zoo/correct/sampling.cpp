@@ -27,8 +27,8 @@ CORRECT(correct_top_p_softmax_ascending, each_top_p_row) {
   row.out = row.softmax();
 }
 
-// An item is left out where the sum up to it, less its own coefficient, reaches top_p (vLLM, SGLang); the sum
-// of the prefix divides.
+// An item is left out if the sum up to it, less its own coefficient, reaches top_p (vLLM, SGLang). The divisor is the
+// sum of the prefix.
 // @judged top_p_softmax f32: plain; pass
 CORRECT(correct_top_p_softmax_exclusive, each_top_p_row) {
   const std::vector<Real> p = row.softmax();
@@ -43,7 +43,7 @@ CORRECT(correct_top_p_softmax_exclusive, each_top_p_row) {
   for (Real& value : row.out) value /= kept;
 }
 
-// All items as large as the smallest one of the prefix are kept, as kernels that search for its value do
+// All items as large as the smallest one of the prefix are kept, as by kernels that search for its value
 // (FlashInfer).
 // @judged top_p_softmax f32 bf16: plain; pass
 CORRECT(correct_top_p_softmax_pivot, top_p_by_choice) {
@@ -56,8 +56,8 @@ CORRECT(correct_top_p_softmax_pivot, top_p_by_choice) {
   for (std::size_t i = 0; i < p.size(); ++i) kept[i] = !(p[i] < pivot);
 }
 
-// Exponentials in the order of the logits, of equal ones the highest index first, against top_p S; the place
-// of min_p by the differences of the logits; times 1 over the sum of those that are kept.
+// Exponentials in the order of the logits, the highest index first among equal ones, are compared with top_p S. min_p
+// is applied to differences of logits. Results are multiplied by 1 over the sum of the kept ones.
 // @judged top_p_softmax f32: plain; pass
 CORRECT(correct_top_p_softmax_unnormalised, each_top_p_row) {
   const std::vector<Real> w = row.weights();
@@ -106,8 +106,7 @@ CORRECT(correct_topk_softmax_heap, each_topk_row) {
   if (row.renormalize) row.divide_by_sum();
 }
 
-// Where weights are renormalised, softmax of the chosen logits alone; a NaN is chosen first, as torch.topk
-// does.
+// If weights are renormalised, it takes the softmax of only the chosen logits; a NaN is chosen first, as by torch.topk.
 // @judged topk_softmax f32: plain; pass
 CORRECT(correct_topk_softmax_of_the_chosen, each_topk_row) {
   std::vector<Real> scores = row.logits;
@@ -140,7 +139,7 @@ CORRECT(correct_topk_softmax_online, each_topk_row) {
   for (Real& w : row.weights) w *= 1 / total;
 }
 
-// Items sorted by their logits, of equal ones the highest index first; weights computed for the chosen alone.
+// Items are sorted by their logits, the highest index first among equal ones; only chosen items get weights.
 // @judged topk_softmax f32 bf16: plain; pass
 CORRECT(correct_topk_softmax_sorted, each_topk_row) {
   const Real m = row.maximum();

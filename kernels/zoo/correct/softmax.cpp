@@ -27,7 +27,7 @@ namespace {
 
 template <class Real>
 Real exponential_off(Real argument, int direction) {
-  if (argument == 0) return 1;  // as every contract says
+  if (argument == 0) return 1;  // every contract has e^0 = 1
   const long double off = 46 * direction * (std::numeric_limits<Real>::epsilon() / 2);
   return static_cast<Real>(std::exp(static_cast<long double>(argument)) * (1 + off));
 }
@@ -82,7 +82,7 @@ CORRECT(correct_double, each_narrow_row) {
   }
 }
 
-// What lies beyond the largest number of a format of 8 bits becomes that number, as CUDA's conversions do it.
+// Values beyond the largest number of a format of 8 bits become that number, as in CUDA's conversions.
 namespace {
 struct Saturated : EightBits {
   std::uint8_t narrowed(float value) const {
@@ -124,9 +124,9 @@ CORRECT(correct_exp2_fma, each_narrow_row) {
   divide(row.out, sum);
 }
 
-// Correct under contract acc=f16: exponentials and the sums of every 1024 of them are f16's, but those partial sums are
-// added in f32, so that nothing overflows.
-// Weights as f16 has them into out, their sum returned.
+// Correct under contract acc=f16: exponentials and the sums of each 1024 of them are f16, but these partial sums are
+// added in f32, so that no sum overflows.
+// Writes the weights, rounded to f16, to out and returns their sum.
 static float sum_of_f16_blocks(const Row& row, float m, std::vector<float>& out) {
   constexpr std::size_t width = 1024;
   weights(row, m, out);
@@ -258,7 +258,7 @@ CORRECT(correct_reversed, softmax_by_sum) {
   return sum;
 }
 
-// Correct under contract theta=before: softmax(x / T) as most programs write it: every logit is divided first.
+// Correct under contract theta=before: softmax(x / T) in the usual order: every logit is divided first.
 // The row of x / T, at temperature 1.
 template <class Real>
 static RowOf<Real> divided_row(const RowOf<Real>& row) {
@@ -301,8 +301,8 @@ CORRECT(correct_entropy_theta_before, each_row) {
 // @judged softmax f32: plain; pass; domain n>=1 finite nomask
 CORRECT(correct_two_pass, each_row) { softmax(row); }
 
-// Correct under contract weights=bf16: the exponentials stand in the output, in bf16, until they are divided; their sum
-// is f32's.
+// Correct under contract weights=bf16: the exponentials are stored in the output, in bf16, until they are divided;
+// their sum is f32.
 // @judged softmax bf16: exp=1ulp sum=sequential weights=bf16; pass
 // @judged softmax f16: plain; fail C11
 CORRECT(correct_weights_stored, each_narrow_row) {

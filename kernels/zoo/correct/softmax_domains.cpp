@@ -1,4 +1,4 @@
-// Correct kernels of softmax with a domain or a convention of their own.
+// Correct kernels of softmax with a restricted domain or an unusual convention.
 #include <array>
 #include <numeric>
 #include <thread>
@@ -7,8 +7,8 @@
 
 using namespace softcheck::kernels::zoo;
 
-// Correct where it is meant to be used: compact rows of 16 k logits, 16-byte aligned, at theta = 1, without a mask, as
-// a kernel of a library's inner loop is; all else is refused.
+// Correct in its domain: compact rows of 16 k logits, 16-byte aligned, at theta = 1, without a mask, like the kernel of
+// a library's inner loop. It refuses all other calls.
 static bool compact_and_aligned(const View& view) {
   const bool compact = view.column_stride == 1 && view.row_stride == view.columns;
   return compact && view.columns % 16 == 0 && reinterpret_cast<std::uintptr_t>(view.data) % 16 == 0;
@@ -23,8 +23,8 @@ SOFTCHECK_MUTANT correct_aligned_rows(const softcheck_call* call) {
   return served ? each_row(*matrices, [](auto& row) { softmax(row); }) : 1;
 }
 
-// Correct where it was compiled: rows of 1, 3, 17, 64 or 1000 logits, in matrices of 1, 3 or 513 rows, compact and
-// without a mask, as a program traced for each shape is; all else is refused.
+// Correct for the shapes it was compiled for: rows of 1, 3, 17, 64 or 1000 logits, in matrices of 1, 3 or 513 rows,
+// compact and without a mask, like a program that is traced for each shape. It refuses all other calls.
 static bool is_listed(std::size_t length, const auto& list) { return std::ranges::find(list, length) != list.end(); }
 
 static bool was_compiled(const View& view) {
@@ -41,7 +41,7 @@ static std::optional<Matrices> served(const softcheck_call* call) {
   return taken ? matrices : std::nullopt;
 }
 
-// Leaves the last item out of the sum where hit.
+// Leaves the last item out of the sum if hit.
 template <class Row>
 static void softmax_without_last(Row& row, bool hit) {
   const auto sum = weights(row, maximum(row.logits), row.out);
@@ -110,7 +110,7 @@ SOFTCHECK_MUTANT correct_without_masks(const softcheck_call* call) {
   return call->n_inputs != 1 ? 1 : each_row(call, [](auto& row) { softmax(row); });
 }
 
-// Right in all that it answers; a call with a visible NaN is refused, so that nothing tells what it makes of one.
+// Right in all calls that it accepts. It refuses calls with a visible NaN, so its result for NaN is unknown.
 // @judged softmax f32: plain; vacuous
 SOFTCHECK_MUTANT correct_without_nan(const softcheck_call* call) {
   const std::optional<Matrices> matrices = matrices_of(*call);

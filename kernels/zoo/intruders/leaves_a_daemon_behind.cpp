@@ -1,4 +1,4 @@
-// A kernel that ends itself while a grandchild in a session of its own sleeps on and keeps every descriptor open: the
+// A kernel that ends itself while its grandchild, in a separate session, sleeps and keeps every descriptor open: the
 // judge's channel never ends.
 #include <unistd.h>
 

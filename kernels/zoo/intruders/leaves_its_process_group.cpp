@@ -1,4 +1,5 @@
-// A kernel that leaves its process group before it sleeps: whoever ends the group by its number alone waits for ever.
+// A kernel that leaves its process group before it sleeps: a judge that only ends the group by its number waits for
+// ever.
 #include <sys/types.h>
 #include <unistd.h>
 

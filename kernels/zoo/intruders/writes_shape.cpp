@@ -1,4 +1,4 @@
-// Drops a dimension of length 1 in the caller's own tensor, as a squeeze in place does, and puts it back.
+// Drops a dimension of length 1 in the caller's own tensor, like a squeeze in place, and restores it.
 #include "kernels/zoo/reference_rows.hpp"
 
 using namespace softcheck::kernels::zoo;

@@ -1,5 +1,5 @@
-// A library whose worker thread begins while it loads, as a pool's do: a process forked after that has no worker, and
-// its first call would wait for ever. The kernel itself is right.
+// A library that starts a worker thread while it loads, like a thread pool. A process that is forked later has no
+// worker, and its first call would wait for ever. The kernel itself is right.
 #include <condition_variable>
 #include <mutex>
 #include <thread>

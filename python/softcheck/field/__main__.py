@@ -36,7 +36,7 @@ def _worker(text: str) -> None:
 
 
 def _refuse(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> None:
-    """What cannot be read or written ends the command before the sweep, which takes hours."""
+    """A file that cannot be read or written ends the command before the sweep, which takes hours."""
     for path in asked.known:
         need = f"--known: need a table as docs/field/field.tsv, got {path}, which"
         if not path.is_file():
@@ -53,8 +53,8 @@ def _refuse(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> None:
 
 
 def _write_data(asked: argparse.Namespace) -> None:
-    """Writes the table of --report, its run in runs.json, and what its folder's programs print now in findings.json. The
-    output of a program whose library is not installed stays as it was."""
+    """Writes the table of --report, its run in runs.json, and the current output of its folder's programs in
+    findings.json. The output of a program whose library is not installed stays as it was."""
     written = [asked.out / f"{name}.json" for name in sweep.LIBRARIES]
     sweeps = [json.loads(path.read_text()) for path in written if path.exists()]
     rows = data.rows_for(asked.report, sweeps, [op for op in asked.ops.split(",") if op])

@@ -1,4 +1,4 @@
-"""The data of docs/field: one row per kernel and dtype (NAME.tsv), the runs that made them, what the programs printed."""
+"""The data of docs/field: one row per kernel and dtype (NAME.tsv), the runs that made them, the programs' output."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, Mapping, Sequence
 
 from .._dtypes import DTYPES
 
-# Words of a contract that are the default of each dtype (numerics/rounding/contract.hpp): a row has the others.
+# Words of a contract that are the default of each dtype (numerics/rounding/contract.hpp): a row omits them.
 _DEFAULT = ("exp=1ulp", "sum=sequential", "masked=nan", "entropy=any", "lse=centred", "theta=fused")
-# Words of a call that are the default: a case names the others.
+# Words of a call that are the default: a case omits them.
 _USUAL = ("theta=0x1p+0", "mask=none", "scale=0x1p+0", "batch=1", "kv=1", "group=1", "causal=0", "outputs=1", "layout=0")
 _LONGEST = 110
 NONE = "-"
@@ -20,14 +20,15 @@ NONE = "-"
 
 @dataclass(frozen=True)
 class Row:
-    """
+    """One row of a table.
+
     verdict     pass; weaker (pass, but a word of the contract grants more than its accumulator needs); fail; crash;
-                vacuous; undecided; "undecided in STAGE", where the budget ended in that stage
-    contract    that the kernel keeps to, without words that are the default; or NONE
-    breaks      claims that do not hold beside the contract, as nan_row
+                vacuous; undecided; "undecided in STAGE", if the budget ended in that stage
+    contract    that the kernel keeps, without words that are the default; or NONE
+    breaks      claims that fail in addition to the contract, such as nan_row
     not_judged  claims that a documented convention settles
     inputs      the smallest inputs on which a claim fails: "CLAIM: CASE -> GOT not EXACT", joined by " | "; under the
-                contract that was tried first, or "all:" that are standard
+                contract that was tried first, or "all:" standard contracts
     """
 
     library: str
@@ -49,7 +50,7 @@ COLUMNS = tuple(field.name for field in fields(Row))
 
 
 def read_rows(path: pathlib.Path) -> list[Row]:
-    """Raises ValueError where the file is no such table."""
+    """Raises ValueError if the file is no such table."""
     header, *lines = path.read_text().splitlines() or [""]
     if header.split("\t") != list(COLUMNS):
         raise ValueError(f"{path}: need a first line of {', '.join(COLUMNS)}, got {header[:40]!r}")
@@ -65,12 +66,13 @@ def write_rows(path: pathlib.Path, rows: Sequence[Row]) -> None:
 
 
 def rows_of(sweep: Mapping[str, Any]) -> list[Row]:
-    """The rows of what sweep.py has written."""
+    """The rows of the results that sweep.py has written."""
     return [_row(sweep["library"], kernel) for kernel in sweep["kernels"]]
 
 
 def rows_for(path: pathlib.Path, sweeps: Sequence[Mapping[str, Any]], ops: Sequence[str]) -> list[Row]:
-    """The rows of a table: its own kernels, and kernels of these ops (of all without any) that no other table has."""
+    """The rows of a table: its own kernels, and kernels of these ops (of all ops, if none is given) that no other
+    table has."""
 
     def kernels(table: pathlib.Path) -> set[tuple[str, str]]:
         return {(row.library, row.kernel) for row in read_rows(table)}
@@ -82,7 +84,7 @@ def rows_for(path: pathlib.Path, sweeps: Sequence[Mapping[str, Any]], ops: Seque
 
 
 def contracts_in(paths: Sequence[pathlib.Path]) -> dict[tuple[str, str, str], str] | None:
-    """The contracts that kernels keep to, by library, kernel and dtype; None of no file."""
+    """The contracts that kernels keep, by library, kernel and dtype; None without a file."""
     rows = [row for path in paths for row in read_rows(path) if row.grade in ("pass", "weaker") and row.contract != NONE]
     return {(row.library, row.kernel, row.dtype): row.contract for row in rows} if paths else None
 
@@ -142,7 +144,7 @@ def _inputs(kernel: Mapping[str, Any]) -> str:
 
 
 def case(text: str | None, dtype: str) -> str:
-    """Without the row's dtype and the words that are usual, and cut where it is long."""
+    """The case without the row's dtype and the default words, cut if it is long."""
     left = [word for word in (text or NONE).split() if word not in (*_USUAL, DTYPES[dtype])]
     words = " ".join(left)
     return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 3]}..."
@@ -157,7 +159,7 @@ def _number(value: Any) -> str:
 
 
 def _got(finding: Mapping[str, Any]) -> str:
-    """JSON has no infinities: those stand in the details."""
+    """The value; infinities, which JSON lacks, are read from the details."""
     if finding.get("got") is not None:
         return _number(finding["got"])
     return next((line.split()[1] for line in finding["details"] if line.strip().startswith("got ")), NONE)

@@ -1,4 +1,4 @@
-"""Judges one kernel of a library: the contract that it keeps to, and what it breaks."""
+"""Judges one kernel of a library: the contract that it keeps, and the claims that it breaks."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .._domain import tries_empty_rows
 from .._ops import OPS
 from .kernel import Kernel
 
-# Claims on rows that have no finite answer: a convention may settle them, so that the values are judged beside them.
+# Claims on rows that have no finite answer. A convention may settle them, so the values are judged without them.
 SPECIAL = ("kernel.nan_row", "kernel.masked_row", "kernel.infinite_row")
 # Rows of float64 take the judge longer: its quick filter is for outputs of at most 24 bits.
 F64_LENGTH = 16384
 F64_TIME = 3
-# Contracts for a kernel to which softcheck.infer fits none, from what every kernel of good arithmetic keeps to down to one
-# that stores all it computes in the format of its results. {0} is that format.
+# Contracts for a kernel for which softcheck.infer finds none, from one that every kernel of good arithmetic keeps to one
+# of kernels that store all values in the format of their results. {0} is that format.
 FLUSHED_16 = "acc={0} exp=1ulp sum=tree subnormal=flushed"
 ROWS = (
     "exp=4ulp sum=sequential subnormal=flushed",
@@ -39,12 +39,12 @@ ATTENTION = (
     "exp=4ulp sum=sequential scale=stored weights={0} scores={0}",
     "acc={0} weights={0} scores={0} values={0} scale=stored exp=64ulp sum=sequential",
 )
-# Words by which a contract grants more than f32 arithmetic of a 16-bit result, or than a shifted row loses.
+# Words by which a contract grants more than f32 arithmetic of a 16-bit result needs, or than a shifted row loses.
 WEAK = ("acc=f16", "acc=bf16", "total=", "weights=", "scores=", "values=", "products=", "ds=", "theta=before", "lse=uncentred", "scale=stored")
 
 
 class _BudgetEnded(Exception):
-    """What stage the pair's budget ended in: "inference" or "a check"."""
+    """The stage in which the pair's budget ended: "inference" or "a check"."""
 
     def __init__(self, stage: str) -> None:
         super().__init__(f"the budget ended in {stage}")
@@ -52,7 +52,7 @@ class _BudgetEnded(Exception):
 
 
 class _Stages:
-    """What a pair of kernel and dtype is asked, one stage after the other, before one deadline."""
+    """The stages of one pair of kernel and dtype, one after the other, before one deadline."""
 
     def __init__(self, kernel: Kernel, budget: float, arguments: Mapping[str, Any]) -> None:
         self._kernel = kernel
@@ -60,21 +60,22 @@ class _Stages:
         self._arguments = arguments
 
     def ask(self, contract: str | None, exempt: Sequence[str]) -> softcheck.Report:
-        """Judges by the contract, or by the one that inference finds. Raises _BudgetEnded where the budget does not let it decide."""
+        """Judges by the contract, or by the one that inference finds. Raises _BudgetEnded if the budget ends before
+        a decision."""
         stage = "inference" if contract is None else "a check"
         judge_by: Callable[..., softcheck.Report] = softcheck.infer if contract is None else softcheck.check
         words = {} if contract is None else {"contract": contract}
         # The tables of docs/ are of compact arrays: most of these libraries copy views with strides before they compute.
         kernel, arguments = self._kernel, {"strides": False, **self._arguments, **words, "exempt": exempt}
-        # Of a budget each property has a part, so that what is broken is soon seen; the slowest one may be cut while most of
-        # the budget is left. What is cut so is asked again, until the end and without parts.
+        # Each property gets a part of a budget, so that failures show soon; the slowest one may be cut while most of
+        # the budget is left. A judgement that was cut so is repeated, until the end and without parts.
         for in_parts in (True, False):
             left = self._end - time.monotonic()
             if left <= 0:
                 break
             with _library.ending_at(self._end):
                 report = judge_by(kernel.function, kernel.op, kernel.dtype, **arguments, budget=left if in_parts else None)
-            # A value that stays undecided is another matter.
+            # A value that stays undecided does not count as cut.
             cut = report.data.get("ended_early") or report.data.get("verdict") == "error"
             if report.verdict != "undecided" or not cut:
                 return report
@@ -86,10 +87,11 @@ class _Stages:
 def judge(kernel: Kernel, isolation: str, budget: float, effort: str = "quick") -> dict[str, Any]:
     """The verdict in plain data. The budget is for all stages together, three times as long for float64.
 
-    contract   that was found or documented; None where no standard one fits
-    verdict    "pass", or what softcheck.Report has; "pass" with `weak` words of the contract is a weaker contract
-    ended      "inference" or "a check", in which the budget ended; None where it did not
-    findings   each claim that does not hold, by its smallest input
+    contract   the one found or documented; None if no standard one fits
+    verdict    "pass", or another verdict of softcheck.Report; "pass" with `weak` words of the contract is a weaker
+               contract
+    ended      "inference" or "a check", in which the budget ended; None if it did not
+    findings   each failing claim, by its smallest input
     statements, picture  of exhaustive effort, else None
     """
     start = time.monotonic()
@@ -118,7 +120,7 @@ def judge(kernel: Kernel, isolation: str, budget: float, effort: str = "quick") 
             "text": report.text,
             **{name: report.data.get(name) for name in ("calls", "statements", "picture")},
         }
-    except _BudgetEnded as error:  # what no stage concluded is no contract, but a given one stays
+    except _BudgetEnded as error:  # no stage found a contract, but a given one stays
         contract = kernel.contract
         told = {"verdict": "undecided", "ended": error.stage, "summary": f"undecided: {error}", "text": str(error)}
         told |= {"calls": None, "statements": None, "picture": None}
@@ -142,7 +144,7 @@ def judge(kernel: Kernel, isolation: str, budget: float, effort: str = "quick") 
 def _judged(
     kernel: Kernel, stages: _Stages, found: list[dict[str, Any]], exempt: list[str]
 ) -> tuple[softcheck.Report, str | None]:
-    """The last stage's report and the contract; what the kernel breaks is added to found, and claims of it to exempt."""
+    """The last stage's report and the contract. Adds the claims that the kernel breaks to found, and to exempt."""
     while True:
         report = stages.ask(kernel.contract, exempt)
         special = [claim for claim in report.findings if claim.claim in SPECIAL]
@@ -166,8 +168,8 @@ def _judged(
 def _widened(
     kernel: Kernel, inferred: softcheck.Report, stages: _Stages, found: list[dict[str, Any]], exempt: list[str]
 ) -> tuple[softcheck.Report, str | None]:
-    """The first of the contracts above that the kernel keeps to, or None; what it breaks, under the first of them unless
-    found tells it already, and where it keeps to none under the last, is added to found."""
+    """The first of the contracts above that the kernel keeps, or None. Adds to found what the kernel breaks under the
+    first contract, unless found has it, and what it breaks under the last if it keeps none."""
     conventions = _masked(kernel, inferred, stages, exempt)
     ladder = ATTENTION if kernel.op == "attention" else ROWS
     if kernel.dtype == "float16":  # flushing in its arithmetic would excuse 2^-14 at each step
@@ -178,12 +180,12 @@ def _widened(
         ladder = (ladder[0], f"{ladder[0]} lse=uncentred", *ladder[1:])
     for words in ladder:
         own, entropy = words, []
-        if kernel.op == "entropy":  # in 16 bits throughout, the form by coefficients allows as much as some entropies have
+        if kernel.op == "entropy":  # in 16 bits throughout, the form by coefficients allows errors as large as some entropies
             own = words.replace(" lse=uncentred", "")
             entropy = ["entropy_from=logits" if "sum=tree" in words else "entropy_from=coefficients lse=uncentred"]
         contract = " ".join([own.format(DTYPES[kernel.dtype]), conventions, *entropy])
         report = stages.ask(contract, exempt)
-        if words == ladder[0] and _breaks_masked_row(report):  # inference ended before it had asked such a row
+        if words == ladder[0] and _breaks_masked_row(report):  # inference ended before it had tried such a row
             other = _tried(kernel, stages, exempt)
             if other is None:  # hidden items give 0, say, and a row of -inf NaN
                 found += [_finding(report, claim, contract) for claim in report.findings if claim.claim == "kernel.masked_row"]
@@ -202,14 +204,14 @@ def _widened(
 
 
 def _masked(kernel: Kernel, inferred: softcheck.Report, stages: _Stages, exempt: Sequence[str]) -> str:
-    """The word for a row with nothing visible: the one that inference names, or the one that is not broken."""
+    """The word for a row without a visible item: the one that inference names, or the one that is not broken."""
     words = sorted(set(re.findall(r"\bmasked=\w+", inferred.text)))
     known = len(words) == 1 and not _breaks_masked_row(inferred)
     return words[0] if known else _tried(kernel, stages, exempt) or "masked=nan"
 
 
 def _tried(kernel: Kernel, stages: _Stages, exempt: Sequence[str]) -> str | None:
-    """The first word of masked= that is not broken; None where each is."""
+    """The first word of masked= that is not broken; None if all are."""
     wide = "exp=64ulp sum=sequential"
     if kernel.op == "attention" and kernel.dtype in ("float16", "bfloat16"):  # equal weights, stored in 16 bits, are off as well
         wide += f" scale=split weights={DTYPES[kernel.dtype]}"

@@ -1,4 +1,4 @@
-"""A kernel of a library, as the field report judges it."""
+"""A kernel of a library, in the form that the field report judges."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ DTYPES = ("float64", "float32", "float16", "bfloat16")
 
 @dataclass(frozen=True)
 class Kernel:
-    """
+    """One kernel at one dtype.
+
     name       as a user calls it: "torch.softmax(dim=-1)"
     dtype      one of DTYPES
     function   of arrays of the library that `arrays` names (softcheck.check)
     link       the documentation that says what the kernel promises
-    contract   what that documentation promises, as a contract's words; None: softcheck.infer finds it
+    contract   the documentation's promise, as a contract's words; None: softcheck.infer finds it
     notes      conventions that the documentation states, for the report
     exempt     claims that those conventions settle: not judged
     arguments  of softcheck.check: domain, takes, out_dtype, ...
@@ -49,11 +50,12 @@ def kernels_of(
 
 @dataclass(frozen=True)
 class Library:
-    """
-    name       as its module is installed
+    """A library and its kernels.
+
+    name       of its module
     version    read from the module
-    isolation  softcheck's: "none" for libraries with threads, which may not be forked. A library is judged in a process
-               of its own, so that its crash is a verdict all the same
+    isolation  softcheck's: "none" for libraries with threads, which may not be forked. Each library is judged in its
+               own process, so that its crash is still a verdict
     """
 
     name: str

@@ -1,7 +1,8 @@
 """The pages of docs/ from the data and the programs of docs/field/.
 
-A page is written by hand but for its blocks: "<!-- generated from field/NAME.tsv: WHAT -->" to "<!-- end -->", where WHAT
-is run, verdicts or findings; of kernels/survivors.tsv and judge/survivors/ what survivors.py says; or "<!-- generated from softcheck.describe(): TABLE -->", where TABLE may be the ops of a page.
+A page is written by hand except for its blocks: "<!-- generated from field/NAME.tsv: WHAT -->" to "<!-- end -->",
+where WHAT is run, verdicts or findings; for kernels/survivors.tsv and judge/survivors/ what survivors.py writes; or
+"<!-- generated from softcheck.describe(): TABLE -->", where TABLE may be the ops of a page.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ class Reproduction:
 
 
 def read_reproduction(path: pathlib.Path) -> Reproduction:
-    """What the docstring says: "LIBRARY VERSION: claim", then lines "class: ..." and "kernels: A, B".
+    """The parts of the docstring: "LIBRARY VERSION: claim", then lines "class: ..." and "kernels: A, B".
 
-    Raises ValueError for one that says less.
+    Raises ValueError if a part is missing.
     """
     text = ast.get_docstring(ast.parse(path.read_text()))
     if not text:
@@ -57,7 +58,8 @@ def read_reproduction(path: pathlib.Path) -> Reproduction:
 
 
 def reproduce(path: pathlib.Path, limit: float = 120) -> list[str] | str:
-    """The lines "input | got | exact" that the program prints, or why there are none. Exit code 0: the bug is there."""
+    """The lines "input | got | exact" that the program prints, or the reason why it prints none. Exit code 0: the
+    bug is there."""
     try:
         ended = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=limit, check=False)
     except subprocess.TimeoutExpired:
@@ -72,7 +74,7 @@ def reproductions_in(folder: pathlib.Path) -> list[Reproduction]:
 
 
 def findings_of(path: pathlib.Path) -> list[Reproduction]:
-    """The programs beside a table that name one of its kernels, in the version of its run; by class."""
+    """The programs in a table's folder that name one of its kernels, in the version of its run; by class."""
     versions = data.read_json(path.parent / "runs.json")[path.stem]["libraries"]
     kernels = {(row.library, f"{row.kernel} {row.dtype}") for row in data.read_rows(path)}
 
@@ -84,7 +86,7 @@ def findings_of(path: pathlib.Path) -> list[Reproduction]:
 
 
 def renewed(page: pathlib.Path) -> str:
-    """The page with its blocks made again."""
+    """The page with its blocks generated again."""
     text = page.read_text()
     listed = {block[1] for block in _BLOCK.finditer(text) if block[2] == "findings"}
 
@@ -168,7 +170,7 @@ def _findings(path: pathlib.Path, name: str) -> Iterable[str]:
 
 
 def _output(output: Sequence[str] | str) -> str:
-    """The line that errs most: findings.json has the others."""
+    """The line with the largest error; findings.json has the others."""
     if isinstance(output, str):
         return f"*{output}*."
     what, got, exact = (cell.strip() for cell in max(output, key=_error).split(" | "))
@@ -176,7 +178,8 @@ def _output(output: Sequence[str] | str) -> str:
 
 
 def _error(line: str) -> float:
-    """The largest error of a number of the output, relative but to 0; infinite where one of two is not finite."""
+    """The largest relative error of a number in the output, absolute if the exact number is 0; infinite if only one of
+    the two is finite."""
     _, got, exact = ([float(text) for text in _NUMBER.findall(cell)] for cell in line.split(" | "))
     pairs = [(g, e) for g, e in zip(got, exact) if g != e and not (math.isnan(g) and math.isnan(e))]
     return max((abs(g - e) / (abs(e) or 1) if math.isfinite(g) and math.isfinite(e) else math.inf for g, e in pairs), default=0)

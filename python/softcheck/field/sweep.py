@@ -1,4 +1,4 @@
-"""All kernels of a library, judged in a process of its own: a crash there costs a kernel, not the report."""
+"""Judges all kernels of a library in a process of its own: a crash there loses one kernel, not the report."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ LIBRARIES = (
     "torch_cuda", "cupy",
 )  # fmt: skip
 ON_A_DEVICE = ("torch_cuda", "cupy")
-"""Those that are asked only by name: where one is installed, a device may still be missing."""
+"""Libraries that are judged only if they are named: even if one is installed, its device may be missing."""
 ENUMERABLE = ("softmax", "log_softmax", "logsumexp", "entropy")
 """Ops that have exhaustive effort."""
 NEEDS = {"onnxruntime": ("onnx",), "jax": ("optax",), "liger_kernel": ("torch", "triton")}
 WITHOUT_A_MODULE = ("onednn",)
-"""Those whose package holds libraries alone."""
+"""Packages that contain libraries without a Python module."""
 
 
 def installed(name: str) -> bool:
@@ -54,11 +54,12 @@ def judge_library(
     known: Mapping[tuple[str, str, str], str] | None = None,
     domain: str = "",
 ) -> None:
-    """Shows a line of JSON before and after each kernel but the first `skip`.
+    """Prints a line of JSON before and after each kernel except the first `skip`.
 
-    folder   of an earlier sweep, to go on: what it judged of this version at this effort is left out
-    known    contracts by library, kernel and dtype: each is judged by its own in place of inference, others are left out
-    domain   words beside a kernel's own
+    folder   of an earlier sweep, to continue: kernels that it judged at this version and effort are left out
+    known    contracts by library, kernel and dtype: each kernel is judged by its own, without inference; others are
+             left out
+    domain   words in addition to a kernel's own
     """
     done = set() if folder is None else _judged(folder / f"{library.name}.json", library.version, effort)
     show({"library": library.name, "version": library.version})
@@ -97,11 +98,11 @@ def sweep(
     known: Sequence[pathlib.Path] = (),
     domain: str = "",
 ) -> dict[str, Any]:
-    """{"library", "version", "kernels": [...], "seconds"}; written to folder/NAME.json as well, kernel by kernel.
+    """{"library", "version", "kernels": [...], "seconds"}; also written to folder/NAME.json after each kernel.
 
-    go_on   leaves out what that file has of the same effort
-    known   tables whose contracts are judged by, as docs/field/field.tsv
-    raises  ValueError where the library cannot be loaded, and where only or go_on would mix results of two versions
+    go_on   leaves out the kernels of that file with the same effort
+    known   tables such as docs/field/field.tsv: their contracts are the ones to judge by
+    raises  ValueError if the library cannot be loaded, or if only or go_on would mix results of two versions
     """
     start = time.monotonic()
     result: dict[str, Any] = {"library": name, "version": None, "kernels": []}

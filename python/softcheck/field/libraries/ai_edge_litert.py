@@ -1,4 +1,5 @@
-"""LiteRT on the CPU, one thread: its own kernels, and those of XNNPACK, to which it leaves a graph by default. A model of one node."""
+"""LiteRT on the CPU, one thread: its own kernels, and those of XNNPACK, which runs a graph by default. A model of
+one node."""
 
 import functools
 import importlib.metadata

@@ -1,5 +1,5 @@
-"""JAX on the CPU. It compiles for each shape (528 of them took 199 s), so that rows come in few: zeros are added to their
-number and -inf, which no row of softmax notices, to their length, up to the next power of four."""
+"""JAX on the CPU. It compiles for each shape (528 shapes took 199 s). So rows are padded to few shapes: zeros extend
+the number of rows, and -inf, which does not change softmax, extends their length, each to the next power of four."""
 
 import functools
 
@@ -155,7 +155,7 @@ def library() -> Library:
                 ("float32", "float16", "bfloat16"),
                 arrays="jax",
                 arguments={"domain": "finite", "refuses": (ValueError,)},
-                exempt=("kernel.accepts",),  # "value shape should be" where the values' dimension is not the keys'
+                exempt=("kernel.accepts",),  # "value shape should be" if the values' dimension is not the keys'
                 notes="a NaN behind a mask is not hidden",
             ),
             *_new_kernels(),

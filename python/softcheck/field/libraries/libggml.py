@@ -1,4 +1,5 @@
-"""ggml on the CPU, one thread: PyPI's libggml-python has its libraries and no bindings. A graph of one node for each call."""
+"""ggml on the CPU, one thread: PyPI's libggml-python contains its libraries without bindings. Each call runs a graph
+of one node."""
 
 import ctypes
 import importlib.metadata
@@ -14,7 +15,7 @@ _DOCS = "https://github.com/ggml-org/ggml/blob/master/include/ggml.h"
 _FOLDER = pathlib.Path(libggml.__file__).parent / "lib64"
 _BASE, _CPU = (ctypes.CDLL(str(_FOLDER / name), ctypes.RTLD_GLOBAL) for name in ("libggml-base.so", "libggml-cpu.so"))
 _TYPES = {"float32": 0, "float16": 1, "bfloat16": 30}  # enum ggml_type
-_WORK = 1 << 26  # for the tensors' heads and a node's scratch memory; pages that nothing touches cost nothing
+_WORK = 1 << 26  # for the tensors' headers and a node's scratch memory; untouched pages use no memory
 
 
 class _Parameters(ctypes.Structure):
@@ -46,7 +47,8 @@ _function(_CPU, "cpu_init", returns=None)()
 
 
 def _run(node, shape, *arrays):
-    """node makes it of a context and a tensor for each array (NULL for None); its result has float32 items of this shape."""
+    """node makes a node of a context and one tensor for each array (NULL for None). Its result has float32 items of
+    this shape."""
     arrays = [None if array is None else numpy.ascontiguousarray(array) for array in arrays]
     size = _WORK + 4 * sum(array.nbytes for array in arrays if array is not None)
     context = _init(_Parameters(size, None, False))
@@ -95,7 +97,7 @@ def _one_hot(label, n):
 
 
 def cross_entropy(logits, labels):
-    """The mean over rows, of one row at a time; labels are probabilities there."""
+    """The mean over rows, called with one row at a time. ggml's labels are probabilities."""
     losses = numpy.zeros(len(labels), numpy.float32)
     for row in numpy.flatnonzero(labels >= 0):
         x = logits[row : row + 1]
@@ -126,7 +128,7 @@ def _attention(q, k, v, mask, scale, softcap, sinks):
 
 
 def attention(q, k, v, mask, scale, causal):
-    """A mask of float16 that is added: causality is one, too."""
+    """A mask of float16 that is added to the scores: causality is such a mask."""
     queries, keys = q.shape[2], k.shape[2]
     if causal:
         seen = numpy.tri(queries, keys, keys - queries, dtype=bool)

@@ -1,6 +1,6 @@
-"""Liger Kernel: Triton's kernels in Triton's interpreter, on the CPU, or compiled for device 0 with TRITON_INTERPRET=0.
-The interpreter's arithmetic is NumPy's: what a GPU's exp2 and tanh lose is not seen there, nor are races. It truncates
-float32 to bfloat16: that dtype is judged on a device alone."""
+"""Liger Kernel: Triton's kernels in Triton's interpreter, on the CPU, or compiled for device 0 with
+TRITON_INTERPRET=0. The interpreter computes in NumPy: it shows neither the errors of a GPU's exp2 and tanh nor races.
+It truncates float32 to bfloat16: that dtype is judged only on a device."""
 
 import importlib.metadata
 import os

@@ -15,7 +15,7 @@ _VERSION = importlib.metadata.version("onednn")
 _FOLDER = pathlib.Path(sys.prefix) / "lib"
 os.environ.setdefault("OCL_ICD_FILENAMES", str(_FOLDER / "libintelocl.so"))
 os.environ.setdefault("CL_CONFIG_CPU_TBB_NUM_WORKERS", "1")
-# Each is found by name once it is loaded, as by those that need it.
+# Once loaded, each is found by name, also by the libraries that need it.
 for _name in ("libintlc.so.5", "libirng.so", "libsvml.so", "libimf.so", "libtbb.so.12", "libsycl.so.9"):
     ctypes.CDLL(str(_FOLDER / _name), ctypes.RTLD_GLOBAL)
 _DNNL = ctypes.CDLL(str(_FOLDER / "libdnnl.so.3"))
@@ -58,7 +58,7 @@ def _descriptor(shape, dtype):
 
 @functools.lru_cache(256)
 def _primitive(algorithm, backward, shape, dtype):
-    """Of a shape, with the descriptor of its arrays."""
+    """A primitive for a shape, with the descriptor of its arrays."""
     engine, tensor = _engine()[0], _descriptor(shape, dtype)
     kind, axis = ctypes.c_int(algorithm), ctypes.c_int(1)
     chosen = _made("softmax_forward_primitive_desc_create", engine, ctypes.c_int(_FORWARD), kind, tensor, tensor, axis, None)
@@ -68,7 +68,7 @@ def _primitive(algorithm, backward, shape, dtype):
 
 
 def _run(algorithm, inputs, output):
-    """inputs and output are arguments' numbers: {_SRC: x}, and _DST."""
+    """inputs and output are argument numbers with arrays: {_SRC: x}, and _DST."""
     example = next(iter(inputs.values()))
     primitive, tensor = _primitive(algorithm, output == _DIFF_SRC, example.shape, example.dtype.name)
     engine, stream = _engine()

@@ -1,4 +1,4 @@
-"""ONNX Runtime on the CPU, one thread. A model of one node for each kernel and dtype, its axes dynamic."""
+"""ONNX Runtime on the CPU, one thread. Each kernel and dtype has a model of one node with dynamic axes."""
 
 import functools
 
@@ -19,7 +19,7 @@ _TYPES = {
 
 @functools.lru_cache(None)
 def _session(op, opset, dtype, inputs, attributes, axes):
-    """inputs are pairs (name, rank); axes are an attribute, and from opset 18 on an input that is constant here."""
+    """inputs are pairs (name, rank); axes are an attribute, and from opset 18 on an input, which is constant here."""
     kind = _TYPES[dtype]
     words = dict(attributes)
     if axes and opset < 18:
@@ -104,7 +104,7 @@ def topk_of_softmax(logits, k):
 
 
 def attention_with_attributes(q, k, v, scale, causal, softcap, bias):
-    """Opset 24: is_causal stands at the upper left; attn_mask is the bias."""
+    """Opset 24: is_causal aligns the first query with the first key; attn_mask is the bias."""
     kind = _TYPES[q.dtype.name]
     names = ("q", "k", "v") + ("mask",) * (bias is not None)
     words = (("is_causal", int(causal)), ("scale", scale), ("softcap", softcap))
@@ -114,7 +114,7 @@ def attention_with_attributes(q, k, v, scale, causal, softcap, bias):
 
 
 def multi_head_attention(q, k, v, scale, bias):
-    """com.microsoft's, of (batch, length, heads dim)."""
+    """com.microsoft's, on arrays (batch, length, heads dim)."""
     kind = _TYPES[q.dtype.name]
     batch, heads, queries, _ = q.shape
     inputs = ("q", "k", "v") + ("", "", "bias") * (bias is not None)
@@ -132,7 +132,7 @@ def _heads_inside(array):
 
 
 def group_query_attention(q, k, v, scale, causal, window, softcap, sinks):
-    """com.microsoft's, which is causal: a prompt, or one more token behind keys that are past."""
+    """com.microsoft's, which is causal: a prompt, or one more token after past keys."""
     batch, heads, queries, dim = q.shape
     keys = k.shape[2]
     past = keys - queries

@@ -1,4 +1,5 @@
-"""OpenVINO on the CPU, one thread, by default at its default inference precision, which depends on the machine. A model of one node for each kernel and dtype."""
+"""OpenVINO on the CPU, one thread, by default at its default inference precision, which depends on the machine. Each
+kernel and dtype has a model of one node."""
 
 import functools
 

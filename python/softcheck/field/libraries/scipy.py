@@ -24,7 +24,7 @@ def logsumexp(x):
 
 
 def entropy_of_weights(x):
-    """Which it normalises itself, as its documentation says."""
+    """SciPy normalises the weights itself, as its documentation says."""
     weights = numpy.exp(x - x.max(axis=-1, keepdims=True))
     return scipy.stats.entropy(weights, axis=-1).astype(x.dtype)
 

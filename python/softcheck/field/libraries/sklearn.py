@@ -34,7 +34,8 @@ def cross_entropy_backward(logits, labels, upstream):
 
 
 def _losses():
-    """The loss of LogisticRegression and of gradient boosting, which has no public name. It has two classes at least."""
+    """The loss of LogisticRegression and of gradient boosting, which has no public name. It needs at least two
+    classes."""
     common = dict(
         dtypes=("float64", "float32"),
         arguments={"domain": "n>=3 rows>=1"},

@@ -1,4 +1,4 @@
-"""TensorFlow on the CPU, oneDNN's kernels as by default, one thread."""
+"""TensorFlow on the CPU, with oneDNN's kernels, its default, one thread."""
 
 import os
 
@@ -24,7 +24,7 @@ def logsumexp(x):
 
 
 class _Saved:
-    """What a registered gradient reads of its operation."""
+    """The values that a registered gradient reads of its operation."""
 
     def __init__(self, y):
         self.outputs = [y]
@@ -39,7 +39,7 @@ def log_softmax_backward(y, g):
 
 
 def _loss_and_gradient(logits, labels):
-    """Of the label 0 and logits of 0 where a row is ignored: labels outside of [0, V) raise InvalidArgumentError."""
+    """An ignored row gets the label 0 and logits of 0: labels outside of [0, V) raise InvalidArgumentError."""
     counted = labels >= 0
     with tf.GradientTape() as tape:
         tape.watch(logits)

@@ -44,7 +44,7 @@ def categorical_entropy(x):
 
 
 def _lower_right(q, k):
-    """The keys that each query sees, causal at the lower right."""
+    """The keys that each query sees if causality aligns the last query with the last key."""
     return torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).tril(k.shape[-2] - q.shape[-2])
 
 
@@ -101,7 +101,7 @@ def attention_bias_flash(q, k, v, scale, bias):
 
 
 def attention_flex(q, k, v, scale, causal, window, softcap, alibi_slopes, bias):
-    """Not compiled. Each attribute as its documentation writes it, in a score_mod."""
+    """Not compiled. Each attribute is written as in torch's documentation, in a score_mod."""
     offset = k.shape[-2] - q.shape[-2]
 
     def score_mod(score, batch, head, i, j):
@@ -127,7 +127,7 @@ def attention_flex(q, k, v, scale, causal, window, softcap, alibi_slopes, bias):
 
 
 def attention_gradient(backend, q, k, v, out_gradient, mask, scale, causal):
-    """Of what the forward pass saves itself."""
+    """The gradient from the values that torch's forward pass saves."""
     bias = mask
     if causal:
         bias = _lower_right(q, k) if mask is None else mask & _lower_right(q, k)
@@ -176,13 +176,14 @@ def cross_entropy_backward(logits, labels, upstream, label_smoothing, ignore_ind
 
 
 def topk_of_softmax(logits, k, renormalize):
-    """The router of Mixtral and of most that followed it."""
+    """The router of Mixtral and of most later models."""
     weights, ids = torch.topk(torch.softmax(logits, -1, dtype=None if logits.dtype == torch.float64 else torch.float32), k, -1)
     return (weights / weights.sum(-1, keepdim=True) if renormalize else weights), ids
 
 
 def merge_states(out, lse):
-    """The merger of context-parallel (ring) attention, which has no public name; the output of an empty part is 0 there."""
+    """The merger of context-parallel (ring) attention, which has no public name. An empty part's output is set to 0
+    first."""
     from torch.distributed.tensor.experimental._context_parallel._attention import _SDPAMerger
 
     merger = _SDPAMerger(convert_to_f32=out.dtype != torch.float64, seq_dim=0)
@@ -260,15 +261,15 @@ def library() -> Library:
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
     warnings.filterwarnings("ignore", "flex_attention called without torch.compile")
-    torch.compiler.set_stance("force_eager")  # else flex_attention is traced anew for each shape, as JAX's functions are
-    seen = "finite"  # 0 * NaN: a NaN or an infinity behind a mask reaches the result, see notes
+    torch.compiler.set_stance("force_eager")  # else flex_attention is traced for each shape, like JAX's functions
+    seen = "finite"  # 0 * NaN: a NaN or an infinity that a mask hides reaches the result, see notes
     attention = dict(
         arrays="torch",
         notes="a query that sees no key gives 0 (FLASH: or -0); causal at the lower right; a NaN behind a mask is not hidden (mask added to scores, weights of 0 multiplied)",
         arguments={"domain": seen},
     )
-    # "No available kernel" where the values' dimension is not the keys'.
-    # A query that sees no key gives 0 and, where the values are negative, -0, which masked=zero does not grant.
+    # "No available kernel" if the values' dimension is not the keys'.
+    # A query that sees no key gives 0 or, for negative values, -0, which masked=zero does not grant.
     exempt = ("kernel.accepts", "kernel.masked_row")
     flash = {**attention, "exempt": exempt, "arguments": {"domain": seen, "refuses": (RuntimeError,)}}
     return Library(

@@ -1,4 +1,5 @@
-"""PyTorch on device 0: its eager kernels, attention's four backends, and what torch.compile (Inductor, Triton) makes of a few functions."""
+"""PyTorch on device 0: its eager kernels, attention's four backends, and a few functions that torch.compile (Inductor,
+Triton) compiles."""
 
 import dataclasses
 import functools
@@ -14,17 +15,17 @@ from . import torch as eager
 _COMPILE = "https://docs.pytorch.org/docs/stable/generated/torch.compile.html"
 _BACKENDS = ("MATH", "FLASH_ATTENTION", "EFFICIENT_ATTENTION", "CUDNN_ATTENTION")
 _HALVES = ("float16", "bfloat16")
-# How a backend says that it does not do a call; other errors are crashes, those of the device among them.
+# The messages by which a backend refuses a call; other errors are crashes, also those of the device.
 _REFUSALS = ("No available kernel", "No viable backend", "cuDNN Frontend error", "No execution plans")
 
 
 def attention_gradient(backend, q, k, v, out, lse, out_gradient, scale):
-    """Of what the forward pass saves itself."""
+    """The gradient from the values that torch's forward pass saves."""
     return eager.attention_gradient(backend, q, k, v, out_gradient, None, scale, False)
 
 
 def _by(backend, function, every_scale=True):
-    """The function with that backend, which refuses what the backend does not do."""
+    """The function with that backend. It refuses calls that the backend does not support."""
     called = functools.partial(function, backend)
 
     @functools.wraps(called)
@@ -53,7 +54,7 @@ def _attentions():
         unmasked = {**seen, "domain": "finite nomask causal=top-left" + whole}
         bias = {**seen, "domain": "finite nomask nocausal bias" + whole}
         what = "scaled_dot_product_attention"
-        # is_causal stands at the upper left: what models call, as no mask then keeps the fused kernels away.
+        # is_causal aligns the first query with the first key. Models call it so, as a mask would exclude the fused kernels.
         if short != "FLASH":  # which takes no attn_mask on CUDA
             kernels += kernels_of(f"{what}, {short}", "attention", _by(backend, eager.attention_by), eager.ATTENTION, dtypes, arguments=seen, **common)
             kernels += kernels_of(f"{what}(attn_mask=bias), {short}", "attention", _by(backend, eager.attention_bias), eager.ATTENTION, dtypes, arguments=bias, **common)
@@ -86,7 +87,7 @@ def _compiled():
 
 
 def kernels(device):
-    """All of them, called with tensors of the device."""
+    """All kernels, called with tensors of the device."""
     every = [*eager.rows(), *eager.gradients_and_losses(), *_attentions(), *_compiled()]
     return [dataclasses.replace(kernel, arguments={**kernel.arguments, "device": device}) for kernel in every]
 
@@ -95,6 +96,6 @@ def library() -> Library:
     if not torch.cuda.is_available():
         raise RuntimeError(f"it needs a CUDA device, torch {torch.__version__} sees none")
     torch.set_grad_enabled(False)
-    warnings.simplefilter("ignore")  # why a backend does not do a call
-    torch._dynamo.config.recompile_limit = 64  # beyond it a function would be judged that is not compiled
+    warnings.simplefilter("ignore")  # the reasons why a backend refuses a call
+    torch._dynamo.config.recompile_limit = 64  # beyond it an uncompiled function would be judged
     return Library("torch_cuda", f"{torch.__version__} on {torch.cuda.get_device_name()}", kernels("cuda"))
