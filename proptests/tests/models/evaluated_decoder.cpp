@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "proptests/tests/models/running_norms.hpp"
+#include "proptests/tests/models/running_bound.hpp"
 
 namespace softcheck::models {
 namespace {
