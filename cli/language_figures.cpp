@@ -208,7 +208,7 @@ void add_head_figure_run(Verb run) {
       "figure-3", "Entropy of a language model's heads against the number of items, by layer", run_heads);
   flags.options.threads = std::max(1U, std::thread::hardware_concurrency());
   figure.add_option("--model", flags.options.model,
-                    "A checkpoint of BERT, RoBERTa, DistilBERT or GPT-2, or a model of run train-language [plain-1]",
+                    "A checkpoint that runs on tokens (docs/models.md), or a model of run train-language [plain-1]",
                     typed("DIR|FILE"));
   figure.add_option("--tokens", flags.options.tokens, "Ids of tokens, a line for each input [drawn]", typed("FILE"));
   figure.add_option("--seed", flags.options.seed, "Seed of the ids that are drawn", shown);

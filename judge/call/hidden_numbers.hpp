@@ -16,8 +16,8 @@ struct CallForm {
   bool finite = false;                          // masked items hold the largest finite numbers only
 };
 
-/// What stands in place of a call's items of -inf. They are counted row by row; the mask hides all of them or every
-/// second one, and a NaN, an infinity or a largest number stands behind the mask.
+/// How a call hides its items of -inf. The items are counted row by row. The mask hides all of them, or every second
+/// one; behind the mask the call holds a NaN, an infinity or a largest number.
 class Hiding {
  public:
   Hiding(const RowMatrixCase& matrix, const CallForm& form);

@@ -30,12 +30,11 @@ struct Inference {
 
 /// Finds the standard contract that grants the least among those that a kernel keeps. Standard are: acc=f64 (if the
 /// output can show it), f32, f16, bf16; exp=1ulp to 2048ulp and with A:3; sum=tree, blocks:K, lanes:K (K a power of
-/// two), sequential; the forms of other words (ContractAnswers::words);
-/// and the words of the other conventions. The search calls the kernel with pairs of logits (for exp and the
-/// accumulator, without a long sum), tightness witnesses of several lengths (for the order of summation) and masked
-/// rows, and compares the results with one candidate after the other. Then it judges the kernel by the contract found;
-/// if a row fails, it continues with the next wider candidate that this row fits. This proves no contract: other rows
-/// may break it.
+/// two), sequential; and every value of the words in ContractAnswers::words, masked= and subnormal=. The search calls
+/// the kernel with pairs of logits (for exp and the accumulator, without a long sum), tightness witnesses of several
+/// lengths (for the order of summation) and masked rows, and compares the results with one candidate after the other.
+/// Then it judges the kernel by the contract found; if a row fails, it continues with the next wider candidate that
+/// this row fits. This proves no contract: other rows may break it.
 ///
 /// subject  only the formats of its contract are read
 /// throws   KernelLoadError

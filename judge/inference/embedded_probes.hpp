@@ -11,8 +11,8 @@
 
 namespace softcheck::proptests {
 
-/// Fits the rows of --infer into calls of a kernel's domain: a domain of long rows or many heads has no call of two
-/// logits.
+// --infer measures with short rows. These functions fit such rows into calls of a kernel's domain, which may have long
+// rows or many heads only.
 
 /// The nearest number of the format, at most the largest one: a format without infinities would have NaN beyond it.
 double within_format(numerics::Format format, double value);

@@ -144,15 +144,15 @@ struct OpTraits {
   bool may_be_in_place = false;   // the output may share memory with the first input
   bool of_whole_calls = false;    // the call has one value of all its rows, or each row depends on all
   bool filters = false;           // sampling: top_p and min_p are its attributes
-  std::uint64_t quick_items =
-      0;  // longest row at quick effort; the listed calls of default effort go up to 16 times that; 0: no limit
+  // The longest row at quick effort. Default effort lists calls of up to 16 times that. 0: no limit.
+  std::uint64_t quick_items = 0;
   std::uint32_t number = 0;  // the ABI's op; 0: version 1 leaves the op to the plug-in
   ContractAnswers answers = {};
 
   /// Of queries, keys and values; else of rows.
   constexpr bool is_attention() const { return inputs.front().role == Role::query; }
-  /// The drawn row has log-sum-exps of states: f32 where the other inputs are of 16 bits, behind these in a call, and
-  /// (n, rows) in memory, where vectors are (n, rows, width).
+  /// The drawn row has the log-sum-exps of states. In a call it is the last input; its shape is (n, rows), that of
+  /// vectors (n, rows, width); it is f32 if the other inputs have 16 bits.
   constexpr bool is_of_states() const { return inputs.front().role == Role::lse; }
 };
 

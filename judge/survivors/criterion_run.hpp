@@ -42,8 +42,8 @@ class CriterionRun {
   /// The criterion's verdict on the kernel, in a process of its own like a test program.
   ///
   /// A bug is planted in an otherwise correct kernel. If a correct kernel with the bug's op, dtype, contract and domain
-  /// fails a case, too, the case does not count for the bug. A correct kernel that refuses a call is not applicable,
-  /// since the ABI allows refusals. A bug that refuses is rejected.
+  /// fails a case, too, the case does not count for the bug. The criterion does not apply to a correct kernel that
+  /// refuses one of its calls, since the ABI allows refusals. A bug that refuses is rejected.
   ///
   /// throws   KernelLoadError
   CriterionVerdict verdict(const ZooKernel& kernel);

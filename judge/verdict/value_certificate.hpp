@@ -70,7 +70,7 @@ bool overflows_rightly(const numerics::Contract& contract, double got, const num
 /// Counts how many thresholds of a row are too wide to say anything.
 struct VacuityCount {
   std::size_t judged = 0;   // values that have a relative accuracy
-  std::size_t vacuous = 0;  // of these, values that their own threshold's relative part covers, or that were not judged
+  std::size_t vacuous = 0;  // of these, values not judged, or whose threshold's relative part is as large as the value
   std::size_t rows = 0;
   std::size_t unbounded = 0;   // of these, rows with an infinite threshold
   std::size_t unresolved = 0;  // of the other rows, those in which the contract's form keeps no accuracy (JudgedRow)

@@ -83,8 +83,8 @@ def certify(
     items        number of items for the entropy floor; the model's context by default
     layers       3, "3" or "0-3"; all by default
     activations  a safetensors file of recorded queries "layers.L.query" (n, heads, dim) and keys "layers.L.key"
-    tokens       a file of ids of tokens, a line of two or more for each input, on which BERT, RoBERTa, XLM-RoBERTa,
-                 DistilBERT or GPT-2 is run; not beside activations. The heads have "observed" then
+    tokens       a file of token ids, one line of two or more for each input, on which the model runs (BERT, GPT-2 and
+                 decoders of Llama's layout); not together with activations. The heads then have "observed"
     fail_if      conditions that make the verdict "fail": "logit.f16 > 65504", "spread.best > 80"
     threads      all of the machine's by default
     html         a file: the heads as one HTML page, as `softcheck model --html` writes it

@@ -50,7 +50,7 @@ double resolution_of_logarithms(const numerics::Contract& contract, const Statis
 /// cancels   the op's own form is of the second kind
 bool is_resolved(const numerics::Contract& contract, const Statistics& statistics, bool cancels = false);
 
-/// The same for an entropy, whose form may subtract larger terms.
+/// resolution_of_logarithms for an entropy, whose form may subtract larger terms.
 double resolution_of_entropies(const numerics::Contract& contract, const Statistics& statistics);
 
 /// Can the cascade use this threshold of softmax? It cannot use wider or infinite ones, which promise nothing.
