@@ -21,7 +21,7 @@
 namespace softcheck::proptests {
 namespace {
 
-// The uid of "nobody" in Debian and in the Linux kernel.
+// The user nobody of Debian, the overflow uid of the Linux kernel.
 constexpr uid_t nobody = 65534;
 
 bool write_text(const char* path, std::string_view text) {

@@ -62,7 +62,7 @@ struct ByteFormat {
   bool has_infinity;
 
   constexpr std::uint32_t fraction() const { return (1u << fraction_bits) - 1; }
-  /// The least magnitude that is no number.
+  /// The smallest magnitude whose bits are an infinity or a NaN.
   constexpr std::uint32_t end() const { return has_infinity ? 0x7fu & ~fraction() : 0x7fu; }
   constexpr std::uint32_t nan() const { return has_infinity ? end() | (1u << (fraction_bits - 1)) : 0x7fu; }
   constexpr int dropped() const { return 23 - fraction_bits; }  // bits of an f32's fraction

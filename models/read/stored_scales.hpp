@@ -5,7 +5,7 @@
 
 namespace softcheck::models {
 
-/// Quantised safetensors: gives each X.weight of 8 bits the scales that stand beside it, and takes those out of the
+/// Quantised safetensors: gives each 8-bit tensor X.weight the tensor of its scales, and removes that tensor from the
 /// places. A number of such a matrix is then what is stored times the scale of its block, which a double holds.
 ///
 ///   quant_method fp8                  X.weight_scale_inv, one number for each weight_block_size, or for the matrix

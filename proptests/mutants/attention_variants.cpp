@@ -18,7 +18,7 @@ using numerics::Sides;
 using theory::LevelRow;
 using theory::TemperedRow;
 
-LevelRow auxiliary(const LevelRow& row, double sink) {
+LevelRow with_sink_item(const LevelRow& row, double sink) {
   std::vector<theory::Level> levels(row.levels().begin(), row.levels().end());
   levels.push_back({sink, 1});
   return LevelRow(std::move(levels));
@@ -55,7 +55,7 @@ RowCheck at_every_sink(const std::string& claim, const std::function<Sides(const
 
 // The items' coefficients as if the sink had none.
 Sides kept_by_items(const LevelRow& row, double theta, double sink) {
-  const TemperedRow alone(row, 1 / Enclosure(theta)), with_sink(auxiliary(row, sink), 1 / Enclosure(theta));
+  const TemperedRow alone(row, 1 / Enclosure(theta)), with_sink(with_sink_item(row, sink), 1 / Enclosure(theta));
   const std::size_t first = sink > row.largest() ? 1 : 0;
   return {alone.coefficient(0), with_sink.coefficient(first)};
 }
@@ -65,13 +65,13 @@ Enclosure simple_floor(std::uint64_t n, const Enclosure& exponent) {
 }
 
 Sides entropy_with_spread_of_items(const LevelRow& row, double theta, double sink) {
-  const TemperedRow tempered(auxiliary(row, sink), 1 / Enclosure(theta));
+  const TemperedRow tempered(with_sink_item(row, sink), 1 / Enclosure(theta));
   return {simple_floor(row.visible() + 1, spread_of_items(row, theta)), tempered.entropy()};
 }
 
 // -sum alpha ln alpha over the items only, whose coefficients do not sum to 1.
 Sides entropy_of_items(const LevelRow& row, double theta, double sink) {
-  const LevelRow extended = auxiliary(row, sink);
+  const LevelRow extended = with_sink_item(row, sink);
   const TemperedRow tempered(extended, 1 / Enclosure(theta));
   std::size_t at = 0;
   while (extended.levels()[at].logit != sink) ++at;
@@ -90,7 +90,7 @@ RowCheck half_to_the_sink() {
     if (!items) return Certificates{};
     const LevelRow sharpest({{spread.largest, 1}, {spread.smallest, *items}});
     return Certificates{certify_less("attention_variants.sink_dispersion_length", to_text(row_case), [&] {
-      const TemperedRow tempered(auxiliary(sharpest, sinks_of(row_case).back()), 1 / Enclosure(spread.theta));
+      const TemperedRow tempered(with_sink_item(sharpest, sinks_of(row_case).back()), 1 / Enclosure(spread.theta));
       return Sides{tempered.coefficient(0), Enclosure(0.25)};
     })};
   });

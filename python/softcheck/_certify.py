@@ -55,7 +55,7 @@ def _file(name: str, value: Any) -> str | None:
         return None
     path = _library.path(name, value)
     folder = os.path.dirname(path) or "."
-    if "\0" in path or os.path.isdir(path) or not os.access(path if os.path.exists(path) else folder, os.W_OK):
+    if not path or "\0" in path or os.path.isdir(path) or not os.access(path if os.path.exists(path) else folder, os.W_OK):
         raise UsageError(f"{name}: need a file that can be written, got {path!r}")
     return path
 
@@ -103,8 +103,13 @@ def certify(
         "attention": None if tokens is None else ctypes.cast(kernel("attention"), ctypes.c_void_p).value,
     }
     files = {name: file for name, value in (("html", html), ("junit", junit)) if (file := _file(name, value))}
+    if len({os.path.realpath(file) for file in files.values()}) < len(files):
+        raise UsageError(f"junit: need another file than html, got {files['junit']!r}")
     words["html"] = int("html" in files)
     report = _library.certify(_library.path("model", model), words)
     for name, file in files.items():
-        pathlib.Path(file).write_text(report[name], encoding="utf-8")
+        try:
+            pathlib.Path(file).write_text(report[name], encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"{name}: {file} cannot be written: {error.strerror}") from None
     return Certificates(report)

@@ -1,6 +1,6 @@
 """What the package's page says of its wheel, beside the files that make it.
 The Python of README.md, docs/quick_start.md and python/README.md, as it stands there.
-Every example passes, and the bug beside it is found."""
+In every example the correct kernel passes and the wrong one fails."""
 
 import os
 import pathlib

@@ -71,6 +71,21 @@ def clock(monkeypatch):
     return stopped
 
 
+def test_a_check_has_what_inference_left_of_the_budget(monkeypatch, clock):
+    given = []
+
+    def check(function, op, dtype, *, budget, **arguments):
+        given.append(budget)
+        clock.now += 1
+        return softcheck.Report("fail", "", "masked=nan", (), None, {"contract": None})
+
+    monkeypatch.setattr(softcheck, "infer", check)
+    monkeypatch.setattr(softcheck, "check", check)
+    found = judge.judge(Kernel("unfit", "softmax", "float16", library.softmax, ""), "none", 2.5)
+    assert (found["verdict"], found["ended"], found["contract"]) == ("undecided", "a check", None)
+    assert given == [2.5, 1.5, 0.5]
+
+
 def test_a_judgement_that_is_cut_before_the_budget_ends_is_asked_again_without_parts(monkeypatch, clock):
     """Each property has its part of a budget, so that the slowest one is cut with most of it left."""
     held = softcheck.Report("pass", "", "", (), "acc=f32", {"contract": "acc=f32", "claims": []})

@@ -145,21 +145,6 @@ def test_a_query_that_is_stored_with_its_scale_has_a_contract(inference_fits_non
     assert found["verdict"] == "pass" and set(found["weak"]) == {"scale=stored", "scores=f16", "weights=f16"}, found["text"]
 
 
-def test_a_check_has_what_inference_left_of_the_budget(monkeypatch, clock):
-    given = []
-
-    def check(function, op, dtype, *, budget, **arguments):
-        given.append(budget)
-        clock.now += 1
-        return softcheck.Report("fail", "", "masked=nan", (), None, {"contract": None})
-
-    monkeypatch.setattr(softcheck, "infer", check)
-    monkeypatch.setattr(softcheck, "check", check)
-    found = judge.judge(Kernel("unfit", "softmax", "float16", library.softmax, ""), "none", 2.5)
-    assert (found["verdict"], found["ended"], found["contract"]) == ("undecided", "a check", None)
-    assert given == [2.5, 1.5, 0.5]
-
-
 @pytest.mark.parametrize("dtype, asked", [("bfloat16", True), ("float16", False)])
 def test_an_arithmetic_that_flushes_is_asked_of_bfloat16_alone(dtype, asked, monkeypatch):
     contracts = []

@@ -22,7 +22,7 @@ CORRECT(correct_bf16_accumulator, each_narrow_row) {
 
 // Correct under sum=lanes:1: blocks of 16 logits, each one logit after the other below its own maximum, and the blocks
 // one after the other to a running sum. It rescales more often than the row's own maximum rises, so that it does not
-// keep sum=sequential. An exponential errs by 48 u: up in sums, down in numerators.
+// keep sum=sequential. An exponential errs by 46 u and its rounding: up in sums, down in numerators.
 namespace {
 
 template <class Real>

@@ -172,8 +172,8 @@ class ShapeSearch {
 
   std::optional<AttentionShape> smallest() const {
     AttentionShape s;
-    const bool found = set(s.batch, Trait::batch, batches, "batch") && set_heads(s) &&
-                       set(s.dim, Trait::dim, dims, "dim") && set_value_dim(s) && set_lengths(s);
+    const bool found = set(s.batch, Trait::batch, batches, "batch") && set_heads(s) && set_dim(s) && set_value_dim(s) &&
+                       set_lengths(s);
     return found ? std::optional<AttentionShape>(s) : std::nullopt;
   }
 
@@ -206,6 +206,14 @@ class ShapeSearch {
       }
     }
     return false;
+  }
+  // A scale of 1 / sqrt(dim) other than 1 needs dim >= 2.
+  bool set_dim(AttentionShape& s) const {
+    Range allowed = range(Trait::dim, dims);
+    if (chosen(Trait::scale) == 1) allowed.least = std::max<std::size_t>(allowed.least, 2);
+    const auto least = least_in(allowed, "dim");
+    if (least) s.dim = *least;
+    return least.has_value();
   }
   bool set_value_dim(AttentionShape& s) const {
     constexpr std::size_t most = 320;
@@ -318,7 +326,7 @@ class SmallestShapes {
   explicit SmallestShapes(const Domain& domain) : domain_(domain) {}
 
   const std::optional<AttentionShape>& of(const ClassChoice& choice) {
-    std::uint64_t lengths = has(choice, Trait::mask_bytes, 2) ? 1 : 0;
+    std::uint64_t lengths = (has(choice, Trait::mask_bytes, 2) ? 1 : 0) + (has(choice, Trait::scale, 1) ? 2 : 0);
     for (std::size_t d = 0; d <= static_cast<std::size_t>(Trait::lengths); ++d) {
       lengths = lengths * (dims.size() + 1) + (choice[d] ? *choice[d] + 1 : 0);
     }

@@ -232,6 +232,7 @@ Domain parse_domain(std::string_view words, bool attention) {
     refuse_word(words_of(name, given), "a length " + name + " that some call can have");
   }
   relate_lengths(domain);
+  if (domain.no_ignored) domain.lengths["n"] = intersection(domain.length("n"), {.least = 1});  // no class, no label
   std::erase_if(domain.lengths, [](const auto& entry) { return entry.second.everything(); });
   return domain;
 }

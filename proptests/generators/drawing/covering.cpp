@@ -90,6 +90,7 @@ class Designer {
       if (!choice[f]) order.push_back(f);
     }
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[draw_.below(i)]);
+    steps_left_ = most_steps;
     if (!fill(choice, order, 0)) return std::nullopt;
     std::vector<std::size_t> complete;
     for (const std::optional<std::size_t>& chosen : choice) complete.push_back(*chosen);
@@ -98,7 +99,8 @@ class Designer {
     return complete;
   }
 
-  // Backtracks: a possible choice may leave a later dimension without a class.
+  // Backtracks: a possible choice may leave a later dimension without a class. Gives up after most_steps, as the time
+  // may grow exponentially with the dimensions.
   bool fill(ClassChoice& choice, const std::vector<std::size_t>& order, std::size_t at) {
     if (at == order.size()) return true;
     const std::size_t f = order[at];
@@ -110,6 +112,8 @@ class Designer {
     std::ranges::sort(ranked);
     for (const auto& [old, from_turn] : ranked) {
       choice[f] = (turn + from_turn) % count;
+      if (steps_left_ == 0) break;
+      --steps_left_;
       if (possible_(choice) && fill(choice, order, at + 1)) return true;
     }
     choice[f].reset();
@@ -127,12 +131,15 @@ class Designer {
     }
   }
 
+  static constexpr std::size_t most_steps = 2000000;  // a limit on time, seconds: 20,000 cuts designs of rows
+
   const std::vector<std::size_t>& counts_;
   const std::function<bool(const ClassChoice&)>& possible_;
   Draw& draw_;
   PairTable pairs_;
   std::vector<std::vector<bool>> met_;  // covered classes
   bool only_classes_ = false;
+  std::size_t steps_left_ = most_steps;
   // Buffers, reused because a design has thousands of steps.
   std::vector<std::size_t> old_;             // by class: number of chosen classes that it is already paired with
   std::vector<std::vector<Ranked>> ranked_;  // by chosen dimension

@@ -106,7 +106,7 @@ def word() -> None:
     expect("results in files", check_files("f32", off(logits)), 1)
     expect("results in files, further=80", check_files("f32", off(logits), "--contract", "further=80"), 0)
     refused = command("check", "--logits", "x.npy", "--output", "out.npy", "--contract", "further=many")
-    expect("a value that is no number", (refused.returncode, "need further=K" in refused.stderr), (2, True))
+    expect("a value that is not a number", (refused.returncode, "need further=K" in refused.stderr), (2, True))
 
 
 if __name__ == "__main__":

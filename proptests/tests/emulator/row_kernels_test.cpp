@@ -53,7 +53,7 @@ struct ExactSums {
   long double entropy() const { return std::log(sum()) + sums[1] / sum(); }
 
   /// How far the sum of w D^k as computed in T may be, u the unit roundoff: an item's exponential 2 u, its group of
-  /// four 2, each power of D 3 (of a power that a rise gives: the sum that is told, d, the product), the result 2. Its
+  /// four 2, each power of D 3 (where a rise adds a power: the sum, d and their product), the result 2. Its
   /// argument u D. Rises: one by d loses u d for its argument and less than 2 u d of its factor, whose value and rest
   /// leave out what rounds in the tail of the exponential alone, |tail| about |r| <= min(d, ln(2) / 2), r itself, r and
   /// r^2 q; they add up to 3 u D. Compensated sums and products, and all else of second order, are u^2 for each of the

@@ -200,7 +200,8 @@ TEST(CostGrowth, TheExponentIsThatOfThePower) {
 }
 
 TEST(CostGrowth, MemoryBesideTheTensorsIsSeen) {
-  if (!std::ofstream("/proc/self/clear_refs")) GTEST_SKIP() << "this system does not tell the most memory of a call";
+  if (!std::ofstream("/proc/self/clear_refs"))
+    GTEST_SKIP() << "no /proc/self/clear_refs: the peak memory of a call cannot be measured";
   const auto touches = [] {
     const std::vector<char> memory(std::size_t{64} << 20, 1);
     volatile char last = memory.back();

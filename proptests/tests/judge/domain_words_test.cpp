@@ -1,7 +1,10 @@
 // Domains whose words tie what a call is made of: every call keeps to them, and there are as many as elsewhere.
 #include <cstring>
+#include <numeric>
 
 #include "kernels/abi/softcheck_kernel.h"
+#include "proptests/generators/attention/attention_classes.hpp"
+#include "proptests/generators/drawing/draw.hpp"
 #include "proptests/tests/judge/attention_samples.hpp"
 #include "proptests/tests/judge/our_kernels.hpp"
 
@@ -97,6 +100,58 @@ TEST_P(Relations, AreDrawnWithManyLengths) {
 
 INSTANTIATE_TEST_SUITE_P(Words, Relations, ::testing::ValuesIn(relations));
 
+// Designs choose dimensions in random order. A dead end would make them backtrack, in exponential time: with a scale of
+// 1 / sqrt(dim) chosen first, the lengths must leave work for dim >= 2.
+TEST(DomainWords, APossibleChoiceIsNeverADeadEnd) {
+  Draw draw(7);
+  for (const char* words : {"", "causal", "values=dim", "queries=keys", "scale=1/sqrt(dim)"}) {
+    const AttentionOptions options = small_attention(1024, AttentionOptions().max_work, words);
+    for (int chosen = 0; chosen < 200; ++chosen) {
+      std::vector<std::size_t> order(attention_traits);
+      std::iota(order.begin(), order.end(), std::size_t{0});
+      for (std::size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[draw.below(k)]);
+      ClassChoice choice(attention_traits);
+      for (const std::size_t d : order) {
+        const std::size_t classes = attention_dimensions()[d].classes.size(), turn = draw.below(classes);
+        bool possible = false;
+        for (std::size_t k = 0; k < classes && !possible; ++k) {
+          choice[d] = (turn + k) % classes;
+          possible = is_possible(choice, options, {});
+        }
+        ASSERT_TRUE(possible) << words << ": " << attention_dimensions()[d].name;
+      }
+    }
+  }
+}
+
+// A row that a mask hides whole, not causality.
+TEST(DomainWords, AMaskHidesWholeRowsOfCausalCalls) {
+  const softcheck_kernel kernel = loaded_kernel(library_path("softcheck_cpu_kernels"), "softcheck_attention");
+  const auto wrong_where_masked = [kernel](const softcheck_call* call) {
+    const int status = kernel(call);
+    if (status != 0 || call->n_inputs != 4) return status;
+    const DLTensor &mask = *call->inputs[3], &out = *call->outputs[0];
+    const auto stride = [](const DLTensor& tensor, int d) {
+      std::int64_t result = 1;
+      for (int e = d + 1; e < tensor.ndim; ++e) result *= tensor.shape[e];
+      return tensor.strides != nullptr ? tensor.strides[d] : result;
+    };
+    for (std::int64_t i = 0; i < mask.shape[2]; ++i) {
+      const char* row = static_cast<const char*>(mask.data) + mask.byte_offset + i * stride(mask, 2);
+      bool hidden = mask.shape[0] > 0;
+      for (std::int64_t j = 0; j < mask.shape[3] && hidden; ++j) hidden = row[j * stride(mask, 3)] == 0;
+      char* place = static_cast<char*>(out.data) + out.byte_offset + 4 * i * stride(out, 2);
+      const float wrong = 7;
+      if (hidden && mask.shape[3] > 0) std::memcpy(place, &wrong, sizeof wrong);
+    }
+    return 0;
+  };
+  const KernelJudgement judgement = judged(
+      own_subject(wrong_where_masked, {Op::attention, Format::f32, "masked=zero", "causal queries=keys keys<=16"}),
+      {"AFullyMaskedRowIsAsDeclared"});
+  EXPECT_EQ(judgement.verdict, ReportVerdict::fail);
+}
+
 // A kernel that never hides a key: the smallest failing call has two of everything that the relation ties.
 TEST(DomainWords, ShrunkCallsKeepTheRelations) {
   const softcheck_kernel kernel = loaded_kernel(library_path("softcheck_cpu_kernels"), "softcheck_attention");
@@ -136,7 +191,7 @@ TEST(DomainWords, NoLabelIsTheOneToIgnore) {
       return kernel(call);
     };
     const KernelJudgement judgement = judged(own_subject(
-        counting, {op, Format::f32, kernel_tests::promised_words(symbol, "f32"), "n>=1 n<=300 rows<=40 noignored"}));
+        counting, {op, Format::f32, kernel_tests::promised_words(symbol, "f32"), "n<=300 rows<=40 noignored"}));
     EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << symbol << ' ' << judgement.failed_property;
     EXPECT_EQ(judgement.refused, 0u) << symbol;
     EXPECT_GT(judgement.calls, 100u) << symbol;

@@ -283,7 +283,7 @@ class ReportedBugTest : public ::testing::Test {
   return true;
 }();
 
-// oneDNN 2.6, a kernel that nobody here wrote: what holds of it, and the two findings that do not.
+// oneDNN 2.6, a kernel of another project: the claims that it keeps, and the two that it breaks.
 
 const std::string library = library_path("softcheck_peer_onednn");
 

@@ -52,7 +52,7 @@ class ChangedBuild {
   std::map<std::string, std::vector<std::string>> with_;  // file: objects that it is part of
 };
 
-/// Builds the target with other contents of a file, and puts the plug-ins that did not change beside it. Throws as
+/// Builds the target with other contents of a file, and copies the unchanged plug-ins into its folder. Throws as
 /// ChangedBuild::build.
 void plant(ChangedBuild& build, const Places& places, const std::filesystem::path& file, const std::string& contents);
 
