@@ -18,7 +18,9 @@ enum class HeadNormKind { none, each_head, all_heads };
 /// What tells the decoders apart that share Llama's layout: layers.L.self_attn with q_proj and k_proj, grouped key
 /// heads, rotary positions, an RMSNorm before.
 struct DecoderTraits {
-  bool bias = false;           // of the projections of queries and keys
+  bool bias = false;                     // of the projections of queries, keys and values
+  std::optional<bool> output_bias = {};  // of the projection behind the heads; none: as those before them
+  bool mlp_bias = false;
   bool fused = false;          // qkv_proj: rows of all queries, then of all keys, then of all values
   bool gain_plus_one = false;  // of every norm
   bool input_norm = true;
@@ -28,7 +30,8 @@ struct DecoderTraits {
   std::optional<numerics::Enclosure> scale = {};  // none: head_dim^(-1/2)
   std::optional<double> softcap = {};
   std::function<Rotary(std::int64_t layer)> rotary = {};
-  std::function<Window(std::int64_t layer)> window = {};  // empty: none
+  std::function<Window(std::int64_t layer)> window = {};   // empty: none
+  std::function<void(std::int64_t layer)> hold_more = {};  // an architecture's own parts against the configuration
 };
 
 /// What an architecture takes for a size whose key is absent; none: the key must be there, but for head_dim, which is

@@ -97,12 +97,17 @@ MODELS = {
         eoi_token_index=37), "model.language_model.layers.{layer}.input_layernorm"),
     "olmo2": ("Olmo2ForCausalLM", GROUPED, "model.layers.{layer}.self_attn"),
     "gpt_oss": ("GptOssForCausalLM", dict(
-        GROUPED, max_position_embeddings=4096, head_dim=12, sliding_window=5, num_local_experts=2,
-        num_experts_per_tok=1, rope_parameters=rope("yarn", 150000.0, factor=4.0, beta_fast=32.0, beta_slow=1.0,
-                                                    truncate=False, original_max_position_embeddings=1024)),
+        GROUPED, max_position_embeddings=4096, head_dim=12, sliding_window=5, num_local_experts=3,
+        num_experts_per_tok=2, swiglu_limit=0.75, rope_parameters=rope(
+            "yarn", 150000.0, factor=4.0, beta_fast=32.0, beta_slow=1.0, truncate=False,
+            original_max_position_embeddings=1024)),
         "model.layers.{layer}.input_layernorm"),
 }
 
+# MXFP4 has blocks of 32 inputs.
+MODELS["gpt_oss_mxfp4"] = ("GptOssForCausalLM", dict(MODELS["gpt_oss"][1], num_hidden_layers=1, intermediate_size=32),
+                           MODELS["gpt_oss"][2])
+E2M1 = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0]
 
 # Those that softcheck model --tokens runs.
 RUN_ON_TOKENS = ("bert", "roberta", "xlm-roberta", "distilbert", "gpt2")
@@ -136,6 +141,35 @@ def draw_weights(model, plus_one, dtype):
                 drawn = drawn * (scales if conv else scales[:, None])
         with torch.no_grad():
             weight.copy_(drawn.to(dtype))
+
+
+def draw_blocks(model):
+    """Gives experts numbers that MXFP4 has, and returns the tensors that stand for them, by name."""
+    packed, values = {}, torch.tensor(E2M1 + [-value for value in E2M1])
+    for name, weight in model.named_parameters():
+        if not name.endswith(("gate_up_proj", "down_proj")):
+            continue
+        experts, inputs, outputs = weight.shape
+        blocks = torch.randint(0, 256, (experts, outputs, inputs // 32, 16), dtype=torch.uint8)
+        scales = torch.randint(122, 126, (experts, outputs, inputs // 32), dtype=torch.uint8)
+        pairs = torch.stack([values[(blocks & 15).long()], values[(blocks >> 4).long()]], -1)
+        numbers = pairs.reshape(experts, outputs, inputs // 32, 32) * 2.0 ** (scales[..., None].float() - 127)
+        with torch.no_grad():
+            weight.copy_(numbers.reshape(experts, outputs, inputs).transpose(1, 2))
+        packed[name] = {name + "_blocks": blocks, name + "_scales": scales}
+    return packed
+
+
+def replace_by_blocks(folder, packed):
+    tensors = safetensors.torch.load_file(folder / "model.safetensors")
+    for name, parts in packed.items():
+        del tensors[name]
+        tensors.update(parts)
+    safetensors.torch.save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    config["quantization_config"] = {"quant_method": "mxfp4", "modules_to_not_convert": [
+        "model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"]}
+    (folder / "config.json").write_text(json.dumps(config) + "\n")
 
 
 # name of a GGUF folder: the entry of MODELS that it is of, changes to its options, llama.cpp's name of the
@@ -291,6 +325,7 @@ def make(name):
     config._attn_implementation = "eager"
     model = kind(config).eval()
     draw_weights(model, "gemma" in name, dtype)
+    packed = draw_blocks(model) if name.endswith("mxfp4") else {}
     folder = FOLDER / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -318,6 +353,8 @@ def make(name):
     if name not in GGUF_MODELS:
         model.to(dtype).save_pretrained(folder, max_shard_size=shard_size)
         (folder / "generation_config.json").unlink(missing_ok=True)
+        if packed:
+            replace_by_blocks(folder, packed)
     safetensors.torch.save_file(observed, folder / "observed.safetensors")
     print(f"{name}: {sum(file.stat().st_size for file in folder.iterdir())} bytes")
 

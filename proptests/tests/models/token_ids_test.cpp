@@ -229,6 +229,21 @@ TEST(ObserveTokens, EntropiesOfTheKernelAreThoseOfTheRows) {
   }
 }
 
+// One item has the coefficient 1 and no spread: nothing would be said of such an input.
+TEST(ObserveTokens, NeedsTwoIdsOfEachInput) {
+  const proptests::TensorFolder folder;
+  CheckpointQuestion question;
+  question.path = checkpoint_folder("bert").string();
+  question.tokens = folder.write("ids", "3 4\n\n5\n");
+  question.attention = attention_kernel();
+  try {
+    certify_checkpoint(question);
+    FAIL() << "an input of one id";
+  } catch (const TensorFileError& error) {
+    EXPECT_THAT(error.what(), StartsWith("tokens: input 2: need two ids or more, got 1"));
+  }
+}
+
 TEST(ObserveTokens, LooksAtTheLayersThatWereAskedFor) {
   CheckpointQuestion question;
   question.path = checkpoint_folder("bert").string();
