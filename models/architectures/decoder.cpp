@@ -72,7 +72,7 @@ void describe_decoder(CheckpointView& view, ModelDescription& model, const Decod
   view.layers_at("layers.", model.layers);
   view.hold_rows("embed_tokens.weight", "vocab_size");
   // Gemma multiplies tokens' rows by a root that it rounds; norms behind the projections are not enumerated.
-  if (traits.input_norm && !traits.gain_plus_one && traits.head_norm == HeadNormKind::none) {
+  if (traits.input_norm && traits.rows_as_stored && !traits.gain_plus_one && traits.head_norm == HeadNormKind::none) {
     model.inputs = token_inputs(view, model, "embed_tokens.weight", epsilon);
   }
   for (std::int64_t layer = 0; layer < model.layers; ++layer) {
@@ -94,8 +94,9 @@ void describe_decoder(CheckpointView& view, ModelDescription& model, const Decod
     if (traits.sinks) head.sink = view.vector(attention + "sinks", model.heads);
     add_heads(model, head, {.key_first = traits.fused ? model.heads * model.head_dim : 0});
   }
-  view.finish(harmless, {"self_attn.rotary_emb.inv_freq", "mlp.", "post_attention_layernorm.",
-                         "pre_feedforward_layernorm.", "post_feedforward_layernorm."});
+  view.finish(harmless,
+              {"self_attn.rotary_emb.inv_freq", "mlp.", "post_attention_layernorm.", "post_feedforward_layernorm.",
+               "post_mlp_layernorm.", "post_self_attn_layernorm.", "pre_feedforward_layernorm."});
 }
 
 }  // namespace softcheck::models

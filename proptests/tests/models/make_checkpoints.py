@@ -102,7 +102,23 @@ MODELS = {
             "yarn", 150000.0, factor=4.0, beta_fast=32.0, beta_slow=1.0, truncate=False,
             original_max_position_embeddings=1024)),
         "model.layers.{layer}.input_layernorm"),
+    "qwen3_moe": ("Qwen3MoeForCausalLM", dict(GROUPED, head_dim=12, num_experts=2, num_experts_per_tok=1,
+                                              moe_intermediate_size=8), "model.layers.{layer}.input_layernorm"),
+    "smollm3": ("SmolLM3ForCausalLM", dict(GROUPED, no_rope_layer_interval=2),
+                "model.layers.{layer}.input_layernorm"),
+    "granite": ("GraniteForCausalLM", dict(GROUPED, attention_multiplier=0.3, embedding_multiplier=3.0,
+                                           residual_multiplier=0.5, logits_scaling=2.0),
+                "model.layers.{layer}.input_layernorm"),
+    "glm4": ("Glm4ForCausalLM", dict(GROUPED, head_dim=12, rope_parameters=rope(partial_rotary_factor=0.5)),
+             "model.layers.{layer}.input_layernorm"),
+    "esm": ("EsmModel", dict(SMALL, num_attention_heads=2, position_embedding_type="rotary", mask_token_id=3),
+            "encoder.layer.{layer}.attention.LayerNorm"),
+    "modernbert": ("ModernBertForMaskedLM", dict(SMALL, layer_types=PARTS[::-1], local_attention=8),
+                   "model.layers.{layer}.attn_norm", "model.embeddings.norm"),
 }
+
+# ESM multiplies queries by 16^(-1/2) before it rotates them.
+QUERY_FACTORS = {"modeling_esm": 4.0}
 
 # MXFP4 has blocks of 32 inputs.
 MODELS["gpt_oss_mxfp4"] = ("GptOssForCausalLM", dict(MODELS["gpt_oss"][1], num_hidden_layers=1, intermediate_size=32),
@@ -263,7 +279,7 @@ def observe(model, inputs, norms, layers):
     queries, keys, scores, entered = [], [], [], {}
 
     def recorded_attention(module, query, key, *arguments, **options):
-        queries.append(query)
+        queries.append(query * QUERY_FACTORS.get(modeling.__name__.rpartition(".")[2], 1.0))
         keys.append(key)
 
         def recorded_softmax(logits, *others, **more):

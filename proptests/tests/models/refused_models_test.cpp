@@ -85,7 +85,12 @@ void expect_refusals(const std::string& kind, const std::vector<Refusal>& refusa
 TEST(RefusedModels, NameTheKeyThatIsNotKnown) {
   expect_refusals(
       "unsupported",
-      {{{"llama", R"({"model_type": "bloom"})"}, "the model_type bloom is not one of bert, "},
+      {{{"llama", R"({"model_type": "opt"})"}, "the model_type opt is not one of bert, "},
+       {{"llama", R"({"model_type": "bloom"})"}, "the model_type bloom is not described: ALiBi"},
+       {{"llama", R"({"model_type": "llama4"})"}, "attn_temperature_tuning: scores are multiplied by the logarithm"},
+       {{"smollm3", R"({"use_sliding_window": true})"}, "the key use_sliding_window "},
+       {{"esm", R"({"position_embedding_type": "relative_key"})"}, "the key position_embedding_type "},
+       {{"esm", R"({"is_folding_model": true})"}, "the key is_folding_model "},
        {{"llama", R"({"alibi": true})"}, "the key alibi "},
        {{"llama", R"({"use_logn_attn": true})"}, "the key use_logn_attn "},
        {{"llama", R"({"attention_multiplier": 0.5})"}, "the key attention_multiplier "},
@@ -219,6 +224,8 @@ TEST(RefusedModels, ContradictTheirConfiguration) {
        {{"gemma2", R"({"attn_logit_softcapping": -1.0})"}, "attn_logit_softcapping must be > 0"},
        {{"gemma2", R"({"query_pre_attn_scalar": 0})"}, "query_pre_attn_scalar must be > 0"},
        {{"bert", R"({"num_attention_heads": 5})"}, "a multiple of the 5 heads"},
+       {{"smollm3", R"({"no_rope_layers": [1]})"}, "no_rope_layers must have 2 numbers, got 1"},
+       {{"granite", R"({"attention_multiplier": 0})"}, "attention_multiplier must be > 0"},
        {{"roberta", R"({"pad_token_id": 63})"}, "pad_token_id"},
        {{"vit", R"({"patch_size": 13})"}, "image_size"}});
 }
