@@ -7,7 +7,6 @@
 
 #include "proptests/tests/kernels/attention_expected.hpp"
 #include "proptests/tests/kernels/loaded_kernel.hpp"
-#include "proptests/tests/kernels/moment_bounds.hpp"
 #include "proptests/tests/numerics/bound_shares.hpp"
 
 namespace softcheck::kernel_tests {
