@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "models/read/checkpoint.hpp"
-#include "proptests/tests/models/observed_heads.hpp"
+#include "proptests/tests/models/forward_inputs.hpp"
 
 namespace softcheck::models {
 

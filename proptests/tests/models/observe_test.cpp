@@ -14,6 +14,7 @@
 #include "models/bounds/certify_checkpoint.hpp"
 #include "models/forward/forward_pass.hpp"
 #include "models/report/checkpoint_run.hpp"
+#include "proptests/tests/models/forward_inputs.hpp"
 #include "proptests/tests/models/observed_heads.hpp"
 
 namespace softcheck::proptests {

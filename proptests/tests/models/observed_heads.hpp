@@ -1,7 +1,5 @@
 #pragma once
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -10,26 +8,13 @@
 #include <iterator>
 #include <map>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "kernels/abi/softcheck_kernel.h"
 #include "models/read/safetensors_header.hpp"
+#include "proptests/tests/models/forward_inputs.hpp"
 
 namespace softcheck::models {
-
-/// A folder of proptests/tests/models/checkpoints.
-inline std::filesystem::path checkpoint_folder(const std::string& name) {
-  return std::filesystem::path(SOFTCHECK_SOURCE_DIR "/proptests/tests/models/checkpoints") / name;
-}
-
-/// softcheck_attention of this build's CPU kernels.
-inline softcheck_kernel attention_kernel() {
-  void* const library = dlopen(SOFTCHECK_KERNEL_DIR "/libsoftcheck_cpu_kernels.so", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) throw std::runtime_error(dlerror());
-  return reinterpret_cast<softcheck_kernel>(dlsym(library, "softcheck_attention"));
-}
 
 /// A tensor of observed.safetensors: what a forward pass of transformers had (make_checkpoints.py).
 struct ObservedTensor {

@@ -18,7 +18,7 @@
 #include "models/report/checkpoint_run.hpp"
 #include "models/report/head_observer.hpp"
 #include "proptests/tests/models/edited_checkpoint.hpp"
-#include "proptests/tests/models/observed_heads.hpp"
+#include "proptests/tests/models/forward_inputs.hpp"
 
 namespace softcheck::models {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "numerics/rounding/contract.hpp"
 #include "numerics/rounding/rounding_model.hpp"
-#include "proptests/tests/numerics/simulated_softmax.hpp"
+#include "proptests/tests/numerics/simulated_arithmetic.hpp"
 
 namespace softcheck::numerics {
 namespace {

@@ -11,7 +11,7 @@
 #include "numerics/oracles/cross_entropy.hpp"
 #include "numerics/rounding/rounding_cross_entropy.hpp"
 #include "proptests/tests/numerics/bound_shares.hpp"
-#include "proptests/tests/numerics/simulated_softmax.hpp"
+#include "proptests/tests/numerics/simulated_arithmetic.hpp"
 
 namespace softcheck::numerics::simulated {
 

@@ -11,7 +11,7 @@
 
 #include "numerics/rows/arb_row_oracle.hpp"
 #include "proptests/tests/numerics/bound_shares.hpp"
-#include "proptests/tests/numerics/simulated_softmax.hpp"
+#include "proptests/tests/numerics/simulated_arithmetic.hpp"
 
 namespace softcheck::numerics {
 namespace {

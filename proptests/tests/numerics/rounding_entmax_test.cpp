@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "numerics/oracles/entmax.hpp"
-#include "proptests/tests/numerics/row_op_bounds.hpp"
+#include "proptests/tests/numerics/projection_bounds.hpp"
 
 namespace softcheck::numerics::entmax_test {
 namespace {
