@@ -1,5 +1,5 @@
-// Entmax in the language model's heads: thresholds within their derived error, every lane, and why no certificate of
-// softmax holds for it. Its gradient is held in language_model_test.cpp.
+// Attention by roots in the language model's heads: thresholds within their derived error, every lane, and why no
+// certificate of softmax holds for it. Its gradient is held in language_model_test.cpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include "experiments/language/language_lane.hpp"
 #include "experiments/max_retrieval_sets.hpp"
 // clang-format off
-#include "experiments/language/entmax_attention.inl"
+#include "experiments/language/root_attention.inl"
 // clang-format on
 
 namespace softcheck::experiments {
@@ -38,9 +38,9 @@ std::vector<long double> exact_roots(const std::vector<Scalar>& scores) {
 template <class Scalar>
 std::vector<Scalar> computed_roots(const std::vector<Scalar>& scores) {
   const auto size = static_cast<Eigen::Index>(scores.size());
-  EntmaxMatrix<Scalar> row(size, 1), above(size + 3, 1);
+  RootMatrix<Scalar> row(size, 1), above(size + 3, 1);
   std::ranges::copy(scores, row.data());
-  entmax_roots(row.col(0).head(row.rows()), above);
+  weight_roots(row.col(0).head(row.rows()), above);
   return {row.data(), row.data() + row.rows()};
 }
 
@@ -61,12 +61,12 @@ std::vector<std::vector<Scalar>> some_rows(std::size_t n) {
 }
 
 template <class Scalar>
-class EntmaxRoots : public ::testing::Test {};
-using EntmaxScalars = ::testing::Types<float, double>;
-TYPED_TEST_SUITE(EntmaxRoots, EntmaxScalars);
+class WeightRoots : public ::testing::Test {};
+using RootScalars = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(WeightRoots, RootScalars);
 
-// As entmax_roots() derives it: t errs by so much, x/2 less its maximum by u, and a root's own rounding is another.
-TYPED_TEST(EntmaxRoots, ErrByNoMoreThanDerived) {
+// As weight_roots() derives it: t errs by so much, x/2 less its maximum by u, and a root's own rounding is another.
+TYPED_TEST(WeightRoots, ErrByNoMoreThanDerived) {
   constexpr long double u = std::numeric_limits<TypeParam>::epsilon() / 2.0L;
   for (const std::size_t n : {1U, 2U, 3U, 17U, 300U, 5000U}) {
     const auto count = static_cast<long double>(n);
@@ -85,10 +85,10 @@ TYPED_TEST(EntmaxRoots, ErrByNoMoreThanDerived) {
   }
 }
 
-// Lemma 2.1 bounds softmax's coefficients by the row's spread on both sides, and the upper bound falls as 1/n. Entmax
-// keeps neither: two above all others a score has weight 1 among any number, the others exactly 0; a spread of 1 leaves
-// it a quarter.
-TEST(EntmaxAttention, ASpreadOfTwoIsSharpAmongAnyNumber) {
+// Lemma 2.1 bounds softmax's coefficients by the row's spread on both sides, and the upper bound falls as 1/n. Weights
+// that are squares of roots keep neither: two above all others a score has weight 1 among any number, the others
+// exactly 0; a spread of 1 leaves it a quarter.
+TEST(RootAttention, ASpreadOfTwoIsSharpAmongAnyNumber) {
   for (const std::size_t n : {2U, 100U, 65536U}) {
     std::vector<double> row(n, 0.0);
     row[1] = 2;
@@ -102,13 +102,13 @@ TEST(EntmaxAttention, ASpreadOfTwoIsSharpAmongAnyNumber) {
   }
 }
 
-struct EntmaxRun {
+struct RootRun {
   std::vector<double> attended, d_projected;
 };
 
 // Each lane in f32 against the same code in f64, which language_model_test.cpp holds against the definition. The texts
 // end within a block of queries and behind it.
-TEST(EntmaxAttention, TheLanesAgreeWithDouble) {
+TEST(RootAttention, TheLanesAgreeWithDouble) {
   const LanguageShape shape{.layers = 1, .width = 32, .heads = 2, .inner = 16};
   const std::vector<std::int64_t> begins{0, 1, 65, 195, 200};
   const auto tokens = static_cast<std::size_t>(begins.back()), d = static_cast<std::size_t>(shape.width);
@@ -117,10 +117,10 @@ TEST(EntmaxAttention, TheLanesAgreeWithDouble) {
   for (float& value : projected) value = static_cast<float>(normal_draw(words));
   for (float& value : d_attended) value = static_cast<float>(normal_draw(words));
   const std::vector<double> exact(projected.begin(), projected.end()), upstream(d_attended.begin(), d_attended.end());
-  EntmaxRun truth{std::vector<double>(d * tokens), std::vector<double>(3 * d * tokens)};
-  const EntmaxTexts texts{shape, begins.data(), 4};
-  entmax_attend<double>(texts, exact.data(), truth.attended.data());
-  entmax_attend_back<double>(texts, exact.data(), upstream.data(), truth.d_projected.data());
+  RootRun truth{std::vector<double>(d * tokens), std::vector<double>(3 * d * tokens)};
+  const PackedTexts texts{shape, begins.data(), 4};
+  root_attend<double>(texts, exact.data(), truth.attended.data());
+  root_attend_back<double>(texts, exact.data(), upstream.data(), truth.d_projected.data());
   std::vector<const softcheck_language_lane*> lanes{&softcheck_language_baseline};
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) lanes.push_back(&softcheck_language_avx2);
@@ -140,9 +140,9 @@ TEST(EntmaxAttention, TheLanesAgreeWithDouble) {
   const double bound = 3 * (2 * (18 * 16 + 138) + 130) * 0x1p-24;
   for (const softcheck_language_lane* lane : lanes) {
     Floats attended(d * tokens), d_projected(3 * d * tokens);
-    lane->entmax(shape, begins.data(), 4, projected.data(), attended.data());
+    lane->attend(shape, begins.data(), 4, projected.data(), attended.data());
     EXPECT_LE(distance(attended, truth.attended), bound) << lane->name;
-    lane->entmax_back(shape, begins.data(), 4, projected.data(), d_attended.data(), d_projected.data());
+    lane->attend_back(shape, begins.data(), 4, projected.data(), d_attended.data(), d_projected.data());
     EXPECT_LE(distance(d_projected, truth.d_projected), bound) << lane->name;
   }
 }

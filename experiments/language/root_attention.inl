@@ -1,6 +1,6 @@
-// Causal attention by entmax-1.5 over packed texts, and its gradient, over any scalar (Peters, Niculae and Martins
-// 2019). A weight is [x/2 - t]_+^2 of a score x, with the threshold t at which a row's weights sum to 1. Included by
-// every lane, without the standard library's templates: they would be shared with other instructions.
+// Causal attention over packed texts, and its gradient, over any scalar. A weight is [x/2 - t]_+^2 of a score x, with
+// the threshold t at which a row's weights sum to 1 (Peters, Niculae and Martins 2019). Included by every lane, without
+// the standard library's templates: they would be shared with other instructions.
 #include <Eigen/Core>
 #include <cmath>
 #include <cstdint>
@@ -12,18 +12,18 @@ namespace {
 
 /// Texts of any lengths, one after the other. projected (3 width, tokens), a token contiguous, has queries, keys and
 /// values of all heads.
-struct EntmaxTexts {
+struct PackedTexts {
   LanguageShape shape;
   const std::int64_t* begins = nullptr;  // (texts + 1)
   int texts = 0;
 };
 
 template <class Scalar>
-using EntmaxMatrix = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>;
+using RootMatrix = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>;
 template <class Scalar>
-using EntmaxView = Eigen::Map<const EntmaxMatrix<Scalar>>;
+using RootView = Eigen::Map<const RootMatrix<Scalar>>;
 
-inline constexpr Eigen::Index entmax_queries = 64;  // at a time: their scores stay in the cache
+inline constexpr Eigen::Index root_queries = 64;  // at a time: their scores stay in the cache
 
 /// Replaces the scores of a row by roots of its weights, [x/2 - t]_+.
 ///
@@ -33,7 +33,7 @@ inline constexpr Eigen::Index entmax_queries = 64;  // at a time: their scores s
 /// and x/2 less its maximum, t, and the step's own operations add 3 u. It is too small by at most ((n + 3)/2 + sqrt n +
 /// 1) u, where the last step no longer moves it: the sum exceeds 1 by at most the slope, 2 sqrt n, times u.
 template <class Row, class Scalar>
-void entmax_roots(Row row, EntmaxMatrix<Scalar>& above) {
+void weight_roots(Row row, RootMatrix<Scalar>& above) {
   row = (row.array() / Scalar(2) - row.maxCoeff() / Scalar(2)).matrix();
   auto roots = above.col(0).head(row.size());
   Scalar t, next(-1);
@@ -46,27 +46,26 @@ void entmax_roots(Row row, EntmaxMatrix<Scalar>& above) {
 }
 
 /// Calls visit(head, first, keys, queries, roots) for every head of every text and all its queries, at most
-/// entmax_queries at a time: queries begin at token `first + keys - queries`, keys at `first`, and roots (keys,
+/// root_queries at a time: queries begin at token `first + keys - queries`, keys at `first`, and roots (keys,
 /// queries) are 0 of keys that a query does not see.
 template <class Scalar, class Visit>
-void for_each_entmax(const EntmaxTexts& texts, const Scalar* projected, EntmaxMatrix<Scalar>& roots, Visit visit) {
+void for_each_roots(const PackedTexts& texts, const Scalar* projected, RootMatrix<Scalar>& roots, Visit visit) {
   using std::sqrt;
   const Eigen::Index d = texts.shape.width, dim = texts.shape.head_width();
-  const EntmaxView<Scalar> all(projected, 3 * d, texts.begins[texts.texts]);
+  const RootView<Scalar> all(projected, 3 * d, texts.begins[texts.texts]);
   const Scalar scale = Scalar(1) / sqrt(Scalar(static_cast<double>(dim)));
-  EntmaxMatrix<Scalar> above;
+  RootMatrix<Scalar> above;
   for (int text = 0; text < texts.texts; ++text) {
     const Eigen::Index first = texts.begins[text], length = texts.begins[text + 1] - first;
     above.resize(length, 1);
     for (int head = 0; head < texts.shape.heads; ++head) {
-      for (Eigen::Index from = 0; from < length; from += entmax_queries) {
-        const Eigen::Index keys = length - from < entmax_queries ? length : from + entmax_queries,
-                           queries = keys - from;
+      for (Eigen::Index from = 0; from < length; from += root_queries) {
+        const Eigen::Index keys = length - from < root_queries ? length : from + root_queries, queries = keys - from;
         roots.noalias() = scale * (all.block(d + head * dim, first, dim, keys).transpose() *
                                    all.block(head * dim, first + from, dim, queries));
         for (Eigen::Index i = 0; i < queries; ++i) {
           const Eigen::Index seen = from + i + 1;
-          entmax_roots(roots.col(i).head(seen), above);
+          weight_roots(roots.col(i).head(seen), above);
           roots.col(i).tail(keys - seen).setZero();
         }
         visit(head, first, keys, queries, roots);
@@ -77,31 +76,31 @@ void for_each_entmax(const EntmaxTexts& texts, const Scalar* projected, EntmaxMa
 
 /// attended (width, tokens): the output of each head.
 template <class Scalar>
-void entmax_attend(const EntmaxTexts& texts, const Scalar* projected, Scalar* attended) {
+void root_attend(const PackedTexts& texts, const Scalar* projected, Scalar* attended) {
   const Eigen::Index d = texts.shape.width, dim = texts.shape.head_width(), tokens = texts.begins[texts.texts];
-  const EntmaxView<Scalar> all(projected, 3 * d, tokens);
-  Eigen::Map<EntmaxMatrix<Scalar>> out(attended, d, tokens);
-  EntmaxMatrix<Scalar> roots, weights;
-  for_each_entmax(texts, projected, roots,
-                  [&](int head, Eigen::Index first, Eigen::Index keys, Eigen::Index queries, const auto&) {
-                    weights = roots.array().square().matrix();
-                    out.block(head * dim, first + keys - queries, dim, queries).noalias() =
-                        all.block(2 * d + head * dim, first, dim, keys) * weights;
-                  });
+  const RootView<Scalar> all(projected, 3 * d, tokens);
+  Eigen::Map<RootMatrix<Scalar>> out(attended, d, tokens);
+  RootMatrix<Scalar> roots, weights;
+  for_each_roots(texts, projected, roots,
+                 [&](int head, Eigen::Index first, Eigen::Index keys, Eigen::Index queries, const auto&) {
+                   weights = roots.array().square().matrix();
+                   out.block(head * dim, first + keys - queries, dim, queries).noalias() =
+                       all.block(2 * d + head * dim, first, dim, keys) * weights;
+                 });
 }
 
 /// With s the roots of a row's weights: d weights / d scores = diag(s) - s s^T / sum(s).
 template <class Scalar>
-void entmax_attend_back(const EntmaxTexts& texts, const Scalar* projected, const Scalar* d_attended,
-                        Scalar* d_projected) {
+void root_attend_back(const PackedTexts& texts, const Scalar* projected, const Scalar* d_attended,
+                      Scalar* d_projected) {
   using std::sqrt;
   const Eigen::Index d = texts.shape.width, dim = texts.shape.head_width(), tokens = texts.begins[texts.texts];
   const Scalar scale = Scalar(1) / sqrt(Scalar(static_cast<double>(dim)));
-  const EntmaxView<Scalar> all(projected, 3 * d, tokens), d_out(d_attended, d, tokens);
-  Eigen::Map<EntmaxMatrix<Scalar>> d_all(d_projected, 3 * d, tokens);
+  const RootView<Scalar> all(projected, 3 * d, tokens), d_out(d_attended, d, tokens);
+  Eigen::Map<RootMatrix<Scalar>> d_all(d_projected, 3 * d, tokens);
   d_all.setZero();
-  EntmaxMatrix<Scalar> roots, weights, d_scores;
-  for_each_entmax(
+  RootMatrix<Scalar> roots, weights, d_scores;
+  for_each_roots(
       texts, projected, roots, [&](int head, Eigen::Index first, Eigen::Index keys, Eigen::Index queries, const auto&) {
         const Eigen::Index q = head * dim, k = d + q, v = d + k, from = first + keys - queries;
         const auto upstream = d_out.block(q, from, dim, queries);

@@ -1,8 +1,9 @@
-// Bugs of attention: exponentials, NaN and infinities.
+// Bugs of attention: exponentials, overflow, precision, reductions and entropies.
 #include <bit>
 #include <numbers>
 
 #include "kernels/zoo/attention_places.hpp"
+#include "kernels/zoo/attention_states.hpp"
 
 using namespace softcheck::kernels::zoo::attention;
 
@@ -117,4 +118,130 @@ BUG(mutant_attention_nan_signalling, attend_changed_rows) {
 // @judged attention f32 f16: plain entropy=exact; fail C12; ANanReachesWhoeverMeetsIt
 BUG(mutant_attention_nan_swallowed, attend_changed_scores) {
   for (Real& value : x) value = std::fmax(value, lowest<Real>);
+}
+
+// C4, the class of tt-metal #12661: scores are clamped to where exp does not overflow.
+// @judged attention f32: plain entropy=exact; fail C4
+BUG(mutant_attention_clamps_scores, attend_changed_scores) {
+  for (Real& value : x) {
+    if (value > lowest<Real>) value = std::clamp(value, Real(-80), Real(80));
+  }
+}
+
+// C4, NNlib #506: no maximum is subtracted.
+// @judged attention f64 f32: plain entropy=exact; fail C4
+BUG(mutant_attention_no_max_shift, attend) { finish(row, accumulate(row, scores(row), Real(0))); }
+
+// C11, llama.cpp #28124: O is accumulated in f16, although the caller set f32.
+// @judged attention f32 f16: plain entropy=exact; fail C11; output
+BUG(mutant_attention_output_in_f16, attend) {
+  const auto x = scores(row);
+  finish(row, accumulate(row, x, largest(x), Real(1), [](State<Real>& s) {
+           for (Real& value : s.values) value = rounded_to_f16(static_cast<float>(value));
+         }));
+}
+
+// C11, the class of openvino #23608: scores are stored in bf16 between the two products.
+// @judged attention f32 bf16: plain entropy=exact; fail C11
+BUG(mutant_attention_scores_in_bf16, attend_changed_scores) {
+  for (Real& value : x) value = rounded_to_bf16(static_cast<float>(value));
+}
+
+// C11, ik_llama #1196: S is kept in bf16, where 256 + 1 = 256.
+// @judged attention bf16 f32: plain entropy=exact; fail C11
+BUG(mutant_attention_sum_in_bf16, attend) {
+  const auto x = scores(row);
+  finish(row, accumulate(row, x, largest(x), Real(1),
+                         [](State<Real>& s) { s.weights = rounded_to_bf16(static_cast<float>(s.weights)); }));
+}
+
+// C9, rvllm #1: the last group of 8 keys is reduced with all lanes; idle ones give the maximum their 0.
+// @judged attention f32: plain entropy=exact; fail C9
+BUG(mutant_attention_idle_lanes, attend_by_maximum) { return x.size() % 8 == 0 ? m : std::max(m, Real(0)); }
+
+// C9, KarhouTam/cuda-kernels #1: eight lanes with different maxima are added as if they had the same one.
+// @judged attention f32: plain entropy=exact; fail C9
+BUG(mutant_attention_lanes_without_rescale, attend) {
+  std::vector<State<Real>> lanes(8, State<Real>(row.out.size()));
+  for (std::size_t j = 0; j < row.items(); ++j) absorb(lanes[j % 8], row, j, score(row, j));
+  const Real m = largest(scores(row));
+  for (State<Real>& lane : lanes) lane.maximum = lane.weights == 0 ? lane.maximum : m;
+  for (std::size_t k = 1; k < 8; ++k) lanes[0] = merged(lanes[0], lanes[k]);
+  finish(row, lanes[0]);
+}
+
+// C9, the class of ONNX Runtime #14475: the maximum is that of the first 16 keys.
+// @judged attention f32: plain entropy=exact; fail C9; witness 17
+BUG(mutant_attention_max_of_first_block, attend) {
+  const auto x = scores(row);
+  const Real m = largest(x, 0, std::min<std::size_t>(16, x.size()));
+  finish(row, accumulate(row, x, m == lowest<Real> ? largest(x) : m));
+}
+
+// C9, the class of Liger #1252: where the maximum rises S is rescaled and O is not.
+// @judged attention f16: plain entropy=exact; fail C9; output
+BUG(mutant_attention_output_not_rescaled, attend) {
+  State<Real> s(row.out.size());
+  for (std::size_t j = 0; j < row.items(); ++j) {
+    const auto values = s.values;
+    const Real x = score(row, j);
+    if (x > s.maximum) {
+      rescale(s, x);
+      s.values = values;
+    }
+    absorb(s, row, j, x);
+  }
+  finish(row, s);
+}
+
+// C13: an entropy that is too small by a part of the error that a long sum may have: negative for a sharp query.
+// @judged attention f32: plain; fail C13; entropy
+BUG(mutant_attention_entropy_below_zero, attend) {
+  attend_two_pass(row);
+  const auto visible = std::count_if(row.visible.begin(), row.visible.end(), [](auto seen) { return seen != 0; });
+  row.entropy -= static_cast<Real>(std::ldexp(static_cast<double>(visible), -26));
+}
+
+// C13, PyTorch #40553: sum p ln p.
+// @judged attention f16: plain entropy=exact; fail C13; entropy
+BUG(mutant_attention_entropy_negated, attend_changed_results) { row.entropy = -row.entropy; }
+
+// C13, FlashAttention PR #2359: entropy as lse - sum w x / S, where the scores' size cancels.
+// @judged attention f32: plain entropy=exact; fail C13; entropy
+BUG(mutant_attention_entropy_uncentred, attend_changed_results) {
+  const auto x = scores(row);
+  const Real m = largest(x);
+  Real sum = 0, weighted = 0;
+  for (const Real value : x) {
+    if (value == lowest<Real>) continue;
+    sum += std::exp(value - m);
+    weighted += std::exp(value - m) * value;
+  }
+  if (sum != 0) row.entropy = row.lse - weighted / sum;
+}
+
+// C13, C2: online, where the maximum rises S and O are rescaled and T is not.
+// @judged attention bf16: plain entropy=exact; fail C13; entropy
+BUG(mutant_attention_entropy_unrescaled, attend) {
+  State<Real> s(row.out.size());
+  for (std::size_t j = 0; j < row.items(); ++j) {
+    const Real deviations = s.deviations, x = score(row, j);
+    if (x > s.maximum) {
+      rescale(s, x);
+      s.deviations = deviations;
+    }
+    absorb(s, row, j, x);
+  }
+  finish(row, s);
+}
+
+// C13, the paper's own code, AST #17 with 1e-8: -sum p ln(p + 1e-8), although the contract promises the exact entropy.
+// @judged attention f64: plain entropy=exact; fail C13; entropy
+BUG(mutant_attention_entropy_with_epsilon, attend_changed_results) {
+  if (row.lse == lowest<Real>) return;
+  row.entropy = 0;
+  for (const Real x : scores(row)) {
+    const Real p = std::exp(x - row.lse);
+    row.entropy -= p * std::log(p + Real(1e-8));
+  }
 }
