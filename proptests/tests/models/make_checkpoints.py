@@ -371,6 +371,8 @@ def make(name):
         (folder / "generation_config.json").unlink(missing_ok=True)
         if packed:
             replace_by_blocks(folder, packed)
+        for file in folder.glob("*.json"):
+            file.write_text(json.dumps(json.loads(file.read_text())) + "\n")
     safetensors.torch.save_file(observed, folder / "observed.safetensors")
     print(f"{name}: {sum(file.stat().st_size for file in folder.iterdir())} bytes")
 
