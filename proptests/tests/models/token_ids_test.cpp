@@ -98,7 +98,7 @@ std::string outcome_on(const CheckpointEdit& edit, const TokenIds& inputs = {{1}
 TEST(RefusedTokens, NameTheModelThatDoesNotRun) {
   EXPECT_THAT(outcome_on({"vit"}), HasSubstr("in safetensors only bert, distilbert, gemma, "));
   EXPECT_THAT(outcome_on({"vit"}), HasSubstr(" run on tokens, got vit"));
-  EXPECT_THAT(outcome_on({"gpt_oss"}), HasSubstr(" run on tokens, got gpt_oss"));
+  EXPECT_THAT(outcome_on({"gpt_neox"}), HasSubstr(" run on tokens, got gpt_neox"));
   const auto gguf = open_checkpoint(checkpoint_folder("gguf-bert") / "model.gguf");
   EXPECT_THAT(
       outcome_on(*gguf, {{1}}),
