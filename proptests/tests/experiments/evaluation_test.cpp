@@ -180,7 +180,7 @@ TEST(Evaluation, ThreadsChangeNothingAndStreamsDo) {
   EvaluationOptions options;
   options.sizes = {16, 1000};
   options.sets = 80;
-  options.others = {head_of(HeadKind::entmax)};
+  options.others = {head_of(HeadKind::sparsemax)};
   const std::vector<SizeMeasure> one = evaluate(parameters, 1, kernels(), options);
   EXPECT_FALSE(same(one, evaluate(parameters, 2, kernels(), options)));
   options.threads = 3;

@@ -170,7 +170,7 @@ TEST(CpuBf16Tiles, EqualKeysAreAveraged) {
 }
 
 // Half of the keys score 0 with a value of 1, the others -4 with a value of 2: blocks, and chunks, of different maxima.
-TEST(CpuBf16Tiles, DifferentMaximaAreRescaled) {
+TEST(CpuBf16Tiles, UnequalMaximaAreRescaled) {
   for (const std::int64_t each : {128, 2048}) {
     for (const bool rising : {false, true}) {
       TilesCall call = one_query(2 * each);
