@@ -1,5 +1,5 @@
 // bf16 attention by tiles: what a query's bits depend on, the order of its additions, what is flushed, NaN and masked
-// keys. Values are judged with the zoo (kernels/zoo_test.cpp, judge/zoo_test.cpp).
+// keys. Values are judged with the zoo (judge/zoo_test.cpp).
 #include <gtest/gtest.h>
 
 #include <bit>

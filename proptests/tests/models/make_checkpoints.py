@@ -318,6 +318,8 @@ def make(name):
     if name not in GGUF_MODELS:
         model.to(dtype).save_pretrained(folder, max_shard_size=shard_size)
         (folder / "generation_config.json").unlink(missing_ok=True)
+        for file in folder.glob("*.json"):
+            file.write_text(json.dumps(json.loads(file.read_text())) + "\n")
     safetensors.torch.save_file(observed, folder / "observed.safetensors")
     print(f"{name}: {sum(file.stat().st_size for file in folder.iterdir())} bytes")
 

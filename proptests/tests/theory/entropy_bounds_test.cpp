@@ -113,6 +113,7 @@ TEST(StreamingEntropy, EveryHardRowIsDecided) {
   }
 }
 
+// The numbers of streaming_arithmetic in theory/proofs/numerics/streaming_code.v.
 // glibc's manual lists 1 ulp for exp and log1p of float and double on x86_64, which is 2 u; of the logarithm 2 ulp are
 // granted.
 TEST(StreamingEntropy, TheContractGrantsWhatTheCLibraryPromises) {
@@ -124,6 +125,8 @@ TEST(StreamingEntropy, TheContractGrantsWhatTheCLibraryPromises) {
     EXPECT_EQ(contract.accumulator, format == Format::f64 ? Format::f64 : Format::f32);
     EXPECT_EQ(contract.output, contract.accumulator);
     EXPECT_EQ(contract.subnormals, numerics::Subnormals::kept);
+    EXPECT_EQ(contract.exp_argument_error, 1);
+    EXPECT_EQ(summation_height(contract, 37), 36U);
   }
   EXPECT_THROW(streaming_contract(Format::f16), std::invalid_argument);
 }
