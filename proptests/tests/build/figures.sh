@@ -61,7 +61,8 @@ holds "$scratch/spreads/spreads.csv" '^# softcheck run spreads --model gpt2 --to
 test "$(grep -c '^[01],[0-3],0,6,' "$scratch/spreads/spreads.csv")" = 8 || complain "spreads.csv has not eight heads of six rows"
 printf 'q\t5\tquestions\t1-2,3-5\t4 5 6 7 8\nq\t5\tquestions\t2-4\t8 7 6 5 4\n' >"$scratch/tasks"
 refuses 3 'whole: line 1: need five columns' run adaptive-language --model "$checkpoints/gpt2" --tokens "$scratch/whole" --out "$scratch/a"
-expect 0 run adaptive-language --model "$checkpoints/gpt2" --tokens "$scratch/tasks" --out "$scratch/arms"
+refuses 4 'need an output to have logits' run adaptive-language --model "$checkpoints/gpt2" --tokens "$scratch/tasks" --out "$scratch/a"
+expect 0 run adaptive-language --model "$checkpoints/gguf-llama/model.gguf" --tokens "$scratch/tasks" --out "$scratch/arms"
 says '^| q, 5 (3 in 2) | plain |'
 holds "$scratch/arms/adaptive_language.csv" '^q,5,log_n,3,2,'
 test "$(grep -c '^q,5,' "$scratch/arms/adaptive_language_units.csv")" = 10 || complain "not two units of five arms"
