@@ -35,6 +35,7 @@ void add_table_runs(Verb run);           // below `run`
 void add_train_run(Verb run);            // below `run`
 void add_accuracy_figure_run(Verb run);  // below `run`
 void add_language_train_run(Verb run);   // below `run`
+void add_real_model_runs(Verb run);      // below `run`
 void add_report_verb(Verb app);
 void add_version_verb(Verb app);
 
