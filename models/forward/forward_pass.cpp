@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -189,6 +191,10 @@ void ForwardPass::norm_and_turn(const HeadDescription& head, LayerAttention& lay
 
 void ForwardPass::feed_forward(const Block& block, MatrixXd& x) const {
   MatrixXd z = normed(block.middle_norm, x);
+  if (block.experts) {
+    x += mixed(*block.experts, z);
+    return;
+  }
   MatrixXd inner = projected(block.gate ? *block.gate : block.up, z);
   in_parallel(static_cast<std::size_t>(inner.cols()), threads_, [&](std::size_t token) {
     for (double& value : inner.col(static_cast<Index>(token))) value = activate(network_.activation, value);
@@ -196,6 +202,58 @@ void ForwardPass::feed_forward(const Block& block, MatrixXd& x) const {
   if (block.gate) inner = inner.cwiseProduct(projected(block.up, z));
   if (network_.residual_is_normed) x = std::move(z);
   x += normed(block.feed_forward_end, projected(block.down, inner));
+}
+
+MatrixXd ForwardPass::mixed(const Experts& experts, const MatrixXd& z) const {
+  const MatrixXd scores = projected(experts.router, z);
+  struct Share {
+    Index token;
+    double weight;
+  };
+  std::vector<std::vector<Share>> shares(static_cast<std::size_t>(scores.rows()));  // of each expert
+  std::vector<Index> order(shares.size());
+  for (Index token = 0; token < z.cols(); ++token) {
+    std::iota(order.begin(), order.end(), Index{0});
+    std::ranges::stable_sort(order, [&](Index a, Index b) { return scores(a, token) > scores(b, token); });
+    const std::span<const Index> chosen(order.data(), static_cast<std::size_t>(experts.chosen));
+    const auto exponential = [&](Index expert) { return std::exp(scores(expert, token) - scores(order[0], token)); };
+    double sum = 0;
+    for (const Index expert : chosen) sum += exponential(expert);
+    for (const Index expert : chosen) {
+      shares[static_cast<std::size_t>(expert)].push_back({token, exponential(expert) / sum});
+    }
+  }
+  std::vector<MatrixXd> parts(shares.size());
+  in_parallel(parts.size(), threads_, [&](std::size_t e) {
+    if (shares[e].empty()) return;
+    MatrixXd x(z.rows(), static_cast<Index>(shares[e].size()));
+    for (Index i = 0; i < x.cols(); ++i) x.col(i) = z.col(shares[e][static_cast<std::size_t>(i)].token);
+    const MatrixXd both = projected(experts.gate_and_up, static_cast<Index>(e), x);
+    MatrixXd inner(both.rows() / 2, both.cols());
+    for (Index i = 0; i < inner.rows(); ++i) {
+      const auto gate = both.row(2 * i).array().min(experts.limit);
+      const auto up = both.row(2 * i + 1).array().min(experts.limit).max(-experts.limit);
+      inner.row(i) = (up + 1) * gate / (1 + (-experts.alpha * gate).exp());
+    }
+    parts[e] = projected(experts.down, static_cast<Index>(e), inner);
+  });
+  MatrixXd result = MatrixXd::Zero(z.rows(), z.cols());
+  for (std::size_t e = 0; e < parts.size(); ++e) {
+    for (std::size_t i = 0; i < shares[e].size(); ++i) {
+      result.col(shares[e][i].token) += shares[e][i].weight * parts[e].col(static_cast<Index>(i));
+    }
+  }
+  return result;
+}
+
+MatrixXd ForwardPass::projected(const ExpertLinear& linear, Index expert, const MatrixXd& x) const {
+  const StoredTensor& stored = *checkpoint_.find(linear.weights);
+  const std::int64_t rows = stored.shape.at(1), outputs = linear.transposed ? stored.shape.at(2) : rows;
+  const MatrixXd weights = checkpoint_.read(stored, {expert * rows, rows}, {0, stored.shape.at(2)}).values;
+  MatrixXd result = linear.transposed ? MatrixXd(weights.transpose() * x) : MatrixXd(weights * x);
+  result.colwise() +=
+      checkpoint_.read(*checkpoint_.find(linear.bias), {expert, 1}, {0, outputs}).values.row(0).transpose();
+  return result;
 }
 
 MatrixXd ForwardPass::embedded() const {
@@ -276,8 +334,27 @@ MatrixXd ForwardPass::attended(const Block& block, const MatrixXd& value, LayerA
                                      .softcap = block.attention.softcap,
                                      .adaptive = weighing.adaptive});
   });
+  const bool has_sinks = !block.attention.sink.tensor.empty();
+  if (weighing.adaptive && has_sinks) throw UnsupportedTensorFile("adaptive attention: need heads without sinks");
   if (!weighing.adaptive) layer.largest_coefficient = (largest_score - log_sum).array().exp();
+  if (has_sinks) join_sinks(block.attention, log_sum, layer, output);
   return output;
+}
+
+// The denominator gets one term more: what an item has is what it had times the share that the sink leaves.
+void ForwardPass::join_sinks(const HeadDescription& head, const MatrixXd& log_sum, LayerAttention& layer,
+                             MatrixXd& output) const {
+  const VectorXd sinks = vector(head.sink);
+  const auto term = [](double p) { return p > 0 ? -p * std::log(p) : 0; };
+  for (Index h = 0; h < heads_; ++h) {
+    for (Index token = 0; token < tokens_; ++token) {
+      const double items = 1 / (1 + std::exp(sinks(h) - log_sum(token, h)));
+      const double sink = 1 / (1 + std::exp(log_sum(token, h) - sinks(h)));
+      output.block(h * head_dim_, token, head_dim_, 1) *= items;
+      layer.largest_coefficient(token, h) *= items;
+      layer.entropy(token, h) = items * layer.entropy(token, h) + term(items) + term(sink);
+    }
+  }
 }
 
 VectorXd ForwardPass::vector(const VectorPlace& place) const {

@@ -22,7 +22,7 @@ struct LayerAttention {
   std::optional<std::uint64_t> window = {};  // most keys that a query sees, of ids alone
   // (heads head_dim, tokens) and (key heads head_dim, tokens), normed and rotated: one head behind the other
   Eigen::MatrixXd query = {}, key = {};
-  Eigen::MatrixXd entropy = {};              // (tokens, heads), of each query's coefficients, in nats
+  Eigen::MatrixXd entropy = {};  // (tokens, heads), of each query's coefficients, a sink's among them, in nats
   Eigen::MatrixXd largest_coefficient = {};  // (tokens, heads); empty where the kernel is adaptive
 };
 
@@ -91,6 +91,10 @@ class ForwardPass {
   void feed_forward(const Block& block, Eigen::MatrixXd& x) const;
   Eigen::MatrixXd projected(const Linear& linear, const Eigen::MatrixXd& x) const;
   Eigen::MatrixXd attended(const Block& block, const Eigen::MatrixXd& value, LayerAttention& layer) const;
+  Eigen::MatrixXd mixed(const Experts& experts, const Eigen::MatrixXd& z) const;
+  Eigen::MatrixXd projected(const ExpertLinear& linear, Eigen::Index expert, const Eigen::MatrixXd& x) const;
+  void join_sinks(const HeadDescription& head, const Eigen::MatrixXd& log_sum, LayerAttention& layer,
+                  Eigen::MatrixXd& output) const;
   Eigen::VectorXd vector(const VectorPlace& place) const;
 
   const Checkpoint& checkpoint_;
