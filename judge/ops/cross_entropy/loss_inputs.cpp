@@ -45,7 +45,7 @@ double drawn_label(std::span<const double> logits, std::uint64_t auxiliary) {
     case 1:
       return static_cast<double>(logits.size() - 1);
     case 2:
-      return (auxiliary & no_ignored_bit) == 0 ? ignored : 0;
+      return (auxiliary & domain_bit) == 0 ? ignored : 0;
     case 3:
       return place(std::ranges::max_element(logits));
     case 4:
@@ -86,6 +86,6 @@ std::uint64_t closed_loss_bits(const Domain& domain) {
          (domain.no_softcap ? softcap_bit : 0) | (domain.no_class_weights ? class_weights_bit : 0);
 }
 
-std::uint64_t set_loss_bits(const Domain& domain) { return domain.no_ignored ? no_ignored_bit : 0; }
+std::uint64_t set_loss_bits(const Domain& domain) { return domain.no_ignored ? domain_bit : 0; }
 
 }  // namespace softcheck::proptests

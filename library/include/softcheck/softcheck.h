@@ -109,6 +109,12 @@ typedef struct softcheck_options {
   /* At most so many calls of the kernel or function, for one that is slow to call. The judge selects the calls so that
    * each property and many classes have some, and "not_tried" lists what it left out. 0: any number. */
   uint64_t max_calls;
+  /* For attention and its gradient, of a kernel that knows its mask, or what it adds to the scores: each returns 0 and
+   * fills an array of (batch, heads, queries, keys) in calls of these lengths, with 1 where a query sees a key, or with
+   * the number that is added. The values depend on the lengths alone. Every call then has this mask (its domain has no
+   * other) and this bias; a bias that the inputs' dtype cannot hold leaves the call out. Nonzero ends the judgement. */
+  int (*fixed_mask)(void* context, const int64_t lengths[4], uint8_t* mask);
+  int (*fixed_bias)(void* context, const int64_t lengths[4], double* bias);
 } softcheck_options;
 
 /* "0.3.0 (commit 0123456789ab)"; valid until the program ends. */
