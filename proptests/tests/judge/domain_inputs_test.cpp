@@ -1,4 +1,6 @@
 // Domains whose words say what a call's inputs hold, and where they lie in memory.
+#include <rapidcheck.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -7,6 +9,7 @@
 #include <vector>
 
 #include "kernels/abi/softcheck_kernel.h"
+#include "proptests/generators/rows/row.hpp"
 #include "proptests/tests/judge/attention_samples.hpp"
 #include "proptests/tests/judge/our_kernels.hpp"
 
@@ -77,6 +80,24 @@ TEST(DomainInputs, InputsOfRowsAreAsTheWordsSay) {
     EXPECT_EQ(judgement.refused, 0u) << domain;
     EXPECT_GT(judgement.calls, 100u) << domain;
   }
+}
+
+TEST(DomainInputs, EveryRowIsDrawnWithinItsBounds) {
+  RowOptions options;
+  options.formats = {Format::f32, Format::bf16};
+  options.families.assign(kernel_row_families().begin(), kernel_row_families().end());
+  options.max_length = options.max_literal = 100;
+  options.domain = parse_domain("logits<=20 spread<=30", false);
+  const rc::Gen<RowCase> rows = row_cases(options);
+  double most = 0, widest = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    const RowCase drawn = rows(rc::Random(seed), 100).value();
+    if (drawn.row.visible() == 0) continue;
+    most = std::fmax(most, std::fmax(drawn.row.maximum(), -drawn.row.minimum()) / drawn.theta);
+    widest = std::fmax(widest, drawn.row.spread() / drawn.theta);
+  }
+  EXPECT_TRUE(most > 15 && most <= 20) << most;
+  EXPECT_TRUE(widest > 20 && widest <= 30) << widest;
 }
 
 // Calls our kernel for each query head of a group: query head h reads key head h % kv_heads.
