@@ -37,7 +37,7 @@ Attributes drawn_mean_attributes(std::uint64_t auxiliary, std::size_t classes) {
 // In every eighth call all rows are ignored, in another eighth all but one in four.
 double drawn_label_of_mean(std::span<const double> logits, std::uint64_t auxiliary) {
   const auto ignored = static_cast<double>(drawn_mean_attributes(auxiliary, logits.size()).ignore_index);
-  if ((auxiliary & no_ignored_bit) != 0) return drawn_label(logits, auxiliary);
+  if ((auxiliary & domain_bit) != 0) return drawn_label(logits, auxiliary);
   const std::uint64_t kind = hashed(logits.size(), auxiliary & shared_bits) % 8;
   if (kind == 0 || (kind == 1 && auxiliary / 64 % 4 != 0)) return ignored;
   return drawn_label(logits, auxiliary);

@@ -45,7 +45,7 @@ double drawn_label(std::span<const double> logits, std::uint64_t auxiliary) {
     case 1:
       return static_cast<double>(logits.size() - 1);
     case 2:
-      return (auxiliary & no_ignored_bit) == 0 ? ignored : 0;
+      return (auxiliary & domain_bit) == 0 ? ignored : 0;
     case 3:
       return place(std::ranges::max_element(logits));
     case 4:
@@ -94,6 +94,6 @@ std::uint64_t LossOp::closed_auxiliaries(const Domain& domain) const {
          (domain.no_softcap ? softcap_bit : 0) | (domain.no_class_weights ? class_weights_bit : 0);
 }
 
-std::uint64_t LossOp::set_auxiliaries(const Domain& domain) const { return domain.no_ignored ? no_ignored_bit : 0; }
+std::uint64_t LossOp::set_auxiliaries(const Domain& domain) const { return domain.no_ignored ? domain_bit : 0; }
 
 }  // namespace softcheck::proptests

@@ -25,7 +25,7 @@ Attributes drawn_loss_attributes(std::uint64_t auxiliary, std::size_t classes);
 /// their bit.
 std::vector<double> drawn_class_weights(numerics::Format format, std::size_t classes, std::uint64_t auxiliary);
 
-/// The first, last, likeliest or least likely class, the ignored one (never with no_ignored_bit), or any other.
+/// The first, last, likeliest or least likely class, the ignored one (never with domain_bit), or any other.
 double drawn_label(std::span<const double> logits, std::uint64_t auxiliary);
 
 /// An upstream gradient of either sign that is not 1: small, near the format's smallest normal numbers, or near its

@@ -292,9 +292,11 @@ class Coverer {
     of_one.masks = of_one.masks && family == RowFamily::masked && options_.rows.domain.hides_by_infinity();
     if (family == RowFamily::masked && !of_one.masks) of_one.families = {RowFamily::normal};
     if (draws_runs(family)) {  // these depend on the temperature
-      return RunLengthRow(draw_runs(draw_, family, matrix.format, matrix.theta, matrix.columns));
+      const RunLengthRow row(draw_runs(draw_, family, matrix.format, matrix.theta, matrix.columns));
+      return bounded(row, of_one.domain, matrix.theta, matrix.format);
     }
-    return row_cases(of_one)(rc::Random(draw_.bits()), 100).value().row;
+    const RunLengthRow row = row_cases(of_one)(rc::Random(draw_.bits()), 100).value().row;
+    return bounded(row, of_one.domain, matrix.theta, matrix.format);
   }
 
   void hide(const std::vector<std::size_t>& choice, RowMatrixCase& matrix, std::vector<RunLengthRow>& cycle) {

@@ -1,5 +1,5 @@
 // Packed sequences on the emulator: the bits of a call for each, under every schedule, and those of the strict mode;
-// nothing beyond the tensors is touched where lengths that nobody could look at are wrong.
+// nothing beyond the tensors is touched where lengths on a device are wrong. And tensor cores on unrounded problems.
 #include <gtest/gtest.h>
 
 #include "kernels/block/attention_backward.hpp"

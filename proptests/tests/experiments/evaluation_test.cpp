@@ -1,7 +1,5 @@
 // Compiled alone: it includes the bodies of the network.
-// Networks evaluated by the kernels, against the same sets evaluated in long double and against themselves.
-// clang-format off
-// clang-format on
+// Networks evaluated by the kernels, and by heads, against the same sets in long double and against themselves.
 #include "experiments/evaluation.hpp"
 
 #include <gtest/gtest.h>
@@ -15,10 +13,12 @@
 #include <vector>
 
 #include "experiments/heads.hpp"
-#include "experiments/max_retrieval_pass.inl"
 #include "experiments/trained_models.hpp"
 #include "theory/adaptive_temperature.hpp"
 #include "theory/lemma_2_1.hpp"
+// clang-format off
+#include "experiments/max_retrieval_pass.inl"
+// clang-format on
 
 namespace softcheck::experiments {
 namespace {

@@ -1,4 +1,4 @@
-// Which calls of attention, forward and backward, are refused.
+// Which calls of attention, forward and backward, are refused, and the bits of calls whose keys ranks share.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -296,6 +296,7 @@ TEST(AttentionGradient, AQueryThatSeesNothingGivesNothing) {
 
 // One NaN in each input in turn, somewhere in the second tile and the second block: where it is met the results are
 // NaN, elsewhere they are the numbers that they would be.
+// Labelled full: AttentionGradient.ANanReachesWhatSeesIt
 TEST(AttentionGradient, ANanReachesWhatSeesIt) {
   Draw draw(Format::f32, 9);
   const AttentionProblem p = filled({"", 1, 1, 1, 60, 150, 3, 2, 0.5, true, 1}, draw);

@@ -1,4 +1,4 @@
-// Bounds of rotary heads on inputs of few items, lag by lag, against singular values in long double.
+// Bounds of rotary heads, on inputs of few items and with QK-norm, lag by lag, against singular values in long double.
 #include <gtest/gtest.h>
 
 #include <Eigen/SVD>
@@ -186,8 +186,6 @@ TEST(BoundsContext, LowerEndsAreOfTheInputsLags) {
   memory.head.rotary.reset();
   EXPECT_FALSE(memory.certify({.items = 3, .context = true}).context_spread);
 }
-
-// Heads with QK-norm against the singular values of their planes' blocks at every lag, in long double.
 
 using Eigen::VectorXd;
 using Wide = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;

@@ -9,7 +9,7 @@
 
 #include "numerics/oracles/projections.hpp"
 #include "numerics/rounding/rounding_projections.hpp"
-#include "proptests/tests/numerics/projection_bounds.hpp"
+#include "proptests/tests/numerics/row_op_bounds.hpp"
 
 namespace softcheck::numerics::root_projection_test {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "numerics/oracles/exact_sum.hpp"
 #include "numerics/oracles/projections.hpp"
-#include "proptests/tests/numerics/projection_bounds.hpp"
+#include "proptests/tests/numerics/row_op_bounds.hpp"
 
 namespace softcheck::numerics::sparsemax_test {
 namespace {

@@ -12,7 +12,7 @@
 #include "numerics/rounding/rounding_topk.hpp"
 #include "proptests/tests/numerics/bound_shares.hpp"
 #include "proptests/tests/numerics/row_families.hpp"
-#include "proptests/tests/numerics/selection_bounds.hpp"
+#include "proptests/tests/numerics/row_op_bounds.hpp"
 #include "theory/adaptive_temperature.hpp"
 
 namespace softcheck::numerics::topk_test {
