@@ -29,7 +29,7 @@ class LabelledOp : public RowOp {
   ~LabelledOp() = default;
 };
 
-constexpr std::array<std::string_view, 2> words{"lse", "total"};
+constexpr std::array<std::string_view, 3> words{"lse", "total", "softcap"};
 constexpr OpInput class_weights{Role::class_weights, Extent::classes, false, NanReach::row, true};
 
 class CrossEntropy final : public LabelledOp {
