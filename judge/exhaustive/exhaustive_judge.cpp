@@ -365,6 +365,11 @@ void require_enumerable(const KernelSubject& subject) {
     throw std::invalid_argument("effort: exhaustive needs lse=centred or uncentred, got " +
                                 word_of(subject.contract, "lse"));
   }
+  if (subject.domain.bounds_logits() || subject.domain.fixed != nullptr) {
+    throw std::invalid_argument(
+        "effort: exhaustive asks for every logit: need a domain without logits<= and spread<=, and no fixed mask or "
+        "bias");
+  }
   if (subject.op == Op::attention) {
     const FormatProperties& input = properties(subject.contract.input);
     if (input.storage_bits <= 16) return;
