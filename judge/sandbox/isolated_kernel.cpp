@@ -113,18 +113,8 @@ KernelSource parse_kernel_source(std::string_view text) {
 }
 
 int exit_code(KernelLoadError::Reason reason) {
-  switch (reason) {
-    case KernelLoadError::Reason::no_such_file:
-      return 2;
-    case KernelLoadError::Reason::not_a_library:
-      return 3;
-    case KernelLoadError::Reason::no_such_symbol:
-    case KernelLoadError::Reason::no_device:
-      return 4;
-    case KernelLoadError::Reason::died_while_loading:
-      return 6;
-  }
-  return 2;
+  using enum KernelLoadError::Reason;
+  return reason == no_such_file ? 2 : reason == not_a_library ? 3 : reason == died_while_loading ? 6 : 4;
 }
 
 struct IsolatedKernel::State {

@@ -57,11 +57,8 @@ def _notes_on(data: Mapping[str, Any], adapter: Adapter) -> list[str]:
     if adapter.op.is_attention and inputs and "block_table" not in adapter.takes:
         if own_argument("enable_gqa", shapes) and "group<=" not in data["text"] and "this call has grouped heads" not in data["text"]:
             return [f"the failing call has grouped heads, {shapes[0][1]} of q and {shapes[1][1]} of k; domain='group=1' leaves such calls out"]
-    if adapter.op.is_loss and inputs and adapter.arrays == "torch":
-        if adapter.long_labels:
-            inputs[1]["dtype"] = "i64"
-        elif re.search(r"\bLong\b.*\bInt\b", data["text"]):
-            return ["the failing call has labels of int32; labels.long() makes them int64, which torch's losses need"]
+    if adapter.op.is_loss and inputs and adapter.long_labels:
+        inputs[1]["dtype"] = "i64"
     return []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import traceback
 from types import TracebackType
@@ -68,6 +69,28 @@ def _grouped_heads(inputs: Sequence[tuple[np.ndarray, str]], error: BaseExceptio
     return [f"softcheck: this call has grouped heads, {q[1]} of q and {k[1]} of k; {gqa if named else ''}domain='group=1' leaves them out"]
 
 
+def _triton_interpreter(error: BaseException) -> list[str]:
+    """What Triton's interpreter lacks, and a GPU has."""
+    if type(error).__name__ != "InterpreterError":
+        return []
+    if "cannot convert None" in str(error):
+        return ["softcheck: in Triton's interpreter the functions of libdevice are None; on a GPU they work"]
+    if "All-NaN" in str(error):
+        return ["softcheck: in Triton's interpreter argmax fails on a row of NaN; domain='finite' leaves NaN out"]
+    return []
+
+
+def _labels(inputs: Sequence[tuple[np.ndarray, str]], error: BaseException) -> list[str]:
+    """Where a loss could not take the call's labels: what it needs, or the domain without such labels."""
+    if len(inputs) < 2 or inputs[1][1] not in ("i32", "i64"):
+        return []
+    if re.search(r"\bLong\b.*\bInt\b", str(error)):
+        return ["softcheck: this call has labels of int32; labels.long() makes them int64, which torch's losses need"]
+    if (inputs[1][0] < 0).any():
+        return ["softcheck: this call has a label < 0, that of an ignored row; domain='noignored' leaves such calls out"]
+    return []
+
+
 def crash_text(error: BaseException, inputs: Sequence[tuple[np.ndarray, str]] | None, arrays: str = "", contained: bool = False) -> str:
     """The exception's traceback without softcheck's own frames, how its kind could be a refusal, the domain without
     calls like this one if that is empty, and the arrays that the function needs. Ten lines at most, all of which a
@@ -80,7 +103,8 @@ def crash_text(error: BaseException, inputs: Sequence[tuple[np.ndarray, str]] | 
     if isinstance(error, Exception):
         hints += _files_not_written(error) if contained else []
         hints += _arrays_of_another_library(error) if arrays == "numpy" else []
-        hints += [] if inputs is None else _grouped_heads(inputs, error)
+        hints += _triton_interpreter(error)
+        hints += [] if inputs is None else _grouped_heads(inputs, error) + _labels(inputs, error)
         hints.append(f"softcheck: an exception is a crash, unless refuses=({type(error).__name__},) makes it a refusal")
         if inputs is not None and any(array.size == 0 for array, _ in inputs):
             shape = inputs[0][0].shape

@@ -276,6 +276,15 @@ def words_of(name: str, value: str | Sequence[str] | None, separator: str = " ")
     return separator.join(words)
 
 
+def fill_new_memory() -> None:
+    """Makes malloc fill the memory that it returns as the judge fills outputs (Filling::output): a value that the
+    function never wrote is then a wrong one, and the report names the cause. Otherwise it may be an earlier call's."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        m_perturb, filling = -6, 0x7B
+        mallopt(m_perturb, filling ^ 0xFF)  # malloc writes the complement
+
+
 class ForkedCall:
     """The function that the library calls in a fork of this process, or under isolation "none" in this process."""
 
@@ -290,6 +299,7 @@ class ForkedCall:
             # thread waited for the interpreter, the first line would wait for that thread, which the fork lacks.
             self._process = os.getpid()
             _arrays.quiet_threads()
+            fill_new_memory()
             # Replacements of them, such as pytest's, wrote to files that are closed in the fork.
             sys.stdout = sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115: until the process ends
         request = None

@@ -13,7 +13,7 @@ from typing import Any
 
 from . import _abi, _library
 from ._crash import crash_text
-from ._function import Adapter, Refused, Request, WrongResult, require_device
+from ._function import Adapter, Refused, Request, WrongResult, fill_new_memory, require_device
 
 
 def _pickled(adapter: Adapter) -> bytes:
@@ -39,6 +39,7 @@ def _serve(pickled: bytes, connection: Connection, printed: str) -> None:
             adapter = pickle.loads(pickled)
             if adapter.device is not None:
                 require_device(adapter.device)
+            fill_new_memory()
             connection.send(("ready", None))
         except _library.UsageError as error:
             connection.send(("wrong", str(error)))

@@ -151,3 +151,20 @@ def _raises_at(x, depth):
         return _raises_at(x, depth - 1)
     lines = ["é" * 3000, *(f"line {i}" for i in range(30))]
     raise RuntimeError("\n".join(lines))
+
+
+def all_but_the_last(x):
+    """Leaves the last item as its memory was."""
+    out = np.empty_like(x)
+    out[..., :-1] = softmax(x)[..., :-1]
+    return out
+
+
+def loss_of_labels(x, labels):
+    """Knows no ignored rows: a label < 0 is out of bounds."""
+    if (labels < 0).any():
+        raise IndexError("index -100 is out of bounds")
+    with np.errstate(all="ignore"):
+        most = x.max(axis=-1)
+        total = np.exp(x - most[:, None]).sum(axis=-1)
+        return np.log(total) - (x[np.arange(len(x)), labels] - most)

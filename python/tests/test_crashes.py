@@ -3,6 +3,7 @@
 import sys
 
 import kernels
+import numpy as np
 import pytest
 
 import softcheck
@@ -131,3 +132,42 @@ def test_a_function_of_torch_that_was_given_numpy_arrays_is_told_so(monkeypatch)
     assert f"softcheck: {said}; dtype=torch.float32 or arrays='torch' gives it torch's\n" in crash_text(wrong, None, "numpy")
     assert said not in crash_text(wrong, None, "torch")
     assert said not in crash_text(TypeError("unhashable type"), None, "numpy")
+
+
+@pytest.mark.parametrize(
+    "labels, raised, hint",
+    [
+        ([0, 1], "expected target dtype to be Long or Byte, but got Int", "labels.long() makes them int64, which torch's losses need"),
+        ([0, -100], "index -100 is out of bounds", "a label < 0, that of an ignored row; domain='noignored' leaves such calls out"),
+        ([0, 1], "index 7 is out of bounds", None),
+    ],
+)
+def test_labels_that_a_loss_does_not_take_are_named(labels, raised, hint):
+    from softcheck._crash import crash_text
+
+    text = crash_text(RuntimeError(raised), [(np.zeros((2, 3)), "f32"), (np.array(labels, np.int32), "i32")])
+    assert hint in text if hint else " label" not in text
+
+
+def test_what_tritons_interpreter_lacks_is_named():
+    from softcheck._crash import crash_text
+
+    class InterpreterError(Exception): ...
+
+    assert "functions of libdevice are None" in crash_text(InterpreterError("TypeError('cannot convert None of type')"), None)
+    assert "domain='finite' leaves NaN out" in crash_text(InterpreterError("ValueError('All-NaN slice encountered')"), None)
+    assert "interpreter" not in crash_text(ValueError("All-NaN slice encountered"), None)
+
+
+def test_a_loss_without_ignored_rows_passes_in_the_domain_that_its_crash_names():
+    words = {"op": "cross_entropy", "contract": "exp=2ulp", "domain": "n<=9 n>=2 rows<=3 rows>=1 finite nomask"}
+    report = softcheck.check(kernels.loss_of_labels, **words, cases=20)
+    assert report.verdict == "crash" and "domain='noignored' leaves such calls out" in report.text, report
+    report = softcheck.check(kernels.loss_of_labels, **{**words, "domain": words["domain"] + " noignored"}, cases=20)
+    assert report.verdict == "pass", report
+
+
+@pytest.mark.parametrize("isolation", ["fork", "spawn"])
+def test_memory_that_a_function_never_wrote_is_named(isolation):
+    report = softcheck.check(kernels.all_but_the_last, isolation=isolation, domain="n=3001 rows=1 finite", cases=3)
+    assert report.verdict == "fail" and "cause: the kernel never wrote this value" in report.text, report

@@ -2,6 +2,7 @@
 The Python of README.md, docs/quick_start.md and python/README.md, as it stands there.
 In every example the correct kernel passes and the wrong one fails."""
 
+import numpy as np
 import os
 import pathlib
 import pytest
@@ -89,6 +90,25 @@ def test_a_block_runs_as_it_stands(name, tmp_path):
         return
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(SAYS.get(name, ""), done.stdout.rstrip()), done.stdout
+
+
+def test_the_commands_on_files_run_as_they_stand(tmp_path):
+    x, p, q, k, v, dout = np.random.default_rng(1).normal(size=(6, 2, 4, 16, 8))
+    x, q, k, v, dout = (array.astype(np.float32).astype(np.float64) for array in (x, q, k, v, dout))
+    p = np.exp(x) / np.exp(x).sum(axis=-1, keepdims=True)
+    scores = q @ k.swapaxes(2, 3) / np.sqrt(8)
+    weights = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
+    g = dout @ v.swapaxes(2, 3)
+    ds = weights * (g - (weights * g).sum(axis=-1, keepdims=True)) / np.sqrt(8)
+    dq, dk, dv = ds @ k, ds.swapaxes(2, 3) @ q, weights.swapaxes(2, 3) @ dout
+    for name in ("x", "p", "q", "k", "v", "dout", "dq", "dk", "dv"):
+        np.save(tmp_path / f"{name}.npy", locals()[name].astype(np.float32))
+    commands = re.findall(r"^softcheck (check .*)$", (ROOT / "docs" / "quick_start.md").read_text(), re.M)
+    assert len(commands) == 2
+    for command in commands:
+        done = subprocess.run([sys.executable, "-m", "softcheck", *command.split()], cwd=tmp_path, capture_output=True, text=True, timeout=280)
+        assert done.returncode == 0 and done.stdout.splitlines()[-1].startswith("pass: "), done.stdout + done.stderr
+    assert (tmp_path / "slack.svg").exists()
 
 
 # Read once, when Triton is imported: by torch, it may be.

@@ -26,3 +26,10 @@ for (lower, upper), shown in ((best[0], 140.23), (best[36], 238.22), (best[-1], 
 assert round(max(head["score"][1] for head in report["heads"]), 1) == 4899.5
 assert all(head["spread"]["best"][0] >= 0.999 * head["spread"]["best"][1] for head in report["heads"])
 PYTHON
+
+# README shows lines of this output: each stands in it, in this order; the seconds are another machine's.
+seconds='s/[0-9.]* s,/... s,/'
+"$softcheck" model $model --fail-if 'logit.f16 > 65504' | sed "$seconds" >"$work/all"
+awk '/^\$ softcheck model all-MiniLM-L6-v2 / { on = 1; next } /^```/ { on = 0 } on && $0 != "..."' README.md | sed "$seconds" >"$work/shown"
+[ "$(wc -l <"$work/shown")" -ge 3 ] || { echo "README shows no lines of softcheck model"; exit 1; }
+grep -nFxf "$work/shown" "$work/all" | cut -d: -f2- | cmp - "$work/shown" || { echo "README's lines are not those of softcheck model"; cat "$work/all"; exit 1; }

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -15,6 +17,7 @@
 #include "models/forward/forward_pass.hpp"
 #include "models/read/file_source.hpp"
 #include "models/read/tensor_reader.hpp"
+#include "proptests/tests/judge/tensor_file_writers.hpp"
 #include "proptests/tests/models/evaluated_decoder.hpp"
 #include "proptests/tests/models/forward_inputs.hpp"
 
@@ -27,8 +30,8 @@ using Eigen::Index;
 constexpr double both_computations = 2;
 
 std::vector<std::string> decoders() {
-  return {"gemma",   "gemma2", "gemma3", "gemma3_text", "gguf-llama", "llama",
-          "mistral", "olmo2",  "phi3",   "qwen2",       "qwen3"};
+  return {"gemma", "gemma2",  "gemma3", "gemma3_text", "gguf-llama", "gpt_oss", "gpt_oss_mxfp4",
+          "llama", "mistral", "olmo2",  "phi3",        "qwen2",      "qwen3"};
 }
 
 std::unique_ptr<Checkpoint> open_decoder(const std::string& name) {
@@ -123,6 +126,42 @@ INSTANTIATE_TEST_SUITE_P(Checkpoints, DecoderPassOf, ::testing::ValuesIn(decoder
   std::replace(text.begin(), text.end(), '-', '_');
   return text;
 });
+
+TEST(DecoderPass, RefusesTiedWordsThatDiffer) {
+  const proptests::TensorFolder folder;
+  const auto text = [](const std::string& name) {
+    return read_text_file(checkpoint_folder("llama") / name, std::uint64_t{1} << 20);
+  };
+  auto config = nlohmann::json::parse(text("config.json"));
+  config["tie_word_embeddings"] = true;
+  folder.write("config.json", config.dump());
+  const auto checkpoint = open_checkpoint(folder.write("model.safetensors", text("model.safetensors")));
+  const ModelDescription model = describe(*checkpoint);
+  try {
+    ForwardPass(*checkpoint, model, {{3, 4}}, attention_kernel());
+    FAIL() << "the embeddings serve as output";
+  } catch (const TensorFileError& error) {
+    EXPECT_NE(std::string(error.what()).find("lm_head.weight differs from model.embed_tokens.weight"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(DecoderPass, SinksAreAmongTheCoefficients) {
+  const auto checkpoint = open_decoder("gpt_oss");
+  const ModelDescription model = describe(*checkpoint);
+  const ForwardPass pass(*checkpoint, model, {{5}}, attention_kernel());
+  pass.run(0, [&](const LayerAttention& layer) {
+    for (Index head = 0; head < model.heads; ++head) {
+      // One item and the sink: two coefficients.
+      const double p = layer.largest_coefficient(0, head);
+      EXPECT_LT(p, 1);
+      const double expected = -p * std::log(p) - (1 - p) * std::log1p(-p);
+      EXPECT_NEAR(layer.entropy(0, head), expected, 64 * std::numeric_limits<double>::epsilon());
+    }
+    return true;
+  });
+}
 
 /// A file of `./run models`, ids, and logits behind them.
 struct RealModel {

@@ -19,14 +19,17 @@ import transformers
 SEED = 20261129
 LENGTHS = (1, 23)
 FOLDER = pathlib.Path(__file__).parent / "checkpoints"
-DECODERS = ("gemma", "gemma2", "gemma3", "gemma3_text", "llama", "olmo2", "phi3", "qwen2", "qwen3", "gguf-llama")
+DECODERS = ("gemma", "gemma2", "gemma3", "gemma3_text", "gpt_oss", "gpt_oss_mxfp4", "llama", "olmo2", "phi3", "qwen2",
+            "qwen3", "gguf-llama")
 
 
 def load(name):
-    options = dict(attn_implementation="eager", dtype=torch.float32)
+    options = dict(attn_implementation="eager", experts_implementation="eager", dtype=torch.float32)
     kind = transformers.AutoModelForCausalLM
     if name.startswith("gguf-"):
         return kind.from_pretrained(FOLDER / name, gguf_file="model.gguf", **options)
+    if name.endswith("mxfp4"):
+        options["quantization_config"] = transformers.Mxfp4Config(dequantize=True)
     if name == "gemma3":
         kind = transformers.Gemma3ForConditionalGeneration
     return kind.from_pretrained(FOLDER / name, **options)

@@ -12,7 +12,7 @@
 
 #include "numerics/oracles/softmax_gradient.hpp"
 #include "proptests/tests/numerics/bound_shares.hpp"
-#include "proptests/tests/numerics/gradient_rows.hpp"
+#include "proptests/tests/numerics/row_families.hpp"
 
 namespace softcheck::numerics::simulated {
 
