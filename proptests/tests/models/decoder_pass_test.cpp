@@ -213,6 +213,14 @@ TEST(DecoderPass, RealModelsHaveTheLogitsOfAnotherImplementation) {
       const double digit = std::pow(10, std::floor(std::log10(std::abs(expected))) - 8);
       EXPECT_NEAR(logits(id, 0), expected, digit) << real.file << " " << id;
     }
+    // The list's first logit is the largest. predicted() adds blocks of the vocabulary up: at most 2^18 roundings.
+    TokenIds longer = {real.ids};
+    longer[0].push_back(real.logits.front().first);
+    const PredictedToken next = ForwardPass(*checkpoint, model, longer, attention_kernel(), 2)
+                                    .predicted({static_cast<Index>(real.ids.size())})[0];
+    EXPECT_TRUE(next.most_probable);
+    EXPECT_NEAR(next.log_probability, -std::log((logits.col(0).array() - logits.maxCoeff()).exp().sum()), 0x1p-33)
+        << real.file;
   }
   if (seen == 0) GTEST_SKIP() << "build/models has neither model (./run models gemma smollm2)";
 }
