@@ -146,7 +146,7 @@ Figure entropy_of_heads(const std::string& name, const std::vector<HeadEntropy>&
   std::string script;
   for (const auto& [number, layer] : layers) script += layer_block(fmt::format("layer{}", number), layer);
   script += fmt::format(
-      "set multiplot\nset label 1 {} at screen 0.5, screen {:.4f} center\n"
+      "set multiplot\nset label 1 {} at screen 0.5, screen {:.4f} center noenhanced\n"
       "set logscale x 2\nset xrange [14:{}]\nset yrange [-0.25:{:.3f}]\nset ytics 2\nset xtics {}offset 0, 0.3\n"
       "set y2range [-0.02:1.08]\n",
       quoted("Entropy of the attention heads of " + name + " against the number of items"), 1 - 22.0 / height,

@@ -211,7 +211,7 @@ Figure spreads_figure(const std::string& name, const HeadSpreads& spreads) {
   }
   std::string script = data_block("heads", points);
   script += fmt::format(
-      "set title {}\nset xlabel 'layer'\nset ylabel 'spread of a row of logits'\nset logscale y\nset xrange "
+      "set title {} noenhanced\nset xlabel 'layer'\nset ylabel 'spread of a row of logits'\nset logscale y\nset xrange "
       "[-0.7:{}.7]\nset yrange [1:*]\nset key outside bottom center horizontal spacing 1.3\n"
       "set object 1 rectangle from graph 0, first {} to graph 1, first {} behind fillcolor rgb '#dddddd' fillstyle "
       "solid noborder\n",

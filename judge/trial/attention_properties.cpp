@@ -27,9 +27,11 @@ AttentionOptions cases_for(const KernelSubject& subject) {
     cases.score_unit = std::max(cases.score_unit, more * numerics::properties(format).unit_roundoff);
   };
   if (contract.scores) stored_in(*contract.scores);
+  if (contract.differences) stored_in(*contract.differences);
   if (contract.scale == numerics::ScaleUse::stored) stored_in(contract.input);
   constexpr double roundings = 6;  // of a softcap, besides tanh itself
   cases.cap_unit = (contract.tanh_error + roundings) * numerics::properties(contract.accumulator).unit_roundoff;
+  if (contract.softcap) cases.cap_unit += 3 * numerics::properties(*contract.softcap).unit_roundoff;
   return cases;
 }
 

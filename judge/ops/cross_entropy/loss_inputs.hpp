@@ -40,7 +40,7 @@ bool has_ignored_label(const RowInputs& row);
 /// before   number of auxiliary inputs before them
 std::span<const double> class_weights_of(const RowInputs& row, std::size_t before);
 
-inline constexpr std::array<std::string_view, 2> loss_words{"lse", "total"};
+inline constexpr std::array<std::string_view, 3> loss_words{"lse", "total", "softcap"};
 inline constexpr OpInput loss_class_weights{Role::class_weights, Extent::classes, false, NanReach::row, true};
 
 /// An op with labels and the attributes of a loss.

@@ -214,5 +214,18 @@ while read -r cells; do
   grep -qF -- "$cells" "$pages/README.md" || complain "docs/experiments/README.md has not the cells of table_1.csv: $cells"
 done <"$scratch/cells"
 
+# So are the tables of the pages about real models: PAGE, then the texts that the commands wrote.
+while read -r page texts; do
+  for text in $texts; do
+    holds "$pages/$text" '^# softcheck run '
+    grep '^|' "$pages/$text" >"$scratch/cells" || complain "$text has no table"
+    while read -r cells; do
+      grep -qxF -- "$cells" "$pages/$page" || complain "docs/experiments/$page has not the line of $text: $cells"
+    done <"$scratch/cells"
+  done
+done <<'END'
+figures.md spreads.txt figure_3.txt
+END
+
 test $failures = 0 || { echo "$failures failures"; exit 1; }
 echo "figures and report answer as documented"

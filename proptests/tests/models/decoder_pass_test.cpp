@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -54,7 +55,15 @@ void expect_within(const char* what, const BoundRows& expected, At at) {
   EXPECT_EQ(outside, 0) << what;
 }
 
-std::vector<double> recorded_logits(const std::filesystem::path& path, const std::string& input) {
+TokenIds inputs_of(const std::string& decoder) {
+  if (decoder == "mistral") return mistral_inputs;
+  std::ifstream file(checkpoint_folder("decoder_tokens.json"));
+  return nlohmann::json::parse(file).at(decoder).get<TokenIds>();
+}
+
+/// Of "NAME.input.0" or "NAME.input.1".
+std::vector<double> recorded_logits(const std::string& input) {
+  const std::filesystem::path path = checkpoint_folder("logits_f64.safetensors");
   const ByteSource source = open_file_source(path);
   const SafetensorsHeader header = read_safetensors_header(source, path.string(), "F64");
   for (const SafetensorsEntry& entry : header.tensors) {
@@ -73,9 +82,8 @@ class DecoderPassOf : public ::testing::TestWithParam<std::string> {};
 TEST_P(DecoderPassOf, IsThatOfTransformers) {
   const auto checkpoint = open_decoder(GetParam());
   const ModelDescription model = describe(*checkpoint);
-  const std::filesystem::path folder = checkpoint_folder(GetParam());
   const bool recorded = GetParam() != "mistral";
-  const TokenIds inputs = recorded ? read_token_ids(folder / "tokens.jsonl") : mistral_inputs;
+  const TokenIds inputs = inputs_of(GetParam());
   ASSERT_EQ(inputs.size(), 2U);
   const ForwardPass pass(*checkpoint, model, inputs, attention_kernel());
   std::vector<LayerAttention> layers;
@@ -110,8 +118,7 @@ TEST_P(DecoderPassOf, IsThatOfTransformers) {
       }
     }
     if (recorded) {
-      const std::vector<double> peer =
-          recorded_logits(folder / "logits_f64.safetensors", "input." + std::to_string(input));
+      const std::vector<double> peer = recorded_logits(GetParam() + ".input." + std::to_string(input));
       expect_within("logits", {expected.logits},
                     [&](Index, Index word) { return logits(word, static_cast<Index>(input)); });
       expect_within("logits of transformers", {expected.logits},
@@ -206,6 +213,14 @@ TEST(DecoderPass, RealModelsHaveTheLogitsOfAnotherImplementation) {
       const double digit = std::pow(10, std::floor(std::log10(std::abs(expected))) - 8);
       EXPECT_NEAR(logits(id, 0), expected, digit) << real.file << " " << id;
     }
+    // The list's first logit is the largest. predicted() adds blocks of the vocabulary up: at most 2^18 roundings.
+    TokenIds longer = {real.ids};
+    longer[0].push_back(real.logits.front().first);
+    const PredictedToken next = ForwardPass(*checkpoint, model, longer, attention_kernel(), 2)
+                                    .predicted({static_cast<Index>(real.ids.size())})[0];
+    EXPECT_TRUE(next.most_probable);
+    EXPECT_NEAR(next.log_probability, -std::log((logits.col(0).array() - logits.maxCoeff()).exp().sum()), 0x1p-33)
+        << real.file;
   }
   if (seen == 0) GTEST_SKIP() << "build/models has neither model (./run models gemma smollm2)";
 }

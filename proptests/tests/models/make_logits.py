@@ -1,5 +1,5 @@
-"""Writes tokens.jsonl and logits_f64.safetensors beside the committed checkpoints of decoders: ids of two inputs, and the
-logits of the token behind each, computed by transformers in f64.
+"""Writes decoder_tokens.json and logits_f64.safetensors for the committed checkpoints of decoders: ids of two inputs, and
+the logits of the token behind each, computed by transformers in f64.
 
     pip install torch==2.15.0 transformers==5.24.0 safetensors accelerate gguf==0.19.0 && python make_logits.py
 
@@ -62,10 +62,13 @@ def make(name):
         for number, ids in enumerate(inputs):
             out = model(input_ids=ids).logits
             assert out.dtype == torch.float64
-            logits[f"input.{number}.logits"] = out[0, -1].clone()
-    folder = FOLDER / name
-    (folder / "tokens.jsonl").write_text("".join(json.dumps(ids[0].tolist()) + "\n" for ids in inputs))
-    safetensors.torch.save_file(logits, folder / "logits_f64.safetensors")
+            logits[f"{name}.input.{number}.logits"] = out[0, -1].clone()
+    tokens = json.loads((FOLDER / "decoder_tokens.json").read_text())
+    tokens[name] = [ids[0].tolist() for ids in inputs]
+    lines = ",\n".join(f"{json.dumps(decoder)}: {json.dumps(ids)}" for decoder, ids in tokens.items())
+    (FOLDER / "decoder_tokens.json").write_text("{\n" + lines + "\n}\n")
+    every = safetensors.torch.load_file(FOLDER / "logits_f64.safetensors")
+    safetensors.torch.save_file({**every, **logits}, FOLDER / "logits_f64.safetensors")
     print(f"{name}: largest logit {max(value.abs().max().item() for value in logits.values()):.6f}")
 
 
