@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <stdexcept>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "cli/exit_code.hpp"
@@ -74,6 +77,23 @@ void add_processes_flag(Verb verb, unsigned& processes) {
   processes = std::clamp(std::thread::hardware_concurrency(), 1U, most);
   verb.add_option("--processes", processes,
                   "Processes that share the work [one a core, at most 8]; no result depends on it", within(1, 1024));
+}
+
+using namespace experiments;
+using proptests::ReportRow;
+
+std::vector<ReportRow> rows_of_model(const TrainedModel& model, const ModelOptions& options, Progress& progress) {
+  std::vector<ModelClaim> claims = as_input_error<std::range_error>(unsupported, model.name + ": ", [&] {
+    return certify_model(model.parameters, options,
+                         [&](const std::string& what) { progress.show(fmt::format("{}: {}", model.name, what)); });
+  });
+  std::vector<ReportRow> rows;
+  for (ModelClaim& claim : claims) {
+    ReportRow row = std::move(proptests::rows_of(claim.certificates, model.name, claim.seconds).front());
+    row.details.insert(row.details.begin(), claim.lines.begin(), claim.lines.end());
+    rows.push_back(std::move(row));
+  }
+  return rows;
 }
 
 }  // namespace softcheck::cli

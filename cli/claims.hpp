@@ -7,9 +7,12 @@
 
 #include "cli/output.hpp"
 #include "cli/verb.hpp"
+#include "experiments/certificates/certify_model.hpp"
+#include "experiments/trained_models.hpp"
 #include "judge/trial/effort.hpp"
 #include "proptests/engine/corpus.hpp"
 #include "proptests/engine/property.hpp"
+#include "proptests/report/report.hpp"
 #include "proptests/report/report_parts.hpp"
 
 namespace softcheck::cli {
@@ -41,5 +44,11 @@ std::vector<proptests::ReportPart> claim_parts(const CaseFlags& flags, const pro
 
 /// --processes: how many processes share the work; by default one for each core, and at most eight.
 void add_processes_flag(Verb verb, unsigned& processes);
+
+/// Certifies one network. Returns a row for each claim, with the network's name.
+///
+/// throws   InputError (unsupported) when its activations leave the range of double
+std::vector<proptests::ReportRow> rows_of_model(const experiments::TrainedModel& model,
+                                                const experiments::ModelOptions& options, Progress& progress);
 
 }  // namespace softcheck::cli

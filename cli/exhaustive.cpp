@@ -13,7 +13,6 @@
 #include "cli/output.hpp"
 #include "cli/places.hpp"
 #include "cli/run_output.hpp"
-#include "cli/shipped_kernels.hpp"
 #include "cli/signals.hpp"
 #include "cli/streams.hpp"
 #include "cli/verbs.hpp"

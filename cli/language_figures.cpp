@@ -36,28 +36,6 @@ struct HeadFlags {
   HeadEntropyOptions options;
 };
 
-std::string name_of(const std::string& path) {
-  const fs::path normal = fs::absolute(path).lexically_normal();
-  return (normal.has_filename() ? normal : normal.parent_path()).filename().string();
-}
-
-// "models (sha256): NAME HASH ..." for every file of weights, and for the file of ids, if there is one.
-std::string hashes_of_files(const HeadEntropyOptions& options) {
-  std::vector<fs::path> files;
-  if (!fs::is_directory(options.model)) {
-    files.emplace_back(options.model);
-  } else {
-    for (const auto& entry : fs::directory_iterator(options.model)) {
-      if (entry.path().extension() == ".safetensors") files.push_back(entry.path());
-    }
-    std::ranges::sort(files);
-  }
-  if (!options.tokens.empty()) files.emplace_back(options.tokens);
-  std::string text = "models (sha256):";
-  for (const fs::path& file : files) text += fmt::format(" {} {}", file.filename().string(), sha256_of_file(file));
-  return text;
-}
-
 double median(std::vector<double> values) {
   std::ranges::sort(values);
   const std::size_t half = values.size() / 2;
@@ -125,6 +103,9 @@ int run_language_heads(const HeadFlags& flags, const fs::path& path) {
 
 int run_heads(HeadFlags flags) {
   if (flags.options.model.empty()) flags.options.model = (language_folder() / "plain-1").string();
+  if (flags.options.whole && flags.options.tokens.empty()) {
+    throw InputError(usage, "run figure-3: --whole: need --tokens, whose inputs are taken as they are");
+  }
   if (is_language_model(flags.options.model)) return run_language_heads(flags, flags.options.model);
   const AttentionKernels kernels = attention_kernels();
   flags.options.kernel = kernels.plain();
@@ -136,13 +117,15 @@ int run_heads(HeadFlags flags) {
   }
   const OutputFolder folder(flags.out);
   const std::string name = name_of(flags.options.model);
-  const std::string inputs = flags.options.tokens.empty()
-                                 ? fmt::format("--seed {} --inputs {}", flags.options.seed, flags.options.inputs)
-                                 : "--tokens " + name_of(flags.options.tokens);
-  publish_figure(entropy_of_heads(name, points), folder,
-                 origin_lines(fmt::format("softcheck run figure-3 --model {} {} --largest {}", name, inputs,
-                                          std::ranges::max(points, {}, &HeadEntropy::items).items),
-                              hashes_of_files(flags.options)));
+  const std::string inputs =
+      flags.options.tokens.empty()
+          ? fmt::format("--seed {} --inputs {}", flags.options.seed, flags.options.inputs)
+          : fmt::format("--tokens {}{}", name_of(flags.options.tokens), flags.options.whole ? " --whole" : "");
+  const std::string origin = origin_lines(fmt::format("softcheck run figure-3 --model {} {} --largest {}", name, inputs,
+                                                      std::ranges::max(points, {}, &HeadEntropy::items).items),
+                                          hashes_of_files(flags.options.model, flags.options.tokens));
+  folder.write("figure_3.txt", origin + to_text(points));
+  publish_figure(entropy_of_heads(name, points), folder, origin);
   return holds;
 }
 
@@ -211,6 +194,8 @@ void add_head_figure_run(Verb run) {
                     "A checkpoint that runs on tokens (docs/models.md), or a model of run train-language [plain-1]",
                     typed("DIR|FILE"));
   figure.add_option("--tokens", flags.options.tokens, "Ids of tokens, a line for each input [drawn]", typed("FILE"));
+  figure.add_flag("--whole", flags.options.whole,
+                  "Take each input of --tokens whole, and of a causal one the last query alone");
   figure.add_option("--seed", flags.options.seed, "Seed of the ids that are drawn", shown);
   figure.add_option("--inputs", flags.options.inputs,
                     "Inputs that are drawn; of our own models, texts of each algorithm", within(1, 1024), shown);

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cli/checkpoints.hpp"
+#include "cli/claims.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/model_rows.hpp"
 #include "cli/network_proof.hpp"
 #include "cli/output.hpp"
 #include "cli/places.hpp"

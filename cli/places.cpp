@@ -43,4 +43,11 @@ std::filesystem::path extracted_judge_program() {
 
 std::filesystem::path proof_folder() { return SOFTCHECK_BUILD_PROOFS; }
 
+std::span<const ShippedKernel> shipped_kernels() {
+  static constexpr ShippedKernel kernels[] = {
+#include "shipped_kernels.inc"
+  };
+  return kernels;
+}
+
 }  // namespace softcheck::cli

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
+#include <string_view>
 
 namespace softcheck::cli {
 
@@ -16,5 +18,15 @@ std::filesystem::path extracted_judge_program();
 
 /// The folder of this project's compiled proofs, if they are built.
 std::filesystem::path proof_folder();
+
+/// A kernel in one dtype, and its contract: a row of kernels/entry/contracts.tsv.
+struct ShippedKernel {
+  std::string_view library, symbol, op, dtype, contract;
+  std::string_view exempt;  // a claim that it is known to break
+  std::string_view domain;  // the calls that it takes; empty: all
+  bool verified;            // by `softcheck verify`
+};
+
+std::span<const ShippedKernel> shipped_kernels();
 
 }  // namespace softcheck::cli

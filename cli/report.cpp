@@ -50,10 +50,12 @@ struct Entry {
 constexpr Entry titles[] = {{"table-1", "Table 1: accuracy and entropy against the size of sets"},
                             {"figure-2", "Figure 2: coefficients as sets grow"},
                             {"figure-3", "Figure 3: a language model's heads"},
+                            {"spreads", "Spreads of a language model's heads"},
                             {"figure-5", "Figure 5: entropy against temperature"},
                             {"figure-6", "Figure 6: the temperature fit"},
                             {"figure-7", "Figure 7: with adaptive temperature"},
                             {"figure-8", "Figure 8: language models on algorithms"},
+                            {"adaptive-language", "Adaptive temperature at inference in a language model"},
                             {"figure-9", "Figure 9: the spread during training"},
                             {"sensitivity", "Sensitivity: what the paper leaves open"},
                             {"variants", "Alternatives to softmax"},
@@ -70,6 +72,9 @@ constexpr Entry captions[] = {
     {"figure_3",
      "Mean entropy of the rows of each head, in nats: it grows with the number of items in every layer that "
      "disperses."},
+    {"spreads",
+     "Of every head by layer: the mean and the largest spread of its rows on a text, and the spread that no input "
+     "exceeds. The band is the paper's Gemma 2B."},
     {"figure_5",
      "Entropy of ten logits in equal steps rises with the temperature (Proposition 3.2); a larger spread "
      "shifts the curve."},

@@ -147,7 +147,7 @@ void add_run_verb(Verb app) {
   all.add_option("--out", everything.out, "Folder with a folder for each", typed("DIR"), shown);
   for (const AddVerb add :
        {add_certificate_run, add_exhaustive_run, add_figure_runs, add_growth_run, add_head_figure_run,
-        add_accuracy_figure_run, add_table_runs, add_train_run, add_language_train_run}) {
+        add_accuracy_figure_run, add_real_model_runs, add_table_runs, add_train_run, add_language_train_run}) {
     add(verb);
   }
 }

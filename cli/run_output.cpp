@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -13,6 +14,7 @@
 
 namespace softcheck::cli {
 
+namespace fs = std::filesystem;
 using namespace experiments;
 
 OutputFolder::OutputFolder(const std::string& path) : path_(path) {
@@ -38,6 +40,27 @@ std::string hashes_of(const std::string& folder, const std::vector<TrainedModel>
   for (const TrainedModel& model : models) {
     text += fmt::format(" {} {}", model.name, sha256_of_file(std::filesystem::path(folder) / model.name));
   }
+  return text;
+}
+
+std::string name_of(const std::string& path) {
+  const fs::path normal = fs::absolute(path).lexically_normal();
+  return (normal.has_filename() ? normal : normal.parent_path()).filename().string();
+}
+
+std::string hashes_of_files(const std::string& model, const std::string& tokens) {
+  std::vector<fs::path> files;
+  if (!fs::is_directory(model)) {
+    files.emplace_back(model);
+  } else {
+    for (const auto& entry : fs::directory_iterator(model)) {
+      if (entry.path().extension() == ".safetensors") files.push_back(entry.path());
+    }
+    std::ranges::sort(files);
+  }
+  if (!tokens.empty()) files.emplace_back(tokens);
+  std::string text = "models (sha256):";
+  for (const fs::path& file : files) text += fmt::format(" {} {}", file.filename().string(), sha256_of_file(file));
   return text;
 }
 

@@ -31,6 +31,12 @@ std::string origin_lines(const std::string& command, const std::string& more = "
 /// "models (sha256): NAME HASH ...": check the files with sha256sum.
 std::string hashes_of(const std::string& folder, const std::vector<experiments::TrainedModel>& models);
 
+/// The last name of a path.
+std::string name_of(const std::string& path);
+
+/// The same of a checkpoint's files of weights, and of a file of ids unless its path is "".
+std::string hashes_of_files(const std::string& model, const std::string& tokens);
+
 /// Writes the tables as CSV, with their origin first, then the pictures as SVG and PNG, and prints the names of the
 /// files. Without gnuplot the tables are still written.
 ///

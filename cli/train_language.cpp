@@ -115,11 +115,7 @@ void add_language_train_run(Verb run) {
   train.add_option("--out", flags.out, "Folder for model.safetensors and config.json, as transformers loads them",
                    typed("DIR"), required);
   train.add_option("--seed", options.seed, "Seed of weights and problems", shown);
-  train.add_option(
-      "--attention", flags.weights,
-      "Of every head: softmax, log-n (scores grow with the keys), sink (an item of score 0 beside them), line "
-      "(scores grow with their entropy) or entmax",
-      shown);
+  train.add_option("--attention", flags.weights, "Of every head: " + list_of_head_weights(true), shown);
   train.add_option("--temperature", flags.temperature, "Of every head: plain or adaptive", shown);
   train.add_option("--steps", options.steps, "Steps of AdamW", within<std::int64_t>(1, 1LL << 40), shown);
   train.add_option("--tokens", options.tokens_per_step, "Tokens of a step, at least", within(1, 1 << 20), shown);

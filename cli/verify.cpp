@@ -9,10 +9,8 @@
 
 #include "cli/claims.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/model_rows.hpp"
 #include "cli/output.hpp"
 #include "cli/places.hpp"
-#include "cli/shipped_kernels.hpp"
 #include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/attention_kernels.hpp"

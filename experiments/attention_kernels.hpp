@@ -41,8 +41,9 @@ class AttentionKernels {
   void attend_adaptively(std::int64_t sets, std::int64_t size, const float* items, const float* queries, float* pooled,
                          float* log_sum, float* entropy) const;
 
-  /// The kernel itself, for calls of other shapes and formats.
+  /// The kernels themselves, for calls of other shapes and formats.
   softcheck_kernel plain() const { return plain_; }
+  softcheck_kernel adaptive() const { return adaptive_; }
 
  private:
   softcheck_kernel plain_;

@@ -10,23 +10,23 @@
 namespace softcheck::experiments {
 namespace {
 
-constexpr std::array kinds{HeadKind::softmax, HeadKind::log_n,     HeadKind::top_k,  HeadKind::sink,
-                           HeadKind::sigmoid, HeadKind::sparsemax, HeadKind::entmax, HeadKind::softpick};
-constexpr std::array words{"softmax", "log-n", "top-k", "sink", "sigmoid", "sparsemax", "entmax", "softpick"};
+constexpr std::array kinds = [] {
+  std::array<HeadKind, head_words.size()> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<HeadKind>(i);
+  return all;
+}();
 
 }  // namespace
 
 std::span<const HeadKind> head_kinds() { return kinds; }
 
-std::string to_string(HeadKind kind) {
-  return words[static_cast<std::size_t>(std::ranges::find(kinds, kind) - kinds.begin())];
-}
+std::string to_string(HeadKind kind) { return std::string(head_words[static_cast<std::size_t>(kind)]); }
 
 HeadKind parse_head(const std::string& word) {
   std::string known;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (word == words[i]) return kinds[i];
-    known += std::string(i == 0 ? "" : ", ") + words[i];
+  for (const HeadKind kind : kinds) {
+    if (word == to_string(kind)) return kind;
+    known += (known.empty() ? "" : ", ") + to_string(kind);
   }
   throw std::invalid_argument("head: need one of " + known + ", got '" + word + "'");
 }

@@ -11,7 +11,8 @@ inline constexpr int class_count = 10;
 inline constexpr int item_features = 1 + class_count;
 inline constexpr int width = 128;
 
-/// The function from a set's logits x_1 ... x_n to coefficients: softmax, or one against its dispersion.
+/// The function from a set's logits x_1 ... x_n to coefficients: softmax, or one against its dispersion. Their words
+/// are head_words, in the same order.
 enum class HeadKind {
   softmax,
   log_n,      // softmax of x ln n / ln(log_n_reference) (Chiang & Cholak 2022; scalable softmax, arXiv 2501.19399)
@@ -22,6 +23,8 @@ enum class HeadKind {
   entmax,     // entmax-1.5
   softpick    // relu(e^x - 1) / sum |e^x - 1|
 };
+inline constexpr std::array<std::string_view, 8> head_words{"softmax", "log-n",     "top-k",  "sink",
+                                                            "sigmoid", "sparsemax", "entmax", "softpick"};
 inline constexpr int top_k = 8;
 inline constexpr int log_n_reference = 16;  // the largest set of the paper's training
 

@@ -51,7 +51,8 @@ Json attributes_json(Op op, const Attributes& attributes) {
   }
   return {{"window", Json::array({attributes.window_left_plus_1 - 1, attributes.window_right_plus_1 - 1})},
           {"softcap", attributes.softcap},
-          {"causal_top_left", attributes.causal_top_left}};
+          {"causal_top_left", attributes.causal_top_left},
+          {"interleaved_heads", attributes.interleaved_heads}};
 }
 
 TensorCall call_of_case(const KernelSubject& subject, std::string_view text) {

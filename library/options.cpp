@@ -1,8 +1,12 @@
 #include "library/options.hpp"
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +25,7 @@ namespace {
 constexpr std::size_t first_size = offsetof(softcheck_options, context) + sizeof(void*);
 // The second version ended with after_fork.
 constexpr std::size_t second_size = offsetof(softcheck_options, after_fork) + sizeof(softcheck_options{}.after_fork);
+constexpr std::size_t third_size = offsetof(softcheck_options, max_calls) + sizeof(softcheck_options{}.max_calls);
 
 [[noreturn]] void refuse(std::string_view option, std::string_view need, std::string_view got) {
   throw UsageError(std::string(option) + ": need " + std::string(need) + ", got '" + std::string(got) + "'");
@@ -89,15 +94,53 @@ softcheck_options options_of(const softcheck_options* given) {
   softcheck_options options{};
   options.size = sizeof options;
   if (given == nullptr) return options;
-  if (given->size != first_size && given->size != second_size && given->size != sizeof options) {
-    throw UsageError("softcheck_options: need size = sizeof(softcheck_options), " + std::to_string(first_size) + ", " +
-                     std::to_string(second_size) + " or " + std::to_string(sizeof options) + " in this version, got " +
-                     std::to_string(given->size));
+  std::string sizes;
+  for (const std::size_t size : {first_size, second_size, third_size, sizeof options}) {
+    sizes += (sizes.empty() ? "" : size == sizeof options ? " or " : ", ") + std::to_string(size);
+    if (given->size != size) continue;
+    std::memcpy(&options, given, given->size);
+    return options;
   }
-  std::memcpy(&options, given, given->size);
-  return options;
+  throw UsageError("softcheck_options: need size = sizeof(softcheck_options), " + sizes + " in this version, got " +
+                   std::to_string(given->size));
 }
 
+namespace {
+
+// Asks the caller once for each shape.
+template <class Number>
+std::function<std::vector<Number>(const std::array<std::size_t, 4>&)> remembered(
+    int (*fill)(void*, const std::int64_t*, Number*), void* context, std::string_view option) {
+  if (fill == nullptr) return {};
+  const auto known = std::make_shared<std::map<std::array<std::size_t, 4>, std::vector<Number>>>();
+  return [=](const std::array<std::size_t, 4>& lengths) {
+    const auto [found, is_new] = known->try_emplace(lengths);
+    if (!is_new) return found->second;
+    const std::array<std::int64_t, 4> given{
+        static_cast<std::int64_t>(lengths[0]), static_cast<std::int64_t>(lengths[1]),
+        static_cast<std::int64_t>(lengths[2]), static_cast<std::int64_t>(lengths[3])};
+    found->second.resize(lengths[0] * lengths[1] * lengths[2] * lengths[3]);
+    if (!found->second.empty() && fill(context, given.data(), found->second.data()) != 0) {
+      throw UsageError(std::string(option) + ": need a function that returns 0, got another value");
+    }
+    return found->second;
+  };
+}
+
+void add_fixed_terms(const softcheck_options& options, KernelSubject& subject) {
+  if (options.fixed_mask == nullptr && options.fixed_bias == nullptr) return;
+  const char* const option = options.fixed_mask != nullptr ? "fixed_mask" : "fixed_bias";
+  if (!subject.op->is_attention() || !subject.op->attributes)
+    refuse(option, "attention or attention_backward", to_string(subject.op));
+  if (subject.domain.has_sequences()) refuse(option, "a domain without packed and pages", to_string(subject.domain));
+  auto fixed = std::make_shared<FixedTerms>();
+  fixed->mask = remembered(options.fixed_mask, options.context, "fixed_mask");
+  fixed->bias = remembered(options.fixed_bias, options.context, "fixed_bias");
+  subject.domain.no_mask |= options.fixed_mask != nullptr;
+  subject.domain.fixed = std::move(fixed);
+}
+
+}  // namespace
 std::string text_of(const char* text) { return text == nullptr ? "" : text; }
 
 Op op_of(const softcheck_options& options) {
@@ -119,6 +162,7 @@ KernelSubject subject_of(const softcheck_options& options) {
   subject.domain = reading("domain", [&] { return domain_of(text_of(options.domain), subject.op); });
   subject.required = reading("require", [&] { return parse_requirements(text_of(options.require)); });
   subject.exempt = exemptions_of(options, subject.op);
+  add_fixed_terms(options, subject);
   if (const std::string refused = refused_place(subject.required, subject.op); !refused.empty()) {
     throw UsageError("require: " + refused);
   }

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <stdexcept>
 #include <tuple>
 
 #include "experiments/max_retrieval_sets.hpp"
 #include "models/bounds/certify_checkpoint.hpp"
 #include "models/forward/forward_pass.hpp"
+#include "models/forward/row_statistics.hpp"
 #include "theory/entropy_bounds.hpp"
 
 namespace softcheck::experiments {
@@ -44,6 +46,18 @@ TokenIds drawn_ids(const HeadEntropyOptions& options, std::int64_t length, std::
     }
   }
   return inputs;
+}
+
+// Queries of a pass on whole inputs: a causal input's last one, all of another.
+Plan whole_inputs(const TokenIds& inputs, bool causal) {
+  Plan plan{inputs, {}};
+  Index first = 0;
+  for (const std::vector<std::int64_t>& ids : inputs) {
+    const auto length = static_cast<Index>(ids.size());
+    plan.rows.push_back(causal ? Rows{first + length - 1, 1, length} : Rows{first, length, length});
+    first += length;
+  }
+  return plan;
 }
 
 Plan plan_of(const TokenIds& inputs, std::int64_t largest, bool causal) {
@@ -98,7 +112,8 @@ std::vector<HeadEntropy> entropies_of_heads(const HeadEntropyOptions& options) {
   const models::Network network = models::describe_network(*checkpoint, model);
   const TokenIds ids = options.tokens.empty() ? drawn_ids(options, largest, network.embeddings.vocabulary)
                                               : models::read_token_ids(options.tokens);
-  const Plan plan = plan_of(ids, largest, model.head_list.front().causal);
+  const bool causal = model.head_list.front().causal;
+  const Plan plan = options.whole ? whole_inputs(ids, causal) : plan_of(ids, largest, causal);
   const models::ForwardPass pass(*checkpoint, model, plan.inputs, options.kernel, options.threads);
   say("certificates");
   const std::vector<double> spreads = certified_spreads(*checkpoint, model, options.threads);
@@ -113,12 +128,13 @@ std::vector<HeadEntropy> entropies_of_heads(const HeadEntropyOptions& options) {
         if (point.rows == 0) {
           const auto place = static_cast<std::size_t>(layer.layer * model.heads + head);
           const double spread = spreads[place];
-          // A window leaves fewer items to a row.
-          const std::uint64_t window = model.head_list[place].window.value_or(UINT64_MAX);
-          const std::uint64_t seen = std::min(static_cast<std::uint64_t>(rows.items), window);
+          const std::uint64_t seen =
+              std::min(static_cast<std::uint64_t>(rows.items), layer.window.value_or(UINT64_MAX));
           point = {.layer = layer.layer,
                    .head = head,
                    .items = rows.items,
+                   .seen = static_cast<std::int64_t>(seen),
+                   .has_window = layer.window.has_value(),
                    .least = entropies.minCoeff(),
                    .certified_floor = floor_of(seen, spread)};
         }
@@ -128,6 +144,14 @@ std::vector<HeadEntropy> entropies_of_heads(const HeadEntropyOptions& options) {
         point.largest = std::max(point.largest, entropies.maxCoeff());
         point.largest_coefficient = std::max(
             point.largest_coefficient, layer.largest_coefficient.col(head).segment(rows.first, rows.count).maxCoeff());
+        const auto input = std::ranges::find_if(
+            pass.inputs(), [&](const models::TokenRange& r) { return rows.first < r.first + r.count; });
+        models::each_row(layer, model.head_list[static_cast<std::size_t>(layer.layer * model.heads + head)], *input,
+                         rows.first - input->first, rows.count,
+                         [&](const models::RowStatistics& row, std::span<const double>) {
+                           point.spread_sum += row.spread();
+                           point.first_token_sum += row.first_coefficient;
+                         });
       }
     }
     return true;

@@ -126,12 +126,14 @@ std::vector<LanguageHeadPoint> observe_heads(const LanguageModel& model, const L
       HeadEntropy& entropy = point.entropy;
       if (entropy.rows == 0) {
         point.certified_spread = spreads.at(static_cast<std::size_t>(row.layer * model.design.shape.heads + row.head));
-        entropy = {.layer = row.layer,
-                   .head = row.head,
-                   .items = count,
-                   .least = row.entropy,
-                   .certified_floor =
-                       floor_of_spread(count, point.certified_spread * (model.design.adaptive ? most_beta : 1))};
+        entropy = {
+            .layer = row.layer,
+            .head = row.head,
+            .items = count,
+            .seen = count,
+            .least = row.entropy,
+            .certified_floor = floor_of_spread(count, point.certified_spread * (model.design.adaptive ? most_beta : 1)),
+            .first_token_sum = NAN};
       }
       ++entropy.rows;
       entropy.sum += row.entropy;
@@ -140,6 +142,7 @@ std::vector<LanguageHeadPoint> observe_heads(const LanguageModel& model, const L
       const double beta = beta_of(row, model.design.adaptive);
       entropy.largest_coefficient =
           std::max(entropy.largest_coefficient, std::exp(beta * row.largest_score - row.log_sum));
+      entropy.spread_sum += row.spread();
       point.mean_spread += (row.spread() - point.mean_spread) / static_cast<double>(entropy.rows);
       point.largest_spread = std::max(point.largest_spread, row.spread());
     });

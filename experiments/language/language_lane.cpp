@@ -2,8 +2,8 @@
 #define Eigen SOFTCHECK_LANE_EIGEN
 #include "experiments/language/language_lane.hpp"
 
-#include "experiments/language/entmax_attention.inl"
 #include "experiments/language/language_pass.inl"
+#include "experiments/language/root_attention.inl"
 
 namespace softcheck::experiments {
 namespace {
@@ -45,14 +45,14 @@ void forward(const LanguageShape& shape, const float* parameters, const softchec
   Eigen::Map<TokenMatrix<float>>(logits, character_count, batch.targets) = language_room().logits;
 }
 
-void entmax(const LanguageShape& shape, const std::int64_t* begins, int texts, const float* projected,
+void attend(const LanguageShape& shape, const std::int64_t* begins, int texts, const float* projected,
             float* attended) {
-  entmax_attend<float>({shape, begins, texts}, projected, attended);
+  root_attend<float>({shape, begins, texts}, projected, attended);
 }
 
-void entmax_back(const LanguageShape& shape, const std::int64_t* begins, int texts, const float* projected,
+void attend_back(const LanguageShape& shape, const std::int64_t* begins, int texts, const float* projected,
                  const float* d_attended, float* d_projected) {
-  entmax_attend_back<float>({shape, begins, texts}, projected, d_attended, d_projected);
+  root_attend_back<float>({shape, begins, texts}, projected, d_attended, d_projected);
 }
 
 }  // namespace
@@ -61,6 +61,6 @@ void entmax_back(const LanguageShape& shape, const std::int64_t* begins, int tex
 extern "C" {
 extern const softcheck_language_lane SOFTCHECK_LANE;
 const softcheck_language_lane SOFTCHECK_LANE{SOFTCHECK_LANE_NAME, softcheck::experiments::loss,
-                                             softcheck::experiments::forward, softcheck::experiments::entmax,
-                                             softcheck::experiments::entmax_back};
+                                             softcheck::experiments::forward, softcheck::experiments::attend,
+                                             softcheck::experiments::attend_back};
 }

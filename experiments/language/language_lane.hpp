@@ -37,10 +37,10 @@ struct softcheck_language_lane {
   /// logits (targets, character_count).
   void (*forward)(const softcheck::experiments::LanguageShape& shape, const float* parameters,
                   const softcheck_language_batch& batch, const softcheck_language_parts& parts, float* logits);
-  /// Attention by entmax, on texts in the form of EntmaxTexts in entmax_attention.inl, and its gradient.
-  void (*entmax)(const softcheck::experiments::LanguageShape& shape, const std::int64_t* begins, int texts,
+  /// Attention that no kernel computes, on texts in the form of PackedTexts in root_attention.inl, and its gradient.
+  void (*attend)(const softcheck::experiments::LanguageShape& shape, const std::int64_t* begins, int texts,
                  const float* projected, float* attended);
-  void (*entmax_back)(const softcheck::experiments::LanguageShape& shape, const std::int64_t* begins, int texts,
+  void (*attend_back)(const softcheck::experiments::LanguageShape& shape, const std::int64_t* begins, int texts,
                       const float* projected, const float* d_attended, float* d_projected);
 };
 

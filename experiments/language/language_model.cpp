@@ -17,16 +17,6 @@ struct PositionsWord {
 constexpr std::array<PositionsWord, 3> positions_words{
     {{Positions::rotary, "rotary"}, {Positions::randomised, "randomised"}, {Positions::none, "none"}}};
 
-struct WeightsWord {
-  HeadWeights weights;
-  const char* word;
-};
-constexpr std::array<WeightsWord, 5> weights_words{{{HeadWeights::softmax, "softmax"},
-                                                    {HeadWeights::log_n, "log-n"},
-                                                    {HeadWeights::sink, "sink"},
-                                                    {HeadWeights::line, "line"},
-                                                    {HeadWeights::entmax, "entmax"}}};
-
 // count numbers of 0 ... most_positions - 1 in order, every choice of them with the same probability (Knuth, The Art of
 // Computer Programming, 3.4.2, algorithm S).
 void draw_in_order(RandomWords& words, int count, int* into) {
@@ -54,18 +44,23 @@ Positions parse_positions(const std::string& word) {
   throw std::invalid_argument("positions: need rotary, randomised or none, got '" + word + "'");
 }
 
-std::string to_string(HeadWeights weights) {
-  for (const WeightsWord& known : weights_words) {
-    if (known.weights == weights) return known.word;
+std::string to_string(HeadWeights weights) { return head_weights[static_cast<std::size_t>(weights)].word; }
+
+std::string list_of_head_weights(bool meanings) {
+  std::string list;
+  for (const HeadWeightsRow& known : head_weights) {
+    const bool first = known.weights == head_weights.front().weights,
+               last = known.weights == head_weights.back().weights;
+    list += std::string(first ? "" : last ? " or " : ", ") + known.word + (meanings ? known.meaning : "");
   }
-  return "";
+  return list;
 }
 
 HeadWeights parse_head_weights(const std::string& word) {
-  for (const WeightsWord& known : weights_words) {
+  for (const HeadWeightsRow& known : head_weights) {
     if (word == known.word) return known.weights;
   }
-  throw std::invalid_argument("attention: need softmax, log-n, sink, line or entmax, got '" + word + "'");
+  throw std::invalid_argument("attention: need " + list_of_head_weights(false) + ", got '" + word + "'");
 }
 
 void check_shape(const LanguageShape& shape) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -23,7 +24,7 @@ std::string to_string(Positions positions);
 /// throws   std::invalid_argument that lists the words
 Positions parse_positions(const std::string& word);
 
-/// How scores become weights, in every head.
+/// How scores become weights, in every head: the rows of head_weights, in their order.
 enum class HeadWeights {
   softmax,
   log_n,  // softmax of scores times ln n / ln log_n_unit for a query that sees n keys (Chiang and Cholak 2022)
@@ -31,17 +32,28 @@ enum class HeadWeights {
   line,   // softmax of scores times max(1, line_start + line_slope H), H the entropy of their softmax, nats
   entmax  // entmax-1.5 (Peters, Niculae and Martins 2019)
 };
+struct HeadWeightsRow {
+  HeadWeights weights;
+  const char *word, *meaning;
+};
+inline constexpr std::array head_weights{HeadWeightsRow{HeadWeights::softmax, "softmax", ""},
+                                         HeadWeightsRow{HeadWeights::log_n, "log-n", " (scores grow with the keys)"},
+                                         HeadWeightsRow{HeadWeights::sink, "sink", " (an item of score 0 beside them)"},
+                                         HeadWeightsRow{HeadWeights::line, "line", " (scores grow with their entropy)"},
+                                         HeadWeightsRow{HeadWeights::entmax, "entmax", ""}};
 inline constexpr double log_n_unit = 256;  // the number of keys in a text of training
 /// The line that was fitted to the max-retrieval networks (docs/experiments/figures.md, figure 6): unlike Fig. 4's
 /// polynomial it never falls with H.
 inline constexpr double line_start = 0.346, line_slope = 0.888;
 
-/// Whether such weights can also have Fig. 4's temperature: all except entmax and the line, which is a temperature.
-constexpr bool takes_temperature(HeadWeights weights) {
-  return weights != HeadWeights::line && weights != HeadWeights::entmax;
-}
+/// Whether a kernel computes attention with these weights; else the lane does (root_attention.inl).
+constexpr bool has_kernel(HeadWeights weights) { return weights != HeadWeights::entmax; }
+/// Whether they can also have Fig. 4's temperature. The line is a temperature.
+constexpr bool takes_temperature(HeadWeights weights) { return has_kernel(weights) && weights != HeadWeights::line; }
 
 std::string to_string(HeadWeights weights);
+/// "softmax, log-n, sink, line or entmax", each with its meaning if that is wanted.
+std::string list_of_head_weights(bool meanings);
 /// throws   std::invalid_argument that lists the words
 HeadWeights parse_head_weights(const std::string& word);
 

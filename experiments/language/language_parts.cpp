@@ -14,7 +14,7 @@
 #include "experiments/attention_kernels.hpp"
 #include "kernels/abi/kernel_call.hpp"
 // clang-format off
-#include "experiments/language/entmax_attention.inl"
+#include "experiments/language/root_attention.inl"
 // clang-format on
 
 namespace softcheck::experiments {
@@ -239,11 +239,11 @@ void LanguageParts<Real>::run_back(const Projections<const Real>& of, const Real
 
 template <class Real>
 void LanguageParts<Real>::attend(int layer, const Real* projected, int, Real* attended) {
-  if (design_.weights == HeadWeights::entmax) {
+  if (!has_kernel(design_.weights)) {
     if constexpr (std::is_same_v<Real, float>) {
-      language_lane().entmax(design_.shape, batch_.begins.data(), batch_.texts(), projected, attended);
+      language_lane().attend(design_.shape, batch_.begins.data(), batch_.texts(), projected, attended);
     } else {
-      entmax_attend<Real>({design_.shape, batch_.begins.data(), batch_.texts()}, projected, attended);
+      root_attend<Real>({design_.shape, batch_.begins.data(), batch_.texts()}, projected, attended);
     }
     return;
   }
@@ -255,13 +255,12 @@ void LanguageParts<Real>::attend(int layer, const Real* projected, int, Real* at
 
 template <class Real>
 void LanguageParts<Real>::attend_back(int, const Real* projected, const Real* d_attended, int, Real* d_projected) {
-  if (design_.weights == HeadWeights::entmax) {
+  if (!has_kernel(design_.weights)) {
     if constexpr (std::is_same_v<Real, float>) {
-      language_lane().entmax_back(design_.shape, batch_.begins.data(), batch_.texts(), projected, d_attended,
+      language_lane().attend_back(design_.shape, batch_.begins.data(), batch_.texts(), projected, d_attended,
                                   d_projected);
     } else {
-      entmax_attend_back<Real>({design_.shape, batch_.begins.data(), batch_.texts()}, projected, d_attended,
-                               d_projected);
+      root_attend_back<Real>({design_.shape, batch_.begins.data(), batch_.texts()}, projected, d_attended, d_projected);
     }
     return;
   }

@@ -30,7 +30,7 @@ struct LayerSeen {
   const float* largest = nullptr;    // (heads, tokens): the largest score of each query, without beta
 };
 
-/// Attention and cross-entropy of a model over the texts of a batch, by the kernels. Entmax, which has no kernel, is
+/// Attention and cross-entropy of a model over the texts of a batch, by the kernels. Weights that have no kernel are
 /// computed by the lane, and in double by the same code for any machine. Real is float or double.
 template <class Real>
 class LanguageParts {

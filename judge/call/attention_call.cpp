@@ -10,6 +10,7 @@
 #include "judge/call/sequence_layout.hpp"
 #include "proptests/generators/attention/attention_classes.hpp"
 #include "proptests/generators/drawing/draw.hpp"
+#include "proptests/generators/text/case_text.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -67,7 +68,46 @@ void lay_out(Draw& draw, std::optional<std::size_t> wanted, bool packed, TensorP
   place.against_the_end = !draw.one_in(4);
 }
 
+// Where element n of a tensor of the case stands in one of the call: head (kv, g) of kv_heads * group moves from
+// kv * group + g to g * kv_heads + kv.
+std::size_t interleaved(const AttentionShape& s, const TensorPlace& place, std::size_t n) {
+  const std::size_t axis = place.shape.size() <= 2 ? 0 : 1, heads = s.heads();
+  if (place.shape[axis] != static_cast<std::int64_t>(heads)) return n;
+  std::size_t inner = 1;
+  for (std::size_t d = axis + 1; d < place.shape.size(); ++d) inner *= static_cast<std::size_t>(place.shape[d]);
+  const std::size_t h = n / inner % heads;
+  return n + (h % s.group * s.kv_heads + h / s.group - h) * inner;
+}
+
+bool has_query_heads(Role role) {
+  static constexpr std::array roles{Role::query, Role::mask,         Role::out,    Role::lse, Role::out_gradient,
+                                    Role::sinks, Role::lse_gradient, Role::slopes, Role::bias};
+  return std::ranges::find(roles, role) != roles.end();
+}
+
+void interleave_heads(const AttentionCase& a, TensorCall& call) {
+  call.attributes.interleaved_heads = a.is_interleaved();
+  for (std::size_t k = 0; a.is_interleaved() && k < call.inputs.size(); ++k) {
+    const std::vector<double> numbers = call.inputs[k].values;
+    for (std::size_t n = 0; n < numbers.size(); ++n) {
+      call.inputs[k].values[element_in_call(a, call, k, n)] = numbers[n];
+    }
+  }
+}
+
 }  // namespace
+
+std::size_t element_in_call(const AttentionCase& a, const TensorCall& call, std::size_t input, std::size_t element) {
+  if (!a.is_interleaved() || !has_query_heads(call.roles[input])) return element;
+  return interleaved(a.shape, call.inputs[input].place, element);
+}
+
+void restore_heads(const AttentionCase& a, const TensorCall& call, std::vector<std::vector<double>>& outputs) {
+  for (std::size_t k = 0; a.is_interleaved() && k < outputs.size(); ++k) {
+    const std::vector<double> got = outputs[k];
+    for (std::size_t n = 0; n < got.size(); ++n) outputs[k][n] = got[interleaved(a.shape, call.outputs[k].place, n)];
+  }
+}
 
 TensorPlace compact_place(std::optional<numerics::Format> format, std::initializer_list<std::size_t> shape) {
   TensorPlace place;
@@ -110,7 +150,53 @@ void add_attributes(const AttentionCase& a, TensorCall& call) {
   }
 }
 
+namespace {
+
+// Do the numbers repeat along this dimension?
+bool repeats(const InputTensor& tensor, std::size_t axis) {
+  const std::vector<std::int64_t>& shape = tensor.place.shape;
+  std::size_t inner = 1;
+  for (std::size_t d = axis + 1; d < shape.size(); ++d) inner *= static_cast<std::size_t>(shape[d]);
+  const auto count = static_cast<std::size_t>(shape[axis]);
+  for (std::size_t n = 0; n < tensor.values.size(); ++n) {
+    const std::size_t first = n - n / inner % count * inner;
+    if (!same_bits(tensor.values[n], tensor.values[first])) return false;
+  }
+  return true;
+}
+
+// Keys, values, masks and biases whose numbers repeat along batch or heads.
+void expand(TensorCall& call) {
+  for (std::size_t k = 1; k < call.inputs.size(); ++k) {
+    TensorPlace& place = call.inputs[k].place;
+    for (std::size_t axis = 0; place.shape.size() == most_dimensions && axis < 2; ++axis) {
+      if (place.shape[axis] < 2 || !repeats(call.inputs[k], axis)) continue;
+      place.strides = place.strides_in_use();
+      place.strides[axis] = 0;
+    }
+  }
+}
+
+void lay_out_each(const AttentionCase& a, TensorCall& call);
+
+}  // namespace
+
 void lay_out(const AttentionCase& a, TensorCall& call) {
+  interleave_heads(a, call);
+  lay_out_each(a, call);
+  if (a.attributes.expanded && !a.sequences.any()) expand(call);
+  if (!a.attributes.values_view) return;
+  constexpr std::size_t of_keys = 1, of_values = 2;
+  TensorPlace view = call.inputs[of_keys].place;
+  view.strides = view.strides_in_use();
+  view.shape.back() = call.inputs[of_values].place.shape.back();
+  call.inputs[of_values].place = view;
+  call.inputs[of_values].view_of = of_keys;
+}
+
+namespace {
+
+void lay_out_each(const AttentionCase& a, TensorCall& call) {
   if (a.layout == 0) return;
   Draw draw(a.layout);
   constexpr std::size_t of_mask = 3, first_output = 4;
@@ -127,6 +213,8 @@ void lay_out(const AttentionCase& a, TensorCall& call) {
     lay_out(draw, layout_kind(a.layout, first_output + i), a.sequences.packed, call.outputs[i].place);
   }
 }
+
+}  // namespace
 
 TensorCall attention_call(const AttentionCase& a, numerics::Format scalars) {
   if (a.sequences.any()) {
@@ -173,7 +261,11 @@ TensorCall far_apart(TensorCall call) {
   };
   for (InputTensor& input : call.inputs) {
     const bool is_index = !input.place.format && input.place.integer_bits == 32;
-    if (!is_index) spread(input.place);
+    if (input.view_of) {
+      input.place.strides = call.inputs[*input.view_of].place.strides;
+    } else if (!is_index) {
+      spread(input.place);
+    }
   }
   for (OutputTensor& output : call.outputs) spread(output.place);
   return call;

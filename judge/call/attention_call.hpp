@@ -20,6 +20,11 @@ TensorCall attention_call(const AttentionCase& attention, numerics::Format scala
 void lay_out(const AttentionCase& attention, TensorCall& call);
 /// Adds the roles and attributes of a version 2 call, and the inputs that they need, after the call's other inputs.
 void add_attributes(const AttentionCase& attention, TensorCall& call);
+/// Index of a case's element in this input of the call, whose heads may be interleaved.
+std::size_t element_in_call(const AttentionCase& attention, const TensorCall& call, std::size_t input,
+                            std::size_t element);
+/// Gives the outputs of the call the case's order of heads.
+void restore_heads(const AttentionCase& attention, const TensorCall& call, std::vector<std::vector<double>>& outputs);
 /// The mask's bytes as a tensor. The case must have a mask.
 InputTensor mask_tensor(const AttentionCase& attention);
 /// A compact tensor.

@@ -50,7 +50,7 @@ constexpr bool Domain::*plain_words[] = {
     &Domain::base_2,           &Domain::plain_weights, &Domain::renormalized,     &Domain::no_softcap,
     &Domain::no_class_weights, &Domain::no_top_p,      &Domain::no_min_p,         &Domain::mean_only,
     &Domain::sum_only,         &Domain::all_causal,    &Domain::equal_lengths,    &Domain::fewer_queries,
-    &Domain::equal_dims};
+    &Domain::equal_dims,       &Domain::zero_parts,    &Domain::all_see};
 
 // Simplest first.
 Words all_words(const std::vector<CallTraits>& accepted) {
@@ -72,6 +72,8 @@ void join(Domain& domain, const Domain& word) {
   for (bool Domain::*flag : plain_words) domain.*flag |= word.*flag;
   domain.visible_nan |= word.visible_nan;
   domain.alignment = std::max(domain.alignment, word.alignment);
+  domain.most_logit = std::min(domain.most_logit, word.most_logit);
+  domain.most_spread = std::min(domain.most_spread, word.most_spread);
   for (const auto& [name, range] : word.lengths) {
     LengthRange& length = domain.lengths[name];
     length = intersection(length, range);
@@ -126,6 +128,18 @@ std::optional<Domain> costly_word(const std::vector<CallTraits>& open, const std
     }
   }
   return best;
+}
+
+// Bounds of the accepted calls' logits that exclude all of these calls: what a kernel can hardly refuse by, so the last
+// resort.
+std::optional<Domain> bound_of_logits(const std::vector<CallTraits>& open, const std::vector<CallTraits>& accepted) {
+  for (const auto& [bound, trait] :
+       {std::pair{&Domain::most_logit, &CallTraits::logits}, std::pair{&Domain::most_spread, &CallTraits::spread}}) {
+    Domain word;
+    word.*bound = std::ranges::max(accepted, {}, trait).*trait;
+    if (word.*bound > 0 && word.bounds_logits() && broken_by(open, word) == std::ssize(open)) return word;
+  }
+  return std::nullopt;
 }
 
 // Drops each word that the remaining words make redundant.
@@ -271,7 +285,9 @@ std::optional<RefusalLog::Explanation> RefusalLog::explanation(const Domain& wit
         best = &word;
       }
     }
-    const std::optional<Domain> costly = best == nullptr ? costly_word(open, accepted_) : std::nullopt;
+    std::optional<Domain> costly;
+    if (best == nullptr) costly = bound_of_logits(open, accepted_);
+    if (best == nullptr && !costly) costly = costly_word(open, accepted_);
     if (best == nullptr && !costly) return Explanation{joined(within, chosen), open.front(), 0};
     chosen.push_back(best == nullptr ? *costly : *best);
     std::erase_if(open, [&](const CallTraits& call) { return !chosen.back().admits(call); });

@@ -14,15 +14,16 @@ static_assert(std::endian::native == std::endian::little, "numbers are stored by
   throw std::invalid_argument("IsolatedKernel::call: need " + need + ", got " + std::to_string(got));
 }
 
-void require_valid(const TensorPlace& place) {
+void require_valid(const TensorPlace& place, std::int64_t least_stride) {
   if (place.shape.empty() || place.shape.size() > most_dimensions) refuse("1 to 4 dimensions", place.shape.size());
   if (!place.strides.empty() && place.strides.size() != place.shape.size()) {
     refuse("no strides or one for each dimension", place.strides.size());
   }
-  const bool positive = std::ranges::all_of(place.strides, [](std::int64_t stride) { return stride >= 1; });
+  const bool positive = std::ranges::all_of(place.strides, [&](std::int64_t stride) { return stride >= least_stride; });
   const bool sizes = std::ranges::all_of(place.shape, [](std::int64_t size) { return size >= 0; });
   if (!positive || !sizes || place.offset < 0) {
-    throw std::invalid_argument("IsolatedKernel::call: need sizes >= 0, strides >= 1 and an offset >= 0");
+    throw std::invalid_argument(
+        "IsolatedKernel::call: need sizes >= 0, strides >= 1 (of an input >= 0) and an offset >= 0");
   }
 }
 
@@ -57,9 +58,10 @@ void each_element(const TensorPlace& place, const std::vector<std::size_t>& offs
   }
 }
 
-bool one_view(const TensorPlace& a, const TensorPlace& b) {
-  return a.format == b.format && a.shape == b.shape && a.strides == b.strides && a.offset == b.offset &&
-         a.against_the_end == b.against_the_end;
+// Can the first lie in the memory of the second, from its first element on?
+bool is_within(const TensorPlace& part, const TensorPlace& whole) {
+  return part.format == whole.format && part.bytes() <= whole.bytes() && part.offset == whole.offset &&
+         part.against_the_end == whole.against_the_end;
 }
 
 }  // namespace
@@ -113,8 +115,12 @@ void require_valid(const TensorCall& call) {
   if (call.inputs.empty() || call.inputs.size() > most_inputs) refuse("1 to 11 inputs", call.inputs.size());
   if (call.outputs.empty() || call.outputs.size() > most_outputs) refuse("1 to 5 outputs", call.outputs.size());
   if (call.op != 0 && call.roles.size() != call.inputs.size()) refuse("a role for each input", call.roles.size());
-  for (const InputTensor& input : call.inputs) {
-    require_valid(input.place);
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const InputTensor& input = call.inputs[i];
+    require_valid(input.place, 0);
+    if (input.view_of && (*input.view_of >= i || !is_within(input.place, call.inputs[*input.view_of].place))) {
+      refuse("a view of an earlier input, within its memory, got one", i);
+    }
     if (input.values.size() != input.place.elements()) {
       refuse("as many values as the shape holds, " + std::to_string(input.place.elements()), input.values.size());
     }
@@ -123,11 +129,11 @@ void require_valid(const TensorCall& call) {
     }
   }
   for (const OutputTensor& output : call.outputs) {
-    require_valid(output.place);
+    require_valid(output.place, 1);
     if (!output.in_place_of) continue;
     if (*output.in_place_of >= call.inputs.size()) refuse("an input to write in place of", *output.in_place_of);
-    if (!one_view(output.place, call.inputs[*output.in_place_of].place)) {
-      throw std::invalid_argument("IsolatedKernel::call: an output in place needs its input's format and place");
+    if (!is_within(output.place, call.inputs[*output.in_place_of].place)) {
+      throw std::invalid_argument("IsolatedKernel::call: an output in place needs its input's format and memory");
     }
   }
 }
@@ -196,7 +202,9 @@ std::uint64_t alignment_of(const TensorCall& call) {
     const std::size_t bytes = place.aligned_bytes() % page;
     if (place.against_the_end && bytes != 0) alignment = std::min<std::uint64_t>(alignment, bytes & (~bytes + 1));
   };
-  for (const InputTensor& input : call.inputs) add(input.place);
+  for (const InputTensor& input : call.inputs) {
+    if (!input.view_of) add(input.place);
+  }
   for (const OutputTensor& output : call.outputs) add(output.place);
   return alignment;
 }

@@ -24,11 +24,13 @@ enum class Device : std::int32_t { cpu, cuda };
 struct TensorPlace {
   std::optional<numerics::Format> format = numerics::Format::f32;  // nothing: integers of integer_bits
   std::vector<std::int64_t> shape;                                 // 1 to 4 dimensions, each >= 0
-  std::vector<std::int64_t> strides;  // >= 1, in elements, no two elements overlap; empty: compact, passed as NULL
-  std::int64_t offset = 0;            // byte_offset in elements, in front of the view
-  bool against_the_end = true;        // the view ends at an inaccessible page; else it begins at one
-  int integer_bits = 8;               // 8: uint8, a mask; 32 and 64: signed, labels and ids
-  std::size_t alignment = 1;          // of the first element's address, in bytes: a power of two up to a page
+  // In elements; empty: compact, passed as NULL. >= 1, and no two elements overlap; 0 for an input whose elements are
+  // equal along that dimension.
+  std::vector<std::int64_t> strides;
+  std::int64_t offset = 0;      // byte_offset in elements, in front of the view
+  bool against_the_end = true;  // the view ends at an inaccessible page; else it begins at one
+  int integer_bits = 8;         // 8: uint8, a mask; 32 and 64: signed, labels and ids
+  std::size_t alignment = 1;    // of the first element's address, in bytes: a power of two up to a page
 
   std::size_t elements() const;
   std::size_t element_bytes() const;
@@ -46,11 +48,12 @@ struct InputTensor {
   TensorPlace place;
   std::vector<double> values;                       // row-major, each a value of the format
   std::map<std::size_t, std::uint64_t> patterns{};  // bits that replace values[i]: NaNs have many
+  std::optional<std::size_t> view_of{};             // lies in this earlier input's memory, from its first element on
 };
 
 struct OutputTensor {
   TensorPlace place;
-  std::optional<std::size_t> in_place_of;  // shares this input's memory; same format and place
+  std::optional<std::size_t> in_place_of;  // lies in this input's memory, from its first element on
 };
 
 /// One call of a kernel.

@@ -67,6 +67,16 @@ double reciprocal_loss(const Contract& contract, std::span<const double> logits,
   return normal ? 0 : (model.product_floor * largest_sum).value();
 }
 
+// A word that the theorems do not have; empty if there is none.
+std::string_view unproved_word(const Contract& contract, double theta) {
+  if (contract.weights) return "weights=";
+  if (contract.total) return "total=";
+  if (contract.differences) return "differences=";
+  if (contract.least_exp != 0) return "exp_floor=";
+  if (contract.lse == LseForm::running || contract.lse == LseForm::base2) return "lse=running or base2";
+  return contract.theta == ThetaUse::before && theta != 1 ? "theta=before" : "";
+}
+
 std::string of_a_word(std::string_view word) {
   return "its theorems are of kernels without " + std::string(word) + ", whose roundings are added by hand";
 }
@@ -94,8 +104,8 @@ std::vector<std::pair<std::string, double>> JudgeNumbers::named() const {
 
 JudgeNumbers judge_numbers(const Contract& contract, std::span<const double> logits, double theta) {
   const FpEnvironmentGuard guard;
-  if (contract.weights || contract.total || (contract.theta == ThetaUse::before && theta != 1)) {
-    throw std::invalid_argument("judge_numbers: need no weights=, total= or theta=before");
+  if (const std::string_view word = unproved_word(contract, theta); !word.empty()) {
+    throw std::invalid_argument("judge_numbers: need no " + std::string(word));
   }
   const FormatProperties& accumulator = properties(contract.accumulator);
   const FormatProperties& output = properties(contract.output);
@@ -147,9 +157,7 @@ std::string outside_the_theorems(Op op, const Contract& contract, double theta) 
   const std::string_view name = to_string(op);
   if (name != "softmax" && name != "logsumexp" && name != "entropy")
     return "it has no theorem about " + std::string(name);
-  if (contract.weights) return of_a_word("weights=");
-  if (contract.total) return of_a_word("total=");
-  if (contract.theta == ThetaUse::before && theta != 1) return of_a_word("theta=before");
+  if (const std::string_view word = unproved_word(contract, theta); !word.empty()) return of_a_word(word);
   if (name == "entropy" && !contract.has_centred_entropy()) return of_a_word("entropy_from=");
   return "";
 }

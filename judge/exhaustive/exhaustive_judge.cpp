@@ -361,6 +361,15 @@ void require_enumerable(const KernelSubject& subject) {
         "effort: exhaustive asks for each row once: need nothing required beside it, deterministic, "
         "batch-invariant or in-place");
   }
+  if (subject.contract.lse == LseForm::running || subject.contract.lse == LseForm::base2) {
+    throw std::invalid_argument("effort: exhaustive needs lse=centred or uncentred, got " +
+                                word_of(subject.contract, "lse"));
+  }
+  if (subject.domain.bounds_logits() || subject.domain.fixed != nullptr) {
+    throw std::invalid_argument(
+        "effort: exhaustive asks for every logit: need a domain without logits<= and spread<=, and no fixed mask or "
+        "bias");
+  }
   if (subject.op == Op::attention) {
     const FormatProperties& input = properties(subject.contract.input);
     if (input.storage_bits <= 16) return;

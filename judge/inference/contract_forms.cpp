@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "judge/inference/contract_probes.hpp"
@@ -12,10 +13,24 @@ using namespace numerics;
 
 namespace {
 
+// The words of intermediate numbers in a 16-bit format.
+constexpr std::array<std::pair<const char*, std::optional<Format> Contract::*>, 9> stored_words{
+    {{"weights", &Contract::weights},
+     {"ds", &Contract::score_gradients},
+     {"total", &Contract::total},
+     {"values", &Contract::values},
+     {"scores", &Contract::scores},
+     {"products", &Contract::products},
+     {"differences", &Contract::differences},
+     {"softcap", &Contract::softcap},
+     {"sinks", &Contract::sinks}}};
+
 bool stores(const Contract& contract) {
-  return contract.weights || contract.total || contract.scores || contract.values || contract.products ||
-         contract.score_gradients || contract.scale == ScaleUse::stored;
+  const auto is_set = [&](const auto& word) { return (contract.*word.second).has_value(); };
+  return std::ranges::any_of(stored_words, is_set) || contract.scale == ScaleUse::stored;
 }
+
+constexpr double least_normal = 0x1p-126;  // the floor of an exponential without subnormal numbers
 
 constexpr std::array exponential_words{"exp=1ulp",    "exp=2ulp",  "exp=4ulp",     "exp=E:2,A:3", "exp=8ulp",
                                        "exp=E:8,A:3", "exp=16ulp", "exp=E:32,A:3", "exp=64ulp"};
@@ -95,6 +110,8 @@ std::vector<ContractForms::Form> ContractForms::forms() const {
     }
   };
   if (has_word("lse")) either([](Contract& contract) { contract.lse = LseForm::uncentred; });
+  if (has_word("lse=base2")) either([](Contract& contract) { contract.lse = LseForm::base2; });
+  if (has_word("lse=running")) forms.push_back([](Contract& contract) { contract.lse = LseForm::running; });
   if (has_word("entropy_from")) {
     forms.push_back([](Contract& contract) { contract.entropy_from = EntropyFrom::logits; });
     forms.push_back([](Contract& contract) {
@@ -102,17 +119,16 @@ std::vector<ContractForms::Form> ContractForms::forms() const {
       contract.lse = LseForm::uncentred;
     });
   }
-  if (has_word("weights")) either([=](Contract& contract) { contract.weights = stored; });
-  if (has_word("ds")) either([=](Contract& contract) { contract.score_gradients = stored; });
-  if (has_word("total")) either([=](Contract& contract) { contract.total = stored; });
-  if (has_word("values")) either([=](Contract& contract) { contract.values = stored; });
-  if (has_word("scores")) either([=](Contract& contract) { contract.scores = stored; });
-  if (has_word("products")) either([=](Contract& contract) { contract.products = stored; });
+  if (has_word("gradient")) either([](Contract& contract) { contract.gradient = GradientForm::jacobian; });
+  for (const auto& [key, word] : stored_words) {
+    if (has_word(key)) either([=, word = word](Contract& contract) { contract.*word = stored; });
+  }
   if (has_word("scale")) {
     either([](Contract& contract) { contract.scale = ScaleUse::split; });
     if (stored == base_.input) either([](Contract& contract) { contract.scale = ScaleUse::stored; });
   }
   if (has_word("theta")) either([](Contract& contract) { contract.theta = ThetaUse::before; });
+  if (has_word("exp_floor")) forms.push_back([](Contract& contract) { contract.least_exp = least_normal; });
   // Fewest words first.
   std::ranges::stable_sort(forms, {}, [&](const Form& form) {
     Contract contract = base_;
@@ -124,10 +140,11 @@ std::vector<ContractForms::Form> ContractForms::forms() const {
 
 std::vector<std::string> ContractForms::words_set(const Contract& contract) const {
   std::vector<std::string> keys;
-  for (const char* key :
-       {"lse", "theta", "entropy_from", "scale", "weights", "ds", "total", "scores", "values", "products"}) {
+  const auto add = [&](const char* key) {
     if (word_of(contract, key) != word_of(base_, key)) keys.emplace_back(key);
-  }
+  };
+  for (const char* key : {"lse", "theta", "entropy_from", "scale", "gradient", "exp_floor"}) add(key);
+  for (const auto& [key, word] : stored_words) add(key);
   return keys;
 }
 
@@ -172,9 +189,10 @@ std::vector<std::string> ContractForms::weaker_words(const Contract& contract) c
   std::vector<std::string> words;
   if (is_narrow(contract)) words.push_back(word_of(contract, "acc"));
   if (op_->answers.exponentials && !is_own_exponential(contract)) words.push_back(word_of(contract, "exp"));
-  for (const char* key : {"weights", "ds", "total", "scores", "values", "products"}) {
+  for (const auto& [key, word] : stored_words) {
     if (word_of(contract, key) != word_of(base_, key)) words.push_back(word_of(contract, key));
   }
+  if (contract.least_exp != base_.least_exp) words.push_back(word_of(contract, "exp_floor"));
   if (contract.scale == ScaleUse::stored) words.push_back(word_of(contract, "scale"));
   return words;
 }
@@ -183,12 +201,8 @@ Contract ContractForms::without_weaker_words(const Contract& contract) const {
   Contract own = contract;
   if (is_narrow(contract)) own.accumulator = base_.accumulator;
   if (!is_own_exponential(contract)) own = with_exponential(own, worst_own_exponential);
-  own.weights = base_.weights;
-  own.score_gradients = base_.score_gradients;
-  own.total = base_.total;
-  own.scores = base_.scores;
-  own.values = base_.values;
-  own.products = base_.products;
+  for (const auto& [key, word] : stored_words) own.*word = base_.*word;
+  own.least_exp = base_.least_exp;
   if (own.scale == ScaleUse::stored) own.scale = base_.scale;
   return own;
 }

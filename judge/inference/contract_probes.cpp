@@ -8,6 +8,7 @@
 #include <random>
 #include <utility>
 
+#include "judge/call/attention_call.hpp"
 #include "judge/inference/embedded_probes.hpp"
 #include "judge/inference/gradient_probes.hpp"
 #include "judge/ops/attention/attention_op.hpp"
@@ -148,12 +149,15 @@ void Prober::ask(const AttentionCase& attention, ProbeSet& probes,
   if (!lies_in(domain_, *asked, traits_of(*asked))) return;
   const AttentionOp& op = op_.attention_op();
   AttentionTask task{op_, numerics::default_contract(input_, input_), output_};
-  std::vector<std::vector<double>> outputs = call(op.call(task, *asked));
+  TensorCall tensors = op.call(task, *asked);
+  std::vector<std::vector<double>> outputs = call(tensors);
   while (outputs.empty() && !died_ && asked->outputs > 1 && !op_->all_outputs) {
     --asked->outputs;
-    outputs = call(op.call(task, *asked));
+    tensors.outputs.pop_back();
+    outputs = call(tensors);
   }
   if (outputs.empty()) return;
+  restore_heads(*asked, tensors, outputs);
   const auto got = std::make_shared<const std::vector<std::vector<double>>>(op.dense(*asked, std::move(outputs)));
   if (is_gradient(op_)) {
     for (Probe& probe : gradient_probes(op_, output_, *asked, *got)) probes.add(std::move(probe));
@@ -192,12 +196,20 @@ void Prober::ask(const std::vector<std::vector<double>>& given, double theta, Pr
     }
     return;
   }
+  const auto bound = [&] {
+    if (!domain_.bounds_logits()) return;
+    for (std::vector<double>& row : rows) {
+      row = bounded(RunLengthRow::of(row), domain_, theta, row_format(op_, input_)).expand();
+    }
+  };
+  bound();
   if (op_->is_attention()) return ask_attention(rows, probes);
   const std::uint64_t size = rows.at(0).size();
   const std::uint64_t length = domain_.length("n").at_least(size).value_or(size);
   for (std::vector<double>& row : rows) {
     if (length > size) row.resize(length, weightless_logit(op_, input_, output_, domain_, row, theta));
   }
+  bound();
   const std::optional<MaskUse> mask = mask_of(rows);
   if (!mask) return;
   RowMatrixCase matrix;

@@ -276,6 +276,7 @@ Contract ContractSearch::where_unbounded() const {
   store("values", contract.values);
   store("products", contract.products);
   store("ds", contract.score_gradients);
+  store("differences", contract.differences);
   return contract;
 }
 
@@ -359,7 +360,8 @@ std::vector<InferredWord> ContractSearch::words(const Contract& found) {
   if (op_->adaptive && !op_->is_attention() && found.entropy == EntropyForm::any) {
     result.back() = {word_of(found, "entropy"), Evidence::assumed, "no row told the two forms apart"};
   }
-  result.push_back(word(found, "lse", forms_.has_word("lse") ? "" : no_part, used(pairs_, "lse")));
+  result.push_back(
+      word(found, "lse", forms_.has_word("lse") || found.lse != base_.lse ? "" : no_part, used(pairs_, "lse")));
   for (const std::string& key : forms_.words_set(found)) {
     if (key != "lse") result.push_back(word(found, key.c_str(), "", used(pairs_, key.c_str())));
   }

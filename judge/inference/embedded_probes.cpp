@@ -93,8 +93,8 @@ std::optional<AttentionCase> attention_of(const std::vector<std::vector<double>>
   attention.format = input;
   attention.outputs = gradient ? 1 : 3;
   attention.causal = domain.all_causal;
-  attention.attributes.top_left = domain.all_causal && domain.causal == CausalAlignment::top_left;
   attention.shape = *shape;
+  take_conventions(attention, domain);
   attention.scale = scale_in(domain, shape->dim);
   const AttentionShape& s = attention.shape;
   std::vector<double> query(s.dim, 0.0);
@@ -135,6 +135,7 @@ std::optional<AttentionCase> causal_without_keys(Format input, const Domain& dom
   attention.outputs = 3;
   attention.causal = true;
   attention.shape = *shape;
+  take_conventions(attention, domain);
   attention.scale = scale_in(domain, shape->dim);
   const AttentionShape& s = attention.shape;
   attention.queries.assign(s.batch * s.heads() * s.queries * s.dim, 0.0);

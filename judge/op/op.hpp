@@ -94,7 +94,7 @@ struct Attributes {
   double softcap = 0;             // >= 0; on attention's scores, or on the logits of a loss
   // Attention.
   std::int64_t window_left_plus_1 = 0, window_right_plus_1 = 0;
-  bool causal_top_left = false;
+  bool causal_top_left = false, interleaved_heads = false;
   std::int64_t page_size = 0;
   // Top-k.
   std::int32_t k = 0;  // items chosen per row, at most n

@@ -96,6 +96,7 @@ const softcheck_call* CallPage::write(const ChildRequest& request) {
     content.attributes.window_right_plus_1 = request.attributes.window_right_plus_1;
     content.attributes.softcap = request.attributes.softcap;
     content.attributes.causal_top_left = request.attributes.causal_top_left ? 1 : 0;
+    content.attributes.interleaved_heads = request.attributes.interleaved_heads ? 1 : 0;
     content.attributes.label_smoothing = request.attributes.label_smoothing;
     content.attributes.z_loss = request.attributes.z_loss;
     content.attributes.lse_base2 = request.attributes.lse_base2 ? 1 : 0;

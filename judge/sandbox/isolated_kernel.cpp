@@ -29,6 +29,12 @@ class PlacedTensor {
     data_ = pages.place(place.aligned_bytes(), place.against_the_end);
   }
 
+  /// A tensor in the memory of another, from its first element on.
+  PlacedTensor(const TensorPlace& place, const PlacedTensor& whole) : PlacedTensor(whole) {
+    place_ = &place;
+    offsets_ = place.offsets();
+  }
+
   void write(const InputTensor& tensor) {
     written_ = encode(tensor);
     store(*place_, offsets_, written_, data_);
@@ -107,18 +113,8 @@ KernelSource parse_kernel_source(std::string_view text) {
 }
 
 int exit_code(KernelLoadError::Reason reason) {
-  switch (reason) {
-    case KernelLoadError::Reason::no_such_file:
-      return 2;
-    case KernelLoadError::Reason::not_a_library:
-      return 3;
-    case KernelLoadError::Reason::no_such_symbol:
-    case KernelLoadError::Reason::no_device:
-      return 4;
-    case KernelLoadError::Reason::died_while_loading:
-      return 6;
-  }
-  return 2;
+  using enum KernelLoadError::Reason;
+  return reason == no_such_file ? 2 : reason == not_a_library ? 3 : reason == died_while_loading ? 6 : 4;
 }
 
 struct IsolatedKernel::State {
@@ -312,15 +308,17 @@ TensorReply IsolatedKernel::call(const TensorCall& call) {
   std::vector<PlacedTensor> inputs, outputs;
   std::vector<bool> overwritten(call.inputs.size()), in_use(most_inputs + most_outputs);
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    inputs.push_back(state_->put(call.inputs[i].place, i));
-    in_use[i] = state_->is_dense(call.inputs[i].place);
+    const auto& [place, values, patterns, view_of] = call.inputs[i];
+    inputs.push_back(view_of ? PlacedTensor(place, inputs[*view_of]) : state_->put(place, i));
+    if (view_of) continue;
+    in_use[i] = state_->is_dense(place);
     inputs.back().write(call.inputs[i]);
   }
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     const auto& [place, in_place_of] = call.outputs[i];
     if (in_place_of) overwritten[*in_place_of] = true;
     in_use[most_inputs + i] = !in_place_of && state_->is_dense(place);
-    outputs.push_back(in_place_of ? inputs[*in_place_of] : state_->put(place, most_inputs + i));
+    outputs.push_back(in_place_of ? PlacedTensor(place, inputs[*in_place_of]) : state_->put(place, most_inputs + i));
   }
   ChildRequest request = request_of(call, inputs, outputs);
   state_->open_pages(request, in_use);
@@ -332,6 +330,7 @@ TensorReply IsolatedKernel::call(const TensorCall& call) {
     if (answer.end == CallEnd::done) reply.outputs.push_back(output.read());
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (call.inputs[i].view_of) continue;
     if (!overwritten[i]) reply.inputs_changed |= !inputs[i].holds_what_was_written();
     const bool intact = inputs[i].clear();
     (overwritten[i] ? reply.wrote_outside : reply.inputs_changed) |= !intact;

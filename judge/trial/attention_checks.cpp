@@ -233,13 +233,16 @@ Certificates AttentionTrial::with_a_nan(const AttentionCase& attention) { return
 
 Certificates AttentionTrial::with_a_nan(const AttentionCase& attention, const Outputs* without) {
   Certificates certificates;
-  if (!PoisonedCase::is_possible(attention)) return certificates;
-  const PoisonedCase poisoned(attention, domain_.visible_nan);
+  if (domain_.values_view || !PoisonedCase::is_possible(attention)) return certificates;
+  AttentionCase not_expanded = attention;
+  not_expanded.attributes.expanded = false;
+  const PoisonedCase poisoned(not_expanded, domain_.visible_nan);
   TensorCall tensors = op().call(task_, poisoned.attention);
   const std::size_t element = attention.sequences.any()
                                   ? SequenceLayout(poisoned.attention).element_of(poisoned.tensor, poisoned.element)
                                   : poisoned.element;
-  tensors.inputs[poisoned.tensor].patterns = {{element, poisoned.bits}};
+  const std::size_t place = element_in_call(poisoned.attention, tensors, poisoned.tensor, element);
+  tensors.inputs[poisoned.tensor].patterns = {{place, poisoned.bits}};
   const Outputs got = call(poisoned.attention, std::move(tensors), poisoned.remark, certificates);
   if (got.empty()) return certificates;
   certificates.push_back(are_nan(poisoned, got));

@@ -16,7 +16,7 @@ constexpr std::size_t interleaved = 3;
 constexpr std::array<const char*, 4> readings{
     "of a call without causality", "of a causal call whose last query stands at the last key (domain causal)",
     "of a causal call whose first query stands at the first key (domain causal=top-left)",
-    "of a call whose query head h reads key head h % kv_heads (it should read key head h / group)"};
+    "of a call whose query head h reads key head h % kv_heads (domain heads=interleaved)"};
 
 std::size_t reading_of(const AttentionCase& attention) {
   return !attention.causal ? 0 : attention.attributes.top_left ? 2 : 1;
@@ -103,9 +103,8 @@ void AttentionHints::ask(const AttentionCase& attention, const std::function<boo
   const bool is_dense = attention.gradients.empty() && !attention.sequences.any() && !attention.attributes.window();
   if (!is_dense || probed_ == max_probed) return;
   ++probed_;
-  if (attention.shape.kv_heads > 1 && attention.shape.group > 1 && is_right(with_interleaved_heads(attention))) {
-    ++right_[interleaved];
-  }
+  const bool has_groups = attention.shape.kv_heads > 1 && attention.shape.group > 1;
+  if (has_groups && !attention.is_interleaved() && is_right(with_interleaved_heads(attention))) ++right_[interleaved];
   for (std::size_t k = 0; k < interleaved; ++k) {
     AttentionCase other = attention;
     other.causal = k > 0;

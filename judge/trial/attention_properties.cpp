@@ -27,9 +27,11 @@ AttentionOptions cases_for(const KernelSubject& subject) {
     cases.score_unit = std::max(cases.score_unit, more * numerics::properties(format).unit_roundoff);
   };
   if (contract.scores) stored_in(*contract.scores);
+  if (contract.differences) stored_in(*contract.differences);
   if (contract.scale == numerics::ScaleUse::stored) stored_in(contract.input);
   constexpr double roundings = 6;  // of a softcap, besides tanh itself
   cases.cap_unit = (contract.tanh_error + roundings) * numerics::properties(contract.accumulator).unit_roundoff;
+  if (contract.softcap) cases.cap_unit += 3 * numerics::properties(*contract.softcap).unit_roundoff;
   return cases;
 }
 
@@ -38,7 +40,8 @@ ScoreReach reach_of(const KernelSubject& subject, const AttentionOptions& cases)
   constexpr double dimensions = 16;
   ScoreReach reach;
   reach.rounded = 1 / (16 * cases.score_unit * dimensions);
-  const bool exact = contract.exp_argument_error <= 1 && numerics::embeds(contract.input, contract.accumulator);
+  const bool exact = contract.exp_argument_error <= 1 && numerics::embeds(contract.input, contract.accumulator) &&
+                     !cases.domain.has_fixed_bias();
   reach.exact = exact ? most_score(subject) : reach.rounded;
   reach.halves_exactly = contract.scale == numerics::ScaleUse::whole;
   return reach;
@@ -108,7 +111,7 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
     return claims;
   };
   // Any call may have a key that no query sees.
-  all = with(all, {"kernel.masked_row"}, cases.gradients);
+  all = with(all, {"kernel.masked_row"}, cases.gradients || domain.has_fixed_mask());
   const bool sees_nothing = may_see_nothing(domain, cases.gradients);
 
   using Check = Certificates (AttentionTrial::*)(const AttentionCase&);
@@ -130,7 +133,7 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
       return cases_named_by(c, failed, domain);
     };
     AttentionOptions smaller = cases;
-    smaller.blind_queries = true;
+    smaller.blind_queries = !domain.all_see;
     property.shrinkable = [smaller](const AttentionCase& c) {
       return rc::shrinkable::shrinkRecur(
           c, [smaller](const AttentionCase& from) { return shrink_attention_case(from, smaller); });
@@ -159,26 +162,29 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   if (!domain.no_mask) add("AMaskedItemIsADeletedOne", all, plain, &AttentionTrial::masked_as_deleted);
   if (!domain.no_causal) add("ALaterKeyIsNotThere", all, causal, &AttentionTrial::later_keys);
   const bool hides = !domain.no_mask || !domain.no_causal, no_keys = domain.length("keys").contains(0);
-  if (hides && sees_nothing)
+  if (hides && sees_nothing && !domain.has_fixed_mask() && !domain.all_see)
     add("AFullyMaskedRowIsAsDeclared", with(all, {"kernel.masked_row"}), plain, &AttentionTrial::blind);
   add("AnEmptyCallHasItsValues", with(calls, {"kernel.masked_row"}, no_keys), small, &AttentionTrial::empty);
-  if (!domain.finite) {
+  // A NaN in a key that is a value, too, has no call of its own.
+  const bool nans = !domain.finite && !domain.values_view;
+  if (nans) {
     add("ANanReachesWhoeverMeetsIt", with(all, {"kernel.nan_row"}), plain, &AttentionTrial::with_a_nan);
   }
   const CoveringSize size = covering_size(options.effort, subject, cases.gradients);
   AttentionOptions covering = cases;
-  covering.blind_queries = true;
+  covering.blind_queries = !domain.all_see;
   std::vector<ClassChoice> choices = attention_choices(covering, size.budget, options.run.seed, size.each);
   if (share == PropertyShare::all) trial.excuse_classes(covering, size.budget);
   if (!choices.empty()) {
     const auto count = static_cast<int>(choices.size() * size.times);
     add_drawn("EveryPairOfClassesIsComputed",
-              with(with(all, {"kernel.masked_row"}, hides || no_keys), {"kernel.nan_row"}, !domain.finite),
+              with(with(all, {"kernel.masked_row"}, hides || no_keys), {"kernel.nan_row"}, nans),
               attention_cases_of(std::move(choices), covering, size.budget), &AttentionTrial::of_classes, count);
   }
   if (domain.has_attributes()) {
     AttentionOptions attributes = shorter, in_strides = strided;
-    attributes.attributes = attributes.blind_queries = in_strides.attributes = in_strides.blind_queries = true;
+    attributes.attributes = in_strides.attributes = true;
+    attributes.blind_queries = in_strides.blind_queries = !domain.all_see;
     const std::vector<std::string> with_blind = with(with(all, asked), {"kernel.masked_row"}, hides || domain.window);
     add("AttributesAreComputedAsDefined", with(with_blind, {"kernel.deterministic"}, subject.required.deterministic),
         attributes, &AttentionTrial::as_it_is, 1);
@@ -192,7 +198,7 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   }
   if (domain.has_sequences()) {
     AttentionOptions sequences = strided;
-    sequences.blind_queries = true;
+    sequences.blind_queries = !domain.all_see;
     sequences.attributes = domain.has_attributes();
     const std::vector<std::string> with_blind =
         with(with(all, asked), {"kernel.masked_row"}, hides || no_keys || domain.window);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "judge/call/attention_call.hpp"
 #include "judge/ops/attention/attention_rows.hpp"
 #include "judge/ops/rows/row_call.hpp"
 #include "judge/trial/kernel_claims.hpp"
@@ -71,13 +72,19 @@ namespace {
 
 CallTraits traits_of_call(const AttentionCase& attention, const TensorCall& tensors) {
   CallTraits traits = traits_of(attention);
-  const auto is_compact = [](const auto& tensor) {
+  const auto is_view = [](const auto& tensor) {
+    if constexpr (requires { tensor.view_of; }) return tensor.view_of.has_value();
+    return false;
+  };
+  const auto is_compact = [&](const auto& tensor) {
+    if (is_view(tensor)) return true;
     TensorPlace plain = tensor.place;
     plain.strides.clear();
     return tensor.place.strides_in_use() == plain.strides_in_use();
   };
   // A dimension with one element may have any stride, and so may every dimension of an empty tensor.
-  const auto is_side_by_side = [](const auto& tensor) {
+  const auto is_side_by_side = [&](const auto& tensor) {
+    if (is_view(tensor)) return true;
     TensorPlace plain = tensor.place;
     plain.strides.clear();
     const auto strides = tensor.place.strides_in_use(), own = plain.strides_in_use();
@@ -152,6 +159,7 @@ auto AttentionTrial::call(const AttentionCase& attention, TensorCall tensors, co
   const std::size_t refused_before = kernel_.kernel().refused_calls(), calls_before = kernel_.kernel().calls();
   Outputs got = kernel_.call(
       tensors, kind_of(attention), [&] { return asked(attention, remark); }, certificates);
+  restore_heads(attention, tensors, got);
   got = op().dense(attention, std::move(got));
   const bool refused = kernel_.kernel().refused_calls() > refused_before;
   const bool called = kernel_.kernel().calls() > calls_before;

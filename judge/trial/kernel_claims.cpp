@@ -39,6 +39,8 @@ bool may_exceed(const LengthRange& length, const LengthRange& other) {
 
 bool may_see_nothing(const Domain& domain, bool gradient) {
   const LengthRange queries = domain.length("queries"), keys = domain.length("keys");
+  if (domain.all_see && !gradient) return false;
+  if (domain.has_fixed_mask()) return true;
   const bool fewer_queries = domain.equal_lengths || domain.fewer_queries, fewer_keys = domain.equal_lengths;
   if ((keys.contains(0) && !fewer_queries) || (gradient && queries.contains(0) && !fewer_keys)) return true;
   if (!domain.no_mask && !domain.has_sequences()) return true;

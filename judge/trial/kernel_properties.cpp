@@ -169,6 +169,8 @@ class PropertyList {
       const std::uint64_t own = matrix.auxiliary != 0 ? matrix.auxiliary : auxiliary_of_row(auxiliary, place);
       matrix.auxiliary = rows_.auxiliaries == 0 ? 0 : (own & rows_.auxiliaries) | rows_.auxiliaries_set;
       // Some matrices hide an item besides their purpose.
+      matrix.rows.replace_each(
+          [&](const RunLengthRow& row) { return bounded(row, rows_.domain, matrix.theta, matrix.format); });
       if (!subject_.op->takes_mask) matrix.mask = MaskUse::none;
       if (!subject_.op->takes_infinities) matrix = without(std::move(matrix), infinities);
     }
@@ -201,6 +203,7 @@ void add_masks(const RowOptions& rows, const ClaimLists& claims, PropertyList& l
   masked.most_rows = 4;
   masked.shifts = false;
   list.add("AMaskedItemIsADeletedOne", claims.values, row_matrices(in_domain(masked)), &KernelTrial::together);
+  if (rows.domain.all_see) return;
   RowMatrixOptions nothing_visible = matrices_of(rows, 300);
   nothing_visible.most_rows = 3;
   nothing_visible.rows.families = {RowFamily::plateau};
@@ -251,10 +254,10 @@ void add_covers(const RowOptions& rows, const ClaimLists& claims, const KernelSu
   RowMatrixOptions covered = matrices_of(rows, rows.max_length);
   covered.most_rows = std::uint64_t{1} << 17;
   covered.max_elements = options.cover_elements;
-  covered.rows.fully_masked = may_hide(rows.domain);
+  covered.rows.fully_masked = may_hide(rows.domain) && !rows.domain.all_see;
   covered.nans = !rows.domain.finite && !subject.exempt.contains("kernel.nan_row");
   covered.infinities =
-      rows.domain.hides_by_infinity() && subject.op->has_limit && !subject.exempt.contains("kernel.infinite_row");
+      rows.domain.shows_infinity() && subject.op->has_limit && !subject.exempt.contains("kernel.infinite_row");
   const auto made = [covered, &trial, share, op = subject.op, run = options,
                      seed = options.run.seed](const std::function<bool()>& stop_requested) {
     std::vector<RowMatrixCase> matrices;
@@ -312,7 +315,7 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
   list.add("EarlierCallsDoNotMatter", claims.values, row_cases(short_rows), &KernelTrial::after_others);
   if (may_hide(rows.domain)) add_masks(rows, claims, list);
   if (!subject.domain.finite) {
-    add_specials(drawn, claims, rows.domain.hides_by_infinity() && subject.op->has_limit, list);
+    add_specials(drawn, claims, rows.domain.shows_infinity() && subject.op->has_limit, list);
   }
   const auto shrunk = [rows](const RowMatrixCase& matrix) { return with_shrinks(matrix, rows); };
   list.add_listed("EveryWidthIsComputed", claims.values, sweep_for(subject, options), of_any_sign, shrunk);

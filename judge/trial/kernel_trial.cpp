@@ -37,7 +37,7 @@ CallSizes sizes_of(const KernelSubject& subject) {
   const bool chooses = subject.op->number != 0 && subject.op.rows().attributes(0, 1).k != 0;
   if (chooses) sizes.push_back({"k", range_in(domain, "k", 128)});
   const numerics::Format format = row_format(subject.op, subject.contract.input);
-  sizes.push_back({"|logit|", numerics::properties(format).largest / 4});
+  sizes.push_back({"|logit|", std::min(numerics::properties(format).largest / 4, domain.most_logit)});
   return CallSizes(std::move(sizes));
 }
 
@@ -318,7 +318,7 @@ Certificates KernelTrial::among_neighbours(const RowMatrixCase& matrix) {
 Certificates KernelTrial::with_an_infinity(const RowMatrixCase& matrix) {
   Certificates certificates;
   const std::optional<Place> place = special_place(matrix);
-  if (!place || subject_.domain.hides_finite_numbers()) return certificates;
+  if (!place || !subject_.domain.shows_infinity()) return certificates;
   std::string remark = " (item " + std::to_string(place->item) + " of row " + std::to_string(place->row) + " +inf";
   std::vector<double> logits = matrix.rows[place->row].expand();
   TensorCall tensors = call_of(matrix, subject_.op, formats(), form());

@@ -96,8 +96,7 @@ std::vector<RowMatrixCase> known_for(const KernelSubject& subject, const JudgeOp
     padded.in = padded.out = {static_cast<std::int64_t>(shape.n + padding), 1};
     matrices.push_back(std::move(padded));
   }
-  // A support of 4,925 items, too long for a buffer of 4,096 candidates. The support of k equal items at m ends at m -
-  // 1 / k (sparsemax) or m - 2 / sqrt(k) (entmax).
+  // A support of 4,925 items, too long for a buffer of 4,096 candidates.
   constexpr std::uint64_t support = 4925;
   const std::optional<double> edge = subject.op.rows().edge_of_support(support);
   if (edge && options.effort != Effort::quick) {

@@ -141,14 +141,15 @@
  *           rounds beyond the largest number, 448 in e4m3 and 57344 in e5m2, a kernel may return that number with the
  *           result's sign, or NaN in e4m3 and infinity in e5m2; it may choose for each result. NaN is 0x7f or 0xff in
  *           e4m3. A result that is NaN must stay NaN: a conversion must not replace it by a number.
- * Memory    The caller owns everything: the call, the tensors, their shape and stride arrays and their data, all valid
- *           until the kernel returns (for device tensors: until the stream has passed the call). A kernel keeps no
- *           pointer, writes no input, and reads and writes nothing outside the views. Outputs do not overlap inputs,
- *           with two exceptions that a kernel may promise: under --in-place the first output and the first input are
- *           one view; under --require in-place=out_gradient, for gradients of rows, the first output and out_gradient.
- * Refusal   A nonzero return refuses this call: the kernel does not support it. A refusal is not a failure; the outputs
- *           are then undefined. A kernel refuses an unknown abi_version, dtype, device or rank.
- * State     A kernel leaves the control bits of the floating-point environment unchanged. It throws no exception.
+ *           With the domain word heads=interleaved query head h reads key head h % kv_heads, and interleaved_heads
+ * is 1. Memory    The caller owns everything: the call, the tensors, their shape and stride arrays and their data, all
+ * valid until the kernel returns (for device tensors: until the stream has passed the call). A kernel keeps no pointer,
+ * writes no input, and reads and writes nothing outside the views. Outputs do not overlap inputs, with two exceptions
+ * that a kernel may promise: under --in-place the first output and the first input are one view (merge_states: both
+ * outputs are views of the first part); under --require in-place=out_gradient, for gradients of rows, the first output
+ * and out_gradient. Refusal   A nonzero return refuses this call: the kernel does not support it. A refusal is not a
+ * failure; the outputs are then undefined. A kernel refuses an unknown abi_version, dtype, device or rank. State     A
+ * kernel leaves the control bits of the floating-point environment unchanged. It throws no exception.
  */
 #ifndef SOFTCHECK_KERNELS_ABI_SOFTCHECK_KERNEL_H
 #define SOFTCHECK_KERNELS_ABI_SOFTCHECK_KERNEL_H
@@ -222,7 +223,8 @@ enum softcheck_role {
 };
 
 /* The parameters of ops; zero means off. The judge sets the windows, softcap, causal_top_left, page_size,
- * label_smoothing, z_loss, ignore_index, lse_base2, mean, k, renormalize, top_p and min_p; the others are reserved. */
+ * label_smoothing, z_loss, ignore_index, lse_base2, mean, k, renormalize, top_p, min_p and interleaved_heads; the
+ * others are reserved. */
 typedef struct softcheck_attributes {
   uint32_t size; /* sizeof(softcheck_attributes) of the caller: later versions append members */
   int32_t reserved;
@@ -231,20 +233,21 @@ typedef struct softcheck_attributes {
   double softcap;              /* softcap tanh(x / softcap) replaces x: attention's scores, a loss's logits */
   double label_smoothing;
   double z_loss;
-  double top_p;            /* top_p_softmax: the mass of the kept items */
-  double min_p;            /* top_p_softmax: the least p of a kept item, relative to the largest p */
-  int32_t causal_top_left; /* attention: query i has position i, for causal, window and slopes; else see above */
-  int32_t lse_base2;       /* merge_states: log-sum-exps are in base 2 */
-  int32_t renormalize;     /* topk_softmax: weights are divided by their sum */
-  int32_t mean;            /* cross_entropy_mean: the sum of the losses is divided; for all other ops 0 */
-  int32_t k;               /* topk_softmax: the number of items chosen in each row */
-  int32_t reserved_2;
-  int64_t ignore_index; /* if SOFTCHECK_ROLE_LABELS is an input: a row with this label has loss and gradient 0 */
-  int64_t page_size;    /* attention: slots of a page, if SOFTCHECK_ROLE_BLOCK_TABLE is an input; else 0 */
+  double top_p;              /* top_p_softmax: the mass of the kept items */
+  double min_p;              /* top_p_softmax: the least p of a kept item, relative to the largest p */
+  int32_t causal_top_left;   /* attention: query i has position i, for causal, window and slopes; else see above */
+  int32_t lse_base2;         /* merge_states: log-sum-exps are in base 2 */
+  int32_t renormalize;       /* topk_softmax: weights are divided by their sum */
+  int32_t mean;              /* cross_entropy_mean: the sum of the losses is divided; for all other ops 0 */
+  int32_t k;                 /* topk_softmax: the number of items chosen in each row */
+  int32_t interleaved_heads; /* attention: query head h reads key head h % kv_heads, not h / (heads / kv_heads) */
+  int64_t ignore_index;      /* if SOFTCHECK_ROLE_LABELS is an input: a row with this label has loss and gradient 0 */
+  int64_t page_size;         /* attention: slots of a page, if SOFTCHECK_ROLE_BLOCK_TABLE is an input; else 0 */
 } softcheck_attributes;
 
 /* For every DLTensor: shape is never NULL if ndim > 0. strides count elements, are positive, and may have any values
- * for which no two elements overlap; NULL means compact and row-major. The first element is at (char*)data +
+ * for which no two elements overlap; NULL means compact and row-major. With the domain word expanded, inputs may have a
+ * stride of 0; with values=view, v is a view of k's memory. The first element is at (char*)data +
  * byte_offset. It is aligned to its own size only (not to DLPack's 256 bytes). data may be NULL if a dimension is 0.
  * lanes is 1. */
 typedef struct softcheck_call {

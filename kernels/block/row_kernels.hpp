@@ -1,8 +1,7 @@
 #pragma once
 
-#include "kernels/block/adaptive_softmax.hpp"
-#include "kernels/block/adaptive_softmax_backward.hpp"
 #include "kernels/block/log_softmax.hpp"
+#include "kernels/block/softmax.hpp"
 
 namespace softcheck::kernels {
 

@@ -10,8 +10,8 @@
 //     dL/dH   = beta'(H) dL/dbeta,   dL/dbeta = sum p_j (a_j - sum p a) (x_j - m)
 //
 // because dH/dx_j = -r_j (ln r_j + H) = r_j (D_j - T / S). Plain softmax has beta = 1 and no second term. Attention
-// backward has a_j = d_out v_j. The errors are bounded in docs/tolerances/attention_gradient.md for the CPU kernels;
-// the test of these bodies follows each operation's rounding (proptests/tests/emulator/backward_reference.hpp).
+// backward has a_j = d_out v_j. The errors are bounded in docs/tolerances/attention_gradient.md, which the tests of the
+// CPU kernels and of these bodies share (proptests/tests/kernels/attention_gradient_test.cpp).
 namespace softcheck::kernels {
 
 /// The seven numbers of a query, or of a row, from which score_gradient computes dL/dx_j. Attention backward keeps them

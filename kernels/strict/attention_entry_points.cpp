@@ -6,7 +6,6 @@
 #include "kernels/strict/attention_tile.hpp"
 #include "kernels/strict/gradient_tiles.hpp"
 #include "kernels/strict/machine.hpp"
-#include "kernels/strict/statistics_tile.hpp"
 
 namespace softcheck::kernels::strict {
 namespace {

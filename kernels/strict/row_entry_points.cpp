@@ -6,7 +6,7 @@
 #include "kernels/call/parallel_tasks.hpp"
 #include "kernels/entry/ops.hpp"
 #include "kernels/strict/machine.hpp"
-#include "kernels/strict/row_gradients.hpp"
+#include "kernels/strict/rows.hpp"
 
 namespace softcheck::kernels::strict {
 namespace {

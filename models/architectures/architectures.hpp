@@ -9,14 +9,19 @@ namespace softcheck::models {
 using Describe = ModelDescription(const Checkpoint& checkpoint);
 
 Describe describe_bert;
+Describe describe_esm;
 Describe describe_gemma;
 Describe describe_gguf;
+Describe describe_glm;
 Describe describe_gpt2;
 Describe describe_gpt_neox;
 Describe describe_gpt_oss;
+Describe describe_granite;
 Describe describe_llama;
+Describe describe_modernbert;
 Describe describe_olmo2;
 Describe describe_qwen3;
+Describe describe_smollm3;
 Describe describe_vit;
 
 }  // namespace softcheck::models

@@ -10,16 +10,29 @@ namespace {
 /// BERT, RoBERTa and DistilBERT differ in names only: encoders whose norms stand behind each part of a layer, so that
 /// what a layer's projections read comes from the norm of the embeddings or of the layer below.
 struct EncoderNames {
-  std::string heads, layers, hidden;  // keys
-  std::string layer_path;             // "encoder.layer."
-  std::string query, key;             // below a layer
-  std::string output_norm;            // below a layer
+  std::string heads, layers, hidden;           // keys
+  std::string layer_path;                      // "encoder.layer."
+  std::string query, key;                      // below a layer
+  std::string output_norm;                     // below a layer
+  std::string value, output, inner, up, down;  // what no bound depends on, and the key of its width
 };
 
-const EncoderNames bert_names = {"num_attention_heads",  "num_hidden_layers",  "hidden_size",     "encoder.layer.",
-                                 "attention.self.query", "attention.self.key", "output.LayerNorm"};
-const EncoderNames distilbert_names = {
-    "n_heads", "n_layers", "dim", "transformer.layer.", "attention.q_lin", "attention.k_lin", "output_layer_norm"};
+const EncoderNames bert_names = {"num_attention_heads", "num_hidden_layers",    "hidden_size",
+                                 "encoder.layer.",      "attention.self.query", "attention.self.key",
+                                 "output.LayerNorm",    "attention.self.value", "attention.output.dense",
+                                 "intermediate_size",   "intermediate.dense",   "output.dense"};
+const EncoderNames distilbert_names = {"n_heads",
+                                       "n_layers",
+                                       "dim",
+                                       "transformer.layer.",
+                                       "attention.q_lin",
+                                       "attention.k_lin",
+                                       "output_layer_norm",
+                                       "attention.v_lin",
+                                       "attention.out_lin",
+                                       "hidden_dim",
+                                       "ffn.lin1",
+                                       "ffn.lin2"};
 
 /// Positions that an input can have: RoBERTa's begin behind that of the padding token.
 std::int64_t most_positions(CheckpointView& view) {
@@ -70,13 +83,16 @@ ModelDescription describe_bert(const Checkpoint& checkpoint) {
                             .scale = inverse_root(model.head_dim),
                             .causal = causal};
     add_heads(model, head);
+    const std::int64_t inner = view.count(names.inner, 0);
+    view.hold_linear(view.layer(layer) + names.value, model.hidden, model.hidden, true);
+    view.hold_linear(view.layer(layer) + names.output, model.hidden, model.hidden, true);
+    view.hold_linear(view.layer(layer) + names.up, inner, model.hidden, true);
+    view.hold_linear(view.layer(layer) + names.down, model.hidden, inner, true);
     norm = layer_norm(view, view.layer(layer) + names.output_norm, model.hidden);
   }
-  view.finish({"directionality", "sinusoidal_pos_embds", "hidden_dim", "activation", "dropout", "qa_dropout",
-               "seq_classif_dropout", "max_position_embeddings"},
-              {"attention.self.value.weight", "attention.self.value.bias", "attention.output.", "intermediate.",
-               "output.dense.", "attention.v_lin.weight", "attention.v_lin.bias", "attention.out_lin.", "ffn.",
-               "sa_layer_norm."});
+  view.finish({"directionality", "sinusoidal_pos_embds", "activation", "dropout", "qa_dropout", "seq_classif_dropout",
+               "max_position_embeddings"},
+              {"attention.output.LayerNorm.", "sa_layer_norm."});
   return model;
 }
 

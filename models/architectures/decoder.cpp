@@ -35,6 +35,19 @@ std::optional<HeadNorm> place_head_norm(CheckpointView& view, const ModelDescrip
   return norm;
 }
 
+/// What no bound depends on, and what the configuration says of it.
+void hold_others(CheckpointView& view, const ModelDescription& model, const DecoderTraits& traits,
+                 const std::string& layer) {
+  const std::int64_t queries = model.heads * model.head_dim, keys = model.key_heads * model.head_dim,
+                     inner = view.count("intermediate_size", 0);
+  view.hold_linear(layer + "self_attn.v_proj", keys, model.hidden, traits.bias);
+  view.hold_linear(layer + "self_attn.o_proj", model.hidden, queries, traits.output_bias.value_or(traits.bias));
+  view.hold_linear(layer + "mlp.gate_up_proj", 2 * inner, model.hidden, traits.mlp_bias);
+  view.hold_linear(layer + "mlp.gate_proj", inner, model.hidden, traits.mlp_bias);
+  view.hold_linear(layer + "mlp.up_proj", inner, model.hidden, traits.mlp_bias);
+  view.hold_linear(layer + "mlp.down_proj", model.hidden, inner, traits.mlp_bias);
+}
+
 }  // namespace
 
 ModelDescription decoder_sizes(CheckpointView& view, const DecoderDefaults& defaults) {
@@ -57,8 +70,9 @@ void describe_decoder(CheckpointView& view, ModelDescription& model, const Decod
   const double epsilon = view.epsilon("rms_norm_eps", traits.epsilon);
   view.find_prefix(traits.fused ? "layers.0.self_attn.qkv_proj.weight" : "layers.0.self_attn.q_proj.weight");
   view.layers_at("layers.", model.layers);
+  view.hold_rows("embed_tokens.weight", "vocab_size");
   // Gemma multiplies tokens' rows by a root that it rounds; norms behind the projections are not enumerated.
-  if (traits.input_norm && !traits.gain_plus_one && traits.head_norm == HeadNormKind::none) {
+  if (traits.input_norm && traits.rows_as_stored && !traits.gain_plus_one && traits.head_norm == HeadNormKind::none) {
     model.inputs = token_inputs(view, model, "embed_tokens.weight", epsilon);
   }
   for (std::int64_t layer = 0; layer < model.layers; ++layer) {
@@ -75,12 +89,14 @@ void describe_decoder(CheckpointView& view, ModelDescription& model, const Decod
                                   .gain = view.norm_vector(view.layer(layer) + "input_layernorm.weight", model.hidden),
                                   .gain_plus_one = traits.gain_plus_one};
     }
+    hold_others(view, model, traits, view.layer(layer));
+    if (traits.hold_more) traits.hold_more(layer);
     if (traits.sinks) head.sink = view.vector(attention + "sinks", model.heads);
     add_heads(model, head, {.key_first = traits.fused ? model.heads * model.head_dim : 0});
   }
-  view.finish(harmless, {"self_attn.v_proj.weight", "self_attn.v_proj.bias", "self_attn.o_proj.weight",
-                         "self_attn.o_proj.bias", "self_attn.rotary_emb.inv_freq", "mlp.", "post_attention_layernorm.",
-                         "pre_feedforward_layernorm.", "post_feedforward_layernorm."});
+  view.finish(harmless,
+              {"self_attn.rotary_emb.inv_freq", "mlp.", "post_attention_layernorm.", "post_feedforward_layernorm.",
+               "post_mlp_layernorm.", "post_self_attn_layernorm.", "pre_feedforward_layernorm."});
 }
 
 }  // namespace softcheck::models

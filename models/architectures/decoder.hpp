@@ -18,17 +18,21 @@ enum class HeadNormKind { none, each_head, all_heads };
 /// What tells the decoders apart that share Llama's layout: layers.L.self_attn with q_proj and k_proj, grouped key
 /// heads, rotary positions, an RMSNorm before.
 struct DecoderTraits {
-  bool bias = false;           // of the projections of queries and keys
+  bool bias = false;                     // of the projections of queries, keys and values
+  std::optional<bool> output_bias = {};  // of the projection behind the heads; none: as those before them
+  bool mlp_bias = false;
   bool fused = false;          // qkv_proj: rows of all queries, then of all keys, then of all values
   bool gain_plus_one = false;  // of every norm
   bool input_norm = true;
-  double epsilon = 1e-6;  // of the norms, where the key is absent
+  bool rows_as_stored = true;  // the first layer's norm reads the rows of tokens as they are
+  double epsilon = 1e-6;       // of the norms, where the key is absent
   HeadNormKind head_norm = HeadNormKind::none;
   bool sinks = false;
   std::optional<numerics::Enclosure> scale = {};  // none: head_dim^(-1/2)
   std::optional<double> softcap = {};
-  std::function<Rotary(std::int64_t layer)> rotary = {};
-  std::function<Window(std::int64_t layer)> window = {};  // empty: none
+  std::function<std::optional<Rotary>(std::int64_t layer)> rotary = {};
+  std::function<Window(std::int64_t layer)> window = {};   // empty: none
+  std::function<void(std::int64_t layer)> hold_more = {};  // an architecture's own parts against the configuration
 };
 
 /// What an architecture takes for a size whose key is absent; none: the key must be there, but for head_dim, which is
@@ -46,6 +50,12 @@ ModelDescription decoder_sizes(CheckpointView& view, const DecoderDefaults& defa
 /// harmless   keys of this architecture
 void describe_decoder(CheckpointView& view, ModelDescription& model, const DecoderTraits& traits,
                       std::initializer_list<std::string_view> harmless = {});
+
+/// layer_types of a configuration: whether each layer attends to a window only.
+///
+/// fallback   by layer, where the key is absent
+std::vector<bool> windowed_layers(CheckpointView& view, std::int64_t layers,
+                                  const std::function<bool(std::int64_t)>& fallback);
 
 /// Qwen's: where use_sliding_window is set, the layers from max_window_layers on, or those of layer_types.
 std::vector<Window> windows_of_qwen(CheckpointView& view, std::int64_t layers);

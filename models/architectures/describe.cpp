@@ -9,12 +9,32 @@ namespace {
 
 // The model_type of a config.json and the file that describes it.
 const std::map<std::string, Describe*> architectures = {
-    {"bert", describe_bert},    {"distilbert", describe_bert},   {"gemma", describe_gemma},
-    {"gemma2", describe_gemma}, {"gemma3", describe_gemma},      {"gemma3_text", describe_gemma},
-    {"gpt2", describe_gpt2},    {"gpt_neox", describe_gpt_neox}, {"gpt_oss", describe_gpt_oss},
-    {"llama", describe_llama},  {"mistral", describe_llama},     {"olmo2", describe_olmo2},
-    {"phi3", describe_llama},   {"qwen2", describe_llama},       {"qwen3", describe_qwen3},
-    {"roberta", describe_bert}, {"vit", describe_vit},           {"xlm-roberta", describe_bert},
+    {"bert", describe_bert},         {"distilbert", describe_bert},
+    {"esm", describe_esm},           {"gemma", describe_gemma},
+    {"gemma2", describe_gemma},      {"gemma3", describe_gemma},
+    {"gemma3_text", describe_gemma}, {"glm", describe_glm},
+    {"glm4", describe_glm},          {"gpt2", describe_gpt2},
+    {"gpt_neox", describe_gpt_neox}, {"gpt_oss", describe_gpt_oss},
+    {"granite", describe_granite},   {"llama", describe_llama},
+    {"mistral", describe_llama},     {"modernbert", describe_modernbert},
+    {"olmo2", describe_olmo2},       {"phi3", describe_llama},
+    {"qwen2", describe_llama},       {"qwen3", describe_qwen3},
+    {"qwen3_moe", describe_qwen3},   {"roberta", describe_bert},
+    {"smollm3", describe_smollm3},   {"vit", describe_vit},
+    {"xlm-roberta", describe_bert},
+};
+
+// Those that people have and no bound is known of, and why.
+const std::map<std::string, std::string> refused = {
+    {"bloom", "ALiBi: scores grow with the distance of two items"},
+    {"clip", "two models with heads of different sizes in one file"},
+    {"deepseek_v2", "keys of two parts, one of them shared by all heads"},
+    {"deepseek_v3", "keys of two parts, one of them shared by all heads"},
+    {"llama4", "attn_temperature_tuning: scores are multiplied by the logarithm of the position"},
+    {"mpt", "ALiBi: scores grow with the distance of two items"},
+    {"siglip", "two models with heads of different sizes in one file"},
+    {"t5", "a score that depends on the distance of two items is added"},
+    {"whisper", "attention across two sequences"},
 };
 
 }  // namespace
@@ -25,6 +45,10 @@ ModelDescription describe(const Checkpoint& checkpoint) {
   if (!type) throw TensorFileError(checkpoint.config().file() + ": needs the key model_type");
   const auto found = architectures.find(*type);
   if (found != architectures.end()) return found->second(checkpoint);
+  if (const auto why = refused.find(*type); why != refused.end()) {
+    throw UnsupportedTensorFile(checkpoint.config().file() + ": the model_type " + *type +
+                                " is not described: " + why->second);
+  }
   std::string known;
   for (const auto& [name, unused] : architectures) known += (known.empty() ? "" : ", ") + name;
   throw UnsupportedTensorFile(checkpoint.config().file() + ": the model_type " + *type + " is not one of " + known);

@@ -22,6 +22,7 @@ struct GgufTraits {
   bool norm_behind = false;  // BERT: the norms stand behind the parts of a layer
   bool bias = false;         // where the file has one
   bool fused = false;
+  bool half_gated = false;  // ffn_up has the gate's rows, too
   bool rotary = true;
   PlaneLayout planes = PlaneLayout::half_split;
   HeadNormKind head_norm = HeadNormKind::none;
@@ -42,7 +43,7 @@ const std::map<std::string, GgufTraits> gguf_traits = {
     {"gptneox", {.norm = NormKind::layer_norm, .bias = true, .fused = true}},
     {"llama", {.bias = true, .planes = PlaneLayout::interleaved}},
     {"olmo2", {.input_norm = false, .head_norm = HeadNormKind::all_heads}},
-    {"phi3", {.fused = true}},
+    {"phi3", {.fused = true, .half_gated = true}},
     {"qwen2", {.bias = true}},
     {"qwen3", {.head_norm = HeadNormKind::each_head}},
 };
@@ -88,6 +89,20 @@ void place_gguf_attention(CheckpointView& view, const ModelDescription& model, c
   head.head_norm = norm;
 }
 
+/// What no bound depends on.
+void hold_gguf_others(CheckpointView& view, const ModelDescription& model, const GgufTraits& traits,
+                      const std::string& layer) {
+  const std::int64_t values = view.count("attention.value_length", model.head_dim), wide = traits.half_gated ? 2 : 1;
+  const std::string width = view.key("feed_forward_length");
+  const bool by_layer = view.checkpoint().config().has_array(width);
+  const std::int64_t inner = by_layer ? 0 : view.count("feed_forward_length", 0);
+  view.hold_linear(layer + "attn_v", model.key_heads * values, model.hidden, {});
+  view.hold_linear(layer + "attn_output", model.hidden, model.heads * values, {});
+  view.hold_linear(layer + "ffn_gate", inner, model.hidden, {});
+  view.hold_linear(layer + "ffn_up", wide * inner, model.hidden, {});
+  view.hold_linear(layer + "ffn_down", model.hidden, inner, {});
+}
+
 /// What all layers share but for their window and, with two bases, their rotation.
 HeadDescription gguf_pattern(CheckpointView& view, const ModelDescription& model, const GgufTraits& traits) {
   const bool wide = traits.wide_layers == model.layers;
@@ -103,9 +118,8 @@ HeadDescription gguf_pattern(CheckpointView& view, const ModelDescription& model
 void finish_gguf(CheckpointView& view, const GgufTraits& traits) {
   // llama.cpp runs Phi-3 without its window.
   if (view.architecture() == "phi3") view.key("attention.sliding_window");
-  view.finish({"attention.value_length", "expert_count", "expert_feed_forward_length", "expert_used_count",
-               "feed_forward_length", "final_logit_softcapping", "pooling_type", "use_parallel_residual",
-               "tensor_data_layout", "vocab_size"},
+  view.finish({"expert_count", "expert_feed_forward_length", "expert_used_count", "final_logit_softcapping",
+               "pooling_type", "use_parallel_residual", "tensor_data_layout", "vocab_size"},
               {"attn_v.weight", traits.bias ? "attn_v.bias" : "attn_v.weight", "attn_output.weight", "attn_output.bias",
                "attn_output_norm.", "layer_output_norm.", "ffn_", "post_attention_norm.", "post_ffw_norm."});
 }
@@ -159,6 +173,7 @@ ModelDescription describe_gguf(const Checkpoint& checkpoint) {
     head.window = windowed ? Window(view.count("attention.sliding_window")) : std::nullopt;
     head.rotary = windowed && windowed_rotary ? windowed_rotary : rotary;
     add_heads(model, head, {.key_first = traits.fused ? model.heads * model.head_dim : 0});
+    hold_gguf_others(view, model, traits, view.layer(layer));
     if (traits.norm_behind) {
       head.input_norm = gguf_norm(view, traits, view.layer(layer) + "layer_output_norm", model.hidden);
     }

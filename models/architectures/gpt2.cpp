@@ -38,12 +38,16 @@ ModelDescription describe_gpt2(const Checkpoint& checkpoint) {
                             .scale = by_width ? inverse_root(model.head_dim) : Enclosure(1)};
     if (by_layer) head.scale = head.scale / Enclosure(layer + 1);
     add_heads(model, head, {.key_first = model.hidden});
+    const std::int64_t inner = view.count("n_inner", 4 * model.hidden);
+    view.hold_linear(view.layer(layer) + "attn.c_proj", model.hidden, model.hidden, true, true);
+    view.hold_linear(view.layer(layer) + "mlp.c_fc", inner, model.hidden, true, true);
+    view.hold_linear(view.layer(layer) + "mlp.c_proj", model.hidden, inner, true, true);
   }
-  view.finish({"activation_function", "attn_pdrop", "n_ctx", "n_inner", "n_special", "predict_special_tokens",
-               "reorder_and_upcast_attn", "summary_activation", "summary_first_dropout", "summary_proj_to_labels",
-               "summary_type", "summary_use_proj"},
-              // attn.bias is the causal mask, not a bias of the projection.
-              {"attn.bias", "attn.masked_bias", "attn.c_proj.", "ln_2.", "mlp."});
+  view.finish(
+      {"activation_function", "attn_pdrop", "n_ctx", "n_special", "predict_special_tokens", "reorder_and_upcast_attn",
+       "summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj"},
+      // attn.bias is the causal mask, not a bias of the projection.
+      {"attn.bias", "attn.masked_bias", "ln_2."});
   return model;
 }
 

@@ -41,9 +41,13 @@ ModelDescription describe_gpt_neox(const Checkpoint& checkpoint) {
                             .scale = inverse_root(model.head_dim)};
     add_heads(model, head,
               {.query_step = 3 * model.head_dim, .key_first = model.head_dim, .key_step = 3 * model.head_dim});
+    const std::int64_t inner = view.count("intermediate_size", 0);
+    view.hold_linear(view.layer(layer) + "attention.dense", model.hidden, model.hidden, bias);
+    view.hold_linear(view.layer(layer) + "mlp.dense_h_to_4h", inner, model.hidden, true);
+    view.hold_linear(view.layer(layer) + "mlp.dense_4h_to_h", model.hidden, inner, true);
   }
   view.finish({"use_parallel_residual"}, {"attention.bias", "attention.masked_bias", "attention.rotary_emb.inv_freq",
-                                          "attention.dense.", "mlp.", "post_attention_layernorm."});
+                                          "post_attention_layernorm."});
   return model;
 }
 

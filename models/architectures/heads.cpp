@@ -62,26 +62,16 @@ void add_heads(ModelDescription& model, const HeadDescription& pattern, const He
 std::optional<TokenInputs> token_inputs(CheckpointView& view, const ModelDescription& model, const std::string& tokens,
                                         double epsilon, const std::string& positions, IndexRange places,
                                         const std::string& types) {
+  // transformers reads no file whose tables have other rows.
+  view.hold_rows(tokens, "vocab_size");
+  if (!positions.empty()) view.hold(positions, {places.first + places.count, model.hidden});
+  if (!types.empty()) view.hold_rows(types, "type_vocab_size");
   if (!view.has(tokens) || !(epsilon > 0)) return std::nullopt;
   if (!positions.empty() && !view.has(positions)) return std::nullopt;
   if (!types.empty() && !view.has(types)) return std::nullopt;
   const auto table = [&](const std::string& name) { return view.table(name, model.hidden); };
-  const StoredTensor& rows = table(tokens);
-  // transformers reads no file whose table has other rows.
-  const std::int64_t vocabulary = view.count("vocab_size", rows.rows());
-  if (rows.rows() != vocabulary) {
-    view.malformed("the tensor " + rows.name + " must have vocab_size " + std::to_string(vocabulary) + " rows, got " +
-                   std::to_string(rows.rows()));
-  }
-  TokenInputs inputs = {.tokens = rows.name, .position_rows = places, .epsilon = epsilon};
-  if (!positions.empty()) {
-    const StoredTensor& stored = table(positions);
-    if (places.first + places.count > stored.rows()) {
-      view.malformed("the tensor " + stored.name + " must have " + std::to_string(places.first + places.count) +
-                     " rows or more, got " + std::to_string(stored.rows()));
-    }
-    inputs.positions = stored.name;
-  }
+  TokenInputs inputs = {.tokens = table(tokens).name, .position_rows = places, .epsilon = epsilon};
+  if (!positions.empty()) inputs.positions = table(positions).name;
   if (!types.empty()) inputs.types = table(types).name;
   return inputs;
 }

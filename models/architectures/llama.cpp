@@ -23,7 +23,10 @@ ModelDescription describe_llama(const Checkpoint& checkpoint) {
   const bool qwen2 = view.architecture() == "qwen2", phi3 = view.architecture() == "phi3";
   DecoderTraits traits = {.fused = phi3, .epsilon = phi3 ? 1e-5 : 1e-6};
   RopeDefaults rope;
-  if (view.architecture() == "llama") traits.bias = view.flag("attention_bias", false);
+  if (view.architecture() == "llama") {
+    traits.bias = view.flag("attention_bias", false);
+    traits.mlp_bias = view.flag("mlp_bias", false);
+  }
   if (view.architecture() == "mistral" || phi3) {
     view.refuse_flag("attention_bias", "this architecture has no such biases");
     const Window window = window_of_all(view, phi3 ? Window() : Window(4096));
@@ -31,6 +34,7 @@ ModelDescription describe_llama(const Checkpoint& checkpoint) {
   }
   if (qwen2) {
     traits.bias = true;
+    traits.output_bias = false;
     view.refuse_flag("use_mrope", "positions of several axes are not described");
     traits.window = [windows = windows_of_qwen(view, model.layers)](std::int64_t layer) { return windows[layer]; };
   }
@@ -40,7 +44,7 @@ ModelDescription describe_llama(const Checkpoint& checkpoint) {
   }
   const Rotary rotary = read_rotary(view, rope_table(view), model.head_dim, model.context, rope);
   traits.rotary = [&](std::int64_t) { return rotary; };
-  describe_decoder(view, model, traits, {"mlp_bias", "full_attn_mod", "interpolate_factor", "lm_head_bias"});
+  describe_decoder(view, model, traits, {"full_attn_mod", "interpolate_factor", "lm_head_bias"});
   return model;
 }
 

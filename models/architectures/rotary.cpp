@@ -1,11 +1,18 @@
 #include "models/architectures/rotary.hpp"
 
 #include <cmath>
+#include <sstream>
 
 namespace softcheck::models {
 namespace {
 
 using numerics::Enclosure;
+
+std::string shortest(double value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
 
 /// The rope parameters of a table; all absent where there is no table.
 class RopeTable {
@@ -19,8 +26,20 @@ class RopeTable {
     std::optional<double> value = number(name);
     if (!value) value = fallback;
     if (!value) view_.malformed("the key " + path_ + "." + name + " is missing");
-    if (!(*value > 0)) view_.malformed("the key " + path_ + "." + name + " must be > 0");
-    return *value;
+    return positive_value(path_ + "." + name, *value);
+  }
+  double positive_value(const std::string& path, double value) const {
+    if (!(value > 0)) view_.malformed("the key " + path + " must be > 0, got " + shortest(value));
+    return value;
+  }
+  /// A number that may stand in the table or, by an older name, outside: malformed where both do and differ.
+  std::optional<double> either(const std::string& name, const std::string& outside) {
+    const std::optional<double> inner = number(name), outer = view_.optional_number(outside);
+    if (inner && outer && *inner != *outer) {
+      view_.malformed("the keys " + path_ + "." + name + " and " + outside +
+                      " contradict each other: " + shortest(*inner) + " and " + shortest(*outer));
+    }
+    return inner ? inner : outer;
   }
   std::vector<Enclosure> factors(const std::string& name, std::int64_t planes) {
     const std::vector<double> values = view_.numbers(path_ + "." + name);
@@ -46,14 +65,12 @@ class RopeTable {
   std::string path_;
 };
 
-/// Of pretraining: beside the table before in it, as transformers looks for it.
+/// Of pretraining. transformers gives Phi-3's default priority over the table.
 Enclosure original_context(RopeTable& table, std::int64_t context, const RopeDefaults& defaults) {
-  CheckpointView& view = table.view();
-  const double nested = table.positive("original_max_position_embeddings", static_cast<double>(context));
-  if (view.has_key("original_max_position_embeddings")) {
-    return Enclosure(view.count("original_max_position_embeddings"));
-  }
-  return defaults.original_context ? Enclosure(*defaults.original_context) : Enclosure(nested);
+  const std::string name = "original_max_position_embeddings";
+  const std::optional<double> stated = table.either(name, name);
+  if (defaults.original_context && !table.view().has_key(name)) return Enclosure(*defaults.original_context);
+  return stated ? Enclosure(table.positive_value(name, *stated)) : Enclosure(context);
 }
 
 bool states_original_context(RopeTable& table) {
@@ -121,11 +138,8 @@ void set_longrope(Rotary& rotary, RopeTable& table, std::int64_t context, const 
 std::int64_t rotated_width(RopeTable& table, std::int64_t head_dim, const RopeDefaults& defaults) {
   CheckpointView& view = table.view();
   view.require_head_dim(head_dim);
-  std::optional<double> partial = table.number("partial_rotary_factor");
-  if (!partial) {
-    const std::string key = defaults.partial_key.empty() ? "partial_rotary_factor" : defaults.partial_key;
-    partial = view.optional_number(key);
-  }
+  const std::optional<double> partial = table.either(
+      "partial_rotary_factor", defaults.partial_key.empty() ? "partial_rotary_factor" : defaults.partial_key);
   if (defaults.partial_key.empty() && partial && *partial != 1) {
     view.unsupported("the key partial_rotary_factor is not heeded by this architecture");
   }
@@ -159,16 +173,16 @@ double up(double x) { return std::ceil(x); }
 }  // namespace
 
 std::string rope_table(CheckpointView& view) {
-  const bool has_parameters = view.has_key("rope_parameters");
-  if (view.has_key("rope_scaling")) return "rope_scaling";
-  return has_parameters ? "rope_parameters" : "";
+  const bool old = view.has_key("rope_scaling"), now = view.has_key("rope_parameters");
+  if (old && now) view.unsupported("the keys rope_parameters and rope_scaling are both there");
+  return old ? "rope_scaling" : now ? "rope_parameters" : "";
 }
 
 Rotary read_rotary(CheckpointView& view, const std::string& path, std::int64_t head_dim, std::int64_t context,
                    const RopeDefaults& defaults) {
   RopeTable table(view, path);
-  const double theta = view.number(defaults.theta_key, defaults.theta);
-  const Enclosure base(table.positive("rope_theta", theta));
+  const std::optional<double> theta = table.either("rope_theta", defaults.theta_key);
+  const Enclosure base(table.positive_value("rope_theta", theta.value_or(defaults.theta)));
   Rotary rotary = {.width = rotated_width(table, head_dim, defaults)};
   rotary.frequencies = {base_frequencies(base, rotary.width)};
   const std::optional<std::string> old_type = table.text("type");

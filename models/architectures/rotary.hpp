@@ -43,8 +43,8 @@ struct RopeDefaults {
   bool yarn_is_longrope = false;  // Phi-3's first files
 };
 
-/// The key that has the table of rope parameters: rope_scaling (transformers 4) before rope_parameters (5); empty where
-/// neither is there.
+/// The key that has the table of rope parameters: rope_scaling (transformers 4) or rope_parameters (5); empty where
+/// neither is there, refused where both are.
 std::string rope_table(CheckpointView& view);
 
 /// The rotation that a table of rope parameters describes, frequencies as enclosures of the real numbers. Source:

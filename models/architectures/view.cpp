@@ -16,6 +16,7 @@ constexpr std::array prefixes = {"",
                                  "bert.",
                                  "roberta.",
                                  "distilbert.",
+                                 "esm.",
                                  "gpt_neox.",
                                  "vit.",
                                  "model.language_model.",
@@ -200,6 +201,33 @@ VectorPlace CheckpointView::vector(std::string_view name, std::int64_t entries) 
 const StoredTensor& CheckpointView::table(std::string_view name, std::int64_t columns) {
   const StoredTensor* tensor = checkpoint_.find(prefix_ + std::string(name));
   return use(name, {tensor ? tensor->rows() : 0, columns});
+}
+
+void CheckpointView::hold(std::string_view name, const std::vector<std::int64_t>& shape) {
+  if (has(name)) use(name, shape);
+}
+
+void CheckpointView::hold_linear(const std::string& name, std::int64_t outputs, std::int64_t inputs,
+                                 std::optional<bool> bias, bool transposed) {
+  const StoredTensor* tensor = checkpoint_.find(prefix_ + name + ".weight");
+  if (!tensor) return;
+  if (outputs == 0) outputs = transposed ? tensor->columns() : tensor->rows();
+  if (inputs == 0) inputs = transposed ? tensor->rows() : tensor->columns();
+  matrix(name + ".weight", transposed ? inputs : outputs, transposed ? outputs : inputs);
+  if (bias && has(name + ".bias") != *bias) {
+    malformed("the tensor " + prefix_ + name + ".bias is " + (*bias ? "missing" : "there") +
+              ", and by the configuration the projection has " + (*bias ? "a bias" : "none"));
+  }
+  hold(name + ".bias", {outputs});
+}
+
+void CheckpointView::hold_rows(const std::string& name, std::string_view key) {
+  const StoredTensor* tensor = checkpoint_.find(prefix_ + name);
+  if (!tensor) return;
+  const std::int64_t rows = count(key, tensor->rows());
+  if (tensor->rows() == rows) return;
+  malformed("the tensor " + tensor->name + " must have " + std::string(key) + " " + std::to_string(rows) +
+            " rows, got " + std::to_string(tensor->rows()));
 }
 
 VectorPlace CheckpointView::norm_vector(std::string_view name, std::int64_t entries) {

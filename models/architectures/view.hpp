@@ -60,8 +60,18 @@ class CheckpointView {
   /// The full name of a tensor that is now known; throws where it is not there or its shape is another.
   std::string matrix(std::string_view name, std::int64_t rows, std::int64_t columns);
   VectorPlace vector(std::string_view name, std::int64_t entries);
+  std::string tensor(std::string_view name, const std::vector<std::int64_t>& shape) { return use(name, shape).name; }
   /// A matrix with however many rows.
   const StoredTensor& table(std::string_view name, std::int64_t columns);
+  /// Holds a tensor that no bound depends on against the configuration: malformed where it is there with another shape.
+  void hold(std::string_view name, const std::vector<std::int64_t>& shape);
+  /// The same of a projection: NAME.weight and, by what the configuration says of it (none: either way), NAME.bias.
+  ///
+  /// outputs, inputs   0: any
+  void hold_linear(const std::string& name, std::int64_t outputs, std::int64_t inputs, std::optional<bool> bias,
+                   bool transposed = false);
+  /// The same of a matrix that has a row for each of what a key counts.
+  void hold_rows(const std::string& name, std::string_view key);
   /// A norm's vector: a model without it is not supported.
   VectorPlace norm_vector(std::string_view name, std::int64_t entries);
 

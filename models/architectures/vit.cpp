@@ -29,6 +29,7 @@ ModelDescription describe_vit(const Checkpoint& checkpoint) {
   view.epsilon("layer_norm_eps", 1e-12);
   view.find_prefix("encoder.layer.0.attention.attention.query.weight");
   view.layers_at("encoder.layer.", model.layers);
+  view.hold("embeddings.position_embeddings", {1, model.context, model.hidden});
   for (std::int64_t layer = 0; layer < model.layers; ++layer) {
     const std::string attention = view.layer(layer) + "attention.attention.";
     const std::string norm = view.layer(layer) + "layernorm_before.";
@@ -43,10 +44,13 @@ ModelDescription describe_vit(const Checkpoint& checkpoint) {
                             .scale = inverse_root(model.head_dim),
                             .causal = false};
     add_heads(model, head);
+    const std::int64_t inner = view.count("intermediate_size", 0);
+    view.hold_linear(attention + "value", model.hidden, model.hidden, bias);
+    view.hold_linear(view.layer(layer) + "attention.output.dense", model.hidden, model.hidden, true);
+    view.hold_linear(view.layer(layer) + "intermediate.dense", inner, model.hidden, true);
+    view.hold_linear(view.layer(layer) + "output.dense", model.hidden, inner, true);
   }
-  view.finish({"encoder_stride", "num_channels"},
-              {"attention.attention.value.weight", "attention.attention.value.bias", "attention.output.",
-               "intermediate.", "output.", "layernorm_after."});
+  view.finish({"encoder_stride", "num_channels"}, {"layernorm_after."});
   return model;
 }
 

@@ -3,11 +3,7 @@
 #include "models/architectures/decoder.hpp"
 
 namespace softcheck::models {
-namespace {
 
-/// layer_types of a configuration: whether each layer attends to a window only.
-///
-/// fallback   by layer, where the key is absent
 std::vector<bool> windowed_layers(CheckpointView& view, std::int64_t layers,
                                   const std::function<bool(std::int64_t)>& fallback) {
   std::vector<bool> windowed;
@@ -28,8 +24,6 @@ std::vector<bool> windowed_layers(CheckpointView& view, std::int64_t layers,
   }
   return windowed;
 }
-
-}  // namespace
 
 std::vector<Window> windows_of_qwen(CheckpointView& view, std::int64_t layers) {
   const bool use = view.flag("use_sliding_window", false);

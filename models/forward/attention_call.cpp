@@ -3,14 +3,44 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "kernels/abi/kernel_call.hpp"
 
 namespace softcheck::models {
 
 using kernels::CallTensor;
+
+namespace {
+
+// 1 where a query sees a key of the last window ones, its own among them; causality is the kernel's.
+std::vector<std::uint8_t> window_mask(std::int64_t tokens, std::int64_t window) {
+  std::vector<std::uint8_t> mask(static_cast<std::size_t>(tokens * tokens));
+  for (std::int64_t i = 0; i < tokens; ++i) {
+    const auto row = mask.begin() + i * tokens;
+    std::fill(row + std::max<std::int64_t>(0, i + 1 - window), row + i + 1, std::uint8_t{1});
+  }
+  return mask;
+}
+
+int call_adaptive(softcheck_kernel kernel, const AttentionCall& call, std::array<const DLTensor*, 4> inputs,
+                  std::span<DLTensor* const> outputs) {
+  if (call.softcap) throw std::invalid_argument("call_attention: adaptive attention takes no softcap");
+  std::vector<std::uint8_t> mask;
+  if (call.window && *call.window < static_cast<std::uint64_t>(call.tokens)) {
+    mask = window_mask(call.tokens, static_cast<std::int64_t>(*call.window));
+  }
+  CallTensor seen(mask.data(), DLDataType{kDLUInt, 8, 1}, {1, 1, call.tokens, call.tokens});
+  inputs[3] = seen.get();
+  const softcheck_call description =
+      kernels::call_of(std::span(inputs).first(mask.empty() ? 3 : 4), outputs.first(3), call.scale, call.causal);
+  return kernel(&description);
+}
+
+}  // namespace
 
 void call_attention(softcheck_kernel kernel, const AttentionCall& call) {
   // f64 numbers of one input and head: (1, 1, tokens, head_dim) and (1, 1, tokens).
@@ -29,7 +59,9 @@ void call_attention(softcheck_kernel kernel, const AttentionCall& call) {
   const std::array<const DLTensor*, 3> inputs{query.get(), key.get(), value.get()};
   const std::array<DLTensor*, 4> outputs{output.get(), log_sum.get(), entropy.get(), largest.get()};
   int refused = 0;
-  if (call.window || call.softcap) {
+  if (call.adaptive) {
+    refused = call_adaptive(kernel, call, {inputs[0], inputs[1], inputs[2]}, outputs);
+  } else if (call.window || call.softcap) {
     softcheck_attributes attributes{};
     attributes.size = sizeof attributes;
     attributes.window_left_plus_1 =

@@ -29,12 +29,13 @@ struct AttentionCall {
   bool causal;
   std::optional<std::uint64_t> window = {};  // most keys that a query sees, its own and those before it
   std::optional<double> softcap = {};
+  bool adaptive = false;  // the kernel is softcheck_adaptive_attention: largest_score stays as it is
 };
 
 /// Calls a kernel with the four outputs of softcheck_attention (kernels/README.md) in f64; by version 2 of the ABI
-/// where there is a window or a softcap.
+/// where there is a window or a softcap. An adaptive kernel gets three outputs, and a mask for a window.
 ///
-/// throws   std::runtime_error where the kernel refuses
+/// throws   std::invalid_argument for a softcap of an adaptive kernel; std::runtime_error where the kernel refuses
 void call_attention(softcheck_kernel kernel, const AttentionCall& call);
 
 }  // namespace softcheck::models

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -59,6 +60,7 @@ class DecoderNetwork {
         images_(!gguf_ && model.architecture == "gemma3"),
         fused_(model.architecture == "phi3"),
         olmo_(model.architecture == "olmo2"),
+        experts_(model.architecture == "gpt_oss"),
         norms_at_ends_((gemma_ && model.architecture != "gemma") || olmo_) {}
 
   Network describe() {
@@ -78,7 +80,7 @@ class DecoderNetwork {
  private:
   double epsilon() {
     if (gguf_) return view_.epsilon("attention.layer_norm_rms_epsilon", 1e-6);
-    return view_.epsilon("rms_norm_eps", fused_ || olmo_ ? 1e-5 : 1e-6);
+    return view_.epsilon("rms_norm_eps", fused_ || olmo_ || experts_ ? 1e-5 : 1e-6);
   }
 
   Activation activation() {
@@ -122,6 +124,11 @@ class DecoderNetwork {
         fused_ ? rows(linear(below + parts_.fused_heads, queries + 2 * keys, model_.hidden), queries + keys, keys)
                : linear(below + parts_.value, keys, model_.hidden);
     block.output = linear(below + parts_.output, model_.hidden, queries);
+    if (experts_) {
+      block.middle_norm = norm(below + parts_.middle_norm, model_.hidden);
+      block.experts = experts(below + "mlp.");
+      return block;
+    }
     const std::string up = below + (fused_ ? parts_.fused_gate : parts_.up);
     const std::int64_t stored = view_.table(up + ".weight", model_.hidden).rows(), inner = fused_ ? stored / 2 : stored;
     block.up = linear(up, stored, model_.hidden);
@@ -138,6 +145,26 @@ class DecoderNetwork {
     return block;
   }
 
+  Experts experts(const std::string& below) {
+    const std::int64_t count = view_.count("num_local_experts", 128), inner = view_.count("intermediate_size", 2880);
+    Experts experts = {.router = linear(below + "router", count, model_.hidden),
+                       .gate_and_up = expert_linear(below + "experts.gate_up_proj", count, 2 * inner, model_.hidden),
+                       .down = expert_linear(below + "experts.down_proj", count, model_.hidden, inner),
+                       .chosen = view_.count("num_experts_per_tok", 4),
+                       .alpha = view_.number("swiglu_alpha", 1.702),
+                       .limit = view_.number("swiglu_limit", 7)};
+    if (!(experts.limit > 0)) view_.malformed("the key swiglu_limit must be > 0");
+    return experts;
+  }
+
+  ExpertLinear expert_linear(const std::string& name, std::int64_t count, std::int64_t outputs, std::int64_t inputs) {
+    // Blocks of MXFP4 run along the inputs.
+    const bool transposed = !view_.has(name + "_blocks");
+    const std::int64_t rows = transposed ? inputs : outputs, columns = transposed ? outputs : inputs;
+    return {view_.tensor(name + (transposed ? "" : "_blocks"), {count, rows, columns}),
+            view_.tensor(name + "_bias", {count, outputs}), transposed};
+  }
+
   std::optional<Output> output(const StoredTensor& words) {
     Output result = {.norm = norm(parts_.last_norm, model_.hidden)};
     if (gguf_) {
@@ -147,6 +174,7 @@ class DecoderNetwork {
       if (head->shape != words.shape)
         view_.malformed("the tensor " + head->name + " must have the shape of " + words.name);
       result.words.tensor = head->name;
+      if (view_.flag("tie_word_embeddings", gemma_)) require_equal(*head, words);
     } else if (view_.flag("tie_word_embeddings", gemma_)) {
       result.words.tensor = words.name;
     } else {
@@ -158,6 +186,15 @@ class DecoderNetwork {
     if (model_.architecture == "gemma2" && !view_.states_key(key)) result.softcap = 30;
     if (result.softcap && !(*result.softcap > 0)) view_.malformed("the key " + key + " must be > 0");
     return result;
+  }
+
+  void require_equal(const StoredTensor& head, const StoredTensor& words) const {
+    constexpr std::int64_t step = 1024;
+    for (std::int64_t first = 0; first < words.rows(); first += step) {
+      const IndexRange rows = {first, std::min(step, words.rows() - first)}, columns = {0, words.columns()};
+      if (checkpoint_.read(head, rows, columns).values == checkpoint_.read(words, rows, columns).values) continue;
+      view_.malformed("tie_word_embeddings is set, and the tensor " + head.name + " differs from " + words.name);
+    }
   }
 
   const StoredTensor* own_head() const {
@@ -172,7 +209,7 @@ class DecoderNetwork {
   bool gguf_;
   CheckpointView view_;
   const DecoderParts& parts_;
-  bool gemma_, images_, fused_, olmo_, norms_at_ends_;
+  bool gemma_, images_, fused_, olmo_, experts_, norms_at_ends_;
 };
 
 }  // namespace

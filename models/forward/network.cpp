@@ -28,6 +28,7 @@ const std::map<std::string, Networks> networks = {{"safetensors",
                                                     {"gemma3", decoder_network},
                                                     {"gemma3_text", decoder_network},
                                                     {"gpt2", gpt2_network},
+                                                    {"gpt_oss", decoder_network},
                                                     {"llama", decoder_network},
                                                     {"mistral", decoder_network},
                                                     {"olmo2", decoder_network},
@@ -97,6 +98,7 @@ Block block_of_heads(const ModelDescription& model, std::int64_t layer) {
   Block block = {.attention = first,
                  .query = all_heads(first.query, first.query_bias, model.heads * model.head_dim),
                  .key = all_heads(first.key, first.key_bias, model.key_heads * model.head_dim)};
+  if (!block.attention.sink.tensor.empty()) block.attention.sink.entries = {0, model.heads};
   if (block.attention.head_norm) {
     HeadNorm& norm = *block.attention.head_norm;
     norm.query_gain.entries = {0, norm.query_width};

@@ -35,6 +35,23 @@ std::optional<Activation> activation_named(const std::string& name);
 /// The names, with commas between.
 std::string activation_names();
 
+/// A matrix for each expert, and a bias where the name is not empty: tensors (experts, outputs, inputs) and (experts,
+/// outputs).
+struct ExpertLinear {
+  std::string weights = {}, bias = {};
+  bool transposed = false;  // stored as (experts, inputs, outputs)
+};
+
+/// gpt-oss: a token goes to the experts with its largest scores, and their results are summed with the softmax of these
+/// scores. Of an expert's rows, gate g and up u in turn, comes (min(max(u, -limit), limit) + 1) g' / (1 + e^(-alpha
+/// g')) with g' = min(g, limit).
+struct Experts {
+  Linear router = {};
+  ExpertLinear gate_and_up = {}, down = {};
+  std::int64_t chosen = 0;
+  double alpha = 0, limit = 0;
+};
+
 /// x becomes z + f(z) or x + f(z) with z = norm(x), or z = x where there is no norm: first f is attention behind the
 /// layer's input norm, then the feed-forward part behind its middle norm. A norm at the end of either acts on f(z).
 struct Block {
@@ -45,6 +62,7 @@ struct Block {
   Linear up = {}, down = {};
   std::optional<Linear> gate = {};  // down(activation(gate z) * up z) instead of down(activation(up z))
   std::optional<InputNorm> feed_forward_end = {};
+  std::optional<Experts> experts = {};  // instead of up, down and gate
 };
 
 /// From the last states to logits of the vocabulary.

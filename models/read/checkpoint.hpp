@@ -48,11 +48,12 @@ class Checkpoint {
   /// nullptr where there is none of that name.
   virtual const StoredTensor* find(std::string_view name) const = 0;
   virtual std::vector<std::string> names() const = 0;
-  /// The entries at rows x columns of a matrix; a vector is one row.
+  /// The entries at rows x columns of a matrix; a vector is one row, and the matrices of a tensor of three dimensions
+  /// are one below the other.
   ///
   /// throws   TensorFileError where an entry is infinite or NaN, the file ends early or cannot be read;
   ///          UnsupportedTensorFile where the dtype is not one of element_format_names(); std::invalid_argument where
-  ///          rows or columns lie outside or the tensor has more than two dimensions
+  ///          rows or columns lie outside
   virtual TensorBlock read(const StoredTensor& tensor, IndexRange rows, IndexRange columns) const = 0;
   /// Whether read() has applied all that the configuration's quantization_config says of the weights.
   virtual bool applies_quantisation() const { return false; }

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -57,13 +59,33 @@ void decode_signed_byte(const std::byte* blocks, std::int64_t count, double* num
   for (std::int64_t i = 0; i < count; ++i) numbers[i] = std::to_integer<std::int8_t>(blocks[i]);
 }
 
+// gpt-oss' blocks without their exponents: 32 numbers of E2M1, of each byte the lower half first.
+void decode_e2m1_pairs(const std::byte* blocks, std::int64_t count, double* numbers) {
+  constexpr std::array<double, 16> values{0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6};
+  for (std::int64_t i = 0; i < 16 * count; ++i) {
+    const auto byte = std::to_integer<std::size_t>(blocks[i]);
+    numbers[2 * i] = values[byte & 15];
+    numbers[2 * i + 1] = values[byte >> 4];
+  }
+}
+
+// OCP's MX scales: 2^(e - 127), and NaN.
+void decode_e8m0(const std::byte* blocks, std::int64_t count, double* numbers) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const int exponent = std::to_integer<int>(blocks[i]);
+    numbers[i] = exponent == 255 ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, exponent - 127);
+  }
+}
+
 const std::vector<ElementFormat>& element_formats() {
   static const std::vector<ElementFormat> all = [] {
     std::vector<ElementFormat> formats{{"F64", 1, 8, decode_native<double>},
                                        {"F32", 1, 4, decode_native<float>},
                                        {"F16", 1, 2, decode_f16},
                                        {"BF16", 1, 2, decode_bf16},
-                                       {"I8", 1, 1, decode_signed_byte}};
+                                       {"I8", 1, 1, decode_signed_byte},
+                                       {"F8_E8M0", 1, 1, decode_e8m0},
+                                       {"MXFP4_BLOCKS", 32, 16, decode_e2m1_pairs}};
     for (const Format format : numerics::all_formats()) {
       const numerics::FormatProperties& p = numerics::properties(format);
       if (p.storage_bits == 8) formats.push_back({p.file_name, 1, 1, decoder_of_bytes(format)});

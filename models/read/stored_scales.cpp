@@ -114,11 +114,37 @@ StoredScale scale_of(const StoredTensor& weight, const PlacedTensor& scale, cons
                         " of " + weight.name + ", its shape is another");
 }
 
+/// gpt-oss' experts: X_blocks (..., 16) has 32 numbers of 4 bits a block, X_scales a power of two for each.
+void attach_mxfp4(TensorPlaces& places) {
+  const std::string blocks_end = "_blocks";
+  std::vector<std::string> attached;
+  for (auto& [name, place] : places) {
+    if (!name.ends_with(blocks_end)) continue;
+    const std::string scale_name = name.substr(0, name.size() - blocks_end.size()) + "_scales";
+    const auto scale = places.find(scale_name);
+    std::vector<std::int64_t> shape = place.tensor.shape;
+    const std::int64_t bytes = shape.empty() ? 0 : shape.back();
+    if (!shape.empty()) shape.pop_back();
+    if (scale == places.end() || place.tensor.dtype != "U8" || scale->second.tensor.dtype != "U8" || bytes != 16 ||
+        shape.size() < 2 || scale->second.tensor.shape != shape) {
+      throw TensorFileError(place.bytes.file + ": tensor '" + name + "': need blocks of 16 bytes in U8, and " +
+                            scale_name + " with a byte for each");
+    }
+    StoredTensor factors{scale_name, "F8_E8M0", shape};
+    place.scale = std::make_shared<const StoredScale>(StoredScale{factors, scale->second.bytes, 1, 32});
+    shape.back() *= 32;
+    place.tensor = {name, "MXFP4_BLOCKS", shape};
+    attached.push_back(scale_name);
+  }
+  for (const std::string& name : attached) places.erase(name);
+}
+
 }  // namespace
 
 bool attach_scales(const Config& config, TensorPlaces& places) {
   if (!config.has(section)) return false;
   const std::optional<std::string> method = config.text(section + ".quant_method");
+  if (method == "mxfp4") attach_mxfp4(places);
   const bool fp8 = method == "fp8";
   if (!fp8 && method != "compressed-tensors") return false;
   const QuantisationConfig quantisation(config);

@@ -11,6 +11,7 @@ namespace softcheck::models {
 ///   quant_method fp8                  X.weight_scale_inv, one number for each weight_block_size, or for the matrix
 ///   quant_method compressed-tensors   X.weight_scale, one for the matrix, for each row, or for each block_structure;
 ///                                     formats float-quantized, int-quantized and naive-quantized, symmetric, 8 bits
+///   quant_method mxfp4                X_blocks and X_scales; X_blocks is then a tensor of numbers
 ///
 /// What activations are rounded to at run time (input_scale) is no part of the weights and is passed over.
 ///

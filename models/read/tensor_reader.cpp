@@ -140,11 +140,9 @@ void require_within(const StoredTensor& tensor, const char* what, IndexRange ran
 
 TensorBlock read_tensor_block(const TensorBytes& place, const StoredTensor& tensor, IndexRange rows,
                               IndexRange columns) {
-  if (tensor.shape.size() > 2) {
-    throw std::invalid_argument("Checkpoint::read: need at most two dimensions, tensor '" + tensor.name + "' has " +
-                                std::to_string(tensor.shape.size()));
-  }
-  require_within(tensor, "rows", rows, tensor.rows());
+  std::int64_t stored_rows = 1;  // of more than two dimensions all but the last together
+  for (std::size_t i = 0; i + 1 < tensor.shape.size(); ++i) stored_rows *= tensor.shape[i];
+  require_within(tensor, "rows", rows, stored_rows);
   require_within(tensor, "columns", columns, tensor.columns());
   return BlockReader(place, tensor, rows, columns).read();
 }

@@ -107,6 +107,11 @@ CheckpointReport certify_checkpoint(const CheckpointQuestion& question) {
   std::optional<ForwardPass> pass;  // before the certificates: what is wrong with tokens is said at once
   if (!question.tokens.empty()) {
     pass.emplace(*file, report.model, read_token_ids(question.tokens), question.attention, threads);
+    for (std::size_t input = 0; input < pass->inputs().size(); ++input) {
+      if (pass->inputs()[input].count > 1) continue;
+      throw TensorFileError("tokens: input " + std::to_string(input + 1) +
+                            ": need two ids or more, got 1: the logit of one item has no spread");
+    }
   }
   job.options = question.options;
   if (question.vocabulary && std::ranges::none_of(job.heads, [](const HeadDescription* h) { return h->layer == 0; })) {

@@ -25,12 +25,14 @@ struct Row {
 
 Row row_of(const BallMatrix& scores, Index query, const HeadDescription& head, const Enclosure& scale) {
   const Index keys = scores.cols();
-  const Index end = head.causal ? std::min(query + 1, keys) : keys;
   const auto window = static_cast<Index>(std::min<std::uint64_t>(head.window.value_or(1u << 30), 1u << 30));
+  // Without a causal mask a window has as many items to both sides.
+  const Index before = head.causal ? window - 1 : window / 2, behind = head.causal ? 0 : window / 2;
+  const Index end = std::min(query + behind + 1, keys);
   Row row;
   const double s = scale.midpoint();
   double reach = 0;
-  for (Index j = std::max<Index>(head.causal ? end - window : 0, 0); j < end; ++j) {
+  for (Index j = std::max<Index>(query - before, 0); j < end; ++j) {
     const double logit = s * scores.middle(query, j);
     reach = std::max(reach, std::fabs(logit));
     row.radius = std::max(row.radius, scores.radius(query, j));

@@ -59,6 +59,10 @@ class Activations {
       throw TensorFileError(name_ + ": tensor '" + entry.name + "': need shape (n, " + std::to_string(heads) + ", " +
                             std::to_string(head_dim) + "), got (" + got + ")");
     }
+    if (entry.shape[0] < 2) {
+      throw TensorFileError(name_ + ": tensor '" + entry.name + "': need two positions or more, got " +
+                            std::to_string(entry.shape[0]) + ": the logit of one item has no spread");
+    }
     const StoredTensor tensor{entry.name, entry.dtype, {entry.shape[0], heads * head_dim}};
     const TensorBlock block = read_tensor_block({source_, name_, header_.data_begin + entry.begin}, tensor,
                                                 {0, entry.shape[0]}, {head * head_dim, head_dim});

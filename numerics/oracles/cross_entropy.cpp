@@ -139,10 +139,6 @@ Enclosure CrossEntropyOracle::gradient(std::size_t j, const Enclosure& upstream)
   return upstream * (alpha() * softmax(j) - subtrahend(j)) * slope(j);
 }
 
-Enclosure CrossEntropyOracle::gradient_metric(std::size_t j, const Enclosure& upstream) const {
-  return abs(upstream) * (abs(alpha()) * softmax(j) + subtrahend(j));
-}
-
 template <class T>
 CrossEntropyRow<T> CrossEntropyOracle::row(std::uint64_t rescalings) const {
   CrossEntropyRow<T> row;

@@ -40,9 +40,6 @@ class CrossEntropyOracle {
   Enclosure target_negative_log() const;  // L - x_y >= 0
   /// dx_j; upstream exact.
   Enclosure gradient(std::size_t j, const Enclosure& upstream) const;
-  /// |upstream| (|alpha| p_j + b_j): what a gradient's threshold is compared with (is_vacuous). Without a softcap's
-  /// slope, which is itself a cancelling difference.
-  Enclosure gradient_metric(std::size_t j, const Enclosure& upstream) const;
   /// |L - x_y| (1 - s) w_y + (s / V) sum w (L - x) + |z| L^2: the loss up to the sign of z.
   Enclosure loss_metric() const;
 

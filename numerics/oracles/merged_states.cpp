@@ -83,13 +83,6 @@ Enclosure MergedStatesOracle::output(std::size_t column) const {
   return sum;
 }
 
-Enclosure MergedStatesOracle::output_magnitude(std::size_t column) const {
-  require_part(*this);
-  Enclosure sum(0);
-  for (std::size_t k = 0; k < parts(); ++k) sum = sum + row_.softmax(k) * Enclosure(magnitude(k, column));
-  return sum;
-}
-
 Enclosure MergedStatesOracle::logsumexp() const {
   return base_ == LseBase::e ? row_.logsumexp() : row_.logsumexp() / log(Enclosure(2));
 }

@@ -47,8 +47,6 @@ class MergedStatesOracle {
   // The following need a nonempty part and throw std::logic_error otherwise.
   Enclosure weight(std::size_t part) const;  // the point 0 for an empty part
   Enclosure output(std::size_t column) const;
-  /// sum_k w_k |O_kc|: what a column's threshold is compared with (is_vacuous).
-  Enclosure output_magnitude(std::size_t column) const;
   Enclosure logsumexp() const;  // in the base
   /// |O_kc|, 0 for an empty part.
   double magnitude(std::size_t part, std::size_t column) const;

@@ -29,7 +29,11 @@ constexpr Names<MaskedRows, 3> masked_rows{
 constexpr Names<Subnormals, 2> subnormals{{{"flushed", Subnormals::flushed}, {"kept", Subnormals::kept}}};
 constexpr Names<EntropyForm, 3> entropy_forms{
     {{"any", EntropyForm::any}, {"exact", EntropyForm::exact}, {"paper", EntropyForm::paper}}};
-constexpr Names<LseForm, 2> lse_forms{{{"centred", LseForm::centred}, {"uncentred", LseForm::uncentred}}};
+constexpr Names<LseForm, 4> lse_forms{{{"centred", LseForm::centred},
+                                       {"uncentred", LseForm::uncentred},
+                                       {"running", LseForm::running},
+                                       {"base2", LseForm::base2}}};
+constexpr Names<GradientForm, 2> gradient_forms{{{"row", GradientForm::row}, {"jacobian", GradientForm::jacobian}}};
 constexpr Names<ThetaUse, 2> theta_uses{{{"fused", ThetaUse::fused}, {"before", ThetaUse::before}}};
 constexpr Names<EntropyFrom, 3> entropy_sources{{{"deviations", EntropyFrom::deviations},
                                                  {"logits", EntropyFrom::logits},
@@ -93,6 +97,19 @@ void read_tanh(Contract& contract, std::string_view text) {
   const auto ulps = text.ends_with("ulp") ? read_number(text.substr(0, text.size() - 3)) : std::nullopt;
   if (!ulps || !std::isfinite(2 * *ulps)) refuse("tanh=Kulp with K in [0, 2^1023)", "tanh=" + std::string(text));
   contract.tanh_error = 2 * *ulps;
+}
+
+// The bounds rescale by numbers below 1/4.
+void read_least_exp(Contract& contract, std::string_view, std::string_view text) {
+  const auto power = text.starts_with("2^-") ? read_number(text.substr(3)) : std::nullopt;
+  if (!power || *power != std::floor(*power) || *power < 2 || *power > 1022) {
+    refuse("exp_floor=2^-K with an integer K in [2, 1022]", "exp_floor=" + std::string(text));
+  }
+  contract.least_exp = std::ldexp(1.0, -static_cast<int>(*power));
+}
+
+std::string least_exp_word(const Contract& contract) {
+  return contract.least_exp == 0 ? "0" : "2^" + std::to_string(std::ilogb(contract.least_exp));
 }
 
 Summation read_summation(std::string_view text) {
@@ -193,7 +210,9 @@ constexpr ContractRow words_of_contracts[]{
                                                    "whether a number below the smallest normal one may be 0", true),
     choice_word<&Contract::entropy, entropy_forms>("entropy", "any|exact|paper",
                                                    "adaptive ops: with or without the paper's 1e-9", true),
-    choice_word<&Contract::lse, lse_forms>("lse", "centred|uncentred", "log_softmax: x - max - ln S, or x - lse", true),
+    choice_word<&Contract::lse, lse_forms>("lse", "centred|uncentred|running|base2",
+                                           "log_softmax: x - max - ln S, or x - lse; lse: by logaddexp, or in base 2",
+                                           true),
     choice_word<&Contract::theta, theta_uses>("theta", "fused|before",
                                               "before: x / theta is rounded before the maximum is taken", false),
     choice_word<&Contract::entropy_from, entropy_sources>(
@@ -209,6 +228,15 @@ constexpr ContractRow words_of_contracts[]{
     stored_word<&Contract::products>("products", "gradients: the format of the products that are added up"),
     stored_word<&Contract::score_gradients>("ds",
                                             "attention's gradient: the format in which the scores' gradient is stored"),
+    stored_word<&Contract::differences>("differences", "the format in which x - max is stored"),
+    stored_word<&Contract::softcap>("softcap", "the format of each step of a softcap"),
+    stored_word<&Contract::sinks>("sinks", "attention: the format in which sinks are stored"),
+    choice_word<&Contract::gradient, gradient_forms>(
+        "gradient", "row|jacobian", "softmax's gradient: y (g - sum y g), or the Jacobian matrix times g", false),
+    {{"exp_floor", "2^-K", "computed exponentials are at least 2^-K, also those of -inf"},
+     read_least_exp,
+     least_exp_word,
+     differs<&Contract::least_exp>},
     choice_word<&Contract::ties, tie_rules>("ties", "any|lowest", "top-k: of equal logits any, or the lowest index",
                                             false),
     choice_word<&Contract::infinity, infinite_rows>("infinity", "any|limit",

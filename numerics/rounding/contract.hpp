@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <numbers>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -24,7 +25,8 @@ struct Summation {
 enum class MaskedRows { zero, nan, uniform };
 enum class Subnormals { flushed, kept };
 enum class EntropyForm { any, exact, paper };
-enum class LseForm { centred, uncentred };
+/// log_softmax: x - max - ln S, or x - L. L: a running total of logarithms, or given in base 2.
+enum class LseForm { centred, uncentred, running, base2 };
 /// Where the temperature is applied: (x - max) / theta, or x / theta before the maximum.
 enum class ThetaUse { fused, before };
 /// The formula of an entropy: ln S + sum p D, m + ln S - sum p x, or -sum p ln p.
@@ -32,6 +34,8 @@ enum class EntropyFrom { deviations, logits, coefficients };
 /// Attention's scale: one factor of the score; its square root as a factor of query and key; the same, with the scaled
 /// query and key rounded to the inputs' format.
 enum class ScaleUse { whole, split, stored };
+/// Softmax's gradient: y (g - M), M = sum y g; or the product of g with the matrix of y_i [i = j] - y_i y_j.
+enum class GradientForm { row, jacobian };
 /// Which of equal items top-k chooses and lists first: any, or the one with the lowest index.
 enum class Ties { any, lowest };
 /// The result of a visible logit of +inf: NaN or the limit for each value, or only the limit.
@@ -51,6 +55,7 @@ struct Contract {
   double exp_argument_error = 1;           // A: the argument has relative error A u; 1 for x - max
   double log_error = 2;                    // E_l: |computed ln(a) / ln(a) - 1| <= E_l u; as exp_error
   double tanh_error = default_tanh_error;  // attention's softcap: |computed tanh(a) / tanh(a) - 1| <= that u
+  double least_exp = 0;                    // a computed exponential is at least this; 0: no such floor
   Summation summation;
   MaskedRows masked = MaskedRows::nan;
   Subnormals subnormals = Subnormals::flushed;
@@ -59,6 +64,7 @@ struct Contract {
   ThetaUse theta = ThetaUse::fused;
   EntropyFrom entropy_from = EntropyFrom::deviations;
   ScaleUse scale = ScaleUse::whole;
+  GradientForm gradient = GradientForm::row;
   Ties ties = Ties::any;
   InfiniteRows infinity = InfiniteRows::any;
   // Formats of stored intermediate numbers; nothing: the accumulator's.
@@ -68,9 +74,16 @@ struct Contract {
   std::optional<Format> values;           // attention: the sums of weighted values
   std::optional<Format> products;         // gradients: products before they are added
   std::optional<Format> score_gradients;  // attention's gradient: dS before it multiplies queries and keys
+  std::optional<Format> differences;      // x - max, before its exponential
+  std::optional<Format> softcap;          // a softcap's quotient, tanh and product
+  std::optional<Format> sinks;            // attention: sinks as they are read
 
   /// Nothing as large as the logits cancels in an entropy.
   bool has_centred_entropy() const { return entropy_from == EntropyFrom::deviations; }
+  /// A computed log-sum-exp in nats.
+  double in_nats(double computed) const { return lse == LseForm::base2 ? computed * std::numbers::ln2 : computed; }
+  /// Nothing as large as the logits cancels in a log-softmax.
+  bool has_centred_lse() const { return lse == LseForm::centred || lse == LseForm::base2; }
 
   friend bool operator==(const Contract&, const Contract&) = default;
 };

@@ -138,7 +138,8 @@ T entropy_undershoot(const Contract& contract, const RowStatistics<T>& row) {
 }
 
 double overflow_limit(const Contract& contract) {
-  const double largest = properties(contract.accumulator).largest;
+  double largest = properties(contract.accumulator).largest;
+  if (contract.differences) largest = std::min(largest, properties(*contract.differences).largest);
   if (properties(contract.output).storage_bits == 8) return largest / 2;
   return std::min(largest, properties(contract.output).largest) / 2;
 }

@@ -42,10 +42,11 @@ class CoefficientLogs {
                   const BackwardRow& row)
       : model_(model), row_(row) {
     const double steps = std::max(contract.exp_argument_error, 1.0);
-    argument_unit_ = UpperBound(steps) * model.unit;
+    const StorageError<UpperBound> stored = storage_error<UpperBound>(contract, contract.differences);
+    argument_unit_ = UpperBound(steps) * model.unit + stored.unit;
     slope_ = expm1(argument_unit_);
     base_ = 2 * exp(model.unit) * expm1(UpperBound(steps - 1) * model.unit);
-    underflow_ = exp(argument_unit_) * (3 * model.product_floor + model.sum_floor);
+    underflow_ = exp(argument_unit_) * (3 * model.product_floor + model.sum_floor + stored.floor);
     // The theorems' assumptions about an arithmetic: sound in theory/proofs/floating_point/standard_model.v.
     if (slope_.value() > 0.25 || underflow_.value() > 0.5) slope_ = underflow_ = UpperBound::infinity();
     for (const BackwardPair& pair : row.pairs) largest_ = maximum(largest_, pair.score_error);
@@ -175,15 +176,17 @@ CapSlope cap_slope(const Contract& contract, double softcap, const UpperBound& s
   const int roundings = round_to(contract.accumulator, softcap) == softcap ? 5 : 6;
   // The score may be stored before and after the cap.
   const StorageError<UpperBound> scores = storage_error<UpperBound>(contract, contract.scores);
+  const StorageError<UpperBound> steps = storage_error<UpperBound>(contract, contract.softcap);
   const UpperBound tanh_log =
       minus_log1m(UpperBound(contract.tanh_error * properties(contract.accumulator).unit_roundoff)) +
-      roundings * model.unit + 2 * scores.unit;
+      roundings * model.unit + 2 * scores.unit + 3 * steps.unit;
   const UpperBound log = 2 * tanh_log + model.unit;  // of the square
   const UpperBound moved = 2 * magnitude * score_error + score_error * score_error;
   const UpperBound square = expm1(log) * (magnitude * magnitude) + exp(log) * moved;
   // Losses of the capped score grow when it is divided by a small softcap.
   const UpperBound over(std::nextafter(1 / softcap, std::numeric_limits<double>::infinity()));
-  const UpperBound tanh_floor = exp(tanh_log) * ((3 + over) * model.product_floor + 2 * over * scores.floor);
+  const UpperBound tanh_floor =
+      exp(tanh_log) * ((3 + over) * (model.product_floor + steps.floor) + 2 * over * scores.floor);
   const UpperBound lost = exp(log) * (2 + tanh_floor) * tanh_floor + model.product_floor;
   return {slope, expm1(model.unit) * slope + exp(model.unit) * (square + lost) + model.sum_floor};
 }

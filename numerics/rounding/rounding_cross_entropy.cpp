@@ -20,14 +20,17 @@ template <class T>
 T cap_log(const Contract& contract, const OperationModel<T>& model, const CrossEntropyOptions& options) {
   if (options.softcap == 0) return T(0);
   const bool held = round_to(contract.accumulator, options.softcap) == options.softcap;
-  return minus_log1m(T(options.tanh_error) * model.roundoff) + T(held ? 3 : 4) * model.unit + model.reading_unit;
+  return minus_log1m(T(options.tanh_error) * model.roundoff) + T(held ? 3 : 4) * model.unit + model.reading_unit +
+         3 * storage_error<T>(contract, contract.softcap).unit;
 }
 
 // The error of a capped logit |x| <= c: its roundings and underflow.
 template <class T>
-T cap_error(const OperationModel<T>& model, const CrossEntropyOptions& options, const T& log, const T& largest) {
+T cap_error(const Contract& contract, const OperationModel<T>& model, const CrossEntropyOptions& options, const T& log,
+            const T& largest) {
   if (options.softcap == 0) return T(0);
-  return expm1(log) * largest + exp(log) * (model.reading_floor + 3 * model.product_floor) * (1 + T(options.softcap));
+  const T lost = 3 * (model.product_floor + storage_error<T>(contract, contract.softcap).floor);
+  return expm1(log) * largest + exp(log) * (model.reading_floor + lost) * (1 + T(options.softcap));
 }
 
 // The statistics of a kernel's capped logits: as in B9, each logit moves by at most `error`.
@@ -97,7 +100,7 @@ double softcap_error(const Contract& contract, const CrossEntropyOptions& option
   require_options(options);
   const FpEnvironmentGuard guard;
   const OperationModel<UpperBound> model(contract);
-  return upper(cap_error(model, options, cap_log(contract, model, options), UpperBound(options.softcap)));
+  return upper(cap_error(contract, model, options, cap_log(contract, model, options), UpperBound(options.softcap)));
 }
 
 std::uint64_t cross_entropy_rescalings(const Contract& contract, const CrossEntropyOptions& options,
@@ -136,7 +139,8 @@ ScalarThreshold<T> cross_entropy_error(const Contract& contract, const CrossEntr
   const FpEnvironmentGuard guard;
   const OperationModel<T> model(contract);
   const Contract inner = inner_contract(contract, options);
-  const T moved = cap_error(model, options, cap_log(contract, model, options), row.statistics.largest_magnitude);
+  const T moved =
+      cap_error(contract, model, options, cap_log(contract, model, options), row.statistics.largest_magnitude);
   const RowStatistics<T> statistics = capped(row.statistics, moved);
   const LinearThreshold<T> logarithm = log_softmax_error(inner, statistics, grants);
   const ScalarThreshold<T> logsumexp = logsumexp_error(inner, statistics, grants);
@@ -251,7 +255,7 @@ CrossEntropyGradientThreshold<T>::CrossEntropyGradientThreshold(const Contract& 
   const Contract inner = inner_contract(contract, options);
   const T cap_unit = cap_log(contract, model_, options);  // of tanh, including its argument and factor
   square_error_ = expm1(2 * cap_unit + 3 * model_.unit);
-  logit_error_ = cap_error(model_, options, cap_unit, row.statistics.largest_magnitude);
+  logit_error_ = cap_error(contract, model_, options, cap_unit, row.statistics.largest_magnitude);
   moved_ = Growth::of(2 * logit_error_);
   one_ = Growth::of(model_.unit);
   two_ = Growth::of(2 * model_.unit);

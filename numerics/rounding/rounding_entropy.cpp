@@ -38,14 +38,43 @@ formulas::coefficients::DirectBounds<T> direct_bounds(const RoundingModel<T>& mo
   return formulas::coefficients::DirectBounds<T>(q);
 }
 
+// A tree of logaddexp: each is a log-sum-exp of two items, and none amplifies the errors before it.
+template <class T>
+ScalarThreshold<T> running_logsumexp_error(const Contract& contract, const RowStatistics<T>& row) {
+  const RoundingModel<T> model(contract, row, Grants::none);
+  const T read = model.scaling * row.largest_magnitude + model.quantities.conversion + 2 * model.product_floor;
+  const T largest = maximum(row.largest_magnitude, row.logsumexp_magnitude);
+  Contract addition = contract;
+  addition.lse = LseForm::centred;
+  addition.input = addition.output = contract.accumulator;
+  // Of two items at a distance d: ln S <= ln 2, Dbar = d / (1 + e^d) and V2 = d^2 / (1 + e^d).
+  const ScalarThreshold<T> step = logsumexp_error(addition,
+                                                  RowStatistics<T>{.size = 2,
+                                                                   .visible = 2,
+                                                                   .log_sum = T(0.6931472),
+                                                                   .mean_deviation = T(0.2785),
+                                                                   .mean_square_deviation = T(0.4835),
+                                                                   .maximum_magnitude = largest,
+                                                                   .largest_magnitude = largest,
+                                                                   .logsumexp_magnitude = largest},
+                                                  Grants::none);
+  const T error = exp(model.height) * (read + model.quantities.height * step.total());
+  return model.output(error, row.logsumexp_magnitude, T(0));
+}
+
 }  // namespace
 
 template <class T>
 ScalarThreshold<T> logsumexp_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
   const FpEnvironmentGuard guard;
+  if (contract.lse == LseForm::running) return running_logsumexp_error(contract, row);
   // A scaled maximum has the argument's roundings except the subtraction.
   const formulas::LogarithmBounds<T> bounds = RoundingModel<T>(contract, row, grants).logarithm_bounds();
-  return {bounds.logsumexp_output, bounds.logsumexp_lost};
+  if (contract.lse != LseForm::base2) return {bounds.logsumexp_output, bounds.logsumexp_lost};
+  // The rounded log2(e), the product with it, and the judge's product with ln 2.
+  return {bounds.logsumexp_output + expm1(3 * minus_log1m(T(properties(contract.accumulator).unit_roundoff))) *
+                                        (row.logsumexp_magnitude + bounds.logsumexp_output),
+          2 * bounds.logsumexp_lost};
 }
 
 template <class T>
@@ -53,7 +82,7 @@ LinearThreshold<T> log_softmax_error(const Contract& contract, const RowStatisti
   const FpEnvironmentGuard guard;
   const RoundingModel<T> model(contract, row, grants);
   const formulas::LogarithmBounds<T> bounds = model.logarithm_bounds();
-  if (contract.lse == LseForm::centred) return {bounds.centred_constant, bounds.centred_slope, bounds.centred_lost};
+  if (contract.has_centred_lse()) return {bounds.centred_constant, bounds.centred_slope, bounds.centred_lost};
   // If the log-sum-exp L overflows, x - L is infinite or NaN: nothing is promised.
   const bool lost = !(upper(row.maximum_magnitude + bounds.logsumexp_rounding) < model.largest);
   return {lost ? unbounded<T>() : bounds.uncentred_constant, bounds.uncentred_slope, bounds.uncentred_lost};
@@ -105,6 +134,10 @@ ScalarThreshold<T> entropy_of_log_softmax_error(const Contract& contract, const 
   // A logarithm's own slope and the argument's are 2 A' + 1 roundings of the argument (tilt_of_log_softmax), where A'
   // is A plus at most 4 for a temperature: 2 A + 7 and a temperature's roundings cover both.
   inner.exp_argument_error = 2 * contract.exp_argument_error + 7;
+  if (contract.differences) {  // once more, as often as it has roundings of the accumulator
+    const double stored = properties(*contract.differences).unit_roundoff;
+    inner.exp_argument_error += 2 * stored / properties(contract.accumulator).unit_roundoff;
+  }
   const RoundingModel<T> model(inner, row, grants);
   formulas::logarithms::Quantities<T> q;
   q.unit = model.unit;

@@ -33,6 +33,10 @@ SoftmaxGradientThreshold<T>::SoftmaxGradientThreshold(const Contract& contract, 
     : model_(contract), row_(row) {
   require_gradient_row("SoftmaxGradientThreshold", row.size, row.terms);
   const FpEnvironmentGuard guard;
+  if (contract.gradient == GradientForm::jacobian) {
+    set_jacobian(contract);
+    return;
+  }
   const StorageError<T> stored = storage_error<T>(contract, contract.products);
   term_unit_ = 2 * model_.reading_unit + model_.unit + stored.unit;
   const T read = model_.reading_floor * (row.largest_coefficient + row.largest_upstream + model_.reading_floor);
@@ -49,10 +53,26 @@ SoftmaxGradientThreshold<T>::SoftmaxGradientThreshold(const Contract& contract, 
   term_loss_ = exp(model_.unit) * term_floor_;
 }
 
+// Each term is y_i y_j g_j, or y_i g_i - y_i y_i g_i: at most four readings, a product, a difference, the product with
+// g, and two stores. The mean's members hold what the terms together lose.
+template <class T>
+void SoftmaxGradientThreshold<T>::set_jacobian(const Contract& contract) {
+  jacobian_ = true;
+  const StorageError<T> stored = storage_error<T>(contract, contract.products);
+  const T height = signed_sum_height(contract, row_.size, row_.terms, model_.unit), &lost = model_.reading_floor;
+  term_unit_ = 4 * model_.reading_unit + 3 * model_.unit + 2 * stored.unit;
+  const T y = row_.largest_coefficient + lost, g = row_.largest_upstream + lost;
+  const T read = lost * (2 * y * g + y * y + y + g);
+  const T losses = (model_.product_floor + model_.sum_floor + 2 * stored.floor) * (g + 1) + model_.product_floor;
+  mean_rounding_ = expm1(term_unit_ + height);
+  mean_floor_ = exp(term_unit_ + height) * T(static_cast<double>(row_.terms)) * (read + losses + model_.sum_floor);
+}
+
 template <class T>
 ScalarThreshold<T> SoftmaxGradientThreshold<T>::element(const T& coefficient, const T& upstream,
                                                         const T& gradient) const {
   const FpEnvironmentGuard guard;
+  if (jacobian_) return model_.output(mean_rounding_ * metric(coefficient, upstream), gradient, mean_floor_);
   const T rounding = coefficient * (upstream_rounding_ * upstream + difference_rounding_ + rounded_mean_);
   const T read_against = upstream + row_.mean_magnitude + mean_rounding_ + mean_floor_;
   const T& lost_reading = model_.reading_floor;

@@ -20,7 +20,8 @@ struct SoftmaxGradientRow {
 };
 
 /// B12: |computed dx_j - y_j (g_j - M)|, M = sum y g, for kernels that compute y (g - M) or y g - y M, with or without
-/// fused multiply-adds, with the sum in the contract's order (sum=) and products stored by products=.
+/// fused multiply-adds, with the sum in the contract's order (sum=) and products stored by products=; by
+/// gradient=jacobian for kernels that multiply the matrix of y_i [i = j] - y_i y_j by g.
 ///
 /// contract    acc, sum, subnormal, products, input (of y and g), output; there is no exponential
 /// infinite    if e^(k lambda) is no double; overflows are not covered
@@ -36,8 +37,11 @@ class SoftmaxGradientThreshold {
   T metric(const T& coefficient, const T& upstream) const;
 
  private:
+  void set_jacobian(const Contract& contract);
+
   OperationModel<T> model_;
   SoftmaxGradientRow<T> row_;
+  bool jacobian_ = false;
   T term_unit_;      // a: reading, rounding and storing a product
   T term_floor_;     // its underflow loss
   T mean_rounding_;  // of M, without underflow

@@ -33,12 +33,18 @@ T reciprocal_of(double theta) {
   return std::isfinite(above) ? T(above) : unbounded<T>();
 }
 
+// Exponentials with a floor do not vanish where an item is masked.
+template <class T>
+std::uint64_t added_items(const Contract& contract, const RowStatistics<T>& row) {
+  return contract.least_exp == 0 ? row.visible : std::max(row.size, row.visible);
+}
+
 }  // namespace
 
 template <class T>
 RoundingModel<T>::RoundingModel(const Contract& contract, const RowStatistics<T>& row, Grants grants)
     : OperationModel<T>(contract),
-      visible(T(static_cast<double>(row.visible))),
+      visible(T(static_cast<double>(added_items(contract, row)))),
       accumulator_(contract.accumulator),
       flushed_(contract.subnormals == Subnormals::flushed) {
   if (row.visible == 0) throw std::invalid_argument("rounding: need a visible item, got a fully masked row");
@@ -51,7 +57,9 @@ RoundingModel<T>::RoundingModel(const Contract& contract, const RowStatistics<T>
   set_stored(contract);
   set_argument(contract, row);
   set_row(contract, row);
-  set_quotient(row);
+  set_quotient(contract, row);
+  // The weight of a floor may multiply any deviation: no entropy has a bound.
+  if (contract.least_exp != 0) exp_cutoff = quantities.exp_cutoff = unbounded<T>();
 }
 
 template <class T>
@@ -78,10 +86,13 @@ void RoundingModel<T>::set_argument(const Contract& contract, const RowStatistic
     if (!(inverse > 2 * p.smallest_normal && inverse < p.largest / 2)) extra = unbounded<T>();
     // A difference that overflows before it is scaled gives weight 0: harmless only if its exponential is 0 anyway.
     const double spread = upper(row.maximum_magnitude + row.largest_magnitude) * row.theta;
-    const bool harmless = spread < p.largest / 2 || p.largest / row.theta > 2 * upper(exp_cutoff);
+    const double largest =
+        contract.differences ? std::min(p.largest, properties(*contract.differences).largest) : p.largest;
+    const bool harmless = spread < largest / 2 || largest / row.theta > 2 * upper(exp_cutoff);
     if (!harmless) extra = unbounded<T>();
   }
-  argument_unit = T(argument_steps) * unit + extra;
+  const StorageError<T> stored = storage_error<T>(contract, contract.differences);
+  argument_unit = T(argument_steps) * unit + extra + stored.unit;
   scaling = expm1(T(std::max(argument_steps - 1, 0.0)) * unit + extra);
 
   // Differences of rounded logits telescope along the path: their conversion counts once, for x_i and for the maximum.
@@ -97,6 +108,7 @@ void RoundingModel<T>::set_argument(const Contract& contract, const RowStatistic
   conversion_ = conversion + 2 * conversion_floor * over_theta;
   // So does a difference that underflows before scaling.
   argument_step_ = scaled ? exp(argument_unit) * sum_floor * over_theta + product_floor : sum_floor;
+  argument_step_ = argument_step_ + exp(argument_unit) * stored.floor * maximum(over_theta, T(1));
   keep_to_theorems();
 }
 
@@ -115,7 +127,8 @@ void RoundingModel<T>::set_scaled_logits(const Contract& contract, const RowStat
   scaling = expm1(T(roundings) * unit + extra);
   // x_i / theta and m / theta together err by scaling (2 |m| / theta + D_i); the slope covers the second part.
   argument_steps = contract.exp_argument_error + roundings;
-  argument_unit = T(argument_steps) * unit + extra;
+  const StorageError<T> stored = storage_error<T>(contract, contract.differences);
+  argument_unit = T(argument_steps) * unit + extra + stored.unit;
   T shift_of_logits = scaling * row.maximum_magnitude;
   if (!(upper(row.maximum_magnitude + shift_of_logits) < p.largest)) shift_of_logits = unbounded<T>();
   // Differences telescope along the path, like those of converted logits.
@@ -123,7 +136,7 @@ void RoundingModel<T>::set_scaled_logits(const Contract& contract, const RowStat
   if (converted) lost = lost + product_floor * reciprocal_of<T>(row.theta);
   if (!converted && flushed_) lost = lost + T(p.smallest_normal) * reciprocal_of<T>(row.theta);
   conversion_ = 2 * (shift_of_logits + lost);
-  argument_step_ = sum_floor;
+  argument_step_ = sum_floor + exp(argument_unit) * stored.floor;
   keep_to_theorems();
 }
 
@@ -171,7 +184,7 @@ template <class T>
 void RoundingModel<T>::set_row(const Contract& contract, const RowStatistics<T>& row) {
   set_quantities(contract, row);
   // Adding a masked item's zero is exact, so no item has more than visible - 1 roundings.
-  const std::uint64_t steps = std::min(summation_height(contract, row.size), row.visible - 1);
+  const std::uint64_t steps = std::min(summation_height(contract, row.size), added_items(contract, row) - 1);
   quantities.height = T(static_cast<double>(steps));
   sums = formulas::SumBounds<T>(quantities);
   slope = sums.slope;
@@ -187,7 +200,7 @@ void RoundingModel<T>::set_row(const Contract& contract, const RowStatistics<T>&
 }
 
 template <class T>
-void RoundingModel<T>::set_quotient(const RowStatistics<T>& row) {
+void RoundingModel<T>::set_quotient(const Contract& contract, const RowStatistics<T>& row) {
   quotient = unit;
   quantities.reciprocal_error = T(0);
   if (!reciprocal) return;
@@ -196,6 +209,11 @@ void RoundingModel<T>::set_quotient(const RowStatistics<T>& row) {
   const bool normal = upper(largest_sum) <= 1 / properties(accumulator_).smallest_normal;
   quantities.reciprocal_error = normal ? roundoff : roundoff + product_floor * largest_sum;
   quotient = quotient + minus_log1m(quantities.reciprocal_error);
+  // total= may store 1 / S, which is subnormal in f16 where S exceeds 2^14.
+  const T lost = storage_error<T>(contract, contract.total).floor * largest_sum;
+  if (upper(lost) == 0 || upper(largest_sum) <= 1 / properties(*contract.total).smallest_normal) return;
+  quotient = quotient + minus_log1m(lost);
+  quantities.output_unit = quantities.output_unit + minus_log1m(lost);
 }
 
 template <class T>

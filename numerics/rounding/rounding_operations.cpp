@@ -79,6 +79,7 @@ OperationModel<T>::OperationModel(const Contract& contract) {
   sum_floor = flushed ? T(p.smallest_normal) : T(0);
   product_floor = flushed ? T(p.smallest_normal) : half_quantum;
   exp_floor = flushed ? maximum(T(p.smallest_normal), exp_quanta) : exp_quanta;
+  exp_floor = maximum(exp_floor, T(contract.least_exp));
   // The smallest subnormal number is 2^-(precision - 1 - min_exponent).
   exp_cutoff = T(p.precision - 1 - p.min_exponent) * T(twice_log_two);
 

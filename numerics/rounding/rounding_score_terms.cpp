@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "numerics/formats/fp_environment.hpp"
 #include "numerics/rounding/rounding_attention.hpp"
@@ -33,9 +34,10 @@ T capped_error(const Contract& contract, double softcap, const T& score_error, c
   const T roundoff(properties(contract.accumulator).unit_roundoff);
   // Roundings: a quotient, or a reciprocal and a product; tanh, whose relative condition is at most 1; a product.
   const int roundings = 3 + (is_representable(contract, softcap) ? 0 : 1) + (changes_base(contract) ? 2 : 0);
-  const T log = minus_log1m(T(contract.tanh_error) * roundoff) + T(roundings) * minus_log1m(roundoff);
-  const T reached = capped + score_error;
-  return score_error + expm1(log) * reached + exp(log) * (3 * lost_product<T>(contract)) * (T(1) + T(softcap));
+  const StorageError<T> stored = storage_error<T>(contract, contract.softcap);  // of each step's result
+  const T log = minus_log1m(T(contract.tanh_error) * roundoff) + T(roundings) * minus_log1m(roundoff) + 3 * stored.unit;
+  const T reached = capped + score_error, lost = 3 * (lost_product<T>(contract) + stored.floor);
+  return score_error + expm1(log) * reached + exp(log) * lost * (T(1) + T(softcap));
 }
 
 }  // namespace
@@ -82,8 +84,12 @@ T sink_error(const Contract& contract, double sink) {
   const int roundings = (is_representable(contract, sink) ? 0 : 1) + (changes_base(contract) ? 2 : 0);
   T error = T(0);
   if (roundings > 0) error = expm1(T(roundings) * unit) * size + lost_product<T>(contract);
-  const bool fits = !contract.scores || round_to(*contract.scores, sink) == sink;
-  return fits ? error : stored_score_error(contract, error, size);
+  for (const std::optional<Format>& format : {contract.sinks, contract.scores}) {
+    if (!format || round_to(*format, sink) == sink) continue;
+    const StorageError<T> stored = storage_error<T>(contract, format);
+    error = error + expm1(stored.unit) * (size + error) + stored.floor;
+  }
+  return error;
 }
 
 std::uint64_t size_with_sink(const Contract& contract, std::uint64_t n) {

@@ -65,7 +65,7 @@ class Attributes(ctypes.Structure):
         ("renormalize", ctypes.c_int32),
         ("mean", ctypes.c_int32),
         ("k", ctypes.c_int32),
-        ("reserved_2", ctypes.c_int32),
+        ("interleaved_heads", ctypes.c_int32),
         ("ignore_index", ctypes.c_int64),
         ("page_size", ctypes.c_int64),
     ]

@@ -9,9 +9,10 @@ from . import _arrays, _library
 from ._function import Adapter
 from ._gradients import require_forward
 from ._library import UsageError, whole
-from ._ops import ALL_ATTRIBUTES, PARAMETERS, Op
+from ._masks import require_form
+from ._ops import ALL_ATTRIBUTES, PARAMETERS, SEQUENCES, Op
 from ._parameters import is_wrapper, own_arguments, parameters_of
-from ._words import Isolation
+from ._words import Isolation, Masks
 
 
 def name_of(function: Any) -> str:
@@ -31,6 +32,8 @@ def adapter_of(
     refuses: Sequence[type[BaseException]],
     device: str | None,
     autograd: bool,
+    masks: str,
+    mods: Sequence[Any],
 ) -> Adapter:
     library = arrays
     if library is None:
@@ -79,7 +82,24 @@ def adapter_of(
     # By torch's own names query i stands at key i.
     top_left = takes is None and taken.get("causal") == "is_causal"
     follow = own_arguments(function, op)
-    return Adapter(function, op, library, taken, outputs, tuple(refuses), device, top_left, follow=follow, autograd=autograd)
+    masks = require_form(masks, get_args(Masks), _arrays.dtype_of(dtype), "mask" in taken)
+    knows = _known_terms(op, taken, mods)
+    return Adapter(function, op, library, taken, outputs, tuple(refuses), device, top_left, follow=follow, autograd=autograd, masks=masks, knows=knows)
+
+
+def _known_terms(op: Op, taken: Mapping[str, str], mods: Sequence[Any]) -> tuple[str, ...]:
+    """The terms of a call that mask_mod and score_mod give."""
+    for name, mod in zip(("mask_mod", "score_mod"), mods):
+        if mod is None:
+            continue
+        if not callable(mod):
+            raise UsageError(f"{name}: need a function, got {_library.shown(mod)}")
+        if not op.has_terms:
+            raise UsageError(f"{name}: need attention or attention_backward, got {op.name}")
+        if given := [term for term in ("mask", "bias", *SEQUENCES) if term in taken]:
+            raise UsageError(f"{name}: need a function that knows its mask, got one that takes {given[0]}")
+    mask_mod, score_mod = mods
+    return () if mask_mod is None and score_mod is None else ("mask",) if score_mod is None else ("mask", "bias")
 
 
 def isolation_of(word: str, adapter: Adapter) -> str:

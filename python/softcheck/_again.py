@@ -12,7 +12,7 @@ from . import _arrays
 
 # The arguments that decide how a case is called and judged. Those that choose the cases (effort, seed, cases,
 # max_length, budget, max_calls) and progress are left out, since a replay names its case.
-_KEPT = ("require", "exempt", "time_limit", "load_limit", "takes", "out", "outputs", "strides", "device", "shapes", "isolation", "warm_up", "autograd")  # fmt: skip
+_KEPT = ("require", "exempt", "time_limit", "load_limit", "takes", "masks", "mask_mod", "score_mod", "out", "outputs", "strides", "device", "shapes", "isolation", "warm_up", "autograd")  # fmt: skip
 
 
 def name_in_its_program(function: Callable[..., Any]) -> str:
@@ -61,7 +61,8 @@ def again(function: Callable[..., Any], arguments: Mapping[str, Any], defaults: 
     for name, value in given.items():
         if name == "takes":
             value = dict(value) if isinstance(value, Mapping) else tuple(value)
-        words.append(f"{name}={_dtype(value) if name == 'out_dtype' else repr(value)}")
+        text = name_in_its_program(value) if name.endswith("_mod") else _dtype(value) if name == "out_dtype" else repr(value)
+        words.append(f"{name}={text}")
     if refuses := tuple(arguments["refuses"]):
         names = ", ".join(_exception(kind) for kind in refuses)
         words.append(f"refuses=({names},)")

@@ -51,6 +51,7 @@ class Told(NamedTuple):
     claim     the claim that fails on it
     follow    the function's arguments whose values follow from a call: dim, axis, enable_gqa
     autograd  the function is the forward one
+    as_it_is  the function is passed the mask of the call, as True for visible items, and groups heads as assert_output does
     """
 
     function: str
@@ -64,6 +65,7 @@ class Told(NamedTuple):
     claim: str
     follow: tuple[str, ...] = ()
     autograd: bool = False
+    as_it_is: bool = True
 
 
 def _number(value: Any) -> str:
@@ -145,7 +147,7 @@ def as_test(told: Told, found: Mapping[str, Any]) -> str:
     is_compact = not re.search(r" in=| layout=[1-9]", found["case"])
     # torch's attention does not take both: the judge passed one mask.
     is_merged = told.takes.get("causal") == "is_causal" and found["causal"] and any(tensor["name"] == "mask" for tensor in inputs)
-    is_plain = "out" not in told.takes and not is_merged and not told.autograd and not any(tensor["name"] in SEQUENCES for tensor in inputs)
+    is_plain = "out" not in told.takes and not is_merged and not told.autograd and told.as_it_is and not any(tensor["name"] in SEQUENCES for tensor in inputs)
     is_value = found["property"] in _OF_ONE_CALL and told.claim in (*OPS[told.op].claims, *_RULES)
     if is_listed and is_compact and is_plain and is_value:
         body = _by_values(told, found)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import importlib
+import json
 import os
 import pathlib
+import tempfile
 from typing import Any, Sequence
 
 from . import _library
@@ -60,6 +64,45 @@ def _file(name: str, value: Any) -> str | None:
     return path
 
 
+def _encoder(model: str) -> Any:
+    """The checkpoint's own tokenizer: ids of a text, without padding or truncation."""
+    folder, name = (model, "") if os.path.isdir(model) else os.path.split(model)
+    with contextlib.suppress(ImportError):
+        transformers = importlib.import_module("transformers")
+        options = {"gguf_file": name} if name.endswith(".gguf") else {}
+        own = transformers.AutoTokenizer.from_pretrained(folder or ".", local_files_only=True, **options)
+        return lambda text: own(text, padding=False, truncation=False)["input_ids"]
+    try:
+        tokenizers = importlib.import_module("tokenizers")
+    except ImportError:
+        raise UsageError("text: need the package transformers or tokenizers, neither is installed; tokens= takes ids") from None
+    own = tokenizers.Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
+    own.no_padding()
+    own.no_truncation()
+    return lambda text: own.encode(text).ids
+
+
+def _write_ids(model: str, text: Any, file: pathlib.Path) -> None:
+    texts = [text] if isinstance(text, str) else list(text) if isinstance(text, Sequence) else [text]
+    for one in texts:
+        if not isinstance(one, str):
+            raise UsageError(f"text: need a text, or several, got {one!r}")
+    if not os.path.exists(model):
+        raise UsageError(f"model: {model} is not there")
+    try:
+        encode = _encoder(model)
+    except UsageError:
+        raise
+    except Exception as error:  # of many kinds, with many lines
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UsageError(f"text: need a checkpoint with its tokenizer, {model} has none that can be read: {reason}") from error
+    ids = [[int(i) for i in encode(one)] for one in texts]
+    for one, found in zip(texts, ids):
+        if len(found) < 2:
+            raise UsageError(f"text: need two tokens or more, {one!r} has {len(found)}")
+    file.write_text("".join(json.dumps(found) + "\n" for found in ids), encoding="utf-8")
+
+
 def certify(
     model: str | os.PathLike[str],
     *,
@@ -68,6 +111,7 @@ def certify(
     layers: str | int | None = None,
     activations: str | os.PathLike[str] | None = None,
     tokens: str | os.PathLike[str] | None = None,
+    text: str | Sequence[str] | None = None,
     fail_if: str | Sequence[str] = (),
     threads: int | None = None,
     html: str | os.PathLike[str] | None = None,
@@ -85,6 +129,8 @@ def certify(
     activations  a safetensors file of recorded queries "layers.L.query" (n, heads, dim) and keys "layers.L.key"
     tokens       a file of token ids, one line of two or more for each input, on which the model runs (BERT, GPT-2 and
                  decoders of Llama's layout); not together with activations. The heads then have "observed"
+    text         what the model runs on instead of tokens, one input or several, turned into ids by the checkpoint's own
+                 tokenizer; needs the package transformers, or tokenizers and the checkpoint's tokenizer.json
     fail_if      conditions that make the verdict "fail": "logit.f16 > 65504", "spread.best > 80"
     threads      all of the machine's by default
     html         a file: the heads as one HTML page, as `softcheck model --html` writes it
@@ -92,6 +138,15 @@ def certify(
 
     Raises UsageError for a wrong path, argument or file, and for an architecture without a known bound.
     """
+    if text is not None:
+        if tokens is not None or activations is not None:
+            raise UsageError(f"text: need either text, tokens or activations, got {'tokens' if tokens else 'activations'}, too")
+        with tempfile.TemporaryDirectory(prefix="softcheck_") as folder:
+            file = pathlib.Path(folder, "text")
+            _write_ids(_library.path("model", model), text, file)
+            return certify(
+                model, eps=eps, items=items, layers=layers, tokens=file, fail_if=fail_if, threads=threads, html=html, junit=junit
+            )
     words = {
         "eps": _library.number("eps", eps),
         "items": items,

@@ -17,13 +17,14 @@ from ._domain import domain_of, tries_empty_rows
 from ._dtypes import FORMAT_NAMES
 from ._function import Adapter, ForkedCall, op_named, require_device, words_of
 from ._library import UsageError, number
+from ._masks import Known
 from ._ops import OPS
 from ._parameters import left_at_defaults, own_argument
 from ._results import tolerances_of
 from ._shapes import with_shapes
 from ._signature import require_callable_with
 from ._warm_up import call_once
-from ._words import Arrays, Dtype, Effort, InferArguments, Isolation, OpName, Shapes
+from ._words import Arrays, Dtype, Effort, InferArguments, Isolation, Masks, OpName, Shapes
 from ._worker import SpawnedCall
 from .report import Report, report_of
 
@@ -83,12 +84,18 @@ def _judge(function: Callable[..., Any] | str, infer_contract: bool, given: dict
     if isinstance(function, str) and ":" in function:
         words["domain"] = with_shapes(shapes, "", op, domain, effort)
         words["isolation"] = {"auto": "full", "fork": "full"}.get(isolation, isolation)
-        return report_of(_library.judge(function, words, infer_contract, shown))
+        mods = given["mask_mod"], given["score_mod"]
+        known = Known(*mods, name, "numpy", None) if any(mod is not None for mod in mods) else None
+        return report_of(_library.judge(function, words, infer_contract, shown, known))
     if not callable(function):
         raise UsageError(f"function: need a function or 'LIB:SYMBOL', got {_library.shown(function)}")
     adapter = adapter_of(
-        function, op, *(given[name] for name in ("dtype", "arrays", "takes", "out", "outputs", "refuses", "device", "autograd"))
+        function,
+        op,
+        *(given[name] for name in ("dtype", "arrays", "takes", "out", "outputs", "refuses", "device", "autograd", "masks")),
+        (given["mask_mod"], given["score_mod"]),
     )
+    known = Known(given["mask_mod"], given["score_mod"], name, adapter.arrays, adapter.device) if adapter.knows else None
     # A replay names its own call.
     empty_rows = given["replay"] is not None or tries_empty_rows(op, domain)
     words["domain"] = domain_of(adapter, with_shapes(shapes, adapter.arrays, op, domain, effort), given["strides"], empty_rows)
@@ -107,7 +114,7 @@ def _judge(function: Callable[..., Any] | str, infer_contract: bool, given: dict
             call = stack.enter_context(SpawnedCall(adapter, words["time_limit"], words["load_limit"]))
         else:
             call = ForkedCall(adapter, in_process=how == "none")
-        data = _library.judge(call, words, infer_contract, shown)
+        data = _library.judge(call, words, infer_contract, shown, known)
     if shown is not None:
         shown("", 0, 0, 0)
     notes = [] if given["takes"] is not None else [left_at_defaults(function, op, adapter.takes, adapter.follow)]
@@ -129,6 +136,7 @@ def _judge(function: Callable[..., Any] | str, infer_contract: bool, given: dict
         claim=data["summary"].split(": ")[-1].split(" ")[0],
         follow=adapter.follow,
         autograd=adapter.autograd,
+        as_it_is=adapter.masks == "visible" and not adapter.knows and "heads=interleaved" not in words["domain"],
     )
     return report_of(data, adapter.arrays, told, functools.partial(tolerances_of, op.name, data.get("contract"), (), {}))
 
@@ -153,6 +161,9 @@ def check(
     out_dtype: Dtype | None = None,
     arrays: Arrays | None = None,
     takes: Mapping[str, str] | Sequence[str] | None = None,
+    masks: Masks = "visible",
+    mask_mod: Callable[..., Any] | None = None,
+    score_mod: Callable[..., Any] | None = None,
     out: bool = False,
     outputs: int = 1,
     strides: bool = True,
@@ -190,6 +201,13 @@ def check(
                 of dtype or of the function itself, else numpy
     takes       the parameters of the table below that the function takes, as names or as {"mask": "attn_mask"}. By
                 default those in its signature; a wrapper f(*args, **kwargs) needs takes
+    masks       the form of the masks that the function takes: "visible" (True = visible), "hidden" (True = hidden),
+                "-inf" or "min" (an array of the inputs' dtype that it adds to the scores: 0, or -inf or the lowest
+                number where an item is hidden; the domain then has nan=visible)
+    mask_mod, score_mod   of a function of attention that knows its mask, or what it adds to the scores, as FlexAttention
+                has them: mask_mod(b, h, q_idx, kv_idx) is True where a query sees a key, score_mod(score, b, h, q_idx,
+                kv_idx) adds a number, or returns -inf. The judge calls them to learn both, and the function itself
+                without a mask. Calls whose numbers the dtype cannot hold exactly are left out
     outputs     number of arrays that the function returns. Attention: 2 adds lse, 3 also entropy. attention_backward:
                 4 adds dsinks, 5 also dbias (or the domain has the words dsinks, dbias). merge_states and topk_softmax
                 always return two

@@ -6,6 +6,7 @@ import re
 
 from ._function import Adapter
 from ._library import UsageError
+from ._masks import ADDED
 from ._ops import ATTENTION_WORDS, LOSS_WORDS, SEQUENCE_WORDS, Op
 
 
@@ -52,6 +53,9 @@ def domain_of(adapter: Adapter, domain: str | None, strides: bool, empty_rows: b
         implied += _topk_words(adapter, given)
     if "mask" not in adapter.takes:
         implied.append("nomask")
+    # Adding -inf hides neither a NaN nor +inf.
+    if adapter.masks in ADDED and not given & {"finite", "nan=visible"}:
+        implied.append("nan=visible")
     if not strides:
         implied.append("compact")
     return " ".join(words + [word for word in implied if word not in given])

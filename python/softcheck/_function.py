@@ -11,7 +11,7 @@ from typing import Any, Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from . import _abi, _arrays, _dtypes, _library
+from . import _abi, _arrays, _dtypes, _library, _masks
 from ._crash import crash_text
 from ._gradients import gradients, inputs_of_forward
 from ._ops import LONGEST, OPS, SEQUENCES, TENSORS, Op
@@ -99,6 +99,8 @@ class Adapter:
              "sum", log-sum-exps to base 2, weights of top-k divided by their sum
     follow   names of arguments whose values follow from a call (own_arguments)
     autograd the function is the forward one, and torch.autograd makes its gradients
+    masks    the form in which it takes masks (_masks.passed)
+    knows    "mask" and "bias" if the function knows them: it is not passed those of a call
     """
 
     function: Callable[..., Any]
@@ -112,6 +114,8 @@ class Adapter:
     own: dict[str, Any] = field(default_factory=dict)
     follow: tuple[str, ...] = ()
     autograd: bool = False
+    masks: str = "visible"
+    knows: tuple[str, ...] = ()
 
     @property
     def called_with(self) -> tuple[str, ...]:
@@ -135,6 +139,10 @@ class Adapter:
         """
         if len(request.outputs) > self.outputs:
             raise Refused
+        if "mask" in self.knows:
+            request.mask = None
+        if "bias" in self.knows:
+            request.attributes.pop("bias", None)
         if self._lacks(request):
             raise Refused
         arguments = [self._array(array, dtype) for array, dtype in request.inputs]
@@ -142,7 +150,7 @@ class Adapter:
             arguments[1] = arguments[1].long()
         keywords: dict[str, Any] = {}
         if "mask" in self.takes:
-            keywords[self.takes["mask"]] = None if request.mask is None else self._array(request.mask, "bool")
+            keywords[self.takes["mask"]] = None if request.mask is None else self._mask(request, request.mask)
         for name in ("theta", "scale", "causal"):
             if name in self.takes:
                 keywords[self.takes[name]] = getattr(request, name)
@@ -155,7 +163,7 @@ class Adapter:
         if self.takes_one_of_two and request.mask is not None and request.causal:
             queries, keys = request.mask.shape[-2:]
             seen = request.mask & np.tri(queries, keys, 0 if self.top_left else keys - queries, dtype=bool)
-            keywords |= {self.takes["mask"]: self._array(seen, "bool"), self.takes["causal"]: False}
+            keywords |= {self.takes["mask"]: self._mask(request, seen), self.takes["causal"]: False}
         if "out" in self.takes:
             outs = [self._array(array, dtype) for array, dtype in request.outputs]
             keywords[self.takes["out"]] = outs[0] if len(outs) == 1 else tuple(outs)
@@ -208,6 +216,10 @@ class Adapter:
 
     def _array(self, array: np.ndarray, dtype: str) -> Any:
         result = _arrays.from_bits(array, dtype, self.arrays)
+        return result if self.device is None else result.to(self.device)
+
+    def _mask(self, request: Request, seen: np.ndarray) -> Any:
+        result = _masks.passed(seen, self.masks, request.inputs[0][1], self.arrays)
         return result if self.device is None else result.to(self.device)
 
     def _write(self, results: Any, outputs: Sequence[tuple[np.ndarray, str]]) -> None:

@@ -13,11 +13,14 @@ import pathlib
 import signal
 import threading
 import time
-from typing import Any, Callable, Iterator
+from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 import numpy as np
 
 from ._abi import Call, TensorCall
+
+if TYPE_CHECKING:
+    from ._masks import Known
 
 # The statuses of softcheck.h, which are the exit codes of the softcheck command.
 PASS, FAIL, USAGE, MALFORMED, REFUSED, UNDECIDED, CRASHED, TIMED_OUT = range(8)
@@ -25,6 +28,7 @@ INTERNAL = 70
 
 FUNCTION = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.POINTER(Call), ctypes.c_void_p)
 _INTERRUPTED = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+_FIXED = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int64), ctypes.c_void_p)
 _PROGRESS = ctypes.PYFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_double
 )
@@ -59,6 +63,8 @@ class Options(ctypes.Structure):
         ("device", ctypes.c_char_p),
         ("after_fork", ctypes.c_void_p),
         ("max_calls", ctypes.c_uint64),
+        ("fixed_mask", _FIXED),
+        ("fixed_bias", _FIXED),
     ]
 
 
@@ -268,11 +274,19 @@ class Interruptions:
     def _note(self, _number: int, _frame: Any) -> None:
         self.seen = True
 
+    def end(self) -> None:
+        self.seen = True
 
-def judge(what: str | Callable, words: dict[str, Any], infer: bool, progress: Callable | None) -> dict[str, Any]:
-    """Judges "LIB:SYMBOL" or a function(call, context) -> int. Returns the report as a dictionary."""
+
+def judge(what: str | Callable, words: dict[str, Any], infer: bool, progress: Callable | None, known: Known | None = None) -> dict[str, Any]:
+    """Judges "LIB:SYMBOL" or a function(call, context) -> int. Returns the report as a dictionary.
+
+    known  what the function knows of its masks and scores
+    """
     interruptions = Interruptions()
     options = _options(words, interruptions, progress)
+    for name in () if known is None else known.names:
+        setattr(options, f"fixed_{name}", _FIXED(known.filler(name, interruptions.end)))
     report = ctypes.c_char_p()
     of = "library" if isinstance(what, str) else "function"
     function = getattr(_library, f"softcheck_{'infer' if infer else 'judge'}_{of}")
@@ -287,6 +301,8 @@ def judge(what: str | Callable, words: dict[str, Any], infer: bool, progress: Ca
                 status = function(FUNCTION(what), None, ctypes.byref(options), ctypes.byref(report))
             finally:
                 _imp.release_lock()
+    if known is not None:
+        known.raise_error()
     result = _take(status, report)
     if interruptions.seen:
         result["interrupted"] = True

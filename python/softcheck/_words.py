@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Mapping, Protocol, Sequence, TypedDict, Union
+from typing import Any, Callable, Literal, Mapping, Protocol, Sequence, TypedDict, Union
 
 OpName = Literal[
     "softmax",
@@ -33,6 +33,7 @@ Isolation = Literal["auto", "fork", "spawn", "none"]
 Arrays = Literal["numpy", "torch", "jax", "mlx", "tensorflow", "cupy"]
 Shapes = Literal["few", "any"]
 Reduction = Literal["mean", "sum"]
+Masks = Literal["visible", "hidden", "-inf", "min"]
 
 
 class _Named(Protocol):
@@ -77,6 +78,9 @@ class InferArguments(TypedDict, total=False):
     out_dtype: Dtype | None
     arrays: Arrays | None
     takes: Mapping[str, str] | Sequence[str] | None
+    masks: Masks
+    mask_mod: Callable[..., Any] | None
+    score_mod: Callable[..., Any] | None
     out: bool
     outputs: int
     strides: bool

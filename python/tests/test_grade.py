@@ -166,7 +166,7 @@ def children_of(pid):
         ("_log_softmax_kernel_impl", "log_softmax"),
         ("LogSoftmax", "log_softmax"),
         ("logsumexp_v2", "logsumexp"),
-        ("entmax15", "entmax15"),
+        ("sparsemax", "sparsemax"),
         ("97_ScaledDotProductAttention", "attention"),
         ("95_CrossEntropyLoss", "cross_entropy_mean"),
         ("test_softmax", None),

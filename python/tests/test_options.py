@@ -11,9 +11,11 @@ import os
 import pathlib
 import pytest
 import re
+import shutil
 import softcheck
 import subprocess
 import sys
+import types
 from campaigns import COMMAND, KERNELS, needs_kernels
 from xml.etree import ElementTree
 
@@ -54,6 +56,80 @@ def test_recorded_activations_lie_within():
     assert {head["layer"] for head in certificates.heads} == {1}
     for head in certificates.heads:
         assert head["observed"]["spread"][1] <= head["spread"]["best"][1]
+
+
+class Words:
+    """As tokenizers.Tokenizer: an id for each word."""
+
+    @staticmethod
+    def from_file(path):
+        assert pathlib.Path(path).name == "tokenizer.json"
+        if not pathlib.Path(path).exists():
+            raise Exception("No such file\nand more")
+        return Words()
+
+    def no_padding(self):
+        pass
+
+    def no_truncation(self):
+        pass
+
+    def encode(self, text):
+        return types.SimpleNamespace(ids=[int(word) for word in text.split()])
+
+
+@pytest.fixture
+def only_tokenizers(monkeypatch):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    monkeypatch.setitem(sys.modules, "tokenizers", types.SimpleNamespace(Tokenizer=Words))
+
+
+@pytest.fixture
+def spoken(tmp_path):
+    """A checkpoint with a tokenizer."""
+    folder = tmp_path / "bert"
+    shutil.copytree(CHECKPOINTS / "bert", folder)
+    (folder / "tokenizer.json").write_text("{}")
+    return folder
+
+
+@needs_kernels
+def test_a_text_is_run_as_its_ids(only_tokenizers, spoken, tmp_path):
+    ids = tmp_path / "ids"
+    ids.write_text("3 4 5\n7 8 9 10\n")
+    by_ids = softcheck.certify(spoken, tokens=ids)
+    for model in (spoken, spoken / "model.safetensors"):
+        by_text = softcheck.certify(model, text=["3 4 5", "7 8 9 10"])
+        assert [head["observed"] for head in by_text.heads] == [head["observed"] for head in by_ids.heads]
+    assert softcheck.certify(spoken, text="3 4 5").heads[0]["observed"] != by_ids.heads[0]["observed"]
+
+
+def test_a_text_that_cannot_be_run_is_named(only_tokenizers, spoken, monkeypatch):
+    for words, message in [
+        ({"text": 3}, "^text: need a text, or several, got 3$"),
+        ({"text": ["1 2", 3]}, "^text: need a text, or several, got 3$"),
+        ({"text": "7"}, "^text: need two tokens or more, '7' has 1$"),
+        ({"text": ""}, "^text: need two tokens or more, '' has 0$"),
+        ({"text": "1 2", "tokens": "t"}, "^text: need either text, tokens or activations, got tokens, too$"),
+        ({"text": "1 2", "activations": "a"}, "got activations, too$"),
+        ({"text": "1 2", "model": "nowhere"}, "^model: nowhere is not there$"),
+        ({"text": "1 2", "model": CHECKPOINTS / "bert"}, "bert has none that can be read: No such file$"),
+    ]:
+        with pytest.raises(softcheck.UsageError, match=message):
+            softcheck.certify(**{"model": spoken, **words})
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(softcheck.UsageError, match="^text: need the package transformers or tokenizers, neither is installed"):
+        softcheck.certify(spoken, text="1 2")
+
+
+def test_a_real_tokenizer_gives_the_ids(spoken, monkeypatch):
+    tokenizers = pytest.importorskip("tokenizers")
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    own = tokenizers.Tokenizer(tokenizers.models.WordLevel({"<unk>": 0, "a": 5, "cat": 6, "sat": 7}, unk_token="<unk>"))
+    own.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    own.enable_truncation(2)
+    own.save(str(spoken / "tokenizer.json"))
+    assert softcheck.certify(spoken, text="a cat sat a cat").heads[0]["observed"]["rows"] == 5
 
 
 def test_a_condition_fails():

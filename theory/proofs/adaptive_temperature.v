@@ -42,8 +42,7 @@ Proof.
 Qed.
 
 Section Top.
-  Variable top : R.
-  Hypotheses (place : 4.41240186596566 < top < 4.41240186596568) (level : slope top = 0).
+  Context (top : R) (place : 4.41240186596566 < top < 4.41240186596568) (level : slope top = 0).
 
   Lemma slope_positive_before_top H : H < top -> 0 < slope H.
   Proof.

@@ -52,8 +52,7 @@ Qed.
 
 (** How near to t one must be for f to move by less than 1, without choosing: half of the supremum. *)
 Section Bounded.
-  Variables (d m : nat) (f : vector -> vector).
-  Hypothesis cont : continuous d m f.
+  Context (d m : nat) (f : vector -> vector) (cont : continuous d m f).
 
   Definition steady (t : vector) (r : R) : Prop :=
     0 <= r <= 1 /\

@@ -52,8 +52,7 @@ Qed.
 Section Format.
   (** Numbers of prec bits, gradual underflow below 2^(emin + prec): binary16, bfloat16, binary32, binary64, with any
       rule for ties. *)
-  Variables (emin prec : Z) (choice : Z -> bool).
-  Hypothesis some_bits : Prec_gt_0 prec.
+  Context (emin prec : Z) (choice : Z -> bool) (some_bits : Prec_gt_0 prec).
 
   Definition is_number (x : R) : Prop := generic_format radix2 (FLT_exp emin prec) x.
   Definition spacing (x : R) : R := ulp radix2 (FLT_exp emin prec) x.

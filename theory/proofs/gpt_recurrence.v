@@ -13,8 +13,7 @@ From softcheck Require Import softmax vectors lemma_2_1 small_transformer coordi
 Local Open Scope R_scope.
 
 Section Network.
-  Variables (theta : R).
-  Hypothesis heated : 0 < theta.
+  Context (theta : R) (heated : 0 < theta).
   Local Notation head_bounded := (layer_gains.head_bounded theta).
   Local Notation bounded_by := (layer_gains.bounded_by theta).
   Local Notation alone := (layer_gains.alone theta).

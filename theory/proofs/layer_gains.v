@@ -22,8 +22,7 @@ Inductive layer_gain : Set :=
   | FeedforwardGain (lipschitz : R).
 
 Section Network.
-  Variables (theta : R).
-  Hypothesis heated : 0 < theta.
+  Context (theta : R) (heated : 0 < theta).
 
   (** What the bounds of a head mean for inputs in P. *)
   Definition head_bounded (P : vector -> Prop) (d : nat) (h : head) (g : head_gain) : Prop :=

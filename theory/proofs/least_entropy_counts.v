@@ -16,8 +16,7 @@ Local Open Scope R_scope.
 Definition turning_count (n : nat) (d : R) : R := INR n * ((d - 1 + exp (- d)) * exp (- d) / (1 - exp (- d)) ^ 2).
 
 Section Counts.
-  Variables (n : nat) (d : R).
-  Hypotheses (many : (1 <= n)%nat) (apart : 0 < d).
+  Context (n : nat) (d : R) (many : (1 <= n)%nat) (apart : 0 < d).
 
   (** For k a real number: Z = k e^d + n - k. *)
   Let Z k := k * exp d + (INR n - k).

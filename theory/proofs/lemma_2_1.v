@@ -124,9 +124,8 @@ Qed.
 (** ** Lemma 2.1 *)
 
 Section Bounds.
-  Variables (logits : list R) (delta theta p : R).
-  Hypotheses (heated : 0 < theta) (within : spread_at_most delta logits).
-  Hypothesis (inp : In p (softmax (tempered theta logits))).
+  Context (logits : list R) (delta theta p : R) (heated : 0 < theta) (within : spread_at_most delta logits)
+    (inp : In p (softmax (tempered theta logits))).
 
   Let many : 1 <= size logits.
   Proof. apply size_at_least_one. intros ->. easy. Qed.

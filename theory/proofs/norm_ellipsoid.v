@@ -52,8 +52,7 @@ Qed.
 
 Section Head.
   (** A is [width] by [d_q], B is [width] by [d_k]. *)
-  Variables (width d_q d_k : nat) (A B : matrix) (a b : vector) (s r_q r_k : R).
-  Hypothesis scaled_up : 0 <= s.
+  Context (width d_q d_k : nat) (A B : matrix) (a b : vector) (s r_q r_k : R) (scaled_up : 0 <= s).
 
   Definition head_logit (z z' : vector) : R := s * dot width (affine d_q A a z) (affine d_k B b z').
   Definition head_logits (z : vector) (keys : list vector) : list R := map (head_logit z) keys.
@@ -222,9 +221,8 @@ Section Head.
 
   Variables (sigma_A sigma_B sigma_J : R).
   Definition joint_matrix : matrix := product width (transpose B) A.
-  Hypothesis bound_A : operator_bound width d_q A sigma_A.
-  Hypothesis bound_B : operator_bound width d_k B sigma_B.
-  Hypothesis bound_J : operator_bound d_k d_q joint_matrix sigma_J.
+  Context (bound_A : operator_bound width d_q A sigma_A) (bound_B : operator_bound width d_k B sigma_B)
+    (bound_J : operator_bound d_k d_q joint_matrix sigma_J).
 
   Definition joint_form : R :=
     2 * s * sqrt r_k * (sigma_J * sqrt r_q + norm d_k (multiply width (transpose B) a)).

@@ -61,8 +61,7 @@ Qed.
 
 Section OneQuery.
   (** Q is d by [width_y], K is d by [width_x]. *)
-  Variables (d width_y width_x : nat) (Q K : matrix) (b_Q b_K y : vector) (items : list vector).
-  Hypothesis rows : (0 < d)%nat.
+  Context (d width_y width_x : nat) (Q K : matrix) (b_Q b_K y : vector) (items : list vector) (rows : (0 < d)%nat).
 
   Definition projected : vector := add (multiply width_y Q y) b_Q.
   Definition pulled_back : vector := multiply d (transpose K) projected.
@@ -73,10 +72,8 @@ Section OneQuery.
   Definition biased_logits : list R :=
     map (fun x => dot d projected (add (multiply width_x K x) b_K) / sqrt (INR d)) items.
 
-  Variables (sigma_Q sigma_K sigma_J : R).
-  Hypothesis bound_Q : operator_bound d width_y Q sigma_Q.
-  Hypothesis bound_K : operator_bound d width_x K sigma_K.
-  Hypothesis bound_J : operator_bound width_x width_y joint_matrix sigma_J.
+  Context (sigma_Q sigma_K sigma_J : R) (bound_Q : operator_bound d width_y Q sigma_Q)
+    (bound_K : operator_bound d width_x K sigma_K) (bound_J : operator_bound width_x width_y joint_matrix sigma_J).
 
   Definition paper_form : R := 2 * sigma_Q * sigma_K * norm width_y y * largest_norm width_x items.
   Definition biased_form : R :=

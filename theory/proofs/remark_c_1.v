@@ -82,16 +82,13 @@ Proof.
 Qed.
 
 Section Layer.
-  Variables (theta : R) (mask : attention_mask) (tokens : list vector).
-  Hypothesis heated : 0 < theta.
+  Context (theta : R) (mask : attention_mask) (tokens : list vector) (heated : 0 < theta).
 
   Definition seen (i : nat) : R := size (visible mask i tokens).
 
   Section Head.
-    Variables (h : head) (delta B : R) (i k : nat).
-    Hypotheses (earlier : (i <= k)%nat) (known : (k < length tokens)%nat).
-    Hypothesis spread : forall j, (j < length tokens)%nat ->
-      spread_at_most delta (logits h (token tokens j) (visible mask j tokens)).
+    Context (h : head) (delta B : R) (i k : nat) (earlier : (i <= k)%nat) (known : (k < length tokens)%nat)
+      (spread : forall j, (j < length tokens)%nat -> spread_at_most delta (logits h (token tokens j) (visible mask j tokens))).
 
     (** Lemma 2.1 for row j. *)
     Let in_row j y :
@@ -138,10 +135,9 @@ Section Layer.
     sum (map (fun h => row_disagreement (delta h / theta) (seen i) (seen k) * B h) heads).
 
   Section Heads.
-    Variables (with_residual : bool) (heads : list head) (delta B : head -> R) (i k : nat).
-    Hypotheses (earlier : (i <= k)%nat) (known : (k < length tokens)%nat).
-    Hypothesis spread : forall h j, In h heads -> (j < length tokens)%nat ->
-      spread_at_most (delta h) (logits h (token tokens j) (visible mask j tokens)).
+    Context (with_residual : bool) (heads : list head) (delta B : head -> R) (i k : nat)
+      (earlier : (i <= k)%nat) (known : (k < length tokens)%nat)
+      (spread : forall h j, In h heads -> (j < length tokens)%nat -> spread_at_most (delta h) (logits h (token tokens j) (visible mask j tokens))).
 
     (** y_i - y_k = (x_i - x_k) + the differences of the heads. *)
     Theorem residual c :

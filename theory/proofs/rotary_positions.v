@@ -121,8 +121,7 @@ Proof.
 Qed.
 
 Section Layout.
-  Variables (n : nat) (l : layout).
-  Hypothesis whole : covers n l.
+  Context (n : nat) (l : layout) (whole : covers n l).
 
   Let once : NoDup (in_planes (planes l)) /\ forall i, In i (still l) -> ~ In i (in_planes (planes l)).
   Proof.
@@ -259,8 +258,7 @@ Section Layout.
       rewrite sqrt_mult_alt by easy. apply Rmult_le_compat; try apply sqrt_pos; now apply norm_in_ball.
   Qed.
 
-  Variable w : vector.
-  Hypothesis one_weight_a_plane : forall p, In p (planes l) -> w (fst p) = w (snd p).
+  Context (w : vector) (one_weight_a_plane : forall p, In p (planes l) -> w (fst p) = w (snd p)).
 
   (** cos^2 + sin^2 = 1. *)
   Theorem isometry angle u :

@@ -17,7 +17,7 @@
     An item is a logit with one coordinate of its value vector; a masked item has no logit. The coordinates of a value
     do not interact: a vector is streamed coordinate by coordinate with the same m and S. *)
 
-From softcheck Require Import softmax merge_plan streaming_states.
+From softcheck Require Import softmax merge_plan.
 From softcheck.floating_point Require formats.
 From softcheck.numerics Require row streaming_code rounded_streaming.
 Local Open Scope R_scope.

@@ -14,8 +14,7 @@ From softcheck Require Import softmax proposition_3_2 streaming_entropy.
 Local Open Scope R_scope.
 
 Section Row.
-  Variables (logits : list R) (beta M : R).
-  Hypothesis visible : logits <> [].
+  Context (logits : list R) (beta M : R) (visible : logits <> []).
 
   Definition deviation (x : R) : R := beta * (M - x).
   Definition weight (x : R) : R := exp (- deviation x).

@@ -20,7 +20,8 @@ constexpr std::array<std::string_view, 3> adaptive_claims{
 class Attention final : public AttentionOp {
   static constexpr std::array inputs{OpInput{Role::query}, OpInput{Role::key}, OpInput{Role::value}};
   static constexpr std::array<std::string_view, 3> outputs{"output", "lse", "entropy"};
-  static constexpr std::array<std::string_view, 4> words{"weights", "values", "scores", "scale"};
+  static constexpr std::array<std::string_view, 8> words{"weights",     "values",  "scores", "scale",
+                                                         "differences", "softcap", "sinks",  "lse=base2"};
 
  public:
   constexpr Attention(std::string_view name, std::span<const std::string_view> claims, bool adaptive)

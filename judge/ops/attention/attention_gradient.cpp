@@ -254,45 +254,41 @@ class GroupJudge {
   // Calls each(t, value) for the values of a part's row; `seen` are the pairs of a key.
   template <class Each>
   void each_value(Part part, std::size_t row, const std::vector<Seen>& seen, Each each) {
-    if (part == Part::queries) return each_of_query(row, each);
+    const std::size_t d = group_.rows.front().query.size();
+    if (part == Part::queries) {
+      const QueryPairs& pairs = pairs_[row];
+      const auto key = [&](std::size_t k) { return group_.rows[row].keys.subspan(pairs.keys()[k] * d, d); };
+      const auto term = [&](std::size_t k) { return ScoreTerm{pairs, k, key(k)}; };
+      return each_scaled(pairs.errors(), pairs_.arithmetic().key_sum_height, term, each);
+    }
     std::vector<BackwardPairError> errors;
     for (const Seen& one : seen) errors.push_back(pairs_[one.query].errors()[one.pair]);
-    if (part == Part::keys) return each_of_key(seen, errors, each);
+    if (part == Part::keys) {
+      const auto term = [&](std::size_t k) {
+        return ScoreTerm{pairs_[seen[k].query], seen[k].pair, group_.rows[seen[k].query].query};
+      };
+      return each_scaled(std::span(errors), pairs_.arithmetic().query_sum_height, term, each);
+    }
     for (std::size_t k = 0; k < blind_.size(); ++k) errors.push_back(even_->errors()[0]);
     each_of_value(seen, errors, each);
   }
 
-  template <class Each>
-  void each_of_query(std::size_t i, Each each) {
-    const AttentionRow& row = group_.rows[i];
-    const std::size_t d = row.query.size();
-    const ScoreGradientSum threshold(task_.contract, pairs_.arithmetic(), pairs_[i].errors(),
-                                     pairs_.arithmetic().key_sum_height);
-    ProductSums sums(d, digits_for(task_.contract));
-    for (std::size_t k = 0; k < pairs_[i].keys().size(); ++k) {
-      sums.add({pairs_[i].score_gradient(k), pairs_[i].size(k), threshold.errors()[k], threshold.floors()[k]},
-               row.keys.subspan(pairs_[i].keys()[k] * d, d));
-    }
-    each_scaled(sums, threshold, d, each);
-  }
+  struct ScoreTerm {
+    const QueryPairs& pairs;
+    std::size_t pair;
+    std::span<const double> vector;  // the pair's key for dq, its query for dk
+  };
 
-  template <class Each>
-  void each_of_key(const std::vector<Seen>& seen, const std::vector<BackwardPairError>& errors, Each each) {
-    const ScoreGradientSum threshold(task_.contract, pairs_.arithmetic(), errors, pairs_.arithmetic().query_sum_height);
+  // dq or dk: the sum of terms, the gradient of a score times a vector, times the scale.
+  template <class Term, class Each>
+  void each_scaled(std::span<const BackwardPairError> errors, std::uint64_t height, Term term_of, Each each) {
+    const ScoreGradientSum threshold(task_.contract, pairs_.arithmetic(), errors, height);
     const std::size_t d = group_.rows.front().query.size();
     ProductSums sums(d, digits_for(task_.contract));
-    for (std::size_t k = 0; k < seen.size(); ++k) {
-      const QueryPairs& pairs = pairs_[seen[k].query];
-      sums.add(
-          {pairs.score_gradient(seen[k].pair), pairs.size(seen[k].pair), threshold.errors()[k], threshold.floors()[k]},
-          group_.rows[seen[k].query].query);
+    for (std::size_t k = 0; k < errors.size(); ++k) {
+      const auto [pairs, pair, vector] = term_of(k);
+      sums.add({pairs.score_gradient(pair), pairs.size(pair), threshold.errors()[k], threshold.floors()[k]}, vector);
     }
-    each_scaled(sums, threshold, d, each);
-  }
-
-  // dq or dk: the sums times the scale.
-  template <class Each>
-  void each_scaled(const ProductSums& sums, const ScoreGradientSum& threshold, std::size_t d, Each each) {
     const double scale = pairs_.arithmetic().scale;
     for (std::size_t t = 0; t < d; ++t) {
       const LongApproximation exact = scaled(sums.total(t), scale);

@@ -192,7 +192,9 @@ RowVerdicts judge_attention(const AttentionTask& task, const AttentionRow& row, 
     verdicts.findings.push_back(std::move(finding));
     return verdicts;
   }
-  QueryJudge(task, row, visible, verdicts).judge(got);
+  AttentionValues natural = got;
+  if (got.lse) natural.lse = task.contract.in_nats(*got.lse);
+  QueryJudge(task, row, visible, verdicts).judge(natural);
   return verdicts;
 }
 

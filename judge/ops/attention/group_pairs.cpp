@@ -24,7 +24,7 @@ GroupPairs::GroupPairs(const AttentionTask& task, const GradientGroup& group) : 
 // Repeated queries share their pairs; in long calls most queries repeat another.
 void GroupPairs::add(std::size_t i) {
   const AttentionRow& row = group_.rows[i];
-  std::string question(is_chosen(i) ? "c" : "u");
+  std::string question(is_read(i) ? "r" : "u");
   const auto append = [&](const auto& numbers) {
     question.append(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(numbers[0]));
   };
@@ -58,8 +58,8 @@ std::optional<double> GroupPairs::lse_gradient_of(std::size_t i) const {
 }
 
 QueryPairs GroupPairs::make(std::size_t i) const {
-  if (is_chosen(i)) return {task_, group_.rows[i], gradient_of(i), arithmetic_, saved_of(i), lse_gradient_of(i)};
-  // For a query that is not judged, only the keys that it sees matter: its numbers may be NaN.
+  if (is_read(i)) return {task_, group_.rows[i], gradient_of(i), arithmetic_, saved_of(i), lse_gradient_of(i)};
+  // Only the keys that such a query sees matter: its numbers may be NaN.
   AttentionRow even = group_.rows[i];
   const std::vector<double> keys(even.keys.size()), values(even.values.size()), query(even.query.size()),
       none(arithmetic_.value_size);

@@ -29,6 +29,8 @@ class GroupPairs {
 
  private:
   void add(std::size_t query);
+  // Do the numbers of the query matter: is it judged, and does it exist in its sequence?
+  bool is_read(std::size_t query) const { return is_chosen(query) && (group_.absent.empty() || !group_.absent[query]); }
   SavedForward saved_of(std::size_t query) const;
   std::optional<double> lse_gradient_of(std::size_t query) const;
   QueryPairs make(std::size_t query) const;

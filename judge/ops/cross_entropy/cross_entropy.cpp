@@ -11,43 +11,19 @@ namespace {
 
 using namespace numerics;
 
-// The common parts of both ops.
-class LabelledOp : public RowOp {
- public:
-  Attributes attributes(std::uint64_t auxiliary, std::size_t n) const override {
-    return drawn_loss_attributes(auxiliary, n);
-  }
-  bool has_input(std::size_t k, std::uint64_t auxiliary) const override {
-    return !traits.inputs[k].optional || (auxiliary & class_weights_bit) != 0;
-  }
-  bool ignores(const RowInputs& row) const override { return has_ignored_label(row); }
-  std::uint64_t closed_auxiliaries(const Domain& domain) const override { return closed_loss_bits(domain); }
-  std::uint64_t set_auxiliaries(const Domain& domain) const override { return set_loss_bits(domain); }
-
- protected:
-  using RowOp::RowOp;
-  ~LabelledOp() = default;
-};
-
-constexpr std::array<std::string_view, 2> words{"lse", "total"};
-constexpr OpInput class_weights{Role::class_weights, Extent::classes, false, NanReach::row, true};
-
-class CrossEntropy final : public LabelledOp {
-  static constexpr std::array inputs{OpInput{Role::logits}, OpInput{Role::labels, Extent::rows, true}, class_weights};
+class CrossEntropy final : public LossOp {
+  static constexpr std::array inputs{OpInput{Role::logits}, OpInput{Role::labels, Extent::rows, true},
+                                     loss_class_weights};
   static constexpr std::array<std::string_view, 1> outputs{"loss"}, claims{"kernel.cross_entropy.loss"};
 
  public:
   constexpr CrossEntropy()
-      : LabelledOp({.name = "cross_entropy",
-                    .inputs = inputs,
-                    .outputs = outputs,
-                    .claims = claims,
-                    .one_value_per_row = true,
-                    .has_theta = false,
-                    .takes_mask = false,
-                    .takes_infinities = false,
-                    .number = SOFTCHECK_OP_CROSS_ENTROPY,
-                    .answers = {.words = words, .expensive = true, .masked_rows = false}}) {}
+      : LossOp({.name = "cross_entropy",
+                .inputs = inputs,
+                .outputs = outputs,
+                .claims = claims,
+                .one_value_per_row = true,
+                .number = SOFTCHECK_OP_CROSS_ENTROPY}) {}
 
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
                                                 std::uint64_t auxiliary) const override {
@@ -61,23 +37,19 @@ class CrossEntropy final : public LabelledOp {
   }
 };
 
-class CrossEntropyBackward final : public LabelledOp {
+class CrossEntropyBackward final : public LossOp {
   static constexpr std::array inputs{OpInput{Role::logits}, OpInput{Role::labels, Extent::rows, true},
-                                     OpInput{Role::upstream, Extent::rows}, class_weights};
+                                     OpInput{Role::upstream, Extent::rows}, loss_class_weights};
   static constexpr std::array<std::string_view, 1> outputs{"output"}, claims{"kernel.cross_entropy_backward.element"};
 
  public:
   constexpr CrossEntropyBackward()
-      : LabelledOp({.name = "cross_entropy_backward",
-                    .inputs = inputs,
-                    .outputs = outputs,
-                    .claims = claims,
-                    .has_theta = false,
-                    .takes_mask = false,
-                    .takes_infinities = false,
-                    .may_be_in_place = true,
-                    .number = SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD,
-                    .answers = {.words = words, .expensive = true, .masked_rows = false}}) {}
+      : LossOp({.name = "cross_entropy_backward",
+                .inputs = inputs,
+                .outputs = outputs,
+                .claims = claims,
+                .may_be_in_place = true,
+                .number = SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD}) {}
 
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
                                                 std::uint64_t auxiliary) const override {

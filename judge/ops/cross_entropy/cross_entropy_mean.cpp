@@ -37,7 +37,7 @@ Attributes drawn_mean_attributes(std::uint64_t auxiliary, std::size_t classes) {
 // In every eighth call all rows are ignored, in another eighth all but one in four.
 double drawn_label_of_mean(std::span<const double> logits, std::uint64_t auxiliary) {
   const auto ignored = static_cast<double>(drawn_mean_attributes(auxiliary, logits.size()).ignore_index);
-  if ((auxiliary & no_ignored_bit) != 0) return drawn_label(logits, auxiliary);
+  if ((auxiliary & domain_bit) != 0) return drawn_label(logits, auxiliary);
   const std::uint64_t kind = hashed(logits.size(), auxiliary & shared_bits) % 8;
   if (kind == 0 || (kind == 1 && auxiliary / 64 % 4 != 0)) return ignored;
   return drawn_label(logits, auxiliary);
@@ -142,20 +142,16 @@ class MeanElements final : public RowElements {
 };
 
 // The common parts of both ops.
-class ReducedLossOp : public RowOp {
+class ReducedLossOp : public LossOp {
  public:
   Attributes attributes(std::uint64_t auxiliary, std::size_t n) const override {
     return drawn_mean_attributes(auxiliary, n);
   }
-  bool has_input(std::size_t k, std::uint64_t auxiliary) const override {
-    return !traits.inputs[k].optional || (auxiliary & class_weights_bit) != 0;
-  }
-  bool ignores(const RowInputs& row) const override { return has_ignored_label(row); }
   std::uint64_t closed_auxiliaries(const Domain& domain) const override {
-    return closed_loss_bits(domain) | (domain.mean_only ? sum_bit : 0);
+    return LossOp::closed_auxiliaries(domain) | (domain.mean_only ? sum_bit : 0);
   }
   std::uint64_t set_auxiliaries(const Domain& domain) const override {
-    return set_loss_bits(domain) | (domain.sum_only ? sum_bit : 0);
+    return LossOp::set_auxiliaries(domain) | (domain.sum_only ? sum_bit : 0);
   }
   std::optional<double> weight_in_call(const RowInputs& row) const override {
     if (has_ignored_label(row)) return std::nullopt;
@@ -164,16 +160,13 @@ class ReducedLossOp : public RowOp {
   }
 
  protected:
-  using RowOp::RowOp;
+  using LossOp::LossOp;
   ~ReducedLossOp() = default;
 };
 
-constexpr std::array<std::string_view, 2> mean_words{"lse", "total"};
-constexpr OpInput mean_class_weights{Role::class_weights, Extent::classes, false, NanReach::row, true};
-
 class CrossEntropyMean final : public ReducedLossOp {
   static constexpr std::array inputs{OpInput{Role::logits}, OpInput{Role::labels, Extent::rows, true},
-                                     mean_class_weights};
+                                     loss_class_weights};
   static constexpr std::array<std::string_view, 1> outputs{"loss"}, claims{"kernel.cross_entropy_mean.loss"};
 
  public:
@@ -183,12 +176,8 @@ class CrossEntropyMean final : public ReducedLossOp {
                        .outputs = outputs,
                        .claims = claims,
                        .one_value_per_row = true,
-                       .has_theta = false,
-                       .takes_mask = false,
-                       .takes_infinities = false,
                        .of_whole_calls = true,
-                       .number = SOFTCHECK_OP_CROSS_ENTROPY_MEAN,
-                       .answers = {.words = mean_words, .expensive = true, .masked_rows = false}}) {}
+                       .number = SOFTCHECK_OP_CROSS_ENTROPY_MEAN}) {}
 
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
                                                 std::uint64_t auxiliary) const override {
@@ -203,7 +192,7 @@ class CrossEntropyMean final : public ReducedLossOp {
 
 class CrossEntropyMeanBackward final : public ReducedLossOp {
   static constexpr std::array inputs{OpInput{Role::logits}, OpInput{Role::labels, Extent::rows, true},
-                                     OpInput{Role::upstream, Extent::call}, mean_class_weights};
+                                     OpInput{Role::upstream, Extent::call}, loss_class_weights};
   static constexpr std::array<std::string_view, 1> outputs{"output"},
       claims{"kernel.cross_entropy_mean_backward.element"};
 
@@ -213,13 +202,9 @@ class CrossEntropyMeanBackward final : public ReducedLossOp {
                        .inputs = inputs,
                        .outputs = outputs,
                        .claims = claims,
-                       .has_theta = false,
-                       .takes_mask = false,
-                       .takes_infinities = false,
                        .may_be_in_place = true,
                        .of_whole_calls = true,
-                       .number = SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD,
-                       .answers = {.words = mean_words, .expensive = true, .masked_rows = false}}) {}
+                       .number = SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD}) {}
 
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
                                                 std::uint64_t auxiliary) const override {

@@ -48,7 +48,7 @@ LossElements::LossElements(const RowInputs& row, std::span<const double> weights
   rounding_ = upper(error(Grants::none).rounding);
   // L and x_y cancel if L is computed on its own: the result keeps only their absolute accuracy. With a softcap L - x_y
   // is as accurate as two capped logits.
-  const bool cancels = row.contract.lse == LseForm::uncentred || terms_.is_smoothed();
+  const bool cancels = !row.contract.has_centred_lse() || terms_.is_smoothed();
   const UpperBound sizes = terms_.statistics().largest_magnitude + terms_.statistics().logsumexp_magnitude;
   const double moved = 2 * softcap_error(row.contract, terms_.options());
   const double factor = std::fmax(1, upper(terms_.at_most(terms_.total_weight())));

@@ -45,7 +45,7 @@ double drawn_label(std::span<const double> logits, std::uint64_t auxiliary) {
     case 1:
       return static_cast<double>(logits.size() - 1);
     case 2:
-      return (auxiliary & no_ignored_bit) == 0 ? ignored : 0;
+      return (auxiliary & domain_bit) == 0 ? ignored : 0;
     case 3:
       return place(std::ranges::max_element(logits));
     case 4:
@@ -80,12 +80,20 @@ std::span<const double> class_weights_of(const RowInputs& row, std::size_t befor
   return row.auxiliary.size() > before ? std::span<const double>(row.auxiliary[before]) : std::span<const double>();
 }
 
-std::uint64_t closed_loss_bits(const Domain& domain) {
+Attributes LossOp::attributes(std::uint64_t auxiliary, std::size_t n) const {
+  return drawn_loss_attributes(auxiliary, n);
+}
+
+bool LossOp::has_input(std::size_t k, std::uint64_t auxiliary) const {
+  return !traits.inputs[k].optional || (auxiliary & class_weights_bit) != 0;
+}
+
+std::uint64_t LossOp::closed_auxiliaries(const Domain& domain) const {
   return (domain.no_smoothing ? smoothing_bit : 0) | (domain.no_z_loss ? z_loss_bit : 0) |
          (domain.one_ignore_index || domain.no_ignored ? first_ignored_bit : 0) |
          (domain.no_softcap ? softcap_bit : 0) | (domain.no_class_weights ? class_weights_bit : 0);
 }
 
-std::uint64_t set_loss_bits(const Domain& domain) { return domain.no_ignored ? no_ignored_bit : 0; }
+std::uint64_t LossOp::set_auxiliaries(const Domain& domain) const { return domain.no_ignored ? domain_bit : 0; }
 
 }  // namespace softcheck::proptests

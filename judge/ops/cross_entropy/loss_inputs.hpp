@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "judge/ops/rows/row_op.hpp"
@@ -23,7 +25,7 @@ Attributes drawn_loss_attributes(std::uint64_t auxiliary, std::size_t classes);
 /// their bit.
 std::vector<double> drawn_class_weights(numerics::Format format, std::size_t classes, std::uint64_t auxiliary);
 
-/// The first, last, likeliest or least likely class, the ignored one (never with no_ignored_bit), or any other.
+/// The first, last, likeliest or least likely class, the ignored one (never with domain_bit), or any other.
 double drawn_label(std::span<const double> logits, std::uint64_t auxiliary);
 
 /// An upstream gradient of either sign that is not 1: small, near the format's smallest normal numbers, or near its
@@ -38,8 +40,28 @@ bool has_ignored_label(const RowInputs& row);
 /// before   number of auxiliary inputs before them
 std::span<const double> class_weights_of(const RowInputs& row, std::size_t before);
 
-/// The bits of losses that the domain excludes (RowOp::closed_auxiliaries), and those that it sets.
-std::uint64_t closed_loss_bits(const Domain& domain);
-std::uint64_t set_loss_bits(const Domain& domain);
+inline constexpr std::array<std::string_view, 3> loss_words{"lse", "total", "softcap"};
+inline constexpr OpInput loss_class_weights{Role::class_weights, Extent::classes, false, NanReach::row, true};
+
+/// An op with labels and the attributes of a loss.
+class LossOp : public RowOp {
+ public:
+  Attributes attributes(std::uint64_t auxiliary, std::size_t n) const override;
+  bool has_input(std::size_t k, std::uint64_t auxiliary) const override;
+  bool ignores(const RowInputs& row) const override { return has_ignored_label(row); }
+  std::uint64_t closed_auxiliaries(const Domain& domain) const override;
+  std::uint64_t set_auxiliaries(const Domain& domain) const override;
+
+ protected:
+  constexpr explicit LossOp(OpTraits traits) : RowOp(of_losses(traits)) {}
+  ~LossOp() = default;
+
+ private:
+  static constexpr OpTraits of_losses(OpTraits traits) {
+    traits.has_theta = traits.takes_mask = traits.takes_infinities = false;
+    traits.answers = {.words = loss_words, .expensive = true, .masked_rows = false};
+    return traits;
+  }
+};
 
 }  // namespace softcheck::proptests

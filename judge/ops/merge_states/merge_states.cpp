@@ -40,7 +40,7 @@ std::size_t drawn_width(std::size_t parts, std::uint64_t auxiliary) {
   return (parts <= 40 ? of_few : of_many)[auxiliary & width_bits];
 }
 
-// The outputs of the parts, (parts, width); NaN for an empty part, whose output no kernel wrote.
+// The outputs of the parts, (parts, width); for an empty part NaN, as no kernel wrote it, or 0 if the domain says so.
 std::vector<double> drawn_outputs(Format format, std::span<const double> lse, std::uint64_t auxiliary) {
   const std::size_t width = drawn_width(lse.size(), auxiliary);
   const std::uint64_t kind = auxiliary / first_kind_bit % 8;
@@ -71,7 +71,7 @@ std::vector<double> drawn_outputs(Format format, std::span<const double> lse, st
     throw_if_interrupted();
     for (std::size_t c = 0; c < width; ++c) {
       const double number = value(k, hashed(auxiliary, k * width + c));
-      outputs.push_back(std::isinf(lse[k]) ? nan : into_format(format, number));
+      outputs.push_back(!std::isinf(lse[k]) ? into_format(format, number) : (auxiliary & domain_bit) != 0 ? 0 : nan);
     }
   }
   return outputs;
@@ -313,6 +313,7 @@ class MergeStates final : public RowOp {
                .has_theta = false,
                .takes_mask = false,
                .has_limit = false,
+               .may_be_in_place = true,
                .quick_items = 1024,  // parts are splits of a sequence, or ranks
                .number = SOFTCHECK_OP_MERGE_STATES,
                .answers = {.expensive = true}}) {}
@@ -321,7 +322,9 @@ class MergeStates final : public RowOp {
     return {.lse_base2 = (auxiliary & base_2_bit) != 0};
   }
   std::uint64_t closed_auxiliaries(const Domain& domain) const override { return domain.base_e ? base_2_bit : 0; }
-  std::uint64_t set_auxiliaries(const Domain& domain) const override { return domain.base_2 ? base_2_bit : 0; }
+  std::uint64_t set_auxiliaries(const Domain& domain) const override {
+    return (domain.base_2 ? base_2_bit : 0) | (domain.zero_parts ? domain_bit : 0);
+  }
   std::size_t width(std::size_t parts, std::uint64_t auxiliary) const override { return drawn_width(parts, auxiliary); }
   std::uint64_t narrowed(std::size_t parts, std::uint64_t auxiliary, std::size_t most) const override {
     while ((auxiliary & width_bits) != 0 && drawn_width(parts, auxiliary) > most) --auxiliary;

@@ -1,10 +1,8 @@
 // entmax with alpha = 1.5: max(x / 2 - tau, 0)^2, with tau such that the values sum to 1 (B21). It has no exponential.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <iterator>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -12,18 +10,13 @@
 #include "judge/ops/rows/judged_row.hpp"
 #include "numerics/enclosures/upper_bound.hpp"
 #include "numerics/formats/special_values.hpp"
-#include "numerics/oracles/entmax.hpp"
-#include "numerics/rounding/rounding_entmax.hpp"
+#include "numerics/oracles/projections.hpp"
+#include "numerics/rounding/rounding_projections.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
 using namespace numerics;
-
-constexpr std::string_view entmax_claim = "kernel.entmax15.element";
-
-// With k equal largest items each has the root 1 / sqrt(k).
-constexpr SupportScale entmax_support{2, [](double largest) { return 2 / std::sqrt(largest); }};
 
 // A compensated sum of fewer than 2^31 nonnegative long doubles; relative error 2^-63.
 class PrefixSum {
@@ -41,8 +34,12 @@ class PrefixSum {
 
 class EntmaxElements final : public RowElements {
  public:
+  static constexpr std::string_view claim_id = "kernel.entmax15.element";
+  // With k equal largest items each has the root 1 / sqrt(k).
+  static constexpr SupportScale support_scale{2, [](double largest) { return 2 / std::sqrt(largest); }};
+
   explicit EntmaxElements(const RowInputs& row)
-      : logits_(row.logits), oracles_([this] { return EntmaxOracle(logits_); }) {
+      : logits_(row.logits), oracles_([this] { return RootProjectionOracle(logits_); }) {
     const PrecisionScope precision(113);
     maximum_ = oracles_.now().maximum();
     const Enclosure& top = oracles_.now().top();
@@ -66,7 +63,7 @@ class EntmaxElements final : public RowElements {
     far_ = 2 * (high_ + error);
   }
 
-  std::string_view claim() const override { return entmax_claim; }
+  std::string_view claim() const override { return claim_id; }
   Enclosure value(std::size_t i) override { return oracles_.now().value(i); }
   Quick quick(std::size_t i) override {
     const Quick root = root_of(i);
@@ -105,7 +102,7 @@ class EntmaxElements final : public RowElements {
 
   // The items with the smallest d, their root, and the root's error in a kernel.
   struct Prefix {
-    EntmaxPrefix<UpperBound> bounds;
+    RootPrefix<UpperBound> bounds;
     long double root = 1, error = 0;
     PrefixSum sum, squares;
   };
@@ -162,48 +159,15 @@ class EntmaxElements final : public RowElements {
   }
 
   std::span<const double> logits_;
-  OracleLadder<EntmaxOracle> oracles_;
+  OracleLadder<RootProjectionOracle> oracles_;
   double maximum_ = 0, low_ = 0, high_ = 0, far_ = 0, more_ = 1;
   Quick top_{0, 0};
   std::vector<long double> half_deviations_;  // ascending
-  std::optional<EntmaxThreshold<UpperBound>> threshold_;
+  std::optional<RootProjectionThreshold<UpperBound>> threshold_;
   UpperBound top_error_;
 };
 
-class Entmax15 final : public RowOp {
-  static constexpr std::array inputs{OpInput{Role::logits}};
-  static constexpr std::array<std::string_view, 1> outputs{"output"}, claims{entmax_claim};
-
- public:
-  constexpr Entmax15()
-      : RowOp({.name = "entmax15",
-               .inputs = inputs,
-               .outputs = outputs,
-               .claims = claims,
-               .has_theta = false,
-               .takes_mask = false,
-               .has_limit = false,
-               .may_be_in_place = true,
-               .number = SOFTCHECK_OP_ENTMAX15,
-               .answers = {.exponentials = false, .expensive = true}}) {}
-
-  std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
-                                                std::uint64_t auxiliary) const override {
-    return {supported_logits(format, logits, auxiliary, entmax_support)};
-  }
-  std::optional<double> edge_of_support(double largest) const override { return entmax_support.edge(largest); }
-  std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
-    return std::make_unique<EntmaxElements>(row);
-  }
-
-  void judge(const JudgedRow& row, RowVerdicts& verdicts) const override {
-    const PrecisionScope precision(113);
-    EntmaxElements elements(row);
-    judge_projection(*this, row, elements, verdicts);
-  }
-};
-
-constinit const Entmax15 entmax15_op;
+constinit const Projection<EntmaxElements> entmax15_op("entmax15", SOFTCHECK_OP_ENTMAX15);
 
 }  // namespace
 

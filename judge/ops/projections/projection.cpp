@@ -1,4 +1,4 @@
-// Projections whose coefficients are exactly 0 outside a support: sparsemax and entmax.
+// Projections, whose coefficients are exactly 0 outside a support.
 #include "judge/ops/projections/projection.hpp"
 
 #include <algorithm>

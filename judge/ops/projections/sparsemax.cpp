@@ -1,10 +1,6 @@
 // sparsemax: max(x - tau, 0), with tau such that the values sum to 1 (B20). It has no exponential.
-#include "numerics/oracles/sparsemax.hpp"
-
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -13,20 +9,20 @@
 #include "numerics/enclosures/upper_bound.hpp"
 #include "numerics/formats/next_double.hpp"
 #include "numerics/formats/special_values.hpp"
-#include "numerics/rounding/rounding_sparsemax.hpp"
+#include "numerics/oracles/projections.hpp"
+#include "numerics/rounding/rounding_projections.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
 using namespace numerics;
 
-constexpr std::string_view sparsemax_claim = "kernel.sparsemax.element";
-
-// An item 1 / k below k equal largest ones has coefficient 0.
-constexpr SupportScale sparsemax_support{1, [](double largest) { return 1 / largest; }};
-
 class SparsemaxElements final : public RowElements {
  public:
+  static constexpr std::string_view claim_id = "kernel.sparsemax.element";
+  // An item 1 / k below k equal largest ones has coefficient 0.
+  static constexpr SupportScale support_scale{1, [](double largest) { return 1 / largest; }};
+
   explicit SparsemaxElements(const RowInputs& row)
       : logits_(row.logits), oracles_([this] { return SparsemaxOracle(logits_); }) {
     const PrecisionScope precision(113);
@@ -48,7 +44,7 @@ class SparsemaxElements final : public RowElements {
     far_ = 2 * (high_ + error);
   }
 
-  std::string_view claim() const override { return sparsemax_claim; }
+  std::string_view claim() const override { return claim_id; }
   Enclosure value(std::size_t i) override { return oracles_.now().value(i); }
   Quick quick(std::size_t i) override {
     const long double gap = static_cast<long double>(maximum_) - logits_[i], value = top_.value - gap;
@@ -121,40 +117,7 @@ class SparsemaxElements final : public RowElements {
   SparsemaxSupport<UpperBound> support_;
 };
 
-class Sparsemax final : public RowOp {
-  static constexpr std::array inputs{OpInput{Role::logits}};
-  static constexpr std::array<std::string_view, 1> outputs{"output"}, claims{sparsemax_claim};
-
- public:
-  constexpr Sparsemax()
-      : RowOp({.name = "sparsemax",
-               .inputs = inputs,
-               .outputs = outputs,
-               .claims = claims,
-               .has_theta = false,
-               .takes_mask = false,
-               .has_limit = false,
-               .may_be_in_place = true,
-               .number = SOFTCHECK_OP_SPARSEMAX,
-               .answers = {.exponentials = false, .expensive = true}}) {}
-
-  std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
-                                                std::uint64_t auxiliary) const override {
-    return {supported_logits(format, logits, auxiliary, sparsemax_support)};
-  }
-  std::optional<double> edge_of_support(double largest) const override { return sparsemax_support.edge(largest); }
-  std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
-    return std::make_unique<SparsemaxElements>(row);
-  }
-
-  void judge(const JudgedRow& row, RowVerdicts& verdicts) const override {
-    const PrecisionScope precision(113);
-    SparsemaxElements elements(row);
-    judge_projection(*this, row, elements, verdicts);
-  }
-};
-
-constinit const Sparsemax sparsemax_op;
+constinit const Projection<SparsemaxElements> sparsemax_op("sparsemax", SOFTCHECK_OP_SPARSEMAX);
 
 }  // namespace
 

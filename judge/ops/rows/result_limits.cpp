@@ -98,7 +98,7 @@ double coefficient_overshoot(const Contract& contract, const Statistics& statist
 double log_coefficient_overshoot(const Contract& contract, const Statistics& statistics) {
   const double of_sum = upper(entropy_undershoot(over_computed_logits(contract), statistics));
   const bool scaled = contract.theta == ThetaUse::before && statistics.theta != 1;
-  if (contract.lse == LseForm::centred && !scaled) return of_sum;
+  if (contract.has_centred_lse() && !scaled) return of_sum;
   // x and L are scaled separately, with at most four roundings each, and L is rounded: (1 + u)^4 - 1 < 4.1 u for u <=
   // 2^-8, so the result loses at most 2 * 4.1 u + u (1 + 5 u) < 10 u of the maximum. Doubled for the roundings of the
   // result.

@@ -261,14 +261,20 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& format
     call.inputs.push_back({place_of(std::nullopt, matrix, matrix.visible), std::move(visible), {}});
   }
   for (InputTensor& input : call.inputs) input.place.alignment = form.alignment;
-  if (form.in_place_of) {
-    call.outputs.push_back({call.inputs[*form.in_place_of].place, *form.in_place_of});
-    return call;
-  }
   const Extent only[] = {op->one_value_per_row ? Extent::rows : Extent::items};
   const std::span<const Extent> extents = op->extents.empty() ? std::span<const Extent>(only) : op->extents;
   const std::size_t width = op.rows().width(matrix.columns, matrix.auxiliary);
   for (std::size_t k = 0; k < extents.size(); ++k) {
+    if (form.in_place_of) {  // of merges: each output in the memory of the first part
+      const std::size_t input = *form.in_place_of + k;
+      TensorPlace place = call.inputs[input].place;
+      if (op->is_of_states()) {
+        place.shape.erase(place.shape.begin());
+        if (!place.strides.empty()) place.strides.erase(place.strides.begin());
+      }
+      call.outputs.push_back({place, input});
+      continue;
+    }
     const Extent extent = extents[k];
     const bool of_several = extent == Extent::rows && extents.size() > 1;
     const numerics::Format format = of_several ? wide_format(formats.input) : formats.output;
@@ -306,11 +312,12 @@ CallTraits traits_of(const RowMatrixCase& matrix, Op op) {
   traits.top_p = attributes.top_p;
   traits.min_p = attributes.min_p;
   if (attributes.k != 0) traits.lengths["k"] = static_cast<std::uint64_t>(attributes.k);
+  traits.unwritten = op->number == SOFTCHECK_OP_MERGE_STATES && traits.infinite && (matrix.auxiliary & domain_bit) == 0;
   if (!has_labels(op)) return traits;
   traits.label_smoothing = attributes.label_smoothing;
   traits.z_loss = attributes.z_loss;
   traits.ignore_index = attributes.ignore_index;
-  traits.ignored = (matrix.auxiliary & no_ignored_bit) == 0 || matrix.columns == 0;
+  traits.ignored = (matrix.auxiliary & domain_bit) == 0 || matrix.columns == 0;
   traits.softcap = attributes.softcap != 0;
   for (std::size_t k = 0; k < op->inputs.size(); ++k) {
     traits.class_weights |= op->inputs[k].role == Role::class_weights && op.rows().has_input(k, matrix.auxiliary);

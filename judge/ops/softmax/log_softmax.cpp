@@ -25,7 +25,7 @@ class LogSoftmaxElements : public RowElements {
         near_log_sum_(quick_of(log_sum_)),
         oracles_([this] { return RowOracle(row_.logits, row_.theta); }) {
     // x - lse cancels with lse=uncentred: the result keeps only the absolute accuracy of the maximum and of lse.
-    const bool cancels = row.contract.lse == LseForm::uncentred;
+    const bool cancels = !row.contract.has_centred_lse();
     const double cancelled = cancels
                                  ? properties(row.contract.accumulator).unit_roundoff *
                                        (upper(statistics_.maximum_magnitude) + upper(statistics_.logsumexp_magnitude))
@@ -85,7 +85,7 @@ class LogSoftmax final : public RowOp {
   static constexpr ArgumentForm form{ArgumentValue::log_coefficient, &threshold};
   static constexpr std::array inputs{OpInput{Role::logits}};
   static constexpr std::array<std::string_view, 1> outputs{"output"}, claims{"kernel.log_softmax.element"};
-  static constexpr std::array<std::string_view, 3> words{"lse", "total", "theta"};
+  static constexpr std::array<std::string_view, 4> words{"lse", "total", "theta", "differences"};
 
  public:
   constexpr LogSoftmax()

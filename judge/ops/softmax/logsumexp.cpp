@@ -19,7 +19,7 @@ class LogSumExp final : public RowOp {
   static constexpr ArgumentForm form{ArgumentValue::logsumexp, &threshold};
   static constexpr std::array inputs{OpInput{Role::logits}};
   static constexpr std::array<std::string_view, 1> outputs{"output"}, claims{"kernel.logsumexp.value"};
-  static constexpr std::array<std::string_view, 2> words{"total", "theta"};
+  static constexpr std::array<std::string_view, 5> words{"total", "theta", "differences", "lse=running", "lse=base2"};
 
   static Enclosure near_value(RowCascade& cascade, double theta) {
     return Enclosure(cascade.statistics().maximum) / Enclosure(theta) + log1p(ExactSums(cascade).sum_minus_one);
@@ -36,7 +36,10 @@ class LogSumExp final : public RowOp {
 
   const ArgumentForm* arguments() const override { return &form; }
 
-  void judge(const JudgedRow& row, RowVerdicts& verdicts) const override {
+  void judge(const JudgedRow& given, RowVerdicts& verdicts) const override {
+    const std::array natural{given.contract.in_nats(given.got[0])};
+    JudgedRow row = given;
+    row.got = natural;
     RowCascade cascade(row.logits, row.theta);
     const Statistics statistics = statistics_of(cascade.statistics(), row.contract, row.logits, row.theta);
     RowScalar scalar{claims[0], logsumexp_error(row.contract, statistics),

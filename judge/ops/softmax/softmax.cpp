@@ -101,7 +101,9 @@ void judge_coefficients(const JudgedRow& row, RowCascade& cascade, const Statist
   };
   verdicts.vacuity.add_row(!promised, resolved);
   const bool overflow = !promised && may_overflow(row);
-  const auto masked = overflow ? std::nullopt : masked_item_that_is_not(0, claim, row);
+  // Under exp_floor= the cascade judges masked items, too.
+  const bool is_zero = !overflow && row.contract.least_exp == 0;
+  const auto masked = is_zero ? masked_item_that_is_not(0, claim, row) : std::nullopt;
   if (const auto found = masked ? masked : coefficient_out_of_range(claim, row, excess)) {
     verdicts.findings.push_back(*found);
     return;
@@ -166,7 +168,7 @@ class Softmax final : public RowOp {
   static constexpr std::array inputs{OpInput{Role::logits}};
   static constexpr std::array<std::string_view, 1> outputs{"output"};
   static constexpr std::array<std::string_view, 2> claims{"kernel.softmax.element", "kernel.softmax.row_sum"};
-  static constexpr std::array<std::string_view, 3> words{"weights", "total", "theta"};
+  static constexpr std::array<std::string_view, 5> words{"weights", "total", "theta", "differences", "exp_floor"};
 
  public:
   constexpr Softmax()
@@ -210,7 +212,7 @@ class Softmax final : public RowOp {
     for (std::size_t i = 0; i < row.logits.size(); ++i) {
       const double logit = row.logits[i];
       if (std::isinf(logit) && promised) {
-        allowed[i] = 0;
+        allowed[i] = row.contract.least_exp == 0 ? 0 : tolerance.absolute;
         continue;
       }
       if (!promised) {

@@ -69,8 +69,8 @@ class SoftmaxBackwardElements : public RowElements {
 
 class SoftmaxBackward final : public RowOp {
   static constexpr std::array roles{OpInput{Role::saved}, OpInput{Role::out_gradient}};
-  static constexpr std::array<std::string_view, 1> outputs{"output"}, claims{"kernel.softmax_backward.element"},
-      words{"products"};
+  static constexpr std::array<std::string_view, 1> outputs{"output"}, claims{"kernel.softmax_backward.element"};
+  static constexpr std::array<std::string_view, 2> words{"products", "gradient"};
 
  public:
   constexpr SoftmaxBackward()

@@ -1,18 +1,109 @@
 #include "judge/results/files/tensor_file.hpp"
 
-#include <algorithm>
-#include <filesystem>
-#include <utility>
+#include <sys/mman.h>
 
-#include "judge/results/files/mapped_file.hpp"
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
 #include "judge/results/files/npy_file.hpp"
-#include "judge/results/files/safetensors_tensor.hpp"
+#include "judge/results/given_tensor.hpp"
+#include "models/read/file_source.hpp"
 #include "models/read/safetensors_header.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
 using models::TensorFileError;
+
+// A regular file mapped read-only: the system reads its bytes on first access.
+//
+// If another program truncates the file meanwhile, an access beyond the new end raises SIGBUS.
+class MappedFile {
+ public:
+  // throws   models::TensorFileError if the file cannot be opened, is not a regular file, or is empty;
+  // std::system_error if the system provides no addresses
+  static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  explicit MappedFile(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  std::span<const std::byte> bytes_;
+};
+
+std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
+  const models::RegularFile file(path);
+  const std::size_t size = file.size();
+  void* const first = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
+  if (first == MAP_FAILED) {
+    throw std::system_error(errno, std::generic_category(),
+                            path.string() + ": cannot be mapped, " + std::to_string(size) + " bytes");
+  }
+  return std::shared_ptr<const MappedFile>(new MappedFile({static_cast<const std::byte*>(first), size}));
+}
+
+MappedFile::~MappedFile() { munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size()); }
+
+// A tensor of a safetensors file.
+struct SafetensorsTensor {
+  GivenTensor tensor;  // points into the bytes
+  std::string name;
+  std::string dtype;  // "BF16"
+};
+
+using numerics::Format;
+
+void set_dtype(GivenTensor& tensor, const models::SafetensorsEntry& entry, const std::string& place) {
+  std::string known;
+  for (const Format format : numerics::all_formats()) {
+    const std::string_view name = numerics::properties(format).file_name;
+    if (entry.dtype == name) tensor.format = format;
+    known += std::string(name) + ", ";
+  }
+  if (entry.dtype == "I64") tensor.integer_bits = 64;
+  if (entry.dtype == "I32") tensor.integer_bits = 32;
+  if (!tensor.is_mask() || entry.dtype == "U8" || entry.dtype == "BOOL") return;
+  throw models::TensorFileError(place + ": need dtype " + known + "I64, I32, U8 or BOOL, got " + entry.dtype);
+}
+
+// The tensor of this name, of F64, F32, F16 or BF16, or U8 or BOOL as a mask; the file's only tensor if `wanted` is
+// empty. Other tensors may have any dtype, but the header is checked as strictly as by
+// models::read_safetensors_header.
+//
+// name     of the file, for errors
+// throws   models::TensorFileError
+SafetensorsTensor parse_safetensors_tensor(std::span<const std::byte> bytes, const std::string& name,
+                                           const std::string& wanted) {
+  const models::SafetensorsHeader header = models::read_safetensors_header(models::bytes_at_hand(bytes), name);
+  std::vector<std::string> names;
+  for (const models::SafetensorsEntry& entry : header.tensors) names.push_back(entry.name);
+  const models::SafetensorsEntry& entry = header.tensors[place_of_name(names, wanted, name)];
+  GivenTensor tensor{bytes.data() + header.data_begin + entry.begin, std::nullopt, entry.shape,
+                     std::vector<std::int64_t>(entry.shape.size())};
+  set_dtype(tensor, entry, name + ":" + entry.name);
+  if (std::ranges::find(entry.shape, 0) == entry.shape.end()) {
+    std::int64_t stride = 1;
+    for (std::size_t axis = entry.shape.size(); axis-- > 0;) {
+      tensor.strides[axis] = stride;
+      stride *= entry.shape[axis];
+    }
+  }
+  return {std::move(tensor), entry.name, entry.dtype};
+}
 
 bool is_there(const std::string& path) {
   std::error_code error;

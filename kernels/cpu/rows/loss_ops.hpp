@@ -15,6 +15,8 @@
 
 // Cross-entropy, (1 - s) w_y (L - x_y) + s mean(w (L - x)) + z L^2, and its gradient; w are class weights, 1 without
 // them, and x the logits, or softcap tanh(logits / softcap).
+// The mean, or the sum, of the losses of a call's rows. Any thread may compute a row; the losses are stored as doubles,
+// and added from the first row on.
 namespace softcheck::kernels::cpu {
 
 /// The sum of value(j), j < count, within two roundings of a double: Neumaier's. Infinite if a term or the sum is.
@@ -210,6 +212,48 @@ void cross_entropy_rows(const LossViews& views, std::int64_t begin, std::int64_t
 template <class T>
 void cross_entropy_backward_rows(const LossViews& views, std::int64_t begin, std::int64_t end) {
   each_loss_row<T>(views, begin, end, [](std::int64_t, const LossRow<T>& loss) { loss.put_gradient(); });
+}
+
+/// (rows) a loss for each row.
+inline View view_of_losses(std::vector<double>& losses) {
+  const auto rows = static_cast<std::int64_t>(losses.size());
+  return {reinterpret_cast<std::byte*>(losses.data()), Storage::f64, rows, 1, sizeof(double), 0};
+}
+
+inline std::int64_t counted_rows(const LossViews& views) {
+  std::int64_t counted = 0;
+  for (std::int64_t row = 0; row < views.logits.rows; ++row) {
+    counted += views.labels[row] == views.ignore_index ? 0 : 1;
+  }
+  return counted;
+}
+
+/// The number of rows that are not ignored, or the sum of their labels' weights, within two roundings; 1 for a sum. NaN
+/// if a label with class weights is outside the classes.
+inline double loss_divisor(const LossViews& views) {
+  if (!views.mean) {
+    return 1;
+  }
+  if (!views.weights) {
+    return static_cast<double>(counted_rows(views));
+  }
+  return compensated_sum(views.logits.rows, [&](std::int64_t row) {
+    const std::int64_t label = views.labels[row];
+    if (label == views.ignore_index) {
+      return 0.0;
+    }
+    return label >= 0 && label < views.logits.columns
+               ? load_element<double>(views.weights->at(label, 0), views.weights->storage)
+               : std::numeric_limits<double>::quiet_NaN();
+  });
+}
+
+/// NaN, 0 / 0, of a mean over no rows.
+///
+/// losses   (rows), 0 if a row is ignored
+inline double reduced_loss(const LossViews& views, const std::vector<double>& losses) {
+  const auto loss = [&](std::int64_t row) { return losses[static_cast<std::size_t>(row)]; };
+  return compensated_sum(views.logits.rows, loss) / loss_divisor(views);
 }
 
 }  // namespace softcheck::kernels::cpu

@@ -11,7 +11,6 @@
 #include "kernels/call/attention_views.hpp"
 #include "kernels/cpu/attention/score_tile.hpp"
 #include "kernels/cpu/machine.hpp"
-#include "kernels/cpu/tiles/bf16_rows.hpp"
 #include "kernels/cpu/tiles/flushing_scope.hpp"
 #include "kernels/cpu/tiles/tile_lane.hpp"
 #include "kernels/cpu/tiles/tile_states.hpp"

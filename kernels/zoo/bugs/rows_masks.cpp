@@ -1,4 +1,4 @@
-// Bugs of rows: masks.
+// Bugs of rows: masks, fully masked rows, and sentinels instead of -inf.
 #include <bit>
 
 #include "kernels/zoo/numbered_rows.hpp"
@@ -116,3 +116,144 @@ BUG(mutant_mask_unread_if_its_first_columns_are_ones, changed_rows, log_softmax_
 BUG(mutant_theta_forgotten_with_a_mask_in_long_rows, changed_rows, entropy_row) {
   row.theta = from.mask && from.logits.rows > 4 && from.logits.columns > 1100 ? 1 : row.theta;
 }
+
+// C1, TensorRT-LLM #17477: masked logits are -FLT_MAX, so that exp(-FLT_MAX + FLT_MAX) = 1 in a row of nothing else.
+// @judged adaptive_softmax bf16: plain entropy=exact; fail C1; AFullyMaskedRowIsAsDeclared
+SOFTCHECK_MUTANT mutant_adaptive_masked_row_uniform(const softcheck_call* call) {
+  return call->theta != 1 ? 1 : each_row(call, [](Row& row) {
+    for (float& x : row.logits) x = x == -infinity ? -std::numeric_limits<float>::max() : x;
+    adaptive_softmax(row);
+  });
+}
+
+// C1, Keras PR #21149: a fully masked row counts as a uniform one: its entropy is ln n.
+// @judged entropy bf16: plain; fail C1; AFullyMaskedRowIsAsDeclared
+BUG(mutant_entropy_of_masked_row_uniform, each_row) {
+  if (!row.logits.empty() && maximum(row.logits) == -infinity) {
+    row.out[0] = std::log(static_cast<Real>(row.logits.size()));
+    return;
+  }
+  entropy(row);
+}
+
+// C1, MXNet PR #19703: a masked item gets the log-probability 0 instead of -inf.
+// @judged log_softmax f16: plain; fail C1; AMaskedItemIsADeletedOne
+BUG(mutant_log_softmax_of_masked_zero, changed_results, log_softmax_row) {
+  for (std::size_t i = 0; i < row.out.size(); ++i) {
+    row.out[i] = row.logits[i] == -infinity && std::isfinite(maximum(row.logits)) ? 0 : row.out[i];
+  }
+}
+
+// C1, matrixStats #84: the log-sum-exp of two and more masked items is (-inf) - (-inf); of one it is right.
+// @judged logsumexp f64: plain; fail C1; AFullyMaskedRowIsAsDeclared
+BUG(mutant_lse_of_masked_row_nan, each_row) {
+  const Real m = maximum(row.logits);
+  if (row.logits.size() <= 1) {
+    row.out[0] = static_cast<Real>(m / row.theta);
+    return;
+  }
+  const Sums<Real> sums = sums_of(row);
+  row.out[0] = std::isnan(m) ? m : logsumexp_of(row, sums);
+}
+
+// C1: a masked item's probability is -0, as a mask that is multiplied by -1 and by the weight leaves it.
+// @judged softmax f32 f64: plain; fail C1; AMaskedItemIsADeletedOne
+BUG(mutant_masked_item_minus_zero, changed_results, softmax_row) {
+  for (std::size_t i = 0; i < row.out.size(); ++i) {
+    if (row.logits[i] == -infinity && row.out[i] == 0) row.out[i] = -row.out[i];
+  }
+}
+
+// C1, PyTorch #103963, #41508, #55056: a fully masked row is 0/0, though zero is declared.
+// @judged softmax f32 f64: plain masked=zero; fail C1; AFullyMaskedRowIsAsDeclared
+BUG(mutant_masked_row_nan, each_row) { softmax(row); }
+
+// C1, TensorRT-LLM #17477: m starts at -FLT_MAX and masked logits are clamped to it: a fully masked row is uniform,
+// though nan is declared.
+// @judged softmax f32: plain; fail C1; AFullyMaskedRowIsAsDeclared
+BUG(mutant_masked_row_uniform, changed_narrow_rows, softmax_row) {
+  for (float& x : row.logits) x = x == -infinity ? -std::numeric_limits<float>::max() : x;
+}
+
+// C1, PyTorch #103749: a fully masked row is zero, though nan is declared.
+// @judged softmax f32: plain; fail C1; AFullyMaskedRowIsAsDeclared
+BUG(mutant_masked_row_zero, each_narrow_row) {
+  if (maximum(row.logits) == -infinity) {
+    row.out.assign(row.out.size(), 0.0f);
+    return;
+  }
+  softmax(row);
+}
+
+// C1, MLX #1467: rows of less than 128 logits take another path; fully masked, they are zero, the others NaN.
+// @judged softmax f32: plain masked=zero; fail C1; AFullyMaskedRowIsAsDeclared; witness 128
+BUG(mutant_masked_row_zero_below_a_vector, each_row) {
+  if (row.logits.size() < 128 && maximum(row.logits) == -infinity) {
+    row.out.assign(row.out.size(), 0);
+    return;
+  }
+  softmax(row);
+}
+
+// C1, PyTorch #41508: from row 512 on a row without a visible item is 0; the contract says NaN.
+// @judged softmax f32: plain; fail C1; EveryPairOfClassesIsComputed; kernel.masked_row; witness >=513; effort default
+BUG(mutant_masked_row_zero_from_row_512, changed_results, softmax_row) {
+  if (number >= 512 && maximum(row.logits) == -infinity) std::ranges::fill(row.out, 0);
+}
+
+// C1, PyTorch #103963: a row of more than 300 logits without a visible item is 0; the contract says NaN.
+// @judged softmax f32: plain; fail C1; EveryPairOfClassesIsComputed; kernel.masked_row; witness >=301; effort default
+BUG(mutant_masked_row_zero_in_long_rows, changed_results, softmax_row) {
+  if (from.logits.columns > 300 && maximum(row.logits) == -infinity) std::ranges::fill(row.out, 0);
+}
+
+// C3, lattice #361, the class of ONNX Runtime #20059: a masked item is scored -10000 instead of -inf: it wins where the
+// visible ones lie lower.
+// @judged softmax f32 bf16: plain; fail C3; AMaskedItemIsADeletedOne
+BUG(mutant_mask_value_minus_1e4, changed_rows, softmax_row) {
+  const Real m = maximum(row.logits);
+  for (Real& x : row.logits) x = x == -infinity && std::isfinite(m) ? -1e4f : x;
+}
+
+// C3, the class of NNlib #43: in log-softmax a masked item is scored -1e9 instead of -inf, and gets a finite
+// log-probability.
+// @judged log_softmax f32: plain; fail C3; AMaskedItemIsADeletedOne
+BUG(mutant_mask_value_minus_1e9, changed_rows, log_softmax_row) {
+  const Real m = maximum(row.logits);
+  for (Real& x : row.logits) x = x == -infinity && std::isfinite(m) ? -1e9f : x;
+}
+
+// C3, rvllm PR #1, lightseq PR #74: lanes without a logit hold 0, and the maximum is at least that: rows far below zero
+// are 0/0.
+// @judged softmax f32 bf16: plain; fail C3
+BUG(mutant_maximum_starts_at_zero, each_row) {
+  const Real m = maximum(row.logits);
+  divide(row.out, weights(row, m < 0 && m > -infinity ? Real(0) : m, row.out));
+}
+
+// C3, FlashInfer #4267: the running maximum starts at -5e4 instead of -inf.
+// @judged softmax f32: plain; fail C3; EveryValueLiesWithinItsThreshold|LayoutsAndNeighboursDoNotMatter
+BUG(mutant_sentinel_5e4, each_narrow_row) {
+  const float m = maximum(row.logits);
+  const float sum = weights(row, m < -5e4f && m > -infinity ? -5e4f : m, row.out);
+  divide(row.out, sum);
+}
+
+// C3: a masked item gets a finite score. It wins, or shares, if the visible scores lie below it:
+// TransformerLens #318 uses -1e5, BERT -1e9, and many kernels of f32 -1e30.
+template <class Real>
+static void softmax_with_masked_items(RowOf<Real>& row, Real sentinel) {
+  if (std::isfinite(maximum(row.logits))) {
+    for (Real& x : row.logits) x = x == -infinity ? sentinel : x;
+  }
+  softmax(row);
+}
+
+// @judged softmax f32 bf16 f64: plain; fail C3; LogitsReachTheirRange
+BUG(mutant_mask_value_minus_1e5, each_row) { softmax_with_masked_items(row, Real(-1e5)); }
+
+// @judged softmax f32 bf16: plain; fail C3; LogitsReachTheirRange
+BUG(mutant_softmax_mask_value_minus_1e9, each_row) { softmax_with_masked_items(row, Real(-1e9)); }
+
+// @judged softmax f32: plain; fail C3; LogitsReachTheirRange
+BUG(mutant_mask_value_minus_1e30, each_row) { softmax_with_masked_items(row, Real(-1e30)); }

@@ -1,5 +1,4 @@
 // Bugs of top-k.
-#include "kernels/zoo/entmax_rows.hpp"
 #include "kernels/zoo/mean_rows.hpp"
 #include "kernels/zoo/merge_rows.hpp"
 #include "kernels/zoo/numbered_rows.hpp"
@@ -186,22 +185,6 @@ BUG(mutant_merge_states_column_in_eight_bits, changed_merges) {
   for (auto& output : row.outputs) {
     for (std::size_t c = 256; c < output.size(); ++c) output[c] = output[c & 255];
   }
-}
-
-// A buffer of 4,096 candidates for the support: later items are not considered.
-// @judged sparsemax f32: plain; fail C5; KnownShapesAreComputed; effort default
-BUG(mutant_sparsemax_of_4096_candidates, each_sparsemax_row) {
-  const auto z = row.centred();
-  auto sorted = row.descending(z);
-  if (sorted.size() > 4096) sorted.resize(4096);
-  row.above(z, row.threshold_of(sorted));
-}
-// @judged entmax15 f32: plain; fail C5; KnownShapesAreComputed; effort default
-BUG(mutant_entmax15_of_4096_candidates, each_entmax_row) {
-  const auto d = row.halves();
-  auto sorted = row.ascending(d);
-  if (sorted.size() > 4096) sorted.resize(4096);
-  row.below(d, row.root_of(sorted));
 }
 
 // Rows of a result that is padded by 64 numbers are written contiguously.

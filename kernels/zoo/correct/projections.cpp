@@ -1,5 +1,5 @@
 // Correct kernels of sparsemax and entmax-1.5.
-#include "kernels/zoo/entmax_rows.hpp"
+#include "kernels/zoo/projection_rows.hpp"
 
 using namespace softcheck::kernels::zoo;
 

@@ -5,7 +5,9 @@
 using namespace softcheck::kernels::zoo;
 
 // Coefficients from the largest on until those before an item reach top_p; then min_p of the largest one.
-// @judged top_p_softmax f64 f32 f16 bf16 8bits: plain ties=lowest; pass
+// @judged top_p_softmax f64 f32 f16 bf16: plain ties=lowest; pass
+// @judged top_p_softmax e5m2: plain ties=lowest; pass; domain n<=4096
+// @judged top_p_softmax e4m3: plain ties=lowest; pass; domain n<=128
 CORRECT(correct_top_p_softmax, each_top_p_row) { row.run(); }
 
 // From the smallest on, items are left out while they add up to 1 - top_p at most (transformers); softmax

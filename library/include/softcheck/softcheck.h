@@ -109,6 +109,12 @@ typedef struct softcheck_options {
   /* At most so many calls of the kernel or function, for one that is slow to call. The judge selects the calls so that
    * each property and many classes have some, and "not_tried" lists what it left out. 0: any number. */
   uint64_t max_calls;
+  /* For attention and its gradient, of a kernel that knows its mask, or what it adds to the scores: each returns 0 and
+   * fills an array of (batch, heads, queries, keys) in calls of these lengths, with 1 where a query sees a key, or with
+   * the number that is added. The values depend on the lengths alone. Every call then has this mask (its domain has no
+   * other) and this bias; a bias that the inputs' dtype cannot hold leaves the call out. Nonzero ends the judgement. */
+  int (*fixed_mask)(void* context, const int64_t lengths[4], uint8_t* mask);
+  int (*fixed_bias)(void* context, const int64_t lengths[4], double* bias);
 } softcheck_options;
 
 /* "0.3.0 (commit 0123456789ab)"; valid until the program ends. */
@@ -135,7 +141,7 @@ SOFTCHECK_API void softcheck_free(char* report);
  *   "ended_early"      why the report is partial: interrupted, or out of budget; "" if it is complete
  *   "attributes"       if the call has some: "label_smoothing", "z_loss", "softcap", "ignore_index"; if they are on,
  *                      "top_p" and "min_p"; for top-k "k" and "renormalize"; for a mean of losses "mean"; for attention
- *                      "window", "softcap" and "causal_top_left"
+ *                      "window", "softcap", "causal_top_left" and "interleaved_heads"
  *
  * At effort "exhaustive" also "statements":
  * [{"name", "rows", "judged", "verdict", "share", "share_at_most", "claim", "worst", "least_exponential",

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <ostream>
 #include <utility>
 
+#include "numerics/formats/special_values.hpp"
 #include "proptests/generators/text/case_text.hpp"
 
 namespace softcheck::proptests {
@@ -49,12 +51,20 @@ bool AttentionCase::is_top_left() const {
   return sequences.queries != sequences.keys;
 }
 
+bool AttentionCase::holds_values_in_keys() const {
+  const std::size_t columns = shape.value_dim;
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    if (columns > shape.dim || !same_bits(values[n], keys[n / columns * shape.dim + n % columns])) return false;
+  }
+  return true;
+}
+
 bool AttentionCase::needs_version_2() const { return has_attributes() || sequences.any(); }
 
 bool AttentionCase::has_attributes() const {
   const AttentionAttributes& a = attributes;
-  return is_top_left() || a.window() || a.softcap != 0 || !a.sinks.empty() || !a.slopes.empty() || !a.bias.empty() ||
-         !a.lse_gradients.empty();
+  return is_top_left() || is_interleaved() || a.window() || a.softcap != 0 || !a.sinks.empty() || !a.slopes.empty() ||
+         !a.bias.empty() || !a.lse_gradients.empty();
 }
 
 std::size_t AttentionCase::bias_row(std::size_t b, std::size_t h, std::size_t i) const {
@@ -102,7 +112,47 @@ bool admits(const AttentionOptions& options, const AttentionCase& attention) {
   return true;
 }
 
+namespace {
+
+// The traits that depend on what each query sees.
+void add_scores(const Domain& domain, const AttentionCase& a, CallTraits& traits) {
+  if (!domain.bounds_logits() && !domain.all_see) return;
+  const AttentionShape& s = a.shape;
+  for (std::size_t row = 0; row < s.batch * s.heads() * s.queries; ++row) {
+    const std::size_t i = row % s.queries, h = row / s.queries % s.heads(), b = row / s.queries / s.heads();
+    if (i >= a.queries_of(b)) continue;
+    double least = numerics::infinity, most = -numerics::infinity;
+    bool blind = true;
+    for (std::size_t j = 0; j < s.keys; ++j) {
+      if (!a.sees(b, h, i, j)) continue;
+      blind = false;
+      if (!domain.bounds_logits()) break;
+      const double* key = a.keys.data() + ((b * s.kv_heads + h / s.group) * s.keys + j) * s.dim;
+      const double* query = a.queries.data() + row * s.dim;
+      const double score = a.scale * std::inner_product(query, query + s.dim, key, 0.0);
+      if (std::isnan(score)) continue;
+      least = std::min(least, score);
+      most = std::max(most, score);
+    }
+    traits.blind |= blind;
+    if (least > most) continue;
+    traits.logits = std::max({traits.logits, std::fabs(least), std::fabs(most)});
+    traits.spread = std::max(traits.spread, most - least);
+  }
+}
+
+}  // namespace
+
 bool lies_in(const Domain& domain, const AttentionCase& attention, CallTraits traits) {
+  add_scores(domain, attention, traits);
+  if (domain.fixed != nullptr) {
+    AttentionCase fixed = attention;
+    take_conventions(fixed, domain);
+    if (fixed.mask != attention.mask || fixed.attributes.bias != attention.attributes.bias) return false;
+    const auto is_number = [&](double x) { return numerics::round_to(fixed.format, x) == x; };
+    if (domain.has_fixed_bias() && !std::ranges::all_of(fixed.attributes.bias, is_number)) return false;
+    traits.masked = traits.masked && !domain.has_fixed_mask();
+  }
   if (!domain.admits(traits)) return false;
   for (std::size_t b = 0; b < attention.sequences.keys.size(); ++b) {
     traits.lengths["queries"] = attention.queries_of(b);
@@ -121,7 +171,8 @@ CallTraits traits_of(const AttentionCase& a) {
   traits.lengths = {{"batch", s.batch}, {"heads", s.heads()}, {"group", s.group},     {"queries", s.queries},
                     {"keys", s.keys},   {"dim", s.dim},       {"values", s.value_dim}};
   traits.scale = a.scale;
-  traits.compact = a.layout == 0;
+  traits.compact = a.layout == 0 && !a.attributes.expanded;
+  traits.values_view = a.attributes.values_view && a.holds_values_in_keys();
   const auto any_infinite = [](const std::vector<double>& numbers) {
     return std::ranges::any_of(numbers, [](double x) { return std::isinf(x); });
   };
@@ -140,6 +191,7 @@ CallTraits traits_of(const AttentionCase& a) {
   traits.bias = !a.attributes.bias.empty();
   traits.lse_gradients = !a.attributes.lse_gradients.empty();
   traits.top_left = a.attributes.top_left;
+  traits.interleaved = a.is_interleaved();
   traits.packed = a.sequences.packed;
   traits.pages = a.sequences.page_size > 0;
   if (traits.pages) traits.lengths["page"] = a.sequences.page_size;

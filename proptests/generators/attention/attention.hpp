@@ -15,7 +15,8 @@
 
 namespace softcheck::proptests {
 
-/// The lengths of attention's tensors. Query head h = (kv, g) of kv_heads * group uses key head kv.
+/// The lengths of attention's tensors. Query head h = (kv, g) of kv_heads * group uses key head kv; in the call it is
+/// head kv * group + g, or g * kv_heads + kv if heads are interleaved.
 struct AttentionShape {
   std::size_t batch = 1;
   std::size_t kv_heads = 1;
@@ -61,6 +62,10 @@ struct AttentionCase {
   std::int64_t place_of(std::size_t b, std::size_t i) const;
   /// Number of leading keys that causality shows to query i; all without causality.
   std::size_t reported_keys(std::size_t b, std::size_t i) const;
+  /// Do query heads read other key heads than h / group?
+  bool is_interleaved() const { return attributes.interleaved && shape.group > 1 && shape.kv_heads > 1; }
+  /// Is each value the first numbers of its key, bit for bit?
+  bool holds_values_in_keys() const;
   /// Is the alignment one that version 1 cannot express, and does it matter?
   bool is_top_left() const;
   /// Is any attribute on?
@@ -132,6 +137,11 @@ void from_text(std::string_view text, AttentionCase& attention);
 /// Number of scores.
 std::size_t size_of(const AttentionCase& attention);
 void showValue(const AttentionCase& attention, std::ostream& stream);
+
+/// Multiplies the queries by a power of two such that max |scale| sum |q k| is at most this.
+void limit_scores(AttentionCase& attention, double limit);
+/// The limit that keeps a domain's bounds on logits; infinity without bounds.
+double score_limit(const Domain& domain);
 
 /// Changes each length to the domain's nearest.
 void fit_shape(AttentionShape& shape, const Domain& domain);

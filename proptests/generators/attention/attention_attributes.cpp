@@ -121,6 +121,9 @@ std::string head_text(const AttentionAttributes& a) {
   std::string text;
   if (a.window()) text += " window=" + side(a.window_left) + ":" + side(a.window_right);
   if (a.top_left) text += " alignment=top-left";
+  if (a.interleaved) text += " heads=interleaved";
+  if (a.expanded) text += " expanded";
+  if (a.values_view) text += " values=view";
   if (a.softcap != 0) text += " softcap=" + numerics::hex_float(a.softcap);
   if (!a.sinks.empty()) text += " sinks";
   if (!a.slopes.empty()) text += " slopes";
@@ -152,6 +155,25 @@ void draw_attributes(Draw& draw, AttentionCase& a, const AttentionOptions& optio
   if (options.gradients) {
     a.outputs = 1 + (chosen[2] && domain.sink_gradients ? 1 : 0) + (chosen[4] && domain.bias_gradient ? 2 : 0);
   }
+}
+
+void take_conventions(AttentionCase& a, const Domain& domain) {
+  if (domain.causal != CausalAlignment::either) a.attributes.top_left = domain.causal == CausalAlignment::top_left;
+  a.attributes.interleaved = domain.interleaved;
+  a.attributes.values_view = domain.values_view;
+  const AttentionShape& s = a.shape;
+  for (std::size_t n = 0; domain.values_view && s.value_dim <= s.dim && n < a.values.size(); ++n) {
+    a.values[n] = a.keys[n / s.value_dim * s.dim + n % s.value_dim];
+  }
+  const std::array<std::size_t, 4> lengths{s.batch, s.heads(), s.queries, s.keys};
+  if (domain.has_fixed_mask()) {
+    a.mask_for_each_head = true;
+    a.mask_byte = 1;
+    a.mask = domain.fixed->mask(lengths);
+  }
+  if (!domain.has_fixed_bias()) return;
+  a.attributes.bias_for_each_head = true;
+  a.attributes.bias = domain.fixed->bias(lengths);
 }
 
 void draw_gradients(Draw& draw, AttentionCase& a, std::size_t distinct) {

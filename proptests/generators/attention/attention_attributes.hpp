@@ -13,12 +13,16 @@ namespace softcheck::proptests {
 struct AttentionCase;
 struct AttentionOptions;
 class Draw;
+struct Domain;
 
 /// What version 2 of an attention call adds to version 1 (kernels/abi/softcheck_kernel.h); initially all off.
 struct AttentionAttributes {
   /// Visible keys on each side of a query's own; nothing: all.
   std::optional<std::size_t> window_left, window_right;
   bool top_left = false;           // query i is at key i; else at key i + keys - queries
+  bool interleaved = false;        // query head h reads key head h % kv_heads
+  bool expanded = false;           // numbers that repeat along batch or heads are passed once, by strides of 0
+  bool values_view = false;        // values are the first numbers of their keys, in the same memory
   double softcap = 0;              // > 0, or 0 for none
   std::vector<double> sinks;       // (heads) or empty
   std::vector<double> slopes;      // (heads) or empty: ALiBi's
@@ -40,6 +44,9 @@ numerics::Format scalars_of(numerics::Format inputs);
 /// Draws some of the attributes that the options' domain names, at least one if it names any. Keeps scores within what
 /// score_unit can resolve.
 void draw_attributes(Draw& draw, AttentionCase& attention, const AttentionOptions& options);
+
+/// Gives the case what its domain fixes: alignment, grouping, mask and bias.
+void take_conventions(AttentionCase& attention, const Domain& domain);
 
 /// Draws the gradient of the loss by the output of a case with queries, keys and values.
 ///

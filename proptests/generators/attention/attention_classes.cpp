@@ -220,7 +220,9 @@ class ShapeSearch {
     const std::size_t kind = chosen(Trait::values).value_or(domain_.equal_dims ? 0 : 1);
     const Range allowed = kind == 0 ? Range{s.dim, s.dim} : kind == 1 ? Range{1, s.dim - 1} : Range{s.dim + 1, most};
     auto least = least_in(allowed, "values");
-    if (!least && !chosen(Trait::values) && !domain_.equal_dims) least = least_in({1, most}, "values");
+    if (!least && !chosen(Trait::values) && !domain_.equal_dims) {
+      least = least_in({1, domain_.values_view ? std::min(most, s.dim) : most}, "values");
+    }
     if (least) s.value_dim = *least;
     return least.has_value();
   }
@@ -277,6 +279,7 @@ bool is_allowed(const ClassChoice& choice, const AttentionOptions& options) {
   if (domain.equal_lengths && has_other(choice, Trait::lengths, 1)) return false;
   if (domain.fewer_queries && has(choice, Trait::lengths, 2)) return false;
   if (domain.equal_dims && has_other(choice, Trait::values, 0)) return false;
+  if (domain.values_view && has(choice, Trait::values, 2)) return false;
   if (domain.usual_scale) {
     if (has_other(choice, Trait::scale, 1) && !has(choice, Trait::scale, 0)) return false;
     if (has(choice, Trait::scale, 0) && has_other(choice, Trait::dim, 0)) return false;

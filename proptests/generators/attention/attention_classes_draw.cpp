@@ -68,7 +68,6 @@ class ClassDraw {
     a_.shape = shape();
     distinct_ = distinct_of(a_.shape, of(Trait::mask) > 0, budget_);
     a_.causal = of(Trait::causal) == 1;
-    a_.attributes.top_left = options_.domain.causal == CausalAlignment::top_left;
     draw_sequences(draw_, a_, options_);
     a_.scale = scale();
     a_.outputs = options_.gradients ? 1 : static_cast<int>(of(Trait::outputs)) + 1;
@@ -85,6 +84,7 @@ class ClassDraw {
     a_.queries = repeated(queries_, a_.shape.dim, a_.shape.batch * a_.shape.heads() * a_.shape.queries);
     draw_values();
     if (of(Trait::mask) > 0) draw_mask();
+    take_conventions(a_, options_.domain);
     if (options_.gradients) draw_gradients(draw_, a_, distinct_.rows);
     return std::move(a_);
   }
@@ -271,7 +271,7 @@ class ClassDraw {
   void limit_scores() {
     const std::size_t d = a_.shape.dim;
     const double told = 1 / (16 * options_.score_unit * static_cast<double>(d + 4));
-    const double limit = std::clamp(told, 4.0, 0x1p16);
+    const double limit = std::min(std::clamp(told, 4.0, 0x1p16), score_limit(options_.domain));
     std::vector<double> largest_key(d);
     for (std::size_t k = 0; k < a_.keys.size(); ++k) {
       largest_key[k % d] = std::max(largest_key[k % d], std::fabs(a_.keys[k]));

@@ -42,13 +42,17 @@ std::size_t draw_length(Draw& draw, int size, std::size_t highest) {
 void relate(AttentionShape& s, const Domain& domain) {
   if (domain.equal_lengths) s.queries = s.keys = std::min(s.queries, s.keys);
   if (domain.equal_dims) s.dim = s.value_dim = std::min(s.dim, s.value_dim);
-  if (!domain.fewer_queries || s.queries <= s.keys) return;
-  const std::uint64_t queries = domain.length("queries").at_most(s.keys).value_or(0);
-  if (queries > 0) {
-    s.queries = static_cast<std::size_t>(queries);
-  } else {
-    s.keys = static_cast<std::size_t>(domain.length("keys").at_least(s.queries).value_or(s.keys));
-  }
+  const auto order = [&](std::size_t& less, const char* of_less, std::size_t& more, const char* of_more) {
+    if (less <= more) return;
+    const std::uint64_t shorter = domain.length(of_less).at_most(more).value_or(0);
+    if (shorter > 0) {
+      less = static_cast<std::size_t>(shorter);
+    } else {
+      more = static_cast<std::size_t>(domain.length(of_more).at_least(less).value_or(more));
+    }
+  };
+  if (domain.fewer_queries) order(s.queries, "queries", s.keys, "keys");
+  if (domain.values_view) order(s.value_dim, "values", s.dim, "dim");
 }
 
 AttentionShape draw_shape(Draw& draw, int size, const AttentionOptions& options) {
@@ -178,14 +182,10 @@ double largest_dot(const AttentionCase& a) {
   return std::fabs(a.scale) * largest;
 }
 
-// Keeps scores within what the accumulator can resolve.
-void limit_scores(AttentionCase& a, const AttentionOptions& options) {
-  const double told = 1 / (16 * options.score_unit * static_cast<double>(a.shape.dim + 4));
-  const double limit = std::clamp(told, 4.0, 0x1p16);
-  const double largest = largest_dot(a);
-  if (!(largest > limit)) return;
-  const double factor = std::ldexp(1.0, -static_cast<int>(std::ceil(std::log2(largest / limit))));
-  for (double& x : a.queries) x = into_format(a.format, x * factor);
+// What the accumulator can resolve, and the domain allows.
+double score_limit(const AttentionOptions& options, std::size_t dim) {
+  const double told = 1 / (16 * options.score_unit * static_cast<double>(dim + 4));
+  return std::min(std::clamp(told, 4.0, 0x1p16), score_limit(options.domain));
 }
 
 double draw_scale(Draw& draw, std::size_t dim) {
@@ -227,6 +227,23 @@ void draw_mask(Draw& draw, AttentionCase& a, const AttentionOptions& options) {
   }
 }
 
+// Repeats the keys and values of the first head or batch in all others, and a mask's.
+void draw_expanded(Draw& draw, AttentionCase& a) {
+  const AttentionShape& s = a.shape;
+  const bool heads = draw.one_in(2), batches = !heads || draw.one_in(2);
+  const auto repeat = [&](auto& numbers, std::size_t of_heads) {
+    const std::size_t size = numbers.size() / std::max<std::size_t>(1, s.batch * of_heads);
+    for (std::size_t n = 0; n < numbers.size(); ++n) {
+      const std::size_t h = heads ? 0 : n / size % of_heads, b = batches ? 0 : n / size / of_heads;
+      numbers[n] = numbers[(b * of_heads + h) * size + n % size];
+    }
+  };
+  repeat(a.keys, s.kv_heads);
+  repeat(a.values, s.kv_heads);
+  if (draw.one_in(2)) repeat(a.mask, a.mask_heads());
+  a.attributes.expanded = true;
+}
+
 void fit(std::size_t& length, const LengthRange& range) {
   if (range.everything()) return;
   // A multiple of 16 may be 0, but empty calls belong to another property.
@@ -235,6 +252,16 @@ void fit(std::size_t& length, const LengthRange& range) {
 }
 
 }  // namespace
+
+double score_limit(const Domain& domain) { return std::min(domain.most_logit, domain.most_spread / 2); }
+
+void limit_scores(AttentionCase& a, double limit) {
+  if (std::isinf(limit)) return;
+  for (double largest = largest_dot(a); largest > limit; largest = largest_dot(a)) {
+    const double factor = std::ldexp(1.0, -std::max(1, static_cast<int>(std::ceil(std::log2(largest / limit)))));
+    for (double& x : a.queries) x = into_format(a.format, x * factor);
+  }
+}
 
 void fit_shape(AttentionShape& s, const Domain& domain) {
   fit(s.batch, domain.length("batch"));
@@ -341,10 +368,12 @@ AttentionCase draw_case(const rc::Random& random, int size, const AttentionOptio
   } else {
     draw_along(draw, scores, a);
   }
-  limit_scores(a, options);
+  limit_scores(a, score_limit(options, s.dim));
   draw_values_of(draw, a);
   if (options.masks && !options.domain.no_mask && draw.one_in(2)) draw_mask(draw, a, options);
   if (options.attributes) draw_attributes(draw, a, options);
+  if (options.domain.expanded && !options.domain.compact && draw.one_in(2)) draw_expanded(draw, a);
+  take_conventions(a, options.domain);
   if (options.gradients) draw_gradients(draw, a, s.batch * s.heads() * s.queries);
   return a;
 }

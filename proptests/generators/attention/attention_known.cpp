@@ -39,12 +39,13 @@ AttentionCase case_of(AttentionShape s, const AttentionOptions& options) {
   a.shape = s;
   a.causal = options.domain.all_causal;
   a.scale = 1 / std::sqrt(static_cast<double>(s.dim));
-  a.attributes.top_left = options.domain.causal == CausalAlignment::top_left;
+  take_conventions(a, options.domain);
   a.outputs = options.gradients ? 1 : 3;
   draw_sequences(draw, a, options);
   a.queries = repeated(draw, a.format, s.batch * s.heads() * s.queries, s.dim, distinct_queries);
   a.keys = repeated(draw, a.format, s.batch * s.kv_heads, s.keys * s.dim, distinct_heads);
   a.values = repeated(draw, a.format, s.batch * s.kv_heads, s.keys * s.value_dim, distinct_heads);
+  limit_scores(a, score_limit(options.domain));
   if (options.gradients) draw_gradients(draw, a, distinct_queries);
   return a;
 }
@@ -104,7 +105,6 @@ class ReachDraw {
     a_.family = "reach";
     a_.shape = shape;
     a_.causal = hiding == Hiding::causality || options.domain.all_causal;
-    a_.attributes.top_left = options.domain.causal == CausalAlignment::top_left;
     if (hiding == Hiding::window) {
       a_.attributes.window_left = 0;
       a_.attributes.window_right = 0;
@@ -147,6 +147,7 @@ class ReachDraw {
       a_.mask.resize(s.batch * a_.mask_heads() * s.queries * s.keys);
       for (std::size_t k = 0; k < a_.mask.size(); ++k) a_.mask[k] = k % s.keys % 2 == 0 ? 1 : 0;
     }
+    take_conventions(a_, options_.domain);
     if (options_.gradients) {
       Draw draw(s.keys);
       draw_gradients(draw, a_, s.batch * s.heads() * s.queries);

@@ -264,8 +264,10 @@ bool take_step(AttentionCase& a, const AttentionStep& step) {
   switch (step.way) {
     case AttentionWay::drop:
       return drop_along(a, step);
-    case AttentionWay::no_layout:
-      return std::exchange(a.layout, 0) != 0;
+    case AttentionWay::no_layout: {
+      const bool was_expanded = std::exchange(a.attributes.expanded, false);
+      return std::exchange(a.layout, 0) != 0 || was_expanded;
+    }
     case AttentionWay::no_mask:
       return !std::exchange(a.mask, {}).empty();
     case AttentionWay::shared_mask:
@@ -346,6 +348,7 @@ rc::Seq<AttentionCase> shrink_attention_case(const AttentionCase& attention, con
       step.axis = *tied;
       is_simpler |= take_step(*result, step);
     }
+    if (is_simpler) take_conventions(*result, options.domain);
     if (!is_simpler || !admits(options, *result)) result.reset();
     return result;
   });

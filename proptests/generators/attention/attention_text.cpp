@@ -153,6 +153,12 @@ NumbersBehind read_attributes(std::span<const std::string_view> words, std::size
       to.window_right = read_side(sides.substr(sides.find(':') + 1));
     } else if (word == "alignment=top-left") {
       to.top_left = true;
+    } else if (word == "heads=interleaved") {
+      to.interleaved = true;
+    } else if (word == "expanded") {
+      to.expanded = true;
+    } else if (word == "values=view") {
+      to.values_view = true;
     } else if (word.starts_with("softcap=")) {
       to.softcap = parse_number(value_of(word, "softcap"));
       if (!(to.softcap >= 0 && std::isfinite(to.softcap))) refuse("a finite softcap >= 0", word);
@@ -167,7 +173,9 @@ NumbersBehind read_attributes(std::span<const std::string_view> words, std::size
       to.bias_for_each_head = word == "bias=heads";
     } else if (!read_sequences_word(word, attention.sequences)) {
       refuse(
-          "window=L:R, alignment=top-left, softcap=C, sinks, slopes, bias=heads|shared, dlse, packed, pages=N, "
+          "window=L:R, alignment=top-left, heads=interleaved, expanded, values=view, softcap=C, sinks, slopes, "
+          "bias=heads|shared, dlse, "
+          "packed, pages=N, "
           "order=N, unowned=finite or lengths=Q:K,... before q",
           word);
     }

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <iterator>
 #include <stdexcept>
@@ -28,6 +29,14 @@ std::uint64_t number_of(std::string_view digits, std::string_view word) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error != std::errc() || end != digits.data() + digits.size()) refuse_word(word, "a whole number behind the sign");
+  return value;
+}
+
+double bound_of(std::string_view digits, std::string_view word) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  const bool whole = error == std::errc() && end == digits.data() + digits.size();
+  if (!whole || !(value > 0) || std::isinf(value)) refuse_word(word, "a finite number > 0 behind the sign");
   return value;
 }
 
@@ -134,6 +143,11 @@ void read_word(std::string_view text, bool attention, Domain& domain) {
   const std::span<const DomainRow> rows = domain_rows();
   const auto word = std::ranges::find(rows, text, [](const DomainRow& w) { return w.described.word; });
   const bool is_known = word != rows.end() && word->set != nullptr && speaks_of(*word, attention);
+  for (const DomainRow& row : rows) {
+    if (row.bound == nullptr || !text.starts_with(row.described.word)) continue;
+    domain.*row.bound = std::min(domain.*row.bound, bound_of(text.substr(row.described.word.size()), text));
+    return;
+  }
   if (!is_known && read_length(text, attention, domain)) return;
   constexpr std::string_view align = "align=";
   if (text.starts_with(align)) {
@@ -152,6 +166,11 @@ void read_word(std::string_view text, bool attention, Domain& domain) {
   refuse_word(text, "one of " + std::string(excluded->described.word) + " and " + std::string(text));
 }
 
+std::string shortest(double number) {
+  std::array<char, 32> digits{};
+  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr};
+}
+
 // Calls each(words, kept) for each part of the domain; words() writes the part's words, which are rarely needed.
 template <class Each>
 void each_part(const Domain& domain, const CallTraits& call, Each each) {
@@ -163,10 +182,15 @@ void each_part(const Domain& domain, const CallTraits& call, Each each) {
   for (const DomainRow& word : domain_rows()) {
     if (!word.is_set(domain)) continue;
     const auto text = [&] {
-      const std::string_view is = word.described.word;
-      return std::string(is) + (is.ends_with('=') ? std::to_string(domain.alignment) : "");
+      const std::string is(word.described.word);
+      if (word.bound != nullptr) return is + shortest(domain.*word.bound);
+      return is + (is.ends_with('=') ? std::to_string(domain.alignment) : "");
     };
-    each(text, word.keeps == nullptr ? call.alignment >= domain.alignment : word.keeps(call));
+    if (word.bound != nullptr) {
+      each(text, (word.bound == &Domain::most_logit ? call.logits : call.spread) <= domain.*word.bound);
+    } else {
+      each(text, word.keeps == nullptr ? call.alignment >= domain.alignment : word.keeps(call));
+    }
   }
 }
 
@@ -178,8 +202,11 @@ LengthRange Domain::length(std::string_view name) const {
 }
 
 bool Domain::has_attributes() const {
-  return window || softcap || sinks || alibi || bias || lse_gradients || causal != CausalAlignment::bottom_right;
+  return window || softcap || sinks || alibi || bias || lse_gradients || interleaved ||
+         causal != CausalAlignment::bottom_right;
 }
+
+bool Domain::bounds_logits() const { return std::isfinite(most_logit) || std::isfinite(most_spread); }
 
 bool Domain::admits(const CallTraits& call) const {
   bool all = true;
@@ -206,9 +233,15 @@ void relate_lengths(Domain& domain) {
   };
   if (domain.equal_lengths) equate("queries", "keys", "queries=keys");
   if (domain.equal_dims) equate("dim", "values", "values=dim");
-  const LengthRange queries = domain.length("queries"), keys = domain.length("keys");
-  if (domain.fewer_queries && !keys.at_least(queries.nearest(queries.least))) {
+  const auto may_be_less = [&](const char* first, const char* second) {
+    const LengthRange less = domain.length(first), more = domain.length(second);
+    return more.at_least(less.nearest(less.least)).has_value();
+  };
+  if (domain.fewer_queries && !may_be_less("queries", "keys")) {
     refuse_word("queries<=keys", "a number of keys that is as large as some number of queries");
+  }
+  if (domain.values_view && !may_be_less("values", "dim")) {
+    refuse_word("values=view", "a dim that is as large as some number of values");
   }
 }
 
@@ -232,7 +265,10 @@ Domain parse_domain(std::string_view words, bool attention) {
     refuse_word(words_of(name, given), "a length " + name + " that some call can have");
   }
   relate_lengths(domain);
-  if (domain.no_ignored) domain.lengths["n"] = intersection(domain.length("n"), {.least = 1});  // no class, no label
+  // A row of no classes has no label, and one of no items no visible one.
+  if (domain.no_ignored || (domain.all_see && !attention)) {
+    domain.lengths["n"] = intersection(domain.length("n"), {.least = 1});
+  }
   std::erase_if(domain.lengths, [](const auto& entry) { return entry.second.everything(); });
   return domain;
 }
@@ -247,8 +283,10 @@ std::string to_string(const CallTraits& call) {
   if (call.offset) text += ", with a byte offset";
   if (!call.finite) text += ", not finite";
   if (call.masked) text += ", masked";
+  if (call.blind) text += ", a row sees nothing";
   if (call.causal) text += ", causal";
   if (call.top_left) text += ", aligned top-left";
+  if (call.interleaved) text += ", with interleaved heads";
   if (call.window) text += ", with a window";
   if (call.softcap) text += ", with a softcap";
   if (call.sinks) text += ", with sinks";

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,6 +45,13 @@ inline constexpr std::int64_t usual_ignore_index = -100;
 /// or as the call says.
 enum class CausalAlignment { bottom_right, top_left, either };
 
+/// The mask and the bias of a kernel that knows them: functions of a call's batch, heads, queries and keys. Both are
+/// (batch, heads, queries, keys). An empty function: none.
+struct FixedTerms {
+  std::function<std::vector<std::uint8_t>(const std::array<std::size_t, 4>& lengths)> mask;
+  std::function<std::vector<double>(const std::array<std::size_t, 4>& lengths)> bias;
+};
+
 /// The properties of a call that a domain can restrict.
 struct CallTraits {
   /// "n" and "rows", for top-k "k"; for attention "batch", "heads", "group", "queries", "keys", "dim" and "values",
@@ -56,6 +67,10 @@ struct CallTraits {
   bool finite = true;          // no input holds a NaN or an infinity, not even behind a mask
   bool infinite = false;       // an unmasked number is infinite
   bool ignored = false;        // a label of the loss may be the ignored one
+  bool unwritten = false;      // an empty part of a merge may have a NaN as output
+  bool blind = false;          // a row has no visible item, or a query sees no key
+  double logits = 0;           // largest magnitude of a visible logit, divided by theta; of a score of attention
+  double spread = 0;           // largest visible logit minus the smallest, divided by theta; the same of scores
   bool offset = false;         // a tensor has a byte offset
   bool masked = false;         // the call has a mask
   bool class_weights = false;  // the loss has class weights
@@ -73,6 +88,8 @@ struct CallTraits {
   bool bias_gradient = false;   // the call asks for that by the bias
   bool lse_gradients = false;   // the inputs include the gradient by the log-sum-exps
   bool top_left = false;
+  bool interleaved = false;            // query head h reads key head h % kv_heads
+  bool values_view = false;            // values are in the memory of their keys
   bool packed = false, pages = false;  // layout of attention's sequences
 };
 
@@ -97,6 +114,8 @@ struct Domain {
   bool no_z_loss = false;         // z_loss = 0
   bool one_ignore_index = false;  // ignore_index = usual_ignore_index
   bool no_ignored = false;        // no label is the ignored one
+  bool zero_parts = false;        // the outputs of a merge's empty parts are 0
+  bool all_see = false;           // each row has a visible item, each query sees a key
   bool no_softcap = false;        // softcap = 0 for a loss
   bool no_class_weights = false;
   bool base_e = false;         // lse_base2 = 0
@@ -113,13 +132,24 @@ struct Domain {
   bool bias_gradient = false;   // calls with a bias ask for the gradient by it
   bool lse_gradients = false;   // calls may have gradients by the log-sum-exps
   CausalAlignment causal = CausalAlignment::bottom_right;
+  bool interleaved = false;            // query head h reads key head h % kv_heads
+  bool expanded = false;               // inputs may have strides of 0
+  bool values_view = false;            // values are the first numbers of their keys, in the same memory
   bool packed = false, pages = false;  // every call has this layout of sequences
   std::uint64_t alignment = 1;
+  double most_logit = std::numeric_limits<double>::infinity();   // limits of CallTraits::logits and spread
+  double most_spread = std::numeric_limits<double>::infinity();  //
+  std::shared_ptr<const FixedTerms> fixed;                       // has no word: attention's mask and bias in every call
 
   /// Can a logit of -inf hide an item?
   bool hides_by_infinity() const { return !finite && !visible_nan && !no_infinity; }
   /// Do masks, lengths and causality hide only finite numbers, in every call?
   bool hides_finite_numbers() const { return finite || visible_nan; }
+  bool bounds_logits() const;
+  /// May a visible logit be +inf?
+  bool shows_infinity() const { return hides_by_infinity() && !bounds_logits(); }
+  bool has_fixed_mask() const { return fixed != nullptr && fixed->mask; }
+  bool has_fixed_bias() const { return fixed != nullptr && fixed->bias; }
   /// Does every call have sequences of different lengths?
   bool has_sequences() const { return packed || pages; }
   /// Can calls have attributes?
@@ -144,7 +174,7 @@ std::string to_string(const CallTraits& call);
 struct DomainWord {
   enum class Calls { rows, attention, both, none };
 
-  std::string_view word;      // "compact"; "align=" is followed by a number
+  std::string_view word;      // "compact"; a number follows "align=" and "logits<="
   Calls calls = Calls::both;  // the calls it applies to; none: it has no written form
   std::string_view means;     // what it says about every call, or allows
 };

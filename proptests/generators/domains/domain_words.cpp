@@ -27,6 +27,17 @@ constexpr DomainRow flag(std::string_view word, Calls calls, std::string_view me
           other};
 }
 
+// The number that follows this word limits a property of the call.
+template <double Domain::*member>
+constexpr DomainRow bound(std::string_view word, std::string_view means) {
+  return {{word, Calls::both, means},
+          [](const Domain& domain) { return std::isfinite(domain.*member); },
+          nullptr,
+          nullptr,
+          nullptr,
+          member};
+}
+
 constexpr bool any_call(const CallTraits&) { return true; }
 bool has_usual_scale(const CallTraits& call) {
   const auto dim = call.lengths.find("dim");
@@ -40,8 +51,15 @@ bool holds(const CallTraits& call, std::string_view first, std::string_view seco
   return a == call.lengths.end() || b == call.lengths.end() || relation(a->second, b->second);
 }
 
+bool has_groups(const CallTraits& call) {
+  const auto group = call.lengths.find("group"), heads = call.lengths.find("heads");
+  const bool known = group != call.lengths.end() && heads != call.lengths.end();
+  return known && group->second > 1 && heads->second > group->second;
+}
+
 bool has_equal_lengths(const CallTraits& call) { return holds(call, "queries", "keys", std::equal_to()); }
 bool has_fewer_queries(const CallTraits& call) { return holds(call, "queries", "keys", std::less_equal()); }
+bool has_short_values(const CallTraits& call) { return holds(call, "values", "dim", std::less_equal()); }
 bool has_equal_dims(const CallTraits& call) { return holds(call, "values", "dim", std::equal_to()); }
 
 // In the order of to_string. A call may have an attribute of attention only if the domain has its word.
@@ -63,6 +81,12 @@ constexpr DomainRow rows_in_order[]{
                                [](const CallTraits& call) { return !call.infinite; }),
     flag<&Domain::no_infinity>("its dtype's numbers", Calls::none, "",
                                [](const CallTraits& call) { return !call.infinite; }),
+    bound<&Domain::most_logit>("logits<=",
+                               "visible logits divided by theta, or scores before a softcap, slopes and bias, "
+                               "lie between minus this number and it"),
+    bound<&Domain::most_spread>("spread<=", "the largest of them is larger than the smallest by no more than this"),
+    flag<&Domain::all_see>("visible>=1", Calls::both, "each row has a visible item, each query sees a key",
+                           [](const CallTraits& call) { return !call.blind; }),
     flag<&Domain::no_mask>("nomask", Calls::both, "no mask is passed",
                            [](const CallTraits& call) { return !call.masked; }),
     flag<&Domain::no_offset>("nooffset", Calls::both, "no tensor has a byte offset",
@@ -91,6 +115,8 @@ constexpr DomainRow rows_in_order[]{
                                     [](const CallTraits& call) { return call.ignore_index == usual_ignore_index; }),
     flag<&Domain::no_ignored>("noignored", Calls::rows, "losses: no label is ignore_index",
                               [](const CallTraits& call) { return !call.ignored; }),
+    flag<&Domain::zero_parts>("empty=zero", Calls::rows, "merges: the outputs of empty parts are 0",
+                              [](const CallTraits& call) { return !call.unwritten; }),
     flag<&Domain::base_e>(
         "base=e", Calls::rows, "merges: lse_base2 is 0", [](const CallTraits& call) { return !call.lse_base2; },
         &Domain::base_2),
@@ -141,6 +167,13 @@ constexpr DomainRow rows_in_order[]{
      [](const Domain& domain) { return domain.causal == CausalAlignment::either; },
      [](Domain& domain) { domain.causal = CausalAlignment::either; },
      any_call},
+    flag<&Domain::interleaved>("heads=interleaved", Calls::attention, "query head h reads key head h % kv_heads",
+                               [](const CallTraits& call) { return call.interleaved || !has_groups(call); }),
+    flag<&Domain::expanded>("expanded", Calls::attention,
+                            "inputs may have a stride of 0 along batch or heads, where their numbers repeat", any_call),
+    flag<&Domain::values_view>("values=view", Calls::attention,
+                               "values are the first numbers of their keys, in the keys' memory",
+                               [](const CallTraits& call) { return call.values_view && has_short_values(call); }),
     flag<&Domain::packed>("packed", Calls::attention, "sequences stand one behind the other; no mask, no bias",
                           [](const CallTraits& call) { return call.packed; }),
     flag<&Domain::pages>("pages", Calls::attention, "keys and values lie in pages; no mask, no bias",
@@ -157,7 +190,7 @@ bool Domain::has_lengths(const CallTraits& call) const {
     return length == call.lengths.end() || entry.second.contains(length->second);
   });
   return within && (!equal_lengths || has_equal_lengths(call)) && (!fewer_queries || has_fewer_queries(call)) &&
-         (!equal_dims || has_equal_dims(call));
+         (!equal_dims || has_equal_dims(call)) && (!values_view || has_short_values(call));
 }
 
 }  // namespace softcheck::proptests

@@ -12,7 +12,8 @@ struct DomainRow {
   bool (*is_set)(const Domain& domain);
   void (*set)(Domain& domain) = nullptr;
   bool (*keeps)(const CallTraits& call) = nullptr;
-  bool Domain::*other = nullptr;  // the flag of the opposite word
+  bool Domain::*other = nullptr;    // the flag of the opposite word
+  double Domain::*bound = nullptr;  // the number that follows the word
 };
 
 /// All words, in the order of to_string.

@@ -150,12 +150,22 @@ CallTraits traits_of(const RowMatrixCase& matrix) {
     traits.contiguous &= layout->compact() || layout->column_stride == 1 || matrix.columns < 2;
   }
   traits.masked = matrix.mask != MaskUse::none;
+  for (const RunLengthRow& row : matrix.rows.cycle()) {
+    traits.blind |= row.visible() == 0;
+    if (row.visible() == 0) continue;
+    traits.logits =
+        std::max({traits.logits, std::fabs(row.maximum()) / traits.theta, std::fabs(row.minimum()) / traits.theta});
+    traits.spread = std::max(traits.spread, row.spread() / traits.theta);
+  }
   // The caller chooses the numbers behind a mask, but not the logits of -inf.
   const bool infinite = matrix.mask != MaskUse::tensor && std::ranges::any_of(matrix.rows.cycle(), hides);
   traits.finite = matrix.specials.empty() && !infinite;
   traits.infinite = infinite || std::ranges::any_of(matrix.specials, [&](const SpecialLogit& one) {
                       return is_infinite(one, matrix.format);
                     });
+  if (std::ranges::any_of(matrix.specials, [&](const SpecialLogit& one) { return is_infinite(one, matrix.format); })) {
+    traits.logits = numerics::infinity;
+  }
   return traits;
 }
 

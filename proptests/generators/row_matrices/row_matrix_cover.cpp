@@ -43,11 +43,10 @@ std::vector<std::uint64_t> lengths_of(Draw& draw, const Bounds& bounds, LengthCl
     for (const std::uint64_t n : domain.listed) offer(n);
     return lengths;
   }
-  for (std::uint64_t power = 1; power / 2 <= bounds.most; power *= 2) {
-    for (const std::uint64_t n : {power - 1, power, power + 1}) offer(n);
-  }
-  for (std::uint64_t power = 10; power / 10 <= bounds.most; power *= 10) {
-    for (const std::uint64_t n : {power - 1, power, power + 1}) offer(n);
+  for (const std::uint64_t base : {2, 10}) {
+    for (std::uint64_t power = base == 2 ? 1 : 10; power / base <= bounds.most; power *= base) {
+      for (const std::uint64_t n : {power - 1, power, power + 1}) offer(n);
+    }
   }
   for (int i = 0; i < 24; ++i) {
     const std::uint64_t n = draw.log_uniform(bounds.least, bounds.most), multiple = n / 16 * 16;
@@ -58,26 +57,17 @@ std::vector<std::uint64_t> lengths_of(Draw& draw, const Bounds& bounds, LengthCl
 }
 
 double draw_theta_of(Draw& draw, ThetaClass wanted, int exponent) {
+  using enum ThetaClass;
+  using numerics::Format;
   // Draws numbers until one is in the class: each class has an eighth or more of some kind.
   for (int i = 0; i < 2000; ++i) {
     double theta = std::pow(10.0, 8 * draw.unit() - 4);
-    switch (wanted) {
-      case ThetaClass::one:
-        return 1;
-      case ThetaClass::power_of_two:
-        theta = std::ldexp(1.0, draw.between(-10, 10));
-        break;
-      case ThetaClass::few_bits:
-      case ThetaClass::bits_of_f32:
-        theta =
-            numerics::round_to(wanted == ThetaClass::few_bits ? numerics::Format::bf16 : numerics::Format::f32, theta);
-        break;
-      case ThetaClass::extreme:
-        theta = std::ldexp(1.0, draw.one_in(2) ? exponent : -exponent);
-        break;
-      default:
-        break;
+    if (wanted == one) return 1;
+    if (wanted == power_of_two) theta = std::ldexp(1.0, draw.between(-10, 10));
+    if (wanted == few_bits || wanted == bits_of_f32) {
+      theta = numerics::round_to(wanted == few_bits ? Format::bf16 : Format::f32, theta);
     }
+    if (wanted == extreme) theta = std::ldexp(1.0, draw.one_in(2) ? exponent : -exponent);
     if (theta_class(theta) == wanted) return theta;
   }
   return 1;
@@ -302,9 +292,11 @@ class Coverer {
     of_one.masks = of_one.masks && family == RowFamily::masked && options_.rows.domain.hides_by_infinity();
     if (family == RowFamily::masked && !of_one.masks) of_one.families = {RowFamily::normal};
     if (draws_runs(family)) {  // these depend on the temperature
-      return RunLengthRow(draw_runs(draw_, family, matrix.format, matrix.theta, matrix.columns));
+      const RunLengthRow row(draw_runs(draw_, family, matrix.format, matrix.theta, matrix.columns));
+      return bounded(row, of_one.domain, matrix.theta, matrix.format);
     }
-    return row_cases(of_one)(rc::Random(draw_.bits()), 100).value().row;
+    const RunLengthRow row = row_cases(of_one)(rc::Random(draw_.bits()), 100).value().row;
+    return bounded(row, of_one.domain, matrix.theta, matrix.format);
   }
 
   void hide(const std::vector<std::size_t>& choice, RowMatrixCase& matrix, std::vector<RunLengthRow>& cycle) {
@@ -383,18 +375,11 @@ class Coverer {
     if (!facts.has_infinity) return wanted == NanClass::quiet_negative ? sign | only : only;
     const std::uint64_t quiet = std::uint64_t{1} << (facts.precision - 2), payload = 1 + draw_.below(quiet - 1);
     const std::uint64_t exponent = numerics::encode(format, std::numeric_limits<double>::infinity());
-    switch (wanted) {
-      case NanClass::quiet:
-        return exponent | quiet;
-      case NanClass::quiet_negative:
-        return sign | exponent | quiet;
-      case NanClass::signalling:
-        return exponent | payload;
-      case NanClass::signalling_negative:
-        return sign | exponent | payload;
-      default:
-        return exponent | quiet | payload;
-    }
+    if (wanted == NanClass::quiet) return exponent | quiet;
+    if (wanted == NanClass::quiet_negative) return sign | exponent | quiet;
+    if (wanted == NanClass::signalling) return exponent | payload;
+    if (wanted == NanClass::signalling_negative) return sign | exponent | payload;
+    return exponent | quiet | payload;
   }
 
   const RowMatrixOptions& options_;

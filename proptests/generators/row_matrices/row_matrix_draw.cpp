@@ -136,7 +136,7 @@ struct Generator {
       const rc::Gen<RowCase> others = row_cases(of_one_length);
       for (std::uint64_t r = 0; r < count; ++r) drawn.push_back(row(others).row);
     }
-    for (RunLengthRow& one : drawn) change(draw, one, result.format);
+    for (RunLengthRow& one : drawn) change(draw, one, result);
     if (options.rows.fully_masked && count > 0) drawn[draw.below(count)] = all_hidden(result.columns);
     result.rows = RowCycle(std::move(drawn));
     place(draw, result);
@@ -155,8 +155,9 @@ struct Generator {
     return allowed.nearest(draw_count(draw, options.least_rows, options.most_rows));
   }
 
-  void change(Draw& draw, RunLengthRow& one, numerics::Format format) const {
-    if (options.shifts && draw.one_in(8)) one = shifted(draw, one, format);
+  void change(Draw& draw, RunLengthRow& one, const RowMatrixCase& matrix) const {
+    if (options.shifts && draw.one_in(8)) one = shifted(draw, one, matrix.format);
+    one = bounded(std::move(one), options.rows.domain, matrix.theta, matrix.format);
     const bool may_hide = options.rows.domain.hides_by_infinity() || !options.rows.domain.no_mask;
     if (options.mask_patterns && may_hide) one = masked_row(draw, one, options.rows.fully_masked);
   }

@@ -146,6 +146,7 @@ bool admits(const RowOptions& options, const RowCase& row_case) {
   const Domain& domain = options.domain;
   if (!domain.length("n").contains(size) || (domain.unit_theta && row_case.theta != 1)) return false;
   if (!domain.hides_by_infinity() && visible < size) return false;
+  if (bounded(row, domain, row_case.theta, row_case.format) != row) return false;
   const double spread = row.spread();
   if (!(spread <= options.max_spread && spread / row_case.theta <= options.max_deviation)) return false;
   if (std::find(options.formats.begin(), options.formats.end(), row_case.format) == options.formats.end()) return false;
@@ -194,11 +195,11 @@ std::uint64_t auxiliary_of_row(std::uint64_t auxiliary, std::uint64_t row) {
   // No power of two is a multiple of 3, 5 or 7, so a kernel whose row number wraps at one reads other inputs.
   constexpr std::uint64_t period = 3 * 5 * 7;
   if (auxiliary == 0) return 0;
-  return (auxiliary & no_ignored_bit) + auxiliary % kinds + kinds * ((auxiliary / kinds + row % period) % seeds);
+  return (auxiliary & domain_bit) + auxiliary % kinds + kinds * ((auxiliary / kinds + row % period) % seeds);
 }
 
 std::uint64_t parse_auxiliary(std::string_view word) {
-  return parse_count(value_of(word, "beside"), 0, most_auxiliary | no_ignored_bit);
+  return parse_count(value_of(word, "beside"), 0, most_auxiliary | domain_bit);
 }
 
 std::string to_text(const RowCase& row_case) {

@@ -198,6 +198,21 @@ RunLengthRow resized(const RunLengthRow& row, std::uint64_t length) {
   return RunLengthRow(std::move(runs));
 }
 
+RunLengthRow bounded(RunLengthRow row, const Domain& domain, double theta, numerics::Format format) {
+  if (!domain.bounds_logits()) return row;
+  const auto excess = [&] {
+    const double logits = row.visible() == 0 ? 0 : std::max(std::fabs(row.maximum()), std::fabs(row.minimum())) / theta;
+    return std::max(logits / domain.most_logit, row.spread() / theta / domain.most_spread);
+  };
+  for (double ratio = excess(); ratio > 1; ratio = excess()) {
+    const int halvings = std::max(1, static_cast<int>(std::ceil(std::log2(std::min(ratio, 0x1p1000)))));
+    std::vector<Run> runs = row.runs();
+    for (Run& run : runs) run.value = numerics::round_to(format, std::ldexp(run.value, -halvings));
+    row = RunLengthRow(std::move(runs));
+  }
+  return row;
+}
+
 namespace {
 
 // The nearest length; for a list not 0, since no row is empty.
@@ -223,6 +238,7 @@ RowCase conformed(const RowOptions& options, RowCase row_case) {
     for (Run& run : runs) run.value = std::isinf(run.value) ? lowest : run.value;
     row_case.row = RunLengthRow(std::move(runs));
   }
+  row_case.row = bounded(std::move(row_case.row), domain, row_case.theta, row_case.format);
   return row_case;
 }
 

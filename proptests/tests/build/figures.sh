@@ -44,6 +44,29 @@ for name in bert gpt2; do
   test "$(grep -vc '^#' "$scratch/f3/figure_3.csv")" = 25 || complain "$name: figure_3.csv has not a line of names and 24 rows"
 done
 
+# Inputs as they are: a causal one has its last query.
+printf '1 2 3\n4 5 6 7 8\n' >"$scratch/whole"
+refuses 2 '--whole: need --tokens' run figure-3 --model "$checkpoints/gpt2" --whole --out "$scratch/a"
+without_gnuplot run figure-3 --model "$checkpoints/gpt2" --tokens "$scratch/whole" --whole --out "$scratch/f3"
+holds "$scratch/f3/figure_3.csv" '^# softcheck run figure-3 --model gpt2 --tokens whole --whole --largest 5'
+test "$(grep -c '^[01],[0-3],[35],1,' "$scratch/f3/figure_3.csv")" = 16 || complain "figure_3.csv has not two rows of each head"
+
+# Spreads of every head, and the temperature at inference, of a checkpoint that runs on tokens.
+refuses 2 'tokens' run spreads --model "$checkpoints/gpt2"
+refuses 4 'run on tokens, got gpt_oss' run spreads --model "$checkpoints/gpt_oss" --tokens "$scratch/whole" --out "$scratch/a"
+without_gnuplot run spreads --model "$checkpoints/gpt2" --tokens "$scratch/whole" --out "$scratch/spreads"
+says '^Lemma 2.1: proved of 48 of 48 rows'
+says 'gpt2: 8 heads, spreads and logits within their certificates'
+holds "$scratch/spreads/spreads.csv" '^# softcheck run spreads --model gpt2 --tokens whole'
+test "$(grep -c '^[01],[0-3],0,6,' "$scratch/spreads/spreads.csv")" = 8 || complain "spreads.csv has not eight heads of six rows"
+printf 'q\t5\tquestions\t1-2,3-5\t4 5 6 7 8\nq\t5\tquestions\t2-4\t8 7 6 5 4\n' >"$scratch/tasks"
+refuses 3 'whole: line 1: need five columns' run adaptive-language --model "$checkpoints/gpt2" --tokens "$scratch/whole" --out "$scratch/a"
+refuses 4 'need an output to have logits' run adaptive-language --model "$checkpoints/gpt2" --tokens "$scratch/tasks" --out "$scratch/a"
+expect 0 run adaptive-language --model "$checkpoints/gguf-llama/model.gguf" --tokens "$scratch/tasks" --out "$scratch/arms"
+says '^| q, 5 (3 in 2) | plain |'
+holds "$scratch/arms/adaptive_language.csv" '^q,5,log_n,3,2,'
+test "$(grep -c '^q,5,' "$scratch/arms/adaptive_language_units.csv")" = 10 || complain "not two units of five arms"
+
 # A language model of our own: trained for two steps, it is certified, read and asked like the shipped ones.
 refuses 2 '--temperature: need plain or adaptive' run train-language --temperature warm --out "$scratch/own"
 refuses 2 'positions: need rotary, randomised or none' run train-language --positions learned --out "$scratch/own"
@@ -190,6 +213,19 @@ test "$(wc -l <"$scratch/cells")" = 11 || complain "table_1.csv has not eleven s
 while read -r cells; do
   grep -qF -- "$cells" "$pages/README.md" || complain "docs/experiments/README.md has not the cells of table_1.csv: $cells"
 done <"$scratch/cells"
+
+# So are the tables of the pages about real models: PAGE, then the texts that the commands wrote.
+while read -r page texts; do
+  for text in $texts; do
+    holds "$pages/$text" '^# softcheck run '
+    grep '^|' "$pages/$text" >"$scratch/cells" || complain "$text has no table"
+    while read -r cells; do
+      grep -qxF -- "$cells" "$pages/$page" || complain "docs/experiments/$page has not the line of $text: $cells"
+    done <"$scratch/cells"
+  done
+done <<'END'
+figures.md spreads.txt figure_3.txt
+END
 
 test $failures = 0 || { echo "$failures failures"; exit 1; }
 echo "figures and report answer as documented"

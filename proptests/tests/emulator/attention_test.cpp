@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/block/attention_backward.hpp"
 #include "kernels/block/attention_statistics.hpp"
 #include "kernels/block/mma_attention.hpp"
 #include "kernels/block/split_attention.hpp"
@@ -153,6 +154,40 @@ TEST(EmulatedAttentionStatistics, AreThoseOfTheRowsOfScores) {
                                              [&](Block& block) { attention_statistics_body(block, all); });
     EXPECT_TRUE(report.clean()) << report.text();
     EXPECT_EQ(statistics, problem.statistics_of_rows(causal));
+  }
+}
+
+// How near its gradients come to exact ones: AttentionGradient of proptests/tests/kernels/.
+template <bool adaptive>
+void expect_clean_gradients(bool causal) {
+  Problem problem;
+  for (std::size_t i = 0; i < problem.mask.size(); ++i) problem.mask[i] = i >= keys && i % 5 != 0;
+  std::vector<float> d_out(problem.out.size(), 0.75F), dq(problem.q.size()), dk(problem.k.size()), dv(problem.v.size());
+  std::vector<QueryGradient<float>> kept(static_cast<std::size_t>(heads * queries));
+  GradientArguments<Block, float> all;
+  all.forward = problem.arguments();
+  all.forward.causal = causal;
+  all.d_out = compact<Arguments::Global<const float>>(d_out, heads, queries, value_dim);
+  all.dq = compact<Arguments::Global<float>>(dq, heads, queries, dim);
+  all.dk = compact<Arguments::Global<float>>(dk, key_heads, keys, dim);
+  all.dv = compact<Arguments::Global<float>>(dv, key_heads, keys, value_dim);
+  all.queries = std::span(kept);
+  const auto expect_clean = [&](auto& one, auto& other, const emulator::Kernel& kernel) {
+    const std::span<std::byte> written[] = {std::as_writable_bytes(std::span(one)),
+                                            std::as_writable_bytes(std::span(other))};
+    const emulator::LaunchReport report = emulator::launch_under_all_schedules(
+        {3, attention_threads, gradient_bytes<float>(dim, value_dim)}, written, kernel, 1);
+    EXPECT_TRUE(report.clean()) << report.text();
+  };
+  expect_clean(dq, kept, [&](Block& block) { query_backward_body<adaptive>(block, all); });
+  expect_clean(dk, dv, [&](Block& block) { key_backward_body<adaptive>(block, all); });
+}
+
+// Labelled full: EmulatedAttention.GradientsAreCleanAndTheSameUnderEverySchedule
+TEST(EmulatedAttention, GradientsAreCleanAndTheSameUnderEverySchedule) {
+  for (const bool causal : {false, true}) {
+    expect_clean_gradients<false>(causal);
+    expect_clean_gradients<true>(causal);
   }
 }
 

@@ -10,7 +10,7 @@
 #include "kernels/block/mma_statistics.hpp"
 #include "kernels/emulator/block.hpp"
 #include "proptests/tests/emulator/strict_formats.hpp"
-#include "proptests/tests/kernels/moment_bounds.hpp"
+#include "proptests/tests/kernels/attention_expected.hpp"
 
 namespace softcheck::emulator_tests {
 namespace {

@@ -32,6 +32,5 @@ struct Planted {
 };
 
 std::span<const Planted> planted_threads();
-std::span<const Planted> planted_memory();
 
 }  // namespace softcheck::emulator_tests

@@ -136,12 +136,8 @@ TEST(TemperatureFit, TooFewSamplesAreNamed) {
   std::vector<FitSample> samples(10, FitSample{16, 1.5, 0.5});
   EXPECT_THROW(fit_polynomial(samples, 4), std::invalid_argument);  // one entropy
   samples.resize(2);
-  try {
-    fit_temperature("seed-07", samples);
-    ADD_FAILURE() << "a quartic through two points";
-  } catch (const std::invalid_argument& error) {
-    EXPECT_THAT(error.what(), HasSubstr("seed-07: "));
-  }
+  EXPECT_THAT([&] { fit_temperature("seed-07", samples); },
+              ::testing::ThrowsMessage<std::invalid_argument>(HasSubstr("seed-07: ")));
 }
 
 TEST(TemperatureFit, FittedHeadsAreNeverSofterThanSoftmax) {
@@ -233,12 +229,8 @@ TEST(CostGrowth, EveryKernelIsMeasuredAtEveryLength) {
 }
 
 TEST(CostGrowth, AMissingLibraryIsNamed) {
-  try {
-    measure_growth("/nowhere/libkernels.so", {});
-    FAIL();
-  } catch (const std::runtime_error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("/nowhere/libkernels.so"));
-  }
+  EXPECT_THAT([] { measure_growth("/nowhere/libkernels.so", {}); },
+              ::testing::ThrowsMessage<std::runtime_error>(HasSubstr("/nowhere/libkernels.so")));
 }
 
 }  // namespace

@@ -253,12 +253,11 @@ class Path {
 };
 
 void expect_gnuplot_is_missed() {
-  try {
-    to_svg({"x", 100, 100, "plot sin(x)\n"});
-    ADD_FAILURE() << "drawn without gnuplot";
-  } catch (const GnuplotMissing& error) {
-    EXPECT_THAT(error.what(), HasSubstr("gnuplot-nox"));
-  }
+  EXPECT_THAT(
+      [] {
+        to_svg({"x", 100, 100, "plot sin(x)\n"});
+      },
+      ::testing::ThrowsMessage<GnuplotMissing>(HasSubstr("gnuplot-nox")));
 }
 
 TEST(Gnuplot, AMissingProgramIsNamed) {
@@ -286,13 +285,12 @@ TEST(Gnuplot, DrawsBothKindsAndTellsWhatIsWrong) {
   const Picture picture{"x", 300, 200, data_block("d", "a,b\n1,2\n2,3\n") + "plot $d using 'a':'b' with lines\n"};
   EXPECT_THAT(to_svg(picture), HasSubstr("</svg>"));
   EXPECT_EQ(to_png(picture).substr(1, 3), "PNG");
-  try {
-    to_svg({"x", 100, 100, "plot $nothing\n"});
-    ADD_FAILURE() << "drew what is not there";
-  } catch (const std::runtime_error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("nothing"));
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
-  }
+  EXPECT_THAT(
+      [] {
+        to_svg({"x", 100, 100, "plot $nothing\n"});
+      },
+      ::testing::ThrowsMessage<std::runtime_error>(
+          ::testing::AllOf(HasSubstr("nothing"), ::testing::Not(HasSubstr("\n")))));
 }
 
 }  // namespace

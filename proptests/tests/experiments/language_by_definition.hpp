@@ -95,9 +95,9 @@ class DirectLanguage {
     for (Derivative& value : p) value /= sum;
     return p;
   }
-  // Of entmax-1.5: with the k largest halves z, the threshold is mean - sqrt((1 - sum (z - mean)^2) / k) for the
-  // largest k for which that is below all of them (Peters, Niculae and Martins 2019, algorithm 2).
-  static Vector entmax(const Vector& x) {
+  // Weights [x/2 - t]_+^2: with the k largest halves z, the threshold is mean - sqrt((1 - sum (z - mean)^2) / k) for
+  // the largest k for which that is below all of them (Peters, Niculae and Martins 2019, algorithm 2).
+  static Vector squared_roots(const Vector& x) {
     Vector z;
     for (const Derivative& value : x) z.push_back(value / LongReal(2));
     std::ranges::sort(z, std::greater<>(), [](const Derivative& value) { return value.value(); });
@@ -131,7 +131,7 @@ class DirectLanguage {
     }
     // Behind the others, where the sum over their values ends before it.
     if (design_.weights == HeadWeights::sink) scores.emplace_back(0);
-    Vector p = design_.weights == HeadWeights::entmax ? entmax(scores) : softmax(scores, Derivative(1));
+    Vector p = !has_kernel(design_.weights) ? squared_roots(scores) : softmax(scores, Derivative(1));
     if (design_.weights == HeadWeights::line) p = softmax(scores, line(p));
     if (design_.adaptive) p = softmax(scores, temperature(p));
     for (std::size_t c = head * dim; c < (head + 1) * dim; ++c) {

@@ -247,6 +247,18 @@ TEST(AttentionSequences, AllNumbersOfOtherSequencesAreNan) {
   EXPECT_EQ(shared[1], 4);
 }
 
+// Where no sequence has a query the sinks' gradients are 0, and NaN beyond the sequences says nothing about them.
+TEST(AttentionSequences, SinkGradientsOfNoQueriesAreJudged) {
+  const KernelSubject subject = zoo_subject("attention_packed_backward_correct",
+                                            {Op::attention_backward, Format::f64, "masked=zero", "packed dsinks"});
+  const KernelJudgement judgement = replay_kernel(
+      subject, "Kernel.AnotherSequenceIsNotThere",
+      "attention f64 batch=2 kv=1 group=1 queries=1 keys=1 dim=1 values=1 scale=1 causal=0 outputs=2 layout=0 "
+      "mask=none sinks packed lengths=0:0,0:0 q 0*2 k 0*2 v 0*2 sinks -0.5 dout 0*2",
+      quick_options());
+  EXPECT_EQ(judgement.verdict, ReportVerdict::pass);
+}
+
 TEST(AttentionSequences, AFailureNamesItsSequence) {
   const AttentionCase a = by_hand();
   EXPECT_EQ(place_of(a, row_number(a.shape, 1, 1, 0)), " at sequence=1 head=1 query=0");

@@ -1,6 +1,11 @@
 // Domains whose words tie what a call is made of: every call keeps to them, and there are as many as elsewhere.
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <map>
 #include <numeric>
+#include <optional>
+#include <vector>
 
 #include "kernels/abi/softcheck_kernel.h"
 #include "proptests/generators/attention/attention_classes.hpp"
@@ -38,6 +43,51 @@ bool has_equal_sequences(const softcheck_call& call) {
   return std::memcmp(first(*q), first(*k), static_cast<std::size_t>(q->shape[0] * (q->dtype.bits / 8))) == 0;
 }
 
+// Of a compact call: each(row, score) for each key that a query sees; for a query without keys once, with no score.
+template <class Each>
+void each_visible_score(const softcheck_call& call, Each each) {
+  const DLTensor &q = *call.inputs[0], &k = *call.inputs[1];
+  const std::int64_t heads = q.shape[1], queries = q.shape[2], keys = k.shape[2], dim = q.shape[3];
+  const DLTensor* mask = call.n_inputs > 3 ? call.inputs[3] : nullptr;
+  for (std::int64_t row = 0; row < q.shape[0] * heads * queries; ++row) {
+    const std::int64_t i = row % queries, h = row / queries % heads, b = row / queries / heads;
+    const std::int64_t key_head = b * k.shape[1] + h / (heads / k.shape[1]);
+    bool sees = false;
+    for (std::int64_t j = 0; j < keys; ++j) {
+      const std::int64_t mask_row = mask == nullptr ? 0 : (b * mask->shape[1] + h % mask->shape[1]) * queries + i;
+      if (mask != nullptr && numbers_of<std::uint8_t>(*mask)[mask_row * keys + j] == 0) continue;
+      if (call.causal != 0 && j > i + keys - queries) continue;
+      double score = 0;
+      for (std::int64_t t = 0; t < dim; ++t) {
+        score += double{numbers_of(q)[row * dim + t]} * numbers_of(k)[(key_head * keys + j) * dim + t];
+      }
+      each(row, std::optional(call.scale * score));
+      sees = true;
+    }
+    if (!sees) each(row, std::optional<double>());
+  }
+}
+
+bool has_small_scores(const softcheck_call& call) {
+  std::map<std::int64_t, std::pair<double, double>> ranges;
+  each_visible_score(call, [&](std::int64_t row, std::optional<double> score) {
+    if (!score || std::isnan(*score)) return;
+    auto& [least, most] = ranges.try_emplace(row, *score, *score).first->second;
+    least = std::min(least, *score);
+    most = std::max(most, *score);
+  });
+  return std::ranges::all_of(ranges, [](const auto& of_row) {
+    const auto [least, most] = of_row.second;
+    return least >= -8 && most <= 8 && most - least <= 12;
+  });
+}
+
+bool shows_each_query_a_key(const softcheck_call& call) {
+  bool all = true;
+  each_visible_score(call, [&](std::int64_t, std::optional<double> score) { all &= score.has_value(); });
+  return all;
+}
+
 struct Relation {
   const char* domain;
   const char* symbol;
@@ -58,6 +108,8 @@ constexpr Relation relations[]{
      [](const softcheck_call& call) {
        return call.causal != 0 && has_equal_lengths(call) && has_equal_sequences(call);
      }},
+    {"logits<=8 spread<=12 compact keys<=40", "softcheck_attention", has_small_scores},
+    {"visible>=1 compact keys<=40", "softcheck_attention", shows_each_query_a_key},
     {"values=dim values<=80 keys<=20 nocausal", "softcheck_attention",
      [](const softcheck_call& call) { return size_along(call, 0, 1) == size_along(call, 2, 1); }}};
 

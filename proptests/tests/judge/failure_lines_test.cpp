@@ -136,7 +136,7 @@ TEST(FailureLines, AnotherReadingThatExplainsAttentionIsNamed) {
   const std::string sentence = "EveryValueLiesWithinItsThreshold", told = " the results of ";
   EXPECT_THAT(
       judgement_summary("mutant_attention_grouped_heads_interleaved", sentence, Op::attention, Format::bf16).table(),
-      HasSubstr(told + "a call whose query head h reads key head h % kv_heads (it should read key head h / group)\n"));
+      HasSubstr(told + "a call whose query head h reads key head h % kv_heads (domain heads=interleaved)\n"));
   EXPECT_THAT(judgement_summary("mutant_attention_causal_top_left", sentence, Op::attention, Format::f64).table(),
               HasSubstr(told + "a causal call whose first query stands at the first key (domain causal=top-left)\n"));
   EXPECT_THAT(judgement_summary("mutant_attention_causal_plus_one", sentence, Op::attention).table(),

@@ -1,59 +1,25 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
+#include "numerics/formats/format.hpp"
 #include "numerics/oracles/attention_oracle.hpp"
+#include "numerics/rounding/contract.hpp"
 #include "numerics/rounding/rounding_attention.hpp"
 #include "proptests/tests/kernels/attention_problems.hpp"
 
-// What the queries of a problem must give, and how near a contract's results must come to it.
+// The queries of a problem, and how near a contract's scores must come to theirs.
 namespace softcheck::kernel_tests {
 
 using numerics::Enclosure;
 using numerics::Format;
 using numerics::UpperBound;
-
-inline UpperBound above(const Enclosure& x) { return UpperBound(std::max(x.upper_double(), 0.0)); }
-
-/// The statistics of an enclosed row, upper bounds each.
-struct RowBounds {
-  numerics::RowStatistics<UpperBound> statistics;
-  std::vector<UpperBound> coefficients, deviations;
-
-  explicit RowBounds(const numerics::EnclosedRow& row) {
-    const Enclosure log_sum = row.logsumexp() - row.maximum();
-    Enclosure mean(0), mean_square(0), largest(0);
-    for (std::size_t j = 0; j < row.size(); ++j) {
-      if (!row.is_visible(j)) {
-        coefficients.emplace_back();
-        deviations.emplace_back();
-        continue;
-      }
-      const Enclosure p = row.softmax(j), deviation = row.maximum() - row.logit(j);
-      mean += p * deviation;
-      mean_square += p * deviation * deviation;
-      largest = maximum(largest, abs(row.logit(j)));
-      coefficients.push_back(above(p));
-      deviations.push_back(above(deviation));
-      ++statistics.visible;
-    }
-    statistics.size = row.size();
-    statistics.rescalings = statistics.visible - 1;  // any order of the keys
-    statistics.log_sum = above(log_sum);
-    statistics.mean_deviation = above(mean);
-    statistics.mean_square_deviation = above(mean_square);
-    statistics.maximum_magnitude = above(abs(row.maximum()));
-    statistics.largest_magnitude = above(largest);
-    statistics.logsumexp_magnitude = above(abs(row.logsumexp()));
-  }
-  numerics::ScoreRow<UpperBound> row() const { return {statistics, coefficients, deviations}; }
-};
 
 /// One query and the keys of its head; masked keys and values are 0.
 struct Query {
@@ -108,63 +74,60 @@ inline std::vector<UpperBound> score_errors(const numerics::Contract& contract,
   return errors;
 }
 
-/// One query's exact results, whatever the contract.
-struct ExactQuery {
-  enum class Kind { nan, masked, finite } kind = Kind::finite;
-  Query inputs;
-  // Of finite ones alone.
-  std::optional<RowBounds> scores, weights;  // weights: beta times the scores
-  UpperBound beta;
-  std::vector<Enclosure> out;
-  Enclosure lse, entropy;
+// How far a row's sums of w D^k, D = m - x, w = exp(-D), may be from exact under a contract.
 
-  /// adaptive    the entropy that beta looks at; nothing where attention is not adaptive
-  ExactQuery(const AttentionProblem& p, Query query, std::optional<numerics::EntropyDefinition> adaptive)
-      : inputs(std::move(query)) {
-    const bool none = std::ranges::find(inputs.visible, 1) == inputs.visible.end();
-    if (none || inputs.holds_nan) {
-      kind = none ? Kind::masked : Kind::nan;
-      return;
+/// sum w D^k for k = 0 to 3, n items the largest of which is deviation below m.
+struct Moments {
+  double of[4] = {};
+  double largest_deviation = 0;
+  std::size_t items = 0;
+
+  void add(double d) {
+    double term = std::exp(-d);
+    for (double& moment : of) {
+      moment += term;
+      term *= d;
     }
-    const auto n = static_cast<std::size_t>(p.keys), dv = static_cast<std::size_t>(p.value_dim);
-    const numerics::AttentionOracle oracle({inputs.query, inputs.keys, inputs.values, dv, p.scale, inputs.visible, n},
-                                           adaptive);
-    scores.emplace(oracle.scores());
-    weights.emplace(oracle.weights());
-    beta = above(oracle.beta());
-    out = oracle.output();
-    lse = oracle.logsumexp();
-    entropy = oracle.entropy();
+    largest_deviation = std::max(largest_deviation, d);
+    ++items;
   }
+  double sum() const { return of[0]; }
 };
 
-struct Thresholds {
-  std::vector<double> out;
-  double lse = 0, entropy = 0;
-};
-
-/// Of a finite query.
-inline Thresholds thresholds_of(const numerics::Contract& contract, bool adaptive, const AttentionProblem& p,
-                                const ExactQuery& exact) {
-  const auto n = static_cast<std::size_t>(p.keys);
-  const numerics::AttentionArithmetic arithmetic{exact.inputs.query.size(), p.scale,
-                                                 contract.weights.value_or(contract.accumulator),
-                                                 numerics::summation_height(contract, n)};
-  const std::vector<UpperBound> errors = score_errors(contract, arithmetic, exact.inputs);
-  using Threshold = numerics::AttentionThreshold<UpperBound>;
-  const Threshold threshold =
-      adaptive ? Threshold(contract, arithmetic, exact.scores->row(), exact.weights->row(), exact.beta, errors)
-               : Threshold(contract, arithmetic, exact.scores->row(), errors);
-  Thresholds result;
-  for (std::size_t c = 0; c < exact.out.size(); ++c) {
-    std::vector<UpperBound> column;
-    for (std::size_t j = 0; j < n; ++j) column.emplace_back(std::fabs(exact.inputs.values[j * exact.out.size() + c]));
-    result.out.push_back(upper(threshold.column(column, above(abs(exact.out[c]))).total()));
+/// Rescalings on an item's way: blocks:K has its blocks' maxima before it adds, and its merges alone rescale; of the
+/// other trees every addition may.
+inline double rescalings_of(const numerics::Contract& contract, std::size_t items) {
+  if (contract.summation.kind == numerics::Summation::Kind::blocks && items > 0) {
+    return static_cast<double>(std::bit_width((items - 1) / contract.summation.width));
   }
-  const Format wide = contract.input == Format::f64 ? Format::f64 : Format::f32;
-  result.lse = upper(threshold.logsumexp(wide).total());
-  result.entropy = upper(threshold.entropy(wide).total());
-  return result;
+  return static_cast<double>(numerics::summation_height(contract, items));
+}
+
+/// Of sum w D^k, on the logarithmic scale of docs/tolerances.md, where nothing of higher order is left out. A piece of
+/// it is a product of 1 + R exponentials and meets N = h + R (2 + k) + k (A + 1) + 1 other roundings: additions, each
+/// rescaling's product, added 1 and added pieces of the k lower moments, k powers of D and their products, the result.
+/// (B6 derives k = 1.) So it is off by at most the factor e^C, C = N lambda + (1 + R) lambda_E, and by e^(t D), t =
+/// e^(A lambda) - 1, for the arguments, which telescope; e^(t D) - 1 <= t D e^(t D_largest). What is lost below the
+/// smallest number is beside it. moment: sum w D^k, or S - 1 for k = 0.
+inline double moment_error(const numerics::Contract& contract, const Moments& about, int k, double moment) {
+  const numerics::FormatProperties& format = numerics::properties(contract.accumulator);
+  const double lambda = -std::log1p(-format.unit_roundoff);
+  const double lambda_e = -std::log1p(-contract.exp_error * format.unit_roundoff);
+  const double a = contract.exp_argument_error, r = rescalings_of(contract, about.items);
+  const double height = static_cast<double>(numerics::summation_height(contract, about.items));
+  const double c = (height + r * (2 + k) + k * (a + 1) + 1) * lambda + (1 + r) * lambda_e;
+  const double t = std::expm1(a * lambda);
+  const double lost = static_cast<double>(about.items + 1) * std::pow(1 + about.largest_deviation, k);
+  const double widened = std::exp(c + t * about.largest_deviation);
+  return std::expm1(c) * moment + widened * (t * about.of[k + 1] + lost * format.smallest_subnormal);
+}
+
+/// Of sum w D^k where every score may be off by e: D by 2 e, w by the factor exp(2 e), and of the weights one is 1 in
+/// any case.
+inline double moved_by_scores(const Moments& about, int k, double e) {
+  const double stretch = std::exp(2 * e), d = 2 * e;
+  const double grown[] = {0, d * about.of[0], 2 * d * about.of[1] + d * d * about.of[0]};
+  return (stretch - 1) * about.of[k] + stretch * grown[k];
 }
 
 }  // namespace softcheck::kernel_tests

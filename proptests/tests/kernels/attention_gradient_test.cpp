@@ -1,5 +1,5 @@
-// The gradient of attention, plain and adaptive: its values against 50 digits, within derived errors; these against
-// differences of a loss; and what its bits depend on.
+// The gradient of attention, plain and adaptive, of the CPU, of ranks and of the bodies for GPUs on the emulator: its
+// values against 50 digits, within derived errors; these against differences of a loss; and what its bits depend on.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -87,6 +87,7 @@ std::vector<AttentionProblem> gradient_problems(Format format) {
   list.push_back(filled({"two tiles, three blocks", 1, 2, 1, 25, 270, 3, 5, 0.5}, draw));
   list.push_back(filled({"three tiles, causal", 1, 3, 1, 40, 150, 4, 2, 0.25, true}, draw));
   list.push_back(filled({"two tiles, masked", 1, 2, 2, 55, 140, 2, 3, 0.5, false, 1, Layout::gaps}, draw));
+  list.push_back(filled({"more queries than a block has threads", 1, 2, 1, 140, 9, 5, 7, 0.5, true}, draw));
   return list;
 }
 
@@ -112,6 +113,23 @@ TEST_P(AttentionGradient, OfRanksLiesWithinItsErrors) {
     GradientCase c = case_of(p, true, GetParam());
     c.keys_of_block = 16;
     expect_within_errors(c, GetParam(), kernel);
+  }
+}
+
+softcheck_kernel emulated_gradient(bool adaptive) {
+  return load_kernel("softcheck_emulated_kernels",
+                     std::string("softcheck_emulated_") + (adaptive ? "adaptive_" : "") + "attention_backward");
+}
+
+// A block's sums are compensated; where its threads' maxima meet, it rescales as often as a tree of single keys does.
+// Labelled full: Formats/AttentionGradient.OfEmulatedGpusLiesWithinItsErrors*
+TEST_P(AttentionGradient, OfEmulatedGpusLiesWithinItsErrors) {
+  for (const bool adaptive : {false, true}) {
+    for (const AttentionProblem& p : gradient_problems(GetParam())) {
+      GradientCase c = case_of(p, adaptive, GetParam());
+      c.keys_of_block = 1;
+      expect_within_errors(c, GetParam(), emulated_gradient(adaptive));
+    }
   }
 }
 
@@ -259,21 +277,26 @@ TEST(AttentionGradient, BitsDependOnNoNeighbour) {
 TEST(AttentionGradient, AQueryThatSeesNothingGivesNothing) {
   Draw draw(Format::f32, 8);
   for (const bool adaptive : {false, true}) {
-    // A negative scale: 0, not -0, whatever it is multiplied with.
+    // A negative scale: of the CPU 0, not -0, whatever it is multiplied with.
     AttentionProblem p = filled({"", 1, 1, 1, 50, 140, 5, 3, -0.5, false, 1}, draw);
     std::fill_n(p.mask.begin() + 49 * 140, 140, std::uint8_t{0});
-    GradientCase c = case_of(p, adaptive, Format::f32);
-    const Gradient without = run_gradient(c, Format::f32);
-    std::fill_n(c.incoming.begin() + 49 * 3, 3, NAN);
-    std::fill_n(c.problem.q.begin() + 49 * 5, 5, INFINITY);
-    const Gradient got = run_gradient(c, Format::f32);
-    EXPECT_TRUE(same_bits({got.dq.begin() + 49 * 5, got.dq.end()}, std::vector<double>(5)));
-    EXPECT_TRUE(same_gradients(got, without));
+    const GradientCase c = case_of(p, adaptive, Format::f32);
+    GradientCase unseen = c;
+    std::fill_n(unseen.incoming.begin() + 49 * 3, 3, NAN);
+    std::fill_n(unseen.problem.q.begin() + 49 * 5, 5, INFINITY);
+    const softcheck_kernel cpu = cpu_kernel(symbol_of(adaptive));
+    for (const softcheck_kernel kernel : {cpu, emulated_gradient(adaptive)}) {
+      const Gradient got = run_gradient(unseen, Format::f32, 3, kernel);
+      for (auto dq = got.dq.begin() + 49 * 5; dq != got.dq.end(); ++dq) EXPECT_EQ(*dq, 0);
+      EXPECT_FALSE(kernel == cpu && std::signbit(got.dq.back()));
+      EXPECT_TRUE(same_gradients(got, run_gradient(c, Format::f32, 3, kernel)));
+    }
   }
 }
 
 // One NaN in each input in turn, somewhere in the second tile and the second block: where it is met the results are
 // NaN, elsewhere they are the numbers that they would be.
+// Labelled full: AttentionGradient.ANanReachesWhatSeesIt
 TEST(AttentionGradient, ANanReachesWhatSeesIt) {
   Draw draw(Format::f32, 9);
   const AttentionProblem p = filled({"", 1, 1, 1, 60, 150, 3, 2, 0.5, true, 1}, draw);
@@ -286,6 +309,7 @@ TEST(AttentionGradient, ANanReachesWhatSeesIt) {
       GradientCase c = case_of(p, adaptive, Format::f32);
       place(c) = NAN;
       expect_within_errors(c, Format::f32);
+      expect_within_errors(c, Format::f32, emulated_gradient(adaptive));
       const std::vector<bool> is_nan = ExactGradient(c).dk.is_nan;
       EXPECT_TRUE(std::ranges::count(is_nan, true) > 0 && std::ranges::count(is_nan, false) > 0);
     }

@@ -7,7 +7,6 @@
 
 #include "proptests/tests/kernels/attention_expected.hpp"
 #include "proptests/tests/kernels/loaded_kernel.hpp"
-#include "proptests/tests/kernels/moment_bounds.hpp"
 #include "proptests/tests/numerics/bound_shares.hpp"
 
 namespace softcheck::kernel_tests {
@@ -67,14 +66,14 @@ numerics::Contract contract_of(const std::string& machine, const std::string& op
 
 /// Of a query's scores.
 struct Expected {
-  ExactQuery::Kind kind = ExactQuery::Kind::masked;
+  enum class Kind { nan, masked, finite } kind = Kind::masked;
   Enclosure maximum, sums, deviations, squares;
   Moments moments;
   double score_error = 0;
 
   Expected(const numerics::Contract& contract, const AttentionProblem& p, const Query& query) {
     if (std::ranges::find(query.visible, 1) == query.visible.end()) return;
-    kind = query.holds_nan ? ExactQuery::Kind::nan : ExactQuery::Kind::finite;
+    kind = query.holds_nan ? Kind::nan : Kind::finite;
     if (query.holds_nan) return;
     const auto n = static_cast<std::size_t>(p.keys), dv = static_cast<std::size_t>(p.value_dim);
     const numerics::AttentionOracle oracle({query.query, query.keys, query.values, dv, p.scale, query.visible, n});
@@ -116,9 +115,9 @@ class AttentionStatistics : public testing::TestWithParam<std::tuple<const char*
 
 /// m, S - 1, T and U of a query, got by a kernel of that contract.
 void expect_within_errors(const numerics::Contract& contract, const Expected& of, const std::vector<double>& got) {
-  if (of.kind == ExactQuery::Kind::nan) {
+  if (of.kind == Expected::Kind::nan) {
     EXPECT_TRUE(std::ranges::all_of(got, [](double x) { return std::isnan(x); }));
-  } else if (of.kind == ExactQuery::Kind::masked) {
+  } else if (of.kind == Expected::Kind::masked) {
     EXPECT_EQ(got, (std::vector{-statistics_infinity, -1.0, 0.0, 0.0}));
   } else {
     const auto bound = [&](int k, double moment) {
@@ -162,7 +161,7 @@ TEST_P(AttentionStatistics, EachAttentionKernelTellsTheLargestScore) {
       const Rows got = results_of(kernel_of(machine, op), p, format, true, 3)[2];
       for (std::size_t row = 0; row < wanted.size(); ++row) {
         const Expected& of = wanted[row];
-        const bool by_tensor_cores = op.starts_with("mma_") && of.kind == ExactQuery::Kind::finite;
+        const bool by_tensor_cores = op.starts_with("mma_") && of.kind == Expected::Kind::finite;
         EXPECT_TRUE(by_tensor_cores ? near(got[row], of.maximum, of.score_error)
                                     : got[row] == scores[row] || (std::isnan(got[row]) && std::isnan(scores[row])))
             << op << ", " << p.name << ", query " << row << ": " << got[row];

@@ -1,5 +1,5 @@
 // Our attention kernels: what a query's bits depend on, and the conventions that the judge leaves to the contract.
-// Values are judged with the zoo (kernels/zoo_test.cpp, judge/zoo_test.cpp).
+// Values are judged with the zoo (judge/zoo_test.cpp).
 #include <gtest/gtest.h>
 
 #include <array>

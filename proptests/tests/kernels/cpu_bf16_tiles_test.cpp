@@ -1,5 +1,5 @@
 // bf16 attention by tiles: what a query's bits depend on, the order of its additions, what is flushed, NaN and masked
-// keys. Values are judged with the zoo (kernels/zoo_test.cpp, judge/zoo_test.cpp).
+// keys. Values are judged with the zoo (judge/zoo_test.cpp).
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -170,7 +170,7 @@ TEST(CpuBf16Tiles, EqualKeysAreAveraged) {
 }
 
 // Half of the keys score 0 with a value of 1, the others -4 with a value of 2: blocks, and chunks, of different maxima.
-TEST(CpuBf16Tiles, DifferentMaximaAreRescaled) {
+TEST(CpuBf16Tiles, UnequalMaximaAreRescaled) {
   for (const std::int64_t each : {128, 2048}) {
     for (const bool rising : {false, true}) {
       TilesCall call = one_query(2 * each);

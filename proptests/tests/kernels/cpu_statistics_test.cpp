@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "numerics/rounding/rounding.hpp"
-#include "proptests/tests/kernels/moment_bounds.hpp"
+#include "proptests/tests/kernels/attention_expected.hpp"
 #include "proptests/tests/kernels/version_2_call.hpp"
 #include "proptests/tests/numerics/bound_shares.hpp"
 

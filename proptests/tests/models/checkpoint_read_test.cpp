@@ -149,7 +149,7 @@ TEST(CheckpointRead, NaNsAndInfinitiesAreNamedWhereTheyAreRead) {
                                                     {"e", "F8_E4M3", {3}, e4m3},
                                                     {"h", "F16", {2}, std::string("\0\xfc\0\x7c", 4)},
                                                     {"u", "U8", {1}, "u"},
-                                                    {"cube", "F32", {1, 1, 1}, f32_bytes({1})}})));
+                                                    {"cube", "F32", {2, 2, 1}, f32_bytes({1, 2, 3, 4})}})));
   const auto reading = [&](const char* name, models::IndexRange rows, models::IndexRange columns) {
     return refusal_of<models::TensorFileError>([&] { checkpoint->read(*checkpoint->find(name), rows, columns); });
   };
@@ -160,7 +160,9 @@ TEST(CheckpointRead, NaNsAndInfinitiesAreNamedWhereTheyAreRead) {
   EXPECT_THAT(reading("e", {0, 1}, {0, 3}), HasSubstr("column 1"));
   EXPECT_THAT(reading("h", {0, 1}, {0, 2}), HasSubstr("column 0"));
   EXPECT_THROW(checkpoint->read(*checkpoint->find("u"), {0, 1}, {0, 1}), models::UnsupportedTensorFile);
-  EXPECT_THROW(checkpoint->read(*checkpoint->find("cube"), {0, 1}, {0, 1}), std::invalid_argument);
+  // Matrices one behind the other.
+  EXPECT_EQ(checkpoint->read(*checkpoint->find("cube"), {3, 1}, {0, 1}).values(0, 0), 4);
+  EXPECT_THROW(checkpoint->read(*checkpoint->find("cube"), {4, 1}, {0, 1}), std::invalid_argument);
 }
 
 TEST(CheckpointRead, ThreadsReadAtOnce) {

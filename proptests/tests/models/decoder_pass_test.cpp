@@ -6,7 +6,10 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -15,6 +18,7 @@
 #include "models/forward/forward_pass.hpp"
 #include "models/read/file_source.hpp"
 #include "models/read/tensor_reader.hpp"
+#include "proptests/tests/judge/tensor_file_writers.hpp"
 #include "proptests/tests/models/evaluated_decoder.hpp"
 #include "proptests/tests/models/forward_inputs.hpp"
 
@@ -27,8 +31,8 @@ using Eigen::Index;
 constexpr double both_computations = 2;
 
 std::vector<std::string> decoders() {
-  return {"gemma",   "gemma2", "gemma3", "gemma3_text", "gguf-llama", "llama",
-          "mistral", "olmo2",  "phi3",   "qwen2",       "qwen3"};
+  return {"gemma", "gemma2",  "gemma3", "gemma3_text", "gguf-llama", "gpt_oss", "gpt_oss_mxfp4",
+          "llama", "mistral", "olmo2",  "phi3",        "qwen2",      "qwen3"};
 }
 
 std::unique_ptr<Checkpoint> open_decoder(const std::string& name) {
@@ -51,7 +55,15 @@ void expect_within(const char* what, const BoundRows& expected, At at) {
   EXPECT_EQ(outside, 0) << what;
 }
 
-std::vector<double> recorded_logits(const std::filesystem::path& path, const std::string& input) {
+TokenIds inputs_of(const std::string& decoder) {
+  if (decoder == "mistral") return mistral_inputs;
+  std::ifstream file(checkpoint_folder("decoder_tokens.json"));
+  return nlohmann::json::parse(file).at(decoder).get<TokenIds>();
+}
+
+/// Of "NAME.input.0" or "NAME.input.1".
+std::vector<double> recorded_logits(const std::string& input) {
+  const std::filesystem::path path = checkpoint_folder("logits_f64.safetensors");
   const ByteSource source = open_file_source(path);
   const SafetensorsHeader header = read_safetensors_header(source, path.string(), "F64");
   for (const SafetensorsEntry& entry : header.tensors) {
@@ -70,9 +82,8 @@ class DecoderPassOf : public ::testing::TestWithParam<std::string> {};
 TEST_P(DecoderPassOf, IsThatOfTransformers) {
   const auto checkpoint = open_decoder(GetParam());
   const ModelDescription model = describe(*checkpoint);
-  const std::filesystem::path folder = checkpoint_folder(GetParam());
   const bool recorded = GetParam() != "mistral";
-  const TokenIds inputs = recorded ? read_token_ids(folder / "tokens.jsonl") : mistral_inputs;
+  const TokenIds inputs = inputs_of(GetParam());
   ASSERT_EQ(inputs.size(), 2U);
   const ForwardPass pass(*checkpoint, model, inputs, attention_kernel());
   std::vector<LayerAttention> layers;
@@ -107,8 +118,7 @@ TEST_P(DecoderPassOf, IsThatOfTransformers) {
       }
     }
     if (recorded) {
-      const std::vector<double> peer =
-          recorded_logits(folder / "logits_f64.safetensors", "input." + std::to_string(input));
+      const std::vector<double> peer = recorded_logits(GetParam() + ".input." + std::to_string(input));
       expect_within("logits", {expected.logits},
                     [&](Index, Index word) { return logits(word, static_cast<Index>(input)); });
       expect_within("logits of transformers", {expected.logits},
@@ -123,6 +133,42 @@ INSTANTIATE_TEST_SUITE_P(Checkpoints, DecoderPassOf, ::testing::ValuesIn(decoder
   std::replace(text.begin(), text.end(), '-', '_');
   return text;
 });
+
+TEST(DecoderPass, RefusesTiedWordsThatDiffer) {
+  const proptests::TensorFolder folder;
+  const auto text = [](const std::string& name) {
+    return read_text_file(checkpoint_folder("llama") / name, std::uint64_t{1} << 20);
+  };
+  auto config = nlohmann::json::parse(text("config.json"));
+  config["tie_word_embeddings"] = true;
+  folder.write("config.json", config.dump());
+  const auto checkpoint = open_checkpoint(folder.write("model.safetensors", text("model.safetensors")));
+  const ModelDescription model = describe(*checkpoint);
+  try {
+    ForwardPass(*checkpoint, model, {{3, 4}}, attention_kernel());
+    FAIL() << "the embeddings serve as output";
+  } catch (const TensorFileError& error) {
+    EXPECT_NE(std::string(error.what()).find("lm_head.weight differs from model.embed_tokens.weight"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(DecoderPass, SinksAreAmongTheCoefficients) {
+  const auto checkpoint = open_decoder("gpt_oss");
+  const ModelDescription model = describe(*checkpoint);
+  const ForwardPass pass(*checkpoint, model, {{5}}, attention_kernel());
+  pass.run(0, [&](const LayerAttention& layer) {
+    for (Index head = 0; head < model.heads; ++head) {
+      // One item and the sink: two coefficients.
+      const double p = layer.largest_coefficient(0, head);
+      EXPECT_LT(p, 1);
+      const double expected = -p * std::log(p) - (1 - p) * std::log1p(-p);
+      EXPECT_NEAR(layer.entropy(0, head), expected, 64 * std::numeric_limits<double>::epsilon());
+    }
+    return true;
+  });
+}
 
 /// A file of `./run models`, ids, and logits behind them.
 struct RealModel {

@@ -143,7 +143,9 @@ Float32Bound DescribedHead::score(const Row& query, const Row& key) const {
 
 bool DescribedHead::attends(std::int64_t query, std::int64_t key) const {
   if (head_.causal && key > query) return false;
-  return !head_.window || query - key < static_cast<std::int64_t>(*head_.window);
+  if (!head_.window) return true;
+  const auto window = static_cast<std::int64_t>(*head_.window);
+  return head_.causal ? query - key < window : 2 * std::abs(query - key) < window;
 }
 
 double DescribedHead::sink() const { return numbers(head_.sink).at(0); }

@@ -100,7 +100,9 @@ TEST(DescribedModel, IsTheSameByOldRopeKeys) {
            {"gpt_neox", R"({"rope_parameters": null, "rotary_pct": 0.25, "rotary_emb_base": 10000})"},
            {"phi3", R"({"rope_parameters": null, "partial_rotary_factor": 0.75, "rope_scaling": {"type": "su",
              "short_factor": [1.0, 1.1, 1.2, 1.4, 1.7, 2.0], "long_factor": [1.0, 1.5, 2.5, 4.0, 6.0, 9.0]}})"},
-           {"gemma3_text", R"({"rope_parameters": null, "rope_theta": 1000000, "rope_local_base_freq": 10000})"}}) {
+           {"gemma3_text", R"({"rope_parameters": null, "rope_theta": 1000000, "rope_local_base_freq": 10000})"},
+           {"glm4", R"({"rope_parameters": null, "partial_rotary_factor": 0.5, "rope_theta": 10000.0})"},
+           {"modernbert", R"({"rope_parameters": null, "global_rope_theta": 160000, "local_rope_theta": 10000})"}}) {
     const ModelDescription now = description_of(pair.folder), old = description_of(pair.folder, pair.old_keys);
     ASSERT_EQ(rotary_of(old).frequencies.size(), rotary_of(now).frequencies.size()) << pair.folder;
     EXPECT_EQ(rotary_of(old).width, rotary_of(now).width);
@@ -126,6 +128,18 @@ TEST(DescribedModel, HasTheUsualEndsOfYarnWhereNoneAreGiven) {
   EXPECT_EQ(usual, frequencies(R"(, "beta_fast": 32, "beta_slow": 1)"));
   EXPECT_NE(usual, frequencies(R"(, "beta_fast": 33)"));
   EXPECT_NE(usual, frequencies(R"(, "beta_slow": 2)"));
+}
+
+TEST(DescribedModel, LeavesLayersWithoutPositionsToTheirKey) {
+  const auto rotated = [](const std::string& config) {
+    const ModelDescription model = description_of("smollm3", config);
+    return std::vector<bool>{model.head_list.front().rotary.has_value(), model.head_list.back().rotary.has_value()};
+  };
+  EXPECT_EQ(rotated("{}"), (std::vector<bool>{true, false}));
+  EXPECT_EQ(rotated(R"({"no_rope_layers": [0, 1]})"), (std::vector<bool>{false, true}));
+  EXPECT_EQ(rotated(R"({"no_rope_layers": null})"), (std::vector<bool>{true, false}));
+  EXPECT_EQ(rotated(R"({"no_rope_layers": null, "no_rope_layer_interval": null})"), (std::vector<bool>{true, true}));
+  EXPECT_FALSE(description_of("esm", R"({"position_embedding_type": "absolute"})").head_list.front().rotary);
 }
 
 TEST(DescribedModel, RotatesAsFewAsTwoCoordinates) {
@@ -161,6 +175,10 @@ TEST(DescribedModel, LeavesWindowsToTheKeysOfItsArchitecture) {
   EXPECT_EQ(windows("gemma3_text", R"({"layer_types": null, "sliding_window_pattern": 2})"), (Widths{5, 0}));
   EXPECT_EQ(windows("gemma3_text", R"({"layer_types": null, "_sliding_window_pattern": null})"), (Widths{5, 5}));
   EXPECT_EQ(windows("gpt_oss", R"({"layer_types": null})"), (Widths{5, 0}));
+  // To both sides, and the item itself.
+  EXPECT_EQ(windows("modernbert", "{}"), (Widths{0, 9}));
+  EXPECT_EQ(windows("modernbert", R"({"layer_types": null, "global_attn_every_n_layers": 2})"), (Widths{0, 9}));
+  EXPECT_EQ(windows("qwen3_moe", R"({"use_sliding_window": true, "sliding_window": 7})"), (Widths{7, 7}));
 }
 
 // What describe() says that the heads of a model compute is what transformers computes: queries, keys and scores of
@@ -185,7 +203,7 @@ double first_number(const Config& config, const std::vector<std::string>& keys, 
 double epsilon_of(const Config& config) {
   const std::string gguf = config.text("general.architecture").value_or("") + ".attention.";
   return first_number(config,
-                      {"layer_norm_eps", "layer_norm_epsilon", "rms_norm_eps", "text_config.rms_norm_eps",
+                      {"norm_eps", "layer_norm_eps", "layer_norm_epsilon", "rms_norm_eps", "text_config.rms_norm_eps",
                        gguf + "layer_norm_epsilon", gguf + "layer_norm_rms_epsilon"},
                       1e-12);  // DistilBERT's
 }
@@ -197,19 +215,20 @@ std::size_t frequency_list(const Config& config, const HeadDescription& head, st
 }
 
 /// Where transformers has a coordinate that a GGUF file has moved, so that a plane's two stand side by side.
-std::int64_t coordinate(const HeadDescription& head, std::int64_t described) {
-  if (!head.rotary || head.rotary->layout == PlaneLayout::half_split || described >= head.rotary->width)
+std::int64_t coordinate(const HeadDescription& head, bool moved, std::int64_t described) {
+  if (!moved || !head.rotary || head.rotary->layout == PlaneLayout::half_split || described >= head.rotary->width)
     return described;
   return described / 2 + (described % 2) * (head.rotary->width / 2);
 }
 
 /// How many of the numbers lie outside their bounds.
-int outside(const HeadDescription& head, const Rows& described, const ObservedTensor& observed, std::int64_t among) {
+int outside(const HeadDescription& head, bool moved, const Rows& described, const ObservedTensor& observed,
+            std::int64_t among) {
   int count = 0;
   for (std::size_t i = 0; i < described.size(); ++i) {
     for (std::size_t j = 0; j < described[i].size(); ++j) {
       const double seen =
-          observed.at(static_cast<std::int64_t>(i), among, coordinate(head, static_cast<std::int64_t>(j)));
+          observed.at(static_cast<std::int64_t>(i), among, coordinate(head, moved, static_cast<std::int64_t>(j)));
       if (!(std::abs(seen - described[i][j].value) <= described[i][j].error)) ++count;
     }
   }
@@ -270,6 +289,7 @@ TEST_P(DescribedAttention, IsWhatTransformersComputes) {
   const auto checkpoint = open_checkpoint(checkpoint_path(GetParam()));
   const ModelDescription model = of_text(describe(*checkpoint), checkpoint->config());
   const auto observed = read_observed(GetParam());
+  const bool moved = checkpoint->format() == "gguf";
   ASSERT_EQ(static_cast<std::int64_t>(model.head_list.size()), model.layers * model.heads);
   EXPECT_EQ(observed.size(), static_cast<std::size_t>(2 * 4 * model.layers));
   for (const HeadDescription& head : model.head_list) {
@@ -280,8 +300,8 @@ TEST_P(DescribedAttention, IsWhatTransformersComputes) {
       const std::size_t list = frequency_list(checkpoint->config(), head, entered.shape[0]);
       const DescribedHead attention(*checkpoint, model, head, epsilon_of(checkpoint->config()), list);
       const Rows queries = attention.queries(entered), keys = attention.keys(entered);
-      EXPECT_EQ(outside(head, queries, observed.at(name + "query"), head.head), 0);
-      EXPECT_EQ(outside(head, keys, observed.at(name + "key"), head.key_head), 0);
+      EXPECT_EQ(outside(head, moved, queries, observed.at(name + "query"), head.head), 0);
+      EXPECT_EQ(outside(head, moved, keys, observed.at(name + "key"), head.key_head), 0);
       EXPECT_EQ(scores_outside(attention, head, queries, keys, observed.at(name + "scores")), 0);
     }
   }

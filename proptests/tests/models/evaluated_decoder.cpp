@@ -99,7 +99,10 @@ class Decoder {
     if (added) {
       const StoredTensor* stored = checkpoint_.find(name);
       if (stored == nullptr) throw std::logic_error("no tensor " + name);
-      place->second = checkpoint_.read(*stored, {0, stored->rows()}, {0, stored->columns()}).values;
+      // Matrices of experts one below the other.
+      std::int64_t rows = 1;
+      for (std::size_t i = 0; i + 1 < stored->shape.size(); ++i) rows *= stored->shape[i];
+      place->second = checkpoint_.read(*stored, {0, rows}, {0, stored->columns()}).values;
     }
     return place->second;
   }
@@ -154,8 +157,65 @@ class Decoder {
     return rows;
   }
 
+  // One projection of an expert: of outputs and inputs in this order where the experts are quantised.
+  BoundRow of_expert(std::size_t expert, const std::string& name, const BoundRow& x) {
+    const std::string stem = layer_ + "mlp.experts." + name;
+    const bool packed = checkpoint_.find(stem + "_blocks") != nullptr;
+    const Eigen::MatrixXd &weights = tensor(stem + (packed ? "_blocks" : "")), &bias = tensor(stem + "_bias");
+    const auto row = static_cast<Eigen::Index>(expert);
+    const auto inputs = static_cast<Eigen::Index>(x.size());
+    BoundRow result;
+    for (Eigen::Index o = 0; o < bias.cols(); ++o) {
+      BoundRow terms = {of_double(bias(row, o))};
+      for (Eigen::Index i = 0; i < inputs; ++i) {
+        const double weight = packed ? weights(row * bias.cols() + o, i) : weights(row * inputs + i, o);
+        terms.push_back(x[static_cast<std::size_t>(i)] * of_double(weight));
+      }
+      result.push_back(sum(terms));
+    }
+    return result;
+  }
+
+  // GptOssExperts._apply_gate; a clamp moves nothing further apart.
+  static BoundRow clamped_swiglu(const BoundRow& both, double alpha, double limit) {
+    BoundRow inner;
+    for (std::size_t i = 0; i < both.size(); i += 2) {
+      const Float64Bound gate = {std::min(both[i].value, limit), both[i].error};
+      const Float64Bound up = {std::clamp(both[i + 1].value, -limit, limit), both[i + 1].error};
+      const Float64Bound active = scaled(evaluated_activation("silu", scaled(gate, alpha)), 1 / alpha);
+      inner.push_back((up + of_double(1)) * active);
+    }
+    return inner;
+  }
+
+  BoundRow mixed(const BoundRow& x) {
+    const BoundRow scores = linear("mlp.router", {x}).at(0);
+    std::vector<std::size_t> order(scores.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::sort(order.begin(), order.end(), [&](auto a, auto b) { return scores[a].value > scores[b].value; });
+    order.resize(static_cast<std::size_t>(*checkpoint_.config().integer("num_experts_per_tok")));
+    BoundRow chosen;
+    for (const std::size_t expert : order) chosen.push_back(scores[expert]);
+    const BoundRow shares = evaluated_softmax(chosen);
+    std::vector<BoundRow> terms(x.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const BoundRow inner =
+          clamped_swiglu(of_expert(order[i], "gate_up_proj", x), *checkpoint_.config().number("swiglu_alpha"),
+                         *checkpoint_.config().number("swiglu_limit"));
+      const BoundRow result = of_expert(order[i], "down_proj", inner);
+      for (std::size_t c = 0; c < x.size(); ++c) terms[c].push_back(shares[i] * result[c]);
+    }
+    BoundRow total;
+    for (const BoundRow& of_coordinate : terms) total.push_back(sum(of_coordinate));
+    return total;
+  }
+
   BoundRows feed_forward(const BoundRows& x) {
     BoundRows gate, up;
+    if (model_.architecture == "gpt_oss") {
+      for (const BoundRow& row : x) gate.push_back(mixed(row));
+      return gate;
+    }
     if (model_.architecture == "phi3") {
       const std::int64_t inner = tensor(layer_ + "mlp.gate_up_proj.weight").rows() / 2;
       gate = linear("mlp.gate_up_proj", x, 0, inner);
@@ -243,7 +303,10 @@ class Decoder {
           const Float64Bound score = scaled(sum(terms), heads->scale.midpoint());
           scores.push_back(heads->softcap ? soft_capped(score, *heads->softcap) : score);
         }
+        const std::string sinks = layer_ + "self_attn.sinks";
+        if (checkpoint_.find(sinks)) scores.push_back(of_double(tensor(sinks)(0, head)));
         coefficients.push_back(evaluated_softmax(scores));
+        if (checkpoint_.find(sinks)) coefficients.back().pop_back();
         for (std::size_t c = 0; c < static_cast<std::size_t>(width); ++c) {
           BoundRow terms;
           for (std::size_t j = first; j <= i; ++j) terms.push_back(coefficients[i][j - first] * value[j][k + c]);

@@ -97,12 +97,33 @@ MODELS = {
         eoi_token_index=37), "model.language_model.layers.{layer}.input_layernorm"),
     "olmo2": ("Olmo2ForCausalLM", GROUPED, "model.layers.{layer}.self_attn"),
     "gpt_oss": ("GptOssForCausalLM", dict(
-        GROUPED, max_position_embeddings=4096, head_dim=12, sliding_window=5, num_local_experts=2,
-        num_experts_per_tok=1, rope_parameters=rope("yarn", 150000.0, factor=4.0, beta_fast=32.0, beta_slow=1.0,
-                                                    truncate=False, original_max_position_embeddings=1024)),
+        GROUPED, max_position_embeddings=4096, head_dim=12, sliding_window=5, num_local_experts=3,
+        num_experts_per_tok=2, swiglu_limit=0.75, rope_parameters=rope(
+            "yarn", 150000.0, factor=4.0, beta_fast=32.0, beta_slow=1.0, truncate=False,
+            original_max_position_embeddings=1024)),
         "model.layers.{layer}.input_layernorm"),
+    "qwen3_moe": ("Qwen3MoeForCausalLM", dict(GROUPED, head_dim=12, num_experts=2, num_experts_per_tok=1,
+                                              moe_intermediate_size=8), "model.layers.{layer}.input_layernorm"),
+    "smollm3": ("SmolLM3ForCausalLM", dict(GROUPED, no_rope_layer_interval=2),
+                "model.layers.{layer}.input_layernorm"),
+    "granite": ("GraniteForCausalLM", dict(GROUPED, attention_multiplier=0.3, embedding_multiplier=3.0,
+                                           residual_multiplier=0.5, logits_scaling=2.0),
+                "model.layers.{layer}.input_layernorm"),
+    "glm4": ("Glm4ForCausalLM", dict(GROUPED, head_dim=12, rope_parameters=rope(partial_rotary_factor=0.5)),
+             "model.layers.{layer}.input_layernorm"),
+    "esm": ("EsmModel", dict(SMALL, num_attention_heads=2, position_embedding_type="rotary", mask_token_id=3),
+            "encoder.layer.{layer}.attention.LayerNorm"),
+    "modernbert": ("ModernBertForMaskedLM", dict(SMALL, layer_types=PARTS[::-1], local_attention=8),
+                   "model.layers.{layer}.attn_norm", "model.embeddings.norm"),
 }
 
+# ESM multiplies queries by 16^(-1/2) before it rotates them.
+QUERY_FACTORS = {"modeling_esm": 4.0}
+
+# MXFP4 has blocks of 32 inputs.
+MODELS["gpt_oss_mxfp4"] = ("GptOssForCausalLM", dict(MODELS["gpt_oss"][1], num_hidden_layers=1, intermediate_size=32),
+                           MODELS["gpt_oss"][2])
+E2M1 = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0]
 
 # Those that softcheck model --tokens runs.
 RUN_ON_TOKENS = ("bert", "roberta", "xlm-roberta", "distilbert", "gpt2")
@@ -136,6 +157,35 @@ def draw_weights(model, plus_one, dtype):
                 drawn = drawn * (scales if conv else scales[:, None])
         with torch.no_grad():
             weight.copy_(drawn.to(dtype))
+
+
+def draw_blocks(model):
+    """Gives experts numbers that MXFP4 has, and returns the tensors that stand for them, by name."""
+    packed, values = {}, torch.tensor(E2M1 + [-value for value in E2M1])
+    for name, weight in model.named_parameters():
+        if not name.endswith(("gate_up_proj", "down_proj")):
+            continue
+        experts, inputs, outputs = weight.shape
+        blocks = torch.randint(0, 256, (experts, outputs, inputs // 32, 16), dtype=torch.uint8)
+        scales = torch.randint(122, 126, (experts, outputs, inputs // 32), dtype=torch.uint8)
+        pairs = torch.stack([values[(blocks & 15).long()], values[(blocks >> 4).long()]], -1)
+        numbers = pairs.reshape(experts, outputs, inputs // 32, 32) * 2.0 ** (scales[..., None].float() - 127)
+        with torch.no_grad():
+            weight.copy_(numbers.reshape(experts, outputs, inputs).transpose(1, 2))
+        packed[name] = {name + "_blocks": blocks, name + "_scales": scales}
+    return packed
+
+
+def replace_by_blocks(folder, packed):
+    tensors = safetensors.torch.load_file(folder / "model.safetensors")
+    for name, parts in packed.items():
+        del tensors[name]
+        tensors.update(parts)
+    safetensors.torch.save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    config["quantization_config"] = {"quant_method": "mxfp4", "modules_to_not_convert": [
+        "model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"]}
+    (folder / "config.json").write_text(json.dumps(config) + "\n")
 
 
 # name of a GGUF folder: the entry of MODELS that it is of, changes to its options, llama.cpp's name of the
@@ -229,7 +279,7 @@ def observe(model, inputs, norms, layers):
     queries, keys, scores, entered = [], [], [], {}
 
     def recorded_attention(module, query, key, *arguments, **options):
-        queries.append(query)
+        queries.append(query * QUERY_FACTORS.get(modeling.__name__.rpartition(".")[2], 1.0))
         keys.append(key)
 
         def recorded_softmax(logits, *others, **more):
@@ -291,6 +341,7 @@ def make(name):
     config._attn_implementation = "eager"
     model = kind(config).eval()
     draw_weights(model, "gemma" in name, dtype)
+    packed = draw_blocks(model) if name.endswith("mxfp4") else {}
     folder = FOLDER / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -318,6 +369,10 @@ def make(name):
     if name not in GGUF_MODELS:
         model.to(dtype).save_pretrained(folder, max_shard_size=shard_size)
         (folder / "generation_config.json").unlink(missing_ok=True)
+        if packed:
+            replace_by_blocks(folder, packed)
+        for file in folder.glob("*.json"):
+            file.write_text(json.dumps(json.loads(file.read_text())) + "\n")
     safetensors.torch.save_file(observed, folder / "observed.safetensors")
     print(f"{name}: {sum(file.stat().st_size for file in folder.iterdir())} bytes")
 

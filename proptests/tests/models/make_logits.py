@@ -1,5 +1,5 @@
-"""Writes tokens.jsonl and logits_f64.safetensors beside the committed checkpoints of decoders: ids of two inputs, and the
-logits of the token behind each, computed by transformers in f64.
+"""Writes decoder_tokens.json and logits_f64.safetensors for the committed checkpoints of decoders: ids of two inputs, and
+the logits of the token behind each, computed by transformers in f64.
 
     pip install torch==2.15.0 transformers==5.24.0 safetensors accelerate gguf==0.19.0 && python make_logits.py
 
@@ -19,14 +19,17 @@ import transformers
 SEED = 20261129
 LENGTHS = (1, 23)
 FOLDER = pathlib.Path(__file__).parent / "checkpoints"
-DECODERS = ("gemma", "gemma2", "gemma3", "gemma3_text", "llama", "olmo2", "phi3", "qwen2", "qwen3", "gguf-llama")
+DECODERS = ("gemma", "gemma2", "gemma3", "gemma3_text", "gpt_oss", "gpt_oss_mxfp4", "llama", "olmo2", "phi3", "qwen2",
+            "qwen3", "gguf-llama")
 
 
 def load(name):
-    options = dict(attn_implementation="eager", dtype=torch.float32)
+    options = dict(attn_implementation="eager", experts_implementation="eager", dtype=torch.float32)
     kind = transformers.AutoModelForCausalLM
     if name.startswith("gguf-"):
         return kind.from_pretrained(FOLDER / name, gguf_file="model.gguf", **options)
+    if name.endswith("mxfp4"):
+        options["quantization_config"] = transformers.Mxfp4Config(dequantize=True)
     if name == "gemma3":
         kind = transformers.Gemma3ForConditionalGeneration
     return kind.from_pretrained(FOLDER / name, **options)
@@ -59,10 +62,13 @@ def make(name):
         for number, ids in enumerate(inputs):
             out = model(input_ids=ids).logits
             assert out.dtype == torch.float64
-            logits[f"input.{number}.logits"] = out[0, -1].clone()
-    folder = FOLDER / name
-    (folder / "tokens.jsonl").write_text("".join(json.dumps(ids[0].tolist()) + "\n" for ids in inputs))
-    safetensors.torch.save_file(logits, folder / "logits_f64.safetensors")
+            logits[f"{name}.input.{number}.logits"] = out[0, -1].clone()
+    tokens = json.loads((FOLDER / "decoder_tokens.json").read_text())
+    tokens[name] = [ids[0].tolist() for ids in inputs]
+    lines = ",\n".join(f"{json.dumps(decoder)}: {json.dumps(ids)}" for decoder, ids in tokens.items())
+    (FOLDER / "decoder_tokens.json").write_text("{\n" + lines + "\n}\n")
+    every = safetensors.torch.load_file(FOLDER / "logits_f64.safetensors")
+    safetensors.torch.save_file({**every, **logits}, FOLDER / "logits_f64.safetensors")
     print(f"{name}: largest logit {max(value.abs().max().item() for value in logits.values()):.6f}")
 
 

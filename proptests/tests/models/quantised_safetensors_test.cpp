@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <random>
 #include <string>
 #include <string_view>
@@ -144,6 +145,43 @@ TEST(QuantisedSafetensors, NumbersAreThoseStoredTimesTheirScale) {
       }
     }
   }
+}
+
+// OCP's E2M1 and E8M0, decoded by their definition.
+TEST(QuantisedSafetensors, BlocksOfMxfp4AreTheirNumbersTimesAPowerOfTwo) {
+  const auto number = [](unsigned half) {
+    const unsigned exponent = half >> 1 & 3, mantissa = half & 1;
+    const double size = exponent == 0 ? 0.5 * mantissa : std::ldexp(1 + 0.5 * mantissa, static_cast<int>(exponent) - 1);
+    return half & 8 ? -size : size;
+  };
+  std::mt19937_64 random(5);
+  const std::string blocks = drawn_bytes(2 * 3 * 2 * 16, random);
+  std::string scales;
+  for (int i = 0; i < 2 * 3 * 2; ++i) scales += static_cast<char>(i == 0 ? 0 : 110 + 3 * i);
+  const auto folder_of = [&](const std::vector<std::uint64_t>& scale_shape) {
+    auto folder = std::make_unique<TensorFolder>();
+    folder->write("config.json", quantised(R"("quant_method": "mxfp4")"));
+    folder->write("some.safetensors",
+                  safetensors_of({{"x_blocks", "U8", {2, 3, 2, 16}, blocks}, {"x_scales", "U8", scale_shape, scales}}));
+    return folder;
+  };
+  const auto folder = folder_of({2, 3, 2});
+  const auto checkpoint = models::open_checkpoint(*folder / "some.safetensors");
+  EXPECT_THAT(checkpoint->names(), ::testing::ElementsAre("x_blocks"));
+  const models::StoredTensor& tensor = *checkpoint->find("x_blocks");
+  EXPECT_THAT(tensor.shape, ::testing::ElementsAre(2, 3, 64));
+  const Eigen::MatrixXd got = checkpoint->read(tensor, {1, 5}, {3, 61}).values;
+  for (std::size_t i = 0; i < 5; ++i) {
+    for (std::size_t j = 0; j < 61; ++j) {
+      const std::size_t at = (i + 1) * 64 + j + 3;
+      const auto byte = static_cast<unsigned char>(blocks[at / 2]);
+      const int exponent = static_cast<unsigned char>(scales[at / 32]) - 127;
+      ASSERT_EQ(got(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)),
+                std::ldexp(number(at % 2 == 0 ? byte & 15u : byte >> 4), exponent));
+    }
+  }
+  const auto other = folder_of({3, 2, 2});
+  EXPECT_THROW(models::open_checkpoint(*other / "some.safetensors"), models::TensorFileError);
 }
 
 // What a stored report is compared by: a scale that is another shows.

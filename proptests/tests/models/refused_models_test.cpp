@@ -85,7 +85,12 @@ void expect_refusals(const std::string& kind, const std::vector<Refusal>& refusa
 TEST(RefusedModels, NameTheKeyThatIsNotKnown) {
   expect_refusals(
       "unsupported",
-      {{{"llama", R"({"model_type": "bloom"})"}, "the model_type bloom is not one of bert, "},
+      {{{"llama", R"({"model_type": "opt"})"}, "the model_type opt is not one of bert, "},
+       {{"llama", R"({"model_type": "bloom"})"}, "the model_type bloom is not described: ALiBi"},
+       {{"llama", R"({"model_type": "llama4"})"}, "attn_temperature_tuning: scores are multiplied by the logarithm"},
+       {{"smollm3", R"({"use_sliding_window": true})"}, "the key use_sliding_window "},
+       {{"esm", R"({"position_embedding_type": "relative_key"})"}, "the key position_embedding_type "},
+       {{"esm", R"({"is_folding_model": true})"}, "the key is_folding_model "},
        {{"llama", R"({"alibi": true})"}, "the key alibi "},
        {{"llama", R"({"use_logn_attn": true})"}, "the key use_logn_attn "},
        {{"llama", R"({"attention_multiplier": 0.5})"}, "the key attention_multiplier "},
@@ -219,8 +224,54 @@ TEST(RefusedModels, ContradictTheirConfiguration) {
        {{"gemma2", R"({"attn_logit_softcapping": -1.0})"}, "attn_logit_softcapping must be > 0"},
        {{"gemma2", R"({"query_pre_attn_scalar": 0})"}, "query_pre_attn_scalar must be > 0"},
        {{"bert", R"({"num_attention_heads": 5})"}, "a multiple of the 5 heads"},
+       {{"smollm3", R"({"no_rope_layers": [1]})"}, "no_rope_layers must have 2 numbers, got 1"},
+       {{"granite", R"({"attention_multiplier": 0})"}, "attention_multiplier must be > 0"},
        {{"roberta", R"({"pad_token_id": 63})"}, "pad_token_id"},
        {{"vit", R"({"patch_size": 13})"}, "image_size"}});
+}
+
+// What no bound depends on: every architecture's other parts, and keys that say the same twice.
+TEST(RefusedModels, ContradictTheirConfigurationElsewhere) {
+  const std::string llama = "model.layers.0.";
+  expect_refusals(
+      "malformed",
+      {{{"llama", "{}", {{llama + "self_attn.o_proj.bias", {}}}}, "o_proj.bias is missing, and by the configuration"},
+       {{"llama", R"({"mlp_bias": true})"}, "mlp.gate_proj.bias is missing"},
+       {{"llama", "{}", {{llama + "mlp.down_proj.bias", {32}}}}, "down_proj.bias is there, and by the configuration"},
+       {{"llama", R"({"mlp_bias": true})", {{llama + "mlp.gate_proj.bias", {24}}, {llama + "mlp.up_proj.bias", {23}}}},
+        "up_proj.bias must be (24) by the configuration, got (23)"},
+       {{"mistral", "{}", {{"layers.0.self_attn.v_proj.bias", {24}}}}, "v_proj.bias is there"},
+       {{"qwen2", "{}", {{llama + "self_attn.o_proj.bias", {32}}}}, "o_proj.bias is there"},
+       {{"gpt_neox", R"({"attention_bias": false})"}, "attention.dense.bias is there"},
+       {{"vit", R"({"qkv_bias": false})"}, "value.bias is there"},
+       {{"llama", R"({"intermediate_size": 25})"},
+        "gate_proj.weight must be (25, 32) by the configuration, got (24, 32)"},
+       {{"phi3", R"({"intermediate_size": 25})"}, "gate_up_proj.weight must be (50, 64)"},
+       {{"gemma3", R"({"text_config": {"intermediate_size": 25}})"}, "gate_proj.weight must be (25, 32)"},
+       {{"bert", R"({"intermediate_size": 25})"}, "intermediate.dense.weight must be (25, 32)"},
+       {{"distilbert", R"({"hidden_dim": 25})"}, "ffn.lin1.weight must be (25, 32)"},
+       {{"gpt2", R"({"n_inner": 25})"}, "c_fc.weight must be (32, 25)"},
+       {{"gpt_neox", R"({"intermediate_size": 25})"}, "dense_h_to_4h.weight must be (25, 64)"},
+       {{"vit", R"({"intermediate_size": 25})"}, "intermediate.dense.weight must be (25, 32)"},
+       {{"vit", R"({"patch_size": 4})"}, "position_embeddings must be (1, 10, 32)"},
+       {{"gpt_oss", R"({"num_local_experts": 4})"}, "router.weight must be (4, 32)"},
+       {{"gpt_oss", R"({"num_experts_per_tok": 4})"}, "num_experts_per_tok must be at most num_local_experts 3"},
+       {{"gpt_oss", R"({"intermediate_size": 25})"}, "gate_up_proj must be (3, 32, 50)"},
+       {{"qwen3", R"({"vocab_size": 41})"}, "embed_tokens.weight must have vocab_size 41 rows, got 40"},
+       {{"bert", R"({"type_vocab_size": 3})"}, "must have type_vocab_size 3 rows, got 2"},
+       {{"gpt2", R"({"n_positions": 63})"}, "wpe.weight must be (63, 32)"},
+       {{"llama", R"({"rope_theta": 500000})"},
+        "rope_parameters.rope_theta and rope_theta contradict each other: 10000 and"},
+       {{"gpt_neox", R"({"rotary_pct": 0.5})"},
+        "partial_rotary_factor and rotary_pct contradict each other: 0.25 and 0.5"},
+       {{"phi3", R"({"original_max_position_embeddings": 32})"}, "contradict each other: 16 and 32"},
+       {{"llama", R"({"rope_parameters": {"rope_theta": 0}})"}, "rope_theta must be > 0, got 0"},
+       {{"qwen3", R"({"rope_parameters": null, "rope_theta": -1})"}, "the key rope_theta must be > 0, got -1"}});
+  expect_refusals("unsupported", {{{"llama", R"({"rope_scaling": {"type": "linear", "factor": 8.0}})"},
+                                   "rope_parameters and rope_scaling"}});
+  EXPECT_THAT(outcome_of_gguf("llama.feed_forward_length", little_endian(GgufFile::u32, 4) + little_endian(25, 4)),
+              HasSubstr("ffn_gate.weight must be (25, 32) by the configuration, got (24, 32)"));
+  EXPECT_EQ(outcome_of(CheckpointEdit{"llama", R"({"rope_theta": 10000})"}), "described");
 }
 
 TEST(RefusedModels, AreNotThoseWhoseOtherKeysChangeNothing) {

@@ -98,7 +98,7 @@ std::string outcome_on(const CheckpointEdit& edit, const TokenIds& inputs = {{1}
 TEST(RefusedTokens, NameTheModelThatDoesNotRun) {
   EXPECT_THAT(outcome_on({"vit"}), HasSubstr("in safetensors only bert, distilbert, gemma, "));
   EXPECT_THAT(outcome_on({"vit"}), HasSubstr(" run on tokens, got vit"));
-  EXPECT_THAT(outcome_on({"gpt_oss"}), HasSubstr(" run on tokens, got gpt_oss"));
+  EXPECT_THAT(outcome_on({"gpt_neox"}), HasSubstr(" run on tokens, got gpt_neox"));
   const auto gguf = open_checkpoint(checkpoint_folder("gguf-bert") / "model.gguf");
   EXPECT_THAT(
       outcome_on(*gguf, {{1}}),
@@ -226,6 +226,21 @@ TEST(ObserveTokens, EntropiesOfTheKernelAreThoseOfTheRows) {
       }
       return true;
     });
+  }
+}
+
+// One item has the coefficient 1 and no spread: nothing would be said of such an input.
+TEST(ObserveTokens, NeedsTwoIdsOfEachInput) {
+  const proptests::TensorFolder folder;
+  CheckpointQuestion question;
+  question.path = checkpoint_folder("bert").string();
+  question.tokens = folder.write("ids", "3 4\n\n5\n");
+  question.attention = attention_kernel();
+  try {
+    certify_checkpoint(question);
+    FAIL() << "an input of one id";
+  } catch (const TensorFileError& error) {
+    EXPECT_THAT(error.what(), StartsWith("tokens: input 2: need two ids or more, got 1"));
   }
 }
 

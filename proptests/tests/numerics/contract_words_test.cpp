@@ -8,6 +8,7 @@
 #include <fstream>
 #include <limits>
 #include <map>
+#include <numbers>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
@@ -79,6 +80,26 @@ TEST(Contract, WordsOfFormsAndStorageAreRead) {
   EXPECT_EQ(word_of(contract, "total"), "total=f16");
   EXPECT_EQ(word_of(parse_contract("", Format::f64, Format::f64), "values"), "values=f64");
   EXPECT_THROW(word_of(contract, "sim"), std::invalid_argument);
+}
+
+TEST(Contract, WordsOfCommonArithmeticAreRead) {
+  const char* words = "differences=bf16 softcap=f16 sinks=bf16 gradient=jacobian exp_floor=2^-126 lse=running";
+  const Contract contract = read(words);
+  EXPECT_EQ(contract.differences, Format::bf16);
+  EXPECT_EQ(contract.softcap, Format::f16);
+  EXPECT_EQ(contract.sinks, Format::bf16);
+  EXPECT_EQ(contract.gradient, GradientForm::jacobian);
+  EXPECT_EQ(contract.least_exp, 0x1p-126);
+  EXPECT_EQ(contract.lse, LseForm::running);
+  EXPECT_EQ(read(to_string(contract)), contract);
+  EXPECT_EQ(word_of(contract, "exp_floor"), "exp_floor=2^-126");
+  EXPECT_EQ(read("lse=base2").in_nats(2), 2 * std::numbers::ln2);
+  EXPECT_EQ(contract.in_nats(2), 2);
+  for (const char* wrong :
+       {"exp_floor=2^-1", "exp_floor=2^-1023", "exp_floor=2^-10.5", "exp_floor=1e-38", "exp_floor="}) {
+    EXPECT_EQ(refusal(wrong),
+              "parse_contract: need exp_floor=2^-K with an integer K in [2, 1022], got '" + std::string(wrong) + "'");
+  }
 }
 
 TEST(Contract, AWordForInfinityIsRead) {

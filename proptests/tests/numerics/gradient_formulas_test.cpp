@@ -10,7 +10,7 @@
 #include "numerics/enclosures/decision.hpp"
 #include "numerics/oracles/softmax_gradient.hpp"
 #include "numerics/rounding/rounding_gradient.hpp"
-#include "proptests/tests/numerics/gradient_rows.hpp"
+#include "proptests/tests/numerics/row_families.hpp"
 #include "proptests/tests/numerics/theorem_gradient_formulas.hpp"
 
 namespace softcheck::numerics {

@@ -209,12 +209,14 @@ double simulated_score(const Arithmetic& a, const Contract& contract, const Scor
   double x = a.stored(contract.scores, score);
   if (terms.softcap != 0) {
     const double cap = a.round(terms.softcap);
-    const double argument = order.by_reciprocal ? a.multiply(x, a.divide(1, cap)) : a.divide(x, cap);
+    const double quotient = order.by_reciprocal ? a.multiply(x, a.divide(1, cap)) : a.divide(x, cap);
+    const double argument = a.stored(contract.softcap, quotient);
     const double unit = properties(contract.accumulator).unit_roundoff;
     // Half an ulp of tanh_error is its rounding.
     const long double exact = std::tanh(static_cast<long double>(argument));
     const double off = 0.98 * std::max(contract.tanh_error - 1, 0.0) * unit * tanh_sign;
-    x = a.stored(contract.scores, a.multiply(cap, a.round(static_cast<double>(exact * (1 + off)))));
+    const double tanh = a.stored(contract.softcap, a.round(static_cast<double>(exact * (1 + off))));
+    x = a.stored(contract.scores, a.stored(contract.softcap, a.multiply(cap, tanh)));
   }
   const double bias = a.round(terms.bias);
   if (order.bias_first && terms.has_bias) x = a.add(x, bias);
@@ -284,7 +286,7 @@ ScoreTerms terms_of(double softcap, double slope, bool bias) {
 
 TEST(RoundingScoreTerms, NoSimulatedKernelIsBeyondItsBound) {
   for (const char* words : {"tanh=2ulp", "tanh=4096ulp", "acc=bf16", "acc=bf16 tanh=0.5ulp", "acc=f16 subnormal=kept",
-                            "scores=bf16", "subnormal=kept tanh=1ulp"}) {
+                            "scores=bf16", "softcap=bf16", "subnormal=kept tanh=1ulp"}) {
     SCOPED_TRACE(words);
     expect_scores_within(words, terms_of(30, 0, false), 0.3);
     expect_scores_within(words, terms_of(0.7, 0, false), 0.3);
@@ -293,6 +295,18 @@ TEST(RoundingScoreTerms, NoSimulatedKernelIsBeyondItsBound) {
     expect_scores_within(words, terms_of(0, 0, true), 0.3);
     expect_scores_within(words, terms_of(30, 0.3, true), 0.1);
   }
+}
+
+TEST(RoundingScoreTerms, AStoredSinkIsWithinItsBound) {
+  const Contract contract = simulated::f32_contract("sinks=bf16 scores=f16");
+  const Arithmetic a(contract, Errors::nearest);
+  EXPECT_EQ(upper(sink_error<UpperBound>(contract, 1.5)), 0);  // a number of both formats
+  simulated::BoundShares shares;
+  for (double sink = -9; sink < 9; sink += 0x1p-7 + 0x1p-20) {
+    const double stored = a.stored(contract.scores, a.stored(contract.sinks, sink));
+    shares.judge("sink", stored, Enclosure(sink), upper(sink_error<UpperBound>(contract, sink)));
+  }
+  shares.expect("sinks=bf16", 0.8);
 }
 
 TEST(RoundingScoreTerms, WithoutTermsNothingIsAdded) {

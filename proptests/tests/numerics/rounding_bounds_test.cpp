@@ -34,6 +34,11 @@ const std::vector<std::pair<Format, const char*>> settings{
     {Format::bf16, "acc=f32 exp=1ulp sum=tree weights=bf16 total=bf16"},
     {Format::f16, "acc=f32 exp=2ulp sum=blocks:64 weights=f16 total=f16 subnormal=flushed"},
     {Format::f16, "acc=f32 exp=1ulp sum=lanes:8 subnormal=flushed"},
+    {Format::bf16, "acc=f32 exp=1ulp sum=lanes:8 differences=bf16"},
+    {Format::f32, "acc=f32 exp=2ulp sum=tree differences=f16 theta=before"},
+    {Format::f32, "acc=f32 exp=1ulp sum=blocks:8 exp_floor=2^-24 lse=running"},
+    {Format::bf16, "acc=bf16 exp=1ulp sum=lanes:4 lse=running"},
+    {Format::f16, "acc=f32 exp=1ulp sum=tree weights=f16 total=f16 subnormal=kept"},
 };
 
 constexpr std::array<Errors, 5> all_errors{Errors::nearest, Errors::up, Errors::down, Errors::random,
@@ -91,7 +96,9 @@ TEST_P(RoundingBounds, HoldForLongRows) { expect_bounds_hold({1000}, {1}); }
 // Labelled deep: Contracts/RoundingBounds.HoldForVeryLongRows/5:Contracts/RoundingBounds.HoldForVeryLongRows/7
 // Labelled deep: Contracts/RoundingBounds.HoldForVeryLongRows/8:Contracts/RoundingBounds.HoldForVeryLongRows/10
 // Labelled deep: Contracts/RoundingBounds.HoldForVeryLongRows/11:Contracts/RoundingBounds.HoldForVeryLongRows/1
-// Labelled deep: Contracts/RoundingBounds.HoldForVeryLongRows/13
+// Labelled deep: Contracts/RoundingBounds.HoldForVeryLongRows/13:Contracts/RoundingBounds.HoldForVeryLongRows/15
+// Labelled deep: Contracts/RoundingBounds.HoldForVeryLongRows/16:Contracts/RoundingBounds.HoldForVeryLongRows/17
+// Labelled deep: Contracts/RoundingBounds.HoldForVeryLongRows/18
 TEST_P(RoundingBounds, HoldForVeryLongRows) {
   constexpr std::array<Errors, 1> one_sided{Errors::up_below_one};
   expect_bounds_hold({32768}, {1}, one_sided);

@@ -1,6 +1,5 @@
-// Entmax: two routes to the exact values, and B21 against simulated kernels, with wrong versions of it.
-
-#include "numerics/rounding/rounding_entmax.hpp"
+// Squared projections (B21): two routes to the exact values, and B21 against simulated kernels, with wrong versions of
+// it.
 
 #include <gtest/gtest.h>
 
@@ -8,10 +7,11 @@
 #include <cmath>
 #include <vector>
 
-#include "numerics/oracles/entmax.hpp"
-#include "proptests/tests/numerics/projection_bounds.hpp"
+#include "numerics/oracles/projections.hpp"
+#include "numerics/rounding/rounding_projections.hpp"
+#include "proptests/tests/numerics/row_op_bounds.hpp"
 
-namespace softcheck::numerics::entmax_test {
+namespace softcheck::numerics::root_projection_test {
 namespace {
 
 using simulated::Arithmetic;
@@ -24,13 +24,13 @@ std::vector<Row> rows_of(Format format, std::size_t n) {
   return simulated::projection_rows(format, n, {1, 0x1p-3, 0x1p-11});
 }
 
-TEST(Entmax, BothRoutesEncloseTheLargestRoot) {
+TEST(RootProjection, BothRoutesEncloseTheLargestRoot) {
   for (const unsigned bits : {64u, 113u}) {
     const PrecisionScope scope(bits);
     for (const std::size_t n : {1, 2, 3, 8, 40}) {
       for (const Row& logits : rows_of(Format::f64, n)) {
-        const EntmaxOracle oracle(logits);
-        const Enclosure other = entmax_top_by_bisection(logits);
+        const RootProjectionOracle oracle(logits);
+        const Enclosure other = root_projection_top_by_bisection(logits);
         EXPECT_TRUE(oracle.top().overlaps(other)) << oracle.top() << " " << other;
         EXPECT_LT(oracle.top().width(), 0x1p-40);
         EXPECT_LT(other.width(), 0x1p-40);
@@ -42,27 +42,27 @@ TEST(Entmax, BothRoutesEncloseTheLargestRoot) {
   }
 }
 
-TEST(Entmax, KnownValuesAreTheirs) {
+TEST(RootProjection, KnownValuesAreTheirs) {
   const PrecisionScope scope(113);
   // t = 4/5 and t - 1/5 = 3/5.
   const Row pair{0.4, 0};
-  EXPECT_LT(abs(EntmaxOracle(pair).value(0) - Enclosure(16) / 25).upper_double(), 1e-16);
-  EXPECT_LT(abs(EntmaxOracle(pair).value(1) - Enclosure(9) / 25).upper_double(), 1e-16);
+  EXPECT_LT(abs(RootProjectionOracle(pair).value(0) - Enclosure(16) / 25).upper_double(), 1e-16);
+  EXPECT_LT(abs(RootProjectionOracle(pair).value(1) - Enclosure(9) / 25).upper_double(), 1e-16);
   const Row edge{2, 0};  // an item at the edge of the support has coefficient 0
-  EXPECT_TRUE(EntmaxOracle(edge).top().contains(1));
-  EXPECT_TRUE(EntmaxOracle(edge).value(1).contains(0));
+  EXPECT_TRUE(RootProjectionOracle(edge).top().contains(1));
+  EXPECT_TRUE(RootProjectionOracle(edge).value(1).contains(0));
   // The quadratic of all three has the root 0.704.
-  EXPECT_TRUE(EntmaxOracle(Row{0, 0, -1.6}).value(0).contains(0.5));
-  EXPECT_LT(EntmaxOracle(Row{0, 0, -1.6}).value(0).width(), 1e-20);
-  EXPECT_TRUE(EntmaxOracle(Row{2.4, 0}).top().contains(1));
-  EXPECT_TRUE(EntmaxOracle(Row(4, -3e300)).value(2).contains(0.25));
-  EXPECT_EQ(EntmaxOracle(Row{0, tests::masked}).value(1).upper_double(), 0);
-  EXPECT_THROW(EntmaxOracle(Row{tests::masked}), std::invalid_argument);
-  EXPECT_THROW(EntmaxOracle(Row{NAN}), std::invalid_argument);
+  EXPECT_TRUE(RootProjectionOracle(Row{0, 0, -1.6}).value(0).contains(0.5));
+  EXPECT_LT(RootProjectionOracle(Row{0, 0, -1.6}).value(0).width(), 1e-20);
+  EXPECT_TRUE(RootProjectionOracle(Row{2.4, 0}).top().contains(1));
+  EXPECT_TRUE(RootProjectionOracle(Row(4, -3e300)).value(2).contains(0.25));
+  EXPECT_EQ(RootProjectionOracle(Row{0, tests::masked}).value(1).upper_double(), 0);
+  EXPECT_THROW(RootProjectionOracle(Row{tests::masked}), std::invalid_argument);
+  EXPECT_THROW(RootProjectionOracle(Row{NAN}), std::invalid_argument);
 }
 
 // Both bounds of a square root: the slope at an exact radicand, the root of the error beside 0.
-TEST(Entmax, ASquareRootIsRoundedUpward) {
+TEST(RootProjection, ASquareRootIsRoundedUpward) {
   for (const double x : {0.0, 0x1p-1074, 0.25, 2.0, 1e300}) {
     const PrecisionScope scope(256);
     EXPECT_GE(square(Enclosure(sqrt(UpperBound(x)).value())).lower_double(), x);
@@ -86,7 +86,7 @@ double computed_root(const Arithmetic& a, Form form, double sum, double squares,
   return a.add(mean, a.round(std::sqrt(std::max(radicand, 0.0))));
 }
 
-Projected entmax(const Arithmetic& a, const Row& logits, Form form) {
+Projected root_projection(const Arithmetic& a, const Row& logits, Form form) {
   Row d = simulated::less_the_maximum(a, logits);
   for (double& x : d) x = std::isfinite(x) ? a.multiply(-x, 0.5) : -x;
   Row sorted = d;
@@ -140,9 +140,9 @@ struct Bound {
     const UpperBound root = bound_of<UpperBound>(maximum(Enclosure(0), rest));
     return upper(threshold.coefficient(root, threshold.difference(d, root, top)));
   }
-  EntmaxOracle oracle;
-  EntmaxThreshold<UpperBound> threshold;
-  EntmaxPrefix<UpperBound> prefix;
+  RootProjectionOracle oracle;
+  RootProjectionThreshold<UpperBound> threshold;
+  RootPrefix<UpperBound> prefix;
   UpperBound own, top;
 };
 
@@ -172,10 +172,10 @@ const std::vector<simulated::BoundSetting> settings{
     {Format::f16, Format::f16, "acc=f16 sum=sequential subnormal=flushed", 0.1},
 };
 
-TEST(RoundingEntmax, KernelsThatSortKeepTheBound) {
+TEST(RoundingRootProjection, KernelsThatSortKeepTheBound) {
   const auto check = [](const Contract& contract, const Row& logits, simulated::BoundShares& shares) {
     for (const Form form : {Form::variance, Form::quadratic}) {
-      const Projected got = entmax(Arithmetic(contract, Errors::nearest), logits, form);
+      const Projected got = root_projection(Arithmetic(contract, Errors::nearest), logits, form);
       check_support(contract, logits, got.support);
       simulated::judge_projection("B21", Bound(contract, logits, got.support), logits, got, shares);
     }
@@ -184,7 +184,7 @@ TEST(RoundingEntmax, KernelsThatSortKeepTheBound) {
 }
 
 // Many items just inside the support of a single largest one: means of d and of its square cancel down to 1 / k^2.
-TEST(RoundingEntmax, ItemsAtTheEdgeReachTheBound) {
+TEST(RoundingRootProjection, ItemsAtTheEdgeReachTheBound) {
   const PrecisionScope scope(113);
   const Contract contract = simulated::f32_contract("acc=f32 sum=sequential");
   const Contract tree = simulated::f32_contract("acc=f32 sum=tree");
@@ -194,13 +194,13 @@ TEST(RoundingEntmax, ItemsAtTheEdgeReachTheBound) {
       Row logits = simulated::peak_over(n - 1, 2 - 3 * below);
       for (std::size_t i = 1; i < n; i += 2) logits[i] = round_to(Format::f32, -2 + below);
       for (const Form form : {Form::variance, Form::quadratic}) {
-        const Projected got = entmax(Arithmetic(contract, Errors::nearest), logits, form);
+        const Projected got = root_projection(Arithmetic(contract, Errors::nearest), logits, form);
         const Bound bound(contract, logits, got.support), other(tree, logits, got.support);
         const Enclosure exact = bound.oracle.value(0);
         right.judge("at the edge", got.values[0], exact, bound.at(0));
         wrong.raise("of a tree's bound", simulated::used(got.values[0], exact, other.at(0)));
         // The wrong bound: as if the mean alone carried the sums' errors.
-        EntmaxPrefix<UpperBound> without = bound.prefix;
+        RootPrefix<UpperBound> without = bound.prefix;
         without.inverse_spread = UpperBound(1);
         const UpperBound moved(std::fabs(bound.top.value() - bound.own.value()));
         const UpperBound d = bound_of<UpperBound>(bound.oracle.half_deviation(0));
@@ -216,10 +216,10 @@ TEST(RoundingEntmax, ItemsAtTheEdgeReachTheBound) {
   EXPECT_GT(wrong.of("without the slope"), 1);
 }
 
-TEST(RoundingEntmax, ABoundWithoutTheConversionIsRejected) {
+TEST(RoundingRootProjection, ABoundWithoutTheConversionIsRejected) {
   simulated::expect_conversion_needed<Bound>(
-      [](const Arithmetic& a, const Row& logits) { return entmax(a, logits, Form::variance); });
+      [](const Arithmetic& a, const Row& logits) { return root_projection(a, logits, Form::variance); });
 }
 
 }  // namespace
-}  // namespace softcheck::numerics::entmax_test
+}  // namespace softcheck::numerics::root_projection_test

@@ -12,7 +12,7 @@
 
 #include "numerics/oracles/softmax_gradient.hpp"
 #include "proptests/tests/numerics/bound_shares.hpp"
-#include "proptests/tests/numerics/gradient_rows.hpp"
+#include "proptests/tests/numerics/row_families.hpp"
 
 namespace softcheck::numerics::simulated {
 
@@ -32,6 +32,22 @@ inline std::vector<double> softmax_gradient(const Arithmetic& a, std::span<const
     const double weight = a.round(y[i]);
     gradient.push_back(a.output(form == GradientForm::centred ? a.multiply(weight, a.subtract(a.round(g[i]), mean))
                                                               : a.subtract(products[i], a.multiply(weight, mean))));
+  }
+  return gradient;
+}
+
+/// The matrix of y_i [i = j] - y_i y_j times g.
+inline std::vector<double> softmax_gradient_by_jacobian(const Arithmetic& a, std::span<const double> y,
+                                                        std::span<const double> g) {
+  std::vector<double> gradient;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    std::vector<double> terms;
+    for (std::size_t j = 0; j < y.size(); ++j) {
+      const double product = a.stored(a.contract().products, a.multiply(a.round(y[i]), a.round(y[j])));
+      const double entry = i == j ? a.subtract(a.round(y[i]), product) : -product;
+      terms.push_back(a.stored(a.contract().products, a.multiply(entry, a.round(g[j]))));
+    }
+    gradient.push_back(a.output(sum_in_order(a, terms)));
   }
   return gradient;
 }
@@ -59,6 +75,9 @@ struct SoftmaxGradient {
 
   static std::vector<std::vector<double>> kernels(const Contract& contract, const tests::GradientRow& row) {
     const Arithmetic arithmetic(contract, Errors::nearest);
+    if (contract.gradient == numerics::GradientForm::jacobian) {
+      return {softmax_gradient_by_jacobian(arithmetic, row.y, row.g)};
+    }
     return {softmax_gradient(arithmetic, row.y, row.g, GradientForm::centred),
             softmax_gradient(arithmetic, row.y, row.g, GradientForm::expanded)};
   }
@@ -141,6 +160,8 @@ const std::vector<GradientSetting> gradient_settings{
     {Format::bf16, "acc=bf16 exp=1ulp sum=tree"},
     {Format::f16, "acc=f16 exp=1ulp sum=lanes:8"},
     {Format::f32, "acc=bf16 exp=1ulp sum=blocks:8"},
+    {Format::f32, "acc=f32 sum=sequential gradient=jacobian"},
+    {Format::bf16, "acc=f32 sum=tree products=bf16 subnormal=flushed gradient=jacobian"},
 };
 
 // Does the kernel overflow on its way? No overflow is granted.

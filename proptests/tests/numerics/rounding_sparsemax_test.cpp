@@ -1,6 +1,6 @@
 // Sparsemax: two routes to the exact values, and B20 against simulated kernels, with wrong versions of it.
 
-#include "numerics/rounding/rounding_sparsemax.hpp"
+#include "numerics/rounding/rounding_projections.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "numerics/oracles/exact_sum.hpp"
-#include "numerics/oracles/sparsemax.hpp"
-#include "proptests/tests/numerics/projection_bounds.hpp"
+#include "numerics/oracles/projections.hpp"
+#include "proptests/tests/numerics/row_op_bounds.hpp"
 
 namespace softcheck::numerics::sparsemax_test {
 namespace {

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <vector>
 
-#include "proptests/tests/numerics/selection_bounds.hpp"
+#include "proptests/tests/numerics/row_op_bounds.hpp"
 
 namespace softcheck::numerics::top_p_test {
 namespace {

@@ -11,7 +11,7 @@
 #include "numerics/oracles/cross_entropy.hpp"
 #include "numerics/oracles/softmax_gradient.hpp"
 #include "numerics/rows/arb_row_oracle.hpp"
-#include "proptests/tests/numerics/gradient_rows.hpp"
+#include "proptests/tests/numerics/row_families.hpp"
 
 namespace softcheck::numerics {
 namespace {

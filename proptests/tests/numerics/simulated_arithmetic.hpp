@@ -95,8 +95,9 @@ class Arithmetic {
     const long double argument = static_cast<long double>(a) * (1 - sign(a != 0) * beyond);
     const long double exact = std::exp(argument);
     // The model's cutoff D_0: no exponential invents a number this far below the smallest.
-    if (exact < static_cast<long double>(format_.smallest_subnormal) * format_.smallest_subnormal) return 0;
-    return allowed(exact, contract_.exp_error * format_.unit_roundoff, a != 0);
+    if (exact < static_cast<long double>(format_.smallest_subnormal) * format_.smallest_subnormal)
+      return contract_.least_exp;
+    return std::max(contract_.least_exp, allowed(exact, contract_.exp_error * format_.unit_roundoff, a != 0));
   }
 
   double logarithm(double a) {

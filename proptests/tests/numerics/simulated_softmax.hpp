@@ -74,7 +74,8 @@ class Kernel {
 
  private:
   State leaf(double x, double maximum) {
-    if (std::isinf(x)) return {};
+    const double least = arithmetic_.contract().least_exp;
+    if (std::isinf(x)) return std::isinf(maximum) || least == 0 ? State{} : State{maximum, least, 0};
     const double deviation = deviation_of(maximum, x);
     const double exponential = arithmetic_.exponential(-deviation);
     const double weight = arithmetic_.stored(arithmetic_.contract().weights, exponential);
@@ -91,7 +92,7 @@ class Kernel {
   }
 
   double deviation_of(double maximum, double x) const {
-    const double difference = arithmetic_.subtract(maximum, x);
+    const double difference = arithmetic_.stored(arithmetic_.contract().differences, arithmetic_.subtract(maximum, x));
     return scaled_by_now() ? difference : arithmetic_.multiply(difference, reciprocal_);
   }
 
@@ -118,10 +119,11 @@ class Kernel {
 
   Results finish(std::span<const double> row, std::span<const double> weights, State total) {
     Results results;
+    const double unstored = total.sum;
     total.sum = arithmetic_.stored(arithmetic_.contract().total, total.sum);
     results.sum = total.sum;
     results.deviations = total.deviations;
-    const double inverse = arithmetic_.divide(1, total.sum);
+    const double inverse = arithmetic_.stored(arithmetic_.contract().total, arithmetic_.divide(1, unstored));
     const auto over_sum = [&](double x) {
       return plan_.reciprocal ? arithmetic_.multiply(x, inverse) : arithmetic_.divide(x, total.sum);
     };
@@ -143,13 +145,29 @@ class Kernel {
           arithmetic_.output(centred ? arithmetic_.subtract(-deviation_of(total.maximum, row[i]), log_sum)
                                      : arithmetic_.subtract(scaled, logsumexp)));
     }
-    results.logsumexp = arithmetic_.output(logsumexp);
+    results.logsumexp =
+        arithmetic_.output(arithmetic_.contract().lse == LseForm::running ? running_logsumexp(row) : logsumexp);
     if (!raw.empty()) {
       results.entropy_from_logits = arithmetic_.output(arithmetic_.subtract(logsumexp, sum_of(raw)));
       results.entropy_from_coefficients = arithmetic_.output(sum_of(informations));
     }
     results.entropy = arithmetic_.output(arithmetic_.add(log_sum, over_sum(total.deviations)));
     return results;
+  }
+
+  // In the contract's order, each total from two earlier ones.
+  double running_logsumexp(std::span<const double> row) {
+    constexpr double nothing = -std::numeric_limits<double>::infinity();
+    std::vector<double> totals;
+    for (const double x : row) {
+      totals.push_back(scaled_by_now() || std::isinf(x) ? x : arithmetic_.multiply(x, reciprocal_));
+    }
+    return merged_in_order(arithmetic_.contract().summation, std::move(totals), nothing, [&](double a, double b) {
+      const double larger = std::max(a, b), less = std::min(a, b);
+      if (std::isinf(less)) return larger;
+      const double more = arithmetic_.exponential(arithmetic_.subtract(less, larger));
+      return arithmetic_.add(larger, arithmetic_.logarithm(arithmetic_.add(1, more)));
+    });
   }
 
   Arithmetic arithmetic_;

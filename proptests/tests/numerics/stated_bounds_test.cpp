@@ -6,8 +6,7 @@
 
 #include "numerics/rounding/rounding_model.hpp"
 #include "proptests/tests/numerics/stated_arithmetic.hpp"
-#include "proptests/tests/numerics/stated_attention.hpp"
-#include "proptests/tests/numerics/stated_cross_entropy.hpp"
+#include "proptests/tests/numerics/stated_ops.hpp"
 #include "proptests/tests/numerics/stated_softmax.hpp"
 
 namespace softcheck::numerics {

@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "numerics/rounding/rounding_entmax.hpp"
 #include "numerics/rounding/rounding_gradient.hpp"
-#include "numerics/rounding/rounding_sparsemax.hpp"
+#include "numerics/rounding/rounding_projections.hpp"
 #include "proptests/tests/numerics/stated_arithmetic.hpp"
 
 namespace softcheck::numerics::stated_row_ops_test {
@@ -176,7 +175,7 @@ TEST(StatedBounds, OfSparsemaxAreTheDocuments) {
   }
 }
 
-Real stated_root(const Arithmetic& s, const Deviation& d, const Real& a, const Real& h, const EntmaxPrefix<Real>& of) {
+Real stated_root(const Arithmetic& s, const Deviation& d, const Real& a, const Real& h, const RootPrefix<Real>& of) {
   const Real mean = grown(d.rho + (h + 3) * s.lambda) * of.mean + exp((h + 3) * s.lambda) * (a + s.omega_a) + s.omega_m;
   const Real squares = grown(2 * d.rho + (h + 4) * s.lambda) * of.mean_square +
                        exp((h + 4) * s.lambda) * (2 * exp(d.rho) * a * of.mean + a * a + s.omega_a + s.omega_m) +
@@ -188,7 +187,7 @@ Real stated_root(const Arithmetic& s, const Deviation& d, const Real& a, const R
          exp(s.lambda) * (mean + grown(2 * s.lambda) * of.spread + exp(2 * s.lambda) * spread + s.omega_m) + s.omega_a;
 }
 
-TEST(StatedBounds, OfEntmaxAreTheDocuments) {
+TEST(StatedBounds, OfRootProjectionsAreTheDocuments) {
   const PrecisionScope precision(256);
   for (const stated::Setting& setting : projection_settings) {
     const Contract contract = parse_contract(setting.words, setting.input, setting.output);
@@ -200,12 +199,12 @@ TEST(StatedBounds, OfEntmaxAreTheDocuments) {
       const Deviation d(s, contract, maximum);
       const Real read = (d.lost - s.omega_a) / exp(s.lambda);
       const Real a = exp(s.lambda) * (read / 2 + 2 * s.omega_m) + s.omega_a;
-      const EntmaxThreshold<Real> bound(contract, size, visible, maximum);
-      EntmaxPrefix<Real> of{count, Real(0.25), Real(0.125), Real(0.5), Real(0.375), Real(1) / Real(0.375), Real(0.625)};
+      const RootProjectionThreshold<Real> bound(contract, size, visible, maximum);
+      RootPrefix<Real> of{count, Real(0.25), Real(0.125), Real(0.5), Real(0.375), Real(1) / Real(0.375), Real(0.625)};
       expect_same(bound.root(of), stated_root(s, d, a, scanned(contract, size, count), of), what + "root");
       // A spread so small that the square root of the radicand's error is the smaller one.
-      EntmaxPrefix<Real> auxiliary{count,     Real(0.25), Real(0.125), Real(0.5), Real(0), Real::power_of_two(900),
-                                   Real(0.25)};
+      RootPrefix<Real> auxiliary{count,     Real(0.25), Real(0.125), Real(0.5), Real(0), Real::power_of_two(900),
+                                 Real(0.25)};
       expect_same(bound.root(auxiliary), stated_root(s, d, a, scanned(contract, size, count), auxiliary),
                   what + "root of none");
       const Real own = grown(d.rho) * item + a;

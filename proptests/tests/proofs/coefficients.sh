@@ -53,14 +53,14 @@ filter_in_cpp() { # ROOT
   echo "$stages" | defined largest_deviation | sed 's/^/-/'
 }
 in_coq() { # PROOFS NAME
-  text=$(flat "$1/certified/$2.v")
+  text=$(sed -n "/^Definition $2 : exponential/,/^|}/p" "$1/certified/exponentials.v" | flat)
   for name in log2_e rounder ln2_high ln2_low coefficients lowest; do echo "$text" | field $name; done
 }
 in_gappa() { # PROOFS NAME: the coefficients c0, c1, ...
   grep -oE '^c[0-9]+ = [^;]*' "$1/numerics/gappa/$2.g" | sed 's/.*= //' | numbers
 }
-quartic_in_gappa() { # PROOFS NAME, from the constant coefficient, in thousandths as Coq has it
-  grep -oE 'c[0-9] = rnd\([^)]*' "$1/numerics/gappa/$2.g" | LC_ALL=C sort | sed 's/.*(//' |
+quartic_in_gappa() { # PROOFS, from the constant coefficient, in thousandths as Coq has it
+  grep -oE 'c[0-9] = rnd\([^)]*' "$1/numerics/gappa/quartic.g" | LC_ALL=C sort | sed 's/.*(//' |
     awk '{ printf "%.0f\n", 1000 * $1 }' | numbers
 }
 quartic_in_coq() {
@@ -76,20 +76,16 @@ same() { # WHAT FILE FILE
 compare() { # ROOT PROOFS
   kernel_in_cpp "$1" float >"$work/f32"; kernel_in_cpp "$1" double >"$work/f64"; filter_in_cpp "$1" >"$work/filter"
   quartic_in_coq "$2" >"$work/quartic"
-  for pair in exp_kernel_f32:f32:cpu_binary32 exp_kernel_f64:f64:cpu_binary64 exp_filter:filter:filter; do
+  for pair in exp_f32:f32:cpu_binary32 exp_f64:f64:cpu_binary64 filter_constants:filter:filter; do
     coq=${pair%%:*} gappa=${pair##*:} cpp=$(echo "$pair" | cut -d: -f2)
     in_coq "$2" "$coq" >"$work/coq"
-    same "C++ and certified/$coq.v" "$work/$cpp" "$work/coq" || return 1
+    same "C++ and $coq of certified/exponentials.v" "$work/$cpp" "$work/coq" || return 1
     sed -n 5p "$work/$cpp" >"$work/coefficients"
-    for file in ${gappa}_exponential ${gappa}_exponential_fma; do
-      in_gappa "$2" "$file" >"$work/gappa"
-      same "C++ and numerics/gappa/$file.g" "$work/coefficients" "$work/gappa" || return 1
-    done
+    in_gappa "$2" "${gappa}_exponential" >"$work/gappa"
+    same "C++ and numerics/gappa/${gappa}_exponential.g" "$work/coefficients" "$work/gappa" || return 1
   done
-  for file in "$2"/numerics/gappa/quartic_*.g; do
-    quartic_in_gappa "$2" "$(basename "$file" .g)" >"$work/gappa"
-    same "quartic.v and $(basename "$file")" "$work/quartic" "$work/gappa" || return 1
-  done
+  quartic_in_gappa "$2" >"$work/gappa"
+  same "quartic.v and numerics/gappa/quartic.g" "$work/quartic" "$work/gappa" || return 1
 }
 
 compare "$root" "$proofs"
@@ -123,7 +119,7 @@ planted numerics/filter/row_stages.hpp 'largest_deviation = 700' 'largest_deviat
 planted numerics/filter/row_lanes.inl 0x1.62e42fefa3800p-1 0x1.62e42fefa3900p-1
 planted numerics/filter/row_lanes.inl 0x1.8p52 0x1.9p52
 planted numerics/filter/filter_lanes.inl 0x1.ef35793c76730p-45 -0x1.ef35793c76730p-45
-planted proofs/certified/exp_filter.v 'log2_e := 0x1.71547652b82fep+0' 'log2_e := 0x1.71547652b82ffp+0'
+planted proofs/certified/exponentials.v 'log2_e := 0x1.71547652b82fep+0' 'log2_e := 0x1.71547652b82ffp+0'
 planted proofs/numerics/gappa/filter_exponential.g 6004799503160577b 6004799503160578b
-planted proofs/numerics/gappa/quartic_binary32_fma.g 'rnd(4.917)' 'rnd(4.918)'
+planted proofs/numerics/gappa/quartic.g 'rnd(4.917)' 'rnd(4.918)'
 echo "every planted change noticed"

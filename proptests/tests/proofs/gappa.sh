@@ -1,5 +1,5 @@
 #!/bin/sh
-# gappa.sh PROOFS BUILD: Coq accepts the rounding errors that Gappa finds (PROOFS/numerics/gappa/*.g) as theorems on the
+# gappa.sh PROOFS BUILD: Coq accepts the rounding errors that Gappa finds (PROOFS/numerics/gappa/bounds.tsv) as theorems on the
 # axioms of the reals. Only what changed is compiled again. The exponentials in binary64, which take the longest, are proved
 # to 1.49 u in certified/ as well: Coq reads what Gappa finds of them with SOFTCHECK_EFFORT=deep.
 set -eu
@@ -29,6 +29,6 @@ done | xargs -P "$(nproc)" -n 1 coqc -q -Q . softcheck
 sh "$here/assumptions.sh" "$built" "$built" together
 for file in "$work"/*.v; do
   name=$(basename "$file" .v)
-  printf '%s: %s\n' "$name" "$(grep '^{' "$proofs/numerics/gappa/$name.g")"
+  printf '%s: %s\n' "$name" "$(grep '^{' "$work/$name.g")"
 done
 [ -z "$left" ] || echo "proved by Gappa, read by Coq with SOFTCHECK_EFFORT=deep:" $left

@@ -94,7 +94,7 @@ if deep; then
   }
   altered numerics/streaming_code.v '(length row - 1) R < 1.' '(length row - 1) R < 1 /\ False.'
   altered adaptive_temperature.v ':= 5944520827905142861.' ':= 4791599323298295885.' # less 2^60
-  altered numerics/b9_attention.v 'Hypothesis loses : 0 <= r.' 'Hypothesis loses : 1 <= r.'
+  altered numerics/b9_attention.v '(loses : 0 <= r)' '(loses : 1 <= r)'
   altered theorem_2_2.v 'exists boxes : nat -> box, forall tokens, over vocabulary tokens ->' \
     'forall tokens, over vocabulary tokens -> exists boxes : nat -> box,'
   altered numerics/reached_losses.v 'Example b12_is_reached :' 'Lemma b12_is_reached :'

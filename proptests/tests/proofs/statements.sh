@@ -51,6 +51,8 @@ record() { # TEXTS: what statements.txt says of them
       sub(/\.[^.]*$/, "", module)
       shows = part == "=== theorems" && name in shown
     }
+    # Coq repeats the name in front of a text of more than one line.
+    shows && !/^== / && substr(name, length(name) - length($0) + 1) == $0 { next }
     shows { print; next }
     # A line of its own for the kind: a theorem must not turn into a definition.
     { if (/^== /) print part >>(modules "/" module); print >>(modules "/" module) }' "$work/named" "$1"

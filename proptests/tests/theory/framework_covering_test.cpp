@@ -230,6 +230,22 @@ TEST(Domain, AWordTiesTwoLengths) {
   EXPECT_FALSE(fewer.has_lengths(call));
 }
 
+TEST(Domain, AWordBoundsTheLogits) {
+  CallTraits call;
+  call.logits = 88;
+  call.spread = 100;
+  const Domain domain = parse_domain("spread<=100.5 logits<=90 logits<=88 visible>=1", false);
+  EXPECT_TRUE(domain.admits(call));
+  EXPECT_EQ(to_string(domain), "logits<=88 spread<=100.5 visible>=1");
+  call.logits = 88.01;
+  call.spread = std::numeric_limits<double>::infinity();
+  call.blind = true;
+  EXPECT_EQ(domain.broken_by(call), to_string(domain));
+  for (const char* words : {"logits<=0", "logits<=-1", "spread<=inf", "spread<=nan", "spread<=", "logits<=1x"}) {
+    EXPECT_THROW(parse_domain(words, false), std::invalid_argument) << words;
+  }
+}
+
 // Each of two tied lengths has what both may be.
 TEST(Domain, TiedLengthsNarrowEachOther) {
   const Domain domain =

@@ -1,9 +1,14 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
+
+#include "numerics/enclosures/certificate.hpp"
+#include "theory/small_transformer.hpp"
 
 namespace softcheck::theory {
 
@@ -35,6 +40,25 @@ inline std::vector<std::pair<std::vector<double>, double>> hard_rows() {
     for (const double theta : {1.0, 0.3, 1e-30, 1e30}) result.emplace_back(row, theta);
   }
   return result;
+}
+
+inline void expect_proved(const std::vector<numerics::Certificate>& certificates) {
+  for (const numerics::Certificate& certificate : certificates) {
+    EXPECT_EQ(certificate.verdict, numerics::Verdict::proved) << certificate.claim << " " << certificate.witness;
+  }
+}
+
+/// A network of three symbols, two heads and three layers.
+inline SmallTransformerShape small_shape(std::uint64_t seed, AttentionMask mask, bool residual) {
+  SmallTransformerShape shape;
+  shape.seed = seed;
+  shape.vocabulary = 3;
+  shape.width = 2;
+  shape.heads = 2;
+  shape.depth = 3;
+  shape.mask = mask;
+  shape.residual = residual;
+  return shape;
 }
 
 }  // namespace softcheck::theory

@@ -40,7 +40,10 @@ ATTENTION = (
     "acc={0} weights={0} scores={0} values={0} scale=stored exp=64ulp sum=sequential",
 )
 # Words by which a contract grants more than f32 arithmetic of a 16-bit result needs, or than a shifted row loses.
-WEAK = ("acc=f16", "acc=bf16", "total=", "weights=", "scores=", "values=", "products=", "ds=", "theta=before", "lse=uncentred", "scale=stored")
+WEAK = (
+    *("acc=f16", "acc=bf16", "total=", "weights=", "scores=", "values=", "products=", "ds=", "differences=", "softcap=", "sinks="),
+    *("exp_floor=", "theta=before", "lse=uncentred", "scale=stored"),
+)
 
 
 class _BudgetEnded(Exception):

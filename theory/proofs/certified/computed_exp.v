@@ -2,7 +2,7 @@
 
     One algorithm, three times in the C++ code: the judge's double filter and the CPU kernels in f32 and f64. This file
     says what it computes, operation by operation, each multiply-add with one rounding (FMA) or two, and bounds its
-    error; exp_filter.v, exp_kernel_f32.v and exp_kernel_f64.v hold the constants, exponential_constants.v what is asked of them.
+    error; exponentials.v holds the constants, exponential_constants.v what is asked of them.
 
     Main results
     - [count_is_integer]    adding a number near 1.5 * 2^(p-1) and taking it away rounds z log2 e to an integer
@@ -25,8 +25,7 @@ Import ListNotations.
 Local Open Scope R_scope.
 
 Section Error.
-  Context (C : exponential) (rho : R) (M e K g h : Z) (steps : list step).
-  Hypothesis fits : suitable C rho M e K g h steps.
+  Context (C : exponential) (rho : R) (M e K g h : Z) (steps : list step) (fits : suitable C rho M e K g h steps).
   Let F := arithmetic_format C.
   Let u := unit_roundoff F.
   Let slack := two_to (g - prec F - 1).
@@ -50,9 +49,7 @@ Section Error.
   Lemma u_times n : two_to (n - prec F - 1) = two_to (n - 1) * u.
   Proof. unfold u, unit_roundoff. rewrite <- bpow_plus. f_equal. ring. Qed.
 
-  Context (z : R).
-  Hypothesis z_number : number F z.
-  Hypothesis z_range : lowest C <= z <= 0.
+  Context (z : R) (z_number : number F z) (z_range : lowest C <= z <= 0).
 
   Lemma product_range : Rabs (z * log2_e C) <= - lowest C * log2_e C.
   Proof.
@@ -98,8 +95,7 @@ Section Error.
   Qed.
 
   Section Count.
-    Context (k : Z).
-    Hypothesis rounded : Rabs (IZR k - z * log2_e C) <= 1 / 2 + slack.
+    Context (k : Z) (rounded : Rabs (IZR k - z * log2_e C) <= 1 / 2 + slack).
 
     Lemma count_range : (- K <= k <= 0)%Z.
     Proof.
@@ -212,10 +208,8 @@ Section Error.
   Section Significand.
     Context (r q tail : R).
     Let Q := horner (coefficients C) r.
-    Hypothesis r_number : number F r.
-    Hypothesis r_within : Rabs r <= rho.
-    Hypothesis q_computed : computed_horner F (coefficients C) r q.
-    Hypothesis tail_computed : mul_add F (fl F (r * r)) q r tail.
+    Context (r_number : number F r) (r_within : Rabs r <= rho) (q_computed : computed_horner F (coefficients C) r q)
+      (tail_computed : mul_add F (fl F (r * r)) q r tail).
 
     Lemma r_small : Rabs r <= 3466 / 10000.
     Proof. eapply Rle_trans; [apply r_within|apply (rho_small fits)]. Qed.

@@ -16,8 +16,8 @@ From Coquelicot Require Import Rcomplements.
 From Interval Require Import Interval.Interval.
 From softcheck Require Import softmax vectors.
 From softcheck.oracle Require Import interval_oracle.
-From softcheck.certified_network Require Import fixed_point dyadic_rounding gelu_values ball_layers max_retrieval
-  point_layers network_answers.
+From softcheck.certified_network Require Import fixed_point gelu_values ball_layers max_retrieval point_layers
+  network_answers.
 Local Open Scope R_scope.
 
 (** Priorities and the query in units of 2^-14. *)

@@ -12,7 +12,7 @@ From Interval Require Import Float.Basic Float.Specific_ops Interval.Interval Re
 From Coquelicot Require Import Rcomplements.
 From softcheck Require Import small_transformer.
 From softcheck.oracle Require Import interval_oracle.
-From softcheck.certified_network Require Import fixed_point dyadic_rounding gelu_slope.
+From softcheck.certified_network Require Import fixed_point gelu_slope.
 Import ListNotations.
 Local Open Scope R_scope.
 

@@ -50,8 +50,7 @@ Definition mistake_check (N : network) (T : answer_layers) (m : mistake) : bool 
 (** ** Soundness *)
 
 Section Sound.
-  Variables (N : network) (T : answer_layers).
-  Hypothesis shapes : all_shaped N T = true.
+  Context (N : network) (T : answer_layers) (shapes : all_shaped N T = true).
 
   Let shape_of l rows columns : Prop := shaped l rows columns = true.
   Let each_shape :
@@ -126,8 +125,7 @@ Section Sound.
 End Sound.
 
 Section Mistake.
-  Variables (N : network) (T : answer_layers) (m : mistake).
-  Hypothesis checked : mistake_check N T m = true.
+  Context (N : network) (T : answer_layers) (m : mistake) (checked : mistake_check N T m = true).
 
   Let y := query_of m.
 

@@ -13,7 +13,7 @@ From Coquelicot Require Import Rcomplements.
 From Interval Require Import Interval.Interval.
 From softcheck Require Import softmax vectors small_transformer.
 From softcheck.oracle Require Import interval_oracle.
-From softcheck.certified_network Require Import fixed_point dyadic_rounding matrix_norms gelu_slope gelu_values ball_layers
+From softcheck.certified_network Require Import fixed_point matrix_norms gelu_slope gelu_values ball_layers
   max_retrieval.
 Local Open Scope R_scope.
 

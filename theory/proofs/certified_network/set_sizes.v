@@ -13,7 +13,7 @@ From Flocq Require Import Core.
 From Interval Require Import Float.Basic Float.Specific_ops Interval.Interval Real.Xreal.
 From softcheck Require Import softmax lemma_2_1 entropy_bounds standard_interval.
 From softcheck.oracle Require Import interval_oracle.
-From softcheck.certified_network Require Import fixed_point dyadic_rounding gelu_values max_retrieval spread_check.
+From softcheck.certified_network Require Import fixed_point gelu_values max_retrieval spread_check.
 Local Open Scope R_scope.
 
 (** ** The length *)

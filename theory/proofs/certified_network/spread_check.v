@@ -8,7 +8,7 @@
 
 From Coq Require Import ZArith Bool.
 From softcheck Require Import softmax vectors proposition_3_1.
-From softcheck.certified_network Require Import fixed_point matrix_norms gelu_values ball_layers ball_distances max_retrieval.
+From softcheck.certified_network Require Import fixed_point matrix_norms gelu_values ball_layers max_retrieval.
 Local Open Scope R_scope.
 
 Definition spread_bounded (N : network) (delta : R) : Prop :=
@@ -83,10 +83,9 @@ Definition spread_check (N : network) (cells : list (list cell)) (product_bound 
 (** ** Soundness *)
 
 Section Sound.
-  Variables (N : network) (query : ball) (balls : list ball).
-  Hypotheses (shapes : all_sized N = true)
-             (of_queries : forall y, 0 <= y <= 1 -> holds 128 query (encode_query N y))
-             (of_items : forall x, admissible x -> exists b, In b balls /\ holds 128 b (encode_item N x)).
+  Context (N : network) (query : ball) (balls : list ball)
+    (shapes : all_sized N = true) (of_queries : forall y, 0 <= y <= 1 -> holds 128 query (encode_query N y))
+    (of_items : forall x, admissible x -> exists b, In b balls /\ holds 128 b (encode_item N x)).
 
   Let m : norms := measured N query balls.
   Let Q := weight_matrix (attention_query N).
@@ -175,8 +174,7 @@ Section Sound.
   Qed.
 
   Section OneSet.
-    Variables (y : R) (items : list item).
-    Hypotheses (query_in : 0 <= y <= 1) (items_in : forall x, In x items -> admissible x).
+    Context (y : R) (items : list item) (query_in : 0 <= y <= 1) (items_in : forall x, In x items -> admissible x).
 
     Let of_query_nonneg : 0 <= place 14 (of_query m).
     Proof. eapply Rle_trans; [apply (norm_nonneg 128) | apply ball_norm_holds, (of_queries y query_in)]. Qed.

@@ -17,8 +17,7 @@
     Source: summation_height in numerics/rounding/contract.cpp; docs/kernels/judging.md, "From a contract to thresholds". *)
 
 From Coq Require Import NArith.
-From softcheck.numerics Require Import row reduction moments converted_row b1_sum b6_entropy masked_row
-  reached_bounds.
+From softcheck.numerics Require Import row reduction moments b1_sum b6_entropy masked_row reached_bounds.
 Local Open Scope N_scope.
 
 Inductive summation := sequential | tree_of_pairs | lanes (K : N) | blocks (K : N).

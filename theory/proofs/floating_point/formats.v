@@ -24,9 +24,7 @@ Definition bfloat16 : format := {| emin := -133; prec := 8 |}.
 Notation two_to e := (bpow radix2 e).
 
 Section Format.
-  Context (F : format).
-  Hypothesis positive : (0 < prec F)%Z.
-  Variable tie : Z -> bool.
+  Context (F : format) (positive : (0 < prec F)%Z) (tie : Z -> bool).
 
   Local Instance prec_positive : Prec_gt_0 (prec F) := positive.
 
@@ -148,13 +146,9 @@ Proof.
 Qed.
 
 Section Sound.
-  Context (F : format) (flushed : bool) (E : R) (A : nat) (E_l step : R).
-  Hypothesis good : usable F.
-  Hypothesis E_range : 0 <= E.
-  Hypothesis E_below_one : E * unit_roundoff F < 1.
-  Hypothesis A_range : (A <= 12)%nat.
-  Hypothesis E_l_range : 0 <= E_l.
-  Hypothesis step_range : 0 <= step <= / 2.
+  Context (F : format) (flushed : bool) (E : R) (A : nat) (E_l step : R) (good : usable F) (E_range : 0 <= E)
+    (E_below_one : E * unit_roundoff F < 1) (A_range : (A <= 12)%nat) (E_l_range : 0 <= E_l)
+    (step_range : 0 <= step <= / 2).
 
   Lemma unit_range : 0 < unit_roundoff F <= / 256.
   Proof.

@@ -18,7 +18,7 @@ From Flocq Require Import Core.
 From softcheck.oracle Require Import interval_oracle.
 From softcheck.numerics Require Import row reduction b1_sum b2_element b5_logsumexp b6_entropy moments masked_row.
 From softcheck.contract Require Import summation rescalings.
-From softcheck.judge Require Import enclosed_row kept_contract enclosed_bounds judge accused_values.
+From softcheck.judge Require Import enclosed_row kept_contract enclosed_bounds judge.
 Local Open Scope R_scope.
 
 (** ** What the word grants *)
@@ -261,7 +261,7 @@ Example counts_of_a_row :
   integer_row [Some (1, -1); None; Some (3, 0)]%Z = [Some 1; None; Some 6]%Z.
 Proof. vm_compute. repeat split. Qed.
 
-(** One per cent beside the exact values of accused_values.v. *)
+(** One per cent beside the exact values of judge.v. *)
 Example accuses_by_the_word :
   let row := [None; Some zero; Some (-1, 0)%Z] in
   declared_coefficient of_binary32 sequential one row bits zero (756, -10)%Z = violated /\

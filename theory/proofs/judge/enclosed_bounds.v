@@ -41,8 +41,7 @@ Lemma natural n : INR (N.to_nat n) = IZR (Z.of_N n).
 Proof. now rewrite INR_IZR_INZ, N_nat_Z. Qed.
 
 Section Bounds.
-  Variable p : F.precision.
-  Context (c : contract).
+  Context (p : F.precision) (c : contract).
 
   Local Notation "a [+] b" := (I.add p a b) (at level 50, left associativity).
   Local Notation "a [-] b" := (I.sub p a b) (at level 50, left associativity).
@@ -237,9 +236,7 @@ Section Bounds.
     Qed.
 
     Section Enclosed.
-      Context (s : shared) (r : summary).
-      Hypothesis hs : holds_shared s.
-      Hypothesis hr : holds_summary r.
+      Context (s : shared) (r : summary) (hs : holds_shared s) (hr : holds_summary r).
       Local Ltac known := destruct hs, hr.
 
       (** ** B2 *)

@@ -167,8 +167,7 @@ Qed.
 (** ** The row at its temperature *)
 
 Section Row.
-  Variable p : F.precision.
-  Context (theta m : dyadic) (logits : list dyadic).
+  Context (p : F.precision) (theta m : dyadic) (logits : list dyadic).
 
   Definition at_temperature (x : dyadic) : R := value x / value theta.
   Definition row_at_temperature : list R := map at_temperature logits.

@@ -124,10 +124,8 @@ Section Contract.
   Proof. intros [inm above] [inm' above']. apply Rle_antisym; [now apply above'|now apply above]. Qed.
 
   Section Holds.
-    Hypothesis good : sound_contract.
-    Context (m : R) (logits : list R).
-    Hypothesis max : is_maximum m logits.
-    Hypothesis some : lost_sum M kappa m logits hmax jmax < 1.
+    Context (good : sound_contract) (m : R) (logits : list R) (max : is_maximum m logits)
+      (some : lost_sum M kappa m logits hmax jmax < 1).
 
     Let good_M : sound M := proj1 good.
 

@@ -7,8 +7,7 @@
 
     Source: b9_attention.v; docs/tolerances/attention.md. *)
 
-From softcheck.numerics Require Import row tilted_row atoms reduction converted_row b1_sum b5_logsumexp b6_entropy
-  constants.
+From softcheck.numerics Require Import row tilted_row reduction b1_sum b5_logsumexp b6_entropy constants.
 Local Open Scope R_scope.
 
 (** The format in which the weights meet the values. *)
@@ -34,9 +33,8 @@ Definition values_pull (k r : R) (l : list (R * R)) : R := sum (map (fun q => Ra
 Definition values_size (l : list (R * R)) : R := sum (map (fun q => Rabs (snd q)) l).
 
 Section Accumulated.
-  Context (M : arithmetic) (P : weight_format).
-  Hypothesis good : sound M.
-  Hypothesis good_weights : 0 <= weight_unit P /\ 0 <= weight_floor P.
+  Context (M : arithmetic) (P : weight_format) (good : sound M)
+    (good_weights : 0 <= weight_unit P /\ 0 <= weight_floor P).
   Notation lambda := (unit M).
   Notation lambdaE := (exp_unit M).
   Notation c0 := (argument_step M).

@@ -14,14 +14,13 @@
 
 From Coq Require Import ZArith.
 From softcheck Require Import softmax adaptive_temperature quartic.
-From softcheck.numerics Require Import row tilted_row atoms reduction b1_sum element_threshold b2_element constants.
+From softcheck.numerics Require Import row tilted_row reduction b1_sum element_threshold b2_element constants.
 Local Open Scope R_scope.
 
 (** ** The polynomial *)
 
 Section Horner.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
+  Context (M : arithmetic) (good : sound M).
   Notation lambda := (unit M).
   Notation wa := (sum_floor M).
   Notation wm := (product_floor M).
@@ -187,9 +186,7 @@ Section Tempered.
   Context (m : R) (logits : list R).   (* the row at the exact beta *)
   Hypothesis max : is_maximum m logits.
   Context (tau s : R).                 (* s = beta_hat / beta *)
-  Hypothesis tau_range : 0 <= tau < 1.
-  Hypothesis near_one : Rabs (s - 1) <= tau.
-  Hypothesis positive : 0 < s.
+  Context (tau_range : 0 <= tau < 1) (near_one : Rabs (s - 1) <= tau) (positive : 0 < s).
 
   Definition wider_mean : R := mean_deviation m logits + tau * second logits tau.
 
@@ -308,15 +305,9 @@ End Tempered.
 (** ** The coefficients *)
 
 Section B10.
-  Context (M : arithmetic) (out : output_format).
-  Hypothesis good : sound M.
-  Hypothesis good_out : sound_output out.
-  Context (kappa m : R) (logits : list R) (tau s : R).
-  Hypothesis max : is_maximum m logits.
-  Hypothesis tau_range : 0 <= tau < 1.
-  Hypothesis near_one : Rabs (s - 1) <= tau.
-  Hypothesis positive : 0 < s.
-  Context (S_hat : R) (h j : nat).
+  Context (M : arithmetic) (out : output_format) (good : sound M) (good_out : sound_output out) (kappa m : R)
+    (logits : list R) (tau s : R) (max : is_maximum m logits) (tau_range : 0 <= tau < 1)
+    (near_one : Rabs (s - 1) <= tau) (positive : 0 < s) (S_hat : R) (h j : nat).
   (* the kernel's sum of the row at beta_hat *)
   Hypothesis hs : sum_of_row M kappa (s * m) (scaled s logits) S_hat h j.
   Hypothesis some : lost_sum M kappa (s * m) (scaled s logits) h j < 1.

@@ -20,8 +20,7 @@ From softcheck.numerics Require Import row b1_sum b2_element element_threshold s
 Local Open Scope R_scope.
 
 Section Gradient.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
+  Context (M : arithmetic) (good : sound M).
   Notation lambda := (unit M).
   Notation u := (roundoff M).
   Notation wm := (product_floor M).
@@ -252,9 +251,8 @@ End Gradient.
 (** p = e^(x - L) from a log-probability as computed or saved, in place of B2: y = - (D + ln S) errs by first + rate D, and its
     exponential's argument by the factor 1 + more of it (A - 1 roundings). *)
 Section Power.
-  Context (M : arithmetic) (first rate more log_sum : R).
-  Hypothesis good : sound M.
-  Hypothesis ranges : 0 <= first /\ 0 <= rate /\ 0 <= more /\ 0 <= log_sum.
+  Context (M : arithmetic) (first rate more log_sum : R) (good : sound M)
+    (ranges : 0 <= first /\ 0 <= rate /\ 0 <= more /\ 0 <= log_sum).
 
   Definition power_constant : R := first + more * (log_sum + first) + exp_unit M.
   Definition power_rate : R := rate + more * (1 + rate).
@@ -297,11 +295,8 @@ End Power.
 
 (** From the logits to the output, for a hard label: p in the accumulator by B2. *)
 Section HardLabel.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
-  Context (kappa m : R) (logits : list R) (s : R) (h j : nat).
-  Hypothesis hs : sum_of_row M kappa m logits s h j.
-  Hypothesis some : lost_sum M kappa m logits h j < 1.
+  Context (M : arithmetic) (good : sound M) (kappa m : R) (logits : list R) (s : R) (h j : nat)
+    (hs : sum_of_row M kappa m logits s h j) (some : lost_sum M kappa m logits h j < 1).
 
   Definition exact_output : output_format := {| output_unit := 0; output_floor := 0 |}.
 

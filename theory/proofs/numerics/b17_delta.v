@@ -25,13 +25,10 @@ Proof.
 Qed.
 
 Section Delta.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
+  Context (M : arithmetic) (good : sound M).
   Notation lambda := (unit M).
-  Context {A B : Type} (keys : list A) (components : list B).
-  Context (dO : B -> R) (v : A -> B -> R) (p omega l : A -> R).
-  Context (r : R) (d : nat).
-  Hypothesis reading : 0 <= r.
+  Context {A B : Type} (keys : list A) (components : list B) (dO : B -> R) (v : A -> B -> R) (p omega l : A -> R)
+    (r : R) (d : nat) (reading : 0 <= r).
 
   Definition value_product (a : A) : R := sum (map (fun c => dO c * v a c) components).
   Definition value_size (a : A) : R := sum (map (fun c => Rabs (dO c * v a c)) components).
@@ -86,8 +83,7 @@ Section Delta.
 
   (** ** Recomputed *)
 
-  Context (height : nat).
-  Hypothesis weights : forall a, In a keys -> 0 <= p a /\ 0 <= omega a /\ 0 <= l a.
+  Context (height : nat) (weights : forall a, In a keys -> 0 <= p a /\ 0 <= omega a /\ 0 <= l a).
   Notation whole := ((INR height + INR d + 3) * lambda + 2 * r).
   (** stored: the log error of an O that is stored before it is read. *)
   Definition recomputed_delta_rounding (stored : R) : R :=

@@ -11,8 +11,8 @@
 
     Source: docs/tolerances/attention_backward.md; CoefficientLogs in numerics/rounding/rounding_attention_backward.cpp. *)
 
-From softcheck.numerics Require Import row tilted_row atoms reduction converted_row b1_sum b5_logsumexp b6_entropy b9_attention
-  added_terms added_positive carried_exponential.
+From softcheck.numerics Require Import row tilted_row reduction b1_sum b5_logsumexp b6_entropy b9_attention added_terms
+  carried_exponential.
 Local Open Scope R_scope.
 
 (** 1 / y lies above its tangent at the mean. *)
@@ -32,17 +32,12 @@ Proof.
 Qed.
 
 Section Recomputed.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
-  Context (keys : list key) (m m' : R).
+  Context (M : arithmetic) (good : sound M) (keys : list key) (m m' : R).
   Notation scores := (map score keys).
   Notation computed_scores := (map computed_score keys).
-  Hypothesis max : is_maximum m scores.
-  Hypothesis max' : is_maximum m' computed_scores.
-  Context (error : key -> R) (largest : R).
-  Hypothesis errs : forall a, In a keys -> Rabs (computed_score a - score a) <= error a /\ error a <= largest.
-  Context (s : R) (h j : nat).
-  Hypothesis hs : sum_of_row M 0 m' computed_scores s h j.
+  Context (max : is_maximum m scores) (max' : is_maximum m' computed_scores) (error : key -> R) (largest : R)
+    (errs : forall a, In a keys -> Rabs (computed_score a - score a) <= error a /\ error a <= largest) (s : R)
+    (h j : nat) (hs : sum_of_row M 0 m' computed_scores s h j).
   Notation t := (slope M).
   Notation lambda := (unit M).
   Notation S := (weight_sum m scores).
@@ -168,9 +163,7 @@ Section Recomputed.
   Qed.
   (** ** p from a numerator that may have been stored early *)
 
-  Context (r : R).
-  Hypothesis loses : 0 <= r.
-  Hypothesis leaves : roundoff M + r < 1.
+  Context (r : R) (loses : 0 <= r) (leaves : roundoff M + r < 1).
 
   Definition quotient_log (a : key) : R := item_log a + rho + quotient_unit M r.
   Definition coefficient_lost : R := carried_loss M j + product_floor M.

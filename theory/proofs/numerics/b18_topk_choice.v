@@ -35,12 +35,9 @@ Proof.
 Qed.
 
 Section Exchange.
-  Context (M : arithmetic) (out : output_format).
-  Hypothesis good : sound M.
-  Hypothesis good_out : sound_output out.
-  Context (kappa m : R) (logits : list R) (s : R) (h j : nat).
-  Hypothesis hs : sum_of_row M kappa m logits s h j.
-  Hypothesis some : lost_sum M kappa m logits h j < 1.
+  Context (M : arithmetic) (out : output_format) (good : sound M) (good_out : sound_output out) (kappa m : R)
+    (logits : list R) (s : R) (h j : nat) (hs : sum_of_row M kappa m logits s h j)
+    (some : lost_sum M kappa m logits h j < 1).
   Notation t := (slope M).
   Notation S := (weight_sum m logits).
   Notation f := (element_floor M out kappa m logits h j).

@@ -13,12 +13,9 @@ From softcheck.numerics Require Import row tilted_row reduction b1_sum b2_elemen
 Local Open Scope R_scope.
 
 Section Level.
-  Context (M : arithmetic) (out : output_format).
-  Hypothesis good : sound M.
-  Hypothesis good_out : sound_output out.
-  Context (kappa m : R) (logits : list R) (s : R) (h j : nat).
-  Hypothesis hs : sum_of_row M kappa m logits s h j.
-  Hypothesis some : lost_sum M kappa m logits h j < 1.
+  Context (M : arithmetic) (out : output_format) (good : sound M) (good_out : sound_output out) (kappa m : R)
+    (logits : list R) (s : R) (h j : nat) (hs : sum_of_row M kappa m logits s h j)
+    (some : lost_sum M kappa m logits h j < 1).
   Notation t := (slope M).
   Notation lambda := (unit M).
   Notation S := (weight_sum m logits).
@@ -26,8 +23,7 @@ Section Level.
   Notation whole := (element_log M out kappa m logits h j).
   Notation C := (own_constant M out kappa j).
   Notation own := (own M out kappa j).
-  Context (min_p : R).
-  Hypothesis share : 0 < min_p <= 1.
+  Context (min_p : R) (share : 0 < min_p <= 1).
   Notation level := (- ln min_p).
 
   (** The item's side and the level's; v is what min_p is off by as a number of the accumulator. *)

@@ -26,12 +26,9 @@ Proof.
 Qed.
 
 Section Mass.
-  Context (M : arithmetic) (out : output_format).
-  Hypothesis good : sound M.
-  Hypothesis good_out : sound_output out.
-  Context (kappa m : R) (logits : list R) (s : R) (h j : nat) (H : nat).
-  Hypothesis hs : sum_of_row M kappa m logits s h j.
-  Hypothesis some : lost_sum M kappa m logits h j < 1.
+  Context (M : arithmetic) (out : output_format) (good : sound M) (good_out : sound_output out) (kappa m : R)
+    (logits : list R) (s : R) (h j : nat) (H : nat) (hs : sum_of_row M kappa m logits s h j)
+    (some : lost_sum M kappa m logits h j < 1).
   Notation t := (slope M).
   Notation lambda := (unit M).
   Notation wa := (sum_floor M).
@@ -118,11 +115,8 @@ Section Mass.
       apply Rmult_le_reg_r with (weight_sum m logits); [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra.
   Qed.
 
-  Context (chosen others outputs : list R) (M_hat : R) (steps : nat).
-  Hypothesis split : Permutation logits (chosen ++ others).
-  Hypothesis stored : Forall2 computed chosen outputs.
-  Hypothesis tree : added M 0 0 outputs M_hat steps.
-  Hypothesis low : (steps <= H)%nat.
+  Context (chosen others outputs : list R) (M_hat : R) (steps : nat) (split : Permutation logits (chosen ++ others))
+    (stored : Forall2 computed chosen outputs) (tree : added M 0 0 outputs M_hat steps) (low : (steps <= H)%nat).
   Notation k := (size chosen).
   Notation mass := (sum (map p chosen)).
 
@@ -252,9 +246,7 @@ Section Mass.
     intros va vb le. apply abs_between in va. apply abs_between in vb. split; intros; lra.
   Qed.
 
-  Context (top_p v : R).
-  Hypothesis share : 0 <= top_p <= 1.
-  Hypothesis reads : Rabs v <= lambda.
+  Context (top_p v : R) (share : 0 <= top_p <= 1) (reads : Rabs v <= lambda).
 
   Lemma level_close : Rabs (top_p * exp v - top_p) <= exp lambda - 1.
   Proof using share reads.

@@ -9,16 +9,13 @@
     where it underflows. *)
 
 From Coq Require Import Sorted.
-From softcheck.numerics Require Import score_error b5_logsumexp added_terms added_positive projected_row b20_supports.
+From softcheck.numerics Require Import score_error b5_logsumexp added_terms projected_row b20_supports.
 Local Open Scope R_scope.
 
 (** ** Coefficients *)
 
 Section Coefficients.
-  Context (M : arithmetic) (rho a : R) (H : nat).
-  Hypothesis good : sound M.
-  Hypothesis hrho : 0 <= rho.
-  Hypothesis ha : 0 <= a.
+  Context (M : arithmetic) (rho a : R) (H : nat) (good : sound M) (hrho : 0 <= rho) (ha : 0 <= a).
   Notation lambda := (unit M).
   Notation wa := (sum_floor M).
   Notation wm := (product_floor M).
@@ -124,20 +121,15 @@ End Coefficients.
 (** ** The row's coefficient *)
 
 Section Sparsemax.
-  Context (M : arithmetic) (P : logit_reading) (H : nat).
-  Hypothesis good : sound M.
-  Hypothesis good_reading : sound_reading P.
-  Context (m tau moved mean u_out floor_out : R) (logits kept rest : list R).
-  Hypothesis largest : forall x, In x logits -> x <= m.
-  Hypothesis threshold : is_sparsemax_threshold tau logits.
+  Context (M : arithmetic) (P : logit_reading) (H : nat) (good : sound M) (good_reading : sound_reading P)
+    (m tau moved mean u_out floor_out : R) (logits kept rest : list R) (largest : forall x, In x logits -> x <= m)
+    (threshold : is_sparsemax_threshold tau logits).
   Notation top := (m - tau).
   Notation rho := (deviation_log M P).
   Notation a := (deviation_loss M P m).
   Notation ds := (map (fun x => m - x) logits).
-  Hypothesis support : Permutation ds (kept ++ rest).
-  Hypothesis some : kept <> [].
-  Hypothesis quotient : prefix_quotient kept <= top + moved.
-  Hypothesis mean_above : prefix_mean kept <= mean.
+  Context (support : Permutation ds (kept ++ rest)) (some : kept <> [])
+    (quotient : prefix_quotient kept <= top + moved) (mean_above : prefix_mean kept <= mean).
 
   Definition stored_element (D p : R) : R :=
     let e := element M rho a H top moved mean D p in e + u_out * (p + e) + floor_out.

@@ -16,7 +16,7 @@
     elimination, or by counting the items that meet the condition. *)
 
 From Coq Require Import Sorted.
-From softcheck.numerics Require Import score_error b5_logsumexp added_terms added_positive projected_row.
+From softcheck.numerics Require Import score_error b5_logsumexp added_terms projected_row.
 Local Open Scope R_scope.
 
 (** d and s are the computed D and sum of k deviations: the number on D's side and the one on the sum's. k may be off,
@@ -30,10 +30,7 @@ Inductive compared (M : arithmetic) (k d s : R) : R -> R -> Prop :=
     Rabs b <= unit M -> computed_sum M (1 + s) v -> computed_product M (v / k * exp b) q -> compared M k d s d q.
 
 Section Condition.
-  Context (M : arithmetic) (rho a : R) (H : nat).
-  Hypothesis good : sound M.
-  Hypothesis hrho : 0 <= rho.
-  Hypothesis ha : 0 <= a.
+  Context (M : arithmetic) (rho a : R) (H : nat) (good : sound M) (hrho : 0 <= rho) (ha : 0 <= a).
   Notation lambda := (unit M).
   Notation wa := (sum_floor M).
   Notation wm := (product_floor M).
@@ -83,13 +80,8 @@ Section Condition.
       + rewrite exp_0, exp_Ropp, exp_plus. field. repeat split; try lra; apply Rgt_not_eq, exp_pos.
   Qed.
 
-  Context (ds : list R) (D d s : R) (h : nat).
-  Hypothesis nonneg : Forall (fun x => 0 <= x) ds.
-  Hypothesis some : ds <> [].
-  Hypothesis hD : 0 <= D.
-  Hypothesis computed : approximates rho a D d.
-  Hypothesis tree : added M rho a ds s h.
-  Hypothesis low : (h <= H)%nat.
+  Context (ds : list R) (D d s : R) (h : nat) (nonneg : Forall (fun x => 0 <= x) ds) (some : ds <> []) (hD : 0 <= D)
+    (computed : approximates rho a D d) (tree : added M rho a ds s h) (low : (h <= H)%nat).
   Notation k := (size ds).
 
   Lemma sum_sides :
@@ -215,10 +207,7 @@ End Condition.
 (** ** Supports *)
 
 Section Supports.
-  Context (M : arithmetic) (rho a : R) (H : nat -> nat).
-  Hypothesis good : sound M.
-  Hypothesis hrho : 0 <= rho.
-  Hypothesis ha : 0 <= a.
+  Context (M : arithmetic) (rho a : R) (H : nat -> nat) (good : sound M) (hrho : 0 <= rho) (ha : 0 <= a).
   (** A sum of more items may be higher. *)
   Hypothesis growing : forall i j, (i <= j)%nat -> (H i <= H j)%nat.
   Notation off ds := (condition M rho a (H (length ds)) (size ds)).

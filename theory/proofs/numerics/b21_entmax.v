@@ -11,20 +11,16 @@
     the items that meet the condition. *)
 
 From Coq Require Import Sorted.
-From softcheck.numerics Require Import score_error b5_logsumexp added_terms added_positive projected_row b20_supports entmax_roots
-  b21_means b21_root.
+From softcheck.numerics Require Import score_error b5_logsumexp added_terms projected_row b20_supports b21_means
+  b21_root.
 Local Open Scope R_scope.
 
 (** ** Supports *)
 
 Section EntmaxSupports.
-  Context (M : arithmetic) (rho a : R).
-  Hypothesis good : sound M.
-  Hypothesis hrho : 0 <= rho.
-  Hypothesis ha : 0 <= a.
+  Context (M : arithmetic) (rho a : R) (good : sound M) (hrho : 0 <= rho) (ha : 0 <= a).
   (** The height of a sum of so many items. *)
-  Context (height : nat -> nat) (n : nat).
-  Hypothesis highest : forall i, (height i <= height n)%nat.
+  Context (height : nat -> nat) (n : nat) (highest : forall i, (height i <= height n)%nat).
 
   Definition own_error (d : R) : R := (exp rho - 1) * d + a.
   Definition root_error_of (ks : list R) : R := prefix_root_error M rho a (height (length ks)) ks.
@@ -182,19 +178,15 @@ End EntmaxSupports.
 (** ** The row's coefficient *)
 
 Section Entmax.
-  Context (M : arithmetic) (P : logit_reading) (H : nat).
-  Hypothesis good : sound M.
-  Hypothesis good_reading : sound_reading P.
-  Context (m tau top_error u_out floor_out : R) (logits kept rest : list R).
-  Hypothesis largest : forall x, In x logits -> x <= m.
+  Context (M : arithmetic) (P : logit_reading) (H : nat) (good : sound M) (good_reading : sound_reading P)
+    (m tau top_error u_out floor_out : R) (logits kept rest : list R) (largest : forall x, In x logits -> x <= m).
   Notation lambda := (unit M).
   Notation top := (m / 2 - tau).
   Notation rho := (deviation_log M P).
   Notation a := (half_loss M P m).
   Notation ds := (map (fun x => (m - x) / 2) logits).
-  Hypothesis support : Permutation ds (kept ++ rest).
-  Hypothesis some : kept <> [].
-  Hypothesis near_top : Rabs (root kept - top) + prefix_root_error M rho a H kept <= top_error.
+  Context (support : Permutation ds (kept ++ rest)) (some : kept <> [])
+    (near_top : Rabs (root kept - top) + prefix_root_error M rho a H kept <= top_error).
 
   Definition difference_error (d r : R) : R :=
     (exp lambda - 1) * r + exp lambda * (own_error rho a d + top_error) + sum_floor M.

@@ -9,8 +9,7 @@
     passes; what 1/k loses where it underflows. *)
 
 From Coq Require Import Sorted.
-From softcheck.numerics Require Import score_error b5_logsumexp added_terms added_positive projected_row b20_supports entmax_roots
-  b21_means.
+From softcheck.numerics Require Import score_error b5_logsumexp added_terms projected_row b20_supports b21_means.
 Local Open Scope R_scope.
 
 (** Square roots of what errs by e. *)
@@ -51,8 +50,7 @@ Inductive computed_radicand (M : arithmetic) (k q m : R) : R -> Prop :=
     computed_sum M (q - y) z -> computed_sum M (p - z) r -> computed_radicand M k q m r.
 
 Section Radicand.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
+  Context (M : arithmetic) (good : sound M).
   Notation lambda := (unit M).
   Notation wa := (sum_floor M).
   Notation wm := (product_floor M).
@@ -78,9 +76,7 @@ Section Radicand.
     pose proof (Rabs_triang (x1 + x2) x3). pose proof (Rabs_triang x1 x2). lra.
   Qed.
 
-  Context (k q m r : R).
-  Hypothesis hk : 1 <= k.
-  Hypothesis form : computed_radicand M k q m r.
+  Context (k q m r : R) (hk : 1 <= k) (form : computed_radicand M k q m r).
 
   Lemma per_k e w : Rabs e <= w -> Rabs (e / k) <= w.
   Proof using hk.
@@ -208,10 +204,7 @@ End Radicand.
 (** ** The root of a prefix *)
 
 Section PrefixRoot.
-  Context (M : arithmetic) (rho a : R) (H : nat).
-  Hypothesis good : sound M.
-  Hypothesis hrho : 0 <= rho.
-  Hypothesis ha : 0 <= a.
+  Context (M : arithmetic) (rho a : R) (H : nat) (good : sound M) (hrho : 0 <= rho) (ha : 0 <= a).
   Notation lambda := (unit M).
   Notation wa := (sum_floor M).
   Notation wm := (product_floor M).

@@ -11,7 +11,7 @@
 
     Source: docs/tolerances.md, B2; softmax_error in numerics/rounding/rounding.cpp. *)
 
-From softcheck.numerics Require Import row tilted_row atoms reduction converted_row b1_sum element_threshold constants.
+From softcheck.numerics Require Import row tilted_row reduction b1_sum element_threshold constants.
 Local Open Scope R_scope.
 
 (** The format results are rounded to: nothing where it holds all of the accumulator's values. *)
@@ -112,12 +112,9 @@ Proof.
 Qed.
 
 Section B2.
-  Context (M : arithmetic) (out : output_format).
-  Hypothesis good : sound M.
-  Hypothesis good_out : sound_output out.
-  Context (kappa m : R) (logits : list R) (s : R) (h j : nat).
-  Hypothesis hs : sum_of_row M kappa m logits s h j.
-  Hypothesis some : lost_sum M kappa m logits h j < 1.
+  Context (M : arithmetic) (out : output_format) (good : sound M) (good_out : sound_output out) (kappa m : R)
+    (logits : list R) (s : R) (h j : nat) (hs : sum_of_row M kappa m logits s h j)
+    (some : lost_sum M kappa m logits h j < 1).
   Notation t := (slope M).
   Notation lambda := (unit M).
   Notation lambdaE := (exp_unit M).

@@ -11,8 +11,7 @@
 
     Source: docs/tolerances.md, B6; entropy_error in numerics/rounding/rounding_entropy.cpp, RoundingModel::set_quotient. *)
 
-From softcheck.numerics Require Import row tilted_row atoms tree_heights reduction converted_row moments b1_sum b5_logsumexp
-  constants.
+From softcheck.numerics Require Import row tilted_row tree_heights reduction b1_sum moments b5_logsumexp constants.
 Local Open Scope R_scope.
 
 Record moments_of_row (M : arithmetic) (kappa m : R) (logits : list R) (s y : R) (h j : nat) : Prop := {
@@ -75,14 +74,9 @@ Proof.
 Qed.
 
 Section B6.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
-  Context (kappa m : R) (logits : list R) (s y : R) (h j : nat) (r : R).
-  Hypothesis loses : 0 <= r.
-  Hypothesis leaves : roundoff M + r < 1.
-  Hypothesis computed : moments_of_row M kappa m logits s y h j.
-  Hypothesis some : lost_sum M kappa m logits h j < 1.
-  Hypothesis few : INR j * argument_step M <= 2.
+  Context (M : arithmetic) (good : sound M) (kappa m : R) (logits : list R) (s y : R) (h j : nat) (r : R)
+    (loses : 0 <= r) (leaves : roundoff M + r < 1) (computed : moments_of_row M kappa m logits s y h j)
+    (some : lost_sum M kappa m logits h j < 1) (few : INR j * argument_step M <= 2).
   Notation t := (slope M).
   Notation u := (roundoff M).
   Notation lambda := (unit M).

@@ -5,19 +5,13 @@
 
     Source: b6_entropy.v. *)
 
-From softcheck.numerics Require Import row tilted_row atoms tree_heights reduction converted_row moments b1_sum b5_logsumexp
-  constants.
+From softcheck.numerics Require Import row tilted_row tree_heights reduction b1_sum moments b5_logsumexp constants.
 From softcheck.numerics Require Import b6_entropy.
 Local Open Scope R_scope.
 
 Section Growing.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
-  Context (kappa m : R) (logits : list R) (h h' j j' : nat) (r : R).
-  Hypothesis max : is_maximum m logits.
-  Hypothesis hkappa : 0 <= kappa.
-  Hypothesis higher : (h <= h')%nat.
-  Hypothesis more : (j <= j')%nat.
+  Context (M : arithmetic) (good : sound M) (kappa m : R) (logits : list R) (h h' j j' : nat) (r : R)
+    (max : is_maximum m logits) (hkappa : 0 <= kappa) (higher : (h <= h')%nat) (more : (j <= j')%nat).
   Notation t := (slope M).
 
   Lemma argument_floor_growing : 0 <= argument_floor M kappa j <= argument_floor M kappa j'.

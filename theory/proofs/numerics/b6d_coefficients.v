@@ -16,13 +16,8 @@ From softcheck.numerics Require Import row tilted_row score_error reduction b1_s
 Local Open Scope R_scope.
 
 Section B6d.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
-  Hypothesis lossless : sum_floor M = 0 /\ product_floor M = 0.
-  Context (m : R) (logits : list R) (C eps : R).
-  Hypothesis max : is_maximum m logits.
-  Hypothesis errs : 0 <= C.
-  Hypothesis small : 0 <= eps.
+  Context (M : arithmetic) (good : sound M) (lossless : sum_floor M = 0 /\ product_floor M = 0) (m : R)
+    (logits : list R) (C eps : R) (max : is_maximum m logits) (errs : 0 <= C) (small : 0 <= eps).
   Notation t := (slope M).
   Notation lambda := (unit M).
   Notation El := (log_error M).
@@ -216,13 +211,9 @@ End B6d.
 Definition kept_format : output_format := {| output_unit := 0; output_floor := 0 |}.
 
 Section Elements.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
-  Hypothesis lossless : exp_floor M = 0 /\ sum_floor M = 0 /\ product_floor M = 0.
-  Context (kappa m : R) (logits : list R) (s : R) (h j : nat) (eps : R).
-  Hypothesis hs : sum_of_row M kappa m logits s h j.
-  Hypothesis some : lost_sum M kappa m logits h j < 1.
-  Hypothesis small : 0 <= eps.
+  Context (M : arithmetic) (good : sound M) (lossless : exp_floor M = 0 /\ sum_floor M = 0 /\ product_floor M = 0)
+    (kappa m : R) (logits : list R) (s : R) (h j : nat) (eps : R) (hs : sum_of_row M kappa m logits s h j)
+    (some : lost_sum M kappa m logits h j < 1) (small : 0 <= eps).
   Notation C := (element_log M kept_format kappa m logits h j).
 
   Definition element_term (x z : R) : Prop :=

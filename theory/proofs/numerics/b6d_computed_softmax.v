@@ -13,25 +13,22 @@
 
     Source: docs/tolerances.md, B6d; entropy_of_log_softmax_error in numerics/rounding/rounding_entropy.cpp. *)
 
-From softcheck.numerics Require Import constants row tilted_row atoms score_error reduction b1_sum b2_element b5_logsumexp b6_entropy added_terms
-  b6d_coefficients b6d_log_softmax.
+From softcheck.numerics Require Import constants row tilted_row score_error reduction b1_sum b2_element b5_logsumexp
+  b6_entropy added_terms b6d_coefficients b6d_log_softmax.
 Local Open Scope R_scope.
 
 Section ComputedSoftmax.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
+  Context (M : arithmetic) (good : sound M).
   (* each logit beside its logarithm as computed *)
   Context (row : list (R * R)) (m b s tau : R).
   Notation logits := (map fst row).
   Notation ys := (map snd row).
-  Hypothesis max : is_maximum m logits.
-  Hypothesis logarithms : 0 <= b /\ 0 <= s <= 1.
+  Context (max : is_maximum m logits) (logarithms : 0 <= b /\ 0 <= s <= 1).
   Notation p x := (coefficient logits x).
   Hypothesis near : forall q, In q row -> Rabs (snd q - ln (p (fst q))) <= b + s * (m - fst q).
   Notation t := (slope M).
-  Hypothesis tilts : s + t * (1 + s) <= tau < 1.
-  Context (kappa m_y total : R) (h j : nat).
-  Hypothesis hs : sum_of_row M kappa m_y ys total h j.
+  Context (tilts : s + t * (1 + s) <= tau < 1) (kappa m_y total : R) (h j : nat)
+    (hs : sum_of_row M kappa m_y ys total h j).
   Notation S := (weight_sum m logits).
   Notation n := (size row).
   Notation nl := (numerator_log M kappa j).
@@ -193,9 +190,7 @@ Section ComputedSoftmax.
 
   (** ** The entropy *)
 
-  Context (K : R).
-  Hypothesis far : 1 <= (1 - tau) * K.
-  Hypothesis smallest : exp (- ((1 - tau) * K)) <= exp_floor M + product_floor M.
+  Context (K : R) (far : 1 <= (1 - tau) * K) (smallest : exp (- ((1 - tau) * K)) <= exp_floor M + product_floor M).
 
   (** The coefficients beyond K are 0, as in [b6d_of_log_softmax]. *)
   Definition computed_softmax_term (q : R * R) (z : R) : Prop :=

@@ -28,15 +28,8 @@ Proof.
 Qed.
 
 Section LogSoftmax.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
-  Context (m : R) (logits : list R) (C t f K b s : R).
-  Hypothesis max : is_maximum m logits.
-  Hypothesis errs : 0 <= C.
-  Hypothesis tilts : 0 <= t < 1.
-  Hypothesis loses : 0 <= f.
-  Hypothesis reaches : 0 <= K.
-  Hypothesis logarithms : 0 <= b /\ 0 <= s.
+  Context (M : arithmetic) (good : sound M) (m : R) (logits : list R) (C t f K b s : R) (max : is_maximum m logits)
+    (errs : 0 <= C) (tilts : 0 <= t < 1) (loses : 0 <= f) (reaches : 0 <= K) (logarithms : 0 <= b /\ 0 <= s).
   Notation lambda := (unit M).
   Notation wm := (product_floor M).
   Notation S := (weight_sum m logits).
@@ -191,14 +184,10 @@ End LogSoftmax.
 (** ** With the coefficients of B2, of which those beyond K are 0 *)
 
 Section OfElements.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
-  Context (kappa m : R) (logits : list R) (total : R) (h j : nat) (K b s : R).
-  Hypothesis hs : sum_of_row M kappa m logits total h j.
-  Hypothesis some : lost_sum M kappa m logits h j < 1.
-  Hypothesis logarithms : 0 <= b /\ 0 <= s.
-  Hypothesis far : 1 <= (1 - slope M) * K.
-  Hypothesis smallest : exp (- ((1 - slope M) * K)) <= exp_floor M + product_floor M.
+  Context (M : arithmetic) (good : sound M) (kappa m : R) (logits : list R) (total : R) (h j : nat) (K b s : R)
+    (hs : sum_of_row M kappa m logits total h j) (some : lost_sum M kappa m logits h j < 1)
+    (logarithms : 0 <= b /\ 0 <= s) (far : 1 <= (1 - slope M) * K)
+    (smallest : exp (- ((1 - slope M) * K)) <= exp_floor M + product_floor M).
   Notation C := (element_log M kept_format kappa m logits h j).
   Notation f := (element_floor M kept_format kappa m logits h j).
 
@@ -250,9 +239,7 @@ End OfElements.
 (** ** With p_hat = e^y, or the softmax of the logarithms *)
 
 Section OfLogarithms.
-  Context (m : R) (logits : list R) (b s : R).
-  Hypothesis max : is_maximum m logits.
-  Hypothesis logarithms : 0 <= b /\ 0 <= s < 1.
+  Context (m : R) (logits : list R) (b s : R) (max : is_maximum m logits) (logarithms : 0 <= b /\ 0 <= s < 1).
   Notation p x := (coefficient logits x).
 
   Theorem b6d_of_powers M x y v e :

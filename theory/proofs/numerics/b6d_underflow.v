@@ -1,13 +1,16 @@
 (** * B6d with underflow: the entropy from coefficients of which some, or parts of some, are lost.
 
-    A coefficient that underflow moves by at most f moves its term by f (R + 1), R a bound of the logarithms' sizes: each number
-    of the accumulator has a logarithm within +-X. A coefficient of 0 has the term 0.
-
     Main results
     - [moved_logarithm]            |(a + e) ln q - a ln q'| <= |e| (X + B + lambda + 1) for q = (b + e) e^r, q' = b e^r, a <= b
     - [lost_term_near]             one term: the error of [coefficient_term_near], and [term_loss] for what is lost
     - [b6d_with_underflow]         |H_hat - H_eps| <= the right-hand side of [b6d_coefficients] + e^(h lambda) n (term_loss + omega_a)
     - [b6d_of_lost_coefficients]   the same with B2's coefficients: C = element_log, f = element_floor
+    - [epsilon_gap_by_jensen]   0 <= H - H_eps <= ln (1 + eps n) for any eps >= 0 and n items, as epsilon_entropy_gap of numerics/ has it; [epsilon_gap] has 1e-9 n
+    - [b11_computed]            -sum p_hat ln (p_hat + eps) as computed, with what underflows, against H itself: the right-hand side of
+                                [b6d_of_lost_coefficients] and that gap
+
+    A coefficient that underflow moves by at most f moves its term by f (R + 1), R a bound of the logarithms' sizes: each number
+    of the accumulator has a logarithm within +-X. A coefficient of 0 has the term 0.
 
     The sum with eps is no less than eps and loses nothing; without eps there is no addition.
 
@@ -96,16 +99,10 @@ Proof.
 Qed.
 
 Section Underflow.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
-  Context (m : R) (logits : list R) (C f X eps : R).
-  Hypothesis max : is_maximum m logits.
-  Hypothesis errs : 0 <= C.
-  Hypothesis loses : 0 <= f.
-  Hypothesis sizes : 0 <= X.
+  Context (M : arithmetic) (good : sound M) (m : R) (logits : list R) (C f X eps : R) (max : is_maximum m logits)
+    (errs : 0 <= C) (loses : 0 <= f) (sizes : 0 <= X).
   (** What may be lost is not less than the smallest number. *)
-  Hypothesis smallest : f = 0 \/ exp (- X) <= f.
-  Hypothesis small : 0 <= eps.
+  Context (smallest : f = 0 \/ exp (- X) <= f) (small : 0 <= eps).
   Notation t := (slope M).
   Notation lambda := (unit M).
   Notation El := (log_error M).
@@ -284,17 +281,45 @@ Section Underflow.
   Qed.
 End Underflow.
 
+(** ** B11: the paper's 1e-9, of a computed entropy
+
+    Source: docs/tolerances.md, B11; epsilon_entropy_gap in numerics/rounding/rounding_temperature.cpp. *)
+
+(** p ln (1 + eps / p), each below the tangent of ln at 1 + eps n: Jensen's inequality. *)
+Theorem epsilon_gap_by_jensen m logits eps :
+  is_maximum m logits -> 0 <= eps -> 0 <= entropy logits - entropy_with eps logits <= ln (1 + eps * size logits).
+Proof.
+  intros max small. pose proof (coefficient_positive m logits max) as positive. set (p := coefficient logits) in *.
+  assert (n1 : 1 <= size logits) by (apply size_at_least_one, in_not_nil with m, max). set (n := size logits) in *.
+  assert (en : 0 <= eps * n) by (apply Rmult_le_pos; lra). set (c := 1 + eps * n). assert (c1 : 1 <= c) by (unfold c; lra).
+  assert (gap : entropy logits - entropy_with eps logits = sum (map (fun x => p x * (ln (p x + eps) - ln (p x))) logits)).
+  { unfold entropy, entropy_with, softmax. rewrite !map_map. fold p.
+    rewrite (sum_map_ext (fun x => p x * (ln (p x + eps) - ln (p x))) (fun x => p x * ln (p x + eps) - p x * ln (p x))) by (intros; ring).
+    rewrite sum_map_minus. ring. }
+  assert (one : sum (map p logits) = 1).
+  { pose proof (S_at_least_one m logits max) as S1. pose proof (sum_of_coefficients m logits max (fun _ => 1)) as total. fold p in total.
+    rewrite (sum_map_ext (fun x => p x * 1) p) in total by (intros; ring). rewrite total. unfold weight_sum in *. field. lra. }
+  rewrite gap. split.
+  - apply sum_map_nonneg. intros x _. pose proof (positive x) as pos. apply Rmult_le_pos; [lra|].
+    pose proof (ln_le (p x) (p x + eps) pos ltac:(lra)). lra.
+  - apply Rle_trans with (sum (map (fun x => (ln c - 1 + / c) * p x + eps * / c) logits)).
+    + apply sum_map_le. intros x _. pose proof (positive x) as pos.
+      pose proof (ln_below_tangent ((p x + eps) / (p x * c)) ltac:(apply Rdiv_lt_0_compat; [lra|apply Rmult_lt_0_compat; lra])) as tangent.
+      assert (parts : ln ((p x + eps) / (p x * c)) = ln (p x + eps) - (ln (p x) + ln c)).
+      { assert (pc : 0 < p x * c) by (apply Rmult_lt_0_compat; lra). pose proof (Rinv_0_lt_compat _ pc) as ipc.
+        unfold Rdiv. rewrite (ln_mult (p x + eps) (/ (p x * c)) ltac:(lra) ipc), (ln_Rinv (p x * c) pc), (ln_mult (p x) c pos ltac:(lra)). ring. }
+      rewrite parts in tangent.
+      apply Rle_trans with (p x * (ln c + ((p x + eps) / (p x * c) - 1))); [apply Rmult_le_compat_l; lra|right; field; lra].
+    + rewrite sum_map_plus, sum_map_mult_l, one, sum_map_const. fold n. right. unfold c. field. fold c. lra.
+Qed.
+
 (** ** With the coefficients of B2, not yet in an output's format *)
 
 Section LostElements.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
-  Context (kappa m : R) (logits : list R) (s : R) (h j : nat) (X eps : R).
-  Hypothesis hs : sum_of_row M kappa m logits s h j.
-  Hypothesis some : lost_sum M kappa m logits h j < 1.
-  Hypothesis sizes : 0 <= X.
-  Hypothesis smallest : product_floor M = 0 /\ exp_floor M = 0 \/ exp (- X) <= product_floor M + exp_floor M.
-  Hypothesis small : 0 <= eps.
+  Context (M : arithmetic) (good : sound M) (kappa m : R) (logits : list R) (s : R) (h j : nat) (X eps : R)
+    (hs : sum_of_row M kappa m logits s h j) (some : lost_sum M kappa m logits h j < 1) (sizes : 0 <= X)
+    (smallest : product_floor M = 0 /\ exp_floor M = 0 \/ exp (- X) <= product_floor M + exp_floor M)
+    (small : 0 <= eps).
   Notation C := (element_log M kept_format kappa m logits h j).
   Notation f := (element_floor M kept_format kappa m logits h j).
 
@@ -337,5 +362,17 @@ Section LostElements.
     { intros l inside ws each. induction each as [|x z l ws term _ IH]; [constructor|]. inversion inside; subst.
       constructor; [now apply element_is_lost_term|now apply IH]. }
     apply all; [apply Forall_forall; easy|exact terms].
+  Qed.
+
+  Theorem b11_computed zs y height :
+    Forall2 (lost_element_term) logits zs -> added M 0 0 zs y height ->
+    Rabs (- y - entropy logits)
+    <= coefficients_rounding M m logits C eps height + coefficients_lost M logits C f X eps height + ln (1 + eps * size logits).
+  Proof using good hs some sizes smallest small.
+    intros terms tree. pose proof (row_maximum _ _ _ _ _ _ _ hs) as max.
+    pose proof (b6d_of_lost_coefficients zs y height terms tree) as own.
+    pose proof (epsilon_gap_by_jensen m logits eps max small) as gap.
+    replace (- y - entropy logits) with ((- y - entropy_with eps logits) + (entropy_with eps logits - entropy logits)) by ring.
+    eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; [exact own|]. apply Rabs_le. lra.
   Qed.
 End LostElements.

@@ -10,16 +10,13 @@
 
     Source: docs/tolerances.md, B7. *)
 
-From softcheck.numerics Require Import row atoms reduction b9_attention.
+From softcheck.numerics Require Import row reduction b9_attention.
 Local Open Scope R_scope.
 
 Definition no_format : weight_format := {| weight_unit := 0; weight_floor := 0 |}.
 
 Section Far.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
-  Context (top A B : R).
-  Hypothesis factors : 0 <= A /\ 0 <= B.
+  Context (M : arithmetic) (good : sound M) (top A B : R) (factors : 0 <= A /\ 0 <= B).
   Notation lambda := (unit M).
   Notation lambdaE := (exp_unit M).
   Notation c0 := (argument_step M).

@@ -16,8 +16,8 @@
 
     Source: docs/tolerances.md, B7; entropy_uncentred_error in numerics/rounding/rounding_entropy.cpp. *)
 
-From softcheck.numerics Require Import row added_terms tilted_row atoms reduction converted_row b1_sum b5_logsumexp
-  b6_entropy b9_attention b7_far_items.
+From softcheck.numerics Require Import row added_terms tilted_row reduction b1_sum b5_logsumexp b6_entropy b9_attention
+  b7_far_items.
 Local Open Scope R_scope.
 
 Theorem tilted_mass_order m logits t :
@@ -50,24 +50,15 @@ Qed.
 Record logit_item := { logit : R; reduced : R; factor : R }.
 
 Section B7.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
-  Context (kappa m m' g f : R) (row : list logit_item).
+  Context (M : arithmetic) (good : sound M) (kappa m m' g f : R) (row : list logit_item).
   Notation logits := (map logit row).
   Notation pairs := (map (fun a => (reduced a, factor a)) row).
-  Hypothesis max : is_maximum m logits.
-  Hypothesis max' : is_maximum m' (map reduced row).
-  Hypothesis losses : 0 <= kappa /\ 0 <= g /\ 0 <= f.
-  Hypothesis near : forall a, In a row ->
-    Rabs ((m' - reduced a) - (m - logit a)) <= kappa /\ approximates g f (logit a) (factor a).
-  Context (y s : R) (h j K h' j' : nat) (r : R).
-  Hypothesis hy : accumulated M no_format pairs m' y h j K.
-  Hypothesis few : INR K <= 2 * size logits.
-  Hypothesis none : (j = 0 -> K = 0)%nat.
-  Hypothesis hs : sum_of_row M kappa m logits s h' j'.
-  Hypothesis some : lost_sum M kappa m logits h' j' < 1.
-  Hypothesis loses : 0 <= r.
-  Hypothesis leaves : roundoff M + r < 1.
+  Context (max : is_maximum m logits) (max' : is_maximum m' (map reduced row))
+    (losses : 0 <= kappa /\ 0 <= g /\ 0 <= f)
+    (near : forall a, In a row -> Rabs ((m' - reduced a) - (m - logit a)) <= kappa /\ approximates g f (logit a) (factor a))
+    (y s : R) (h j K h' j' : nat) (r : R) (hy : accumulated M no_format pairs m' y h j K)
+    (few : INR K <= 2 * size logits) (none : (j = 0 -> K = 0)%nat) (hs : sum_of_row M kappa m logits s h' j')
+    (some : lost_sum M kappa m logits h' j' < 1) (loses : 0 <= r) (leaves : roundoff M + r < 1).
   Notation t := (slope M).
   Notation u := (roundoff M).
   Notation S := (weight_sum m logits).

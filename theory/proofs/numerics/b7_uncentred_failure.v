@@ -17,8 +17,7 @@ Local Open Scope R_scope.
 Notation two_to e := (bpow radix2 e).
 
 Section Failure.
-  Context (p : Z) (tie : Z -> bool).
-  Hypothesis bits : (4 <= p)%Z.
+  Context (p : Z) (tie : Z -> bool) (bits : (4 <= p)%Z).
 
   Local Instance p_positive : Prec_gt_0 p.
   Proof. unfold Prec_gt_0. lia. Qed.

@@ -16,8 +16,7 @@ Local Open Scope R_scope.
 (** ** Exact parts: each a row of scores with values, none empty *)
 
 Section Parts.
-  Context (parts : list (list (R * R))).
-  Hypothesis visible : forall l, In l parts -> l <> [].
+  Context (parts : list (list (R * R))) (visible : forall l, In l parts -> l <> []).
   Definition part_logsumexp (l : list (R * R)) : R := ln (partition_function (map fst l)).
   Definition part_output (l : list (R * R)) : R := sum (map (fun q => coefficient (map fst l) (fst q) * snd q) l).
   Notation whole := (concat parts).
@@ -58,17 +57,12 @@ End Parts.
 (** ** Parts that err *)
 
 Section Merge.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
-  Context (parts : list key) (m m' eps : R).
+  Context (M : arithmetic) (good : sound M) (parts : list key) (m m' eps : R).
   Notation exact := (map score parts).
   Notation computed := (map computed_score parts).
-  Hypothesis max : is_maximum m exact.
-  Hypothesis max' : is_maximum m' computed.
-  Hypothesis errs : forall a, In a parts -> Rabs (computed_score a - score a) <= eps.
-  Context (s : R) (h j : nat).
-  Hypothesis hs : sum_of_row M 0 m' computed s h j.
-  Hypothesis some : lost_sum M 0 m' computed h j < 1.
+  Context (max : is_maximum m exact) (max' : is_maximum m' computed)
+    (errs : forall a, In a parts -> Rabs (computed_score a - score a) <= eps) (s : R) (h j : nat)
+    (hs : sum_of_row M 0 m' computed s h j) (some : lost_sum M 0 m' computed h j < 1).
   Notation L := (ln (partition_function exact)).
 
   (** B5 of the row of parts as computed. *)

@@ -8,8 +8,7 @@
     Source: docs/tolerances.md, B9; AttentionThreshold in numerics/rounding/rounding_attention.cpp, where e^(s_j) - 1 is replaced by
     its chord ([element_threshold]). *)
 
-From softcheck.numerics Require Import row tilted_row atoms reduction converted_row b1_sum b5_logsumexp b6_entropy
-  constants.
+From softcheck.numerics Require Import row tilted_row reduction b1_sum b5_logsumexp b6_entropy constants.
 From softcheck.numerics Require Export accumulated_values.
 Local Open Scope R_scope.
 
@@ -19,17 +18,13 @@ Local Open Scope R_scope.
 Record key := { score : R; computed_score : R; value : R }.
 
 Section Attention.
-  Context (M : arithmetic) (P : weight_format).
-  Hypothesis good : sound M.
-  Hypothesis good_weights : 0 <= weight_unit P /\ 0 <= weight_floor P.
-  Context (keys : list key) (m m' : R).
+  Context (M : arithmetic) (P : weight_format) (good : sound M)
+    (good_weights : 0 <= weight_unit P /\ 0 <= weight_floor P) (keys : list key) (m m' : R).
   Notation scores := (map score keys).
   Notation computed_scores := (map computed_score keys).
   Notation pairs := (map (fun a => (computed_score a, value a)) keys).
-  Hypothesis max : is_maximum m scores.
-  Hypothesis max' : is_maximum m' computed_scores.
-  Context (error : key -> R) (largest : R).
-  Hypothesis errs : forall a, In a keys -> Rabs (computed_score a - score a) <= error a /\ error a <= largest.
+  Context (max : is_maximum m scores) (max' : is_maximum m' computed_scores) (error : key -> R) (largest : R)
+    (errs : forall a, In a keys -> Rabs (computed_score a - score a) <= error a /\ error a <= largest).
   Notation t := (slope M).
   Notation lambda := (unit M).
   Notation S := (weight_sum m scores).
@@ -134,12 +129,9 @@ Section Attention.
       pose proof (proj2 max (score b) (in_map _ _ _ inb)). lra.
   Qed.
 
-  Context (y s : R) (h j K h' j' : nat) (r : R).
-  Hypothesis loses : 0 <= r.
-  Hypothesis leaves : roundoff M + r < 1.
-  Hypothesis hy : accumulated M P pairs m' y h j K.
-  Hypothesis hs : sum_of_row M 0 m' computed_scores s h' j'.
-  Hypothesis some : lost_sum M 0 m' computed_scores h' j' < 1.
+  Context (y s : R) (h j K h' j' : nat) (r : R) (loses : 0 <= r) (leaves : roundoff M + r < 1)
+    (hy : accumulated M P pairs m' y h j K) (hs : sum_of_row M 0 m' computed_scores s h' j')
+    (some : lost_sum M 0 m' computed_scores h' j' < 1).
   Notation b := (term_log M P h j).
 
   (** s_j and k *)

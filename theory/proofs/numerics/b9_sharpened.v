@@ -13,26 +13,20 @@
     Source: docs/tolerances.md, B9; of_sharpened and AttentionThreshold in numerics/rounding/rounding_attention.cpp. *)
 
 From softcheck Require Import softmax adaptive_temperature quartic.
-From softcheck.numerics Require Import row tilted_row atoms reduction b1_sum b5_logsumexp b6_entropy b9_attention
+From softcheck.numerics Require Import row tilted_row reduction b1_sum b5_logsumexp b6_entropy b9_attention
   b10_temperature perturbed_scores constants.
 Local Open Scope R_scope.
 
 Section Sharpened.
-  Context (M : arithmetic) (P : weight_format).
-  Hypothesis good : sound M.
-  Hypothesis good_weights : 0 <= weight_unit P /\ 0 <= weight_floor P.
+  Context (M : arithmetic) (P : weight_format) (good : sound M)
+    (good_weights : 0 <= weight_unit P /\ 0 <= weight_floor P).
   (* scores at the exact beta: exact ones, and those as computed *)
   Context (keys : list key) (m m' : R).
   Notation scores := (map score keys).
   Notation computed_scores := (map computed_score keys).
-  Hypothesis max : is_maximum m scores.
-  Hypothesis max' : is_maximum m' computed_scores.
-  Context (error : key -> R) (largest : R).
-  Hypothesis errs : forall a, In a keys -> Rabs (computed_score a - score a) <= error a /\ error a <= largest.
-  Context (tau s : R).
-  Hypothesis tau_range : 0 <= tau < 1.
-  Hypothesis near_one : Rabs (s - 1) <= tau.
-  Hypothesis positive : 0 < s.
+  Context (max : is_maximum m scores) (max' : is_maximum m' computed_scores) (error : key -> R) (largest : R)
+    (errs : forall a, In a keys -> Rabs (computed_score a - score a) <= error a /\ error a <= largest) (tau s : R)
+    (tau_range : 0 <= tau < 1) (near_one : Rabs (s - 1) <= tau) (positive : 0 < s).
   Notation t := (slope M).
   Notation k := (fade M).
   Notation p := (weight keys m).
@@ -88,12 +82,9 @@ Section Sharpened.
 
   (** ** The output *)
 
-  Context (y S_hat : R) (h j K h' j' : nat) (r : R).
-  Hypothesis loses : 0 <= r.
-  Hypothesis leaves : roundoff M + r < 1.
-  Hypothesis hy : accumulated M P pairs (s * m') y h j K.
-  Hypothesis hs : sum_of_row M 0 (s * m') (scaled s computed_scores) S_hat h' j'.
-  Hypothesis some : lost_sum M 0 (s * m') (scaled s computed_scores) h' j' < 1.
+  Context (y S_hat : R) (h j K h' j' : nat) (r : R) (loses : 0 <= r) (leaves : roundoff M + r < 1)
+    (hy : accumulated M P pairs (s * m') y h j K) (hs : sum_of_row M 0 (s * m') (scaled s computed_scores) S_hat h' j')
+    (some : lost_sum M 0 (s * m') (scaled s computed_scores) h' j' < 1).
   Notation b := (term_log M P h j).
 
   Definition sharpened_key_log (a : key) : R := error a + b + (t * (1 + tau) + tau) * (m - score a + 2 * largest).
@@ -219,10 +210,7 @@ End Sharpened.
 (** ** Beta, from the entropy of scores that err *)
 
 Section Adaptive.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
-  Context (H h entropy_error p_hat : R).
-  Hypothesis visible_entropy : 0 <= h.
+  Context (M : arithmetic) (good : sound M) (H h entropy_error p_hat : R) (visible_entropy : 0 <= h).
   (* [b9_entropy] of perturbed_scores.v gives such a bound, the scores' errors included *)
   Hypothesis close : Rabs (h - H) <= entropy_error.
   Notation grown_by_horner := (exp (IZR horner_roundings * unit M)).

@@ -14,8 +14,8 @@
 
     Source: docs/tolerances.md, B9; AttentionThreshold in numerics/rounding/rounding_attention.cpp. *)
 
-From softcheck.numerics Require Import row atoms reduction element_threshold added_terms b1_sum b5_logsumexp b6_entropy b9_attention
-  b10_temperature b9_sharpened b9_threshold.
+From softcheck.numerics Require Import row reduction element_threshold added_terms b1_sum b5_logsumexp b6_entropy
+  b9_attention b10_temperature b9_sharpened b9_threshold.
 Local Open Scope R_scope.
 
 (** ** The second arithmetic *)
@@ -26,11 +26,8 @@ Definition stored_arithmetic (M : arithmetic) (lambda_v floor_v : R) : arithmeti
   product_floor := product_floor M * exp lambda_v + floor_v; exp_floor := exp_floor M; exp_cutoff := exp_cutoff M |}.
 
 Section Arithmetic.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
-  Context (lambda_v floor_v : R).
-  Hypothesis stores : 0 <= lambda_v /\ 0 <= floor_v.
-  Hypothesis fits : product_floor M * exp lambda_v + floor_v <= / 16.
+  Context (M : arithmetic) (good : sound M) (lambda_v floor_v : R) (stores : 0 <= lambda_v /\ 0 <= floor_v)
+    (fits : product_floor M * exp lambda_v + floor_v <= / 16).
   Notation N := (stored_arithmetic M lambda_v floor_v).
 
   Lemma stored_unit : unit N = unit M + lambda_v.
@@ -95,41 +92,29 @@ Qed.
 (** ** The output *)
 
 Section Stored.
-  Context (M : arithmetic) (P : weight_format).
-  Hypothesis good : sound M.
-  Hypothesis good_weights : 0 <= weight_unit P /\ 0 <= weight_floor P <= / 2.
-  Context (lambda_v floor_v reading : R).
-  Hypothesis stores : 0 <= lambda_v /\ 0 <= floor_v.
-  Hypothesis reads : 0 <= reading.
-  Hypothesis fits : product_floor M * exp lambda_v + floor_v <= / 16.
+  Context (M : arithmetic) (P : weight_format) (good : sound M)
+    (good_weights : 0 <= weight_unit P /\ 0 <= weight_floor P <= / 2) (lambda_v floor_v reading : R)
+    (stores : 0 <= lambda_v /\ 0 <= floor_v) (reads : 0 <= reading)
+    (fits : product_floor M * exp lambda_v + floor_v <= / 16).
   Notation N := (stored_arithmetic M lambda_v floor_v).
   (* each key, whose value is the one that the kernel holds, beside its exact value *)
   Context (row : list (key * R)) (m m' : R).
   Notation keys := (map fst row).
   Notation computed_scores := (map computed_score keys).
-  Hypothesis max : is_maximum m (map score keys).
-  Hypothesis max' : is_maximum m' computed_scores.
-  Hypothesis holds : forall q, In q row -> approximates (reading + lambda_v) floor_v (snd q) (value (fst q)).
-  Context (error : key -> R) (largest : R).
-  Hypothesis errs : forall a, In a keys -> Rabs (computed_score a - score a) <= error a /\ error a <= largest.
-  Context (tau s : R).
-  Hypothesis tau_range : 0 <= tau < 1.
-  Hypothesis near_one : Rabs (s - 1) <= tau.
-  Hypothesis positive : 0 < s.
-  Context (y S_hat : R) (h j K h' j' : nat) (r quantum : R).
-  Hypothesis loses : 0 <= r.
-  Hypothesis leaves : roundoff M + r < 1.
+  Context (max : is_maximum m (map score keys)) (max' : is_maximum m' computed_scores)
+    (holds : forall q, In q row -> approximates (reading + lambda_v) floor_v (snd q) (value (fst q)))
+    (error : key -> R) (largest : R)
+    (errs : forall a, In a keys -> Rabs (computed_score a - score a) <= error a /\ error a <= largest) (tau s : R)
+    (tau_range : 0 <= tau < 1) (near_one : Rabs (s - 1) <= tau) (positive : 0 < s) (y S_hat : R) (h j K h' j' : nat)
+    (r quantum : R) (loses : 0 <= r) (leaves : roundoff M + r < 1).
   Notation pairs := (map (fun a => (s * computed_score a, value a)) keys).
-  Hypothesis hy : accumulated N P pairs (s * m') y h j K.
-  Hypothesis few : INR K <= 2 * size row.
-  Hypothesis none : (j = 0 -> K = 0)%nat.
-  Hypothesis hs : sum_of_row M 0 (s * m') (scaled s computed_scores) S_hat h' j'.
-  Hypothesis some : lost_sum M 0 (s * m') (scaled s computed_scores) h' j' < 1.
+  Context (hy : accumulated N P pairs (s * m') y h j K) (few : INR K <= 2 * size row) (none : (j = 0 -> K = 0)%nat)
+    (hs : sum_of_row M 0 (s * m') (scaled s computed_scores) S_hat h' j')
+    (some : lost_sum M 0 (s * m') (scaled s computed_scores) h' j' < 1).
   Notation t := (slope M).
   Notation p := (weight keys m).
   Notation rate := (rate M tau).
-  Hypothesis below_one : rate < 1.
-  Hypothesis quantum_range : 0 < quantum <= 1.
+  Context (below_one : rate < 1) (quantum_range : 0 < quantum <= 1).
 
   Definition exact_output : R := sum (map (fun q => p (fst q) * snd q) row).
   Definition stored_own_log : R :=

@@ -11,7 +11,7 @@
 
     Source: docs/tolerances.md, B9; AttentionThreshold in numerics/rounding/rounding_attention.cpp. *)
 
-From softcheck.numerics Require Import row atoms reduction element_threshold b1_sum b5_logsumexp b6_entropy b9_attention
+From softcheck.numerics Require Import row reduction element_threshold b1_sum b5_logsumexp b6_entropy b9_attention
   b10_temperature b9_sharpened.
 Local Open Scope R_scope.
 
@@ -32,35 +32,23 @@ Proof.
 Qed.
 
 Section Threshold.
-  Context (M : arithmetic) (P : weight_format).
-  Hypothesis good : sound M.
-  Hypothesis good_weights : 0 <= weight_unit P /\ 0 <= weight_floor P.
-  Context (keys : list key) (m m' : R).
+  Context (M : arithmetic) (P : weight_format) (good : sound M)
+    (good_weights : 0 <= weight_unit P /\ 0 <= weight_floor P) (keys : list key) (m m' : R).
   Notation computed_scores := (map computed_score keys).
-  Hypothesis max : is_maximum m (map score keys).
-  Hypothesis max' : is_maximum m' computed_scores.
-  Context (error : key -> R) (largest : R).
-  Hypothesis errs : forall a, In a keys -> Rabs (computed_score a - score a) <= error a /\ error a <= largest.
-  Context (tau s : R).
-  Hypothesis tau_range : 0 <= tau < 1.
-  Hypothesis near_one : Rabs (s - 1) <= tau.
-  Hypothesis positive : 0 < s.
-  Context (y S_hat : R) (h j K h' j' : nat) (r quantum : R).
-  Hypothesis loses : 0 <= r.
-  Hypothesis leaves : roundoff M + r < 1.
+  Context (max : is_maximum m (map score keys)) (max' : is_maximum m' computed_scores) (error : key -> R) (largest : R)
+    (errs : forall a, In a keys -> Rabs (computed_score a - score a) <= error a /\ error a <= largest) (tau s : R)
+    (tau_range : 0 <= tau < 1) (near_one : Rabs (s - 1) <= tau) (positive : 0 < s) (y S_hat : R) (h j K h' j' : nat)
+    (r quantum : R) (loses : 0 <= r) (leaves : roundoff M + r < 1).
   Notation pairs := (map (fun a => (s * computed_score a, value a)) keys).
-  Hypothesis hy : accumulated M P pairs (s * m') y h j K.
-  Hypothesis few : INR K <= 2 * size keys.
-  Hypothesis none : (j = 0 -> K = 0)%nat.
-  Hypothesis hs : sum_of_row M 0 (s * m') (scaled s computed_scores) S_hat h' j'.
-  Hypothesis some : lost_sum M 0 (s * m') (scaled s computed_scores) h' j' < 1.
+  Context (hy : accumulated M P pairs (s * m') y h j K) (few : INR K <= 2 * size keys) (none : (j = 0 -> K = 0)%nat)
+    (hs : sum_of_row M 0 (s * m') (scaled s computed_scores) S_hat h' j')
+    (some : lost_sum M 0 (s * m') (scaled s computed_scores) h' j' < 1).
   Notation t := (slope M).
   Notation p := (weight keys m).
   Notation O := (attention_output keys m).
   Notation b := (term_log M P h j).
   Definition rate : R := t * (1 + tau) + tau.
-  Hypothesis below_one : rate < 1.
-  Hypothesis quantum_range : 0 < quantum <= 1.
+  Context (below_one : rate < 1) (quantum_range : 0 < quantum <= 1).
 
   Definition common : R := sigma M 0 (s * m') (scaled s computed_scores) h' j' + sharpened_log keys m m' error largest tau.
   Definition own_log : R := b + 2 * rate * largest + quotient_unit M r.

@@ -13,9 +13,10 @@
     Source: docs/tolerances.md, B9; AttentionThreshold::entropy in numerics/rounding/rounding_attention.cpp. *)
 
 From softcheck Require Import softmax adaptive_temperature.
-From softcheck.numerics Require Import formula row tilted_row score_error reduction b1_sum b2_element b5_logsumexp b6_entropy added_terms b7_far_items b7_uncentred
-  b6d_coefficients b6d_underflow b6d_log_softmax b6d_computed_softmax b9_attention b10_temperature perturbed_scores theorem_formulas
-  output_formulas uncentred_formulas wider_statistics wider_entropies b9_widened b9_sharpened_row.
+From softcheck.numerics Require Import formula row tilted_row score_error reduction b1_sum b2_element b5_logsumexp
+  b6_entropy added_terms b7_far_items b7_uncentred b6d_coefficients b6d_underflow b6d_log_softmax b6d_computed_softmax
+  b9_attention b10_temperature perturbed_scores theorem_formulas output_formulas uncentred_formulas wider_statistics
+  b9_widened.
 Local Open Scope R_scope.
 
 (** A result that is rounded once more, near the entropy of a row that lies [moved] from the exact one. *)
@@ -34,22 +35,13 @@ Proof.
 Qed.
 
 Section Entropies.
-  Context (M : arithmetic) (out : output_format).
-  Hypothesis good : sound M.
-  Hypothesis good_out : sound_output out.
-  Context (kappa m : R) (logits : list R) (h j : nat) (u_out g r : R) (w : statistics).
-  Hypothesis conversions : 0 <= kappa.
-  Hypothesis writes : 0 <= u_out.
-  Hypothesis scales : 0 <= g < 1.
-  Hypothesis loses : 0 <= r.
-  Hypothesis leaves : standard_model.roundoff M + r < 1.
-  Hypothesis covered : covers w m logits.
-  Context (exact moved : R).
-  Hypothesis apart : Rabs (entropy logits - exact) <= moved.
+  Context (M : arithmetic) (out : output_format) (good : sound M) (good_out : sound_output out) (kappa m : R)
+    (logits : list R) (h j : nat) (u_out g r : R) (w : statistics) (conversions : 0 <= kappa) (writes : 0 <= u_out)
+    (scales : 0 <= g < 1) (loses : 0 <= r) (leaves : standard_model.roundoff M + r < 1) (covered : covers w m logits)
+    (exact moved : R) (apart : Rabs (entropy logits - exact) <= moved).
   Notation widened := (wide_value M out kappa (size logits) h j u_out g r w).
-  Hypothesis some : widened (Times sum_loss_f (Exp (Times (Number 2) sigma_0_f))) < 1.
-  Context (s : R).
-  Hypothesis hs : sum_of_row M kappa m logits s h j.
+  Context (some : widened (Times sum_loss_f (Exp (Times (Number 2) sigma_0_f))) < 1) (s : R)
+    (hs : sum_of_row M kappa m logits s h j).
 
   Let max : is_maximum m logits.
   Proof using hs. exact (row_maximum _ _ _ _ _ _ _ hs). Qed.
@@ -146,10 +138,8 @@ Section Rows.
   Context (keys : list key) (m m' : R).
   Notation scores := (map score keys).
   Notation computed_scores := (map computed_score keys).
-  Hypothesis max : is_maximum m scores.
-  Hypothesis max' : is_maximum m' computed_scores.
-  Context (error : key -> R) (largest : R).
-  Hypothesis errs : forall a, In a keys -> Rabs (computed_score a - score a) <= error a /\ error a <= largest.
+  Context (max : is_maximum m scores) (max' : is_maximum m' computed_scores) (error : key -> R) (largest : R)
+    (errs : forall a, In a keys -> Rabs (computed_score a - score a) <= error a /\ error a <= largest).
 
   Theorem scores_apart :
     covers (score_statistics keys m largest) m' computed_scores /\
@@ -158,12 +148,8 @@ Section Rows.
     split; [exact (score_statistics_cover keys m m' max max' error largest errs)|exact (perturbed_entropy keys m max error largest errs)].
   Qed.
 
-  Context (tau s mu : R).
-  Hypothesis tau_range : 0 <= tau < 1.
-  Hypothesis near_one : Rabs (s - 1) <= tau.
-  Hypothesis near_too : Rabs (s - 1) <= tau * s.
-  Hypothesis positive : 0 < s.
-  Hypothesis maximum_moves : Rabs (s - 1) * Rabs m' <= tau * mu.
+  Context (tau s mu : R) (tau_range : 0 <= tau < 1) (near_one : Rabs (s - 1) <= tau)
+    (near_too : Rabs (s - 1) <= tau * s) (positive : 0 < s) (maximum_moves : Rabs (s - 1) * Rabs m' <= tau * mu).
 
   Theorem sharpened_apart :
     covers (sharpened_statistics keys m largest tau mu) (s * m') (scaled s computed_scores) /\

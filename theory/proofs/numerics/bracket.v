@@ -8,17 +8,13 @@
     item Theta(1/n) until the floor is reached. Source: paper, Lemma 2.1, and docs/tolerances.md, B2. *)
 
 From softcheck Require Import softmax lemma_2_1.
-From softcheck.numerics Require Import row tilted_row atoms reduction converted_row b1_sum b2_element.
+From softcheck.numerics Require Import row tilted_row reduction b1_sum b2_element.
 Local Open Scope R_scope.
 
 Section Bracket.
-  Context (M : arithmetic) (out : output_format).
-  Hypothesis good : sound M.
-  Hypothesis good_out : sound_output out.
-  Context (kappa m : R) (logits : list R) (s : R) (h j : nat) (delta : R).
-  Hypothesis hs : sum_of_row M kappa m logits s h j.
-  Hypothesis some : lost_sum M kappa m logits h j < 1.
-  Hypothesis within : spread_at_most delta logits.
+  Context (M : arithmetic) (out : output_format) (good : sound M) (good_out : sound_output out) (kappa m : R)
+    (logits : list R) (s : R) (h j : nat) (delta : R) (hs : sum_of_row M kappa m logits s h j)
+    (some : lost_sum M kappa m logits h j < 1) (within : spread_at_most delta logits).
   Notation t := (slope M).
   Notation n := (size logits).
   Notation C := (element_log M out kappa m logits h j).

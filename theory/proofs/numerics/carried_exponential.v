@@ -20,8 +20,7 @@ Inductive carried (M : arithmetic) : nat -> R -> R -> Prop :=
     carried M (S k) (D + D1) v'.
 
 Section Carried.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
+  Context (M : arithmetic) (good : sound M).
   Notation lambda := (unit M).
   Notation lambdaE := (exp_unit M).
   Notation c0 := (argument_step M).

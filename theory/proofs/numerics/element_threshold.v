@@ -66,9 +66,7 @@ Qed.
 
 Section Threshold.
   Context (quantum C rate : R).   (* the accumulator's smallest number; the log error's two coefficients *)
-  Hypothesis quantum_range : 0 < quantum <= 1.
-  Hypothesis C_range : 0 <= C.
-  Hypothesis rate_range : 0 <= rate < 1.
+  Context (quantum_range : 0 < quantum <= 1) (C_range : 0 <= C) (rate_range : 0 <= rate < 1).
 
   Definition last_deviation : R := (C + ln (2048 / quantum)) / (1 - rate).
   Definition threshold_constant : R := exp C - 1.

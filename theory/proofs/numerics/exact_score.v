@@ -20,9 +20,7 @@ From softcheck.certified Require Import rounded_operations.
 Local Open Scope R_scope.
 
 Section Score.
-  Context (F : format).
-  Hypothesis positive : (0 < prec F)%Z.
-  Context (tie : Z -> bool).
+  Context (F : format) (positive : (0 < prec F)%Z) (tie : Z -> bool).
   Notation rnd := (nearest F tie).
 
   Inductive scored : list (R * R) -> R -> Prop :=
@@ -53,8 +51,7 @@ Section Score.
   Proof. pose proof (exact_below_size l). pose proof (Rabs_pos (exact_of l)). lra. Qed.
 
   Section Grid.
-    Context (g : Z).
-    Hypothesis low : (emin F <= g)%Z.
+    Context (g : Z) (low : (emin F <= g)%Z).
 
     Definition on_multiples (x : R) : Prop := exists n, x = IZR n * two_to g.
 

@@ -24,8 +24,7 @@ From softcheck.numerics Require Import row reduction b1_sum b2_element element_t
 Local Open Scope R_scope.
 
 Section Flushed.
-  Context (F : format) (tie : Z -> bool).
-  Hypothesis two : (1 < prec F)%Z.
+  Context (F : format) (tie : Z -> bool) (two : (1 < prec F)%Z).
   Notation u := (unit_roundoff F).
   Notation N := (smallest_normal F).
   Notation half_quantum := (/ 2 * smallest_subnormal F).

@@ -5,11 +5,11 @@
     - [softmax_gradient_is]       the right-hand side of [b12_softmax_gradient]
     - [log_softmax_gradient_is]   the right-hand side of [b13_log_softmax_gradient]
 
-    Source: b12_softmax_gradient.v, b13_log_softmax_gradient.v; compared with numerics/rounding/rounding_gradient.hpp by
+    Source: b12_softmax_gradient.v, b12_softmax_gradient.v; compared with numerics/rounding/rounding_gradient.hpp by
     proptests/tests/numerics/gradient_formulas_test.cpp. *)
 
 From Coq Require Import ZArith String.
-From softcheck.numerics Require Import formula score_error added_terms b12_softmax_gradient b13_log_softmax_gradient.
+From softcheck.numerics Require Import formula score_error added_terms b12_softmax_gradient.
 Local Open Scope string_scope.
 
 Inductive quantity :=

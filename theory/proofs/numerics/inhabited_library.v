@@ -16,15 +16,14 @@ From Coq Require Import ZArith.
 From Flocq Require Import Core.
 From softcheck Require Import softmax merge_plan standard_interval.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.numerics Require Import row tilted_row atoms reduction b1_sum b6_entropy b6_growing streaming_code streaming_operations
+From softcheck.numerics Require Import row tilted_row reduction b1_sum b6_entropy b6_growing streaming_code
   rounded_streaming.
 Local Open Scope R_scope.
 
 (** ** Correctly rounded functions *)
 
 Section Rounded.
-  Context (F : format) (tie : Z -> bool).
-  Hypothesis good : usable F.
+  Context (F : format) (tie : Z -> bool) (good : usable F).
 
   Local Instance precision_positive : Prec_gt_0 (prec F).
   Proof. unfold Prec_gt_0. destruct good. lia. Qed.

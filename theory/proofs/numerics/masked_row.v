@@ -17,7 +17,7 @@
 
 From Flocq Require Import Core.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.numerics Require Import row reduction moments converted_row b1_sum b6_entropy reached_bounds.
+From softcheck.numerics Require Import row reduction moments b1_sum b6_entropy reached_bounds.
 Local Open Scope R_scope.
 
 Definition visible_items (items : list (option R)) : list R :=

@@ -2,7 +2,7 @@
 
     Source: moments.v, which adds the rescalings. *)
 
-From softcheck.numerics Require Import row atoms tree_heights reduction.
+From softcheck.numerics Require Import row tree_heights reduction.
 Local Open Scope R_scope.
 
 (** What an underflowing factor takes is paid for by its fading. *)
@@ -11,8 +11,7 @@ Lemma share_pays w :
 Proof. intros range. assert (w * w <= w * / 16) by (apply Rmult_le_compat_l; lra). lra. Qed.
 
 Section Moments.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
+  Context (M : arithmetic) (good : sound M).
   Notation lambda := (unit M).
   Notation lambdaE := (exp_unit M).
   Notation c0 := (argument_step M).

@@ -13,7 +13,7 @@
 
     Source: docs/tolerances.md, B6; moment_log and lost_moment in numerics/rounding/rounding_entropy.cpp. *)
 
-From softcheck.numerics Require Import row atoms tree_heights reduction.
+From softcheck.numerics Require Import row tree_heights reduction.
 From softcheck.numerics Require Export moment_states. (* of which every bound of T speaks *)
 Local Open Scope R_scope.
 
@@ -48,8 +48,7 @@ Proof.
 Qed.
 
 Section Moments.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
+  Context (M : arithmetic) (good : sound M).
   Notation lambda := (unit M).
   Notation lambdaE := (exp_unit M).
   Notation c0 := (argument_step M).

@@ -13,8 +13,8 @@
     numerics/rounding/rounding.hpp. *)
 
 From Coq Require Import ZArith String.
-From softcheck.numerics Require Import formula row tilted_row reduction b1_sum b2_element element_threshold b4_shared
-  b5_logsumexp moments b6_entropy theorem_formulas.
+From softcheck.numerics Require Import formula row tilted_row reduction b1_sum b2_element element_threshold
+  b3_total_variation b5_logsumexp moments b6_entropy theorem_formulas.
 Local Open Scope string_scope.
 
 Section Formulas.

@@ -22,7 +22,7 @@
     judge/ops/rows/result_limits.cpp, which grant 2 lambda more to a compensated sum, and the roundings of words that a contract
     stores. *)
 
-From softcheck.numerics Require Import row tilted_row reduction converted_row constants b1_sum b2_element b3_total_variation
+From softcheck.numerics Require Import row tilted_row reduction b1_sum constants b2_element b3_total_variation
   b5_logsumexp reached_bounds.
 Local Open Scope R_scope.
 
@@ -40,9 +40,7 @@ Inductive kept (M : arithmetic) (v : R) : R -> nat -> R -> Prop :=
     kept M v (d + d1) (S j) z.
 
 Section Kept.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
-  Hypothesis no_underflow : exp_floor M = 0 /\ product_floor M = 0.
+  Context (M : arithmetic) (good : sound M) (no_underflow : exp_floor M = 0 /\ product_floor M = 0).
   Notation t := (slope M).
   Notation lambda := (unit M).
   Notation lambdaE := (exp_unit M).
@@ -83,11 +81,8 @@ Section Kept.
   (** ** A coefficient above 1 *)
 
   Section Excess.
-    Context (out : output_format).
-    Hypothesis no_underflow_out : output_floor out = 0.
-    Context (kappa m : R) (logits : list R) (s : R) (h j : nat).
-    Hypothesis hs : sum_of_row M kappa m logits s h j.
-    Hypothesis some : lost_sum M kappa m logits h j < 1.
+    Context (out : output_format) (no_underflow_out : output_floor out = 0) (kappa m : R) (logits : list R) (s : R)
+      (h j : nat) (hs : sum_of_row M kappa m logits s h j) (some : lost_sum M kappa m logits h j < 1).
 
     (** The item's own exponential went into the sum, at some reference not below it. *)
     Definition own_in_sum (x : R) : Prop :=

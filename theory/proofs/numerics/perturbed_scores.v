@@ -29,10 +29,8 @@ Section Perturbed.
   Context (keys : list key) (m m' : R).
   Notation scores := (map score keys).
   Notation computed_scores := (map computed_score keys).
-  Hypothesis max : is_maximum m scores.
-  Hypothesis max' : is_maximum m' computed_scores.
-  Context (error : key -> R) (largest : R).
-  Hypothesis errs : forall a, In a keys -> Rabs (computed_score a - score a) <= error a /\ error a <= largest.
+  Context (max : is_maximum m scores) (max' : is_maximum m' computed_scores) (error : key -> R) (largest : R)
+    (errs : forall a, In a keys -> Rabs (computed_score a - score a) <= error a /\ error a <= largest).
   Notation S := (weight_sum m scores).
   Notation S' := (weight_sum m' computed_scores).
   Notation p := (weight keys m).
@@ -242,10 +240,8 @@ Section PerturbedEntropy.
   Context (keys : list key) (m m' : R).
   Notation scores := (map score keys).
   Notation computed_scores := (map computed_score keys).
-  Hypothesis max : is_maximum m scores.
-  Hypothesis max' : is_maximum m' computed_scores.
-  Context (error : key -> R) (largest : R).
-  Hypothesis errs : forall a, In a keys -> Rabs (computed_score a - score a) <= error a /\ error a <= largest.
+  Context (max : is_maximum m scores) (max' : is_maximum m' computed_scores) (error : key -> R) (largest : R)
+    (errs : forall a, In a keys -> Rabs (computed_score a - score a) <= error a /\ error a <= largest).
   Notation p := (weight keys m).
   Notation ebar := (mean_score_error keys m error).
 
@@ -325,11 +321,8 @@ Section PerturbedEntropy.
 
   (** ** A kernel's own L and H *)
 
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
-  Context (s : R) (h j : nat).
-  Hypothesis hs : sum_of_row M 0 m' computed_scores s h j.
-  Hypothesis some : lost_sum M 0 m' computed_scores h j < 1.
+  Context (M : arithmetic) (good : sound M) (s : R) (h j : nat) (hs : sum_of_row M 0 m' computed_scores s h j)
+    (some : lost_sum M 0 m' computed_scores h j < 1).
 
   Theorem b9_logsumexp g m_hat y z u_out floor_out L_hat :
     computed_maximum M 0 m' j g m_hat -> computed_log M s y -> rounded_sum M (m_hat + y) z ->
@@ -346,11 +339,8 @@ Section PerturbedEntropy.
     eapply Rle_trans; [apply Rabs_triang|]. unfold L', rounding in *. lra.
   Qed.
 
-  Context (y r : R).
-  Hypothesis moments : moments_of_row M 0 m' computed_scores s y h j.
-  Hypothesis few : INR j * argument_step M <= 2.
-  Hypothesis loses : 0 <= r.
-  Hypothesis leaves : roundoff M + r < 1.
+  Context (y r : R) (moments : moments_of_row M 0 m' computed_scores s y h j) (few : INR j * argument_step M <= 2)
+    (loses : 0 <= r) (leaves : roundoff M + r < 1).
 
   Theorem b9_entropy q x z u_out floor_out H_hat :
     quotient_by_sum M r y s q -> computed_log M s x -> rounded_sum M (x + q) z -> rounded_output u_out floor_out z H_hat ->

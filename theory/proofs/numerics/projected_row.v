@@ -23,9 +23,7 @@ Definition sound_reading (P : logit_reading) : Prop := 0 <= read_roundoff P < 1 
 Definition read_logit (P : logit_reading) (x x' : R) : Prop := Rabs (x' - x) <= read_roundoff P * Rabs x + read_loss P.
 
 Section Deviation.
-  Context (M : arithmetic) (P : logit_reading).
-  Hypothesis good : sound M.
-  Hypothesis good_reading : sound_reading P.
+  Context (M : arithmetic) (P : logit_reading) (good : sound M) (good_reading : sound_reading P).
 
   Definition computed_deviation (m x d : R) : Prop :=
     exists m' x', read_logit P m m' /\ read_logit P x x' /\ computed_sum M (m' - x') d.
@@ -93,8 +91,7 @@ End Deviation.
 (** ** What is left of the largest one *)
 
 Section Difference.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
+  Context (M : arithmetic) (good : sound M).
   Notation lambda := (unit M).
 
   (** top_hat - D_hat where that is positive: a rounded difference is no larger than 0 where the exact one is none. *)

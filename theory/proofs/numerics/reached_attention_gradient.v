@@ -9,10 +9,10 @@
     - [b17_products_are_reached], [b17_delta_is_inhabited]   g and delta; a recomputed delta but for a rounding that is granted
     - [b17_score_gradient_is_reached], [b17_sums_are_reached]   dS, and the sums of which the gradient consists
 
-    Source: b17_saved_logsumexp.v ... b17_sums.v. *)
+    Source: b17_coefficient.v ... b17_sums.v. *)
 
-From softcheck.numerics Require Import row tilted_row reduction constants b1_sum b5_logsumexp b6_entropy b9_attention score_error
-  added_terms carried_exponential b17_saved_logsumexp b17_recomputed_sum b17_coefficient b17_sums b17_delta b17_score_gradient
+From softcheck.numerics Require Import row tilted_row reduction constants b1_sum b5_logsumexp b6_entropy b9_attention
+  score_error added_terms carried_exponential b17_coefficient b17_recomputed_sum b17_sums b17_delta b17_softcap
   reached_bounds reached_losses.
 Local Open Scope R_scope.
 

@@ -11,7 +11,7 @@
 
     Source: the theorems b1_sum ... b6_entropy. *)
 
-From softcheck.numerics Require Import row tilted_row reduction converted_row constants b1_sum b2_element element_threshold
+From softcheck.numerics Require Import row tilted_row reduction b1_sum constants b2_element element_threshold
   b3_total_variation b5_logsumexp moments b6_entropy.
 Local Open Scope R_scope.
 

@@ -5,11 +5,16 @@
     - [b6d_underflow_is_inhabited]   two equal logits, of whose coefficients a quotient takes 1/16
     - [b6d_log_softmax_is_inhabited]   the same, with the exact logarithms in the place of the coefficients'
     - [b6d_computed_softmax_is_inhabited]   their softmax, of logarithms that are 1/8 off
+    - [compensated_tree]   two equal logits, added by an addition that errs by a twelfth of a roundoff, as far as it may: a
+                           tree of that height, of S and of S and T, and a sum of the row for B1
+    - [b9_widened_is_inhabited]   two scores of which one errs by 1/8, computed as the row 0, 0, of which [b5_is_reached] and
+                                  [b6_is_reached] say the rest
+    - [b9_sharpened_row_is_inhabited]   the same scores at a beta of 5/4 in the place of 1
 
     Source: numerics/b6d_coefficients.v, b6d_underflow.v, b6d_log_softmax.v, b6d_computed_softmax.v. *)
 
-From softcheck.numerics Require Import row tilted_row reduction b1_sum b2_element b5_logsumexp added_terms converted_row reached_bounds b6d_coefficients
-  b6d_underflow b6d_log_softmax b6d_computed_softmax.
+From softcheck.numerics Require Import row tilted_row reduction b1_sum b2_element b5_logsumexp added_terms
+  reached_bounds b6d_coefficients b6d_underflow b6d_log_softmax b6d_computed_softmax tree_heights moments.
 Local Open Scope R_scope.
 
 Lemma exact_product z : computed_product single z z.
@@ -191,4 +196,97 @@ Proof.
     repeat constructor; exact term.
   - apply (added_addition coarse 0 0 [z] [z] z z (z + z) 0 0); [| |apply addition];
       apply added_term; exists 0, 0; rewrite Rabs_R0, exp_0; repeat split; lra.
+Qed.
+
+(** ** Trees of less than a roundoff hold of something.
+
+    Source: numerics/tree_heights.v. *)
+
+Definition light_sum : R := (1 + 1) * exp (/ 12 * l).
+
+Lemma light_item : streamed_at single [0] 0 1 0 0 0 0.
+Proof.
+  apply streamed_at_item with 0; [lra|rewrite Rminus_0_r; apply argument_of_0| |].
+  - pose proof (exp_of_0 0 ltac:(lra)) as exact. now rewrite Rmult_0_l, exp_0 in exact.
+  - apply product_0.
+Qed.
+
+Lemma light_both : streamed_at single level 0 light_sum 0 (/ 12) 0 0.
+Proof.
+  pose proof units as [_ hl]. pose proof (Rabs_R0) as zero.
+  assert (part : sum_within single (/ 12) (1 + 1) light_sum).
+  { exists (/ 12 * l), 0. rewrite zero, Rabs_right by lra. cbn -[unit]. unfold light_sum. repeat split; lra. }
+  assert (nothing : sum_within single (/ 12) (0 + 0) 0).
+  { exists 0, 0. rewrite zero. cbn -[unit]. repeat split; lra. }
+  pose proof (streamed_at_addition single [0] [0] 0 1 1 light_sum 0 0 0 (/ 12) 0 0 0 0 0 0 light_item light_item ltac:(lra) part nothing)
+    as tree. rewrite Rmax_left, Rplus_0_r in tree by lra. exact tree.
+Qed.
+
+Example compensated_tree :
+  streamed_at single level 0 light_sum 0 (/ 12) 0 0 /\ summed_at single level 0 light_sum (/ 12) 0 0 /\
+  sum_of_row single 0 0 level light_sum 1 0 /\ 2 < light_sum.
+Proof.
+  pose proof light_both as both. pose proof (sum_of_streamed _ _ _ _ _ _ _ _ both) as alone.
+  split; [exact both|]. split; [exact alone|]. split.
+  - constructor; [apply level_maximum|]. exists 0, level, (/ 12), 0%nat. split; [apply level_maximum|].
+    split; [apply converted_same|]. split; [exact alone|]. split; [change (INR 1) with 1; lra|]. split; [unfold size; cbn; lra|easy].
+  - unfold light_sum. assert (0 < l).
+    { unfold standard_model.unit, log_unit. cbn. pose proof (ln_below_tangent (1 - / 16777216) ltac:(lra)). lra. }
+    pose proof (exp_above_tangent (/ 12 * l)). lra.
+Qed.
+
+(** ** The premises of B9 with the exact row's statistics hold of something.
+
+    Source: wider_statistics.v, b9_widened.v, b9_widened_entropies.v. *)
+
+From softcheck.numerics Require Import formula row b2_element b9_attention perturbed_scores reached_bounds reached_forms
+  theorem_formulas wider_statistics b9_widened b9_widened_entropies.
+From softcheck.numerics Require log_softmax_formulas.
+
+Example b9_widened_is_inhabited :
+  let w := score_statistics moved_keys 0 (/ 8) in
+  is_maximum 0 (map score moved_keys) /\ is_maximum 0 (map computed_score moved_keys) /\
+    (forall a, In a moved_keys -> Rabs (computed_score a - score a) <= moved_by a /\ moved_by a <= / 8) /\
+    sound single /\ sound_output half /\ standard_model.roundoff single + 0 < 1 /\ covers w 0 (map computed_score moved_keys) /\
+    wide_value single half 0 (size moved_keys) 1 1 0 0 0 w (Times sum_loss_f (Exp (Times (Number 2) sigma_0_f))) < 1.
+Proof.
+  cbv zeta. destruct b9_moved_is_inhabited as [max [max' [errs _]]]. split; [exact max|]. split; [exact max'|]. split; [exact errs|].
+  split; [apply single_sound|]. split; [apply half_sound|]. split; [cbn; lra|].
+  split; [exact (score_statistics_cover moved_keys 0 0 max max' moved_by (/ 8) errs)|].
+  set (v := wide_value single half 0 (size moved_keys) 1 1 0 0 0 (score_statistics moved_keys 0 (/ 8))).
+  change (v sum_loss_f * v (Exp (Times (Number 2) sigma_0_f)) < 1).
+  assert (v sum_loss_f = 0) as -> by (unfold v, wide_value; cbn; ring). lra.
+Qed.
+
+Example b9_sharpened_row_is_inhabited :
+  let w := sharpened_statistics moved_keys 0 (/ 8) (/ 2) 0 in let s := 5 / 4 in
+  is_maximum 0 (map score moved_keys) /\ is_maximum 0 (map computed_score moved_keys) /\
+    (forall a, In a moved_keys -> Rabs (computed_score a - score a) <= moved_by a /\ moved_by a <= / 8) /\
+    1 <= 1 /\ 1 <= s /\ 0 <= / 2 < 1 /\ 0 < s /\ Rabs (s - 1) <= / 2 /\ Rabs (s - 1) <= / 2 * s /\ Rabs (s - 1) * Rabs 0 <= / 2 * 0 /\
+    sound single /\ sound_output half /\ standard_model.roundoff single + 0 < 1 /\
+    covers w (s * 0) (scaled s (map computed_score moved_keys)) /\
+    wide_value single half 0 (size moved_keys) 1 1 0 0 0 w (Times sum_loss_f (Exp (Times (Number 2) sigma_0_f))) < 1.
+Proof.
+  cbv zeta. destruct b9_moved_is_inhabited as [max [max' [errs _]]]. split; [exact max|]. split; [exact max'|]. split; [exact errs|].
+  assert (apart : Rabs (5 / 4 - 1) = / 4) by (rewrite Rabs_right; lra). rewrite apart, Rabs_R0. repeat (split; [lra|]).
+  split; [apply single_sound|]. split; [apply half_sound|]. split; [cbn; lra|]. split.
+  - apply (sharpened_statistics_cover moved_keys 0 0 max max' moved_by (/ 8) errs); rewrite ?apart, ?Rabs_R0; lra.
+  - set (v := wide_value single half 0 (size moved_keys) 1 1 0 0 0 (sharpened_statistics moved_keys 0 (/ 8) (/ 2) 0)).
+    change (v sum_loss_f * v (Exp (Times (Number 2) sigma_0_f)) < 1).
+    assert (v sum_loss_f = 0) as -> by (unfold v, wide_value; cbn; ring). lra.
+Qed.
+
+Example b9_logarithms_is_inhabited :
+  let w := score_statistics moved_keys 0 (/ 8) in
+  let at_w := formula.value (logarithms_at coarse off_row 0 (/ 8) 0 0 0 16 1 0 1 w) false in
+  covers w 0 (List.map fst off_row) /\ 0 <= / 8 /\ 0 <= 0 < 1 /\
+    Rabs (entropy (List.map fst off_row) - entropy (map score moved_keys)) <= entropy_moved moved_keys 0 moved_by (/ 8) /\
+    at_w (Times (Of Logs.sum_loss) (Exp (Times (Number 2) Logs.moved_sigma_0_f))) < 1.
+Proof.
+  cbv zeta. destruct b9_moved_is_inhabited as [max [max' [errs _]]].
+  destruct (scores_apart moved_keys 0 0 max max' moved_by (/ 8) errs) as [covered apart].
+  split; [exact covered|]. split; [lra|]. split; [lra|]. split; [exact apart|].
+  set (v := formula.value (logarithms_at coarse off_row 0 (/ 8) 0 0 0 16 1 0 1 (score_statistics moved_keys 0 (/ 8))) false).
+  change (v (Of Logs.sum_loss) * v (Exp (Times (Number 2) Logs.moved_sigma_0_f)) < 1).
+  assert (v (Of Logs.sum_loss) = 0) as -> by (unfold v; cbn; unfold reduction.lost; cbn; ring). lra.
 Qed.

@@ -12,10 +12,10 @@
     - [b9_scaled_first_is_reached]   a query that is scaled before its product with the key
     - [b8_is_inhabited]        the weight of the part that errs, from the L that both parts give; two exact parts
 
-    Source: b4_shared.v, b7_uncentred.v, perturbed_scores.v, b9_scaled_first.v, b8_merge.v. *)
+    Source: b3_total_variation.v, b7_uncentred.v, perturbed_scores.v, b9_split_scale.v, b8_merge.v. *)
 
-From softcheck.numerics Require Import row added_terms tilted_row reduction converted_row constants b1_sum b2_element
-  b5_logsumexp b6_entropy b9_attention b4_shared b7_far_items b7_uncentred perturbed_scores b8_merge b9_scaled_first
+From softcheck.numerics Require Import row added_terms b9_split_scale tilted_row reduction b1_sum constants b2_element
+  b5_logsumexp b6_entropy b9_attention b3_total_variation b7_far_items b7_uncentred perturbed_scores b8_merge
   reached_bounds reached_losses.
 Local Open Scope R_scope.
 
@@ -192,7 +192,7 @@ Definition scaled_score : R := scaled_factor * (3 * exp (2 * l)) * exp l.
 
 Example b9_scaled_first_is_reached :
   sound single /\ 0 <= 2 /\
-    (forall a : Datatypes.unit, In a [tt] -> scaled_term single (fun _ => 2) (fun _ => 3) 2 2 a scaled_score) /\
+    (forall a : Datatypes.unit, In a [tt] -> b9_split_scale.scaled_term single (fun _ => 2) (fun _ => 3) 2 2 a scaled_score) /\
     added single 0 0 (map (fun _ : Datatypes.unit => scaled_score) [tt]) scaled_score 0 /\ (0 <= length [tt] - 1)%nat /\ [tt] <> [] /\
     Rabs (scaled_score - 2 * sum (map (fun _ => 2 * 3) [tt])) = scaled_first_error single [tt] (fun _ => 2) (fun _ => 3) 2 2.
 Proof.

@@ -9,9 +9,8 @@
 
     Source: b12_softmax_gradient.v ... b15_cross_entropy_gradient.v. *)
 
-From softcheck.numerics Require Import row tilted_row reduction constants b1_sum b2_element element_threshold b5_logsumexp
-  score_error added_terms b12_softmax_gradient b13_log_softmax_gradient b14_cross_entropy b15_cross_entropy_gradient
-  reached_bounds.
+From softcheck.numerics Require Import row tilted_row reduction constants b1_sum b2_element element_threshold
+  b5_logsumexp score_error added_terms b12_softmax_gradient b15_cross_entropy_gradient reached_bounds.
 Local Open Scope R_scope.
 
 Notation E := (exp_unit single).

@@ -8,11 +8,11 @@
     - [b17_split_scale_is_reached]   a scale of 4 as 2 times 2, each 2 as large as it may be, a factor that is stored
     - [b17_sink_is_inhabited]   a key and a sink of the same score: p is half, by a recomputed sum that errs, dq is not 0
 
-    Source: b17_query.v, b17_key.v, b17_split_scale.v, b17_sink.v. *)
+    Source: b17_query.v, b17_query.v, b17_sums.v, b17_coefficient.v. *)
 
 From softcheck.numerics Require Import row tilted_row reduction b1_sum b5_logsumexp b6_entropy b9_attention added_terms
-  carried_exponential b17_recomputed_sum b17_coefficient b17_sums b17_delta b17_query b17_key b17_split_scale b17_sink
-  reached_bounds reached_losses reached_attention_gradient.
+  carried_exponential b17_recomputed_sum b17_coefficient b17_sums b17_delta b17_query reached_bounds reached_losses
+  reached_attention_gradient.
 Local Open Scope R_scope.
 
 Notation l := (unit single).

@@ -14,8 +14,8 @@
 
     Source: docs/tolerances.md, B1; lost in RoundingModel::set_row, numerics/rounding/rounding_model.cpp. *)
 
-From softcheck.numerics Require Import row atoms tree_heights.
-From softcheck.numerics Require Export sum_states. (* of which every bound of a sum speaks *)
+From softcheck.numerics Require Import row tree_heights.
+From softcheck.numerics Require Export tree_heights. (* of which every bound of a sum speaks *)
 Local Open Scope R_scope.
 
 Inductive summed (M : arithmetic) : list R -> R -> R -> nat -> nat -> nat -> Prop :=
@@ -41,8 +41,7 @@ Proof.
 Qed.
 
 Section Reduction.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
+  Context (M : arithmetic) (good : sound M).
   Notation lambda := (unit M).
   Notation lambdaE := (exp_unit M).
   Notation c0 := (argument_step M).
@@ -50,18 +49,18 @@ Section Reduction.
   Notation wx := (exp_floor M).
   Notation wa := (sum_floor M).
   Notation wm := (product_floor M).
-  Local Notation fade := (sum_states.fade M).
-  Local Notation sum_log := (sum_states.sum_log M).
-  Local Notation base := (sum_states.base M).
-  Local Notation share := (sum_states.share M).
-  Local Notation sum_state := (sum_states.sum_state M).
-  Local Notation fade_range := (sum_states.fade_range M good).
-  Local Notation sum_log_nonneg := (sum_states.sum_log_nonneg M good).
-  Local Notation sum_log_growing := (sum_states.sum_log_growing M good).
-  Local Notation sum_log_addition := (sum_states.sum_log_addition M).
-  Local Notation sum_log_rescaled := (sum_states.sum_log_rescaled M).
-  Local Notation tilted_down := (sum_states.tilted_down M good).
-  Local Notation item_state := (sum_states.item_state M good).
+  Local Notation fade := (tree_heights.fade M).
+  Local Notation sum_log := (tree_heights.sum_log M).
+  Local Notation base := (tree_heights.base M).
+  Local Notation share := (tree_heights.share M).
+  Local Notation sum_state := (tree_heights.sum_state M).
+  Local Notation fade_range := (tree_heights.fade_range M good).
+  Local Notation sum_log_nonneg := (tree_heights.sum_log_nonneg M good).
+  Local Notation sum_log_growing := (tree_heights.sum_log_growing M good).
+  Local Notation sum_log_addition := (tree_heights.sum_log_addition M).
+  Local Notation sum_log_rescaled := (tree_heights.sum_log_rescaled M).
+  Local Notation tilted_down := (tree_heights.tilted_down M good).
+  Local Notation item_state := (tree_heights.item_state M good).
   Local Ltac facts :=
     pose proof (t_range M good); pose proof (lambda_nonneg M good); pose proof (lambdaE_nonneg M good);
     pose proof (floors M good).
@@ -121,12 +120,12 @@ Section Reduction.
         - apply Ropp_le_contravar, Rmult_le_compat_l; [apply Rmult_le_pos; lra | easy]. }
       assert (wa <= exp a * exp (k * lambda) * wa) by (rewrite <- (Rmult_1_l wa) at 1; apply Rmult_le_compat_r; lra). lra.
     - rewrite items_app, !mass_app, !pull_app, mass_single, pull_single in *.
-      unfold sum_states.base in *. rewrite plus_INR. 
+      unfold tree_heights.base in *. rewrite plus_INR. 
       replace (size (l1 ++ l2)) with (size l1 + size l2) by (unfold size; now rewrite app_length, plus_INR).
       lra.
     - intros zero. unfold j in zero. rewrite !mass_app, mass_single. 
       destruct (z1 ltac:(lia)) as [z1' f1]. destruct (z2 ltac:(lia)) as [z2' f2]. split.
-      + unfold sum_states.base in *. rewrite plus_INR.
+      + unfold tree_heights.base in *. rewrite plus_INR.
         replace (size (l1 ++ l2)) with (size l1 + size l2) by (unfold size; now rewrite app_length, plus_INR). lra.
       + intros x inx. apply in_app_or in inx as [inx|inx]; [auto|]. apply in_app_or in inx as [inx|[<-|[]]]; auto.
   Qed.
@@ -171,9 +170,9 @@ Section Reduction.
     { apply exp_at_most_one. assert (0 <= fade / 2 * d) by (apply Rmult_le_pos; lra). lra. }
     pose proof (exp_pos (- (fade / 2 * d))). pose proof (Rabs_pos e).
     destruct (Req_dec e 0) as [->|nonzero].
-    - rewrite Rabs_R0. unfold sum_states.share. split; [nra|]. auto.
+    - rewrite Rabs_R0. unfold tree_heights.share. split; [nra|]. auto.
     - pose proof (far_deviation M good d b hd arg (far nonzero)) as small. fold fade in small.
-      unfold sum_states.share. split; [nra|]. auto.
+      unfold tree_heights.share. split; [nra|]. auto.
   Qed.
 
   Lemma rescaled_state_with l r r' s b0 f s' h j K b tx e :
@@ -206,7 +205,7 @@ Section Reduction.
         - unfold A. replace (exp a * W * (exp (- (r' - r)) * exp w) * exp tp)
             with (exp a * exp (- (r' - r)) * exp w * exp tp * W) by ring.
           rewrite <- Rmult_assoc. apply Rmult_le_compat_r; [easy|]. rewrite <- !exp_plus. apply exp_le.
-          unfold sum_states.fade. lra. }
+          unfold tree_heights.fade. lra. }
       assert (under : s * e * exp tp <= A * (Rabs e * W)).
       { apply Rle_trans with (Rabs s * Rabs e * exp tp).
         - apply Rmult_le_compat_r; [left; apply exp_pos|]. rewrite <- Rabs_mult. apply Rle_abs.
@@ -240,7 +239,7 @@ Section Reduction.
       { unfold X, A. replace (exp a * Q * (exp (- (r' - r)) * exp w * exp tp))
           with (exp a * exp (- (r' - r)) * exp w * exp tp * Q) by ring.
         rewrite <- Rmult_assoc. apply Rmult_le_compat_r; [easy|]. rewrite <- !exp_plus. apply exp_le.
-        unfold sum_states.fade. lra. }
+        unfold tree_heights.fade. lra. }
       assert (under : - (s * e * exp tp) <= A * (Rabs e * W)).
       { apply Rle_trans with (Rabs s * Rabs e * exp tp).
         - replace (- (s * e * exp tp)) with (- (s * e) * exp tp) by ring.
@@ -257,11 +256,11 @@ Section Reduction.
       rewrite app_assoc, mass_app, pull_app, mass_losses, pull_losses, (pull_moved (fade / 2) r r'). fold W.
       assert (WP : W <= pull (fade / 2) r (items l ++ b)) by (apply pull_slower; [pose proof fade_range; lra | easy]).
       set (P := pull (fade / 2) r (items l ++ b)) in *. set (q := exp (- (fade / 2 * (r' - r)))) in *.
-      assert (0 <= share) by (unfold sum_states.share; lra).
+      assert (0 <= share) by (unfold tree_heights.share; lra).
       assert (Rabs e * W <= Rabs e * P) by now apply Rmult_le_compat_l.
       assert (share * (Rabs e * W) <= share * (Rabs e * P)) by now apply Rmult_le_compat_l.
       assert ((Rabs e + share * q + share * Rabs e) * P <= share * P) by (apply Rmult_le_compat_r; lra).
-      unfold sum_states.base in *. rewrite S_INR. lra.
+      unfold tree_heights.base in *. rewrite S_INR. lra.
     - discriminate.
   Qed.
 
@@ -315,16 +314,16 @@ Section Reduction.
     facts.
     intros [v ab p u d m z] few none. pose proof (size_at_least_one l v). pose proof (pos_INR K).
     destruct j as [|j].
-    - destruct (z eq_refl) as [small _]. rewrite (none eq_refl) in small. unfold sum_states.base, lost in *.
+    - destruct (z eq_refl) as [small _]. rewrite (none eq_refl) in small. unfold tree_heights.base, lost in *.
       change (INR 0) with 0 in small. nra.
     - pose proof (pull_nonneg (fade / 2) r _ (all_placed r l b ab p)).
-      assert (0 <= share) by (unfold sum_states.share; lra).
+      assert (0 <= share) by (unfold tree_heights.share; lra).
       assert (bound : mass b <= (1 + share) * base (size l) K + share * size l) by nra.
       unfold lost. set (n := size l) in *.
       assert (half : base n K <= n / 4).
-      { unfold sum_states.base. assert (INR K * wm <= 2 * n * wm) by (apply Rmult_le_compat_r; lra). nra. }
+      { unfold tree_heights.base. assert (INR K * wm <= 2 * n * wm) by (apply Rmult_le_compat_r; lra). nra. }
       assert (base n K <= n * wx + n * wa + 2 * n * wm).
-      { unfold sum_states.base. assert (INR K * wm <= 2 * n * wm) by (apply Rmult_le_compat_r; lra). nra. }
-      unfold sum_states.share in *. nra.
+      { unfold tree_heights.base. assert (INR K * wm <= 2 * n * wm) by (apply Rmult_le_compat_r; lra). nra. }
+      unfold tree_heights.share in *. nra.
   Qed.
 End Reduction.

@@ -17,9 +17,9 @@ From Coq Require Import ZArith.
 From Flocq Require Import Core.
 From softcheck Require Import softmax merge_plan.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.numerics Require Import row tilted_row atoms reduction converted_row moments b1_sum b5_logsumexp b6_entropy b6_growing.
+From softcheck.numerics Require Import row tilted_row reduction b1_sum moments b5_logsumexp b6_entropy b6_growing.
 Local Open Scope R_scope.
-From softcheck.numerics Require Import streaming_code streaming_operations.
+From softcheck.numerics Require Import streaming_code.
 
 (** ** Trees in general *)
 
@@ -36,28 +36,27 @@ Proof.
 Qed.
 
 Section Rounded.
-  Context (F : format) (tie : Z -> bool) (exp_hat log1p_hat log_hat : R -> R).
-  Hypothesis good_format : usable F.
-  Hypothesis calls : library F exp_hat log1p_hat log_hat.
+  Context (F : format) (tie : Z -> bool) (exp_hat log1p_hat log_hat : R -> R) (good_format : usable F)
+    (calls : library F exp_hat log1p_hat log_hat).
   Notation M := (streaming_arithmetic F).
   Notation rnd := (nearest F tie).
 
   Local Instance precision_positive : Prec_gt_0 (prec F).
   Proof. unfold Prec_gt_0. destruct good_format. lia. Qed.
 
-  Local Notation arithmetic_sound := (streaming_operations.arithmetic_sound F good_format).
-  Local Notation number_0 := (streaming_operations.number_0 F).
-  Local Notation number_1 := (streaming_operations.number_1 F good_format).
-  Local Notation number_rnd := (streaming_operations.number_rnd F tie good_format).
-  Local Notation rnd_number := (streaming_operations.rnd_number F tie).
-  Local Notation exact_sum := (streaming_operations.exact_sum F good_format).
-  Local Notation one_roundoff := (streaming_operations.one_roundoff F good_format).
-  Local Notation one_roundoff' := (streaming_operations.one_roundoff' F good_format).
-  Local Notation rounded_plus := (streaming_operations.rounded_plus F tie good_format).
-  Local Notation sum_rnd := (streaming_operations.sum_rnd F tie good_format).
-  Local Notation product_rnd := (streaming_operations.product_rnd F tie good_format).
-  Local Notation difference_rnd := (streaming_operations.difference_rnd F tie good_format).
-  Local Notation exp_computed := (streaming_operations.exp_computed F exp_hat log1p_hat log_hat good_format calls).
+  Local Notation arithmetic_sound := (streaming_code.arithmetic_sound F good_format).
+  Local Notation number_0 := (streaming_code.number_0 F).
+  Local Notation number_1 := (streaming_code.number_1 F good_format).
+  Local Notation number_rnd := (streaming_code.number_rnd F tie good_format).
+  Local Notation rnd_number := (streaming_code.rnd_number F tie).
+  Local Notation exact_sum := (streaming_code.exact_sum F good_format).
+  Local Notation one_roundoff := (streaming_code.one_roundoff F good_format).
+  Local Notation one_roundoff' := (streaming_code.one_roundoff' F good_format).
+  Local Notation rounded_plus := (streaming_code.rounded_plus F tie good_format).
+  Local Notation sum_rnd := (streaming_code.sum_rnd F tie good_format).
+  Local Notation product_rnd := (streaming_code.product_rnd F tie good_format).
+  Local Notation difference_rnd := (streaming_code.difference_rnd F tie good_format).
+  Local Notation exp_computed := (streaming_code.exp_computed F exp_hat log1p_hat log_hat good_format calls).
 
   (** ** Sums over some items, maybe none *)
 

@@ -24,8 +24,7 @@ Inductive dotted (M : arithmetic) (a l : R) : list R -> R -> nat -> Prop :=
 Definition magnitude (l : list R) : R := sum (map Rabs l).
 
 Section Score.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
+  Context (M : arithmetic) (good : sound M).
   Notation lambda := (unit M).
   Notation wa := (sum_floor M).
   Notation wm := (product_floor M).

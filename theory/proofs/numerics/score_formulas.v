@@ -11,7 +11,7 @@
     Source: docs/tolerances.md, B9; score_error in numerics/rounding/rounding_attention.cpp. *)
 
 From Coq Require Import ZArith String.
-From softcheck.numerics Require Import formula score_error added_terms b9_scaled_first.
+From softcheck.numerics Require Import formula score_error added_terms b9_split_scale.
 Local Open Scope string_scope.
 
 (** [products_scale] is the larger of 1 and the scale; [factor_sum] the sum of the sizes of query and key. *)
@@ -41,9 +41,7 @@ End Formulas.
 Local Open Scope R_scope.
 
 Section Values.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
-  Context (d r scale dot V : R).
+  Context (M : arithmetic) (good : sound M) (d r scale dot V : R).
 
   Definition is (q : quantity) : R :=
     match q with
@@ -74,8 +72,7 @@ Section Values.
 End Values.
 
 Section Covered.
-  Context (M : arithmetic).
-  Hypothesis good : sound M.
+  Context (M : arithmetic) (good : sound M).
 
   Theorem whole_score_behind r scale t xs y h score V :
     dotted M ((1 + INR r) * unit M) (standard_model.product_floor M) xs y h -> (h <= length xs - 1)%nat -> Rabs t <= unit M ->

@@ -121,8 +121,7 @@ Qed.
 (** ** Moments at another inverse temperature *)
 
 Section Tilted.
-  Context (m : R) (logits : list R).
-  Hypothesis max : is_maximum m logits.
+  Context (m : R) (logits : list R) (max : is_maximum m logits).
   Notation n := (size logits).
   Notation S := (weight_sum m logits).
   Notation Dbar := (mean_deviation m logits).

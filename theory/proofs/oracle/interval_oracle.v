@@ -143,9 +143,7 @@ Qed.
 
 (** ** The sums of the row about the reference point *)
 
-Variable reference : dyadic.
-Variable logits : list dyadic.
-Hypothesis visible : logits <> [].
+Context (reference : dyadic) (logits : list dyadic) (visible : logits <> []).
 
 Let c := value reference.
 Let row := map value logits.

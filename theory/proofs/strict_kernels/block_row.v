@@ -8,7 +8,7 @@
 
 From Coq Require Import ZArith List Bool.
 From Flocq Require Import Core BinarySingleNaN.
-From softcheck.strict_kernels Require Import machine_numbers block_exponential.
+From softcheck.strict_kernels Require Import machine_numbers.
 Import ListNotations.
 
 (** ** Compensated sums (compensated_sum.hpp) *)

@@ -16,7 +16,7 @@ From softcheck Require Import standard_interval.
 From softcheck.floating_point Require Import relative_error formats.
 From softcheck.certified Require Import rounded_operations.
 From softcheck.strict_kernels Require Import machine_numbers block_row strict_operations double_operations.
-From softcheck.strict_kernels Require Import inverse_tangent double_words double_atanh.
+From softcheck.strict_kernels Require Import double_atanh double_operations.
 Local Open Scope R_scope.
 
 Lemma double_sum_error a b :
@@ -61,9 +61,7 @@ Proof.
 Qed.
 
 Section Logarithm.
-  Context (s : f64) (a : R).
-  Hypothesis hs : is_double s a.
-  Hypothesis range : 0 <= a <= two_to 60.
+  Context (s : f64) (a : R) (hs : is_double s a) (range : 0 <= a <= two_to 60).
 
   Theorem small_logarithm :
     a < / 4 -> a = 0 \/ two_to (-280) <= a ->

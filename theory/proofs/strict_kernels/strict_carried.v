@@ -16,9 +16,9 @@ From Flocq Require Import Core BinarySingleNaN.
 From softcheck.floating_point Require Import relative_error standard_model formats.
 From softcheck.numerics Require Import tree_heights moments.
 From softcheck.certified Require Import rounded_operations.
-From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
-From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted.
-From softcheck.strict_kernels Require Import strict_pairs strict_compensated.
+From softcheck.strict_kernels Require Import machine_numbers block_row.
+From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums.
+From softcheck.strict_kernels Require Import strict_deviations strict_compensated.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -56,9 +56,7 @@ Proof.
 Qed.
 
 Section Carried.
-  Context (A : nat) (step : R).
-  Hypothesis few : (A <= 12)%nat.
-  Hypothesis small_step : 0 <= step <= / 2.
+  Context (A : nat) (step : R) (few : (A <= 12)%nat) (small_step : 0 <= step <= / 2).
   Notation M := (strict_arithmetic A step).
   Notation partial := (partial A step).
   Notation plain_pair := (plain_pair A step).

@@ -16,7 +16,7 @@ From Flocq Require Import Core BinarySingleNaN Relative Plus_error.
 From softcheck.floating_point Require Import relative_error standard_model formats.
 From softcheck.numerics Require Import tree_heights.
 From softcheck.certified Require Import rounded_operations.
-From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
+From softcheck.strict_kernels Require Import machine_numbers block_row.
 From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_deviations.
 Local Open Scope R_scope.
 
@@ -54,9 +54,7 @@ Record kept (s : compensated) (v e : R) (N K : nat) : Prop := {
 }.
 
 Section Kept.
-  Context (N K : nat).
-  Hypothesis N_few : (Z.of_nat N <= 2 ^ 15)%Z.
-  Hypothesis K_few : (Z.of_nat K <= 2 ^ 22)%Z.
+  Context (N K : nat) (N_few : (Z.of_nat N <= 2 ^ 15)%Z) (K_few : (Z.of_nat K <= 2 ^ 22)%Z).
 
   Lemma rest_at_most v e : small_rest v e N K -> Rabs e <= / 40 * v + two_to (-120) \/ v < 0.
   Proof using N_few K_few.
@@ -85,14 +83,10 @@ Section Kept.
 End Kept.
 
 Section Compensated.
-  Context (A : nat) (step : R).
-  Hypothesis few : (A <= 12)%nat.
-  Hypothesis small_step : 0 <= step <= / 2.
+  Context (A : nat) (step : R) (few : (A <= 12)%nat) (small_step : 0 <= step <= / 2).
   Notation M := (strict_arithmetic A step).
 
-  Context (N K : nat).
-  Hypothesis N_few : (Z.of_nat N <= 2 ^ 15)%Z.
-  Hypothesis K_few : (Z.of_nat K <= 2 ^ 22)%Z.
+  Context (N K : nat) (N_few : (Z.of_nat N <= 2 ^ 15)%Z) (K_few : (Z.of_nat K <= 2 ^ 22)%Z).
 
   Theorem item_kept s x v e a :
     kept s v e N K -> is_value x a -> 0 <= a <= two_to 48 ->
@@ -166,9 +160,7 @@ Section Compensated.
 End Compensated.
 
 Section Two.
-  Context (A : nat) (step : R).
-  Hypothesis few : (A <= 12)%nat.
-  Hypothesis small_step : 0 <= step <= / 2.
+  Context (A : nat) (step : R) (few : (A <= 12)%nat) (small_step : 0 <= step <= / 2).
   Notation M := (strict_arithmetic A step).
 
   Theorem sums_kept N K1 K2 s1 s2 v1 e1 v2 e2 :

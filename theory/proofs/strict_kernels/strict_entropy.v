@@ -18,18 +18,17 @@ From softcheck Require Import softmax entropy_bounds.
 From softcheck.floating_point Require Import relative_error standard_model formats.
 From softcheck.numerics Require Import row tree_heights b1_sum b5_logsumexp b6_entropy b6_growing.
 From softcheck.certified Require Import rounded_operations.
-From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
-From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted.
-From softcheck.strict_kernels Require Import strict_state strict_row strict_argument strict_softmax strict_lost strict_unrounded.
+From softcheck.strict_kernels Require Import machine_numbers block_row.
+From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums.
+From softcheck.strict_kernels Require Import strict_state strict_row strict_argument strict_softmax.
 From softcheck.strict_kernels Require Import strict_special_rows strict_logsumexp.
-From softcheck.strict_kernels Require Import double_operations double_logarithm strict_theta strict_logarithm strict_mean.
+From softcheck.strict_kernels Require Import double_operations double_logarithm strict_theta.
 Local Open Scope R_scope.
 
 (** ** The last operations, in double, and the output's rounding *)
 
 Section Assembly.
-  Context (B : nat).
-  Hypothesis few : (B <= 2)%nat.
+  Context (B : nat) (few : (B <= 2)%nat).
   Notation M := (strict_arithmetic (2 + B) step_32).
 
   Lemma logarithm_is_computed l s : 1 <= s -> Rabs (l - ln s) <= 6 * u64 * ln s -> computed_log M s l.
@@ -76,16 +75,11 @@ Section Assembly.
 End Assembly.
 
 Section Entropy.
-  Context (scale : f32) (unit : R) (row : list f32).
-  Hypothesis scale_value : is_value scale unit.
-  Hypothesis large : two_to (-119) <= unit.
-  Hypothesis items : Forall admissible row.
-  Hypothesis few_items : (Z.of_nat (length row) <= 2 ^ 22)%Z.
-  Hypothesis some : exists x, In x row /\ is_finite x = true.
+  Context (scale : f32) (unit : R) (row : list f32) (scale_value : is_value scale unit) (large : two_to (-119) <= unit)
+    (items : Forall admissible row) (few_items : (Z.of_nat (length row) <= 2 ^ 22)%Z)
+    (some : exists x, In x row /\ is_finite x = true).
   (** The logits are e^t times those by the scale: t counts as B roundings of an argument. *)
-  Context (B : nat) (t : R).
-  Hypothesis few : (B <= 2)%nat.
-  Hypothesis within : Rabs t <= INR B * log_unit u32.
+  Context (B : nat) (t : R) (few : (B <= 2)%nat) (within : Rabs t <= INR B * log_unit u32).
   Notation M := (strict_arithmetic (2 + B) step_32).
   Notation logits := (row_of (exp t * unit) row).
   Notation additions := (granted_height (length row) (length logits)).

@@ -1,7 +1,7 @@
 (** * The strict kernels' exponential is the certified one, its power of two included.
 
     Main results
-    - [operations_are_certified]   its operations on binary32 numbers are those of certified/exp_kernel_f32.v, step by step
+    - [operations_are_certified]   its operations on binary32 numbers are those of certified/exponentials.v, step by step
     - [power_is_made_of_bits]      the bits of the count, shifted, are those of 2^(k + 64)
 
     Source: kernels/block/exponential.hpp; certified/computed_exp.v. *)
@@ -10,8 +10,8 @@ From Coq Require Import Reals List ZArith Lra Lia.
 From Flocq Require Import Core BinarySingleNaN Sterbenz.
 From softcheck Require Import standard_interval.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.certified Require Import rounded_operations computed_exp exponential_constants exp_kernel_f32.
-From softcheck.strict_kernels Require Import machine_numbers block_exponential strict_operations.
+From softcheck.certified Require Import rounded_operations computed_exp exponential_constants exponentials.
+From softcheck.strict_kernels Require Import machine_numbers strict_operations.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -116,9 +116,7 @@ Notation u32 := (two_to (-24)).
 Notation fits := exp_f32_suitable.
 
 Section Argument.
-  Context (z : f32) (a : R).
-  Hypothesis hz : is_value z a.
-  Hypothesis range : -110 <= a <= 0.
+  Context (z : f32) (a : R) (hz : is_value z a) (range : -110 <= a <= 0).
 
   Let product_range : -165 <= a * log2_e exp_f32 <= 0.
   Proof using range. pose proof (log2_range fits). nra. Qed.
@@ -156,9 +154,8 @@ Section Argument.
   Qed.
 
   Section Count.
-    Context (k : Z).
-    Hypothesis counted : fl32 (shifted_value - IZR (rounder exp_f32)) = IZR k.
-    Hypothesis close : Rabs (IZR k - a * log2_e exp_f32) <= 1 / 2 + two_to (8 - 24 - 1).
+    Context (k : Z) (counted : fl32 (shifted_value - IZR (rounder exp_f32)) = IZR k)
+      (close : Rabs (IZR k - a * log2_e exp_f32) <= 1 / 2 + two_to (8 - 24 - 1)).
 
     Lemma k_range : (-160 <= k <= 0)%Z.
     Proof using range close. now apply (count_range exp_f32 _ _ _ _ _ _ _ fits a). Qed.

@@ -9,11 +9,11 @@
 From Coq Require Import ZArith.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.numerics Require Import row atoms.
+From softcheck.numerics Require Import row.
 From softcheck.certified Require Import rounded_operations.
-From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
-From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted.
-From softcheck.strict_kernels Require Import strict_deviations strict_pairs strict_carried strict_state.
+From softcheck.strict_kernels Require Import machine_numbers block_row.
+From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums.
+From softcheck.strict_kernels Require Import strict_deviations strict_carried strict_state.
 Local Open Scope R_scope.
 
 (** z is at least x, of numbers and -inf. *)
@@ -65,16 +65,11 @@ Lemma admissible_defined x : admissible x -> less x plus_infinity = true.
 Proof. intros [finite| ->]; [destruct x as [| | |[]]; try discriminate; reflexivity|reflexivity]. Qed.
 
 Section Group.
-  Context (A : nat) (step : R).
-  Hypothesis few : (A <= 12)%nat.
-  Hypothesis small_step : 0 <= step <= / 2.
+  Context (A : nat) (step : R) (few : (A <= 12)%nat) (small_step : 0 <= step <= / 2).
   Notation M := (strict_arithmetic A step).
   Notation carried := (carried A step).
-  Context (scale : f32) (unit : R).
-  Hypothesis scale_value : is_value scale unit.
-  Hypothesis unit_positive : 0 < unit.
-  Hypothesis argument : forall x y a b,
-    is_value x a -> is_value y b -> a <= b -> argued A step (mul (sub x y) scale) (b * unit - a * unit).
+  Context (scale : f32) (unit : R) (scale_value : is_value scale unit) (unit_positive : 0 < unit)
+    (argument : forall x y a b, is_value x a -> is_value y b -> a <= b -> argued A step (mul (sub x y) scale) (b * unit - a * unit)).
   Notation visible := (visible unit).
   Notation holds := (holds A step unit).
 

@@ -16,11 +16,11 @@ From Flocq Require Import Core BinarySingleNaN.
 From softcheck.floating_point Require Import relative_error standard_model formats.
 From softcheck.numerics Require Import row tree_heights b1_sum b5_logsumexp b6_entropy.
 From softcheck.certified Require Import rounded_operations.
-From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
-From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted.
-From softcheck.strict_kernels Require Import strict_carried strict_state strict_row strict_argument strict_softmax strict_lost strict_unrounded.
+From softcheck.strict_kernels Require Import machine_numbers block_row.
+From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums.
+From softcheck.strict_kernels Require Import strict_carried strict_state strict_row strict_argument strict_softmax.
 From softcheck.strict_kernels Require Import strict_special_rows.
-From softcheck.strict_kernels Require Import double_operations double_logarithm strict_theta strict_logarithm.
+From softcheck.strict_kernels Require Import double_operations double_logarithm strict_theta.
 Local Open Scope R_scope.
 
 (** Four roundings of an argument: 1 / theta to double and to binary32, the difference, the product. *)
@@ -36,13 +36,10 @@ Proof.
 Qed.
 
 Section LogSumExp.
-  Context (theta : f64) (T : R) (row : list f32).
-  Hypothesis theta_value : is_double theta T.
-  Hypothesis theta_range : two_to (-126) <= T <= two_to 119.
-  Hypothesis items : Forall admissible row.
-  Hypothesis few_items : (Z.of_nat (length row) <= 2 ^ 22)%Z.
-  Hypothesis some : exists x, In x row /\ is_finite x = true.
-  Hypothesis in_range : forall x, In x row -> is_finite x = true -> Rabs (val x / T) <= two_to 125.
+  Context (theta : f64) (T : R) (row : list f32) (theta_value : is_double theta T)
+    (theta_range : two_to (-126) <= T <= two_to 119) (items : Forall admissible row)
+    (few_items : (Z.of_nat (length row) <= 2 ^ 22)%Z) (some : exists x, In x row /\ is_finite x = true)
+    (in_range : forall x, In x row -> is_finite x = true -> Rabs (val x / T) <= two_to 125).
   Notation M := logsumexp_model.
   Notation logits := (row_of (/ T) row).
   Notation L := (ln (partition_function logits)).

@@ -46,10 +46,7 @@ Proof.
 Qed.
 
 Section Operations.
-  Context (x y z : f32) (a b c : R).
-  Hypothesis hx : is_value x a.
-  Hypothesis hy : is_value y b.
-  Hypothesis hz : is_value z c.
+  Context (x y z : f32) (a b c : R) (hx : is_value x a) (hy : is_value y b) (hz : is_value z c).
 
   Theorem add_value : Rabs (a + b) <= two_to 127 -> is_value (add x y) (fl32 (a + b)).
   Proof using hx hy.

@@ -11,20 +11,16 @@
 From Coq Require Import Reals List ZArith Permutation Lra Lia.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck.floating_point Require Import standard_model.
-From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
-From softcheck.strict_kernels Require Import strict_operations strict_weights strict_counted strict_carried strict_state strict_groups.
+From softcheck.strict_kernels Require Import machine_numbers block_row.
+From softcheck.strict_kernels Require Import strict_operations strict_weights strict_sums strict_carried strict_state
+  strict_groups.
 Import ListNotations.
 Local Open Scope R_scope.
 
 Section Row.
-  Context (A : nat) (step : R).
-  Hypothesis few : (A <= 12)%nat.
-  Hypothesis small_step : 0 <= step <= / 2.
-  Context (scale : f32) (unit : R).
-  Hypothesis scale_value : is_value scale unit.
-  Hypothesis unit_positive : 0 < unit.
-  Hypothesis argument : forall x y a b,
-    is_value x a -> is_value y b -> a <= b -> argued A step (mul (sub x y) scale) (b * unit - a * unit).
+  Context (A : nat) (step : R) (few : (A <= 12)%nat) (small_step : 0 <= step <= / 2) (scale : f32) (unit : R)
+    (scale_value : is_value scale unit) (unit_positive : 0 < unit)
+    (argument : forall x y a b, is_value x a -> is_value y b -> a <= b -> argued A step (mul (sub x y) scale) (b * unit - a * unit)).
   Notation holds := (holds A step unit).
   Notation visible_group := (visible_group unit).
 

@@ -18,11 +18,13 @@ From Coq Require Import ZArith.
 From Flocq Require Import Core BinarySingleNaN Mult_error.
 From softcheck Require Import softmax entropy_bounds.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.numerics Require Import row tilted_row atoms tree_heights reduction moments converted_row b1_sum element_threshold b2_element bracket.
+From softcheck.numerics Require Import row tilted_row tree_heights reduction moments b1_sum element_threshold b2_element
+  bracket.
 From softcheck.certified Require Import rounded_operations.
-From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
-From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted.
-From softcheck.strict_kernels Require Import strict_pairs strict_carried strict_state strict_groups strict_row strict_argument strict_lost strict_unrounded.
+From softcheck.strict_kernels Require Import machine_numbers block_row.
+From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums.
+From softcheck.strict_kernels Require Import strict_deviations strict_carried strict_state strict_groups strict_row
+  strict_argument.
 Local Open Scope R_scope.
 
 (** What the kernel's arithmetic is in the model, and its output: binary32, as the accumulator. *)
@@ -71,12 +73,9 @@ Qed.
 (** ** The row *)
 
 Section Softmax.
-  Context (scale : f32) (unit : R) (row : list f32).
-  Hypothesis scale_value : is_value scale unit.
-  Hypothesis large : two_to (-119) <= unit.
-  Hypothesis items : Forall admissible row.
-  Hypothesis few_items : (Z.of_nat (length row) <= 2 ^ 22)%Z.
-  Hypothesis some : exists x, In x row /\ is_finite x = true.
+  Context (scale : f32) (unit : R) (row : list f32) (scale_value : is_value scale unit) (large : two_to (-119) <= unit)
+    (items : Forall admissible row) (few_items : (Z.of_nat (length row) <= 2 ^ 22)%Z)
+    (some : exists x, In x row /\ is_finite x = true).
   Notation M := strict_model.
   Notation logits := (row_of unit row).
 

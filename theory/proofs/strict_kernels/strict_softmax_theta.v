@@ -16,16 +16,15 @@
 From Coq Require Import ZArith.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.numerics Require Import row atoms tree_heights reduction converted_row b1_sum element_threshold b2_element bracket.
-From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
-From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted.
-From softcheck.strict_kernels Require Import strict_state strict_row strict_argument strict_softmax strict_lost strict_unrounded.
+From softcheck.numerics Require Import row tree_heights reduction b1_sum element_threshold b2_element bracket.
+From softcheck.strict_kernels Require Import machine_numbers block_row.
+From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums.
+From softcheck.strict_kernels Require Import strict_state strict_row strict_argument strict_softmax.
 From softcheck.strict_kernels Require Import double_operations strict_theta strict_logsumexp strict_entropy.
 Local Open Scope R_scope.
 
 Section Scaled.
-  Context (A B : nat) (step t : R).
-  Hypothesis within : Rabs t <= INR B * log_unit u32.
+  Context (A B : nat) (step t : R) (within : Rabs t <= INR B * log_unit u32).
   Notation M := (strict_arithmetic A step).
   Notation N := (strict_arithmetic (A + B) step).
   Notation times := (map (Rmult (exp t))).
@@ -79,12 +78,9 @@ Section Scaled.
 End Scaled.
 
 Section Theta.
-  Context (theta : f64) (T : R) (row : list f32).
-  Hypothesis theta_value : is_double theta T.
-  Hypothesis theta_range : two_to (-126) <= T <= two_to 119.
-  Hypothesis items : Forall admissible row.
-  Hypothesis few_items : (Z.of_nat (length row) <= 2 ^ 22)%Z.
-  Hypothesis some : exists x, In x row /\ is_finite x = true.
+  Context (theta : f64) (T : R) (row : list f32) (theta_value : is_double theta T)
+    (theta_range : two_to (-126) <= T <= two_to 119) (items : Forall admissible row)
+    (few_items : (Z.of_nat (length row) <= 2 ^ 22)%Z) (some : exists x, In x row /\ is_finite x = true).
   Notation M := logsumexp_model.
   Notation logits := (row_of (/ T) row).
 

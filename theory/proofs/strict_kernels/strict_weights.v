@@ -12,8 +12,8 @@ From Coq Require Import Reals List ZArith Lra Lia.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck Require Import standard_interval.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.certified Require Import rounded_operations computed_exp exponential_constants exp_kernel_f32.
-From softcheck.strict_kernels Require Import machine_numbers block_exponential strict_operations strict_exponential.
+From softcheck.certified Require Import rounded_operations computed_exp exponential_constants exponentials.
+From softcheck.strict_kernels Require Import machine_numbers strict_operations strict_exponential.
 Local Open Scope R_scope.
 
 (** What the kernels' arithmetic loses: an exponential errs by 2 u and may lose four half quanta, a compensated sum or its
@@ -51,9 +51,7 @@ Proof.
 Qed.
 
 Section Weights.
-  Context (A : nat) (step : R).
-  Hypothesis few : (A <= 12)%nat.
-  Hypothesis small_step : 0 <= step <= / 2.
+  Context (A : nat) (step : R) (few : (A <= 12)%nat) (small_step : 0 <= step <= / 2).
   Notation M := (strict_arithmetic A step).
   Let good : sound M := strict_arithmetic_sound A step few small_step.
 

@@ -1,6 +1,6 @@
-# The double filter's exponential, products and sums rounded apart: the computed 1 + (r + r^2 q(r)) against
-# the same polynomial without rounding, relative, for every r of the format in the reduced range.
-@rnd = float<ieee_64, ne>;
+# The double filter's exponential: the computed 1 + (r + r^2 q(r)) against the same
+# polynomial without rounding, relative, for every r of the format in the reduced range.
+@rnd = float<FORMAT, ne>;
 r = rnd(any_r);
 c0 = 1b-1;
 c1 = 6004799503160577b-55;
@@ -36,6 +36,6 @@ p = rnd(1 + tail);
 exact_tail = (r * r) * e0 + r;
 exact = 1 + exact_tail;
 
-{ r in [-0.34658,0.34658] -> |(p - exact) / exact| <= 142e-18 }
+{ r in [-0.34658,0.34658] -> |(p - exact) / exact| <= BOUND }
 
-$ r in 4;
+$ r in PIECES;
