@@ -55,6 +55,7 @@ std::string closing_text(const TensorJudgement& judgement, const CheckedTensors&
   const std::string ended = judgement.ended_early.empty() ? "" : "; " + judgement.ended_early;
   const std::string found =
       judgement.failed > 0 ? fmt::format("{} of {} rows fail", judgement.failed, rows_of_task(tensors.task))
+      : judgement.verdict == ReportVerdict::pass && judgement.judged == 1 ? "the one row keeps to the contract"
       : judgement.verdict == ReportVerdict::pass ? fmt::format("all {} rows keep to the contract", judgement.judged)
                                                  : "no row fails, and nothing is proved";
   return fmt::format("{}{}: {}; {} of {} rows judged{}{}, {:.1f} s", to_string(judgement.verdict),
@@ -104,9 +105,10 @@ int run_check(const CheckVerbFlags& flags) {
   const std::string failing = failing_text(judgement, tensors.task);
   std::string asked = parameters_text(tensors.task);
   if (!asked.empty()) asked = "  " + asked.substr(2) + "\n";
-  const std::string text = fmt::format("{}{}{}{}{}{}{}{}\n", tensors_text(reported), asked,
-                                       to_table(report, {.colour = wants_colour()}), worst, fit.text(), failing,
-                                       failing.empty() ? "" : "\n", closing_text(judgement, tensors, flags.exempt));
+  const std::string text =
+      fmt::format("{}{}{}{}{}{}{}\n", tensors_text(reported), asked, to_table(report, {.colour = wants_colour()}),
+                  fit.reading.empty() ? worst + fit.text() : fit.text() + worst, failing, failing.empty() ? "" : "\n",
+                  closing_text(judgement, tensors, flags.exempt));
   const std::string json =
       tensors_json(judgement, tensors.task, tensors.contract, tensors.outputs, reported, flags.worst);
   return publish(text, judgement.verdict,

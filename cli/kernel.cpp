@@ -252,10 +252,11 @@ int run_kernel(const KernelFlags& flags) {
     if (corpus_cases > 0 && !from_corpus) how += fmt::format(", after {} of the corpus", corpus_cases);
     const std::string summary = summary_of(judgement);
     const char* separator = summary == to_string(judgement.verdict) ? ":" : ";";
-    return publish(report, flags.output,
-                   fmt::format("{}{}{} {} calls, {} refused, {} rows judged, {:.1f} s ({})", summary,
-                               exemptions_text(subject.exempt), separator, judgement.calls, judgement.refused,
-                               judgement.rows, judgement.seconds, how));
+    return publish(
+        report, flags.output,
+        fmt::format("{}{}{} {} {}, {} refused, {} {} judged, {:.1f} s ({})", summary, exemptions_text(subject.exempt),
+                    separator, judgement.calls, judgement.calls == 1 ? "call" : "calls", judgement.refused,
+                    judgement.rows, judgement.rows == 1 ? "row" : "rows", judgement.seconds, how));
   } catch (const Interrupted&) {
     throw InputError(undecided, "kernel: ended, by the user or --budget, before there was anything to report");
   } catch (const ResumeError& error) {

@@ -101,15 +101,16 @@ void end_early(const PropertySchedule& schedule, KernelJudgement& judgement) {
 }
 
 // Triton's interpreter uses NumPy on the CPU, which has no bf16.
-void note_interpreter(const KernelSubject& subject, KernelJudgement& judgement) {
+bool note_interpreter(const KernelSubject& subject, KernelJudgement& judgement) {
   const char* const interpreted = std::getenv("TRITON_INTERPRET");
   const bool is_bf16 =
       subject.contract.input == numerics::Format::bf16 || subject.contract.output == numerics::Format::bf16;
-  if (judgement.verdict != ReportVerdict::fail || !is_bf16 || interpreted == nullptr || *interpreted != '1') return;
+  if (judgement.verdict != ReportVerdict::fail || !is_bf16 || interpreted == nullptr || *interpreted != '1')
+    return false;
   judgement.notes.emplace_back(
-      "TRITON_INTERPRET=1: Triton's interpreter cuts f32 off to bf16 where a GPU rounds to nearest: judge bf16 on a "
-      "GPU, "
-      "or f32 and f16 here");
+      "cause: TRITON_INTERPRET=1: Triton's interpreter cuts f32 off to bf16 where a GPU rounds to nearest: judge bf16 "
+      "on a GPU, or f32 and f16 here");
+  return true;
 }
 
 // Notes which sizes a pass covers, and which it does not.
@@ -132,7 +133,6 @@ void weigh(const Trial& trial, KernelJudgement& judgement) {
   judgement.errors = trial.errors();
   judgement.coverage = trial.coverage();
   judgement.not_tried.insert(judgement.not_tried.end(), trial.not_tried().begin(), trial.not_tried().end());
-  add_sizes(trial.sizes(), judgement);
   const std::size_t accepted = judgement.calls - judgement.refused;
   ReportVerdict weight = ReportVerdict::pass;
   if (accepted == 0 && judgement.calls > 0) {
@@ -260,6 +260,34 @@ void note_mending_removals(Trial& trial, KernelJudgement& judgement) {
   }
 }
 
+// Are the smallest failing calls right by a contract whose accumulator is the 16-bit format of the results? Then no
+// word of a contract is missing: the kernel rounds each step.
+void note_rounded_steps(const KernelSubject& subject, const JudgeOptions& options, KernelJudgement& judgement) {
+  const numerics::FormatProperties& output = numerics::properties(subject.contract.output);
+  const bool is_narrow = output.storage_bits == 16 && subject.contract.accumulator != subject.contract.output;
+  if (!is_narrow || judgement.verdict != ReportVerdict::fail || !judgement.ended_early.empty()) return;
+  KernelSubject narrow = subject;
+  narrow.contract.accumulator = subject.contract.output;
+  narrow.contract.summation =
+      numerics::parse_contract("sum=tree", subject.contract.input, subject.contract.output).summation;
+  std::size_t replays = 0;
+  for (const PropertyFinding& property : judgement.properties) {
+    const std::optional<Counterexample>& found = property.outcome.counterexample;
+    if (!found) continue;
+    for (const numerics::Certificate& failed : found->failed) {
+      const WrongValue kind = kind_of(failed);
+      if (kind != WrongValue::wrong && kind != WrongValue::inexact) return;
+    }
+    constexpr std::size_t most_replays = 3;
+    if (++replays > most_replays) continue;
+    if (replay_kernel(narrow, property.name, found->case_text, options).verdict != ReportVerdict::pass) return;
+  }
+  const std::string name(output.name);
+  judgement.notes.push_back("cause: each step seems to be rounded to " + name +
+                            ", for the smallest failing calls are right under 'acc=" + name +
+                            " sum=tree': compute in f32, and round the result once");
+}
+
 template <class Trial>
 KernelJudgement judge(const KernelSubject& subject, const JudgeOptions& options, Trial& trial) {
   const auto start = std::chrono::steady_clock::now();
@@ -276,12 +304,13 @@ KernelJudgement judge(const KernelSubject& subject, const JudgeOptions& options,
   choose_gravest(judgement);
   end_early(schedule, judgement);
   weigh(trial, judgement);
+  if (judgement.calls > judgement.refused) add_sizes(trial.sizes(), judgement);
   require_decided_claims(trial, subject.domain, judgement);
   // A failing property stops early, so only a pass has made all calls.
   if (judgement.verdict == ReportVerdict::pass) note_unmet(judgement);
   explain_refusals(subject, trial, judgement);
   note_exp_of_zero(subject, judgement);
-  note_interpreter(subject, judgement);
+  if (!note_interpreter(subject, judgement)) note_rounded_steps(subject, options, judgement);
   if constexpr (requires { trial.hints(); }) {
     for (std::string& line : trial.hints().lines(subject)) judgement.notes.push_back(std::move(line));
   }

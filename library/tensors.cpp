@@ -197,8 +197,8 @@ Answer judge(const softcheck_call* call, const softcheck_options& options) {
   result.status = static_cast<softcheck_status>(exit_code(judgement.verdict));
   result.members["verdict"] = to_string(judgement.verdict);
   const ContractFit fit = fitting_contract(task, contract, outputs, judgement, how, seconds_for_fit(judgement));
-  result.members["text"] =
-      to_table({judgement.rows}) + worst_text(judgement, task, contract, outputs, how.worst) + fit.text();
+  const std::string worst = worst_text(judgement, task, contract, outputs, how.worst);
+  result.members["text"] = to_table({judgement.rows}) + (fit.reading.empty() ? worst + fit.text() : fit.text() + worst);
   result.members["picture"] = slack_picture(judgement, task, contract);
   result.members["judged"] = judgement.judged;
   result.members["failed"] = judgement.failed;

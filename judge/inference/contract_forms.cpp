@@ -30,7 +30,8 @@ bool stores(const Contract& contract) {
   return std::ranges::any_of(stored_words, is_set) || contract.scale == ScaleUse::stored;
 }
 
-constexpr double least_normal = 0x1p-126;  // the floor of an exponential without subnormal numbers
+// The floor of an exponential without subnormal numbers: subnormal=flushed grants visible items as much.
+constexpr double least_normal = 0x1p-126;
 
 constexpr std::array exponential_words{"exp=1ulp",    "exp=2ulp",  "exp=4ulp",     "exp=E:2,A:3", "exp=8ulp",
                                        "exp=E:8,A:3", "exp=16ulp", "exp=E:32,A:3", "exp=64ulp"};
@@ -144,7 +145,9 @@ std::vector<std::string> ContractForms::words_set(const Contract& contract) cons
     if (word_of(contract, key) != word_of(base_, key)) keys.emplace_back(key);
   };
   for (const char* key : {"lse", "theta", "entropy_from", "scale", "gradient", "exp_floor"}) add(key);
-  for (const auto& [key, word] : stored_words) add(key);
+  for (const auto& [key, word] : stored_words) {
+    if (contract.*word != base_.*word) keys.emplace_back(key);
+  }
   return keys;
 }
 
@@ -190,9 +193,8 @@ std::vector<std::string> ContractForms::weaker_words(const Contract& contract) c
   if (is_narrow(contract)) words.push_back(word_of(contract, "acc"));
   if (op_->answers.exponentials && !is_own_exponential(contract)) words.push_back(word_of(contract, "exp"));
   for (const auto& [key, word] : stored_words) {
-    if (word_of(contract, key) != word_of(base_, key)) words.push_back(word_of(contract, key));
+    if (contract.*word != base_.*word) words.push_back(word_of(contract, key));
   }
-  if (contract.least_exp != base_.least_exp) words.push_back(word_of(contract, "exp_floor"));
   if (contract.scale == ScaleUse::stored) words.push_back(word_of(contract, "scale"));
   return words;
 }
@@ -202,7 +204,6 @@ Contract ContractForms::without_weaker_words(const Contract& contract) const {
   if (is_narrow(contract)) own.accumulator = base_.accumulator;
   if (!is_own_exponential(contract)) own = with_exponential(own, worst_own_exponential);
   for (const auto& [key, word] : stored_words) own.*word = base_.*word;
-  own.least_exp = base_.least_exp;
   if (own.scale == ScaleUse::stored) own.scale = base_.scale;
   return own;
 }

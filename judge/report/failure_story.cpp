@@ -16,6 +16,9 @@ using numerics::Certificate;
 // Below this size prefer the earlier property, which has the fewest conditions, even if a later one has a smaller case.
 constexpr std::size_t few_logits = 8;
 
+// Stands among the reported cases once a claim has shown a value that was never written.
+constexpr const char* unwritten = "unwritten";
+
 const Certificate* first_of(const Counterexample& found, const std::string& claim) {
   const auto place = std::ranges::find(found.failed, claim, &Certificate::claim);
   return place == found.failed.end() ? nullptr : &*place;
@@ -139,6 +142,13 @@ std::vector<std::string> story_of(const KernelSubject& subject, const KernelJudg
     if (!reported_case_texts.insert(one_case).second) {
       story.push_back("in the same case: " + one_line(*cause.failed));
       if (&cause == &causes.back()) story.emplace_back("replay: as above");
+      continue;
+    }
+    const bool is_unwritten = cause.kind == WrongValue::unwritten;
+    if (is_unwritten && !reported_case_texts.insert(unwritten).second) {
+      story.push_back("the same cause: " + cause.property->name + " on " + logits_text(found.size) + ", got " +
+                      number_text(evidence_of(*cause.failed)->value->got));
+      story.push_back("replay: " + command_line(subject, one_case));
       continue;
     }
     story.push_back(cause.property->name + (fails_alone(found) ? " made a call that fails alone, too"

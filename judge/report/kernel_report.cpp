@@ -73,6 +73,20 @@ bool shows_printed(const ReportRow& row) {
   return std::ranges::any_of(row.details, [](const std::string& detail) { return detail.starts_with("    | "); });
 }
 
+// The verdict of one failed claim: a property's case may crash in one call, and return a wrong value in another.
+ReportVerdict verdict_of_failure(const Certificate& failed, const PropertyFinding& property) {
+  const KernelEvidence* evidence = evidence_of(failed);
+  if (evidence == nullptr || !evidence->ending) return property.verdict;
+  switch (evidence->ending->end) {
+    case CallEnd::crashed:
+      return ReportVerdict::crash;
+    case CallEnd::timed_out:
+      return ReportVerdict::timeout;
+    default:
+      return property.verdict;
+  }
+}
+
 // The result per claim over all properties.
 std::map<std::string, ReportRow> rows_by_claim(const KernelJudgement& judgement, const numerics::Contract& contract) {
   std::map<std::string, ReportRow> rows;
@@ -94,7 +108,7 @@ std::map<std::string, ReportRow> rows_by_claim(const KernelJudgement& judgement,
     if (!outcome.counterexample) continue;
     for (const Certificate& certificate : outcome.counterexample->failed) {
       ReportRow& row = row_of(certificate.claim);
-      row.verdict = std::min(row.verdict, property.verdict);
+      row.verdict = std::min(row.verdict, verdict_of_failure(certificate, property));
       row.failed.push_back(certificate);
     }
   }
@@ -104,12 +118,12 @@ std::map<std::string, ReportRow> rows_by_claim(const KernelJudgement& judgement,
 
 constexpr int first_passing = 100, last_place = 200;
 
-// Sorts failures above passes: by verdict, then the gravest first.
+// Sorts failures above passes: the gravest first, of equal ones those of values.
 int place_of(const ReportRow& row, const KernelJudgement& judgement) {
   if (row.verdict == ReportVerdict::pass) return first_passing + (row.errors ? 0 : 1);
   const std::vector<FailureCause> causes = causes_of(judgement, row.claim);
   const WrongValue kind = causes.empty() ? WrongValue::other : causes.front().kind;
-  return 10 * static_cast<int>(row.verdict) + static_cast<int>(kind);
+  return 2 * static_cast<int>(kind) + (row.errors ? 0 : 1);
 }
 
 // One case may break several claims: the claim that comes first in the table shows it, the others refer to it.
@@ -128,9 +142,13 @@ void tell_failures(const KernelSubject& subject, const KernelJudgement& judgemen
 
 std::string inference_hint(const KernelSubject& subject, const KernelJudgement& judgement) {
   const std::vector<std::string> values = value_claims(subject.op);
-  // No contract allows a NaN, an infinity or a 0 in place of a number, nor an error of so many thresholds, which
-  // exceeds the value.
-  const double most = 1 / numerics::properties(subject.contract.accumulator).unit_roundoff;
+  if (std::ranges::any_of(judgement.notes, [](const std::string& note) { return note.starts_with("cause: "); })) {
+    return "";
+  }
+  // No contract allows a NaN, an infinity or a 0 in place of a number, nor an error of so many thresholds: bf16 is the
+  // narrowest accumulator, and exp=64ulp the widest exponential.
+  const auto unit = [](numerics::Format format) { return numerics::properties(format).unit_roundoff; };
+  const double most = std::fmax(256, 4 * unit(numerics::Format::bf16) / unit(subject.contract.accumulator));
   std::size_t failed = 0;
   for (const PropertyFinding& property : judgement.properties) {
     if (!property.outcome.counterexample) continue;

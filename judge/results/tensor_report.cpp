@@ -19,7 +19,7 @@
 namespace softcheck::proptests {
 namespace {
 
-constexpr std::size_t most_runs_reported = 8;
+constexpr std::size_t most_runs_reported = 3;
 
 // A row's number, and its index if that says more: "517 [0, 2, 17]", "3 (key [0, 0, 3])".
 std::string row_text(std::size_t row, const std::vector<RowBlock>& blocks) {
@@ -83,6 +83,7 @@ Cells cells_of(const ReportedRow& row) {
   if (row.lower && exact != "0") {
     exact = number_text(*row.lower + (*row.upper - *row.lower) / 2, row.format, more_digits);
   }
+  if (row.lower && !row.due.empty()) exact = row.due + " or " + exact;
   const std::string of =
       row.format_of_ulps == row.format ? "" : fmt::format("({})", numerics::properties(row.format_of_ulps).name);
   return {row.index,

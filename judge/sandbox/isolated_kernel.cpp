@@ -193,7 +193,8 @@ struct IsolatedKernel::State {
 
   // Without an arena, a call on sparse pages needs a new process: the existing one was forked before these pages were
   // mapped.
-  ChildReply ask(ChildRequest request) {
+  ChildReply ask(ChildRequest request, const std::vector<bool>& has_own_pages) {
+    open_pages(request, has_own_pages);
     if (source.forwarded) return forward(request);
     if (!arena && is_sparse_call()) {
       KernelChild with_pages(source, limits);
@@ -302,8 +303,7 @@ IsolatedKernel::~IsolatedKernel() = default;
 
 TensorReply IsolatedKernel::call(const TensorCall& call) {
   require_valid(call);
-  TensorReply reply;
-  reply.wrote_late = wrote_late();
+  const bool late = wrote_late();
   state_->sparse = {};
   std::vector<PlacedTensor> inputs, outputs;
   std::vector<bool> overwritten(call.inputs.size()), in_use(most_inputs + most_outputs);
@@ -320,12 +320,9 @@ TensorReply IsolatedKernel::call(const TensorCall& call) {
     in_use[most_inputs + i] = !in_place_of && state_->is_dense(place);
     outputs.push_back(in_place_of ? PlacedTensor(place, inputs[*in_place_of]) : state_->put(place, most_inputs + i));
   }
-  ChildRequest request = request_of(call, inputs, outputs);
-  state_->open_pages(request, in_use);
-  const ChildReply answer = state_->ask(std::move(request));
-  const bool wrote_late = reply.wrote_late;
-  reply = state_->reply_of(answer);
-  reply.wrote_late = wrote_late;
+  const ChildReply answer = state_->ask(request_of(call, inputs, outputs), in_use);
+  TensorReply reply = state_->reply_of(answer);
+  reply.wrote_late = late;
   for (const PlacedTensor& output : outputs) {
     if (answer.end == CallEnd::done) reply.outputs.push_back(output.read());
   }
@@ -364,9 +361,7 @@ TensorReply IsolatedKernel::call_bytes(const TensorCall& call, std::span<const s
     out.emplace_back(call.outputs[i].place, *state_->outputs[i]);
     in_use[most_inputs + i] = true;
   }
-  ChildRequest request = request_of(call, in, out);
-  state_->open_pages(request, in_use);
-  const ChildReply answer = state_->ask(std::move(request));
+  const ChildReply answer = state_->ask(request_of(call, in, out), in_use);
   TensorReply reply = state_->reply_of(answer);
   for (std::size_t i = 0; i < in.size(); ++i) {
     reply.inputs_changed |= std::memcmp(in[i].data(), inputs[i].data(), inputs[i].size()) != 0;

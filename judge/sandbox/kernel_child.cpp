@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -28,6 +29,12 @@ constexpr double seconds_to_end = 5;
 constexpr double seconds_to_follow = 0.5;
 // For a fork and the library's fork handlers.
 constexpr double seconds_to_fork = 10;
+
+std::string no_answer_within(double seconds) {
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), "no answer within %g s", seconds);
+  return text.data();
+}
 
 Clock::time_point after(double seconds) {
   constexpr double a_year = 3.2e7;  // longer times overflow the clock's type
@@ -244,7 +251,7 @@ ChildReply KernelChild::died(Received received, const ServerMessage& message) {
       break;
     }
     case Received::timeout:
-      reply.death = "no answer within " + std::to_string(limits_.seconds_per_call) + " s";
+      reply.death = no_answer_within(limits_.seconds_per_call);
       break;
     case Received::forged:
       reply.death = "a message of its own to the judge";

@@ -25,9 +25,8 @@ void from_text(std::string_view text, LoadCase&) {
 
 KernelProperty loading_property(WatchedKernel& watched) {
   const auto check = [&watched](const LoadCase&) {
-    return watched.without_exempt({observed(
-        "kernel.keeps_environment", CallDescription{"while the library loads: rounding, flush-to-zero or exceptions"},
-        watched.kernel().loading_changed_environment() ? 1 : 0)});
+    return watched.without_exempt({observed("kernel.keeps_environment", CallDescription{loading_remark},
+                                            watched.kernel().loading_changed_environment() ? 1 : 0)});
   };
   return {PropertyOf<LoadCase>{.suite = kernel_suite,
                                .sentence = loading_sentence,

@@ -123,7 +123,6 @@ void KernelTrial::judge_infinite_row(const RowMatrixCase& matrix, std::size_t ro
   for (ValueFinding& finding : limit.findings) {
     if (finding.decision == Decision::proved) continue;
     finding.claim = "kernel.infinite_row";
-    if (finding.due.empty()) finding.due = "NaN";
     CallDescription asked = describe_call(matrix, remark, row);
     asked.case_text = asked.row_text = row_text(matrix, logits);
     certificates.push_back(

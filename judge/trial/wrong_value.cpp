@@ -10,6 +10,7 @@
 
 #include "judge/call/evidence.hpp"
 #include "judge/sandbox/guarded_pages.hpp"
+#include "judge/trial/loading_property.hpp"
 #include "judge/trial/plainest_case.hpp"
 
 namespace softcheck::proptests {
@@ -111,6 +112,10 @@ std::string cause_of(const KernelSubject& subject, const Certificate& failed) {
     case WrongValue::ended:
       return evidence->ending->end == CallEnd::timed_out ? longer_than_it_may(subject, evidence->ending->shape) : "";
     case WrongValue::other:
+      if (evidence != nullptr && evidence->asked.case_text == loading_remark) {
+        return "cause: a start function of the library; GCC's -Ofast and -ffast-math link one (crtfastmath.o), which "
+               "sets flush-to-zero for the whole process: link without these flags";
+      }
       return failed.claim == "kernel.masked_row" && evidence != nullptr && evidence->value
                  ? masked_word(*evidence->value)
                  : "";

@@ -250,7 +250,8 @@ MatrixXd ForwardPass::projected(const ExpertLinear& linear, Index expert, const 
   const StoredTensor& stored = *checkpoint_.find(linear.weights);
   const std::int64_t rows = stored.shape.at(1), outputs = linear.transposed ? stored.shape.at(2) : rows;
   const MatrixXd weights = checkpoint_.read(stored, {expert * rows, rows}, {0, stored.shape.at(2)}).values;
-  MatrixXd result = linear.transposed ? MatrixXd(weights.transpose() * x) : MatrixXd(weights * x);
+  MatrixXd result(outputs, x.cols());
+  multiply(weights, linear.transposed, x, result);
   result.colwise() +=
       checkpoint_.read(*checkpoint_.find(linear.bias), {expert, 1}, {0, outputs}).values.row(0).transpose();
   return result;

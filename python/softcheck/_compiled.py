@@ -33,6 +33,6 @@ def compiles(function: Any) -> bool:
 def advice(time_limit: float) -> str:
     """What a report of a contained fork says of such a function."""
     return (
-        "torch.compile compiles at the first call and for new shapes: that takes seconds, and writes files, which a contained fork may not; "
+        "cause: torch.compile compiles at the first call and for new shapes: that takes seconds, and writes files, which a contained fork may not; "
         f"isolation='spawn', time_limit={max(120, time_limit):g} judges it in an interpreter of its own"
     )

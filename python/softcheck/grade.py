@@ -78,7 +78,7 @@ def _cause(report: Any, op: str) -> str:
     values = ", ".join(line for line in lines[:first] if re.match(r"(expected|got|error) ", line))
     values += " of an input with NaN" if values and findings[0].claim == "kernel.nan_row" else ""
     ended = [line for line in lines[:first] if line.startswith("ended by ")]
-    ended = [re.sub(r"ended by no answer within ([\d.]*?)\.?0* s", r"a call did not return within \1 s", line) for line in ended]
+    ended = [re.sub(r"ended by no answer within ([\d.e+]+) s", r"a call did not return within \1 s", line) for line in ended]
     return f"{findings[0].claim}: {next(filter(None, [*named, *raised, *returned, values, *ended, *lines]), report.summary)}"
 
 

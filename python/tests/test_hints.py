@@ -40,15 +40,27 @@ def test_a_kernel_without_grouped_heads_is_told_its_domain():
     assert "lies outside the domain '" in report.text and "group<=1" in report.text, report.text
 
 
-def test_a_softmax_in_float16_is_told_to_infer_its_contract():
+def _softmax_by(dtype):
+    """Its exponentials and their sum are of this type."""
+
     def softmax(x):
         with np.errstate(all="ignore"):
-            e = np.exp(x - x.max(axis=-1, keepdims=True))
-            return e / np.cumsum(e, axis=-1, dtype=x.dtype)[..., -1:]
+            e = np.exp(x - x.max(axis=-1, keepdims=True)).astype(dtype)
+            return (e / np.cumsum(e, axis=-1, dtype=dtype)[..., -1:]).astype(x.dtype)
 
-    report = softcheck.check(softmax, dtype="float16", domain="n>=1 rows>=1 n<=64", cases=20)
+    return softmax
+
+
+def test_a_softmax_in_float16_is_told_to_compute_in_f32():
+    report = softcheck.check(_softmax_by("float16"), dtype="float16", domain="n>=1 rows>=1 n<=64", cases=20)
     assert report.verdict == "fail"
-    assert "another contract may fit: softcheck.infer(softmax, op='softmax', dtype='f16', domain='" in report.text
+    assert "cause: each step seems to be rounded to f16, " in report.text and "softcheck.infer(" not in report.text
+
+
+def test_a_softmax_that_another_contract_may_fit_is_told_to_infer_it():
+    report = softcheck.check(_softmax_by("float16"), domain="n>=1 rows>=1 n<=4 finite", cases=20)
+    assert report.verdict == "fail"
+    assert "another contract may fit: softcheck.infer(softmax, op='softmax', dtype='f32', domain='" in report.text
     assert softcheck.check(kernels.unshifted, cases=20).text.count("softcheck.infer(") == 0  # no contract excuses NaN
 
 

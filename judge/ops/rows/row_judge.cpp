@@ -162,7 +162,11 @@ RowVerdicts judge_limit(Op op, const Contract& contract, std::span<const double>
       if (std::isnan(numbers[i])) numbers[i] = round_to(contract.output, lower[i]);
     }
   }
-  return judge_values(op, contract, limit, theta, numbers);
+  RowVerdicts verdicts = judge_values(op, contract, limit, theta, numbers);
+  for (ValueFinding& finding : verdicts.findings) {
+    if (finding.due.empty()) finding.due = "NaN";
+  }
+  return verdicts;
 }
 
 void exact_row(Op op, const Contract& contract, std::span<const double> logits, double theta, std::span<double> lower,

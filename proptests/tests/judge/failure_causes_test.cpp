@@ -6,6 +6,7 @@
 #include "judge/report/failure_story.hpp"
 #include "judge/sandbox/watched_kernel.hpp"
 #include "judge/trial/failing_call.hpp"
+#include "judge/trial/loading_property.hpp"
 #include "judge/trial/wrong_value.hpp"
 #include "judge/verdict/certificate_text.hpp"
 #include "proptests/tests/judge/attention_samples.hpp"
@@ -119,6 +120,78 @@ TEST(FailureCauses, TheJudgeNamesWhatItKnows) {
                             HasSubstr("cause: the contract says masked=nan; masked=zero grants a 0 here")));
 }
 
+// One line says that a second claim has the same cause, and values come before rows without one.
+TEST(FailureCauses, ValuesNeverWrittenAreOneCauseOfAllClaims) {
+  Certificate masked = failed_value(0, numerics::decode(Format::f32, 0x7b7b7b7b), infinity);
+  masked.claim = "kernel.masked_row";
+  KernelJudgement judgement = judgement_of(
+      {{"Kernel.First", masked}, {"Kernel.Second", failed_value(1, numerics::decode(Format::f32, 0x7b7b7b7b), 1e40)}});
+  judgement.errors["kernel.softmax.element"];
+  const std::string table = to_table({rows_of(zoo_subject("f"), judgement)});
+  const std::size_t cause = table.find("cause: the kernel never wrote this value"),
+                    same = table.find("the same cause: Kernel.First on 3 logits, got 1.30577099e+36\n");
+  EXPECT_LT(table.find("Kernel.Second fails on 3 logits"), cause);
+  EXPECT_LT(cause, same);
+  EXPECT_NE(same, std::string::npos) << table;
+  EXPECT_EQ(table.find("never wrote", cause + 40), std::string::npos);
+}
+
+// The verdict is FAIL, and the crash is the gravest failure.
+TEST(FailureCauses, ACrashComesBeforeAWrongValue) {
+  Certificate crashed = failed_value(0, 0, infinity);
+  crashed.claim = "kernel.returns";
+  KernelEvidence evidence;
+  evidence.ending = CallEnding{CallEnd::crashed, "exit(1)"};
+  crashed = with_evidence(std::move(crashed), std::move(evidence));
+  const KernelJudgement judgement =
+      judgement_of({{"Kernel.First", failed_value(0.5, 0.6, 1e5)}, {"Kernel.Second", crashed}});
+  const std::string table = to_table({rows_of(zoo_subject("f"), judgement)});
+  EXPECT_LT(table.find("ended by exit(1)"), table.find("Kernel.First fails"));
+  EXPECT_THAT(table, ::testing::ContainsRegex("kernel.returns .* crash "));
+}
+
+TEST(FailureCauses, FlagsThatSetFlushToZeroAreNamed) {
+  Certificate failed;
+  failed.claim = "kernel.keeps_environment";
+  KernelEvidence evidence;
+  evidence.asked.case_text = loading_remark;
+  EXPECT_THAT(cause_of(zoo_subject("f"), with_evidence(failed, evidence)), HasSubstr("GCC's -Ofast and -ffast-math"));
+  evidence.asked.case_text = "row f32 theta=0x1p+0 0x0p+0";
+  EXPECT_EQ(cause_of(zoo_subject("f"), with_evidence(failed, evidence)), "");
+}
+
+// A softmax of compact rows of bf16 that rounds each of these numbers to the format.
+KernelSubject softmax_in_bf16(Format format, double scale) {
+  const auto kernel = [format, scale](const softcheck_call* call) {
+    const DLTensor &in = *call->inputs[0], &out = *call->outputs[0];
+    const auto n = static_cast<std::size_t>(in.shape[1]);
+    for (std::size_t first = 0; n > 0 && first < n * static_cast<std::size_t>(in.shape[0]); first += n) {
+      double most = -infinity, sum = 0;
+      for (std::size_t i = 0; i < n; ++i) most = std::fmax(most, number_at(in, Format::bf16, first + i));
+      std::vector<double> weights(n);
+      for (std::size_t i = 0; i < n; ++i) {
+        const double x = numerics::round_to(format, number_at(in, Format::bf16, first + i) - most);
+        sum = numerics::round_to(format, sum + (weights[i] = numerics::round_to(format, std::exp(x * scale))));
+      }
+      for (std::size_t i = 0; i < n; ++i)
+        put_at(out, Format::bf16, first + i, numerics::round_to(Format::bf16, weights[i] / sum));
+    }
+    return 0;
+  };
+  return own_subject(kernel, {.format = Format::bf16, .domain = "n=2|3 rows=1 theta=1 compact nomask finite"});
+}
+
+TEST(FailureCauses, StepsRoundedTo16BitsAreNamed) {
+  const std::string cause = "cause: each step seems to be rounded to bf16, ";
+  const std::vector<std::string> only{"EveryValueLiesWithinItsThreshold"};
+  const KernelSubject narrow = softmax_in_bf16(Format::bf16, 1);
+  const KernelJudgement judgement = judged(narrow, only);
+  EXPECT_THAT(joined(judgement.notes), HasSubstr(cause));
+  EXPECT_EQ(inference_hint(narrow, judgement), "");  // it needs no other contract, but f32
+  EXPECT_EQ(judged(softmax_in_bf16(Format::f32, 1), only).verdict, ReportVerdict::pass);
+  EXPECT_THAT(joined(judged(softmax_in_bf16(Format::bf16, 1.5), only).notes), Not(HasSubstr(cause)));  // a bug
+}
+
 TEST(FailureCauses, ATimeLimitNamesTheDomainWithoutTheLongCall) {
   const KernelSubject subject = zoo_subject("f");
   Certificate failed;
@@ -139,7 +212,7 @@ TEST(FailureCauses, TritonsInterpreterIsNamedForBf16) {
   };
   EXPECT_THAT(told(Format::bf16), Not(HasSubstr("TRITON_INTERPRET")));
   setenv("TRITON_INTERPRET", "1", 1);
-  EXPECT_THAT(told(Format::bf16), HasSubstr("TRITON_INTERPRET=1: Triton's interpreter cuts f32 off to bf16"));
+  EXPECT_THAT(told(Format::bf16), HasSubstr("cause: TRITON_INTERPRET=1: Triton's interpreter cuts f32 off to bf16"));
   EXPECT_THAT(told(Format::f32), Not(HasSubstr("TRITON_INTERPRET")));
   unsetenv("TRITON_INTERPRET");
 }
@@ -179,7 +252,7 @@ TEST(FailureCauses, NoContractIsLookedForWhereNoneCanHelp) {
   KernelJudgement judgement = judgement_of({{"Kernel.First", failed_value(0.5, 0.500001, 1.7)}});
   const KernelSubject subject = zoo_subject("f");
   EXPECT_THAT(inference_hint(subject, judgement), HasSubstr("--infer looks for one"));
-  for (const double slack : {1e37, infinity}) {
+  for (const double slack : {1e6, 1e37, infinity}) {  // bf16 grants 65,536 times what f32 does
     judgement = judgement_of({{"Kernel.First", failed_value(0.5, 0.6, slack)}});
     EXPECT_EQ(inference_hint(subject, judgement), "");
     judgement = judgement_of({{"Kernel.First", failed_value(0.5, 0, 1e6)}});

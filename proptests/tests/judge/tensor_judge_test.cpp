@@ -164,6 +164,8 @@ TEST(TensorJudge, ARowWithAnInfinityIsNaNOrItsLimit) {
     const TensorJudgement judgement = other.judged();
     EXPECT_EQ(judgement.verdict, ReportVerdict::fail) << to_string(op);
     EXPECT_EQ(judgement.worst[0].finding.claim, "kernel.infinite_row");
+    EXPECT_THAT(details_text(judgement),
+                HasSubstr(op->answers.at_the_logits ? "expected inf or NaN" : "expected NaN or "));
   }
 }
 

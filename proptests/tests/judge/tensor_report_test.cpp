@@ -69,7 +69,7 @@ TEST(TensorReport, ManyRunsAreCounted) {
   std::vector<double> profile(40, 0);
   for (std::size_t i = 0; i < profile.size(); i += 2) profile[i] = 2;
   EXPECT_THAT(failing_text(judgement_of(profile, 20), task_of({40, 8})),
-              AllOf(HasSubstr("20 of 40 rows fail: rows 0, 2, 4"), HasSubstr(", 14 and 12 more places")));
+              HasSubstr("20 of 40 rows fail: rows 0, 2, 4 and 17 more places"));
 }
 
 TEST(TensorReport, TheWorstRowsSayWhatWasGotAndDue) {
