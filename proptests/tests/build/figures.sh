@@ -225,7 +225,7 @@ while read -r page texts; do
   done
 done <<'END'
 figures.md spreads.txt figure_3.txt
-adaptive_language.md adaptive_language_smollm2.txt
+adaptive_language.md adaptive_language_gemma.txt adaptive_language_smollm2.txt
 END
 
 test $failures = 0 || { echo "$failures failures"; exit 1; }
