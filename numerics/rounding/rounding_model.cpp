@@ -57,7 +57,7 @@ RoundingModel<T>::RoundingModel(const Contract& contract, const RowStatistics<T>
   set_stored(contract);
   set_argument(contract, row);
   set_row(contract, row);
-  set_quotient(contract, row);
+  set_quotient(row);
   // The weight of a floor may multiply any deviation: no entropy has a bound.
   if (contract.least_exp != 0) exp_cutoff = quantities.exp_cutoff = unbounded<T>();
 }
@@ -200,7 +200,7 @@ void RoundingModel<T>::set_row(const Contract& contract, const RowStatistics<T>&
 }
 
 template <class T>
-void RoundingModel<T>::set_quotient(const Contract& contract, const RowStatistics<T>& row) {
+void RoundingModel<T>::set_quotient(const RowStatistics<T>& row) {
   quotient = unit;
   quantities.reciprocal_error = T(0);
   if (!reciprocal) return;
@@ -209,11 +209,6 @@ void RoundingModel<T>::set_quotient(const Contract& contract, const RowStatistic
   const bool normal = upper(largest_sum) <= 1 / properties(accumulator_).smallest_normal;
   quantities.reciprocal_error = normal ? roundoff : roundoff + product_floor * largest_sum;
   quotient = quotient + minus_log1m(quantities.reciprocal_error);
-  // total= may store 1 / S, which is subnormal in f16 where S exceeds 2^14.
-  const T lost = storage_error<T>(contract, contract.total).floor * largest_sum;
-  if (upper(lost) == 0 || upper(largest_sum) <= 1 / properties(*contract.total).smallest_normal) return;
-  quotient = quotient + minus_log1m(lost);
-  quantities.output_unit = quantities.output_unit + minus_log1m(lost);
 }
 
 template <class T>

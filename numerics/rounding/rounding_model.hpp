@@ -86,7 +86,7 @@ struct RoundingModel : OperationModel<T> {
   void set_quantities(const Contract& contract, const RowStatistics<T>& row);
   void keep_to_theorems();
   void set_row(const Contract& contract, const RowStatistics<T>& row);
-  void set_quotient(const Contract& contract, const RowStatistics<T>& row);
+  void set_quotient(const RowStatistics<T>& row);
   Format accumulator_;
   bool flushed_;
   T argument_step_;  // absolute error of one difference

@@ -377,7 +377,11 @@ TEST(ContractMap, RescalingsAreThoseOfTheProofs) {
   EXPECT_EQ(table().rescalings.size(), 80u);
 }
 
-/// Every key of a contract, and every one of its values, stands in the grid; of numbers the key.
+// Words without a Coq term: TRUST.md has what stands for their theorems.
+constexpr std::string_view not_mapped[]{
+    "differences=", "softcap=", "sinks=", "exp_floor=", "gradient=", "lse=running", "lse=base2"};
+
+/// Every other key of a contract, and every one of its values, stands in the grid; of numbers the key.
 TEST(ContractMap, TheGridHasEveryWord) {
   std::map<std::string, std::size_t> met;
   for (const Cells& cells : table().contracts) {
@@ -393,7 +397,9 @@ TEST(ContractMap, TheGridHasEveryWord) {
     for (std::string value; std::getline(values, value, '|');) {
       const bool is_number = std::isupper(value.front()) != 0;
       const std::string wanted = std::string(word.key) + "=" + (is_number ? "" : value.substr(0, value.find(':')));
-      EXPECT_GT(met[wanted], 0u) << wanted;
+      const bool is_mapped =
+          std::ranges::none_of(not_mapped, [&](std::string_view word) { return wanted.starts_with(word); });
+      EXPECT_EQ(met[wanted] > 0, is_mapped) << wanted;
     }
   }
 }
