@@ -98,8 +98,8 @@ std::string legend_script(double top, bool first_token) {
       "NaN with lines dashtype 2 linewidth 1.5 linecolor rgb '#555555' title 'ln n, uniform', "
       "NaN with lines linewidth 2.5 linecolor rgb '{}' title 'certified floor'{}\n",
       top, code_of(Colour::sky), code_of(Colour::blue), code_of(Colour::vermillion),
-      first_token ? fmt::format(", NaN with lines dashtype 3 linewidth 2 linecolor rgb '{}' title 'weight on the first "
-                                "token, mean of the heads (0 to 1)'",
+      first_token ? fmt::format(", NaN with lines dashtype 3 linewidth 2 linecolor rgb '{}' title 'mean weight "
+                                "on the first token'",
                                 code_of(Colour::orange))
                   : "");
 }

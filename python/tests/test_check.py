@@ -125,10 +125,11 @@ def test_options_have_the_size_of_a_version():
     whole = ctypes.sizeof(_library.Options)
     first = _library.Options.context.offset + ctypes.sizeof(ctypes.c_void_p)  # the first version, without a device
     second = _library.Options.max_calls.offset  # the second, without a limit of calls
-    assert "device" in status(whole)[1] and "device" in status(second)[1]
+    third = _library.Options.fixed_mask.offset  # the third, without a fixed mask
+    assert all("device" in status(size)[1] for size in (second, third, whole))
     assert status(first) == (_library.USAGE, "kernel: no such file: none.so")
     for size in (0, first - 8, first + 8, whole - 4, whole + 8):
-        assert status(size)[1].endswith(f"{first}, {second} or {whole} in this version, got {size}")
+        assert status(size)[1].endswith(f"{first}, {second}, {third} or {whole} in this version, got {size}")
 
 
 def test_the_counterexample_fails_by_itself():

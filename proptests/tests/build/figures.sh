@@ -30,7 +30,7 @@ test "$(grep -c ',\(1024\|4096\),' "$scratch/growth/growth.csv")" = 14 || compla
 # Figure 3 needs a model that runs on tokens, or one of our own.
 checkpoints=$(dirname "$0")/../models/checkpoints
 refuses 2 'missing' run figure-3 --model "$scratch/missing" --out "$scratch/a"
-refuses 4 'run on tokens, got gpt_oss' run figure-3 --model "$checkpoints/gpt_oss" --out "$scratch/a"
+refuses 4 'run on tokens, got vit' run figure-3 --model "$checkpoints/vit" --out "$scratch/a"
 refuses 2 'inputs' run figure-3 --model "$checkpoints/bert" --inputs 0
 echo '1 2 3' >"$scratch/short"
 refuses 2 'need an input of at least 16 ids' run figure-3 --model "$checkpoints/bert" --tokens "$scratch/short" --out "$scratch/a"
@@ -53,7 +53,7 @@ test "$(grep -c '^[01],[0-3],[35],1,' "$scratch/f3/figure_3.csv")" = 16 || compl
 
 # Spreads of every head, and the temperature at inference, of a checkpoint that runs on tokens.
 refuses 2 'tokens' run spreads --model "$checkpoints/gpt2"
-refuses 4 'run on tokens, got gpt_oss' run spreads --model "$checkpoints/gpt_oss" --tokens "$scratch/whole" --out "$scratch/a"
+refuses 4 'run on tokens, got vit' run spreads --model "$checkpoints/vit" --tokens "$scratch/whole" --out "$scratch/a"
 without_gnuplot run spreads --model "$checkpoints/gpt2" --tokens "$scratch/whole" --out "$scratch/spreads"
 says '^Lemma 2.1: proved of 48 of 48 rows'
 says 'gpt2: 8 heads, spreads and logits within their certificates'

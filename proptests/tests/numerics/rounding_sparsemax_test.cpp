@@ -1,7 +1,5 @@
 // Sparsemax: two routes to the exact values, and B20 against simulated kernels, with wrong versions of it.
 
-#include "numerics/rounding/rounding_projections.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +7,7 @@
 
 #include "numerics/oracles/exact_sum.hpp"
 #include "numerics/oracles/projections.hpp"
+#include "numerics/rounding/rounding_projections.hpp"
 #include "proptests/tests/numerics/row_op_bounds.hpp"
 
 namespace softcheck::numerics::sparsemax_test {
