@@ -40,7 +40,7 @@ bool is_certain(const RowStatistics& row) {
 
 class Observer {
  public:
-  explicit Observer(const models::HeadCertificate& certificate) : certificate_(certificate) {
+  explicit Observer(const models::HeadCertificate& certificate) {
     spread_.layer = certificate.head.layer;
     spread_.head = certificate.head.head;
     spread_.certified_least = certificate.spread.lower;
@@ -103,7 +103,6 @@ class Observer {
     keep(spread_.sharp_lower, delta + std::log((1 + row.others - std::exp(-delta)) / (n - 1)));
   }
 
-  const models::HeadCertificate& certificate_;
   HeadSpread spread_;
   std::size_t decided_ = 0;
   std::vector<Certificate> open_;

@@ -12,7 +12,7 @@ namespace {
 // Failing calls to test: a reading that is right in this many of them is not right by accident.
 constexpr std::size_t max_probed = 8;
 
-constexpr std::size_t interleaved = 3;
+constexpr std::size_t interleaved_reading = 3;
 constexpr std::array<const char*, 4> readings{
     "of a call without causality", "of a causal call whose last query stands at the last key (domain causal)",
     "of a causal call whose first query stands at the first key (domain causal=top-left)",
@@ -104,8 +104,9 @@ void AttentionHints::ask(const AttentionCase& attention, const std::function<boo
   if (!is_dense || probed_ == max_probed) return;
   ++probed_;
   const bool has_groups = attention.shape.kv_heads > 1 && attention.shape.group > 1;
-  if (has_groups && !attention.is_interleaved() && is_right(with_interleaved_heads(attention))) ++right_[interleaved];
-  for (std::size_t k = 0; k < interleaved; ++k) {
+  if (has_groups && !attention.is_interleaved() && is_right(with_interleaved_heads(attention)))
+    ++right_[interleaved_reading];
+  for (std::size_t k = 0; k < interleaved_reading; ++k) {
     AttentionCase other = attention;
     other.causal = k > 0;
     other.attributes.top_left = k == 2;
