@@ -21,7 +21,7 @@
 namespace softcheck::proptests {
 namespace {
 
-// The user nobody of Debian, the overflow uid of the Linux kernel.
+// Debian's user "nobody", which is the Linux kernel's overflow uid.
 constexpr uid_t nobody = 65534;
 
 bool write_text(const char* path, std::string_view text) {

@@ -97,7 +97,7 @@ def _known_terms(op: Op, taken: Mapping[str, str], mods: Sequence[Any]) -> tuple
         if not op.has_terms:
             raise UsageError(f"{name}: need attention or attention_backward, got {op.name}")
         if given := [term for term in ("mask", "bias", *SEQUENCES) if term in taken]:
-            raise UsageError(f"{name}: need a function that knows its mask, got one that takes {given[0]}")
+            raise UsageError(f"{name}: need a function that applies a mask of its own, got one with the parameter {given[0]}")
     mask_mod, score_mod = mods
     return () if mask_mod is None and score_mod is None else ("mask",) if score_mod is None else ("mask", "bias")
 

@@ -204,8 +204,8 @@ def check(
     masks       the form of the masks that the function takes: "visible" (True = visible), "hidden" (True = hidden),
                 "-inf" or "min" (an array of the inputs' dtype that it adds to the scores: 0, or -inf or the lowest
                 number where an item is hidden; the domain then has nan=visible)
-    mask_mod, score_mod   of a function of attention that knows its mask, or what it adds to the scores, as FlexAttention
-                has them: mask_mod(b, h, q_idx, kv_idx) is True where a query sees a key, score_mod(score, b, h, q_idx,
+    mask_mod, score_mod   of attention that applies a mask of its own, or adds something to the scores, as in FlexAttention:
+                mask_mod(b, h, q_idx, kv_idx) is True where a query sees a key, score_mod(score, b, h, q_idx,
                 kv_idx) adds a number, or returns -inf. The judge calls them to learn both, and the function itself
                 without a mask. Calls whose numbers the dtype cannot hold exactly are left out
     outputs     number of arrays that the function returns. Attention: 2 adds lse, 3 also entropy. attention_backward:

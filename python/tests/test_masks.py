@@ -1,4 +1,4 @@
-"""Masks as functions take them, and functions that know theirs: masks=, mask_mod and score_mod."""
+"""Masks as functions take them, and functions with a mask of their own: masks=, mask_mod and score_mod."""
 
 import numpy as np
 import pytest
@@ -131,7 +131,7 @@ def raising(b, h, q_idx, kv_idx):
     [
         ({"mask_mod": raising}, r"^mask_mod: need a function of \(b, h, q_idx, kv_idx\), got one that raised KeyError"),
         ({"mask_mod": 3}, "^mask_mod: need a function, got 3"),
-        ({"mask_mod": of_documents, "takes": ["mask"]}, "^mask_mod: need a function that knows its mask, got one that takes mask"),
+        ({"mask_mod": of_documents, "takes": ["mask"]}, "^mask_mod: need .* a mask of its own, got one with the parameter mask"),
         ({"score_mod": lambda score, b, h, q, kv: np.tanh(score)}, "^score_mod: need one that adds a number to every score, got 0 for a score of 0"),
         ({"masks": "hidden"}, "^masks: need a function that takes a mask, got 'hidden'"),
         ({"masks": "added", "takes": ["mask"]}, "^masks: need one of visible, hidden, -inf, min, got 'added'"),

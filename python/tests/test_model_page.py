@@ -21,11 +21,11 @@ ROOT = pathlib.Path(__file__).parents[2]
 PAGE, TABLE, IDS = (ROOT / "docs" / name for name in ("model_certificate.md", "gemma.tsv", "gemma_ids.txt"))
 MODEL = ROOT / "build" / "models" / "gemma-3-270m-q4_k_m.gguf"
 COMMAND = ROOT / "build" / "release" / "softcheck"
-FORMATS = [
-    ("f16", 65504, "kernels that keep scores in half precision"),
-    ("bf16", 3.3895e38, "nobody: its range is that of f32"),
-    ("f8_e5m2", 57344, "gradients, some KV caches"),
-    ("f8_e4m3", 448, "attention in fp8, KV caches"),
+FORMATS = [  # (2 - 2 u) 2^E: u is the unit roundoff, E the largest exponent, but e4m3's last number is a NaN
+    ("f16", (2 - 2**-10) * 2**15, "kernels that keep scores in half precision"),
+    ("bf16", (2 - 2**-7) * 2**127, "no kernel: its range is that of f32"),
+    ("f8_e5m2", (2 - 2**-2) * 2**15, "gradients, some KV caches"),
+    ("f8_e4m3", (2 - 2**-2) * 2**8, "attention in fp8, KV caches"),
 ]
 
 

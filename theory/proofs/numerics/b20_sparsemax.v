@@ -5,7 +5,7 @@
     - [b20_item]        max(top_hat - D_hat, 0) errs by at most element; for D > top by no more than element - (D - top), or is 0
     - [b20_sparsemax]   the same of a row's coefficient behind the output's rounding
 
-    Source: docs/tolerances/sparsemax.md; SparsemaxThreshold in numerics/rounding/rounding_sparsemax.cpp. Not covered: what 1/k loses
+    Source: docs/tolerances/projections.md; SparsemaxThreshold in numerics/rounding/rounding_projections.cpp. Not covered: what 1/k loses
     where it underflows. *)
 
 From Coq Require Import Sorted.

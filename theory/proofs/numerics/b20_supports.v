@@ -12,7 +12,7 @@
                         beyond it: its quotient lies between top and the larger one of these two supports', and its
                         mean D is at most that of the largest
 
-    Source: docs/tolerances/sparsemax.md; SparsemaxThreshold in numerics/rounding/rounding_sparsemax.cpp. Not covered: a support by
+    Source: docs/tolerances/projections.md; SparsemaxThreshold in numerics/rounding/rounding_projections.cpp. Not covered: a support by
     elimination, or by counting the items that meet the condition. *)
 
 From Coq Require Import Sorted.

@@ -7,7 +7,7 @@
     - [b21_difference]      max(t_hat - d_hat, 0) errs by at most difference_error, or is 0 where d > top
     - [b21_entmax]          its square behind the output's rounding
 
-    Source: docs/tolerances/entmax.md; EntmaxThreshold in numerics/rounding/rounding_entmax.cpp. Not covered: a support by counting
+    Source: docs/tolerances/projections.md; RootProjectionThreshold in numerics/rounding/rounding_projections.cpp. Not covered: a support by counting
     the items that meet the condition. *)
 
 From Coq Require Import Sorted.

@@ -13,7 +13,7 @@
     d = (m - x) / 2, off by e^(+-rho) and a; a prefix of k items with the mean M of d and Q of d^2; sums by any tree of
     height at most H.
 
-    Source: docs/tolerances/entmax.md; EntmaxThreshold in numerics/rounding/rounding_entmax.cpp. *)
+    Source: docs/tolerances/projections.md; RootProjectionThreshold in numerics/rounding/rounding_projections.cpp. *)
 
 From Coq Require Import Sorted.
 From softcheck.numerics Require Import score_error b5_logsumexp added_terms projected_row b20_supports.
@@ -23,7 +23,7 @@ Local Open Scope R_scope.
 
     d = (m - x) / 2. Over k items with mean M and mean square Q the sum of (t - d)^2 is 1 at t = M + sqrt(1/k - V), V = Q - M^2.
 
-    Source: docs/tolerances/entmax.md. *)
+    Source: docs/tolerances/projections.md. *)
 
 Definition squares (ds : list R) : list R := map (fun d => d ^ 2) ds.
 Definition prefix_square (ds : list R) : R := sum (squares ds) / size ds.

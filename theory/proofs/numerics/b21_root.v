@@ -5,7 +5,7 @@
     - [b21_root]            |t_hat - t_k| <= prefix_root_error, t_k = M + sqrt(max(1/k - V, 0))
     - [b21_within]          the bound root_within of a whole support is no less than the root's error of each of its parts
 
-    Source: docs/tolerances/entmax.md; EntmaxThreshold in numerics/rounding/rounding_entmax.cpp. Not covered: a variance of two
+    Source: docs/tolerances/projections.md; RootProjectionThreshold in numerics/rounding/rounding_projections.cpp. Not covered: a variance of two
     passes; what 1/k loses where it underflows. *)
 
 From Coq Require Import Sorted.

@@ -1,5 +1,5 @@
 (** * The right-hand sides of B21 as formulas that grow: each has the value that its theorem speaks of, and the text that
-    numerics/rounding/rounding_entmax.cpp evaluates on upper bounds.
+    numerics/rounding/rounding_projections.cpp evaluates on upper bounds.
 
     Main results
     - [own_error_is]             what d errs by

@@ -8,7 +8,7 @@
     - [quotients_between]    (1 + sum D) / k of a prefix is no larger than both that of a shorter and of a longer one
     - [threshold_below_quotient]   top <= (1 + sum D) / k of every part of a row, tau = m - top its threshold
 
-    Source: docs/tolerances/sparsemax.md. *)
+    Source: docs/tolerances/projections.md. *)
 
 From Coq Require Import Sorted.
 From softcheck.numerics Require Export added_terms.

@@ -1,5 +1,5 @@
 (** * The right-hand sides of B20 as formulas that grow: each has the value that its theorem speaks of, and the text that
-    numerics/rounding/rounding_sparsemax.cpp evaluates on upper bounds.
+    numerics/rounding/rounding_projections.cpp evaluates on upper bounds.
 
     Main results
     - [condition_is], [inside_is]   what B20 says of supports

@@ -13,8 +13,7 @@
     - [log_softmax_is]      B5 of x - max - ln S at deviation D
     - [entropy_is]          B6 behind the output's rounding
 
-    Source: the theorems b1_sum ... b6_entropy; compared with numerics/rounding/rounding.hpp by
-    proptests/tests/numerics/theorem_formulas_test.cpp. *)
+    Source: b1_sum ... b6_entropy; TheoremFormulas.* and StatedBounds.* compare them with numerics/rounding/rounding.hpp. *)
 
 From Coq Require Import ZArith String.
 From softcheck Require Import softmax adaptive_temperature quartic.
