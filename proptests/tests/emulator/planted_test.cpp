@@ -17,7 +17,8 @@
 namespace softcheck::emulator_tests {
 namespace {
 
-// Indices outside their views, shared memory read before it is written, results that depend on which thread comes first.
+// Indices outside their views, shared memory read before it is written, results that depend on which thread comes
+// first.
 
 void loop_one_too_far(Block& block, const Buffers& buffers, bool planted) {
   const std::int64_t n = buffers.in.size() + (planted ? 1 : 0);
