@@ -12,7 +12,7 @@
 #include "proptests/generators/drawing/lazy_shrinks.hpp"
 #include "proptests/generators/matrices/blocks.hpp"
 #include "proptests/generators/matrices/eigen_matrix.hpp"
-#include "proptests/generators/matrices/matrix_text.hpp"
+#include "proptests/generators/matrices/matrix.hpp"
 #include "proptests/generators/text/case_text.hpp"
 #include "theory/theorem_2_2.hpp"
 
