@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 import softcheck
-from softcheck import _shapes
+from softcheck import _domain
 from softcheck._ops import OPS
-from softcheck._tolerances import tolerances
+from softcheck._results import tolerances
 
 
 RNG = np.random.default_rng(11)
@@ -133,7 +133,7 @@ def test_few_shapes_show_a_bug_of_one_of_them(shape):
 
 
 def test_the_lengths_of_attention_make_at_most_forty_shapes():
-    words = _shapes.with_shapes("few", "numpy", OPS["attention"], None, "quick").split()
+    words = _domain.with_shapes("few", "numpy", OPS["attention"], None, "quick").split()
     assert {word.split("=")[0] for word in words} == {"batch", "heads", "group", "queries", "keys", "dim", "values"}
     assert math.prod(len(word.split("|")) for word in words) <= 40
 
