@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <ostream>
 #include <stdexcept>
 
 #include "numerics/enclosures/certificate.hpp"
-#include "proptests/generators/drawing/lazy_shrinks.hpp"
 #include "proptests/generators/matrices/blocks.hpp"
 #include "proptests/generators/matrices/eigen_matrix.hpp"
 #include "proptests/generators/text/case_text.hpp"
@@ -42,22 +40,14 @@ theory::QueryAndItems query_and_items(const ProjectionCase& projection) {
 }
 
 rc::Seq<MatrixCase> shrink_matrix_case(const MatrixCase& matrix_case) {
-  const Blocks blocks{{matrix_case.matrix, 0, 1}};
-  const auto steps = std::make_shared<const std::vector<BlockStep>>(steps_of(blocks));
-  return lazy_shrinks(matrix_case, steps->size(), [steps, blocks](const MatrixCase& from, std::size_t k) {
-    std::optional<MatrixCase> result;
-    if (const auto simpler = take_step(blocks, (*steps)[k])) result = MatrixCase{simpler->front().matrix, from.family};
-    return result;
+  return shrink_blocks(matrix_case, {{matrix_case.matrix, 0, 1}}, [](const Blocks& blocks, const MatrixCase& from) {
+    return MatrixCase{blocks.front().matrix, from.family};
   });
 }
 
 rc::Seq<ProjectionCase> shrink_projection_case(const ProjectionCase& projection) {
-  const Blocks blocks = blocks_of(projection);
-  const auto steps = std::make_shared<const std::vector<BlockStep>>(steps_of(blocks));
-  return lazy_shrinks(projection, steps->size(), [steps, blocks](const ProjectionCase& from, std::size_t k) {
-    std::optional<ProjectionCase> result;
-    if (const auto simpler = take_step(blocks, (*steps)[k])) result = projection_of(*simpler, from.family);
-    return result;
+  return shrink_blocks(projection, blocks_of(projection), [](const Blocks& blocks, const ProjectionCase& from) {
+    return projection_of(blocks, from.family);
   });
 }
 
