@@ -8,6 +8,7 @@
 
 #include "numerics/enclosures/certificate.hpp"
 #include "proptests/generators/drawing/draw.hpp"
+#include "proptests/generators/drawing/lazy_shrinks.hpp"
 #include "proptests/generators/matrices/blocks.hpp"
 #include "proptests/generators/matrices/eigen_matrix.hpp"
 #include "proptests/generators/matrices/matrix.hpp"
@@ -80,14 +81,8 @@ rc::Gen<NormedHeadCase> normed_head_cases(const NormedHeadOptions& options) {
   if (options.max_width < 1 || options.max_dimension < 1 || options.max_items < 1) {
     throw std::invalid_argument("normed_head_cases: need sizes >= 1");
   }
-  struct Generator {
-    NormedHeadOptions options;
-    rc::Shrinkable<NormedHeadCase> operator()(const rc::Random& random, int size) const {
-      return rc::shrinkable::shrinkRecur(draw_head(random, size, options),
-                                         [](const NormedHeadCase& from) { return shrink_normed_head_case(from); });
-    }
-  };
-  return Generator{options};
+  return shrinking_cases([=](const rc::Random& random, int size) { return draw_head(random, size, options); },
+                         [=](const NormedHeadCase& from) { return shrink_normed_head_case(from); });
 }
 
 rc::Seq<NormedHeadCase> shrink_normed_head_case(const NormedHeadCase& head) {
