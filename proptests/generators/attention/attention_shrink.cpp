@@ -41,6 +41,7 @@ struct AttentionStep {
     no_sinks,
     no_slopes,
     no_bias,
+    no_dropout,
     no_lse_gradients,
     usual_terms,
     clear_unsent,
@@ -111,11 +112,11 @@ void add_sequences(std::vector<AttentionStep>& steps, const AttentionCase& a) {
 
 std::vector<AttentionStep> steps_of(AttentionCase a, const Domain& domain) {
   std::vector<AttentionStep> steps{
-      {AttentionWay::no_layout},        {AttentionWay::no_mask},     {AttentionWay::not_causal},
-      {AttentionWay::no_window},        {AttentionWay::no_top_left}, {AttentionWay::no_softcap},
-      {AttentionWay::no_sinks},         {AttentionWay::no_slopes},   {AttentionWay::no_bias},
-      {AttentionWay::no_lse_gradients}, {AttentionWay::unit_scale},  {AttentionWay::one_output},
-      {AttentionWay::usual_byte},       {AttentionWay::usual_terms}};
+      {AttentionWay::no_layout},  {AttentionWay::no_mask},          {AttentionWay::not_causal},
+      {AttentionWay::no_window},  {AttentionWay::no_top_left},      {AttentionWay::no_softcap},
+      {AttentionWay::no_sinks},   {AttentionWay::no_slopes},        {AttentionWay::no_bias},
+      {AttentionWay::no_dropout}, {AttentionWay::no_lse_gradients}, {AttentionWay::unit_scale},
+      {AttentionWay::one_output}, {AttentionWay::usual_byte},       {AttentionWay::usual_terms}};
   add_sequences(steps, a);
   for (const std::size_t byte : {2, 16, 128, 255}) steps.push_back({AttentionWay::one_byte, 0, 0, byte});
   // For long lengths drop only ends until few indices are left, for very long ones only large parts: each call of that
@@ -193,6 +194,7 @@ bool drop_along(AttentionCase& a, const AttentionStep& step) {
     drop(of.bias, of.bias_for_each_head ? std::span<const int>(mask) : std::span<const int>(shared_mask), a.shape,
          step);
   }
+  if (!of.kept.empty()) drop(of.kept, mask, a.shape, step);
   static constexpr std::array<int, 4> by_lse{Axis::batch, Axis::kv, Axis::group, Axis::query};
   drop(of.lse_gradients, by_lse, a.shape, step);
   AttentionSequences& sequences = a.sequences;
@@ -293,6 +295,8 @@ bool take_step(AttentionCase& a, const AttentionStep& step) {
       return !std::exchange(a.attributes.slopes, {}).empty();
     case AttentionWay::no_bias:
       return !std::exchange(a.attributes.bias, {}).empty();
+    case AttentionWay::no_dropout:
+      return !std::exchange(a.attributes.kept, {}).empty();
     case AttentionWay::no_lse_gradients:
       return !std::exchange(a.attributes.lse_gradients, {}).empty();
     case AttentionWay::clear_unsent:
