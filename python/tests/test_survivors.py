@@ -32,6 +32,13 @@ def test_the_picture_is_of_the_run_of_the_table():
     assert disagreements(picture, origin, lines[1:])[:1] == ["names"]
 
 
+def test_the_first_page_shows_the_tests_of_softmax_alone():
+    picture = (FOLDER / "survivors_softmax.svg").read_text()
+    origin, lines = survivors.read_lines(FOLDER / "survivors.tsv")
+    of_softmax = [line for line in lines if (line.op, line.dtype) == ("softmax", "f32")] + lines[-1:]
+    assert len(of_softmax) > 15 and disagreements(picture, origin, of_softmax) == []
+
+
 def test_every_criterion_has_its_sources_on_a_page():
     page = (FOLDER / "survivor_sources.md").read_text()
     for name in ("published.tsv", "checkers.tsv"):
