@@ -289,13 +289,14 @@ def dropped(q, k, v, dropout_mask=None, dropout_scale=1.0, before=False):
 def test_a_dropout_is_a_mask_of_kept_weights():
     words = {**QUICK, "domain": f"{SMALL} keys>=1", "contract": "exp=2ulp sum=sequential"}
     report = softcheck.check(dropped, op="attention", **words)
-    assert report.verdict == "pass" and "dropout" in report.command, report
+    assert report.verdict == "pass" and "dropout" in report.text, report
 
     def wrong(q, k, v, dropout_mask=None, dropout_scale=1.0):
         return dropped(q, k, v, dropout_mask, dropout_scale, before=True)
 
     report = softcheck.check(wrong, op="attention", **words)
-    assert report.verdict == "fail" and report.counterexample.inputs["dropout"].dtype == np.uint8, report
+    assert report.verdict == "fail" and report.counterexample.inputs["dropout"].dtype == bool, report
+    assert "dropout_mask=dropout" in report.counterexample.as_test()
 
 
 def test_a_dropout_at_hand():
