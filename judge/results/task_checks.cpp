@@ -97,9 +97,11 @@ void require_roles(const TensorTask& task) {
                               (task.roles.empty() ? std::to_string(task.inputs.size()) + " tensors" : list_of(roles)));
 }
 
-bool is_cache(Role role, const GivenTensor& tensor) {
-  return (role == Role::key || role == Role::value) &&
-         (tensor.format == numerics::Format::f16 || tensor.format == numerics::Format::bf16);
+// A cache may be narrower than the queries.
+bool is_cache(Op op, Role role, const GivenTensor& tensor, numerics::Format of_queries) {
+  const auto bits = [](numerics::Format format) { return numerics::properties(format).storage_bits; };
+  const bool cached = op->is_attention() && !is_attention_gradient(op) && (role == Role::key || role == Role::value);
+  return cached && tensor.format && bits(*tensor.format) < bits(of_queries);
 }
 
 void require_input(const TensorTask& task, Role role, const GivenTensor& tensor, numerics::Format format) {
@@ -111,9 +113,7 @@ void require_input(const TensorTask& task, Role role, const GivenTensor& tensor,
   // Class weights may be wide, like other parameters of a kernel.
   const bool of_classes = definition != nullptr && definition->extent == Extent::classes;
   if (of_classes && tensor.format == wide_format(format)) return;
-  // A cache may be narrower than the queries.
-  const bool cached = task.op->is_attention() && !is_attention_gradient(task.op) && is_cache(role, tensor);
-  if (cached && format != numerics::Format::f64) return;
+  if (is_cache(task.op, role, tensor, format)) return;
   if (!is_wide(task.op, role)) return require_same_format(tensor, name, format, first + " has it");
   require_same_format(tensor, name, wide_format(format),
                       first + " is " + std::string(numerics::properties(format).name));

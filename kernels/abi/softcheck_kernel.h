@@ -125,6 +125,9 @@
  *                                                        lse: p (g - delta + dL) replaces p (g - delta) above. The
  *                                                        judge passes it if the domain has dlse, never together with
  *                                                        dsinks
+ *                                                        With a dropout, g_j is multiplied by dropout_scale where
+ *                                                        it is nonzero, else by 0, and dv is sum p out_gradient
+ *                                                        times the same
  *   attention_backward, packed                          the same for packed tokens, with out and out_gradient like q,
  *                                                        lse and lse_gradient (heads, total_q), and cu_q and cu_k
  *                                                        after out_gradient; no mask and no bias. Tokens of k whose
@@ -150,7 +153,7 @@
  *           result's sign, or NaN in e4m3 and infinity in e5m2; it may choose for each result. NaN is 0x7f or 0xff in
  *           e4m3. A result that is NaN must stay NaN: a conversion must not replace it by a number.
  *           With the domain word heads=interleaved query head h reads key head h % kv_heads; interleaved_heads is 1.
- *           With cache=f16 or cache=bf16, k and v have this dtype, and q and the outputs the call's.
+ *           With cache=DTYPE, k and v have this dtype, and q and the outputs the call's.
  * Memory    The caller owns everything: the call, the tensors, their shape and stride arrays and their data, all valid
  *           until the kernel returns (for device tensors: until the stream has passed the call). A kernel keeps no
  *           pointer, writes no input, and reads and writes nothing outside the views. Outputs do not overlap inputs,

@@ -100,8 +100,8 @@ inline bool accepts(const softcheck_call& call) {
   const auto is_like = [](const DLTensor& t, const DLTensor& other) {
     return is_float(t) && t.ndim == 4 && t.dtype.code == other.dtype.code && t.dtype.bits == other.dtype.bits;
   };
-  // Keys and values may be a cache of 16 bits.
-  const bool cached = k.dtype.bits == 16 && q.dtype.bits == 32;
+  // Keys and values may be a narrower cache.
+  const bool cached = k.dtype.bits < q.dtype.bits;
   if (!is_like(q, q) || !is_like(k, cached ? k : q)) return false;
   if (!is_like(*call.inputs[2], k) || !is_like(*call.outputs[0], q)) return false;
   for (std::uint32_t i = 1; i < call.n_outputs; ++i) {

@@ -65,4 +65,5 @@ CORRECT(attention_correct_dropout_scales_last, attend_attributed) {
 // F32 queries over a cache of 16 bits, as calm and yalm have it.
 // @judged attention f32: plain entropy=exact; pass; domain cache=f16
 // @judged attention f32: plain entropy=exact; pass; domain cache=bf16 nocausal
+// @judged attention bf16: plain entropy=exact; pass; domain cache=e4m3
 CORRECT(attention_correct_cached, attend) { attend_two_pass(row); }

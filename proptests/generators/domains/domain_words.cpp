@@ -164,6 +164,8 @@ constexpr DomainRow rows_in_order[]{
     flag<&Domain::dropout>("dropout", Calls::attention, "calls may have a dropout of the weights, as a mask", any_call),
     cache<numerics::Format::f16>("cache=f16", "keys and values are f16, whatever the dtype"),
     cache<numerics::Format::bf16>("cache=bf16", "keys and values are bf16, whatever the dtype"),
+    cache<numerics::Format::e4m3>("cache=e4m3", "keys and values are e4m3, whatever the dtype"),
+    cache<numerics::Format::e5m2>("cache=e5m2", "keys and values are e5m2, whatever the dtype"),
     flag<&Domain::lse_gradients>("dlse", Calls::attention, "gradients: calls may pass a gradient of lse", any_call),
     {{"dsinks", Calls::attention, "gradients: calls may have sinks, and then ask for their gradient"},
      [](const Domain& domain) { return domain.sink_gradients; },
